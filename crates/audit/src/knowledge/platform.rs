@@ -109,7 +109,7 @@ fn processors(text: &str, lower: &str) -> Vec<Platform> {
     if let Some(start) = lower.find("epyc ") {
         let digits = &lower[start + 5..];
         let end = digits.bytes().take_while(u8::is_ascii_alphanumeric).count();
-        let pcie = match digits[..end].as_bytes() {
+        let pcie = match &digits.as_bytes()[..end] {
             [b'7', _, _, b'1', ..] => Some(3),
             [b'7', _, _, b'2' | b'3', ..] => Some(4),
             [b'8' | b'9', _, _, b'4' | b'5', ..] => Some(5),

@@ -1,6 +1,6 @@
 //! Which devices commands name, and which outputs were of: M5, M11.
 
-use super::loads::{commands, loads};
+use super::loads::{Load, commands, loads};
 use crate::finding::{Finding, Severity};
 use crate::import::Said;
 use crate::import::command::Command;
@@ -31,6 +31,9 @@ pub const MADE: Rule = Rule {
     check: made,
 };
 
+/// More groups, arrays or disks are a script's.
+const MOST: usize = 50;
+
 /// The disk of `/dev/nvme0n1p1`: `nvme0n1`; `None` of what is no plain disk.
 fn disk_of(path: &str) -> Option<&str> {
     let name = path.strip_prefix("/dev/").unwrap_or(path);
@@ -46,7 +49,7 @@ fn disk_of(path: &str) -> Option<&str> {
         ["xvd", "sd", "vd", "hd"].iter().find_map(|head| Some((head.len(), name.strip_prefix(head)?)))?;
     let end = letters(head.1);
     let rest = head.1.get(end..)?;
-    (end >= 1 && end <= 2 && rest.bytes().all(|byte| byte.is_ascii_digit())).then(|| &name[..head.0 + end])
+    ((1..=2).contains(&end) && rest.bytes().all(|byte| byte.is_ascii_digit())).then(|| &name[..head.0 + end])
 }
 
 /// The disks of an output that stand on no other.
@@ -62,15 +65,17 @@ fn disks(evidence: &Evidence, sink: &mut Sink) {
 fn by_filename(evidence: &Evidence, sink: &mut Sink) {
     let loads = loads(evidence);
     let mut told: Vec<Spot> = Vec::new();
+    let mut own: &[Load] = &[];
     for (at, output) in evidence.outputs.iter().enumerate() {
+        let from = loads.partition_point(|load| load.output < at);
+        let of_output = &loads[from..loads.partition_point(|load| load.output <= at)];
+        if !of_output.is_empty() {
+            own = of_output;
+        }
         let Said::Fio(fio) = &output.said else { continue };
-        let Some(source) = (0..at).rev().find(|before| loads.iter().any(|load| load.output == *before))
-        else {
-            continue;
-        };
         let job = fio.jobs.first().map_or("", |job| job.name.as_str());
-        let own: Vec<_> = loads.iter().filter(|load| load.output == source && load.name == job).collect();
-        let [load] = own.as_slice() else { continue };
+        let mut named = own.iter().filter(|load| load.name == job);
+        let (Some(load), None) = (named.next(), named.next()) else { continue };
         let Some(files) = load.entry(&["filename"]).filter(|_| !load.is_template()) else { continue };
         let named: Option<Vec<&str>> = files.value.as_deref().unwrap_or("").split(':').map(disk_of).collect();
         let Some(named) =
@@ -85,7 +90,8 @@ fn by_filename(evidence: &Evidence, sink: &mut Sink) {
         let Some(other) = other.filter(|disk| !sibling(disk) && leaves.len() == named.len()) else {
             continue;
         };
-        if named.iter().any(|name| leaves.iter().any(|disk| disk.name == *name)) || told.contains(&files.spot)
+        if named.iter().any(|name| leaves.iter().any(|disk| disk.name == *name))
+            || told.last() == Some(&files.spot)
         {
             continue;
         }
@@ -104,7 +110,7 @@ fn by_filename(evidence: &Evidence, sink: &mut Sink) {
 }
 
 /// Disks that commands which make volumes name.
-fn members<'a>(command: &'a Command) -> impl Iterator<Item = (&'a str, Spot)> {
+fn members(command: &Command) -> impl Iterator<Item = (&str, Spot)> {
     command.words.iter().filter_map(|word| Some((disk_of(word.text.strip_prefix("/dev/")?)?, word.spot)))
 }
 
@@ -116,7 +122,8 @@ fn by_volume(evidence: &Evidence, sink: &mut Sink) {
         .filter(|one| matches!(one.program.as_str(), "vgcreate" | "pvcreate"))
         .collect();
     let Some(first) = groups.iter().find_map(|group| members(group).next()) else { return };
-    let named: Vec<&str> = groups.iter().flat_map(|group| members(group)).map(|(disk, _)| disk).collect();
+    let named: Vec<&str> =
+        groups.iter().take(MOST).flat_map(|group| members(group)).map(|(disk, _)| disk).collect();
     let mut others: Vec<(&str, usize)> = Vec::new();
     for fio in evidence.fio().filter(|fio| !fio.disks.is_empty()) {
         let mapped = fio.disks.iter().any(|disk| disk.aggregates && disk.name.starts_with("dm-"));
@@ -125,7 +132,7 @@ fn by_volume(evidence: &Evidence, sink: &mut Sink) {
             return;
         }
         for disk in leaves {
-            if disk_of(&disk.name).is_none() {
+            if disk_of(&disk.name).is_none() || others.len() > MOST {
                 return;
             }
             if !others.iter().any(|(name, _)| *name == disk.name) {
@@ -206,7 +213,7 @@ fn made(evidence: &Evidence, sink: &mut Sink) {
     let creates = |command: &&&Command| {
         command.words.iter().any(|word| ["--create", "-C", "create"].contains(&word.text.as_str()))
     };
-    let arrays: Vec<String> = of("mdadm").filter(creates).map(|one| text(one)).collect();
+    let arrays: Vec<String> = of("mdadm").filter(creates).take(MOST).map(|one| text(one)).collect();
     let others = arrays.len() + of("zpool").filter(creates).count();
     // A page that shows how the others are made shows all of it.
     if others > 0 && of("vgcreate").count() == 0 && !says(evidence.page, &["vgcreate", "vgs", "vgextend"]) {
@@ -226,7 +233,7 @@ fn made(evidence: &Evidence, sink: &mut Sink) {
             let missing = array
                 && !arrays.is_empty()
                 && !arrays.iter().any(|one| one.split(' ').any(|word| word == path));
-            if missing && !told.iter().any(|one| one == path) {
+            if missing && told.len() < MOST && !told.iter().any(|one| one == path) {
                 told.push(path.to_owned());
                 let message =
                     format!("{path} is measured, and none of the commands that make arrays makes it");

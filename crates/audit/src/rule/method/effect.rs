@@ -46,6 +46,7 @@ const ONE_AT_A_TIME: [&str; 7] = ["sync", "psync", "vsync", "pvsync", "pvsync2",
 /// A depth that the engine cannot have: once for each engine.
 fn depth(evidence: &Evidence, loads: &[Load], sink: &mut Sink) {
     let mut told: Vec<&str> = Vec::new();
+    let posix = loads.iter().any(|load| load.option(&["ioengine"]) == Some("posixaio")) && on_linux(evidence);
     for load in loads.iter().filter(|load| !load.is_template()) {
         let (Some(engine), Some(depth)) = (load.option(&["ioengine"]), load.number(&["iodepth"])) else {
             continue;
@@ -57,7 +58,7 @@ fn depth(evidence: &Evidence, loads: &[Load], sink: &mut Sink) {
             format!(
                 "the engine {engine} has one I/O in flight a job, whatever iodepth says: {depth} has no effect"
             )
-        } else if engine == "posixaio" && on_linux(evidence) {
+        } else if engine == "posixaio" && posix {
             format!(
                 "glibc serves the requests of posixaio for one file one after another: of iodepth {depth} one I/O reaches the device at a time"
             )

@@ -90,6 +90,8 @@ struct Profile {
     spot: Spot,
 }
 
+/// More labels are data.
+const MOST: usize = 100;
 /// Longer lines are no lists.
 const LONGEST: usize = 300;
 
@@ -100,19 +102,27 @@ fn profiles(evidence: &Evidence, sink: &mut Sink) {
         let start = evidence.page.line(row.line).find(&row.label).unwrap_or(0);
         let spot = Spot::new(row.line, start..start + row.label.len());
         if let Some(profile) = of_label(&row.label, spot)
+            && labels.len() <= MOST
             && !labels.iter().any(|(label, _)| *label == row.label)
         {
             labels.push((row.label.clone(), profile));
         }
     }
-    if labels.is_empty() || labels.len() > 100 {
+    if labels.is_empty() || labels.len() > MOST {
         return;
     }
-    let in_table = |line: &usize| evidence.tables.iter().any(|table| table.lines.contains(line));
-    let listed: Vec<Profile> = (0..evidence.page.len())
-        .filter(|line| evidence.page.line(*line).contains('%') && !in_table(line))
-        .filter_map(|line| of_line(evidence.page.line(line), line))
-        .collect();
+    let mut tables = evidence.tables.iter().peekable();
+    let mut listed: Vec<Profile> = Vec::new();
+    for line in 0..evidence.page.len() {
+        while tables.peek().is_some_and(|table| table.lines.end <= line) {
+            tables.next();
+        }
+        let in_table = tables.peek().is_some_and(|table| table.lines.contains(&line));
+        let text = evidence.page.line(line);
+        if !in_table && listed.len() <= MOST && text.len() <= LONGEST && text.contains('%') {
+            listed.extend(of_line(text, line));
+        }
+    }
     for (label, own) in &labels {
         let same = |one: &&Profile| (one.size, one.reads) == (own.size, own.reads);
         let of_labels = labels.iter().filter(|(_, one)| same(&one)).count();

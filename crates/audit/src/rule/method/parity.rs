@@ -193,14 +193,16 @@ fn chunks(evidence: &Evidence, sink: &mut Sink) {
         .filter_map(|(_, one)| chunk(one).map(|(bytes, told)| (one, bytes, told)))
         .take(100)
         .collect();
-    let table = |at: usize| {
+    let behind = |at: usize| {
         let end = made.get(at + 1).map_or(usize::MAX, |(next, ..)| next.line);
-        evidence.tables.iter().find(|table| table.lines.start > made[at].0.line && table.lines.start < end)
+        let first = evidence.tables.partition_point(|table| table.lines.start <= made[at].0.line);
+        evidence.tables.get(first).filter(|table| table.lines.start < end)
     };
+    let tables: Vec<Option<&Table>> = (0..made.len()).map(behind).collect();
     let labels = |table: &Table| table.rows.iter().map(|row| row.label.clone()).collect::<Vec<_>>();
     for (at, (one, bytes, told)) in made.iter().enumerate() {
         for (index, (other, other_bytes, other_told)) in made.iter().enumerate().skip(at + 1) {
-            let (Some(left), Some(right)) = (table(at), table(index)) else { continue };
+            let (Some(left), Some(right)) = (tables[at], tables[index]) else { continue };
             // A page that varies the chunk compares just that.
             let varied = one.program == other.program;
             if bytes == other_bytes || varied || labels(left) != labels(right) || left.rows.len() < 2 {

@@ -40,6 +40,9 @@ pub const ZEROS: Rule = Rule {
     check: zeros,
 };
 
+/// More files are a script's.
+const MOST: usize = 20;
+
 /// The value of `of=/data/file` among words.
 fn operand<'a>(words: &'a [Word], key: &str) -> Option<(&'a str, Spot)> {
     let found = words.iter().find_map(|word| Some((word.text.strip_prefix(key)?, word.spot)))?;
@@ -56,7 +59,10 @@ fn last_part(path: &str) -> &str {
 
 fn unused(evidence: &Evidence, sink: &mut Sink) {
     let loads = loads(evidence);
-    let first = |line: usize| loads.iter().any(|load| load.spot.index() > line) || runs_file(evidence, line);
+    let ran =
+        commands(evidence).iter().filter(|(_, one)| one.program == "fio").map(|(_, one)| one.line).max();
+    let last = loads.iter().map(|load| load.spot.index()).chain(ran).max();
+    let first = |line: usize| last.is_some_and(|last| last > line);
     if loads.is_empty() || loads.iter().any(Load::is_template) {
         return;
     }
@@ -65,7 +71,7 @@ fn unused(evidence: &Evidence, sink: &mut Sink) {
         let Some((path, spot)) = operand(&dd.words, "of=") else { continue };
         let name = last_part(path);
         let device = path.starts_with("/dev/");
-        if device || name.len() < 3 || told.contains(&path) || !first(dd.line) {
+        if device || name.len() < 3 || told.len() >= MOST || told.contains(&path) || !first(dd.line) {
             continue;
         }
         told.push(path);
@@ -77,11 +83,6 @@ fn unused(evidence: &Evidence, sink: &mut Sink) {
         );
         sink.finds(Finding::new("M6", Severity::Cosmetic, spot, message));
     }
-}
-
-/// Whether a command behind a line runs a job file.
-fn runs_file(evidence: &Evidence, line: usize) -> bool {
-    commands(evidence).iter().any(|(_, one)| one.program == "fio" && one.line > line)
 }
 
 /// Whether a load names a file, or would give its own files that name.

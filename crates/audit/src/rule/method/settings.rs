@@ -108,9 +108,9 @@ pub(super) fn blocks<'a>(evidence: &Evidence<'a>) -> Vec<Block<'a>> {
     }
     let mut blocks: Vec<Block> = Vec::new();
     let (mut head, mut section, mut open) = ("", None, false);
-    for line in 0..page.len() {
+    for (line, is_taken) in taken.iter().enumerate() {
         let text = page.line(line);
-        if taken[line] {
+        if *is_taken {
             open = false;
             continue;
         }
@@ -124,7 +124,7 @@ pub(super) fn blocks<'a>(evidence: &Evidence<'a>) -> Vec<Block<'a>> {
                     blocks.push(Block { head, section, settings: Vec::new() });
                     open = true;
                 }
-                if let Some(block) = blocks.last_mut() {
+                if let Some(block) = blocks.last_mut().filter(|block| block.settings.len() < 50) {
                     block.settings.push(setting);
                 }
             }

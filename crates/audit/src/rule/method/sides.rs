@@ -92,6 +92,7 @@ fn check(evidence: &Evidence, sink: &mut Sink) {
     if evidence.tables.is_empty() && evidence.outputs.is_empty() {
         return;
     }
+    let mut told_lines = 0;
     for line in 0..page.len() {
         while next.peek().is_some_and(|lines| lines.end <= line) {
             next.next();
@@ -100,8 +101,16 @@ fn check(evidence: &Evidence, sink: &mut Sink) {
         if text.len() > LONGEST || next.peek().is_some_and(|lines| lines.contains(&line)) {
             continue;
         }
+        // A version has a point between digits.
+        let versioned = text
+            .as_bytes()
+            .windows(3)
+            .any(|part| part[0].is_ascii_digit() && part[1] == b'.' && part[2].is_ascii_digit());
+        if !versioned {
+            continue;
+        }
         let lower = text.to_lowercase();
-        if !BETTER.iter().any(|word| lower.contains(word)) || has_result(evidence, line) {
+        if told_lines >= 5 || !BETTER.iter().any(|word| lower.contains(word)) || has_result(evidence, line) {
             continue;
         }
         for product in PRODUCTS {
@@ -112,6 +121,7 @@ fn check(evidence: &Evidence, sink: &mut Sink) {
                 let message = format!(
                     "{product} {one} and {other} are compared, and no table, output or heading tells which figures are of which"
                 );
+                told_lines += 1;
                 sink.finds(Finding::new("M13", Severity::Ambiguous, Spot::new(line, 0..text.len()), message));
                 break;
             }

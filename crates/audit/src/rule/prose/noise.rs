@@ -98,7 +98,8 @@ fn shares(table: &Table, column: usize) -> Option<Vec<Quantity>> {
 }
 
 fn best(evidence: &Evidence, band: &Quantity, sink: &mut Sink) {
-    for table in evidence.tables.iter().filter(|table| table.rows.len() >= 3 && table.columns.len() <= 50) {
+    let sized = |table: &&Table| table.rows.len() >= 3 && table.columns.len() <= 50;
+    for table in evidence.tables.iter().filter(sized).take(MOST) {
         let columns: Vec<Option<Vec<Quantity>>> =
             (0..table.columns.len()).map(|column| shares(table, column)).collect();
         let whole = |column: &Option<Vec<Quantity>>| {
@@ -143,6 +144,8 @@ fn called_best(evidence: &Evidence, names: &[String; 2]) -> Option<usize> {
     })
 }
 
+/// So many tables are looked at.
+const MOST: usize = 200;
 /// Lines between a table and the sentence that is about it.
 const NEAR: usize = 4;
 
@@ -150,7 +153,8 @@ const NEAR: usize = 4;
 fn signs(evidence: &Evidence, sink: &mut Sink) {
     for clause in evidence.clauses.iter().filter(|clause| clause.manner == Manner::Loss) {
         let Some(effect) = effect(clause) else { continue };
-        let before = evidence.tables.iter().rev().find(|table| table.lines.end <= clause.line);
+        let behind = evidence.tables.partition_point(|table| table.lines.end <= clause.line);
+        let before = behind.checked_sub(1).map(|at| &evidence.tables[at]);
         let Some(table) = before.filter(|table| table.lines.end + NEAR > clause.line) else { continue };
         let cells = table.rows.iter().flat_map(|row| row.cells.iter().flatten());
         let shares: Vec<Quantity> = cells

@@ -10,8 +10,8 @@ use crate::rule::{Evidence, Sink};
 
 /// Tells what the ends of ranges are; of T1.
 pub(in crate::rule) fn check(evidence: &Evidence, sink: &mut Sink) {
-    for clause in evidence.clauses {
-        let Some([low, high]) = range(evidence, clause) else { continue };
+    let ranges = evidence.clauses.iter().filter_map(|clause| Some((clause, range(evidence, clause)?)));
+    for (clause, [low, high]) in ranges.take(MOST) {
         let cells = cells(evidence, clause, &low, &high);
         let by =
             |one: &&&Link, other: &&&Link| one.derived.figure.value.total_cmp(&other.derived.figure.value);
@@ -20,6 +20,9 @@ pub(in crate::rule) fn check(evidence: &Evidence, sink: &mut Sink) {
         end(evidence, &high, most, sink);
     }
 }
+
+/// So many ranges are looked at.
+const MOST: usize = 200;
 
 /// The two ends of `92% ~ 94%`, with nothing but a sign between them.
 fn range(evidence: &Evidence, clause: &Clause) -> Option<[Quantity; 2]> {

@@ -98,6 +98,8 @@ fn sizes(lower: &str) -> Vec<&str> {
     words.filter(is_size).collect()
 }
 
+/// So many are told.
+const MOST: usize = 10;
 /// Longer lines are no sentences.
 const LONGEST: usize = 2000;
 
@@ -107,7 +109,7 @@ fn states(evidence: &Evidence, sink: &mut Sink) {
     let settled: std::collections::HashSet<Spot> = sink.checks.iter().map(|(spot, ..)| *spot).collect();
     let mut before = usize::MAX;
     for clause in evidence.clauses {
-        if clause.line == before || page.line(clause.line).len() > LONGEST {
+        if clause.line == before || told.len() >= MOST || page.line(clause.line).len() > LONGEST {
             continue;
         }
         let own = clause.text(page).to_lowercase();

@@ -97,15 +97,13 @@ fn chart(evidence: &Evidence, sink: &mut Sink) {
     let page = evidence.page;
     for line in 0..page.len() {
         let text = page.line(line).trim();
-        if text.is_empty() || text.len() > LONGEST || text.ends_with(['.', '。', ';', ':', '：']) {
+        let iops = || text.as_bytes().windows(4).any(|part| part.eq_ignore_ascii_case(b"iops"));
+        if !iops() || text.is_empty() || text.len() > LONGEST || text.ends_with(['.', '。', ';', ':', '：'])
+        {
             continue;
         }
         let lower = text.to_lowercase();
-        if !lower.contains("iops")
-            || !topic(text).sequential
-            || topic(text).random
-            || topic(text).size.is_some()
-        {
+        if !topic(text).sequential || topic(text).random || topic(text).size.is_some() {
             continue;
         }
         let bandwidth =
