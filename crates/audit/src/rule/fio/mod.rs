@@ -1,5 +1,6 @@
 //! Rules on fio's own figures: what it prints twice must agree, and a run must be one that its figures describe.
 
+pub mod asked;
 pub mod course;
 pub mod disks;
 pub mod latency;

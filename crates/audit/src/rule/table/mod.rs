@@ -2,9 +2,12 @@
 //! from, replicas against each other.
 
 pub mod copies;
+pub mod heads;
+pub mod means;
 pub mod ratios;
 pub mod replicas;
 pub mod sizes;
+pub mod sums;
 
 use crate::number::Quantity;
 
