@@ -173,9 +173,14 @@ fn preconditioning(evidence: &Evidence, sink: &mut Sink) {
         Some(written.iops.or(written.bytes_per_second)?.spot)
     });
     let in_tables = || {
-        let rows = evidence.tables.iter().flat_map(|table| &table.rows);
-        rows.filter(|row| crate::prose::topic(&row.label).write)
-            .find_map(|row| Some(row.cells.iter().flatten().next()?.spot))
+        let writes = |text: &str| crate::prose::topic(text).write;
+        evidence.tables.iter().find_map(|table| {
+            let column = table.columns.iter().position(|column| writes(&column.head));
+            let row = table.rows.iter().find(|row| writes(&row.label));
+            let cell = row.map(|row| row.cells.iter().flatten().next());
+            let cell = cell.or_else(|| Some(table.rows.first()?.cells.get(column?)?.as_ref()));
+            Some(cell??.spot)
+        })
     };
     let Some(spot) = write.or_else(in_tables).filter(|_| flash) else { return };
     if says(evidence, &STEADY_WORDS) {

@@ -75,6 +75,28 @@ pub(super) const ALL: &[Slip] = &[
         },
     },
     Slip {
+        name: "said: a link slower than what it carried",
+        help: "1GbE for 100GbE",
+        kinds: &[Kind::Network],
+        rules: &["P1", "P2"],
+        bound: 0.6,
+        inject: |draft, _| {
+            let (old, new) = (words::network(draft.tongue, 100), words::network(draft.tongue, 1));
+            replaced(draft, &old, &new)
+        },
+    },
+    Slip {
+        name: "said: hard disks that are too fast",
+        help: "four hard disks for a flash drive",
+        kinds: &[Kind::Lying],
+        rules: &["P8"],
+        bound: 0.6,
+        inject: |draft, _| {
+            let new = words::spinning(draft.tongue);
+            replaced(draft, words::prepared(draft.tongue), new)
+        },
+    },
+    Slip {
         name: "method: nothing of the spread",
         help: "the sentence on repeats and deviations is missing",
         kinds: COMPARING,
