@@ -3,7 +3,7 @@
 use super::Slip;
 use super::edit::{blocks, change, change_where, field, lines, mistyped, targets};
 use crate::import::fio::num2str::{self, Era, Style};
-use crate::selfcheck::draft::{Draft, Item, Kind, Role, Target};
+use crate::selfcheck::draft::{Draft, Dress, Item, Kind, Role, Target};
 use crate::selfcheck::pool::{self, Run};
 use crate::selfcheck::random::Random;
 
@@ -454,9 +454,11 @@ fn excerpt(draft: &mut Draft, random: &mut Random) -> Option<Vec<Target>> {
     let digits =
         carried.binary.trim_end_matches(|letter: char| letter.is_alphabetic() || letter == '/').len();
     let line = reprint(draft, item, run, &carried)?;
-    let lines = lines(draft, item)?;
-    let kept = lines[line].clone();
-    *lines = vec![kept];
+    if let Item::Raw { lines, dress, .. } = &mut draft.items[item] {
+        *lines = vec![lines[line].clone()];
+        // One line is no listing.
+        *dress = Dress::Fenced;
+    }
     (digits >= 3).then(|| vec![Target::Raw(item, 0)])
 }
 

@@ -75,17 +75,6 @@ pub(super) const ALL: &[Slip] = &[
         },
     },
     Slip {
-        name: "said: a link slower than what it carried",
-        help: "1GbE for 100GbE",
-        kinds: &[Kind::Network],
-        rules: &["P1", "P2"],
-        bound: 0.6,
-        inject: |draft, _| {
-            let (old, new) = (words::network(draft.tongue, 100), words::network(draft.tongue, 1));
-            replaced(draft, &old, &new)
-        },
-    },
-    Slip {
         name: "said: hard disks that are too fast",
         help: "four hard disks for a flash drive",
         kinds: &[Kind::Lying],

@@ -170,7 +170,7 @@ pub(super) const ALL: &[Slip] = &[
         name: "table: a lost carry",
         help: "IOPS whose carry was lost beside a bandwidth that is right",
         kinds: &[Kind::Sizes, Kind::Replicas],
-        rules: &["N3"],
+        rules: &["N3", "F4"],
         bound: 0.7, // Bandwidths of few digits fit both.
         inject: carry,
     },
