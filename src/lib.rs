@@ -7,6 +7,7 @@ pub mod cli;
 pub mod exit;
 pub mod guard;
 pub mod host;
+pub mod import;
 pub mod lab;
 pub mod layer;
 pub mod measure;

@@ -6,6 +6,7 @@ use super::compare::Checks;
 use super::crowd::Crowd;
 use super::durability::Durability;
 use super::efficiency::Efficiency;
+use super::imported::ImportedFindings;
 use super::layers::LayerReport;
 use super::precondition::PreconditionReport;
 use super::published::PublishedFindings;
@@ -188,6 +189,9 @@ pub struct Findings {
     /// What became of acknowledged writes when something was killed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub durability: Option<Durability>,
+    /// What was imported.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub imported: Option<ImportedFindings>,
     /// What stacks gave back of what was written to them, where that was asked for.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub verification: Option<Verification>,
@@ -234,6 +238,13 @@ pub struct RunIdentity {
     pub failure: Option<String>,
     /// Frames of the record that were torn and count as absent.
     pub torn: u64,
+    /// Whether others measured it.
+    #[serde(skip_serializing_if = "is_false")]
+    pub imported: bool,
+}
+
+fn is_false(flag: &bool) -> bool {
+    !flag
 }
 
 impl RunIdentity {
@@ -244,7 +255,8 @@ impl RunIdentity {
 
     /// `killed`; of a failure with its words.
     pub fn state_said(&self) -> String {
-        self.state.to_owned() + &self.failure.as_ref().map(|words| format!(": {words}")).unwrap_or_default()
+        let state = if self.imported { format!("imported, {}", self.state) } else { self.state.to_owned() };
+        state + &self.failure.as_ref().map(|words| format!(": {words}")).unwrap_or_default()
     }
 }
 

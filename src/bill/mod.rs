@@ -18,6 +18,7 @@ mod found_data;
 mod gather;
 pub mod generator;
 mod headline;
+pub mod imported;
 pub mod knee;
 pub mod layers;
 mod limits;
@@ -90,6 +91,11 @@ pub fn findings(run: &RunData) -> Findings {
         }
     };
     let verification = verification::verification(run);
+    let imported = imported::imported(run);
+    let said = match &imported {
+        Some(found) => Err(imported::no_headline(found)),
+        None => said,
+    };
     let (headline, no_headline) = match (said, verification.as_ref().and_then(|found| found.alarm())) {
         // What a stack costs that gives back something else comes second.
         (Ok(sentence), Some(alarm)) => (Some(format!("{alarm}. {sentence}")), None),
@@ -102,10 +108,12 @@ pub fn findings(run: &RunData) -> Findings {
         headline,
         no_headline,
         emulated: emulated(run),
-        not_excluded: match &durability {
-            Some(found) => durability::not_shown(run, found),
-            None => limits::not_excluded(&readings, &workloads),
+        not_excluded: match (&durability, &imported) {
+            (Some(found), _) => durability::not_shown(run, found),
+            (_, Some(found)) => imported::not_excluded(found),
+            _ => limits::not_excluded(&readings, &workloads),
         },
+        imported,
         durability,
         verification,
         warnings: warnings::warnings(run, &readings, &workloads),
@@ -135,6 +143,7 @@ fn identity(run: &RunData) -> RunIdentity {
         state: run.state().word(),
         failure: run.outcome.clone().filter(|_| run.state() == RunState::Failed),
         torn: run.torn,
+        imported: start.imported.is_some(),
     }
 }
 

@@ -1,6 +1,7 @@
 //! A loaded run, as plain data: whoever reads a store fills it, nothing here opens a file. A run that is
 //! still going or was killed is as good as a finished one.
 
+use crate::store::record::imported::{ImportedFile, ImportedResult};
 use crate::store::record::precondition::{Passes, Preconditioned};
 use crate::store::record::state::RunState;
 use crate::store::record::trial::Trial;
@@ -55,6 +56,10 @@ pub struct RunData {
     pub trials: Vec<Trial>,
     /// What stacks gave back of what was written to them, in the order of the record.
     pub verified: Vec<Verification>,
+    /// Files that results were imported from.
+    pub imported_files: Vec<ImportedFile>,
+    /// Results that were imported, in the order of the files.
+    pub imported: Vec<ImportedResult>,
     /// Latencies of the slices.
     pub histograms: Box<dyn HistogramSource>,
     /// In the order of the record.

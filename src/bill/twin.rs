@@ -129,6 +129,8 @@ impl Twin {
             slices: Vec::new(),
             trials: Vec::new(),
             verified: Vec::new(),
+            imported_files: Vec::new(),
+            imported: Vec::new(),
             histograms: Box::new(|_| None),
             warnings: Vec::new(),
             ends: Vec::new(),
@@ -520,5 +522,6 @@ fn start(seed: u64, stacks: &[TwinStack]) -> RunStart {
         boot_id: "00000000-0000-0000-0000-000000000000".into(),
         siblings: 1,
         write_caches: Vec::new(),
+        imported: None,
     }
 }

@@ -2,6 +2,7 @@
 
 use super::doubts;
 use super::findings::{Comparison, WarningReport, WorkloadFindings};
+use super::imported;
 use super::precondition;
 use super::reading::Reading;
 use super::run::RunData;
@@ -50,6 +51,7 @@ pub fn warnings(run: &RunData, readings: &[Reading], workloads: &[WorkloadFindin
     }
     all.extend(laid_out(run));
     all.extend(precondition::warnings(run));
+    all.extend(imported::warnings(run));
     let found: Vec<WarningReport> =
         readings.iter().flat_map(|reading| found_warnings(reading, &all)).collect();
     all.extend(found);

@@ -5,6 +5,7 @@ use crate::exit::DONE;
 use crate::measure::sets::not_resumable;
 use crate::report::wrapped;
 use crate::step::clean::pending;
+use crate::store::record::RunStart;
 use crate::store::record::state::RunState;
 use crate::{store, units};
 use anyhow::Result;
@@ -59,8 +60,11 @@ impl Line {
         match &run.start {
             Ok(start) => Line {
                 started: units::show_minute(&start.at),
-                name: start.scenario.name.clone(),
-                stacks: start.scenario.stacks.iter().map(|stack| stack.name.clone()).collect(),
+                name: called(start),
+                stacks: match &start.imported {
+                    Some(imported) => imported.systems.clone(),
+                    None => start.scenario.stacks.iter().map(|stack| stack.name.clone()).collect(),
+                },
                 ..line
             },
             Err(why) => Line { state: "unreadable", remark: Some(why.clone()), ..line },
@@ -93,6 +97,16 @@ impl Line {
                 None => (String::new(), Some(self.stacks(below))),
             },
         }
+    }
+}
+
+/// The scenario's name; of a run that others measured, that it was imported.
+fn called(start: &RunStart) -> Option<String> {
+    let name = start.scenario.name.clone();
+    match (&start.imported, name) {
+        (Some(_), Some(name)) => Some(format!("imported, {name}")),
+        (Some(_), None) => Some("imported".to_owned()),
+        (None, name) => name,
     }
 }
 

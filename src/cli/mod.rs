@@ -8,6 +8,7 @@ mod clean;
 mod compare;
 mod demo;
 mod doctor;
+mod import;
 mod lab;
 mod list;
 mod plan;
@@ -56,6 +57,8 @@ enum Command {
     Compare(compare::Args),
     /// Recompute the figures that others publish: fio's and other tools' outputs, tables, sentences; say what does not hold
     Audit(audit::Args),
+    /// Store what others published, or other tools printed, as a run that report, compare and list read
+    Import(import::Args),
     /// List the stored runs
     List(list::Args),
     /// What this machine can measure, and what it lacks with the command that supplies it
@@ -64,7 +67,7 @@ enum Command {
     Lab(lab::Args),
     /// Hold iotax against a known truth: its statistics by simulation, its load generator against the installed fio
     Selfcheck(selfcheck::Args),
-    /// The main job on what this machine has, told in four short parts
+    /// The main job on what this machine has, told in five short parts
     #[command(hide = true)]
     Demo(demo::Args),
     /// The end of the wire in a guest or on another host; not for people
@@ -143,6 +146,7 @@ fn dispatch(cli: Cli) -> Result<u8> {
         Command::Report(args) => report::run(&args, &runs()?),
         Command::Compare(args) => compare::run(&args, &runs()?),
         Command::Audit(args) => audit::run(&args),
+        Command::Import(args) => import::run(&args, &runs()?),
         Command::List(args) => list::run(&args, &runs()?),
         Command::Doctor(args) => doctor::run(&args, guest::FINDINGS, &mut std::io::stdout().lock()),
         Command::Lab(args) => lab::run(&args),

@@ -41,6 +41,10 @@ pub fn run(args: &Args, runs: &Path) -> Result<u8> {
         return Err(Failed::input(format!("run {id} is still running")).into());
     };
     let data = store::load(&dir).map_err(Failed::from)?;
+    if data.start.imported.is_some() {
+        let why = "it was imported, and nothing of it is measured here; hint: import its files again";
+        return Err(Failed::input(format!("run {id} cannot be resumed: {why}")).into());
+    }
     if data.state() == RunState::Complete {
         say(&format!("run {id} is complete: nothing to resume\n"))?;
         return Ok(DONE);

@@ -115,6 +115,7 @@ pub fn measure(scenario: &Scenario, runs: &Path) -> Result<(PathBuf, Result<Outc
         boot_id: boot_id()?,
         siblings: layout.siblings() as u32,
         write_caches: survey.write_caches.clone(),
+        imported: None,
     }))?;
     if let Some(lacking) = waits {
         store.append(&Record::End { at: now(), outcome: WAITS.into() })?;

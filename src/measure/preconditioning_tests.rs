@@ -96,6 +96,7 @@ fn start(scenario: &Scenario) -> RunStart {
         boot_id: "boot".into(),
         siblings: 1,
         write_caches: Vec::new(),
+        imported: None,
     }
 }
 

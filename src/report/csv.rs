@@ -9,6 +9,7 @@ use crate::bill::efficiency::Efficiency;
 use crate::bill::findings::{
     Bill, BillLine, Charges, Figure, Interval, Latency, MatchedFindings, Row, WorkloadFindings,
 };
+use crate::bill::imported::{ImportedComparison, ImportedFigure, ImportedRow, OtherResult};
 use crate::bill::knee::Place;
 use crate::bill::published::{Agreement, PublishedFinding};
 use crate::bill::ratios::RatioTable;
@@ -38,6 +39,13 @@ fn render(findings: &[Findings], _page: &Page) -> String {
         lines.place = Default::default();
         one.durability.iter().flat_map(|found| &found.rows).for_each(|row| lines.trials(row));
         one.verification.iter().flat_map(|found| &found.rows).for_each(|row| lines.verified(row));
+        if let Some(found) = &one.imported {
+            found
+                .workloads
+                .iter()
+                .for_each(|one| one.rows.iter().for_each(|row| lines.imported(&one.subject, row)));
+            found.others.iter().for_each(|other| lines.other(other));
+        }
         for joint in &one.joint_bills {
             lines.bill(&format!("{} and {}", joint.shallow, joint.deep), &joint.bill);
         }
@@ -192,6 +200,69 @@ impl Lines<'_> {
             );
         }
         add("share of kills with loss", &row.share);
+    }
+
+    /// A row of what was imported; what rounding leaves open stands in the note.
+    fn imported(&mut self, subject: &str, row: &ImportedRow) {
+        let mut add = |metric: &str, one: &ImportedFigure| {
+            let note = one
+                .rounded
+                .filter(|[low, high]| low < high)
+                .map(|[low, high]| format!("printed as {low} to {high}"));
+            let figure = note.map_or_else(|| one.figure.clone(), |note| told(&one.figure, &note));
+            self.figure([subject, &row.system, "", metric], &figure, None);
+        };
+        add("iops", &row.iops);
+        add("throughput", &row.bytes_per_s);
+        add("latency mean", &row.mean);
+        for one in &row.percentiles {
+            for (word, ns) in [("", one.least_ns), (" of the slowest run", one.most_ns)] {
+                if word.is_empty() || one.least_ns < one.most_ns {
+                    let figure = Figure::bare(ns, "ns", (row.runs, "runs"), one.from);
+                    let metric = format!("latency p{}{word}", one.percent);
+                    self.figure([subject, &row.system, "", &metric], &figure, None);
+                }
+            }
+        }
+        row.comparison.iter().for_each(|one| self.against(subject, &row.system, one));
+    }
+
+    fn against(&mut self, subject: &str, system: &str, one: &ImportedComparison) {
+        let metric = format!("ratio of {}", one.quantity);
+        self.figure(
+            [subject, system, &one.against, &metric],
+            &noted(&one.ratio, withheld(&one.verdict)),
+            None,
+        );
+    }
+
+    /// A result that is no I/O; its unit is as it was printed.
+    fn other(&mut self, other: &OtherResult) {
+        for row in &other.rows {
+            let (low, high) =
+                row.interval.map_or_else(Default::default, |[low, high]| (low.to_string(), high.to_string()));
+            let [run, name, system] = [self.run, &other.name, &row.system].map(str::to_owned);
+            let [value, n] = [row.value.to_string(), row.runs.to_string()];
+            let unit = other.unit.clone();
+            let none = String::new;
+            self.record(&[
+                run,
+                none(),
+                system,
+                none(),
+                name,
+                "known".into(),
+                value,
+                unit,
+                low,
+                high,
+                n,
+                "runs".into(),
+                none(),
+                none(),
+            ]);
+            row.comparison.iter().for_each(|one| self.against("", &row.system, one));
+        }
     }
 
     /// Blocks read back and reads of the load, all of them and the wrong ones by kind.

@@ -3,8 +3,8 @@
 use super::number::SPREADS;
 use super::table::escaped;
 use super::{
-    Page, Renderer, crowd, disks, durability, efficiency, generator, matrix, published, ratios, sheet,
-    states, sweep, verdicts, verification,
+    Page, Renderer, crowd, disks, durability, efficiency, generator, imported, matrix, published, ratios,
+    sheet, states, sweep, verdicts, verification,
 };
 use crate::bill::Findings;
 use crate::bill::findings::{Bill, PlaceReport, WorkloadFindings};
@@ -44,6 +44,7 @@ fn render_one(findings: &Findings) -> String {
     }
     findings.workloads.iter().for_each(|workload| out += &section(findings, workload));
     out += &trials(findings);
+    out += &of_others(findings);
     out += &beside(findings);
     out += &list(sheet::PRECONDITIONED, sheet::preconditioned(findings).collect());
     let warnings = findings.warnings.iter().map(|one| one.said());
@@ -96,6 +97,16 @@ fn trials(findings: &Findings) -> String {
         escaped(durability::LEGEND),
         list("", durability::examples(findings))
     )
+}
+
+/// What was imported.
+fn of_others(findings: &Findings) -> String {
+    let section = |one: imported::Section| {
+        format!("## {}\n\n{}\n{}", escaped(&one.title), one.table.markdown(), list("", one.lines))
+    };
+    let mut out: String = imported::sections(findings).into_iter().map(section).collect();
+    out += &imported::legend(findings).map(|legend| format!("{}.\n\n", escaped(&legend))).unwrap_or_default();
+    out + &list(imported::FILES, imported::files(findings))
 }
 
 /// What was read back, where that was asked for: before any figure.

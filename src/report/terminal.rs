@@ -3,8 +3,8 @@
 use super::number::SPREADS;
 use super::table::{LeftOut, Table, wrapped};
 use super::{
-    Page, Renderer, crowd, disks, durability, efficiency, generator, grouped, matrix, published, ratios,
-    sheet, states, sweep, verdicts, verification,
+    Page, Renderer, crowd, disks, durability, efficiency, generator, grouped, imported, matrix, published,
+    ratios, sheet, states, sweep, verdicts, verification,
 };
 use crate::bill::Findings;
 use crate::bill::findings::{Bill, RunIdentity, WorkloadFindings};
@@ -53,6 +53,7 @@ fn render_one(findings: &Findings, page: &Page) -> String {
         out += &section(findings, workload, width, &mut left_out);
     }
     out += &trials(findings, width, &mut left_out);
+    out += &of_others(findings, width, &mut left_out);
     out += &beside(findings, width, &mut left_out);
     let stacks = sheet::stacks_in_full(findings).into_iter().map(|(name, text)| format!("{name}: {text}"));
     out += &list(sheet::STACKS, stacks, width);
@@ -95,6 +96,20 @@ fn trials(findings: &Findings, width: usize, left_out: &mut LeftOut) -> String {
         table.text(width, left_out),
         indented(durability::LEGEND, width)
     )
+}
+
+/// What was imported.
+fn of_others(findings: &Findings, width: usize, left_out: &mut LeftOut) -> String {
+    let mut out = String::new();
+    for section in imported::sections(findings) {
+        out +=
+            &format!("\n{}\n{}", wrapped(&section.title, width, "  "), section.table.text(width, left_out));
+        out += &list("", section.lines.into_iter(), width);
+    }
+    if let Some(legend) = imported::legend(findings) {
+        out += &format!("\n{}", wrapped(&legend, width, "  "));
+    }
+    out + &list(imported::FILES, imported::files(findings).into_iter(), width)
 }
 
 /// What was read back, where that was asked for: before any figure.

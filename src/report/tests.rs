@@ -8,7 +8,7 @@ use std::sync::OnceLock;
 
 /// Name and maker of a simulated run.
 type Fixture = (&'static str, fn() -> RunData);
-const FIXTURES: [Fixture; 26] = [
+const FIXTURES: [Fixture; 27] = [
     ("bill", twin::bill),
     ("failed", twin::failed),
     ("a_against_a", twin::a_against_a),
@@ -35,6 +35,7 @@ const FIXTURES: [Fixture; 26] = [
     ("arrays", twin::arrays),
     ("states", twin::states),
     ("tables", twin::tables),
+    ("imported", twin::imported),
 ];
 
 /// Findings of all fixtures, made once.
@@ -121,7 +122,7 @@ fn csv() {
             assert_eq!(known, !row[6].is_empty(), "{name}: only known figures have a value: {row:?}");
             assert!(known || !row[12].is_empty(), "{name}: an absent figure says why: {row:?}");
         }
-        if ["failed", "a_against_a", "published", "durability", "verified", "arrays", "tables"]
+        if ["failed", "a_against_a", "published", "durability", "verified", "arrays", "tables", "imported"]
             .contains(&name)
         {
             insta::assert_snapshot!(format!("{name}_csv"), text);
@@ -136,7 +137,7 @@ fn json() {
         let value: serde_json::Value = serde_json::from_str(&text).unwrap();
         assert_eq!((value["format"].as_str(), value["version"].as_u64()), (Some("iotax-findings"), Some(1)));
         assert_eq!(value["run"]["id"].as_str(), Some(found.run.id.as_str()));
-        if ["partial", "failed", "published"].contains(&name) {
+        if ["partial", "failed", "published", "imported"].contains(&name) {
             insta::assert_snapshot!(format!("{name}_json"), text);
         }
     }

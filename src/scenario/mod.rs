@@ -98,6 +98,28 @@ pub struct Scenario {
 }
 
 impl Scenario {
+    /// That of a run in which nothing is measured.
+    pub fn of_nothing(source: &str, name: Option<String>) -> Scenario {
+        Scenario {
+            source: source.to_owned(),
+            name,
+            declared: Vec::new(),
+            stacks: Vec::new(),
+            baseline: 0,
+            bill: false,
+            workloads: Vec::new(),
+            measure: MeasureSpec::default(),
+            consent: Vec::new(),
+            max_written: None,
+            durability: None,
+            published: None,
+            rating: None,
+            table: None,
+            labs: BTreeMap::new(),
+            notes: Vec::new(),
+        }
+    }
+
     /// Whether no file says what is compared.
     pub fn is_of_command_line(&self) -> bool {
         self.source == COMMAND_LINE

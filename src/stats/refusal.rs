@@ -22,6 +22,13 @@ pub enum Refusal {
         /// Pairs at hand.
         have: usize,
     },
+    /// Results of others that were not repeated often enough for their spread to be known.
+    NoSpread {
+        /// Runs of the baseline.
+        baseline: usize,
+        /// Runs of the other.
+        other: usize,
+    },
     /// The baseline completed nothing, so nothing can be divided by it.
     IdleBaseline,
     /// The stack completed nothing.
@@ -103,6 +110,16 @@ impl fmt::Display for Refusal {
             }
             Refusal::TooFewVisits { have } => {
                 write!(out, "{}, an interval needs 4", counted(*have as u64, "paired visit", "paired visits"))
+            }
+            Refusal::NoSpread { baseline: 1, other: 1 } => write!(out, "one run each: no spread is known"),
+            Refusal::NoSpread { baseline, other } => {
+                let runs = |count: &usize| counted(*count as u64, "run", "runs");
+                write!(
+                    out,
+                    "{} against {}: the spread is not known, an interval needs 4 of each",
+                    runs(other),
+                    runs(baseline)
+                )
             }
             Refusal::IdleBaseline => write!(out, "the baseline completed nothing"),
             Refusal::IdleStack => write!(out, "the stack completed nothing"),
@@ -202,6 +219,7 @@ impl Refusal {
         match self {
             Refusal::TooFewRounds { .. } => "too_few_rounds",
             Refusal::TooFewVisits { .. } => "too_few_visits",
+            Refusal::NoSpread { .. } => "no_spread",
             Refusal::IdleBaseline => "idle_baseline",
             Refusal::IdleStack => "idle_stack",
             Refusal::NotARate => "not_a_rate",
@@ -225,6 +243,7 @@ impl Refusal {
         match self {
             Refusal::TooFewRounds { .. } => Some("raise --budget"),
             Refusal::TooFewVisits { .. } => Some("raise --visits"),
+            Refusal::NoSpread { .. } => Some("repeat each at least four times, in turns"),
             Refusal::DependentBatches { .. } => {
                 Some("measure longer: raise --min-time, and --budget with it")
             }

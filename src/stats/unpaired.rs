@@ -37,6 +37,12 @@ pub struct Level {
 }
 
 impl Level {
+    /// The 95 % interval of the quantity within its own run.
+    pub fn interval(&self) -> (f64, f64) {
+        let half_width = half_width(&[self.error]);
+        ((self.log - half_width).exp(), (self.log + half_width).exp())
+    }
+
     /// The mean per item of whole rounds in order of time: I/Os over seconds, nanoseconds over I/Os.
     ///
     /// # Errors

@@ -27,6 +27,8 @@ pub fn load(folder: &Path) -> Result<RunData, StoreError> {
         slices: run.slices,
         trials: run.trials,
         verified: run.verified,
+        imported_files: run.imported_files,
+        imported: run.imported,
         histograms: Box::new(move |offset| histograms.get(offset)),
         warnings: run.warnings,
         ends: run.ends.into_iter().map(|(workload, reason)| (workload, first_line(&reason))).collect(),

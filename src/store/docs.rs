@@ -35,7 +35,7 @@ fn records_parse_and_lose_nothing() {
         );
         kinds.insert(serde_json::to_value(&record).unwrap()["record"].to_string());
     }
-    assert_eq!(kinds.len(), 17, "{kinds:?}");
+    assert_eq!(kinds.len(), 19, "{kinds:?}");
 }
 
 #[test]
@@ -43,6 +43,14 @@ fn the_point_of_a_sweep_is_as_shown() {
     let [point] = blocks("json sweep")[..] else { panic!("one point expected") };
     let parsed: crate::scenario::SweepPoint = serde_json::from_str(point).unwrap();
     assert_eq!(serde_json::to_string(&parsed).unwrap(), point);
+}
+
+#[test]
+fn what_a_run_was_imported_from_is_as_shown() {
+    let [shown] = blocks("json imported")[..] else { panic!("one example expected") };
+    let parsed: super::record::imported::Import = serde_json::from_str(shown).unwrap();
+    assert_eq!(serde_json::to_string(&parsed).unwrap(), shown);
+    assert!([1, 2, 3].iter().all(|format| golden(*format).start.imported.is_none()));
 }
 
 #[test]

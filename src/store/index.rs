@@ -2,6 +2,7 @@
 //! whole is torn, not an error; a sound line of a newer format is an error.
 
 use super::{FORMAT, StoreError, line};
+use crate::store::record::imported::ImportedResult;
 use crate::store::record::{Record, Slice};
 use serde::Deserialize;
 
@@ -41,12 +42,18 @@ pub(super) fn decode(line: &[u8]) -> Parsed {
     }
 }
 
-/// Nearly all lines are slices, and serde's tagged enum would parse each of them twice.
+/// Nearly all lines are slices, or imported results, and serde's tagged enum would parse each of them twice.
 fn record(rec: &str) -> Parsed {
     if rec.starts_with("{\"record\":\"slice\",") {
         return match serde_json::from_str::<Slice>(rec) {
             Ok(slice) => Parsed::Record(Record::Slice(slice)),
             Err(error) => Parsed::Malformed("slice".into(), error.to_string()),
+        };
+    }
+    if rec.starts_with("{\"record\":\"imported\",") {
+        return match serde_json::from_str::<ImportedResult>(rec) {
+            Ok(result) => Parsed::Record(Record::Imported(result)),
+            Err(error) => Parsed::Malformed("imported".into(), error.to_string()),
         };
     }
     match serde_json::from_str::<Record>(rec) {
@@ -69,7 +76,7 @@ fn unreadable(rec: &str, error: &serde_json::Error) -> Parsed {
 }
 
 /// The kinds of this version; a test holds them against [`Record`].
-const KINDS: [&str; 20] = [
+const KINDS: [&str; 22] = [
     "run",
     "place",
     "volume",
@@ -85,6 +92,8 @@ const KINDS: [&str; 20] = [
     "slice",
     "trial",
     "verified",
+    "imported_file",
+    "imported",
     "warning",
     "resumed",
     "visit_end",

@@ -10,6 +10,7 @@ mod lock;
 mod reader;
 pub mod record;
 mod segment;
+mod staged;
 mod writer;
 
 #[cfg(test)]
@@ -20,6 +21,7 @@ pub use folder::{Store, default_runs_dir, is_id, new_id};
 pub use lock::RunLock;
 pub use reader::{Run, RunSummary, Tally, find, list, newest, stream};
 pub use segment::{Histograms, Stored};
+pub use staged::Staged;
 pub use writer::Writer;
 
 use std::path::PathBuf;

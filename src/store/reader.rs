@@ -5,6 +5,7 @@ use super::folder::is_id;
 use super::index::{self, Parsed};
 use super::segment::Histograms;
 use super::{INDEX, SEGMENT, StoreError};
+use crate::store::record::imported::{ImportedFile, ImportedResult};
 use crate::store::record::precondition::{Passes, Preconditioned};
 use crate::store::record::trial::Trial;
 use crate::store::record::verification::Verification;
@@ -52,6 +53,10 @@ pub struct Run {
     pub trials: Vec<Trial>,
     /// What stacks gave back of what was written to them, in the order found.
     pub verified: Vec<Verification>,
+    /// Files that results were imported from, in the order read.
+    pub imported_files: Vec<ImportedFile>,
+    /// Results that were imported, in the order of the files.
+    pub imported: Vec<ImportedResult>,
     /// Warnings.
     pub warnings: Vec<Warning>,
     /// When it went on after a kill.
@@ -125,6 +130,8 @@ impl Run {
             slices: run.slices,
             trials: run.trials,
             verified: run.verified,
+            imported_files: run.imported_files,
+            imported: run.imported,
             warnings: run.warnings,
             resumed: run.resumed,
             ends: run.ends,
@@ -153,6 +160,8 @@ struct Gathered {
     slices: Vec<Slice>,
     trials: Vec<Trial>,
     verified: Vec<Verification>,
+    imported_files: Vec<ImportedFile>,
+    imported: Vec<ImportedResult>,
     warnings: Vec<Warning>,
     resumed: Vec<String>,
     ends: Vec<(String, String)>,
@@ -178,6 +187,8 @@ impl Gathered {
             Record::Slice(slice) => self.slices.push(slice),
             Record::Trial(trial) => self.trials.push(trial),
             Record::Verified(found) => self.verified.push(found),
+            Record::ImportedFile(file) => self.imported_files.push(file),
+            Record::Imported(result) => self.imported.push(result),
             Record::Warning(warning) => self.warnings.push(warning),
             Record::Resumed { at } => {
                 // What ended before and went on has not ended.
@@ -290,12 +301,20 @@ pub fn newest(runs_dir: &Path) -> Result<PathBuf, StoreError> {
 
 /// The newest that measured anything; a run that was refused at its start hides no result.
 fn last(mut runs: Vec<RunSummary>) -> Option<PathBuf> {
-    let at = runs.iter().rposition(|run| measured_load(run) || tried(run)).or(runs.len().checked_sub(1))?;
+    let at = runs
+        .iter()
+        .rposition(|run| measured_load(run) || is_imported(run) || tried(run))
+        .or(runs.len().checked_sub(1))?;
     Some(runs.swap_remove(at).folder)
 }
 
 fn measured_load(run: &RunSummary) -> bool {
     run.folder.join(SEGMENT).metadata().is_ok_and(|meta| meta.len() > 0)
+}
+
+/// Printed figures may have no histograms.
+fn is_imported(run: &RunSummary) -> bool {
+    run.start.as_ref().is_ok_and(|start| start.imported.is_some())
 }
 
 /// Durability trials have no latencies, and few records.

@@ -1,5 +1,6 @@
 //! What a run records (docs/result-format.md). Every line of the index is one of these.
 
+pub mod imported;
 pub mod precondition;
 pub mod state;
 pub mod trial;
@@ -54,6 +55,10 @@ pub enum Record {
     Trial(trial::Trial),
     /// What a stack gave back of what was written to it.
     Verified(verification::Verification),
+    /// A file that results were imported from.
+    ImportedFile(imported::ImportedFile),
+    /// A result that was imported.
+    Imported(imported::ImportedResult),
     /// Something a reader must know.
     Warning(Warning),
     /// The run went on after a kill or a reboot.
@@ -112,6 +117,9 @@ pub struct RunStart {
     /// Caches of writes that were known on the path, the largest first; none where nothing writes.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub write_caches: Vec<WriteCache>,
+    /// Of a run that was imported: from what.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub imported: Option<imported::Import>,
 }
 
 /// Facts of one place.

@@ -9,6 +9,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("selfcheck", &["stats", "units"]),
     ("bill", &["host::caches", "host::facts", "scenario", "stats", "store::record", "units"]),
     ("report", &["bill", "stats", "units"]),
+    ("import", &["exit", "import", "scenario", "store"]),
     ("units", &[]),
     ("exit", &[]),
     (

@@ -11,6 +11,7 @@ mod each;
 mod engine;
 mod guests;
 mod images;
+mod import;
 mod lab;
 mod lab_guard;
 mod lab_kills;

@@ -108,7 +108,7 @@ impl<'a> Matched<'a> {
 
 /// What is compared.
 #[derive(Clone, Copy)]
-enum Of {
+pub(super) enum Of {
     Rate(Quantity),
     Latency,
     Cpu,
@@ -130,10 +130,10 @@ impl Of {
 }
 
 /// A level of one run with its plain value, which short runs have too.
-struct Standing {
-    level: Result<Level, Refusal>,
-    log: Option<f64>,
-    unit: &'static str,
+pub(super) struct Standing {
+    pub(super) level: Result<Level, Refusal>,
+    pub(super) log: Option<f64>,
+    pub(super) unit: &'static str,
 }
 
 fn sum(totals: impl Iterator<Item = Result<Total, Refusal>>) -> Result<Total, Refusal> {
@@ -152,7 +152,7 @@ fn visit(side: &Side, visit: u32, of: Of, by_bytes: bool) -> Result<Total, Refus
 }
 
 /// A stack by itself. Where it was set up in enough visits, they are the unit.
-fn alone(side: &Side, of: Of, by_bytes: bool) -> Standing {
+pub(super) fn alone(side: &Side, of: Of, by_bytes: bool) -> Standing {
     let mut ids: Vec<u32> = side.rounds.keys().map(|id| id.0).collect();
     ids.dedup();
     let (unit, totals): (_, Result<Vec<Total>, Refusal>) = match ids.len() >= visits::LEAST {
@@ -201,25 +201,29 @@ fn over_baseline(a: &Side, b: &Side, of: Of, by_bytes: bool) -> Standing {
 }
 
 /// New over old, or why not.
-struct Found {
-    change: Result<unpaired::Change, Refusal>,
+pub(super) struct Found {
+    pub(super) change: Result<unpaired::Change, Refusal>,
     value: Option<f64>,
     unit: &'static str,
 }
 
 impl Found {
-    fn of(old: Standing, new: Standing, separation: f64) -> Found {
+    pub(super) fn of(old: Standing, new: Standing, separation: f64) -> Found {
         let value = old.log.zip(new.log).map(|(old, new)| (new - old).exp());
         let levels = old.level.and_then(|old| Ok((old, new.level?)));
-        let unit = if [old.unit, new.unit].contains(&"rounds") { "rounds" } else { "visits" };
+        let unit = match (old.unit, new.unit) {
+            (old, new) if old == new => old,
+            ("runs", _) | (_, "runs") => "runs and rounds",
+            _ => "rounds",
+        };
         Found { change: levels.map(|(old, new)| unpaired::change(&old, &new, separation)), value, unit }
     }
 
-    fn refused(reason: Refusal) -> Found {
+    pub(super) fn refused(reason: Refusal) -> Found {
         Found { change: Err(reason), value: None, unit: "rounds" }
     }
 
-    fn figure(&self) -> Figure {
+    pub(super) fn figure(&self) -> Figure {
         let known = |value, n: usize, interval, caution| Figure::Known {
             value,
             unit: "1",
@@ -237,6 +241,7 @@ impl Found {
             (Err(reason), Some(value)) => {
                 let have = match reason {
                     Refusal::TooFewRounds { have } | Refusal::TooFewVisits { have } => *have,
+                    Refusal::NoSpread { baseline, other } => *baseline.min(other),
                     _ => 0,
                 };
                 known(value, have, Interval::Missing { missing: reason.to_string() }, None)
@@ -286,6 +291,7 @@ pub(super) fn workload(matched: &Matched, limit: Option<f64>) -> WorkloadChange 
     WorkloadChange {
         name: workload.name.clone(),
         subject: workload.subject(),
+        of: "rounds",
         stacks: matched.stacks.iter().map(|at| stack(matched, *at, limit)).collect(),
     }
 }
@@ -406,7 +412,7 @@ fn cannot_tell(reason: &str) -> Limit {
     Limit { call: Call::CannotTell, sentence: format!("cannot be told: {reason}") }
 }
 
-fn judge(found: &Result<unpaired::Change, Refusal>, judged: Basis, limit: f64) -> Limit {
+pub(super) fn judge(found: &Result<unpaired::Change, Refusal>, judged: Basis, limit: f64) -> Limit {
     let found = match found {
         Ok(found) => found,
         Err(reason) => return cannot_tell(&reason.to_string()),

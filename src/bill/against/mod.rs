@@ -4,6 +4,7 @@
 
 mod changes;
 mod differences;
+mod imported;
 mod matching;
 #[cfg(test)]
 mod tests;
@@ -65,6 +66,9 @@ pub struct WorkloadChange {
     pub name: String,
     /// `4k random reads at iodepth 32 x 4`.
     pub subject: String,
+    /// What stacks were measured in: `rounds`, or `runs` where results were imported.
+    #[serde(skip)]
+    pub of: &'static str,
     /// Stacks that both runs have.
     pub stacks: Vec<StackChange>,
 }
@@ -156,7 +160,7 @@ pub enum Call {
 pub struct OnlyIn {
     /// `old` or `new`.
     pub run: &'static str,
-    /// `workload` or `stack`.
+    /// `workload`, `stack` or `system`.
     pub what: &'static str,
     /// Its name.
     pub name: String,
@@ -211,6 +215,9 @@ pub fn against(old: &RunData, new: &RunData, limit: Option<f64>) -> Result<Again
     }
     let runs = [old, new];
     let readings = runs.map(readings);
+    if imported::any(runs) {
+        return imported::against(runs, &readings, limit);
+    }
     for (run, readings) in runs.iter().zip(&readings) {
         if readings.iter().flat_map(|one| &one.sides).all(|side| side.rounds.is_empty()) {
             if run.start.scenario.durability.is_some() {

@@ -4,9 +4,12 @@ use super::*;
 use crate::host::facts::{Device, Target};
 use crate::layer::state::State;
 use crate::scenario::{InState, Kill, Rating, TableGroup, TableSpec, rating};
-use crate::store::record::LayerUp;
+use crate::store::record::imported::{
+    Import, ImportedFile, ImportedResult, ImportedSample, Load, Part, UnreadLines, Way,
+};
 use crate::store::record::trial::{Example, Found, Trial};
 use crate::store::record::verification::Verification;
+use crate::store::record::{Better, LayerUp};
 use iotax_load::{Verified, verify};
 
 /// file | loop | fs(xfs) | delay(us=10) at depth 1 and at depth 32: costs 4, 3 and about 9 %.
@@ -660,5 +663,117 @@ fn trial(stack: &str, number: u32) -> Trial {
         acknowledged: 1200,
         writing: Some(true),
         found,
+    }
+}
+
+/// Others' results of two systems: reads once each, writes in five runs each, one of them copied, parts, a score and a time.
+pub(crate) fn imported() -> RunData {
+    let mut run = Twin::new(61, prefixes()).data;
+    let systems = ["host", "vm"].map(String::from).to_vec();
+    run.start.scenario = Scenario::of_nothing("imported results", None);
+    run.start.argv = ["iotax", "import", "results"].map(String::from).to_vec();
+    run.start.imported = Some(Import { files: 2, systems, baseline: None });
+    run.places.clear();
+    run.imported_files =
+        ["host", "vm"].into_iter().zip(0..).map(|(name, file)| imported_file(name, file)).collect();
+    run.imported = [("host", 0, 1.0), ("vm", 1, 0.8)].into_iter().flat_map(of_system).collect();
+    run
+}
+
+fn imported_file(name: &str, file: u32) -> ImportedFile {
+    let unread = UnreadLines { from: 12, to: 14, why: "an output that ends in the middle".into() };
+    ImportedFile {
+        file,
+        path: format!("/srv/results/{name}/all.txt"),
+        bytes: 4096,
+        sha256: format!("{file:064x}"),
+        results: 10,
+        unread: if file == 1 { vec![unread] } else { Vec::new() },
+    }
+}
+
+fn of_system((system, file, share): (&str, u32, f64)) -> Vec<ImportedResult> {
+    let load = |rw: &str| Load {
+        rw: Some(rw.into()),
+        bs: Some(4096),
+        iodepth: Some(8),
+        numjobs: Some(2),
+        ioengine: Some("libaio".into()),
+        ..Load::default()
+    };
+    let read = imported_result(system, file, load("randread"), Way::Read, 44_600.0 * share);
+    let mut all = vec![read];
+    for (at, noise) in [1.0, 1.004, 0.998, 1.001, 0.997, 0.997].into_iter().enumerate() {
+        let mut write =
+            imported_result(system, file, load("randwrite"), Way::Write, 20_000.0 * share * noise);
+        // In turns: the other system half a minute later.
+        write.ended = Some(format!("2026-11-23T17:{:02}:{:02}", at.min(4), 30 * file));
+        all.push(write);
+    }
+    for part in [1, 2] {
+        let parts = Load { rw: Some("read".into()), bs: Some(131_072), ..Load::default() };
+        let mut one = imported_result(system, file, parts, Way::Read, 1_000.0 * share * f64::from(part));
+        one.part = Some(Part { part, of: 2 });
+        all.push(one);
+    }
+    let other = |metric: &str, unit: &str, better, value: f64| ImportedResult {
+        samples: Vec::new(),
+        others: vec![imported_sample(metric, unit, better, value)],
+        ..imported_result(
+            system,
+            file,
+            Load { name: Some("score".into()), ..Load::default() },
+            Way::Both,
+            0.0,
+        )
+    };
+    all.push(other("Dhrystone 2 using register variables", "lps", Better::Higher, 38_145_678.9 * share));
+    all.push(other("time of a copy", "s", Better::Lower, 12.5 / share));
+    all
+}
+
+fn imported_result(system: &str, file: u32, load: Load, way: Way, iops: f64) -> ImportedResult {
+    let lower = |metric: &str, ns: f64| imported_sample(metric, "ns", Better::Lower, ns);
+    let depth_ns = 16e9 / iops.max(1.0);
+    let mut samples = vec![
+        ImportedSample {
+            low: Some(iops - 50.0),
+            high: Some(iops + 50.0),
+            ..imported_sample("iops", "1/s", Better::Higher, iops)
+        },
+        imported_sample("bandwidth", "B/s", Better::Higher, 4096.0 * iops),
+        lower("latency.mean", depth_ns),
+        imported_sample("ios", "1", Better::Higher, 60.0 * iops),
+        lower("runtime", 20e9),
+    ];
+    samples.extend(
+        [50.0, 99.0, 99.9]
+            .map(|percent: f64| lower(&format!("latency.p{percent}"), depth_ns * percent / 50.0)),
+    );
+    ImportedResult {
+        system: system.into(),
+        load,
+        way,
+        part: None,
+        file,
+        line: 1,
+        tool: "fio text".into(),
+        version: Some("3.33".into()),
+        ended: None,
+        samples,
+        others: Vec::new(),
+    }
+}
+
+fn imported_sample(metric: &str, unit: &str, better: Better, value: f64) -> ImportedSample {
+    ImportedSample {
+        metric: metric.into(),
+        unit: unit.into(),
+        better,
+        value: Some(value),
+        low: None,
+        high: None,
+        histogram: None,
+        missing: None,
     }
 }

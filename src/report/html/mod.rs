@@ -10,6 +10,7 @@ use super::disks;
 use super::durability;
 use super::efficiency;
 use super::generator;
+use super::imported;
 use super::matrix;
 use super::number::{Shown, change};
 use super::published;
@@ -70,6 +71,7 @@ fn render(findings: &[Findings], _page: &Page) -> String {
                     (section(one, workload))
                 }
                 (trials(one))
+                (of_others(one))
                 (beside(one))
                 (limits(one))
             }
@@ -226,6 +228,27 @@ fn read_back(findings: &Findings) -> Markup {
                 @if !examples.is_empty() { ul class="soft" { @for line in &examples { li { (line) } } } }
                 (table(&rows, usize::MAX))
                 p class="soft" { (verification::LEGEND) "." }
+            }
+        }
+    }
+}
+
+/// What was imported.
+fn of_others(findings: &Findings) -> Markup {
+    let files = imported::files(findings);
+    html! {
+        @for one in imported::sections(findings) {
+            section {
+                h2 { (one.title) }
+                (table(&one.table, usize::MAX))
+                ul class="soft" { @for line in &one.lines { li { (signed(line)) "." } } }
+            }
+        }
+        @if let Some(legend) = imported::legend(findings) { p class="soft" { (signed(&legend)) "." } }
+        @if !files.is_empty() {
+            section {
+                h2 { (imported::FILES) }
+                ul class="soft" { @for line in &files { li { (line) } } }
             }
         }
     }

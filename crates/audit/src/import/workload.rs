@@ -57,6 +57,8 @@ pub struct Reading {
     pub mean_ns: Option<Figure>,
     /// Percentiles: percent, nanoseconds.
     pub percentiles_ns: Vec<(f64, Figure)>,
+    /// All latencies, where they are printed: nanoseconds, count; empty where they are not.
+    pub histogram_ns: Vec<(u64, u64)>,
     /// Anything else that is a result and no I/O: name, unit as printed, whether more is better, figure.
     pub others: Vec<Other>,
 }
@@ -87,6 +89,7 @@ impl Reading {
             bytes: None,
             mean_ns: None,
             percentiles_ns: Vec::new(),
+            histogram_ns: Vec::new(),
             others: Vec::new(),
         }
     }

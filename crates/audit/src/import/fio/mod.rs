@@ -415,6 +415,7 @@ impl Fio {
                 .as_ref()
                 .map(|found| found.points.clone())
                 .unwrap_or_default(),
+            histogram_ns: direction.histogram.clone(),
             ..Reading::new(direction.line, workload, direction.way)
         }
     }

@@ -58,7 +58,7 @@ fn compared(evidence: &Evidence) -> Option<Spot> {
     let claimed = || {
         let results = evidence.clauses.iter().filter(|clause| {
             use crate::prose::Manner;
-            matches!(clause.manner, Manner::Loss | Manner::Gain | Manner::Times | Manner::Within)
+            matches!(clause.manner, Manner::Loss | Manner::Gain | Manner::Times)
         });
         let spots: Vec<Spot> = results.map(super::spot).collect();
         (spots.len() >= 2).then(|| spots[0])

@@ -97,7 +97,7 @@ pub(super) fn job(line: Line) -> Job {
     let name = text.trim_start().split(": (groupid=").next().unwrap_or("").to_owned();
     let whole =
         |key: &str| line.field(key).and_then(|field| leading(field.value)).map(|(value, ..)| value as u64);
-    let ended = text.split_once("pid=").and_then(|(_, behind)| behind.split_once(": "));
+    let ended = text.split_once(" pid=").and_then(|(_, behind)| behind.split_once(": "));
     Job {
         name,
         line: line.index,

@@ -1,0 +1,192 @@
+//! Of imported results: what is compared, what is not, and against whom.
+
+use crate::bill::against::{Mismatch, against};
+use crate::bill::imported::{ImportedFindings, ImportedRow};
+use crate::bill::{RunData, findings, twin};
+use crate::stats::{Refusal, Verdict};
+use iotax_load::Histogram;
+
+fn found(run: &RunData) -> ImportedFindings {
+    findings(run).imported.unwrap()
+}
+
+fn row<'a>(found: &'a ImportedFindings, subject: &str, system: &str) -> &'a ImportedRow {
+    let load = found.workloads.iter().find(|one| one.subject.starts_with(subject)).unwrap();
+    load.rows.iter().find(|row| row.system == system).unwrap()
+}
+
+/// The ids of two runs differ.
+fn another(mut run: RunData) -> RunData {
+    run.start.id = "20260101-130000-0007".into();
+    run
+}
+
+#[test]
+fn one_run_each_is_never_a_verdict() {
+    let found = found(&twin::imported());
+    let vm = row(&found, "4k randread", "vm").comparison.as_ref().unwrap();
+    let Verdict::Unresolved { reason, .. } = &vm.verdict else { panic!("{vm:?}") };
+    assert_eq!(*reason, Refusal::NoSpread { baseline: 1, other: 1 });
+    assert_eq!(reason.to_string(), "one run each: no spread is known");
+    assert!((vm.ratio.value().unwrap() - 0.8).abs() < 1e-9 && vm.ratio.bounds().is_none());
+    let [low, high] = vm.rounding.unwrap();
+    assert!(low < 0.8 && 0.8 < high && high - low < 0.005, "{low} to {high}");
+}
+
+#[test]
+fn runs_that_show_their_spread_are_compared_and_copies_are_no_runs() {
+    let run = twin::imported();
+    let found = found(&run);
+    let vm = row(&found, "4k randwrite", "vm");
+    assert_eq!(vm.runs, 5, "the copy is none");
+    let verdict = &vm.comparison.as_ref().unwrap().verdict;
+    assert!(matches!(verdict, Verdict::Costs { cost, .. } if (cost - 0.2).abs() < 0.01), "{verdict:?}");
+    let copies = findings(&run).warnings.into_iter().filter(|one| one.kind == "copies").count();
+    assert_eq!(copies, 2);
+    // Three runs are too few, however alike they are.
+    let mut few = twin::imported();
+    let mut kept = 0;
+    few.imported.retain(|one| {
+        let counts = one.load.rw.as_deref() == Some("randwrite") && one.system == "vm";
+        kept += u32::from(counts);
+        !counts || kept <= 3
+    });
+    let few = self::found(&few);
+    let vm = row(&few, "4k randwrite", "vm").comparison.as_ref().unwrap();
+    assert!(matches!(
+        &vm.verdict,
+        Verdict::Unresolved { reason: Refusal::NoSpread { baseline: 5, other: 3 }, .. }
+    ));
+}
+
+#[test]
+fn what_the_outputs_do_not_date_is_taken_to_be_far_apart() {
+    let width = |dated: bool| {
+        let mut run = twin::imported();
+        if !dated {
+            run.imported.iter_mut().for_each(|one| one.ended = None);
+        }
+        let (low, high) =
+            row(&found(&run), "4k randwrite", "vm").comparison.as_ref().unwrap().ratio.bounds().unwrap();
+        (high / low).ln()
+    };
+    assert!(width(false) > 2.0 * width(true), "{} against {}", width(false), width(true));
+}
+
+#[test]
+fn digits_that_were_rounded_away_widen_what_is_said() {
+    let bounds = |half: f64| {
+        let mut run = twin::imported();
+        for one in run.imported.iter_mut().flat_map(|one| &mut one.samples).filter(|one| one.metric == "iops")
+        {
+            let value = one.value.unwrap();
+            (one.low, one.high) = (Some(value - half), Some(value + half));
+        }
+        row(&found(&run), "4k randwrite", "vm").comparison.as_ref().unwrap().ratio.bounds().unwrap()
+    };
+    let (fine, coarse) = (bounds(0.5), bounds(500.0));
+    assert!(coarse.0 < fine.0 - 0.02 && coarse.1 > fine.1 + 0.02, "{fine:?} {coarse:?}");
+}
+
+#[test]
+fn percentiles_are_not_averaged_and_histograms_are_merged() {
+    let mut run = twin::imported();
+    let vm = row(&found(&run), "4k randwrite", "vm").percentiles[0];
+    assert!(vm.least_ns < vm.most_ns && vm.from == "printed", "{vm:?}");
+    for (result, offset) in run.imported.iter_mut().zip(0..) {
+        if !result.samples.is_empty() {
+            let mut sample = result.samples[0].clone();
+            (sample.metric, sample.value, sample.histogram) = ("latency".into(), None, Some(offset));
+            (sample.low, sample.high) = (None, None);
+            result.samples.push(sample);
+        }
+    }
+    run.histograms = Box::new(|_| {
+        let mut one = Histogram::new();
+        one.record_many(100_000, 98);
+        one.record_many(900_000, 2);
+        Some(one)
+    });
+    let found = found(&run);
+    let merged = &row(&found, "4k randwrite", "vm").percentiles;
+    assert!(merged.iter().all(|one| one.from == "histograms" && one.least_ns == one.most_ns));
+    let at = |percent: f64| merged.iter().find(|one| one.percent == percent).unwrap().least_ns;
+    assert!((at(50.0) / 1e5 - 1.0).abs() < 0.01 && (at(99.0) / 9e5 - 1.0).abs() < 0.01, "{merged:?}");
+    // A single run's are as they were printed, whatever its histogram says.
+    assert_eq!(row(&found, "4k randread", "vm").percentiles[0].from, "printed");
+}
+
+#[test]
+fn parts_of_one_output_stand_apart() {
+    let found = found(&twin::imported());
+    let parts: Vec<&str> = found
+        .workloads
+        .iter()
+        .map(|one| one.subject.as_str())
+        .filter(|name| name.contains("side by side"))
+        .collect();
+    assert_eq!(parts, ["128k read, job 1 of 2 side by side", "128k read, job 2 of 2 side by side"]);
+}
+
+#[test]
+fn scores_are_compared_with_more_or_less_as_the_better() {
+    let found = found(&twin::imported());
+    for other in &found.others {
+        let vm = other.rows[1].comparison.as_ref().unwrap();
+        assert!((vm.ratio.value().unwrap() - 0.8).abs() < 1e-9, "{}: worse is below one: {vm:?}", other.name);
+        assert!(!vm.verdict.is_resolved());
+    }
+    assert_eq!(found.others.len(), 2);
+}
+
+#[test]
+fn two_imported_runs_are_compared_where_their_spread_is_known() {
+    let mut later = another(twin::imported());
+    for one in later.imported.iter_mut().flat_map(|one| &mut one.samples).filter(|one| one.metric == "iops") {
+        let half = |value: f64| value * 0.5;
+        (one.value, one.low, one.high) = (one.value.map(half), one.low.map(half), one.high.map(half));
+    }
+    let found = against(&twin::imported(), &later, Some(0.05)).unwrap();
+    let rate = |subject: &str| {
+        let load = found.workloads.iter().find(|one| one.subject.starts_with(subject)).unwrap();
+        &load.stacks.iter().find(|one| one.stack == "vm").unwrap().rates[0]
+    };
+    assert!(matches!(rate("4k randwrite").verdict, Verdict::Costs { .. }), "{:?}", rate("4k randwrite"));
+    assert!(
+        rate("4k randread").sentence.contains("one run each: no spread is known"),
+        "{:?}",
+        rate("4k randread")
+    );
+    assert!(found.fails() && found.warnings.iter().filter(|one| one.kind == "imported").count() == 2);
+}
+
+#[test]
+fn an_imported_run_is_compared_with_a_measured_one_of_the_same_load() {
+    let measured = twin::bill();
+    let mut imported = another(twin::imported());
+    imported.imported.retain(|one| one.load.rw.as_deref() == Some("randread") && one.system == "host");
+    for one in &mut imported.imported {
+        one.system = "file".into();
+        (one.load.iodepth, one.load.numjobs) = (Some(1), None);
+    }
+    let found = against(&measured, &imported, None).unwrap();
+    let stack = &found.workloads[0].stacks[0];
+    assert_eq!((found.workloads.len(), stack.stack.as_str()), (1, "file"));
+    assert!(stack.rates[0].sentence.contains("one imported run: no spread of it is known"), "{stack:?}");
+    assert!(
+        stack.rates[0].change.as_it_stands.value().is_some() && stack.latency.as_it_stands.value().is_some()
+    );
+    assert!(found.only.iter().any(|one| one.run == "old" && one.what == "workload"), "the depth of 32");
+
+    imported.imported[0].load.bs = Some(8192);
+    let none = against(&measured, &imported, None).unwrap_err();
+    assert!(matches!(none, Mismatch::NothingInCommon { what: "workload", .. }), "{none}");
+}
+
+#[test]
+fn systems_of_other_names_are_refused_with_what_names_them() {
+    let mut other = another(twin::imported());
+    other.imported.iter_mut().for_each(|one| one.system = format!("{}2", one.system));
+    let none = against(&twin::imported(), &other, None).unwrap_err().to_string();
+    assert!(none.contains("no system in common") && none.contains("--system NAME=PATH"), "{none}");
+}

@@ -1,0 +1,86 @@
+//! `iotax import`: what other tools printed, from files, folders or standard input, stored as a run. Says what was taken for a
+//! system, which lines could not be read, and how the run is read; its id is all that goes to standard output.
+
+use super::{say, say_aside, stop, typed};
+use crate::exit::{DONE, Failed};
+use crate::import::{Asked, By, Done, Named, STDIN, import, parse_named, some_names};
+use crate::store::run_id_of;
+use crate::units::counted;
+use anyhow::Result;
+use std::path::Path;
+
+/// Arguments of `import`.
+#[derive(clap::Args)]
+pub struct Args {
+    /// Files and folders with outputs of tools, or - for standard input; folders are walked
+    #[arg(value_name = "PAGE", required_unless_present = "system")]
+    page: Vec<String>,
+    /// Results of this file or folder are of that system; of a file also lines: NAME=PATH:FROM-TO
+    #[arg(long, value_name = "NAME=PATH", value_parser = parse_named)]
+    system: Vec<Named>,
+    /// The system that others are compared with [default: the first with a result]
+    #[arg(long, value_name = "NAME")]
+    baseline: Option<String>,
+    /// What the run is called in lists and reports
+    #[arg(long, value_name = "TEXT")]
+    name: Option<String>,
+}
+
+/// Unread lines that are told; the report has all.
+const MOST_TOLD: usize = 20;
+
+/// Runs the command.
+///
+/// # Errors
+/// Bad input: a page that cannot be read or has no result.
+pub fn run(args: &Args, runs: &Path) -> Result<u8> {
+    if args.page.iter().filter(|page| *page == STDIN).count() > 1 {
+        return Err(Failed::input("standard input is named twice").into());
+    }
+    let asked = Asked {
+        pages: args.page.clone(),
+        named: args.system.clone(),
+        baseline: args.baseline.clone(),
+        name: args.name.clone(),
+        argv: std::env::args().collect(),
+    };
+    let stop = stop::flag()?;
+    let done = import(&asked, runs, &stop)?;
+    tell(&done);
+    say(&format!("{}\n", run_id_of(&done.folder)))?;
+    say_aside(&format!("to read it: {}", typed("report", &done.folder)));
+    Ok(DONE)
+}
+
+fn tell(done: &Done) {
+    let by = match done.by {
+        By::Names => "as they were named",
+        By::Folders => "taken by folders",
+        By::Files => "taken by the names of files",
+        By::Both => "taken by folders, and where there are none by the names of files",
+    };
+    let systems = done.systems.iter().map(|(name, count)| format!("{name} ({count})")).collect::<Vec<_>>();
+    say_aside(&format!(
+        "imported: {} of {}; systems {by}: {}",
+        counted(done.results as u64, "result", "results"),
+        counted(done.files as u64, "file", "files"),
+        some_names(systems.iter().map(String::as_str))
+    ));
+    if done.by != By::Names {
+        say_aside("hint: to say it otherwise: --system NAME=PATH, or of lines --system NAME=PATH:FROM-TO");
+    }
+    if let Some(page) = &done.guessed {
+        say_aside(&format!(
+            "{page} holds several results of one load: each is a system of its own, named by its line, as nothing says whether they are \
+             repeats; hint: --system NAME={page} if they are"
+        ));
+    }
+    for (lines, what) in
+        [(&done.unread, "not read"), (&done.empty, "no result in"), (&done.strays, "in nobody's lines")]
+    {
+        lines.iter().take(MOST_TOLD).for_each(|line| say_aside(&format!("{what}: {line}")));
+        if lines.len() > MOST_TOLD {
+            say_aside(&format!("{what}: {} more", lines.len() - MOST_TOLD));
+        }
+    }
+}

@@ -1,0 +1,456 @@
+//! Foreign results as a run: files are read by several threads, a stretch of them at a time, and what is found in them goes to the
+//! store in the order of the files. The run is there whole or not at all. It refuses a page without any result.
+
+mod convert;
+mod sources;
+
+pub use sources::{By, Named, STDIN, parse_named};
+
+use crate::exit::Failed;
+use crate::scenario::Scenario;
+use crate::store::record::imported::{Import, ImportedFile, UnreadLines};
+use crate::store::record::{Record, RunStart, Warning};
+use crate::store::{self, Staged, Writer};
+use anyhow::{Context, Result};
+use convert::Found;
+use iotax_audit::container;
+use iotax_audit::import::{ALL, scan};
+use iotax_audit::page::Unread;
+use sha2::{Digest, Sha256};
+use sources::{STANDARD_INPUT, Source, Whose, sources};
+use std::collections::{HashMap, HashSet};
+use std::io::Read;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+
+/// Files whose results are in memory at the same time: what bounds it, however many there are.
+const STRETCH: usize = 64;
+/// Unread lines that a file's record lists.
+const MOST_UNREAD: usize = 100;
+
+/// What is to be imported.
+#[derive(Clone, Debug, Default)]
+pub struct Asked {
+    /// Files, folders, `-`.
+    pub pages: Vec<String>,
+    /// Systems that were named.
+    pub named: Vec<Named>,
+    /// Which the others are compared with.
+    pub baseline: Option<String>,
+    /// Name of the run.
+    pub name: Option<String>,
+    /// The command line.
+    pub argv: Vec<String>,
+}
+
+/// What was imported.
+#[derive(Debug)]
+pub struct Done {
+    /// The run's folder.
+    pub folder: PathBuf,
+    /// Files that were read.
+    pub files: usize,
+    /// Results in them.
+    pub results: usize,
+    /// Systems with results, in their order, and how many each has.
+    pub systems: Vec<(String, usize)>,
+    /// How they were told apart.
+    pub by: By,
+    /// Files in folders that hold no result.
+    pub empty: Vec<String>,
+    /// Lines that could not be read: `host.txt:12-14: why`.
+    pub unread: Vec<String>,
+    /// Results of named files that are in nobody's lines.
+    pub strays: Vec<String>,
+    /// Whether one page holds several results of a load that nobody has named.
+    pub guessed: Option<String>,
+}
+
+/// Reads all and stores it as one run.
+///
+/// # Errors
+/// Bad input (2): a page that cannot be read or has no result, an unknown baseline. Nothing is left behind.
+pub fn import(asked: &Asked, runs: &Path, stop: &AtomicBool) -> Result<Done> {
+    let (sources, by) = sources(&asked.pages, &asked.named)?;
+    if sources.is_empty() {
+        return Err(Failed::input(
+            "there is nothing to import; hint: name files, folders, or - for standard input",
+        )
+        .into());
+    }
+    let id = store::new_id();
+    let mut staged = Staged::begin(runs, &id).map_err(Failed::from)?;
+    let mut into = Into::new(staged.writer().context("the run is closed")?, by);
+    into.writer.append(&Record::Run(start(asked, &id, &sources)))?;
+    for (at, stretch) in sources.chunks(STRETCH).enumerate() {
+        if stop.load(Ordering::Relaxed) {
+            return Err(Failed::measurement("interrupted: nothing was stored").into());
+        }
+        let read = read_all(stretch, at * STRETCH);
+        for (source, read) in stretch.iter().zip(read) {
+            into.take(source, read?)?;
+        }
+    }
+    let mut done = into.end(asked)?;
+    done.folder = staged.keep().map_err(Failed::from)?;
+    Ok(done)
+}
+
+fn start(asked: &Asked, id: &str, sources: &[Source]) -> RunStart {
+    let mut systems: Vec<String> = Vec::new();
+    let mut known: HashSet<String> = HashSet::new();
+    let mut add = |name: &String| {
+        if known.insert(name.clone()) {
+            systems.push(name.clone());
+        }
+    };
+    for source in sources {
+        match &source.whose {
+            Whose::One(name) | Whose::Guessed(name) => add(name),
+            Whose::Lines(ranges) => ranges.iter().for_each(|(name, ..)| add(name)),
+        }
+    }
+    RunStart {
+        id: id.to_owned(),
+        at: jiff::Timestamp::now().to_string(),
+        iotax: env!("CARGO_PKG_VERSION").to_owned(),
+        argv: asked.argv.clone(),
+        scenario: Scenario::of_nothing("imported results", asked.name.clone()),
+        boot_id: String::new(),
+        siblings: 0,
+        write_caches: Vec::new(),
+        imported: Some(Import {
+            files: u32::try_from(sources.len()).unwrap_or(u32::MAX),
+            systems,
+            baseline: asked.baseline.clone(),
+        }),
+    }
+}
+
+/// A file and what was found in it.
+struct FileRead {
+    file: ImportedFile,
+    found: Vec<Found>,
+    strays: usize,
+}
+
+/// Each file by whichever thread is free; in the order of the files.
+fn read_all(stretch: &[Source], first: usize) -> Vec<Result<FileRead>> {
+    let threads = std::thread::available_parallelism().map_or(1, usize::from).min(stretch.len());
+    let next = AtomicUsize::new(0);
+    let work = || {
+        let mut done = Vec::new();
+        loop {
+            let at = next.fetch_add(1, Ordering::Relaxed);
+            let Some(source) = stretch.get(at) else { return done };
+            done.push((at, read_file(source, first + at)));
+        }
+    };
+    let mut all: Vec<(usize, Result<FileRead>)> = match threads {
+        0 | 1 => work(),
+        _ => std::thread::scope(|scope| {
+            let others: Vec<_> = (1..threads).map(|_| scope.spawn(work)).collect();
+            let own = work();
+            let join = |other: std::thread::ScopedJoinHandle<_>| match other.join() {
+                Ok(done) => done,
+                Err(panic) => std::panic::resume_unwind(panic),
+            };
+            own.into_iter().chain(others.into_iter().flat_map(join)).collect()
+        }),
+    };
+    all.sort_by_key(|(at, _)| *at);
+    all.into_iter().map(|(_, read)| read).collect()
+}
+
+fn read_file(source: &Source, number: usize) -> Result<FileRead> {
+    let bytes = match &source.path {
+        Some(path) => std::fs::read(path),
+        None => {
+            let mut bytes = Vec::new();
+            std::io::stdin().lock().read_to_end(&mut bytes).map(|_| bytes)
+        }
+    };
+    let bytes =
+        bytes.map_err(|error| Failed::input(format!("cannot read {}: {}", source.shown, reason(&error))))?;
+    Ok(read_bytes(source, number, bytes))
+}
+
+fn read_bytes(source: &Source, number: usize, bytes: Vec<u8>) -> FileRead {
+    let number = u32::try_from(number).unwrap_or(u32::MAX);
+    let sha256: String = Sha256::digest(&bytes).iter().map(|byte| format!("{byte:02x}")).collect();
+    let size = bytes.len() as u64;
+    let (mut found, mut unread, mut strays) = (Vec::new(), Vec::new(), 0);
+    for page in container::pages(&source.shown, bytes) {
+        let imported = scan(&page);
+        let (results, passed_over) = convert::results(&page, &imported.outputs, &source.whose, number);
+        found.extend(results);
+        strays += passed_over;
+        unread.extend(page.unread.iter().chain(&imported.unread).map(lines));
+    }
+    if let Some(more) = unread.len().checked_sub(MOST_UNREAD).filter(|more| *more > 0) {
+        let rest = unread.split_off(MOST_UNREAD);
+        let ends = rest.iter().map(|one| one.from).min().zip(rest.iter().map(|one| one.to).max());
+        unread.extend(ends.map(|(from, to)| UnreadLines {
+            from,
+            to,
+            why: format!("{more} more stretches of lines"),
+        }));
+    }
+    let results = u32::try_from(found.len()).unwrap_or(u32::MAX);
+    let file =
+        ImportedFile { file: number, path: source.shown.clone(), bytes: size, sha256, results, unread };
+    FileRead { file, found, strays }
+}
+
+fn lines(unread: &Unread) -> UnreadLines {
+    UnreadLines { from: unread.line, to: unread.last, why: unread.why.clone() }
+}
+
+/// Why the system refused, in small letters and without its number.
+fn reason(error: &std::io::Error) -> String {
+    error.kind().to_string()
+}
+
+/// Where results go, and what is told of them at the end.
+struct Into<'a> {
+    writer: &'a mut Writer,
+    done: Done,
+    empty_pages: Vec<String>,
+    known: HashMap<String, usize>,
+}
+
+impl<'a> Into<'a> {
+    fn new(writer: &'a mut Writer, by: By) -> Into<'a> {
+        let done = Done {
+            folder: PathBuf::new(),
+            files: 0,
+            results: 0,
+            systems: Vec::new(),
+            by,
+            empty: Vec::new(),
+            unread: Vec::new(),
+            strays: Vec::new(),
+            guessed: None,
+        };
+        Into { writer, done, empty_pages: Vec::new(), known: HashMap::new() }
+    }
+
+    fn take(&mut self, source: &Source, read: FileRead) -> Result<()> {
+        let FileRead { mut file, found, strays } = read;
+        self.done.files += 1;
+        self.done.results += found.len();
+        let told = file.unread.iter().map(|one| format!("{}:{}: {}", file.path, one.places(), one.why));
+        self.done.unread.extend(told);
+        if strays > 0 {
+            self.done.strays.push(format!("{} of {}", strays, file.path));
+        }
+        if found.is_empty() {
+            match source.found {
+                true => self.done.empty.push(file.path.clone()),
+                false => self.empty_pages.push(file.path.clone()),
+            }
+        }
+        file.path = match &source.path {
+            Some(path) => {
+                std::path::absolute(path).unwrap_or_else(|_| path.clone()).to_string_lossy().into_owned()
+            }
+            None => STANDARD_INPUT.to_owned(),
+        };
+        self.writer.append(&Record::ImportedFile(file))?;
+        for (mut result, histogram) in found {
+            if let Some(histogram) = histogram {
+                result.samples.push(convert::histogram_sample(self.writer.histogram(&histogram)?));
+            }
+            self.count(&result.system);
+            let is_guessed = matches!(&source.whose, Whose::Guessed(name) if *name != result.system);
+            if is_guessed && self.done.guessed.is_none() {
+                self.done.guessed = Some(source.shown.clone());
+            }
+            self.writer.append(&Record::Imported(result))?;
+        }
+        Ok(())
+    }
+
+    fn count(&mut self, system: &str) {
+        let next = self.done.systems.len();
+        let at = *self.known.entry(system.to_owned()).or_insert(next);
+        match self.done.systems.get_mut(at) {
+            Some((_, count)) => *count += 1,
+            None => self.done.systems.push((system.to_owned(), 1)),
+        }
+    }
+
+    fn end(mut self, asked: &Asked) -> Result<Done> {
+        let empty = std::mem::take(&mut self.empty_pages);
+        if !empty.is_empty() || self.done.results == 0 {
+            let pages = if empty.is_empty() { &self.done.empty } else { &empty };
+            return Err(without_result(pages, &self.done).into());
+        }
+        if let Some(baseline) = &asked.baseline {
+            if self.done.systems.iter().all(|(name, _)| name != baseline) {
+                let names = some_names(self.done.systems.iter().map(|(name, _)| name.as_str()));
+                let why = format!("--baseline {baseline}: no result is of that system; there are {names}");
+                return Err(Failed::input(why).into());
+            }
+        }
+        for text in &self.done.empty {
+            let warning = Warning {
+                kind: "no_result".into(),
+                subject: String::new(),
+                text: format!("{text} has no result"),
+            };
+            self.writer.append(&Record::Warning(warning))?;
+        }
+        let at = jiff::Timestamp::now().to_string();
+        self.writer.append(&Record::End { at, outcome: store::record::state::COMPLETE.into() })?;
+        Ok(self.done)
+    }
+}
+
+fn without_result(pages: &[String], done: &Done) -> Failed {
+    let tried: Vec<&str> = ALL.iter().map(|format| format.name).collect();
+    let unread = match done.unread.split_first() {
+        Some((first, [])) => format!("; not read: {first}"),
+        Some((first, others)) => format!("; not read: {first}, and {} more", others.len()),
+        None => String::new(),
+    };
+    Failed::input(format!(
+        "no result in {}: looked for {}{unread}; hint: name pages with whole outputs of tools",
+        some_names(pages.iter().map(String::as_str)),
+        tried.join(", ")
+    ))
+}
+
+/// Names, of many the first few.
+pub fn some_names<'a>(names: impl Iterator<Item = &'a str>) -> String {
+    const MOST: usize = 8;
+    let names: Vec<&str> = names.collect();
+    match names.len().checked_sub(MOST) {
+        None | Some(0) => names.join(", "),
+        Some(more) => format!("{} and {more} more", names[..MOST].join(", ")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::store::record::imported::{ImportedResult, Part, Way};
+    use iotax_load::Histogram;
+
+    const TEXT: &str = include_str!("../../crates/audit/fixtures/fio/randrw-3.33.txt");
+    const JSON: &str = include_str!("../../crates/audit/fixtures/fio/randread.json+");
+
+    fn read(text: &str, whose: Whose) -> FileRead {
+        let source = Source { path: None, shown: "results/page.txt".into(), whose, found: false };
+        read_bytes(&source, 7, text.as_bytes().to_vec())
+    }
+
+    fn one(text: &str) -> Vec<Found> {
+        read(text, Whose::One("host".into())).found
+    }
+
+    fn value(result: &ImportedResult, metric: &str) -> f64 {
+        result.sample(metric).unwrap().value.unwrap()
+    }
+
+    fn systems(read: &FileRead) -> Vec<&str> {
+        read.found.iter().map(|(result, _)| result.system.as_str()).collect()
+    }
+
+    #[test]
+    fn a_figure_keeps_its_place_and_what_its_digits_stand_for() {
+        let found = one(TEXT);
+        let [(read, None), (write, None)] = found.as_slice() else { panic!("{found:?}") };
+        assert_eq!((read.way, write.way, read.file, read.line), (Way::Read, Way::Write, 7, 8));
+        assert_eq!((read.tool.as_str(), read.version.as_deref()), ("fio text", Some("3.33")));
+        assert_eq!(read.ended.as_deref(), Some("2026-11-23T17:02:55"));
+        assert_eq!((read.load.bs, read.load.iodepth, read.load.numjobs), (Some(4096), Some(8), Some(2)));
+        let iops = read.sample("iops").unwrap();
+        let [low, high] = iops.rounded().unwrap();
+        assert!((low - 44_550.0).abs() < 1.0 && (44_650.0..44_660.0).contains(&high), "{iops:?}");
+        assert_eq!((value(read, "latency.p99.9"), value(write, "latency.p50")), (379_000.0, 186_000.0));
+        assert_eq!((value(read, "ios"), value(read, "runtime")), (89_170.0, 2.001e9));
+    }
+
+    #[test]
+    fn bins_become_a_histogram_within_their_stated_error() {
+        let found = one(JSON);
+        let [(result, Some(histogram))] = found.as_slice() else { panic!("{found:?}") };
+        assert_eq!(histogram.count() as f64, value(result, "ios"));
+        for percent in [50.0, 99.0, 99.9] {
+            let Some(sample) = result.sample(&format!("latency.p{percent}")) else { continue };
+            let (ours, theirs) =
+                (histogram.percentile(percent / 100.0).unwrap() as f64, sample.value.unwrap());
+            assert!((ours / theirs - 1.0).abs() < 0.016, "p{percent}: {ours} against {theirs}");
+        }
+        assert_eq!(result.tool, "fio JSON");
+        assert_eq!(
+            Histogram::decode(&histogram.encode()).as_ref(),
+            Ok(histogram),
+            "what is stored is what was read"
+        );
+    }
+
+    #[test]
+    fn several_outputs_of_a_page_are_of_one_system_only_where_somebody_says_so() {
+        let twice = format!("{TEXT}\n\n{TEXT}");
+        let lines = TEXT.lines().count() as u32;
+        let guessed = read(&twice, Whose::Guessed("page".into()));
+        let behind = format!("page:{}", lines + 3);
+        assert_eq!(systems(&guessed), ["page:1", "page:1", &behind, &behind]);
+        assert_eq!(systems(&read(&twice, Whose::One("host".into()))), ["host"; 4]);
+        let ranges = vec![("host".to_owned(), 1, lines)];
+        let some = read(&twice, Whose::Lines(ranges));
+        assert_eq!((systems(&some), some.strays), (vec!["host"; 2], 2));
+        assert_eq!(systems(&read(TEXT, Whose::Guessed("page".into()))), ["page"; 2], "one is the page's");
+    }
+
+    #[test]
+    fn jobs_of_one_load_side_by_side_are_parts() {
+        let job = "mixed: (groupid=0, jobs=2): err= 0: pid=28249: Mon Nov 23 17:02:55 2026";
+        let at = TEXT.find(job).unwrap();
+        let end = TEXT.find("\nRun status").unwrap();
+        let text = format!("{}{}{}", &TEXT[..end], &TEXT[at..end], &TEXT[end..]);
+        let parts: Vec<Option<Part>> = one(&text).into_iter().map(|(result, _)| result.part).collect();
+        let part = |part| Some(Part { part, of: 2 });
+        assert_eq!(parts, [part(1), part(1), part(2), part(2)]);
+    }
+
+    #[test]
+    fn what_is_cut_off_is_listed_and_what_was_not_printed_is_missing() {
+        let read = read(
+            "noise\n  read: IOPS=44.6k, BW=174MiB/s (183MB/s)(348MiB/2001msec)\nnoise\n",
+            Whose::One("a".into()),
+        );
+        let [(result, None)] = read.found.as_slice() else { panic!("{:?}", read.found) };
+        let mean = result.sample("latency.mean").unwrap();
+        assert_eq!((mean.value, mean.missing.as_deref()), (None, Some("the output does not tell it")));
+        assert_eq!((&result.load.rw, result.line), (&None, 2));
+        let bins = JSON.find("\"bins\" : {\n").unwrap();
+        let cut = super::tests::read(&JSON[..bins + 400], Whose::One("a".into()));
+        assert_eq!(cut.file.unread.len(), 1, "{:?}", cut.file);
+        assert!(
+            cut.found.iter().all(|(_, histogram)| histogram.is_none()),
+            "half of the bins are no histogram"
+        );
+        assert_eq!(cut.file.sha256.len(), 64);
+    }
+
+    #[test]
+    fn files_are_read_in_their_order_by_any_number_of_threads() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut sources = Vec::new();
+        for at in 0..40 {
+            let path = folder.path().join(format!("{at:02}.txt"));
+            std::fs::write(&path, if at % 3 == 0 { "nothing" } else { TEXT }).unwrap();
+            let (shown, whose) = (path.display().to_string(), Whose::One(at.to_string()));
+            sources.push(Source { path: Some(path), shown, whose, found: true });
+        }
+        let files: Vec<ImportedFile> =
+            read_all(&sources, 100).into_iter().map(|read| read.unwrap().file).collect();
+        for (file, at) in files.iter().zip(0u32..) {
+            assert_eq!((file.file, file.results), (100 + at, if at % 3 == 0 { 0 } else { 2 }));
+        }
+        assert_eq!(files.len(), 40);
+    }
+}

@@ -1,0 +1,202 @@
+//! What others measured, as it is recorded: from which line of which file, of which system, under which load, by which tool.
+//! A figure keeps the interval that its printed digits stand for; what was not printed is missing with a reason.
+
+use super::Better;
+use serde::{Deserialize, Serialize};
+
+/// Of a run that was imported: from what. Such a run has no stacks, no workloads and no slices.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Import {
+    /// Files that were read.
+    pub files: u32,
+    /// Systems in the order in which the pages name them; one of several results in a page may have a name of its own.
+    pub systems: Vec<String>,
+    /// What others are compared with, where it was named; else the first system with a result.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub baseline: Option<String>,
+}
+
+/// A file that was read.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ImportedFile {
+    /// Its number, from 0.
+    pub file: u32,
+    /// Its path, or `standard input`.
+    pub path: String,
+    /// Its size.
+    pub bytes: u64,
+    /// Of its bytes, in hex digits.
+    pub sha256: String,
+    /// Results that were taken from it.
+    pub results: u32,
+    /// Lines that look like a tool's and could not be read.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub unread: Vec<UnreadLines>,
+}
+
+/// Lines that could not be read, and why.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct UnreadLines {
+    /// The first, from 1.
+    pub from: u32,
+    /// The last.
+    pub to: u32,
+    /// Why.
+    pub why: String,
+}
+
+impl UnreadLines {
+    /// `12`, `12-14`.
+    pub fn places(&self) -> String {
+        match self.from == self.to {
+            true => self.from.to_string(),
+            false => format!("{}-{}", self.from, self.to),
+        }
+    }
+}
+
+/// Which way I/O went.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Way {
+    /// Reads.
+    Read,
+    /// Writes.
+    Write,
+    /// Trims.
+    Trim,
+    /// Together, where nothing tells them apart.
+    Both,
+}
+
+impl Way {
+    /// `reads`.
+    pub fn words(self) -> &'static str {
+        match self {
+            Way::Read => "reads",
+            Way::Write => "writes",
+            Way::Trim => "trims",
+            Way::Both => "reads and writes together",
+        }
+    }
+}
+
+/// A load as far as the output tells it, in fio's words.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Load {
+    /// `randread`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rw: Option<String>,
+    /// Bytes of an I/O.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bs: Option<u64>,
+    /// I/Os in flight a job.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub iodepth: Option<u64>,
+    /// Jobs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub numjobs: Option<u64>,
+    /// `libaio`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ioengine: Option<String>,
+    /// Share of reads in percent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rwmixread: Option<f64>,
+    /// What the output calls it; tells loads apart only where nothing else does.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+}
+
+/// One of several jobs that reported side by side under one load: figures of a part, which are never added up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct Part {
+    /// Which, from 1.
+    pub part: u32,
+    /// Of how many.
+    pub of: u32,
+}
+
+/// One result: one way of one job, group or test.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ImportedResult {
+    /// The system it is of.
+    pub system: String,
+    /// What it was loaded with.
+    pub load: Load,
+    /// Which way.
+    pub way: Way,
+    /// Which of several jobs of the same load.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub part: Option<Part>,
+    /// Number of the file.
+    pub file: u32,
+    /// Line at which it begins, from 1.
+    pub line: u32,
+    /// `fio text`, `fio JSON`.
+    pub tool: String,
+    /// `3.33`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub version: Option<String>,
+    /// When the run behind it ended by the clock of its machine, whose time zone is not told: `2026-11-23T17:02:55`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ended: Option<String>,
+    /// `iops`, `bandwidth`, `ios`, `bytes`, `runtime`, `latency.mean`, `latency.p99`, and `latency` as a histogram.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub samples: Vec<ImportedSample>,
+    /// Results that are no I/O, by the names and units that are printed.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub others: Vec<ImportedSample>,
+}
+
+/// A figure as it was printed; exactly one of `value`, `histogram` and `missing` is there.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ImportedSample {
+    /// What it is.
+    pub metric: String,
+    /// `1/s`, `B/s`, `ns`, `1`, `B`, or as printed.
+    pub unit: String,
+    /// Which way is better.
+    pub better: Better,
+    /// As printed, in the unit.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub value: Option<f64>,
+    /// The least that is printed so; left out where that is the value but for a billionth.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub low: Option<f64>,
+    /// The most.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub high: Option<f64>,
+    /// Place of a frame in the histogram segment.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub histogram: Option<u64>,
+    /// Why there is none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub missing: Option<String>,
+}
+
+impl Load {
+    /// What makes it the same load as another: all that the output tells, and the name only where it tells nothing else.
+    pub fn identity(&self) -> String {
+        let Load { rw, bs, iodepth, numjobs, ioengine, rwmixread, name } = self;
+        let bare = Load { name: name.clone(), ..Load::default() };
+        match *self == bare {
+            true => format!("{name:?}"),
+            false => format!("{rw:?} {bs:?} {iodepth:?} {numjobs:?} {ioengine:?} {rwmixread:?}"),
+        }
+    }
+}
+
+impl ImportedSample {
+    /// What its printed digits stand for.
+    pub fn rounded(&self) -> Option<[f64; 2]> {
+        let value = self.value?;
+        Some([self.low.unwrap_or(value), self.high.unwrap_or(value)])
+    }
+}
+
+impl ImportedResult {
+    /// The sample of that name.
+    pub fn sample(&self, metric: &str) -> Option<&ImportedSample> {
+        self.samples.iter().find(|sample| sample.metric == metric)
+    }
+}

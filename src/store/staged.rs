@@ -1,0 +1,142 @@
+//! A run that is there whole or not at all: it is written under another name beside the runs, which no reader takes for one, and gets
+//! its own at the end. One that was given up is removed; what a kill left is removed by the next.
+
+use super::appender::{Appender, sync_folder};
+use super::folder::is_id;
+use super::{INDEX, Store, StoreError, Writer};
+use rustix::fs::FlockOperation;
+use std::fs::DirBuilder;
+use std::os::unix::fs::DirBuilderExt;
+use std::path::{Path, PathBuf};
+
+const BEFORE: &str = ".";
+const BEHIND: &str = ".part";
+
+/// A run that is being written and is none yet.
+#[derive(Debug)]
+pub struct Staged {
+    folder: PathBuf,
+    run: PathBuf,
+    writer: Option<Writer>,
+}
+
+impl Staged {
+    /// Begins a run of that id.
+    ///
+    /// # Errors
+    /// As [`Store::create`].
+    pub fn begin(runs_dir: &Path, id: &str) -> Result<Staged, StoreError> {
+        let store = Store::open(runs_dir)?;
+        let run = store.runs_dir().join(id);
+        if !is_id(id) || run.exists() {
+            let why = Some("it exists, or is no id".to_owned());
+            return Err(StoreError::NoRun { what: format!("\"{}\"", id.escape_debug()), why });
+        }
+        remove_left_over(store.runs_dir());
+        let folder = store.runs_dir().join(format!("{BEFORE}{id}{BEHIND}"));
+        DirBuilder::new()
+            .mode(0o700)
+            .create(&folder)
+            .map_err(|error| StoreError::system("make", &folder, error))?;
+        let mut staged = Staged { run, writer: None, folder };
+        staged.writer = Some(Writer::open(&staged.folder)?);
+        Ok(staged)
+    }
+
+    /// Writes to it; `None` only once it is kept.
+    pub fn writer(&mut self) -> Option<&mut Writer> {
+        self.writer.as_mut()
+    }
+
+    /// Makes it a run, on the disk, and gives its folder.
+    ///
+    /// # Errors
+    /// [`StoreError::System`]; it is then removed.
+    pub fn keep(mut self) -> Result<PathBuf, StoreError> {
+        if let Some(mut writer) = self.writer.take() {
+            writer.sync()?;
+        }
+        std::fs::rename(&self.folder, &self.run)
+            .map_err(|error| StoreError::system("rename", &self.folder, error))?;
+        if let Some(runs) = self.run.parent() {
+            sync_folder(runs)?;
+        }
+        Ok(self.run.clone())
+    }
+}
+
+impl Drop for Staged {
+    fn drop(&mut self) {
+        // Kept, it has another name; else there is nobody left to tell, and the next import tries again.
+        self.writer = None;
+        let _ = std::fs::remove_dir_all(&self.folder);
+    }
+}
+
+/// Those of processes that are gone: nobody holds the lock of their index.
+fn remove_left_over(runs_dir: &Path) {
+    for entry in std::fs::read_dir(runs_dir).into_iter().flatten().flatten() {
+        let name = entry.file_name();
+        let id = name
+            .to_str()
+            .and_then(|name| name.strip_prefix(BEFORE))
+            .and_then(|name| name.strip_suffix(BEHIND));
+        if id.is_some_and(is_id) && is_nobodys(&entry.path()) {
+            // What cannot be removed is in nobody's way.
+            let _ = std::fs::remove_dir_all(entry.path());
+        }
+    }
+}
+
+fn is_nobodys(folder: &Path) -> bool {
+    let Ok(index) = Appender::open(folder.join(INDEX)) else { return false };
+    rustix::fs::flock(index.file(), FlockOperation::NonBlockingLockExclusive).is_ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::store::docs::start;
+    use crate::store::record::Record;
+    use crate::store::{find, list};
+
+    const ID: &str = "20260102-030405-a1b2";
+
+    fn names(dir: &Path) -> Vec<String> {
+        let mut names: Vec<String> = std::fs::read_dir(dir)
+            .unwrap()
+            .map(|entry| entry.unwrap().file_name().to_string_lossy().into_owned())
+            .collect();
+        names.sort();
+        names
+    }
+
+    #[test]
+    fn it_is_no_run_before_it_is_kept_and_nothing_when_it_is_given_up() {
+        let dir = tempfile::tempdir().unwrap();
+        let mut staged = Staged::begin(dir.path(), ID).unwrap();
+        staged.writer().unwrap().append(&Record::Run(start())).unwrap();
+        assert!(list(dir.path()).unwrap().is_empty() && find(dir.path(), ID).is_err());
+        drop(staged);
+        assert!(names(dir.path()).is_empty());
+
+        let mut staged = Staged::begin(dir.path(), ID).unwrap();
+        staged.writer().unwrap().append(&Record::Run(start())).unwrap();
+        let run = staged.keep().unwrap();
+        assert_eq!((names(dir.path()), run.file_name()), (vec![ID.to_owned()], Some(ID.as_ref())));
+        assert!(Staged::begin(dir.path(), ID).is_err(), "an id is one run");
+    }
+
+    #[test]
+    fn what_a_kill_left_is_removed_and_what_is_being_written_is_not() {
+        let dir = tempfile::tempdir().unwrap();
+        let going = Staged::begin(dir.path(), ID).unwrap();
+        let left = dir.path().join(".20260102-030405-dead.part");
+        std::fs::create_dir(&left).unwrap();
+        std::fs::write(left.join(INDEX), "").unwrap();
+        let foreign = dir.path().join(".foreign");
+        std::fs::create_dir(&foreign).unwrap();
+        let another = Staged::begin(dir.path(), "20260102-030406-a1b2").unwrap();
+        assert!(!left.exists() && going.folder.exists() && another.folder.exists() && foreign.exists());
+    }
+}
