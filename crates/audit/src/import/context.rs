@@ -11,10 +11,12 @@ pub(super) fn attribute(outputs: &mut [Output]) {
         match &mut output.said {
             Said::Command(command) if command.program == "fio" => asked = command.asked(),
             Said::JobFile(file) => asked = file.asked(),
-            Said::Fio(fio) if fio.asked.is_empty() && fio.form == Form::Text => {
-                if fio.jobs.iter().all(|job| asked_of(job, &asked).is_some()) {
-                    fio.asked.clone_from(&asked);
-                }
+            Said::Fio(fio)
+                if fio.asked.is_empty()
+                    && fio.form == Form::Text
+                    && fio.jobs.iter().all(|job| asked_of(job, &asked).is_some()) =>
+            {
+                fio.asked.clone_from(&asked);
             }
             _ => {}
         }
