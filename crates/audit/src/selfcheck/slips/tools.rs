@@ -14,7 +14,7 @@ pub(super) const ALL: &[Slip] = &[
         help: "one of the first two digits",
         kinds: RAW,
         rules: &["X27"],
-        bound: 0.9,
+        bound: 0.95,
         inject: |draft, random| digit(draft, random, "sysbench", ["events per second:", ":"], &[]),
     },
     Slip {
@@ -22,7 +22,7 @@ pub(super) const ALL: &[Slip] = &[
         help: "one of the first two digits of MiB a second",
         kinds: RAW,
         rules: &["X27"],
-        bound: 0.9,
+        bound: 0.95,
         inject: |draft, random| digit(draft, random, "sysbench", ["transferred (", "("], &[' ']),
     },
     Slip {
@@ -30,7 +30,7 @@ pub(super) const ALL: &[Slip] = &[
         help: "one of the first two digits of the rate of the first copy",
         kinds: RAW,
         rules: &["X26"],
-        bound: 0.9,
+        bound: 0.95,
         inject: |draft, random| digit(draft, random, "Method: MEMCPY", ["0\t", "Copy: "], &[' ']),
     },
     Slip {
@@ -38,7 +38,7 @@ pub(super) const ALL: &[Slip] = &[
         help: "one of the first two digits of the rate of AVG",
         kinds: RAW,
         rules: &["X26"],
-        bound: 0.9,
+        bound: 0.95,
         inject: |draft, random| digit(draft, random, "Method: MEMCPY", ["AVG", "Copy: "], &[' ']),
     },
     Slip {
@@ -46,7 +46,7 @@ pub(super) const ALL: &[Slip] = &[
         help: "one of the digits",
         kinds: RAW,
         rules: &["X30"],
-        bound: 0.9,
+        bound: 0.95,
         inject: |draft, random| digit(draft, random, "records out", ["copied, ", " s, "], &[' ']),
     },
 ];
