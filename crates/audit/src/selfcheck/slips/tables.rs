@@ -29,7 +29,7 @@ pub(super) const ALL: &[Slip] = &[
         help: "the same of shares in brackets or in rows of their own",
         kinds: SHARES,
         rules: OF_RATIOS,
-        bound: 0.95,
+        bound: 0.82,
         inject: digit_of_ratio,
     },
     Slip {
