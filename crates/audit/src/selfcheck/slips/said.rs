@@ -17,7 +17,7 @@ pub(super) const ALL: &[Slip] = &[
         help: "one of the first two digits of a loss or gain in a sentence, by at least two points",
         kinds: CONCLUDING,
         rules: &["T1", "N6", "N7"],
-        bound: 0.6, // A loss that names no system of a table of two, or two loads of one way, is not judged.
+        bound: 0.6, // Two columns of one way, or fio's `write` as a label, link no sentence.
         inject: |draft, random| digit(draft, random, &|form| form != Form::Share),
     },
     Slip {
