@@ -54,12 +54,23 @@ impl Recall {
         if self.documents == 0 { 1.0 } else { self.found as f64 / self.documents as f64 }
     }
 
-    /// Whether it is at least the bound; a small number of documents is given two standard errors.
+    /// Whether it is at least the bound; where it is below, whether so few are found by chance more often than one time in a
+    /// thousand if the bound is the truth.
     pub fn holds(&self) -> bool {
-        let documents = self.documents.max(1) as f64;
-        let error = (self.bound * (1.0 - self.bound) / documents).sqrt();
-        self.share() >= self.bound - 2.0 * error
+        self.share() >= self.bound || at_most(self.found, self.documents, self.bound) > 1e-3
     }
+}
+
+/// The probability that at most `found` of `documents` are found where each is with this chance.
+fn at_most(found: u64, documents: u64, chance: f64) -> f64 {
+    let mut log_ways = 0.0;
+    let mut sum = 0.0;
+    for hits in 0..=found.min(documents) {
+        let left = documents - hits;
+        sum += (log_ways + hits as f64 * chance.ln() + left as f64 * (1.0 - chance).ln()).exp();
+        log_ways += (left as f64).ln() - (hits as f64 + 1.0).ln();
+    }
+    sum
 }
 
 /// Findings of one rule where nothing is to be found.
@@ -309,5 +320,18 @@ fn strays<'a>(found: &'a [Told], lines: Option<&BTreeSet<u32>>) -> Vec<&'a Told>
             return left;
         }
         reached.extend(near.iter().map(|one| one.line));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::at_most;
+
+    #[test]
+    fn few_documents_may_fall_short_by_chance() {
+        assert!((at_most(0, 1, 0.95) - 0.05).abs() < 1e-12);
+        assert!((at_most(1, 2, 0.5) - 0.75).abs() < 1e-12);
+        assert!((at_most(8, 8, 0.9) - 1.0).abs() < 1e-12);
+        assert!(at_most(4, 8, 0.95) < 1e-3 && at_most(6, 8, 0.95) > 1e-2);
     }
 }

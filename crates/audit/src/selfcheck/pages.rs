@@ -200,8 +200,9 @@ fn show(draft: &mut Draft, output: usize, dress: Dress) -> usize {
     let text = pool::ALL[output].text;
     let tool = pool::ALL[output].name.split('-').next().unwrap_or("");
     let command = run.map_or_else(|| format!("./{tool}.sh"), command);
-    // Numbers that melt with dd's own from the first line on nobody can tell apart.
-    let dress = if tool == "dd" && dress == Dress::Numbered { Dress::Fenced } else { dress };
+    // Numbers that melt with a tool's own from the first line on nobody can tell apart.
+    let melts = tool.starts_with("dd") || tool.starts_with("mbw");
+    let dress = if melts && dress == Dress::Numbered { Dress::Fenced } else { dress };
     let lines = text.trim_end().lines().map(str::to_owned).collect();
     draft.items.push(Item::Raw { run, command, lines, dress });
     draft.items.len() - 1

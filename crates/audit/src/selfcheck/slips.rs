@@ -5,6 +5,7 @@ mod edit;
 mod raw;
 mod said;
 mod tables;
+mod tools;
 
 use super::draft::{Draft, Kind, Target};
 use super::random::Random;
@@ -27,7 +28,7 @@ pub struct Slip {
 
 /// All of them.
 pub fn all() -> impl Iterator<Item = &'static Slip> {
-    raw::ALL.iter().chain(tables::ALL).chain(said::ALL)
+    raw::ALL.iter().chain(tools::ALL).chain(tables::ALL).chain(said::ALL)
 }
 
 #[cfg(test)]

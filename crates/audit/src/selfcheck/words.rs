@@ -197,6 +197,24 @@ pub fn prepared(tongue: Tongue) -> &'static str {
     }
 }
 
+/// By what hosts are connected.
+pub fn network(tongue: Tongue, gigabits: u32) -> String {
+    match tongue {
+        Tongue::En => format!("The hosts are connected by {gigabits}GbE."),
+        Tongue::Zh => format!("主机之间通过 {gigabits}GbE 网络连接。"),
+        Tongue::Ru => format!("Узлы соединены сетью {gigabits}GbE."),
+    }
+}
+
+/// What the drives are not.
+pub fn spinning(tongue: Tongue) -> &'static str {
+    match tongue {
+        Tongue::En => "The drives are four 7200 rpm hard disks.",
+        Tongue::Zh => "存储为四块 7200 rpm 机械硬盘。",
+        Tongue::Ru => "Хранилище - четыре жёстких диска 7200 rpm.",
+    }
+}
+
 /// The best of several.
 pub fn best(tongue: Tongue) -> &'static str {
     match tongue {

@@ -189,11 +189,17 @@ fn preconditioning(evidence: &Evidence, sink: &mut Sink) {
         Some(written.iops.or(written.bytes_per_second)?.spot)
     });
     let in_tables = || {
-        let rows = evidence.tables.iter().flat_map(|table| &table.rows);
+        let writes = |text: &str| crate::prose::topic(text).write;
         let rated = |figure: &Quantity| figure.unit == Unit::Bare || is_measured(figure);
-        rows.filter(|row| crate::prose::topic(&row.label).write)
-            .find_map(|row| row.cells.iter().flatten().find(|cell| cell.figure.as_ref().is_some_and(rated)))
-            .map(|cell| cell.spot)
+        let measured =
+            |cell: &crate::table::Cell| cell.figure.as_ref().is_some_and(rated).then_some(cell.spot);
+        evidence.tables.iter().find_map(|table| {
+            let of_rows =
+                table.rows.iter().filter(|row| writes(&row.label)).flat_map(|row| row.cells.iter().flatten());
+            let column = table.columns.iter().position(|column| writes(&column.head));
+            let of_column = table.rows.iter().filter_map(|row| row.cells.get(column?)?.as_ref());
+            of_rows.chain(of_column).find_map(measured)
+        })
     };
     let Some(spot) = write.or_else(in_tables).filter(|_| flash) else { return };
     if says(evidence, &STEADY_WORDS) {

@@ -329,6 +329,7 @@ pub(super) fn network(draft: &mut Draft, random: &mut Random) {
     let rate = Guise { comma, ..Guise::new(1e9 / 8.0, 2, unit) };
     let share = percents(tongue, random);
     let most = random.between(8.0, 40.0) * 1e9 / 8.0;
+    draft.line(words::network(tongue, 100));
     let mut grid =
         Grid { heads: systems[..count].iter().map(|name| one(*name)).collect(), ..Grid::default() };
     let mut base = 0;

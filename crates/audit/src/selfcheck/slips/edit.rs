@@ -102,12 +102,20 @@ pub fn change_where(
     behind: &[char],
     to: &dyn Fn(&str, &mut Random) -> Option<String>,
 ) -> Option<(usize, usize)> {
-    let fio = |lines: &[String]| {
-        lines.iter().any(|line| line.starts_with("fio-3"))
-            && kind(lines)
-            && field(lines, word, before, behind).is_some()
-    };
-    let found = blocks(draft, &fio);
+    let fio = |lines: &[String]| lines.iter().any(|line| line.starts_with("fio-3")) && kind(lines);
+    change_any(draft, random, &fio, [word, before], behind, to)
+}
+
+/// The same of any tool's output.
+pub fn change_any(
+    draft: &mut Draft,
+    random: &mut Random,
+    kind: &dyn Fn(&[String]) -> bool,
+    [word, before]: [&str; 2],
+    behind: &[char],
+    to: &dyn Fn(&str, &mut Random) -> Option<String>,
+) -> Option<(usize, usize)> {
+    let found = blocks(draft, &|lines| kind(lines) && field(lines, word, before, behind).is_some());
     if found.is_empty() {
         return None;
     }

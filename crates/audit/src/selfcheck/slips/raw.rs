@@ -3,7 +3,7 @@
 use super::Slip;
 use super::edit::{blocks, change, change_where, field, lines, mistyped, targets};
 use crate::import::fio::num2str::{self, Era, Style};
-use crate::selfcheck::draft::{Draft, Item, Kind, Role, Target};
+use crate::selfcheck::draft::{Draft, Dress, Item, Kind, Role, Target};
 use crate::selfcheck::pool::{self, Run};
 use crate::selfcheck::random::Random;
 
@@ -17,7 +17,7 @@ pub(super) const ALL: &[Slip] = &[
         help: "one of the first three digits of IOPS=",
         kinds: SHOWN,
         rules: &["F1", "F4"],
-        bound: 0.9,
+        bound: 0.95,
         inject: |draft, random| {
             one(change(draft, random, "IOPS=", "IOPS=", &[','], &|text, random| mistyped(text, 3, random)))
         },
@@ -27,7 +27,7 @@ pub(super) const ALL: &[Slip] = &[
         help: "one of the first three digits of BW=",
         kinds: SHOWN,
         rules: &["F2", "F5", "F4"],
-        bound: 0.9,
+        bound: 0.95,
         inject: |draft, random| {
             one(change(draft, random, "IOPS=", "BW=", &[' '], &|text, random| mistyped(text, 3, random)))
         },
@@ -37,7 +37,7 @@ pub(super) const ALL: &[Slip] = &[
         help: "one of the first three digits of the bandwidth of the run status",
         kinds: SHOWN,
         rules: &["F2"],
-        bound: 0.9,
+        bound: 0.95,
         inject: |draft, random| {
             one(change(draft, random, ": bw=", "bw=", &[' '], &|text, random| mistyped(text, 3, random)))
         },
@@ -47,7 +47,7 @@ pub(super) const ALL: &[Slip] = &[
         help: "the bandwidth of 1024 with the unit of 1000: (303MB/s) behind BW=303MiB/s",
         kinds: SHOWN,
         rules: &["F2", "F6"],
-        bound: 0.9,
+        bound: 0.95,
         inject: thousand,
     },
     Slip {
@@ -55,7 +55,7 @@ pub(super) const ALL: &[Slip] = &[
         help: "one of the first two digits of the total behind the bandwidth",
         kinds: SHOWN,
         rules: &["F3", "F5"],
-        bound: 0.9,
+        bound: 0.95,
         inject: |draft, random| {
             one(change(draft, random, ")(", ")(", &['/'], &|text, random| mistyped(text, 2, random)))
         },
@@ -65,7 +65,7 @@ pub(super) const ALL: &[Slip] = &[
         help: "one of the first two digits of the runtime behind the total",
         kinds: SHOWN,
         rules: &["F1", "F2", "F5"],
-        bound: 0.9,
+        bound: 0.95,
         inject: |draft, random| {
             one(change(draft, random, ")(", "/", &['m'], &|text, random| mistyped(text, 2, random)))
         },
@@ -75,7 +75,7 @@ pub(super) const ALL: &[Slip] = &[
         help: "an output that was cut behind its percentiles, and one of the first two digits of BW= in it",
         kinds: SHOWN,
         rules: &["F4", "F5"],
-        bound: 0.9,
+        bound: 0.95,
         inject: part,
     },
     Slip {
@@ -83,7 +83,7 @@ pub(super) const ALL: &[Slip] = &[
         help: "an output as fio 3.16 prints it, whose IOPS lost their carry",
         kinds: RAW,
         rules: &["N2"],
-        bound: 0.9,
+        bound: 0.95,
         inject: carry,
     },
     Slip {
@@ -91,7 +91,7 @@ pub(super) const ALL: &[Slip] = &[
         help: "the same where the table has the wrong figure and a ratio of it",
         kinds: &[Kind::Compared],
         rules: &["N10", "T4"],
-        bound: 0.8,
+        bound: 0.9,
         inject: carry_copied,
     },
     Slip {
@@ -99,7 +99,7 @@ pub(super) const ALL: &[Slip] = &[
         help: "the result lines alone, without what was issued",
         kinds: RAW,
         rules: &["N3"],
-        bound: 0.8,
+        bound: 0.95,
         inject: excerpt,
     },
     Slip {
@@ -107,7 +107,7 @@ pub(super) const ALL: &[Slip] = &[
         help: "latencies, percentiles and buckets of an output whose rate is another by a fifth and more",
         kinds: &[Kind::Compared],
         rules: &["F7"],
-        bound: 0.9,
+        bound: 0.95,
         inject: other_latencies,
     },
     Slip {
@@ -115,7 +115,7 @@ pub(super) const ALL: &[Slip] = &[
         help: "one of the first two digits of the mean of clat",
         kinds: SHOWN,
         rules: &["F8", "F7", "F11"],
-        bound: 0.9,
+        bound: 0.95,
         inject: |draft, random| {
             let (item, _) =
                 change(draft, random, "clat (", "avg=", &[','], &|text, random| mistyped(text, 2, random))?;
@@ -127,7 +127,7 @@ pub(super) const ALL: &[Slip] = &[
         help: "the maximum of clat is half its mean",
         kinds: SHOWN,
         rules: &["F9", "F10", "F11"],
-        bound: 0.9,
+        bound: 0.95,
         inject: maximum,
     },
     Slip {
@@ -135,7 +135,7 @@ pub(super) const ALL: &[Slip] = &[
         help: "the first digit of the median",
         kinds: SHOWN,
         rules: &["F10", "F11", "F13"],
-        bound: 0.9,
+        bound: 0.95,
         inject: |draft, random| {
             let (item, _) =
                 change(draft, random, "50.00th=[", "[", &[']'], &|text, random| mistyped(text, 1, random))?;
@@ -147,7 +147,7 @@ pub(super) const ALL: &[Slip] = &[
         help: "the 99.99th percentile in the place of the mean of clat",
         kinds: SHOWN,
         rules: &["F11", "F8", "F7"],
-        bound: 0.9,
+        bound: 0.95,
         inject: impossible,
     },
     Slip {
@@ -155,7 +155,7 @@ pub(super) const ALL: &[Slip] = &[
         help: "the first digit of the largest share of the latency buckets",
         kinds: SHOWN,
         rules: &["F12", "F13"],
-        bound: 0.9,
+        bound: 0.95,
         inject: |draft, random| {
             buckets(draft, random, &|shares, random| {
                 let largest = largest(shares)?;
@@ -169,7 +169,7 @@ pub(super) const ALL: &[Slip] = &[
         help: "the largest share of the latency buckets in the place of the last",
         kinds: SHOWN,
         rules: &["F13"],
-        bound: 0.75, // Buckets of two ways, or without percentiles, are held against nothing.
+        bound: 0.9,
         inject: |draft, random| {
             buckets(draft, random, &|shares, _| {
                 let (largest, last) = (largest(shares)?, shares.len().checked_sub(1)?);
@@ -182,7 +182,7 @@ pub(super) const ALL: &[Slip] = &[
         help: "the first digit of the mean of the samples of bandwidth, of a run of 20 s and more",
         kinds: RAW,
         rules: &["F14", "F17"],
-        bound: 0.9,
+        bound: 0.95,
         inject: |draft, random| {
             let found =
                 long(draft, random, ["bw (", "avg="], &[','], &|text, random| mistyped(text, 1, random))?;
@@ -194,7 +194,7 @@ pub(super) const ALL: &[Slip] = &[
         help: "the first digits of per=, of a run of 20 s and more",
         kinds: RAW,
         rules: &["F15"],
-        bound: 0.9,
+        bound: 0.95,
         inject: |draft, random| {
             one(long(draft, random, ["bw (", "per="], &['%'], &|_, random| {
                 Some(format!("{:.2}", random.between(20.0, 80.0)))
@@ -206,7 +206,7 @@ pub(super) const ALL: &[Slip] = &[
         help: "half of the samples of bandwidth, of a run of 20 s and more",
         kinds: RAW,
         rules: &["F16"],
-        bound: 0.9,
+        bound: 0.95,
         inject: |draft, random| {
             one(long(draft, random, ["bw (", "samples="], &[' ', '\n'], &|text, _| {
                 Some((text.parse::<u64>().ok()? / 2).to_string())
@@ -218,7 +218,7 @@ pub(super) const ALL: &[Slip] = &[
         help: "one of the first two digits of the mean of the samples of IOPS",
         kinds: SHOWN,
         rules: &["F17"],
-        bound: 0.8, // Of sizes that vary nothing is known.
+        bound: 0.95,
         inject: |draft, random| {
             let found =
                 change(draft, random, "iops  ", "avg=", &[','], &|text, random| mistyped(text, 2, random))?;
@@ -230,7 +230,7 @@ pub(super) const ALL: &[Slip] = &[
         help: "a deviation of the samples of two fifths of their mean, of both kinds",
         kinds: RAW,
         rules: &["F27"],
-        bound: 0.9,
+        bound: 0.95,
         inject: unsteady,
     },
     Slip {
@@ -238,7 +238,7 @@ pub(super) const ALL: &[Slip] = &[
         help: "the first digit of what the disk served, of a run of 20 s and more",
         kinds: RAW,
         rules: &["F19"],
-        bound: 0.9,
+        bound: 0.95,
         inject: disk,
     },
     Slip {
@@ -246,7 +246,7 @@ pub(super) const ALL: &[Slip] = &[
         help: "97 % of a processor for the load generator of runs that are compared",
         kinds: &[Kind::Compared],
         rules: &["F23"],
-        bound: 0.9,
+        bound: 0.95,
         inject: busy,
     },
     Slip {
@@ -254,7 +254,7 @@ pub(super) const ALL: &[Slip] = &[
         help: "iodepth=32 of a run whose I/Os were submitted at 8",
         kinds: SHOWN,
         rules: &["F24", "F7"],
-        bound: 0.9,
+        bound: 0.95,
         inject: |draft, random| {
             let eight = |lines: &[String]| lines.iter().any(|line| line.contains("8=100.0%"));
             let found = change_where(draft, random, &eight, ["ioengine=", "iodepth="], &[' '], &|_, _| {
@@ -268,7 +268,7 @@ pub(super) const ALL: &[Slip] = &[
         help: "err= 5",
         kinds: SHOWN,
         rules: &["F25"],
-        bound: 0.9,
+        bound: 0.95,
         inject: |draft, random| one(change(draft, random, "err=", "err=", &[':'], &|_, _| Some("5".into()))),
     },
     Slip {
@@ -276,7 +276,7 @@ pub(super) const ALL: &[Slip] = &[
         help: "last progress at two fifths of the mean, of a run of 30 s and more",
         kinds: RAW,
         rules: &["F28", "F30"],
-        bound: 0.9,
+        bound: 0.95,
         inject: ending,
     },
     Slip {
@@ -284,7 +284,7 @@ pub(super) const ALL: &[Slip] = &[
         help: "one of the first two digits of the rate in the last line of progress",
         kinds: RAW,
         rules: &["F32"],
-        bound: 0.9,
+        bound: 0.95,
         inject: |draft, random| {
             one(change(draft, random, "/s][", "=", &['k', ' '], &|text, random| mistyped(text, 2, random)))
         },
@@ -454,9 +454,11 @@ fn excerpt(draft: &mut Draft, random: &mut Random) -> Option<Vec<Target>> {
     let digits =
         carried.binary.trim_end_matches(|letter: char| letter.is_alphabetic() || letter == '/').len();
     let line = reprint(draft, item, run, &carried)?;
-    let lines = lines(draft, item)?;
-    let kept = lines[line].clone();
-    *lines = vec![kept];
+    if let Item::Raw { lines, dress, .. } = &mut draft.items[item] {
+        *lines = vec![lines[line].clone()];
+        // One line is no listing.
+        *dress = Dress::Fenced;
+    }
     (digits >= 3).then(|| vec![Target::Raw(item, 0)])
 }
 

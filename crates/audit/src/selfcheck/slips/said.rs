@@ -17,7 +17,7 @@ pub(super) const ALL: &[Slip] = &[
         help: "one of the first two digits of a loss or gain in a sentence, by at least two points",
         kinds: CONCLUDING,
         rules: &["T1", "N6", "N7"],
-        bound: 0.6,
+        bound: 0.6, // Two columns of one way, or fio's `write` as a label, link no sentence.
         inject: |draft, random| digit(draft, random, &|form| form != Form::Share),
     },
     Slip {
@@ -59,7 +59,7 @@ pub(super) const ALL: &[Slip] = &[
         help: "\"speeds up\" of a setting whose rows have less",
         kinds: &[Kind::Settings],
         rules: &["S3"],
-        bound: 0.8,
+        bound: 0.95,
         inject: worse,
     },
     Slip {
@@ -67,7 +67,7 @@ pub(super) const ALL: &[Slip] = &[
         help: "another margin of error further down",
         kinds: &Kind::ALL,
         rules: &["S7"],
-        bound: 0.8,
+        bound: 0.95,
         inject: |draft, _| {
             let last = draft.figures.iter().rposition(|figure| figure.role == Role::Margin)?;
             draft.figures[last].text = draft.figures[last].guise.show(5.0);
@@ -75,11 +75,22 @@ pub(super) const ALL: &[Slip] = &[
         },
     },
     Slip {
+        name: "said: hard disks that are too fast",
+        help: "four hard disks for a flash drive",
+        kinds: &[Kind::Lying],
+        rules: &["P8"],
+        bound: 0.6, // Of loads in order and of large blocks hard disks are fast.
+        inject: |draft, _| {
+            let new = words::spinning(draft.tongue);
+            replaced(draft, words::prepared(draft.tongue), new)
+        },
+    },
+    Slip {
         name: "method: nothing of the spread",
         help: "the sentence on repeats and deviations is missing",
         kinds: COMPARING,
         rules: &["M1"],
-        bound: 0.8,
+        bound: 0.92,
         inject: |draft, _| replaced(draft, words::spread(draft.tongue), ""),
     },
     Slip {
@@ -87,7 +98,7 @@ pub(super) const ALL: &[Slip] = &[
         help: "the best of three runs for the median of five",
         kinds: COMPARING,
         rules: &["M2"],
-        bound: 0.9,
+        bound: 0.95,
         inject: |draft, _| {
             let best = words::best(draft.tongue);
             replaced(draft, words::spread(draft.tongue), best)
@@ -98,7 +109,7 @@ pub(super) const ALL: &[Slip] = &[
         help: "a flash drive that is written to, without how it was prepared",
         kinds: &[Kind::Lying, Kind::Compared],
         rules: &["M3"],
-        bound: 0.6, // Pages without writes are among them.
+        bound: 0.92,
         inject: |draft, _| replaced(draft, words::prepared(draft.tongue), "NVMe SSD"),
     },
 ];

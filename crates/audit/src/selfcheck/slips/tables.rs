@@ -21,7 +21,7 @@ pub(super) const ALL: &[Slip] = &[
         help: "one of the first two digits, by at least a point",
         kinds: COLUMNS,
         rules: OF_RATIOS,
-        bound: 0.8,
+        bound: 0.85,
         inject: digit_of_ratio,
     },
     Slip {
@@ -29,7 +29,7 @@ pub(super) const ALL: &[Slip] = &[
         help: "the same of shares in brackets or in rows of their own",
         kinds: SHARES,
         rules: OF_RATIOS,
-        bound: 0.8,
+        bound: 0.82,
         inject: digit_of_ratio,
     },
     Slip {
@@ -37,7 +37,7 @@ pub(super) const ALL: &[Slip] = &[
         help: "the same where operands stand in other tables",
         kinds: &[Kind::Across],
         rules: OF_RATIOS,
-        bound: 0.8,
+        bound: 0.95,
         inject: digit_of_ratio,
     },
     Slip {
@@ -45,7 +45,7 @@ pub(super) const ALL: &[Slip] = &[
         help: "two neighbouring digits in the wrong order, by at least a point",
         kinds: RATIOS,
         rules: OF_RATIOS,
-        bound: 0.8,
+        bound: 0.87,
         inject: |draft, random| {
             ratio(draft, random, &|draft, id, random| {
                 let figure = &draft.figures[id];
@@ -58,7 +58,7 @@ pub(super) const ALL: &[Slip] = &[
         help: "the point one place further left or right",
         kinds: RATIOS,
         rules: &["N6", "T1", "T2"],
-        bound: 0.8,
+        bound: 0.87,
         inject: |draft, random| {
             ratio(draft, random, &|draft, id, _| {
                 let figure = &draft.figures[id];
@@ -71,7 +71,7 @@ pub(super) const ALL: &[Slip] = &[
         help: "a share 1.0486 times as large, as MB by MiB gives it",
         kinds: RATIOS,
         rules: &["N7", "T1", "T2"],
-        bound: 0.8,
+        bound: 0.82,
         inject: |draft, random| {
             ratio(draft, random, &|draft, id, _| {
                 let figure = &draft.figures[id];
@@ -86,7 +86,7 @@ pub(super) const ALL: &[Slip] = &[
         help: "cut off where it is to be rounded up",
         kinds: RATIOS,
         rules: &["N4", "T1"],
-        bound: 0.6, // Where operands have few digits a cut ratio is one that they give.
+        bound: 0.65, // Where operands have few digits a cut ratio is one that they give.
         inject: |draft, random| {
             ratio(draft, random, &|draft, id, _| {
                 let figure = &draft.figures[id];
@@ -99,7 +99,7 @@ pub(super) const ALL: &[Slip] = &[
         help: "b / a for a / b, by at least a point",
         kinds: RATIOS,
         rules: OF_RATIOS,
-        bound: 0.8,
+        bound: 0.87,
         inject: |draft, random| {
             ratio(draft, random, &|draft, id, _| {
                 let figure = &draft.figures[id];
@@ -114,7 +114,7 @@ pub(super) const ALL: &[Slip] = &[
         help: "the ratio of another row, by at least a point",
         kinds: RATIOS,
         rules: OF_RATIOS,
-        bound: 0.8,
+        bound: 0.9,
         inject: |draft, random| {
             ratio(draft, random, &|draft, id, random| {
                 let text = &draft.figures[id].text;
@@ -133,7 +133,7 @@ pub(super) const ALL: &[Slip] = &[
         help: "one of the first two digits of a value that a ratio is of",
         kinds: RATIOS,
         rules: &["T1", "T2", "N6", "N7", "N4", "F4", "N3"],
-        bound: 0.7, // A base that is wrong leaves no ratio that holds, so that none is linked.
+        bound: 0.87,
         inject: operand,
     },
     Slip {
@@ -141,7 +141,7 @@ pub(super) const ALL: &[Slip] = &[
         help: "one of the first two digits of a bandwidth beside its IOPS",
         kinds: PAIRS,
         rules: &["F4", "N3"],
-        bound: 0.7, // Rows of two are no two thirds.
+        bound: 0.87,
         inject: |draft, random| paired(draft, random, &|text, _, random| mistyped(text, 2, random)),
     },
     Slip {
@@ -149,7 +149,7 @@ pub(super) const ALL: &[Slip] = &[
         help: "a bandwidth beside IOPS is that of another row",
         kinds: PAIRS,
         rules: &["F4", "N3"],
-        bound: 0.7, // As above.
+        bound: 0.85,
         inject: |draft, random| {
             paired(draft, random, &|text, others, random| {
                 let others: Vec<&String> =
@@ -163,15 +163,15 @@ pub(super) const ALL: &[Slip] = &[
         help: "bandwidths of 1024 under a label of 1000",
         kinds: &[Kind::Sizes],
         rules: &["N8"],
-        bound: 0.8,
+        bound: 0.82,
         inject: other_unit,
     },
     Slip {
         name: "table: a lost carry",
         help: "IOPS whose carry was lost beside a bandwidth that is right",
         kinds: &[Kind::Sizes, Kind::Replicas],
-        rules: &["N3"],
-        bound: 0.7, // Bandwidths of few digits fit both.
+        rules: &["N3", "F4"],
+        bound: 0.85,
         inject: carry,
     },
     Slip {
@@ -179,7 +179,7 @@ pub(super) const ALL: &[Slip] = &[
         help: "one of at least four equal drives has half as much again",
         kinds: &[Kind::Replicas],
         rules: &["T9"],
-        bound: 0.9,
+        bound: 0.95,
         inject: |draft, random| outlier(draft, random, 1.5),
     },
     Slip {
@@ -187,7 +187,7 @@ pub(super) const ALL: &[Slip] = &[
         help: "one of at least four equal drives has half",
         kinds: &[Kind::Replicas],
         rules: &["T10"],
-        bound: 0.9,
+        bound: 0.92,
         inject: |draft, random| outlier(draft, random, 0.5),
     },
 ];
