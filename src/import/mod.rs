@@ -25,6 +25,8 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 /// Files whose results are in memory at the same time: what bounds it, however many there are.
 const STRETCH: usize = 64;
+/// Larger files of a folder are rather disks than results, and would fill the memory; one that is named is read.
+const LARGEST: u64 = 2 << 30;
 /// Unread lines that a file's record lists.
 const MOST_UNREAD: usize = 100;
 
@@ -163,6 +165,11 @@ fn read_all(stretch: &[Source], first: usize) -> Vec<Result<FileRead>> {
 }
 
 fn read_file(source: &Source, number: usize) -> Result<FileRead> {
+    if let Some(bytes) = source.path.as_ref().filter(|_| source.found).and_then(|path| path.metadata().ok()) {
+        if bytes.len() > LARGEST {
+            return Ok(too_large(source, number, bytes.len()));
+        }
+    }
     let bytes = match &source.path {
         Some(path) => std::fs::read(path),
         None => {
@@ -173,6 +180,19 @@ fn read_file(source: &Source, number: usize) -> Result<FileRead> {
     let bytes =
         bytes.map_err(|error| Failed::input(format!("cannot read {}: {}", source.shown, reason(&error))))?;
     Ok(read_bytes(source, number, bytes))
+}
+
+fn too_large(source: &Source, number: usize, bytes: u64) -> FileRead {
+    let why = "it is larger than 2 GiB and was not read; hint: name the file itself".to_owned();
+    let file = ImportedFile {
+        file: u32::try_from(number).unwrap_or(u32::MAX),
+        path: source.shown.clone(),
+        bytes,
+        sha256: String::new(),
+        results: 0,
+        unread: vec![UnreadLines { from: 1, to: 1, why }],
+    };
+    FileRead { file, found: Vec::new(), strays: 0 }
 }
 
 fn read_bytes(source: &Source, number: usize, bytes: Vec<u8>) -> FileRead {

@@ -5,6 +5,7 @@ use crate::exit::Failed;
 use anyhow::Result;
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::ffi::OsStr;
+use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 
 /// Standard input as a page.
@@ -229,8 +230,16 @@ fn files_of(path: &Path) -> Result<Vec<PathBuf>> {
     let meta = std::fs::metadata(path).map_err(|error| {
         Failed::input(format!("cannot read {}: {}", path.display(), crate::import::reason(&error)))
     })?;
-    if !meta.is_dir() {
+    let kind = meta.file_type();
+    if kind.is_file() || kind.is_fifo() {
         return Ok(vec![path.to_owned()]);
+    }
+    if !kind.is_dir() {
+        return Err(Failed::input(format!(
+            "{} is no file; hint: write - for standard input",
+            path.display()
+        ))
+        .into());
     }
     let mut files = Vec::new();
     walk(path, &mut files)?;

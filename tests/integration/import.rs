@@ -185,6 +185,7 @@ fn what_cannot_be_imported_leaves_nothing_behind() {
     says(&["good.txt", "prose.txt"], &["no result in prose.txt"]);
     says(&["cut.json"], &["no result in cut.json", "not read: cut.json:12: fio JSON: it ends in the middle"]);
     says(&["none.txt"], &["cannot read none.txt"]);
+    says(&["/dev/zero"], &["/dev/zero is no file", "hint: write - for standard input"]);
     says(&["empty"], &["the folder empty holds no file"]);
     says(&["-", "-"], &["standard input is named twice"]);
     says(&["--system", "x", "good.txt"], &["names no system", "NAME=PATH"]);
