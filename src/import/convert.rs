@@ -3,7 +3,7 @@
 
 use super::sources::Whose;
 use crate::store::record::Better;
-use crate::store::record::imported::{ImportedResult, ImportedSample, Load, Part, Way};
+use crate::store::record::imported::{ImportedResult, ImportedSample, Load, Part, PrintedPercentile, Way};
 use iotax_audit::import::{self, Output, Reading, Said, Workload};
 use iotax_audit::number::Figure;
 use iotax_audit::page::Page;
@@ -93,7 +93,7 @@ fn of_output(page: &Page, output: &Output, file: u32) -> Vec<Found> {
             let others: Vec<ImportedSample> = reading.others.iter().map(other).collect();
             let result = ImportedResult {
                 system: String::new(),
-                load: load(reading.workload),
+                load: load(&reading.workload),
                 way: way(reading.way),
                 part: None,
                 file,
@@ -102,6 +102,7 @@ fn of_output(page: &Page, output: &Output, file: u32) -> Vec<Found> {
                 version: version.clone(),
                 ended: ended.clone(),
                 samples,
+                percentiles: percentiles(&reading.percentiles_ns),
                 others,
             };
             (!result.samples.is_empty() || !result.others.is_empty()).then_some((result, histogram))
@@ -181,15 +182,15 @@ fn time(text: &str) -> Option<String> {
     Some(time.to_string())
 }
 
-fn load(told: Workload) -> Load {
+fn load(told: &Workload) -> Load {
     Load {
-        rw: told.rw,
+        rw: told.rw.clone(),
         bs: told.bs,
         iodepth: told.iodepth,
         numjobs: told.numjobs,
-        ioengine: told.ioengine,
+        ioengine: told.ioengine.clone(),
         rwmixread: told.rwmixread,
-        name: told.name,
+        name: told.name.clone(),
     }
 }
 
@@ -231,12 +232,16 @@ fn samples(reading: &Reading, has_histogram: bool) -> Vec<ImportedSample> {
         let value = Some(seconds * 1e9);
         samples.push(ImportedSample { value, ..named("runtime", "ns", Better::Lower) });
     }
-    samples.extend(
-        reading.percentiles_ns.iter().map(|(percent, figure)| {
-            known_sample(&format!("latency.p{percent}"), "ns", Better::Lower, *figure)
-        }),
-    );
     samples
+}
+
+fn percentiles(printed: &[(f64, Figure)]) -> Vec<PrintedPercentile> {
+    let of = |(percent, figure): &(f64, Figure)| {
+        let Figure { value: ns, low, high, .. } = *figure;
+        let one = PrintedPercentile { percent: *percent, ns, low, high };
+        [ns, low, high].iter().all(|end| end.is_finite()).then_some(one)
+    };
+    printed.iter().filter_map(of).collect()
 }
 
 fn other(other: &import::Other) -> ImportedSample {

@@ -19,8 +19,9 @@ use iotax_audit::page::Unread;
 use sha2::{Digest, Sha256};
 use sources::{STANDARD_INPUT, Source, Whose, sources};
 use std::collections::{HashMap, HashSet};
+use std::fs::File;
 use std::io::Read;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 /// Files whose results are in memory at the same time: what bounds it, however many there are.
@@ -92,6 +93,7 @@ pub fn import(asked: &Asked, runs: &Path, stop: &AtomicBool) -> Result<Done> {
         for (source, read) in stretch.iter().zip(read) {
             into.take(source, read?)?;
         }
+        into.flush()?;
     }
     let mut done = into.end(asked)?;
     done.folder = staged.keep().map_err(Failed::from)?;
@@ -133,6 +135,8 @@ fn start(asked: &Asked, id: &str, sources: &[Source]) -> RunStart {
 struct FileRead {
     file: ImportedFile,
     found: Vec<Found>,
+    /// The line of each result that has no histogram: encoded where it was read.
+    lines: Vec<Option<Vec<u8>>>,
     strays: usize,
 }
 
@@ -165,13 +169,12 @@ fn read_all(stretch: &[Source], first: usize) -> Vec<Result<FileRead>> {
 }
 
 fn read_file(source: &Source, number: usize) -> Result<FileRead> {
-    if let Some(bytes) = source.path.as_ref().filter(|_| source.found).and_then(|path| path.metadata().ok()) {
-        if bytes.len() > LARGEST {
-            return Ok(too_large(source, number, bytes.len()));
-        }
-    }
     let bytes = match &source.path {
-        Some(path) => std::fs::read(path),
+        Some(path) => match open(path, source.found) {
+            Ok(Opened::TooLarge(bytes)) => return Ok(too_large(source, number, bytes)),
+            Ok(Opened::Bytes(bytes)) => Ok(bytes),
+            Err(error) => Err(error),
+        },
         None => {
             let mut bytes = Vec::new();
             std::io::stdin().lock().read_to_end(&mut bytes).map(|_| bytes)
@@ -179,7 +182,28 @@ fn read_file(source: &Source, number: usize) -> Result<FileRead> {
     };
     let bytes =
         bytes.map_err(|error| Failed::input(format!("cannot read {}: {}", source.shown, reason(&error))))?;
-    Ok(read_bytes(source, number, bytes))
+    let mut read = read_bytes(source, number, bytes);
+    for (result, histogram) in &read.found {
+        let line = histogram.is_none().then(|| store::imported_line(result)).transpose();
+        read.lines.push(line.map_err(Failed::from)?);
+    }
+    Ok(read)
+}
+
+enum Opened {
+    Bytes(Vec<u8>),
+    TooLarge(u64),
+}
+
+fn open(path: &Path, found: bool) -> std::io::Result<Opened> {
+    let mut file = File::open(path)?;
+    let size = file.metadata()?.len();
+    if found && size > LARGEST {
+        return Ok(Opened::TooLarge(size));
+    }
+    let mut bytes = Vec::with_capacity(usize::try_from(size).unwrap_or(0).saturating_add(1));
+    file.read_to_end(&mut bytes)?;
+    Ok(Opened::Bytes(bytes))
 }
 
 fn too_large(source: &Source, number: usize, bytes: u64) -> FileRead {
@@ -192,7 +216,7 @@ fn too_large(source: &Source, number: usize, bytes: u64) -> FileRead {
         results: 0,
         unread: vec![UnreadLines { from: 1, to: 1, why }],
     };
-    FileRead { file, found: Vec::new(), strays: 0 }
+    FileRead { file, found: Vec::new(), lines: Vec::new(), strays: 0 }
 }
 
 fn read_bytes(source: &Source, number: usize, bytes: Vec<u8>) -> FileRead {
@@ -219,7 +243,7 @@ fn read_bytes(source: &Source, number: usize, bytes: Vec<u8>) -> FileRead {
     let results = u32::try_from(found.len()).unwrap_or(u32::MAX);
     let file =
         ImportedFile { file: number, path: source.shown.clone(), bytes: size, sha256, results, unread };
-    FileRead { file, found, strays }
+    FileRead { file, found, lines: Vec::new(), strays }
 }
 
 fn lines(unread: &Unread) -> UnreadLines {
@@ -237,6 +261,9 @@ struct Into<'a> {
     done: Done,
     empty_pages: Vec<String>,
     known: HashMap<String, usize>,
+    /// Lines of a stretch of files, which go to the store at once: nothing of it is a run before the end.
+    pending: Vec<u8>,
+    here: PathBuf,
 }
 
 impl<'a> Into<'a> {
@@ -252,11 +279,13 @@ impl<'a> Into<'a> {
             strays: Vec::new(),
             guessed: None,
         };
-        Into { writer, done, empty_pages: Vec::new(), known: HashMap::new() }
+        let here = std::env::current_dir().unwrap_or_default();
+        let (empty_pages, known) = (Vec::new(), HashMap::new());
+        Into { writer, done, empty_pages, known, pending: Vec::new(), here }
     }
 
     fn take(&mut self, source: &Source, read: FileRead) -> Result<()> {
-        let FileRead { mut file, found, strays } = read;
+        let FileRead { mut file, found, lines, strays } = read;
         self.done.files += 1;
         self.done.results += found.len();
         let told = file.unread.iter().map(|one| format!("{}:{}: {}", file.path, one.places(), one.why));
@@ -271,13 +300,11 @@ impl<'a> Into<'a> {
             }
         }
         file.path = match &source.path {
-            Some(path) => {
-                std::path::absolute(path).unwrap_or_else(|_| path.clone()).to_string_lossy().into_owned()
-            }
+            Some(path) => self.absolute(path),
             None => STANDARD_INPUT.to_owned(),
         };
-        self.writer.append(&Record::ImportedFile(file))?;
-        for (mut result, histogram) in found {
+        self.pending.extend(store::line_of(&Record::ImportedFile(file)).map_err(Failed::from)?);
+        for ((mut result, histogram), line) in found.into_iter().zip(lines) {
             if let Some(histogram) = histogram {
                 result.samples.push(convert::histogram_sample(self.writer.histogram(&histogram)?));
             }
@@ -286,9 +313,26 @@ impl<'a> Into<'a> {
             if is_guessed && self.done.guessed.is_none() {
                 self.done.guessed = Some(source.shown.clone());
             }
-            self.writer.append(&Record::Imported(result))?;
+            let line = line.map_or_else(|| store::imported_line(&result), Ok);
+            self.pending.extend(line.map_err(Failed::from)?);
         }
         Ok(())
+    }
+
+    fn flush(&mut self) -> Result<()> {
+        self.writer.append_lines(&self.pending).map_err(Failed::from)?;
+        self.pending.clear();
+        Ok(())
+    }
+
+    /// From the root; where it is asked for once, and not for every file, where "here" is.
+    fn absolute(&self, path: &Path) -> String {
+        let is_plain = path.components().all(|part| matches!(part, Component::Normal(_)));
+        let whole = match is_plain {
+            true => self.here.join(path),
+            false => std::path::absolute(path).unwrap_or_else(|_| path.to_owned()),
+        };
+        whole.to_string_lossy().into_owned()
     }
 
     fn count(&mut self, system: &str) {
@@ -388,7 +432,15 @@ mod tests {
         let iops = read.sample("iops").unwrap();
         let [low, high] = iops.rounded().unwrap();
         assert!((low - 44_550.0).abs() < 1.0 && (44_650.0..44_660.0).contains(&high), "{iops:?}");
-        assert_eq!((value(read, "latency.p99.9"), value(write, "latency.p50")), (379_000.0, 186_000.0));
+        let at = |result: &ImportedResult, percent: f64| {
+            result
+                .percentiles
+                .iter()
+                .find(|one| one.percent == percent)
+                .map(|one| (one.low, one.ns, one.high))
+        };
+        assert_eq!(at(read, 99.9), Some((378_500.0, 379_000.0, 379_500.0)));
+        assert_eq!(at(write, 50.0).map(|one| one.1), Some(186_000.0));
         assert_eq!((value(read, "ios"), value(read, "runtime")), (89_170.0, 2.001e9));
     }
 
@@ -397,12 +449,11 @@ mod tests {
         let found = one(JSON);
         let [(result, Some(histogram))] = found.as_slice() else { panic!("{found:?}") };
         assert_eq!(histogram.count() as f64, value(result, "ios"));
-        for percent in [50.0, 99.0, 99.9] {
-            let Some(sample) = result.sample(&format!("latency.p{percent}")) else { continue };
-            let (ours, theirs) =
-                (histogram.percentile(percent / 100.0).unwrap() as f64, sample.value.unwrap());
-            assert!((ours / theirs - 1.0).abs() < 0.016, "p{percent}: {ours} against {theirs}");
+        for one in result.percentiles.iter().filter(|one| [50.0, 99.0, 99.9].contains(&one.percent)) {
+            let ours = histogram.percentile(one.percent / 100.0).unwrap() as f64;
+            assert!((ours / one.ns - 1.0).abs() < 0.016, "{one:?}: {ours}");
         }
+        assert!(!result.percentiles.is_empty());
         assert_eq!(result.tool, "fio JSON");
         assert_eq!(
             Histogram::decode(&histogram.encode()).as_ref(),

@@ -31,11 +31,14 @@ pub(super) fn sections(findings: &Findings) -> Vec<Section> {
     found.workloads.iter().map(of_load).chain(found.others.iter().map(of_other)).collect()
 }
 
+/// A column of figures of a row.
+type Pick = fn(&ImportedRow) -> &ImportedFigure;
+
 fn of_load(one: &ImportedWorkload) -> Section {
     let mut table = Table::default();
     let cells = |cell: &dyn Fn(&ImportedRow) -> String| one.rows.iter().map(cell).collect::<Vec<_>>();
     table.push("system", 0, cells(&|row| marked(&row.system, row.baseline && one.rows.len() > 1)));
-    let columns: [(&str, u8, fn(&ImportedRow) -> &ImportedFigure); 3] = [
+    let columns: [(&str, u8, Pick); 3] = [
         ("IOPS", 0, |row| &row.iops),
         ("throughput", 3, |row| &row.bytes_per_s),
         ("mean", 4, |row| &row.mean),

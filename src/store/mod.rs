@@ -22,7 +22,7 @@ pub use lock::RunLock;
 pub use reader::{Run, RunSummary, Tally, find, list, newest, stream};
 pub use segment::{Histograms, Stored};
 pub use staged::Staged;
-pub use writer::Writer;
+pub use writer::{Writer, imported_line, line_of};
 
 use std::path::PathBuf;
 

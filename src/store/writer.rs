@@ -2,10 +2,12 @@
 //! `sync` makes it outlive the power. What a full disk cut off is taken away again.
 
 use super::appender::{Appender, sync_folder};
-use super::{INDEX, SEGMENT, StoreError, index, segment};
+use super::{INDEX, SEGMENT, StoreError, index, line, segment};
 use crate::store::record::Record;
+use crate::store::record::imported::ImportedResult;
 use iotax_load::Histogram;
 use rustix::fs::FlockOperation;
+use serde::Serialize;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -49,6 +51,14 @@ impl Writer {
         self.index.append(&index::encode(record)?).map(|_| ())
     }
 
+    /// Stores lines of records that were made by [`line_of`], all or none.
+    ///
+    /// # Errors
+    /// As [`Writer::append`].
+    pub fn append_lines(&mut self, lines: &[u8]) -> Result<(), StoreError> {
+        self.index.append(lines).map(|_| ())
+    }
+
     /// Waits until all of it is on the disk; called at verdicts, not at slices, where it would be load.
     ///
     /// # Errors
@@ -57,6 +67,28 @@ impl Writer {
         self.segment.sync()?;
         self.index.sync()
     }
+}
+
+/// The line of a record in the index, with its newline.
+///
+/// # Errors
+/// [`StoreError::Unwritable`].
+pub fn line_of(record: &Record) -> Result<Vec<u8>, StoreError> {
+    index::encode(record)
+}
+
+/// That of an imported result, without a copy of it.
+///
+/// # Errors
+/// As [`line_of`].
+pub fn imported_line(result: &ImportedResult) -> Result<Vec<u8>, StoreError> {
+    #[derive(Serialize)]
+    #[serde(tag = "record", rename = "imported")]
+    struct Tagged<'a> {
+        #[serde(flatten)]
+        result: &'a ImportedResult,
+    }
+    line::encode(&Tagged { result }).map_err(StoreError::Unwritable)
 }
 
 /// Waits a moment: a child being started elsewhere in this process holds a copy of a lock just given

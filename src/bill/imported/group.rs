@@ -40,11 +40,10 @@ impl<'a> Group<'a> {
     }
 
     fn add(&mut self, result: &'a ImportedResult) {
-        let figures: Vec<(&str, u64)> = result
-            .samples
-            .iter()
-            .filter_map(|one| Some((one.metric.as_str(), one.value?.to_bits())))
-            .collect();
+        let samples =
+            result.samples.iter().filter_map(|one| Some((one.metric.as_str(), one.value?.to_bits())));
+        let percentiles = result.percentiles.iter().map(|one| ("", one.ns.to_bits()));
+        let figures: Vec<(&str, u64)> = samples.chain(percentiles).collect();
         let mut hasher = DefaultHasher::new();
         figures.hash(&mut hasher);
         match figures.len() >= TELLING && !self.seen.insert(hasher.finish()) {
@@ -54,10 +53,15 @@ impl<'a> Group<'a> {
     }
 }
 
+/// What makes results those of one table.
+type Key = (String, Way, Option<Part>);
+/// Index of a table, and in it those of systems.
+type Places<'a> = (usize, HashMap<&'a str, usize>);
+
 /// By load and way, in the order in which they come; results without any I/O are left out.
 pub(in crate::bill) fn loads(results: &[ImportedResult]) -> Vec<Loaded<'_>> {
     let mut all: Vec<Loaded> = Vec::new();
-    let mut known: HashMap<(String, Way, Option<Part>), (usize, HashMap<&str, usize>)> = HashMap::new();
+    let mut known: HashMap<Key, Places> = HashMap::new();
     for result in results.iter().filter(|result| !result.samples.is_empty()) {
         let key = (result.load.identity(), result.way, result.part);
         let (at, systems) = known.entry(key).or_insert_with(|| {

@@ -288,15 +288,13 @@ fn percentiles(run: &RunData, group: &Group) -> Vec<ImportedPercentile> {
 /// Those that every run printed.
 fn printed(group: &Group) -> Vec<ImportedPercentile> {
     let Some((first, others)) = group.results.split_first() else { return Vec::new() };
-    let told = first.samples.iter().filter_map(|sample| {
-        let percent: f64 = sample.metric.strip_prefix("latency.p")?.parse().ok()?;
-        let value = sample.value?;
-        let mut ends = (value, value);
+    let told = first.percentiles.iter().filter_map(|one| {
+        let mut ends = (one.ns, one.ns);
         for other in others {
-            let value = other.sample(&sample.metric)?.value?;
-            ends = (ends.0.min(value), ends.1.max(value));
+            let ns = other.percentiles.iter().find(|other| other.percent == one.percent)?.ns;
+            ends = (ends.0.min(ns), ends.1.max(ns));
         }
-        Some(ImportedPercentile { percent, least_ns: ends.0, most_ns: ends.1, from: "printed" })
+        Some(ImportedPercentile { percent: one.percent, least_ns: ends.0, most_ns: ends.1, from: "printed" })
     });
     told.collect()
 }

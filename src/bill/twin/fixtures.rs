@@ -5,7 +5,7 @@ use crate::host::facts::{Device, Target};
 use crate::layer::state::State;
 use crate::scenario::{InState, Kill, Rating, TableGroup, TableSpec, rating};
 use crate::store::record::imported::{
-    Import, ImportedFile, ImportedResult, ImportedSample, Load, Part, UnreadLines, Way,
+    Import, ImportedFile, ImportedResult, ImportedSample, Load, Part, PrintedPercentile, UnreadLines, Way,
 };
 use crate::store::record::trial::{Example, Found, Trial};
 use crate::store::record::verification::Verification;
@@ -718,6 +718,7 @@ fn of_system((system, file, share): (&str, u32, f64)) -> Vec<ImportedResult> {
     }
     let other = |metric: &str, unit: &str, better, value: f64| ImportedResult {
         samples: Vec::new(),
+        percentiles: Vec::new(),
         others: vec![imported_sample(metric, unit, better, value)],
         ..imported_result(
             system,
@@ -735,7 +736,7 @@ fn of_system((system, file, share): (&str, u32, f64)) -> Vec<ImportedResult> {
 fn imported_result(system: &str, file: u32, load: Load, way: Way, iops: f64) -> ImportedResult {
     let lower = |metric: &str, ns: f64| imported_sample(metric, "ns", Better::Lower, ns);
     let depth_ns = 16e9 / iops.max(1.0);
-    let mut samples = vec![
+    let samples = vec![
         ImportedSample {
             low: Some(iops - 50.0),
             high: Some(iops + 50.0),
@@ -746,11 +747,13 @@ fn imported_result(system: &str, file: u32, load: Load, way: Way, iops: f64) -> 
         imported_sample("ios", "1", Better::Higher, 60.0 * iops),
         lower("runtime", 20e9),
     ];
-    samples.extend(
-        [50.0, 99.0, 99.9]
-            .map(|percent: f64| lower(&format!("latency.p{percent}"), depth_ns * percent / 50.0)),
-    );
+    let percentile = |percent: f64| {
+        let ns = depth_ns * percent / 50.0;
+        PrintedPercentile { percent, ns, low: ns, high: ns }
+    };
+    let percentiles = [50.0, 99.0, 99.9].map(percentile).to_vec();
     ImportedResult {
+        percentiles,
         system: system.into(),
         load,
         way,

@@ -140,12 +140,41 @@ pub struct ImportedResult {
     /// When the run behind it ended by the clock of its machine, whose time zone is not told: `2026-11-23T17:02:55`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ended: Option<String>,
-    /// `iops`, `bandwidth`, `ios`, `bytes`, `runtime`, `latency.mean`, `latency.p99`, and `latency` as a histogram.
+    /// `iops`, `bandwidth`, `ios`, `bytes`, `runtime`, `latency.mean`, and `latency` as a histogram.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub samples: Vec<ImportedSample>,
+    /// Of the latency, as printed.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub percentiles: Vec<PrintedPercentile>,
     /// Results that are no I/O, by the names and units that are printed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub others: Vec<ImportedSample>,
+}
+
+/// Percent, nanoseconds, and from the least to the most that is printed so; there are many, hence without names.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(from = "[f64; 4]", into = "[f64; 4]")]
+pub struct PrintedPercentile {
+    /// 99.9.
+    pub percent: f64,
+    /// Nanoseconds.
+    pub ns: f64,
+    /// The least.
+    pub low: f64,
+    /// The most.
+    pub high: f64,
+}
+
+impl From<[f64; 4]> for PrintedPercentile {
+    fn from([percent, ns, low, high]: [f64; 4]) -> PrintedPercentile {
+        PrintedPercentile { percent, ns, low, high }
+    }
+}
+
+impl From<PrintedPercentile> for [f64; 4] {
+    fn from(one: PrintedPercentile) -> [f64; 4] {
+        [one.percent, one.ns, one.low, one.high]
+    }
 }
 
 /// A figure as it was printed; exactly one of `value`, `histogram` and `missing` is there.
