@@ -186,12 +186,10 @@ impl Sink {
     /// What a figure stands for by all that is known: its correction, what it is more exactly, else its printed digits.
     pub fn meant(&self, figure: &Figure) -> Interval {
         let corrected = self.corrected.get(&figure.spot).map(|correction| correction.value);
-        corrected.or(self.refined.get(&figure.spot).copied()).unwrap_or(figure.interval())
     }
 
     /// What a figure that holds is more exactly, where something tells.
     pub fn refinement(&self, spot: Spot) -> Option<Interval> {
-        self.refined.get(&spot).copied()
     }
 
     /// What an earlier rule made of a figure.

@@ -92,6 +92,10 @@ pub(super) fn differs(evidence: &Evidence, sink: &mut Sink) {
     }
 }
 
+/// Engines that fio prints as they are asked for.
+const ENGINES: [&str; 8] =
+    ["libaio", "io_uring", "sync", "psync", "pvsync2", "posixaio", "mmap", "windowsaio"];
+
 /// What differs: its name, in the command, in the output.
 fn difference(asked: &Asked, load: &Load) -> Option<(&'static str, String, String)> {
     let normal = |rw: &str| if rw == "readwrite" { "rw".to_owned() } else { rw.to_owned() };
@@ -116,7 +120,8 @@ fn difference(asked: &Asked, load: &Load) -> Option<(&'static str, String, Strin
     }
     let engines = (load.option(&["ioengine"]), asked.ioengine.as_deref());
     match engines {
-        (Some(engine), Some(printed)) if engine != printed && !engine.starts_with("external") => {
+        // Others have names that fio prints otherwise.
+        (Some(engine), Some(printed)) if engine != printed && ENGINES.contains(&engine) => {
             Some(("ioengine", engine.to_owned(), printed.to_owned()))
         }
         _ => None,

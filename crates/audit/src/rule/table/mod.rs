@@ -1,4 +1,3 @@
-//! Rules on tables: ratios against their operands, rates against bandwidths, cells against the outputs that they were copied
 //! from, replicas against each other.
 
 pub mod copies;
