@@ -186,10 +186,12 @@ impl Sink {
     /// What a figure stands for by all that is known: its correction, what it is more exactly, else its printed digits.
     pub fn meant(&self, figure: &Figure) -> Interval {
         let corrected = self.corrected.get(&figure.spot).map(|correction| correction.value);
+        corrected.or(self.refined.get(&figure.spot).copied()).unwrap_or(figure.interval())
     }
 
     /// What a figure that holds is more exactly, where something tells.
     pub fn refinement(&self, spot: Spot) -> Option<Interval> {
+        self.refined.get(&spot).copied()
     }
 
     /// What an earlier rule made of a figure.
@@ -246,6 +248,8 @@ pub const ALL: &[&Rule] = &[
     &network::STREAMS,
     &table::sizes::UNIT,
     &table::copies::COPY,
+    &table::copied::ONE_JOB,
+    &table::copied::SAME,
     &table::sums::SUMS,
     &table::sums::PERCENTILES,
     &table::ratios::RATIO,
