@@ -249,6 +249,8 @@ pub const ALL: &[&Rule] = &[
     &network::STREAMS,
     &table::sizes::UNIT,
     &table::copies::COPY,
+    &table::copied::ONE_JOB,
+    &table::copied::SAME,
     &table::sums::SUMS,
     &table::sums::PERCENTILES,
     &table::ratios::RATIO,

@@ -82,7 +82,8 @@ pub(super) fn differs(evidence: &Evidence, sink: &mut Sink) {
             _ => None,
         };
         let Some((job, load)) = only else { continue };
-        let count = load.number(&["numjobs"]).or(load.option(&["numjobs"]).is_none().then_some(1));
+        // A command that is told in short leaves out what is 1 by default, and more.
+        let count = load.number(&["numjobs"]);
         if let (Some(jobs), Some(count)) = (job.jobs, count)
             && jobs != count
             && (jobs > 1 || load.option(&["group_reporting"]).is_some())
@@ -91,6 +92,10 @@ pub(super) fn differs(evidence: &Evidence, sink: &mut Sink) {
         }
     }
 }
+
+/// Engines that fio prints as they are asked for.
+const ENGINES: [&str; 8] =
+    ["libaio", "io_uring", "sync", "psync", "pvsync2", "posixaio", "mmap", "windowsaio"];
 
 /// What differs: its name, in the command, in the output.
 fn difference(asked: &Asked, load: &Load) -> Option<(&'static str, String, String)> {
@@ -116,7 +121,8 @@ fn difference(asked: &Asked, load: &Load) -> Option<(&'static str, String, Strin
     }
     let engines = (load.option(&["ioengine"]), asked.ioengine.as_deref());
     match engines {
-        (Some(engine), Some(printed)) if engine != printed && !engine.starts_with("external") => {
+        // Others have names that fio prints otherwise.
+        (Some(engine), Some(printed)) if engine != printed && ENGINES.contains(&engine) => {
             Some(("ioengine", engine.to_owned(), printed.to_owned()))
         }
         _ => None,
@@ -218,6 +224,7 @@ mod tests {
         let silent = [
             page("--rw=$RW --bs=4k --iodepth=16"),
             page("--rw=randread --bs=4k --iodepth=32 --numjobs=4"),
+            page("--rw=randread --bs=4k --iodepth=32").replace("jobs=1)", "jobs=4)"),
             page("--rw=randwrite --bs=4k").replace("--name=test", "--name=other"),
             page("--rw=randwrite").replace("\n\n", "\nAfter a while another one gave this:\n"),
         ];

@@ -73,12 +73,28 @@ fn nothing(evidence: &Evidence, sink: &mut Sink) {
         }
     });
     let made: Vec<Spot> = evidence.clauses.iter().filter(|clause| claims(clause)).map(spot).collect();
-    let Some(first) = made.first().filter(|_| says && made.len() >= 2) else { return };
+    let Some(first) = made.first().filter(|_| says && made.len() >= 2 && !lists(page)) else { return };
     let message = format!(
         "the page tells results of tests, {} of them as ratios, and has no table and no output: nothing of it can be checked",
         made.len()
     );
     sink.finds(Finding::new("S5", Severity::Ambiguous, *first, message).against(made[1..].iter().copied()));
+}
+
+/// Whether a page lists results line by line: `Random read: 20.1k IOPS`.
+fn lists(page: &Page) -> bool {
+    let result = |line: &usize| {
+        let text = page.line(*line);
+        text.len() < 80
+            && text.contains([':', '：', '=', '|'])
+            && crate::number::quantities(*line, text).iter().any(|figure| {
+                matches!(
+                    figure.unit,
+                    Unit::PerSecond | Unit::BytesPerSecond | Unit::BitsPerSecond | Unit::Nanoseconds
+                )
+            })
+    };
+    (0..page.len()).filter(result).take(2).count() == 2
 }
 
 /// States that systems are measured in, by any of their words.
@@ -205,6 +221,8 @@ mod tests {
         assert_eq!(found(&page.replace("Test results", "What is new"), "S5"), []);
         let table = format!("{page}\n| load | IOPS |\n|---|---|\n| read | 20.1k |\n| write | 18.3k |\n");
         assert_eq!(found(&table, "S5"), []);
+        let list = format!("{page}\n- Random read: 20.1k IOPS\n- Random write: 18.3k IOPS\n");
+        assert_eq!(found(&list, "S5"), []);
     }
 
     #[test]

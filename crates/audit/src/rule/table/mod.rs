@@ -1,6 +1,7 @@
 //! Rules on tables: ratios against their operands, rates against bandwidths, cells against the outputs that they were copied
 //! from, replicas against each other.
 
+pub mod copied;
 pub mod copies;
 pub mod heads;
 pub mod means;
