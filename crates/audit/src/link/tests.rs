@@ -56,6 +56,23 @@ fn a_column_of_ratios_is_linked_by_the_form_that_holds() {
 }
 
 #[test]
+fn counts_of_one_digit_fit_any_ratio_and_link_none() {
+    let copies = |cell: [&str; 4]| {
+        table(
+            0,
+            &[
+                &["", "spare", "least", "space"],
+                &["two copies", "1", "2", cell[0]],
+                &["three copies", "2", "3", cell[1]],
+                &["code 2+1", "1", "3", cell[2]],
+                &["code 2+2", "2", "4", cell[3]],
+            ],
+        )
+    };
+    assert_eq!(of(&[copies(["2.0x", "3.0x", "1.5x", "2.0x"])]), []);
+}
+
+#[test]
 fn one_row_is_linked_by_the_head_that_names_both() {
     let memory = table(
         0,
