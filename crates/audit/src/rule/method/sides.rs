@@ -60,6 +60,8 @@ const BETTER: [&str; 22] = [
     "慢于",
 ];
 
+/// So many sentences are looked into.
+const MOST: usize = 50;
 /// Longer lines are no sentences.
 const LONGEST: usize = 1000;
 
@@ -92,7 +94,7 @@ fn check(evidence: &Evidence, sink: &mut Sink) {
     if evidence.tables.is_empty() && evidence.outputs.is_empty() {
         return;
     }
-    let mut told_lines = 0;
+    let (mut told_lines, mut looked) = (0, 0);
     for line in 0..page.len() {
         while next.peek().is_some_and(|lines| lines.end <= line) {
             next.next();
@@ -115,7 +117,11 @@ fn check(evidence: &Evidence, sink: &mut Sink) {
         }
         for product in PRODUCTS {
             if let [one, other] = versions(&lower, product).as_slice()
-                && !told(evidence, line, one)
+                && looked < MOST
+                && {
+                    looked += 1;
+                    !told(evidence, line, one)
+                }
                 && !told(evidence, line, other)
             {
                 let message = format!(

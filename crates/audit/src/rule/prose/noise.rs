@@ -98,6 +98,10 @@ fn shares(table: &Table, column: usize) -> Option<Vec<Quantity>> {
 }
 
 fn best(evidence: &Evidence, band: &Quantity, sink: &mut Sink) {
+    let superlatives = superlatives(evidence);
+    if superlatives.is_empty() {
+        return;
+    }
     let sized = |table: &&Table| table.rows.len() >= 3 && table.columns.len() <= 50;
     for table in evidence.tables.iter().filter(sized).take(MOST) {
         let columns: Vec<Option<Vec<Quantity>>> =
@@ -113,7 +117,9 @@ fn best(evidence: &Evidence, band: &Quantity, sink: &mut Sink) {
                 continue;
             }
             let names = [table.columns[base].head.clone(), table.columns[at].head.clone()];
-            let Some(line) = called_best(evidence, &names) else { continue };
+            let calls =
+                |line: &&usize| crate::link::mentions(evidence.page.line(**line), &names[0], &names[1]);
+            let Some(line) = superlatives.iter().find(calls).copied() else { continue };
             let message = format!(
                 "all {} shares of {} are within the error of {} that line {} states: line {} calls {} the best",
                 shares.len(),
@@ -131,17 +137,28 @@ fn best(evidence: &Evidence, band: &Quantity, sink: &mut Sink) {
     }
 }
 
-/// The line that calls the first of two systems the best.
-fn called_best(evidence: &Evidence, names: &[String; 2]) -> Option<usize> {
+/// Lines of sentences that call something the best.
+fn superlatives(evidence: &Evidence) -> Vec<usize> {
     let page = evidence.page;
-    (0..page.len()).find(|line| {
-        let text = page.line(*line);
+    let mut tables = evidence.tables.iter().peekable();
+    let mut lines = Vec::new();
+    for line in 0..page.len() {
+        while tables.peek().is_some_and(|table| table.lines.end <= line) {
+            tables.next();
+        }
+        let text = page.line(line);
+        if text.len() > 1000
+            || lines.len() >= MOST
+            || tables.peek().is_some_and(|table| table.lines.contains(&line))
+        {
+            continue;
+        }
         let lower = text.to_lowercase();
-        text.len() < 1000
-            && BEST.iter().any(|word| lower.contains(word))
-            && crate::link::mentions(text, &names[0], &names[1])
-            && !evidence.tables.iter().any(|table| table.lines.contains(line))
-    })
+        if BEST.iter().any(|word| lower.contains(word)) {
+            lines.push(line);
+        }
+    }
+    lines
 }
 
 /// So many tables are looked at.

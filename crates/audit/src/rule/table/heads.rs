@@ -112,13 +112,15 @@ fn chart(evidence: &Evidence, sink: &mut Sink) {
                 .any(|word| lower.contains(word));
         // A title ends with its unit; a sentence goes on.
         let unit = lower.trim_end_matches([')', '）', ' ']).ends_with("iops");
-        let taken = evidence
-            .outputs
-            .iter()
-            .map(|output| &output.lines)
-            .chain(evidence.tables.iter().map(|table| &table.lines));
-        let near = taken.into_iter().any(|lines| lines.end > line && lines.start <= line + NEAR);
-        if bandwidth || !unit || near {
+        // Outputs and tables are in the order of the page.
+        let near = || {
+            let at = |lines: &std::ops::Range<usize>| lines.start <= line + NEAR;
+            let output = evidence.outputs.partition_point(|output| output.lines.end <= line);
+            let table = evidence.tables.partition_point(|table| table.lines.end <= line);
+            evidence.outputs.get(output).is_some_and(|one| at(&one.lines))
+                || evidence.tables.get(table).is_some_and(|one| at(&one.lines))
+        };
+        if bandwidth || !unit || near() {
             continue;
         }
         let message =
