@@ -254,10 +254,10 @@ fn buckets(evidence: &Evidence, sink: &mut Sink) {
             job.buckets.iter().for_each(|(_, share)| sink.holds("F12", share));
             continue;
         }
-        // Some versions leave out the buckets of the slowest, of seconds.
+        // Some versions (3.7) leave out the buckets above a second.
         let last = job.buckets.iter().map(|(edge, _)| *edge).fold(0.0, f64::max);
         let latencies = job.directions.iter().flat_map(|one| [one.clat, one.lat]).flatten();
-        if sum < range.low && last >= SECOND && latencies.into_iter().any(|one| one.max.low > last) {
+        if sum < range.low && last <= SECOND && latencies.into_iter().any(|one| one.max.low > SECOND) {
             continue;
         }
         let Some((_, largest)) = job.buckets.iter().max_by(|a, b| a.1.value.total_cmp(&b.1.value)) else {

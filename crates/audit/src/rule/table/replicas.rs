@@ -78,16 +78,16 @@ fn same_shape(left: &Table, right: &Table) -> bool {
 
 /// Whether the rows of a table are moments of a run (`0`, `1`, `2`, ... seconds): what each of them counts varies from run to run.
 fn is_course(table: &Table) -> bool {
-    let labels: Option<Vec<f64>> = table.rows.iter().map(|row| row.label.trim().parse().ok()).collect();
-    let Some([first, second, rest @ ..]) = labels.as_deref() else { return false };
-    let step = second - first;
-    let mut before = *second;
-    let mut even = rest.iter().map(|label| {
-        let own = label - before;
-        before = *label;
-        (own - step).abs() < 1e-3 * step.abs()
-    });
-    step > 0.0 && rest.len() >= 3 && even.all(|even| even)
+    let labels: Vec<Option<f64>> = table.rows.iter().map(|row| row.label.trim().parse().ok()).collect();
+    let steps = labels.windows(2).filter_map(|pair| Some(pair[1]? - pair[0]?));
+    let steps: Vec<f64> = steps.filter(|step| *step > 0.0).collect();
+    let Some(first) = steps.first() else { return false };
+    // A table that was cut short begins at 0 all the same.
+    if labels.first() == Some(&Some(0.0)) && steps.len() + 1 == labels.len() {
+        return true;
+    }
+    let even = steps.iter().filter(|step| (*step - first).abs() < 1e-3 * first).count();
+    even >= 4 && 4 * even >= 3 * (labels.len() - 1)
 }
 
 fn across(page: &Page, group: &[&Table], sink: &mut Sink) {

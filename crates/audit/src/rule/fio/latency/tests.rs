@@ -70,6 +70,7 @@ fn a_percentile_at_the_end_of_the_histogram_has_no_upper_end() {
 #[test]
 fn buckets_of_seconds_that_are_left_out_are_no_slip() {
     assert_eq!(found(SLOW, "F12"), [], "60 % took longer than the last that is shown");
+    assert_eq!(found(&SLOW.replace("1000=18.00%", "750=18.00%"), "F12"), []);
     assert_eq!(found(&SLOW.replace("max=41200", "max=1000"), "F12").len(), 1);
     assert_eq!(found(&SLOW.replace("1000=18.00%", "1000=18.00%, >=2000=40.00%"), "F12").len(), 1);
     assert_eq!(found(&SLOW.replace("100=2.00%", "100=82.00%"), "F12").len(), 1, "more than all");

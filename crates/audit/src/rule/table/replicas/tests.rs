@@ -71,4 +71,14 @@ fn moments_of_repeated_runs_are_no_units() {
     };
     assert_eq!(found(&runs("2"), "T9"), [], "seconds");
     assert_eq!(found(&runs("qd 2"), "T9").len(), 1, "loads");
+    let short: String = ["31", "32", "18", "31", "30"]
+        .iter()
+        .enumerate()
+        .map(|(at, figure)| {
+            format!(
+                "Test ({at}) | started | finished |\n0 | 1 MB/s | 1 MB/s |\n1 | {figure} MB/s | 30 MB/s |\n\n"
+            )
+        })
+        .collect();
+    assert_eq!(found(&short, "T9"), [], "cut short");
 }
