@@ -3,6 +3,8 @@
 
 use std::time::Duration;
 
+pub use iotax_audit::number::show_ns;
+
 /// Bytes in one KiB.
 pub const KIB: u64 = 1 << 10;
 /// Bytes in one MiB.
@@ -236,24 +238,6 @@ fn goes_on(last: &str, name: &str) -> bool {
     let number = last.trim_start_matches(|c: char| !c.is_ascii_digit());
     let Ok(counted) = number.parse::<u64>() else { return false };
     name == format!("{}{}", &last[..last.len() - number.len()], counted.saturating_add(1))
-}
-
-/// Prints nanoseconds with three significant digits.
-pub fn show_ns(ns: f64) -> String {
-    let (value, unit) = match ns.abs() {
-        n if n >= 1e9 => (ns / 1e9, "s"),
-        n if n >= 1e6 => (ns / 1e6, "ms"),
-        n if n >= 1e3 => (ns / 1e3, "us"),
-        _ => (ns, "ns"),
-    };
-    let digits = if value.abs() >= 100.0 {
-        0
-    } else if value.abs() >= 10.0 {
-        1
-    } else {
-        2
-    };
-    format!("{value:.digits$} {unit}")
 }
 
 /// A time of the record (RFC 3339) for people: `2026-11-22 18:33:19 UTC`; what is none stays as it is.

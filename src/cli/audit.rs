@@ -154,7 +154,7 @@ impl Teller<'_> {
             match given {
                 Given::Pages(pages) => {
                     for page in pages {
-                        let audited = audit_by(page, &|rule| self.asked(rule));
+                        let audited = audit_by(page, &|id| self.args.asks(id));
                         let file = (name != pages::STANDARD_INPUT).then(|| name.to_owned());
                         let document = digest(audited, file);
                         if self.at_once {
@@ -176,20 +176,20 @@ impl Teller<'_> {
         })?;
         Ok(audit)
     }
+}
 
-    fn asked(&self, rule: &str) -> bool {
-        let args = self.args;
-        (args.only.is_empty() || args.only.contains(&rule)) && !args.without.contains(&rule)
+impl Args {
+    fn asks(&self, id: &str) -> bool {
+        (self.only.is_empty() || self.only.contains(&id)) && !self.without.contains(&id)
     }
 }
 
 /// The rules that are asked for, a paragraph each.
 fn listed(args: &Args, width: usize) -> String {
-    let asked = |id: &&str| (args.only.is_empty() || args.only.contains(id)) && !args.without.contains(id);
     let mut out = String::new();
-    for rule in rule::ALL.iter().filter(|rule| asked(&rule.id)) {
-        out +=
-            &behind(&format!("{:5}", rule.id), &format!("{} ({})", rule.name, rule.severity.word()), width);
+    for rule in rule::ALL.iter().filter(|rule| args.asks(rule.id)) {
+        let head = format!("{} ({})", rule.name, rule.severity.word());
+        out += &behind(&format!("{:5}", rule.id), &head, width);
         out += &behind("     holds:  ", rule.holds, width);
         out += &behind("     silent: ", rule.silent, width);
         out += "\n";

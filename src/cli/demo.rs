@@ -1,11 +1,12 @@
-//! `iotax demo`: the main job on what this machine has, told in four short parts. Every figure in it
-//! is measured here and now; the hidden delay is drawn anew each time.
+//! `iotax demo`: the main job on what this machine has, told in five short parts. The first audits
+//! what somebody published; every other figure is measured here and now, and the hidden delay is drawn anew each time.
 
 use super::{columns, doctor, report, run, say};
 use crate::bill::findings::{Comparison, Figure};
 use crate::exit::{DONE, Failed, UNDO_INCOMPLETE, code_of};
 use crate::guard::marker::{self, Removal};
 use crate::measure::survey;
+use crate::report::audit;
 use crate::scenario::Scenario;
 use crate::scenario::check::{Request, from_arguments};
 use crate::units::{GIB, MIB, show_bytes};
@@ -51,11 +52,12 @@ impl Demo<'_> {
             show_bytes(self.bytes),
             self.dir().display()
         ))?;
+        published()?;
         let mut dirs = Vec::new();
         self.one_after_the_other(&mut dirs)?;
         self.hidden_delay(&mut dirs)?;
         self.guest(&mut dirs)?;
-        say("\n(d) What this machine would need for more\n")?;
+        say("\n(e) What this machine would need for more\n")?;
         say(&doctor::missing_lines(&self.dir()))?;
         let page = dirs.last().context("nothing was measured")?.join("report.html");
         let html = report::render(&dirs, "html", columns())?;
@@ -63,9 +65,9 @@ impl Demo<'_> {
         say(&format!("\nThe report: {}\n", page.display()))
     }
 
-    /// (a) Two runs of the same file, and iotax on the same pair.
+    /// (b) Two runs of the same file, and iotax on the same pair.
     fn one_after_the_other(&self, dirs: &mut Vec<PathBuf>) -> Result<()> {
-        say("\n(a) The same file twice, 10 s each, one after the other, as people do it by hand\n")?;
+        say("\n(b) The same file twice, 10 s each, one after the other, as people do it by hand\n")?;
         let alone = self.scenario(&[""], false, &[("slice", "5s"), ("min_time", "10s")])?;
         let mut rates = Vec::new();
         for number in 1..=2 {
@@ -91,12 +93,12 @@ impl Demo<'_> {
         Ok(())
     }
 
-    /// (b) A bill with a delay in it that nobody was told.
+    /// (c) A bill with a delay in it that nobody was told.
     fn hidden_delay(&self, dirs: &mut Vec<PathBuf>) -> Result<()> {
         let settings = [("slice", "20ms"), ("min_time", "15s"), ("budget", "60s")];
         let lacking = survey::missing(&self.scenario(&[" | loop | fs(xfs)"], true, &settings)?);
         let layers = if lacking.is_empty() { " | loop | fs(xfs)" } else { "" };
-        say(&format!("\n(b) The bill of file{layers}, with a delay hidden on top of it\n"))?;
+        say(&format!("\n(c) The bill of file{layers}, with a delay hidden on top of it\n"))?;
         for missing in &lacking {
             say(&format!(
                 "    without loop and xfs: {} {} ({})\n",
@@ -136,9 +138,9 @@ impl Demo<'_> {
         ))
     }
 
-    /// (c) A guest over the file; no headline where its processor is emulated.
+    /// (d) A guest over the file; no headline where its processor is emulated.
     fn guest(&self, dirs: &mut Vec<PathBuf>) -> Result<()> {
-        say("\n(c) A guest (QEMU, virtio-blk) against the file below it\n")?;
+        say("\n(d) A guest (QEMU, virtio-blk) against the file below it\n")?;
         let scenario = self.scenario(
             &["", " | vm(memory=256MiB)"],
             false,
@@ -200,6 +202,25 @@ impl Demo<'_> {
             _ => Ok(()),
         }
     }
+}
+
+/// fio's output and the conclusion that somebody published; its file says who.
+const PUBLISHED: &str = include_str!("../../crates/audit/fixtures/published/passthrough.md");
+
+/// (a) What others publish, recomputed: a headline, and the figure of the tool that it was computed from.
+fn published() -> Result<()> {
+    say("\n(a) A headline as it was published, with fio's output beside it, recomputed\n\n")?;
+    let page = iotax_audit::page::Page::new("crates/audit/fixtures/published/passthrough.md", PUBLISHED);
+    let audited = iotax_audit::audit::audit_by(page, &|rule| matches!(rule, "N2" | "N10"));
+    let headline = audited.findings.iter().find(|finding| finding.rule == "N10");
+    let headline = headline.context("the published headline was not found")?.clone();
+    let renderer = audit::by_name("terminal").context("the terminal has a renderer")?;
+    let view = audit::View { width: columns(), colour: false, show: audit::Severity::WrongFigure };
+    say(&(renderer.page)(&audit::digest(audited, None), &view))?;
+    say(&format!(
+        "\n    Published: a loss of {}. It is {}. The rest of what does not hold there: iotax audit {}\n",
+        headline.printed, headline.recomputed, "crates/audit/fixtures/published"
+    ))
 }
 
 fn sentence(comparison: &Comparison) -> String {

@@ -67,7 +67,7 @@ enum Command {
     Lab(lab::Args),
     /// Hold iotax against a known truth: its statistics by simulation, its load generator against the installed fio
     Selfcheck(selfcheck::Args),
-    /// The main job on what this machine has, told in four short parts
+    /// The main job on what this machine has, told in five short parts
     #[command(hide = true)]
     Demo(demo::Args),
     /// The end of the wire in a guest or on another host; not for people

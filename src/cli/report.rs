@@ -206,6 +206,11 @@ pub fn render(dirs: &[PathBuf], format: &str, width: usize) -> Result<String> {
     let renderer =
         report::by_name(format).ok_or_else(|| Failed::input(format!("unknown format \"{format}\"")))?;
     let findings: Vec<Findings> = dirs.iter().map(|dir| findings(dir)).collect::<Result<_>>()?;
+    for doubt in report::own_audit::doubts(&findings) {
+        say_aside(&format!(
+            "iotax: this report does not pass the audit of iotax itself, which is a fault of iotax: {doubt}"
+        ));
+    }
     Ok((renderer.render)(&findings, &Page { width }))
 }
 

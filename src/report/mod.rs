@@ -16,6 +16,7 @@ mod json;
 mod markdown;
 mod matrix;
 mod number;
+pub mod own_audit;
 mod published;
 mod ratios;
 mod sheet;

@@ -16,4 +16,5 @@ pub mod number;
 pub mod page;
 pub mod prose;
 pub mod rule;
+pub mod selfcheck;
 pub mod table;

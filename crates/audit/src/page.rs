@@ -182,7 +182,9 @@ mod listing {
             let count = counted(text, &lines[at..]);
             if count >= LEAST {
                 for (number, line) in lines[at..at + count].iter_mut().enumerate() {
-                    line.prefix = length_of(&text[line.start..line.end], number + 1).unwrap_or(0);
+                    let own = &text[line.start..line.end];
+                    let length = length_of(own, number + 1).or_else(|| melted_length(own, number + 1));
+                    line.prefix = length.unwrap_or(0);
                 }
             } else if let Some(length) = speaker(&text[lines[at].start..lines[at].end]) {
                 lines[at].prefix = length;
@@ -193,9 +195,24 @@ mod listing {
 
     /// How many lines from here on are numbered from 1.
     fn counted(text: &str, lines: &[LineAt]) -> usize {
-        let numbered =
-            |(at, line): &(usize, &LineAt)| length_of(&text[line.start..line.end], at + 1).is_some();
-        lines.iter().enumerate().take_while(numbered).count()
+        let of = |at: usize| lines.get(at).map(|line| &text[line.start..line.end]);
+        let numbered = |at: usize| of(at).is_some_and(|line| length_of(line, at + 1).is_some());
+        // Within a listing a number may stand against a figure, too (`202048.00 MiB` in line 20): the next line tells.
+        let melted = |at: usize| {
+            at >= LEAST
+                && numbered(at + 1)
+                && of(at).is_some_and(|line| melted_length(line, at + 1).is_some())
+        };
+        (0..lines.len()).take_while(|at| numbered(*at) || melted(*at)).count()
+    }
+
+    /// Bytes of the number in front of a line whose own text goes on with digits.
+    fn melted_length(line: &str, number: usize) -> Option<u32> {
+        let bare = line.trim_start_matches(' ');
+        let padding = line.len() - bare.len();
+        let digits = number.to_string();
+        (padding <= 6 && bare.starts_with(&digits))
+            .then(|| u32::try_from(padding + digits.len()).unwrap_or(0))
     }
 
     /// Bytes of `  17` in front of a line; the number may stand against what follows (`17cpu`), where that is no digit.
@@ -261,6 +278,9 @@ mod tests {
         assert_eq!(bare, ["title", "fio-3.16", "Starting 4 processes", "Jobs: 4", "  write: x", "text"]);
         let table = Page::new("p", "1 2.5\n2 2.6\nx");
         assert_eq!(table.bare(0).0, "1 2.5", "two lines are chance");
+        let melted = Page::new("p", "1a\n2b\n3c\n42048.00 MiB\n5d\n62048.00 MiB");
+        assert_eq!((melted.bare(3).0, melted.bare(4).0), ("2048.00 MiB", "d"));
+        assert_eq!(melted.bare(5).0, "62048.00 MiB", "nothing behind tells");
         let figures = Page::new("p", "1.5\n2.5\n3.5\n4.5");
         assert_eq!(figures.bare(2).0, "3.5");
         let speakers = Page::new("p", "s1: [ ID] Interval\ns1:\nsix: 7");

@@ -113,6 +113,33 @@ fn each_output_is_found_by_its_own_lines() {
 }
 
 #[test]
+fn threads_that_a_page_leaves_out_are_no_slip_of_the_total() {
+    let text = fixture("diskspd/write");
+    let of_thread = |line: &&str| line.trim_start().starts_with("1 |");
+    assert_eq!(text.lines().filter(of_thread).count(), 3, "of all, reads, writes");
+    let shortened: String =
+        text.lines().filter(|line| !of_thread(line)).map(|line| format!("{line}\n")).collect();
+    assert_eq!(read(&shortened).findings, []);
+    let added = shortened.replace("thread count:\t\t4", "thread count:\t\t3");
+    assert_ne!(added, shortened);
+    assert_ne!(wrong(&read(&added)), 0, "three lines of three threads are all of them");
+}
+
+#[test]
+fn processors_of_several_groups_end_no_output() {
+    let text = fixture("diskspd/write");
+    let head = "thread count:\t\t4\n";
+    let cpus = "\nSocket | Node | Group | Core | Class | CPU |  Usage |  User  | Kernel |  Idle\n\
+                -----------------------------------------------------------------------\n\
+                \x20     0|     0|      1|     7|      0|   14|  61.00%|  11.00%|  50.00%|  39.00%\n";
+    assert!(text.contains(head));
+    let imported = import::scan(&Page::new("p", text.replace(head, &format!("{head}{cpus}"))));
+    assert_eq!(imported.outputs.len(), 1);
+    let whole = import::scan(&Page::new("p", text)).outputs[0].lines.len();
+    assert_eq!(imported.outputs[0].lines.len(), whole + cpus.lines().count());
+}
+
+#[test]
 fn each_format_finds_its_own_example() {
     let tools: Vec<&str> = FIXTURES.iter().map(|(_, tool, _)| *tool).collect();
     for format in import::ALL.iter().filter(|format| tools.contains(&format.name)) {

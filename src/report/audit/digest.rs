@@ -31,7 +31,7 @@ pub struct Document {
     pub findings: Vec<Told>,
     /// What could not be read.
     pub unread: Vec<Unread>,
-    /// Tables in which a finding stands.
+    /// Tables in which something does not hold.
     pub tables: Vec<Corrected>,
     /// Figures that could not be checked, by why.
     pub unchecked: Vec<Unchecked>,
@@ -167,7 +167,16 @@ fn not_checked(page: &Page, claims: impl Iterator<Item = (&'static str, Spot)>) 
     reasons.into_values().collect()
 }
 
-/// A table in which a finding stands; findings are in the order of the page.
+/// A cell with what stands in the row below it.
+fn whole_text(page: &Page, cell: Spot, figures: &[Spot]) -> String {
+    let mut text = page.quote(cell).trim().to_owned();
+    for spot in figures.iter().filter(|spot| spot.line != cell.line) {
+        text += &format!(" ({})", page.quote(*spot).trim_matches(['(', ')', ' ']));
+    }
+    text
+}
+
+/// A table in which something does not hold; findings are in the order of the page.
 fn corrected(
     page: &Page,
     table: &Table,
@@ -184,7 +193,7 @@ fn corrected(
         found.sort_unstable();
         found.dedup();
         CorrectedCell {
-            text: page.quote(cell.spot).trim().to_owned(),
+            text: whole_text(page, cell.spot, &spots),
             status: spots.iter().filter_map(|spot| statuses.get(spot)).min().copied(),
             findings: found,
         }
@@ -194,7 +203,10 @@ fn corrected(
         cells: row.cells.iter().map(|one| one.as_ref().map(cell)).collect(),
     };
     let rows: Vec<CorrectedRow> = table.rows.iter().map(row).collect();
-    let wrong = |row: &CorrectedRow| row.cells.iter().flatten().any(|cell| !cell.findings.is_empty());
+    let wrong = |row: &CorrectedRow| {
+        let cells = row.cells.iter().flatten();
+        cells.filter(|cell| !cell.findings.is_empty()).any(|cell| cell.status == Some(Status::DoesNotHold))
+    };
     let heads = std::iter::once(&table.corner).chain(table.columns.iter().map(|column| &column.head));
     rows.iter().any(wrong).then(|| Corrected {
         line: page.number(table.lines.start),

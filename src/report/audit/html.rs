@@ -263,8 +263,7 @@ fn corrected_text(cell: &CorrectedCell, corrections: &[(usize, &Told)]) -> Marku
     let mut pieces = Vec::new();
     for (_, told) in corrections {
         let printed = told.finding.printed.trim();
-        let wrong = told.finding.severity <= Severity::WrongFigure;
-        if let Some(start) = cell.text[at..].find(printed).filter(|_| wrong && !printed.is_empty()) {
+        if let Some(start) = cell.text[at..].find(printed).filter(|_| !printed.is_empty()) {
             pieces.push((
                 at..at + start,
                 Some((at + start..at + start + printed.len(), &told.finding.recomputed)),

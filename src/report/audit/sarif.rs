@@ -23,15 +23,8 @@ const SCHEMA: &str =
 const FINGERPRINT: &str = "iotaxFinding/v1";
 
 fn render(audit: &Audit, _view: &View) -> String {
-    let all = words::rules_that_found(audit);
-    let mut ids: Vec<&str> = Vec::new();
-    for rule in &all {
-        if !ids.contains(&rule.id) {
-            ids.push(rule.id);
-        }
-    }
-    let index: HashMap<&str, usize> = ids.iter().enumerate().map(|(at, id)| (*id, at)).collect();
-    let rules: Vec<Value> = ids.iter().filter_map(|id| described(id, &all)).collect();
+    let rules = words::rules_that_found(audit);
+    let index: HashMap<&str, usize> = rules.iter().enumerate().map(|(at, rule)| (rule.id, at)).collect();
     let mut results = Vec::new();
     for document in &audit.documents {
         let mut alike: HashMap<u64, usize> = HashMap::new();
@@ -49,7 +42,7 @@ fn render(audit: &Audit, _view: &View) -> String {
             "tool": { "driver": {
                 "name": "iotax audit",
                 "version": env!("CARGO_PKG_VERSION"),
-                "rules": rules,
+                "rules": rules.iter().map(|rule| described(rule)).collect::<Vec<_>>(),
             }},
             "columnKind": "utf16CodeUnits",
             "invocations": [{
@@ -72,22 +65,16 @@ fn level(severity: Severity) -> &'static str {
     }
 }
 
-/// A rule; one that looks at outputs and at tables has two members of the family with one id.
-fn described(id: &str, all: &[&Rule]) -> Option<Value> {
-    let own: Vec<&Rule> = all.iter().copied().filter(|rule| rule.id == id).collect();
-    let joined = |pick: fn(&Rule) -> &str| own.iter().map(|rule| pick(rule)).collect::<Vec<_>>().join("; ");
-    let first = own.first()?;
-    let severity = own.iter().map(|rule| rule.severity).min().unwrap_or(first.severity);
-    let (holds, silent) = (joined(|rule| rule.holds), joined(|rule| rule.silent));
-    Some(json!({
-        "id": id,
-        "name": first.name,
-        "shortDescription": { "text": first.name },
-        "fullDescription": { "text": holds },
-        "help": { "text": format!("Holds: {holds}\nSilent: {silent}") },
-        "defaultConfiguration": { "level": level(severity) },
-        "properties": { "severity": severity.word() },
-    }))
+fn described(rule: &Rule) -> Value {
+    json!({
+        "id": rule.id,
+        "name": rule.name,
+        "shortDescription": { "text": rule.name },
+        "fullDescription": { "text": rule.holds },
+        "help": { "text": format!("Holds: {}\nSilent: {}", rule.holds, rule.silent) },
+        "defaultConfiguration": { "level": level(rule.severity) },
+        "properties": { "severity": rule.severity.word() },
+    })
 }
 
 fn result(document: &Document, told: &Told, rule: Option<&usize>, print: String) -> Value {

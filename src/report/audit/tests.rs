@@ -423,6 +423,28 @@ fn html() {
 }
 
 #[test]
+fn a_share_in_the_row_below_stands_in_its_cell_and_tables_that_hold_are_left_out() {
+    let page = Page::new("p", "| guest | 4520 |\n| | (2317%) |\n| host | 195 |");
+    let (value, share) = (spot(&page, 0, "4520"), spot(&page, 1, "2317%"));
+    let mut below = cell(&page, 0, "4520").unwrap();
+    below.share = below
+        .figure
+        .map(|quantity| Quantity { figure: Figure { spot: share, ..quantity.figure }, ..quantity });
+    let rows = vec![Row { label: "guest".into(), line: 0, cells: vec![Some(below)] }];
+    let columns = vec![Column { head: "IOPS".into() }];
+    let first = Table { lines: 0..2, title: None, corner: String::new(), columns, rows };
+    let held = vec![Row { label: "host".into(), line: 2, cells: vec![cell(&page, 2, "195")] }];
+    let second = Table { lines: 2..3, rows: held, ..first.clone() };
+    let remark = Finding::new("Q9", Severity::Ambiguous, spot(&page, 2, "195"), "one run");
+    let wrong = Finding::new("Q1", Severity::Cosmetic, share, "cut off").recomputed("2318%");
+    let claims = vec![claim(value, Status::Holds), claim(share, Status::DoesNotHold)];
+    let document = digest(audited(page, claims, vec![wrong, remark], vec![first, second]), None);
+    assert_eq!(document.tables.len(), 1, "the other has a remark only");
+    let page = text(&of(vec![document]), "html", &view(80));
+    assert!(page.contains("4520 (<del>2317%</del> <ins>2318%</ins>)"), "{page}");
+}
+
+#[test]
 fn every_form_says_what_where_and_by_which_arithmetic() {
     let audit = of(vec![loss()]);
     for renderer in ALL {

@@ -7,7 +7,7 @@ use iotax_audit::claim::Status;
 use iotax_audit::finding::Finding;
 use iotax_audit::page::Unread;
 use iotax_audit::rule::{self, Rule};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::ops::RangeInclusive;
 
 /// `2 wrong figures`.
@@ -101,8 +101,8 @@ pub fn rule_of(id: &str) -> Option<&'static Rule> {
 
 /// Rules that found something in any page, in the order of the family.
 pub fn rules_that_found(audit: &Audit) -> Vec<&'static Rule> {
-    let found = |rule: &&&Rule| told(audit).any(|told| told.finding.rule == rule.id);
-    rule::ALL.iter().filter(found).copied().collect()
+    let found: HashSet<&str> = told(audit).map(|told| told.finding.rule).collect();
+    rule::ALL.iter().copied().filter(|rule| found.contains(rule.id)).collect()
 }
 
 fn told(audit: &Audit) -> impl Iterator<Item = &Told> {

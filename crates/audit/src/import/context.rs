@@ -1,6 +1,6 @@
 //! Which command or job file an output is of: the last one before it, where its figures are ones that such a command gives.
 
-use super::fio::{Asked, Form, Job};
+use super::fio::{Asked, Fio, Form, Job};
 use super::{Output, Said, Way};
 
 /// Gives outputs of fio that do not say what was asked for, since their first lines were left out, what the command before
@@ -11,14 +11,19 @@ pub(super) fn attribute(outputs: &mut [Output]) {
         match &mut output.said {
             Said::Command(command) if command.program == "fio" => asked = command.asked(),
             Said::JobFile(file) => asked = file.asked(),
-            Said::Fio(fio) if fio.asked.is_empty() && fio.form == Form::Text => {
-                if fio.jobs.iter().all(|job| asked_of(job, &asked).is_some()) {
-                    fio.asked.clone_from(&asked);
-                }
+            Said::Fio(fio)
+                if lacks_its_head(fio) && fio.jobs.iter().all(|job| asked_of(job, &asked).is_some()) =>
+            {
+                fio.asked.clone_from(&asked);
             }
             _ => {}
         }
     }
+}
+
+/// Whether a text does not say what was asked for.
+fn lacks_its_head(fio: &Fio) -> bool {
+    fio.asked.is_empty() && fio.form == Form::Text
 }
 
 /// What was asked of a job: what has its name, and goes the ways that it went.

@@ -6,7 +6,9 @@ pub mod memory;
 pub mod mentions;
 pub mod network;
 pub mod pcie;
+pub mod platform;
 pub mod ratings;
+pub mod releases;
 pub mod sata_sas;
 
 use crate::number::Interval;

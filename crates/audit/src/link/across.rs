@@ -87,7 +87,9 @@ fn linked(ratios: &Table, column: usize, above: &Table, below: &Table, metric: u
     ratios.rows.iter().filter_map(link).collect()
 }
 
+/// The figure in the row of that label; `None` where several have it.
 fn cell(table: &Table, label: &str, column: usize) -> Option<Quantity> {
-    let row = table.rows.iter().find(|row| row.label.trim() == label.trim())?;
+    let mut rows = table.rows.iter().filter(|row| row.label.trim() == label.trim());
+    let row = rows.next().filter(|_| rows.next().is_none())?;
     row.cells.get(column)?.as_ref()?.figure
 }

@@ -46,8 +46,16 @@ impl<'a> Grid<'a> {
         figures.peek().is_some() && figures.all(is_ratio)
     }
 
+    /// Whether a column of ratios is the base itself: 100 % wherever it has a figure. Any two columns that are near each other
+    /// would fit it.
+    fn of_base(&self, at: usize) -> bool {
+        self.column(at).flatten().all(|figure| figure.figure.value == 100.0)
+            && self.column(at).flatten().count() > 1
+    }
+
     fn links(&self) -> Vec<Link> {
-        (0..self.heads.len()).filter(|at| self.of_ratios(*at)).flat_map(|at| self.of_column(at)).collect()
+        let derived = (0..self.heads.len()).filter(|at| self.of_ratios(*at) && !self.of_base(*at));
+        derived.flat_map(|at| self.of_column(at)).collect()
     }
 
     fn of_column(&self, derived: usize) -> Vec<Link> {
@@ -124,6 +132,7 @@ pub(super) fn is_loss(text: &str) -> bool {
         "下降",
         "降低",
         "потер",
+        "теря",
         "накладн",
         "падени",
         "сниж",

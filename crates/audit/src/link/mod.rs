@@ -57,11 +57,20 @@ impl Link {
         Some(self.form.of(exact(&self.numerator), exact(&self.denominator), self.derived.unit)?.middle())
     }
 
+    /// Whether operands are told finely enough to tell this form from others: of `3 / 2`, which is anything from 1 to 2.3, they are not.
+    fn tells(&self) -> bool {
+        let share = self.numerator.interval().over(self.denominator.interval());
+        share.is_some_and(|share| share.high - share.low <= COARSE * share.middle())
+    }
+
     /// Whether the printed figure is one that the operands give.
     pub fn holds(&self) -> bool {
         self.recomputed().is_some_and(|recomputed| recomputed.meets(self.derived.interval()))
     }
 }
+
+/// A share of operands that may be off by more than that of itself fits any figure.
+const COARSE: f64 = 0.25;
 
 /// Fewer cells that a form holds for are chance.
 pub const LEAST: usize = 3;
@@ -101,7 +110,8 @@ fn settled(mut candidates: Vec<Vec<Link>>, named: impl Fn(&[Link]) -> bool) -> V
         .max_by_key(|(at, links)| (held(links), named(links), std::cmp::Reverse(*at)));
     let Some((_, best)) = best else { return Vec::new() };
     let count = held(best);
-    if count >= LEAST && 5 * count >= 3 * best.len() {
+    let telling = best.iter().filter(|link| link.holds() && link.tells()).count();
+    if telling >= LEAST && 5 * count >= 3 * best.len() {
         return best.iter().cloned().map(|link| Link { why: Why::Held(count), ..link }).collect();
     }
     // Too few to see the form by itself: the head must name it, and one of several must hold where there are several.

@@ -33,8 +33,8 @@ pub(super) fn links(table: &Table) -> Vec<Link> {
         let single = || by(&|_| true);
         by(&|base| base.column == share.column).or_else(|| by(&|base| base.row == share.row)).or_else(single)
     };
-    let link = |share: &Share| {
-        let base = base_of(share).filter(|base| (base.row, base.column) != (share.row, share.column))?;
+    let link = |share: &Share, base: Option<&Share>| {
+        let base = base.filter(|base| (base.row, base.column) != (share.row, share.column))?;
         comparable(share.figure, base.figure).then(|| Link {
             derived: *share.share,
             form: Form::Share,
@@ -45,6 +45,19 @@ pub(super) fn links(table: &Table) -> Vec<Link> {
             names: [share, base].map(|one| table.rows[one.row].label.clone()),
         })
     };
+    // 99.6 % may be printed as 100 %, too: which cell is the base is seen by what holds.
+    let mut candidates: Vec<Vec<Link>> =
+        vec![shares.iter().filter_map(|one| link(one, base_of(one))).collect()];
+    if whole.len() > 1 {
+        let alone = whole
+            .iter()
+            .take(BASES)
+            .map(|base| shares.iter().filter_map(|one| link(one, Some(base))).collect());
+        candidates.extend(alone);
+    }
     // A share in brackets behind its own figure, beside one of 100 %, names its operands.
-    settled(vec![shares.iter().filter_map(link).collect()], |_| true)
+    settled(candidates, |_| true)
 }
+
+/// Cells of 100 % that are tried as the base of a whole table.
+const BASES: usize = 4;

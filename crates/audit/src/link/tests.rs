@@ -56,6 +56,23 @@ fn a_column_of_ratios_is_linked_by_the_form_that_holds() {
 }
 
 #[test]
+fn counts_of_one_digit_fit_any_ratio_and_link_none() {
+    let copies = |cell: [&str; 4]| {
+        table(
+            0,
+            &[
+                &["", "spare", "least", "space"],
+                &["two copies", "1", "2", cell[0]],
+                &["three copies", "2", "3", cell[1]],
+                &["code 2+1", "1", "3", cell[2]],
+                &["code 2+2", "2", "4", cell[3]],
+            ],
+        )
+    };
+    assert_eq!(of(&[copies(["2.0x", "3.0x", "1.5x", "2.0x"])]), []);
+}
+
+#[test]
 fn one_row_is_linked_by_the_head_that_names_both() {
     let memory = table(
         0,
@@ -109,6 +126,68 @@ fn ratios_of_other_tables_are_linked_by_names_and_labels() {
     let links = of(&tables);
     assert_eq!(links.len(), 3);
     assert!(links.iter().all(Link::holds));
+}
+
+#[test]
+fn a_share_that_rounds_to_the_whole_is_no_base() {
+    let net = table(
+        0,
+        &[
+            &["", "host", "VM", "other"],
+            &["host", "39.60 Gbps (100%)", "36.08 Gbps (91%)", "28.13 Gbps (71%)"],
+            &["VM", "38.42 Gbps (97%)", "39.80 Gbps (100%)", "38.52 Gbps (97%)"],
+            &["other", "30.43 Gbps (77%)", "26.74 Gbps (68%)", "33.83 Gbps (85%)"],
+        ],
+    );
+    let links = of(&[net]);
+    assert_eq!(links.len(), 8);
+    assert!(links.iter().all(Link::holds), "{links:#?}");
+}
+
+#[test]
+fn the_base_is_no_ratio_of_two_that_are_near_each_other() {
+    let rows = table(
+        0,
+        &[
+            &["", "host", "of host", "a", "of a", "b", "of b"],
+            &["x", "19413", "100%", "14457", "74.5%", "14461", "74.5%"],
+            &["y", "1110", "100%", "960", "86.5%", "961", "86.6%"],
+            &["z", "7003", "100.0%", "6001", "85.7%", "6002", "85.7%"],
+            &["w", "5003", "100.0%", "3001", "60.0%", "4202", "84.0%"],
+        ],
+    );
+    let links = of(&[rows]);
+    assert_eq!(links.len(), 8);
+    assert!(links.iter().all(Link::holds), "{links:#?}");
+}
+
+#[test]
+fn of_rows_with_the_same_label_none_is_meant() {
+    let source = |line, corner, values: [&'static str; 5]| {
+        let labels = ["4k", "8k", "64k", "1M", "4k"];
+        let rows: Vec<[&str; 2]> = [[corner, "MB/s"]]
+            .into_iter()
+            .chain(labels.into_iter().zip(values).map(<[&str; 2]>::from))
+            .collect();
+        table(line, &rows.iter().map(|row| &row[..]).collect::<Vec<_>>())
+    };
+    let tables = [
+        source(0, "mdadm - iSER", ["80 MB/s", "900 MB/s", "3445 MB/s", "4445 MB/s", "259 MB/s"]),
+        source(10, "LVM - iSER", ["90 MB/s", "957 MB/s", "3710 MB/s", "5710 MB/s", "317 MB/s"]),
+        table(
+            30,
+            &[
+                &["iSER", "LVM", "mdadm"],
+                &["4k", "100%", "88.9%"],
+                &["8k", "100%", "94.0%"],
+                &["64k", "100%", "92.9%"],
+                &["1M", "100%", "77.8%"],
+                &["4k", "100%", "81.7%"],
+            ],
+        ),
+    ];
+    let links = of(&tables);
+    assert_eq!(links.iter().map(Link::holds).collect::<Vec<_>>(), [true; 3]);
 }
 
 #[test]

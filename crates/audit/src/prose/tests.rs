@@ -24,11 +24,40 @@ fn clauses_tell_what_they_are_about_and_how_they_put_it() {
         ("最高只支持大约 3500 MB/s 接口速率", Manner::Limit),
         ("writes are half of that", Manner::Half),
         ("在降级模式下比它高出 20 倍", Manner::Times),
+        ("На чтении ВМ медленнее, чем хост, на 14 %.", Manner::Loss),
+        ("На записи ВМ теряет 14 %.", Manner::Loss),
+        ("Reads are slower than on the host, 14 % in all", Manner::Share),
     ] {
         assert_eq!(only(text).manner, manner, "{text}");
     }
     let sequential = only("4KB sequential reads lose 12 %");
     assert!(sequential.topic.sequential && sequential.topic.read && sequential.topic.size == Some(4096.0));
+}
+
+#[test]
+fn counts_and_names_are_no_multiples() {
+    for text in [
+        "Writes are 3x faster there",
+        "it is better, about 3.5x.",
+        "reads went up by 3×",
+        "which is 3 times as much",
+        "and is slower by 3 times",
+        "读性能是它的 3 倍",
+        "это в 3 раза больше",
+    ] {
+        let found = clauses(&Page::new("p", text), &[]);
+        assert!(found.iter().any(|one| one.manner == Manner::Times), "{text}: {found:?}");
+    }
+    for text in [
+        "CPUs: 2 x Xeon Gold of 2.0 GHz",
+        "it has 8x NVMe drives",
+        "4 × 2 GiB of memory",
+        "802.1x网络认证说明",
+        "the queue ran over 667399 times",
+    ] {
+        let found = clauses(&Page::new("p", text), &[]);
+        assert!(found.iter().all(|one| one.manner != Manner::Times), "{text}: {found:?}");
+    }
 }
 
 #[test]

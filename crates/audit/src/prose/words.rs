@@ -1,5 +1,8 @@
 //! The words that clauses are read by.
 
+use crate::number::{Quantity, Unit};
+use std::ops::Range;
+
 /// What a text is about, as far as its words tell.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Topic {
@@ -91,6 +94,7 @@ pub(super) const LOSS: &[&str] = &[
     "降低",
     "慢",
     "потер",
+    "теря",
     "накладн",
     "падени",
     "сниж",
@@ -151,6 +155,38 @@ pub(super) const LIMIT: &[&str] = &[
     "не более",
     "предел",
 ];
+
+/// What else compares where figures are multiples.
+const COMPARES: &[&str] = &[
+    "as", "better", "worse", "more", "less", "greater", "longer", "shorter", "larger", "smaller", "fewer",
+    "that", "the", "than", "speedup", "speed-up",
+];
+
+/// Whether a figure of a clause is a multiple (`4x faster`, `by 4 times`, `20 倍`) and no count or name (`2 x Xeon`, `8x NVMe`, `802.1x`,
+/// `2 × 4 GiB`, `called 3 times`).
+pub(super) fn is_multiple(line: &str, clause: &Range<usize>, figure: &Quantity) -> bool {
+    if figure.unit != Unit::Times {
+        return false;
+    }
+    let end = figure.figure.spot.end as usize;
+    let printed = line.get(figure.figure.spot.start as usize..end).unwrap_or("").to_lowercase();
+    let Some(rest) = line.get(end..clause.end) else { return false };
+    let called = printed.ends_with("times");
+    if !called && !printed.ends_with(['x', '×']) {
+        return true;
+    }
+    let lower = line[clause.clone()].to_lowercase();
+    let says = |words: &[&str]| words.iter().any(|word| has(&lower, word));
+    let next = rest.trim_start();
+    let alone =
+        !called && !rest.starts_with(char::is_alphanumeric) && !next.starts_with(char::is_alphanumeric);
+    let word = next.split(|letter: char| !letter.is_alphabetic() && letter != '-').next().unwrap_or("");
+    let word = word.to_lowercase();
+    let compares = [COMPARES, GAIN, LOSS].iter().any(|words| words.contains(&word.as_str()));
+    let count =
+        rest.starts_with(char::is_alphanumeric) || next.starts_with(|next: char| next.is_ascii_digit());
+    !count && (alone || compares || (called && (says(GAIN) || says(LOSS))))
+}
 
 pub(super) const HALF: &[&str] = &["half", "一半", "половин", "вдвое"];
 

@@ -12,6 +12,8 @@ mod hardware;
 mod hcibench;
 mod ledger;
 mod mbw;
+mod method;
+mod network;
 pub mod prose;
 pub mod slip;
 mod sysbench;
@@ -220,6 +222,7 @@ pub const ALL: &[&Rule] = &[
     &fio::load::GENERATOR,
     &fio::load::DEPTH,
     &fio::load::ERRORS,
+    &fio::asked::RUNTIME,
     &fio::samples::MEAN,
     &fio::samples::PER,
     &fio::samples::COUNT,
@@ -242,12 +245,21 @@ pub const ALL: &[&Rule] = &[
     &dd::RULE,
     &diskspd::RULE,
     &elbencho::RULE,
+    &network::ARITHMETIC,
+    &network::STREAMS,
     &table::sizes::UNIT,
     &table::copies::COPY,
+    &table::copied::ONE_JOB,
+    &table::copied::SAME,
+    &table::sums::SUMS,
+    &table::sums::PERCENTILES,
     &table::ratios::RATIO,
     &table::ratios::PROPAGATED,
     &table::ratios::PAIR,
     &table::replicas::REPLICAS,
+    &table::heads::COLUMN,
+    &table::heads::CHART,
+    &table::means::RULE,
     &hardware::P1,
     &hardware::P2,
     &hardware::P3,
@@ -262,10 +274,27 @@ pub const ALL: &[&Rule] = &[
     &hardware::P13,
     &hardware::P14,
     &hardware::P15,
+    &method::M4,
+    &method::M5,
+    &method::M6,
+    &method::M7,
+    &method::M8,
+    &method::M9,
+    &method::M11,
+    &method::M12,
+    &method::M13,
+    &method::M14,
+    &method::T7,
+    &method::T8,
     &prose::within::WITHIN,
     &prose::within::BANDS,
     &prose::about::ABOUT,
     &prose::better::BETTER,
+    &prose::unbacked::RULE,
+    &prose::noise::RULE,
+    &prose::unused::RULE,
+    &prose::order::RULE,
+    &prose::median::RULE,
     &prose::method::SPREAD,
     &prose::method::SELECTION,
     &prose::method::PRECONDITIONING,
@@ -284,11 +313,8 @@ pub fn check(evidence: &Evidence) -> Sink {
         (rule.check)(evidence, &mut sink);
     }
     for finding in &mut sink.findings {
-        debug_assert!(
-            ALL.iter().any(|rule| rule.id == finding.rule),
-            "{} is no rule of the family",
-            finding.rule
-        );
+        let known = ALL.iter().any(|rule| rule.id == finding.rule);
+        debug_assert!(known, "{} is no rule of the family", finding.rule);
         if finding.printed.is_empty() {
             evidence.page.quote(finding.spot).clone_into(&mut finding.printed);
         }

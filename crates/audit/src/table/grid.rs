@@ -44,6 +44,17 @@ impl Grid {
             .then(|| "a table whose rows are much shorter than its head".to_string())
     }
 
+    /// Whether the first column has sizes of blocks, `4k`, `8k`, `1M`: labels, whatever stands above them.
+    fn of_sizes(&self, page: &Page) -> bool {
+        let size = |row: &Line| {
+            let text = row.cells.first().map_or("", |spot| page.quote(*spot));
+            let digits = text.bytes().take_while(u8::is_ascii_digit).count();
+            let power = text[..digits].parse().is_ok_and(|number: u64| number.is_power_of_two());
+            power && matches!(&text[digits..], "k" | "K" | "M" | "KB" | "KiB" | "MB" | "MiB")
+        };
+        !self.rows.is_empty() && self.rows.iter().all(size)
+    }
+
     /// The table that it is; `None` where nothing is in it.
     pub fn table(&self, page: &Page, title: Option<String>) -> Option<Table> {
         let width =
@@ -51,7 +62,7 @@ impl Grid {
         let mut heads = join_heads(&self.heads, width);
         let mut cells = self.cells(page, width);
         let measures: Vec<Option<Measure>> = heads.iter().map(|head| units::of_head(head)).collect();
-        let labelled = !all_rates(&cells, measures[0]);
+        let labelled = !all_rates(&cells, measures[0]) || self.of_sizes(page);
         let label = |row: &Line| {
             let spot = row.cells.first().filter(|_| labelled);
             spot.map_or_else(String::new, |spot| plain(page.quote(*spot)))

@@ -61,8 +61,14 @@ fn kind(page: &Page, line: usize) -> Option<Kind> {
     if let Some(columns) = ruled(body) {
         return Some(Kind::Rule(columns, !body.contains('|') || body.starts_with('+')));
     }
-    let cells = split(line, text, start);
     let pipe = |letter: Option<char>| letter.is_some_and(|letter| PIPES.contains(&letter));
+    // ` | host | VM` of a table without outer pipes: its first cell is empty.
+    let start = match (start, pipe(body.chars().next_back())) {
+        (1, false) if text.starts_with(" |") => 0,
+        _ => start,
+    };
+    let body = &text[start..];
+    let cells = split(line, text, start);
     (cells.len() > 1 || pipe(body.chars().next()) && pipe(body.chars().next_back()) && !cells.is_empty())
         .then(|| Kind::Cells(cells, pipe(body.chars().next()), pipe(body.chars().next_back())))
 }

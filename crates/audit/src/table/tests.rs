@@ -214,10 +214,23 @@ fn tables_in_fences_are_read_and_taken_lines_are_not() {
 }
 
 #[test]
+fn a_bare_table_may_have_an_empty_corner() {
+    let (_, table) = one(" | host | VM\n---|---|---\na | 1184 | 921\nb | 1383 | 1082\n");
+    assert_eq!((heads(&table), labels(&table)), (vec!["host", "VM"], vec!["a", "b"]));
+    assert_eq!(figures(&table)[1], some(&[1383.0, 1082.0]));
+    let (_, table) = one(" | a | host | VM |\n |---|---|---|\n | x | 1184 | 921 |\n");
+    assert_eq!((table.corner.as_str(), labels(&table)), ("a", vec!["x"]), "outer pipes bound none");
+}
+
+#[test]
 fn results_in_the_first_column_are_no_labels() {
     let (_, table) = one("| IOPS | MB/s |\n|---|---|\n| 100 | 4.5 |\n| 200 | 9 |\n");
     assert_eq!((table.corner.as_str(), heads(&table)), ("", vec!["IOPS", "MB/s"]));
     assert_eq!(figures(&table)[1], some(&[200.0, 9e6]));
+    let (_, table) = one(
+        "| MB/s | host | VM |\n|---|---|---|\n| 4k | 324 MB/s | 290 MB/s |\n| 1M | 424 MB/s | 420 MB/s |\n",
+    );
+    assert_eq!((table.corner.as_str(), labels(&table)), ("MB/s", vec!["4k", "1M"]), "sizes are labels");
     let (_, table) = one("| jobs | MB/s |\n|---|---|\n| 1 | 4.5 |\n| 2 | 9 |\n");
     assert_eq!((table.corner.as_str(), labels(&table)), ("jobs", vec!["1", "2"]));
 }

@@ -238,10 +238,10 @@ fn tile(line: &Line) -> Option<Tile> {
     Some(Tile { percent, latency: [of()?, of()?, of()?] })
 }
 
-/// `0|   3.02%|   0.36%|    2.65%|  96.98%`; with more columns before them where there are sockets.
+/// `0|   3.02%|   0.36%|    2.65%|  96.98%`; with more columns before them where there are sockets, nodes, groups and classes.
 fn cpu(line: &Line) -> Option<[crate::number::Figure; 4]> {
-    let cells: Vec<&str> = line.text.split('|').take(9).map(str::trim).collect();
-    let from = cells.len().checked_sub(4).filter(|from| (1..=4).contains(from))?;
+    let cells: Vec<&str> = line.text.split('|').take(11).map(str::trim).collect();
+    let from = cells.len().checked_sub(4).filter(|from| (1..=6).contains(from))?;
     let of = |cell: &str| line.figure(cell.strip_suffix('%')?, 1.0);
     let [usage, user, kernel, idle] = cells[from..] else { return None };
     Some([of(usage)?, of(user)?, of(kernel)?, of(idle)?])

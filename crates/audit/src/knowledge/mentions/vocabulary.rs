@@ -184,7 +184,7 @@ impl Word {
                 "hard drive",
                 "spinning",
                 "7200rpm",
-                "7.2k",
+                "7.2krpm",
                 "7200 rpm",
                 "10000rpm",
                 "15000rpm",
@@ -395,8 +395,15 @@ pub(crate) fn any(lower: &str, words: &[(String, Range<usize>)], spellings: &[&s
         false if spelling.chars().count() == 2 && !spelling.is_ascii() && spelling.starts_with('в') => {
             lower.split(|letter: char| !letter.is_alphanumeric()).any(|part| part == *spelling)
         }
-        false => lower.contains(spelling),
+        false => begins_somewhere(lower, spelling),
     })
+}
+
+/// Whether a text has a spelling that no Latin letter or digit runs into: `257.2k rpm` has no `7.2k rpm`.
+fn begins_somewhere(lower: &str, spelling: &str) -> bool {
+    let inside = |before: char| before.is_ascii_alphanumeric() || before == '.';
+    let free = |at: usize| !lower[..at].ends_with(inside) || !spelling.starts_with(inside);
+    lower.match_indices(spelling).any(|(at, _)| free(at))
 }
 
 /// The same of a text alone.

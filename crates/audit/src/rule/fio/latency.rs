@@ -43,7 +43,7 @@ pub const MEAN: Rule = Rule {
     name: "the mean is one that the percentiles allow",
     severity: Severity::WrongFigure,
     holds: "sum of shares times lower ends <= mean <= sum of shares times upper ends, but for 3 %",
-    silent: "with fewer than five percentiles, or of another latency",
+    silent: "with fewer than five percentiles, or of another latency; a percentile at the end of fio's histogram (16.7 s) has no upper end",
     check: mean,
 };
 
@@ -53,7 +53,7 @@ pub const BUCKETS: Rule = Rule {
     name: "latency buckets make up 100 %",
     severity: Severity::WrongFigure,
     holds: "their sum is 100 % but for half a digit each, and 0.01 % that is printed for anything above nothing",
-    silent: "where buckets are missing, as with gtod_reduce, or the job failed",
+    silent: "where buckets are missing, as with gtod_reduce, or those above a second that the slowest are in, or the job failed",
     check: buckets,
 };
 
@@ -89,6 +89,12 @@ pub const FLOOR: Rule = Rule {
 
 /// Buckets of fio's percentiles are up to 1/64 wide; what is read of them may be one off.
 const BUCKET: f64 = 0.03;
+
+/// Nanoseconds.
+const SECOND: f64 = 1e9;
+
+/// Where fio's histogram ends, in nanoseconds: a percentile there (`16712` ms to 2.x, `17113` ms from 3.0) is that or anything more.
+const SATURATED: f64 = 16.7e9;
 
 /// The latency that percentiles are of.
 fn described<'a>(run: &Run<'a>, percentiles: &Percentiles) -> Option<&'a Latency> {
@@ -172,7 +178,9 @@ fn monotone(evidence: &Evidence, sink: &mut Sink) {
         let mut before: Option<(f64, Figure)> = None;
         for (percent, figure) in &percentiles.points {
             let falls = before.filter(|(share, least)| share < percent && figure.high < least.low);
-            let outside = range.is_some_and(|range| !range.meets(figure.interval()));
+            let least_is_more =
+                figure.high >= SATURATED && range.is_some_and(|range| range.low > figure.high);
+            let outside = !least_is_more && range.is_some_and(|range| !range.meets(figure.interval()));
             if let Some((share, least)) = falls {
                 let message = format!("the {percent}th percentile is below the {share}th");
                 sink.finds(
@@ -219,7 +227,8 @@ fn bounds(latency: &Latency, points: &[(f64, Figure)]) -> Interval {
     for (percent, figure) in points {
         let share = (percent - below.0).max(0.0) / 100.0;
         low += share * below.1.min(figure.low);
-        high += share * figure.high;
+        high +=
+            share * if figure.high >= SATURATED { figure.high.max(latency.max.high) } else { figure.high };
         below = (*percent, figure.low);
     }
     let rest = (100.0 - below.0).max(0.0) / 100.0;
@@ -243,6 +252,12 @@ fn buckets(evidence: &Evidence, sink: &mut Sink) {
         }
         if range.has(sum) {
             job.buckets.iter().for_each(|(_, share)| sink.holds("F12", share));
+            continue;
+        }
+        // Some versions (3.7) leave out the buckets above a second.
+        let last = job.buckets.iter().map(|(edge, _)| *edge).fold(0.0, f64::max);
+        let latencies = job.directions.iter().flat_map(|one| [one.clat, one.lat]).flatten();
+        if sum < range.low && last <= SECOND && latencies.into_iter().any(|one| one.max.low > SECOND) {
             continue;
         }
         let Some((_, largest)) = job.buckets.iter().max_by(|a, b| a.1.value.total_cmp(&b.1.value)) else {

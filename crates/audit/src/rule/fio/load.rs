@@ -42,10 +42,11 @@ pub const DEPTH: Rule = Rule {
 /// F25: the run ended well.
 pub const ERRORS: Rule = Rule {
     id: "F25",
-    name: "no errors, nothing short, nothing dropped",
-    severity: Severity::Ambiguous,
-    holds: "err, short and dropped are 0",
-    silent: "where they are not printed",
+    name: "no errors, nothing short, nothing dropped, and the output is of its command",
+    severity: Severity::WrongFigure,
+    holds: "err, short and dropped are 0; rw, bs, iodepth, ioengine and jobs that an output prints are those of the command or job file right \
+            before it",
+    silent: "where they are not printed, of scripts, and where no job of that name is right before the output",
     check: errors,
 };
 
@@ -222,6 +223,7 @@ fn errors(evidence: &Evidence, sink: &mut Sink) {
             sink.finds(Finding::new("F25", Severity::Ambiguous, error.spot, message));
         }
     }
+    super::asked::differs(evidence, sink);
 }
 
 #[cfg(test)]

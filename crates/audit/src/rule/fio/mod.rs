@@ -1,5 +1,6 @@
 //! Rules on fio's own figures: what it prints twice must agree, and a run must be one that its figures describe.
 
+pub mod asked;
 pub mod course;
 pub mod disks;
 pub mod latency;
@@ -23,6 +24,9 @@ pub(super) struct Run<'a> {
     pub job: &'a Job,
     pub direction: &'a Direction,
 }
+
+/// Jobs of clients that are looked at; more than that is no run.
+const MOST_CLIENTS: usize = 1000;
 
 /// Every way of every job of every output.
 pub(super) fn runs<'a>(evidence: &super::Evidence<'a>) -> impl Iterator<Item = Run<'a>> {
@@ -51,6 +55,18 @@ impl<'a> Run<'a> {
     /// Bytes of each I/O, where they are all of one size.
     pub(super) fn block_size(&self) -> Option<f64> {
         self.fio.block_size(self.job, self.direction.way).map(|bytes| bytes as f64)
+    }
+
+    /// I/Os that may be in flight at once; of a sum of jobs (`All clients`) those of all of them.
+    pub(super) fn most_in_flight(&self) -> f64 {
+        let of = |job: &Job| {
+            let depth = self.fio.asked_of(job).and_then(|asked| asked.iodepth).unwrap_or(1);
+            (depth * job.jobs.unwrap_or(1)) as f64
+        };
+        match self.job.aggregate {
+            true => self.fio.jobs.iter().filter(|job| !job.aggregate).take(MOST_CLIENTS).map(of).sum(),
+            false => of(self.job),
+        }
     }
 
     /// Milliseconds.
@@ -95,12 +111,14 @@ pub(super) fn agrees(page: &Page, figure: &Figure, recomputed: Interval, era: Er
 pub(super) fn as_printed(printed: &str, value: f64) -> String {
     let (_, bytes, decimals) = crate::number::leading(printed).unwrap_or((0.0, 0, 0));
     let unit = &printed[bytes..];
-    let binary = unit.contains('i');
+    // `KB` of old is 1024 B: the new has `kB` and `KiB`.
+    let binary = unit.contains('i') || unit.starts_with('K');
     let style = Style { digits: bytes.max(4), binary, unit: "" };
     let bits = if unit.contains("bit") { 8.0 } else { 1.0 };
     let number = (bits * value.max(0.0)).round() as u64;
     let letters: String = unit.chars().skip_while(|letter| "kKMGTPi".contains(*letter)).collect();
     match decimals {
+        0 if bytes > 4 && unit.starts_with('K') => format!("{}{unit}", number / 1024),
         0 if bytes > 4 => format!("{number}{unit}"),
         _ => format!("{}{letters}", num2str::print(number, style, Era::Sound)),
     }

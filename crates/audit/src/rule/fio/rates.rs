@@ -109,8 +109,8 @@ struct Check<'a> {
     severity: Severity,
     figure: &'a Figure,
     recomputed: Interval,
-    operands: Vec<Spot>,
-    by: String,
+    operands: &'a dyn Fn() -> Vec<Spot>,
+    by: &'a dyn Fn() -> String,
     what: &'static str,
 }
 
@@ -125,18 +125,19 @@ impl Check<'_> {
             }
             Agreement::Carried(meant) => {
                 let finding = lost_carry(page, fio, self.figure, meant, self.severity, sink);
-                sink.finds(finding.by(self.by).against(self.operands));
+                sink.finds(finding.by((self.by)()).against((self.operands)()));
             }
             Agreement::Disagrees => {
                 let printed = page.quote(self.figure.spot);
                 let recomputed = as_printed(printed, self.recomputed.middle());
+                let by = (self.by)();
                 sink.corrects(self.figure.spot, self.recomputed, recomputed.clone());
                 let message =
-                    format!("{} is printed as {printed}, but it is {recomputed} by {}", self.what, self.by);
+                    format!("{} is printed as {printed}, but it is {recomputed} by {by}", self.what);
                 let mut finding = Finding::new(self.rule, self.severity, self.figure.spot, message)
                     .recomputed(recomputed)
-                    .by(self.by)
-                    .against(self.operands);
+                    .by(by)
+                    .against((self.operands)());
                 finding.slip = crate::rule::slip::of(self.figure.interval(), self.recomputed);
                 sink.finds(finding);
             }
@@ -156,8 +157,8 @@ fn issued_rate(evidence: &Evidence, sink: &mut Sink) {
             severity: Severity::WrongFigure,
             figure: iops,
             recomputed: Interval::exact(rate),
-            operands: operands(&run, issued),
-            by: format!("{} issued / {} s = {rate:.0}", issued.value, runtime / 1e3),
+            operands: &|| operands(&run, issued),
+            by: &|| format!("{} issued / {} s = {rate:.0}", issued.value, runtime / 1e3),
             what: "a rate",
         }
         .hold(run.page, run.fio, sink);
@@ -175,8 +176,8 @@ fn issued_bytes(run: &Run) -> Option<(Interval, f64, Figure)> {
     let size = run.block_size().filter(|_| run.direction.way != Way::Trim)?;
     let bytes = issued.value * size;
     let jobs = run.job.jobs.unwrap_or(1) as f64;
-    let depth = run.fio.asked_of(run.job).and_then(|asked| asked.iodepth).unwrap_or(1) as f64;
-    Some((Interval { low: (bytes - size * jobs).max(0.0), high: bytes + size * jobs * depth }, size, *issued))
+    let most = bytes + size * run.most_in_flight();
+    Some((Interval { low: (bytes - size * jobs).max(0.0), high: most }, size, *issued))
 }
 
 fn issued_bandwidth(evidence: &Evidence, sink: &mut Sink) {
@@ -192,13 +193,10 @@ fn issued_bandwidth(evidence: &Evidence, sink: &mut Sink) {
                 severity: Severity::WrongFigure,
                 figure,
                 recomputed: rate,
-                operands: operands(&run, &issued),
-                by: format!(
-                    "{} issued * {size} B / {} s = {:.0} B/s",
-                    issued.value,
-                    runtime / 1e3,
-                    rate.high
-                ),
+                operands: &|| operands(&run, &issued),
+                by: &|| {
+                    format!("{} issued * {size} B / {} s = {:.0} B/s", issued.value, runtime / 1e3, rate.high)
+                },
                 what: "a bandwidth",
             }
             .hold(run.page, run.fio, sink);
@@ -239,20 +237,23 @@ fn moved(page: &Page, fio: &Fio, status: &Status, jobs: &[&Job]) -> Option<Inter
 
 fn status_bandwidth(page: &Page, fio: &Fio, status: &Status, jobs: &[&Job], sink: &mut Sink) {
     let (Some(bytes), Some(longest)) = (moved(page, fio, status, jobs), status.runtime_ms[1]) else { return };
-    let rate = Interval {
-        low: (1000.0 * bytes.low / longest.value).floor(),
-        high: 1000.0 * bytes.high / longest.value,
-    };
     let alone = jobs.len() == 1;
     let ends = status.slowest.iter().chain(&status.fastest).filter(|_| alone);
     for figure in status.bandwidth.iter().chain(ends).flatten() {
+        // To 2.19 a group's bandwidth is a whole number of KiB a second, cut off; `KB` is of those versions.
+        let old = Era::of(fio.version) == Era::Remainder || page.quote(figure.spot).contains("KB");
+        let cut = if old { 1024.0 } else { 0.0 };
+        let rate = Interval {
+            low: (1000.0 * bytes.low / longest.value - cut).floor(),
+            high: 1000.0 * bytes.high / longest.value,
+        };
         Check {
             rule: "F2",
             severity: Severity::WrongFigure,
             figure,
             recomputed: rate,
-            operands: vec![longest.spot],
-            by: format!("{:.0} B in {} s", bytes.high, longest.value / 1e3),
+            operands: &|| vec![longest.spot],
+            by: &|| format!("{:.0} B in {} s", bytes.high, longest.value / 1e3),
             what: "a group's bandwidth",
         }
         .hold(page, fio, sink);
@@ -266,8 +267,8 @@ fn issued_total(evidence: &Evidence, sink: &mut Sink) {
             severity: Severity::Cosmetic,
             figure,
             recomputed: bytes,
-            operands: Vec::new(),
-            by: format!("{:.0} B were moved", bytes.middle()),
+            operands: &|| Vec::new(),
+            by: &|| format!("{:.0} B were moved", bytes.middle()),
             what: "a total",
         }
         .hold(page, fio, sink);
@@ -295,18 +296,16 @@ fn rate_times_size(evidence: &Evidence, sink: &mut Sink) {
         let Some(bandwidth) = run.direction.bandwidth else { continue };
         let rate = bandwidth.interval().scaled(1.0 / size);
         // A short last block, a rate that was cut to a whole number, what was in flight when a ramp ended.
-        let asked = run.fio.asked_of(run.job).and_then(|asked| asked.iodepth).unwrap_or(1) as f64;
-        let in_flight = asked * run.job.jobs.unwrap_or(1) as f64;
-        let slack =
-            1.0 + rate.high * 1e-6 + run.runtime_ms().map_or(0.0, |runtime| 1e3 * in_flight / runtime);
+        let in_flight = run.runtime_ms().map_or(0.0, |runtime| 1e3 * run.most_in_flight() / runtime);
+        let slack = 1.0 + rate.high * 1e-6 + in_flight;
         let rate = Interval { low: rate.low - slack, high: rate.high + slack };
         Check {
             rule: "F4",
             severity: Severity::WrongFigure,
             figure: iops,
             recomputed: rate,
-            operands: vec![bandwidth.spot],
-            by: format!("{} / {size} B", run.page.quote(bandwidth.spot)),
+            operands: &|| vec![bandwidth.spot],
+            by: &|| format!("{} / {size} B", run.page.quote(bandwidth.spot)),
             what: "a rate",
         }
         .hold(run.page, run.fio, sink);
@@ -385,8 +384,8 @@ fn total_over_time(evidence: &Evidence, sink: &mut Sink) {
             severity: Severity::WrongFigure,
             figure: bandwidth,
             recomputed: rate,
-            operands: vec![io.spot, runtime.spot],
-            by: format!("{} in {} s", run.page.quote(io.spot), runtime.value / 1e3),
+            operands: &|| vec![io.spot, runtime.spot],
+            by: &|| format!("{} in {} s", run.page.quote(io.spot), runtime.value / 1e3),
             what: "a bandwidth",
         }
         .hold(run.page, run.fio, sink);

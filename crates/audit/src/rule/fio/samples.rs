@@ -11,7 +11,8 @@ pub const MEAN: Rule = Rule {
     id: "F14",
     name: "the mean of the samples is that of the run",
     severity: Severity::WrongFigure,
-    holds: "avg (before fio 3.13 times the jobs of the group) is within 2 % of the bandwidth, of 10 % where it misleads",
+    holds: "avg (before fio 3.13 times the jobs of the group) is within 2 % of the bandwidth; more than 10 % below it is a wrong figure, \
+            above it ambiguous",
     silent: "of runs under 20 s, with fewer than 10 samples a job, without a version",
     check: mean,
 };
@@ -98,11 +99,16 @@ fn mean(evidence: &Evidence, sink: &mut Sink) {
             continue;
         }
         let off = sum.middle() / bandwidth.value - 1.0;
-        let severity = if off.abs() > 0.1 { Severity::WrongFigure } else { Severity::Ambiguous };
-        let message = format!(
-            "the samples average {:+.1} % from the run's bandwidth: the sampler lagged, its figures are not usable",
-            100.0 * off
-        );
+        // Samples are taken where I/Os complete: what stood still, and jobs that ended before others, are in no sample.
+        let (severity, why) = match off {
+            off if off > 0.0 => (
+                Severity::Ambiguous,
+                "time in which nothing completed, or some jobs had ended, is in no sample: avg is no mean of the run",
+            ),
+            off if off < -0.1 => (Severity::WrongFigure, "the sampler lagged, its figures are not usable"),
+            _ => (Severity::Ambiguous, "the sampler lagged, its figures are not usable"),
+        };
+        let message = format!("the samples average {:+.1} % from the run's bandwidth: {why}", 100.0 * off);
         let by = format!(
             "{} * {jobs} jobs against {}",
             run.page.quote(samples.mean.spot),
@@ -123,8 +129,11 @@ fn per(evidence: &Evidence, sink: &mut Sink) {
             sink.holds("F15", &per);
             continue;
         }
-        let message =
-            format!("per={} % where a job of {jobs} has {expected:.2} %: the sampler lagged", per.value);
+        let why = match per.value > expected {
+            true => "time in which nothing completed, or some jobs had ended, is in no sample",
+            false => "the sampler lagged",
+        };
+        let message = format!("per={} % where a job of {jobs} has {expected:.2} %: {why}", per.value);
         sink.finds(
             Finding::new("F15", Severity::Ambiguous, per.spot, message).recomputed(format!("{expected:.2}%")),
         );

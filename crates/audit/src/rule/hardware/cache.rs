@@ -150,12 +150,7 @@ fn disks(evidence: &Evidence, sink: &mut Sink) {
     let hardware = sink.hardware(evidence);
     let mentions = &hardware.mentions;
     let first = |word: Word| mentions.words.iter().find(|said| said.word == word).map(|said| said.line);
-    // What is listed (`Disks: HDD, RAID10`, `12 x HDD`), not what is talked of.
-    let listed = |line: usize| {
-        let text = evidence.page.line(line);
-        text.len() < 200
-            && text.contains(|letter: char| letter.is_ascii_digit() || matches!(letter, ':' | '：'))
-    };
+    let listed = |line: usize| is_listed(evidence.page.line(line));
     let named_nvme = evidence.fio().flat_map(|fio| &fio.disks).any(|disk| disk.name.starts_with("nvme"));
     let drive = |is_disk: bool| {
         let kind = |medium: Medium| (medium == Medium::Hdd) == is_disk;
@@ -183,6 +178,34 @@ fn disks(evidence: &Evidence, sink: &mut Sink) {
             sink.finds(finding.against([Spot::new(disk, 0..0)]).against(others.map(|other| other.spot)));
         }
     }
+}
+
+/// What only a sentence has that compares or measures.
+const TALK: &[&str] = &[
+    "iops",
+    "i/o",
+    "latency",
+    "faster",
+    "slower",
+    "than",
+    "versus",
+    "vs",
+    "倍",
+    "延迟",
+    "时延",
+    "相比",
+    "比",
+    "быстрее",
+    "медленнее",
+    "чем",
+    "задержк",
+];
+
+/// Whether a line lists disks (`Disks: HDD, RAID10`, `12 x HDD`), and does not talk of them (`1500 here, an HDD has 120, so 12 times`).
+fn is_listed(text: &str) -> bool {
+    text.len() < 200
+        && text.contains(|letter: char| letter.is_ascii_digit() || matches!(letter, ':' | '：'))
+        && !text_has(text, TALK)
 }
 
 fn table_of(origin: Origin) -> Origin {

@@ -1,6 +1,7 @@
 //! What a page does not say of its method: M1 repeats and spread, M2 the best of several, M3 preconditioning.
 
 use crate::finding::{Finding, Severity};
+use crate::number::{Quantity, Unit};
 use crate::page::Spot;
 use crate::rule::{Evidence, Rule, Sink};
 
@@ -10,7 +11,7 @@ pub const SPREAD: Rule = Rule {
     name: "figures that are compared have a spread",
     severity: Severity::Ambiguous,
     holds: "a page that compares states how its figures spread over repeated runs",
-    silent: "where nothing is compared, and where a table has a spread (`+-`, stdev, a confidence interval)",
+    silent: "where nothing is compared or measured, and where a table has a spread (`+-`, stdev, a confidence interval)",
     check: spread,
 };
 
@@ -52,16 +53,31 @@ fn prose_lines<'a>(evidence: &'a Evidence) -> impl Iterator<Item = usize> + 'a {
     })
 }
 
+/// Whether a figure is a rate or a time that somebody measured.
+fn is_measured(figure: &Quantity) -> bool {
+    use Unit::{BitsPerSecond, BytesPerSecond, Mwips, Nanoseconds, PerSecond};
+    matches!(figure.unit, PerSecond | BytesPerSecond | BitsPerSecond | Mwips | Nanoseconds)
+}
+
+/// Whether a page shows anything that was measured.
+fn measures(evidence: &Evidence) -> bool {
+    let mut cells =
+        evidence.tables.iter().flat_map(|table| &table.rows).flat_map(|row| row.cells.iter().flatten());
+    !evidence.outputs.is_empty()
+        || evidence.clauses.iter().flat_map(|clause| &clause.figures).any(is_measured)
+        || cells.any(|cell| cell.figure.as_ref().is_some_and(is_measured))
+}
+
 /// The first line that has something to compare.
 fn compared(evidence: &Evidence) -> Option<Spot> {
     let linked = evidence.links.first().map(|link| link.derived.figure.spot);
     let claimed = || {
         let results = evidence.clauses.iter().filter(|clause| {
             use crate::prose::Manner;
-            matches!(clause.manner, Manner::Loss | Manner::Gain | Manner::Times | Manner::Within)
+            matches!(clause.manner, Manner::Loss | Manner::Gain | Manner::Times)
         });
         let spots: Vec<Spot> = results.map(super::spot).collect();
-        (spots.len() >= 2).then(|| spots[0])
+        (spots.len() >= 2 && measures(evidence)).then(|| spots[0])
     };
     linked.or_else(claimed)
 }
@@ -173,9 +189,17 @@ fn preconditioning(evidence: &Evidence, sink: &mut Sink) {
         Some(written.iops.or(written.bytes_per_second)?.spot)
     });
     let in_tables = || {
-        let rows = evidence.tables.iter().flat_map(|table| &table.rows);
-        rows.filter(|row| crate::prose::topic(&row.label).write)
-            .find_map(|row| Some(row.cells.iter().flatten().next()?.spot))
+        let writes = |text: &str| crate::prose::topic(text).write;
+        let rated = |figure: &Quantity| figure.unit == Unit::Bare || is_measured(figure);
+        let measured =
+            |cell: &crate::table::Cell| cell.figure.as_ref().is_some_and(rated).then_some(cell.spot);
+        evidence.tables.iter().find_map(|table| {
+            let of_rows =
+                table.rows.iter().filter(|row| writes(&row.label)).flat_map(|row| row.cells.iter().flatten());
+            let column = table.columns.iter().position(|column| writes(&column.head));
+            let of_column = table.rows.iter().filter_map(|row| row.cells.get(column?)?.as_ref());
+            of_rows.chain(of_column).find_map(measured)
+        })
     };
     let Some(spot) = write.or_else(in_tables).filter(|_| flash) else { return };
     if says(evidence, &STEADY_WORDS) {

@@ -3,7 +3,13 @@
 
 pub mod about;
 pub mod better;
+pub mod median;
 pub mod method;
+pub mod noise;
+pub mod order;
+pub(in crate::rule) mod ranges;
+pub mod unbacked;
+pub mod unused;
 pub mod within;
 
 use crate::link::mentions;

@@ -123,7 +123,7 @@ fn judge(page: &Page, clause: &Clause, band: &Quantity, tables: &[&Table], sink:
 }
 
 /// Words that call a band an error of the measurement.
-const ERROR: [&str; 6] =
+pub(super) const ERROR: [&str; 6] =
     ["margin of error", "measurement error", "погрешност", "误差", "error bar", "accuracy"];
 
 fn bands(evidence: &Evidence, sink: &mut Sink) {

@@ -29,6 +29,9 @@ struct Source {
 }
 
 fn copies(evidence: &Evidence, sink: &mut Sink) {
+    if evidence.tables.is_empty() {
+        return;
+    }
     let sources = sources(evidence);
     if sources.is_empty() {
         return;

@@ -117,6 +117,7 @@ fn ratio(evidence: &Evidence, sink: &mut Sink) {
             }
         }
     }
+    crate::rule::prose::ranges::check(evidence, sink);
 }
 
 /// A ratio that its printed operands give; N5 where what they are more exactly does not.

@@ -15,7 +15,7 @@ pub const REPLICAS: Rule = Rule {
     severity: Severity::WrongFigure,
     holds: "of at least four tables (or columns) that are called the same but for a number, no cell is more than 30 % from their \
             median (10 % may mislead); half of it is told as T10: one of two runs is missing",
-    silent: "with fewer than four, and where more than a quarter of them are off: they are not equal then",
+    silent: "with fewer than four, where rows are moments of a run, and where more than a quarter of them are off: they are not equal then",
     check: replicas,
 };
 
@@ -76,8 +76,22 @@ fn same_shape(left: &Table, right: &Table) -> bool {
     heads(left) == heads(right) && labels(left) == labels(right)
 }
 
+/// Whether the rows of a table are moments of a run (`0`, `1`, `2`, ... seconds): what each of them counts varies from run to run.
+fn is_course(table: &Table) -> bool {
+    let labels: Vec<Option<f64>> = table.rows.iter().map(|row| row.label.trim().parse().ok()).collect();
+    let steps = labels.windows(2).filter_map(|pair| Some(pair[1]? - pair[0]?));
+    let steps: Vec<f64> = steps.filter(|step| *step > 0.0).collect();
+    let Some(first) = steps.first() else { return false };
+    // A table that was cut short begins at 0 all the same.
+    if labels.first() == Some(&Some(0.0)) && steps.len() + 1 == labels.len() {
+        return true;
+    }
+    let even = steps.iter().filter(|step| (*step - first).abs() < 1e-3 * first).count();
+    even >= 4 && 4 * even >= 3 * (labels.len() - 1)
+}
+
 fn across(page: &Page, group: &[&Table], sink: &mut Sink) {
-    let Some(first) = group.first() else { return };
+    let Some(first) = group.first().filter(|first| !is_course(first)) else { return };
     for (row, labelled) in first.rows.iter().enumerate() {
         for (column, headed) in first.columns.iter().enumerate() {
             let figure = |table: &&Table| table.rows.get(row)?.cells.get(column)?.as_ref()?.figure;

@@ -44,7 +44,12 @@ fn rate_times_size(evidence: &Evidence, sink: &mut Sink) {
 fn pairs(table: &Table) -> Vec<Pair<'_>> {
     let mut pairs = Vec::new();
     for row in &table.rows {
+        // A column is of one pair: what stands between two pairs is none.
+        let mut free = 0;
         for left in 0..table.columns.len().saturating_sub(1) {
+            if left < free {
+                continue;
+            }
             let figure = |at: usize| row.cells.get(at)?.as_ref()?.figure.as_ref();
             let (Some(first), Some(second)) = (figure(left), figure(left + 1)) else { continue };
             let heads = [left, left + 1].map(|at| table.columns[at].head.as_str());
@@ -59,6 +64,7 @@ fn pairs(table: &Table) -> Vec<Pair<'_>> {
             let size = size_of(&row.label).or_else(|| size_of(heads[0])).or_else(|| size_of(heads[1]));
             let size = size.or_else(|| table.title.as_deref().and_then(size_of));
             pairs.extend(size.map(|size| Pair { rate, bandwidth, size }));
+            free = left + 2;
         }
     }
     pairs

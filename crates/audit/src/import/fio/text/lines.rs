@@ -112,6 +112,7 @@ pub(super) fn kind(line: &str) -> Kind {
         b'D' if labelled(text, "Description") => Some(Kind::Known),
         b'f' if text.starts_with("fsync/fdatasync") => Some(Kind::Aside),
         b'f' if text.starts_with("fio: ") => Some(Kind::Known),
+        b'n' if text.starts_with("note: both iodepth >= 1") => Some(Kind::Known),
         b'b' if bandwidth(text) => Some(Kind::Bandwidth),
         b'i' if labelled(text, "iops") && text.contains("min=") => Some(Kind::Iops),
         b'i' if text.starts_with("issued") && text.contains("total=") => Some(Kind::Issued),

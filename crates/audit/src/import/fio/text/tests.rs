@@ -154,6 +154,13 @@ fn latencies_of_syncs_and_of_priorities_are_of_no_way() {
 }
 
 #[test]
+fn a_note_of_fio_between_its_lines_is_its_own() {
+    let note = "Starting 2 processes\nnote: both iodepth >= 1 and synchronous I/O engine are selected, queue depth will be capped at 1";
+    let (_, fio) = only(&MIXED.replace("Starting 2 processes", note));
+    assert_eq!((fio.asked.len(), fio.jobs.len(), fio.version.is_some()), (1, 1, true));
+}
+
+#[test]
 fn bandwidths_in_bits_are_bytes() {
     let (_, fio) = only(&MIXED.replacen("BW=174MiB/s (183MB/s)", "BW=1392Mibit/s (1460Mbit/s)", 1));
     assert_eq!(value(&fio.jobs[0].directions[0].bandwidth), 174.0 * 1_048_576.0);

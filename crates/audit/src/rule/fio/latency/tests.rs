@@ -42,3 +42,36 @@ fn buckets_are_silent_where_there_are_none() {
         READ.lines().filter(|line| !line.starts_with("  lat (")).map(|line| format!("{line}\n")).collect();
     assert_eq!(found(&without, "F12"), []);
 }
+
+/// A run on a slow disk: half of its I/Os took longer than fio's histogram reaches.
+const SLOW: &str = "slow: (g=0): rw=write, bs=(R) 1024KiB-1024KiB, (W) 1024KiB-1024KiB, (T) 1024KiB-1024KiB, ioengine=libaio, iodepth=8
+fio-3.7
+slow: (groupid=0, jobs=1): err= 0: pid=9: Mon Nov 23 10:00:00 2026
+  write: IOPS=1, BW=1706KiB/s (1747kB/s)(100MiB/60020msec)
+    clat (msec): min=90, max=41200, avg=11800.00, stdev=9000.00
+    clat percentiles (msec):
+     |  1.00th=[   90], 20.00th=[  400], 40.00th=[  990], 50.00th=[ 2500],
+     | 60.00th=[17113], 90.00th=[17113], 99.00th=[17113]
+  lat (msec)   : 100=2.00%, 500=20.00%, 1000=18.00%
+     issued rwts: total=0,100,0,0 short=0,0,0,0 dropped=0,0,0,0
+";
+
+#[test]
+fn a_percentile_at_the_end_of_the_histogram_has_no_upper_end() {
+    assert_eq!(found(SLOW, "F11"), []);
+    assert_eq!(found(SLOW, "F10"), []);
+    assert_eq!(found(&SLOW.replace("avg=11800.00", "avg=25800.00"), "F11").len(), 1);
+    let slower = SLOW.replace("min=90,", "min=20000,").replace("[   90]", "[17113]");
+    let slower =
+        ["[  400]", "[  990]", "[ 2500]"].iter().fold(slower, |text, one| text.replace(one, "[17113]"));
+    assert_eq!(found(&slower, "F10"), []);
+}
+
+#[test]
+fn buckets_of_seconds_that_are_left_out_are_no_slip() {
+    assert_eq!(found(SLOW, "F12"), [], "60 % took longer than the last that is shown");
+    assert_eq!(found(&SLOW.replace("1000=18.00%", "750=18.00%"), "F12"), []);
+    assert_eq!(found(&SLOW.replace("max=41200", "max=1000"), "F12").len(), 1);
+    assert_eq!(found(&SLOW.replace("1000=18.00%", "1000=18.00%, >=2000=40.00%"), "F12").len(), 1);
+    assert_eq!(found(&SLOW.replace("100=2.00%", "100=82.00%"), "F12").len(), 1, "more than all");
+}

@@ -63,3 +63,47 @@ fn figures_that_were_changed_are_found() {
     let slipped = findings(&MIXED.replacen("write: IOPS=44.6k", "write: IOPS=4460", 1));
     assert!(slipped.iter().any(|one| one.rule == "F1" && one.slip == Some(Slip::FactorTen)), "{slipped:#?}");
 }
+
+#[test]
+fn a_group_of_old_fio_is_cut_to_whole_kib() {
+    // 40,000 * 4096 B in 30,016 ms are 5330.49 KiB/s, 40,000 in 30,014 ms 5330.85.
+    let text = |took: &str, printed: &str| {
+        format!(
+            "old: (g=0): rw=randwrite, bs=4K-4K/4K-4K/4K-4K, ioengine=libaio, iodepth=4\nfio-2.2.10\n\
+             old: (groupid=0, jobs=1): err= 0: pid=7: Mon Nov 23 10:00:00 2026\n\
+             \x20 write: io=160000KB, bw=5330.9KB/s, iops=1332, runt= {took}msec\n\
+             \x20    issued    : total=r=0/w=40000/d=0, short=r=0/w=0/d=0, drop=r=0/w=0/d=0\n\n\
+             Run status group 0 (all jobs):\n\
+             \x20 WRITE: io=160000KB, aggrb={printed}, minb={printed}, maxb={printed}, mint={took}msec, maxt={took}msec\n"
+        )
+    };
+    let sound = text("30014", "5330KB/s");
+    assert_eq!(findings(&sound), []);
+    assert_eq!(findings(&sound.replace("fio-2.2.10\n", "")), [], "its units tell how old it is");
+    let wrong = findings(&text("30014", "5130KB/s"));
+    assert!(wrong.iter().all(|one| one.rule == "F2" && one.recomputed.starts_with("533")), "{wrong:#?}");
+    assert_eq!(wrong.len(), 3);
+    let long = findings(&text("30014", "15330KB/s"));
+    assert!(long.iter().any(|one| one.recomputed == "5330KB/s"), "{long:#?}");
+}
+
+#[test]
+fn what_all_clients_had_in_flight_when_a_ramp_ended_is_no_slip() {
+    // Of each client 8 I/Os of 4 KiB that were begun in the ramp are in its bytes, not in its count.
+    let job = |name: &str, ios: u64, bytes: u64, options: &str| {
+        format!(
+            "{{\"jobname\" : \"{name}\", \"groupid\" : 0, \"error\" : 0, {options}\n\"read\" : {{\n\"io_bytes\" : {bytes},\n\
+             \"bw_bytes\" : {bytes},\n\"iops\" : {ios}.000000,\n\"runtime\" : 1000,\n\"total_ios\" : {ios}\n}},\n\"hostname\" : \"h\"}}"
+        )
+    };
+    let options =
+        "\"job options\" : {\"name\" : \"j\", \"rw\" : \"read\", \"bs\" : \"4k\", \"iodepth\" : \"8\"},";
+    let one = job("j", 1000, 1008 * 4096, options);
+    let page = |bytes: u64| {
+        let all = job("All clients", 2000, bytes, "");
+        format!("{{\n\"fio version\" : \"fio-3.19\",\n\"client_stats\" : [\n{one},\n{one},\n{all}\n]\n}}\n")
+    };
+    let f4 = |text: &str| findings(text).iter().filter(|one| one.rule == "F4").count();
+    assert_eq!(f4(&page(2016 * 4096)), 0);
+    assert_eq!(f4(&page(2116 * 4096)), 1);
+}

@@ -1,3 +1,4 @@
+use crate::finding::Severity;
 use crate::rule::fio::testing::{MIXED, READ, found, speaks};
 
 #[test]
@@ -11,6 +12,20 @@ fn samples_that_are_not_of_the_run_are_told() {
             ("avg=62943.10", "avg=52943.10", "F17"),
         ],
     );
+}
+
+#[test]
+fn samples_below_the_run_are_wrong_and_those_above_leave_time_out() {
+    let severity = |avg: &str| {
+        let text = READ.replace("avg=251772.39", avg);
+        assert_ne!(text, READ);
+        found(&text, "F14").iter().map(|one| one.severity).collect::<Vec<_>>()
+    };
+    assert_eq!(severity("avg=201772.39"), [Severity::WrongFigure]);
+    assert_eq!(severity("avg=241772.39"), [Severity::Ambiguous]);
+    assert_eq!(severity("avg=351772.39"), [Severity::Ambiguous], "what stood still is in no sample");
+    let text = READ.replace("per=100.00%", "per=120.00%");
+    assert!(found(&text, "F15")[0].message.ends_with("is in no sample"));
 }
 
 #[test]

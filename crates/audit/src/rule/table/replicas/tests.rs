@@ -56,3 +56,29 @@ fn names_lose_their_numbers_only() {
     assert_eq!(bare_name("PM1725"), Some("PM".to_owned()), "a model without others like it makes no group");
     assert_eq!(bare_name("mdadm"), None);
 }
+
+#[test]
+fn moments_of_repeated_runs_are_no_units() {
+    let run = |at: usize, first: &str| {
+        format!(
+            "Test ({at}) | started | finished |\n1 | {first} MB/s | 30 MB/s |\n2 | 62 MB/s | 61 MB/s |\n3 | 93 MB/s | 92 MB/s |\n4 | 125 MB/s | 124 MB/s |\n5 | 155 MB/s | 154 MB/s |\n\n"
+        )
+    };
+    let runs = |label: &str| -> String {
+        let firsts = ["31", "32", "18", "31", "30"];
+        let page: String = firsts.iter().enumerate().map(|(at, first)| run(at, first)).collect();
+        page.replace("\n2 |", &format!("\n{label} |"))
+    };
+    assert_eq!(found(&runs("2"), "T9"), [], "seconds");
+    assert_eq!(found(&runs("qd 2"), "T9").len(), 1, "loads");
+    let short: String = ["31", "32", "18", "31", "30"]
+        .iter()
+        .enumerate()
+        .map(|(at, figure)| {
+            format!(
+                "Test ({at}) | started | finished |\n0 | 1 MB/s | 1 MB/s |\n1 | {figure} MB/s | 30 MB/s |\n\n"
+            )
+        })
+        .collect();
+    assert_eq!(found(&short, "T9"), [], "cut short");
+}

@@ -26,6 +26,13 @@ fn numbers_of_1024_under_a_label_of_1000_are_told_once() {
 }
 
 #[test]
+fn a_bandwidth_is_of_one_rate_only() {
+    // Under heads that do not tell which way it is, the second figure is not held against the third.
+    let page = "bs=1M | IOPS | BW | IOPS | BW |\n1M | 1089 | 1142 MB/s | 957 | 1003 MB/s |\n1M | 797 | 836 MB/s | 702 | 736 MB/s |\n";
+    assert_eq!(wrong(page), [""; 0]);
+}
+
+#[test]
 fn a_row_that_does_not_agree_is_found() {
     let mut rows = ROWS;
     rows[2].1 = "3170.36";

@@ -1,0 +1,154 @@
+//! What a page asks fio for, with every option and where it stands: jobs of command lines and of job files.
+
+use crate::import::command::Command;
+use crate::import::fio::job_file::{Entry, JobFile, size};
+use crate::import::{Output, Said};
+use crate::page::Spot;
+use crate::rule::Evidence;
+
+/// A job that fio is asked for.
+pub(in crate::rule) struct Load<'a> {
+    /// Index of the output that it is in.
+    pub output: usize,
+    /// Its name.
+    pub name: &'a str,
+    /// Where that stands.
+    pub spot: Spot,
+    entries: Vec<&'a Entry>,
+}
+
+impl<'a> Load<'a> {
+    /// An option; of one that comes twice the last.
+    pub fn entry(&self, keys: &[&str]) -> Option<&'a Entry> {
+        self.entries.iter().rev().find(|entry| keys.contains(&entry.key.as_str())).copied()
+    }
+
+    /// Its value; a bare option is `1`.
+    pub fn option(&self, keys: &[&str]) -> Option<&'a str> {
+        Some(self.entry(keys)?.value.as_deref().unwrap_or("1").trim())
+    }
+
+    /// A number.
+    pub fn number(&self, keys: &[&str]) -> Option<u64> {
+        self.option(keys)?.parse().ok()
+    }
+
+    /// `randread` of `rw=randread:8`.
+    pub fn rw(&self) -> Option<&'a str> {
+        self.option(&["rw", "readwrite"])?.split([':', ',']).next()
+    }
+
+    /// Bytes of an I/O where they are of one size.
+    pub fn bs(&self) -> Option<u64> {
+        let varies = self.entry(&["bssplit", "bsrange", "blocksize_range"]).is_some();
+        size(self.option(&["bs", "blocksize"])?).filter(|_| !varies)
+    }
+
+    /// Whether an option holds what a script sets, or a part of it was left out.
+    pub fn is_template(&self) -> bool {
+        self.entries.iter().filter_map(|entry| entry.value.as_deref()).any(|value| {
+            value.contains(['$', '{', '<', '%', '\u{2026}']) || value.contains("...") || value.is_empty()
+        })
+    }
+
+    /// Whether it only reads: `None` where that is not told.
+    pub fn reads_only(&self) -> Option<bool> {
+        match self.rw()? {
+            "read" | "randread" => Some(true),
+            _ => Some(false),
+        }
+    }
+
+    /// Seconds of `runtime=5m`.
+    pub fn runtime_s(&self) -> Option<f64> {
+        let text = self.option(&["runtime", "timeout"])?.to_ascii_lowercase();
+        let digits = text.bytes().take_while(u8::is_ascii_digit).count();
+        let number: f64 = text[..digits].parse().ok()?;
+        let scale = match &text[digits..] {
+            "" | "s" | "sec" => 1.0,
+            "ms" | "msec" => 1e-3,
+            "m" | "min" => 60.0,
+            "h" => 3600.0,
+            "d" => 86400.0,
+            _ => return None,
+        };
+        Some(number * scale)
+    }
+}
+
+/// Every job that a page asks fio for, in its order.
+pub(in crate::rule) fn loads<'a>(evidence: &Evidence<'a>) -> Vec<Load<'a>> {
+    evidence.outputs.iter().enumerate().flat_map(|(at, output)| of_output(at, output)).collect()
+}
+
+/// Those of one output.
+pub(in crate::rule) fn of_output(at: usize, output: &Output) -> Vec<Load<'_>> {
+    match &output.said {
+        Said::Command(command) => {
+            all_of(command).filter(|one| one.program == "fio").flat_map(|one| of_command(at, one)).collect()
+        }
+        Said::JobFile(file) => of_file(at, file),
+        _ => Vec::new(),
+    }
+}
+
+/// A command and those behind it on its line.
+fn all_of(command: &Command) -> impl Iterator<Item = &Command> {
+    std::iter::once(command).chain(&command.more)
+}
+
+/// Every command line of a page, with the index of its output.
+pub(in crate::rule) fn commands<'a>(evidence: &Evidence<'a>) -> Vec<(usize, &'a Command)> {
+    let found = evidence.outputs.iter().enumerate().filter_map(|(at, output)| match &output.said {
+        Said::Command(command) => Some((at, &**command)),
+        _ => None,
+    });
+    found.flat_map(|(at, command)| all_of(command).map(move |one| (at, one))).collect()
+}
+
+fn of_command(output: usize, command: &Command) -> Vec<Load<'_>> {
+    let mut global: Vec<&Entry> = Vec::new();
+    let mut jobs: Vec<Load> = Vec::new();
+    for entry in &command.options {
+        let value = entry.value.as_deref().unwrap_or("");
+        match (entry.key.as_str(), jobs.last_mut()) {
+            ("name", _) => {
+                let (name, spot) = (value, entry.spot);
+                // What stands before the first name is of its job.
+                let entries = if jobs.is_empty() { std::mem::take(&mut global) } else { Vec::new() };
+                jobs.push(Load { output, name, spot, entries });
+            }
+            (_, Some(job)) => job.entries.push(entry),
+            (_, None) => global.push(entry),
+        }
+    }
+    if jobs.is_empty() && global.iter().any(|entry| matches!(entry.key.as_str(), "rw" | "readwrite")) {
+        return vec![Load { output, name: "", spot: command.spot, entries: global }];
+    }
+    with_globals(jobs)
+}
+
+fn of_file(output: usize, file: &JobFile) -> Vec<Load<'_>> {
+    let sections = file.sections.iter().map(|section| Load {
+        output,
+        name: &section.name,
+        spot: Spot::new(section.line, 0..section.name.len() + 2),
+        entries: section.entries.iter().collect(),
+    });
+    with_globals(sections.collect())
+}
+
+/// Jobs with what the global sections before them say; without those sections.
+fn with_globals(sections: Vec<Load>) -> Vec<Load> {
+    let mut global: Vec<&Entry> = Vec::new();
+    let mut jobs = Vec::new();
+    for mut section in sections {
+        if section.name == "global" {
+            global.append(&mut section.entries);
+            continue;
+        }
+        section.entries.splice(0..0, global.iter().copied());
+        jobs.push(section);
+    }
+    jobs
+}

@@ -1,0 +1,292 @@
+//! Rules on iperf3: X24 its own arithmetic, M10 what its streams say, T5 the sum that a page makes of them.
+
+use super::ledger::{Ledger, Named, named};
+use super::{Evidence, Rule, Sink};
+use crate::finding::{Finding, Severity};
+use crate::import::Said;
+use crate::import::iperf3::{End, Iperf3, Row, Stream, Test};
+use crate::number::{Interval, Unit, quantities};
+use crate::page::Spot;
+
+/// X24.
+pub const ARITHMETIC: Rule = Rule {
+    id: "X24",
+    name: "iperf3's sums and rates are those of its streams",
+    severity: Severity::WrongFigure,
+    holds: "a row of the sum has the bytes, the rate and the retransmits of its streams; a rate is 8 * bytes / seconds of its row, give or take \
+            0.5 %",
+    silent: "of intervals under 0.1 s, of UDP's receivers, and where a stream's row is missing",
+    check: arithmetic,
+};
+
+/// M10.
+pub const STREAMS: Rule = Rule {
+    id: "M10",
+    name: "streams went one way and lost little",
+    severity: Severity::Ambiguous,
+    holds: "where a command or the line above says bidir, the output has rows of both ways; fewer than 10 segments a second were sent again",
+    silent: "of outputs without retransmits; once a page each",
+    check: streams,
+};
+
+fn outputs<'a>(evidence: &Evidence<'a>) -> impl Iterator<Item = (usize, &'a Iperf3)> {
+    evidence.outputs.iter().enumerate().filter_map(|(at, output)| match &output.said {
+        Said::Iperf3(said) => Some((at, &**said)),
+        _ => None,
+    })
+}
+
+fn arithmetic(evidence: &Evidence, sink: &mut Sink) {
+    for (_, said) in outputs(evidence) {
+        for test in &said.tests {
+            let mut ledger = Ledger::new(evidence.page, "X24");
+            test.ends.iter().chain(&test.intervals).for_each(|row| rate(row, &mut ledger));
+            sums(test, &mut ledger);
+            ledger.settle(sink);
+        }
+    }
+}
+
+/// What streams that end at slightly other times leave open.
+const SLACK: f64 = 0.005;
+
+fn rate(row: &Row, ledger: &mut Ledger) {
+    let (Some(bytes), Some(rate), [Some(from), Some(to)]) = (row.bytes, row.rate, row.time) else { return };
+    let seconds = to.value - from.value;
+    // UDP's receivers count what arrived in the sender's time or in theirs, by version.
+    if seconds < 0.1 || (row.datagrams.is_some() && row.end.is_some()) {
+        return;
+    }
+    let time = Interval { low: to.low - from.high, high: to.high - from.low };
+    let Some(expected) = bytes.interval().scaled(8.0).over(time) else { return };
+    let operands = [named("the bytes", "", bytes)];
+    ledger.given(named("the rate", "bits/s", rate), expected.wider(SLACK), &operands, || {
+        format!("8 * {} / {seconds:.2} s = {:.4} Gbits/s", bytes.value, 8.0 * bytes.value / seconds / 1e9)
+    });
+}
+
+/// Whether two rows are of the same way, told by the same end, of the same time.
+fn alike(one: &Row, other: &Row) -> bool {
+    let starts = |row: &Row| row.time[0].map(|time| (time.value * 10.0).round());
+    one.role == other.role
+        && one.end == other.end
+        && one.omitted == other.omitted
+        && starts(one) == starts(other)
+}
+
+fn sums(test: &Test, ledger: &mut Ledger) {
+    for rows in [&test.ends, &test.intervals] {
+        let mut from = 0;
+        for (at, sum) in rows.iter().enumerate().filter(|(_, row)| row.stream == Stream::Sum) {
+            // Streams stand before their sum, behind the one before: an interval's of its own time.
+            let near = &rows[from.max(at.saturating_sub(600))..at];
+            let parts: Vec<&Row> =
+                near.iter().filter(|row| row.stream != Stream::Sum && alike(row, sum)).collect();
+            if sum.end.is_none() {
+                from = at;
+            }
+            let mut streams: Vec<Stream> = parts.iter().map(|row| row.stream).collect();
+            streams.sort_unstable();
+            streams.dedup();
+            let of_udp = sum.datagrams.is_some() || parts.iter().any(|row| row.datagrams.is_some());
+            let complete = test.streams.is_none_or(|count| count as usize == parts.len())
+                && streams.len() == parts.len();
+            if parts.len() < 2 || !complete || of_udp {
+                continue;
+            }
+            let field = |of: fn(&Row) -> Option<crate::number::Figure>,
+                         name: &'static str,
+                         unit: &'static str,
+                         slack: f64,
+                         ledger: &mut Ledger| {
+                let figures: Option<Vec<Named>> =
+                    parts.iter().map(|row| of(row).map(|figure| named(name, unit, figure))).collect();
+                if let (Some(total), Some(figures)) = (of(sum), figures) {
+                    ledger.sum(named(name, unit, total), 1.0, &figures, slack);
+                }
+            };
+            field(|row| row.bytes, "the bytes", "", 1e-3, ledger);
+            field(|row| row.rate, "the rate", "bits/s", SLACK, ledger);
+            field(|row| row.retransmits, "the retransmits", "", 0.0, ledger);
+        }
+    }
+}
+
+/// Segments a second that are sent again of a stream that is held back by it.
+const OFTEN: f64 = 10.0;
+
+fn streams(evidence: &Evidence, sink: &mut Sink) {
+    let mut lossy: Option<(Spot, f64, f64, usize)> = None;
+    let mut told_ways = false;
+    for (at, said) in outputs(evidence) {
+        for row in said
+            .tests
+            .iter()
+            .flat_map(|test| &test.ends)
+            .filter(|row| row.end == Some(End::Sender) && row.stream != Stream::Sum)
+        {
+            let (Some(again), Some(to)) = (row.retransmits, row.time[1]) else { continue };
+            let often = again.value / to.value.max(1.0);
+            if often >= OFTEN && to.value >= 5.0 {
+                let kept = lossy.get_or_insert((again.spot, often, often, 0));
+                kept.1 = kept.1.min(often);
+                kept.2 = kept.2.max(often);
+                kept.3 += 1;
+            }
+        }
+        let roles = said
+            .tests
+            .iter()
+            .any(|test| test.bidirectional == Some(true) || test.ends.iter().any(|row| row.role.is_some()));
+        if let Some((spot, dash)) = bidir_before(evidence, at).filter(|_| !roles && !told_ways) {
+            told_ways = true;
+            let why = if dash { ": with one dash iperf3 reads it as -b, a bit rate" } else { "" };
+            let message = format!(
+                "a test both ways is told, but no row of the output is of the other way{why}: its sum is of one way, as without it"
+            );
+            sink.finds(Finding::new("M10", Severity::Ambiguous, spot, message));
+        }
+    }
+    if let Some((spot, low, high, count)) = lossy {
+        let message = format!(
+            "{count} streams sent {low:.0} to {high:.0} segments a second again: loss holds them back, and their rate is not that of the link"
+        );
+        sink.finds(Finding::new("M10", Severity::Ambiguous, spot, message));
+    }
+}
+
+/// Where `bidir` stands in the command or the line right before an output, and whether with one dash.
+fn bidir_before(evidence: &Evidence, at: usize) -> Option<(Spot, bool)> {
+    let start = evidence.outputs[at].lines.start;
+    let mut lines = (0..start).rev().filter(|line| !evidence.page.line(*line).trim().is_empty());
+    let line = lines.next()?;
+    let text = evidence.page.line(line);
+    if text.len() > 500 {
+        return None;
+    }
+    let found = text.find("bidir")?;
+    let dashes = text[..found].chars().rev().take_while(|letter| matches!(letter, '-' | '–' | '—')).count();
+    let from = text[..found].char_indices().rev().take(dashes).last().map_or(found, |(start, _)| start);
+    let long = text[from..found].contains(['–', '—']);
+    (dashes > 0).then(|| (Spot::new(line, from..found + 5), dashes == 1 && !long))
+}
+
+/// Words before a sum.
+const TOTAL: [&str; 10] =
+    ["total", "sum", "in total", "altogether", "суммарно", "итого", "всего", "合计", "总计", "共计"];
+
+/// T5 of streams: `total 34.29 Gbits/sec` in the line behind them.
+pub(super) fn totals(evidence: &Evidence, sink: &mut Sink) {
+    for (at, said) in outputs(evidence) {
+        let end = evidence.outputs[at].lines.end;
+        let lines = (end..evidence.page.len()).filter(|line| !evidence.page.line(*line).trim().is_empty());
+        let Some(line) = lines.take(1).next().filter(|line| *line < end + 3) else { continue };
+        let text = evidence.page.line(line);
+        let lower = text.trim().to_lowercase();
+        if text.len() > 120 || !TOTAL.iter().any(|word| lower.starts_with(word)) {
+            continue;
+        }
+        let figures = quantities(line, text);
+        let [total] = figures.as_slice() else { continue };
+        if !matches!(total.unit, Unit::BitsPerSecond | Unit::BytesPerSecond) {
+            continue;
+        }
+        let bits = if total.unit == Unit::BytesPerSecond { 8.0 } else { 1.0 };
+        let printed = total.interval().scaled(bits);
+        let of = |end: End| {
+            let rows = said
+                .tests
+                .iter()
+                .flat_map(|test| &test.ends)
+                .filter(move |row| row.end == Some(end) && row.stream != Stream::Sum);
+            let rates: Option<Vec<_>> = rows.map(|row| row.rate).collect();
+            rates.filter(|rates| rates.len() >= 2)
+        };
+        let sets: Vec<_> = [End::Sender, End::Receiver].into_iter().filter_map(of).collect();
+        let sum = |rates: &Vec<crate::number::Figure>| {
+            rates.iter().fold(Interval::exact(0.0), |sum, rate| sum.plus(rate.interval()))
+        };
+        if sets.iter().any(|rates| sum(rates).meets(printed)) {
+            sink.holds("T5", &total.figure);
+            continue;
+        }
+        let Some(rates) = sets.first() else { continue };
+        let given = sum(rates);
+        let value = super::table::like(evidence.page.quote(total.figure.spot), total, given.middle() / bits);
+        let arithmetic: Vec<&str> = rates.iter().map(|rate| evidence.page.quote(rate.spot)).collect();
+        let message = format!(
+            "the sum of {} streams is printed as {}, but it is {value}",
+            rates.len(),
+            evidence.page.quote(total.figure.spot)
+        );
+        sink.corrects(total.figure.spot, given.scaled(1.0 / bits), value.clone());
+        sink.finds(
+            Finding::new("T5", Severity::WrongFigure, total.figure.spot, message)
+                .recomputed(value)
+                .by(arithmetic.join(" + "))
+                .against(rates.iter().map(|rate| rate.spot)),
+        );
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::rule::testing::{found, wrong};
+
+    const PARALLEL: &str = include_str!("../../fixtures/iperf3/tcpP.txt");
+
+    #[test]
+    fn sound_outputs_hold() {
+        for text in [
+            PARALLEL,
+            include_str!("../../fixtures/iperf3/bidir.txt"),
+            include_str!("../../fixtures/iperf3/udpP.txt"),
+            include_str!("../../fixtures/iperf3/udpbidir.txt"),
+            include_str!("../../fixtures/iperf3/omit.txt"),
+            include_str!("../../fixtures/iperf3/server.txt"),
+            include_str!("../../fixtures/iperf3/verbose.txt"),
+            include_str!("../../fixtures/iperf3/tcpP.json"),
+            include_str!("../../fixtures/iperf3/udp.json"),
+            include_str!("../../fixtures/iperf3/bidir.json"),
+        ] {
+            assert_eq!(wrong(text), Vec::<String>::new());
+        }
+    }
+
+    #[test]
+    fn a_wrong_figure_is_told() {
+        for (from, to) in [
+            ("5.24 GBytes  22.5", "5.24 GBytes  25.2"),
+            ("5.24 GBytes", "5.42 GBytes"),
+            ("2.64 GBytes  11.3", "2.64 GBytes  13.1"),
+        ] {
+            let changed = PARALLEL.replacen(from, to, 1);
+            assert_ne!(changed, PARALLEL);
+            assert_ne!(found(&changed, "X24"), [], "{from} -> {to}");
+        }
+    }
+
+    #[test]
+    fn a_total_is_the_sum_of_its_streams() {
+        let told = |total: &str| found(&format!("{PARALLEL}\n{total}\n"), "T5").len();
+        assert_eq!(told("Total 22.5 Gbits/sec"), 0);
+        assert_eq!(told("Total 25.2 Gbits/sec"), 1);
+        assert_eq!(told("That is 25.2 Gbits/sec in all runs"), 0);
+    }
+
+    #[test]
+    fn losses_and_ways_are_told() {
+        let often = PARALLEL
+            .replace("0.00-2.00 ", "0.00-10.00")
+            .replace("    8             sender", "  800             sender");
+        assert_eq!(found(&often, "M10").len(), 1);
+        assert_eq!(found(PARALLEL, "M10"), []);
+        let ways = format!("And with -bidir\n{PARALLEL}");
+        let told = found(&ways, "M10");
+        assert!(told.len() == 1 && told[0].message.contains("one dash"), "{told:#?}");
+        assert_eq!(
+            found(&format!("And with --bidir\n{}", include_str!("../../fixtures/iperf3/bidir.txt")), "M10"),
+            []
+        );
+    }
+}

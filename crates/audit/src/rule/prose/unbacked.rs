@@ -1,0 +1,246 @@
+//! S5: claims that nothing on the page is of.
+
+use super::spot;
+use crate::finding::{Finding, Severity};
+use crate::import::Said;
+use crate::number::Unit;
+use crate::page::{Page, Spot};
+use crate::prose::{Clause, Manner};
+use crate::rule::{Evidence, Rule, Sink};
+
+/// S5.
+pub const RULE: Rule = Rule {
+    id: "S5",
+    name: "claims have data",
+    severity: Severity::Ambiguous,
+    holds: "a page that tells results of tests has a table or an output (once a page); a share that a sentence gives of a guest by its size (1c2g) or of \
+            a state (degraded, rebuilding) has a table, heading, command or output of that",
+    silent: "of pages that tell no results of tests of their own, with fewer than two such claims, and of figures that another rule settled",
+    check,
+};
+
+fn check(evidence: &Evidence, sink: &mut Sink) {
+    let data = evidence
+        .outputs
+        .iter()
+        .any(|output| !output.said.readings().is_empty() || matches!(output.said, Said::FioLog(_)));
+    if data || evidence.tables.iter().any(has_figures) {
+        states(evidence, sink);
+    } else {
+        nothing(evidence, sink);
+    }
+}
+
+fn has_figures(table: &crate::table::Table) -> bool {
+    table.rows.iter().flat_map(|row| row.cells.iter().flatten()).any(|cell| cell.figure.is_some())
+}
+
+const RESULTS: [&str; 15] = [
+    "test results",
+    "benchmark results",
+    "our tests",
+    "our benchmark",
+    "we measured",
+    "we tested",
+    "we benchmarked",
+    "results of the test",
+    "测试结果",
+    "测试结论",
+    "压测结果",
+    "результаты теста",
+    "результаты тестов",
+    "результаты тестирования",
+    "мы протестировали",
+];
+
+/// Whether a clause is a result.
+fn claims(clause: &Clause) -> bool {
+    let figures = || clause.figures.iter();
+    match clause.manner {
+        Manner::Loss | Manner::Gain => figures().any(|figure| figure.unit == Unit::Percent),
+        Manner::Times => figures().any(|figure| figure.unit == Unit::Times && figure.figure.value > 1.0),
+        _ => false,
+    }
+}
+
+fn nothing(evidence: &Evidence, sink: &mut Sink) {
+    let page = evidence.page;
+    let says = (0..page.len()).any(|line| {
+        let text = page.line(line);
+        text.len() < 4000 && {
+            let lower = text.to_lowercase();
+            RESULTS.iter().any(|word| lower.contains(word))
+        }
+    });
+    let made: Vec<Spot> = evidence.clauses.iter().filter(|clause| claims(clause)).map(spot).collect();
+    let Some(first) = made.first().filter(|_| says && made.len() >= 2 && !lists(page)) else { return };
+    let message = format!(
+        "the page tells results of tests, {} of them as ratios, and has no table and no output: nothing of it can be checked",
+        made.len()
+    );
+    sink.finds(Finding::new("S5", Severity::Ambiguous, *first, message).against(made[1..].iter().copied()));
+}
+
+/// Whether a page lists results line by line: `Random read: 20.1k IOPS`.
+fn lists(page: &Page) -> bool {
+    let result = |line: &usize| {
+        let text = page.line(*line);
+        text.len() < 80
+            && text.contains([':', '：', '=', '|'])
+            && crate::number::quantities(*line, text).iter().any(|figure| {
+                matches!(
+                    figure.unit,
+                    Unit::PerSecond | Unit::BytesPerSecond | Unit::BitsPerSecond | Unit::Nanoseconds
+                )
+            })
+    };
+    (0..page.len()).filter(result).take(2).count() == 2
+}
+
+/// States that systems are measured in, by any of their words.
+const STATES: [&[&str]; 2] =
+    [&["degraded", "降级", "деградир", "деградац"], &["rebuild", "resync", "重建", "ребилд", "пересборк"]];
+
+/// `1c2g`: cores and memory of a guest.
+fn sizes(lower: &str) -> Vec<&str> {
+    let words = lower.split(|letter: char| !letter.is_ascii_alphanumeric());
+    let is_size = |word: &&str| {
+        let Some((cores, memory)) = word.split_once('c') else { return false };
+        let digits = |text: &str| {
+            !text.is_empty() && text.len() <= 3 && text.bytes().all(|byte| byte.is_ascii_digit())
+        };
+        digits(cores) && memory.strip_suffix('g').is_some_and(digits)
+    };
+    words.filter(is_size).collect()
+}
+
+/// So many are told.
+const MOST: usize = 20;
+/// Longer lines are no sentences.
+const LONGEST: usize = 2000;
+
+fn states(evidence: &Evidence, sink: &mut Sink) {
+    let page = evidence.page;
+    let mut told: Vec<String> = Vec::new();
+    let settled: std::collections::HashSet<Spot> = sink.checks.iter().map(|(spot, ..)| *spot).collect();
+    let mut before = usize::MAX;
+    for clause in evidence.clauses {
+        if clause.line == before || told.len() >= MOST || page.line(clause.line).len() > LONGEST {
+            continue;
+        }
+        let own = clause.text(page).to_lowercase();
+        let states = STATES.iter().find(|words| words.iter().any(|word| own.contains(word)));
+        if let Some(words) = states.filter(|_| claims(clause) && !settled.contains(&spot(clause)))
+            && !told.contains(&words[0].to_owned())
+        {
+            // Looked for once: it is told, or there is data.
+            told.push(words[0].to_owned());
+            if words.iter().any(|word| is_of_data(evidence, clause.line, word)) {
+                continue;
+            }
+            let message = format!(
+                "no table, heading or output of the page is of the {} state that this is told of",
+                words[0]
+            );
+            sink.finds(Finding::new("S5", Severity::Ambiguous, spot(clause), message));
+        }
+        // A size of a guest, and a share in the same line.
+        let line = page.line(clause.line).to_lowercase();
+        if let Some(size) = sizes(&line).first().filter(|size| !told.iter().any(|one| one == *size))
+            && let Some(share) = share(evidence, clause.line)
+            && !settled.contains(&share)
+        {
+            told.push((*size).to_owned());
+            before = clause.line;
+            if is_of_data(evidence, clause.line, size) {
+                continue;
+            }
+            let message = format!(
+                "no table, heading or output of the page is of the guest of {size} that this is told of"
+            );
+            sink.finds(Finding::new("S5", Severity::Ambiguous, share, message));
+        }
+    }
+}
+
+/// The share of a line: a percentage, or a fraction like `1/4`.
+fn share(evidence: &Evidence, line: usize) -> Option<Spot> {
+    let of_line = evidence.clauses.iter().filter(|clause| clause.line == line);
+    let percent = of_line.flat_map(Clause::percents).next().map(|figure| figure.figure.spot);
+    percent.or_else(|| fraction(evidence.page, line))
+}
+
+/// `1/4` alone, of one digit each.
+fn fraction(page: &Page, line: usize) -> Option<Spot> {
+    let bytes = page.line(line).as_bytes();
+    let part = |byte: Option<&u8>| {
+        byte.is_some_and(|byte| {
+            byte.is_ascii_alphanumeric() || matches!(byte, b'/' | b'.' | b'-' | b'_' | b':')
+        })
+    };
+    let at = (1..bytes.len().saturating_sub(1)).find(|at| {
+        let (one, other) = (bytes[at - 1], bytes[at + 1]);
+        let digits = one.is_ascii_digit() && other.is_ascii_digit() && one < other && one > b'0';
+        bytes[*at] == b'/'
+            && digits
+            && !part(at.checked_sub(2).and_then(|before| bytes.get(before)))
+            && !part(bytes.get(at + 2))
+    })?;
+    Some(Spot::new(line, at - 1..at + 2))
+}
+
+/// Whether a table, its title, an output, a heading or a short line with no figure of a result names a word, other than line `own`.
+fn is_of_data(evidence: &Evidence, own: usize, word: &str) -> bool {
+    let names = |text: &str| text.to_lowercase().contains(word);
+    let page = evidence.page;
+    let in_tables = evidence.tables.iter().any(|table| {
+        table.title.as_deref().is_some_and(names) || table.lines.clone().any(|line| names(page.line(line)))
+    });
+    let in_outputs = || {
+        evidence
+            .outputs
+            .iter()
+            .any(|output| output.lines.clone().take(200).any(|line| names(page.line(line))))
+    };
+    let headings = || {
+        (0..page.len()).any(|line| {
+            let text = page.line(line);
+            line != own
+                && text.len() < 120
+                && !text.trim_end().ends_with(['.', '。'])
+                && names(text)
+                && fraction(page, line).is_none()
+        })
+    };
+    in_tables || in_outputs() || headings()
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::rule::testing::found;
+
+    #[test]
+    fn results_without_data_are_told_once() {
+        let page = "Test results\n\nReads are 4 times faster with it.\n\nWrites lost 30 % of their rate when scaled.\n";
+        assert_eq!(found(page, "S5").len(), 1);
+        assert_eq!(found(&page.replace("Test results", "What is new"), "S5"), []);
+        let table = format!("{page}\n| load | IOPS |\n|---|---|\n| read | 20.1k |\n| write | 18.3k |\n");
+        assert_eq!(found(&table, "S5"), []);
+        let list = format!("{page}\n- Random read: 20.1k IOPS\n- Random write: 18.3k IOPS\n");
+        assert_eq!(found(&list, "S5"), []);
+    }
+
+    #[test]
+    fn states_without_data_are_told() {
+        let table = "| load | IOPS |\n|---|---|\n| read | 20.1k |\n| write | 18.3k |\n";
+        let page = |text: &str, table: &str| found(&format!("{text}\n\n{table}"), "S5").len();
+        assert_eq!(page("In degraded mode it is 20 times faster there.", table), 1);
+        assert_eq!(
+            page("In degraded mode it is 20 times faster there.", &table.replace("write", "degraded")),
+            0
+        );
+        assert_eq!(page("A 1c2g guest has 1/4 of the host's 900 MB/s.", table), 1);
+        assert_eq!(page("A 1c2g guest has 1/4 of the host's 900 MB/s.", &table.replace("load", "1c2g")), 0);
+        assert_eq!(page("A guest has 1/4 of the host's 900 MB/s.", table), 0);
+    }
+}
