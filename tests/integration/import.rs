@@ -68,7 +68,7 @@ fn folders_become_a_run_that_every_form_of_report_tells() {
     let report = rig.json(&["report", "last"]);
     assert_eq!(report["run"]["imported"], true);
     let files = report["imported"]["files"].as_array().unwrap();
-    assert_eq!((files.len(), files[0]["bytes"].as_u64()), (13, Some(28)));
+    assert_eq!((files.len(), files[0]["bytes"].as_u64()), (13, Some(15)));
     assert!(files.iter().all(|file| Path::new(file["path"].as_str().unwrap()).is_absolute()), "{files:?}");
     let loads = report["imported"]["workloads"].as_array().unwrap();
     let load =
