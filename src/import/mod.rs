@@ -18,7 +18,7 @@ use iotax_audit::import::{ALL, scan};
 use iotax_audit::page::Unread;
 use sha2::{Digest, Sha256};
 use sources::{STANDARD_INPUT, Source, Whose, sources};
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::fs::File;
 use std::io::Read;
 use std::path::{Component, Path, PathBuf};
@@ -84,7 +84,6 @@ pub fn import(asked: &Asked, runs: &Path, stop: &AtomicBool) -> Result<Done> {
     let id = store::new_id();
     let mut staged = Staged::begin(runs, &id).map_err(Failed::from)?;
     let mut into = Into::new(staged.writer().context("the run is closed")?, by);
-    into.writer.append(&Record::Run(start(asked, &id, &sources)))?;
     // The answer is read from files of the kernel: once.
     let threads = std::thread::available_parallelism().map_or(1, usize::from);
     for (at, stretch) in sources.chunks(STRETCH).enumerate() {
@@ -98,24 +97,12 @@ pub fn import(asked: &Asked, runs: &Path, stop: &AtomicBool) -> Result<Done> {
         into.flush()?;
     }
     let mut done = into.end(asked)?;
-    done.folder = staged.keep().map_err(Failed::from)?;
+    let start = Record::Run(start(asked, &id, &done));
+    done.folder = staged.keep(&start).map_err(Failed::from)?;
     Ok(done)
 }
 
-fn start(asked: &Asked, id: &str, sources: &[Source]) -> RunStart {
-    let mut systems: Vec<String> = Vec::new();
-    let mut known: HashSet<String> = HashSet::new();
-    let mut add = |name: &String| {
-        if known.insert(name.clone()) {
-            systems.push(name.clone());
-        }
-    };
-    for source in sources {
-        match &source.whose {
-            Whose::One(name) | Whose::Guessed(name) => add(name),
-            Whose::Lines(ranges) => ranges.iter().for_each(|(name, ..)| add(name)),
-        }
-    }
+fn start(asked: &Asked, id: &str, done: &Done) -> RunStart {
     RunStart {
         id: id.to_owned(),
         at: jiff::Timestamp::now().to_string(),
@@ -126,8 +113,8 @@ fn start(asked: &Asked, id: &str, sources: &[Source]) -> RunStart {
         siblings: 0,
         write_caches: Vec::new(),
         imported: Some(Import {
-            files: u32::try_from(sources.len()).unwrap_or(u32::MAX),
-            systems,
+            files: u32::try_from(done.files).unwrap_or(u32::MAX),
+            systems: done.systems.iter().map(|(name, _)| name.clone()).collect(),
             baseline: asked.baseline.clone(),
         }),
     }

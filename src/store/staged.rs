@@ -3,12 +3,17 @@
 
 use super::appender::{Appender, sync_folder};
 use super::folder::is_id;
-use super::{INDEX, Store, StoreError, Writer};
+use super::writer::lock;
+use super::{INDEX, Store, StoreError, Writer, index};
+use crate::store::record::Record;
 use rustix::fs::FlockOperation;
-use std::fs::DirBuilder;
+use std::fs::{DirBuilder, File};
+use std::io::Read;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
+/// The index with its first record, before it takes the other's place.
+const WHOLE: &str = "index.whole";
 const BEFORE: &str = ".";
 const BEHIND: &str = ".part";
 
@@ -48,14 +53,25 @@ impl Staged {
         self.writer.as_mut()
     }
 
-    /// Makes it a run, on the disk, and gives its folder.
+    /// Makes it a run, on the disk, whose first record is `start`, which may tell what only the others showed; gives its folder.
     ///
     /// # Errors
-    /// [`StoreError::System`]; it is then removed.
-    pub fn keep(mut self) -> Result<PathBuf, StoreError> {
-        if let Some(mut writer) = self.writer.take() {
-            writer.sync()?;
+    /// [`StoreError::System`] and the like; it is then removed.
+    pub fn keep(mut self, start: &Record) -> Result<PathBuf, StoreError> {
+        let rest = self.writer.take();
+        // Its lock is held until it has its name: what nobody holds is removed by others.
+        let mut index = Appender::open(self.folder.join(WHOLE))?;
+        lock(&index, &self.folder)?;
+        index.append(&index::encode(start)?)?;
+        copy(&self.folder.join(INDEX), &mut index)?;
+        index.sync()?;
+        if let Some(mut rest) = rest {
+            rest.sync()?;
         }
+        let old = self.folder.join(INDEX);
+        std::fs::rename(self.folder.join(WHOLE), &old)
+            .map_err(|error| StoreError::system("rename", &old, error))?;
+        sync_folder(&self.folder)?;
         std::fs::rename(&self.folder, &self.run)
             .map_err(|error| StoreError::system("rename", &self.folder, error))?;
         if let Some(runs) = self.run.parent() {
@@ -72,6 +88,21 @@ impl Drop for Staged {
         let _ = std::fs::remove_dir_all(&self.folder);
     }
 }
+
+/// Appends a file to another, a piece at a time.
+fn copy(from: &Path, to: &mut Appender) -> Result<(), StoreError> {
+    let failed = |error| StoreError::system("read", from, error);
+    let mut file = File::open(from).map_err(failed)?;
+    let mut piece = vec![0u8; PIECE];
+    loop {
+        match file.read(&mut piece).map_err(failed)? {
+            0 => return Ok(()),
+            read => to.append(&piece[..read]).map(drop)?,
+        }
+    }
+}
+
+const PIECE: usize = 1 << 20;
 
 /// Those of processes that are gone: nobody holds the lock of their index.
 fn remove_left_over(runs_dir: &Path) {
@@ -97,8 +128,7 @@ fn is_nobodys(folder: &Path) -> bool {
 mod tests {
     use super::*;
     use crate::store::docs::start;
-    use crate::store::record::Record;
-    use crate::store::{find, list};
+    use crate::store::{Run, find, list};
 
     const ID: &str = "20260102-030405-a1b2";
 
@@ -121,9 +151,12 @@ mod tests {
         assert!(names(dir.path()).is_empty());
 
         let mut staged = Staged::begin(dir.path(), ID).unwrap();
-        staged.writer().unwrap().append(&Record::Run(start())).unwrap();
-        let run = staged.keep().unwrap();
+        staged.writer().unwrap().append(&Record::Resumed { at: "behind".into() }).unwrap();
+        let run = staged.keep(&Record::Run(start())).unwrap();
         assert_eq!((names(dir.path()), run.file_name()), (vec![ID.to_owned()], Some(ID.as_ref())));
+        assert_eq!(names(&run), ["histograms.seg", INDEX]);
+        let read = Run::open(&run).unwrap();
+        assert_eq!((read.start.id.as_str(), read.resumed, read.torn), (ID, vec!["behind".to_owned()], 0));
         assert!(Staged::begin(dir.path(), ID).is_err(), "an id is one run");
     }
 

@@ -93,7 +93,7 @@ pub fn imported_line(result: &ImportedResult) -> Result<Vec<u8>, StoreError> {
 
 /// Waits a moment: a child being started elsewhere in this process holds a copy of a lock just given
 /// back, from its fork to its exec.
-fn lock(index: &Appender, folder: &Path) -> Result<(), StoreError> {
+pub(super) fn lock(index: &Appender, folder: &Path) -> Result<(), StoreError> {
     for _ in 0..50 {
         match rustix::fs::flock(index.file(), FlockOperation::NonBlockingLockExclusive) {
             Ok(()) => return Ok(()),

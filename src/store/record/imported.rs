@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 pub struct Import {
     /// Files that were read.
     pub files: u32,
-    /// Systems in the order in which the pages name them; one of several results in a page may have a name of its own.
+    /// Systems with a result, in the order in which they come.
     pub systems: Vec<String>,
     /// What others are compared with, where it was named; else the first system with a result.
     #[serde(default, skip_serializing_if = "Option::is_none")]
