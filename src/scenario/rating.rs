@@ -6,6 +6,8 @@ use crate::units::{self, Counted, Printed};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
+pub use iotax_audit::knowledge::ratings::Rated;
+
 /// `[rating]`: one drive of the model that the stacks stand on.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Rating {
@@ -27,37 +29,18 @@ pub struct RatedFigure {
     pub value: f64,
 }
 
-/// What data sheets rate.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Rated {
-    /// Random reads of 4 KiB a second.
-    RandreadIops,
-    /// Random writes of 4 KiB a second, sustained.
-    RandwriteIops,
-    /// Bytes a second read in order.
-    Read,
-    /// Bytes a second written in order.
-    Write,
-    /// Time of a random read of 4 KiB, one at a time.
-    RandreadLatency,
-    /// Time of a random write of 4 KiB, one at a time.
-    RandwriteLatency,
+/// What a figure of a data sheet counts.
+fn counted(rated: Rated) -> Counted {
+    match rated {
+        Rated::RandreadIops | Rated::RandwriteIops => Counted::PerSecond,
+        Rated::Read | Rated::Write => Counted::BytesPerSecond,
+        Rated::RandreadLatency | Rated::RandwriteLatency => Counted::Time,
+    }
 }
-
-/// Each with its key and what it counts, in the order of the docs.
-const RATED: [(Rated, &str, Counted); 6] = [
-    (Rated::RandreadIops, "randread_iops", Counted::PerSecond),
-    (Rated::RandwriteIops, "randwrite_iops", Counted::PerSecond),
-    (Rated::Read, "read", Counted::BytesPerSecond),
-    (Rated::Write, "write", Counted::BytesPerSecond),
-    (Rated::RandreadLatency, "randread_latency", Counted::Time),
-    (Rated::RandwriteLatency, "randwrite_latency", Counted::Time),
-];
 
 /// Keys of `[rating]`.
 pub fn names() -> Vec<&'static str> {
-    ["source", "model"].into_iter().chain(RATED.map(|(_, key, _)| key)).collect()
+    ["source", "model"].into_iter().chain(Rated::ALL.map(|(_, key)| key)).collect()
 }
 
 /// Sets one key.
@@ -69,11 +52,12 @@ pub fn set(rating: &mut Rating, key: &str, text: &str) -> Result<(), Fault> {
         "" => Err(Fault::new("is empty")),
         text => Ok(text.to_owned()),
     };
-    match (key, RATED.into_iter().find(|(_, name, _)| *name == key)) {
+    match (key, Rated::ALL.into_iter().find(|(_, name)| *name == key)) {
         ("source", _) => rating.source = said()?,
         ("model", _) => rating.model = Some(said()?),
-        (_, Some((rated, _, counted))) => {
-            let read = units::parse_printed(text, counted).map_err(|clause| Fault::from_clause(&clause))?;
+        (_, Some((rated, _))) => {
+            let read =
+                units::parse_printed(text, counted(rated)).map_err(|clause| Fault::from_clause(&clause))?;
             let Printed { value, low, .. } = read;
             if low == 0.0 {
                 return Err(Fault::hint("a bound is no rating", "write the figure without \"<\""));
@@ -132,7 +116,7 @@ mod tests {
 
     #[test]
     fn every_key_has_the_name_under_which_it_is_recorded() {
-        for (rated, key, _) in RATED {
+        for (rated, key) in Rated::ALL {
             assert_eq!(serde_json::to_value(rated).unwrap(), key);
         }
     }

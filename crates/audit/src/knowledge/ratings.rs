@@ -8,6 +8,7 @@ use super::media::Medium;
 use super::pcie::Pcie;
 use super::sata_sas::Cable;
 use crate::number::{self, Unit};
+use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::ops::Range;
 use std::sync::OnceLock;
@@ -18,12 +19,13 @@ mod name;
 
 pub use name::words;
 
-/// What data sheets rate, in the words of a scenario's `[rating]`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+/// What data sheets rate, in the words of a scenario's `[rating]`, which is of these too.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Rated {
     /// Random reads of 4 KiB a second.
     RandreadIops,
-    /// Random writes of 4 KiB a second.
+    /// Random writes of 4 KiB a second; in a scenario's `[rating]` those that are sustained.
     RandwriteIops,
     /// Bytes a second read in order.
     Read,
