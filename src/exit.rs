@@ -47,3 +47,11 @@ pub fn code_of(error: &anyhow::Error) -> u8 {
         .find_map(|cause| cause.downcast_ref::<Failed>())
         .map_or(MEASUREMENT_FAILED, |failed| failed.code)
 }
+/// Why the system refused to have a file read, where it is one of the two usual causes.
+pub fn unreadable(error: &std::io::Error) -> Option<&'static str> {
+    match error.kind() {
+        std::io::ErrorKind::NotFound => Some("there is no such file"),
+        std::io::ErrorKind::PermissionDenied => Some("it may not be read"),
+        _ => None,
+    }
+}

@@ -308,7 +308,7 @@ fn faster_than_below(case: &Case) -> Option<(&'static str, String)> {
     })
 }
 
-/// More than all of its drives can do at once; against what they do here before what they are rated at.
+/// More than all of its drives can do at once: against what they do here, before what their links carry, before what they are rated at.
 fn above_its_drives(case: &Case) -> Option<(&'static str, String)> {
     let ours = case.found.efficiency.iter().filter(|one| one.stack == case.stack().name);
     ours.filter_map(efficiency::above).next().map(|text| ("faster", text))

@@ -9,6 +9,7 @@ use crate::store::record::verification::Verification;
 use crate::store::record::{
     Clocks, DesignUp, LaidOut, LayerUp, LayingOut, Matched, PlaceFacts, RunStart, Slice, Warning, WorkerUp,
 };
+use iotax_audit::knowledge::ratings::Ratings;
 use iotax_load::Histogram;
 use std::collections::BTreeSet;
 
@@ -28,6 +29,8 @@ impl<F: Fn(u64) -> Option<Histogram>> HistogramSource for F {
 pub struct RunData {
     /// What was asked for.
     pub start: RunStart,
+    /// What drives are rated at: what iotax knows, with what the run was given over it.
+    pub ratings: Ratings,
     /// Facts of each place.
     pub places: Vec<PlaceFacts>,
     /// What layers made, as it was read back.

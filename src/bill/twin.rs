@@ -108,6 +108,7 @@ impl Twin {
         let data = RunData {
             is_running: false,
             start: start(seed, &stacks),
+            ratings: iotax_audit::knowledge::ratings::known().clone(),
             places: vec![PlaceFacts {
                 place: "host".into(),
                 facts: facts("lab"),
@@ -502,26 +503,14 @@ fn start(seed: u64, stacks: &[TwinStack]) -> RunStart {
         iotax: "0.1.0".into(),
         argv: ["iotax", "run", stacks.last().map_or("", |stack| stack.text)].map(String::from).to_vec(),
         scenario: Scenario {
-            labs: std::collections::BTreeMap::new(),
-            declared: Vec::new(),
-            name: None,
-            notes: Vec::new(),
-            source: "command line".into(),
             stacks: stacks.iter().map(checked).collect(),
-            baseline: 0,
-            bill: false,
-            workloads: Vec::new(),
             measure: MeasureSpec { seed, ..MeasureSpec::default() },
-            consent: Vec::new(),
-            max_written: None,
-            durability: None,
-            published: None,
-            rating: None,
-            table: None,
+            ..Scenario::of_nothing("command line", None)
         },
         boot_id: "00000000-0000-0000-0000-000000000000".into(),
         siblings: 1,
         write_caches: Vec::new(),
         imported: None,
+        ratings: Vec::new(),
     }
 }

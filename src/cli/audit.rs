@@ -1,17 +1,25 @@
 //! `iotax audit`: the pages that others publish, recomputed. Pages are read, audited, told and let go one after the other; exit
 //! code 1 when something is found that is as bad as `--fail-on` says, so that a pipeline can ask.
 
+mod claims;
 mod pages;
+mod pins;
 
 use super::report::{Destination, Form};
-use super::{behind, columns, say, say_aside};
+use super::{behind, columns, ratings, say, say_aside};
 use crate::exit::{BAD_INPUT, DONE, FINDING, Failed};
-use crate::report::audit::{ALL, Audit, Renderer, Severity, Skipped, View, by_name, digest, shown};
+use crate::report::audit::list::List;
+use crate::report::audit::{ALL, Audit, Renderer, Repeated, Severity, Skipped, View, by_name, digest, shown};
 use crate::scenario::error::nearest;
-use anyhow::Result;
-use iotax_audit::audit::audit_by;
+use crate::units::counted;
+use anyhow::{Context, Result};
+use iotax_audit::audit::{Audited, Options, audit_by, audit_pinned};
+use iotax_audit::knowledge::ratings::{Ratings, known};
+use iotax_audit::page::Page;
 use iotax_audit::rule;
 use pages::{Given, Source};
+use pins::{PinsFile, Taken};
+use std::cell::RefCell;
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 
@@ -38,6 +46,17 @@ pub struct Args {
     /// All but what these rules say
     #[arg(long, value_name = "RULE,..", value_delimiter = ',', value_parser = known_rule)]
     without: Vec<&'static str>,
+    /// Every figure with its system, workload, status and why, into a file of .csv or .json
+    #[arg(long, value_name = "FILE")]
+    claims: Option<PathBuf>,
+    /// What belongs together on the one page that is named [default: PAGE.pins.toml beside each page]
+    #[arg(long, value_name = "FILE", conflicts_with = "no_pins")]
+    pins: Option<PathBuf>,
+    /// Take no pins, wherever they are
+    #[arg(long)]
+    no_pins: bool,
+    #[command(flatten)]
+    ratings: ratings::Given,
     /// List the rules: what each holds, and when it is silent
     #[arg(long)]
     rules: bool,
@@ -97,15 +116,31 @@ pub fn run(args: &Args) -> Result<u8> {
     args.to.check_among(args.format.as_deref(), &forms)?;
     let name = args.format.as_deref().or_else(|| args.to.format_among(&forms)).unwrap_or("terminal");
     let renderer = by_name(name).ok_or_else(|| Failed::input(format!("unknown format \"{name}\"")))?;
+    args.claims.as_deref().map(claims::check).transpose()?;
     let sources = sources(&args.page, std::io::stdin().is_terminal())?;
-    let teller = Teller { args, renderer, view: view(args), at_once: args.to.file().is_none() };
-    let audit = teller.all(&sources)?;
+    let written: Vec<&Path> = args.to.file().into_iter().chain(args.claims.as_deref()).collect();
+    kept(&sources, &written)?;
+    let taken = Taken::of(args.pins.as_deref(), args.no_pins, &sources)?;
+    let ratings = args.ratings.over(known())?;
+    let at_once = args.to.file().is_none();
+    let repeated = RefCell::default();
+    let teller = Teller { args, ratings, renderer, view: view(args), at_once, taken, repeated };
+    let audit = match &args.claims {
+        None => teller.all(&sources, None)?,
+        Some(file) => {
+            let audit = claims::into(file, |list| teller.all(&sources, Some(list)))?;
+            say_aside(&format!("written: {}", file.display()));
+            audit
+        }
+    };
     match teller.at_once {
         true => say(&(renderer.end)(&audit, &teller.view))?,
         false => args.to.write(&renderer.whole(&audit, &teller.view))?,
     }
     let fails = audit.worst().zip(args.fail_on.0).is_some_and(|(worst, bound)| worst <= bound);
-    Ok(match (audit.refused.is_empty(), fails) {
+    // Where nothing was audited at all, nothing was found to be sound.
+    let audited = audit.refused.is_empty() && !audit.documents.is_empty();
+    Ok(match (audited, fails) {
         (false, _) => BAD_INPUT,
         (true, true) => FINDING,
         (true, false) => DONE,
@@ -139,43 +174,117 @@ fn sources(named: &[PathBuf], typed: bool) -> Result<Vec<Source>> {
     }
 }
 
+/// Refuses to write over what is to be audited.
+fn kept(sources: &[Source], written: &[&Path]) -> Result<()> {
+    // What is not there yet is nobody's page.
+    let whole = |path: &Path| path.canonicalize().ok();
+    let pages: Vec<(&Path, PathBuf)> = sources
+        .iter()
+        .filter_map(|source| match source {
+            Source::Path(path) => Some((path.as_path(), whole(path)?)),
+            Source::StandardInput => None,
+        })
+        .collect();
+    for (file, own) in written.iter().filter_map(|file| Some((file, whole(file)?))) {
+        let Some((named, page)) = pages.iter().find(|(_, page)| own.starts_with(page)) else { continue };
+        let (file, named) = (file.display(), named.display());
+        let why = match *page == own {
+            true => format!("{file} is the page that is to be audited; hint: write to another file"),
+            false => format!("{file} is one of the pages in {named}; hint: write outside of that folder"),
+        };
+        return Err(Failed::input(why).into());
+    }
+    Ok(())
+}
+
 /// Audits, and tells what it can as soon as it knows.
 struct Teller<'a> {
     args: &'a Args,
+    ratings: Ratings,
     renderer: &'static Renderer,
     view: View,
     at_once: bool,
+    taken: Taken,
+    /// What was told of the pages so far.
+    repeated: RefCell<Repeated>,
 }
 
 impl Teller<'_> {
-    fn all(&self, sources: &[Source]) -> Result<Audit> {
+    fn all(&self, sources: &[Source], mut list: Option<&mut List>) -> Result<Audit> {
         let mut audit = Audit::default();
         pages::each(sources, &mut |name, given| {
             match given {
-                Given::Pages(pages) => {
-                    for page in pages {
-                        let audited = audit_by(page, &|id| self.args.asks(id));
+                Given::Pages(pages, path) => match self.taken.read(path.as_deref()) {
+                    Ok(pins) => {
                         let file = (name != pages::STANDARD_INPUT).then(|| name.to_owned());
-                        let document = digest(audited, file);
-                        if self.at_once {
-                            say(&(self.renderer.page)(&document, &self.view))?;
-                        }
-                        audit.documents.push(document);
+                        self.pages(pages, file, pins.as_ref(), list.as_deref_mut(), &mut audit)?;
                     }
-                }
+                    Err((pins, why)) => refuse(&pins, why, &mut audit),
+                },
                 Given::NoPage(why) => {
                     say_aside(&format!("skipped: {}: {why}", shown(name)));
                     audit.skipped.push(Skipped { name: name.to_owned(), why });
                 }
-                Given::Refused(why) => {
-                    say_aside(&format!("iotax: {}: {why}", shown(name)));
-                    audit.refused.push(Skipped { name: name.to_owned(), why });
-                }
+                Given::Refused(why) => refuse(name, why, &mut audit),
             }
             Ok(())
         })?;
         Ok(audit)
     }
+
+    /// The pages of one file.
+    fn pages(
+        &self,
+        pages: Vec<Page>,
+        file: Option<String>,
+        pins: Option<&PinsFile>,
+        mut list: Option<&mut List>,
+        audit: &mut Audit,
+    ) -> Result<()> {
+        if let Some(pins) = pins {
+            if pages.len() > 1 {
+                let why = format!("pins are of one page, and its file has {}", pages.len());
+                refuse(&pins.name, why, audit);
+                return Ok(());
+            }
+            let count = counted(pins.pins.len() as u64, "pin", "pins");
+            say_aside(&format!("pins: {count} of {}", shown(&pins.name)));
+        }
+        for page in pages {
+            let audited = match self.audited(page, pins) {
+                Ok(audited) => audited,
+                Err((pins, why)) => {
+                    refuse(&pins, why, audit);
+                    continue;
+                }
+            };
+            if let Some(list) = list.as_deref_mut() {
+                list.page(&audited).context("cannot write the list of claims")?;
+            }
+            let mut document = digest(audited, file.clone());
+            if let (Some(used), Some(pins)) = (&mut document.pins, pins) {
+                used.file.clone_from(&pins.name);
+            }
+            if self.at_once {
+                say(&(self.renderer.page)(&document, &self.view, &mut self.repeated.borrow_mut()))?;
+            }
+            audit.documents.push(document);
+        }
+        Ok(())
+    }
+
+    /// With its pins; what their file is called and what is wrong in it, where it is not of the page.
+    fn audited(&self, page: Page, pins: Option<&PinsFile>) -> Result<Audited, (String, String)> {
+        let options = Options { asked: &|id| self.args.asks(id), ratings: &self.ratings };
+        let Some(PinsFile { name, pins }) = pins else { return Ok(audit_by(page, &options)) };
+        audit_pinned(page, &options, pins).map_err(|fault| (name.clone(), fault.to_string()))
+    }
+}
+
+/// What cannot be opened or used is told, and the others are audited all the same.
+fn refuse(name: &str, why: String, audit: &mut Audit) {
+    say_aside(&format!("iotax: {}: {}", shown(name), shown(&why)));
+    audit.refused.push(Skipped { name: name.to_owned(), why });
 }
 
 impl Args {
@@ -213,6 +322,22 @@ mod tests {
         for rule in rule::ALL {
             assert_eq!(known_rule(&rule.id.to_lowercase()), Ok(rule.id));
         }
+    }
+
+    #[test]
+    fn pages_are_not_written_over() {
+        let folder = tempfile::tempdir().unwrap();
+        let [page, new] = ["page.md", "new.html"].map(|name| folder.path().join(name));
+        std::fs::write(&page, "94 %").unwrap();
+        let error = |sources: &[&Path], written: &[&Path]| {
+            let sources: Vec<Source> = sources.iter().map(|path| Source::Path((*path).to_owned())).collect();
+            kept(&sources, written).err().map(|error| error.to_string()).unwrap_or_default()
+        };
+        let twisted = folder.path().join("..").join(folder.path().file_name().unwrap()).join("page.md");
+        assert!(error(&[&page], &[&new, &twisted]).contains("is the page that is to be audited"));
+        assert!(error(&[folder.path()], &[&page]).contains("is one of the pages in"));
+        assert_eq!(error(&[&page], &[&new]), "");
+        assert_eq!(error(&[folder.path()], &[&new]), "", "nobody's page yet");
     }
 
     #[test]

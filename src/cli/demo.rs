@@ -1,6 +1,7 @@
 //! `iotax demo`: the main job on what this machine has, told in five short parts. The first audits
 //! what somebody published; every other figure is measured here and now, and the hidden delay is drawn anew each time.
 
+use super::ratings::Given;
 use super::{columns, doctor, report, run, say};
 use crate::bill::findings::{Comparison, Figure};
 use crate::exit::{DONE, Failed, UNDO_INCOMPLETE, code_of};
@@ -60,7 +61,7 @@ impl Demo<'_> {
         say("\n(e) What this machine would need for more\n")?;
         say(&doctor::missing_lines(&self.dir()))?;
         let page = dirs.last().context("nothing was measured")?.join("report.html");
-        let html = report::render(&dirs, "html", columns())?;
+        let html = report::render(&dirs, "html", columns(), &Given::NONE)?;
         std::fs::write(&page, html).with_context(|| format!("cannot write {}", page.display()))?;
         say(&format!("\nThe report: {}\n", page.display()))
     }
@@ -72,8 +73,10 @@ impl Demo<'_> {
         let mut rates = Vec::new();
         for number in 1..=2 {
             let dir = self.measure(&alone)?;
-            let rate =
-                report::findings(&dir)?.workloads[0].rows[0].iops.value().context("the run gave no rate")?;
+            let rate = report::findings(&dir, &Given::NONE)?.workloads[0].rows[0]
+                .iops
+                .value()
+                .context("the run gave no rate")?;
             say(&format!("    run {number}: {rate:.0} IOPS\n"))?;
             rates.push(rate);
         }
@@ -109,14 +112,14 @@ impl Demo<'_> {
         let stack = format!("{layers} | delay(percent={:.4})", 100.0 * hidden / (1.0 - hidden));
         let scenario = self.scenario(&[&stack], true, &settings)?;
         let dir = self.measure(&scenario)?;
-        say(&report::render(std::slice::from_ref(&dir), "terminal", columns())?)?;
+        say(&report::render(std::slice::from_ref(&dir), "terminal", columns(), &Given::NONE)?)?;
         self.tell_hidden(&dir, hidden)?;
         dirs.push(dir);
         Ok(())
     }
 
     fn tell_hidden(&self, dir: &Path, hidden: f64) -> Result<()> {
-        let findings = report::findings(dir)?;
+        let findings = report::findings(dir, &Given::NONE)?;
         let bill = findings.workloads[0].bill.as_ref().context("the run gave no bill")?;
         let line = bill.lines.last().context("the bill has no line")?;
         let Some((ratio, (low, high))) = known(&line.ratio) else {
@@ -165,7 +168,7 @@ impl Demo<'_> {
     }
 
     fn tell_verdicts(&self, dir: &Path) -> Result<()> {
-        for comparison in &report::findings(dir)?.workloads[0].comparisons {
+        for comparison in &report::findings(dir, &Given::NONE)?.workloads[0].comparisons {
             say(&format!("    {}\n", sentence(comparison)))?;
         }
         Ok(())
@@ -183,7 +186,7 @@ impl Demo<'_> {
     }
 
     fn measure(&self, scenario: &Scenario) -> Result<PathBuf> {
-        let (dir, result) = run::measure(scenario, self.runs)?;
+        let (dir, result) = run::measure(scenario, Vec::new(), self.runs)?;
         match result? {
             crate::measure::session::Outcome::Complete => Ok(dir),
             crate::measure::session::Outcome::Interrupted => Err(Failed::measurement("interrupted").into()),
@@ -217,7 +220,7 @@ fn published() -> Result<()> {
     let headline = headline.context("the published headline was not found")?.clone();
     let renderer = audit::by_name("terminal").context("the terminal has a renderer")?;
     let view = audit::View { width: columns(), colour: false, show: audit::Severity::WrongFigure };
-    say(&(renderer.page)(&audit::digest(audited, None), &view))?;
+    say(&(renderer.page)(&audit::digest(audited, None), &view, &mut audit::Repeated::default()))?;
     say(&format!(
         "\n    Published: a loss of {}. It is {}. The rest of what does not hold there: iotax audit {}\n",
         headline.printed, headline.recomputed, "crates/audit/fixtures/published"

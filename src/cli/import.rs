@@ -7,13 +7,15 @@ use crate::import::{Asked, By, Done, Named, STDIN, import, parse_named, some_nam
 use crate::store::run_id_of;
 use crate::units::counted;
 use anyhow::Result;
+use iotax_audit::harmless::shown;
+use std::io::IsTerminal;
 use std::path::Path;
 
 /// Arguments of `import`.
 #[derive(clap::Args)]
 pub struct Args {
-    /// Files and folders with outputs of tools, or - for standard input; folders are walked
-    #[arg(value_name = "PAGE", required_unless_present = "system")]
+    /// Files and folders with outputs of tools, or - for standard input, which is read alone where something is piped in; folders are walked
+    #[arg(value_name = "PAGE")]
     page: Vec<String>,
     /// Results of this file or folder are of that system; of a file also lines: NAME=PATH:FROM-TO
     #[arg(long, value_name = "NAME=PATH", value_parser = parse_named)]
@@ -38,7 +40,7 @@ pub fn run(args: &Args, runs: &Path) -> Result<u8> {
         return Err(Failed::input("standard input is named twice").into());
     }
     let asked = Asked {
-        pages: args.page.clone(),
+        pages: pages(args, std::io::stdin().is_terminal())?,
         named: args.system.clone(),
         baseline: args.baseline.clone(),
         name: args.name.clone(),
@@ -50,6 +52,18 @@ pub fn run(args: &Args, runs: &Path) -> Result<u8> {
     say(&format!("{}\n", run_id_of(&done.folder)))?;
     say_aside(&format!("to read it: {}", typed("report", &done.folder)));
     Ok(DONE)
+}
+
+/// The pages that are named; where nothing is, what is piped in.
+fn pages(args: &Args, typed: bool) -> Result<Vec<String>> {
+    match (args.page.is_empty() && args.system.is_empty(), typed) {
+        (true, true) => Err(Failed::input(
+            "import: no PAGE is named; hint: iotax import FILE, or pipe one in: fio job.fio | iotax import",
+        )
+        .into()),
+        (true, false) => Ok(vec![STDIN.to_owned()]),
+        (false, _) => Ok(args.page.clone()),
+    }
 }
 
 fn tell(done: &Done) {
@@ -75,10 +89,15 @@ fn tell(done: &Done) {
              repeats; hint: --system NAME={page} if they are"
         ));
     }
-    for (lines, what) in
-        [(&done.unread, "not read"), (&done.empty, "no result in"), (&done.strays, "in nobody's lines")]
-    {
-        lines.iter().take(MOST_TOLD).for_each(|line| say_aside(&format!("{what}: {line}")));
+    for (lines, what) in [
+        (&done.unread, "not read"),
+        (&done.empty, "no result in"),
+        (&done.strays, "in nobody's lines"),
+        (&done.beyond, "lines beyond the end"),
+        (&done.copied, "the same file, byte by byte, under two systems"),
+        (&done.snapshots, "printed before the run had ended (status-interval), and no run of its own"),
+    ] {
+        lines.iter().take(MOST_TOLD).for_each(|line| say_aside(&format!("{what}: {}", shown(line))));
         if lines.len() > MOST_TOLD {
             say_aside(&format!("{what}: {} more", lines.len() - MOST_TOLD));
         }

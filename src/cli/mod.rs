@@ -13,6 +13,7 @@ mod lab;
 mod list;
 mod plan;
 mod progress;
+mod ratings;
 mod report;
 mod resume;
 mod run;

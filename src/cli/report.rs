@@ -1,7 +1,7 @@
 //! `iotax report`: stored runs in any form; made from the record alone, so also of a run that is
 //! going, was killed, or was measured elsewhere.
 
-use super::{columns, say, say_aside};
+use super::{columns, ratings, say, say_aside};
 use crate::bill::{self, Findings};
 use crate::exit::{DONE, Failed};
 use crate::report::{self, Page};
@@ -20,6 +20,8 @@ pub struct Args {
     run: Vec<String>,
     #[command(flatten)]
     output: Output,
+    #[command(flatten)]
+    ratings: ratings::Given,
 }
 
 /// In which form, and where to.
@@ -67,7 +69,8 @@ pub fn run(args: &Args, runs: &Path) -> Result<u8> {
         .map(|name| Ok(store::find(runs, name).map_err(Failed::from)?))
         .collect::<Result<_>>()?;
     args.output.check()?;
-    print(&dirs, &args.output, columns())?;
+    let text = render(&dirs, args.output.format(), columns(), &args.ratings)?;
+    args.output.to.write(&text)?;
     Ok(DONE)
 }
 
@@ -76,7 +79,7 @@ pub fn run(args: &Args, runs: &Path) -> Result<u8> {
 /// # Errors
 /// When a run cannot be read or the file not be written.
 pub fn print(dirs: &[PathBuf], output: &Output, width: usize) -> Result<()> {
-    let text = render(dirs, output.format(), width)?;
+    let text = render(dirs, output.format(), width, &ratings::Given::NONE)?;
     output.to.write(&text)
 }
 
@@ -180,7 +183,10 @@ impl Destination {
 }
 
 /// Why a new file cannot be made there.
-fn may_write_in(folder: &Path) -> Result<(), String> {
+///
+/// # Errors
+/// Why.
+pub(super) fn may_write_in(folder: &Path) -> Result<(), String> {
     match tempfile::NamedTempFile::new_in(folder) {
         Ok(_) => Ok(()),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
@@ -190,22 +196,24 @@ fn may_write_in(folder: &Path) -> Result<(), String> {
     }
 }
 
-/// The findings of a stored run.
+/// The findings of a stored run, with ratings over those that it was given.
 ///
 /// # Errors
-/// When it cannot be read.
-pub fn findings(dir: &Path) -> Result<Findings> {
-    Ok(bill::findings(&store::load(dir).map_err(Failed::from)?))
+/// When it cannot be read, or the ratings.
+pub fn findings(dir: &Path, given: &ratings::Given) -> Result<Findings> {
+    let mut run = store::load(dir).map_err(Failed::from)?;
+    run.ratings = given.over(&run.ratings)?;
+    Ok(bill::findings(&run))
 }
 
 /// Runs in one form.
 ///
 /// # Errors
-/// When one cannot be read.
-pub fn render(dirs: &[PathBuf], format: &str, width: usize) -> Result<String> {
+/// When one cannot be read, or the ratings.
+pub fn render(dirs: &[PathBuf], format: &str, width: usize, given: &ratings::Given) -> Result<String> {
     let renderer =
         report::by_name(format).ok_or_else(|| Failed::input(format!("unknown format \"{format}\"")))?;
-    let findings: Vec<Findings> = dirs.iter().map(|dir| findings(dir)).collect::<Result<_>>()?;
+    let findings: Vec<Findings> = dirs.iter().map(|dir| findings(dir, given)).collect::<Result<_>>()?;
     for doubt in report::own_audit::doubts(&findings) {
         say_aside(&format!(
             "iotax: this report does not pass the audit of iotax itself, which is a fault of iotax: {doubt}"
@@ -217,28 +225,44 @@ pub fn render(dirs: &[PathBuf], format: &str, width: usize) -> Result<String> {
 /// The whole file or none: a full disk leaves no half page behind. A pipe or a terminal is written to as it
 /// is, a link leads to its file, and a file that is there keeps its mode.
 fn write_whole(path: &Path, text: &str) -> Result<()> {
+    write_as(path, &mut |out| out.write_all(text.as_bytes()))
+}
+
+/// The same, written piece by piece.
+///
+/// # Errors
+/// Those of what fills it, and when it cannot be written.
+pub(super) fn write_as(path: &Path, fill: Fill) -> Result<()> {
     let written = match std::fs::metadata(path) {
         Ok(there) if there.file_type().is_block_device() => {
             Err(std::io::Error::other("it is a block device, and a report is a file"))
         }
         Ok(there) if !there.is_file() => {
-            File::options().write(true).open(path).and_then(|mut file| file.write_all(text.as_bytes()))
+            File::options().write(true).open(path).and_then(|file| buffered(file, fill).map(drop))
         }
-        Ok(there) => path.canonicalize().and_then(|path| replace(&path, text, there.permissions())),
-        Err(_) => replace(path, text, Permissions::from_mode(0o666 & !umask())),
+        Ok(there) => path.canonicalize().and_then(|path| replace(&path, fill, there.permissions())),
+        Err(_) => replace(path, fill, Permissions::from_mode(0o666 & !umask())),
     };
     written.with_context(|| format!("cannot write {}", path.display()))
 }
 
-fn replace(path: &Path, text: &str, permissions: Permissions) -> std::io::Result<()> {
-    let mut file = tempfile::NamedTempFile::new_in(folder_of(path))?;
-    file.write_all(text.as_bytes())?;
+/// What writes a file.
+type Fill<'a> = &'a mut dyn FnMut(&mut dyn Write) -> std::io::Result<()>;
+
+fn buffered<W: Write>(file: W, fill: Fill) -> std::io::Result<W> {
+    let mut out = std::io::BufWriter::new(file);
+    fill(&mut out)?;
+    out.into_inner().map_err(std::io::IntoInnerError::into_error)
+}
+
+fn replace(path: &Path, fill: Fill, permissions: Permissions) -> std::io::Result<()> {
+    let file = buffered(tempfile::NamedTempFile::new_in(folder_of(path))?, fill)?;
     file.as_file().set_permissions(permissions)?;
     file.as_file().sync_all()?;
     file.persist(path).map(drop).map_err(|error| error.error)
 }
 
-fn folder_of(path: &Path) -> &Path {
+pub(super) fn folder_of(path: &Path) -> &Path {
     path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 

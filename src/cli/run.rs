@@ -2,7 +2,7 @@
 
 use super::asked::Asked;
 use super::progress::Progress;
-use super::{columns, report, say, stop};
+use super::{columns, ratings, report, say, stop};
 use crate::bill::run::RunData;
 use crate::exit::{DONE, FINDING, Failed, MEASUREMENT_FAILED, code_of};
 use crate::guard::admit::Admitted;
@@ -33,6 +33,8 @@ pub struct Args {
     #[command(flatten)]
     output: report::Output,
     #[command(flatten)]
+    ratings: ratings::Given,
+    #[command(flatten)]
     asked: Asked,
 }
 
@@ -43,7 +45,7 @@ pub struct Args {
 pub fn run(args: &Args, runs: &Path) -> Result<u8> {
     let scenario = args.asked.scenario()?;
     args.output.check()?;
-    let (dir, result) = measure(&scenario, runs)?;
+    let (dir, result) = measure(&scenario, args.ratings.texts()?, runs)?;
     finish(&dir, result, &args.output)
 }
 
@@ -92,11 +94,11 @@ fn to_go_on(dir: &Path) -> String {
     }
 }
 
-/// Measures a scenario as a new run and gives its folder and how it ended.
+/// Measures a scenario as a new run, which keeps the ratings that it was given, and gives its folder and how it ended.
 ///
 /// # Errors
 /// What is wrong before anything is made; later failures are in the result beside the folder.
-pub fn measure(scenario: &Scenario, runs: &Path) -> Result<(PathBuf, Result<Outcome>)> {
+pub fn measure(scenario: &Scenario, ratings: Vec<String>, runs: &Path) -> Result<(PathBuf, Result<Outcome>)> {
     // What is wrong with the stacks first, whatever the machine lacks; what is fetched last.
     let ready = ready(scenario)?;
     let waits = ready.waits_for(scenario)?;
@@ -116,6 +118,7 @@ pub fn measure(scenario: &Scenario, runs: &Path) -> Result<(PathBuf, Result<Outc
         siblings: layout.siblings() as u32,
         write_caches: survey.write_caches.clone(),
         imported: None,
+        ratings,
     }))?;
     if let Some(lacking) = waits {
         store.append(&Record::End { at: now(), outcome: WAITS.into() })?;

@@ -1,12 +1,17 @@
 //! Facts of a place, recorded with every run. Each is read on its own: what is not there is `None`,
 //! and gathering never fails, also in a guest that has nothing but /proc and /sys.
 
+use super::cable;
+use super::net;
 use super::probe::{GuestProbe, Probe};
 use super::{block, mounts};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
+
+pub use super::cable::Cable;
+pub use super::net::Network;
 
 /// What a place is. Unknown is `None`, never an empty word.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -36,8 +41,18 @@ pub struct Facts {
     pub clocksource: Option<String>,
     /// The files and devices asked about.
     pub targets: Vec<Target>,
+    /// Networks that its cards lead to; none where no card tells its speed.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub networks: Vec<Network>,
     /// First line of `--version` of the programs that a run may use.
     pub tools: BTreeMap<String, String>,
+}
+
+impl Facts {
+    /// The network that an address is reached by, or lies in; `None` of one that is no IPv4, or where none is recorded.
+    pub fn network_of(&self, address: &str) -> Option<&Network> {
+        net::toward(&self.networks, address.parse().ok()?)
+    }
 }
 
 /// The processor.
@@ -144,6 +159,9 @@ pub struct Device {
     pub backing_file: Option<String>,
     /// The PCIe link of the drive or its controller.
     pub pcie: Option<PcieLink>,
+    /// Its cable to the controller.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cable: Option<Cable>,
     /// NUMA node of the controller.
     pub numa_node: Option<u64>,
 }
@@ -243,6 +261,7 @@ pub fn gather_from(probe: &Probe, targets: &[PathBuf]) -> Facts {
         transparent_huge_pages: chosen_word(probe.read("/sys/kernel/mm/transparent_hugepage/enabled")),
         clocksource: probe.read("/sys/devices/system/clocksource/clocksource0/current_clocksource"),
         targets: targets.iter().map(|path| target(probe, path)).collect(),
+        networks: net::networks(probe),
         tools: versions(probe),
     }
 }
@@ -525,6 +544,7 @@ pub fn device(probe: &Probe, name: &str) -> Device {
     let dir = device_dir(probe, name);
     let disk = parent_of(probe, &dir).unwrap_or_else(|| name.to_owned());
     let disk_dir = device_dir(probe, &disk);
+    let above = ancestors(probe, &disk_dir);
     let read = |file: &str| probe.read(disk_dir.join(file));
     let queue = |file: &str| probe.read(disk_dir.join("queue").join(file));
     Device {
@@ -544,7 +564,8 @@ pub fn device(probe: &Probe, name: &str) -> Device {
         md: MD.iter().filter_map(|file| Some(((*file).to_owned(), read(&format!("md/{file}"))?))).collect(),
         backing_file: read("loop/backing_file"),
         pcie: pcie_link(probe, &disk_dir),
-        numa_node: ancestors(probe, &disk_dir).iter().find_map(|dir| number_in(dir, "numa_node")),
+        cable: cable::of(probe, &disk_dir, &above),
+        numa_node: above.iter().find_map(|dir| number_in(dir, "numa_node")),
     }
 }
 

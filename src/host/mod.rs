@@ -1,6 +1,7 @@
 //! What this machine is (facts) and what it lacks (needs).
 
 pub mod block;
+pub mod cable;
 pub mod caches;
 pub mod facts;
 pub mod gauges;
@@ -9,6 +10,7 @@ pub mod kvm;
 pub(crate) mod made_up;
 pub mod mounts;
 pub mod needs;
+pub mod net;
 pub mod pci;
 pub mod probe;
 

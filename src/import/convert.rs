@@ -1,10 +1,13 @@
 //! From what was found in a page to records: each result with its system, its load, where it stands, and its figures with the
-//! intervals that their printed digits stand for. Nothing is made up: what was not printed is missing.
+//! intervals that their printed digits stand for. Nothing is made up: what was not printed is missing. Names are others' text: they
+//! are stored as they can be shown, since every report, list and sheet takes them from there.
 
 use super::sources::Whose;
 use crate::store::record::Better;
 use crate::store::record::imported::{ImportedResult, ImportedSample, Load, Part, PrintedPercentile, Way};
-use iotax_audit::import::{self, Output, Reading, Said, Workload};
+use iotax_audit::harmless::shown;
+use iotax_audit::import::fio::snapshots;
+use iotax_audit::import::{self, Output, Reading, Said};
 use iotax_audit::number::Figure;
 use iotax_audit::page::Page;
 use iotax_load::Histogram;
@@ -21,10 +24,26 @@ const WHOLE: f64 = 0.01;
 /// A result, and its histogram if it has one.
 pub type Found = (ImportedResult, Option<Histogram>);
 
-/// The results of a page of file `file`; those of lines that are nobody's are counted instead.
-pub fn results(page: &Page, outputs: &[Output], whose: &Whose, file: u32) -> (Vec<Found>, usize) {
+/// What a page holds.
+#[derive(Debug, Default)]
+pub struct Results {
+    /// Its results.
+    pub found: Vec<Found>,
+    /// Results of lines that are nobody's.
+    pub strays: usize,
+    /// Outputs that a run printed before it had ended: no runs of their own.
+    pub snapshots: u32,
+    /// Number of the last line.
+    pub last: u32,
+}
+
+/// The results of a page of file `file`.
+pub fn results(page: &Page, outputs: &[Output], whose: &Whose, file: u32) -> Results {
+    let interim = snapshots::superseded(outputs);
     let mut of_outputs: Vec<(usize, Vec<Found>)> = outputs
         .iter()
+        .zip(&interim)
+        .filter_map(|(output, interim)| (!interim).then_some(output))
         .map(|output| (output.lines.start, of_output(page, output, file)))
         .filter(|(_, found)| !found.is_empty())
         .collect();
@@ -47,7 +66,12 @@ pub fn results(page: &Page, outputs: &[Output], whose: &Whose, file: u32) -> (Ve
             strays += before - found.len();
         }),
     }
-    (of_outputs.into_iter().flat_map(|(_, found)| found).collect(), strays)
+    Results {
+        found: of_outputs.into_iter().flat_map(|(_, found)| found).collect(),
+        strays,
+        last: page.number(page.len().saturating_sub(1)),
+        snapshots: interim.iter().map(|interim| u32::from(*interim)).sum(),
+    }
 }
 
 fn call(found: &mut [Found], name: &str) {
@@ -56,7 +80,7 @@ fn call(found: &mut [Found], name: &str) {
 
 /// Of a load of which nothing is told (a log) the file's name tells which it is.
 fn name_unknown(found: &mut [Found], page: &Page) {
-    let name = Path::new(&page.name).file_stem().map(|stem| stem.to_string_lossy().into_owned());
+    let name = Path::new(&page.name).file_stem().map(|stem| shown(&stem.to_string_lossy()));
     for (result, _) in found.iter_mut().filter(|(result, _)| result.load == Load::default()) {
         result.load.name.clone_from(&name);
     }
@@ -93,7 +117,7 @@ fn of_output(page: &Page, output: &Output, file: u32) -> Vec<Found> {
             let others: Vec<ImportedSample> = reading.others.iter().map(other).collect();
             let result = ImportedResult {
                 system: String::new(),
-                load: load(&reading.workload),
+                load: load(&reading),
                 way: way(reading.way),
                 part: None,
                 file,
@@ -163,7 +187,7 @@ impl Told {
                 ended: fio.jobs.iter().rev().find_map(|job| time(job.ended.as_deref()?)),
             },
             Said::Iperf3(iperf3) => Told {
-                version: iperf3.tests.iter().find_map(|test| test.version.clone()),
+                version: iperf3.tests.iter().find_map(|test| test.version.as_deref().map(shown)),
                 ..plain(&with_form("iperf3", output.format))
             },
             _ => plain(output.format),
@@ -182,15 +206,18 @@ fn time(text: &str) -> Option<String> {
     Some(time.to_string())
 }
 
-fn load(told: &Workload) -> Load {
+fn load(reading: &Reading) -> Load {
+    let told = &reading.workload;
     Load {
-        rw: told.rw.clone(),
+        rw: told.rw.as_deref().map(shown),
         bs: told.bs,
         iodepth: told.iodepth,
         numjobs: told.numjobs,
-        ioengine: told.ioengine.clone(),
+        ioengine: told.ioengine.as_deref().map(shown),
         rwmixread: told.rwmixread,
-        name: told.name.clone(),
+        name: told.name.as_deref().map(shown),
+        caps: reading.caps.iter().map(|cap| shown(cap)).collect(),
+        settings: reading.settings.as_ref().map(|all| all.iter().map(|one| shown(one)).collect()),
     }
 }
 
@@ -246,7 +273,7 @@ fn percentiles(printed: &[(f64, Figure)]) -> Vec<PrintedPercentile> {
 
 fn other(other: &import::Other) -> ImportedSample {
     let better = if other.more_is_better { Better::Higher } else { Better::Lower };
-    known_sample(&other.name, &other.unit, better, other.figure)
+    known_sample(&shown(&other.name), &shown(&other.unit), better, other.figure)
 }
 
 fn named(metric: &str, unit: &str, better: Better) -> ImportedSample {

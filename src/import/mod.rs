@@ -2,26 +2,28 @@
 //! store in the order of the files. The run is there whole or not at all. It refuses a page without any result.
 
 mod convert;
+mod intake;
 mod sources;
 
 pub use sources::{By, Named, STDIN, parse_named};
 
-use crate::exit::Failed;
+use crate::exit::{Failed, unreadable};
 use crate::scenario::Scenario;
 use crate::store::record::imported::{Import, ImportedFile, UnreadLines};
-use crate::store::record::{Record, RunStart, Warning};
-use crate::store::{self, Staged, Writer};
+use crate::store::record::{Record, RunStart};
+use crate::store::{self, Staged};
 use anyhow::{Context, Result};
 use convert::Found;
+use intake::Intake;
+pub use intake::some_names;
 use iotax_audit::container;
-use iotax_audit::import::{ALL, scan};
+use iotax_audit::import::scan;
 use iotax_audit::page::Unread;
 use sha2::{Digest, Sha256};
-use sources::{STANDARD_INPUT, Source, Whose, sources};
-use std::collections::HashMap;
+use sources::{Source, Whose, sources};
 use std::fs::File;
 use std::io::Read;
-use std::path::{Component, Path, PathBuf};
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 /// Files whose results are in memory at the same time: what bounds it, however many there are.
@@ -65,6 +67,12 @@ pub struct Done {
     pub unread: Vec<String>,
     /// Results of named files that are in nobody's lines.
     pub strays: Vec<String>,
+    /// Lines that were named beyond the end of a file: `1-9999 of host.txt for host: its last is 60`.
+    pub beyond: Vec<String>,
+    /// Files of several systems that are the same, byte by byte: `vm/a.json (vm) is host/a.json (host)`.
+    pub copied: Vec<String>,
+    /// Outputs that a run printed before it had ended, and which are no runs: `3 of host.json`.
+    pub snapshots: Vec<String>,
     /// Whether one page holds several results of a load that nobody has named.
     pub guessed: Option<String>,
 }
@@ -83,7 +91,7 @@ pub fn import(asked: &Asked, runs: &Path, stop: &AtomicBool) -> Result<Done> {
     }
     let id = store::new_id();
     let mut staged = Staged::begin(runs, &id).map_err(Failed::from)?;
-    let mut into = Into::new(staged.writer().context("the run is closed")?, by);
+    let mut intake = Intake::new(staged.writer().context("the run is closed")?, by);
     // The answer is read from files of the kernel: once.
     let threads = std::thread::available_parallelism().map_or(1, usize::from);
     for (at, stretch) in sources.chunks(STRETCH).enumerate() {
@@ -92,11 +100,11 @@ pub fn import(asked: &Asked, runs: &Path, stop: &AtomicBool) -> Result<Done> {
         }
         let read = read_all(stretch, at * STRETCH, threads);
         for (source, read) in stretch.iter().zip(read) {
-            into.take(source, read?)?;
+            intake.take(source, read?)?;
         }
-        into.flush()?;
+        intake.flush()?;
     }
-    let mut done = into.end(asked)?;
+    let mut done = intake.end(asked)?;
     let start = Record::Run(start(asked, &id, &done));
     done.folder = staged.keep(&start).map_err(Failed::from)?;
     Ok(done)
@@ -112,6 +120,7 @@ fn start(asked: &Asked, id: &str, done: &Done) -> RunStart {
         boot_id: String::new(),
         siblings: 0,
         write_caches: Vec::new(),
+        ratings: Vec::new(),
         imported: Some(Import {
             files: u32::try_from(done.files).unwrap_or(u32::MAX),
             systems: done.systems.iter().map(|(name, _)| name.clone()).collect(),
@@ -127,6 +136,7 @@ struct FileRead {
     /// The line of each result that has no histogram: encoded where it was read.
     lines: Vec<Option<Vec<u8>>>,
     strays: usize,
+    beyond: Vec<String>,
 }
 
 /// Each file by whichever thread is free; in the order of the files.
@@ -185,13 +195,14 @@ enum Opened {
 }
 
 fn open(path: &Path, found: bool) -> std::io::Result<Opened> {
-    let mut file = File::open(path)?;
+    let file = File::open(path)?;
     let size = file.metadata()?.len();
     if found && size > LARGEST {
         return Ok(Opened::TooLarge(size));
     }
     let mut bytes = Vec::with_capacity(usize::try_from(size).unwrap_or(0).saturating_add(1));
-    file.read_to_end(&mut bytes)?;
+    // A file alone would ask for its size and place again, which costs as much as opening it does.
+    file.take(u64::MAX).read_to_end(&mut bytes)?;
     Ok(Opened::Bytes(bytes))
 }
 
@@ -204,20 +215,23 @@ fn too_large(source: &Source, number: usize, bytes: u64) -> FileRead {
         sha256: String::new(),
         results: 0,
         unread: vec![UnreadLines { from: 1, to: 1, why }],
+        snapshots: 0,
     };
-    FileRead { file, found: Vec::new(), lines: Vec::new(), strays: 0 }
+    FileRead { file, found: Vec::new(), lines: Vec::new(), strays: 0, beyond: Vec::new() }
 }
 
 fn read_bytes(source: &Source, number: usize, bytes: Vec<u8>) -> FileRead {
     let number = u32::try_from(number).unwrap_or(u32::MAX);
     let sha256: String = Sha256::digest(&bytes).iter().map(|byte| format!("{byte:02x}")).collect();
     let size = bytes.len() as u64;
-    let (mut found, mut unread, mut strays) = (Vec::new(), Vec::new(), 0);
+    let (mut found, mut unread, mut strays, mut snapshots, mut last) = (Vec::new(), Vec::new(), 0, 0, 0);
     for page in container::pages(&source.shown, bytes) {
         let imported = scan(&page);
-        let (results, passed_over) = convert::results(&page, &imported.outputs, &source.whose, number);
-        found.extend(results);
-        strays += passed_over;
+        let results = convert::results(&page, &imported.outputs, &source.whose, number);
+        found.extend(results.found);
+        strays += results.strays;
+        snapshots += results.snapshots;
+        last = last.max(results.last);
         unread.extend(page.unread.iter().chain(&imported.unread).map(lines));
     }
     if let Some(more) = unread.len().checked_sub(MOST_UNREAD).filter(|more| *more > 0) {
@@ -230,9 +244,19 @@ fn read_bytes(source: &Source, number: usize, bytes: Vec<u8>) -> FileRead {
         }));
     }
     let results = u32::try_from(found.len()).unwrap_or(u32::MAX);
-    let file =
-        ImportedFile { file: number, path: source.shown.clone(), bytes: size, sha256, results, unread };
-    FileRead { file, found, lines: Vec::new(), strays }
+    let path = source.shown.clone();
+    let file = ImportedFile { file: number, path, bytes: size, sha256, results, unread, snapshots };
+    let beyond = beyond(source, last);
+    FileRead { file, found, lines: Vec::new(), strays, beyond }
+}
+
+/// Lines that were named and that there are none of.
+fn beyond(source: &Source, last: u32) -> Vec<String> {
+    let Whose::Lines(ranges) = &source.whose else { return Vec::new() };
+    let said = |(system, from, to): &(String, u32, u32)| {
+        format!("{from}-{to} of {} for {system}: its last is {last}", source.shown)
+    };
+    ranges.iter().filter(|(.., to)| *to > last).map(said).collect()
 }
 
 fn lines(unread: &Unread) -> UnreadLines {
@@ -241,147 +265,7 @@ fn lines(unread: &Unread) -> UnreadLines {
 
 /// Why the system refused, in small letters and without its number.
 fn reason(error: &std::io::Error) -> String {
-    error.kind().to_string()
-}
-
-/// Where results go, and what is told of them at the end.
-struct Into<'a> {
-    writer: &'a mut Writer,
-    done: Done,
-    empty_pages: Vec<String>,
-    known: HashMap<String, usize>,
-    /// Lines of a stretch of files, which go to the store at once: nothing of it is a run before the end.
-    pending: Vec<u8>,
-    here: PathBuf,
-}
-
-impl<'a> Into<'a> {
-    fn new(writer: &'a mut Writer, by: By) -> Into<'a> {
-        let done = Done {
-            folder: PathBuf::new(),
-            files: 0,
-            results: 0,
-            systems: Vec::new(),
-            by,
-            empty: Vec::new(),
-            unread: Vec::new(),
-            strays: Vec::new(),
-            guessed: None,
-        };
-        let here = std::env::current_dir().unwrap_or_default();
-        let (empty_pages, known) = (Vec::new(), HashMap::new());
-        Into { writer, done, empty_pages, known, pending: Vec::new(), here }
-    }
-
-    fn take(&mut self, source: &Source, read: FileRead) -> Result<()> {
-        let FileRead { mut file, found, lines, strays } = read;
-        self.done.files += 1;
-        self.done.results += found.len();
-        let told = file.unread.iter().map(|one| format!("{}:{}: {}", file.path, one.places(), one.why));
-        self.done.unread.extend(told);
-        if strays > 0 {
-            self.done.strays.push(format!("{} of {}", strays, file.path));
-        }
-        if found.is_empty() {
-            match source.found {
-                true => self.done.empty.push(file.path.clone()),
-                false => self.empty_pages.push(file.path.clone()),
-            }
-        }
-        file.path = match &source.path {
-            Some(path) => self.absolute(path),
-            None => STANDARD_INPUT.to_owned(),
-        };
-        self.pending.extend(store::line_of(&Record::ImportedFile(file)).map_err(Failed::from)?);
-        for ((mut result, histogram), line) in found.into_iter().zip(lines) {
-            if let Some(histogram) = histogram {
-                result.samples.push(convert::histogram_sample(self.writer.histogram(&histogram)?));
-            }
-            self.count(&result.system);
-            let is_guessed = matches!(&source.whose, Whose::Guessed(name) if *name != result.system);
-            if is_guessed && self.done.guessed.is_none() {
-                self.done.guessed = Some(source.shown.clone());
-            }
-            let line = line.map_or_else(|| store::imported_line(&result), Ok);
-            self.pending.extend(line.map_err(Failed::from)?);
-        }
-        Ok(())
-    }
-
-    fn flush(&mut self) -> Result<()> {
-        self.writer.append_lines(&self.pending).map_err(Failed::from)?;
-        self.pending.clear();
-        Ok(())
-    }
-
-    /// From the root; where it is asked for once, and not for every file, where "here" is.
-    fn absolute(&self, path: &Path) -> String {
-        let is_plain = path.components().all(|part| matches!(part, Component::Normal(_)));
-        let whole = match is_plain {
-            true => self.here.join(path),
-            false => std::path::absolute(path).unwrap_or_else(|_| path.to_owned()),
-        };
-        whole.to_string_lossy().into_owned()
-    }
-
-    fn count(&mut self, system: &str) {
-        let next = self.done.systems.len();
-        let at = *self.known.entry(system.to_owned()).or_insert(next);
-        match self.done.systems.get_mut(at) {
-            Some((_, count)) => *count += 1,
-            None => self.done.systems.push((system.to_owned(), 1)),
-        }
-    }
-
-    fn end(mut self, asked: &Asked) -> Result<Done> {
-        let empty = std::mem::take(&mut self.empty_pages);
-        if !empty.is_empty() || self.done.results == 0 {
-            let pages = if empty.is_empty() { &self.done.empty } else { &empty };
-            return Err(without_result(pages, &self.done).into());
-        }
-        if let Some(baseline) = &asked.baseline {
-            if self.done.systems.iter().all(|(name, _)| name != baseline) {
-                let names = some_names(self.done.systems.iter().map(|(name, _)| name.as_str()));
-                let why = format!("--baseline {baseline}: no result is of that system; there are {names}");
-                return Err(Failed::input(why).into());
-            }
-        }
-        for text in &self.done.empty {
-            let warning = Warning {
-                kind: "no_result".into(),
-                subject: String::new(),
-                text: format!("{text} has no result"),
-            };
-            self.writer.append(&Record::Warning(warning))?;
-        }
-        let at = jiff::Timestamp::now().to_string();
-        self.writer.append(&Record::End { at, outcome: store::record::state::COMPLETE.into() })?;
-        Ok(self.done)
-    }
-}
-
-fn without_result(pages: &[String], done: &Done) -> Failed {
-    let tried: Vec<&str> = ALL.iter().map(|format| format.name).collect();
-    let unread = match done.unread.split_first() {
-        Some((first, [])) => format!("; not read: {first}"),
-        Some((first, others)) => format!("; not read: {first}, and {} more", others.len()),
-        None => String::new(),
-    };
-    Failed::input(format!(
-        "no result in {}: looked for {}{unread}; hint: name pages with whole outputs of tools",
-        some_names(pages.iter().map(String::as_str)),
-        tried.join(", ")
-    ))
-}
-
-/// Names, of many the first few.
-pub fn some_names<'a>(names: impl Iterator<Item = &'a str>) -> String {
-    const MOST: usize = 8;
-    let names: Vec<&str> = names.collect();
-    match names.len().checked_sub(MOST) {
-        None | Some(0) => names.join(", "),
-        Some(more) => format!("{} and {more} more", names[..MOST].join(", ")),
-    }
+    unreadable(error).map_or_else(|| error.kind().to_string(), str::to_owned)
 }
 
 #[cfg(test)]
@@ -467,6 +351,43 @@ mod tests {
         let some = read(&twice, Whose::Lines(ranges));
         assert_eq!((systems(&some), some.strays), (vec!["host"; 2], 2));
         assert_eq!(systems(&read(TEXT, Whose::Guessed("page".into()))), ["page"; 2], "one is the page's");
+    }
+
+    #[test]
+    fn lines_behind_the_end_of_a_file_are_told() {
+        let lines = TEXT.lines().count() as u32;
+        let of = |to: u32| read(TEXT, Whose::Lines(vec![("host".into(), 1, to)])).beyond;
+        assert_eq!(of(lines), Vec::<String>::new());
+        let told = of(9999);
+        assert!(told[0].starts_with("1-9999 of results/page.txt for host: its last is "), "{told:?}");
+    }
+
+    #[test]
+    fn what_caps_a_load_is_part_of_it() {
+        let capped = JSON.replacen("\"rw\" :", "\"rate_iops\" : \"1000\", \"direct\" : \"1\", \"rw\" :", 1);
+        assert_ne!(capped, JSON);
+        let (plain, capped) = (one(JSON), one(&capped));
+        assert_eq!(capped[0].0.load.caps, ["rate_iops=1000"]);
+        assert!(capped[0].0.load.settings.as_ref().unwrap().contains(&"direct=1".to_owned()));
+        assert_ne!(plain[0].0.load.identity(), capped[0].0.load.identity());
+        assert_eq!(one(TEXT)[0].0.load.settings, None);
+    }
+
+    #[test]
+    fn what_a_run_prints_before_it_ends_is_no_run_of_its_own() {
+        const STATUS: [&str; 2] = [
+            include_str!("../../crates/audit/fixtures/fio/status-interval.txt"),
+            include_str!("../../crates/audit/fixtures/fio/status-interval.json"),
+        ];
+        for (text, rw, ios) in [(STATUS[0], "randread", 236_517.0), (STATUS[1], "write", 11_332.0)] {
+            for whose in [Whose::One("host".into()), Whose::Guessed("host".into())] {
+                let read = read(text, whose);
+                let [(result, None)] = read.found.as_slice() else { panic!("{:?}", read.found) };
+                assert_eq!((read.file.snapshots, read.file.results), (3, 1));
+                assert_eq!((result.system.as_str(), result.load.rw.as_deref()), ("host", Some(rw)));
+                assert_eq!((value(result, "ios"), result.version.as_deref()), (ios, Some("3.33")));
+            }
+        }
     }
 
     #[test]

@@ -3,6 +3,7 @@
 
 use crate::exit::Failed;
 use anyhow::Result;
+use iotax_audit::harmless::shown;
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::ffi::OsStr;
 use std::os::unix::fs::FileTypeExt;
@@ -72,14 +73,15 @@ pub fn parse_named(word: &str) -> Result<Named, String> {
     else {
         return Err(format!("\"{}\" names no system; hint: {FORM}", word.escape_debug()));
     };
-    let whole = || Named { system: system.to_owned(), path: path.into(), lines: None };
+    let system = shown(system);
+    let whole = || Named { system: system.clone(), path: path.into(), lines: None };
     let Some((file, range)) = path.rsplit_once(':').filter(|_| !Path::new(path).exists()) else {
         return Ok(whole());
     };
     let Some((from, to)) = range.split_once('-') else { return Ok(whole()) };
     match (from.parse(), to.parse()) {
         (Ok(from), Ok(to)) if 1 <= from && from <= to => {
-            Ok(Named { system: system.to_owned(), path: file.into(), lines: Some((from, to)) })
+            Ok(Named { system: system.clone(), path: file.into(), lines: Some((from, to)) })
         }
         (Ok(_), Ok(_)) => Err(format!("lines {range} are none: they count from 1; hint: {FORM}")),
         _ => Ok(whole()),
@@ -93,17 +95,24 @@ pub fn parse_named(word: &str) -> Result<Named, String> {
 pub fn sources(pages: &[String], named: &[Named]) -> Result<(Vec<Source>, By)> {
     let mut all: Vec<Source> = Vec::new();
     let mut known: HashMap<PathBuf, usize> = HashMap::new();
+    // One file may be spelled in several ways; what is named alone holds each of its files once.
+    let several = pages.len() + named.len() > 1;
+    let identity = |path: &Path| match several {
+        true => path.canonicalize().unwrap_or_else(|_| path.to_owned()),
+        false => path.to_owned(),
+    };
     for one in named {
         for path in files_of(&one.path)? {
-            match known.get(&path) {
+            match known.get(&identity(&path)) {
                 Some(at) => add_lines(&mut all[*at], one)?,
                 None => {
-                    known.insert(path.clone(), all.len());
+                    known.insert(identity(&path), all.len());
                     all.push(source_of(one, path));
                 }
             }
         }
     }
+    let mut taken: HashSet<PathBuf> = known.into_keys().collect();
     let mut given: Vec<Given> = Vec::new();
     for page in pages {
         match page.as_str() {
@@ -113,13 +122,19 @@ pub fn sources(pages: &[String], named: &[Named]) -> Result<(Vec<Source>, By)> {
             STDIN => given.push(Given { root: None, is_folder: false, files: Vec::new() }),
             path => {
                 let root = PathBuf::from(path);
-                let files = files_of(&root)?.into_iter().filter(|file| !known.contains_key(file)).collect();
+                let files =
+                    files_of(&root)?.into_iter().filter(|file| taken.insert(identity(file))).collect();
                 given.push(Given { is_folder: root.is_dir(), root: Some(root), files });
             }
         }
     }
     let by = guess(&given, &mut all);
     Ok((all, by))
+}
+
+/// A path in messages and reports: who unpacked it may not have chosen its names.
+fn called(path: &Path) -> String {
+    shown(&path.display().to_string())
 }
 
 /// What one word of the command line stands for.
@@ -134,7 +149,7 @@ fn source_of(one: &Named, path: PathBuf) -> Source {
         Some((from, to)) => Whose::Lines(vec![(one.system.clone(), from, to)]),
         None => Whose::One(one.system.clone()),
     };
-    Source { shown: path.display().to_string(), path: Some(path), whose, found: one.path.is_dir() }
+    Source { shown: called(&path), path: Some(path), whose, found: one.path.is_dir() }
 }
 
 /// A file that is named again is so for other lines of it.
@@ -161,7 +176,6 @@ fn guess(given: &[Given], all: &mut Vec<Source>) -> By {
     let folders = given.iter().filter(|one| one.is_folder).count();
     let stems = stems(given);
     let (mut by_folder, mut by_file) = (false, false);
-    let mut seen: HashSet<&Path> = HashSet::new();
     for one in given {
         let Some(root) = &one.root else {
             by_file = true;
@@ -175,14 +189,10 @@ fn guess(given: &[Given], all: &mut Vec<Source>) -> By {
                 false if parents.len() > 1 => path.parent().and_then(name_of),
                 false => None,
             };
-            if !seen.insert(path) {
-                continue;
-            }
             by_folder |= folder.is_some();
             by_file |= folder.is_none();
             let whose = folder.map_or_else(|| Whose::Guessed(name_of_file(path, &stems)), Whose::One);
-            let shown = path.display().to_string();
-            all.push(Source { path: Some(path.clone()), shown, whose, found: one.is_folder });
+            all.push(Source { path: Some(path.clone()), shown: called(path), whose, found: one.is_folder });
         }
     }
     match (by_folder, by_file) {
@@ -208,7 +218,7 @@ fn stems(given: &[Given]) -> HashMap<&OsStr, usize> {
 fn name_of_file(path: &Path, stems: &HashMap<&OsStr, usize>) -> String {
     let only = |name: &&OsStr| stems.get(name).is_none_or(|count| *count == 1);
     let name = path.file_stem().filter(only).or_else(|| path.file_name().filter(only));
-    name.unwrap_or(path.as_os_str()).to_string_lossy().into_owned()
+    shown(&name.unwrap_or(path.as_os_str()).to_string_lossy())
 }
 
 /// The folder just below the root that a file lies in.
@@ -216,13 +226,13 @@ fn below(root: &Path, path: &Path) -> Option<String> {
     let inner = path.strip_prefix(root).ok()?;
     let mut parts = inner.components();
     let first = parts.next()?;
-    parts.next().map(|_| first.as_os_str().to_string_lossy().into_owned())
+    parts.next().map(|_| shown(&first.as_os_str().to_string_lossy()))
 }
 
 /// `host` of `results/host`, also where it is written `.`.
 fn name_of(folder: &Path) -> Option<String> {
     let whole = folder.canonicalize().ok()?;
-    Some(whole.file_name()?.to_string_lossy().into_owned())
+    Some(shown(&whole.file_name()?.to_string_lossy()))
 }
 
 /// A file itself; of a folder all files, in the order of their names.
@@ -310,6 +320,19 @@ mod tests {
             }
         };
         (all.iter().map(line).collect(), by)
+    }
+
+    #[test]
+    fn a_file_is_read_once_however_it_is_spelled() {
+        let dir = tree(&["flat/host.txt", "flat/vm.txt"]);
+        let spelled = ["flat/host.txt", "flat/../flat/host.txt", "flat/vm.txt", "flat"];
+        let (all, by) = told(dir.path(), &spelled, &[]);
+        assert_eq!(
+            (all, by),
+            (["flat/host.txt: host?", "flat/vm.txt: vm?"].map(String::from).to_vec(), By::Files)
+        );
+        let named = told(dir.path(), &["flat/../flat/host.txt", "flat/vm.txt"], &["a=flat/host.txt"]);
+        assert_eq!(named.0, ["flat/host.txt: a", "flat/vm.txt: vm?"]);
     }
 
     #[test]

@@ -97,6 +97,7 @@ fn start(scenario: &Scenario) -> RunStart {
         siblings: 1,
         write_caches: Vec::new(),
         imported: None,
+        ratings: Vec::new(),
     }
 }
 

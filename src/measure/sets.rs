@@ -293,24 +293,7 @@ mod tests {
             engine: None,
             sweep: None,
         };
-        Scenario {
-            declared: Vec::new(),
-            labs: std::collections::BTreeMap::new(),
-            source: "test".into(),
-            name: None,
-            stacks,
-            baseline: 0,
-            bill: false,
-            workloads: vec![workload],
-            measure: MeasureSpec::default(),
-            consent: Vec::new(),
-            max_written: None,
-            durability: None,
-            published: None,
-            rating: None,
-            table: None,
-            notes: Vec::new(),
-        }
+        Scenario { stacks, workloads: vec![workload], ..Scenario::of_nothing("test", None) }
     }
 
     const LOOP: (&str, &str, &str) = ("loop", "direct-io", "true");

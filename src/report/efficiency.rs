@@ -9,8 +9,17 @@ use crate::bill::findings::WorkloadFindings;
 pub(super) const TITLE: &str = "Against what the drives could do";
 
 /// Below it.
-pub(super) const LEGEND: &str = "could: the most that the drives allow under this load, by the arithmetic of their layout; measured: all drives loaded \
+const LEGEND: &str = "could: the most that the drives allow under this load, by the arithmetic of their layout; measured: all drives loaded \
      at once, each with the whole depth; rated: by the data sheet; of all: of the same drives if every I/O were one of a drive";
+/// More of it, where links are known.
+const OF_LINKS: &str =
+    "; link, network: the largest packets of what their data cross, with nothing else on it";
+
+/// Below it.
+pub(super) fn legend(workload: &WorkloadFindings) -> String {
+    let links = workload.efficiency.iter().any(|one| matches!(one.by, By::Link { .. } | By::Network { .. }));
+    format!("{LEGEND}{}", if links { OF_LINKS } else { "" })
+}
 
 /// `None` where nothing is known of the drives.
 pub(super) fn table(workload: &WorkloadFindings) -> Option<Table> {
@@ -32,11 +41,22 @@ pub(super) fn table(workload: &WorkloadFindings) -> Option<Table> {
         );
     }
     table.push("by", 2, cells(&|one| one.by.word().to_owned()));
-    let rules = cells(&|one| one.rule.clone());
+    let rules = cells(&bound);
     if rules.iter().any(|rule| !rule.is_empty()) {
         table.push("bound", 5, rules);
     }
     Some(table)
+}
+
+/// Whose data sheet, and the arithmetic.
+fn bound(one: &Efficiency) -> String {
+    let drive = match &one.by {
+        By::Rated { drive, .. } => drive.as_deref(),
+        _ => None,
+    };
+    let words: Vec<&str> =
+        drive.into_iter().chain([one.rule.as_str()]).filter(|word| !word.is_empty()).collect();
+    words.join("; ")
 }
 
 fn named(one: &Efficiency) -> String {
@@ -44,12 +64,20 @@ fn named(one: &Efficiency) -> String {
     format!("{}{emulated}", one.stack)
 }
 
-/// What is said of each stack: by what was measured, where it was.
+/// What is said of each stack: by what was measured, where it was, else by its ceiling: the lowest of the others that is known.
 pub(super) fn sentences(workload: &WorkloadFindings) -> impl Iterator<Item = String> {
-    let is_measured = |one: &&Efficiency| matches!(one.by, By::Measured { .. });
-    let said = |one: &&Efficiency| {
-        is_measured(one)
-            || !workload.efficiency.iter().any(|other| other.stack == one.stack && is_measured(&other))
-    };
-    workload.efficiency.iter().filter(said).map(|one| one.sentence.clone()).collect::<Vec<_>>().into_iter()
+    let mut said: Vec<&Efficiency> = Vec::new();
+    for one in &workload.efficiency {
+        match said.last_mut().filter(|last| last.stack == one.stack) {
+            None => said.push(one),
+            Some(last) if is_lower(one, last) => *last = one,
+            Some(_) => {}
+        }
+    }
+    said.into_iter().map(|one| one.sentence.clone()).collect::<Vec<_>>().into_iter()
+}
+
+fn is_lower(one: &Efficiency, other: &Efficiency) -> bool {
+    let bounds = [one, other].map(|one| one.could.value());
+    !matches!(other.by, By::Measured { .. }) && matches!(bounds, [Some(one), Some(other)] if one < other)
 }

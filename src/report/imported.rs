@@ -1,14 +1,15 @@
 //! What was imported: a table a load, a row a system; results that are no I/O in tables of their own; the files behind them.
 
-use super::number::{Shown, share};
+use super::number::{Shown, UNRESOLVED, share};
 use super::table::Table;
 use crate::bill::Findings;
 use crate::bill::findings::Figure;
 use crate::bill::imported::{
-    Better, ImportedComparison, ImportedFigure, ImportedFile, ImportedPercentile, ImportedRow,
-    ImportedWorkload, OtherResult, OtherRow,
+    Better, ImportedComparison, ImportedFigure, ImportedFile, ImportedFindings, ImportedPercentile,
+    ImportedRow, ImportedWorkload, OtherResult, OtherRow,
 };
 use crate::units::{counted, show_bytes};
+use iotax_audit::harmless::shown;
 use std::collections::BTreeSet;
 
 /// A table with its title and what is said of it.
@@ -116,7 +117,9 @@ fn marked(system: &str, baseline: bool) -> String {
 }
 
 fn ratio(comparison: Option<&ImportedComparison>) -> String {
-    comparison.map_or_else(String::new, |one| share(&one.ratio).judged(one.verdict.is_resolved()))
+    let mark = |one: &ImportedComparison| if one.verdict.is_resolved() { "" } else { UNRESOLVED };
+    // Most have no interval, and nothing is concluded of them either.
+    comparison.map_or_else(String::new, |one| format!("{}{}", share(&one.ratio).cell(), mark(one)))
 }
 
 fn at(row: &ImportedRow, percent: f64) -> Option<&ImportedPercentile> {
@@ -149,6 +152,30 @@ pub(super) fn legend(findings: &Findings) -> Option<String> {
     ))
 }
 
+/// What a run of others' figures is and is not, instead of how it was measured.
+pub(super) const METHOD: &str = "Nothing was measured here: figures are read from the outputs that are listed, as other tools printed them, and stand for \
+    all that rounds to them. One run each is no verdict, nor are two or three; from four runs of each on they are compared as runs that nothing paired, by how \
+    far a system's runs are from each other. Percentiles are not averaged, and copies count once. docs/import.md of iotax says how loads and systems are told apart.";
+
+/// What such a run is called: its systems.
+pub(super) fn title(found: &ImportedFindings) -> String {
+    let of_loads = found.workloads.iter().flat_map(|one| &one.rows).map(|row| row.system.as_str());
+    let of_others = found.others.iter().flat_map(|one| &one.rows).map(|row| row.system.as_str());
+    let mut systems: Vec<&str> = Vec::new();
+    for system in of_loads.chain(of_others) {
+        if !systems.contains(&system) {
+            systems.push(system);
+        }
+    }
+    match systems.as_slice() {
+        few if few.len() <= MOST_SYSTEMS => format!("Imported results of {}", few.join(", ")),
+        many => format!("Imported results of {} systems", many.len()),
+    }
+}
+
+/// Systems that a title names.
+const MOST_SYSTEMS: usize = 4;
+
 /// A line a file, of many the first ones.
 pub(super) fn files(findings: &Findings) -> Vec<String> {
     let Some(found) = &findings.imported else { return Vec::new() };
@@ -163,7 +190,7 @@ pub(super) fn files(findings: &Findings) -> Vec<String> {
         let tools = tools.into_iter().collect::<Vec<_>>().join(", ");
         format!(
             "{}: {} of {}; {}, SHA-256 {}",
-            file.path,
+            shown(&file.path),
             counted(u64::from(file.results), "result", "results"),
             if tools.is_empty() { "no tool" } else { &tools },
             show_bytes(file.bytes),

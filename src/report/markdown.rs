@@ -55,7 +55,10 @@ fn render_one(findings: &Findings) -> String {
         "",
         vec![
             format!("started {}, {}", show_time(&run.at), run.state_said()),
-            format!("iotax {}, scenario: {}, seed {}", run.iotax, run.source, run.seed),
+            match run.imported {
+                true => format!("iotax {}", run.iotax),
+                false => format!("iotax {}, scenario: {}, seed {}", run.iotax, run.source, run.seed),
+            },
         ],
     );
     out += &fenced(std::slice::from_ref(&run.command));
@@ -144,7 +147,8 @@ fn section(findings: &Findings, workload: &WorkloadFindings) -> String {
         out += &format!("{}\n{}", table.markdown(), list("", crowd::sentences(workload).collect()));
     }
     if let Some(table) = efficiency::table(workload) {
-        out += &format!("{}:\n\n{}\n{}.\n\n", efficiency::TITLE, table.markdown(), efficiency::LEGEND);
+        out +=
+            &format!("{}:\n\n{}\n{}.\n\n", efficiency::TITLE, table.markdown(), efficiency::legend(workload));
         out += &list("", efficiency::sentences(workload).collect());
     }
     if let Some((direction, table)) = sheet::second_latencies(workload) {

@@ -9,7 +9,7 @@ pub(super) const SPREADS: &str = "+- to the farther end of the 95 % interval, (a
      ! unresolved; ~ emulated, not representative";
 
 /// Behind a figure that nothing follows from.
-const UNRESOLVED: &str = " !";
+pub(super) const UNRESOLVED: &str = " !";
 
 /// A figure ready to be laid out.
 #[derive(Clone, Debug, PartialEq)]

@@ -156,7 +156,7 @@ fn section(findings: &Findings, workload: &WorkloadFindings, width: usize, left_
     }
     if let Some(table) = efficiency::table(workload) {
         out += &format!("\n  {}\n{}", efficiency::TITLE, table.text(width, left_out));
-        out += &indented(efficiency::LEGEND, width);
+        out += &indented(&efficiency::legend(workload), width);
         out += &list("", efficiency::sentences(workload), width);
     }
     if let Some(own) = sheet::own_bill(findings, workload) {

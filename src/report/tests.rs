@@ -8,7 +8,7 @@ use std::sync::OnceLock;
 
 /// Name and maker of a simulated run.
 type Fixture = (&'static str, fn() -> RunData);
-const FIXTURES: [Fixture; 27] = [
+const FIXTURES: [Fixture; 28] = [
     ("bill", twin::bill),
     ("failed", twin::failed),
     ("a_against_a", twin::a_against_a),
@@ -34,6 +34,7 @@ const FIXTURES: [Fixture; 27] = [
     ("published", twin::published),
     ("arrays", twin::arrays),
     ("states", twin::states),
+    ("known_drive", twin::known_drive),
     ("tables", twin::tables),
     ("imported", twin::imported),
 ];
@@ -48,6 +49,24 @@ fn all() -> impl Iterator<Item = (&'static str, &'static Findings)> {
 
 fn render(findings: &Findings, name: &str, width: usize) -> String {
     (by_name(name).unwrap().render)(std::slice::from_ref(findings), &Page { width })
+}
+
+#[test]
+fn a_page_of_others_figures_does_not_say_that_they_were_measured() {
+    let imported = render(&findings(&twin::imported()), "html", 80);
+    let own = ["How it was measured", "Slices of all stacks", "What each layer charges", "<dt>seed</dt>"];
+    own.iter().for_each(|words| assert!(!imported.contains(words), "{words}"));
+    assert!(
+        imported.contains("Imported results of host, vm") && imported.contains("Nothing was measured here")
+    );
+    let markdown = render(&findings(&twin::imported()), "markdown", 80);
+    assert!(!markdown.contains("seed"));
+    let measured = render(&findings(&twin::bill()), "html", 80);
+    assert!(
+        measured.contains(own[0])
+            && measured.contains(own[1])
+            && !measured.contains("Nothing was measured here")
+    );
 }
 
 #[test]

@@ -145,16 +145,18 @@ pub fn check(spec: &MeasureSpec) -> Result<(), (&'static str, Fault)> {
         return Err(("min_time", Fault::hint(why, "raise budget or lower min_time")));
     }
     let Precondition { limit, round_ns, .. } = spec.precondition;
-    if let SteadyLimit::TimeNs(limit_ns) = limit
-        && limit_ns < round_ns.saturating_mul(precondition::LEAST_ROUNDS.into())
-    {
-        let why = format!(
-            "steady_limit {} holds fewer than {} rounds of {}",
-            show(limit_ns),
-            precondition::LEAST_ROUNDS,
-            show(round_ns)
-        );
-        return Err(("steady_limit", Fault::hint(why, "raise steady_limit or lower steady_round")));
+    let least_ns = round_ns.saturating_mul(precondition::LEAST_ROUNDS.into());
+    match limit {
+        SteadyLimit::TimeNs(limit_ns) if limit_ns < least_ns => {
+            let why = format!(
+                "steady_limit {} holds fewer than {} rounds of {}",
+                show(limit_ns),
+                precondition::LEAST_ROUNDS,
+                show(round_ns)
+            );
+            return Err(("steady_limit", Fault::hint(why, "raise steady_limit or lower steady_round")));
+        }
+        _ => {}
     }
     if let Some(slice_ns) = spec.slice_ns.filter(|ns| ns.saturating_mul(4) > spec.budget_ns) {
         let why =

@@ -196,10 +196,11 @@ impl Stack {
         let mut place = self.medium.place();
         self.layers.iter().map(move |layer| {
             let near = place.clone();
-            if layer.name == "vm" {
-                place = IN_GUEST.to_owned();
-            }
-            place = layer.far.clone().unwrap_or_else(|| near.clone());
+            place = match (&layer.far, layer.name.as_str()) {
+                (Some(far), _) => far.clone(),
+                (None, "vm") => IN_GUEST.to_owned(),
+                (None, _) => near.clone(),
+            };
             (layer, near)
         })
     }

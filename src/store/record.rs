@@ -117,6 +117,9 @@ pub struct RunStart {
     /// Caches of writes that were known on the path, the largest first; none where nothing writes.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub write_caches: Vec<WriteCache>,
+    /// Texts of files with ratings of drives that it was given, each over the one before.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub ratings: Vec<String>,
     /// Of a run that was imported: from what.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub imported: Option<imported::Import>,

@@ -108,3 +108,49 @@ fn every_file_says_what_it_is_for() {
         assert!(text.starts_with("//!"), "{} does not open with its purpose", path.display());
     }
 }
+
+/// Lines of a condition that goes on with `&&` behind a `let`: rustfmt puts each part on a line of its own, one step further in.
+fn chained_lets(text: &str) -> Vec<usize> {
+    let lines: Vec<&str> = text.lines().collect();
+    let indent = |line: &str| line.len() - line.trim_start().len();
+    let goes_on = |at: usize| {
+        let own = indent(lines[at]);
+        let rest = lines[at + 1..].iter().take_while(|line| indent(line) > own);
+        rest.take(12).any(|line| indent(line) == own + 4 && line.trim_start().starts_with("&& "))
+    };
+    let is_chain = |at: &usize| {
+        let line = lines[*at].trim_start();
+        let conditional = ["if ", "} else if ", "while "].iter().any(|word| line.starts_with(word));
+        let starts = ["if let ", "} else if let ", "while let "].iter().any(|word| line.starts_with(word));
+        (conditional && line.contains("&& let "))
+            || line.starts_with("&& let ")
+            || (starts && !line.ends_with('{') && goes_on(*at))
+    };
+    (0..lines.len()).filter(is_chain).map(|at| at + 1).collect()
+}
+
+#[test]
+fn conditions_chain_no_lets_which_the_rust_that_debian_packages_does_not_know() {
+    let chain = "fn f() {\n    if let Some(x) = a\n        && x > 1\n    {\n    }\n    if b && let Some(x) = a {}\n}\n";
+    assert_eq!(chained_lets(chain), [2, 6]);
+    let plain = "fn f() {\n    if let Some(x) = a.filter(|x| {\n        *x > 1\n            && *x < 9\n    }) {\n    }\n}\n";
+    assert!(chained_lets(plain).is_empty());
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let mut files = Vec::new();
+    ["src", "tests"].iter().for_each(|folder| rust_files(&root.join(folder), &mut files));
+    for part in fs::read_dir(root.join("crates")).unwrap() {
+        let part = part.unwrap().path();
+        let folders = ["src", "tests", "examples", "benches"].map(|folder| part.join(folder));
+        folders.iter().filter(|folder| folder.is_dir()).for_each(|folder| rust_files(folder, &mut files));
+    }
+    let own = root.join(file!());
+    let wrong: Vec<String> = files
+        .iter()
+        .filter(|path| **path != own)
+        .flat_map(|path| {
+            let text = fs::read_to_string(path).unwrap();
+            chained_lets(&text).into_iter().map(move |line| format!("{}:{line}", path.display()))
+        })
+        .collect();
+    assert!(wrong.is_empty(), "these need Rust 1.88, rust-version says less:\n{}", wrong.join("\n"));
+}

@@ -100,8 +100,8 @@ fn standard_input_is_a_page() {
     assert_eq!(found["documents"][0]["document"], "standard input");
     // Mis-encoded, empty and of no text at all.
     let gbk = b"\xd0\xb4\xcb\xf0\xca\xa7 18.4 %\xff\n";
-    for text in [&b""[..], gbk, &[0; 4096]] {
-        assert_eq!(piped(&rig, &["audit"], text).status.code(), Some(0));
+    for (text, code) in [(&b""[..], 0), (gbk, 0), (&[0; 4096], 2)] {
+        assert_eq!(piped(&rig, &["audit"], text).status.code(), Some(code));
     }
 }
 
@@ -248,9 +248,129 @@ fn the_page_of_docs_is_what_the_program_says() {
     assert!(text.starts_with(fenced("terminal")), "{text}");
     let found = json(&rig.expect(1, &["audit", &name, "--only", "N2", "--format", "json"]));
     assert_eq!(found, json(fenced("json")));
+    let (own, acme) = (page(&rig, "own.toml", fenced("own.toml")), page(&rig, "acme.md", fenced("acme.md")));
+    assert!(rig.expect(0, &["audit", &acme]).starts_with("acme.md: nothing found"));
+    let text = rig.expect(0, &["audit", &acme, "--ratings", &own]);
+    assert!(text.starts_with(fenced("terminal of --ratings own.toml")), "{text}");
+    let bad = page(&rig, "own.toml", &fenced("own.toml").replace("7000MB/s", "9000MB/s"));
+    let refused = rig.iotax(&["audit", &acme, "--ratings", &bad]);
+    let told = String::from_utf8(refused.stderr).unwrap();
+    let (_, told) = told.split_once("iotax: ").unwrap();
+    assert!(refused.status.code() == Some(2) && DOCS.contains(&format!("`{}`", told.trim_end())), "{told}");
     for severity in ["wrong-conclusion", "wrong-figure", "ambiguous", "cosmetic"] {
         assert!(DOCS.contains(&format!("| `{severity}` |")));
     }
+}
+
+#[test]
+fn the_pins_of_docs_are_what_the_program_takes() {
+    const DOCS: &str = include_str!("../../docs/audit.md");
+    let fenced = |kind: &str| {
+        let (_, rest) = DOCS.split_once(&format!("```{kind}\n")).unwrap();
+        rest.split_once("```").unwrap().0
+    };
+    let rig = Rig::new();
+    let name = page(&rig, "results.md", fenced("results.md"));
+    assert!(rig.expect(0, &["audit", &name]).starts_with("results.md: nothing found\n"));
+    page(&rig, "results.md.pins.toml", fenced("results.md.pins.toml"));
+    let text = rig.expect(1, &["audit", &name]);
+    assert!(text.starts_with(fenced("terminal-pins")), "{text}");
+    rig.expect(0, &["audit", &name, "--no-pins"]);
+    // Every key and every word for how a figure comes from others is told.
+    for word in ["share", "loss", "gain", "sum", "mean", "median", "maximum", "minimum", "same"] {
+        assert!(DOCS.contains(&format!("| `{word}` |")), "{word}");
+    }
+}
+
+#[test]
+fn pins_lie_beside_their_page_or_are_named_and_are_told() {
+    let rig = Rig::new();
+    let name = page(&rig, "p/bad.md", LOST_CARRY);
+    let pins = "format = \"iotax-pins\"\nversion = 1\n[[pin]]\nline = 8\nfigure = \"25.0k\"\nset_aside = \"N2\"\nreason = \"a patched fio\"\n";
+    page(&rig, "p/bad.md.pins.toml", pins);
+    let said = |args: &[&str]| rig.command(&[&["audit"], args].concat()).output().unwrap();
+    let told = said(&[&name]);
+    let (out, aside) =
+        (flat(&String::from_utf8_lossy(&told.stdout)), String::from_utf8_lossy(&told.stderr).into_owned());
+    assert!(
+        out.contains("set aside by line 3 of the pins: N2 of \"25.0k\" in line 8: a patched fio"),
+        "{out}"
+    );
+    assert!(aside.contains("pins: 1 pin of p/bad.md.pins.toml"), "{aside}");
+    // A folder has the page and no page of pins.
+    let all = json(&String::from_utf8_lossy(&said(&["p", "--format", "json"]).stdout));
+    assert_eq!(all["documents"].as_array().unwrap().len(), 1);
+    assert_eq!(
+        (&all["set_aside"][0]["rule"], &all["set_aside"][0]["reason"]),
+        (&Value::from("N2"), &Value::from("a patched fio"))
+    );
+    assert_eq!(all["documents"][0]["pins"]["file"], "p/bad.md.pins.toml");
+    assert_eq!(all["skipped"].as_array().unwrap().len(), 0);
+    // Named, for standard input too; what is not of the page is bad input, and names file, line and key.
+    page(&rig, "other.toml", &pins.replace("25.0k", "25.5k"));
+    let mut child = rig.command(&["audit", "--pins", "p/bad.md.pins.toml", "--only", "N2"]);
+    let mut child =
+        child.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    child.stdin.take().unwrap().write_all(LOST_CARRY.as_bytes()).unwrap();
+    assert_eq!(child.wait_with_output().unwrap().status.code(), Some(0));
+    let wrong = said(&[&name, "--pins", "other.toml"]);
+    assert_eq!(wrong.status.code(), Some(2));
+    let aside = String::from_utf8_lossy(&wrong.stderr).into_owned();
+    assert!(
+        aside.contains("other.toml: line 3: figure: ")
+            && aside.contains("is not on line 8 of the page, which has"),
+        "{aside}"
+    );
+    for several in [&["p", "--pins", "other.toml"][..], &[&name, &name, "--pins", "other.toml"]] {
+        assert_eq!(said(several).status.code(), Some(2));
+    }
+    assert_eq!(said(&["p/bad.md.pins.toml"]).status.code(), Some(2), "no page, and nothing else was audited");
+}
+
+#[test]
+fn claims_are_listed_for_spreadsheets_and_programs() {
+    let rig = Rig::new();
+    let (bad, good) = (page(&rig, "bad.md", LOST_CARRY), page(&rig, "good.md", &sound()));
+    rig.expect(1, &["audit", &bad, &good, "--claims", "all.json"]);
+    let all = json(&std::fs::read_to_string(rig.path("all.json")).unwrap());
+    let counted = json(&rig.expect(1, &["audit", &bad, &good, "--format", "json", "--claims", "all.csv"]));
+    let claims = all["claims"].as_array().unwrap();
+    let counts: u64 =
+        counted["claims"].as_object().unwrap().values().map(|count| count.as_u64().unwrap()).sum();
+    assert_eq!(claims.len() as u64, counts);
+    let rate = claims.iter().find(|one| one["printed"] == "25.0k" && one["kind"] == "raw").unwrap();
+    let told =
+        ["document", "workload", "metric", "unit", "status", "why"].map(|key| rate[key].as_str().unwrap());
+    let load = "w: randwrite bs=4k iodepth=1 numjobs=4";
+    assert_eq!(told, ["bad.md", load, "iops", "per_second", "does not hold", "N2"]);
+    assert_eq!((&rate["line"], &rate["column"], &rate["low"]), (&8.into(), &15.into(), &24_950.0.into()));
+    let sheet = std::fs::read_to_string(rig.path("all.csv")).unwrap();
+    assert_eq!(sheet.lines().count() as u64, counts + 1);
+    let refused = rig.command(&["audit", &bad, "--claims", "all.pdf"]).output().unwrap();
+    assert_eq!(refused.status.code(), Some(2));
+    assert!(String::from_utf8_lossy(&refused.stderr).contains("known are csv, json"));
+    assert!(!rig.path("all.pdf").exists());
+    let refused = rig.command(&["audit", &bad, "--claims", "nowhere/all.csv"]).output().unwrap();
+    assert_eq!(refused.status.code(), Some(2));
+    assert!(
+        String::from_utf8_lossy(&refused.stderr).contains("--claims nowhere/all.csv: there is no folder")
+    );
+}
+
+#[test]
+fn pages_stay_as_they_are_and_nothing_audited_is_no_success() {
+    let rig = Rig::new();
+    let bad = page(&rig, "bad.md", LOST_CARRY);
+    for written in [["-o", "bad.md"], ["--claims", "bad.csv"], ["-o", "./x/../bad.md"]] {
+        std::fs::create_dir_all(rig.path("x")).unwrap();
+        let named = page(&rig, written[1], LOST_CARRY);
+        let refused = rig.command(&[&["audit", &bad, &named], &written[..]].concat()).output().unwrap();
+        assert_eq!(refused.status.code(), Some(2), "{written:?}");
+        assert_eq!(std::fs::read_to_string(rig.path(written[1])).unwrap(), LOST_CARRY);
+    }
+    std::fs::write(rig.path("only.png"), b"\x89PNG\r\n").unwrap();
+    rig.expect(2, &["audit", "only.png"]);
+    rig.expect(1, &["audit", "only.png", &bad]);
 }
 
 /// A page of the house, in a real browser too (page.rs): made here, where the other forms are.

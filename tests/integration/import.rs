@@ -184,11 +184,35 @@ fn what_cannot_be_imported_leaves_nothing_behind() {
     says(&["prose.txt"], &["no result in prose.txt", "looked for fio text", "hint:"]);
     says(&["good.txt", "prose.txt"], &["no result in prose.txt"]);
     says(&["cut.json"], &["no result in cut.json", "not read: cut.json:12: fio JSON: it ends in the middle"]);
-    says(&["none.txt"], &["cannot read none.txt"]);
+    says(&["none.txt"], &["cannot read none.txt: there is no such file"]);
     says(&["/dev/zero"], &["/dev/zero is no file", "hint: write - for standard input"]);
     says(&["empty"], &["the folder empty holds no file"]);
     says(&["-", "-"], &["standard input is named twice"]);
     says(&["--system", "x", "good.txt"], &["names no system", "NAME=PATH"]);
     says(&["good.txt", "--baseline", "other"], &["--baseline other", "there are good"]);
-    says(&[], &["PAGE"]);
+    says(&[], &["no result in standard input"]);
+}
+
+#[test]
+fn names_that_others_chose_act_on_no_terminal_and_no_sheet() {
+    let rig = Rig::new();
+    let job = r#"{"jobs": [{"jobname": "=cmd|'/C calc'!A0 EVIL", "read": {"bw": 402, "iops": 100.5, "total_ios": 1000, "runtime": 10000}}]}"#;
+    let job = job.replace("EVIL", "\u{1b}]0;owned\u{7}\u{202e}");
+    for folder in ["host", "v\u{1b}[2J\nm"] {
+        write(&rig, &format!("results/{folder}/\u{1b}[31m.json"), &job);
+    }
+    write(&rig, "results/host/\u{1b}[32m.md", "nothing\n");
+    let (id, told) = imported(&rig, &["results"]);
+    assert!(told.contains("v\\u{1b}[2J m (1)"), "{told:?}");
+    let acts = |text: &str| text.chars().any(|c| (c.is_control() && c != '\n') || c == '\u{202e}');
+    assert!(!acts(&told), "{told:?}");
+    for form in ["terminal", "markdown", "html", "csv"] {
+        let output = rig.iotax(&["report", &id, "--format", form]);
+        let text = String::from_utf8(output.stdout).unwrap();
+        assert!(text.contains("owned") && !acts(&text), "{form}: {text:?}");
+        if form == "csv" {
+            assert!(text.contains(",'=cmd|'/C calc'!A0") && !text.contains(",=cmd"), "{text}");
+        }
+    }
+    assert!(!acts(&words(&rig.iotax(&["list"]))));
 }

@@ -19,6 +19,7 @@ mod lab_runs;
 mod nested;
 mod page;
 mod place;
+mod ratings;
 mod rig;
 mod spdk;
 mod sshd;

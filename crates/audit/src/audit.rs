@@ -4,12 +4,15 @@ use crate::claim::Metric;
 use crate::claim::{Claim, Kind, Status};
 use crate::finding::{Finding, Severity};
 use crate::import::{self, Output};
-use crate::link;
-use crate::number::Unit;
+use crate::knowledge::ratings::{self, Ratings};
+use crate::link::{self, Link};
+use crate::number::{Quantity, Unit};
 use crate::page::{Page, Spot, Unread};
+use crate::pins::{Fault, Known, Pinned, Pins, SetAside};
 use crate::prose::{self, Clause};
 use crate::rule::{self, Evidence};
 use crate::table::{self, Cell, Table};
+use std::collections::HashSet;
 use std::ops::Range;
 
 /// What came out of one page.
@@ -26,6 +29,14 @@ pub struct Audited {
     pub findings: Vec<Finding>,
     /// What could not be read.
     pub unread: Vec<Unread>,
+    /// What sentences claim.
+    pub clauses: Vec<Clause>,
+    /// Derived figures with their operands.
+    pub links: Vec<Link>,
+    /// What a file of pins says.
+    pub pinned: Pinned,
+    /// Findings that it sets aside.
+    pub set_aside: Vec<SetAside>,
 }
 
 impl Audited {
@@ -40,52 +51,126 @@ impl Audited {
     }
 }
 
-/// Audits a page.
-pub fn audit(page: Page) -> Audited {
-    audit_by(page, &|_| true)
+/// By what a page is audited.
+pub struct Options<'a> {
+    /// Whether a rule is asked for, by its id. The others look all the same, since later rules build on what they correct; what
+    /// they say is left out, of the claims too.
+    pub asked: &'a dyn Fn(&str) -> bool,
+    /// What drives are rated at.
+    pub ratings: &'a Ratings,
 }
 
-/// Audits a page by the rules whose ids are asked for. The others look all the same, since later rules build on what they
-/// correct; what they say is left out, of the claims too.
-pub fn audit_by(page: Page, asked: &dyn Fn(&str) -> bool) -> Audited {
-    let imported = import::scan(&page);
-    let taken: Vec<Range<usize>> = imported.outputs.iter().map(|output| output.lines.clone()).collect();
-    let table::Scanned { tables, unread: not_read } = table::scan(&page, &taken);
-    let mut taken: Vec<Range<usize>> =
-        taken.into_iter().chain(tables.iter().map(|table| table.lines.clone())).collect();
-    taken.sort_by_key(|range| range.start);
-    let clauses = prose::clauses(&page, &taken);
-    let links = link::links(&page, &tables, &clauses);
-    let evidence = Evidence::new(&page, &imported.outputs, &tables, &clauses, &links);
+impl Default for Options<'_> {
+    /// All rules, and the ratings of this crate.
+    fn default() -> Self {
+        Options { asked: &|_| true, ratings: ratings::known() }
+    }
+}
+
+/// Audits a page.
+pub fn audit(page: Page) -> Audited {
+    audit_by(page, &Options::default())
+}
+
+/// Audits a page by these options.
+pub fn audit_by(page: Page, options: &Options) -> Audited {
+    judged(Read::of(page), options, Pinned::NONE)
+}
+
+/// The same with what a file of pins says of the page.
+///
+/// # Errors
+/// Where a pin is not of this page: line and key of the file of pins.
+pub fn audit_pinned(page: Page, options: &Options, pins: &Pins) -> Result<Audited, Fault> {
+    let read = Read::of(page);
+    let Read { page, imported, tables, clauses, .. } = &read;
+    let pinned = pins.on(&Known { page, outputs: &imported.outputs, tables, clauses })?;
+    Ok(judged(read, options, pinned))
+}
+
+/// What a page says, before anything of it is judged.
+struct Read {
+    page: Page,
+    imported: import::Imported,
+    tables: Vec<Table>,
+    not_read: Vec<Unread>,
+    clauses: Vec<Clause>,
+    links: Vec<Link>,
+}
+
+impl Read {
+    fn of(page: Page) -> Read {
+        let imported = import::scan(&page);
+        let taken: Vec<Range<usize>> = imported.outputs.iter().map(|output| output.lines.clone()).collect();
+        let table::Scanned { tables, unread: not_read } = table::scan(&page, &taken);
+        let mut taken: Vec<Range<usize>> =
+            taken.into_iter().chain(tables.iter().map(|table| table.lines.clone())).collect();
+        taken.sort_by_key(|range| range.start);
+        let clauses = prose::clauses(&page, &taken);
+        let links = link::links(&page, &tables, &clauses);
+        Read { page, imported, tables, not_read, clauses, links }
+    }
+}
+
+fn judged(read: Read, options: &Options, mut pinned: Pinned) -> Audited {
+    let Read { page, imported, tables, not_read, clauses, mut links } = read;
+    // What a pin says goes before what structure tells.
+    links.retain(|link| {
+        pinned.links.iter().all(|other| other.derived.figure.spot != link.derived.figure.spot)
+    });
+    links.extend(pinned.links.iter().cloned());
+    let evidence =
+        Evidence::new(&page, &imported.outputs, &tables, &clauses, &links, options.ratings).with(&pinned);
     let mut sink = rule::check(&evidence);
+    let asked = options.asked;
     sink.checks.retain(|(_, _, rule)| asked(rule));
     sink.findings.retain(|finding| asked(finding.rule));
+    pinned.note_idle(&sink.set_aside);
+    sink.set_aside.retain(|one| asked(one.finding.rule));
     let mut claims = claims(&imported.outputs, &tables, &clauses);
-    settle(&mut claims, &mut sink.checks);
+    if pinned.count > 0 {
+        pinned_claims(&mut claims, &pinned);
+    }
+    settle(&mut claims, &sink.checks);
     let mut unread = page.unread.clone();
     unread.extend(imported.unread);
     unread.extend(not_read);
-    Audited { outputs: imported.outputs, tables, claims, findings: sink.findings, unread, page }
+    let (outputs, findings, set_aside) = (imported.outputs, sink.findings, sink.set_aside);
+    Audited { page, outputs, tables, claims, findings, unread, clauses, links, pinned, set_aside }
+}
+
+/// A figure that is pinned is a claim, whatever its unit; one that a pin says to be no result is none.
+fn pinned_claims(claims: &mut Vec<Claim>, pinned: &Pinned) {
+    let mut known: HashSet<Spot> = claims.iter().map(|claim| claim.spot).collect();
+    let new = pinned.figures.iter().filter(|quantity| known.insert(quantity.figure.spot));
+    claims.extend(new.map(of_sentence));
+    claims.retain(|claim| !pinned.aside.iter().any(|aside| aside.is_no_claim(claim.spot)));
 }
 
 fn claims(outputs: &[Output], tables: &[Table], clauses: &[Clause]) -> Vec<Claim> {
     let mut claims = Vec::new();
     for output in outputs {
+        let before = claims.len();
         output.said.figures(&mut |(metric, unit, figure)| {
             claims.push(claim(figure.spot, metric, unit, &figure, Kind::Raw));
         });
+        claims[before..].sort_by_key(|claim| claim.spot);
     }
     for cell in tables.iter().flat_map(|table| &table.rows).flat_map(|row| row.cells.iter().flatten()) {
         claims.extend(of_cell(cell));
     }
     for quantity in clauses.iter().flat_map(|clause| &clause.figures) {
         if is_result(quantity.unit) {
-            let metric =
-                if quantity.unit == Unit::Percent { Metric::Ratio } else { metric_of(quantity.unit) };
-            claims.push(claim(quantity.figure.spot, metric, quantity.unit, &quantity.figure, Kind::Prose));
+            claims.push(of_sentence(quantity));
         }
     }
     claims
+}
+
+fn of_sentence(quantity: &Quantity) -> Claim {
+    let ratio = quantity.unit == Unit::Percent;
+    let metric = if ratio { Metric::Ratio } else { metric_of(quantity.unit) };
+    claim(quantity.figure.spot, metric, quantity.unit, &quantity.figure, Kind::Prose)
 }
 
 fn of_cell(cell: &Cell) -> impl Iterator<Item = Claim> {
@@ -131,27 +216,42 @@ fn claim(spot: Spot, metric: Metric, unit: Unit, figure: &crate::number::Figure,
         interval: figure.interval(),
         kind,
         status: Status::CannotBeChecked,
-        system: None,
-        workload: None,
-        why: "nothing on the page gives it",
+        why: NOTHING_GIVES_IT,
     }
 }
 
+/// Why a figure cannot be checked.
+const NOTHING_GIVES_IT: &str = "nothing on the page gives it";
+
 /// The worst that any rule says of a figure is its status.
-fn settle(claims: &mut [Claim], checks: &mut [(Spot, Status, &'static str)]) {
-    // Both come nearly in the order of the page: sorting and going along costs less than looking each up.
-    checks.sort_by_key(|(spot, status, _)| (*spot, *status));
-    let mut order: Vec<usize> = (0..claims.len()).collect();
-    order.sort_by_key(|at| claims[*at].spot);
-    let mut next = 0;
-    for at in order {
-        let claim = &mut claims[at];
-        while checks.get(next).is_some_and(|(spot, ..)| *spot < claim.spot) {
-            next += 1;
-        }
-        if let Some((_, status, rule)) = checks.get(next).filter(|(spot, ..)| *spot == claim.spot) {
-            claim.status = *status;
-            claim.why = rule;
+fn settle(claims: &mut [Claim], checks: &[(Spot, Status, &'static str)]) {
+    let mut order: Vec<(Spot, u32)> = (0..).zip(claims.iter()).map(|(at, claim)| (claim.spot, at)).collect();
+    // Stable, for it sees what is in order already: outputs, then tables, then sentences.
+    order.sort();
+    // Each rule goes through the page in its order: from one check to the next is a step or two.
+    let mut near = 0;
+    for (spot, status, rule) in checks {
+        near = first_at(&order, *spot, near);
+        for (_, at) in order[near..].iter().take_while(|(own, _)| own == spot) {
+            let claim = &mut claims[*at as usize];
+            if claim.why == NOTHING_GIVES_IT || *status < claim.status {
+                (claim.status, claim.why) = (*status, *rule);
+            }
         }
     }
+}
+
+/// Index of the first that is not before a spot: looked for in a stretch round `near` that doubles until it holds it.
+fn first_at(order: &[(Spot, u32)], spot: Spot, near: usize) -> usize {
+    let before = |at: usize| order.get(at).is_some_and(|(own, _)| *own < spot);
+    let (mut low, mut high, mut reach) = (near, near, 4);
+    while low > 0 && !before(low - 1) {
+        low = low.saturating_sub(reach);
+        reach *= 2;
+    }
+    while before(high) {
+        high = (high + reach).min(order.len());
+        reach *= 2;
+    }
+    low + order[low..high].partition_point(|(own, _)| *own < spot)
 }

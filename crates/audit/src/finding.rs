@@ -48,6 +48,8 @@ pub enum Slip {
     Truncated,
     /// Rounded from what had been rounded.
     RoundedTwice,
+    /// A percentage of the other operand: a loss told as `host / VM - 1`, a share the other way round.
+    WrongBase,
     /// The figure of another cell, run or system.
     WrongCell,
     /// Half of what its siblings have: one of two was not counted.
@@ -65,6 +67,7 @@ impl Slip {
             Slip::ThousandFor1024 => "1000 was taken for 1024, or the other way",
             Slip::Truncated => "cut off, not rounded",
             Slip::RoundedTwice => "rounded from a rounded figure",
+            Slip::WrongBase => "computed from the other base",
             Slip::WrongCell => "the figure of another cell",
             Slip::Half => "half of what its siblings have: one of two was not counted",
             Slip::FromWrongFigure => "computed from a figure that is wrong itself",

@@ -4,7 +4,9 @@
 use std::ops::Range;
 
 /// Deeper nesting is an attack on the stack, not a result.
-const DEEPEST: usize = 128;
+///
+/// An object of no known format is read again from each line within it that begins one: that often at most.
+const DEEPEST: usize = 32;
 
 /// A value and the bytes that it takes.
 #[derive(Clone, Debug, PartialEq)]
@@ -48,7 +50,8 @@ pub fn parse(text: &str, at: usize) -> Option<Parsed<'_>> {
     if !matches!(text.as_bytes().get(at), Some(b'{' | b'[')) {
         return None;
     }
-    let mut reader = Reader { text, bytes: text.as_bytes(), at, broken: None };
+    let mut reader =
+        Reader { text, bytes: text.as_bytes(), at, broken: None, members: Vec::new(), elements: Vec::new() };
     let node = reader.value(0)?;
     Some(Parsed { node, end: reader.at, broken: reader.broken })
 }
@@ -117,6 +120,11 @@ struct Reader<'a> {
     bytes: &'a [u8],
     at: usize,
     broken: Option<(usize, &'static str)>,
+    /// Members of the objects that are open, those of the innermost last: an object gets its own when it is closed, and room for
+    /// no more.
+    members: Vec<(&'a str, Node<'a>)>,
+    /// Elements of the arrays that are open.
+    elements: Vec<Node<'a>>,
 }
 
 impl<'a> Reader<'a> {
@@ -136,7 +144,7 @@ impl<'a> Reader<'a> {
         let start = self.at;
         let value = match self.bytes.get(self.at) {
             Some(b'{' | b'[') if depth >= DEEPEST => {
-                self.breaks("nested deeper than 128 levels");
+                self.breaks("nested deeper than 32 levels");
                 return None;
             }
             Some(b'{') => self.object(depth),
@@ -157,7 +165,7 @@ impl<'a> Reader<'a> {
     }
 
     fn object(&mut self, depth: usize) -> Value<'a> {
-        let mut members = Vec::new();
+        let before = self.members.len();
         self.at += 1;
         loop {
             self.blank();
@@ -168,7 +176,7 @@ impl<'a> Reader<'a> {
                 }
                 Some(b',') => self.at += 1,
                 Some(b'"') => match self.member(depth) {
-                    Some(member) => members.push(member),
+                    Some(member) => self.members.push(member),
                     None => break,
                 },
                 Some(_) => {
@@ -184,7 +192,7 @@ impl<'a> Reader<'a> {
                 break;
             }
         }
-        Value::Object(members)
+        Value::Object(self.members.split_off(before))
     }
 
     fn member(&mut self, depth: usize) -> Option<(&'a str, Node<'a>)> {
@@ -199,7 +207,7 @@ impl<'a> Reader<'a> {
     }
 
     fn array(&mut self, depth: usize) -> Value<'a> {
-        let mut elements = Vec::new();
+        let before = self.elements.len();
         self.at += 1;
         loop {
             self.blank();
@@ -210,7 +218,7 @@ impl<'a> Reader<'a> {
                 }
                 Some(b',') => self.at += 1,
                 Some(_) => match self.value(depth + 1) {
-                    Some(element) => elements.push(element),
+                    Some(element) => self.elements.push(element),
                     None => break,
                 },
                 None => {
@@ -222,7 +230,7 @@ impl<'a> Reader<'a> {
                 break;
             }
         }
-        Value::Array(elements)
+        Value::Array(self.elements.split_off(before))
     }
 
     /// What stands between quotes; `at` is the first.

@@ -8,13 +8,18 @@ pub mod audit;
 pub mod claim;
 pub mod container;
 pub mod finding;
+pub mod harmless;
 pub mod import;
 pub mod json;
 pub mod knowledge;
+#[doc(hidden)]
+pub mod laws;
 pub mod link;
 pub mod number;
 pub mod page;
+pub mod pins;
 pub mod prose;
 pub mod rule;
 pub mod selfcheck;
 pub mod table;
+pub mod user_file;

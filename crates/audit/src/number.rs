@@ -69,7 +69,10 @@ impl Interval {
 
     /// All ratios of two intervals; `None` where the divisor may be nothing or less.
     pub fn over(self, other: Interval) -> Option<Interval> {
-        (other.low > 0.0).then(|| Interval { low: self.low / other.high, high: self.high / other.low })
+        // Of what is below zero the least divisor takes furthest down.
+        let least = if self.low < 0.0 { other.low } else { other.high };
+        let most = if self.high < 0.0 { other.high } else { other.low };
+        (other.low > 0.0).then(|| Interval { low: self.low / least, high: self.high / most })
     }
 }
 
@@ -186,12 +189,10 @@ const POWERS: [f64; 13] = [1.0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e1
 
 /// Bytes of `e+06`.
 fn exponent(bytes: &[u8]) -> usize {
+    let Some(b'e' | b'E') = bytes.first() else { return 0 };
     let sign = usize::from(matches!(bytes.get(1), Some(b'-' | b'+')));
     let digits = bytes.iter().skip(1 + sign).take_while(|byte| byte.is_ascii_digit()).count();
-    match bytes.first() {
-        Some(b'e' | b'E') if (1..=3).contains(&digits) => 1 + sign + digits,
-        _ => 0,
-    }
+    if (1..=3).contains(&digits) { 1 + sign + digits } else { 0 }
 }
 
 /// Nanoseconds for people, with three digits: `198.9 us`.

@@ -3,6 +3,7 @@
 
 use serde::Serialize;
 use std::ops::Range;
+use std::sync::OnceLock;
 
 /// Where something stands: a line of a page and the bytes of it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -56,6 +57,8 @@ pub struct Page {
     text: String,
     lines: Vec<LineAt>,
     rendered: bool,
+    /// Made when it is asked for.
+    unlisted: OnceLock<String>,
     /// What could not be read before lines were looked at: undecodable bytes, a broken workbook.
     pub unread: Vec<Unread>,
 }
@@ -66,7 +69,14 @@ impl Page {
         let text = text.into();
         let mut lines = split(&text);
         listing::mark(&text, &mut lines);
-        Page { name: name.into(), text, lines, rendered: false, unread: Vec::new() }
+        Page {
+            name: name.into(),
+            text,
+            lines,
+            rendered: false,
+            unlisted: OnceLock::new(),
+            unread: Vec::new(),
+        }
     }
 
     /// A page whose lines come from elsewhere: each with the number of the line that it has there.
@@ -110,6 +120,22 @@ impl Page {
         let Some(line) = self.lines.get(index) else { return ("", 0) };
         let prefix = line.prefix as usize;
         (&self.text[line.start + prefix..line.end], prefix)
+    }
+
+    /// The whole text as a reader of JSON that begins at a line wants it: where that line is of a listing, with spaces for the
+    /// numbers of listings and all else where it was.
+    pub fn json_text(&self, index: usize) -> &str {
+        if self.bare(index).1 == 0 {
+            return &self.text;
+        }
+        self.unlisted.get_or_init(|| {
+            let mut text = self.text.clone();
+            for line in self.lines.iter().filter(|line| line.prefix > 0) {
+                let bytes = line.start..line.start + line.prefix as usize;
+                text.replace_range(bytes.clone(), &" ".repeat(bytes.len()));
+            }
+            text
+        })
     }
 
     /// The number of a line as people count, from 1.
@@ -179,6 +205,15 @@ mod listing {
     pub(super) fn mark(text: &str, lines: &mut [LineAt]) {
         let mut at = 0;
         while at < lines.len() {
+            let own = &text[lines[at].start..lines[at].end];
+            // Nearly every line begins with neither: it is passed over by one look.
+            match own.bytes().find(|byte| *byte != b' ') {
+                Some(b'1' | b's') => {}
+                _ => {
+                    at += 1;
+                    continue;
+                }
+            }
             let count = counted(text, &lines[at..]);
             if count >= LEAST {
                 for (number, line) in lines[at..at + count].iter_mut().enumerate() {
@@ -186,7 +221,7 @@ mod listing {
                     let length = length_of(own, number + 1).or_else(|| melted_length(own, number + 1));
                     line.prefix = length.unwrap_or(0);
                 }
-            } else if let Some(length) = speaker(&text[lines[at].start..lines[at].end]) {
+            } else if let Some(length) = speaker(own) {
                 lines[at].prefix = length;
             }
             at += count.max(1);
@@ -238,7 +273,7 @@ mod listing {
         (written == number).then(|| u32::try_from(padding + digits).unwrap_or(0))
     }
 
-    /// Bytes of `s1: ` or `[client2] ` in front of a line of a tool that several ran at once.
+    /// Bytes of `s1: ` in front of a line of a tool that several ran at once.
     fn speaker(line: &str) -> Option<u32> {
         let bytes = line.as_bytes();
         if *bytes.first()? != b's' {

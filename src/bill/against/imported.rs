@@ -8,6 +8,7 @@ use crate::bill::gather::Side;
 use crate::bill::imported::group::{Loaded, Runs, loads, separation};
 use crate::bill::imported::others::kinds;
 use crate::bill::imported::remedy;
+use crate::bill::imported::settings;
 use crate::bill::imported::words;
 use crate::bill::reading::Reading;
 use crate::bill::run::RunData;
@@ -185,6 +186,7 @@ fn is_load(workload: &Workload, load: &Load, way: Way) -> bool {
         && told(load.iodepth, job.iodepth)
         && told(load.numjobs, job.numjobs)
         && job.rate_iops.is_none()
+        && load.caps.is_empty()
         && (job.fsync, job.fdatasync) == (0, 0)
 }
 
@@ -288,9 +290,14 @@ fn origin((word, run): (&str, &RunData)) -> Option<WarningReport> {
 /// What differs in loads that count as the same.
 fn unlike(old: &Item, new: &Item) -> Option<WarningReport> {
     let text = match (&old.what, &new.what) {
-        (What::Load(a, ..), What::Load(b, ..)) if a.ioengine != b.ioengine => {
+        (What::Load(a, ..), What::Load(b, ..)) => {
             let word = |load: &Load| load.ioengine.clone().unwrap_or_else(|| "not told".to_owned());
-            format!("the engine was {} in the old run, is {} in the new one", word(a), word(b))
+            let engine = (a.ioengine != b.ioengine)
+                .then(|| format!("the engine was {} in the old run, is {} in the new one", word(a), word(b)));
+            let others = settings::differ([&[a], &[b]])
+                .map(|[old, new]| format!("{old} in the old run, {new} in the new one"));
+            let all: Vec<String> = engine.into_iter().chain(others).collect();
+            (!all.is_empty()).then(|| all.join("; "))?
         }
         (What::Workload(_), What::Load(..)) | (What::Load(..), What::Workload(_)) => {
             "the same as far as the output tells: nothing is known there of region, direct I/O, distribution"

@@ -41,7 +41,7 @@ impl Cost {
 }
 
 /// The cost of a load on a layout.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Need {
     /// Of an I/O at a random place, and of one that follows the last.
     pub random: Cost,

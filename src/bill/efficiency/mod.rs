@@ -1,9 +1,16 @@
-//! A stack against the most that its drives allow: measured, where `each([..])` of the same drives ran in the same run, and by
-//! the maker's rating, where the scenario has one. What no drive explains is told as a doubt (`doubts`), not hidden here.
+//! A stack against the most that its drives allow: measured, where `each([..])` of the same drives ran in the same run, by the
+//! maker's rating, where the scenario has one or the model is known, and by the links and networks that their data cross. What no drive explains
+//! is told as a doubt (`doubts`), not hidden here.
 
 mod bound;
+#[cfg(test)]
+mod ceilings_tests;
 mod cover;
+mod hardware;
 mod layout;
+mod link;
+mod network;
+mod rated;
 #[cfg(test)]
 mod tests;
 
@@ -16,10 +23,11 @@ use super::reading::Reading;
 use super::subject::{self, Quantity};
 use super::{marked, rows};
 use crate::host::facts::Device;
-use crate::scenario::{Medium, Rated, Rating, Workload};
+use crate::scenario::{Medium, Workload};
 use crate::stats::{Digits, unpaired};
-use bound::{Ask, Cost, Need, Rates, rate};
+use bound::{Ask, Cost, Need};
 use cover::{Covered, Region};
+use hardware::Hardware;
 use iotax_load::Job;
 use serde::Serialize;
 use std::path::PathBuf;
@@ -52,6 +60,9 @@ pub struct Efficiency {
     pub emulated: Option<String>,
     /// In words.
     pub sentence: String,
+    /// So many times the bound is no doubt yet: 1 of what was measured or is a line rate, more of what data sheets round.
+    #[serde(skip)]
+    pub scatter: f64,
 }
 
 /// Where the figures of the drives come from.
@@ -67,6 +78,19 @@ pub enum By {
     Rated {
         /// Which.
         source: String,
+        /// The drive that its model names in what iotax knows or was given; `None` of a scenario's own rating.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        drive: Option<String>,
+    },
+    /// What the data of the drives cross.
+    Link {
+        /// Its narrowest part: `PCIe 4.0 x4`.
+        link: String,
+    },
+    /// What lies between the two ends of a layer.
+    Network {
+        /// Of its slowest card: `25GbE`.
+        network: String,
     },
 }
 
@@ -76,6 +100,8 @@ impl By {
         match self {
             By::Measured { .. } => "measured",
             By::Rated { .. } => "rated",
+            By::Link { .. } => "link",
+            By::Network { .. } => "network",
         }
     }
 
@@ -84,9 +110,14 @@ impl By {
         match self {
             By::Measured { each } => each,
             By::Rated { .. } => "rating",
+            By::Link { link } => link,
+            By::Network { network } => network,
         }
     }
 }
+
+/// A link of which a load takes less is none of its limits, unless the load is one of bytes.
+const OF_LINK: f64 = 0.5;
 
 /// Of every stack of a workload; loads with a rate of their own ask for no more than that, and have none. Nor have trims, which no
 /// layout reckons with.
@@ -96,10 +127,17 @@ pub fn of(readings: &[Reading], at: usize, rows: &[Row]) -> Vec<Efficiency> {
         return Vec::new();
     }
     let of_stack = |(stack, row)| {
-        let case = Case { readings, reading, stack, row };
-        [case.measured(), case.rated()]
+        let hardware = Hardware::of(reading.run, &reading.run.start.scenario.stacks[stack]);
+        let case = Case { readings, reading, stack, row, hardware };
+        [case.measured(), case.networked(), case.linked(), case.rated()]
     };
-    rows.iter().enumerate().flat_map(of_stack).flatten().collect()
+    let mut found: Vec<Efficiency> = rows.iter().enumerate().flat_map(of_stack).flatten().collect();
+    let of_link = |one: &Efficiency| matches!(one.by, By::Link { .. } | By::Network { .. });
+    let near = |one: &Efficiency| of_link(one) && one.share.value().is_some_and(|share| share >= OF_LINK);
+    if subject::rate_unit(reading.workload) != "B/s" && !found.iter().any(near) {
+        found.retain(|one| !of_link(one));
+    }
+    found
 }
 
 /// A stack under a load.
@@ -108,6 +146,7 @@ struct Case<'a> {
     reading: &'a Reading<'a>,
     stack: usize,
     row: &'a Row,
+    hardware: Option<Hardware<'a>>,
 }
 
 /// A bound, and what the stack reaches of it.
@@ -118,6 +157,8 @@ struct Held {
     of_all: Figure,
     /// What else holds the bound down.
     also: Option<String>,
+    /// So many times the bound is no doubt yet.
+    scatter: f64,
 }
 
 impl Case<'_> {
@@ -138,13 +179,6 @@ impl Case<'_> {
         Some(self.finding(by, |layout, job| self.against_each(each, layout, job)))
     }
 
-    /// Against what they are rated at.
-    fn rated(&self) -> Option<Efficiency> {
-        let rating = self.reading.run.start.scenario.rating.as_ref()?;
-        let by = By::Rated { source: rating.source.clone() };
-        Some(self.finding(by, |layout, job| self.against_rating(rating, layout, job)))
-    }
-
     fn finding(&self, by: By, held: impl Fn(&Layout, &Job) -> Result<Held, String>) -> Efficiency {
         let layout = Layout::of(self.stack());
         let held = match (&layout, self.reading.workload.jobs.as_slice()) {
@@ -161,6 +195,7 @@ impl Case<'_> {
             let rules: Vec<String> = rules.into_iter().filter(|rule| !rule.is_empty()).collect();
             (rules.join("; "), held.need.unless)
         });
+        let scatter = held.as_ref().map_or(1.0, |held| held.scatter);
         let [could, share, of_all] = match held {
             Ok(held) => [held.could, held.share, held.of_all],
             Err(reason) => [(); 3].map(|()| Figure::missing(&reason)),
@@ -179,6 +214,7 @@ impl Case<'_> {
             unless,
             emulated: self.reading.emulated(self.stack),
             sentence: String::new(),
+            scatter,
         };
         found.sentence = said(&found, self.reading.workload);
         found
@@ -222,43 +258,30 @@ impl Case<'_> {
 
     /// Bytes of a drive, as its place tells it.
     fn member_bytes(&self, member: &Medium) -> Option<u64> {
-        let path = match member {
+        match member {
             Medium::Drive { place, .. } => {
-                return self.reading.run.start.scenario.labs.get(place).map(|lab| lab.drive_size);
+                self.reading.run.start.scenario.labs.get(place).map(|lab| lab.drive_size)
             }
-            Medium::Device { path } | Medium::Remote { path, .. } => path,
-            Medium::File { .. } | Medium::Many { .. } => return None,
-        };
-        let place = member.place();
-        let places = self.reading.run.places.iter().filter(|known| known.place == place);
-        let mut targets = places.flat_map(|known| &known.facts.targets);
-        targets.find(|target| target.path == *path)?.devices.first()?.bytes
+            Medium::File { .. } | Medium::Many { .. } => None,
+            member => hardware::targets(self.reading.run, member).next()?.1.devices.first()?.bytes,
+        }
     }
 
     /// What lies below the target and the medium, as places recorded it.
     fn devices(&self) -> impl Iterator<Item = &Device> {
-        let own = |member: &Medium| match member {
-            Medium::Device { path } | Medium::File { path, .. } => Some(path.clone()),
-            _ => None,
-        };
-        let mut paths: Vec<PathBuf> = self.stack().medium.members().iter().filter_map(own).collect();
-        paths.extend(self.reading.worker(self.stack).map(|worker| PathBuf::from(&worker.target)));
-        let targets = self.reading.run.places.iter().flat_map(|place| &place.facts.targets);
-        targets.filter(move |target| paths.contains(&target.path)).flat_map(|target| &target.devices)
+        let run = self.reading.run;
+        let media = self.stack().medium.members().iter();
+        let of_media = media.flat_map(|member| hardware::targets(run, member).map(|(_, target)| target));
+        let own = self.reading.worker(self.stack).map(|worker| PathBuf::from(&worker.target));
+        let all = run.places.iter().flat_map(|place| &place.facts.targets);
+        let loaded = all.filter(move |target| Some(&target.path) == own.as_ref());
+        of_media.chain(loaded).flat_map(|target| &target.devices)
     }
 
     /// Whether the drives are known not to turn.
     fn is_flash(&self) -> bool {
         let mut turning = self.devices().filter_map(|device| device.rotational);
         turning.next() == Some(false) && !turning.any(|turns| turns)
-    }
-
-    /// Which other model the drives are of than the one that is rated.
-    fn other_model(&self, rating: &Rating) -> Option<String> {
-        let rated = rating.model.as_ref()?.to_lowercase();
-        let models = || self.devices().filter_map(|device| device.model.as_ref());
-        let is_it = |model: &String| model.to_lowercase().contains(&rated);
-        if models().any(is_it) { None } else { models().next().cloned() }
     }
 
     /// `each` gives the rates of its drives: under this load, and, where the layout reads to write, under the same load of reads
@@ -278,6 +301,7 @@ impl Case<'_> {
                 of_all: self.over(each, 1.0),
                 need,
                 also: None,
+                scatter: 1.0,
             });
         }
         let [reads, writes] = [true, false].map(|reads| self.alone(reads, job));
@@ -287,7 +311,14 @@ impl Case<'_> {
         let could = parts.map(|(ios, reading)| own(reading).map("s", |rate| ios / rate));
         let could = sum(could).map("1/s", |seconds| 1.0 / seconds);
         let of_all = self.over(each, 1.0);
-        Ok(Held { could: self.in_unit(could, job), share: sum(share), of_all, need, also: None })
+        Ok(Held {
+            could: self.in_unit(could, job),
+            share: sum(share),
+            of_all,
+            need,
+            also: None,
+            scatter: 1.0,
+        })
     }
 
     /// The same load with nothing but reads, or writes.
@@ -357,24 +388,9 @@ impl Case<'_> {
         }
     }
 
-    fn against_rating(&self, rating: &Rating, layout: &Layout, job: &Job) -> Result<Held, String> {
-        if let (Some(other), Some(model)) = (self.other_model(rating), &rating.model) {
-            return Err(format!("the rating is of {model}, and the drive is {other}"));
-        }
-        let need = self.need(layout, job)?;
-        let most = rated_most(rating, &need, job)?;
-        let depth = (u64::from(job.iodepth) * u64::from(job.numjobs) * self.at_once()) as f64;
-        let by_latency = rated_latency(rating, &need, job).map(|ns| depth * 1e9 / ns);
-        let (bound, also) = match by_latency.filter(|rate| *rate < most) {
-            Some(rate) => (rate, Some(format!("{depth} in flight at the rated latency"))),
-            None => (most, None),
-        };
-        let interval = Interval::Missing { missing: "a rating has no interval".to_owned() };
-        let could = Figure::Known { value: bound, unit: "1/s", n: 1, of: "ratings", interval, caution: None };
-        let over = |bound: f64| self.row.iops.clone().map("1", |rate| rate / bound);
-        let all = self.plain_need(layout, job).and_then(|need| rated_most(rating, &need, job));
-        let of_all = all.map_or_else(Figure::missing, over);
-        Ok(Held { could: self.in_unit(could, job), share: over(bound), of_all, need, also })
+    /// What the stack reaches, over a bound in I/Os a second that has no interval.
+    fn share_of(&self, bound: f64) -> Figure {
+        self.row.iops.clone().map("1", |rate| rate / bound)
     }
 
     /// I/Os a second in the unit that people speak of under this load.
@@ -445,63 +461,21 @@ fn separation(pair: [&Reading; 2]) -> f64 {
     }
 }
 
-/// I/Os a second of all drives at their rates.
-fn rated_most(rating: &Rating, need: &Need, job: &Job) -> Result<f64, String> {
-    let places = [(need.random, need.share, true), (need.sequential, 1.0 - need.share, false)];
-    let mut parts = Vec::new();
-    for (cost, share, random) in places.into_iter().filter(|(_, share, _)| *share > 0.0) {
-        let of = |ios: f64, reads: bool| match ios > 0.0 {
-            true => rated_rate(rating, job.bs, reads, random),
-            false => Ok(1.0),
-        };
-        let rates = Rates { reads: of(cost.reads, true)?, writes: of(cost.writes, false)? };
-        parts.push((Cost { reads: cost.reads * share, writes: cost.writes * share }, rates));
-    }
-    Ok(rate(&parts))
-}
-
-/// Bytes of a rated random I/O.
-const RATED_BS: u64 = 4 << 10;
-
-/// I/Os of that size a second of one drive.
-fn rated_rate(rating: &Rating, bs: u64, reads: bool, random: bool) -> Result<f64, String> {
-    let (ios, bytes) =
-        if reads { (Rated::RandreadIops, Rated::Read) } else { (Rated::RandwriteIops, Rated::Write) };
-    let by_bytes = rating.value(bytes).map(|bytes| bytes / bs as f64);
-    let by_ios = rating.value(ios).filter(|_| random);
-    let what = if reads { "reads" } else { "writes" };
-    match (by_ios, by_bytes) {
-        (Some(ios), Some(bytes)) => Ok(ios.min(bytes)),
-        (Some(ios), None) if bs <= RATED_BS => Ok(ios),
-        (None, Some(bytes)) if !random => Ok(bytes),
-        _ if random => Err(format!("the rating says nothing of random {what} of this size")),
-        _ => Err(format!("the rating says nothing of sequential {what}")),
-    }
-}
-
-/// The least that an I/O of the whole waits, ns, where all of it is rated: before a write of a part of a stripe comes what it reads.
-fn rated_latency(rating: &Rating, need: &Need, job: &Job) -> Option<f64> {
-    if need.share < 1.0 || job.bs > RATED_BS {
-        return None;
-    }
-    let [read, write] = [Rated::RandreadLatency, Rated::RandwriteLatency].map(|one| rating.value(one));
-    let reads = reads_of(job);
-    let first = if need.reads_first { read? } else { 0.0 };
-    let of_reads = if reads > 0.0 { reads * read? } else { 0.0 };
-    let of_writes = if reads < 1.0 { (1.0 - reads) * (first + write?) } else { 0.0 };
-    Some(of_reads + of_writes)
-}
-
 fn said(found: &Efficiency, workload: &Workload) -> String {
     let who = marked(&found.stack, found.emulated.is_some());
     let kind = workload.kind_subject();
-    let drives = match found.drives {
-        1 => "its drive".to_owned(),
-        many => format!("{many} drives"),
+    let drives = match (&found.by, found.drives) {
+        (By::Link { .. }, 1) => "the link of its drive".to_owned(),
+        (By::Network { .. }, _) => "the network below it".to_owned(),
+        (By::Link { .. }, many) => format!("the links of {many} drives"),
+        (_, 1) => "its drive".to_owned(),
+        (_, many) => format!("{many} drives"),
     };
     let source = match &found.by {
         By::Measured { each } => format!("measured: {each}"),
-        By::Rated { source } => format!("rated: {source}"),
+        By::Rated { source, drive: None } => format!("rated: {source}"),
+        By::Rated { source, drive: Some(drive) } => format!("{drive} rated: {source}"),
+        By::Link { .. } | By::Network { .. } => "at the most".to_owned(),
     };
     let at = format!("{} {kind}", found.layout);
     let at = at.trim_start();
@@ -521,16 +495,24 @@ fn said(found: &Efficiency, workload: &Workload) -> String {
 /// Why a share of more than all of the bound is no share of the drives; `None` of one that does not surely pass it.
 pub fn above(found: &Efficiency) -> Option<String> {
     let (low, _) = found.share.bounds()?;
-    let share = found.share.value().filter(|_| low > 1.0)?;
+    let share = found.share.value().filter(|_| low > found.scatter)?;
     let words = Digits::share(share, found.share.bounds()).words();
     let what = match &found.by {
         By::Measured { each } => format!("what its drives could do by {each}"),
         By::Rated { .. } => "what its drives are rated at".to_owned(),
+        By::Link { link: name } | By::Network { network: name } => format!("what {name} carries"),
     };
-    let mut causes = vec!["something is cached", "requests are merged", "it reads what was never written"];
+    let mut causes = match &found.by {
+        By::Link { .. } | By::Network { .. } => {
+            vec!["something is cached", "what was never written is answered before the link"]
+        }
+        _ => vec!["something is cached", "requests are merged", "it reads what was never written"],
+    };
     causes.extend(found.unless);
-    if matches!(found.by, By::Rated { .. }) {
-        causes.push("the drives are fresh or better than rated");
+    match &found.by {
+        By::Measured { .. } => {}
+        By::Rated { .. } => causes.push("the drives are fresh or better than rated"),
+        By::Link { .. } | By::Network { .. } => causes.push("a layer makes less of the data"),
     }
     let last = causes.pop().unwrap_or_default();
     Some(format!("it reaches {words} of {what}: {}, or {last}", causes.join(", ")))

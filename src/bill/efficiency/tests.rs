@@ -2,7 +2,8 @@
 
 use super::*;
 use crate::bill::{RunData, findings, twin};
-use crate::scenario::rating;
+use crate::host::facts::Target;
+use crate::scenario::{Rating, rating};
 use proptest::prelude::*;
 
 fn of<'a>(found: &'a crate::bill::Findings, load: &str, stack: &str, by: &str) -> &'a Efficiency {
@@ -154,7 +155,6 @@ fn a_rating_bounds_what_it_says_something_of() {
 
 #[test]
 fn a_rating_of_another_model_says_nothing_of_these_drives() {
-    use crate::host::facts::{Device, Target};
     let found = |model: &str| {
         let mut run = twin::arrays();
         run.start.scenario.rating.as_mut().unwrap().model = Some("MZVL2".into());
@@ -336,7 +336,7 @@ fn each_against_itself_is_one() {
         run.start.scenario.workloads.iter().map(|load| Reading::of(&run, load)).collect();
     for reading in &readings {
         let row = rows::row(reading, 0);
-        let case = Case { readings: &readings, reading, stack: 0, row: &row };
+        let case = Case { readings: &readings, reading, stack: 0, row: &row, hardware: None };
         let layout = Layout::of(&run.start.scenario.stacks[0]).unwrap();
         let held = case.against_each(0, &layout, &reading.workload.jobs[0]).unwrap();
         assert!((held.share.value().unwrap() - 1.0).abs() < 1e-12, "{:?}", held.share);

@@ -3,11 +3,13 @@
 
 pub(in crate::bill) mod group;
 pub(in crate::bill) mod others;
+pub(in crate::bill) mod settings;
 #[cfg(test)]
 mod tests;
+mod warnings;
 pub(in crate::bill) mod words;
 
-use super::findings::{Figure, Interval, WarningReport};
+use super::findings::{Figure, Interval};
 use super::run::RunData;
 use super::verdicts::settle_words;
 use crate::stats::{Concludes, Refusal, Verdict};
@@ -19,7 +21,8 @@ use group::{Group, Loaded, Runs, loads, ratio, rounding};
 use iotax_load::Histogram;
 pub use others::{OtherResult, OtherRow};
 use serde::Serialize;
-use std::collections::{BTreeSet, HashMap};
+use std::collections::HashMap;
+pub(super) use warnings::warnings;
 
 /// Everything that was imported.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -330,8 +333,9 @@ pub(super) fn no_headline(found: &ImportedFindings) -> String {
         (0, _) => "imported figures, of which none are compared".to_owned(),
         (all, resolved) => {
             format!(
-                "imported figures; of {} {resolved} tell a difference or that there is none",
-                counted(all as u64, "comparison", "comparisons")
+                "imported figures; of {} {resolved} {} a difference or that there is none",
+                counted(all as u64, "comparison", "comparisons"),
+                if resolved == 1 { "tells" } else { "tell" }
             )
         }
     }
@@ -352,39 +356,4 @@ pub(super) fn not_excluded(found: &ImportedFindings) -> Vec<String> {
         lines.push(format!("chance over all {compared} comparisons together: each interval holds by itself in 95 of 100 cases"));
     }
     lines
-}
-
-/// What a reader of the figures must know.
-pub(super) fn warnings(run: &RunData) -> Vec<WarningReport> {
-    let mut all = Vec::new();
-    let mut warn = |kind: &str, subject: &str, text: String| {
-        all.push(WarningReport { kind: kind.into(), subject: subject.into(), text });
-    };
-    for file in &run.imported_files {
-        for one in &file.unread {
-            warn("not_read", &format!("{}:{}", file.path, one.places()), one.why.clone());
-        }
-    }
-    for loaded in loads(&run.imported) {
-        let subject = words::subject(loaded.load, loaded.way, loaded.part);
-        for group in loaded.systems.iter().filter(|group| group.copies > 0) {
-            let copies = counted(group.copies as u64, "result is a copy", "results are copies");
-            let text = format!("{copies} of another, figure by figure, and no run of its own: not counted");
-            warn("copies", &format!("{}, {subject}", group.system), text);
-        }
-    }
-    let tools: BTreeSet<String> = run.imported.iter().map(tool).collect();
-    if tools.len() > 1 {
-        let tools = show_names(tools.iter().map(String::as_str));
-        warn(
-            "tools",
-            "",
-            format!("results of {tools} stand side by side: what they count and round differs"),
-        );
-    }
-    if run.imported.iter().any(|result| result.part.is_some()) {
-        let why = "outputs list jobs of one load one by one: each has a table of its own, and they are not added up";
-        warn("parts", "", format!("{why}; fio adds them up with group_reporting"));
-    }
-    all
 }

@@ -190,3 +190,57 @@ fn systems_of_other_names_are_refused_with_what_names_them() {
     let none = against(&twin::imported(), &other, None).unwrap_err().to_string();
     assert!(none.contains("no system in common") && none.contains("--system NAME=PATH"), "{none}");
 }
+
+#[test]
+fn what_keeps_two_sides_from_being_alike_is_told() {
+    let texts = |run: &RunData, kind: &str| {
+        let all = findings(run).warnings.into_iter().filter(|one| one.kind == kind);
+        all.map(|one| format!("{}: {}", one.subject, one.text)).collect::<Vec<_>>()
+    };
+    let plain = twin::imported();
+    for kind in ["copied_file", "confounder", "tools"] {
+        assert_eq!(texts(&plain, kind), Vec::<String>::new());
+    }
+    let mut run = twin::imported();
+    run.imported_files[1].sha256 = run.imported_files[0].sha256.clone();
+    run.imported_files[1].snapshots = 3;
+    let copied = texts(&run, "copied_file");
+    assert!(
+        copied[0].starts_with("host, vm: /srv/results/host/all.txt, /srv/results/vm/all.txt are"),
+        "{copied:?}"
+    );
+    assert!(texts(&run, "snapshots")[0].starts_with("/srv/results/vm/all.txt: 3 outputs were printed"));
+    for one in run.imported.iter_mut().filter(|one| one.load.rw.as_deref() == Some("randread")) {
+        one.load.settings = Some(vec![format!("direct={}", u8::from(one.system == "host"))]);
+    }
+    let found = texts(&run, "confounder");
+    assert_eq!(found.len(), 1);
+    assert!(
+        found[0].starts_with("vm, 4k randread at iodepth 8 x 2 (libaio): direct=0 against direct=1 of host")
+    );
+}
+
+#[test]
+fn tools_are_told_where_one_table_has_results_of_several() {
+    let tools = |run: &RunData| findings(run).warnings.into_iter().filter(|one| one.kind == "tools").count();
+    let mut run = twin::imported();
+    let of = |rw: &'static str| {
+        move |one: &&mut crate::store::record::imported::ImportedResult| one.load.rw.as_deref() == Some(rw)
+    };
+    run.imported.iter_mut().filter(of("randread")).for_each(|one| one.tool = "fio JSON".into());
+    assert_eq!(tools(&run), 0, "both rows are of JSON");
+    run.imported.iter_mut().filter(of("randwrite")).take(1).for_each(|one| one.tool = "fio JSON".into());
+    assert_eq!(tools(&run), 1);
+}
+
+#[test]
+fn a_capped_load_has_a_table_of_its_own() {
+    let mut run = twin::imported();
+    for one in run.imported.iter_mut().filter(|one| one.system == "vm") {
+        one.load.caps = vec!["rate_iops=1000".into()];
+    }
+    let found = found(&run);
+    let capped = found.workloads.iter().filter(|one| one.subject.contains(", rate_iops=1000"));
+    assert_eq!(2 * capped.count(), found.workloads.len());
+    assert!(found.workloads.iter().all(|one| one.rows.len() == 1), "nothing is compared");
+}

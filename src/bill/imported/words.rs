@@ -6,6 +6,7 @@ use crate::store::record::imported::{Load, Part, Way};
 /// `4k randread at iodepth 8 x 2 (libaio)`; of a mix also which way.
 pub(in crate::bill) fn subject(load: &Load, way: Way, part: Option<Part>) -> String {
     let engine = load.ioengine.as_ref().map(|engine| format!(" ({engine})")).unwrap_or_default();
+    let engine = engine + &caps(load);
     let way = if is_one_way(load) { String::new() } else { format!(": {}", way.words()) };
     let part = part.map(|Part { part, of }| format!(", job {part} of {of} side by side")).unwrap_or_default();
     format!("{}{}{engine}{way}{part}", what(load), depth(load))
@@ -14,7 +15,12 @@ pub(in crate::bill) fn subject(load: &Load, way: Way, part: Option<Part>) -> Str
 /// `4k randread IOPS at iodepth 8 x 2`.
 pub(in crate::bill) fn quantity(load: &Load, way: Way, unit: &str) -> String {
     let way = if is_one_way(load) { String::new() } else { format!(" of {}", way.words()) };
-    format!("{} {unit}{way}{}", what(load), depth(load))
+    format!("{} {unit}{way}{}{}", what(load), depth(load), caps(load))
+}
+
+/// `, rate_iops=1000`.
+fn caps(load: &Load) -> String {
+    load.caps.iter().map(|cap| format!(", {cap}")).collect()
 }
 
 /// `throughput by 4 jobs`; of a result that is no I/O.
@@ -62,6 +68,7 @@ mod tests {
             ioengine: Some("libaio".into()),
             rwmixread: None,
             name: Some("mixed".into()),
+            ..Load::default()
         };
         assert_eq!(subject(&full, Way::Write, None), "4k randrw at iodepth 8 x 2 (libaio): writes");
         let of = Part { part: 2, of: 4 };
@@ -71,6 +78,11 @@ mod tests {
             "4k randread at iodepth 8 (libaio), job 2 of 4 side by side"
         );
         assert_eq!(quantity(&full, Way::Read, "IOPS"), "4k randrw IOPS of reads at iodepth 8 x 2");
+        let capped = Load { caps: vec!["rate_iops=1000".into()], ..reads.clone() };
+        assert_eq!(subject(&capped, Way::Read, None), "4k randread at iodepth 8 (libaio), rate_iops=1000");
+        assert_ne!(capped.identity(), reads.identity());
+        let direct = Load { settings: Some(vec!["direct=1".into()]), ..reads.clone() };
+        assert_eq!(direct.identity(), reads.identity(), "the same load, otherwise set");
         let named = Load { name: Some("mixed".into()), ..Load::default() };
         assert_eq!(subject(&named, Way::Read, None), "mixed: reads");
         assert_eq!(

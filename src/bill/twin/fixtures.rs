@@ -1,7 +1,7 @@
 //! The runs that never were: one for everything that a report must cope with.
 
 use super::*;
-use crate::host::facts::{Device, Target};
+use crate::host::facts::{Device, PcieLink, Target};
 use crate::layer::state::State;
 use crate::scenario::{InState, Kill, Rating, TableGroup, TableSpec, rating};
 use crate::store::record::imported::{
@@ -95,6 +95,45 @@ pub(crate) fn layer(name: &str, options: &[(&str, &str)]) -> LayerSpec {
 pub(crate) fn drives(many: usize) -> Medium {
     let drive = |at| Medium::Drive { place: "lab".into(), name: format!("nvme{at}") };
     Medium::Many { members: (0..many).map(drive).collect() }
+}
+
+/// A drive whose data sheet is known, on its link, and a loop device on it: 128k in order near both, and 4k far from them.
+pub(crate) fn known_drive() -> RunData {
+    let stacks =
+        vec![stack("bare", "/dev/nvme1n1", 20_000.0), stack("loop", "/dev/nvme1n1 | loop", 21_000.0)];
+    let large = Job { rw: Rw::Read, bs: 128 << 10, percentage_random: 0, ..Job::default() };
+    let mut run = Twin::new(83, stacks).over(&[], vec![large, Job::default()]).measured();
+    on_a_drive(&mut run, pro());
+    run
+}
+
+/// All stacks of a run on a drive of a machine that is nobody's guest.
+pub(crate) fn on_a_drive(run: &mut RunData, device: Device) {
+    let path = std::path::PathBuf::from("/dev/nvme1n1");
+    for stack in &mut run.start.scenario.stacks {
+        stack.medium = Medium::Device { path: path.clone() };
+    }
+    let facts = &mut run.places[0].facts;
+    facts.cpu.under_hypervisor = Some(false);
+    facts.targets = vec![Target { path, file_system: None, devices: vec![device] }];
+}
+
+/// A drive whose data sheet is known, in a slot that could do more.
+pub(crate) fn pro() -> Device {
+    let pcie = PcieLink {
+        address: "0000:01:00.0".into(),
+        speed: Some("16.0 GT/s PCIe".into()),
+        width: Some(4),
+        ..PcieLink::default()
+    };
+    Device {
+        name: "nvme1n1".into(),
+        model: Some("Samsung SSD 980 PRO 1TB".into()),
+        bytes: Some(1_000_204_886_016),
+        rotational: Some(false),
+        pcie: Some(pcie),
+        ..Device::default()
+    }
 }
 
 /// Five drives, and what RAID5, LVM and ZFS make of them: half of the drives' random reads, of which ZFS answers more than there
@@ -689,6 +728,7 @@ fn imported_file(name: &str, file: u32) -> ImportedFile {
         sha256: format!("{file:064x}"),
         results: 10,
         unread: if file == 1 { vec![unread] } else { Vec::new() },
+        snapshots: 0,
     }
 }
 

@@ -21,8 +21,8 @@ pub(super) enum Source {
 
 /// What there is of a file.
 pub(super) enum Given {
-    /// Pages.
-    Pages(Vec<Page>),
+    /// Pages, of a file that pins may lie beside.
+    Pages(Vec<Page>, Option<PathBuf>),
     /// It is no page: why.
     NoPage(String),
     /// It cannot be read: why.
@@ -41,7 +41,7 @@ pub(super) fn each(sources: &[Source], tell: Tell) -> Result<()> {
             Source::StandardInput => {
                 let mut bytes = Vec::new();
                 let read = std::io::stdin().lock().read_to_end(&mut bytes).map(|_| bytes);
-                tell(STANDARD_INPUT, given(STANDARD_INPUT, read))?;
+                tell(STANDARD_INPUT, given(STANDARD_INPUT, None, read))?;
             }
             Source::Path(path) => match std::fs::metadata(path) {
                 Ok(meta) if meta.is_dir() => folder(path, tell)?,
@@ -63,7 +63,7 @@ fn file(path: &Path, meta: &Metadata, tell: Tell) -> Result<()> {
     let given = if kind.is_block_device() || kind.is_char_device() {
         Given::Refused("it is a device, no page; hint: - reads standard input".to_owned())
     } else {
-        given(&name(path), std::fs::read(path))
+        given(&name(path), Some(path), std::fs::read(path))
     };
     tell(&name(path), given)
 }
@@ -75,6 +75,8 @@ fn folder(top: &Path, tell: Tell) -> Result<()> {
     while let Some(path) = left.pop() {
         let listed = match std::fs::symlink_metadata(&path) {
             Ok(meta) if meta.is_dir() || path == top => entries(&path),
+            // Its page takes it.
+            Ok(_) if super::pins::page_of(&path).is_some_and(|page| page.exists()) => continue,
             Ok(meta) => {
                 any = true;
                 tell(&name(&path), in_folder(&path, meta.file_type()))?;
@@ -117,21 +119,21 @@ fn in_folder(path: &Path, kind: FileType) -> Given {
         _ => kind,
     };
     match kind {
-        kind if kind.is_file() => given(&name(path), std::fs::read(path)),
+        kind if kind.is_file() => given(&name(path), Some(path), std::fs::read(path)),
         kind if kind.is_dir() => Given::NoPage("a link to a folder; hint: name the folder itself".to_owned()),
         _ => Given::NoPage("no regular file; hint: name it to have it read".to_owned()),
     }
 }
 
 fn error_said(error: &std::io::Error) -> String {
-    match error.kind() {
-        std::io::ErrorKind::NotFound => "there is no such file".to_owned(),
-        std::io::ErrorKind::PermissionDenied => "it may not be read".to_owned(),
-        _ => format!("it cannot be read: {error}"),
-    }
+    let known = crate::exit::unreadable(error).map(str::to_owned);
+    known.unwrap_or_else(|| format!("it cannot be read: {error}"))
 }
 
-fn given(name: &str, read: std::io::Result<Vec<u8>>) -> Given {
+fn given(name: &str, path: Option<&Path>, read: std::io::Result<Vec<u8>>) -> Given {
+    if let Some(why) = path.and_then(super::pins::is_no_page) {
+        return Given::NoPage(why);
+    }
     let bytes = match read {
         Ok(bytes) => bytes,
         Err(error) => return Given::Refused(error_said(&error)),
@@ -140,7 +142,7 @@ fn given(name: &str, read: std::io::Result<Vec<u8>>) -> Given {
         Some(why) if !is_container(&bytes) => Given::NoPage(why),
         _ => match container::pages(name, bytes) {
             pages if pages.is_empty() => Given::NoPage("there is no text in it".to_owned()),
-            pages => Given::Pages(pages),
+            pages => Given::Pages(pages, path.map(Path::to_owned)),
         },
     }
 }
@@ -174,7 +176,7 @@ fn no_text(bytes: &[u8]) -> Option<String> {
     if let Some((_, what)) = MAGIC.iter().find(|(magic, _)| bytes.starts_with(magic)) {
         return Some((*what).to_owned());
     }
-    let utf16 = bytes.starts_with(b"\xff\xfe") || bytes.starts_with(b"\xfe\xff");
+    let utf16 = container::is_utf16(bytes);
     let head = &bytes[..bytes.len().min(LOOKED_AT)];
     let of_no_text = |byte: &&u8| matches!(**byte, 0..=6 | 0x0e..=0x1a | 0x1c..=0x1f | 0x7f) && !utf16;
     let count = head.iter().filter(of_no_text).count();
@@ -190,7 +192,8 @@ mod tests {
     fn text_of_any_encoding_is_text_and_other_things_are_told_by_name() {
         let utf16: Vec<u8> = "\u{feff}94 %\n".encode_utf16().flat_map(u16::to_le_bytes).collect();
         let gbk = b"\xd0\xb4\xcb\xf0\xca\xa7 18.4 %";
-        for text in [&b""[..], b"fio-3.16\n", b"\x1b[31m94 %\x1b[0m\r\n\tx\x08", &utf16, gbk] {
+        let unmarked = &utf16[2..];
+        for text in [&b""[..], b"fio-3.16\n", b"\x1b[31m94 %\x1b[0m\r\n\tx\x08", &utf16, unmarked, gbk] {
             assert_eq!(no_text(text), None);
         }
         let noise: Vec<u8> = (0..40_000u32).map(|at| (at.wrapping_mul(2_654_435_761) >> 24) as u8).collect();
@@ -209,7 +212,7 @@ mod tests {
             told.push((
                 name.trim_start_matches('/').to_owned(),
                 match given {
-                    Given::Pages(pages) => pages[0].line(0).to_owned(),
+                    Given::Pages(pages, _) => pages[0].line(0).to_owned(),
                     Given::NoPage(why) => format!("no page: {why}"),
                     Given::Refused(why) => format!("refused: {why}"),
                 },
@@ -224,7 +227,9 @@ mod tests {
     fn folders_are_read_in_the_order_of_names_and_what_is_no_page_is_told() {
         let folder = tempfile::tempdir().unwrap();
         let top = folder.path();
-        for name in ["b/x.md", "b/a.md", "a.md", ".git/x.md", "b/.hidden", "c.png"] {
+        for name in
+            ["b/x.md", "b/a.md", "a.md", ".git/x.md", "b/.hidden", "c.png", "b/x.md.pins.toml", "g.pins.toml"]
+        {
             let path = top.join(name);
             std::fs::create_dir_all(path.parent().unwrap()).unwrap();
             std::fs::write(path, if name == "c.png" { "\u{89}PNG" } else { name }).unwrap();
@@ -242,6 +247,7 @@ mod tests {
             ("d", "no page: a link to a folder; hint: name the folder itself"),
             ("e", "no page: a link that leads nowhere"),
             ("f", "a.md"),
+            ("g.pins.toml", "no page: it is a file of pins; hint: its page is to be g, beside it"),
         ];
         assert_eq!(all, expected.map(|(name, said)| (name.to_owned(), said.to_owned())));
     }

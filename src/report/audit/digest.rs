@@ -1,6 +1,7 @@
 //! What is kept of a page that was audited: counts, findings with the lines that they quote, tables in which something does not
 //! hold, what could not be checked or read. The page itself may be large and is let go.
 
+use super::pinned::PinsUsed;
 use super::quote::{Place, Quotes};
 use iotax_audit::audit::Audited;
 use iotax_audit::claim::Status;
@@ -35,6 +36,8 @@ pub struct Document {
     pub tables: Vec<Corrected>,
     /// Figures that could not be checked, by why.
     pub unchecked: Vec<Unchecked>,
+    /// What pins did.
+    pub pins: Option<PinsUsed>,
 }
 
 impl Document {
@@ -123,20 +126,23 @@ pub struct Skipped {
 
 /// What is kept of a page; `file` is its path, where it has one.
 pub fn digest(audited: Audited, file: Option<String>) -> Document {
-    let Audited { page, tables, claims, findings, unread, .. } = audited;
+    let Audited { page, tables, claims, findings, unread, pinned, set_aside, .. } = audited;
     let counts = Status::ALL.map(|status| claims.iter().filter(|claim| claim.status == status).count());
     let quoted = |finding: &Finding| {
         let operands = finding.operands.iter().take(OPERANDS).map(|spot| spot.line);
         operands.chain([finding.spot.line]).collect::<Vec<_>>()
     };
-    let mut quotes = Quotes::new(&page, &claims, findings.iter().flat_map(quoted));
+    let aside = set_aside.iter().map(|one| &one.finding);
+    let mut quotes = Quotes::new(&page, &claims, findings.iter().chain(aside).flat_map(quoted));
     let spots: Vec<Spot> = findings.iter().map(|finding| finding.spot).collect();
     let told = findings.into_iter().map(|finding| tell(finding, &mut quotes)).collect();
     let statuses: HashMap<Spot, Status> = claims.iter().map(|claim| (claim.spot, claim.status)).collect();
     let unchecked = claims.iter().filter(|claim| claim.status == Status::CannotBeChecked);
     let unchecked = unchecked.map(|claim| (claim.why, claim.spot));
+    let pins = super::pinned::used(&pinned, set_aside, &mut |finding| tell(finding, &mut quotes));
     Document {
         lines: page.len(),
+        pins,
         claims: counts,
         findings: told,
         unread,

@@ -95,14 +95,41 @@ fn of_document(document: &Document, at: usize) -> Markup {
                 p { "Nothing on this page was found not to hold." }
             } @else {
                 ul class="key" { @for status in Status::ALL { li { span class=(class_of(status)) { "12.3" } " " (status.words()) } } }
+                (wrong(document, at))
                 @for (nth, told) in document.findings.iter().take(EACH).enumerate() { (finding(told, at, nth)) }
                 @if document.findings.len() > EACH {
                     p class="soft" { (document.findings.len() - EACH) " more findings are in --format json." }
                 }
             }
+            @if let Some(pins) = &document.pins {
+                h3 { "Pins" }
+                ul { @for said in pins.said() { li { (shown(&said)) } } }
+            }
             @for table in &document.tables { (corrected(document, table, at)) }
             (unread(document))
             (unchecked(&document.unchecked))
+        }
+    }
+}
+
+/// Findings of the list before all others.
+const LISTED: usize = 12;
+
+/// What is wrong, before what may mislead: the findings come in the order of the page.
+fn wrong(document: &Document, at: usize) -> Markup {
+    let is_wrong = |told: &Told| told.finding.severity <= Severity::WrongFigure;
+    let mut wrong: Vec<(usize, &Told)> =
+        document.findings.iter().take(EACH).enumerate().filter(|(_, told)| is_wrong(told)).collect();
+    wrong.sort_by_key(|(_, told)| told.finding.severity);
+    html! {
+        // Where all is wrong the list would say it twice.
+        @if !wrong.is_empty() && wrong.len() < document.findings.len() {
+            ul class="worst" {
+                @for (nth, told) in wrong.iter().take(LISTED) {
+                    li { a href={ "#" (anchor(at, *nth)) } { "line " (told.place.line) } " " (shown(&told.finding.message)) }
+                }
+                @if let Some(more @ 1..) = wrong.len().checked_sub(LISTED) { li class="soft" { "and " (more) " more" } }
+            }
         }
     }
 }

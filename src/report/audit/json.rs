@@ -2,7 +2,7 @@
 
 use super::digest::{Document, Told};
 use super::quote::Place;
-use super::{Audit, Renderer, Severity, View, no_page, words};
+use super::{Audit, PinsUsed, Renderer, Severity, View, no_page, words};
 use iotax_audit::claim::Status;
 use iotax_audit::finding::Finding;
 use iotax_audit::page::Unread;
@@ -30,6 +30,8 @@ struct Whole<'a> {
     findings: Vec<Found<'a>>,
     claims: BTreeMap<&'static str, usize>,
     documents: Vec<OneDocument<'a>>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    set_aside: Vec<FoundAside<'a>>,
     unread: Vec<NotRead<'a>>,
     skipped: Vec<NotAudited<'a>>,
     not_opened: Vec<NotAudited<'a>>,
@@ -62,12 +64,33 @@ struct Operand<'a> {
     printed: &'a str,
 }
 
+/// A finding that a pin set aside: `pin` is the line of the file of pins.
+#[derive(Serialize)]
+struct FoundAside<'a> {
+    #[serde(flatten)]
+    found: Found<'a>,
+    pins: &'a str,
+    pin: usize,
+    reason: &'a str,
+}
+
+#[derive(Serialize)]
+struct Pins<'a> {
+    file: &'a str,
+    pins: usize,
+    no_results: usize,
+    set_aside: usize,
+    idle: &'a [u32],
+}
+
 #[derive(Serialize)]
 struct OneDocument<'a> {
     document: &'a str,
     lines: usize,
     claims: BTreeMap<&'static str, usize>,
     findings: BTreeMap<&'static str, usize>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pins: Option<Pins<'a>>,
 }
 
 #[derive(Serialize)]
@@ -90,6 +113,7 @@ fn render(audit: &Audit, _view: &View) -> String {
         findings: audit.documents.iter().flat_map(all_of).collect(),
         claims: claims(|status| words::all_claims(audit, status)),
         documents: audit.documents.iter().map(one_document).collect(),
+        set_aside: audit.documents.iter().flat_map(aside).collect(),
         unread: audit.documents.iter().flat_map(not_read).collect(),
         skipped: audit.skipped.iter().map(|one| NotAudited { document: &one.name, why: &one.why }).collect(),
         not_opened: audit
@@ -105,6 +129,22 @@ fn render(audit: &Audit, _view: &View) -> String {
 
 fn all_of(document: &Document) -> impl Iterator<Item = Found<'_>> {
     document.findings.iter().map(|told| found(&document.name, told))
+}
+
+fn aside(document: &Document) -> impl Iterator<Item = FoundAside<'_>> {
+    document.pins.iter().flat_map(|used| {
+        used.set_aside.iter().map(|one| FoundAside {
+            found: found(&document.name, &one.told),
+            pins: &used.file,
+            pin: one.pin,
+            reason: &one.reason,
+        })
+    })
+}
+
+fn pins(used: &PinsUsed) -> Pins<'_> {
+    let PinsUsed { file, count, no_results, set_aside, idle } = used;
+    Pins { file, pins: *count, no_results: *no_results, set_aside: set_aside.len(), idle }
 }
 
 fn found<'a>(document: &'a str, told: &'a Told) -> Found<'a> {
@@ -132,6 +172,7 @@ fn one_document(document: &Document) -> OneDocument<'_> {
         lines: document.lines,
         claims: claims(|status| document.count(status)),
         findings: Severity::ALL.into_iter().map(|one| (one.word(), document.found(one))).collect(),
+        pins: document.pins.as_ref().map(pins),
     }
 }
 

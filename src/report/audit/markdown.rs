@@ -3,7 +3,7 @@
 use super::super::table::{Table, escaped};
 use super::digest::{Document, Told};
 use super::text::shown;
-use super::{Audit, Renderer, Severity, View, no_page, words};
+use super::{Audit, PinsUsed, Renderer, Severity, View, no_page, words};
 use iotax_audit::claim::Status;
 use iotax_audit::rule::Rule;
 use maud::html;
@@ -34,6 +34,11 @@ fn render(audit: &Audit, view: &View) -> String {
     let unread = audit.documents.iter().flat_map(|document| {
         document.unread.iter().map(|one| format!("{}, {}: {}", document.name, words::lines(one), one.why))
     });
+    let pins = audit.documents.iter().flat_map(|document| {
+        let said = document.pins.iter().flat_map(PinsUsed::said);
+        said.map(|said| format!("{}: {said}", document.name))
+    });
+    out += &list("Pins", pins);
     out += &list("Not read", unread);
     out += &list("Skipped", audit.skipped.iter().map(words::skipped));
     out += &list("Not opened", audit.refused.iter().map(words::skipped));

@@ -4,8 +4,11 @@
 mod digest;
 mod html;
 mod json;
+pub mod list;
 mod markdown;
+mod pinned;
 mod quote;
+mod repeated;
 mod sarif;
 mod terminal;
 #[cfg(test)]
@@ -15,6 +18,8 @@ mod words;
 
 pub use digest::{Document, Skipped, Told, digest};
 pub use iotax_audit::finding::Severity;
+pub use pinned::PinsUsed;
+pub use repeated::Repeated;
 pub(crate) use text::shown;
 
 /// What a renderer may know about where its text goes.
@@ -54,8 +59,8 @@ pub struct Renderer {
     pub help: &'static str,
     /// Endings of the files it is written to, as those of a report.
     pub endings: &'static [&'static str],
-    /// What can be told of a page as soon as it is audited; nothing where the form is one whole.
-    pub page: fn(&Document, &View) -> String,
+    /// What can be told of a page as soon as it is audited, beside those before it; nothing where the form is one whole.
+    pub page: fn(&Document, &View, &mut Repeated) -> String,
     /// What is told when all pages are: the rest, or the whole.
     pub end: fn(&Audit, &View) -> String,
 }
@@ -63,13 +68,15 @@ pub struct Renderer {
 impl Renderer {
     /// The whole text.
     pub fn whole(&self, audit: &Audit, view: &View) -> String {
-        let pages: String = audit.documents.iter().map(|document| (self.page)(document, view)).collect();
+        let mut repeated = Repeated::default();
+        let page = |document| (self.page)(document, view, &mut repeated);
+        let pages: String = audit.documents.iter().map(page).collect();
         pages + &(self.end)(audit, view)
     }
 }
 
 /// For forms that are one whole.
-fn no_page(_: &Document, _: &View) -> String {
+fn no_page(_: &Document, _: &View, _: &mut Repeated) -> String {
     String::new()
 }
 

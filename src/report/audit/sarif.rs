@@ -34,6 +34,14 @@ fn render(audit: &Audit, _view: &View) -> String {
             results.push(result(document, told, index.get(told.finding.rule), format!("{print:016x}:{nth}")));
             *nth += 1;
         }
+        // Whoever reads them sees what was set aside, and why.
+        for one in document.pins.iter().flat_map(|used| &used.set_aside) {
+            let rule = index.get(one.told.finding.rule);
+            let mut result =
+                result(document, &one.told, rule, format!("{:016x}:pin", fingerprint(&one.told)));
+            result["suppressions"] = json!([{ "kind": "external", "justification": one.reason }]);
+            results.push(result);
+        }
     }
     let whole = json!({
         "$schema": SCHEMA,

@@ -1,12 +1,13 @@
 //! An audit in the terminal, as a good compiler tells of faults: the line quoted, the figure underlined, what it was held against
-//! quoted too, the arithmetic. Findings of one kind are folded behind the first few. Page by page; a sum at the end.
+//! quoted too, the arithmetic. Findings of one kind are folded behind the first few, of a page and of pages that have the same. Page by
+//! page; a sum at the end.
 
 use super::super::table::wrapped;
 use super::super::terminal::NARROWEST;
 use super::digest::{Document, Told};
 use super::quote::Place;
 use super::text::{Laid, shown};
-use super::{Audit, Renderer, Severity, View, words};
+use super::{Audit, PinsUsed, Renderer, Repeated, Severity, View, words};
 use crate::units::counted;
 use std::sync::Arc;
 use unicode_width::UnicodeWidthStr;
@@ -29,15 +30,18 @@ const MESSAGE: usize = 1200;
 
 const FRAME: &str = "1;34";
 
-fn page(document: &Document, view: &View) -> String {
+fn page(document: &Document, view: &View, repeated: &mut Repeated) -> String {
     let pen = Pen { width: view.width.max(NARROWEST), colour: view.colour };
-    let (first, folded) =
-        words::folded(document.findings.iter().filter(|told| told.finding.severity <= view.show));
+    let (first, folded) = words::folded(repeated.news(to_show(document, view)).into_iter());
     let mut out: String = first.into_iter().map(|told| finding(document, told, pen) + "\n").collect();
     for kind in folded {
         out += &format!("{}\n", pen.headed(kind.rule, kind.severity, &kind.said()));
     }
     out + &summary(document, view, pen)
+}
+
+fn to_show<'a>(document: &'a Document, view: &View) -> Vec<&'a Told> {
+    document.findings.iter().filter(|told| told.finding.severity <= view.show).collect()
 }
 
 fn summary(document: &Document, view: &View, pen: Pen) -> String {
@@ -52,6 +56,9 @@ fn summary(document: &Document, view: &View, pen: Pen) -> String {
         out += &pen.wrapped(&format!("  not shown: {} (--show {last})", hidden.join(", ")), "    ");
     }
     out += &pen.wrapped(&format!("  {}", words::by_status(|status| document.count(status))), "    ");
+    for said in document.pins.iter().flat_map(PinsUsed::said) {
+        out += &pen.wrapped(&format!("  {}", shown(&said)), "    ");
+    }
     for unread in document.unread.iter().take(UNREAD) {
         let text = format!("  not read: {}: {}", words::lines(unread), shown(&unread.why));
         out += &pen.wrapped(&text, "    ");
@@ -84,7 +91,22 @@ fn end(audit: &Audit, view: &View) -> String {
         }
     }
     let pages = counted(audit.documents.len() as u64, "page", "pages");
-    pen.wrapped(&format!("{pages}: {}", said.join("; ")), "  ")
+    more_pages(audit, view, pen) + &pen.wrapped(&format!("{pages}: {}", said.join("; ")), "  ")
+}
+
+/// What was told of the first pages that have it.
+fn more_pages(audit: &Audit, view: &View, pen: Pen) -> String {
+    let mut repeated = Repeated::default();
+    for document in &audit.documents {
+        repeated.news(to_show(document, view));
+    }
+    let mut out = String::new();
+    for more in repeated.more() {
+        let pages = counted(more.pages as u64, "more page", "more pages");
+        let text = format!("and {pages}: {}; --format json has all", more.message);
+        out += &format!("{}\n", pen.headed(more.rule, more.severity, &text));
+    }
+    out
 }
 
 /// How wide, and whether in colours.

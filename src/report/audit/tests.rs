@@ -7,6 +7,7 @@ use iotax_audit::claim::{Claim, Kind, Metric, Status};
 use iotax_audit::finding::{Finding, Slip};
 use iotax_audit::number::{Base, Figure, Hedge, Interval, Quantity, Unit};
 use iotax_audit::page::{Page, Spot};
+use iotax_audit::pins::{Pinned, Pins, SetAside};
 use iotax_audit::table::{Cell, Column, Row, Table};
 use serde_json::Value;
 use std::collections::BTreeSet;
@@ -40,8 +41,6 @@ fn claim(spot: Spot, status: Status) -> Claim {
         interval: Interval::exact(0.0),
         kind: Kind::Raw,
         status,
-        system: None,
-        workload: None,
         why: "nothing on the page gives it",
     }
 }
@@ -70,7 +69,18 @@ fn audited(page: Page, claims: Vec<Claim>, mut findings: Vec<Finding>, tables: V
     for finding in &mut findings {
         page.quote(finding.spot).clone_into(&mut finding.printed);
     }
-    Audited { page, outputs: Vec::new(), tables, claims, findings, unread: Vec::new() }
+    Audited {
+        page,
+        outputs: Vec::new(),
+        tables,
+        claims,
+        findings,
+        unread: Vec::new(),
+        clauses: Vec::new(),
+        links: Vec::new(),
+        pinned: Pinned::NONE,
+        set_aside: Vec::new(),
+    }
 }
 
 /// A display bug, what was computed from it, and a table that has both.
@@ -234,7 +244,51 @@ fn of(documents: Vec<Document>) -> Audit {
     Audit { documents, ..Audit::default() }
 }
 
-fn all() -> [(&'static str, Audit); 5] {
+/// One finding, and another that a pin sets aside; one pin that sets nothing aside, one that leaves a figure out.
+fn pinned() -> Document {
+    const PINS: &str = "format = \"iotax-pins\"
+version = 1
+[[pin]]
+line = 1
+figure = \"400 MB/s\"
+set_aside = \"T5\"
+reason = \"of all <eight> drives, see \\u001b[31m the log\"
+[[pin]]
+line = 1
+figure = \"30 %\"
+set_aside = \"T1\"
+reason = \"gone\"
+[[pin]]
+line = 2
+figure = \"20 %\"
+set_aside = \"all\"
+reason = \"how full the disks were\"
+";
+    let page =
+        Page::new("pinned.md", "It reached 400 MB/s, 30 % of it idle.\nDisks were 20 % full: it lost 9 %.");
+    let pins = Pins::read(PINS).unwrap();
+    let mut by_pins =
+        iotax_audit::audit::audit_pinned(page.clone(), &iotax_audit::audit::Options::default(), &pins)
+            .unwrap()
+            .pinned;
+    by_pins.idle = vec![8];
+    let finding = |rule, line, text: &str| {
+        let mut finding = Finding::new(rule, Severity::WrongFigure, spot(&page, line, text), "it is not");
+        finding.printed = text.to_owned();
+        finding
+    };
+    let set_aside =
+        SetAside { finding: finding("Q1", 0, "400 MB/s"), pin: 3, reason: by_pins.aside[0].reason.clone() };
+    let claims = vec![claim(spot(&page, 0, "400 MB/s"), Status::Plausible)];
+    let own = finding("Q2", 1, "9 %");
+    let mut audited = audited(page.clone(), claims, vec![own], Vec::new());
+    (audited.pinned, audited.set_aside) = (by_pins, vec![set_aside]);
+    let mut document = digest(audited, Some("pinned.md".into()));
+    document.pins.as_mut().unwrap().file = "pinned.md.pins.toml".into();
+    document
+}
+
+fn all() -> [(&'static str, Audit); 6] {
     let several = Audit {
         documents: vec![clean(), loss(), sheet()],
         skipped: vec![Skipped { name: "a.png".into(), why: "a PNG image".into() }],
@@ -246,6 +300,7 @@ fn all() -> [(&'static str, Audit); 5] {
         ("long", of(vec![long()])),
         ("evil", of(vec![evil()])),
         ("several", several),
+        ("pinned", of(vec![pinned()])),
     ]
 }
 
@@ -300,6 +355,16 @@ fn what_is_not_shown_is_counted() {
 }
 
 #[test]
+fn what_pins_set_aside_is_in_every_form() {
+    let audit = of(vec![pinned()]);
+    for renderer in ALL {
+        let text = renderer.whole(&audit, &view(160));
+        assert!(text.contains("drives, see") && !text.contains('\u{1b}'), "{}: {text}", renderer.name);
+        assert!(renderer.name != "html" || !text.contains("<eight>"));
+    }
+}
+
+#[test]
 fn colours_add_nothing_but_colours() {
     for (name, audit) in all() {
         let coloured = text(&audit, "terminal", &View { colour: true, ..view(80) });
@@ -318,9 +383,21 @@ fn colours_add_nothing_but_colours() {
 fn pages_come_one_by_one_in_the_terminal_and_as_a_whole_elsewhere() {
     for (_, audit) in all() {
         for renderer in ALL.iter().filter(|renderer| renderer.name != "terminal") {
-            assert!(audit.documents.iter().all(|one| (renderer.page)(one, &view(80)).is_empty()));
+            let page = |one| (renderer.page)(one, &view(80), &mut super::Repeated::default());
+            assert!(audit.documents.iter().all(|one| page(one).is_empty()));
         }
     }
+}
+
+#[test]
+fn what_many_pages_have_alike_is_told_of_three_and_counted() {
+    let told = |pages: usize| text(&of(vec![loss(); pages]), "terminal", &view(80));
+    let (one, three, seven) = (told(1), told(3), told(7));
+    let findings = |text: &str| text.lines().filter(|line| line.contains("--> ")).count();
+    assert!(findings(&one) > 0);
+    assert_eq!(findings(&three), 3 * findings(&one));
+    assert_eq!(findings(&seven), findings(&three));
+    assert!(!three.contains("more page") && seven.contains("and 4 more pages: "), "{seven}");
 }
 
 #[test]
@@ -416,6 +493,13 @@ fn html() {
         assert!(!page.contains(outside), "the page has {outside}");
     }
     assert!(page.contains("<mark>"), "the figure is marked in its line");
+    let list = page.split("<ul class=\"worst\">").nth(1).and_then(|rest| rest.split("</ul>").next()).unwrap();
+    let lines: Vec<&str> = list.split("\">line ").skip(1).filter_map(|item| item.split('<').next()).collect();
+    assert_eq!(
+        lines,
+        ["11", "3", "8", "8"],
+        "the wrong conclusion before wrong figures, those in the order of the page"
+    );
     let several = text(&all()[4].1, "html", &view(80));
     assert!(
         several.contains("Nothing on this page was found not to hold.") && several.contains("a PNG image")

@@ -1,6 +1,8 @@
-//! Text of pages made harmless: what would move a cursor, change colours, turn the direction of writing or hide is shown as
-//! `\u{1b}` instead. Lines are cut to the columns that a terminal has, around what is told of them.
+//! Lines of pages, made harmless and cut to the columns that a terminal has, around what is told of them.
 
+pub use iotax_audit::harmless::{shown, shown_line};
+
+use iotax_audit::harmless::acts;
 use std::ops::Range;
 use unicode_width::UnicodeWidthChar;
 
@@ -8,33 +10,6 @@ use unicode_width::UnicodeWidthChar;
 const TAB: usize = 4;
 /// Columns kept free to either side of what is told of a line.
 const MARGIN: usize = 8;
-
-/// Whether a character does something to the text around it, or cannot be seen.
-fn acts(c: char) -> bool {
-    c.is_control()
-        || matches!(c,
-            '\u{61c}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}'
-            | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e0fff}' | '\u{ad}' | '\u{180e}')
-}
-
-/// One line of text in which nothing acts.
-pub fn shown(text: &str) -> String {
-    shown_line(text).replace('\t', " ")
-}
-
-/// The same, where tabs have columns of their own.
-pub fn shown_line(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    for c in text.chars() {
-        match c {
-            '\n' => out.push(' '),
-            '\t' => out.push('\t'),
-            c if acts(c) => out.extend(c.escape_unicode()),
-            c => out.push(c),
-        }
-    }
-    out
-}
 
 /// A line as it is shown: text for every byte at which a character begins, and the column of it.
 pub struct Laid {
@@ -174,7 +149,6 @@ mod tests {
 
     #[test]
     fn what_acts_is_shown_and_does_nothing() {
-        assert_eq!(shown("a\u{1b}[31m\u{202e}b\t\u{7}"), "a\\u{1b}[31m\\u{202e}b \\u{7}");
         let (text, marks) = one("\u{1b}[2J94 %", "94 %", 40);
         assert_eq!((text.as_str(), marks), ("\\u{1b}[2J94 %", 9..13));
     }

@@ -76,7 +76,8 @@ fn render(findings: &[Findings], _page: &Page) -> String {
                 (limits(one))
             }
             @for one in findings { (origin(one, findings.len() == 1)) }
-            (method())
+            @if findings.iter().any(|one| one.imported.is_none()) { (method()) }
+            @if findings.iter().any(|one| one.imported.is_some()) { (method_of_others()) }
         },
     )
 }
@@ -137,7 +138,10 @@ fn title(findings: &Findings) -> String {
         }
         (Some(baseline), _) => format!("{} stacks against {}", others.len(), baseline.stack),
         (None, _) if !tried.is_empty() => format!("Durability of {}", tried.join(", ")),
-        (None, _) => "What each layer charges".to_owned(),
+        (None, _) => match &findings.imported {
+            Some(found) => imported::title(found),
+            None => "What each layer charges".to_owned(),
+        },
     }
 }
 
@@ -506,7 +510,7 @@ fn figures(workload: &WorkloadFindings) -> Markup {
         @if let Some(drives) = efficiency::table(workload) {
             h3 { (efficiency::TITLE) }
             (table(&drives, usize::MAX))
-            p class="soft" { (efficiency::LEGEND) "." }
+            p class="soft" { (efficiency::legend(workload)) "." }
             @for line in efficiency::sentences(workload) { p class="soft" { (signed(&line)) "." } }
         }
         @if let Some(matched) = &workload.matched {
@@ -618,12 +622,14 @@ fn origin(findings: &Findings, open: bool) -> Markup {
     let run = &findings.run;
     html! {
         section {
-            h2 { "How it was measured" }
+            h2 { @if run.imported { "How it was imported" } @else { "How it was measured" } }
             dl {
                 dt { "run" } dd { (run.id) }
                 dt { "iotax" } dd { (run.iotax) }
-                dt { "scenario" } dd { (run.source) }
-                dt { "seed" } dd { (run.seed) }
+                @if !run.imported {
+                    dt { "scenario" } dd { (run.source) }
+                    dt { "seed" } dd { (run.seed) }
+                }
                 @if run.torn > 0 { dt { "torn frames" } dd { (run.torn) } }
             }
             pre { (run.command) }
@@ -669,6 +675,15 @@ fn method() -> Markup {
                 "where all stacks get the same load; percentiles are read from merged histograms. Costs and gains in throughput "
                 "are held against all others of the run. METHOD.md of iotax has the formulas."
             }
+        }
+    }
+}
+
+fn method_of_others() -> Markup {
+    html! {
+        section {
+            h2 { "Imported figures" }
+            p { (imported::METHOD) }
         }
     }
 }

@@ -93,18 +93,17 @@ impl Run<'_> {
         for (team, rate) in self.teams.iter().zip(rates) {
             jobs.push(self.job(team, point, rate, notes)?);
         }
-        if let [first, rest @ ..] = jobs.as_slice()
-            && let Some(other) = rest.iter().find(|job| job.job.direct != first.job.direct)
-            && self.sharing()? == Sharing::Together
-        {
-            let why = format!(
-                "wd={} and wd={} differ in openflags, and vdbench opens an SD once",
-                first.job.name, other.job.name
-            );
-            return Err(self
-                .rd
-                .origin()
-                .error("rd", Fault::hint(why, "write openflags= of the sd or the rd")));
+        let differs = |job: &&JobDraft| job.job.direct != jobs[0].job.direct;
+        match jobs.iter().find(differs) {
+            Some(other) if self.sharing()? == Sharing::Together => {
+                let why = format!(
+                    "wd={} and wd={} differ in openflags, and vdbench opens an SD once",
+                    jobs[0].job.name, other.job.name
+                );
+                let fault = Fault::hint(why, "write openflags= of the sd or the rd");
+                return Err(self.rd.origin().error("rd", fault));
+            }
+            _ => {}
         }
         let name = format!("{}{}", self.rd.name, point.suffix);
         Ok(Draft { name, jobs, engine: None, sweep: None })
@@ -357,10 +356,9 @@ impl Run<'_> {
     fn check_distribution(&self) -> Result<(), InputError> {
         let param = self.rd.param("distribution");
         let words = param.map(Param::values).unwrap_or_default();
-        if let [word] = words.as_slice()
-            && "deterministic".starts_with(&word.to_lowercase())
-        {
-            return Ok(());
+        match words.as_slice() {
+            [word] if "deterministic".starts_with(&word.to_lowercase()) => return Ok(()),
+            _ => {}
         }
         let hint = "write distribution=deterministic if they may begin at even intervals, as iotax's do";
         let fault = |why: &str| Fault::hint(why, hint);

@@ -32,6 +32,14 @@ pub struct ImportedFile {
     /// Lines that look like a tool's and could not be read.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unread: Vec<UnreadLines>,
+    /// Outputs that a run printed before it had ended, and whose results are passed over for those of its last.
+    #[serde(default, skip_serializing_if = "is_none")]
+    pub snapshots: u32,
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde asks so")]
+fn is_none(count: &u32) -> bool {
+    *count == 0
 }
 
 /// Lines that could not be read, and why.
@@ -105,6 +113,12 @@ pub struct Load {
     /// What the output calls it; tells loads apart only where nothing else does.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
+    /// Options that cap it, in one order: `rate_iops=1000`. With others it is another load.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub caps: Vec<String>,
+    /// Other options that change what a result is of, in one order: `direct=1`; the load is the same. `None` where no options are told.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub settings: Option<Vec<String>>,
 }
 
 /// One of several jobs that reported side by side under one load: figures of a part, which are never added up.
@@ -206,11 +220,12 @@ pub struct ImportedSample {
 impl Load {
     /// What makes it the same load as another: all that the output tells, and the name only where it tells nothing else.
     pub fn identity(&self) -> String {
-        let Load { rw, bs, iodepth, numjobs, ioengine, rwmixread, name } = self;
-        let bare = Load { name: name.clone(), ..Load::default() };
+        let Load { rw, bs, iodepth, numjobs, ioengine, rwmixread, name, caps, settings } = self;
+        let bare = Load { name: name.clone(), settings: settings.clone(), ..Load::default() };
+        let caps = caps.join(" ");
         match *self == bare {
             true => format!("{name:?}"),
-            false => format!("{rw:?} {bs:?} {iodepth:?} {numjobs:?} {ioengine:?} {rwmixread:?}"),
+            false => format!("{rw:?} {bs:?} {iodepth:?} {numjobs:?} {ioengine:?} {rwmixread:?} {caps}"),
         }
     }
 }

@@ -1,4 +1,5 @@
-//! Plain text: UTF-8, UTF-16 by its mark, else the encoding that its bytes look like. What cannot be decoded is listed.
+//! Plain text: UTF-8, UTF-16 by its mark or its zeros, else the encoding that its bytes look like. What cannot be decoded is listed,
+//! and so is what is no text at all.
 
 use super::Container;
 use crate::page::{Page, Unread};
@@ -13,7 +14,23 @@ pub const CONTAINER: Container =
 const LOOKED_AT: usize = 1 << 20;
 
 fn read(name: &str, bytes: Vec<u8>) -> Page {
-    let (text, broken) = decode(bytes, None);
+    let wide = wide(&bytes);
+    if wide.is_none() && binary(&bytes) {
+        let mut page = Page::new(name, "");
+        let why = "bytes that are no text in an encoding known here: nothing of it is read; hint: unpack it, or convert it to UTF-8";
+        page.unread.push(Unread { line: 1, last: 1, why: why.to_owned() });
+        return page;
+    }
+    let (text, broken) = match wide {
+        Some(encoding) => {
+            // Its own mark, if there is one, is no text: `fio ... > out.json` of PowerShell writes it.
+            let (text, broken) = encoding.decode_with_bom_removal(&bytes);
+            (text.into_owned(), broken.then(|| encoding.name()))
+        }
+        None => decode(bytes, None),
+    };
+    // Lines as old Macs end them, and consoles that draw one over the other.
+    let text = if text.contains('\r') && !text.contains('\n') { text.replace('\r', "\n") } else { text };
     let mut page = Page::new(name, text);
     if let Some(encoding) = broken {
         page.unread.extend(undecodable(&page, encoding));
@@ -33,6 +50,40 @@ pub(super) fn decode(bytes: Vec<u8>, declared: Option<&'static Encoding>) -> (St
     let encoding = marked.or(declared).unwrap_or_else(|| guess(&bytes));
     let (text, used, broken) = encoding.decode(&bytes);
     (text.into_owned(), broken.then(|| used.name()))
+}
+
+/// Whether bytes are text in UTF-16, with or without its mark: half of them are signs that no other text has.
+pub(super) fn is_utf16(bytes: &[u8]) -> bool {
+    Encoding::for_bom(bytes).is_some_and(|(encoding, _)| encoding != encoding_rs::UTF_8)
+        || wide(bytes).is_some()
+}
+
+/// UTF-16 without its mark: of two bytes the one that is nothing in Latin text always is, and the other never.
+fn wide(bytes: &[u8]) -> Option<&'static Encoding> {
+    let head = &bytes[..bytes.len().min(LOOKED_AT)];
+    let zeros = |odd: usize| head.iter().skip(odd).step_by(2).filter(|byte| **byte == 0).count();
+    let (even, odd) = (zeros(0), zeros(1));
+    let most = head.len() / 4;
+    if odd > most && even == 0 {
+        Some(encoding_rs::UTF_16LE)
+    } else {
+        (even > most && odd == 0).then_some(encoding_rs::UTF_16BE)
+    }
+}
+
+/// Whether bytes are no UTF-8, and more of them than in any text are signs that no text has.
+fn binary(bytes: &[u8]) -> bool {
+    const SHARE: usize = 50;
+    const UTF_32: [[u8; 4]; 2] = [[0xff, 0xfe, 0, 0], [0, 0, 0xfe, 0xff]];
+    if UTF_32.iter().any(|mark| bytes.starts_with(mark)) {
+        return true;
+    }
+    if std::str::from_utf8(bytes).is_ok() || Encoding::for_bom(bytes).is_some() {
+        return false;
+    }
+    let head = &bytes[..bytes.len().min(LOOKED_AT)];
+    let control = |byte: &&u8| matches!(**byte, 0..=6 | 0x0e..=0x1a | 0x1c..=0x1f | 0x7f);
+    head.iter().filter(control).count() * SHARE > head.len()
 }
 
 fn guess(bytes: &[u8]) -> &'static Encoding {
@@ -66,8 +117,13 @@ mod tests {
             [&[0xd1u8, 0xea, 0xee, 0xf0, 0xee, 0xf1, 0xf2, 0xfc, b' ', b'9', b'4', b'%'][..]].concat();
         assert_eq!(read("p", windows).line(0), "Скорость 94%");
         let utf16: Vec<u8> = "\u{feff}a\nb".encode_utf16().flat_map(u16::to_le_bytes).collect();
-        assert_eq!(read("p", utf16).line(1), "b");
+        let page = read("p", utf16);
+        assert_eq!((page.line(0), page.line(1)), ("a", "b"));
         assert_eq!(read("p", b"\xef\xbb\xbffio-3.16".to_vec()).line(0), "fio-3.16");
+        assert_eq!(read("p", b"a\rb\r".to_vec()).line(1), "b");
+        let unmarked = "fio-3.16\n5 \u{b5}s".encode_utf16();
+        assert_eq!(read("p", unmarked.clone().flat_map(u16::to_le_bytes).collect()).line(1), "5 \u{b5}s");
+        assert_eq!(read("p", unmarked.flat_map(u16::to_be_bytes).collect()).line(0), "fio-3.16");
     }
 
     #[test]
@@ -76,6 +132,11 @@ mod tests {
         assert_eq!(page.len(), 3);
         assert!(page.unread.len() <= 1);
         let noise: Vec<u8> = (0..4000u32).map(|at| (at.wrapping_mul(2_654_435_761) >> 24) as u8).collect();
-        let _ = read("p", noise);
+        let page = read("p", noise);
+        assert!(page.is_empty() && page.unread[0].why.contains("no text in an encoding"));
+        let utf32 = read("p", b"\xff\xfe\0\0a\0\0\0\n\0\0\0".to_vec());
+        assert_eq!((utf32.len(), utf32.unread.len()), (0, 1));
+        let zeros = read("p", b"fio-3.16\n\0\0\0\0\0\0\nx".to_vec());
+        assert_eq!((zeros.len(), zeros.unread.len()), (3, 0), "a file with a hole is a text");
     }
 }

@@ -320,10 +320,9 @@ fn within(page: &Page, line: usize) -> Option<(Vec<Command>, usize)> {
     };
     let places = FIO.find_iter(bare.as_bytes()).filter(|at| boundary(*at) && dashes(*at));
     for place in places.take(TRIES) {
-        if let Some((commands, end)) = at(page, line, prefix + place, false)
-            && commands[0].options.len() >= 2
-        {
-            return Some((commands, end));
+        let found = at(page, line, prefix + place, false);
+        if let Some(found) = found.filter(|(commands, _)| commands[0].options.len() >= 2) {
+            return Some(found);
         }
     }
     None
@@ -442,11 +441,9 @@ fn fio_parts(words: &[Word]) -> (Vec<Entry>, usize, Option<usize>) {
         }
         let mut entry = Entry { key: key.to_owned(), value: value.map(str::to_owned), spot: word.spot };
         // `--bs 4k`: the value is the word behind it.
-        if value.is_none()
-            && !job_file::is_flag(key)
-            && let Some(next) = words.get(at + 1).filter(|next| option_name(&next.text).is_none())
-            && next.spot.line == word.spot.line
-        {
+        let is_value = |next: &&Word| option_name(&next.text).is_none() && next.spot.line == word.spot.line;
+        let wants_value = value.is_none() && !job_file::is_flag(key);
+        if let Some(next) = words.get(at + 1).filter(|next| wants_value && is_value(next)) {
             entry.value = Some(next.text.clone());
             entry.spot.end = next.spot.end;
             at += 1;
@@ -523,10 +520,8 @@ impl Tokens {
                     let (word, behind) = word(line, text, at);
                     // The number before `2>&1`.
                     let descriptor = digits(&word.text) && bytes.get(behind) == Some(&b'>');
-                    if !std::mem::take(&mut self.redirected)
-                        && !descriptor
-                        && let Some(segment) = self.segments.last_mut()
-                    {
+                    let is_said = !std::mem::take(&mut self.redirected) && !descriptor;
+                    if let Some(segment) = self.segments.last_mut().filter(|_| is_said) {
                         segment.push(word);
                     }
                     count += 1;

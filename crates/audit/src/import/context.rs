@@ -1,13 +1,13 @@
 //! Which command or job file an output is of: the last one before it, where its figures are ones that such a command gives.
 
-use super::fio::{Asked, Fio, Form, Job};
+use super::fio::{Asked, Fio, Form, Job, snapshots};
 use super::{Output, Said, Way};
 
 /// Gives outputs of fio that do not say what was asked for, since their first lines were left out, what the command before
 /// them asks for.
 pub(super) fn attribute(outputs: &mut [Output]) {
     let mut asked: Vec<Asked> = Vec::new();
-    for output in outputs {
+    for output in &mut *outputs {
         match &mut output.said {
             Said::Command(command) if command.program == "fio" => asked = command.asked(),
             Said::JobFile(file) => asked = file.asked(),
@@ -17,6 +17,20 @@ pub(super) fn attribute(outputs: &mut [Output]) {
                 fio.asked.clone_from(&asked);
             }
             _ => {}
+        }
+    }
+    give_heads_on(outputs);
+}
+
+/// A text has its head once: what goes on with the same run is of that head, too.
+fn give_heads_on(outputs: &mut [Output]) {
+    for (at, later) in snapshots::followers(outputs).into_iter().enumerate() {
+        let Said::Fio(before) = &outputs[at].said else { continue };
+        let (asked, version) = (before.asked.clone(), before.version);
+        let Some(Said::Fio(later)) = later.map(|later| &mut outputs[later].said) else { continue };
+        if lacks_its_head(later) {
+            later.asked = asked;
+            later.version = later.version.or(version);
         }
     }
 }

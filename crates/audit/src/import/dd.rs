@@ -77,6 +77,10 @@ const COPIED: &[&str] = &[
 fn begins(line: &str) -> bool {
     let line = line.trim_start();
     match line.as_bytes().first() {
+        Some(b'<') => {
+            line.len() < LONGEST
+                && (line.contains("+0 records in") || COPIED.iter().any(|word| line.contains(word)))
+        }
         Some(b'0'..=b'9') => line.len() < LONGEST && (line.contains('/') || line.contains('+')),
         // `скопійовано 34603008 байтів ...`
         Some(0xd1 | b's' | b'z') => COPIED.iter().any(|word| line.starts_with(word)),
@@ -88,15 +92,43 @@ fn begins(line: &str) -> bool {
 const LONGEST: usize = 300;
 
 fn read(page: &Page, line: usize) -> Option<Found> {
-    let first = records(&Line::of(page, line));
-    let second = first.and_then(|_| records(&Line::of(page, line + 1)));
-    let (at, records) = match (first, second) {
-        (Some(incoming), Some(outgoing)) => (line + 2, Some([incoming, outgoing])),
-        (None, _) => (line, None),
-        _ => return None,
+    let plain = |at: usize| Line::of(page, at).without_tags();
+    let copy = copy(&plain, line)?;
+    // Numbers of a listing that stand against digits: `3134217728 bytes (134 MB)` is line 3 of one.
+    let copy = match copy.agrees() {
+        true => copy,
+        false => (1..=MOST_DIGITS).find_map(|digits| listed(&plain, line, copy.line, digits)).unwrap_or(copy),
     };
-    let copy = last_line(&Line::of(page, at), at, records)?;
-    Some(Found { said: Said::Dd(Box::new(copy)), end: at + 1, unread: Vec::new() })
+    let end = copy.line + 1;
+    Some(Found { said: Said::Dd(Box::new(copy)), end, unread: Vec::new() })
+}
+
+/// Digits of the number of a line in a listing.
+const MOST_DIGITS: usize = 3;
+
+/// The copy whose first line is `first`.
+fn copy<'a>(lines: &dyn Fn(usize) -> Line<'a>, first: usize) -> Option<Copy> {
+    let incoming = records(&lines(first));
+    let outgoing = incoming.and_then(|_| records(&lines(first + 1)));
+    match (incoming, outgoing) {
+        (Some(incoming), Some(outgoing)) => {
+            last_line(&lines(first + 2), first + 2, Some([incoming, outgoing]))
+        }
+        (None, _) => last_line(&lines(first), first, None),
+        _ => None,
+    }
+}
+
+/// The same where a listing's numbers stand against its lines, that of the last with so many digits: they count on, and without
+/// them the bytes are those in the brackets.
+fn listed<'a>(lines: &dyn Fn(usize) -> Line<'a>, first: usize, last: usize, digits: usize) -> Option<Copy> {
+    let number: usize = lines(last).text.get(..digits)?.parse().ok()?;
+    let counted = |at: usize| {
+        let number = number.checked_sub(last.checked_sub(at)?)?.to_string();
+        Some(lines(at)).filter(|line| line.text.starts_with(&number)).map(|line| line.without(number.len()))
+    };
+    (first..=last).all(|at| counted(at).is_some()).then_some(())?;
+    copy(&|at| counted(at).unwrap_or(lines(at)), first).filter(Copy::agrees)
 }
 
 /// `33+0 records in`, in any language.
@@ -220,6 +252,11 @@ fn sized<'a>(line: &Line<'a>, text: &'a str, rate: bool) -> Option<(Size, &'a st
 }
 
 impl Copy {
+    /// Whether the bytes are those in the brackets, where there are any.
+    fn agrees(&self) -> bool {
+        self.sizes.iter().all(|size| size.figure.interval().meets(self.bytes.interval()))
+    }
+
     /// Every figure in it.
     pub fn figures(&self, tell: &mut dyn FnMut(Told)) {
         for (whole, partial) in self.records.iter().flatten() {
@@ -251,5 +288,41 @@ impl Copy {
             ios,
             ..Reading::new(self.line, workload, Way::Both)
         }]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn one(text: &str) -> (Page, Copy) {
+        let page = Page::new("p", text);
+        let first = (0..page.len()).find(|at| begins(page.bare(*at).0)).expect("it begins");
+        match read(&page, first).expect("a copy").said {
+            Said::Dd(copy) => (page, *copy),
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn numbers_of_a_listing_that_stand_against_digits_are_no_figures() {
+        let (page, copy) = one(
+            "text\n1128+0 records in\n2128+0 records out\n3134217728 bytes (134 MB, 128 MiB) copied, 0.5 s, 268 MB/s\n",
+        );
+        assert_eq!((copy.bytes.value, copy.records.unwrap()[1].0.value), (134_217_728.0, 128.0));
+        assert_eq!((page.quote(copy.bytes.spot), page.quote(copy.rate.figure.spot)), ("134217728", "268"));
+        let (_, wrong) = one(
+            "1128+0 records in\n1128+0 records out\n3134217728 bytes (134 MB, 128 MiB) copied, 0.5 s, 268 MB/s\n",
+        );
+        assert_eq!(wrong.bytes.value, 3_134_217_728.0, "no numbers that count on");
+    }
+
+    #[test]
+    fn lines_may_stand_in_tags() {
+        let (page, copy) = one(
+            "<span class=\"x\">128+0 records in</span>\n<span>128+0 records out</span>\n<span>134217728 bytes (134 MB) copied, 0.5 s, 268 MB/s</span><br>\n",
+        );
+        assert_eq!(page.quote(copy.bytes.spot), "134217728");
+        assert_eq!((page.quote(copy.rate.figure.spot), copy.rate.figure.value), ("268", 268e6));
     }
 }

@@ -382,7 +382,7 @@ fn csv_row<'a>(line: &Line<'a>, at: usize, heads: &[&str], cells: &[&'a str]) ->
         counts,
         block: of("block size").and_then(|cell| line.count(cell)).map(counted),
         file: whole("file size"),
-        threads: whole("threads").map(|threads| threads * whole("hosts").unwrap_or(1).max(1)),
+        threads: whole("threads").map(|threads| threads.saturating_mul(whole("hosts").unwrap_or(1).max(1))),
         depth: whole("IO depth"),
         random: whole("random").map(|random| random == 1),
     })

@@ -44,10 +44,11 @@ fn may_be_an_output(text: &str) -> bool {
 fn read(page: &Page, line: usize) -> Option<Found> {
     let (bare, prefix) = page.bare(line);
     let from = page.offset(line) + prefix + (bare.len() - bare.trim_start().len());
-    if !may_be_an_output(&page.text()[from..]) {
+    let text = page.json_text(line);
+    if !may_be_an_output(&text[from..]) {
         return None;
     }
-    let parsed = json::parse(page.text(), from)?;
+    let parsed = json::parse(text, from)?;
     let format = ALL.iter().find(|format| (format.knows)(&parsed.node))?;
     let last = page.spot_near(parsed.end.saturating_sub(1)..parsed.end, line).index();
     let mut unread = Vec::new();
@@ -57,4 +58,40 @@ fn read(page: &Page, line: usize) -> Option<Found> {
         unread.push(page.unread(broken..broken + 1, format!("{}: {why}", format.name)));
     }
     Some(Found { said, end: last + 1, unread })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::import::scan;
+
+    #[test]
+    fn json_is_read_where_its_lines_carry_the_numbers_of_a_listing() {
+        for space in [" ", ""] {
+            let listed: Vec<String> = FORMAT
+                .example
+                .lines()
+                .enumerate()
+                .map(|(at, line)| format!("{:>3}{space}{line}", at + 1))
+                .collect();
+            let (plain, page) =
+                (Page::new("p", FORMAT.example), Page::new("p", format!("text\n{}\n", listed.join("\n"))));
+            let figures = |page: &Page| {
+                let mut told = Vec::new();
+                for output in scan(page).outputs {
+                    output.said.figures(&mut |(metric, _, figure)| {
+                        assert!(
+                            page.quote(figure.spot).parse::<f64>().is_ok(),
+                            "{}",
+                            page.quote(figure.spot)
+                        );
+                        told.push((metric, figure.value));
+                    });
+                }
+                told
+            };
+            assert!(!figures(&plain).is_empty());
+            assert_eq!(figures(&page), figures(&plain), "{space:?}");
+        }
+    }
 }

@@ -46,6 +46,7 @@ fn of(spot: Spot, printed: &str, value: f64, decimals: usize, scale: f64, whole:
 /// Makes figures of a page's JSON, on and on through its text.
 pub(crate) struct Printed<'p> {
     page: &'p Page,
+    text: &'p str,
     line: usize,
 }
 
@@ -55,7 +56,7 @@ const NEAR: usize = 32;
 impl<'p> Printed<'p> {
     /// From a line on.
     pub(crate) fn new(page: &'p Page, line: usize) -> Printed<'p> {
-        Printed { page, line }
+        Printed { page, text: page.json_text(line), line }
     }
 
     /// The line that a byte of the text is in.
@@ -90,7 +91,7 @@ impl<'p> Printed<'p> {
 
     /// Whether what follows a number closes it. Where a JSON breaks off, its last number may be the head of a longer one.
     fn ended(&self, at: usize) -> bool {
-        let rest = self.page.text().as_bytes().get(at..).unwrap_or_default();
+        let rest = self.text.as_bytes().get(at..).unwrap_or_default();
         let next = rest.iter().find(|byte| !matches!(byte, b' ' | b'\n' | b'\r' | b'\t'));
         matches!(next, Some(b',' | b'}' | b']'))
     }

@@ -263,9 +263,8 @@ impl Sysbench {
             self.operations = read.map(|(per_second, _)| Rate { total: counted(total), per_second });
             return self.operations.is_some();
         }
-        if let Some((rate, rest)) = line.number(line.text, 1.0)
-            && rest.trim() == "Requests/sec executed"
-        {
+        let rate = line.number(line.text, 1.0).filter(|(_, rest)| rest.trim() == "Requests/sec executed");
+        if let Some((rate, _)) = rate {
             self.requests_per_second = Some(rate);
             return true;
         }

@@ -2,75 +2,8 @@
 //! not there.
 
 use super::*;
+use crate::laws::{damaged, figures_stand_where_they_say};
 use crate::page::Page;
-
-/// How much a printed 1 may be of a figure's unit.
-fn scales() -> Vec<f64> {
-    let powers = |base: f64| (0..=4).map(move |power| base.powi(power));
-    let bits = powers(1024.0).map(|bytes| bytes * 8.0);
-    powers(1024.0).chain(powers(1000.0)).chain(bits).collect()
-}
-
-/// Asserts that each figure of all outputs is what stands at its spot.
-pub(crate) fn figures_stand_where_they_say(page: &Page, imported: &Imported) -> usize {
-    let scales = scales();
-    let mut count = 0;
-    for output in &imported.outputs {
-        assert!(output.lines.start < output.lines.end && output.lines.end <= page.len());
-        output.said.figures(&mut |(_, _, figure)| {
-            let quoted = page.quote(figure.spot);
-            let read = crate::number::leading(quoted);
-            let (printed, ..) = read.unwrap_or_else(|| panic!("{quoted:?} at {:?}", figure.spot));
-            let is = |scale: &f64| (printed * scale - figure.value).abs() <= 1e-9 * figure.value.abs();
-            // `1m3.241s` is a time of two parts.
-            let parts = quoted.split(|letter: char| letter.is_ascii_digit() || letter == '.');
-            let of_two = parts.filter(|part| !part.is_empty()).count() > 1;
-            assert!(of_two || scales.iter().any(is), "{quoted} is no {}", figure.value);
-            assert!(figure.low <= figure.value && figure.value <= figure.high, "{figure:?}");
-            count += 1;
-        });
-    }
-    for unread in &imported.unread {
-        assert!(unread.line <= unread.last && unread.last as usize <= page.len().max(1));
-    }
-    count
-}
-
-/// One damage: what is done, and where.
-pub(crate) type Damage = (u8, usize, usize);
-
-/// A text with damages: cut, lines swapped, lost, doubled, bytes flipped, lines joined.
-pub(crate) fn damaged(text: &str, damages: &[Damage]) -> String {
-    let mut bytes = text.as_bytes().to_vec();
-    for (kind, first, second) in damages {
-        let lines: Vec<Vec<u8>> = bytes.split(|byte| *byte == b'\n').map(<[u8]>::to_vec).collect();
-        if bytes.is_empty() {
-            break;
-        }
-        let (at, line, other) = (first % bytes.len(), first % lines.len(), second % lines.len());
-        let mut changed = lines.clone();
-        match kind % 6 {
-            0 => bytes.truncate(at),
-            1 => bytes[at] = b" 0123456789.,;:[]{}\"-%xG"[second % 24],
-            2 => {
-                changed.swap(line, other);
-                bytes = changed.join(&b'\n');
-            }
-            3 => {
-                changed.remove(line);
-                bytes = changed.join(&b'\n');
-            }
-            4 => {
-                changed.insert(other, lines[line].clone());
-                bytes = changed.join(&b'\n');
-            }
-            _ => {
-                bytes.remove(at);
-            }
-        }
-    }
-    String::from_utf8_lossy(&bytes).into_owned()
-}
 
 macro_rules! fixtures {
     ($($name:literal),+ $(,)?) => {
@@ -200,7 +133,8 @@ proptest::proptest! {
         damages in proptest::collection::vec((0u8..6, 0usize..20_000, 0usize..20_000), 1..6),
     ) {
         let (name, text) = FIXTURES[which];
-        let page = Page::new(name, damaged(text, &damages));
+        let text = damaged(text.as_bytes(), &damages);
+        let page = Page::new(name, String::from_utf8_lossy(&text));
         figures_stand_where_they_say(&page, &scan(&page));
     }
 
@@ -209,7 +143,8 @@ proptest::proptest! {
         which in 0..ALL.len(),
         damages in proptest::collection::vec((0u8..6, 0usize..2_000, 0usize..2_000), 1..6),
     ) {
-        let page = Page::new("example", damaged(ALL[which].example, &damages));
+        let text = damaged(ALL[which].example.as_bytes(), &damages);
+        let page = Page::new("example", String::from_utf8_lossy(&text));
         figures_stand_where_they_say(&page, &scan(&page));
     }
 }

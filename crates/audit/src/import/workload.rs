@@ -61,6 +61,10 @@ pub struct Reading {
     pub histogram_ns: Vec<(u64, u64)>,
     /// Anything else that is a result and no I/O: name, unit as printed, whether more is better, figure.
     pub others: Vec<Other>,
+    /// Options that cap the load, as fio's JSON tells them: `rate_iops=1000`.
+    pub caps: Vec<String>,
+    /// Other options that change what the result is of: `direct=1`; `None` where no options are told.
+    pub settings: Option<Vec<String>>,
 }
 
 /// A result that is no I/O: a score, a rate of copies, a network's throughput.
@@ -91,6 +95,8 @@ impl Reading {
             percentiles_ns: Vec::new(),
             histogram_ns: Vec::new(),
             others: Vec::new(),
+            caps: Vec::new(),
+            settings: None,
         }
     }
 }

@@ -3,7 +3,7 @@
 
 use super::Link;
 use super::ratings::{self, Ratings};
-use crate::import::Output;
+use crate::import::{self, Output};
 use crate::number::{Interval, Quantity, quantities};
 use crate::page::{Page, Spot};
 use crate::table::Table;
@@ -84,16 +84,27 @@ impl Mentions {
         let mut commands = command::Reader::default();
         let mut output = 0;
         let mut table = 0;
-        for at in 0..page.len() {
+        let mut next = 0;
+        while next < page.len() {
+            let at = next;
+            next += 1;
             while outputs.get(output).is_some_and(|one| one.lines.end <= at) {
                 output += 1;
             }
             while tables.get(table).is_some_and(|one| one.lines.end <= at) {
                 table += 1;
             }
+            let inside = outputs.get(output).filter(|one| one.lines.contains(&at));
+            let asks = |one: &Output| matches!(one.said, import::Said::Command(_) | import::Said::JobFile(_));
+            // What a tool printed asks for nothing.
+            if let Some(result) = inside.filter(|one| !asks(one)) {
+                commands.end_job();
+                next = result.lines.end;
+                continue;
+            }
             let text = page.line(at);
             commands.line(at, text);
-            if text.len() > LONGEST_LINE || outputs.get(output).is_some_and(|one| one.lines.contains(&at)) {
+            if text.len() > LONGEST_LINE || inside.is_some() {
                 continue;
             }
             bytes += text.len();
@@ -124,7 +135,7 @@ impl Mentions {
                 self.makers.push(maker);
             }
         }
-        if !in_table && let Some(depth) = heading(text) {
+        if let Some(depth) = heading(text).filter(|_| !in_table) {
             self.headings.push((at, depth));
         }
         let numbered = |text: &str| text.bytes().any(|byte| byte.is_ascii_digit()) || text.contains('兆');

@@ -97,6 +97,25 @@ impl Network {
         ETHERNET.contains(&gigabits).then_some(Network::Ethernet(gigabits))
     }
 
+    /// That of a card by the megabits a second that the kernel tells of it; of InfiniBand the name's signals (56000: FDR), and of two
+    /// with one number the faster.
+    pub fn of_card(infiniband: bool, megabits: u64) -> Option<Network> {
+        if !infiniband {
+            return Network::ethernet(megabits as f64 / 1000.0);
+        }
+        let one = match megabits {
+            10_000 => Infiniband::Sdr,
+            20_000 => Infiniband::Ddr,
+            40_000 => Infiniband::Fdr10,
+            56_000 => Infiniband::Fdr,
+            100_000 => Infiniband::Edr,
+            200_000 => Infiniband::Hdr,
+            400_000 => Infiniband::Ndr,
+            _ => return None,
+        };
+        Some(Network::Infiniband(one))
+    }
+
     /// Fibre Channel by its name: 16 of 16GFC.
     pub fn fibre_channel(gigabits: u8) -> Option<Network> {
         let at = FIBRE_CHANNEL.iter().position(|(name, _)| *name == gigabits)?;
@@ -156,6 +175,10 @@ mod tests {
         assert!((Network::ethernet(40.0).unwrap().rate().line - 5e9).abs() < 1.0);
         assert!((Network::Infiniband(Infiniband::Fdr).rate().line / 1e9 - 6.818).abs() < 0.001);
         assert_eq!(Network::ethernet(7.0), None);
+        let card = |infiniband, megabits| Network::of_card(infiniband, megabits).map(Network::name);
+        assert_eq!(card(false, 25_000).as_deref(), Some("25GbE"));
+        assert_eq!(card(true, 56_000).as_deref(), Some("InfiniBand FDR"));
+        assert_eq!((card(false, 20_000), card(true, 20)), (None, None), "a bond is no link");
         assert_eq!(Network::fibre_channel(16).map(Network::name).as_deref(), Some("16GFC"));
         assert_eq!([Network::Ethernet(2.5).name(), Network::Ethernet(100.0).name()], ["2.5GbE", "100GbE"]);
     }

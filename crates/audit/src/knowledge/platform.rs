@@ -47,10 +47,9 @@ pub fn platforms(text: &str) -> Vec<Platform> {
     let lower = text.to_ascii_lowercase();
     let mut found: Vec<Platform> = Vec::new();
     for (name, pcie, source) in SERVERS {
-        if let Some(at) = whole(&lower, name)
-            // `DL360 Gen10 Plus` is no `DL360 Gen10`.
-            && !found.iter().any(|other| other.bytes.contains(&at))
-        {
+        // `DL360 Gen10 Plus` is no `DL360 Gen10`.
+        let is_new = |at: &usize| !found.iter().any(|other| other.bytes.contains(at));
+        if let Some(at) = whole(&lower, name).filter(is_new) {
             let bytes = at..at + name.len();
             found.push(Platform { name: text[bytes.clone()].to_owned(), bytes, pcie: *pcie, source });
         }

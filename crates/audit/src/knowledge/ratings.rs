@@ -9,14 +9,14 @@ use super::pcie::Pcie;
 use super::sata_sas::Cable;
 use crate::number::{self, Unit};
 use serde::{Deserialize, Serialize};
-use std::fmt;
 use std::ops::Range;
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 use toml::Spanned;
-use toml::de::{DeTable, DeValue};
+use toml::de::DeValue;
 
 mod name;
 
+pub use crate::user_file::Fault;
 pub use name::words;
 
 /// What data sheets rate, in the words of a scenario's `[rating]`, which is of these too.
@@ -147,33 +147,13 @@ impl Match<'_> {
     }
 }
 
-/// What is wrong in a file of ratings.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Fault {
-    /// Line, from 1.
-    pub line: usize,
-    /// Key, as it stands there; empty where it is the file's form.
-    pub key: String,
-    /// What is wrong and what to do.
-    pub why: String,
-}
-
-impl fmt::Display for Fault {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.key.as_str() {
-            "" => write!(out, "line {}: {}", self.line, self.why),
-            key => write!(out, "line {}: {key}: {}", self.line, self.why),
-        }
-    }
-}
-
-impl std::error::Error for Fault {}
-
-/// All drives that are known.
+/// All drives that are known; a copy shares them.
 #[derive(Clone, Debug, Default)]
 pub struct Ratings {
-    drives: Vec<Drive>,
-    names: name::Names,
+    drives: Arc<[Drive]>,
+    names: Arc<name::Names>,
+    /// How many of the drives, the first, are of users' files.
+    own: usize,
 }
 
 /// The ratings of this crate.
@@ -187,6 +167,11 @@ pub fn rating_of(model: &str, capacity: Option<f64>) -> Option<Match<'static>> {
     known().rating_of(model, capacity)
 }
 
+/// So much above a rating is no scatter: data sheets round, and drives of one model differ.
+pub const ABOVE_RATING: f64 = 1.1;
+/// And so much below a rated latency: what is rated is a typical one, and a cache of SLC answers sooner.
+pub const BELOW_RATED_LATENCY: f64 = 0.75;
+
 /// Capacities that differ by less are one: 1000 GB and 1024 GB.
 const SAME_CAPACITY: f64 = 0.05;
 
@@ -196,21 +181,28 @@ impl Ratings {
     /// # Errors
     /// The first line and key at fault: what no drive can have, an unknown key, no source, a name that stands twice.
     pub fn read(text: &str) -> Result<Ratings, Fault> {
-        let drives = file::drives(text)?;
-        Ok(Ratings { names: name::Names::of(&drives), drives })
+        Ok(Ratings::of(file::drives(text)?, 0))
+    }
+
+    fn of(drives: Vec<Drive>, own: usize) -> Ratings {
+        Ratings { names: Arc::new(name::Names::of(&drives, own)), drives: drives.into(), own }
     }
 
     /// These with those of a user's file over them: an entry of the same name replaces, others are added and win over entries that
-    /// have a name of theirs.
+    /// have a name of theirs, or more letters of the same words.
     ///
     /// # Errors
     /// As [`Ratings::read`].
     pub fn with(&self, text: &str) -> Result<Ratings, Fault> {
         let mut drives = file::drives(text)?;
-        let kept = self.drives.iter().filter(|old| drives.iter().all(|new| new.name != old.name));
-        let kept: Vec<Drive> = kept.cloned().collect();
-        drives.extend(kept);
-        Ok(Ratings { names: name::Names::of(&drives), drives })
+        let kept = |old: &&Drive| drives.iter().all(|new| new.name != old.name);
+        let before = self.drives[..self.own].iter().filter(kept);
+        let (before, shipped): (Vec<Drive>, Vec<Drive>) =
+            (before.cloned().collect(), self.drives[self.own..].iter().filter(kept).cloned().collect());
+        drives.extend(before);
+        let own = drives.len();
+        drives.extend(shipped);
+        Ok(Ratings::of(drives, own))
     }
 
     /// All drives.

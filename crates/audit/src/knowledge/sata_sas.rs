@@ -124,6 +124,19 @@ impl Cable {
             _ => None,
         }
     }
+
+    /// USB by its rate in Gb/s.
+    pub fn usb(gigabits: f64) -> Option<Cable> {
+        [
+            (0.48, Cable::Usb2),
+            (5.0, Cable::Usb5),
+            (10.0, Cable::Usb10),
+            (20.0, Cable::Usb20),
+            (40.0, Cable::Usb40),
+        ]
+        .into_iter()
+        .find_map(|(rate, cable)| (rate == gigabits).then_some(cable))
+    }
 }
 
 #[cfg(test)]
@@ -145,5 +158,6 @@ mod tests {
         assert!(Cable::Sata3.rate().practical.has(560e6));
         assert_eq!([Cable::sata(6.0, true), Cable::sata(3.0, false)], [Some(Cable::Sata3); 2]);
         assert_eq!((Cable::sata(3.0, true), Cable::sas(5.0)), (Some(Cable::Sata2), None));
+        assert_eq!((Cable::usb(0.48), Cable::usb(1.0)), (Some(Cable::Usb2), None));
     }
 }

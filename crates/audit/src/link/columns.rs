@@ -1,8 +1,8 @@
 //! Ratios in a column (or a row) of their own, of two other columns (or rows).
 
-use super::names::mentions;
-use super::{Form, Link, Why, comparable, is_ratio, settled};
-use crate::number::Quantity;
+use super::names::{mentions, parts};
+use super::{Form, LEAST, Link, Why, comparable, is_ratio, settled};
+use crate::number::{Quantity, Unit};
 use crate::table::Table;
 
 /// The links of a table, along both of its directions.
@@ -54,23 +54,67 @@ impl<'a> Grid<'a> {
     }
 
     fn links(&self) -> Vec<Link> {
-        let derived = (0..self.heads.len()).filter(|at| self.of_ratios(*at) && !self.of_base(*at));
-        derived.flat_map(|at| self.of_column(at)).collect()
+        let derived = (0..self.heads.len()).filter(|at| !self.of_base(*at));
+        let of_one = |at| if self.of_ratios(at) { self.of_column(at) } else { self.of_plain_numbers(at) };
+        derived.flat_map(of_one).collect()
+    }
+
+    /// Columns that a ratio may be of.
+    fn values(&self, derived: usize) -> Vec<usize> {
+        let may = |at: &usize| *at != derived && !self.of_ratios(*at);
+        (0..self.heads.len()).filter(may).filter(|at| self.column(*at).flatten().next().is_some()).collect()
     }
 
     fn of_column(&self, derived: usize) -> Vec<Link> {
-        let values: Vec<usize> = (0..self.heads.len())
-            .filter(|at| !self.of_ratios(*at) && self.column(*at).flatten().next().is_some())
-            .collect();
+        let candidates = self.candidates(derived, &self.values(derived));
+        settled(candidates, |links| links.first().is_some_and(|link| self.names(derived, link)))
+    }
+
+    fn candidates(&self, derived: usize, values: &[usize]) -> Vec<Vec<Link>> {
         let mut candidates = Vec::new();
-        for numerator in &values {
+        for numerator in values {
             for denominator in values.iter().filter(|at| *at != numerator) {
                 for form in Form::ALL {
                     candidates.push(self.linked(derived, *numerator, *denominator, form));
                 }
             }
         }
-        settled(candidates, |links| links.first().is_some_and(|link| self.names(derived, link)))
+        candidates
+    }
+
+    /// The same of ratios that are printed as plain numbers, `0.660`: only the head tells that they are ratios, so that one
+    /// reading must give all of them but one.
+    fn of_plain_numbers(&self, derived: usize) -> Vec<Link> {
+        let plain = |figure: &Quantity| figure.unit == Unit::Bare && figure.scale == 1.0;
+        let says = says_ratio(self.heads[derived]);
+        let divides = self.heads[derived].contains(DIVIDES);
+        if !(says || divides) || !self.column(derived).flatten().all(plain) {
+            return Vec::new();
+        }
+        let values = self.values(derived);
+        let held = |links: &[Link]| links.iter().filter(|link| link.holds()).count();
+        let told =
+            |links: &[Link]| links.iter().filter(|link| link.holds() && link.tells() && link.fine()).count();
+        let fits = |links: &Vec<Link>| {
+            let Some(first) = links.first().filter(|_| links.len() >= LEAST) else { return false };
+            let named = self.names(derived, first);
+            // Of more columns than two, two cells may fit some pair by chance.
+            let least = if named || values.len() == 2 { LEAST - 1 } else { LEAST };
+            (named || (says && first.form == Form::Share))
+                && held(links) + 1 >= links.len()
+                && told(links) >= least
+        };
+        let candidates = self.candidates(derived, &values).into_iter();
+        let fitting = candidates
+            .filter(fits)
+            .max_by_key(|links| (links.first().is_some_and(|link| self.names(derived, link)), held(links)));
+        let tied = |links: Vec<Link>| {
+            let why = Why::Held(held(&links));
+            let times =
+                |link: Link| Link { derived: Quantity { unit: Unit::Times, ..link.derived }, why, ..link };
+            links.into_iter().map(times).collect()
+        };
+        fitting.map(tied).unwrap_or_default()
     }
 
     fn linked(&self, derived: usize, numerator: usize, denominator: usize, form: Form) -> Vec<Link> {
@@ -89,7 +133,8 @@ impl<'a> Grid<'a> {
                 names: names.clone(),
             })
         };
-        self.labels.iter().zip(&self.cells).filter_map(link).collect()
+        let links = self.labels.iter().zip(&self.cells).filter_map(|row| Some((*row.0, link(row)?)));
+        without_means_of_ratios(links.collect())
     }
 
     /// Whether the head of the column says that it is this ratio of these two.
@@ -102,17 +147,64 @@ impl<'a> Grid<'a> {
         let (Some(above), Some(below)) = (head_of(&link.numerator), head_of(&link.denominator)) else {
             return false;
         };
-        if !mentions(head, above, below) || !mentions(head, below, above) {
+        if !mentions(head, above, below) || !mentions(head, below, above) || is_of_many(head, [above, below])
+        {
             return false;
         }
         // What stands behind the last slash is the divisor: `VM/host`, `(host - VM) / host`.
-        let divides = match head.rsplit_once(['/', '／', '÷']) {
-            Some((_, behind)) => mentions(behind, below, above) && !mentions(behind, above, below),
+        let is_divisor = |behind: &str| mentions(behind, below, above) && !mentions(behind, above, below);
+        let divides = match head.rsplit_once(DIVIDES) {
+            // `host:VM` is a ratio where nothing but names stands there.
+            Some((_, behind)) if !head.contains(SLASHES) => {
+                let known = [parts(above), parts(below)].concat();
+                is_divisor(behind) && parts(head).iter().all(|part| known.contains(part))
+            }
+            Some(_) => head.rsplit_once(SLASHES).is_some_and(|(_, behind)| is_divisor(behind)),
             None => false,
         };
         let lost = is_loss(head);
         divides && (link.form == Form::Loss) == lost && link.form != Form::Gain
     }
+}
+
+/// Signs before a divisor.
+const SLASHES: [char; 3] = ['/', '／', '÷'];
+/// The same with those that stand for much else.
+const DIVIDES: [char; 5] = ['/', '／', '÷', ':', '：'];
+
+/// Whether a head says that its cells are ratios.
+fn says_ratio(head: &str) -> bool {
+    const WORDS: [&str; 8] =
+        ["ratio", "speedup", "factor", "faktor", "verhältnis", "отношение", "ускорение", "коэффициент"];
+    let lower = head.to_lowercase();
+    parts(head).iter().any(|part| WORDS.contains(&part.as_str()))
+        || ["speed-up", "во сколько раз", "倍", "比值"].iter().any(|word| lower.contains(word))
+}
+
+/// Whether a head is of a mean of ratios, which two figures that are no means do not give.
+fn is_of_many(head: &str, operands: [&str; 2]) -> bool {
+    let [head, above, below] = [head, operands[0], operands[1]].map(str::to_lowercase);
+    let only = |word: &str| head.contains(word) && !above.contains(word) && !below.contains(word);
+    ["mean", "median", "avg", "average", "平均", "中位", "средн", "медиан"].iter().any(|word| only(word))
+}
+
+/// What a row of means or totals is called.
+const MEANS: [&str; 9] = ["avg", "average", "mean", "total", "平均", "合计", "总计", "средн", "итого"];
+
+/// Links but those of rows of means whose ratio is the mean of the other rows' ratios, not the ratio of the means.
+fn without_means_of_ratios(links: Vec<(&str, Link)>) -> Vec<Link> {
+    let values: Vec<f64> = links.iter().map(|(_, link)| link.derived.figure.value).collect();
+    let (sum, count) = (values.iter().sum::<f64>(), values.len() as f64);
+    let of_ratios = |(label, link): &(&str, Link)| {
+        let lower = label.to_lowercase();
+        let mean = (sum - link.derived.figure.value) / (count - 1.0);
+        count > 2.0
+            && !link.holds()
+            && MEANS.iter().any(|word| lower.contains(word))
+            && link.derived.interval().wider(0.005).has(mean)
+    };
+    let kept: Vec<(&str, Link)> = links.into_iter().filter(|link| !of_ratios(link)).collect();
+    kept.into_iter().map(|(_, link)| link).collect()
 }
 
 /// Whether a text speaks of a loss: what is gone, not what is left.

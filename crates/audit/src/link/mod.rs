@@ -5,6 +5,7 @@
 mod across;
 mod columns;
 mod form;
+mod made;
 mod names;
 mod sentences;
 mod shares;
@@ -15,6 +16,7 @@ use crate::prose::Clause;
 use crate::table::Table;
 
 pub use form::Form;
+pub use made::{Made, What};
 pub use names::{mentions, parts};
 
 /// A derived figure with its operands.
@@ -43,6 +45,8 @@ pub enum Why {
     Held(usize),
     /// The head, or the sentence, names both operands.
     Named,
+    /// A file of pins says so.
+    Pinned,
 }
 
 impl Link {
@@ -57,10 +61,21 @@ impl Link {
         Some(self.form.of(exact(&self.numerator), exact(&self.denominator), self.derived.unit)?.middle())
     }
 
-    /// Whether operands are told finely enough to tell this form from others: of `3 / 2`, which is anything from 1 to 2.3, they are not.
+    /// Whether it is told finely enough to tell this form from others: of `3 / 2`, which is anything from 1 to 2.3, it is not, nor of
+    /// `2x`. Equal operands are in any ratio of 1, of all forms.
     fn tells(&self) -> bool {
         let share = self.numerator.interval().over(self.denominator.interval());
-        share.is_some_and(|share| share.high - share.low <= COARSE * share.middle())
+        let printed = self.derived.interval();
+        let coarse =
+            self.derived.unit == Unit::Times && printed.high - printed.low > COARSE * printed.middle();
+        let equal = self.numerator.interval().meets(self.denominator.interval());
+        !coarse && !equal && share.is_some_and(|share| share.high - share.low <= COARSE * share.middle())
+    }
+
+    /// Whether the ratio is printed finely enough to tell its operands from others: `2` fits most that differ.
+    fn fine(&self) -> bool {
+        let printed = self.derived.interval();
+        printed.high - printed.low <= FINE * printed.middle().abs()
     }
 
     /// Whether the printed figure is one that the operands give.
@@ -71,6 +86,9 @@ impl Link {
 
 /// A share of operands that may be off by more than that of itself fits any figure.
 const COARSE: f64 = 0.25;
+
+/// A ratio whose last digit is more than that of itself fits too much.
+const FINE: f64 = 0.1;
 
 /// Fewer cells that a form holds for are chance.
 pub const LEAST: usize = 3;
@@ -95,7 +113,7 @@ fn is_ratio(quantity: &Quantity) -> bool {
 }
 
 /// Whether one can be divided by the other.
-fn comparable(left: &Quantity, right: &Quantity) -> bool {
+pub(crate) fn comparable(left: &Quantity, right: &Quantity) -> bool {
     let plain = |unit| if unit == Unit::PerSecond { Unit::Bare } else { unit };
     plain(left.unit) == plain(right.unit) && !is_ratio(left) && right.figure.value > 0.0
 }

@@ -6,7 +6,7 @@ use super::names::mentions;
 use super::{Form, Link, Why, comparable, is_ratio};
 use crate::number::{Hedge, Quantity};
 use crate::page::Page;
-use crate::prose::{Clause, Manner, Topic, topic};
+use crate::prose::{Clause, Manner, Topic, topics};
 use crate::table::Table;
 
 /// The links of a page's clauses.
@@ -33,8 +33,10 @@ fn of_clause(page: &Page, clause: &Clause, tables: &[Table]) -> Option<Link> {
     if more.is_some() || !one_way || matches!(derived.hedge, Hedge::Below | Hedge::Above) {
         return None;
     }
-    let pairs: Vec<Pair> = tables.iter().filter_map(|table| pair(table, &clause.topic)).collect();
-    let [pair] = pairs.as_slice() else { return None };
+    let of_tables: Vec<Vec<Pair>> =
+        tables.iter().map(|table| pairs(table, &clause.topic)).filter(|pairs| !pairs.is_empty()).collect();
+    let [pairs] = of_tables.as_slice() else { return None };
+    let pair = &pairs[0];
     // The sentence, or the line above it, speaks of one of the two.
     let near =
         [clause.sentence(page), page.line(clause.line), page.line(clause.line.saturating_sub(1))].join(" ");
@@ -43,7 +45,7 @@ fn of_clause(page: &Page, clause: &Clause, tables: &[Table]) -> Option<Link> {
     if !named {
         return None;
     }
-    let link = |numerator: usize| Link {
+    let link_of = |pair: &Pair, numerator: usize| Link {
         derived: hedged(derived),
         form,
         numerator: pair.figures[numerator],
@@ -52,20 +54,27 @@ fn of_clause(page: &Page, clause: &Clause, tables: &[Table]) -> Option<Link> {
         of: clause.text(page).trim().to_owned(),
         names: [numerator, 1 - numerator].map(|at| pair.names[at].to_owned()),
     };
-    let mut read = vec![link(0), link(1)];
+    let link = |numerator: usize| link_of(pair, numerator);
+    let mut read: Vec<Link> = pairs.iter().flat_map(|pair| [0, 1].map(|at| link_of(pair, at))).collect();
     // `the VM is slower than the host, which for reads is 14 %`: where the sentence speaks of a loss elsewhere it may be one.
     let either = form == Form::Share && is_loss(clause.sentence(page));
     if either {
-        read.extend([0, 1].map(|at| Link { form: Form::Loss, ..link(at) }));
+        read.extend(read.clone().into_iter().map(|link| Link { form: Form::Loss, ..link }));
     }
+    // A rate and its bandwidth give one ratio; where columns give several, nothing tells which is meant.
+    let one = |numerator: usize| {
+        let given: Option<Vec<_>> = pairs.iter().map(|pair| link_of(pair, numerator).recomputed()).collect();
+        given.is_some_and(|given| given.iter().all(|one| given.iter().all(|other| one.meets(*other))))
+    };
     let holding = read.iter().find(|link| link.holds());
     // A loss is of the smaller against the larger, a gain the other way; of a share that does not hold nothing tells which.
     let smaller = usize::from(pair.figures[1].figure.value < pair.figures[0].figure.value);
     let meant = match form {
-        Form::Loss => Some(link(smaller)),
-        Form::Gain => Some(link(1 - smaller)),
+        Form::Loss => Some(smaller),
+        Form::Gain => Some(1 - smaller),
         Form::Share => None,
     };
+    let meant = meant.filter(|at| one(*at)).map(link);
     holding.cloned().or(meant)
 }
 
@@ -79,31 +88,40 @@ fn hedged(mut derived: Quantity) -> Quantity {
     derived
 }
 
-/// The figures of the two systems of a table for a topic; `None` where there are more systems or no figures of that topic alone.
-fn pair<'a>(table: &'a Table, wanted: &Topic) -> Option<Pair<'a>> {
+/// The figures of the two systems of a table for a topic, of each column (or row) of that topic; none where there are more systems
+/// or no figures of that topic alone.
+fn pairs<'a>(table: &'a Table, wanted: &Topic) -> Vec<Pair<'a>> {
     let labels: Vec<&str> = table.rows.iter().map(|row| row.label.as_str()).collect();
     let heads: Vec<&str> = table.columns.iter().map(|column| column.head.as_str()).collect();
     let figure = |row: usize, column: usize| table.rows.get(row)?.cells.get(column)?.as_ref()?.figure;
-    let of_topic = |texts: &[&str]| -> Option<usize> {
-        let mut found = texts.iter().enumerate().filter(|(_, text)| {
-            let own = topic(text);
-            own.read != own.write && wanted.covers(&own)
-        });
-        found.next().filter(|_| found.next().is_none()).map(|(at, _)| at)
+    let of_topic = |texts: &[&str]| -> Vec<usize> {
+        let topics = topics(texts);
+        let of = |own: &Topic| own.read != own.write && wanted.covers(own);
+        let found: Vec<usize> = (0..texts.len()).filter(|at| of(&topics[*at])).collect();
+        // Loads of several kinds (4k, 1M) are no one load.
+        let one = found.iter().all(|at| topics[*at] == topics[found[0]]);
+        if one { found } else { Vec::new() }
     };
-    let upright = || {
-        let column = (labels.len() == 2).then(|| of_topic(&heads))??;
-        Some(([labels[0], labels[1]], [figure(0, column)?, figure(1, column)?]))
+    let pair = |names: [&'a str; 2], figures: [Option<Quantity>; 2]| {
+        let figures = [figures[0]?, figures[1]?];
+        let sound = comparable(&figures[0], &figures[1]) && figures[0].figure.value > 0.0;
+        sound.then_some(Pair { names, figures })
     };
-    let lying = || {
+    let upright = || -> Vec<Pair> {
+        let columns = if labels.len() == 2 { of_topic(&heads) } else { Vec::new() };
+        let of = |column: &usize| pair([labels[0], labels[1]], [figure(0, *column), figure(1, *column)]);
+        columns.iter().filter_map(of).collect()
+    };
+    let lying = || -> Vec<Pair> {
         let values: Vec<usize> = (0..heads.len())
             .filter(|at| (0..labels.len()).any(|row| figure(row, *at).is_some_and(|one| !is_ratio(&one))))
             .collect();
-        let [first, second] = values.as_slice() else { return None };
-        let row = of_topic(&labels)?;
-        Some(([heads[*first], heads[*second]], [figure(row, *first)?, figure(row, *second)?]))
+        let [first, second] = values.as_slice() else { return Vec::new() };
+        let of = |row: &usize| {
+            pair([heads[*first], heads[*second]], [figure(*row, *first), figure(*row, *second)])
+        };
+        of_topic(&labels).iter().filter_map(of).collect()
     };
-    let (names, figures) = upright().or_else(lying)?;
-    let sound = comparable(&figures[0], &figures[1]) && figures[0].figure.value > 0.0;
-    sound.then_some(Pair { names, figures })
+    let found = upright();
+    if found.is_empty() { lying() } else { found }
 }

@@ -23,6 +23,9 @@ pub(super) fn links(table: &Table) -> Vec<Link> {
             }
         }
     }
+    if let Some(links) = of_own_rows(table, &shares) {
+        return links;
+    }
     let whole: Vec<&Share> = shares.iter().filter(|share| share.share.figure.value == 100.0).collect();
     // What 100 % is of: each column's own cell, each row's, or the one of the table.
     let base_of = |share: &Share| -> Option<&Share> {
@@ -57,6 +60,34 @@ pub(super) fn links(table: &Table) -> Vec<Link> {
     }
     // A share in brackets behind its own figure, beside one of 100 %, names its operands.
     settled(candidates, |_| true)
+}
+
+/// Shares of another cell of their own row: `| 8.69 GB | 599 MB (7%) |`. Where one column gives all of them, 100 % of the last row is of
+/// that row, too.
+fn of_own_rows(table: &Table, shares: &[Share]) -> Option<Vec<Link>> {
+    let column = shares.first().filter(|first| shares.iter().all(|one| one.column == first.column))?.column;
+    let links_by = |base: usize| -> Vec<Link> {
+        let link = |share: &Share| {
+            let whole = table.rows[share.row].cells.get(base)?.as_ref()?.figure?;
+            comparable(share.figure, &whole).then(|| Link {
+                derived: *share.share,
+                form: Form::Share,
+                numerator: *share.figure,
+                denominator: whole,
+                why: Why::Named,
+                of: format!("{}, {}", table.rows[share.row].label, table.columns[column].head),
+                names: [column, base].map(|at| table.columns[at].head.clone()),
+            })
+        };
+        shares.iter().filter_map(link).collect()
+    };
+    let others = (0..table.columns.len()).filter(|at| *at != column);
+    others.map(links_by).find(|links| {
+        let telling = |link: &&Link| link.derived.figure.value != 100.0 && link.derived.figure.value != 0.0;
+        links.len() == shares.len()
+            && links.iter().all(Link::holds)
+            && links.iter().any(|link| telling(&link))
+    })
 }
 
 /// Cells of 100 % that are tried as the base of a whole table.

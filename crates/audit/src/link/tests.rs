@@ -230,3 +230,88 @@ fn a_loss_that_a_sentence_states_is_linked_to_the_two_systems_of_a_table() {
         "of neither system"
     );
 }
+
+#[test]
+fn a_loss_is_linked_where_rate_and_bandwidth_of_a_load_stand_beside_each_other() {
+    let linked = |second: [&str; 3]| {
+        let text = "For random reads the VM loses 30 %.";
+        let rows: [&[&str]; 3] = [
+            &["", "4k random read IOPS", second[0]],
+            &["host", "26000", second[1]],
+            &["VM", "20800", second[2]],
+        ];
+        let clauses = crate::prose::clauses(&Page::new("p", text), &[]);
+        let found = links(&Page::new("p", text), &[table(9, &rows)], &clauses);
+        found.into_iter().map(|link| (link.form, link.numerator.figure.value)).collect::<Vec<_>>()
+    };
+    assert_eq!(linked(["4k random read MB/s", "106.5 MB/s", "85.2 MB/s"]), [(Form::Loss, 20_800.0)]);
+    assert_eq!(linked(["4k random read MB/s", "106.5 MB/s", "95.2 MB/s"]), [], "columns that do not agree");
+    assert_eq!(linked(["1M random read MB/s", "106.5 MB/s", "85.2 MB/s"]), [], "two loads");
+}
+
+#[test]
+fn fios_write_beside_its_randread_is_in_order() {
+    let linked = |other: &str| {
+        let text = "For sequential writes the VM loses 30 %.";
+        let rows: [&[&str]; 3] =
+            [&["", "host", "VM"], &["write 1M", "1000 MB/s", "800 MB/s"], &[other, "500 MB/s", "450 MB/s"]];
+        let clauses = crate::prose::clauses(&Page::new("p", text), &[]);
+        links(&Page::new("p", text), &[table(9, &rows)], &clauses).len()
+    };
+    assert_eq!((linked("randread 4k"), linked("read 4k")), (1, 0));
+}
+
+#[test]
+fn ratios_of_one_of_equal_counts_link_none() {
+    let counts = table(
+        0,
+        &[
+            &["kind", "loaded", "compiled", "geomean"],
+            &["a", "206", "206", "1.002x"],
+            &["b", "129", "129", "1.002x"],
+            &["c", "86", "86", "1.004x"],
+            &["d", "82", "82", "1.005x"],
+            &["e", "51", "41", "1.003x"],
+        ],
+    );
+    assert_eq!(of(&[counts]), []);
+}
+
+#[test]
+fn multiples_of_one_digit_tell_no_form() {
+    let speeds = |times: [&str; 4]| {
+        let rows: [&[&str]; 5] = [
+            &["what", "size", "made", "speed"],
+            &["a", "13GB", "6.5GB", times[0]],
+            &["b", "13GB", "3.4GB", times[1]],
+            &["c", "13GB", "1.8GB", times[2]],
+            &["d", "1.5GB", "1.2GB", times[3]],
+        ];
+        of(&[table(0, &rows)]).len()
+    };
+    assert_eq!(speeds(["2x", "4x", "7x", "1.5x"]), 0);
+    assert_eq!(speeds(["2.00x", "3.82x", "7.22x", "1.5x"]), 4);
+}
+
+#[test]
+fn a_mean_of_ratios_is_named_after_no_two_figures() {
+    let ratio = |head: &str| {
+        let rows: [&[&str]; 2] = [&["what", "runs", "programs", head], &["all", "98", "14", "7.00x"]];
+        of(&[table(0, &rows)]).len()
+    };
+    assert_eq!((ratio("geomean (runs / programs)"), ratio("runs / programs")), (0, 1));
+}
+
+#[test]
+fn shares_in_brackets_may_be_of_their_own_row() {
+    let held = |first: &str| {
+        let rows: [&[&str]; 4] = [
+            &["type", "size", "free"],
+            &["images", "8.692GB", first],
+            &["caches", "1.400MB", "0.700MB (50%)"],
+            &["volumes", "20.48kB", "20.48kB (100%)"],
+        ];
+        of(&[table(0, &rows)]).iter().map(Link::holds).collect::<Vec<_>>()
+    };
+    assert_eq!(held("0.599GB (7%)"), [true, true, true]);
+}

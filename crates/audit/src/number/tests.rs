@@ -175,3 +175,12 @@ proptest::proptest! {
         assert_eq!((value, bytes, decimals), (text.parse().unwrap(), text.len(), fraction.len()));
     }
 }
+
+#[test]
+fn ratios_of_what_may_be_below_zero_are_all_told() {
+    let two = Interval { low: 1.0, high: 2.0 };
+    assert_eq!(Interval { low: -1.0, high: 4.0 }.over(two), Some(Interval { low: -1.0, high: 4.0 }));
+    assert_eq!(Interval { low: -4.0, high: -1.0 }.over(two), Some(Interval { low: -4.0, high: -0.5 }));
+    assert_eq!(Interval { low: 1.0, high: 4.0 }.over(two), Some(Interval { low: 0.5, high: 4.0 }));
+    assert_eq!(two.over(Interval { low: 0.0, high: 1.0 }), None);
+}

@@ -185,10 +185,8 @@ fn ends(text: &str, at: usize) -> bool {
 
 fn word(text: &str) -> Option<Read> {
     for (name, unit, scale) in WORDS {
-        if let Some(head) = text.get(..name.len())
-            && head.eq_ignore_ascii_case(name)
-            && (ends(text, name.len()) || *unit == Unit::Percent)
-        {
+        let is_it = text.get(..name.len()).is_some_and(|head| head.eq_ignore_ascii_case(name));
+        if is_it && (ends(text, name.len()) || *unit == Unit::Percent) {
             let bytes = match (*unit, name.len()) {
                 (Unit::Percent, long) if long > 3 => long + rest_of_word(&text[long..]),
                 (_, long) => long,

@@ -8,7 +8,8 @@ use crate::number::{Hedge, Quantity, Unit, quantities};
 use crate::page::Page;
 use std::ops::Range;
 
-pub use words::{Topic, topic};
+pub use words::{Topic, topic, topics};
+pub(crate) use words::{has, tells_more};
 
 /// A clause: a piece of a sentence between stops and commas.
 #[derive(Clone, Debug, PartialEq)]

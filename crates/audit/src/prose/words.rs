@@ -70,6 +70,21 @@ pub fn topic(text: &str) -> Topic {
     }
 }
 
+/// The topics of labels or heads that stand side by side. fio's `read` and `write` beside its `randread` or `randwrite` are in order.
+pub fn topics(texts: &[&str]) -> Vec<Topic> {
+    let mut topics: Vec<Topic> = texts.iter().map(|text| topic(text)).collect();
+    let fios = |text: &&str| {
+        let lower = text.to_lowercase();
+        ["randread", "randwrite", "randrw"].iter().any(|word| has(&lower, word))
+    };
+    if texts.iter().any(fios) {
+        for one in topics.iter_mut().filter(|one| one.read != one.write) {
+            one.sequential |= !one.random;
+        }
+    }
+    topics
+}
+
 pub(super) const LOSS: &[&str] = &[
     "loss",
     "loses",
@@ -156,6 +171,11 @@ pub(super) const LIMIT: &[&str] = &[
     "предел",
 ];
 
+/// Whether a lower-case text says that something is more or less than another.
+pub(crate) fn tells_more(lower: &str) -> bool {
+    GAIN.iter().chain(LOSS).any(|word| has(lower, word))
+}
+
 /// What else compares where figures are multiples.
 const COMPARES: &[&str] = &[
     "as", "better", "worse", "more", "less", "greater", "longer", "shorter", "larger", "smaller", "fewer",
@@ -191,7 +211,7 @@ pub(super) fn is_multiple(line: &str, clause: &Range<usize>, figure: &Quantity) 
 pub(super) const HALF: &[&str] = &["half", "一半", "половин", "вдвое"];
 
 /// Whether a lower-case text has a word: whole in Latin letters, anywhere in others, whose words bend or stand together.
-pub(super) fn has(lower: &str, word: &str) -> bool {
+pub(crate) fn has(lower: &str, word: &str) -> bool {
     let mut from = 0;
     while let Some(found) = lower[from..].find(word) {
         let (start, end) = (from + found, from + found + word.len());

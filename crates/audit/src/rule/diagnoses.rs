@@ -48,7 +48,8 @@ pub const FACTOR_TEN: Rule = told(
     "N6",
     "a ratio is not off by a factor of ten",
     Severity::WrongFigure,
-    "printed / recomputed is not within 0.5 % of 10, 100 or 1000, either way",
+    "printed / recomputed is not within 0.5 % of 10, 100 or 1000, either way; where the ratio is in line with the others of its column and \
+     what the operands give is not, an operand may be off instead, and none is corrected",
     "where T1 is",
 );
 
@@ -58,7 +59,7 @@ pub const OTHER_BASE: Rule = told(
     "a ratio does not take 1000 for 1024",
     Severity::WrongFigure,
     "printed / recomputed is not 1.024, 1.049 or 1.074, either way",
-    "where T1 is, and of few digits",
+    "where T1 is, of few digits, and of what is not counted in bytes",
 );
 
 /// Of T9.

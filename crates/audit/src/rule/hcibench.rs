@@ -22,9 +22,9 @@ pub const RULE: Rule = Rule {
 };
 
 fn check(evidence: &Evidence, sink: &mut Sink) {
-    let machines = machines(evidence);
-    for output in evidence.outputs {
+    for (index, output) in evidence.outputs.iter().enumerate() {
         let Said::HciBench(said) = &output.said else { continue };
+        let machines = machines(evidence, index);
         for (at, case) in said.cases.iter().enumerate() {
             let mut ledger = Ledger::new(evidence.page, RULE.id);
             of_case(case, &mut ledger);
@@ -37,18 +37,20 @@ fn check(evidence: &Evidence, sink: &mut Sink) {
     }
 }
 
-/// The averages of every output of vdbench, one list an output.
-fn machines<'a>(evidence: &'a Evidence) -> Vec<Vec<&'a Row>> {
+/// The averages of the outputs of vdbench right before an output, one list an output; of all of the page where none are.
+fn machines<'a>(evidence: &'a Evidence, before: usize) -> Vec<Vec<&'a Row>> {
     let of = |said: &'a Said| match said {
         Said::Vdbench(said) => Some(said.runs.iter().filter_map(|run| run.average()).collect()),
         _ => None,
     };
-    evidence
-        .outputs
-        .iter()
-        .filter_map(|output| of(&output.said))
-        .filter(|rows: &Vec<&Row>| !rows.is_empty())
-        .collect()
+    let sound = |rows: &Vec<&Row>| !rows.is_empty();
+    let mut near: Vec<Vec<&Row>> =
+        evidence.outputs[..before].iter().rev().map_while(|output| of(&output.said)).filter(sound).collect();
+    near.reverse();
+    match near.is_empty() {
+        true => evidence.outputs.iter().filter_map(|output| of(&output.said)).filter(sound).collect(),
+        false => near,
+    }
 }
 
 /// The virtual machines of a case, where the page has one output of each with a run for every case.
@@ -60,10 +62,8 @@ fn of_machines<'a>(said: &HciBench, at: usize, machines: &[Vec<&'a Row>]) -> Opt
 
 fn of_case(case: &Case, ledger: &mut Ledger) {
     let [all, reads, writes] = case.latency;
-    if let (Some(all), Some(reads), Some(writes)) = (all, reads, writes)
-        && reads.value > 0.0
-        && writes.value > 0.0
-    {
+    let there = |figure: Option<Figure>| figure.filter(|figure| figure.value > 0.0);
+    if let (Some(all), Some(reads), Some(writes)) = (all, there(reads), there(writes)) {
         let low = reads.low.min(writes.low);
         let high = reads.high.max(writes.high);
         let operands = [named("the reads'", "ms", reads), named("the writes'", "ms", writes)];

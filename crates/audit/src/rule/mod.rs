@@ -8,12 +8,13 @@ mod diagnoses;
 mod diskspd;
 mod elbencho;
 pub mod fio;
-mod hardware;
+pub(crate) mod hardware;
 mod hcibench;
 mod ledger;
 mod mbw;
 mod method;
 mod network;
+mod places;
 pub mod prose;
 pub mod slip;
 mod sysbench;
@@ -25,13 +26,17 @@ mod vdbench;
 
 use crate::claim::Status;
 use crate::finding::{Finding, Severity};
-use crate::import::fio::Fio;
+use crate::import::fio::{Fio, snapshots};
 use crate::import::{Output, Way};
+use crate::knowledge::ratings::Ratings;
 use crate::link::Link;
 use crate::number::{Figure, Interval, Quantity, Unit};
 use crate::page::{Page, Spot};
+use crate::pins::{Aside, Pinned, SetAside};
 use crate::prose::Clause;
 use crate::table::Table;
+use places::Places;
+use rustc_hash::FxHashMap;
 use std::cell::OnceCell;
 use std::collections::HashMap;
 use std::rc::Rc;
@@ -64,8 +69,17 @@ pub struct Evidence<'a> {
     pub clauses: &'a [Clause],
     /// Derived figures with their operands.
     pub links: &'a [Link],
+    /// What else a file of pins says.
+    pub pinned: &'a Pinned,
+    /// What drives are rated at.
+    pub ratings: &'a Ratings,
+    places: Places,
+    /// Whether a later output is of the same run.
+    superseded: Vec<bool>,
     loads: OnceCell<HashMap<Load, usize>>,
 }
+
+static NO_PINS: Pinned = Pinned::NONE;
 
 /// What outputs of one load have in common: jobs and ways, and what was asked for as far as it is told.
 #[derive(PartialEq, Eq, Hash)]
@@ -97,8 +111,42 @@ impl<'a> Evidence<'a> {
         tables: &'a [Table],
         clauses: &'a [Clause],
         links: &'a [Link],
+        ratings: &'a Ratings,
     ) -> Evidence<'a> {
-        Evidence { page, outputs, tables, clauses, links, loads: OnceCell::new() }
+        let places = Places::new(page.len(), outputs, tables);
+        Evidence {
+            page,
+            outputs,
+            tables,
+            clauses,
+            links,
+            ratings,
+            pinned: &NO_PINS,
+            places,
+            superseded: snapshots::superseded(outputs),
+            loads: OnceCell::new(),
+        }
+    }
+
+    /// The same with what a file of pins says.
+    #[must_use]
+    pub fn with(self, pinned: &'a Pinned) -> Evidence<'a> {
+        Evidence { pinned, ..self }
+    }
+
+    /// Whether a line is of no output and of no table.
+    pub fn is_text(&self, line: usize) -> bool {
+        self.places.is_text(line)
+    }
+
+    /// Indices of the lines that are of no output and of no table.
+    pub fn text_lines(&self) -> impl Iterator<Item = usize> + '_ {
+        self.places.text()
+    }
+
+    /// Indices of the lines that are of no output.
+    pub fn lines_outside_outputs(&self) -> impl Iterator<Item = usize> + '_ {
+        self.places.outside_outputs()
     }
 
     /// Whether the page compares an output with another: one of the same load stands beside it, and a figure says how they
@@ -123,10 +171,11 @@ impl<'a> Evidence<'a> {
         loads
     }
 
-    /// fio's outputs.
+    /// fio's outputs, without those that it printed before a run was over: what was in flight is counted in some of their
+    /// figures and not in others.
     pub fn fio(&self) -> impl Iterator<Item = &'a Fio> {
-        self.outputs.iter().map(|output| &output.said).filter_map(|said| match said {
-            crate::import::Said::Fio(fio) => Some(&**fio),
+        self.outputs.iter().zip(&self.superseded).filter_map(|(output, superseded)| match &output.said {
+            crate::import::Said::Fio(fio) if !superseded => Some(&**fio),
             _ => None,
         })
     }
@@ -139,8 +188,13 @@ pub struct Sink {
     pub findings: Vec<Finding>,
     /// Figures that a rule settled.
     pub checks: Vec<(Spot, Status, &'static str)>,
-    corrected: HashMap<Spot, Correction>,
-    refined: HashMap<Spot, Interval>,
+    corrected: FxHashMap<Spot, Correction>,
+    refined: FxHashMap<Spot, Interval>,
+    /// What pins set aside, and what was found of it.
+    aside: Vec<Aside>,
+    pub(crate) set_aside: Vec<SetAside>,
+    /// What was corrected last.
+    corrected_last: Option<Spot>,
     hardware: Option<Rc<hardware::Hardware>>,
 }
 
@@ -166,6 +220,13 @@ impl Sink {
 
     /// Something does not hold. It marks the figure at its spot where that is wrong, or told what it should be.
     pub fn finds(&mut self, finding: Finding) {
+        if let Some(aside) = self.aside.iter().find(|aside| aside.is_of(&finding)) {
+            // Nor is it corrected for the rules behind.
+            if self.corrected_last == Some(finding.spot) {
+                self.corrected.remove(&finding.spot);
+            }
+            return self.set_aside.push(SetAside { finding, pin: aside.pin, reason: aside.reason.clone() });
+        }
         // A run that no conclusion should rest on is printed as it was.
         let concludes = finding.severity == Severity::WrongConclusion && finding.rule.starts_with('S');
         if finding.severity == Severity::WrongFigure || concludes || !finding.recomputed.is_empty() {
@@ -177,6 +238,7 @@ impl Sink {
     /// What a figure that does not hold should be, for the rules behind.
     pub fn corrects(&mut self, spot: Spot, value: Interval, text: impl Into<String>) {
         self.corrected.insert(spot, Correction { value, text: text.into() });
+        self.corrected_last = Some(spot);
     }
 
     /// What a figure that holds is more exactly than it is printed.
@@ -308,11 +370,12 @@ pub const ALL: &[&Rule] = &[
 
 /// Asks every rule; findings come in the order of the page, what is said twice of one figure by one rule once.
 pub fn check(evidence: &Evidence) -> Sink {
-    let mut sink = Sink::default();
+    let mut sink = Sink { aside: evidence.pinned.aside.clone(), ..Sink::default() };
     for rule in ALL {
         (rule.check)(evidence, &mut sink);
     }
-    for finding in &mut sink.findings {
+    let set_aside = sink.set_aside.iter_mut().map(|one| &mut one.finding);
+    for finding in sink.findings.iter_mut().chain(set_aside) {
         let known = ALL.iter().any(|rule| rule.id == finding.rule);
         debug_assert!(known, "{} is no rule of the family", finding.rule);
         if finding.printed.is_empty() {

@@ -2,7 +2,7 @@
 //! figure is right but for the slip, which chance rarely makes of a wrong one.
 
 use crate::finding::Slip;
-use crate::number::Interval;
+use crate::number::{Interval, Unit};
 
 /// Powers of ten that people lose or add.
 const TENS: [f64; 6] = [10.0, 100.0, 1000.0, 0.1, 0.01, 0.001];
@@ -11,6 +11,10 @@ const BASES: [f64; 6] = [1.024, 1.048_576, 1.073_741_824, 1.0 / 1.024, 1.0 / 1.0
 
 /// The slip that makes `printed` of `recomputed`.
 pub fn of(printed: Interval, recomputed: Interval) -> Option<Slip> {
+    // What is printed as nothing fits any factor.
+    if printed.has(0.0) {
+        return None;
+    }
     let by = |factors: &[f64], slack: f64| {
         factors.iter().any(|factor| printed.meets(recomputed.scaled(*factor).wider(slack)))
     };
@@ -21,6 +25,11 @@ pub fn of(printed: Interval, recomputed: Interval) -> Option<Slip> {
     } else {
         None
     }
+}
+
+/// Whether a slip can be one of figures of this unit: only bytes are counted in 1000 and in 1024.
+pub fn is_of(slip: Slip, unit: Unit) -> bool {
+    slip != Slip::ThousandFor1024 || matches!(unit, Unit::Bytes | Unit::BytesPerSecond)
 }
 
 /// Whether so few digits are printed that 1000 and 1024 look alike.
@@ -39,5 +48,6 @@ mod tests {
         assert_eq!(of(around(6969.0), around(7136.0)), Some(Slip::ThousandFor1024));
         assert_eq!(of(around(94.0), around(93.0)), None);
         assert_eq!(of(Interval::around(7.0, 0.5), Interval::exact(7.6)), None, "too few digits");
+        assert_eq!(of(Interval::around(0.0, 0.05), Interval::exact(-2.8)), None, "nothing is no tenth");
     }
 }

@@ -28,11 +28,15 @@ pub enum Kind {
     Settings,
     /// Outputs of tools with a few words.
     Raw,
+    /// Outputs of tools that are seldom seen.
+    Tools,
+    /// What is measured on, and a figure that it bounds.
+    Bounded,
 }
 
 impl Kind {
     /// All.
-    pub const ALL: [Kind; 10] = [
+    pub const ALL: [Kind; 12] = [
         Kind::Compared,
         Kind::Matrix,
         Kind::Lying,
@@ -43,6 +47,8 @@ impl Kind {
         Kind::Network,
         Kind::Settings,
         Kind::Raw,
+        Kind::Tools,
+        Kind::Bounded,
     ];
 
     /// Its word.
@@ -58,6 +64,8 @@ impl Kind {
             Kind::Network => "network",
             Kind::Settings => "settings",
             Kind::Raw => "raw",
+            Kind::Tools => "tools",
+            Kind::Bounded => "bounded",
         }
     }
 }
@@ -138,6 +146,8 @@ pub enum Role {
     About,
     /// A margin of error.
     Margin,
+    /// What a machine or a command bounds: which case of [`super::pages::bounded`].
+    Bounded(usize),
 }
 
 /// A figure of a document.

@@ -1,6 +1,7 @@
 //! Documents that an honest author would publish: from a seed, out of the runs of the pool, every figure computed from them and
 //! correctly rounded.
 
+pub mod bounded;
 mod compared;
 mod tables;
 
@@ -17,8 +18,13 @@ pub fn sound(seed: u64, kinds: &[Kind]) -> Draft {
     let kind = *random.pick(kinds);
     let tongue = *random.pick(&[Tongue::En, Tongue::En, Tongue::Zh, Tongue::Ru]);
     let mut draft = Draft::new(kind, tongue);
-    opening(&mut draft, &mut random);
+    // What else a page says of machines would bound figures, too.
+    if kind != Kind::Bounded {
+        opening(&mut draft, &mut random);
+    }
     match kind {
+        Kind::Tools => compared::tools(&mut draft, &mut random),
+        Kind::Bounded => bounded::bounded(&mut draft, &mut random),
         Kind::Compared => compared::compared(&mut draft, &mut random),
         Kind::Raw => compared::raw(&mut draft, &mut random),
         Kind::Matrix => tables::matrix(&mut draft, &mut random),

@@ -85,6 +85,25 @@ pub const ALL: &[Output] = pool![
     "sysbench-memory-2.txt",
 ];
 
+macro_rules! tools {
+    ($($name:literal),* $(,)?) => {
+        &[$(Output { name: $name, text: include_str!(concat!("../../fixtures/", $name)) }),*]
+    };
+}
+
+/// Outputs of tools that the machine of the pool does not have, as their importers read them (fixtures/README-tools.md).
+pub const TOOLS: &[Output] = tools![
+    "diskspd/mixed.txt",
+    "diskspd/write.txt",
+    "elbencho/write-read.txt",
+    "hcibench/fio-res.txt",
+    "hcibench/vms.txt",
+    "iperf3/tcpP.txt",
+    "iperf3/udp.txt",
+    "unixbench/four.txt",
+    "vdbench/console.txt",
+];
+
 /// One way of a run.
 #[derive(Clone, Debug)]
 pub struct Way {

@@ -33,6 +33,18 @@ impl Measured {
                 line(format!("       missed: seed {seed}"));
             }
         }
+        line(String::new());
+        line(
+            "Rules: slips that it is asked to find and finds, findings in sound documents (wrong, ambiguous)"
+                .into(),
+        );
+        for rule in self.rules() {
+            let sound = format!("{}, {}", rule.sound[0], rule.sound[1]);
+            match rule.why {
+                Some(why) => line(format!("  {:<4} {:>9}  {sound:>7}  no slip: {why}", rule.id, "")),
+                None => line(format!("  {:<4} {:>4}/{:<4}  {sound:>7}", rule.id, rule.found, rule.asked)),
+            }
+        }
         for (title, alarms) in
             [("Wrong findings of nothing", &self.wrong), ("Ambiguous findings", &self.ambiguous)]
         {
@@ -91,6 +103,26 @@ impl Measured {
         out
     }
 
+    /// Every rule: of how many documents with a slip that it is for it told, or why there is none.
+    fn rules(&self) -> Vec<OfRule> {
+        let of = |rule: &&'static crate::rule::Rule| {
+            let slips = || self.slips.iter().filter(|slip| slip.rules.contains(&rule.id));
+            let sound =
+                |alarms: &BTreeMap<&'static str, Alarm>| alarms.get(rule.id).map_or(0, |one| one.sound);
+            OfRule {
+                id: rule.id,
+                found: slips().filter_map(|slip| slip.by.get(rule.id)).sum(),
+                asked: slips()
+                    .filter(|slip| slip.by.contains_key(rule.id) || slip.rules.len() == 1)
+                    .map(|slip| slip.documents)
+                    .sum(),
+                sound: [sound(&self.wrong), sound(&self.ambiguous)],
+                why: super::slips::WITHOUT.iter().find(|(id, _)| *id == rule.id).map(|(_, why)| *why),
+            }
+        };
+        crate::rule::ALL.iter().map(of).collect()
+    }
+
     fn summary(&self) -> String {
         let found: u64 = self.slips.iter().map(|slip| slip.found).sum();
         let all: u64 = self.slips.iter().map(|slip| slip.documents).sum();
@@ -109,6 +141,15 @@ impl Measured {
             }
         )
     }
+}
+
+/// What is told of a rule.
+struct OfRule {
+    id: &'static str,
+    found: u64,
+    asked: u64,
+    sound: [u64; 2],
+    why: Option<&'static str>,
 }
 
 fn percent(share: f64) -> String {

@@ -1,14 +1,19 @@
 //! The slips: one figure of a sound document changed the way people and tools get it wrong. Each says which rules count as having
 //! found it and in how many documents at least one must.
 
+mod bounded;
 mod edit;
 mod raw;
 mod said;
+mod states;
 mod tables;
 mod tools;
+mod without;
 
 use super::draft::{Draft, Kind, Target};
 use super::random::Random;
+
+pub use without::WITHOUT;
 
 /// A kind of slip.
 pub struct Slip {
@@ -28,7 +33,13 @@ pub struct Slip {
 
 /// All of them.
 pub fn all() -> impl Iterator<Item = &'static Slip> {
-    raw::ALL.iter().chain(tools::ALL).chain(tables::ALL).chain(said::ALL)
+    raw::ALL
+        .iter()
+        .chain(states::ALL)
+        .chain(tools::ALL)
+        .chain(tables::ALL)
+        .chain(said::ALL)
+        .chain(bounded::ALL)
 }
 
 #[cfg(test)]
@@ -45,6 +56,16 @@ mod tests {
             assert_ne!(slipped.written.text, slipped.sound.written().text, "{} seed {seed}", slip.name);
             assert!((0.0..=1.0).contains(&slip.bound) && !slip.rules.is_empty());
         }
+    }
+
+    #[test]
+    fn every_rule_has_a_slip_or_a_reason_why_none() {
+        for rule in crate::rule::ALL {
+            let slips = all().any(|slip| slip.rules.contains(&rule.id));
+            let reason = WITHOUT.iter().any(|(id, _)| *id == rule.id);
+            assert!(slips != reason, "{}: a slip {slips}, a reason {reason}", rule.id);
+        }
+        assert!(WITHOUT.iter().all(|(id, _)| crate::rule::ALL.iter().any(|rule| rule.id == *id)));
     }
 
     #[test]

@@ -55,11 +55,17 @@ pub(super) fn is_figure(text: &str) -> bool {
 }
 
 /// Nothing but a figure stands in a cell.
-pub(super) const SPACES: Style = Style { decimal_comma: false, spaces: true };
+pub(crate) const SPACES: Style = Style { decimal_comma: false, spaces: true };
 
 /// Whether it is nothing but a percentage in brackets: of the figure above it.
 pub(super) fn only_share(cell: &Cell) -> bool {
     cell.figure.is_none() && cell.share.is_some() && cell.more.is_empty()
+}
+
+/// Whether it is nothing but a percentage without brackets.
+pub(super) fn only_percent(cell: &Cell) -> bool {
+    let percent = cell.figure.is_some_and(|figure| figure.unit == Unit::Percent);
+    percent && cell.share.is_none() && cell.more.is_empty()
 }
 
 /// The style that the texts of a column show, and whether what may be either is left alone: where the column shows nothing
@@ -74,6 +80,22 @@ pub(super) fn style<'t>(column: impl Iterator<Item = &'t str>, others: bool) -> 
         }
     }
     (Style { decimal_comma: comma && !point, spaces: true }, comma == point && others)
+}
+
+/// Whether all points of a column may group thousands: each stands before exactly three digits, and nothing of a thousand or
+/// more is printed without.
+pub(super) fn groups_by_points<'t>(column: impl Iterator<Item = &'t str>) -> bool {
+    let mut some = false;
+    for text in column {
+        let from = text.find(|letter: char| letter.is_ascii_digit()).unwrap_or(text.len());
+        let digits = text[from..].bytes().take_while(u8::is_ascii_digit).count();
+        match number::shows(text) {
+            Shows::Either if text[from + digits..].starts_with('.') => some = true,
+            Shows::Nothing if digits <= 3 => {}
+            _ => return false,
+        }
+    }
+    some
 }
 
 enum Place {

@@ -56,14 +56,23 @@ fn signs(ask: &Ask) -> Found {
     let Some(delimiter) = sign(page.line(ask.at)).filter(|_| first) else { return none(ask.at + 1) };
     let count = |line: usize| memchr::memchr_iter(delimiter, page.line(line).as_bytes()).count();
     let quoted = page.line(ask.at).contains('"') || page.line(ask.at + 1).contains('"');
-    if ask.at + 2 >= ask.end || !quoted && count(ask.at) != count(ask.at + 1) {
+    if ask.at + 1 >= ask.end || !quoted && count(ask.at) != count(ask.at + 1) {
         return none(ask.at + 1);
     }
     let last = (ask.at..ask.end).take_while(|line| !edge(*line)).last().unwrap_or(ask.at);
+    if last == ask.at + 1 && !ask.fenced {
+        return none(last + 1);
+    }
     match block(page, ask.at, last + 1, delimiter) {
         (Some(grid), end) if end == last + 1 => Found { grids: vec![grid], end },
         _ => none(last + 1),
     }
+}
+
+/// Whether one of the heads has a unit of results, so that one line below them is a table.
+fn of_results(page: &Page, heads: &[Spot]) -> bool {
+    let rate = |unit| matches!(unit, Unit::PerSecond | Unit::BytesPerSecond | Unit::BitsPerSecond);
+    heads.iter().any(|spot| units::of_head(page.quote(*spot)).is_some_and(|head| rate(head.unit)))
 }
 
 /// Which sign is between the fields of a line.
@@ -108,7 +117,8 @@ fn sound(page: &Page, heads: &[Spot], rows: &[Line]) -> bool {
     };
     let names: std::collections::HashSet<&str> = heads.iter().map(|spot| page.quote(*spot)).collect();
     let corner = heads.first().is_some_and(|spot| page.quote(*spot).is_empty());
-    if heads.len() < 2 || rows.len() < 2 || !heads.iter().skip(usize::from(corner)).all(named) {
+    let least = if heads.len() > 2 && of_results(page, heads) { 1 } else { 2 };
+    if heads.len() < 2 || rows.len() < least || !heads.iter().skip(usize::from(corner)).all(named) {
         return false;
     }
     let figures = (1..heads.len()).filter(|column| full(page, rows, *column)).count();

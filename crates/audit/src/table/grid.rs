@@ -1,10 +1,10 @@
 //! From cells in lines to a table: heads of several lines joined, shares in a row of their own joined to the row above, units
 //! of heads given to the cells below. Every shape of table comes through here.
 
-use super::cell::{self, only_share};
+use super::cell::{self, only_percent, only_share};
 use super::{Cell, Column, MOST_COLUMNS, MOST_ROWS, Row, Table, units};
-use crate::number::{Measure, Unit};
-use crate::page::{Page, Spot};
+use crate::number::{Measure, Shows, Style, Unit, shows};
+use crate::page::{Page, Spot, Unread};
 use std::ops::Range;
 
 /// Cells in lines, as a shape found them: the first of each line is its label.
@@ -16,6 +16,9 @@ pub(crate) struct Grid {
     /// Lines below.
     pub rows: Vec<Line>,
 }
+
+/// Columns and places of figures that may be thousands or decimals.
+type Open = Vec<(usize, Spot)>;
 
 /// A line of cells.
 pub(crate) struct Line {
@@ -55,12 +58,12 @@ impl Grid {
         !self.rows.is_empty() && self.rows.iter().all(size)
     }
 
-    /// The table that it is; `None` where nothing is in it.
-    pub fn table(&self, page: &Page, title: Option<String>) -> Option<Table> {
+    /// The table that it is, and what of it was not read; `None` where nothing is in it.
+    pub fn table(&self, page: &Page, title: Option<String>) -> Option<(Table, Option<Unread>)> {
         let width =
             self.heads.iter().map(Vec::len).chain(self.rows.iter().map(|row| row.cells.len())).max()?;
         let mut heads = join_heads(&self.heads, width);
-        let mut cells = self.cells(page, width);
+        let (mut cells, mut open) = self.cells(page, width);
         let measures: Vec<Option<Measure>> = heads.iter().map(|head| units::of_head(head)).collect();
         let labelled = !all_rates(&cells, measures[0]) || self.of_sizes(page);
         let label = |row: &Line| {
@@ -70,7 +73,8 @@ impl Grid {
         let mut rows: Vec<Row> = Vec::with_capacity(self.rows.len());
         for (line, cells) in self.rows.iter().zip(cells.drain(..)) {
             let cells: Vec<Option<Cell>> = cells.into_iter().skip(usize::from(labelled)).collect();
-            if let Some(above) = rows.last_mut().filter(|above| shares_of(above, &cells)) {
+            let named = !labelled || !label(line).is_empty();
+            if let Some(above) = rows.last_mut().filter(|above| shares_of(above, &cells, named)) {
                 join(above, &cells, &label(line));
             } else {
                 rows.push(Row { label: label(line), line: line.line, cells });
@@ -81,36 +85,58 @@ impl Grid {
         for row in &mut rows {
             give_units(row, measures);
         }
+        open.retain(|(column, _)| *column > 0 || !labelled);
         let some = rows.iter().any(|row| row.cells.iter().any(Option::is_some));
         let columns: Vec<Column> = heads.into_iter().map(|head| Column { head }).collect();
-        (some && !columns.is_empty()).then(|| Table {
-            lines: self.lines.clone(),
-            title,
-            corner,
-            columns,
-            rows,
+        (some && !columns.is_empty()).then(|| {
+            let table = Table { lines: self.lines.clone(), title, corner, columns, rows };
+            (table, open_figures(page, &open))
         })
     }
 
-    /// All cells, read in the style that their column shows.
-    fn cells(&self, page: &Page, width: usize) -> Vec<Vec<Option<Cell>>> {
+    /// All cells, read in the style that their column shows, and where those stand that may be thousands or decimals.
+    fn cells(&self, page: &Page, width: usize) -> (Vec<Vec<Option<Cell>>>, Open) {
         let text = |row: &Line, column: usize| row.cells.get(column).map_or("", |spot| page.quote(*spot));
-        let own: Vec<_> = (0..width)
-            .map(|column| cell::style(self.rows.iter().map(|row| text(row, column)), true))
-            .collect();
+        let of_column = |column: usize| self.rows.iter().map(move |row| text(row, column));
+        let mut own: Vec<_> = (0..width).map(|column| cell::style(of_column(column), true)).collect();
         let comma = own.iter().any(|(style, _)| style.decimal_comma);
-        let read = |row: &Line, column: usize| {
+        if comma && !(0..width).any(|column| of_column(column).any(|text| shows(text) == Shows::Point)) {
+            // `8.412` beside `34,0 %`: the point is no decimal sign of this table.
+            for (column, style) in own.iter_mut().enumerate() {
+                if style.1 && cell::groups_by_points(of_column(column)) {
+                    *style = (Style { decimal_comma: true, spaces: true }, false);
+                }
+            }
+        }
+        let mut open = Vec::new();
+        let mut read = |row: &Line, column: usize| {
             let spot = *row.cells.get(column)?;
             let (style, unsure) = own[column];
             let mut cell = cell::read(spot, page.quote(spot), style)?;
-            if comma && unsure && crate::number::shows(page.quote(spot)) == crate::number::Shows::Either {
+            if comma && unsure && shows(page.quote(spot)) == Shows::Either {
+                if cell.figure.is_some() || cell.share.is_some() {
+                    open.push((column, spot));
+                }
                 (cell.figure, cell.share) = (None, None);
                 cell.more.clear();
             }
             Some(cell)
         };
-        self.rows.iter().map(|row| (0..width).map(|column| read(row, column)).collect()).collect()
+        let cells =
+            self.rows.iter().map(|row| (0..width).map(|column| read(row, column)).collect()).collect();
+        (cells, open)
     }
+}
+
+/// What is told of figures that may be thousands or decimals.
+fn open_figures(page: &Page, open: &[(usize, Spot)]) -> Option<Unread> {
+    let (first, last) = (open.first()?.1, open.last()?.1);
+    let why = format!(
+        "{} may be thousands or decimals: the table has decimal commas, and nothing tells which these {} are",
+        page.quote(first),
+        if open.len() == 1 { "digits" } else { "figures" }
+    );
+    Some(page.unread(first.index()..last.index() + 1, why))
 }
 
 /// The heads of all columns: of several lines joined, the upper ones going on to the right over cells without one.
@@ -214,11 +240,16 @@ fn all_rates(rows: &[Vec<Option<Cell>>], head: Option<Measure>) -> bool {
         && rows.iter().all(|row| row.first().is_some_and(|cell| cell.as_ref().is_some_and(of_cell)))
 }
 
-/// Whether cells are nothing but percentages in brackets, each below a figure that has none.
-fn shares_of(above: &Row, cells: &[Option<Cell>]) -> bool {
+/// Whether cells are nothing but percentages, each below a figure that is none and has none; those of a row with a label of its
+/// own stand in brackets.
+fn shares_of(above: &Row, cells: &[Option<Cell>], named: bool) -> bool {
     let fits = |(above, share): (&Option<Cell>, &Option<Cell>)| match (above, share) {
         (_, None) => true,
-        (Some(above), Some(share)) => above.figure.is_some() && above.share.is_none() && only_share(share),
+        (Some(above), Some(share)) => {
+            let result = above.figure.is_some_and(|figure| figure.unit != Unit::Percent);
+            let bare = !named && result && only_percent(share);
+            above.figure.is_some() && above.share.is_none() && (only_share(share) || bare)
+        }
         (None, Some(_)) => false,
     };
     cells.iter().any(Option::is_some) && above.cells.iter().zip(cells).all(fits)
@@ -227,7 +258,7 @@ fn shares_of(above: &Row, cells: &[Option<Cell>]) -> bool {
 fn join(above: &mut Row, cells: &[Option<Cell>], label: &str) {
     for (above, share) in above.cells.iter_mut().zip(cells) {
         if let (Some(above), Some(share)) = (above, share) {
-            above.share = share.share;
+            above.share = share.share.or(share.figure);
         }
     }
     // A label that goes over both rows was put into each.
@@ -249,8 +280,14 @@ fn give_units(row: &mut Row, measures: &[Option<Measure>]) {
         };
         let Some(measure) = measure else { continue };
         let spread = cell.more.iter_mut().filter(|more| more.hedge == crate::number::Hedge::PlusMinus);
+        let own_unit = cell.figure.is_some_and(|figure| !matches!(figure.unit, Unit::Bare | Unit::Percent));
         for quantity in cell.figure.iter_mut().chain(spread) {
             units::give(quantity, measure);
+        }
+        // `24.3 MB/s (5942)` under `4k (IOPS)`: the head says what stands in the bracket.
+        let is_other = own_unit && cell.figure.is_some_and(|figure| figure.unit != measure.unit);
+        if let ([only], true) = (cell.more.as_mut_slice(), is_other) {
+            units::give(only, measure);
         }
     }
 }

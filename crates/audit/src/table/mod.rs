@@ -13,6 +13,8 @@ mod stacked;
 mod title;
 mod units;
 
+pub(crate) use cell::SPACES;
+
 use crate::number::Quantity;
 use crate::page::{Page, Spot, Unread};
 use grid::Grid;
@@ -203,7 +205,11 @@ impl Scanner<'_> {
         self.behind = lines.end;
         match grid.refusal() {
             Some(why) => self.scanned.unread.push(self.page.unread(lines, why)),
-            None => self.scanned.tables.extend(grid.table(self.page, title)),
+            None => {
+                let (table, open) = grid.table(self.page, title).unzip();
+                self.scanned.tables.extend(table);
+                self.scanned.unread.extend(open.flatten());
+            }
         }
     }
 

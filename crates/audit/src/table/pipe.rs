@@ -170,6 +170,11 @@ impl Run {
                     at += 1;
                     continue;
                 }
+                let mut heads_lines = heads_lines;
+                if let Some(second) = self.second_heads(page, at + 1, &heads_lines).filter(|_| !boxed) {
+                    heads_lines.push(second);
+                    at += 1;
+                }
                 let lines = self.at + heads.start..self.at + at + 1;
                 grids.push(Grid { lines, heads: heads_lines, rows: Vec::new() });
                 top = at + 1;
@@ -182,6 +187,20 @@ impl Run {
             at += 1;
         }
         grids
+    }
+
+    /// A second line of heads, which Markdown only allows behind the rule: no label, words in all other cells, figures below; the
+    /// heads above go on over several columns.
+    fn second_heads(&self, page: &Page, at: usize, heads: &[Vec<String>]) -> Option<Vec<String>> {
+        let (cells, [above]) = (self.cells(at)?, heads) else { return None };
+        let (label, others) = cells.split_first()?;
+        let text = |spot: &Spot| head(page.quote(*spot));
+        let unlabelled = text(label).is_empty() || text(label) == above[0];
+        let words = others.iter().all(|spot| !text(spot).is_empty() && !cell::is_figure(page.quote(*spot)));
+        let goes_on = (2..above.len()).any(|at| above[at].is_empty() || above[at] == above[at - 1]);
+        let below = || Facts::of(page, self.cells(at + 1).unwrap_or(&[])).figures > 0;
+        let fits = cells.len() == above.len() && unlabelled && words && goes_on;
+        (fits && below()).then(|| cells.iter().map(text).collect())
     }
 
     /// The lines of cells right above a rule, as wide as it.
@@ -215,11 +234,12 @@ impl Run {
             heads.push(cells.iter().map(|spot| head(page.quote(*spot))).collect());
             from += 1;
             // A second line of heads has no label, or that of the first.
-            if let Some(second) = self.cells(from)
-                && second.len() == cells.len()
-                && Facts::of(page, second).figures == 0
-                && (page.quote(second[0]).is_empty() || page.quote(second[0]) == page.quote(cells[0]))
-            {
+            let goes_on = |second: &&[Spot]| {
+                second.len() == cells.len()
+                    && Facts::of(page, second).figures == 0
+                    && (page.quote(second[0]).is_empty() || page.quote(second[0]) == page.quote(cells[0]))
+            };
+            if let Some(second) = self.cells(from).filter(goes_on) {
                 heads.push(second.iter().map(|spot| head(page.quote(*spot))).collect());
                 from += 1;
             }

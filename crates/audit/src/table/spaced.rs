@@ -4,6 +4,7 @@
 use super::grid::{Grid, Line, head};
 use super::title::{self, width};
 use super::{Ask, Found, Shape, cell};
+use crate::number::{self, Unit};
 use crate::page::{Page, Spot};
 use std::ops::Range;
 
@@ -136,9 +137,10 @@ fn aligned(page: &Page, heads: usize, lines: Range<usize>, ruled: bool) -> (Opti
         return (None, 0);
     }
     let first = far_apart(page.line(lines.start)).len();
-    // A label and one value is a list of settings, unless a rule makes it a table.
+    // A label and one value is a list of settings, unless a rule makes it a table, or the values are results.
     let fits = first == parts.len() || first == parts.len() + 1;
-    if first < 2 || !fits || first == 2 && !ruled {
+    let rates = first == 2 && !ruled;
+    if first < 2 || !fits || rates && first != parts.len() {
         return (None, 0);
     }
     let lost = first - parts.len();
@@ -160,6 +162,9 @@ fn aligned(page: &Page, heads: usize, lines: Range<usize>, ruled: bool) -> (Opti
             let text = cell.text(text);
             *full &= cell::is_figure(text) || matches!(text, "-" | "n/a" | "N/A");
         }
+        if rates && !result(cells[1].text(text)) {
+            break;
+        }
         rows.push(Line { line, cells: cells.iter().map(|cell| cell.spot(line)).collect() });
     }
     let figures = full.iter().skip(1).filter(|full| **full).count();
@@ -179,6 +184,13 @@ fn grid(above: &str, heads: usize, parts: &[Part], lost: usize, rows: Vec<Line>)
 /// Whether a cell stands below its head: they have a column in common, or their ends are one.
 fn below(head: Part, cell: Part) -> bool {
     cell.left < head.right + 2 && head.left < cell.right + 2
+}
+
+/// Whether a text is a figure with a unit of results.
+fn result(text: &str) -> bool {
+    let rate =
+        |unit| matches!(unit, Unit::PerSecond | Unit::BytesPerSecond | Unit::BitsPerSecond | Unit::Mwips);
+    cell::is_figure(text) && number::quantity(0, text).is_some_and(|one| rate(one.unit))
 }
 
 /// `CPU:` of a list of settings.

@@ -186,9 +186,9 @@ fn files_of_fields_are_tables_in_the_style_of_their_columns() {
     assert_eq!(page.quote(table.rows[0].cells[0].as_ref().unwrap().spot), "100");
     let (_, table) = one("Results of a run\n\tHost\tVM\nread\t26.5k\t20.5k\nwrite\t25.5k\t20.25k\n");
     assert_eq!((table.title.as_deref(), heads(&table)), (Some("Results of a run"), vec!["Host", "VM"]));
-    // What may be a thousand or a decimal is neither, where only another column tells the style.
+    // What may be a thousand or a decimal is what another column tells.
     let (_, table) = one("job;share;IOPS\na;12,5;1.234\nb;13,5;2.345\n");
-    assert_eq!(figures(&table), [vec![Some(12.5), None], vec![Some(13.5), None]]);
+    assert_eq!(figures(&table), [vec![Some(12.5), Some(1_234.0)], vec![Some(13.5), Some(2_345.0)]]);
 }
 
 #[test]
@@ -345,23 +345,75 @@ proptest! {
             }
         }
         let page = Page::new("p", text.into_iter().collect::<String>());
-        for table in tables(&page, &[]) {
-            prop_assert!(table.lines.end <= page.len() && !table.columns.is_empty());
-            for row in &table.rows {
-                prop_assert_eq!(row.cells.len(), table.columns.len());
-                for cell in row.cells.iter().flatten() {
-                    for quantity in cell.figure.iter().chain(&cell.share).chain(&cell.more) {
-                        let stands = page.quote(quantity.figure.spot);
-                        let again = crate::number::quantities_in(0, stands, cell::SPACES);
-                        prop_assert_eq!(again.len(), 1, "{}", stands);
-                        let value = again[0].figure.value;
-                        prop_assert!(
-                            (quantity.figure.value - value).abs() <= 1e-9 * value.abs() || quantity.scale != again[0].scale,
-                            "{} is not {}", stands, quantity.figure.value
-                        );
-                    }
-                }
-            }
-        }
+        crate::laws::tables_hold(&page, &tables(&page, &[]));
+    }
+}
+
+#[test]
+fn shares_of_a_row_without_label_are_of_the_row_above_it_though_no_bracket_is_around_them() {
+    let (_, table) = one(
+        "| | 4k | 8k |\n|---|---|---|\n| host | 195 | 380 |\n|  | 100% | 100% |\n| VM | 182 | 351 |\n| | 93% | 92% |\n",
+    );
+    assert_eq!(labels(&table), ["host", "VM"]);
+    assert_eq!(shares(&table)[1], some(&[93.0, 92.0]));
+    let (_, named) = one("| | 4k | 8k |\n|---|---|---|\n| host | 195 | 380 |\n| CPU | 50% | 60% |\n");
+    assert_eq!(labels(&named), ["host", "CPU"], "a row with a label of its own");
+}
+
+#[test]
+fn a_second_line_of_heads_may_stand_behind_the_rule_of_markdown() {
+    let (_, table) = one(
+        "| | read | | write | |\n|---|---|---|---|---|\n| | IOPS | BW | IOPS | BW |\n| 4k | 26000 | 106 | 20000 | 82 |\n",
+    );
+    assert_eq!(heads(&table), ["read IOPS", "read BW", "write IOPS", "write BW"]);
+    assert_eq!(labels(&table), ["4k"]);
+    let (_, words) = one("| | read | write |\n|---|---|---|\n| | good | bad |\n| 4k | 26000 | 20000 |\n");
+    assert_eq!(heads(&words), ["read", "write"], "each head stands over one column");
+}
+
+#[test]
+fn a_label_and_a_result_are_a_table_and_settings_are_none() {
+    let (_, table) = one("Results\n\nTest      Speed\n4K read   172.26 MB/s\n4K write  160.10 MB/s\n");
+    assert_eq!(figures(&table), [some(&[172.26e6]), some(&[160.1e6])]);
+    assert_eq!(of("Results\n\nName      Value\ncores     16\nmemory    64 GB\n").1, []);
+}
+
+#[test]
+fn one_line_of_results_below_its_head_is_a_table_in_a_fenced_block() {
+    let (_, table) = one("```\njob;IOPS;MB/s\nrandread;26100;106,9\n```\n");
+    assert_eq!(figures(&table), [some(&[26_100.0, 106.9e6])]);
+    assert_eq!(of("```\na;b;c\n1;2;3\n```\n").1, [], "nothing of results");
+    assert_eq!(of("job;IOPS;MB/s\nrandread;26100;106,9\n\n").1, [], "a sentence may look like that");
+}
+
+#[test]
+fn the_head_says_what_stands_in_the_bracket_behind_a_figure_with_a_unit() {
+    let (_, table) =
+        one("| disk | 4k (IOPS) |\n|---|---|\n| a | 24.34 MB/s (6086) |\n| b | 24.39 MB/s (6099) |\n");
+    let cell = table.rows[0].cells[0].as_ref().unwrap();
+    assert_eq!(cell.figure.unwrap().unit, Unit::BytesPerSecond);
+    assert_eq!((cell.more[0].unit, cell.more[0].figure.value), (Unit::PerSecond, 6086.0));
+}
+
+#[test]
+fn a_decimal_comma_elsewhere_in_the_table_tells_that_points_group_thousands() {
+    let read = |rows: [&str; 3]| {
+        let rows = rows.map(|row| format!("| {row} |\n")).concat();
+        let text = format!("| Last | Host (IOPS) | VM (IOPS) | Verlust |\n|---|---|---|---|\n{rows}");
+        let scanned = scan(&Page::new("p", &text), &[]);
+        let hosts = scanned.tables[0].rows.iter();
+        let hosts: Vec<Option<f64>> =
+            hosts.map(|row| Some(row.cells[0].as_ref()?.figure?.figure.value)).collect();
+        (hosts, scanned.unread.into_iter().map(|one| (one.line, one.last, one.why)).collect::<Vec<_>>())
+    };
+    let last = ["b | 184.200 | 121.600 | 34,0 %", "c | 980 | 870 | 11,2 %"];
+    let (hosts, unread) = read(["a | 8.412 | 6.530 | 22,4 %", last[0], last[1]]);
+    assert_eq!((hosts, unread.len()), (vec![Some(8_412.0), Some(184_200.0), Some(980.0)], 0));
+    // A point that is a decimal sign somewhere, and thousands without a point: nothing tells.
+    for first in ["a | 8.412 | 6530.5 | 22,4 %", "a | 8412 | 6.530 | 22,4 %"] {
+        let (hosts, unread) = read([first, last[0], last[1]]);
+        assert_eq!(hosts[1], None, "{first}");
+        assert_eq!(unread.len(), 1, "{first}");
+        assert!(unread[0].2.contains("thousands or decimals"), "{}", unread[0].2);
     }
 }

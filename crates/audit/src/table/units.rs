@@ -23,10 +23,9 @@ pub(super) fn of_head(head: &str) -> Option<Measure> {
             None => trusted(inside, true).filter(|_| !plural(before, inside)).or(outer),
         };
     }
-    if let Some((_, behind)) = head.rsplit_once([',', '，'])
-        && let Some(read) = trusted(behind.trim(), false)
-    {
-        return Some(read);
+    let behind = head.rsplit_once([',', '，']).and_then(|(_, behind)| trusted(behind.trim(), false));
+    if behind.is_some() {
+        return behind;
     }
     if head.strip_prefix('%').is_some_and(|rest| rest.starts_with(' ') && !rest.contains('%')) {
         return Some(Measure { unit: Unit::Percent, scale: 1.0, base: Base::None });

@@ -21,6 +21,11 @@ const TAGS: usize = 10;
 
 fn knows(bytes: &[u8]) -> bool {
     let head = &bytes[..bytes.len().min(LOOKED_AT)];
+    // Most pages are none: told by their first sign, where that is of ASCII.
+    match head.iter().find(|byte| !byte.is_ascii_whitespace()) {
+        Some(first) if first.is_ascii() && *first != b'<' => return false,
+        _ => {}
+    }
     let head = String::from_utf8_lossy(head);
     let mut head = head.trim_start_matches(|letter: char| letter.is_whitespace() || letter == '\u{feff}');
     // Comments and declarations stand before it.

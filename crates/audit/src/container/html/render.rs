@@ -62,7 +62,7 @@ pub(super) fn lines(text: &str) -> (Vec<Numbered>, Option<Unread>) {
             }
             Token::String(string) => {
                 renderer.go_to(string.span.start);
-                renderer.text(&String::from_utf8_lossy(&string.value));
+                renderer.text(&String::from_utf8_lossy(&string.value), string.span.end);
             }
             _ => {}
         }
@@ -226,18 +226,22 @@ impl<'t> Renderer<'t> {
         }
     }
 
-    fn text(&mut self, text: &str) {
+    fn text(&mut self, text: &str, end: usize) {
         if self.dropped.is_some() {
             return;
         }
+        // An end of a line that is written `&#10;` begins no line of the source.
+        let source = self.source.get(self.at..end).unwrap_or_default();
+        let ends = u32::try_from(memchr::memchr_iter(b'\n', source).count()).unwrap_or(u32::MAX);
+        let last = self.line.saturating_add(ends);
         if self.listing > 0 {
-            return self.listed(text);
+            return self.listed(text, last);
         }
         let mut line = self.line;
         for letter in text.chars() {
             match letter {
                 '\n' | '\t' | ' ' | '\r' | '\u{c}' => {
-                    line += u32::from(letter == '\n');
+                    line = (line + u32::from(letter == '\n')).min(last);
                     if !self.current.is_empty() && !self.current.ends_with(' ') {
                         self.current.push(' ');
                     }
@@ -254,18 +258,18 @@ impl<'t> Renderer<'t> {
     }
 
     /// Text of a listing: each line stays one, empty ones too.
-    fn listed(&mut self, text: &str) {
+    fn listed(&mut self, text: &str, last: u32) {
         let text = match std::mem::take(&mut self.fresh) {
             true => text.strip_prefix('\n').map_or((text, 0), |rest| (rest, 1)),
             false => (text, 0),
         };
-        let (text, mut line) = (text.0, self.line + text.1);
+        let (text, mut line) = (text.0, (self.line + text.1).min(last));
         for (at, part) in text.split('\n').enumerate() {
             if at > 0 {
                 let whole = std::mem::take(&mut self.current);
                 let number = if whole.is_empty() { line } else { self.current_line };
                 self.shows((number, whole.trim_end().to_string()));
-                line += 1;
+                line = (line + 1).min(last);
             }
             if !part.is_empty() {
                 if self.current.is_empty() {
@@ -406,6 +410,8 @@ impl<'t> Renderer<'t> {
     }
 
     fn finish(mut self) -> (Vec<Numbered>, Option<Unread>) {
+        // What is dropped ends nothing else: it ends first.
+        let dropped = self.dropped.take();
         while !self.tables.is_empty() {
             self.table_ends();
         }
@@ -413,7 +419,7 @@ impl<'t> Renderer<'t> {
         while self.listing > 0 {
             self.ends(b"pre");
         }
-        let unclosed = self.dropped.map(|(name, _)| Unread {
+        let unclosed = dropped.map(|(name, _)| Unread {
             line: self.dropped_at,
             last: self.line,
             why: format!(

@@ -74,6 +74,13 @@ fn listings_keep_their_lines_and_stand_in_fences() {
     assert_eq!(numbers[3..6], [3, 4, 5]);
     assert_eq!(text("<html><pre>a<br>b<div>c</div>d</pre>"), ["```", "a", "b", "c", "d", "```"]);
     assert_eq!(text("<html><pre>never closed"), ["```", "never closed", "```"]);
+    assert_eq!(shown("<html>\n<p>a&#10;b &#10;<b>c</b>&#10; d")[0].0, 2);
+    assert_eq!(
+        shown("<html><pre>a&#10;b&#10;c").last().unwrap().0,
+        1,
+        "written ends of lines are none of the source"
+    );
+    assert_eq!(text("<html><pre>a<script>neither is closed"), ["```", "a", "```"]);
 }
 
 #[test]

@@ -16,6 +16,8 @@ pub const CONTAINER: Container = Container { name: "workbook", knows: |bytes| kn
 
 /// Bytes that all parts of a workbook may have once they are unpacked.
 const MOST_BYTES: u64 = 128 << 20;
+/// Sheets: the entry of one is a few bytes, and may name a part that another has named.
+const SHEETS: usize = 1000;
 /// Cells of all its sheets.
 const MOST_CELLS: usize = 2_000_000;
 
@@ -88,6 +90,11 @@ impl Parts {
                 .unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned()),
         ))
     }
+}
+
+/// What is said where there are more.
+fn more_sheets() -> String {
+    format!("a workbook of more than {SHEETS} sheets: the rest is not read")
 }
 
 /// What a broken part of XML says.

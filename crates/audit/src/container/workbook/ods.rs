@@ -81,6 +81,13 @@ impl Reading {
         let count =
             |name: &[u8]| attribute(tag, name).and_then(|count| count.parse().ok()).unwrap_or(1u32).max(1);
         match tag.local_name().as_ref() {
+            b"table" if self.sheets.len() == super::SHEETS => {
+                self.room = 0;
+                let row = self.row;
+                if let Some(last) = self.sheets.last_mut().filter(|last| last.unread.is_empty()) {
+                    last.note(row, super::more_sheets());
+                }
+            }
             b"table" => {
                 let name = attribute(tag, b"name").unwrap_or_default();
                 self.sheets.push(Sheet { name, ..Sheet::default() });

@@ -1,6 +1,5 @@
 //! The cells of a sheet as lines: what stands together is a table, a lone cell above it its title.
 
-use super::MOST_CELLS;
 use crate::page::{Page, Unread};
 use std::collections::BTreeSet;
 use std::rc::Rc;
@@ -24,12 +23,6 @@ pub(super) struct Sheet {
 }
 
 impl Sheet {
-    /// How many more cells of a workbook may be read.
-    pub fn room(sheets: &[Sheet]) -> usize {
-        let cells: usize = sheets.iter().flat_map(|sheet| &sheet.rows).map(|(_, cells)| cells.len()).sum();
-        MOST_CELLS.saturating_sub(cells)
-    }
-
     /// A note on a row.
     pub fn note(&mut self, row: u32, why: impl Into<String>) {
         self.unread.push(Unread { line: row.max(1), last: row.max(1), why: why.into() });

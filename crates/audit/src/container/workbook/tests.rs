@@ -3,21 +3,9 @@ use crate::container::pages;
 use crate::number::Unit;
 use crate::table::{Cell, tables};
 use proptest::prelude::*;
-use std::io::Write;
-use zip::write::SimpleFileOptions;
 
 fn packed(parts: &[(&str, &str)]) -> Vec<u8> {
-    let mut writer = zip::ZipWriter::new(Cursor::new(Vec::new()));
-    for (name, text) in parts {
-        writer
-            .start_file(
-                *name,
-                SimpleFileOptions::default().compression_method(zip::CompressionMethod::Deflated),
-            )
-            .unwrap();
-        writer.write_all(text.as_bytes()).unwrap();
-    }
-    writer.finish().unwrap().into_inner()
+    crate::laws::packed(parts, zip::CompressionMethod::Deflated)
 }
 
 const WORKBOOK: &str = r#"<workbook xmlns:r="x"><sheets><sheet name="Sum &amp; all" sheetId="1" r:id="rId1"/><sheet name="Empty" sheetId="2" r:id="rId2"/></sheets></workbook>"#;
@@ -147,6 +135,23 @@ fn a_bomb_is_not_unpacked() {
     assert!(pages[0].text().len() < 70 << 20);
 }
 
+#[test]
+fn a_workbook_of_one_sheet_over_and_over_is_read_up_to_a_bound() {
+    let entries = r#"<sheet name="x" sheetId="1" r:id="rId1"/>"#.repeat(5000);
+    let workbook = format!("<workbook xmlns:r=\"x\"><sheets>{entries}</sheets></workbook>");
+    let sheet = r#"<worksheet><sheetData><row><c><v>5</v></c></row></sheetData></worksheet>"#;
+    let pages = pages(
+        "f",
+        packed(&[
+            ("xl/workbook.xml", &workbook),
+            ("xl/_rels/workbook.xml.rels", RELS),
+            ("xl/worksheets/sheet1.xml", sheet),
+        ]),
+    );
+    assert_eq!(pages.len(), 1000);
+    assert!(pages[999].unread[0].why.contains("more than 1000 sheets"));
+}
+
 proptest! {
     #[test]
     fn a_broken_workbook_makes_no_panic(
@@ -177,4 +182,19 @@ proptest! {
             tables(&page, &[]);
         }
     }
+}
+
+#[test]
+fn formulas_without_results_are_told() {
+    let row = |row: u32, share: &str| {
+        format!(
+            r#"<row r="{row}"><c r="A{row}"><v>3200</v></c><c r="B{row}"><f>A{row}/2</f>{share}</c></row>"#
+        )
+    };
+    let sheet = |rows: &[String]| format!("<worksheet><sheetData>{}</sheetData></worksheet>", rows.concat());
+    let computed = pages("f", workbook(&sheet(&[row(1, "<v>1600</v>"), row(2, "<v>1600</v>")])));
+    assert!(computed[0].unread.is_empty() && computed[0].line(0).contains("1600"));
+    let left_out = pages("f", workbook(&sheet(&[row(1, "<v>1600</v>"), row(2, ""), row(3, "<v></v>")])));
+    let [told] = left_out[0].unread.as_slice() else { panic!("{:?}", left_out[0].unread) };
+    assert!(told.line == 2 && told.why.contains("2 formulas without their results"), "{told:?}");
 }

@@ -30,16 +30,21 @@ pub(super) fn sheets(parts: &mut Parts) -> Result<Vec<Sheet>, String> {
     let workbook = parts.text("xl/workbook.xml")?.unwrap_or_default();
     let names = names(&workbook).map_err(|error| broken("xl/workbook.xml", error))?;
     let mut sheets: Vec<Sheet> = Vec::new();
+    let mut room = super::MOST_CELLS;
     for (name, id) in names {
+        if sheets.len() == super::SHEETS {
+            sheets[super::SHEETS - 1].note(1, super::more_sheets());
+            break;
+        }
         let Some(part) = targets.get(&id) else { continue };
         // Sheets of charts have no cells.
         let Some(text) = parts.text(part)?.filter(|_| part.contains("worksheet")) else { continue };
-        let room = Sheet::room(&sheets);
         let mut sheet = Sheet { name, ..Sheet::default() };
         if let Err(error) = cells(&text, &shared, &formats, room, &mut sheet) {
             let row = sheet.rows.last().map_or(1, |(row, _)| *row);
             sheet.note(row, broken(part, error));
         }
+        room = room.saturating_sub(sheet.rows.iter().map(|(_, cells)| cells.len()).sum());
         sheets.push(sheet);
     }
     Ok(sheets)
@@ -183,6 +188,32 @@ struct Cell {
     style: usize,
     value: String,
     text: String,
+    formula: bool,
+}
+
+/// Formulas whose results a program left out that wrote the file without computing them: how many, in which rows.
+#[derive(Default)]
+struct Uncomputed {
+    count: usize,
+    first: u32,
+}
+
+impl Uncomputed {
+    fn add(&mut self, row: u32) {
+        if self.count == 0 {
+            self.first = row;
+        }
+        self.count += 1;
+    }
+
+    fn tell(&self, sheet: &mut Sheet) {
+        let what = match self.count {
+            0 => return,
+            1 => "a formula without its result".to_owned(),
+            count => format!("{count} formulas without their results, this row has the first"),
+        };
+        sheet.note(self.first, format!("{what}; hint: open it in a spreadsheet and save it"));
+    }
 }
 
 fn cells(text: &str, shared: &[Rc<str>], formats: &[Format], mut room: usize, sheet: &mut Sheet) -> Xml<()> {
@@ -191,6 +222,7 @@ fn cells(text: &str, shared: &[Rc<str>], formats: &[Format], mut room: usize, sh
     let (mut row, mut column) = (0u32, 0u32);
     let (mut value, mut inline) = (false, false);
     let mut merged = Vec::new();
+    let mut uncomputed = Uncomputed::default();
     let mut whole = false;
     loop {
         match reader.read_event()? {
@@ -214,10 +246,12 @@ fn cells(text: &str, shared: &[Rc<str>], formats: &[Format], mut room: usize, sh
                 }
                 b"v" => value = true,
                 b"t" => inline = true,
+                b"f" => cell.formula = true,
                 _ => {}
             },
             Event::Empty(tag) => match tag.local_name().as_ref() {
                 b"c" => column = attribute(&tag, b"r").and_then(|at| column_of(&at)).unwrap_or(column) + 1,
+                b"f" => cell.formula = true,
                 b"sheetData" => whole = true,
                 b"mergeCell" => merged.extend(attribute(&tag, b"ref")),
                 _ => {}
@@ -229,6 +263,9 @@ fn cells(text: &str, shared: &[Rc<str>], formats: &[Format], mut room: usize, sh
                 b"c" => {
                     let shown = cell.shown(shared, formats);
                     if shown.is_empty() {
+                        if cell.formula && cell.kind != "str" {
+                            uncomputed.add(row);
+                        }
                         continue;
                     }
                     if room == 0 {
@@ -260,6 +297,7 @@ fn cells(text: &str, shared: &[Rc<str>], formats: &[Format], mut room: usize, sh
             _ => {}
         }
     }
+    uncomputed.tell(sheet);
     go_down(sheet, &merged);
     Ok(())
 }

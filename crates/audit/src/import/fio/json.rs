@@ -86,12 +86,15 @@ impl Reader<'_> {
         }
         let ended = node.get("time").and_then(Node::text);
         let global = node.get("global options");
+        let first = self.fio.jobs.len();
         for job in node.get("jobs").map_or(&[][..], Node::elements) {
             self.job(job, &options(global), ended, false);
         }
         for job in node.get("client_stats").map_or(&[][..], Node::elements) {
             self.job(job, &options_of_client(global, job), ended, true);
         }
+        let printed = node.get("timestamp_ms").and_then(Node::whole);
+        self.fio.jobs[first..].iter_mut().for_each(|job| job.printed_ms = printed);
         for disk in node.get("disk_util").map_or(&[][..], Node::elements) {
             self.disk(disk);
         }
@@ -111,6 +114,7 @@ impl Reader<'_> {
             ..Job::default()
         };
         job.group = node.get("groupid").and_then(Node::whole);
+        job.began_ms = node.get("job_start").and_then(Node::whole);
         job.error = self.printed.exact(node.get("error"), 1.0);
         let mut issued = Issued::default();
         let mut mixed = None;
@@ -333,7 +337,7 @@ impl Reader<'_> {
     /// Notes what a job was asked; where jobs of one name were asked different things, what they agree in.
     fn asked(&mut self, asked: Asked) {
         let Some(known) = self.fio.asked.iter_mut().find(|known| known.name == asked.name) else {
-            return self.fio.asked.push(asked);
+            return self.fio.add_asked(asked);
         };
         if known.rw != asked.rw {
             known.rw = None;

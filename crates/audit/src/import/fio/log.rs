@@ -129,16 +129,20 @@ fn read(page: &Page, line: usize) -> Option<Found> {
     }
 }
 
-/// The whole numbers of a line between commas; a priority may be written by 16.
+/// The whole numbers of a line between commas.
 fn numbers(line: &str) -> Option<Vec<u64>> {
     line.split(',').map(|text| number(text.trim())).collect()
 }
 
 fn number(text: &str) -> Option<u64> {
-    match text.strip_prefix("0x") {
+    text.bytes().all(|byte| byte.is_ascii_digit()).then(|| text.parse().ok()).flatten()
+}
+
+/// A number of a column; a priority, which is no earlier than the fifth, may be written by 16.
+fn of_column(text: &str, column: usize) -> Option<u64> {
+    match text.strip_prefix("0x").filter(|_| column >= 4) {
         Some(by_16) => u64::from_str_radix(by_16, 16).ok(),
-        None if text.bytes().all(|byte| byte.is_ascii_digit()) => text.parse().ok(),
-        None => None,
+        None => number(text),
     }
 }
 
@@ -146,7 +150,7 @@ fn number(text: &str) -> Option<u64> {
 fn columns(line: &str) -> Option<([u64; 8], usize)> {
     let (mut all, mut count) = ([0; 8], 0);
     for text in line.split(',') {
-        *all.get_mut(count)? = number(text.trim())?;
+        *all.get_mut(count)? = of_column(text.trim(), count)?;
         count += 1;
     }
     Some((all, count))

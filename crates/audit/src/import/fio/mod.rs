@@ -5,6 +5,8 @@ pub mod job_file;
 pub mod json;
 pub mod log;
 pub mod num2str;
+pub mod settings;
+pub mod snapshots;
 pub mod terse;
 pub mod text;
 
@@ -118,6 +120,12 @@ pub struct Job {
     pub error: Option<Figure>,
     /// When it ended, as printed.
     pub ended: Option<String>,
+    /// JSON's `timestamp_ms`: when it was printed, in milliseconds since 1970.
+    pub printed_ms: Option<u64>,
+    /// JSON's `job_start` (from 3.36 on): when it began, in milliseconds since 1970.
+    pub began_ms: Option<u64>,
+    /// Text's `pid=`.
+    pub pid: Option<u64>,
     /// Options: of JSON's `job options` with the global ones.
     pub options: Vec<(String, String)>,
     /// Reads, writes, trims, as far as there were.
@@ -319,6 +327,9 @@ pub fn index_of(way: Way) -> usize {
     }
 }
 
+/// fio runs no more (`REAL_MAX_JOBS`). More are of no run, and each would be looked for among all.
+pub const MOST_JOBS: usize = 4096;
+
 impl Fio {
     /// An output of nothing yet.
     pub fn new(form: Form, version: Option<Version>) -> Fio {
@@ -334,11 +345,24 @@ impl Fio {
         }
     }
 
-    /// What was asked of a job, by its name; where there is one only, of any.
+    /// Notes what one more job was asked.
+    pub fn add_asked(&mut self, asked: Asked) {
+        if self.asked.len() < MOST_JOBS {
+            self.asked.push(asked);
+        }
+    }
+
+    /// What was asked of a job, by its name; where one thing was asked and all jobs are of one name, that. With `--output` fio
+    /// leaves out the first lines of all jobs but the last.
     pub fn asked_of(&self, job: &Job) -> Option<&Asked> {
         let named = self.asked.iter().find(|asked| asked.name == job.name);
+        let alone = || {
+            let mut names = self.jobs.iter().filter(|job| !job.aggregate).map(|job| &job.name);
+            let first = names.next();
+            names.all(|name| Some(name) == first)
+        };
         named.or(match self.asked.as_slice() {
-            [only] => Some(only),
+            [only] if alone() => Some(only),
             _ => None,
         })
     }
@@ -371,7 +395,10 @@ impl Fio {
                 figures.iter().for_each(|figure| say(Metric::Bandwidth, Unit::BytesPerSecond, figure));
             }
             status.io.iter().for_each(|figure| say(Metric::Total, Unit::Bytes, figure));
-            status.runtime_ms.iter().for_each(|figure| say(Metric::Runtime, Unit::Nanoseconds, figure));
+            status
+                .runtime_ms
+                .iter()
+                .for_each(|figure| say(Metric::Runtime, Unit::Nanoseconds, &of_ms(*figure)));
         }
         for disk in &self.disks {
             for figures in [&disk.ios, &disk.merges, &disk.ticks] {
@@ -391,7 +418,7 @@ impl Fio {
         self.jobs.iter().filter(|job| !(parts && job.aggregate)).flat_map(of_job).collect()
     }
 
-    fn reading(&self, job: &Job, direction: &Direction) -> Reading {
+    pub(crate) fn reading(&self, job: &Job, direction: &Direction) -> Reading {
         let asked = self.asked_of(job);
         let workload = Workload {
             rw: asked.and_then(|asked| asked.rw.clone()),
@@ -416,15 +443,22 @@ impl Fio {
                 .map(|found| found.points.clone())
                 .unwrap_or_default(),
             histogram_ns: direction.histogram.clone(),
+            caps: settings::caps(job),
+            settings: settings::settings(job),
             ..Reading::new(direction.line, workload, direction.way)
         }
     }
 }
 
-type Say<'a> = dyn FnMut(Metric, Unit, &Option<Figure>) + 'a;
+/// Nanoseconds of milliseconds.
+fn of_ms(figure: Option<Figure>) -> Option<Figure> {
+    figure.map(|figure| figure.scaled(1e6))
+}
+
+pub(crate) type Say<'a> = dyn FnMut(Metric, Unit, &Option<Figure>) + 'a;
 
 impl Job {
-    fn figures(&self, say: &mut Say) {
+    pub(crate) fn figures(&self, say: &mut Say) {
         say(Metric::Other, Unit::Things, &self.error);
         for direction in &self.directions {
             direction.figures(say);
@@ -449,7 +483,7 @@ impl Job {
             }
         }
         say(Metric::Depth, Unit::Things, &self.target_depth);
-        say(Metric::Runtime, Unit::Nanoseconds, &self.threads_ms);
+        say(Metric::Runtime, Unit::Nanoseconds, &of_ms(self.threads_ms));
         say(Metric::Other, Unit::Things, &self.errors);
         if let Some(steady) = &self.steady {
             say(Metric::Interval, Unit::BytesPerSecond, &steady.bandwidth);
@@ -493,13 +527,13 @@ impl Direction {
         }
     }
 
-    fn figures(&self, say: &mut Say) {
+    pub(crate) fn figures(&self, say: &mut Say) {
         say(Metric::Iops, Unit::PerSecond, &self.iops);
         say(Metric::Bandwidth, Unit::BytesPerSecond, &self.bandwidth);
         say(Metric::Bandwidth, Unit::BytesPerSecond, &self.bandwidth_decimal);
         say(Metric::Total, Unit::Bytes, &self.io);
         say(Metric::Total, Unit::Bytes, &self.io_decimal);
-        say(Metric::Runtime, Unit::Nanoseconds, &self.runtime_ms);
+        say(Metric::Runtime, Unit::Nanoseconds, &of_ms(self.runtime_ms));
         say(Metric::Issued, Unit::Things, &self.ios);
         for (metric, latency) in [
             (Metric::SubmissionLatency, &self.slat),

@@ -98,13 +98,20 @@ fn shortened(mut remainder: u64, decimals: usize) -> u64 {
 /// What a printed number may mean beside its digits where its carry was lost: `25.0k` is also printed of 25,950 to 25,999.
 /// `None` where its digits or the version rule that out.
 pub fn carried(printed: &str, figure: &Figure, era: Era) -> Option<Interval> {
-    let (digits, _, decimals) = leading(printed)?;
+    let (digits, _, decimals) = leading(&point(printed))?;
     if era != Era::LostCarry || decimals == 0 || digits.fract() != 0.0 || digits <= 0.0 {
         return None;
     }
     let scale = figure.value / digits;
     let half = 0.5 * 10f64.powi(-i32::try_from(decimals).ok()?);
     Some(Interval { low: (digits + 1.0 - half) * scale, high: (digits + 1.0) * scale })
+}
+
+/// A text whose decimal comma (of one or two digits, as fio's figures have) is a point.
+fn point(text: &str) -> std::borrow::Cow<'_, str> {
+    let behind =
+        text.split_once(',').map_or(0, |(_, rest)| rest.bytes().take_while(u8::is_ascii_digit).count());
+    if matches!(behind, 1 | 2) { text.replacen(',', ".", 1).into() } else { text.into() }
 }
 
 #[cfg(test)]

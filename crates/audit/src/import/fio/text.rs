@@ -123,7 +123,7 @@ impl<'a> Reader<'a> {
             Kind::Version => self.fio.version = Version::read(text.trim()),
             Kind::Client => self.fio.version = self.fio.version.or_else(|| job::version_of_client(text)),
             Kind::Started => self.fio.started = job::started(line),
-            Kind::Asked => self.fio.asked.extend(job::asked(line)),
+            Kind::Asked => job::asked(line).into_iter().for_each(|asked| self.fio.add_asked(asked)),
             Kind::Eta => self.fio.eta = job::eta(line).or(self.fio.eta.take()),
             Kind::Job => self.fio.jobs.push(job::job(line)),
             Kind::Status => self.status(line),

@@ -62,7 +62,8 @@ impl Reader {
         }
     }
 
-    fn end_job(&mut self) {
+    /// What follows is no line of the job that was read.
+    pub(super) fn end_job(&mut self) {
         self.done.extend(self.job.take().filter(|job| job.rw.is_some()));
     }
 

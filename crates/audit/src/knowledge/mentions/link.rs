@@ -150,10 +150,8 @@ fn lspci(rest: &[Word], spot: &dyn Fn(usize) -> Spot) -> Read {
 
 /// `8gt`, or `2` and `5gt`.
 fn gigatransfers(one: &str, next: &str) -> Option<f64> {
-    if let Some(digits) = next.strip_suffix("gt")
-        && !one.is_empty()
-        && one.bytes().all(|byte| byte.is_ascii_digit())
-    {
+    let whole = !one.is_empty() && one.bytes().all(|byte| byte.is_ascii_digit());
+    if let Some(digits) = next.strip_suffix("gt").filter(|_| whole) {
         return format!("{one}.{digits}").parse().ok();
     }
     one.strip_suffix("gt").or_else(|| next.strip_suffix("gt"))?.parse().ok()
@@ -208,11 +206,11 @@ fn pcie(text: &str, rest: &[Word], spot: &dyn Fn(usize) -> Spot) -> Read {
             generation = Some(own);
             tail = behind;
             // `3.0`, `4.0x4`: the words are `3`, `0`; `4`, `0x4`.
-            if tail.is_empty()
-                && let Some((_, after)) = rest.get(taken)
-                && text.get(rest[taken - 1].1.end..after.start) == Some(".")
-                && let Some(behind) = word(taken).strip_prefix('0')
-            {
+            let point = |(_, after): &(String, Range<usize>)| {
+                text.get(rest[taken - 1].1.end..after.start) == Some(".")
+            };
+            let goes_on = tail.is_empty() && rest.get(taken).is_some_and(point);
+            if let Some(behind) = word(taken).strip_prefix('0').filter(|_| goes_on) {
                 tail = behind;
                 taken += 1;
             }
@@ -295,11 +293,9 @@ fn network(rest: &[Word], networked: bool, infiniband: bool, spot: &dyn Fn(usize
         }
         _ => {}
     }
-    if let Some(digits) = first.strip_suffix('g').or_else(|| first.strip_suffix("gb"))
-        && networked
-        && matches!(digits, "10" | "25" | "40" | "50" | "100" | "200" | "400")
-        && word(1) != "s"
-    {
+    let digits = first.strip_suffix('g').or_else(|| first.strip_suffix("gb")).unwrap_or_default();
+    let is_rate = matches!(digits, "10" | "25" | "40" | "50" | "100" | "200" | "400");
+    if is_rate && networked && word(1) != "s" {
         return made(ethernet(digits), 1);
     }
     if let Some(digits) = first.strip_suffix("gfc") {

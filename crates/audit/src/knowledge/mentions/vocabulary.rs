@@ -392,7 +392,7 @@ pub(crate) fn any(lower: &str, words: &[(String, Range<usize>)], spellings: &[&s
     spellings.iter().any(|spelling| match stands_alone(spelling) {
         true => words.iter().any(|(word, _)| word == spelling),
         // Short Cyrillic abbreviations stand alone as well.
-        false if spelling.chars().count() == 2 && !spelling.is_ascii() && spelling.starts_with('в') => {
+        false if spelling.starts_with('в') && spelling.chars().count() == 2 => {
             lower.split(|letter: char| !letter.is_alphanumeric()).any(|part| part == *spelling)
         }
         false => begins_somewhere(lower, spelling),
@@ -403,7 +403,8 @@ pub(crate) fn any(lower: &str, words: &[(String, Range<usize>)], spellings: &[&s
 fn begins_somewhere(lower: &str, spelling: &str) -> bool {
     let inside = |before: char| before.is_ascii_alphanumeric() || before == '.';
     let free = |at: usize| !lower[..at].ends_with(inside) || !spelling.starts_with(inside);
-    lower.match_indices(spelling).any(|(at, _)| free(at))
+    // Most lines of a hostile page are shorter than most spellings, and a search costs more than that to prepare.
+    spelling.len() <= lower.len() && lower.match_indices(spelling).any(|(at, _)| free(at))
 }
 
 /// The same of a text alone.

@@ -1,23 +1,17 @@
 //! The form of a file of ratings, with errors that name line and key.
 
 use super::{
-    Cable, DeTable, DeValue, Drive, Fault, Kind, Link, Medium, Pcie, Rated, Size, Spanned, Unit, Writes,
-    name, number,
+    Cable, DeValue, Drive, Fault, Kind, Link, Medium, Pcie, Rated, Size, Spanned, Unit, Writes, name, number,
 };
+use crate::user_file::{Entry, File, parsed};
 use std::collections::HashMap;
-use std::ops::Range;
 
 const KEYS: [&str; 8] = ["name", "models", "interface", "media", "rpm", "writes", "source", "sizes"];
 const OWN_KEYS: [&str; 5] = ["capacity", "parts", "slc_cache", "sustained_write", "endurance"];
 
-type Map<'a> = DeTable<'a>;
-
 pub(super) fn drives(text: &str) -> Result<Vec<Drive>, Fault> {
     let file = File { text };
-    let parsed = DeTable::parse(text).map_err(|error| {
-        let at = error.span().map_or(0, |span| span.start);
-        Fault { line: file.line(at), key: String::new(), why: error.message().to_owned() }
-    })?;
+    let parsed = parsed(&file)?;
     let mut drives: Vec<Drive> = Vec::new();
     let mut names: HashMap<String, String> = HashMap::new();
     for (key, value) in parsed.get_ref() {
@@ -30,14 +24,19 @@ pub(super) fn drives(text: &str) -> Result<Vec<Drive>, Fault> {
         for entry in entries {
             let drive = file.drive(entry)?;
             if drives.iter().any(|other| other.name == drive.name) {
-                return Err(file.fault(&entry.span(), "name", format!("\"{}\" stands twice", drive.name)));
+                return Err(file.fault(
+                    &entry.span(),
+                    "name",
+                    format!("\"{}\" stands twice; write one entry with all of its sizes", drive.name),
+                ));
             }
             for model in drive.models.iter().chain(drive.sizes.iter().flat_map(|size| &size.parts)) {
                 let spelled =
                     name::words(model).into_iter().map(|(word, _)| word).collect::<Vec<_>>().join(" ");
                 let owner = names.entry(spelled).or_insert_with(|| drive.name.clone());
                 if *owner != drive.name {
-                    let why = format!("\"{model}\" is a name of \"{owner}\" already");
+                    let why =
+                        format!("\"{model}\" is a name of \"{owner}\" already; leave it to one of them");
                     return Err(file.fault(&entry.span(), "models", why));
                 }
             }
@@ -47,53 +46,48 @@ pub(super) fn drives(text: &str) -> Result<Vec<Drive>, Fault> {
     Ok(drives)
 }
 
-struct File<'a> {
-    text: &'a str,
-}
-
 impl File<'_> {
-    fn line(&self, at: usize) -> usize {
-        self.text.as_bytes()[..at.min(self.text.len())].iter().filter(|byte| **byte == b'\n').count() + 1
-    }
-
-    fn fault(&self, span: &Range<usize>, key: &str, why: impl Into<String>) -> Fault {
-        Fault { line: self.line(span.start), key: key.to_owned(), why: why.into() }
-    }
-
     fn drive(&self, entry: &Spanned<DeValue>) -> Result<Drive, Fault> {
         let DeValue::Table(table) = entry.get_ref() else {
-            return Err(self.fault(&entry.span(), "drive", "is no table; write [[drive]]"));
+            return Err(self.fault(
+                &entry.span(),
+                "drive",
+                "is no table; write [[drive]] and its keys below",
+            ));
         };
         self.only(table, &KEYS)?;
         let own = Entry { file: self, table, span: entry.span() };
         let name = own.text("name")?;
         let models = own.models("models", true)?;
         let interface = own.text("interface")?;
-        let interface = interface_of(&interface)
-            .ok_or_else(|| own.wrong("interface", "write PCIe 4.0 x4, SATA 6 Gb/s or SAS 12 Gb/s"))?;
+        let interface = interface_of(&interface).ok_or_else(|| {
+            own.wrong("interface", "is none that is known; write PCIe 4.0 x4, SATA 6 Gb/s or SAS 12 Gb/s")
+        })?;
         let media = own.text("media")?;
         let media = Medium::ALL.iter().find(|(_, name)| *name == media).map(|(medium, _)| *medium);
-        let media = media.ok_or_else(|| own.wrong("media", "write QLC, TLC, MLC, SLC, Optane or HDD"))?;
+        let media = media.ok_or_else(|| {
+            own.wrong("media", "is none that is known; write QLC, TLC, MLC, SLC, Optane or HDD")
+        })?;
         let rpm = own.rpm()?;
         if rpm.is_some() != (media == Medium::Hdd) {
-            return Err(own.wrong("rpm", "belongs to media = \"HDD\", and only there"));
+            return Err(own.wrong(
+                "rpm",
+                "belongs to media = \"HDD\", and only there; write rpm = 7200 for a disk, nothing else",
+            ));
         }
         let writes = match own.text("writes")?.as_str() {
             "burst" => Writes::Burst,
             "sustained" => Writes::Sustained,
-            _ => return Err(own.wrong("writes", "write burst or sustained")),
+            _ => {
+                return Err(own.wrong(
+                    "writes",
+                    "is neither; write burst where the figures are of a cache of SLC, else sustained",
+                ));
+            }
         };
         let source = own.text("source")?;
         let sizes = own.sizes(interface)?;
         Ok(Drive { name, models, interface, media, rpm, writes, source, sizes })
-    }
-
-    fn only(&self, table: &Map, known: &[&str]) -> Result<(), Fault> {
-        let unknown = table.iter().find(|(key, _)| !known.contains(&key.get_ref().as_ref()));
-        unknown.map_or(Ok(()), |(key, _)| {
-            let why = format!("is not known; known are {}", known.join(", "));
-            Err(self.fault(&key.span(), key.get_ref(), why))
-        })
     }
 
     fn size(&self, value: &Spanned<DeValue>, interface: Link) -> Result<Size, Fault> {
@@ -135,30 +129,10 @@ impl File<'_> {
     }
 }
 
-/// A table, where errors of it stand.
-struct Entry<'a> {
-    file: &'a File<'a>,
-    table: &'a Map<'a>,
-    span: Range<usize>,
-}
-
 impl Entry<'_> {
-    fn wrong(&self, key: &str, why: impl Into<String>) -> Fault {
-        let span = self.table.get(key).map_or(self.span.clone(), Spanned::span);
-        self.file.fault(&span, key, why)
-    }
-
     /// A text that must be there.
     fn text(&self, key: &str) -> Result<String, Fault> {
-        match self.table.get(key).map(Spanned::get_ref) {
-            Some(DeValue::String(text)) if !text.trim().is_empty() => Ok(text.trim().to_owned()),
-            Some(DeValue::String(_)) => Err(self.wrong(key, "is empty")),
-            Some(_) => Err(self.wrong(key, "is no text in quotes")),
-            None if key == "source" => {
-                Err(self.wrong(key, "is missing; write which data sheet, its revision or date"))
-            }
-            None => Err(self.wrong(key, "is missing")),
-        }
+        self.text_or(key, expected(key))
     }
 
     fn rpm(&self) -> Result<Option<u32>, Fault> {
@@ -166,16 +140,20 @@ impl Entry<'_> {
             None => Ok(None),
             Some(DeValue::Integer(number)) => match number.as_str().parse() {
                 Ok(rpm) if (3600..=15_000).contains(&rpm) => Ok(Some(rpm)),
-                _ => Err(self.wrong("rpm", "is not from 3600 to 15000")),
+                _ => Err(self.wrong("rpm", "is not from 3600 to 15000; write for example 7200")),
             },
-            Some(_) => Err(self.wrong("rpm", "is no whole number")),
+            Some(_) => Err(self.wrong("rpm", "is no whole number; write for example 7200")),
         }
     }
 
     fn models(&self, key: &str, needed: bool) -> Result<Vec<String>, Fault> {
         let listed: Vec<&Spanned<DeValue>> = match self.table.get(key).map(Spanned::get_ref) {
             Some(DeValue::Array(listed)) => listed.iter().collect(),
-            Some(_) => return Err(self.wrong(key, "is no list of names")),
+            Some(_) => {
+                return Err(
+                    self.wrong(key, "is no list of names; write for example [\"980 PRO\", \"MZ-V8P*\"]")
+                );
+            }
             None => Vec::new(),
         };
         if needed && listed.is_empty() {
@@ -190,14 +168,18 @@ impl Entry<'_> {
     /// A name that other words are hardly taken for: four letters and digits, a digit among fewer than seven.
     fn model(&self, key: &str, one: &Spanned<DeValue>) -> Result<String, Fault> {
         let DeValue::String(text) = one.get_ref() else {
-            return Err(self.file.fault(&one.span(), key, "has something that is no text in quotes"));
+            return Err(self.file.fault(
+                &one.span(),
+                key,
+                "has something that is no text in quotes; write for example [\"980 PRO\"]",
+            ));
         };
         let body = text.strip_suffix('*').unwrap_or(text);
         let letters = body.bytes().filter(u8::is_ascii_alphanumeric).count();
         let why = if letters < 4 || (letters < 7 && !body.bytes().any(|byte| byte.is_ascii_digit())) {
-            "has fewer than four letters and digits, or no digit: other words would be taken for it"
+            "has fewer than four letters and digits, or no digit: other words would be taken for it; write the maker before it, or the part number"
         } else if body.contains('*') || !body.is_ascii() {
-            "has something that is no ASCII letter, digit or mark, or a * before its end"
+            "has something that is no ASCII letter, digit or mark, or a * before its end; write letters and digits, and a * at the end for what may follow"
         } else {
             return Ok(text.clone().into_owned());
         };
@@ -241,9 +223,25 @@ impl Entry<'_> {
         let sizes: Vec<Size> =
             listed.iter().map(|one| self.file.size(one, interface)).collect::<Result<_, _>>()?;
         if sizes.len() > 1 && sizes.iter().any(|size| size.capacity.is_none()) {
-            return Err(self.wrong("sizes", "one of several has no capacity"));
+            return Err(self.wrong(
+                "sizes",
+                "one of several has no capacity; write for example capacity = \"1TB\" in each",
+            ));
         }
         Ok(sizes)
+    }
+}
+
+/// What stands behind a key that must be there.
+fn expected(key: &str) -> &'static str {
+    match key {
+        "name" => "write for example name = \"Samsung 980 PRO\"",
+        "interface" => "write for example interface = \"PCIe 4.0 x4\"",
+        "media" => "write media = \"TLC\", or QLC, MLC, SLC, Optane, HDD",
+        "writes" => {
+            "write writes = \"burst\" where its write figures are of a cache of SLC, else \"sustained\""
+        }
+        _ => "write which data sheet, its revision or date",
     }
 }
 

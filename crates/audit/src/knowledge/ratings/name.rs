@@ -2,6 +2,7 @@
 
 use super::{Drive, Found, number};
 use crate::number::Unit;
+use std::cmp::Reverse;
 use std::collections::HashMap;
 use std::ops::Range;
 
@@ -39,6 +40,8 @@ struct Name {
     open: bool,
     drive: usize,
     size: Option<usize>,
+    /// Whether it is of a user's file.
+    own: bool,
 }
 
 /// All names of all drives, by their first words.
@@ -49,22 +52,23 @@ pub(super) struct Names {
 }
 
 impl Names {
-    pub(super) fn of(drives: &[Drive]) -> Names {
+    /// Of drives of which so many, the first, are of users' files.
+    pub(super) fn of(drives: &[Drive], own: usize) -> Names {
         let mut names = Names::default();
         for (drive, entry) in drives.iter().enumerate() {
             for model in &entry.models {
-                names.add(model, drive, None);
+                names.add(model, drive, None, drive < own);
             }
             for (size, one) in entry.sizes.iter().enumerate() {
                 for part in &one.parts {
-                    names.add(part, drive, Some(size));
+                    names.add(part, drive, Some(size), drive < own);
                 }
             }
         }
         names
     }
 
-    fn add(&mut self, model: &str, drive: usize, size: Option<usize>) {
+    fn add(&mut self, model: &str, drive: usize, size: Option<usize>, own: bool) {
         let open = model.ends_with('*');
         let words: Vec<String> = words(model).into_iter().map(|(word, _)| word).collect();
         let Some(first) = words.first() else { return };
@@ -73,7 +77,7 @@ impl Names {
             Some(head) if open && only => (&mut self.open, head.to_owned()),
             _ => (&mut self.whole, first.clone()),
         };
-        map.entry(key).or_default().push(Name { words, open, drive, size });
+        map.entry(key).or_default().push(Name { words, open, drive, size, own });
     }
 
     /// Of names that begin at one word the longest counts; of names that overlap the one that goes on further (`Samsung SSD 980 PRO`
@@ -105,7 +109,8 @@ impl Names {
             let whole = self.whole.get(first).into_iter().flatten();
             let open = first.get(..HEAD).and_then(|head| self.open.get(head)).into_iter().flatten();
             let best = whole.chain(open).filter(|name| name.begins(first, &words[1..]));
-            best.max_by_key(|name| (name.length(), std::cmp::Reverse(name.drive))).map(|name| (name, count))
+            let rank = |name: &&Name| (name.words.len(), name.own, name.length(), Reverse(name.drive));
+            best.max_by_key(rank).map(|name| (name, count))
         })
     }
 }

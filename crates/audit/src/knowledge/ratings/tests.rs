@@ -107,13 +107,32 @@ fn users_lay_their_own_over_it() {
 }
 
 #[test]
+fn a_users_entry_of_a_model_wins_over_ours_by_whatever_letters() {
+    let of = |models: &str| {
+        let own = shipped().with(&OWN.replace("OWN1000*", models)).unwrap();
+        move |model: &str| own.rating_of(model, None).map(|found| found.drive.name.clone())
+    };
+    // Ours knows it by more letters of that word: MZQL21T9*.
+    assert_eq!(of("MZQL2*")("SAMSUNG MZQL21T9HCJR-00A07").as_deref(), Some("Own 1"));
+    assert_eq!(of("980 PRO")("Samsung SSD 980 PRO 1TB").as_deref(), Some("Own 1"));
+    // More words are another drive.
+    assert_eq!(of("970 EVO")("Samsung SSD 970 EVO Plus 2TB").as_deref(), Some("Samsung 970 EVO Plus"));
+    // A file over another keeps the entries of both above ours.
+    let later = shipped().with(&OWN.replace("OWN1000*", "MZQL2*")).unwrap();
+    let later = later.with(&OWN.replace("OWN1000*", "OWN2000").replace("Own 1", "Own 2")).unwrap();
+    let found = later.rating_of("SAMSUNG MZQL21T9HCJR-00A07", None).unwrap();
+    assert_eq!(found.drive.name, "Own 1");
+    assert_eq!(later.drives().len(), shipped().drives().len() + 2);
+}
+
+#[test]
 fn errors_name_line_and_key() {
     for (from, to, expected) in [
         ("name = \"Own 1\"", "nam = \"Own 1\"", "line 3: nam: is not known"),
         ("source = \"Own, data sheet, 2024\"", "source = \"\"", "line 8: source: is empty"),
         ("source = \"Own, data sheet, 2024\"\n", "", "line 2: source: is missing"),
-        ("\"TLC\"", "\"XLC\"", "line 6: media: write QLC"),
-        ("PCIe 4.0 x4", "PCIe 4.0 x5", "line 5: interface: write PCIe"),
+        ("\"TLC\"", "\"XLC\"", "line 6: media: is none that is known; write QLC"),
+        ("PCIe 4.0 x4", "PCIe 4.0 x5", "line 5: interface: is none that is known; write PCIe"),
         ("7000MB/s", "9000MB/s", "line 9: read: is above what PCIe 4.0 x4 carries"),
         ("7000MB/s", "7000", "line 9: read: \"7000\" is not read"),
         ("70us", "70us typical", "line 9: randread_latency: \"70us typical\" is not read"),
@@ -124,7 +143,7 @@ fn errors_name_line_and_key() {
         ),
         ("OWN1000*", "OW*", "line 4: models: \"OW*\" has fewer"),
         ("OWN1000*", "980 PRO\", \"*X1000", "line 4: models: \"*X1000\" has something"),
-        ("writes = \"sustained\"", "writes = \"some\"", "line 7: writes: write burst"),
+        ("writes = \"sustained\"", "writes = \"some\"", "line 7: writes: is neither; write burst"),
         ("media = \"TLC\"", "media = \"HDD\"", "line 2: rpm: belongs to"),
         ("[[drive]]", "[[drives]]", "line 2: drives: is not known here"),
         ("= [{", "= [[", "line 9: "),

@@ -83,11 +83,9 @@ pub(super) fn differs(evidence: &Evidence, sink: &mut Sink) {
         };
         let Some((job, load)) = only else { continue };
         // A command that is told in short leaves out what is 1 by default, and more.
-        let count = load.number(&["numjobs"]);
-        if let (Some(jobs), Some(count)) = (job.jobs, count)
-            && jobs != count
-            && (jobs > 1 || load.option(&["group_reporting"]).is_some())
-        {
+        let grouped = load.option(&["group_reporting"]).is_some();
+        let both = job.jobs.zip(load.number(&["numjobs"]));
+        if let Some((jobs, count)) = both.filter(|(jobs, count)| jobs != count && (*jobs > 1 || grouped)) {
             tell(evidence.page, job.line, load, ("jobs", &count.to_string(), &jobs.to_string()), sink);
         }
     }
@@ -100,23 +98,20 @@ const ENGINES: [&str; 8] =
 /// What differs: its name, in the command, in the output.
 fn difference(asked: &Asked, load: &Load) -> Option<(&'static str, String, String)> {
     let normal = |rw: &str| if rw == "readwrite" { "rw".to_owned() } else { rw.to_owned() };
-    if let (Some(rw), Some(printed)) = (load.rw(), asked.rw.as_deref())
-        && normal(rw) != normal(printed)
-    {
+    let both = load.rw().zip(asked.rw.as_deref());
+    if let Some((rw, printed)) = both.filter(|(rw, printed)| normal(rw) != normal(printed)) {
         return Some(("rw", rw.to_owned(), printed.to_owned()));
     }
     let sizes: Vec<(u64, u64)> = asked.bs.iter().flatten().copied().collect();
-    if let (Some(bs), Some((least, most))) = (load.bs(), sizes.first())
-        && load.option(&["bs", "blocksize"]).is_some_and(|text| !text.to_ascii_lowercase().contains('i'))
-        && sizes.iter().all(|size| size == &sizes[0])
-        && (least, most) != (&bs, &bs)
-    {
+    let is_one = sizes.iter().all(|size| size == &sizes[0])
+        && load.option(&["bs", "blocksize"]).is_some_and(|text| !text.to_ascii_lowercase().contains('i'));
+    let both = load.bs().zip(sizes.first()).filter(|(bs, size)| is_one && **size != (*bs, *bs));
+    if let Some((bs, (least, most))) = both {
         let printed = if least == most { least.to_string() } else { format!("{least}-{most}") };
         return Some(("bs", bs.to_string(), printed));
     }
-    if let (Some(depth), Some(printed)) = (load.number(&["iodepth"]), asked.iodepth)
-        && depth != printed
-    {
+    let both = load.number(&["iodepth"]).zip(asked.iodepth);
+    if let Some((depth, printed)) = both.filter(|(depth, printed)| depth != printed) {
         return Some(("iodepth", depth.to_string(), printed.to_string()));
     }
     let engines = (load.option(&["ioengine"]), asked.ioengine.as_deref());

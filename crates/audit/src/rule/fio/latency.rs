@@ -3,7 +3,7 @@
 use super::{Run, runs};
 use crate::finding::{Finding, Severity};
 use crate::import::Way;
-use crate::import::fio::{Latency, Percentiles};
+use crate::import::fio::{Job, Latency, Percentiles};
 use crate::number::{Figure, Interval};
 use crate::rule::{Evidence, Rule, Sink};
 
@@ -250,8 +250,13 @@ fn buckets(evidence: &Evidence, sink: &mut Sink) {
         if sum == 0.0 {
             continue;
         }
-        if range.has(sum) {
+        // What was in flight when a ramp ended is in the buckets and not in the count.
+        let in_ramp = 100.0 * in_flight_when_a_ramp_ends(job);
+        if range.has(sum) || sum > range.high && sum <= range.high + in_ramp {
             job.buckets.iter().for_each(|(_, share)| sink.holds("F12", share));
+            continue;
+        }
+        if overflowed(job) {
             continue;
         }
         // Some versions (3.7) leave out the buckets above a second.
@@ -269,8 +274,33 @@ fn buckets(evidence: &Evidence, sink: &mut Sink) {
     }
 }
 
+/// What fio counts in 32 bits in some versions: buckets and depths.
+const COUNTED: f64 = 4_294_967_296.0;
+
+fn issued(job: &Job) -> Option<f64> {
+    let totals = job.issued.as_ref()?.total.iter().flatten();
+    Some(totals.map(|total| total.value).sum())
+}
+
+/// Whether a job had more I/Os than fio counts in its buckets: they begin at nothing again.
+fn overflowed(job: &Job) -> bool {
+    issued(job).is_some_and(|issued| issued >= COUNTED)
+}
+
+/// The share of a job's I/Os that may be in flight at once.
+fn in_flight_when_a_ramp_ends(job: &Job) -> f64 {
+    let (Some(depth), Some(issued)) = (job.target_depth, issued(job).filter(|issued| *issued > 0.0)) else {
+        return 0.0;
+    };
+    (depth.value * job.jobs.unwrap_or(1) as f64 / issued).min(0.05)
+}
+
 fn same_distribution(evidence: &Evidence, sink: &mut Sink) {
-    for run in runs(evidence).filter(|run| run.job.directions.len() == 1 && run.direction.way != Way::Both) {
+    let counted = |run: &Run| !overflowed(run.job);
+    for run in runs(evidence)
+        .filter(|run| run.job.directions.len() == 1 && run.direction.way != Way::Both)
+        .filter(counted)
+    {
         let Some(percentiles) = run.direction.percentiles.as_ref().filter(|found| found.of == "clat") else {
             continue;
         };
@@ -331,7 +361,7 @@ fn floor(evidence: &Evidence, sink: &mut Sink) {
     for run in runs(evidence) {
         let engine = run.fio.asked_of(run.job).and_then(|asked| asked.ioengine.as_deref());
         let asynchronous = matches!(engine, Some("libaio" | "io_uring" | "io_uring_cmd" | "windowsaio"));
-        let Some(clat) = run.direction.clat.filter(|clat| asynchronous && clat.min.high < 2000.0) else {
+        let Some(clat) = run.direction.clat.filter(|clat| asynchronous && clat.min.high <= 2000.0) else {
             continue;
         };
         let message = format!(

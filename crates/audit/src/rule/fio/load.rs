@@ -14,8 +14,8 @@ pub const LITTLE: Rule = Rule {
     severity: Severity::WrongFigure,
     holds: "the sum over ways of IOPS * mean latency is at most 1.02, and with a depth that was reached at least 0.9, of \
             numjobs * iodepth",
-    silent: "of synchronous engines where the depth is not used, of jobs with unequal runtimes, and below where the depth \
-             was not reached (F24 tells that)",
+    silent: "of synchronous engines where the depth is not used, and below where the depth was not reached (F24 tells that); ways whose runtimes \
+             differ, as of a job that reads back what it wrote, are held one by one, and only against the most",
     check: little,
 };
 
@@ -74,35 +74,53 @@ fn little(evidence: &Evidence, sink: &mut Sink) {
 }
 
 fn little_of(fio: &Fio, job: &Job, sink: &mut Sink) {
-    let mut sum = Interval::exact(0.0);
-    let mut operands: Vec<(Figure, Figure)> = Vec::new();
+    let mut terms: Vec<Term> = Vec::new();
     for direction in &job.directions {
         let latency = direction.lat.or(direction.clat.filter(|_| direction.slat.is_none()));
         let (Some(iops), Some(latency)) = (direction.iops, latency) else { return };
-        sum = sum.plus(iops.interval().times(latency.mean.interval()).scaled(1e-9));
-        operands.push((iops, latency.mean));
+        terms.push((iops, latency.mean));
     }
     let Some(asked) = in_flight(fio, job) else { return };
-    let Some((first_iops, first_latency)) = operands.first() else { return };
     // A run of a few I/Os is mostly its ends.
     let few = job.directions.iter().any(|direction| {
         direction.runtime_ms.is_some_and(|runtime| {
             direction.iops.is_some_and(|iops| iops.value * runtime.value < 1e3 * 20.0 * asked)
         })
     });
-    let too_much = sum.low > 1.02 * asked;
-    let too_little = sum.high < 0.9 * asked && full_depth(fio, job) && !few;
-    if too_much && !few {
+    if at_one_time(job) {
+        judge(&terms, asked, full_depth(fio, job) && !few, few, sink);
+    } else {
+        terms.iter().for_each(|term| judge(&[*term], asked, false, few, sink));
+    }
+}
+
+/// IOPS and mean latency of a way.
+type Term = (Figure, Figure);
+
+/// Whether all ways of a job went all the time: each rate is over the runtime of its way, and what reads back what was written
+/// (verify) does so in a part of it.
+fn at_one_time(job: &Job) -> bool {
+    let mut runtimes = job.directions.iter().filter_map(|direction| direction.runtime_ms);
+    let Some(first) = runtimes.next() else { return true };
+    runtimes.all(|one| (one.value - first.value).abs() <= 0.02 * first.value.max(one.value))
+}
+
+/// Holds what is in flight together against the most that can be; `full` where it must be as much as that.
+fn judge(terms: &[Term], asked: f64, full: bool, few: bool, sink: &mut Sink) {
+    let product = |(iops, latency): &Term| iops.interval().times(latency.interval()).scaled(1e-9);
+    let sum = terms.iter().map(product).fold(Interval::exact(0.0), Interval::plus);
+    let Some((first_iops, first_latency)) = terms.first() else { return };
+    if sum.low > 1.02 * asked && !few {
         let message = format!(
             "IOPS times mean latency is {:.1} in flight, but no more than {asked} can be: the figures are not of one run",
             sum.middle()
         );
         sink.finds(
             Finding::new("F7", Severity::WrongFigure, first_latency.spot, message)
-                .by(little_by(&operands, sum))
-                .against(operands.iter().map(|(iops, _)| iops.spot)),
+                .by(little_by(terms, sum))
+                .against(terms.iter().map(|(iops, _)| iops.spot)),
         );
-    } else if too_little {
+    } else if sum.high < 0.9 * asked && full {
         let message = format!(
             "IOPS times mean latency is {:.1} in flight where {asked} are said to be: figures of different runs, or a load that \
              rests",
@@ -110,11 +128,11 @@ fn little_of(fio: &Fio, job: &Job, sink: &mut Sink) {
         );
         sink.finds(
             Finding::new("F7", Severity::Ambiguous, first_iops.spot, message)
-                .by(little_by(&operands, sum))
-                .against(operands.iter().map(|(_, latency)| latency.spot)),
+                .by(little_by(terms, sum))
+                .against(terms.iter().map(|(_, latency)| latency.spot)),
         );
     } else if sum.high >= 0.9 * asked {
-        operands.iter().for_each(|(iops, latency)| {
+        terms.iter().for_each(|(iops, latency)| {
             sink.holds("F7", iops);
             sink.holds("F7", latency);
         });

@@ -61,7 +61,8 @@ impl<'a> Run<'a> {
     pub(super) fn most_in_flight(&self) -> f64 {
         let of = |job: &Job| {
             let depth = self.fio.asked_of(job).and_then(|asked| asked.iodepth).unwrap_or(1);
-            (depth * job.jobs.unwrap_or(1)) as f64
+            // Not as whole numbers: who wrote the page may have written any.
+            depth as f64 * job.jobs.unwrap_or(1) as f64
         };
         match self.job.aggregate {
             true => self.fio.jobs.iter().filter(|job| !job.aggregate).take(MOST_CLIENTS).map(of).sum(),

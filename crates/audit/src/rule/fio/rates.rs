@@ -4,7 +4,7 @@ use super::{Agreement, Run, agrees, as_printed, runs};
 use crate::finding::{Finding, Severity, Slip};
 use crate::import::Way;
 use crate::import::fio::num2str::{self, Era};
-use crate::import::fio::{Fio, Form, Job, Status};
+use crate::import::fio::{Fio, Form, Job, MOST_JOBS, Status};
 use crate::number::{Figure, Interval};
 use crate::page::{Page, Spot};
 use crate::rule::{Evidence, Rule, Sink};
@@ -112,6 +112,8 @@ struct Check<'a> {
     operands: &'a dyn Fn() -> Vec<Spot>,
     by: &'a dyn Fn() -> String,
     what: &'static str,
+    /// Whether what is recomputed is more exact than what is printed: of what was issued, not of other printed figures.
+    refines: bool,
 }
 
 impl Check<'_> {
@@ -119,7 +121,7 @@ impl Check<'_> {
         match agrees(page, self.figure, self.recomputed, Era::of(fio.version)) {
             Agreement::Agrees => {
                 sink.holds(self.rule, self.figure);
-                if self.rule == "F1" || self.rule == "F2" {
+                if self.refines {
                     sink.refines(self.figure.spot, self.recomputed);
                 }
             }
@@ -160,6 +162,7 @@ fn issued_rate(evidence: &Evidence, sink: &mut Sink) {
             operands: &|| operands(&run, issued),
             by: &|| format!("{} issued / {} s = {rate:.0}", issued.value, runtime / 1e3),
             what: "a rate",
+            refines: true,
         }
         .hold(run.page, run.fio, sink);
     }
@@ -198,6 +201,7 @@ fn issued_bandwidth(evidence: &Evidence, sink: &mut Sink) {
                     format!("{} issued * {size} B / {} s = {:.0} B/s", issued.value, runtime / 1e3, rate.high)
                 },
                 what: "a bandwidth",
+                refines: true,
             }
             .hold(run.page, run.fio, sink);
         }
@@ -213,7 +217,7 @@ fn statuses<'a>(
 ) -> impl Iterator<Item = (&'a Page, &'a Fio, &'a Status, Vec<&'a Job>)> {
     let page = evidence.page;
     evidence.fio().filter(|fio| fio.form == Form::Text).flat_map(move |fio| {
-        fio.statuses.iter().map(move |status| {
+        fio.statuses.iter().take(MOST_JOBS).map(move |status| {
             let jobs = fio
                 .jobs
                 .iter()
@@ -255,6 +259,7 @@ fn status_bandwidth(page: &Page, fio: &Fio, status: &Status, jobs: &[&Job], sink
             operands: &|| vec![longest.spot],
             by: &|| format!("{:.0} B in {} s", bytes.high, longest.value / 1e3),
             what: "a group's bandwidth",
+            refines: true,
         }
         .hold(page, fio, sink);
     }
@@ -270,6 +275,7 @@ fn issued_total(evidence: &Evidence, sink: &mut Sink) {
             operands: &|| Vec::new(),
             by: &|| format!("{:.0} B were moved", bytes.middle()),
             what: "a total",
+            refines: false,
         }
         .hold(page, fio, sink);
     };
@@ -307,6 +313,7 @@ fn rate_times_size(evidence: &Evidence, sink: &mut Sink) {
             operands: &|| vec![bandwidth.spot],
             by: &|| format!("{} / {size} B", run.page.quote(bandwidth.spot)),
             what: "a rate",
+            refines: false,
         }
         .hold(run.page, run.fio, sink);
     }
@@ -372,7 +379,9 @@ fn total_over_time(evidence: &Evidence, sink: &mut Sink) {
         let Some(rate) = io.interval().scaled(1000.0).over(runtime.interval()) else { continue };
         // A whole number of bytes a second; a total whose carry was lost is F3's to tell.
         let rate = Interval { low: rate.low - 1.0, high: rate.high + 1.0 };
-        let carried = num2str::carried(run.page.quote(io.spot), io, run.era());
+        // Of an output without its first lines nobody knows the version.
+        let era = if run.fio.version.is_none() { Era::LostCarry } else { run.era() };
+        let carried = num2str::carried(run.page.quote(io.spot), io, era);
         let meant = carried.is_some_and(|meant| {
             meant.scaled(1000.0).over(runtime.interval()).is_some_and(|rate| rate.meets(bandwidth.interval()))
         });
@@ -387,6 +396,7 @@ fn total_over_time(evidence: &Evidence, sink: &mut Sink) {
             operands: &|| vec![io.spot, runtime.spot],
             by: &|| format!("{} in {} s", run.page.quote(io.spot), runtime.value / 1e3),
             what: "a bandwidth",
+            refines: false,
         }
         .hold(run.page, run.fio, sink);
     }

@@ -90,7 +90,10 @@ impl Line<'_> {
         for name in names {
             let Some((at, _)) = self.lower.match_indices(name).next() else { continue };
             let from = at + name.len();
-            let Some(tail) = self.text.get(from..) else { continue };
+            // `current_vms = 500` is of a program.
+            let Some(tail) = self.text.get(from..).filter(|_| !self.lower[..at].ends_with('_')) else {
+                continue;
+            };
             let Some(rest) = tail.trim_start().strip_prefix([':', '：', '=']) else { continue };
             let rest = rest.trim_start();
             let digits = rest.bytes().take_while(u8::is_ascii_digit).count();
@@ -344,7 +347,7 @@ fn drives_rated(hardware: &Hardware, lines: &[Line]) -> Option<(f64, f64, Spot)>
     if several.any(|other| other.drive != first.drive || other.count != first.count) {
         return None;
     }
-    let matched = super::ratings().match_of(first.drive, first.capacity)?;
+    let matched = hardware.ratings.match_of(first.drive, first.capacity)?;
     let stated = lines.iter().find_map(|line| {
         let each = line.has(&["each drive", "per drive", "每个驱动器", "单个驱动器", "каждый накопитель"]);
         let rates = quantities(line.at, line.text).into_iter().filter(|one| one.unit == Unit::PerSecond);
@@ -389,6 +392,7 @@ mod tests {
             format!(
                 "{HOST}There are 16 VMs.\nEach VM has memory of 16 GB.\nThe target takes 200 GB of hugepages on its NUMA node.\n"
             ),
+            format!("{HOST}plan(current_vms=500, months=12)\nEach VM has memory of 32 GB.\n"),
             "40 VMs\n8 vCPUs\n".to_owned(),
             format!("{HOST}On 4 nodes we ran 40 VMs.\nEach has 8 vCPUs.\n"),
         ] {

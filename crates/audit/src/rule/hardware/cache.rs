@@ -1,7 +1,7 @@
 //! P7 and P8: what a cache answered in place of the medium.
 
 use super::measured::{Measured, Origin};
-use super::{Hardware, ratings, worst};
+use super::{Hardware, worst};
 use crate::finding::{Finding, Severity};
 use crate::knowledge::media::{Medium, hdd_iops_queued};
 use crate::knowledge::mentions::{Word, text_has, text_says};
@@ -157,7 +157,7 @@ fn disks(evidence: &Evidence, sink: &mut Sink) {
         mentions
             .drives
             .iter()
-            .find(|named| kind(ratings().drives()[named.drive].media))
+            .find(|named| kind(hardware.ratings.drives()[named.drive].media))
             .map(|named| named.spot.index())
     };
     let Some(disk) = first(Word::Hdd).into_iter().chain(drive(true)).min() else { return };
@@ -217,9 +217,12 @@ fn table_of(origin: Origin) -> Origin {
 
 fn too_many(hardware: &Hardware, one: &Measured, line: u32) -> Option<Finding> {
     let iops = one.iops?.low;
-    let named =
-        hardware.mentions.drives.iter().find(|named| ratings().drives()[named.drive].media == Medium::Hdd);
-    let rpm = named.and_then(|named| ratings().drives()[named.drive].rpm);
+    let named = hardware
+        .mentions
+        .drives
+        .iter()
+        .find(|named| hardware.ratings.drives()[named.drive].media == Medium::Hdd);
+    let rpm = named.and_then(|named| hardware.ratings.drives()[named.drive].rpm);
     let each = hdd_iops_queued(rpm.unwrap_or(7200));
     let fastest = hdd_iops_queued(rpm.unwrap_or(15_000));
     let needed = iops / each;

@@ -1,7 +1,7 @@
 //! P10: what stands before the compared layers is the limit.
 
+use super::Hardware;
 use super::measured::{Measured, Origin};
-use super::{Hardware, ratings};
 use crate::finding::{Finding, Severity};
 use crate::import::Way;
 use crate::knowledge::iops_text;
@@ -60,14 +60,14 @@ fn check(evidence: &Evidence, sink: &mut Sink) {
 }
 
 /// The one model that the page has several of.
-fn drives(hardware: &Hardware) -> Option<(Match<'static>, u32)> {
+fn drives(hardware: &Hardware) -> Option<(Match<'_>, u32)> {
     let mut several = hardware.mentions.drives.iter().filter(|named| named.count.unwrap_or(1) > 1);
     let first = several.next()?;
     if several.any(|other| other.drive != first.drive || other.count != first.count) {
         return None;
     }
     let capacity = first.capacity.or_else(|| hardware.capacity_of(first.drive));
-    Some((ratings().match_of(first.drive, capacity)?, first.count?))
+    Some((hardware.ratings.match_of(first.drive, capacity)?, first.count?))
 }
 
 /// The small random loads of a table, in one column.

@@ -81,9 +81,8 @@ impl Load {
             self.depth = Some(depth);
         }
         // `Q32T16`, as CrystalDiskMark has it.
-        if let Some((depth, jobs)) = word.strip_prefix('q').and_then(|rest| rest.split_once('t'))
-            && let (Some(depth), Some(jobs)) = (number(depth), number(jobs))
-        {
+        let both = word.strip_prefix('q').and_then(|rest| rest.split_once('t'));
+        if let Some((depth, jobs)) = both.and_then(|(depth, jobs)| number(depth).zip(number(jobs))) {
             (self.depth, self.jobs) = (Some(depth), Some(jobs));
         }
     }

@@ -1,10 +1,9 @@
 //! Every figure of I/O of a page, whether a tool printed it or a table has it: which load, how much, on what.
 
 use super::load::Load;
-use super::ratings;
 use crate::import::{Reading, Way};
 use crate::knowledge::mentions::{Mentions, NamedDrive, Word, drives_in, makers, said};
-use crate::knowledge::ratings::words;
+use crate::knowledge::ratings::{Ratings, words};
 use crate::number::{Base, Interval, Quantity, Unit};
 use crate::page::Spot;
 use crate::rule::Evidence;
@@ -112,12 +111,12 @@ impl Measured {
 }
 
 /// All of a page.
-pub fn of(evidence: &Evidence, mentions: &Mentions, taken: &[bool]) -> Vec<Measured> {
+pub fn of(evidence: &Evidence, mentions: &Mentions) -> Vec<Measured> {
     let mut all = Vec::new();
     for (index, output) in evidence.outputs.iter().enumerate() {
-        let around = before(evidence, mentions, taken, output.lines.start);
+        let around = before(evidence, mentions, output.lines.start);
         let said = vocabulary(&around);
-        let tie = tie(&around[..around.len().min(NAMING)]);
+        let tie = tie(&around[..around.len().min(NAMING)], evidence.ratings);
         all.extend(
             output.said.readings().iter().filter_map(|reading| of_reading(index, reading, &said, tie)),
         );
@@ -134,9 +133,9 @@ const BEFORE: usize = 3;
 const NAMING: usize = 1;
 
 /// The nearest lines of text before a line that are none of an output, and the headings over it.
-fn before(evidence: &Evidence, mentions: &Mentions, taken: &[bool], line: usize) -> Vec<String> {
+fn before(evidence: &Evidence, mentions: &Mentions, line: usize) -> Vec<String> {
     let page = evidence.page;
-    let near = (line.saturating_sub(12)..line).rev().take_while(|at| !taken[*at]);
+    let near = (line.saturating_sub(12)..line).rev().take_while(|at| evidence.is_text(*at));
     let mut texts: Vec<String> = near
         .map(|at| page.line(at))
         .filter(|text| !text.trim().is_empty() && text.len() < 300)
@@ -155,19 +154,19 @@ fn vocabulary(texts: &[String]) -> Vec<Word> {
 }
 
 /// The only drive that texts name, one of it, and no other maker's.
-fn tie(texts: &[String]) -> Option<Tie> {
-    let found: Vec<NamedDrive> = texts.iter().flat_map(|text| drives_in(text, ratings())).collect();
+fn tie(texts: &[String], ratings: &Ratings) -> Option<Tie> {
+    let found: Vec<NamedDrive> = texts.iter().flat_map(|text| drives_in(text, ratings)).collect();
     let first = found.first()?;
     let alone = found.iter().all(|other| other.drive == first.drive && other.count.unwrap_or(1) == 1);
     let named = texts.iter().flat_map(|text| makers(&text.to_lowercase(), &words(text)));
-    let others = named.into_iter().any(|maker| !makers_of(first.drive).contains(&maker));
+    let others = named.into_iter().any(|maker| !makers_of(first.drive, ratings).contains(&maker));
     let capacity = found.iter().find_map(|named| named.capacity);
     (alone && !others).then_some(Tie { drive: first.drive, capacity })
 }
 
 /// Makers by which a drive goes.
-pub fn makers_of(drive: usize) -> Vec<&'static str> {
-    let drive = &ratings().drives()[drive];
+pub fn makers_of(drive: usize, ratings: &Ratings) -> Vec<&'static str> {
+    let drive = &ratings.drives()[drive];
     let text = format!("{} {}", drive.name, drive.source).to_lowercase();
     makers(&text, &words(&text))
 }
@@ -213,9 +212,9 @@ struct Near {
 }
 
 impl Near {
-    fn of(text: &str, load: Load) -> Near {
+    fn of(text: &str, load: Load, ratings: &Ratings) -> Near {
         let texts = [text.to_owned()];
-        Near { said: vocabulary(&texts), drive: tie(&texts), text: text.to_owned(), load }
+        Near { said: vocabulary(&texts), drive: tie(&texts, ratings), text: text.to_owned(), load }
     }
 }
 
@@ -225,15 +224,16 @@ fn of_table(evidence: &Evidence, mentions: &Mentions, index: usize, table: &Tabl
         mentions.headings_over(table.lines.start).into_iter().map(|at| evidence.page.line(at).to_owned());
     let around: Vec<String> = own.iter().cloned().chain(headings).collect();
     let around = vocabulary(&around);
-    let (named, own_drive) = (own.join(" "), tie(&own));
+    let (named, own_drive) = (own.join(" "), tie(&own, evidence.ratings));
     let titled = Load::read(&named);
     let loads = loads_of_heads(table);
+    let near = |text: &str, load| Near::of(text, load, evidence.ratings);
     let heads: Vec<Near> =
-        table.columns.iter().zip(loads).map(|(column, load)| Near::of(&column.head, load)).collect();
-    let nothing = Near::of("", Load::default());
+        table.columns.iter().zip(loads).map(|(column, load)| near(&column.head, load)).collect();
+    let nothing = near("", Load::default());
     let mut all = Vec::new();
     for (row, one) in table.rows.iter().enumerate() {
-        let label = Near::of(&one.label, Load::read(&one.label));
+        let label = near(&one.label, Load::read(&one.label));
         for (column, cell) in one.cells.iter().enumerate() {
             let Some(quantity) = cell.as_ref().and_then(|cell| cell.figure) else { continue };
             let head = heads.get(column).unwrap_or(&nothing);

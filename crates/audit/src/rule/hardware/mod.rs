@@ -5,7 +5,7 @@
 
 use super::{Evidence, Sink};
 use crate::knowledge::mentions::{Mentions, Word};
-use crate::knowledge::ratings::{self, Match, Ratings};
+use crate::knowledge::ratings::{Match, Ratings};
 use std::rc::Rc;
 
 mod budget;
@@ -27,6 +27,8 @@ mod tests;
 
 use measured::{Measured, Origin};
 
+pub(crate) use load::Load;
+
 pub use budget::{BUDGET as P12, PER_CORE as P13};
 pub use cache::{BASE as P7, DISKS as P8};
 pub use concurrency::RULE as P14;
@@ -43,13 +45,8 @@ pub struct Hardware {
     pub mentions: Mentions,
     /// What was measured: of outputs, then of tables, in their order.
     pub measured: Vec<Measured>,
-    /// Whether a line is of an output or of a table.
-    taken: Vec<bool>,
-}
-
-/// The ratings that figures are held against.
-pub fn ratings() -> &'static Ratings {
-    ratings::known()
+    /// The ratings that figures are held against.
+    pub ratings: Ratings,
 }
 
 /// The one with the largest value.
@@ -67,24 +64,19 @@ impl Sink {
 
 impl Hardware {
     fn of(evidence: &Evidence) -> Hardware {
-        let mentions = Mentions::of(evidence.page, evidence.outputs, evidence.tables, ratings());
-        let mut taken = vec![false; evidence.page.len()];
-        let outputs = evidence.outputs.iter().map(|output| output.lines.clone());
-        for lines in outputs.chain(evidence.tables.iter().map(|table| table.lines.clone())) {
-            taken[lines.start.min(evidence.page.len())..lines.end.min(evidence.page.len())].fill(true);
-        }
+        let mentions = Mentions::of(evidence.page, evidence.outputs, evidence.tables, evidence.ratings);
         let measured = match mentions.too_large {
             true => Vec::new(),
-            false => measured::of(evidence, &mentions, &taken),
+            false => measured::of(evidence, &mentions),
         };
-        Hardware { mentions, measured, taken }
+        Hardware { mentions, measured, ratings: evidence.ratings.clone() }
     }
 
     /// Indices of lines that may be sentences: outside outputs and tables, and no longer than so many bytes; none of a page that is too
     /// large.
     fn prose<'a>(&'a self, evidence: &'a Evidence, longest: usize) -> impl Iterator<Item = usize> + 'a {
-        let lines = if self.mentions.too_large { 0 } else { self.taken.len() };
-        (0..lines).filter(move |at| !self.taken[*at] && evidence.page.line(*at).len() < longest)
+        let lines = evidence.text_lines().take_while(|_| !self.mentions.too_large);
+        lines.filter(move |at| evidence.page.line(*at).len() < longest)
     }
 
     /// What was measured in a table.
@@ -95,13 +87,13 @@ impl Hardware {
     }
 
     /// The rating of the one drive that a figure is of; `None` where several drives answered together, or nobody can say which did.
-    fn drive_of(&self, measured: &Measured) -> Option<Match<'static>> {
+    fn drive_of(&self, measured: &Measured) -> Option<Match<'_>> {
         if measured.says(Word::Several) || measured.says(Word::Fabric) {
             return None;
         }
         let own = measured.drive.or_else(|| self.only_drive())?;
         let capacity = own.capacity.or_else(|| self.capacity_of(own.drive));
-        ratings().match_of(own.drive, capacity)
+        self.ratings.match_of(own.drive, capacity)
     }
 
     /// The only drive that the page names, one of it, and no other maker's.
@@ -113,7 +105,7 @@ impl Hardware {
             .iter()
             .all(|named| named.drive == first.drive && named.count.unwrap_or(1) == 1);
         let several = self.mentions.has(Word::Several);
-        let own = measured::makers_of(first.drive);
+        let own = measured::makers_of(first.drive, &self.ratings);
         let others = self.mentions.makers.iter().any(|maker| !own.contains(maker));
         (alone && !several && !others).then_some(measured::Tie { drive: first.drive, capacity: None })
     }

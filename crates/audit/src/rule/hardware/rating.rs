@@ -5,7 +5,7 @@ use super::measured::Measured;
 use crate::finding::{Finding, Severity};
 use crate::import::Way;
 use crate::knowledge::mentions::Word;
-use crate::knowledge::ratings::{Match, Rated, Writes};
+use crate::knowledge::ratings::{ABOVE_RATING, BELOW_RATED_LATENCY, Match, Rated, Writes};
 use crate::knowledge::{iops_text, media::Medium, rate_text};
 use crate::number::Interval;
 use crate::page::Spot;
@@ -34,14 +34,11 @@ pub const FLOOR: Rule = Rule {
     check: floor,
 };
 
-/// So much above a rating is no scatter.
-const ABOVE_RATING: f64 = 1.1;
-
 /// A figure above its rating.
 struct Over<'a> {
     measured: &'a Measured,
     rated: Rated,
-    drive: Match<'static>,
+    drive: Match<'a>,
     value: f64,
     rating: f64,
 }
@@ -64,7 +61,7 @@ fn above(evidence: &Evidence, sink: &mut Sink) {
     }
 }
 
-fn over<'a>(hardware: &Hardware, one: &'a Measured) -> Option<Over<'a>> {
+fn over<'a>(hardware: &'a Hardware, one: &'a Measured) -> Option<Over<'a>> {
     if one.says(Word::Cached) {
         return None;
     }
@@ -125,7 +122,7 @@ fn told_over(one: &Over, others: &[Spot]) -> Finding {
 fn floor(evidence: &Evidence, sink: &mut Sink) {
     let hardware = sink.hardware(evidence);
     let mut told: Vec<String> = Vec::new();
-    let mut all: Vec<(&Measured, Interval, Match<'static>, f64)> = hardware
+    let mut all: Vec<(&Measured, Interval, Match, f64)> = hardware
         .measured
         .iter()
         .filter_map(|one| {
@@ -171,6 +168,7 @@ fn time(one: &Measured) -> Option<Interval> {
 
 fn floor_of(drive: &Match) -> f64 {
     let medium = if drive.has_slc_cache() { Medium::Slc } else { drive.drive.media };
-    let rated = drive.least(Rated::RandreadLatency).map_or(f64::INFINITY, |latency| 0.75 * latency);
+    let rated =
+        drive.least(Rated::RandreadLatency).map_or(f64::INFINITY, |latency| BELOW_RATED_LATENCY * latency);
     medium.read_floor_ns().min(rated)
 }

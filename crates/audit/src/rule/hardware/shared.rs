@@ -69,11 +69,12 @@ fn ceilings<'a>(hardware: &'a Hardware, evidence: &Evidence) -> Vec<Ceiling<'a>>
         all.push(Ceiling { words: link.name(), rate: link.rate().practical.middle(), spot, figures });
     }
     let mut networks = hardware.mentions.links.iter().filter(|named| named.is_network());
-    if let Some(first) = networks.next()
-        && networks.all(|other| other.link == first.link)
-        && let (Some(link), 1) = (first.link, first.count)
-        && !hardware.mentions.has(Word::Bonded)
-    {
+    let first = networks.next().filter(|first| {
+        first.count == 1
+            && networks.all(|other| other.link == first.link)
+            && !hardware.mentions.has(Word::Bonded)
+    });
+    if let Some((first, link)) = first.and_then(|first| Some((first, first.link?))) {
         let figures = hardware.measured.iter().filter(|one| one.says(Word::Fabric)).collect();
         all.push(Ceiling {
             words: link.name(),

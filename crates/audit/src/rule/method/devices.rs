@@ -171,14 +171,12 @@ fn by_volume(evidence: &Evidence, sink: &mut Sink) {
 /// Whether a page names a disk outside fio's outputs.
 fn is_named(evidence: &Evidence, disk: &str) -> bool {
     let finder = memchr::memmem::Finder::new(disk);
-    let mut outputs = evidence.outputs.iter().filter(|output| matches!(output.said, Said::Fio(_))).peekable();
-    (0..evidence.page.len()).any(|line| {
-        while outputs.peek().is_some_and(|output| output.lines.end <= line) {
-            outputs.next();
-        }
-        let inside = outputs.peek().is_some_and(|output| output.lines.contains(&line));
-        !inside && finder.find(evidence.page.line(line).as_bytes()).is_some()
-    })
+    let outputs = evidence.outputs.iter().filter(|output| !matches!(output.said, Said::Fio(_)));
+    let others = outputs.flat_map(|output| output.lines.clone());
+    evidence
+        .lines_outside_outputs()
+        .chain(others)
+        .any(|line| finder.find(evidence.page.line(line).as_bytes()).is_some())
 }
 
 /// Whether a volume of one of the groups is mounted somewhere, and that place is gone to before line `until`.

@@ -101,25 +101,18 @@ fn profiles(evidence: &Evidence, sink: &mut Sink) {
     for row in rows {
         let start = evidence.page.line(row.line).find(&row.label).unwrap_or(0);
         let spot = Spot::new(row.line, start..start + row.label.len());
-        if let Some(profile) = of_label(&row.label, spot)
-            && labels.len() <= MOST
-            && !labels.iter().any(|(label, _)| *label == row.label)
-        {
+        let is_new = labels.len() <= MOST && !labels.iter().any(|(label, _)| *label == row.label);
+        if let Some(profile) = of_label(&row.label, spot).filter(|_| is_new) {
             labels.push((row.label.clone(), profile));
         }
     }
     if labels.is_empty() || labels.len() > MOST {
         return;
     }
-    let mut tables = evidence.tables.iter().peekable();
     let mut listed: Vec<Profile> = Vec::new();
-    for line in 0..evidence.page.len() {
-        while tables.peek().is_some_and(|table| table.lines.end <= line) {
-            tables.next();
-        }
-        let in_table = tables.peek().is_some_and(|table| table.lines.contains(&line));
+    for line in evidence.text_lines() {
         let text = evidence.page.line(line);
-        if !in_table && listed.len() <= MOST && text.len() <= LONGEST && text.contains('%') {
+        if listed.len() <= MOST && text.len() <= LONGEST && text.contains('%') {
             listed.extend(of_line(text, line));
         }
     }
@@ -171,10 +164,8 @@ fn of_line(text: &str, line: usize) -> Option<Profile> {
                 _ => {}
             }
         }
-        if let Some((left, right)) = pair[0].split_once('/')
-            && let (Some(left), Some(right)) = (number(left), number(right))
-            && left + right == 100
-        {
+        let shares = pair[0].split_once('/').and_then(|(left, right)| number(left).zip(number(right)));
+        if let Some((left, right)) = shares.filter(|(left, right)| left + right == 100) {
             match kind.as_str() {
                 "r/w" | "read/write" | "rw" => reads = Some(left),
                 "w/r" | "write/read" => reads = Some(right),

@@ -244,7 +244,15 @@ fn hardware(evidence: &Evidence, sink: &mut Sink) {
     let plain = |text: &str| {
         text.to_lowercase().split('@').next().unwrap_or("").split_whitespace().collect::<String>()
     };
-    let section = |block: &Block| block.section.map_or("", |line| evidence.page.line(line));
+    // A heading without a sign of its own stands right above the head.
+    let section = |block: &Block| {
+        let heading = block.section.map_or("", |line| evidence.page.line(line));
+        let first = block.settings[0].spot.index();
+        let above =
+            (0..first).rev().map(|line| evidence.page.line(line)).filter(|text| !text.trim().is_empty());
+        let near = above.take(3).find(|text| text.trim() != block.head && text.len() < 100).unwrap_or("");
+        format!("{heading} {near}")
+    };
     let mut told: Vec<&str> = Vec::new();
     for (at, one) in blocks.iter().enumerate() {
         for other in &blocks[at + 1..] {
@@ -253,7 +261,7 @@ fn hardware(evidence: &Evidence, sink: &mut Sink) {
             if !heads || plain(left.value) == plain(right.value) || told.contains(&one.head) {
                 continue;
             }
-            let named = factor(&[section(one), section(other)], &[left.value, right.value]);
+            let named = factor(&[&section(one), &section(other)], &[left.value, right.value]);
             let (Some((_, one_unit)), Some((_, other_unit))) = (behind(one), behind(other)) else { continue };
             // Gbps in a head leaves cells bare.
             let alike = one_unit == other_unit || one_unit.is_none() || other_unit.is_none();
@@ -337,5 +345,7 @@ mod tests {
             found(&page("Xeon Gold 6330").replace("New network", "New network on Gold 6330"), "M14"),
             []
         );
+        let near = page("EPYC 9354").replace("1. Host", "* Tests: EPYC CPU\n\n1. Host");
+        assert_eq!(found(&near, "M14"), [], "what stands above the list names it");
     }
 }

@@ -77,13 +77,9 @@ fn check(evidence: &Evidence, sink: &mut Sink) {
     let Some((generation, spot)) = titled(page) else { return };
     let mut lowest: Option<(usize, Platform)> = None;
     let mut link: Option<(usize, u8)> = None;
-    let mut outputs = evidence.outputs.iter().peekable();
-    for line in 0..page.len() {
-        while outputs.peek().is_some_and(|output| output.lines.end <= line) {
-            outputs.next();
-        }
+    for line in evidence.lines_outside_outputs() {
         let text = page.line(line);
-        if text.len() > LONGEST || outputs.peek().is_some_and(|output| output.lines.contains(&line)) {
+        if text.len() > LONGEST {
             continue;
         }
         if generations(text).iter().any(|(other, _)| *other < generation) {

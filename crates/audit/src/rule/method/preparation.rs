@@ -24,7 +24,7 @@ pub const BUFFERED: Rule = Rule {
     name: "dd goes around the page cache, or waits for it",
     severity: Severity::Ambiguous,
     holds: "dd commands whose rates the page shows have oflag=direct, sync or dsync, conv=fsync or fdatasync (of reads iflag=direct)",
-    silent: "where the page shows the rate of one dd only and another tool's results, of pipes, of /dev/zero to /dev/null, and where caches are \
+    silent: "where the page shows the rate of one dd only and another tool's results, of pipes, of /dev/zero to /dev/null, of a file that another command is tried with, and where caches are \
              dropped",
     check: buffered,
 };
@@ -35,8 +35,9 @@ pub const ZEROS: Rule = Rule {
     name: "what compresses or deduplicates is not measured with zeros",
     severity: Severity::WrongConclusion,
     holds: "no load of zeros (zero_buffers, buffer_compress_percentage=100, dd from /dev/zero) on a pool, volume or file system that a command of \
-            the page makes with compression, deduplication or thin",
-    silent: "unless the path of the load is within what that command makes, by its name; fio's own buffers are random",
+            the page makes with compression or deduplication",
+    silent: "unless the path of the load is within what that command makes, by its name; of dd whose rate the page does not show (it fills); of thin \
+             volumes of LVM, which store zeros as they are; fio's own buffers are random",
     check: zeros,
 };
 
@@ -108,10 +109,9 @@ fn buffered(evidence: &Evidence, sink: &mut Sink) {
     let mut shown: Vec<(&Command, Spot)> = Vec::new();
     for (at, command) in dds(evidence) {
         // Its own rate stands right behind.
-        if let Some(next) = evidence.outputs.get(at + 1)
-            && let Said::Dd(copy) = &next.said
-            && next.lines.start <= evidence.outputs[at].lines.end + 3
-        {
+        let near = evidence.outputs[at].lines.end + 3;
+        let next = evidence.outputs.get(at + 1).filter(|next| next.lines.start <= near);
+        if let Some(Said::Dd(copy)) = next.map(|next| &next.said) {
             shown.push((command, copy.rate.figure.spot));
         }
     }
@@ -124,8 +124,36 @@ fn buffered(evidence: &Evidence, sink: &mut Sink) {
     }
     for (command, rate) in shown {
         let Some(why) = through_cache(&command.words) else { continue };
+        if is_input(evidence.page, command) {
+            continue;
+        }
         sink.finds(Finding::new("M7", Severity::Ambiguous, command.spot, why).against([rate]));
     }
+}
+
+/// Whether the file that dd writes is what another command is tried with: nobody reads dd's rate then.
+fn is_input(page: &Page, dd: &Command) -> bool {
+    let Some((path, _)) = operand(&dd.words, "of=").filter(|(path, _)| !path.starts_with("/dev/")) else {
+        return false;
+    };
+    let name = last_part(path);
+    let finder = memchr::memmem::Finder::new(name);
+    let other = |line: usize| {
+        let mut words = page
+            .line(line)
+            .split_whitespace()
+            .skip_while(|word| ["$", "#", ">", "sudo", "time"].contains(word));
+        let word = words.next().unwrap_or("");
+        let program = word.starts_with(|letter: char| letter.is_ascii_lowercase())
+            && !["rm", "dd", "ls", "sync", "hdparm"].contains(&word);
+        program && words.any(|word| last_part(word) == name)
+    };
+    name.len() >= 3
+        && (0..page.len()).any(|line| {
+            finder.find(page.line(line).as_bytes()).is_some()
+                && !page.line(line).contains("dd ")
+                && other(line)
+        })
 }
 
 fn drops_caches(page: &Page) -> bool {
@@ -171,13 +199,6 @@ fn shrinking(command: &Command) -> Option<(String, &'static str)> {
             };
             Some((name_of(&words)?, what))
         }
-        ("lvcreate", _) => {
-            let thin = words.iter().any(|word| {
-                ["-T", "--thin", "--virtualsize", "-V"].contains(word) || word.starts_with("--type=thin")
-            });
-            let at = words.iter().position(|word| ["-n", "--name"].contains(word))?;
-            thin.then(|| words.get(at + 1).map(|name| ((*name).to_owned(), "is thin")))?
-        }
         _ => None,
     }
 }
@@ -205,11 +226,11 @@ fn zeros(evidence: &Evidence, sink: &mut Sink) {
         return;
     }
     let within = |path: &str| layers.iter().find(|(name, ..)| is_within(path, name));
-    for (_, dd) in commands.iter().filter(|(_, one)| one.program == "dd") {
-        if operand(&dd.words, "if=").is_some_and(|(from, _)| from == "/dev/zero")
-            && let Some((path, spot)) = operand(&dd.words, "of=")
-            && let Some((name, what, made)) = within(path)
-        {
+    let rated = |at: usize| evidence.outputs.get(at + 1).is_some_and(|next| matches!(next.said, Said::Dd(_)));
+    for (_, dd) in commands.iter().filter(|(at, one)| one.program == "dd" && rated(*at)) {
+        let zeros = operand(&dd.words, "if=").is_some_and(|(from, _)| from == "/dev/zero");
+        let into = operand(&dd.words, "of=").filter(|_| zeros);
+        if let Some(((name, what, made), spot)) = into.and_then(|(path, spot)| Some((within(path)?, spot))) {
             tell((name, what, *made), spot, sink);
         }
     }
@@ -219,9 +240,7 @@ fn zeros(evidence: &Evidence, sink: &mut Sink) {
             .entry(&["buffer_compress_percentage", "dedupe_percentage"])
             .filter(|entry| entry.value.as_deref() == Some("100"));
         let path = load.option(&["filename"]).or(load.option(&["directory"]));
-        if let (Some(entry), Some(path)) = (zero.or(full), path)
-            && let Some((name, what, made)) = within(path)
-        {
+        if let (Some(entry), Some((name, what, made))) = (zero.or(full), path.and_then(within)) {
             tell((name, what, *made), entry.spot, sink);
         }
     }
@@ -285,19 +304,33 @@ mod tests {
         }
         assert_eq!(found(&format!("{}echo 3 > /proc/sys/vm/drop_caches\n", one("")), "M7"), []);
         assert_eq!(found("$ dd if=/dev/zero of=/data/file bs=1M count=1024\n", "M7"), [], "no rate");
+        assert_eq!(found(&format!("{}$ rm /data/file\n", one("")), "M7").len(), 1);
+        assert_eq!(
+            found(&format!("{}$ backup /data/file\n", one("")), "M7"),
+            [],
+            "it makes what another reads"
+        );
     }
 
     #[test]
     fn zeros_on_what_compresses_are_told() {
         let pool = "zpool create -O compression=lz4 tank /dev/sdb /dev/sdc\n";
         let dd = "dd if=/dev/zero of=/tank/file bs=1M count=1024 oflag=direct\n";
-        assert_eq!(found(&format!("{pool}{dd}"), "M8").len(), 1);
+        let rate = "1073741824 bytes (1.1 GB, 1.0 GiB) copied, 0.5 s, 2.1 GB/s\n";
+        assert_eq!(found(&format!("{pool}{dd}{rate}"), "M8").len(), 1);
+        assert_eq!(found(&format!("{pool}{dd}"), "M8"), [], "it fills, its rate is not shown");
+        let thin = "lvcreate -V 16GiB -n thin --thinpool pool tank\n";
+        assert_eq!(
+            found(&format!("{thin}{}{rate}", dd.replace("/tank/file", "/dev/tank/thin")), "M8"),
+            [],
+            "LVM keeps zeros"
+        );
         let fio = "fio --name=a --rw=write --bs=1m --zero_buffers --filename=/tank/file\n";
         assert_eq!(found(&format!("{pool}{fio}"), "M8").len(), 1);
         for text in [
-            format!("{}{dd}", pool.replace("=lz4", "=off")),
-            format!("{pool}{}", dd.replace("/tank/", "/data/")),
-            format!("{pool}{}", dd.replace("/dev/zero", "/dev/urandom")),
+            format!("{}{dd}{rate}", pool.replace("=lz4", "=off")),
+            format!("{pool}{}{rate}", dd.replace("/tank/", "/data/")),
+            format!("{pool}{}{rate}", dd.replace("/dev/zero", "/dev/urandom")),
             format!("{pool}{}", fio.replace("--zero_buffers ", "")),
         ] {
             assert_eq!(found(&text, "M8"), [], "{text}");

@@ -101,19 +101,14 @@ const MOST: usize = 200;
 /// Every block of a page, outside outputs and tables.
 pub(super) fn blocks<'a>(evidence: &Evidence<'a>) -> Vec<Block<'a>> {
     let page = evidence.page;
-    let mut taken = vec![false; page.len()];
-    let outputs = evidence.outputs.iter().map(|output| output.lines.clone());
-    for lines in outputs.chain(evidence.tables.iter().map(|table| table.lines.clone())) {
-        taken[lines.start.min(page.len())..lines.end.min(page.len())].fill(true);
-    }
     let mut blocks: Vec<Block> = Vec::new();
     let (mut head, mut section, mut open) = ("", None, false);
-    for (line, is_taken) in taken.iter().enumerate() {
+    let mut before = 0;
+    for line in evidence.text_lines() {
         let text = page.line(line);
-        if *is_taken {
-            open = false;
-            continue;
-        }
+        // What stands between is of an output or a table.
+        open &= line == before;
+        before = line + 1;
         if text.trim().is_empty() {
             continue;
         }

@@ -83,24 +83,13 @@ fn versions<'a>(lower: &'a str, product: &str) -> Vec<&'a str> {
 
 fn check(evidence: &Evidence, sink: &mut Sink) {
     let page = evidence.page;
-    let mut taken = evidence
-        .outputs
-        .iter()
-        .map(|output| &output.lines)
-        .chain(evidence.tables.iter().map(|table| &table.lines))
-        .collect::<Vec<_>>();
-    taken.sort_by_key(|lines| lines.start);
-    let mut next = taken.iter().peekable();
     if evidence.tables.is_empty() && evidence.outputs.is_empty() {
         return;
     }
     let (mut told_lines, mut looked) = (0, 0);
-    for line in 0..page.len() {
-        while next.peek().is_some_and(|lines| lines.end <= line) {
-            next.next();
-        }
+    for line in evidence.text_lines() {
         let text = page.line(line);
-        if text.len() > LONGEST || next.peek().is_some_and(|lines| lines.contains(&line)) {
+        if text.len() > LONGEST {
             continue;
         }
         // A version has a point between digits.
@@ -116,14 +105,13 @@ fn check(evidence: &Evidence, sink: &mut Sink) {
             continue;
         }
         for product in PRODUCTS {
-            if let [one, other] = versions(&lower, product).as_slice()
-                && looked < MOST
-                && {
-                    looked += 1;
-                    !told(evidence, line, one)
-                }
-                && !told(evidence, line, other)
-            {
+            let versions = versions(&lower, product);
+            let [one, other] = versions.as_slice() else { continue };
+            if looked >= MOST {
+                return;
+            }
+            looked += 1;
+            if !told(evidence, line, one) && !told(evidence, line, other) {
                 let message = format!(
                     "{product} {one} and {other} are compared, and no table, output or heading tells which figures are of which"
                 );

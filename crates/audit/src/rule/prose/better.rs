@@ -39,10 +39,10 @@ const CALLED: [(&str, &str); 4] =
 
 fn better(evidence: &Evidence, sink: &mut Sink) {
     let mut fenced = false;
-    for line in 0..evidence.page.len() {
+    for line in evidence.text_lines() {
         let text = evidence.page.line(line);
         fenced ^= text.trim_start().starts_with("```");
-        if fenced || text.len() > 4000 || evidence.tables.iter().any(|table| table.lines.contains(&line)) {
+        if fenced || text.len() > 4000 {
             continue;
         }
         let lower = text.to_lowercase();

@@ -23,10 +23,11 @@ fn check(evidence: &Evidence, sink: &mut Sink) {
         evidence.fio().filter(|fio| fio.jobs.len() == 1 && evidence.compares(fio)).take(400).collect();
     for (at, one) in outputs.iter().enumerate() {
         let same: Vec<usize> = (0..outputs.len()).filter(|other| alike(one, outputs[*other])).collect();
-        if let [first, second] = same.as_slice()
-            && *first == at
-        {
-            of_pair(evidence.page, &one.jobs[0], &outputs[*second].jobs[0], sink);
+        match same.as_slice() {
+            [first, second] if *first == at => {
+                of_pair(evidence.page, &one.jobs[0], &outputs[*second].jobs[0], sink);
+            }
+            _ => {}
         }
     }
 }

@@ -3,6 +3,7 @@
 use crate::finding::{Finding, Severity};
 use crate::number::{Quantity, Unit};
 use crate::page::Spot;
+use crate::prose::{Clause, Manner};
 use crate::rule::{Evidence, Rule, Sink};
 
 /// M1: spread.
@@ -11,7 +12,7 @@ pub const SPREAD: Rule = Rule {
     name: "figures that are compared have a spread",
     severity: Severity::Ambiguous,
     holds: "a page that compares states how its figures spread over repeated runs",
-    silent: "where nothing is compared or measured, and where a table has a spread (`+-`, stdev, a confidence interval)",
+    silent: "where nothing is compared or measured (a ratio of counts is not), in release notes without results, and where a table has a spread (`+-`, stdev, a confidence interval)",
     check: spread,
 };
 
@@ -21,7 +22,7 @@ pub const SELECTION: Rule = Rule {
     name: "figures are not the best of several",
     severity: Severity::Ambiguous,
     holds: "no sentence says that the best of several runs was taken: a maximum is biased, the more runs the more",
-    silent: "where no count of runs stands in the sentence",
+    silent: "where no count of runs stands behind it (before or behind it in Chinese and Russian)",
     check: selection,
 };
 
@@ -31,25 +32,15 @@ pub const PRECONDITIONING: Rule = Rule {
     name: "writes to a flash drive start from a steady state",
     severity: Severity::Ambiguous,
     holds: "a page that shows writes to a flash drive says how the drive was preconditioned",
-    silent: "where no flash drive is named, nothing is written, or preconditioning, filling or steady state is spoken of",
+    silent: "where no flash drive is named, nothing is written to it (requests to a service are not), or preconditioning, filling or steady state is spoken of",
     check: preconditioning,
 };
 
 /// Whether a page has one of these words outside its outputs, in lower case.
 fn says(evidence: &Evidence, words: &[&str]) -> bool {
-    prose_lines(evidence).any(|line| {
+    evidence.lines_outside_outputs().any(|line| {
         let lower = evidence.page.line(line).to_lowercase();
         words.iter().any(|word| lower.contains(word))
-    })
-}
-
-fn prose_lines<'a>(evidence: &'a Evidence) -> impl Iterator<Item = usize> + 'a {
-    let mut next = evidence.outputs.iter().peekable();
-    (0..evidence.page.len()).filter(move |line| {
-        while next.peek().is_some_and(|output| output.lines.end <= *line) {
-            next.next();
-        }
-        !next.peek().is_some_and(|output| output.lines.contains(line))
     })
 }
 
@@ -59,28 +50,115 @@ fn is_measured(figure: &Quantity) -> bool {
     matches!(figure.unit, PerSecond | BytesPerSecond | BitsPerSecond | Mwips | Nanoseconds)
 }
 
-/// Whether a page shows anything that was measured.
-fn measures(evidence: &Evidence) -> bool {
-    let mut cells =
-        evidence.tables.iter().flat_map(|table| &table.rows).flat_map(|row| row.cells.iter().flatten());
-    !evidence.outputs.is_empty()
-        || evidence.clauses.iter().flat_map(|clause| &clause.figures).any(is_measured)
-        || cells.any(|cell| cell.figure.as_ref().is_some_and(is_measured))
+/// Whether a page shows anything that was measured: results of a tool, of a table, rates in sentences.
+pub(super) fn measures(evidence: &Evidence) -> bool {
+    // A time in a sentence, or one of a table of settings, mostly says how something is done.
+    let rate = |figure: &Quantity| is_measured(figure) && figure.unit != Unit::Nanoseconds;
+    let of_table = |table: &crate::table::Table| {
+        let cells = || table.rows.iter().flat_map(|row| row.cells.iter().flatten());
+        let figures = || cells().filter_map(|cell| cell.figure.as_ref());
+        figures().any(rate) || figures().filter(|figure| is_measured(figure)).take(TIMES).count() == TIMES
+    };
+    evidence.outputs.iter().any(|output| !output.said.readings().is_empty())
+        || evidence.tables.iter().any(of_table)
+        || evidence.clauses.iter().flat_map(|clause| &clause.figures).any(rate) && !tells_releases(evidence)
+}
+
+/// So many times of a table are results.
+const TIMES: usize = 3;
+
+/// Whether a page tells what is new in releases: by its headings, or by several that are versions.
+fn tells_releases(evidence: &Evidence) -> bool {
+    const NAMED: [&str; 8] = [
+        "release notes",
+        "changelog",
+        "change log",
+        "what's new",
+        "更新日志",
+        "发布说明",
+        "примечания к выпуску",
+        "список изменений",
+    ];
+    let mut versions = 0;
+    for line in evidence.lines_outside_outputs() {
+        let text = evidence.page.line(line);
+        let heading = text.trim().trim_start_matches(['#', '=', '*', '[', ' ']);
+        if heading.len() > 72 {
+            continue;
+        }
+        let lower = heading.to_lowercase();
+        if NAMED.iter().any(|name| lower.contains(name)) {
+            return true;
+        }
+        versions += usize::from(text.starts_with(['#', '*', '=', '[', 'v', 'V', 'R']) && is_version(&lower));
+    }
+    versions > 1
+}
+
+/// `2.4.1 - 2024-05-01`, `v1.2`, `version 3.0`, `release 2.4.1`.
+fn is_version(lower: &str) -> bool {
+    let behind =
+        ["version ", "release ", "v"].iter().find_map(|word| lower.strip_prefix(word)).unwrap_or(lower);
+    let number = behind.split([' ', ']', ':', '(']).next().unwrap_or("");
+    let plain = |part: &str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
+    let mut parts = number.split('.');
+    parts.next().is_some_and(plain)
+        && parts.next().is_some_and(|part| part.starts_with(|next: char| next.is_ascii_digit()))
 }
 
 /// The first line that has something to compare.
 fn compared(evidence: &Evidence) -> Option<Spot> {
-    let linked = evidence.links.first().map(|link| link.derived.figure.spot);
+    // Ratios of mere counts (votes, lines of code, prices) have no runs to spread over.
+    let of_results = |link: &&crate::link::Link| {
+        let operands = [&link.numerator, &link.denominator];
+        // How much of a size is free compares no runs.
+        let change = link.form != crate::link::Form::Share;
+        operands.iter().any(|operand| is_measured(operand) || (change && operand.unit == Unit::Bytes))
+            || measures(evidence)
+            || says(evidence, &TEST_WORDS)
+    };
+    let linked = evidence.links.iter().find(of_results).map(|link| link.derived.figure.spot);
     let claimed = || {
-        let results = evidence.clauses.iter().filter(|clause| {
-            use crate::prose::Manner;
-            matches!(clause.manner, Manner::Loss | Manner::Gain | Manner::Times)
-        });
-        let spots: Vec<Spot> = results.map(super::spot).collect();
+        let compares = |clause: &Clause| match clause.manner {
+            Manner::Loss | Manner::Gain => true,
+            Manner::Times => says_more(evidence.page, clause),
+            _ => false,
+        };
+        let spots: Vec<Spot> =
+            evidence.clauses.iter().filter(|clause| compares(clause)).map(super::spot).collect();
         (spots.len() >= 2 && measures(evidence)).then(|| spots[0])
     };
     linked.or_else(claimed)
 }
+
+/// Whether a clause with a multiple compares: `4x faster`, `12 times`, and not `x2 (4x)`, `expected 3, actual 6 (2.00x)`.
+fn says_more(page: &crate::page::Page, clause: &Clause) -> bool {
+    let lower = clause.text(page).to_lowercase();
+    let called = |figure: &Quantity| {
+        figure.unit == Unit::Times && !page.quote(figure.figure.spot).ends_with(['x', 'X', '×'])
+    };
+    clause.figures.iter().any(called)
+        || ["than", "as", "speedup", "speed-up"].iter().any(|word| crate::prose::has(&lower, word))
+        || crate::prose::tells_more(&lower)
+}
+
+/// Words of pages whose figures without a unit are results all the same.
+const TEST_WORDS: [&str; 14] = [
+    "benchmark",
+    "iops",
+    "throughput",
+    "bandwidth",
+    "latency",
+    "score",
+    "性能",
+    "压测",
+    "吞吐",
+    "延迟",
+    "производительн",
+    "бенчмарк",
+    "задержк",
+    "нагрузк",
+];
 
 const SPREAD_WORDS: [&str; 14] = [
     "stdev",
@@ -130,36 +208,47 @@ const BEST: [&str; 9] = [
 ];
 
 fn selection(evidence: &Evidence, sink: &mut Sink) {
-    for line in prose_lines(evidence) {
+    for line in evidence.lines_outside_outputs() {
         let text = evidence.page.line(line);
         let lower = text.to_lowercase();
-        if text.len() < 2000 && BEST.iter().any(|word| lower.contains(word)) && counts(&lower) {
+        if text.len() < 2000 && tells_best(&lower) {
             let message = "the best of several runs is biased: the more runs, the better; the median or the mean with its spread is not";
             sink.finds(Finding::new("M2", Severity::Ambiguous, Spot::new(line, 0..text.len()), message));
         }
     }
 }
 
+/// Whether a sentence takes the best of so many runs.
+fn tells_best(lower: &str) -> bool {
+    BEST.iter().filter_map(|word| Some((*word, lower.split_once(word)?.1))).any(|(word, behind)| {
+        // Where words bend or stand together the count may stand before it.
+        if word.is_ascii() && word != "took the best" { counted(behind) } else { counts(lower) }
+    })
+}
+
+/// Whether a text begins with a count, of runs as far as it says: `the three runs` and not `both worlds`.
+fn counted(behind: &str) -> bool {
+    let mut words = behind
+        .split(|letter: char| !letter.is_alphanumeric())
+        .filter(|word| !word.is_empty())
+        .skip_while(|word| ["the", "our", "its", "these", "all", "at", "least"].contains(word));
+    let number = |word: &str| word.bytes().all(|byte| byte.is_ascii_digit()) || COUNTS.contains(&word);
+    words.next().is_some_and(number)
+        && words
+            .next()
+            .is_none_or(|what| !["worlds", "series", "games", "sets", "maps", "last"].contains(&what))
+}
+
+const COUNTS: [&str; 15] = [
+    "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "several", "multiple", "many",
+    "n", "x", "k",
+];
+
 /// Whether a sentence counts runs.
 fn counts(lower: &str) -> bool {
-    let words = [
-        "two",
-        "three",
-        "four",
-        "five",
-        "ten",
-        "several",
-        "次",
-        "两",
-        "三",
-        "五",
-        "двух",
-        "трёх",
-        "трех",
-        "пяти",
-        "нескольк",
-    ];
-    lower.contains(|letter: char| letter.is_ascii_digit()) || words.iter().any(|word| lower.contains(word))
+    let words = ["次", "两", "三", "五", "двух", "трёх", "трех", "пяти", "нескольк"];
+    lower.contains(|letter: char| letter.is_ascii_digit())
+        || words.iter().chain(&COUNTS[..10]).any(|word| lower.contains(word))
 }
 
 const STEADY_WORDS: [&str; 16] = [
@@ -189,11 +278,15 @@ fn preconditioning(evidence: &Evidence, sink: &mut Sink) {
         Some(written.iops.or(written.bytes_per_second)?.spot)
     });
     let in_tables = || {
-        let writes = |text: &str| crate::prose::topic(text).write;
-        let rated = |figure: &Quantity| figure.unit == Unit::Bare || is_measured(figure);
-        let measured =
-            |cell: &crate::table::Cell| cell.figure.as_ref().is_some_and(rated).then_some(cell.spot);
+        let writes = |text: &str| crate::prose::topic(text).write && !is_of_requests(text);
         evidence.tables.iter().find_map(|table| {
+            let bare = names_rates(table);
+            let rated = |figure: &Quantity| {
+                let rate = matches!(figure.unit, Unit::BytesPerSecond | Unit::PerSecond);
+                figure.figure.value > 0.0 && (rate || (bare && figure.unit == Unit::Bare))
+            };
+            let measured =
+                |cell: &crate::table::Cell| cell.figure.as_ref().is_some_and(rated).then_some(cell.spot);
             let of_rows =
                 table.rows.iter().filter(|row| writes(&row.label)).flat_map(|row| row.cells.iter().flatten());
             let column = table.columns.iter().position(|column| writes(&column.head));
@@ -207,6 +300,45 @@ fn preconditioning(evidence: &Evidence, sink: &mut Sink) {
     }
     let message = "writes to a flash drive without a word of preconditioning: a fresh drive writes faster than it goes on to";
     sink.finds(Finding::new("M3", Severity::Ambiguous, spot, message));
+}
+
+/// Whether what is written are requests to a service: most of it is not the drive's.
+fn is_of_requests(text: &str) -> bool {
+    let lower = text.to_lowercase();
+    ["qps", "tps", "rps", "request", "queries", "query", "transaction", "ops/s", "quorum"]
+        .iter()
+        .any(|word| lower.contains(word))
+}
+
+/// Whether the words of a table say that it has rates of drives, whatever its cells say.
+fn names_rates(table: &crate::table::Table) -> bool {
+    const RATES: [&str; 17] = [
+        "mb/s",
+        "mib/s",
+        "gb/s",
+        "gib/s",
+        "kb/s",
+        "mbps",
+        "iops",
+        "bandwidth",
+        "throughput",
+        "speed",
+        "мб/с",
+        "带宽",
+        "吞吐",
+        "速度",
+        "скорость",
+        "dd",
+        "fio",
+    ];
+    let heads = table.columns.iter().map(|column| column.head.as_str());
+    let labels = table.rows.iter().map(|row| row.label.as_str());
+    let mut texts =
+        table.title.as_deref().into_iter().chain([table.corner.as_str()]).chain(heads).chain(labels);
+    texts.any(|text| {
+        let lower = text.to_lowercase();
+        RATES.iter().any(|word| crate::prose::has(&lower, word))
+    })
 }
 
 #[cfg(test)]

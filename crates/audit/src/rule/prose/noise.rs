@@ -53,7 +53,12 @@ fn effect(clause: &Clause) -> Option<Quantity> {
 }
 
 fn stated(evidence: &Evidence, band: &Quantity, sink: &mut Sink) {
+    let measured = super::method::measures(evidence);
     for clause in evidence.clauses {
+        // A poll has a margin of error, too.
+        if clause.topic.is_empty() && !measured {
+            continue;
+        }
         let Some(effect) = effect(clause)
             .filter(|effect| effect.figure.high < band.figure.value && effect.figure.value > 0.0)
         else {
@@ -140,17 +145,10 @@ fn best(evidence: &Evidence, band: &Quantity, sink: &mut Sink) {
 /// Lines of sentences that call something the best.
 fn superlatives(evidence: &Evidence) -> Vec<usize> {
     let page = evidence.page;
-    let mut tables = evidence.tables.iter().peekable();
     let mut lines = Vec::new();
-    for line in 0..page.len() {
-        while tables.peek().is_some_and(|table| table.lines.end <= line) {
-            tables.next();
-        }
+    for line in evidence.text_lines() {
         let text = page.line(line);
-        if text.len() > 1000
-            || lines.len() >= MOST
-            || tables.peek().is_some_and(|table| table.lines.contains(&line))
-        {
+        if text.len() > 1000 || lines.len() >= MOST {
             continue;
         }
         let lower = text.to_lowercase();
@@ -210,6 +208,11 @@ mod tests {
         assert_eq!(found(&page("12 %"), "S6"), []);
         assert_eq!(found(&page("less than 3 %"), "S6"), []);
         assert_eq!(found("The guest's writes lose 3 %.\n", "S6"), []);
+        assert_eq!(
+            found("The poll has a margin of error of 7 %.\n\nThe index lost 3 %.\n", "S6"),
+            [],
+            "nothing is measured"
+        );
     }
 
     #[test]

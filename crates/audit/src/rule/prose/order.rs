@@ -39,6 +39,11 @@ fn names(lower: &str) -> [Option<usize>; 2] {
     [GUEST.as_slice(), HOST.as_slice()].map(|words| words.iter().filter_map(|word| lower.find(word)).min())
 }
 
+/// Whether it is the guest, or else the host, that a text names.
+pub(crate) fn guest_or_host(text: &str) -> Option<bool> {
+    named(text).map(|system| system == System::Guest)
+}
+
 /// The one that a text names.
 fn named(text: &str) -> Option<System> {
     match names(&text.to_lowercase()) {
@@ -118,13 +123,9 @@ fn first_of(text: &str) -> Option<System> {
 fn told_order(evidence: &Evidence, sink: &mut Sink) {
     let Some(moments) = moments(evidence) else { return };
     let page = evidence.page;
-    let mut outputs = evidence.outputs.iter().peekable();
-    for line in 0..page.len() {
-        while outputs.peek().is_some_and(|output| output.lines.end <= line) {
-            outputs.next();
-        }
+    for line in evidence.lines_outside_outputs() {
         let text = page.line(line);
-        if text.len() > 1500 || outputs.peek().is_some_and(|output| output.lines.contains(&line)) {
+        if text.len() > 1500 {
             continue;
         }
         let Some(first) = first_of(text) else { continue };

@@ -7,6 +7,8 @@ use crate::number::Unit;
 use crate::page::{Page, Spot};
 use crate::prose::{Clause, Manner};
 use crate::rule::{Evidence, Rule, Sink};
+use std::cell::OnceCell;
+use std::collections::HashSet;
 
 /// S5.
 pub const RULE: Rule = Rule {
@@ -15,7 +17,7 @@ pub const RULE: Rule = Rule {
     severity: Severity::Ambiguous,
     holds: "a page that tells results of tests has a table or an output (once a page); a share that a sentence gives of a guest by its size (1c2g) or of \
             a state (degraded, rebuilding) has a table, heading, command or output of that",
-    silent: "of pages that tell no results of tests of their own, with fewer than two such claims, and of figures that another rule settled",
+    silent: "of pages that tell no results of tests of their own, with fewer than two such claims besides those that tell what they compare, and of figures that another rule settled",
     check,
 };
 
@@ -72,13 +74,28 @@ fn nothing(evidence: &Evidence, sink: &mut Sink) {
             RESULTS.iter().any(|word| lower.contains(word))
         }
     });
-    let made: Vec<Spot> = evidence.clauses.iter().filter(|clause| claims(clause)).map(spot).collect();
+    let claims = |clause: &&Clause| claims(clause) && !has_operands(evidence, clause);
+    let made: Vec<Spot> = evidence.clauses.iter().filter(claims).map(spot).collect();
     let Some(first) = made.first().filter(|_| says && made.len() >= 2 && !lists(page)) else { return };
     let message = format!(
         "the page tells results of tests, {} of them as ratios, and has no table and no output: nothing of it can be checked",
         made.len()
     );
     sink.finds(Finding::new("S5", Severity::Ambiguous, *first, message).against(made[1..].iter().copied()));
+}
+
+/// Whether the sentence of a claim has the figures that it compares: `twice as fast (20100 to 9900)`.
+fn has_operands(evidence: &Evidence, clause: &Clause) -> bool {
+    let first = evidence.clauses.partition_point(|other| other.line < clause.line);
+    let figures = evidence.clauses[first..]
+        .iter()
+        .take_while(|other| other.line == clause.line)
+        .filter(|other| other.sentence == clause.sentence)
+        .flat_map(|other| &other.figures);
+    let operand = |figure: &&crate::number::Quantity| {
+        !matches!(figure.unit, Unit::Percent | Unit::Times) && figure.figure.value >= 10.0
+    };
+    figures.filter(operand).take(2).count() == 2
 }
 
 /// Whether a page lists results line by line: `Random read: 20.1k IOPS`.
@@ -122,7 +139,11 @@ const LONGEST: usize = 2000;
 fn states(evidence: &Evidence, sink: &mut Sink) {
     let page = evidence.page;
     let mut told: Vec<String> = Vec::new();
-    let settled: std::collections::HashSet<Spot> = sink.checks.iter().map(|(spot, ..)| *spot).collect();
+    // Made where it is asked for: most pages have no such claim, and their outputs many figures.
+    let settled: OnceCell<HashSet<Spot>> = OnceCell::new();
+    let is_settled = |spot: &Spot, sink: &Sink| {
+        settled.get_or_init(|| sink.checks.iter().map(|(spot, ..)| *spot).collect()).contains(spot)
+    };
     let mut before = usize::MAX;
     for clause in evidence.clauses {
         if clause.line == before || told.len() >= MOST || page.line(clause.line).len() > LONGEST {
@@ -130,9 +151,10 @@ fn states(evidence: &Evidence, sink: &mut Sink) {
         }
         let own = clause.text(page).to_lowercase();
         let states = STATES.iter().find(|words| words.iter().any(|word| own.contains(word)));
-        if let Some(words) = states.filter(|_| claims(clause) && !settled.contains(&spot(clause)))
-            && !told.contains(&words[0].to_owned())
-        {
+        let is_new = |words: &&&[&str]| !told.iter().any(|one| one == words[0]);
+        let states =
+            states.filter(|words| is_new(words) && claims(clause) && !is_settled(&spot(clause), sink));
+        if let Some(words) = states {
             // Looked for once: it is told, or there is data.
             told.push(words[0].to_owned());
             if words.iter().any(|word| is_of_data(evidence, clause.line, word)) {
@@ -146,11 +168,10 @@ fn states(evidence: &Evidence, sink: &mut Sink) {
         }
         // A size of a guest, and a share in the same line.
         let line = page.line(clause.line).to_lowercase();
-        if let Some(size) = sizes(&line).first().filter(|size| !told.iter().any(|one| one == *size))
-            && let Some(share) = share(evidence, clause.line)
-            && !settled.contains(&share)
-        {
-            told.push((*size).to_owned());
+        let size = sizes(&line).first().copied().filter(|size| !told.iter().any(|one| one == size));
+        let both = size.and_then(|size| Some((size, share(evidence, clause.line)?)));
+        if let Some((size, share)) = both.filter(|(_, share)| !is_settled(share, sink)) {
+            told.push(size.to_owned());
             before = clause.line;
             if is_of_data(evidence, clause.line, size) {
                 continue;
@@ -226,6 +247,8 @@ mod tests {
         assert_eq!(found(&page.replace("Test results", "What is new"), "S5"), []);
         let table = format!("{page}\n| load | IOPS |\n|---|---|\n| read | 20.1k |\n| write | 18.3k |\n");
         assert_eq!(found(&table, "S5"), []);
+        let told = page.replace("with it.", "with it (20100 to 5010 a second).");
+        assert_eq!(found(&told, "S5"), [], "it tells what it compares");
         let list = format!("{page}\n- Random read: 20.1k IOPS\n- Random write: 18.3k IOPS\n");
         assert_eq!(found(&list, "S5"), []);
     }

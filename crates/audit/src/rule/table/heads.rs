@@ -95,7 +95,7 @@ const NEAR: usize = 4;
 
 fn chart(evidence: &Evidence, sink: &mut Sink) {
     let page = evidence.page;
-    for line in 0..page.len() {
+    for line in evidence.text_lines() {
         let text = page.line(line).trim();
         let iops = || text.as_bytes().windows(4).any(|part| part.eq_ignore_ascii_case(b"iops"));
         if !iops() || text.is_empty() || text.len() > LONGEST || text.ends_with(['.', '。', ';', ':', '：'])

@@ -109,10 +109,7 @@ fn tells_runs(evidence: &Evidence) -> bool {
         "пять",
     ];
     let page = evidence.page;
-    (0..page.len()).filter(|line| page.line(*line).len() < 2000).any(|line| {
-        if evidence.tables.iter().any(|table| table.lines.contains(&line)) {
-            return false;
-        }
+    evidence.text_lines().filter(|line| page.line(*line).len() < 2000).any(|line| {
         let lower = page.line(line).to_lowercase();
         RUNS.iter().any(|word| {
             lower.match_indices(word).take(4).any(|(at, _)| {

@@ -5,8 +5,11 @@ use crate::finding::{Finding, Severity, Slip};
 use crate::link::Link;
 use crate::number::{Hedge, Interval, Unit};
 use crate::page::Page;
-use crate::rule::{Evidence, Rule, Sink, slip};
+use crate::rule::{Evidence, Rule, Sink};
 use crate::table::Table;
+use likely::Likely;
+
+mod likely;
 
 /// T1: a ratio is what its operands give.
 pub const RATIO: Rule = Rule {
@@ -14,8 +17,11 @@ pub const RATIO: Rule = Rule {
     name: "a ratio, loss or overhead is what its operands give",
     severity: Severity::WrongFigure,
     holds: "the intervals of the printed ratio and of its operands meet; what is off is told as N4 (cut off), N6 (a factor of \
-            ten), N7 (1000 for 1024) where that explains it",
-    silent: "where structure does not tie a ratio to its operands: fewer than three cells of one form, and no head that names both",
+            ten), N7 (1000 for 1024, of bytes) where that explains it",
+    silent: "where structure does not tie a ratio to its operands: fewer than three cells of one form, and no head that names both; of plain numbers (0.660), where the head neither names both nor says \
+             ratio, speedup or factor, or more than one cell differs; where operands may have been cut off, of a time whose ratio is turned round \
+             among others, since less of it is better, \
+             and of a row of means or totals that has the mean of the ratios above it",
     check: ratio,
 };
 
@@ -46,23 +52,37 @@ enum Verdict {
     Off(Interval),
 }
 
+/// How much further from nothing one is than what is printed.
+fn beyond(value: f64, printed: f64) -> f64 {
+    if printed < 0.0 { printed - value } else { value - printed }
+}
+
 fn judged(link: &Link) -> Option<Verdict> {
     let recomputed = link.recomputed()?;
     let printed = link.derived.interval();
     if recomputed.meets(printed) {
-        let central = link.central()?;
         let digit = printed.high - printed.low;
-        // Cut off: its digits are those of the ratio, but the next would have rounded up.
-        let cut = central - link.derived.figure.value;
+        // Cut off: its digits are those of the ratio, but the next would have rounded away from nothing.
+        let cut = beyond(link.central()?, link.derived.figure.value);
         return Some(if cut > 0.5001 * digit && cut < digit { Verdict::CutOff } else { Verdict::Holds });
     }
+    // Its digits are those of the ratio, which no operand's rounding makes round down.
     let digit = printed.high - printed.low;
-    let below = recomputed.low - link.derived.figure.value;
-    Some(if below > 0.0 && below < digit && recomputed.high < link.derived.figure.value + digit {
-        Verdict::CutOff
-    } else {
-        Verdict::Off(recomputed)
-    })
+    let nearest = if link.derived.figure.value < 0.0 { recomputed.high } else { recomputed.low };
+    let [below, cut] = [nearest, link.central()?].map(|of| beyond(of, link.derived.figure.value));
+    if below > 0.0 && below < digit && cut < digit {
+        return Some(Verdict::CutOff);
+    }
+    // Operands may have been cut off before they were printed: `76` of 76.7.
+    let uncut = |quantity: &crate::number::Quantity| {
+        let Interval { low, high } = quantity.interval();
+        Interval { low, high: high + 0.5 * (high - low) }
+    };
+    let of_cut = link.form.of(uncut(&link.numerator), uncut(&link.denominator), link.derived.unit);
+    if of_cut.is_some_and(|of_cut| of_cut.meets(printed)) {
+        return None;
+    }
+    Some(Verdict::Off(recomputed))
 }
 
 fn arithmetic(page: &Page, link: &Link, sink: &Sink) -> String {
@@ -92,32 +112,51 @@ fn ratio(evidence: &Evidence, sink: &mut Sink) {
                         .against(operands),
                 );
             }
-            Some(Verdict::Off(recomputed)) => {
-                let central = link.central().unwrap_or(recomputed.middle());
-                let value = like(printed, &link.derived, central);
-                let slip = slip::of(link.derived.interval(), recomputed);
-                let rule = match slip {
-                    Some(Slip::FactorTen) => "N6",
-                    Some(Slip::ThousandFor1024) => "N7",
-                    _ => "T1",
-                };
-                let why = slip.map(|slip| format!(": {}", slip.words())).unwrap_or_default();
-                let message = format!(
-                    "{} is printed as {printed}, but {by} is {value}{why}",
-                    link.of.trim_start_matches(", ")
-                );
-                sink.corrects(link.derived.figure.spot, recomputed, value.clone());
-                let mut finding =
-                    Finding::new(rule, Severity::WrongFigure, link.derived.figure.spot, message)
-                        .recomputed(value)
-                        .by(by)
-                        .against(operands);
-                finding.slip = slip;
-                sink.finds(finding);
-            }
+            Some(Verdict::Off(recomputed)) => off(evidence, link, recomputed, sink),
         }
     }
     crate::rule::prose::ranges::check(evidence, sink);
+}
+
+/// A ratio that its printed operands do not give.
+fn off(evidence: &Evidence, link: &Link, recomputed: Interval, sink: &mut Sink) {
+    let spot = link.derived.figure.spot;
+    let printed = evidence.page.quote(spot);
+    let by = arithmetic(evidence.page, link, &Sink::default());
+    let value = like(printed, &link.derived, link.central().unwrap_or(recomputed.middle()));
+    let likely = likely::of(link, recomputed, evidence.links);
+    let (rule, slip, why) = match likely {
+        Likely::BetterIsLess => return,
+        Likely::Open => ("T1", None, String::new()),
+        Likely::RatioOrOperand => {
+            let why = ": the ratio is off, or an operand is by a factor of ten";
+            ("N6", Some(Slip::FactorTen), why.to_owned())
+        }
+        Likely::Ratio(slip) => {
+            let rule = match slip {
+                Slip::FactorTen => "N6",
+                Slip::ThousandFor1024 => "N7",
+                _ => "T1",
+            };
+            let other = match slip {
+                Slip::WrongBase => format!("{} is ", likely::words_of_other_base(evidence.page, link)),
+                _ => String::new(),
+            };
+            (rule, Some(slip), format!(": {other}{}", slip.words()))
+        }
+    };
+    let of = link.of.trim_start_matches(", ");
+    let message = format!("{of} is printed as {printed}, but {by} is {value}{why}");
+    let mut finding = Finding::new(rule, Severity::WrongFigure, spot, message)
+        .by(by)
+        .against([link.numerator.figure.spot, link.denominator.figure.spot]);
+    finding.slip = slip;
+    // Where it is open which of them is wrong, nothing is corrected.
+    if !matches!(likely, Likely::RatioOrOperand) {
+        sink.corrects(spot, recomputed, value.clone());
+        finding.recomputed = value;
+    }
+    sink.finds(finding);
 }
 
 /// A ratio that its printed operands give; N5 where what they are more exactly does not.

@@ -7,6 +7,7 @@ use crate::number::{Interval, Quantity, Unit};
 use crate::page::Page;
 use crate::rule::{Evidence, Rule, Sink};
 use crate::table::Table;
+use std::collections::HashMap;
 
 /// T9 and T10.
 pub const REPLICAS: Rule = Rule {
@@ -15,7 +16,7 @@ pub const REPLICAS: Rule = Rule {
     severity: Severity::WrongFigure,
     holds: "of at least four tables (or columns) that are called the same but for a number, no cell is more than 30 % from their \
             median (10 % may mislead); half of it is told as T10: one of two runs is missing",
-    silent: "with fewer than four, where rows are moments of a run, and where more than a quarter of them are off: they are not equal then",
+    silent: "with fewer than four, of counts below 100 without a unit, where rows are moments of a run, and where more than a quarter of them are off: they are not equal then",
     check: replicas,
 };
 
@@ -52,28 +53,26 @@ fn bare_name(text: &str) -> Option<String> {
     (numbered || counted).then_some(name).filter(|name| name.chars().any(char::is_alphabetic))
 }
 
-/// Tables of the same shape whose names differ by a number only.
+/// What tables of the same shape have in common: the name without its number, heads, labels.
+type Shape<'a> = (String, Vec<&'a str>, Vec<&'a str>);
+
+/// Tables of the same shape whose names differ by a number only. A page may have thousands: they are not held one against another.
 fn groups(tables: &[Table]) -> Vec<Vec<&Table>> {
-    let mut groups: Vec<(String, Vec<&Table>)> = Vec::new();
+    let mut groups: Vec<Vec<&Table>> = Vec::new();
+    let mut known: HashMap<Shape, usize> = HashMap::new();
     for table in tables {
         let Some(name) = bare_name(&table.corner).or_else(|| bare_name(table.title.as_deref()?)) else {
             continue;
         };
-        let alike = |(other, group): &&mut (String, Vec<&Table>)| {
-            *other == name && group.first().is_some_and(|first| same_shape(first, table))
-        };
-        match groups.iter_mut().find(alike) {
-            Some((_, group)) => group.push(table),
-            None => groups.push((name, vec![table])),
+        let heads = table.columns.iter().map(|column| column.head.as_str()).collect();
+        let labels = table.rows.iter().map(|row| row.label.as_str()).collect();
+        let at = *known.entry((name, heads, labels)).or_insert(groups.len());
+        match groups.get_mut(at) {
+            Some(group) => group.push(table),
+            None => groups.push(vec![table]),
         }
     }
-    groups.into_iter().map(|(_, group)| group).filter(|group| group.len() >= LEAST).collect()
-}
-
-fn same_shape(left: &Table, right: &Table) -> bool {
-    let heads = |table: &Table| table.columns.iter().map(|column| column.head.clone()).collect::<Vec<_>>();
-    let labels = |table: &Table| table.rows.iter().map(|row| row.label.clone()).collect::<Vec<_>>();
-    heads(left) == heads(right) && labels(left) == labels(right)
+    groups.into_iter().filter(|group| group.len() >= LEAST).collect()
 }
 
 /// Whether the rows of a table are moments of a run (`0`, `1`, `2`, ... seconds): what each of them counts varies from run to run.
@@ -152,6 +151,10 @@ fn judge(page: &Page, figures: &[Quantity], of: &str, sink: &mut Sink) {
     let median = median(figures);
     let off = |figure: &Quantity| figure.figure.value / median - 1.0;
     let outside = figures.iter().filter(|figure| off(figure).abs() > 0.1).count();
+    // Small counts without a unit are states and settings.
+    if first.unit == Unit::Bare && median < 100.0 {
+        return;
+    }
     if median <= 0.0 || 4 * outside > figures.len() {
         return;
     }

@@ -18,7 +18,7 @@ pub const UNIT: Rule = Rule {
     holds: "the intervals of IOPS * bs and bandwidth meet but for 0.25 %; a table all of whose rows need 1024 for a label of 1000 is \
             told once, a row that does not agree as F4, a rate that lost its carry as N3",
     silent: "unless a rate and a bandwidth stand in neighbouring columns and head or label names one block size, and at least two \
-             thirds of the rows agree",
+             thirds of the rows agree; where a size of KB or MB, taken as 1000, gives the printed bandwidths",
     check: rate_times_size,
 };
 
@@ -30,6 +30,8 @@ struct Pair<'a> {
     rate: &'a Quantity,
     bandwidth: &'a Quantity,
     size: f64,
+    /// The size as it is written, where that is of 1000.
+    literal: Option<f64>,
 }
 
 fn rate_times_size(evidence: &Evidence, sink: &mut Sink) {
@@ -61,9 +63,14 @@ fn pairs(table: &Table) -> Vec<Pair<'_>> {
                 (Some(Kind::Bandwidth), Some(Kind::Rate)) => (second, first),
                 _ => continue,
             };
-            let size = size_of(&row.label).or_else(|| size_of(heads[0])).or_else(|| size_of(heads[1]));
-            let size = size.or_else(|| table.title.as_deref().and_then(size_of));
-            pairs.extend(size.map(|size| Pair { rate, bandwidth, size }));
+            let texts = [Some(row.label.as_str()), Some(heads[0]), Some(heads[1]), table.title.as_deref()];
+            let told = texts.into_iter().flatten().find_map(|text| Some((size_of(text)?, text)));
+            pairs.extend(told.map(|(size, text)| Pair {
+                rate,
+                bandwidth,
+                size,
+                literal: literal_size_of(text),
+            }));
             free = left + 2;
         }
     }
@@ -152,9 +159,29 @@ pub(crate) fn size_of(text: &str) -> Option<f64> {
     }
 }
 
+/// The one size of a text whose unit is `KB` or `MB`, of 1000: `4 MB` times 10 a second is 40 MB/s as it stands there.
+fn literal_size_of(text: &str) -> Option<f64> {
+    let size = size_of(text)?;
+    let lower = text.to_lowercase();
+    let said = |unit: &str| {
+        lower.match_indices(unit).any(|(at, _)| {
+            lower[..at].trim_end_matches(' ').ends_with(|before: char| before.is_ascii_digit())
+        })
+    };
+    match (said("kb"), said("mb")) {
+        (true, false) => Some(size / 1.024),
+        (false, true) => Some(size / 1.048_576),
+        _ => None,
+    }
+}
+
 /// Whether a pair agrees if a printed prefix of bytes is of this base.
 fn agrees(pair: &Pair, factor: f64) -> bool {
-    let expected = pair.rate.interval().scaled(pair.size);
+    agrees_by(pair, pair.size, factor)
+}
+
+fn agrees_by(pair: &Pair, size: f64, factor: f64) -> bool {
+    let expected = pair.rate.interval().scaled(size);
     expected.wider(SLACK).meets(pair.bandwidth.interval().scaled(factor))
 }
 
@@ -172,11 +199,25 @@ fn judge(page: &Page, pairs: &[Pair], sink: &mut Sink) {
     if !enough(plain.max(other)) {
         return;
     }
-    if other > plain {
+    // By the units as they are written, it is right.
+    let literal = |pair: &&Pair| pair.literal.is_some_and(|size| agrees_by(pair, size, 1.0));
+    if other > plain && pairs.iter().filter(literal).count() < other {
         unit_is_another(page, pairs, other, sink);
     }
     for pair in pairs {
         judge_pair(page, pair, factor_of(pair), sink);
+    }
+}
+
+/// The label of a bandwidth whose unit stands in its head.
+fn label_of(bandwidth: &Quantity) -> &'static str {
+    let binary = bandwidth.base == Base::Binary;
+    match bandwidth.scale.log10().round() as i32 {
+        0 => "B/s",
+        3 => ["KB/s", "KiB/s"][usize::from(binary)],
+        9 => ["GB/s", "GiB/s"][usize::from(binary)],
+        12 => ["TB/s", "TiB/s"][usize::from(binary)],
+        _ => ["MB/s", "MiB/s"][usize::from(binary)],
     }
 }
 
@@ -188,7 +229,7 @@ fn unit_is_another(page: &Page, pairs: &[Pair], count: usize, sink: &mut Sink) {
         if printed.chars().any(char::is_alphabetic) {
             printed.trim_start_matches(|letter: char| !letter.is_alphabetic())
         } else {
-            "MB/s"
+            label_of(first.bandwidth)
         },
         pairs.len()
     );
@@ -202,7 +243,7 @@ fn unit_is_another(page: &Page, pairs: &[Pair], count: usize, sink: &mut Sink) {
 }
 
 fn judge_pair(page: &Page, pair: &Pair, factor: f64, sink: &mut Sink) {
-    let Pair { rate, bandwidth, size } = *pair;
+    let Pair { rate, bandwidth, size, .. } = *pair;
     if agrees(pair, factor) {
         sink.holds("F4", &rate.figure);
         if factor == 1.0 {
@@ -238,13 +279,24 @@ fn judge_pair(page: &Page, pair: &Pair, factor: f64, sink: &mut Sink) {
     let printed = page.quote(bandwidth.figure.spot);
     let text = like(printed, bandwidth, recomputed.middle());
     let by = format!("{} * {size} B", page.quote(rate.figure.spot));
-    let message =
-        format!("{printed} and {} are not of one run: {by} is {text}", page.quote(rate.figure.spot));
+    let slip = slip::of(bandwidth.interval(), recomputed);
+    let unit = if printed.chars().any(char::is_alphabetic) {
+        String::new()
+    } else {
+        format!(" {}", label_of(bandwidth))
+    };
+    let message = match slip {
+        Some(slip) => format!("{printed}{unit} is not what {by} gives, {text}{unit}: {}", slip.words()),
+        None => format!(
+            "{printed}{unit} and {} are not of one run: {by} is {text}{unit}",
+            page.quote(rate.figure.spot)
+        ),
+    };
     let mut finding = Finding::new("F4", Severity::WrongFigure, bandwidth.figure.spot, message)
         .recomputed(text)
         .by(by)
         .against([rate.figure.spot]);
-    finding.slip = slip::of(bandwidth.interval(), recomputed);
+    finding.slip = slip;
     sink.finds(finding);
 }
 

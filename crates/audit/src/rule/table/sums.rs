@@ -2,7 +2,8 @@
 
 use super::like;
 use crate::finding::{Finding, Severity};
-use crate::number::{Interval, Quantity, Unit};
+use crate::link::{Made, What};
+use crate::number::{Quantity, Unit};
 use crate::page::Page;
 use crate::rule::{Evidence, Rule, Sink};
 use crate::table::Table;
@@ -29,119 +30,57 @@ pub const PERCENTILES: Rule = Rule {
     check: percentiles,
 };
 
-/// What a label says of its figures.
-#[derive(Clone, Copy, PartialEq, Debug)]
-enum What {
-    Sum,
-    Mean,
-    Median,
-    Most,
-    Least,
+/// What a label says of its figures: `Total`, `Average`.
+pub(crate) fn said(label: &str) -> Option<What> {
+    const NAMES: &[(What, &[&str])] = &[
+        (
+            What::Sum,
+            &["total", "sum", "overall total", "итого", "сумма", "всего", "合计", "总计", "总和", "小计"],
+        ),
+        (
+            What::Mean,
+            &[
+                "average",
+                "avg",
+                "avg.",
+                "mean",
+                "среднее",
+                "в среднем",
+                "среднее значение",
+                "平均",
+                "平均值",
+                "均值",
+            ],
+        ),
+        (What::Median, &["median", "медиана", "中位数"]),
+        (What::Most, &["max", "maximum", "максимум", "最大", "最大值"]),
+        (What::Least, &["min", "minimum", "минимум", "最小", "最小值"]),
+    ];
+    let lower = label.trim_matches(|letter: char| !letter.is_alphanumeric() && letter != '.').to_lowercase();
+    NAMES.iter().find(|(_, names)| names.contains(&lower.as_str())).map(|(what, _)| *what)
 }
 
-impl What {
-    fn of(label: &str) -> Option<What> {
-        const NAMES: &[(What, &[&str])] = &[
-            (
-                What::Sum,
-                &["total", "sum", "overall total", "итого", "сумма", "всего", "合计", "总计", "总和", "小计"],
-            ),
-            (
-                What::Mean,
-                &[
-                    "average",
-                    "avg",
-                    "avg.",
-                    "mean",
-                    "среднее",
-                    "в среднем",
-                    "среднее значение",
-                    "平均",
-                    "平均值",
-                    "均值",
-                ],
-            ),
-            (What::Median, &["median", "медиана", "中位数"]),
-            (What::Most, &["max", "maximum", "максимум", "最大", "最大值"]),
-            (What::Least, &["min", "minimum", "минимум", "最小", "最小值"]),
-        ];
-        let lower =
-            label.trim_matches(|letter: char| !letter.is_alphanumeric() && letter != '.').to_lowercase();
-        NAMES.iter().find(|(_, names)| names.contains(&lower.as_str())).map(|(what, _)| *what)
-    }
-
-    fn word(self) -> &'static str {
-        match self {
-            What::Sum => "sum",
-            What::Mean => "mean",
-            What::Median => "median",
-            What::Most => "maximum",
-            What::Least => "minimum",
-        }
-    }
-
-    /// What parts give.
-    fn given(self, parts: &[Quantity]) -> Interval {
-        let middle = |of: fn(&Quantity) -> f64| {
-            let mut values: Vec<f64> = parts.iter().map(of).collect();
-            values.sort_by(f64::total_cmp);
-            let half = values.len() / 2;
-            if values.len() % 2 == 1 { values[half] } else { f64::midpoint(values[half - 1], values[half]) }
-        };
-        let sum = parts.iter().fold(Interval::exact(0.0), |sum, part| sum.plus(part.interval()));
-        match self {
-            What::Sum => sum,
-            What::Mean => sum.scaled(1.0 / parts.len() as f64),
-            What::Median => {
-                Interval { low: middle(|one| one.figure.low), high: middle(|one| one.figure.high) }
-            }
-            What::Most => Interval {
-                low: parts.iter().map(|one| one.figure.low).fold(f64::MIN, f64::max),
-                high: parts.iter().map(|one| one.figure.high).fold(f64::MIN, f64::max),
-            },
-            What::Least => Interval {
-                low: parts.iter().map(|one| one.figure.low).fold(f64::MAX, f64::min),
-                high: parts.iter().map(|one| one.figure.high).fold(f64::MAX, f64::min),
-            },
-        }
-    }
-}
-
-/// A figure with the parts that it is said to be made of.
-struct Made {
-    total: Quantity,
-    parts: Vec<Quantity>,
-}
-
-impl Made {
-    fn sound(&self) -> bool {
-        let unit = self.total.unit;
-        let alike = |part: &Quantity| part.unit == unit || part.unit == Unit::Bare || unit == Unit::Bare;
-        self.parts.len() >= 2 && !matches!(unit, Unit::Percent | Unit::Times) && self.parts.iter().all(alike)
-    }
-
-    /// Whether it is something else of its parts on purpose: the mean latency in a row of totals, the sum of errors in one of means.
-    fn is_another(&self, what: What) -> bool {
-        let others = [What::Sum, What::Mean, What::Median, What::Most, What::Least];
-        let other = others
-            .iter()
-            .any(|other| *other != what && other.given(&self.parts).has(self.total.figure.value));
-        let most = What::Most.given(&self.parts).high;
-        other
-            || (what == What::Sum
-                && (self.total.unit == Unit::Nanoseconds || self.total.figure.value <= 1.05 * most))
-    }
-
-    fn holds(&self, what: What) -> bool {
-        what.given(&self.parts).wider(1e-9).meets(self.total.interval())
-    }
+/// Whether it is something else of its parts on purpose: the mean latency in a row of totals, the sum of errors in one of means.
+fn is_another(made: &Made, what: What) -> bool {
+    let other =
+        What::ALL.iter().any(|other| *other != what && other.given(&made.parts).has(made.total.figure.value));
+    let most = What::Most.given(&made.parts).high;
+    other
+        || (what == What::Sum
+            && (made.total.unit == Unit::Nanoseconds || made.total.figure.value <= 1.05 * most))
 }
 
 fn sums(evidence: &Evidence, sink: &mut Sink) {
     crate::rule::network::totals(evidence, sink);
+    for (what, made) in &evidence.pinned.made {
+        match made.holds(*what) {
+            true => sink.holds("T5", &made.total.figure),
+            false => tell(evidence.page, *what, made, sink),
+        }
+    }
     for table in evidence.tables {
-        rows(evidence.page, table, sink);
-        columns(evidence.page, table, sink);
+        rows(evidence, table, sink);
+        columns(evidence, table, sink);
     }
 }
 
@@ -152,11 +91,11 @@ fn figure(table: &Table, row: usize, column: usize) -> Option<Quantity> {
     table.rows.get(row)?.cells.get(column)?.as_ref()?.figure
 }
 
-fn rows(page: &Page, table: &Table, sink: &mut Sink) {
+fn rows(evidence: &Evidence, table: &Table, sink: &mut Sink) {
     if table.rows.len() > MOST {
         return;
     }
-    let kinds: Vec<Option<What>> = table.rows.iter().map(|row| What::of(&row.label)).collect();
+    let kinds: Vec<Option<What>> = table.rows.iter().map(|row| said(&row.label)).collect();
     for (at, kind) in kinds.iter().enumerate() {
         let Some(what) = kind else { continue };
         // Parts are the rows since the last that is a sum itself; several such rows in a row have the same parts.
@@ -168,29 +107,28 @@ fn rows(page: &Page, table: &Table, sink: &mut Sink) {
         });
         let made: Vec<Made> = made.filter(Made::sound).collect();
         let labels: Vec<&str> = table.rows[start..end].iter().map(|row| row.label.as_str()).collect();
-        judge(page, *what, &made, numbered(&labels), sink);
+        judge(evidence, *what, &made, numbered(&labels), sink);
     }
 }
 
-fn columns(page: &Page, table: &Table, sink: &mut Sink) {
+fn columns(evidence: &Evidence, table: &Table, sink: &mut Sink) {
     if table.columns.len() > MOST || table.rows.len() > MOST {
         return;
     }
-    let kinds: Vec<Option<What>> = table.columns.iter().map(|column| What::of(&column.head)).collect();
+    let kinds: Vec<Option<What>> = table.columns.iter().map(|column| said(&column.head)).collect();
     for (at, kind) in kinds.iter().enumerate() {
         let Some(what) = kind else { continue };
         let end = (0..at).rev().find(|column| kinds[*column].is_none()).map_or(0, |column| column + 1);
         let start = (0..end).rev().find(|column| kinds[*column].is_some()).map_or(0, |column| column + 1);
-        let made = (0..table.rows.len())
-            .filter(|row| What::of(&table.rows[*row].label).is_none())
-            .filter_map(|row| {
+        let made =
+            (0..table.rows.len()).filter(|row| said(&table.rows[*row].label).is_none()).filter_map(|row| {
                 let parts: Option<Vec<Quantity>> =
                     (start..end).map(|column| figure(table, row, column)).collect();
                 Some(Made { total: figure(table, row, at)?, parts: parts? })
             });
         let made: Vec<Made> = made.filter(Made::sound).collect();
         let heads: Vec<&str> = table.columns[start..end].iter().map(|column| column.head.as_str()).collect();
-        judge(page, *what, &made, numbered(&heads), sink);
+        judge(evidence, *what, &made, numbered(&heads), sink);
     }
 }
 
@@ -205,7 +143,7 @@ fn numbered(names: &[&str]) -> bool {
     first.is_some() && names.len() >= 2 && names.iter().all(|name| bare(name) == first)
 }
 
-fn judge(page: &Page, what: What, made: &[Made], numbered: bool, sink: &mut Sink) {
+fn judge(evidence: &Evidence, what: What, made: &[Made], numbered: bool, sink: &mut Sink) {
     let held = made.iter().filter(|one| one.holds(what)).count();
     for one in made.iter().filter(|one| one.holds(what)) {
         // One alone may be chance of an extreme; a sum is not.
@@ -218,33 +156,40 @@ fn judge(page: &Page, what: What, made: &[Made], numbered: bool, sink: &mut Sink
     if !proven {
         return;
     }
-    for one in made.iter().filter(|one| !one.holds(what) && !one.is_another(what)) {
-        let given = what.given(&one.parts);
-        let exact: Vec<Quantity> = one
-            .parts
-            .iter()
-            .map(|part| {
-                let mut part = *part;
-                (part.figure.low, part.figure.high) = (part.figure.value, part.figure.value);
-                part
-            })
-            .collect();
-        let printed = page.quote(one.total.figure.spot);
-        let value = like(printed, &one.total, what.given(&exact).middle());
-        let parts: Vec<&str> = one.parts.iter().take(12).map(|part| page.quote(part.figure.spot)).collect();
-        let message = format!(
-            "the {} of {} figures is printed as {printed}, but it is {value}",
-            what.word(),
-            one.parts.len()
-        );
-        sink.corrects(one.total.figure.spot, given, value.clone());
-        sink.finds(
-            Finding::new("T5", Severity::WrongFigure, one.total.figure.spot, message)
-                .recomputed(value)
-                .by(format!("{} of {}", what.word(), parts.join(", ")))
-                .against(one.parts.iter().map(|part| part.figure.spot)),
-        );
+    // What a pin says that it is made of goes before what its place tells.
+    let pinned = |one: &Made| evidence.pinned.made.iter().any(|(_, other)| other.total == one.total);
+    for one in made.iter().filter(|one| !one.holds(what) && !is_another(one, what) && !pinned(one)) {
+        tell(evidence.page, what, one, sink);
     }
+}
+
+/// Tells that a figure is not what its parts give.
+fn tell(page: &Page, what: What, one: &Made, sink: &mut Sink) {
+    let given = what.given(&one.parts);
+    let exact: Vec<Quantity> = one
+        .parts
+        .iter()
+        .map(|part| {
+            let mut part = *part;
+            (part.figure.low, part.figure.high) = (part.figure.value, part.figure.value);
+            part
+        })
+        .collect();
+    let printed = page.quote(one.total.figure.spot);
+    let value = like(printed, &one.total, what.given(&exact).middle());
+    let parts: Vec<&str> = one.parts.iter().take(12).map(|part| page.quote(part.figure.spot)).collect();
+    let message = format!(
+        "the {} of {} figures is printed as {printed}, but it is {value}",
+        what.word(),
+        one.parts.len()
+    );
+    sink.corrects(one.total.figure.spot, given, value.clone());
+    sink.finds(
+        Finding::new("T5", Severity::WrongFigure, one.total.figure.spot, message)
+            .recomputed(value)
+            .by(format!("{} of {}", what.word(), parts.join(", ")))
+            .against(one.parts.iter().map(|part| part.figure.spot)),
+    );
 }
 
 /// Whether a head is of a percentile: `p99`, `99th`, `P99.9 (us)`.
@@ -258,7 +203,7 @@ fn is_percentile(head: &str) -> bool {
 
 fn percentiles(evidence: &Evidence, sink: &mut Sink) {
     for table in evidence.tables {
-        let rows = table.rows.iter().enumerate().filter(|(_, row)| What::of(&row.label) == Some(What::Mean));
+        let rows = table.rows.iter().enumerate().filter(|(_, row)| said(&row.label) == Some(What::Mean));
         for (row, _) in rows.take(MOST).filter(|(row, _)| *row >= 2) {
             let column = (0..table.columns.len().min(MOST)).find(|column| {
                 is_percentile(&table.columns[*column].head) && figure(table, row, *column).is_some()

@@ -123,6 +123,21 @@ pub(super) fn conclusions(draft: &mut Draft, field: &Field, values: &[Vec<usize>
     }
 }
 
+/// Outputs of tools that are seldom seen, a heading over each.
+pub(super) fn tools(draft: &mut Draft, random: &mut Random) {
+    let mut outputs: Vec<&pool::Output> = pool::TOOLS.iter().collect();
+    random.shuffle(&mut outputs);
+    for output in &outputs[..1 + random.below(3)] {
+        let tool = output.name.split('/').next().unwrap_or("");
+        draft.line(format!("## {tool}"));
+        draft.line("");
+        let dress = *random.pick(&[Dress::Plain, Dress::Fenced]);
+        let lines = output.text.trim_end().lines().map(str::to_owned).collect();
+        draft.items.push(super::Item::Raw { run: None, command: String::new(), lines, dress });
+        draft.line("");
+    }
+}
+
 /// Outputs with a few words.
 pub(super) fn raw(draft: &mut Draft, random: &mut Random) {
     heading(draft, 2);

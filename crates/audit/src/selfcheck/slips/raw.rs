@@ -253,14 +253,17 @@ pub(super) const ALL: &[Slip] = &[
         name: "fio: another depth",
         help: "iodepth=32 of a run whose I/Os were submitted at 8",
         kinds: SHOWN,
-        rules: &["F24", "F7"],
+        rules: &["F24", "F7", "F25"],
         bound: 0.95,
         inject: |draft, random| {
             let eight = |lines: &[String]| lines.iter().any(|line| line.contains("8=100.0%"));
-            let found = change_where(draft, random, &eight, ["ioengine=", "iodepth="], &[' '], &|_, _| {
-                Some("32".into())
-            })?;
-            Some(targets(draft, found.0, &["IO depths", "lat", "read", "write"]))
+            let (item, line) =
+                change_where(draft, random, &eight, ["ioengine=", "iodepth="], &[' '], &|_, _| {
+                    Some("32".into())
+                })?;
+            let mut found = targets(draft, item, &["IO depths", "lat", "read", "write"]);
+            found.push(Target::Raw(item, line));
+            Some(found)
         },
     },
     Slip {
@@ -291,12 +294,12 @@ pub(super) const ALL: &[Slip] = &[
     },
 ];
 
-fn one(found: Option<(usize, usize)>) -> Option<Vec<Target>> {
+pub(super) fn one(found: Option<(usize, usize)>) -> Option<Vec<Target>> {
     found.map(|(item, line)| vec![Target::Raw(item, line)])
 }
 
 /// A change in an output of 20 s and more.
-fn long(
+pub(super) fn long(
     draft: &mut Draft,
     random: &mut Random,
     at: [&str; 2],

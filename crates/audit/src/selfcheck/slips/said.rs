@@ -17,7 +17,7 @@ pub(super) const ALL: &[Slip] = &[
         help: "one of the first two digits of a loss or gain in a sentence, by at least two points",
         kinds: CONCLUDING,
         rules: &["T1", "N6", "N7"],
-        bound: 0.6, // Two columns of one way, or fio's `write` as a label, link no sentence.
+        bound: 0.92,
         inject: |draft, random| digit(draft, random, &|form| form != Form::Share),
     },
     Slip {
@@ -46,7 +46,7 @@ pub(super) const ALL: &[Slip] = &[
         help: "\"lose about x %\" of a quarter of what they lose",
         kinds: &[Kind::Matrix],
         rules: &["S2"],
-        bound: 0.7,
+        bound: 0.75,
         inject: |draft, random| {
             let id = pick(draft, random, &|role| *role == Role::About)?;
             let about = (draft.figures[id].value / 4.0).floor();

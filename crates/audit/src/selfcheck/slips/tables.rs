@@ -17,6 +17,14 @@ const OF_RATIOS: &[&str] = &["T1", "T2", "N6", "N7", "N4"];
 /// All of them.
 pub(super) const ALL: &[Slip] = &[
     Slip {
+        name: "table: a ratio rounded twice",
+        help: "a ratio of the cells as printed, where outputs of the page give another digit",
+        kinds: &[Kind::Compared],
+        rules: &["N5"],
+        bound: 0.45, // Of bandwidths what may be in flight at the end leaves the digit open.
+        inject: rounded_twice,
+    },
+    Slip {
         name: "table: a digit of a ratio in a column",
         help: "one of the first two digits, by at least a point",
         kinds: COLUMNS,
@@ -227,6 +235,32 @@ fn ratio(draft: &mut Draft, random: &mut Random, to: Change) -> Option<Vec<Targe
     let (id, text) = ids.into_iter().find_map(|id| Some((id, to(draft, id, random)?)))?;
     draft.figures[id].text = text;
     Some(vec![Target::Figure(id)])
+}
+
+/// The ratio of what two copied cells print, where it is shown otherwise than that of the runs.
+fn rounded_twice(draft: &mut Draft, random: &mut Random) -> Option<Vec<Target>> {
+    ratio(draft, random, &|draft, id, _| {
+        let Role::Ratio { form, above, below } = draft.figures[id].role else { return None };
+        let printed = |id: usize| {
+            let figure = &draft.figures[id];
+            let copied = matches!(figure.role, Role::Value { copied: Some(_), .. });
+            let number = figure.text.trim_end_matches(|letter: char| !letter.is_ascii_digit());
+            let unit = &figure.text[number.len()..];
+            let scale = match unit {
+                "" => 1.0,
+                "k" => 1e3,
+                "M" => 1e6,
+                "KiB/s" => 1024.0,
+                "MiB/s" => 1_048_576.0,
+                "GiB/s" => 1_073_741_824.0,
+                _ => return None,
+            };
+            Some(number.parse::<f64>().ok()? * scale).filter(|_| copied)
+        };
+        let figure = &draft.figures[id];
+        let text = figure.guise.show(form.of(printed(above)?, printed(below)?));
+        (text != figure.text).then_some(text)
+    })
 }
 
 fn digit_of_ratio(draft: &mut Draft, random: &mut Random) -> Option<Vec<Target>> {

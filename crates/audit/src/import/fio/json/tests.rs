@@ -173,3 +173,17 @@ fn same_named_jobs_that_were_asked_different_things_agree_in_what_they_share() {
     assert_eq!((fio.jobs.len(), fio.block_size(&fio.jobs[0], Way::Read)), (2, None));
     assert_eq!(fio.asked_of(&fio.jobs[1]).unwrap().rw.as_deref(), Some("read"));
 }
+
+#[test]
+fn no_more_is_asked_than_fio_runs_jobs() {
+    let job = |at: usize| {
+        format!(
+            r#"{{ "jobname" : "j{at}", "groupid" : {at}, "error" : 0, "job options" : {{ "rw" : "read" }}, "read" : {{ "total_ios" : 1, "iops" : 1.0 }} }}"#
+        )
+    };
+    let jobs: Vec<String> = (0..5000).map(job).collect();
+    let text = format!(r#"{{ "fio version" : "fio-3.33", "jobs" : [ {} ] }}"#, jobs.join(","));
+    let scanned = crate::import::scan(&crate::page::Page::new("p", text));
+    let crate::import::Said::Fio(fio) = &scanned.outputs[0].said else { panic!("no fio") };
+    assert_eq!((fio.jobs.len(), fio.asked.len()), (5000, crate::import::fio::MOST_JOBS));
+}

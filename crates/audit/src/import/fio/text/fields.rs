@@ -20,6 +20,19 @@ pub(super) struct Field<'a> {
     start: usize,
 }
 
+/// A key or a value of more bytes is none: a line of nothing but signs would be read over and over.
+const LONGEST: usize = 64;
+
+/// What stands before a key.
+fn parts(byte: u8) -> bool {
+    matches!(byte, b' ' | b',' | b':' | b'(' | b'[' | b'\t' | b';')
+}
+
+/// What stands behind a value.
+fn ends(byte: u8) -> bool {
+    matches!(byte, b' ' | b',' | b')' | b']' | b';' | b'\t' | b'\r')
+}
+
 impl<'a> Line<'a> {
     /// All pairs, in order.
     pub(super) fn fields(self) -> impl Iterator<Item = Field<'a>> {
@@ -29,25 +42,40 @@ impl<'a> Line<'a> {
             if bytes.get(at.wrapping_sub(1)) == Some(&b'>') {
                 return None;
             }
-            let key_from = bytes[..at]
-                .iter()
-                .rposition(|byte| b" ,:([\t;".contains(byte))
-                .map_or(0, |before| before + 1);
-            let padding = bytes[at + 1..].iter().take_while(|byte| **byte == b' ').count();
-            let start = at + 1 + padding;
-            let length = bytes[start..]
-                .iter()
-                .position(|byte| b" ,)];\t\r".contains(byte))
-                .unwrap_or(bytes.len() - start);
-            let key = self.text.get(key_from..at)?;
-            let value = self.text.get(start..start + length)?;
-            Some(Field { key, value, line: self, start })
+            let near = at.saturating_sub(LONGEST);
+            let from = match bytes[near..at].iter().rposition(|byte| parts(*byte)) {
+                Some(before) => near + before + 1,
+                None if near == 0 => 0,
+                None => return None,
+            };
+            self.pair(from, at)
         })
     }
 
-    /// The first pair of that key.
+    /// The first pair of that key. Lines are short and have a dozen: those of other keys are passed over at their sign.
     pub(super) fn field(self, key: &str) -> Option<Field<'a>> {
-        self.fields().find(|field| field.key == key)
+        let bytes = self.text.as_bytes();
+        let found = memchr::memchr_iter(b'=', bytes).find_map(|at| {
+            let from = at.checked_sub(key.len()).filter(|from| bytes[*from..at] == *key.as_bytes())?;
+            from.checked_sub(1).is_none_or(|before| parts(bytes[before])).then_some((from, at))
+        });
+        found.and_then(|(from, at)| self.pair(from, at))
+    }
+
+    /// The pair whose key begins at `from` and whose `=` is at `sign`.
+    fn pair(self, from: usize, sign: usize) -> Option<Field<'a>> {
+        let bytes = self.text.as_bytes();
+        let padding = bytes[sign + 1..].iter().take_while(|byte| **byte == b' ').count();
+        let start = sign + 1 + padding;
+        let behind = &bytes[start..];
+        let length = match behind.iter().take(LONGEST + 1).position(|byte| ends(*byte)) {
+            Some(length) => length,
+            None if behind.len() <= LONGEST => behind.len(),
+            None => return None,
+        };
+        let key = self.text.get(from..sign)?;
+        let value = self.text.get(start..start + length)?;
+        Some(Field { key, value, line: self, start })
     }
 
     /// A part of the line as a field of its own.
@@ -90,7 +118,9 @@ impl<'a> Field<'a> {
     /// A number in nanoseconds of a unit.
     pub(super) fn time(&self, unit_ns: f64) -> Option<Figure> {
         let (value, bytes, decimals) = leading(self.value)?;
-        let (scale, _) = scale(&self.value[bytes..], false)?;
+        // A prefix alone: `129MiB/s` is no time.
+        let unit = &self.value[bytes..];
+        let (scale, _) = scale(unit, false).filter(|_| unit.len() <= 1)?;
         Some(crate::number::rounded(self.spot(self.value.len()), value, decimals, unit_ns * scale))
     }
 

@@ -103,6 +103,7 @@ pub(super) fn job(line: Line) -> Job {
         line: line.index,
         group: whole("groupid"),
         jobs: whole("jobs"),
+        pid: whole("pid"),
         // Sums over the clients whose own results stand before it.
         aggregate: text.trim_start().starts_with("All clients:"),
         error: line.field("err").and_then(|field| field.plain()),

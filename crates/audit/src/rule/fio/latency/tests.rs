@@ -75,3 +75,17 @@ fn buckets_of_seconds_that_are_left_out_are_no_slip() {
     assert_eq!(found(&SLOW.replace("1000=18.00%", "1000=18.00%, >=2000=40.00%"), "F12").len(), 1);
     assert_eq!(found(&SLOW.replace("100=2.00%", "100=82.00%"), "F12").len(), 1, "more than all");
 }
+
+#[test]
+fn buckets_may_have_what_was_in_flight_when_a_ramp_ended_and_overflow_beyond_32_bits() {
+    let text = |issued: &str, shares: [&str; 2]| {
+        format!(
+            "fio-3.30\nw: (groupid=0, jobs=1): err= 0: pid=1: Fri Apr 12 13:55:32 2024\n  write: IOPS=402, BW=403MiB/s (423MB/s)(23.6GiB/60002msec)\n  lat (msec)   : 100={}%, 250={}%\n     issued rwts: total=0,{issued},0,0 short=0,0,0,0 dropped=0,0,0,0\n     latency   : target=0, window=0, percentile=100.00%, depth=64\n",
+            shares[0], shares[1]
+        )
+    };
+    assert_eq!(found(&text("24138", ["0.18", "100.09"]), "F12"), [], "64 of 24138 are 0.27 %");
+    assert_eq!(found(&text("241380", ["0.18", "100.09"]), "F12").len(), 1);
+    assert_eq!(found(&text("24138", ["0.18", "28.60"]), "F12").len(), 1);
+    assert_eq!(found(&text("12042333583", ["0.18", "28.60"]), "F12"), [], "counters of 32 bits");
+}

@@ -33,3 +33,21 @@ fn depths_and_errors_are_told() {
         ],
     );
 }
+
+#[test]
+fn a_job_that_reads_back_what_it_wrote_has_its_ways_one_after_another() {
+    // Figures of our own: a write job with verify at depth 16.
+    let text = "\
+v: (g=0): rw=randwrite, bs=(R) 4096B-4096B, (W) 4096B-4096B, (T) 4096B-4096B, ioengine=libaio, iodepth=16
+fio-3.27
+Starting 1 process
+v: (groupid=0, jobs=1): err= 0: pid=1: Fri Apr 12 13:55:32 2024
+  read: IOPS=80.0k, BW=313MiB/s (328MB/s)(158MiB/505msec)
+    lat (usec): min=11, max=210, avg=199.60, stdev= 5.99
+  write: IOPS=80.0k, BW=313MiB/s (328MB/s)(250MiB/800msec); 0 zone resets
+    lat (usec): min=12, max=801, avg=199.41, stdev=36.21
+";
+    assert_eq!(found(text, "F7"), []);
+    assert_eq!(found(&text.replace("avg=199.60", "avg=399.60"), "F7").len(), 1, "too much for one way alone");
+    assert_eq!(found(&text.replace("505msec", "800msec"), "F7").len(), 1, "both at one time");
+}

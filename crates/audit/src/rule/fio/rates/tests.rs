@@ -2,6 +2,7 @@ use crate::audit::{Audited, audit};
 use crate::finding::{Severity, Slip};
 use crate::page::Page;
 use crate::rule::fio::testing::{MIXED, findings};
+use crate::rule::testing::found;
 
 fn audited(text: &str) -> Audited {
     audit(Page::new("p", text))
@@ -106,4 +107,54 @@ fn what_all_clients_had_in_flight_when_a_ramp_ended_is_no_slip() {
     let f4 = |text: &str| findings(text).iter().filter(|one| one.rule == "F4").count();
     assert_eq!(f4(&page(2016 * 4096)), 0);
     assert_eq!(f4(&page(2116 * 4096)), 1);
+}
+
+#[test]
+fn a_total_whose_carry_was_lost_is_no_wrong_bandwidth_where_no_version_is_printed() {
+    let line = "  write: IOPS=73.4k, BW=573MiB/s (601MB/s)(55.0GiB/100001msec); 0 zone resets\n";
+    assert_eq!(found(line, "F5"), []);
+    assert_eq!(found(&line.replace("55.0GiB", "54.1GiB"), "F5").len(), 1);
+}
+
+#[test]
+fn what_fio_prints_before_a_run_is_over_is_not_held() {
+    const INTERIM: &str = include_str!("../../../../fixtures/fio/status-interval.txt");
+    for rule in crate::rule::ALL {
+        let wrong = found(INTERIM, rule.id).into_iter().filter(|one| one.severity <= Severity::WrongFigure);
+        assert_eq!(wrong.count(), 0, "{}", rule.id);
+    }
+    let rates: Vec<&str> = INTERIM.split("BW=").skip(1).filter_map(|rest| rest.split(' ').next()).collect();
+    let (first, last) = (rates[0], rates[rates.len() - 1]);
+    assert_eq!(found(&INTERIM.replacen(&format!("BW={first} "), "BW=999MiB/s ", 1), "F2"), []);
+    let slip = INTERIM.replace(&format!("BW={last} "), "BW=999MiB/s ");
+    assert!(["F2", "F4", "F5"].iter().any(|rule| !found(&slip, rule).is_empty()), "the run's own is held");
+}
+
+#[test]
+fn what_one_job_was_asked_is_not_what_another_was() {
+    let head = "second: (g=1): rw=randwrite, bs=(R) 4096B-4096B, (W) 4096B-4096B, (T) 4096B-4096B, ioengine=psync, iodepth=1\nfio-3.33\nStarting 2 processes\n\n";
+    let job = |name: &str, group: u32, way: &str, issued: &str, size: &str| {
+        format!(
+            "{name}: (groupid={group}, jobs=1): err= 0: pid=7: Mon Nov 23 21:26:10 2026\n  {way}: IOPS=10.0k, BW={size} (1000msec)\n     issued rwts: total={issued} short=0,0,0,0 dropped=0,0,0,0\n\n"
+        )
+    };
+    let large = job("two", 0, "read", "10032,0,0,0", "627MiB/s (657MB/s)(627MiB/1000msec)");
+    let small = job("second", 1, "write", "0,10032,0,0", "39.2MiB/s (41.1MB/s)(39.2MiB/1000msec)");
+    for rule in ["F1", "F2", "F3", "F4", "F5"] {
+        assert_eq!(found(&format!("{head}{large}{small}"), rule), [], "{rule}");
+    }
+    // One name: it is of that.
+    assert!(!found(&format!("{head}{}", large.replace("two", "second")), "F2").is_empty());
+}
+
+#[test]
+fn no_depth_is_too_large() {
+    let depth = format!("iodepth={}", u64::MAX);
+    let text = format!(
+        "w: (g=0): rw=randrw, bs=(R) 4096B-4096B, (W) 4096B-4096B, (T) 4096B-4096B, ioengine=libaio, {depth}\nfio-3.30\n\
+         w: (groupid=0, jobs=4): err= 0: pid=1: Fri Apr 12 13:55:32 2024\n\
+         \x20 write: IOPS=25.0k, BW=102MiB/s (106MB/s)(29.7GiB/300001msec)\n\
+         \x20    issued rwts: total=0,7797520,0,0 short=0,0,0,0 dropped=0,0,0,0\n"
+    );
+    assert_eq!(audited(&text).outputs.len(), 1);
 }

@@ -15,15 +15,29 @@ fn samples_that_are_not_of_the_run_are_told() {
 }
 
 #[test]
-fn samples_below_the_run_are_wrong_and_those_above_leave_time_out() {
-    let severity = |avg: &str| {
-        let text = READ.replace("avg=251772.39", avg);
-        assert_ne!(text, READ);
+fn samples_off_the_run_are_ambiguous_and_wrong_where_per_and_iops_contradict_them() {
+    let severity = |changes: &[(&str, &str)]| {
+        let mut text = READ.to_owned();
+        for (from, to) in changes {
+            assert!(text.contains(from), "{from}");
+            text = text.replace(from, to);
+        }
         found(&text, "F14").iter().map(|one| one.severity).collect::<Vec<_>>()
     };
-    assert_eq!(severity("avg=201772.39"), [Severity::WrongFigure]);
-    assert_eq!(severity("avg=241772.39"), [Severity::Ambiguous]);
-    assert_eq!(severity("avg=351772.39"), [Severity::Ambiguous], "what stood still is in no sample");
+    let lagged =
+        [("per=100.00%, avg=251772.39", "per=80.58%, avg=201772.39"), ("avg=62943.10", "avg=50443.10")];
+    assert_eq!(severity(&lagged), [Severity::Ambiguous], "as a sampler that lags has it");
+    assert_eq!(
+        severity(&[("avg=251772.39", "avg=351772.39")]),
+        [Severity::Ambiguous],
+        "what stood still is in no sample"
+    );
+    let edited =
+        [("per=100.00%, avg=251772.39", "per=80.58%, avg=301772.39"), ("avg=62943.10", "avg=50443.10")];
+    assert_eq!(severity(&edited), [Severity::WrongFigure]);
+    let other =
+        [("per=100.00%, avg=251772.39", "per=80.58%, avg=301772.39"), ("avg=62943.10", "avg=75443.10")];
+    assert_eq!(severity(&other), [Severity::Ambiguous], "IOPS are with avg");
     let text = READ.replace("per=100.00%", "per=120.00%");
     assert!(found(&text, "F15")[0].message.ends_with("is in no sample"));
 }

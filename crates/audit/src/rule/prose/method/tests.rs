@@ -1,12 +1,16 @@
 use crate::rule::testing::found;
 
-const TABLE: &str = "| t | host | VM | VM/host |\n|---|---|---|---|\n| a | 100 | 90 | 90% |\n| b | 200 | 190 | 95% |\n| c | 300 | 240 | 80% |\n";
+const TABLE: &str = "| t | host | VM | VM/host |\n|---|---|---|---|\n| a | 100 MB/s | 90 MB/s | 90% |\n| b | 200 MB/s | 190 MB/s | 95% |\n| c | 300 MB/s | 240 MB/s | 80% |\n";
 
 #[test]
 fn a_comparison_without_a_spread_is_told_once() {
     assert_eq!(found(TABLE, "M1").len(), 1);
-    assert_eq!(found(&TABLE.replace("| a | 100 |", "| a | 100 ± 3 |"), "M1"), []);
+    assert_eq!(found(&TABLE.replace("| a | 100 MB/s |", "| a | 100 ± 3 MB/s |"), "M1"), []);
     assert_eq!(found("| t | a |\n|---|---|\n| x | 100 |\n", "M1"), [], "nothing is compared");
+    let votes = TABLE.replace(" MB/s", "").replace("host", "cast").replace("VM", "valid");
+    assert_eq!(found(&votes, "M1"), [], "counts have no runs");
+    let sizes = "| kind | size | free |\n|---|---|---|\n| a | 8 GB | 6 GB (75%) |\n| b | 5 GB | 4 GB (80%) |\n| c | 2 GB | 1 GB (50%) |\n";
+    assert_eq!(found(sizes, "M1"), [], "what is free");
 }
 
 #[test]
@@ -14,13 +18,26 @@ fn a_page_without_measurements_compares_nothing() {
     let news = "Version 2 has an overhead of 10%.\nIt starts 20% faster.\n";
     assert_eq!(found(news, "M1"), []);
     assert_eq!(found(&format!("{news}A volume reads 120 MB/s.\n"), "M1").len(), 1);
+    let log = |text: &str| format!("{text}\n{text}\nA volume reads 120 MB/s.\n");
+    assert_eq!(found(&log("It is 2x as fast with it."), "M1").len(), 1);
+    assert_eq!(found(&log("Collisions: expected 3.0, actual 6 (2.00x)"), "M1"), [], "a log");
+    assert_eq!(found(&log("A graphics card at 2x (channels)."), "M1"), [], "a link's width");
 }
 
 #[test]
 fn the_best_of_several_is_told() {
     assert_eq!(found("The best of three runs is shown.\n", "M2").len(), 1);
     assert_eq!(found("以上重复执行三次，取最好的一次。\n", "M2").len(), 1);
-    assert_eq!(found("It is the best of all worlds.\n", "M2"), []);
+    assert_eq!(found("Each figure is the best result of 5 attempts.\n", "M2").len(), 1);
+    for other in [
+        "It is the best of all worlds.\n",
+        "Version 3.0 has the best of both worlds.\n",
+        "And, best of all, release 4 is out.\n",
+        "They won the best of five series in 2019.\n",
+        "In the best of conditions it does 10k a second.\n",
+    ] {
+        assert_eq!(found(other, "M2"), [], "{other}");
+    }
 }
 
 #[test]
@@ -35,4 +52,23 @@ fn writes_to_flash_without_preconditioning_are_told() {
         |cell: &str| format!("An NVMe drive.\n\n| what | here |\n|---|---|\n| Default write | {cell} |\n");
     assert_eq!(found(&table("1900 MB/s"), "M3").len(), 1);
     assert_eq!(found(&table("Completes at once"), "M3"), [], "no figure");
+    assert_eq!(found(&table("0 B/s"), "M3"), [], "nothing was written");
+    assert_eq!(found(&table("10 s"), "M3"), [], "a setting");
+    let service = |head: &str| format!("An NVMe drive.\n\n| clients | {head} |\n|---|---|\n| 64 | 2461 |\n");
+    assert_eq!(found(&service("write IOPS"), "M3").len(), 1);
+    assert_eq!(found(&service("write QPS"), "M3"), [], "of a service");
+    assert_eq!(found(&service("write quorum"), "M3"), [], "no rate");
+}
+
+#[test]
+fn release_notes_compare_no_measurements() {
+    let notes = "- Reads are 20% faster.\n- Memory dropped by 15%.\n- A volume may read 2 GB/s.\n";
+    assert_eq!(found(notes, "M1").len(), 1);
+    assert_eq!(found(&format!("# Release notes of 2.4\n\n{notes}"), "M1"), []);
+    assert_eq!(found(&format!("## 2.4.1 - 2024-05-01\n\n{notes}\n## 2.4.0\n\nA fix.\n"), "M1"), []);
+    let timeouts = "- Reads are 20% faster.\n- Memory dropped by 15%.\n- The timeout is 30 s.\n";
+    assert_eq!(found(timeouts, "M1"), [], "a time is no result");
+    let settings =
+        format!("{timeouts}\n| setting | default |\n|---|---|\n| timeout | 30 s |\n| retries | 3 |\n");
+    assert_eq!(found(&settings, "M1"), [], "nor is a setting");
 }

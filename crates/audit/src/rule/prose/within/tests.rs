@@ -14,6 +14,13 @@ fn pairs_outside_a_stated_band_are_counted() {
     assert_eq!(told.len(), 1);
     assert!(told[0].message.starts_with("1 of 3 pairs are further apart than 5%"), "{}", told[0].message);
     assert_eq!(found(&page(both, "55.02"), "S1"), []);
+    let own = "Writes of the nvme controller (218) are within 30% of those of pvscsi (168).";
+    assert_eq!(found(&page(own, "30.02"), "S1"), [], "it tells what it compares");
+    assert_eq!(
+        found(&page("4k writes of pvscsi and nvme are within 30%.", "30.02"), "S1").len(),
+        1,
+        "a size"
+    );
     assert_eq!(found(&page("Prices are within 5% of each other.", "60.02"), "S1"), [], "of other things");
 }
 

@@ -82,3 +82,15 @@ fn moments_of_repeated_runs_are_no_units() {
         .collect();
     assert_eq!(found(&short, "T9"), [], "cut short");
 }
+
+#[test]
+fn small_counts_of_numbered_tables_are_states() {
+    let page = |counts: &[&str]| -> String {
+        let table = |(at, count): (usize, &&str)| {
+            format!("cluster ({at}) | epoch | lag |\nnode0 | {count} | 0 |\nnode1 | {count} | 0 |\n\n")
+        };
+        counts.iter().enumerate().map(table).collect()
+    };
+    assert_eq!(found(&page(&["6", "6", "6", "3", "6"]), "T10"), []);
+    assert_eq!(found(&page(&["6000", "6010", "6005", "3002", "6001"]), "T10").len(), 2);
+}

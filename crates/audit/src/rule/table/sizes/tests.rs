@@ -42,6 +42,24 @@ fn a_row_that_does_not_agree_is_found() {
 }
 
 #[test]
+fn a_row_of_the_other_base_is_told_with_its_unit_and_one_reason() {
+    let page = "\
+| block size | IOPS | bandwidth (MiB/s) |
+|---|---|---|
+| 4k | 184200 | 754.5 |
+| 8k | 120500 | 941.4 |
+| 64k | 31200 | 1950 |
+";
+    let told = found(page, "F4");
+    assert_eq!(
+        told.iter().map(|one| one.message.as_str()).collect::<Vec<_>>(),
+        [
+            "754.5 MiB/s is not what 184200 * 4096 B gives, 719.5 MiB/s: 1000 was taken for 1024, or the other way"
+        ]
+    );
+}
+
+#[test]
 fn a_rate_that_lost_its_carry_is_told_by_its_bandwidth() {
     let page = "\
 | | 4KB read | 4KB read | 4KB write | 4KB write |
@@ -79,4 +97,41 @@ fn sizes_are_read_of_labels() {
     ] {
         assert_eq!(size_of(text), size, "{text}");
     }
+}
+
+#[test]
+fn the_unit_of_the_head_is_named() {
+    let page = "\
+| block | IOPS | Bandwidth (KB/s) |
+|---|---|---|
+| 4k | 26000 | 104000 |
+| 4k | 25000 | 100000 |
+";
+    let found = crate::rule::testing::found(page, "N8");
+    assert!(found[0].message.starts_with("the label says KB/s"), "{}", found[0].message);
+}
+
+#[test]
+fn a_lost_carry_is_told_of_decimal_commas_too() {
+    let page = "\
+| size | IOPS | МБ/с |
+|---|---|---|
+| 4k | 82,0k | 339,91 |
+| 4k | 70,1k | 287,13 |
+| 4k | 60,2k | 246,58 |
+";
+    assert_eq!(wrong(page), ["N3 82,0k -> 83,0k"]);
+}
+
+#[test]
+fn a_size_of_mb_gives_mb_as_it_is_written() {
+    let page = |size: &str| {
+        format!(
+            "### Bench ({size} blocks)\n\n| disk | MB/s | IOPS |\n|---|---|---|\n| a | 35.4 | 8.84 |\n| b | 29.3 | 7.32 |\n| c | 27.5 | 6.88 |\n"
+        )
+    };
+    assert_eq!(found(&page("4 MB"), "N8"), []);
+    assert_eq!(found(&page("4 MiB"), "N8").len(), 1);
+    let mixed = "| 4 KB | IOPS | MB/s |\n|---|---|---|\n| 4 KB read | 26000 | 101.6 |\n| 4 KB write | 25000 | 97.7 |\n";
+    assert_eq!(found(mixed, "N8").len(), 1, "KB of 1000 do not give it");
 }

@@ -1,0 +1,283 @@
+//! What is known of drives, links and networks by what places tell of them, as bounds on made-up machines.
+
+use super::*;
+use crate::bill::{RunData, findings, twin};
+use crate::host::facts::{Cable, Network, PcieLink, Target};
+use crate::scenario::{Rating, rating};
+
+fn on_a_drive(device: Device, change: impl FnOnce(&mut RunData)) -> RunData {
+    let mut run = twin::bill();
+    twin::on_a_drive(&mut run, device);
+    change(&mut run);
+    run
+}
+
+fn sequential(run: &mut RunData) {
+    for workload in &mut run.start.scenario.workloads {
+        for job in &mut workload.jobs {
+            (job.rw, job.bs, job.percentage_random) = (iotax_load::Rw::Read, 128 << 10, 0);
+        }
+    }
+}
+
+/// In a slot of PCIe 3.0.
+fn pro() -> Device {
+    let mut device = twin::pro();
+    device.pcie.as_mut().unwrap().speed = Some("8.0 GT/s PCIe".into());
+    device
+}
+
+fn bounds(run: &RunData) -> Vec<(String, f64)> {
+    let found = findings(run);
+    let first = found.workloads[0].rows[0].stack.clone();
+    let ours = found.workloads[0].efficiency.iter().filter(|one| one.stack == first);
+    ours.map(|one| (one.by.word().to_owned(), one.could.value().unwrap())).collect()
+}
+
+#[test]
+fn a_drive_of_a_known_model_is_held_against_its_data_sheet_and_its_link() {
+    let run = on_a_drive(pro(), sequential);
+    let found = bounds(&run);
+    let [(link, carried), (rated, read)] = found.as_slice() else { panic!("{found:?}") };
+    assert_eq!((link.as_str(), rated.as_str(), *read), ("link", "rated", 7e9));
+    assert!((3.7e9..3.8e9).contains(carried), "PCIe 3.0 x4, though the drive could do 4.0: {carried}");
+    let found = findings(&run);
+    let of = |word: &str| {
+        found.workloads[0].efficiency.iter().find(|one| one.by.word() == word).unwrap().sentence.clone()
+    };
+    assert!(
+        of("link").ends_with(
+            " of what the link of its drive can do at 128k sequential reads (PCIe 3.0 x4: 3151 MB/s to 3584 MB/s in practice; at the most)"
+        ),
+        "{}",
+        of("link")
+    );
+    assert!(
+        of("rated").ends_with("(Samsung 980 PRO rated: Samsung, NVMe SSD 980 PRO data sheet, 2021)"),
+        "{}",
+        of("rated")
+    );
+}
+
+#[test]
+fn what_is_not_known_of_a_drive_is_no_ceiling() {
+    let nothing = |device: Device, change: fn(&mut RunData)| {
+        let run = on_a_drive(device, |run| {
+            sequential(run);
+            change(run);
+        });
+        bounds(&run).into_iter().map(|(by, _)| by).collect::<Vec<_>>()
+    };
+    let same = |_: &mut RunData| {};
+    assert_eq!(nothing(pro(), same), ["link", "rated"]);
+    let model = |model: &str| Device { model: Some(model.into()), pcie: None, ..pro() };
+    assert!(nothing(model("QEMU NVMe Ctrl"), same).is_empty());
+    assert!(
+        nothing(Device { bytes: Some(800e9 as u64), pcie: None, ..pro() }, same).is_empty(),
+        "no such size"
+    );
+    assert!(nothing(Device { model: None, pcie: None, ..pro() }, same).is_empty());
+    // Links of emulated drives are made up, and so are those of a machine of which it is not known.
+    let guest = |run: &mut RunData| run.places[0].facts.cpu.under_hypervisor = Some(true);
+    assert_eq!(nothing(pro(), guest), ["rated"]);
+    assert_eq!(nothing(pro(), |run| run.places[0].facts.cpu.under_hypervisor = None), ["rated"]);
+    let odd = PcieLink { speed: Some("Unknown".into()), ..pro().pcie.unwrap() };
+    assert_eq!(nothing(Device { pcie: Some(odd), ..pro() }, same), ["rated"]);
+    // A file that was not there when its place was recorded is told by its folder.
+    let file = |folder: &str| {
+        let folder = PathBuf::from(folder);
+        let mut run = on_a_drive(pro(), sequential);
+        let medium = Medium::File { path: "/srv/x.img".into(), size: None, keep: false };
+        run.start.scenario.stacks.iter_mut().for_each(|stack| stack.medium = medium.clone());
+        run.places[0].facts.targets[0].path = folder;
+        bounds(&run).len()
+    };
+    assert_eq!([file("/srv/x.img"), file("/srv"), file("/")], [2, 2, 0]);
+    // Of several drives as one nobody can say which answered.
+    let two = |run: &mut RunData| {
+        run.places[0].facts.targets[0].devices.push(Device { name: "nvme2n1".into(), ..pro() });
+    };
+    assert!(nothing(pro(), two).is_empty());
+    // A scenario's own rating counts alone.
+    let own = |run: &mut RunData| {
+        let mut rating = Rating { source: "a page".into(), ..Rating::default() };
+        rating::set(&mut rating, "read", "6000MB/s").unwrap();
+        run.start.scenario.rating = Some(Box::new(rating));
+    };
+    let run = on_a_drive(pro(), |run| {
+        sequential(run);
+        own(run);
+    });
+    assert_eq!(bounds(&run)[1], ("rated".to_owned(), 6e9));
+}
+
+#[test]
+fn a_link_is_told_under_loads_of_bytes_and_where_a_stack_comes_near_it() {
+    let by = |run: &RunData| bounds(run).into_iter().map(|(by, _)| by).collect::<Vec<_>>();
+    let random = on_a_drive(pro(), |_| {});
+    assert_eq!(by(&random), ["rated"]);
+    let narrow = PcieLink { speed: Some("2.5 GT/s PCIe".into()), width: Some(1), ..pro().pcie.unwrap() };
+    let rate = findings(&random).workloads[0].rows[0].iops.value().unwrap() * 4096.0;
+    let narrow = on_a_drive(Device { pcie: Some(narrow), ..pro() }, |_| {});
+    let most = 250e6 * 512.0 / 532.0;
+    assert_eq!(by(&narrow).contains(&"link".to_owned()), rate / most >= OF_LINK, "{rate}");
+}
+
+#[test]
+fn a_users_ratings_count_and_disks_that_turn_have_none_for_random_ios() {
+    let text = "[[drive]]\nname = \"Own 1\"\nmodels = [\"OWN1000*\"]\ninterface = \"PCIe 4.0 x4\"\nmedia = \"TLC\"\n\
+         writes = \"burst\"\nsource = \"Own, data sheet, 2024\"\nsizes = [{ capacity = \"1TB\", read = \"5000MB/s\" }]\n";
+    let own = Device { model: Some("OWN1000GTX".into()), pcie: None, ..pro() };
+    let run = on_a_drive(own, |run| {
+        sequential(run);
+        run.ratings = run.ratings.with(text).unwrap();
+    });
+    assert_eq!(bounds(&run), [("rated".to_owned(), 5e9)]);
+    let disk = Device {
+        model: Some("ST16000NM001G-2KK103".into()),
+        bytes: Some(16_000_900_661_248),
+        rotational: Some(true),
+        pcie: None,
+        ..pro()
+    };
+    assert!(bounds(&on_a_drive(disk.clone(), |_| {})).is_empty());
+    assert_eq!(bounds(&on_a_drive(disk, sequential)).len(), 1);
+}
+
+#[test]
+fn drives_share_the_link_of_their_controller() {
+    let many = |change: fn(usize, &mut Device)| {
+        let mut run = twin::arrays();
+        run.start.scenario.rating = None;
+        let path = |at: usize| PathBuf::from(format!("/dev/sd{}", char::from(b'b' + at as u8)));
+        let members = (0..5).map(|at| Medium::Device { path: path(at) }).collect();
+        let medium = Medium::Many { members };
+        run.start.scenario.stacks.iter_mut().for_each(|stack| stack.medium = medium.clone());
+        run.start.scenario.workloads[0].jobs[0].rw = iotax_load::Rw::Read;
+        (
+            run.start.scenario.workloads[0].jobs[0].bs,
+            run.start.scenario.workloads[0].jobs[0].percentage_random,
+        ) = (1 << 20, 0);
+        let facts = &mut run.places[0].facts;
+        facts.cpu.under_hypervisor = Some(false);
+        facts.targets = (0..5)
+            .map(|at| {
+                let cable = Cable { kind: "sas".into(), speed: "12.0 Gbit".into(), lanes: 1 };
+                let name = path(at).file_name().unwrap().to_str().unwrap().to_owned();
+                let mut device = Device { name, model: None, cable: Some(cable), ..pro() };
+                change(at, &mut device);
+                Target { path: path(at), file_system: None, devices: vec![device] }
+            })
+            .collect();
+        let found = findings(&run);
+        let link = |one: &&Efficiency| one.stack == "raid5" && one.by.word() == "link";
+        found.workloads[0]
+            .efficiency
+            .iter()
+            .find(link)
+            .map(|one| (one.rule.clone(), one.could.value().unwrap()))
+    };
+    let (rule, could) = many(|_, _| {}).unwrap();
+    assert!(rule.contains("PCIe 3.0 x4 of 5 drives: 630 MB/s to 717 MB/s in practice"), "{rule}");
+    // All five of flash read at once, parity passed over.
+    assert!((3.7e9..3.8e9).contains(&could), "{could}");
+    let (rule, could) = many(|_, device| device.pcie = None).unwrap();
+    assert!(rule.contains("SAS 12 Gb/s: ") && (5.0 * 1.16e9..5.0 * 1.2e9).contains(&could), "{rule} {could}");
+    let unlike = |at: usize, device: &mut Device| {
+        device.pcie = None;
+        device.cable.as_mut().unwrap().lanes += u64::from(at == 3);
+    };
+    assert_eq!(many(unlike), None, "no two links are one");
+}
+
+#[test]
+fn more_than_a_link_carries_or_a_tenth_above_a_rating_is_a_doubt() {
+    let told = |device: Device, ratings: &str| {
+        let run = on_a_drive(device, |run| {
+            sequential(run);
+            run.ratings = run.ratings.with(ratings).unwrap();
+        });
+        let found = findings(&run).workloads.remove(0);
+        let rate = found.rows[0].iops.value().unwrap() * f64::from(128 << 10);
+        (rate, found.efficiency.iter().find_map(above))
+    };
+    let own = Device { model: Some("OWN1000".into()), pcie: None, ..pro() };
+    let (rate, none) = told(own.clone(), "");
+    assert_eq!(none, None);
+    let rated = |share: f64| {
+        let text = format!(
+            "[[drive]]\nname = \"Own 1\"\nmodels = [\"OWN1000\"]\ninterface = \"PCIe 6.0 x16\"\nmedia = \"TLC\"\n\
+             writes = \"burst\"\nsource = \"Own, data sheet, 2024\"\nsizes = [{{ read = \"{:.0}MB/s\" }}]\n",
+            rate * share / 1e6
+        );
+        told(own.clone(), &text).1
+    };
+    assert_eq!(rated(0.97), None);
+    let words = rated(0.7).unwrap();
+    assert!(words.contains(" of what its drives are rated at: something is cached, "), "{words}");
+    let narrow = PcieLink { speed: Some("2.5 GT/s PCIe".into()), width: Some(1), ..pro().pcie.unwrap() };
+    let (_, words) = told(Device { pcie: Some(narrow), ..pro() }, "");
+    let words = words.unwrap();
+    assert!(words.contains(" of what PCIe 1.0 x1 carries: something is cached, "), "{words}");
+}
+
+#[test]
+fn a_network_is_that_of_its_slowest_card_that_is_one() {
+    let run = |change: fn(&mut RunData)| {
+        on_a_drive(Device { model: None, pcie: None, ..pro() }, |run| {
+            sequential(run);
+            let mut layer = twin::layer("nvmf", &[("transport", "tcp"), ("address", "10.1.2.3")]);
+            layer.far = Some("ssh:client".into());
+            run.start.scenario.stacks[0].layers = vec![layer];
+            let network = |megabits| Network {
+                address: [10, 1, 0, 0].into(),
+                bits: 16,
+                card: "eth1".into(),
+                megabits,
+                infiniband: false,
+            };
+            run.places[0].facts.networks = vec![network(Some(100_000))];
+            let mut client = run.places[0].clone();
+            client.place = "ssh:client".into();
+            client.facts.networks = vec![network(Some(10_000))];
+            run.places.push(client);
+            change(run);
+        })
+    };
+    let of = |change: fn(&mut RunData)| {
+        let found = findings(&run(change)).workloads.remove(0);
+        let all: Vec<Efficiency> =
+            found.efficiency.into_iter().filter(|one| one.by.word() == "network").collect();
+        all.into_iter()
+            .map(|one| (one.by.against().to_owned(), one.could.value().unwrap(), one.sentence))
+            .next()
+    };
+    let (network, could, sentence) = of(|_| {}).unwrap();
+    assert_eq!(network, "10GbE");
+    assert!((1.23e9..1.25e9).contains(&could), "{could}");
+    assert!(
+        sentence.ends_with(
+            " of what the network below it can do at 128k sequential reads (10GbE: 1157 MB/s to 1225 MB/s in practice; at the most)"
+        ),
+        "{sentence}"
+    );
+    let no_card = of(|run| run.places[1].facts.networks[0].megabits = None).unwrap();
+    assert_eq!(no_card.0, "100GbE", "the other end is known");
+    assert_eq!(
+        of(|run| run.places.iter_mut().for_each(|place| place.facts.cpu.under_hypervisor = Some(true))),
+        None
+    );
+    assert_eq!(of(|run| run.start.scenario.stacks[0].layers[0].far = None), None);
+    assert_eq!(
+        of(|run| _ =
+            run.start.scenario.stacks[0].layers[0].options.insert("address".into(), "10.2.0.1".into())),
+        None
+    );
+    // Half of a mix goes each way.
+    let mixed = of(|run| {
+        for job in run.start.scenario.workloads.iter_mut().flat_map(|workload| &mut workload.jobs) {
+            (job.rw, job.rwmixread) = (iotax_load::Rw::Rw, 50);
+        }
+    });
+    assert!((mixed.unwrap().1 / could - 2.0).abs() < 1e-9);
+}
