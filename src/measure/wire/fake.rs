@@ -24,7 +24,15 @@ pub(super) struct FakeHandler {
     pub alive: Arc<AtomicUsize>,
     /// Targets that were permitted.
     pub permitted: Arc<AtomicUsize>,
+    /// How long it takes to clean up what it keeps.
+    pub ends_in: Duration,
     line: Line,
+}
+
+impl Drop for FakeHandler {
+    fn drop(&mut self) {
+        std::thread::sleep(self.ends_in);
+    }
 }
 
 /// A worker that counts itself and reports its window as asked for.

@@ -25,6 +25,8 @@ pub const QUICK_LIMIT: Duration = Duration::from_secs(20);
 pub const SLICE_GRACE: Duration = Duration::from_secs(120);
 /// A slice of so many bytes has no length of its own: that of the longest slice there is.
 const BYTES_LENGTH: Duration = Duration::from_secs(60);
+/// What an agent in a thread of this process keeps has so long to end when the peer is let go.
+const END_GRACE: Duration = Duration::from_secs(3);
 const PINGS: usize = 8;
 /// How often whoever watches a request is asked whether it should go on.
 const WATCHED_EVERY: Duration = Duration::from_millis(5);
@@ -155,6 +157,8 @@ pub struct Peer {
     hang_up: Option<Box<dyn FnOnce() + Send>>,
     next_id: u64,
     poison: Option<String>,
+    /// Of an agent in a thread of this process: gives an error once it has ended.
+    ended: Option<Receiver<()>>,
 }
 
 impl Peer {
@@ -175,6 +179,7 @@ impl Peer {
             hang_up: Some(link.hang_up),
             next_id: 1,
             poison: None,
+            ended: None,
         }
     }
 
@@ -188,8 +193,16 @@ impl Peer {
     ) -> std::io::Result<Peer> {
         let (ours, theirs) = UnixStream::pair()?;
         let theirs_writer = theirs.try_clone()?;
-        thread::spawn(move || serve(theirs, theirs_writer, &mut *handler));
-        Ok(Peer::new(name, Link::of_socket(ours)?, Box::new(String::new)))
+        let (working, ended) = channel::<()>();
+        thread::spawn(move || {
+            // A stream that broke is seen at its other end.
+            let _ = serve(theirs, theirs_writer, &mut *handler);
+            drop(handler);
+            drop(working);
+        });
+        let mut peer = Peer::new(name, Link::of_socket(ours)?, Box::new(String::new));
+        peer.ended = Some(ended);
+        Ok(peer)
     }
 
     /// Another limit of silence (an emulated guest under load is slow to speak).
@@ -562,6 +575,11 @@ fn said(frame: &Frame, id: u64, request: &'static str) -> Result<Said, WireFault
 impl Drop for Peer {
     fn drop(&mut self) {
         self.tear_down();
+        // What the agent keeps (a shared connection, a tool) ends before the program does, and cleans up itself. One that is
+        // amid a slice is not waited for to its end.
+        if let Some(ended) = &self.ended {
+            let _ = ended.recv_timeout(END_GRACE);
+        }
     }
 }
 

@@ -321,3 +321,12 @@ fn one_clock_has_no_offset() {
     let offset = fake_peer().clock_offset().unwrap();
     assert!(offset.offset_ns.unsigned_abs() <= offset.round_trip_ns, "{offset:?}");
 }
+
+#[test]
+fn what_an_agent_of_this_process_keeps_has_ended_when_its_peer_is_let_go() {
+    let mut handler = FakeHandler::default();
+    handler.ends_in = Duration::from_millis(200);
+    let kept = handler.alive.clone();
+    drop(Peer::in_process("here", Box::new(handler)).unwrap());
+    assert_eq!(std::sync::Arc::strong_count(&kept), 1, "the handler's is gone");
+}
