@@ -120,6 +120,11 @@ pub struct Visit<'a> {
     pub stop: &'a AtomicBool,
 }
 
+/// Whether a stack with so many I/Os a second needs slices so long that a pilot in short ones says nothing of them.
+fn is_coarse(rate: f64) -> bool {
+    pilot::length_for(rate) > 2.0 * pilot::SLICE_S
+}
+
 /// What a warm-up showed.
 #[derive(Clone, Copy, Debug, Default)]
 struct Warm {
@@ -194,7 +199,8 @@ impl Visit<'_> {
             // In the record, since what they write counts against what may be written.
             let spot = Spot { round: progress.next_round, position, purpose: Purpose::WarmUp };
             let mut done = self.bench.record(worker, bound, spot)?;
-            if done.part(0, false).amount < FEW && matches!(bound, Bound::Time { ns } if ns < LONGER_NS) {
+            if self.says_too_little(progress, &done) && matches!(bound, Bound::Time { ns } if ns < LONGER_NS)
+            {
                 done = self.bench.record(worker, Bound::Time { ns: LONGER_NS }, spot)?;
             }
             if warm.bytes_per_s == 0.0 {
@@ -205,6 +211,20 @@ impl Visit<'_> {
         }
         progress.next_round += 1;
         Ok(Ok(warm))
+    }
+
+    /// A slice with few completions says little of how slow a stack is; and no single short one, that another process
+    /// may have held up, decides that there is no pilot.
+    fn says_too_little(&self, progress: &Progress, done: &Done) -> bool {
+        done.part(0, false).amount < FEW
+            || (progress.design.is_none() && self.has_time_for_a_pilot() && is_coarse(done.rate()))
+    }
+
+    /// Whether a pilot may choose the design: nobody chose the length of slices, and there is something to compare.
+    fn has_time_for_a_pilot(&self) -> bool {
+        self.measure.slice_ns.is_none()
+            && self.measure.budget_ns as f64 / 1e9 >= LEAST_BUDGET_FOR_A_PILOT_S
+            && self.bench.ready.len() >= 2
     }
 
     /// The baseline first, which fixes the bytes of a write slice; where it is not up, another does.
@@ -289,9 +309,8 @@ impl Visit<'_> {
         let bounds = Bounds { stacks: self.bench.ready.len(), slowest: warm.slowest, budget_s };
         let baseline = self.bench.ready.iter().position(|ready| ready.index == self.baseline);
         // A pilot in longer slices than its own would say nothing of shorter ones, and bytes may be scarce.
-        let too_short = budget_s < LEAST_BUDGET_FOR_A_PILOT_S || self.bench.ready.len() < 2;
-        let coarse = pilot::length_for(warm.slowest) > 2.0 * pilot::SLICE_S
-            || self.bench.shortest_slice_ns() as f64 / 1e9 > pilot::SLICE_S;
+        let too_short = !self.has_time_for_a_pilot();
+        let coarse = is_coarse(warm.slowest) || self.bench.shortest_slice_ns() as f64 / 1e9 > pilot::SLICE_S;
         let (mut slices, mut why) = (Vec::new(), "for some hundred completions of the slowest stack");
         match baseline {
             Some(worker) if !too_short && !coarse && self.bench.allowance.is_none() => {

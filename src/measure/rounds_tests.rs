@@ -475,6 +475,20 @@ fn pilot_then_the_baseline_alone_then_rounds_then_latencies() {
 }
 
 #[test]
+fn one_slice_that_was_held_up_does_not_decide_that_there_is_no_pilot() {
+    let mut rig = Rig::new(1.0);
+    rig.machine.lock().unwrap().falls = (-0.99, 1);
+    rig.measure(&mut Progress::default(), Until::Time(1.0));
+    assert_eq!(rig.count(Purpose::WarmUp), 3, "the baseline's again, and longer");
+    assert!(rig.count(Purpose::Pilot) > 10);
+    // What is as slow for a second is slow.
+    let mut rig = Rig::new(1.0);
+    rig.ready[1] = ready(1, "vm0", "/guest/1000");
+    rig.measure(&mut Progress::default(), Until::Time(1.0));
+    assert_eq!((rig.count(Purpose::WarmUp), rig.count(Purpose::Pilot)), (3, 0));
+}
+
+#[test]
 fn a_guest_that_slows_the_baseline_by_being_up_is_found_before_the_first_round() {
     let mut rig = Rig::new(0.9);
     let ended = rig.measure(&mut Progress::default(), precise());
