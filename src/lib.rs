@@ -5,6 +5,7 @@
 pub mod bill;
 pub mod cli;
 pub mod exit;
+pub mod folder;
 pub mod guard;
 pub mod host;
 pub mod import;

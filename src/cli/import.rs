@@ -92,6 +92,7 @@ fn tell(done: &Done) {
     for (lines, what) in [
         (&done.unread, "not read"),
         (&done.empty, "no result in"),
+        (&done.passed, "passed over"),
         (&done.strays, "in nobody's lines"),
         (&done.beyond, "lines beyond the end"),
         (&done.copied, "the same file, byte by byte, under two systems"),

@@ -136,7 +136,7 @@ fn of_output(page: &Page, output: &Output, file: u32) -> Vec<Found> {
     found
 }
 
-/// Jobs that ran side by side under one load are parts of it.
+/// Jobs of one load in one output are parts of it.
 fn number_parts(found: &mut [Found]) {
     let mut names: HashMap<(String, &str), u32> = HashMap::new();
     for (result, _) in found.iter() {

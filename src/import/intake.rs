@@ -33,6 +33,7 @@ impl<'a> Intake<'a> {
             systems: Vec::new(),
             by,
             empty: Vec::new(),
+            passed: Vec::new(),
             unread: Vec::new(),
             strays: Vec::new(),
             beyond: Vec::new(),
@@ -83,6 +84,11 @@ impl<'a> Intake<'a> {
             self.pending.extend(line.map_err(Failed::from)?);
         }
         Ok(())
+    }
+
+    /// What lies in folders and is no file.
+    pub(super) fn pass_over(&mut self, passed: Vec<String>) {
+        self.done.passed = passed;
     }
 
     /// A file that is another's copy, and called another system, is told.
@@ -138,12 +144,10 @@ impl<'a> Intake<'a> {
                 return Err(Failed::input(why).into());
             }
         }
-        for text in &self.done.empty {
-            let warning = Warning {
-                kind: "no_result".into(),
-                subject: String::new(),
-                text: format!("{text} has no result"),
-            };
+        let empty = self.done.empty.iter().map(|file| ("no_result", format!("{file} has no result")));
+        let passed = self.done.passed.iter().map(|what| ("passed_over", format!("passed over: {what}")));
+        for (kind, text) in empty.chain(passed) {
+            let warning = Warning { kind: kind.into(), subject: String::new(), text };
             self.writer.append(&Record::Warning(warning))?;
         }
         let at = jiff::Timestamp::now().to_string();

@@ -20,7 +20,7 @@ use iotax_audit::container;
 use iotax_audit::import::scan;
 use iotax_audit::page::Unread;
 use sha2::{Digest, Sha256};
-use sources::{Source, Whose, sources};
+use sources::{Source, Sources, Whose, sources};
 use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -63,6 +63,8 @@ pub struct Done {
     pub by: By,
     /// Files in folders that hold no result.
     pub empty: Vec<String>,
+    /// What lies in folders and is no file: `results/pipe: no regular file`.
+    pub passed: Vec<String>,
     /// Lines that could not be read: `host.txt:12-14: why`.
     pub unread: Vec<String>,
     /// Results of named files that are in nobody's lines.
@@ -82,8 +84,8 @@ pub struct Done {
 /// # Errors
 /// Bad input (2): a page that cannot be read or has no result, an unknown baseline. Nothing is left behind.
 pub fn import(asked: &Asked, runs: &Path, stop: &AtomicBool) -> Result<Done> {
-    let (sources, by) = sources(&asked.pages, &asked.named)?;
-    if sources.is_empty() {
+    let Sources { all, by, passed } = sources(&asked.pages, &asked.named)?;
+    if all.is_empty() {
         return Err(Failed::input(
             "there is nothing to import; hint: name files, folders, or - for standard input",
         )
@@ -94,7 +96,7 @@ pub fn import(asked: &Asked, runs: &Path, stop: &AtomicBool) -> Result<Done> {
     let mut intake = Intake::new(staged.writer().context("the run is closed")?, by);
     // The answer is read from files of the kernel: once.
     let threads = std::thread::available_parallelism().map_or(1, usize::from);
-    for (at, stretch) in sources.chunks(STRETCH).enumerate() {
+    for (at, stretch) in all.chunks(STRETCH).enumerate() {
         if stop.load(Ordering::Relaxed) {
             return Err(Failed::measurement("interrupted: nothing was stored").into());
         }
@@ -104,6 +106,7 @@ pub fn import(asked: &Asked, runs: &Path, stop: &AtomicBool) -> Result<Done> {
         }
         intake.flush()?;
     }
+    intake.pass_over(passed);
     let mut done = intake.end(asked)?;
     let start = Record::Run(start(asked, &id, &done));
     done.folder = staged.keep(&start).map_err(Failed::from)?;

@@ -1,7 +1,8 @@
 //! Which files are read and whose results they hold: by the names that were given, else by folders, else by file names. Folders are
-//! walked in the order of names, without what is hidden and without links to folders.
+//! walked as `folder` does.
 
 use crate::exit::Failed;
+use crate::folder::{self, Kind};
 use anyhow::Result;
 use iotax_audit::harmless::shown;
 use std::collections::{BTreeSet, HashMap, HashSet};
@@ -88,12 +89,24 @@ pub fn parse_named(word: &str) -> Result<Named, String> {
     }
 }
 
-/// All files, each once, and how their systems were told apart.
+/// What there is to read.
+#[derive(Debug)]
+pub struct Sources {
+    /// All files, each once.
+    pub all: Vec<Source>,
+    /// How their systems were told apart.
+    pub by: By,
+    /// What lies in folders and is no file: `results/pipe: why`.
+    pub passed: Vec<String>,
+}
+
+/// All files of what was named.
 ///
 /// # Errors
 /// A path that is not there, an empty folder, standard input twice.
-pub fn sources(pages: &[String], named: &[Named]) -> Result<(Vec<Source>, By)> {
+pub fn sources(pages: &[String], named: &[Named]) -> Result<Sources> {
     let mut all: Vec<Source> = Vec::new();
+    let mut passed: Vec<String> = Vec::new();
     let mut known: HashMap<PathBuf, usize> = HashMap::new();
     // One file may be spelled in several ways; what is named alone holds each of its files once.
     let several = pages.len() + named.len() > 1;
@@ -102,7 +115,7 @@ pub fn sources(pages: &[String], named: &[Named]) -> Result<(Vec<Source>, By)> {
         false => path.to_owned(),
     };
     for one in named {
-        for path in files_of(&one.path)? {
+        for path in files_of(&one.path, &mut passed)? {
             match known.get(&identity(&path)) {
                 Some(at) => add_lines(&mut all[*at], one)?,
                 None => {
@@ -122,14 +135,14 @@ pub fn sources(pages: &[String], named: &[Named]) -> Result<(Vec<Source>, By)> {
             STDIN => given.push(Given { root: None, is_folder: false, files: Vec::new() }),
             path => {
                 let root = PathBuf::from(path);
-                let files =
-                    files_of(&root)?.into_iter().filter(|file| taken.insert(identity(file))).collect();
+                let files = files_of(&root, &mut passed)?;
+                let files = files.into_iter().filter(|file| taken.insert(identity(file))).collect();
                 given.push(Given { is_folder: root.is_dir(), root: Some(root), files });
             }
         }
     }
     let by = guess(&given, &mut all);
-    Ok((all, by))
+    Ok(Sources { all, by, passed })
 }
 
 /// A path in messages and reports: who unpacked it may not have chosen its names.
@@ -236,7 +249,7 @@ fn name_of(folder: &Path) -> Option<String> {
 }
 
 /// A file itself; of a folder all files, in the order of their names.
-fn files_of(path: &Path) -> Result<Vec<PathBuf>> {
+fn files_of(path: &Path, passed: &mut Vec<String>) -> Result<Vec<PathBuf>> {
     let meta = std::fs::metadata(path).map_err(|error| {
         Failed::input(format!("cannot read {}: {}", path.display(), crate::import::reason(&error)))
     })?;
@@ -251,38 +264,26 @@ fn files_of(path: &Path) -> Result<Vec<PathBuf>> {
         ))
         .into());
     }
-    let mut files = Vec::new();
-    walk(path, &mut files)?;
-    if files.is_empty() {
-        return Err(Failed::input(format!("the folder {} holds no file", path.display())).into());
-    }
-    Ok(files)
+    files_below(path, passed)
 }
 
-fn walk(folder: &Path, files: &mut Vec<PathBuf>) -> Result<()> {
-    let unreadable = |error: std::io::Error| {
-        Failed::input(format!(
-            "cannot read the folder {}: {}",
-            folder.display(),
-            crate::import::reason(&error)
-        ))
-    };
-    let entries = std::fs::read_dir(folder).map_err(unreadable)?;
-    let mut entries = entries.collect::<std::io::Result<Vec<_>>>().map_err(unreadable)?;
-    entries.sort_by_key(std::fs::DirEntry::file_name);
-    for entry in entries {
-        if entry.file_name().as_encoded_bytes().starts_with(b".") {
-            continue;
-        }
-        let path = entry.path();
-        match entry.file_type() {
-            Ok(kind) if kind.is_dir() => walk(&path, files)?,
-            // A link to a folder may lead around; one to a file is a file. Pipes and devices are none.
-            Ok(kind) if kind.is_file() || (kind.is_symlink() && path.is_file()) => files.push(path),
-            _ => {}
+/// The files below a folder; what is none goes to `passed`.
+fn files_below(top: &Path, passed: &mut Vec<String>) -> Result<Vec<PathBuf>> {
+    let mut files = Vec::new();
+    for (path, kind) in folder::below(top) {
+        match kind {
+            Kind::File => files.push(path),
+            Kind::Passed(why) => passed.push(format!("{}: {why}", called(&path))),
+            Kind::Unreadable(error) => {
+                let reason = crate::import::reason(&error);
+                return Err(Failed::input(format!("cannot read {}: {reason}", path.display())).into());
+            }
         }
     }
-    Ok(())
+    if files.is_empty() {
+        return Err(Failed::input(format!("the folder {} holds no file", top.display())).into());
+    }
+    Ok(files)
 }
 
 #[cfg(test)]
@@ -310,7 +311,7 @@ mod tests {
                 parse_named(&format!("{name}={}", at(&path))).unwrap()
             })
             .collect();
-        let (all, by) = sources(&pages, &named).unwrap();
+        let Sources { all, by, .. } = sources(&pages, &named).unwrap();
         let line = |source: &Source| {
             let path = source.path.as_ref().unwrap().strip_prefix(dir).unwrap().display().to_string();
             match &source.whose {
@@ -333,6 +334,16 @@ mod tests {
         );
         let named = told(dir.path(), &["flat/../flat/host.txt", "flat/vm.txt"], &["a=flat/host.txt"]);
         assert_eq!(named.0, ["flat/host.txt: a", "flat/vm.txt: vm?"]);
+    }
+
+    #[test]
+    fn what_lies_in_a_folder_and_is_no_file_is_told() {
+        let dir = tree(&["r/host.txt"]);
+        std::os::unix::fs::symlink("nowhere", dir.path().join("r/vm.txt")).unwrap();
+        let found = sources(&[dir.path().join("r").display().to_string()], &[]).unwrap();
+        assert_eq!(found.all.len(), 1);
+        let [passed] = found.passed.as_slice() else { panic!("{:?}", found.passed) };
+        assert!(passed.ends_with("r/vm.txt: a link that leads nowhere"), "{passed}");
     }
 
     #[test]

@@ -9,7 +9,8 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("selfcheck", &["stats", "units"]),
     ("bill", &["host::caches", "host::facts", "scenario", "stats", "store::record", "units"]),
     ("report", &["bill", "stats", "units"]),
-    ("import", &["exit", "import", "scenario", "store"]),
+    ("import", &["exit", "folder", "import", "scenario", "store"]),
+    ("folder", &[]),
     ("units", &[]),
     ("exit", &[]),
     (

@@ -123,9 +123,9 @@ fn parts_of_one_output_stand_apart() {
         .workloads
         .iter()
         .map(|one| one.subject.as_str())
-        .filter(|name| name.contains("side by side"))
+        .filter(|name| name.contains("in one output"))
         .collect();
-    assert_eq!(parts, ["128k read, job 1 of 2 side by side", "128k read, job 2 of 2 side by side"]);
+    assert_eq!(parts, ["128k read, job 1 of 2 in one output", "128k read, job 2 of 2 in one output"]);
 }
 
 #[test]

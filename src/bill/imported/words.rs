@@ -8,7 +8,8 @@ pub(in crate::bill) fn subject(load: &Load, way: Way, part: Option<Part>) -> Str
     let engine = load.ioengine.as_ref().map(|engine| format!(" ({engine})")).unwrap_or_default();
     let engine = engine + &caps(load);
     let way = if is_one_way(load) { String::new() } else { format!(": {}", way.words()) };
-    let part = part.map(|Part { part, of }| format!(", job {part} of {of} side by side")).unwrap_or_default();
+    let part =
+        part.map(|Part { part, of }| format!(", job {part} of {of} in one output")).unwrap_or_default();
     format!("{}{}{engine}{way}{part}", what(load), depth(load))
 }
 
@@ -75,7 +76,7 @@ mod tests {
         let reads = Load { rw: Some("randread".into()), numjobs: None, ..full.clone() };
         assert_eq!(
             subject(&reads, Way::Read, Some(of)),
-            "4k randread at iodepth 8 (libaio), job 2 of 4 side by side"
+            "4k randread at iodepth 8 (libaio), job 2 of 4 in one output"
         );
         assert_eq!(quantity(&full, Way::Read, "IOPS"), "4k randrw IOPS of reads at iodepth 8 x 2");
         let capped = Load { caps: vec!["rate_iops=1000".into()], ..reads.clone() };

@@ -1,10 +1,11 @@
 //! From what was named to pages: files, folders in the order of names, standard input. One file is in memory at a time. What is
 //! no page is told with why.
 
+use crate::folder::{self, Kind};
 use anyhow::Result;
 use iotax_audit::container;
 use iotax_audit::page::Page;
-use std::fs::{FileType, Metadata};
+use std::fs::Metadata;
 use std::io::Read;
 use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
@@ -68,61 +69,26 @@ fn file(path: &Path, meta: &Metadata, tell: Tell) -> Result<()> {
     tell(&name(path), given)
 }
 
-/// All that is in a folder, in the order of names; what is hidden is passed over.
+/// All pages of a folder.
 fn folder(top: &Path, tell: Tell) -> Result<()> {
-    let mut left = vec![top.to_owned()];
     let mut any = false;
-    while let Some(path) = left.pop() {
-        let listed = match std::fs::symlink_metadata(&path) {
-            Ok(meta) if meta.is_dir() || path == top => entries(&path),
-            // Its page takes it.
-            Ok(_) if super::pins::page_of(&path).is_some_and(|page| page.exists()) => continue,
-            Ok(meta) => {
-                any = true;
-                tell(&name(&path), in_folder(&path, meta.file_type()))?;
-                continue;
-            }
-            Err(error) => Err(error),
-        };
-        match listed {
-            // The last is taken first.
-            Ok(entries) => left.extend(entries.into_iter().rev()),
-            Err(error) => {
-                any = true;
-                tell(&name(&path), Given::Refused(error_said(&error)))?;
-            }
+    for (path, kind) in folder::below(top) {
+        // Its page takes it.
+        if super::pins::page_of(&path).is_some_and(|page| page.exists()) {
+            continue;
         }
+        any = true;
+        let given = match kind {
+            Kind::File => given(&name(&path), Some(&path), std::fs::read(&path)),
+            Kind::Passed(why) => Given::NoPage(why.to_owned()),
+            Kind::Unreadable(error) => Given::Refused(error_said(&error)),
+        };
+        tell(&name(&path), given)?;
     }
     if !any {
         tell(&name(top), Given::Refused("there is no file in this folder that is not hidden".to_owned()))?;
     }
     Ok(())
-}
-
-fn entries(folder: &Path) -> std::io::Result<Vec<PathBuf>> {
-    let mut paths = Vec::new();
-    for entry in std::fs::read_dir(folder)? {
-        let entry = entry?;
-        if !entry.file_name().as_encoded_bytes().starts_with(b".") {
-            paths.push(entry.path());
-        }
-    }
-    paths.sort();
-    Ok(paths)
-}
-
-/// What lies in a folder was not named: a pipe might never end, a link to a folder might lead back.
-fn in_folder(path: &Path, kind: FileType) -> Given {
-    let kind = match std::fs::metadata(path) {
-        Ok(meta) if kind.is_symlink() => meta.file_type(),
-        Err(_) if kind.is_symlink() => return Given::NoPage("a link that leads nowhere".to_owned()),
-        _ => kind,
-    };
-    match kind {
-        kind if kind.is_file() => given(&name(path), Some(path), std::fs::read(path)),
-        kind if kind.is_dir() => Given::NoPage("a link to a folder; hint: name the folder itself".to_owned()),
-        _ => Given::NoPage("no regular file; hint: name it to have it read".to_owned()),
-    }
 }
 
 fn error_said(error: &std::io::Error) -> String {

@@ -1,0 +1,131 @@
+//! What lies below a folder, for all who read pages: in the order of names, without what is hidden. What lies there was not named, so a
+//! pipe is not waited for and a link to a folder is not followed; each is told with why.
+
+use std::fs::FileType;
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// What something below a folder is.
+#[derive(Debug)]
+pub enum Kind {
+    /// A file, or a link to one.
+    File,
+    /// Nothing to read: why, and what to do.
+    Passed(&'static str),
+    /// A folder or file that cannot be looked at.
+    Unreadable(io::Error),
+}
+
+/// A walk; folders give what is below them, and themselves only where they cannot be read.
+pub struct Below {
+    /// The last is taken first.
+    left: Vec<PathBuf>,
+    /// A folder that was named may be a link.
+    top: Option<PathBuf>,
+}
+
+/// All below a folder.
+pub fn below(top: &Path) -> Below {
+    Below { left: Vec::new(), top: Some(top.to_owned()) }
+}
+
+impl Iterator for Below {
+    type Item = (PathBuf, Kind);
+
+    fn next(&mut self) -> Option<(PathBuf, Kind)> {
+        if let Some(top) = self.top.take() {
+            if let Err(error) = self.enter(&top) {
+                return Some((top, Kind::Unreadable(error)));
+            }
+        }
+        while let Some(path) = self.left.pop() {
+            let kind = match std::fs::symlink_metadata(&path) {
+                Ok(meta) if meta.is_dir() => match self.enter(&path) {
+                    Ok(()) => continue,
+                    Err(error) => Kind::Unreadable(error),
+                },
+                Ok(meta) => kind_of(&path, meta.file_type()),
+                Err(error) => Kind::Unreadable(error),
+            };
+            return Some((path, kind));
+        }
+        None
+    }
+}
+
+impl Below {
+    fn enter(&mut self, folder: &Path) -> io::Result<()> {
+        let mut paths = Vec::new();
+        for entry in std::fs::read_dir(folder)? {
+            let entry = entry?;
+            if !entry.file_name().as_encoded_bytes().starts_with(b".") {
+                paths.push(entry.path());
+            }
+        }
+        paths.sort_by(|one, other| other.cmp(one));
+        self.left.extend(paths);
+        Ok(())
+    }
+}
+
+fn kind_of(path: &Path, kind: FileType) -> Kind {
+    let is_link = kind.is_symlink();
+    let kind = match is_link.then(|| std::fs::metadata(path)) {
+        None => kind,
+        Some(Ok(meta)) => meta.file_type(),
+        Some(Err(_)) => return Kind::Passed("a link that leads nowhere"),
+    };
+    match kind {
+        kind if kind.is_file() => Kind::File,
+        kind if kind.is_dir() => Kind::Passed("a link to a folder; hint: name the folder itself"),
+        _ => Kind::Passed("no regular file; hint: name it to have it read"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::symlink;
+
+    #[test]
+    fn files_come_in_the_order_of_names_and_what_is_none_with_why() {
+        let folder = tempfile::tempdir().unwrap();
+        let top = folder.path();
+        for name in ["b/x", "b/a", "a", ".git/x", "b/.hidden", "b!"] {
+            let path = top.join(name);
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            std::fs::write(path, "").unwrap();
+        }
+        symlink(top, top.join("d")).unwrap();
+        symlink("nowhere", top.join("e")).unwrap();
+        symlink("a", top.join("f")).unwrap();
+        let _bound = std::os::unix::net::UnixListener::bind(top.join("g")).unwrap();
+        symlink(top, top.join(".again")).unwrap();
+        let told = |top: &Path| -> Vec<(String, &'static str)> {
+            below(top)
+                .map(|(path, kind)| {
+                    let why = match kind {
+                        Kind::File => "",
+                        Kind::Passed(why) => why.split(';').next().unwrap(),
+                        Kind::Unreadable(_) => "unreadable",
+                    };
+                    (path.strip_prefix(top).unwrap().display().to_string(), why)
+                })
+                .collect()
+        };
+        let all = [
+            ("a", ""),
+            ("b/a", ""),
+            ("b/x", ""),
+            ("b!", ""),
+            ("d", "a link to a folder"),
+            ("e", "a link that leads nowhere"),
+            ("f", ""),
+            ("g", "no regular file"),
+        ];
+        let all = all.map(|(name, why)| (name.to_owned(), why));
+        assert_eq!(told(top), all);
+        assert_eq!(told(&top.join(".again")), all, "a link that was named is followed");
+        assert_eq!(told(&top.join("none")), [(String::new(), "unreadable")]);
+    }
+}
