@@ -1,6 +1,7 @@
 //! JSON as tools really print it: with text before and behind, the same key twice, `nan`, an end that is missing. Every value
 //! knows where it stands, which the libraries at hand do not tell; what is broken is given as far as it goes, with why.
 
+use std::borrow::Cow;
 use std::ops::Range;
 
 /// Deeper nesting is an attack on the stack, not a result.
@@ -94,6 +95,13 @@ impl<'a> Node<'a> {
             Value::Text(text) => Some(text),
             _ => None,
         }
+    }
+
+    /// A text without its escapes: what it is the name of. One whose escapes are broken stays as it stands.
+    pub fn said(&self) -> Option<Cow<'a, str>> {
+        let text = self.text()?;
+        let said = text.contains('\\').then(|| serde_json::from_str::<String>(&format!("\"{text}\"")));
+        Some(said.and_then(Result::ok).map_or(Cow::Borrowed(text), Cow::Owned))
     }
 
     /// A number; also one that stands in quotes.
@@ -308,6 +316,25 @@ mod tests {
         assert_eq!(parsed.node.get("a").unwrap().value, Value::Nothing, "the last of two");
         assert_eq!(parsed.node.at(&["b", "c"]).unwrap().text(), Some("x\\\"y"));
         assert!(parse(text, 0).is_none());
+    }
+
+    #[test]
+    fn a_name_is_said_without_its_escapes() {
+        let said = |text: &str| {
+            let text = format!("[{text}]");
+            parse(&text, 0).unwrap().node.elements()[0].said().map(Cow::into_owned)
+        };
+        for (text, name) in [
+            (r#""vm-1""#, "vm-1"),
+            (r#""a\"b\/c\\d""#, "a\"b/c\\d"),
+            (r#""\u0434\u0438\u0441\u043a""#, "\u{434}\u{438}\u{441}\u{43a}"),
+            (r#""half \ud800""#, r"half \ud800"),
+            (r#""C:\fio""#, "C:\u{c}io"),
+            (r#""C:\d""#, r"C:\d"),
+        ] {
+            assert_eq!(said(text).as_deref(), Some(name), "{text}");
+        }
+        assert_eq!(said("5"), None);
     }
 
     #[test]

@@ -14,21 +14,13 @@ pub const CONTAINER: Container =
 const LOOKED_AT: usize = 1 << 20;
 
 fn read(name: &str, bytes: Vec<u8>) -> Page {
-    let wide = wide(&bytes);
-    if wide.is_none() && binary(&bytes) {
+    if wide(&bytes).is_none() && binary(&bytes) {
         let mut page = Page::new(name, "");
         let why = "bytes that are no text in an encoding known here: nothing of it is read; hint: unpack it, or convert it to UTF-8";
         page.unread.push(Unread { line: 1, last: 1, why: why.to_owned() });
         return page;
     }
-    let (text, broken) = match wide {
-        Some(encoding) => {
-            // Its own mark, if there is one, is no text: `fio ... > out.json` of PowerShell writes it.
-            let (text, broken) = encoding.decode_with_bom_removal(&bytes);
-            (text.into_owned(), broken.then(|| encoding.name()))
-        }
-        None => decode(bytes, None),
-    };
+    let (text, broken) = decode(bytes, None);
     // Lines as old Macs end them, and consoles that draw one over the other.
     let text = if text.contains('\r') && !text.contains('\n') { text.replace('\r', "\n") } else { text };
     let mut page = Page::new(name, text);
@@ -38,9 +30,14 @@ fn read(name: &str, bytes: Vec<u8>) -> Page {
     page
 }
 
-/// The text of bytes in UTF-8, by their mark, in the encoding that they declare, else the one that they look like; with the
-/// encoding's name where some could not be decoded.
+/// The text of bytes in UTF-16, UTF-8, by their mark, in the encoding that they declare, else the one that they look like; with
+/// the encoding's name where some could not be decoded.
 pub(super) fn decode(bytes: Vec<u8>, declared: Option<&'static Encoding>) -> (String, Option<&'static str>) {
+    if let Some(encoding) = wide(&bytes) {
+        // Its own mark, if there is one, is no text: `fio ... > out.json` of PowerShell writes it.
+        let (text, broken) = encoding.decode_with_bom_removal(&bytes);
+        return (text.into_owned(), broken.then(|| encoding.name()));
+    }
     let bytes = match String::from_utf8(bytes) {
         Ok(text) if !text.starts_with('\u{feff}') => return (text, None),
         Ok(text) => return (text['\u{feff}'.len_utf8()..].to_string(), None),
@@ -68,6 +65,16 @@ fn wide(bytes: &[u8]) -> Option<&'static Encoding> {
         Some(encoding_rs::UTF_16LE)
     } else {
         (even > most && odd == 0).then_some(encoding_rs::UTF_16BE)
+    }
+}
+
+/// The first bytes of a text for a look at its letters: UTF-16 as letters, all else as it is.
+pub(super) fn head(bytes: &[u8], looked_at: usize) -> std::borrow::Cow<'_, str> {
+    let head = &bytes[..bytes.len().min(looked_at)];
+    let marked = Encoding::for_bom(head).map(|(encoding, _)| encoding);
+    match marked.filter(|encoding| *encoding != encoding_rs::UTF_8).or_else(|| wide(head)) {
+        Some(encoding) => encoding.decode_with_bom_removal(head).0,
+        None => String::from_utf8_lossy(head),
     }
 }
 

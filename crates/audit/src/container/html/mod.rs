@@ -20,13 +20,12 @@ const LOOKED_AT: usize = 64 << 10;
 const TAGS: usize = 10;
 
 fn knows(bytes: &[u8]) -> bool {
-    let head = &bytes[..bytes.len().min(LOOKED_AT)];
-    // Most pages are none: told by their first sign, where that is of ASCII.
-    match head.iter().find(|byte| !byte.is_ascii_whitespace()) {
-        Some(first) if first.is_ascii() && *first != b'<' => return false,
+    // Most pages are none: told by their first sign, where that is of ASCII. A zero may be of UTF-16.
+    match bytes.iter().take(LOOKED_AT).find(|byte| !byte.is_ascii_whitespace()) {
+        Some(first) if first.is_ascii() && !matches!(*first, b'<' | 0) => return false,
         _ => {}
     }
-    let head = String::from_utf8_lossy(head);
+    let head = plain::head(bytes, LOOKED_AT);
     let mut head = head.trim_start_matches(|letter: char| letter.is_whitespace() || letter == '\u{feff}');
     // Comments and declarations stand before it.
     while let Some(behind) =
@@ -76,14 +75,16 @@ fn read(name: &str, bytes: Vec<u8>) -> Page {
 
 /// The encoding that `<meta charset=...>` declares.
 fn declared(bytes: &[u8]) -> Option<&'static Encoding> {
-    let head = String::from_utf8_lossy(&bytes[..bytes.len().min(4096)]).to_ascii_lowercase();
+    let head = plain::head(bytes, 4096).to_ascii_lowercase();
     let (_, behind) = head.split_once("charset=")?;
     let label: String = behind
         .trim_start_matches(['"', '\''])
         .chars()
         .take_while(|letter| letter.is_ascii_alphanumeric() || matches!(letter, '-' | '_'))
         .collect();
-    Encoding::for_label(label.as_bytes())
+    let wide = |encoding: &&Encoding| [encoding_rs::UTF_16LE, encoding_rs::UTF_16BE].contains(encoding);
+    // A declaration that can be read as ASCII is none of UTF-16: the page was converted since (so does the HTML standard).
+    Encoding::for_label(label.as_bytes()).filter(|encoding| !wide(encoding))
 }
 
 #[cfg(test)]

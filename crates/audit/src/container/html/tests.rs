@@ -138,6 +138,22 @@ fn a_power_or_a_note_is_no_digit_of_the_figure_before_it() {
 }
 
 #[test]
+fn html_in_utf_16_is_html() {
+    let html = "<!DOCTYPE html><html><meta charset=\"utf-16\"><p>\u{441}\u{43a}\u{43e}\u{440}\u{43e}\u{441}\u{442}\u{44c} 94 %</p></html>";
+    let little = |text: &str| text.encode_utf16().flat_map(u16::to_le_bytes).collect::<Vec<u8>>();
+    let big = |text: &str| text.encode_utf16().flat_map(u16::to_be_bytes).collect::<Vec<u8>>();
+    let marked = format!("\u{feff}{html}");
+    for bytes in [little(html), big(html), little(&marked), big(&marked), html.as_bytes().to_vec()] {
+        assert!(knows(&bytes));
+        let page = read("p", bytes);
+        let lines: Vec<&str> = (0..page.len()).map(|at| page.line(at)).collect();
+        assert_eq!(lines.concat().trim(), "\u{441}\u{43a}\u{43e}\u{440}\u{43e}\u{441}\u{442}\u{44c} 94 %");
+        assert!(page.unread.is_empty());
+    }
+    assert!(!knows(&little("fio-3.16\n<p>")) && !knows(&big("fio-3.16\n<p>")) && !knows(b"\0\0\0"));
+}
+
+#[test]
 fn the_encoding_that_a_page_declares_is_taken() {
     let mut html = b"<html><meta charset=\"windows-1251\"><p>".to_vec();
     html.extend([0xd1, 0xea, 0xee, 0xf0, 0xee, 0xf1, 0xf2, 0xfc]);

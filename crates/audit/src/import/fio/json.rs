@@ -12,6 +12,7 @@ use crate::import::workload::Way;
 use crate::json::{Node, Value};
 use crate::number::Figure;
 use crate::page::{Page, Unread};
+use std::borrow::Cow;
 
 /// The format's entry in the family.
 pub const FORMAT: JsonFormat = JsonFormat {
@@ -101,15 +102,15 @@ impl Reader<'_> {
     }
 
     fn job(&mut self, node: &Node, global: &Options, ended: Option<&str>, client: bool) {
-        let Some(name) = node.get("jobname").and_then(Node::text) else { return };
+        let Some(name) = node.get("jobname").and_then(Node::said) else { return };
         let mut options = global.clone();
         options.extend(self::options(node.get("job options")));
         let mut job = Job {
-            name: name.to_owned(),
+            aggregate: client && name == "All clients",
+            name: name.into_owned(),
             line: self.printed.line(node.bytes.start),
             ended: ended.map(str::to_owned),
-            host: node.get("hostname").and_then(Node::text).map(str::to_owned),
-            aggregate: client && name == "All clients",
+            host: node.get("hostname").and_then(Node::said).map(Cow::into_owned),
             options,
             ..Job::default()
         };
@@ -318,11 +319,11 @@ impl Reader<'_> {
     }
 
     fn disk(&mut self, node: &Node) {
-        let Some(name) = node.get("name").and_then(Node::text) else { return };
+        let Some(name) = node.get("name").and_then(Node::said) else { return };
         let line = self.printed.line(node.bytes.start);
         let mut both = |keys: [&str; 2]| keys.map(|key| self.printed.exact(node.get(key), 1.0));
         let disk = Disk {
-            name: name.to_owned(),
+            name: name.into_owned(),
             line,
             ios: both(["read_ios", "write_ios"]),
             merges: both(["read_merges", "write_merges"]),
@@ -365,7 +366,7 @@ const IOPS_SAMPLES: [&str; 6] = ["iops_min", "iops_max", "iops_mean", "iops_stdd
 const PLACE: [&str; 2] = ["hostname", "port"];
 
 fn options(node: Option<&Node>) -> Options {
-    let text = |value: &Node| value.text().map(str::to_owned);
+    let text = |value: &Node| value.said().map(Cow::into_owned);
     let members = node.map_or(&[][..], Node::members).iter();
     members.filter_map(|(key, value)| Some(((*key).to_owned(), text(value)?))).collect()
 }

@@ -6,6 +6,7 @@ use crate::import::printed::Printed;
 use crate::import::{Format, Found, Said};
 use crate::json::{self, Node, Value};
 use crate::page::{Page, Unread};
+use std::borrow::Cow;
 
 /// The format's entry in the family.
 pub const FORMAT: JsonFormat = JsonFormat {
@@ -24,7 +25,7 @@ pub const FORMAT: JsonFormat = JsonFormat {
             reader.interval(interval);
         }
         reader.end(node.get("end"));
-        reader.test.error = node.get("error").and_then(Node::text).map(str::to_owned);
+        reader.test.error = node.get("error").and_then(Node::said).map(Cow::into_owned);
         Some(reader.said())
     },
 };
@@ -61,7 +62,7 @@ fn read_stream(page: &Page, line: usize) -> Option<Found> {
             Some("start") => reader.start(data),
             Some("interval") => data.into_iter().for_each(|data| reader.interval(data)),
             Some("end") => reader.end(data),
-            Some("error") => reader.test.error = data.and_then(Node::text).map(str::to_owned),
+            Some("error") => reader.test.error = data.and_then(Node::said).map(Cow::into_owned),
             _ => {}
         }
         if let Some((_, why)) = parsed.broken {
