@@ -26,6 +26,10 @@ pub struct Document {
     pub file: Option<String>,
     /// Lines.
     pub lines: usize,
+    /// Outputs of tools that were read, by the name of their format, and how many of each.
+    pub outputs: BTreeMap<&'static str, usize>,
+    /// Tables that were read, those of workbooks and pages alike.
+    pub tables_read: usize,
     /// Figures by status, in the order of `Status::ALL`.
     pub claims: [usize; Status::ALL.len()],
     /// In the order of the page.
@@ -126,7 +130,9 @@ pub struct Skipped {
 
 /// What is kept of a page; `file` is its path, where it has one.
 pub fn digest(audited: Audited, file: Option<String>) -> Document {
-    let Audited { page, tables, claims, findings, unread, pinned, set_aside, .. } = audited;
+    let Audited { page, outputs, tables, claims, findings, unread, pinned, set_aside, .. } = audited;
+    let mut formats: BTreeMap<&'static str, usize> = BTreeMap::new();
+    outputs.iter().for_each(|output| *formats.entry(output.format).or_default() += 1);
     let counts = Status::ALL.map(|status| claims.iter().filter(|claim| claim.status == status).count());
     let quoted = |finding: &Finding| {
         let operands = finding.operands.iter().take(OPERANDS).map(|spot| spot.line);
@@ -143,6 +149,8 @@ pub fn digest(audited: Audited, file: Option<String>) -> Document {
     Document {
         lines: page.len(),
         pins,
+        outputs: formats,
+        tables_read: tables.len(),
         claims: counts,
         findings: told,
         unread,

@@ -89,7 +89,7 @@ fn of_document(document: &Document, at: usize) -> Markup {
             h2 class="file" { (shown(&document.name)) }
             p class="soft" {
                 (sentence(&words::of_page(document))) " in " (counted(document.lines as u64, "line", "lines")) "; "
-                (words::by_status(|status| document.count(status))) "."
+                (words::by_status(|status| document.count(status))) "; " (words::read(document)) "."
             }
             @if document.findings.is_empty() {
                 p { "Nothing on this page was found not to hold." }

@@ -87,6 +87,8 @@ struct Pins<'a> {
 struct OneDocument<'a> {
     document: &'a str,
     lines: usize,
+    outputs: &'a BTreeMap<&'static str, usize>,
+    tables: usize,
     claims: BTreeMap<&'static str, usize>,
     findings: BTreeMap<&'static str, usize>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -170,6 +172,8 @@ fn one_document(document: &Document) -> OneDocument<'_> {
     OneDocument {
         document: &document.name,
         lines: document.lines,
+        outputs: &document.outputs,
+        tables: document.tables_read,
         claims: claims(|status| document.count(status)),
         findings: Severity::ALL.into_iter().map(|one| (one.word(), document.found(one))).collect(),
         pins: document.pins.as_ref().map(pins),

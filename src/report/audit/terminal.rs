@@ -56,6 +56,7 @@ fn summary(document: &Document, view: &View, pen: Pen) -> String {
         out += &pen.wrapped(&format!("  not shown: {} (--show {last})", hidden.join(", ")), "    ");
     }
     out += &pen.wrapped(&format!("  {}", words::by_status(|status| document.count(status))), "    ");
+    out += &pen.wrapped(&format!("  {}", words::read(document)), "    ");
     for said in document.pins.iter().flat_map(PinsUsed::said) {
         out += &pen.wrapped(&format!("  {}", shown(&said)), "    ");
     }

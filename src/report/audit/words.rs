@@ -57,6 +57,20 @@ pub fn by_status(count: impl Fn(Status) -> usize) -> String {
     }
 }
 
+/// `read: fio text (2), dd, 3 tables`: what of a page was understood to be figures.
+pub fn read(document: &Document) -> String {
+    let outputs = document.outputs.iter().map(|(format, count)| match count {
+        1 => (*format).to_owned(),
+        count => format!("{format} ({count})"),
+    });
+    let tables = (document.tables_read > 0).then(|| counted(document.tables_read as u64, "table", "tables"));
+    let all: Vec<String> = outputs.chain(tables).collect();
+    if all.is_empty() {
+        return "read: sentences; there is no table and no known tool's output".to_owned();
+    }
+    format!("read: {}", all.join(", "))
+}
+
 fn of_many(status: Status, count: usize) -> &'static str {
     match status {
         Status::Holds if count != 1 => "hold",
