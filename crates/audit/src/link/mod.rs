@@ -3,6 +3,7 @@
 //! noise: among sixty figures of a page a printed "94 %" fits dozens of pairs by chance.
 
 mod across;
+mod changes;
 mod columns;
 mod form;
 mod made;
@@ -45,6 +46,8 @@ pub enum Why {
     Held(usize),
     /// The head, or the sentence, names both operands.
     Named,
+    /// The sentence states both operands beside it.
+    Told,
     /// A file of pins says so.
     Pinned,
 }
@@ -101,6 +104,7 @@ pub fn links(page: &Page, tables: &[Table], clauses: &[Clause]) -> Vec<Link> {
         links.extend(shares::links(table));
     }
     links.extend(across::links(tables));
+    links.extend(changes::links(page, clauses));
     links.extend(sentences::links(page, clauses, tables));
     let mut seen = std::collections::HashSet::new();
     links.retain(|link| seen.insert(link.derived.figure.spot));

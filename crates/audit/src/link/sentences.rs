@@ -79,7 +79,7 @@ fn of_clause(page: &Page, clause: &Clause, tables: &[Table]) -> Option<Link> {
 }
 
 /// `about 21.5 %` is right to a digit more.
-fn hedged(mut derived: Quantity) -> Quantity {
+pub(super) fn hedged(mut derived: Quantity) -> Quantity {
     if derived.hedge == Hedge::About {
         let digit = derived.figure.high - derived.figure.low;
         derived.figure.low -= digit / 2.0;

@@ -348,7 +348,9 @@ fn unit_behind(text: &str, end: usize) -> Behind {
 
 fn hedge(before: &str, behind: &str) -> Hedge {
     let before = before.trim_end_matches([' ', '(', '（']);
-    if before.is_empty() && !behind.contains('左') {
+    // An arrow says what became of the figure before it.
+    let arrow = ["->", "=>"].iter().any(|arrow| before.ends_with(arrow));
+    if arrow || (before.is_empty() && !behind.contains('左')) {
         return Hedge::Plain;
     }
     let longest =

@@ -173,7 +173,17 @@ pub(super) const LIMIT: &[&str] = &[
 
 /// Whether a lower-case text says that something is more or less than another.
 pub(crate) fn tells_more(lower: &str) -> bool {
-    GAIN.iter().chain(LOSS).any(|word| has(lower, word))
+    tells_gain(lower) || tells_loss(lower)
+}
+
+/// Whether a lower-case text says that something is more, or better.
+pub(crate) fn tells_gain(lower: &str) -> bool {
+    GAIN.iter().any(|word| has(lower, word))
+}
+
+/// Whether a lower-case text says that something is less, or worse.
+pub(crate) fn tells_loss(lower: &str) -> bool {
+    LOSS.iter().any(|word| has(lower, word))
 }
 
 /// What else compares where figures are multiples.

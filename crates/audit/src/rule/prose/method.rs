@@ -117,7 +117,9 @@ fn compared(evidence: &Evidence) -> Option<Spot> {
             || measures(evidence)
             || says(evidence, &TEST_WORDS)
     };
-    let linked = evidence.links.iter().find(of_results).map(|link| link.derived.figure.spot);
+    // A change that one sentence states with its ends may be a note of a release.
+    let mut of_several = evidence.links.iter().filter(|link| link.why != crate::link::Why::Told);
+    let linked = of_several.find(of_results).map(|link| link.derived.figure.spot);
     let claimed = || {
         let compares = |clause: &Clause| match clause.manner {
             Manner::Loss | Manner::Gain => true,

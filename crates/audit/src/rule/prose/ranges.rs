@@ -2,7 +2,7 @@
 
 use super::scope;
 use crate::finding::{Finding, Severity, Slip};
-use crate::link::Link;
+use crate::link::{Link, Why};
 use crate::number::{Quantity, Unit};
 use crate::prose::{Clause, topic};
 use crate::rule::table::like;
@@ -49,6 +49,7 @@ fn cells<'a>(evidence: &Evidence<'a>, clause: &Clause, low: &Quantity, high: &Qu
     for link in evidence.links.iter().filter(|link| {
         let about = topic(&link.of);
         link.derived.unit == Unit::Percent
+            && link.why != Why::Told
             && link.derived.figure.spot.index() < clause.line
             && topics.iter().any(|topic| !topic.is_empty() && topic.covers(&about))
     }) {

@@ -17,11 +17,12 @@ pub const RATIO: Rule = Rule {
     name: "a ratio, loss or overhead is what its operands give",
     severity: Severity::WrongFigure,
     holds: "the intervals of the printed ratio and of its operands meet; what is off is told as N4 (cut off), N6 (a factor of \
-            ten), N7 (1000 for 1024, of bytes) where that explains it",
+            ten), N7 (1000 for 1024, of bytes) where that explains it; ratios of tables, of sentences on two systems of a table, and of \
+            sentences that state both ends beside their change",
     silent: "where structure does not tie a ratio to its operands: fewer than three cells of one form, and no head that names both; of plain numbers (0.660), where the head neither names both nor says \
              ratio, speedup or factor, or more than one cell differs; where operands may have been cut off, of a time whose ratio is turned round \
-             among others, since less of it is better, \
-             and of a row of means or totals that has the mean of the ratios above it",
+             among others, since less of it is better; \
+             of a sentence, where more than names and words of change stand between the ends and the change, it speaks of settings or of a third, or any reading gives it; and of a row of means or totals that has the mean of the ratios above it",
     check: ratio,
 };
 

@@ -1,0 +1,385 @@
+//! Changes that a sentence states beside both of their ends: `from 25.99k to 20.39k IOPS (18.4 % less)`, `15 % faster (115 vs 100
+//! MB/s)`, `the host does 520 MB/s and the VM 480 MB/s, a loss of 7.7 %`. Figure, figure and percentage stand next to each other with
+//! nothing between them but words that tie them, or names: what stands further apart may be of something else.
+
+use super::sentences::hedged;
+use super::{Form, Link, Why, comparable, is_ratio};
+use crate::number::{Hedge, Quantity, Unit};
+use crate::page::Page;
+use crate::prose::{Clause, has, topic};
+use std::ops::Range;
+use words::{FOLLOWS, OF_OTHERS, SETTINGS, TIMES, is_change, is_glue, says_less, says_more, tells};
+
+mod words;
+
+/// The links of a page's sentences.
+pub(super) fn links(page: &Page, clauses: &[Clause]) -> Vec<Link> {
+    let mut links = Vec::new();
+    for of_sentence in clauses.chunk_by(|one, other| one.line == other.line && one.sentence == other.sentence)
+    {
+        let figures: Vec<Quantity> = of_sentence.iter().flat_map(|clause| &clause.figures).copied().collect();
+        let sentence =
+            Sentence { line: page.line(of_sentence[0].line), bytes: of_sentence[0].sentence.clone() };
+        if figures.len() >= 3 && !sentence.is_of_settings() {
+            of_figures(&sentence, &figures, &mut links);
+        }
+    }
+    links
+}
+
+struct Sentence<'a> {
+    line: &'a str,
+    bytes: Range<usize>,
+}
+
+/// Three figures in a row, of which two are the ends of a change and one says how large it is.
+fn of_figures(sentence: &Sentence, figures: &[Quantity], links: &mut Vec<Link>) {
+    let mut at = 0;
+    while let Some(three) = figures.get(at..at + 3) {
+        let [first, second, third] = [three[0], three[1], three[2]];
+        let link = match (is_ratio(&first), is_ratio(&third)) {
+            (false, true) => sentence.change([first, second], third, figures.len()),
+            (true, false) => sentence.change([second, third], first, figures.len()),
+            _ => None,
+        };
+        at += if link.is_some() { 3 } else { 1 };
+        links.extend(link);
+    }
+}
+
+/// How two figures are told to be ends of one change.
+#[derive(Clone, Copy, PartialEq)]
+enum Tie {
+    /// `from 100 to 115`, `100 -> 115`: the second is what became of the first.
+    Became,
+    /// `115 vs 100`: which is the base the words of the change tell.
+    Against,
+    /// `the host does 520 MB/s and the VM 480 MB/s`: each is of a system that the sentence names.
+    Each,
+}
+
+impl Sentence<'_> {
+    /// The change of two ends in a sentence of so many figures.
+    fn change(&self, ends: [Quantity; 2], derived: Quantity, figures: usize) -> Option<Link> {
+        let [first, second] = ends;
+        let within_pair = self.between(&first, &second)?;
+        let is_behind = derived.figure.spot.start > second.figure.spot.start;
+        let of_each =
+            || (figures == 3 && is_behind && self.is_of_each(&ends, within_pair)).then_some(Tie::Each);
+        let tie = self.tie(&first, within_pair).or_else(of_each)?;
+        let glue = match is_behind {
+            true => self.between(&second, &derived)?,
+            false => self.between(&derived, &first)?,
+        };
+        let sound = !matches!(derived.hedge, Hedge::Below | Hedge::Above | Hedge::PlusMinus)
+            && ends.iter().all(|end| end.hedge == Hedge::Plain)
+            && is_glue(if tie == Tie::Each { behind_a_name(glue) } else { glue })
+            && match tie {
+                Tie::Each => self.ends_each(&derived),
+                _ => self.ends_behind(&derived, is_behind),
+            };
+        if !sound {
+            return None;
+        }
+        let near = self.near(&derived, &ends);
+        let pairs =
+            alike(first, second).into_iter().filter(|pair| self.is_measured(pair)).collect::<Vec<_>>();
+        let mut read = pairs.iter().flat_map(|pair| readings(pair, hedged(derived), tie, &near));
+        let held = read.find(|link| link.holds());
+        held.or_else(|| meant(pairs.first()?, hedged(derived), tie, &near))
+    }
+
+    /// What stands between two figures.
+    fn between(&self, left: &Quantity, right: &Quantity) -> Option<&str> {
+        self.line.get(left.figure.spot.end as usize..right.figure.spot.start as usize)
+    }
+
+    fn behind(&self, figure: &Quantity) -> &str {
+        self.line.get(figure.figure.spot.end as usize..self.bytes.end).unwrap_or("")
+    }
+
+    fn before(&self, figure: &Quantity) -> &str {
+        self.line.get(self.bytes.start..figure.figure.spot.start as usize).unwrap_or("")
+    }
+
+    fn tie(&self, first: &Quantity, between: &str) -> Option<Tie> {
+        let between = between.trim().trim_end_matches(['~', '≈']).trim().to_lowercase();
+        let before = self.before(first).trim_end().trim_end_matches(['~', '≈']).trim_end().to_lowercase();
+        let from =
+            |words: &[&str]| words.iter().any(|word| before.ends_with(word)) && ends_word(&before, words);
+        match between.as_str() {
+            "->" | "→" | "=>" | "-->" | "⇒" => Some(Tie::Became),
+            "to" | "down to" => from(&["from"]).then_some(Tie::Became),
+            "auf" => from(&["von"]).then_some(Tie::Became),
+            "до" => from(&["с", "от"]).then_some(Tie::Became),
+            "到" | "至" | "提升到" | "提高到" | "降到" | "降低到" | "下降到" | "增加到" => {
+                from(&["从", "由"]).then_some(Tie::Became)
+            }
+            "vs" | "vs." | "versus" | "against" | "compared to" | "compared with" => Some(Tie::Against),
+            _ => None,
+        }
+    }
+
+    /// Whether the change ends with its figure, or a word that says which way it goes: `(15 % CPU)` and `90 % of the link` are of
+    /// something else.
+    fn ends_behind(&self, derived: &Quantity, is_behind: bool) -> bool {
+        let behind = self.behind(derived);
+        let signed = self.before(derived).ends_with(['+', '-', '−']);
+        let mut rest = behind.trim_start();
+        let mut told = signed || !is_behind;
+        while let Some(word) = first_word(rest).filter(|word| is_change(word)) {
+            told = true;
+            rest = rest[word.len()..].trim_start();
+        }
+        let ends = rest.is_empty()
+            || rest.starts_with([')', ']', ',', '.', ';', ':', '，', '）', '。', '('])
+            || first_word(rest).is_some_and(|word| FOLLOWS.contains(&word.to_lowercase().as_str()));
+        // In brackets right behind the ends it is their change without a word of it.
+        let bracketed = behind.starts_with([')', ']', '）']);
+        (!is_behind || ends) && (told || bracketed || tells(self.glue_before(derived)))
+    }
+
+    /// Whether two figures are each of a system that stands beside it, of one load: `520 MB/s on the host and 480 MB/s in the VM`.
+    fn is_of_each(&self, ends: &[Quantity; 2], between: &str) -> bool {
+        let sentence = self.line.get(self.bytes.clone()).unwrap_or("").to_lowercase();
+        let lower = between.to_lowercase();
+        let is_rate = |one: &Quantity| {
+            matches!(
+                one.unit,
+                Unit::BytesPerSecond | Unit::PerSecond | Unit::BitsPerSecond | Unit::Nanoseconds
+            )
+        };
+        let mut words = lower.split(|letter: char| !letter.is_alphanumeric()).filter(|word| !word.is_empty());
+        ends.iter().all(is_rate)
+            && between.len() <= LONGEST_NAME
+            && words.any(|word| !["and", "to", "or", "und", "и"].contains(&word))
+            && topic(between).is_empty()
+            && topic(self.behind(&ends[1])).is_empty()
+            && !tells(between)
+            && !OF_OTHERS.iter().any(|word| has(&sentence, word))
+    }
+
+    /// Whether a change of two systems is told to be one, and ends with its figure: `, a loss of 7.7 %.`, `, 7.7 % less`.
+    fn ends_each(&self, derived: &Quantity) -> bool {
+        let mut rest = self.behind(derived).trim_start();
+        let mut told = tells(self.glue_before(derived));
+        while let Some(word) = first_word(rest).filter(|word| tells(word)) {
+            told = true;
+            rest = rest[word.len()..].trim_start();
+        }
+        told && (rest.is_empty() || rest.starts_with([')', '.', ';', '。']))
+    }
+
+    /// The few words right before a figure.
+    fn glue_before(&self, derived: &Quantity) -> &str {
+        let before = self.before(derived);
+        let from = before.rfind(|letter: char| letter.is_ascii_digit()).map_or(0, |at| at + 1);
+        &before[from..]
+    }
+
+    /// From the first of three figures to behind the last, with its word.
+    fn near(&self, derived: &Quantity, ends: &[Quantity; 2]) -> String {
+        let spots = [derived, &ends[0], &ends[1]].map(|one| one.figure.spot);
+        let start = spots.iter().map(|spot| spot.start as usize).min().unwrap_or(0);
+        let end = spots.iter().map(|spot| spot.end as usize).max().unwrap_or(0);
+        let mut end = end;
+        while let Some(word) = self
+            .line
+            .get(end..self.bytes.end)
+            .and_then(|rest| first_word(rest.trim_start()))
+            .filter(|word| is_change(word))
+        {
+            end = word.as_ptr() as usize - self.line.as_ptr() as usize + word.len();
+        }
+        self.line.get(start..end).unwrap_or("").trim().to_owned()
+    }
+
+    /// Rates are results; times are where the sentence speaks of what took them.
+    fn is_measured(&self, pair: &[Quantity; 2]) -> bool {
+        let lower = self.line.get(self.bytes.clone()).unwrap_or("").to_lowercase();
+        let says = |words: &[&str]| words.iter().any(|word| has(&lower, word));
+        match pair[0].unit {
+            Unit::BytesPerSecond | Unit::PerSecond | Unit::BitsPerSecond => true,
+            Unit::Nanoseconds => says(TIMES),
+            _ => false,
+        }
+    }
+
+    /// Whether the sentence speaks of what was set: `raising the limit from 100 to 200 MB/s`.
+    fn is_of_settings(&self) -> bool {
+        let lower = self.line.get(self.bytes.clone()).unwrap_or("").to_lowercase();
+        SETTINGS.iter().any(|word| has(&lower, word))
+    }
+}
+
+/// Every way in which a change can be computed of its ends. Of what became of a rate the first is the base; of times the other may
+/// be, since as much as they fall speed rises.
+fn readings(pair: &[Quantity; 2], derived: Quantity, tie: Tie, near: &str) -> Vec<Link> {
+    let of_first = tie == Tie::Became && pair[0].unit != Unit::Nanoseconds && derived.unit == Unit::Percent;
+    let numerators = if of_first { 1..2 } else { 0..2 };
+    let forms = Form::ALL.into_iter().flat_map(|form| numerators.clone().map(move |at| (form, at)));
+    forms.map(|(form, numerator)| link(pair, derived, form, numerator, near)).collect()
+}
+
+/// What the words say that it is, where no reading gives it: of what became, the change of the first; else a loss is of the
+/// larger, a gain of the smaller.
+fn meant(pair: &[Quantity; 2], derived: Quantity, tie: Tie, near: &str) -> Option<Link> {
+    let grew = pair[1].figure.value > pair[0].figure.value;
+    let (larger, smaller) = (usize::from(grew), usize::from(!grew));
+    let lower = near.to_lowercase();
+    let (form, numerator) = match (tie, says_more(&lower), says_less(&lower)) {
+        _ if derived.unit == Unit::Times => (Form::Share, larger),
+        // `-40 %` is a gain below nothing.
+        (Tie::Became, ..) if grew || derived.figure.value < 0.0 => (Form::Gain, 1),
+        (Tie::Became, ..) => (Form::Loss, 1),
+        (Tie::Against | Tie::Each, true, false) => (Form::Gain, larger),
+        (Tie::Against | Tie::Each, false, true) => (Form::Loss, smaller),
+        (Tie::Against | Tie::Each, ..) => return None,
+    };
+    Some(link(pair, derived, form, numerator, near))
+}
+
+fn link(pair: &[Quantity; 2], derived: Quantity, form: Form, numerator: usize, near: &str) -> Link {
+    Link {
+        derived,
+        form,
+        numerator: pair[numerator],
+        denominator: pair[1 - numerator],
+        why: Why::Told,
+        of: near.to_owned(),
+        names: [String::new(), String::new()],
+    }
+}
+
+/// The two as figures of one unit: `100 to 115 MB/s`, `100 to 115k IOPS` (in which the first may be thousands or not).
+fn alike(first: Quantity, second: Quantity) -> Vec<[Quantity; 2]> {
+    let as_other = |bare: Quantity, other: &Quantity, scale: f64| Quantity {
+        figure: bare.figure.scaled(scale),
+        unit: other.unit,
+        scale: other.scale,
+        base: other.base,
+        ..bare
+    };
+    let bare = |one: &Quantity, other: &Quantity| one.unit == Unit::Bare && other.unit != Unit::Bare;
+    let pairs = if bare(&first, &second) {
+        let scales = if first.scale == 1.0 { vec![second.scale, 1.0] } else { vec![1.0] };
+        scales.into_iter().map(|scale| [as_other(first, &second, scale), second]).collect()
+    } else if bare(&second, &first) {
+        let scales = if second.scale == 1.0 { vec![first.scale, 1.0] } else { vec![1.0] };
+        scales.into_iter().map(|scale| [first, as_other(second, &first, scale)]).collect()
+    } else {
+        vec![[first, second]]
+    };
+    let sound = |pair: &[Quantity; 2]| {
+        comparable(&pair[0], &pair[1]) && pair.iter().all(|one| one.interval().low > 0.0)
+    };
+    pairs.into_iter().filter(sound).collect()
+}
+
+/// The word that a text begins with.
+fn first_word(text: &str) -> Option<&str> {
+    let end = text.find(|letter: char| !letter.is_alphabetic() && letter != '-').unwrap_or(text.len());
+    (end > 0).then(|| &text[..end])
+}
+
+/// Whether a text ends with one of the words, whole where they are of Latin or Cyrillic letters.
+fn ends_word(text: &str, words: &[&str]) -> bool {
+    words.iter().any(|word| {
+        text.strip_suffix(word).is_some_and(|before| {
+            word.chars().all(|letter| letter as u32 > 0x2e80) || !before.ends_with(char::is_alphanumeric)
+        })
+    })
+}
+
+/// What stands behind the name of a system, up to a comma or bracket: `in the VM, a loss of`.
+fn behind_a_name(glue: &str) -> &str {
+    let name = glue.find([',', '(', '，', '–', '—', ':']).filter(|at| *at <= LONGEST_NAME);
+    name.map_or(glue, |at| &glue[at..])
+}
+
+/// Bytes of the words that name a system beside its figure.
+const LONGEST_NAME: usize = 48;
+
+#[cfg(test)]
+mod tests {
+    use crate::rule::testing::found;
+
+    fn ratios(sentence: &str) -> Vec<String> {
+        let rules = ["T1", "N4", "N6", "N7"];
+        rules
+            .iter()
+            .flat_map(|rule| found(&format!("{sentence}\n"), rule))
+            .map(|one| one.recomputed.clone())
+            .collect()
+    }
+
+    #[test]
+    fn a_change_beside_its_ends_is_computed_again() {
+        for (sentence, recomputed) in [
+            ("Random writes fell from 25.99k to 20.39k IOPS (18.4 %).", "21.5 %"),
+            ("Random writes fell from 25.99k to 20.39k IOPS (27.5 %).", "21.5 %"),
+            ("Writes drop from 25990 IOPS to 20390 IOPS, a loss of 18.4 %.", "21.5 %"),
+            ("Throughput went from 100 to 150 MB/s, a 33 % improvement", "50 %"),
+            ("It is 25 % slower (90 vs 100 MB/s).", "10 %"),
+            ("It is 25 % faster: 110 MB/s vs 100 MB/s.", "10 %"),
+            ("Latency: 120 us -> 90 us (-40%)", "-25%"),
+            ("Bandwidth 100 MB/s → 400 MB/s (2.0x)", "4.0x"),
+            ("The host does 520 MB/s and the VM 480 MB/s, a loss of 15 %.", "8 %"),
+            ("It writes 25.99k IOPS on the host, 20.39k IOPS in the guest: 18.4 % less.", "21.5 %"),
+            ("Host: 520 MB/s, VM: 480 MB/s, overhead: 12.0 %", "7.7 %"),
+            ("Скорость выросла с 100 до 150 МБ/с (на 33 %).", "50 %"),
+            ("吞吐从 100 MB/s 提升到 150 MB/s，提升 33%。", "50%"),
+        ] {
+            assert_eq!(ratios(sentence), [recomputed], "{sentence}");
+        }
+    }
+
+    #[test]
+    fn a_change_that_its_ends_give_in_any_reading_holds() {
+        for sentence in [
+            "Random writes fell from 25.99k to 20.39k IOPS (21.5 %).",
+            "Throughput went from 100 to 150 MB/s, a 50 % improvement",
+            "It is 10 % slower (90 vs 100 MB/s).",
+            "The mean time went from 120 us to 100 us, 20 % faster.",
+            "The mean time went from 120 us to 100 us, about 17 % less.",
+            "Writes: 100k -> 312k IOPS (3.1x)",
+            "The host does 520 MB/s and the VM 480 MB/s, a loss of 7.7 %.",
+            "The host does 520 MB/s and the VM 480 MB/s, a loss of 8.3 %.",
+            "It went from 1.0 GB/s to 900 MB/s (-10%).",
+            "IOPS went from 900 to 1.8k IOPS (100 %).",
+        ] {
+            assert_eq!(ratios(sentence), [""; 0], "{sentence}");
+            let audited = crate::audit::audit(crate::page::Page::new("p", format!("{sentence}\n")));
+            assert_eq!(audited.links.len(), 1, "{sentence}");
+        }
+    }
+
+    #[test]
+    fn what_may_be_of_something_else_is_let_be() {
+        for sentence in [
+            "Throughput went from 100 to 150 MB/s while CPU use fell by 8 %.",
+            "Throughput went from 100 to 150 MB/s (95 % of the line rate).",
+            "Throughput went from 100 to 150 MB/s at 35 % CPU.",
+            "Throughput went from 100 to 150 MB/s (35 % CPU).",
+            "Going from 4k to 64k blocks is 15 % faster.",
+            "Raising the limit from 100 MB/s to 200 MB/s is a 15 % improvement.",
+            "Between 100 and 150 MB/s, 8 % slower than the host.",
+            "It does 100 to 150 MB/s (8 % slower).",
+            "Reads reach 520 MB/s and writes 480 MB/s, a loss of 15 %.",
+            "It reads 520 MB/s, on writes 480 MB/s, 15 % slower.",
+            "The host does 520 MB/s and the VM 480 MB/s, 15 % less than last year.",
+            "The host does 520 MB/s and the VM 480 MB/s, with 15 % CPU.",
+            "The host does 520 MB/s and the VM 480 MB/s, an overhead of 15 % CPU.",
+            "It does between 100 MB/s and about 150 MB/s, a loss of 15 %.",
+            "The host does 520 MB/s and the VM 480 MB/s at 4 jobs, a loss of 15 %.",
+            "From 100 MB/s to 150 MB/s, and the other goes up by 8 %.",
+            "The interval went from 10 ms to 1 ms (5 % slower).",
+            "Polling every 100 us vs 10 us is 5 % faster.",
+            "It went from 100 MB/s to 150 MB/s (up to 80 % faster).",
+            "It went from 100 MB/s to 150 MB/s, more than 20 % faster.",
+            "From 100 MB/s to 150 MB/s and from 50 to 60 MB/s, 33 % and 20 % respectively.",
+        ] {
+            assert_eq!(ratios(sentence), [""; 0], "{sentence}");
+        }
+    }
+}
