@@ -1,5 +1,5 @@
 //! Changes that a sentence states beside both of their ends: `from 25.99k to 20.39k IOPS (18.4 % less)`, `15 % faster (115 vs 100
-//! MB/s)`, `the host does 520 MB/s and the VM 480 MB/s, a loss of 7.7 %`. Figure, figure and percentage stand next to each other with
+//! MB/s)`, `the host does 520 MB/s and the VM 480 MB/s, a loss of 7.7 %`, `480 MB/s, 7.7 % slower than the host's 520 MB/s`. Figure, figure and percentage stand next to each other with
 //! nothing between them but words that tie them, or names: what stands further apart may be of something else.
 
 use super::sentences::hedged;
@@ -37,9 +37,10 @@ fn of_figures(sentence: &Sentence, figures: &[Quantity], links: &mut Vec<Link>) 
     let mut at = 0;
     while let Some(three) = figures.get(at..at + 3) {
         let [first, second, third] = [three[0], three[1], three[2]];
-        let link = match (is_ratio(&first), is_ratio(&third)) {
-            (false, true) => sentence.change([first, second], third, figures.len()),
-            (true, false) => sentence.change([second, third], first, figures.len()),
+        let link = match [first, second, third].map(|one| is_ratio(&one)) {
+            [false, false, true] => sentence.change([first, second], third, figures.len()),
+            [true, false, false] => sentence.change([second, third], first, figures.len()),
+            [false, true, false] => sentence.than([first, third], second),
             _ => None,
         };
         at += if link.is_some() { 3 } else { 1 };
@@ -56,6 +57,8 @@ enum Tie {
     Against,
     /// `the host does 520 MB/s and the VM 480 MB/s`: each is of a system that the sentence names.
     Each,
+    /// `480 MB/s, 8 % slower than the host's 520 MB/s`: the second is the base.
+    Than,
 }
 
 impl Sentence<'_> {
@@ -71,19 +74,36 @@ impl Sentence<'_> {
             true => self.between(&second, &derived)?,
             false => self.between(&derived, &first)?,
         };
-        let sound = !matches!(derived.hedge, Hedge::Below | Hedge::Above | Hedge::PlusMinus)
+        let sound = is_told(&derived)
             && ends.iter().all(|end| end.hedge == Hedge::Plain)
             && is_glue(if tie == Tie::Each { behind_a_name(glue) } else { glue })
             && match tie {
                 Tie::Each => self.ends_each(&derived),
                 _ => self.ends_behind(&derived, is_behind),
             };
-        if !sound {
-            return None;
-        }
+        sound.then(|| self.link_of(ends, derived, tie)).flatten()
+    }
+
+    /// The change of a figure from another behind it: `480 MB/s, 8 % slower than the host's 520 MB/s`.
+    fn than(&self, ends: [Quantity; 2], derived: Quantity) -> Option<Link> {
+        let [first, second] = ends;
+        let (glue, base) = (self.between(&first, &derived)?, self.between(&derived, &second)?);
+        let (change, name) = base.split_once(" than ")?;
+        let sound = is_told(&derived)
+            && ends.iter().all(|end| end.hedge == Hedge::Plain)
+            && is_glue(glue)
+            && tells(change)
+            && is_glue(change)
+            && name.len() <= LONGEST_NAME
+            && !name.contains([',', ';', '('])
+            && topic(name).is_empty();
+        sound.then(|| self.link_of(ends, derived, Tie::Than)).flatten()
+    }
+
+    fn link_of(&self, ends: [Quantity; 2], derived: Quantity, tie: Tie) -> Option<Link> {
         let near = self.near(&derived, &ends);
-        let pairs =
-            alike(first, second).into_iter().filter(|pair| self.is_measured(pair)).collect::<Vec<_>>();
+        let pairs = alike(ends[0], ends[1]);
+        let pairs: Vec<_> = pairs.into_iter().filter(|pair| self.is_measured(pair)).collect();
         let mut read = pairs.iter().flat_map(|pair| readings(pair, hedged(derived), tie, &near));
         let held = read.find(|link| link.holds());
         held.or_else(|| meant(pairs.first()?, hedged(derived), tie, &near))
@@ -212,11 +232,20 @@ impl Sentence<'_> {
     }
 }
 
+/// Whether a change is told by itself, and not as a bound.
+fn is_told(derived: &Quantity) -> bool {
+    !matches!(derived.hedge, Hedge::Below | Hedge::Above | Hedge::PlusMinus)
+}
+
 /// Every way in which a change can be computed of its ends. Of what became of a rate the first is the base; of times the other may
 /// be, since as much as they fall speed rises.
 fn readings(pair: &[Quantity; 2], derived: Quantity, tie: Tie, near: &str) -> Vec<Link> {
-    let of_first = tie == Tie::Became && pair[0].unit != Unit::Nanoseconds && derived.unit == Unit::Percent;
-    let numerators = if of_first { 1..2 } else { 0..2 };
+    let is_sure = pair[0].unit != Unit::Nanoseconds && derived.unit == Unit::Percent;
+    let numerators = match tie {
+        Tie::Became if is_sure => 1..2,
+        Tie::Than if is_sure => 0..1,
+        _ => 0..2,
+    };
     let forms = Form::ALL.into_iter().flat_map(|form| numerators.clone().map(move |at| (form, at)));
     forms.map(|(form, numerator)| link(pair, derived, form, numerator, near)).collect()
 }
@@ -232,9 +261,11 @@ fn meant(pair: &[Quantity; 2], derived: Quantity, tie: Tie, near: &str) -> Optio
         // `-40 %` is a gain below nothing.
         (Tie::Became, ..) if grew || derived.figure.value < 0.0 => (Form::Gain, 1),
         (Tie::Became, ..) => (Form::Loss, 1),
+        (Tie::Than, true, false) => (Form::Gain, 0),
+        (Tie::Than, false, true) => (Form::Loss, 0),
         (Tie::Against | Tie::Each, true, false) => (Form::Gain, larger),
         (Tie::Against | Tie::Each, false, true) => (Form::Loss, smaller),
-        (Tie::Against | Tie::Each, ..) => return None,
+        (Tie::Against | Tie::Each | Tie::Than, ..) => return None,
     };
     Some(link(pair, derived, form, numerator, near))
 }
@@ -326,6 +357,8 @@ mod tests {
             ("Bandwidth 100 MB/s → 400 MB/s (2.0x)", "4.0x"),
             ("The host does 520 MB/s and the VM 480 MB/s, a loss of 15 %.", "8 %"),
             ("It writes 25.99k IOPS on the host, 20.39k IOPS in the guest: 18.4 % less.", "21.5 %"),
+            ("The VM reads 480 MB/s, which is 15 % slower than the host's 520 MB/s.", "8 %"),
+            ("It does 730 MB/s, about 50 % more than the 365 MB/s of before.", "100 %"),
             ("Host: 520 MB/s, VM: 480 MB/s, overhead: 12.0 %", "7.7 %"),
             ("Скорость выросла с 100 до 150 МБ/с (на 33 %).", "50 %"),
             ("吞吐从 100 MB/s 提升到 150 MB/s，提升 33%。", "50%"),
@@ -344,6 +377,7 @@ mod tests {
             "The mean time went from 120 us to 100 us, about 17 % less.",
             "Writes: 100k -> 312k IOPS (3.1x)",
             "The host does 520 MB/s and the VM 480 MB/s, a loss of 7.7 %.",
+            "The VM reads 480 MB/s, about 8 % slower than the host's 520 MB/s.",
             "The host does 520 MB/s and the VM 480 MB/s, a loss of 8.3 %.",
             "It went from 1.0 GB/s to 900 MB/s (-10%).",
             "IOPS went from 900 to 1.8k IOPS (100 %).",
@@ -365,6 +399,10 @@ mod tests {
             "Raising the limit from 100 MB/s to 200 MB/s is a 15 % improvement.",
             "Between 100 and 150 MB/s, 8 % slower than the host.",
             "It does 100 to 150 MB/s (8 % slower).",
+            "The VM reads 480 MB/s, 15 % slower than the host (which writes 520 MB/s).",
+            "The VM reads 480 MB/s, 15 % slower than last year, and writes 520 MB/s.",
+            "The VM reads 480 MB/s, 15 % slower than writes of 520 MB/s.",
+            "The VM reads 480 MB/s, more than 15 % slower than the host's 920 MB/s.",
             "Reads reach 520 MB/s and writes 480 MB/s, a loss of 15 %.",
             "It reads 520 MB/s, on writes 480 MB/s, 15 % slower.",
             "The host does 520 MB/s and the VM 480 MB/s, 15 % less than last year.",
