@@ -21,6 +21,21 @@ pub(super) fn links(table: &Table) -> Vec<Link> {
     if links.is_empty() { lying.links() } else { links }
 }
 
+/// Which columns may be divided by which to give a third.
+struct Reading {
+    numerator: usize,
+    denominator: usize,
+    form: Form,
+}
+
+/// Every reading of these columns.
+fn readings(values: &[usize]) -> impl Iterator<Item = Reading> + '_ {
+    let pairs = values.iter().flat_map(move |one| values.iter().map(move |other| (*one, *other)));
+    pairs
+        .filter(|(one, other)| one != other)
+        .flat_map(|(numerator, denominator)| Form::ALL.map(|form| Reading { numerator, denominator, form }))
+}
+
 /// Figures with the heads of their columns and the labels of their rows.
 struct Grid<'a> {
     heads: Vec<&'a str>,
@@ -54,32 +69,48 @@ impl<'a> Grid<'a> {
     }
 
     fn links(&self) -> Vec<Link> {
-        let derived = (0..self.heads.len()).filter(|at| !self.of_base(*at));
+        let is_metric = |at: &usize| tells_use(self.heads[*at]);
+        let derived = (0..self.heads.len()).filter(|at| !self.of_base(*at) && !is_metric(at));
         let of_one = |at| if self.of_ratios(at) { self.of_column(at) } else { self.of_plain_numbers(at) };
         derived.flat_map(of_one).collect()
     }
 
-    /// Columns that a ratio may be of.
+    /// Columns that a ratio may be of: of very many those that are near it.
     fn values(&self, derived: usize) -> Vec<usize> {
         let may = |at: &usize| *at != derived && !self.of_ratios(*at);
-        (0..self.heads.len()).filter(may).filter(|at| self.column(*at).flatten().next().is_some()).collect()
+        let has_figures = |at: &usize| self.column(*at).flatten().next().is_some();
+        let mut values: Vec<usize> = (0..self.heads.len()).filter(may).filter(has_figures).collect();
+        values.sort_by_key(|at| at.abs_diff(derived));
+        values.truncate(MOST_VALUES);
+        values.sort_unstable();
+        values
     }
 
     fn of_column(&self, derived: usize) -> Vec<Link> {
-        let candidates = self.candidates(derived, &self.values(derived));
-        settled(candidates, |links| links.first().is_some_and(|link| self.names(derived, link)))
+        let head = self.heads[derived];
+        let may = |reading: &Reading| self.names(derived, reading) || self.held(derived, reading).0 >= LEAST;
+        let values = self.values(derived);
+        let candidates = readings(&values).filter(may);
+        let candidates = candidates.map(|reading| self.linked(derived, &reading)).collect();
+        settled(candidates, |links| {
+            links.first().is_some_and(|link| names(head, &link.names[0], &link.names[1], link.form))
+        })
     }
 
-    fn candidates(&self, derived: usize, values: &[usize]) -> Vec<Vec<Link>> {
-        let mut candidates = Vec::new();
-        for numerator in values {
-            for denominator in values.iter().filter(|at| *at != numerator) {
-                for form in Form::ALL {
-                    candidates.push(self.linked(derived, *numerator, *denominator, form));
-                }
+    /// How many cells of a column a reading gives, and how many it does not.
+    fn held(&self, derived: usize, reading: &Reading) -> (usize, usize) {
+        let (mut held, mut missed) = (0, 0);
+        for row in &self.cells {
+            let figure = |at: usize| row.get(at).and_then(Option::as_ref);
+            let figures = (figure(reading.numerator), figure(reading.denominator), figure(derived));
+            let (Some(above), Some(below), Some(printed)) = figures else { continue };
+            if comparable(above, below) {
+                let given = reading.form.of(above.interval(), below.interval(), printed.unit);
+                let holds = given.is_some_and(|given| given.meets(printed.interval()));
+                *(if holds { &mut held } else { &mut missed }) += 1;
             }
         }
-        candidates
+        (held, missed)
     }
 
     /// The same of ratios that are printed as plain numbers, `0.660`: only the head tells that they are ratios, so that one
@@ -95,29 +126,32 @@ impl<'a> Grid<'a> {
         let held = |links: &[Link]| links.iter().filter(|link| link.holds()).count();
         let told =
             |links: &[Link]| links.iter().filter(|link| link.holds() && link.tells() && link.fine()).count();
-        let fits = |links: &Vec<Link>| {
-            let Some(first) = links.first().filter(|_| links.len() >= LEAST) else { return false };
-            let named = self.names(derived, first);
+        let fits = |(named, links): &(bool, Vec<Link>)| {
             // Of more columns than two, two cells may fit some pair by chance.
-            let least = if named || values.len() == 2 { LEAST - 1 } else { LEAST };
-            (named || (says && first.form == Form::Share))
-                && held(links) + 1 >= links.len()
-                && told(links) >= least
+            let least = if *named || values.len() == 2 { LEAST - 1 } else { LEAST };
+            links.len() >= LEAST && held(links) + 1 >= links.len() && told(links) >= least
         };
-        let candidates = self.candidates(derived, &values).into_iter();
-        let fitting = candidates
-            .filter(fits)
-            .max_by_key(|links| (links.first().is_some_and(|link| self.names(derived, link)), held(links)));
+        // A row of means may be one more that no reading gives.
+        let may = |reading: &Reading| {
+            self.held(derived, reading).1 <= 2
+                && ((says && reading.form == Form::Share) || self.names(derived, reading))
+        };
+        let candidates = readings(&values).filter(may).map(|reading| {
+            let named = self.names(derived, &reading);
+            (named, self.linked(derived, &reading))
+        });
+        let fitting = candidates.filter(fits).max_by_key(|(named, links)| (*named, held(links)));
         let tied = |links: Vec<Link>| {
             let why = Why::Held(held(&links));
             let times =
                 |link: Link| Link { derived: Quantity { unit: Unit::Times, ..link.derived }, why, ..link };
             links.into_iter().map(times).collect()
         };
-        fitting.map(tied).unwrap_or_default()
+        fitting.map(|(_, links)| tied(links)).unwrap_or_default()
     }
 
-    fn linked(&self, derived: usize, numerator: usize, denominator: usize, form: Form) -> Vec<Link> {
+    fn linked(&self, derived: usize, reading: &Reading) -> Vec<Link> {
+        let Reading { numerator, denominator, form } = *reading;
         let names = [numerator, denominator].map(|at| self.heads[at].to_owned());
         let link = |(label, row): (&&str, &Vec<Option<Quantity>>)| {
             let figure = |at: usize| row.get(at).copied().flatten();
@@ -138,34 +172,37 @@ impl<'a> Grid<'a> {
     }
 
     /// Whether the head of the column says that it is this ratio of these two.
-    fn names(&self, derived: usize, link: &Link) -> bool {
-        let head = self.heads[derived];
-        let head_of = |quantity: &Quantity| {
-            let at = (0..self.heads.len()).find(|at| self.column(*at).flatten().any(|one| one == quantity));
-            at.map(|at| self.heads[at])
-        };
-        let (Some(above), Some(below)) = (head_of(&link.numerator), head_of(&link.denominator)) else {
-            return false;
-        };
-        if !mentions(head, above, below) || !mentions(head, below, above) || is_of_many(head, [above, below])
-        {
-            return false;
-        }
-        // What stands behind the last slash is the divisor: `VM/host`, `(host - VM) / host`.
-        let is_divisor = |behind: &str| mentions(behind, below, above) && !mentions(behind, above, below);
-        let divides = match head.rsplit_once(DIVIDES) {
-            // `host:VM` is a ratio where nothing but names stands there.
-            Some((_, behind)) if !head.contains(SLASHES) => {
-                let known = [parts(above), parts(below)].concat();
-                is_divisor(behind) && parts(head).iter().all(|part| known.contains(part))
-            }
-            Some(_) => head.rsplit_once(SLASHES).is_some_and(|(_, behind)| is_divisor(behind)),
-            None => false,
-        };
-        let lost = is_loss(head);
-        divides && (link.form == Form::Loss) == lost && link.form != Form::Gain
+    fn names(&self, derived: usize, reading: &Reading) -> bool {
+        let (above, below) = (self.heads[reading.numerator], self.heads[reading.denominator]);
+        names(self.heads[derived], above, below, reading.form)
     }
 }
+
+/// Whether a head says that its column is that ratio of these two.
+fn names(head: &str, above: &str, below: &str, form: Form) -> bool {
+    if !head.contains(DIVIDES) {
+        return false;
+    }
+    if !mentions(head, above, below) || !mentions(head, below, above) || is_of_many(head, [above, below]) {
+        return false;
+    }
+    // What stands behind the last slash is the divisor: `VM/host`, `(host - VM) / host`.
+    let is_divisor = |behind: &str| mentions(behind, below, above) && !mentions(behind, above, below);
+    let divides = match head.rsplit_once(DIVIDES) {
+        // `host:VM` is a ratio where nothing but names stands there.
+        Some((_, behind)) if !head.contains(SLASHES) => {
+            let known = [parts(above), parts(below)].concat();
+            is_divisor(behind) && parts(head).iter().all(|part| known.contains(part))
+        }
+        Some(_) => head.rsplit_once(SLASHES).is_some_and(|(_, behind)| is_divisor(behind)),
+        None => false,
+    };
+    let lost = is_loss(head);
+    divides && (form == Form::Loss) == lost && form != Form::Gain
+}
+
+/// So many columns are tried for each column of ratios, in pairs: a hundred rows are as many columns of the table turned.
+const MOST_VALUES: usize = 24;
 
 /// Signs before a divisor.
 const SLASHES: [char; 3] = ['/', '／', '÷'];
@@ -179,6 +216,32 @@ fn says_ratio(head: &str) -> bool {
     let lower = head.to_lowercase();
     parts(head).iter().any(|part| WORDS.contains(&part.as_str()))
         || ["speed-up", "во сколько раз", "倍", "比值"].iter().any(|word| lower.contains(word))
+}
+
+/// Whether a head is of how much of something was used or met: a metric in percent, and no ratio of other columns, though figures of few
+/// digits fit some pair of them.
+fn tells_use(head: &str) -> bool {
+    const WORDS: [&str; 13] = [
+        "usage",
+        "util",
+        "utilization",
+        "utilisation",
+        "used",
+        "cpu",
+        "idle",
+        "busy",
+        "hit",
+        "hits",
+        "miss",
+        "error",
+        "errors",
+    ];
+    let compares = head.contains(DIVIDES) || is_loss(head) || says_ratio(head) || head.contains("vs");
+    !compares
+        && (parts(head).iter().any(|part| WORDS.contains(&part.as_str()))
+            || ["使用率", "利用率", "占用", "命中率", "загрузк"]
+                .iter()
+                .any(|word| head.to_lowercase().contains(word)))
 }
 
 /// Whether a head is of a mean of ratios, which two figures that are no means do not give.

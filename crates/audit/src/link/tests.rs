@@ -56,6 +56,41 @@ fn a_column_of_ratios_is_linked_by_the_form_that_holds() {
 }
 
 #[test]
+fn how_busy_something_was_is_no_ratio_of_what_stands_beside_it() {
+    let with = |label: &str| {
+        of(&[table(
+            0,
+            &[
+                &["", "one", "two", "three", "four"],
+                &["received", "252 MB", "256 MB", "254 MB", "329 MB"],
+                &["sent", "1.5 GB", "1.5 GB", "1.5 GB", "1.6 GB"],
+                &[label, "491.83 %", "477.67 %", "504.67 %", "540.00 %"],
+            ],
+        )])
+    };
+    assert_eq!(with("SERVER-MAX-CPU-USAGE").len(), 0);
+    assert_eq!(with("sent / received - 1").len(), 4, "it is the word that tells");
+}
+
+#[test]
+fn of_very_many_columns_those_near_a_ratio_are_tried() {
+    let labels: Vec<String> = (0..2000).map(|at| format!("host/vm speedup {at}")).collect();
+    let cells: Vec<String> =
+        (0..2000u32).map(|at| (at.wrapping_mul(2_654_435_761) >> 20).to_string()).collect();
+    let rows: Vec<Vec<&str>> = (0..2000)
+        .map(|at| {
+            (0..7)
+                .map(|up| if up == 0 { labels[at].as_str() } else { cells[(7 * at + up) % 2000].as_str() })
+                .collect()
+        })
+        .collect();
+    let head = vec!["", "a", "b", "c", "d", "e", "f"];
+    let all: Vec<&[&str]> = std::iter::once(head.as_slice()).chain(rows.iter().map(Vec::as_slice)).collect();
+    // Without that it takes hours.
+    assert_eq!(of(&[table(0, &all)]).len(), 0);
+}
+
+#[test]
 fn counts_of_one_digit_fit_any_ratio_and_link_none() {
     let copies = |cell: [&str; 4]| {
         table(
