@@ -199,8 +199,11 @@ fn period(lines: &[Vec<&str>]) -> Option<usize> {
     (period > 1 && repeats && groups.len() == lower.len() / period).then_some(period)
 }
 
-/// A text without the marks that make it bold, and without tags: `**IOPS**<br>(k)` is `IOPS (k)`.
+/// A text without the marks that make it bold, without tags and targets of links: `**IOPS**<br>(k)` is `IOPS (k)`,
+/// `[host](host.txt)` is `host`.
 fn plain(text: &str) -> String {
+    let unlinked = text.contains("](").then(|| without_targets(text));
+    let text = unlinked.as_deref().unwrap_or(text);
     let bare = text.trim().trim_matches('*').trim_matches('`').trim();
     if !bare.contains(['<', '\\', '&', '*']) {
         return bare.to_string();
@@ -216,6 +219,21 @@ fn plain(text: &str) -> String {
     plain.push_str(rest);
     let plain = plain.replace("\\|", "|").replace("&nbsp;", " ").replace("**", "");
     plain.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// What links of Markdown show of themselves.
+fn without_targets(text: &str) -> String {
+    let mut shown = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(at) = rest.find("](") {
+        let (before, behind) = (&rest[..at], &rest[at + 2..]);
+        let (Some(opens), Some(closes)) = (before.rfind('['), behind.find(')')) else { break };
+        shown.push_str(before[..opens].trim_end_matches('!'));
+        shown.push_str(&before[opens + 1..]);
+        rest = &behind[closes + 1..];
+    }
+    shown.push_str(rest);
+    shown
 }
 
 /// A head as a shape gives it.

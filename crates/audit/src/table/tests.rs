@@ -39,6 +39,14 @@ fn some(values: &[f64]) -> Vec<Option<f64>> {
 }
 
 #[test]
+fn a_label_is_what_its_link_shows() {
+    let (_, table) = one(
+        "| drive | IOPS |\n|---|---|\n| [old](runs/4k-7.txt) | 700 |\n| **[new](a.md)** (flash) | 900 |\n| [x] (y | 5 |\n",
+    );
+    assert_eq!(labels(&table), ["old", "new (flash)", "[x] (y"]);
+}
+
+#[test]
 fn every_shape_reads_its_example() {
     for shape in ALL {
         let (_, table) = one(shape.example);
