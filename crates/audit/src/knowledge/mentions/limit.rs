@@ -36,6 +36,9 @@ pub struct Cause {
 /// What is said to be about a figure may be so much more.
 const ABOUT: f64 = 0.02;
 
+/// `the most that was reached` is a result, and no limit.
+const REACHED: &[&str] = &["reached", "achieved", "measured", "got", "达到了", "测得", "достигл", "получил"];
+
 const MOST: &[&str] = &[
     "up to",
     "at most",
@@ -117,7 +120,13 @@ pub(super) fn limits(
     let of_drive = (drive || any(lower, words, DRIVE)) && !any(lower, words, LIMITS);
     let link = links.iter().find_map(|named| named.link);
     match rates.as_slice() {
-        [only] if stated && !of_drive && !says(lower, words, Word::Rating) && before(text, only, MOST) => {
+        [only]
+            if stated
+                && !of_drive
+                && !says(lower, words, Word::Rating)
+                && before(text, only, MOST)
+                && !before(text, only, REACHED) =>
+        {
             let rate = bytes_per_second(only).map(|rate| widened(rate, only.hedge));
             let network = only.unit == Unit::BitsPerSecond || network(links);
             rate.into_iter().map(|rate| Limit { spot: only.figure.spot, rate, link, network }).collect()
@@ -133,13 +142,11 @@ fn network(links: &[NamedLink]) -> bool {
 /// Whether one of the words stands before the figure in its sentence.
 fn before(text: &str, figure: &Quantity, spellings: &[&str]) -> bool {
     let head = &text[..figure.figure.spot.start as usize];
-    let from = head.rfind(['.', '。', ';', '；', '!', '?']).map_or(0, |at| at + 1);
+    let stop = head.rmatch_indices(['.', '。', ';', '；', '!', '?']).next();
+    let sentence = stop.map_or(head, |(at, stop)| &head[at + stop.len()..]);
     // A point within a number or a version ends no sentence.
-    let from = match head[from..].starts_with(|letter: char| letter.is_ascii_digit()) {
-        true => 0,
-        false => (from..head.len()).find(|at| head.is_char_boundary(*at)).unwrap_or(head.len()),
-    };
-    super::vocabulary::text_has(&head[from..], spellings)
+    let sentence = if sentence.starts_with(|letter: char| letter.is_ascii_digit()) { head } else { sentence };
+    super::vocabulary::text_has(sentence, spellings)
 }
 
 /// Bits a second with the same in bytes a second: who converts a link's rate is about to hold figures of storage against it.
