@@ -47,11 +47,38 @@ pub fn code_of(error: &anyhow::Error) -> u8 {
         .find_map(|cause| cause.downcast_ref::<Failed>())
         .map_or(MEASUREMENT_FAILED, |failed| failed.code)
 }
+
+/// Does what reads a page of somebody's: a fault of ours in one page must not take the others with it.
+///
+/// # Errors
+/// What a panic said, in words for whoever named the page.
+pub fn contained<T>(work: impl FnOnce() -> T) -> Result<T, String> {
+    std::panic::catch_unwind(std::panic::AssertUnwindSafe(work)).map_err(|payload| {
+        let said = payload.downcast_ref::<String>().map(String::as_str);
+        let said = said.or_else(|| payload.downcast_ref::<&str>().copied()).unwrap_or("it said nothing");
+        format!("iotax failed on this page, a fault of its own ({said}): nothing of it counts; hint: report it, with the page")
+    })
+}
+
 /// Why the system refused to have a file read, where it is one of the two usual causes.
 pub fn unreadable(error: &std::io::Error) -> Option<&'static str> {
     match error.kind() {
         std::io::ErrorKind::NotFound => Some("there is no such file"),
         std::io::ErrorKind::PermissionDenied => Some("it may not be read"),
         _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_fault_of_ours_is_told_in_words() {
+        assert_eq!(contained(|| 7), Ok(7));
+        let text = "。".to_owned();
+        let why = contained(|| text[1..].len()).unwrap_err();
+        assert!(why.contains("a fault of its own") && why.contains("char boundary"), "{why}");
+        assert!(contained(|| panic!("plain")).map(|()| 0).unwrap_err().contains("(plain)"));
     }
 }

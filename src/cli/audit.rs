@@ -7,7 +7,7 @@ mod pins;
 
 use super::report::{Destination, Form};
 use super::{behind, columns, ratings, say, say_aside};
-use crate::exit::{BAD_INPUT, DONE, FINDING, Failed};
+use crate::exit::{BAD_INPUT, DONE, FINDING, Failed, contained};
 use crate::report::audit::list::List;
 use crate::report::audit::{ALL, Audit, Renderer, Repeated, Severity, Skipped, View, by_name, digest, shown};
 use crate::scenario::error::nearest;
@@ -273,8 +273,13 @@ impl Teller<'_> {
         Ok(())
     }
 
-    /// With its pins; what their file is called and what is wrong in it, where it is not of the page.
+    /// With its pins; what their file is called and what is wrong in it, where it is not of the page. Or the page and our own fault.
     fn audited(&self, page: Page, pins: Option<&PinsFile>) -> Result<Audited, (String, String)> {
+        let name = page.name.clone();
+        contained(|| self.audited_at_all(page, pins)).unwrap_or_else(|why| Err((name, why)))
+    }
+
+    fn audited_at_all(&self, page: Page, pins: Option<&PinsFile>) -> Result<Audited, (String, String)> {
         let options = Options { asked: &|id| self.args.asks(id), ratings: &self.ratings };
         let Some(PinsFile { name, pins }) = pins else { return Ok(audit_by(page, &options)) };
         audit_pinned(page, &options, pins).map_err(|fault| (name.clone(), fault.to_string()))

@@ -7,7 +7,7 @@ mod sources;
 
 pub use sources::{By, Named, STDIN, parse_named};
 
-use crate::exit::{Failed, unreadable};
+use crate::exit::{Failed, contained, unreadable};
 use crate::scenario::Scenario;
 use crate::store::record::imported::{Import, ImportedFile, UnreadLines};
 use crate::store::record::{Record, RunStart};
@@ -184,7 +184,8 @@ fn read_file(source: &Source, number: usize) -> Result<FileRead> {
     };
     let bytes =
         bytes.map_err(|error| Failed::input(format!("cannot read {}: {}", source.shown, reason(&error))))?;
-    let mut read = read_bytes(source, number, bytes);
+    let mut read = contained(|| read_bytes(source, number, bytes))
+        .map_err(|why| Failed::measurement(format!("{}: {why}", source.shown)))?;
     for (result, histogram) in &read.found {
         let line = histogram.is_none().then(|| store::imported_line(result)).transpose();
         read.lines.push(line.map_err(Failed::from)?);

@@ -1,6 +1,7 @@
 //! From what was named to pages: files, folders in the order of names, standard input. One file is in memory at a time. What is
 //! no page is told with why.
 
+use crate::exit::contained;
 use crate::folder::{self, Kind};
 use anyhow::Result;
 use iotax_audit::container;
@@ -106,9 +107,10 @@ fn given(name: &str, path: Option<&Path>, read: std::io::Result<Vec<u8>>) -> Giv
     };
     match no_text(&bytes) {
         Some(why) if !is_container(&bytes) => Given::NoPage(why),
-        _ => match container::pages(name, bytes) {
-            pages if pages.is_empty() => Given::NoPage("there is no text in it".to_owned()),
-            pages => Given::Pages(pages, path.map(Path::to_owned)),
+        _ => match contained(|| container::pages(name, bytes)) {
+            Err(why) => Given::Refused(why),
+            Ok(pages) if pages.is_empty() => Given::NoPage("there is no text in it".to_owned()),
+            Ok(pages) => Given::Pages(pages, path.map(Path::to_owned)),
         },
     }
 }
