@@ -3,6 +3,7 @@
 //! noise: among sixty figures of a page a printed "94 %" fits dozens of pairs by chance.
 
 mod across;
+mod base_row;
 mod changes;
 mod columns;
 mod form;
@@ -104,6 +105,8 @@ pub fn links(page: &Page, tables: &[Table], clauses: &[Clause]) -> Vec<Link> {
         links.extend(shares::links(table));
     }
     links.extend(across::links(tables));
+    let tied = links.iter().map(|link| link.derived.figure.spot).collect();
+    links.extend(tables.iter().flat_map(|table| base_row::links(page, table, &tied)));
     links.extend(changes::links(page, clauses));
     links.extend(sentences::links(page, clauses, tables));
     let mut seen = std::collections::HashSet::new();
