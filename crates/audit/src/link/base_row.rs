@@ -9,7 +9,7 @@ use crate::table::{Cell, Row, SPACES, Table};
 use std::cell::OnceCell;
 use std::collections::HashSet;
 
-mod words;
+pub(super) mod words;
 
 /// The links of a table, along both of its directions; none of a column in which another link stands already.
 pub(super) fn links(page: &Page, table: &Table, tied: &HashSet<Spot>) -> Vec<Link> {

@@ -4,6 +4,7 @@
 
 mod across;
 mod base_row;
+mod bracketed;
 mod changes;
 mod columns;
 mod form;
@@ -107,6 +108,7 @@ pub fn links(page: &Page, tables: &[Table], clauses: &[Clause]) -> Vec<Link> {
     links.extend(across::links(tables));
     let tied = links.iter().map(|link| link.derived.figure.spot).collect();
     links.extend(tables.iter().flat_map(|table| base_row::links(page, table, &tied)));
+    links.extend(tables.iter().flat_map(|table| bracketed::links(table, &tied)));
     links.extend(changes::links(page, clauses));
     links.extend(sentences::links(page, clauses, tables));
     let mut seen = std::collections::HashSet::new();

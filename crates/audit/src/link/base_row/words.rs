@@ -120,7 +120,7 @@ pub(super) fn is_set(head: &str) -> bool {
 }
 
 /// Whether a row is one of means or totals, whose ratio may be the mean of the ratios.
-pub(super) fn is_mean(label: &str) -> bool {
+pub(in crate::link) fn is_mean(label: &str) -> bool {
     const WORDS: [&str; 12] = [
         "avg",
         "average",
