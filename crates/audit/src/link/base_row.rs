@@ -260,7 +260,8 @@ impl<'a> Grid<'a> {
 
     /// Whether a ratio is `1.00x`.
     fn is_spelled(&self, row: usize, ratios: &Ratios) -> bool {
-        self.figure(row, ratios.column).is_some_and(|figure| figure.unit == Unit::Times)
+        let spelled = |figure: Quantity| figure.unit == Unit::Times && figure.decimals > 0;
+        self.figure(row, ratios.column).is_some_and(spelled)
     }
 
     /// The one row that a head names behind `vs`.
@@ -297,11 +298,13 @@ impl<'a> Grid<'a> {
         let [base] = bases else { return self.of_several(ratios, bases, values, forms) };
         let readings = self.readings(ratios, values, forms, &|_| Some(base.row));
         let Some(best) = best(&readings) else { return Vec::new() };
-        if best.telling() >= LEAST && 5 * best.held() >= 3 * best.ties.len() {
-            return self.settled(ratios, best, &readings);
-        }
         let head = self.heads[ratios.column];
         let told = base.told || self.is_spelled(base.row, ratios) || words::says_ratio(head);
+        // Loads of 50 % and 100 %, and sizes of 4x and 8x, have results that grow with them, but for some.
+        let least = if told || words::says_change(head) { 3 * best.ties.len() } else { 5 * best.ties.len() };
+        if best.telling() >= LEAST && 5 * best.held() >= least {
+            return self.settled(ratios, best, &readings);
+        }
         let meant = if told && alone { of_few(head, &readings) } else { None };
         meant.map(|meant| self.settled(ratios, meant, &readings)).unwrap_or_default()
     }
@@ -334,6 +337,11 @@ impl<'a> Grid<'a> {
             let of = self.heads.get(**values).copied().unwrap_or_default();
             !words::is_of_many(head, of) && !words::is_set(of)
         };
+        // What a total is made of is not compared with it.
+        let of_total = |tie: &Tie| {
+            let count = |one: &Quantity| one.unit == Unit::Bare && one.decimals == 0;
+            count(&tie.link.denominator) && words::is_mean(self.labels[tie.base])
+        };
         for values in values.iter().filter(may) {
             for form in forms {
                 for turned in [false, true] {
@@ -356,6 +364,8 @@ impl<'a> Grid<'a> {
             }
         }
         readings.retain(|reading| !reading.ties.is_empty() && !reading.is_of_steps());
+        readings.iter_mut().for_each(|reading| reading.ties.retain(|tie| !of_total(tie)));
+        readings.retain(|reading| !reading.ties.is_empty());
         readings
     }
 

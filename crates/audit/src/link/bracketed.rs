@@ -102,7 +102,9 @@ fn linked(table: &Table, one: &Ratio, base: usize, form: Form, turned: bool) -> 
         names.reverse();
     }
     let [numerator, denominator] = operands;
-    let sound = comparable(&numerator, &denominator) && numerator.figure.value > 0.0;
+    // What a total is made of is not compared with it.
+    let of_total = whole.unit == Unit::Bare && whole.decimals == 0 && is_mean(&table.columns[base].head);
+    let sound = comparable(&numerator, &denominator) && numerator.figure.value > 0.0 && !of_total;
     let why = Why::Held(0);
     sound.then_some(Link { derived: one.ratio, form, numerator, denominator, why, of, names })
 }

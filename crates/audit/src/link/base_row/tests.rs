@@ -148,6 +148,17 @@ fn what_may_be_of_something_else_is_let_be() {
     let steps =
         ["1 | 1.00x", "2 | 2.00x", "4 | 4.00x", "8 | 8.00x", "16 | 15.2x"].map(|row| format!("a | {row}"));
     assert_eq!(of(&table("what | lanes | speedup", &steps.each_ref().map(String::as_str))), []);
+    let loads = [
+        "a | 10.22k | 100 %",
+        "b | 7.66k | 75 %",
+        "c | 5.11k | 50 %",
+        "d | 2.55k | 25 %",
+        "e | 1.33k | 10 %",
+    ];
+    assert_eq!(of(&table("what | rate | load", &loads)), []);
+    assert_eq!(holding(&of(&table("what | rate | of a: share", &loads))), [true, true, true, false]);
+    let parts = ["a | 172 | 21.5 %", "b | 411 | 51.4 %", "c | 217 | 27.1 %", "total | 800 | 100 %"];
+    assert_eq!(of(&table("what | votes | share", &parts)), []);
     let unsigned = TIMES.map(|row| row.replace("3.36x", "0.42x"));
     let found = of(&table("what | time | speedup", &unsigned.each_ref().map(String::as_str)));
     assert_eq!(holding(&found), [true; 3], "turned round it holds");

@@ -42,6 +42,50 @@ pub(super) fn says_ratio(head: &str) -> bool {
         || WITHIN.iter().any(|word| lower.contains(word))
 }
 
+/// Whether a head says that its cells are changes or shares.
+pub(super) fn says_change(head: &str) -> bool {
+    const WITHIN: [&str; 36] = [
+        "change",
+        "delta",
+        "δ",
+        "diff",
+        "overhead",
+        "loss",
+        "gain",
+        "improve",
+        "saving",
+        "saved",
+        "reduc",
+        "increase",
+        "decrease",
+        "drop",
+        "penalty",
+        "degradation",
+        "efficiency",
+        "faster",
+        "slower",
+        "share",
+        "% of",
+        "änderung",
+        "verlust",
+        "变化",
+        "差异",
+        "差距",
+        "提升",
+        "下降",
+        "损耗",
+        "损失",
+        "开销",
+        "占比",
+        "изменени",
+        "прирост",
+        "потер",
+        "разниц",
+    ];
+    let lower = head.to_lowercase();
+    WITHIN.iter().any(|word| lower.contains(word))
+}
+
 /// What a head is against: `host` of `Speedup vs. host`.
 pub(super) fn other(head: &str) -> Option<&str> {
     const BEFORE: [&str; 16] = [
@@ -121,22 +165,10 @@ pub(super) fn is_set(head: &str) -> bool {
 
 /// Whether a row is one of means or totals, whose ratio may be the mean of the ratios.
 pub(in crate::link) fn is_mean(label: &str) -> bool {
-    const WORDS: [&str; 12] = [
-        "avg",
-        "average",
-        "mean",
-        "geomean",
-        "total",
-        "overall",
-        "sum",
-        "平均",
-        "合计",
-        "总计",
-        "средн",
-        "итого",
-    ];
+    const WORDS: [&str; 8] = ["avg", "average", "mean", "geomean", "total", "totals", "overall", "sum"];
     let lower = label.to_lowercase();
-    WORDS.iter().any(|word| lower.contains(word))
+    parts(label).iter().any(|part| WORDS.contains(&part.as_str()))
+        || ["平均", "合计", "总计", "средн", "итого", "всего"].iter().any(|word| lower.contains(word))
 }
 
 /// The form that a head says its ratios have of figures that are the better for being less, or more: `speedup` of times is turned
