@@ -301,8 +301,10 @@ impl<'a> Grid<'a> {
         let head = self.heads[ratios.column];
         let told = base.told || self.is_spelled(base.row, ratios) || words::says_ratio(head);
         // Loads of 50 % and 100 %, and sizes of 4x and 8x, have results that grow with them, but for some.
-        let least = if told || words::says_change(head) { 3 * best.ties.len() } else { 5 * best.ties.len() };
-        if best.telling() >= LEAST && 5 * best.held() >= least {
+        let says = told || words::says_change(head);
+        let percent = ratios.cells.iter().flatten().any(|ratio| ratio.unit == Unit::Percent);
+        let least = if says { 3 * best.ties.len() } else { 5 * best.ties.len() };
+        if best.telling() >= LEAST && 5 * best.held() >= least && (says || !percent) {
             return self.settled(ratios, best, &readings);
         }
         let meant = if told && alone { of_few(head, &readings) } else { None };

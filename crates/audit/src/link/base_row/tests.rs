@@ -100,7 +100,7 @@ fn a_ratio_may_be_of_the_figures_that_rows_are_called_by() {
         "12,803,190 | 64.1 % | 20.50 | d",
         "19,981,264 | 100.0 % | 32.00 | copy",
     ];
-    let found = of(&table("size | of all | bits | what", &rows));
+    let found = of(&table("size | ratio % | bits | what", &rows));
     assert_eq!(holding(&found), [true; 4], "the bits of c are wrong, not its ratio");
     assert_eq!(found[2].2, "3,914,466 / 19,981,264");
 }
@@ -157,6 +157,12 @@ fn what_may_be_of_something_else_is_let_be() {
     ];
     assert_eq!(of(&table("what | rate | load", &loads)), []);
     assert_eq!(holding(&of(&table("what | rate | of a: share", &loads))), [true, true, true, false]);
+    let plain = loads.map(|row| row.replace("10 %", "13 %"));
+    assert_eq!(
+        of(&table("what | rate | load", &plain.each_ref().map(String::as_str))),
+        [],
+        "no word of a ratio"
+    );
     let parts = ["a | 172 | 21.5 %", "b | 411 | 51.4 %", "c | 217 | 27.1 %", "total | 800 | 100 %"];
     assert_eq!(of(&table("what | votes | share", &parts)), []);
     let unsigned = TIMES.map(|row| row.replace("3.36x", "0.42x"));

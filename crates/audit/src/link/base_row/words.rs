@@ -44,8 +44,11 @@ pub(super) fn says_ratio(head: &str) -> bool {
 
 /// Whether a head says that its cells are changes or shares.
 pub(super) fn says_change(head: &str) -> bool {
-    const WITHIN: [&str; 36] = [
+    const WITHIN: [&str; 39] = [
         "change",
+        "perf",
+        "性能",
+        "производительн",
         "delta",
         "δ",
         "diff",
