@@ -30,6 +30,11 @@ pub(super) fn above(page: &Page, at: usize, floor: usize, fenced: bool) -> Optio
             continue;
         }
         looked += 1;
+        // The last of several items is no title of what stands below the list.
+        if is_item_of_several(page, index) {
+            prose = true;
+            continue;
+        }
         prose |= index < floor || looked > LOOKED_AT;
         let heading = hashes(page.line(index)) || underlined(page, index, at) || numbered(line);
         match named(line) {
@@ -70,6 +75,18 @@ pub(super) fn is_rule(line: &str) -> bool {
     line.starts_with("```")
         || line.starts_with("~~~")
         || line.chars().all(|letter| "-=*_~+|. \u{2500}\u{2550}".contains(letter))
+}
+
+/// Whether a line is an item of a list with another right above it.
+fn is_item_of_several(page: &Page, index: usize) -> bool {
+    let item = |index: usize| {
+        let line = page.line(index);
+        let text = line.trim_start();
+        let mark = ["- ", "* ", "+ ", "• "].into_iter().find(|mark| text.starts_with(mark))?;
+        Some((line.len() - text.len(), mark))
+    };
+    let own = item(index);
+    own.is_some() && index.checked_sub(1).and_then(item) == own
 }
 
 fn underlined(page: &Page, index: usize, at: usize) -> bool {
@@ -155,6 +172,8 @@ mod tests {
             Some("Two")
         );
         assert_eq!(of("# Two\n1.20   0.00   2.30\n").as_deref(), Some("Two"), "figures name nothing");
+        assert_eq!(of("## Two\n\n- one tool\n- another tool\n\n").as_deref(), Some("Two"), "a list of tools");
+        assert_eq!(of("## Two\n\n- Reads\n\n").as_deref(), Some("Reads"));
         assert_eq!(of(""), None);
     }
 }

@@ -9,6 +9,8 @@ use crate::rule::{Evidence, Rule, Sink};
 use crate::table::Table;
 use std::collections::HashMap;
 
+mod headings;
+
 /// T9 and T10.
 pub const REPLICAS: Rule = Rule {
     id: "T9",
@@ -16,16 +18,39 @@ pub const REPLICAS: Rule = Rule {
     severity: Severity::WrongFigure,
     holds: "of at least four tables (or columns) that are called the same but for a number, no cell is more than 30 % from their \
             median (10 % may mislead); half of it is told as T10: one of two runs is missing",
-    silent: "with fewer than four, of counts below 100 without a unit, where rows are moments of a run, and where more than a quarter of them are off: they are not equal then",
+    silent: "with fewer than four, where headings above them differ in more than an ordinal (run 1, #2, VM3), of counts below 100 without a unit, where rows are moments of a run, and where more than a quarter of them are off: they are not equal then",
     check: replicas,
 };
 
 /// Fewer tell no outlier.
 const LEAST: usize = 4;
 
+/// What is numbered where several are equal.
+const UNITS: [&str; 17] = [
+    "vm",
+    "run",
+    "disk",
+    "drive",
+    "node",
+    "host",
+    "test",
+    "sample",
+    "pass",
+    "虚拟机",
+    "次",
+    "盘",
+    "节点",
+    "вм",
+    "диск",
+    "тест",
+    "прогон",
+];
+
 fn replicas(evidence: &Evidence, sink: &mut Sink) {
-    for group in groups(evidence.tables) {
-        across(evidence.page, &group, sink);
+    for group in headings::part(evidence.page, groups(evidence.tables)) {
+        if group.len() >= LEAST {
+            across(evidence.page, &group, sink);
+        }
     }
     for table in evidence.tables {
         within(evidence.page, table, sink);
@@ -111,27 +136,8 @@ fn within(page: &Page, table: &Table, sink: &mut Sink) {
     let Some((_, name)) = named.first() else { return };
     let same: Vec<usize> = named.iter().filter(|(_, other)| other == name).map(|(at, _)| *at).collect();
     // Columns that count something (threads, queues) differ on purpose.
-    let units = [
-        "vm",
-        "run",
-        "disk",
-        "drive",
-        "node",
-        "host",
-        "test",
-        "sample",
-        "pass",
-        "虚拟机",
-        "次",
-        "盘",
-        "节点",
-        "вм",
-        "диск",
-        "тест",
-        "прогон",
-    ];
     let counts_units =
-        units.iter().any(|unit| name.to_lowercase().trim() == *unit || mentions(name, unit, ""));
+        UNITS.iter().any(|unit| name.to_lowercase().trim() == *unit || mentions(name, unit, ""));
     if same.len() < LEAST || !counts_units {
         return;
     }

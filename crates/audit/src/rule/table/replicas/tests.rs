@@ -94,3 +94,25 @@ fn small_counts_of_numbered_tables_are_states() {
     assert_eq!(found(&page(&["6", "6", "6", "3", "6"]), "T10"), []);
     assert_eq!(found(&page(&["6000", "6010", "6005", "3002", "6001"]), "T10").len(), 2);
 }
+
+#[test]
+fn tables_under_headings_of_other_loads_are_not_equal() {
+    let page = |headings: [&str; 4], figures: [&str; 4]| -> String {
+        let table = |(heading, figure): (&str, &str)| {
+            format!(
+                "## {heading}\n\n- Tool A 1.2\n- Tool B 0.7\n\n| | tool-a | tool-b |\n|---|---|---|\n| took | {figure} s | 812 s |\n\n"
+            )
+        };
+        headings.into_iter().zip(figures).map(table).collect()
+    };
+    let figures = ["410", "412", "690", "409"];
+    let loads =
+        ["Write 2M keys, 1 to 900 clients", "Write 2M keys", "Write 6M keys", "Write 2M keys, 900 clients"];
+    assert_eq!(found(&page(loads, figures), "T9"), []);
+    let runs = ["Run 1", "Run 2", "Run 3", "Run 4"];
+    assert_eq!(found(&page(runs, figures), "T9").len(), 1);
+    // Where a short line names the units, the headings above it count too.
+    let named = |page: String| page.replace("\n- Tool A 1.2\n- Tool B 0.7\n", "\nResults (17)\n");
+    assert_eq!(found(&named(page(loads, figures)), "T9"), []);
+    assert_eq!(found(&named(page(runs, figures)), "T9").len(), 1);
+}
