@@ -13,15 +13,28 @@ pub const RULE: Rule = Rule {
     severity: Severity::Ambiguous,
     holds: "a job whose name says random, sequential, read or write has such an rw; the shares that labels of tables hold \
             (75rdpct-80randompct) are those of the list of loads on the page",
-    silent: "where a name says both or neither, of scripts, and unless one entry of the list and one label have that size and share of reads",
+    silent: "where a name says both or neither, of what is a parameter in it (write_bw=0), of scripts; jobs of one such name and rw are told once; of labels unless one entry of the list and one label have that size and share of reads",
     check,
 };
 
 fn check(evidence: &Evidence, sink: &mut Sink) {
-    for load in loads(evidence).iter().filter(|load| !load.is_template()) {
-        if let Some(message) = contradiction(load) {
-            sink.finds(Finding::new("T7", Severity::Cosmetic, load.spot, message));
+    let loads = loads(evidence);
+    let mut kinds: Vec<(Kind, Vec<&Load>)> = Vec::new();
+    for load in loads.iter().filter(|load| !load.is_template() && contradicts(load)) {
+        let kind = (says(load.name), load.rw());
+        match kinds.iter_mut().find(|(other, _)| *other == kind) {
+            Some((_, alike)) => alike.push(load),
+            None => kinds.push((kind, vec![load])),
         }
+    }
+    for ((_, rw), alike) in kinds {
+        let mut message =
+            format!("the job is called {}, but its rw is {}", alike[0].name, rw.unwrap_or_default());
+        if alike.len() > 1 {
+            message.push_str(&format!("; so it is of {} more that are called like it", alike.len() - 1));
+        }
+        let others = alike[1..].iter().take(MOST).map(|load| load.spot);
+        sink.finds(Finding::new("T7", Severity::Cosmetic, alike[0].spot, message).against(others));
     }
     profiles(evidence, sink);
 }
@@ -35,9 +48,20 @@ struct Says {
     write: bool,
 }
 
+/// What a name says, and what is done in its place.
+type Kind<'a> = (Says, Option<&'a str>);
+
 fn says(name: &str) -> Says {
     let mut said = Says::default();
-    for word in name.to_ascii_lowercase().split(|letter: char| !letter.is_ascii_alphabetic()) {
+    // A parameter is no word: `job(readers=0,write_bw=0)`; what it is set to may be one: `rw=randread`.
+    let worded = |part: &str| match part.split_once('=') {
+        Some((key, value)) if ["rw", "readwrite", "mode", "type", "test"].contains(&key) => value.to_owned(),
+        Some(_) => String::new(),
+        None => part.to_owned(),
+    };
+    let separators = |letter: char| letter.is_whitespace() || "(),;:[]{}/-".contains(letter);
+    let name = name.to_ascii_lowercase().split(separators).map(worded).collect::<Vec<_>>().join(" ");
+    for word in name.split(|letter: char| !letter.is_ascii_alphabetic()) {
         let (random, rest) = match word {
             _ if word.starts_with("random") => (Some(true), &word[6..]),
             _ if word.starts_with("rand") => (Some(true), &word[4..]),
@@ -61,9 +85,9 @@ fn says(name: &str) -> Says {
     said
 }
 
-fn contradiction(load: &Load) -> Option<String> {
+fn contradicts(load: &Load) -> bool {
     let said = says(load.name);
-    let rw = load.rw()?;
+    let Some(rw) = load.rw() else { return false };
     let (random, read, write) = match rw {
         "read" => (false, true, false),
         "write" => (false, false, true),
@@ -71,15 +95,15 @@ fn contradiction(load: &Load) -> Option<String> {
         "randwrite" => (true, false, true),
         "rw" | "readwrite" => (false, true, true),
         "randrw" => (true, true, true),
-        _ => return None,
+        _ => return false,
     };
     // Shares of the mix, or of what is random, may make it so after all.
     if load.entry(&["percentage_random", "rwmixread", "rwmixwrite"]).is_some() {
-        return None;
+        return false;
     }
     let order = said.random != said.sequential && said.random != random;
     let way = said.read != said.write && (said.read != read || said.write != write);
-    (order || way).then(|| format!("the job is called {}, but its rw is {rw}", load.name))
+    order || way
 }
 
 /// A load as a list or a label tells it: bytes, share of reads, share of what is random, in percent.
@@ -206,6 +230,20 @@ mod tests {
             assert_eq!(job(name, rw), [], "{name} {rw}");
         }
         assert_eq!(found("[global]\nbs=4k\nrw=randrw\n\n[randwrite]\n", "T7").len(), 1);
+        assert_eq!(job("\"job(reader=1,write_bw=0)\"", "randread"), [], "a parameter");
+        assert_eq!(job("\"load (rw=randwrite)\"", "randread").len(), 1);
+    }
+
+    #[test]
+    fn jobs_that_are_called_alike_are_told_once() {
+        let page = |names: &[&str]| -> String {
+            let job = |name: &&str| format!("[{name}]\nrw=randread\nbs=4k\n\n");
+            format!("[global]\ndirect=1\n\n{}", names.iter().map(job).collect::<String>())
+        };
+        let told = found(&page(&["write 1", "write 2", "read", "write 3"]), "T7");
+        assert_eq!(told.len(), 1, "{told:#?}");
+        assert!(told[0].message.ends_with("2 more that are called like it"), "{}", told[0].message);
+        assert_eq!(found(&page(&["write 1", "seq write 2"]), "T7").len(), 2, "they say other things");
     }
 
     #[test]
