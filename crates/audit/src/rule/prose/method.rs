@@ -1,10 +1,13 @@
 //! What a page does not say of its method: M1 repeats and spread, M2 the best of several, M3 preconditioning.
 
+use super::SpeedOfSentences;
 use crate::finding::{Finding, Severity};
 use crate::number::{Quantity, Unit};
 use crate::page::Spot;
-use crate::prose::{Clause, Manner};
+use crate::prose::{Clause, Manner, tells_speed};
 use crate::rule::{Evidence, Rule, Sink};
+use crate::table::{Row, Table};
+use std::cell::Cell;
 
 /// M1: spread.
 pub const SPREAD: Rule = Rule {
@@ -12,7 +15,7 @@ pub const SPREAD: Rule = Rule {
     name: "figures that are compared have a spread",
     severity: Severity::Ambiguous,
     holds: "a page that compares states how its figures spread over repeated runs",
-    silent: "where nothing is compared or measured (a ratio of counts is not), in release notes without results, and where a table has a spread (`+-`, stdev, a confidence interval)",
+    silent: "where nothing is compared or measured (a ratio of counts is not, nor what has no unit or word of speed or time near it), in release notes without results, and where a table has a spread (`+-`, stdev, a confidence interval)",
     check: spread,
 };
 
@@ -22,7 +25,7 @@ pub const SELECTION: Rule = Rule {
     name: "figures are not the best of several",
     severity: Severity::Ambiguous,
     holds: "no sentence says that the best of several runs was taken: a maximum is biased, the more runs the more",
-    silent: "where no count of runs stands behind it (before or behind it in Chinese and Russian)",
+    silent: "where no count of runs stands behind it (before or behind it in Chinese and Russian), and of a quotation that is asked about",
     check: selection,
 };
 
@@ -32,7 +35,7 @@ pub const PRECONDITIONING: Rule = Rule {
     name: "writes to a flash drive start from a steady state",
     severity: Severity::Ambiguous,
     holds: "a page that shows writes to a flash drive says how the drive was preconditioned",
-    silent: "where no flash drive is named, nothing is written to it (requests to a service are not), or preconditioning, filling or steady state is spoken of",
+    silent: "where no flash drive is named, nothing is written to it (requests to a service and counters of writes are not), or preconditioning, filling or steady state is spoken of",
     check: preconditioning,
 };
 
@@ -108,14 +111,14 @@ fn is_version(lower: &str) -> bool {
 
 /// The first line that has something to compare.
 fn compared(evidence: &Evidence) -> Option<Spot> {
+    let near = NearResults::default();
     // Ratios of mere counts (votes, lines of code, prices) have no runs to spread over.
     let of_results = |link: &&crate::link::Link| {
         let operands = [&link.numerator, &link.denominator];
         // How much of a size is free compares no runs.
         let change = link.form != crate::link::Form::Share;
         operands.iter().any(|operand| is_measured(operand) || (change && operand.unit == Unit::Bytes))
-            || measures(evidence)
-            || says(evidence, &TEST_WORDS)
+            || near.has(evidence, link.derived.figure.spot.index())
     };
     // A change that one sentence states with its ends may be a note of a release.
     let mut of_several = evidence.links.iter().filter(|link| link.why != crate::link::Why::Told);
@@ -126,9 +129,14 @@ fn compared(evidence: &Evidence) -> Option<Spot> {
             Manner::Times => says_more(evidence.page, clause),
             _ => false,
         };
-        let spots: Vec<Spot> =
-            evidence.clauses.iter().filter(|clause| compares(clause)).map(super::spot).collect();
-        (spots.len() >= 2 && measures(evidence)).then(|| spots[0])
+        let claims: Vec<&Clause> = evidence.clauses.iter().filter(|clause| compares(clause)).collect();
+        // A multiple of a setting is no result.
+        let sentences = SpeedOfSentences::default();
+        let of_speed = |clause: &&&Clause| {
+            clause.figures.iter().any(is_measured) || sentences.tell(evidence.page, clause)
+        };
+        let first = claims.iter().find(of_speed).filter(|_| claims.len() >= 2 && measures(evidence));
+        first.map(|clause| super::spot(clause))
     };
     linked.or_else(claimed)
 }
@@ -144,23 +152,35 @@ fn says_more(page: &crate::page::Page, clause: &Clause) -> bool {
         || crate::prose::tells_more(&lower)
 }
 
-/// Words of pages whose figures without a unit are results all the same.
-const TEST_WORDS: [&str; 14] = [
-    "benchmark",
-    "iops",
-    "throughput",
-    "bandwidth",
-    "latency",
-    "score",
-    "性能",
-    "压测",
-    "吞吐",
-    "延迟",
-    "производительн",
-    "бенчмарк",
-    "задержк",
-    "нагрузк",
-];
+/// Whether a line, or the table that it is of, has a word or a unit of speed: its figures without a unit are results all the same.
+#[derive(Default)]
+struct NearResults {
+    /// The last table that was looked at: many ratios are of one.
+    last: Cell<Option<(usize, bool)>>,
+}
+
+impl NearResults {
+    fn has(&self, evidence: &Evidence, line: usize) -> bool {
+        let at = evidence.tables.partition_point(|table| table.lines.end <= line);
+        let Some(table) = evidence.tables.get(at).filter(|table| table.lines.contains(&line)) else {
+            return tells_speed(evidence.page.line(line));
+        };
+        let known = self.last.get().filter(|(last, _)| *last == at);
+        let (_, has) = known.unwrap_or_else(|| (at, has_results(table)));
+        self.last.set(Some((at, has)));
+        has
+    }
+}
+
+/// Whether heads, labels or cells of a table have a word or a unit of speed.
+fn has_results(table: &Table) -> bool {
+    let heads = table.columns.iter().map(|column| column.head.as_str());
+    let labels = table.rows.iter().map(|row| row.label.as_str());
+    let mut texts =
+        table.title.as_deref().into_iter().chain([table.corner.as_str()]).chain(heads).chain(labels);
+    let measured = |cell: &crate::table::Cell| cell.figure.as_ref().is_some_and(is_measured);
+    texts.any(tells_speed) || table.rows.iter().flat_map(|row| row.cells.iter().flatten()).any(measured)
+}
 
 const SPREAD_WORDS: [&str; 14] = [
     "stdev",
@@ -213,11 +233,25 @@ fn selection(evidence: &Evidence, sink: &mut Sink) {
     for line in evidence.lines_outside_outputs() {
         let text = evidence.page.line(line);
         let lower = text.to_lowercase();
-        if text.len() < 2000 && tells_best(&lower) {
+        if text.len() < 2000 && tells_best(&lower) && !is_asked(&lower) {
             let message = "the best of several runs is biased: the more runs, the better; the median or the mean with its spread is not";
             sink.finds(Finding::new("M2", Severity::Ambiguous, Spot::new(line, 0..text.len()), message));
         }
     }
+}
+
+/// Whether the best of several stands in a quotation, with a question behind it: an exercise for the reader.
+fn is_asked(lower: &str) -> bool {
+    BEST.iter().filter_map(|word| Some((lower.find(word)?, word.len()))).any(|(at, long)| {
+        let behind = &lower[at + long..];
+        let asked = behind.find(['"', '\'', '”', '’', '»', '」', '“']).map(|close| &behind[close..]);
+        let single = || {
+            let opens = |at: usize| at == 0 || lower[..at].ends_with([' ', '(', '"']);
+            lower[..at].match_indices('\'').any(|(at, _)| opens(at))
+        };
+        asked.is_some_and(|asked| asked.contains(['?', '？']))
+            && (super::is_quoted(lower, at..at + long) || single())
+    })
 }
 
 /// Whether a sentence takes the best of so many runs.
@@ -283,17 +317,18 @@ fn preconditioning(evidence: &Evidence, sink: &mut Sink) {
         let writes = |text: &str| crate::prose::topic(text).write && !is_of_requests(text);
         evidence.tables.iter().find_map(|table| {
             let bare = names_rates(table);
-            let rated = |figure: &Quantity| {
+            let measured = |label: &str, cell: &crate::table::Cell| {
+                let figure = cell.figure.filter(|figure| figure.figure.value > 0.0)?;
                 let rate = matches!(figure.unit, Unit::BytesPerSecond | Unit::PerSecond);
-                figure.figure.value > 0.0 && (rate || (bare && figure.unit == Unit::Bare))
+                (rate || (bare && figure.unit == Unit::Bare && !is_counter(label))).then_some(cell.spot)
             };
-            let measured =
-                |cell: &crate::table::Cell| cell.figure.as_ref().is_some_and(rated).then_some(cell.spot);
-            let of_rows =
-                table.rows.iter().filter(|row| writes(&row.label)).flat_map(|row| row.cells.iter().flatten());
-            let column = table.columns.iter().position(|column| writes(&column.head));
-            let of_column = table.rows.iter().filter_map(|row| row.cells.get(column?)?.as_ref());
-            of_rows.chain(of_column).find_map(measured)
+            let of_row = |row: &Row| row.cells.iter().flatten().find_map(|cell| measured(&row.label, cell));
+            let of_column = || {
+                let at = table.columns.iter().position(|column| writes(&column.head))?;
+                let mut cells = table.rows.iter().filter_map(|row| row.cells.get(at)?.as_ref());
+                cells.find_map(|cell| measured(&table.columns[at].head, cell))
+            };
+            table.rows.iter().filter(|row| writes(&row.label)).find_map(of_row).or_else(of_column)
         })
     };
     let Some(spot) = write.or_else(in_tables).filter(|_| flash) else { return };
@@ -302,6 +337,27 @@ fn preconditioning(evidence: &Evidence, sink: &mut Sink) {
     }
     let message = "writes to a flash drive without a word of preconditioning: a fresh drive writes faster than it goes on to";
     sink.finds(Finding::new("M3", Severity::Ambiguous, spot, message));
+}
+
+/// Whether a label is of a counter of writes, which tells no rate: `writes completed`, `total writes`.
+fn is_counter(text: &str) -> bool {
+    let lower = text.to_lowercase();
+    [
+        "completed",
+        "delta",
+        "sum",
+        "total",
+        "count",
+        "counter",
+        "counts",
+        "merged",
+        "number of",
+        "总数",
+        "次数",
+        "всего",
+    ]
+    .iter()
+    .any(|word| crate::prose::has(&lower, word))
 }
 
 /// Whether what is written are requests to a service: most of it is not the drive's.

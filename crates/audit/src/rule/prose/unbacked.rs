@@ -1,9 +1,9 @@
 //! S5: claims that nothing on the page is of.
 
-use super::spot;
+use super::{SpeedOfSentences, is_quoted, spot};
 use crate::finding::{Finding, Severity};
 use crate::import::Said;
-use crate::number::Unit;
+use crate::number::{Quantity, Unit};
 use crate::page::{Page, Spot};
 use crate::prose::{Clause, Manner};
 use crate::rule::{Evidence, Rule, Sink};
@@ -17,7 +17,7 @@ pub const RULE: Rule = Rule {
     severity: Severity::Ambiguous,
     holds: "a page that tells results of tests has a table or an output (once a page); a share that a sentence gives of a guest by its size (1c2g) or of \
             a state (degraded, rebuilding) has a table, heading, command or output of that",
-    silent: "of pages that tell no results of tests of their own, with fewer than two such claims besides those that tell what they compare, and of figures that another rule settled",
+    silent: "of clauses without a word of speed, of shares in quotation marks, of pages that tell no results of tests of their own, with fewer than two such claims besides those that tell what they compare, and of figures that another rule settled",
     check,
 };
 
@@ -26,15 +26,22 @@ fn check(evidence: &Evidence, sink: &mut Sink) {
         .outputs
         .iter()
         .any(|output| !output.said.readings().is_empty() || matches!(output.said, Said::FioLog(_)));
-    if data || evidence.tables.iter().any(has_figures) {
+    if data || evidence.tables.iter().any(|table| has_figures(evidence.page, table)) {
         states(evidence, sink);
     } else {
         nothing(evidence, sink);
     }
 }
 
-fn has_figures(table: &crate::table::Table) -> bool {
-    table.rows.iter().flat_map(|row| row.cells.iter().flatten()).any(|cell| cell.figure.is_some())
+fn has_figures(page: &Page, table: &crate::table::Table) -> bool {
+    let mut cells = table.rows.iter().flat_map(|row| row.cells.iter().flatten());
+    cells.any(|cell| cell.figure.is_some() || has_settings(page.quote(cell.spot)))
+}
+
+/// Whether a cell has several figures by name: `IOPS=20.1k, lat=310us`.
+fn has_settings(cell: &str) -> bool {
+    let figure = |pair: &[u8]| pair[0] == b'=' && pair[1].is_ascii_digit();
+    cell.as_bytes().windows(2).filter(|pair| figure(pair)).take(2).count() == 2
 }
 
 const RESULTS: [&str; 15] = [
@@ -56,13 +63,17 @@ const RESULTS: [&str; 15] = [
 ];
 
 /// Whether a clause is a result.
-fn claims(clause: &Clause) -> bool {
-    let figures = || clause.figures.iter();
-    match clause.manner {
+fn claims(page: &Page, clause: &Clause, sentences: &SpeedOfSentences) -> bool {
+    let line = page.line(clause.line);
+    let bytes = |figure: &Quantity| figure.figure.spot.start as usize..figure.figure.spot.end as usize;
+    let figures = || clause.figures.iter().filter(|figure| !is_quoted(line, bytes(figure)));
+    let made = match clause.manner {
         Manner::Loss | Manner::Gain => figures().any(|figure| figure.unit == Unit::Percent),
         Manner::Times => figures().any(|figure| figure.unit == Unit::Times && figure.figure.value > 1.0),
         _ => false,
-    }
+    };
+    // `twice the value of another setting`, `2x the frequency` are no results.
+    made && sentences.tell(page, clause)
 }
 
 fn nothing(evidence: &Evidence, sink: &mut Sink) {
@@ -74,7 +85,8 @@ fn nothing(evidence: &Evidence, sink: &mut Sink) {
             RESULTS.iter().any(|word| lower.contains(word))
         }
     });
-    let claims = |clause: &&Clause| claims(clause) && !has_operands(evidence, clause);
+    let sentences = SpeedOfSentences::default();
+    let claims = |clause: &&Clause| claims(page, clause, &sentences) && !has_operands(evidence, clause);
     let made: Vec<Spot> = evidence.clauses.iter().filter(claims).map(spot).collect();
     let Some(first) = made.first().filter(|_| says && made.len() >= 2 && !lists(page)) else { return };
     let message = format!(
@@ -92,7 +104,7 @@ fn has_operands(evidence: &Evidence, clause: &Clause) -> bool {
         .take_while(|other| other.line == clause.line)
         .filter(|other| other.sentence == clause.sentence)
         .flat_map(|other| &other.figures);
-    let operand = |figure: &&crate::number::Quantity| {
+    let operand = |figure: &&Quantity| {
         !matches!(figure.unit, Unit::Percent | Unit::Times) && figure.figure.value >= 10.0
     };
     figures.filter(operand).take(2).count() == 2
@@ -118,6 +130,9 @@ fn lists(page: &Page) -> bool {
 const STATES: [&[&str]; 2] =
     [&["degraded", "降级", "деградир", "деградац"], &["rebuild", "resync", "重建", "ребилд", "пересборк"]];
 
+/// What a table or heading has that is of either state: a pool that is filled again is a degraded one.
+const REPAIRS: [&str; 2] = ["resilver", "resync"];
+
 /// `1c2g`: cores and memory of a guest.
 fn sizes(lower: &str) -> Vec<&str> {
     let words = lower.split(|letter: char| !letter.is_ascii_alphanumeric());
@@ -139,6 +154,7 @@ const LONGEST: usize = 2000;
 fn states(evidence: &Evidence, sink: &mut Sink) {
     let page = evidence.page;
     let mut told: Vec<String> = Vec::new();
+    let sentences = SpeedOfSentences::default();
     // Made where it is asked for: most pages have no such claim, and their outputs many figures.
     let settled: OnceCell<HashSet<Spot>> = OnceCell::new();
     let is_settled = |spot: &Spot, sink: &Sink| {
@@ -152,12 +168,13 @@ fn states(evidence: &Evidence, sink: &mut Sink) {
         let own = clause.text(page).to_lowercase();
         let states = STATES.iter().find(|words| words.iter().any(|word| own.contains(word)));
         let is_new = |words: &&&[&str]| !told.iter().any(|one| one == words[0]);
-        let states =
-            states.filter(|words| is_new(words) && claims(clause) && !is_settled(&spot(clause), sink));
+        let states = states.filter(|words| {
+            is_new(words) && claims(page, clause, &sentences) && !is_settled(&spot(clause), sink)
+        });
         if let Some(words) = states {
             // Looked for once: it is told, or there is data.
             told.push(words[0].to_owned());
-            if words.iter().any(|word| is_of_data(evidence, clause.line, word)) {
+            if words.iter().chain(&REPAIRS).any(|word| is_of_data(evidence, clause.line, word)) {
                 continue;
             }
             let message = format!(
@@ -254,12 +271,34 @@ mod tests {
     }
 
     #[test]
+    fn what_is_no_result_needs_no_data() {
+        let page =
+            |first: &str, second: &str| found(&format!("Test results\n\n{first}\n\n{second}\n"), "S5").len();
+        let fast = "Reads are 4 times faster with it.";
+        assert_eq!(page(fast, "Writes lost 30 % of their rate when scaled."), 1);
+        assert_eq!(
+            page(fast, "Set the queue to be 3 times larger than the depth of the drive."),
+            0,
+            "a setting"
+        );
+        assert_eq!(page(fast, "Overtones stand at 3x the frequency of the tone."), 0);
+        assert_eq!(page(fast, "Writes are said to be \"30 %\" slower."), 0, "quoted");
+        assert_eq!(page(fast, "Writes are said to be “30 %” slower."), 0, "quoted");
+        let table = "| load | with it |\n|---|---|\n| read | IOPS=871, BW=3484KiB/s,lat=1148.11usec |\n| write | IOPS=512, BW=2048KiB/s,lat=1953.20usec |\n";
+        assert_eq!(page(fast, &format!("Writes lost 30 % of their rate when scaled.\n\n{table}")), 0);
+    }
+
+    #[test]
     fn states_without_data_are_told() {
         let table = "| load | IOPS |\n|---|---|\n| read | 20.1k |\n| write | 18.3k |\n";
         let page = |text: &str, table: &str| found(&format!("{text}\n\n{table}"), "S5").len();
         assert_eq!(page("In degraded mode it is 20 times faster there.", table), 1);
         assert_eq!(
             page("In degraded mode it is 20 times faster there.", &table.replace("write", "degraded")),
+            0
+        );
+        assert_eq!(
+            page("In degraded mode it is 20 times faster there.", &table.replace("write", "resilver")),
             0
         );
         assert_eq!(page("A 1c2g guest has 1/4 of the host's 900 MB/s.", table), 1);

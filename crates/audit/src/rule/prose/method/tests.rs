@@ -72,3 +72,36 @@ fn release_notes_compare_no_measurements() {
         format!("{timeouts}\n| setting | default |\n|---|---|\n| timeout | 30 s |\n| retries | 3 |\n");
     assert_eq!(found(&settings, "M1"), [], "nor is a setting");
 }
+
+#[test]
+fn counters_of_writes_are_no_rates() {
+    let page = |label: &str, cell: &str| {
+        format!("An NVMe drive.\n\n| what | a |\n|---|---|\n| throughput | 310 |\n| {label} | {cell} |\n")
+    };
+    assert_eq!(found(&page("SERVER-WRITES-COMPLETED-SUM", "214,307"), "M3"), []);
+    assert_eq!(found(&page("writes", "214,307"), "M3").len(), 1);
+    assert_eq!(found(&page("write total", "431 MB/s"), "M3").len(), 1, "a rate");
+}
+
+#[test]
+fn a_quotation_that_is_asked_about_is_an_exercise() {
+    assert_eq!(found("A report says \"42 us, best of 20 runs.\" What does it leave out?\n", "M2"), []);
+    assert_eq!(found("\"A report says '42 us, best of 20 runs.' What does it leave out?\"\n", "M2"), []);
+    assert_eq!(found("Each is the best of 20 runs. What does that leave out?\n", "M2").len(), 1);
+    assert_eq!(found("Figures are \"best of 20 runs\" ones.\n", "M2").len(), 1);
+}
+
+#[test]
+fn ratios_without_a_unit_or_word_of_speed_near_them_are_no_results() {
+    let table = |heads: [&str; 2]| {
+        let [before, behind] = heads;
+        format!(
+            "A volume reads 120 MB/s.\n\n| part | {before} | {behind} | change |\n|---|---|---|---|\n| a | 1200 | 900 | 25% |\n| b | 800 | 720 | 10% |\n| c | 500 | 250 | 50% |\n"
+        )
+    };
+    assert_eq!(found(&table(["lines", "lines then"]), "M1"), [], "code");
+    assert_eq!(found(&table(["QPS", "QPS then"]), "M1").len(), 1);
+    let text = |text: &str| format!("{text}\n\n{text}\n\nA volume reads 120 MB/s.\n");
+    assert_eq!(found(&text("最多 1.5 倍 karma_period 之后不再影响选择。"), "M1"), [], "a setting");
+    assert_eq!(found(&text("吞吐是以前的 1.5 倍。"), "M1").len(), 1);
+}
