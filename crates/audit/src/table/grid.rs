@@ -199,6 +199,12 @@ fn period(lines: &[Vec<&str>]) -> Option<usize> {
     (period > 1 && repeats && groups.len() == lower.len() / period).then_some(period)
 }
 
+/// Whether only the texts of two cells of the upper line tell the columns of the lower one apart, see [`period`].
+pub(super) fn repeats(upper: &[String], lower: &[String]) -> bool {
+    let lines = [upper, lower].map(|line| line.iter().map(String::as_str).collect());
+    upper.len() == lower.len() && period(&lines).is_some()
+}
+
 /// A text without the marks that make it bold, without tags and targets of links: `**IOPS**<br>(k)` is `IOPS (k)`,
 /// `[host](host.txt)` is `host`.
 fn plain(text: &str) -> String {

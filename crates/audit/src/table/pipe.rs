@@ -1,7 +1,7 @@
 //! Cells between pipes: Markdown with or without outer pipes, `a | b |` without a line of dashes, the boxes that databases and
 //! consoles draw.
 
-use super::grid::{Grid, Line, head};
+use super::grid::{Grid, Line, head, repeats};
 use super::{Ask, Found, Shape, cell};
 use crate::number::{self, Unit};
 use crate::page::{Page, Spot};
@@ -190,14 +190,15 @@ impl Run {
     }
 
     /// A second line of heads, which Markdown only allows behind the rule: no label, words in all other cells, figures below; the
-    /// heads above go on over several columns.
+    /// heads above go on over several columns, or it repeats below them.
     fn second_heads(&self, page: &Page, at: usize, heads: &[Vec<String>]) -> Option<Vec<String>> {
         let (cells, [above]) = (self.cells(at)?, heads) else { return None };
         let (label, others) = cells.split_first()?;
         let text = |spot: &Spot| head(page.quote(*spot));
         let unlabelled = text(label).is_empty() || text(label) == above[0];
         let words = others.iter().all(|spot| !text(spot).is_empty() && !cell::is_figure(page.quote(*spot)));
-        let goes_on = (2..above.len()).any(|at| above[at].is_empty() || above[at] == above[at - 1]);
+        let goes_on = (2..above.len()).any(|at| above[at].is_empty() || above[at] == above[at - 1])
+            || repeats(above, &cells.iter().map(text).collect::<Vec<_>>());
         let below = || Facts::of(page, self.cells(at + 1).unwrap_or(&[])).figures > 0;
         let fits = cells.len() == above.len() && unlabelled && words && goes_on;
         (fits && below()).then(|| cells.iter().map(text).collect())

@@ -425,3 +425,13 @@ fn a_decimal_comma_elsewhere_in_the_table_tells_that_points_group_thousands() {
         assert!(unread[0].2.contains("thousands or decimals"), "{}", unread[0].2);
     }
 }
+
+#[test]
+fn two_cells_above_a_second_line_of_heads_that_repeats_are_of_both_columns() {
+    let text = "| case | 4K | rand | 4K | seq |\n|---|---|---|---|---|\n|  | IOPS | BW | IOPS | BW |\n| host | 210 | 840KiB/s | 1100 | 4400KiB/s |\n";
+    let (_, table) = one(text);
+    assert_eq!(heads(&table), ["4K rand IOPS", "4K rand BW", "4K seq IOPS", "4K seq BW"]);
+    assert_eq!(labels(&table), ["host"]);
+    let (_, table) = one(&text.replace("| IOPS | BW | IOPS | BW |", "| fast | slow | old | new |"));
+    assert_eq!(heads(&table), ["4K", "rand", "4K", "seq"], "nothing repeats");
+}
