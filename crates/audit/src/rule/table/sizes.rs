@@ -16,7 +16,7 @@ pub const UNIT: Rule = Rule {
     name: "in a table IOPS times block size is the bandwidth, in the unit that the label says",
     severity: Severity::WrongFigure,
     holds: "the intervals of IOPS * bs and bandwidth meet but for 0.25 %; a table all of whose rows need 1024 for a label of 1000 is \
-            told once, a row that does not agree as F4, a rate that lost its carry as N3",
+            told once (cosmetic where the size is of K too and the label of KB), a row that does not agree as F4, a rate that lost its carry as N3",
     silent: "unless a rate and a bandwidth stand in neighbouring columns and head or label names one block size, and at least two \
              thirds of the rows agree; where a size of KB or MB, taken as 1000, gives the printed bandwidths",
     check: rate_times_size,
@@ -32,6 +32,8 @@ struct Pair<'a> {
     size: f64,
     /// The size as it is written, where that is of 1000.
     literal: Option<f64>,
+    /// Whether the size is written as `4K`, of 1024 for all readers.
+    bare_k: bool,
 }
 
 fn rate_times_size(evidence: &Evidence, sink: &mut Sink) {
@@ -70,6 +72,7 @@ fn pairs(table: &Table) -> Vec<Pair<'_>> {
                 bandwidth,
                 size,
                 literal: literal_size_of(text),
+                bare_k: is_bare_k(text),
             }));
             free = left + 2;
         }
@@ -175,6 +178,15 @@ fn literal_size_of(text: &str) -> Option<f64> {
     }
 }
 
+/// Whether the size of a text is a number of `K`, without a unit behind it.
+fn is_bare_k(text: &str) -> bool {
+    let lower = text.to_lowercase();
+    lower.match_indices('k').any(|(at, _)| {
+        let number = lower[..at].trim_end_matches(' ').ends_with(|before: char| before.is_ascii_digit());
+        number && !lower[at + 1..].starts_with(char::is_alphanumeric)
+    })
+}
+
 /// Whether a pair agrees if a printed prefix of bytes is of this base.
 fn agrees(pair: &Pair, factor: f64) -> bool {
     agrees_by(pair, pair.size, factor)
@@ -224,18 +236,22 @@ fn label_of(bandwidth: &Quantity) -> &'static str {
 fn unit_is_another(page: &Page, pairs: &[Pair], count: usize, sink: &mut Sink) {
     let Some(first) = pairs.iter().find(|pair| pair.bandwidth.base == Base::Decimal) else { return };
     let printed = page.quote(first.bandwidth.figure.spot);
+    // Who writes 4K for 4096 bytes writes KB for 1024 of them.
+    let alike = first.bandwidth.scale == 1e3 && pairs.iter().all(|pair| pair.bare_k);
     let message = format!(
-        "the label says {}, but the numbers are of 1024: IOPS times block size gives them in {count} of {} rows",
+        "the label says {}, but the numbers are of 1024{}: IOPS times block size gives them in {count} of {} rows",
         if printed.chars().any(char::is_alphabetic) {
             printed.trim_start_matches(|letter: char| !letter.is_alphabetic())
         } else {
             label_of(first.bandwidth)
         },
+        if alike { ", as its block size is" } else { "" },
         pairs.len()
     );
+    let severity = if alike { Severity::Cosmetic } else { Severity::WrongFigure };
     let by = format!("{} * {} B", page.quote(first.rate.figure.spot), first.size);
     sink.finds(
-        Finding::new("N8", Severity::WrongFigure, first.bandwidth.figure.spot, message)
+        Finding::new("N8", severity, first.bandwidth.figure.spot, message)
             .by(by)
             .slip(Slip::ThousandFor1024)
             .against([first.rate.figure.spot]),

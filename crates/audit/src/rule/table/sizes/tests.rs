@@ -135,3 +135,19 @@ fn a_size_of_mb_gives_mb_as_it_is_written() {
     let mixed = "| 4 KB | IOPS | MB/s |\n|---|---|---|\n| 4 KB read | 26000 | 101.6 |\n| 4 KB write | 25000 | 97.7 |\n";
     assert_eq!(found(mixed, "N8").len(), 1, "KB of 1000 do not give it");
 }
+
+#[test]
+fn kilobytes_beside_a_size_of_k_are_a_matter_of_writing() {
+    let page = |size: &str, unit: &str, rows: [(&str, &str); 3]| {
+        let row = |(iops, rate): (&str, &str)| format!("| drive {iops} | {iops} | {rate} |\n");
+        format!(
+            "| drive | {size} reads IOPS | {size} reads {unit} |\n|---|---|---|\n{}",
+            rows.map(row).concat()
+        )
+    };
+    let kilo = [("2611.25", "10445.00"), ("871.50", "3486.00"), ("3120.75", "12483.00")];
+    let told = |page: &str| found(page, "N8").first().map(|one| one.severity);
+    assert_eq!(told(&page("4K", "KB/s", kilo)), Some(crate::finding::Severity::Cosmetic));
+    let mega = [("26112.5", "102.00"), ("87150.0", "340.43"), ("31207.5", "121.90")];
+    assert_eq!(told(&page("4K", "MB/s", mega)), Some(crate::finding::Severity::WrongFigure));
+}
