@@ -159,11 +159,23 @@ fn streams(evidence: &Evidence, sink: &mut Sink) {
         }
     }
     if let Some((spot, low, high, count)) = lossy {
-        let message = format!(
-            "{count} streams sent {low:.0} to {high:.0} segments a second again: loss holds them back, and their rate is not that of the link"
-        );
+        let message = retransmitting(count, low, high);
         sink.finds(Finding::new("M10", Severity::Ambiguous, spot, message));
     }
+}
+
+/// What is told of streams that sent so many segments a second again.
+fn retransmitting(count: usize, low: f64, high: f64) -> String {
+    let (low, high) = (format!("{low:.0}"), format!("{high:.0}"));
+    let often = if low == high { low } else { format!("{low} to {high}") };
+    if count == 1 {
+        return format!(
+            "one stream sent {often} segments a second again: loss holds it back, and its rate is not that of the link"
+        );
+    }
+    format!(
+        "{count} streams sent {often} segments a second again: loss holds them back, and their rate is not that of the link"
+    )
 }
 
 /// Where `bidir` stands in the command or the line right before an output, and whether with one dash.
@@ -245,6 +257,18 @@ mod tests {
     use crate::rule::testing::{found, wrong};
 
     const PARALLEL: &str = include_str!("../../fixtures/iperf3/tcpP.txt");
+
+    #[test]
+    fn one_stream_and_equal_ends_are_told_as_such() {
+        let told = |count, low, high| super::retransmitting(count, low, high);
+        assert!(
+            told(1, 31.2, 31.2).starts_with("one stream sent 31 segments a second again: loss holds it back")
+        );
+        assert!(
+            told(3, 31.2, 31.4).starts_with("3 streams sent 31 segments a second again: loss holds them")
+        );
+        assert!(told(3, 11.2, 31.4).starts_with("3 streams sent 11 to 31 segments"));
+    }
 
     #[test]
     fn sound_outputs_hold() {

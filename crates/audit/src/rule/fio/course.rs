@@ -4,6 +4,7 @@ use super::{Run, runs};
 use crate::finding::{Finding, Severity};
 use crate::import::Way;
 use crate::import::fio::{Direction, index_of};
+use crate::knowledge::{rate_text, size_text};
 use crate::number::{Figure, show_ns};
 use crate::rule::{Evidence, Rule, Sink};
 
@@ -112,9 +113,9 @@ fn duration(evidence: &Evidence, sink: &mut Sink) {
         let severity =
             if evidence.compares(run.fio) { Severity::WrongConclusion } else { Severity::Ambiguous };
         let message = format!(
-            "about {:.0} GB were taken in at {:.0} MB/s before the rate fell: the mean says how long it ran, not what the drive does",
-            cached / 1e9,
-            rate / 1e6
+            "about {} were taken in at {} before the rate fell: the mean says how long it ran, not what the drive does",
+            size_text(cached),
+            rate_text(rate)
         );
         sink.finds(Finding::new("F30", severity, mean.spot, message));
     }

@@ -6,7 +6,8 @@ use crate::finding::{Finding, Severity};
 use crate::knowledge::media::{Medium, hdd_iops_queued};
 use crate::knowledge::mentions::{Word, text_has, text_says};
 use crate::knowledge::{iops_text, rate_text};
-use crate::page::Spot;
+use crate::number::{Unit, quantities};
+use crate::page::{Page, Spot};
 use crate::rule::{Evidence, Rule, Sink};
 use crate::table::Table;
 use std::collections::HashMap;
@@ -65,8 +66,8 @@ fn base(evidence: &Evidence, sink: &mut Sink) {
         let told = printed(first) / printed(host);
         let message = format!(
             "{} in the guest is {told:.1} times the {} of the host beneath it: a cache answered, not the medium",
-            amount(first),
-            amount(host)
+            amount(evidence.page, first),
+            amount(evidence.page, host)
         );
         let others = over.iter().map(|(guest, _)| guest.spot).filter(|spot| *spot != first.spot);
         sink.finds(Finding::new("P7", severity, first.spot, message).against([host.spot]).against(others));
@@ -81,7 +82,18 @@ fn ratio((guest, host): &(&Measured, &Measured)) -> f64 {
     value(guest) / host.iops.or(host.bandwidth).map_or(f64::INFINITY, |interval| interval.high)
 }
 
-fn amount(one: &Measured) -> String {
+/// A figure as the page prints it, where it does with its unit: what is rounded again may not give the ratio.
+fn amount(page: &Page, one: &Measured) -> String {
+    let printed = page.quote(one.spot);
+    let own = quantities(0, printed);
+    if let [own] = own.as_slice() {
+        let long = (own.figure.spot.end - own.figure.spot.start) as usize == printed.len();
+        match (one.iops.is_some(), own.unit) {
+            (true, Unit::Bare) if long => return format!("{printed} I/Os a second"),
+            (false, Unit::BytesPerSecond) if long => return printed.to_owned(),
+            _ => {}
+        }
+    }
     match (one.iops, one.bandwidth) {
         (Some(_), _) => format!("{} I/Os a second", iops_text(one.told_ios())),
         (None, Some(_)) => rate_text(one.told_bytes()),
