@@ -55,16 +55,24 @@ fn is_measured(figure: &Quantity) -> bool {
 
 /// Whether a page shows anything that was measured: results of a tool, of a table, rates in sentences.
 pub(super) fn measures(evidence: &Evidence) -> bool {
-    // A time in a sentence, or one of a table of settings, mostly says how something is done.
-    let rate = |figure: &Quantity| is_measured(figure) && figure.unit != Unit::Nanoseconds;
+    let rated = || evidence.clauses.iter().flat_map(|clause| &clause.figures).any(is_rate);
+    shows_results(evidence) || rated() && !tells_releases(evidence)
+}
+
+/// A time in a sentence, or one of a table of settings, mostly says how something is done.
+fn is_rate(figure: &Quantity) -> bool {
+    is_measured(figure) && figure.unit != Unit::Nanoseconds
+}
+
+/// Whether outputs or tables of a page have results.
+fn shows_results(evidence: &Evidence) -> bool {
     let of_table = |table: &crate::table::Table| {
         let cells = || table.rows.iter().flat_map(|row| row.cells.iter().flatten());
         let figures = || cells().filter_map(|cell| cell.figure.as_ref());
-        figures().any(rate) || figures().filter(|figure| is_measured(figure)).take(TIMES).count() == TIMES
+        figures().any(is_rate) || figures().filter(|figure| is_measured(figure)).take(TIMES).count() == TIMES
     };
     evidence.outputs.iter().any(|output| !output.said.readings().is_empty())
         || evidence.tables.iter().any(of_table)
-        || evidence.clauses.iter().flat_map(|clause| &clause.figures).any(rate) && !tells_releases(evidence)
 }
 
 /// So many times of a table are results.
@@ -135,8 +143,11 @@ fn compared(evidence: &Evidence) -> Option<Spot> {
         let of_speed = |clause: &&&Clause| {
             clause.figures.iter().any(is_measured) || sentences.tell(evidence.page, clause)
         };
-        let first = claims.iter().find(of_speed).filter(|_| claims.len() >= 2 && measures(evidence));
-        first.map(|clause| super::spot(clause))
+        let mut of_speed = claims.iter().filter(of_speed);
+        // Where rates stand in sentences only, one claim of speed among others may tell of no test.
+        let (first, again) = (of_speed.next()?, of_speed.next().is_some());
+        let enough = claims.len() >= 2 && (again || shows_results(evidence));
+        (enough && measures(evidence)).then(|| super::spot(first))
     };
     linked.or_else(claimed)
 }

@@ -62,7 +62,7 @@ fn writes_to_flash_without_preconditioning_are_told() {
 
 #[test]
 fn release_notes_compare_no_measurements() {
-    let notes = "- Reads are 20% faster.\n- Memory dropped by 15%.\n- A volume may read 2 GB/s.\n";
+    let notes = "- Reads are 20% faster.\n- Latency dropped by 15%.\n- A volume may read 2 GB/s.\n";
     assert_eq!(found(notes, "M1").len(), 1);
     assert_eq!(found(&format!("# Release notes of 2.4\n\n{notes}"), "M1"), []);
     assert_eq!(found(&format!("## 2.4.1 - 2024-05-01\n\n{notes}\n## 2.4.0\n\nA fix.\n"), "M1"), []);
@@ -104,4 +104,7 @@ fn ratios_without_a_unit_or_word_of_speed_near_them_are_no_results() {
     let text = |text: &str| format!("{text}\n\n{text}\n\nA volume reads 120 MB/s.\n");
     assert_eq!(found(&text("最多 1.5 倍 karma_period 之后不再影响选择。"), "M1"), [], "a setting");
     assert_eq!(found(&text("吞吐是以前的 1.5 倍。"), "M1").len(), 1);
+    let mixed = "Reads are 2x as fast.\n\nMemory dropped by 15%.\n\n";
+    assert_eq!(found(&format!("{mixed}A volume reads 120 MB/s.\n"), "M1"), [], "one of speed");
+    assert_eq!(found(&format!("{mixed}| t | a |\n|---|---|\n| x | 100 MB/s |\n"), "M1").len(), 1);
 }
