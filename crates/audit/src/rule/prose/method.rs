@@ -7,7 +7,7 @@ use crate::page::Spot;
 use crate::prose::{Clause, Manner, tells_speed};
 use crate::rule::{Evidence, Rule, Sink};
 use crate::table::{Row, Table};
-use std::cell::Cell;
+use std::cell::{Cell, OnceCell};
 
 /// M1: spread.
 pub const SPREAD: Rule = Rule {
@@ -120,6 +120,7 @@ fn is_version(lower: &str) -> bool {
 /// The first line that has something to compare.
 fn compared(evidence: &Evidence) -> Option<Spot> {
     let near = NearResults::default();
+    let measured = OnceCell::new();
     // Ratios of mere counts (votes, lines of code, prices) have no runs to spread over.
     let of_results = |link: &&crate::link::Link| {
         let operands = [&link.numerator, &link.denominator];
@@ -127,6 +128,8 @@ fn compared(evidence: &Evidence) -> Option<Spot> {
         let change = link.form != crate::link::Form::Share;
         operands.iter().any(|operand| is_measured(operand) || (change && operand.unit == Unit::Bytes))
             || near.has(evidence, link.derived.figure.spot.index())
+            || operands.iter().any(|operand| is_broken(operand))
+                && *measured.get_or_init(|| measures(evidence))
     };
     // A change that one sentence states with its ends may be a note of a release.
     let mut of_several = evidence.links.iter().filter(|link| link.why != crate::link::Why::Told);
@@ -161,6 +164,11 @@ fn says_more(page: &crate::page::Page, clause: &Clause) -> bool {
     clause.figures.iter().any(called)
         || ["than", "as", "speedup", "speed-up"].iter().any(|word| crate::prose::has(&lower, word))
         || crate::prose::tells_more(&lower)
+}
+
+/// Whether a number without a unit has a fraction: no count.
+fn is_broken(figure: &Quantity) -> bool {
+    figure.unit == Unit::Bare && figure.figure.value.fract() != 0.0
 }
 
 /// Whether a line, or the table that it is of, has a word or a unit of speed: its figures without a unit are results all the same.

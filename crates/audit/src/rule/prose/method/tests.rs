@@ -101,6 +101,9 @@ fn ratios_without_a_unit_or_word_of_speed_near_them_are_no_results() {
     };
     assert_eq!(found(&table(["lines", "lines then"]), "M1"), [], "code");
     assert_eq!(found(&table(["QPS", "QPS then"]), "M1").len(), 1);
+    let broken =
+        table(["lines", "lines then"]).replace("lines", "part").replace("1200 | 900", "1200.4 | 900.3");
+    assert_eq!(found(&broken, "M1").len(), 1, "no counts");
     let text = |text: &str| format!("{text}\n\n{text}\n\nA volume reads 120 MB/s.\n");
     assert_eq!(found(&text("最多 1.5 倍 karma_period 之后不再影响选择。"), "M1"), [], "a setting");
     assert_eq!(found(&text("吞吐是以前的 1.5 倍。"), "M1").len(), 1);
