@@ -18,11 +18,14 @@ pub const RATIO: Rule = Rule {
     severity: Severity::WrongFigure,
     holds: "the intervals of the printed ratio and of its operands meet; what is off is told as N4 (cut off), N6 (a factor of \
             ten), N7 (1000 for 1024, of bytes) where that explains it; ratios of tables, of sentences on two systems of a table, and of \
-            sentences that state both ends beside their change",
+            sentences that state both ends beside their change; ratios against the one row that is their base (1.00x, 100 %, \
+            baseline, or named by the head), and ratios in brackets of the first figure of their row",
     silent: "where structure does not tie a ratio to its operands: fewer than three cells of one form, and no head that names both; of plain numbers (0.660), where the head neither names both nor says \
              ratio, speedup or factor, or more than one cell differs; where operands may have been cut off, of a time whose ratio is turned round \
              among others, since less of it is better; \
-             of a sentence, where more than names and words of change stand between the ends and the change, it speaks of settings or of a third, or any reading gives it; and of a row of means or totals that has the mean of the ratios above it",
+             of a sentence, where more than names and words of change stand between the ends and the change, it speaks of settings or of a third, or any reading gives it; of ratios against a base row, where no one row is the base, fewer than three cells tell the form and not every \
+             column of figures gives the same, nothing says that percentages are ratios, another column or the ratio turned round gives it, what is \
+             hedged, of means, set in steps or part of a total; and of a row of means or totals that has the mean of the ratios above it",
     check: ratio,
 };
 
