@@ -102,11 +102,13 @@ impl Sentence<'_> {
 
     fn link_of(&self, ends: [Quantity; 2], derived: Quantity, tie: Tie) -> Option<Link> {
         let near = self.near(&derived, &ends);
+        let of = self.line.get(ends[0].figure.spot.start as usize..ends[1].figure.spot.end as usize)?;
         let pairs = alike(ends[0], ends[1]);
         let pairs: Vec<_> = pairs.into_iter().filter(|pair| self.is_measured(pair)).collect();
-        let mut read = pairs.iter().flat_map(|pair| readings(pair, hedged(derived), tie, &near));
+        let mut read = pairs.iter().flat_map(|pair| readings(pair, hedged(derived), tie));
         let held = read.find(|link| link.holds());
-        held.or_else(|| meant(pairs.first()?, hedged(derived), tie, &near))
+        let found = held.or_else(|| meant(pairs.first()?, hedged(derived), tie, &near))?;
+        Some(Link { of: format!("the change of {of}"), ..found })
     }
 
     /// What stands between two figures.
@@ -145,12 +147,8 @@ impl Sentence<'_> {
     fn ends_behind(&self, derived: &Quantity, is_behind: bool) -> bool {
         let behind = self.behind(derived);
         let signed = self.before(derived).ends_with(['+', '-', '−']);
-        let mut rest = behind.trim_start();
-        let mut told = signed || !is_behind;
-        while let Some(word) = first_word(rest).filter(|word| is_change(word)) {
-            told = true;
-            rest = rest[word.len()..].trim_start();
-        }
+        let (rest, has_words) = behind_words(behind, is_change);
+        let told = signed || !is_behind || has_words;
         let ends = rest.is_empty()
             || rest.starts_with([')', ']', ',', '.', ';', ':', '，', '）', '。', '('])
             || first_word(rest).is_some_and(|word| FOLLOWS.contains(&word.to_lowercase().as_str()));
@@ -163,14 +161,8 @@ impl Sentence<'_> {
     fn is_of_each(&self, ends: &[Quantity; 2], between: &str) -> bool {
         let sentence = self.line.get(self.bytes.clone()).unwrap_or("").to_lowercase();
         let lower = between.to_lowercase();
-        let is_rate = |one: &Quantity| {
-            matches!(
-                one.unit,
-                Unit::BytesPerSecond | Unit::PerSecond | Unit::BitsPerSecond | Unit::Nanoseconds
-            )
-        };
         let mut words = lower.split(|letter: char| !letter.is_alphanumeric()).filter(|word| !word.is_empty());
-        ends.iter().all(is_rate)
+        ends.iter().all(|one| one.unit != Unit::Bare)
             && between.len() <= LONGEST_NAME
             && words.any(|word| !["and", "to", "or", "und", "и"].contains(&word))
             && topic(between).is_empty()
@@ -181,13 +173,9 @@ impl Sentence<'_> {
 
     /// Whether a change of two systems is told to be one, and ends with its figure: `, a loss of 7.7 %.`, `, 7.7 % less`.
     fn ends_each(&self, derived: &Quantity) -> bool {
-        let mut rest = self.behind(derived).trim_start();
-        let mut told = tells(self.glue_before(derived));
-        while let Some(word) = first_word(rest).filter(|word| tells(word)) {
-            told = true;
-            rest = rest[word.len()..].trim_start();
-        }
-        told && (rest.is_empty() || rest.starts_with([')', '.', ';', '。']))
+        let (rest, has_words) = behind_words(self.behind(derived), tells);
+        (has_words || tells(self.glue_before(derived)))
+            && (rest.is_empty() || rest.starts_with([')', '.', ';', '。']))
     }
 
     /// The few words right before a figure.
@@ -202,16 +190,8 @@ impl Sentence<'_> {
         let spots = [derived, &ends[0], &ends[1]].map(|one| one.figure.spot);
         let start = spots.iter().map(|spot| spot.start as usize).min().unwrap_or(0);
         let end = spots.iter().map(|spot| spot.end as usize).max().unwrap_or(0);
-        let mut end = end;
-        while let Some(word) = self
-            .line
-            .get(end..self.bytes.end)
-            .and_then(|rest| first_word(rest.trim_start()))
-            .filter(|word| is_change(word))
-        {
-            end = word.as_ptr() as usize - self.line.as_ptr() as usize + word.len();
-        }
-        self.line.get(start..end).unwrap_or("").trim().to_owned()
+        let (rest, _) = behind_words(self.line.get(end..self.bytes.end).unwrap_or(""), is_change);
+        self.line.get(start..self.bytes.end - rest.len()).unwrap_or("").trim().to_owned()
     }
 
     /// Rates are results; times are where the sentence speaks of what took them.
@@ -239,7 +219,7 @@ fn is_told(derived: &Quantity) -> bool {
 
 /// Every way in which a change can be computed of its ends. Of what became of a rate the first is the base; of times the other may
 /// be, since as much as they fall speed rises.
-fn readings(pair: &[Quantity; 2], derived: Quantity, tie: Tie, near: &str) -> Vec<Link> {
+fn readings(pair: &[Quantity; 2], derived: Quantity, tie: Tie) -> Vec<Link> {
     let is_sure = pair[0].unit != Unit::Nanoseconds && derived.unit == Unit::Percent;
     let numerators = match tie {
         Tie::Became if is_sure => 1..2,
@@ -247,7 +227,7 @@ fn readings(pair: &[Quantity; 2], derived: Quantity, tie: Tie, near: &str) -> Ve
         _ => 0..2,
     };
     let forms = Form::ALL.into_iter().flat_map(|form| numerators.clone().map(move |at| (form, at)));
-    forms.map(|(form, numerator)| link(pair, derived, form, numerator, near)).collect()
+    forms.map(|(form, numerator)| link(pair, derived, form, numerator)).collect()
 }
 
 /// What the words say that it is, where no reading gives it: of what became, the change of the first; else a loss is of the
@@ -267,17 +247,17 @@ fn meant(pair: &[Quantity; 2], derived: Quantity, tie: Tie, near: &str) -> Optio
         (Tie::Against | Tie::Each, false, true) => (Form::Loss, smaller),
         (Tie::Against | Tie::Each | Tie::Than, ..) => return None,
     };
-    Some(link(pair, derived, form, numerator, near))
+    Some(link(pair, derived, form, numerator))
 }
 
-fn link(pair: &[Quantity; 2], derived: Quantity, form: Form, numerator: usize, near: &str) -> Link {
+fn link(pair: &[Quantity; 2], derived: Quantity, form: Form, numerator: usize) -> Link {
     Link {
         derived,
         form,
         numerator: pair[numerator],
         denominator: pair[1 - numerator],
         why: Why::Told,
-        of: near.to_owned(),
+        of: String::new(),
         names: [String::new(), String::new()],
     }
 }
@@ -305,6 +285,16 @@ fn alike(first: Quantity, second: Quantity) -> Vec<[Quantity; 2]> {
         comparable(&pair[0], &pair[1]) && pair.iter().all(|one| one.interval().low > 0.0)
     };
     pairs.into_iter().filter(sound).collect()
+}
+
+/// What stands behind the words that a text begins with, and whether there are any.
+fn behind_words(text: &str, is: fn(&str) -> bool) -> (&str, bool) {
+    let (mut rest, mut any) = (text.trim_start(), false);
+    while let Some(word) = first_word(rest).filter(|word| is(word)) {
+        any = true;
+        rest = rest[word.len()..].trim_start();
+    }
+    (rest, any)
 }
 
 /// The word that a text begins with.

@@ -210,7 +210,7 @@ const SLASHES: [char; 3] = ['/', '／', '÷'];
 const DIVIDES: [char; 5] = ['/', '／', '÷', ':', '：'];
 
 /// Whether a head says that its cells are ratios.
-fn says_ratio(head: &str) -> bool {
+pub(super) fn says_ratio(head: &str) -> bool {
     const WORDS: [&str; 8] =
         ["ratio", "speedup", "factor", "faktor", "verhältnis", "отношение", "ускорение", "коэффициент"];
     let lower = head.to_lowercase();

@@ -13,32 +13,27 @@ pub(super) fn says_base(text: &str) -> bool {
         || ["基准", "基线", "基準", "базов"].iter().any(|word| text.to_lowercase().contains(word))
 }
 
-/// Whether a head says that its cells are ratios.
+/// Whether a head says that its cells are ratios, by more words than where no row is a base.
 pub(super) fn says_ratio(head: &str) -> bool {
-    const WORDS: [&str; 17] = [
-        "ratio",
+    const WORDS: [&str; 12] = [
         "relative",
         "rel",
-        "speedup",
         "speedups",
         "slowdown",
-        "factor",
         "normalized",
         "normalised",
         "vs",
         "versus",
         "baseline",
-        "faktor",
-        "verhältnis",
         "relativ",
         "rapport",
         "accélération",
     ];
-    const WITHIN: [&str; 9] =
-        ["speed-up", "speed up", "倍", "加速比", "相对", "比值", "отношение", "ускорение", "относительн"];
+    const WITHIN: [&str; 4] = ["speed up", "加速比", "相对", "относительн"];
     let lower = head.to_lowercase();
     let said = parts(head);
-    WORDS.iter().any(|word| said.iter().any(|part| part == word))
+    crate::link::columns::says_ratio(head)
+        || WORDS.iter().any(|word| said.iter().any(|part| part == word))
         || WITHIN.iter().any(|word| lower.contains(word))
 }
 
