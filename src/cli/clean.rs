@@ -1,12 +1,12 @@
 //! `iotax clean`: takes down what a killed run left; a run that is still going is not touched.
 
-use super::say;
+use super::{own, say};
 use crate::exit::{DONE, Failed};
 use crate::measure::{contest, places};
-use crate::step::HOST;
 use crate::step::executor::{Left, report_left};
 use crate::step::journal::Open;
-use crate::step::op::Undoing;
+use crate::step::op::{Own, Undoing};
+use crate::step::{HOST, RunTag};
 use crate::step::{clean, clean::Cleaned};
 use crate::store;
 use crate::units::counted;
@@ -29,7 +29,10 @@ pub struct Args {
 /// # Errors
 /// Exit code 5 when something could not be taken down.
 pub fn run(args: &Args, runs: &Path) -> Result<u8> {
-    let (mut cleaned_any, mut left) = zrams(args.dry_run, &runs.join(contest::NOTES))?;
+    let (mut cleaned_any, mut left) = match runs.exists() {
+        true => zrams(args.dry_run, &own(runs, "clean")?.join(contest::NOTES))?,
+        false => (false, Vec::new()),
+    };
     let chosen = chosen(args, runs)?;
     if chosen.is_empty() && cleaned_any {
         report_left(&left)?;
@@ -37,33 +40,50 @@ pub fn run(args: &Args, runs: &Path) -> Result<u8> {
     }
     if chosen.is_empty() {
         say(&format!(
-            "no runs in {}; runs of another user (or of sudo) are in that user's folder: sudo iotax clean, or --runs DIR\n",
+            "no runs in {}; runs that were started with sudo are root's: sudo iotax clean\n",
             runs.display()
         ))?;
         return Ok(DONE);
     }
     for dir in chosen {
-        let steps = clean::pending(&dir)?;
-        if steps.is_empty() {
-            continue;
-        }
-        cleaned_any = true;
         let id = store::run_id_of(&dir);
-        let Some(_lock) = lock_of(&dir, &id, args)? else { continue };
-        if args.dry_run {
-            say(&format!("{id}:\n"))?;
-            steps.iter().filter_map(would_be).try_for_each(|line| say(&line))?;
-            continue;
-        }
-        let cleaned = clean::clean(&dir, &id, &mut places::hands_to_clean(&id))?;
-        tell(&id, &cleaned)?;
-        left.extend(cleaned.left);
+        let cleaned = match own(&dir, "clean").and_then(|dir| one(&dir, &id, args)) {
+            Ok(cleaned) => cleaned,
+            // The others are cleaned all the same.
+            Err(error) if args.run.is_empty() => Some(refused(&id, error)),
+            Err(error) => return Err(error),
+        };
+        cleaned_any |= cleaned.is_some();
+        left.extend(cleaned.into_iter().flat_map(|cleaned| cleaned.left));
     }
     if !cleaned_any {
         say("nothing to clean: every run was taken down\n")?;
     }
     report_left(&left)?;
     Ok(DONE)
+}
+
+/// Cleans one run; `None`: there is nothing to clean.
+fn one(dir: &Path, id: &str, args: &Args) -> Result<Option<Cleaned>> {
+    let pending = clean::pending(dir)?;
+    if pending.is_nothing() {
+        return Ok(None);
+    }
+    let Some(_lock) = lock_of(dir, id, args)? else { return Ok(Some(Cleaned::default())) };
+    if args.dry_run {
+        say(&format!("{id}:\n"))?;
+        let tag = RunTag { run_id: id.to_owned(), run_dir: dir.to_owned() };
+        pending.steps.iter().flat_map(|open| would_be(open, &tag)).try_for_each(|line| say(&line))?;
+        return Ok(Some(Cleaned { left: pending.unknown.into_iter().collect(), ..Cleaned::default() }));
+    }
+    let cleaned = clean::clean(dir, id, &mut places::hands_to_clean(id))?;
+    tell(id, &cleaned)?;
+    Ok(Some(cleaned))
+}
+
+fn refused(id: &str, cause: anyhow::Error) -> Cleaned {
+    let left = Left { what: format!("run {id}"), place: HOST.to_owned(), cause, by_hand: None };
+    Cleaned { left: vec![left], ..Cleaned::default() }
 }
 
 /// The compressed disks of contests that were killed, which are of no run: whether there were any, and what of them is left.
@@ -120,10 +140,22 @@ fn lock_of(dir: &Path, id: &str, args: &Args) -> Result<Option<store::RunLock>> 
     }
 }
 
-/// `  guest vm0 would be ended`; of what has nothing of its own to undo, nothing.
-fn would_be(open: &Open) -> Option<String> {
-    let undoing = open.step.op.operation().undoing(open.made.as_ref())?;
-    Some(would_be_line(&undoing))
+/// `  guest vm0 would be ended`, and each path of the run that goes with it; of what has nothing of its own to undo, nothing.
+fn would_be(open: &Open, tag: &RunTag) -> Vec<String> {
+    let operation = open.step.op.operation();
+    let Some(undoing) = operation.undoing(open.made.as_ref()) else { return Vec::new() };
+    let made = open.made.clone().unwrap_or_default();
+    if let Err(why) = open.step.op.check_own(&tag.in_place(&open.step.place), &made) {
+        return vec![format!("  {} would not be {}: {why}\n", undoing.what, undoing.did)];
+    }
+    let path = |own: Own| match own {
+        Own::InFolder(path) => Some(path.display().to_string()),
+        _ => None,
+    };
+    let with_it =
+        operation.own(&made).into_iter().filter_map(path).filter(|path| !undoing.what.contains(path));
+    let with_it: Vec<String> = with_it.map(|path| format!("    with it {path}, if it is there\n")).collect();
+    [vec![would_be_line(&undoing)], with_it].concat()
 }
 
 fn would_be_line(undoing: &Undoing) -> String {

@@ -199,7 +199,7 @@ impl Demo<'_> {
 
     fn remove_file(&self) -> Result<()> {
         let Some(marker) = marker::read(&self.file)? else { return Ok(()) };
-        match marker::remove_if_ours(&self.file, marker.inode)? {
+        match marker::remove_if_ours(&self.file, marker.inode, &marker.run_id)? {
             // Another demo measures it, and removes it at its end.
             Removal::Refused(why) => say(&format!("\nThe file under test was left in place: {why}\n")),
             _ => Ok(()),

@@ -153,7 +153,7 @@ fn state(run: &store::RunSummary) -> (&'static str, Option<String>) {
         RunState::Failed => {
             run.outcome.as_deref().and_then(|words| words.lines().next()).map(without_an_announcement)
         }
-        RunState::Killed if pending(&run.folder).is_ok_and(|steps| steps.is_empty()) => {
+        RunState::Killed if pending(&run.folder).is_ok_and(|pending| pending.is_nothing()) => {
             let scenario = run.start.as_ref().map(|start| &start.scenario);
             let resumable = scenario.is_ok_and(|scenario| not_resumable(scenario).is_none());
             let resume = format!("nothing is left of it; to go on: {}", typed("resume", &run.folder));

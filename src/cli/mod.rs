@@ -22,10 +22,12 @@ mod stop;
 
 use crate::exit::{self, DONE};
 use crate::layer::{catalog, guest};
+use crate::store::StoreError;
 use anyhow::Result;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Parser, Subcommand};
 use std::io::Write;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -119,6 +121,29 @@ pub(crate) fn typed(verb: &str, run: &Path) -> String {
         Some(runs) => format!("iotax --runs {} {verb} {id}", runs.display()),
         None => format!("iotax {verb} {id}"),
     }
+}
+
+/// A folder of runs, or of one, for a command that does what is written in it: only ours, of which nobody else can have written
+/// anything.
+///
+/// # Errors
+/// Bad input with whose it is, and who may.
+pub(crate) fn own(folder: &Path, verb: &str) -> Result<PathBuf> {
+    crate::store::ours(folder).map_err(|error| {
+        let (user, own) = (folder.symlink_metadata().map(|meta| meta.uid()), rustix::process::geteuid().as_raw());
+        let StoreError::Unsafe { path, why, .. } = error else { return exit::Failed::from(error).into() };
+        let hint = match user {
+            Ok(user) if user != own => format!("as that user: sudo -u '#{user}' iotax --runs DIR {verb}"),
+            _ => "look who wrote what is in it; if all of it is yours, chmod go-w that folder".into(),
+        };
+        exit::Failed::input(format!(
+            "refused to {verb} {}: {}: {why}; a run says which files are removed and which processes are ended, so everybody's \
+             runs are their own; hint: {hint}",
+            folder.display(),
+            path.display(),
+        ))
+        .into()
+    })
 }
 
 /// Which layer has that option.

@@ -2,7 +2,7 @@
 //! taken down first; what it measured counts.
 
 use super::run::{finish, guest_parts, session};
-use super::{report, say};
+use super::{own, report, say};
 use crate::exit::{DONE, Failed};
 use crate::measure::past::Past;
 use crate::measure::places;
@@ -36,6 +36,7 @@ pub fn run(args: &Args, runs: &Path) -> Result<u8> {
         "last" => store::newest(runs).map_err(Failed::from)?,
         run => store::find(runs, run).map_err(Failed::from)?,
     };
+    let dir = own(&dir, "resume")?;
     let id = store::run_id_of(&dir);
     let Some(_lock) = RunLock::take(&dir)? else {
         return Err(Failed::input(format!("run {id} is still running")).into());

@@ -91,17 +91,24 @@ pub fn set_filled(path: &Path, filled: bool) -> Result<()> {
     write_trailer(&file, &Marker { filled, ..marker }, path)
 }
 
-/// Removes a file of ours that has this inode and that no run holds by [`lock`]: give back your own hold
-/// first.
+/// Whether nothing can be there: no such name, a folder on the way that is none, or a name that no file can have.
+pub fn means_absent(error: &std::io::Error) -> bool {
+    use rustix::io::Errno;
+    let absent = [Errno::NOENT, Errno::NOTDIR, Errno::NAMETOOLONG];
+    Errno::from_io_error(error).is_some_and(|errno| absent.contains(&errno))
+}
+
+/// Removes a file of ours that this run made, that has this inode and that no run holds by [`lock`]: give
+/// back your own hold first.
 ///
 /// # Errors
 /// When the file cannot be opened, locked or removed; that it is not ours, or that another run works on
 /// it, is a [`Removal::Refused`].
-pub fn remove_if_ours(path: &Path, inode: u64) -> Result<Removal> {
+pub fn remove_if_ours(path: &Path, inode: u64, run_id: &str) -> Result<Removal> {
     if let Err(error) = path.symlink_metadata() {
-        return match error.kind() {
-            std::io::ErrorKind::NotFound => Ok(Removal::AlreadyGone),
-            _ => Err(error).with_context(|| format!("cannot look at {}", path.display())),
+        return match means_absent(&error) {
+            true => Ok(Removal::AlreadyGone),
+            false => Err(error).with_context(|| format!("cannot look at {}", path.display())),
         };
     }
     let refused = |why: String| Ok(Removal::Refused(format!("{}: {why}", path.display())));
@@ -110,6 +117,9 @@ pub fn remove_if_ours(path: &Path, inode: u64) -> Result<Removal> {
     };
     if marker.inode != inode {
         return refused(format!("inode is {}, ours was {inode}", marker.inode));
+    }
+    if marker.run_id != run_id {
+        return refused(format!("run {} made it, not run {run_id}", marker.run_id));
     }
     // Held until it is gone, so that no run takes it in between.
     if !lock(&file).with_context(|| format!("cannot lock {}", path.display()))? {
@@ -153,6 +163,8 @@ pub(super) fn open_ours(path: &Path, write: bool) -> Result<Option<(File, Marker
         Ok(fd) => File::from(fd),
         Err(
             rustix::io::Errno::NOENT
+            | rustix::io::Errno::NOTDIR
+            | rustix::io::Errno::NAMETOOLONG
             | rustix::io::Errno::LOOP
             | rustix::io::Errno::ISDIR
             | rustix::io::Errno::NXIO,
@@ -474,8 +486,8 @@ mod tests {
         assert_eq!(read(&path).expect("read"), Some(marker.clone()));
         set_filled(&path, true).expect("set filled");
         assert!(read(&path).expect("read").expect("ours").filled);
-        assert_eq!(remove_if_ours(&path, marker.inode).expect("remove"), Removal::Removed);
-        assert_eq!(remove_if_ours(&path, marker.inode).expect("remove"), Removal::AlreadyGone);
+        assert_eq!(remove_if_ours(&path, marker.inode, "run-1").expect("remove"), Removal::Removed);
+        assert_eq!(remove_if_ours(&path, marker.inode, "run-1").expect("remove"), Removal::AlreadyGone);
     }
 
     #[test]
@@ -500,11 +512,14 @@ mod tests {
         let (theirs, ours) = (folder.path().join("a"), folder.path().join("b"));
         std::fs::write(&theirs, vec![7; 8192]).expect("write");
         let inode = theirs.metadata().expect("metadata").ino();
-        assert!(matches!(remove_if_ours(&theirs, inode).expect("look"), Removal::Refused(_)));
+        assert!(matches!(remove_if_ours(&theirs, inode, "run-1").expect("look"), Removal::Refused(_)));
         let marker = create(&ours, MIB, "run-1").expect("create");
-        assert!(matches!(remove_if_ours(&ours, marker.inode + 1).expect("look"), Removal::Refused(_)));
+        assert!(matches!(
+            remove_if_ours(&ours, marker.inode + 1, "run-1").expect("look"),
+            Removal::Refused(_)
+        ));
         assert!(theirs.exists() && ours.exists());
-        assert_eq!(remove_if_ours(&ours, marker.inode).expect("remove"), Removal::Removed);
+        assert_eq!(remove_if_ours(&ours, marker.inode, "run-1").expect("remove"), Removal::Removed);
     }
 
     #[test]
@@ -515,14 +530,14 @@ mod tests {
         // Another open file description, as another process has.
         let theirs = File::open(&path).expect("open");
         assert!(lock(&theirs).expect("lock"));
-        let refused = remove_if_ours(&path, marker.inode).expect("look");
+        let refused = remove_if_ours(&path, marker.inode, "run-1").expect("look");
         assert!(
             matches!(&refused, Removal::Refused(why) if why.contains("in use by another run")),
             "{refused:?}"
         );
         assert_eq!(read(&path).expect("read"), Some(marker.clone()));
         drop(theirs);
-        assert_eq!(remove_if_ours(&path, marker.inode).expect("remove"), Removal::Removed);
+        assert_eq!(remove_if_ours(&path, marker.inode, "run-1").expect("remove"), Removal::Removed);
     }
 
     #[test]

@@ -49,7 +49,8 @@ impl Tmpfs {
             "-t",
             "tmpfs",
             "-o",
-            &format!("size={bytes}"),
+            // As a folder of runs is.
+            &format!("size={bytes},mode=0700"),
             "iotax-test",
             folder.path().to_str()?,
         ])?;

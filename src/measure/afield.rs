@@ -4,6 +4,7 @@
 use super::observer::Event;
 use super::places::{self, Places};
 use super::plan::{LabPlan, SetPlan};
+use super::remotes::is_unreachable;
 use super::session::Session;
 use super::sets::Layout;
 use super::survey;
@@ -71,7 +72,15 @@ impl Session<'_> {
             let id_of_step = StepId::MAX / 2 - number as StepId;
             let why = format!("reach {host} to set up there");
             self.perform(&Step { id: id_of_step, place: HOST.into(), why, op: Op::RemoteAgent(agent) })?;
-            self.executor.add_hand(&place, places::hand_over_ssh(&place, &id)?);
+            match places::hand_over_ssh(&place, &id) {
+                Ok(hand) => self.executor.add_hand(&place, hand),
+                Err(error) => {
+                    if is_unreachable(&error) {
+                        self.executor.forget_last()?;
+                    }
+                    return Err(error);
+                }
+            }
         }
         Ok(())
     }

@@ -48,7 +48,10 @@ impl Past {
             ended: data.visits_ended.iter().cloned().collect(),
             first_visit: data.slices.iter().map(|slice| slice.visit + 1).max().unwrap_or(0),
             workloads_done: done.map(|(workload, _)| workload.clone()).collect(),
-            written: loaded(data) + first_writes(data) + filled(&journal::read(run_dir)?) + lost(data),
+            written: loaded(data)
+                + first_writes(data)
+                + filled(&journal::read(run_dir)?.entries)
+                + lost(data),
             apart: data.apart.is_some(),
             passes: data.passes.iter().map(|passes| still_there(scenario, passes)).collect(),
         })

@@ -73,7 +73,7 @@ impl Session<'_> {
         self.perform(&Step { id, place: HOST.into(), why: format!("reach {host}"), op })?;
         if let Err(error) = places.reach_ssh(host, run_id) {
             if is_unreachable(&error) {
-                // Nothing was copied to a host that never answered: nothing is to be undone there.
+                // No shell answered, so nothing was copied: nothing is to be undone there.
                 self.executor.forget_last()?;
             }
             return Err(error);
@@ -91,7 +91,7 @@ impl Session<'_> {
     }
 }
 
-fn is_unreachable(error: &anyhow::Error) -> bool {
+pub(super) fn is_unreachable(error: &anyhow::Error) -> bool {
     error.downcast_ref::<WireError>().is_some_and(|error| matches!(error.fault, WireFault::Unreachable(_)))
 }
 

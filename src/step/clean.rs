@@ -1,12 +1,14 @@
 //! Cleaning after a run that was killed or rebooted away: everything its journal says was begun
 //! and not undone, in reverse order. A run that is still going is not touched.
 
-use super::RunTag;
 use super::executor::{Left, undo_one};
 use super::hand::Hands;
 use super::journal::{self, Journal, Open};
 use super::op::Undoing;
-use anyhow::Result;
+use super::tool::shell_word;
+use super::{HOST, RunTag};
+use crate::store;
+use anyhow::{Result, anyhow};
 use std::path::Path;
 
 /// What a cleaning did.
@@ -14,20 +16,58 @@ use std::path::Path;
 pub struct Cleaned {
     /// What is undone now.
     pub undone: Vec<Undoing>,
-    /// What is still there.
+    /// What is still there, or may be.
     pub left: Vec<Left>,
     /// What is worth a word and is no failure.
     pub notes: Vec<String>,
 }
 
-/// What would be undone, first to last.
+/// What is to be undone.
+#[derive(Debug)]
+pub struct Pending {
+    /// The steps, first to last.
+    pub steps: Vec<Open>,
+    /// What may be left beside them, since the journal is damaged.
+    pub unknown: Option<Left>,
+}
+
+impl Pending {
+    /// Whether nothing is to be undone.
+    pub fn is_nothing(&self) -> bool {
+        self.steps.is_empty() && self.unknown.is_none()
+    }
+}
+
+/// Looks what would be undone.
 ///
 /// # Errors
-/// When the journal cannot be read.
-pub fn pending(run_dir: &Path) -> Result<Vec<Open>> {
-    let mut open = journal::open_steps(&journal::read(run_dir)?);
-    open.reverse();
-    Ok(open)
+/// When the journal cannot be read, or the run's folder is not ours alone.
+pub fn pending(run_dir: &Path) -> Result<Pending> {
+    let log = journal::read(run_dir)?;
+    let mut steps = journal::open_steps(&log.entries);
+    steps.reverse();
+    Ok(Pending { steps, unknown: unknown(run_dir, &log.damage) })
+}
+
+/// What a damaged journal says no more: nobody but a person can find that.
+fn unknown(run_dir: &Path, damage: &[String]) -> Option<Left> {
+    if damage.is_empty() {
+        return None;
+    }
+    let id = store::run_id_of(run_dir);
+    let cause = anyhow!(
+        "the journal is damaged ({}), so something may be left that it does not name; names of what a run makes carry its id",
+        damage.join("; ")
+    );
+    Some(Left {
+        what: format!("what {} does not say any more", run_dir.join(journal::FILE).display()),
+        place: HOST.to_owned(),
+        cause,
+        by_hand: Some(format!(
+            "losetup --list; findmnt --list; lsblk; ps -ef | grep {id}; then, when nothing of it is left, rm -r {}",
+            shell_word(&run_dir.display().to_string())
+        )),
+    })
 }
 
 /// Undoes what an ended run left. The caller holds the run's lock.
@@ -35,19 +75,24 @@ pub fn pending(run_dir: &Path) -> Result<Vec<Open>> {
 /// # Errors
 /// When the journal cannot be read or written; what cannot be undone is in the result.
 pub fn clean(run_dir: &Path, run_id: &str, hands: &mut Hands) -> Result<Cleaned> {
-    let open = journal::open_steps(&journal::read(run_dir)?);
-    let tag = RunTag { run_id: run_id.to_owned(), run_dir: run_dir.to_owned() };
+    undo_all(run_dir, &RunTag { run_id: run_id.to_owned(), run_dir: run_dir.to_owned() }, hands)
+}
+
+/// The same of a journal wherever it lies.
+pub(super) fn undo_all(run_dir: &Path, tag: &RunTag, hands: &mut Hands) -> Result<Cleaned> {
+    let log = journal::read(run_dir)?;
+    let open = journal::open_steps(&log.entries);
     let mut cleaned = Cleaned::default();
-    if open.is_empty() {
-        return Ok(cleaned);
-    }
-    let mut journal = Journal::open(run_dir)?;
-    for step in open.iter().rev() {
-        match undo_one(hands, &mut journal, &tag, step, &open) {
-            Ok(undone) => cleaned.undone.extend(undone),
-            Err(left) => cleaned.left.push(left),
+    if !open.is_empty() {
+        let mut journal = Journal::open(run_dir)?;
+        for step in open.iter().rev() {
+            match undo_one(hands, &mut journal, tag, step, &open) {
+                Ok(undone) => cleaned.undone.extend(undone),
+                Err(left) => cleaned.left.push(left),
+            }
         }
+        cleaned.notes = hands.notes();
     }
-    cleaned.notes = hands.notes();
+    cleaned.left.extend(unknown(run_dir, &log.damage));
     Ok(cleaned)
 }

@@ -70,6 +70,7 @@ impl Hand for Here {
     }
 
     fn undo(&mut self, op: &Op, tag: &RunTag, made: &Yield) -> Result<()> {
+        op.check_own(tag, made)?;
         op.operation().undo(self.0.as_mut(), tag, made)
     }
 

@@ -3,9 +3,12 @@
 
 use super::{Step, Yield};
 use crate::store::appender::{Appender, sync_folder};
-use crate::store::line;
-use anyhow::{Context, Result};
+use crate::store::private::{self, Purpose};
+use crate::store::{FORMAT, line};
+use anyhow::{Context, Result, ensure};
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeSet;
+use std::io::Read;
 use std::path::Path;
 
 /// File name within the run directory.
@@ -13,6 +16,9 @@ pub const FILE: &str = "journal.jsonl";
 
 /// Version of its lines, which is not the record's: an older iotax that cannot read a run's figures must still clean up behind it.
 const VERSION: u32 = 2;
+
+/// A run performs thousands of steps at most: a larger file is nothing that iotax wrote, and must not fill the memory.
+const LARGEST: u64 = 64 << 20;
 
 /// One line of the journal.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -62,16 +68,21 @@ pub struct Journal {
 }
 
 impl Journal {
-    /// Opens the journal of a run, new or to go on with.
+    /// Opens the journal of a run, new or to go on with. What a kill tore of its last line is taken away.
     ///
     /// # Errors
     /// When the file cannot be opened or read.
     pub fn open(run_dir: &Path) -> Result<Journal> {
-        let next_seq = read(run_dir)?.iter().map(Entry::seq).max().map_or(0, |seq| seq + 1);
-        let mut file = Appender::open(run_dir.join(FILE))?;
+        let log = read(run_dir)?;
+        let next_seq = log.entries.iter().map(Entry::seq).max().map_or(0, |seq| seq + 1);
+        let mut file = Appender::open(run_dir, FILE)?;
         // The name of a new journal must outlive the power as its lines do.
         sync_folder(run_dir)?;
-        file.end_torn_line()?;
+        match log.tail {
+            Tail::None => {}
+            Tail::Torn => file.cut(log.whole)?,
+            Tail::Sound => file.append(b"\n").map(drop)?,
+        }
         Ok(Journal { file, next_seq, appended: 0 })
     }
 
@@ -81,8 +92,9 @@ impl Journal {
     /// When it could not be made durable: the step must not be done then.
     pub fn intent(&mut self, boot_id: &str, step: &Step) -> Result<u64> {
         let seq = self.next_seq;
-        self.next_seq += 1;
         self.append(&Entry::Intent { seq, boot_id: boot_id.to_owned(), step: Box::new(step.clone()) })?;
+        // Numbers have no gaps: one that is missing is a line that was lost.
+        self.next_seq += 1;
         Ok(seq)
     }
 
@@ -121,17 +133,105 @@ impl Entry {
     }
 }
 
-/// All whole entries of a run's journal; a torn line counts as absent, no journal as empty.
+/// What a journal says.
+#[derive(Debug, Default)]
+pub struct Log {
+    /// Its whole entries, in order.
+    pub entries: Vec<Entry>,
+    /// What is wrong with it beyond a torn last line, which a kill explains: something may be left that no entry names.
+    pub damage: Vec<String>,
+    tail: Tail,
+    /// Bytes of whole lines.
+    whole: u64,
+}
+
+/// What is after the last end of a line.
+#[derive(Debug, Default, PartialEq, Eq)]
+enum Tail {
+    #[default]
+    None,
+    /// What a kill or a full disk left of an entry, of which nothing had been done yet.
+    Torn,
+    /// A whole entry without its end of line.
+    Sound,
+}
+
+/// Reads a run's journal; one that is not there is empty.
 ///
 /// # Errors
-/// When the file is there and cannot be read.
-pub fn read(run_dir: &Path) -> Result<Vec<Entry>> {
+/// When it cannot be read, or is not a file of ours.
+pub fn read(run_dir: &Path) -> Result<Log> {
+    let Some(file) = private::open(run_dir, FILE, Purpose::Act)? else { return Ok(Log::default()) };
     let path = run_dir.join(FILE);
-    match std::fs::read(&path) {
-        Ok(text) => Ok(text.split(|byte| *byte == b'\n').filter_map(line::decode).collect()),
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(Vec::new()),
-        Err(error) => Err(error).with_context(|| format!("cannot read the journal {}", path.display())),
+    let mut text = Vec::new();
+    file.take(LARGEST + 1)
+        .read_to_end(&mut text)
+        .with_context(|| format!("cannot read the journal {}", path.display()))?;
+    ensure!(
+        text.len() as u64 <= LARGEST,
+        "the journal {} is larger than {}: no iotax wrote it",
+        path.display(),
+        crate::units::show_bytes(LARGEST)
+    );
+    Ok(Log::of(&text))
+}
+
+impl Log {
+    fn of(text: &[u8]) -> Log {
+        let mut log = Log::default();
+        for (at, line) in text.split_inclusive(|byte| *byte == b'\n').enumerate() {
+            let whole = line.strip_suffix(b"\n");
+            match (entry(whole.unwrap_or(line)), whole) {
+                (Ok(entry), Some(_)) => log.take(entry, at + 1),
+                (Ok(entry), None) => {
+                    log.take(entry, at + 1);
+                    log.tail = Tail::Sound;
+                }
+                (Err(why), Some(_)) => log.damage.push(format!("line {}: {why}", at + 1)),
+                (Err(_), None) => log.tail = Tail::Torn,
+            }
+            log.whole += whole.map_or(0, |_| line.len() as u64);
+        }
+        log.note_lost_intents();
+        log
     }
+
+    fn take(&mut self, entry: Entry, line: usize) {
+        let begins =
+            |before: &Entry, seq: u64| matches!(before, Entry::Intent { seq: begun, .. } if *begun == seq);
+        match &entry {
+            Entry::Done { seq, made } if !self.entries.iter().rev().any(|before| begins(before, *seq)) => {
+                let made = made.shown();
+                self.damage.push(format!(
+                    "line {line}: step {seq} made {made}, and the line with its intent is missing"
+                ));
+            }
+            _ => {}
+        }
+        self.entries.push(entry);
+    }
+
+    fn note_lost_intents(&mut self) {
+        let seqs = |wanted: fn(&Entry) -> bool| -> BTreeSet<u64> {
+            self.entries.iter().filter(|entry| wanted(entry)).map(Entry::seq).collect()
+        };
+        let begun = seqs(|entry| matches!(entry, Entry::Intent { .. }));
+        let known = seqs(|entry| matches!(entry, Entry::Done { .. } | Entry::Undone { .. }));
+        let last = begun.last().copied().unwrap_or(0);
+        let lost: Vec<u64> =
+            (0..last).filter(|seq| !begun.contains(seq) && !known.contains(seq)).take(10).collect();
+        self.damage
+            .extend(lost.iter().map(|seq| format!("the line with the intent of step {seq} is missing")));
+    }
+}
+
+fn entry(line: &[u8]) -> Result<Entry, String> {
+    let sound = line::open(line).ok_or("it is damaged")?;
+    if sound.version > FORMAT {
+        return Err(format!("it is of format {}, and this iotax reads up to {FORMAT}", sound.version));
+    }
+    serde_json::from_str(sound.record)
+        .map_err(|error| format!("this iotax does not know such a step ({error})"))
 }
 
 /// What was begun and not undone, in the order in which it was begun.

@@ -140,7 +140,8 @@ fn remove_store(block: bool, name: &str, fabric: Option<&Path>) -> Result<()> {
     export::remove(&backstore(block, name))?;
     // Others may have backstores in the adapter or ports in the fabric, and then they stay.
     let _ = fs::remove_dir(adapter(block));
-    if let Some(fabric) = fabric {
+    // A journal is not believed about other folders.
+    if let Some(fabric) = fabric.filter(|fabric| fabric.parent() == Some(Path::new(TARGET))) {
         let _ = fs::remove_dir(fabric);
     }
     Ok(())

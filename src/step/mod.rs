@@ -148,6 +148,17 @@ pub struct Yield {
     pub queue: queue::Settings,
 }
 
+impl Yield {
+    /// For a reader: the path or the process.
+    pub fn shown(&self) -> String {
+        match (&self.path, &self.process) {
+            (Some(path), _) => path.display().to_string(),
+            (None, Some(process)) => format!("process {}", process.pid),
+            (None, None) => "something".into(),
+        }
+    }
+}
+
 /// A process, so that a number used again is never mistaken for it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ProcessId {
@@ -155,6 +166,12 @@ pub struct ProcessId {
     pub pid: u32,
     /// Field 22 of /proc/PID/stat, clock ticks since boot.
     pub start_time: u64,
+}
+
+/// The end of a run's id, which is enough to tell runs apart: at most 11 letters, for names that may not be long.
+pub fn short_id(run_id: &str) -> &str {
+    let from = run_id.char_indices().rev().nth(10).map_or(0, |(at, _)| at);
+    run_id[from..].trim_start_matches('-')
 }
 
 /// What a run is told about itself when its steps are performed.
@@ -173,6 +190,11 @@ impl RunTag {
             HOST => self.run_dir.clone(),
             _ => Path::new("/run").join(format!("iotax-{}", self.run_id)),
         }
+    }
+
+    /// Whether a name carries the run's id, or the end of it that short names have. Names of iSCSI and NVMe are in small letters.
+    pub fn is_in(&self, name: &str) -> bool {
+        name.to_ascii_lowercase().contains(&short_id(&self.run_id).to_ascii_lowercase())
     }
 
     /// The same tag for steps there.

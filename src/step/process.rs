@@ -9,7 +9,7 @@ use std::os::unix::process::ExitStatusExt;
 use std::process::ExitStatus;
 use std::time::{Duration, Instant};
 
-/// The process whose command line carries `tag` as a word.
+/// The process of this user whose command line carries `tag` as a word: anybody can start one that does.
 ///
 /// # Errors
 /// When /proc cannot be read.
@@ -17,12 +17,29 @@ pub fn process_of_tag(tag: &str) -> Result<Option<ProcessId>> {
     let me = std::process::id();
     for entry in fs::read_dir("/proc").context("cannot read /proc")?.flatten() {
         let Some(pid) = entry.file_name().to_str().and_then(|name| name.parse().ok()) else { continue };
-        let Ok(command) = fs::read(entry.path().join("cmdline")) else { continue };
-        if pid != me && command.split(|byte| *byte == 0).any(|word| word == tag.as_bytes()) {
+        if pid != me && is_mine(pid) && has_word(pid, tag) {
             return Ok(process_id(pid));
         }
     }
     Ok(None)
+}
+
+/// Whether that very process is this user's and its command line carries `tag` as a word.
+pub fn carries(process: &ProcessId, tag: &str) -> bool {
+    is_mine(process.pid) && has_word(process.pid, tag) && runs(process)
+}
+
+fn has_word(pid: u32, tag: &str) -> bool {
+    let command = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+    command.split(|byte| *byte == 0).any(|word| word == tag.as_bytes())
+}
+
+/// The owner of its folder in /proc may be root's (a process that is not to be looked into), its effective user is not.
+fn is_mine(pid: u32) -> bool {
+    let status = fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
+    let users = status.lines().find_map(|line| line.strip_prefix("Uid:"));
+    let effective = users.and_then(|users| users.split_whitespace().nth(1)?.parse().ok());
+    effective == Some(rustix::process::geteuid().as_raw())
 }
 
 /// Processes that run whose command line, word by word, is as wanted.

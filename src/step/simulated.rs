@@ -7,7 +7,7 @@ use super::op::{ExportSpdk, MakeFilesystem, MakeImage, Mount};
 use super::queue::Settings;
 use super::settings::ThingSettings;
 use super::state::ArrayState;
-use super::system::{LoopRequest, NothingMade, System};
+use super::system::{LoopOf, LoopRequest, NothingMade, System};
 use super::thing::{Change, Thing};
 use super::vfio::TakenDrive;
 use super::zfs::ArcLimit;
@@ -134,7 +134,7 @@ impl System for SimulatedSystem {
         Ok(ours.then(|| Yield { path: Some(path.to_owned()), inode: Some(1), ..Yield::default() }))
     }
 
-    fn remove_file(&mut self, path: &Path, _: &Yield) -> Result<()> {
+    fn remove_file(&mut self, path: &Path, _: &Yield, _: &str) -> Result<()> {
         ensure!(
             !self.loops.values().any(|backing| backing == path),
             "{} backs a loop device",
@@ -163,17 +163,22 @@ impl System for SimulatedSystem {
         Ok(device)
     }
 
-    fn loops_on(&self, backing: &Path, _: u64) -> Result<Vec<PathBuf>> {
-        Ok(self.loops.iter().filter(|(_, file)| *file == backing).map(|(device, _)| device.clone()).collect())
+    fn loops_on(&self, of: &LoopOf) -> Result<Vec<PathBuf>> {
+        Ok(self
+            .loops
+            .iter()
+            .filter(|(_, file)| *file == of.backing)
+            .map(|(device, _)| device.clone())
+            .collect())
     }
 
-    fn detach_loop(&mut self, device: &Path, backing: &Path) -> Result<()> {
+    fn detach_loop(&mut self, device: &Path, of: &LoopOf) -> Result<()> {
         ensure!(!self.mounts.values().any(|mounted| mounted == device), "{} is mounted", device.display());
         ensure!(!self.luns.values().any(|below| below == device), "{} is exported", device.display());
         ensure!(!self.bdevs.values().any(|below| below == device), "SPDK has {} open", device.display());
         ensure!(self.above(device).is_none(), "something stands on {}", device.display());
         match self.loops.get(device) {
-            Some(file) if file == backing => drop(self.loops.remove(device)),
+            Some(file) if file == of.backing => drop(self.loops.remove(device)),
             Some(_) => bail!("{} is on another file", device.display()),
             None => {}
         }
@@ -252,7 +257,9 @@ impl System for SimulatedSystem {
         Ok(found.map(|(pid, _)| ProcessId { pid: *pid, start_time: 1 }))
     }
 
-    fn end_process(&mut self, process: &ProcessId) -> Result<()> {
+    fn end_process(&mut self, process: &ProcessId, tag: &str) -> Result<()> {
+        let carried = self.processes.get(&process.pid).is_none_or(|carried| carried == tag);
+        ensure!(carried, "process {} does not carry {tag}", process.pid);
         self.processes.remove(&process.pid);
         Ok(())
     }

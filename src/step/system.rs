@@ -5,7 +5,7 @@
 
 use super::lio::{self, Lun};
 use super::op::{ExportSpdk, MakeFilesystem, MakeImage, Mount};
-use super::process::{process_id, process_of_tag, runs};
+use super::process::{carries, process_id, process_of_tag, runs};
 use super::queue::{self, Settings};
 use super::settings::ThingSettings;
 use super::state::ArrayState;
@@ -22,6 +22,7 @@ use crate::host::pci;
 use crate::host::probe::Probe;
 use anyhow::{Context, Result, bail};
 use iotax_load::DataKind;
+use iotax_sys::loopdev;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::ffi::CString;
@@ -46,6 +47,26 @@ pub struct LoopRequest<'a> {
     pub read_only: bool,
 }
 
+/// A file, whatever its name is by now.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FileId {
+    /// `st_dev`.
+    pub device: u64,
+    /// `st_ino`.
+    pub inode: u64,
+}
+
+/// A loop device of ours, as it is known.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LoopOf<'a> {
+    /// Path of the file or block device below, when it was attached.
+    pub backing: &'a Path,
+    /// The same however it is called by now, or removed; journals of before have none.
+    pub file: Option<FileId>,
+    /// Bytes of it that are shown. Ours are always attached with a limit; a person's rarely are, and must never be taken for ours.
+    pub bytes: u64,
+}
+
 /// A thing that was made is somebody else's now: it was left alone, and nobody is told to remove it.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
@@ -68,19 +89,22 @@ pub trait System {
     fn make_file(&mut self, path: &Path, bytes: u64, run_id: &str) -> Result<Yield>;
     /// A file that this run made, wherever its making was interrupted.
     fn find_file(&self, path: &Path, run_id: &str) -> Result<Option<Yield>>;
-    /// Removes a file that is ours and still the same.
-    fn remove_file(&mut self, path: &Path, made: &Yield) -> Result<()>;
+    /// Which file a path leads to.
+    fn file_id(&self, _path: &Path) -> Option<FileId> {
+        None
+    }
+    /// Removes a file that this run made and that is still the same.
+    fn remove_file(&mut self, path: &Path, made: &Yield, run_id: &str) -> Result<()>;
     /// Fills it with data of that kind; with incompressible data unless its marker says that it is.
     fn fill_file(&mut self, path: &Path, seed: u64, data: DataKind) -> Result<()>;
     /// Says in its marker that it is not filled: what is in it is about to be trimmed.
     fn forget_fill(&mut self, path: &Path) -> Result<()>;
     /// Attaches a loop device.
     fn attach_loop(&mut self, request: &LoopRequest) -> Result<PathBuf>;
-    /// Loop devices on a backing file that show exactly so many bytes of it. Ours are always attached
-    /// with a limit; a person's rarely are, and must never be taken for ours.
-    fn loops_on(&self, backing: &Path, bytes: u64) -> Result<Vec<PathBuf>>;
-    /// Detaches it, if it is still on that backing file.
-    fn detach_loop(&mut self, device: &Path, backing: &Path) -> Result<()>;
+    /// Loop devices that are so.
+    fn loops_on(&self, of: &LoopOf) -> Result<Vec<PathBuf>>;
+    /// Detaches one that is still so.
+    fn detach_loop(&mut self, device: &Path, of: &LoopOf) -> Result<()>;
     /// Makes a file system, without discarding what is below.
     fn make_filesystem(&mut self, make: &MakeFilesystem) -> Result<()>;
     /// Makes an image within a stretch of a file or device, its path resolved.
@@ -103,11 +127,11 @@ pub trait System {
     fn await_socket(&mut self, socket: &Path, process: &ProcessId, log: &Path) -> Result<()>;
     /// A process whose command line carries `tag`.
     fn find_process(&self, tag: &str) -> Result<Option<ProcessId>>;
-    /// Ends it, if it is still that process.
-    fn end_process(&mut self, process: &ProcessId) -> Result<()>;
+    /// Ends it, if it is still that process and its command line carries `tag`.
+    fn end_process(&mut self, process: &ProcessId, tag: &str) -> Result<()>;
     /// Ends an iscsid of ours, unless others have sessions by it.
-    fn end_iscsid(&mut self, process: &ProcessId) -> Result<()> {
-        self.end_process(process)
+    fn end_iscsid(&mut self, process: &ProcessId, tag: &str) -> Result<()> {
+        self.end_process(process, tag)
     }
     /// Writes a plain file of the run directory.
     fn write_file(&mut self, path: &Path, make: &mut dyn FnMut() -> Result<Vec<u8>>) -> Result<()>;
@@ -213,11 +237,23 @@ impl System for RealSystem {
         Ok((marker.run_id == run_id).then(|| yield_of(path, &marker)))
     }
 
-    fn remove_file(&mut self, path: &Path, made: &Yield) -> Result<()> {
+    fn file_id(&self, path: &Path) -> Option<FileId> {
+        let meta = fs::metadata(path).ok()?;
+        Some(FileId { device: meta.dev(), inode: meta.ino() })
+    }
+
+    fn remove_file(&mut self, path: &Path, made: &Yield, run_id: &str) -> Result<()> {
         let inode = made.inode.context("no inode was recorded")?;
+        if let Some(device) =
+            loops()?.find(|device| loop_backing(device).is_some_and(|of| same_path(&of, path)))
+        {
+            // Its name gone, nobody would find again what the device keeps of the disk.
+            let device = dev_of(&device);
+            bail!("{} is attached to {}; hint: losetup --detach {0}", device.display(), path.display());
+        }
         // Our own hold would look like another run's.
         self.held.remove(path);
-        match marker::remove_if_ours(path, inode)? {
+        match marker::remove_if_ours(path, inode, run_id)? {
             marker::Removal::Refused(why) => {
                 Err(NotOurs(format!("did not remove {}: {why}", path.display())).into())
             }
@@ -251,7 +287,8 @@ impl System for RealSystem {
         }
         let device = PathBuf::from(run(command.arg(request.backing))?.trim());
         if request.direct_io && !loop_is_direct(&device) {
-            let detached = self.detach_loop(&device, request.backing);
+            let of = LoopOf { backing: request.backing, file: None, bytes: request.bytes };
+            let detached = self.detach_loop(&device, &of);
             let left = detached.err().map(|e| format!("; and {e:#}")).unwrap_or_default();
             bail!(
                 "{} does not do direct I/O on {}: its file system refuses O_DIRECT{left}; \
@@ -263,35 +300,25 @@ impl System for RealSystem {
         Ok(device)
     }
 
-    fn loops_on(&self, backing: &Path, bytes: u64) -> Result<Vec<PathBuf>> {
-        let mut found = Vec::new();
-        for entry in fs::read_dir("/sys/block").context("cannot read /sys/block")? {
-            let entry = entry?;
-            let limit = fs::read_to_string(entry.path().join("loop/sizelimit")).unwrap_or_default();
-            let ours = limit.trim().parse() == Ok(bytes);
-            if ours && loop_backing(&entry.path()).is_some_and(|path| same_path(&path, backing)) {
-                found.push(Path::new("/dev").join(entry.file_name()));
-            }
-        }
-        Ok(found)
+    fn loops_on(&self, of: &LoopOf) -> Result<Vec<PathBuf>> {
+        Ok(loops()?.filter(|device| is_loop_of(device, of)).map(|device| dev_of(&device)).collect())
     }
 
-    fn detach_loop(&mut self, device: &Path, backing: &Path) -> Result<()> {
+    fn detach_loop(&mut self, device: &Path, of: &LoopOf) -> Result<()> {
         let name = device.file_name().context("a loop device without a name")?;
-        match loop_backing(&Path::new("/sys/block").join(name)) {
+        let sysfs = Path::new("/sys/block").join(name);
+        match loop_backing(&sysfs) {
             None => Ok(()),
-            Some(path) if same_path(&path, backing) => {
+            Some(_) if is_loop_of(&sysfs, of) => {
                 run(tool("losetup", ["--detach"]).arg(device))?;
-                wait_until(Duration::from_secs(10), || {
-                    loop_backing(&Path::new("/sys/block").join(name)).is_none()
-                })
-                .with_context(|| format!("{} is still attached: something holds it", device.display()))
+                wait_until(Duration::from_secs(10), || loop_backing(&sysfs).is_none())
+                    .with_context(|| format!("{} is still attached: something holds it", device.display()))
             }
             Some(path) => Err(NotOurs(format!(
-                "{} is now on {}, not on {}: not detached",
+                "{} is now on {}, not on {} as it was made: not detached",
                 device.display(),
                 path.display(),
-                backing.display()
+                of.backing.display()
             ))
             .into()),
         }
@@ -387,7 +414,16 @@ impl System for RealSystem {
         process_of_tag(tag)
     }
 
-    fn end_process(&mut self, process: &ProcessId) -> Result<()> {
+    fn end_process(&mut self, process: &ProcessId, tag: &str) -> Result<()> {
+        // One that was started a moment ago may not show its command line yet.
+        let carries = || wait_until(Duration::from_secs(2), || carries(process, tag)).is_ok();
+        if self.alive(process) && !carries() && self.alive(process) {
+            let pid = process.pid;
+            return Err(NotOurs(format!(
+                "process {pid} is not the run's (no word of it is {tag}): not ended"
+            ))
+            .into());
+        }
         for signal in [rustix::process::Signal::TERM, rustix::process::Signal::KILL] {
             if !self.alive(process) {
                 return Ok(());
@@ -403,9 +439,9 @@ impl System for RealSystem {
         bail!("process {} does not end, even by SIGKILL", process.pid)
     }
 
-    fn end_iscsid(&mut self, process: &ProcessId) -> Result<()> {
+    fn end_iscsid(&mut self, process: &ProcessId, tag: &str) -> Result<()> {
         match iscsi::targets(&here()).as_slice() {
-            [] => self.end_process(process),
+            [] => self.end_process(process, tag),
             targets => {
                 let (pid, targets) = (process.pid, targets.join(", "));
                 self.notes.push(format!(
@@ -591,6 +627,31 @@ fn same_path(a: &Path, b: &Path) -> bool {
     a == b || matches!((a.canonicalize(), b.canonicalize()), (Ok(a), Ok(b)) if a == b)
 }
 
+/// Loop devices, as folders of sysfs.
+fn loops() -> Result<impl Iterator<Item = PathBuf>> {
+    let entries = fs::read_dir("/sys/block").context("cannot read /sys/block")?;
+    Ok(entries.flatten().map(|entry| entry.path()).filter(|path| path.join("loop").is_dir()))
+}
+
+fn dev_of(sysfs: &Path) -> PathBuf {
+    Path::new("/dev").join(sysfs.file_name().unwrap_or_default())
+}
+
+/// Whether a loop device is attached so. A file that was removed or renamed since is known by its inode.
+fn is_loop_of(sysfs: &Path, of: &LoopOf) -> bool {
+    let limit = fs::read_to_string(sysfs.join("loop/sizelimit")).unwrap_or_default();
+    if limit.trim().parse() != Ok(of.bytes) {
+        return false;
+    }
+    let Some(file) = of.file else {
+        let Some(shown) = loop_backing(sysfs) else { return false };
+        let removed = shown.to_str().and_then(|shown| shown.strip_suffix(" (deleted)")).map(Path::new);
+        return same_path(&shown, of.backing) || removed == Some(of.backing);
+    };
+    let below = fs::File::open(dev_of(sysfs)).and_then(|device| loopdev::backing(&device));
+    below.is_ok_and(|below| FileId { device: below.device, inode: below.inode } == file)
+}
+
 fn loop_backing(sysfs: &Path) -> Option<PathBuf> {
     let text = fs::read_to_string(sysfs.join("loop/backing_file")).ok()?;
     Some(PathBuf::from(text.trim_end_matches('\n')))
@@ -641,7 +702,7 @@ pub(super) fn tell_kernel(file: &Path, text: &str) -> Result<()> {
 
 fn gone_is_fine(result: std::io::Result<()>) -> std::io::Result<()> {
     match result {
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(()),
+        Err(error) if marker::means_absent(&error) => Ok(()),
         other => other,
     }
 }
@@ -671,11 +732,11 @@ mod tests {
         let path = folder.path().join("x.img");
         let (mut ours, mut cleaner) = (RealSystem::default(), RealSystem::default());
         let made = ours.make_file(&path, 1 << 20, "r").unwrap();
-        let refused = cleaner.remove_file(&path, &made).unwrap_err();
+        let refused = cleaner.remove_file(&path, &made, "r").unwrap_err();
         assert!(refused.downcast_ref::<NotOurs>().is_some(), "{refused}");
         assert!(refused.to_string().contains("in use by another run"), "{refused}");
         assert!(path.exists());
-        ours.remove_file(&path, &made).unwrap();
+        ours.remove_file(&path, &made, "r").unwrap();
         assert!(!path.exists());
     }
 }

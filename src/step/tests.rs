@@ -1,7 +1,7 @@
 //! The laws of undoing, on the simulated twin: from any prefix of a plan, with or without the
 //! done record, after a failure, after a reboot.
 
-use super::clean::clean;
+use super::clean::{Cleaned, undo_all};
 use super::executor::Executor;
 use super::hand::Hands;
 use super::journal::{self, Entry, Journal};
@@ -18,7 +18,7 @@ use super::queue::Settings;
 use super::settings::ThingSettings;
 use super::simulated::SimulatedSystem;
 use super::state::ArrayState;
-use super::system::{LoopRequest, RealSystem, System};
+use super::system::{LoopOf, LoopRequest, RealSystem, System};
 use super::thing::{Change, Thing};
 use super::vfio::TakenDrive;
 use super::zfs::ArcLimit;
@@ -56,8 +56,8 @@ impl System for Shared {
     fn find_file(&self, path: &Path, run_id: &str) -> Result<Option<Yield>> {
         self.0.lock().unwrap().find_file(path, run_id)
     }
-    fn loops_on(&self, backing: &Path, bytes: u64) -> Result<Vec<PathBuf>> {
-        self.0.lock().unwrap().loops_on(backing, bytes)
+    fn loops_on(&self, of: &LoopOf) -> Result<Vec<PathBuf>> {
+        self.0.lock().unwrap().loops_on(of)
     }
     fn exists(&self, path: &Path) -> bool {
         self.0.lock().unwrap().exists(path)
@@ -91,11 +91,11 @@ impl System for Shared {
     }
     forward! {
         make_file(&mut self, path: &Path, bytes: u64, run_id: &str) -> Result<Yield>;
-        remove_file(&mut self, path: &Path, made: &Yield) -> Result<()>;
+        remove_file(&mut self, path: &Path, made: &Yield, run_id: &str) -> Result<()>;
         fill_file(&mut self, path: &Path, seed: u64, data: DataKind) -> Result<()>;
         forget_fill(&mut self, path: &Path) -> Result<()>;
         attach_loop(&mut self, request: &LoopRequest) -> Result<PathBuf>;
-        detach_loop(&mut self, device: &Path, backing: &Path) -> Result<()>;
+        detach_loop(&mut self, device: &Path, of: &LoopOf) -> Result<()>;
         make_filesystem(&mut self, make: &MakeFilesystem) -> Result<()>;
         make_image(&mut self, image: &MakeImage) -> Result<()>;
         make_directory(&mut self, path: &Path) -> Result<()>;
@@ -104,7 +104,7 @@ impl System for Shared {
         unmount(&mut self, directory: &Path) -> Result<()>;
         await_socket(&mut self, socket: &Path, process: &ProcessId, log: &Path) -> Result<()>;
         spawn(&mut self, argv: &[String], tag: &str, log: &Path) -> Result<ProcessId>;
-        end_process(&mut self, process: &ProcessId) -> Result<()>;
+        end_process(&mut self, process: &ProcessId, tag: &str) -> Result<()>;
         write_file(&mut self, path: &Path, make: &mut dyn FnMut() -> Result<Vec<u8>>) -> Result<()>;
         remove_plain(&mut self, path: &Path) -> Result<()>;
         take_drive(&mut self, drive: &TakenDrive) -> Result<PathBuf>;
@@ -216,6 +216,7 @@ fn plan() -> Vec<Step> {
             bytes: 1 << 30,
             direct_io: true,
             read_only: false,
+            file: None,
         }),
         Op::MakeFilesystem(MakeFilesystem {
             kind: "xfs".into(),
@@ -405,8 +406,13 @@ fn steps(ops: impl IntoIterator<Item = Op>) -> Vec<Step> {
         .collect()
 }
 
-fn tag(run_dir: &Path) -> RunTag {
-    RunTag { run_id: "r".into(), run_dir: run_dir.to_owned() }
+/// Of a run whose folder on the simulated machine is `/run/r`, wherever its journal lies on the real one.
+fn tag(_: &Path) -> RunTag {
+    RunTag { run_id: "r".into(), run_dir: "/run/r".into() }
+}
+
+fn clean_in(journal: &Path, hands: &mut Hands) -> Result<Cleaned> {
+    undo_all(journal, &tag(journal), hands)
 }
 
 /// Others' things that must be the same afterwards.
@@ -481,11 +487,11 @@ fn clean_restores_the_machine_from_any_kill() {
                 expected.loops.clear();
                 expected.processes.clear();
             }
-            let cleaned = clean(folder.path(), "r", &mut here(&machine)).unwrap();
+            let cleaned = clean_in(folder.path(), &mut here(&machine)).unwrap();
             assert!(cleaned.left.is_empty(), "{what}: {:?}", cleaned.left);
             assert_eq!(state(&machine), expected, "{what}");
-            assert!(journal::open_steps(&journal::read(folder.path()).unwrap()).is_empty(), "{what}");
-            let again = clean(folder.path(), "r", &mut here(&machine)).unwrap();
+            assert!(journal::open_steps(&journal::read(folder.path()).unwrap().entries).is_empty(), "{what}");
+            let again = clean_in(folder.path(), &mut here(&machine)).unwrap();
             assert!(again.undone.is_empty(), "{what}: a second cleaning finds nothing to do");
         }
     }
@@ -495,7 +501,7 @@ fn clean_restores_the_machine_from_any_kill() {
 fn what_clean_took_away_is_told_in_a_few_words() {
     let (folder, machine) = (tempfile::tempdir().unwrap(), machine());
     killed_after(&machine, folder.path(), plan().len() - 1, true);
-    let cleaned = clean(folder.path(), "r", &mut here(&machine)).unwrap();
+    let cleaned = clean_in(folder.path(), &mut here(&machine)).unwrap();
     let told: Vec<String> = cleaned.undone.iter().map(ToString::to_string).collect();
     insta::assert_snapshot!(told.join("\n"));
 }
@@ -508,7 +514,7 @@ fn what_a_reboot_took_and_what_was_there_before_is_told_as_such() {
         if reboot {
             machine.0.lock().unwrap().reboot();
         }
-        let cleaned = clean(folder.path(), "r", &mut here(&machine)).unwrap();
+        let cleaned = clean_in(folder.path(), &mut here(&machine)).unwrap();
         cleaned.undone.iter().map(ToString::to_string).collect::<Vec<_>>()
     };
     assert_eq!(told(false)[1..], ["removed /srv/x.img"]);
@@ -589,13 +595,13 @@ proptest! {
         killed_after(&machine, folder.path(), 3, true);
         let path = folder.path().join(journal::FILE);
         let whole = std::fs::read(&path).unwrap();
-        let lines = journal::read(folder.path()).unwrap().len();
+        let lines = journal::read(folder.path()).unwrap().entries.len();
         let last = whole[..whole.len() - 1].iter().rposition(|byte| *byte == b'\n').unwrap() + 1;
         let keep = (whole.len() - 1).saturating_sub(cut).max(last);
         std::fs::write(&path, &whole[..keep]).unwrap();
-        prop_assert_eq!(journal::read(folder.path()).unwrap().len(), lines - 1);
+        prop_assert_eq!(journal::read(folder.path()).unwrap().entries.len(), lines - 1);
         Journal::open(folder.path()).unwrap().undone(0).unwrap();
-        prop_assert_eq!(journal::read(folder.path()).unwrap().len(), lines);
+        prop_assert_eq!(journal::read(folder.path()).unwrap().entries.len(), lines);
     }
 }
 
@@ -605,14 +611,14 @@ fn what_cannot_be_undone_is_named_with_the_command_left_to_run() {
     killed_after(&machine, folder.path(), 3, true);
     // Somebody mounted our loop device meanwhile.
     machine.0.lock().unwrap().mounts.insert("/mnt".into(), "/dev/loop1".into());
-    let cleaned = clean(folder.path(), "r", &mut here(&machine)).unwrap();
+    let cleaned = clean_in(folder.path(), &mut here(&machine)).unwrap();
     let left: Vec<_> = cleaned.left.iter().map(|left| left.by_hand.clone().unwrap()).collect();
     assert_eq!(left, ["losetup --detach /dev/loop1", "rm /srv/x.img"]);
     let error = super::executor::report_left(&cleaned.left).unwrap_err();
     assert_eq!(crate::exit::code_of(&error), crate::exit::UNDO_INCOMPLETE);
     // Once it is free, cleaning again finishes.
     machine.0.lock().unwrap().mounts.clear();
-    assert!(clean(folder.path(), "r", &mut here(&machine)).unwrap().left.is_empty());
+    assert!(clean_in(folder.path(), &mut here(&machine)).unwrap().left.is_empty());
     assert_eq!(state(&machine), state(&self::machine()));
 }
 
@@ -633,7 +639,7 @@ fn a_drive_gets_the_settings_of_its_queue_back() {
     let intent = text.lines().next().unwrap();
     assert!(intent.contains("mq-deadline"), "{intent}");
     std::fs::write(&file, format!("{intent}\n")).unwrap();
-    assert!(clean(folder.path(), "r", &mut here(&machine)).unwrap().left.is_empty());
+    assert!(clean_in(folder.path(), &mut here(&machine)).unwrap().left.is_empty());
     assert_eq!(state(&machine), before);
 }
 
@@ -664,7 +670,7 @@ fn a_command_left_to_be_typed_after_a_reboot_warns_of_names_that_changed() {
         }
         let made = lvm.op.operation().find(&machine, &tag(folder.path()), &[]).unwrap().unwrap();
         machine.0.lock().unwrap().mounts.insert("/mnt".into(), made.path.unwrap());
-        let cleaned = clean(folder.path(), "r", &mut here(&machine)).unwrap();
+        let cleaned = clean_in(folder.path(), &mut here(&machine)).unwrap();
         let command = cleaned.left[0].by_hand.clone().unwrap();
         let warned = command.ends_with(" # names of devices may be other drives' since the reboot");
         assert!(command.starts_with("vgremove -ff iotax-r-lvm0; pvremove ") && warned == reboot, "{command}");
@@ -684,7 +690,7 @@ fn what_was_refused_before_it_changed_anything_is_not_taken_from_whoever_has_it(
     executor.undo_to(0).unwrap();
     assert_eq!(state(&machine), before, "it is still somebody else's");
     // Nothing is left for `clean` either, which would find it taken.
-    assert!(journal::open_steps(&journal::read(folder.path()).unwrap()).is_empty());
+    assert!(journal::open_steps(&journal::read(folder.path()).unwrap().entries).is_empty());
 }
 
 /// What stands on another thing is taken away first, and a change needs the thing that it is of.
@@ -743,7 +749,7 @@ fn two_loops_on(file: &Path) -> Vec<Step> {
     let bytes = 1 << 20;
     let attach = || {
         let backing = PathRef::Path(file.to_owned());
-        Op::AttachLoop(AttachLoop { backing, bytes, direct_io: false, read_only: false })
+        Op::AttachLoop(AttachLoop { backing, bytes, direct_io: false, read_only: false, file: None })
     };
     let made = MakeFile { path: file.to_owned(), bytes, keep: false, inside_mount: false };
     steps([Op::MakeFile(made), attach(), attach()])
@@ -756,7 +762,7 @@ fn a_loop_device_without_its_done_record_is_told_from_its_sibling() {
     let plan = two_loops_on(Path::new("/srv/x.img"));
     killed_in(&plan, &mut machine.clone(), folder.path(), 2, true);
     assert_eq!(state(&machine).loops.len(), before.loops.len() + 2);
-    let cleaned = clean(folder.path(), "r", &mut here(&machine)).unwrap();
+    let cleaned = clean_in(folder.path(), &mut here(&machine)).unwrap();
     assert!(cleaned.left.is_empty(), "{:?}", cleaned.left);
     assert_eq!(state(&machine), before);
 }
@@ -771,10 +777,11 @@ fn a_real_loop_device_without_its_done_record_is_told_from_its_sibling() {
         return;
     }
     let folder = tempfile::tempdir().unwrap();
-    let (file, bytes) = (folder.path().join("x.img"), 1 << 20);
+    let file = folder.path().join("x.img");
+    let of = LoopOf { backing: &file, file: None, bytes: 1 << 20 };
     let mut killed = RealSystem::default();
     killed_in(&two_loops_on(&file), &mut killed, folder.path(), 2, true);
-    let devices = killed.loops_on(&file, bytes).unwrap();
+    let devices = killed.loops_on(&of).unwrap();
     // In whatever order the kernel lists them.
     let made = |device: &PathBuf| Yield { path: Some(device.clone()), ..Yield::default() };
     let found = |other: &PathBuf| {
@@ -786,9 +793,9 @@ fn a_real_loop_device_without_its_done_record_is_told_from_its_sibling() {
         && found(&devices[1]) == Some(made(&devices[0]));
     // Its locks go with a killed process.
     drop(killed);
-    let cleaned = clean(folder.path(), "r", &mut Hands::here(Box::new(RealSystem::default()))).unwrap();
-    let still = RealSystem::default().loops_on(&file, bytes).unwrap();
-    still.iter().for_each(|device| RealSystem::default().detach_loop(device, &file).unwrap());
+    let cleaned = clean_in(folder.path(), &mut Hands::here(Box::new(RealSystem::default()))).unwrap();
+    let still = RealSystem::default().loops_on(&of).unwrap();
+    still.iter().for_each(|device| RealSystem::default().detach_loop(device, &of).unwrap());
     assert!(cleaned.left.is_empty(), "{:?}", cleaned.left);
     assert!(told_apart, "{devices:?}");
     assert_eq!((still.len(), file.exists()), (0, false));
@@ -812,7 +819,7 @@ fn a_record_that_a_full_disk_cut_off_swallows_no_other() {
     assert_ne!(std::fs::read(disk.path().join(journal::FILE)).unwrap().len(), PAGE, "a record was cut off");
     std::fs::remove_file(ballast).unwrap();
     journal.undone(written).unwrap();
-    let entries = journal::read(disk.path()).unwrap();
+    let entries = journal::read(disk.path()).unwrap().entries;
     assert!(written > 10 && entries.len() as u64 == written + 1, "{written} {}", entries.len());
 }
 
@@ -825,7 +832,7 @@ fn a_journal_stays_readable_where_the_record_is_newer() {
     let version = crate::store::line::open(&text).unwrap().version;
     assert_eq!(version, 2, "what iotax of the record's format 2 reads");
     assert!(version < crate::store::FORMAT);
-    assert_eq!(journal::read(folder.path()).unwrap().len(), 1);
+    assert_eq!(journal::read(folder.path()).unwrap().entries.len(), 1);
 }
 
 #[test]
@@ -844,7 +851,7 @@ fn what_the_journal_could_not_take_is_undone_from_memory() {
     let mut executor = Executor::new(Hands::here(Box::new(machine.clone())), journal, tag(disk.path()));
     let error = format!("{:#}", executor.perform(&step).unwrap_err());
     assert!(error.contains("cannot write the journal") && error.contains("No space left"), "{error}");
-    assert_eq!(journal::read(disk.path()).unwrap().len(), 1, "the intent is there, the yield is not");
+    assert_eq!(journal::read(disk.path()).unwrap().entries.len(), 1, "the intent is there, the yield is not");
     assert_eq!(state(&machine).loops.len(), before.loops.len() + 1);
     std::fs::remove_file(ballast).unwrap();
     executor.undo_to(0).unwrap();
@@ -857,7 +864,7 @@ fn an_agents_copy_left_behind_is_named_and_no_other_runs() {
     // No ssh destination has a space in it, so that none is tried.
     let plan = steps([Op::RemoteAgent(RemoteAgent { host: "no host".into(), for_steps: false })]);
     killed_in(&plan, &mut machine.clone(), folder.path(), 0, true);
-    let cleaned = clean(folder.path(), "r", &mut here(&machine)).unwrap();
+    let cleaned = clean_in(folder.path(), &mut here(&machine)).unwrap();
     let by_hand: Vec<_> = cleaned.left.iter().map(|left| left.by_hand.as_deref()).collect();
     assert_eq!(by_hand, [Some("ssh no host 'rm -rf /tmp/iotax-r ~/.cache/iotax-r'")]);
 }
@@ -871,4 +878,87 @@ fn a_reused_or_kept_file_stays() {
     executor.perform(&plan()[0]).unwrap();
     executor.undo_to(0).unwrap();
     assert!(state(&machine).files.contains_key(Path::new("/srv/x.img")));
+}
+
+/// A journal that says what its run cannot have made is not believed, whoever wrote it.
+#[test]
+fn nothing_is_undone_that_the_run_cannot_have_made() {
+    let forged = [
+        Op::MakeDirectory(MakeDirectory { path: "/srv/theirs".into() }),
+        Op::MakeDirectory(MakeDirectory { path: "/run/r/../theirs".into() }),
+        Op::BuildSeed(BuildSeed { path: "/etc/passwd".into(), patience_s: 0 }),
+        Op::Mount(Mount::of(PathRef::Path("/dev/sda1".into()), "/home".into(), "ext4")),
+        Op::CreateArray(CreateArray { name: "data".into(), ..array(&[]) }),
+        Op::MakeLinear(MakeLinear { name: "home".into(), stretches: Vec::new(), read_only: false }),
+    ];
+    for op in forged {
+        let error = op.check_own(&tag(Path::new("")), &Yield::default()).unwrap_err();
+        assert!(error.is::<super::system::NotOurs>(), "{op:?}: {error:#}");
+    }
+    let process = ProcessId { pid: 7, start_time: 1 };
+    let spawn = plan().pop().unwrap().op;
+    let made = Yield { process: Some(process), ..Yield::default() };
+    let theirs = machine();
+    let undone = spawn.operation().undo(&mut theirs.clone(), &tag(Path::new("")), &made);
+    assert!(undone.is_err() && state(&theirs).processes.contains_key(&7), "it carries another word");
+    for step in plan() {
+        step.op.check_own(&tag(Path::new("")), &Yield::default()).unwrap();
+    }
+}
+
+#[test]
+fn a_process_of_this_user_is_ended_only_by_a_word_of_its_command_line() {
+    let mut child = std::process::Command::new("sleep").arg("600").spawn().unwrap();
+    let process = super::process::process_id(child.id()).unwrap();
+    let mut system = RealSystem::default();
+    let refused = system.end_process(&process, "iotax-r-vm0").unwrap_err();
+    assert!(refused.is::<super::system::NotOurs>(), "{refused:#}");
+    assert!(super::process::runs(&process));
+    let reaper = std::thread::spawn(move || child.wait());
+    system.end_process(&process, "600").unwrap();
+    reaper.join().unwrap().unwrap();
+}
+
+/// Whatever a line of a journal has become, the entries around it are read and the damage is told.
+#[test]
+fn a_damaged_line_is_told_unless_a_kill_tore_the_last() {
+    let (folder, machine) = (tempfile::tempdir().unwrap(), machine());
+    killed_after(&machine, folder.path(), 3, true);
+    let path = folder.path().join(journal::FILE);
+    let whole = std::fs::read(&path).unwrap();
+    let lines: Vec<&[u8]> = whole.split_inclusive(|byte| *byte == b'\n').collect();
+    let read = |text: &[u8]| {
+        std::fs::write(&path, text).unwrap();
+        journal::read(folder.path()).unwrap()
+    };
+    assert!(read(&whole).damage.is_empty());
+    for at in 0..lines.len() {
+        let with = |line: &[u8]| {
+            let before = lines[..at].concat();
+            [before.as_slice(), line, &lines[at + 1..].concat()].concat()
+        };
+        let mut flipped = lines[at].to_vec();
+        flipped[60] ^= 1;
+        let log = read(&with(&flipped));
+        assert_eq!(log.entries.len(), lines.len() - 1, "{at}");
+        assert!(
+            log.damage.iter().any(|told| told.starts_with(&format!("line {}: ", at + 1))),
+            "{at}: {:?}",
+            log.damage
+        );
+        let cut = [&lines[at][..30], b"\n"].concat();
+        assert!(!read(&with(&cut)).damage.is_empty(), "{at}: with an end of line it is no torn last line");
+        // Without its line an intent is missed, unless it is the last of all.
+        let is_intent = String::from_utf8_lossy(lines[at]).contains("intent");
+        let gone = read(&with(b""));
+        assert_eq!(!gone.damage.is_empty(), is_intent && at + 1 < lines.len(), "{at}: {:?}", gone.damage);
+    }
+    let torn = read(&whole[..whole.len() - 20]);
+    assert!(torn.damage.is_empty() && torn.entries.len() == lines.len() - 1);
+    // It is taken away, so that it is no damaged line in the middle afterwards.
+    Journal::open(folder.path()).unwrap().undone(0).unwrap();
+    assert!(journal::read(folder.path()).unwrap().damage.is_empty());
+    let mut newer = String::from_utf8(whole.clone()).unwrap();
+    newer = newer.replacen("{\"v\":2", "{\"v\":99", 1);
+    assert!(read(newer.as_bytes()).damage[0].contains("format 99"));
 }

@@ -1,10 +1,10 @@
 //! The one way in which anything that must survive a kill is appended to: the index, the segment and the
 //! journal of a run. A record is there whole or not at all, also on a full disk.
 
-use super::StoreError;
-use std::fs::{File, OpenOptions};
+use super::{StoreError, private};
+use std::fs::File;
 use std::io::{self, ErrorKind};
-use std::os::unix::fs::{FileExt, OpenOptionsExt};
+use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
 /// One file, of which this is the only writer.
@@ -16,20 +16,12 @@ pub(crate) struct Appender {
 }
 
 impl Appender {
-    /// Opens the file, private and made where needed; never through a symbolic link.
+    /// Opens a file of a folder of ours, private and made where needed.
     ///
     /// # Errors
-    /// [`StoreError::System`].
-    pub(crate) fn open(path: PathBuf) -> Result<Appender, StoreError> {
-        let opened = OpenOptions::new()
-            .read(true)
-            .write(true)
-            .create(true)
-            .truncate(false)
-            .mode(0o600)
-            .custom_flags(rustix::fs::OFlags::NOFOLLOW.bits() as i32)
-            .open(&path);
-        let file = opened.map_err(|error| StoreError::system("open", &path, error))?;
+    /// As [`private::open`].
+    pub(crate) fn open(folder: &Path, name: &str) -> Result<Appender, StoreError> {
+        let (file, path) = (private::open_to_write(folder, name)?, folder.join(name));
         let end = file.metadata().map_err(|error| StoreError::system("look at", &path, error))?.len();
         Ok(Appender { file, path, end })
     }
@@ -68,19 +60,31 @@ impl Appender {
         }
     }
 
-    /// A line that a kill tore must not swallow the next one.
+    /// A line that a kill tore must not swallow the next one: the index keeps it, and counts it.
     ///
     /// # Errors
     /// As [`Appender::append`].
     pub(crate) fn end_torn_line(&mut self) -> Result<(), StoreError> {
-        let Some(last) = self.end.checked_sub(1) else {
-            return Ok(());
-        };
+        if self.ends_a_line()? { Ok(()) } else { self.append(b"\n").map(|_| ()) }
+    }
+
+    /// Takes away what a kill tore of the last line, so that every line of the file is whole: `whole` bytes stay.
+    ///
+    /// # Errors
+    /// [`StoreError::System`].
+    pub(crate) fn cut(&mut self, whole: u64) -> Result<(), StoreError> {
+        let cut = self.file.set_len(whole).and_then(|()| self.file.sync_all());
+        cut.map_err(|error| StoreError::system("cut the torn last line of", &self.path, error))?;
+        self.end = whole;
+        Ok(())
+    }
+
+    fn ends_a_line(&self) -> Result<bool, StoreError> {
+        let Some(last) = self.end.checked_sub(1) else { return Ok(true) };
         let mut byte = [0u8];
-        self.file
-            .read_exact_at(&mut byte, last)
-            .map_err(|error| StoreError::system("read", &self.path, error))?;
-        if byte == *b"\n" { Ok(()) } else { self.append(b"\n").map(|_| ()) }
+        let read = self.file.read_exact_at(&mut byte, last);
+        read.map_err(|error| StoreError::system("read", &self.path, error))?;
+        Ok(byte == *b"\n")
     }
 
     /// Waits until all of it is on the disk.

@@ -1,6 +1,6 @@
 //! Where runs lie, and their folders. Refuses a place where another user could put files or links.
 
-use super::{StoreError, Writer};
+use super::{StoreError, Writer, private};
 use std::fs::DirBuilder;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Component, Path, PathBuf};
@@ -23,12 +23,7 @@ impl Store {
         let mut builder = DirBuilder::new();
         builder.recursive(true).mode(0o700);
         builder.create(&runs_dir).map_err(|error| StoreError::system("make", &runs_dir, error))?;
-        let runs_dir =
-            runs_dir.canonicalize().map_err(|error| StoreError::system("resolve", &runs_dir, error))?;
-        for folder in runs_dir.ancestors() {
-            check_folder(folder, folder == runs_dir)?;
-        }
-        Ok(Store { runs_dir })
+        Ok(Store { runs_dir: ours(&runs_dir)? })
     }
 
     /// Makes the run's folder (new, 0700) and opens it for writing.
@@ -54,14 +49,29 @@ impl Store {
     /// # Errors
     /// [`StoreError::Busy`] while another process writes it; the folder's owner or mode.
     pub fn append(folder: &Path) -> Result<Writer, StoreError> {
-        check_folder(folder, true)?;
-        Writer::open(folder)
+        Writer::open(&ours(folder)?)
     }
 
     /// The folder of runs, without links.
     pub fn runs_dir(&self) -> &Path {
         &self.runs_dir
     }
+}
+
+/// A folder whose files may be acted on, without links: it is ours alone to write, and nobody else can put another in its place.
+/// A folder of runs, or of one run.
+///
+/// # Errors
+/// [`StoreError::Unsafe`] with whose it is, [`StoreError::System`].
+pub fn ours(folder: &Path) -> Result<PathBuf, StoreError> {
+    let absolute =
+        std::path::absolute(folder).map_err(|error| StoreError::system("resolve", folder, error))?;
+    check_links(&absolute)?;
+    let real = absolute.canonicalize().map_err(|error| StoreError::system("resolve", &absolute, error))?;
+    for above in real.ancestors() {
+        check_folder(above, above == real)?;
+    }
+    Ok(real)
 }
 
 /// $IOTAX_RUNS, else $XDG_STATE_HOME/iotax/runs, else ~/.local/state/iotax/runs.
@@ -124,16 +134,14 @@ fn check_folder(path: &Path, ours: bool) -> Result<(), StoreError> {
     if !meta.is_dir() {
         return Err(refuse(path, "it is not a folder".into()));
     }
-    let own = rustix::process::geteuid().as_raw();
-    if ours && meta.uid() != own {
-        return Err(refuse(path, format!("it belongs to user {}, not to you ({own})", meta.uid())));
+    if ours {
+        return private::is_ours_alone(meta.uid(), meta.mode()).map_err(|why| refuse(path, why));
     }
     if !trusted(meta.uid()) {
         return Err(refuse(path, format!("it belongs to user {}", meta.uid())));
     }
     let sticky = meta.mode() & 0o1000 != 0;
-    let writable = if ours { meta.mode() & 0o022 != 0 } else { meta.mode() & 0o002 != 0 && !sticky };
-    if writable {
+    if meta.mode() & 0o002 != 0 && !sticky {
         return Err(refuse(path, format!("others may write to it (mode {:04o})", meta.mode() & 0o7777)));
     }
     Ok(())
@@ -143,7 +151,7 @@ fn trusted(uid: u32) -> bool {
     uid == 0 || uid == rustix::process::geteuid().as_raw()
 }
 
-fn refuse(path: &Path, why: String) -> StoreError {
+pub(super) fn refuse(path: &Path, why: String) -> StoreError {
     StoreError::Unsafe {
         path: path.to_owned(),
         why,

@@ -2,10 +2,12 @@
 //! lets go of however it dies.
 
 use super::StoreError;
+use super::private::{self, Purpose};
 use rustix::fs::FlockOperation;
-use std::fs::{File, OpenOptions};
-use std::os::unix::fs::OpenOptionsExt;
+use std::fs::File;
 use std::path::Path;
+
+const LOCK: &str = "lock";
 
 /// Held as long as it lives.
 #[derive(Debug)]
@@ -14,7 +16,7 @@ pub struct RunLock(#[expect(dead_code, reason = "the open file is the lock")] Fi
 impl RunLock {
     /// Whether the run is going; nothing is written for the answer. A folder that cannot be asked is that of no run of ours.
     pub fn is_held(folder: &Path) -> bool {
-        let Ok(file) = File::open(folder.join("lock")) else { return false };
+        let Ok(Some(file)) = private::open(folder, LOCK, Purpose::Show) else { return false };
         let locked = rustix::fs::flock(&file, FlockOperation::NonBlockingLockShared);
         matches!(locked, Err(rustix::io::Errno::WOULDBLOCK))
     }
@@ -22,15 +24,13 @@ impl RunLock {
     /// Takes it; `None` when the run is going.
     ///
     /// # Errors
-    /// When the lock file cannot be opened.
+    /// When the lock file cannot be opened, or the folder is not ours alone.
     pub fn take(folder: &Path) -> Result<Option<RunLock>, StoreError> {
-        let path = folder.join("lock");
-        let opened = OpenOptions::new().write(true).create(true).truncate(false).mode(0o600).open(&path);
-        let file = opened.map_err(|error| StoreError::system("open", &path, error))?;
+        let file = private::open_to_write(folder, LOCK)?;
         match rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive) {
             Ok(()) => Ok(Some(RunLock(file))),
             Err(rustix::io::Errno::WOULDBLOCK) => Ok(None),
-            Err(error) => Err(StoreError::system("lock", &path, error.into())),
+            Err(error) => Err(StoreError::system("lock", folder.join(LOCK), error.into())),
         }
     }
 }

@@ -7,6 +7,7 @@ mod folder;
 mod index;
 pub mod line;
 mod lock;
+pub(crate) mod private;
 mod reader;
 pub mod record;
 mod segment;
@@ -17,7 +18,7 @@ mod writer;
 mod docs;
 
 pub use data::{first_line, load, run_id_of};
-pub use folder::{Store, default_runs_dir, is_id, new_id};
+pub use folder::{Store, default_runs_dir, is_id, new_id, ours};
 pub use lock::RunLock;
 pub use reader::{Run, RunSummary, Tally, find, list, newest, stream};
 pub use segment::{Histograms, Stored};

@@ -3,6 +3,7 @@
 
 use super::folder::is_id;
 use super::index::{self, Parsed};
+use super::private::{self, Purpose};
 use super::segment::Histograms;
 use super::{INDEX, SEGMENT, StoreError};
 use crate::store::record::imported::{ImportedFile, ImportedResult};
@@ -14,8 +15,7 @@ use crate::store::record::{
     WorkerUp,
 };
 use std::collections::BTreeMap;
-use std::fs::File;
-use std::io::{BufRead, BufReader, ErrorKind};
+use std::io::{BufRead, BufReader, ErrorKind, Read};
 use std::path::{Path, PathBuf};
 
 /// All of a run in memory; histograms stay on disk.
@@ -139,7 +139,7 @@ impl Run {
             end: run.end,
             torn: tally.torn,
             unknown: tally.unknown,
-            histograms: Histograms::open(&folder.join(SEGMENT))?,
+            histograms: Histograms::open(folder, SEGMENT)?,
         })
     }
 }
@@ -208,12 +208,13 @@ impl Gathered {
 /// [`StoreError::NoRun`] without an index, [`StoreError::Newer`], [`StoreError::Malformed`].
 pub fn stream(folder: &Path, mut take: impl FnMut(Record)) -> Result<Tally, StoreError> {
     let path = folder.join(INDEX);
-    let file = match File::open(&path) {
-        Ok(file) => file,
-        Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
+    let file = match private::open(folder, INDEX, Purpose::Show) {
+        Ok(Some(file)) => file,
+        Ok(None) => return Err(no_run(folder, "there is no index.jsonl")),
+        Err(StoreError::System { source, .. }) if source.kind() == ErrorKind::NotADirectory => {
             return Err(no_run(folder, "there is no index.jsonl"));
         }
-        Err(error) => return Err(StoreError::system("open", path, error)),
+        Err(error) => return Err(error),
     };
     let mut reader = BufReader::with_capacity(1 << 20, file);
     let mut tally = Tally::default();
@@ -221,7 +222,7 @@ pub fn stream(folder: &Path, mut take: impl FnMut(Record)) -> Result<Tally, Stor
     for number in 1.. {
         line.clear();
         let read =
-            reader.read_until(b'\n', &mut line).map_err(|error| StoreError::system("read", &path, error))?;
+            read_line(&mut reader, &mut line).map_err(|error| StoreError::system("read", &path, error))?;
         if read == 0 {
             break;
         }
@@ -236,6 +237,14 @@ pub fn stream(folder: &Path, mut take: impl FnMut(Record)) -> Result<Tally, Stor
         }
     }
     Ok(tally)
+}
+
+/// A record is far shorter: a longer line is nothing that iotax wrote, and must not fill the memory.
+const LONGEST_LINE: u64 = 64 << 20;
+
+/// A line with its newline, or as much of it as one may be long.
+fn read_line(reader: &mut impl BufRead, line: &mut Vec<u8>) -> std::io::Result<usize> {
+    reader.take(LONGEST_LINE).read_until(b'\n', line)
 }
 
 /// All runs, oldest first. A folder of runs that does not exist has none.
@@ -253,7 +262,8 @@ pub fn list(runs_dir: &Path) -> Result<Vec<RunSummary>, StoreError> {
         let entry = entry.map_err(|error| StoreError::system("read", runs_dir, error))?;
         let name = entry.file_name();
         if let Some(id) = name.to_str().filter(|name| is_id(name)) {
-            if entry.path().join(INDEX).is_file() {
+            let is_folder = entry.file_type().is_ok_and(|kind| kind.is_dir());
+            if is_folder && entry.path().join(INDEX).symlink_metadata().is_ok() {
                 runs.push(summary(id, entry.path()));
             }
         }
@@ -278,8 +288,9 @@ pub fn find(runs_dir: &Path, name: &str) -> Result<PathBuf, StoreError> {
     let no_run =
         |why: String| StoreError::NoRun { what: format!("\"{}\"", name.escape_debug()), why: Some(why) };
     let Some(folder) = folder else { return Err(no_run(format!("not found under {}", runs_dir.display()))) };
-    match folder.join(INDEX).metadata() {
-        Ok(meta) if meta.is_file() => Ok(folder),
+    match folder.join(INDEX).symlink_metadata() {
+        // What it is, is looked at when it is opened.
+        Ok(_) => Ok(folder),
         Err(error) if error.kind() == ErrorKind::PermissionDenied => {
             Err(no_run(format!("{} is another user's: {}", folder.display(), error.kind())))
         }
@@ -332,22 +343,22 @@ fn no_run(folder: &Path, why: &str) -> StoreError {
 
 /// From the two ends of the index: a long run is listed as fast as a short one.
 fn summary(id: &str, folder: PathBuf) -> RunSummary {
-    let path = folder.join(INDEX);
-    let start = first_record(&path);
-    let outcome = last_record(&path).and_then(|record| match record {
+    let start = first_record(&folder);
+    let outcome = last_record(&folder).and_then(|record| match record {
         Record::End { outcome, .. } => Some(outcome),
         _ => None,
     });
     RunSummary { id: id.to_owned(), folder, start, outcome }
 }
 
-fn first_record(path: &Path) -> Result<RunStart, String> {
-    let file = File::open(path).map_err(|error| error.to_string())?;
+fn first_record(folder: &Path) -> Result<RunStart, String> {
+    let file = private::open(folder, INDEX, Purpose::Show).map_err(|error| error.to_string())?;
+    let file = file.ok_or("there is no index.jsonl")?;
     let mut line = Vec::new();
-    BufReader::new(file).read_until(b'\n', &mut line).map_err(|error| error.to_string())?;
+    read_line(&mut BufReader::new(file), &mut line).map_err(|error| error.to_string())?;
     match index::decode(&line) {
         Parsed::Record(Record::Run(start)) => Ok(start),
-        Parsed::Newer(theirs) => Err(StoreError::Newer { path: path.to_owned(), theirs }.to_string()),
+        Parsed::Newer(theirs) => Err(StoreError::Newer { path: folder.join(INDEX), theirs }.to_string()),
         Parsed::Malformed(kind, cause) => Err(format!("not a {kind} record: {cause}")),
         Parsed::Torn | Parsed::Unknown(_) | Parsed::Record(_) => {
             Err("its first record is missing or torn".into())
@@ -356,9 +367,9 @@ fn first_record(path: &Path) -> Result<RunStart, String> {
 }
 
 /// The record of the last line, if the line is whole and ends within the last 64 KiB.
-fn last_record(path: &Path) -> Option<Record> {
+fn last_record(folder: &Path) -> Option<Record> {
     use std::os::unix::fs::FileExt;
-    let file = File::open(path).ok()?;
+    let file = private::open(folder, INDEX, Purpose::Show).ok()??;
     let len = file.metadata().ok()?.len();
     let wanted = len.min(64 << 10);
     let mut tail = vec![0u8; wanted as usize];

@@ -2,6 +2,7 @@
 //! absent; one of a newer version or another layout is an error.
 
 use super::StoreError;
+use super::private::{self, Purpose};
 use iotax_load::Histogram;
 use std::fs::File;
 use std::io;
@@ -64,17 +65,13 @@ struct Block {
 }
 
 impl Histograms {
-    /// Opens a segment; one that does not exist has no frames.
+    /// Opens a segment of a run's folder; one that does not exist has no frames.
     ///
     /// # Errors
-    /// [`StoreError::System`].
-    pub fn open(path: &Path) -> Result<Histograms, StoreError> {
-        let file = match File::open(path) {
-            Ok(file) => Some(file),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => None,
-            Err(error) => return Err(StoreError::system("open", path, error)),
-        };
-        Ok(Histograms { file, path: path.to_owned(), block: Mutex::default() })
+    /// As [`private::open`].
+    pub(crate) fn open(folder: &Path, name: &str) -> Result<Histograms, StoreError> {
+        let (file, path) = (private::open(folder, name, Purpose::Show)?, folder.join(name));
+        Ok(Histograms { file, path, block: Mutex::default() })
     }
 
     /// The histogram at `offset`, `None` when it is torn or of a layout that this version cannot read.
@@ -190,7 +187,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("s");
         std::fs::write(&path, bytes).unwrap();
-        let histograms = Histograms::open(&path).unwrap();
+        let histograms = Histograms::open(dir.path(), "s").unwrap();
         (dir, histograms)
     }
 
@@ -222,7 +219,8 @@ mod tests {
         for beyond in [1, 9999, u64::MAX, u64::MAX / 2 + 3] {
             assert_eq!(cut.at(beyond).unwrap(), Stored::Torn, "{beyond}");
         }
-        let missing = Histograms::open(Path::new("/nonexistent/s")).unwrap();
+        let empty = tempfile::tempdir().unwrap();
+        let missing = Histograms::open(empty.path(), "s").unwrap();
         assert_eq!(missing.at(0).unwrap(), Stored::Torn);
         let with = |at: usize| {
             let mut bytes = good.clone();

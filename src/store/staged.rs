@@ -60,7 +60,7 @@ impl Staged {
     pub fn keep(mut self, start: &Record) -> Result<PathBuf, StoreError> {
         let rest = self.writer.take();
         // Its lock is held until it has its name: what nobody holds is removed by others.
-        let mut index = Appender::open(self.folder.join(WHOLE))?;
+        let mut index = Appender::open(&self.folder, WHOLE)?;
         lock(&index, &self.folder)?;
         index.append(&index::encode(start)?)?;
         copy(&self.folder.join(INDEX), &mut index)?;
@@ -120,7 +120,7 @@ fn remove_left_over(runs_dir: &Path) {
 }
 
 fn is_nobodys(folder: &Path) -> bool {
-    let Ok(index) = Appender::open(folder.join(INDEX)) else { return false };
+    let Ok(index) = Appender::open(folder, INDEX) else { return false };
     rustix::fs::flock(index.file(), FlockOperation::NonBlockingLockExclusive).is_ok()
 }
 

@@ -22,10 +22,10 @@ pub struct Writer {
 impl Writer {
     /// Opens both files, makes them where needed, and ends a torn last line.
     pub(super) fn open(folder: &Path) -> Result<Writer, StoreError> {
-        let mut index = Appender::open(folder.join(INDEX))?;
+        let mut index = Appender::open(folder, INDEX)?;
         lock(&index, folder)?;
         index.end_torn_line()?;
-        let segment = Appender::open(folder.join(SEGMENT))?;
+        let segment = Appender::open(folder, SEGMENT)?;
         sync_folder(folder)?;
         Ok(Writer { folder: folder.to_owned(), index, segment })
     }

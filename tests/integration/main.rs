@@ -2,6 +2,7 @@
 
 mod afar;
 mod architecture;
+mod attack;
 mod audit;
 mod bad_input;
 mod compare;

@@ -5,5 +5,6 @@ pub mod cachestat;
 pub mod child;
 pub mod kvm;
 pub mod lease;
+pub mod loopdev;
 pub mod tsc;
 pub mod uring;

@@ -33,6 +33,7 @@ impl Layer for Loop {
             direct_io: flag(spec, "direct-io"),
             // What is written first is written through it, whatever the load does.
             read_only: !context.writable && below.unwritten.is_none(),
+            file: None,
         };
         let step = context.add("attach a loop device", Op::AttachLoop(attach));
         Ok(Exposed {

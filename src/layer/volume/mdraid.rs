@@ -5,9 +5,9 @@ use crate::layer::catalog::{LayerHelp, OptionDef, OptionKind};
 use crate::layer::state::Move;
 use crate::layer::{Array, Claim, Exposed, FirstWrites, Layer, PlanContext, word};
 use crate::scenario::LayerSpec;
-use crate::step::PathRef;
 use crate::step::md::UNEVEN_HINT;
 use crate::step::op::{AwaitSync, Bounds, CreateArray, Drives, FailMember, Op, Rebuild};
+use crate::step::{PathRef, short_id};
 use crate::units::{KIB, MIB, parse_bytes, show_bytes};
 use anyhow::{Context, Result, bail, ensure};
 
@@ -423,9 +423,7 @@ fn size_of(spec: &LayerSpec, name: &str) -> Result<Option<u64>> {
 
 /// md keeps 32 bytes of a name, and of the home host before it: the end of a run's id is enough to tell runs apart.
 fn name_of(run_id: &str, instance: &str) -> String {
-    let from = run_id.char_indices().rev().nth(10).map_or(0, |(at, _)| at);
-    let tail = run_id[from..].trim_start_matches('-');
-    format!("iotax-{tail}-{instance}")
+    format!("iotax-{}-{instance}", short_id(run_id))
 }
 
 #[cfg(test)]

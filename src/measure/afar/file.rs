@@ -96,11 +96,11 @@ pub fn find(name: &str, path: &Path, run_id: &str) -> Result<Option<Yield>> {
 ///
 /// # Errors
 /// [`NotOurs`], or what the host says.
-pub fn remove(name: &str, path: &Path, made: &Yield) -> Result<()> {
+pub fn remove(name: &str, path: &Path, made: &Yield, run_id: &str) -> Result<()> {
     let host = host(name, path);
     let inode = made.inode.context("no inode was recorded")?;
     let Some(found) = host.inspect(path)? else { return Ok(()) };
-    if found.marker.is_none_or(|marker| marker.inode != inode) {
+    if found.marker.is_none_or(|marker| marker.inode != inode || marker.run_id != run_id) {
         let text = format!("did not remove {} on {name}: it is not the file that was made", path.display());
         return Err(NotOurs(text).into());
     }

@@ -101,9 +101,12 @@ pub enum WireFault {
         /// Its exit code.
         code: u8,
     },
-    /// It could not be reached.
+    /// It could not be reached: nothing was done there.
     #[error("{0}")]
     Unreachable(String),
+    /// A shell answered there and the agent did not start: something of it may be left.
+    #[error("{0}")]
+    NotStarted(String),
     /// An earlier call failed.
     #[error("given up after an earlier failure: {0}")]
     Poisoned(String),

@@ -10,10 +10,11 @@ use super::peer::{Link, Peer, WireError, WireFault};
 use crate::store::is_id;
 use std::collections::VecDeque;
 use std::fs::File;
-use std::io::{IsTerminal, Read};
+use std::io::{IsTerminal, Read, Write};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStderr, Command, ExitStatus, Stdio};
+use std::sync::mpsc::{Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
@@ -194,6 +195,8 @@ const INSTALL: &str = concat!(
     "umask 077; m=$(uname -m); k=$(uname -s); if [ $k = Linux ]; then :; else m=\"$k $m\"; fi; ",
     "echo; echo IOTAX-SSH arch $m; ",
     "if [ \"$m\" = ARCH ]; then :; else echo IOTAX-SSH end arch; exit 0; fi; ",
+    // What is not heard of at our end does nothing here: until then there is nothing that could be left.
+    "read g; if [ \"$g\" = go ]; then :; else exit 0; fi; ",
     "d=; for b in tmp cache; do ",
     "if [ $b = tmp ]; then p=/tmp; else p=$HOME/.cache; mkdir -p \"$p\"; fi; ",
     "if [ -e \"$p/iotax-RUN\" ] || [ -L \"$p/iotax-RUN\" ]; then echo IOTAX-SSH end exists; exit 0; fi; ",
@@ -207,14 +210,15 @@ const INSTALL: &str = concat!(
 );
 const REMOVE: &str = concat!(
     "echo; for p in /tmp \"$HOME/.cache\"; do d=\"$p/iotax-RUN\"; ",
-    "if [ -L \"$d\" ]; then :; elif [ -d \"$d\" ]; then ",
+    // In /tmp anybody can make a folder of that name.
+    "if [ -L \"$d\" ]; then :; elif [ -d \"$d\" ] && [ -O \"$d\" ]; then ",
     "rm -f \"$d/iotax\" \"$d/probe\"; rmdir \"$d\" || exit 0; echo IOTAX-SSH removed; fi; done; ",
     "echo IOTAX-SSH end clean",
 );
 /// Whether a copy of the run's still runs: its link tells where it lay, also when that is removed.
 const AWAIT: &str = concat!(
     "echo; n=0; while [ $n -lt SECONDS ]; do b=; for e in /proc/[0-9]*/exe; do ",
-    "case \"$(readlink \"$e\" 2>/dev/null)\" in */iotax-RUN*/iotax*) b=1;; esac; done; ",
+    "case \"$(readlink \"$e\" 2>/dev/null)\" in */iotax-RUN*/iotax*) if [ -O \"$e\" ]; then b=1; fi;; esac; done; ",
     "if [ -z \"$b\" ]; then echo IOTAX-SSH end quiet; exit 0; fi; n=$((n+1)); sleep 1; done; ",
     "echo IOTAX-SSH end busy",
 );
@@ -407,7 +411,9 @@ impl Said {
         let noise: String =
             self.stdout.lines().filter(|line| !line.starts_with(MARK)).collect::<Vec<_>>().join("\n");
         let words = if self.stderr.trim().is_empty() { noise } else { self.stderr.clone() };
-        unreachable(host, message + &status, tail(words.trim()))
+        let answered = self.stdout.lines().any(|line| line.starts_with(MARK));
+        let fault = if answered { WireFault::NotStarted } else { WireFault::Unreachable };
+        WireError::new(&format!("ssh:{host}"), fault(message + &status), tail(words.trim()))
     }
 }
 
@@ -417,36 +423,46 @@ pub fn tail(text: &str) -> String {
     text.char_indices().find(|(at, _)| *at >= from).map_or_else(String::new, |(at, _)| text[at..].to_owned())
 }
 
+/// Runs a script to its end. It is given `input` once it has said its first word, behind a line that tells it to go on.
 fn run_script(
     host: &str,
     script: &str,
     input: Option<&Path>,
     options: &SshOptions,
 ) -> Result<Said, WireError> {
-    let stdin = match input {
-        None => Stdio::null(),
-        Some(path) => {
-            let file = File::open(path);
-            file.map_err(|error| {
-                unreachable(host, format!("cannot read {}: {error}", path.display()), String::new())
-            })?
-            .into()
-        }
-    };
+    let file = input.map(File::open).transpose().map_err(|error| {
+        unreachable(host, format!("cannot read what is to be copied: {error}"), String::new())
+    })?;
+    let stdin = if file.is_some() { Stdio::piped() } else { Stdio::null() };
     let mut ssh = Ssh::spawn(host, script, stdin, options)?;
-    let stdout = ssh.process.stdout.take().map(read_bounded);
+    let (answered, first) = channel();
+    let stdout = ssh.process.stdout.take().map(|pipe| read_bounded(pipe, answered));
+    if let (Some(mut file), Some(mut stdin)) = (file, ssh.process.stdin.take()) {
+        // It ends with the ssh, whose end of the pipe is closed then.
+        thread::spawn(move || match first.recv() {
+            Ok(()) => stdin.write_all(b"go\n").and_then(|()| std::io::copy(&mut file, &mut stdin)).map(drop),
+            Err(_) => Ok(()),
+        });
+    }
     let ended = ssh.wait(options.limit);
     let stdout = stdout.and_then(|reader| reader.join().ok()).unwrap_or_default();
     Ok(Said { stdout, stderr: ssh.words.settled(), ended })
 }
 
-/// Reads all and keeps the last part: our own lines come last.
-fn read_bounded(mut pipe: impl Read + Send + 'static) -> JoinHandle<String> {
+/// Reads all and keeps the last part: our own lines come last. Tells of the first of them.
+fn read_bounded(mut pipe: impl Read + Send + 'static, answered: Sender<()>) -> JoinHandle<String> {
     thread::spawn(move || {
         let mut kept = Ring::default();
         let mut buffer = [0u8; 4096];
+        let mut answered = Some(answered);
         while let Ok(read @ 1..) = pipe.read(&mut buffer) {
             kept.push(&buffer[..read], 64 << 10);
+            let is_whole =
+                |text: String| text.lines().any(|line| line.starts_with(MARK)) && text.ends_with('\n');
+            if answered.is_some() && is_whole(kept.text()) {
+                // Nobody waits for it where nothing is to be copied.
+                answered.take().map(|answered| answered.send(()));
+            }
         }
         kept.text()
     })

@@ -36,11 +36,11 @@ impl Operation for MakeFileAfar {
         file::find(&self.host, &self.path, &tag.run_id)
     }
 
-    fn undo(&self, _: &mut dyn System, _: &RunTag, made: &Yield) -> Result<()> {
+    fn undo(&self, _: &mut dyn System, tag: &RunTag, made: &Yield) -> Result<()> {
         if made.reused {
             return Ok(());
         }
-        file::remove(&self.host, &self.path, made)
+        file::remove(&self.host, &self.path, made, &tag.run_id)
             .with_context(|| format!("cannot remove {} on {}", self.path.display(), self.host))
     }
 

@@ -1,7 +1,7 @@
 //! An array of the kernel's RAID driver (md) over several block devices, made by mdadm. Its first sync is a step of its own.
 
 use super::drives::{Drives, left_on};
-use super::{Operation, PathRef, RunTag, System, Undoing, Yield, by_thing};
+use super::{Operation, Own, PathRef, RunTag, System, Undoing, Yield, by_thing};
 use crate::step::md;
 use crate::step::state::ArrayState;
 use crate::step::thing::Thing;
@@ -147,6 +147,10 @@ impl Operation for CreateArray {
     }
 
     by_thing!();
+
+    fn own<'a>(&'a self, _: &'a Yield) -> Vec<Own<'a>> {
+        vec![Own::Named(&self.name)]
+    }
 
     fn undoing(&self, _: Option<&Yield>) -> Option<Undoing> {
         Some(Undoing::new("stopped", format!("array {}, its superblocks zeroed", self.name)))

@@ -1,6 +1,6 @@
 //! A directory of the run (a mount point); removed only when empty.
 
-use super::{Operation, RunTag, System, Undoing, Yield};
+use super::{Operation, Own, RunTag, System, Undoing, Yield};
 use anyhow::Result;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
@@ -24,6 +24,10 @@ impl Operation for MakeDirectory {
 
     fn find(&self, system: &dyn System, _: &RunTag, _: &[Yield]) -> Result<Option<Yield>> {
         Ok(system.exists(&self.path).then(|| Yield { path: Some(self.path.clone()), ..Yield::default() }))
+    }
+
+    fn own<'a>(&'a self, _: &'a Yield) -> Vec<Own<'a>> {
+        vec![Own::InFolder(&self.path)]
     }
 
     fn undo(&self, system: &mut dyn System, _: &RunTag, _: &Yield) -> Result<()> {

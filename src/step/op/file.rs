@@ -34,11 +34,11 @@ impl Operation for MakeFile {
         system.find_file(&self.path, &tag.run_id)
     }
 
-    fn undo(&self, system: &mut dyn System, _: &RunTag, made: &Yield) -> Result<()> {
+    fn undo(&self, system: &mut dyn System, tag: &RunTag, made: &Yield) -> Result<()> {
         if self.keep || made.reused {
             return Ok(());
         }
-        system.remove_file(&self.path, made)
+        system.remove_file(&self.path, made, &tag.run_id)
     }
 
     fn undoing(&self, made: Option<&Yield>) -> Option<Undoing> {

@@ -1,6 +1,6 @@
 //! A file system on block devices of ours, and its mount.
 
-use super::{Operation, PathRef, RunTag, System, Undoing, Yield};
+use super::{Operation, Own, PathRef, RunTag, System, Undoing, Yield};
 use anyhow::Result;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
@@ -117,6 +117,10 @@ impl Operation for Mount {
     fn find(&self, system: &dyn System, _: &RunTag, _: &[Yield]) -> Result<Option<Yield>> {
         let made = Yield { path: Some(self.directory.clone()), ..Yield::default() };
         Ok(system.mounted(&self.directory)?.then_some(made))
+    }
+
+    fn own<'a>(&'a self, _: &'a Yield) -> Vec<Own<'a>> {
+        vec![Own::InFolder(&self.directory)]
     }
 
     fn undo(&self, system: &mut dyn System, _: &RunTag, _: &Yield) -> Result<()> {

@@ -1,7 +1,7 @@
 //! Stretches of block devices one behind the other as one device, by the device mapper's `linear`: a part of one device, or
 //! several devices put together.
 
-use super::{Operation, PathRef, RunTag, System, Undoing, Yield, by_thing};
+use super::{Operation, Own, PathRef, RunTag, System, Undoing, Yield, by_thing};
 use crate::step::dm;
 use crate::step::thing::Thing;
 use anyhow::Result;
@@ -71,6 +71,10 @@ impl Operation for MakeLinear {
     }
 
     by_thing!();
+
+    fn own<'a>(&'a self, _: &'a Yield) -> Vec<Own<'a>> {
+        vec![Own::Named(&self.name)]
+    }
 
     fn undoing(&self, _: Option<&Yield>) -> Option<Undoing> {
         Some(Undoing::new("removed", format!("device mapper's {}", self.name)))

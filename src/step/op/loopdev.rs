@@ -3,7 +3,7 @@
 //! step is known to have made.
 
 use super::{Operation, PathRef, RunTag, System, Undoing, Yield};
-use crate::step::system::LoopRequest;
+use crate::step::system::{FileId, LoopOf, LoopRequest};
 use anyhow::{Context, Result};
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
@@ -19,6 +19,15 @@ pub struct AttachLoop {
     pub direct_io: bool,
     /// No write passes.
     pub read_only: bool,
+    /// Which file that is, from the intent on: its name may be gone when the device is to be detached.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub file: Option<FileId>,
+}
+
+impl AttachLoop {
+    fn known(&self) -> Result<LoopOf<'_>> {
+        Ok(LoopOf { backing: self.backing.path()?, file: self.file, bytes: self.bytes })
+    }
 }
 
 impl Operation for AttachLoop {
@@ -36,6 +45,10 @@ impl Operation for AttachLoop {
         vec![&mut self.backing]
     }
 
+    fn observe(&mut self, system: &dyn System) {
+        self.file = self.backing.path().ok().and_then(|path| system.file_id(path));
+    }
+
     fn perform(&self, system: &mut dyn System, _: &RunTag) -> Result<Yield> {
         let device = system.attach_loop(&LoopRequest {
             backing: self.backing.path()?,
@@ -47,7 +60,7 @@ impl Operation for AttachLoop {
     }
 
     fn find(&self, system: &dyn System, _: &RunTag, others: &[Yield]) -> Result<Option<Yield>> {
-        let devices = system.loops_on(self.backing.path()?, self.bytes)?;
+        let devices = system.loops_on(&self.known()?)?;
         // Stacks that share nothing (`own`) have a loop device each on one file.
         let is_others = |device: &PathBuf| others.iter().any(|made| made.path.as_ref() == Some(device));
         let found = devices.into_iter().find(|device| !is_others(device));
@@ -56,7 +69,7 @@ impl Operation for AttachLoop {
 
     fn undo(&self, system: &mut dyn System, _: &RunTag, made: &Yield) -> Result<()> {
         let device = made.path.as_ref().context("no loop device was recorded")?;
-        system.detach_loop(device, self.backing.path()?)
+        system.detach_loop(device, &self.known()?)
     }
 
     fn undoing(&self, made: Option<&Yield>) -> Option<Undoing> {

@@ -1,7 +1,7 @@
 //! A volume group of LVM's over several devices, and the volume in it: linear, striped, thin or cached.
 
 use super::drives::{Drives, left_on};
-use super::{Operation, PathRef, RunTag, System, Undoing, Yield, by_thing};
+use super::{Operation, Own, PathRef, RunTag, System, Undoing, Yield, by_thing};
 use crate::step::lvm::{self, Group, VOLUME};
 use crate::step::settings::ThingSettings;
 use crate::step::thing::Thing;
@@ -195,6 +195,10 @@ impl Operation for MakeLvm {
     }
 
     by_thing!();
+
+    fn own<'a>(&'a self, _: &'a Yield) -> Vec<Own<'a>> {
+        vec![Own::Named(&self.name)]
+    }
 
     fn undoing(&self, _: Option<&Yield>) -> Option<Undoing> {
         Some(Undoing::new("removed", format!("the volume group {}", self.name)))

@@ -63,13 +63,13 @@ pub use zpool_member::{AwaitResilver, ZpoolOffline, ZpoolReplace};
 
 use super::settings::ThingSettings;
 use super::state::ArrayState;
-use super::system::System;
+use super::system::{NotOurs, System};
 use super::{PathRef, RunTag, StepId, Yield};
 use crate::layer::guest::DiskKey;
 use anyhow::{Context, Result};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Component, Path, PathBuf};
 
 /// One typed change.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -186,6 +186,15 @@ impl std::fmt::Display for Undoing {
     }
 }
 
+/// Something that undoing removes, ends or changes, by which it is seen that only this run can have made it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Own<'a> {
+    /// A path in the run's folder, or that folder.
+    InFolder(&'a Path),
+    /// A name that carries the run's id, or lies in its folder.
+    Named(&'a str),
+}
+
 /// What each operation says of itself.
 pub trait Operation {
     /// The exact act, for `plan` and the journal's reader.
@@ -234,6 +243,12 @@ pub trait Operation {
     /// When the machine cannot be asked.
     fn settings(&self, _system: &dyn System, _made: &Yield) -> Result<ThingSettings> {
         Ok(ThingSettings::new())
+    }
+
+    /// What undoing touches that the run alone can have made: a journal is never believed beyond that. Devices, drives and files
+    /// outside of the run's folder are known by what undoing itself looks at (markers, ids on drives, inodes).
+    fn own<'a>(&'a self, _made: &'a Yield) -> Vec<Own<'a>> {
+        Vec::new()
     }
 
     /// Undoes it; done already is fine.
@@ -407,6 +422,33 @@ impl Op {
             _ => {}
         }
         self
+    }
+
+    /// Whether undoing it would touch nothing but what this run can have made.
+    ///
+    /// # Errors
+    /// [`NotOurs`] with what that would be.
+    pub fn check_own(&self, tag: &RunTag, made: &Yield) -> Result<()> {
+        let folder = &tag.run_dir;
+        let is_within = |path: &Path, folder: &Path| {
+            path.starts_with(folder) && !path.components().any(|part| part == Component::ParentDir)
+        };
+        let refuse = |what: &str, why: String| Err(NotOurs(format!("{what} is {why}: left alone")).into());
+        for own in self.operation().own(made) {
+            match own {
+                Own::InFolder(path) if !is_within(path, folder) => {
+                    return refuse(
+                        &path.display().to_string(),
+                        format!("not in the run's folder {}", folder.display()),
+                    );
+                }
+                Own::Named(name) if !tag.is_in(name) && !is_within(Path::new(name), folder) => {
+                    return refuse(name, format!("no name of run {}", tag.run_id));
+                }
+                _ => {}
+            }
+        }
+        Ok(())
     }
 
     /// The operation itself.

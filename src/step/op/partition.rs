@@ -2,7 +2,7 @@
 //! is told from every other.
 
 use super::drives::{Drives, left_on};
-use super::{Operation, PathRef, RunTag, System, Undoing, Yield, by_thing};
+use super::{Operation, Own, PathRef, RunTag, System, Undoing, Yield, by_thing};
 use crate::step::partition;
 use crate::step::thing::Thing;
 use anyhow::Result;
@@ -87,6 +87,10 @@ impl Operation for MakePartition {
     }
 
     by_thing!();
+
+    fn own<'a>(&'a self, _: &'a Yield) -> Vec<Own<'a>> {
+        vec![Own::Named(&self.name)]
+    }
 
     fn undoing(&self, _: Option<&Yield>) -> Option<Undoing> {
         Some(Undoing::new("removed", format!("the partition table on {}", self.device)))

@@ -2,7 +2,7 @@
 //! is known by pid and start time; one whose start was interrupted is found by a word of its
 //! command line that names the run.
 
-use super::{Operation, PathRef, RunTag, System, Undoing, Yield};
+use super::{Operation, Own, PathRef, RunTag, System, Undoing, Yield};
 use crate::layer::guest;
 use crate::measure::wire::ssh;
 use anyhow::{Context, Result};
@@ -73,9 +73,14 @@ impl Operation for Spawn {
         Ok(Some(Yield { process, ..Yield::default() }))
     }
 
+    fn own<'a>(&'a self, _: &'a Yield) -> Vec<Own<'a>> {
+        let made = self.makes.iter().map(|path| Own::InFolder(path));
+        made.chain([Own::Named(&self.tag)]).collect()
+    }
+
     fn undo(&self, system: &mut dyn System, _: &RunTag, made: &Yield) -> Result<()> {
         if let Some(process) = &made.process {
-            system.end_process(process)?;
+            system.end_process(process, &self.tag)?;
         }
         self.makes.iter().try_for_each(|path| system.remove_plain(path))
     }

@@ -1,6 +1,6 @@
 //! The initramfs or the seed of a guest: scratch files of the run directory.
 
-use super::{Operation, RunTag, System, Undoing, Yield};
+use super::{Operation, Own, RunTag, System, Undoing, Yield};
 use crate::layer::guest;
 use anyhow::Result;
 use serde::{Deserialize, Serialize};
@@ -81,6 +81,10 @@ impl<T: Scratch> Operation for T {
 
     fn find(&self, system: &dyn System, _: &RunTag, _: &[Yield]) -> Result<Option<Yield>> {
         Ok(system.exists(self.path()).then(|| made(self.path())))
+    }
+
+    fn own<'a>(&'a self, _: &'a Yield) -> Vec<Own<'a>> {
+        vec![Own::InFolder(self.path())]
     }
 
     fn undo(&self, system: &mut dyn System, _: &RunTag, _: &Yield) -> Result<()> {

@@ -2,7 +2,7 @@
 //! vhost-user-blk controller; where what is below is a bdev already, the controller alone. All are the target's, under a name
 //! that carries the run's id.
 
-use super::{Operation, PathRef, RunTag, System, Undoing, Yield};
+use super::{Operation, Own, PathRef, RunTag, System, Undoing, Yield};
 use anyhow::Result;
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
@@ -112,6 +112,10 @@ impl Operation for ExportSpdk {
 
     fn find(&self, system: &dyn System, _: &RunTag, _: &[Yield]) -> Result<Option<Yield>> {
         Ok(system.find_spdk(self)?.map(|path| Yield { path, ..Yield::default() }))
+    }
+
+    fn own<'a>(&'a self, _: &'a Yield) -> Vec<Own<'a>> {
+        vec![Own::Named(&self.name)]
     }
 
     fn undo(&self, system: &mut dyn System, _: &RunTag, made: &Yield) -> Result<()> {

@@ -2,7 +2,7 @@
 //! them where they are asked for; and the equal parts of one. All are the target's, under names that carry the run's id.
 
 use super::spdk::{SpdkKind, kind, rpc_py};
-use super::{Operation, PathRef, RunTag, System, Undoing, Yield, by_thing};
+use super::{Operation, Own, PathRef, RunTag, System, Undoing, Yield, by_thing};
 use crate::step::settings::ThingSettings;
 use crate::step::spdk;
 use crate::step::state::ArrayState;
@@ -197,6 +197,10 @@ impl Operation for JoinSpdk {
     }
 
     by_thing!();
+
+    fn own<'a>(&'a self, _: &'a Yield) -> Vec<Own<'a>> {
+        vec![Own::Named(&self.name)]
+    }
 
     fn undoing(&self, _: Option<&Yield>) -> Option<Undoing> {
         Some(Undoing::new(

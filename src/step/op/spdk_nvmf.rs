@@ -2,7 +2,7 @@
 //! in.
 
 use super::spdk::rpc_py;
-use super::{Operation, PathRef, RunTag, System, Undoing, Yield, by_thing};
+use super::{Operation, Own, PathRef, RunTag, System, Undoing, Yield, by_thing};
 use crate::step::spdk;
 use crate::step::thing::Thing;
 use anyhow::{Result, bail};
@@ -83,6 +83,10 @@ impl Operation for ExportSpdkNvmf {
     }
 
     by_thing!();
+
+    fn own<'a>(&'a self, _: &'a Yield) -> Vec<Own<'a>> {
+        vec![Own::Named(&self.nqn)]
+    }
 
     fn undoing(&self, _: Option<&Yield>) -> Option<Undoing> {
         let left = match self.has_transport {

@@ -1,7 +1,7 @@
 //! A LUN of the kernel's SCSI target (LIO) behind vhost: a guest's QEMU opens it by its WWN, and the kernel serves it out of
 //! the guest's memory.
 
-use super::{Operation, PathRef, RunTag, System, Undoing, Yield};
+use super::{Operation, Own, PathRef, RunTag, System, Undoing, Yield};
 use crate::step::lio::{self, Lun, Store};
 use anyhow::Result;
 use serde::{Deserialize, Serialize};
@@ -57,6 +57,10 @@ impl Operation for ExportVhostScsi {
         // Whether the fabric's folder was there before is not known then; an empty one is nobody's loss.
         let made = || Yield { path: Some(lio::fabric()), ..Yield::default() };
         Ok(system.is_exported(&self.name, &self.wwn)?.then(made))
+    }
+
+    fn own<'a>(&'a self, _: &'a Yield) -> Vec<Own<'a>> {
+        vec![Own::Named(&self.name)]
     }
 
     fn undo(&self, system: &mut dyn System, _: &RunTag, made: &Yield) -> Result<()> {

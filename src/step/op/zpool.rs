@@ -1,7 +1,7 @@
 //! A pool of ZFS over several devices, and what is in it: a volume, or a file system that a mount of its own shows.
 
 use super::drives::{Drives, left_on};
-use super::{Operation, PathRef, RunTag, System, Undoing, Yield, by_thing};
+use super::{Operation, Own, PathRef, RunTag, System, Undoing, Yield, by_thing};
 use crate::step::settings::ThingSettings;
 use crate::step::state::ArrayState;
 use crate::step::thing::Thing;
@@ -172,6 +172,10 @@ impl Operation for MakeZpool {
     }
 
     by_thing!();
+
+    fn own<'a>(&'a self, _: &'a Yield) -> Vec<Own<'a>> {
+        vec![Own::Named(&self.name)]
+    }
 
     fn undoing(&self, _: Option<&Yield>) -> Option<Undoing> {
         Some(Undoing::new("destroyed", format!("the pool {}", self.name)))

@@ -129,6 +129,12 @@ impl Rpc {
     pub fn connect(socket: &Path, limit: Duration) -> Result<Rpc, RpcError> {
         let absent = |source| RpcError::Absent { socket: socket.to_owned(), source };
         let stream = open(socket, limit).map_err(|errno| absent(errno.into()))?;
+        // A socket of that name may be anybody's, and what is said there is done.
+        let user = sockopt::socket_peercred(&stream).map_err(|errno| absent(errno.into()))?.uid.as_raw();
+        if user != 0 && user != rustix::process::geteuid().as_raw() {
+            let why = format!("the process behind it is of user {user}, who is neither you nor root");
+            return Err(absent(std::io::Error::new(ErrorKind::PermissionDenied, why)));
+        }
         Ok(Rpc { stream, socket: socket.to_owned(), received: Vec::new(), last_id: 0, limit })
     }
 

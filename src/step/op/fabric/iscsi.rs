@@ -1,6 +1,6 @@
 //! iSCSI and iSER: a target of LIO's, known by its IQN, and the session of open-iscsi with it. Both carry the run's id.
 
-use super::{Operation, PathRef, RunTag, System, Undoing, Yield, known};
+use super::{Operation, Own, PathRef, RunTag, System, Undoing, Yield, known};
 use crate::host::probe::Probe;
 use crate::step::iscsi::{self, Login};
 use crate::step::lio::Store;
@@ -72,6 +72,10 @@ impl Operation for ExportIscsi {
     }
 
     by_thing!();
+
+    fn own<'a>(&'a self, _: &'a Yield) -> Vec<Own<'a>> {
+        vec![Own::Named(&self.name), Own::Named(&self.iqn)]
+    }
 
     fn undoing(&self, _: Option<&Yield>) -> Option<Undoing> {
         Some(Undoing::new("withdrawn", format!("{} from iscsi {}", self.backing, self.iqn)))
@@ -150,6 +154,10 @@ impl Operation for ConnectIscsi {
     }
 
     by_thing!();
+
+    fn own<'a>(&'a self, _: &'a Yield) -> Vec<Own<'a>> {
+        vec![Own::Named(&self.iqn)]
+    }
 
     fn undoing(&self, _: Option<&Yield>) -> Option<Undoing> {
         Some(Undoing::new("logged out of", &self.iqn))

@@ -1,6 +1,6 @@
 //! The daemon of open-iscsi, where none runs: a process of ours as long as the stack is up. One that runs is used and stays.
 
-use super::{Operation, RunTag, System, Undoing, Yield};
+use super::{Operation, Own, RunTag, System, Undoing, Yield};
 use crate::step::iscsi;
 use crate::step::thing::Thing;
 use anyhow::Result;
@@ -57,12 +57,16 @@ impl Operation for StartIscsid {
         Ok(Some(Yield { process: system.find_process(&self.word())?, ..Yield::default() }))
     }
 
+    fn own<'a>(&'a self, _: &'a Yield) -> Vec<Own<'a>> {
+        vec![Own::InFolder(&self.directory)]
+    }
+
     fn undo(&self, system: &mut dyn System, tag: &RunTag, made: &Yield) -> Result<()> {
         if made.reused {
             return Ok(());
         }
         if let Some(process) = &made.process {
-            system.end_iscsid(process)?;
+            system.end_iscsid(process, &self.word())?;
         }
         system.remove_plain(&self.names())?;
         system.remove_plain(&self.log())?;

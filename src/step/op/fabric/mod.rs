@@ -12,7 +12,7 @@ pub use nbd::{ConnectNbd, ExportNbd, NbdServer};
 pub use nvmf::{ConnectNvmf, ExportNvmf};
 pub use softrdma::{RdmaOn, SoftRdma};
 
-use super::{Operation, PathRef, RunTag, System, Undoing, Yield};
+use super::{Operation, Own, PathRef, RunTag, System, Undoing, Yield};
 use std::path::PathBuf;
 
 /// What it stands on, where that is known.

@@ -1,7 +1,7 @@
 //! NBD: a qemu-nbd with one named export, and the kernel's device behind it. The export's name carries the run's id, and stands in
 //! the command lines of both ends.
 
-use super::{Operation, PathRef, RunTag, System, Undoing, Yield, known};
+use super::{Operation, Own, PathRef, RunTag, System, Undoing, Yield, known};
 use crate::host::probe::Probe;
 use crate::step::export;
 use crate::step::nbd::{self, Server};
@@ -72,6 +72,10 @@ impl Operation for ExportNbd {
         self.spawn.find(system, tag, others)
     }
 
+    fn own<'a>(&'a self, made: &'a Yield) -> Vec<Own<'a>> {
+        self.spawn.own(made)
+    }
+
     fn undo(&self, system: &mut dyn System, tag: &RunTag, made: &Yield) -> Result<()> {
         self.spawn.undo(system, tag, made)?;
         system.unmake_thing(self, tag, made)
@@ -139,6 +143,10 @@ impl Operation for ConnectNbd {
     }
 
     by_thing!();
+
+    fn own<'a>(&'a self, _: &'a Yield) -> Vec<Own<'a>> {
+        vec![Own::Named(&self.name)]
+    }
 
     fn undoing(&self, _: Option<&Yield>) -> Option<Undoing> {
         Some(Undoing::new("disconnected", &self.name))

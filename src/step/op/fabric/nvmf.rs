@@ -1,7 +1,7 @@
 //! NVMe over fabrics: a subsystem of the kernel's target, and the connection to it. Both are known by the subsystem's NQN, which
 //! carries the run's id.
 
-use super::{Operation, PathRef, RunTag, System, Undoing, Yield, known};
+use super::{Operation, Own, PathRef, RunTag, System, Undoing, Yield, known};
 use crate::host::probe::Probe;
 use crate::step::nvmet::{self, Subsystem};
 use crate::step::nvmf::{self, Connection};
@@ -70,6 +70,10 @@ impl Operation for ExportNvmf {
 
     by_thing!();
 
+    fn own<'a>(&'a self, _: &'a Yield) -> Vec<Own<'a>> {
+        vec![Own::Named(&self.nqn)]
+    }
+
     fn undoing(&self, _: Option<&Yield>) -> Option<Undoing> {
         Some(Undoing::new("withdrawn", format!("{} from nvmet", self.device)))
     }
@@ -136,6 +140,10 @@ impl Operation for ConnectNvmf {
     }
 
     by_thing!();
+
+    fn own<'a>(&'a self, _: &'a Yield) -> Vec<Own<'a>> {
+        vec![Own::Named(&self.nqn)]
+    }
 
     fn undoing(&self, _: Option<&Yield>) -> Option<Undoing> {
         Some(Undoing::new("disconnected", &self.nqn))
