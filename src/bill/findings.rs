@@ -170,6 +170,12 @@ pub struct Findings {
     pub headline: Option<String>,
     /// Why there is no headline.
     pub no_headline: Option<String>,
+    /// Stack and quantity of the comparison that the headline is.
+    #[serde(skip)]
+    pub headline_of: Option<(String, String)>,
+    /// What stacks against themselves show of the ruler.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ruler: Option<RulerCheck>,
     /// Places whose figures are emulated, as sentences.
     pub emulated: Vec<String>,
     /// In the order of the scenario.
@@ -499,9 +505,40 @@ impl Debt {
     }
 }
 
+/// What stacks against themselves show: nothing lies between them, so that any difference is an error of the ruler.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct RulerCheck {
+    /// Whether none was found.
+    pub holds: bool,
+    /// In words.
+    pub sentence: String,
+}
+
+/// What a comparison is about.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Role {
+    /// Two stacks that differ.
+    #[default]
+    Stack,
+    /// A stack and itself, or `null` on it: a check of the ruler.
+    Same,
+    /// Another generator on the baseline, beside other stacks.
+    Generator,
+}
+
+impl Role {
+    fn is_stack(&self) -> bool {
+        *self == Role::Stack
+    }
+}
+
 /// One stack against the baseline in one quantity.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Comparison {
+    /// What it is about.
+    #[serde(skip_serializing_if = "Role::is_stack")]
+    pub role: Role,
     /// The stack.
     pub stack: String,
     /// The baseline.

@@ -1,82 +1,177 @@
-//! The one sentence of a run, or why there is none. Emulated comparisons never make one; "no difference" and what
-//! a ceiling masks do not either, since a ceiling that both share looks the same.
+//! The one sentence of a run, or why there is none; and beside it the check of the ruler. A headline is a verdict on throughput that
+//! holds over all comparisons of the run together. Never one: latency, CPU time, emulated figures, what a ceiling masks, and a
+//! stack against itself, which shows what the ruler is worth and nothing of the stack.
 
-use super::findings::{ChargeFinding, Charges, Comparison, WorkloadFindings};
-use crate::stats::Verdict;
+use super::findings::{Comparison, Interval, Role, RulerCheck, WorkloadFindings};
+use super::{verdicts, who};
+use crate::stats::round::percent_up;
+use crate::stats::{Concludes, Verdict};
+use crate::units::{counted, show_names};
 
-/// A sentence with the size of what it says.
-struct Candidate<'a> {
-    effect: f64,
-    sentence: &'a str,
+/// Which comparison is the headline, with its sentence.
+pub struct Headline {
+    pub stack: String,
+    pub quantity: String,
+    pub sentence: String,
 }
 
-/// The largest difference in throughput; where there is none, the largest in latency at the matched rate, and then in
-/// CPU time. Of the stack that is a ruler, if one is, none.
+/// The largest difference in throughput.
 ///
 /// # Errors
-/// Why there is none.
-pub fn headline(workloads: &[WorkloadFindings], ruler: Option<&str>) -> Result<String, String> {
-    let all: Vec<&Comparison> = workloads
-        .iter()
-        .flat_map(WorkloadFindings::all_comparisons)
-        .filter(|one| Some(one.stack.as_str()) != ruler)
-        .collect();
+/// Why there is none: what was found instead, or what is missing.
+pub fn headline(workloads: &[WorkloadFindings]) -> Result<Headline, String> {
+    let all: Vec<&Comparison> = of_role(workloads, Role::Stack).collect();
     let real: Vec<&Comparison> = all.iter().copied().filter(|one| one.emulated.is_none()).collect();
-    let charges: Vec<&Charges> = workloads
-        .iter()
-        .flat_map(WorkloadFindings::all_charges)
-        .filter(|one| one.emulated.is_none() && Some(one.stack.as_str()) != ruler)
-        .collect();
-    let by_rate = real.iter().filter(|one| one.masked.is_none()).filter_map(|one| rate(one));
-    let by_charge = |pick: fn(&Charges) -> &ChargeFinding| {
-        largest(charges.iter().filter_map(|one| charge(pick(one))), charges.len())
-    };
-    let said = largest(by_rate, real.len()).or_else(|| {
-        let said = by_charge(|one| &one.latency).or_else(|| by_charge(|one| &one.cpu))?;
-        let masked = real.iter().any(|one| one.masked.is_some());
-        Some(if masked { format!("{said}; {HIDDEN}") } else { said })
-    });
-    said.ok_or_else(|| why_none(&all, &real))
+    let differing =
+        real.iter().copied().filter(|one| one.masked.is_none()).filter_map(|one| Some((effect(one)?, one)));
+    let largest = differing.max_by(|one, other| one.0.total_cmp(&other.0));
+    match largest {
+        Some((_, one)) => Ok(Headline {
+            stack: one.stack.clone(),
+            quantity: one.quantity.clone(),
+            sentence: said(one, real.len(), verdicts::many(workloads)),
+        }),
+        None => Err(why_none(workloads, &all, &real)),
+    }
 }
 
-/// Behind, or instead of, a headline where throughput is masked.
+fn of_role(workloads: &[WorkloadFindings], role: Role) -> impl Iterator<Item = &Comparison> {
+    workloads.iter().flat_map(WorkloadFindings::all_comparisons).filter(move |one| one.role == role)
+}
+
+/// Bounds of the ratio that hold over all comparisons together.
+fn at_once(one: &Comparison) -> Option<(f64, f64)> {
+    match one.simultaneous {
+        Some(Interval::Bounds { low, high, .. }) => Some((low, high)),
+        _ => None,
+    }
+}
+
+/// Size of a difference that holds over all comparisons together, as a logarithm so that costs and gains compare.
+fn effect(one: &Comparison) -> Option<f64> {
+    at_once(one).filter(|(low, high)| *high < 1.0 || *low > 1.0)?;
+    let differs = matches!(one.verdict, Verdict::Costs { .. } | Verdict::Gains { .. });
+    let ratio = one.ratio.value().filter(|_| differs)?;
+    Some(ratio.max(f64::MIN_POSITIVE).ln().abs())
+}
+
+/// Of one comparison its own sentence; of many with the interval that holds over all of them.
+fn said(one: &Comparison, of: usize, family: usize) -> String {
+    let Some(((low, high), ratio)) = at_once(one).zip(one.ratio.value()).filter(|_| family > 1) else {
+        return one.sentence.clone();
+    };
+    let verdict = Verdict::of_interval(ratio, low, high, 0.0);
+    let who = who(&one.stack, &one.against, false);
+    let over = super::charges::over_attaches(&one.ratio);
+    let largest = if of > 1 { format!("the largest of {of} comparisons; ") } else { String::new() };
+    format!(
+        "{who}: {}{over} ({largest}the interval holds over all {family} together)",
+        verdict.about(&one.quantity)
+    )
+}
+
+/// Instead of a headline where throughput is masked.
 const HIDDEN: &str = "a ceiling that both sides share hides what throughput would show";
 
-fn why_none(all: &[&Comparison], real: &[&Comparison]) -> String {
-    let masked = real.iter().any(|one| one.masked.is_some());
+/// Behind "no difference".
+const SAME: &str = "a ceiling that both sides share would look the same";
+
+fn why_none(workloads: &[WorkloadFindings], all: &[&Comparison], real: &[&Comparison]) -> String {
     match () {
-        () if all.is_empty() => "one stack only: nothing to compare",
-        () if real.is_empty() => "figures are emulated and not representative",
-        () if masked => HIDDEN,
-        () if real.iter().any(|one| one.verdict.is_resolved()) => {
-            "no difference was found, and a ceiling that both share would look the same"
+        () if all.is_empty() && of_role(workloads, Role::Same).next().is_some() => {
+            "only a stack and itself were compared: a check of the ruler".to_owned()
         }
-        () => "nothing is resolved",
+        () if all.is_empty() => "one stack only: nothing to compare".to_owned(),
+        () if real.is_empty() => "emulated figures make no headline".to_owned(),
+        () if real.iter().any(|one| one.masked.is_some()) => HIDDEN.to_owned(),
+        () => not_found(real),
     }
-    .to_owned()
 }
 
-fn largest<'a>(candidates: impl Iterator<Item = Candidate<'a>>, of: usize) -> Option<String> {
-    let largest = candidates.max_by(|a, b| a.effect.total_cmp(&b.effect))?;
-    Some(match of {
-        1 => largest.sentence.to_owned(),
-        _ => format!("{} (the largest of {of} comparisons)", largest.sentence),
-    })
+/// What was found where no difference holds, with its range.
+fn not_found(real: &[&Comparison]) -> String {
+    let (alike, open): (Vec<&Comparison>, Vec<&Comparison>) =
+        real.iter().copied().partition(|one| matches!(one.verdict, Verdict::NoDifference { .. }));
+    let of = counted(real.len() as u64, "comparison", "comparisons");
+    match (largest_bound(&alike), widest(&open)) {
+        (Some(above), _) if open.is_empty() => {
+            format!("no difference above {above} in throughput ({of}), and {SAME}")
+        }
+        (Some(above), widest) => format!(
+            "no difference above {above} in throughput in {} of {of}, the others unresolved{}; {SAME}",
+            alike.len(),
+            widest.map(|widest| format!(" ({widest})")).unwrap_or_default()
+        ),
+        (None, widest) => format!(
+            "nothing was resolved in throughput ({of}{})",
+            widest.map(|widest| format!(", {widest}")).unwrap_or_default()
+        ),
+    }
 }
 
-fn rate(one: &Comparison) -> Option<Candidate<'_>> {
-    Some(Candidate { effect: effect(&one.verdict)?, sentence: &one.sentence })
+/// The bound that holds of all of them together.
+fn largest_bound(all: &[&Comparison]) -> Option<String> {
+    all.iter().filter_map(|one| farthest(at_once(one)?)).max_by(f64::total_cmp).map(percent_up)
 }
 
-fn charge(one: &ChargeFinding) -> Option<Candidate<'_>> {
-    Some(Candidate { effect: one.verdict.effect()?, sentence: &one.sentence })
+fn farthest((low, high): (f64, f64)) -> Option<f64> {
+    let most = (1.0 - low).abs().max((high - 1.0).abs());
+    most.is_finite().then_some(most)
 }
 
-/// Size of a resolved difference, as a logarithm so that costs and gains compare.
-fn effect(verdict: &Verdict) -> Option<f64> {
-    match verdict {
-        Verdict::Costs { cost, .. } => Some((1.0 - cost).max(f64::MIN_POSITIVE).ln().abs()),
-        Verdict::Gains { gain, .. } => Some((1.0 + gain).ln()),
+/// `+- 4.0 % at the widest`; `None` where there is no interval.
+fn widest(all: &[&Comparison]) -> Option<String> {
+    let widths = all.iter().filter_map(|one| one.verdict.change());
+    let widest = widths.max_by(|one, other| one.half_width().total_cmp(&other.half_width()));
+    let width = widest?.digits().width()?;
+    Some(if all.len() > 1 { format!("{width} at the widest") } else { width })
+}
+
+/// What stacks against themselves show of the ruler; `None` where there are none.
+pub fn ruler(workloads: &[WorkloadFindings]) -> Option<RulerCheck> {
+    let all: Vec<&Comparison> = of_role(workloads, Role::Same).collect();
+    let first = all.first()?;
+    let mut names: Vec<&str> = Vec::new();
+    all.iter().for_each(|one| {
+        if !names.contains(&one.stack.as_str()) {
+            names.push(&one.stack);
+        }
+    });
+    let emulated = all.iter().any(|one| one.emulated.is_some());
+    let who = who(&show_names(names), &first.against, emulated);
+    let off = all
+        .iter()
+        .copied()
+        .filter(|one| matches!(one.verdict, Verdict::Costs { .. } | Verdict::Gains { .. }));
+    let worst = off.max_by(|one, other| width(one).total_cmp(&width(other)));
+    let sentence = match worst {
+        Some(worst) => format!(
+            "Check of the ruler FAILED: {}, and nothing is between them: treat differences below {} with care",
+            worst.sentence,
+            percent_up(width(worst))
+        ),
+        None => format!("Check of the ruler: {who}: {}", ruler_found(&all)),
+    };
+    Some(RulerCheck { holds: worst.is_none(), sentence })
+}
+
+/// The farther end of a difference.
+fn width(one: &Comparison) -> f64 {
+    one.verdict.change().map_or(0.0, |change| change.low.abs().max(change.high.abs()))
+}
+
+fn ruler_found(all: &[&Comparison]) -> String {
+    let (alike, open): (Vec<&Comparison>, Vec<&Comparison>) =
+        all.iter().copied().partition(|one| matches!(one.verdict, Verdict::NoDifference { .. }));
+    let above = alike.iter().filter_map(|one| match one.verdict {
+        Verdict::NoDifference { above } => Some(above),
         _ => None,
+    });
+    let width = widest(&open).map(|width| format!(" ({width})")).unwrap_or_default();
+    let counts = format!("({} of {})", alike.len(), all.len());
+    match above.max_by(f64::total_cmp).map(percent_up) {
+        Some(above) if open.is_empty() => format!("no difference above {above} {counts}"),
+        Some(above) => format!("no difference above {above} {counts}, the others unresolved{width}"),
+        None => format!("unresolved{width}"),
     }
 }

@@ -83,12 +83,10 @@ pub fn findings(run: &RunData) -> Findings {
         workload.efficiency = efficiency::of(&readings, at, &workload.rows);
     }
     let durability = durability::durability(run);
+    let compared = headline::headline(&workloads);
     let said = match &durability {
         Some(found) => durability::headline(found),
-        None => {
-            let scenario = &run.start.scenario;
-            headline::headline(&workloads, scenario.ruler().map(|at| scenario.stacks[at].name.as_str()))
-        }
+        None => compared.as_ref().map(|one| one.sentence.clone()).map_err(Clone::clone),
     };
     let verification = verification::verification(run);
     let imported = imported::imported(run);
@@ -107,6 +105,8 @@ pub fn findings(run: &RunData) -> Findings {
         run: identity(run),
         headline,
         no_headline,
+        headline_of: compared.ok().map(|one| (one.stack, one.quantity)),
+        ruler: headline::ruler(&workloads),
         emulated: emulated(run),
         not_excluded: match (&durability, &imported) {
             (Some(found), _) => durability::not_shown(run, found),

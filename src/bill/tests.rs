@@ -3,7 +3,7 @@
 use super::findings::{BillLine, Figure, Interval};
 use super::{Findings, RunData, findings, twin};
 use crate::stats::pilot::Pattern;
-use crate::stats::{Charge, Refusal, Verdict};
+use crate::stats::{Charge, Concludes, Refusal, Verdict};
 use crate::store::record::{DesignUp, PlaceFacts, Purpose, Slice, Value, Warning, WorkerUp};
 use iotax_load::Job;
 
@@ -68,14 +68,66 @@ fn a_against_a_is_no_difference_and_no_headline() {
     let verdict = &found.workloads[0].comparisons[0].verdict;
     assert!(matches!(verdict, Verdict::NoDifference { .. }), "{verdict:?}");
     assert_eq!(found.headline, None);
-    assert!(found.no_headline.unwrap().contains("ceiling"));
+    assert_eq!(found.no_headline.unwrap(), "only a stack and itself were compared: a check of the ruler");
+    let ruler = found.ruler.unwrap();
+    assert!(ruler.holds, "{}", ruler.sentence);
+    assert!(ruler.sentence.starts_with("Check of the ruler: file-again against file: no difference above "));
+    assert!(ruler.sentence.ends_with(" % (1 of 1)"), "{}", ruler.sentence);
+}
+
+#[test]
+fn a_difference_of_a_stack_from_itself_is_the_rulers_error_and_no_headline() {
+    let plain = findings(&twin::faster());
+    assert!(plain.headline.is_some() && plain.ruler.is_none());
+    let mut run = twin::faster();
+    let base = run.start.scenario.stacks[0].layers.clone();
+    run.start.scenario.stacks[1].layers = base.into_iter().chain([twin::layer("null", &[])]).collect();
+    let found = findings(&run);
+    assert_eq!((found.headline, found.workloads[0].comparisons[0].verdict.is_resolved()), (None, true));
+    let ruler = found.ruler.unwrap();
+    assert!(!ruler.holds && ruler.sentence.starts_with("Check of the ruler FAILED: "), "{}", ruler.sentence);
+    assert!(ruler.sentence.contains("treat differences below "), "{}", ruler.sentence);
+}
+
+#[test]
+fn a_headline_of_many_has_the_interval_that_holds_over_all() {
+    let found = findings(&twin::many(6, 10));
+    let headline = found.headline.unwrap();
+    let (stack, quantity) = found.headline_of.unwrap();
+    let mut all = found.workloads.iter().flat_map(|workload| &workload.comparisons);
+    let one = all.find(|one| one.stack == stack && one.quantity == quantity).unwrap();
+    let Some(Interval::Bounds { low, high, .. }) = one.simultaneous else { panic!("{one:?}") };
+    let at_once = Verdict::of_interval(one.ratio.value().unwrap(), low, high, 0.0).sentence(&quantity);
+    assert!(headline.starts_with(&format!("s6 against file: {at_once} (the largest of 60 ")), "{headline}");
+    assert!(headline.ends_with("the interval holds over all 60 together)"), "{headline}");
+    assert!(!one.sentence.contains(&at_once), "its own is narrower: {}", one.sentence);
+}
+
+#[test]
+fn a_difference_that_does_not_hold_over_all_is_no_headline() {
+    let mut run = twin::matrix();
+    run.start.scenario.stacks.iter_mut().for_each(|stack| stack.layers.push(twin::layer(&stack.name, &[])));
+    let among = |found: &Findings| {
+        let all = found.workloads.iter().flat_map(|workload| &workload.comparisons);
+        all.filter(|one| matches!(one.verdict, Verdict::Unresolved { reason: Refusal::AmongMany { .. }, .. }))
+            .count()
+    };
+    // Without the one stack that costs something all that is left is chance.
+    run.slices.retain(|slice| slice.stack != "loop");
+    let found = findings(&run);
+    assert!(among(&found) > 0 && found.headline.is_none(), "{:?}", found.headline);
+    let why = found.no_headline.unwrap();
+    assert!(
+        why.starts_with("no difference above ") && why.contains(" of 27 comparisons, the others unresolved"),
+        "{why}"
+    );
 }
 
 #[test]
 fn emulated_figures_are_labelled_and_make_no_headline() {
     let found = findings(&twin::guest());
     assert_eq!(found.headline, None);
-    assert_eq!(found.no_headline.as_deref(), Some("figures are emulated and not representative"));
+    assert_eq!(found.no_headline.as_deref(), Some("emulated figures make no headline"));
     assert!(found.workloads[0].comparisons[0].sentence.starts_with("vm(vcpus=2) against file ~: "));
     assert!(found.emulated[0].contains("figures of vm are emulated"));
     assert!(found.workloads[0].rows[0].emulated.is_none() && found.workloads[0].rows[1].emulated.is_some());
@@ -352,7 +404,12 @@ fn a_guest_without_a_cost_in_throughput_has_one_in_latency_and_cpu() {
     let row =
         |at: usize| workload.rows[at].cpu.value().unwrap() - workload.rows[at].cpu_place.value().unwrap();
     assert!(row(0).abs() < 1e-6 && (row(1) - 2_300.0).abs() < 100.0, "only the guest has a host below it");
-    assert_eq!(found.headline.as_deref(), Some(charges.latency.sentence.as_str()));
+    assert_eq!(found.headline, None, "latency makes no headline");
+    let why = found.no_headline.as_deref().unwrap();
+    assert!(
+        why.starts_with("no difference above ") && why.contains(" in throughput (1 comparison)"),
+        "{why}"
+    );
     let matched = workload.matched.as_ref().unwrap();
     assert_eq!(
         (matched.rate_iops, matched.origin.as_str()),
@@ -506,8 +563,11 @@ fn what_a_ceiling_hides_is_masked_and_no_headline() {
     }
     let bill = workload.bill.as_ref().unwrap();
     assert!(bill.lines.iter().all(|line| line.masked.is_some()) && bill.total.masked.is_some());
-    let headline = found.headline.unwrap();
-    assert!(headline.starts_with("fs(xfs) against file: takes 1.0"), "{headline}");
+    assert_eq!(found.headline, None, "CPU time makes none either");
+    assert_eq!(
+        found.no_headline.as_deref(),
+        Some("a ceiling that both sides share hides what throughput would show")
+    );
     assert!(findings(&twin::bill()).workloads[0].comparisons.iter().all(|one| one.masked.is_none()));
 }
 

@@ -4,7 +4,7 @@ use super::baseline;
 use super::ceiling;
 use super::charges::{self, over_attaches, ratios};
 use super::compare::{Basis, Estimated, Found};
-use super::findings::{ChargeFinding, Charges, Comparison, WorkloadFindings};
+use super::findings::{ChargeFinding, Charges, Comparison, Role, WorkloadFindings};
 use super::reading::Reading;
 use super::subject::{self, Quantity};
 use super::who;
@@ -39,11 +39,17 @@ fn compared(reading: &Reading, [base, at]: [usize; 2], which: Quantity) -> Compa
         None => Found::of(reading, [base, at], &paired, Basis { quantity: which, ..reading.basis() }),
     };
     let verdict = reading.writes.verdict(found.verdict.clone(), which, [base, at]);
-    let regime = reading.run.start.scenario.measure.regime;
+    let scenario = &reading.run.start.scenario;
+    let role = match () {
+        () if scenario.is_same(base, at) => Role::Same,
+        () if scenario.ruler() == Some(at) => Role::Generator,
+        () => Role::Stack,
+    };
     let comparison = Comparison {
+        role,
         stack: reading.name(at).to_owned(),
         against: reading.name(base).to_owned(),
-        quantity: subject::quantity(reading.workload, which, Some(regime)),
+        quantity: subject::quantity(reading.workload, which, Some(scenario.measure.regime)),
         ratio: found.figure(),
         masked: ceiling::of_pair(reading, [base, at], &verdict),
         verdict,

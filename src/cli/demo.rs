@@ -1,13 +1,15 @@
 //! `iotax demo`: the main job on what this machine has, told in five short parts. The first audits
 //! what somebody published; every other figure is measured here and now, and the hidden delay is drawn anew each time.
 
+use super::progress::Progress;
 use super::ratings::Given;
-use super::{columns, doctor, report, run, say};
+use super::{behind, columns, doctor, report, run, say};
+use crate::bill::Findings;
 use crate::bill::findings::{Comparison, Figure};
 use crate::exit::{DONE, Failed, UNDO_INCOMPLETE, code_of};
 use crate::guard::marker::{self, Removal};
 use crate::measure::survey;
-use crate::report::audit;
+use crate::report::brief;
 use crate::scenario::Scenario;
 use crate::scenario::check::{Request, from_arguments};
 use crate::units::{GIB, MIB, show_bytes};
@@ -48,18 +50,18 @@ impl Demo<'_> {
     }
 
     fn tell(&self) -> Result<()> {
-        say(&format!(
-            "iotax tells what every layer of a storage stack charges. This demo measures a file of {} in {}.\n",
+        let width = columns();
+        say(&part(&format!(
+            "iotax measures what every layer of a storage stack costs; here on a file of {} in {}.",
             show_bytes(self.bytes),
             self.dir().display()
-        ))?;
-        published()?;
+        )))?;
+        say(&published(width)?)?;
         let mut dirs = Vec::new();
-        self.one_after_the_other(&mut dirs)?;
-        self.hidden_delay(&mut dirs)?;
-        self.guest(&mut dirs)?;
-        say("\n(e) What this machine would need for more\n")?;
-        say(&doctor::missing_lines(&self.dir()))?;
+        self.one_after_the_other(&mut dirs, width)?;
+        self.hidden_delay(&mut dirs, width)?;
+        self.guest(&mut dirs, width)?;
+        say(&lacking(&doctor::summary(&self.dir()), width))?;
         let page = dirs.last().context("nothing was measured")?.join("report.html");
         let html = report::render(&dirs, "html", columns(), &Given::NONE)?;
         std::fs::write(&page, html).with_context(|| format!("cannot write {}", page.display()))?;
@@ -67,111 +69,66 @@ impl Demo<'_> {
     }
 
     /// (b) Two runs of the same file, and iotax on the same pair.
-    fn one_after_the_other(&self, dirs: &mut Vec<PathBuf>) -> Result<()> {
-        say("\n(b) The same file twice, 10 s each, one after the other, as people do it by hand\n")?;
+    fn one_after_the_other(&self, dirs: &mut Vec<PathBuf>, width: usize) -> Result<()> {
+        say(&part("(b) The same file twice, 10 s each, one after the other, as people do it by hand"))?;
         let alone = self.scenario(&[""], false, &[("slice", "5s"), ("min_time", "10s")])?;
-        let mut rates = Vec::new();
-        for number in 1..=2 {
+        let rate = || {
             let dir = self.measure(&alone)?;
-            let rate = report::findings(&dir, &Given::NONE)?.workloads[0].rows[0]
-                .iops
-                .value()
-                .context("the run gave no rate")?;
-            say(&format!("    run {number}: {rate:.0} IOPS\n"))?;
-            rates.push(rate);
-        }
-        let apart = (rates[1] / rates[0] - 1.0) * 100.0;
-        say(&format!(
-            "    They land {:.1} % apart, with nothing changed. iotax on the same pair, in slices:\n",
-            apart.abs()
-        ))?;
+            let found = report::findings(&dir, &Given::NONE)?;
+            found.workloads[0].rows[0].iops.value().context("the run gave no rate")
+        };
+        let rates = [rate()?, rate()?];
+        say(&apart(rates, width))?;
         let pair = self.scenario(
             &["", " | null"],
             false,
             &[("slice", "20ms"), ("min_time", "15s"), ("budget", "60s")],
         )?;
         let dir = self.measure(&pair)?;
-        self.tell_verdicts(&dir)?;
+        say(&ruler(&report::findings(&dir, &Given::NONE)?, width))?;
         dirs.push(dir);
         Ok(())
     }
 
     /// (c) A bill with a delay in it that nobody was told.
-    fn hidden_delay(&self, dirs: &mut Vec<PathBuf>) -> Result<()> {
+    fn hidden_delay(&self, dirs: &mut Vec<PathBuf>, width: usize) -> Result<()> {
         let settings = [("slice", "20ms"), ("min_time", "15s"), ("budget", "60s")];
         let lacking = survey::missing(&self.scenario(&[" | loop | fs(xfs)"], true, &settings)?);
         let layers = if lacking.is_empty() { " | loop | fs(xfs)" } else { "" };
-        say(&format!("\n(c) The bill of file{layers}, with a delay hidden on top of it\n"))?;
-        for missing in &lacking {
-            say(&format!(
-                "    without loop and xfs: {} {} ({})\n",
-                missing.what, missing.why, missing.command
-            ))?;
+        say(&part(&format!("(c) The bill of file{layers}, with a delay hidden on top of it")))?;
+        if let Some(missing) = lacking.first() {
+            say(&line(&format!("without loop and xfs: {} ({})", missing.what, missing.command), width))?;
         }
         let hidden = hidden_cost()?;
         let stack = format!("{layers} | delay(percent={:.4})", 100.0 * hidden / (1.0 - hidden));
         let scenario = self.scenario(&[&stack], true, &settings)?;
         let dir = self.measure(&scenario)?;
-        say(&report::render(std::slice::from_ref(&dir), "terminal", columns(), &Given::NONE)?)?;
-        self.tell_hidden(&dir, hidden)?;
+        say(&billed(&report::findings(&dir, &Given::NONE)?, hidden, width)?)?;
         dirs.push(dir);
         Ok(())
     }
 
-    fn tell_hidden(&self, dir: &Path, hidden: f64) -> Result<()> {
-        let findings = report::findings(dir, &Given::NONE)?;
-        let bill = findings.workloads[0].bill.as_ref().context("the run gave no bill")?;
-        let line = bill.lines.last().context("the bill has no line")?;
-        let Some((ratio, (low, high))) = known(&line.ratio) else {
-            return say(
-                "    The delay's line has no interval: the machine was too noisy for the time given.\n",
-            );
-        };
-        let percent = |ratio: f64| 100.0 * (1.0 - ratio);
-        let word = match (low..=high).contains(&(1.0 - hidden)) {
-            true => "inside its interval",
-            false => "outside its interval (one in twenty is)",
-        };
-        say(&format!(
-            "    Hidden were {:.1} % of the rate; the bill's last line says {:.1} % [{:.1}, {:.1}]: {word}.\n",
-            100.0 * hidden,
-            percent(ratio),
-            percent(high),
-            percent(low)
-        ))
-    }
-
     /// (d) A guest over the file; no headline where its processor is emulated.
-    fn guest(&self, dirs: &mut Vec<PathBuf>) -> Result<()> {
-        say("\n(d) A guest (QEMU, virtio-blk) against the file below it\n")?;
+    fn guest(&self, dirs: &mut Vec<PathBuf>, width: usize) -> Result<()> {
+        say(&part("(d) A guest (QEMU, virtio-blk) against the file below it"))?;
         let scenario = self.scenario(
             &["", " | vm(memory=256MiB)"],
             false,
             &[("slice", "50ms"), ("min_time", "10s"), ("budget", "25s")],
         )?;
-        let lacking = survey::missing(&scenario);
-        if !lacking.is_empty() {
-            return lacking.iter().try_for_each(|missing| {
-                say(&format!("    not measured: {} {} ({})\n", missing.what, missing.why, missing.command))
-            });
+        if let Some(missing) = survey::missing(&scenario).first() {
+            return say(&line(&format!("not measured: {} ({})", missing.what, missing.command), width));
         }
         match self.measure(&scenario) {
             Ok(dir) => {
-                self.tell_verdicts(&dir)?;
+                say(&verdicts(&report::findings(&dir, &Given::NONE)?, width))?;
                 dirs.push(dir);
                 Ok(())
             }
             // The story goes on without a guest, but not over something that could not be taken down.
             Err(error) if code_of(&error) == UNDO_INCOMPLETE => Err(error),
-            Err(error) => say(&format!("    not measured: {error:#}\n")),
+            Err(error) => say(&line(&format!("not measured: {error:#}"), width)),
         }
-    }
-
-    fn tell_verdicts(&self, dir: &Path) -> Result<()> {
-        for comparison in &report::findings(dir, &Given::NONE)?.workloads[0].comparisons {
-            say(&format!("    {}\n", sentence(comparison)))?;
-        }
-        Ok(())
     }
 
     fn scenario(&self, layers: &[&str], bill: bool, settings: &[(&str, &str)]) -> Result<Scenario> {
@@ -186,7 +143,7 @@ impl Demo<'_> {
     }
 
     fn measure(&self, scenario: &Scenario) -> Result<PathBuf> {
-        let (dir, result) = run::measure(scenario, Vec::new(), self.runs)?;
+        let (dir, result) = run::measure(scenario, Vec::new(), self.runs, Progress::of_bar())?;
         match result? {
             crate::measure::session::Outcome::Complete => Ok(dir),
             crate::measure::session::Outcome::Interrupted => Err(Failed::measurement("interrupted").into()),
@@ -211,27 +168,91 @@ impl Demo<'_> {
 const PUBLISHED: &str = include_str!("../../crates/audit/fixtures/published/passthrough.md");
 
 /// (a) What others publish, recomputed: a headline, and the figure of the tool that it was computed from.
-fn published() -> Result<()> {
-    say("\n(a) A headline as it was published, with fio's output beside it, recomputed\n\n")?;
-    let page = iotax_audit::page::Page::new("crates/audit/fixtures/published/passthrough.md", PUBLISHED);
-    let mut audited = iotax_audit::audit::audit(page);
-    audited.findings.retain(|finding| matches!(finding.rule, "N2" | "N10"));
+fn published(width: usize) -> Result<String> {
+    const FOLDER: &str = "crates/audit/fixtures/published";
+    let page = iotax_audit::page::Page::new("passthrough.md", PUBLISHED);
+    let audited = iotax_audit::audit::audit(page);
     let headline = audited.findings.iter().find(|finding| finding.rule == "N10");
-    let headline = headline.context("the published headline was not found")?.clone();
-    let renderer = audit::by_name("terminal").context("the terminal has a renderer")?;
-    let view = audit::View { width: columns(), colour: false, show: audit::Severity::WrongFigure };
-    say(&(renderer.page)(&audit::digest(audited, None), &view, &mut audit::Repeated::default()))?;
-    say(&format!(
-        "\n    Published: a loss of {}. It is {}. The rest of what does not hold there: iotax audit {}\n",
-        headline.printed, headline.recomputed, "crates/audit/fixtures/published"
-    ))
+    let headline = headline.context("the published headline was not found")?;
+    Ok(part("(a) A headline as it was published, recomputed from fio's output beside it")
+        + &line(
+            &format!(
+                "published: a loss of {}; it is {} ({}). What else does not hold: iotax audit {FOLDER}",
+                headline.printed,
+                headline.recomputed,
+                headline.arithmetic.as_deref().unwrap_or_default()
+            ),
+            width,
+        ))
 }
 
-fn sentence(comparison: &Comparison) -> String {
-    match &comparison.emulated {
-        Some(why) => format!("{} [{why}]", comparison.sentence),
-        None => comparison.sentence.clone(),
-    }
+/// Two rates of the same thing.
+fn apart(rates: [f64; 2], width: usize) -> String {
+    let [first, second] = rates;
+    let apart = 100.0 * (second / first - 1.0).abs();
+    line(
+        &format!(
+            "{first:.0} and {second:.0} IOPS: {apart:.1} % apart, with nothing changed. iotax on the same pair, in slices:"
+        ),
+        width,
+    )
+}
+
+fn ruler(found: &Findings, width: usize) -> String {
+    found.ruler.iter().map(|check| line(&check.sentence, width)).collect()
+}
+
+/// Lines of the bill's table: more layers than the demo has.
+const BILL_LINES: usize = 10;
+
+/// The bill, and whether its last line found what was hidden.
+fn billed(found: &Findings, hidden: f64, width: usize) -> Result<String> {
+    let bill = found.workloads[0].bill.as_ref().context("the run gave no bill")?;
+    let last = bill.lines.last().context("the bill has no line")?;
+    let table = brief::table(found, BILL_LINES, width);
+    Ok(table.trim_start_matches('\n').to_owned() + &line(&hit(&last.ratio, hidden), width))
+}
+
+fn hit(last: &Figure, hidden: f64) -> String {
+    let Some((ratio, (low, high))) = known(last) else {
+        return "The delay's line has no interval: the machine was too noisy for the time given.".to_owned();
+    };
+    let percent = |ratio: f64| 100.0 * (1.0 - ratio);
+    let word = match (low..=high).contains(&(1.0 - hidden)) {
+        true => "inside its interval",
+        false => "outside its interval (one in twenty is)",
+    };
+    format!(
+        "Hidden were {:.1} % of the rate; the delay's line says {:.1} % [{:.1}, {:.1}]: {word}.",
+        100.0 * hidden,
+        percent(ratio),
+        percent(high),
+        percent(low)
+    )
+}
+
+/// What is concluded, and once why it is not representative.
+fn verdicts(found: &Findings, width: usize) -> String {
+    let comparisons = &found.workloads[0].comparisons;
+    let said = comparisons.iter().map(|one: &Comparison| line(&one.sentence, width)).collect::<String>();
+    let emulated = found.emulated.first().map(|why| line(&format!("~ {why}"), width));
+    said + &emulated.unwrap_or_default()
+}
+
+/// (e) What this machine would need for more.
+fn lacking(summary: &str, width: usize) -> String {
+    part("(e) What this machine lacks for more")
+        + &line(&format!("{summary}; the commands: iotax doctor"), width)
+}
+
+/// The first line of a part.
+fn part(text: &str) -> String {
+    format!("\n{text}\n")
+}
+
+/// A line of a part.
+fn line(text: &str, width: usize) -> String {
+    behind("    ", text, width)
 }
 
 fn known(figure: &Figure) -> Option<(f64, (f64, f64))> {
@@ -245,4 +266,41 @@ fn hidden_cost() -> Result<f64> {
     let mut byte = [0u8; 1];
     rustix::rand::getrandom(&mut byte, rustix::rand::GetRandomFlags::empty())?;
     Ok(0.04 + 0.16 * f64::from(byte[0]) / 255.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bill::{findings, twin};
+
+    /// Lines that the shell script and the path of the report take.
+    const AROUND: usize = 4;
+
+    #[test]
+    fn the_whole_demo_is_forty_lines() {
+        for width in [80, 160] {
+            let summary =
+                "21 modules of the kernel, 5 programs, kvm, spdk, lab-image, iommu, ovmf, qemu-io_uring";
+            let parts = [
+                part(
+                    "iotax measures what every layer of a storage stack costs; here on a file of 1 GiB in /var/tmp.",
+                ),
+                published(width).unwrap(),
+                part("(b)")
+                    + &apart([20_004.0, 19_240.0], width)
+                    + &ruler(&findings(&twin::a_against_a()), width),
+                part("(c)") + &billed(&findings(&twin::bill()), 0.1, width).unwrap(),
+                part("(d)") + &verdicts(&findings(&twin::guest()), width),
+                lacking(summary, width),
+            ];
+            let text = parts.concat();
+            println!("{text}");
+            assert!(text.lines().count() + AROUND <= 40, "{} lines\n{text}", text.lines().count());
+            assert!(text.contains("a loss of 18.4%; it is 21.6%"), "{text}");
+            assert!(
+                text.contains("Check of the ruler: ") && text.contains("the delay's line says 9.8 %"),
+                "{text}"
+            );
+        }
+    }
 }

@@ -24,7 +24,10 @@ pub struct Options {
     /// Print JSON.
     #[arg(long)]
     pub json: bool,
-    /// Exit with 3 unless this works: a capability or a need of the list. May be repeated.
+    /// Every capability, device and missing part, each with the command that supplies it.
+    #[arg(long, short)]
+    pub verbose: bool,
+    /// Exit with 3 unless this works, a capability or a need, and say what it lacks. May be repeated.
     #[arg(long, value_name = "NAME")]
     pub require: Vec<String>,
     /// Folder that files would be made in.
@@ -157,20 +160,32 @@ pub fn run(options: &Options, guest: GuestProbe, out: &mut dyn Write) -> Result<
         serde_json::to_writer_pretty(&mut *out, &diagnosis)?;
         writeln!(out)?;
     } else {
-        out.write_all(render(&diagnosis).as_bytes())?;
+        let text = if options.verbose { render(&diagnosis) } else { short(&diagnosis, &options.require) };
+        out.write_all((text + &to_try(&diagnosis, &options.dir)).as_bytes())?;
     }
     Ok(verdict(&diagnosis, &options.require))
 }
 
-/// What is lacking here, a line each, for the demo.
-pub fn missing_lines(dir: &Path) -> String {
-    let probe = Probe::here(dir, crate::layer::guest::FINDINGS);
-    let line = |need: &needs::Need| {
-        let missing = need.missing(&probe)?;
-        Some(format!("    {} ({}): {}\n", missing.what, missing.why, missing.command))
-    };
-    let lines: String = needs::ALL.iter().filter_map(line).collect();
-    if lines.is_empty() { "    nothing: all that iotax can use is here\n".to_owned() } else { lines }
+/// How much is lacking here, in a sentence, for the demo.
+pub fn summary(dir: &Path) -> String {
+    let lacks = lacks(&Probe::here(dir, crate::layer::guest::FINDINGS));
+    let count = |of: fn(&Missing) -> bool| lacks.iter().filter(|lack| of(&lack.missing)).count() as u64;
+    let modules = count(Missing::is_of_kernel);
+    let programs = count(|missing| missing.packages().is_some());
+    let counts = [
+        (modules, counted(modules, "module of the kernel", "modules of the kernel")),
+        (programs, counted(programs, "program", "programs")),
+    ];
+    let counts = counts.into_iter().filter(|(many, _)| *many > 0).map(|(_, said)| said);
+    let others =
+        lacks.iter().filter(|lack| !lack.missing.is_of_kernel() && lack.missing.packages().is_none());
+    let all: Vec<String> = counts.chain(others.map(|lack| lack.need.to_owned())).collect();
+    if all.is_empty() { "nothing".to_owned() } else { all.join(", ") }
+}
+
+fn lacks(probe: &Probe) -> Vec<Lack> {
+    let lack = |need: &needs::Need| Some(Lack { need: need.id, missing: need.missing(probe)? });
+    needs::ALL.iter().filter_map(lack).collect()
 }
 
 fn check_names(required: &[String]) -> Result<()> {
@@ -194,10 +209,7 @@ fn check_names(required: &[String]) -> Result<()> {
 }
 
 fn diagnose(probe: &Probe, inspections: Vec<(PathBuf, Result<Inspection>)>) -> Diagnosis {
-    let missing: Vec<Lack> = needs::ALL
-        .iter()
-        .filter_map(|need| Some(Lack { need: need.id, missing: need.missing(probe)? }))
-        .collect();
+    let missing = lacks(probe);
     let lacks = |ability: &Capability| -> Vec<&'static str> {
         let needs = ability.needs();
         missing.iter().map(|lack| lack.need).filter(|need| needs.contains(need)).collect()
@@ -304,20 +316,150 @@ fn render(diagnosis: &Diagnosis) -> String {
     if !diagnosis.missing.is_empty() {
         text.push_str("\nMissing\n");
     }
-    for lack in &diagnosis.missing {
-        let name = format!("  {:<13} ", lack.need);
-        // A longer name has a line of its own.
-        let fits = name.chars().count() == 16;
-        let first = if fits { name } else { format!("{}\n{:16}", name.trim_end(), "") };
-        text.push_str(&(first + wrapped(&" ".repeat(16), &lack.missing.what).trim_start()));
-        text.push_str(&wrapped(&format!("  {:<14}", ""), &format!("needed {}", lack.missing.why)));
-        text.push_str(&wrapped(&format!("  {:<14}", ""), &format!("do: {}", lack.missing.command)));
-    }
+    diagnosis.missing.iter().for_each(|lack| text.push_str(&in_full(lack)));
     if !diagnosis.unseen.is_empty() {
         text.push_str("\nNot seen (no device is written while it could hide a user or data)\n");
     }
     diagnosis.unseen.iter().for_each(|why| text.push_str(&wrapped("  ", why)));
     text
+}
+
+/// What is missing, what it is needed for, and what to do.
+fn in_full(lack: &Lack) -> String {
+    let name = format!("  {:<13} ", lack.need);
+    // A longer name has a line of its own.
+    let fits = name.chars().count() == 16;
+    let first = if fits { name } else { format!("{}\n{:16}", name.trim_end(), "") };
+    let behind = " ".repeat(16);
+    first
+        + wrapped(&behind, &lack.missing.what).trim_start()
+        + &wrapped(&behind, &format!("needed {}", lack.missing.why))
+        + &wrapped(&behind, &format!("do: {}", lack.missing.command))
+}
+
+/// Devices that are listed without `-v`.
+const MOST_DEVICES: usize = 10;
+
+/// On one screen: what works, the devices, what is missing by kind. What keeps a file from being measured, and what was asked
+/// for by name, has all that is known of it.
+fn short(diagnosis: &Diagnosis, required: &[String]) -> String {
+    let mut text = machine_lines(&diagnosis.facts) + "\n";
+    for (head, works) in [("Can measure  ", true), ("Cannot yet   ", false)] {
+        let names: Vec<&str> =
+            diagnosis.capabilities.iter().filter(|one| one.works == works).map(|one| one.name).collect();
+        if !names.is_empty() {
+            text += &wrapped(head, &names.join(", "));
+        }
+    }
+    text += "\nDevices (nothing is written without --destroy serial=...)\n";
+    if diagnosis.devices.is_empty() {
+        text += "  none that can be seen\n";
+    }
+    diagnosis.devices.iter().take(MOST_DEVICES).for_each(|device| text += &device_line_of(device));
+    if diagnosis.devices.len() > MOST_DEVICES {
+        text += &format!("  and {} more (-v)\n", diagnosis.devices.len() - MOST_DEVICES);
+    }
+    if !diagnosis.unseen.is_empty() {
+        let things = counted(diagnosis.unseen.len() as u64, "thing", "things");
+        text += &wrapped(
+            "  ",
+            &format!(
+                "{things} could not be seen (-v); no device is written while it could hide a user or data"
+            ),
+        );
+    }
+    let asked: Vec<&str> = std::iter::once(MAIN_JOB).chain(required.iter().map(String::as_str)).collect();
+    let (told, others): (Vec<&Lack>, Vec<&Lack>) =
+        diagnosis.missing.iter().partition(|lack| asked.iter().any(|name| is_for(diagnosis, lack, name)));
+    if !diagnosis.missing.is_empty() {
+        text += "\nMissing\n";
+    }
+    told.into_iter().for_each(|lack| text += &in_full(lack));
+    folded(&others).iter().for_each(|line| text += &wrapped_behind(line));
+    text
+}
+
+/// Whether that capability or need lacks it.
+fn is_for(diagnosis: &Diagnosis, lack: &Lack, name: &str) -> bool {
+    let of_ability = diagnosis.capabilities.iter().filter(|one| one.name == name).flat_map(|one| &one.lacks);
+    lack.need == name || of_ability.into_iter().any(|need| *need == lack.need)
+}
+
+fn device_line_of(device: &DeviceLine) -> String {
+    let model = device.model.as_ref().map_or_else(String::new, |model| format!(", {model}"));
+    let name = device
+        .consent
+        .as_ref()
+        .map_or_else(|| ", no serial: never written".into(), |word| format!(", serial={word}"));
+    let carries = device.carries.as_ref().filter(|names| !names.is_empty());
+    let carries = carries.map(|names| format!("; carries {}", names.join(", "))).unwrap_or_default();
+    let used = match device.occupied.as_slice() {
+        [] => String::new(),
+        [one] => format!("; in use: {one}"),
+        [one, more @ ..] => format!("; in use: {one}, and {} more", more.len()),
+    };
+    wrapped_behind(&format!(
+        "{} {}{model}{name}{carries}{used}",
+        device.path.display(),
+        show_bytes(device.bytes)
+    ))
+}
+
+/// Each kind of what is lacking in one line.
+fn folded(lacks: &[&Lack]) -> Vec<String> {
+    let (modules, others): (Vec<&Lack>, Vec<&Lack>) =
+        lacks.iter().partition(|lack| lack.missing.is_of_kernel());
+    let (installed, others): (Vec<&Lack>, Vec<&Lack>) =
+        others.into_iter().partition(|lack| lack.missing.packages().is_some());
+    let names = |lacks: &[&Lack]| lacks.iter().map(|lack| lack.need).collect::<Vec<_>>().join(", ");
+    let mut lines = Vec::new();
+    if !modules.is_empty() {
+        let (many, more) = (modules.len(), if modules.len() > 2 { ", ..." } else { "" });
+        let first = names(&modules[..many.min(2)]);
+        let modules = counted(many as u64, "module", "modules");
+        lines.push(format!("not in this kernel: {modules} ({first}{more}); iotax doctor -v lists them"));
+    }
+    let mut calls: Vec<(&str, Vec<&str>)> = Vec::new();
+    for (call, packages) in installed.iter().filter_map(|lack| lack.missing.packages()) {
+        match calls.iter_mut().find(|(known, _)| *known == call) {
+            Some((_, all)) => all.push(packages),
+            None => calls.push((call, vec![packages])),
+        }
+    }
+    if !calls.is_empty() {
+        let calls = calls.iter().map(|(call, packages)| format!("{call} {}", packages.join(" ")));
+        let calls = calls.collect::<Vec<_>>().join("; ");
+        lines.push(format!("not installed: {}: {calls}", names(&installed)));
+    }
+    if !others.is_empty() {
+        lines.push(format!("not there: {}; iotax doctor --require NAME says why", names(&others)));
+    }
+    lines
+}
+
+/// A line of a list.
+fn wrapped_behind(line: &str) -> String {
+    wrapped("  ", &crate::report::wrapped(line, WIDTH - 2, "  "))
+}
+
+/// Stacks that show something new on most machines, the most telling first, with what they need.
+const TO_TRY: &[(&str, &[&str])] = &[
+    (" | loop | fs(xfs)", &["loop", "fs(xfs)"]),
+    (" | loop", &["loop"]),
+    (" | vm", &["guest-kvm"]),
+    (" | delay(percent=5)", &[]),
+];
+
+/// One command that works here, or what has to be done first.
+fn to_try(diagnosis: &Diagnosis, dir: &Path) -> String {
+    let lacking = |name: &str| diagnosis.missing.iter().find(|lack| is_for(diagnosis, lack, name));
+    if let Some(lack) = lacking(MAIN_JOB) {
+        return wrapped("\nFirst: ", &lack.missing.command);
+    }
+    let works = |(_, needs): &&(&str, &[&str])| needs.iter().all(|name| lacking(name).is_none());
+    let layers = TO_TRY.iter().find(works).map_or("", |(layers, _)| layers);
+    let dir = std::path::absolute(dir).unwrap_or_else(|_| dir.to_owned());
+    format!("\nTry: iotax run --bill \"file:{},size=1GiB{layers}\"\n", dir.join("iotax-try.img").display())
 }
 
 fn machine_lines(facts: &Facts) -> String {
@@ -396,6 +538,7 @@ mod tests {
     fn a_complete_server() {
         let diagnosis = diagnose(&complete_server().probe, devices());
         insta::assert_snapshot!(render(&diagnosis));
+        insta::assert_snapshot!("a_complete_server_in_short", screen(&diagnosis, &[]));
         assert_eq!(verdict(&diagnosis, &["guest-kvm".into(), "fio".into()]), exit::DONE);
     }
 
@@ -418,7 +561,56 @@ mod tests {
         let text = render(&diagnosis);
         assert!(text.lines().all(|line| line.chars().count() <= WIDTH), "{text}");
         insta::assert_snapshot!(text);
+        insta::assert_snapshot!("a_server_without_anything_in_short", screen(&diagnosis, &[]));
         assert_eq!(verdict(&diagnosis, &[]), exit::UNMET_NEED, "the free space is not known");
+    }
+
+    /// Without -v, as long as a screen at most.
+    fn screen(diagnosis: &Diagnosis, required: &[String]) -> String {
+        let text = short(diagnosis, required) + &to_try(diagnosis, Path::new("/srv"));
+        assert!(text.lines().count() <= 40, "{text}");
+        assert!(
+            text.lines().all(|line| line.chars().count() <= WIDTH || line.starts_with("Try: ")),
+            "{text}"
+        );
+        text
+    }
+
+    #[test]
+    fn what_the_kernel_lacks_is_one_line_and_asking_for_it_finds_it() {
+        let machine = complete_server();
+        machine.put(&[("/lib/modules/6.1.0-18-amd64/modules.dep", "")]);
+        let diagnosis = diagnose(&machine.probe, Vec::new());
+        let modules = diagnosis.missing.iter().filter(|lack| lack.missing.is_of_kernel()).count();
+        assert!(modules > 10, "{modules}");
+        let text = screen(&diagnosis, &[]);
+        assert_eq!(text.matches("module").count(), 1, "{text}");
+        assert!(text.contains(&format!("not in this kernel: {modules} modules (")), "{text}");
+        assert!(!text.contains("CONFIG_NVME_TARGET"), "{text}");
+        let asked = screen(&diagnosis, &["nvmf(tcp)".into()]);
+        assert!(
+            asked.contains("there is no module nvmet-tcp") && asked.contains("CONFIG_NVME_TCP"),
+            "{asked}"
+        );
+        assert!(!asked.contains("CONFIG_ISCSI_TARGET"), "{asked}");
+        assert!(render(&diagnosis).contains("CONFIG_ISCSI_TARGET"));
+    }
+
+    #[test]
+    fn the_command_to_try_is_one_that_works() {
+        for (layers, needs) in TO_TRY {
+            let stack = format!("file:/srv/x.img,size=1GiB{layers}");
+            from_arguments(&[stack], &Request { bill: true, ..Request::default() }).unwrap();
+            assert!(needs.iter().all(|name| CAPABILITIES.iter().any(|ability| ability.name == *name)));
+        }
+        let machine = complete_server();
+        let mut probe = machine.probe.clone();
+        assert!(to_try(&diagnose(&probe, Vec::new()), Path::new("/srv")).contains("| loop | fs(xfs)"));
+        probe.euid = 1000;
+        probe.guest.kvm = || KvmState::Emulated("20 ms".into());
+        assert!(to_try(&diagnose(&probe, Vec::new()), Path::new("/srv")).contains("delay(percent=5)"));
+        probe.folder = Err("folder /x does not exist; hint: mkdir -p /x".into());
+        assert_eq!(to_try(&diagnose(&probe, Vec::new()), Path::new("/x")), "\nFirst: mkdir -p /x\n");
     }
 
     #[test]
@@ -474,7 +666,8 @@ mod tests {
     #[test]
     fn this_machine_in_text_and_json() {
         let folder = tempfile::tempdir().expect("temporary folder");
-        let options = |json| Options { json, require: Vec::new(), dir: folder.path().to_owned() };
+        let options =
+            |json| Options { json, verbose: false, require: Vec::new(), dir: folder.path().to_owned() };
         let (mut text, mut json) = (Vec::new(), Vec::new());
         let absent = GuestProbe::NOT_ASKED;
         let code = run(&options(false), absent, &mut text).expect("doctor");

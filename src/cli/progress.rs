@@ -31,6 +31,8 @@ const SPINNER: usize = 2;
 /// The observer for people.
 pub struct Progress {
     bar: Option<ProgressBar>,
+    /// Whether lines are printed beside the bar, or instead of it.
+    prints: bool,
     said: Instant,
     budget_s: f64,
     fills: Arc<Mutex<Fills>>,
@@ -69,7 +71,14 @@ impl Progress {
             bar.enable_steady_tick(Duration::from_millis(200));
             bar
         });
-        Progress { bar, said: Instant::now(), budget_s: 0.0, fills: Arc::default() }
+        Progress { bar, prints: true, said: Instant::now(), budget_s: 0.0, fills: Arc::default() }
+    }
+
+    /// The bar alone: who started the run tells of it.
+    pub fn of_bar() -> Progress {
+        let mut quiet = Progress::new();
+        quiet.prints = false;
+        quiet
     }
 
     /// Tells on the bar how far a fill is. Fills run below the journal, out of the observer's sight.
@@ -95,6 +104,7 @@ impl Progress {
 
     fn line(&self, text: &str) {
         match &self.bar {
+            _ if !self.prints => {}
             Some(bar) => {
                 let indent = text.len() - text.trim_start().len();
                 let room = columns().saturating_sub(indent);
@@ -393,7 +403,8 @@ mod tests {
 
     #[test]
     fn what_earlier_visits_took_is_no_part_of_a_visits_time() {
-        let mut progress = Progress { bar: None, said: Instant::now(), budget_s: 0.0, fills: Arc::default() };
+        let mut progress =
+            Progress { bar: None, prints: true, said: Instant::now(), budget_s: 0.0, fills: Arc::default() };
         progress.tell(Event::Workload { subject: "reads".into(), spent_s: 10.0, budget_s: 10.0 });
         let said = show_time(&Live { elapsed_s: 12.0, left_s: None, ..live(&["a"]) }, progress.budget_s);
         assert_eq!(said, "round 12, 12 s, at most 8 s of these rounds left");

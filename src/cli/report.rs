@@ -1,7 +1,7 @@
 //! `iotax report`: stored runs in any form; made from the record alone, so also of a run that is
 //! going, was killed, or was measured elsewhere.
 
-use super::{columns, ratings, say, say_aside};
+use super::{columns, ratings, say, say_aside, typed};
 use crate::bill::{self, Findings};
 use crate::exit::{DONE, Failed};
 use crate::report::{self, Page};
@@ -30,6 +30,9 @@ pub struct Output {
     /// terminal, markdown, html, json or csv [default: by the ending of the output file, else terminal]
     #[arg(long, value_parser = known_format)]
     format: Option<String>,
+    /// On a terminal: every figure, reason, warning and limit; without it the verdicts and one table, at most 25 lines
+    #[arg(long, short)]
+    verbose: bool,
     #[command(flatten)]
     to: Destination,
 }
@@ -69,8 +72,7 @@ pub fn run(args: &Args, runs: &Path) -> Result<u8> {
         .map(|name| Ok(store::find(runs, name).map_err(Failed::from)?))
         .collect::<Result<_>>()?;
     args.output.check()?;
-    let text = render(&dirs, args.output.format(), columns(), &args.ratings)?;
-    args.output.to.write(&text)?;
+    args.output.to.write(&args.output.text(&dirs, columns(), &args.ratings)?)?;
     Ok(DONE)
 }
 
@@ -79,14 +81,22 @@ pub fn run(args: &Args, runs: &Path) -> Result<u8> {
 /// # Errors
 /// When a run cannot be read or the file not be written.
 pub fn print(dirs: &[PathBuf], output: &Output, width: usize) -> Result<()> {
-    let text = render(dirs, output.format(), width, &ratings::Given::NONE)?;
-    output.to.write(&text)
+    output.to.write(&output.text(dirs, width, &ratings::Given::NONE)?)
 }
 
 impl Output {
     /// As it was named, or as the file is called: nobody wants a terminal's text in a file called x.html.
     fn format(&self) -> &str {
         self.format.as_deref().or_else(|| self.to.format()).unwrap_or("terminal")
+    }
+
+    /// A file is read later and by others, so that it has all.
+    fn is_brief(&self) -> bool {
+        self.format() == "terminal" && !self.verbose && self.to.file().is_none()
+    }
+
+    fn text(&self, dirs: &[PathBuf], width: usize, given: &ratings::Given) -> Result<String> {
+        if self.is_brief() { brief(dirs, width, given) } else { render(dirs, self.format(), width, given) }
     }
 
     /// As [`Destination::check`].
@@ -213,13 +223,25 @@ pub fn findings(dir: &Path, given: &ratings::Given) -> Result<Findings> {
 pub fn render(dirs: &[PathBuf], format: &str, width: usize, given: &ratings::Given) -> Result<String> {
     let renderer =
         report::by_name(format).ok_or_else(|| Failed::input(format!("unknown format \"{format}\"")))?;
+    Ok((renderer.render)(&audited(dirs, given)?, &Page { width }))
+}
+
+/// Runs in a few lines each.
+fn brief(dirs: &[PathBuf], width: usize, given: &ratings::Given) -> Result<String> {
+    let all = audited(dirs, given)?;
+    let one = |(dir, found): (&PathBuf, &Findings)| report::brief(found, &typed("report", dir), width);
+    Ok(dirs.iter().zip(&all).map(one).collect::<Vec<_>>().join("\n"))
+}
+
+/// What is about to be printed, held against our own rules.
+fn audited(dirs: &[PathBuf], given: &ratings::Given) -> Result<Vec<Findings>> {
     let findings: Vec<Findings> = dirs.iter().map(|dir| findings(dir, given)).collect::<Result<_>>()?;
     for doubt in report::own_audit::doubts(&findings) {
         say_aside(&format!(
             "iotax: this report does not pass the audit of iotax itself, which is a fault of iotax: {doubt}"
         ));
     }
-    Ok((renderer.render)(&findings, &Page { width }))
+    Ok(findings)
 }
 
 /// The whole file or none: a full disk leaves no half page behind. A pipe or a terminal is written to as it
@@ -280,7 +302,7 @@ mod tests {
     use std::os::unix::fs::{MetadataExt, symlink};
 
     fn to(path: &Path) -> Output {
-        Output { format: None, to: Destination { output: Some(path.to_owned()) } }
+        Output { format: None, verbose: false, to: Destination { output: Some(path.to_owned()) } }
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! `iotax resume`: goes on with a run after Ctrl-C, a kill or a reboot. What the ended part left is
 //! taken down first; what it measured counts.
 
+use super::progress::Progress;
 use super::run::{finish, guest_parts, session};
 use super::{own, report, say};
 use crate::exit::{DONE, Failed};
@@ -69,6 +70,6 @@ pub fn run(args: &Args, runs: &Path) -> Result<u8> {
     let parts = guest_parts(&scenario)?;
     let mut store = store::Store::append(&dir).map_err(Failed::from)?;
     store.append(&Record::Resumed { at: now() })?;
-    let result = session(&scenario, store, &dir, &id, parts, survey, past);
+    let result = session(&scenario, store, &dir, parts, survey, past, Progress::new());
     finish(&dir, result, &args.output)
 }

@@ -45,7 +45,7 @@ pub struct Args {
 pub fn run(args: &Args, runs: &Path) -> Result<u8> {
     let scenario = args.asked.scenario()?;
     args.output.check()?;
-    let (dir, result) = measure(&scenario, args.ratings.texts()?, runs)?;
+    let (dir, result) = measure(&scenario, args.ratings.texts()?, runs, Progress::new())?;
     finish(&dir, result, &args.output)
 }
 
@@ -98,7 +98,12 @@ fn to_go_on(dir: &Path) -> String {
 ///
 /// # Errors
 /// What is wrong before anything is made; later failures are in the result beside the folder.
-pub fn measure(scenario: &Scenario, ratings: Vec<String>, runs: &Path) -> Result<(PathBuf, Result<Outcome>)> {
+pub fn measure(
+    scenario: &Scenario,
+    ratings: Vec<String>,
+    runs: &Path,
+    observer: Progress,
+) -> Result<(PathBuf, Result<Outcome>)> {
     // What is wrong with the stacks first, whatever the machine lacks; what is fetched last.
     let ready = ready(scenario)?;
     let waits = ready.waits_for(scenario)?;
@@ -125,7 +130,7 @@ pub fn measure(scenario: &Scenario, ratings: Vec<String>, runs: &Path) -> Result
         let hint = format!("{lacking}\nthe run is kept and waits: after the reboot, iotax resume {id}");
         return Ok((dir, Err(Failed::need(hint).into())));
     }
-    let result = session(scenario, store, &dir, &id, guest_parts, survey, Past::default());
+    let result = session(scenario, store, &dir, guest_parts, survey, Past::default(), observer);
     Ok((dir, result))
 }
 
@@ -137,15 +142,14 @@ pub fn session(
     scenario: &Scenario,
     store: Writer,
     dir: &Path,
-    id: &str,
     guest_parts: Option<guest::Parts>,
     survey: survey::Survey,
     past: Past,
+    mut observer: Progress,
 ) -> Result<Outcome> {
     let stop = stop::flag()?;
-    let tag = RunTag { run_id: id.to_owned(), run_dir: dir.to_owned() };
+    let tag = RunTag { run_id: store::run_id_of(dir), run_dir: dir.to_owned() };
     let fill_stop = Arc::clone(&stop);
-    let mut observer = Progress::new();
     let tell_fill = observer.of_fills();
     let tell_sync = observer.of_syncs();
     let told = move |progress| {

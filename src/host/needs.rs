@@ -515,9 +515,29 @@ fn distribution(probe: &Probe) -> Vec<String> {
         .collect()
 }
 
-fn program(probe: &Probe, name: &str) -> Option<String> {
-    probe.program(name).is_none().then(|| format!("{name} is not installed"))
+/// Behind the name of a program that is lacking.
+const NOT_INSTALLED: &str = " is not installed";
+
+impl Missing {
+    /// Whether it is a module of the kernel.
+    pub fn is_of_kernel(&self) -> bool {
+        self.what.starts_with(NO_MODULE)
+    }
+
+    /// How a package manager is called for it, and its packages; `None` where none supplies it.
+    pub fn packages(&self) -> Option<(&str, &str)> {
+        let command = self.command.split(" (").next().filter(|_| self.what.ends_with(NOT_INSTALLED))?;
+        let at = command.find("install ")? + "install".len();
+        Some((&command[..at], command[at..].trim()))
+    }
 }
+
+fn program(probe: &Probe, name: &str) -> Option<String> {
+    probe.program(name).is_none().then(|| format!("{name}{NOT_INSTALLED}"))
+}
+
+/// Before the name of a module that is lacking.
+const NO_MODULE: &str = "there is no module ";
 
 /// A module that is loaded (`there` tells), or that `modprobe` would find.
 fn module(probe: &Probe, name: &str, there: &str) -> Option<String> {
@@ -526,7 +546,7 @@ fn module(probe: &Probe, name: &str, there: &str) -> Option<String> {
     let file = format!("/{name}.ko");
     let listed = lists.iter().filter_map(|list| probe.read(list)).any(|list| list.contains(&file));
     let found = probe.at(there).exists() || listed;
-    (!found).then(|| format!("there is no module {name} for this kernel ({release})"))
+    (!found).then(|| format!("{NO_MODULE}{name} for this kernel ({release})"))
 }
 
 fn space(probe: &Probe) -> Option<String> {

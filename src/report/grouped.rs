@@ -34,6 +34,11 @@ impl One<'_> {
 
 /// In their order; many of a kind stand where the first of them would. Each is a stack, or a state.
 pub(super) fn sentences(all: &[One], noun: &str) -> Vec<Said> {
+    sized(all, noun).into_iter().map(|(said, _)| said).collect()
+}
+
+/// The same, each with the size of the largest of its figures.
+pub(super) fn sized(all: &[One], noun: &str) -> Vec<(Said, f64)> {
     let mut kinds: Vec<Vec<&One>> = Vec::new();
     for one in all {
         match kinds.iter_mut().find(|kind| kind[0].is_like(one)) {
@@ -42,9 +47,13 @@ pub(super) fn sentences(all: &[One], noun: &str) -> Vec<Said> {
         }
     }
     let few = |class: &str| if ["open", "absent"].contains(&class) { FEW_OPEN } else { FEW };
+    let alone = |one: &&One| Said { class: one.class, text: one.sentence.to_owned() };
     let said = |kind: &Vec<&One>| match kind.len() {
-        many if many >= few(kind[0].class) => vec![joint(kind, all, noun)],
-        _ => kind.iter().map(|one| Said { class: one.class, text: one.sentence.to_owned() }).collect(),
+        many if many >= few(kind[0].class) => {
+            let size = kind.iter().map(|one| one.phrase.size()).fold(0.0, f64::max);
+            vec![(joint(kind, all, noun), size)]
+        }
+        _ => kind.iter().map(|one| (alone(one), one.phrase.size())).collect(),
     };
     kinds.iter().flat_map(said).collect()
 }

@@ -3,8 +3,8 @@
 use super::number::SPREADS;
 use super::table::escaped;
 use super::{
-    Page, Renderer, crowd, disks, durability, efficiency, generator, imported, matrix, published, ratios,
-    sheet, states, sweep, verdicts, verification,
+    Page, Renderer, capital, crowd, disks, durability, efficiency, generator, imported, matrix, published,
+    ratios, sheet, states, sweep, verdicts, verification,
 };
 use crate::bill::Findings;
 use crate::bill::findings::{Bill, PlaceReport, WorkloadFindings};
@@ -32,9 +32,14 @@ fn render_one(findings: &Findings) -> String {
     }
     match (&findings.headline, &findings.no_headline) {
         (Some(headline), _) => out += &format!("**{}**\n\n", escaped(headline)),
-        (None, Some(reason)) => out += &format!("No headline: {}.\n\n", escaped(reason)),
+        (None, Some(reason)) => out += &format!("{}.\n\n", escaped(&capital(reason))),
         (None, None) => {}
     }
+    out += &findings
+        .ruler
+        .as_ref()
+        .map(|check| format!("{}.\n\n", escaped(&check.sentence)))
+        .unwrap_or_default();
     out += &matrix::table(findings).map(|table| format!("{}\n", table.markdown())).unwrap_or_default();
     out += &read_back(findings);
     out += &asked(findings);

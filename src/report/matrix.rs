@@ -5,7 +5,7 @@ use super::number::{Shown, share};
 use super::sheet;
 use super::table::Table;
 use crate::bill::Findings;
-use crate::bill::findings::{Figure, Row, WorkloadFindings};
+use crate::bill::findings::{Row, WorkloadFindings};
 
 /// The table; `None` of a single workload or stack, whose own section says it all, and of a bill, which is such a table.
 /// Points of sweeps stand in theirs; a table that the scenario asks for takes its place.
@@ -44,14 +44,9 @@ impl Line {
     fn cell(&self, workload: &WorkloadFindings) -> String {
         let Some(row) = workload.rows.get(self.stack) else { return "-".to_owned() };
         if !self.is_share {
-            return Shown::of(rate(workload, row)).cell();
+            return Shown::of(sheet::rate(workload, row)).cell();
         }
         let comparison = workload.comparisons.iter().find(|one| one.stack == row.stack);
         comparison.map_or_else(|| "-".to_owned(), |one| share(&one.ratio).judged(one.verdict.is_resolved()))
     }
-}
-
-/// The rate that people speak of.
-fn rate<'a>(workload: &WorkloadFindings, row: &'a Row) -> &'a Figure {
-    if workload.rate_unit == "B/s" { &row.bytes_per_s } else { &row.iops }
 }

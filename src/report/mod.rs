@@ -3,6 +3,7 @@
 
 pub mod against;
 pub mod audit;
+pub mod brief;
 mod crowd;
 mod csv;
 mod disks;
@@ -29,6 +30,7 @@ mod tests;
 mod verdicts;
 mod verification;
 
+pub use brief::{LINES, brief};
 pub(crate) use table::wrapped;
 
 use crate::bill::Findings;
@@ -61,6 +63,12 @@ pub struct Renderer {
 /// All of them.
 pub const ALL: &[&Renderer] =
     &[&terminal::RENDERER, &markdown::RENDERER, &html::RENDERER, &json::RENDERER, &csv::RENDERER];
+
+/// The text as a sentence begins.
+fn capital(text: &str) -> String {
+    let mut letters = text.chars();
+    letters.next().map(|first| first.to_uppercase().chain(letters).collect()).unwrap_or_default()
+}
 
 /// The renderer of that name.
 pub fn by_name(name: &str) -> Option<&'static Renderer> {

@@ -38,6 +38,11 @@ pub(super) fn marked(row: &Row) -> String {
     format!("{}{baseline}{emulated}", row.stack)
 }
 
+/// The rate that people speak of.
+pub(super) fn rate<'a>(workload: &WorkloadFindings, row: &'a Row) -> &'a Figure {
+    if workload.rate_unit == "B/s" { &row.bytes_per_s } else { &row.iops }
+}
+
 /// Rates, latencies (of the first direction), CPU time of each stack.
 pub(super) fn stacks(workload: &WorkloadFindings) -> Table {
     let mut table = Table::default();

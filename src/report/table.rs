@@ -46,6 +46,11 @@ impl LeftOut {
         }
     }
 
+    /// How many.
+    pub(super) fn columns(&self) -> usize {
+        self.heads.len()
+    }
+
     /// A sentence; `None` when all had room.
     pub(super) fn said(&self, width: usize) -> Option<String> {
         let heads: Vec<&str> =
@@ -64,6 +69,15 @@ impl LeftOut {
 impl Table {
     pub(super) fn push(&mut self, head: &str, rank: u8, cells: Vec<String>) {
         self.columns.push(Column { head: head.to_owned(), rank, cells });
+    }
+
+    /// The same with these rows only.
+    pub(super) fn of_rows(&self, kept: &[usize]) -> Table {
+        let columns = self.columns.iter().map(|column| Column {
+            cells: kept.iter().filter_map(|at| column.cells.get(*at).cloned()).collect(),
+            ..column.clone()
+        });
+        Table { columns: columns.collect() }
     }
 
     /// Below the heads.

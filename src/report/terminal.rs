@@ -3,8 +3,8 @@
 use super::number::SPREADS;
 use super::table::{LeftOut, Table, wrapped};
 use super::{
-    Page, Renderer, crowd, disks, durability, efficiency, generator, grouped, imported, matrix, published,
-    ratios, sheet, states, sweep, verdicts, verification,
+    Page, Renderer, capital, crowd, disks, durability, efficiency, generator, grouped, imported, matrix,
+    published, ratios, sheet, states, sweep, verdicts, verification,
 };
 use crate::bill::Findings;
 use crate::bill::findings::{Bill, RunIdentity, WorkloadFindings};
@@ -14,7 +14,7 @@ use crate::units::show_time;
 /// Its entry.
 pub const RENDERER: Renderer = Renderer {
     name: "terminal",
-    help: "tables and sentences for a terminal of any width",
+    help: "sentences and tables for a terminal of any width",
     endings: &["txt"],
     render,
 };
@@ -33,13 +33,7 @@ fn render_one(findings: &Findings, page: &Page) -> String {
     for line in &findings.emulated {
         out += &wrapped(&format!("EMULATED: {line}"), width, "  ");
     }
-    match (&findings.headline, &findings.no_headline) {
-        (Some(headline), _) => out += &format!("\n{}", wrapped(headline, width, "  ")),
-        (None, Some(reason)) => {
-            out += &format!("\n{}", wrapped(&format!("no headline: {reason}"), width, "  "))
-        }
-        (None, None) => {}
-    }
+    out += &format!("\n{}", head(findings, width));
     if let Some(table) = matrix::table(findings) {
         out += &format!("\n{}", table.in_parts(width));
     }
@@ -73,6 +67,13 @@ fn render_one(findings: &Findings, page: &Page) -> String {
     out += &list("Warnings", warnings, width);
     out += &list("Not excluded", findings.not_excluded.iter().cloned(), width);
     out
+}
+
+/// The headline or what was found instead, and the check of the ruler.
+pub(super) fn head(findings: &Findings, width: usize) -> String {
+    let said = findings.headline.clone().or_else(|| findings.no_headline.as_deref().map(capital));
+    let ruler = findings.ruler.as_ref().map(|check| check.sentence.clone());
+    said.into_iter().chain(ruler).map(|line| wrapped(&line, width, "  ")).collect()
 }
 
 /// The tables that the scenario asks for; none of their columns may be left out.
@@ -125,7 +126,7 @@ fn read_back(findings: &Findings, width: usize, left_out: &mut LeftOut) -> Strin
     )
 }
 
-fn identity(run: &RunIdentity) -> String {
+pub(super) fn identity(run: &RunIdentity) -> String {
     let name = run.name.as_ref().map(|name| format!("{name}: ")).unwrap_or_default();
     format!("{name}iotax run {} of {}: {}", run.id, show_time(&run.at), run.state_said())
 }

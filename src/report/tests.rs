@@ -98,6 +98,78 @@ fn terminal() {
     }
 }
 
+const COMMAND: &str = "iotax report 20260101-120000-0009";
+
+/// Holds the length of a short report and gives it.
+fn brief(name: &str, found: &Findings, width: usize) -> String {
+    let text = super::brief(found, COMMAND, width);
+    assert!(text.lines().count() <= super::LINES, "{name} at {width}: {}\n{text}", text.lines().count());
+    for line in text.lines() {
+        assert!(line.chars().count() <= width, "{name} at {width}: {line}");
+    }
+    assert!(text.contains(&format!("next: {COMMAND} -v")), "{name}: {text}");
+    assert!(text.contains(found.run.state), "{name}: {text}");
+    text
+}
+
+#[test]
+fn without_v_a_report_is_short_and_says_the_same() {
+    for (name, found) in all() {
+        for width in [80, 160] {
+            let text = brief(name, found, width);
+            let flat = flat(&text);
+            let said = found.headline.clone().or(found.no_headline.as_deref().map(super::capital)).unwrap();
+            assert!(flat.contains(&said), "{name}: {text}");
+            insta::assert_snapshot!(format!("{name}_brief_{width}"), text);
+        }
+    }
+}
+
+#[test]
+fn a_short_report_of_many_comparisons_counts_what_has_no_room() {
+    for (stacks, loads, comparisons) in [(1, 1, 1), (4, 2, 8), (6, 10, 60)] {
+        let found = findings(&twin::many(stacks, loads));
+        let all: usize = found.workloads.iter().map(|one| one.comparisons.len()).sum();
+        assert_eq!(all, comparisons);
+        for width in [80, 160] {
+            let text = brief("many", &found, width);
+            let rows = text.lines().filter(|line| line.starts_with("  4k-randread-qd")).count();
+            match comparisons {
+                1 => assert!(!text.contains("more verdict") && text.contains("against file"), "{text}"),
+                8 => assert!(!text.contains("more stack") && !text.contains("more load"), "{text}"),
+                _ => {
+                    assert!(rows >= 5 && text.contains("more verdicts (-v)"), "{text}");
+                    assert!(text.contains("more stack") || width == 160, "{text}");
+                }
+            }
+        }
+        // The largest has room, whatever has none.
+        let largest = found.headline.unwrap();
+        assert!(largest.starts_with(&format!("s{stacks} against file: costs ")), "{largest}");
+    }
+}
+
+#[test]
+fn lost_and_wrong_data_and_failed_ios_are_in_a_short_report() {
+    let lost = flat(&brief("durability", &findings(&twin::durability()), 80));
+    assert!(lost.contains("19,998 LOST, 2 TORN; 20 of 20 kills of QEMU broke the promise"), "{lost}");
+    let wrong = flat(&brief("verified", &findings(&twin::verified()), 80));
+    assert!(wrong.contains("WRONG DATA from file | loop: of 240,662 blocks"), "{wrong}");
+    let mut failed = findings(&twin::bill());
+    let text = "3 I/Os of 1000 failed".to_owned();
+    failed.warnings.push(crate::bill::findings::WarningReport {
+        kind: "io_errors".into(),
+        subject: "loop".into(),
+        text,
+    });
+    assert!(brief("failed", &failed, 80).contains("io_errors (loop): 3 I/Os of 1000 failed"));
+}
+
+/// Without the breaks of lines.
+fn flat(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
 #[test]
 fn ios_in_flight_that_nobody_knows_are_said_to_be_unknown() {
     let mut found = findings(&twin::writes());

@@ -60,7 +60,7 @@ pub(super) fn sentences_of<'a>(
     all
 }
 
-fn of_rate(one: &Comparison) -> One<'_> {
+pub(super) fn of_rate(one: &Comparison) -> One<'_> {
     One {
         stack: &one.stack,
         against: &one.against,
@@ -72,7 +72,7 @@ fn of_rate(one: &Comparison) -> One<'_> {
     }
 }
 
-fn of_charge<'a>(charges: &'a Charges, one: &'a ChargeFinding) -> One<'a> {
+pub(super) fn of_charge<'a>(charges: &'a Charges, one: &'a ChargeFinding) -> One<'a> {
     One {
         stack: &charges.stack,
         against: &charges.against,

@@ -1,10 +1,13 @@
-//! The baseline once more, loaded by another generator: a ruler to hold the generators against each other (`fio_on_baseline`),
-//! and no stack that a verdict of the run is about. Refused is where fio cannot load what iotax does.
+//! What checks the ruler instead of a stack. The same stack twice; and the baseline once more, loaded by another generator, to hold
+//! the generators against each other (`fio_on_baseline`): no stack that a verdict of the run is about. Refused is where fio cannot load what iotax does.
 
 use super::error::Fault;
 use super::stacks::Cell;
 use super::{Agent, LayerSpec, Scenario, Stack};
 use iotax_load::Job;
+
+/// The layer that does nothing.
+const NULL: &str = "null";
 
 /// The key that asks for it.
 pub const KEY: &str = "fio_on_baseline";
@@ -16,6 +19,15 @@ impl Scenario {
         let (last, below) = stack.layers.split_last()?;
         let is_it = last.name == "engine" && below == base.layers && stack.medium == base.medium;
         is_it.then(|| last.option("name").unwrap_or("another generator"))
+    }
+
+    /// Whether two stacks are the same but for layers that do nothing (`null`): what is found between them is the ruler's own error.
+    pub fn is_same(&self, one: usize, other: usize) -> bool {
+        let (one, other) = (&self.stacks[one], &self.stacks[other]);
+        let keys = |stack: &Stack| {
+            stack.layers.iter().filter(|layer| layer.name != NULL).map(LayerSpec::key).collect::<Vec<_>>()
+        };
+        one.medium == other.medium && one.state == other.state && keys(one) == keys(other)
     }
 
     /// The stack that `fio_on_baseline` stands for. It has its rows and a line of its own, but no part in the headline, in the family

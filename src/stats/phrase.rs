@@ -37,6 +37,11 @@ impl Phrase {
         Phrase { pieces: Vec::new(), size }
     }
 
+    /// The figure by which it is ordered.
+    pub fn size(&self) -> f64 {
+        self.size
+    }
+
     /// Goes on with words.
     pub fn words(self, words: impl Into<String>) -> Phrase {
         self.with(Piece::Words(words.into()))

@@ -536,13 +536,28 @@ pub(crate) fn matrix() -> RunData {
 /// One of the seeds with which a stack without a cost seems to have one.
 const MATRIX_SEED: u64 = 36;
 
+/// So many stacks on a file, each with a cost of its own, the last with the largest, under so many loads.
+pub(crate) fn many(stacks: usize, loads: u32) -> RunData {
+    let costly = |at: usize| {
+        let name = format!("s{at}").leak();
+        stack(name, on_file(name), 90_000.0 * (1.0 + 0.04 * at as f64))
+    };
+    let all = std::iter::once(stack("file", FILE, 90_000.0)).chain((1..=stacks).map(costly)).collect();
+    let jobs = (1..=loads).map(|iodepth| Job { iodepth, ..Job::default() }).collect();
+    Twin { slice_ns: 1e7, ..Twin::new(17, all).over(&[], jobs) }.measured()
+}
+
+fn on_file(layer: &str) -> &'static str {
+    format!("{FILE} | {layer}").leak()
+}
+
 /// A grid of cache modes and queues, reads and writes, as guests' disks are compared.
 pub(crate) fn cells() -> RunData {
     let cell = |name, latency_ns| TwinStack {
         place: "vm",
         servers: Some(8.0),
         host_cpu_ns: Some(2_300.0),
-        ..stack(name, FILE, latency_ns)
+        ..stack(name, on_file(name), latency_ns)
     };
     let stacks = vec![
         TwinStack { servers: Some(8.0), ..stack("file", FILE, 90_000.0) },
@@ -572,7 +587,7 @@ pub(crate) fn attaches() -> RunData {
 
 /// A baseline that is slower beside the others, measured in visits after that was seen.
 pub(crate) fn disturbed() -> RunData {
-    let mut twin = Twin::new(34, vec![stack("file", FILE, 90_000.0), stack("vm", FILE, 110_000.0)]);
+    let mut twin = Twin::new(34, vec![stack("file", FILE, 90_000.0), stack("vm", on_file("vm"), 110_000.0)]);
     (twin.alone, twin.apart) = (Some((40, 0.95)), Some(6));
     let mut run = twin.measured();
     run.apart = Some("the baseline runs 5 % slower beside the others".into());

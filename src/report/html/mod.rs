@@ -20,7 +20,7 @@ use super::states;
 use super::table::Table;
 use super::verdicts::{self, Said, class_of, class_of_charge};
 use super::verification;
-use super::{Page, Renderer};
+use super::{Page, Renderer, capital};
 use crate::bill::Findings;
 use crate::bill::findings::{
     Bill, BillLine, ChargeFinding, Charges, Comparison, Figure, Latency, PlaceReport, Row, WorkloadFindings,
@@ -161,8 +161,11 @@ fn head(findings: &Findings) -> Markup {
                 (Some(headline), _) => h1 { (signed(headline)) },
                 (None, reason) => {
                     h1 { (title(findings)) }
-                    @if let Some(reason) = reason { p class="soft" { "No headline: " (reason) "." } }
+                    @if let Some(reason) = reason { p class="soft" { (signed(&capital(reason))) "." } }
                 },
+            }
+            @if let Some(check) = &findings.ruler {
+                p class=(if check.holds { "soft" } else { "alarm" }) { (signed(&check.sentence)) "." }
             }
         }
     }

@@ -1,0 +1,337 @@
+//! The terminal's report without `-v`: what is concluded, one table, what to type next; at most [`LINES`] lines. What has no room is
+//! counted, never dropped in silence; lost or wrong data always has room.
+
+use super::grouped::{self, One};
+use super::number::{Shown, change};
+use super::table::{LeftOut, Table, wrapped};
+use super::verdicts::{self, Said};
+use super::{capital, durability, imported, sheet, states, sweep, terminal, verification};
+use crate::bill::Findings;
+use crate::bill::findings::{Charges, Comparison, Role, Row, WorkloadFindings};
+use crate::stats::Verdict;
+use crate::units::{counted, show_names};
+use std::collections::BTreeSet;
+
+/// So many lines has a terminal of 24 and one, at 80 columns or more.
+pub const LINES: usize = 25;
+
+/// The report of one run; `command` prints it (`iotax report ID`).
+pub fn brief(findings: &Findings, command: &str, width: usize) -> String {
+    let width = width.max(terminal::NARROWEST);
+    let top = top(findings, width);
+    let verdicts = verdicts_of(findings);
+    let table = OneTable::of(findings);
+    let closing = |marks: &str| closing(findings, command, marks, width);
+    // The marks of a table are explained, in a line at most.
+    let fixed = lines_of(&top) + lines_of(&closing("")) + 1;
+    let room = LINES.saturating_sub(fixed);
+    let said: usize = verdicts.iter().map(|text| lines_of(&indented(text, width))).sum();
+    let wants = table.as_ref().map_or(0, |table| table.lines(width));
+    let for_table = wants.min(room.saturating_sub(said + 1).max(room * 2 / 3));
+    let table = table.map(|table| table.fitted(for_table, width)).unwrap_or_default();
+    let verdicts = fitted(&verdicts, room.saturating_sub(lines_of(&table) + 1), width);
+    let gap = if verdicts.is_empty() { "" } else { "\n" };
+    format!("{top}{gap}{verdicts}{table}{}", closing(&marks(&table)))
+}
+
+/// The table alone, its most telling rows in so many lines.
+pub fn table(findings: &Findings, lines: usize, width: usize) -> String {
+    OneTable::of(findings).map(|table| table.fitted(lines, width)).unwrap_or_default()
+}
+
+fn lines_of(text: &str) -> usize {
+    text.lines().count()
+}
+
+fn indented(text: &str, width: usize) -> String {
+    terminal::list("", std::iter::once(text.to_owned()), width).trim_start_matches('\n').to_owned()
+}
+
+/// Which run, whether it is emulated, the headline, the check of the ruler, I/Os that failed.
+fn top(findings: &Findings, width: usize) -> String {
+    let places = findings.places.iter().filter(|place| place.emulated.is_some());
+    let names: BTreeSet<&str> = places.map(|place| place.place.as_str()).collect();
+    let emulated = (!names.is_empty())
+        .then(|| format!("EMULATED: figures of {} are not representative", show_names(in_order(names))));
+    let failed = findings.warnings.iter().filter(|warning| warning.kind == IO_ERRORS).map(|one| one.said());
+    let about = std::iter::once(terminal::identity(&findings.run)).chain(emulated).chain(failed);
+    let about: String = about.map(|line| wrapped(&line, width, "  ")).collect();
+    format!("{about}\n{}", terminal::head(findings, width))
+}
+
+/// `vm9` before `vm10`.
+fn in_order(names: BTreeSet<&str>) -> Vec<&str> {
+    let mut names: Vec<&str> = names.into_iter().collect();
+    names.sort_by_key(|name| name.len());
+    names
+}
+
+/// No figure of such a stack is to be used before somebody knows why.
+const IO_ERRORS: &str = "io_errors";
+
+/// What is concluded, the most important first: wrong or lost data, sweeps as a whole, differences in throughput by size, what shows
+/// no difference, what is unresolved, and then the same of latency and CPU time. The headline is not said twice.
+fn verdicts_of(findings: &Findings) -> Vec<String> {
+    let mut all: Vec<(u8, f64, String)> = Vec::new();
+    let headline = findings.headline.as_deref().unwrap_or_default();
+    for said in durability::sentences(findings).into_iter().chain(verification::sentences(findings)) {
+        let order = if said.class == "cost" { 0 } else { 3 };
+        all.push((order, 0.0, said.text));
+    }
+    let curves = findings.sweeps.iter().flat_map(|one| &one.curves);
+    all.extend(curves.flat_map(sweep::sentences).map(|text| (1, 0.0, text.to_owned())));
+    for workload in findings.workloads.iter().filter(|workload| !sheet::is_empty(workload)) {
+        let mut add = |first: u8, said: Vec<(Said, f64)>| {
+            let told = said.into_iter().filter(|(said, _)| said.class != "absent");
+            all.extend(told.map(|(said, size)| (first + order(said.class), size, said.text)));
+        };
+        add(2, grouped::sized(&rates(findings, &workload.comparisons.iter().collect::<Vec<_>>()), "stack"));
+        for array in &workload.arrays {
+            add(2, grouped::sized(&rates(findings, &states::comparisons(array)), "state"));
+        }
+        let beside = workload.beside.iter();
+        add(
+            2,
+            beside
+                .map(|one| {
+                    (Said { class: verdicts::class_of(&one.verdict), text: one.sentence.clone() }, 0.0)
+                })
+                .collect(),
+        );
+        add(5, grouped::sized(&charges(workload, |one| verdicts::of_charge(one, &one.latency)), "stack"));
+        add(5, grouped::sized(&charges(workload, |one| verdicts::of_charge(one, &one.cpu)), "stack"));
+    }
+    all.retain(|(_, _, text)| !headline.contains(text.as_str()));
+    all.sort_by(|one, other| one.0.cmp(&other.0).then(other.1.total_cmp(&one.1)));
+    all.into_iter().map(|(_, _, text)| text).collect()
+}
+
+/// Differences, then what shows none, then what is open.
+fn order(class: &str) -> u8 {
+    match class {
+        "cost" | "gain" => 0,
+        "none" => 1,
+        _ => 2,
+    }
+}
+
+/// Of stacks; what checks the ruler has its own line, and the headline is said.
+fn rates<'a>(findings: &Findings, all: &[&'a Comparison]) -> Vec<One<'a>> {
+    let is_headline = |one: &Comparison| {
+        findings
+            .headline_of
+            .as_ref()
+            .is_some_and(|(stack, quantity)| *stack == one.stack && *quantity == one.quantity)
+    };
+    let told = all.iter().filter(|one| one.role == Role::Stack && !is_headline(one));
+    told.map(|one| verdicts::of_rate(one)).collect()
+}
+
+fn charges<'a>(workload: &'a WorkloadFindings, of: impl Fn(&'a Charges) -> One<'a>) -> Vec<One<'a>> {
+    let role = |stack: &str| workload.comparisons.iter().find(|one| one.stack == stack).map(|one| one.role);
+    let told = workload.charges.iter().filter(|one| role(&one.stack) == Some(Role::Stack));
+    told.map(of).collect()
+}
+
+/// As many of the texts as have room, and how many are left.
+fn fitted(all: &[String], room: usize, width: usize) -> String {
+    let texts: Vec<String> = all.iter().map(|text| indented(text, width)).collect();
+    let lines = |many: usize| texts[..many].iter().map(|text| lines_of(text)).sum::<usize>();
+    let more = |many: usize| usize::from(many < texts.len());
+    let many = (0..=texts.len()).rev().find(|many| lines(*many) + more(*many) <= room).unwrap_or(0);
+    let left = texts.len() - many;
+    let left = match left {
+        0 => String::new(),
+        left => format!("  and {} (-v)\n", counted(left as u64, "more verdict", "more verdicts")),
+    };
+    texts[..many].concat() + &left
+}
+
+/// The table that says most of a run, with what stands above it.
+struct OneTable {
+    title: Vec<String>,
+    table: Table,
+    /// How much each row tells.
+    weights: Vec<f64>,
+    /// What a row is, one and many.
+    rows: [&'static str; 2],
+    /// What a column is, where those that have no room are counted.
+    columns: Option<[&'static str; 2]>,
+}
+
+impl OneTable {
+    fn of(findings: &Findings) -> Option<OneTable> {
+        let measured: Vec<&WorkloadFindings> =
+            findings.workloads.iter().filter(|workload| !sheet::is_empty(workload)).collect();
+        let plain = |title: Vec<String>, table: Table| {
+            let weights = vec![0.0; table.rows()];
+            Some(OneTable { title, table, weights, rows: ["row", "rows"], columns: None })
+        };
+        if let Some(table) = durability::table(findings) {
+            let lossy = |row: &crate::bill::durability::DurabilityRow| row.lossy as f64;
+            let rows = findings.durability.as_ref().map(|found| found.rows.iter().map(lossy).collect());
+            return Some(OneTable { weights: rows.unwrap_or_default(), ..plain(Vec::new(), table)? });
+        }
+        if let Some(section) = imported::sections(findings).into_iter().next() {
+            return plain(vec![section.title], section.table);
+        }
+        if let Some(joint) = findings.joint_bills.first() {
+            return plain(vec![sheet::joint_title(joint)], sheet::bill(&joint.bill));
+        }
+        match measured.as_slice() {
+            [] => None,
+            [one] => Some(match &one.bill {
+                Some(bill) => plain(vec![titled(one)], sheet::bill(bill))?,
+                None => OneTable {
+                    title: vec![titled(one)],
+                    table: stacks(one),
+                    weights: one.rows.iter().map(|row| weight(one, &row.stack)).collect(),
+                    rows: ["stack", "stacks"],
+                    columns: None,
+                },
+            }),
+            many => Some(grid(many)),
+        }
+    }
+
+    fn lines(&self, width: usize) -> usize {
+        lines_of(&self.text(&(0..self.table.rows()).collect::<Vec<_>>(), width))
+    }
+
+    fn text(&self, kept: &[usize], width: usize) -> String {
+        let mut left_out = LeftOut::default();
+        let table = self.table.of_rows(kept).text(width, &mut left_out);
+        let rows = self.table.rows() - kept.len();
+        let left = [(rows, Some(self.rows)), (left_out.columns(), self.columns)];
+        let counts = left.into_iter().filter(|(many, _)| *many > 0).filter_map(|(many, noun)| {
+            let [one, several] = noun?;
+            Some(format!("{many} more {}", if many == 1 { one } else { several }))
+        });
+        let left: Vec<String> = counts.collect();
+        let left =
+            if left.is_empty() { String::new() } else { format!("  and {} (-v)\n", left.join(" and ")) };
+        let title = self.title.iter().map(|title| indented(title, width)).collect::<String>();
+        format!("\n{title}{table}{left}")
+    }
+
+    /// Its most telling rows, as many as have room.
+    fn fitted(&self, room: usize, width: usize) -> String {
+        let mut order: Vec<usize> = (0..self.table.rows()).collect();
+        order.sort_by(|one, other| self.weights[*other].total_cmp(&self.weights[*one]));
+        let text = |many: usize| {
+            let mut kept = order[..many].to_vec();
+            kept.sort_unstable();
+            self.text(&kept, width)
+        };
+        let texts = (1..=order.len()).rev().map(text);
+        texts.into_iter().find(|text| lines_of(text) <= room).unwrap_or_default()
+    }
+}
+
+fn titled(workload: &WorkloadFindings) -> String {
+    format!("{}: {}", workload.subject, sheet::effort(workload))
+}
+
+/// How far a stack is from the baseline; the baseline itself is always told.
+fn weight(workload: &WorkloadFindings, stack: &str) -> f64 {
+    workload.comparisons.iter().find(|one| one.stack == stack).map_or(f64::INFINITY, size)
+}
+
+/// Of a difference that was resolved.
+fn size(one: &Comparison) -> f64 {
+    let differs = matches!(one.verdict, Verdict::Costs { .. } | Verdict::Gains { .. });
+    if differs { one.phrase.size() } else { 0.0 }
+}
+
+/// The figures of each stack, with its change of the rate beside the rate.
+fn stacks(workload: &WorkloadFindings) -> Table {
+    let mut table = sheet::stacks(workload);
+    let first = workload.comparisons.first().map(|one| one.against.as_str());
+    let Some(against) = first else { return table };
+    let mut changes = Table::default();
+    let cells = workload.rows.iter().map(|row| changed(workload, &row.stack)).collect();
+    changes.push(&format!("against {against}"), 0, cells);
+    table.columns.splice(2..2, changes.columns);
+    if workload.rate_unit == "B/s" {
+        for column in &mut table.columns {
+            column.rank = match column.head.as_str() {
+                "IOPS" => 7,
+                "throughput" => 0,
+                _ => column.rank,
+            };
+        }
+    }
+    table
+}
+
+/// The change of the rate of a stack; of writes as they are acknowledged.
+fn changed(workload: &WorkloadFindings, stack: &str) -> String {
+    let Some(one) = workload.comparisons.iter().find(|one| one.stack == stack) else { return String::new() };
+    let masked = if one.masked.is_some() { " (masked)" } else { "" };
+    change(&one.ratio).judged(one.verdict.is_resolved()) + masked
+}
+
+/// All stacks under all loads. A row is what there are more of, loads or stacks; those with the largest differences have room first.
+fn grid(workloads: &[&WorkloadFindings]) -> OneTable {
+    let rows = workloads.first().map(|one| one.rows.as_slice()).unwrap_or_default();
+    let of_stack = |row: &Row| workloads.iter().map(|one| weight(one, &row.stack)).fold(0.0, f64::max);
+    let of_load = |one: &&WorkloadFindings| one.all_comparisons().map(size).fold(0.0, f64::max);
+    let stacks: Vec<(String, f64)> = rows.iter().map(|row| (sheet::marked(row), of_stack(row))).collect();
+    let loads: Vec<(String, f64)> = workloads.iter().map(|one| (one.name.clone(), of_load(one))).collect();
+    let cell = |load: usize, stack: usize| match workloads[load].rows.get(stack) {
+        Some(row) if row.baseline => Shown::of(sheet::rate(workloads[load], row)).cell(),
+        Some(row) => changed(workloads[load], &row.stack),
+        None => "-".to_owned(),
+    };
+    match loads.len() >= stacks.len() {
+        true => grid_of((loads, ["load", "loads"]), (stacks, ["stack", "stacks"]), cell),
+        false => grid_of((stacks, ["stack", "stacks"]), (loads, ["load", "loads"]), |stack, load| {
+            cell(load, stack)
+        }),
+    }
+}
+
+/// Names with their weights, and what one and many of them are.
+type Side = (Vec<(String, f64)>, [&'static str; 2]);
+
+fn grid_of((rows, row): Side, (columns, column): Side, cell: impl Fn(usize, usize) -> String) -> OneTable {
+    let mut table = Table::default();
+    table.push(row[0], 0, rows.iter().map(|(name, _)| name.clone()).collect());
+    for (at, (name, weight)) in columns.iter().enumerate() {
+        let rank = columns.iter().filter(|(_, other)| other > weight).count();
+        let cells = (0..rows.len()).map(|row| cell(row, at)).collect();
+        table.push(name, u8::try_from(rank).unwrap_or(u8::MAX), cells);
+    }
+    let weights = rows.into_iter().map(|(_, weight)| weight).collect();
+    OneTable { title: Vec::new(), table, weights, rows: row, columns: Some(column) }
+}
+
+/// What stands behind figures of the table.
+fn marks(table: &str) -> String {
+    let all = [
+        (" *", "* baseline"),
+        (" !", "! unresolved"),
+        (" ?", "? no interval"),
+        (" ~", "~ emulated"),
+        ("(masked", "masked: both met one limit"),
+    ];
+    all.into_iter()
+        .filter(|(mark, _)| table.contains(mark))
+        .map(|(_, said)| said)
+        .collect::<Vec<_>>()
+        .join("; ")
+}
+
+/// Warnings by their kinds, marks, and the command that tells the rest.
+fn closing(findings: &Findings, command: &str, marks: &str, width: usize) -> String {
+    let kinds: BTreeSet<&str> =
+        findings.warnings.iter().map(|one| one.kind.as_str()).filter(|kind| *kind != IO_ERRORS).collect();
+    let many = findings.warnings.iter().filter(|one| one.kind != IO_ERRORS).count() as u64;
+    let kinds: Vec<&str> = kinds.into_iter().collect();
+    let warned =
+        (many > 0).then(|| format!("{} (-v): {}", counted(many, "warning", "warnings"), kinds.join(", ")));
+    let legend = (!marks.is_empty()).then(|| format!("  {marks}"));
+    let next = format!("next: {command} -v, or -o report.html for a page");
+    let lines = legend.into_iter().chain(warned.map(|line| capital(&line))).chain([next]);
+    lines.map(|line| wrapped(&line, width, "  ")).collect()
+}
