@@ -422,11 +422,14 @@ fn folded(lacks: &[&Lack]) -> Vec<String> {
     let mut calls: Vec<(&str, Vec<&str>)> = Vec::new();
     for (call, packages) in installed.iter().filter_map(|lack| lack.missing.packages()) {
         match calls.iter_mut().find(|(known, _)| *known == call) {
+            Some((_, all)) if all.contains(&packages) => {}
             Some((_, all)) => all.push(packages),
             None => calls.push((call, vec![packages])),
         }
     }
-    if !calls.is_empty() {
+    if calls.iter().any(|(call, _)| *call == needs::BY_HAND) {
+        lines.push(format!("not installed: {}; iotax doctor -v has the packages", names(&installed)));
+    } else if !calls.is_empty() {
         let calls = calls.iter().map(|(call, packages)| format!("{call} {}", packages.join(" ")));
         let calls = calls.collect::<Vec<_>>().join("; ");
         lines.push(format!("not installed: {}: {calls}", names(&installed)));

@@ -233,6 +233,61 @@ pub fn columns() -> usize {
 mod tests {
     use super::*;
 
+    /// Words of a command as a shell takes them; a comment ends it.
+    fn shell_words(line: &str) -> Vec<String> {
+        let (mut words, mut quote, mut open) = (Vec::new(), None, None::<String>);
+        for c in line.chars() {
+            match (quote, c) {
+                (Some(mark), c) if c == mark => quote = None,
+                (None, '"' | '\'') => {
+                    quote = Some(c);
+                    open.get_or_insert_default();
+                }
+                (None, '#') if open.is_none() => break,
+                (None, ' ') => words.extend(open.take()),
+                (_, c) => open.get_or_insert_default().push(c),
+            }
+        }
+        words.extend(open);
+        words
+    }
+
+    /// Commands of iotax in the blocks of a page that a shell would run.
+    fn commands(page: &str) -> Vec<Vec<String>> {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(page);
+        let text = std::fs::read_to_string(path).unwrap().replace("\\\n", "");
+        let blocks = text.split("```sh\n").skip(1).filter_map(|rest| rest.split("```").next());
+        let words = blocks.flat_map(str::lines).map(shell_words);
+        words
+            .filter_map(|words| Some(words[words.iter().position(|word| word == "iotax")?..].to_vec()))
+            .collect()
+    }
+
+    #[test]
+    fn every_command_of_readme_and_cookbook_is_taken() {
+        for (page, least) in [("README.md", 3), ("docs/cookbook.md", 40)] {
+            let all = commands(page);
+            assert!(all.len() >= least, "{page}: {}", all.len());
+            for words in all {
+                let cli = Cli::try_parse_from(&words).unwrap_or_else(|error| panic!("{words:?}: {error}"));
+                // That of a plan is read by the same code.
+                if let Command::Run(args) = cli.command {
+                    args.asked().scenario().unwrap_or_else(|error| panic!("{words:?}: {error:#}"));
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn the_readme_is_short_and_pages_have_a_width() {
+        for (page, most) in [("README.md", 120), ("docs/cookbook.md", usize::MAX)] {
+            let text = std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(page)).unwrap();
+            assert!(text.lines().count() <= most, "{page}: {}", text.lines().count());
+            let wide = |line: &&str| line.chars().count() > 100 && !line.starts_with('|');
+            assert_eq!(text.lines().find(wide), None, "{page}");
+        }
+    }
+
     #[test]
     fn an_option_of_a_layer_is_told_to_stand_in_the_stack() {
         let complaint = |option: &str| {

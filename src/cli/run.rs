@@ -38,6 +38,14 @@ pub struct Args {
     asked: Asked,
 }
 
+impl Args {
+    /// What is to be measured.
+    #[cfg(test)]
+    pub fn asked(&self) -> &Asked {
+        &self.asked
+    }
+}
+
 /// Runs the command.
 ///
 /// # Errors

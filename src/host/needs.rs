@@ -515,6 +515,9 @@ fn distribution(probe: &Probe) -> Vec<String> {
         .collect()
 }
 
+/// How a program is installed where iotax does not know the package manager: the words behind are for people.
+pub const BY_HAND: &str = "install";
+
 /// Behind the name of a program that is lacking.
 const NOT_INSTALLED: &str = " is not installed";
 
