@@ -172,6 +172,7 @@ fn ruler_found(all: &[&Comparison]) -> String {
     match above.max_by(f64::total_cmp).map(percent_up) {
         Some(above) if open.is_empty() => format!("no difference above {above} {counts}"),
         Some(above) => format!("no difference above {above} {counts}, the others unresolved{width}"),
+        None if width.is_empty() => "unresolved: too little was measured".to_owned(),
         None => format!("unresolved{width}"),
     }
 }

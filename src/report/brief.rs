@@ -31,7 +31,9 @@ pub fn brief(findings: &Findings, command: &str, width: usize) -> String {
     let table = table.map(|table| table.fitted(for_table, width)).unwrap_or_default();
     let verdicts = fitted(&verdicts, room.saturating_sub(lines_of(&table) + 1), width);
     let gap = if verdicts.is_empty() { "" } else { "\n" };
-    format!("{top}{gap}{verdicts}{table}{}", closing(&marks(&table)))
+    let empty = !findings.workloads.is_empty() && findings.workloads.iter().all(sheet::is_empty);
+    let nothing = if empty { wrapped(&capital(sheet::EMPTY), width, "  ") } else { String::new() };
+    format!("{top}{nothing}{gap}{verdicts}{table}{}", closing(&marks(&table)))
 }
 
 /// The table alone, its most telling rows in so many lines.

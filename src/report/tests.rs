@@ -550,6 +550,8 @@ fn a_workload_without_a_round_has_a_line_and_no_tables() {
         assert!(text.contains("ended before the first whole round: there are no figures"), "{name}: {text}");
         assert!(!text.contains("own code") && !text.contains("bill: "), "{name}: {text}");
     }
+    let text = brief("nothing", &found, 80);
+    assert!(text.contains("Ended before the first whole round: there are no figures"), "{text}");
 }
 
 /// Writes the pages of all fixtures where `IOTAX_PAGES` says, for a look with a browser.

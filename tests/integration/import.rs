@@ -59,7 +59,7 @@ fn folders_become_a_run_that_every_form_of_report_tells() {
         assert!(told.contains(needed), "no {needed:?} in {told}");
     }
     for format in ["terminal", "markdown", "html", "csv", "json"] {
-        let text = flat(&rig.expect(0, &["report", &id, "--format", format]));
+        let text = flat(&rig.expect(0, &["report", &id, "-v", "--format", format]));
         let verdict = if format == "csv" { "ratio of 4k randrw IOPS" } else { "costs" };
         for needed in ["one run each: no spread is known", verdict, "4k randrw"] {
             assert!(text.contains(needed), "{format} lacks {needed:?}: {text}");
@@ -102,7 +102,7 @@ fn standard_input_and_lines_of_a_page_are_systems() {
     child.stdin.take().unwrap().write_all(TEXT.as_bytes()).unwrap();
     let output = child.wait_with_output().unwrap();
     assert_eq!(output.status.code(), Some(0), "{}", words(&output));
-    assert!(rig.expect(0, &["report", "last"]).contains("standard input"));
+    assert!(rig.expect(0, &["report", "last", "-v"]).contains("standard input"));
 
     let lines = TEXT.lines().count();
     write(&rig, "article.txt", &format!("{TEXT}\n{}", run_of("35.6", 3, 15)));
@@ -115,7 +115,7 @@ fn standard_input_and_lines_of_a_page_are_systems() {
         [format!("host=article.txt:1-{lines}"), format!("vm=article.txt:{}-{}", lines + 1, 2 * lines + 1)];
     let (id, told) = imported(&rig, &["--system", &host, "--system", &vm, "--baseline", "vm"]);
     assert!(told.contains("as they were named: host (2), vm (2)") && !told.contains("hint"), "{told}");
-    let text = flat(&rig.expect(0, &["report", &id]));
+    let text = flat(&rig.expect(0, &["report", &id, "-v"]));
     assert!(text.contains("host against vm: unresolved") && text.contains("vm *"), "{text}");
 }
 
@@ -124,7 +124,7 @@ fn results_that_are_no_input_or_output_have_tables_of_their_own() {
     let rig = Rig::new();
     write(&rig, "net/host/tcp.txt", IPERF);
     let (id, _) = imported(&rig, &["net"]);
-    let text = rig.expect(0, &["report", &id]);
+    let text = rig.expect(0, &["report", &id, "-v"]);
     assert!(text.contains("throughput, more is better") && text.contains("bit/s"), "{text}");
     assert!(text.contains("retransmits, less is better") && !text.contains("IOPS "), "{text}");
 }
@@ -207,7 +207,7 @@ fn names_that_others_chose_act_on_no_terminal_and_no_sheet() {
     let acts = |text: &str| text.chars().any(|c| (c.is_control() && c != '\n') || c == '\u{202e}');
     assert!(!acts(&told), "{told:?}");
     for form in ["terminal", "markdown", "html", "csv"] {
-        let output = rig.iotax(&["report", &id, "--format", form]);
+        let output = rig.iotax(&["report", &id, "-v", "--format", form]);
         let text = String::from_utf8(output.stdout).unwrap();
         assert!(text.contains("owned") && !acts(&text), "{form}: {text:?}");
         if form == "csv" {
@@ -215,4 +215,5 @@ fn names_that_others_chose_act_on_no_terminal_and_no_sheet() {
         }
     }
     assert!(!acts(&words(&rig.iotax(&["list"]))));
+    assert!(!acts(&rig.expect(0, &["report", &id])));
 }

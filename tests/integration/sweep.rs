@@ -37,7 +37,7 @@ fn a_small_sweep_is_planned_measured_and_reported() {
         ("html", "over iodepth"),
         ("csv", "knee over iodepth"),
     ] {
-        let text = rig.expect(0, &["report", "last", "--format", format]);
+        let text = rig.expect(0, &["report", "last", "-v", "--format", format]);
         assert!(text.contains(part), "{format} lacks {part:?}:\n{text}");
     }
 }

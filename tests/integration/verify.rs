@@ -80,11 +80,14 @@ fn a_file_that_somebody_else_writes_to_is_caught_in_every_form_of_the_report() {
         let output = rig.iotax(&[&["run", &file][..], QUICK].concat());
         over.store(true, Ordering::Relaxed);
         assert_eq!(output.status.code(), Some(1), "{}", String::from_utf8_lossy(&output.stderr));
-        flat(&String::from_utf8(output.stdout).unwrap())
+        String::from_utf8(output.stdout).unwrap()
     });
+    assert!(text.lines().count() <= 25, "{text}");
+    let text = flat(&text);
     let alarm = "WRONG DATA from file: of ";
     assert!(text.contains(alarm) && text.contains("FOREIGN (never written by this load)"), "{text}");
-    assert!(text.contains("and there is sector 0: zeros"), "{text}");
+    let whole = flat(&rig.expect(0, &["report", "last", "-v"]));
+    assert!(whole.contains(alarm) && whole.contains("and there is sector 0: zeros"), "{whole}");
     let before = |text: &str, what: &str| text.find(alarm) < text.find(what);
     assert!(before(&text, "mix at iodepth 8"), "{text}");
     for form in ["markdown", "html", "json"] {

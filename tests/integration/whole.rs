@@ -105,6 +105,17 @@ fn ctrl_c_takes_down_and_keeps_what_was_measured() {
     for format in ["terminal", "markdown", "html", "json", "csv"] {
         assert!(!rig.expect(0, &["report", "last", "--format", format]).is_empty());
     }
+    let short = rig.expect(0, &["report", "last"]);
+    assert!(
+        short.lines().count() <= 25
+            && short.contains(" report ")
+            && crate::rig::flat(&short).contains(" -v, or -o "),
+        "{short}"
+    );
+    let whole = rig.expect(0, &["report", "last", "--verbose"]);
+    assert!(!short.contains("\nStacks\n") && whole.contains("\nStacks\n"), "{whole}");
+    rig.expect(0, &["report", "last", "-o", "whole.txt"]);
+    assert_eq!(std::fs::read_to_string(rig.path("whole.txt")).unwrap(), whole, "a file has all");
 }
 
 /// The figures of a metric in a run's record, added up.
