@@ -51,11 +51,7 @@ impl Demo<'_> {
 
     fn tell(&self) -> Result<()> {
         let width = columns();
-        say(&part(&format!(
-            "iotax measures what every layer of a storage stack costs; here on a file of {} in {}.",
-            show_bytes(self.bytes),
-            self.dir().display()
-        )))?;
+        say(&intro(&show_bytes(self.bytes), &self.dir(), width))?;
         say(&published(width)?)?;
         let mut dirs = Vec::new();
         self.one_after_the_other(&mut dirs, width)?;
@@ -166,6 +162,11 @@ impl Demo<'_> {
 
 /// fio's output and the conclusion that somebody published; its file says who.
 const PUBLISHED: &str = include_str!("../../crates/audit/fixtures/published/passthrough.md");
+
+fn intro(size: &str, dir: &Path, width: usize) -> String {
+    let said = "iotax measures what each layer of a storage stack costs, here on a file of";
+    behind("", &format!("{said} {size} in {}.", dir.display()), width)
+}
 
 /// (a) What others publish, recomputed: a headline, and the figure of the tool that it was computed from.
 fn published(width: usize) -> Result<String> {
@@ -282,9 +283,7 @@ mod tests {
             let summary =
                 "21 modules of the kernel, 5 programs, kvm, spdk, lab-image, iommu, ovmf, qemu-io_uring";
             let parts = [
-                part(
-                    "iotax measures what every layer of a storage stack costs; here on a file of 1 GiB in /var/tmp.",
-                ),
+                intro("1 GiB", Path::new("/var/tmp"), width),
                 published(width).unwrap(),
                 part("(b)")
                     + &apart([20_004.0, 19_240.0], width)

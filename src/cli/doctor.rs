@@ -414,8 +414,8 @@ fn folded(lacks: &[&Lack]) -> Vec<String> {
     let names = |lacks: &[&Lack]| lacks.iter().map(|lack| lack.need).collect::<Vec<_>>().join(", ");
     let mut lines = Vec::new();
     if !modules.is_empty() {
-        let (many, more) = (modules.len(), if modules.len() > 2 { ", ..." } else { "" });
-        let first = names(&modules[..many.min(2)]);
+        let (many, more) = (modules.len(), if modules.len() > 1 { ", ..." } else { "" });
+        let first = names(&modules[..1]);
         let modules = counted(many as u64, "module", "modules");
         lines.push(format!("not in this kernel: {modules} ({first}{more}); iotax doctor -v lists them"));
     }
