@@ -212,6 +212,25 @@ pub fn show_bytes(bytes: u64) -> String {
     format!("{bytes} B")
 }
 
+/// Stands for the size of a drive that nobody has looked at yet: larger than any, even in 128 parts, and small enough that sums of
+/// many do not overflow.
+pub const UNKNOWN_BYTES: u64 = 1 << 56;
+
+/// Whether a size, or what layers make of one, is of a drive that nobody has looked at yet.
+pub fn is_unknown(bytes: u64) -> bool {
+    bytes >= UNKNOWN_BYTES >> 7
+}
+
+/// [`show_bytes`] of a size that may not be known yet.
+pub fn show_size(bytes: u64) -> String {
+    if is_unknown(bytes) { "an unknown number of bytes".to_owned() } else { show_bytes(bytes) }
+}
+
+/// A size in a command line that is only shown: `word`, or `SIZE` while it is not known.
+pub fn size_word(bytes: u64, word: impl ToString) -> String {
+    if is_unknown(bytes) { "SIZE".to_owned() } else { word.to_string() }
+}
+
 /// `1 slice`, `2 slices`.
 pub fn counted(n: u64, one: &str, many: &str) -> String {
     format!("{n} {}", if n == 1 { one } else { many })

@@ -1,5 +1,6 @@
-//! Data that only one side of a comparison has written: a volume that is new is written before it is read, a drive of somebody's is
-//! read as it was found. A drive answers blocks that were never written, or were trimmed, without looking for them.
+//! Data that a side of a comparison reads and nobody of this run has written: a volume that is new is written before it is read, a
+//! drive of somebody's is read as it was found. A drive answers blocks that were never written, or were trimmed, without looking for
+//! them: where one side does, the other looks slow, and where both may, what lies between drive and load is all that is measured.
 
 use super::confounders::bases;
 use super::reading::Reading;
@@ -8,38 +9,39 @@ use crate::scenario::{Medium, Stack};
 /// Kind of these doubts.
 pub const KIND: &str = "found_data";
 
-/// What a stack or what it is compared with reads without having written it, where the other has.
+/// Of a stack and what it is compared with: that one of them, or both, read what the run has not written.
 pub fn of(reading: &Reading, at: usize) -> Vec<String> {
     let scenario = &reading.run.start.scenario;
     if scenario.measure.precondition.passes > 0 || !reading.workload.jobs.iter().any(|job| job.rw.reads()) {
         return Vec::new();
     }
-    let unlike = |base: usize| {
-        let (one, other) = (&scenario.stacks[base], &scenario.stacks[at]);
-        let (new, found) = match (is_written(reading, one), is_written(reading, other)) {
-            (true, false) => (one, other),
-            (false, true) => (other, one),
-            _ => return None,
+    let said = |base: usize| {
+        let [one, other] = [base, at].map(|at| &scenario.stacks[at]);
+        let which = match [one, other].map(|stack| is_written(reading, stack)) {
+            [true, true] => return None,
+            [true, false] => was_and_was_not(one, other),
+            [false, true] => was_and_was_not(other, one),
+            [false, false] => format!("{} and {} were both read as they were found", one.name, other.name),
         };
-        is_somebodys(&found.medium).then(|| {
-            format!(
-                "{} was written before it was measured, and {} was read as it was found: a drive answers blocks that were never \
-                 written, or were trimmed, without reading them; hint: --precondition 1x writes all of every drive before (it needs \
-                 --destroy for each)",
-                new.name, found.name
-            )
-        })
+        Some(format!(
+            "{which}: a drive answers blocks that were never written, or were trimmed, without reading them; hint: --precondition 1x \
+             writes all of every drive before (it needs --destroy for each)"
+        ))
     };
-    bases(reading, at).into_iter().filter_map(unlike).collect()
+    bases(reading, at).into_iter().filter_map(said).collect()
 }
 
-/// Through the stack, or into a file on a file system of its own.
+fn was_and_was_not(new: &Stack, found: &Stack) -> String {
+    format!("{} was written before it was measured, and {} was read as it was found", new.name, found.name)
+}
+
+/// Through the stack, into a file on a file system of its own, or because the run made and filled what it stands on.
 fn is_written(reading: &Reading, stack: &Stack) -> bool {
     let through = reading.run.laid_out.iter().any(|one| one.stack == stack.name);
-    through || stack.layers.iter().any(|layer| layer.name == "fs")
+    through || stack.layers.iter().any(|layer| layer.name == "fs") || !is_somebodys(&stack.medium)
 }
 
-/// What the run makes it fills: files of its own, drives of a lab.
+/// Not files of iotax's own and drives of a lab, which it fills, nor files that somebody else has written.
 fn is_somebodys(medium: &Medium) -> bool {
     let theirs =
         |medium: &Medium| matches!(medium, Medium::Device { .. } | Medium::Remote { size: None, .. });
@@ -51,6 +53,7 @@ mod tests {
     use super::*;
     use crate::bill::{RunData, findings, twin};
     use crate::store::record::LaidOut;
+    use iotax_load::Rw;
 
     fn told(change: impl FnOnce(&mut RunData)) -> Vec<String> {
         let mut run = twin::a_against_a();
@@ -78,7 +81,15 @@ mod tests {
         assert_eq!(told_of_devices.len(), 1, "{told_of_devices:?}");
         assert!(told_of_devices[0].contains("was read as it was found"), "{told_of_devices:?}");
         let nothing: Vec<String> = Vec::new();
-        assert_eq!(told(|run| run.laid_out.clear()), nothing, "both as they were found");
+        let both = told(|run| run.laid_out.clear());
+        assert_eq!(both.len(), 1, "{both:?}");
+        assert!(both[0].contains("were both read as they were found"), "{both:?}");
+        let writing = |run: &mut RunData| {
+            run.laid_out.clear();
+            let jobs = run.start.scenario.workloads.iter_mut().flat_map(|workload| &mut workload.jobs);
+            jobs.for_each(|job| job.rw = Rw::RandWrite);
+        };
+        assert_eq!(told(writing), nothing, "a load that only writes");
         assert_eq!(told(|run| run.start.scenario.measure.precondition.passes = 1), nothing);
         let of_a_lab = |run: &mut RunData| {
             for stack in &mut run.start.scenario.stacks {
@@ -86,5 +97,11 @@ mod tests {
             }
         };
         assert_eq!(told(of_a_lab), nothing, "drives of a lab are filled");
+        let beside_a_file = told(|run| {
+            run.laid_out.clear();
+            run.start.scenario.stacks[1].medium =
+                Medium::File { path: "/srv/x.img".into(), size: Some(1 << 30), keep: false };
+        });
+        assert!(beside_a_file[0].contains("was written before it was measured"), "{beside_a_file:?}");
     }
 }

@@ -310,7 +310,7 @@ impl Beside<'_> {
 }
 
 /// A figure that stands there once.
-fn single(value: f64, unit: &'static str, is_bound: bool) -> Figure {
+pub(super) fn single(value: f64, unit: &'static str, is_bound: bool) -> Figure {
     let interval = Interval::Missing { missing: "one published figure has no interval".to_owned() };
     let caution = is_bound.then(|| "a bound: it was said to lie below".to_owned());
     Figure::Known { value, unit, n: 1, of: "published figures", interval, caution }

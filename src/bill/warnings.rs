@@ -7,8 +7,8 @@ use super::precondition;
 use super::reading::Reading;
 use super::run::RunData;
 use crate::stats::level::Meaning;
-use crate::store::record::LaidOut;
 use crate::store::record::state::RunState;
+use crate::store::record::{LaidOut, WARNING_KINDS};
 use crate::units::{counted, show_bytes};
 use std::collections::BTreeMap;
 
@@ -30,6 +30,7 @@ pub fn warnings(run: &RunData, readings: &[Reading], workloads: &[WorkloadFindin
             None => all.push(one),
         }
     }
+    let recorded = all.len();
     let unfinished = match run.state() {
         RunState::Running => Some("the run goes on; figures are of what it has recorded so far"),
         RunState::Killed => Some("the run was killed; figures are of what it recorded"),
@@ -57,6 +58,8 @@ pub fn warnings(run: &RunData, readings: &[Reading], workloads: &[WorkloadFindin
     all.extend(found);
     all.extend(workloads.iter().flat_map(levels));
     all.extend(doubts::doubts(readings, workloads));
+    let unlisted = all[recorded..].iter().find(|one| !WARNING_KINDS.contains(&one.kind.as_str()));
+    debug_assert!(unlisted.is_none(), "{unlisted:?} is not in the docs");
     all
 }
 
@@ -194,6 +197,15 @@ fn found_warnings(reading: &Reading, known: &[WarningReport]) -> Vec<WarningRepo
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_docs_explain_every_kind() {
+        let page = include_str!("../../docs/reading-a-report.md");
+        let table = page.split("| kind | meaning |").nth(1).unwrap().split("\n\n").next().unwrap();
+        let cells = table.lines().filter_map(|row| row.split(" | ").next()).skip(2);
+        let explained: Vec<&str> = cells.flat_map(|cell| cell.split('`').skip(1).step_by(2)).collect();
+        assert_eq!(explained, WARNING_KINDS);
+    }
 
     #[test]
     fn guests_that_are_short_of_the_same_are_one_matter() {

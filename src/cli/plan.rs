@@ -10,7 +10,6 @@ use crate::exit::{DONE, UNMET_NEED};
 use crate::guard::judge::Intent;
 use crate::host::caches::WriteCache;
 use crate::layer::FirstWrites;
-use crate::layer::medium::is_unknown;
 use crate::measure::alone;
 use crate::measure::durability;
 use crate::measure::first_writes::{Unwritten, of_set};
@@ -20,12 +19,12 @@ use crate::measure::rounds::LEAST_BUDGET_FOR_A_PILOT_S;
 use crate::measure::sets::{Layout, Set};
 use crate::measure::survey;
 use crate::scenario::{
-    Agent, DurabilitySpec, LabSpec, MeasureSpec, Medium, Published, Regime, Scenario, Workload,
+    Agent, DurabilitySpec, Engine, LabSpec, MeasureSpec, Medium, Published, Regime, Scenario, Workload,
 };
 use crate::stats::pilot;
 use crate::step::op::{Operation, RemoteAgent};
 use crate::step::{HOST, RunTag, Step};
-use crate::units::{counted, show_bytes, show_ns};
+use crate::units::{UNKNOWN_BYTES, counted, is_unknown, show_bytes, show_names, show_ns, show_size};
 use anyhow::Result;
 use std::io::IsTerminal;
 
@@ -82,7 +81,7 @@ fn show(view: &View, scenario: &Scenario, ready: Ready) -> Result<String> {
     let guests = guest_parts.is_some();
     let tag = RunTag::of_none();
     let ground = Ground { scenario, layout: &layout, found: &survey.found, guest_parts, tag };
-    let region = ground.bounds().map(|bounds| bounds.region);
+    let region = ground.region().map_or(UNKNOWN_BYTES, |(region, _)| region);
     let mut text = lacks.map(|lacks| lines(view, &lacks) + "\n").unwrap_or_default();
     text += &marked(view, "note", &scenario.notes);
     text += &hosts(view, scenario);
@@ -101,9 +100,7 @@ fn show(view: &View, scenario: &Scenario, ready: Ready) -> Result<String> {
         }
         text += &set::steps(view, &plan, &scenario.stacks);
         text += &written_below(view, &plan.steps);
-        text += &region
-            .as_ref()
-            .map_or_else(|_| String::new(), |region| first_writes(view, scenario, &plan, *region));
+        text += &first_writes(view, scenario, &plan, region);
         let what = if scenario.durability.is_some() { "try" } else { "measure" };
         text += &set::targets(view, &plan, &scenario.stacks, what);
         if !plan.steps.is_empty() {
@@ -113,9 +110,10 @@ fn show(view: &View, scenario: &Scenario, ready: Ready) -> Result<String> {
     let more = match &scenario.durability {
         Some(spec) => trials(spec, &ground)?,
         None => {
-            region.as_ref().map_or_else(|_| String::new(), |region| measured_on(*region))
+            measured_on(region)
                 + &times(scenario, &layout, guests)
                 + &setting_up(scenario, &layout, filled(&ground.media()?), guests)
+                + &engines(scenario)
                 + &sweeps(scenario)
                 + &regime(scenario, &survey.write_caches)
         }
@@ -162,7 +160,8 @@ fn hosts(view: &View, scenario: &Scenario) -> String {
             view.paragraph("  ", &format!("load {host} over ssh by the fio there; nothing is copied"))
         }
     };
-    let head = "hosts over ssh (plan asks none of them: run finds out whether they answer, and what is there; 1 PiB stands for a drive whose size nobody has told)";
+    let head =
+        "hosts over ssh (plan asks none of them: run finds out whether they answer, and what is there)";
     let all = |host: &(&str, Agent)| line(host) + &written_there(view, scenario, host.0);
     view.paragraph("", head) + &hosts.iter().map(all).collect::<String>()
 }
@@ -289,14 +288,12 @@ const BOOTS: &str = "seconds with KVM, a minute or two without";
 
 /// What syncs and rebuilds write to the members of arrays, which nobody issued.
 fn written_below(view: &View, steps: &[Step]) -> String {
-    let bytes: u64 = steps.iter().map(|step| step.op.bytes_below()).sum();
-    let known = bytes > 0 && !steps.iter().any(|step| is_unknown(step.op.bytes_below()));
-    match known {
-        true => {
-            let text = format!("syncs and rebuilds write {} to members at most", show_bytes(bytes));
+    match steps.iter().map(|step| step.op.bytes_below()).fold(0, u64::saturating_add) {
+        0 => String::new(),
+        bytes => {
+            let text = format!("syncs and rebuilds write {} to members at most", show_size(bytes));
             view.paragraph("  ", &text)
         }
-        false => String::new(),
     }
 }
 
@@ -304,7 +301,7 @@ fn written_below(view: &View, steps: &[Step]) -> String {
 fn first_writes(view: &View, scenario: &Scenario, plan: &SetPlan, region: u64) -> String {
     let line = |what: Unwritten| {
         let (index, _) = &plan.targets[what.target];
-        let (written, of) = (show_bytes(what.written()), &scenario.stacks[*index].name);
+        let (written, of) = (show_size(what.written()), &scenario.stacks[*index].name);
         let data = if what.data.is_unique() { String::new() } else { format!(", with {}", what.data) };
         let how = match what.order {
             FirstWrites::InOrder => "all of it once, in order".to_owned(),
@@ -416,6 +413,32 @@ fn times(scenario: &Scenario, layout: &Layout, guests: bool) -> String {
         counted(workloads as u64, "workload", "workloads")
     )
 }
+
+/// Who issues the I/O, of all loads or load by load.
+fn engines(scenario: &Scenario) -> String {
+    let mut engines: Vec<(String, Vec<&str>)> = Vec::new();
+    for workload in &scenario.workloads {
+        let name = match workload.engine {
+            None => CHOSEN.to_owned(),
+            Some(Engine::Fio) => "fio".to_owned(),
+            Some(Engine::Native(name)) => name.to_string(),
+        };
+        match engines.iter_mut().find(|(known, _)| *known == name) {
+            Some((_, loads)) => loads.push(&workload.name),
+            None => engines.push((name, vec![&workload.name])),
+        }
+    }
+    match engines.as_slice() {
+        [(name, _)] => format!("engine: {name}\n"),
+        several => several
+            .iter()
+            .map(|(name, loads)| format!("engine of {}: {name}\n", show_names(loads.iter().copied())))
+            .collect(),
+    }
+}
+
+/// The engine of a load that names none.
+const CHOSEN: &str = "auto: sync at iodepth 1; else uring, or aio or sync where io_uring does not work";
 
 /// All stacks are loaded on as many bytes. What other hosts have is not known before they are reached.
 fn measured_on(region: u64) -> String {
@@ -570,7 +593,7 @@ mod tests {
     #[test]
     fn what_the_load_reaches_is_said_where_it_is_known() {
         assert!(measured_on(510 << 20).contains(" the 510 MiB that "));
-        assert_eq!(measured_on(crate::layer::medium::UNKNOWN_BYTES / 4 * 3), "");
+        assert_eq!(measured_on(crate::units::UNKNOWN_BYTES / 4 * 3), "");
     }
 
     #[test]

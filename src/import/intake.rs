@@ -4,7 +4,7 @@ use super::sources::{By, STANDARD_INPUT, Source, Whose};
 use super::{Asked, Done, FileRead, Found, convert};
 use crate::exit::Failed;
 use crate::store::record::imported::ImportedFile;
-use crate::store::record::{Record, Warning};
+use crate::store::record::{Record, WARNING_KINDS, Warning};
 use crate::store::{self, Writer};
 use anyhow::Result;
 use iotax_audit::import::ALL;
@@ -147,6 +147,7 @@ impl<'a> Intake<'a> {
         let empty = self.done.empty.iter().map(|file| ("no_result", format!("{file} has no result")));
         let passed = self.done.passed.iter().map(|what| ("passed_over", format!("passed over: {what}")));
         for (kind, text) in empty.chain(passed) {
+            debug_assert!(WARNING_KINDS.contains(&kind), "{kind} is not in the docs");
             let warning = Warning { kind: kind.into(), subject: String::new(), text };
             self.writer.append(&Record::Warning(warning))?;
         }

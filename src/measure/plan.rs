@@ -12,12 +12,13 @@ use crate::exit::Failed;
 use crate::guard::marker;
 use crate::layer::guest::lab::{LabDrive, LabWish};
 use crate::layer::guest::qemu::{Memory, overlay_folder};
-use crate::layer::medium::{self, Found, is_unknown};
+use crate::layer::medium::{self, Found};
 use crate::layer::{Exposed, PlanContext, by_name, catalog, guest};
 use crate::scenario::place::drive_name;
 use crate::scenario::{LabSpec, LayerSpec, Medium, Scenario, Stack};
 use crate::step::op::{Op, WipeSignatures};
 use crate::step::{RunTag, Step, StepId};
+use crate::units::is_unknown;
 use anyhow::{Context, Result};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -322,7 +323,10 @@ impl Ground<'_> {
     }
 
     /// Bytes that every stack offers, and among how many guests side by side they are shared out at most.
-    fn region(&self) -> Result<(u64, u64)> {
+    ///
+    /// # Errors
+    /// As [`Ground::set`]; a load that a stack does not take.
+    pub fn region(&self) -> Result<(u64, u64)> {
         let (mut least, mut parts) = (u64::MAX, 1);
         for set in &self.layout.sets {
             for (index, exposed) in self.set(set, 0)?.targets {

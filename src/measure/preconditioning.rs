@@ -11,12 +11,11 @@ use super::plan::Ground;
 use super::session::Session;
 use super::sets::{Layout, Set};
 use super::stopped;
-use crate::layer::medium::is_unknown;
 use crate::layer::{PlanContext, medium};
 use crate::scenario::{Agent, Medium};
 use crate::store::record::Record;
 use crate::store::record::precondition::{PassedDrive, Passes};
-use crate::units::{GIB, KIB, MIB, show_bytes, show_names};
+use crate::units::{GIB, KIB, MIB, is_unknown, show_bytes, show_names};
 use anyhow::Result;
 use iotax_load::{Job, Rw, TargetSpec};
 use std::collections::BTreeSet;
@@ -41,7 +40,7 @@ pub struct Batch {
     pub place: String,
     /// Who writes there.
     agent: Agent,
-    /// Bytes of each, in whole blocks; `UNKNOWN_BYTES` of `medium` while a host was not asked yet.
+    /// Bytes of each, in whole blocks; `UNKNOWN_BYTES` of a drive that nobody has looked at yet.
     pub bytes: u64,
     /// Bytes of each that an earlier part of the run has written, of all passes.
     pub done: u64,

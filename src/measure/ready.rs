@@ -1,5 +1,6 @@
 //! What `run`, `resume` and `plan` ask alike before anything is made: whether the stacks make sense here, and only then what this
-//! machine lacks. What does not exist, and all that is lacking beside it, is named at once. Nothing is fetched or made.
+//! machine lacks. What does not exist, and all that is lacking beside it, is named at once: `run` refuses, and `plan` plans with
+//! drives of unknown size in its place. Nothing is fetched or made.
 
 use super::plan::Ground;
 use super::sets::{Layout, layout};
@@ -20,6 +21,8 @@ pub struct Ready {
     pub survey: Survey,
     /// What guests are made of, with a kernel that may still have to be fetched.
     pub guest_parts: Option<Parts>,
+    /// Devices and files that were named and do not exist, a sentence each.
+    absent: Vec<String>,
     /// What is lacking.
     missing: Vec<Missing>,
     /// The same of what no table of needs knows: memory in huge pages, KVM that was demanded.
@@ -27,31 +30,36 @@ pub struct Ready {
 }
 
 impl Ready {
-    /// What this machine lacks, by name, with what supplies it; empty: nothing.
+    /// What does not exist and what this machine lacks, by name, with what supplies it; empty: nothing.
     pub fn lacks(&self, scenario: &Scenario) -> Option<String> {
+        let absent = self.absent.iter().cloned();
         let missing = survey::listed(scenario, &self.missing);
         let also = self.also.iter().map(|error| format!("{error:#}"));
-        let all: Vec<String> = missing.into_iter().chain(also).collect();
+        let all: Vec<String> = absent.chain(missing).chain(also).collect();
         (!all.is_empty()).then(|| all.join("\n"))
     }
 
     /// The same as an error.
     ///
     /// # Errors
-    /// Exit code 3 naming everything.
+    /// Naming everything: exit code 2 where something that was named does not exist, else 3.
     pub fn met(&self, scenario: &Scenario) -> Result<()> {
-        self.lacks(scenario).map_or(Ok(()), |all| Err(Failed::need(all).into()))
+        self.lacks(scenario).map_or(Ok(()), |all| Err(self.refusal(all).into()))
+    }
+
+    fn refusal(&self, all: String) -> Failed {
+        if self.absent.is_empty() { Failed::need(all) } else { Failed::input(all) }
     }
 
     /// The same of a run that can wait: an error unless a reboot supplies all of it.
     ///
     /// # Errors
-    /// Exit code 3 naming everything.
+    /// As [`Ready::met`].
     pub fn waits_for(&self, scenario: &Scenario) -> Result<Option<String>> {
-        let lacks = self.lacks(scenario);
-        match lacks {
-            Some(all) if !self.also.is_empty() || self.missing.iter().any(|missing| !missing.reboot) => {
-                Err(Failed::need(all).into())
+        let by_reboot = self.absent.is_empty() && self.also.is_empty();
+        match self.lacks(scenario) {
+            Some(all) if !by_reboot || self.missing.iter().any(|missing| !missing.reboot) => {
+                Err(self.refusal(all).into())
             }
             other => Ok(other),
         }
@@ -77,20 +85,16 @@ pub fn ready(scenario: &Scenario) -> Result<Ready> {
     let (lacking, wrong): (Vec<Error>, Vec<Error>) =
         bounds.into_iter().partition(|error| code_of(error) == UNMET_NEED);
     also.extend(lacking);
-    let ready = Ready { layout, survey, guest_parts, missing: survey::missing(scenario), also };
-    match wrong.into_iter().next() {
-        None if absent.is_empty() => Ok(ready),
-        Some(wrong) if absent.is_empty() => Err(wrong),
-        wrong => Err(of_absent(&absent, wrong, &ready, scenario)),
+    let mut absent: Vec<String> = absent.into_iter().map(|absent| absent.why).collect();
+    let refused = match wrong.into_iter().next() {
+        Some(wrong) if absent.is_empty() => return Err(wrong),
+        wrong => wrong.map(|wrong| absent.push(format!("{wrong:#}"))).is_some(),
+    };
+    let ready = Ready { layout, survey, guest_parts, absent, missing: survey::missing(scenario), also };
+    if refused {
+        ready.met(scenario)?;
     }
-}
-
-/// What does not exist is told with everything else that will be missed.
-fn of_absent(absent: &[survey::Absent], wrong: Option<Error>, ready: &Ready, scenario: &Scenario) -> Error {
-    let lines = absent.iter().map(|absent| absent.why.clone());
-    let wrong = wrong.map(|error| format!("{error:#}"));
-    let all: Vec<String> = lines.chain(wrong).chain(ready.lacks(scenario)).collect();
-    Failed::input(all.join("\n")).into()
+    Ok(ready)
 }
 
 /// What guests are made of. KVM that was demanded and is not there is lacking as other things are, and a drive that does not
@@ -142,6 +146,15 @@ mod tests {
         assert!(why.contains("hint: attach=vhost-user-blk") && !why.contains("lacks"), "{why}");
     }
 
+    /// What a run is refused with, though a plan goes on.
+    fn refused_run(scenario: &Scenario) -> String {
+        let ready = ready(scenario).unwrap();
+        let error = ready.waits_for(scenario).unwrap_err();
+        assert_eq!(code_of(&error), BAD_INPUT, "{error:#}");
+        assert_eq!(ready.lacks(scenario), Some(format!("{error:#}")), "a plan says the same");
+        format!("{error:#}")
+    }
+
     #[test]
     fn what_does_not_exist_is_told_with_all_that_is_missing() {
         let folder = tempfile::tempdir().unwrap();
@@ -150,7 +163,7 @@ mod tests {
                     layers = [\"vm(attach=vfio,memory=1024TiB)\"]\n[[workload]]\nrw = \"randread\"\n";
         std::fs::write(&path, text).unwrap();
         let scenario = from_path(&path, &Request::default()).unwrap();
-        let why = refused(&scenario);
+        let why = refused_run(&scenario);
         let place =
             format!("{}:2:8: key \"path\" of [device.drive]: /dev/no-such does not exist", path.display());
         assert_eq!(why.matches("does not exist").count(), 1, "{why}");
@@ -162,5 +175,13 @@ mod tests {
         for missing in survey::missing(&scenario) {
             assert!(why.contains(&missing.what), "{}: {why}", missing.what);
         }
+    }
+
+    #[test]
+    fn a_stack_that_makes_no_sense_is_refused_though_its_device_does_not_exist() {
+        let stacks = ["/dev/no-such | loop | vm(attach=vfio)".to_owned()];
+        let why = refused(&from_arguments(&stacks, &Request::default()).unwrap());
+        assert!(why.starts_with("/dev/no-such") && why.contains("does not exist"), "{why}");
+        assert!(why.contains("\n") && why.contains("attach=vfio"), "{why}");
     }
 }

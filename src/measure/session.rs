@@ -28,7 +28,7 @@ use crate::step::executor::Executor;
 use crate::step::op::Op;
 use crate::step::{HOST, PathRef, Step, is_ssh_place, ssh_host};
 use crate::store::Writer;
-use crate::store::record::{Record, Warning};
+use crate::store::record::{Record, WARNING_KINDS, Warning};
 use crate::units::show_bytes;
 use anyhow::{Context, Result, ensure};
 use iotax_load::TargetSpec;
@@ -651,6 +651,7 @@ impl Session<'_> {
     }
 
     pub(super) fn warn(&mut self, kind: &str, subject: &str, text: String) -> Result<()> {
+        debug_assert!(WARNING_KINDS.contains(&kind), "{kind} is not in the docs");
         let warning = Warning { kind: kind.to_owned(), subject: subject.to_owned(), text };
         // Every visit, and every guest of a stack, may find the same.
         if !self.told.is_new(&warning) {

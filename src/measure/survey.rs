@@ -15,10 +15,11 @@ use crate::host::block::{self, Identity};
 use crate::host::caches::WriteCache;
 use crate::host::probe::{GuestProbe, Probe};
 use crate::host::{Missing, needs};
-use crate::layer::medium::{Found, UNKNOWN_BYTES, sibling_path};
+use crate::layer::medium::{Found, sibling_path};
 use crate::layer::{Claim, by_name, guest};
 use crate::scenario::{Agent, Consent, Engine, LayerSpec, Medium, Scenario, Stack};
 use crate::step::{HOST, is_ssh_place};
+use crate::units::UNKNOWN_BYTES;
 use anyhow::{Context, Result};
 use std::collections::{BTreeMap, BTreeSet};
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
@@ -135,8 +136,7 @@ pub(super) fn look_over(scenario: &Scenario, layout: &Layout) -> Result<(Survey,
     }
     refuse_other_names(scenario)?;
     survey.warnings.dedup();
-    let mut absent = std::mem::take(&mut survey.absent);
-    absent.dedup_by(|one, other| one.why == other.why);
+    let absent = std::mem::take(&mut survey.absent);
     if absent.is_empty() {
         survey.warn_of_idle_consents(scenario);
     }
@@ -394,7 +394,9 @@ fn existing(
         };
         let place = scenario.place_of(stack, path);
         let why = format!("{place}{} does not exist; hint: {hint}", path.display());
-        survey.absent.push(Absent { path: path.to_owned(), why });
+        if survey.absent.iter().all(|known| known.path != path) {
+            survey.absent.push(Absent { path: path.to_owned(), why });
+        }
         return Ok(Found::bare(UNKNOWN_BYTES, !could_be_made, true));
     }
     let (found, permit) = admitted(path, intent(scenario, stack), scenario, stack)?;

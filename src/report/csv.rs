@@ -151,7 +151,9 @@ impl Lines<'_> {
             [("what the drives could do", &one.could), ("share of what the drives could do", &one.share)];
         let of_all =
             one.of_all.iter().map(|figure| ("share of all that the drives do by themselves", figure));
-        for (metric, figure) in figures.into_iter().chain(of_all) {
+        let published =
+            one.published.iter().map(|figure| ("published share of what the drives could do", figure));
+        for (metric, figure) in figures.into_iter().chain(of_all).chain(published) {
             let metric = format!("{metric}, {}", one.by.word());
             let about = [workload, &one.stack, one.by.against(), &metric];
             self.figure(about, &with_note(figure), one.emulated.as_deref());

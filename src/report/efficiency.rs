@@ -31,6 +31,10 @@ pub(super) fn table(workload: &WorkloadFindings) -> Option<Table> {
     let cells = |cell: &dyn Fn(&Efficiency) -> String| found.iter().map(cell).collect::<Vec<_>>();
     table.push("stack", 0, cells(&named));
     table.push("of its drives", 0, cells(&|one| share(&one.share).cell()));
+    if found.iter().any(|one| one.published.is_some()) {
+        let cell = |one: &Efficiency| one.published.as_ref().map_or_else(String::new, |of| share(of).cell());
+        table.push("published", 1, cells(&cell));
+    }
     table.push("drives", 3, cells(&|one| one.drives.to_string()));
     table.push("could", 1, cells(&|one| Shown::of(&one.could).cell()));
     if found.iter().any(|one| one.of_all.is_some()) {

@@ -3,7 +3,7 @@
 use super::super::LayerSpec;
 use super::*;
 use crate::layer::catalog::{self, Face};
-use crate::scenario::{Metric, Published, PublishedFigure, Regime};
+use crate::scenario::{Metric, Published, PublishedFigure, Rated, Regime};
 use proptest::prelude::*;
 use std::fmt::Write as _;
 
@@ -624,6 +624,19 @@ fn later_stacks_of_the_docs_parse_and_are_refused() {
 }
 
 #[test]
+fn the_docs_say_how_many_copies_a_layer_can_have() {
+    let page =
+        std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/stack-grammar.md")).unwrap();
+    let most = grammar::MOST_COPIES;
+    for said in [format!("(* x1 to x{most} *)"), format!("At most {most};")] {
+        assert!(page.contains(&said), "docs/stack-grammar.md does not say {said:?}");
+    }
+    assert!(stacks(&[&format!("{FILE} | vm x{most}")]).is_ok());
+    let refused = stacks(&[&format!("{FILE} | vm x{}", most + 1)]).unwrap_err().to_string();
+    assert!(refused.contains(&format!("a fan-out is x1 to x{most}")), "{refused}");
+}
+
+#[test]
 fn the_error_of_the_docs_is_the_one_that_is_given() {
     let error = stacks(&["file:/srv/x.img,size=4GiB | lop"]).unwrap_err().to_string();
     assert_eq!(example_blocks("stack-grammar.md", "text")[0].trim_end(), error);
@@ -745,6 +758,105 @@ fn published_figures_of_ready_scenarios_do_not_contradict_each_other() {
     assert!(shipped.len() >= 4 && shipped.iter().sum::<usize>() >= 105, "{shipped:?}");
 }
 
+fn shipped(name: &str) -> Scenario {
+    let folder = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/scenarios"));
+    from_path(&folder.join(name), &Request::default()).unwrap_or_else(|error| panic!("{error}"))
+}
+
+/// The options of a layer, wherever stacks have it.
+fn options_of<'a>(scenario: &'a Scenario, layer: &str, option: &str) -> BTreeSet<Option<&'a str>> {
+    let layers = scenario.stacks.iter().flat_map(|stack| &stack.layers);
+    layers.filter(|spec| spec.name == layer).map(|spec| spec.option(option)).collect()
+}
+
+#[test]
+fn the_passthrough_has_its_pages_engine_and_reads_what_was_written() {
+    let scenario = shipped("e0-passthrough.toml");
+    let engines: BTreeSet<_> = scenario.workloads.iter().map(|load| format!("{:?}", load.engine)).collect();
+    assert_eq!(engines, [format!("{:?}", Some(Engine::Native(EngineName::Aio)))].into());
+    assert_eq!(scenario.measure.precondition.passes, 1);
+    let (rating, published) = (scenario.rating.unwrap(), scenario.published.unwrap());
+    let of = |load: &str, stack: &str, rated: Rated| {
+        let bytes = matches!(rated, Rated::Read | Rated::Write);
+        let metric = Metric::Rate { bytes, durable: false };
+        let is_it =
+            |one: &&PublishedFigure| (&*one.workload, &*one.stack, one.metric) == (load, stack, metric);
+        1000.0 * published.figures.iter().find(is_it).unwrap().value / rating.value(rated).unwrap()
+    };
+    // Of the page's last two columns, which cut some digits off, and round 53.96 % up.
+    for (load, rated, host, vm) in [
+        ("randwrite-4k", Rated::RandwriteIops, 787.0, 740.0),
+        ("randread-4k", Rated::RandreadIops, 765.0, 700.0),
+        ("write-128k", Rated::Write, 540.0, 536.0),
+        ("read-128k", Rated::Read, 515.0, 508.0),
+    ] {
+        let shares = [("host", host), ("vm", vm)].map(|(stack, printed)| of(load, stack, rated) - printed);
+        assert!(shares.iter().all(|off| off.abs() < 1.0), "{load}: {shares:?}");
+    }
+}
+
+#[test]
+fn the_private_cloud_has_its_pages_engine_and_guests() {
+    let scenario = shipped("e2-cache-queues.toml");
+    let engine = Some(Engine::Native(EngineName::PosixAio));
+    assert!(scenario.workloads.len() == 6 && scenario.workloads.iter().all(|load| load.engine == engine));
+    assert_eq!(options_of(&scenario, "vm", "memory"), [Some("4GiB")].into());
+    assert_eq!(options_of(&scenario, "vm", "vcpus"), [Some("4")].into());
+}
+
+#[test]
+fn the_guests_of_a_raid_are_as_large_as_on_their_page_and_eight_a_node() {
+    let scenario = shipped("e3-many-guests.toml");
+    assert_eq!(options_of(&scenario, "vm", "vcpus"), [Some("6"), Some("8")].into());
+    assert_eq!(options_of(&scenario, "vm", "memory"), [Some("16GiB")].into());
+    assert!(options_of(&scenario, "vm", "hugepages").iter().all(Option::is_some));
+    assert_eq!(options_of(&scenario, "vm", "numa"), [Some("0")].into());
+    assert_eq!(options_of(&scenario, "mdraid", "chunk"), [Some("64KiB")].into());
+    let guests: BTreeSet<u32> = scenario.stacks.iter().map(Stack::guests).collect();
+    assert_eq!(guests, [1, 8].into());
+    let rating = scenario.rating.unwrap();
+    let rated =
+        [Rated::RandreadIops, Rated::RandwriteIops, Rated::Read, Rated::Write].map(|one| rating.value(one));
+    assert_eq!(rated, [Some(2.7e6), Some(0.7e6), Some(14e9), Some(6.75e9)]);
+}
+
+#[test]
+fn backends_over_fabrics_have_as_much_in_flight_as_on_their_page_and_its_attributes() {
+    let scenario = shipped("e4-backends-fabrics.toml");
+    for (stack, load) in
+        scenario.stacks.iter().flat_map(|stack| scenario.workloads.iter().map(move |load| (stack, load)))
+    {
+        let of_a_disk: u32 = load.jobs.iter().map(|job| job.iodepth * job.numjobs).sum();
+        assert_eq!(u64::from(of_a_disk) * stack.targets(), 64, "{} under {}", stack.name, load.name);
+    }
+    for file in ["e4-backends-fabrics.toml", "e4-one-vm.toml"] {
+        let scenario = shipped(file);
+        for attribute in ["emulate-3pc", "emulate-tpu", "emulate-caw", "emulate-tpws", "is-nonrot"] {
+            assert_eq!(
+                options_of(&scenario, "iscsi", attribute),
+                [Some("true")].into(),
+                "{file} {attribute}"
+            );
+        }
+        assert_eq!(options_of(&scenario, "iscsi", "max-write-same-len"), [Some("65535")].into(), "{file}");
+    }
+}
+
+#[test]
+fn the_six_loads_of_fio_are_those_of_their_page_on_one_guest_and_drive_by_drive() {
+    let [one_vm, drives] = ["e4-one-vm.toml", "e4-drives.toml"].map(shipped);
+    let loads = |scenario: &Scenario| {
+        let said = scenario.workloads.iter().map(|load| format!("{}: {}", load.name, load.subject()));
+        said.collect::<Vec<_>>().join("\n")
+    };
+    insta::assert_snapshot!(loads(&one_vm));
+    assert_eq!(loads(&drives), loads(&one_vm));
+    let tables = drives.table.unwrap();
+    assert_eq!((tables.groups.len(), tables.percent_of), (7, Some(0)));
+    assert!(tables.groups.iter().all(|group| group.stacks.iter().all(Option::is_some)));
+    assert_eq!(drives.published.unwrap().figures.len(), 84);
+}
+
 /// The files of scenarios/ that show published figures.
 fn ready_with_figures() -> Vec<(Scenario, Published)> {
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/scenarios");
@@ -847,6 +959,31 @@ fn asked(words: &[(&str, &str)]) -> Result<Scenario, String> {
     let words = words.iter().map(|(word, value)| ((*word).to_owned(), (*value).to_owned())).collect();
     from_arguments(&["/dev/x".to_owned()], &Request { words, ..Request::default() })
         .map_err(|error| error.to_string())
+}
+
+#[test]
+fn a_rate_that_no_clock_can_pace_is_refused_where_it_is_written() {
+    let fastest = asked(&[("rate_iops", "1000000000")]).unwrap();
+    assert_eq!(fastest.workloads[0].jobs[0].rate_iops, Some(1_000_000_000));
+    let folder = tempfile::tempdir().unwrap();
+    let refused = |name: &str, text: &str| {
+        let path = folder.path().join(name);
+        std::fs::write(&path, text).unwrap();
+        let stack = if name.ends_with("toml") { None } else { Some("/dev/x") };
+        let files: Vec<&str> = path.to_str().into_iter().chain(stack).collect();
+        let error = with(&files, &Request::default()).unwrap_err().to_string();
+        error.replace(&format!("{}/", folder.path().display()), "")
+    };
+    let stack = "[stack.x]\ntext = \"/dev/x\"\n[[workload]]\n";
+    let load = "sd=sd1,lun=/dev/x,openflags=o_direct\nwd=w,sd=sd1,xfersize=4k,rdpct=100\n";
+    let all = [
+        asked(&[("rate_iops", "1000000001")]).unwrap_err(),
+        refused("one.toml", &format!("{stack}rate_iops = 1000000000000000\n")),
+        refused("sweep.toml", &format!("{stack}rate_iops = [1000, 1000000000000000]\n")),
+        refused("job.fio", "[a]\nrw=randread\nrate_iops=1000g\n"),
+        refused("p.vdb", &format!("{load}rd=r,wd=w,iorate=1000000000000000,distribution=deterministic\n")),
+    ];
+    insta::assert_snapshot!(all.join("\n"));
 }
 
 #[test]

@@ -8,7 +8,7 @@ use std::fmt;
 use std::ops::Range;
 
 /// More side by side on one machine are a slip of the pen.
-const MOST_COPIES: u32 = 256;
+pub(super) const MOST_COPIES: u32 = 256;
 
 type Parsed<T> = Result<T, TextFault>;
 

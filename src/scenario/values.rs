@@ -5,7 +5,7 @@ use super::Engine;
 use super::error::Fault;
 use crate::units;
 use iotax_load::engine::ALL;
-use iotax_load::{Distribution, Iomem, Rw};
+use iotax_load::{Distribution, Iomem, MAX_RATE, Rw};
 
 /// How numbers are read, and which defaults hold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -222,6 +222,22 @@ pub(super) fn parse_verify(word: &str, dialect: Dialect) -> Result<bool, Fault> 
 pub(super) fn parse_number(word: &str, dialect: Dialect) -> Result<u64, Fault> {
     let number = if dialect == Dialect::Fio { fio_number(word) } else { word.parse().ok() };
     number.ok_or_else(|| Fault::new(format!("\"{word}\" is not a whole number")))
+}
+
+/// I/Os a second of a thread; more than its clock has steps cannot be paced.
+pub(super) fn parse_rate(word: &str, dialect: Dialect) -> Result<u64, Fault> {
+    parse_number(word, dialect).and_then(paced)
+}
+
+/// A rate that a thread can pace.
+pub(super) fn paced(rate: u64) -> Result<u64, Fault> {
+    if rate <= MAX_RATE {
+        return Ok(rate);
+    }
+    let why = format!(
+        "{rate} I/Os a second cannot be paced: the clock of a thread has {MAX_RATE} steps a second, one a nanosecond"
+    );
+    Err(Fault::hint(why, "write a rate that the stacks can reach, or none for as fast as they go"))
 }
 
 pub(super) fn parse_size(word: &str, dialect: Dialect) -> Result<u64, Fault> {

@@ -6,7 +6,7 @@ use super::error::{Fault, InputError, Origin};
 use super::sweep::Item;
 use super::values::{
     Dialect, parse_bs, parse_class, parse_cpus, parse_distribution, parse_extent, parse_flag, parse_iomem,
-    parse_level, parse_number, parse_percent, parse_policy, parse_rw, parse_verify,
+    parse_level, parse_number, parse_percent, parse_policy, parse_rate, parse_rw, parse_verify,
 };
 use iotax_load::{Distribution, Job, Rw};
 use std::collections::BTreeMap;
@@ -216,7 +216,7 @@ impl JobWords {
             fdatasync: read.number("fdatasync", 0, u32::MAX, 0)?,
             end_fsync: read.get("end_fsync", parse_flag)?.unwrap_or(false),
             direct,
-            rate_iops: Some(read.directional("rate_iops", rw, 0, parse_number)?).filter(|rate| *rate > 0),
+            rate_iops: Some(read.directional("rate_iops", rw, 0, parse_rate)?).filter(|rate| *rate > 0),
             buffer_compress_percentage: read.get("buffer_compress_percentage", parse_percent)?.unwrap_or(0),
             dedupe_percentage: read.get("dedupe_percentage", parse_percent)?.unwrap_or(0),
             continue_on_error: read.continue_on_error(rw)?,

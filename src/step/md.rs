@@ -10,7 +10,7 @@ use super::thing::Told;
 use super::tool::{all_of, await_orphans, load_modules, output, settle, tool};
 use crate::host::block::{self, BlockNode, node_path, sys_block};
 use crate::host::probe::Probe;
-use crate::units::{KIB, show_bytes};
+use crate::units::{KIB, show_bytes, size_word};
 use anyhow::{Context, Result, anyhow, bail, ensure};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -39,7 +39,7 @@ pub fn create_words(array: &CreateArray) -> Vec<String> {
     ];
     words.extend(array.chunk.map(|bytes| format!("--chunk={}", kib(bytes))));
     words.extend(array.layout.as_ref().map(|layout| format!("--layout={layout}")));
-    words.extend(array.size.map(|bytes| format!("--size={}", kib(bytes))));
+    words.extend(array.size.map(|bytes| format!("--size={}", size_word(bytes, kib(bytes)))));
     words.extend(array.data_offset.map(|bytes| format!("--data-offset={}", kib(bytes))));
     if array.level > 0 {
         words.push(format!("--bitmap={}", if array.bitmap { "internal" } else { "none" }));

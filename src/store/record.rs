@@ -617,10 +617,57 @@ pub fn worse_known(a: Option<u64>, b: Option<u64>) -> Option<u64> {
 /// The kind of warning that spoils a stack: its figures have failed I/Os in them.
 pub const IO_ERRORS: &str = "io_errors";
 
+/// Every kind of warning that a report of a run may have, in the order of docs/reading-a-report.md.
+pub const WARNING_KINDS: &[&str] = &[
+    "running",
+    "killed",
+    "torn_frames",
+    "torn_histograms",
+    "partial_rounds",
+    IO_ERRORS,
+    "gate_gave_up",
+    "two_regimes",
+    "not_steady",
+    "not_preconditioned",
+    "not_level",
+    "target",
+    "accelerator",
+    "apart",
+    "level",
+    "clock",
+    "steal",
+    "polling",
+    "neighbours",
+    "vcpus",
+    "generator",
+    "littles_law",
+    "cached",
+    "faster",
+    "found_data",
+    "resized",
+    "confounder",
+    "engines",
+    "sides",
+    "guests",
+    "first_writes",
+    "settings",
+    "ratings",
+    "unknown_stack",
+    "note",
+    "not_read",
+    "no_result",
+    "passed_over",
+    "parts",
+    "snapshots",
+    "copies",
+    "copied_file",
+    "tools",
+];
+
 /// A warning as typed data.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Warning {
-    /// Stable word: [`IO_ERRORS`], `target`, `accelerator`.
+    /// Stable word, one of [`WARNING_KINDS`]; a record of an older iotax may have another.
     pub kind: String,
     /// What it is about: a stack, a workload, a place.
     pub subject: String,

@@ -36,14 +36,41 @@ fn of_the_command_line() {
 fn run_and_plan_refuse_alike_and_the_stack_comes_first() {
     let rig = Rig::new();
     let file = rig.file("x.img", 64);
-    for stack in
-        [format!("{file} | vm(attach=vfio)"), format!("{file} | vm(spdk=/no.sock)"), "/dev/no-such".into()]
-    {
+    for stack in [format!("{file} | vm(attach=vfio)"), format!("{file} | vm(spdk=/no.sock)")] {
         let said = ["plan", "run"].map(|command| rig.complaint(2, &[command, &file, &stack]));
         assert_eq!(said[0], said[1]);
         assert!(!said[0].contains("lacks") && !said[0].contains("x.img.2"), "{}", said[0]);
     }
     complains(&rig, 2, &["run", &file, "--cache", "none"], &["option of the layer vm", "vm(cache=...)"]);
+}
+
+#[test]
+fn a_plan_says_what_is_missing_once_and_all_else_and_a_run_refuses() {
+    let rig = Rig::new();
+    let path = rig.path("missing.toml");
+    let text = "engine = \"aio\"\n[device.drive]\npath = \"/dev/no-such\"\n[stack.bare]\non = \"drive\"\n\
+                [stack.volume]\ntext = \"[drive,/dev/nor-this] | lvm | split(8) | vm x8\"\n[[workload]]\nrw = \"randread\"\n\
+                [measure]\nbudget = \"10min\"\n";
+    std::fs::write(&path, text).unwrap();
+    let path = path.to_str().unwrap();
+    let plan = rig.iotax(&["plan", path, "--commands"]);
+    assert_eq!(plan.status.code(), Some(3));
+    let said = String::from_utf8_lossy(&plan.stdout).split_whitespace().collect::<Vec<_>>().join(" ");
+    for missing in ["missing.toml:3:8: key \"path\" of [device.drive]: /dev/no-such", "/dev/nor-this"] {
+        assert_eq!(said.matches(&format!("{missing} does not exist")).count(), 1, "{missing}: {said}");
+    }
+    let all = [
+        "set 1 of 2: bare",
+        "set 2 of 2: volume",
+        "vgcreate",
+        "measure volume",
+        "in 6 visits each",
+        "engine: aio",
+    ];
+    assert!(all.iter().all(|part| said.contains(part)), "{said}");
+    assert!(said.contains("at most 10 min in all"), "{said}");
+    assert!(!said.contains("TiB"), "a size that nobody knows: {said}");
+    complains(&rig, 2, &["run", path], &["/dev/no-such does not exist", "/dev/nor-this does not exist"]);
 }
 
 #[test]

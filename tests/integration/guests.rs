@@ -99,7 +99,7 @@ fn guests_that_the_host_has_no_room_for_never_start() {
     }
     let rig = Rig::new();
     let file = rig.file("x.img", 64);
-    let said = rig.complaint(2, &["run", &format!("{file} | vm(memory=4TiB)")]);
+    let said = rig.complaint(3, &["run", &format!("{file} | vm(memory=4TiB)")]);
     assert!(said.contains("this host can give") && !rig.path("x.img").exists(), "{said}");
     let huge = rig.iotax(&["run", &format!("{file} | vm(memory=1TiB,hugepages=1GiB)")]);
     assert_eq!(huge.status.code(), Some(3));

@@ -35,6 +35,7 @@ pub use distribution::Distribution;
 pub use engine::{Chosen, EngineName};
 pub use histogram::{DecodeError, Histogram};
 pub use job::{Hold, Iomem, Job, Rw, Stamping};
+pub use pace::MAX_RATE;
 pub use random::Random;
 pub use seat::cpu_list;
 pub use spec::{Bound, Direction, LoadError, SliceResult, SliceSpec, TargetSpec};

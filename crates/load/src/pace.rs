@@ -6,8 +6,8 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Highest rate that can be asked of a thread: one I/O a nanosecond.
-pub(crate) const MAX_RATE: u64 = 1_000_000_000;
+/// Highest rate that can be asked of a thread: one I/O a nanosecond, the step of the clock that paces them.
+pub const MAX_RATE: u64 = 1_000_000_000;
 
 /// What was overtaken is told in so many groups at most.
 const GROUPS: u64 = 4096;

@@ -53,6 +53,9 @@ pub struct Efficiency {
     /// The same over what the drives do by themselves, whatever lays data over them; `None` where nothing does.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub of_all: Option<Figure>,
+    /// What was published of the same stack and load, over the scenario's rating; `None` where nothing was.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub published: Option<Figure>,
     /// What the layout may do to get past that bound, beside a cache.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub unless: Option<&'static str>,
@@ -211,6 +214,7 @@ impl Case<'_> {
             could,
             share,
             of_all: joins.then_some(of_all),
+            published: None,
             unless,
             emulated: self.reading.emulated(self.stack),
             sentence: String::new(),
@@ -483,7 +487,10 @@ fn said(found: &Efficiency, workload: &Workload) -> String {
         (Some(share), _) => {
             let rule = if found.rule.is_empty() { String::new() } else { format!("{}; ", found.rule) };
             let share = Digits::share(share, found.share.bounds()).words();
-            format!("{who}: reaches {share} of what {drives} can do at {at} ({rule}{source})")
+            let published = found.published.as_ref().and_then(Figure::value);
+            let published = published.map(|share| format!("; {:.1} % was published", 100.0 * share));
+            let published = published.unwrap_or_default();
+            format!("{who}: reaches {share} of what {drives} can do at {at} ({rule}{source}){published}")
         }
         (None, Figure::Failed { reason } | Figure::Missing { reason }) => {
             format!("{who}: no share of what {drives} can do at {at} ({source}): {reason}")

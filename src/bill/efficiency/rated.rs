@@ -1,9 +1,10 @@
 //! Bounds by what makers rate a drive at: the scenario's `[rating]`, else what is known of the model that the place tells.
 
 use super::bound::{Cost, Need, Rates, rate};
-use super::{By, Case, Efficiency, Held, Layout, reads_of};
+use super::{By, Case, Efficiency, Held, Layout, reads_of, said};
 use crate::bill::findings::Figure;
-use crate::scenario::{Rated, Rating};
+use crate::bill::{published, subject};
+use crate::scenario::{Metric, PublishedFigure, Rated, Rating};
 use iotax_audit::knowledge::media::Medium;
 use iotax_audit::knowledge::ratings::{ABOVE_RATING, BELOW_RATED_LATENCY, Match, Writes};
 use iotax_load::Job;
@@ -48,18 +49,37 @@ impl Case<'_> {
         if let Some(rating) = &self.reading.run.start.scenario.rating {
             let by = By::Rated { source: rating.source.clone(), drive: None };
             let sheet = Sheet::of_scenario(rating);
-            return Some(self.finding(by, |layout, job| match (self.other_model(rating), &rating.model) {
+            let found = self.finding(by, |layout, job| match (self.other_model(rating), &rating.model) {
                 (Some(other), Some(model)) => {
                     Err(format!("the rating is of {model}, and the drive is {other}"))
                 }
                 _ => self.against_sheet(&sheet, layout, job),
-            }));
+            });
+            return Some(self.beside_published(found));
         }
         let known = self.hardware.as_ref()?.rating(&self.reading.run.ratings)?;
         let sheet = Sheet::of_known(&known);
         let by = By::Rated { source: known.drive.source.clone(), drive: Some(known.drive.name.clone()) };
         let found = self.finding(by, |layout, job| self.against_sheet(&sheet, layout, job));
         found.could.value().is_some().then_some(found)
+    }
+
+    /// With the share of the same bound that was published, where the rate is.
+    fn beside_published(&self, found: Efficiency) -> Efficiency {
+        let scenario = &self.reading.run.start.scenario;
+        let is_it = |figure: &&PublishedFigure| {
+            let bytes = subject::rate_unit(self.reading.workload) == "B/s";
+            let same = figure.stack == found.stack && figure.workload == self.reading.workload.name;
+            same && figure.metric == Metric::Rate { bytes, durable: false }
+                && !figure.share
+                && !figure.is_bound()
+        };
+        let published = scenario.published.as_ref().and_then(|all| all.figures.iter().find(is_it));
+        let over =
+            |(figure, could): (&PublishedFigure, f64)| published::single(figure.value / could, "1", false);
+        let share = published.zip(found.could.value()).map(over);
+        let found = Efficiency { published: share, ..found };
+        Efficiency { sentence: said(&found, self.reading.workload), ..found }
     }
 
     /// Which other model the drives are of than the one that is rated.

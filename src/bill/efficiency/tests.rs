@@ -3,7 +3,7 @@
 use super::*;
 use crate::bill::{RunData, findings, twin};
 use crate::host::facts::Target;
-use crate::scenario::{Rating, rating};
+use crate::scenario::{Metric, Published, PublishedFigure, Rating, rating};
 use proptest::prelude::*;
 
 fn of<'a>(found: &'a crate::bill::Findings, load: &str, stack: &str, by: &str) -> &'a Efficiency {
@@ -151,6 +151,55 @@ fn a_rating_bounds_what_it_says_something_of() {
     assert_eq!(why(rated(&both[..1], sequential)), "the rating says nothing of sequential reads");
     let write = Job { rw: iotax_load::Rw::RandWrite, ..Job::default() };
     assert_eq!(why(rated(&both, write)), "the rating says nothing of random writes of this size");
+}
+
+#[test]
+fn the_page_on_bias_names_every_ceiling_that_is_known() {
+    let page = include_str!("../../../BIAS.md");
+    let known =
+        page.split("**Shared ceilings.**").nth(1).and_then(|rest| rest.split("\n- **").next()).unwrap();
+    let name = String::new;
+    let all = [
+        By::Measured { each: name() },
+        By::Rated { source: name(), drive: None },
+        By::Link { link: name() },
+        By::Network { network: name() },
+    ];
+    for by in all {
+        assert!(known.contains(&format!("(`{}`)", by.word())), "{} is not in {known}", by.word());
+    }
+}
+
+/// The page of scenarios/e0-passthrough.toml has it so: 669k of rated 850k are 78.7 %.
+#[test]
+fn what_was_published_stands_beside_as_a_share_of_the_same_rating() {
+    let mut run = twin::arrays();
+    let mut sheet = Rating { source: "a page".into(), ..Rating::default() };
+    rating::set(&mut sheet, "randread_iops", "850k").unwrap();
+    run.start.scenario.rating = Some(Box::new(sheet));
+    let load = run.start.scenario.workloads[0].name.clone();
+    let figure = |stack: &str, printed: &str| {
+        let metric = Metric::Rate { bytes: false, durable: false };
+        PublishedFigure::read(&load, metric, stack, printed).unwrap()
+    };
+    run.start.scenario.published = Some(Box::new(Published {
+        source: "a page".into(),
+        hardware: "a drive".into(),
+        note: None,
+        baseline: "each".into(),
+        figures: vec![figure("lvm", "3345k"), figure("raid5", "<25%")],
+    }));
+    let found = findings(&run);
+    let lvm = of(&found, "randread", "lvm", "rated");
+    let published = lvm.published.as_ref().and_then(Figure::value).unwrap();
+    assert!((published - 0.787).abs() < 5e-4, "{published}: of five drives");
+    assert!(lvm.sentence.ends_with("rated: a page); 78.7 % was published"), "{}", lvm.sentence);
+    assert_eq!(
+        of(&found, "randread", "raid5", "rated").published,
+        None,
+        "a share of another stack, and a bound"
+    );
+    assert_eq!(of(&found, "randread", "lvm", "measured").published, None);
 }
 
 #[test]

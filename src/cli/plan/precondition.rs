@@ -32,7 +32,7 @@ fn passes(view: &View, scenario: &Scenario, batch: &Batch) -> String {
     let place = if batch.place == crate::step::HOST { String::new() } else { format!("@{}: ", batch.place) };
     let bytes = match batch.written(passes) {
         Some(bytes) => show_bytes(bytes),
-        None => "how much run finds out there".to_owned(),
+        None => "how much run finds out".to_owned(),
     };
     let what = format!(
         "{place}write {each}{} {often} in order, in blocks of {}, before the visits begin: {bytes}, {}",
@@ -53,15 +53,18 @@ fn passes(view: &View, scenario: &Scenario, batch: &Batch) -> String {
 fn takes(scenario: &Scenario, batch: &Batch) -> String {
     let rate = scenario.rating.as_ref().and_then(|rating| rating.value(Rated::Write));
     let bytes = batch.written(scenario.measure.precondition.passes).map(|all| all / batch.paths.len() as u64);
-    match rate.zip(bytes) {
-        Some((rate, bytes)) => {
+    match (rate, bytes) {
+        (Some(rate), None) => format!("at the rated {:.0} MB/s at the most", rate / 1e6),
+        (Some(rate), Some(bytes)) => {
             format!(
                 "at least {} at the rated {:.0} MB/s",
                 long_time((bytes as f64 / rate).ceil()),
                 rate / 1e6
             )
         }
-        None => "how long that takes is not known before it begins (a [rating] with write tells)".to_owned(),
+        (None, _) => {
+            "how long that takes is not known before it begins (a [rating] with write tells)".to_owned()
+        }
     }
 }
 
@@ -124,7 +127,7 @@ mod tests {
         scenario.rating = rating.map(Box::new);
         let found_of = |medium: &Medium| match medium {
             Medium::File { size, .. } => Found::bare(size.unwrap(), false, false),
-            Medium::Remote { .. } => Found::bare(crate::layer::medium::UNKNOWN_BYTES, true, true),
+            Medium::Remote { .. } => Found::bare(crate::units::UNKNOWN_BYTES, true, true),
             _ => Found::bare(1 << 40, true, true),
         };
         let of_stack = |stack: &crate::scenario::Stack| stack.medium.members().iter().map(found_of).collect();

@@ -4,7 +4,7 @@
 use super::qemu::{Accel, Cache, DetectZeroes, DiskSpec, Server};
 use super::vm::GuestPlan;
 use crate::step::PathRef;
-use crate::units::{counted, show_bytes};
+use crate::units::{counted, show_bytes, show_size};
 
 impl GuestPlan {
     /// `2 vCPUs, 512 MiB of memory, emulated (tcg)`
@@ -41,7 +41,7 @@ impl DiskSpec {
         let size = self.qcow2.as_ref().map(|image| image.bytes).or(self.bytes);
         let what = match (&self.server, size) {
             (Server::Drive(drive), _) => format!("the drive at {} ({below})", drive.address),
-            (_, Some(bytes)) => format!("{} of {below}", show_bytes(bytes)),
+            (_, Some(bytes)) => format!("{} of {below}", show_size(bytes)),
             (_, None) => below.to_string(),
         };
         let by = match &self.server {

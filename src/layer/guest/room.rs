@@ -57,7 +57,7 @@ impl Room {
     /// Whether these guests fit, all at once.
     ///
     /// # Errors
-    /// Bad input: too much memory, a node that is not there. An unmet need: huge pages, with the command that makes them.
+    /// An unmet need: memory, a node or processors that are not there, huge pages, with the command that makes them.
     pub fn check(&self, guests: &[GuestPlan]) -> Result<(), Failed> {
         self.check_nodes(guests)?;
         self.check_processors(guests)?;
@@ -67,7 +67,7 @@ impl Room {
         let wanted =
             plain.map(|guest| guest.memory.bytes).sum::<u64>() + guests.len() as u64 * QEMU_BYTES + tables;
         match self.memory.map(left_by_host) {
-            Some(most) if wanted > most => Err(Failed::input(format!(
+            Some(most) if wanted > most => Err(Failed::need(format!(
                 "{} {} of memory with QEMU's own{}, and this host can give {}; hint: {}",
                 needing(&guests.iter().collect::<Vec<_>>()),
                 show_bytes(wanted),
@@ -115,7 +115,7 @@ impl Room {
             [] => "; it tells none apart".to_owned(),
             nodes => format!(", only {}", numbered(nodes.iter().map(|node| node.number))),
         };
-        Err(Failed::input(format!(
+        Err(Failed::need(format!(
             "{}: this host has no NUMA node {}{known}",
             guest.origin,
             guest.memory.node.unwrap_or_default()
@@ -128,7 +128,7 @@ impl Room {
         let wanted = |guest: &GuestPlan| guest.pin.iter().flat_map(Pin::cpus).collect::<Vec<u32>>();
         for guest in guests {
             if let Some(missing) = wanted(guest).into_iter().find(|cpu| !known.contains(cpu)) {
-                return Err(Failed::input(format!(
+                return Err(Failed::need(format!(
                     "{}: cpus: this host has no processor {missing}, only {}",
                     guest.origin,
                     numbered(known)
@@ -144,7 +144,7 @@ impl Room {
         let Some(processors) = self.processors else { return Ok(()) };
         let too_large = |guest: &&GuestPlan| guest.accel == Accel::Kvm && guest.vcpus as usize > processors;
         match guests.iter().find(too_large) {
-            Some(guest) => Err(Failed::input(format!(
+            Some(guest) => Err(Failed::need(format!(
                 "{}: guest {} has {} vCPUs, and this host {}; hint: vcpus={processors} at most",
                 guest.origin,
                 guest.place,
@@ -187,7 +187,7 @@ impl Node {
             guests.iter().filter(bound).partition(|guest| guest.memory.huge_page.is_some());
         let wanted: u64 = plain.iter().map(|guest| guest.memory.bytes).sum();
         if let Some(most) = self.memory.map(left_by_host).filter(|most| wanted > *most) {
-            return Err(Failed::input(format!(
+            return Err(Failed::need(format!(
                 "{} {} of memory of NUMA node {}, and it can give {}; hint: another numa, less memory, or fewer guests",
                 needing(&plain),
                 show_bytes(wanted),
@@ -322,7 +322,7 @@ mod tests {
         let plain = Memory::plain(1 << 30);
         assert!(room().check(&guests(6, plain)).is_ok());
         let refused = room().check(&guests(7, plain)).unwrap_err();
-        assert_eq!(refused.code, crate::exit::BAD_INPUT);
+        assert_eq!(refused.code, crate::exit::UNMET_NEED);
         assert_eq!(
             refused.message,
             "the 7 guests vm0 to vm6 need 7.66 GiB of memory with QEMU's own, and this host can give 7.20 GiB; hint: less memory, or fewer guests"
@@ -406,7 +406,7 @@ mod tests {
         let plain = Memory::plain(1 << 30);
         assert!(room.check(&guests(2, on(0, plain))).is_ok());
         let refused = room.check(&guests(2, on(1, plain))).unwrap_err();
-        assert_eq!(refused.code, crate::exit::BAD_INPUT);
+        assert_eq!(refused.code, crate::exit::UNMET_NEED);
         assert_eq!(
             refused.message,
             "the 2 guests vm0 to vm1 need 2 GiB of memory of NUMA node 1, and it can give 1.80 GiB; hint: another numa, less memory, or fewer guests"
@@ -442,7 +442,7 @@ mod tests {
         let mut large = guests(1, Memory::plain(256 << 20));
         large[0].vcpus = 5;
         let refused = room().check(&large).unwrap_err();
-        assert_eq!(refused.code, crate::exit::BAD_INPUT);
+        assert_eq!(refused.code, crate::exit::UNMET_NEED);
         assert_eq!(
             refused.message,
             "here: guest vm0 has 5 vCPUs, and this host 4 processors; hint: vcpus=4 at most"

@@ -9,14 +9,6 @@ use anyhow::{Context, Result, bail, ensure};
 use iotax_load::Hold;
 use std::path::{Path, PathBuf};
 
-/// Stands for the size of a drive on a host that was not asked yet: larger than any, and small enough to be reckoned with.
-pub const UNKNOWN_BYTES: u64 = 1 << 50;
-
-/// Whether a size, or what layers make of one, is of a host that was not asked yet.
-pub fn is_unknown(bytes: u64) -> bool {
-    bytes >= UNKNOWN_BYTES / 2
-}
-
 /// What a medium at the bottom of a stack is on this machine, found out before planning.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Found {

@@ -2,6 +2,7 @@
 
 use super::frame::{self, Kind};
 use super::message::{Envelope, Progress, Request, Response};
+use super::peer::SILENCE_LIMIT;
 use serde::{Serialize, de::DeserializeOwned};
 use std::collections::BTreeSet;
 
@@ -72,6 +73,32 @@ fn the_frame_is_a_clock_request() {
     assert_eq!(envelope.id, 1);
     assert_eq!(serde_json::from_str::<Request>(envelope.body.get()).unwrap(), Request::Clock);
     assert_eq!(frame::encode(&frame).unwrap(), bytes);
+}
+
+/// The second cell of the frame's row with that field.
+fn cell(field: &str) -> String {
+    let row = PAGE.lines().find(|line| line.contains(&format!(" | {field} | "))).unwrap();
+    row.rsplit(" | ").next().unwrap().trim_end_matches(" |").to_owned()
+}
+
+#[test]
+fn the_frames_numbers_are_those_of_the_code() {
+    let mib = |bytes: u32| format!("at most {} MiB", bytes >> 20);
+    assert_eq!(cell("magic"), "`IOTX`");
+    assert_eq!(cell("version"), frame::PROTOCOL.to_string());
+    assert_eq!(cell("kind"), "1 request, 2 response, 3 progress, 4 stop");
+    assert_eq!(cell("json_len"), mib(frame::JSON_LIMIT));
+    assert_eq!(cell("blob_len"), mib(frame::BLOB_LIMIT));
+    let noise = frame::NOISE_LIMIT >> 10;
+    assert!(
+        PAGE.contains(&format!("Up to {noise} KiB in front")) && PAGE.contains(&format!("After {noise} KiB"))
+    );
+    let silence = format!("silence limit ({} s unless told otherwise)", SILENCE_LIMIT.as_secs());
+    assert!(PAGE.contains(&silence), "{silence}");
+    let hellos = PAGE.split("\"protocol\":").skip(1).map(|rest| rest.split(',').next().unwrap());
+    let hellos: Vec<&str> = hellos.collect();
+    let ours = frame::PROTOCOL.to_string();
+    assert_eq!(hellos, [&ours, &ours], "as both ends say hello");
 }
 
 #[test]

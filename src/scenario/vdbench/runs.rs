@@ -4,7 +4,7 @@
 use super::super::draft::{Draft, JobDraft, Keys};
 use super::super::error::{Fault, InputError, Origin};
 use super::super::jobfile::Notes;
-use super::super::values::Extent;
+use super::super::values::{Extent, paced};
 use super::lines::Param;
 use super::points::{Point, Value, is_negative, points, ratio, seeks, threads_of};
 use super::values::{block, matches, names, number, one, percent, whole};
@@ -328,10 +328,11 @@ impl Run<'_> {
         let origin = param.map_or_else(|| self.rd.origin(), |param| param.origin.clone());
         let sds = u32::try_from(team.sds.len()).unwrap_or(u32::MAX);
         let exact = rate / f64::from(sds);
-        let rounded = whole(exact.round(), 1, u64::from(u32::MAX)).map_err(|_| {
+        if exact.round() < 1.0 {
             let why = format!("{exact} I/Os a second for wd={} on one SD", team.wd.name);
-            origin.error("iorate", Fault::hint(why, "write a larger rate"))
-        })?;
+            return Err(origin.error("iorate", Fault::hint(why, "write a larger rate")));
+        }
+        let rounded = paced(exact.round() as u64).map_err(|fault| origin.error("iorate", fault))?;
         let (line, wd) = (origin.line(), &team.wd.name);
         if sds > 1 {
             notes.add(format!(

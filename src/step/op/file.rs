@@ -23,7 +23,7 @@ pub struct MakeFile {
 impl Operation for MakeFile {
     fn describe(&self) -> String {
         let keep = if self.keep { ", kept after the run" } else { "" };
-        format!("create {} ({}{keep})", self.path.display(), crate::units::show_bytes(self.bytes))
+        format!("create {} ({}{keep})", self.path.display(), crate::units::show_size(self.bytes))
     }
 
     fn perform(&self, system: &mut dyn System, tag: &RunTag) -> Result<Yield> {
@@ -74,7 +74,7 @@ pub struct FillFile {
 
 impl Operation for FillFile {
     fn describe(&self) -> String {
-        format!("fill {} with {} of {}", self.file, crate::units::show_bytes(self.bytes), self.data)
+        format!("fill {} with {} of {}", self.file, crate::units::show_size(self.bytes), self.data)
     }
 
     fn inputs(&mut self) -> Vec<&mut PathRef> {

@@ -2,7 +2,7 @@
 //! its own to undo: it goes with what it lies in.
 
 use super::{Operation, PathRef, RunTag, System, Yield};
-use crate::units::show_bytes;
+use crate::units::{show_bytes, size_word};
 use anyhow::Result;
 use serde::{Deserialize, Serialize};
 
@@ -38,13 +38,13 @@ impl Operation for MakeImage {
     fn describe(&self) -> String {
         format!(
             "qemu-storage-daemon blockdev-create driver=qcow2,size={},cluster-size={},preallocation={}{} in {} of {} from {} on",
-            show_bytes(self.bytes),
+            size_word(self.bytes, show_bytes(self.bytes)),
             show_bytes(self.cluster),
             self.preallocation(),
             if self.lazy_refcounts { ",lazy-refcounts=on" } else { "" },
-            show_bytes(self.room),
+            size_word(self.room, show_bytes(self.room)),
             self.on,
-            show_bytes(self.offset)
+            size_word(self.offset, show_bytes(self.offset))
         )
     }
 

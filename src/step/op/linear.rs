@@ -4,6 +4,7 @@
 use super::{Operation, Own, PathRef, RunTag, System, Undoing, Yield, by_thing};
 use crate::step::dm;
 use crate::step::thing::Thing;
+use crate::units::size_word;
 use anyhow::Result;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
@@ -60,7 +61,10 @@ impl Thing for MakeLinear {
 
 impl Operation for MakeLinear {
     fn describe(&self) -> String {
-        let stretch = |part: &Stretch| format!("{} +{} {}", part.device, part.offset, part.bytes);
+        let stretch = |part: &Stretch| {
+            let [offset, bytes] = [part.offset, part.bytes].map(|bytes| size_word(bytes, bytes));
+            format!("{} +{offset} {bytes}", part.device)
+        };
         let parts: Vec<String> = self.stretches.iter().map(stretch).collect();
         let read_only = if self.read_only { " --readonly" } else { "" };
         format!("dmsetup create {}{read_only}: linear {}", self.name, parts.join(", "))

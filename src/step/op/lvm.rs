@@ -5,7 +5,7 @@ use super::{Operation, Own, PathRef, RunTag, System, Undoing, Yield, by_thing};
 use crate::step::lvm::{self, Group, VOLUME};
 use crate::step::settings::ThingSettings;
 use crate::step::thing::Thing;
-use crate::units::KIB;
+use crate::units::{KIB, size_word};
 use anyhow::Result;
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
@@ -102,7 +102,7 @@ impl MakeLvm {
         let volume = |kind: &str, extents: u64, name: &str| {
             words(&["lvcreate", "--type", kind, "--wipesignatures", "n", "--zero", "y"]).with(&[
                 "--extents",
-                &extents.to_string(),
+                &size_word(extents * EXTENT, extents),
                 "--name",
                 name,
             ])
@@ -114,12 +114,12 @@ impl MakeLvm {
             }
             LvmVolume::Thin { extents, pool_extents, metadata_extents, stripes, chunk_size, zero } => {
                 let pool = words(&["lvcreate", "--type", "thin-pool", "--poolmetadataspare", "n"])
-                    .with(&["--extents", &pool_extents.to_string()])
+                    .with(&["--extents", &size_word(pool_extents * EXTENT, pool_extents)])
                     .with(&["--poolmetadatasize", &format!("{}b", metadata_extents * EXTENT)])
                     .with(&["--chunksize", &kib(*chunk_size), "--zero", if *zero { "y" } else { "n" }])
                     .with(&stripes.iter().flat_map(Stripes::words).collect::<Vec<_>>())
                     .with(&["--name", "pool", group]);
-                let bytes = format!("{}b", extents * EXTENT);
+                let bytes = size_word(extents * EXTENT, format!("{}b", extents * EXTENT));
                 let thin = words(&["lvcreate", "--type", "thin", "--virtualsize", &bytes]).with(&[
                     "--thinpool",
                     "pool",

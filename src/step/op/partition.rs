@@ -5,6 +5,7 @@ use super::drives::{Drives, left_on};
 use super::{Operation, Own, PathRef, RunTag, System, Undoing, Yield, by_thing};
 use crate::step::partition;
 use crate::step::thing::Thing;
+use crate::units::size_word;
 use anyhow::Result;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
@@ -70,7 +71,11 @@ impl Operation for MakePartition {
     fn describe(&self) -> String {
         format!(
             "sfdisk {}: {} table {}, one partition at byte {}, {} bytes",
-            self.device, self.table, self.id, self.start, self.bytes
+            self.device,
+            self.table,
+            self.id,
+            self.start,
+            size_word(self.bytes, self.bytes)
         )
     }
 

@@ -6,6 +6,7 @@ use crate::step::settings::ThingSettings;
 use crate::step::state::ArrayState;
 use crate::step::thing::Thing;
 use crate::step::zfs::{self, PROPERTY, Pool};
+use crate::units::size_word;
 use anyhow::Result;
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
@@ -123,7 +124,7 @@ impl MakeZpool {
                 create.extend(thin.then(|| "-s".to_owned()));
                 create.extend(words(&[
                     "-V",
-                    &bytes.to_string(),
+                    &size_word(*bytes, bytes),
                     "-o",
                     &format!("volblocksize={volblocksize}"),
                 ]));

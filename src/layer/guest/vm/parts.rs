@@ -98,7 +98,10 @@ impl Parts {
             Err(_) => to_be_fetched("KERNEL"),
         };
         let image = kernel.image.clone();
-        Ok(Parts { images, ..Parts::here(requested, accel, emulated, kernel, image) })
+        let here = Parts::here(requested, accel, emulated, kernel, image);
+        // Another such need.
+        let lab_image = here.lab_image.clone().or_else(|| Some("LAB_IMAGE".into()));
+        Ok(Parts { images, lab_image, ..here })
     }
 
     /// With what else this machine has.
