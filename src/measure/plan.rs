@@ -20,6 +20,7 @@ use crate::step::op::{Op, WipeSignatures};
 use crate::step::{RunTag, Step, StepId};
 use crate::units::is_unknown;
 use anyhow::{Context, Result};
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
@@ -182,7 +183,7 @@ impl Ground<'_> {
             let most = reach(self.scenario, region);
             let overlays: Vec<(PathBuf, u64)> = disks
                 .map(|disk| (folder.join("overlay"), most.min(disk.bytes.unwrap_or(most))))
-                .filter(|(_, bytes)| *bytes > 0)
+                .filter(|(_, bytes)| *bytes > 0 && !is_unknown(*bytes))
                 .collect();
             if !overlays.is_empty() {
                 // Files that are made may lie there too.
@@ -209,13 +210,13 @@ impl Ground<'_> {
         }
     }
 
-    /// All guests of a set are up at once.
+    /// All guests of a set are up at once. The largest set first: who supplies what it lacks need not be told of the others.
     fn check_guests(&self) -> Result<()> {
         let Some(parts) = &self.guest_parts else { return Ok(()) };
-        for set in &self.layout.sets {
-            parts.room.check(&self.set(set, 0)?.guests)?;
-        }
-        Ok(())
+        let guests = |set| Ok(self.set(set, 0)?.guests);
+        let mut sets = self.layout.sets.iter().map(guests).collect::<Result<Vec<_>>>()?;
+        sets.sort_by_key(|guests| Reverse(guests.iter().map(|guest| guest.memory.bytes).sum::<u64>()));
+        sets.iter().try_for_each(|guests| Ok(parts.room.check(guests)?))
     }
 
     /// Drives that come back from guests get the lowest names that are free, in whatever order they come: of several that are

@@ -367,6 +367,18 @@ fn the_passthrough_of_a_drive_as_it_ships() {
 }
 
 #[test]
+fn huge_pages_that_are_lacking_are_those_of_the_set_with_most_guests() {
+    let vm = |more: &str| format!("/dev/vda | vm(memory=1GiB,hugepages=1GiB){more}");
+    let stacks = [vm(""), vm(" x8"), vm(" x2")];
+    let scenario = scenario(&stacks.each_ref().map(String::as_str), "randwrite");
+    let mut parts = guest::Parts::made_up();
+    parts.room.huge_pages = Vec::new();
+    let refused = with_guests(&scenario, Some(parts), |ground| ground.bounds().unwrap_err());
+    assert_eq!(crate::exit::code_of(&refused), crate::exit::UNMET_NEED);
+    assert!(format!("{refused:#}").contains("need 8 huge pages of 1 GiB, and 0 are free"), "{refused:#}");
+}
+
+#[test]
 fn a_guests_processors_and_its_memory_are_on_one_node() {
     let guest_of = |words: &str| {
         let mut parts = guest::Parts::made_up();
@@ -457,13 +469,13 @@ fn drives_that_are_away_together_are_named_by_names_that_stay() {
     );
 }
 
-/// A disk of 1 EiB, of which no machine has room for a copy.
+/// A disk of 256 TiB, of which no machine that tests has room for a copy.
 #[test]
 fn overlays_that_have_no_room_are_refused() {
     let planned = |stack: &str, rw: &str, size: Option<u64>| {
         let mut scenario = scenario(&[stack], rw);
         scenario.workloads[0].jobs[0].size = size;
-        with_devices_of(1 << 60, &scenario, Some(guest::Parts::made_up()), |ground| {
+        with_devices_of(1 << 48, &scenario, Some(guest::Parts::made_up()), |ground| {
             ground.bounds().map(drop).map_err(|error| format!("{error:#}"))
         })
     };

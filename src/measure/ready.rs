@@ -178,6 +178,14 @@ mod tests {
     }
 
     #[test]
+    fn a_size_that_nobody_knows_is_too_large_for_nothing() {
+        let stacks = ["/dev/no-such | partition(table=dos)", "/dev/no-such | vm(snapshot=on)"];
+        let words = vec![("rw".to_owned(), "randwrite".to_owned())];
+        let scenario = from_arguments(&stacks.map(str::to_owned), &Request { words, ..Request::default() });
+        assert!(refused_run(&scenario.unwrap()).contains("/dev/no-such does not exist"));
+    }
+
+    #[test]
     fn a_stack_that_makes_no_sense_is_refused_though_its_device_does_not_exist() {
         let stacks = ["/dev/no-such | loop | vm(attach=vfio)".to_owned()];
         let why = refused(&from_arguments(&stacks, &Request::default()).unwrap());

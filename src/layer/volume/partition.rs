@@ -6,7 +6,7 @@ use crate::scenario::LayerSpec;
 use crate::step::PathRef;
 use crate::step::op::{Drives, MakePartition, Op};
 use crate::step::tool::guid;
-use crate::units::{KIB, MIB, parse_bytes, show_bytes};
+use crate::units::{KIB, MIB, is_unknown, parse_bytes, show_bytes};
 use anyhow::{Result, ensure};
 
 /// Its words.
@@ -93,7 +93,7 @@ impl Layer for Partition {
             show_bytes(UNIT)
         );
         ensure!(
-            table == "gpt" || start + bytes <= MOST_DOS,
+            table == "gpt" || is_unknown(bytes) || start + bytes <= MOST_DOS,
             "{}: a DOS partition table ends at {}; hint: table=gpt, or size=1TiB",
             spec.origin,
             show_bytes(MOST_DOS)
