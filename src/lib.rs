@@ -15,6 +15,7 @@ pub mod measure;
 pub mod report;
 pub mod scenario;
 pub mod selfcheck;
+mod shell;
 pub mod stats;
 pub mod step;
 pub mod store;

@@ -47,9 +47,9 @@ mod warnings;
 
 pub use findings::Findings;
 pub use run::{HistogramSource, RunData};
-pub use subject::shell_line;
 
 use crate::scenario::MeasureSpec;
+use crate::shell;
 use crate::stats::alike;
 use crate::store::record::state::RunState;
 use crate::units::show_names;
@@ -136,7 +136,7 @@ fn identity(run: &RunData) -> RunIdentity {
         name: start.scenario.name.clone(),
         at: start.at.clone(),
         iotax: start.iotax.clone(),
-        command: subject::shell_line(&start.argv),
+        command: shell::line(&start.argv),
         source: start.scenario.source.clone(),
         seed: start.scenario.measure.seed,
         zone: start.scenario.measure.equivalence,
@@ -153,7 +153,7 @@ fn place(facts: &crate::store::record::PlaceFacts) -> PlaceReport {
         emulated: facts.emulated.clone(),
         // A value that can be stored can be printed; the error would be a failing Serialize of our own.
         facts: serde_json::to_value(&facts.facts).unwrap_or_else(|error| error.to_string().into()),
-        commands: facts.commands.iter().map(|words| subject::shell_line(words)).collect(),
+        commands: facts.commands.iter().map(shell::line).collect(),
         disks: facts.disks.clone(),
     }
 }

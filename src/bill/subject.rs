@@ -65,19 +65,6 @@ fn kind(job: &Job) -> String {
     }
 }
 
-/// Words quoted for a POSIX shell, so that a printed command can be run again.
-pub fn shell_line(words: &[String]) -> String {
-    words.iter().map(|word| shell_word(word)).collect::<Vec<_>>().join(" ")
-}
-
-fn shell_word(word: &str) -> String {
-    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./:=,@%+".contains(c);
-    if !word.is_empty() && word.chars().all(plain) {
-        return word.to_owned();
-    }
-    format!("'{}'", word.replace('\'', r"'\''"))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -112,11 +99,5 @@ mod tests {
         );
         let durable = quantity(&workload(vec![write]), Quantity::Durable, Some(Regime::Steady));
         assert_eq!(durable, "1M sequential-write throughput (durable, steady) at iodepth 1");
-    }
-
-    #[test]
-    fn commands_can_be_pasted() {
-        let words = ["qemu", "-drive", "file=/a b,if=none", "it's", "", "$HOME"].map(String::from);
-        assert_eq!(shell_line(&words), r"qemu -drive 'file=/a b,if=none' 'it'\''s' '' '$HOME'");
     }
 }

@@ -6,7 +6,7 @@ mod pages;
 mod pins;
 
 use super::report::{Destination, Form};
-use super::{behind, columns, ratings, say, say_aside};
+use super::{behind, columns, ratings, say, say_aside, say_in_colour};
 use crate::exit::{BAD_INPUT, DONE, FINDING, Failed, contained};
 use crate::report::audit::list::List;
 use crate::report::audit::{ALL, Audit, Renderer, Repeated, Severity, Skipped, View, by_name, digest, shown};
@@ -134,7 +134,7 @@ pub fn run(args: &Args) -> Result<u8> {
         }
     };
     match teller.at_once {
-        true => say(&(renderer.end)(&audit, &teller.view))?,
+        true => teller.say(&(renderer.end)(&audit, &teller.view))?,
         false => args.to.write(&renderer.whole(&audit, &teller.view))?,
     }
     let fails = audit.worst().zip(args.fail_on.0).is_some_and(|(worst, bound)| worst <= bound);
@@ -210,6 +210,10 @@ struct Teller<'a> {
 }
 
 impl Teller<'_> {
+    fn say(&self, text: &str) -> Result<()> {
+        if self.view.colour { say_in_colour(text) } else { say(text) }
+    }
+
     fn all(&self, sources: &[Source], mut list: Option<&mut List>) -> Result<Audit> {
         let mut audit = Audit::default();
         pages::each(sources, &mut |name, given| {
@@ -266,7 +270,7 @@ impl Teller<'_> {
                 used.file.clone_from(&pins.name);
             }
             if self.at_once {
-                say(&(self.renderer.page)(&document, &self.view, &mut self.repeated.borrow_mut()))?;
+                self.say(&(self.renderer.page)(&document, &self.view, &mut self.repeated.borrow_mut()))?;
             }
             audit.documents.push(document);
         }

@@ -3,6 +3,7 @@
 use super::{own, say};
 use crate::exit::{DONE, Failed};
 use crate::measure::{contest, places};
+use crate::shell;
 use crate::step::executor::{Left, report_left};
 use crate::step::journal::Open;
 use crate::step::op::{Own, Undoing};
@@ -11,6 +12,7 @@ use crate::step::{clean, clean::Cleaned};
 use crate::store;
 use crate::units::counted;
 use anyhow::Result;
+use iotax_audit::harmless::shown;
 use std::path::{Path, PathBuf};
 
 /// Arguments of `clean`.
@@ -114,7 +116,9 @@ fn zram_left(path: &Path, error: std::io::Error) -> Left {
         place: HOST.to_owned(),
         cause: error.into(),
         by_hand: Some(format!(
-            "echo 1 > /sys/block/{name}/reset; echo {number} > /sys/class/zram-control/hot_remove"
+            "echo 1 > {}; echo {} > /sys/class/zram-control/hot_remove",
+            shell::path(Path::new("/sys/block").join(&name).join("reset")),
+            shell::word(number)
         )),
     }
 }
@@ -159,7 +163,7 @@ fn would_be(open: &Open, tag: &RunTag) -> Vec<String> {
 }
 
 fn would_be_line(undoing: &Undoing) -> String {
-    format!("  {} would be {}\n", undoing.what, undoing.did)
+    format!("  {} would be {}\n", shown(&undoing.what), undoing.did)
 }
 
 fn taken_down(many: usize) -> String {
@@ -171,6 +175,6 @@ fn tell(id: &str, cleaned: &Cleaned) -> Result<()> {
         [] if cleaned.left.is_empty() => say(&format!("{id}: nothing of it was left\n"))?,
         undone => say(&format!("{id}: {}\n", taken_down(undone.len())))?,
     }
-    cleaned.undone.iter().try_for_each(|undone| say(&format!("  {undone}\n")))?;
-    cleaned.notes.iter().try_for_each(|note| say(&format!("  note: {note}\n")))
+    cleaned.undone.iter().try_for_each(|undone| say(&format!("  {}\n", shown(&undone.to_string()))))?;
+    cleaned.notes.iter().try_for_each(|note| say(&format!("  note: {}\n", shown(note))))
 }

@@ -1,7 +1,7 @@
 //! `iotax doctor`: what this machine can measure, which devices it has, and what is missing with the
 //! command that supplies it. Looks only; changes nothing. Works without root and says what it cannot see.
 
-use super::behind;
+use super::{behind, say};
 use crate::exit::{self, Failed};
 use crate::guard::inspect::{Check, Depth, Inspection, Kind, inspect_as};
 use crate::guard::judge::consent_word;
@@ -10,12 +10,12 @@ use crate::host::facts::{self, Facts};
 use crate::host::needs;
 use crate::host::probe::{GuestProbe, Probe};
 use crate::measure::survey::needs_of;
+use crate::report::json;
 use crate::scenario::check::{Request, from_arguments};
 use crate::units::{counted, show_bytes};
 use anyhow::Result;
 use serde::Serialize;
 use std::collections::BTreeSet;
-use std::io::Write;
 use std::path::{Path, PathBuf};
 
 /// What `doctor` is asked.
@@ -152,18 +152,22 @@ struct DeviceLine {
 ///
 /// # Errors
 /// When a required name is unknown, or the output cannot be written.
-pub fn run(options: &Options, guest: GuestProbe, out: &mut dyn Write) -> Result<u8> {
+pub fn run(options: &Options, guest: GuestProbe) -> Result<u8> {
     check_names(&options.require)?;
+    let (text, code) = told(options, guest);
+    say(&text)?;
+    Ok(code)
+}
+
+fn told(options: &Options, guest: GuestProbe) -> (String, u8) {
     let probe = Probe::here(&options.dir, guest);
     let diagnosis = diagnose(&probe, list_devices(&probe));
-    if options.json {
-        serde_json::to_writer_pretty(&mut *out, &diagnosis)?;
-        writeln!(out)?;
-    } else {
-        let text = if options.verbose { render(&diagnosis) } else { short(&diagnosis, &options.require) };
-        out.write_all((text + &to_try(&diagnosis, &options.dir)).as_bytes())?;
-    }
-    Ok(verdict(&diagnosis, &options.require))
+    let text = match (options.json, options.verbose) {
+        (true, _) => json::written(&diagnosis),
+        (false, true) => render(&diagnosis) + &to_try(&diagnosis, &options.dir),
+        (false, false) => short(&diagnosis, &options.require) + &to_try(&diagnosis, &options.dir),
+    };
+    (text, verdict(&diagnosis, &options.require))
 }
 
 /// How much is lacking here, in a sentence, for the demo.
@@ -669,15 +673,12 @@ mod tests {
     #[test]
     fn this_machine_in_text_and_json() {
         let folder = tempfile::tempdir().expect("temporary folder");
-        let options =
-            |json| Options { json, verbose: false, require: Vec::new(), dir: folder.path().to_owned() };
-        let (mut text, mut json) = (Vec::new(), Vec::new());
-        let absent = GuestProbe::NOT_ASKED;
-        let code = run(&options(false), absent, &mut text).expect("doctor");
-        assert_eq!(run(&options(true), absent, &mut json).expect("doctor"), code);
-        let value: serde_json::Value = serde_json::from_slice(&json).expect("JSON");
+        let options = |json| Options { json, verbose: false, require: Vec::new(), dir: folder.path().to_owned() };
+        let (text, code) = told(&options(false), GuestProbe::NOT_ASKED);
+        let (json, same) = told(&options(true), GuestProbe::NOT_ASKED);
+        assert_eq!(same, code);
+        let value: serde_json::Value = serde_json::from_str(&json).expect("JSON");
         assert!(value["capabilities"].as_array().is_some_and(|list| list.len() == CAPABILITIES.len()));
-        let text = String::from_utf8(text).expect("UTF-8");
         println!("{text}");
         assert!(text.contains("Can measure") && text.contains("Devices"), "{text}");
     }

@@ -9,6 +9,7 @@ use crate::store::record::RunStart;
 use crate::store::record::state::RunState;
 use crate::{store, units};
 use anyhow::Result;
+use iotax_audit::harmless::shown;
 use std::io::IsTerminal;
 use std::path::Path;
 
@@ -60,10 +61,10 @@ impl Line {
         match &run.start {
             Ok(start) => Line {
                 started: units::show_minute(&start.at),
-                name: called(start),
+                name: called(start).map(|name| shown(&name)),
                 stacks: match &start.imported {
-                    Some(imported) => imported.systems.clone(),
-                    None => start.scenario.stacks.iter().map(|stack| stack.name.clone()).collect(),
+                    Some(imported) => imported.systems.iter().map(|name| shown(name)).collect(),
+                    None => start.scenario.stacks.iter().map(|stack| shown(&stack.name)).collect(),
                 },
                 ..line
             },

@@ -22,10 +22,13 @@ mod stop;
 
 use crate::exit::{self, DONE};
 use crate::layer::{catalog, guest};
+use crate::report::ink::lines_in_colour;
+use crate::shell;
 use crate::store::StoreError;
 use anyhow::Result;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Parser, Subcommand};
+use iotax_audit::harmless::{acts, lines};
 use std::io::Write;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -83,7 +86,7 @@ pub fn main() -> ExitCode {
     if let Some(code) = agent::init_if_pid_1() {
         return code;
     }
-    let cli = Cli::try_parse().unwrap_or_else(|error| plain(error).exit());
+    let cli = Cli::try_parse().unwrap_or_else(|error| refuse(&plain(error)));
     match dispatch(cli) {
         Ok(code) => ExitCode::from(code),
         Err(error) => {
@@ -95,6 +98,16 @@ pub fn main() -> ExitCode {
             ExitCode::from(code)
         }
     }
+}
+
+/// Prints help, or what is wrong with the command line, and ends the program. clap repeats arguments as they were typed, or as a
+/// shell found them in a folder: where something in them acts, its colours are given up.
+fn refuse(error: &clap::Error) -> ! {
+    if !std::env::args_os().any(|argument| argument.to_string_lossy().contains(acts)) {
+        error.exit();
+    }
+    say_aside(error.render().to_string().trim_end());
+    std::process::exit(error.exit_code());
 }
 
 /// Without the advice to pass an unknown option as a value, which no command here means; one of a layer is told to be so.
@@ -118,8 +131,8 @@ pub(crate) fn typed(verb: &str, run: &Path) -> String {
     let usual = crate::store::default_runs_dir().ok();
     let id = crate::store::run_id_of(run);
     match run.parent().filter(|runs| usual.as_deref() != Some(*runs)) {
-        Some(runs) => format!("iotax --runs {} {verb} {id}", runs.display()),
-        None => format!("iotax {verb} {id}"),
+        Some(runs) => format!("iotax --runs {} {verb} {}", shell::path(runs), shell::word(&id)),
+        None => format!("iotax {verb} {}", shell::word(&id)),
     }
 }
 
@@ -174,7 +187,7 @@ fn dispatch(cli: Cli) -> Result<u8> {
         Command::Audit(args) => audit::run(&args),
         Command::Import(args) => import::run(&args, &runs()?),
         Command::List(args) => list::run(&args, &runs()?),
-        Command::Doctor(args) => doctor::run(&args, guest::FINDINGS, &mut std::io::stdout().lock()),
+        Command::Doctor(args) => doctor::run(&args, guest::FINDINGS),
         Command::Lab(args) => lab::run(&args),
         Command::Selfcheck(args) => selfcheck::run(&args, &runs()?),
         Command::Demo(args) => demo::run(&args, &runs()?),
@@ -184,8 +197,7 @@ fn dispatch(cli: Cli) -> Result<u8> {
 
 /// The chain of causes on standard error, one sentence.
 fn complain(error: &anyhow::Error) {
-    // A closed standard error cannot be told anything.
-    let _ = writeln!(std::io::stderr(), "iotax: {error:#}");
+    say_aside(&format!("iotax: {error:#}"));
 }
 
 /// Prints to standard output; a reader that went away (`| head`) ends the program quietly.
@@ -193,6 +205,18 @@ fn complain(error: &anyhow::Error) {
 /// # Errors
 /// When standard output cannot be written for another reason: a full disk behind a redirection.
 pub fn say(text: &str) -> Result<()> {
+    write_out(&lines(text))
+}
+
+/// The same of text with colours of ours in it, which stay.
+///
+/// # Errors
+/// The same.
+pub fn say_in_colour(text: &str) -> Result<()> {
+    write_out(&lines_in_colour(text))
+}
+
+fn write_out(text: &str) -> Result<()> {
     let mut out = std::io::stdout().lock();
     match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
         Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => {
@@ -207,7 +231,18 @@ pub fn say(text: &str) -> Result<()> {
 /// A line on standard error, beside what is printed.
 pub fn say_aside(text: &str) {
     // A closed standard error cannot be told anything.
-    let _ = writeln!(std::io::stderr(), "{text}");
+    let _ = writeln!(std::io::stderr(), "{}", aside(text));
+}
+
+/// As it is said there: no line but the first begins at the margin, so that no name with a line's end in it speaks for iotax.
+fn aside(text: &str) -> String {
+    let text = lines(text);
+    let indented =
+        |(at, line): (usize, &str)| match at > 0 && !line.starts_with([' ', '\t']) && !line.is_empty() {
+            true => format!("  {line}"),
+            false => line.to_owned(),
+        };
+    text.split('\n').enumerate().map(indented).collect::<Vec<_>>().join("\n")
 }
 
 /// A paragraph behind a first column, its further lines indented below its start. A word that is longer
@@ -301,10 +336,19 @@ mod tests {
     }
 
     #[test]
+    fn what_is_said_aside_does_nothing_and_begins_no_line() {
+        assert_eq!(
+            aside("iotax: a\u{1b}[2J\niotax: b\r\n  c\n\nd"),
+            "iotax: a\\u{1b}[2J\n  iotax: b\\u{d}\n  c\n\n  d"
+        );
+    }
+
+    #[test]
     fn a_command_on_a_run_says_where_the_run_is_unless_that_is_usual() {
         let id = "20260101-000000-abcd";
         let elsewhere = Path::new("/srv/runs").join(id);
         assert_eq!(typed("resume", &elsewhere), format!("iotax --runs /srv/runs resume {id}"));
+        assert_eq!(typed("clean", Path::new("/srv/a b;reboot/x")), "iotax --runs '/srv/a b;reboot' clean x",);
         let Ok(usual) = crate::store::default_runs_dir() else { return };
         assert_eq!(typed("clean", &usual.join(id)), format!("iotax clean {id}"));
     }

@@ -5,7 +5,7 @@ mod precondition;
 mod set;
 
 use super::asked::Asked;
-use super::{behind, columns, say};
+use super::{behind, columns, say, say_in_colour};
 use crate::exit::{DONE, UNMET_NEED};
 use crate::guard::judge::Intent;
 use crate::host::caches::WriteCache;
@@ -18,6 +18,7 @@ use crate::measure::ready::{Ready, ready};
 use crate::measure::rounds::LEAST_BUDGET_FOR_A_PILOT_S;
 use crate::measure::sets::{Layout, Set};
 use crate::measure::survey;
+use crate::report::ink::Ink;
 use crate::scenario::{
     Agent, DurabilitySpec, Engine, LabSpec, MeasureSpec, Medium, Published, Regime, Scenario, Workload,
 };
@@ -26,6 +27,7 @@ use crate::step::op::{Operation, RemoteAgent};
 use crate::step::{HOST, RunTag, Step};
 use crate::units::{UNKNOWN_BYTES, counted, is_unknown, show_bytes, show_names, show_ns, show_size};
 use anyhow::Result;
+use iotax_audit::harmless::shown;
 use std::io::IsTerminal;
 
 /// Arguments of `plan`.
@@ -54,7 +56,7 @@ impl View {
     }
 
     fn red(&self, text: &str) -> String {
-        if self.colour { format!("\x1b[31m{}\x1b[0m\n", text.trim_end()) } else { text.to_owned() }
+        if self.colour { Ink::Red.on(text.trim_end()) + "\n" } else { text.to_owned() }
     }
 }
 
@@ -67,7 +69,12 @@ pub fn run(args: &Args) -> Result<u8> {
     let view = View { width: columns(), colour: std::io::stdout().is_terminal(), commands: args.commands };
     let ready = ready(&scenario)?;
     let lacks = ready.lacks(&scenario);
-    say(&show(&view, &scenario, ready)?)?;
+    let text = show(&view, &scenario, ready)?;
+    if view.colour {
+        say_in_colour(&text)?
+    } else {
+        say(&text)?
+    }
     Ok(if lacks.is_none() { DONE } else { UNMET_NEED })
 }
 
@@ -247,7 +254,7 @@ fn trials(spec: &DurabilitySpec, ground: &Ground) -> Result<String> {
         all += kills.len() as u64 * u64::from(spec.trials);
         text += &format!(
             "durability of {}: {} trials each: {}\n",
-            names.collect::<Vec<_>>().join(", "),
+            shown(&names.collect::<Vec<_>>().join(", ")),
             spec.trials,
             kills.join("; ")
         );
@@ -344,7 +351,7 @@ fn published(scenario: &Scenario) -> String {
         format!(
             "published: {} figures of {}, shown beside what is measured\n",
             published.figures.len(),
-            published.source
+            shown(&published.source)
         )
     };
     scenario.published.as_deref().map(said).unwrap_or_default()
@@ -358,8 +365,9 @@ fn sweeps(scenario: &Scenario) -> String {
         let Some(sweep) = name(&points[0]) else { continue };
         let most_s = points.len() as f64 * scenario.measure.budget_ns as f64 / 1e9;
         text += &format!(
-            "sweep {sweep}: {}: {} points, at most {} of measuring\n",
-            points[0].sweep_subject(),
+            "sweep {}: {}: {} points, at most {} of measuring\n",
+            shown(&sweep),
+            shown(&points[0].sweep_subject()),
             points.len(),
             long_time(most_s)
         );

@@ -1,13 +1,14 @@
 //! Live progress on standard error: on a terminal the time left and the interval of every stack as it narrows, plain
 //! lines elsewhere. Standard output stays for the report.
 
-use super::columns;
+use super::{columns, say_aside};
 use crate::measure::observer::{Event, Live, LiveComparison, Observer};
 use crate::report::wrapped;
 use crate::store;
 use crate::units::show_bytes;
 use indicatif::{ProgressBar, ProgressStyle};
-use std::io::{IsTerminal, Write};
+use iotax_audit::harmless::lines;
+use std::io::IsTerminal;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
@@ -111,8 +112,7 @@ impl Progress {
                 let lines = wrapped(text, room, "  ");
                 lines.lines().for_each(|line| bar.println(format!("{:indent$}{line}", "")));
             }
-            // A closed standard error cannot be told anything.
-            None => drop(writeln!(std::io::stderr(), "{text}")),
+            None => say_aside(text),
         }
     }
 
@@ -149,7 +149,7 @@ impl Observer for Progress {
             }
             Event::Phase { what } => self.status(what),
             Event::Round(live) => match &self.bar {
-                Some(bar) => bar.set_message(lines_of(&live, self.budget_s, screen())),
+                Some(bar) => bar.set_message(lines(&lines_of(&live, self.budget_s, screen())).into_owned()),
                 None => self.status(show_live(&live, self.budget_s)),
             },
             Event::Trial { text } | Event::Preconditioned { text } => self.line(&text),
@@ -192,7 +192,7 @@ impl Simulating {
                     bar.set_message(text);
                 } else if said.elapsed() > PLAIN_INTERVAL {
                     said = Instant::now();
-                    super::say_aside(&text);
+                    say_aside(&text);
                 }
                 std::thread::park_timeout(PLAIN_INTERVAL / 60);
             }
@@ -240,7 +240,7 @@ impl Saying {
     /// This.
     pub fn say(&self, text: &str) {
         if let Some(bar) = &self.0 {
-            bar.set_message(text.to_owned());
+            bar.set_message(lines(text).into_owned());
         }
     }
 }
@@ -261,7 +261,7 @@ impl Recording {
     pub fn new(target: &str) -> Recording {
         let bar = std::io::stderr().is_terminal().then(|| {
             let bar = ProgressBar::new_spinner();
-            bar.set_prefix(format!("recording {target}"));
+            bar.set_prefix(lines(&format!("recording {target}")).into_owned());
             let style = ProgressStyle::with_template("{prefix}: {wide_msg}");
             bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_spinner()));
             bar

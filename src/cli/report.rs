@@ -5,8 +5,10 @@ use super::{columns, ratings, say, say_aside, typed};
 use crate::bill::{self, Findings};
 use crate::exit::{DONE, Failed};
 use crate::report::{self, Page};
+use crate::shell;
 use crate::store;
 use anyhow::{Context, Result};
+use iotax_audit::harmless::lines;
 use std::fs::{File, Permissions};
 use std::io::Write;
 use std::os::unix::fs::{FileTypeExt, PermissionsExt};
@@ -117,7 +119,7 @@ impl Destination {
         match self.file() {
             None => say(text),
             Some(path) => {
-                write_whole(path, text)?;
+                write_whole(path, &lines(text))?;
                 say_aside(&format!("written: {}", path.display()));
                 Ok(())
             }
@@ -200,7 +202,7 @@ pub(super) fn may_write_in(folder: &Path) -> Result<(), String> {
     match tempfile::NamedTempFile::new_in(folder) {
         Ok(_) => Ok(()),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
-            Err(format!("there is no folder {0}; hint: mkdir -p {0}", folder.display()))
+            Err(format!("there is no folder {}; hint: mkdir -p {}", folder.display(), shell::path(folder)))
         }
         Err(error) => Err(format!("cannot write in {}: {}", folder.display(), error.kind())),
     }

@@ -2,6 +2,7 @@
 //! region is [0, bytes). Refuses every file that is not: another's is neither written nor removed.
 
 use crate::exit::Failed;
+use crate::shell;
 use crate::units::{GIB, MIB, show_bytes};
 use anyhow::{Context, Result};
 use rustix::fs::{AtFlags, CWD, FallocateFlags, FlockOperation, Mode, OFlags};
@@ -299,7 +300,7 @@ fn parent_of(path: &Path) -> Result<PathBuf> {
             "cannot create {}: folder {} does not exist; hint: mkdir -p {}",
             path.display(),
             parent.display(),
-            parent.display()
+            shell::path(parent)
         ))
         .into());
     }

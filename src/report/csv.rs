@@ -16,7 +16,7 @@ use crate::bill::ratios::RatioTable;
 use crate::bill::sweep::{Cost, StackCurve, SweepFindings};
 use crate::bill::verification::VerifiedRow;
 use crate::stats::Verdict;
-use std::borrow::Cow;
+use iotax_audit::harmless::shown;
 use std::collections::HashMap;
 
 /// Its entry.
@@ -68,13 +68,8 @@ struct Lines<'a> {
 
 impl Lines<'_> {
     fn record(&mut self, fields: &[String; HEAD.len()]) {
-        // Only names and notes may be others' text.
-        let safe = fields.iter().map(|field| unless_formula(field));
         // Every record has the same number of fields and goes to memory.
-        let _ = self.writer.write_record(
-            safe.chain(self.place.iter().map(|word| Cow::from(word.as_str())))
-                .map(|field| field.into_owned()),
-        );
+        let _ = self.writer.write_record(fields.iter().chain(&self.place).map(|field| cell(field)));
     }
 
     /// Each point's power and simultaneous ratios, and the knee of each stack along each curve.
@@ -389,9 +384,10 @@ impl Lines<'_> {
     }
 }
 
-/// Text that a spreadsheet would compute, behind a `'`, which makes it show it: names in a run that was imported and figures of pages are others'.
-pub(super) fn unless_formula(text: &str) -> Cow<'_, str> {
-    if is_formula(text) { Cow::Owned(format!("'{text}")) } else { Cow::Borrowed(text) }
+/// Text of others for a spreadsheet: nothing acts in it, and what would be computed is behind a `'`, which makes it show it.
+pub(super) fn cell(text: &str) -> String {
+    let text = shown(text);
+    if is_formula(text.trim_start()) { format!("'{text}") } else { text }
 }
 
 /// Whether a text begins like a formula. What is signed is one as soon as it calls or asks something: `-5 %` is none,
@@ -400,7 +396,7 @@ fn is_formula(text: &str) -> bool {
     let plain =
         |letter: char| letter.is_alphanumeric() || matches!(letter, ' ' | '\u{a0}' | '.' | ',' | '%' | '/');
     match text.chars().next() {
-        Some('=' | '@' | '\t' | '\r' | '＝' | '＠') => true,
+        Some('=' | '@' | '＝' | '＠') => true,
         Some('+' | '-' | '＋' | '－') => {
             let mut behind = text.chars().skip(1);
             !(behind.next().is_some_and(|first| first.is_ascii_digit()) && behind.all(plain))

@@ -9,7 +9,6 @@ use crate::bill::imported::{
     ImportedRow, ImportedWorkload, OtherResult, OtherRow,
 };
 use crate::units::{counted, show_bytes};
-use iotax_audit::harmless::shown;
 use std::collections::BTreeSet;
 
 /// A table with its title and what is said of it.
@@ -190,7 +189,7 @@ pub(super) fn files(findings: &Findings) -> Vec<String> {
         let tools = tools.into_iter().collect::<Vec<_>>().join(", ");
         format!(
             "{}: {} of {}; {}, SHA-256 {}",
-            shown(&file.path),
+            file.path,
             counted(u64::from(file.results), "result", "results"),
             if tools.is_empty() { "no tool" } else { &tools },
             show_bytes(file.bytes),

@@ -2,6 +2,7 @@
 
 use super::{Page, Renderer};
 use crate::bill::Findings;
+use iotax_audit::harmless;
 use serde::Serialize;
 
 /// Its entry.
@@ -25,10 +26,16 @@ struct Document<'a> {
 fn render(findings: &[Findings], _page: &Page) -> String {
     let documents: Vec<Document> =
         findings.iter().map(|findings| Document { format: FORMAT, version: VERSION, findings }).collect();
-    let text = match documents.as_slice() {
-        [document] => serde_json::to_string_pretty(document),
-        documents => serde_json::to_string_pretty(documents),
-    };
+    match documents.as_slice() {
+        [document] => written(document),
+        documents => written(documents),
+    }
+}
+
+/// The text of a document; nothing in it acts on a terminal.
+pub(crate) fn written<T: Serialize + ?Sized>(document: &T) -> String {
+    let text = serde_json::to_string_pretty(document);
     // Our own types always serialize; should one ever not, the reason is worth more than a panic.
-    text.map_or_else(|error| format!("{{\"error\": {:?}}}\n", error.to_string()), |text| text + "\n")
+    let text = text.unwrap_or_else(|error| format!("{{\"error\": {:?}}}", error.to_string()));
+    harmless::json(&text).into_owned() + "\n"
 }

@@ -11,9 +11,12 @@ mod durability;
 mod efficiency;
 mod generator;
 mod grouped;
+#[cfg(test)]
+mod hostile_tests;
 mod html;
 mod imported;
-mod json;
+pub(crate) mod ink;
+pub(crate) mod json;
 mod markdown;
 mod matrix;
 mod number;

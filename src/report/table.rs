@@ -1,6 +1,7 @@
 //! Tables as text. In a terminal, columns that do not fit are left out by their rank, and which ones is told; names of rows are
 //! wrapped. Nothing is cut.
 
+use iotax_audit::harmless::shown;
 use unicode_width::UnicodeWidthStr;
 
 /// A column: a head, cells, and how much it matters (0 stays always).
@@ -68,7 +69,8 @@ impl LeftOut {
 
 impl Table {
     pub(super) fn push(&mut self, head: &str, rank: u8, cells: Vec<String>) {
-        self.columns.push(Column { head: head.to_owned(), rank, cells });
+        let cells = cells.iter().map(|cell| shown(cell)).collect();
+        self.columns.push(Column { head: shown(head), rank, cells });
     }
 
     /// The same with these rows only.
@@ -116,8 +118,16 @@ impl Table {
 
     /// Columns of the narrowest terminal that has room for all.
     fn needs(&self) -> usize {
-        let widest = total_width(&self.columns);
-        (0..widest).find(|width| self.laid(*width).len() == self.columns.len()).unwrap_or(widest)
+        // By halves: others' names may be long.
+        let (mut too_narrow, mut wide) = (0, total_width(&self.columns));
+        while too_narrow < wide {
+            let width = usize::midpoint(too_narrow, wide);
+            match self.laid(width).len() == self.columns.len() {
+                true => wide = width,
+                false => too_narrow = width + 1,
+            }
+        }
+        wide
     }
 
     /// The columns that have room.
@@ -177,15 +187,19 @@ impl Table {
     }
 }
 
-/// A cell or a sentence that Markdown must not read as markup.
+/// A cell or a sentence that Markdown must not read as markup, nor as HTML.
 pub(super) fn escaped(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
-    for c in text.chars() {
+    let mut before = 'x';
+    for c in shown(text).chars() {
         match c {
             '|' | '*' | '_' | '`' | '[' | ']' | '<' | '>' | '\\' | '#' => out.extend(['\\', c]),
-            '\n' | '\r' => out.push(' '),
+            // Behind a blank, as our mark of what is emulated is, it ends nothing that is struck through.
+            '~' if !before.is_whitespace() => out += "\\~",
+            '&' => out += "&amp;",
             c => out.push(c),
         }
+        before = c;
     }
     out
 }
@@ -273,9 +287,10 @@ fn split_at_most(word: &str, most: usize) -> Vec<String> {
 /// Words wrapped at `width`, further lines indented; a word that is longer stays whole, and a figure stays with
 /// its half-width.
 pub(crate) fn wrapped(text: &str, width: usize, indent: &str) -> String {
-    let kept = text.replace(" +- ", "\u{a0}+-\u{a0}").replace("+- ", "+-\u{a0}").replace(" %", "\u{a0}%");
+    let kept =
+        shown(text).replace(" +- ", "\u{a0}+-\u{a0}").replace("+- ", "+-\u{a0}").replace(" %", "\u{a0}%");
     let mut lines = vec![String::new()];
-    for word in kept.split([' ', '\n', '\t']).filter(|word| !word.is_empty()) {
+    for word in kept.split(' ').filter(|word| !word.is_empty()) {
         let line = lines.last_mut().map_or(0, |line| line.width());
         match lines.last_mut() {
             Some(last) if line == 0 || last == indent => last.push_str(word),
@@ -353,6 +368,7 @@ mod tests {
         table.push("stack", 0, vec!["file | loop\n<b>".into()]);
         let text = table.markdown();
         assert!(text.ends_with("| file \\| loop \\<b\\> |\n"), "{text}");
+        assert_eq!(escaped("vm ~: a~~b~ &lt;"), "vm ~: a\\~\\~b\\~ &amp;lt;");
     }
 
     #[test]

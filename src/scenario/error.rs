@@ -2,6 +2,7 @@
 //! and what to write instead. A message without a place is not made here.
 
 use crate::exit::Failed;
+use iotax_audit::harmless::acts;
 use std::fmt;
 use std::ops::Range;
 
@@ -173,8 +174,8 @@ pub fn position_of(text: &str, byte: usize) -> (usize, usize) {
 
 /// The text on a line of its own and carets below the bytes of `span`.
 pub fn excerpt(text: &str, span: &Range<usize>) -> String {
-    // A control character would move the carets or the terminal's cursor.
-    let line: String = text.chars().map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect();
+    // What acts would move the carets or the terminal's cursor.
+    let line: String = text.chars().map(|c| if acts(c) { '\u{fffd}' } else { c }).collect();
     let blanks = column_of(text, span.start) - 1;
     let carets = column_of(text, span.end).saturating_sub(blanks + 1).max(1);
     format!("  {line}\n  {}{}", " ".repeat(blanks), "^".repeat(carets))

@@ -5,7 +5,7 @@ use super::executor::{Left, undo_one};
 use super::hand::Hands;
 use super::journal::{self, Journal, Open};
 use super::op::Undoing;
-use super::tool::shell_word;
+use crate::shell;
 use super::{HOST, RunTag};
 use crate::store;
 use anyhow::{Result, anyhow};

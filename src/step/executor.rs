@@ -9,9 +9,9 @@ use super::outlived;
 use super::settings::ThingSettings;
 use super::state::ArrayState;
 use super::system::{NotOurs, NothingMade};
-use super::tool::shell_word;
 use super::{HOST, PathRef, RunTag, Step, StepId, Yield, ssh_host};
 use crate::exit::{Failed, UNDO_INCOMPLETE};
+use crate::shell;
 use anyhow::{Context, Result, anyhow};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -289,18 +289,12 @@ fn show_left(left: &Left) -> String {
         (guest, None) => (format!(" in the guest {guest}"), None),
     };
     let typed = |command: &String| match ssh {
-        Some(host) => format!("ssh {} {}", destination(host), shell_word(command)),
+        Some(host) => format!("ssh {} {}", shell::word(host), shell::word(command)),
         None => command.clone(),
     };
     let command = left.by_hand.as_ref().map(typed);
     let hint = command.map(|command| format!("\n    to finish by hand{at}: {command}")).unwrap_or_default();
     format!("  {what}{at}\n    failed: {cause:#}{hint}")
-}
-
-/// Nearly all of them need no quotes.
-fn destination(host: &str) -> String {
-    let is_plain = |letter: char| letter.is_ascii_alphanumeric() || "@.:_-[]%".contains(letter);
-    if host.chars().all(is_plain) { host.to_owned() } else { shell_word(host) }
 }
 
 #[cfg(test)]

@@ -5,6 +5,7 @@ use super::settings::{self, ThingSettings};
 use super::system::{run, wait_until};
 use super::tool::{await_orphans, load_modules, output, said, settle, tool};
 use crate::host::probe::Probe;
+use crate::shell;
 use anyhow::{Context, Result, bail};
 use std::fs;
 use std::net::SocketAddr;
@@ -225,10 +226,10 @@ pub fn logout(login: &Login) -> Result<()> {
 
 /// What a person would type.
 pub fn logout_by_hand(login: &Login) -> String {
-    let node = node(login).join(" ");
+    let node = shell::line(node(login));
     format!(
         "iscsiadm {node} --logout; iscsiadm {node} -o delete; iscsiadm -m iface -I {} -o delete",
-        login.iface
+        shell::word(login.iface)
     )
 }
 

@@ -5,6 +5,7 @@ use super::export::{self, CONFIGFS};
 use super::settings::{self, ThingSettings};
 use super::system::{NothingMade, tell_kernel};
 use crate::host::probe::Probe;
+use crate::shell;
 use anyhow::{Context, Result, anyhow};
 use std::net::IpAddr;
 use std::path::{Path, PathBuf};
@@ -144,10 +145,13 @@ pub fn unexport(subsystem: &Subsystem) -> Result<()> {
 
 /// What a person would type.
 pub fn unexport_by_hand(subsystem: &Subsystem) -> String {
-    let (nqn, host) = (subsystem.nqn, subsystem.host_nqn);
-    format!(
-        "cd {}; rm ports/{port}/subsystems/{nqn} subsystems/{nqn}/allowed_hosts/{host}; rmdir ports/{port} subsystems/{nqn}/namespaces/1 subsystems/{nqn} hosts/{host}",
-        root().display(),
-        port = subsystem.port
-    )
+    let (nqn, host, port) = (subsystem.nqn, subsystem.host_nqn, subsystem.port);
+    let links = [format!("ports/{port}/subsystems/{nqn}"), format!("subsystems/{nqn}/allowed_hosts/{host}")];
+    let folders = [
+        format!("ports/{port}"),
+        format!("subsystems/{nqn}/namespaces/1"),
+        format!("subsystems/{nqn}"),
+        format!("hosts/{host}"),
+    ];
+    format!("cd {}; rm {}; rmdir {}", shell::path(root()), shell::line(links), shell::line(folders))
 }

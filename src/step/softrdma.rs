@@ -5,6 +5,7 @@ use super::export;
 use super::system::run;
 use super::tool::{load_modules, tool};
 use crate::host::probe::Probe;
+use crate::shell;
 use anyhow::{Context, Result, anyhow, bail, ensure};
 use std::net::IpAddr;
 use std::path::{Path, PathBuf};
@@ -175,7 +176,7 @@ pub fn unmake(names: &Names) -> Result<()> {
 
 /// What a person would type.
 pub fn unmake_by_hand(names: &Names) -> String {
-    format!("rdma link delete {}; ip link delete {}", names.rdma, names.card)
+    format!("rdma link delete {}; ip link delete {}", shell::word(&names.rdma), shell::word(&names.card))
 }
 
 #[cfg(test)]

@@ -7,12 +7,13 @@ use super::hand::Hands;
 use super::journal::{self, Entry, Journal};
 use super::lio::Lun;
 use super::op::{
-    AttachLoop, AwaitResilver, AwaitSync, Bounds, BuildSeed, ChangeSpdkArray, ConnectIscsi, ConnectNbd,
-    ConnectNvmf, CreateArray, Drives, ExportIscsi, ExportNbd, ExportNvmf, ExportSpdk, ExportSpdkNvmf,
-    ExportVhostScsi, FailMember, FillFile, ForgetFill, JoinSpdk, LimitArc, LvmVolume, MakeDirectory,
-    MakeFile, MakeFilesystem, MakeImage, MakeLinear, MakeLvm, MakePartition, MakeZpool, Mount, NbdServer, Op,
-    Operation, PassThrough, RdmaOn, Rebuild, RemoteAgent, SoftRdma, Spawn, SpdkChange, SpdkLvol, SpdkRaid,
-    SplitSpdk, StartIscsid, Stretch, Vdev, WipeSignatures, ZfsContent, ZpoolOffline, ZpoolReplace,
+    AttachLoop, AwaitResilver, AwaitSync, Bounds, BuildInitramfs, BuildSeed, ChangeSpdkArray, ConnectIscsi,
+    ConnectNbd, ConnectNvmf, CreateArray, Drives, ExportIscsi, ExportNbd, ExportNvmf, ExportSpdk,
+    ExportSpdkNvmf, ExportVhostScsi, FailMember, FillFile, ForgetFill, JoinSpdk, LimitArc, LvmVolume,
+    MakeDirectory, MakeFile, MakeFileAfar, MakeFilesystem, MakeImage, MakeLinear, MakeLvm, MakePartition,
+    MakeZpool, Mount, NbdServer, Op, Operation, PassThrough, RdmaOn, Rebuild, RemoteAgent, SoftRdma, Spawn,
+    SpdkChange, SpdkLvol, SpdkRaid, SplitSpdk, StartIscsid, Stretch, Vdev, WipeSignatures, ZfsContent,
+    ZpoolOffline, ZpoolReplace,
 };
 use super::queue::Settings;
 use super::settings::ThingSettings;
@@ -866,7 +867,7 @@ fn an_agents_copy_left_behind_is_named_and_no_other_runs() {
     killed_in(&plan, &mut machine.clone(), folder.path(), 0, true);
     let cleaned = clean_in(folder.path(), &mut here(&machine)).unwrap();
     let by_hand: Vec<_> = cleaned.left.iter().map(|left| left.by_hand.as_deref()).collect();
-    assert_eq!(by_hand, [Some("ssh no host 'rm -rf /tmp/iotax-r ~/.cache/iotax-r'")]);
+    assert_eq!(by_hand, [Some("ssh 'no host' 'rm -rf /tmp/iotax-r ~/.cache/iotax-r'")]);
 }
 
 #[test]
@@ -961,4 +962,110 @@ fn a_damaged_line_is_told_unless_a_kill_tore_the_last() {
     let mut newer = String::from_utf8(whole.clone()).unwrap();
     newer = newer.replacen("{\"v\":2", "{\"v\":99", 1);
     assert!(read(newer.as_bytes()).damage[0].contains("format 99"));
+}
+
+/// What a shell would take apart, run and write over.
+const STRANGE: &str = "a b; $(reboot) 'x\"`reboot`|&>y*?~\u{1b}\u{202e}\n\\z";
+
+/// An operation with that in each of its texts that may be any.
+fn strange(op: &Op) -> Op {
+    fn leaves(value: &serde_json::Value, at: &str, into: &mut Vec<String>) {
+        match value {
+            serde_json::Value::String(_) => into.push(at.to_owned()),
+            serde_json::Value::Array(all) => {
+                all.iter().enumerate().for_each(|(n, one)| leaves(one, &format!("{at}/{n}"), into));
+            }
+            serde_json::Value::Object(all) => {
+                all.iter().for_each(|(key, one)| leaves(one, &format!("{at}/{key}"), into));
+            }
+            _ => {}
+        }
+    }
+    let mut made = serde_json::to_value(op).unwrap();
+    let mut all = Vec::new();
+    leaves(&made, "", &mut all);
+    for at in all {
+        let mut tried = made.clone();
+        let text = tried.pointer_mut(&at).unwrap();
+        *text = format!("{}{STRANGE}", text.as_str().unwrap()).into();
+        if serde_json::from_value::<Op>(tried.clone()).is_ok() {
+            made = tried;
+        }
+    }
+    serde_json::from_value(made).unwrap()
+}
+
+/// The words that a shell gives to the programs of a line, whatever they are, and what of it is run that should not be.
+fn heard(folder: &Path, line: &str) -> Vec<String> {
+    use std::os::unix::fs::{PermissionsExt, symlink};
+    const PROGRAMS: [&str; 20] = [
+        "dmsetup",
+        "ip",
+        "iscsiadm",
+        "losetup",
+        "lsblk",
+        "mdadm",
+        "nbd-client",
+        "nvme",
+        "pvremove",
+        "rdma",
+        "reboot",
+        "rm",
+        "rmdir",
+        "rpc.py",
+        "ssh",
+        "umount",
+        "vgremove",
+        "wipefs",
+        "zpool",
+        "del",
+    ];
+    for program in PROGRAMS {
+        let path = folder.join(program);
+        // What is said to ssh is for a shell again.
+        let script = if program == "ssh" { "eval \"$2\"" } else { ":" };
+        let all = format!("#!/bin/sh\nprintf '%s\\001' \"$0\" \"$@\" >&3\n{script}\n");
+        std::fs::write(&path, all).unwrap();
+        std::fs::set_permissions(&path, PermissionsExt::from_mode(0o755)).unwrap();
+    }
+    let _ = symlink(crate::host::probe::program_path("awk").unwrap(), folder.join("awk"));
+    // Nothing is written anywhere, and where to is a word too.
+    let line = line.replace(" > ", " to ");
+    let heard = "() { printf '%s\\001' \"$@\" >&3; }";
+    let script = format!("exec 3>&1; cd{heard}; echo{heard}; kill{heard}\n{line}");
+    let shell =
+        std::process::Command::new("/bin/sh").args(["-c", &script]).env_clear().env("PATH", folder).output();
+    let output = shell.unwrap();
+    assert!(output.stderr.is_empty(), "{line}\n{}", String::from_utf8_lossy(&output.stderr));
+    let text = String::from_utf8(output.stdout).unwrap();
+    text.split('\u{1}').map(str::to_owned).collect()
+}
+
+#[test]
+fn commands_to_type_give_a_shell_every_name_whole() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut ops: Vec<Op> = plan().into_iter().map(|step| step.op).collect();
+    ops.extend([
+        Op::RemoteAgent(RemoteAgent { host: "me@db1".into(), for_steps: false }),
+        Op::MakeFileAfar(MakeFileAfar { host: "db1".into(), path: "/srv/x.img".into(), bytes: 1 }),
+        Op::BuildInitramfs(BuildInitramfs { path: "/run/i".into(), modules: "/m".into(), more: Vec::new() }),
+    ]);
+    let made = Yield {
+        path: Some(format!("/dev/x{STRANGE}").into()),
+        process: Some(ProcessId { pid: 7, start_time: 1 }),
+        ..Yield::default()
+    };
+    let yields: BTreeMap<StepId, Yield> = (0..ops.len() as u32).map(|id| (id, made.clone())).collect();
+    let tag = RunTag { run_id: format!("r{STRANGE}"), run_dir: format!("/runs/{STRANGE}").into() };
+    let mut quoted = 0;
+    for op in &ops {
+        let op = strange(op).resolved(&yields, &mut nowhere).unwrap();
+        let Some(command) = op.operation().undo_by_hand(&tag, &made) else { continue };
+        assert!(!command.contains(['\u{1b}', '\u{202e}', '\n']), "a terminal shows all of it: {command:?}");
+        let words = heard(folder.path(), &command);
+        let whole = |word: &String| word.matches("reboot").count() == 2 * word.matches(STRANGE).count();
+        assert!(words.iter().all(|word| word.starts_with("rm ") || whole(word)), "{command}\n{words:#?}");
+        quoted += usize::from(words.iter().any(|word| word.contains(STRANGE)));
+    }
+    assert!(quoted >= 25, "{quoted} commands with a name in them");
 }

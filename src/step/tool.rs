@@ -261,11 +261,6 @@ pub(super) fn all_of(results: Vec<Result<()>>) -> Result<()> {
     }
 }
 
-/// One word for sh, whatever is in it.
-pub(crate) fn shell_word(text: &str) -> String {
-    format!("'{}'", text.replace('\'', r"'\''"))
-}
-
 /// 128 bits as 8-4-4-4-12 hexadecimal digits that are the same for the same text.
 pub(crate) fn guid(text: &str) -> String {
     let word = |salt: u8| crc32fast::hash(format!("{salt} {text}").as_bytes());

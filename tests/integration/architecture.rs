@@ -7,10 +7,11 @@ use std::path::{Path, PathBuf};
 const MAY_USE: &[(&str, &[&str])] = &[
     ("stats", &["units"]),
     ("selfcheck", &["stats", "units"]),
-    ("bill", &["host::caches", "host::facts", "scenario", "stats", "store::record", "units"]),
+    ("bill", &["host::caches", "host::facts", "scenario", "shell", "stats", "store::record", "units"]),
     ("report", &["bill", "stats", "units"]),
     ("import", &["exit", "folder", "import", "scenario", "store"]),
     ("folder", &[]),
+    ("shell", &[]),
     ("units", &[]),
     ("exit", &[]),
     (
@@ -27,7 +28,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
         ],
     ),
     ("host", &["exit", "store::record", "units"]),
-    ("guard", &["exit", "host", "scenario", "units"]),
+    ("guard", &["exit", "host", "scenario", "shell", "units"]),
     ("lab", &["exit", "host::mounts", "layer::guest"]),
     ("store", &["bill::run", "exit", "host", "scenario", "stats::pilot", "units"]),
 ];

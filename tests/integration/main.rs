@@ -11,6 +11,7 @@ mod durability;
 mod each;
 mod engine;
 mod guests;
+mod hostile;
 mod images;
 mod import;
 mod lab;

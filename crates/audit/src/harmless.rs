@@ -1,5 +1,9 @@
-//! Text of pages made harmless: what would move a cursor, change colours, turn the direction of writing or hide is shown as
-//! `\u{1b}` instead.
+//! The one way out for text of others (names, paths, what tools and pages say): what would move a cursor, change colours, turn the
+//! direction of writing or hide is shown as `\u{1b}` instead. Whatever lays text out uses [`shown`], whatever writes it out
+//! [`lines`], or [`json`] where it is JSON.
+
+use std::borrow::Cow;
+use std::fmt::Write as _;
 
 /// Whether a character does something to the text around it, or cannot be seen.
 pub fn acts(c: char) -> bool {
@@ -16,16 +20,41 @@ pub fn shown(text: &str) -> String {
 
 /// The same, where tabs have columns of their own.
 pub fn shown_line(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    for c in text.chars() {
-        match c {
-            '\n' => out.push(' '),
-            '\t' => out.push('\t'),
-            c if acts(c) => out.extend(c.escape_unicode()),
-            c => out.push(c),
-        }
+    escaped(&text.replace('\n', " "), |c| c == '\t', escape).into_owned()
+}
+
+/// Whole text of our own as it may be written out: only ends of lines and tabs stay.
+pub fn lines(text: &str) -> Cow<'_, str> {
+    escaped(text, |c| matches!(c, '\n' | '\t'), escape)
+}
+
+/// JSON of the same meaning in which nothing acts: only strings can hold what acts, and there `\u202e` is what it stands for.
+pub fn json(text: &str) -> Cow<'_, str> {
+    escaped(
+        text,
+        |c| c == '\n',
+        |c, out| {
+            let mut units = [0; 2];
+            for unit in c.encode_utf16(&mut units) {
+                // Writing to a string cannot fail.
+                let _ = write!(out, "\\u{unit:04x}");
+            }
+        },
+    )
+}
+
+fn escape(c: char, out: &mut String) {
+    out.extend(c.escape_unicode());
+}
+
+fn escaped(text: &str, stays: fn(char) -> bool, escape: fn(char, &mut String)) -> Cow<'_, str> {
+    let is_strange = |c: char| acts(c) && !stays(c);
+    let Some(first) = text.find(is_strange) else { return Cow::Borrowed(text) };
+    let mut out = text[..first].to_owned();
+    for c in text[first..].chars() {
+        if is_strange(c) { escape(c, &mut out) } else { out.push(c) }
     }
-    out
+    Cow::Owned(out)
 }
 
 #[cfg(test)]
@@ -37,5 +66,17 @@ mod tests {
         assert_eq!(shown("a\u{1b}[31m\u{202e}b\t\u{7}"), "a\\u{1b}[31m\\u{202e}b \\u{7}");
         assert_eq!(shown("two\nlines \u{ad}"), "two lines \\u{ad}");
         assert_eq!(shown("写损失 94 %"), "写损失 94 %");
+        assert_eq!(lines("one\n\ttwo\r\n\u{9b}31m\u{200f}"), "one\n\ttwo\\u{d}\n\\u{9b}31m\\u{200f}");
+        assert!(matches!(lines("写损失\n94 %"), Cow::Borrowed(_)));
+    }
+
+    #[test]
+    fn json_keeps_its_meaning() {
+        let value = "a\u{1b}\u{202e}\u{7f}\u{9b}\u{e0001}é写\n\t";
+        let written = serde_json::to_string_pretty(&[value]).unwrap();
+        assert!(written.contains('\u{202e}'), "serde leaves it as it is");
+        let harmless = json(&written);
+        assert!(!harmless.chars().any(|c| acts(c) && c != '\n'), "{harmless}");
+        assert_eq!(serde_json::from_str::<[String; 1]>(&harmless).unwrap(), [value]);
     }
 }

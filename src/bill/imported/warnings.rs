@@ -8,12 +8,10 @@ use crate::bill::findings::WarningReport;
 use crate::bill::run::RunData;
 use crate::store::record::imported::{ImportedFile, ImportedResult};
 use crate::units::{counted, show_names};
-use iotax_audit::harmless::shown;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Paths and what was read are others': nothing of them acts on a terminal.
 fn warning(kind: &str, subject: &str, text: String) -> WarningReport {
-    WarningReport { kind: kind.into(), subject: shown(subject), text: shown(&text) }
+    WarningReport { kind: kind.into(), subject: subject.into(), text }
 }
 
 /// All of them.

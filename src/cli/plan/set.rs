@@ -2,10 +2,10 @@
 //! step as it is carried out, with the whole command lines.
 
 use super::View;
-use crate::bill::shell_line;
 use crate::layer::guest::GuestPlan;
 use crate::measure::plan::SetPlan;
 use crate::scenario::Stack;
+use crate::shell;
 use crate::step::op::Op;
 use crate::step::{HOST, PathRef, Step};
 use crate::units::show_names;
@@ -61,7 +61,7 @@ fn command(view: &View, first: &str, words: &[String]) -> String {
     // An option stays beside its value.
     let is_option = |word: &String| word.starts_with('-');
     for words in words.chunk_by(|one, next| is_option(one) && !is_option(next)) {
-        let word = shell_line(words);
+        let word = shell::line(words);
         let used = lines.last().map_or(0, |line| line.chars().count());
         // Room for the sign that the command goes on.
         if !fresh && used + 1 + word.chars().count() + 2 > view.width {

@@ -7,7 +7,7 @@ use crate::guard::inspect::{Check, Finding, Inspection, Kind, Signature, Uncheck
 use crate::guard::marker;
 use crate::host::block::{Identity, Part};
 use crate::measure::engine::fio::{self, Ioengines};
-use crate::step::tool::shell_word;
+use crate::shell;
 use anyhow::{Context, Result, anyhow, bail};
 use serde::Deserialize;
 use std::collections::{BTreeMap, BTreeSet};
@@ -84,7 +84,7 @@ impl Shell for Posix {
             line += &format!(
                 "p={}; {DEVICE}s device echo \"$b\"; for f in {OF_DEVICE}; do for f in /sys/class/block/$b/$f; do \
                  if [ -f \"$f\" ]; then s \"$f\" cat \"$f\"; fi; done; done; ",
-                quoted(path)
+                shell::path(path)
             );
         }
         ask(&line, &[])
@@ -117,7 +117,7 @@ impl Shell for Posix {
              s open openers; tail -c 4096 \"$p\" | s trailer od -An -v -tx1; fi; \
              if [ \"$k\" = block ]; then s lsblk lsblk -J -b -o {COLUMNS} \"$p\"; s serials lsblk -J -d -o NAME,SERIAL; \
              s sequence cat /sys/class/block/$b/diskseq; s start cat /sys/class/block/$b/start; s partition cat /sys/class/block/$b/partition; s open openers; s mounts mounts; s exclusive exclusive; fi",
-            quoted(path)
+            shell::path(path)
         );
         ask(&line, &[])
     }
@@ -138,7 +138,7 @@ impl Shell for Posix {
 
     /// One perl, or a dd for every run.
     fn blocks(&self, path: &Path, runs: &[(u64, u64)]) -> Option<Ask> {
-        let line = format!("p={}; {BLOCKS}", quoted(path));
+        let line = format!("p={}; {BLOCKS}", shell::path(path));
         let runs: String = runs.iter().map(|(first, count)| format!("{first} {count}\n")).collect();
         Some(ask(&line, runs.as_bytes()))
     }
@@ -161,7 +161,7 @@ impl Shell for Posix {
 
     /// dd opens, flushes and writes nothing; `date` of some systems knows no nanoseconds.
     fn flush(&self, paths: &[&Path]) -> Ask {
-        let names: Vec<String> = paths.iter().map(|path| quoted(path)).collect();
+        let names: Vec<String> = paths.iter().map(shell::path).collect();
         let line = format!(
             "k=; a=$(date +%s%N); for p in {}; do if [ -e \"$p\" ]; then dd if=/dev/null of=\"$p\" conv=notrunc,fsync & \
              k=\"$k $!\"; else echo \"$p is gone\" >&2; exit 1; fi; done; \
@@ -187,7 +187,7 @@ impl Shell for Posix {
         let line = format!(
             "p={}; umask 077; set -C; : > \"$p\" || exit 1; s room df -Pk \"$p\"; s stat stat -c '0 %i' \"$p\"; \
              s bsdstat stat -f '0 %i' \"$p\"",
-            quoted(path)
+            shell::path(path)
         );
         ask(&line, &[])
     }
@@ -209,7 +209,7 @@ impl Shell for Posix {
             "p={}; if [ -f \"$p\" ]; then :; else exit 1; fi; \
              dd if=/dev/null of=\"$p\" bs=4096 seek={blocks} count=0 </dev/null || exit 1; \
              dd of=\"$p\" obs=4096 seek={blocks} conv=notrunc,fsync",
-            quoted(path)
+            shell::path(path)
         );
         ask(&line, marker)
     }
@@ -218,7 +218,7 @@ impl Shell for Posix {
         let line = format!(
             "p={}; if [ -f \"$p\" ]; then :; else exit 1; fi; exec 3<&0; \
              dd if=/dev/urandom of=\"$p\" bs=1048576 count={} conv=notrunc,fsync </dev/null 3<&- & {WATCHED}",
-            quoted(path),
+            shell::path(path),
             bytes >> 20
         );
         Ask { held: true, ..ask(&line, &[]) }
@@ -228,7 +228,7 @@ impl Shell for Posix {
         let line = format!(
             "p={}; i=$(stat -c %i \"$p\" 2>/dev/null || stat -f %i \"$p\"); if [ \"$i\" = {inode} ]; then rm -f \"$p\"; \
              else echo \"it is another file now\" >&2; exit 1; fi",
-            quoted(path)
+            shell::path(path)
         );
         ask(&line, &[])
     }
@@ -254,11 +254,6 @@ fn ask(line: &str, data: &[u8]) -> Ask {
     let mut input = format!("{PRELUDE}{line}\n").into_bytes();
     input.extend(data);
     Ask { command: COMMAND.to_owned(), input, held: false }
-}
-
-/// A word for sh.
-pub(super) fn quoted(path: &Path) -> String {
-    shell_word(&path.to_string_lossy())
 }
 
 /// Sections in their order; what stands outside of them is a profile's.

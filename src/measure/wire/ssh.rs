@@ -7,6 +7,7 @@ mod shared;
 pub use shared::Shared;
 
 use super::peer::{Link, Peer, WireError, WireFault};
+use crate::shell;
 use crate::store::is_id;
 use std::collections::VecDeque;
 use std::fs::File;
@@ -125,7 +126,9 @@ pub fn await_agents(host: &str, run_id: &str, options: &SshOptions) -> Result<()
 /// The command with which a person does the same: this run's folder, wherever it was put, and no other
 /// run's.
 pub fn remove_by_hand(host: &str, run_id: &str) -> String {
-    format!("ssh {host} 'rm -rf /tmp/iotax-{run_id} ~/.cache/iotax-{run_id}'")
+    let (temporary, cached) = (format!("/tmp/iotax-{run_id}"), format!("iotax-{run_id}"));
+    let command = format!("rm -rf {} ~/.cache/{}", shell::word(&temporary), shell::word(&cached));
+    format!("ssh {} {}", shell::word(host), shell::word(&command))
 }
 
 /// Removes the running binary and its folder, if they are what [`connect`] made. Called by the agent

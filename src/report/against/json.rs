@@ -1,5 +1,6 @@
 //! A comparison for programs. Fields are only ever added within a version.
 
+use super::super::json::written;
 use super::{Page, Renderer};
 use crate::bill::against::Against;
 use serde::Serialize;
@@ -21,8 +22,5 @@ struct Document<'a> {
 }
 
 fn render(against: &Against, _page: &Page) -> String {
-    let document = Document { format: FORMAT, version: VERSION, against };
-    // Our own types always serialize; should one ever not, the reason is worth more than a panic.
-    serde_json::to_string_pretty(&document)
-        .map_or_else(|error| format!("{{\"error\": {:?}}}\n", error.to_string()), |text| text + "\n")
+    written(&Document { format: FORMAT, version: VERSION, against })
 }

@@ -1,5 +1,6 @@
 //! An audit for programs: all findings, whatever people are shown. Fields are only ever added within a version.
 
+use super::super::json::written;
 use super::digest::{Document, Told};
 use super::quote::Place;
 use super::{Audit, PinsUsed, Renderer, Severity, View, no_page, words};
@@ -124,9 +125,7 @@ fn render(audit: &Audit, _view: &View) -> String {
             .map(|one| NotAudited { document: &one.name, why: &one.why })
             .collect(),
     };
-    // Our own types always serialize; should one ever not, the reason is worth more than a panic.
-    serde_json::to_string_pretty(&whole)
-        .map_or_else(|error| format!("{{\"error\": {:?}}}\n", error.to_string()), |text| text + "\n")
+    written(&whole)
 }
 
 fn all_of(document: &Document) -> impl Iterator<Item = Found<'_>> {

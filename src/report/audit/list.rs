@@ -1,11 +1,11 @@
 //! The figures of pages as a list, for a spreadsheet or for programs: what each is of, whether it holds and why. Written page by
 //! page, since it may be longer than all that is kept of them.
 
-use super::super::csv::unless_formula;
+use super::super::csv::cell;
 use iotax_audit::audit::Audited;
 use iotax_audit::claim::list::{Listed, listed};
+use iotax_audit::harmless;
 use serde::Serialize;
-use std::borrow::Cow;
 use std::io::{Result, Write};
 
 /// Name of the format.
@@ -108,14 +108,14 @@ impl<'a> List<'a> {
                     self.any = true;
                 }
                 for row in rows {
-                    writer.serialize(harmless(row, &mut Default::default()))?;
+                    writer.serialize(in_cells(row, &mut Default::default()))?;
                 }
                 writer.flush()
             }
             Form::Json => {
                 for row in rows {
                     self.out.write_all(if self.any { b",\n" } else { b"\n" })?;
-                    serde_json::to_writer(&mut *self.out, &row)?;
+                    self.out.write_all(harmless::json(&serde_json::to_string(&row)?).as_bytes())?;
                     self.any = true;
                 }
                 Ok(())
@@ -155,14 +155,14 @@ const HEAD: [&str; 15] = [
 ];
 
 /// What others wrote, harmless in a spreadsheet.
-fn harmless<'a>(row: Row<'a>, kept: &'a mut [Cow<'a, str>; 4]) -> Row<'a> {
+fn in_cells<'a>(row: Row<'a>, kept: &'a mut [String; 4]) -> Row<'a> {
     let Row { document, system, workload, printed, .. } = row;
-    *kept = [document, system.unwrap_or(""), workload.unwrap_or(""), printed].map(unless_formula);
+    *kept = [document, system.unwrap_or(""), workload.unwrap_or(""), printed].map(cell);
     let [document, of_system, of_workload, printed] = &*kept;
     Row {
         document,
-        system: system.map(|_| of_system.as_ref()),
-        workload: workload.map(|_| of_workload.as_ref()),
+        system: system.map(|_| of_system.as_str()),
+        workload: workload.map(|_| of_workload.as_str()),
         printed,
         ..row
     }
@@ -216,7 +216,7 @@ mod tests {
             ("+1,234 MB/s", "+1,234 MB/s"),
             ("4k read", "4k read"),
         ] {
-            assert_eq!(unless_formula(text), expected);
+            assert_eq!(cell(text), expected);
         }
     }
 

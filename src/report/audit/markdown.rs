@@ -75,7 +75,7 @@ fn section(audit: &Audit, severity: Severity) -> String {
 fn item(document: &Document, told: &Told) -> String {
     let finding = &told.finding;
     let place = format!("{}:{}", document.name, told.place.line);
-    let mut out = format!("- {}: {} ({})\\\n", code(&place), text(&finding.message), finding.rule);
+    let mut out = format!("- {}: {} ({})\\\n", code(&place), escaped(&finding.message), finding.rule);
     out += &format!("  {}\n", code(&quoted(told)));
     let mut details = Vec::new();
     let summary = match finding.recomputed.as_str() {
@@ -86,7 +86,7 @@ fn item(document: &Document, told: &Told) -> String {
         details.push(format!("by {}", code(arithmetic)));
     }
     if let Some(slip) = finding.slip {
-        details.push(format!("likely: {}", text(slip.words())));
+        details.push(format!("likely: {}", escaped(slip.words())));
     }
     let lines: Vec<u32> = told.operands.iter().map(|place| place.line).collect();
     if !lines.is_empty() {
@@ -133,18 +133,14 @@ fn rules(audit: &Audit) -> String {
     if rules.is_empty() {
         return String::new();
     }
-    let line = |rule: &&Rule| format!("- **{}** {}: {}\n", rule.id, text(rule.name), text(rule.holds));
+    let line = |rule: &&Rule| format!("- **{}** {}: {}\n", rule.id, escaped(rule.name), escaped(rule.holds));
     let lines: String = rules.iter().map(line).collect();
     format!("<details><summary>rules that found something</summary>\n\n{lines}\n</details>\n")
 }
 
 fn list(title: &str, lines: impl Iterator<Item = String>) -> String {
-    let items: String = lines.map(|line| format!("- {}\n", text(&line))).collect();
+    let items: String = lines.map(|line| format!("- {}\n", escaped(&line))).collect();
     if items.is_empty() { items } else { format!("## {title}\n\n{items}\n") }
-}
-
-fn text(text: &str) -> String {
-    escaped(&shown(text)).replace('&', "&amp;").replace('~', "\\~")
 }
 
 /// Text of an HTML element.

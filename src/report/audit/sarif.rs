@@ -1,6 +1,7 @@
 //! An audit as SARIF 2.1.0 (OASIS), for code hosts and editors: one run, its rules, a result a finding. Columns are in units of
 //! UTF-16, which is what most readers take them for whatever they are told.
 
+use super::super::json::written;
 use super::digest::{Document, Told};
 use super::quote::Place;
 use super::{Audit, Renderer, Severity, View, no_page, words};
@@ -60,9 +61,7 @@ fn render(audit: &Audit, _view: &View) -> String {
             "results": results,
         }],
     });
-    // Values of our own making always serialize.
-    serde_json::to_string_pretty(&whole)
-        .map_or_else(|error| format!("{{\"error\": {:?}}}\n", error.to_string()), |text| text + "\n")
+    written(&whole)
 }
 
 fn level(severity: Severity) -> &'static str {

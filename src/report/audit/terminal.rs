@@ -2,6 +2,7 @@
 //! quoted too, the arithmetic. Findings of one kind are folded behind the first few, of a page and of pages that have the same. Page by
 //! page; a sum at the end.
 
+use super::super::ink::Ink;
 use super::super::table::wrapped;
 use super::super::terminal::NARROWEST;
 use super::digest::{Document, Told};
@@ -28,7 +29,7 @@ const UNREAD: usize = 8;
 /// Letters of a message; nobody reads more.
 const MESSAGE: usize = 1200;
 
-const FRAME: &str = "1;34";
+const FRAME: Ink = Ink::BoldBlue;
 
 fn page(document: &Document, view: &View, repeated: &mut Repeated) -> String {
     let pen = Pen { width: view.width.max(NARROWEST), colour: view.colour };
@@ -118,8 +119,8 @@ struct Pen {
 }
 
 impl Pen {
-    fn painted(self, code: &str, text: &str) -> String {
-        if self.colour && !text.is_empty() { format!("\x1b[{code}m{text}\x1b[0m") } else { text.to_owned() }
+    fn painted(self, ink: Ink, text: &str) -> String {
+        if self.colour && !text.is_empty() { ink.on(text) } else { text.to_owned() }
     }
 
     /// Blanks that it begins with are kept.
@@ -160,11 +161,11 @@ impl Pen {
     }
 }
 
-fn colour(severity: Severity) -> &'static str {
+fn colour(severity: Severity) -> Ink {
     match severity {
-        Severity::WrongConclusion | Severity::WrongFigure => "1;31",
-        Severity::Ambiguous => "1;33",
-        Severity::Cosmetic => "1;36",
+        Severity::WrongConclusion | Severity::WrongFigure => Ink::BoldRed,
+        Severity::Ambiguous => Ink::BoldYellow,
+        Severity::Cosmetic => Ink::BoldCyan,
     }
 }
 
@@ -231,7 +232,7 @@ fn quoted(told: &Told) -> Vec<Quoted<'_>> {
     quoted
 }
 
-fn lines_of(quoted: &Quoted, gutter: usize, colour: &str, pen: Pen) -> String {
+fn lines_of(quoted: &Quoted, gutter: usize, colour: Ink, pen: Pen) -> String {
     let excerpt = &quoted.place.excerpt;
     let room = pen.width.saturating_sub(gutter + 3);
     let spans: Vec<_> = quoted.spans.iter().map(|(span, _)| span.clone()).collect();
@@ -253,7 +254,7 @@ fn lines_of(quoted: &Quoted, gutter: usize, colour: &str, pen: Pen) -> String {
     out
 }
 
-fn painted_marks(marks: &[char], colour: &str, pen: Pen) -> String {
+fn painted_marks(marks: &[char], colour: Ink, pen: Pen) -> String {
     let runs = marks.chunk_by(|one, next| one == next);
     let painted = |run: &[char]| {
         let text: String = run.iter().collect();

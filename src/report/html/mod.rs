@@ -27,6 +27,7 @@ use crate::bill::findings::{
 };
 use crate::bill::states::ArrayStates;
 use crate::units::show_time;
+use iotax_audit::harmless::lines;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 use plot::{Bar, Curve, Scale};
 
@@ -96,7 +97,7 @@ pub(super) fn whole(title: &str, style: &str, content: &Markup) -> String {
             body { main { (content) } }
         }
     };
-    page.into_string()
+    lines(&page.into_string()).into_owned()
 }
 
 /// `+-` of the plain texts as one sign, a minus before a number as a minus, a figure kept with its half-width.

@@ -3,6 +3,7 @@
 
 use super::{LINK, Store, TARGET, backstore, has_store, make_store, ready, remove_store};
 use crate::host::probe::Probe;
+use crate::shell;
 use crate::step::export;
 use crate::step::settings::{self, ThingSettings};
 use crate::step::system::{NothingMade, tell_kernel};
@@ -140,12 +141,17 @@ pub fn unexport(target: &Target, fabric: Option<&Path>) -> Result<()> {
 
 /// What a person would type.
 pub fn unexport_by_hand(target: &Target) -> String {
+    let iqn = folder(target.iqn);
+    let group = iqn.join("tpgt_1");
+    let acl = Path::new("acls").join(target.initiator);
+    let lun = acl.join("lun_0");
+    let portal = Path::new("np").join(target.portal.to_string());
+    let store = super::backstore(target.store.block, target.store.name);
+    let folders = [&lun, &acl, Path::new("lun/lun_0"), &portal, &group, &iqn, &store].map(shell::path);
     format!(
-        "cd {iqn}/tpgt_1; echo 0 > enable; rm acls/{initiator}/lun_0/{LINK} lun/lun_0/{LINK}; \
-         rmdir acls/{initiator}/lun_0 acls/{initiator} lun/lun_0 np/{portal} {iqn}/tpgt_1 {iqn} {store}",
-        iqn = folder(target.iqn).display(),
-        initiator = target.initiator,
-        portal = target.portal,
-        store = super::backstore(target.store.block, target.store.name).display()
+        "cd {}; echo 0 > enable; rm {} lun/lun_0/{LINK}; rmdir {}",
+        shell::path(&group),
+        shell::path(lun.join(LINK)),
+        folders.join(" ")
     )
 }

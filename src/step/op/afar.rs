@@ -3,6 +3,7 @@
 
 use super::{Operation, RunTag, System, Undoing, Yield};
 use crate::measure::afar::file;
+use crate::shell;
 use crate::units::show_bytes;
 use anyhow::{Context, Result};
 use serde::{Deserialize, Serialize};
@@ -50,7 +51,12 @@ impl Operation for MakeFileAfar {
     }
 
     fn undo_by_hand(&self, _: &RunTag, _: &Yield) -> Option<String> {
-        Some(format!("on {}: remove {}", self.host, self.path.display()))
+        let command = match self.path.is_absolute() {
+            true => format!("rm {}", shell::path(&self.path)),
+            // A path of Windows.
+            false => format!("del \"{}\"", self.path.display()),
+        };
+        Some(format!("ssh {} {}", shell::word(&self.host), shell::word(&command)))
     }
 
     fn survives_reboot(&self) -> bool {

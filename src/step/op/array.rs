@@ -2,6 +2,7 @@
 
 use super::drives::{Drives, left_on};
 use super::{Operation, Own, PathRef, RunTag, System, Undoing, Yield, by_thing};
+use crate::shell;
 use crate::step::md;
 use crate::step::state::ArrayState;
 use crate::step::thing::Thing;
@@ -157,7 +158,8 @@ impl Operation for CreateArray {
     }
 
     fn undo_by_hand(&self, _: &RunTag, _: &Yield) -> Option<String> {
-        let members: Vec<String> = self.members.iter().map(ToString::to_string).collect();
-        Some(format!("mdadm --stop /dev/md/{}; mdadm --zero-superblock {}", self.name, members.join(" ")))
+        let members = shell::line(self.members.iter().map(PathRef::to_string));
+        let array = shell::word(&format!("/dev/md/{}", self.name));
+        Some(format!("mdadm --stop {array}; mdadm --zero-superblock {members}"))
     }
 }

@@ -1,6 +1,7 @@
 //! A directory of the run (a mount point); removed only when empty.
 
 use super::{Operation, Own, RunTag, System, Undoing, Yield};
+use crate::shell;
 use anyhow::Result;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
@@ -39,7 +40,7 @@ impl Operation for MakeDirectory {
     }
 
     fn undo_by_hand(&self, _: &RunTag, _: &Yield) -> Option<String> {
-        Some(format!("rmdir {}", self.path.display()))
+        Some(format!("rmdir {}", shell::path(&self.path)))
     }
 
     fn survives_reboot(&self) -> bool {

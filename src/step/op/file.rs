@@ -2,6 +2,7 @@
 //! Another's file is never written or removed (guard::marker).
 
 use super::{Operation, PathRef, RunTag, System, Undoing, Yield};
+use crate::shell;
 use anyhow::Result;
 use iotax_load::DataKind;
 use serde::{Deserialize, Serialize};
@@ -47,7 +48,7 @@ impl Operation for MakeFile {
     }
 
     fn undo_by_hand(&self, _: &RunTag, _: &Yield) -> Option<String> {
-        Some(format!("rm {}", self.path.display()))
+        Some(format!("rm {}", shell::path(&self.path)))
     }
 
     fn survives_reboot(&self) -> bool {

@@ -1,6 +1,7 @@
 //! A file system on block devices of ours, and its mount.
 
 use super::{Operation, Own, PathRef, RunTag, System, Undoing, Yield};
+use crate::shell;
 use anyhow::Result;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
@@ -135,7 +136,7 @@ impl Operation for Mount {
     }
 
     fn undo_by_hand(&self, _: &RunTag, _: &Yield) -> Option<String> {
-        Some(format!("umount {}", self.directory.display()))
+        Some(format!("umount {}", shell::path(&self.directory)))
     }
 
     fn survives_reboot(&self) -> bool {

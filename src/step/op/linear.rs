@@ -2,6 +2,7 @@
 //! several devices put together.
 
 use super::{Operation, Own, PathRef, RunTag, System, Undoing, Yield, by_thing};
+use crate::shell;
 use crate::step::dm;
 use crate::step::thing::Thing;
 use crate::units::size_word;
@@ -85,6 +86,6 @@ impl Operation for MakeLinear {
     }
 
     fn undo_by_hand(&self, _: &RunTag, _: &Yield) -> Option<String> {
-        Some(format!("dmsetup remove {}", self.name))
+        Some(format!("dmsetup remove {}", shell::word(&self.name)))
     }
 }

@@ -4,6 +4,7 @@
 
 use super::{Operation, PathRef, RunTag, System, Undoing, Yield};
 use crate::step::system::{FileId, LoopOf, LoopRequest};
+use crate::shell;
 use anyhow::{Context, Result};
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
@@ -81,7 +82,7 @@ impl Operation for AttachLoop {
     }
 
     fn undo_by_hand(&self, _: &RunTag, made: &Yield) -> Option<String> {
-        made.path.as_ref().map(|device| format!("losetup --detach {}", device.display()))
+        made.path.as_ref().map(|device| format!("losetup --detach {}", shell::path(device)))
     }
 
     fn survives_reboot(&self) -> bool {

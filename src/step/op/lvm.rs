@@ -2,6 +2,7 @@
 
 use super::drives::{Drives, left_on};
 use super::{Operation, Own, PathRef, RunTag, System, Undoing, Yield, by_thing};
+use crate::shell;
 use crate::step::lvm::{self, Group, VOLUME};
 use crate::step::settings::ThingSettings;
 use crate::step::thing::Thing;
@@ -205,8 +206,8 @@ impl Operation for MakeLvm {
     }
 
     fn undo_by_hand(&self, _: &RunTag, _: &Yield) -> Option<String> {
-        let names: Vec<String> = self.members.iter().map(ToString::to_string).collect();
-        Some(format!("vgremove -ff {}; pvremove {}", self.name, names.join(" ")))
+        let members = shell::line(self.members.iter().map(PathRef::to_string));
+        Some(format!("vgremove -ff {}; pvremove {members}", shell::word(&self.name)))
     }
 }
 

@@ -3,6 +3,7 @@
 
 use super::drives::{Drives, left_on};
 use super::{Operation, Own, PathRef, RunTag, System, Undoing, Yield, by_thing};
+use crate::shell;
 use crate::step::partition;
 use crate::step::thing::Thing;
 use crate::units::size_word;
@@ -102,6 +103,6 @@ impl Operation for MakePartition {
     }
 
     fn undo_by_hand(&self, _: &RunTag, _: &Yield) -> Option<String> {
-        Some(format!("wipefs --all --types gpt,dos,PMBR {}", self.device))
+        Some(format!("wipefs --all --types gpt,dos,PMBR {}", shell::word(&self.device.to_string())))
     }
 }

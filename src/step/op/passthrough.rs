@@ -2,11 +2,12 @@
 //! back and its disk is there again, its queue set as it was.
 
 use super::{Operation, RunTag, System, Undoing, Yield};
+use crate::shell;
 use crate::step::queue::Settings;
 use crate::step::vfio::{self, TakenDrive};
 use anyhow::Result;
 use serde::{Deserialize, Serialize};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// `driver_override`, unbind, probe.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -62,10 +63,12 @@ impl Operation for PassThrough {
     }
 
     fn undo_by_hand(&self, _: &RunTag, _: &Yield) -> Option<String> {
-        let (pci, address) = ("/sys/bus/pci", &self.address);
+        let device = Path::new("/sys/bus/pci/devices").join(&self.address);
         Some(format!(
-            "echo > {pci}/devices/{address}/driver_override; echo {address} > {pci}/devices/{address}/driver/unbind; \
-             echo {address} > {pci}/drivers_probe"
+            "echo > {}; echo {address} > {}; echo {address} > /sys/bus/pci/drivers_probe",
+            shell::path(device.join("driver_override")),
+            shell::path(device.join("driver/unbind")),
+            address = shell::word(&self.address)
         ))
     }
 

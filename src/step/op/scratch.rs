@@ -2,6 +2,7 @@
 
 use super::{Operation, Own, RunTag, System, Undoing, Yield};
 use crate::layer::guest;
+use crate::shell;
 use anyhow::Result;
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
@@ -96,7 +97,7 @@ impl<T: Scratch> Operation for T {
     }
 
     fn undo_by_hand(&self, _: &RunTag, _: &Yield) -> Option<String> {
-        Some(format!("rm {}", self.path().display()))
+        Some(format!("rm {}", shell::path(self.path())))
     }
 
     fn survives_reboot(&self) -> bool {

@@ -3,6 +3,7 @@
 //! that carries the run's id.
 
 use super::{Operation, Own, PathRef, RunTag, System, Undoing, Yield};
+use crate::shell;
 use anyhow::Result;
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
@@ -70,8 +71,8 @@ impl ExportSpdk {
 }
 
 /// The command of SPDK's own client for one call.
-pub(super) fn rpc_py(rpc: &Path, method: &str, rest: &str) -> String {
-    format!("rpc.py -s {} {method} {rest}", rpc.display())
+pub(super) fn rpc_py(rpc: &Path, method: &str, rest: &[&str]) -> String {
+    format!("rpc.py -s {} {method} {}", shell::path(rpc), shell::line(rest.iter().copied()))
 }
 
 /// The methods of a bdev over a file.
@@ -132,7 +133,7 @@ impl Operation for ExportSpdk {
     }
 
     fn undo_by_hand(&self, _: &RunTag, _: &Yield) -> Option<String> {
-        let call = |method: &str| rpc_py(&self.rpc, method, &self.name);
+        let call = |method: &str| rpc_py(&self.rpc, method, &[&self.name]);
         let split = self.part.map(|_| call("bdev_split_delete"));
         let bdev = (!self.is_over_a_bdev()).then(|| call(self.kind().delete));
         let calls = [Some(call("vhost_delete_controller")), split, bdev];

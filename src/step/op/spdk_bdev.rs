@@ -211,19 +211,19 @@ impl Operation for JoinSpdk {
 
     fn undo_by_hand(&self, _: &RunTag, _: &Yield) -> Option<String> {
         let mut calls = Vec::new();
-        let mut call = |method: &str, name: &str| calls.push(rpc_py(&self.rpc, method, name));
+        let mut call = |method: &str, rest: &[&str]| calls.push(rpc_py(&self.rpc, method, rest));
         if self.lvol.is_some() {
-            call("bdev_lvol_delete", &self.bdev());
-            call("bdev_lvol_delete_lvstore", &format!("-l {}", self.store()));
+            call("bdev_lvol_delete", &[&self.bdev()]);
+            call("bdev_lvol_delete_lvstore", &["-l", &self.store()]);
         }
         if self.raid.is_some() {
-            call("bdev_raid_delete", &self.joined());
+            call("bdev_raid_delete", &[&self.joined()]);
         }
         for at in 0..self.members.len() {
             if self.mib.is_some() {
-                call("bdev_split_delete", &self.member(at));
+                call("bdev_split_delete", &[&self.member(at)]);
             }
-            call(self.kind().delete, &self.member(at));
+            call(self.kind().delete, &[&self.member(at)]);
         }
         Some(calls.join("; "))
     }
@@ -316,7 +316,7 @@ impl Operation for SplitSpdk {
 
     fn undo_by_hand(&self, _: &RunTag, _: &Yield) -> Option<String> {
         let (rpc, base) = self.base().ok()?;
-        Some(rpc_py(rpc, "bdev_split_delete", base))
+        Some(rpc_py(rpc, "bdev_split_delete", &[base]))
     }
 }
 

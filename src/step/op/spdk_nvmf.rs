@@ -98,7 +98,7 @@ impl Operation for ExportSpdkNvmf {
 
     fn undo_by_hand(&self, _: &RunTag, _: &Yield) -> Option<String> {
         let (rpc, _) = self.bdev().ok()?;
-        Some(rpc_py(rpc, "nvmf_delete_subsystem", &self.nqn))
+        Some(rpc_py(rpc, "nvmf_delete_subsystem", &[&self.nqn]))
     }
 }
 

@@ -2,6 +2,7 @@
 //! the guest's memory.
 
 use super::{Operation, Own, PathRef, RunTag, System, Undoing, Yield};
+use crate::shell;
 use crate::step::lio::{self, Lun, Store};
 use anyhow::Result;
 use serde::{Deserialize, Serialize};
@@ -73,12 +74,10 @@ impl Operation for ExportVhostScsi {
 
     fn undo_by_hand(&self, _: &RunTag, _: &Yield) -> Option<String> {
         let (port, store) = (lio::port(&self.wwn), lio::backstore(self.block, &self.name));
-        Some(format!(
-            "rm {port}/tpgt_1/lun/lun_0/{link}; rmdir {port}/tpgt_1/lun/lun_0 {port}/tpgt_1 {port} {store}",
-            port = port.display(),
-            link = lio::LINK,
-            store = store.display()
-        ))
+        let group = port.join("tpgt_1");
+        let lun = group.join("lun/lun_0");
+        let folders = [&lun, &group, &port, &store].map(shell::path).join(" ");
+        Some(format!("rm {}; rmdir {folders}", shell::path(lun.join(lio::LINK))))
     }
 
     fn survives_reboot(&self) -> bool {

@@ -2,6 +2,7 @@
 
 use super::drives::{Drives, left_on};
 use super::{Operation, Own, PathRef, RunTag, System, Undoing, Yield, by_thing};
+use crate::shell;
 use crate::step::settings::ThingSettings;
 use crate::step::state::ArrayState;
 use crate::step::thing::Thing;
@@ -184,9 +185,10 @@ impl Operation for MakeZpool {
 
     fn undo_by_hand(&self, _: &RunTag, _: &Yield) -> Option<String> {
         Some(format!(
-            "zpool destroy {}; then of each of {}: zpool labelclear -f (its partition 1, where it has one), wipefs --all",
-            self.name,
-            self.names().join(" ")
+            "zpool destroy {}; for d in {}; do for p in $(lsblk -lnpo NAME,TYPE \"$d\" | awk '$2 == \"part\" {{ print $1 }}') \"$d\"; \
+             do zpool labelclear -f \"$p\"; done; wipefs --all \"$d\"; done",
+            shell::word(&self.name),
+            shell::line(self.names())
         ))
     }
 }

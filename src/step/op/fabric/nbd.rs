@@ -3,6 +3,7 @@
 
 use super::{Operation, Own, PathRef, RunTag, System, Undoing, Yield, known};
 use crate::host::probe::Probe;
+use crate::shell;
 use crate::step::export;
 use crate::step::nbd::{self, Server};
 use crate::step::op::Spawn;
@@ -153,7 +154,7 @@ impl Operation for ConnectNbd {
     }
 
     fn undo_by_hand(&self, _: &RunTag, made: &Yield) -> Option<String> {
-        made.path.as_ref().map(|device| format!("nbd-client -d {}", device.display()))
+        made.path.as_ref().map(|device| format!("nbd-client -d {}", shell::path(device)))
     }
 }
 

@@ -3,6 +3,7 @@
 
 use super::{Operation, Own, PathRef, RunTag, System, Undoing, Yield, known};
 use crate::host::probe::Probe;
+use crate::shell;
 use crate::step::nvmet::{self, Subsystem};
 use crate::step::nvmf::{self, Connection};
 use crate::step::op::by_thing;
@@ -150,7 +151,7 @@ impl Operation for ConnectNvmf {
     }
 
     fn undo_by_hand(&self, _: &RunTag, _: &Yield) -> Option<String> {
-        Some(format!("nvme disconnect -n {}", self.nqn))
+        Some(format!("nvme disconnect -n {}", shell::word(&self.nqn)))
     }
 }
 
