@@ -158,10 +158,10 @@ impl Probe {
         }
     }
 
-    /// The first line that a program prints when asked for its version.
+    /// The line with its version that a program prints when asked for it.
     pub fn version(&self, name: &str) -> Option<String> {
         match &self.programs {
-            Programs::Installed => version_of(&program_path(name)?, version_flag(name)),
+            Programs::Installed => version_of(&program_path(name)?, name),
             Programs::Given(known) => known.get(name).cloned(),
         }
     }
@@ -182,20 +182,40 @@ fn is_executable(file: &Path) -> bool {
     std::fs::metadata(file).is_ok_and(|meta| meta.is_file() && meta.permissions().mode() & 0o111 != 0)
 }
 
-/// ssh and the mkfs family know no `--version`.
-fn version_flag(name: &str) -> &'static str {
-    match name == "ssh" || name.starts_with("mkfs.") {
-        true => "-V",
-        false => "--version",
-    }
+/// Programs that are not asked by `--version`.
+const ASKED_BY: &[(&str, &str)] = &[
+    ("lvm", "version"),
+    ("mkfs.btrfs", "-V"),
+    ("mkfs.ext4", "-V"),
+    ("mkfs.xfs", "-V"),
+    ("nbd-client", "-V"),
+    ("ssh", "-V"),
+];
+/// Those that answer on standard error, where others only complain.
+const ANSWER_ON_STDERR: &[&str] = &["mdadm", "mkfs.ext4", "nbd-client", "ssh"];
+
+fn version_of(program: &Path, name: &str) -> Option<String> {
+    let word = ASKED_BY.iter().find(|(known, _)| *known == name).map_or("--version", |(_, word)| word);
+    let mut command = Command::new(program);
+    command.arg(word).env("LC_ALL", "C").envs(QUIET_LVM).stdin(Stdio::null());
+    let output = command.output().ok()?;
+    let answer = version_in(&output.stdout);
+    answer.or_else(|| ANSWER_ON_STDERR.contains(&name).then(|| version_in(&output.stderr))?)
 }
 
-fn version_of(program: &Path, flag: &str) -> Option<String> {
-    let output = Command::new(program).arg(flag).stdin(Stdio::null()).output().ok()?;
-    let text =
-        String::from_utf8_lossy(if output.stdout.is_empty() { &output.stderr } else { &output.stdout });
-    let line = text.lines().next()?.trim();
-    (!line.is_empty()).then(|| line.to_owned())
+/// LVM complains of every file that whoever started it has open.
+pub const QUIET_LVM: [(&str, &str); 1] = [("LVM_SUPPRESS_FD_WARNINGS", "1")];
+
+/// The first line with a number of parts: `LVM version: 2.03.16(2)`.
+fn version_in(said: &[u8]) -> Option<String> {
+    let is_version = |word: &str| {
+        word.split_once('.').is_some_and(|(major, minor)| {
+            major.ends_with(|c: char| c.is_ascii_digit()) && minor.starts_with(|c: char| c.is_ascii_digit())
+        })
+    };
+    let text = String::from_utf8_lossy(said);
+    let line = text.lines().find(|line| line.split_whitespace().any(is_version))?;
+    Some(line.split_whitespace().collect::<Vec<_>>().join(" "))
 }
 
 fn folder_of(dir: &Path) -> Result<(), String> {
@@ -239,6 +259,41 @@ mod tests {
     fn finds_programs_outside_path_and_their_versions() {
         assert!(program_path("sh").is_some());
         assert_eq!(program_path("no-such-program-here"), None);
+    }
+
+    #[test]
+    fn a_version_is_what_a_program_answers_and_not_what_it_complains_of() {
+        use std::os::unix::fs::PermissionsExt;
+        let folder = tempfile::tempdir().expect("temporary folder");
+        let of = |name: &str, script: &str| {
+            let path = folder.path().join(name);
+            std::fs::write(&path, format!("#!/bin/sh\n{script}\n")).expect("write");
+            std::fs::set_permissions(&path, PermissionsExt::from_mode(0o755)).expect("mode");
+            version_of(&path, name)
+        };
+        let leaked = "test -n \"$LVM_SUPPRESS_FD_WARNINGS\" || echo quiet 0.0; echo 'File descriptor 10 (/srv/v1.2) leaked' >&2";
+        let lvm = "test \"$1\" = version || exit 3; echo '  LVM version:     2.03.16(2) (2022-05-18)'";
+        assert_eq!(
+            of("lvm", &format!("{leaked}; {lvm}")).as_deref(),
+            Some("LVM version: 2.03.16(2) (2022-05-18)")
+        );
+        assert_eq!(of("zfs", leaked), None, "it answered nothing");
+        let mdadm = of("mdadm", "echo 'mdadm: warning' >&2; echo 'mdadm - v4.2 - 2021-12-30' >&2");
+        assert_eq!(mdadm.as_deref(), Some("mdadm - v4.2 - 2021-12-30"));
+        assert_eq!(
+            of("qemu-img", "echo WARNING; echo qemu-img version 7.2.9").unwrap(),
+            "qemu-img version 7.2.9"
+        );
+        assert_eq!(
+            of("ssh", "echo OpenSSH_9.2p1 Debian-2, OpenSSL 3.0.11 >&2").unwrap().split(' ').next(),
+            Some("OpenSSH_9.2p1")
+        );
+        if program_path("lvm").is_some() {
+            let lvm = version_of(&program_path("lvm").unwrap(), "lvm").expect("lvm tells its version");
+            assert!(lvm.starts_with("LVM version: "), "{lvm}");
+        } else {
+            println!("skipped: needs lvm");
+        }
     }
 
     #[test]

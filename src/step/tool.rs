@@ -3,7 +3,7 @@
 
 use super::process;
 use super::system::{run, wait_until};
-use crate::host::probe::program_path;
+use crate::host::probe::{QUIET_LVM, program_path};
 use anyhow::{Context, Result, bail};
 use iotax_sys::child::ended_within;
 use rustix::process::{Pid, Signal, kill_process_group};
@@ -81,7 +81,7 @@ fn changes(program: &str, words: &[&str]) -> bool {
 pub(super) fn tool(program: &str, arguments: impl IntoIterator<Item = impl AsRef<OsStr>>) -> Command {
     let found = program_path(program).unwrap_or_else(|| PathBuf::from(program));
     let mut command = Command::new(found);
-    command.args(arguments).env("LC_ALL", "C").stdin(Stdio::null());
+    command.args(arguments).env("LC_ALL", "C").envs(QUIET_LVM).stdin(Stdio::null());
     command
 }
 
