@@ -2,7 +2,7 @@
 //! reads. What could not be looked at is said, so that the judge can refuse for it.
 
 use super::marker::{self, Marker};
-use super::{kernel_users, mounts, openers, sample, signature};
+use super::{kernel_users, made_up, mounts, openers, sample, signature};
 use crate::exit::Failed;
 use crate::host::block::{self, BlockNode, Identity};
 use crate::host::probe::{GuestProbe, Probe};
@@ -54,7 +54,7 @@ pub enum Kind {
     Disk,
     /// A partition of a disk: the disk's kernel name.
     Partition(String),
-    /// Neither: `a folder`, `a character device`.
+    /// Neither: `a folder`, `a character device`, `a file that the kernel makes up (procfs)`.
     Other(String),
 }
 
@@ -161,7 +161,9 @@ pub fn inspect_as(path: &Path, depth: Depth) -> Result<Inspection> {
     let link = path.symlink_metadata().map_err(|error| not_there(path, &error))?;
     let meta = path.metadata().map_err(|error| not_there(path, &error))?;
     let mut found = Inspection { symlink: link.is_symlink(), ..Inspection::blank(path) };
-    if meta.file_type().is_block_device() {
+    if let Some(kind) = made_up::file_system(path) {
+        found.kind = Kind::Other(format!("a file that the kernel makes up ({kind})"));
+    } else if meta.file_type().is_block_device() {
         inspect_device(&probe, &mut found, meta.rdev(), depth)?;
     } else if meta.is_file() {
         inspect_file(&probe, &mut found, &meta)?;
@@ -234,7 +236,7 @@ fn other_kind(meta: &Metadata) -> &'static str {
         () if kind.is_char_device() => "a character device",
         () if kind.is_fifo() => "a named pipe",
         () if kind.is_socket() => "a socket",
-        () => "neither a file nor a block device",
+        () => "something else",
     }
 }
 

@@ -81,7 +81,7 @@ type Verdict = Result<Permit, (Vec<String>, Option<String>)>;
 /// Reasons that hold for reading too.
 fn unusable(found: &Inspection) -> Option<String> {
     match &found.kind {
-        Kind::Other(what) => Some(format!("it is {what}, neither a file nor a block device")),
+        Kind::Other(what) => Some(format!("it is {what}, neither a file on a drive nor a block device")),
         _ if found.bytes == 0 => Some("its size is 0".into()),
         _ => None,
     }

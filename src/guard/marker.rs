@@ -1,6 +1,7 @@
 //! Files of ours: `bytes` of data and one trailer of 4096 bytes behind them, so that the measured
 //! region is [0, bytes). Refuses every file that is not: another's is neither written nor removed.
 
+use super::made_up;
 use crate::exit::Failed;
 use crate::shell;
 use crate::units::{GIB, MIB, show_bytes};
@@ -301,6 +302,14 @@ fn parent_of(path: &Path) -> Result<PathBuf> {
             path.display(),
             parent.display(),
             shell::path(parent)
+        ))
+        .into());
+    }
+    if let Some(kind) = made_up::file_system(parent) {
+        return Err(Failed::input(format!(
+            "cannot create {}: the kernel makes up what is in {} ({kind}); hint: name a folder on a drive",
+            path.display(),
+            parent.display()
         ))
         .into());
     }

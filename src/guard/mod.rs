@@ -8,6 +8,7 @@ pub mod fill;
 pub mod inspect;
 pub mod judge;
 pub mod kernel_users;
+mod made_up;
 pub mod marker;
 pub mod mounts;
 pub mod openers;

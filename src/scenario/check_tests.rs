@@ -1127,3 +1127,22 @@ fn a_stack_can_name_every_engine_that_a_load_can() {
         assert_eq!(scenario.stacks[0].layers[0].option("name"), Some(kind.word));
     }
 }
+
+#[test]
+fn what_the_kernel_makes_up_is_no_medium() {
+    for text in [
+        "file:/proc/kcore",
+        "/proc/kcore",
+        "file:/sys/x,size=1GiB",
+        "file:/proc/x.img,size=1GiB | loop",
+        "ssh:db1:/proc/kcore",
+    ] {
+        let error = stacks(&[text]).unwrap_err();
+        assert!(
+            error.why.contains("is no file on a drive: the kernel makes up what is in it"),
+            "{text}: {error}"
+        );
+        assert!(error.hint.is_some_and(|hint| hint.contains("a drive in /dev")), "{text}");
+    }
+    assert!(stacks(&["file:/process/x,size=1GiB"]).is_ok());
+}

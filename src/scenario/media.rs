@@ -207,7 +207,19 @@ pub(super) fn absolute(expr: &MediumExpr, path: &str) -> Checked<PathBuf> {
             "write it without \"..\" and without a \"/\" at the end",
         ));
     }
-    Ok(Path::new(path).components().collect())
+    let path: PathBuf = Path::new(path).components().collect();
+    match is_of_the_kernel(&path) {
+        false => Ok(path),
+        true => at(Fault::hint(
+            format!("{} is no file on a drive: the kernel makes up what is in it", path.display()),
+            "name a file on a drive, or a drive in /dev",
+        )),
+    }
+}
+
+/// Whether its name says that the kernel makes it up, whatever is mounted there.
+pub fn is_of_the_kernel(path: &Path) -> bool {
+    path.starts_with("/proc") || path.starts_with("/sys")
 }
 
 /// /dev/shm is a file system that everybody may write files in.

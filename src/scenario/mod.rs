@@ -38,6 +38,7 @@ use error::COMMAND_LINE;
 pub use error::InputError;
 use job_words::subject as job_subject;
 pub use job_words::{block_size_word, detail_words, order_words, rate_words};
+pub use media::is_of_the_kernel;
 pub use place::LabSpec;
 pub use precondition::{Precondition, SteadyLimit};
 pub use published::{Metric, Published, PublishedFigure};
