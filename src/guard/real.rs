@@ -245,6 +245,53 @@ fn foreign_signatures() {
     }
 }
 
+/// Whole tools' own marks, each as its tool leaves it on a loop device of that size.
+#[test]
+fn marks_of_caches_replicas_and_object_stores() {
+    let folder = tempfile::tempdir().expect("temporary folder");
+    let osd = folder.path().to_str().expect("utf-8");
+    let makers: &[(&str, u64, &[&str])] = &[
+        ("bcache", 64 * MIB, &["make-bcache", "-B", "LOOP"]),
+        ("bcache", 64 * MIB, &["make-bcache", "-C", "LOOP"]),
+        ("drbd", 64 * MIB, &["drbdmeta", "--force", "0", "v08", "LOOP", "internal", "create-md"]),
+        // No multiple of 4 KiB.
+        ("drbd", 64 * MIB + 2560, &["drbdmeta", "--force", "0", "v09", "LOOP", "internal", "create-md", "1"]),
+        (
+            "ceph_bluestore",
+            2048 * MIB,
+            &[
+                "ceph-osd",
+                "--mkfs",
+                "-i",
+                "0",
+                "--osd-objectstore",
+                "bluestore",
+                "--osd-data",
+                osd,
+                "--fsid",
+                "11111111-2222-3333-4444-555555555555",
+                "--osd-uuid",
+                "21111111-2222-3333-4444-555555555555",
+                "--bluestore-block-path",
+                "LOOP",
+                "--no-mon-config",
+            ],
+        ),
+        ("vdo", 8192 * MIB, &["vdoformat", "LOOP"]),
+    ];
+    for (name, bytes, words) in makers {
+        let Some(device) = Loop::of(*bytes) else {
+            return;
+        };
+        let words: Vec<&str> =
+            words.iter().map(|word| if *word == "LOOP" { device.name() } else { word }).collect();
+        if run(&words).is_some() {
+            refused_unless_named(&device, name);
+            println!("{name}: found and refused");
+        }
+    }
+}
+
 /// md is often not in the kernel, and mdadm then makes no superblock: version 1.2's first fields.
 #[test]
 fn a_raid_members_superblock() {

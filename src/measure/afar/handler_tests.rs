@@ -5,8 +5,8 @@ use super::*;
 #[test]
 fn neighbours_are_one_run_and_the_start_is_always_read() {
     let bytes = 1 << 30;
-    let all = runs(bytes, &[0, 4096, 300 * 4096, 301 * 4096, 400 * 4096]);
-    assert_eq!(all, [(0, 272), (300, 2), (400, 1), ((1 << 18) - 256, 256)]);
+    let all = runs(bytes, &[0, 4096, 600 * 4096, 601 * 4096, 700 * 4096]);
+    assert_eq!(all, [(0, 528), (600, 2), (700, 1), ((1 << 18) - 256, 256)]);
     assert_eq!(runs(5000, &[0]), [(0, 2)]);
     assert_eq!(runs(bytes + 512, &[]).last(), Some(&((1 << 18) - 256, 257)), "the whole end");
 }
