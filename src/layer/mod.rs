@@ -44,7 +44,7 @@ pub const ALL: &[&dyn Layer] = &[
 ];
 
 /// How a layer uses what is below it while it is measured.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Claim {
     /// Reads pass through; others may read beside it.
     SharedRead,

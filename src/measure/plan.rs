@@ -5,6 +5,7 @@
 use super::durability;
 use super::first_writes;
 use super::preconditioning;
+use super::prefixes::must_write;
 use super::sets::{Layout, Set};
 use super::states;
 use super::write_unit;
@@ -21,7 +22,7 @@ use crate::step::{RunTag, Step, StepId};
 use crate::units::is_unknown;
 use anyhow::{Context, Result};
 use std::cmp::Reverse;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::path::{Path, PathBuf};
 
 /// What is known of the run when it is planned.
@@ -97,16 +98,18 @@ impl Ground<'_> {
     /// When a list of media has a list in it.
     pub fn media(&self) -> Result<Vec<Step>> {
         let mut context = self.context();
-        let mut seen = Vec::new();
+        let mut seen = HashSet::new();
         for (index, stack) in self.scenario.stacks.iter().enumerate() {
+            let all = stack.medium.members().iter().zip(&self.found[index]);
+            // All stacks of a member have the same equal files.
+            let fresh: Vec<_> = all.filter(|(member, _)| seen.insert(*member)).collect();
+            if fresh.is_empty() {
+                continue;
+            }
             for sibling in self.layout.siblings_of(index) {
-                for (member, found) in stack.medium.members().iter().zip(&self.found[index]) {
-                    if seen.contains(&(member, sibling)) {
-                        continue;
-                    }
+                for (member, found) in &fresh {
                     medium::plan_member(member, found, sibling, &mut context)
                         .map_err(|error| Failed::input(format!("{}: {error:#}", stack.text)))?;
-                    seen.push((member, sibling));
                 }
             }
         }
@@ -351,7 +354,7 @@ impl Ground<'_> {
         let stack = &self.scenario.stacks[index];
         let sibling = self.layout.sibling_in(index, visit);
         let mut key = format!("{:?} {sibling:?} {}", stack.medium, if stack.own { index + 1 } else { 0 });
-        context.writable = self.must_write(stack, 0);
+        context.writable = self.scenario.writes() || must_write(stack, 0);
         context.own = stack.own.then_some(index);
         // The files themselves are up already: only what they show is wanted here.
         let mut exposed = self.bottom(stack, index, sibling, context)?;
@@ -409,12 +412,9 @@ impl Ground<'_> {
         let layer = by_name(&spec.name)
             .with_context(|| format!("{}: unknown layer \"{}\"", spec.origin, spec.name))?;
         context.place = below.place.clone();
-        context.set_up_above = self.sharing(index, depth + 1).any(|stack| {
-            stack.layers[depth + 1..]
-                .iter()
-                .any(|spec| !catalog::find(&spec.name).is_some_and(|help| help.anywhere))
-        });
-        context.writable = self.must_write_any(index, depth + 1);
+        // A layer is made once for all stacks that share it.
+        let above = self.layout.above[index][depth + 1];
+        (context.set_up_above, context.writable) = (above.set_up, above.writes);
         let before = context.steps.len();
         let shown = write_unit::check_above(spec, layer.writes_below(spec), below)
             .and_then(|()| layer.plan(spec, below, context))
@@ -422,31 +422,6 @@ impl Ground<'_> {
         let its_own = context.steps[before..].iter().filter(|step| step.op.told_as().is_some());
         let told = below.told.iter().copied().chain(its_own.map(|step| step.id)).collect();
         Ok(Exposed { told, ..shown })
-    }
-
-    /// Whether writes must pass the first `depth` layers of a stack, for it or for any stack that
-    /// shares that prefix.
-    fn must_write_any(&self, index: usize, depth: usize) -> bool {
-        self.sharing(index, depth).any(|stack| self.must_write(stack, depth))
-    }
-
-    /// All stacks whose first `depth` layers are those of this one.
-    fn sharing(&self, index: usize, depth: usize) -> impl Iterator<Item = &Stack> {
-        let own = &self.scenario.stacks[index];
-        self.scenario.stacks.iter().filter(move |other| {
-            let same = |(a, b): (&LayerSpec, &LayerSpec)| a.key() == b.key();
-            other.medium == own.medium
-                && other.layers.len() >= depth
-                && own.layers[..depth].iter().zip(&other.layers).all(same)
-        })
-    }
-
-    /// Whether the load, or a layer above the first `depth`, writes, or opens what is below as if it would.
-    fn must_write(&self, stack: &Stack, depth: usize) -> bool {
-        let above = &stack.layers[depth..];
-        self.scenario.writes()
-            || stack.may_be_rebuilt()
-            || above.iter().any(|spec| by_name(&spec.name).is_some_and(|layer| layer.opens_for_writing(spec)))
     }
 
     fn context(&self) -> PlanContext {

@@ -18,7 +18,7 @@ use crate::store::record::precondition::{PassedDrive, Passes};
 use crate::units::{GIB, KIB, MIB, is_unknown, show_bytes, show_names};
 use anyhow::Result;
 use iotax_load::{Job, Rw, TargetSpec};
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashSet};
 use std::path::PathBuf;
 use std::time::Instant;
 
@@ -66,6 +66,12 @@ impl Batch {
         self.whose != Whose::Device
     }
 
+    /// Whether the two are the same but for their paths.
+    fn is_like(&self, other: &Batch) -> bool {
+        (self.agent, self.bytes, self.done, &self.whose, &self.place)
+            == (other.agent, other.bytes, other.done, &other.whose, &other.place)
+    }
+
     /// Their names, as a list.
     pub fn names(&self) -> String {
         let names: Vec<String> = self.paths.iter().map(|path| path.display().to_string()).collect();
@@ -86,9 +92,16 @@ impl Batch {
 pub fn batches(ground: &Ground, done: impl Fn(&str, &str) -> u64) -> Result<Vec<Batch>> {
     let mut context = PlanContext::new(ground.tag.clone(), None, 0);
     let (mut all, mut seen): (Vec<Batch>, BTreeSet<(String, PathBuf)>) = (Vec::new(), BTreeSet::new());
+    let mut known = HashSet::new();
     for (index, stack) in ground.scenario.stacks.iter().enumerate() {
+        let members = stack.medium.members().iter().zip(&ground.found[index]);
+        // All stacks of a member have the same equal files.
+        let fresh: Vec<_> = members.filter(|(member, _)| known.insert(*member)).collect();
+        if fresh.is_empty() {
+            continue;
+        }
         for sibling in ground.layout.siblings_of(index) {
-            for (member, found) in stack.medium.members().iter().zip(&ground.found[index]) {
+            for (member, found) in &fresh {
                 let shown = medium::plan_member(member, found, sibling, &mut context)?;
                 let path = shown.paths[0].path()?.to_owned();
                 if !seen.insert((shown.place.clone(), path.clone())) {
@@ -102,7 +115,7 @@ pub fn batches(ground: &Ground, done: impl Fn(&str, &str) -> u64) -> Result<Vec<
                     place: shown.place,
                     paths: Vec::new(),
                 };
-                match all.iter_mut().find(|known| Batch { paths: Vec::new(), ..(*known).clone() } == batch) {
+                match all.iter_mut().find(|known| known.is_like(&batch)) {
                     Some(known) => known.paths.push(path),
                     None => all.push(Batch { paths: vec![path], ..batch }),
                 }

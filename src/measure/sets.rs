@@ -3,16 +3,10 @@
 //! Stacks on several media count for each of them: all that hang together by files in common are divided
 //! together, each stack going round all siblings of all of its files, or, if one of them is no file of ours, visited.
 
-use crate::layer::{Claim, by_name, catalog};
-use crate::scenario::bdev;
-use crate::scenario::{LayerSpec, MeasureSpec, Medium, Scenario, Stack};
-
-/// What the load does, as far as it decides which stacks are up together.
-#[derive(Clone, Copy)]
-struct Load {
-    writes: bool,
-    verifies: bool,
-}
+use super::conflict::{Load, Meetings};
+use super::prefixes::{Above, Prefixes};
+use crate::scenario::{Location, MeasureSpec, Medium, Scenario, Stack};
+use std::collections::{BTreeMap, HashMap};
 
 /// Stacks that are up at the same time.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -30,6 +24,8 @@ pub struct Layout {
     pub sets: Vec<Set>,
     /// For each stack, which of the equal files it is on; `None`: it shares its files.
     pub sibling: Vec<Option<Sibling>>,
+    /// For each stack and each depth, what is above its first so many layers in all stacks that begin with these.
+    pub(super) above: Vec<Vec<Above>>,
 }
 
 /// A stack's place among those that have equal files in turn.
@@ -65,14 +61,15 @@ impl Layout {
         let in_first = |stack: &usize| stacks[*stack].state.as_ref().is_none_or(|state| state.position == 0);
         let sets =
             self.sets.iter().flat_map(|set| &set.stacks).copied().filter(in_first).map(alone).collect();
-        Layout { sets: with_states(sets, stacks), sibling: self.sibling.clone() }
+        Layout { sets: with_states(sets, stacks), ..self.clone() }
     }
 
     /// Sets that are measured in one visit: one as it is set up, then the same stacks in their further states.
     pub fn chains(&self) -> Vec<Vec<usize>> {
         let first = (0..self.sets.len()).filter(|set| self.sets[*set].after.is_none());
-        let next = |set: &usize| self.sets.iter().position(|other| other.after == Some(*set));
-        first.map(|set| std::iter::successors(Some(set), next).collect()).collect()
+        let after = self.sets.iter().enumerate().filter_map(|(set, at)| Some((at.after?, set)));
+        let next: HashMap<usize, usize> = after.collect();
+        first.map(|set| std::iter::successors(Some(set), |set| next.get(set).copied()).collect()).collect()
     }
 
     /// How often each set is brought up: once on every one of the equal files, for every attach; or as many `visits` as
@@ -95,65 +92,86 @@ pub fn not_resumable(scenario: &Scenario) -> Option<&'static str> {
 
 /// Sorts the stacks of a scenario. Durability trials take one stack after the other, each on the same file.
 pub fn layout(scenario: &Scenario) -> Layout {
+    let stacks = &scenario.stacks;
+    let prefixes = Prefixes::of(stacks);
+    let above = prefixes.above(scenario);
     if scenario.durability.is_some() {
         let alone = |stack| Set { stacks: vec![stack], after: None };
-        let stacks = scenario.stacks.len();
-        return Layout { sets: (0..stacks).map(alone).collect(), sibling: vec![None; stacks] };
+        return Layout {
+            sets: (0..stacks.len()).map(alone).collect(),
+            sibling: vec![None; stacks.len()],
+            above,
+        };
     }
-    let load = Load { writes: scenario.writes(), verifies: scenario.verifies() };
-    let stacks = &scenario.stacks;
-    let sibling = siblings(stacks, load);
-    let sets = sets(stacks, &sibling, load, scenario.baseline);
-    Layout { sets: with_states(sets, stacks), sibling }
+    let meetings = Meetings::of(stacks, &prefixes, Load::of(scenario));
+    let sibling = siblings(stacks, &meetings);
+    let sets = sets(stacks, &sibling, &meetings, scenario.baseline);
+    Layout { sets: with_states(sets, stacks), sibling, above }
 }
 
 /// Every stack on a divided file gets a sibling of its own, so that swapping is fair to all.
-fn siblings(stacks: &[Stack], load: Load) -> Vec<Option<Sibling>> {
-    let groups = groups(stacks);
-    let sibling = |stack: usize| {
-        let group: Vec<usize> = (0..stacks.len()).filter(|other| groups[*other] == groups[stack]).collect();
-        let together: Vec<&Stack> = group.iter().map(|stack| &stacks[*stack]).collect();
-        let number = group.iter().position(|other| *other == stack)?;
-        is_divided(&together, load).then_some(Sibling { number, of: group.len() })
-    };
-    (0..stacks.len()).map(sibling).collect()
-}
-
-/// A number for each stack, the same for those that hang together by files or devices in common.
-fn groups(stacks: &[Stack]) -> Vec<usize> {
-    let mut groups: Vec<usize> = (0..stacks.len()).collect();
-    for (at, stack) in stacks.iter().enumerate() {
-        for other in 0..at {
-            if stack.medium.overlaps(&stacks[other].medium) {
-                let (from, to) = (groups[at], groups[other]);
-                groups.iter_mut().filter(|group| **group == from).for_each(|group| *group = to);
+fn siblings(stacks: &[Stack], meetings: &Meetings) -> Vec<Option<Sibling>> {
+    let mut siblings = vec![None; stacks.len()];
+    for group in groups(stacks) {
+        if is_divided(stacks, &group, meetings) {
+            for (number, stack) in group.iter().enumerate() {
+                siblings[*stack] = Some(Sibling { number, of: group.len() });
             }
         }
     }
-    groups
+    siblings
+}
+
+/// Stacks that hang together by files or devices in common.
+fn groups(stacks: &[Stack]) -> Vec<Vec<usize>> {
+    let mut first_at: HashMap<Location<'_>, usize> = HashMap::new();
+    // Each stack leads to an earlier one of its group, the first to itself.
+    let mut leads: Vec<usize> = (0..stacks.len()).collect();
+    for (index, stack) in stacks.iter().enumerate() {
+        for location in stack.medium.locations() {
+            let other = *first_at.entry(location).or_insert(index);
+            let (one, other) = (first_of(&mut leads, index), first_of(&mut leads, other));
+            leads[one.max(other)] = one.min(other);
+        }
+    }
+    let mut groups: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
+    for stack in 0..stacks.len() {
+        groups.entry(first_of(&mut leads, stack)).or_default().push(stack);
+    }
+    groups.into_values().collect()
+}
+
+fn first_of(leads: &mut [usize], mut stack: usize) -> usize {
+    while leads[stack] != stack {
+        leads[stack] = leads[leads[stack]];
+        stack = leads[stack];
+    }
+    stack
 }
 
 /// Whether a group is on equal files: some of it would disturb each other, and all of its files are ours to make.
-fn is_divided(group: &[&Stack], load: Load) -> bool {
-    group.iter().all(|stack| stack.medium.members().iter().all(is_made_file))
-        && group.iter().any(|stack| group.iter().any(|other| conflict(stack, other, load)))
+fn is_divided(stacks: &[Stack], group: &[usize], meetings: &Meetings) -> bool {
+    group.iter().all(|stack| stacks[*stack].medium.members().iter().all(is_made_file))
+        && meetings.any_among(group)
 }
 
 /// The sets, and behind them those of the same stacks in their further states.
 fn with_states(mut sets: Vec<Set>, stacks: &[Stack]) -> Vec<Set> {
+    let mut states: HashMap<(usize, usize), Vec<usize>> = HashMap::new();
+    for (index, stack) in stacks.iter().enumerate() {
+        if let Some(state) = &stack.state {
+            states.entry((state.of, state.position)).or_default().push(index);
+        }
+    }
     for first in 0..sets.len() {
         let (mut after, own) = (first, sets[first].stacks.clone());
         for position in 1.. {
-            let is_it = |index: &usize| {
-                stacks[*index]
-                    .state
-                    .as_ref()
-                    .is_some_and(|at| at.position == position && own.contains(&at.of))
-            };
-            let set: Vec<usize> = (0..stacks.len()).filter(is_it).collect();
+            let of = |stack: &usize| states.get(&(*stack, position)).into_iter().flatten().copied();
+            let mut set: Vec<usize> = own.iter().flat_map(of).collect();
             if set.is_empty() {
                 break;
             }
+            set.sort_unstable();
             sets.push(Set { stacks: set, after: Some(after) });
             after = sets.len() - 1;
         }
@@ -161,23 +179,12 @@ fn with_states(mut sets: Vec<Set>, stacks: &[Stack]) -> Vec<Set> {
     sets
 }
 
-fn sets(stacks: &[Stack], sibling: &[Option<Sibling>], load: Load, baseline: usize) -> Vec<Set> {
+fn sets(stacks: &[Stack], sibling: &[Option<Sibling>], meetings: &Meetings, baseline: usize) -> Vec<Set> {
     let is_set_up = |index: &usize| stacks[*index].state.as_ref().is_none_or(|state| state.position == 0);
     let mut order: Vec<usize> = (0..stacks.len()).filter(is_set_up).collect();
     order.sort_by_key(|index| *index != baseline);
-    let mut sets: Vec<Set> = Vec::new();
-    for index in order {
-        let fits = |set: &&mut Set| {
-            set.stacks
-                .iter()
-                .all(|other| sibling[index].is_some() || !conflict(&stacks[index], &stacks[*other], load))
-        };
-        match sets.iter_mut().find(fits) {
-            Some(set) => set.stacks.push(index),
-            None => sets.push(Set { stacks: vec![index], after: None }),
-        }
-    }
-    sets
+    let sorted = meetings.sorted(&order, |stack| sibling[stack].is_some());
+    sorted.into_iter().map(|stacks| Set { stacks, after: None }).collect()
 }
 
 /// A file that we make can have siblings; a device or somebody else's file cannot.
@@ -185,66 +192,11 @@ fn is_made_file(medium: &Medium) -> bool {
     matches!(medium, Medium::File { size: Some(_), .. })
 }
 
-/// Whether two stacks on the same medium, or with a member in common, would disturb each other.
-fn conflict(a: &Stack, b: &Stack, load: Load) -> bool {
-    if std::ptr::eq(a, b) || !a.medium.overlaps(&b.medium) {
-        return false;
-    }
-    let one_prefix = a.medium == b.medium && !a.own && !b.own;
-    let shared = if one_prefix { shared_prefix(&a.layers, &b.layers) } else { 0 };
-    let (above_a, above_b) = (real(&a.layers[shared..]), real(&b.layers[shared..]));
-    if above_a.is_empty() && above_b.is_empty() {
-        // The same target but for layers of known cost: two workers on one region take turns. What each reads back must be its own.
-        return load.verifies;
-    }
-    if load.writes {
-        return true;
-    }
-    let (first_a, first_b) = (strongest(&above_a), strongest(&above_b));
-    if splits_a_bdev(&a.layers, shared) || splits_a_bdev(&b.layers, shared) {
-        return true;
-    }
-    let unwritten = |spec: &LayerSpec| by_name(&spec.name).is_some_and(|layer| layer.gives_unwritten(spec));
-    if a.layers[..shared].iter().any(unwritten) && [first_a, first_b].contains(&Claim::Writes) {
-        // What is written first of the one would go over what the other has made there.
-        return true;
-    }
-    let alone = |claim| matches!(claim, Claim::Caches | Claim::Takes);
-    alone(first_a) || alone(first_b) || (first_a, first_b) == (Claim::Writes, Claim::Writes)
-}
-
-fn shared_prefix(a: &[LayerSpec], b: &[LayerSpec]) -> usize {
-    a.iter().zip(b).take_while(|(a, b)| a.key() == b.key()).count()
-}
-
-/// Layers that make something; the others are the worker's own.
-fn real(layers: &[LayerSpec]) -> Vec<&LayerSpec> {
-    let is_workers = |layer: &&LayerSpec| catalog::find(&layer.name).is_some_and(|known| known.anywhere);
-    layers.iter().filter(|layer| !is_workers(layer)).collect()
-}
-
-/// Whether one of the layers from there on shares a bdev of SPDK out among guests: a bdev that is split nobody else can use.
-fn splits_a_bdev(layers: &[LayerSpec], from: usize) -> bool {
-    let splits = |at: usize| layers[at].copies > 1 && bdev::ends_in_one(&layers[..at]);
-    (from..layers.len()).any(splits)
-}
-
-fn strongest(layers: &[&LayerSpec]) -> Claim {
-    let claims: Vec<Claim> =
-        layers.iter().filter_map(|spec| by_name(&spec.name).map(|layer| layer.claim(spec))).collect();
-    match () {
-        () if claims.contains(&Claim::Takes) => Claim::Takes,
-        () if claims.contains(&Claim::Caches) => Claim::Caches,
-        () if claims.contains(&Claim::Writes) => Claim::Writes,
-        () => Claim::SharedRead,
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::layer::state::State;
-    use crate::scenario::{InState, Workload};
+    use crate::scenario::{InState, LayerSpec, Workload};
     use iotax_load::{Job, Rw};
 
     fn file(name: &str) -> Medium {

@@ -21,7 +21,7 @@ use crate::scenario::{Agent, Consent, Engine, LayerSpec, Medium, Scenario, Stack
 use crate::step::{HOST, is_ssh_place};
 use crate::units::UNKNOWN_BYTES;
 use anyhow::{Context, Result};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -128,8 +128,10 @@ pub(super) fn look_over(scenario: &Scenario, layout: &Layout) -> Result<(Survey,
     refuse_fio_in_guests(scenario)?;
     let probe = Probe::here(Path::new("/"), GuestProbe::NOT_ASKED);
     let mut survey = Survey { write_caches: caches::known(scenario, &probe), ..Survey::default() };
+    let named = scenario.stacks.iter().flat_map(|stack| stack.medium.members());
+    let named: HashSet<&Path> = named.filter_map(path_of_file).collect();
     for (index, stack) in scenario.stacks.iter().enumerate() {
-        let look = |member| bottom(member, &layout.siblings_of(index), scenario, stack, &mut survey);
+        let look = |member| bottom(member, (layout, index), scenario, &named, &mut survey);
         let found = stack.medium.members().iter().map(look).collect::<Result<Vec<_>>>()?;
         refuse_aliases(stack)?;
         survey.found.push(found);
@@ -146,19 +148,24 @@ pub(super) fn look_over(scenario: &Scenario, layout: &Layout) -> Result<(Survey,
 /// One medium, or one of several; of a divided file all siblings.
 fn bottom(
     member: &Medium,
-    siblings: &[Option<usize>],
+    (layout, index): (&Layout, usize),
     scenario: &Scenario,
-    stack: &Stack,
+    named: &HashSet<&Path>,
     survey: &mut Survey,
 ) -> Result<Found> {
+    let stack = &scenario.stacks[index];
     match member {
         Medium::File { path, size, .. } => {
+            // Looked at with its siblings, which all stacks of it have.
+            if let Some(found) = survey.made.get(path) {
+                return Ok(found.clone());
+            }
             let look = |sibling: &Option<usize>| {
                 let own = sibling_path(path, *sibling);
-                refuse_double_use(&own, path, scenario, stack)?;
+                refuse_double_use(&own, path, named, stack)?;
                 file(&own, *size, scenario, stack, survey)
             };
-            let found = siblings.iter().map(look).collect::<Result<Vec<_>>>()?;
+            let found = layout.siblings_of(index).iter().map(look).collect::<Result<Vec<_>>>()?;
             found.into_iter().next().with_context(|| format!("{}: no file at all", stack.text))
         }
         Medium::Device { path } => existing(path, false, scenario, stack, survey),
@@ -175,11 +182,16 @@ fn bottom(
     }
 }
 
+fn path_of_file(medium: &Medium) -> Option<&Path> {
+    match medium {
+        Medium::File { path, .. } => Some(path),
+        _ => None,
+    }
+}
+
 /// `x.img.2` may be a file of its own, and then it cannot be the second of the equal files that `x.img` needs.
-fn refuse_double_use(sibling: &Path, of: &Path, scenario: &Scenario, stack: &Stack) -> Result<()> {
-    let named = |medium: &Medium| matches!(medium, Medium::File { path, .. } if path == sibling);
-    let mut media = scenario.stacks.iter().flat_map(|stack| stack.medium.members());
-    if sibling == of || !media.any(named) {
+fn refuse_double_use(sibling: &Path, of: &Path, named: &HashSet<&Path>, stack: &Stack) -> Result<()> {
+    if sibling == of || !named.contains(sibling) {
         return Ok(());
     }
     Err(Failed::input(format!(
@@ -213,6 +225,7 @@ fn refuse_aliases(stack: &Stack) -> Result<()> {
 }
 
 /// A file or device of a stack.
+#[derive(Clone)]
 struct Named<'a> {
     stack: &'a Stack,
     path: &'a Path,
@@ -234,6 +247,11 @@ impl<'a> Named<'a> {
             None => (path.canonicalize().ok().or_else(|| in_real_folder(path))?, None),
         };
         Some(Named { stack, path, real, disk, intent: intent(scenario, stack) })
+    }
+
+    /// What it is, and what it is a part of.
+    fn disks(&self) -> Vec<&PathBuf> {
+        std::iter::once(&self.real).chain(&self.disk).collect()
     }
 
     /// Why both cannot be in one run, if so.
@@ -265,20 +283,30 @@ fn in_real_folder(path: &Path) -> Option<PathBuf> {
 /// drive away or writes under it.
 fn refuse_other_names(scenario: &Scenario) -> Result<()> {
     let probe = Probe::of_files(Path::new("/"));
-    let mut seen: Vec<Named> = Vec::new();
+    // By what only those that may clash have in common. Of stacks that use one name alike the first stands for all.
+    let mut seen: HashMap<PathBuf, Vec<Named>> = HashMap::new();
     for stack in &scenario.stacks {
         let mut own = Vec::new();
         for member in stack.medium.members() {
             let (Medium::File { path, .. } | Medium::Device { path }) = member else { continue };
             own.extend(Named::of(&probe, path, scenario, stack));
         }
-        for (one, other) in own.iter().flat_map(|one| seen.iter().map(move |other| (one, other))) {
-            if let Some(why) = other.clash(one) {
+        for one in &own {
+            let near = one.disks().into_iter().filter_map(|disk| seen.get(disk)).flatten();
+            if let Some((other, why)) = near.filter_map(|other| Some((other, other.clash(one)?))).next() {
                 let (first, second) = (&other.stack.text, &one.stack.text);
                 return Err(Failed::input(format!("{first} and {second}: {why}")).into());
             }
         }
-        seen.append(&mut own);
+        for one in own {
+            let alike = |other: &Named| (other.path, other.intent) == (one.path, one.intent);
+            for disk in one.disks() {
+                let near = seen.entry(disk.clone()).or_default();
+                if !near.iter().any(alike) {
+                    near.push(one.clone());
+                }
+            }
+        }
     }
     Ok(())
 }

@@ -7,6 +7,7 @@ use super::error::Origin;
 use super::error::{COMMAND_LINE, Fault, InputError, TextFault, column_of, excerpt};
 use super::jobfile::is_job_file;
 use super::media::size_of;
+use super::names::Taken;
 use super::place::{self, Names, PlaceSpec};
 use super::ruler::{self, Beside};
 use super::stacks::{Cell, cells_of};
@@ -20,7 +21,8 @@ use super::{
 };
 use crate::layer::state::State;
 use iotax_load::{EngineName, Job};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use std::path::{Path, PathBuf};
 
 /// Depths at which a bill is measured where nobody names a load.
@@ -200,6 +202,8 @@ pub(super) struct Parts {
     pub states_origin: Origin,
     pub stacks: Vec<Stack>,
     pub drafts: Vec<Draft>,
+    /// Names of the sweeps among these.
+    sweeps: Taken,
     pub measure: MeasureSpec,
     pub measure_origins: BTreeMap<String, Origin>,
     pub consent: Vec<Consent>,
@@ -226,6 +230,7 @@ impl Parts {
             states_origin: Origin::command_line(),
             stacks: Vec::new(),
             drafts: Vec::new(),
+            sweeps: Taken::default(),
             measure: MeasureSpec::default(),
             measure_origins: BTreeMap::new(),
             consent: Vec::new(),
@@ -241,10 +246,9 @@ impl Parts {
 
     /// Takes the workloads of one job, which may be the points of one sweep: its name stays its own.
     pub(super) fn add(&mut self, mut drafts: Vec<Draft>) {
-        let sweeps = self.drafts.iter().filter_map(|draft| draft.sweep.as_ref());
-        let taken: BTreeSet<String> = sweeps.map(|sweep| sweep.sweep.clone()).collect();
-        for sweep in drafts.iter_mut().filter_map(|draft| draft.sweep.as_mut()) {
-            sweep.sweep = free_name(&sweep.sweep, &taken);
+        let mut points = drafts.iter_mut().filter_map(|draft| draft.sweep.as_mut()).peekable();
+        if let Some(name) = points.peek().map(|point| self.sweeps.take(&point.sweep)) {
+            points.for_each(|point| point.sweep.clone_from(&name));
         }
         self.drafts.extend(drafts);
     }
@@ -461,8 +465,9 @@ impl Parts {
             let origin = self.measure_origins.get(ruler::KEY).cloned();
             origin.unwrap_or_else(Origin::command_line).error(ruler::KEY, fault)
         })?;
-        let taken: BTreeSet<String> = self.stacks.iter().map(|stack| stack.name.clone()).collect();
-        let name = free_name(&format!("fio on {}", self.stacks[baseline].name), &taken);
+        let mut taken = Taken::default();
+        self.stacks.iter().for_each(|stack| taken.note(&stack.name));
+        let name = taken.take(&format!("fio on {}", self.stacks[baseline].name));
         let text = cell.text();
         if !self.stacks.iter().any(|known| known.text == text) {
             self.stacks.push(cell.named(name, false));
@@ -489,12 +494,11 @@ impl Parts {
             self.drafts = self.default_drafts()?;
         }
         let targets = targets(&self.stacks);
-        let mut taken = BTreeSet::new();
+        let mut taken = Taken::default();
         let mut workloads = Vec::new();
         for draft in &self.drafts {
             let mut workload = draft.on(targets)?;
-            workload.name = free_name(&workload.name, &taken);
-            taken.insert(workload.name.clone());
+            workload.name = taken.take(&workload.name);
             workloads.push(workload);
         }
         Ok(workloads)
@@ -610,12 +614,15 @@ impl Parts {
     }
 
     fn note_twins(&mut self) {
-        for (i, stack) in self.stacks.iter().enumerate() {
-            if let Some(twin) = self.stacks[..i].iter().find(|twin| twin.text == stack.text) {
-                self.notes.push(format!(
+        let mut first: BTreeMap<&str, &str> = BTreeMap::new();
+        for stack in &self.stacks {
+            match first.entry(&stack.text) {
+                Entry::Vacant(free) => drop(free.insert(&stack.name)),
+                Entry::Occupied(twin) => self.notes.push(format!(
                     "\"{}\" and \"{}\" are the same stack: A against A",
-                    twin.name, stack.name
-                ));
+                    twin.get(),
+                    stack.name
+                )),
             }
         }
     }
@@ -648,12 +655,6 @@ fn declared_size(medium: &Medium) -> Option<u64> {
     }
 }
 
-fn free_name(name: &str, taken: &BTreeSet<String>) -> String {
-    let numbered = |n: usize| {
-        if n == 1 { name.to_owned() } else { format!("{name}-{n}") }
-    };
-    (1..=taken.len() + 1).map(numbered).find(|name| !taken.contains(name)).unwrap_or_else(|| name.to_owned())
-}
 
 #[cfg(test)]
 #[path = "check_tests.rs"]

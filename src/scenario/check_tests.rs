@@ -2,6 +2,7 @@
 
 use super::super::LayerSpec;
 use super::*;
+use std::collections::BTreeSet;
 use crate::layer::catalog::{self, Face};
 use crate::scenario::{Metric, Published, PublishedFigure, Rated, Regime};
 use proptest::prelude::*;

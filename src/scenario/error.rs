@@ -165,11 +165,25 @@ pub fn column_of(text: &str, byte: usize) -> usize {
     text.char_indices().take_while(|(at, _)| *at < byte).count() + 1
 }
 
-/// Line and column of a byte in a file, both from 1.
-pub fn position_of(text: &str, byte: usize) -> (usize, usize) {
-    let before = text.get(..byte.min(text.len())).unwrap_or(text);
-    let start = before.rfind('\n').map_or(0, |newline| newline + 1);
-    (before.matches('\n').count() + 1, before[start..].chars().count() + 1)
+/// Where the lines of a file begin: positions are asked for every word of it.
+pub struct Lines<'a> {
+    text: &'a str,
+    starts: Vec<usize>,
+}
+
+impl<'a> Lines<'a> {
+    /// Of this text.
+    pub fn of(text: &'a str) -> Lines<'a> {
+        let behind = text.match_indices('\n').map(|(newline, _)| newline + 1);
+        Lines { text, starts: std::iter::once(0).chain(behind).collect() }
+    }
+
+    /// Line and column of a byte, both from 1.
+    pub fn position(&self, byte: usize) -> (usize, usize) {
+        let byte = if self.text.is_char_boundary(byte) { byte } else { self.text.len() };
+        let line = self.starts.partition_point(|start| *start <= byte);
+        (line, self.text[self.starts[line - 1]..byte].chars().count() + 1)
+    }
 }
 
 /// The text on a line of its own and carets below the bytes of `span`.
@@ -229,7 +243,7 @@ impl Located {
 
     /// An error about the value of a key that stands at these bytes.
     pub(super) fn error(&self, key: &str, span: &Range<usize>, fault: Fault) -> InputError {
-        Origin { file: self.file.clone(), at: Some(position_of(&self.text, span.start)) }.error(key, fault)
+        Origin { file: self.file.clone(), at: Some(Lines::of(&self.text).position(span.start)) }.error(key, fault)
     }
 }
 
@@ -239,8 +253,9 @@ mod tests {
 
     #[test]
     fn places() {
-        assert_eq!(position_of("a\nbcé d", 6), (2, 4));
-        assert_eq!(position_of("", 9), (1, 1));
+        assert_eq!(Lines::of("a\nbcé d").position(6), (2, 4));
+        assert_eq!(Lines::of("a\n\nb").position(2), (2, 1));
+        assert_eq!(Lines::of("").position(9), (1, 1));
         assert_eq!(excerpt("é | b", &(5..6)), "  é | b\n      ^");
         assert_eq!(excerpt("ab", &(2..2)), "  ab\n    ^");
     }

@@ -10,7 +10,7 @@ use super::{Medium, remote};
 use crate::layer::catalog;
 use crate::step::{HOST, ssh_host};
 use crate::units;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::path::{Component, Path, PathBuf};
 
 /// What a stack stands on: one medium, or several that are joined or loaded each.
@@ -37,8 +37,9 @@ pub(super) fn base_medium(base: &BaseExpr, names: &Names, first: Option<&LayerEx
 }
 
 fn distinct(members: &[MediumExpr], media: &[Medium]) -> Checked<()> {
+    let mut seen = HashSet::new();
     for (i, medium) in media.iter().enumerate() {
-        if media[..i].iter().any(|other| other.overlaps(medium)) {
+        if !medium.locations().all(|location| seen.insert(location)) {
             let fault = Fault::new(format!("\"{}\" is listed twice", members[i].body));
             return Err(TextFault::new(members[i].span.clone(), fault));
         }

@@ -235,8 +235,17 @@ impl Stack {
     }
 }
 
+/// What two media on one file or device have in common.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Location<'a> {
+    /// A path on this host, or on another.
+    Path(Option<&'a str>, &'a Path),
+    /// An emulated drive of a guest: the guest, and its name there.
+    Drive(&'a str, &'a str),
+}
+
 /// The bottom of a stack.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(tag = "medium", rename_all = "lowercase")]
 pub enum Medium {
     /// `file:/srv/x.img,size=4GiB`: created new, or reused with our marker in it.
@@ -321,17 +330,24 @@ impl Medium {
         }
     }
 
-    /// Whether the two have a file or device in common.
-    pub fn overlaps(&self, other: &Medium) -> bool {
-        self.members().iter().any(|one| other.members().iter().any(|theirs| one.is_at(theirs)))
+    /// Where its members are. Media that have one of these in common overlap.
+    pub fn locations(&self) -> impl Iterator<Item = Location<'_>> {
+        self.members().iter().filter_map(Medium::location)
+    }
+
+    /// Where one that has no members is, whatever its options.
+    fn location(&self) -> Option<Location<'_>> {
+        match self {
+            Medium::File { path, .. } | Medium::Device { path } => Some(Location::Path(None, path)),
+            Medium::Remote { host, path, .. } => Some(Location::Path(Some(host), path)),
+            Medium::Drive { place, name } => Some(Location::Drive(place, name)),
+            Medium::Many { .. } => None,
+        }
     }
 
     /// Whether both are at one path of one place, whatever their options.
     fn is_at(&self, other: &Medium) -> bool {
-        match (self, other) {
-            (Medium::Drive { .. }, _) => self == other,
-            _ => self.path().is_some() && (self.host(), self.path()) == (other.host(), other.path()),
-        }
+        self.location().is_some_and(|location| other.location() == Some(location))
     }
 
     /// Of a byte that is written through `other`, how much comes to each drive below this one: all where both are the
@@ -362,7 +378,7 @@ impl Medium {
 }
 
 /// Who issues the load in a place over ssh.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Agent {
     /// Our binary, copied there.

@@ -2,8 +2,8 @@
 
 use super::stacks::Cell;
 use super::{LayerSpec, Medium};
-use crate::layer::catalog;
-use std::collections::{BTreeMap, BTreeSet};
+use crate::layer::catalog::{self, LayerHelp};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 /// One name a cell, in their order. Cells with the same text get `#2`, `#3`.
 pub fn names_of(cells: &[Cell]) -> Vec<String> {
@@ -23,17 +23,19 @@ const LEVELS: u8 = 3;
 
 fn names_at(cells: &[Cell], levels: &[u8]) -> Vec<String> {
     let shorts: Vec<String> = cells.iter().map(short).collect();
+    let mut peers: BTreeMap<&str, Vec<&LayerSpec>> = BTreeMap::new();
+    for (cell, short) in cells.iter().zip(&shorts) {
+        peers.entry(short).or_default().extend(cell.layers.last());
+    }
+    let differing: BTreeMap<&str, Differing> =
+        peers.into_iter().map(|(short, layers)| (short, Differing::among(&layers))).collect();
     let name = |i: usize| match levels[i] {
         0 => shorts[i].clone(),
-        1 => with_differences(&cells[i], &peers(cells, &shorts, i)),
+        1 => with_differences(&cells[i], &differing[shorts[i].as_str()]),
         2 => chain(&cells[i]),
         _ => cells[i].text(),
     };
     (0..cells.len()).map(name).collect()
-}
-
-fn peers<'a>(cells: &'a [Cell], shorts: &[String], of: usize) -> Vec<&'a Cell> {
-    cells.iter().zip(shorts).filter(|(_, short)| **short == shorts[of]).map(|(cell, _)| cell).collect()
 }
 
 /// Those whose name stands for different stacks.
@@ -46,15 +48,43 @@ fn clashing(names: &[String], texts: &[String]) -> Vec<usize> {
 }
 
 fn numbered(names: Vec<String>) -> Vec<String> {
-    let mut taken: BTreeSet<String> = BTreeSet::new();
-    let mut unique = Vec::new();
-    for name in names {
-        let free = (1..).map(|n| if n == 1 { name.clone() } else { format!("{name} #{n}") });
-        let chosen = free.into_iter().find(|name| !taken.contains(name)).unwrap_or(name);
-        taken.insert(chosen.clone());
-        unique.push(chosen);
+    let mut taken = Taken::default();
+    names.iter().map(|name| taken.take_by(name, |n| format!("{name} #{n}"))).collect()
+}
+
+/// Names that are given away, each once.
+#[derive(Default)]
+pub(super) struct Taken {
+    names: HashSet<String>,
+    /// The number to try next, of names that were asked for again.
+    next: HashMap<String, usize>,
+}
+
+impl Taken {
+    /// A name that somebody has.
+    pub(super) fn note(&mut self, name: &str) {
+        self.names.insert(name.to_owned());
     }
-    unique
+
+    /// This name, or the first of `NAME-2`, `NAME-3` that is free.
+    pub(super) fn take(&mut self, name: &str) -> String {
+        self.take_by(name, |n| format!("{name}-{n}"))
+    }
+
+    fn take_by(&mut self, name: &str, numbered: impl Fn(usize) -> String) -> String {
+        if self.names.insert(name.to_owned()) {
+            return name.to_owned();
+        }
+        // No name is ever given back, so none before it is free.
+        let next = self.next.entry(name.to_owned()).or_insert(2);
+        loop {
+            let one = numbered(*next);
+            *next += 1;
+            if self.names.insert(one.clone()) {
+                return one;
+            }
+        }
+    }
 }
 
 /// `vm`, `fs(xfs)`, `delay(us=50)`; a bare medium by its kind.
@@ -92,44 +122,47 @@ fn layer_short(layer: &LayerSpec) -> String {
 }
 
 /// `vm cache=none,num-queues=1`: the options of the last layer that are not the same in all.
-fn with_differences(cell: &Cell, peers: &[&Cell]) -> String {
-    let Some(last) = cell.layers.last() else {
-        return chain(cell);
-    };
-    let differing = differences(last, peers);
-    if differing.is_empty() { chain(cell) } else { format!("{} {}", layer_short(last), differing.join(",")) }
+fn with_differences(cell: &Cell, differing: &Differing) -> String {
+    let words = cell.layers.last().map(|last| (last, differing.of(last)));
+    match words {
+        Some((last, words)) if !words.is_empty() => format!("{} {}", layer_short(last), words.join(",")),
+        _ => chain(cell),
+    }
 }
 
-fn differences(last: &LayerSpec, peers: &[&Cell]) -> Vec<String> {
-    let Some(help) = catalog::find(&last.name) else {
-        return Vec::new();
-    };
-    let differs = |name: &str| {
-        let values: BTreeSet<_> =
-            peers.iter().filter_map(|cell| cell.layers.last()).map(|layer| layer.option(name)).collect();
-        values.len() > 1
-    };
-    let options = help.options.iter().filter(|option| differs(option.name));
-    options
-        .filter_map(|option| last.option(option.name).map(|value| format!("{}={value}", option.name)))
-        .collect()
+/// By the name of a layer, its options that are not the same in all of some layers.
+struct Differing(BTreeMap<&'static str, Vec<&'static str>>);
+
+impl Differing {
+    fn among(layers: &[&LayerSpec]) -> Differing {
+        let names: BTreeSet<&str> = layers.iter().map(|layer| layer.name.as_str()).collect();
+        let differs = |name: &str| {
+            let mut values = layers.iter().map(|layer| layer.option(name));
+            values.next().is_some_and(|first| values.any(|value| value != first))
+        };
+        let options = |help: &'static LayerHelp| {
+            let names = help.options.iter().map(|option| option.name);
+            (help.name, names.filter(|name| differs(name)).collect())
+        };
+        Differing(names.into_iter().filter_map(catalog::find).map(options).collect())
+    }
+
+    /// Those of one of the layers, as words.
+    fn of(&self, layer: &LayerSpec) -> Vec<String> {
+        let options = self.0.get(layer.name.as_str()).into_iter().flatten();
+        options.filter_map(|name| Some(format!("{name}={}", layer.option(name)?))).collect()
+    }
 }
 
 /// What differs among the cells of one grid, for stacks that have a name of their own.
 pub fn grid_suffixes(cells: &[Cell]) -> Vec<String> {
-    let suffix = |cell: &Cell| {
-        let mut words = Vec::new();
-        for (depth, layer) in cell.layers.iter().enumerate() {
-            // Cut at this layer, so that "last" means this one.
-            let cut: Vec<Cell> = cells
-                .iter()
-                .map(|cell| Cell { medium: cell.medium.clone(), layers: cell.layers[..=depth].to_vec() })
-                .collect();
-            words.extend(differences(layer, &cut.iter().collect::<Vec<_>>()));
-        }
-        words.join(",")
+    let at = |depth: usize| Differing::among(&cells.iter().map(|cell| &cell.layers[depth]).collect::<Vec<_>>());
+    let depths = cells.first().map_or(0, |cell| cell.layers.len());
+    let differing: Vec<Differing> = (0..depths).map(at).collect();
+    let words = |cell: &Cell| -> Vec<String> {
+        cell.layers.iter().zip(&differing).flat_map(|(layer, differing)| differing.of(layer)).collect()
     };
-    cells.iter().map(suffix).collect()
+    cells.iter().map(|cell| words(cell).join(",")).collect()
 }
 
 fn chain(cell: &Cell) -> String {

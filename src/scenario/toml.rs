@@ -4,7 +4,7 @@
 
 use super::check::{Parts, parse_consent};
 use super::draft::Draft;
-use super::error::{Fault, InputError, Located, Origin, TextFault, position_of};
+use super::error::{Fault, InputError, Lines, Located, Origin, TextFault};
 use super::media::{medium_of, size_of};
 use super::place::{LabSpec, Names, PlaceSpec};
 use super::stacks::{Cell, cells_of, stacked};
@@ -33,7 +33,7 @@ pub(super) fn read(path: &Path) -> Result<Parts, InputError> {
     let file = path.display().to_string();
     let text = std::fs::read_to_string(path)
         .map_err(|error| InputError::new(&file, Fault::new(format!("cannot read the scenario: {error}"))))?;
-    let source = Source { file, text: &text, folder: path.parent().unwrap_or(Path::new("")) };
+    let source = Source { file, text: &text, lines: Lines::of(&text), folder: path.parent().unwrap_or(Path::new("")) };
     let wire: Wire = ::toml::from_str(&text).map_err(|error| source.wire_error(&error))?;
     source.checked(wire)
 }
@@ -177,6 +177,7 @@ impl<'de> de::Visitor<'de> for WordVisitor {
 struct Source<'a> {
     file: String,
     text: &'a str,
+    lines: Lines<'a>,
     folder: &'a Path,
 }
 
@@ -272,7 +273,7 @@ impl Source<'_> {
         devices: &BTreeMap<String, Medium>,
     ) -> Vec<(PathBuf, String)> {
         let one = |(name, device): (&String, &Spanned<DeviceWire>)| {
-            let (line, column) = position_of(self.text, device.get_ref().path.span().start);
+            let (line, column) = self.lines.position(device.get_ref().path.span().start);
             let place = format!("{}:{line}:{column}: key \"path\" of [device.{name}]", self.file);
             Some((devices.get(name)?.path()?.to_owned(), place))
         };
@@ -510,7 +511,7 @@ impl Source<'_> {
 
     /// A fault of a value: the key is the one that the value belongs to.
     fn fault(&self, span: &Range<usize>, fault: Fault) -> InputError {
-        let error = InputError::new(self.file.clone(), fault).at(position_of(self.text, span.start));
+        let error = InputError::new(self.file.clone(), fault).at(self.lines.position(span.start));
         match key_at(self.text, span.start) {
             Some(key) => error.key(key),
             None => error,
@@ -525,12 +526,12 @@ impl Source<'_> {
         let verbatim = self.text.get(start + 1..).is_some_and(|rest| rest.starts_with(text.as_str()));
         let offset = if verbatim { start + 1 + fault.span.start } else { start };
         let excerpt = super::error::excerpt(text, &fault.span);
-        let error = self.fault(&value.span(), fault.fault).at(position_of(self.text, offset));
+        let error = self.fault(&value.span(), fault.fault).at(self.lines.position(offset));
         InputError { excerpt: Some(excerpt.into()), ..error }
     }
 
     fn origin(&self, span: &Range<usize>) -> Origin {
-        Origin { file: self.file.clone(), at: Some(position_of(self.text, span.start)) }
+        Origin { file: self.file.clone(), at: Some(self.lines.position(span.start)) }
     }
 
     /// What serde and the TOML parser say, in our words.
@@ -543,7 +544,7 @@ impl Source<'_> {
             _ => key_at(self.text, start),
         };
         let fault = wire_fault(message, key.as_deref().unwrap_or_default());
-        let place = InputError::new(self.file.clone(), fault).at(position_of(self.text, start));
+        let place = InputError::new(self.file.clone(), fault).at(self.lines.position(start));
         InputError { key: key.map(String::into_boxed_str), ..place }
     }
 }
@@ -710,7 +711,7 @@ impl Resolver<'_> {
     fn layer_origin(&self, text: &Spanned<String>) -> impl Fn(usize) -> String + use<'_> {
         let start = text.span().start + 1;
         move |byte| {
-            let (line, column) = position_of(self.source.text, start + byte);
+            let (line, column) = self.source.lines.position(start + byte);
             format!("{}:{line}:{column}", self.source.file)
         }
     }
