@@ -98,7 +98,12 @@ impl Meetings {
             let mut unwritten = false;
             let mut own: Vec<Point> = Vec::new();
             for location in stack.medium.locations() {
-                own.push(Point { at: number(Common::At(location)), way: ways[0], above: above[0], unwritten });
+                own.push(Point {
+                    at: number(Common::At(location)),
+                    way: ways[0],
+                    above: above[0],
+                    unwritten,
+                });
             }
             // Media that are nowhere overlap with none, not even with their like.
             let steps = if own.is_empty() { &[][..] } else { &ways[..] };
@@ -131,7 +136,9 @@ impl Meetings {
         self.asked.set(self.asked.get() + 1);
         let disturbs = |point: &Point| {
             let there = company.0.get(&point.at).into_iter().flatten();
-            there.filter(|(_, way)| *way != Some(point.way)).any(|(above, _)| point.disturbs(*above, self.load))
+            there
+                .filter(|(_, way)| *way != Some(point.way))
+                .any(|(above, _)| point.disturbs(*above, self.load))
         };
         self.points[stack].iter().any(disturbs)
     }
@@ -151,7 +158,8 @@ impl Meetings {
                 let known = points.iter().filter(|point| seen.contains(&point.at));
                 let look: Vec<_> = known.map(|point| (point.at, way(point), point.above)).collect();
                 let from = full.entry(look).or_insert(0);
-                *from = (*from..sets.len()).find(|set| !self.meets(*stack, &sets[*set].1)).unwrap_or(sets.len());
+                *from =
+                    (*from..sets.len()).find(|set| !self.meets(*stack, &sets[*set].1)).unwrap_or(sets.len());
                 *from
             };
             if set == sets.len() {

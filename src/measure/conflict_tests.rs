@@ -76,7 +76,8 @@ fn sets(scenario: &Scenario, sibling: &[Option<Sibling>], load: Load) -> Vec<Set
     order.sort_by_key(|index| *index != scenario.baseline);
     let mut sets: Vec<Set> = Vec::new();
     for index in order {
-        let beside = |other: &usize| sibling[index].is_some() || !conflict(&stacks[index], &stacks[*other], load);
+        let beside =
+            |other: &usize| sibling[index].is_some() || !conflict(&stacks[index], &stacks[*other], load);
         match sets.iter_mut().find(|set| set.stacks.iter().all(beside)) {
             Some(set) => set.stacks.push(index),
             None => sets.push(Set { stacks: vec![index], after: None }),

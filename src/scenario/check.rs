@@ -655,7 +655,6 @@ fn declared_size(medium: &Medium) -> Option<u64> {
     }
 }
 
-
 #[cfg(test)]
 #[path = "check_tests.rs"]
 mod tests;

@@ -2,10 +2,10 @@
 
 use super::super::LayerSpec;
 use super::*;
-use std::collections::BTreeSet;
 use crate::layer::catalog::{self, Face};
 use crate::scenario::{Metric, Published, PublishedFigure, Rated, Regime};
 use proptest::prelude::*;
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
 fn stacks(exprs: &[&str]) -> Result<Scenario, InputError> {

@@ -243,7 +243,8 @@ impl Located {
 
     /// An error about the value of a key that stands at these bytes.
     pub(super) fn error(&self, key: &str, span: &Range<usize>, fault: Fault) -> InputError {
-        Origin { file: self.file.clone(), at: Some(Lines::of(&self.text).position(span.start)) }.error(key, fault)
+        Origin { file: self.file.clone(), at: Some(Lines::of(&self.text).position(span.start)) }
+            .error(key, fault)
     }
 }
 

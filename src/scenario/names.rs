@@ -156,7 +156,8 @@ impl Differing {
 
 /// What differs among the cells of one grid, for stacks that have a name of their own.
 pub fn grid_suffixes(cells: &[Cell]) -> Vec<String> {
-    let at = |depth: usize| Differing::among(&cells.iter().map(|cell| &cell.layers[depth]).collect::<Vec<_>>());
+    let at =
+        |depth: usize| Differing::among(&cells.iter().map(|cell| &cell.layers[depth]).collect::<Vec<_>>());
     let depths = cells.first().map_or(0, |cell| cell.layers.len());
     let differing: Vec<Differing> = (0..depths).map(at).collect();
     let words = |cell: &Cell| -> Vec<String> {

@@ -33,7 +33,8 @@ pub(super) fn read(path: &Path) -> Result<Parts, InputError> {
     let file = path.display().to_string();
     let text = std::fs::read_to_string(path)
         .map_err(|error| InputError::new(&file, Fault::new(format!("cannot read the scenario: {error}"))))?;
-    let source = Source { file, text: &text, lines: Lines::of(&text), folder: path.parent().unwrap_or(Path::new("")) };
+    let source =
+        Source { file, text: &text, lines: Lines::of(&text), folder: path.parent().unwrap_or(Path::new("")) };
     let wire: Wire = ::toml::from_str(&text).map_err(|error| source.wire_error(&error))?;
     source.checked(wire)
 }

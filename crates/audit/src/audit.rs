@@ -99,10 +99,12 @@ struct Read {
 }
 
 impl Read {
-    fn of(page: Page) -> Read {
+    fn of(mut page: Page) -> Read {
         let imported = import::scan(&page);
         let taken: Vec<Range<usize>> = imported.outputs.iter().map(|output| output.lines.clone()).collect();
-        let table::Scanned { tables, unread: not_read } = table::scan(&page, &taken);
+        let table::Scanned { tables, unread: not_read, refused } = table::scan(&page, &taken);
+        // What is said not to be read is not read by anybody, as sentences either.
+        refused.into_iter().for_each(|lines| page.pass_over(lines));
         let mut taken: Vec<Range<usize>> =
             taken.into_iter().chain(tables.iter().map(|table| table.lines.clone())).collect();
         taken.sort_by_key(|range| range.start);

@@ -170,6 +170,14 @@ impl Page {
         Spot::new(index, bytes.start.saturating_sub(line.start)..end - line.start)
     }
 
+    /// Empties lines that a reader has given up on, so that nobody else looks at them; their numbers stay.
+    pub fn pass_over(&mut self, lines: Range<usize>) {
+        let end = lines.end.min(self.lines.len());
+        for line in &mut self.lines[lines.start.min(end)..end] {
+            (line.end, line.prefix) = (line.start, 0);
+        }
+    }
+
     /// A note that lines could not be read.
     pub fn unread(&self, lines: Range<usize>, why: impl Into<String>) -> Unread {
         let last = lines.end.saturating_sub(1).max(lines.start);

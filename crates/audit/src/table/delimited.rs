@@ -106,7 +106,7 @@ fn block(page: &Page, at: usize, end: usize, delimiter: u8) -> (Option<Grid>, us
 
 fn grid(page: &Page, heads: &[Spot], rows: Vec<Line>, lines: std::ops::Range<usize>) -> Grid {
     let heads = heads.iter().map(|spot| head(page.quote(*spot))).collect();
-    Grid { lines, heads: vec![heads], rows }
+    Grid { lines, heads: vec![heads], rows, more: 0 }
 }
 
 /// Whether lines are a table beyond doubt.

@@ -15,6 +15,8 @@ pub(crate) struct Grid {
     pub heads: Vec<Vec<String>>,
     /// Lines below.
     pub rows: Vec<Line>,
+    /// Further ones, of a table that is too long to be read: counted, not kept.
+    pub more: usize,
 }
 
 /// Columns and places of figures that may be thousands or decimals.
@@ -34,10 +36,10 @@ impl Grid {
         let width =
             self.heads.iter().map(Vec::len).chain(self.rows.iter().map(|row| row.cells.len())).max()?;
         let filled: usize = self.rows.iter().map(|row| row.cells.len()).sum();
-        if self.rows.len() > MOST_ROWS {
+        let rows = self.rows.len() + self.more;
+        if rows > MOST_ROWS {
             return Some(format!(
-                "a table of {} rows is a log, no results: more than {MOST_ROWS} are not read",
-                self.rows.len()
+                "a table of {rows} rows is a log, no results: more than {MOST_ROWS} are not read"
             ));
         }
         if width > MOST_COLUMNS {

@@ -112,7 +112,7 @@ fn grid(page: &Page, text: &str, offset: usize, lines: Range<usize>) -> Option<G
         heads.push(rows.remove(0).cells);
     }
     let texts = |cells: &Vec<Spot>| cells.iter().map(|spot| head(page.quote(*spot))).collect();
-    let grid = Grid { lines, heads: heads.iter().map(texts).collect(), rows };
+    let grid = Grid { lines, heads: heads.iter().map(texts).collect(), rows, more: 0 };
     (!grid.heads.is_empty() && !grid.rows.is_empty()).then_some(grid)
 }
 

@@ -121,6 +121,8 @@ pub struct Scanned {
     pub tables: Vec<Table>,
     /// Why others were not read.
     pub unread: Vec<Unread>,
+    /// Indices of the lines of those of which nothing was.
+    pub refused: Vec<Range<usize>>,
 }
 
 /// Every table of a page outside the lines that are taken (outputs of tools), in order.
@@ -204,7 +206,10 @@ impl Scanner<'_> {
         });
         self.behind = lines.end;
         match grid.refusal() {
-            Some(why) => self.scanned.unread.push(self.page.unread(lines, why)),
+            Some(why) => {
+                self.scanned.unread.push(self.page.unread(lines.clone(), why));
+                self.scanned.refused.push(lines);
+            }
             None => {
                 let (table, open) = grid.table(self.page, title).unzip();
                 self.scanned.tables.extend(table);

@@ -2,7 +2,7 @@
 //! consoles draw.
 
 use super::grid::{Grid, Line, head, repeats};
-use super::{Ask, Found, Shape, cell};
+use super::{Ask, Found, MOST_ROWS, Shape, cell};
 use crate::number::{self, Unit};
 use crate::page::{Page, Spot};
 
@@ -40,14 +40,46 @@ struct Run {
 
 fn find(ask: &Ask) -> Found {
     let mut run = Run { at: ask.at, lines: Vec::new() };
+    // Lines of the Markdown table that is open.
+    let mut open = None;
     for line in ask.at..ask.end {
-        match kind(ask.page, line) {
-            Some(kind) => run.lines.push(kind),
-            None => break,
+        let Some(kind) = kind(ask.page, line) else { break };
+        let begins = run.lines.last().is_some_and(|head| begins_table(head, &kind));
+        open = if begins { Some(0) } else { open.map(|lines: usize| lines + 1) };
+        if open.is_some_and(|lines| lines > MOST_ROWS + HEADS) {
+            return log(ask, run, kind);
         }
+        run.lines.push(kind);
     }
     let end = ask.at + run.lines.len().max(1);
     Found { grids: run.grids(ask.page), end }
+}
+
+/// A run whose last table is longer than any that is read: the rest of that table is counted, up to the head of the next.
+fn log(ask: &Ask, run: Run, mut line: Kind) -> Found {
+    let (mut at, mut more) = (ask.at + run.lines.len(), 0);
+    loop {
+        let next = (at + 1 < ask.end).then(|| kind(ask.page, at + 1)).flatten();
+        if next.as_ref().is_some_and(|next| begins_table(&line, next)) {
+            break;
+        }
+        more += usize::from(matches!(line, Kind::Cells(..)));
+        at += 1;
+        match next {
+            Some(next) => line = next,
+            None => break,
+        }
+    }
+    let mut grids = run.grids(ask.page);
+    if let Some(log) = grids.last_mut() {
+        (log.more, log.lines.end) = (more, at);
+    }
+    Found { grids, end: at }
+}
+
+/// Whether a line is the rule below a head of as many cells, as in Markdown.
+fn begins_table(head: &Kind, rule: &Kind) -> bool {
+    matches!((head, rule), (Kind::Cells(cells, ..), Kind::Rule(columns, false)) if cells.len() == *columns)
 }
 
 fn kind(page: &Page, line: usize) -> Option<Kind> {
@@ -176,7 +208,7 @@ impl Run {
                     at += 1;
                 }
                 let lines = self.at + heads.start..self.at + at + 1;
-                grids.push(Grid { lines, heads: heads_lines, rows: Vec::new() });
+                grids.push(Grid { lines, heads: heads_lines, rows: Vec::new(), more: 0 });
                 top = at + 1;
             } else if let (Kind::Cells(cells, ..), Some(grid)) = (&self.lines[at], grids.last_mut()) {
                 let width = grid.heads[0].len();
@@ -270,7 +302,7 @@ impl Run {
         let Some(heads) = heads.into_iter().map(|line| fit(line, width, boxed)).collect() else {
             return (None, to.max(at + 1));
         };
-        let grid = Grid { lines: self.at + at..self.at + to, heads, rows };
+        let grid = Grid { lines: self.at + at..self.at + to, heads, rows, more: 0 };
         let full = (1..width).any(|column| grid.full(page, column));
         (full.then_some(grid), to)
     }

@@ -178,7 +178,7 @@ fn grid(above: &str, heads: usize, parts: &[Part], lost: usize, rows: Vec<Line>)
     let mut line: Vec<String> = parts.iter().map(|part| head(part.text(above))).collect();
     line.splice(0..0, (0..lost).map(|_| String::new()));
     let end = rows.last()?.line + 1;
-    Some(Grid { lines: heads..end, heads: vec![line], rows })
+    Some(Grid { lines: heads..end, heads: vec![line], rows, more: 0 })
 }
 
 /// Whether a cell stands below its head: they have a column in common, or their ends are one.

@@ -131,5 +131,5 @@ fn grid(page: &Page, heads: &[Option<usize>], rows: &[(usize, Vec<usize>)]) -> G
         cells: std::iter::once(label).chain(cells).map(|line| spot(*line)).collect(),
     };
     let last = rows.last().and_then(|(_, cells)| cells.last()).copied().unwrap_or(first);
-    Grid { lines: first..last + 1, heads: vec![texts], rows: rows.iter().map(line).collect() }
+    Grid { lines: first..last + 1, heads: vec![texts], rows: rows.iter().map(line).collect(), more: 0 }
 }

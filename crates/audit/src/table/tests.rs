@@ -302,6 +302,34 @@ fn a_log_of_many_lines_is_listed_and_not_read() {
 }
 
 #[test]
+fn a_log_ends_where_the_next_table_begins_and_its_rows_are_counted() {
+    let rows = 3 * MOST_ROWS;
+    let log = format!("| time | IOPS |\n|---|---|\n{}", "| 4k | 123 |\n".repeat(rows));
+    let next = "| job | IOPS |\n|---|---|\n| a | 7 |\n| b | 8 |\n";
+    for (between, first) in [("", 2 + rows), ("|---|---|---|\n", 3 + rows), ("\ntext\n\n", 5 + rows)] {
+        let page = Page::new("p", format!("{log}{between}{next}"));
+        let scanned = scan(&page, &[]);
+        let Unread { line, last, why } = &scanned.unread[0];
+        assert!(why.starts_with(&format!("a table of {rows} rows is a log")), "{why}");
+        assert_eq!((*line, scanned.refused.len()), (1, 1), "{between}");
+        assert!((2 + rows..first + 1).contains(&(*last as usize)), "{last}");
+        assert_eq!((scanned.tables.len(), scanned.tables[0].lines.start), (1, first), "{between}");
+        assert_eq!(scanned.tables[0].rows.len(), 2);
+    }
+}
+
+#[test]
+fn nobody_reads_the_lines_of_a_log() {
+    let row = "| it is 20 % faster on a Samsung SSD 990 PRO than before, with 4k reads | 123\n";
+    let text = format!("a | IOPS\n---|---\n{}\nIt is 20 % faster.\n", row.repeat(MOST_ROWS + 1));
+    let audited = crate::audit::audit(Page::new("p", text));
+    assert!(audited.unread[0].why.contains("is a log"));
+    let lines: Vec<usize> = audited.clauses.iter().map(|clause| clause.line).collect();
+    assert_eq!(lines, [MOST_ROWS + 4]);
+    assert_eq!((audited.page.line(7), audited.page.number(7)), ("", 8));
+}
+
+#[test]
 fn long_and_equal_lines_take_time_as_they_are_long() {
     // Each would take minutes where a reader looks at all that follows from every line.
     let many = 50_000;
