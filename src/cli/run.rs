@@ -69,6 +69,10 @@ pub fn finish(dir: &Path, result: Result<Outcome>, output: &report::Output) -> R
             && !data.slices.iter().any(|slice| tells(slice.purpose))
             && !data.verified.iter().any(|verified| verified.found.wrong() > 0)
     };
+    if result.is_err() && !dir.join(store::INDEX).exists() {
+        // Removed: nothing is kept, and there is nothing to go on with.
+        return result.map(|_| DONE);
+    }
     let ended_early = !matches!(result, Ok(Outcome::Complete));
     let empty = ended_early && store::load(dir).is_ok_and(|data| nothing(&data));
     if empty && result.is_err() {

@@ -5,6 +5,7 @@ use super::engine;
 use super::places::{Place, Places, runs_apart};
 use super::states::{Keeper, TRIES};
 use super::stopped;
+use super::stops::Stop;
 use super::together::{self, Together};
 use super::wire::message::{Ran, Request, Response};
 use super::wire::peer::{QUICK_LIMIT, SLICE_GRACE, slice_limit};
@@ -14,9 +15,10 @@ use crate::stats::rounds::Part;
 use crate::step::{HOST, ssh_host};
 use crate::store::Writer;
 use crate::store::record::{
-    Better, ClockReading, Clocks, CpuTimes, Gate, IO_ERRORS, Purpose, Record, Sample, Slice, Value, Warning,
-    WorkerUp,
+    Better, ClockReading, Clocks, CpuTimes, Gate, IO_ERRORS, Purpose, Record, STOPPED, Sample, Slice, Value,
+    Warning, WorkerUp,
 };
+use crate::units::show_ns;
 use anyhow::{Result, ensure};
 use iotax_load::{Bound, Histogram, Job, SliceResult, SliceSpec, TargetSpec};
 use std::collections::{BTreeMap, BTreeSet};
@@ -31,6 +33,8 @@ const LEAST_DISCARD_AT_A_RATE_NS: u64 = 25_000_000;
 /// The quiesce gate gives up after so long. Every write slice ends with a flush, so what is dirty for
 /// longer is somebody else's, and waiting for it would eat the budget.
 const GATE_LIMIT: Duration = Duration::from_secs(1);
+/// Whoever stops iotax in so many tries of one slice will do so in the next.
+const MOST_STOPS: u32 = 20;
 /// Preparing opens files and allocates; fio lays out nothing since the files are full. Without an agent the guard's look and
 /// fio's trials are a command over ssh each.
 pub(super) const PREPARE_LIMIT: Duration = Duration::from_secs(150);
@@ -107,6 +111,8 @@ pub struct Bench<'a> {
     pub keeper: Option<Keeper<'a>>,
     /// Workers whose I/Os have failed in this visit, and been told of: the run goes on with them.
     pub failing: BTreeSet<usize>,
+    /// How long iotax itself was stopped since then.
+    pub stops: &'a dyn Fn(Instant) -> Option<Stop>,
 }
 
 /// How the places of one worker begin.
@@ -313,10 +319,11 @@ impl Bench<'_> {
     /// When a peer is lost, an I/O failed or the record cannot be written.
     pub fn record(&mut self, worker: usize, bound: Bound, spot: Spot) -> Result<Done> {
         let stack = self.ready[worker].index;
+        self.store.present()?;
         for _ in 0..TRIES {
             let rebuilt = self.keeper.as_mut().map_or(Ok(0), |keeper| keeper.before(stack))?;
             *self.allowance = self.allowance.map(|left| left.saturating_sub(rebuilt));
-            let done = self.slice(worker, bound)?;
+            let done = self.slice(worker, bound, spot)?;
             let behind = self.keeper.as_mut().map_or(Ok(None), |keeper| keeper.behind(stack))?;
             let (state, kept) = behind.map_or((None, true), |(state, kept)| (Some(state), kept));
             let spot = if kept { spot } else { Spot { purpose: Purpose::OutOfState, ..spot } };
@@ -336,10 +343,19 @@ impl Bench<'_> {
     /// Several places that did not run together do it again. Every try is a slice in full: what it wrote and how long it
     /// took count, its CPU time is not that of the next, and how many there were is recorded. The start that sufficed is that
     /// of the slices to come.
-    fn slice(&mut self, worker: usize, bound: Bound) -> Result<Done> {
-        let mut attempt = 0;
+    fn slice(&mut self, worker: usize, bound: Bound, spot: Spot) -> Result<Done> {
+        let (mut attempt, mut stopped) = (0, 0);
         loop {
+            let (began, spent_s) = (Instant::now(), self.spent_s);
             let done = Done { run_again: attempt, ..self.attempt(worker, bound, attempt)? };
+            if let Some(stop) = (self.stops)(began).filter(|_| done.result.errors == 0) {
+                // The stop itself is part of no budget.
+                self.spent_s = spent_s + began.elapsed().saturating_sub(stop.counted).as_secs_f64();
+                self.leave_out(worker, spot, stop)?;
+                stopped += 1;
+                ensure!(stopped < MOST_STOPS, self.never_left_alone(worker));
+                continue;
+            }
             let Some(together) = done.together.as_ref().filter(|_| done.result.errors == 0) else {
                 return Ok(done);
             };
@@ -355,6 +371,29 @@ impl Bench<'_> {
                 return Err(together.gave_up().into());
             }
         }
+    }
+
+    /// A slice that a stop of iotax overlaps is not recorded, but named.
+    fn leave_out(&mut self, worker: usize, spot: Spot, stop: Stop) -> Result<()> {
+        let (stack, visit) = (self.ready[worker].stack.clone(), self.visit);
+        let text = format!(
+            "iotax itself was stopped for {} (a signal, a suspend, a paused machine) while it measured {stack}: slice {} of round {} \
+             of visit {visit} under {} is left out, and was measured again",
+            show_ns(stop.whole.as_nanos() as f64),
+            spot.position,
+            spot.round,
+            self.workload.name
+        );
+        let warning = Warning { kind: STOPPED.into(), subject: stack, text };
+        Ok(self.store.append(&Record::Warning(warning))?)
+    }
+
+    fn never_left_alone(&self, worker: usize) -> Failed {
+        Failed::measurement(format!(
+            "{}: iotax itself was stopped during each of {MOST_STOPS} tries of one slice; hint: shorter slices (--slice), or a machine \
+             that is not paused that often",
+            self.ready[worker].stack
+        ))
     }
 
     fn attempt(&mut self, worker: usize, bound: Bound, attempt: u32) -> Result<Done> {

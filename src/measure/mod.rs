@@ -33,6 +33,7 @@ pub mod sets;
 pub mod states;
 mod steady_rounds;
 mod stopped;
+pub mod stops;
 pub mod survey;
 mod together;
 pub mod told;

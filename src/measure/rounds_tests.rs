@@ -9,6 +9,7 @@ use crate::layer::guest::qmp::Qmp;
 use crate::measure::bench::Member;
 use crate::measure::engine::{EngineError, LoadEngine};
 use crate::measure::places::Places;
+use crate::measure::stops::Stop;
 use crate::measure::wire::agent::Handler;
 use crate::measure::wire::peer::Peer;
 use crate::scenario::SteadyLimit;
@@ -16,7 +17,7 @@ use crate::stats::noise::Noise;
 use crate::step::HOST;
 use crate::store::Store;
 use crate::store::record::precondition::Preconditioned;
-use crate::store::record::{CpuTimes, Gate, Slice};
+use crate::store::record::{CpuTimes, Gate, STOPPED, Slice};
 use iotax_load::{Hold, Job, Rw, SliceResult, SliceSpec, TargetSpec};
 use std::collections::BTreeSet;
 use std::io::{BufRead, BufReader, Write};
@@ -204,6 +205,8 @@ struct Rig {
     allowance: Option<u64>,
     stop: AtomicBool,
     precondition: Option<Precondition>,
+    /// Which tries of slices iotax is stopped in, of all tries from 0.
+    stopped_in: std::ops::Range<usize>,
     slices: Vec<Slice>,
     records: Vec<Record>,
 }
@@ -243,6 +246,7 @@ impl Rig {
             allowance: None,
             stop: AtomicBool::new(false),
             precondition: None,
+            stopped_in: 0..0,
             slices: Vec::new(),
             records: Vec::new(),
         }
@@ -262,6 +266,12 @@ impl Rig {
             places.simulated(name, peer, control);
             places.get(name).unwrap().peer.hello("test", Duration::from_secs(5)).unwrap();
         }
+        let tries = std::cell::Cell::new(0);
+        let (stopped_in, stop) = (self.stopped_in.clone(), Duration::from_secs(1000));
+        let stops = |_| {
+            tries.set(tries.get() + 1);
+            stopped_in.contains(&(tries.get() - 1)).then_some(Stop { counted: stop, whole: stop })
+        };
         let mut visit = Visit {
             bench: Bench {
                 visit: 0,
@@ -277,6 +287,7 @@ impl Rig {
                 paced: false,
                 keeper: None,
                 failing: Default::default(),
+                stops: &stops,
             },
             baseline: 0,
             names: &["stack0", "stack1"],
@@ -604,4 +615,40 @@ fn slices_that_an_engine_makes_longer_are_not_called_as_asked_for() {
         design(None, Some(200_000)),
         asked(1_000_000, "the least that the engines allow, where 200 us were asked for")
     );
+}
+
+#[test]
+fn a_slice_that_a_stop_of_iotax_overlaps_is_named_left_out_and_run_again() {
+    let rig = &mut Rig::new(1.0);
+    rig.measure = MeasureSpec { slice_ns: Some(50_000_000), matched_rate: 0.0, ..MeasureSpec::default() };
+    rig.stopped_in = 40..43;
+    let mut progress = Progress::default();
+    assert_eq!(rig.measure(&mut progress, Until::Time(5.0)), Ended::Visit);
+    assert!((5.0..10.0).contains(&progress.elapsed_s), "{}: no stop counts", progress.elapsed_s);
+    let warnings = rig.records.iter().filter_map(|record| match record {
+        Record::Warning(warning) if warning.kind == STOPPED => Some(warning),
+        _ => None,
+    });
+    let warnings: Vec<_> = warnings.collect();
+    // The same slice three times: the next two tries of it were stopped as well.
+    let again = &rig.slices[40];
+    let named = format!("slice {} of round {} of visit 0 under w is left out", again.slice, again.round);
+    assert_eq!(warnings.len(), 3);
+    for warning in warnings {
+        assert_eq!(warning.subject, again.stack);
+        assert!(warning.text.contains(&named), "{}", warning.text);
+        assert!(warning.text.contains("stopped for 1000"), "{}", warning.text);
+    }
+    let plain = rig.slices.iter().filter(|slice| slice.purpose == Purpose::Plain);
+    let spots: Vec<_> = plain.map(|slice| (slice.round, slice.slice)).collect();
+    assert_eq!(spots.len(), spots.iter().collect::<BTreeSet<_>>().len(), "each is there once");
+}
+
+#[test]
+fn an_iotax_that_is_stopped_in_every_try_gives_up() {
+    let mut rig = Rig::new(1.0);
+    rig.stopped_in = 3..1000;
+    let error = rig.try_measure(&mut Progress::default(), Until::Time(5.0)).unwrap_err().to_string();
+    assert!(error.contains("stopped during each of 20 tries of one slice"), "{error}");
+    assert_eq!(rig.slices.len(), 3);
 }

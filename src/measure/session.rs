@@ -12,6 +12,7 @@ use super::plan::{Bounds, Ground, SetPlan};
 use super::rounds::{Ended, Until, Visit};
 use super::sets::{Layout, Set, layout};
 use super::states;
+use super::stops;
 use super::survey::{self, Survey};
 use super::told::Told;
 use crate::exit::Failed;
@@ -106,6 +107,7 @@ impl Session<'_> {
         let layout = layout(self.scenario);
         let layout = if self.past.apart { layout.apart(&self.scenario.stacks) } else { layout };
         let mut places = Places::default();
+        stops::watch();
         let result = self.carry_out(&layout, &mut places);
         self.observer.tell(Event::TakingDown);
         places.put_down();
@@ -120,11 +122,20 @@ impl Session<'_> {
         // A full disk must not hide how the run failed, or that something is still there.
         let result =
             result.and_then(|outcome| stored.map(|()| outcome).map_err(|error| Failed::from(error).into()));
+        let result = self.unless_removed(result, taken_down.is_ok());
         match (result, taken_down) {
             (Ok(outcome), Ok(())) => Ok(outcome),
             (Err(error), Ok(())) | (Ok(_), Err(error)) => Err(error),
             (Err(first), Err(second)) => Err(second.context(format!("{first:#}"))),
         }
+    }
+
+    /// A run whose folder somebody removed has nothing to show, whatever else it came to.
+    fn unless_removed(&self, result: Result<Outcome>, taken_down: bool) -> Result<Outcome> {
+        let Err(gone) = self.store.present() else { return result };
+        let done = if taken_down { "; all that it had set up was taken down" } else { "" };
+        let hint = "run it again, and leave its folder until it has ended";
+        Err(Failed::measurement(format!("{gone}{done}; hint: {hint}")).into())
     }
 
     /// What fails because Ctrl-C cut it short is an interruption.
@@ -395,6 +406,7 @@ impl Session<'_> {
                 paced: false,
                 keeper: Some(states::keeper(&mut self.executor, watched)),
                 failing: Default::default(),
+                stops: &stops::since,
             },
             baseline: self.scenario.baseline,
             names: &names,
@@ -646,6 +658,8 @@ impl Session<'_> {
         if self.stop.load(Ordering::Relaxed) {
             return Err(Failed::measurement("interrupted while setting up").into());
         }
+        // The journal is in it: nothing is made that nobody could clean up.
+        self.store.present()?;
         self.observer.tell(Event::Step { why: step.why.clone() });
         self.executor.perform(step).map(drop)
     }

@@ -96,6 +96,9 @@ pub enum StoreError {
     /// Another process writes this run.
     #[error("the run {} is being written by another iotax", .0.display())]
     Busy(PathBuf),
+    /// Somebody removed or moved the folder of a run that was being written.
+    #[error("the folder of the run, {}, was removed while the run went on, and with it all that was measured", .0.display())]
+    Removed(PathBuf),
     /// A record with no JSON form (a path that is not UTF-8).
     #[error("cannot write the record down: {0}")]
     Unwritable(serde_json::Error),
@@ -111,9 +114,10 @@ impl From<StoreError> for crate::exit::Failed {
     fn from(error: StoreError) -> Self {
         let message = error.to_string();
         match error {
-            StoreError::Full { .. } | StoreError::System { .. } | StoreError::Unwritable(_) => {
-                Self::measurement(message)
-            }
+            StoreError::Full { .. }
+            | StoreError::System { .. }
+            | StoreError::Removed(_)
+            | StoreError::Unwritable(_) => Self::measurement(message),
             _ => Self::input(message),
         }
     }

@@ -617,6 +617,9 @@ pub fn worse_known(a: Option<u64>, b: Option<u64>) -> Option<u64> {
 /// The kind of warning that spoils a stack: its figures have failed I/Os in them.
 pub const IO_ERRORS: &str = "io_errors";
 
+/// The kind of warning that names a slice which is left out, since iotax itself was stopped meanwhile.
+pub const STOPPED: &str = "stopped";
+
 /// Every kind of warning that a report of a run may have, in the order of docs/reading-a-report.md.
 pub const WARNING_KINDS: &[&str] = &[
     "running",
@@ -625,6 +628,7 @@ pub const WARNING_KINDS: &[&str] = &[
     "torn_histograms",
     "partial_rounds",
     IO_ERRORS,
+    STOPPED,
     "gate_gave_up",
     "two_regimes",
     "not_steady",

@@ -8,6 +8,8 @@ use crate::store::record::imported::ImportedResult;
 use iotax_load::Histogram;
 use rustix::fs::FlockOperation;
 use serde::Serialize;
+use std::io::ErrorKind;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -35,6 +37,19 @@ impl Writer {
         &self.folder
     }
 
+    /// Whether the run's folder is still there: what is written to removed files is lost.
+    ///
+    /// # Errors
+    /// [`StoreError::Removed`].
+    pub fn present(&self) -> Result<(), StoreError> {
+        let open = self.index.file().metadata().map(|meta| (meta.dev(), meta.ino()));
+        let gone = match std::fs::symlink_metadata(self.index.path()) {
+            Ok(named) => open.is_ok_and(|open| open != (named.dev(), named.ino())),
+            Err(error) => matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory),
+        };
+        if gone { Err(StoreError::Removed(self.folder.clone())) } else { Ok(()) }
+    }
+
     /// Stores a histogram; the number goes into a sample as `Value::Histogram`.
     ///
     /// # Errors
@@ -46,8 +61,9 @@ impl Writer {
     /// Stores a record, after the histograms that it names.
     ///
     /// # Errors
-    /// [`StoreError::Full`] and the like; the index is then as it was before.
+    /// [`StoreError::Full`] and the like; the index is then as it was before. [`StoreError::Removed`].
     pub fn append(&mut self, record: &Record) -> Result<(), StoreError> {
+        self.present()?;
         self.index.append(&index::encode(record)?).map(|_| ())
     }
 
@@ -102,4 +118,31 @@ pub(super) fn lock(index: &Appender, folder: &Path) -> Result<(), StoreError> {
         }
     }
     Err(StoreError::Busy(folder.to_owned()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::store::Store;
+
+    #[test]
+    fn nothing_is_stored_in_a_folder_that_is_gone() {
+        let end = Record::End { at: "now".into(), outcome: "complete".into() };
+        let gone = |remove: &dyn Fn(&Path)| {
+            let runs = tempfile::tempdir().unwrap();
+            let mut writer = Store::create(&runs.path().join("runs"), "a").unwrap();
+            writer.append(&end).unwrap();
+            remove(writer.folder());
+            (matches!(writer.append(&end), Err(StoreError::Removed(_))), writer.present().is_err())
+        };
+        assert_eq!(gone(&|_| ()), (false, false));
+        assert_eq!(gone(&|run| std::fs::remove_dir_all(run).unwrap()), (true, true));
+        assert_eq!(gone(&|run| std::fs::remove_dir_all(run.parent().unwrap()).unwrap()), (true, true));
+        assert_eq!(gone(&|run| std::fs::rename(run, run.with_file_name("b")).unwrap()), (true, true));
+        let another = |run: &Path| {
+            std::fs::remove_file(run.join(INDEX)).unwrap();
+            std::fs::write(run.join(INDEX), "").unwrap();
+        };
+        assert_eq!(gone(&another), (true, true), "another file of that name");
+    }
 }

@@ -7,6 +7,7 @@ mod audit;
 mod bad_input;
 mod compare;
 mod crash;
+mod disturbed;
 mod durability;
 mod each;
 mod engine;

@@ -6,6 +6,7 @@ use super::agent::{Handler, monotonic_ns, serve};
 use super::frame::{self, Frame, FrameError, Kind, PROTOCOL};
 use super::message::{AgentInfo, Envelope, Prepared, Progress, Ran, Request, Response, enclose, unpack};
 use crate::exit::Failed;
+use crate::measure::stops;
 use crate::scenario::Engine;
 use iotax_load::{Bound, Job, SliceSpec, TargetSpec, Verified};
 use serde::Serialize;
@@ -430,7 +431,11 @@ impl Peer {
                 }
                 Err(RecvTimeoutError::Disconnected) => return Err(self.fail(FrameError::Eof.into())),
                 Err(RecvTimeoutError::Timeout) if heard.elapsed() > self.silence => {
-                    return Err(self.fail(WireFault::Silent(self.silence, name)));
+                    if stops::since(heard).is_none() {
+                        return Err(self.fail(WireFault::Silent(self.silence, name)));
+                    }
+                    heard = Instant::now();
+                    None
                 }
                 Err(RecvTimeoutError::Timeout) => None,
             };
@@ -500,18 +505,22 @@ impl Peer {
         request: &'static str,
         limit: Duration,
     ) -> Result<(Response, Vec<u8>), WireFault> {
-        let deadline = Instant::now() + limit;
+        let mut deadline = Instant::now() + limit;
         loop {
-            let left = deadline.saturating_duration_since(Instant::now());
+            let began = Instant::now();
+            let left = deadline.saturating_duration_since(began);
             let frame = match self.incoming.recv_timeout(left.min(self.silence)) {
                 Ok(frame) => frame?,
                 Err(RecvTimeoutError::Disconnected) => return Err(FrameError::Eof.into()),
-                Err(RecvTimeoutError::Timeout) if left <= self.silence => {
-                    return Err(WireFault::Timeout { request, limit });
-                }
-                Err(RecvTimeoutError::Timeout) => {
-                    return Err(WireFault::Silent(self.silence, request));
-                }
+                Err(RecvTimeoutError::Timeout) => match stops::since(began) {
+                    // While this process was stopped nobody could be heard.
+                    Some(stop) => {
+                        deadline += stop.counted.max(self.silence);
+                        continue;
+                    }
+                    None if left <= self.silence => return Err(WireFault::Timeout { request, limit }),
+                    None => return Err(WireFault::Silent(self.silence, request)),
+                },
             };
             match said(&frame, id, request)? {
                 Said::Progress(_) if Instant::now() >= deadline => {

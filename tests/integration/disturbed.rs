@@ -1,0 +1,115 @@
+//! What others do to a run while it measures: its process is stopped for a while, its folder is removed.
+
+use crate::rig::{Rig, alone, beside, can, flat, is_root, words};
+use rustix::process::{Pid, Signal, kill_process};
+use rustix::time::{ClockId, clock_gettime};
+use std::path::Path;
+use std::process::{Child, Stdio};
+use std::time::{Duration, Instant};
+
+fn spawned(rig: &Rig, args: &[&str]) -> Child {
+    rig.command(args).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
+}
+
+/// Lines of the newest run's record that have this in them.
+fn recorded(rig: &Rig, what: &str) -> usize {
+    let index = rig.run_dirs().pop().map(|run| run.join("index.jsonl"));
+    let text = index.and_then(|index| std::fs::read_to_string(index).ok()).unwrap_or_default();
+    text.lines().filter(|line| line.contains(what)).count()
+}
+
+/// Waits until it is so; a failure after a minute.
+fn wait_for(child: &mut Child, what: &str, holds: impl Fn() -> bool) {
+    let began = Instant::now();
+    while !holds() {
+        if let Some(status) = child.try_wait().unwrap() {
+            panic!("it ended with {status} before {what}");
+        }
+        assert!(began.elapsed() < Duration::from_secs(60), "{what}");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
+fn monotonic_ns() -> u64 {
+    let now = clock_gettime(ClockId::Monotonic);
+    now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64
+}
+
+#[test]
+fn a_stop_of_iotax_itself_leaves_out_the_slices_that_it_overlaps() {
+    let _machine = alone();
+    let rig = Rig::new();
+    let file = rig.file("x.img", 64);
+    let delayed = format!("{file} | delay(us=50)");
+    let args = ["run", &file, &delayed, "--slice", "1s", "--min-time", "8s", "--budget", "8s"];
+    let mut run = spawned(&rig, &args);
+    let slices = || recorded(&rig, r#""record":"slice""#);
+    wait_for(&mut run, "four slices are measured", || slices() >= 4);
+    // In the middle of the next.
+    std::thread::sleep(Duration::from_millis(400));
+    let pid = Pid::from_child(&run);
+    kill_process(pid, Signal::STOP).unwrap();
+    let from = monotonic_ns() + 50_000_000;
+    std::thread::sleep(Duration::from_secs(3));
+    let to = monotonic_ns();
+    kill_process(pid, Signal::CONT).unwrap();
+    let output = run.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(0), "{}", words(&output));
+    let told = flat(&words(&output));
+    // To a tenth of a second.
+    let known = ["2.9", "3."].map(|seconds| format!("iotax itself was stopped for {seconds}"));
+    assert!(known.iter().any(|known| told.contains(known)), "{told}");
+    let warnings = rig.records("warning");
+    let stopped: Vec<_> = warnings.iter().filter(|warning| warning["kind"] == "stopped").collect();
+    assert!(!stopped.is_empty(), "{warnings:?}");
+    for warning in &stopped {
+        let stack = warning["subject"].as_str().unwrap();
+        assert!(["file", "delay(us=50)"].contains(&stack), "{warning}");
+        assert!(warning["text"].as_str().unwrap().contains(" of visit 0 under "), "{warning}");
+    }
+    let overlaps = |slice: &serde_json::Value| {
+        let [start, window] = ["start_ns", "window_ns"].map(|key| slice[key].as_u64().unwrap());
+        start < to && start + window > from
+    };
+    let slices = rig.records("slice");
+    assert!(slices.iter().any(|slice| slice["start_ns"].as_u64().unwrap() > to), "it went on");
+    assert_eq!(slices.iter().find(|slice| overlaps(slice)), None);
+}
+
+/// Loop devices that stand on a file below a folder.
+fn loops_below(folder: &Path) -> usize {
+    let backing = |entry: std::fs::DirEntry| std::fs::read_to_string(entry.path().join("loop/backing_file"));
+    let devices = std::fs::read_dir("/sys/block").unwrap().flatten().filter_map(|entry| backing(entry).ok());
+    devices.filter(|file| Path::new(file).starts_with(folder)).count()
+}
+
+#[test]
+fn a_run_whose_folder_is_removed_ends_and_takes_everything_down() {
+    let _machine = beside();
+    if !can("root and loop devices", is_root() && Path::new("/dev/loop-control").exists()) {
+        return;
+    }
+    for all_runs in [false, true] {
+        let rig = Rig::new();
+        let file = rig.file("x.img", 64);
+        let args = ["run", &file, &format!("{file} | loop"), "--min-time", "60s", "--budget", "60s"];
+        let mut run = spawned(&rig, &args);
+        wait_for(&mut run, "ten slices are measured", || recorded(&rig, r#""record":"slice""#) >= 10);
+        assert_eq!(loops_below(&rig.path("")), 1);
+        let removed = if all_runs { rig.runs() } else { rig.run_dirs().pop().unwrap() };
+        std::fs::remove_dir_all(&removed).unwrap();
+        let began = Instant::now();
+        let output = run.wait_with_output().unwrap();
+        // It would go on for a minute.
+        assert!(began.elapsed() < Duration::from_secs(30), "{}", words(&output));
+        assert_eq!(output.status.code(), Some(4), "{}", words(&output));
+        let told = flat(&words(&output));
+        assert!(
+            told.contains("was removed while the run went on, and with it all that was measured"),
+            "{told}"
+        );
+        assert!(told.contains("all that it had set up was taken down") && !told.contains("resume"), "{told}");
+        assert_eq!(loops_below(&rig.path("")), 0);
+        assert!(!rig.path("x.img").exists() && !removed.exists());
+    }
+}
