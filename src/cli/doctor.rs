@@ -673,7 +673,8 @@ mod tests {
     #[test]
     fn this_machine_in_text_and_json() {
         let folder = tempfile::tempdir().expect("temporary folder");
-        let options = |json| Options { json, verbose: false, require: Vec::new(), dir: folder.path().to_owned() };
+        let options =
+            |json| Options { json, verbose: false, require: Vec::new(), dir: folder.path().to_owned() };
         let (text, code) = told(&options(false), GuestProbe::NOT_ASKED);
         let (json, same) = told(&options(true), GuestProbe::NOT_ASKED);
         assert_eq!(same, code);

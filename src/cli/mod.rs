@@ -136,22 +136,22 @@ pub(crate) fn typed(verb: &str, run: &Path) -> String {
     }
 }
 
-/// A folder of runs, or of one, for a command that does what is written in it: only ours, of which nobody else can have written
-/// anything.
+/// A folder of runs, or of one run, for a command that does what is written there: only one that nobody else can have written to.
 ///
 /// # Errors
 /// Bad input with whose it is, and who may.
 pub(crate) fn own(folder: &Path, verb: &str) -> Result<PathBuf> {
     crate::store::ours(folder).map_err(|error| {
-        let (user, own) = (folder.symlink_metadata().map(|meta| meta.uid()), rustix::process::geteuid().as_raw());
+        let (user, own) =
+            (folder.symlink_metadata().map(|meta| meta.uid()), rustix::process::geteuid().as_raw());
         let StoreError::Unsafe { path, why, .. } = error else { return exit::Failed::from(error).into() };
         let hint = match user {
-            Ok(user) if user != own => format!("as that user: sudo -u '#{user}' iotax --runs DIR {verb}"),
-            _ => "look who wrote what is in it; if all of it is yours, chmod go-w that folder".into(),
+            Ok(user) if user != own => format!("as that user: sudo -u '#{user}' {}", typed(verb, folder)),
+            _ => "look who wrote what is in it; if all of it is yours, chmod go-w it".into(),
         };
         exit::Failed::input(format!(
-            "refused to {verb} {}: {}: {why}; a run says which files are removed and which processes are ended, so everybody's \
-             runs are their own; hint: {hint}",
+            "refused to {verb} {}: {} {why}; a journal says which files to remove and which processes to \
+             end, so iotax obeys only your own; hint: {hint}",
             folder.display(),
             path.display(),
         ))

@@ -14,7 +14,7 @@ use crate::guard::marker;
 use crate::layer::guest::lab::{LabDrive, LabWish};
 use crate::layer::guest::qemu::{Memory, overlay_folder};
 use crate::layer::medium::{self, Found};
-use crate::layer::{Exposed, PlanContext, by_name, catalog, guest};
+use crate::layer::{Exposed, PlanContext, by_name, guest};
 use crate::scenario::place::drive_name;
 use crate::scenario::{LabSpec, LayerSpec, Medium, Scenario, Stack};
 use crate::step::op::{Op, WipeSignatures};

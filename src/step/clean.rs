@@ -5,8 +5,8 @@ use super::executor::{Left, undo_one};
 use super::hand::Hands;
 use super::journal::{self, Journal, Open};
 use super::op::Undoing;
-use crate::shell;
 use super::{HOST, RunTag};
+use crate::shell;
 use crate::store;
 use anyhow::{Result, anyhow};
 use std::path::Path;
@@ -64,8 +64,9 @@ fn unknown(run_dir: &Path, damage: &[String]) -> Option<Left> {
         place: HOST.to_owned(),
         cause,
         by_hand: Some(format!(
-            "losetup --list; findmnt --list; lsblk; ps -ef | grep {id}; then, when nothing of it is left, rm -r {}",
-            shell_word(&run_dir.display().to_string())
+            "losetup --list; findmnt --list; lsblk; ps -ef | grep {}; then, when nothing of it is left, rm -r {}",
+            shell::word(&id),
+            shell::path(run_dir)
         )),
     })
 }

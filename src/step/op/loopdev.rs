@@ -3,8 +3,8 @@
 //! step is known to have made.
 
 use super::{Operation, PathRef, RunTag, System, Undoing, Yield};
-use crate::step::system::{FileId, LoopOf, LoopRequest};
 use crate::shell;
+use crate::step::system::{FileId, LoopOf, LoopRequest};
 use anyhow::{Context, Result};
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
