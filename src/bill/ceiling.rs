@@ -144,7 +144,9 @@ fn words(ceiling: Ceiling) -> String {
         Ceiling::Generator { busy } => {
             format!("masked by the load generator: its threads compute {} of the time", percents(busy))
         }
-        Ceiling::Cpus { idle } => format!("masked by busy CPUs: {} of them are idle", percents(idle)),
+        Ceiling::Cpus { idle } => {
+            format!("masked by busy CPUs: only {} of the CPU time was idle", percents(idle))
+        }
         Ceiling::RateLimited => "masked by a rate limit that both met".to_owned(),
         Ceiling::SharedLimit { difference, variation } => format!(
             "masked by a steady limit that both share: rates differ by {:.2} %, slices vary by {:.2} % and {:.2} %",

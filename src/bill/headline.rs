@@ -71,10 +71,10 @@ fn said(one: &Comparison, of: usize, family: usize) -> String {
 }
 
 /// Instead of a headline where throughput is masked.
-const HIDDEN: &str = "a ceiling that both sides share hides what throughput would show";
+const HIDDEN: &str = "both stacks hit the same limit, so throughput does not show what a layer costs";
 
-/// Behind "no difference".
-const SAME: &str = "a ceiling that both sides share would look the same";
+/// After "no difference".
+const SAME: &str = "a limit that both stacks hit would look the same";
 
 fn why_none(workloads: &[WorkloadFindings], all: &[&Comparison], real: &[&Comparison]) -> String {
     match () {
@@ -82,7 +82,9 @@ fn why_none(workloads: &[WorkloadFindings], all: &[&Comparison], real: &[&Compar
             "only a stack and itself were compared: a check of the ruler".to_owned()
         }
         () if all.is_empty() => "one stack only: nothing to compare".to_owned(),
-        () if real.is_empty() => "emulated figures make no headline".to_owned(),
+        () if real.is_empty() => {
+            "the guests are emulated, and emulated figures are never the headline".to_owned()
+        }
         () if real.iter().any(|one| one.masked.is_some()) => HIDDEN.to_owned(),
         () => not_found(real),
     }

@@ -127,7 +127,10 @@ fn a_difference_that_does_not_hold_over_all_is_no_headline() {
 fn emulated_figures_are_labelled_and_make_no_headline() {
     let found = findings(&twin::guest());
     assert_eq!(found.headline, None);
-    assert_eq!(found.no_headline.as_deref(), Some("emulated figures make no headline"));
+    assert_eq!(
+        found.no_headline.as_deref(),
+        Some("the guests are emulated, and emulated figures are never the headline")
+    );
     assert!(found.workloads[0].comparisons[0].sentence.starts_with("vm(vcpus=2) against file ~: "));
     assert!(found.emulated[0].contains("figures of vm are emulated"));
     assert!(found.workloads[0].rows[0].emulated.is_none() && found.workloads[0].rows[1].emulated.is_some());
@@ -566,7 +569,7 @@ fn what_a_ceiling_hides_is_masked_and_no_headline() {
     assert_eq!(found.headline, None, "CPU time makes none either");
     assert_eq!(
         found.no_headline.as_deref(),
-        Some("a ceiling that both sides share hides what throughput would show")
+        Some("both stacks hit the same limit, so throughput does not show what a layer costs")
     );
     assert!(findings(&twin::bill()).workloads[0].comparisons.iter().all(|one| one.masked.is_none()));
 }

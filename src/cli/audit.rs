@@ -29,7 +29,7 @@ pub struct Args {
     /// Files, folders with all that is in them, or `-` for standard input [default: what is piped in]
     #[arg(value_name = "PAGE")]
     page: Vec<PathBuf>,
-    /// terminal, markdown, html, sarif or json [default: by the ending of the output file, else terminal]
+    /// terminal, markdown, html, sarif or json [default: by the extension of the output file, else terminal]
     #[arg(long, value_parser = known_format)]
     format: Option<String>,
     #[command(flatten)]

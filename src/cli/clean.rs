@@ -18,10 +18,10 @@ use std::path::{Path, PathBuf};
 /// Arguments of `clean`.
 #[derive(clap::Args)]
 pub struct Args {
-    /// Runs to clean [default: all that ended out of order]
+    /// Runs to clean [default: all that were interrupted]
     #[arg(value_name = "RUN")]
     run: Vec<String>,
-    /// Say what would be taken down, and do nothing
+    /// Show what would be removed; remove nothing
     #[arg(long)]
     dry_run: bool,
 }

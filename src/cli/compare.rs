@@ -22,7 +22,7 @@ pub struct Args {
     /// Exit with code 1 when a rate is surely worse by more than this: its whole 95 % interval is beyond
     #[arg(long, value_name = "PERCENT", allow_hyphen_values = true, value_parser = units::parse_percent)]
     fail_above: Option<f64>,
-    /// terminal, markdown or json [default: by the ending of the output file, else terminal]
+    /// terminal, markdown or json [default: by the extension of the output file, else terminal]
     #[arg(long, value_parser = known_format)]
     format: Option<String>,
     #[command(flatten)]

@@ -178,7 +178,7 @@ fn published(width: usize) -> Result<String> {
     Ok(part("(a) A headline as it was published, recomputed from fio's output beside it")
         + &line(
             &format!(
-                "published: a loss of {}; it is {} ({}). What else does not hold: iotax audit {FOLDER}",
+                "published: a loss of {}. Recomputed: {} ({}). More findings: iotax audit {FOLDER}",
                 headline.printed,
                 headline.recomputed,
                 headline.arithmetic.as_deref().unwrap_or_default()
@@ -219,12 +219,13 @@ fn hit(last: &Figure, hidden: f64) -> String {
         return "The delay's line has no interval: the machine was too noisy for the time given.".to_owned();
     };
     let percent = |ratio: f64| 100.0 * (1.0 - ratio);
-    let word = match (low..=high).contains(&(1.0 - hidden)) {
-        true => "inside its interval",
-        false => "outside its interval (one in twenty is)",
+    let word = match ((low..=high).contains(&(1.0 - hidden)), (low..=high).contains(&1.0)) {
+        (true, false) => "the interval contains it",
+        (true, true) => "consistent, but too noisy to detect it",
+        (false, _) => "outside the interval, as one in twenty is",
     };
     format!(
-        "Hidden were {:.1} % of the rate; the delay's line says {:.1} % [{:.1}, {:.1}]: {word}.",
+        "The hidden delay costs {:.1} % of the rate. iotax measured {:.1} % ({:.1} to {:.1} %): {word}.",
         100.0 * hidden,
         percent(ratio),
         percent(high),
@@ -242,8 +243,8 @@ fn verdicts(found: &Findings, width: usize) -> String {
 
 /// (e) What this machine would need for more.
 fn lacking(summary: &str, width: usize) -> String {
-    part("(e) What this machine lacks for more")
-        + &line(&format!("{summary}; the commands: iotax doctor"), width)
+    part("(e) What is missing here")
+        + &line(&format!("{summary}; the commands that install it: iotax doctor -v"), width)
 }
 
 /// The first line of a part.
@@ -295,11 +296,8 @@ mod tests {
             let text = parts.concat();
             println!("{text}");
             assert!(text.lines().count() + AROUND <= 40, "{} lines\n{text}", text.lines().count());
-            assert!(text.contains("a loss of 18.4%; it is 21.6%"), "{text}");
-            assert!(
-                text.contains("Check of the ruler: ") && text.contains("the delay's line says 9.8 %"),
-                "{text}"
-            );
+            assert!(text.contains("a loss of 18.4%. Recomputed: 21.6%"), "{text}");
+            assert!(text.contains("Check of the ruler: ") && text.contains("iotax measured 9.8 %"), "{text}");
         }
     }
 }

@@ -368,7 +368,7 @@ fn short(diagnosis: &Diagnosis, required: &[String]) -> String {
         text += &wrapped(
             "  ",
             &format!(
-                "{things} could not be seen (-v); no device is written while it could hide a user or data"
+                "{things} could not be checked (-v); iotax writes to no device that may be in use or hold data"
             ),
         );
     }
@@ -439,7 +439,7 @@ fn folded(lacks: &[&Lack]) -> Vec<String> {
         lines.push(format!("not installed: {}: {calls}", names(&installed)));
     }
     if !others.is_empty() {
-        lines.push(format!("not there: {}; iotax doctor --require NAME says why", names(&others)));
+        lines.push(format!("unavailable: {}; reasons: iotax doctor -v", names(&others)));
     }
     lines
 }

@@ -35,7 +35,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 #[derive(Parser)]
-#[command(name = "iotax", version, about = "Tells what every layer of your storage stack charges", after_help = EXIT_CODES)]
+#[command(name = "iotax", version, about = "Measures what each layer of a storage stack costs", after_help = EXIT_CODES)]
 struct Cli {
     /// Folder of the runs [default: $IOTAX_RUNS, else ~/.local/state/iotax/runs]
     #[arg(long, global = true, value_name = "DIR")]
@@ -44,7 +44,7 @@ struct Cli {
     command: Command,
 }
 
-const EXIT_CODES: &str = "Exit codes: 0 done, whatever the verdicts say; 1 a loss beyond `compare --fail-above`, a finding of `audit` at or above `--fail-on`, a line of `selfcheck` that fails, durability trials that lost something, or wrong data read back (verify); 2 bad input; 3 a need of this machine is unmet; \
+const EXIT_CODES: &str = "Exit codes: 0 done, whatever the verdicts say; 1 a loss beyond `compare --fail-above`, a finding of `audit` at or above `--fail-on`, a line of `selfcheck` that fails, durability trials that lost something, or wrong data read back (verify); 2 bad input; 3 this machine lacks a requirement; \
      4 a measurement failed or was interrupted; 5 an undo is incomplete.";
 
 #[derive(Subcommand)]
@@ -53,9 +53,9 @@ enum Command {
     Run(run::Args),
     /// Say what `run` would do, and touch nothing
     Plan(plan::Args),
-    /// Go on with a run after a kill or a reboot
+    /// Resume a run after a kill or a reboot
     Resume(resume::Args),
-    /// Take down what a killed run left
+    /// Remove what a killed run left
     Clean(clean::Args),
     /// Print a stored run: terminal, Markdown, JSON, CSV or one HTML page
     Report(report::Args),
@@ -67,11 +67,11 @@ enum Command {
     Import(import::Args),
     /// List the stored runs
     List(list::Args),
-    /// What this machine can measure, and what it lacks with the command that supplies it
+    /// Show what this machine can measure, and the command that supplies what is missing
     Doctor(doctor::Options),
-    /// The root image of the lab guest, in which RAID, volume managers and fabrics are tried: build, show, remove
+    /// Build, show or remove the image of the lab guest (emulated drives for RAID, volumes and fabrics)
     Lab(lab::Args),
-    /// Hold iotax against a known truth: its statistics by simulation, its load generator against the installed fio
+    /// Test iotax itself: its statistics by simulation, its load generator against the installed fio
     Selfcheck(selfcheck::Args),
     /// The main job on what this machine has, told in five short parts
     #[command(hide = true)]

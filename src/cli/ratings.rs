@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 /// Files of ratings that were named.
 #[derive(clap::Args, Clone, Debug, Default)]
 pub struct Given {
-    /// What drives are rated at (TOML, with sources), over the ratings that iotax knows; a later file over an earlier
+    /// Data-sheet ratings of drives (TOML); they override the built-in ones, and later files override earlier ones
     #[arg(long, value_name = "FILE")]
     ratings: Vec<PathBuf>,
 }

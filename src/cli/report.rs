@@ -29,7 +29,7 @@ pub struct Args {
 /// In which form, and where to.
 #[derive(clap::Args, Clone, Debug, Default)]
 pub struct Output {
-    /// terminal, markdown, html, json or csv [default: by the ending of the output file, else terminal]
+    /// terminal, markdown, html, json or csv [default: by the extension of the output file, else terminal]
     #[arg(long, value_parser = known_format)]
     format: Option<String>,
     /// On a terminal: every figure, reason, warning and limit; without it the verdicts and one table, at most 25 lines

@@ -315,7 +315,7 @@ fn marks(table: &str) -> String {
         (" !", "! unresolved"),
         (" ?", "? no interval"),
         (" ~", "~ emulated"),
-        ("(masked", "masked: both met one limit"),
+        ("(masked", "masked: both stacks hit the same limit"),
     ];
     all.into_iter()
         .filter(|(mark, _)| table.contains(mark))
@@ -333,7 +333,7 @@ fn closing(findings: &Findings, command: &str, marks: &str, width: usize) -> Str
     let warned =
         (many > 0).then(|| format!("{} (-v): {}", counted(many, "warning", "warnings"), kinds.join(", ")));
     let legend = (!marks.is_empty()).then(|| format!("  {marks}"));
-    let next = format!("next: {command} -v, or -o report.html for a page");
+    let next = format!("next: {command} -v (all), -o report.html (page)");
     let lines = legend.into_iter().chain(warned.map(|line| capital(&line))).chain([next]);
     lines.map(|line| wrapped(&line, width, "  ")).collect()
 }
