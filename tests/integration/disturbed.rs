@@ -41,7 +41,7 @@ fn a_stop_of_iotax_itself_leaves_out_the_slices_that_it_overlaps() {
     let rig = Rig::new();
     let file = rig.file("x.img", 64);
     let delayed = format!("{file} | delay(us=50)");
-    let args = ["run", &file, &delayed, "--slice", "1s", "--min-time", "8s", "--budget", "8s"];
+    let args = ["run", "-v", &file, &delayed, "--slice", "1s", "--min-time", "8s", "--budget", "8s"];
     let mut run = spawned(&rig, &args);
     let slices = || recorded(&rig, r#""record":"slice""#);
     wait_for(&mut run, "four slices are measured", || slices() >= 4);

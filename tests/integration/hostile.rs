@@ -95,7 +95,7 @@ fn a_stored_run() {
         std::fs::write(folder.join("index.jsonl"), lines).unwrap();
     }
     for form in ["terminal", "markdown", "html", "json", "csv"] {
-        let (code, text) = prints(&rig, &["report", ids[0], "--format", form]);
+        let (code, text) = prints(&rig, &["report", ids[0], "-v", "--format", form]);
         assert_eq!(code, Some(0), "{text}");
         let shown = if form == "json" { "\\u001b" } else { "u{1b}" };
         assert!(text.contains(shown), "{form} shows what is there: {text}");

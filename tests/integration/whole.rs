@@ -109,7 +109,7 @@ fn ctrl_c_takes_down_and_keeps_what_was_measured() {
     assert!(
         short.lines().count() <= 25
             && short.contains(" report ")
-            && crate::rig::flat(&short).contains(" -v, or -o "),
+            && crate::rig::flat(&short).contains(" -v (all), -o "),
         "{short}"
     );
     let whole = rig.expect(0, &["report", "last", "--verbose"]);
