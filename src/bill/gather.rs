@@ -172,7 +172,7 @@ impl Usage {
             self.user_ns += user_ns;
             self.thread_ns += generator_span(slice);
             if let Some(cpu) = slice.cpu {
-                let all_ns = (cpu.user_ns + cpu.system_ns) as f64;
+                let all_ns = cpu.user_ns as f64 + cpu.system_ns as f64;
                 self.beside.other_ns += all_ns - user_ns - kernel_ns;
                 self.beside.all_ns += all_ns;
                 self.beside.lasted_ns += busy_s(slice) * 1e9;
@@ -215,15 +215,18 @@ impl Usage {
 }
 
 fn plus((idle, all): (f64, f64), cpu: CpuTimes) -> (f64, f64) {
-    let busy = cpu.user_ns + cpu.system_ns + cpu.steal_ns;
-    (idle + cpu.idle_ns as f64, all + (busy + cpu.idle_ns) as f64)
+    let busy = cpu.user_ns as f64 + cpu.system_ns as f64 + cpu.steal_ns as f64;
+    (idle + cpu.idle_ns as f64, all + busy + cpu.idle_ns as f64)
 }
 
 /// The generator's CPU time is that of the whole slice; fio's, whose start and drain are not known, of the window.
 fn generator_span(slice: &Slice) -> f64 {
-    let around =
-        if slice.drain_ns == 0 && slice.discarded_ios == 0 { 0 } else { slice.discarded_ns + slice.drain_ns };
-    (slice.window_ns + around) as f64
+    let around = if slice.drain_ns == 0 && slice.discarded_ios == 0 {
+        0
+    } else {
+        slice.discarded_ns.saturating_add(slice.drain_ns)
+    };
+    slice.window_ns as f64 + around as f64
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -324,7 +327,7 @@ impl Side {
         let found = Samples::of(slice);
         let amount = if by_bytes { found.bytes } else { found.ios };
         self.usage.add(slice, &found, amount / (slice.window_ns.max(1) as f64 / 1e9));
-        self.errors += slice.errors;
+        self.errors = self.errors.saturating_add(slice.errors);
         self.add_debt(slice);
         self.failed = self.failed.take().or(found.failed.clone());
         let frame = |(of, offset): &(Of, u64)| Frame { round: id, of: *of, offset: *offset };
@@ -474,7 +477,7 @@ fn busy_s(slice: &Slice) -> f64 {
         ("flush", Value::Value(ns)) => Some(*ns),
         _ => None,
     });
-    ((slice.discarded_ns + slice.window_ns + slice.drain_ns) as f64 + flush.unwrap_or(0.0)) / 1e9
+    (slice.discarded_ns as f64 + slice.window_ns as f64 + slice.drain_ns as f64 + flush.unwrap_or(0.0)) / 1e9
 }
 
 /// A sum that is there only if every part is.

@@ -5,7 +5,7 @@ use crate::exit::{DONE, Failed};
 use crate::measure::{contest, places};
 use crate::shell;
 use crate::step::executor::{Left, report_left};
-use crate::step::journal::Open;
+use crate::step::journal::{self, Open};
 use crate::step::op::{Own, Undoing};
 use crate::step::{HOST, RunTag};
 use crate::step::{clean, clean::Cleaned};
@@ -125,8 +125,17 @@ fn zram_left(path: &Path, error: std::io::Error) -> Left {
 
 fn chosen(args: &Args, runs: &Path) -> Result<Vec<PathBuf>> {
     match args.run.is_empty() {
-        true => Ok(store::list(runs)?.into_iter().map(|listed| listed.folder).collect()),
-        false => args.run.iter().map(|name| Ok(store::find(runs, name).map_err(Failed::from)?)).collect(),
+        true => Ok(store::folders(runs)?),
+        false => args.run.iter().map(|name| named(runs, name)).collect(),
+    }
+}
+
+/// A run by its name, also where its record is gone and its journal is not.
+fn named(runs: &Path, name: &str) -> Result<PathBuf> {
+    let folder = runs.join(name);
+    match store::is_id(name) && folder.join(journal::FILE).symlink_metadata().is_ok() {
+        true => Ok(folder),
+        false => Ok(store::find(runs, name).map_err(Failed::from)?),
     }
 }
 

@@ -24,6 +24,7 @@ use crate::exit::{self, DONE};
 use crate::layer::{catalog, guest};
 use crate::report::ink::lines_in_colour;
 use crate::shell;
+use crate::step::journal::FILE;
 use crate::store::StoreError;
 use anyhow::Result;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
@@ -141,6 +142,11 @@ pub(crate) fn typed(verb: &str, run: &Path) -> String {
 /// # Errors
 /// Bad input with whose it is, and who may.
 pub(crate) fn own(folder: &Path, verb: &str) -> Result<PathBuf> {
+    let id = crate::store::run_id_of(folder);
+    if folder.join(FILE).symlink_metadata().is_ok() && !crate::store::is_new_id(&id) {
+        let why = "its folder does not bear a run's id (20260102-030405-a1b2), by which what it made is told from others' things";
+        return Err(exit::Failed::input(format!("refused to {verb} {}: {why}", folder.display())).into());
+    }
     crate::store::ours(folder).map_err(|error| {
         let (user, own) =
             (folder.symlink_metadata().map(|meta| meta.uid()), rustix::process::geteuid().as_raw());

@@ -15,7 +15,7 @@ pub const KEY: &str = "fio_on_baseline";
 impl Scenario {
     /// The generator of a stack that is the baseline and a generator on it.
     pub fn generator_on_baseline(&self, stack: usize) -> Option<&str> {
-        let (base, stack) = (&self.stacks[self.baseline], self.stacks.get(stack)?);
+        let (base, stack) = (self.stacks.get(self.baseline)?, self.stacks.get(stack)?);
         let (last, below) = stack.layers.split_last()?;
         let is_it = last.name == "engine" && below == base.layers && stack.medium == base.medium;
         is_it.then(|| last.option("name").unwrap_or("another generator"))

@@ -7,7 +7,7 @@ use crate::store::private::{self, Purpose};
 use crate::store::{FORMAT, line};
 use anyhow::{Context, Result, ensure};
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::Read;
 use std::path::Path;
 
@@ -19,6 +19,9 @@ const VERSION: u32 = 2;
 
 /// A run performs thousands of steps at most: a larger file is nothing that iotax wrote, and must not fill the memory.
 const LARGEST: u64 = 64 << 20;
+
+/// So many faults are told one by one.
+const MOST_DAMAGE: usize = 10;
 
 /// One line of the journal.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -74,14 +77,14 @@ impl Journal {
     /// When the file cannot be opened or read.
     pub fn open(run_dir: &Path) -> Result<Journal> {
         let log = read(run_dir)?;
-        let next_seq = log.entries.iter().map(Entry::seq).max().map_or(0, |seq| seq + 1);
+        let next_seq = log.entries.iter().map(Entry::seq).max().map_or(0, |seq| seq.saturating_add(1));
         let mut file = Appender::open(run_dir, FILE)?;
         // The name of a new journal must outlive the power as its lines do.
         sync_folder(run_dir)?;
         match log.tail {
             Tail::None => {}
             Tail::Torn => file.cut(log.whole)?,
-            Tail::Sound => file.append(b"\n").map(drop)?,
+            Tail::Unended => file.append(b"\n").map(drop)?,
         }
         Ok(Journal { file, next_seq, appended: 0 })
     }
@@ -140,6 +143,8 @@ pub struct Log {
     pub entries: Vec<Entry>,
     /// What is wrong with it beyond a torn last line, which a kill explains: something may be left that no entry names.
     pub damage: Vec<String>,
+    /// Faults beyond those.
+    left_out: u64,
     tail: Tail,
     /// Bytes of whole lines.
     whole: u64,
@@ -152,8 +157,8 @@ enum Tail {
     None,
     /// What a kill or a full disk left of an entry, of which nothing had been done yet.
     Torn,
-    /// A whole entry without its end of line.
-    Sound,
+    /// A line without its end, of which nothing is lost.
+    Unended,
 }
 
 /// Reads a run's journal; one that is not there is empty.
@@ -178,51 +183,66 @@ pub fn read(run_dir: &Path) -> Result<Log> {
 
 impl Log {
     fn of(text: &[u8]) -> Log {
-        let mut log = Log::default();
+        let (mut log, mut begun) = (Log::default(), BTreeSet::new());
         for (at, line) in text.split_inclusive(|byte| *byte == b'\n').enumerate() {
             let whole = line.strip_suffix(b"\n");
             match (entry(whole.unwrap_or(line)), whole) {
-                (Ok(entry), Some(_)) => log.take(entry, at + 1),
-                (Ok(entry), None) => {
-                    log.take(entry, at + 1);
-                    log.tail = Tail::Sound;
+                (Ok(entry), whole) => {
+                    log.take(entry, at + 1, &mut begun);
+                    log.tail = if whole.is_some() { Tail::None } else { Tail::Unended };
                 }
-                (Err(why), Some(_)) => log.damage.push(format!("line {}: {why}", at + 1)),
-                (Err(_), None) => log.tail = Tail::Torn,
+                (Err(_), None) if is_torn(line) => log.tail = Tail::Torn,
+                (Err(why), whole) => {
+                    log.damaged(|| format!("line {}: {why}", at + 1));
+                    log.tail = if whole.is_some() { Tail::None } else { Tail::Unended };
+                }
             }
             log.whole += whole.map_or(0, |_| line.len() as u64);
         }
-        log.note_lost_intents();
+        log.note_lost_intents(&begun);
+        if log.left_out > 0 {
+            log.damage.push(format!("and {} more", log.left_out));
+        }
         log
     }
 
-    fn take(&mut self, entry: Entry, line: usize) {
-        let begins =
-            |before: &Entry, seq: u64| matches!(before, Entry::Intent { seq: begun, .. } if *begun == seq);
+    fn take(&mut self, entry: Entry, line: usize, begun: &mut BTreeSet<u64>) {
         match &entry {
-            Entry::Done { seq, made } if !self.entries.iter().rev().any(|before| begins(before, *seq)) => {
+            Entry::Intent { seq, .. } => drop(begun.insert(*seq)),
+            Entry::Done { seq, made } if !begun.contains(seq) => {
                 let made = made.shown();
-                self.damage.push(format!(
-                    "line {line}: step {seq} made {made}, and the line with its intent is missing"
-                ));
+                self.damaged(|| {
+                    format!("line {line}: step {seq} made {made}, and the line with its intent is missing")
+                });
             }
             _ => {}
         }
         self.entries.push(entry);
     }
 
-    fn note_lost_intents(&mut self) {
-        let seqs = |wanted: fn(&Entry) -> bool| -> BTreeSet<u64> {
-            self.entries.iter().filter(|entry| wanted(entry)).map(Entry::seq).collect()
-        };
-        let begun = seqs(|entry| matches!(entry, Entry::Intent { .. }));
-        let known = seqs(|entry| matches!(entry, Entry::Done { .. } | Entry::Undone { .. }));
+    fn note_lost_intents(&mut self, begun: &BTreeSet<u64>) {
+        let is_known = |entry: &&Entry| matches!(entry, Entry::Done { .. } | Entry::Undone { .. });
+        let known: BTreeSet<u64> = self.entries.iter().filter(is_known).map(Entry::seq).collect();
         let last = begun.last().copied().unwrap_or(0);
-        let lost: Vec<u64> =
-            (0..last).filter(|seq| !begun.contains(seq) && !known.contains(seq)).take(10).collect();
-        self.damage
-            .extend(lost.iter().map(|seq| format!("the line with the intent of step {seq} is missing")));
+        let lost = (0..last).filter(|seq| !begun.contains(seq) && !known.contains(seq)).take(MOST_DAMAGE);
+        let lost: Vec<u64> = lost.collect();
+        lost.iter()
+            .for_each(|seq| self.damaged(|| format!("the line with the intent of step {seq} is missing")));
     }
+
+    fn damaged(&mut self, what: impl FnOnce() -> String) {
+        match self.damage.len() < MOST_DAMAGE {
+            true => self.damage.push(what()),
+            false => self.left_out += 1,
+        }
+    }
+}
+
+/// Whether a kill can have left it of an entry: its beginning.
+fn is_torn(line: &[u8]) -> bool {
+    const BEGINNING: &[u8] = b"{\"v\":";
+    let length = line.len().min(BEGINNING.len());
+    line[..length] == BEGINNING[..length] && !line.contains(&0)
 }
 
 fn entry(line: &[u8]) -> Result<Entry, String> {
@@ -236,24 +256,31 @@ fn entry(line: &[u8]) -> Result<Entry, String> {
 
 /// What was begun and not undone, in the order in which it was begun.
 pub fn open_steps(entries: &[Entry]) -> Vec<Open> {
-    let mut open: Vec<Open> = Vec::new();
+    let mut open: Vec<Option<Open>> = Vec::new();
+    let mut places: BTreeMap<u64, Vec<usize>> = BTreeMap::new();
     for entry in entries {
         match entry {
-            Entry::Intent { seq, boot_id, step } => open.push(Open {
-                seq: *seq,
-                boot_id: boot_id.clone(),
-                step: step.as_ref().clone(),
-                made: None,
-            }),
+            Entry::Intent { seq, boot_id, step } => {
+                places.entry(*seq).or_default().push(open.len());
+                open.push(Some(Open {
+                    seq: *seq,
+                    boot_id: boot_id.clone(),
+                    step: step.as_ref().clone(),
+                    made: None,
+                }));
+            }
             Entry::Done { seq, made } => {
-                if let Some(found) = open.iter_mut().find(|open| open.seq == *seq) {
+                let first = places.get(seq).and_then(|places| places.first());
+                if let Some(Some(found)) = first.map(|at| &mut open[*at]) {
                     found.made = Some(made.clone());
                 }
             }
-            Entry::Undone { seq } => open.retain(|open| open.seq != *seq),
+            Entry::Undone { seq } => {
+                places.remove(seq).unwrap_or_default().into_iter().for_each(|at| open[at] = None);
+            }
         }
     }
-    open
+    open.into_iter().flatten().collect()
 }
 
 /// Tests kill iotax at every record: `IOTAX_CRASH_AT=3:before` dies by SIGKILL just before the

@@ -4,7 +4,7 @@
 use super::Yield;
 use super::op::MakePartition;
 use super::system::{NotOurs, NothingMade, run, wait_until};
-use super::tool::{await_orphans, output, run_with, settle, tool};
+use super::tool::{await_orphans, guid, output, run_with, settle, tool};
 use crate::host::block::{self, BlockNode, node_path};
 use crate::host::probe::Probe;
 use anyhow::{Context, Result, anyhow, bail, ensure};
@@ -14,6 +14,12 @@ use std::time::Duration;
 
 /// How long the kernel may take to show or forget a partition.
 const PATIENCE: Duration = Duration::from_secs(20);
+
+/// The id that a table gets from the name of what is made, as sfdisk writes it: no other run has it.
+pub fn id_from(table: &str, name: &str) -> String {
+    let id = guid(name);
+    if table == "gpt" { id } else { format!("0x{}", id[..8].to_lowercase()) }
+}
 
 /// Writes the table and tells the partition.
 ///
@@ -62,6 +68,10 @@ pub fn find(wanted: &MakePartition) -> Result<Option<Yield>> {
 /// When the partition is in use, or there is another table by now ([`NotOurs`]).
 pub fn remove(wanted: &MakePartition) -> Result<()> {
     let Ok(disk) = disk_of(wanted) else { return Ok(()) };
+    if wanted.id != id_from(&wanted.table, &wanted.name) {
+        let words = format!("the partition table {} is not of {}: left alone", wanted.id, wanted.name);
+        return Err(NotOurs(words).into());
+    }
     await_writer(&disk)?;
     match id_on(&disk)? {
         // The kernel may know the partition still of a table that was written over.

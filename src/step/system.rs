@@ -10,7 +10,7 @@ use super::queue::{self, Settings};
 use super::settings::ThingSettings;
 use super::state::ArrayState;
 use super::thing::{Change, Thing};
-use super::tool::{output, said, tool};
+use super::tool::{await_orphans, output, said, tool};
 use super::vfio::{self, TakenDrive};
 use super::zfs::ArcLimit;
 use super::{ProcessId, RunTag, Yield, image, iscsi, spdk};
@@ -107,6 +107,10 @@ pub trait System {
     fn detach_loop(&mut self, device: &Path, of: &LoopOf) -> Result<()>;
     /// Makes a file system, without discarding what is below.
     fn make_filesystem(&mut self, make: &MakeFilesystem) -> Result<()>;
+    /// Waits for a mkfs of ours that goes on by itself: by the time that it opens its device, that may be another's.
+    fn await_filesystem(&self, _make: &MakeFilesystem) -> Result<()> {
+        Ok(())
+    }
     /// Makes an image within a stretch of a file or device, its path resolved.
     fn make_image(&mut self, image: &MakeImage) -> Result<()>;
     /// Makes a directory with mode 0700.
@@ -301,11 +305,15 @@ impl System for RealSystem {
     }
 
     fn loops_on(&self, of: &LoopOf) -> Result<Vec<PathBuf>> {
+        // One that was begun and goes on by itself is not seen yet.
+        let backing = of.backing.display().to_string();
+        await_orphans(&["losetup"], &[&backing])?;
         Ok(loops()?.filter(|device| is_loop_of(device, of)).map(|device| dev_of(&device)).collect())
     }
 
     fn detach_loop(&mut self, device: &Path, of: &LoopOf) -> Result<()> {
-        let name = device.file_name().context("a loop device without a name")?;
+        let name = device.file_name().filter(|_| device.parent() == Some(Path::new("/dev")));
+        let name = name.with_context(|| format!("{} is no loop device", device.display()))?;
         let sysfs = Path::new("/sys/block").join(name);
         match loop_backing(&sysfs) {
             None => Ok(()),
@@ -326,6 +334,13 @@ impl System for RealSystem {
 
     fn make_filesystem(&mut self, make: &MakeFilesystem) -> Result<()> {
         run(&mut mkfs_command(make)?).map(drop)
+    }
+
+    fn await_filesystem(&self, make: &MakeFilesystem) -> Result<()> {
+        let devices = make.devices().map(|device| Ok(device.path()?.display().to_string()));
+        let devices = devices.collect::<Result<Vec<_>>>()?;
+        let devices: Vec<&str> = devices.iter().map(String::as_str).collect();
+        await_orphans(&[&format!("mkfs.{}", make.kind)], &devices)
     }
 
     fn make_image(&mut self, image: &MakeImage) -> Result<()> {
@@ -640,7 +655,8 @@ fn dev_of(sysfs: &Path) -> PathBuf {
 /// Whether a loop device is attached so. A file that was removed or renamed since is known by its inode.
 fn is_loop_of(sysfs: &Path, of: &LoopOf) -> bool {
     let limit = fs::read_to_string(sysfs.join("loop/sizelimit")).unwrap_or_default();
-    if limit.trim().parse() != Ok(of.bytes) {
+    // Without a limit it is a person's.
+    if of.bytes == 0 || limit.trim().parse() != Ok(of.bytes) {
         return false;
     }
     let Some(file) = of.file else {

@@ -891,6 +891,21 @@ fn nothing_is_undone_that_the_run_cannot_have_made() {
         Op::Mount(Mount::of(PathRef::Path("/dev/sda1".into()), "/home".into(), "ext4")),
         Op::CreateArray(CreateArray { name: "data".into(), ..array(&[]) }),
         Op::MakeLinear(MakeLinear { name: "home".into(), stretches: Vec::new(), read_only: false }),
+        Op::MakeLinear(MakeLinear { name: "r/../home".into(), stretches: Vec::new(), read_only: false }),
+        Op::BuildSeed(BuildSeed { path: "/run/r/journal.jsonl".into(), patience_s: 0 }),
+        Op::SoftRdma(SoftRdma { short: "a/b".into(), on: RdmaOn::At("127.0.0.1".parse().unwrap()) }),
+        Op::PassThrough(PassThrough {
+            address: "/etc".into(),
+            driver: "nvme".into(),
+            disk: "/dev/nvme1n1".into(),
+            queue: ThingSettings::new(),
+        }),
+        Op::PassThrough(PassThrough {
+            address: "0000:01:00.0".into(),
+            driver: "nvme".into(),
+            disk: "/dev/nvme1n1".into(),
+            queue: [("/etc/passwd".to_owned(), "x".to_owned())].into(),
+        }),
     ];
     for op in forged {
         let error = op.check_own(&tag(Path::new("")), &Yield::default()).unwrap_err();
@@ -954,6 +969,10 @@ fn a_damaged_line_is_told_unless_a_kill_tore_the_last() {
         let gone = read(&with(b""));
         assert_eq!(!gone.damage.is_empty(), is_intent && at + 1 < lines.len(), "{at}: {:?}", gone.damage);
     }
+    // A power cut may leave a file of its length with nothing in it: no entry can begin so.
+    assert!(!read(&vec![0; whole.len()]).damage.is_empty());
+    assert!(!read(&[whole.as_slice(), &[0; 50]].concat()).damage.is_empty());
+    assert!(read(&b"\n".repeat(100_000)).damage.len() <= 11, "they are counted, and not kept");
     let torn = read(&whole[..whole.len() - 20]);
     assert!(torn.damage.is_empty() && torn.entries.len() == lines.len() - 1);
     // It is taken away, so that it is no damaged line in the middle afterwards.
@@ -1068,4 +1087,69 @@ fn commands_to_type_give_a_shell_every_name_whole() {
         quoted += usize::from(words.iter().any(|word| word.contains(STRANGE)));
     }
     assert!(quoted >= 25, "{quoted} commands with a name in them");
+}
+
+/// In the run's own folder, too, no link is followed.
+#[test]
+fn nothing_is_undone_through_a_link() {
+    let folder = tempfile::tempdir().unwrap();
+    let theirs = tempfile::tempdir().unwrap();
+    std::os::unix::fs::symlink(theirs.path(), folder.path().join("link")).unwrap();
+    let tag = RunTag { run_id: "r".into(), run_dir: folder.path().to_owned() };
+    let made = |path: &str| Op::MakeDirectory(MakeDirectory { path: folder.path().join(path) });
+    for path in ["link", "link/x"] {
+        let refused = made(path).check_own(&tag, &Yield::default()).unwrap_err();
+        assert!(refused.to_string().contains("reached through a link"), "{refused:#}");
+    }
+    made("x/y").check_own(&tag, &Yield::default()).unwrap();
+}
+
+#[test]
+fn a_journal_of_many_steps_is_read_in_a_pass() {
+    let step = plan().remove(0);
+    let mut entries = Vec::new();
+    for seq in 0..50_000 {
+        entries.push(Entry::Intent { seq, boot_id: "b".into(), step: Box::new(step.clone()) });
+        entries.push(Entry::Done { seq, made: Yield::default() });
+        if seq % 2 == 0 {
+            entries.push(Entry::Undone { seq });
+        }
+    }
+    let open = journal::open_steps(&entries);
+    assert_eq!(open.len(), 25_000);
+    assert!(open.iter().all(|open| open.seq % 2 == 1 && open.made.is_some()));
+}
+
+/// By the time that a mkfs or losetup opens what it was told, that may be another's: whoever looks what a killed run left waits for it.
+#[test]
+fn what_goes_on_behind_a_killed_run_is_waited_for_before_what_is_below_is_let_go() {
+    use std::os::unix::process::CommandExt;
+    let device = format!("/dev/iotax-test-{}", std::process::id());
+    let below = || PathRef::Path(device.clone().into());
+    let filesystem = MakeFilesystem {
+        kind: "xfs".into(),
+        device: below(),
+        others: Vec::new(),
+        label: "iotax".into(),
+        options: Vec::new(),
+    };
+    let attach = AttachLoop { backing: below(), bytes: 1, direct_io: false, read_only: false, file: None };
+    let ops = [("mkfs.xfs", Op::MakeFilesystem(filesystem)), ("losetup", Op::AttachLoop(attach))];
+    for (program, op) in ops {
+        let mut left = std::process::Command::new("/bin/sh")
+            .arg0(program)
+            .args(["-c", "sleep 1; true", "sh", &device])
+            .spawn()
+            .unwrap();
+        let process = super::process::process_id(left.id()).unwrap();
+        super::system::wait_until(std::time::Duration::from_secs(5), || {
+            super::process::carries(&process, &device)
+        })
+        .unwrap();
+        let reaper = std::thread::spawn(move || left.wait());
+        let found = op.operation().find(&RealSystem::default(), &tag(Path::new("")), &[]).unwrap();
+        assert_eq!(found, None, "{program}");
+        assert!(!super::process::runs(&process), "{program} still runs");
+        reaper.join().unwrap().unwrap();
+    }
 }

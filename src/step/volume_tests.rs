@@ -59,12 +59,12 @@ fn a_partition_is_made_found_and_taken_away() {
     if !has(&["sfdisk", "partx", "wipefs"], "/dev/loop-control", "loop") {
         return;
     }
-    for (table, id) in [("gpt", super::tool::guid("r part0")), ("dos", "0x1a2b3c4d".into())] {
+    for table in ["gpt", "dos"] {
         let Some(disk) = Loop::of(16 * MIB) else { return };
         let made = MakePartition {
             device: at(&disk.path),
             table: table.into(),
-            id,
+            id: super::partition::id_from(table, "iotax-r-part0"),
             name: "iotax-r-part0".into(),
             start: 31 * 1024 + 512,
             bytes: 8 * MIB,

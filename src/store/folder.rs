@@ -104,6 +104,16 @@ pub fn new_id() -> String {
     format!("{}-{:04x}", jiff::Timestamp::now().strftime("%Y%m%d-%H%M%S"), u16::from_le_bytes(random))
 }
 
+/// Whether it is an id that [`new_id`] gives: names of what a run makes are told by it.
+pub fn is_new_id(text: &str) -> bool {
+    let parts: Vec<&str> = text.split('-').collect();
+    let fits = |part: &str, length: usize, digit: fn(&u8) -> bool| {
+        part.len() == length && part.as_bytes().iter().all(digit)
+    };
+    matches!(parts.as_slice(), [date, time, random] if fits(date, 8, u8::is_ascii_digit)
+        && fits(time, 6, u8::is_ascii_digit) && fits(random, 4, u8::is_ascii_hexdigit))
+}
+
 /// Whether it can be the name of a run: no path, no option.
 pub fn is_id(text: &str) -> bool {
     let plain = |c: char| c.is_ascii_alphanumeric() || c == '-';

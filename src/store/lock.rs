@@ -7,7 +7,7 @@ use rustix::fs::FlockOperation;
 use std::fs::File;
 use std::path::Path;
 
-const LOCK: &str = "lock";
+pub(super) const LOCK: &str = "lock";
 
 /// Held as long as it lives.
 #[derive(Debug)]

@@ -18,9 +18,9 @@ mod writer;
 mod docs;
 
 pub use data::{first_line, load, run_id_of};
-pub use folder::{Store, default_runs_dir, is_id, new_id, ours};
+pub use folder::{Store, default_runs_dir, is_id, is_new_id, new_id, ours};
 pub use lock::RunLock;
-pub use reader::{Run, RunSummary, Tally, find, list, newest, stream};
+pub use reader::{Run, RunSummary, Tally, find, folders, list, newest, stream};
 pub use segment::{Histograms, Stored};
 pub use staged::Staged;
 pub use writer::{Writer, imported_line, line_of};
@@ -33,6 +33,11 @@ pub const FORMAT: u32 = 3;
 pub const INDEX: &str = "index.jsonl";
 /// Name of the histogram segment.
 pub const SEGMENT: &str = "histograms.seg";
+
+/// Whether a file of a run's folder has that name because it records the run.
+pub fn is_file_of_run(name: &std::ffi::OsStr) -> bool {
+    [INDEX, SEGMENT, lock::LOCK, crate::step::journal::FILE].iter().any(|own| name == *own)
+}
 
 /// Why a run cannot be stored or read.
 #[derive(Debug, thiserror::Error)]

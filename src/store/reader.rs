@@ -1,6 +1,7 @@
 //! Reads runs, whole ones and those still being written or torn by a kill. Only folders are read here;
 //! nothing is measured, locked or changed.
 
+use super::data::run_id_of;
 use super::folder::is_id;
 use super::index::{self, Parsed};
 use super::private::{self, Purpose};
@@ -247,27 +248,32 @@ fn read_line(reader: &mut impl BufRead, line: &mut Vec<u8>) -> std::io::Result<u
     reader.take(LONGEST_LINE).read_until(b'\n', line)
 }
 
-/// All runs, oldest first. A folder of runs that does not exist has none.
+/// All folders that bear a run's id, whatever is in them: what is to be cleaned is in the journal, also where the record is gone.
 ///
 /// # Errors
-/// [`StoreError::System`] when the folder cannot be read.
-pub fn list(runs_dir: &Path) -> Result<Vec<RunSummary>, StoreError> {
+/// [`StoreError::System`] when the folder of runs cannot be read.
+pub fn folders(runs_dir: &Path) -> Result<Vec<PathBuf>, StoreError> {
     let entries = match std::fs::read_dir(runs_dir) {
         Ok(entries) => entries,
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
         Err(error) => return Err(StoreError::system("read", runs_dir, error)),
     };
-    let mut runs = Vec::new();
-    for entry in entries {
-        let entry = entry.map_err(|error| StoreError::system("read", runs_dir, error))?;
-        let name = entry.file_name();
-        if let Some(id) = name.to_str().filter(|name| is_id(name)) {
-            let is_folder = entry.file_type().is_ok_and(|kind| kind.is_dir());
-            if is_folder && entry.path().join(INDEX).symlink_metadata().is_ok() {
-                runs.push(summary(id, entry.path()));
-            }
-        }
-    }
+    let is_run = |entry: &std::fs::DirEntry| {
+        entry.file_name().to_str().is_some_and(is_id) && entry.file_type().is_ok_and(|kind| kind.is_dir())
+    };
+    let mut folders: Vec<PathBuf> = entries.flatten().filter(is_run).map(|entry| entry.path()).collect();
+    folders.sort();
+    Ok(folders)
+}
+
+/// All runs, oldest first. A folder of runs that does not exist has none.
+///
+/// # Errors
+/// [`StoreError::System`] when the folder cannot be read.
+pub fn list(runs_dir: &Path) -> Result<Vec<RunSummary>, StoreError> {
+    let has_index = |folder: &PathBuf| folder.join(INDEX).symlink_metadata().is_ok();
+    let folders = folders(runs_dir)?.into_iter().filter(has_index);
+    let mut runs: Vec<RunSummary> = folders.map(|folder| summary(&run_id_of(&folder), folder)).collect();
     // Two runs may begin in one second: the id's second half is random.
     let began = |run: &RunSummary| run.start.as_ref().map(|start| start.at.clone()).unwrap_or_default();
     runs.sort_by_key(|run| (run.id[..run.id.len().min(15)].to_owned(), began(run), run.id.clone()));

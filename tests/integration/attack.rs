@@ -194,6 +194,12 @@ fn root_obeys_no_journal_that_another_could_have_written() {
         assert_ne!(resumed.status.code(), Some(0), "{case}: {}", words(&resumed));
         victims.are_untouched(case);
     }
+    // A name of which everything has a part would make everything the run's.
+    let run = forged(&rig, &journal);
+    std::fs::rename(&run, rig.runs().join("e")).unwrap();
+    let odd = rig.iotax(&["clean", "e"]);
+    assert_eq!(odd.status.code(), Some(2), "{}", words(&odd));
+    victims.are_untouched("an odd id");
     // What is refused is named, also where nothing is done.
     let run = forged(&rig, &journal);
     let dry = rig.iotax(&["clean", "--dry-run"]);
@@ -290,11 +296,27 @@ fn a_damaged_journal_is_reported_and_nothing_is_pulled_from_under_what_it_no_lon
     std::fs::write(&journal, &whole).unwrap();
     rig.expect(0, &["clean"]);
     assert_eq!(traces(&rig.path("")), Vec::<String>::new());
+    // What a power cut may leave of a file.
+    std::fs::write(&journal, vec![0; whole.len()]).unwrap();
+    let empty = rig.iotax(&["clean"]);
+    assert_eq!(empty.status.code(), Some(5), "{}", words(&empty));
     // A line that a kill tore is the last: nothing had been done yet.
     std::fs::write(&journal, format!("{whole}{}", &lines[of_loop][..40])).unwrap();
     rig.expect(0, &["clean"]);
     assert!(rig.expect(0, &["clean"]).contains("nothing to clean"));
     detach(&rig);
+}
+
+#[test]
+fn a_run_whose_record_is_gone_is_cleaned_by_its_journal() {
+    let rig = Rig::new();
+    let file = rig.file("x.img", 64);
+    let Some(run) = killed_with_a_loop(&rig, &file) else { return };
+    std::fs::remove_file(run.join("index.jsonl")).unwrap();
+    let cleaned = rig.expect(0, &["clean"]);
+    let left = loops(&rig);
+    detach(&rig);
+    assert_eq!(left, Vec::<String>::new(), "{cleaned}");
 }
 
 #[test]

@@ -5,7 +5,7 @@ use crate::layer::{Claim, Exposed, Layer, PlanContext, word};
 use crate::scenario::LayerSpec;
 use crate::step::PathRef;
 use crate::step::op::{Drives, MakePartition, Op};
-use crate::step::tool::guid;
+use crate::step::partition::id_from;
 use crate::units::{KIB, MIB, is_unknown, parse_bytes, show_bytes};
 use anyhow::{Result, ensure};
 
@@ -104,7 +104,7 @@ impl Layer for Partition {
         let make = MakePartition {
             device,
             table: table.into(),
-            id: id_of(table, &name),
+            id: id_from(table, &name),
             name,
             start,
             bytes,
@@ -119,10 +119,4 @@ impl Layer for Partition {
             ..below.clone()
         })
     }
-}
-
-/// The table's id as sfdisk writes it, which no other run has.
-fn id_of(table: &str, name: &str) -> String {
-    let id = guid(name);
-    if table == "gpt" { id } else { format!("0x{}", id[..8].to_lowercase()) }
 }

@@ -4,9 +4,11 @@
 //! `clean`: if this system has not booted since, its note is locked by nobody, and nothing was ever stored on it, which would be another's.
 
 use crate::store::Store;
+use crate::store::private::{self, Purpose};
 use rustix::fs::{FlockOperation, flock};
-use std::fs::File;
+use std::fs::{File, OpenOptions};
 use std::io::Write;
+use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 /// Where the kernel gives and takes them.
@@ -63,7 +65,7 @@ impl Drop for Zram {
 
 /// A new note, locked, with the boot that it is of.
 fn noted(note: &Path) -> std::io::Result<File> {
-    let mut file = File::create(note)?;
+    let mut file = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(note)?;
     flock(&file, FlockOperation::NonBlockingLockExclusive)?;
     file.write_all(boot().as_bytes())?;
     file.sync_all()?;
@@ -111,22 +113,23 @@ struct Note {
     number: u32,
     path: PathBuf,
     /// Keeps others off while it is looked at.
-    _held: File,
+    held: File,
 }
 
 impl Note {
     fn is_ours(&self) -> bool {
-        let of_this_boot = std::fs::read_to_string(&self.path).is_ok_and(|told| told == boot());
-        of_this_boot && is_empty(self.number)
+        let mut told = [0; 64];
+        let read = self.held.read_at(&mut told, 0).unwrap_or(0);
+        told[..read] == *boot().as_bytes() && is_empty(self.number)
     }
 }
 
 fn held_by_nobody(notes: &Path) -> Vec<Note> {
     let note = |entry: std::fs::DirEntry| {
         let number = entry.file_name().to_str()?.parse().ok()?;
-        let held = File::open(entry.path()).ok()?;
+        let held = private::open(notes, entry.file_name().to_str()?, Purpose::Act).ok()??;
         flock(&held, FlockOperation::NonBlockingLockExclusive).ok()?;
-        Some(Note { number, path: entry.path(), _held: held })
+        Some(Note { number, path: entry.path(), held })
     };
     let entries = std::fs::read_dir(notes).into_iter().flatten().flatten();
     let mut found: Vec<Note> = entries.filter_map(note).collect();
@@ -162,6 +165,18 @@ mod tests {
         // Also where no device can be had.
         drop(Zram::make(4 << 20, &runs.join(".zram")));
         assert_eq!(runs.metadata().unwrap().permissions().mode() & 0o777, 0o700);
+    }
+
+    #[test]
+    fn a_note_that_is_no_file_of_ours_holds_nobody_up() {
+        let notes = tempfile::tempdir().unwrap();
+        let fifo = notes.path().join("7");
+        rustix::fs::mknodat(rustix::fs::CWD, &fifo, rustix::fs::FileType::Fifo, rustix::fs::Mode::RUSR, 0)
+            .unwrap();
+        std::os::unix::fs::symlink("/dev/zero", notes.path().join("8")).unwrap();
+        assert!(abandoned(notes.path()).is_empty());
+        let cleared = clear(notes.path());
+        assert!(cleared.removed.is_empty() && cleared.left.is_empty() && fifo.exists());
     }
 
     #[test]

@@ -53,6 +53,11 @@ impl Operation for MakeFilesystem {
         Ok(Yield::default())
     }
 
+    fn find(&self, system: &dyn System, _: &RunTag, _: &[Yield]) -> Result<Option<Yield>> {
+        system.await_filesystem(self)?;
+        Ok(None)
+    }
+
     fn survives_reboot(&self) -> bool {
         false
     }

@@ -66,6 +66,7 @@ use super::state::ArrayState;
 use super::system::{NotOurs, System};
 use super::{PathRef, RunTag, StepId, Yield};
 use crate::layer::guest::DiskKey;
+use crate::store;
 use anyhow::{Context, Result};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -191,8 +192,10 @@ impl std::fmt::Display for Undoing {
 pub enum Own<'a> {
     /// A path in the run's folder, or that folder.
     InFolder(&'a Path),
-    /// A name that carries the run's id, or lies in its folder.
+    /// A name that carries the run's id, or a path in its folder.
     Named(&'a str),
+    /// A name that becomes one part of a path of the kernel's.
+    Part(&'a str),
 }
 
 /// What each operation says of itself.
@@ -430,19 +433,32 @@ impl Op {
     /// [`NotOurs`] with what that would be.
     pub fn check_own(&self, tag: &RunTag, made: &Yield) -> Result<()> {
         let folder = &tag.run_dir;
-        let is_within = |path: &Path, folder: &Path| {
+        let is_within = |path: &Path| {
             path.starts_with(folder) && !path.components().any(|part| part == Component::ParentDir)
         };
+        // The folder is ours alone, and iotax makes no links in it.
+        let is_link = |path: &Path| path.symlink_metadata().is_ok_and(|meta| meta.is_symlink());
+        let through_a_link =
+            |path: &Path| path.ancestors().take_while(|above| *above != folder.as_path()).any(is_link);
+        let is_part =
+            |name: &str| !name.is_empty() && !name.contains(['/', '\0']) && ![".", ".."].contains(&name);
         let refuse = |what: &str, why: String| Err(NotOurs(format!("{what} is {why}: left alone")).into());
         for own in self.operation().own(made) {
             match own {
-                Own::InFolder(path) if !is_within(path, folder) => {
+                Own::InFolder(path) if !is_within(path) => {
                     return refuse(
                         &path.display().to_string(),
                         format!("not in the run's folder {}", folder.display()),
                     );
                 }
-                Own::Named(name) if !tag.is_in(name) && !is_within(Path::new(name), folder) => {
+                Own::InFolder(path) if through_a_link(path) => {
+                    return refuse(&path.display().to_string(), "reached through a link".into());
+                }
+                Own::InFolder(path) if path.file_name().is_some_and(store::is_file_of_run) => {
+                    return refuse(&path.display().to_string(), "a record of the run itself".into());
+                }
+                Own::Part(name) if !is_part(name) => return refuse(name, "no name of the kernel's".into()),
+                Own::Named(name) if !is_within(Path::new(name)) && !(tag.is_in(name) && is_part(name)) => {
                     return refuse(name, format!("no name of run {}", tag.run_id));
                 }
                 _ => {}

@@ -1,7 +1,7 @@
 //! A PCI drive taken from this host's driver and given to vfio-pci, so that a guest can have it. Undone, the driver has it
 //! back and its disk is there again, its queue set as it was.
 
-use super::{Operation, RunTag, System, Undoing, Yield};
+use super::{Operation, Own, RunTag, System, Undoing, Yield};
 use crate::shell;
 use crate::step::queue::Settings;
 use crate::step::vfio::{self, TakenDrive};
@@ -47,6 +47,14 @@ impl Operation for PassThrough {
         // The plan was refused unless the function had a driver of this host, and a refusal before the first change is never
         // asked here: vfio-pci has it from us.
         Ok(system.is_taken(&self.address)?.then(Yield::default))
+    }
+
+    fn own<'a>(&'a self, made: &'a Yield) -> Vec<Own<'a>> {
+        let settings = self.queue.keys().chain(made.queue.keys());
+        settings
+            .map(|name| Own::Part(name))
+            .chain([Own::Part(&self.address), Own::Part(&self.driver)])
+            .collect()
     }
 
     fn undo(&self, system: &mut dyn System, _: &RunTag, made: &Yield) -> Result<()> {

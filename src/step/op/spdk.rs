@@ -6,6 +6,7 @@ use super::{Operation, Own, PathRef, RunTag, System, Undoing, Yield};
 use crate::shell;
 use anyhow::Result;
 use serde::{Deserialize, Serialize};
+use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 
 /// What is made in the target.
@@ -122,8 +123,10 @@ impl Operation for ExportSpdk {
     fn undo(&self, system: &mut dyn System, _: &RunTag, made: &Yield) -> Result<()> {
         system.unexport_spdk(self)?;
         // A target that was killed leaves its sockets.
-        let socket =
-            made.path.as_ref().filter(|path| path.file_name().is_some_and(|name| *name == *self.name));
+        let is_socket =
+            |path: &&PathBuf| path.symlink_metadata().is_ok_and(|meta| meta.file_type().is_socket());
+        let socket = made.path.as_ref().filter(is_socket);
+        let socket = socket.filter(|path| path.file_name().is_some_and(|name| *name == *self.name));
         socket.map_or(Ok(()), |socket| system.remove_plain(socket))
     }
 

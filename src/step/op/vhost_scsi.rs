@@ -61,7 +61,7 @@ impl Operation for ExportVhostScsi {
     }
 
     fn own<'a>(&'a self, _: &'a Yield) -> Vec<Own<'a>> {
-        vec![Own::Named(&self.name)]
+        vec![Own::Named(&self.name), Own::Part(&self.wwn)]
     }
 
     fn undo(&self, system: &mut dyn System, _: &RunTag, made: &Yield) -> Result<()> {

@@ -72,7 +72,7 @@ impl Operation for ExportNvmf {
     by_thing!();
 
     fn own<'a>(&'a self, _: &'a Yield) -> Vec<Own<'a>> {
-        vec![Own::Named(&self.nqn)]
+        vec![Own::Named(&self.nqn), Own::Part(&self.host_nqn)]
     }
 
     fn undoing(&self, _: Option<&Yield>) -> Option<Undoing> {

@@ -1,6 +1,6 @@
 //! The RDMA device that a fabric goes by: one that is there, or one in software that is made for the run.
 
-use super::{Operation, RunTag, System, Undoing, Yield};
+use super::{Operation, Own, RunTag, System, Undoing, Yield};
 use crate::host::probe::Probe;
 use crate::step::op::by_thing;
 use crate::step::softrdma::{self, Names};
@@ -58,6 +58,10 @@ impl Operation for SoftRdma {
     }
 
     by_thing!();
+
+    fn own<'a>(&'a self, _: &'a Yield) -> Vec<Own<'a>> {
+        vec![Own::Part(&self.short)]
+    }
 
     fn undoing(&self, made: Option<&Yield>) -> Option<Undoing> {
         let Names { rdma, .. } = self.names();
