@@ -458,7 +458,7 @@ impl Op {
                     return refuse(&path.display().to_string(), "a record of the run itself".into());
                 }
                 Own::Part(name) if !is_part(name) => return refuse(name, "no name of the kernel's".into()),
-                Own::Named(name) if !is_within(Path::new(name)) && !(tag.is_in(name) && is_part(name)) => {
+                Own::Named(name) if !(is_within(Path::new(name)) || tag.is_in(name) && is_part(name)) => {
                     return refuse(name, format!("no name of run {}", tag.run_id));
                 }
                 _ => {}
