@@ -156,9 +156,8 @@ pub(crate) fn own(folder: &Path, verb: &str) -> Result<PathBuf> {
             _ => "look who wrote what is in it; if all of it is yours, chmod go-w it".into(),
         };
         exit::Failed::input(format!(
-            "refused to {verb} {}: {} {why}; a journal says which files to remove and which processes to \
-             end, so iotax obeys only your own; hint: {hint}",
-            folder.display(),
+            "refused to {verb} {}: {why}; a journal says which files to remove and which processes to end, so iotax obeys only \
+             your own; hint: {hint}",
             path.display(),
         ))
         .into()

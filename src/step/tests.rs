@@ -1134,11 +1134,16 @@ fn what_goes_on_behind_a_killed_run_is_waited_for_before_what_is_below_is_let_go
         options: Vec::new(),
     };
     let attach = AttachLoop { backing: below(), bytes: 1, direct_io: false, read_only: false, file: None };
+    let folder = tempfile::tempdir().unwrap();
     let ops = [("mkfs.xfs", Op::MakeFilesystem(filesystem)), ("losetup", Op::AttachLoop(attach))];
-    for (program, op) in ops {
+    // As a program, and as a script of a shell.
+    for ((program, op), script) in ops.iter().zip([false, true]).chain(ops.iter().zip([true, false])) {
+        let file = folder.path().join(program);
+        std::fs::write(&file, "sleep 1; true").unwrap();
+        let file = file.to_str().unwrap();
         let mut left = std::process::Command::new("/bin/sh")
-            .arg0(program)
-            .args(["-c", "sleep 1; true", "sh", &device])
+            .arg0(if script { "/bin/sh" } else { program })
+            .args(if script { vec![file, &device] } else { vec!["-c", "sleep 1; true", "sh", &device] })
             .spawn()
             .unwrap();
         let process = super::process::process_id(left.id()).unwrap();

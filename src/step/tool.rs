@@ -227,11 +227,13 @@ pub(super) fn settle() {
 /// It does not end.
 pub(super) fn await_orphans(programs: &[&str], carried: &[&str]) -> Result<()> {
     let is_one = |words: &[&str]| {
-        let Some((program, words)) = words.split_first() else { return false };
-        let program = program.rsplit('/').next().unwrap_or_default();
-        programs.contains(&program)
-            && changes(program, words)
-            && words.iter().any(|word| carried.iter().any(|text| carries(word, text)))
+        let name = |word: &str| word.rsplit('/').next().unwrap_or_default().to_owned();
+        // A script comes after its interpreter.
+        let Some(at) = words.iter().take(2).position(|word| programs.contains(&name(word).as_str())) else {
+            return false;
+        };
+        let (program, words) = (name(words[at]), &words[at + 1..]);
+        changes(&program, words) && words.iter().any(|word| carried.iter().any(|text| carries(word, text)))
     };
     for orphan in process::processes(is_one)? {
         wait_until(ORPHAN_LIMIT, || !process::runs(&orphan)).with_context(|| {

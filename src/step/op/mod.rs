@@ -457,6 +457,10 @@ impl Op {
                 Own::InFolder(path) if path.file_name().is_some_and(store::is_file_of_run) => {
                     return refuse(&path.display().to_string(), "a record of the run itself".into());
                 }
+                // Anybody may look at a record.
+                Own::Named(name) if Path::new(name).file_name().is_some_and(store::is_file_of_run) => {
+                    return refuse(name, "a record of the run itself".into());
+                }
                 Own::Part(name) if !is_part(name) => return refuse(name, "no name of the kernel's".into()),
                 Own::Named(name) if !(is_within(Path::new(name)) || tag.is_in(name) && is_part(name)) => {
                     return refuse(name, format!("no name of run {}", tag.run_id));
