@@ -12,7 +12,7 @@ use std::io::Read;
 use std::path::Path;
 
 /// File name within the run directory.
-pub const FILE: &str = "journal.jsonl";
+pub const FILE: &str = crate::store::JOURNAL;
 
 /// Version of its lines, which is not the record's: an older iotax that cannot read a run's figures must still clean up behind it.
 const VERSION: u32 = 2;

@@ -34,9 +34,12 @@ pub const INDEX: &str = "index.jsonl";
 /// Name of the histogram segment.
 pub const SEGMENT: &str = "histograms.seg";
 
+/// Name of the journal, whose lines are `step::journal`'s.
+pub const JOURNAL: &str = "journal.jsonl";
+
 /// Whether a file of a run's folder has that name because it records the run.
 pub fn is_file_of_run(name: &std::ffi::OsStr) -> bool {
-    [INDEX, SEGMENT, lock::LOCK, crate::step::journal::FILE].iter().any(|own| name == *own)
+    [INDEX, SEGMENT, lock::LOCK, JOURNAL].iter().any(|own| name == *own)
 }
 
 /// Why a run cannot be stored or read.

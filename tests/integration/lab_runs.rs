@@ -115,7 +115,7 @@ fn the_matrix_of_backends_and_fabrics_is_printed_as_it_was_published() {
     let scenario = rig.path("e4.toml");
     std::fs::write(&scenario, small_drives).unwrap();
     let small = ["--visits", "1", "--budget", "8s", "--slice", "50ms", "--matched-rate", "off"];
-    let text = rig.expect(0, &[&["run", scenario.to_str().unwrap()][..], &small].concat());
+    let text = rig.expect(0, &[&["run", "-v", scenario.to_str().unwrap()][..], &small].concat());
     assert!(text.contains("EMULATED: figures of lab"), "{text}");
     for words in [
         "iSER: iops",

@@ -168,7 +168,7 @@ modprobe nvme; modprobe ext4
 while ! [ -b /dev/nvme1n1 ]; do sleep 0.2; done
 mkdir -p /mnt/fs && mkfs.ext4 -q /dev/nvme0n1 && mount /dev/nvme0n1 /mnt/fs
 {killed}
-{run} >/mnt/out 2>&1 || fail "$(cat /mnt/out)"
+{run} -v >/mnt/out 2>&1 || fail "$(cat /mnt/out)"
 fact disks $(grep -c 'vhost-scsi *-' /mnt/out)
 fact warned $(grep -c 'settings (' /mnt/out)
 fact of $(grep -A3 'settings (' /mnt/out | tr '\n' ' ')
