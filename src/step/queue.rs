@@ -30,8 +30,22 @@ fn chosen(text: &str) -> String {
     word.unwrap_or(text).to_owned()
 }
 
+/// How often settings are looked at again. The kernel shows a disk that it adds before it has set all of them
+/// (`disk_update_readahead` comes last in `device_add_disk`).
+const LOOKS: usize = 3;
+
+/// Writes back what is not as it was until that holds, and tells what could not be. `pause` gives the kernel a moment.
+pub fn restore_for_good(probe: &Probe, disk: &str, was: &Settings, mut pause: impl FnMut()) -> Vec<String> {
+    let mut notes = restore(probe, disk, was);
+    for _ in 0..LOOKS {
+        pause();
+        notes = restore(probe, disk, was);
+    }
+    notes
+}
+
 /// Writes back what is not as it was, and tells what could not be.
-pub fn restore(probe: &Probe, disk: &str, was: &Settings) -> Vec<String> {
+fn restore(probe: &Probe, disk: &str, was: &Settings) -> Vec<String> {
     let (first, others): (Vec<_>, Vec<_>) = was.iter().partition(|(name, _)| *name == SCHEDULER);
     let mut notes = Vec::new();
     for (name, value) in first.into_iter().chain(others) {
@@ -81,6 +95,23 @@ mod tests {
         let now = |name| fs::read_to_string(machine.probe.at(file(name))).unwrap();
         assert_eq!((now("scheduler"), now("nr_requests")), ("mq-deadline".into(), "64".into()));
         assert_eq!(now("write_cache"), "write back \n", "as it was: not written");
+    }
+
+    #[test]
+    fn what_the_kernel_sets_once_more_is_written_back_again() {
+        let machine = server();
+        let file = "/sys/block/nvme0n1/queue/read_ahead_kb";
+        machine.put(&[(file, "128\n")]);
+        let was = [("read_ahead_kb".to_owned(), "64".to_owned())].into();
+        let mut pauses = 0;
+        let notes = restore_for_good(&machine.probe, "nvme0n1", &was, || {
+            pauses += 1;
+            if pauses == 1 {
+                machine.put(&[(file, "128\n")]);
+            }
+        });
+        assert_eq!((notes, pauses), (Vec::new(), LOOKS));
+        assert_eq!(fs::read_to_string(machine.probe.at(file)).unwrap(), "64");
     }
 
     #[test]

@@ -496,7 +496,8 @@ impl System for RealSystem {
 
     fn restore_queue(&mut self, address: &str, was: &Settings) {
         let disks = pci::disks_at(&here(), address);
-        self.notes.extend(disks.iter().flat_map(|disk| queue::restore(&here(), disk, was)));
+        let pause = || std::thread::sleep(Duration::from_millis(100));
+        self.notes.extend(disks.iter().flat_map(|disk| queue::restore_for_good(&here(), disk, was, pause)));
     }
 
     fn notes(&mut self) -> Vec<String> {
