@@ -1,6 +1,6 @@
 //! `iotax clean`: takes down what a killed run left; a run that is still going is not touched.
 
-use super::{own, say};
+use super::{check_id, own, say};
 use crate::exit::{DONE, Failed};
 use crate::measure::{contest, places};
 use crate::shell;
@@ -71,6 +71,7 @@ fn one(dir: &Path, id: &str, args: &Args) -> Result<Option<Cleaned>> {
     if pending.is_nothing() {
         return Ok(None);
     }
+    check_id(id, "clean")?;
     let Some(_lock) = lock_of(dir, id, args)? else { return Ok(Some(Cleaned::default())) };
     if args.dry_run {
         say(&format!("{id}:\n"))?;

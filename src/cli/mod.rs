@@ -24,7 +24,6 @@ use crate::exit::{self, DONE};
 use crate::layer::{catalog, guest};
 use crate::report::ink::lines_in_colour;
 use crate::shell;
-use crate::step::journal::FILE;
 use crate::store::StoreError;
 use anyhow::Result;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
@@ -142,11 +141,6 @@ pub(crate) fn typed(verb: &str, run: &Path) -> String {
 /// # Errors
 /// Bad input with whose it is, and who may.
 pub(crate) fn own(folder: &Path, verb: &str) -> Result<PathBuf> {
-    let id = crate::store::run_id_of(folder);
-    if folder.join(FILE).symlink_metadata().is_ok() && !crate::store::is_new_id(&id) {
-        let why = "its folder does not bear a run's id (20260102-030405-a1b2), by which what it made is told from others' things";
-        return Err(exit::Failed::input(format!("refused to {verb} {}: {why}", folder.display())).into());
-    }
     crate::store::ours(folder).map_err(|error| {
         let (user, own) =
             (folder.symlink_metadata().map(|meta| meta.uid()), rustix::process::geteuid().as_raw());
@@ -162,6 +156,20 @@ pub(crate) fn own(folder: &Path, verb: &str) -> Result<PathBuf> {
         ))
         .into()
     })
+}
+
+/// Refuses a run whose folder was renamed, where something of it may be left.
+///
+/// # Errors
+/// Bad input.
+pub(crate) fn check_id(id: &str, verb: &str) -> Result<()> {
+    if crate::store::is_new_id(id) {
+        return Ok(());
+    }
+    let why =
+        "its folder was renamed, and the names of what a run made carry its id; hint: rename the folder back";
+    Err(exit::Failed::input(format!("refused to {verb} the run {id}: {why} (like 20260102-030405-a1b2)"))
+        .into())
 }
 
 /// Which layer has that option.

@@ -3,7 +3,7 @@
 
 use super::progress::Progress;
 use super::run::{finish, guest_parts, session};
-use super::{own, report, say};
+use super::{check_id, own, report, say};
 use crate::exit::{DONE, Failed};
 use crate::measure::past::Past;
 use crate::measure::places;
@@ -39,6 +39,7 @@ pub fn run(args: &Args, runs: &Path) -> Result<u8> {
     };
     let dir = own(&dir, "resume")?;
     let id = store::run_id_of(&dir);
+    check_id(&id, "resume")?;
     let Some(_lock) = RunLock::take(&dir)? else {
         return Err(Failed::input(format!("run {id} is still running")).into());
     };

@@ -14,14 +14,8 @@ use std::time::{Duration, Instant};
 /// # Errors
 /// When /proc cannot be read.
 pub fn process_of_tag(tag: &str) -> Result<Option<ProcessId>> {
-    let me = std::process::id();
-    for entry in fs::read_dir("/proc").context("cannot read /proc")?.flatten() {
-        let Some(pid) = entry.file_name().to_str().and_then(|name| name.parse().ok()) else { continue };
-        if pid != me && is_mine(pid) && has_word(pid, tag) {
-            return Ok(process_id(pid));
-        }
-    }
-    Ok(None)
+    let all = processes(|words| words.contains(&tag))?;
+    Ok(all.into_iter().find(|process| process.pid != std::process::id() && is_mine(process.pid)))
 }
 
 /// Whether that very process is this user's and its command line carries `tag` as a word.

@@ -248,8 +248,11 @@ impl System for RealSystem {
 
     fn remove_file(&mut self, path: &Path, made: &Yield, run_id: &str) -> Result<()> {
         let inode = made.inode.context("no inode was recorded")?;
-        if let Some(device) =
-            loops()?.find(|device| loop_backing(device).is_some_and(|of| same_path(&of, path)))
+        // Where the kernel shows no devices, none of them is known to be attached.
+        if let Some(device) = loops()
+            .into_iter()
+            .flatten()
+            .find(|device| loop_backing(device).is_some_and(|of| same_path(&of, path)))
         {
             // Its name gone, nobody would find again what the device keeps of the disk.
             let device = dev_of(&device);

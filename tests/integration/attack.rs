@@ -200,6 +200,9 @@ fn root_obeys_no_journal_that_another_could_have_written() {
     let odd = rig.iotax(&["clean", "e"]);
     assert_eq!(odd.status.code(), Some(2), "{}", words(&odd));
     victims.are_untouched("an odd id");
+    // Of a copy of a run that left nothing, nothing is to be refused.
+    std::fs::write(rig.runs().join("e/journal.jsonl"), "").unwrap();
+    rig.expect(0, &["clean"]);
     // What is refused is named, also where nothing is done.
     let run = forged(&rig, &journal);
     let dry = rig.iotax(&["clean", "--dry-run"]);

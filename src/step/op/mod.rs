@@ -443,7 +443,12 @@ impl Op {
         let is_part =
             |name: &str| !name.is_empty() && !name.contains(['/', '\0']) && ![".", ".."].contains(&name);
         let refuse = |what: &str, why: String| Err(NotOurs(format!("{what} is {why}: left alone")).into());
-        for own in self.operation().own(made) {
+        // A name that is a path is held like every path.
+        let as_path = |own| match own {
+            Own::Named(name) if name.starts_with('/') => Own::InFolder(Path::new(name)),
+            other => other,
+        };
+        for own in self.operation().own(made).into_iter().map(as_path) {
             match own {
                 Own::InFolder(path) if !is_within(path) => {
                     return refuse(
@@ -457,12 +462,8 @@ impl Op {
                 Own::InFolder(path) if path.file_name().is_some_and(store::is_file_of_run) => {
                     return refuse(&path.display().to_string(), "a record of the run itself".into());
                 }
-                // Anybody may look at a record.
-                Own::Named(name) if Path::new(name).file_name().is_some_and(store::is_file_of_run) => {
-                    return refuse(name, "a record of the run itself".into());
-                }
                 Own::Part(name) if !is_part(name) => return refuse(name, "no name of the kernel's".into()),
-                Own::Named(name) if !(is_within(Path::new(name)) || tag.is_in(name) && is_part(name)) => {
+                Own::Named(name) if !(tag.is_in(name) && is_part(name)) => {
                     return refuse(name, format!("no name of run {}", tag.run_id));
                 }
                 _ => {}
