@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 /// How often the thread looks: ten times a second cost a processor a ten thousandth of its time.
 const TICK: Duration = Duration::from_millis(100);
-/// A shorter stop is not told from a busy machine. With eight busy threads and a build on two processors no tick in 20 s was later than 0.11 s,
+/// A shorter stop cannot be distinguished from a busy machine. With eight busy threads and a build on two processors no tick in 20 s was later than 0.11 s,
 /// the wait for a processor left out.
 const LEAST: Duration = Duration::from_millis(250);
 /// The same where the kernel does not tell how long a thread waited for a processor, with which it was 0.38 s.

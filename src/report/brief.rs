@@ -308,7 +308,7 @@ fn grid_of((rows, row): Side, (columns, column): Side, cell: impl Fn(usize, usiz
     OneTable { title: Vec::new(), table, weights, rows: row, columns: Some(column) }
 }
 
-/// What stands behind figures of the table.
+/// What the marks of the table mean.
 fn marks(table: &str) -> String {
     let all = [
         (" *", "* baseline"),

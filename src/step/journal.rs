@@ -20,7 +20,7 @@ const VERSION: u32 = 2;
 /// A run performs thousands of steps at most: a larger file is nothing that iotax wrote, and must not fill the memory.
 const LARGEST: u64 = 64 << 20;
 
-/// So many faults are told one by one.
+/// At most so many faults are listed; the others are counted.
 const MOST_DAMAGE: usize = 10;
 
 /// One line of the journal.

@@ -11,6 +11,7 @@ mod image;
 pub mod iscsi;
 pub mod journal;
 pub mod lio;
+pub mod loops;
 pub mod lvm;
 pub mod md;
 pub mod nbd;

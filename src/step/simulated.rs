@@ -3,11 +3,12 @@
 //! device in use, unmounting what is not mounted, making what exists.
 
 use super::lio::{self, Lun};
+use super::loops::{LoopOf, LoopRequest};
 use super::op::{ExportSpdk, MakeFilesystem, MakeImage, Mount};
 use super::queue::Settings;
 use super::settings::ThingSettings;
 use super::state::ArrayState;
-use super::system::{LoopOf, LoopRequest, NothingMade, System};
+use super::system::{NothingMade, System};
 use super::thing::{Change, Thing};
 use super::vfio::TakenDrive;
 use super::zfs::ArcLimit;

@@ -4,6 +4,9 @@
 //! Every undo checks that the thing is still the one that was made, and refuses otherwise.
 
 use super::lio::{self, Lun};
+use super::loops::{
+    FileId, LoopOf, LoopRequest, dev_of, is_loop_of, loop_backing, loop_is_direct, loops, same_path,
+};
 use super::op::{ExportSpdk, MakeFilesystem, MakeImage, Mount};
 use super::process::{carries, process_id, process_of_tag, runs};
 use super::queue::{self, Settings};
@@ -22,7 +25,6 @@ use crate::host::pci;
 use crate::host::probe::Probe;
 use anyhow::{Context, Result, bail};
 use iotax_load::DataKind;
-use iotax_sys::loopdev;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::ffi::CString;
@@ -33,39 +35,6 @@ use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
-
-/// A loop device to attach.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct LoopRequest<'a> {
-    /// File or block device below.
-    pub backing: &'a Path,
-    /// Bytes of it that the loop device shows (our marker lies behind them).
-    pub bytes: u64,
-    /// Direct I/O to the backing file.
-    pub direct_io: bool,
-    /// No write passes.
-    pub read_only: bool,
-}
-
-/// A file, whatever its name is by now.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct FileId {
-    /// `st_dev`.
-    pub device: u64,
-    /// `st_ino`.
-    pub inode: u64,
-}
-
-/// A loop device of ours, as it is known.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct LoopOf<'a> {
-    /// Path of the file or block device below, when it was attached.
-    pub backing: &'a Path,
-    /// The same however it is called by now, or removed; journals of before have none.
-    pub file: Option<FileId>,
-    /// Bytes of it that are shown. Ours are always attached with a limit; a person's rarely are, and must never be taken for ours.
-    pub bytes: u64,
-}
 
 /// A thing that was made is somebody else's now: it was left alone, and nobody is told to remove it.
 #[derive(Debug, thiserror::Error)]
@@ -639,48 +608,6 @@ fn claim(path: &Path) -> Result<fs::File> {
             path.display()
         ),
     }
-}
-
-/// The kernel shows a loop's file with all links resolved; people name it as they like.
-fn same_path(a: &Path, b: &Path) -> bool {
-    a == b || matches!((a.canonicalize(), b.canonicalize()), (Ok(a), Ok(b)) if a == b)
-}
-
-/// Loop devices, as folders of sysfs.
-fn loops() -> Result<impl Iterator<Item = PathBuf>> {
-    let entries = fs::read_dir("/sys/block").context("cannot read /sys/block")?;
-    Ok(entries.flatten().map(|entry| entry.path()).filter(|path| path.join("loop").is_dir()))
-}
-
-fn dev_of(sysfs: &Path) -> PathBuf {
-    Path::new("/dev").join(sysfs.file_name().unwrap_or_default())
-}
-
-/// Whether a loop device is attached so. A file that was removed or renamed since is known by its inode.
-fn is_loop_of(sysfs: &Path, of: &LoopOf) -> bool {
-    let limit = fs::read_to_string(sysfs.join("loop/sizelimit")).unwrap_or_default();
-    // Without a limit it is a person's.
-    if of.bytes == 0 || limit.trim().parse() != Ok(of.bytes) {
-        return false;
-    }
-    let Some(file) = of.file else {
-        let Some(shown) = loop_backing(sysfs) else { return false };
-        let removed = shown.to_str().and_then(|shown| shown.strip_suffix(" (deleted)")).map(Path::new);
-        return same_path(&shown, of.backing) || removed == Some(of.backing);
-    };
-    let below = fs::File::open(dev_of(sysfs)).and_then(|device| loopdev::backing(&device));
-    below.is_ok_and(|below| FileId { device: below.device, inode: below.inode } == file)
-}
-
-fn loop_backing(sysfs: &Path) -> Option<PathBuf> {
-    let text = fs::read_to_string(sysfs.join("loop/backing_file")).ok()?;
-    Some(PathBuf::from(text.trim_end_matches('\n')))
-}
-
-fn loop_is_direct(device: &Path) -> bool {
-    let Some(name) = device.file_name() else { return false };
-    let path = Path::new("/sys/block").join(name).join("loop/dio");
-    fs::read_to_string(path).is_ok_and(|text| text.trim() == "1")
 }
 
 /// mkfs would discard the whole device first: the loop driver turns that into holes in the

@@ -6,6 +6,7 @@ use super::executor::Executor;
 use super::hand::Hands;
 use super::journal::{self, Entry, Journal};
 use super::lio::Lun;
+use super::loops::{LoopOf, LoopRequest};
 use super::op::{
     AttachLoop, AwaitResilver, AwaitSync, Bounds, BuildInitramfs, BuildSeed, ChangeSpdkArray, ConnectIscsi,
     ConnectNbd, ConnectNvmf, CreateArray, Drives, ExportIscsi, ExportNbd, ExportNvmf, ExportSpdk,
@@ -19,7 +20,7 @@ use super::queue::Settings;
 use super::settings::ThingSettings;
 use super::simulated::SimulatedSystem;
 use super::state::ArrayState;
-use super::system::{LoopOf, LoopRequest, RealSystem, System};
+use super::system::{RealSystem, System};
 use super::thing::{Change, Thing};
 use super::vfio::TakenDrive;
 use super::zfs::ArcLimit;

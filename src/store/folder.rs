@@ -104,7 +104,7 @@ pub fn new_id() -> String {
     format!("{}-{:04x}", jiff::Timestamp::now().strftime("%Y%m%d-%H%M%S"), u16::from_le_bytes(random))
 }
 
-/// Whether it is an id that [`new_id`] gives: names of what a run makes are told by it.
+/// Whether it is an id that [`new_id`] gives: names of what a run makes carry it.
 pub fn is_new_id(text: &str) -> bool {
     let parts: Vec<&str> = text.split('-').collect();
     let fits = |part: &str, length: usize, digit: fn(&u8) -> bool| {

@@ -259,6 +259,14 @@ fn loops(rig: &Rig) -> Vec<String> {
     traces(&rig.path("")).into_iter().filter(|trace| trace.starts_with("loop")).collect()
 }
 
+fn clean_takes_the_loop_device_away(rig: &Rig) {
+    let output = rig.iotax(&["clean"]);
+    let left = loops(rig);
+    detach(rig);
+    assert_eq!(output.status.code(), Some(0), "{}", words(&output));
+    assert_eq!(left, Vec::<String>::new(), "{}", words(&output));
+}
+
 fn detach(rig: &Rig) {
     for device in loops(rig) {
         let device = format!("/dev/{}", device.split(' ').next().unwrap());
@@ -316,10 +324,7 @@ fn a_run_whose_record_is_gone_is_cleaned_by_its_journal() {
     let file = rig.file("x.img", 64);
     let Some(run) = killed_with_a_loop(&rig, &file) else { return };
     std::fs::remove_file(run.join("index.jsonl")).unwrap();
-    let cleaned = rig.expect(0, &["clean"]);
-    let left = loops(&rig);
-    detach(&rig);
-    assert_eq!(left, Vec::<String>::new(), "{cleaned}");
+    clean_takes_the_loop_device_away(&rig);
 }
 
 #[test]
@@ -329,11 +334,7 @@ fn a_file_that_a_person_removed_below_its_loop_device_is_cleaned() {
     let Some(_) = killed_with_a_loop(&rig, &file) else { return };
     std::fs::remove_file(rig.path("x.img")).unwrap();
     assert!(loops(&rig)[0].contains("(deleted)"), "{:?}", loops(&rig));
-    let output = rig.iotax(&["clean"]);
-    let left = loops(&rig);
-    detach(&rig);
-    assert_eq!(output.status.code(), Some(0), "{}", words(&output));
-    assert_eq!(left, Vec::<String>::new(), "{}", words(&output));
+    clean_takes_the_loop_device_away(&rig);
     assert!(rig.expect(0, &["clean"]).contains("nothing to clean"));
 }
 

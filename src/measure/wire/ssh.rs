@@ -426,7 +426,7 @@ pub fn tail(text: &str) -> String {
     text.char_indices().find(|(at, _)| *at >= from).map_or_else(String::new, |(at, _)| text[at..].to_owned())
 }
 
-/// Runs a script to its end. It is given `input` once it has said its first word, behind a line that tells it to go on.
+/// Runs a script to its end. Once it has said its first word it gets a line that says `go`, and then `input`.
 fn run_script(
     host: &str,
     script: &str,

@@ -4,7 +4,7 @@
 
 use super::{Operation, PathRef, RunTag, System, Undoing, Yield};
 use crate::shell;
-use crate::step::system::{FileId, LoopOf, LoopRequest};
+use crate::step::loops::{FileId, LoopOf, LoopRequest};
 use anyhow::{Context, Result};
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
