@@ -8,11 +8,9 @@ use crate::knowledge::ratings::{self, Ratings};
 use crate::link::{self, Link};
 use crate::number::{Quantity, Unit};
 use crate::page::{Page, Spot, Unread};
-use crate::pins::{Fault, Known, Pinned, Pins, SetAside};
 use crate::prose::{self, Clause};
 use crate::rule::{self, Evidence};
 use crate::table::{self, Cell, Table};
-use std::collections::HashSet;
 use std::ops::Range;
 
 /// What came out of one page.
@@ -33,10 +31,6 @@ pub struct Audited {
     pub clauses: Vec<Clause>,
     /// Derived figures with their operands.
     pub links: Vec<Link>,
-    /// What a file of pins says.
-    pub pinned: Pinned,
-    /// Findings that it sets aside.
-    pub set_aside: Vec<SetAside>,
 }
 
 impl Audited {
@@ -74,18 +68,7 @@ pub fn audit(page: Page) -> Audited {
 
 /// Audits a page by these options.
 pub fn audit_by(page: Page, options: &Options) -> Audited {
-    judged(Read::of(page), options, Pinned::NONE)
-}
-
-/// The same with what a file of pins says of the page.
-///
-/// # Errors
-/// Where a pin is not of this page: line and key of the file of pins.
-pub fn audit_pinned(page: Page, options: &Options, pins: &Pins) -> Result<Audited, Fault> {
-    let read = Read::of(page);
-    let Read { page, imported, tables, clauses, .. } = &read;
-    let pinned = pins.on(&Known { page, outputs: &imported.outputs, tables, clauses })?;
-    Ok(judged(read, options, pinned))
+    judged(Read::of(page), options)
 }
 
 /// What a page says, before anything of it is judged.
@@ -114,39 +97,20 @@ impl Read {
     }
 }
 
-fn judged(read: Read, options: &Options, mut pinned: Pinned) -> Audited {
-    let Read { page, imported, tables, not_read, clauses, mut links } = read;
-    // What a pin says goes before what structure tells.
-    links.retain(|link| {
-        pinned.links.iter().all(|other| other.derived.figure.spot != link.derived.figure.spot)
-    });
-    links.extend(pinned.links.iter().cloned());
-    let evidence =
-        Evidence::new(&page, &imported.outputs, &tables, &clauses, &links, options.ratings).with(&pinned);
+fn judged(read: Read, options: &Options) -> Audited {
+    let Read { page, imported, tables, not_read, clauses, links } = read;
+    let evidence = Evidence::new(&page, &imported.outputs, &tables, &clauses, &links, options.ratings);
     let mut sink = rule::check(&evidence);
     let asked = options.asked;
     sink.checks.retain(|(_, _, rule)| asked(rule));
     sink.findings.retain(|finding| asked(finding.rule));
-    pinned.note_idle(&sink.set_aside);
-    sink.set_aside.retain(|one| asked(one.finding.rule));
     let mut claims = claims(&imported.outputs, &tables, &clauses);
-    if pinned.count > 0 {
-        pinned_claims(&mut claims, &pinned);
-    }
     settle(&mut claims, &sink.checks);
     let mut unread = page.unread.clone();
     unread.extend(imported.unread);
     unread.extend(not_read);
-    let (outputs, findings, set_aside) = (imported.outputs, sink.findings, sink.set_aside);
-    Audited { page, outputs, tables, claims, findings, unread, clauses, links, pinned, set_aside }
-}
-
-/// A figure that is pinned is a claim, whatever its unit; one that a pin says to be no result is none.
-fn pinned_claims(claims: &mut Vec<Claim>, pinned: &Pinned) {
-    let mut known: HashSet<Spot> = claims.iter().map(|claim| claim.spot).collect();
-    let new = pinned.figures.iter().filter(|quantity| known.insert(quantity.figure.spot));
-    claims.extend(new.map(of_sentence));
-    claims.retain(|claim| !pinned.aside.iter().any(|aside| aside.is_no_claim(claim.spot)));
+    let (outputs, findings) = (imported.outputs, sink.findings);
+    Audited { page, outputs, tables, claims, findings, unread, clauses, links }
 }
 
 fn claims(outputs: &[Output], tables: &[Table], clauses: &[Clause]) -> Vec<Claim> {

@@ -12,14 +12,10 @@ pub mod harmless;
 pub mod import;
 pub mod json;
 pub mod knowledge;
-#[doc(hidden)]
-pub mod laws;
 pub mod link;
 pub mod number;
 pub mod page;
-pub mod pins;
 pub mod prose;
 pub mod rule;
-pub mod selfcheck;
 pub mod table;
 pub mod user_file;

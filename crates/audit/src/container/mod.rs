@@ -1,9 +1,8 @@
-//! The family of containers: from the bytes of a file to pages of lines. Plain text of any encoding; HTML and workbooks, whose
-//! tables become rows of `| a | b |` that know which line they come from.
+//! The family of containers: from the bytes of a file to pages of lines. Plain text of any encoding; HTML, whose tables
+//! become rows of `| a | b |` that know which line they come from.
 
 pub(crate) mod html;
 mod plain;
-mod workbook;
 
 use crate::page::Page;
 
@@ -18,7 +17,7 @@ pub struct Container {
 }
 
 /// All, the one that takes anything last.
-pub const ALL: &[&Container] = &[&workbook::CONTAINER, &html::CONTAINER, &plain::CONTAINER];
+pub const ALL: &[&Container] = &[&html::CONTAINER, &plain::CONTAINER];
 
 /// Whether bytes are text in UTF-16, with or without its mark: half of them are signs that no other text has.
 pub fn is_utf16(bytes: &[u8]) -> bool {

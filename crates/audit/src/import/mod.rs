@@ -187,6 +187,3 @@ pub fn scan(page: &Page) -> Imported {
     context::attribute(&mut imported.outputs);
     imported
 }
-
-#[cfg(test)]
-pub(crate) mod tests;

@@ -50,8 +50,6 @@ pub enum Why {
     Named,
     /// The sentence states both operands beside it.
     Told,
-    /// A file of pins says so.
-    Pinned,
 }
 
 impl Link {

@@ -32,7 +32,6 @@ use crate::knowledge::ratings::Ratings;
 use crate::link::Link;
 use crate::number::{Figure, Interval, Quantity, Unit};
 use crate::page::{Page, Spot};
-use crate::pins::{Aside, Pinned, SetAside};
 use crate::prose::Clause;
 use crate::table::Table;
 use places::Places;
@@ -69,8 +68,6 @@ pub struct Evidence<'a> {
     pub clauses: &'a [Clause],
     /// Derived figures with their operands.
     pub links: &'a [Link],
-    /// What else a file of pins says.
-    pub pinned: &'a Pinned,
     /// What drives are rated at.
     pub ratings: &'a Ratings,
     places: Places,
@@ -78,8 +75,6 @@ pub struct Evidence<'a> {
     superseded: Vec<bool>,
     loads: OnceCell<HashMap<Load, usize>>,
 }
-
-static NO_PINS: Pinned = Pinned::NONE;
 
 /// What outputs of one load have in common: jobs and ways, and what was asked for as far as it is told.
 #[derive(PartialEq, Eq, Hash)]
@@ -121,17 +116,10 @@ impl<'a> Evidence<'a> {
             clauses,
             links,
             ratings,
-            pinned: &NO_PINS,
             places,
             superseded: snapshots::superseded(outputs),
             loads: OnceCell::new(),
         }
-    }
-
-    /// The same with what a file of pins says.
-    #[must_use]
-    pub fn with(self, pinned: &'a Pinned) -> Evidence<'a> {
-        Evidence { pinned, ..self }
     }
 
     /// Whether a line is of no output and of no table.
@@ -190,11 +178,6 @@ pub struct Sink {
     pub checks: Vec<(Spot, Status, &'static str)>,
     corrected: FxHashMap<Spot, Correction>,
     refined: FxHashMap<Spot, Interval>,
-    /// What pins set aside, and what was found of it.
-    aside: Vec<Aside>,
-    pub(crate) set_aside: Vec<SetAside>,
-    /// What was corrected last.
-    corrected_last: Option<Spot>,
     hardware: Option<Rc<hardware::Hardware>>,
 }
 
@@ -220,13 +203,6 @@ impl Sink {
 
     /// Something does not hold. It marks the figure at its spot where that is wrong, or told what it should be.
     pub fn finds(&mut self, finding: Finding) {
-        if let Some(aside) = self.aside.iter().find(|aside| aside.is_of(&finding)) {
-            // Nor is it corrected for the rules behind.
-            if self.corrected_last == Some(finding.spot) {
-                self.corrected.remove(&finding.spot);
-            }
-            return self.set_aside.push(SetAside { finding, pin: aside.pin, reason: aside.reason.clone() });
-        }
         // A run that no conclusion should rest on is printed as it was.
         let concludes = finding.severity == Severity::WrongConclusion && finding.rule.starts_with('S');
         if finding.severity == Severity::WrongFigure || concludes || !finding.recomputed.is_empty() {
@@ -238,7 +214,6 @@ impl Sink {
     /// What a figure that does not hold should be, for the rules behind.
     pub fn corrects(&mut self, spot: Spot, value: Interval, text: impl Into<String>) {
         self.corrected.insert(spot, Correction { value, text: text.into() });
-        self.corrected_last = Some(spot);
     }
 
     /// What a figure that holds is more exactly than it is printed.
@@ -370,12 +345,11 @@ pub const ALL: &[&Rule] = &[
 
 /// Asks every rule; findings come in the order of the page, what is said twice of one figure by one rule once.
 pub fn check(evidence: &Evidence) -> Sink {
-    let mut sink = Sink { aside: evidence.pinned.aside.clone(), ..Sink::default() };
+    let mut sink = Sink::default();
     for rule in ALL {
         (rule.check)(evidence, &mut sink);
     }
-    let set_aside = sink.set_aside.iter_mut().map(|one| &mut one.finding);
-    for finding in sink.findings.iter_mut().chain(set_aside) {
+    for finding in &mut sink.findings {
         let known = ALL.iter().any(|rule| rule.id == finding.rule);
         debug_assert!(known, "{} is no rule of the family", finding.rule);
         if finding.printed.is_empty() {

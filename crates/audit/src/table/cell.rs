@@ -55,7 +55,7 @@ pub(super) fn is_figure(text: &str) -> bool {
 }
 
 /// Nothing but a figure stands in a cell.
-pub(crate) const SPACES: Style = Style { decimal_comma: false, spaces: true };
+pub const SPACES: Style = Style { decimal_comma: false, spaces: true };
 
 /// Whether it is nothing but a percentage in brackets: of the figure above it.
 pub(super) fn only_share(cell: &Cell) -> bool {

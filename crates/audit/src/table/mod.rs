@@ -13,7 +13,7 @@ mod stacked;
 mod title;
 mod units;
 
-pub(crate) use cell::SPACES;
+pub use cell::SPACES;
 
 use crate::number::Quantity;
 use crate::page::{Page, Spot, Unread};

@@ -30,7 +30,6 @@ struct Source {
 }
 
 fn copies(evidence: &Evidence, sink: &mut Sink) {
-    evidence.pinned.same.iter().for_each(|(quantity, other)| same(evidence, quantity, other, sink));
     if evidence.tables.is_empty() {
         return;
     }

@@ -72,12 +72,6 @@ fn is_another(made: &Made, what: What) -> bool {
 
 fn sums(evidence: &Evidence, sink: &mut Sink) {
     crate::rule::network::totals(evidence, sink);
-    for (what, made) in &evidence.pinned.made {
-        match made.holds(*what) {
-            true => sink.holds("T5", &made.total.figure),
-            false => tell(evidence.page, *what, made, sink),
-        }
-    }
     for table in evidence.tables {
         rows(evidence, table, sink);
         columns(evidence, table, sink);
@@ -156,9 +150,7 @@ fn judge(evidence: &Evidence, what: What, made: &[Made], numbered: bool, sink: &
     if !proven {
         return;
     }
-    // What a pin says that it is made of goes before what its place tells.
-    let pinned = |one: &Made| evidence.pinned.made.iter().any(|(_, other)| other.total == one.total);
-    for one in made.iter().filter(|one| !one.holds(what) && !is_another(one, what) && !pinned(one)) {
+    for one in made.iter().filter(|one| !one.holds(what) && !is_another(one, what)) {
         tell(evidence.page, what, one, sink);
     }
 }

@@ -94,7 +94,7 @@ fn operand_may_be_off(link: &Link, links: &[Link]) -> bool {
 /// Whether another ratio stands in the same column.
 fn alike(link: &Link, other: &Link) -> bool {
     (other.form, &other.names) == (link.form, &link.names)
-        && !matches!(other.why, Why::Pinned | Why::Told)
+        && !matches!(other.why, Why::Told)
         && other.derived.figure.spot != link.derived.figure.spot
 }
 

@@ -1,0 +1,176 @@
+//! Laws of what importers find.
+
+use iotax_audit::import::command::Command;
+use iotax_audit::import::fio::log::{self, Log};
+use iotax_audit::import::json_formats::JsonFormat;
+use iotax_audit::import::{Format, Found, Imported, Output, Reading, Said};
+use iotax_audit::number::Figure;
+use iotax_audit::page::{Page, Spot, Unread};
+use iotax_audit::{import, json};
+
+/// Names of files that a log's reader tells logs by, and one that tells nothing.
+const LOGS: [&str; 4] = ["x_bw.1.log", "x_clat.1.log", "x_clat_hist.1.log", "p"];
+
+/// One importer at every line at which it says that an output begins.
+pub(super) fn importer(format: &'static Format, bytes: &[u8]) {
+    let names: &[&str] = if format.name == log::FORMAT.name { &LOGS } else { &["p"] };
+    for name in names {
+        let page = Page::new(*name, String::from_utf8_lossy(bytes));
+        let mut imported = Imported::default();
+        let mut at = 0;
+        while at < page.len() {
+            let begins = (format.begins)(page.bare(at).0);
+            match begins.then(|| (format.read)(&page, at)).flatten() {
+                Some(found) => at = add(&mut imported, format.name, at, found),
+                None => at += 1,
+            }
+        }
+        figures_stand_where_they_say(&page, &imported);
+    }
+}
+
+fn add(imported: &mut Imported, format: &'static str, at: usize, found: Found) -> usize {
+    let end = found.end.max(at + 1);
+    imported.outputs.push(Output { format, lines: at..end, said: found.said });
+    imported.unread.extend(found.unread);
+    end
+}
+
+/// A format of JSON, on the first object of a text.
+pub(super) fn json(format: &'static JsonFormat, bytes: &[u8]) {
+    let page = Page::new("p", String::from_utf8_lossy(bytes));
+    let Some(parsed) = page.text().find(['{', '[']).and_then(|at| json::parse(page.text(), at)) else {
+        return;
+    };
+    let mut imported = Imported::default();
+    if (format.knows)(&parsed.node) {
+        if let Some(said) = (format.read)(&page, &parsed.node, &mut imported.unread) {
+            imported.outputs.push(Output { format: format.name, lines: 0..page.len(), said });
+        }
+    }
+    figures_stand_where_they_say(&page, &imported);
+    // Text before and behind, and what is broken: as the whole family reads it.
+    figures_stand_where_they_say(&page, &import::scan(&page));
+}
+
+/// How much a printed 1 may be of a figure's unit: powers of 1024 and 1000, of bits too; minutes and hours.
+fn scales() -> impl Iterator<Item = f64> {
+    let binary = (0..=5).map(|power| 1024f64.powi(power));
+    let bytes = binary.chain((-9..=21).map(|power| 10f64.powi(power)));
+    bytes.flat_map(|scale| [scale, scale * 8.0, scale / 8.0]).chain([60e9, 3600e9])
+}
+
+/// Holds the laws of all outputs of a page; the count of their figures.
+///
+/// # Panics
+/// Where a figure is not what stands at its spot, or lines are out of range.
+pub fn figures_stand_where_they_say(page: &Page, imported: &Imported) -> usize {
+    let mut count = 0;
+    for output in &imported.outputs {
+        assert!(
+            output.lines.start < output.lines.end && output.lines.end <= page.len(),
+            "{:?}",
+            output.lines
+        );
+        output.said.figures(&mut |(metric, _, figure)| {
+            count += 1;
+            assert!(
+                stands(page.quote(figure.spot), figure.value),
+                "{metric:?}: {:?} is no {figure:?}",
+                page.quote(figure.spot)
+            );
+            encloses(&figure);
+        });
+        for reading in output.said.readings() {
+            assert!(reading.line < page.len(), "{reading:?}");
+            figures_of(&reading).for_each(|figure| {
+                encloses(figure);
+                within(page, figure.spot);
+            });
+        }
+        match &output.said {
+            Said::FioLog(log) => points(page, log),
+            Said::Command(command) => words(page, command),
+            Said::JobFile(file) => {
+                let entries = file.sections.iter().flat_map(|section| &section.entries);
+                entries.for_each(|entry| within(page, entry.spot));
+            }
+            _ => {}
+        }
+    }
+    listed(page, &imported.unread);
+    count
+}
+
+/// Whether a value is what digits say, in a unit that tools print.
+fn stands(quoted: &str, value: f64) -> bool {
+    // `1m3.241s` is a time of two parts.
+    let parts = quoted.split(|letter: char| letter.is_ascii_digit() || matches!(letter, '.' | ','));
+    if parts.filter(|part| !part.is_empty() && *part != "-").count() > 1 {
+        return !quoted.is_empty();
+    }
+    let quoted = quoted.replace(',', ".");
+    let quoted = if quoted.starts_with('.') { format!("0{quoted}") } else { quoted };
+    let Some((printed, ..)) = iotax_audit::number::leading(&quoted) else { return false };
+    scales().any(|scale| (printed * scale - value).abs() <= 1e-9 * value.abs())
+}
+
+/// Asserts that a figure is of the numbers, and within what its digits stand for.
+pub(super) fn encloses(figure: &Figure) {
+    assert!(figure.low <= figure.value && figure.value <= figure.high, "{figure:?}");
+    assert!(figure.low.is_finite() && figure.high.is_finite(), "{figure:?}");
+}
+
+/// Asserts that a spot is of letters of a line of the page.
+pub(super) fn within(page: &Page, spot: Spot) {
+    let line = page.line(spot.index());
+    let there = spot.index() < page.len() && line.get(spot.start as usize..spot.end as usize).is_some();
+    assert!(there, "{spot:?} of {} lines, this one of {} bytes", page.len(), line.len());
+}
+
+/// Asserts that lines which could not be read are there.
+pub(super) fn listed(page: &Page, unread: &[Unread]) {
+    let last =
+        if page.is_rendered() { u32::MAX } else { u32::try_from(page.len().max(1)).unwrap_or(u32::MAX) };
+    for one in unread {
+        assert!(1 <= one.line && one.line <= one.last && one.last <= last, "{one:?} of {last} lines");
+        assert!(!one.why.is_empty());
+    }
+}
+
+fn figures_of(reading: &Reading) -> impl Iterator<Item = &Figure> {
+    let plain = [&reading.iops, &reading.bytes_per_second, &reading.ios, &reading.bytes, &reading.mean_ns];
+    let percentiles = reading.percentiles_ns.iter().map(|(_, figure)| figure);
+    let others = reading.others.iter().map(|other| &other.figure);
+    plain.into_iter().flatten().chain(percentiles).chain(others)
+}
+
+/// More points of a log are not looked at.
+const POINTS: usize = 2000;
+
+fn points(page: &Page, log: &Log) {
+    assert!(log.times.len() == log.values.len() && log.times.len() == log.ways.len());
+    let of_values = log.kind != Some(log::Kind::Histogram);
+    for point in 0..log.times.len().min(POINTS) {
+        assert!(log.line_of(point) < page.len());
+        if let Some(figure) = log.figure_of(page, point).filter(|_| of_values) {
+            within(page, figure.spot);
+            assert_eq!(figure.value, log.values[point] as f64, "{:?}", page.quote(figure.spot));
+        }
+    }
+}
+
+fn words(page: &Page, command: &Command) {
+    within(page, command.spot);
+    assert!(command.line < page.len());
+    for word in &command.words {
+        within(page, word.spot);
+        let quoted = page.quote(word.spot);
+        assert!(
+            !quoted.is_empty() && word.text.chars().all(|letter| quoted.contains(letter)),
+            "{word:?} of {quoted:?}"
+        );
+    }
+    command.options.iter().for_each(|entry| within(page, entry.spot));
+    command.more.iter().for_each(|command| words(page, command));
+}

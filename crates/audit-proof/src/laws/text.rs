@@ -1,0 +1,74 @@
+//! Laws of what is read from pages of text: tables, sentences.
+
+use super::outputs::{encloses, within};
+use iotax_audit::number::quantities_in;
+use iotax_audit::page::Page;
+use iotax_audit::prose;
+use iotax_audit::table::{self, SPACES, Table};
+
+pub(super) fn tables(bytes: &[u8]) {
+    let page = Page::new("p", String::from_utf8_lossy(bytes));
+    let scanned = table::scan(&page, &[]);
+    tables_hold(&page, &scanned.tables);
+    super::outputs::listed(&page, &scanned.unread);
+}
+
+pub(super) fn prose(bytes: &[u8]) {
+    let page = Page::new("p", String::from_utf8_lossy(bytes));
+    for clause in prose::clauses(&page, &[]) {
+        let line = page.line(clause.line);
+        assert!(clause.line < page.len() && line.get(clause.bytes.clone()).is_some(), "{clause:?}");
+        assert!(line.get(clause.sentence.clone()).is_some(), "{clause:?}");
+        assert!(
+            clause.sentence.start <= clause.bytes.start && clause.bytes.end <= clause.sentence.end,
+            "{clause:?}"
+        );
+        for quantity in &clause.figures {
+            within(&page, quantity.figure.spot);
+            encloses(&quantity.figure);
+            let spot = quantity.figure.spot;
+            assert!(
+                clause.bytes.start <= spot.start as usize && spot.end as usize <= clause.bytes.end,
+                "{clause:?}"
+            );
+        }
+    }
+}
+
+/// Tables and lines of a page that a container made.
+pub(super) fn holds(page: &Page) {
+    (0..page.len()).for_each(|at| assert!(!page.line(at).contains('\n')));
+    tables_hold(page, &table::scan(page, &[]).tables);
+}
+
+/// Holds the laws of tables.
+///
+/// # Panics
+/// Where a table is uneven, or a figure of it is not what stands at its spot.
+pub fn tables_hold(page: &Page, tables: &[Table]) {
+    for table in tables {
+        assert!(table.lines.start < table.lines.end && table.lines.end <= page.len(), "{:?}", table.lines);
+        assert!(!table.columns.is_empty());
+        for row in &table.rows {
+            assert_eq!(row.cells.len(), table.columns.len());
+            assert!(table.lines.contains(&row.line), "{} of {:?}", row.line, table.lines);
+            for cell in row.cells.iter().flatten() {
+                within(page, cell.spot);
+                for quantity in cell.figure.iter().chain(&cell.share).chain(&cell.more) {
+                    encloses(&quantity.figure);
+                    let stands = page.quote(quantity.figure.spot);
+                    let again = quantities_in(0, stands, SPACES);
+                    assert_eq!(again.len(), 1, "{stands}");
+                    let value = again[0].figure.value;
+                    let same = (quantity.figure.value - value).abs() <= 1e-9 * value.abs();
+                    // The unit may stand in the head.
+                    assert!(
+                        same || quantity.scale != again[0].scale,
+                        "{stands} is not {}",
+                        quantity.figure.value
+                    );
+                }
+            }
+        }
+    }
+}
