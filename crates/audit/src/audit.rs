@@ -5,6 +5,7 @@ use crate::claim::{Claim, Kind, Status};
 use crate::finding::{Finding, Severity};
 use crate::import::{self, Output};
 use crate::knowledge::ratings::{self, Ratings};
+use crate::link::grid::{self, Grid};
 use crate::link::{self, Link};
 use crate::number::{Quantity, Unit};
 use crate::page::{Page, Spot, Unread};
@@ -78,6 +79,7 @@ struct Read {
     tables: Vec<Table>,
     not_read: Vec<Unread>,
     clauses: Vec<Clause>,
+    grids: Vec<Grid>,
     links: Vec<Link>,
 }
 
@@ -92,14 +94,16 @@ impl Read {
             taken.into_iter().chain(tables.iter().map(|table| table.lines.clone())).collect();
         taken.sort_by_key(|range| range.start);
         let clauses = prose::clauses(&page, &taken);
-        let links = link::links(&page, &tables, &clauses);
-        Read { page, imported, tables, not_read, clauses, links }
+        let grids = grid::grids(&page, &tables, &taken);
+        let links = link::links(&page, &tables, &grids, &clauses);
+        Read { page, imported, tables, not_read, clauses, grids, links }
     }
 }
 
 fn judged(read: Read, options: &Options) -> Audited {
-    let Read { page, imported, tables, not_read, clauses, links } = read;
-    let evidence = Evidence::new(&page, &imported.outputs, &tables, &clauses, &links, options.ratings);
+    let Read { page, imported, tables, not_read, clauses, grids, links } = read;
+    let evidence =
+        Evidence::new(&page, &imported.outputs, &tables, &clauses, &grids, &links, options.ratings);
     let mut sink = rule::check(&evidence);
     let asked = options.asked;
     sink.checks.retain(|(_, _, rule)| asked(rule));

@@ -1,30 +1,52 @@
 //! Changes that a sentence states beside both of their ends: `from 25.99k to 20.39k IOPS (18.4 % less)`, `15 % faster (115 vs 100
-//! MB/s)`, `the host does 520 MB/s and the VM 480 MB/s, a loss of 7.7 %`, `480 MB/s, 7.7 % slower than the host's 520 MB/s`. Figure, figure and percentage stand next to each other with
-//! nothing between them but words that tie them, or names: what stands further apart may be of something else.
+//! MB/s)`, `the host does 520 MB/s and the VM 480 MB/s, a loss of 7.7 %`, `480 MB/s, 7.7 % slower than the host's 520 MB/s`, `20k / 32k =
+//! 62.5%`. Figures and percentage stand next to each other with nothing between them but words that tie them, or names: what stands further
+//! apart may be of something else.
 
+use super::grid::says;
 use super::sentences::hedged;
+use super::words::{AGAINST, CHANGES, FOLLOWS, FROM, GAIN, GLUE, LOSS, OF_OTHERS, SETTINGS, TIMES, TO};
 use super::{Form, Link, Why, comparable, is_ratio};
 use crate::number::{Hedge, Quantity, Unit};
 use crate::page::Page;
-use crate::prose::{Clause, has, topic};
+use crate::prose::{Clause, has, tells_speed, topic};
 use std::ops::Range;
-use words::{FOLLOWS, OF_OTHERS, SETTINGS, TIMES, is_change, is_glue, says_less, says_more, tells};
-
-mod words;
 
 /// The links of a page's sentences.
 pub(super) fn links(page: &Page, clauses: &[Clause]) -> Vec<Link> {
     let mut links = Vec::new();
-    for of_sentence in clauses.chunk_by(|one, other| one.line == other.line && one.sentence == other.sentence)
-    {
-        let figures: Vec<Quantity> = of_sentence.iter().flat_map(|clause| &clause.figures).copied().collect();
-        let sentence =
-            Sentence { line: page.line(of_sentence[0].line), bytes: of_sentence[0].sentence.clone() };
-        if figures.len() >= 3 && !sentence.is_of_settings() {
-            of_figures(&sentence, &figures, &mut links);
+    for of_line in clauses.chunk_by(|one, other| one.line == other.line) {
+        let line = unmarked(page.line(of_line[0].line));
+        for of_sentence in of_line.chunk_by(|one, other| one.sentence == other.sentence) {
+            let figures: Vec<Quantity> =
+                of_sentence.iter().flat_map(|clause| &clause.figures).copied().collect();
+            let sentence = Sentence { line: &line, bytes: of_sentence[0].sentence.clone() };
+            if figures.len() >= 3 && !sentence.is_of_settings() {
+                of_figures(&sentence, &figures, &mut links);
+            }
+        }
+        // What a line states in one sentence, the next one may compare.
+        let figures: Vec<Quantity> = of_line.iter().flat_map(|clause| &clause.figures).copied().collect();
+        let whole = Sentence { line: &line, bytes: 0..line.len() };
+        if let (None, [first, second, derived], false) = (
+            links.iter().find(|link: &&Link| link.derived.figure.spot.index() == of_line[0].line),
+            figures.as_slice(),
+            whole.is_of_settings(),
+        ) {
+            links.extend(whole.next_sentence([*first, *second], *derived));
         }
     }
     links
+}
+
+/// A line without the marks that make parts of it bold or code, each replaced by a space so that all stands where it was.
+fn unmarked(line: &str) -> String {
+    line.chars()
+        .map(|letter| match letter {
+            '`' | '*' => ' ',
+            letter => letter,
+        })
+        .collect()
 }
 
 struct Sentence<'a> {
@@ -37,12 +59,18 @@ fn of_figures(sentence: &Sentence, figures: &[Quantity], links: &mut Vec<Link>) 
     let mut at = 0;
     while let Some(three) = figures.get(at..at + 3) {
         let [first, second, third] = [three[0], three[1], three[2]];
-        let link = match [first, second, third].map(|one| is_ratio(&one)) {
-            [false, false, true] => sentence.change([first, second], third, figures.len()),
-            [true, false, false] => sentence.change([second, third], first, figures.len()),
-            [false, true, false] => sentence.than([first, third], second),
-            _ => None,
-        };
+        let link = sentence.shown([first, second], third).or_else(|| {
+            match [first, second, third].map(|one| is_ratio(&one)) {
+                [false, false, true] => sentence.change([first, second], third, figures.len()),
+                [true, false, false] => sentence.change([second, third], first, figures.len()),
+                [false, true, false] => sentence.than([first, third], second),
+                // `53.82 % more (from 56.89 % to 87.51 %)`.
+                [true, true, true] => sentence
+                    .change([second, third], first, 0)
+                    .or_else(|| sentence.change([first, second], third, 0)),
+                _ => None,
+            }
+        });
         at += if link.is_some() { 3 } else { 1 };
         links.extend(link);
     }
@@ -62,6 +90,21 @@ enum Tie {
 }
 
 impl Sentence<'_> {
+    /// The quotient that a sentence computes before the reader's eyes: `20k / 32k = 62.5%`.
+    fn shown(&self, ends: [Quantity; 2], derived: Quantity) -> Option<Link> {
+        let [first, second] = ends;
+        let divides = matches!(self.between(&first, &second)?.trim(), "/" | "÷" | ":");
+        let equals = matches!(self.between(&second, &derived)?.trim(), "=" | "==" | "≈" | "=~" | "~=");
+        // `60 / 4 / 3 = 5` goes on before the first.
+        let begins = !self.before(&first).trim_end().ends_with(['/', '*', 'x', '×', '-', '+', '÷', '(', ':']);
+        let unit =
+            if derived.unit == Unit::Bare && derived.scale == 1.0 { Unit::Times } else { derived.unit };
+        let ratio = Quantity { unit, ..derived };
+        let sound = divides && equals && is_ratio(&ratio) && comparable(&first, &second) && begins;
+        let of = self.line.get(first.figure.spot.start as usize..second.figure.spot.end as usize)?.to_owned();
+        sound.then(|| Link { of, ..link(&ends, hedged(ratio), Form::Share, 0) })
+    }
+
     /// The change of two ends in a sentence of so many figures.
     fn change(&self, ends: [Quantity; 2], derived: Quantity, figures: usize) -> Option<Link> {
         let [first, second] = ends;
@@ -75,20 +118,38 @@ impl Sentence<'_> {
             false => self.between(&derived, &first)?,
         };
         let sound = is_told(&derived)
-            && ends.iter().all(|end| end.hedge == Hedge::Plain)
+            && ends.iter().all(|end| matches!(end.hedge, Hedge::Plain | Hedge::About))
             && is_glue(if tie == Tie::Each { behind_a_name(glue) } else { glue })
             && match tie {
                 Tie::Each => self.ends_each(&derived),
                 _ => self.ends_behind(&derived, is_behind),
             };
-        sound.then(|| self.link_of(ends, derived, tie)).flatten()
+        let tight = glue.trim().is_empty()
+            || glue.contains(['(', '（', '[', '—', '–', ':', '：'])
+            || glue.trim() == ",";
+        sound.then(|| self.link_of(ends, derived, tie, tight)).flatten()
+    }
+
+    /// `It fell from 610 MB/s to 390 MB/s. The new drive has 64 % of the performance of the old one.`
+    fn next_sentence(&self, ends: [Quantity; 2], derived: Quantity) -> Option<Link> {
+        let tie = self.tie(&ends[0], self.between(&ends[0], &ends[1])?).filter(|tie| *tie == Tie::Became)?;
+        let between = self.between(&ends[1], &derived)?;
+        let behind = self.behind(&derived).trim_start();
+        let first: String = behind.chars().take(24).collect();
+        let of_it = ["of the perf", "of the speed", "of its", "des perf", "of the orig"]
+            .iter()
+            .any(|words| first.starts_with(words));
+        let told =
+            is_told(&derived) && derived.unit == Unit::Percent && !is_ratio(&ends[0]) && between.len() < 120;
+        (told && of_it).then(|| self.link_of(ends, derived, tie, false)).flatten()
     }
 
     /// The change of a figure from another behind it: `480 MB/s, 8 % slower than the host's 520 MB/s`.
     fn than(&self, ends: [Quantity; 2], derived: Quantity) -> Option<Link> {
         let [first, second] = ends;
         let (glue, base) = (self.between(&first, &derived)?, self.between(&derived, &second)?);
-        let (change, name) = base.split_once(" than ")?;
+        let than = THAN.iter().find_map(|than| base.split_once(than));
+        let (change, name) = than?;
         let sound = is_told(&derived)
             && ends.iter().all(|end| end.hedge == Hedge::Plain)
             && is_glue(glue)
@@ -97,14 +158,14 @@ impl Sentence<'_> {
             && name.len() <= LONGEST_NAME
             && !name.contains([',', ';', '('])
             && topic(name).is_empty();
-        sound.then(|| self.link_of(ends, derived, Tie::Than)).flatten()
+        sound.then(|| self.link_of(ends, derived, Tie::Than, false)).flatten()
     }
 
-    fn link_of(&self, ends: [Quantity; 2], derived: Quantity, tie: Tie) -> Option<Link> {
+    fn link_of(&self, ends: [Quantity; 2], derived: Quantity, tie: Tie, tight: bool) -> Option<Link> {
         let near = self.near(&derived, &ends);
         let of = self.line.get(ends[0].figure.spot.start as usize..ends[1].figure.spot.end as usize)?;
         let pairs = alike(ends[0], ends[1]);
-        let pairs: Vec<_> = pairs.into_iter().filter(|pair| self.is_measured(pair)).collect();
+        let pairs: Vec<_> = pairs.into_iter().filter(|pair| tight || self.is_measured(pair)).collect();
         let mut read = pairs.iter().flat_map(|pair| readings(pair, hedged(derived), tie));
         let held = read.find(|link| link.holds());
         let found = held.or_else(|| meant(pairs.first()?, hedged(derived), tie, &near))?;
@@ -125,20 +186,23 @@ impl Sentence<'_> {
     }
 
     fn tie(&self, first: &Quantity, between: &str) -> Option<Tie> {
-        let between = between.trim().trim_end_matches(['~', '≈']).trim().to_lowercase();
-        let before = self.before(first).trim_end().trim_end_matches(['~', '≈']).trim_end().to_lowercase();
-        let from =
-            |words: &[&str]| words.iter().any(|word| before.ends_with(word)) && ends_word(&before, words);
-        match between.as_str() {
-            "->" | "→" | "=>" | "-->" | "⇒" => Some(Tie::Became),
-            "to" | "down to" => from(&["from"]).then_some(Tie::Became),
-            "auf" => from(&["von"]).then_some(Tie::Became),
-            "до" => from(&["с", "от"]).then_some(Tie::Became),
-            "到" | "至" | "提升到" | "提高到" | "降到" | "降低到" | "下降到" | "增加到" => {
-                from(&["从", "由"]).then_some(Tie::Became)
-            }
-            "vs" | "vs." | "versus" | "against" | "compared to" | "compared with" => Some(Tie::Against),
-            _ => None,
+        let between = without_brackets(between).to_lowercase();
+        let between = between.trim().trim_start_matches([',', '，']).trim_end_matches(['~', '≈']).trim();
+        let between =
+            HEDGES.iter().fold(between, |rest, word| rest.strip_suffix(word).unwrap_or(rest).trim_end());
+        let before =
+            self.before(first).trim_end().trim_end_matches(['~', '≈', '(']).trim_end().to_lowercase();
+        let before = HEDGES
+            .iter()
+            .fold(before.as_str(), |rest, word| rest.strip_suffix(word).unwrap_or(rest).trim_end());
+        let arrow = matches!(between, "->" | "→" | "=>" | "-->" | "⇒" | "➜" | "➡");
+        let led = ends_word(before, FROM) || VERBS_WITHIN.iter().any(|verb| between.ends_with(verb));
+        if arrow || (TO.contains(&between) && led) {
+            Some(Tie::Became)
+        } else if VERSUS.contains(&between) {
+            Some(Tie::Against)
+        } else {
+            None
         }
     }
 
@@ -150,7 +214,7 @@ impl Sentence<'_> {
         let (rest, has_words) = behind_words(behind, is_change);
         let told = signed || !is_behind || has_words;
         let ends = rest.is_empty()
-            || rest.starts_with([')', ']', ',', '.', ';', ':', '，', '）', '。', '('])
+            || rest.starts_with([')', ']', ',', '.', ';', ':', '，', '）', '。', '(', '、', '—', '–'])
             || first_word(rest).is_some_and(|word| FOLLOWS.contains(&word.to_lowercase().as_str()));
         // In brackets right behind the ends it is their change without a word of it.
         let bracketed = behind.starts_with([')', ']', '）']);
@@ -160,22 +224,26 @@ impl Sentence<'_> {
     /// Whether two figures are each of a system that stands beside it, of one load: `520 MB/s on the host and 480 MB/s in the VM`.
     fn is_of_each(&self, ends: &[Quantity; 2], between: &str) -> bool {
         let sentence = self.line.get(self.bytes.clone()).unwrap_or("").to_lowercase();
+        let compared = says(between, AGAINST);
+        let others = OF_OTHERS
+            .iter()
+            .any(|word| has(&sentence, word) && !(compared && AGAINST.iter().any(|own| own == word)));
         let lower = between.to_lowercase();
         let mut words = lower.split(|letter: char| !letter.is_alphanumeric()).filter(|word| !word.is_empty());
         ends.iter().all(|one| one.unit != Unit::Bare)
-            && between.len() <= LONGEST_NAME
+            && between.len() <= 2 * LONGEST_NAME
             && words.any(|word| !["and", "to", "or", "und", "и"].contains(&word))
             && topic(between).is_empty()
             && topic(self.behind(&ends[1])).is_empty()
-            && !tells(between)
-            && !OF_OTHERS.iter().any(|word| has(&sentence, word))
+            && (compared || !tells(between))
+            && !others
     }
 
     /// Whether a change of two systems is told to be one, and ends with its figure: `, a loss of 7.7 %.`, `, 7.7 % less`.
     fn ends_each(&self, derived: &Quantity) -> bool {
         let (rest, has_words) = behind_words(self.behind(derived), tells);
         (has_words || tells(self.glue_before(derived)))
-            && (rest.is_empty() || rest.starts_with([')', '.', ';', '。']))
+            && (rest.is_empty() || rest.starts_with([')', '.', ';', '。', ',', '，']))
     }
 
     /// The few words right before a figure.
@@ -194,13 +262,15 @@ impl Sentence<'_> {
         self.line.get(start..self.bytes.end - rest.len()).unwrap_or("").trim().to_owned()
     }
 
-    /// Rates are results; times are where the sentence speaks of what took them.
+    /// Rates are results; times are where the sentence speaks of what took them, plain numbers where it speaks of speed.
     fn is_measured(&self, pair: &[Quantity; 2]) -> bool {
-        let lower = self.line.get(self.bytes.clone()).unwrap_or("").to_lowercase();
+        let sentence = self.line.get(self.bytes.clone()).unwrap_or("");
+        let lower = sentence.to_lowercase();
         let says = |words: &[&str]| words.iter().any(|word| has(&lower, word));
         match pair[0].unit {
             Unit::BytesPerSecond | Unit::PerSecond | Unit::BitsPerSecond => true,
             Unit::Nanoseconds => says(TIMES),
+            Unit::Bare => pair.iter().all(|one| one.figure.value >= 100.0) && tells_speed(sentence),
             _ => false,
         }
     }
@@ -210,6 +280,106 @@ impl Sentence<'_> {
         let lower = self.line.get(self.bytes.clone()).unwrap_or("").to_lowercase();
         SETTINGS.iter().any(|word| has(&lower, word))
     }
+}
+
+/// Words that stand for `than` before a base.
+const THAN: &[&str] = &[" than ", " als ", " que ", " чем "];
+/// Words that stand between two that are compared, and nothing else.
+const VERSUS: &[&str] = &[
+    "vs",
+    "vs.",
+    "versus",
+    "against",
+    "compared to",
+    "compared with",
+    "gegen",
+    "gegenüber",
+    "statt",
+    "instead of",
+    "contre",
+    "frente a",
+    "против",
+    "вместо",
+    "对比",
+    "相比",
+    "对",
+];
+/// Words that hedge an end.
+const HEDGES: &[&str] = &[
+    "about",
+    "around",
+    "roughly",
+    "approx.",
+    "up",
+    "over",
+    "más de",
+    "约",
+    "大约",
+    "примерно",
+    "около",
+    "etwa",
+    "rund",
+];
+/// What leads to the second end by itself: `1500 MB/s 降至 900 MB/s`.
+const VERBS_WITHIN: &[&str] = &[
+    "降至",
+    "降到",
+    "提升到",
+    "提升至",
+    "提高到",
+    "提高至",
+    "降低到",
+    "降低至",
+    "下降到",
+    "下降至",
+    "增加到",
+    "增至",
+];
+
+/// A text without what stands in brackets: `(as measured by us)`.
+fn without_brackets(text: &str) -> String {
+    let mut depth = 0;
+    text.chars()
+        .filter(|letter| match letter {
+            '(' | '（' => {
+                depth += 1;
+                false
+            }
+            ')' | '）' => {
+                depth -= 1;
+                false
+            }
+            _ => depth == 0,
+        })
+        .collect()
+}
+
+fn says_less(lower: &str) -> bool {
+    says(lower, LOSS)
+}
+
+fn says_more(lower: &str) -> bool {
+    says(lower, GAIN)
+}
+
+/// Whether words say that something is more, or less.
+fn tells(text: &str) -> bool {
+    says(text, LOSS) || says(text, GAIN)
+}
+
+fn is_change(word: &str) -> bool {
+    CHANGES.contains(&word.to_lowercase().as_str()) || tells(word)
+}
+
+/// Whether a text has nothing but such words and signs.
+fn is_glue(text: &str) -> bool {
+    let lower = text.to_lowercase();
+    let mut words = lower
+        .split(|letter: char| {
+            letter.is_whitespace() || "()[]{}=~≈+-−–—→,:，：（）、.*_\"'`|".contains(letter)
+        })
+        .filter(|word| !word.is_empty());
+    words.all(|word| GLUE.contains(&word) || is_change(word))
 }
 
 /// Whether a change is told by itself, and not as a bound.

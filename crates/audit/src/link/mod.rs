@@ -2,24 +2,22 @@
 //! shares with them and by one form that holds for at least three cells, or by a head that names both. A link by value alone is
 //! noise: among sixty figures of a page a printed "94 %" fits dozens of pairs by chance.
 
-mod across;
-mod base_row;
-mod bracketed;
 mod changes;
-mod columns;
 mod form;
-mod made;
+pub mod grid;
 mod names;
+pub(crate) mod near;
+mod ratio;
 mod sentences;
-mod shares;
+pub mod words;
 
 use crate::number::{Interval, Quantity, Unit};
 use crate::page::Page;
 use crate::prose::Clause;
 use crate::table::Table;
+use grid::Grid;
 
 pub use form::Form;
-pub use made::{Made, What};
 pub use names::{mentions, parts};
 
 /// A derived figure with its operands.
@@ -55,30 +53,38 @@ pub enum Why {
 impl Link {
     /// What the printed operands give, in the unit of the derived figure.
     pub fn recomputed(&self) -> Option<Interval> {
-        self.form.of(self.numerator.interval(), self.denominator.interval(), self.derived.unit)
+        let given =
+            self.form.of(self.numerator.interval(), self.denominator.interval(), self.derived.unit)?;
+        Some(self.signed(given))
     }
 
     /// The same from the operands' printed values, without their rounding.
     pub fn central(&self) -> Option<f64> {
         let exact = |quantity: &Quantity| Interval::exact(quantity.figure.value);
-        Some(self.form.of(exact(&self.numerator), exact(&self.denominator), self.derived.unit)?.middle())
+        let given = self.form.of(exact(&self.numerator), exact(&self.denominator), self.derived.unit)?;
+        Some(self.signed(given).middle())
     }
 
-    /// Whether it is told finely enough to tell this form from others: of `3 / 2`, which is anything from 1 to 2.3, it is not, nor of
-    /// `2x`. Equal operands are in any ratio of 1, of all forms.
-    fn tells(&self) -> bool {
-        let share = self.numerator.interval().over(self.denominator.interval());
-        let printed = self.derived.interval();
-        let coarse =
-            self.derived.unit == Unit::Times && printed.high - printed.low > COARSE * printed.middle();
-        let equal = self.numerator.interval().meets(self.denominator.interval());
-        !coarse && !equal && share.is_some_and(|share| share.high - share.low <= COARSE * share.middle())
+    /// A change whose direction the form leaves open has the sign that is printed.
+    fn signed(&self, given: Interval) -> Interval {
+        match self.form == Form::Change && self.derived.figure.value < 0.0 {
+            true => Interval { low: -given.high, high: -given.low },
+            false => given,
+        }
     }
 
-    /// Whether the ratio is printed finely enough to tell its operands from others: `2` fits most that differ.
-    fn fine(&self) -> bool {
+    /// Bits that say how unlikely it is that the ratio fits by chance: none where anything would do.
+    fn surprise(&self) -> f64 {
+        let Some(given) = self.recomputed() else { return 0.0 };
+        let whole = if self.derived.unit == Unit::Percent { 100.0 } else { 1.0 };
         let printed = self.derived.interval();
-        printed.high - printed.low <= FINE * printed.middle().abs()
+        let width = ((printed.high - printed.low) + (given.high - given.low)) / whole;
+        // Ratios of figures that stand side by side lie around 1: as far from it as this one is, chance is taken to be even.
+        let apart = match self.form {
+            Form::Share | Form::Multiple => (self.derived.figure.value / whole - 1.0).abs(),
+            _ => (self.derived.figure.value / whole).abs(),
+        };
+        (-(width / (2.0 * apart.max(0.05))).log2()).max(0.0)
     }
 
     /// Whether the printed figure is one that the operands give.
@@ -87,26 +93,9 @@ impl Link {
     }
 }
 
-/// A share of operands that may be off by more than that of itself fits any figure.
-const COARSE: f64 = 0.25;
-
-/// A ratio whose last digit is more than that of itself fits too much.
-const FINE: f64 = 0.1;
-
-/// Fewer cells that a form holds for are chance.
-pub const LEAST: usize = 3;
-
-/// Every derived figure of a page's tables and sentences whose operands are known.
-pub fn links(page: &Page, tables: &[Table], clauses: &[Clause]) -> Vec<Link> {
-    let mut links = Vec::new();
-    for table in tables {
-        links.extend(columns::links(table));
-        links.extend(shares::links(table));
-    }
-    links.extend(across::links(tables));
-    let tied = links.iter().map(|link| link.derived.figure.spot).collect();
-    links.extend(tables.iter().flat_map(|table| base_row::links(page, table, &tied)));
-    links.extend(tables.iter().flat_map(|table| bracketed::links(table, &tied)));
+/// Every derived figure of a page whose operands are known: of its grids, and of its sentences.
+pub fn links(page: &Page, tables: &[Table], grids: &[Grid], clauses: &[Clause]) -> Vec<Link> {
+    let mut links: Vec<Link> = grids.iter().flat_map(ratio::links).collect();
     links.extend(changes::links(page, clauses));
     links.extend(sentences::links(page, clauses, tables));
     let mut seen = std::collections::HashSet::new();
@@ -122,31 +111,7 @@ fn is_ratio(quantity: &Quantity) -> bool {
 /// Whether one can be divided by the other.
 pub(crate) fn comparable(left: &Quantity, right: &Quantity) -> bool {
     let plain = |unit| if unit == Unit::PerSecond { Unit::Bare } else { unit };
-    plain(left.unit) == plain(right.unit) && !is_ratio(left) && right.figure.value > 0.0
-}
-
-/// Of links that one form or another might make, those that structure allows: enough of them hold, or the head names them.
-fn settled(mut candidates: Vec<Vec<Link>>, named: impl Fn(&[Link]) -> bool) -> Vec<Link> {
-    let held = |links: &[Link]| links.iter().filter(|link| link.holds()).count();
-    candidates.retain(|links| !links.is_empty());
-    let best = candidates
-        .iter()
-        .enumerate()
-        .max_by_key(|(at, links)| (held(links), named(links), std::cmp::Reverse(*at)));
-    let Some((_, best)) = best else { return Vec::new() };
-    let count = held(best);
-    let telling = best.iter().filter(|link| link.holds() && link.tells()).count();
-    if telling >= LEAST && 5 * count >= 3 * best.len() {
-        return best.iter().cloned().map(|link| Link { why: Why::Held(count), ..link }).collect();
-    }
-    // Too few to see the form by itself: the head must name it, and one of several must hold where there are several.
-    let by_name = candidates.iter().filter(|links| named(links)).max_by_key(|links| held(links));
-    match by_name {
-        Some(links) if links.len() == 1 || 2 * held(links) >= links.len() => {
-            links.iter().cloned().map(|link| Link { why: Why::Named, ..link }).collect()
-        }
-        _ => Vec::new(),
-    }
+    plain(left.unit) == plain(right.unit) && left.unit != Unit::Times && right.figure.value > 0.0
 }
 
 #[cfg(test)]

@@ -1,8 +1,9 @@
 //! Ratios that sentences state of two systems of a table: `write performance loses 18.4 %`, where a table has two systems and one
 //! column (or row) of writes.
 
-use super::columns::is_loss;
+use super::grid::says;
 use super::names::mentions;
+use super::words::LOSS;
 use super::{Form, Link, Why, comparable, is_ratio};
 use crate::number::{Hedge, Quantity};
 use crate::page::Page;
@@ -57,7 +58,7 @@ fn of_clause(page: &Page, clause: &Clause, tables: &[Table]) -> Option<Link> {
     let link = |numerator: usize| link_of(pair, numerator);
     let mut read: Vec<Link> = pairs.iter().flat_map(|pair| [0, 1].map(|at| link_of(pair, at))).collect();
     // `the VM is slower than the host, which for reads is 14 %`: where the sentence speaks of a loss elsewhere it may be one.
-    let either = form == Form::Share && is_loss(clause.sentence(page));
+    let either = form == Form::Share && says(clause.sentence(page), LOSS);
     if either {
         read.extend(read.clone().into_iter().map(|link| Link { form: Form::Loss, ..link }));
     }
@@ -72,7 +73,7 @@ fn of_clause(page: &Page, clause: &Clause, tables: &[Table]) -> Option<Link> {
     let meant = match form {
         Form::Loss => Some(smaller),
         Form::Gain => Some(1 - smaller),
-        Form::Share => None,
+        Form::Share | Form::Change | Form::Multiple => None,
     };
     let meant = meant.filter(|at| one(*at)).map(link);
     holding.cloned().or(meant)

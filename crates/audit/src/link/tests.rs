@@ -30,7 +30,7 @@ pub(crate) fn table(line: usize, rows: &[&[&str]]) -> Table {
 }
 
 fn of(tables: &[Table]) -> Vec<Link> {
-    links(&Page::new("p", ""), tables, &[])
+    links(&Page::new("p", ""), tables, &grid::grids(&Page::new("p", ""), tables, &[]), &[])
 }
 
 #[test]
@@ -252,7 +252,7 @@ fn a_loss_that_a_sentence_states_is_linked_to_the_two_systems_of_a_table() {
             &["Virtualization", "20.4k", "20.4k", "79.7MiB/s"],
         ],
     );
-    let found = links(&page, std::slice::from_ref(&two), &clauses);
+    let found = links(&page, std::slice::from_ref(&two), &[], &clauses);
     assert_eq!(
         found.iter().map(|link| (link.form, link.holds())).collect::<Vec<_>>(),
         [(Form::Loss, true), (Form::Loss, true)]
@@ -260,7 +260,7 @@ fn a_loss_that_a_sentence_states_is_linked_to_the_two_systems_of_a_table() {
     assert_eq!(found[1].numerator.figure.value, 20_400.0);
     let other = crate::prose::clauses(&Page::new("p", "The cache loses 18.4% of writes."), &[]);
     assert_eq!(
-        links(&Page::new("p", "The cache loses 18.4% of writes."), &[two], &other),
+        links(&Page::new("p", "The cache loses 18.4% of writes."), &[two], &[], &other),
         [],
         "of neither system"
     );
@@ -276,7 +276,7 @@ fn a_loss_is_linked_where_rate_and_bandwidth_of_a_load_stand_beside_each_other()
             &["VM", "20800", second[2]],
         ];
         let clauses = crate::prose::clauses(&Page::new("p", text), &[]);
-        let found = links(&Page::new("p", text), &[table(9, &rows)], &clauses);
+        let found = links(&Page::new("p", text), &[table(9, &rows)], &[], &clauses);
         found.into_iter().map(|link| (link.form, link.numerator.figure.value)).collect::<Vec<_>>()
     };
     assert_eq!(linked(["4k random read MB/s", "106.5 MB/s", "85.2 MB/s"]), [(Form::Loss, 20_800.0)]);
@@ -291,7 +291,7 @@ fn fios_write_beside_its_randread_is_in_order() {
         let rows: [&[&str]; 3] =
             [&["", "host", "VM"], &["write 1M", "1000 MB/s", "800 MB/s"], &[other, "500 MB/s", "450 MB/s"]];
         let clauses = crate::prose::clauses(&Page::new("p", text), &[]);
-        links(&Page::new("p", text), &[table(9, &rows)], &clauses).len()
+        links(&Page::new("p", text), &[table(9, &rows)], &[], &clauses).len()
     };
     assert_eq!((linked("randread 4k"), linked("read 4k")), (1, 0));
 }

@@ -171,7 +171,7 @@ pub(super) fn read(text: &str) -> Option<Read> {
         };
     }
     let latin = latin(text);
-    word(text).or_else(|| counted(&latin)).filter(|read| ends(text, read.bytes))
+    word(text).or_else(|| counted(&latin)).filter(|read| ends(text, read.bytes)).or_else(|| per_second(text))
 }
 
 /// A unit ends where no Latin or Cyrillic letter or digit goes on; Chinese is written without spaces.
@@ -195,6 +195,24 @@ fn word(text: &str) -> Option<Read> {
         }
     }
     None
+}
+
+/// Anything a second: `tx/s`, `req/sec`, `k rows/s`.
+fn per_second(text: &str) -> Option<Read> {
+    let (factor, from) = match text.as_bytes() {
+        [b'k' | b'K', b' ', ..] => (1e3, 2),
+        [b'M', b' ', ..] => (1e6, 2),
+        _ => (1.0, 0),
+    };
+    let rest = &text[from..];
+    let word = rest.bytes().take_while(u8::is_ascii_alphabetic).count();
+    let behind = rest[word..].strip_prefix('/')?;
+    let second = ["seconds", "second", "sec", "s"]
+        .into_iter()
+        .find(|second| behind.starts_with(second) && ends(behind, second.len()))?;
+    let base = if factor > 1.0 { Base::Decimal } else { Base::None };
+    let bytes = from + word + 1 + second.len();
+    (2..=14).contains(&word).then_some(Read { unit: Unit::PerSecond, scale: factor, base, bytes })
 }
 
 /// Endings of `процентов`.

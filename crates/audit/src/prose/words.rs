@@ -66,7 +66,7 @@ pub fn topic(text: &str) -> Topic {
             "顺序",
             "последовательн",
         ]),
-        size: crate::rule::table::sizes::size_of(text),
+        size: crate::rule::identity::size_of(text),
     }
 }
 

@@ -10,6 +10,7 @@ mod elbencho;
 pub mod fio;
 pub(crate) mod hardware;
 mod hcibench;
+pub mod identity;
 mod ledger;
 mod mbw;
 mod method;
@@ -30,6 +31,7 @@ use crate::import::fio::{Fio, snapshots};
 use crate::import::{Output, Way};
 use crate::knowledge::ratings::Ratings;
 use crate::link::Link;
+use crate::link::grid::Grid;
 use crate::number::{Figure, Interval, Quantity, Unit};
 use crate::page::{Page, Spot};
 use crate::prose::Clause;
@@ -66,6 +68,8 @@ pub struct Evidence<'a> {
     pub tables: &'a [Table],
     /// What sentences claim.
     pub clauses: &'a [Clause],
+    /// Figures side by side, of tables and of lines.
+    pub grids: &'a [Grid],
     /// Derived figures with their operands.
     pub links: &'a [Link],
     /// What drives are rated at.
@@ -105,6 +109,7 @@ impl<'a> Evidence<'a> {
         outputs: &'a [Output],
         tables: &'a [Table],
         clauses: &'a [Clause],
+        grids: &'a [Grid],
         links: &'a [Link],
         ratings: &'a Ratings,
     ) -> Evidence<'a> {
@@ -114,6 +119,7 @@ impl<'a> Evidence<'a> {
             outputs,
             tables,
             clauses,
+            grids,
             links,
             ratings,
             places,
@@ -284,15 +290,12 @@ pub const ALL: &[&Rule] = &[
     &elbencho::RULE,
     &network::ARITHMETIC,
     &network::STREAMS,
-    &table::sizes::UNIT,
+    &identity::product::UNIT,
+    &identity::little::LITTLE,
     &table::copies::COPY,
-    &table::copied::ONE_JOB,
-    &table::copied::SAME,
-    &table::sums::SUMS,
-    &table::sums::PERCENTILES,
+    &identity::made::SUMS,
     &table::ratios::RATIO,
     &table::ratios::PROPAGATED,
-    &table::ratios::PAIR,
     &table::replicas::REPLICAS,
     &table::heads::COLUMN,
     &table::heads::CHART,

@@ -15,7 +15,7 @@ pub fn findings(text: &str) -> Vec<Finding> {
     let page = Page::new("p", text);
     let outputs: Vec<Output> = (0..page.len()).filter_map(|at| output(&page, at)).collect();
     let tables = tables(&page);
-    let evidence = Evidence::new(&page, &outputs, &tables, &[], &[], known());
+    let evidence = Evidence::new(&page, &outputs, &tables, &[], &[], &[], known());
     let mut sink = Sink::default();
     for rule in crate::rule::ALL.iter().filter(|rule| rule.id.starts_with('P')) {
         (rule.check)(&evidence, &mut sink);

@@ -3,7 +3,7 @@
 use super::loads::{Load, loads};
 use crate::finding::{Finding, Severity};
 use crate::page::Spot;
-use crate::rule::table::sizes::size_of;
+use crate::rule::identity::size_of;
 use crate::rule::{Evidence, Rule, Sink};
 
 /// T7.

@@ -1,14 +1,11 @@
 //! Rules on tables: ratios against their operands, rates against bandwidths, cells against the outputs that they were copied
 //! from, replicas against each other.
 
-pub mod copied;
 pub mod copies;
 pub mod heads;
 pub mod means;
 pub mod ratios;
 pub mod replicas;
-pub mod sizes;
-pub mod sums;
 
 use crate::number::Quantity;
 

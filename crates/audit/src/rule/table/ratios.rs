@@ -1,12 +1,11 @@
-//! Ratios, losses and overheads of tables: T1 with its slips N4 to N7, T2, and N10 where an operand is wrong itself.
+//! Ratios, losses and overheads of tables: T1 with its slips N4 to N7, and N10 where an operand is wrong itself.
 
 use super::like;
 use crate::finding::{Finding, Severity, Slip};
 use crate::link::Link;
-use crate::number::{Hedge, Interval, Unit};
+use crate::number::{Hedge, Interval};
 use crate::page::Page;
 use crate::rule::{Evidence, Rule, Sink};
-use crate::table::Table;
 use likely::Likely;
 
 mod likely;
@@ -37,16 +36,6 @@ pub const PROPAGATED: Rule = Rule {
     holds: "a ratio whose operand an earlier rule corrected is computed again from what was meant",
     silent: "where the corrected ratio still rounds to what is printed",
     check: propagated,
-};
-
-/// T2: both ratios of one cell are the same.
-pub const PAIR: Rule = Rule {
-    id: "T2",
-    name: "ratios by IOPS and by bandwidth are the same",
-    severity: Severity::WrongFigure,
-    holds: "at one block size both shares agree to 2 points or 1 %",
-    silent: "unless the two stand beside each other under one head, one of a rate, one of a bandwidth",
-    check: pair,
 };
 
 /// Decided of one link.
@@ -215,45 +204,6 @@ pub fn propagated_of(page: &Page, link: &Link, sink: &mut Sink) {
             .slip(Slip::FromWrongFigure)
             .against(spots),
     );
-}
-
-fn pair(evidence: &Evidence, sink: &mut Sink) {
-    for table in evidence.tables {
-        for left in 0..table.columns.len().saturating_sub(1) {
-            pairs_of(evidence.page, table, left, sink);
-        }
-    }
-}
-
-fn pairs_of(page: &Page, table: &Table, left: usize, sink: &mut Sink) {
-    for row in &table.rows {
-        let cell = |at: usize| row.cells.get(at).and_then(Option::as_ref);
-        let (Some(rate), Some(bandwidth)) = (cell(left), cell(left + 1)) else { continue };
-        let (Some(of_rate), Some(of_bandwidth)) = (rate.share, bandwidth.share) else { continue };
-        let units = (rate.figure.map(|figure| figure.unit), bandwidth.figure.map(|figure| figure.unit));
-        let rates = matches!(units.0, Some(Unit::PerSecond | Unit::Bare));
-        // One that its operands refute is told as that.
-        let refuted =
-            [of_rate, of_bandwidth].iter().any(|share| sink.correction(share.figure.spot).is_some());
-        if !rates || units.1 != Some(Unit::BytesPerSecond) || of_rate.unit != Unit::Percent || refuted {
-            continue;
-        }
-        let apart = (of_rate.figure.value - of_bandwidth.figure.value).abs();
-        if apart <= 2f64.max(0.01 * of_rate.figure.value.max(of_bandwidth.figure.value)) {
-            sink.plausible("T2", &of_rate.figure);
-            sink.plausible("T2", &of_bandwidth.figure);
-            continue;
-        }
-        let message = format!(
-            "{} by IOPS and {} by bandwidth are shares of the same runs at one block size: they must be equal",
-            page.quote(of_rate.figure.spot),
-            page.quote(of_bandwidth.figure.spot)
-        );
-        sink.finds(
-            Finding::new("T2", Severity::WrongFigure, of_bandwidth.figure.spot, message)
-                .against([of_rate.figure.spot]),
-        );
-    }
 }
 
 #[cfg(test)]

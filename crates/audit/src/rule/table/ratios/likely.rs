@@ -42,9 +42,10 @@ pub(super) fn of(link: &Link, recomputed: Interval, links: &[Link]) -> Likely {
 /// What it would be with the other operand as the base: a loss told as the gain that makes up for it, a share turned round.
 fn other(form: Form) -> Form {
     match form {
-        Form::Share => Form::Share,
+        Form::Share | Form::Multiple => Form::Share,
         Form::Loss => Form::Gain,
         Form::Gain => Form::Loss,
+        Form::Change => Form::Change,
     }
 }
 
@@ -113,8 +114,8 @@ fn as_share(link: &Link) -> Interval {
     let whole = if link.derived.unit == Unit::Percent { 0.01 } else { 1.0 };
     let Interval { low, high } = link.derived.interval().scaled(whole);
     match link.form {
-        Form::Share => Interval { low, high },
+        Form::Share | Form::Multiple => Interval { low, high },
         Form::Loss => Interval { low: 1.0 - high, high: 1.0 - low },
-        Form::Gain => Interval { low: 1.0 + low, high: 1.0 + high },
+        Form::Gain | Form::Change => Interval { low: 1.0 + low, high: 1.0 + high },
     }
 }

@@ -1,0 +1,339 @@
+//! Figures side by side, whatever they are drawn with: the cells of a table, the items of a list, lines of one shape, one line. Every
+//! identity looks at grids.
+
+use super::names::parts;
+use crate::number::{Quantity, Unit, quantities};
+use crate::page::Page;
+use crate::table::{Cell, Table};
+use std::ops::Range;
+
+/// What a column of a grid has of the cells of its table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Slot {
+    /// The figure of the cell.
+    Figure,
+    /// The percentage in brackets behind it, or in the row below.
+    Share,
+    /// A further figure of the cell.
+    More(usize),
+}
+
+/// A column.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Head {
+    /// Its text; of lines the words before the figure.
+    pub text: String,
+    /// Which column of the table it is of; of lines the index of the figure.
+    pub source: usize,
+    /// What it has of that column's cells.
+    pub slot: Slot,
+}
+
+/// Figures in rows and columns.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Grid {
+    /// The text above it.
+    pub title: String,
+    /// Head of the column of labels.
+    pub corner: String,
+    /// Columns.
+    pub heads: Vec<Head>,
+    /// Labels of the rows.
+    pub labels: Vec<String>,
+    /// Index of the line of each row.
+    pub lines: Vec<usize>,
+    /// Rows of as many cells as there are columns.
+    pub cells: Vec<Vec<Option<Quantity>>>,
+    /// Whether it is of lines of text, not of a table.
+    pub is_text: bool,
+}
+
+/// More rows or columns than that are data, which no identity looks through.
+const MOST: usize = 500;
+/// A stanza of more lines is a listing.
+const MOST_LINES: usize = 40;
+/// Longer lines are paragraphs.
+const LONGEST: usize = 300;
+/// So many lines without figures may lie between two rows.
+const GAP: usize = 2;
+
+impl Grid {
+    /// A figure.
+    pub fn at(&self, row: usize, column: usize) -> Option<&Quantity> {
+        self.cells.get(row)?.get(column)?.as_ref()
+    }
+
+    /// The figures of a column, from above.
+    pub fn column(&self, column: usize) -> impl Iterator<Item = Option<&Quantity>> {
+        self.cells.iter().map(move |row| row[column].as_ref())
+    }
+
+    /// Rows as columns; `None` of a grid that has as many figures in a cell as make it unclear which go together.
+    pub fn turned(&self) -> Option<Grid> {
+        if self.heads.iter().any(|head| head.slot != Slot::Figure) {
+            return None;
+        }
+        let heads = self.labels.iter().enumerate();
+        Some(Grid {
+            title: self.title.clone(),
+            corner: String::new(),
+            heads: heads
+                .map(|(source, label)| Head { text: label.clone(), source, slot: Slot::Figure })
+                .collect(),
+            labels: self.heads.iter().map(|head| head.text.clone()).collect(),
+            lines: vec![self.lines.first().copied().unwrap_or(0); self.heads.len()],
+            cells: (0..self.heads.len())
+                .map(|at| self.column(at).map(|one| one.copied()).collect())
+                .collect(),
+            is_text: self.is_text,
+        })
+    }
+
+    fn of_table(table: &Table) -> Option<Grid> {
+        let mut heads = Vec::new();
+        for (source, column) in table.columns.iter().enumerate().take(MOST) {
+            let cells = || table.rows.iter().take(MOST).filter_map(|row| row.cells[source].as_ref());
+            let more = cells().map(|cell| cell.more.len()).max().unwrap_or(0);
+            let slots = [Slot::Figure, Slot::Share].into_iter().chain((0..more).map(Slot::More));
+            for slot in slots.filter(|slot| cells().any(|cell| of_cell(cell, *slot).is_some())) {
+                heads.push(Head { text: column.head.clone(), source, slot });
+            }
+        }
+        let rows = || table.rows.iter().take(MOST);
+        let cells = rows().map(|row| {
+            let of = |head: &Head| row.cells[head.source].as_ref().and_then(|cell| of_cell(cell, head.slot));
+            heads.iter().map(of).collect()
+        });
+        let cells = cells.collect();
+        (!heads.is_empty()).then(|| Grid {
+            title: table.title.clone().unwrap_or_default(),
+            corner: table.corner.clone(),
+            labels: rows().map(|row| row.label.clone()).collect(),
+            lines: rows().map(|row| row.line).collect(),
+            heads,
+            cells,
+            is_text: false,
+        })
+    }
+}
+
+fn of_cell(cell: &Cell, slot: Slot) -> Option<Quantity> {
+    match slot {
+        Slot::Figure => cell.figure,
+        Slot::Share => cell.share,
+        Slot::More(at) => cell.more.get(at).copied(),
+    }
+}
+
+/// The grids of a page: its tables, then what stands in lines outside them and outside outputs of tools (`taken`, in order).
+pub fn grids(page: &Page, tables: &[Table], taken: &[Range<usize>]) -> Vec<Grid> {
+    let mut grids: Vec<Grid> = tables.iter().filter_map(Grid::of_table).collect();
+    let mut run = Run::default();
+    let mut next = taken.iter().peekable();
+    for at in 0..page.len() {
+        while next.peek().is_some_and(|range| range.end <= at) {
+            next.next();
+        }
+        let is_taken = next.peek().is_some_and(|range| range.contains(&at));
+        run.take(page, at, is_taken, &mut grids);
+    }
+    run.end(page, &mut grids);
+    run.end_stanza(page, &mut grids);
+    grids
+}
+
+/// A line with figures.
+struct Line {
+    at: usize,
+    figures: Vec<Quantity>,
+}
+
+/// Lines of one shape, so far.
+#[derive(Default)]
+struct Run {
+    lines: Vec<Line>,
+    /// Lines of one figure each that follow each other.
+    stanza: Vec<(usize, Quantity)>,
+    gap: usize,
+    /// The last line of words: what the run is about.
+    title: String,
+    next_title: String,
+}
+
+impl Run {
+    fn take(&mut self, page: &Page, at: usize, is_taken: bool, grids: &mut Vec<Grid>) {
+        let text = page.line(at);
+        if is_taken || is_command(text) {
+            self.end(page, grids);
+            self.end_stanza(page, grids);
+            return;
+        }
+        let figures = if text.len() <= LONGEST { quantities(at, text) } else { Vec::new() };
+        if figures.is_empty() {
+            if text.bytes().any(|byte| byte.is_ascii_alphanumeric() || byte >= 0x80) {
+                self.next_title = text.chars().take(120).collect();
+            }
+            if text.trim().is_empty() {
+                self.end_stanza(page, grids);
+            }
+            self.gap += 1;
+            if self.gap > GAP {
+                self.end(page, grids);
+            }
+            return;
+        }
+        let line = Line { at, figures };
+        if line.figures.len() != 1 || self.stanza.last().is_some_and(|(last, _)| at - last > GAP + 1) {
+            self.end_stanza(page, grids);
+        }
+        self.stanza(&line);
+        if self.lines.last().is_some_and(|last| !alike(last, &line)) || self.lines.len() >= MOST {
+            self.end(page, grids);
+        }
+        if self.lines.is_empty() {
+            self.title = self.next_title.clone();
+        }
+        self.gap = 0;
+        self.lines.push(line);
+    }
+
+    /// A line of a stanza: `IOPS: 5000`, one figure each, of several units, one after the other.
+    fn stanza(&mut self, line: &Line) {
+        if line.figures.len() == 1 {
+            self.stanza.push((line.at, line.figures[0]));
+        }
+    }
+
+    fn end_stanza(&mut self, page: &Page, grids: &mut Vec<Grid>) {
+        let lines = std::mem::take(&mut self.stanza);
+        let units: std::collections::HashSet<Unit> = lines.iter().map(|(_, figure)| figure.unit).collect();
+        if units.len() < 2 || lines.len() > MOST_LINES {
+            return;
+        }
+        let head = |(at, figure): &(usize, Quantity)| {
+            page.line(*at).get(..figure.figure.spot.start as usize).unwrap_or("").to_owned()
+        };
+        let heads = lines.iter().map(head).enumerate();
+        grids.push(Grid {
+            title: self.title.clone(),
+            corner: String::new(),
+            heads: heads.map(|(source, text)| Head { text, source, slot: Slot::Figure }).collect(),
+            labels: vec![String::new()],
+            lines: vec![lines[0].0],
+            cells: vec![lines.iter().map(|(_, figure)| Some(*figure)).collect()],
+            is_text: true,
+        });
+    }
+
+    fn end(&mut self, page: &Page, grids: &mut Vec<Grid>) {
+        let lines = std::mem::take(&mut self.lines);
+        self.gap = 0;
+        let figures = lines.iter().map(|line| line.figures.len()).sum::<usize>();
+        if figures >= 2 {
+            grids.push(of_lines(page, &lines, std::mem::take(&mut self.title)));
+        }
+    }
+}
+
+/// Whether a line is a command or an address: its numbers are settings.
+fn is_command(text: &str) -> bool {
+    let text = text.trim_start();
+    text.starts_with(['$', '#', '<', '{']) && !text.starts_with("# ") && !text.starts_with("##")
+        || text.contains(" --")
+        || text.contains("://")
+}
+
+/// What two lines of one shape have in common: the units of their figures but ratios, which a base has none of.
+fn alike(one: &Line, other: &Line) -> bool {
+    let units = |line: &Line| -> Vec<Unit> {
+        let units = line.figures.iter().map(|figure| figure.unit);
+        let plain: Vec<Unit> =
+            units.clone().filter(|unit| !matches!(unit, Unit::Percent | Unit::Times)).collect();
+        if plain.is_empty() { units.collect() } else { plain }
+    };
+    units(one) == units(other)
+}
+
+fn of_lines(page: &Page, lines: &[Line], title: String) -> Grid {
+    // A column is the so manieth figure of its unit.
+    let key = |line: &Line, at: usize| {
+        let unit = line.figures[at].unit;
+        (unit, line.figures[..at].iter().filter(|figure| figure.unit == unit).count())
+    };
+    let widest = lines.iter().max_by_key(|line| line.figures.len()).map_or(0, |line| line.at);
+    let widest = lines.iter().position(|line| line.at == widest).unwrap_or(0);
+    let mut keys: Vec<(Unit, usize)> =
+        (0..lines[widest].figures.len()).map(|at| key(&lines[widest], at)).collect();
+    for line in lines {
+        for at in 0..line.figures.len() {
+            let own = key(line, at);
+            if !keys.contains(&own) {
+                keys.push(own);
+            }
+        }
+    }
+    keys.truncate(MOST);
+    let before = |line: &Line, at: usize| -> String {
+        let text = page.line(line.at);
+        let from = if at == 0 { 0 } else { line.figures[at - 1].figure.spot.end as usize };
+        let to = line.figures[at].figure.spot.start as usize;
+        let words = text.get(from..to).unwrap_or("");
+        // Behind the last figure words may still say what it is: `98368 random`.
+        let behind = text.get(line.figures[at].figure.spot.end as usize..).unwrap_or("");
+        let behind = behind.split([',', ';', '|', '(', ')', '/']).next().unwrap_or("");
+        format!("{} {}", words.trim(), if at + 1 == line.figures.len() { behind.trim() } else { "" })
+    };
+    let cells = lines.iter().map(|line| {
+        let mut row = vec![None; keys.len()];
+        for (at, figure) in line.figures.iter().enumerate() {
+            if let Some(column) = keys.iter().position(|one| *one == key(line, at)) {
+                row[column] = Some(*figure);
+            }
+        }
+        row
+    });
+    let label = |line: &Line| {
+        let text = page.line(line.at);
+        let end = line.figures.first().map_or(text.len(), |figure| figure.figure.spot.start as usize);
+        text.get(..end)
+            .unwrap_or("")
+            .trim_matches(|letter: char| !letter.is_alphanumeric() && letter != ')')
+            .to_owned()
+    };
+    let heads = keys.iter().enumerate().map(|(source, wanted)| {
+        let of = |line: &Line| (0..line.figures.len()).find(|at| key(line, *at) == *wanted);
+        let (line, at) = lines.iter().find_map(|line| Some((line, of(line)?))).unwrap_or((&lines[widest], 0));
+        let text = if at == 0 && lines.len() > 1 { String::new() } else { before(line, at) };
+        Head { text, source, slot: Slot::Figure }
+    });
+    Grid {
+        title,
+        corner: String::new(),
+        heads: heads.collect(),
+        labels: lines.iter().map(label).collect(),
+        lines: lines.iter().map(|line| line.at).collect(),
+        cells: cells.collect(),
+        is_text: true,
+    }
+}
+
+/// Whether texts are one but for their numbers: `VM1`, `VM2`; `Run 1`, `Run 2`.
+pub fn numbered(names: &[&str]) -> bool {
+    let bare = |name: &str| {
+        let name = name.trim().trim_end_matches([':', ' ']).to_lowercase();
+        let end = name.trim_end_matches(|letter: char| letter.is_ascii_digit()).len();
+        (end < name.len()).then(|| name[..end].trim_end_matches([' ', '#', '-', '_']).to_owned())
+    };
+    let first = names.first().and_then(|name| bare(name));
+    first.is_some() && names.len() >= 2 && names.iter().all(|name| bare(name) == first)
+}
+
+/// Whether a text has a word of a list, whole where it is Latin or Cyrillic and one word.
+pub fn says(text: &str, words: &[&str]) -> bool {
+    let lower = text.to_lowercase();
+    let own = parts(&lower);
+    words.iter().any(|word| match word.is_ascii() && !word.contains([' ', '-', '%', '.']) {
+        true => own.iter().any(|part| part == word),
+        false => lower.contains(word),
+    })
+}

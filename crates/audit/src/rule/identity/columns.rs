@@ -1,0 +1,347 @@
+//! What the columns of a grid measure: rates, bandwidths, mean latencies, how much was in flight, in which block size.
+
+use crate::link::grid::{Grid, Slot, says};
+use crate::link::parts;
+use crate::number::Unit;
+
+/// What a figure measures.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    Rate,
+    Bandwidth,
+    Latency,
+    Depth,
+}
+
+const RATES: &[&str] = &[
+    "iops",
+    "qps",
+    "tps",
+    "rps",
+    "ops",
+    "io/s",
+    "req/s",
+    "requests/s",
+    "requests/sec",
+    "ops/s",
+    "ops/sec",
+    "op/s",
+    "iops/s",
+    "次/秒",
+];
+const LATENCIES: &[&str] = &[
+    "lat",
+    "latency",
+    "clat",
+    "latencies",
+    "latenz",
+    "latence",
+    "latencia",
+    "avg",
+    "mean",
+    "average",
+    "延迟",
+    "时延",
+    "耗时",
+    "响应",
+    "レイテンシ",
+    "задержк",
+    "латентност",
+];
+/// Times that are no mean.
+const NO_MEANS: &[&str] = &[
+    "p50",
+    "p90",
+    "p95",
+    "p99",
+    "99%",
+    "95%",
+    "99.9%",
+    "50%",
+    "90%",
+    "p999",
+    "99th",
+    "95th",
+    "percentile",
+    "max",
+    "min",
+    "stdev",
+    "stddev",
+    "median",
+    "slat",
+    "total",
+    "time",
+    "runtime",
+    "duration",
+    "elapsed",
+    "sum",
+    "最大",
+    "最小",
+    "макс",
+    "мин",
+    "медиан",
+];
+const DEPTHS: &[&str] = &[
+    "qd",
+    "iodepth",
+    "depth",
+    "threads",
+    "thread",
+    "clients",
+    "client",
+    "connections",
+    "connection",
+    "concurrency",
+    "queue depth",
+    "numjobs",
+    "jobs",
+    "并发",
+    "线程",
+    "队列深度",
+    "поток",
+    "клиент",
+    "глубина",
+];
+
+/// What a figure of a grid measures.
+pub(super) fn kind(grid: &Grid, row: usize, column: usize) -> Option<Kind> {
+    let figure = grid.at(row, column)?;
+    let (head, label) = (&grid.heads[column].text, &grid.labels[row]);
+    let either = |words: &[&str]| says(head, words) || says(label, words);
+    match figure.unit {
+        Unit::PerSecond => Some(Kind::Rate),
+        Unit::BytesPerSecond | Unit::BitsPerSecond => Some(Kind::Bandwidth),
+        Unit::Nanoseconds if says(head, NO_MEANS) || (!says(head, LATENCIES) && says(label, NO_MEANS)) => {
+            None
+        }
+        Unit::Nanoseconds if either(LATENCIES) || grid.is_text && says(&grid.title, LATENCIES) => {
+            Some(Kind::Latency)
+        }
+        Unit::Bare if says(head, DEPTHS) && !says(head, RATES) && figure.scale == 1.0 => Some(Kind::Depth),
+        Unit::Bare if says(head, RATES) => Some(Kind::Rate),
+        // `24.34 MB/s (6086)`.
+        Unit::Bare if grid.heads[column].slot != Slot::Figure && beside_bandwidth(grid, row, column) => {
+            Some(Kind::Rate)
+        }
+        Unit::Bare if !says(head, DEPTHS) && says(label, RATES) => Some(Kind::Rate),
+        _ => None,
+    }
+}
+
+fn beside_bandwidth(grid: &Grid, row: usize, column: usize) -> bool {
+    let source = grid.heads[column].source;
+    let bandwidth = |at: &usize| grid.at(row, *at).is_some_and(|figure| figure.unit == Unit::BytesPerSecond);
+    let own = |at: &usize| grid.heads[*at].source == source && *at != column;
+    (0..grid.heads.len()).filter(own).any(|at| bandwidth(&at))
+}
+
+/// Words of heads that say which figure it is, not of what.
+const METRICS: [&str; 40] = [
+    "iops",
+    "throughput",
+    "bandwidth",
+    "bw",
+    "speed",
+    "rate",
+    "mb",
+    "mib",
+    "kb",
+    "kib",
+    "gb",
+    "gib",
+    "mbps",
+    "kbps",
+    "gbps",
+    "sec",
+    "iops/s",
+    "мб",
+    "гб",
+    "кб",
+    "мбайт",
+    "скорость",
+    "带宽",
+    "吞吐",
+    "吐量",
+    "速度",
+    "latency",
+    "lat",
+    "avg",
+    "ms",
+    "us",
+    "qps",
+    "tps",
+    "ops",
+    "mean",
+    "average",
+    "延迟",
+    "usec",
+    "msec",
+    "clat",
+];
+
+/// What a head is of, without the words of the metric: two columns of one load have it in common.
+fn of_what(head: &str) -> Vec<String> {
+    parts(head).into_iter().filter(|part| !METRICS.contains(&part.as_str())).collect()
+}
+
+/// Columns of two kinds in a row that go together: of one cell, else under heads of one load side by side, else the only two.
+pub(super) fn pairs(grid: &Grid, row: usize, first: Kind, second: Kind) -> Vec<(usize, usize)> {
+    let of = |wanted: Kind| -> Vec<usize> {
+        (0..grid.heads.len()).filter(|at| kind(grid, row, *at) == Some(wanted)).collect()
+    };
+    let (ones, mut others) = (of(first), of(second));
+    if let ([one], [other]) = (ones.as_slice(), others.as_slice()) {
+        let [one_head, other_head] = [*one, *other].map(|at| of_what(&grid.heads[at].text));
+        let apart = !one_head.is_empty() && !other_head.is_empty() && one_head != other_head;
+        return if apart && one.abs_diff(*other) > 1 { Vec::new() } else { vec![(*one, *other)] };
+    }
+    let mut found = Vec::new();
+    for one in ones {
+        let same_cell = |at: &usize| grid.heads[*at].source == grid.heads[one].source;
+        let alike = |at: &usize| of_what(&grid.heads[*at].text) == of_what(&grid.heads[one].text);
+        let best = others
+            .iter()
+            .position(same_cell)
+            .or_else(|| others.iter().position(|at| at.abs_diff(one) == 1 && alike(at)))
+            .or_else(|| {
+                let mut matching = others.iter().enumerate().filter(|(_, at)| alike(at));
+                let only = matching.next()?;
+                matching.next().is_none().then_some(only.0)
+            });
+        if let Some(at) = best {
+            found.push((one, others.remove(at)));
+        }
+    }
+    found
+}
+
+/// The block size that is told for a pair of columns of a row, with the text that tells it: by the label, the heads, a column of
+/// sizes, the title.
+pub(super) fn size(grid: &Grid, row: usize, columns: [usize; 2]) -> Option<(f64, String)> {
+    const SIZES: &[&str] = &["bs", "block size", "blocksize", "block", "size", "块大小", "размер блока"];
+    let of_text = |text: &str| Some((size_of(text)?, text.to_owned()));
+    let own = || {
+        let texts = [grid.labels[row].as_str(), &grid.heads[columns[0]].text, &grid.heads[columns[1]].text];
+        texts.into_iter().find_map(of_text)
+    };
+    let of_column = || {
+        let sizes = |at: &usize| says(&grid.heads[*at].text, SIZES);
+        let figure = (0..grid.heads.len()).filter(sizes).find_map(|at| grid.at(row, at))?;
+        let bytes = match figure.unit {
+            Unit::Bytes if figure.scale == 1.0 => figure.figure.value,
+            Unit::Bytes => {
+                figure.figure.value / figure.scale * 1024f64.powi((figure.scale.log10() / 3.0).round() as i32)
+            }
+            Unit::Bare if figure.scale == 1e3 => figure.figure.value * 1.024,
+            Unit::Bare if figure.scale == 1e6 => figure.figure.value * 1.048_576,
+            _ => return None,
+        };
+        (bytes >= 512.0).then(|| (bytes, String::new()))
+    };
+    own().or_else(of_column).or_else(|| of_text(&grid.title))
+}
+
+/// The one block size that a text names: `4KB random`, `4k-50rdpct`, `1MB`; of 1024 whatever the prefix, as tools have it.
+pub fn size_of(text: &str) -> Option<f64> {
+    let mut sizes: Vec<f64> = Vec::new();
+    let mut from = 0;
+    while let Some(found) = text[from..].find(|letter: char| letter.is_ascii_digit()) {
+        let start = from + found;
+        let digits = text[start..].bytes().take_while(u8::is_ascii_digit).count();
+        from = start + digits;
+        let free = text[..start].chars().next_back().is_none_or(|before| {
+            !before.is_ascii_alphanumeric()
+                && before != '.'
+                && (before != '=' || text[..start].to_lowercase().ends_with("bs="))
+        });
+        let behind = text[from..].trim_start_matches([' ', '-']);
+        let factor = match behind.as_bytes().first() {
+            Some(b'k' | b'K') => 1024.0,
+            Some(b'M' | b'm') => 1_048_576.0,
+            _ => continue,
+        };
+        let rest =
+            behind[1..].strip_prefix("iB").or(behind[1..].strip_prefix(['B', 'b'])).unwrap_or(&behind[1..]);
+        let ends = !rest.starts_with(|letter: char| letter.is_ascii_alphanumeric() || letter == '/');
+        let number: Option<f64> = text[start..start + digits].parse().ok();
+        if let (true, true, Some(number)) = (free, ends, number) {
+            sizes.push(number * factor);
+        }
+    }
+    sizes.dedup();
+    match sizes.as_slice() {
+        [only] if (512.0..=67_108_864.0).contains(only) => Some(*only),
+        _ => None,
+    }
+}
+
+/// How much is in flight by what is told for a row: a column of depths, times one of jobs, or a text: `QD32`, `T1Q1`, `iodepth=64`.
+pub(super) fn depth(grid: &Grid, row: usize, pair: [usize; 2]) -> Option<f64> {
+    const ALL: &[&str] = &["clients", "client", "connections", "connection", "concurrency", "并发", "клиент"];
+    let columns = (0..grid.heads.len()).filter(|at| kind(grid, row, *at) == Some(Kind::Depth));
+    let told: Vec<(bool, f64)> = columns
+        .filter_map(|at| Some((says(&grid.heads[at].text, ALL), grid.at(row, at)?.figure.value)))
+        .collect();
+    // Clients are all there are, whatever threads drive them.
+    if let Some((_, all)) = told.iter().find(|(all, _)| *all) {
+        return Some(*all);
+    }
+    if !told.is_empty() {
+        return Some(told.iter().map(|(_, depth)| depth).product());
+    }
+    let texts = [
+        grid.labels[row].as_str(),
+        &grid.heads[pair[0]].text,
+        &grid.heads[pair[1]].text,
+        &grid.corner,
+        &grid.title,
+    ];
+    texts.into_iter().find_map(depth_of)
+}
+
+/// The depth that a text tells: all of `qd=32`, `QD 32`, `T4Q8`, `iodepth=64 numjobs=4`, `128 depth`, `50 clients`, `16 threads`, multiplied.
+pub(super) fn depth_of(text: &str) -> Option<f64> {
+    const BEFORE: &[&str] = &["iodepth", "qd", "q", "t", "numjobs", "jobs", "depth", "threads", "clients"];
+    const BEHIND: &[&str] =
+        &["depth", "threads", "thread", "clients", "jobs", "connections", "并发", "线程", "поток"];
+    let lower = text.to_lowercase();
+    let mut product = None;
+    let mut from = 0;
+    while let Some(found) = lower[from..].find(|letter: char| letter.is_ascii_digit()) {
+        let start = from + found;
+        let digits = lower[start..].bytes().take_while(u8::is_ascii_digit).count();
+        from = start + digits;
+        let before = lower[..start].trim_end_matches([' ', '=', ':', '-']);
+        let word_start = before.rfind(|letter: char| !letter.is_ascii_alphabetic()).map_or(0, |at| at + 1);
+        // `T1Q1`: the letter behind a digit begins a word.
+        let word = before.get(word_start..).unwrap_or("");
+        let behind = lower[from..].trim_start_matches([' ', '-', '个']);
+        let told = BEFORE.contains(&word) || BEHIND.iter().any(|unit| behind.starts_with(unit));
+        let number: Option<f64> = lower[start..from].parse().ok();
+        if let (true, Some(number)) = (told, number.filter(|number| (1.0..=65536.0).contains(number))) {
+            product = Some(product.unwrap_or(1.0) * number);
+        }
+    }
+    product
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn depths_are_told_in_many_ways() {
+        for (text, depth) in [
+            ("QD=32", Some(32.0)),
+            ("T1Q1 write", Some(1.0)),
+            ("4K randwrite, 128 depth", Some(128.0)),
+            ("randread iodepth=16 numjobs=4", Some(64.0)),
+            ("RND4K Q32T16", Some(512.0)),
+            ("50 clients", Some(50.0)),
+            ("4k read", None),
+            ("PM1725 raid10", None),
+        ] {
+            assert_eq!(depth_of(text), depth, "{text}");
+        }
+    }
+}

@@ -1,0 +1,159 @@
+//! IOPS times the mean latency is how many I/Os are in flight (Little's law): F7 of grids.
+
+use super::columns::{Kind, depth, pairs};
+use crate::finding::{Finding, Severity};
+use crate::link::grid::Grid;
+use crate::link::near;
+use crate::number::{Interval, Quantity};
+use crate::page::Page;
+use crate::rule::table::like;
+use crate::rule::{Evidence, Rule, Sink};
+
+/// F7 of tables, lists and lines.
+pub const LITTLE: Rule = Rule {
+    id: "X30",
+    name: "IOPS times mean latency is what is in flight",
+    severity: Severity::WrongFigure,
+    holds: "rate * mean latency is the depth that the row, its heads or the text above states; where none is stated, the one that at least three \
+            rows agree on to 3 %. More than a tenth above the depth is impossible; a row that is off by more than the others is reported where four fifths of at \
+            least four rows agree, or the figure is right but for one slip",
+    silent: "of percentiles, medians and extremes; where fewer rows agree; of a row below its depth where the others do not agree to 3 %",
+    check: in_flight,
+};
+
+/// How far rows may be from each other that agree.
+const SLACK: f64 = 0.03;
+/// More than the stated depth cannot be in flight; rounding and ramps make a tenth.
+const IMPOSSIBLE: f64 = 1.1;
+
+struct Row<'a> {
+    rate: &'a Quantity,
+    latency: &'a Quantity,
+    /// What is in flight by these figures.
+    flight: Interval,
+    depth: f64,
+}
+
+impl Row<'_> {
+    fn agrees(&self) -> bool {
+        self.flight.wider(SLACK).has(self.depth)
+    }
+}
+
+fn in_flight(evidence: &Evidence, sink: &mut Sink) {
+    // Lists and small tables are weighed together, page by page.
+    let mut listed = Vec::new();
+    for grid in evidence.grids {
+        let mut rows = Vec::new();
+        let mut open: Vec<([usize; 2], Row)> = Vec::new();
+        for row in 0..grid.cells.len() {
+            for (rate, latency) in pairs(grid, row, Kind::Rate, Kind::Latency) {
+                let Some(found) = read(grid, row, rate, latency) else { continue };
+                match depth(grid, row, [rate, latency]) {
+                    Some(depth) => rows.push(Row { depth, ..found }),
+                    None => open.push(([rate, latency], found)),
+                }
+            }
+        }
+        match grid.is_text || rows.len() < 4 {
+            true => listed.append(&mut rows),
+            false => judge(evidence.page, &rows, sink),
+        }
+        for rows in agreed(open) {
+            judge(evidence.page, &rows, sink);
+        }
+    }
+    judge(evidence.page, &listed, sink);
+}
+
+fn read(grid: &Grid, row: usize, rate: usize, latency: usize) -> Option<Row<'_>> {
+    let (rate, latency) = (grid.at(row, rate)?, grid.at(row, latency)?);
+    let positive = rate.interval().low > 0.0 && latency.interval().low > 0.0;
+    let flight = rate.interval().times(latency.interval()).scaled(1e-9);
+    positive.then_some(Row { rate, latency, flight, depth: 0.0 })
+}
+
+/// Rows of no stated depth, of each pair of columns, with the depth that most agree on.
+fn agreed(mut open: Vec<([usize; 2], Row<'_>)>) -> Vec<Vec<Row<'_>>> {
+    let mut all = Vec::new();
+    while let Some((columns, _)) = open.first() {
+        let columns = *columns;
+        let (own, others): (Vec<_>, Vec<_>) = open.into_iter().partition(|(other, _)| *other == columns);
+        open = others;
+        let mut rows: Vec<Row> = own.into_iter().map(|(_, row)| row).collect();
+        let count = |depth: f64| rows.iter().filter(|row| row.flight.wider(SLACK).has(depth)).count();
+        let whole = |row: &Row| row.flight.middle().round().max(1.0);
+        let best = rows.iter().map(whole).max_by_key(|depth| count(*depth));
+        let Some(depth) = best.filter(|depth| count(*depth) >= 3) else { continue };
+        rows.iter_mut().for_each(|row| row.depth = depth);
+        all.push(rows);
+    }
+    all
+}
+
+fn judge(page: &Page, rows: &[Row], sink: &mut Sink) {
+    let held = rows.iter().filter(|row| row.agrees()).count();
+    let proven = held >= 4 && 5 * held >= 4 * rows.len();
+    let some = held >= 2 && 2 * held >= rows.len();
+    for row in rows {
+        if row.agrees() {
+            sink.holds("X30", &row.rate.figure);
+            sink.holds("X30", &row.latency.figure);
+            continue;
+        }
+        let off = Interval { low: row.flight.low / row.depth, high: row.flight.high / row.depth };
+        let impossible = off.low > IMPOSSIBLE && some;
+        if proven || impossible || (held >= 3 && 3 * held >= 2 * rows.len() && is_slip(row)) {
+            tell(page, row, held, rows.len(), sink);
+        }
+    }
+}
+
+/// Whether one of the two is what the other gives but for one slip.
+fn is_slip(row: &Row) -> bool {
+    let needed =
+        |other: Interval| Interval::exact(row.depth * 1e9).over(other).map(|given| given.wider(0.005));
+    needed(row.rate.interval()).is_some_and(|given| near::of(row.latency, given))
+        || needed(row.latency.interval()).is_some_and(|given| near::of(row.rate, given))
+}
+
+fn tell(page: &Page, row: &Row, held: usize, of: usize, sink: &mut Sink) {
+    let (rate, latency) = (page.quote(row.rate.figure.spot), page.quote(row.latency.figure.spot));
+    let flight = row.flight.middle();
+    let shown = if flight < 10.0 { format!("{flight:.2}") } else { format!("{flight:.0}") };
+    let needed = row.depth * 1e9 / row.rate.figure.value;
+    let value = like(latency, row.latency, needed);
+    let message = format!(
+        "{rate} at a mean of {latency} is {shown} in flight, not {}: one of the two is wrong ({held} of {of} rows agree)",
+        row.depth
+    );
+    sink.finds(
+        Finding::new("X30", Severity::WrongFigure, row.latency.figure.spot, message)
+            .recomputed(value)
+            .by(format!("{rate} * {latency} = {shown}"))
+            .against([row.rate.figure.spot]),
+    );
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::rule::testing::found;
+
+    const TABLE: &str = "| threads | QPS | avg latency (ms) | p99 (ms) |\n|---|---|---|---|\n| 20 | 41273 | 0.48 | 0.9 |\n| 50 | 100255 | 0.50 | 1.2 |\n\
+                         | 100 | 137688 | 0.73 | 2.0 |\n| 200 | 150000 | 1.33 | 3.0 |\n";
+
+    #[test]
+    fn what_is_in_flight_is_what_is_stated() {
+        assert_eq!(found(TABLE, "X30"), []);
+        let high = found(&TABLE.replace("0.73", "0.93"), "X30");
+        assert!(high.len() == 1 && high[0].message.contains("128 in flight, not 100"), "{high:#?}");
+        assert_eq!(found(&TABLE.replace("150000", "120000"), "X30").len(), 1, "all others agree");
+    }
+
+    #[test]
+    fn a_generator_that_does_not_keep_its_depth_is_no_wrong_figure() {
+        let below = TABLE.replace("100255", "50255").replace("137688", "90000");
+        assert_eq!(found(&below, "X30"), []);
+        assert_eq!(found(&TABLE.replace("avg latency", "p95 latency"), "X30"), [], "no mean");
+    }
+}

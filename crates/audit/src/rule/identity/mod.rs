@@ -1,0 +1,10 @@
+//! The identities: what figures that stand side by side must give each other, in tables, lists and lines alike. A ratio against its two
+//! ends is found by [`crate::link`] and judged in [`super::table::ratios`].
+
+mod columns;
+pub mod little;
+pub mod made;
+mod parts;
+pub mod product;
+
+pub use columns::size_of;

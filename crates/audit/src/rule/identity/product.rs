@@ -1,0 +1,369 @@
+//! IOPS times block size is the bandwidth: F4 in every grid, N8 where the unit is another than the label says, N3 where a copied rate
+//! lost its carry, F6 where one cell has its bandwidth in MB and in MiB.
+
+use super::columns::{Kind, pairs, size};
+use crate::finding::{Finding, Severity, Slip};
+use crate::import::fio::num2str::{self, Era};
+use crate::link::grid::Grid;
+use crate::link::near;
+use crate::number::{Base, Hedge, Interval, Quantity, Unit};
+use crate::page::Page;
+use crate::rule::table::like;
+use crate::rule::{Evidence, Rule, Sink, slip};
+
+/// N8, and F4, F6 and N3 of grids.
+pub const UNIT: Rule = Rule {
+    id: "N8",
+    name: "IOPS times block size is the bandwidth, in the unit that the label says",
+    severity: Severity::WrongFigure,
+    holds: "the intervals of IOPS * bs and bandwidth meet but for 0.25 %, in tables, lists and lines; a table all of whose rows need 1024 for \
+            a label of 1000 is reported once (cosmetic where the size is of K too and the label of KB), a row that does not agree as F4, a rate that \
+            lost its carry as N3; MB/s and MiB/s of one cell as F6",
+    silent: "unless rate and bandwidth stand in one cell, under heads of one load, or alone in their row, and two thirds of at least two rows agree, \
+             or the figure is right but for one slip (a digit, a factor of ten); where a size of KB or MB, taken as 1000, gives the printed bandwidths; \
+             where no size is stated and fewer than three rows agree on one",
+    check: rate_times_size,
+};
+
+/// Relative difference that rounding on the way to a table makes.
+const SLACK: f64 = 0.0025;
+/// The same in a single line, whose figures may be of two readings.
+const LOOSE: f64 = 0.02;
+/// Block sizes that are used, for pages that do not state theirs.
+const SIZES: [f64; 13] = [
+    512.0,
+    4096.0,
+    8192.0,
+    16384.0,
+    32768.0,
+    65536.0,
+    131_072.0,
+    262_144.0,
+    524_288.0,
+    1_048_576.0,
+    2_097_152.0,
+    4_194_304.0,
+    8_388_608.0,
+];
+
+/// A rate and a bandwidth of one size.
+struct Pair<'a> {
+    rate: &'a Quantity,
+    bandwidth: &'a Quantity,
+    /// In bytes; of a bandwidth in bits in bits.
+    size: f64,
+    /// The size as it is written, where that is of 1000.
+    literal: Option<f64>,
+    /// Whether the size is written as `4K`, of 1024 for all readers.
+    bare_k: bool,
+    /// Whether the page states the size.
+    stated: bool,
+}
+
+fn rate_times_size(evidence: &Evidence, sink: &mut Sink) {
+    for grid in evidence.grids {
+        let (stated, open) = of_grid(grid);
+        if !stated.is_empty() {
+            judge(evidence.page, &stated, sink);
+        }
+        for pairs in inferred(open) {
+            judge(evidence.page, &pairs, sink);
+        }
+        both_bases(evidence.page, grid, sink);
+    }
+}
+
+/// The pairs of a grid whose size is stated, and the others by their columns.
+fn of_grid(grid: &Grid) -> (Vec<Pair<'_>>, Vec<([usize; 2], Pair<'_>)>) {
+    let (mut stated, mut open) = (Vec::new(), Vec::new());
+    for row in 0..grid.cells.len() {
+        for (rate, bandwidth) in pairs(grid, row, Kind::Rate, Kind::Bandwidth) {
+            let (Some(of_rate), Some(of_bandwidth)) = (grid.at(row, rate), grid.at(row, bandwidth)) else {
+                continue;
+            };
+            let told = size(grid, row, [rate, bandwidth]);
+            let text = told.as_ref().map_or("", |(_, text)| text.as_str());
+            let bits = if of_bandwidth.unit == Unit::BitsPerSecond { 8.0 } else { 1.0 };
+            let pair = Pair {
+                rate: of_rate,
+                bandwidth: of_bandwidth,
+                size: bits * told.as_ref().map_or(0.0, |(size, _)| *size),
+                literal: literal_size_of(text).map(|size| bits * size),
+                bare_k: is_bare_k(text),
+                stated: told.is_some(),
+            };
+            if of_rate.figure.value <= 0.0 || of_bandwidth.figure.value <= 0.0 {
+                continue;
+            }
+            match pair.stated {
+                true => stated.push(pair),
+                false => open.push(([rate, bandwidth], pair)),
+            }
+        }
+    }
+    (stated, open)
+}
+
+/// Pairs whose size the page does not state: of one pair of columns, with the size that most of its rows agree on.
+fn inferred(mut open: Vec<([usize; 2], Pair<'_>)>) -> Vec<Vec<Pair<'_>>> {
+    let mut all = Vec::new();
+    while let Some((columns, _)) = open.first() {
+        let columns = *columns;
+        let (own, others): (Vec<_>, Vec<_>) = open.into_iter().partition(|(other, _)| *other == columns);
+        open = others;
+        let mut pairs: Vec<Pair> = own.into_iter().map(|(_, pair)| pair).collect();
+        let fits = |pair: &Pair, size: f64| {
+            let size = size * if pair.bandwidth.unit == Unit::BitsPerSecond { 8.0 } else { 1.0 };
+            factors(pair.bandwidth).iter().any(|factor| agrees_by(pair, size, *factor))
+        };
+        let count = |size: &f64| pairs.iter().filter(|pair| fits(pair, *size)).count();
+        let best = SIZES
+            .into_iter()
+            .max_by_key(count)
+            .filter(|size| count(size) >= 3 && 3 * count(size) >= 2 * pairs.len());
+        let Some(size) = best else { continue };
+        // Rows that fit another size are of that size.
+        pairs.retain(|pair| fits(pair, size) || !SIZES.iter().any(|other| fits(pair, *other)));
+        for pair in &mut pairs {
+            pair.size = size * if pair.bandwidth.unit == Unit::BitsPerSecond { 8.0 } else { 1.0 };
+        }
+        all.push(pairs);
+    }
+    all
+}
+
+/// MB/s and MiB/s of one cell, or one in brackets behind the other, are one bandwidth.
+fn both_bases(page: &Page, grid: &Grid, sink: &mut Sink) {
+    for row in 0..grid.cells.len() {
+        for (at, head) in grid.heads.iter().enumerate() {
+            let next = grid.heads.get(at + 1).filter(|next| next.source == head.source || grid.is_text);
+            let (Some(one), Some(other), Some(_)) = (grid.at(row, at), grid.at(row, at + 1), next) else {
+                continue;
+            };
+            let of_bytes = |unit| one.unit == unit && other.unit == unit;
+            let bases = matches!(
+                (one.base, other.base),
+                (Base::Binary, Base::Decimal) | (Base::Decimal, Base::Binary)
+            );
+            if !(of_bytes(Unit::BytesPerSecond) || of_bytes(Unit::Bytes))
+                || !bases
+                || !behind_bracket(page, one, other)
+            {
+                continue;
+            }
+            if one.interval().meets(other.interval()) {
+                sink.holds("F6", &one.figure);
+                sink.holds("F6", &other.figure);
+                continue;
+            }
+            let (printed, first) = (page.quote(other.figure.spot), page.quote(one.figure.spot));
+            let value = like(printed, other, one.figure.value);
+            let message = format!("{first} is {value}, not {printed}: both are of one measurement");
+            sink.finds(
+                Finding::new("F6", Severity::WrongFigure, other.figure.spot, message)
+                    .recomputed(value)
+                    .by(format!("{first} in the other unit"))
+                    .against([one.figure.spot]),
+            );
+        }
+    }
+}
+
+fn behind_bracket(page: &Page, one: &Quantity, other: &Quantity) -> bool {
+    let (first, second) = (one.figure.spot, other.figure.spot);
+    let between =
+        page.line(first.index()).get(first.end as usize..second.start as usize).unwrap_or("").trim();
+    first.line == second.line && matches!(between, "(" | "（" | "/" | "=" | "[")
+}
+
+/// The one size of a text whose unit is `KB` or `MB`, of 1000: `4 MB` times 10 a second is 40 MB/s as it stands there.
+fn literal_size_of(text: &str) -> Option<f64> {
+    let size = super::size_of(text)?;
+    let lower = text.to_lowercase();
+    let said = |unit: &str| {
+        lower.match_indices(unit).any(|(at, _)| {
+            lower[..at].trim_end_matches(' ').ends_with(|before: char| before.is_ascii_digit())
+        })
+    };
+    match (said("kb"), said("mb")) {
+        (true, false) => Some(size / 1.024),
+        (false, true) => Some(size / 1.048_576),
+        _ => None,
+    }
+}
+
+/// Whether the size of a text is a number of `K`, without a unit behind it.
+fn is_bare_k(text: &str) -> bool {
+    let lower = text.to_lowercase();
+    lower.match_indices('k').any(|(at, _)| {
+        let number = lower[..at].trim_end_matches(' ').ends_with(|before: char| before.is_ascii_digit());
+        number && !lower[at + 1..].starts_with(char::is_alphanumeric)
+    })
+}
+
+/// What a printed prefix of bytes may be: of 1000, of 1024, or thousands of KiB, as some scripts have it.
+fn factors(bandwidth: &Quantity) -> [f64; 3] {
+    let decimal = bandwidth.base == Base::Decimal && bandwidth.unit == Unit::BytesPerSecond;
+    let power = if decimal { (bandwidth.scale.log10() / 3.0).round() as i32 } else { 0 };
+    [1.0, 1.024f64.powi(power), 1.024f64.powi(power.min(1))]
+}
+
+/// Whether a pair agrees if a printed prefix of bytes is of the base with that index in [`factors`].
+fn agrees(pair: &Pair, base: usize) -> bool {
+    agrees_by(pair, pair.size, factors(pair.bandwidth)[base])
+}
+
+/// Figures may have been cut off where they should be rounded: fio prints 84 I/Os a second of 84.7.
+fn agrees_by(pair: &Pair, size: f64, factor: f64) -> bool {
+    let uncut = |figure: &Quantity| {
+        let Interval { low, high } = figure.interval();
+        Interval { low, high: high + 0.5 * (high - low) }
+    };
+    uncut(pair.rate).scaled(size).wider(SLACK).meets(uncut(pair.bandwidth).scaled(factor))
+}
+
+fn judge(page: &Page, pairs: &[Pair], sink: &mut Sink) {
+    let count = |base: usize| pairs.iter().filter(|pair| agrees(pair, base)).count();
+    // The first of those that agree alike.
+    let base = [0, 1, 2].into_iter().rev().max_by_key(|base| count(*base)).unwrap_or(0);
+    let proven = 3 * count(base) >= 2 * pairs.len() && count(base) >= 2;
+    // By the units as they are written, it is right.
+    let literal = |pair: &&Pair| pair.literal.is_some_and(|size| agrees_by(pair, size, 1.0));
+    if proven && base > 0 && pairs.iter().filter(literal).count() < count(base) {
+        unit_is_another(page, pairs, base, count(base), sink);
+    }
+    for pair in pairs {
+        let factors = factors(pair.bandwidth);
+        let right = factors.into_iter().find(|factor| agrees_by(pair, pair.size, *factor));
+        let loosely = factors.iter().any(|factor| pair.off(*factor) <= LOOSE);
+        match right {
+            Some(own) => held(pair, own, sink),
+            _ if literal(&pair) => held(pair, 1.0, sink),
+            _ if proven || (!loosely && is_slip(pair, factors[base])) => {
+                judge_pair(page, pair, factors[base], sink)
+            }
+            _ => {}
+        }
+    }
+}
+
+/// Whether one of the two is what the other gives but for one slip.
+fn is_slip(pair: &Pair, factor: f64) -> bool {
+    let Pair { rate, bandwidth, size, .. } = *pair;
+    let factors = if pair.stated { factors(bandwidth).to_vec() } else { vec![factor] };
+    factors.into_iter().any(|factor| {
+        near::of(bandwidth, rate.interval().scaled(size / factor))
+            || near::of(rate, bandwidth.interval().scaled(factor / size))
+    })
+}
+
+fn held(pair: &Pair, factor: f64, sink: &mut Sink) {
+    sink.holds("F4", &pair.rate.figure);
+    match factor == 1.0 {
+        true => sink.holds("F4", &pair.bandwidth.figure),
+        false => sink.plausible("F4", &pair.bandwidth.figure),
+    }
+}
+
+impl Pair<'_> {
+    /// How far the printed bandwidth is from what the rate gives, as a share.
+    fn off(&self, factor: f64) -> f64 {
+        (self.bandwidth.figure.value * factor / (self.rate.figure.value * self.size) - 1.0).abs()
+    }
+}
+
+/// The label of a bandwidth whose unit stands in its head.
+fn label_of(bandwidth: &Quantity) -> &'static str {
+    let binary = bandwidth.base == Base::Binary;
+    match bandwidth.scale.log10().round() as i32 {
+        0 => "B/s",
+        3 => ["KB/s", "KiB/s"][usize::from(binary)],
+        9 => ["GB/s", "GiB/s"][usize::from(binary)],
+        12 => ["TB/s", "TiB/s"][usize::from(binary)],
+        _ => ["MB/s", "MiB/s"][usize::from(binary)],
+    }
+}
+
+fn unit_is_another(page: &Page, pairs: &[Pair], base: usize, count: usize, sink: &mut Sink) {
+    let Some(first) = pairs.iter().find(|pair| pair.bandwidth.base == Base::Decimal) else { return };
+    let printed = page.quote(first.bandwidth.figure.spot);
+    // Who writes 4K for 4096 bytes writes KB for 1024 of them.
+    let alike = first.bandwidth.scale == 1e3
+        || (base == 1 && pairs.iter().all(|pair| pair.bare_k) && first.bandwidth.scale < 1e6);
+    let thousands = base == 2 && first.bandwidth.scale > 1e3;
+    let message = format!(
+        "the label says {}, but the numbers are {}: IOPS times block size gives them in {count} of {} rows",
+        if printed.chars().any(char::is_alphabetic) {
+            printed.trim_start_matches(|letter: char| !letter.is_alphabetic())
+        } else {
+            label_of(first.bandwidth)
+        },
+        match (thousands, alike) {
+            (true, _) => "thousands of KiB/s",
+            (false, true) => "of 1024, as its block size is",
+            _ => "of 1024",
+        },
+        pairs.len()
+    );
+    let severity = if alike || thousands { Severity::Cosmetic } else { Severity::WrongFigure };
+    let by = format!("{} * {} B", page.quote(first.rate.figure.spot), first.size);
+    sink.finds(
+        Finding::new("N8", severity, first.bandwidth.figure.spot, message)
+            .by(by)
+            .slip(Slip::ThousandFor1024)
+            .against([first.rate.figure.spot]),
+    );
+}
+
+fn judge_pair(page: &Page, pair: &Pair, factor: f64, sink: &mut Sink) {
+    let Pair { rate, bandwidth, size, .. } = *pair;
+    let expected = bandwidth.interval().scaled(factor / size);
+    let printed = page.quote(rate.figure.spot);
+    let carried =
+        num2str::carried(printed, &rate.figure, Era::LostCarry).filter(|meant| meant.meets(expected));
+    let by = format!("{} / {size} B = {:.0}", page.quote(bandwidth.figure.spot), expected.middle());
+    if let Some(meant) = carried {
+        let value = Interval { low: meant.low.max(expected.low), high: meant.high.min(expected.high) };
+        let text = like(printed, rate, value.middle());
+        let message = format!(
+            "\"{printed}\" is how fio 2.20 to 3.25 shows about {:.0}, which is what its bandwidth gives: {text} is meant",
+            value.middle()
+        );
+        sink.corrects(rate.figure.spot, value, text.clone());
+        sink.finds(
+            Finding::new("N3", Severity::WrongFigure, rate.figure.spot, message)
+                .recomputed(text)
+                .by(by)
+                .slip(Slip::FioCarry)
+                .against([bandwidth.figure.spot]),
+        );
+        return;
+    }
+    let recomputed = rate.interval().scaled(size / factor);
+    let printed = page.quote(bandwidth.figure.spot);
+    let text = like(printed, bandwidth, recomputed.middle());
+    let by = format!("{} * {size} B", page.quote(rate.figure.spot));
+    let slip = slip::of(bandwidth.interval(), recomputed);
+    let unit = if printed.chars().any(char::is_alphabetic) {
+        String::new()
+    } else {
+        format!(" {}", label_of(bandwidth))
+    };
+    let message = match slip {
+        Some(slip) => format!("{printed}{unit} is not what {by} gives, {text}{unit}: {}", slip.words()),
+        None => format!(
+            "{printed}{unit} and {} are not of one run: {by} is {text}{unit}",
+            page.quote(rate.figure.spot)
+        ),
+    };
+    let mut finding = Finding::new("F4", Severity::WrongFigure, bandwidth.figure.spot, message)
+        .recomputed(text)
+        .by(by)
+        .against([rate.figure.spot]);
+    finding.slip = slip;
+    sink.finds(finding);
+}
+
+#[cfg(test)]
+#[path = "product_tests.rs"]
+mod tests;
