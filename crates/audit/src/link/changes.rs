@@ -3,13 +3,15 @@
 //! 62.5%`. Figures and percentage stand next to each other with nothing between them but words that tie them, or names: what stands further
 //! apart may be of something else.
 
-use super::grid::says;
 use super::sentences::hedged;
-use super::words::{AGAINST, CHANGES, FOLLOWS, FROM, GAIN, GLUE, LOSS, OF_OTHERS, SETTINGS, TIMES, TO};
-use super::{Form, Link, Why, comparable, is_ratio};
+use super::words::{
+    AGAINST, CHANGES, FOLLOWS, FROM, GAIN, GLUE, LOSS, OF_OTHER_THINGS, OF_OTHERS, OF_PERFORMANCE, SETTINGS,
+    TIMES, TO, VERSUS, is, lists, says,
+};
+use super::{Ends, Form, Link, Why, comparable, is_ratio};
 use crate::number::{Hedge, Quantity, Unit};
 use crate::page::Page;
-use crate::prose::{Clause, has, tells_speed, topic};
+use crate::prose::{Clause, tells_speed, topic};
 use std::ops::Range;
 
 /// The links of a page's sentences.
@@ -17,23 +19,19 @@ pub(super) fn links(page: &Page, clauses: &[Clause]) -> Vec<Link> {
     let mut links = Vec::new();
     for of_line in clauses.chunk_by(|one, other| one.line == other.line) {
         let line = unmarked(page.line(of_line[0].line));
+        let mut before: Vec<Quantity> = Vec::new();
         for of_sentence in of_line.chunk_by(|one, other| one.sentence == other.sentence) {
             let figures: Vec<Quantity> =
                 of_sentence.iter().flat_map(|clause| &clause.figures).copied().collect();
             let sentence = Sentence { line: &line, bytes: of_sentence[0].sentence.clone() };
+            let found = links.len();
             if figures.len() >= 3 && !sentence.is_of_settings() {
                 of_figures(&sentence, &figures, &mut links);
             }
-        }
-        // What a line states in one sentence, the next one may compare.
-        let figures: Vec<Quantity> = of_line.iter().flat_map(|clause| &clause.figures).copied().collect();
-        let whole = Sentence { line: &line, bytes: 0..line.len() };
-        if let (None, [first, second, derived], false) = (
-            links.iter().find(|link: &&Link| link.derived.figure.spot.index() == of_line[0].line),
-            figures.as_slice(),
-            whole.is_of_settings(),
-        ) {
-            links.extend(whole.next_sentence([*first, *second], *derived));
+            if links.len() == found && line.len() < LONGEST_LINE {
+                links.extend(sentence.lone(&figures, &before));
+            }
+            before = figures;
         }
     }
     links
@@ -59,18 +57,16 @@ fn of_figures(sentence: &Sentence, figures: &[Quantity], links: &mut Vec<Link>) 
     let mut at = 0;
     while let Some(three) = figures.get(at..at + 3) {
         let [first, second, third] = [three[0], three[1], three[2]];
-        let link = sentence.shown([first, second], third).or_else(|| {
-            match [first, second, third].map(|one| is_ratio(&one)) {
-                [false, false, true] => sentence.change([first, second], third, figures.len()),
-                [true, false, false] => sentence.change([second, third], first, figures.len()),
-                [false, true, false] => sentence.than([first, third], second),
-                // `53.82 % more (from 56.89 % to 87.51 %)`.
-                [true, true, true] => sentence
-                    .change([second, third], first, 0)
-                    .or_else(|| sentence.change([first, second], third, 0)),
-                _ => None,
+        let link = match [first, second, third].map(|one| is_ratio(&one)) {
+            [false, false, true] => sentence.change([first, second], third, figures.len()),
+            [true, false, false] => sentence.change([second, third], first, figures.len()),
+            [false, true, false] => sentence.than([first, third], second),
+            // `53.82 % more (from 56.89 % to 87.51 %)`.
+            [true, true, true] if sentence.opens(&first, &second) => {
+                sentence.change([second, third], first, 0)
             }
-        });
+            _ => None,
+        };
         at += if link.is_some() { 3 } else { 1 };
         links.extend(link);
     }
@@ -90,21 +86,6 @@ enum Tie {
 }
 
 impl Sentence<'_> {
-    /// The quotient that a sentence computes before the reader's eyes: `20k / 32k = 62.5%`.
-    fn shown(&self, ends: [Quantity; 2], derived: Quantity) -> Option<Link> {
-        let [first, second] = ends;
-        let divides = matches!(self.between(&first, &second)?.trim(), "/" | "÷" | ":");
-        let equals = matches!(self.between(&second, &derived)?.trim(), "=" | "==" | "≈" | "=~" | "~=");
-        // `60 / 4 / 3 = 5` goes on before the first.
-        let begins = !self.before(&first).trim_end().ends_with(['/', '*', 'x', '×', '-', '+', '÷', '(', ':']);
-        let unit =
-            if derived.unit == Unit::Bare && derived.scale == 1.0 { Unit::Times } else { derived.unit };
-        let ratio = Quantity { unit, ..derived };
-        let sound = divides && equals && is_ratio(&ratio) && comparable(&first, &second) && begins;
-        let of = self.line.get(first.figure.spot.start as usize..second.figure.spot.end as usize)?.to_owned();
-        sound.then(|| Link { of, ..link(&ends, hedged(ratio), Form::Share, 0) })
-    }
-
     /// The change of two ends in a sentence of so many figures.
     fn change(&self, ends: [Quantity; 2], derived: Quantity, figures: usize) -> Option<Link> {
         let [first, second] = ends;
@@ -117,7 +98,11 @@ impl Sentence<'_> {
             true => self.between(&second, &derived)?,
             false => self.between(&derived, &first)?,
         };
+        // `603 % (577 % -> 603 %)` is the end itself.
+        let restated =
+            ends.iter().any(|end| end.unit == derived.unit && end.figure.value == derived.figure.value);
         let sound = is_told(&derived)
+            && !restated
             && ends.iter().all(|end| matches!(end.hedge, Hedge::Plain | Hedge::About))
             && is_glue(if tie == Tie::Each { behind_a_name(glue) } else { glue })
             && match tie {
@@ -130,18 +115,57 @@ impl Sentence<'_> {
         sound.then(|| self.link_of(ends, derived, tie, tight)).flatten()
     }
 
-    /// `It fell from 610 MB/s to 390 MB/s. The new drive has 64 % of the performance of the old one.`
-    fn next_sentence(&self, ends: [Quantity; 2], derived: Quantity) -> Option<Link> {
-        let tie = self.tie(&ends[0], self.between(&ends[0], &ends[1])?).filter(|tie| *tie == Tie::Became)?;
-        let between = self.between(&ends[1], &derived)?;
-        let behind = self.behind(&derived).trim_start();
-        let first: String = behind.chars().take(24).collect();
-        let of_it = ["of the perf", "of the speed", "of its", "des perf", "of the orig"]
-            .iter()
-            .any(|words| first.starts_with(words));
-        let told =
-            is_told(&derived) && derived.unit == Unit::Percent && !is_ratio(&ends[0]) && between.len() < 120;
-        (told && of_it).then(|| self.link_of(ends, derived, tie, false)).flatten()
+    /// Changes of the only two results before them in a sentence, or in the one before it, that are told without being tied to them by
+    /// the words beside: `Here it does 140 MB/s, but in the VM it falls to 28 MB/s, which is 80 % less`.
+    fn lone(&self, figures: &[Quantity], before: &[Quantity]) -> Vec<Link> {
+        let mut found = Vec::new();
+        let mut from = 0;
+        for (at, derived) in figures.iter().enumerate().filter(|(_, one)| is_ratio(one)) {
+            let own = ends_of(&figures[from..at]);
+            let (ends, near) =
+                if own.is_empty() && from == 0 { (ends_of(before), false) } else { (own, true) };
+            from = at + 1;
+            if let Ok([first, second]) = <[Quantity; 2]>::try_from(ends) {
+                found.extend(self.lone_of([first, second], *derived, near));
+            }
+        }
+        found
+    }
+
+    fn lone_of(&self, ends: [Quantity; 2], derived: Quantity, near: bool) -> Option<Link> {
+        let [first, second] = ends;
+        let sentence = self.line.get(self.bytes.clone()).unwrap_or("");
+        let around = self.around(&derived);
+        let compares = tells(&around) || says(&around, OF_PERFORMANCE) || near && derived.unit == Unit::Times;
+        let far =
+            first.figure.value.max(second.figure.value) > 20.0 * first.figure.value.min(second.figure.value);
+        let counts = ends.iter().all(|one| one.unit == Unit::Bare);
+        let of_others = says(&around, OF_OTHER_THINGS) || says(sentence, SETTINGS);
+        let sound =
+            is_told(&derived) && compares && !of_others && (!counts || !far && tells_speed(self.line));
+        sound.then_some(())?;
+        let pairs = alike(first, second);
+        let mut read = pairs.iter().flat_map(|pair| readings(pair, hedged(derived), Tie::Against));
+        let of = format!("the change of {} and {}", self.quote(&first), self.quote(&second));
+        let found = read
+            .find(|link| link.holds())
+            .or_else(|| meant(pairs.first()?, hedged(derived), Tie::Against, &around))?;
+        Some(Link { of, ..found })
+    }
+
+    /// The words beside a figure, up to stops and other figures.
+    fn around(&self, figure: &Quantity) -> String {
+        let ends = |letter: char| ".,;:!?()。，；：！？（）0123456789".contains(letter);
+        let before = self.before(figure).trim_end_matches([' ', '~', '+', '-', '−', '(']);
+        let from =
+            before.rfind(ends).map_or(0, |at| at + before[at..].chars().next().map_or(1, char::len_utf8));
+        let behind = self.behind(figure);
+        let to = behind.find(ends).unwrap_or(behind.len());
+        format!("{} {}", &before[from..], &behind[..to])
+    }
+
+    fn quote(&self, figure: &Quantity) -> &str {
+        self.line.get(figure.figure.spot.start as usize..figure.figure.spot.end as usize).unwrap_or("")
     }
 
     /// The change of a figure from another behind it: `480 MB/s, 8 % slower than the host's 520 MB/s`.
@@ -150,7 +174,11 @@ impl Sentence<'_> {
         let (glue, base) = (self.between(&first, &derived)?, self.between(&derived, &second)?);
         let than = THAN.iter().find_map(|than| base.split_once(than));
         let (change, name) = than?;
+        // `603 % (577 % -> 603 %)` is the end itself.
+        let restated =
+            ends.iter().any(|end| end.unit == derived.unit && end.figure.value == derived.figure.value);
         let sound = is_told(&derived)
+            && !restated
             && ends.iter().all(|end| end.hedge == Hedge::Plain)
             && is_glue(glue)
             && tells(change)
@@ -170,6 +198,11 @@ impl Sentence<'_> {
         let held = read.find(|link| link.holds());
         let found = held.or_else(|| meant(pairs.first()?, hedged(derived), tie, &near))?;
         Some(Link { of: format!("the change of {of}"), ..found })
+    }
+
+    /// Whether a bracket opens between two figures.
+    fn opens(&self, left: &Quantity, right: &Quantity) -> bool {
+        self.between(left, right).is_some_and(|text| text.contains(['(', '（']))
     }
 
     /// What stands between two figures.
@@ -196,10 +229,11 @@ impl Sentence<'_> {
             .iter()
             .fold(before.as_str(), |rest, word| rest.strip_suffix(word).unwrap_or(rest).trim_end());
         let arrow = matches!(between, "->" | "→" | "=>" | "-->" | "⇒" | "➜" | "➡");
-        let led = ends_word(before, FROM) || VERBS_WITHIN.iter().any(|verb| between.ends_with(verb));
-        if arrow || (TO.contains(&between) && led) {
+        let led = last_word(before).is_some_and(|word| is(word, FROM))
+            || VERBS_WITHIN.iter().any(|verb| between.ends_with(verb));
+        if arrow || (is(between, TO) && led) {
             Some(Tie::Became)
-        } else if VERSUS.contains(&between) {
+        } else if is(between, VERSUS) {
             Some(Tie::Against)
         } else {
             None
@@ -215,7 +249,7 @@ impl Sentence<'_> {
         let told = signed || !is_behind || has_words;
         let ends = rest.is_empty()
             || rest.starts_with([')', ']', ',', '.', ';', ':', '，', '）', '。', '(', '、', '—', '–'])
-            || first_word(rest).is_some_and(|word| FOLLOWS.contains(&word.to_lowercase().as_str()));
+            || first_word(rest).is_some_and(|word| is(&word.to_lowercase(), FOLLOWS));
         // In brackets right behind the ends it is their change without a word of it.
         let bracketed = behind.starts_with([')', ']', '）']);
         (!is_behind || ends) && (told || bracketed || tells(self.glue_before(derived)))
@@ -225,9 +259,8 @@ impl Sentence<'_> {
     fn is_of_each(&self, ends: &[Quantity; 2], between: &str) -> bool {
         let sentence = self.line.get(self.bytes.clone()).unwrap_or("").to_lowercase();
         let compared = says(between, AGAINST);
-        let others = OF_OTHERS
-            .iter()
-            .any(|word| has(&sentence, word) && !(compared && AGAINST.iter().any(|own| own == word)));
+        // `whereas` and `than` compare where they stand between the two.
+        let others = lists(&sentence) & OF_OTHERS != 0 && !compared;
         let lower = between.to_lowercase();
         let mut words = lower.split(|letter: char| !letter.is_alphanumeric()).filter(|word| !word.is_empty());
         ends.iter().all(|one| one.unit != Unit::Bare)
@@ -266,10 +299,9 @@ impl Sentence<'_> {
     fn is_measured(&self, pair: &[Quantity; 2]) -> bool {
         let sentence = self.line.get(self.bytes.clone()).unwrap_or("");
         let lower = sentence.to_lowercase();
-        let says = |words: &[&str]| words.iter().any(|word| has(&lower, word));
         match pair[0].unit {
             Unit::BytesPerSecond | Unit::PerSecond | Unit::BitsPerSecond => true,
-            Unit::Nanoseconds => says(TIMES),
+            Unit::Nanoseconds => says(&lower, TIMES),
             Unit::Bare => pair.iter().all(|one| one.figure.value >= 100.0) && tells_speed(sentence),
             _ => false,
         }
@@ -278,32 +310,30 @@ impl Sentence<'_> {
     /// Whether the sentence speaks of what was set: `raising the limit from 100 to 200 MB/s`.
     fn is_of_settings(&self) -> bool {
         let lower = self.line.get(self.bytes.clone()).unwrap_or("").to_lowercase();
-        SETTINGS.iter().any(|word| has(&lower, word))
+        says(&lower, SETTINGS)
     }
+}
+
+/// The figures that may be ends of a change: rates, else counts that are no years.
+fn ends_of(figures: &[Quantity]) -> Vec<Quantity> {
+    let may = |one: &&Quantity| !is_ratio(one) && one.hedge != Hedge::PlusMinus;
+    let is_rate =
+        |one: &&Quantity| matches!(one.unit, Unit::BytesPerSecond | Unit::PerSecond | Unit::BitsPerSecond);
+    let rates: Vec<Quantity> = figures.iter().filter(may).filter(is_rate).copied().collect();
+    let large = |one: &&Quantity| one.unit == Unit::Bare && one.figure.value >= 100.0 && !is_year(one);
+    if rates.is_empty() { figures.iter().filter(may).filter(large).copied().collect() } else { rates }
+}
+
+/// Longer lines are whole pages in one.
+const LONGEST_LINE: usize = 3000;
+
+/// Years are no results.
+fn is_year(one: &Quantity) -> bool {
+    one.decimals == 0 && one.scale == 1.0 && (1990.0..2040.0).contains(&one.figure.value)
 }
 
 /// Words that stand for `than` before a base.
 const THAN: &[&str] = &[" than ", " als ", " que ", " чем "];
-/// Words that stand between two that are compared, and nothing else.
-const VERSUS: &[&str] = &[
-    "vs",
-    "vs.",
-    "versus",
-    "against",
-    "compared to",
-    "compared with",
-    "gegen",
-    "gegenüber",
-    "statt",
-    "instead of",
-    "contre",
-    "frente a",
-    "против",
-    "вместо",
-    "对比",
-    "相比",
-    "对",
-];
 /// Words that hedge an end.
 const HEDGES: &[&str] = &[
     "about",
@@ -368,7 +398,7 @@ fn tells(text: &str) -> bool {
 }
 
 fn is_change(word: &str) -> bool {
-    CHANGES.contains(&word.to_lowercase().as_str()) || tells(word)
+    is(&word.to_lowercase(), CHANGES) || tells(word)
 }
 
 /// Whether a text has nothing but such words and signs.
@@ -379,7 +409,7 @@ fn is_glue(text: &str) -> bool {
             letter.is_whitespace() || "()[]{}=~≈+-−–—→,:，：（）、.*_\"'`|".contains(letter)
         })
         .filter(|word| !word.is_empty());
-    words.all(|word| GLUE.contains(&word) || is_change(word))
+    words.all(|word| is(word, GLUE) || is_change(word))
 }
 
 /// Whether a change is told by itself, and not as a bound.
@@ -422,10 +452,7 @@ fn meant(pair: &[Quantity; 2], derived: Quantity, tie: Tie, near: &str) -> Optio
 
 fn link(pair: &[Quantity; 2], derived: Quantity, form: Form, numerator: usize) -> Link {
     Link {
-        derived,
-        form,
-        numerator: pair[numerator],
-        denominator: pair[1 - numerator],
+        ends: Ends { derived, form, numerator: pair[numerator], denominator: pair[1 - numerator] },
         why: Why::Told,
         of: String::new(),
         names: [String::new(), String::new()],
@@ -473,13 +500,16 @@ fn first_word(text: &str) -> Option<&str> {
     (end > 0).then(|| &text[..end])
 }
 
-/// Whether a text ends with one of the words, whole where they are of Latin or Cyrillic letters.
-fn ends_word(text: &str, words: &[&str]) -> bool {
-    words.iter().any(|word| {
-        text.strip_suffix(word).is_some_and(|before| {
-            word.chars().all(|letter| letter as u32 > 0x2e80) || !before.ends_with(char::is_alphanumeric)
-        })
-    })
+/// The word that a text ends with; of Chinese the last sign.
+fn last_word(text: &str) -> Option<&str> {
+    let last = text.chars().next_back()?;
+    if last as u32 > 0x2e80 {
+        return text.get(text.len() - last.len_utf8()..);
+    }
+    let from = text
+        .rfind(|letter: char| !letter.is_alphabetic())
+        .map_or(0, |at| at + text[at..].chars().next().map_or(1, char::len_utf8));
+    text.get(from..).filter(|word| !word.is_empty())
 }
 
 /// What stands behind the name of a system, up to a comma or bracket: `in the VM, a loss of`.

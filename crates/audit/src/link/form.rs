@@ -4,7 +4,7 @@ use crate::number::{Interval, Unit};
 use serde::Serialize;
 
 /// A form of a ratio.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Form {
     /// a / b.

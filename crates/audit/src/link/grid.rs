@@ -1,7 +1,7 @@
 //! Figures side by side, whatever they are drawn with: the cells of a table, the items of a list, lines of one shape, one line. Every
 //! identity looks at grids.
 
-use super::names::parts;
+use super::words::{List, lists};
 use crate::number::{Quantity, Unit, quantities};
 use crate::page::Page;
 use crate::table::{Cell, Table};
@@ -27,6 +27,14 @@ pub struct Head {
     pub source: usize,
     /// What it has of that column's cells.
     pub slot: Slot,
+    /// The lists of words that its text has one of.
+    pub lists: List,
+}
+
+impl Head {
+    fn new(text: String, source: usize, slot: Slot) -> Head {
+        Head { lists: lists(&text), text, source, slot }
+    }
 }
 
 /// Figures in rows and columns.
@@ -40,6 +48,8 @@ pub struct Grid {
     pub heads: Vec<Head>,
     /// Labels of the rows.
     pub labels: Vec<String>,
+    /// The lists of words that each label has one of.
+    pub label_lists: Vec<List>,
     /// Index of the line of each row.
     pub lines: Vec<usize>,
     /// Rows of as many cells as there are columns.
@@ -54,6 +64,8 @@ const MOST: usize = 500;
 const MOST_LINES: usize = 40;
 /// Longer lines are paragraphs.
 const LONGEST: usize = 300;
+/// Lines of one shape are taken in so many at once.
+const MOST_ROWS: usize = 60;
 /// So many lines without figures may lie between two rows.
 const GAP: usize = 2;
 
@@ -78,9 +90,15 @@ impl Grid {
             title: self.title.clone(),
             corner: String::new(),
             heads: heads
-                .map(|(source, label)| Head { text: label.clone(), source, slot: Slot::Figure })
+                .map(|(source, label)| Head {
+                    text: label.clone(),
+                    source,
+                    slot: Slot::Figure,
+                    lists: self.label_lists[source],
+                })
                 .collect(),
             labels: self.heads.iter().map(|head| head.text.clone()).collect(),
+            label_lists: self.heads.iter().map(|head| head.lists).collect(),
             lines: vec![self.lines.first().copied().unwrap_or(0); self.heads.len()],
             cells: (0..self.heads.len())
                 .map(|at| self.column(at).map(|one| one.copied()).collect())
@@ -96,7 +114,7 @@ impl Grid {
             let more = cells().map(|cell| cell.more.len()).max().unwrap_or(0);
             let slots = [Slot::Figure, Slot::Share].into_iter().chain((0..more).map(Slot::More));
             for slot in slots.filter(|slot| cells().any(|cell| of_cell(cell, *slot).is_some())) {
-                heads.push(Head { text: column.head.clone(), source, slot });
+                heads.push(Head::new(column.head.clone(), source, slot));
             }
         }
         let rows = || table.rows.iter().take(MOST);
@@ -109,6 +127,7 @@ impl Grid {
             title: table.title.clone().unwrap_or_default(),
             corner: table.corner.clone(),
             labels: rows().map(|row| row.label.clone()).collect(),
+            label_lists: rows().map(|row| lists(&row.label)).collect(),
             lines: rows().map(|row| row.line).collect(),
             heads,
             cells,
@@ -187,12 +206,14 @@ impl Run {
             self.end_stanza(page, grids);
         }
         self.stanza(&line);
-        if self.lines.last().is_some_and(|last| !alike(last, &line)) || self.lines.len() >= MOST {
+        if self.lines.last().is_some_and(|last| !alike(last, &line)) || self.lines.len() >= MOST_ROWS {
             self.end(page, grids);
         }
         if self.lines.is_empty() {
             self.title = self.next_title.clone();
         }
+        // A line with figures may be the head of those below: `4k random, iodepth 64:`.
+        self.next_title = text.chars().take(120).collect();
         self.gap = 0;
         self.lines.push(line);
     }
@@ -217,8 +238,9 @@ impl Run {
         grids.push(Grid {
             title: self.title.clone(),
             corner: String::new(),
-            heads: heads.map(|(source, text)| Head { text, source, slot: Slot::Figure }).collect(),
+            heads: heads.map(|(source, text)| Head::new(text, source, Slot::Figure)).collect(),
             labels: vec![String::new()],
+            label_lists: vec![0],
             lines: vec![lines[0].0],
             cells: vec![lines.iter().map(|(_, figure)| Some(*figure)).collect()],
             is_text: true,
@@ -304,13 +326,15 @@ fn of_lines(page: &Page, lines: &[Line], title: String) -> Grid {
         let of = |line: &Line| (0..line.figures.len()).find(|at| key(line, *at) == *wanted);
         let (line, at) = lines.iter().find_map(|line| Some((line, of(line)?))).unwrap_or((&lines[widest], 0));
         let text = if at == 0 && lines.len() > 1 { String::new() } else { before(line, at) };
-        Head { text, source, slot: Slot::Figure }
+        Head::new(text, source, Slot::Figure)
     });
+    let labels: Vec<String> = lines.iter().map(label).collect();
     Grid {
         title,
         corner: String::new(),
         heads: heads.collect(),
-        labels: lines.iter().map(label).collect(),
+        label_lists: labels.iter().map(|label| lists(label)).collect(),
+        labels,
         lines: lines.iter().map(|line| line.at).collect(),
         cells: cells.collect(),
         is_text: true,
@@ -326,14 +350,4 @@ pub fn numbered(names: &[&str]) -> bool {
     };
     let first = names.first().and_then(|name| bare(name));
     first.is_some() && names.len() >= 2 && names.iter().all(|name| bare(name) == first)
-}
-
-/// Whether a text has a word of a list, whole where it is Latin or Cyrillic and one word.
-pub fn says(text: &str, words: &[&str]) -> bool {
-    let lower = text.to_lowercase();
-    let own = parts(&lower);
-    words.iter().any(|word| match word.is_ascii() && !word.contains([' ', '-', '%', '.']) {
-        true => own.iter().any(|part| part == word),
-        false => lower.contains(word),
-    })
 }

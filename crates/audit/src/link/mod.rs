@@ -20,9 +20,9 @@ use grid::Grid;
 pub use form::Form;
 pub use names::{mentions, parts};
 
-/// A derived figure with its operands.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Link {
+/// A derived figure and what it is computed from.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Ends {
     /// The ratio, loss or gain.
     pub derived: Quantity,
     /// How it is computed.
@@ -31,12 +31,27 @@ pub struct Link {
     pub numerator: Quantity,
     /// By what.
     pub denominator: Quantity,
-    /// What ties them: `the form holds for 4 cells of this column`, `the head names both`.
+}
+
+/// A derived figure with its operands, and what it is of.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Link {
+    /// The figures.
+    pub ends: Ends,
+    /// What ties them.
     pub why: Why,
     /// What it is of, for sentences: row and column of the table.
     pub of: String,
-    /// What the page calls the two.
+    /// What the page calls the two operands.
     pub names: [String; 2],
+}
+
+impl std::ops::Deref for Link {
+    type Target = Ends;
+
+    fn deref(&self) -> &Ends {
+        &self.ends
+    }
 }
 
 /// What ties a link.
@@ -50,7 +65,7 @@ pub enum Why {
     Told,
 }
 
-impl Link {
+impl Ends {
     /// What the printed operands give, in the unit of the derived figure.
     pub fn recomputed(&self) -> Option<Interval> {
         let given =

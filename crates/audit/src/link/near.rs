@@ -1,14 +1,14 @@
 //! Whether a printed figure is what it should be but for one slip of the pen: one digit, two digits changed places, a factor of ten or
 //! of 1000 for 1024. Chance seldom makes that, so that such a figure tells that it is of its operands though it is wrong.
 
-use super::Link;
+use super::Ends;
 use crate::finding::Slip;
 use crate::number::{Interval, Quantity};
 use crate::rule::slip;
 
 /// Whether a ratio is what its operands give but for such a slip.
-pub(super) fn is_slip(link: &Link) -> bool {
-    link.recomputed().is_some_and(|given| of(&link.derived, given))
+pub(super) fn is_slip(ends: &Ends) -> bool {
+    ends.recomputed().is_some_and(|given| of(&ends.derived, given))
 }
 
 /// Whether a figure is one of those that `given` holds but for such a slip.
@@ -17,7 +17,8 @@ pub(crate) fn of(printed: &Quantity, given: Interval) -> bool {
     if interval.middle() == 0.0 || given.low.signum() != given.high.signum() {
         return false;
     }
-    if slip::of(interval, given) == Some(Slip::FactorTen) {
+    let fine = interval.high - interval.low <= 0.025 * interval.middle().abs();
+    if fine && slip::of(interval, given) == Some(Slip::FactorTen) {
         return true;
     }
     // Few digits are within a slip of everything.

@@ -2,11 +2,12 @@
 //! weighed by how unlikely it is that its cells fit by chance, and by what heads say; the best one of each column is taken where it
 //! outweighs all readings that were tried.
 
-use super::grid::{Grid, Slot, says};
+use super::grid::{Grid, Head, Slot};
 use super::near;
-use super::words::{BASE, CHANGE, LEAST, LOSS, MEAN, MEDIAN, METRICS, MOST, RATIO, SUM, USE};
-use super::{Form, Link, Why, comparable, is_ratio, mentions};
+use super::words::{BASE, CHANGE, LEAST, LOSS, List, MEAN, MEDIAN, METRICS, MOST, RATIO, SUM, USE};
+use super::{Ends, Form, Link, Why, comparable, is_ratio, mentions};
 use crate::number::{Quantity, Unit};
+use rustc_hash::FxHashSet;
 
 /// Bits by which a reading must outweigh chance.
 const ENOUGH: f64 = 7.0;
@@ -19,8 +20,16 @@ const MOST_VALUES: usize = 12;
 
 /// A reading of ratios that hang together.
 struct Reading {
-    links: Vec<Link>,
+    trials: Vec<Trial>,
     prior: f64,
+}
+
+/// One ratio of a reading, with what its operands and itself are called: in the labels and heads of its grid.
+#[derive(Clone, Copy)]
+struct Trial {
+    ends: Ends,
+    names: [usize; 2],
+    of: usize,
 }
 
 /// How a reading stands against its cells.
@@ -30,9 +39,23 @@ struct Weight {
     missed: usize,
 }
 
+/// A reading that was taken.
+struct Found {
+    weight: Weight,
+    links: Vec<Link>,
+}
+
 /// The links of a grid, the best reading of each figure.
 pub(super) fn links(grid: &Grid) -> Vec<Link> {
-    let mut found: Vec<(Weight, Vec<Link>)> = Vec::new();
+    // Most grids have no ratio.
+    let says = |lists: &List| lists & (RATIO | CHANGE) != 0;
+    let any = grid.heads.iter().any(|head| says(&head.lists) || head.text.contains(['/', '÷']))
+        || grid.label_lists.iter().any(says)
+        || grid.cells.iter().flatten().flatten().any(is_ratio);
+    if !any {
+        return Vec::new();
+    }
+    let mut found: Vec<Found> = Vec::new();
     columns(grid, &mut found);
     bases(&sequences(grid), &mut found);
     if let Some(turned) = grid.turned() {
@@ -41,77 +64,79 @@ pub(super) fn links(grid: &Grid) -> Vec<Link> {
     }
     bases(&shares_along_rows(grid), &mut found);
     found.sort_by(|one, other| {
-        (other.0.held, other.0.score)
-            .partial_cmp(&(one.0.held, one.0.score))
-            .unwrap_or(std::cmp::Ordering::Equal)
+        other.weight.held.cmp(&one.weight.held).then(other.weight.score.total_cmp(&one.weight.score))
     });
-    let mut taken = std::collections::HashSet::new();
-    let mut links = Vec::new();
-    for (_, reading) in found {
-        links.extend(reading.into_iter().filter(|link| taken.insert(link.derived.figure.spot)));
-    }
-    links
+    let mut taken = FxHashSet::default();
+    let links = found.into_iter().flat_map(|found| found.links);
+    links.filter(|link| taken.insert(link.derived.figure.spot)).collect()
 }
 
 /// Weighs readings of the same figures and keeps the best, where it is enough.
-fn settle(mut readings: Vec<Reading>, found: &mut Vec<(Weight, Vec<Link>)>) {
+fn settle(
+    mut readings: Vec<Reading>,
+    name: impl Fn(&Trial) -> (String, [String; 2]),
+    found: &mut Vec<Found>,
+) {
     // Two ways to name one base are one reading.
-    let mut seen = std::collections::HashSet::new();
+    let mut seen = FxHashSet::default();
     readings.sort_by(|one, other| other.prior.total_cmp(&one.prior));
     readings.retain(|reading| {
-        let ends = |link: &Link| {
-            (link.derived.figure.spot, link.numerator.figure.spot, link.denominator.figure.spot)
+        let key = |trial: &Trial| {
+            let Ends { derived, numerator, denominator, .. } = &trial.ends;
+            (derived.figure.spot, numerator.figure.spot, denominator.figure.spot)
         };
-        seen.insert((reading.links[0].form.word(), reading.links.iter().map(ends).collect::<Vec<_>>()))
+        seen.insert((reading.trials[0].ends.form, reading.trials.iter().map(key).collect::<Vec<_>>()))
     });
     let tried = (readings.len().max(1) as f64).log2();
-    let weighed = readings.into_iter().map(|reading| (weigh(&reading, tried), reading.links));
-    let best = weighed.max_by(|one, other| {
-        let rank = |weight: &Weight| (weight.score, weight.held);
-        rank(&one.0).partial_cmp(&rank(&other.0)).unwrap_or(std::cmp::Ordering::Equal)
-    });
-    let Some((weight, mut links)) = best else { return };
+    let weighed = readings.into_iter().map(|reading| (weigh(&reading, tried), reading.trials));
+    let best = weighed
+        .max_by(|one, other| one.0.score.total_cmp(&other.0.score).then(one.0.held.cmp(&other.0.held)));
+    let Some((weight, trials)) = best else { return };
     if weight.held == 0 || weight.score < ENOUGH || weight.missed > (weight.held / 2).max(1) {
         return;
     }
-    for link in &mut links {
-        link.why = Why::Held(weight.held);
-    }
-    found.push((weight, links));
+    let link = |trial: Trial| {
+        let (of, names) = name(&trial);
+        Link { ends: trial.ends, why: Why::Held(weight.held), of, names }
+    };
+    let links = trials.into_iter().map(link).collect();
+    found.push(Found { links, weight });
 }
 
 fn weigh(reading: &Reading, tried: f64) -> Weight {
     let mut weight = Weight { score: reading.prior - tried, held: 0, missed: 0 };
-    for link in &reading.links {
-        if link.holds() {
-            let bits = link.surprise().min(MOST_BITS);
+    for Trial { ends, .. } in &reading.trials {
+        if ends.holds() {
+            let bits = ends.surprise().min(MOST_BITS);
             weight.score += bits;
             weight.held += usize::from(bits > 0.5);
         } else {
             weight.missed += 1;
-            weight.score += if near::is_slip(link) { NEAR_BITS } else { -1.0 };
+            weight.score -= 1.0;
         }
+    }
+    // What is a slip away speaks for a reading that others speak for.
+    if weight.held > 0 && weight.missed <= weight.held {
+        let slips =
+            reading.trials.iter().filter(|trial| !trial.ends.holds() && near::is_slip(&trial.ends)).count();
+        weight.score += (NEAR_BITS + 1.0) * slips as f64;
     }
     weight
 }
 
 /// Whether a column is of ratios: percentages, multiples, or plain numbers under a head that says so.
 fn derived_as(grid: &Grid, column: usize) -> Option<Unit> {
-    let head = grid.heads[column].text.as_str();
-    let of_use = says(head, USE) && !says(head, RATIO) && !head.contains(['/', '÷']);
-    if of_use {
+    let Head { text, lists, .. } = &grid.heads[column];
+    let divides = text.contains(['/', '÷']);
+    if lists & USE != 0 && lists & RATIO == 0 && !divides {
         return None;
     }
-    let mut figures = grid.column(column).flatten().peekable();
-    figures.peek()?;
     let mut unit = None;
-    for figure in figures {
+    for figure in grid.column(column).flatten() {
         let own = match figure.unit {
             Unit::Percent | Unit::Times => figure.unit,
-            Unit::Bare if figure.scale == 1.0 && (says(head, RATIO) || head.contains(['/', '÷'])) => {
-                Unit::Times
-            }
-            Unit::Bare if figure.scale == 1.0 && says(head, CHANGE) && head.contains('%') => Unit::Percent,
+            Unit::Bare if figure.scale == 1.0 && (lists & RATIO != 0 || divides) => Unit::Times,
+            Unit::Bare if figure.scale == 1.0 && lists & CHANGE != 0 && text.contains('%') => Unit::Percent,
             _ => return None,
         };
         // `100 %` and `1.5x` in one column are both ratios.
@@ -145,7 +170,7 @@ fn values(grid: &Grid, derived: usize) -> Vec<usize> {
 }
 
 /// Ratios in a column of their own, of two other columns.
-fn columns(grid: &Grid, found: &mut Vec<(Weight, Vec<Link>)>) {
+fn columns(grid: &Grid, found: &mut Vec<Found>) {
     if grid.cells.len() * grid.heads.len() < 3 {
         return;
     }
@@ -156,24 +181,26 @@ fn columns(grid: &Grid, found: &mut Vec<(Weight, Vec<Link>)>) {
         for numerator in &values {
             for denominator in values.iter().filter(|at| *at != numerator) {
                 for form in forms(unit) {
-                    let links = linked(grid, derived, unit, [*numerator, *denominator], form);
-                    if !links.is_empty() {
-                        let prior = prior(grid, derived, [*numerator, *denominator], form, &values);
-                        readings.push(Reading { links, prior });
+                    let of = [*numerator, *denominator];
+                    let trials = trials(grid, derived, unit, of, form);
+                    if !trials.is_empty() {
+                        readings.push(Reading { trials, prior: prior(grid, derived, of, form, &values) });
                     }
                 }
             }
         }
-        settle(readings, found);
+        let head = |at: usize| grid.heads[at].text.clone();
+        let name =
+            |trial: &Trial| (format!("{}, {}", grid.labels[trial.of], head(derived)), trial.names.map(head));
+        settle(readings, name, found);
     }
 }
 
 fn prior(grid: &Grid, derived: usize, of: [usize; 2], form: Form, values: &[usize]) -> f64 {
-    let head = grid.heads[derived].text.as_str();
+    let Head { text: head, lists, .. } = &grid.heads[derived];
     let [above, below] = of.map(|at| grid.heads[at].text.as_str());
-    let around = format!("{head} {} {}", grid.corner, if grid.is_text { grid.title.as_str() } else { "" });
     let mut bits = 0.0;
-    if says(&around, RATIO) || says(&around, CHANGE) {
+    if lists & (RATIO | CHANGE) != 0 {
         bits += 2.0;
     }
     if mentions(head, above, below) || mentions(head, below, above) {
@@ -183,76 +210,61 @@ fn prior(grid: &Grid, derived: usize, of: [usize; 2], form: Form, values: &[usiz
     if [above, below].iter().all(|name| !name.trim().is_empty() && head.contains(name.trim())) {
         bits += 4.0;
     }
-    // The two that stand before it, or around it.
-    let nearest = |at: usize| values.iter().take(2).any(|value| *value == at);
-    if of.iter().all(|at| nearest(*at)) {
+    // The two that stand nearest to it.
+    if of.iter().all(|at| values.iter().take(2).any(|value| value == at)) {
         bits += 2.0;
     }
-    // Of one metric: `read A, read B`.
-    let source = |at: usize| grid.heads[at].slot;
-    if source(of[0]) == source(of[1]) {
+    if grid.heads[of[0]].slot == grid.heads[of[1]].slot {
         bits += 0.5;
     }
-    if says(head, LOSS) == (form == Form::Loss) {
-        bits += 0.5;
-    }
-    if matches!(form, Form::Change | Form::Multiple) {
-        bits -= 0.5;
-    }
-    bits
+    bits + of_form(form, *lists)
 }
 
-fn linked(grid: &Grid, derived: usize, unit: Unit, of: [usize; 2], form: Form) -> Vec<Link> {
-    let names = of.map(|at| grid.heads[at].text.clone());
-    let link = |row: usize| {
-        let (above, below) =
-            (&rough(grid, of[0], *grid.at(row, of[0])?), &rough(grid, of[1], *grid.at(row, of[1])?));
-        let ratio = as_ratio(grid.at(row, derived)?, unit);
-        let link = Link {
-            derived: ratio,
-            form,
-            numerator: *above,
-            denominator: *below,
-            why: Why::Held(0),
-            of: format!("{}, {}", grid.labels[row], grid.heads[derived].text),
-            names: names.clone(),
-        };
-        comparable(above, below).then_some((row, link))
+/// What the words of a head say for a form.
+fn of_form(form: Form, lists: List) -> f64 {
+    let says = if (lists & LOSS != 0) == (form == Form::Loss) { 0.5 } else { 0.0 };
+    says - if matches!(form, Form::Change | Form::Multiple) { 0.5 } else { 0.0 }
+}
+
+fn trials(grid: &Grid, derived: usize, unit: Unit, of: [usize; 2], form: Form) -> Vec<Trial> {
+    let [above_rounds, below_rounds] = of.map(|at| ends_in_zeros(grid, at));
+    let trial = |row: usize| {
+        let derived = as_ratio(grid.at(row, derived)?, unit);
+        let numerator = rough(*grid.at(row, of[0])?, above_rounds);
+        let denominator = rough(*grid.at(row, of[1])?, below_rounds);
+        let ends = Ends { derived, form, numerator, denominator };
+        // The mean of the ratios is not the ratio of the means.
+        let sound =
+            comparable(&numerator, &denominator) && (!is_of_many(grid.label_lists[row]) || ends.holds());
+        sound.then_some(Trial { ends, names: of, of: row })
     };
-    without_means(grid, (0..grid.cells.len()).filter_map(link).collect())
+    (0..grid.cells.len()).filter_map(trial).collect()
 }
 
-/// A figure of a column whose whole numbers all end with zeros is rounded to them: `1510`, `1800`, `2010` MHz.
-fn rough(grid: &Grid, column: usize, figure: Quantity) -> Quantity {
-    let last = |one: &Quantity| (one.figure.value / one.scale) % 10.0;
-    let mut all = grid.column(column).flatten();
-    let tens =
-        figure.decimals == 0 && grid.cells.len() >= 3 && all.all(|one| one.decimals == 0 && last(one) == 0.0);
-    let mut figure = figure;
-    if tens {
+/// Whether the whole numbers of a column all end with zeros: `1510`, `1800`, `2010` MHz are rounded to them.
+fn ends_in_zeros(grid: &Grid, column: usize) -> bool {
+    let tens = |one: &Quantity| one.decimals == 0 && (one.figure.value / one.scale) % 10.0 == 0.0;
+    grid.cells.len() >= 3 && grid.column(column).flatten().all(tens)
+}
+
+fn rough(mut figure: Quantity, rounded: bool) -> Quantity {
+    if rounded {
         let half = 5.0 * figure.scale;
         (figure.figure.low, figure.figure.high) = (figure.figure.value - half, figure.figure.value + half);
     }
     figure
 }
 
-/// Links but those of rows of means and totals that no reading needs to give: the mean of the ratios is not the ratio of the means.
-fn without_means(grid: &Grid, links: Vec<(usize, Link)>) -> Vec<Link> {
-    let is_mean = |row: usize| is_of_many(&grid.labels[row]);
-    let kept = links.into_iter().filter(|(row, link)| link.holds() || !is_mean(*row));
-    kept.map(|(_, link)| link).collect()
-}
-
-/// Whether a row is of all others: the mean of ratios is not the ratio of means.
-fn is_of_many(label: &str) -> bool {
-    [MEAN, SUM, MEDIAN, MOST, LEAST].iter().any(|words| says(label, words)) && !says(label, METRICS)
+/// Whether a label is of all other rows.
+fn is_of_many(lists: List) -> bool {
+    lists & (MEAN | SUM | MEDIAN | MOST | LEAST) != 0 && lists & METRICS == 0
 }
 
 /// A figure and its ratio to that of the base, one after the other along a column or a row.
 struct Sequence<'a> {
     items: Vec<Item<'a>>,
-    /// What they are of.
-    name: String,
+    /// The head of the ratios.
+    head: &'a Head,
     /// Whether ratio and figure stand in one cell.
     together: bool,
     /// How far apart their columns are.
@@ -263,33 +275,39 @@ struct Item<'a> {
     value: Option<Quantity>,
     ratio: Option<Quantity>,
     label: &'a str,
+    lists: List,
 }
 
+/// Sequences that are weighed together, for each column of figures that they may be of.
+type Pool<'a> = Vec<Vec<Sequence<'a>>>;
+
 /// Sequences down the columns: of shares with the figures that they stand behind, pooled; of a column of ratios with each column
-/// near it. The outer list has what is weighed together, the inner the columns.
-fn sequences(grid: &Grid) -> Vec<Vec<Vec<Sequence<'_>>>> {
+/// near it.
+fn sequences(grid: &Grid) -> Vec<Pool<'_>> {
     let mut pools = Vec::new();
-    let sequence = |value: usize, derived: usize, unit: Unit, together: bool| Sequence {
-        items: (0..grid.cells.len())
-            .map(|row| Item {
-                value: grid.at(row, value).copied().filter(|one| !is_ratio(one)),
-                ratio: grid.at(row, derived).map(|figure| as_ratio(figure, unit)),
-                label: &grid.labels[row],
-            })
-            .collect(),
-        name: grid.heads[derived].text.clone(),
-        together: together
-            || (grid.is_text
-                && grid.heads[derived].text.trim_start().starts_with(['(', '（', '['])
-                && value + 1 == derived),
-        apart: value.abs_diff(derived),
+    let sequence = |value: usize, derived: usize, unit: Unit, together: bool| {
+        let head = &grid.heads[derived];
+        let bracket =
+            grid.is_text && head.text.trim_start().starts_with(['(', '（', '[']) && value + 1 == derived;
+        Sequence {
+            items: (0..grid.cells.len())
+                .map(|row| Item {
+                    value: grid.at(row, value).copied().filter(|one| !is_ratio(one)),
+                    ratio: grid.at(row, derived).map(|figure| as_ratio(figure, unit)),
+                    label: &grid.labels[row],
+                    lists: grid.label_lists[row],
+                })
+                .collect(),
+            head,
+            together: together || bracket,
+            apart: value.abs_diff(derived),
+        }
     };
     let mut pooled = Vec::new();
     for (derived, head) in grid.heads.iter().enumerate() {
         let Some(unit) = derived_as(grid, derived) else { continue };
         if head.slot != Slot::Figure {
-            let own = |other: &super::grid::Head| other.source == head.source && other.slot == Slot::Figure;
-            pooled.extend(grid.heads.iter().position(own).map(|value| sequence(value, derived, unit, true)));
+            pooled.extend(own_figure(grid, derived).map(|value| sequence(value, derived, unit, true)));
             continue;
         }
         let of_each = values(grid, derived).into_iter().take(6);
@@ -301,36 +319,34 @@ fn sequences(grid: &Grid) -> Vec<Vec<Vec<Sequence<'_>>>> {
     pools
 }
 
+/// The column of the figure that a share stands behind.
+fn own_figure(grid: &Grid, share: usize) -> Option<usize> {
+    let source = grid.heads[share].source;
+    grid.heads.iter().position(|head| head.source == source && head.slot == Slot::Figure)
+}
+
 /// The same along the rows, of shares with the figures that they stand behind.
-fn shares_along_rows(grid: &Grid) -> Vec<Vec<Vec<Sequence<'_>>>> {
-    let pairs: Vec<(usize, usize)> = grid
-        .heads
-        .iter()
-        .enumerate()
-        .filter(|(at, head)| head.slot != Slot::Figure && derived_as(grid, *at).is_some())
-        .filter_map(|(at, head)| {
-            let own = |other: &super::grid::Head| other.source == head.source && other.slot == Slot::Figure;
-            Some((grid.heads.iter().position(own)?, at))
-        })
+fn shares_along_rows(grid: &Grid) -> Vec<Pool<'_>> {
+    let shares = (0..grid.heads.len()).filter(|at| grid.heads[*at].slot != Slot::Figure);
+    let pairs: Vec<(usize, usize)> = shares
+        .filter(|at| derived_as(grid, *at).is_some())
+        .filter_map(|at| Some((own_figure(grid, at)?, at)))
         .collect();
-    if pairs.is_empty() {
-        return Vec::new();
-    }
+    let Some((_, first)) = pairs.first() else { return Vec::new() };
     let figures: Vec<usize> =
         (0..grid.heads.len()).filter(|at| grid.heads[*at].slot == Slot::Figure).collect();
+    let item = |row: usize, value: usize| {
+        let share = pairs.iter().find(|(own, _)| *own == value).map(|(_, share)| *share);
+        Item {
+            value: grid.at(row, value).copied().filter(|one| !is_ratio(one)),
+            ratio: share.and_then(|share| grid.at(row, share)).map(|one| as_ratio(one, Unit::Percent)),
+            label: &grid.heads[value].text,
+            lists: grid.heads[value].lists,
+        }
+    };
     let of_row = |row: usize| Sequence {
-        items: figures
-            .iter()
-            .map(|value| Item {
-                value: grid.at(row, *value).copied().filter(|one| !is_ratio(one)),
-                ratio: pairs
-                    .iter()
-                    .find(|(own, _)| own == value)
-                    .and_then(|(_, share)| grid.at(row, *share).map(|one| as_ratio(one, Unit::Percent))),
-                label: &grid.heads[*value].text,
-            })
-            .collect(),
-        name: grid.labels[row].clone(),
+        items: figures.iter().map(|value| item(row, *value)).collect(),
+        head: &grid.heads[*first],
         together: true,
         apart: 1,
     };
@@ -342,7 +358,7 @@ fn shares_along_rows(grid: &Grid) -> Vec<Vec<Vec<Sequence<'_>>>> {
 enum Base {
     First,
     Last,
-    /// The last before it that is 100 %, 1.0x or has no ratio.
+    /// The last before it, else the first behind it, that is 100 %, 1.0x or has no ratio.
     Marked,
     /// The one whose label says so.
     Named,
@@ -352,22 +368,33 @@ enum Base {
 impl Base {
     const ALL: [Base; 5] = [Base::First, Base::Marked, Base::Named, Base::Last, Base::Previous];
 
-    fn of(self, items: &[Item], at: usize) -> Option<usize> {
-        let whole = |item: &Item| match item.ratio {
-            None => item.value.is_some(),
-            Some(ratio) => is_whole(&ratio),
+    /// The base of each item.
+    fn of(self, items: &[Item]) -> Vec<Option<usize>> {
+        let has = |item: &Item| item.value.is_some();
+        let alone = |at: Option<usize>| vec![at; items.len()];
+        let mut bases = match self {
+            Base::First => alone(items.iter().position(has)),
+            Base::Last => alone(items.iter().rposition(has)),
+            Base::Named => alone(items.iter().position(|item| item.lists & BASE != 0 && has(item))),
+            Base::Previous | Base::Marked => {
+                let is = |item: &Item| {
+                    has(item) && (self == Base::Previous || item.ratio.is_none_or(|ratio| is_whole(&ratio)))
+                };
+                let mut last = None;
+                let mut bases: Vec<Option<usize>> = Vec::with_capacity(items.len());
+                for (at, item) in items.iter().enumerate() {
+                    bases.push(last);
+                    last = if is(item) { Some(at) } else { last };
+                }
+                if self == Base::Marked {
+                    let first = items.iter().position(is);
+                    bases.iter_mut().for_each(|base| *base = base.or(first));
+                }
+                bases
+            }
         };
-        let base = match self {
-            Base::First => items.iter().position(|item| item.value.is_some()),
-            Base::Last => items.iter().rposition(|item| item.value.is_some()),
-            Base::Previous => items[..at].iter().rposition(|item| item.value.is_some()),
-            Base::Marked => items[..at]
-                .iter()
-                .rposition(whole)
-                .or_else(|| items[at..].iter().position(whole).map(|found| at + found)),
-            Base::Named => items.iter().position(|item| says(item.label, BASE) && item.value.is_some()),
-        };
-        base.filter(|base| *base != at)
+        bases.iter_mut().enumerate().for_each(|(at, base)| *base = base.filter(|base| *base != at));
+        bases
     }
 
     fn prior(self, sequence: &Sequence) -> f64 {
@@ -376,10 +403,9 @@ impl Base {
         match self {
             Base::Marked if marked => 3.0,
             Base::Marked if bare == 1 => 2.0,
-            Base::Marked => 0.0,
             Base::Named => 2.0,
             Base::First => 1.5,
-            Base::Last => 0.0,
+            Base::Marked | Base::Last => 0.0,
             Base::Previous => -1.0,
         }
     }
@@ -387,64 +413,65 @@ impl Base {
 
 /// `100 %`, `1.00x`, `0 %`.
 fn is_whole(ratio: &Quantity) -> bool {
-    let value = ratio.figure.value;
     let one = if ratio.unit == Unit::Percent { 100.0 } else { 1.0 };
-    value == one || value == 0.0
+    ratio.figure.value == one || ratio.figure.value == 0.0
 }
 
 /// Ratios of figures to that of a base in the same column or row.
-fn bases(pools: &[Vec<Vec<Sequence>>], found: &mut Vec<(Weight, Vec<Link>)>) {
+fn bases(pools: &[Pool], found: &mut Vec<Found>) {
     for pool in pools {
         let mut readings = Vec::new();
-        for sequences in pool {
-            let times =
-                sequences.iter().flat_map(|one| &one.items).find_map(|item| item.ratio).map(|one| one.unit);
-            let forms = forms(times.unwrap_or(Unit::Percent))
-                .flat_map(|form| [false, true].map(|turned| (form, turned)));
-            for (form, turned) in forms {
-                for base in Base::ALL {
-                    let links: Vec<Link> =
-                        sequences.iter().flat_map(|sequence| against(sequence, base, form, turned)).collect();
-                    if links.is_empty() {
-                        continue;
+        let ratio = pool.iter().flatten().flat_map(|one| &one.items).find_map(|item| item.ratio);
+        let Some(unit) = ratio.map(|ratio| ratio.unit) else { continue };
+        for (at, sequences) in pool.iter().enumerate() {
+            let first = &sequences[0];
+            for base in Base::ALL {
+                let bases: Vec<Vec<Option<usize>>> =
+                    sequences.iter().map(|one| base.of(&one.items)).collect();
+                for (form, turned) in forms(unit).flat_map(|form| [(form, false), (form, true)]) {
+                    let mut trials = Vec::new();
+                    for (index, (sequence, bases)) in sequences.iter().zip(&bases).enumerate() {
+                        against(sequence, bases, form, turned, at << 16 | index, &mut trials);
                     }
-                    let first = &sequences[0];
-                    let head = first.name.as_str();
-                    let mut prior = base.prior(first);
-                    prior += if first.together { 2.0 } else { 0.0 };
-                    prior +=
-                        if !first.together && (says(head, RATIO) || says(head, CHANGE)) { 2.0 } else { 0.0 };
-                    prior += if first.apart == 1 { 0.5 } else { 0.0 };
-                    prior -= if turned { 1.0 } else { 0.0 };
-                    prior -= if matches!(form, Form::Change | Form::Multiple) { 0.5 } else { 0.0 };
-                    prior += if says(head, LOSS) == (form == Form::Loss) { 0.5 } else { 0.0 };
-                    readings.push(Reading { links, prior });
+                    if !trials.is_empty() {
+                        let prior = base.prior(first) + of_sequence(first, form, turned);
+                        readings.push(Reading { trials, prior });
+                    }
                 }
             }
         }
-        settle(readings, found);
+        let name = |trial: &Trial| {
+            let sequence = &pool[trial.of >> 16][trial.of & 0xffff];
+            let names = trial.names.map(|at| sequence.items[at].label.to_owned());
+            (format!("{}, {}", names[0], sequence.head.text), names)
+        };
+        settle(readings, name, found);
     }
 }
 
-fn against(sequence: &Sequence, base: Base, form: Form, turned: bool) -> Vec<Link> {
-    let link = |at: usize| {
-        let item = &sequence.items[at];
-        let (value, ratio) = (item.value?, item.ratio?);
-        let other = base.of(&sequence.items, at)?;
-        let below = sequence.items[other].value?;
-        let names = [item.label.to_owned(), sequence.items[other].label.to_owned()];
+fn of_sequence(first: &Sequence, form: Form, turned: bool) -> f64 {
+    let lists = first.head.lists;
+    let tied = if first.together || lists & (RATIO | CHANGE) != 0 { 2.0 } else { 0.0 };
+    let beside = if first.apart == 1 { 0.5 } else { 0.0 };
+    tied + beside - if turned { 1.0 } else { 0.0 } + of_form(form, lists)
+}
+
+fn against(
+    sequence: &Sequence,
+    bases: &[Option<usize>],
+    form: Form,
+    turned: bool,
+    of: usize,
+    trials: &mut Vec<Trial>,
+) {
+    for (at, item) in sequence.items.iter().enumerate() {
+        let (Some(value), Some(derived), Some(base)) = (item.value, item.ratio, bases[at]) else { continue };
+        let Some(below) = sequence.items[base].value else { continue };
+        let (numerator, denominator) = if turned { (below, value) } else { (value, below) };
+        let ends = Ends { derived, form, numerator, denominator };
         let sound = comparable(&value, &below) && comparable(&below, &value);
-        let mean = is_of_many(item.label);
-        let link = Link {
-            derived: ratio,
-            form,
-            numerator: if turned { below } else { value },
-            denominator: if turned { value } else { below },
-            why: Why::Held(0),
-            of: format!("{}, {}", item.label, sequence.name),
-            names,
-        };
-        (sound && (!mean || link.holds())).then_some(link)
-    };
-    (0..sequence.items.len()).filter_map(link).collect()
+        if sound && (!is_of_many(item.lists) || ends.holds()) {
+            trials.push(Trial { ends, names: [at, base], of });
+        }
+    }
 }

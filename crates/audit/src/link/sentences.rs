@@ -1,10 +1,9 @@
 //! Ratios that sentences state of two systems of a table: `write performance loses 18.4 %`, where a table has two systems and one
 //! column (or row) of writes.
 
-use super::grid::says;
 use super::names::mentions;
-use super::words::LOSS;
-use super::{Form, Link, Why, comparable, is_ratio};
+use super::words::{LOSS, says};
+use super::{Ends, Form, Link, Why, comparable, is_ratio};
 use crate::number::{Hedge, Quantity};
 use crate::page::Page;
 use crate::prose::{Clause, Manner, Topic, topics};
@@ -47,10 +46,12 @@ fn of_clause(page: &Page, clause: &Clause, tables: &[Table]) -> Option<Link> {
         return None;
     }
     let link_of = |pair: &Pair, numerator: usize| Link {
-        derived: hedged(derived),
-        form,
-        numerator: pair.figures[numerator],
-        denominator: pair.figures[1 - numerator],
+        ends: Ends {
+            derived: hedged(derived),
+            form,
+            numerator: pair.figures[numerator],
+            denominator: pair.figures[1 - numerator],
+        },
         why: Why::Named,
         of: clause.text(page).trim().to_owned(),
         names: [numerator, 1 - numerator].map(|at| pair.names[at].to_owned()),
@@ -60,7 +61,11 @@ fn of_clause(page: &Page, clause: &Clause, tables: &[Table]) -> Option<Link> {
     // `the VM is slower than the host, which for reads is 14 %`: where the sentence speaks of a loss elsewhere it may be one.
     let either = form == Form::Share && says(clause.sentence(page), LOSS);
     if either {
-        read.extend(read.clone().into_iter().map(|link| Link { form: Form::Loss, ..link }));
+        read.extend(
+            read.clone()
+                .into_iter()
+                .map(|link| Link { ends: Ends { form: Form::Loss, ..link.ends }, ..link }),
+        );
     }
     // A rate and its bandwidth give one ratio; where columns give several, nothing tells which is meant.
     let one = |numerator: usize| {
@@ -79,12 +84,14 @@ fn of_clause(page: &Page, clause: &Clause, tables: &[Table]) -> Option<Link> {
     holding.cloned().or(meant)
 }
 
-/// `about 21.5 %` is right to a digit more.
+/// `about 21.5 %` is right to a digit more, `about 80 %` of 83.3 % to five points: a round figure is rounded to what it ends with.
 pub(super) fn hedged(mut derived: Quantity) -> Quantity {
     if derived.hedge == Hedge::About {
         let digit = derived.figure.high - derived.figure.low;
-        derived.figure.low -= digit / 2.0;
-        derived.figure.high += digit / 2.0;
+        let round = derived.decimals == 0 && (derived.figure.value / derived.scale) % 10.0 == 0.0;
+        let slack = if round { 4.5 * digit } else { digit / 2.0 };
+        derived.figure.low -= slack;
+        derived.figure.high += slack;
     }
     derived
 }

@@ -38,6 +38,44 @@ const HEDGES: &[(&str, Hedge)] = &[
     ("超过", Hedge::Above),
     ("高于", Hedge::Above),
     ("более", Hedge::Above),
+    ("свыше", Hedge::Above),
+    ("mehr als", Hedge::Above),
+    ("über", Hedge::Above),
+    ("plus de", Hedge::Above),
+    ("más de", Hedge::Above),
+    ("más del", Hedge::Above),
+    ("oltre", Hedge::Above),
+    ("oltre il", Hedge::Above),
+    ("mais de", Hedge::Above),
+    ("超", Hedge::Above),
+    ("bis zu", Hedge::Below),
+    ("hasta", Hedge::Below),
+    ("jusqu'à", Hedge::Below),
+    ("até", Hedge::Below),
+    ("rund", Hedge::About),
+    ("knapp", Hedge::About),
+    ("fast", Hedge::About),
+    ("etwa", Hedge::About),
+    ("zirka", Hedge::About),
+    ("ca.", Hedge::About),
+    ("ca", Hedge::About),
+    ("circa", Hedge::About),
+    ("environ", Hedge::About),
+    ("près de", Hedge::About),
+    ("quasi", Hedge::About),
+    ("quasi il", Hedge::About),
+    ("casi", Hedge::About),
+    ("casi un", Hedge::About),
+    ("unos", Hedge::About),
+    ("cerca de", Hedge::About),
+    ("almost a", Hedge::About),
+    ("nearly a", Hedge::About),
+    ("around a", Hedge::About),
+    ("about a", Hedge::About),
+    ("約", Hedge::About),
+    ("примерно на", Hedge::About),
+    ("почти", Hedge::About),
+    ("почти на", Hedge::About),
 ];
 
 /// How the digits of a text are grouped, where more is known than its own letters tell: a column of a table shows it.
@@ -118,10 +156,18 @@ fn read(line: usize, text: &str, start: usize, style: Style) -> Option<(Quantity
         Behind::Nothing => (Unit::Bare, 1.0, Base::None),
         Behind::Word => return None,
     };
+    // `27万9572`.
+    let (digits, mut end) = (digits, end);
+    let mut value = digits.value;
+    let rest = text[end..].bytes().take_while(u8::is_ascii_digit).count();
+    if scale == 1e4 && unit == Unit::Bare && digits.decimals == 0 && (1..=4).contains(&rest) {
+        value += text[end..end + rest].parse::<f64>().unwrap_or(0.0) / 1e4;
+        end += rest;
+    }
     let sign = before.filter(|letter| matches!(letter, '-' | '\u{2212}')).map_or(0, char::len_utf8);
     let negative = sign > 0 && minus(&text[..start - sign]);
     let from = if negative { start - sign } else { start };
-    let value = if negative { -digits.value } else { digits.value };
+    let value = if negative { -value } else { value };
     let figure = rounded(Spot::new(line, from..end), value, digits.decimals, scale);
     let decimals = u8::try_from(digits.decimals).unwrap_or(u8::MAX);
     let hedge = hedge(&text[..from], &text[end..]);

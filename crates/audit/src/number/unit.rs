@@ -67,6 +67,11 @@ const WORDS: &[(&str, Unit, f64)] = &[
     ("％", Unit::Percent, 1.0),
     ("percent", Unit::Percent, 1.0),
     ("процент", Unit::Percent, 1.0),
+    ("prozent", Unit::Percent, 1.0),
+    ("procent", Unit::Percent, 1.0),
+    ("por ciento", Unit::Percent, 1.0),
+    ("pour cent", Unit::Percent, 1.0),
+    ("per cento", Unit::Percent, 1.0),
     ("mwips", Unit::Mwips, 1.0),
     ("iops", Unit::PerSecond, 1.0),
     ("io/s", Unit::PerSecond, 1.0),
@@ -164,7 +169,8 @@ pub(super) fn read(text: &str) -> Option<Read> {
             Some(read) => {
                 Some(Read { scale: read.scale * factor, bytes: word.len() + space + read.bytes, ..read })
             }
-            None if ends(text, word.len()) => {
+            // `27万9572` goes on with digits.
+            None if ends(text, word.len()) || !word.starts_with(['т', 'м']) => {
                 Some(Read { unit: Unit::Bare, scale: *factor, base: Base::Decimal, bytes: word.len() })
             }
             None => None,

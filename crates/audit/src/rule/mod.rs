@@ -294,6 +294,7 @@ pub const ALL: &[&Rule] = &[
     &identity::little::LITTLE,
     &table::copies::COPY,
     &identity::made::SUMS,
+    &identity::shown::SHOWN,
     &table::ratios::RATIO,
     &table::ratios::PROPAGATED,
     &table::replicas::REPLICAS,

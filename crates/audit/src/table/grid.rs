@@ -60,6 +60,31 @@ impl Grid {
         !self.rows.is_empty() && self.rows.iter().all(size)
     }
 
+    /// Rows that lost their label to a cell that went over several rows, pushed back under the columns of the row above.
+    pub fn shifted(&mut self, page: &Page) {
+        let figure =
+            |spot: &Spot| cell::read(*spot, page.quote(*spot), cell::SPACES).and_then(|cell| cell.figure);
+        let mut above: Option<Vec<Spot>> = None;
+        for row in &mut self.rows {
+            let last_is_empty = row.cells.last().is_some_and(|spot| page.quote(*spot).is_empty());
+            let first = row.cells.first().and_then(figure);
+            let fits = |above: &Vec<Spot>| {
+                let pairs = row.cells.iter().zip(&above[1..]);
+                let alike = |(own, other): (&Spot, &Spot)| {
+                    figure(own).map(|own| own.unit) == figure(other).map(|other| other.unit)
+                };
+                above.len() == row.cells.len() && figure(&above[0]).is_none() && pairs.clone().all(alike)
+            };
+            match above.as_ref().filter(|above| last_is_empty && first.is_some() && fits(above)) {
+                Some(above) => {
+                    row.cells.pop();
+                    row.cells.insert(0, above[0]);
+                }
+                None => above = Some(row.cells.clone()).filter(|cells| cells.len() > 2 && first.is_none()),
+            }
+        }
+    }
+
     /// The table that it is, and what of it was not read; `None` where nothing is in it.
     pub fn table(&self, page: &Page, title: Option<String>) -> Option<(Table, Option<Unread>)> {
         let width =

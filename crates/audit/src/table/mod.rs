@@ -184,7 +184,8 @@ impl Scanner<'_> {
             let found = (shape.find)(&Ask { page: self.page, at, floor, end, fenced: self.fenced });
             *settled = found.end.max(at + 1);
             let mut last = at;
-            for grid in found.grids {
+            for mut grid in found.grids {
+                grid.shifted(self.page);
                 last = last.max(grid.lines.end);
                 self.add(&grid);
             }

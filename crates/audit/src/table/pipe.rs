@@ -43,7 +43,12 @@ fn find(ask: &Ask) -> Found {
     // Lines of the Markdown table that is open.
     let mut open = None;
     for line in ask.at..ask.end {
+        // Lines that a row was joined from.
+        if line < ask.at + run.lines.len() {
+            continue;
+        }
         let Some(kind) = kind(ask.page, line) else { break };
+        let kind = run.joined(ask, line, kind);
         let begins = run.lines.last().is_some_and(|head| begins_table(head, &kind));
         open = if begins { Some(0) } else { open.map(|lines: usize| lines + 1) };
         if open.is_some_and(|lines| lines > MOST_ROWS + HEADS) {
@@ -158,6 +163,33 @@ fn split(line: usize, text: &str, start: usize) -> Vec<Spot> {
 }
 
 impl Run {
+    /// A row of Markdown that a page broke after its pipes, `| a | 1 |`, `2 |`, `3 |`, with the cells of the lines below; those become
+    /// lines of nothing.
+    fn joined(&mut self, ask: &Ask, line: usize, kind: Kind) -> Kind {
+        let wide = self.lines.iter().rev().find_map(|line| match line {
+            Kind::Rule(columns, false) => Some(*columns),
+            _ => None,
+        });
+        let (Some(wide), Kind::Cells(cells, true, true)) = (wide, &kind) else { return kind };
+        let mut all = cells.clone();
+        let mut next = line + 1;
+        while all.len() < wide && next < ask.end {
+            let text = ask.page.line(next).trim_end();
+            if !text.ends_with('|') || text.starts_with('|') {
+                break;
+            }
+            all.extend(split(next, text, 0));
+            next += 1;
+        }
+        if all.len() != wide || next == line + 1 {
+            return kind;
+        }
+        let made = Kind::Cells(all, true, true);
+        // The row stands on its last line; those before it hold nothing.
+        self.lines.extend((line + 1..next).map(|_| Kind::Cells(Vec::new(), true, true)));
+        made
+    }
+
     fn cells(&self, at: usize) -> Option<&[Spot]> {
         match self.lines.get(at)? {
             Kind::Cells(cells, ..) => Some(cells),
@@ -212,8 +244,10 @@ impl Run {
                 top = at + 1;
             } else if let (Kind::Cells(cells, ..), Some(grid)) = (&self.lines[at], grids.last_mut()) {
                 let width = grid.heads[0].len();
-                let cells = cells.iter().copied().take(width).collect();
-                grid.rows.push(Line { line: self.at + at, cells });
+                let cells: Vec<Spot> = cells.iter().copied().take(width).collect();
+                if !cells.is_empty() {
+                    grid.rows.push(Line { line: self.at + at, cells });
+                }
                 grid.lines.end = self.at + at + 1;
             }
             at += 1;

@@ -1,8 +1,9 @@
 //! What the columns of a grid measure: rates, bandwidths, mean latencies, how much was in flight, in which block size.
 
-use crate::link::grid::{Grid, Slot, says};
+use crate::link::grid::{Grid, Slot};
 use crate::link::parts;
-use crate::number::Unit;
+use crate::link::words::{CLIENTS, DEPTH, LATENCY, List, NO_MEAN, RATES, SIZES};
+use crate::number::{Quantity, Unit};
 
 /// What a figure measures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -13,117 +14,23 @@ pub(super) enum Kind {
     Depth,
 }
 
-const RATES: &[&str] = &[
-    "iops",
-    "qps",
-    "tps",
-    "rps",
-    "ops",
-    "io/s",
-    "req/s",
-    "requests/s",
-    "requests/sec",
-    "ops/s",
-    "ops/sec",
-    "op/s",
-    "iops/s",
-    "次/秒",
-];
-const LATENCIES: &[&str] = &[
-    "lat",
-    "latency",
-    "clat",
-    "latencies",
-    "latenz",
-    "latence",
-    "latencia",
-    "avg",
-    "mean",
-    "average",
-    "延迟",
-    "时延",
-    "耗时",
-    "响应",
-    "レイテンシ",
-    "задержк",
-    "латентност",
-];
-/// Times that are no mean.
-const NO_MEANS: &[&str] = &[
-    "p50",
-    "p90",
-    "p95",
-    "p99",
-    "99%",
-    "95%",
-    "99.9%",
-    "50%",
-    "90%",
-    "p999",
-    "99th",
-    "95th",
-    "percentile",
-    "max",
-    "min",
-    "stdev",
-    "stddev",
-    "median",
-    "slat",
-    "total",
-    "time",
-    "runtime",
-    "duration",
-    "elapsed",
-    "sum",
-    "最大",
-    "最小",
-    "макс",
-    "мин",
-    "медиан",
-];
-const DEPTHS: &[&str] = &[
-    "qd",
-    "iodepth",
-    "depth",
-    "threads",
-    "thread",
-    "clients",
-    "client",
-    "connections",
-    "connection",
-    "concurrency",
-    "queue depth",
-    "numjobs",
-    "jobs",
-    "并发",
-    "线程",
-    "队列深度",
-    "поток",
-    "клиент",
-    "глубина",
-];
-
 /// What a figure of a grid measures.
 pub(super) fn kind(grid: &Grid, row: usize, column: usize) -> Option<Kind> {
     let figure = grid.at(row, column)?;
-    let (head, label) = (&grid.heads[column].text, &grid.labels[row]);
-    let either = |words: &[&str]| says(head, words) || says(label, words);
+    let (head, label) = (grid.heads[column].lists, grid.label_lists[row]);
+    let has = |lists: List, wanted: List| lists & wanted != 0;
+    let no_mean = has(head, NO_MEAN) || !has(head, LATENCY) && has(label, NO_MEAN);
     match figure.unit {
         Unit::PerSecond => Some(Kind::Rate),
         Unit::BytesPerSecond | Unit::BitsPerSecond => Some(Kind::Bandwidth),
-        Unit::Nanoseconds if says(head, NO_MEANS) || (!says(head, LATENCIES) && says(label, NO_MEANS)) => {
-            None
-        }
-        Unit::Nanoseconds if either(LATENCIES) || grid.is_text && says(&grid.title, LATENCIES) => {
-            Some(Kind::Latency)
-        }
-        Unit::Bare if says(head, DEPTHS) && !says(head, RATES) && figure.scale == 1.0 => Some(Kind::Depth),
-        Unit::Bare if says(head, RATES) => Some(Kind::Rate),
+        Unit::Nanoseconds if !no_mean && has(head | label, LATENCY) => Some(Kind::Latency),
+        Unit::Bare if has(head, DEPTH) && !has(head, RATES) && figure.scale == 1.0 => Some(Kind::Depth),
+        Unit::Bare if has(head, RATES) => Some(Kind::Rate),
         // `24.34 MB/s (6086)`.
         Unit::Bare if grid.heads[column].slot != Slot::Figure && beside_bandwidth(grid, row, column) => {
             Some(Kind::Rate)
         }
-        Unit::Bare if !says(head, DEPTHS) && says(label, RATES) => Some(Kind::Rate),
+        Unit::Bare if !has(head, DEPTH) && has(label, RATES) => Some(Kind::Rate),
         _ => None,
     }
 }
@@ -199,9 +106,12 @@ pub(super) fn pairs(grid: &Grid, row: usize, first: Kind, second: Kind) -> Vec<(
     for one in ones {
         let same_cell = |at: &usize| grid.heads[*at].source == grid.heads[one].source;
         let alike = |at: &usize| of_what(&grid.heads[*at].text) == of_what(&grid.heads[one].text);
+        // In a line the bracket behind a figure is of it.
+        let beside = |at: &usize| grid.is_text && (*at + 1 == one || one + 1 == *at);
         let best = others
             .iter()
             .position(same_cell)
+            .or_else(|| others.iter().position(beside))
             .or_else(|| others.iter().position(|at| at.abs_diff(one) == 1 && alike(at)))
             .or_else(|| {
                 let mut matching = others.iter().enumerate().filter(|(_, at)| alike(at));
@@ -218,14 +128,13 @@ pub(super) fn pairs(grid: &Grid, row: usize, first: Kind, second: Kind) -> Vec<(
 /// The block size that is told for a pair of columns of a row, with the text that tells it: by the label, the heads, a column of
 /// sizes, the title.
 pub(super) fn size(grid: &Grid, row: usize, columns: [usize; 2]) -> Option<(f64, String)> {
-    const SIZES: &[&str] = &["bs", "block size", "blocksize", "block", "size", "块大小", "размер блока"];
     let of_text = |text: &str| Some((size_of(text)?, text.to_owned()));
     let own = || {
         let texts = [grid.labels[row].as_str(), &grid.heads[columns[0]].text, &grid.heads[columns[1]].text];
         texts.into_iter().find_map(of_text)
     };
     let of_column = || {
-        let sizes = |at: &usize| says(&grid.heads[*at].text, SIZES);
+        let sizes = |at: &usize| grid.heads[*at].lists & SIZES != 0;
         let figure = (0..grid.heads.len()).filter(sizes).find_map(|at| grid.at(row, at))?;
         let bytes = match figure.unit {
             Unit::Bytes if figure.scale == 1.0 => figure.figure.value,
@@ -238,7 +147,22 @@ pub(super) fn size(grid: &Grid, row: usize, columns: [usize; 2]) -> Option<(f64,
         };
         (bytes >= 512.0).then(|| (bytes, String::new()))
     };
-    own().or_else(of_column).or_else(|| of_text(&grid.title))
+    // `4KB read: 1239 MB/s`: the size is a figure of the line itself.
+    let of_line = || {
+        let is_size = |figure: &&Quantity| {
+            figure.unit == Unit::Bytes
+                || figure.unit == Unit::Bare && figure.scale > 1.0 && figure.decimals == 0
+        };
+        let mut sizes = (0..grid.heads.len())
+            .filter(|at| !columns.contains(at))
+            .filter_map(|at| grid.at(row, at))
+            .filter(is_size);
+        let (only, None) = (sizes.next().filter(|_| grid.is_text)?, sizes.next()) else { return None };
+        let power = (only.scale.log10() / 3.0).round() as i32;
+        let bytes = only.figure.value / only.scale * if only.scale > 1.0 { 1024f64.powi(power) } else { 1.0 };
+        (512.0..=67_108_864.0).contains(&bytes).then(|| (bytes, String::new()))
+    };
+    own().or_else(of_column).or_else(of_line).or_else(|| of_text(&grid.title))
 }
 
 /// The one block size that a text names: `4KB random`, `4k-50rdpct`, `1MB`; of 1024 whatever the prefix, as tools have it.
@@ -277,10 +201,9 @@ pub fn size_of(text: &str) -> Option<f64> {
 
 /// How much is in flight by what is told for a row: a column of depths, times one of jobs, or a text: `QD32`, `T1Q1`, `iodepth=64`.
 pub(super) fn depth(grid: &Grid, row: usize, pair: [usize; 2]) -> Option<f64> {
-    const ALL: &[&str] = &["clients", "client", "connections", "connection", "concurrency", "并发", "клиент"];
     let columns = (0..grid.heads.len()).filter(|at| kind(grid, row, *at) == Some(Kind::Depth));
     let told: Vec<(bool, f64)> = columns
-        .filter_map(|at| Some((says(&grid.heads[at].text, ALL), grid.at(row, at)?.figure.value)))
+        .filter_map(|at| Some((grid.heads[at].lists & CLIENTS != 0, grid.at(row, at)?.figure.value)))
         .collect();
     // Clients are all there are, whatever threads drive them.
     if let Some((_, all)) = told.iter().find(|(all, _)| *all) {

@@ -26,6 +26,9 @@ const SLACK: f64 = 0.03;
 /// More than the stated depth cannot be in flight; rounding and ramps make a tenth.
 const IMPOSSIBLE: f64 = 1.1;
 
+/// Less may be of a ramp, or of a pause between two I/Os.
+const FAR: f64 = 1.15;
+
 struct Row<'a> {
     rate: &'a Quantity,
     latency: &'a Quantity,
@@ -41,29 +44,33 @@ impl Row<'_> {
 }
 
 fn in_flight(evidence: &Evidence, sink: &mut Sink) {
-    // Lists and small tables are weighed together, page by page.
-    let mut listed = Vec::new();
+    // Lines are one table, page by page; small tables count where others of the page bear them out.
+    let mut lines = Vec::new();
+    let mut tables: Vec<Vec<Row>> = Vec::new();
     for grid in evidence.grids {
-        let mut rows = Vec::new();
-        let mut open: Vec<([usize; 2], Row)> = Vec::new();
+        let (mut stated, mut open) = (Vec::new(), Vec::new());
         for row in 0..grid.cells.len() {
             for (rate, latency) in pairs(grid, row, Kind::Rate, Kind::Latency) {
                 let Some(found) = read(grid, row, rate, latency) else { continue };
                 match depth(grid, row, [rate, latency]) {
-                    Some(depth) => rows.push(Row { depth, ..found }),
+                    Some(depth) => stated.push(Row { depth, ..found }),
                     None => open.push(([rate, latency], found)),
                 }
             }
         }
-        match grid.is_text || rows.len() < 4 {
-            true => listed.append(&mut rows),
-            false => judge(evidence.page, &rows, sink),
+        match grid.is_text {
+            true => lines.append(&mut stated),
+            false => tables.push(stated),
         }
-        for rows in agreed(open) {
-            judge(evidence.page, &rows, sink);
-        }
+        tables.extend(agreed(open));
     }
-    judge(evidence.page, &listed, sink);
+    tables.push(lines);
+    let all: Vec<bool> = tables.iter().flatten().map(Row::agrees).collect();
+    let held = all.iter().filter(|agrees| **agrees).count();
+    let borne_out = held >= 6 && 3 * held >= 2 * all.len();
+    for rows in tables {
+        judge(evidence.page, &rows, borne_out, sink);
+    }
 }
 
 fn read(grid: &Grid, row: usize, rate: usize, latency: usize) -> Option<Row<'_>> {
@@ -91,9 +98,10 @@ fn agreed(mut open: Vec<([usize; 2], Row<'_>)>) -> Vec<Vec<Row<'_>>> {
     all
 }
 
-fn judge(page: &Page, rows: &[Row], sink: &mut Sink) {
+/// Judges the rows of a table; `borne_out` says that most of the page's rows agree.
+fn judge(page: &Page, rows: &[Row], borne_out: bool, sink: &mut Sink) {
     let held = rows.iter().filter(|row| row.agrees()).count();
-    let proven = held >= 4 && 5 * held >= 4 * rows.len();
+    let proven = held >= 4 && 5 * held >= 4 * rows.len() || borne_out && held >= 2 && held + 1 == rows.len();
     let some = held >= 2 && 2 * held >= rows.len();
     for row in rows {
         if row.agrees() {
@@ -103,7 +111,8 @@ fn judge(page: &Page, rows: &[Row], sink: &mut Sink) {
         }
         let off = Interval { low: row.flight.low / row.depth, high: row.flight.high / row.depth };
         let impossible = off.low > IMPOSSIBLE && some;
-        if proven || impossible || (held >= 3 && 3 * held >= 2 * rows.len() && is_slip(row)) {
+        let far = off.low > FAR || off.high < 1.0 / FAR;
+        if proven && far || impossible || (held >= 3 && 3 * held >= 2 * rows.len() && is_slip(row)) {
             tell(page, row, held, rows.len(), sink);
         }
     }

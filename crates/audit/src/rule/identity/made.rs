@@ -4,7 +4,7 @@ use super::parts::{Made, What};
 use crate::finding::{Finding, Severity};
 use crate::link::grid::{Grid, numbered};
 use crate::link::near;
-use crate::link::words::{LEAST, MEAN, MEDIAN, MOST, SUM};
+use crate::link::words::{LEAST, List, MEAN, MEDIAN, MOST, SUM, is};
 use crate::number::{Quantity, Unit};
 use crate::page::Page;
 use crate::rule::table::like;
@@ -24,7 +24,7 @@ pub const SUMS: Rule = Rule {
 
 /// What a label says of its figures: `Total`, `Average (5 runs)`.
 fn said(label: &str) -> Option<What> {
-    const NAMES: [(What, &[&str]); 5] = [
+    const NAMES: [(What, List); 5] = [
         (What::Sum, SUM),
         (What::Mean, MEAN),
         (What::Median, MEDIAN),
@@ -33,7 +33,21 @@ fn said(label: &str) -> Option<What> {
     ];
     let bare = label.split(['(', '（', '[']).next().unwrap_or(label);
     let lower = bare.trim_matches(|letter: char| !letter.is_alphanumeric() && letter != '.').to_lowercase();
-    NAMES.iter().find(|(_, names)| names.contains(&lower.as_str())).map(|(what, _)| *what)
+    let whole = NAMES.iter().find(|(_, list)| is(&lower, *list));
+    // `Average I/O speed` of `I/O speed (1st run)`; of other words the parts must have them too.
+    let part = || {
+        let (first, _) = lower.split_once(' ')?;
+        NAMES.iter().take(2).find(|(_, list)| is(first, *list))
+    };
+    whole.or_else(part).map(|(what, _)| *what)
+}
+
+/// Whether an aggregate is of what its parts are called, where it says more than that it is one.
+fn is_of(label: &str, parts: &[&str]) -> bool {
+    let own = crate::link::parts(label);
+    let rest: Vec<&String> = own.iter().skip(1).collect();
+    let all: Vec<Vec<String>> = parts.iter().map(|part| crate::link::parts(part)).collect();
+    rest.iter().all(|word| all.iter().all(|part| part.contains(word)))
 }
 
 /// Whether it is something else of its parts on purpose: the mean latency in a row of totals, the sum of errors in one of means.
@@ -74,6 +88,9 @@ fn rows(page: &Page, grid: &Grid, sink: &mut Sink) {
         });
         let made: Vec<Made> = made.filter(Made::sound).collect();
         let labels: Vec<&str> = grid.labels[range].iter().map(String::as_str).collect();
+        if !is_of(&grid.labels[at], &labels) {
+            continue;
+        }
         judge(page, *what, &made, numbered(&labels), sink);
     }
 }
@@ -90,6 +107,9 @@ fn columns(page: &Page, grid: &Grid, sink: &mut Sink) {
         });
         let made: Vec<Made> = made.filter(Made::sound).collect();
         let heads: Vec<&str> = grid.heads[range].iter().map(|head| head.text.as_str()).collect();
+        if !is_of(&grid.heads[at].text, &heads) {
+            continue;
+        }
         judge(page, *what, &made, numbered(&heads), sink);
     }
 }

@@ -6,5 +6,6 @@ pub mod little;
 pub mod made;
 mod parts;
 pub mod product;
+pub mod shown;
 
 pub use columns::size_of;

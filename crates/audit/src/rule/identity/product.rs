@@ -147,6 +147,7 @@ fn both_bases(page: &Page, grid: &Grid, sink: &mut Sink) {
             );
             if !(of_bytes(Unit::BytesPerSecond) || of_bytes(Unit::Bytes))
                 || !bases
+                || [one, other].iter().any(|figure| figure.hedge != Hedge::Plain)
                 || !behind_bracket(page, one, other)
             {
                 continue;

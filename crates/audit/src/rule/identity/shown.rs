@@ -1,0 +1,146 @@
+//! Arithmetic that a page computes before the reader's eyes: `20k / 32k = 62.5%`, `128k + 64k = 192k`, `100 writes/s × 50 KB = 5 MB/s`.
+
+use crate::finding::{Finding, Severity};
+use crate::number::{Interval, Quantity, Unit, quantities};
+use crate::rule::table::like;
+use crate::rule::{Evidence, Rule, Sink};
+
+/// X31.
+pub const SHOWN: Rule = Rule {
+    id: "X31",
+    name: "arithmetic that is shown is right",
+    severity: Severity::WrongFigure,
+    holds: "figures with +, -, x or / between them, and nothing else, give the figure behind the = sign, within what printed digits stand for",
+    silent: "of one operand, of zeros, of settings (bs=4k), and where the units of a sum differ",
+    check: shown,
+};
+
+fn shown(evidence: &Evidence, sink: &mut Sink) {
+    for at in evidence.text_lines() {
+        let text = evidence.page.line(at);
+        let Some(_) = text.find(['=', '≈']).filter(|_| text.len() < 2000) else { continue };
+        let figures = quantities(at, text);
+        for end in 2..figures.len() {
+            if let Some(start) = terms(text, &figures, end) {
+                judge(evidence, &figures[start..=end], text, sink);
+            }
+        }
+    }
+}
+
+fn between<'t>(text: &'t str, left: &Quantity, right: &Quantity) -> &'t str {
+    let bare = text.get(left.figure.spot.end as usize..right.figure.spot.start as usize).unwrap_or("");
+    bare.trim_matches([' ', '*', '`', '~'])
+}
+
+/// The operator between two figures; of `*` nothing is left by [`between`] but what marks it bold.
+fn operator(text: &str, left: &Quantity, right: &Quantity) -> Option<char> {
+    let raw = text.get(left.figure.spot.end as usize..right.figure.spot.start as usize)?.trim();
+    match raw {
+        "+" => Some('+'),
+        "-" | "−" | "–" => Some('-'),
+        "*" | "x" | "×" | "X" | "·" => Some('*'),
+        "/" | "÷" => Some('/'),
+        _ => None,
+    }
+}
+
+/// The index of the first term of the sum or product before the figure with that index.
+fn terms(text: &str, figures: &[Quantity], end: usize) -> Option<usize> {
+    matches!(between(text, &figures[end - 1], &figures[end]), "=" | "==" | "≈" | "=>").then_some(())?;
+    let mut start = end - 1;
+    while start > 0 && operator(text, &figures[start - 1], &figures[start]).is_some() {
+        start -= 1;
+    }
+    // More of it may stand before: `(8 - 2) x 4 = 24`.
+    let before = text.get(..figures[start].figure.spot.start as usize)?.trim_end();
+    let goes_on = before.ends_with(['+', '-', '*', '/', '×', '÷', '=', '^', ')']);
+    let any = start + 1 < end && figures[start..end].iter().all(|one| one.figure.value > 0.0);
+    (any && !goes_on).then_some(start)
+}
+
+fn judge(evidence: &Evidence, figures: &[Quantity], text: &str, sink: &mut Sink) {
+    let Some((printed, terms)) = figures.split_last() else { return };
+    let Some((given, central)) = computed(text, terms, printed.unit) else { return };
+    if given.wider(1e-9).meets(printed.interval()) {
+        return sink.holds("X31", &printed.figure);
+    }
+    // Rounded or cut off on the way.
+    let digit = printed.interval().high - printed.interval().low;
+    if (central - printed.figure.value).abs() <= digit.max(0.01 * central.abs()) {
+        return;
+    }
+    let quote = evidence.page.quote(printed.figure.spot);
+    let (first, last) = (terms[0].figure.spot, terms[terms.len() - 1].figure.spot);
+    let by = text.get(first.start as usize..last.end as usize).unwrap_or("").to_owned();
+    let value = like(quote, printed, central);
+    sink.corrects(printed.figure.spot, given, value.clone());
+    sink.finds(
+        Finding::new(
+            "X31",
+            Severity::WrongFigure,
+            printed.figure.spot,
+            format!("{by} is {value}, not {quote}"),
+        )
+        .recomputed(value)
+        .by(by)
+        .against(terms.iter().map(|term| term.figure.spot)),
+    );
+}
+
+/// What terms give, products before sums: as an interval, and of the printed values alone. `None` where units do not fit.
+fn computed(text: &str, terms: &[Quantity], unit: Unit) -> Option<(Interval, f64)> {
+    let mut sums: Vec<(f64, Interval, f64)> = vec![(1.0, terms[0].interval(), terms[0].figure.value)];
+    let mut units = vec![terms[0].unit];
+    let mut products = false;
+    for pair in terms.windows(2) {
+        let own = (pair[1].interval(), pair[1].figure.value);
+        let (_, all, central) = sums.last_mut()?;
+        match operator(text, &pair[0], &pair[1])? {
+            '*' => (*all, *central, products) = (all.times(own.0), *central * own.1, true),
+            '/' => (*all, *central, products) = (all.over(own.0)?, *central / own.1, true),
+            sign => {
+                sums.push((if sign == '-' { -1.0 } else { 1.0 }, own.0, own.1));
+                units.push(pair[1].unit);
+            }
+        }
+    }
+    let plain = |unit: Unit| !matches!(unit, Unit::Percent | Unit::Times);
+    let alike =
+        units.iter().all(|one| *one == units[0]) && (products || units[0] == unit || unit == Unit::Bare);
+    (alike && (products || plain(units[0]))).then_some(())?;
+    let part = |(sign, all, _): &(f64, Interval, f64)| match *sign < 0.0 {
+        true => Interval { low: -all.high, high: -all.low },
+        false => *all,
+    };
+    let scale = if unit == Unit::Percent { 100.0 } else { 1.0 };
+    let sum = sums.iter().map(part).fold(Interval::exact(0.0), Interval::plus).scaled(scale);
+    Some((sum, scale * sums.iter().map(|(sign, _, central)| sign * central).sum::<f64>()))
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::rule::testing::found;
+
+    #[test]
+    fn what_is_computed_before_the_readers_eyes_is_right() {
+        for (page, recomputed) in [
+            ("20k / 32k = 65.2% of the space.", "62.5%"),
+            ("In all 128k + 64k = 182k are written.", "192k"),
+            ("The array gives 100 writes/s × 50 KB = 50 MB/s.", "5 MB/s"),
+            ("Of 8 drives 8 x 550 MB/s = 4.8 GB/s", "4.4 GB/s"),
+        ] {
+            let told = found(&format!("{page}\n"), "X31");
+            assert!(told.len() == 1 && told[0].recomputed == recomputed, "{page}: {told:#?}");
+            assert_eq!(found(&format!("{}\n", page.replace(&told[0].printed, recomputed)), "X31"), []);
+        }
+        for sound in [
+            "fio with bs=4k, iodepth = 32, jobs = 4",
+            "3 x 4 drives = 12",
+            "(8 - 2) x 4 = 24",
+            "1 / 3 = 0.33",
+        ] {
+            assert_eq!(found(&format!("{sound}\n"), "X31"), [], "{sound}");
+        }
+    }
+}
