@@ -2,14 +2,12 @@
 //! Facts with their source, nothing measured here. Rules hold published figures against them; reports may as well.
 
 pub mod media;
-pub mod memory;
 pub mod mentions;
 pub mod network;
 pub mod pcie;
-pub mod platform;
 pub mod ratings;
-pub mod releases;
 pub mod sata_sas;
+pub mod words;
 
 use crate::number::Interval;
 
@@ -124,21 +122,16 @@ mod tests {
 
     #[test]
     fn every_link_has_an_order_of_ceilings() {
-        let mut links: Vec<Link> = sata_sas::Cable::ALL.iter().copied().map(Link::Cable).collect();
-        for generation in 1..=6 {
-            links.extend(
-                [1, 2, 4, 8, 16].map(|lanes| Link::Pcie(pcie::Pcie::new(generation, lanes).unwrap())),
-            );
+        let mut links: Vec<Link> = sata_sas::Cable::all().map(Link::Cable).collect();
+        for lanes in [1, 2, 4, 8, 16] {
+            links.extend((1..=6).map(|generation| Link::Pcie(pcie::Pcie::new(generation, lanes).unwrap())));
         }
-        links.extend(network::ETHERNET.map(|gigabits| Link::Network(network::Network::Ethernet(gigabits))));
-        links.extend(network::Infiniband::ALL.map(|one| Link::Network(network::Network::Infiniband(one))));
-        links.extend(
-            network::FIBRE_CHANNEL
-                .map(|(gigabits, _)| Link::Network(network::Network::fibre_channel(gigabits).unwrap())),
-        );
+        let ethernet = network::ETHERNET.map(network::Network::Ethernet);
+        let infiniband = (0..network::INFINIBAND.len()).map(network::Network::Infiniband);
+        let fibre = (0..network::FIBRE_CHANNEL.len()).map(network::Network::FibreChannel);
+        links.extend(ethernet.into_iter().chain(infiniband).chain(fibre).map(Link::Network));
         for link in links {
-            let rate = link.rate();
-            let name = link.name();
+            let (rate, name) = (link.rate(), link.name());
             assert!(rate.practical.low > 0.0 && rate.practical.low < rate.practical.high, "{name}");
             assert!(rate.practical.high <= rate.most && rate.most < rate.line, "{name}: {rate:?}");
         }

@@ -13,8 +13,8 @@ const GENERATIONS: [(f64, f64); 6] = [
     (64.0, 236.0 / 256.0),
 ];
 
-/// Shares of the line that payloads of NVMe drives get in practice, with a largest payload of 128 to 256 bytes: headers, and the
-/// acknowledgements, credits and commands that the packets' arithmetic ([`payload_share`]) leaves out.
+/// Shares of the line that payloads of NVMe drives get in practice, with a largest payload of 128 to 256 bytes: headers,
+/// acknowledgements, credits and commands.
 const PRACTICAL: [f64; 2] = [0.80, 0.91];
 
 /// A link.
@@ -37,40 +37,17 @@ impl Pcie {
         Pcie::new(u8::try_from(at + 1).ok()?, lanes)
     }
 
-    /// Its generation.
-    pub fn generation(self) -> u8 {
-        self.generation
-    }
-
-    /// Its lanes.
-    pub fn lanes(self) -> u8 {
-        self.lanes
-    }
-
     /// Bytes a second after the line code: 3.938 GB/s of `PCIe 3.0 x4`.
-    pub fn line(self) -> f64 {
+    fn line(self) -> f64 {
         let (gigatransfers, code) = GENERATIONS[usize::from(self.generation - 1)];
         gigatransfers * 1e9 * code / 8.0 * f64::from(self.lanes)
     }
 
-    /// What it carries one way: nothing is above packets of 512 bytes with the shortest header.
+    /// What it carries one way. Nothing is above packets of 512 bytes with the shortest header, 12
+    /// bytes, and 8 for framing, the sequence number and the CRC of the link; flits have the header only.
     pub fn rate(self) -> Rate {
-        Rate::of(self.line(), PRACTICAL, 512.0 / (512.0 + self.overhead(12.0)))
-    }
-
-    /// Share of the line that payloads get when packets carry so many bytes (`MaxPayload`, 128 to 512) and headers have 64-bit
-    /// addresses: 0.84, 0.91, 0.96. Acknowledgements and credits are not in it.
-    pub fn payload_share(self, max_payload: u32) -> f64 {
-        let payload = f64::from(max_payload.max(1));
-        payload / (payload + self.overhead(16.0))
-    }
-
-    /// Bytes around a payload: the header, framing with the sequence number, the CRC of the link. In flits only the header.
-    fn overhead(self, header: f64) -> f64 {
-        match self.generation {
-            6.. => header,
-            _ => header + 4.0 + 4.0,
-        }
+        let overhead = if self.generation >= 6 { 12.0 } else { 20.0 };
+        Rate::of(self.line(), PRACTICAL, 512.0 / (512.0 + overhead))
     }
 
     /// `PCIe 3.0 x4`.
@@ -99,12 +76,5 @@ mod tests {
         assert_eq!(Pcie::of_speed(8.0, 4), Pcie::new(3, 4));
         assert_eq!(Pcie::of_speed(2.5, 8).map(Pcie::name).as_deref(), Some("PCIe 1.0 x8"));
         assert_eq!([Pcie::new(7, 4), Pcie::new(0, 4), Pcie::new(3, 5), Pcie::of_speed(9.0, 4)], [None; 4]);
-    }
-
-    #[test]
-    fn larger_packets_carry_more() {
-        let link = Pcie::new(3, 4).unwrap();
-        let shares = [128, 256, 512].map(|payload| (link.payload_share(payload) * 1000.0).round() / 1000.0);
-        assert_eq!(shares, [0.842, 0.914, 0.955]);
     }
 }

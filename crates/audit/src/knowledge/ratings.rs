@@ -5,16 +5,14 @@
 
 use super::Link;
 use super::media::Medium;
-use super::pcie::Pcie;
-use super::sata_sas::Cable;
-use crate::number::{self, Unit};
 use serde::{Deserialize, Serialize};
 use std::ops::Range;
 use std::sync::{Arc, OnceLock};
-use toml::Spanned;
-use toml::de::DeValue;
 
+mod file;
 mod name;
+#[cfg(test)]
+mod tests;
 
 pub use crate::user_file::Fault;
 pub use name::words;
@@ -101,12 +99,6 @@ pub struct Size {
     pub parts: Vec<String>,
     /// I/Os a second, bytes a second, nanoseconds, in the order of [`Rated::ALL`].
     figures: [Option<f64>; 6],
-    /// Bytes of its cache of SLC.
-    pub slc_cache: Option<f64>,
-    /// Bytes a second written behind that cache.
-    pub sustained_write: Option<f64>,
-    /// Bytes that may be written.
-    pub endurance: Option<f64>,
 }
 
 impl Size {
@@ -140,11 +132,6 @@ impl Match<'_> {
         let values: Option<Vec<f64>> = self.sizes.iter().map(|size| size.value(rated)).collect();
         values?.into_iter().reduce(pick)
     }
-
-    /// Whether a part of it may be a cache of SLC, which answers reads faster than the rest.
-    pub fn has_slc_cache(&self) -> bool {
-        self.drive.writes == Writes::Burst
-    }
 }
 
 /// All drives that are known; a copy shares them.
@@ -160,11 +147,6 @@ pub struct Ratings {
 pub fn known() -> &'static Ratings {
     static KNOWN: OnceLock<Ratings> = OnceLock::new();
     KNOWN.get_or_init(|| Ratings::read(include_str!("ratings.toml")).unwrap_or_default())
-}
-
-/// The rating of a drive in the ratings of this crate: [`Ratings::rating_of`].
-pub fn rating_of(model: &str, capacity: Option<f64>) -> Option<Match<'static>> {
-    known().rating_of(model, capacity)
 }
 
 /// So much above a rating is no scatter: data sheets round, and drives of one model differ.
@@ -275,8 +257,3 @@ enum Kind {
     Bytes,
     Time,
 }
-
-mod file;
-
-#[cfg(test)]
-mod tests;

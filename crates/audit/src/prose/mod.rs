@@ -9,7 +9,7 @@ use crate::page::Page;
 use std::ops::Range;
 
 pub use words::{Topic, topic, topics};
-pub(crate) use words::{has, tells_gain, tells_loss, tells_more, tells_speed};
+pub(crate) use words::{has, tells_gain, tells_loss};
 
 /// A clause: a piece of a sentence between stops and commas.
 #[derive(Clone, Debug, PartialEq)]

@@ -171,11 +171,6 @@ pub(super) const LIMIT: &[&str] = &[
     "предел",
 ];
 
-/// Whether a lower-case text says that something is more or less than another.
-pub(crate) fn tells_more(lower: &str) -> bool {
-    tells_gain(lower) || tells_loss(lower)
-}
-
 /// Whether a lower-case text says that something is more, or better.
 pub(crate) fn tells_gain(lower: &str) -> bool {
     GAIN.iter().any(|word| has(lower, word))
@@ -184,112 +179,6 @@ pub(crate) fn tells_gain(lower: &str) -> bool {
 /// Whether a lower-case text says that something is less, or worse.
 pub(crate) fn tells_loss(lower: &str) -> bool {
     LOSS.iter().any(|word| has(lower, word))
-}
-
-/// What texts on speed have, as whole words where they are Latin.
-const SPEED: &[&str] = &[
-    "benchmark",
-    "benchmarks",
-    "benchmarking",
-    "iops",
-    "throughput",
-    "bandwidth",
-    "bw",
-    "latency",
-    "latencies",
-    "score",
-    "scores",
-    "performance",
-    "fast",
-    "faster",
-    "fastest",
-    "slow",
-    "slower",
-    "slowest",
-    "slowdown",
-    "speed",
-    "speeds",
-    "speedup",
-    "speed-up",
-    "quick",
-    "quicker",
-    "overhead",
-    "rate",
-    "rates",
-    "qps",
-    "tps",
-    "rps",
-    "ops",
-    "mips",
-    "mwips",
-    "gflops",
-    "fps",
-    "lps",
-    "runtime",
-    "execution time",
-    "response time",
-    "run time",
-    "elapsed",
-    "seconds",
-    "ms",
-    "us",
-    "µs",
-    "ns",
-    "requests/s",
-    "requests/sec",
-    "req/s",
-    "req/sec",
-    "ops/s",
-    "ops/sec",
-    "tok/s",
-    "kb/s",
-    "mb/s",
-    "gb/s",
-    "kib/s",
-    "mib/s",
-    "gib/s",
-    "kbps",
-    "mbps",
-    "gbps",
-    "mbit/s",
-    "gbit/s",
-    "性能",
-    "压测",
-    "吞吐",
-    "延迟",
-    "时延",
-    "耗时",
-    "带宽",
-    "速度",
-    "速率",
-    "快",
-    "慢",
-    "跑分",
-    "スループット",
-    "производительн",
-    "бенчмарк",
-    "задержк",
-    "нагрузк",
-    "скорост",
-    "быстр",
-    "медлен",
-    "пропускн",
-    "leistung",
-    "durchsatz",
-    "latenz",
-    "schneller",
-    "langsamer",
-    "débit",
-    "vitesse",
-    "latence",
-    "rapide",
-];
-
-/// Whether a text speaks of how fast something is, or of reads and writes.
-pub(crate) fn tells_speed(text: &str) -> bool {
-    let lower = text.to_lowercase();
-    let topic = topic(text);
-    topic.read || topic.write || SPEED.iter().any(|word| has(&lower, word))
 }
 
 /// What else compares where figures are multiples.

@@ -1,13 +1,20 @@
 //! The form of a file of ratings, with errors that name line and key.
 
-use super::{
-    Cable, DeValue, Drive, Fault, Kind, Link, Medium, Pcie, Rated, Size, Spanned, Unit, Writes, name, number,
-};
+use super::{Drive, Fault, Kind, Rated, Size, Writes, name};
+use crate::knowledge::Link;
+use crate::knowledge::media::Medium;
+use crate::knowledge::pcie::Pcie;
+use crate::knowledge::sata_sas::Cable;
+use crate::number::{self, Unit};
 use crate::user_file::{Entry, File, parsed};
 use std::collections::HashMap;
+use toml::Spanned;
+use toml::de::DeValue;
 
 const KEYS: [&str; 8] = ["name", "models", "interface", "media", "rpm", "writes", "source", "sizes"];
-const OWN_KEYS: [&str; 5] = ["capacity", "parts", "slc_cache", "sustained_write", "endurance"];
+/// What of a size is read, and held against nothing yet.
+const OTHERS: [(&str, Kind); 3] =
+    [("slc_cache", Kind::Bytes), ("sustained_write", Kind::BytesPerSecond), ("endurance", Kind::Bytes)];
 
 pub(super) fn drives(text: &str) -> Result<Vec<Drive>, Fault> {
     let file = File { text };
@@ -15,25 +22,18 @@ pub(super) fn drives(text: &str) -> Result<Vec<Drive>, Fault> {
     let mut drives: Vec<Drive> = Vec::new();
     let mut names: HashMap<String, String> = HashMap::new();
     for (key, value) in parsed.get_ref() {
-        let entries = match (key.get_ref().as_ref(), value.get_ref()) {
-            ("drive", DeValue::Array(entries)) => entries,
-            (other, _) => {
-                return Err(file.fault(&key.span(), other, "is not known here; write [[drive]] entries"));
-            }
+        let ("drive", DeValue::Array(entries)) = (key.get_ref().as_ref(), value.get_ref()) else {
+            return Err(file.fault(&key.span(), key.get_ref(), "is not known here; write [[drive]] entries"));
         };
         for entry in entries {
             let drive = file.drive(entry)?;
             if drives.iter().any(|other| other.name == drive.name) {
-                return Err(file.fault(
-                    &entry.span(),
-                    "name",
-                    format!("\"{}\" stands twice; write one entry with all of its sizes", drive.name),
-                ));
+                let why = format!("\"{}\" stands twice; write one entry with all of its sizes", drive.name);
+                return Err(file.fault(&entry.span(), "name", why));
             }
             for model in drive.models.iter().chain(drive.sizes.iter().flat_map(|size| &size.parts)) {
-                let spelled =
-                    name::words(model).into_iter().map(|(word, _)| word).collect::<Vec<_>>().join(" ");
-                let owner = names.entry(spelled).or_insert_with(|| drive.name.clone());
+                let words: Vec<String> = name::words(model).into_iter().map(|(word, _)| word).collect();
+                let owner = names.entry(words.join(" ")).or_insert_with(|| drive.name.clone());
                 if *owner != drive.name {
                     let why =
                         format!("\"{model}\" is a name of \"{owner}\" already; leave it to one of them");
@@ -57,56 +57,51 @@ impl File<'_> {
         };
         self.only(table, &KEYS)?;
         let own = Entry { file: self, table, span: entry.span() };
-        let name = own.text("name")?;
-        let models = own.models("models", true)?;
-        let interface = own.text("interface")?;
+        let name = own.text_or("name", "write for example name = \"Samsung 980 PRO\"")?;
+        let models = own.models("models")?;
+        if models.is_empty() {
+            let why = "is missing; write what the kernel or a page calls it: [\"980 PRO\", \"MZ-V8P*\"]";
+            return Err(own.wrong("models", why));
+        }
+        let interface = own.text_or("interface", "write for example interface = \"PCIe 4.0 x4\"")?;
         let interface = interface_of(&interface).ok_or_else(|| {
             own.wrong("interface", "is none that is known; write PCIe 4.0 x4, SATA 6 Gb/s or SAS 12 Gb/s")
         })?;
-        let media = own.text("media")?;
+        let media = own.text_or("media", "write media = \"TLC\", or QLC, MLC, SLC, Optane, HDD")?;
         let media = Medium::ALL.iter().find(|(_, name)| *name == media).map(|(medium, _)| *medium);
         let media = media.ok_or_else(|| {
             own.wrong("media", "is none that is known; write QLC, TLC, MLC, SLC, Optane or HDD")
         })?;
         let rpm = own.rpm()?;
         if rpm.is_some() != (media == Medium::Hdd) {
-            return Err(own.wrong(
-                "rpm",
-                "belongs to media = \"HDD\", and only there; write rpm = 7200 for a disk, nothing else",
-            ));
+            let why = "belongs to media = \"HDD\", and only there; write rpm = 7200 for a disk, nothing else";
+            return Err(own.wrong("rpm", why));
         }
-        let writes = match own.text("writes")?.as_str() {
+        const WRITES: &str = "write burst where the figures are of a cache of SLC, else sustained";
+        let writes = match own.text_or("writes", WRITES)?.as_str() {
             "burst" => Writes::Burst,
             "sustained" => Writes::Sustained,
-            _ => {
-                return Err(own.wrong(
-                    "writes",
-                    "is neither; write burst where the figures are of a cache of SLC, else sustained",
-                ));
-            }
+            _ => return Err(own.wrong("writes", format!("is neither; {WRITES}"))),
         };
-        let source = own.text("source")?;
+        let source = own.text_or("source", "write which data sheet, its revision or date")?;
         let sizes = own.sizes(interface)?;
         Ok(Drive { name, models, interface, media, rpm, writes, source, sizes })
     }
 
     fn size(&self, value: &Spanned<DeValue>, interface: Link) -> Result<Size, Fault> {
         let DeValue::Table(table) = value.get_ref() else {
-            return Err(self.fault(
-                &value.span(),
-                "sizes",
-                "is no list of { capacity = \"1TB\", read = \"7000MB/s\" }",
-            ));
+            let why = "is no list of { capacity = \"1TB\", read = \"7000MB/s\" }";
+            return Err(self.fault(&value.span(), "sizes", why));
         };
-        let known: Vec<&str> = OWN_KEYS.into_iter().chain(Rated::ALL.map(|(_, key)| key)).collect();
+        let others = OTHERS.map(|(key, _)| key);
+        let rated = Rated::ALL.map(|(_, key)| key);
+        let known: Vec<&str> = ["capacity", "parts"].into_iter().chain(others).chain(rated).collect();
         self.only(table, &known)?;
         let own = Entry { file: self, table, span: value.span() };
+        OTHERS.iter().try_for_each(|(key, kind)| own.figure(key, *kind).map(drop))?;
         let mut size = Size {
             capacity: own.figure("capacity", Kind::Bytes)?,
-            parts: own.models("parts", false)?,
-            slc_cache: own.figure("slc_cache", Kind::Bytes)?,
-            sustained_write: own.figure("sustained_write", Kind::BytesPerSecond)?,
-            endurance: own.figure("endurance", Kind::Bytes)?,
+            parts: own.models("parts")?,
             figures: [None; 6],
         };
         for (rated, key) in Rated::ALL {
@@ -118,61 +113,45 @@ impl File<'_> {
             }
             size.figures[rated as usize] = figure;
         }
-        if size.figures.iter().all(Option::is_none) {
-            return Err(self.fault(
-                &value.span(),
-                "sizes",
-                "has no figure; write for example read = \"7000MB/s\"",
-            ));
+        match size.figures.iter().all(Option::is_none) {
+            true => Err(own.fault("has no figure; write for example read = \"7000MB/s\"")),
+            false => Ok(size),
         }
-        Ok(size)
     }
 }
 
 impl Entry<'_> {
-    /// A text that must be there.
-    fn text(&self, key: &str) -> Result<String, Fault> {
-        self.text_or(key, expected(key))
+    /// What is wrong with a size as a whole.
+    fn fault(&self, why: &str) -> Fault {
+        self.file.fault(&self.span, "sizes", why)
     }
 
     fn rpm(&self) -> Result<Option<u32>, Fault> {
-        match self.table.get("rpm").map(Spanned::get_ref) {
-            None => Ok(None),
-            Some(DeValue::Integer(number)) => match number.as_str().parse() {
-                Ok(rpm) if (3600..=15_000).contains(&rpm) => Ok(Some(rpm)),
-                _ => Err(self.wrong("rpm", "is not from 3600 to 15000; write for example 7200")),
-            },
-            Some(_) => Err(self.wrong("rpm", "is no whole number; write for example 7200")),
-        }
+        let rpm = match self.table.get("rpm").map(Spanned::get_ref) {
+            None => return Ok(None),
+            Some(DeValue::Integer(number)) => number.as_str().parse().ok(),
+            Some(_) => None,
+        };
+        let known = rpm.filter(|rpm| (3600..=15_000).contains(rpm));
+        known.map(Some).ok_or_else(|| self.wrong("rpm", "is not from 3600 to 15000; write for example 7200"))
     }
 
-    fn models(&self, key: &str, needed: bool) -> Result<Vec<String>, Fault> {
-        let listed: Vec<&Spanned<DeValue>> = match self.table.get(key).map(Spanned::get_ref) {
-            Some(DeValue::Array(listed)) => listed.iter().collect(),
+    /// A list of names; empty where the key is absent.
+    fn models(&self, key: &str) -> Result<Vec<String>, Fault> {
+        match self.table.get(key).map(Spanned::get_ref) {
+            Some(DeValue::Array(listed)) => listed.iter().map(|one| self.model(key, one)).collect(),
+            None => Ok(Vec::new()),
             Some(_) => {
-                return Err(
-                    self.wrong(key, "is no list of names; write for example [\"980 PRO\", \"MZ-V8P*\"]")
-                );
+                Err(self.wrong(key, "is no list of names; write for example [\"980 PRO\", \"MZ-V8P*\"]"))
             }
-            None => Vec::new(),
-        };
-        if needed && listed.is_empty() {
-            return Err(self.wrong(
-                key,
-                "is missing; write what the kernel or a page calls it: [\"980 PRO\", \"MZ-V8P*\"]",
-            ));
         }
-        listed.into_iter().map(|one| self.model(key, one)).collect()
     }
 
     /// A name that other words are hardly taken for: four letters and digits, a digit among fewer than seven.
     fn model(&self, key: &str, one: &Spanned<DeValue>) -> Result<String, Fault> {
         let DeValue::String(text) = one.get_ref() else {
-            return Err(self.file.fault(
-                &one.span(),
-                key,
-                "has something that is no text in quotes; write for example [\"980 PRO\"]",
-            ));
+            let why = "has something that is no text in quotes; write for example [\"980 PRO\"]";
+            return Err(self.file.fault(&one.span(), key, why));
         };
         let body = text.strip_suffix('*').unwrap_or(text);
         let letters = body.bytes().filter(u8::is_ascii_alphanumeric).count();
@@ -192,65 +171,42 @@ impl Entry<'_> {
             Some(DeValue::String(text)) => text,
             Some(_) => return Err(self.wrong(key, "is no text in quotes, with its unit")),
         };
+        let (units, example): (&[Unit], &str) = match kind {
+            Kind::PerSecond => (&[Unit::Bare, Unit::PerSecond], "1000k"),
+            Kind::BytesPerSecond => (&[Unit::BytesPerSecond], "7000MB/s"),
+            Kind::Bytes => (&[Unit::Bytes], "1.92TB"),
+            Kind::Time => (&[Unit::Nanoseconds], "80us"),
+        };
         let read = number::quantities(0, text);
-        let whole = |spot: crate::page::Spot| spot.start == 0 && spot.end as usize == text.trim_end().len();
-        match read.as_slice() {
-            [one] if whole(one.figure.spot) && fits(one.unit, kind) && one.figure.value > 0.0 => {
-                Ok(Some(one.figure.value))
-            }
-            _ => {
-                let example = match kind {
-                    Kind::PerSecond => "1000k",
-                    Kind::BytesPerSecond => "7000MB/s",
-                    Kind::Bytes => "1.92TB",
-                    Kind::Time => "80us",
-                };
-                Err(self.wrong(key, format!("\"{text}\" is not read; write for example \"{example}\"")))
-            }
+        let [one] = read.as_slice() else { return Err(self.unread(key, text, example)) };
+        let spot = one.figure.spot;
+        let whole = spot.start == 0 && spot.end as usize == text.trim_end().len();
+        match whole && units.contains(&one.unit) && one.figure.value > 0.0 {
+            true => Ok(Some(one.figure.value)),
+            false => Err(self.unread(key, text, example)),
         }
+    }
+
+    fn unread(&self, key: &str, text: &str, example: &str) -> Fault {
+        self.wrong(key, format!("\"{text}\" is not read; write for example \"{example}\""))
     }
 
     fn sizes(&self, interface: Link) -> Result<Vec<Size>, Fault> {
-        let listed = match self.table.get("sizes").map(Spanned::get_ref) {
-            Some(DeValue::Array(listed)) if !listed.is_empty() => listed,
-            _ => {
-                return Err(self.wrong(
-                    "sizes",
-                    "is missing; write sizes = [{ capacity = \"1TB\", read = \"7000MB/s\" }]",
-                ));
-            }
+        let missing = "is missing; write sizes = [{ capacity = \"1TB\", read = \"7000MB/s\" }]";
+        let Some(DeValue::Array(listed)) = self.table.get("sizes").map(Spanned::get_ref) else {
+            return Err(self.wrong("sizes", missing));
         };
         let sizes: Vec<Size> =
             listed.iter().map(|one| self.file.size(one, interface)).collect::<Result<_, _>>()?;
-        if sizes.len() > 1 && sizes.iter().any(|size| size.capacity.is_none()) {
-            return Err(self.wrong(
-                "sizes",
-                "one of several has no capacity; write for example capacity = \"1TB\" in each",
-            ));
+        let without = sizes.iter().any(|size| size.capacity.is_none());
+        match sizes.len() {
+            0 => Err(self.wrong("sizes", missing)),
+            2.. if without => {
+                let why = "one of several has no capacity; write for example capacity = \"1TB\" in each";
+                Err(self.wrong("sizes", why))
+            }
+            _ => Ok(sizes),
         }
-        Ok(sizes)
-    }
-}
-
-/// What stands behind a key that must be there.
-fn expected(key: &str) -> &'static str {
-    match key {
-        "name" => "write for example name = \"Samsung 980 PRO\"",
-        "interface" => "write for example interface = \"PCIe 4.0 x4\"",
-        "media" => "write media = \"TLC\", or QLC, MLC, SLC, Optane, HDD",
-        "writes" => {
-            "write writes = \"burst\" where its write figures are of a cache of SLC, else \"sustained\""
-        }
-        _ => "write which data sheet, its revision or date",
-    }
-}
-
-fn fits(unit: Unit, kind: Kind) -> bool {
-    match kind {
-        Kind::PerSecond => matches!(unit, Unit::Bare | Unit::PerSecond),
-        Kind::BytesPerSecond => unit == Unit::BytesPerSecond,
-        Kind::Bytes => unit == Unit::Bytes,
-        Kind::Time => unit == Unit::Nanoseconds,
     }
 }
 
@@ -260,5 +216,5 @@ fn interface_of(text: &str) -> Option<Link> {
         let (generation, lanes) = rest.split_once(".0 x")?;
         return Some(Link::Pcie(Pcie::new(generation.parse().ok()?, lanes.parse().ok()?)?));
     }
-    Cable::ALL.into_iter().find(|cable| cable.name() == text).map(Link::Cable)
+    Cable::all().find(|cable| cable.name() == text).map(Link::Cable)
 }

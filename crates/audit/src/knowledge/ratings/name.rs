@@ -1,7 +1,7 @@
 //! Names of drives in texts: words in a row, of letters and digits.
 
-use super::{Drive, Found, number};
-use crate::number::Unit;
+use super::{Drive, Found};
+use crate::number::{Unit, quantities};
 use std::cmp::Reverse;
 use std::collections::HashMap;
 use std::ops::Range;
@@ -141,7 +141,7 @@ fn counted(word: &str) -> (Option<u32>, &str) {
 
 /// Capacities that a text names, in bytes.
 pub(super) fn capacities(text: &str) -> Vec<f64> {
-    let quantities = number::quantities(0, text);
+    let quantities = quantities(0, text);
     let bytes = quantities.iter().filter(|quantity| quantity.unit == Unit::Bytes);
     bytes.map(|quantity| quantity.figure.value).filter(|bytes| *bytes >= 1e9).collect()
 }

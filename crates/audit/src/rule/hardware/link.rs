@@ -1,13 +1,15 @@
-//! P1, P2, P3: what a link carries, what a sentence says it carries, and what it is blamed for.
+//! P1, P2, P4: what a link carries, what a sentence says it carries, and two systems that run into it.
 
-use super::measured::Measured;
+use super::measured::{Measured, Origin};
 use super::{Hardware, worst};
 use crate::finding::{Finding, Severity};
-use crate::import::Way;
-use crate::knowledge::mentions::{Cause, Limit, Word, text_has};
-use crate::knowledge::pcie::Pcie;
+use crate::knowledge::mentions::links;
+use crate::knowledge::words::says;
 use crate::knowledge::{Link, rate_text};
+use crate::number::{Hedge, Interval, Quantity, Unit};
 use crate::page::{Page, Spot};
+use crate::prose::{Clause, Manner};
+use crate::rule::method::loads::loads;
 use crate::rule::{Evidence, Rule, Sink};
 
 /// P1.
@@ -15,10 +17,10 @@ pub const ABOVE: Rule = Rule {
     id: "P1",
     name: "no payload is above its link",
     severity: Severity::WrongFigure,
-    holds: "bytes a second one way against the most that the named link carries in its largest packets",
+    holds: "bytes a second one way against the most that the named link carries in its largest packets; wrong-figure for the one link of the \
+            page (told by lspci, or with one drive at the most) with direct I/O and no cache, guest or network on the page, else ambiguous",
     silent: "where the page names no link or not in full, names several drives as one (unless the figure's own table names one), names \
-             several links as one; wrong-figure only for the one link of the page (told by lspci, or with one drive at the most), with direct I/O and no cache, \
-             guest or network on it; networks of 1 Gb/s",
+             several links as one; networks of 1 Gb/s",
     check: above,
 };
 
@@ -32,79 +34,87 @@ pub const STATED: Rule = Rule {
     check: stated,
 };
 
-/// P3.
-pub const CAUSE: Rule = Rule {
-    id: "P3",
-    name: "a link that is given as the cause is full",
-    severity: Severity::WrongConclusion,
-    holds: "the best figure of each load that the sentence names is at least 95 % of what the link carries at the least, or of the best \
-            figure the same way on it",
-    silent: "where the page names no link of the drive in full, or another, or several drives as one",
-    check: cause,
+/// P4.
+pub const SHARED: Rule = Rule {
+    id: "P4",
+    name: "two systems at one ceiling are not compared",
+    severity: Severity::Ambiguous,
+    holds: "figures of one load on two systems that differ by at most 2 % and are both at 95 % or more of the link that they share, or of \
+            the limit that the page states: ambiguous, since systems that are equal look the same",
+    silent: "where no link of that path is named in full, or several; where the loads are not told alike",
+    check: shared,
 };
 
 /// A figure at so much of a ceiling is held by it.
-pub(super) const BOUND: f64 = 0.95;
+const BOUND: f64 = 0.95;
+/// Systems that differ by less are alike, and what is about a figure may be so much more.
+const ALIKE: f64 = 0.02;
+/// More limits are data, and more figures at one ceiling no comparison that anybody reads.
+const MOST: usize = 400;
 
 /// Whether a figure is of one drive behind the page's link.
-pub(super) fn on_drive_link(hardware: &Hardware, measured: &Measured) -> bool {
-    // I/Os a second stand beside bytes a second, or are of small blocks.
-    if measured.bandwidth.is_none() {
-        return false;
-    }
-    let several =
-        measured.says(Word::Several) || (measured.drive.is_none() && hardware.mentions.has(Word::Several));
-    !measured.says(Word::Fabric) && !several && !many_drives(hardware, measured)
+fn on_drive_link(hardware: &Hardware, one: &Measured) -> bool {
+    let mentions = &hardware.mentions;
+    let several = || mentions.has("several") || mentions.drives.iter().any(|named| named.count > 1);
+    one.bandwidth.is_some()
+        && !one.says("fabric")
+        && !one.says("several")
+        && (one.drive.is_some() || !several())
 }
 
-fn many_drives(hardware: &Hardware, measured: &Measured) -> bool {
-    measured.drive.is_none() && hardware.mentions.drives.iter().any(|named| named.count.unwrap_or(1) > 1)
+/// The figures of the path over the drive's link, or over the network.
+fn figures(hardware: &Hardware, network: bool) -> Vec<&Measured> {
+    let mine = |one: &&Measured| match network {
+        true => one.bandwidth.is_some() && one.says("fabric"),
+        false => on_drive_link(hardware, one),
+    };
+    if hardware.mentions.has("bonded") {
+        return Vec::new();
+    }
+    hardware.measured.iter().filter(mine).collect()
 }
 
 fn above(evidence: &Evidence, sink: &mut Sink) {
     let hardware = sink.hardware(evidence);
-    for finding in
-        above_drive_link(&hardware).into_iter().chain(above_network(&hardware)).chain(above_all(&hardware))
-    {
-        sink.finds(finding);
+    if hardware.measured.is_empty() {
+        return;
     }
+    let found = above_drive_link(&hardware, evidence).into_iter().chain(above_network(&hardware));
+    found.for_each(|finding| sink.finds(finding));
 }
 
-fn above_drive_link(hardware: &Hardware) -> Vec<Finding> {
+fn above_drive_link(hardware: &Hardware, evidence: &Evidence) -> Vec<Finding> {
     let mentions = &hardware.mentions;
     let only = mentions.only_drive_link();
-    let Some((link, named)) = only.or_else(|| mentions.fastest_drive_link()) else { return Vec::new() };
-    if mentions.has(Word::Bonded) {
-        return Vec::new();
-    }
-    let most = link.rate().most;
-    let over = hardware.measured.iter().filter(|one| on_drive_link(hardware, one));
-    let over: Vec<&Measured> = over.filter(|one| one.one_way().is_some_and(|rate| rate.low > most)).collect();
-    let direct = mentions.has(Word::Direct) || mentions.commands.iter().any(|command| command.direct);
-    let doubt = [Word::Cached, Word::Guest, Word::Fabric].into_iter().any(|word| mentions.has(word));
+    let Some((link, named)) = only.or_else(|| mentions.fastest(false)) else { return Vec::new() };
+    let mut over = figures(hardware, false);
+    over.retain(|one| one.one_way().is_some_and(|rate| rate.low > link.rate().most));
+    let Some(first) = worst(&over, Measured::one_way) else { return Vec::new() };
+    let direct =
+        mentions.has("direct") || loads(evidence).iter().any(|load| load.option(&["direct"]) == Some("1"));
+    let doubt = ["cached", "guest", "fabric"].into_iter().any(|word| mentions.has(word));
     // Of two drives one may be behind another link, which the page does not name.
     let negotiated = mentions.links.iter().any(|named| named.negotiated);
     let one =
         mentions.drives.windows(2).all(|pair| pair[0].drive == pair[1].drive) && mentions.makers.len() <= 1;
     let certain = only.is_some() && direct && !doubt && (negotiated || one);
-    let told = |one: &&Measured| {
-        let rate = one.told_one_way();
-        let severity = if certain { Severity::WrongFigure } else { Severity::Ambiguous };
-        let why =
-            if certain { "no direct I/O gets past it" } else { "a cache answered, or another link was used" };
+    let finding = |one: &Measured| {
+        let (severity, why) = match certain {
+            true => (Severity::WrongFigure, "no direct I/O gets past it"),
+            false => (Severity::Ambiguous, "a cache answered, or another link was used"),
+        };
+        let rate = one.one_way().map_or(0.0, |rate| rate.value);
         let message = format!("{} cannot have crossed {}: {why}", rate_text(rate), link.name());
         Finding::new("P1", severity, one.spot, message).by(arithmetic(link)).against([named])
     };
     match certain {
-        true => over.iter().map(told).collect(),
-        false => {
-            let Some(first) = worst(&over, |one| one.one_way().map(|rate| rate.low)) else {
-                return Vec::new();
-            };
-            let others = over.iter().filter(|one| one.spot != first.spot).map(|one| one.spot);
-            vec![told(&first).against(others)]
-        }
+        true => over.into_iter().map(finding).collect(),
+        false => vec![finding(first).against(others(&over, first))],
     }
+}
+
+fn others<'a>(all: &[&'a Measured], but: &'a Measured) -> impl Iterator<Item = Spot> {
+    all.iter().map(|one| one.spot).filter(|spot| *spot != but.spot).collect::<Vec<_>>().into_iter()
 }
 
 /// `PCIe 3.0 x4: 3938 MB/s on the wire, 3151 to 3584 MB/s in practice, 3784 MB/s at the most`.
@@ -117,175 +127,189 @@ fn arithmetic(link: Link) -> String {
 
 /// Over a network a client's cache may answer, and both ways may be added: never more than ambiguous.
 fn above_network(hardware: &Hardware) -> Option<Finding> {
-    if hardware.mentions.has(Word::Bonded) {
-        return None;
-    }
-    let (link, named) = hardware.mentions.fastest_network()?;
+    let (link, named) = hardware.mentions.fastest(true)?;
     let rate = link.rate();
-    let fabric: Vec<&Measured> =
-        hardware.measured.iter().filter(|one| one.says(Word::Fabric) && one.bandwidth.is_some()).collect();
-    let all = |one: &Measured| one.bytes().map(|bytes| bytes.low);
-    let over: Vec<&Measured> =
-        fabric.into_iter().filter(|one| all(one).is_some_and(|low| low > rate.line)).collect();
-    let first = worst(&over, |one| all(one))?;
-    let (sum, busier) = (first.told_bytes(), first.told_one_way());
+    // One of 1 Gb/s or less is that of management.
+    let mut over = if rate.line > 0.2e9 { figures(hardware, true) } else { Vec::new() };
+    over.retain(|one| one.bytes().is_some_and(|bytes| bytes.low > rate.line));
+    let first = worst(&over, Measured::bytes)?;
+    let (sum, busier) = (first.bytes()?.value, first.one_way()?.value);
+    let name = link.name();
     let message = match busier > rate.most {
         true => format!(
-            "{} is more than {} carries: a cache answered, or several links were used",
-            rate_text(busier),
-            link.name()
+            "{} is more than {name} carries: a cache answered, or several links were used",
+            rate_text(busier)
         ),
         false => format!(
-            "{} is more than {} carries one way: reads and writes are added, the busier way has {} and is {:.0} % of the link",
+            "{} is more than {name} carries one way: reads and writes are added, the busier way has {} and is {:.0} % of the link",
             rate_text(sum),
-            link.name(),
             rate_text(busier),
             100.0 * busier / rate.line
         ),
     };
-    let others = over.iter().filter(|one| one.spot != first.spot).map(|one| one.spot);
-    Some(
-        Finding::new("P1", Severity::Ambiguous, first.spot, message)
-            .by(arithmetic(link))
-            .against([named])
-            .against(others),
-    )
+    let finding = Finding::new("P1", Severity::Ambiguous, first.spot, message).by(arithmetic(link));
+    Some(finding.against([named]).against(others(&over, first)))
 }
 
-/// Above every link of one device, where none is named.
-fn above_all(hardware: &Hardware) -> Option<Finding> {
-    let mentions = &hardware.mentions;
-    let doubt = [Word::Several, Word::Cached, Word::Bonded].into_iter().any(|word| mentions.has(word));
-    if doubt
-        || mentions.links.iter().any(|named| named.link.is_some())
-        || mentions.drives.iter().any(|named| named.count > Some(1))
-    {
-        return None;
+/// A limit that a sentence states.
+struct Limit {
+    spot: Spot,
+    /// Bytes a second, with what `about` allows.
+    rate: Interval,
+    /// Whether it is of a network: by its link, or as bits a second that are converted to bytes a second.
+    network: bool,
+}
+
+/// Bytes a second of a figure of a rate, as its hedge has it.
+fn rate_of(quantity: &Quantity) -> Option<Interval> {
+    let rate = match quantity.unit {
+        Unit::BytesPerSecond => quantity.interval(),
+        Unit::BitsPerSecond => quantity.interval().scaled(1.0 / 8.0),
+        _ => return None,
+    };
+    Some(match quantity.hedge {
+        Hedge::About | Hedge::PlusMinus => rate.wider(ALIKE),
+        Hedge::Above => Interval { high: f64::INFINITY, ..rate },
+        Hedge::Plain | Hedge::Below => rate,
+    })
+}
+
+/// The limits of the one link of drives, and of networks, that sentences state.
+fn limits(hardware: &Hardware, evidence: &Evidence) -> Vec<Limit> {
+    let of_clause = |clause: &Clause| limit(hardware, evidence.page, clause);
+    evidence.clauses.iter().filter_map(of_clause).take(MOST).collect()
+}
+
+fn limit(hardware: &Hardware, page: &Page, clause: &Clause) -> Option<Limit> {
+    let rates: Vec<(&Quantity, Interval)> =
+        clause.figures.iter().filter_map(|figure| Some((figure, rate_of(figure)?))).collect();
+    match rates.as_slice() {
+        // Who converts a link's rate is about to hold figures of storage against it.
+        [(bits, one), (bytes, other)]
+            if bits.unit == Unit::BitsPerSecond && bytes.unit == Unit::BytesPerSecond =>
+        {
+            let rate = Interval { low: one.low.min(other.low), high: one.high.max(other.high) };
+            one.meets(*other).then_some(Limit { spot: bits.figure.spot, rate, network: true })
+        }
+        [(only, rate)] if clause.manner == Manner::Limit => {
+            let sentence = clause.sentence(page).to_lowercase();
+            let link = links(0, &sentence.to_ascii_lowercase()).into_iter().find_map(|named| named.link)?;
+            let of_path = link.is_network() || says(&sentence, "path");
+            let of_drive = says(&sentence, "drive") && !says(&sentence, "bound");
+            let alone = !says(&sentence, "rating") && !says(&sentence, "reached");
+            let mine = || {
+                link.is_network() || hardware.mentions.only_drive_link().is_some_and(|(only, _)| only == link)
+            };
+            (of_path && !of_drive && alone && mine()).then_some(Limit {
+                spot: only.figure.spot,
+                rate: *rate,
+                network: link.is_network(),
+            })
+        }
+        _ => None,
     }
-    let link = Link::Pcie(Pcie::new(5, 16)?);
-    let most = link.rate().most;
-    let over: Vec<&Measured> =
-        hardware.measured.iter().filter(|one| one.one_way().is_some_and(|rate| rate.low > most)).collect();
-    let first = worst(&over, |one| one.one_way().map(|rate| rate.low))?;
-    let rate = first.one_way()?.low;
-    let message = format!(
-        "{} is more than any one device has ({}): a cache answered, or several devices",
-        rate_text(rate),
-        link.name()
-    );
-    Some(Finding::new("P1", Severity::Ambiguous, first.spot, message).by(arithmetic(link)))
 }
 
 fn stated(evidence: &Evidence, sink: &mut Sink) {
     let hardware = sink.hardware(evidence);
-    for limit in &hardware.mentions.limits {
-        if let Some(finding) = exceeded(&hardware, limit, evidence.page) {
-            sink.finds(finding);
-        }
+    if hardware.measured.is_empty() {
+        return;
+    }
+    for limit in limits(&hardware, evidence) {
+        let mut over = figures(&hardware, limit.network);
+        over.retain(|one| one.one_way().is_some_and(|rate| rate.low > limit.rate.high));
+        let Some(first) = worst(&over, Measured::one_way) else { continue };
+        let message = format!(
+            "{} is given as the limit, but line {} has {} one way: the limit is not one, or not of this path",
+            evidence.page.quote(limit.spot),
+            evidence.page.number(first.spot.index()),
+            rate_text(first.one_way().map_or(0.0, |rate| rate.value)),
+        );
+        let finding = Finding::new("P2", Severity::Ambiguous, limit.spot, message);
+        sink.finds(finding.against(over.iter().map(|one| one.spot)));
     }
 }
 
-/// The figures that a limit is of.
-pub(super) fn under<'a>(hardware: &'a Hardware, limit: &Limit) -> Vec<&'a Measured> {
-    let mine = |one: &&Measured| match limit.network {
-        true => one.says(Word::Fabric) && one.bandwidth.is_some() && !hardware.mentions.has(Word::Bonded),
-        false => on_drive_link(hardware, one) && limit_is_of_the_only_link(hardware, limit),
+/// A ceiling of some figures.
+struct Ceiling<'a> {
+    words: String,
+    rate: f64,
+    spot: Spot,
+    figures: Vec<&'a Measured>,
+}
+
+fn ceilings<'a>(hardware: &'a Hardware, evidence: &Evidence) -> Vec<Ceiling<'a>> {
+    let of_limit = |limit: Limit| Ceiling {
+        words: format!("the limit that the page states, {}", evidence.page.quote(limit.spot)),
+        rate: limit.rate.low,
+        spot: limit.spot,
+        figures: figures(hardware, limit.network),
     };
-    hardware.measured.iter().filter(mine).collect()
-}
-
-fn limit_is_of_the_only_link(hardware: &Hardware, limit: &Limit) -> bool {
-    match (hardware.mentions.only_drive_link(), limit.link) {
-        (Some((only, _)), Some(own)) => only == own,
-        (Some(_), None) => true,
-        (None, _) => false,
-    }
-}
-
-fn exceeded(hardware: &Hardware, limit: &Limit, page: &Page) -> Option<Finding> {
-    let over: Vec<&Measured> = under(hardware, limit)
-        .into_iter()
-        .filter(|one| one.one_way().is_some_and(|rate| rate.low > limit.rate.high))
-        .collect();
-    let first = worst(&over, |one| one.one_way().map(|rate| rate.low))?;
-    let way = match first.load.way {
-        Some(Way::Read | Way::Write) => "",
-        _ => " one way",
+    let of_link = |network: bool, (link, spot): (Link, Spot)| Ceiling {
+        words: link.name(),
+        rate: link.rate().practical.middle(),
+        spot,
+        figures: figures(hardware, network),
     };
-    let message = format!(
-        "{} is given as the limit, but line {} has {}{way}: the limit is not one, or not of this path",
-        page.quote(limit.spot),
-        page.number(first.spot.index()),
-        rate_text(first.told_one_way()),
-    );
-    Some(
-        Finding::new("P2", Severity::Ambiguous, limit.spot, message).against(over.iter().map(|one| one.spot)),
-    )
+    let mut networks = hardware.mentions.links.iter().filter(|named| named.is_network());
+    let first = networks.next().and_then(|first| first.link);
+    let alone = networks.all(|other| other.link == first);
+    let network = hardware.mentions.fastest(true).filter(|_| alone).map(|one| of_link(true, one));
+    let drive = hardware.mentions.only_drive_link().map(|one| of_link(false, one));
+    limits(hardware, evidence).into_iter().map(of_limit).chain(drive).chain(network).collect()
 }
 
-fn cause(evidence: &Evidence, sink: &mut Sink) {
+fn shared(evidence: &Evidence, sink: &mut Sink) {
     let hardware = sink.hardware(evidence);
-    for cause in &hardware.mentions.causes {
-        if let Some(finding) = unexplained(&hardware, cause, evidence.page.line(cause.spot.index())) {
-            sink.finds(finding);
+    if hardware.measured.is_empty() {
+        return;
+    }
+    let mut told: Vec<Spot> = Vec::new();
+    for mut ceiling in ceilings(&hardware, evidence) {
+        let bound = |rate: f64| rate >= BOUND * ceiling.rate;
+        ceiling.figures.retain(|one| one.one_way().is_some_and(|rate| bound(rate.low)));
+        let high = &ceiling.figures[..ceiling.figures.len().min(MOST)];
+        for (at, one) in high.iter().enumerate().filter(|(_, one)| one.load.way.is_some()) {
+            let mut others = high[at + 1..].iter().filter(|other| compared(evidence, one, other));
+            let Some(other) = others.next().filter(|_| !told.contains(&one.spot)) else { continue };
+            told.push(one.spot);
+            sink.finds(at_ceiling(&ceiling, one, other));
         }
     }
 }
 
-/// The loads that a sentence names: random, sequential; without either none.
-fn named_loads(sentence: &str) -> Vec<bool> {
-    let random = text_has(sentence, &["random", "randread", "randwrite", "随机", "случайн"]);
-    let sequential = text_has(sentence, &["sequential", "seq", "顺序", "连续", "последоват"]);
-    [(random, true), (sequential, false)]
-        .into_iter()
-        .filter(|(named, _)| *named)
-        .map(|(_, random)| random)
-        .collect()
+/// Whether two figures are of one load on what the page compares: in a row of a table, in two outputs, or in two tables of one form.
+fn compared(evidence: &Evidence, one: &Measured, other: &Measured) -> bool {
+    let ratio = one.bandwidth.zip(other.bandwidth).map(|(one, other)| one.value / other.value);
+    if one.load != other.load || ratio.is_none_or(|ratio| (ratio - 1.0).abs() > ALIKE) {
+        return false;
+    }
+    match (one.origin, other.origin) {
+        (Origin::Output(left), Origin::Output(right)) => left != right,
+        (Origin::Cell(left, row, _), Origin::Cell(right, other_row, _)) if left == right => row == other_row,
+        (Origin::Cell(left, row, column), Origin::Cell(right, other_row, other_column)) => {
+            let [left, right] = [left, right].map(|at| &evidence.tables[at]);
+            let label = &left.rows[row].label;
+            let same = !label.is_empty() && *label == right.rows[other_row].label;
+            same && column == other_column && left.columns.len() == right.columns.len()
+        }
+        _ => false,
+    }
 }
 
-fn unexplained(hardware: &Hardware, cause: &Cause, sentence: &str) -> Option<Finding> {
-    let (link, named) = hardware.mentions.only_drive_link()?;
-    if cause.link.is_some_and(|own| own != link) {
-        return None;
-    }
-    let path: Vec<&Measured> =
-        hardware.measured.iter().filter(|one| on_drive_link(hardware, one) && one.way().is_some()).collect();
-    let best = |way: Way, random: Option<bool>| {
-        let mine = path
-            .iter()
-            .filter(|one| one.way() == Some(way) && (random.is_none() || one.load.random == random));
-        mine.filter(|one| one.bytes().is_some())
-            .map(|one| (one.told_bytes(), one.spot))
-            .max_by(|one, other| one.0.total_cmp(&other.0))
-    };
-    let loads = named_loads(sentence);
-    let mut short: Vec<(String, Spot)> = Vec::new();
-    for random in loads {
-        for (way, word) in [(Way::Read, "reads"), (Way::Write, "writes")] {
-            let (Some((rate, spot)), Some((top, _))) = (best(way, Some(random)), best(way, None)) else {
-                continue;
-            };
-            let carried = top.max(link.rate().practical.low);
-            if rate < BOUND * carried {
-                let kind = if random { "random" } else { "sequential" };
-                let share = 100.0 * rate / carried;
-                short.push((
-                    format!(
-                        "{kind} {word} at {} are {share:.0} % of {}",
-                        rate_text(rate),
-                        rate_text(carried)
-                    ),
-                    spot,
-                ));
-            }
-        }
-    }
-    if short.is_empty() {
-        return None;
-    }
-    let told: Vec<&str> = short.iter().map(|(told, _)| told.as_str()).collect();
-    let message =
-        format!("{} does not hold back what it is given as the cause of: {}", link.name(), told.join("; "));
-    let finding = Finding::new("P3", Severity::WrongConclusion, cause.spot, message).by(arithmetic(link));
-    Some(finding.against(short.iter().map(|(_, spot)| *spot)).against([named]))
+fn at_ceiling(ceiling: &Ceiling, one: &Measured, other: &Measured) -> Finding {
+    let [left, right] = [one, other].map(|one| one.bytes().map_or(0.0, |bytes| bytes.value));
+    let message = format!(
+        "{} and {} are both at {}: the ratio of {:.1} % compares the ceiling with itself, not the systems",
+        rate_text(left),
+        rate_text(right),
+        ceiling.words,
+        100.0 * left.min(right) / left.max(right)
+    );
+    let share = |one: &Measured| 100.0 * one.one_way().map_or(0.0, |rate| rate.value) / ceiling.rate;
+    let arithmetic =
+        format!("one way {:.0} % and {:.0} % of {}", share(one), share(other), rate_text(ceiling.rate));
+    Finding::new("P4", Severity::Ambiguous, one.spot, message)
+        .by(arithmetic)
+        .against([other.spot, ceiling.spot])
 }

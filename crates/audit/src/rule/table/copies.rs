@@ -6,8 +6,7 @@ use crate::import::{Output, Said, Way};
 use crate::number::{Figure, Interval, Quantity, Unit};
 use crate::page::Spot;
 use crate::prose::topic;
-use crate::rule::table::like;
-use crate::rule::{Evidence, Rule, Sink, slip};
+use crate::rule::{Evidence, Rule, Sink};
 use crate::table::{Cell, Table};
 use std::collections::HashMap;
 
@@ -144,32 +143,6 @@ fn copy(evidence: &Evidence, quantity: &Quantity, found: &[Source], sink: &mut S
             .slip(Slip::FioCarry)
             .against([spot]),
     );
-}
-
-/// Two figures that a pin says to be of one measurement: one may have more digits.
-fn same(evidence: &Evidence, quantity: &Quantity, other: &Quantity, sink: &mut Sink) {
-    let source = Source { figure: other.figure, unit: other.unit, way: Way::Both };
-    // One that was copied before an earlier rule corrected the other is told as that.
-    let copied = quantity.interval().meets(other.interval());
-    if copied || quantity.interval().meets(sink.meant(&other.figure)) {
-        let sources = if copied { &[source][..] } else { &[] };
-        return copy(evidence, quantity, sources, sink);
-    }
-    let printed = evidence.page.quote(quantity.figure.spot);
-    let line = evidence.page.number(other.figure.spot.index());
-    let value = like(printed, quantity, sink.meant(&other.figure).middle());
-    let message = format!(
-        "{printed} is of one measurement with {} in line {line}: it is {value}",
-        evidence.page.quote(other.figure.spot)
-    );
-    let slip = slip::of(quantity.interval(), other.interval());
-    let slip = slip.filter(|slip| slip::is_of(*slip, quantity.unit));
-    sink.corrects(quantity.figure.spot, sink.meant(&other.figure), value.clone());
-    let mut finding = Finding::new("T4", Severity::WrongFigure, quantity.figure.spot, message)
-        .recomputed(value)
-        .against([other.figure.spot]);
-    finding.slip = slip;
-    sink.finds(finding);
 }
 
 /// The correction of a printed text, where all that is printed so was corrected alike.
