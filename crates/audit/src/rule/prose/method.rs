@@ -3,7 +3,7 @@
 use crate::finding::{Finding, Severity};
 use crate::import::Way;
 use crate::knowledge::words::{Word, says};
-use crate::number::{Hedge, Quantity, Unit};
+use crate::number::{Quantity, Unit};
 use crate::page::Spot;
 use crate::prose::{Clause, Manner, topic};
 use crate::rule::{Evidence, Rule, Sink};
@@ -16,7 +16,7 @@ pub const SPREAD: Rule = Rule {
     severity: Severity::Ambiguous,
     holds: "a page that compares measured results says how its figures spread over repeated runs; told once a page",
     silent: "unless a table has the ratio or change of two rates of a row, or a sentence a loss, gain or multiple of speed on a page with \
-             two results at least; in release notes, and where a table or the text has a spread (`+-`, stdev, a confidence interval)",
+             two outputs or rates in tables at least, or three such sentences; in release notes, and where a table or the text has a spread (`+-`, stdev, a confidence interval)",
     check: spread,
 };
 
@@ -51,24 +51,27 @@ fn is_rate(figure: &Quantity) -> bool {
     matches!(figure.unit, Unit::PerSecond | Unit::BytesPerSecond | Unit::BitsPerSecond)
 }
 
-/// Whether a page shows two results at least: two outputs, or rates in tables or sentences.
+/// Whether a page shows two results at least: two outputs, or rates in tables.
 fn shows_results(evidence: &Evidence) -> bool {
     let outputs = evidence.outputs.iter().filter(|output| !output.said.readings().is_empty());
     let cells = evidence.tables.iter().flat_map(|table| &table.rows).flat_map(figures).filter(is_rate);
-    let told = evidence.clauses.iter().flat_map(|clause| &clause.figures).filter(|figure| is_rate(figure));
-    outputs.take(2).count() + cells.take(2).count() + told.take(2).count() > 1
+    outputs.take(2).count() + cells.take(2).count() > 1
 }
 
 fn figures(row: &Row) -> impl Iterator<Item = Quantity> {
     row.cells.iter().flatten().filter_map(|cell| cell.figure)
 }
 
+/// So many claims of speed are a comparison whose results are pictures.
+const CLAIMS: usize = 3;
+
 /// The first line that compares measured results.
 fn compared(evidence: &Evidence) -> Option<Spot> {
     let in_table = evidence.tables.iter().flat_map(|table| &table.rows).find_map(ratio);
     let in_sentence = || {
-        let claims = evidence.clauses.iter().find_map(|clause| claim(evidence, clause))?;
-        shows_results(evidence).then_some(claims)
+        let mut claims = evidence.clauses.iter().filter_map(|clause| claim(evidence, clause));
+        let first = claims.next()?;
+        (shows_results(evidence) || claims.nth(CLAIMS - 2).is_some()).then_some(first)
     };
     in_table.or_else(in_sentence).filter(|_| !has(evidence, "releases", 72))
 }
@@ -110,10 +113,9 @@ fn claim(evidence: &Evidence, clause: &Clause) -> Option<Spot> {
 }
 
 fn spread(evidence: &Evidence, sink: &mut Sink) {
-    let cells =
-        evidence.tables.iter().flat_map(|table| &table.rows).flat_map(|row| row.cells.iter().flatten());
-    let mut more = cells.flat_map(|cell| &cell.more);
-    let told = more.any(|figure| figure.hedge == Hedge::PlusMinus) || has(evidence, "spread", usize::MAX);
+    let mut lines = evidence.tables.iter().flat_map(|table| table.lines.clone());
+    let told =
+        has(evidence, "spread", usize::MAX) || lines.any(|line| evidence.page.line(line).contains("+- "));
     let Some(spot) = compared(evidence).filter(|_| !told) else { return };
     let message = "figures are compared without a word of how they spread over repeated runs: a difference may be chance";
     sink.finds(Finding::new("M1", Severity::Ambiguous, spot, message));
