@@ -1,9 +1,9 @@
-//! What the text and the tables of a page name: links, drives, words, headings. Nothing is guessed: a name that could be two things is
+//! What the text and the tables of a page name: links, drives, makers, words. Nothing is guessed: a name that could be two things is
 //! none.
 
 use super::Link;
 use super::ratings::Ratings;
-use super::words::{Word, makers, says, spellings};
+use super::words::{Word, makers, says};
 use crate::number::{Unit, quantities};
 use crate::page::{Page, Spot};
 
@@ -11,9 +11,8 @@ mod link;
 
 pub use link::{NamedLink, links};
 
-/// More text outside outputs than that is no article: nothing is said of it.
+/// More text outside outputs, or more names, are of no article: nothing is said of it.
 const MOST_BYTES: usize = 1 << 20;
-/// A page that names more links or drives than that is data.
 const MOST_NAMES: usize = 1000;
 /// A longer line is no sentence.
 const LONGEST_LINE: usize = 6000;
@@ -47,30 +46,22 @@ pub struct Mentions {
     pub too_large: bool,
     /// Those of [`WORDS`] that the page has anywhere.
     words: Vec<Word>,
-    /// Indices of lines that begin a section, with their depth.
-    headings: Vec<(usize, u8)>,
-    /// The lines in lower case, and where each begins with its index.
-    lower: String,
-    starts: Vec<(usize, usize)>,
 }
 
 impl Mentions {
     /// Looks through those lines of a page that are of no tool's output.
     pub fn of(page: &Page, lines: impl Iterator<Item = usize>, ratings: &Ratings) -> Mentions {
-        let mut found = Mentions::default();
+        let (mut found, mut all) = (Mentions::default(), String::new());
         for (at, text) in lines.map(|at| (at, page.line(at))).filter(|(_, text)| text.len() <= LONGEST_LINE) {
-            found.starts.push((found.lower.len(), at));
-            found.lower.push_str(&text.to_lowercase());
-            found.lower.push('\n');
-            found.headings.extend(heading(text).map(|depth| (at, depth)));
+            all.extend([&text.to_lowercase(), "\n"]);
             found.links.extend(links(at, &text.to_ascii_lowercase()));
             found.drives.extend(drives(at, text, ratings));
-            if found.lower.len() > MOST_BYTES || found.links.len().max(found.drives.len()) > MOST_NAMES {
+            if all.len() > MOST_BYTES || found.links.len().max(found.drives.len()) > MOST_NAMES {
                 return Mentions { too_large: true, ..Mentions::default() };
             }
         }
-        found.makers = makers(&found.lower);
-        found.words = WORDS.into_iter().filter(|word| says(&found.lower, word)).collect();
+        found.makers = makers(&all);
+        found.words = WORDS.into_iter().filter(|word| says(&all, word)).collect();
         found
     }
 
@@ -80,37 +71,17 @@ impl Mentions {
         self.words.contains(&word)
     }
 
-    /// Index of the first line that has a word of a list.
-    pub fn first(&self, word: Word) -> Option<usize> {
-        let first = spellings(word).iter().filter_map(|spelling| {
-            let mut places = self.lower.match_indices(spelling);
-            places.find_map(|(at, _)| {
-                let line = self.starts.partition_point(|(start, _)| *start <= at) - 1;
-                let end = self.starts.get(line + 1).map_or(self.lower.len(), |(start, _)| *start);
-                crate::prose::has(&self.lower[self.starts[line].0..end], spelling)
-                    .then_some(self.starts[line].1)
-            })
-        });
-        first.min()
-    }
-
     /// The link that the drive of a page is behind, if nothing else can be meant: the one that `lspci` reports as negotiated, or the
-    /// one generation with the one number of lanes that the page names, or the one cable.
+    /// only one that the page names.
     pub fn only_drive_link(&self) -> Option<(Link, Spot)> {
-        let mut settled = self.links.iter().filter(|named| named.negotiated);
-        if let Some(first) = settled.next() {
-            return settled.all(|other| other.link == first.link).then_some((first.link?, first.spot));
-        }
-        let mine: Vec<&NamedLink> = self.links.iter().filter(|named| !named.is_network()).collect();
-        let first = mine.first()?;
-        match mine.iter().filter(|named| matches!(named.link, Some(Link::Cable(_)))).count() {
-            0 => link::one_pcie(&mine),
-            // A page of NVMe drives that names SATA names it for others.
-            all if all == mine.len() && !self.has("nvme") => {
-                mine.iter().all(|named| named.link == first.link).then_some((first.link?, first.spot))
-            }
-            _ => None,
-        }
+        let settled = self.links.iter().any(|named| named.negotiated);
+        let mut mine = self.links.iter().filter(|named| !named.is_network() && named.negotiated == settled);
+        let first = mine.clone().find(|named| named.link.is_some())?;
+        let alike = |other: &NamedLink| match other.link {
+            None => other.generation == first.generation,
+            link => link == first.link,
+        };
+        mine.all(alike).then_some((first.link?, first.spot)).filter(|(link, _)| self.is_of_drive(*link))
     }
 
     /// The fastest link of drives, or network, that a page names; none where it names one in part or several of one.
@@ -118,44 +89,15 @@ impl Mentions {
         let mine = self.links.iter().filter(|named| named.is_network() == network);
         let whole: Option<Vec<(Link, Spot)>> =
             mine.map(|named| Some((named.link.filter(|_| named.count == 1)?, named.spot))).collect();
-        let fastest =
-            whole?.into_iter().max_by(|one, other| one.0.rate().line.total_cmp(&other.0.rate().line))?;
-        let of_others = matches!(fastest.0, Link::Cable(_)) && self.has("nvme");
-        (!of_others).then_some(fastest)
+        let line = |named: &(Link, Spot)| named.0.rate().line;
+        let fastest = whole?.into_iter().max_by(|one, other| line(one).total_cmp(&line(other)))?;
+        Some(fastest).filter(|(link, _)| self.is_of_drive(*link))
     }
 
-    /// Indices of the headings over a line, the nearest first: each of a lesser depth than the one below it.
-    pub fn headings_over(&self, line: usize) -> Vec<usize> {
-        let from = self.headings.partition_point(|(at, _)| *at < line);
-        let mut over: Vec<usize> = Vec::new();
-        let mut depth = u8::MAX;
-        for (at, own) in self.headings[..from].iter().rev().take(200) {
-            if *own < depth {
-                over.push(*at);
-                depth = *own;
-            }
-        }
-        over
+    /// A page of NVMe drives that names SATA names it for others.
+    fn is_of_drive(&self, link: Link) -> bool {
+        !matches!(link, Link::Cable(_)) || !self.has("nvme")
     }
-}
-
-/// The depth of a heading: of Markdown its signs, of a numbered line its numbers; short lines only.
-fn heading(text: &str) -> Option<u8> {
-    let bare = text.trim();
-    let signs = bare.bytes().take_while(|byte| *byte == b'#').count();
-    if signs > 0 {
-        return (signs <= 6 && bare[signs..].starts_with(' ')).then_some(signs as u8);
-    }
-    let (number, title) = bare.split_once([' ', '\u{a0}'])?;
-    let numbered = number.contains('.')
-        && number.split('.').all(|part| part.len() <= 2 && part.parse::<u8>().is_ok() || part.is_empty());
-    let titled = title.starts_with(|letter: char| letter.is_alphabetic());
-    // Figures that stand alone are no headings: `2.5 GB/s`.
-    let figure =
-        quantities(0, bare).first().is_some_and(|one| one.unit != Unit::Bare && one.figure.spot.start == 0);
-    let short = bare.len() <= 120 && !bare.ends_with([';', ',', '，', '；', '。']);
-    (numbered && titled && short && !figure)
-        .then(|| number.split('.').filter(|part| !part.is_empty()).count() as u8)
 }
 
 /// Bytes around a name in which its capacity and number stand.
@@ -168,24 +110,20 @@ pub fn drives(at: usize, text: &str, ratings: &Ratings) -> Vec<NamedDrive> {
     let mut drives: Vec<NamedDrive> = Vec::with_capacity(found.len());
     for (index, one) in found.iter().enumerate() {
         let next = found.get(index + 1).map_or(text.len(), |next| next.bytes.start);
-        let after = next.min(one.bytes.end + NEAR);
-        let before =
-            drives.last().map_or(0, |last| last.spot.end as usize).max(one.bytes.start.saturating_sub(NEAR));
-        let near = figures.iter().filter(|figure| {
-            let spot = figure.figure.spot;
-            figure.unit == Unit::Bytes && spot.start as usize >= before && spot.end as usize <= after
-        });
-        let rated = |bytes: &f64| ratings.sized(one.drive, *bytes).is_some();
-        let printed: Vec<f64> = near.map(|figure| figure.figure.value).filter(rated).collect();
+        let last = drives.last().map_or(0, |last| last.spot.end as usize);
+        let near = last.max(one.bytes.start.saturating_sub(NEAR))..next.min(one.bytes.end + NEAR);
+        let is_near = |spot: Spot| near.start <= spot.start as usize && spot.end as usize <= near.end;
+        let printed = figures.iter().filter(|one| one.unit == Unit::Bytes && is_near(one.figure.spot));
+        let mut rated =
+            printed.map(|one| one.figure.value).filter(|bytes| ratings.sized(one.drive, *bytes).is_some());
+        let printed = rated.next().filter(|_| rated.next().is_none());
         let of_part = one.size.and_then(|size| ratings.drives()[one.drive].sizes[size].capacity);
-        let capacity = of_part.or(printed.first().copied().filter(|_| printed.len() == 1));
-        let from =
-            (before..=one.bytes.start).find(|at| text.is_char_boundary(*at)).unwrap_or(one.bytes.start);
-        let count = one.count.or_else(|| count(&text[from..one.bytes.start], &text[one.bytes.end..next]));
+        let head = (near.start..=one.bytes.start).find_map(|from| text.get(from..one.bytes.start));
+        let count = one.count.or_else(|| count(head.unwrap_or(""), &text[one.bytes.end..next]));
         drives.push(NamedDrive {
             spot: Spot::new(at, one.bytes.clone()),
             drive: one.drive,
-            capacity,
+            capacity: of_part.or(printed),
             count: count.unwrap_or(1),
         });
     }
@@ -194,30 +132,20 @@ pub fn drives(at: usize, text: &str, ratings: &Ratings) -> Vec<NamedDrive> {
 
 /// `10 块`, `4 x`, `x4`, `6 шт`, around a name.
 fn count(head: &str, tail: &str) -> Option<u32> {
-    // What stands behind a comma is of something else.
+    const SIGNS: [&str; 11] = ["x", "×", "*", "块", "个", "片", "颗", "шт", "pcs", "drives", "disks"];
+    // What stands before a comma is of something else.
     let head = head.rsplit([',', ';', '，', '；', '、', '。', '|', '+']).next()?.to_lowercase();
+    let letter = |letter: char| letter.is_ascii_alphanumeric() || letter == '.';
     let of_sign = |sign: &str| {
         head.match_indices(sign).find_map(|(at, _)| {
             let before = head[..at].trim_end();
-            let digits = before.bytes().rev().take_while(u8::is_ascii_digit).count();
-            let (rest, number) = before.split_at(before.len() - digits);
-            let inside = |letter: char| letter.is_ascii_alphanumeric() || letter == '.';
-            let alone = !rest.ends_with(inside)
-                && !head[at + sign.len()..].starts_with(|letter: char| letter.is_ascii_alphabetic());
-            number.parse().ok().filter(|_| alone && digits <= 3)
+            let rest = before.trim_end_matches(|letter: char| letter.is_ascii_digit());
+            let alone = !rest.ends_with(letter) && !head[at + sign.len()..].starts_with(letter);
+            before[rest.len()..].parse().ok().filter(|count| alone && *count < 1000)
         })
     };
-    let signs = ["x", "×", "*", "块", "个", "片", "颗", "шт", "pcs", "drives", "disks", "ssds", "units"];
-    let behind = || {
-        tail.trim_start()
-            .strip_prefix(['x', '×', '*'])?
-            .trim_start()
-            .split(|letter: char| !letter.is_ascii_digit())
-            .next()?
-            .parse()
-            .ok()
-    };
-    signs.into_iter().find_map(of_sign).or_else(behind)
+    let tail = || tail.trim_start().strip_prefix(['x', '×', '*'])?.split_whitespace().next()?.parse().ok();
+    SIGNS.into_iter().find_map(of_sign).or_else(tail)
 }
 
 #[cfg(test)]

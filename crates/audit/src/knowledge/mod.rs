@@ -43,7 +43,7 @@ pub enum Link {
     Pcie(pcie::Pcie),
     /// SATA, SAS, USB: cables of drives.
     Cable(sata_sas::Cable),
-    /// Ethernet, InfiniBand, Fibre Channel.
+    /// Ethernet, InfiniBand.
     Network(network::Network),
 }
 
@@ -74,10 +74,9 @@ impl Link {
 
 /// `3938 MB/s`, `14.8 GB/s`, `801 KB/s`: a rate in bytes a second, of 1000.
 pub fn rate_text(bytes_per_second: f64) -> String {
-    if bytes_per_second >= 1e10 {
-        format!("{:.1} GB/s", bytes_per_second / 1e9)
-    } else {
-        format!("{}/s", short(bytes_per_second))
+    match bytes_per_second {
+        many if many >= 1e10 => format!("{:.1} GB/s", many / 1e9),
+        few => format!("{}/s", short(few)),
     }
 }
 
@@ -128,8 +127,7 @@ mod tests {
         }
         let ethernet = network::ETHERNET.map(network::Network::Ethernet);
         let infiniband = (0..network::INFINIBAND.len()).map(network::Network::Infiniband);
-        let fibre = (0..network::FIBRE_CHANNEL.len()).map(network::Network::FibreChannel);
-        links.extend(ethernet.into_iter().chain(infiniband).chain(fibre).map(Link::Network));
+        links.extend(ethernet.into_iter().chain(infiniband).map(Link::Network));
         for link in links {
             let (rate, name) = (link.rate(), link.name());
             assert!(rate.practical.low > 0.0 && rate.practical.low < rate.practical.high, "{name}");

@@ -1,4 +1,4 @@
-//! Networks: Ethernet (IEEE 802.3), InfiniBand (IBTA), Fibre Channel (INCITS T11). Rates are of data,
+//! Networks: Ethernet (IEEE 802.3), InfiniBand (IBTA). Rates are of data,
 //! after the line code.
 
 use super::Rate;
@@ -21,12 +21,6 @@ pub(super) const INFINIBAND: [(&str, f64, u64); 8] = [
     ("NDR", 400e9, 400_000),
 ];
 
-/// Fibre Channel by its name in GFC, and bytes a second one way of a link's frames: 8GFC sends 8.5
-/// Gb/s of 8b/10b, 16GFC 14.025 of 64b/66b, 32GFC 28.05 and 64GFC 57.8 (two bits a symbol) of
-/// 256b/257b with error correction.
-pub(super) const FIBRE_CHANNEL: [(u8, f64); 6] =
-    [(2, 212.5e6), (4, 425e6), (8, 850e6), (16, 1.7e9), (32, 3.4e9), (64, 6.8e9)];
-
 /// Bytes around the payload of an Ethernet frame: preamble 8, header 14, checksum 4, gap 12.
 const FRAME: f64 = 38.0;
 /// Headers of IPv4 and of TCP with time stamps.
@@ -41,24 +35,12 @@ pub enum Network {
     Ethernet(f64),
     /// InfiniBand, four lanes, by its place in the table of generations.
     Infiniband(usize),
-    /// Fibre Channel, by its place in the table of rates.
-    FibreChannel(usize),
 }
 
 impl Network {
     /// Ethernet, if there is one of that rate in Gb/s.
     pub fn ethernet(gigabits: f64) -> Option<Network> {
         ETHERNET.contains(&gigabits).then_some(Network::Ethernet(gigabits))
-    }
-
-    /// InfiniBand by the name of its generation, in any case.
-    pub fn infiniband(name: &str) -> Option<Network> {
-        INFINIBAND.iter().position(|(own, ..)| own.eq_ignore_ascii_case(name)).map(Network::Infiniband)
-    }
-
-    /// Fibre Channel by its name: 16 of 16GFC.
-    pub fn fibre_channel(gigabits: u8) -> Option<Network> {
-        FIBRE_CHANNEL.iter().position(|(name, _)| *name == gigabits).map(Network::FibreChannel)
     }
 
     /// That of a card by the Mb/s that the kernel reports of it (InfiniBand's 56000 are FDR).
@@ -81,10 +63,6 @@ impl Network {
             Network::Infiniband(at) => {
                 Rate::of(INFINIBAND[at].1 / 8.0, [0.95, 0.985], 4096.0 / (4096.0 + 28.0))
             }
-            // Frames carry 2112 of 2148 bytes, with 24 between them.
-            Network::FibreChannel(at) => {
-                Rate::of(FIBRE_CHANNEL[at].1, [0.90, 0.95], 2112.0 / (2148.0 + 24.0))
-            }
         }
     }
 
@@ -93,7 +71,6 @@ impl Network {
         match self {
             Network::Ethernet(gigabits) => format!("{gigabits}GbE"),
             Network::Infiniband(at) => format!("InfiniBand {}", INFINIBAND[at].0),
-            Network::FibreChannel(at) => format!("{}GFC", FIBRE_CHANNEL[at].0),
         }
     }
 }
@@ -119,12 +96,12 @@ mod tests {
         let rounded = |share: f64| (share * 1000.0).round() / 1000.0;
         assert_eq!([1500.0, 9000.0].map(|mtu| rounded(tcp_share(mtu))), [0.941, 0.990]);
         assert_eq!([1024.0, 4096.0].map(|size| rounded(roce_share(size))), [0.926, 0.980]);
-        assert!((Network::infiniband("fdr").unwrap().rate().line / 1e9 - 6.818).abs() < 0.001);
+        let fdr = Network::of_card(true, 56_000).unwrap();
+        assert!((fdr.rate().line / 1e9 - 6.818).abs() < 0.001);
         assert_eq!(Network::ethernet(7.0), None);
         let card = |infiniband, megabits| Network::of_card(infiniband, megabits).map(Network::name);
         assert_eq!(card(false, 25_000).as_deref(), Some("25GbE"));
         assert_eq!(card(true, 56_000).as_deref(), Some("InfiniBand FDR"));
         assert_eq!((card(false, 20_000), card(true, 20)), (None, None), "a bond is no link");
-        assert_eq!(Network::fibre_channel(16).map(Network::name).as_deref(), Some("16GFC"));
     }
 }

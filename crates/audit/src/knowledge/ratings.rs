@@ -1,10 +1,8 @@
-//! Ratings of drives: `ratings.toml` of this crate, and what users lay over it. The words of the figures are those of a scenario's
-//! `[rating]`.
-//!
-//! A drive is known by words in a row in what the kernel, a tool or a page calls it; the longest such name wins.
+//! Ratings of drives: `ratings.toml` of this crate, and what users lay over it. A drive is known by words in a row in what the kernel, a
+//! tool or a page calls it; the longest such name wins.
 
-use super::Link;
 use super::media::Medium;
+use crate::number::Unit;
 use serde::{Deserialize, Serialize};
 use std::ops::Range;
 use std::sync::{Arc, OnceLock};
@@ -14,7 +12,7 @@ mod name;
 #[cfg(test)]
 mod tests;
 
-pub use crate::user_file::Fault;
+pub use file::Fault;
 pub use name::words;
 
 /// What data sheets rate, in the words of a scenario's `[rating]`, which is of these too.
@@ -46,16 +44,11 @@ impl Rated {
         (Rated::RandwriteLatency, "randwrite_latency"),
     ];
 
-    /// `randread_iops`.
-    pub fn key(self) -> &'static str {
-        Rated::ALL.iter().find(|(rated, _)| *rated == self).map_or("", |(_, key)| key)
-    }
-
-    fn unit(self) -> Kind {
+    fn unit(self) -> Unit {
         match self {
-            Rated::RandreadIops | Rated::RandwriteIops => Kind::PerSecond,
-            Rated::Read | Rated::Write => Kind::BytesPerSecond,
-            Rated::RandreadLatency | Rated::RandwriteLatency => Kind::Time,
+            Rated::RandreadIops | Rated::RandwriteIops => Unit::PerSecond,
+            Rated::Read | Rated::Write => Unit::BytesPerSecond,
+            Rated::RandreadLatency | Rated::RandwriteLatency => Unit::Nanoseconds,
         }
     }
 }
@@ -76,8 +69,6 @@ pub struct Drive {
     pub name: String,
     /// What it is called; the words of each, the last of them perhaps with more behind it.
     pub models: Vec<String>,
-    /// Its interface.
-    pub interface: Link,
     /// What data lie on.
     pub media: Medium,
     /// Turns a minute, of hard disks.
@@ -101,13 +92,6 @@ pub struct Size {
     figures: [Option<f64>; 6],
 }
 
-impl Size {
-    /// A figure, in I/Os a second, bytes a second or nanoseconds.
-    pub fn value(&self, rated: Rated) -> Option<f64> {
-        self.figures[rated as usize]
-    }
-}
-
 /// A drive that was recognised, with the capacities that it may have.
 #[derive(Clone, Debug)]
 pub struct Match<'a> {
@@ -129,7 +113,7 @@ impl Match<'_> {
     }
 
     fn over(&self, rated: Rated, pick: fn(f64, f64) -> f64) -> Option<f64> {
-        let values: Option<Vec<f64>> = self.sizes.iter().map(|size| size.value(rated)).collect();
+        let values: Option<Vec<f64>> = self.sizes.iter().map(|size| size.figures[rated as usize]).collect();
         values?.into_iter().reduce(pick)
     }
 }
@@ -248,12 +232,4 @@ pub struct Found {
     pub bytes: Range<usize>,
     /// How many of it, where that stands against the name: 6 of `6xPM9A3`.
     pub count: Option<u32>,
-}
-
-#[derive(Clone, Copy, PartialEq)]
-enum Kind {
-    PerSecond,
-    BytesPerSecond,
-    Bytes,
-    Time,
 }

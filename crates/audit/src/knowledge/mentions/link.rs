@@ -9,7 +9,7 @@ use crate::page::Spot;
 use std::ops::Range;
 
 /// A link that a page names.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct NamedLink {
     /// Where.
     pub spot: Spot,
@@ -17,8 +17,6 @@ pub struct NamedLink {
     pub link: Option<Link>,
     /// Generation of PCIe, if that is named.
     pub generation: Option<u8>,
-    /// Lanes of PCIe.
-    pub lanes: Option<u8>,
     /// How many of it.
     pub count: u32,
     /// Whether `lspci` says that this was negotiated (`LnkSta`).
@@ -30,17 +28,10 @@ impl NamedLink {
     pub fn is_network(&self) -> bool {
         self.link.is_some_and(Link::is_network)
     }
-}
 
-/// The one generation with the one number of lanes of all that are named.
-pub(super) fn one_pcie(named: &[&NamedLink]) -> Option<(Link, Spot)> {
-    let first = named.iter().find(|named| named.link.is_some()).or(named.first())?;
-    let generation = named.iter().find_map(|named| named.generation)?;
-    let lanes = named.iter().find_map(|named| named.lanes)?;
-    let alike = named.iter().all(|named| {
-        named.generation.is_none_or(|own| own == generation) && named.lanes.is_none_or(|own| own == lanes)
-    });
-    alike.then(|| Some((Link::Pcie(Pcie::new(generation, lanes)?), first.spot))).flatten()
+    fn whole(link: Link) -> NamedLink {
+        NamedLink { link: Some(link), count: 1, ..NamedLink::default() }
+    }
 }
 
 /// Letters in a row or a number of a line, in lower case.
@@ -53,16 +44,17 @@ struct Token<'a> {
 
 fn tokens(lower: &str) -> Vec<Token<'_>> {
     let bytes = lower.as_bytes();
+    let digit = |at: usize| bytes.get(at).is_some_and(u8::is_ascii_digit);
     let (mut tokens, mut at, mut end) = (Vec::new(), 0, 0);
     while at < bytes.len() {
         let start = at;
-        if bytes[at].is_ascii_digit() {
-            let point = |at: usize| bytes[at] == b'.' && bytes.get(at + 1).is_some_and(u8::is_ascii_digit);
-            while at < bytes.len() && (bytes[at].is_ascii_digit() || point(at)) {
-                at += 1;
+        match bytes[at] {
+            b'0'..=b'9' => {
+                while digit(at) || (bytes.get(at) == Some(&b'.') && digit(at + 1)) {
+                    at += 1;
+                }
             }
-        } else {
-            at += bytes[at..].iter().take_while(|byte| byte.is_ascii_lowercase()).count();
+            _ => at += bytes[at..].iter().take_while(|byte| byte.is_ascii_lowercase()).count(),
         }
         if at > start {
             let apart = lower[end..start].contains([',', ';', '(', ')', '|', '/', '，', '、']);
@@ -75,48 +67,28 @@ fn tokens(lower: &str) -> Vec<Token<'_>> {
     tokens
 }
 
-/// What is read at a token: a link in full or in part, and how many tokens it takes.
-enum Read {
-    Pcie(Option<u8>, Option<u8>, bool),
-    Whole(Link, u32),
-}
+/// A link, and how many tokens name it.
+type Read = Option<(NamedLink, usize)>;
 
 /// The links that a line names, in order; the line in lower case of ASCII.
 pub fn links(line: usize, lower: &str) -> Vec<NamedLink> {
-    let tokens = tokens(lower);
-    let networked = says(lower, "network");
-    let infiniband = tokens.iter().any(|token| matches!(token.text, "infiniband" | "ib"));
-    let mut found = Vec::new();
-    let mut at = 0;
+    let (tokens, networked) = (tokens(lower), says(lower, "network"));
+    let (mut found, mut at) = (Vec::new(), 0);
     while at < tokens.len() {
         let rest = &tokens[at..];
         let read = lspci(rest).or_else(|| pcie(rest)).or_else(|| cable(rest));
-        let Some((read, taken)) = read.or_else(|| network(rest, networked, infiniband)) else {
+        let Some((named, taken)) = read.or_else(|| network(rest, networked)) else {
             at += 1;
             continue;
         };
         let spot = Spot::new(line, rest[0].bytes.start..rest[taken - 1].bytes.end);
-        found.push(match read {
-            Read::Pcie(generation, lanes, negotiated) => {
-                let link = generation.zip(lanes).and_then(|(generation, lanes)| Pcie::new(generation, lanes));
-                NamedLink { spot, link: link.map(Link::Pcie), generation, lanes, count: 1, negotiated }
-            }
-            Read::Whole(link, count) => {
-                NamedLink { spot, link: Some(link), generation: None, lanes: None, count, negotiated: false }
-            }
-        });
+        found.push(NamedLink { spot, ..named });
         at += taken;
     }
-    for (sign, gigabits) in [("万兆", 10.0), ("千兆", 1.0)] {
-        found.extend(lower.match_indices(sign).map(|(from, _)| NamedLink {
-            spot: Spot::new(line, from..from + sign.len()),
-            link: Some(Link::Network(Network::Ethernet(gigabits))),
-            generation: None,
-            lanes: None,
-            count: 1,
-            negotiated: false,
-        }));
-    }
+    found.extend(lower.match_indices("万兆").map(|(from, sign)| {
+        let spot = Spot::new(line, from..from + sign.len());
+        NamedLink { spot, ..NamedLink::whole(Link::Network(Network::Ethernet(10.0))) }
+    }));
     found
 }
 
@@ -129,45 +101,35 @@ fn number<T: std::str::FromStr>(rest: &[Token], at: usize) -> Option<T> {
 }
 
 /// `LnkSta: Speed 8GT/s, Width x4`; what `LnkCap` could do is no link that anything went over.
-fn lspci(rest: &[Token]) -> Option<(Read, usize)> {
+fn lspci(rest: &[Token]) -> Read {
     (word(rest, 0) == "lnksta").then_some(())?;
     let near = rest.len().min(14);
     let gigatransfers = (1..near).find(|at| word(rest, *at) == "gt")?;
     let width = (gigatransfers..near).find(|at| word(rest, *at) == "x")? + 1;
-    let (speed, lanes): (f64, u8) = (number(rest, gigatransfers - 1)?, number(rest, width)?);
-    let generation = (1..=6).find(|one| Pcie::new(*one, lanes) == Pcie::of_speed(speed, lanes))?;
-    Some((Read::Pcie(Some(generation), Some(lanes), true), width + 1))
+    let link = Pcie::of_speed(number(rest, gigatransfers - 1)?, number(rest, width)?)?;
+    Some((NamedLink { negotiated: true, ..NamedLink::whole(Link::Pcie(link)) }, width + 1))
 }
 
-/// `PCIe 3.0 x4`, `PCI Express 4.0 x4`, `PCIe Gen4x4`, `Gen3 x4`, `PCIEx4`.
-fn pcie(rest: &[Token]) -> Option<(Read, usize)> {
-    let (mut at, mut of_lanes) = match (word(rest, 0), word(rest, 1)) {
-        ("pcie", _) => (1, false),
-        ("pciex", _) => (1, true),
-        ("pci", "express" | "e") => (2, false),
-        ("gen", _) if word(rest, 2) == "x" => (1, false),
+/// `PCIe 3.0 x4`, `PCI Express 4.0 x4`, `PCIe Gen4x4`, `Gen3 x4`, and a generation alone.
+fn pcie(rest: &[Token]) -> Read {
+    let mut at = match (word(rest, 0), word(rest, 1)) {
+        ("pcie", "gen") | ("pci", "express" | "e") => 2,
+        ("pcie", _) => 1,
+        ("gen", _) if word(rest, 2) == "x" => 1,
         _ => return None,
     };
-    let (mut generation, mut lanes) = (None, None);
-    while rest.get(at).is_some_and(|token| !token.apart) {
-        match (word(rest, at), number::<f64>(rest, at)) {
-            ("gen" | "lanes", _) => {}
-            ("x", _) => of_lanes = true,
-            (_, Some(own)) if of_lanes && [1.0, 2.0, 4.0, 8.0, 16.0].contains(&own) => {
-                (lanes, of_lanes) = (Some(own as u8), false);
-            }
-            (_, Some(own)) if generation.is_none() && own.fract() == 0.0 && (1.0..=6.0).contains(&own) => {
-                generation = Some(own as u8);
-            }
-            _ => break,
-        }
-        at += 1;
-    }
-    (generation.is_some() || lanes.is_some()).then_some((Read::Pcie(generation, lanes, false), at))
+    let near = |at: usize| rest.get(at).is_some_and(|token| !token.apart);
+    at += usize::from(word(rest, at) == "gen");
+    let generation = number::<f64>(rest, at).filter(|own| near(at) && own.fract() == 0.0)? as u8;
+    let lanes = number(rest, at + 2).filter(|_| near(at + 1) && word(rest, at + 1) == "x");
+    let link = lanes.and_then(|lanes| Pcie::new(generation, lanes)).map(Link::Pcie);
+    let taken = if link.is_some() { at + 3 } else { at + 1 };
+    let named = NamedLink { link, generation: Some(generation), count: 1, ..NamedLink::default() };
+    (1..=6).contains(&generation).then_some((named, taken))
 }
 
 /// `SATA 3`, `SATA III`, `SATA 6Gb/s`, `SAS 12Gb/s`, `12G SAS`.
-fn cable(rest: &[Token]) -> Option<(Read, usize)> {
+fn cable(rest: &[Token]) -> Read {
     let is_rate = |at: usize| matches!(word(rest, at), "g" | "gb" | "gbps" | "gbit");
     let (cable, taken) = match (word(rest, 0), word(rest, 1)) {
         ("sata", "iii") => (Cable::sata(3.0, false), 2),
@@ -176,34 +138,22 @@ fn cable(rest: &[Token]) -> Option<(Read, usize)> {
         ("sata", _) if !rest.get(1)?.apart => (Cable::sata(number(rest, 1)?, false), 2),
         ("sas", _) if is_rate(2) => (Cable::sas(number(rest, 1)?), 3),
         _ if is_rate(1) && word(rest, 2) == "sas" => (Cable::sas(number(rest, 0)?), 3),
-        _ if is_rate(1) && word(rest, 3) == "sas" => (Cable::sas(number(rest, 0)?), 4),
         _ => return None,
     };
-    Some((Read::Whole(Link::Cable(cable?), 1), taken))
+    Some((NamedLink::whole(Link::Cable(cable?)), taken))
 }
 
-/// `40GbE`, `25 GbE`, `10GBASE-T`, `10 Gigabit Ethernet`, `2x10G` beside a word of networks, `FDR` beside InfiniBand, `16GFC`.
-fn network(rest: &[Token], networked: bool, infiniband: bool) -> Option<(Read, usize)> {
-    let (before, rest, skipped) = match number::<u32>(rest, 0).filter(|_| word(rest, 1) == "x") {
-        Some(count) => (count, &rest[2..], 2),
-        None => (1, rest, 0),
-    };
-    let of_network = matches!(word(rest, 2), "ethernet" | "network" | "nic");
-    let (network, taken) = match word(rest, 1) {
-        _ if infiniband && Network::infiniband(word(rest, 0)).is_some() => {
-            (Network::infiniband(word(rest, 0)), 1)
-        }
-        "gbe" | "gige" | "gbase" => (Network::ethernet(number(rest, 0)?), 2),
-        "gigabit" | "gb" | "gbit" if of_network => (Network::ethernet(number(rest, 0)?), 3),
-        "g" | "gbps" | "gbit" if networked && word(rest, 2) != "s" => {
-            (Network::ethernet(number(rest, 0).filter(|gigabits| *gigabits >= 10.0)?), 2)
-        }
-        "gfc" => (Network::fibre_channel(number(rest, 0)?), 2),
+/// `40GbE`, `25 GbE`, `10GBASE-T`, `10 Gigabit Ethernet`, `2x10G` beside a word of networks.
+fn network(rest: &[Token], networked: bool) -> Read {
+    let count = number(rest, 0).filter(|_| word(rest, 1) == "x");
+    let at = if count.is_some() { 2 } else { 0 };
+    let gigabits = number(rest, at)?;
+    let taken = match (word(rest, at + 1), word(rest, at + 2)) {
+        ("gbe" | "gige" | "gbase", _) => 2,
+        ("gigabit" | "gb" | "gbit", "ethernet" | "network" | "nic") => 3,
+        ("g" | "gbps" | "gbit", next) if networked && next != "s" && gigabits >= 10.0 => 2,
         _ => return None,
     };
-    let after = number::<u32>(rest, taken + 1)
-        .filter(|_| word(rest, taken) == "x" && !rest[taken].apart && !rest[taken + 1].apart);
-    let count = before * after.unwrap_or(1);
-    (1..=64).contains(&count).then_some(())?;
-    Some((Read::Whole(Link::Network(network?), count), skipped + taken + if after.is_some() { 2 } else { 0 }))
+    let link = Link::Network(Network::ethernet(gigabits)?);
+    Some((NamedLink { count: count.unwrap_or(1), ..NamedLink::whole(link) }, at + taken))
 }

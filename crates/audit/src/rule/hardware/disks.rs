@@ -30,17 +30,18 @@ const SMALL: u64 = 64 << 10;
 
 fn check(evidence: &Evidence, sink: &mut Sink) {
     let hardware = sink.hardware(evidence);
-    let mentions = &hardware.mentions;
-    let medium = |drive: usize| hardware.ratings.drives()[drive].media;
-    let drive =
-        |is_disk: bool| mentions.drives.iter().find(|one| (medium(one.drive) == Medium::Hdd) == is_disk);
-    let first = |word, is_disk| {
-        mentions.first(word).into_iter().chain(drive(is_disk).map(|one| one.spot.index())).min()
+    let disk_of = |drive: usize| hardware.ratings.drives()[drive].media == Medium::Hdd;
+    let drive = |disk: bool| hardware.mentions.drives.iter().find(|one| disk_of(one.drive) == disk);
+    let first = |word, disk| {
+        let says = |line: &usize| says(&evidence.page.line(*line).to_lowercase(), word);
+        let line = evidence.lines_outside_outputs().find(says);
+        line.into_iter().chain(drive(disk).map(|one| one.spot.index())).min()
     };
     let nvme = || evidence.fio().flat_map(|fio| &fio.disks).any(|disk| disk.name.starts_with("nvme"));
-    let Some(disk) = first("hdd", true).filter(|line| is_listed(evidence.page.line(*line)) && !nvme()) else {
+    if hardware.measured.iter().all(|one| one.iops.is_none()) || nvme() {
         return;
-    };
+    }
+    let Some(disk) = first("hdd", true).filter(|line| is_listed(evidence.page.line(*line))) else { return };
     let flash = first("flash", false).unwrap_or(usize::MAX);
     let of_disks = |one: &&Measured| {
         let small = one.load.random == Some(true) && one.load.bs.is_none_or(|bytes| bytes <= SMALL);

@@ -9,7 +9,7 @@ use crate::knowledge::{Link, rate_text};
 use crate::number::{Hedge, Interval, Quantity, Unit};
 use crate::page::{Page, Spot};
 use crate::prose::{Clause, Manner};
-use crate::rule::method::loads::loads;
+use crate::rule::method::loads::{Load, loads};
 use crate::rule::{Evidence, Rule, Sink};
 
 /// P1.
@@ -55,7 +55,7 @@ const MOST: usize = 400;
 /// Whether a figure is of one drive behind the page's link.
 fn on_drive_link(hardware: &Hardware, one: &Measured) -> bool {
     let mentions = &hardware.mentions;
-    let several = || mentions.has("several") || mentions.drives.iter().any(|named| named.count > 1);
+    let several = || mentions.has("several") || mentions.drives.iter().take(50).any(|one| one.count > 1);
     one.bandwidth.is_some()
         && !one.says("fabric")
         && !one.says("several")
@@ -76,45 +76,55 @@ fn figures(hardware: &Hardware, network: bool) -> Vec<&Measured> {
 
 fn above(evidence: &Evidence, sink: &mut Sink) {
     let hardware = sink.hardware(evidence);
-    if hardware.measured.is_empty() {
-        return;
-    }
-    let found = above_drive_link(&hardware, evidence).into_iter().chain(above_network(&hardware));
+    let found = [false, true].into_iter().filter_map(|network| above_link(&hardware, evidence, network));
     found.for_each(|finding| sink.finds(finding));
 }
 
-fn above_drive_link(hardware: &Hardware, evidence: &Evidence) -> Vec<Finding> {
+/// What is above the link of the drive one way, or above a network even where both ways were added.
+fn above_link(hardware: &Hardware, evidence: &Evidence, network: bool) -> Option<Finding> {
     let mentions = &hardware.mentions;
-    let only = mentions.only_drive_link();
-    let Some((link, named)) = only.or_else(|| mentions.fastest(false)) else { return Vec::new() };
-    let mut over = figures(hardware, false);
-    over.retain(|one| one.one_way().is_some_and(|rate| rate.low > link.rate().most));
-    let Some(first) = worst(&over, Measured::one_way) else { return Vec::new() };
-    let direct =
-        mentions.has("direct") || loads(evidence).iter().any(|load| load.option(&["direct"]) == Some("1"));
+    let only = mentions.only_drive_link().filter(|_| !network);
+    let (link, named) = only.or_else(|| mentions.fastest(network))?;
+    let (rate, name) = (link.rate(), link.name());
+    let value = if network { Measured::bytes } else { Measured::one_way };
+    let most = if network { rate.line } else { rate.most };
+    let mut over = figures(hardware, network);
+    over.retain(|one| value(one).is_some_and(|rate| rate.low > most));
+    // A network of 1 Gb/s or less is that of management.
+    let first = worst(&over, value).filter(|_| !network || rate.line > 0.2e9)?;
+    let certain = only.is_some() && is_certain(hardware, evidence);
+    let (all, busier) = (first.bytes()?.value, first.one_way()?.value);
+    let message = match network {
+        true if busier <= rate.most => format!(
+            "{} is more than {name} carries one way: reads and writes are added, the busier way has {} and is {:.0} % of the link",
+            rate_text(all),
+            rate_text(busier),
+            100.0 * busier / rate.line
+        ),
+        _ if certain => {
+            format!("{} cannot have crossed {name}: no direct I/O gets past it", rate_text(busier))
+        }
+        _ => format!(
+            "{} cannot have crossed {name}: a cache answered, or another link or several were used",
+            rate_text(busier)
+        ),
+    };
+    let severity = if certain { Severity::WrongFigure } else { Severity::Ambiguous };
+    let others = over.iter().map(|one| one.spot).filter(|spot| *spot != first.spot);
+    let finding = Finding::new("P1", severity, first.spot, message).by(arithmetic(link));
+    Some(finding.against([named]).against(others))
+}
+
+/// Whether every I/O of the page went over its one link of drives.
+fn is_certain(hardware: &Hardware, evidence: &Evidence) -> bool {
+    let mentions = &hardware.mentions;
+    let direct = |load: &Load| load.option(&["direct"]) == Some("1");
     let doubt = ["cached", "guest", "fabric"].into_iter().any(|word| mentions.has(word));
     // Of two drives one may be behind another link, which the page does not name.
     let negotiated = mentions.links.iter().any(|named| named.negotiated);
-    let one =
-        mentions.drives.windows(2).all(|pair| pair[0].drive == pair[1].drive) && mentions.makers.len() <= 1;
-    let certain = only.is_some() && direct && !doubt && (negotiated || one);
-    let finding = |one: &Measured| {
-        let (severity, why) = match certain {
-            true => (Severity::WrongFigure, "no direct I/O gets past it"),
-            false => (Severity::Ambiguous, "a cache answered, or another link was used"),
-        };
-        let rate = one.one_way().map_or(0.0, |rate| rate.value);
-        let message = format!("{} cannot have crossed {}: {why}", rate_text(rate), link.name());
-        Finding::new("P1", severity, one.spot, message).by(arithmetic(link)).against([named])
-    };
-    match certain {
-        true => over.into_iter().map(finding).collect(),
-        false => vec![finding(first).against(others(&over, first))],
-    }
-}
-
-fn others<'a>(all: &[&'a Measured], but: &'a Measured) -> impl Iterator<Item = Spot> {
-    all.iter().map(|one| one.spot).filter(|spot| *spot != but.spot).collect::<Vec<_>>().into_iter()
+    let alike = mentions.drives.windows(2).all(|pair| pair[0].drive == pair[1].drive);
+    let settled = negotiated || (alike && mentions.makers.len() <= 1);
+    settled && !doubt && (mentions.has("direct") || loads(evidence).iter().any(direct))
 }
 
 /// `PCIe 3.0 x4: 3938 MB/s on the wire, 3151 to 3584 MB/s in practice, 3784 MB/s at the most`.
@@ -123,32 +133,6 @@ fn arithmetic(link: Link) -> String {
     let [line, low, high, most] =
         [rate.line, rate.practical.low, rate.practical.high, rate.most].map(rate_text);
     format!("{}: {line} on the wire, {low} to {high} in practice, {most} at the most", link.name())
-}
-
-/// Over a network a client's cache may answer, and both ways may be added: never more than ambiguous.
-fn above_network(hardware: &Hardware) -> Option<Finding> {
-    let (link, named) = hardware.mentions.fastest(true)?;
-    let rate = link.rate();
-    // One of 1 Gb/s or less is that of management.
-    let mut over = if rate.line > 0.2e9 { figures(hardware, true) } else { Vec::new() };
-    over.retain(|one| one.bytes().is_some_and(|bytes| bytes.low > rate.line));
-    let first = worst(&over, Measured::bytes)?;
-    let (sum, busier) = (first.bytes()?.value, first.one_way()?.value);
-    let name = link.name();
-    let message = match busier > rate.most {
-        true => format!(
-            "{} is more than {name} carries: a cache answered, or several links were used",
-            rate_text(busier)
-        ),
-        false => format!(
-            "{} is more than {name} carries one way: reads and writes are added, the busier way has {} and is {:.0} % of the link",
-            rate_text(sum),
-            rate_text(busier),
-            100.0 * busier / rate.line
-        ),
-    };
-    let finding = Finding::new("P1", Severity::Ambiguous, first.spot, message).by(arithmetic(link));
-    Some(finding.against([named]).against(others(&over, first)))
 }
 
 /// A limit that a sentence states.
@@ -212,9 +196,6 @@ fn limit(hardware: &Hardware, page: &Page, clause: &Clause) -> Option<Limit> {
 
 fn stated(evidence: &Evidence, sink: &mut Sink) {
     let hardware = sink.hardware(evidence);
-    if hardware.measured.is_empty() {
-        return;
-    }
     for limit in limits(&hardware, evidence) {
         let mut over = figures(&hardware, limit.network);
         over.retain(|one| one.one_way().is_some_and(|rate| rate.low > limit.rate.high));
@@ -261,9 +242,6 @@ fn ceilings<'a>(hardware: &'a Hardware, evidence: &Evidence) -> Vec<Ceiling<'a>>
 
 fn shared(evidence: &Evidence, sink: &mut Sink) {
     let hardware = sink.hardware(evidence);
-    if hardware.measured.is_empty() {
-        return;
-    }
     let mut told: Vec<Spot> = Vec::new();
     for mut ceiling in ceilings(&hardware, evidence) {
         let bound = |rate: f64| rate >= BOUND * ceiling.rate;

@@ -1,7 +1,7 @@
 //! Every rate of I/O of a page, whether a tool printed it or a table has it: which load, how much, on what.
 
 use crate::import::{Reading, Way};
-use crate::knowledge::mentions::{Mentions, drives};
+use crate::knowledge::mentions::drives;
 use crate::knowledge::ratings::{Ratings, words};
 use crate::knowledge::words::{Word, makers, says};
 use crate::number::{Figure, Unit};
@@ -149,29 +149,29 @@ impl Measured {
 }
 
 /// All of a page: of outputs, then of tables.
-pub(super) fn of(evidence: &Evidence, mentions: &Mentions) -> Vec<Measured> {
+pub(super) fn of(evidence: &Evidence) -> Vec<Measured> {
     let mut all = Vec::new();
     for (index, output) in evidence.outputs.iter().enumerate() {
         let readings = output.said.readings();
         if readings.is_empty() {
             continue;
         }
-        let around = before(evidence, mentions, output.lines.start);
+        let around = before(evidence, output.lines.start);
         let drive = around.first().and_then(|line| tie(line, evidence.ratings));
         let said = said(&around.join("\n"));
         all.extend(readings.iter().filter_map(|reading| of_reading(index, reading, &said, drive)));
     }
     for (index, table) in evidence.tables.iter().enumerate() {
-        of_table(evidence, mentions, index, table, &mut all);
+        of_table(evidence, index, table, &mut all);
     }
     all
 }
 
-/// The nearest lines of text before a line, and the headings over it.
-fn before<'a>(evidence: &Evidence<'a>, mentions: &Mentions, line: usize) -> Vec<&'a str> {
+/// The nearest lines of text before a line.
+fn before<'a>(evidence: &Evidence<'a>, line: usize) -> Vec<&'a str> {
     let near = (line.saturating_sub(12)..line).rev().take_while(|at| evidence.is_text(*at));
-    let lines = near.filter(|at| (1..300).contains(&evidence.page.line(*at).trim().len())).take(3);
-    lines.chain(mentions.headings_over(line)).map(|at| evidence.page.line(at)).collect()
+    let texts = near.map(|at| evidence.page.line(at)).filter(|text| (1..300).contains(&text.trim().len()));
+    texts.take(3).collect()
 }
 
 /// The only drive that a text names, one of it, and no other maker's.
@@ -214,12 +214,9 @@ fn of_reading(output: usize, reading: &Reading, said: &[Word], drive: Option<Tie
     })
 }
 
-fn of_table(evidence: &Evidence, mentions: &Mentions, index: usize, table: &Table, all: &mut Vec<Measured>) {
+fn of_table(evidence: &Evidence, index: usize, table: &Table, all: &mut Vec<Measured>) {
     let title = table.title.as_deref().unwrap_or("");
-    let named = format!("{title} {}", table.corner);
-    let headings = mentions.headings_over(table.lines.start);
-    let headings: Vec<&str> = headings.into_iter().map(|at| evidence.page.line(at)).collect();
-    let (own, over) = (Near::of(&named, evidence.ratings), said(&headings.join("\n")));
+    let own = Near::of(&format!("{title} {}", table.corner), evidence.ratings);
     let own_drive = tie(&table.corner, evidence.ratings).or_else(|| tie(title, evidence.ratings));
     let mut heads: Vec<Near> =
         table.columns.iter().map(|column| Near::of(&column.head, evidence.ratings)).collect();
@@ -234,7 +231,7 @@ fn of_table(evidence: &Evidence, mentions: &Mentions, index: usize, table: &Tabl
             let (bandwidth, iops) = (rate(Unit::BytesPerSecond), rate(Unit::PerSecond));
             // Two drives of one cell are none, and what a data sheet says was not measured.
             let two = label.drive.zip(head.drive).is_some_and(|(one, other)| one.0 != other.0);
-            let said = [&label.said[..], &head.said[..], &own.said[..], &over[..]].concat();
+            let said = [&label.said[..], &head.said[..], &own.said[..]].concat();
             let rated = label.said.contains(&"rating") || head.said.contains(&"rating");
             if bandwidth.or(iops).is_some() && !two && !rated {
                 all.push(Measured {

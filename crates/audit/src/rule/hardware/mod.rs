@@ -49,7 +49,7 @@ impl Sink {
 impl Hardware {
     fn of(evidence: &Evidence) -> Hardware {
         let mentions = Mentions::of(evidence.page, evidence.lines_outside_outputs(), evidence.ratings);
-        let measured = if mentions.too_large { Vec::new() } else { measured::of(evidence, &mentions) };
+        let measured = if mentions.too_large { Vec::new() } else { measured::of(evidence) };
         Hardware { mentions, measured, ratings: evidence.ratings.clone() }
     }
 

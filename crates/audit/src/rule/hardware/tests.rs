@@ -68,7 +68,7 @@ fn networks_carry_so_much_one_way() {
     let mixed = table("iSER", "64k-75rdpct-80randompct", "5826");
     one(&format!("40GbE\n{mixed}"), "P1", Ambiguous, "the busier way has 4370 MB/s and is 87 % of the link");
     let read = table("iSCSI", "1m read", "2400");
-    one(&format!("10GbE\n{read}"), "P1", Ambiguous, "a cache answered, or several links");
+    one(&format!("10GbE\n{read}"), "P1", Ambiguous, "a cache answered, or another link or several");
     silent(
         "P1",
         &[
