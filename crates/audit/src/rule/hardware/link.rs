@@ -39,9 +39,9 @@ pub const SHARED: Rule = Rule {
     id: "P4",
     name: "two systems at one ceiling are not compared",
     severity: Severity::Ambiguous,
-    holds: "figures of one load on two systems that differ by at most 2 % and are both at 95 % or more of the link that they share, or of \
+    holds: "figures of one load on two systems that differ by at most 2 % and are both at 95 % or more of the link of the drive, or of \
             the limit that the page states: ambiguous, since systems that are equal look the same",
-    silent: "where no link of that path is named in full, or several; where the loads are not told alike",
+    silent: "where no link of the drive is named in full, or several; where the loads are not told alike",
     check: shared,
 };
 
@@ -52,26 +52,16 @@ const ALIKE: f64 = 0.02;
 /// More limits are data, and more figures at one ceiling no comparison that anybody reads.
 const MOST: usize = 400;
 
-/// Whether a figure is of one drive behind the page's link.
-fn on_drive_link(hardware: &Hardware, one: &Measured) -> bool {
-    let mentions = &hardware.mentions;
-    let several = || mentions.has("several") || mentions.drives.iter().take(50).any(|one| one.count > 1);
-    one.bandwidth.is_some()
-        && !one.says("fabric")
-        && !one.says("several")
-        && (one.drive.is_some() || !several())
-}
-
-/// The figures of the path over the drive's link, or over the network.
+/// The figures of the path over the drive's link (of one drive, as far as the page says), or over the network.
 fn figures(hardware: &Hardware, network: bool) -> Vec<&Measured> {
+    let mentions = &hardware.mentions;
+    let several = mentions.has("several") || mentions.drives.iter().any(|one| one.count > 1);
     let mine = |one: &&Measured| match network {
-        true => one.bandwidth.is_some() && one.says("fabric"),
-        false => on_drive_link(hardware, one),
+        true => one.says("fabric"),
+        false => !one.says("fabric") && !one.says("several") && (one.drive.is_some() || !several),
     };
-    if hardware.mentions.has("bonded") {
-        return Vec::new();
-    }
-    hardware.measured.iter().filter(mine).collect()
+    let printed = hardware.measured.iter().filter(|one| one.bandwidth.is_some() && !mentions.has("bonded"));
+    printed.filter(mine).collect()
 }
 
 fn above(evidence: &Evidence, sink: &mut Sink) {
@@ -94,20 +84,18 @@ fn above_link(hardware: &Hardware, evidence: &Evidence, network: bool) -> Option
     let first = worst(&over, value).filter(|_| !network || rate.line > 0.2e9)?;
     let certain = only.is_some() && is_certain(hardware, evidence);
     let (all, busier) = (first.bytes()?.value, first.one_way()?.value);
-    let message = match network {
-        true if busier <= rate.most => format!(
+    let message = match (network && busier <= rate.most, certain) {
+        (true, _) => format!(
             "{} is more than {name} carries one way: reads and writes are added, the busier way has {} and is {:.0} % of the link",
             rate_text(all),
             rate_text(busier),
             100.0 * busier / rate.line
         ),
-        _ if certain => {
-            format!("{} cannot have crossed {name}: no direct I/O gets past it", rate_text(busier))
+        (_, true) => format!("{} cannot have crossed {name}: no direct I/O gets past it", rate_text(busier)),
+        _ => {
+            let why = "a cache answered, or another link or several were used";
+            format!("{} cannot have crossed {name}: {why}", rate_text(busier))
         }
-        _ => format!(
-            "{} cannot have crossed {name}: a cache answered, or another link or several were used",
-            rate_text(busier)
-        ),
     };
     let severity = if certain { Severity::WrongFigure } else { Severity::Ambiguous };
     let others = over.iter().map(|one| one.spot).filter(|spot| *spot != first.spot);
@@ -135,60 +123,49 @@ fn arithmetic(link: Link) -> String {
     format!("{}: {line} on the wire, {low} to {high} in practice, {most} at the most", link.name())
 }
 
-/// A limit that a sentence states.
-struct Limit {
+/// What a path carries: its link, or a limit that a sentence states.
+struct Ceiling {
+    words: String,
     spot: Spot,
-    /// Bytes a second, with what `about` allows.
+    /// Bytes a second, of a limit with what `about` allows.
     rate: Interval,
-    /// Whether it is of a network: by its link, or as bits a second that are converted to bytes a second.
     network: bool,
 }
 
-/// Bytes a second of a figure of a rate, as its hedge has it.
-fn rate_of(quantity: &Quantity) -> Option<Interval> {
-    let rate = match quantity.unit {
-        Unit::BytesPerSecond => quantity.interval(),
-        Unit::BitsPerSecond => quantity.interval().scaled(1.0 / 8.0),
-        _ => return None,
-    };
-    Some(match quantity.hedge {
-        Hedge::About | Hedge::PlusMinus => rate.wider(ALIKE),
-        Hedge::Above => Interval { high: f64::INFINITY, ..rate },
-        Hedge::Plain | Hedge::Below => rate,
-    })
-}
-
 /// The limits of the one link of drives, and of networks, that sentences state.
-fn limits(hardware: &Hardware, evidence: &Evidence) -> Vec<Limit> {
-    let of_clause = |clause: &Clause| limit(hardware, evidence.page, clause);
+fn limits(hardware: &Hardware, evidence: &Evidence) -> Vec<Ceiling> {
+    let only = hardware.mentions.only_drive_link().map(|(link, _)| link);
+    let of_clause = |clause: &Clause| {
+        let (spot, rate, network) = limit(only, evidence.page, clause)?;
+        let words = format!("the limit that the page states, {}", evidence.page.quote(spot));
+        Some(Ceiling { words, spot, rate, network })
+    };
     evidence.clauses.iter().filter_map(of_clause).take(MOST).collect()
 }
 
-fn limit(hardware: &Hardware, page: &Page, clause: &Clause) -> Option<Limit> {
-    let rates: Vec<(&Quantity, Interval)> =
-        clause.figures.iter().filter_map(|figure| Some((figure, rate_of(figure)?))).collect();
+/// The figure of a limit, bytes a second, and whether it is of a network: by its link, or as bits that are converted to bytes.
+fn limit(only: Option<Link>, page: &Page, clause: &Clause) -> Option<(Spot, Interval, bool)> {
+    let rate = |quantity: &Quantity| match (quantity.unit, quantity.hedge) {
+        (Unit::BytesPerSecond, Hedge::About) => Some((*quantity, quantity.interval().wider(ALIKE))),
+        (Unit::BytesPerSecond, _) => Some((*quantity, quantity.interval())),
+        (Unit::BitsPerSecond, _) => Some((*quantity, quantity.interval().scaled(1.0 / 8.0))),
+        _ => None,
+    };
+    let rates: Vec<(Quantity, Interval)> = clause.figures.iter().filter_map(rate).collect();
     match rates.as_slice() {
         // Who converts a link's rate is about to hold figures of storage against it.
-        [(bits, one), (bytes, other)]
-            if bits.unit == Unit::BitsPerSecond && bytes.unit == Unit::BytesPerSecond =>
-        {
+        [(bits, one), (bytes, other)] if bits.unit != bytes.unit => {
             let rate = Interval { low: one.low.min(other.low), high: one.high.max(other.high) };
-            one.meets(*other).then_some(Limit { spot: bits.figure.spot, rate, network: true })
+            one.meets(*other).then_some((bits.figure.spot, rate, true))
         }
-        [(only, rate)] if clause.manner == Manner::Limit => {
+        [(figure, rate)] if clause.manner == Manner::Limit => {
             let sentence = clause.sentence(page).to_lowercase();
             let link = links(0, &sentence.to_ascii_lowercase()).into_iter().find_map(|named| named.link)?;
-            let of_path = link.is_network() || says(&sentence, "path");
+            let network = link.is_network();
+            let of_path = network || (only == Some(link) && says(&sentence, "path"));
             let of_drive = says(&sentence, "drive") && !says(&sentence, "bound");
-            let alone = !says(&sentence, "rating") && !says(&sentence, "reached");
-            let mine = || {
-                link.is_network() || hardware.mentions.only_drive_link().is_some_and(|(only, _)| only == link)
-            };
-            (of_path && !of_drive && alone && mine()).then_some(Limit {
-                spot: only.figure.spot,
-                rate: *rate,
-                network: link.is_network(),
-            })
+            let other = of_drive || says(&sentence, "rating") || says(&sentence, "reached");
+            (of_path && !other).then_some((figure.figure.spot, *rate, network))
         }
         _ => None,
     }
@@ -211,42 +188,18 @@ fn stated(evidence: &Evidence, sink: &mut Sink) {
     }
 }
 
-/// A ceiling of some figures.
-struct Ceiling<'a> {
-    words: String,
-    rate: f64,
-    spot: Spot,
-    figures: Vec<&'a Measured>,
-}
-
-fn ceilings<'a>(hardware: &'a Hardware, evidence: &Evidence) -> Vec<Ceiling<'a>> {
-    let of_limit = |limit: Limit| Ceiling {
-        words: format!("the limit that the page states, {}", evidence.page.quote(limit.spot)),
-        rate: limit.rate.low,
-        spot: limit.spot,
-        figures: figures(hardware, limit.network),
-    };
-    let of_link = |network: bool, (link, spot): (Link, Spot)| Ceiling {
-        words: link.name(),
-        rate: link.rate().practical.middle(),
-        spot,
-        figures: figures(hardware, network),
-    };
-    let mut networks = hardware.mentions.links.iter().filter(|named| named.is_network());
-    let first = networks.next().and_then(|first| first.link);
-    let alone = networks.all(|other| other.link == first);
-    let network = hardware.mentions.fastest(true).filter(|_| alone).map(|one| of_link(true, one));
-    let drive = hardware.mentions.only_drive_link().map(|one| of_link(false, one));
-    limits(hardware, evidence).into_iter().map(of_limit).chain(drive).chain(network).collect()
-}
-
 fn shared(evidence: &Evidence, sink: &mut Sink) {
     let hardware = sink.hardware(evidence);
+    let mut ceilings = limits(&hardware, evidence);
+    ceilings.extend(hardware.mentions.only_drive_link().map(|(link, spot)| {
+        let rate = Interval::exact(link.rate().practical.middle());
+        Ceiling { words: link.name(), spot, rate, network: false }
+    }));
     let mut told: Vec<Spot> = Vec::new();
-    for mut ceiling in ceilings(&hardware, evidence) {
-        let bound = |rate: f64| rate >= BOUND * ceiling.rate;
-        ceiling.figures.retain(|one| one.one_way().is_some_and(|rate| bound(rate.low)));
-        let high = &ceiling.figures[..ceiling.figures.len().min(MOST)];
+    for ceiling in ceilings {
+        let mut high = figures(&hardware, ceiling.network);
+        high.retain(|one| one.one_way().is_some_and(|rate| rate.low >= BOUND * ceiling.rate.low));
+        high.truncate(MOST);
         for (at, one) in high.iter().enumerate().filter(|(_, one)| one.load.way.is_some()) {
             let mut others = high[at + 1..].iter().filter(|other| compared(evidence, one, other));
             let Some(other) = others.next().filter(|_| !told.contains(&one.spot)) else { continue };
@@ -284,9 +237,9 @@ fn at_ceiling(ceiling: &Ceiling, one: &Measured, other: &Measured) -> Finding {
         ceiling.words,
         100.0 * left.min(right) / left.max(right)
     );
-    let share = |one: &Measured| 100.0 * one.one_way().map_or(0.0, |rate| rate.value) / ceiling.rate;
+    let share = |one: &Measured| 100.0 * one.one_way().map_or(0.0, |rate| rate.value) / ceiling.rate.low;
     let arithmetic =
-        format!("one way {:.0} % and {:.0} % of {}", share(one), share(other), rate_text(ceiling.rate));
+        format!("one way {:.0} % and {:.0} % of {}", share(one), share(other), rate_text(ceiling.rate.low));
     Finding::new("P4", Severity::Ambiguous, one.spot, message)
         .by(arithmetic)
         .against([other.spot, ceiling.spot])
