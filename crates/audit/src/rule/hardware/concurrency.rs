@@ -1,10 +1,8 @@
 //! P14: too few I/Os in flight to say what something can do.
 
 use super::Hardware;
-use super::measured::Origin;
 use crate::finding::{Finding, Severity};
 use crate::import::Way;
-use crate::import::fio::job_file::size;
 use crate::knowledge::iops_text;
 use crate::knowledge::ratings::Rated;
 use crate::knowledge::words::says;
@@ -59,12 +57,11 @@ fn loss(evidence: &Evidence) -> Option<Spot> {
 
 fn too_few(hardware: &Hardware, evidence: &Evidence, loads: &[Load]) -> Option<Finding> {
     let conclusion = loss(evidence)?;
-    let runs = hardware.measured.iter().filter(|one| {
-        let output = matches!(one.origin, Origin::Output(_));
-        output && one.load.random == Some(true) && one.load.bs == Some(4096)
-    });
-    let flights: Option<Vec<u64>> =
-        runs.clone().map(|one| Some(one.load.depth?.saturating_mul(one.load.jobs?))).collect();
+    let runs = hardware
+        .measured
+        .iter()
+        .filter(|one| one.cell.is_none() && one.load.random == Some(true) && one.load.bs == Some(4096));
+    let flights: Option<Vec<u64>> = runs.clone().map(|one| one.load.in_flight).collect();
     let deepest = flights?.into_iter().chain(loads.iter().map(in_flight)).max()?;
     let first = runs.clone().find(|one| one.load.way == Some(Way::Read))?;
     let drive = hardware.drive_of(first)?;
@@ -84,8 +81,7 @@ fn too_few(hardware: &Hardware, evidence: &Evidence, loads: &[Load]) -> Option<F
 
 /// `the network was not saturated, the bottleneck is in software`, after tests that had next to nothing in flight.
 fn not_full(hardware: &Hardware, evidence: &Evidence, loads: &[Load]) -> Vec<Finding> {
-    let is_large =
-        |load: &&Load| load.option(&["bs", "blocksize"]).and_then(size).is_some_and(|bytes| bytes >= LARGE);
+    let is_large = |load: &&Load| load.bs().is_some_and(|bytes| bytes >= LARGE);
     let large: Vec<&Load> = loads.iter().filter(is_large).collect();
     let Some(most) = large.iter().map(|load| in_flight(load)).max() else { return Vec::new() };
     let deepest = loads.iter().map(in_flight).max().unwrap_or(most);
@@ -95,11 +91,8 @@ fn not_full(hardware: &Hardware, evidence: &Evidence, loads: &[Load]) -> Vec<Fin
     let concludes = |line: &usize| {
         let lower = evidence.page.line(*line).to_lowercase();
         let of_what = says(&lower, "network") || says(&lower, "drive");
-        lower.len() < 2000
-            && of_what
-            && says(&lower, "not")
-            && says(&lower, "full")
-            && !says(&lower, "latency")
+        let not_full = says(&lower, "not") && says(&lower, "full") && !says(&lower, "latency");
+        lower.len() < 2000 && of_what && not_full
     };
     let finding = |line: usize| {
         let text = evidence.page.line(line);

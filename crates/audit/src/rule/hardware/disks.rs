@@ -49,7 +49,7 @@ fn check(evidence: &Evidence, sink: &mut Sink) {
     };
     let all: Vec<&Measured> = hardware.measured.iter().filter(of_disks).collect();
     let named = drive(true).map(|one| (hardware.ratings.drives()[one.drive].rpm, one.count));
-    for same in all.chunk_by(|one, other| one.origin.is_beside(other.origin)) {
+    for same in all.chunk_by(|one, other| one.source == other.source) {
         let Some(first) = worst(same, |one| one.iops) else { continue };
         let iops = first.iops.map_or(0.0, |iops| iops.low);
         let Some((severity, against)) = too_many(iops, named) else { continue };

@@ -1,6 +1,6 @@
 //! P1, P2, P4: what a link carries, what a sentence says it carries, and two systems that run into it.
 
-use super::measured::{Measured, Origin};
+use super::measured::Measured;
 use super::{Hardware, worst};
 use crate::finding::{Finding, Severity};
 use crate::knowledge::mentions::links;
@@ -215,17 +215,16 @@ fn compared(evidence: &Evidence, one: &Measured, other: &Measured) -> bool {
     if one.load != other.load || ratio.is_none_or(|ratio| (ratio - 1.0).abs() > ALIKE) {
         return false;
     }
-    match (one.origin, other.origin) {
-        (Origin::Output(left), Origin::Output(right)) => left != right,
-        (Origin::Cell(left, row, _), Origin::Cell(right, other_row, _)) if left == right => row == other_row,
-        (Origin::Cell(left, row, column), Origin::Cell(right, other_row, other_column)) => {
-            let [left, right] = [left, right].map(|at| &evidence.tables[at]);
-            let label = &left.rows[row].label;
-            let same = !label.is_empty() && *label == right.rows[other_row].label;
-            same && column == other_column && left.columns.len() == right.columns.len()
-        }
-        _ => false,
+    let (Some((row, column)), Some((other_row, other_column))) = (one.cell, other.cell) else {
+        return one.cell == other.cell && one.source != other.source;
+    };
+    if one.source == other.source {
+        return row == other_row;
     }
+    let [left, right] = [one, other].map(|one| &evidence.tables[one.source - evidence.outputs.len()]);
+    let (label, other_label) = (&left.rows[row].label, &right.rows[other_row].label);
+    let alike = column == other_column && left.columns.len() == right.columns.len();
+    alike && label == other_label && !label.is_empty()
 }
 
 fn at_ceiling(ceiling: &Ceiling, one: &Measured, other: &Measured) -> Finding {

@@ -21,10 +21,8 @@ pub(super) struct Load {
     pub random: Option<bool>,
     /// Bytes of an I/O.
     pub bs: Option<u64>,
-    /// I/Os in flight a job.
-    pub depth: Option<u64>,
-    /// Jobs.
-    pub jobs: Option<u64>,
+    /// I/Os in flight, of all jobs where their number is told.
+    pub in_flight: Option<u64>,
 }
 
 impl Load {
@@ -32,12 +30,13 @@ impl Load {
     pub fn read(text: &str) -> Load {
         let (topic, words) = (topic(text), words(text));
         // `qd128`, `qd=128`.
-        let number = |key: &str| {
+        let number = |key: &str| -> Option<u64> {
             words.iter().enumerate().find_map(|(at, (word, _))| match word.strip_prefix(key)? {
                 "" => words.get(at + 1)?.0.parse().ok(),
                 rest => rest.parse().ok(),
             })
         };
+        let jobs = number("jobs").or_else(|| number("numjobs")).unwrap_or(1);
         let share = words.iter().find_map(|(word, _)| word.strip_suffix("rdpct")?.parse::<f64>().ok());
         let way = match (share, topic.read, topic.write) {
             (Some(100.0), ..) | (None, true, false) => Some(Way::Read),
@@ -50,8 +49,7 @@ impl Load {
             reads: share.map(|share| share / 100.0),
             random: (topic.random != topic.sequential).then_some(topic.random),
             bs: topic.size.map(|size| size as u64),
-            depth: number("qd").or_else(|| number("iodepth")),
-            jobs: number("jobs").or_else(|| number("numjobs")),
+            in_flight: number("qd").or_else(|| number("iodepth")).map(|depth| depth.saturating_mul(jobs)),
         }
     }
 
@@ -62,28 +60,7 @@ impl Load {
             reads: self.reads.or(other.reads.filter(|_| self.way.is_none())),
             random: self.random.or(other.random),
             bs: self.bs.or(other.bs),
-            depth: self.depth.or(other.depth),
-            jobs: self.jobs.or(other.jobs),
-        }
-    }
-}
-
-/// Where a figure comes from.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Origin {
-    /// An output, by its index.
-    Output(usize),
-    /// A cell: table, row, column.
-    Cell(usize, usize, usize),
-}
-
-impl Origin {
-    /// Whether two are of one output or one table.
-    pub fn is_beside(self, other: Origin) -> bool {
-        match (self, other) {
-            (Origin::Output(one), Origin::Output(other)) => one == other,
-            (Origin::Cell(one, ..), Origin::Cell(other, ..)) => one == other,
-            _ => false,
+            in_flight: self.in_flight.or(other.in_flight),
         }
     }
 }
@@ -104,8 +81,10 @@ pub(super) struct Measured {
     pub iops: Option<Figure>,
     /// Nanoseconds of a mean I/O.
     pub mean_ns: Option<f64>,
-    /// Where it comes from.
-    pub origin: Origin,
+    /// Index of its output, or behind all outputs of its table.
+    pub source: usize,
+    /// Row and column.
+    pub cell: Option<(usize, usize)>,
     /// The drive that its own table, or the line before its output, names.
     pub drive: Option<Tie>,
     /// The words of its table, labels and headings, or of the lines before its output.
@@ -198,8 +177,7 @@ fn of_reading(output: usize, reading: &Reading, said: &[Word], drive: Option<Tie
         reads: workload.rwmixread.map(|share| share / 100.0).filter(|_| reading.way == Way::Both),
         random: workload.rw.as_ref().map(|rw| rw.starts_with("rand")),
         bs: workload.bs,
-        depth: workload.iodepth,
-        jobs: workload.numjobs,
+        in_flight: workload.iodepth.zip(workload.numjobs).map(|(depth, jobs)| depth.saturating_mul(jobs)),
     };
     let spot = reading.bytes_per_second.or(reading.iops).filter(|_| reading.way != Way::Trim)?.spot;
     Some(Measured {
@@ -208,7 +186,8 @@ fn of_reading(output: usize, reading: &Reading, said: &[Word], drive: Option<Tie
         bandwidth: reading.bytes_per_second,
         iops: reading.iops,
         mean_ns: reading.mean_ns.map(|figure| figure.value),
-        origin: Origin::Output(output),
+        source: output,
+        cell: None,
         drive,
         said: said.to_vec(),
     })
@@ -240,7 +219,8 @@ fn of_table(evidence: &Evidence, index: usize, table: &Table, all: &mut Vec<Meas
                     bandwidth,
                     iops,
                     mean_ns: None,
-                    origin: Origin::Cell(index, row, column),
+                    source: evidence.outputs.len() + index,
+                    cell: Some((row, column)),
                     drive: label.drive.or(head.drive).or(own_drive),
                     said,
                 });
@@ -281,17 +261,19 @@ mod tests {
     #[test]
     fn loads_are_read_from_labels_in_many_tongues() {
         let (read, write, both) = (Some(Way::Read), Some(Way::Write), Some(Way::Both));
-        for (text, way, random, bs, depth, jobs) in [
-            ("4k randread qd=1 jobs=16", read, Some(true), Some(4096), Some(1), Some(16)),
-            ("4K随机写IOPS", write, Some(true), Some(4096), None, None),
-            ("Случайное чтение 4k qd=128 jobs=16", read, Some(true), Some(4096), Some(128), Some(16)),
-            ("Последовательная запись 4M qd32", write, Some(false), Some(4 << 20), Some(32), None),
-            ("4KB 随机读写 iodepth=32", both, Some(true), Some(4096), Some(32), None),
-            ("Throughput", None, None, None, None, None),
+        for (text, way, random, bs, in_flight) in [
+            ("4k randread qd=1 jobs=16", read, Some(true), Some(4096), Some(16)),
+            ("4K随机写IOPS", write, Some(true), Some(4096), None),
+            ("Последовательная запись 4M qd32", write, Some(false), Some(4 << 20), Some(32)),
+            ("4KB 随机读写 iodepth=32", both, Some(true), Some(4096), Some(32)),
+            ("Throughput", None, None, None, None),
         ] {
             let load = Load::read(text);
-            let own = (load.way, load.random, load.bs, load.depth, load.jobs);
-            assert_eq!(own, (way, random, bs, depth, jobs), "{text}");
+            assert_eq!(
+                (load.way, load.random, load.bs, load.in_flight),
+                (way, random, bs, in_flight),
+                "{text}"
+            );
         }
         let of = |text: &str| (Load::read(text).way, Load::read(text).reads);
         assert_eq!(of("64k-75rdpct-80randompct"), (both, Some(0.75)));

@@ -61,13 +61,11 @@ fn is_input(page: &Page, dd: &Command) -> bool {
     let path = operand(&dd.words, "of=").filter(|path| !path.starts_with("/dev/"));
     let Some(name) = path.map(last_part).filter(|name| name.len() >= 3) else { return false };
     (0..page.len()).map(|at| page.line(at)).filter(|text| text.contains(name)).any(|text| {
-        let prompt = |word: &&str| ["$", "#", ">", "sudo", "time"].contains(word);
-        let mut words = text.split_whitespace().skip_while(prompt);
-        let program = words.next().unwrap_or("");
-        program.starts_with(|letter: char| letter.is_ascii_lowercase())
-            && !["rm", "dd", "ls", "sync", "hdparm"].contains(&program)
-            && !text.contains("dd ")
-            && words.any(|word| last_part(word) == name)
+        let words = text.trim_start_matches(['$', '#', '>', ' ']).trim_start_matches("sudo ");
+        let (program, rest) = words.split_once(' ').unwrap_or((words, ""));
+        let is_program = program.starts_with(|letter: char| letter.is_ascii_lowercase());
+        let uses = rest.split(' ').any(|word| last_part(word) == name);
+        is_program && uses && !["rm", "dd", "ls", "sync", "hdparm"].contains(&program)
     })
 }
 
