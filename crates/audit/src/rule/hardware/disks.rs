@@ -48,21 +48,29 @@ fn check(evidence: &Evidence, sink: &mut Sink) {
         small && one.iops.is_some() && one.spot.index() > disk && one.spot.index() < flash
     };
     let all: Vec<&Measured> = hardware.measured.iter().filter(of_disks).collect();
-    let named = drive(true).map(|one| (hardware.ratings.drives()[one.drive].rpm, one.count));
+    let rpm = drive(true).and_then(|one| hardware.ratings.drives()[one.drive].rpm);
+    let (each, count) = (hdd_iops(rpm.unwrap_or(7200)), drive(true).map_or(1, |one| one.count));
     for same in all.chunk_by(|one, other| one.source == other.source) {
         let Some(first) = worst(same, |one| one.iops) else { continue };
         let iops = first.iops.map_or(0.0, |iops| iops.low);
-        let Some((severity, against)) = too_many(iops, named) else { continue };
-        let each = hdd_iops(named.and_then(|(rpm, _)| rpm).unwrap_or(7200));
+        let (needed, able) = (iops / each, f64::from(count) * each);
+        let (severity, against) = match count {
+            1 if needed > RACK => (Severity::Ambiguous, format!("it takes {needed:.0} disks")),
+            2.. if iops > SOME * able => {
+                let severity =
+                    if iops > FAR * able { Severity::WrongConclusion } else { Severity::Ambiguous };
+                (severity, format!("{count} disks have {}", iops_text(able)))
+            }
+            _ => continue,
+        };
         let message = format!(
             "{} random I/Os a second are not those of hard disks (line {}): {against}; a cache answered",
             iops_text(iops),
             evidence.page.number(disk)
         );
         let arithmetic = format!(
-            "a disk has about {each:.0} a second at random places, with a deep queue: {} / {each:.0} = {:.0}",
-            iops_text(iops),
-            iops / each
+            "a disk has about {each:.0} a second at random places, with a deep queue: {} / {each:.0} = {needed:.0}",
+            iops_text(iops)
         );
         let near =
             |one: &&&Measured| one.spot != first.spot && one.iops.is_some_and(|own| own.low > iops / 3.0);
@@ -76,22 +84,4 @@ fn check(evidence: &Evidence, sink: &mut Sink) {
 fn is_listed(text: &str) -> bool {
     let lists = |letter: char| letter.is_ascii_digit() || matches!(letter, ':' | '：');
     text.len() < 200 && text.contains(lists) && !says(&text.to_lowercase(), "talk")
-}
-
-/// How bad so many I/Os a second are, and against what: of a model, by its turns a minute, and so many of it, where that is told.
-fn too_many(iops: f64, named: Option<(Option<u32>, u32)>) -> Option<(Severity, String)> {
-    let rpm = named.and_then(|(rpm, _)| rpm);
-    let (each, fastest) = (hdd_iops(rpm.unwrap_or(7200)), hdd_iops(rpm.unwrap_or(15_000)));
-    match named.filter(|(_, count)| *count > 1) {
-        Some((_, count)) => {
-            let times = iops / (f64::from(count) * fastest);
-            let severity = if times > FAR { Severity::WrongConclusion } else { Severity::Ambiguous };
-            let able = iops_text(f64::from(count) * each);
-            (times > SOME).then(|| (severity, format!("{count} disks have {able}")))
-        }
-        None => {
-            let needed = iops / each;
-            (needed > RACK).then(|| (Severity::Ambiguous, format!("it takes {needed:.0} disks")))
-        }
-    }
 }

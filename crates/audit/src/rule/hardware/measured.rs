@@ -132,25 +132,19 @@ pub(super) fn of(evidence: &Evidence) -> Vec<Measured> {
     let mut all = Vec::new();
     for (index, output) in evidence.outputs.iter().enumerate() {
         let readings = output.said.readings();
-        if readings.is_empty() {
-            continue;
-        }
-        let around = before(evidence, output.lines.start);
-        let drive = around.first().and_then(|line| tie(line, evidence.ratings));
-        let said = said(&around.join("\n"));
+        let start = output.lines.start;
+        let near = (start.saturating_sub(12)..start).rev().take_while(|at| evidence.is_text(*at));
+        let near = near.map(|at| evidence.page.line(at));
+        // The three lines before it may say what it is of, and the nearest names its drive.
+        let near: Vec<&str> = near.filter(|text| (1..300).contains(&text.trim().len())).take(3).collect();
+        let drive = near.first().and_then(|line| tie(line, evidence.ratings));
+        let said = said(&near.join("\n"));
         all.extend(readings.iter().filter_map(|reading| of_reading(index, reading, &said, drive)));
     }
     for (index, table) in evidence.tables.iter().enumerate() {
         of_table(evidence, index, table, &mut all);
     }
     all
-}
-
-/// The nearest lines of text before a line.
-fn before<'a>(evidence: &Evidence<'a>, line: usize) -> Vec<&'a str> {
-    let near = (line.saturating_sub(12)..line).rev().take_while(|at| evidence.is_text(*at));
-    let texts = near.map(|at| evidence.page.line(at)).filter(|text| (1..300).contains(&text.trim().len()));
-    texts.take(3).collect()
 }
 
 /// The only drive that a text names, one of it, and no other maker's.
@@ -268,12 +262,7 @@ mod tests {
             ("4KB 随机读写 iodepth=32", both, Some(true), Some(4096), Some(32)),
             ("Throughput", None, None, None, None),
         ] {
-            let load = Load::read(text);
-            assert_eq!(
-                (load.way, load.random, load.bs, load.in_flight),
-                (way, random, bs, in_flight),
-                "{text}"
-            );
+            assert_eq!(Load::read(text), Load { way, reads: None, random, bs, in_flight }, "{text}");
         }
         let of = |text: &str| (Load::read(text).way, Load::read(text).reads);
         assert_eq!(of("64k-75rdpct-80randompct"), (both, Some(0.75)));

@@ -66,16 +66,11 @@ fn over<'a>(hardware: &'a Hardware, one: &'a Measured) -> Option<Over<'a>> {
 
 fn finding(one: &Over) -> Finding {
     let drive = one.drive.drive;
-    let text = |value: f64| match one.rated {
-        Rated::Read | Rated::Write => rate_text(value),
-        _ => format!("{} a second", iops_text(value)),
-    };
-    let (what, is_write) = match one.rated {
-        Rated::RandreadIops => ("4k random reads", false),
-        Rated::RandwriteIops => ("4k random writes", true),
-        Rated::Read => ("sequential reads", false),
-        _ => ("sequential writes", true),
-    };
+    let bytes = matches!(one.rated, Rated::Read | Rated::Write);
+    let text = |value: f64| if bytes { rate_text(value) } else { format!("{} a second", iops_text(value)) };
+    let is_write = matches!(one.rated, Rated::Write | Rated::RandwriteIops);
+    let what = [["4k random reads", "4k random writes"], ["sequential reads", "sequential writes"]];
+    let what = what[usize::from(bytes)][usize::from(is_write)];
     let why = match (is_write, drive.writes) {
         (false, _) => "blocks that were never written, or a cache, answered",
         (true, Writes::Sustained) => "a fresh drive or a cache took them; the drive's steady state is below",
