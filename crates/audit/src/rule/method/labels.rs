@@ -29,25 +29,18 @@ fn check(evidence: &Evidence, sink: &mut Sink) {
 }
 
 fn names(evidence: &Evidence, sink: &mut Sink) {
-    let loads = loads(evidence);
-    let mut kinds: Vec<((Topic, &str), Vec<&Load>)> = Vec::new();
-    for load in loads.iter().filter(|load| !load.is_template()) {
-        let (said, rw) = (says(load.name), load.rw().unwrap_or(""));
-        if !contradicts(load, &said, rw) {
-            continue;
+    let mut loads = loads(evidence);
+    loads.retain(|load| !load.is_template() && contradicts(load));
+    while let Some((name, rw)) = loads.first().map(|load| (load.name, load.rw().unwrap_or(""))) {
+        let alike = |load: &Load| says(load.name) == says(name) && load.rw() == Some(rw);
+        let (mine, others): (Vec<Load>, Vec<Load>) = loads.into_iter().partition(alike);
+        let mut message = format!("the job is called {name}, but its rw is {rw}");
+        if mine.len() > 1 {
+            message.push_str(&format!("; so it is of {} more that are called like it", mine.len() - 1));
         }
-        match kinds.iter_mut().find(|(kind, _)| *kind == (said.clone(), rw)) {
-            Some((_, alike)) => alike.push(load),
-            None => kinds.push(((said, rw), vec![load])),
-        }
-    }
-    for ((_, rw), alike) in kinds {
-        let mut message = format!("the job is called {}, but its rw is {rw}", alike[0].name);
-        if alike.len() > 1 {
-            message.push_str(&format!("; so it is of {} more that are called like it", alike.len() - 1));
-        }
-        let others = alike[1..].iter().take(MOST).map(|load| load.spot);
-        sink.finds(Finding::new("T7", Severity::Cosmetic, alike[0].spot, message).against(others));
+        let more = mine[1..].iter().take(MOST).map(|load| load.spot);
+        sink.finds(Finding::new("T7", Severity::Cosmetic, mine[0].spot, message).against(more));
+        loads = others;
     }
 }
 
@@ -63,7 +56,8 @@ fn says(name: &str) -> Topic {
     Topic { size: None, ..topic(&words.join(" ")) }
 }
 
-fn contradicts(load: &Load, said: &Topic, rw: &str) -> bool {
+fn contradicts(load: &Load) -> bool {
+    let (said, rw) = (says(load.name), load.rw().unwrap_or(""));
     // Shares of the mix, or of what is random, may make it so after all.
     if load.entry(&["percentage_random", "rwmixread", "rwmixwrite"]).is_some() {
         return false;
@@ -93,19 +87,18 @@ fn profiles(evidence: &Evidence, sink: &mut Sink) {
     for row in evidence.tables.iter().flat_map(|table| &table.rows) {
         let start = evidence.page.line(row.line).find(&row.label).unwrap_or(0);
         let spot = Spot::new(row.line, start..start + row.label.len());
-        let is_new = labels.len() <= MOST && !labels.iter().any(|(label, _)| *label == row.label);
-        labels.extend(of_label(&row.label, spot).filter(|_| is_new).map(|own| (row.label.as_str(), own)));
+        if labels.len() < MOST && labels.iter().all(|(label, _)| *label != row.label) {
+            labels.extend(of_label(&row.label, spot).map(|own| (row.label.as_str(), own)));
+        }
     }
-    if labels.is_empty() || labels.len() > MOST {
-        return;
-    }
-    let listed = evidence.text_lines().filter_map(|line| of_line(evidence.page.line(line), line));
+    let lines = evidence.text_lines().take_while(|_| !labels.is_empty());
+    let listed = lines.filter_map(|line| of_line(evidence.page.line(line), line));
     let listed: Vec<Profile> = listed.take(MOST).collect();
     for (label, own) in &labels {
         let same = |one: &&Profile| (one.size, one.reads) == (own.size, own.reads);
-        let of_labels = labels.iter().filter(|(_, one)| same(&one)).count();
+        let alone = labels.iter().filter(|(_, one)| same(&one)).count() == 1;
         let mut told = listed.iter().filter(same);
-        let Some(other) = told.next().filter(|_| told.next().is_none() && of_labels == 1) else { continue };
+        let Some(other) = told.next().filter(|_| told.next().is_none() && alone) else { continue };
         if other.random != own.random {
             let message = format!(
                 "{label} has {} % of its I/Os random, line {} says {} %: one of them is not what was run",
@@ -133,30 +126,22 @@ fn of_line(text: &str, line: usize) -> Option<Profile> {
     if text.len() > LONGEST || !text.contains('%') {
         return None;
     }
-    let words: Vec<&str> = text.split_whitespace().collect();
-    let random = words.windows(2).find_map(|pair| {
-        let share = percent(pair[0].strip_suffix('%')?)?;
-        match pair[1].trim_matches(',').to_ascii_lowercase().as_str() {
-            "rng" | "rnd" | "rand" | "random" => Some(share),
-            "seq" | "sequential" => Some(100 - share),
-            _ => None,
+    let (mut random, mut reads) = (None, None);
+    let words: Vec<String> = text.split_whitespace().map(str::to_ascii_lowercase).collect();
+    for pair in words.windows(2) {
+        let share = pair[0].strip_suffix('%').and_then(percent);
+        let mix = pair[0].split_once('/').and_then(|(left, right)| percent(left).zip(percent(right)));
+        let mix = mix.filter(|(left, right)| left + right == 100);
+        match (pair[1].trim_matches(','), share, mix) {
+            ("rng" | "rnd" | "rand" | "random", Some(share), _) => random = Some(share),
+            ("seq" | "sequential", Some(share), _) => random = Some(100 - share),
+            ("r/w" | "read/write" | "rw", _, Some((left, _))) => reads = Some(left),
+            ("w/r" | "write/read", _, Some((_, right))) => reads = Some(right),
+            _ => {}
         }
-    });
-    let reads = words.windows(2).find_map(|pair| {
-        let (left, right) = pair[0].split_once('/')?;
-        let (left, right) = (percent(left)?, percent(right)?);
-        match pair[1].trim_matches(',').to_ascii_lowercase().as_str() {
-            "r/w" | "read/write" | "rw" if left + right == 100 => Some(left),
-            "w/r" | "write/read" if left + right == 100 => Some(right),
-            _ => None,
-        }
-    });
-    Some(Profile {
-        size: topic(text).size?,
-        reads: reads?,
-        random: random?,
-        spot: Spot::new(line, 0..text.len()),
-    })
+    }
+    let spot = Spot::new(line, 0..text.len());
+    Some(Profile { size: topic(text).size?, reads: reads?, random: random?, spot })
 }
 
 #[cfg(test)]
@@ -165,41 +150,28 @@ mod tests {
 
     #[test]
     fn jobs_do_what_they_are_called() {
-        let job = |name: &str, rw: &str| {
-            found(&format!("fio --name={name} --rw={rw} --bs=4k --filename=/dev/sdb\n"), "T7").len()
-        };
-        for (name, rw) in [
-            ("random-read", "read"),
-            ("seqwrite", "randwrite"),
-            ("rand_write", "randrw"),
-            ("\"load (rw=randwrite)\"", "randread"),
+        for (name, rw, count) in [
+            ("random-read", "read", 1),
+            ("seqwrite", "randwrite", 1),
+            ("rand_write", "randrw", 1),
+            ("\"load (rw=randwrite)\"", "randread", 1),
+            ("random-read", "randread", 0),
+            ("read", "randread", 0),
+            ("4k-randrw", "randrw", 0),
+            ("prewrite", "read", 0),
+            ("random-read", "$RW", 0),
+            ("write", "randrw --rwmixread=0", 0),
+            ("\"job(reader=1,write_bw=0)\"", "randread", 0),
         ] {
-            assert_eq!(job(name, rw), 1, "{name} {rw}");
+            let page = format!("fio --name={name} --rw={rw} --bs=4k --filename=/dev/sdb\n");
+            assert_eq!(found(&page, "T7").len(), count, "{name} {rw}");
         }
-        for (name, rw) in [
-            ("random-read", "randread"),
-            ("read", "randread"),
-            ("4k-randrw", "randrw"),
-            ("read-write", "randrw"),
-            ("prewrite", "read"),
-            ("random-read", "$RW"),
-            ("write", "randrw --rwmixread=0"),
-            ("\"job(reader=1,write_bw=0)\"", "randread"),
-        ] {
-            assert_eq!(job(name, rw), 0, "{name} {rw}");
-        }
-    }
-
-    #[test]
-    fn jobs_that_are_called_alike_are_told_once() {
-        let page = |names: &[&str]| -> String {
-            let job = |name: &&str| format!("[{name}]\nrw=randread\nbs=4k\n\n");
-            format!("[global]\ndirect=1\n\n{}", names.iter().map(job).collect::<String>())
-        };
-        let told = found(&page(&["write 1", "write 2", "read", "write 3"]), "T7");
+        let job = |name: &str| format!("[{name}]\nrw=randread\nbs=4k\n\n");
+        let told = found(&["global", "write 1", "write 2", "read"].map(job).concat(), "T7");
         assert_eq!(told.len(), 1, "{told:#?}");
-        assert!(told[0].message.ends_with("2 more that are called like it"), "{}", told[0].message);
-        assert_eq!(found(&page(&["write 1", "seq write 2"]), "T7").len(), 2, "they say other things");
+        assert!(told[0].message.ends_with("1 more that are called like it"), "{}", told[0].message);
+        let others = found(&["global", "write 1", "seq write 2"].map(job).concat(), "T7");
+        assert_eq!(others.len(), 2, "they say other things");
     }
 
     #[test]
