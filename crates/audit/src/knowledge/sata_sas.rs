@@ -59,13 +59,9 @@ impl Cable {
 
     /// SATA by its rate in Gb/s or its revision (`SATA 3`, `SATA III`): 3 without a unit is the revision.
     pub fn sata(number: f64, is_rate: bool) -> Option<Cable> {
-        let revision = [1.5, 3.0, 6.0].into_iter().zip([1.0, 2.0, 3.0]);
-        let rate = if is_rate {
-            Some(number)
-        } else {
-            revision.into_iter().find(|one| one.1 == number).map(|one| one.0)
-        };
-        Cable::of("SATA", rate?)
+        let revisions = [(1.0, 1.5), (2.0, 3.0), (3.0, 6.0)];
+        let rate = revisions.into_iter().find(|(revision, _)| *revision == number).map(|(_, rate)| rate);
+        Cable::of("SATA", if is_rate { number } else { rate? })
     }
 
     /// SAS by its rate in Gb/s.
@@ -85,18 +81,12 @@ mod tests {
 
     #[test]
     fn rates_are_those_of_the_standards() {
-        for (cable, megabytes) in [
-            (Cable::sata(1.5, true), 150.0),
-            (Cable::sata(3.0, true), 300.0),
-            (Cable::sata(3.0, false), 600.0),
-            (Cable::sas(12.0), 1200.0),
-            (Cable::sas(24.0), 2400.0),
-            (Cable::usb(0.48), 60.0),
-            (Cable::usb(5.0), 500.0),
-        ] {
-            let cable = cable.unwrap();
-            assert!((cable.rate().line / 1e6 - megabytes).abs() < 1e-6, "{}", cable.name());
-        }
+        let megabytes = |cable: Option<Cable>| (cable.unwrap().rate().line / 1e6).round();
+        let sata =
+            [(1.5, true), (3.0, true), (3.0, false)].map(|(number, is_rate)| Cable::sata(number, is_rate));
+        assert_eq!(sata.map(megabytes), [150.0, 300.0, 600.0]);
+        let others = [Cable::sas(12.0), Cable::sas(24.0), Cable::usb(0.48), Cable::usb(5.0)];
+        assert_eq!(others.map(megabytes), [1200.0, 2400.0, 60.0, 500.0]);
         assert!(Cable::sata(6.0, true).unwrap().rate().practical.has(560e6));
         assert_eq!([Cable::sata(4.0, false), Cable::sas(5.0), Cable::usb(1.0)], [None; 3]);
     }

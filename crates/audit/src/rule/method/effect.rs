@@ -3,8 +3,9 @@
 use super::loads::{Load, commands, loads};
 use crate::finding::{Finding, Severity};
 use crate::import::command::Command;
+use crate::knowledge::words::says;
 use crate::page::Spot;
-use crate::prose::{has, topic};
+use crate::prose::topic;
 use crate::rule::{Evidence, Rule, Sink};
 
 /// M9.
@@ -69,11 +70,8 @@ fn depth(evidence: &Evidence, loads: &[Load], sink: &mut Sink) {
 
 /// Whether a page names a Linux, and no other system whose posixaio is another.
 fn on_linux(evidence: &Evidence) -> bool {
-    const LINUX: [&str; 8] = ["linux", "centos", "ubuntu", "debian", "rhel", "fedora", "proxmox", "suse"];
-    const OTHERS: [&str; 4] = ["freebsd", "macos", "illumos", "truenas core"];
     let lower = evidence.page.text().to_lowercase();
-    let names = |systems: &[&str]| systems.iter().any(|name| has(&lower, name));
-    names(&LINUX) && !names(&OTHERS)
+    says(&lower, "linux") && !says(&lower, "no linux")
 }
 
 /// recordsize on a pool all of whose data sets are volumes.

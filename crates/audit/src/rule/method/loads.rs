@@ -96,25 +96,18 @@ pub(in crate::rule) fn commands<'a>(evidence: &Evidence<'a>) -> Vec<(usize, &'a 
     found.flat_map(|(at, command)| all_of(command).map(move |one| (at, one))).collect()
 }
 
+/// What stands before the first name is of its job.
 fn of_command(command: &Command) -> Vec<Load<'_>> {
-    let mut global: Vec<&Entry> = Vec::new();
-    let mut jobs: Vec<Load> = Vec::new();
+    let mut jobs = vec![Load { name: "", spot: command.spot, entries: Vec::new() }];
     for entry in &command.options {
-        let value = entry.value.as_deref().unwrap_or("");
-        match (entry.key.as_str(), jobs.last_mut()) {
-            ("name", _) => {
-                let (name, spot) = (value, entry.spot);
-                // What stands before the first name is of its job.
-                let entries = if jobs.is_empty() { std::mem::take(&mut global) } else { Vec::new() };
-                jobs.push(Load { name, spot, entries });
-            }
-            (_, Some(job)) => job.entries.push(entry),
-            (_, None) => global.push(entry),
+        let name = entry.value.as_deref().unwrap_or("");
+        match jobs.last_mut() {
+            Some(last) if entry.key != "name" => last.entries.push(entry),
+            Some(last) if last.name.is_empty() => (last.name, last.spot) = (name, entry.spot),
+            _ => jobs.push(Load { name, spot: entry.spot, entries: Vec::new() }),
         }
     }
-    if jobs.is_empty() && global.iter().any(|entry| matches!(entry.key.as_str(), "rw" | "readwrite")) {
-        return vec![Load { name: "", spot: command.spot, entries: global }];
-    }
+    jobs.retain(|job| !job.name.is_empty() || job.rw().is_some());
     with_globals(jobs)
 }
 
