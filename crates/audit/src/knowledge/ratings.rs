@@ -2,7 +2,7 @@
 //! tool or a page calls it; the longest such name wins.
 
 use super::media::Medium;
-use crate::number::Unit;
+use crate::number::{Unit, quantities};
 use serde::{Deserialize, Serialize};
 use std::ops::Range;
 use std::sync::{Arc, OnceLock};
@@ -185,17 +185,12 @@ impl Ratings {
         if found.iter().any(|other| other.drive != first.drive) {
             return None;
         }
-        let part = found.iter().find_map(|found| found.size);
-        let printed =
-            || name::capacities(model).into_iter().find(|bytes| self.sized(first.drive, *bytes).is_some());
-        match (capacity, part) {
-            (Some(bytes), _) => self.match_of(first.drive, Some(bytes)),
-            (None, Some(size)) => {
-                let drive = &self.drives[first.drive];
-                Some(Match { drive, sizes: vec![&drive.sizes[size]] })
-            }
-            (None, None) => self.match_of(first.drive, printed()),
-        }
+        let part = || self.drives[first.drive].sizes[found.iter().find_map(|found| found.size)?].capacity;
+        let printed = || {
+            let mut bytes = quantities(0, model).into_iter().filter(|one| one.unit == Unit::Bytes);
+            bytes.find(|one| self.sized(first.drive, one.figure.value).is_some()).map(|one| one.figure.value)
+        };
+        self.match_of(first.drive, capacity.or_else(part).or_else(printed))
     }
 
     /// A drive by its index, in a capacity if one is known.

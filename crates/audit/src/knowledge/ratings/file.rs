@@ -33,6 +33,7 @@ impl fmt::Display for Fault {
 impl std::error::Error for Fault {}
 
 type Text = Spanned<String>;
+type Values = BTreeMap<String, Spanned<Value>>;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -53,12 +54,8 @@ struct Entry {
     writes: Option<Text>,
     source: Option<Text>,
     #[serde(default)]
-    sizes: Vec<Spanned<BTreeMap<String, Spanned<Value>>>>,
+    sizes: Vec<Spanned<Values>>,
 }
-
-/// What of a size is read and held against nothing, besides its capacity and what [`Rated`] has.
-const OTHERS: [(&str, Unit); 3] =
-    [("slc_cache", Unit::Bytes), ("sustained_write", Unit::BytesPerSecond), ("endurance", Unit::Bytes)];
 
 pub(super) fn drives(text: &str) -> Result<Vec<Drive>, Fault> {
     let read = Reader(text);
@@ -109,84 +106,94 @@ impl Reader<'_> {
 
     fn drive(&self, entry: &Spanned<Entry>) -> Result<Drive, Fault> {
         let own = entry.get_ref();
-        let missing = |key: &str, hint: &str| self.fault(entry.span(), key, format!("is missing; {hint}"));
-        let text = |key: &str, value: &Option<Text>, hint: &str| match value {
-            None => Err(missing(key, hint)),
-            Some(text) if text.get_ref().trim().is_empty() => {
-                Err(self.fault(text.span(), key, format!("is empty; {hint}")))
-            }
-            Some(text) => Ok((text.get_ref().trim().to_owned(), text.span())),
+        let medium =
+            |text: &str| Medium::ALL.iter().find(|(_, name)| *name == text).map(|(medium, _)| *medium);
+        let writes = |text: &str| match text {
+            "burst" => Some(Writes::Burst),
+            "sustained" => Some(Writes::Sustained),
+            _ => None,
         };
-        let (name, _) = text("name", &own.name, "write for example name = \"Samsung 980 PRO\"")?;
-        if own.models.is_empty() {
-            let hint = "write what the kernel or a page calls it: [\"980 PRO\", \"MZ-V8P*\"]";
-            return Err(missing("models", hint));
-        }
-        const LINKS: &str = "write PCIe 4.0 x4, SATA 6 Gb/s or SAS 12 Gb/s";
-        let (interface, at) = text("interface", &own.interface, LINKS)?;
-        let unknown =
-            |at, key: &str, hint: &str| self.fault(at, key, format!("is none that is known; {hint}"));
-        let interface = interface_of(&interface).ok_or_else(|| unknown(at, "interface", LINKS))?;
-        const MEDIA: &str = "write QLC, TLC, MLC, SLC, Optane or HDD";
-        let (media, at) = text("media", &own.media, MEDIA)?;
-        let media = Medium::ALL.iter().find(|(_, name)| *name == media).map(|(medium, _)| *medium);
-        let media = media.ok_or_else(|| unknown(at, "media", MEDIA))?;
+        let some = |text: &str| Some(text.to_owned());
+        let name = self.text(entry, "name", &own.name, some)?;
+        let interface = self.text(entry, "interface", &own.interface, interface_of)?;
+        let media = self.text(entry, "media", &own.media, medium)?;
+        let writes = self.text(entry, "writes", &own.writes, writes)?;
+        let source = self.text(entry, "source", &own.source, some)?;
         let rpm = own.rpm.as_ref().map(|rpm| *rpm.get_ref());
-        if (media == Medium::Hdd) != rpm.is_some_and(|rpm| (3600..=15_000).contains(&rpm)) {
-            let at = own.rpm.as_ref().map_or(entry.span(), Spanned::span);
-            let why =
-                "belongs to media = \"HDD\", from 3600 to 15000; write rpm = 7200 for a disk, nothing else";
-            return Err(self.fault(at, "rpm", why));
-        }
-        const WRITES: &str = "write burst where the figures are of a cache of SLC, else sustained";
-        let (writes, at) = text("writes", &own.writes, WRITES)?;
-        let writes = match writes.as_str() {
-            "burst" => Writes::Burst,
-            "sustained" => Writes::Sustained,
-            _ => return Err(self.fault(at, "writes", format!("is neither; {WRITES}"))),
-        };
-        let (source, _) = text("source", &own.source, "write which data sheet, its revision or date")?;
         let models = |text: &Text| self.model("models", text.span(), text.get_ref());
-        let models = own.models.iter().map(models).collect::<Result<_, _>>()?;
+        let models: Vec<String> = own.models.iter().map(models).collect::<Result<_, _>>()?;
         let sizes: Vec<Size> =
             own.sizes.iter().map(|size| self.size(size, interface)).collect::<Result<_, _>>()?;
-        if sizes.is_empty() || (sizes.len() > 1 && sizes.iter().any(|size| size.capacity.is_none())) {
-            let hint = "write sizes = [{ capacity = \"1TB\", read = \"7000MB/s\" }], of several each with its capacity";
-            return Err(missing("sizes", hint));
-        }
-        Ok(Drive { name, models, media, rpm, writes, source, sizes })
+        let several = sizes.len() > 1 && sizes.iter().any(|size| size.capacity.is_none());
+        let sound = matches!((media == Medium::Hdd, rpm), (true, Some(3600..=15_000)) | (false, None));
+        let (key, why) = match sound {
+            _ if models.is_empty() => ("models", "is missing; write for example [\"980 PRO\", \"MZ-V8P*\"]"),
+            _ if several || sizes.is_empty() => {
+                ("sizes", "is no list of capacities; write [{ capacity = \"1TB\", read = \"7000MB/s\" }]")
+            }
+            false => {
+                ("rpm", "belongs to media = \"HDD\", from 3600 to 15000, and only there; write rpm = 7200")
+            }
+            true => return Ok(Drive { name, models, media, rpm, writes, source, sizes }),
+        };
+        Err(self.fault(entry.span(), key, why))
     }
 
-    fn size(
+    /// A text that must be there, as what it stands for.
+    fn text<T>(
         &self,
-        entry: &Spanned<BTreeMap<String, Spanned<Value>>>,
-        interface: Link,
-    ) -> Result<Size, Fault> {
+        entry: &Spanned<Entry>,
+        key: &str,
+        value: &Option<Text>,
+        pick: impl Fn(&str) -> Option<T>,
+    ) -> Result<T, Fault> {
+        let text = value.as_ref().map(|text| text.get_ref().trim());
+        let why = match text {
+            None => "is missing",
+            Some("") => "is empty",
+            Some(_) => "is none that is known",
+        };
+        let hint = match key {
+            "name" => "write for example name = \"Samsung 980 PRO\"",
+            "interface" => "write PCIe 4.0 x4, SATA 6 Gb/s or SAS 12 Gb/s",
+            "media" => "write QLC, TLC, MLC, SLC, Optane or HDD",
+            "writes" => "write burst where the figures are of a cache of SLC, else sustained",
+            _ => "write which data sheet, its revision or date",
+        };
+        let at = value.as_ref().map_or(entry.span(), Spanned::span);
+        let picked = text.filter(|text| !text.is_empty()).and_then(pick);
+        picked.ok_or_else(|| self.fault(at, key, format!("{why}; {hint}")))
+    }
+
+    fn size(&self, entry: &Spanned<Values>, interface: Link) -> Result<Size, Fault> {
         let mut size = Size::default();
         for (key, value) in entry.get_ref() {
             let rated = Rated::ALL.into_iter().find(|(_, own)| own == key).map(|(rated, _)| rated);
-            let other = OTHERS.iter().find(|(own, _)| own == key).map(|(_, unit)| *unit);
-            match (key.as_str(), rated, other) {
-                ("parts", ..) => {
+            let unit = match (key.as_str(), rated) {
+                ("parts", _) => {
                     let listed = value.get_ref().as_array().into_iter().flatten();
                     let part = |one: &Value| self.model(key, value.span(), one.as_str().unwrap_or(""));
                     size.parts = listed.map(part).collect::<Result<_, _>>()?;
+                    continue;
                 }
-                ("capacity", ..) => size.capacity = Some(self.figure(key, value, Unit::Bytes)?),
-                (_, Some(rated), _) => {
-                    let (figure, most) = (self.figure(key, value, rated.unit())?, interface.rate().most);
-                    if rated.unit() == Unit::BytesPerSecond && figure > most {
-                        let why =
-                            format!("is above what {} carries: {:.0} MB/s", interface.name(), most / 1e6);
-                        return Err(self.fault(value.span(), key, why));
-                    }
-                    size.figures[rated as usize] = Some(figure);
-                }
-                (_, _, Some(unit)) => self.figure(key, value, unit).map(drop)?,
+                (_, Some(rated)) => rated.unit(),
+                // The last three are held against nothing.
+                ("capacity" | "slc_cache" | "endurance", _) => Unit::Bytes,
+                ("sustained_write", _) => Unit::BytesPerSecond,
                 _ => {
                     let why = "is not known; write capacity, parts, or what a [rating] of a scenario has";
                     return Err(self.fault(value.span(), key, why));
                 }
+            };
+            let (figure, most) = (self.figure(key, value, unit)?, interface.rate().most);
+            if unit == Unit::BytesPerSecond && figure > most {
+                let why = format!("is above what {} carries: {:.0} MB/s", interface.name(), most / 1e6);
+                return Err(self.fault(value.span(), key, why));
+            }
+            match rated {
+                Some(rated) => size.figures[rated as usize] = Some(figure),
+                None if key == "capacity" => size.capacity = Some(figure),
+                None => {}
             }
         }
         let none = size.figures.iter().all(Option::is_none);

@@ -1,7 +1,6 @@
 //! Names of drives in texts: words in a row, of letters and digits.
 
 use super::{Drive, Found};
-use crate::number::{Unit, quantities};
 use std::cmp::Reverse;
 use std::collections::HashMap;
 use std::ops::Range;
@@ -116,11 +115,4 @@ fn counted(word: &str) -> (Option<u32>, &str) {
         Some(rest) if (1..=3).contains(&digits) && !rest.is_empty() => (word[..digits].parse().ok(), rest),
         _ => (None, word),
     }
-}
-
-/// Capacities that a text names, in bytes.
-pub(super) fn capacities(text: &str) -> Vec<f64> {
-    let quantities = quantities(0, text);
-    let bytes = quantities.iter().filter(|quantity| quantity.unit == Unit::Bytes);
-    bytes.map(|quantity| quantity.figure.value).filter(|bytes| *bytes >= 1e9).collect()
 }

@@ -114,7 +114,7 @@ fn errors_name_line_and_key() {
         ("read =", "reads =", "line 9: reads: is not known"),
         ("OWN1000*", "OW*", "line 4: models: \"OW*\" has fewer"),
         ("OWN1000*", "980 PRO\", \"*X1000", "line 4: models: \"*X1000\" has something"),
-        ("writes = \"sustained\"", "writes = \"some\"", "line 7: writes: is neither; write burst"),
+        ("writes = \"sustained\"", "writes = \"some\"", "line 7: writes: is none that is known; write burst"),
         ("media = \"TLC\"", "media = \"HDD\"", "line 2: rpm: belongs to"),
         ("[[drive]]", "[[drives]]", "line 2: drives: is not known"),
         ("= [{", "= [[", "line 9: "),
