@@ -171,9 +171,11 @@ impl Reader<'_> {
             let rated = Rated::ALL.into_iter().find(|(_, own)| own == key).map(|(rated, _)| rated);
             let unit = match (key.as_str(), rated) {
                 ("parts", _) => {
-                    let listed = value.get_ref().as_array().into_iter().flatten();
+                    let why = "is no list of names; write for example [\"MZ-V8P1T0*\"]";
+                    let listed =
+                        value.get_ref().as_array().ok_or_else(|| self.fault(value.span(), key, why))?;
                     let part = |one: &Value| self.model(key, value.span(), one.as_str().unwrap_or(""));
-                    size.parts = listed.map(part).collect::<Result<_, _>>()?;
+                    size.parts = listed.iter().map(part).collect::<Result<_, _>>()?;
                     continue;
                 }
                 (_, Some(rated)) => rated.unit(),

@@ -111,6 +111,7 @@ fn errors_name_line_and_key() {
         ("PCIe 4.0 x4", "PCIe 4.0 x5", "line 5: interface: is none that is known; write PCIe"),
         ("7000MB/s", "9000MB/s", "line 9: read: is above what PCIe 4.0 x4 carries"),
         ("70us", "70us typical", "line 9: randread_latency: \"70us typical\" is not read"),
+        ("capacity = \"1TB\"", "parts = \"X100\"", "line 9: parts: is no list of names"),
         ("read =", "reads =", "line 9: reads: is not known"),
         ("OWN1000*", "OW*", "line 4: models: \"OW*\" has fewer"),
         ("OWN1000*", "980 PRO\", \"*X1000", "line 4: models: \"*X1000\" has something"),
