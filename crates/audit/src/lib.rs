@@ -18,4 +18,3 @@ pub mod page;
 pub mod prose;
 pub mod rule;
 pub mod table;
-pub mod user_file;

@@ -1,22 +1,18 @@
-//! Ratings of drives: `ratings.toml` of this crate, and what users lay over it. The words of the figures are those of a scenario's
-//! `[rating]`.
-//!
-//! A drive is known by words in a row in what the kernel, a tool or a page calls it; the longest such name wins.
+//! Ratings of drives: `ratings.toml` of this crate, and what users lay over it. A drive is known by words in a row in what the kernel, a
+//! tool or a page calls it; the longest such name wins.
 
-use super::Link;
 use super::media::Medium;
-use super::pcie::Pcie;
-use super::sata_sas::Cable;
-use crate::number::{self, Unit};
+use crate::number::{Unit, quantities};
 use serde::{Deserialize, Serialize};
 use std::ops::Range;
 use std::sync::{Arc, OnceLock};
-use toml::Spanned;
-use toml::de::DeValue;
 
+mod file;
 mod name;
+#[cfg(test)]
+mod tests;
 
-pub use crate::user_file::Fault;
+pub use file::Fault;
 pub use name::words;
 
 /// What data sheets rate, in the words of a scenario's `[rating]`, which is of these too.
@@ -48,16 +44,11 @@ impl Rated {
         (Rated::RandwriteLatency, "randwrite_latency"),
     ];
 
-    /// `randread_iops`.
-    pub fn key(self) -> &'static str {
-        Rated::ALL.iter().find(|(rated, _)| *rated == self).map_or("", |(_, key)| key)
-    }
-
-    fn unit(self) -> Kind {
+    fn unit(self) -> Unit {
         match self {
-            Rated::RandreadIops | Rated::RandwriteIops => Kind::PerSecond,
-            Rated::Read | Rated::Write => Kind::BytesPerSecond,
-            Rated::RandreadLatency | Rated::RandwriteLatency => Kind::Time,
+            Rated::RandreadIops | Rated::RandwriteIops => Unit::PerSecond,
+            Rated::Read | Rated::Write => Unit::BytesPerSecond,
+            Rated::RandreadLatency | Rated::RandwriteLatency => Unit::Nanoseconds,
         }
     }
 }
@@ -78,8 +69,6 @@ pub struct Drive {
     pub name: String,
     /// What it is called; the words of each, the last of them perhaps with more behind it.
     pub models: Vec<String>,
-    /// Its interface.
-    pub interface: Link,
     /// What data lie on.
     pub media: Medium,
     /// Turns a minute, of hard disks.
@@ -101,19 +90,6 @@ pub struct Size {
     pub parts: Vec<String>,
     /// I/Os a second, bytes a second, nanoseconds, in the order of [`Rated::ALL`].
     figures: [Option<f64>; 6],
-    /// Bytes of its cache of SLC.
-    pub slc_cache: Option<f64>,
-    /// Bytes a second written behind that cache.
-    pub sustained_write: Option<f64>,
-    /// Bytes that may be written.
-    pub endurance: Option<f64>,
-}
-
-impl Size {
-    /// A figure, in I/Os a second, bytes a second or nanoseconds.
-    pub fn value(&self, rated: Rated) -> Option<f64> {
-        self.figures[rated as usize]
-    }
 }
 
 /// A drive that was recognised, with the capacities that it may have.
@@ -137,13 +113,8 @@ impl Match<'_> {
     }
 
     fn over(&self, rated: Rated, pick: fn(f64, f64) -> f64) -> Option<f64> {
-        let values: Option<Vec<f64>> = self.sizes.iter().map(|size| size.value(rated)).collect();
+        let values: Option<Vec<f64>> = self.sizes.iter().map(|size| size.figures[rated as usize]).collect();
         values?.into_iter().reduce(pick)
-    }
-
-    /// Whether a part of it may be a cache of SLC, which answers reads faster than the rest.
-    pub fn has_slc_cache(&self) -> bool {
-        self.drive.writes == Writes::Burst
     }
 }
 
@@ -160,11 +131,6 @@ pub struct Ratings {
 pub fn known() -> &'static Ratings {
     static KNOWN: OnceLock<Ratings> = OnceLock::new();
     KNOWN.get_or_init(|| Ratings::read(include_str!("ratings.toml")).unwrap_or_default())
-}
-
-/// The rating of a drive in the ratings of this crate: [`Ratings::rating_of`].
-pub fn rating_of(model: &str, capacity: Option<f64>) -> Option<Match<'static>> {
-    known().rating_of(model, capacity)
 }
 
 /// So much above a rating is no scatter: data sheets round, and drives of one model differ.
@@ -219,17 +185,12 @@ impl Ratings {
         if found.iter().any(|other| other.drive != first.drive) {
             return None;
         }
-        let part = found.iter().find_map(|found| found.size);
-        let printed =
-            || name::capacities(model).into_iter().find(|bytes| self.sized(first.drive, *bytes).is_some());
-        match (capacity, part) {
-            (Some(bytes), _) => self.match_of(first.drive, Some(bytes)),
-            (None, Some(size)) => {
-                let drive = &self.drives[first.drive];
-                Some(Match { drive, sizes: vec![&drive.sizes[size]] })
-            }
-            (None, None) => self.match_of(first.drive, printed()),
-        }
+        let part = || self.drives[first.drive].sizes[found.iter().find_map(|found| found.size)?].capacity;
+        let printed = || {
+            let mut bytes = quantities(0, model).into_iter().filter(|one| one.unit == Unit::Bytes);
+            bytes.find(|one| self.sized(first.drive, one.figure.value).is_some()).map(|one| one.figure.value)
+        };
+        self.match_of(first.drive, capacity.or_else(part).or_else(printed))
     }
 
     /// A drive by its index, in a capacity if one is known.
@@ -267,16 +228,3 @@ pub struct Found {
     /// How many of it, where that stands against the name: 6 of `6xPM9A3`.
     pub count: Option<u32>,
 }
-
-#[derive(Clone, Copy, PartialEq)]
-enum Kind {
-    PerSecond,
-    BytesPerSecond,
-    Bytes,
-    Time,
-}
-
-mod file;
-
-#[cfg(test)]
-mod tests;

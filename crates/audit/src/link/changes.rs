@@ -6,12 +6,12 @@
 use super::sentences::hedged;
 use super::words::{
     AGAINST, CHANGES, FOLLOWS, FROM, GAIN, GLUE, LOSS, OF_OTHER_THINGS, OF_OTHERS, OF_PERFORMANCE, SETTINGS,
-    TIMES, TO, VERSUS, is, lists, says,
+    SPEED, TIMES, TO, VERSUS, is, lists, says,
 };
 use super::{Ends, Form, Link, Why, comparable, is_ratio};
 use crate::number::{Hedge, Quantity, Unit};
 use crate::page::Page;
-use crate::prose::{Clause, tells_speed, topic};
+use crate::prose::{Clause, topic};
 use std::ops::Range;
 
 /// The links of a page's sentences.
@@ -390,6 +390,12 @@ fn says_less(lower: &str) -> bool {
 
 fn says_more(lower: &str) -> bool {
     says(lower, GAIN)
+}
+
+/// Whether a text speaks of how fast something is, or of reads and writes.
+fn tells_speed(text: &str) -> bool {
+    let topic = topic(text);
+    topic.read || topic.write || says(text, SPEED)
 }
 
 /// Whether words say that something is more, or less.

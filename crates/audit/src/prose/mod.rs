@@ -8,8 +8,8 @@ use crate::number::{Hedge, Quantity, Unit, quantities};
 use crate::page::Page;
 use std::ops::Range;
 
+pub(crate) use words::has;
 pub use words::{Topic, topic, topics};
-pub(crate) use words::{has, tells_gain, tells_loss, tells_more, tells_speed};
 
 /// A clause: a piece of a sentence between stops and commas.
 #[derive(Clone, Debug, PartialEq)]

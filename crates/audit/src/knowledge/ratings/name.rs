@@ -1,14 +1,13 @@
 //! Names of drives in texts: words in a row, of letters and digits.
 
-use super::{Drive, Found, number};
-use crate::number::Unit;
+use super::{Drive, Found};
 use std::cmp::Reverse;
 use std::collections::HashMap;
 use std::ops::Range;
 
 /// Longer words than that are no name; their rest does not matter.
 const LONGEST: usize = 24;
-/// A first word that goes on is found by so many of its letters.
+/// Names are found by so many letters of their first word.
 const HEAD: usize = 4;
 
 /// A word of a text, in lower case, and its bytes.
@@ -16,21 +15,10 @@ pub type Word = (String, Range<usize>);
 
 /// The words of a text: ASCII letters and digits in a row, in lower case.
 pub fn words(text: &str) -> Vec<Word> {
-    let mut found = Vec::new();
-    let mut start = None;
-    let bytes = text.as_bytes();
-    for at in 0..=bytes.len() {
-        let inside = bytes.get(at).is_some_and(u8::is_ascii_alphanumeric);
-        match (inside, start) {
-            (true, None) => start = Some(at),
-            (false, Some(from)) => {
-                found.push((text[from..at.min(from + LONGEST)].to_ascii_lowercase(), from..at));
-                start = None;
-            }
-            _ => {}
-        }
-    }
-    found
+    let pieces = text.split(|letter: char| !letter.is_ascii_alphanumeric()).filter(|word| !word.is_empty());
+    let place = |word: &str| word.as_ptr() as usize - text.as_ptr() as usize;
+    let word = |word: &str| word[..word.len().min(LONGEST)].to_ascii_lowercase();
+    pieces.map(|piece| (word(piece), place(piece)..place(piece) + piece.len())).collect()
 }
 
 #[derive(Clone, Debug)]
@@ -44,11 +32,12 @@ struct Name {
     own: bool,
 }
 
-/// All names of all drives, by their first words.
+/// All names of all drives, by the first letters of their first words.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Names {
-    whole: HashMap<String, Vec<Name>>,
-    open: HashMap<String, Vec<Name>>,
+pub(super) struct Names(HashMap<String, Vec<Name>>);
+
+fn head(word: &str) -> &str {
+    word.get(..HEAD).unwrap_or(word)
 }
 
 impl Names {
@@ -56,28 +45,18 @@ impl Names {
     pub(super) fn of(drives: &[Drive], own: usize) -> Names {
         let mut names = Names::default();
         for (drive, entry) in drives.iter().enumerate() {
-            for model in &entry.models {
-                names.add(model, drive, None, drive < own);
-            }
-            for (size, one) in entry.sizes.iter().enumerate() {
-                for part in &one.parts {
-                    names.add(part, drive, Some(size), drive < own);
-                }
+            let models = entry.models.iter().map(|model| (model, None));
+            let sizes = entry.sizes.iter().enumerate();
+            let parts = sizes.flat_map(|(size, one)| one.parts.iter().map(move |part| (part, Some(size))));
+            for (model, size) in models.chain(parts) {
+                let words: Vec<String> = words(model).into_iter().map(|(word, _)| word).collect();
+                let Some(first) = words.first() else { continue };
+                let key = head(first).to_owned();
+                let name = Name { words, open: model.ends_with('*'), drive, size, own: drive < own };
+                names.0.entry(key).or_default().push(name);
             }
         }
         names
-    }
-
-    fn add(&mut self, model: &str, drive: usize, size: Option<usize>, own: bool) {
-        let open = model.ends_with('*');
-        let words: Vec<String> = words(model).into_iter().map(|(word, _)| word).collect();
-        let Some(first) = words.first() else { return };
-        let only = words.len() == 1;
-        let (map, key) = match first.get(..HEAD) {
-            Some(head) if open && only => (&mut self.open, head.to_owned()),
-            _ => (&mut self.whole, first.clone()),
-        };
-        map.entry(key).or_default().push(Name { words, open, drive, size, own });
     }
 
     /// Of names that begin at one word the longest counts; of names that overlap the one that goes on further (`Samsung SSD 980 PRO`
@@ -106,11 +85,10 @@ impl Names {
         let (first, _) = words.first()?;
         let (count, bare) = counted(first);
         [(None, first.as_str()), (count, bare)].into_iter().find_map(|(count, first)| {
-            let whole = self.whole.get(first).into_iter().flatten();
-            let open = first.get(..HEAD).and_then(|head| self.open.get(head)).into_iter().flatten();
-            let best = whole.chain(open).filter(|name| name.begins(first, &words[1..]));
+            let mine = self.0.get(head(first)).into_iter().flatten();
             let rank = |name: &&Name| (name.words.len(), name.own, name.length(), Reverse(name.drive));
-            best.max_by_key(rank).map(|name| (name, count))
+            let best = mine.filter(|name| name.begins(first, &words[1..])).max_by_key(rank);
+            best.map(|name| (name, count))
         })
     }
 }
@@ -137,11 +115,4 @@ fn counted(word: &str) -> (Option<u32>, &str) {
         Some(rest) if (1..=3).contains(&digits) && !rest.is_empty() => (word[..digits].parse().ok(), rest),
         _ => (None, word),
     }
-}
-
-/// Capacities that a text names, in bytes.
-pub(super) fn capacities(text: &str) -> Vec<f64> {
-    let quantities = number::quantities(0, text);
-    let bytes = quantities.iter().filter(|quantity| quantity.unit == Unit::Bytes);
-    bytes.map(|quantity| quantity.figure.value).filter(|bytes| *bytes >= 1e9).collect()
 }

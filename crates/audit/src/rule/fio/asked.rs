@@ -28,7 +28,7 @@ const BETWEEN: usize = 12;
 fn pairs<'a>(evidence: &Evidence<'a>) -> Vec<(&'a Fio, std::ops::Range<usize>, Vec<Load<'a>>)> {
     let mut pairs = Vec::new();
     let mut before: Option<(usize, Vec<Load>)> = None;
-    for (at, output) in evidence.outputs.iter().enumerate() {
+    for output in evidence.outputs {
         match &output.said {
             Said::Fio(fio) if fio.form == Form::Text => {
                 let Some((end, loads)) = before.take() else { continue };
@@ -41,14 +41,14 @@ fn pairs<'a>(evidence: &Evidence<'a>) -> Vec<(&'a Fio, std::ops::Range<usize>, V
                 }
             }
             Said::Command(command) if command.program == "fio" && command.more.is_empty() => {
-                let loads = of_output(at, output);
+                let loads = of_output(output);
                 // `fio jobs.fio`: the job file before it stays.
                 match loads.is_empty() {
                     false => before = Some((output.lines.end, loads)),
                     true => before = before.map(|(_, loads)| (output.lines.end, loads)),
                 }
             }
-            Said::JobFile(_) => before = Some((output.lines.end, of_output(at, output))),
+            Said::JobFile(_) => before = Some((output.lines.end, of_output(output))),
             _ => before = None,
         }
     }

@@ -1,13 +1,15 @@
-//! P1, P2, P3: what a link carries, what a sentence says it carries, and what it is blamed for.
+//! P1, P2, P4: what a link carries, what a sentence says it carries, and two systems that run into it.
 
 use super::measured::Measured;
 use super::{Hardware, worst};
 use crate::finding::{Finding, Severity};
-use crate::import::Way;
-use crate::knowledge::mentions::{Cause, Limit, Word, text_has};
-use crate::knowledge::pcie::Pcie;
+use crate::knowledge::mentions::links;
+use crate::knowledge::words::says;
 use crate::knowledge::{Link, rate_text};
+use crate::number::{Hedge, Interval, Quantity, Unit};
 use crate::page::{Page, Spot};
+use crate::prose::{Clause, Manner};
+use crate::rule::method::loads::{Load, loads};
 use crate::rule::{Evidence, Rule, Sink};
 
 /// P1.
@@ -15,10 +17,10 @@ pub const ABOVE: Rule = Rule {
     id: "P1",
     name: "no payload is above its link",
     severity: Severity::WrongFigure,
-    holds: "bytes a second one way against the most that the named link carries in its largest packets",
+    holds: "bytes a second one way against the most that the named link carries in its largest packets; wrong-figure for the one link of the \
+            page (told by lspci, or with one drive at the most) with direct I/O and no cache, guest or network on the page, else ambiguous",
     silent: "where the page names no link or not in full, names several drives as one (unless the figure's own table names one), names \
-             several links as one; wrong-figure only for the one link of the page (told by lspci, or with one drive at the most), with direct I/O and no cache, \
-             guest or network on it; networks of 1 Gb/s",
+             several links as one; networks of 1 Gb/s",
     check: above,
 };
 
@@ -32,79 +34,85 @@ pub const STATED: Rule = Rule {
     check: stated,
 };
 
-/// P3.
-pub const CAUSE: Rule = Rule {
-    id: "P3",
-    name: "a link that is given as the cause is full",
-    severity: Severity::WrongConclusion,
-    holds: "the best figure of each load that the sentence names is at least 95 % of what the link carries at the least, or of the best \
-            figure the same way on it",
-    silent: "where the page names no link of the drive in full, or another, or several drives as one",
-    check: cause,
+/// P4.
+pub const SHARED: Rule = Rule {
+    id: "P4",
+    name: "two systems at one ceiling are not compared",
+    severity: Severity::Ambiguous,
+    holds: "figures of one load on two systems that differ by at most 2 % and are both at 95 % or more of the link of the drive, or of \
+            the limit that the page states: ambiguous, since systems that are equal look the same",
+    silent: "where no link of the drive is named in full, or several; where the loads are not told alike",
+    check: shared,
 };
 
 /// A figure at so much of a ceiling is held by it.
-pub(super) const BOUND: f64 = 0.95;
+const BOUND: f64 = 0.95;
+/// Systems that differ by less are alike, and what is about a figure may be so much more.
+const ALIKE: f64 = 0.02;
+/// More limits are data, and more figures at one ceiling no comparison that anybody reads.
+const MOST: usize = 400;
 
-/// Whether a figure is of one drive behind the page's link.
-pub(super) fn on_drive_link(hardware: &Hardware, measured: &Measured) -> bool {
-    // I/Os a second stand beside bytes a second, or are of small blocks.
-    if measured.bandwidth.is_none() {
-        return false;
-    }
-    let several =
-        measured.says(Word::Several) || (measured.drive.is_none() && hardware.mentions.has(Word::Several));
-    !measured.says(Word::Fabric) && !several && !many_drives(hardware, measured)
-}
-
-fn many_drives(hardware: &Hardware, measured: &Measured) -> bool {
-    measured.drive.is_none() && hardware.mentions.drives.iter().any(|named| named.count.unwrap_or(1) > 1)
+/// The figures of the path over the drive's link (of one drive, as far as the page says), or over the network.
+fn figures(hardware: &Hardware, network: bool) -> Vec<&Measured> {
+    let mentions = &hardware.mentions;
+    let several = mentions.has("several") || mentions.drives.iter().any(|one| one.count > 1);
+    let mine = |one: &&Measured| match network {
+        true => one.says("fabric"),
+        false => !one.says("fabric") && !one.says("several") && (one.drive.is_some() || !several),
+    };
+    let printed = hardware.measured.iter().filter(|one| one.bandwidth.is_some() && !mentions.has("bonded"));
+    printed.filter(mine).collect()
 }
 
 fn above(evidence: &Evidence, sink: &mut Sink) {
     let hardware = sink.hardware(evidence);
-    for finding in
-        above_drive_link(&hardware).into_iter().chain(above_network(&hardware)).chain(above_all(&hardware))
-    {
-        sink.finds(finding);
-    }
+    let found = [false, true].into_iter().filter_map(|network| above_link(&hardware, evidence, network));
+    found.for_each(|finding| sink.finds(finding));
 }
 
-fn above_drive_link(hardware: &Hardware) -> Vec<Finding> {
+/// What is above the link of the drive one way, or above a network even where both ways were added.
+fn above_link(hardware: &Hardware, evidence: &Evidence, network: bool) -> Option<Finding> {
     let mentions = &hardware.mentions;
-    let only = mentions.only_drive_link();
-    let Some((link, named)) = only.or_else(|| mentions.fastest_drive_link()) else { return Vec::new() };
-    if mentions.has(Word::Bonded) {
-        return Vec::new();
-    }
-    let most = link.rate().most;
-    let over = hardware.measured.iter().filter(|one| on_drive_link(hardware, one));
-    let over: Vec<&Measured> = over.filter(|one| one.one_way().is_some_and(|rate| rate.low > most)).collect();
-    let direct = mentions.has(Word::Direct) || mentions.commands.iter().any(|command| command.direct);
-    let doubt = [Word::Cached, Word::Guest, Word::Fabric].into_iter().any(|word| mentions.has(word));
+    let only = mentions.only_drive_link().filter(|_| !network);
+    let (link, named) = only.or_else(|| mentions.fastest(network))?;
+    let (rate, name) = (link.rate(), link.name());
+    let value = if network { Measured::bytes } else { Measured::one_way };
+    let most = if network { rate.line } else { rate.most };
+    let mut over = figures(hardware, network);
+    over.retain(|one| value(one).is_some_and(|rate| rate.low > most));
+    // A network of 1 Gb/s or less is that of management.
+    let first = worst(&over, value).filter(|_| !network || rate.line > 0.2e9)?;
+    let certain = only.is_some() && is_certain(hardware, evidence);
+    let (all, busier) = (first.bytes()?.value, first.one_way()?.value);
+    let message = match (network && busier <= rate.most, certain) {
+        (true, _) => format!(
+            "{} is more than {name} carries one way: reads and writes are added, the busier way has {} and is {:.0} % of the link",
+            rate_text(all),
+            rate_text(busier),
+            100.0 * busier / rate.line
+        ),
+        (_, true) => format!("{} cannot have crossed {name}: no direct I/O gets past it", rate_text(busier)),
+        _ => {
+            let why = "a cache answered, or another link or several were used";
+            format!("{} cannot have crossed {name}: {why}", rate_text(busier))
+        }
+    };
+    let severity = if certain { Severity::WrongFigure } else { Severity::Ambiguous };
+    let others = over.iter().map(|one| one.spot).filter(|spot| *spot != first.spot);
+    let finding = Finding::new("P1", severity, first.spot, message).by(arithmetic(link));
+    Some(finding.against([named]).against(others))
+}
+
+/// Whether every I/O of the page went over its one link of drives.
+fn is_certain(hardware: &Hardware, evidence: &Evidence) -> bool {
+    let mentions = &hardware.mentions;
+    let direct = |load: &Load| load.option(&["direct"]) == Some("1");
+    let doubt = ["cached", "guest", "fabric"].into_iter().any(|word| mentions.has(word));
     // Of two drives one may be behind another link, which the page does not name.
     let negotiated = mentions.links.iter().any(|named| named.negotiated);
-    let one =
-        mentions.drives.windows(2).all(|pair| pair[0].drive == pair[1].drive) && mentions.makers.len() <= 1;
-    let certain = only.is_some() && direct && !doubt && (negotiated || one);
-    let told = |one: &&Measured| {
-        let rate = one.told_one_way();
-        let severity = if certain { Severity::WrongFigure } else { Severity::Ambiguous };
-        let why =
-            if certain { "no direct I/O gets past it" } else { "a cache answered, or another link was used" };
-        let message = format!("{} cannot have crossed {}: {why}", rate_text(rate), link.name());
-        Finding::new("P1", severity, one.spot, message).by(arithmetic(link)).against([named])
-    };
-    match certain {
-        true => over.iter().map(told).collect(),
-        false => {
-            let Some(first) = worst(&over, |one| one.one_way().map(|rate| rate.low)) else {
-                return Vec::new();
-            };
-            let others = over.iter().filter(|one| one.spot != first.spot).map(|one| one.spot);
-            vec![told(&first).against(others)]
-        }
-    }
+    let alike = mentions.drives.windows(2).all(|pair| pair[0].drive == pair[1].drive);
+    let settled = negotiated || (alike && mentions.makers.len() <= 1);
+    settled && !doubt && (mentions.has("direct") || loads(evidence).iter().any(direct))
 }
 
 /// `PCIe 3.0 x4: 3938 MB/s on the wire, 3151 to 3584 MB/s in practice, 3784 MB/s at the most`.
@@ -115,177 +123,123 @@ fn arithmetic(link: Link) -> String {
     format!("{}: {line} on the wire, {low} to {high} in practice, {most} at the most", link.name())
 }
 
-/// Over a network a client's cache may answer, and both ways may be added: never more than ambiguous.
-fn above_network(hardware: &Hardware) -> Option<Finding> {
-    if hardware.mentions.has(Word::Bonded) {
-        return None;
-    }
-    let (link, named) = hardware.mentions.fastest_network()?;
-    let rate = link.rate();
-    let fabric: Vec<&Measured> =
-        hardware.measured.iter().filter(|one| one.says(Word::Fabric) && one.bandwidth.is_some()).collect();
-    let all = |one: &Measured| one.bytes().map(|bytes| bytes.low);
-    let over: Vec<&Measured> =
-        fabric.into_iter().filter(|one| all(one).is_some_and(|low| low > rate.line)).collect();
-    let first = worst(&over, |one| all(one))?;
-    let (sum, busier) = (first.told_bytes(), first.told_one_way());
-    let message = match busier > rate.most {
-        true => format!(
-            "{} is more than {} carries: a cache answered, or several links were used",
-            rate_text(busier),
-            link.name()
-        ),
-        false => format!(
-            "{} is more than {} carries one way: reads and writes are added, the busier way has {} and is {:.0} % of the link",
-            rate_text(sum),
-            link.name(),
-            rate_text(busier),
-            100.0 * busier / rate.line
-        ),
-    };
-    let others = over.iter().filter(|one| one.spot != first.spot).map(|one| one.spot);
-    Some(
-        Finding::new("P1", Severity::Ambiguous, first.spot, message)
-            .by(arithmetic(link))
-            .against([named])
-            .against(others),
-    )
+/// What a path carries: its link, or a limit that a sentence states.
+struct Ceiling {
+    words: String,
+    spot: Spot,
+    /// Bytes a second, of a limit with what `about` allows.
+    rate: Interval,
+    network: bool,
 }
 
-/// Above every link of one device, where none is named.
-fn above_all(hardware: &Hardware) -> Option<Finding> {
-    let mentions = &hardware.mentions;
-    let doubt = [Word::Several, Word::Cached, Word::Bonded].into_iter().any(|word| mentions.has(word));
-    if doubt
-        || mentions.links.iter().any(|named| named.link.is_some())
-        || mentions.drives.iter().any(|named| named.count > Some(1))
-    {
-        return None;
+/// The limits of the one link of drives, and of networks, that sentences state.
+fn limits(hardware: &Hardware, evidence: &Evidence) -> Vec<Ceiling> {
+    let only = hardware.mentions.only_drive_link().map(|(link, _)| link);
+    let of_clause = |clause: &Clause| {
+        let (spot, rate, network) = limit(only, evidence.page, clause)?;
+        let words = format!("the limit that the page states, {}", evidence.page.quote(spot));
+        Some(Ceiling { words, spot, rate, network })
+    };
+    evidence.clauses.iter().filter_map(of_clause).take(MOST).collect()
+}
+
+/// The figure of a limit, bytes a second, and whether it is of a network: by its link, or as bits that are converted to bytes.
+fn limit(only: Option<Link>, page: &Page, clause: &Clause) -> Option<(Spot, Interval, bool)> {
+    let rate = |quantity: &Quantity| match (quantity.unit, quantity.hedge) {
+        (Unit::BytesPerSecond, Hedge::About) => Some((*quantity, quantity.interval().wider(ALIKE))),
+        (Unit::BytesPerSecond, _) => Some((*quantity, quantity.interval())),
+        (Unit::BitsPerSecond, _) => Some((*quantity, quantity.interval().scaled(1.0 / 8.0))),
+        _ => None,
+    };
+    let rates: Vec<(Quantity, Interval)> = clause.figures.iter().filter_map(rate).collect();
+    match rates.as_slice() {
+        // Who converts a link's rate is about to hold figures of storage against it.
+        [(bits, one), (bytes, other)] if bits.unit != bytes.unit => {
+            let rate = Interval { low: one.low.min(other.low), high: one.high.max(other.high) };
+            one.meets(*other).then_some((bits.figure.spot, rate, true))
+        }
+        [(figure, rate)] if clause.manner == Manner::Limit => {
+            let sentence = clause.sentence(page).to_lowercase();
+            let link = links(0, &sentence.to_ascii_lowercase()).into_iter().find_map(|named| named.link)?;
+            let network = link.is_network();
+            let of_path = network || (only == Some(link) && says(&sentence, "path"));
+            let of_drive = says(&sentence, "drive") && !says(&sentence, "bound");
+            let other = of_drive || says(&sentence, "rating") || says(&sentence, "reached");
+            (of_path && !other).then_some((figure.figure.spot, *rate, network))
+        }
+        _ => None,
     }
-    let link = Link::Pcie(Pcie::new(5, 16)?);
-    let most = link.rate().most;
-    let over: Vec<&Measured> =
-        hardware.measured.iter().filter(|one| one.one_way().is_some_and(|rate| rate.low > most)).collect();
-    let first = worst(&over, |one| one.one_way().map(|rate| rate.low))?;
-    let rate = first.one_way()?.low;
-    let message = format!(
-        "{} is more than any one device has ({}): a cache answered, or several devices",
-        rate_text(rate),
-        link.name()
-    );
-    Some(Finding::new("P1", Severity::Ambiguous, first.spot, message).by(arithmetic(link)))
 }
 
 fn stated(evidence: &Evidence, sink: &mut Sink) {
     let hardware = sink.hardware(evidence);
-    for limit in &hardware.mentions.limits {
-        if let Some(finding) = exceeded(&hardware, limit, evidence.page) {
-            sink.finds(finding);
-        }
+    for limit in limits(&hardware, evidence) {
+        let mut over = figures(&hardware, limit.network);
+        over.retain(|one| one.one_way().is_some_and(|rate| rate.low > limit.rate.high));
+        let Some(first) = worst(&over, Measured::one_way) else { continue };
+        let message = format!(
+            "{} is given as the limit, but line {} has {} one way: the limit is not one, or not of this path",
+            evidence.page.quote(limit.spot),
+            evidence.page.number(first.spot.index()),
+            rate_text(first.one_way().map_or(0.0, |rate| rate.value)),
+        );
+        let finding = Finding::new("P2", Severity::Ambiguous, limit.spot, message);
+        sink.finds(finding.against(over.iter().map(|one| one.spot)));
     }
 }
 
-/// The figures that a limit is of.
-pub(super) fn under<'a>(hardware: &'a Hardware, limit: &Limit) -> Vec<&'a Measured> {
-    let mine = |one: &&Measured| match limit.network {
-        true => one.says(Word::Fabric) && one.bandwidth.is_some() && !hardware.mentions.has(Word::Bonded),
-        false => on_drive_link(hardware, one) && limit_is_of_the_only_link(hardware, limit),
-    };
-    hardware.measured.iter().filter(mine).collect()
-}
-
-fn limit_is_of_the_only_link(hardware: &Hardware, limit: &Limit) -> bool {
-    match (hardware.mentions.only_drive_link(), limit.link) {
-        (Some((only, _)), Some(own)) => only == own,
-        (Some(_), None) => true,
-        (None, _) => false,
-    }
-}
-
-fn exceeded(hardware: &Hardware, limit: &Limit, page: &Page) -> Option<Finding> {
-    let over: Vec<&Measured> = under(hardware, limit)
-        .into_iter()
-        .filter(|one| one.one_way().is_some_and(|rate| rate.low > limit.rate.high))
-        .collect();
-    let first = worst(&over, |one| one.one_way().map(|rate| rate.low))?;
-    let way = match first.load.way {
-        Some(Way::Read | Way::Write) => "",
-        _ => " one way",
-    };
-    let message = format!(
-        "{} is given as the limit, but line {} has {}{way}: the limit is not one, or not of this path",
-        page.quote(limit.spot),
-        page.number(first.spot.index()),
-        rate_text(first.told_one_way()),
-    );
-    Some(
-        Finding::new("P2", Severity::Ambiguous, limit.spot, message).against(over.iter().map(|one| one.spot)),
-    )
-}
-
-fn cause(evidence: &Evidence, sink: &mut Sink) {
+fn shared(evidence: &Evidence, sink: &mut Sink) {
     let hardware = sink.hardware(evidence);
-    for cause in &hardware.mentions.causes {
-        if let Some(finding) = unexplained(&hardware, cause, evidence.page.line(cause.spot.index())) {
-            sink.finds(finding);
+    let mut ceilings = limits(&hardware, evidence);
+    ceilings.extend(hardware.mentions.only_drive_link().map(|(link, spot)| {
+        let rate = Interval::exact(link.rate().practical.middle());
+        Ceiling { words: link.name(), spot, rate, network: false }
+    }));
+    let mut told: Vec<Spot> = Vec::new();
+    for ceiling in ceilings {
+        let mut high = figures(&hardware, ceiling.network);
+        high.retain(|one| one.one_way().is_some_and(|rate| rate.low >= BOUND * ceiling.rate.low));
+        high.truncate(MOST);
+        for (at, one) in high.iter().enumerate().filter(|(_, one)| one.load.way.is_some()) {
+            let mut others = high[at + 1..].iter().filter(|other| compared(evidence, one, other));
+            let Some(other) = others.next().filter(|_| !told.contains(&one.spot)) else { continue };
+            told.push(one.spot);
+            sink.finds(at_ceiling(&ceiling, one, other));
         }
     }
 }
 
-/// The loads that a sentence names: random, sequential; without either none.
-fn named_loads(sentence: &str) -> Vec<bool> {
-    let random = text_has(sentence, &["random", "randread", "randwrite", "随机", "случайн"]);
-    let sequential = text_has(sentence, &["sequential", "seq", "顺序", "连续", "последоват"]);
-    [(random, true), (sequential, false)]
-        .into_iter()
-        .filter(|(named, _)| *named)
-        .map(|(_, random)| random)
-        .collect()
-}
-
-fn unexplained(hardware: &Hardware, cause: &Cause, sentence: &str) -> Option<Finding> {
-    let (link, named) = hardware.mentions.only_drive_link()?;
-    if cause.link.is_some_and(|own| own != link) {
-        return None;
+/// Whether two figures are of one load on what the page compares: in a row of a table, in two outputs, or in two tables of one form.
+fn compared(evidence: &Evidence, one: &Measured, other: &Measured) -> bool {
+    let ratio = one.bandwidth.zip(other.bandwidth).map(|(one, other)| one.value / other.value);
+    if one.load != other.load || ratio.is_none_or(|ratio| (ratio - 1.0).abs() > ALIKE) {
+        return false;
     }
-    let path: Vec<&Measured> =
-        hardware.measured.iter().filter(|one| on_drive_link(hardware, one) && one.way().is_some()).collect();
-    let best = |way: Way, random: Option<bool>| {
-        let mine = path
-            .iter()
-            .filter(|one| one.way() == Some(way) && (random.is_none() || one.load.random == random));
-        mine.filter(|one| one.bytes().is_some())
-            .map(|one| (one.told_bytes(), one.spot))
-            .max_by(|one, other| one.0.total_cmp(&other.0))
+    let (Some((row, column)), Some((other_row, other_column))) = (one.cell, other.cell) else {
+        return one.cell == other.cell && one.source != other.source;
     };
-    let loads = named_loads(sentence);
-    let mut short: Vec<(String, Spot)> = Vec::new();
-    for random in loads {
-        for (way, word) in [(Way::Read, "reads"), (Way::Write, "writes")] {
-            let (Some((rate, spot)), Some((top, _))) = (best(way, Some(random)), best(way, None)) else {
-                continue;
-            };
-            let carried = top.max(link.rate().practical.low);
-            if rate < BOUND * carried {
-                let kind = if random { "random" } else { "sequential" };
-                let share = 100.0 * rate / carried;
-                short.push((
-                    format!(
-                        "{kind} {word} at {} are {share:.0} % of {}",
-                        rate_text(rate),
-                        rate_text(carried)
-                    ),
-                    spot,
-                ));
-            }
-        }
+    if one.source == other.source {
+        return row == other_row;
     }
-    if short.is_empty() {
-        return None;
-    }
-    let told: Vec<&str> = short.iter().map(|(told, _)| told.as_str()).collect();
-    let message =
-        format!("{} does not hold back what it is given as the cause of: {}", link.name(), told.join("; "));
-    let finding = Finding::new("P3", Severity::WrongConclusion, cause.spot, message).by(arithmetic(link));
-    Some(finding.against(short.iter().map(|(_, spot)| *spot)).against([named]))
+    let [left, right] = [one, other].map(|one| &evidence.tables[one.source - evidence.outputs.len()]);
+    let (label, other_label) = (&left.rows[row].label, &right.rows[other_row].label);
+    let alike = column == other_column && left.columns.len() == right.columns.len();
+    alike && label == other_label && !label.is_empty()
+}
+
+fn at_ceiling(ceiling: &Ceiling, one: &Measured, other: &Measured) -> Finding {
+    let [left, right] = [one, other].map(|one| one.bytes().map_or(0.0, |bytes| bytes.value));
+    let message = format!(
+        "{} and {} are both at {}: the ratio of {:.1} % compares the ceiling with itself, not the systems",
+        rate_text(left),
+        rate_text(right),
+        ceiling.words,
+        100.0 * left.min(right) / left.max(right)
+    );
+    let share = |one: &Measured| 100.0 * one.one_way().map_or(0.0, |rate| rate.value) / ceiling.rate.low;
+    let arithmetic =
+        format!("one way {:.0} % and {:.0} % of {}", share(one), share(other), rate_text(ceiling.rate.low));
+    Finding::new("P4", Severity::Ambiguous, one.spot, message)
+        .by(arithmetic)
+        .against([other.spot, ceiling.spot])
 }

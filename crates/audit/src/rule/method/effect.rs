@@ -2,6 +2,8 @@
 
 use super::loads::{Load, commands, loads};
 use crate::finding::{Finding, Severity};
+use crate::import::command::Command;
+use crate::knowledge::words::says;
 use crate::page::Spot;
 use crate::prose::topic;
 use crate::rule::{Evidence, Rule, Sink};
@@ -19,25 +21,21 @@ pub const RULE: Rule = Rule {
 };
 
 fn check(evidence: &Evidence, sink: &mut Sink) {
-    let loads = loads(evidence);
-    for load in loads.iter().filter(|load| !load.is_template()) {
-        syncs(load, sink);
-    }
+    let mut loads = loads(evidence);
+    loads.retain(|load| !load.is_template());
+    loads.iter().filter_map(syncs).for_each(|finding| sink.finds(finding));
     depth(evidence, &loads, sink);
-    record_size(evidence, sink);
-    labels(evidence, sink);
+    let commands: Vec<&Command> = commands(evidence).into_iter().map(|(_, command)| command).collect();
+    record_size(&commands).into_iter().for_each(|finding| sink.finds(finding));
+    labels(evidence).into_iter().for_each(|finding| sink.finds(finding));
 }
 
 /// fsync on a load that only reads.
-fn syncs(load: &Load, sink: &mut Sink) {
-    if load.reads_only() != Some(true) {
-        return;
-    }
-    let entry = load.entry(&["fsync", "fdatasync", "end_fsync", "fsync_on_close"]);
-    if let Some(entry) = entry.filter(|entry| entry.value.as_deref() != Some("0")) {
-        let message = format!("{} has no effect on a load that only reads", entry.key);
-        sink.finds(Finding::new("M9", Severity::Cosmetic, entry.spot, message));
-    }
+fn syncs(load: &Load) -> Option<Finding> {
+    let entry = load.entry(&["fsync", "fdatasync", "end_fsync", "fsync_on_close"])?;
+    let reads = matches!(load.rw()?, "read" | "randread") && entry.value.as_deref() != Some("0");
+    let message = format!("{} has no effect on a load that only reads", entry.key);
+    reads.then(|| Finding::new("M9", Severity::Cosmetic, entry.spot, message))
 }
 
 /// Engines whose calls come back when the I/O is done.
@@ -46,99 +44,64 @@ const ONE_AT_A_TIME: [&str; 7] = ["sync", "psync", "vsync", "pvsync", "pvsync2",
 /// A depth that the engine cannot have: once for each engine.
 fn depth(evidence: &Evidence, loads: &[Load], sink: &mut Sink) {
     let mut told: Vec<&str> = Vec::new();
-    let posix = loads.iter().any(|load| load.option(&["ioengine"]) == Some("posixaio")) && on_linux(evidence);
-    for load in loads.iter().filter(|load| !load.is_template()) {
-        let (Some(engine), Some(depth)) = (load.option(&["ioengine"]), load.number(&["iodepth"])) else {
+    for load in loads {
+        let (engine, entry) = (load.option(&["ioengine"]), load.entry(&["iodepth"]));
+        let (Some(engine), Some(entry), Some(depth)) = (engine, entry, load.number(&["iodepth"])) else {
             continue;
         };
-        let Some(entry) = load.entry(&["iodepth"]).filter(|_| depth > 1 && !told.contains(&engine)) else {
+        if depth < 2 || told.contains(&engine) {
             continue;
-        };
-        let why = if ONE_AT_A_TIME.contains(&engine) {
-            format!(
+        }
+        let why = match engine {
+            _ if ONE_AT_A_TIME.contains(&engine) => format!(
                 "the engine {engine} has one I/O in flight a job, whatever iodepth says: {depth} has no effect"
-            )
-        } else if engine == "posixaio" && posix {
-            format!(
+            ),
+            "posixaio" if on_linux(evidence) => format!(
                 "glibc serves the requests of posixaio for one file one after another: of iodepth {depth} one I/O reaches the device at a time"
-            )
-        } else {
-            continue;
+            ),
+            _ => continue,
         };
         told.push(engine);
-        let others = loads
-            .iter()
-            .filter(|other| other.option(&["ioengine"]) == Some(engine) && other.spot != load.spot);
-        sink.finds(
-            Finding::new("M9", Severity::Ambiguous, entry.spot, why).against(others.map(|other| other.spot)),
-        );
+        let alike = |other: &&Load| other.option(&["ioengine"]) == Some(engine) && other.spot != load.spot;
+        let others = loads.iter().filter(alike).map(|other| other.spot);
+        sink.finds(Finding::new("M9", Severity::Ambiguous, entry.spot, why).against(others));
     }
 }
 
 /// Whether a page names a Linux, and no other system whose posixaio is another.
 fn on_linux(evidence: &Evidence) -> bool {
-    const LINUX: [&str; 10] =
-        ["linux", "centos", "ubuntu", "debian", "rhel", "red hat", "fedora", "rocky", "proxmox", "suse"];
-    const OTHERS: [&str; 5] = ["freebsd", "macos", "mac os", "illumos", "truenas core"];
-    let (mut linux, mut others) = (false, false);
-    for at in 0..evidence.page.len() {
-        let text = evidence.page.line(at);
-        if text.len() < 2000 {
-            let lower = text.to_lowercase();
-            linux |= LINUX.iter().any(|name| lower.contains(name));
-            others |= OTHERS.iter().any(|name| lower.contains(name));
-        }
-    }
-    linux && !others
+    let lower = evidence.page.text().to_lowercase();
+    says(&lower, "linux") && !says(&lower, "no linux")
 }
 
-/// recordsize is of file systems: a zvol has volblocksize.
-fn record_size(evidence: &Evidence, sink: &mut Sink) {
-    let commands = commands(evidence);
-    let creates = |program: &'static str| {
-        commands.iter().filter(move |(_, one)| {
-            one.program == program && one.words.first().is_some_and(|word| word.text == "create")
-        })
-    };
-    let volume = |words: &[crate::import::command::Word]| words.iter().any(|word| word.text == "-V");
-    let volumes = creates("zfs").filter(|(_, one)| volume(&one.words)).count();
-    if volumes == 0 || creates("zfs").count() > volumes {
-        return;
-    }
-    let set = commands.iter().filter(|(_, one)| matches!(one.program.as_str(), "zpool" | "zfs"));
-    let first = set.flat_map(|(_, one)| &one.words).find(|word| word.text.starts_with("recordsize="));
-    if let Some(word) = first {
-        let message =
-            "recordsize is of file systems: what is measured is a zvol, whose blocks are of volblocksize";
-        sink.finds(Finding::new("M9", Severity::Cosmetic, word.spot, message));
-    }
+/// recordsize on a pool all of whose data sets are volumes.
+fn record_size(commands: &[&Command]) -> Option<Finding> {
+    let made =
+        |one: &&&Command| one.program == "zfs" && one.words.first().is_some_and(|word| word.text == "create");
+    let is_volume = |one: &&Command| one.words.iter().any(|word| word.text == "-V");
+    let mut volumes = commands.iter().filter(made).peekable();
+    volumes.peek()?;
+    let set = commands.iter().filter(|one| matches!(one.program.as_str(), "zpool" | "zfs"));
+    let word = set.flat_map(|one| &one.words).find(|word| word.text.starts_with("recordsize="))?;
+    let message =
+        "recordsize is of file systems: what is measured is a zvol, whose blocks are of volblocksize";
+    volumes.all(is_volume).then(|| Finding::new("M9", Severity::Cosmetic, word.spot, message))
 }
 
 /// Labels of tables: `random read 4k qd=1 fsync=1`. Told once.
-fn labels(evidence: &Evidence, sink: &mut Sink) {
+fn labels(evidence: &Evidence) -> Option<Finding> {
     let rows = evidence.tables.iter().flat_map(|table| &table.rows);
-    let of_reads = |label: &str| {
-        let about = topic(label);
-        let lower = label.to_lowercase();
-        about.read
-            && !about.write
-            && ["fsync=1", "fdatasync=1", "end_fsync=1"].iter().any(|word| lower.contains(word))
-    };
-    let mut found = rows.filter(|row| of_reads(&row.label));
-    let Some(first) = found.next() else { return };
-    let spot = |row: &crate::table::Row| {
+    let mut spots = rows.filter_map(|row| {
+        let (about, label) = (topic(&row.label), row.label.to_lowercase());
+        let syncs = ["fsync=1", "fdatasync=1"].iter().any(|word| label.contains(word));
         let line = evidence.page.line(row.line);
-        let at = line
-            .to_lowercase()
-            .find("fsync=1")
-            .filter(|at| line.is_char_boundary(*at) && line.len() >= at + 7);
-        at.map_or(Spot::new(row.line, 0..line.len()), |at| Spot::new(row.line, at..at + 7))
-    };
+        let at = line.to_ascii_lowercase().find("fsync=1").map_or(0..line.len(), |at| at..at + 7);
+        (syncs && about.read && !about.write).then(|| Spot::new(row.line, at))
+    });
     let message =
         "fsync has no effect on reads: the label tells of a load that does not differ from one without it";
-    sink.finds(
-        Finding::new("M9", Severity::Cosmetic, spot(first), message).against(found.map(spot).take(50)),
-    );
+    let finding = Finding::new("M9", Severity::Cosmetic, spots.next()?, message);
+    Some(finding.against(spots.take(50)))
 }
 
 #[cfg(test)]
@@ -146,48 +109,29 @@ mod tests {
     use crate::finding::Severity;
     use crate::rule::testing::found;
 
+    fn fio(options: &str) -> usize {
+        found(&format!("fio --name=a {options} --bs=4k --filename=/dev/sdb\n"), "M9").len()
+    }
+
     #[test]
-    fn fsync_on_reads_does_nothing() {
-        assert_eq!(
-            found("fio --name=a --rw=randread --bs=4k --fsync=1 --filename=/dev/sdb\n", "M9").len(),
-            1
-        );
-        for options in [
-            "--rw=randwrite --fsync=1",
-            "--rw=randrw --fsync=1",
-            "--rw=randread --fsync=0",
-            "--rw=$RW --fsync=1",
+    fn parameters_without_an_effect_are_told() {
+        for (options, count) in [
+            ("--rw=randread --fsync=1", 1),
+            ("--rw=randwrite --fsync=1", 0),
+            ("--rw=randread --fsync=0", 0),
+            ("--rw=$RW --fsync=1", 0),
+            ("--rw=randread --ioengine=psync --iodepth=32", 1),
+            ("--rw=randread --ioengine=libaio --iodepth=32", 0),
+            ("--rw=randread --ioengine=psync --iodepth=1", 0),
+            ("--rw=randread --ioengine=posixaio --iodepth=8", 0),
         ] {
-            assert_eq!(
-                found(&format!("fio --name=a {options} --filename=/dev/sdb\n"), "M9"),
-                [],
-                "{options}"
-            );
+            assert_eq!(fio(options), count, "{options}");
         }
         let table = "| Test | IOPS |\n|---|---|\n| random read 4k qd=1 fsync=1 | 6100 |\n| random write 4k qd=1 fsync=1 | 9100 |\n";
         let told = found(table, "M9");
         assert!(told.len() == 1 && told[0].printed == "fsync=1", "{told:#?}");
-        assert_eq!(found(&table.replace("read 4k qd=1 fsync=1", "read 4k qd=1"), "M9"), []);
-    }
-
-    #[test]
-    fn a_depth_that_the_engine_does_not_have_is_told() {
-        let told =
-            found("fio --name=a --rw=randread --ioengine=psync --iodepth=32 --filename=/dev/sdb\n", "M9");
-        assert!(told.len() == 1 && told[0].severity == Severity::Ambiguous);
-        for options in [
-            "--ioengine=libaio --iodepth=32",
-            "--ioengine=psync --iodepth=1",
-            "--ioengine=posixaio --iodepth=8",
-        ] {
-            assert_eq!(
-                found(&format!("fio --name=a --rw=randread {options} --filename=/dev/sdb\n"), "M9"),
-                [],
-                "{options}"
-            );
-        }
         let linux = "On CentOS 7:\n\nfio --name=a --rw=randread --ioengine=posixaio --iodepth=8 --filename=/dev/sdb\n";
-        assert_eq!(found(linux, "M9").len(), 1);
+        assert_eq!(found(linux, "M9")[0].severity, Severity::Ambiguous);
         assert_eq!(found(&linux.replace("CentOS 7", "FreeBSD, not Linux"), "M9"), []);
     }
 

@@ -3,7 +3,7 @@
 use super::loads::{Load, loads};
 use crate::finding::{Finding, Severity};
 use crate::page::Spot;
-use crate::rule::identity::size_of;
+use crate::prose::{Topic, topic};
 use crate::rule::{Evidence, Rule, Sink};
 
 /// T7.
@@ -13,193 +13,135 @@ pub const RULE: Rule = Rule {
     severity: Severity::Ambiguous,
     holds: "a job whose name says random, sequential, read or write has such an rw; the shares that labels of tables hold \
             (75rdpct-80randompct) are those of the list of loads on the page",
-    silent: "where a name says both or neither, of what is a parameter in it (write_bw=0), of scripts; jobs of one such name and rw are told once; of labels unless one entry of the list and one label have that size and share of reads",
+    silent: "where a name says both or neither, of what is a parameter in it (write_bw=0), of scripts; jobs of one such name and rw are \
+             told once; of labels unless one entry of the list and one label have that size and share of reads",
     check,
 };
 
+/// More labels, or entries of a list, are data.
+const MOST: usize = 100;
+/// Longer lines are no lists.
+const LONGEST: usize = 300;
+
 fn check(evidence: &Evidence, sink: &mut Sink) {
-    let loads = loads(evidence);
-    let mut kinds: Vec<(Kind, Vec<&Load>)> = Vec::new();
-    for load in loads.iter().filter(|load| !load.is_template() && contradicts(load)) {
-        let kind = (says(load.name), load.rw());
-        match kinds.iter_mut().find(|(other, _)| *other == kind) {
-            Some((_, alike)) => alike.push(load),
-            None => kinds.push((kind, vec![load])),
-        }
-    }
-    for ((_, rw), alike) in kinds {
-        let mut message =
-            format!("the job is called {}, but its rw is {}", alike[0].name, rw.unwrap_or_default());
-        if alike.len() > 1 {
-            message.push_str(&format!("; so it is of {} more that are called like it", alike.len() - 1));
-        }
-        let others = alike[1..].iter().take(MOST).map(|load| load.spot);
-        sink.finds(Finding::new("T7", Severity::Cosmetic, alike[0].spot, message).against(others));
-    }
+    names(evidence, sink);
     profiles(evidence, sink);
 }
 
-/// What the words of a name say.
-#[derive(Default, Clone, Copy, PartialEq, Debug)]
-struct Says {
-    random: bool,
-    sequential: bool,
-    read: bool,
-    write: bool,
+fn names(evidence: &Evidence, sink: &mut Sink) {
+    let mut loads = loads(evidence);
+    loads.retain(|load| !load.is_template() && contradicts(load));
+    while let Some((name, rw)) = loads.first().map(|load| (load.name, load.rw().unwrap_or(""))) {
+        let alike = |load: &Load| says(load.name) == says(name) && load.rw() == Some(rw);
+        let (mine, others): (Vec<Load>, Vec<Load>) = loads.into_iter().partition(alike);
+        let mut message = format!("the job is called {name}, but its rw is {rw}");
+        if mine.len() > 1 {
+            message.push_str(&format!("; so it is of {} more that are called like it", mine.len() - 1));
+        }
+        let more = mine[1..].iter().take(MOST).map(|load| load.spot);
+        sink.finds(Finding::new("T7", Severity::Cosmetic, mine[0].spot, message).against(more));
+        loads = others;
+    }
 }
 
-/// What a name says, and what is done in its place.
-type Kind<'a> = (Says, Option<&'a str>);
-
-fn says(name: &str) -> Says {
-    let mut said = Says::default();
-    // A parameter is no word: `job(readers=0,write_bw=0)`; what it is set to may be one: `rw=randread`.
-    let worded = |part: &str| match part.split_once('=') {
-        Some((key, value)) if ["rw", "readwrite", "mode", "type", "test"].contains(&key) => value.to_owned(),
-        Some(_) => String::new(),
-        None => part.to_owned(),
-    };
+/// What a name says. A parameter is no word: `job(readers=0,write_bw=0)`; what it is set to may be one: `rw=randread`.
+fn says(name: &str) -> Topic {
     let separators = |letter: char| letter.is_whitespace() || "(),;:[]{}/-".contains(letter);
-    let name = name.to_ascii_lowercase().split(separators).map(worded).collect::<Vec<_>>().join(" ");
-    for word in name.split(|letter: char| !letter.is_ascii_alphabetic()) {
-        let (random, rest) = match word {
-            _ if word.starts_with("random") => (Some(true), &word[6..]),
-            _ if word.starts_with("rand") => (Some(true), &word[4..]),
-            _ if word.starts_with("sequential") => (Some(false), &word[10..]),
-            _ if word.starts_with("seq") => (Some(false), &word[3..]),
-            _ => (None, word),
-        };
-        let (read, write) = match rest {
-            "read" | "reads" => (true, false),
-            "write" | "writes" => (false, true),
-            "rw" | "readwrite" | "mixed" | "mix" => (true, true),
-            "" => (false, false),
-            // Another word.
-            _ => continue,
-        };
-        said.random |= random == Some(true);
-        said.sequential |= random == Some(false);
-        said.read |= read;
-        said.write |= write;
-    }
-    said
+    let worded = |part| match str::split_once(part, '=') {
+        Some(("rw" | "readwrite" | "mode" | "type" | "test", value)) => value,
+        Some(_) => "",
+        None => part,
+    };
+    let words: Vec<&str> = name.split(separators).map(worded).collect();
+    Topic { size: None, ..topic(&words.join(" ")) }
 }
 
 fn contradicts(load: &Load) -> bool {
-    let said = says(load.name);
-    let Some(rw) = load.rw() else { return false };
-    let (random, read, write) = match rw {
-        "read" => (false, true, false),
-        "write" => (false, false, true),
-        "randread" => (true, true, false),
-        "randwrite" => (true, false, true),
-        "rw" | "readwrite" => (false, true, true),
-        "randrw" => (true, true, true),
-        _ => return false,
-    };
+    let (said, rw) = (says(load.name), load.rw().unwrap_or(""));
     // Shares of the mix, or of what is random, may make it so after all.
     if load.entry(&["percentage_random", "rwmixread", "rwmixwrite"]).is_some() {
         return false;
     }
+    let random = rw.starts_with("rand");
+    let (read, write) = match rw.trim_start_matches("rand") {
+        "read" => (true, false),
+        "write" => (false, true),
+        "rw" | "readwrite" => (true, true),
+        _ => return false,
+    };
     let order = said.random != said.sequential && said.random != random;
-    let way = said.read != said.write && (said.read != read || said.write != write);
+    let way = said.read != said.write && (said.read, said.write) != (read, write);
     order || way
 }
 
 /// A load as a list or a label tells it: bytes, share of reads, share of what is random, in percent.
 struct Profile {
-    size: u64,
+    size: f64,
     reads: u64,
     random: u64,
     spot: Spot,
 }
 
-/// More labels are data.
-const MOST: usize = 100;
-/// Longer lines are no lists.
-const LONGEST: usize = 300;
-
 fn profiles(evidence: &Evidence, sink: &mut Sink) {
-    let rows = evidence.tables.iter().flat_map(|table| &table.rows);
-    let mut labels: Vec<(String, Profile)> = Vec::new();
-    for row in rows {
+    let mut labels: Vec<(&str, Profile)> = Vec::new();
+    for row in evidence.tables.iter().flat_map(|table| &table.rows) {
         let start = evidence.page.line(row.line).find(&row.label).unwrap_or(0);
         let spot = Spot::new(row.line, start..start + row.label.len());
-        let is_new = labels.len() <= MOST && !labels.iter().any(|(label, _)| *label == row.label);
-        if let Some(profile) = of_label(&row.label, spot).filter(|_| is_new) {
-            labels.push((row.label.clone(), profile));
+        if labels.len() < MOST && labels.iter().all(|(label, _)| *label != row.label) {
+            labels.extend(of_label(&row.label, spot).map(|own| (row.label.as_str(), own)));
         }
     }
-    if labels.is_empty() || labels.len() > MOST {
-        return;
-    }
-    let mut listed: Vec<Profile> = Vec::new();
-    for line in evidence.text_lines() {
-        let text = evidence.page.line(line);
-        if listed.len() <= MOST && text.len() <= LONGEST && text.contains('%') {
-            listed.extend(of_line(text, line));
-        }
-    }
+    let lines = evidence.text_lines().take_while(|_| !labels.is_empty());
+    let listed = lines.filter_map(|line| of_line(evidence.page.line(line), line));
+    let listed: Vec<Profile> = listed.take(MOST).collect();
     for (label, own) in &labels {
         let same = |one: &&Profile| (one.size, one.reads) == (own.size, own.reads);
-        let of_labels = labels.iter().filter(|(_, one)| same(&one)).count();
+        let alone = labels.iter().filter(|(_, one)| same(&one)).count() == 1;
         let mut told = listed.iter().filter(same);
-        let Some(other) = told.next().filter(|_| told.next().is_none() && of_labels == 1) else { continue };
-        if other.random == own.random {
-            continue;
+        let Some(other) = told.next().filter(|_| told.next().is_none() && alone) else { continue };
+        if other.random != own.random {
+            let message = format!(
+                "{label} has {} % of its I/Os random, line {} says {} %: one of them is not what was run",
+                own.random,
+                evidence.page.number(other.spot.index()),
+                other.random
+            );
+            sink.finds(Finding::new("T7", Severity::Ambiguous, own.spot, message).against([other.spot]));
         }
-        let message = format!(
-            "{label} has {} % of its I/Os random, line {} says {} %: one of them is not what was run",
-            own.random,
-            evidence.page.number(other.spot.index()),
-            other.random
-        );
-        sink.finds(Finding::new("T7", Severity::Ambiguous, own.spot, message).against([other.spot]));
     }
+}
+
+fn percent(text: &str) -> Option<u64> {
+    text.parse().ok().filter(|share| *share <= 100)
 }
 
 /// `64k-75rdpct-80randompct`.
 fn of_label(label: &str, spot: Spot) -> Option<Profile> {
-    let share = |ends: &[&str]| {
-        let part = label
-            .split(['-', '_', ' '])
-            .find_map(|part| ends.iter().find_map(|end| part.strip_suffix(end)))?;
-        part.parse().ok().filter(|share: &u64| *share <= 100)
-    };
-    let size = size_of(label.split(['-', '_']).next()?)? as u64;
-    let (reads, random) = (share(&["rdpct"])?, share(&["randompct", "rndpct", "seekpct"])?);
-    Some(Profile { size, reads, random, spot })
+    let share = |end: &str| label.split(['-', '_', ' ']).find_map(|part| percent(part.strip_suffix(end)?));
+    Some(Profile { size: topic(label).size?, reads: share("rdpct")?, random: share("randompct")?, spot })
 }
 
 /// `64k - 80% seq - 75/25 r/w`.
 fn of_line(text: &str, line: usize) -> Option<Profile> {
-    if text.len() > LONGEST {
+    if text.len() > LONGEST || !text.contains('%') {
         return None;
     }
-    let words: Vec<&str> = text.split_whitespace().collect();
-    let number = |text: &str| text.parse::<u64>().ok().filter(|share| *share <= 100);
     let (mut random, mut reads) = (None, None);
+    let words: Vec<String> = text.split_whitespace().map(str::to_ascii_lowercase).collect();
     for pair in words.windows(2) {
-        let kind = pair[1].trim_matches(',').to_ascii_lowercase();
-        if let Some(share) = pair[0].strip_suffix('%').and_then(number) {
-            match kind.as_str() {
-                "rng" | "rnd" | "rand" | "random" => random = Some(share),
-                "seq" | "sequential" => random = Some(100 - share),
-                _ => {}
-            }
-        }
-        let shares = pair[0].split_once('/').and_then(|(left, right)| number(left).zip(number(right)));
-        if let Some((left, right)) = shares.filter(|(left, right)| left + right == 100) {
-            match kind.as_str() {
-                "r/w" | "read/write" | "rw" => reads = Some(left),
-                "w/r" | "write/read" => reads = Some(right),
-                _ => {}
-            }
+        let share = pair[0].strip_suffix('%').and_then(percent);
+        let mix = pair[0].split_once('/').and_then(|(left, right)| percent(left).zip(percent(right)));
+        let mix = mix.filter(|(left, right)| left + right == 100);
+        match (pair[1].trim_matches(','), share, mix) {
+            ("rng" | "rnd" | "rand" | "random", Some(share), _) => random = Some(share),
+            ("seq" | "sequential", Some(share), _) => random = Some(100 - share),
+            ("r/w" | "read/write" | "rw", _, Some((left, _))) => reads = Some(left),
+            ("w/r" | "write/read", _, Some((_, right))) => reads = Some(right),
+            _ => {}
         }
     }
-    let mut sizes = words.iter().filter_map(|word| size_of(word)).map(|size| size as u64);
-    let size = sizes.next().filter(|_| sizes.next().is_none())?;
-    Some(Profile { size, reads: reads?, random: random?, spot: Spot::new(line, 0..text.len()) })
+    let spot = Spot::new(line, 0..text.len());
+    Some(Profile { size: topic(text).size?, reads: reads?, random: random?, spot })
 }
 
 #[cfg(test)]
@@ -208,42 +150,28 @@ mod tests {
 
     #[test]
     fn jobs_do_what_they_are_called() {
-        let job = |name: &str, rw: &str| {
-            found(&format!("fio --name={name} --rw={rw} --bs=4k --filename=/dev/sdb\n"), "T7")
-        };
-        for (name, rw) in
-            [("random-read", "read"), ("seqwrite", "randwrite"), ("read", "write"), ("rand_write", "randrw")]
-        {
-            assert_eq!(job(name, rw).len(), 1, "{name} {rw}");
-        }
-        for (name, rw) in [
-            ("random-read", "randread"),
-            ("read", "randread"),
-            ("test", "randrw"),
-            ("4k-randrw", "randrw"),
-            ("read-write", "randrw"),
-            ("prewrite", "read"),
-            ("readahead", "write"),
-            ("random-read", "$RW"),
-            ("write", "randrw --rwmixread=0"),
+        for (name, rw, count) in [
+            ("random-read", "read", 1),
+            ("seqwrite", "randwrite", 1),
+            ("rand_write", "randrw", 1),
+            ("\"load (rw=randwrite)\"", "randread", 1),
+            ("random-read", "randread", 0),
+            ("read", "randread", 0),
+            ("4k-randrw", "randrw", 0),
+            ("prewrite", "read", 0),
+            ("random-read", "$RW", 0),
+            ("write", "randrw --rwmixread=0", 0),
+            ("\"job(reader=1,write_bw=0)\"", "randread", 0),
         ] {
-            assert_eq!(job(name, rw), [], "{name} {rw}");
+            let page = format!("fio --name={name} --rw={rw} --bs=4k --filename=/dev/sdb\n");
+            assert_eq!(found(&page, "T7").len(), count, "{name} {rw}");
         }
-        assert_eq!(found("[global]\nbs=4k\nrw=randrw\n\n[randwrite]\n", "T7").len(), 1);
-        assert_eq!(job("\"job(reader=1,write_bw=0)\"", "randread"), [], "a parameter");
-        assert_eq!(job("\"load (rw=randwrite)\"", "randread").len(), 1);
-    }
-
-    #[test]
-    fn jobs_that_are_called_alike_are_told_once() {
-        let page = |names: &[&str]| -> String {
-            let job = |name: &&str| format!("[{name}]\nrw=randread\nbs=4k\n\n");
-            format!("[global]\ndirect=1\n\n{}", names.iter().map(job).collect::<String>())
-        };
-        let told = found(&page(&["write 1", "write 2", "read", "write 3"]), "T7");
+        let job = |name: &str| format!("[{name}]\nrw=randread\nbs=4k\n\n");
+        let told = found(&["global", "write 1", "write 2", "read"].map(job).concat(), "T7");
         assert_eq!(told.len(), 1, "{told:#?}");
-        assert!(told[0].message.ends_with("2 more that are called like it"), "{}", told[0].message);
-        assert_eq!(found(&page(&["write 1", "seq write 2"]), "T7").len(), 2, "they say other things");
+        assert!(told[0].message.ends_with("1 more that are called like it"), "{}", told[0].message);
+        let others = found(&["global", "write 1", "seq write 2"].map(job).concat(), "T7");
+        assert_eq!(others.len(), 2, "they say other things");
     }
 
     #[test]

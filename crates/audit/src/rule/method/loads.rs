@@ -8,8 +8,6 @@ use crate::rule::Evidence;
 
 /// A job that fio is asked for.
 pub(in crate::rule) struct Load<'a> {
-    /// Index of the output that it is in.
-    pub output: usize,
     /// Its name.
     pub name: &'a str,
     /// Where that stands.
@@ -51,14 +49,6 @@ impl<'a> Load<'a> {
         })
     }
 
-    /// Whether it only reads: `None` where that is not told.
-    pub fn reads_only(&self) -> Option<bool> {
-        match self.rw()? {
-            "read" | "randread" => Some(true),
-            _ => Some(false),
-        }
-    }
-
     /// Seconds of `runtime=5m`.
     pub fn runtime_s(&self) -> Option<f64> {
         let text = self.option(&["runtime", "timeout"])?.to_ascii_lowercase();
@@ -78,16 +68,16 @@ impl<'a> Load<'a> {
 
 /// Every job that a page asks fio for, in its order.
 pub(in crate::rule) fn loads<'a>(evidence: &Evidence<'a>) -> Vec<Load<'a>> {
-    evidence.outputs.iter().enumerate().flat_map(|(at, output)| of_output(at, output)).collect()
+    evidence.outputs.iter().flat_map(of_output).collect()
 }
 
 /// Those of one output.
-pub(in crate::rule) fn of_output(at: usize, output: &Output) -> Vec<Load<'_>> {
+pub(in crate::rule) fn of_output(output: &Output) -> Vec<Load<'_>> {
     match &output.said {
         Said::Command(command) => {
-            all_of(command).filter(|one| one.program == "fio").flat_map(|one| of_command(at, one)).collect()
+            all_of(command).filter(|one| one.program == "fio").flat_map(of_command).collect()
         }
-        Said::JobFile(file) => of_file(at, file),
+        Said::JobFile(file) => of_file(file),
         _ => Vec::new(),
     }
 }
@@ -106,31 +96,23 @@ pub(in crate::rule) fn commands<'a>(evidence: &Evidence<'a>) -> Vec<(usize, &'a 
     found.flat_map(|(at, command)| all_of(command).map(move |one| (at, one))).collect()
 }
 
-fn of_command(output: usize, command: &Command) -> Vec<Load<'_>> {
-    let mut global: Vec<&Entry> = Vec::new();
-    let mut jobs: Vec<Load> = Vec::new();
+/// What stands before the first name is of its job.
+fn of_command(command: &Command) -> Vec<Load<'_>> {
+    let mut jobs = vec![Load { name: "", spot: command.spot, entries: Vec::new() }];
     for entry in &command.options {
-        let value = entry.value.as_deref().unwrap_or("");
-        match (entry.key.as_str(), jobs.last_mut()) {
-            ("name", _) => {
-                let (name, spot) = (value, entry.spot);
-                // What stands before the first name is of its job.
-                let entries = if jobs.is_empty() { std::mem::take(&mut global) } else { Vec::new() };
-                jobs.push(Load { output, name, spot, entries });
-            }
-            (_, Some(job)) => job.entries.push(entry),
-            (_, None) => global.push(entry),
+        let name = entry.value.as_deref().unwrap_or("");
+        match jobs.last_mut() {
+            Some(last) if entry.key != "name" => last.entries.push(entry),
+            Some(last) if last.name.is_empty() => (last.name, last.spot) = (name, entry.spot),
+            _ => jobs.push(Load { name, spot: entry.spot, entries: Vec::new() }),
         }
     }
-    if jobs.is_empty() && global.iter().any(|entry| matches!(entry.key.as_str(), "rw" | "readwrite")) {
-        return vec![Load { output, name: "", spot: command.spot, entries: global }];
-    }
+    jobs.retain(|job| !job.name.is_empty() || job.rw().is_some());
     with_globals(jobs)
 }
 
-fn of_file(output: usize, file: &JobFile) -> Vec<Load<'_>> {
+fn of_file(file: &JobFile) -> Vec<Load<'_>> {
     let sections = file.sections.iter().map(|section| Load {
-        output,
         name: &section.name,
         spot: Spot::new(section.line, 0..section.name.len() + 2),
         entries: section.entries.iter().collect(),

@@ -1,173 +1,164 @@
-//! `within 2 %`: S1, and S7 where a page states several bands of error.
+//! S1: `within 2 %`.
 
-use super::spot;
-use crate::claim::Status;
 use crate::finding::{Finding, Severity};
-use crate::link::mentions;
 use crate::number::{Quantity, Unit};
 use crate::page::Page;
 use crate::prose::{Clause, Manner};
 use crate::rule::{Evidence, Rule, Sink};
-use crate::table::Table;
+use crate::table::{Row, Table};
 
-/// S1: what is said to be within a band is.
-pub const WITHIN: Rule = Rule {
+/// S1.
+pub const RULE: Rule = Rule {
     id: "S1",
     name: "what is said to be within a band is",
     severity: Severity::WrongConclusion,
     holds: "of two systems' figures in the tables that the sentence speaks of none is more than the stated percentage apart",
     silent: "unless the sentence names both columns of a table behind it, or one of them and that table is the next; where the sentence has results itself",
-    check: within,
+    check,
 };
 
-/// S7: one band of error.
-pub const BANDS: Rule = Rule {
-    id: "S7",
-    name: "a page states one band of error",
-    severity: Severity::Ambiguous,
-    holds: "all stated margins of error are the same",
-    silent: "of bands that are not called an error",
-    check: bands,
-};
+/// Tables further below a sentence that names one column are of something else.
+const NEAR: usize = 40;
 
-fn within(evidence: &Evidence, sink: &mut Sink) {
+fn check(evidence: &Evidence, sink: &mut Sink) {
     for clause in evidence.clauses.iter().filter(|clause| clause.manner == Manner::Within) {
         let Some(band) = clause.percents().next() else { continue };
         // `writes (218) are within 30 % of those of the pool (168)` tells what it compares.
-        if of_line(evidence.clauses, clause.line)
-            .any(|other| other.sentence == clause.sentence && has_operand(other))
-        {
-            continue;
-        }
-        let tables = spoken_of(evidence, clause);
-        if !tables.is_empty() {
-            judge(evidence.page, clause, band, &tables, sink);
+        let same = |other: &&Clause| other.line == clause.line && other.sentence == clause.sentence;
+        if !evidence.clauses.iter().filter(same).any(has_result) {
+            judge(evidence.page, band, &spoken_of(evidence, clause), sink);
         }
     }
 }
 
-/// The clauses of a line.
-fn of_line(clauses: &[Clause], line: usize) -> impl Iterator<Item = &Clause> {
-    let first = clauses.partition_point(|clause| clause.line < line);
-    clauses[first..].iter().take_while(move |clause| clause.line == line)
-}
-
 /// Whether a clause has a result besides its band: no block size, and no count of a few.
-fn has_operand(clause: &Clause) -> bool {
-    let is_result = |figure: &Quantity| match figure.unit {
+fn has_result(clause: &Clause) -> bool {
+    clause.figures.iter().any(|figure| match figure.unit {
         Unit::Bare => figure.scale == 1.0 && figure.figure.value >= 10.0,
-        unit => {
-            matches!(unit, Unit::PerSecond | Unit::BytesPerSecond | Unit::BitsPerSecond | Unit::Nanoseconds)
-        }
-    };
-    clause.figures.iter().any(is_result)
+        Unit::PerSecond | Unit::BytesPerSecond | Unit::BitsPerSecond | Unit::Nanoseconds => true,
+        _ => false,
+    })
 }
 
-/// The two columns of figures of a table.
+fn figure(row: &Row, at: usize) -> Option<Quantity> {
+    row.cells.get(at)?.as_ref()?.figure
+}
+
+/// The two columns of a table that have figures, where they are of one unit.
 fn columns(table: &Table) -> Option<[usize; 2]> {
-    let figure = |row: &crate::table::Row, at: usize| row.cells.get(at)?.as_ref()?.figure;
     let of_values = |at: &usize| {
         let mut figures = table.rows.iter().filter_map(|row| figure(row, *at)).peekable();
         figures.peek().is_some() && figures.all(|one| !matches!(one.unit, Unit::Percent | Unit::Times))
     };
     let values: Vec<usize> = (0..table.columns.len()).filter(of_values).collect();
     let [first, second] = values.as_slice() else { return None };
-    let alike = table.rows.iter().all(|row| match (figure(row, *first), figure(row, *second)) {
-        (Some(left), Some(right)) => left.unit == right.unit,
-        _ => true,
-    });
+    let pair = |row: &Row| figure(row, *first).zip(figure(row, *second));
+    let alike = table.rows.iter().filter_map(pair).all(|(left, right)| left.unit == right.unit);
     alike.then_some([*first, *second])
 }
 
-/// The tables behind a clause that it speaks of: one whose two columns the sentence names, or the next ones of equal heads of
-/// which it names one.
-fn spoken_of<'a>(evidence: &Evidence<'a>, clause: &Clause) -> Vec<&'a Table> {
-    let sentence = clause.sentence(evidence.page);
-    let behind: Vec<(&Table, [usize; 2])> = evidence
-        .tables
-        .iter()
-        .filter(|table| table.lines.start > clause.line)
-        .filter_map(|table| Some((table, columns(table)?)))
-        .collect();
-    let names = |table: &Table, columns: [usize; 2]| {
-        let heads = columns.map(|at| table.columns[at].head.as_str());
-        [mentions(sentence, heads[0], heads[1]), mentions(sentence, heads[1], heads[0])]
+/// The tables behind a clause that it speaks of, with their columns: one whose two columns the sentence names, or the next ones of
+/// equal heads of which it names one.
+fn spoken_of<'a>(evidence: &Evidence<'a>, clause: &Clause) -> Vec<(&'a Table, [usize; 2])> {
+    let behind = evidence.tables.iter().filter(|table| table.lines.start > clause.line);
+    let behind: Vec<(&Table, [usize; 2])> =
+        behind.filter_map(|table| Some((table, columns(table)?))).collect();
+    let said = parts(clause.sentence(evidence.page));
+    // How many of the two heads the sentence names, by what the other does not have.
+    let named = |(table, columns): &(&Table, [usize; 2])| {
+        let heads = columns.map(|at| parts(&table.columns[at].head));
+        let names = |own: &[String], other: &[String]| {
+            own.iter().any(|part| said.contains(part) && !other.contains(part))
+        };
+        usize::from(names(&heads[0], &heads[1])) + usize::from(names(&heads[1], &heads[0]))
     };
-    if let Some((table, _)) = behind.iter().find(|(table, columns)| names(table, *columns) == [true, true]) {
-        return vec![table];
+    if let Some(both) = behind.iter().find(|one| named(one) == 2) {
+        return vec![*both];
     }
-    let Some((first, columns)) = behind.first() else { return Vec::new() };
-    if !names(first, *columns).contains(&true) || first.lines.start > clause.line + 40 {
+    let Some(first) = behind.first().filter(|one| named(one) == 1 && one.0.lines.start <= clause.line + NEAR)
+    else {
         return Vec::new();
-    }
-    let same = |table: &&Table| table.columns == first.columns;
-    behind.iter().map(|(table, _)| *table).take_while(same).collect()
-}
-
-fn judge(page: &Page, clause: &Clause, band: &Quantity, tables: &[&Table], sink: &mut Sink) {
-    let mut outside: Vec<(f64, Quantity, Quantity)> = Vec::new();
-    let mut all = 0;
-    for table in tables {
-        let Some(columns) = columns(table) else { continue };
-        for row in &table.rows {
-            let figure = |at: usize| row.cells.get(at)?.as_ref()?.figure;
-            let (Some(left), Some(right)) = (figure(columns[0]), figure(columns[1])) else { continue };
-            let Some(ratio) = right.interval().over(left.interval()) else { continue };
-            all += 1;
-            let off = 100.0 * (right.figure.value / left.figure.value - 1.0);
-            let sure =
-                ratio.low > 1.0 + band.figure.value / 100.0 || ratio.high < 1.0 - band.figure.value / 100.0;
-            if sure {
-                outside.push((off, left, right));
-            }
-        }
-    }
-    if all == 0 {
-        return;
-    }
-    let said = page.quote(band.figure.spot);
-    if outside.is_empty() {
-        sink.checks.push((band.figure.spot, Status::Holds, "S1"));
-        return;
-    }
-    outside.sort_by(|a, b| b.0.abs().total_cmp(&a.0.abs()));
-    let (worst, left, right) = &outside[0];
-    let message = format!(
-        "{} of {all} pairs are further apart than {said}: {} against {} is {worst:+.1} %",
-        outside.len(),
-        page.quote(right.figure.spot),
-        page.quote(left.figure.spot)
-    );
-    let spots = outside.iter().flat_map(|(_, left, right)| [left.figure.spot, right.figure.spot]);
-    sink.finds(
-        Finding::new("S1", Severity::WrongConclusion, spot(clause), message)
-            .against(spots.collect::<Vec<_>>()),
-    );
-}
-
-/// Words that call a band an error of the measurement.
-pub(super) const ERROR: [&str; 6] =
-    ["margin of error", "measurement error", "погрешност", "误差", "error bar", "accuracy"];
-
-fn bands(evidence: &Evidence, sink: &mut Sink) {
-    let called = |clause: &&Clause| {
-        let sentence = clause.sentence(evidence.page).to_lowercase();
-        clause.manner == Manner::Within && ERROR.iter().any(|word| sentence.contains(word))
     };
-    let bands: Vec<&Quantity> =
-        evidence.clauses.iter().filter(called).filter_map(|clause| clause.percents().next()).collect();
-    let Some(first) = bands.first() else { return };
-    let Some(other) = bands.iter().find(|band| band.figure.value != first.figure.value) else { return };
+    behind.iter().take_while(|one| one.0.columns == first.0.columns).copied().collect()
+}
+
+/// Words in lower case, and pairs of neighbouring Chinese characters. A single letter or a number names nothing.
+fn parts(text: &str) -> Vec<String> {
+    let is_han = |letter: char| matches!(letter, '\u{3400}'..='\u{4dbf}' | '\u{4e00}'..='\u{9fff}');
+    let lower = text.to_lowercase();
+    let words = lower.split(|letter: char| !letter.is_alphanumeric() || is_han(letter));
+    let names = |word: &&str| word.chars().count() >= 2 && !word.bytes().all(|byte| byte.is_ascii_digit());
+    let letters: Vec<char> = lower.chars().collect();
+    let pairs = letters.windows(2).filter(|pair| pair.iter().all(|letter| is_han(*letter)));
+    words.filter(names).map(str::to_owned).chain(pairs.map(|pair| pair.iter().collect())).collect()
+}
+
+fn judge(page: &Page, band: &Quantity, tables: &[(&Table, [usize; 2])], sink: &mut Sink) {
+    let pairs: Vec<(Quantity, Quantity)> = tables
+        .iter()
+        .flat_map(|(table, [left, right])| {
+            table.rows.iter().filter_map(|row| figure(row, *left).zip(figure(row, *right)))
+        })
+        .filter(|(left, _)| left.interval().low > 0.0)
+        .collect();
+    let share = band.figure.value / 100.0;
+    let is_outside = |(left, right): &&(Quantity, Quantity)| {
+        let ratio = right.interval().over(left.interval());
+        ratio.is_some_and(|ratio| ratio.low > 1.0 + share || ratio.high < 1.0 - share)
+    };
+    let off = |(left, right): &(Quantity, Quantity)| right.figure.value / left.figure.value - 1.0;
+    let mut outside: Vec<&(Quantity, Quantity)> = pairs.iter().filter(is_outside).collect();
+    outside.sort_by(|one, other| off(other).abs().total_cmp(&off(one).abs()));
+    let Some(worst) = outside.first() else {
+        if !pairs.is_empty() {
+            sink.holds("S1", &band.figure);
+        }
+        return;
+    };
     let message = format!(
-        "the error is said to be {} here and {} in line {}",
-        evidence.page.quote(other.figure.spot),
-        evidence.page.quote(first.figure.spot),
-        evidence.page.number(first.figure.spot.index())
+        "{} of {} pairs are further apart than {}: {} against {} is {:+.1} %",
+        outside.len(),
+        pairs.len(),
+        page.quote(band.figure.spot),
+        page.quote(worst.1.figure.spot),
+        page.quote(worst.0.figure.spot),
+        100.0 * off(worst)
     );
-    sink.finds(
-        Finding::new("S7", Severity::Ambiguous, other.figure.spot, message).against([first.figure.spot]),
-    );
+    let spots = outside.iter().flat_map(|(left, right)| [left.figure.spot, right.figure.spot]);
+    sink.finds(Finding::new("S1", Severity::WrongConclusion, band.figure.spot, message).against(spots));
 }
 
 #[cfg(test)]
-mod tests;
+mod tests {
+    use crate::rule::testing::found;
+
+    fn page(sentence: &str, last: &str) -> String {
+        format!(
+            "{sentence}\n\n| | pvscsi | NVMe controller |\n|---|---|---|\n| write 4M | 4603.11 MB/s | 4594.44 MB/s |\n\
+             | read 4M | 4618.22 MB/s | 4618.33 MB/s |\n| write 4k | 54.61 MB/s | {last} MB/s |\n"
+        )
+    }
+
+    #[test]
+    fn pairs_outside_a_stated_band_are_counted() {
+        let both =
+            "The difference between pvscsi and the nvme controller is within the margin of error of 5%.";
+        let told = found(&page(both, "60.02"), "S1");
+        assert_eq!(told.len(), 1);
+        assert_eq!(told[0].severity, super::Severity::WrongConclusion);
+        assert!(told[0].message.starts_with("1 of 3 pairs are further apart than 5%"), "{}", told[0].message);
+        assert_eq!(found(&page(both, "55.02"), "S1"), []);
+        let own = "Writes of the nvme controller (218) are within 30% of those of pvscsi (168).";
+        assert_eq!(found(&page(own, "30.02"), "S1"), [], "it tells what it compares");
+        let size = "4k writes of pvscsi and nvme are within 30%.";
+        assert_eq!(found(&page(size, "30.02"), "S1").len(), 1);
+        assert_eq!(found(&page("Prices are within 5% of each other.", "60.02"), "S1"), [], "of other things");
+    }
+
+    #[test]
+    fn chinese_names_are_pairs_of_characters() {
+        let page = "直通与虚拟磁盘的差距在误差 5% 以内。\n\n| 测试 | 直通模式 | 虚拟磁盘 |\n|---|---|---|\n| 读 | 500 MB/s | 490 MB/s |\n| 写 | 400 MB/s | 300 MB/s |\n";
+        assert_eq!(found(page, "S1").len(), 1);
+        assert_eq!(found(&page.replace("300", "390"), "S1"), []);
+    }
+}

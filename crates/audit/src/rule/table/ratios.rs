@@ -108,7 +108,6 @@ fn ratio(evidence: &Evidence, sink: &mut Sink) {
             Some(Verdict::Off(recomputed)) => off(evidence, link, recomputed, sink),
         }
     }
-    crate::rule::prose::ranges::check(evidence, sink);
 }
 
 /// A ratio that its printed operands do not give.

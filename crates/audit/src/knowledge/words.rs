@@ -1,0 +1,48 @@
+//! Words that pages have around figures, in the languages of the pages: the lists of `words.txt`.
+
+use crate::prose::has;
+use std::collections::BTreeMap;
+use std::sync::OnceLock;
+
+/// A list of words, by its name in `words.txt`.
+pub type Word = &'static str;
+
+/// Each list with its spellings.
+fn lists() -> &'static BTreeMap<Word, Vec<&'static str>> {
+    static LISTS: OnceLock<BTreeMap<Word, Vec<&'static str>>> = OnceLock::new();
+    LISTS.get_or_init(|| {
+        let mut lists: BTreeMap<Word, Vec<&'static str>> = BTreeMap::new();
+        let lines = include_str!("words.txt").lines().filter(|line| !line.starts_with('#'));
+        for (name, spellings) in lines.filter_map(|line| line.split_once(": ")) {
+            lists.entry(name).or_default().extend(spellings.split(" | "));
+        }
+        lists
+    })
+}
+
+/// Whether a lower-case text has a word of a list.
+pub fn says(lower: &str, word: Word) -> bool {
+    debug_assert!(lists().contains_key(word), "words.txt has no {word}");
+    lists().get(word).into_iter().flatten().any(|spelling| has(lower, spelling))
+}
+
+/// The makers of drives that a lower-case text names.
+pub fn makers(lower: &str) -> Vec<Word> {
+    let makers = lists().keys().filter(|name| name.starts_with("maker "));
+    makers.copied().filter(|maker| says(lower, maker)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_are_whole_or_of_languages_without_spaces() {
+        for (text, word) in [("机械盘 20tb", "hdd"), ("(cache=writeback)", "cached"), ("raid10", "several")]
+        {
+            assert!(says(text, word), "{text}");
+        }
+        assert!(!says("arcane raiders", "cached") && !says("arcane raiders", "several"));
+        assert_eq!(makers("a western digital and a 三星"), ["maker samsung", "maker wd"]);
+    }
+}

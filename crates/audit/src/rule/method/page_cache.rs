@@ -1,0 +1,115 @@
+//! M7: rates of dd that the page cache made.
+
+use super::loads::commands;
+use crate::finding::{Finding, Severity};
+use crate::import::Said;
+use crate::import::command::{Command, Word};
+use crate::page::{Page, Spot};
+use crate::rule::{Evidence, Rule, Sink};
+
+/// M7.
+pub const RULE: Rule = Rule {
+    id: "M7",
+    name: "dd goes around the page cache, or waits for it",
+    severity: Severity::Ambiguous,
+    holds: "dd commands whose rates the page shows have oflag=direct, sync or dsync, conv=fsync or fdatasync (of reads iflag=direct)",
+    silent: "where the page shows the rate of one dd only and another tool's results, of pipes, of /dev/zero to /dev/null, of a file that \
+             another command is tried with, and where caches are dropped",
+    check,
+};
+
+/// The value of `of=/data/file` among words.
+fn operand<'a>(words: &'a [Word], key: &str) -> Option<&'a str> {
+    let value = words.iter().find_map(|word| word.text.strip_prefix(key))?;
+    (!value.is_empty() && !value.contains(['$', '<', '{'])).then_some(value)
+}
+
+fn last_part(path: &str) -> &str {
+    path.trim_end_matches('/').rsplit('/').next().unwrap_or(path)
+}
+
+fn check(evidence: &Evidence, sink: &mut Sink) {
+    let mut shown: Vec<(&Command, Spot)> = Vec::new();
+    for (at, command) in commands(evidence).into_iter().filter(|(_, one)| one.program == "dd") {
+        // Its own rate stands right behind.
+        let near = evidence.outputs[at].lines.end + 3;
+        let next = evidence.outputs.get(at + 1).filter(|next| next.lines.start <= near);
+        if let Some(Said::Dd(copy)) = next.map(|next| &next.said) {
+            shown.push((command, copy.rate.figure.spot));
+        }
+    }
+    let is_other = |said: &Said| !matches!(said, Said::Dd(_)) && !said.readings().is_empty();
+    let drops = || memchr::memmem::find(evidence.page.text().as_bytes(), b"drop_caches").is_some();
+    let few = match shown.len() {
+        0 => true,
+        1 => evidence.outputs.iter().any(|output| is_other(&output.said)),
+        _ => false,
+    };
+    if few || drops() {
+        return;
+    }
+    for (command, rate) in shown {
+        let why = through_cache(&command.words).filter(|_| !is_input(evidence.page, command));
+        let finding =
+            why.map(|why| Finding::new("M7", Severity::Ambiguous, command.spot, why).against([rate]));
+        finding.into_iter().for_each(|finding| sink.finds(finding));
+    }
+}
+
+/// Whether the file that dd writes is what another command is tried with: nobody reads dd's rate then.
+fn is_input(page: &Page, dd: &Command) -> bool {
+    let path = operand(&dd.words, "of=").filter(|path| !path.starts_with("/dev/"));
+    let Some(name) = path.map(last_part).filter(|name| name.len() >= 3) else { return false };
+    (0..page.len()).map(|at| page.line(at)).filter(|text| text.contains(name)).any(|text| {
+        let words = text.trim_start_matches(['$', '#', '>', ' ']).trim_start_matches("sudo ");
+        let (program, rest) = words.split_once(' ').unwrap_or((words, ""));
+        let is_program = program.starts_with(|letter: char| letter.is_ascii_lowercase());
+        let uses = rest.split(' ').any(|word| last_part(word) == name);
+        is_program && uses && !["rm", "dd", "ls", "sync", "hdparm"].contains(&program)
+    })
+}
+
+/// Why dd's rate is that of the page cache.
+fn through_cache(words: &[Word]) -> Option<String> {
+    let has = |key: &str, flags: &[&str]| {
+        operand(words, key).is_some_and(|value| value.split(',').any(|one| flags.contains(&one)))
+    };
+    let (from, to) = (operand(words, "if=")?, operand(words, "of=")?);
+    if words.iter().any(|word| word.text == "|") {
+        return None;
+    }
+    if to != "/dev/null" {
+        let waits = has("oflag=", &["direct", "sync", "dsync"]) || has("conv=", &["fsync", "fdatasync"]);
+        let made = ["/dev/zero", "/dev/urandom", "/dev/random"].contains(&from);
+        return (!waits && made).then(|| {
+            format!(
+                "dd writes {to} through the page cache and does not wait for it (no oflag=direct, no conv=fsync): its rate is not the drive's"
+            )
+        });
+    }
+    (from != "/dev/zero" && !has("iflag=", &["direct"])).then(|| {
+        format!(
+            "dd reads {from} through the page cache (no iflag=direct): what is in memory is not read from the drive"
+        )
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::rule::testing::found;
+
+    #[test]
+    fn rates_of_the_page_cache_are_told() {
+        let rate =
+            "32+0 records in\n32+0 records out\n34359738368 bytes (34 GB) copied, 36.9548 s, 930 MB/s\n";
+        let one = |words: &str| format!("$ dd if=/dev/zero of=/data/file bs=1M count=1024{words}\n{rate}\n");
+        assert_eq!(found(&one(""), "M7").len(), 1);
+        for words in [" oflag=direct", " conv=fsync", " oflag=nocache,dsync", " conv=notrunc,fdatasync"] {
+            assert_eq!(found(&one(words), "M7"), [], "{words}");
+        }
+        assert_eq!(found(&format!("{}echo 3 > /proc/sys/vm/drop_caches\n", one("")), "M7"), []);
+        assert_eq!(found("$ dd if=/dev/zero of=/data/file bs=1M count=1024\n", "M7"), [], "no rate");
+        assert_eq!(found(&format!("{}$ rm /data/file\n", one("")), "M7").len(), 1);
+        assert_eq!(found(&format!("{}$ backup /data/file\n", one("")), "M7"), [], "another reads it");
+    }
+}
