@@ -85,6 +85,9 @@ pub struct Finding {
     /// Where: its line is told as the page counts it, which `line` is.
     #[serde(skip)]
     pub spot: Spot,
+    /// What the figure is of, as words before it: `writes lose`; empty where it is not known.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub subject: String,
     /// As it stands there.
     pub printed: String,
     /// What it should be, in the same unit and digits; empty where nothing can be said.
@@ -109,6 +112,7 @@ impl Finding {
             rule,
             severity,
             spot,
+            subject: String::new(),
             printed: String::new(),
             recomputed: String::new(),
             message: message.into(),

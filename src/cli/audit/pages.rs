@@ -3,11 +3,10 @@
 
 use crate::exit::contained;
 use crate::folder::{self, Kind};
-use anyhow::Result;
 use iotax_audit::container;
 use iotax_audit::page::Page;
 use std::fs::Metadata;
-use std::io::Read;
+use std::io::{Read, Result};
 use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 
@@ -23,8 +22,8 @@ pub(super) enum Source {
 
 /// What there is of a file.
 pub(super) enum Given {
-    /// Pages, of a file that pins may lie beside.
-    Pages(Vec<Page>, Option<PathBuf>),
+    /// Its pages.
+    Pages(Vec<Page>),
     /// It is no page: why.
     NoPage(String),
     /// It cannot be read: why.
@@ -43,7 +42,7 @@ pub(super) fn each(sources: &[Source], tell: Tell) -> Result<()> {
             Source::StandardInput => {
                 let mut bytes = Vec::new();
                 let read = std::io::stdin().lock().read_to_end(&mut bytes).map(|_| bytes);
-                tell(STANDARD_INPUT, given(STANDARD_INPUT, None, read))?;
+                tell(STANDARD_INPUT, given(STANDARD_INPUT, read))?;
             }
             Source::Path(path) => match std::fs::metadata(path) {
                 Ok(meta) if meta.is_dir() => folder(path, tell)?,
@@ -65,7 +64,7 @@ fn file(path: &Path, meta: &Metadata, tell: Tell) -> Result<()> {
     let given = if kind.is_block_device() || kind.is_char_device() {
         Given::Refused("it is a device, no page; hint: - reads standard input".to_owned())
     } else {
-        given(&name(path), Some(path), std::fs::read(path))
+        given(&name(path), std::fs::read(path))
     };
     tell(&name(path), given)
 }
@@ -74,13 +73,9 @@ fn file(path: &Path, meta: &Metadata, tell: Tell) -> Result<()> {
 fn folder(top: &Path, tell: Tell) -> Result<()> {
     let mut any = false;
     for (path, kind) in folder::below(top) {
-        // Its page takes it.
-        if super::pins::page_of(&path).is_some_and(|page| page.exists()) {
-            continue;
-        }
         any = true;
         let given = match kind {
-            Kind::File => given(&name(&path), Some(&path), std::fs::read(&path)),
+            Kind::File => given(&name(&path), std::fs::read(&path)),
             Kind::Passed(why) => Given::NoPage(why.to_owned()),
             Kind::Unreadable(error) => Given::Refused(error_said(&error)),
         };
@@ -97,10 +92,7 @@ fn error_said(error: &std::io::Error) -> String {
     known.unwrap_or_else(|| format!("it cannot be read: {error}"))
 }
 
-fn given(name: &str, path: Option<&Path>, read: std::io::Result<Vec<u8>>) -> Given {
-    if let Some(why) = path.and_then(super::pins::is_no_page) {
-        return Given::NoPage(why);
-    }
+fn given(name: &str, read: Result<Vec<u8>>) -> Given {
     let bytes = match read {
         Ok(bytes) => bytes,
         Err(error) => return Given::Refused(error_said(&error)),
@@ -110,7 +102,7 @@ fn given(name: &str, path: Option<&Path>, read: std::io::Result<Vec<u8>>) -> Giv
         _ => match contained(|| container::pages(name, bytes)) {
             Err(why) => Given::Refused(why),
             Ok(pages) if pages.is_empty() => Given::NoPage("there is no text in it".to_owned()),
-            Ok(pages) => Given::Pages(pages, path.map(Path::to_owned)),
+            Ok(pages) => Given::Pages(pages),
         },
     }
 }
@@ -180,7 +172,7 @@ mod tests {
             told.push((
                 name.trim_start_matches('/').to_owned(),
                 match given {
-                    Given::Pages(pages, _) => pages[0].line(0).to_owned(),
+                    Given::Pages(pages) => pages[0].line(0).to_owned(),
                     Given::NoPage(why) => format!("no page: {why}"),
                     Given::Refused(why) => format!("refused: {why}"),
                 },
@@ -195,9 +187,7 @@ mod tests {
     fn folders_are_read_in_the_order_of_names_and_what_is_no_page_is_told() {
         let folder = tempfile::tempdir().unwrap();
         let top = folder.path();
-        for name in
-            ["b/x.md", "b/a.md", "a.md", ".git/x.md", "b/.hidden", "c.png", "b/x.md.pins.toml", "g.pins.toml"]
-        {
+        for name in ["b/x.md", "b/a.md", "a.md", ".git/x.md", "b/.hidden", "c.png"] {
             let path = top.join(name);
             std::fs::create_dir_all(path.parent().unwrap()).unwrap();
             std::fs::write(path, if name == "c.png" { "\u{89}PNG" } else { name }).unwrap();
@@ -215,7 +205,6 @@ mod tests {
             ("d", "no page: a link to a folder; hint: name the folder itself"),
             ("e", "no page: a link that leads nowhere"),
             ("f", "a.md"),
-            ("g.pins.toml", "no page: it is a file of pins; hint: its page is to be g, beside it"),
         ];
         assert_eq!(all, expected.map(|(name, said)| (name.to_owned(), said.to_owned())));
     }

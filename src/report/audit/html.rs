@@ -1,13 +1,14 @@
-//! An audit as one page of the house: what was found, the quoted lines with every figure in the colour of its status, the page's
-//! tables with what their cells should be, what could not be checked or read. No script, no request to anywhere.
+//! An audit as one page of the house: the verdict, root causes with the quoted lines and every figure in the colour of its status,
+//! the page's tables with what their cells should be, what could not be read. No script, no request to anywhere.
 
 use super::super::html::whole;
-use super::digest::{Corrected, CorrectedCell, Document, Told, Unchecked};
+use super::digest::{Corrected, CorrectedCell, Document, Told};
 use super::quote::Place;
 use super::text::{shown, shown_line};
-use super::{Audit, Renderer, Severity, View, no_page, words};
+use super::{Audit, Renderer, Severity, View, words};
 use crate::units::counted;
 use iotax_audit::claim::Status;
+use iotax_audit::verdict::{Block, advice};
 use maud::{Markup, html};
 use std::ops::Range;
 
@@ -16,28 +17,28 @@ pub const RENDERER: Renderer = Renderer {
     name: "html",
     help: "one self-contained page with the tables corrected",
     endings: &["html", "htm"],
-    page: no_page,
-    end: render,
+    render,
 };
 
 const STYLE: &str = include_str!("audit.css");
-/// Findings on one page that are told each; the others are in JSON.
+/// Root causes on one page that are shown; the others are in JSON.
 const EACH: usize = 500;
+/// Findings below a root cause that are listed.
+const MEMBERS: usize = 200;
 
 fn render(audit: &Audit, _view: &View) -> String {
     let names = match audit.documents.as_slice() {
         [one] => shown(&one.name),
         many => counted(many.len() as u64, "page", "pages"),
     };
-    let found = words::by_severity(|severity| words::all_found(audit, severity));
     whole(
         &format!("{names} \u{b7} iotax audit"),
         STYLE,
         &html! {
             header {
                 p class="eyebrow" { b { "iotax audit" } " \u{b7} " (names) }
-                h1 { (sentence(&found)) }
-                p class="soft" { (words::by_status(|status| words::all_claims(audit, status))) "." }
+                h1 { (sentence(&shown(&words::verdict(audit)))) }
+                p class="soft" { (sentence(&words::counts(audit).coverage())) "." }
             }
             @if audit.documents.len() > 1 { (pages(audit)) }
             @for (at, document) in audit.documents.iter().enumerate() { (of_document(document, at)) }
@@ -54,22 +55,27 @@ fn sentence(text: &str) -> String {
 }
 
 fn pages(audit: &Audit) -> Markup {
+    let weighed = words::by_weight(audit, Severity::Cosmetic);
+    let index = |document: &Document| audit.documents.iter().position(|one| std::ptr::eq(one, document));
     html! {
-        section {
-            h2 { "Pages" }
-            div class="scroll" tabindex="0" {
-                table {
-                    thead { tr {
-                        th scope="col" { "page" }
-                        @for severity in Severity::ALL { th scope="col" { (severity.word().replace('-', " ")) } }
-                        @for status in Status::ALL { th scope="col" { (status.words()) } }
-                    } }
-                    tbody {
-                        @for (at, document) in audit.documents.iter().enumerate() {
-                            tr {
-                                td class="name" { a href={ "#d" (at) } { (shown(&document.name)) } }
-                                @for severity in Severity::ALL { (count(document.found(severity))) }
-                                @for status in Status::ALL { (count(document.count(status))) }
+        @if !weighed.is_empty() {
+            section {
+                h2 { "Pages with findings" }
+                div class="scroll" tabindex="0" {
+                    table {
+                        thead { tr {
+                            th scope="col" { "page" }
+                            @for head in words::COLUMNS { th scope="col" { (head) } }
+                            th scope="col" { "checked" }
+                        } }
+                        tbody {
+                            @for document in &weighed {
+                                @let counts = &document.verdict.counts;
+                                tr {
+                                    td class="name" { a href={ "#d" (index(document).unwrap_or(0)) } { (shown(&document.name)) } }
+                                    @for severity in Severity::ALL { (count(counts.of(severity))) }
+                                    td { (counts.checked) " of " (counts.figures) }
+                                }
                             }
                         }
                     }
@@ -84,52 +90,22 @@ fn count(count: usize) -> Markup {
 }
 
 fn of_document(document: &Document, at: usize) -> Markup {
+    let blocks = &document.verdict.blocks;
     html! {
         section id={ "d" (at) } {
             h2 class="file" { (shown(&document.name)) }
+            p { (sentence(&shown(&document.verdict.line))) "." }
             p class="soft" {
-                (sentence(&words::of_page(document))) " in " (counted(document.lines as u64, "line", "lines")) "; "
-                (words::by_status(|status| document.count(status))) "; " (words::read(document)) "."
+                (counted(document.lines as u64, "line", "lines")) "; " (words::by_status(document)) "; "
+                (words::read(document)) "."
             }
-            @if document.findings.is_empty() {
-                p { "Nothing on this page was found not to hold." }
-            } @else {
+            @if !blocks.is_empty() {
                 ul class="key" { @for status in Status::ALL { li { span class=(class_of(status)) { "12.3" } " " (status.words()) } } }
-                (wrong(document, at))
-                @for (nth, told) in document.findings.iter().take(EACH).enumerate() { (finding(told, at, nth)) }
-                @if document.findings.len() > EACH {
-                    p class="soft" { (document.findings.len() - EACH) " more findings are in --format json." }
-                }
-            }
-            @if let Some(pins) = &document.pins {
-                h3 { "Pins" }
-                ul { @for said in pins.said() { li { (shown(&said)) } } }
+                @for one in blocks.iter().take(EACH) { (block(document, one, at)) }
+                @if blocks.len() > EACH { p class="soft" { (blocks.len() - EACH) " more are in --format json." } }
             }
             @for table in &document.tables { (corrected(document, table, at)) }
             (unread(document))
-            (unchecked(&document.unchecked))
-        }
-    }
-}
-
-/// Findings of the list before all others.
-const LISTED: usize = 12;
-
-/// What is wrong, before what may mislead: the findings come in the order of the page.
-fn wrong(document: &Document, at: usize) -> Markup {
-    let is_wrong = |told: &Told| told.finding.severity <= Severity::WrongFigure;
-    let mut wrong: Vec<(usize, &Told)> =
-        document.findings.iter().take(EACH).enumerate().filter(|(_, told)| is_wrong(told)).collect();
-    wrong.sort_by_key(|(_, told)| told.finding.severity);
-    html! {
-        // Where all is wrong the list would say it twice.
-        @if !wrong.is_empty() && wrong.len() < document.findings.len() {
-            ul class="worst" {
-                @for (nth, told) in wrong.iter().take(LISTED) {
-                    li { a href={ "#" (anchor(at, *nth)) } { "line " (told.place.line) } " " (shown(&told.finding.message)) }
-                }
-                @if let Some(more @ 1..) = wrong.len().checked_sub(LISTED) { li class="soft" { "and " (more) " more" } }
-            }
         }
     }
 }
@@ -156,18 +132,19 @@ fn anchor(document: usize, finding: usize) -> String {
     format!("d{document}f{finding}")
 }
 
-fn finding(told: &Told, document: usize, nth: usize) -> Markup {
-    let finding = &told.finding;
-    let id = anchor(document, nth);
+fn block(document: &Document, block: &Block, at: usize) -> Markup {
+    let root = &document.findings[block.root];
+    let finding = &root.finding;
+    let id = anchor(at, block.root);
     let title = words::rule_of(finding.rule).map(|rule| rule.name);
     html! {
         article class="finding" id=(id) {
             p class="said" {
-                span class=(tag_of(finding.severity)) { (finding.severity.word().replace('-', " ")) } " "
+                span class=(tag_of(block.severity)) { (block.severity.word().replace('-', " ")) } " "
                 a href={ "#" (id) } title=[title] { (finding.rule) } " "
                 (shown(&finding.message))
             }
-            (quotes(told))
+            (quotes(root))
             dl {
                 @if !finding.recomputed.is_empty() {
                     dt { "printed" } dd { del { (shown(&finding.printed)) } }
@@ -175,6 +152,16 @@ fn finding(told: &Told, document: usize, nth: usize) -> Markup {
                 }
                 @if let Some(arithmetic) = &finding.arithmetic { dt { "by" } dd { code { (shown(arithmetic)) } } }
                 @if let Some(slip) = finding.slip { dt { "likely" } dd { (slip.words()) } }
+                @for (word, members) in words::members(document, block) {
+                    dt { (word) }
+                    dd { ul class="members" {
+                        @for (nth, told) in members.iter().take(MEMBERS) {
+                            li id=(anchor(at, *nth)) { (shown(&words::member(told, root))) }
+                        }
+                        @if let Some(more @ 1..) = members.len().checked_sub(MEMBERS) { li class="soft" { "and " (more) " more" } }
+                    } }
+                }
+                dt { "what to do" } dd { (shown(&advice(finding))) }
             }
         }
     }
@@ -254,13 +241,8 @@ fn corrected(document: &Document, table: &Corrected, at: usize) -> Markup {
                 tbody {
                     @for row in &table.rows {
                         tr {
-                            @match row {
-                                Some(row) => {
-                                    td { (shown(&row.label)) }
-                                    @for one in &row.cells { (cell(document, one.as_ref(), at)) }
-                                }
-                                None => td class="absent" colspan=(table.heads.len()) { "\u{2026}" },
-                            }
+                            td { (shown(&row.label)) }
+                            @for one in &row.cells { (cell(document, one.as_ref(), at)) }
                         }
                     }
                 }
@@ -318,22 +300,6 @@ fn unread(document: &Document) -> Markup {
         @if !document.unread.is_empty() {
             h3 { "Not read" }
             ul { @for one in &document.unread { li { (sentence(&words::lines(one))) ": " (shown(&one.why)) } } }
-        }
-    }
-}
-
-fn unchecked(reasons: &[Unchecked]) -> Markup {
-    html! {
-        @for reason in reasons {
-            details {
-                summary {
-                    (counted(reason.count as u64, "figure", "figures")) " cannot be checked: " (shown(reason.why))
-                }
-                p class="figures" {
-                    @for (line, figure) in &reason.first { span { span class="no" { (line) } " " (shown(figure)) } " " }
-                    @if reason.count > reason.first.len() { span class="soft" { "and " (reason.count - reason.first.len()) " more" } }
-                }
-            }
         }
     }
 }

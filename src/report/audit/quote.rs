@@ -62,7 +62,7 @@ pub struct Quotes<'a> {
     /// Claims of the lines that are quoted, by where they begin.
     claims: HashMap<u32, Vec<(Range<usize>, Status)>>,
     whole: HashMap<u32, Arc<Excerpt>>,
-    rulers: HashMap<u32, Vec<(usize, usize)>>,
+    rulers: Rulers<'a>,
 }
 
 impl<'a> Quotes<'a> {
@@ -79,7 +79,7 @@ impl<'a> Quotes<'a> {
             line.sort_by_key(|(range, status)| (range.start, *status));
             line.dedup_by(|later, kept| later.0.start < kept.0.end);
         }
-        Quotes { page, claims: quoted, whole: HashMap::new(), rulers: HashMap::new() }
+        Quotes { page, claims: quoted, whole: HashMap::new(), rulers: Rulers::new(page) }
     }
 
     /// Spots with what is kept of their lines; those that lie near each other in a long line share a part of it.
@@ -122,20 +122,36 @@ impl<'a> Quotes<'a> {
     }
 
     fn place(&mut self, spot: Spot, (excerpt, from): &(Arc<Excerpt>, usize)) -> Place {
-        let line = self.page.line(spot.index());
-        let (told, range) = (self.told(spot), within(line, spot));
+        let told = self.told(spot);
         Place {
             line: self.page.number(spot.index()),
-            columns: (!self.page.is_rendered()).then(|| self.columns(spot.line, line, &range)),
+            columns: self.rulers.columns(spot),
             excerpt: Arc::clone(excerpt),
             span: told.start - from..told.end - from,
         }
     }
+}
 
-    fn columns(&mut self, index: u32, line: &str, range: &Range<usize>) -> Columns {
-        let (start, start16) = self.before(index, line, range.start);
-        let (end, end16) = self.before(index, line, range.end);
-        Columns { chars: (start + 1, end + 1), utf16: (start16 + 1, end16 + 1) }
+/// Columns of spots.
+pub struct Rulers<'a> {
+    page: &'a Page,
+    rulers: HashMap<u32, Vec<(usize, usize)>>,
+}
+
+impl<'a> Rulers<'a> {
+    /// For a page.
+    pub fn new(page: &'a Page) -> Rulers<'a> {
+        Rulers { page, rulers: HashMap::new() }
+    }
+
+    /// `None` where the lines of the page are not those of the file.
+    pub fn columns(&mut self, spot: Spot) -> Option<Columns> {
+        let line = self.page.line(spot.index());
+        let range = within(line, spot);
+        let (start, start16) = self.before(spot.line, line, range.start);
+        let (end, end16) = self.before(spot.line, line, range.end);
+        let columns = Columns { chars: (start + 1, end + 1), utf16: (start16 + 1, end16 + 1) };
+        (!self.page.is_rendered()).then_some(columns)
     }
 
     /// Characters and units of UTF-16 before a byte. What was counted up to every mark of a long line is kept: thousands of spots

@@ -7,7 +7,6 @@ use iotax_audit::claim::{Claim, Kind, Metric, Status};
 use iotax_audit::finding::{Finding, Slip};
 use iotax_audit::number::{Base, Figure, Hedge, Interval, Quantity, Unit};
 use iotax_audit::page::{Page, Spot};
-use iotax_audit::pins::{Pinned, Pins, SetAside};
 use iotax_audit::table::{Cell, Column, Row, Table};
 use serde_json::Value;
 use std::collections::BTreeSet;
@@ -78,8 +77,6 @@ fn audited(page: Page, claims: Vec<Claim>, mut findings: Vec<Finding>, tables: V
         unread: Vec::new(),
         clauses: Vec::new(),
         links: Vec::new(),
-        pinned: Pinned::NONE,
-        set_aside: Vec::new(),
     }
 }
 
@@ -244,51 +241,7 @@ fn of(documents: Vec<Document>) -> Audit {
     Audit { documents, ..Audit::default() }
 }
 
-/// One finding, and another that a pin sets aside; one pin that sets nothing aside, one that leaves a figure out.
-fn pinned() -> Document {
-    const PINS: &str = "format = \"iotax-pins\"
-version = 1
-[[pin]]
-line = 1
-figure = \"400 MB/s\"
-set_aside = \"T5\"
-reason = \"of all <eight> drives, see \\u001b[31m the log\"
-[[pin]]
-line = 1
-figure = \"30 %\"
-set_aside = \"T1\"
-reason = \"gone\"
-[[pin]]
-line = 2
-figure = \"20 %\"
-set_aside = \"all\"
-reason = \"how full the disks were\"
-";
-    let page =
-        Page::new("pinned.md", "It reached 400 MB/s, 30 % of it idle.\nDisks were 20 % full: it lost 9 %.");
-    let pins = Pins::read(PINS).unwrap();
-    let mut by_pins =
-        iotax_audit::audit::audit_pinned(page.clone(), &iotax_audit::audit::Options::default(), &pins)
-            .unwrap()
-            .pinned;
-    by_pins.idle = vec![8];
-    let finding = |rule, line, text: &str| {
-        let mut finding = Finding::new(rule, Severity::WrongFigure, spot(&page, line, text), "it is not");
-        finding.printed = text.to_owned();
-        finding
-    };
-    let set_aside =
-        SetAside { finding: finding("Q1", 0, "400 MB/s"), pin: 3, reason: by_pins.aside[0].reason.clone() };
-    let claims = vec![claim(spot(&page, 0, "400 MB/s"), Status::Plausible)];
-    let own = finding("Q2", 1, "9 %");
-    let mut audited = audited(page.clone(), claims, vec![own], Vec::new());
-    (audited.pinned, audited.set_aside) = (by_pins, vec![set_aside]);
-    let mut document = digest(audited, Some("pinned.md".into()));
-    document.pins.as_mut().unwrap().file = "pinned.md.pins.toml".into();
-    document
-}
-
-fn all() -> [(&'static str, Audit); 6] {
+fn all() -> [(&'static str, Audit); 5] {
     let several = Audit {
         documents: vec![clean(), loss(), sheet()],
         skipped: vec![Skipped { name: "a.png".into(), why: "a PNG image".into() }],
@@ -300,16 +253,15 @@ fn all() -> [(&'static str, Audit); 6] {
         ("long", of(vec![long()])),
         ("evil", of(vec![evil()])),
         ("several", several),
-        ("pinned", of(vec![pinned()])),
     ]
 }
 
 fn view(width: usize) -> View {
-    View { width, colour: false, show: Severity::Ambiguous }
+    View { width, colour: false, verbose: true, show: Severity::Cosmetic }
 }
 
 fn text(audit: &Audit, name: &str, view: &View) -> String {
-    by_name(name).unwrap().whole(audit, view)
+    (by_name(name).unwrap().render)(audit, view)
 }
 
 fn json(audit: &Audit, name: &str) -> Value {
@@ -355,16 +307,6 @@ fn what_is_not_shown_is_counted() {
 }
 
 #[test]
-fn what_pins_set_aside_is_in_every_form() {
-    let audit = of(vec![pinned()]);
-    for renderer in ALL {
-        let text = renderer.whole(&audit, &view(160));
-        assert!(text.contains("drives, see") && !text.contains('\u{1b}'), "{}: {text}", renderer.name);
-        assert!(renderer.name != "html" || !text.contains("<eight>"));
-    }
-}
-
-#[test]
 fn colours_add_nothing_but_colours() {
     for (name, audit) in all() {
         let coloured = text(&audit, "terminal", &View { colour: true, ..view(80) });
@@ -377,27 +319,6 @@ fn colours_add_nothing_but_colours() {
         }
         assert_eq!(plain + rest, text(&audit, "terminal", &view(80)), "{name}");
     }
-}
-
-#[test]
-fn pages_come_one_by_one_in_the_terminal_and_as_a_whole_elsewhere() {
-    for (_, audit) in all() {
-        for renderer in ALL.iter().filter(|renderer| renderer.name != "terminal") {
-            let page = |one| (renderer.page)(one, &view(80), &mut super::Repeated::default());
-            assert!(audit.documents.iter().all(|one| page(one).is_empty()));
-        }
-    }
-}
-
-#[test]
-fn what_many_pages_have_alike_is_told_of_three_and_counted() {
-    let told = |pages: usize| text(&of(vec![loss(); pages]), "terminal", &view(80));
-    let (one, three, seven) = (told(1), told(3), told(7));
-    let findings = |text: &str| text.lines().filter(|line| line.contains("--> ")).count();
-    assert!(findings(&one) > 0);
-    assert_eq!(findings(&three), 3 * findings(&one));
-    assert_eq!(findings(&seven), findings(&three));
-    assert!(!three.contains("more page") && seven.contains("and 4 more pages: "), "{seven}");
 }
 
 #[test]
@@ -532,7 +453,7 @@ fn a_share_in_the_row_below_stands_in_its_cell_and_tables_that_hold_are_left_out
 fn every_form_says_what_where_and_by_which_arithmetic() {
     let audit = of(vec![loss()]);
     for renderer in ALL {
-        let text = renderer.whole(&audit, &View { width: 160, ..view(160) });
+        let text = (renderer.render)(&audit, &View { width: 160, ..view(160) });
         for needed in ["Q1", "the loss is 21.6 %, not 18.4 %", "loss.md", "1 - 20.387k / 25.991k"] {
             assert!(text.contains(needed), "{} lacks {needed}: {text}", renderer.name);
         }
@@ -543,7 +464,7 @@ fn every_form_says_what_where_and_by_which_arithmetic() {
 fn text_of_pages_cannot_break_out() {
     let audit = of(vec![evil()]);
     for renderer in ALL {
-        let text = renderer.whole(&audit, &view(80));
+        let text = (renderer.render)(&audit, &view(80));
         let raw = ['\u{1b}', '\u{7}', '\u{202e}'];
         match renderer.name {
             // Programs get what stands there, as JSON writes it.
