@@ -181,8 +181,9 @@ pub fn advice(finding: &Finding) -> String {
         (Some(Slip::FromWrongFigure), _) => "compute it again: {}",
         (None, Some(b'F' | b'N' | b'X')) if known => "read it as {}",
         (None, _) if known => "read it as {}, or ask for the raw output",
-        (None, Some(b'P')) => "ask which drive and link it was, and what answered from a cache",
+        (None, Some(b'P')) => "ask which drive, link and cache it was",
         (None, Some(b'M')) => "ask how it was measured",
+        (None, Some(b'F' | b'X')) => "ask for the whole output, or for repeated runs",
         (None, Some(b'S')) => "do not conclude this from these figures",
         (None, _) => "ask for the raw output",
     };
@@ -295,18 +296,31 @@ fn blocks(findings: &[Finding], figures: &Figures) -> Vec<Block> {
     blocks
 }
 
-/// Blocks of one rule whose messages differ in figures only are one.
+/// Blocks of one rule whose messages differ in figures only are one; so are those of a wrong figure that is printed again.
 fn alike_together(findings: &[Finding], separate: Vec<Block>) -> Vec<Block> {
     let mut kinds: HashMap<(&str, Severity, String), usize> = HashMap::new();
+    let mut figures: HashMap<(&str, &str), usize> = HashMap::new();
     let mut blocks: Vec<Block> = Vec::new();
     for block in separate {
         let root = &findings[block.root];
-        let kind = *kinds.entry((root.rule, root.severity, shape(&root.message))).or_insert(blocks.len());
-        let Some(first) = blocks.get_mut(kind) else {
+        let kind = (root.rule, root.severity, shape(&root.message));
+        let figure = is_telling(root).then_some((root.printed.as_str(), root.recomputed.as_str()));
+        let (alike, again) = (kinds.get(&kind), figure.and_then(|figure| figures.get(&figure)));
+        let next = blocks.len();
+        let into = alike.or(again).copied().unwrap_or(next);
+        let is_alike = alike.is_some();
+        kinds.entry(kind).or_insert(into);
+        figure.map(|figure| figures.entry(figure).or_insert(into));
+        let Some(first) = blocks.get_mut(into) else {
             blocks.push(block);
             continue;
         };
-        first.also.extend([block.root].into_iter().chain(block.also));
+        if is_alike {
+            first.also.push(block.root)
+        } else {
+            first.consequences.push(block.root)
+        }
+        first.also.extend(block.also);
         first.consequences.extend(block.consequences);
         first.severity = first.severity.min(block.severity);
     }
@@ -315,6 +329,12 @@ fn alike_together(findings: &[Finding], separate: Vec<Block>) -> Vec<Block> {
         block.consequences.sort_unstable();
     }
     blocks
+}
+
+/// Whether a wrong figure has enough digits not to be another one by chance.
+fn is_telling(finding: &Finding) -> bool {
+    let digits = finding.printed.chars().filter(char::is_ascii_digit).count();
+    finding.severity <= Severity::WrongFigure && !finding.recomputed.is_empty() && digits >= 3
 }
 
 /// A message without its figures and their units: `916MiB/s` and `960MB/s` are alike.

@@ -74,7 +74,7 @@ fn pages(audit: &Audit) -> Markup {
                                 tr {
                                     td class="name" { a href={ "#d" (index(document).unwrap_or(0)) } { (shown(&document.name)) } }
                                     @for severity in Severity::ALL { (count(counts.of(severity))) }
-                                    td { (counts.checked) " of " (counts.figures) }
+                                    td { (words::checked(document)) }
                                 }
                             }
                         }

@@ -44,10 +44,7 @@ fn pages(audit: &Audit, view: &View) -> Table {
         let cells = pages.iter().map(|page| page.verdict.counts.of(severity).to_string()).collect();
         table.push(head, 0, cells);
     }
-    let checked = pages
-        .iter()
-        .map(|page| format!("{} of {}", page.verdict.counts.checked, page.verdict.counts.figures));
-    table.push("checked", 0, checked.collect());
+    table.push("checked", 0, pages.iter().map(|page| words::checked(page)).collect());
     table
 }
 

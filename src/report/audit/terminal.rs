@@ -72,27 +72,19 @@ fn brief(document: &Document, view: &View, pen: Pen) -> String {
     let wrong = blocks(document, Severity::WrongFigure.min(view.show));
     let told = if wrong.is_empty() { blocks(document, view.show) } else { wrong };
     let head = pen.clipped(&document.verdict.line, "  ", 3);
-    let texts = [in_full, in_short]
-        .map(|form| told.iter().map(|block| form(document, block, pen)).collect::<Vec<String>>());
-    // As many as there is room for: all in full, or else the weightiest in short.
-    for (full, texts) in [(true, &texts[0]), (false, &texts[1])] {
-        for count in (0..=texts.len()).rev() {
-            let mut out = head.clone();
-            for (at, text) in texts[..count].iter().enumerate() {
-                out += if full || at == 0 { "\n" } else { "" };
-                out += text;
-            }
-            out += if count > 0 { "\n" } else { "" };
-            out += &tail(document, &told[..count], full, pen);
-            if out.lines().count() <= LINES {
-                return out;
-            }
-            if full {
-                break;
-            }
-        }
-    }
-    head
+    let page = |(full, count): (usize, usize)| {
+        let text = |(at, block): (usize, &&Block)| match at < full {
+            true => in_full(document, block, pen) + "\n",
+            false => in_short(document, block, pen),
+        };
+        let texts: String = told[..count].iter().enumerate().map(text).collect();
+        let end = if full < count { "\n" } else { "" };
+        format!("{head}\n{texts}{end}{}", tail(document, &told[..count], full == count, pen))
+    };
+    // As many as there is room for, the weightiest with their lines and arithmetic.
+    let counts = (0..=told.len().min(LINES / 2)).rev();
+    let pages = counts.flat_map(|count| [count, 1.min(count), 0].map(|full| (full, count))).map(page);
+    pages.into_iter().find(|text| text.lines().count() <= LINES).unwrap_or(head.clone())
 }
 
 /// The coverage, and what `-v` shows beside the blocks that were shown.
@@ -123,22 +115,24 @@ fn tail(document: &Document, told: &[&Block], full: bool, pen: Pen) -> String {
 
 /// Pages with findings as a table, and the totals.
 fn table(audit: &Audit, view: &View, pen: Pen) -> String {
-    const CHECKED: &str = "checked";
     let pages = words::by_weight(audit, view.show);
+    let names: Vec<&str> = pages.iter().map(|page| page.name.as_str()).collect();
+    let folder = common_folder(&names);
     let mut out = pen.wrapped(&words::verdict(audit), "  ");
     if !pages.is_empty() {
+        let place = if folder.is_empty() { String::new() } else { format!(" in {folder}") };
+        out += &format!("\n{}", pen.wrapped(&format!("wrong conclusions and figures{place}:"), "  "));
         let mut table = Table::default();
-        table.push("page", 0, pages.iter().map(|page| shown(&page.name)).collect());
+        table.push("page", 0, names.iter().map(|name| name[folder.len()..].to_owned()).collect());
         for (severity, head) in Severity::ALL.into_iter().zip(words::COLUMNS) {
             let counts = pages.iter().map(|page| page.verdict.counts.of(severity));
             if severity <= view.show && counts.clone().any(|count| count > 0) {
-                table.push(head, 0, counts.map(|count| count.to_string()).collect());
+                let head = head.trim_start_matches("wrong ");
+                table.push(head, severity as u8 / 2, counts.map(|count| count.to_string()).collect());
             }
         }
-        let checked =
-            |page: &&Document| format!("{} of {}", page.verdict.counts.checked, page.verdict.counts.figures);
-        table.push(CHECKED, 1, pages.iter().map(checked).collect());
-        out += &format!("\n{}\n", table.text(pen.width, &mut LeftOut::default()));
+        table.push("checked", 1, pages.iter().map(|page| words::checked(page)).collect());
+        out += &format!("{}\n", table.text(pen.width, &mut LeftOut::default()));
     }
     out += &totals(audit, pen);
     out + if pages.is_empty() {
@@ -146,6 +140,17 @@ fn table(audit: &Audit, view: &View, pen: Pen) -> String {
     } else {
         "-v shows every finding; iotax audit PAGE shows those of a page\n"
     }
+}
+
+/// The folder that all are in, with the slash after it.
+fn common_folder<'a>(names: &[&'a str]) -> &'a str {
+    let Some((first, others)) = names.split_first() else { return "" };
+    let mut folder = first.rfind('/').map_or("", |end| &first[..=end]);
+    while !others.iter().all(|name| name.starts_with(folder)) {
+        let above = folder.trim_end_matches('/');
+        folder = above.rfind('/').map_or("", |end| &above[..=end]);
+    }
+    folder
 }
 
 /// What is not in the table, and the coverage of all pages.
@@ -206,15 +211,21 @@ impl Pen {
     /// At most so many lines; what was cut off is marked.
     fn clipped(self, text: &str, indent: &str, most: usize) -> String {
         let all = self.wrapped(text, indent);
-        let mut lines: Vec<&str> = all.lines().take(most).collect();
-        if lines.len() == all.lines().count() {
+        let lines: Vec<&str> = all.lines().collect();
+        if lines.len() <= most {
             return all;
         }
-        let mut last: String = lines.pop().unwrap_or_default().to_owned();
-        while last.width() + 1 > self.width {
-            last.pop();
+        let (whole, rest) = lines.split_at(most - 1);
+        let first = rest.first().copied().unwrap_or_default();
+        let rest: String = rest[1..].iter().flat_map(|line| [" ", line.trim_start()]).collect();
+        let mut last = String::new();
+        for c in first.chars().chain(rest.chars()) {
+            if last.width() + c.width().unwrap_or(0) + 1 > self.width {
+                break;
+            }
+            last.push(c);
         }
-        lines.iter().map(|line| format!("{line}\n")).collect::<String>() + &format!("{last}\u{2026}\n")
+        whole.iter().map(|line| format!("{line}\n")).collect::<String>() + &format!("{last}\u{2026}\n")
     }
 
     /// `wrong-figure[F4]: ...`, in at most so many lines.
@@ -241,20 +252,14 @@ fn colour(severity: Severity) -> Ink {
 /// A block in two to four lines.
 fn in_short(document: &Document, block: &Block, pen: Pen) -> String {
     let root = &document.findings[block.root];
-    let printed = match root.finding.recomputed.as_str() {
-        "" => root.finding.printed.clone(),
-        recomputed => format!("{recomputed}, not {}", root.finding.printed),
-    };
-    let place = format!("  line {}: {printed}; {}", root.place.line, advice(&root.finding));
+    let place = format!("  line {}: {}; {}", root.place.line, root.finding.printed, advice(&root.finding));
     let mut out = pen.headed(block, root, 2) + &pen.clipped(&place, "  ", 1);
     let members = words::members(document, block).map(|(word, members)| {
         let said: Vec<String> = members.iter().map(|(_, told)| words::member(told, root)).collect();
-        format!("{} {word}: {}", said.len(), said.join("; "))
+        format!("{word} ({}): {}", said.len(), said.join("; "))
     });
     let members: Vec<String> = members.collect();
     if !members.is_empty() {
-        // The consequences weigh more.
-        let members: Vec<String> = members.into_iter().rev().collect();
         out += &pen.clipped(&format!("  {}", members.join("; ")), "  ", 1);
     }
     out

@@ -79,7 +79,7 @@ pub fn members<'a>(
     document: &'a Document,
     block: &'a Block,
 ) -> impl Iterator<Item = (&'static str, Vec<(usize, &'a Told)>)> {
-    [("also", &block.also), ("consequences", &block.consequences)].into_iter().filter_map(
+    [("consequences", &block.consequences), ("also", &block.also)].into_iter().filter_map(
         |(word, members)| {
             let told: Vec<_> = members.iter().map(|at| (*at, &document.findings[*at])).collect();
             (!told.is_empty()).then_some((word, told))
@@ -123,3 +123,9 @@ pub fn by_weight(audit: &Audit, show: Severity) -> Vec<&Document> {
 /// Heads of columns in which figures are counted, in the order of `Severity::ALL`.
 pub const COLUMNS: [&str; Severity::ALL.len()] =
     ["wrong conclusions", "wrong figures", "ambiguous", "cosmetic"];
+
+/// `102 of 342`.
+pub fn checked(document: &Document) -> String {
+    let Counts { checked, figures, .. } = document.verdict.counts;
+    format!("{checked} of {figures}")
+}

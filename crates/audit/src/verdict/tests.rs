@@ -39,7 +39,8 @@ fn claims(statuses: &[Status]) -> Vec<Claim> {
 
 fn of(mut findings: Vec<Finding>, statuses: &[Status]) -> Verdict {
     findings.sort_by_key(|finding| (finding.spot, finding.severity));
-    verdict(&Audited { findings, claims: claims(statuses), ..audit(Page::new("p", PAGE)) })
+    let (tables, outputs) = (Vec::new(), Vec::new());
+    verdict(&Audited { findings, claims: claims(statuses), tables, outputs, ..audit(Page::new("p", PAGE)) })
 }
 
 const CHECKED: &[Status] = &[Status::DoesNotHold, Status::Holds, Status::Plausible, Status::CannotBeChecked];
@@ -79,15 +80,26 @@ fn one_wrong_figure_is_one_block_with_its_consequences() {
 fn a_remark_causes_nothing_and_figures_that_blame_each_other_are_one_block() {
     let remark = finding("F29", Ambiguous, 1, "25.0k", "");
     let other = finding("P14", WrongConclusion, 0, "21.5 %", "").against([spot(1, "25.0k")]);
+    let other = Finding { message: "a loss of latency: 4 in flight".to_owned(), ..other };
     let verdict = of(vec![remark, other], CHECKED);
     assert_eq!(verdict.blocks.len(), 2);
-    assert_eq!(verdict.line, "1 conclusion does not follow: 21.5 % is (line 1)");
+    assert_eq!(verdict.line, "1 conclusion does not follow: a loss of latency (line 1)");
     let one = finding("T1", WrongFigure, 3, "25.0k", "26.0k").against([spot(3, "20.4k")]);
     let other = finding("T2", WrongFigure, 3, "20.4k", "21.4k").against([spot(3, "25.0k")]);
     let after = finding("T3", WrongFigure, 3, "18.4 %", "1 %").against([spot(3, "20.4k")]);
     let blocks = of(vec![one, other, after], CHECKED).blocks;
     let whole = Block { root: 0, also: vec![], consequences: vec![1, 2], severity: WrongFigure };
     assert_eq!(blocks, [whole]);
+}
+
+#[test]
+fn a_wrong_figure_that_is_printed_again_is_a_consequence() {
+    let raw = finding("N2", WrongFigure, 1, "25.0k", "26.0k");
+    let again = finding("N3", WrongFigure, 3, "25.0k", "26.0k");
+    let whole = Block { root: 0, also: vec![], consequences: vec![1], severity: WrongFigure };
+    assert_eq!(of(vec![raw.clone(), again], CHECKED).blocks, [whole]);
+    let other = finding("N3", WrongFigure, 3, "25.0k", "27.0k");
+    assert_eq!(of(vec![raw, other], CHECKED).blocks.len(), 2);
 }
 
 #[test]
