@@ -229,26 +229,19 @@ fn all(
                 return Ok(());
             }
         };
-        let file = (name != pages::STANDARD_INPUT).then(|| name.to_owned());
         for page in pages {
-            one(page, file.clone(), &options, list.as_deref_mut(), audit)?;
+            one(page, &options, list.as_deref_mut(), audit)?;
         }
         Ok(())
     })
 }
 
-fn one(
-    page: Page,
-    file: Option<String>,
-    options: &Options,
-    list: Option<&mut List>,
-    audit: &mut Audit,
-) -> std::io::Result<()> {
+fn one(page: Page, options: &Options, list: Option<&mut List>, audit: &mut Audit) -> std::io::Result<()> {
     let name = page.name.clone();
     match contained(|| audit_by(page, options)) {
         Ok(audited) => {
             list.map(|list| list.page(&audited)).transpose()?;
-            audit.documents.push(digest(audited, file));
+            audit.documents.push(digest(audited));
         }
         Err(why) => refuse(&name, why, audit),
     }

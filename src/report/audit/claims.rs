@@ -2,7 +2,7 @@
 //! since it may be longer than all that is kept of them.
 
 use super::super::csv::cell;
-use super::quote::Rulers;
+use super::quote::Quotes;
 use iotax_audit::audit::Audited;
 use iotax_audit::harmless;
 use iotax_audit::{claim, number};
@@ -66,9 +66,9 @@ impl<'a> List<'a> {
     /// The same.
     pub fn page(&mut self, audited: &Audited) -> Result<()> {
         let page = &audited.page;
-        let mut rulers = Rulers::new(page);
+        let mut quotes = Quotes::new(page);
         let rows = audited.claims.iter().map(|one| {
-            let columns = rulers.columns(one.spot);
+            let columns = quotes.columns(one.spot);
             Row {
                 document: &page.name,
                 line: page.number(one.spot.index()),

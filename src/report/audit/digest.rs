@@ -8,6 +8,7 @@ use iotax_audit::finding::{Finding, Severity};
 use iotax_audit::page::{Page, Spot, Unread};
 use iotax_audit::table::{Cell, Row, Table};
 use iotax_audit::verdict::{Verdict, verdict};
+use serde::Serialize;
 use std::collections::{BTreeMap, HashMap};
 
 /// Operands of a finding that are quoted.
@@ -20,8 +21,6 @@ const ROWS: usize = 60;
 pub struct Document {
     /// A path, or `standard input`.
     pub name: String,
-    /// The file; `None` for standard input.
-    pub file: Option<String>,
     /// Lines.
     pub lines: usize,
     /// Outputs of tools that were read, by the name of their format, and how many of each.
@@ -80,17 +79,8 @@ pub struct Corrected {
     pub title: Option<String>,
     /// Heads, that of the labels first.
     pub heads: Vec<String>,
-    /// Rows.
-    pub rows: Vec<CorrectedRow>,
-}
-
-/// A row.
-#[derive(Clone, Debug)]
-pub struct CorrectedRow {
-    /// Its name.
-    pub label: String,
-    /// As many as there are heads but one.
-    pub cells: Vec<Option<CorrectedCell>>,
+    /// Rows: a name, and as many cells as there are heads but one.
+    pub rows: Vec<(String, Vec<Option<CorrectedCell>>)>,
 }
 
 /// A cell.
@@ -104,35 +94,25 @@ pub struct CorrectedCell {
     pub findings: Vec<usize>,
 }
 
-impl CorrectedRow {
-    fn is_wrong(&self) -> bool {
-        let found = self.cells.iter().flatten().filter(|cell| !cell.findings.is_empty());
-        found.into_iter().any(|cell| cell.status == Some(Status::DoesNotHold))
-    }
-}
-
 /// A file that was not audited.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Skipped {
     /// Its path.
+    #[serde(rename = "document")]
     pub name: String,
     /// Why.
     pub why: String,
 }
 
-/// What is kept of a page; `file` is its path, where it has one.
-pub fn digest(audited: Audited, file: Option<String>) -> Document {
+/// What is kept of a page.
+pub fn digest(audited: Audited) -> Document {
     let mut outputs: BTreeMap<&'static str, usize> = BTreeMap::new();
     audited.outputs.iter().for_each(|output| *outputs.entry(output.format).or_default() += 1);
     let claims = Status::ALL.map(|status| audited.count(status));
     let verdict = verdict(&audited);
     let Audited { page, tables, claims: figures, findings, unread, .. } = audited;
     let corrected = corrected(&page, &tables, &figures, &findings);
-    let quoted = findings.iter().flat_map(|finding| {
-        let operands = finding.operands.iter().take(OPERANDS).map(|spot| spot.line);
-        operands.chain([finding.spot.line])
-    });
-    let mut quotes = Quotes::new(&page, &figures, quoted);
+    let mut quotes = Quotes::new(&page);
     let findings = findings.into_iter().map(|finding| tell(finding, &mut quotes)).collect();
     Document {
         lines: page.len(),
@@ -144,16 +124,14 @@ pub fn digest(audited: Audited, file: Option<String>) -> Document {
         unread,
         tables: corrected,
         name: page.name,
-        file,
     }
 }
 
 fn tell(finding: Finding, quotes: &mut Quotes) -> Told {
     let others = || finding.operands.iter().filter(|spot| **spot != finding.spot);
-    let spots: Vec<Spot> = std::iter::once(&finding.spot).chain(others().take(OPERANDS)).copied().collect();
+    let operands = others().take(OPERANDS).map(|spot| quotes.place(*spot)).collect();
     let more_operands = others().count().saturating_sub(OPERANDS);
-    let mut operands = quotes.places(&spots);
-    Told { place: operands.remove(0), operands, more_operands, finding }
+    Told { place: quotes.place(finding.spot), operands, more_operands, finding }
 }
 
 /// Tables in which something does not hold. Only their figures are looked at again: a page may have millions.
@@ -191,16 +169,21 @@ fn with_corrections(
             findings: found,
         }
     };
-    let row = |row: &Row| CorrectedRow {
-        label: row.label.clone(),
-        cells: row.cells.iter().map(|one| one.as_ref().map(cell)).collect(),
+    let row = |row: &Row| {
+        let cells: Vec<_> = row.cells.iter().map(|one| one.as_ref().map(cell)).collect();
+        (row.label.clone(), cells)
     };
-    let mut rows: Vec<CorrectedRow> = table.rows.iter().map(row).collect();
+    let mut rows: Vec<_> = table.rows.iter().map(row).collect();
+    let is_wrong = |(_, cells): &(String, Vec<Option<CorrectedCell>>)| {
+        let wrong =
+            |cell: &CorrectedCell| cell.status == Some(Status::DoesNotHold) && !cell.findings.is_empty();
+        cells.iter().flatten().any(wrong)
+    };
     if rows.len() > ROWS {
-        rows.retain(CorrectedRow::is_wrong);
+        rows.retain(is_wrong);
     }
     let heads = std::iter::once(&table.corner).chain(table.columns.iter().map(|column| &column.head));
-    rows.iter().any(CorrectedRow::is_wrong).then(|| Corrected {
+    rows.iter().any(is_wrong).then(|| Corrected {
         line: page.number(table.lines.start),
         title: table.title.clone(),
         heads: heads.cloned().collect(),

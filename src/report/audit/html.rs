@@ -1,5 +1,5 @@
-//! An audit as one page of the house: the verdict, root causes with the quoted lines and every figure in the colour of its status,
-//! the page's tables with what their cells should be, what could not be read. No script, no request to anywhere.
+//! An audit as one page of the house: the verdict, root causes with the quoted lines, the page's tables with what their
+//! cells should be, what could not be read. No script, no request to anywhere.
 
 use super::super::html::whole;
 use super::digest::{Corrected, CorrectedCell, Document, Told};
@@ -8,9 +8,9 @@ use super::text::{shown, shown_line};
 use super::{Audit, Renderer, Severity, View, words};
 use crate::units::counted;
 use iotax_audit::claim::Status;
+use iotax_audit::rule;
 use iotax_audit::verdict::{Block, advice};
 use maud::{Markup, html};
-use std::ops::Range;
 
 /// Its entry.
 pub const RENDERER: Renderer = Renderer {
@@ -43,7 +43,6 @@ fn render(audit: &Audit, _view: &View) -> String {
             @if audit.documents.len() > 1 { (pages(audit)) }
             @for (at, document) in audit.documents.iter().enumerate() { (of_document(document, at)) }
             (not_audited(audit))
-            (rules(audit))
         },
     )
 }
@@ -96,11 +95,9 @@ fn of_document(document: &Document, at: usize) -> Markup {
             h2 class="file" { (shown(&document.name)) }
             p { (sentence(&shown(&document.verdict.line))) "." }
             p class="soft" {
-                (counted(document.lines as u64, "line", "lines")) "; " (words::by_status(document)) "; "
-                (words::read(document)) "."
+                (sentence(&document.verdict.coverage)) "; " (words::read(document)) "."
             }
             @if !blocks.is_empty() {
-                ul class="key" { @for status in Status::ALL { li { span class=(class_of(status)) { "12.3" } " " (status.words()) } } }
                 @for one in blocks.iter().take(EACH) { (block(document, one, at)) }
                 @if blocks.len() > EACH { p class="soft" { (blocks.len() - EACH) " more are in --format json." } }
             }
@@ -136,12 +133,12 @@ fn block(document: &Document, block: &Block, at: usize) -> Markup {
     let root = &document.findings[block.root];
     let finding = &root.finding;
     let id = anchor(at, block.root);
-    let title = words::rule_of(finding.rule).map(|rule| rule.name);
+    let rule = rule::ALL.iter().find(|rule| rule.id == finding.rule);
     html! {
         article class="finding" id=(id) {
             p class="said" {
                 span class=(tag_of(block.severity)) { (block.severity.word().replace('-', " ")) } " "
-                a href={ "#" (id) } title=[title] { (finding.rule) } " "
+                a href={ "#" (id) } title=[rule.map(|rule| rule.name)] { (finding.rule) } " "
                 (shown(&finding.message))
             }
             (quotes(root))
@@ -192,41 +189,16 @@ fn quotes(told: &Told) -> Markup {
     }
 }
 
-/// A line with its figures in the colours of their status, what is told of it marked.
+/// A line, the figure itself marked.
 fn line(place: &Place, own: bool) -> Markup {
-    let excerpt = &place.excerpt;
-    let part = |range: Range<usize>| marked(&excerpt.text, range, own.then_some(&place.span));
-    let mut at = 0;
-    let mut pieces = Vec::new();
-    for (range, status) in &excerpt.claims {
-        if range.start >= at {
-            pieces.push((at..range.start, None));
-            pieces.push((range.clone(), Some(class_of(*status))));
-            at = range.end;
-        }
-    }
-    pieces.push((at..excerpt.text.len(), None));
+    let (text, cut) = (&place.excerpt.text, place.excerpt.cut);
+    let span = if own { place.span.clone() } else { text.len()..text.len() };
     html! {
-        @if excerpt.cut.0 { "\u{2026}" }
-        @for (range, class) in pieces {
-            @match class {
-                Some(class) => span class=(class) { (part(range)) },
-                None => (part(range)),
-            }
-        }
-        @if excerpt.cut.1 { "\u{2026}" }
-    }
-}
-
-/// A part of a line, and in it what is told of the line.
-fn marked(text: &str, range: Range<usize>, told: Option<&Range<usize>>) -> Markup {
-    let told = told.map_or(range.end..range.end, |told| {
-        told.start.clamp(range.start, range.end)..told.end.clamp(range.start, range.end)
-    });
-    html! {
-        (shown_line(&text[range.start..told.start]))
-        @if !told.is_empty() { mark { (shown_line(&text[told.clone()])) } }
-        (shown_line(&text[told.end..range.end]))
+        @if cut.0 { "\u{2026}" }
+        (shown_line(&text[..span.start]))
+        @if !span.is_empty() { mark { (shown_line(&text[span.clone()])) } }
+        (shown_line(&text[span.end..]))
+        @if cut.1 { "\u{2026}" }
     }
 }
 
@@ -239,10 +211,10 @@ fn corrected(document: &Document, table: &Corrected, at: usize) -> Markup {
             table {
                 thead { tr { @for head in &table.heads { th scope="col" { (shown(head)) } } } }
                 tbody {
-                    @for row in &table.rows {
+                    @for (label, cells) in &table.rows {
                         tr {
-                            td { (shown(&row.label)) }
-                            @for one in &row.cells { (cell(document, one.as_ref(), at)) }
+                            td { (shown(label)) }
+                            @for one in cells { (cell(document, one.as_ref(), at)) }
                         }
                     }
                 }
@@ -311,24 +283,6 @@ fn not_audited(audit: &Audit) -> Markup {
                 section {
                     h2 { (title) }
                     ul { @for one in files { li { (shown(&words::skipped(one))) } } }
-                }
-            }
-        }
-    }
-}
-
-/// What the rules that found something hold, and when they are silent.
-fn rules(audit: &Audit) -> Markup {
-    let rules = words::rules_that_found(audit);
-    html! {
-        @if !rules.is_empty() {
-            section {
-                h2 { "Rules" }
-                dl {
-                    @for rule in rules {
-                        dt { (rule.id) " " (rule.name) }
-                        dd { (rule.holds) ". " span class="soft" { "Silent: " (rule.silent) "." } }
-                    }
                 }
             }
         }

@@ -29,8 +29,8 @@ struct Whole<'a> {
     claims: BTreeMap<&'static str, usize>,
     documents: Vec<OneDocument<'a>>,
     unread: Vec<NotRead<'a>>,
-    skipped: Vec<NotAudited<'a>>,
-    not_opened: Vec<NotAudited<'a>>,
+    skipped: &'a [Skipped],
+    not_opened: &'a [Skipped],
 }
 
 #[derive(Serialize)]
@@ -41,15 +41,15 @@ struct Found<'a> {
     #[serde(flatten)]
     finding: &'a Finding,
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    operands: Vec<Operand<'a>>,
+    operands: Vec<Other<'a>>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    consequences: Vec<Consequence<'a>>,
+    consequences: Vec<Other<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     cause: Option<At>,
 }
 
 /// Columns in characters, from 1; `end_column` is after the last.
-#[derive(Clone, Serialize)]
+#[derive(Serialize)]
 struct At {
     line: u32,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -58,19 +58,13 @@ struct At {
     end_column: Option<usize>,
 }
 
+/// What a figure was held against; with a rule, a finding about what was computed from it.
 #[derive(Serialize)]
-struct Operand<'a> {
+struct Other<'a> {
     #[serde(flatten)]
     at: At,
-    printed: &'a str,
-}
-
-/// A finding whose figure was computed from that of another.
-#[derive(Clone, Serialize)]
-struct Consequence<'a> {
-    #[serde(flatten)]
-    at: At,
-    rule: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    rule: Option<&'a str>,
     printed: &'a str,
 }
 
@@ -92,12 +86,6 @@ struct NotRead<'a> {
     unread: &'a Unread,
 }
 
-#[derive(Serialize)]
-struct NotAudited<'a> {
-    document: &'a str,
-    why: &'a str,
-}
-
 fn render(audit: &Audit, _view: &View) -> String {
     let all_claims = |status| audit.documents.iter().map(|document| document.count(status)).sum();
     let whole = Whole {
@@ -108,8 +96,8 @@ fn render(audit: &Audit, _view: &View) -> String {
         claims: claims(all_claims),
         documents: audit.documents.iter().map(one_document).collect(),
         unread: audit.documents.iter().flat_map(not_read).collect(),
-        skipped: audit.skipped.iter().map(not_audited).collect(),
-        not_opened: audit.refused.iter().map(not_audited).collect(),
+        skipped: &audit.skipped,
+        not_opened: &audit.refused,
     };
     written(&whole)
 }
@@ -128,7 +116,7 @@ fn findings(document: &Document) -> Vec<Found<'_>> {
 }
 
 fn found<'a>(document: &'a str, told: &'a Told) -> Found<'a> {
-    let operand = |one: &'a Place| Operand { at: place(one), printed: one.text() };
+    let operand = |one: &'a Place| Other { at: place(one), rule: None, printed: one.text() };
     Found {
         document,
         at: place(&told.place),
@@ -139,8 +127,8 @@ fn found<'a>(document: &'a str, told: &'a Told) -> Found<'a> {
     }
 }
 
-fn consequence(told: &Told) -> Consequence<'_> {
-    Consequence { at: place(&told.place), rule: told.finding.rule, printed: &told.finding.printed }
+fn consequence(told: &Told) -> Other<'_> {
+    Other { at: place(&told.place), rule: Some(told.finding.rule), printed: &told.finding.printed }
 }
 
 fn place(place: &Place) -> At {
@@ -166,8 +154,4 @@ fn one_document(document: &Document) -> OneDocument<'_> {
 
 fn not_read(document: &Document) -> impl Iterator<Item = NotRead<'_>> {
     document.unread.iter().map(|unread| NotRead { document: &document.name, unread })
-}
-
-fn not_audited(file: &Skipped) -> NotAudited<'_> {
-    NotAudited { document: &file.name, why: &file.why }
 }

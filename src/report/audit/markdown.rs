@@ -5,7 +5,6 @@ use super::digest::{Document, Told};
 use super::text::shown;
 use super::{Audit, Renderer, Severity, View, words};
 use crate::units::counted;
-use iotax_audit::rule::Rule;
 use iotax_audit::verdict::{Block, advice};
 use maud::html;
 
@@ -26,14 +25,13 @@ fn render(audit: &Audit, view: &View) -> String {
     if audit.documents.len() > 1 {
         out += &format!("{}\n", pages(audit, view).markdown());
     }
-    audit.documents.iter().for_each(|document| out += &of_document(document, view));
+    words::by_weight(audit, view.show).iter().for_each(|document| out += &of_document(document, view));
     let unread = audit.documents.iter().flat_map(|document| {
         document.unread.iter().map(|one| format!("{}, {}: {}", document.name, words::lines(one), one.why))
     });
     out += &list("Not read", unread);
     out += &list("Skipped", audit.skipped.iter().map(words::skipped));
-    out += &list("Not opened", audit.refused.iter().map(words::skipped));
-    out + &rules(audit)
+    out + &list("Not opened", audit.refused.iter().map(words::skipped))
 }
 
 fn pages(audit: &Audit, view: &View) -> Table {
@@ -52,9 +50,6 @@ fn of_document(document: &Document, view: &View) -> String {
     let blocks = &document.verdict.blocks;
     let told = blocks.iter().take_while(|block| block.severity <= view.show);
     let items: Vec<String> = told.map(|block| item(document, block)).collect();
-    if blocks.is_empty() {
-        return String::new();
-    }
     let head = format!("## {}\n\n{}\n\n", escaped(&document.name), escaped(&document.verdict.line));
     let not_shown = match blocks.len() - items.len() {
         0 => String::new(),
@@ -103,17 +98,6 @@ fn quoted(told: &Told) -> String {
     )
     .trim()
     .to_owned()
-}
-
-/// What the rules that found something hold, folded.
-fn rules(audit: &Audit) -> String {
-    let rules = words::rules_that_found(audit);
-    if rules.is_empty() {
-        return String::new();
-    }
-    let line = |rule: &&Rule| format!("- **{}** {}: {}\n", rule.id, escaped(rule.name), escaped(rule.holds));
-    let lines: String = rules.iter().map(line).collect();
-    format!("<details><summary>rules that found something</summary>\n\n{lines}\n</details>\n")
 }
 
 fn list(title: &str, lines: impl Iterator<Item = String>) -> String {

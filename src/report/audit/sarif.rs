@@ -4,11 +4,12 @@
 use super::super::json::written;
 use super::digest::{Document, Told};
 use super::quote::Place;
-use super::{Audit, Renderer, Severity, View, words};
-use iotax_audit::rule::Rule;
+use super::{Audit, Renderer, Severity, View};
+use iotax_audit::page::Unread;
+use iotax_audit::rule::{self, Rule};
 use iotax_audit::verdict::advice;
 use serde_json::{Value, json};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 /// Its entry.
 pub const RENDERER: Renderer =
@@ -20,7 +21,9 @@ const SCHEMA: &str =
 const FINGERPRINT: &str = "iotaxFinding/v1";
 
 fn render(audit: &Audit, _view: &View) -> String {
-    let rules = words::rules_that_found(audit);
+    let found: HashSet<&str> =
+        audit.documents.iter().flat_map(|one| &one.findings).map(|told| told.finding.rule).collect();
+    let rules: Vec<&Rule> = rule::ALL.iter().copied().filter(|rule| found.contains(rule.id)).collect();
     let index: HashMap<&str, usize> = rules.iter().enumerate().map(|(at, rule)| (rule.id, at)).collect();
     let mut results = Vec::new();
     for document in &audit.documents {
@@ -143,15 +146,7 @@ fn location(document: &Document, place: &Place) -> Value {
         region["endColumn"] = json!(columns.utf16.1);
         region["snippet"] = json!({ "text": place.text() });
     }
-    let path = document.file.as_deref();
-    let mut location = json!({ "physicalLocation": {
-        "artifactLocation": { "uri": uri(path.unwrap_or(&document.name)) },
-        "region": region,
-    }});
-    if path.is_some_and(|path| path != document.name) {
-        location["logicalLocations"] = json!([{ "name": document.name }]);
-    }
-    location
+    json!({ "physicalLocation": { "artifactLocation": { "uri": uri(&document.name) }, "region": region } })
 }
 
 /// A path as a reference: relative ones stay so.
@@ -189,11 +184,11 @@ fn notifications(audit: &Audit) -> Vec<Value> {
         json!({ "level": level, "message": { "text": text }, "locations": [{ "physicalLocation": physical }] })
     };
     let unread = audit.documents.iter().flat_map(|document| {
-        let file = document.file.as_deref().unwrap_or(&document.name);
-        document
-            .unread
-            .iter()
-            .map(move |one| of("warning", format!("not read: {}", one.why), file, Some((one.line, one.last))))
+        let of = |one: &Unread| {
+            let text = format!("not read: {}", one.why);
+            of("warning", text, &document.name, Some((one.line, one.last)))
+        };
+        document.unread.iter().map(of).collect::<Vec<_>>()
     });
     let skipped =
         audit.skipped.iter().map(|one| of("note", format!("skipped: {}", one.why), &one.name, None));

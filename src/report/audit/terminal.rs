@@ -6,7 +6,7 @@ use super::super::table::{LeftOut, Table, wrapped};
 use super::super::terminal::NARROWEST;
 use super::digest::{Document, Told};
 use super::quote::Place;
-use super::text::{Laid, shown};
+use super::text::{shown, window};
 use super::{Audit, Renderer, Severity, View, words};
 use crate::units::counted;
 use iotax_audit::verdict::{Block, advice};
@@ -51,7 +51,7 @@ fn whole(document: &Document, view: &View, pen: Pen) -> String {
     let mut out = pen.wrapped(&format!("{}: {}", document.name, document.verdict.line), "  ");
     shown_blocks.iter().for_each(|block| out += &format!("\n{}", in_full(document, block, pen)));
     out += &format!("\n{}", pen.wrapped(&document.verdict.coverage, "  "));
-    out += &pen.wrapped(&format!("{}; {}", words::by_status(document), words::read(document)), "  ");
+    out += &pen.wrapped(&words::read(document), "  ");
     for unread in &document.unread {
         out += &pen.wrapped(&format!("not read: {}: {}", words::lines(unread), unread.why), "  ");
     }
@@ -79,7 +79,8 @@ fn brief(document: &Document, view: &View, pen: Pen) -> String {
         };
         let texts: String = told[..count].iter().enumerate().map(text).collect();
         let end = if full < count { "\n" } else { "" };
-        format!("{head}\n{texts}{end}{}", tail(document, &told[..count], full == count, pen))
+        let start = if count > 0 { "\n" } else { "" };
+        format!("{head}{start}{texts}{end}{}", tail(document, &told[..count], full == count, pen))
     };
     // As many as there is room for, the weightiest with their lines and arithmetic.
     let counts = (0..=told.len().min(LINES / 2)).rev();
@@ -265,18 +266,11 @@ fn in_short(document: &Document, block: &Block, pen: Pen) -> String {
     out
 }
 
-/// Spots of one line that are quoted together.
-struct Quoted<'a> {
-    place: &'a Place,
-    /// Their bytes, and whether it is the figure itself.
-    spans: Vec<(std::ops::Range<usize>, bool)>,
-}
-
 fn in_full(document: &Document, block: &Block, pen: Pen) -> String {
     let root = &document.findings[block.root];
     let mut out = pen.headed(block, root, usize::MAX);
     let quoted = quoted(root);
-    let last = quoted.iter().map(|quoted| quoted.place.line).max().unwrap_or(0);
+    let last = quoted.last().map_or(0, |(place, _)| place.line);
     let gutter = last.to_string().len().max(2);
     let column = root.place.columns.map(|columns| format!(":{}", columns.chars.0)).unwrap_or_default();
     // In one line, however long: it may have to be copied.
@@ -285,12 +279,13 @@ fn in_full(document: &Document, block: &Block, pen: Pen) -> String {
     let bar = pen.painted(FRAME, "|");
     out += &format!("{:gutter$} {bar}\n", "");
     let mut before: Option<u32> = None;
-    for one in &quoted {
-        if before.is_some_and(|before| one.place.line > before + 1) {
+    for places in quoted.chunk_by(|one, next| Arc::ptr_eq(&one.0.excerpt, &next.0.excerpt)) {
+        let line = places[0].0.line;
+        if before.is_some_and(|before| line > before + 1) {
             out += &format!("{}\n", pen.painted(FRAME, "..."));
         }
-        out += &lines_of(one, gutter, colour(block.severity), pen);
-        before = Some(one.place.line);
+        out += &line_of(places, gutter, colour(block.severity), pen);
+        before = Some(line);
     }
     out += &format!("{:gutter$} {bar}\n", "");
     for note in notes(document, block) {
@@ -324,53 +319,34 @@ fn notes(document: &Document, block: &Block) -> impl Iterator<Item = String> {
     notes.into_iter().filter_map(|(word, text)| Some(format!("{word}: {}", text?)))
 }
 
-/// By line; those of one kept line together.
-fn quoted(told: &Told) -> Vec<Quoted<'_>> {
+/// The figure and what it was held against, in the order of the page; in one line the figure first.
+fn quoted(told: &Told) -> Vec<(&Place, bool)> {
     let operands = told.operands.iter().take(OPERANDS).map(|place| (place, false));
     let mut places: Vec<(&Place, bool)> = operands.chain([(&told.place, true)]).collect();
     places.sort_by_key(|(place, own)| (place.line, !own));
-    let mut quoted: Vec<Quoted> = Vec::new();
-    for (place, own) in places {
-        let span = (place.span.clone(), own);
-        match quoted.iter_mut().find(|one| Arc::ptr_eq(&one.place.excerpt, &place.excerpt)) {
-            Some(one) => one.spans.push(span),
-            None => quoted.push(Quoted { place, spans: vec![span] }),
-        }
-    }
-    quoted
+    places
 }
 
-fn lines_of(quoted: &Quoted, gutter: usize, colour: Ink, pen: Pen) -> String {
-    let excerpt = &quoted.place.excerpt;
+/// A line with marks below its figures: `^` the one that is wrong, `-` what it was held against.
+fn line_of(places: &[(&Place, bool)], gutter: usize, colour: Ink, pen: Pen) -> String {
+    let Some((first, _)) = places.first() else { return String::new() };
+    let spans: Vec<_> = places.iter().map(|(place, _)| place.span.clone()).collect();
     let room = pen.width.saturating_sub(gutter + 3);
-    let spans: Vec<_> = quoted.spans.iter().map(|(span, _)| span.clone()).collect();
-    let bar = pen.painted(FRAME, "|");
-    let number = pen.painted(FRAME, &format!("{:gutter$}", quoted.place.line));
-    let mut out = String::new();
-    for window in Laid::new(&excerpt.text).windows(&spans, excerpt.cut, room) {
-        out += &format!("{number} {bar} {}\n", window.text.trim_end());
-        let own = |span: usize| quoted.spans.get(span).is_some_and(|(_, own)| *own);
-        let mut marks = vec![' '; window.marks.iter().map(|(_, columns)| columns.end).max().unwrap_or(0)];
-        // The figure itself is drawn over what it was held against.
-        for (whose, sign) in [(false, '-'), (true, '^')] {
-            for (_, columns) in window.marks.iter().filter(|(span, _)| own(*span) == whose) {
-                marks[columns.clone()].fill(sign);
-            }
-        }
-        out += &format!("{:gutter$} {bar} {}\n", "", painted_marks(&marks, colour, pen));
+    let window = window(&first.excerpt.text, &spans, first.excerpt.cut, room);
+    let mut marks = vec![' '; window.marks.iter().map(|columns| columns.end).max().unwrap_or(0)];
+    // The figure itself is drawn over what it was held against.
+    for (columns, (_, own)) in window.marks.iter().zip(places).rev() {
+        marks[columns.clone()].fill(if *own { '^' } else { '-' });
     }
-    out
-}
-
-fn painted_marks(marks: &[char], colour: Ink, pen: Pen) -> String {
-    let runs = marks.chunk_by(|one, next| one == next);
     let painted = |run: &[char]| {
         let text: String = run.iter().collect();
-        match run.first() {
-            Some('^') => pen.painted(colour, &text),
-            Some('-') => pen.painted(FRAME, &text),
+        match run[0] {
+            '^' => pen.painted(colour, &text),
+            '-' => pen.painted(FRAME, &text),
             _ => text,
         }
     };
-    runs.map(painted).collect()
+    let marks: String = marks.chunk_by(|one, next| one == next).map(painted).collect();
+    let (bar, number) = (pen.painted(FRAME, "|"), pen.painted(FRAME, &format!("{:gutter$}", first.line)));
+    format!("{number} {bar} {}\n{:gutter$} {bar} {marks}\n", window.text.trim_end(), "")
 }

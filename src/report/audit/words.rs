@@ -3,11 +3,8 @@
 use super::digest::{Document, Skipped, Told};
 use super::{Audit, Severity};
 use crate::units::counted;
-use iotax_audit::claim::Status;
 use iotax_audit::page::Unread;
-use iotax_audit::rule::{self, Rule};
 use iotax_audit::verdict::{Block, Counts};
-use std::collections::HashSet;
 
 /// The verdict about all pages.
 pub fn verdict(audit: &Audit) -> String {
@@ -32,23 +29,6 @@ pub fn verdict(audit: &Audit) -> String {
 /// What was counted on all pages.
 pub fn counts(audit: &Audit) -> Counts {
     audit.documents.iter().fold(Counts::default(), |all, one| all.and(&one.verdict.counts))
-}
-
-/// `120 figures: 80 hold, 7 plausible, 1 does not hold, 32 cannot be checked`.
-pub fn by_status(document: &Document) -> String {
-    let all: usize = document.claims.iter().sum();
-    let counts = Status::ALL.into_iter().map(|status| (status, document.count(status)));
-    let counts = counts.filter(|(_, count)| *count > 0).map(|(status, count)| match status {
-        Status::Holds if count != 1 => format!("{count} hold"),
-        Status::DoesNotHold if count != 1 => format!("{count} do not hold"),
-        status => format!("{count} {}", status.words()),
-    });
-    let figures = counted(all as u64, "figure", "figures");
-    [figures]
-        .into_iter()
-        .chain((all > 0).then(|| counts.collect::<Vec<_>>().join(", ")))
-        .collect::<Vec<_>>()
-        .join(": ")
 }
 
 /// `read: fio text (2), dd, 3 tables`: where figures were looked for.
@@ -98,18 +78,6 @@ pub fn lines(unread: &Unread) -> String {
 /// `a.png: a PNG image`.
 pub fn skipped(skipped: &Skipped) -> String {
     format!("{}: {}", skipped.name, skipped.why)
-}
-
-/// The rule of an id.
-pub fn rule_of(id: &str) -> Option<&'static Rule> {
-    rule::ALL.iter().copied().find(|rule| rule.id == id)
-}
-
-/// Rules that found something on any page, in the order of the family.
-pub fn rules_that_found(audit: &Audit) -> Vec<&'static Rule> {
-    let told = audit.documents.iter().flat_map(|document| &document.findings);
-    let found: HashSet<&str> = told.map(|told| told.finding.rule).collect();
-    rule::ALL.iter().copied().filter(|rule| found.contains(rule.id)).collect()
 }
 
 /// Pages with findings that are as bad as `show` or worse, those with the weightiest first.
