@@ -10,6 +10,7 @@ use crate::report::audit::claims::{ENDINGS, List};
 use crate::report::audit::{ALL, Audit, Severity, Skipped, View, by_name, digest, shown};
 use crate::scenario::error::nearest;
 use anyhow::Result;
+use clap::builder::PossibleValuesParser;
 use iotax_audit::audit::{Options, audit_by};
 use iotax_audit::knowledge::ratings::{Ratings, known};
 use iotax_audit::page::Page;
@@ -25,19 +26,20 @@ pub struct Args {
     #[arg(value_name = "PAGE")]
     page: Vec<PathBuf>,
     /// terminal, markdown, html, sarif or json [default: by the extension of the output file, else terminal]
-    #[arg(long, value_parser = known_format)]
+    #[arg(long, hide_possible_values = true, value_parser = of(ALL.iter().map(|renderer| renderer.name)))]
     format: Option<String>,
     #[command(flatten)]
     to: Destination,
     /// Exit with code 1 when a finding is as bad or worse: wrong-conclusion, wrong-figure, ambiguous, cosmetic or never
-    #[arg(long, value_name = "SEVERITY", default_value = "wrong-figure", value_parser = bound)]
-    fail_on: Bound,
+    #[arg(long, value_name = "SEVERITY", default_value = "wrong-figure", hide_possible_values = true,
+        value_parser = of(severities().chain(["never"])))]
+    fail_on: String,
     /// In the terminal: every finding with its lines and arithmetic; without it at most 20 lines
     #[arg(long, short)]
     verbose: bool,
     /// The least severity that the terminal and Markdown show [default: ambiguous, with -v cosmetic]
-    #[arg(long, value_name = "SEVERITY", value_parser = severity)]
-    show: Option<Severity>,
+    #[arg(long, value_name = "SEVERITY", hide_possible_values = true, value_parser = of(severities()))]
+    show: Option<String>,
     /// Only what these rules say: T1,F4
     #[arg(long, value_name = "RULE,..", value_delimiter = ',', conflicts_with = "without", value_parser = known_rule)]
     only: Vec<&'static str>,
@@ -54,44 +56,26 @@ pub struct Args {
     rules: bool,
 }
 
-/// `--fail-on`: the least severity that fails; `None` for never.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Bound(Option<Severity>);
-
-fn bound(word: &str) -> Result<Bound, String> {
-    const NEVER: &str = "never";
-    match word {
-        NEVER => Ok(Bound(None)),
-        word => parsed(word, &[NEVER]).map(|severity| Bound(Some(severity))),
-    }
+/// One of these words; clap offers the nearest.
+fn of(words: impl Iterator<Item = &'static str>) -> PossibleValuesParser {
+    PossibleValuesParser::new(words)
 }
 
-fn severity(word: &str) -> Result<Severity, String> {
-    parsed(word, &[])
+fn severities() -> impl Iterator<Item = &'static str> {
+    Severity::ALL.into_iter().map(Severity::word)
 }
 
-fn parsed(word: &str, others: &[&'static str]) -> Result<Severity, String> {
-    let known: Vec<&str> =
-        Severity::ALL.into_iter().map(Severity::word).chain(others.iter().copied()).collect();
-    let found = Severity::ALL.into_iter().find(|severity| severity.word() == word);
-    found.ok_or_else(|| unknown(word, &known, &format!("known are {}", known.join(", "))))
-}
-
-fn known_format(word: &str) -> Result<String, String> {
-    let known: Vec<&str> = ALL.iter().map(|renderer| renderer.name).collect();
-    let found = known.iter().find(|name| **name == word).map(|name| (*name).to_owned());
-    found.ok_or_else(|| format!("known are {}", known.join(", ")))
+fn severity(word: &str) -> Option<Severity> {
+    Severity::ALL.into_iter().find(|severity| severity.word() == word)
 }
 
 fn known_rule(word: &str) -> Result<&'static str, String> {
     let known: Vec<&'static str> = rule::ALL.iter().map(|rule| rule.id).collect();
     let found = known.iter().find(|id| id.eq_ignore_ascii_case(word.trim())).copied();
-    found.ok_or_else(|| unknown(word, &known, "hint: iotax audit --rules lists them"))
-}
-
-fn unknown(word: &str, known: &[&str], hint: &str) -> String {
-    let near = nearest(word, known).map(|near| format!("did you mean \"{near}\"? ")).unwrap_or_default();
-    format!("{near}{hint}")
+    found.ok_or_else(|| {
+        let near = nearest(word, &known).map(|near| format!("did you mean \"{near}\"? ")).unwrap_or_default();
+        format!("{near}hint: iotax audit --rules lists them")
+    })
 }
 
 /// Runs the command.
@@ -132,7 +116,7 @@ pub fn run(args: &Args) -> Result<u8> {
     } else {
         args.to.write(&text)?
     }
-    let fails = audit.worst().zip(args.fail_on.0).is_some_and(|(worst, bound)| worst <= bound);
+    let fails = audit.worst().zip(severity(&args.fail_on)).is_some_and(|(worst, bound)| worst <= bound);
     // Where nothing was audited at all, nothing was found to be sound.
     let audited = audit.refused.is_empty() && !audit.documents.is_empty();
     Ok(match (audited, fails) {
@@ -148,9 +132,11 @@ fn view(args: &Args) -> View {
     let dumb = std::env::var_os("TERM").is_some_and(|value| value == "dumb");
     let to_file = args.to.file().is_some();
     let colour = !to_file && std::io::stdout().is_terminal() && !no_colour && !dumb;
-    let show = args.show.unwrap_or(if args.verbose { Severity::Cosmetic } else { Severity::Ambiguous });
     // A file is read later and by others, so that it has all.
-    View { width: columns(), colour, verbose: args.verbose || to_file, show }
+    let verbose = args.verbose || to_file;
+    let least = if args.verbose { Severity::Cosmetic } else { Severity::Ambiguous };
+    let show = args.show.as_deref().and_then(severity).unwrap_or(least);
+    View { width: columns(), colour, verbose, show }
 }
 
 /// Whether the list of figures is JSON, by its ending; asked before pages are read.
@@ -278,33 +264,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn words_that_are_unknown_get_the_nearest() {
-        assert_eq!(bound("never"), Ok(Bound(None)));
-        assert_eq!(bound("ambiguous"), Ok(Bound(Some(Severity::Ambiguous))));
-        let error = bound("wrong-figures").unwrap_err();
-        assert!(error.contains("did you mean \"wrong-figure\"? known are wrong-conclusion, "), "{error}");
-        assert!(severity("never").is_err() && known_format("pdf").unwrap_err().contains("sarif"));
-        let error = known_rule("no such rule").unwrap_err();
-        assert!(error.contains("iotax audit --rules"), "{error}");
-        for rule in rule::ALL {
-            assert_eq!(known_rule(&rule.id.to_lowercase()), Ok(rule.id));
-        }
-    }
-
-    #[test]
-    fn pages_are_not_written_over() {
-        let folder = tempfile::tempdir().unwrap();
-        let [page, new] = ["page.md", "new.html"].map(|name| folder.path().join(name));
-        std::fs::write(&page, "94 %").unwrap();
-        let error = |sources: &[&Path], written: &[&Path]| {
-            let sources: Vec<Source> = sources.iter().map(|path| Source::Path((*path).to_owned())).collect();
-            kept(&sources, written).err().map(|error| error.to_string()).unwrap_or_default()
-        };
-        let twisted = folder.path().join("..").join(folder.path().file_name().unwrap()).join("page.md");
-        assert!(error(&[&page], &[&new, &twisted]).contains("is the page that is to be audited"));
-        assert!(error(&[folder.path()], &[&page]).contains("is one of the pages in"));
-        assert_eq!(error(&[&page], &[&new]), "");
-        assert_eq!(error(&[folder.path()], &[&new]), "", "nobody's page yet");
+    fn rules_are_known_by_their_ids() {
+        assert!(known_rule("no such rule").unwrap_err().contains("iotax audit --rules"));
+        assert!(rule::ALL.iter().all(|rule| known_rule(&rule.id.to_lowercase()) == Ok(rule.id)));
     }
 
     #[test]

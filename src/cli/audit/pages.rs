@@ -201,25 +201,4 @@ mod tests {
         let expected = expected.map(|(name, said)| (name.to_owned(), said.to_owned()));
         assert_eq!(told(top, &[Source::Path(top.to_owned())]), expected);
     }
-
-    #[test]
-    fn what_cannot_be_read_is_refused_and_the_others_are_read() {
-        let folder = tempfile::tempdir().unwrap();
-        let top = folder.path();
-        let (page, empty) = (top.join("page"), top.join("empty"));
-        std::fs::write(&page, "94 %").unwrap();
-        std::fs::create_dir(&empty).unwrap();
-        let sources = [top.join("none"), empty, "/dev/zero".into(), page].map(Source::Path);
-        let all = told(top, &sources);
-        let said: Vec<&str> = all.iter().map(|(_, said)| said.split(';').next().unwrap()).collect();
-        assert_eq!(
-            said,
-            [
-                "refused: there is no such file",
-                "refused: there is no file in this folder that is not hidden",
-                "refused: it is a device, no page",
-                "94 %"
-            ]
-        );
-    }
 }

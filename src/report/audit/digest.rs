@@ -13,6 +13,8 @@ use std::collections::{BTreeMap, HashMap};
 
 /// Operands of a finding that are quoted.
 const OPERANDS: usize = 64;
+/// Tables that are kept.
+const TABLES: usize = 100;
 /// Rows of a table that is kept whole; of a longer one those in which something was found.
 const ROWS: usize = 60;
 
@@ -147,7 +149,8 @@ fn corrected(page: &Page, tables: &[Table], claims: &[Claim], findings: &[Findin
         tables.get(next).is_some_and(|table| table.lines.contains(&claim.spot.index()))
     };
     let statuses = claims.iter().filter(of_tables).map(|claim| (claim.spot, claim.status)).collect();
-    tables.into_iter().filter_map(|table| with_corrections(page, table, &statuses, &spots)).collect()
+    let corrected = tables.into_iter().filter_map(|table| with_corrections(page, table, &statuses, &spots));
+    corrected.take(TABLES).collect()
 }
 
 fn with_corrections(

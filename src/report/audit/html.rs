@@ -13,12 +13,7 @@ use iotax_audit::verdict::{Block, advice};
 use maud::{Markup, html};
 
 /// Its entry.
-pub const RENDERER: Renderer = Renderer {
-    name: "html",
-    help: "one self-contained page with the tables corrected",
-    endings: &["html", "htm"],
-    render,
-};
+pub const RENDERER: Renderer = Renderer { name: "html", endings: &["html", "htm"], render };
 
 const STYLE: &str = include_str!("audit.css");
 /// Root causes on one page that are shown; the others are in JSON.
@@ -41,7 +36,7 @@ fn render(audit: &Audit, _view: &View) -> String {
                 p class="soft" { (sentence(&words::counts(audit).coverage())) "." }
             }
             @if audit.documents.len() > 1 { (pages(audit)) }
-            @for (at, document) in audit.documents.iter().enumerate() { (of_document(document, at)) }
+            @for (at, document) in audit.documents.iter().enumerate() { (of_document(document, at, audit.documents.len() == 1)) }
             (not_audited(audit))
         },
     )
@@ -73,7 +68,7 @@ fn pages(audit: &Audit) -> Markup {
                                 tr {
                                     td class="name" { a href={ "#d" (index(document).unwrap_or(0)) } { (shown(&document.name)) } }
                                     @for severity in Severity::ALL { (count(counts.of(severity))) }
-                                    td { (words::checked(document)) }
+                                    td class="whole" { (words::checked(document)) }
                                 }
                             }
                         }
@@ -88,15 +83,17 @@ fn count(count: usize) -> Markup {
     html! { @if count == 0 { td class="absent" { "\u{2013}" } } @else { td { (count) } } }
 }
 
-fn of_document(document: &Document, at: usize) -> Markup {
+fn of_document(document: &Document, at: usize, alone: bool) -> Markup {
     let blocks = &document.verdict.blocks;
     html! {
         section id={ "d" (at) } {
             h2 class="file" { (shown(&document.name)) }
-            p { (sentence(&shown(&document.verdict.line))) "." }
-            p class="soft" {
-                (sentence(&document.verdict.coverage)) "; " (words::read(document)) "."
+            // Of one page it is said above.
+            @if !alone {
+                p { (sentence(&shown(&document.verdict.line))) "." }
+                p class="soft" { (sentence(&document.verdict.coverage)) "." }
             }
+            p class="soft" { (sentence(&words::read(document))) "." }
             @if !blocks.is_empty() {
                 @for one in blocks.iter().take(EACH) { (block(document, one, at)) }
                 @if blocks.len() > EACH { p class="soft" { (blocks.len() - EACH) " more are in --format json." } }

@@ -12,8 +12,7 @@ use serde::Serialize;
 use std::collections::BTreeMap;
 
 /// Its entry.
-pub const RENDERER: Renderer =
-    Renderer { name: "json", help: "all findings for programs", endings: &["json"], render };
+pub const RENDERER: Renderer = Renderer { name: "json", endings: &["json"], render };
 
 /// Name of the format.
 pub const FORMAT: &str = "iotax-audit";

@@ -9,12 +9,7 @@ use iotax_audit::verdict::{Block, advice};
 use maud::html;
 
 /// Its entry.
-pub const RENDERER: Renderer = Renderer {
-    name: "markdown",
-    help: "findings for a wiki or an issue",
-    endings: &["md", "markdown"],
-    render,
-};
+pub const RENDERER: Renderer = Renderer { name: "markdown", endings: &["md", "markdown"], render };
 
 /// Characters of a line that are quoted on either side of the figure.
 const AROUND: usize = 60;

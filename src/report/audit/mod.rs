@@ -53,8 +53,6 @@ impl Audit {
 pub struct Renderer {
     /// `--format NAME`.
     pub name: &'static str,
-    /// One line of help.
-    pub help: &'static str,
     /// Endings of the files it is written to, as those of a report.
     pub endings: &'static [&'static str],
     /// The text.

@@ -12,8 +12,7 @@ use serde_json::{Value, json};
 use std::collections::{HashMap, HashSet};
 
 /// Its entry.
-pub const RENDERER: Renderer =
-    Renderer { name: "sarif", help: "SARIF 2.1.0, for code hosts and editors", endings: &["sarif"], render };
+pub const RENDERER: Renderer = Renderer { name: "sarif", endings: &["sarif"], render };
 
 const SCHEMA: &str =
     "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json";

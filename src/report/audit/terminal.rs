@@ -14,12 +14,7 @@ use std::sync::Arc;
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 /// Its entry.
-pub const RENDERER: Renderer = Renderer {
-    name: "terminal",
-    help: "the verdict and what does not hold, for a terminal of any width",
-    endings: &["txt"],
-    render,
-};
+pub const RENDERER: Renderer = Renderer { name: "terminal", endings: &["txt"], render };
 
 /// Lines of a page without `-v`.
 const LINES: usize = 20;
