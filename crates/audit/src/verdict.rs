@@ -2,11 +2,11 @@
 
 use crate::audit::Audited;
 use crate::claim::Status;
-use crate::finding::{Finding, Severity, Slip};
+use crate::finding::{Finding, Severity};
 use crate::number::leading;
 use crate::page::Spot;
 use std::cmp::Reverse;
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 /// The answer about a page.
 #[derive(Clone, Debug)]
@@ -165,34 +165,6 @@ fn why_nothing(audited: &Audited) -> String {
     }
 }
 
-/// What a reader does about a finding, in a few words.
-pub fn advice(finding: &Finding) -> String {
-    let known = !finding.recomputed.is_empty();
-    let said = match (finding.slip, finding.rule.as_bytes().first()) {
-        (Some(Slip::FioCarry), _) => "read it as {}",
-        (Some(Slip::FactorTen), _) => "move the decimal point: {}",
-        (Some(Slip::ThousandFor1024), _) if known => "print {}, or MiB/s where 1024 is meant",
-        (Some(Slip::ThousandFor1024), _) => "print MiB/s where 1024 is meant",
-        (Some(Slip::Truncated), _) => "round it: {}",
-        (Some(Slip::RoundedTwice), _) => "round once, from the exact figures: {}",
-        (Some(Slip::WrongBase), _) => "print {}, or name the base",
-        (Some(Slip::WrongCell), _) => "take the figure of its own row and column: {}",
-        (Some(Slip::Half), _) => "count both: {}",
-        (Some(Slip::FromWrongFigure), _) => "compute it again: {}",
-        (None, Some(b'F' | b'N' | b'X')) if known => "read it as {}",
-        (None, _) if known => "read it as {}, or ask for the raw output",
-        (None, Some(b'P')) => "ask which drive, link and cache it was",
-        (None, Some(b'M')) => "ask how it was measured",
-        (None, Some(b'F' | b'X')) => "ask for the whole output, or for repeated runs",
-        (None, Some(b'S')) => "do not conclude this from these figures",
-        (None, _) => "ask for the raw output",
-    };
-    match known {
-        true => said.replace("{}", &finding.recomputed),
-        false => said.replace(": {}", "").replace("{}", "what its operands give"),
-    }
-}
-
 /// The findings by figure. A figure is where a spot begins: rules differ in whether its unit belongs to it.
 struct Figures<'a> {
     all: &'a [Finding],
@@ -223,11 +195,20 @@ impl<'a> Figures<'a> {
         self.of_figure(figure).map(|one| one.severity).min().unwrap_or(Severity::Cosmetic)
     }
 
+    /// Whether the figure itself is wrong, and not only what is concluded from it.
+    fn is_wrong(&self, figure: usize) -> bool {
+        let corrects = |one: &Finding| match one.severity {
+            Severity::WrongConclusion => !one.recomputed.is_empty(),
+            severity => severity == Severity::WrongFigure,
+        };
+        self.of_figure(figure).any(corrects)
+    }
+
     /// The first wrong figure that a finding's own was computed from.
     fn cause(&self, finding: &Finding) -> Option<usize> {
         let operands = finding.operands.iter().filter(|spot| key(**spot) != key(finding.spot));
         let mut figures = operands.filter_map(|spot| self.at.get(&key(*spot)).copied());
-        figures.find(|figure| self.severity(*figure) <= Severity::WrongFigure)
+        figures.find(|figure| self.is_wrong(*figure))
     }
 
     /// For each figure the one at the root of its fault. Of figures that each blame another, the first on the page.
@@ -263,41 +244,31 @@ fn key(spot: Spot) -> (u32, u32) {
 }
 
 fn blocks(findings: &[Finding], figures: &Figures) -> Vec<Block> {
-    let roots = figures.roots();
-    let mut of_root: HashMap<usize, Block> = HashMap::new();
-    for root in roots.iter().copied() {
-        of_root.entry(root).or_insert_with(|| {
+    let mut of_root: BTreeMap<usize, Block> = BTreeMap::new();
+    for (figure, root) in figures.roots().into_iter().enumerate() {
+        let block = of_root.entry(root).or_insert_with(|| {
             let found = figures.found[root].iter().copied();
             let first = found.min_by_key(|index| findings[*index].severity).unwrap_or_default();
             Block { root: first, also: vec![], consequences: vec![], severity: findings[first].severity }
         });
-    }
-    for (figure, root) in roots.iter().enumerate() {
-        let Some(block) = of_root.get_mut(root) else { continue };
         for index in figures.found[figure].iter().copied().filter(|index| *index != block.root) {
-            let follows = figure != *root && figures.cause(&findings[index]).is_some();
-            if follows {
-                block.consequences.push(index)
-            } else {
-                block.also.push(index)
-            }
+            let follows = figure != root && figures.cause(&findings[index]).is_some();
+            let members = if follows { &mut block.consequences } else { &mut block.also };
+            members.push(index);
             block.severity = block.severity.min(findings[index].severity);
         }
     }
-    let mut separate: Vec<Block> = of_root.into_values().collect();
-    separate.sort_by_key(|block| block.root);
-    let mut blocks = alike_together(findings, separate);
-    blocks.sort_by(|one, other| {
-        let counted = |block: &Block| (block.severity, Reverse(block.consequences.len()));
-        let errors = (error(findings, one), error(findings, other));
-        let by_error = errors.1.total_cmp(&errors.0);
-        counted(one).cmp(&counted(other)).then(by_error).then(one.root.cmp(&other.root))
+    let mut blocks = alike_together(findings, of_root.into_values());
+    // Shares are not negative, so that their bits are in their order.
+    blocks.sort_by_cached_key(|block| {
+        let error = error(findings, block).to_bits();
+        (block.severity, Reverse(block.consequences.len()), Reverse(error), block.root)
     });
     blocks
 }
 
 /// Blocks of one rule whose messages differ in figures only are one; so are those of a wrong figure that is printed again.
-fn alike_together(findings: &[Finding], separate: Vec<Block>) -> Vec<Block> {
+fn alike_together(findings: &[Finding], separate: impl Iterator<Item = Block>) -> Vec<Block> {
     let mut kinds: HashMap<(&str, Severity, String), usize> = HashMap::new();
     let mut figures: HashMap<(&str, &str), usize> = HashMap::new();
     let mut blocks: Vec<Block> = Vec::new();
@@ -305,21 +276,17 @@ fn alike_together(findings: &[Finding], separate: Vec<Block>) -> Vec<Block> {
         let root = &findings[block.root];
         let kind = (root.rule, root.severity, shape(&root.message));
         let figure = is_telling(root).then_some((root.printed.as_str(), root.recomputed.as_str()));
-        let (alike, again) = (kinds.get(&kind), figure.and_then(|figure| figures.get(&figure)));
-        let next = blocks.len();
-        let into = alike.or(again).copied().unwrap_or(next);
-        let is_alike = alike.is_some();
+        let alike = kinds.get(&kind).copied();
+        let again = figure.and_then(|figure| figures.get(&figure).copied());
+        let into = alike.or(again).unwrap_or(blocks.len());
         kinds.entry(kind).or_insert(into);
         figure.map(|figure| figures.entry(figure).or_insert(into));
         let Some(first) = blocks.get_mut(into) else {
             blocks.push(block);
             continue;
         };
-        if is_alike {
-            first.also.push(block.root)
-        } else {
-            first.consequences.push(block.root)
-        }
+        let members = if alike.is_some() { &mut first.also } else { &mut first.consequences };
+        members.push(block.root);
         first.also.extend(block.also);
         first.consequences.extend(block.consequences);
         first.severity = first.severity.min(block.severity);

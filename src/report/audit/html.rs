@@ -9,7 +9,7 @@ use super::{Audit, Renderer, Severity, View, words};
 use crate::units::counted;
 use iotax_audit::claim::Status;
 use iotax_audit::rule;
-use iotax_audit::verdict::{Block, advice};
+use iotax_audit::verdict::Block;
 use maud::{Markup, html};
 
 /// Its entry.
@@ -155,7 +155,7 @@ fn block(document: &Document, block: &Block, at: usize) -> Markup {
                         @if let Some(more @ 1..) = members.len().checked_sub(MEMBERS) { li class="soft" { "and " (more) " more" } }
                     } }
                 }
-                dt { "what to do" } dd { (shown(&advice(finding))) }
+                dt { "what to do" } dd { (shown(&finding.advice())) }
             }
         }
     }

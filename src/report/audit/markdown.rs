@@ -5,7 +5,7 @@ use super::digest::{Document, Told};
 use super::text::shown;
 use super::{Audit, Renderer, Severity, View, words};
 use crate::units::counted;
-use iotax_audit::verdict::{Block, advice};
+use iotax_audit::verdict::Block;
 use maud::html;
 
 /// Its entry.
@@ -72,7 +72,7 @@ fn item(document: &Document, block: &Block) -> String {
     };
     let arithmetic = finding.arithmetic.as_ref().map(|by| format!("by {}", code(by)));
     let likely = finding.slip.map(|slip| format!("likely: {}", escaped(slip.words())));
-    let details = arithmetic.into_iter().chain(likely).chain([escaped(&advice(finding))]);
+    let details = arithmetic.into_iter().chain(likely).chain([escaped(&finding.advice())]);
     let details: String = details.map(|line| format!("  - {line}\n")).collect();
     out + &format!("\n  <details><summary>{summary}</summary>\n\n{details}\n  </details>\n\n")
 }

@@ -7,7 +7,6 @@ use super::quote::Place;
 use super::{Audit, Renderer, Severity, View};
 use iotax_audit::page::Unread;
 use iotax_audit::rule::{self, Rule};
-use iotax_audit::verdict::advice;
 use serde_json::{Value, json};
 use std::collections::{HashMap, HashSet};
 
@@ -135,7 +134,7 @@ fn message(told: &Told) -> String {
     if let Some(slip) = finding.slip {
         text += &format!("\nlikely: {}", slip.words());
     }
-    text + &format!("\nhelp: {}", advice(finding))
+    text + &format!("\nhelp: {}", finding.advice())
 }
 
 fn location(document: &Document, place: &Place) -> Value {

@@ -9,7 +9,7 @@ use super::quote::Place;
 use super::text::{shown, window};
 use super::{Audit, Renderer, Severity, View, words};
 use crate::units::counted;
-use iotax_audit::verdict::{Block, advice};
+use iotax_audit::verdict::Block;
 use std::sync::Arc;
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
@@ -226,15 +226,20 @@ impl Pen {
 
     /// `wrong-figure[F4]: ...`, in at most so many lines.
     fn headed(self, block: &Block, root: &Told, most: usize) -> String {
-        let message: String = root.finding.message.chars().take(MESSAGE).collect();
-        let cut = if message.len() < root.finding.message.len() { "\u{2026}" } else { "" };
+        let message = cut(&root.finding.message, MESSAGE);
         let head = format!("{}[{}]", block.severity.word(), root.finding.rule);
-        let text = self.clipped(&format!("{head}: {message}{cut}"), "  ", most);
+        let text = self.clipped(&format!("{head}: {message}"), "  ", most);
         match text.strip_prefix(&head) {
             Some(rest) => format!("{}{rest}", self.painted(colour(block.severity), &head)),
             None => text,
         }
     }
+}
+
+/// At most so many characters.
+fn cut(text: &str, most: usize) -> String {
+    let kept: String = text.chars().take(most).collect();
+    if kept.len() < text.len() { kept + "\u{2026}" } else { kept }
 }
 
 fn colour(severity: Severity) -> Ink {
@@ -248,7 +253,8 @@ fn colour(severity: Severity) -> Ink {
 /// A block in two to four lines.
 fn in_short(document: &Document, block: &Block, pen: Pen) -> String {
     let root = &document.findings[block.root];
-    let place = format!("  line {}: {}; {}", root.place.line, root.finding.printed, advice(&root.finding));
+    let printed = cut(&root.finding.printed, 30);
+    let place = format!("  line {}: {printed}; {}", root.place.line, root.finding.advice());
     let mut out = pen.headed(block, root, 2) + &pen.clipped(&place, "  ", 1);
     let members = words::members(document, block).map(|(word, members)| {
         let said: Vec<String> = members.iter().map(|(_, told)| words::member(told, root)).collect();
@@ -309,7 +315,7 @@ fn notes(document: &Document, block: &Block) -> impl Iterator<Item = String> {
         ("by", finding.arithmetic.clone()),
         ("and", (not_quoted > 0).then(|| counted(not_quoted as u64, "more operand", "more operands"))),
         ("likely", finding.slip.map(|slip| slip.words().to_owned())),
-        ("help", Some(advice(finding))),
+        ("help", Some(finding.advice())),
     ];
     notes.into_iter().filter_map(|(word, text)| Some(format!("{word}: {}", text?)))
 }

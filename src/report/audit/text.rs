@@ -119,7 +119,7 @@ mod tests {
             let chars: Vec<usize> = line.char_indices().map(|(at, _)| at).chain([line.len()]).collect();
             let begin = chars[start.min(chars.len() - 1)];
             let end = chars[(start + long).min(chars.len() - 1)];
-            let window = window(&line, &[begin..end], cut, width);
+            let window = window(&line, std::slice::from_ref(&(begin..end)), cut, width);
             prop_assert!(window.text.width() <= width, "{} > {width}: {}", window.text.width(), window.text);
             prop_assert!(window.marks[0].end <= width.max(window.text.width() + 1));
             prop_assert!(!window.text.chars().any(acts));

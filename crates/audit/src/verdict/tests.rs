@@ -1,6 +1,7 @@
 use super::*;
 use crate::audit::audit;
 use crate::claim::{Claim, Kind, Metric};
+use crate::finding::Slip;
 use crate::number::{Interval, Unit};
 use crate::page::Page;
 
@@ -81,6 +82,8 @@ fn a_remark_causes_nothing_and_figures_that_blame_each_other_are_one_block() {
     let remark = finding("F29", Ambiguous, 1, "25.0k", "");
     let other = finding("P14", WrongConclusion, 0, "21.5 %", "").against([spot(1, "25.0k")]);
     let other = Finding { message: "a loss of latency: 4 in flight".to_owned(), ..other };
+    let unsteady = finding("F28", WrongConclusion, 1, "25.0k", "");
+    assert_eq!(of(vec![unsteady, other.clone()], CHECKED).blocks.len(), 2, "the figure itself holds");
     let verdict = of(vec![remark, other], CHECKED);
     assert_eq!(verdict.blocks.len(), 2);
     assert_eq!(verdict.line, "1 conclusion does not follow: a loss of latency (line 1)");
@@ -99,7 +102,17 @@ fn a_wrong_figure_that_is_printed_again_is_a_consequence() {
     let whole = Block { root: 0, also: vec![], consequences: vec![1], severity: WrongFigure };
     assert_eq!(of(vec![raw.clone(), again], CHECKED).blocks, [whole]);
     let other = finding("N3", WrongFigure, 3, "25.0k", "27.0k");
-    assert_eq!(of(vec![raw, other], CHECKED).blocks.len(), 2);
+    assert_eq!(of(vec![raw.clone(), other], CHECKED).blocks.len(), 2);
+    // What is of the kind of the copy belongs to the block of the copy, and to no other.
+    let kind = |line, printed, recomputed| {
+        let finding = finding("N3", WrongFigure, line, printed, recomputed);
+        Finding { message: "a copy".to_owned(), ..finding }
+    };
+    let between = finding("T1", WrongFigure, 2, "20.4k", "21.4k");
+    let of_kind = vec![raw, kind(3, "25.0k", "26.0k"), between, kind(4, "45.6", "45.7")];
+    let mut roots: Vec<usize> = of(of_kind, CHECKED).blocks.iter().map(|block| block.root).collect();
+    roots.sort_unstable();
+    assert_eq!(roots, [0, 1]);
 }
 
 #[test]
@@ -145,19 +158,4 @@ fn nothing_is_said_to_hold_where_nothing_was_checked() {
     assert_eq!(of(vec![], &unchecked).coverage, "checked none of 9 figures");
     assert_eq!(of(vec![], &CHECKED[..3]).coverage, "checked all 3 figures");
     assert_eq!(of(vec![], &[]).coverage, "there is no figure to check");
-}
-
-#[test]
-fn every_finding_says_what_to_do() {
-    let advised = |slip, recomputed: &str| {
-        let one = finding("T1", WrongFigure, 1, "25.0k", recomputed);
-        advice(&Finding { slip, ..one })
-    };
-    assert_eq!(advised(Some(Slip::FioCarry), "26.0k"), "read it as 26.0k");
-    assert_eq!(advised(None, "26.0k"), "read it as 26.0k, or ask for the raw output");
-    assert_eq!(advised(Some(Slip::Truncated), ""), "round it");
-    for rule in crate::rule::ALL {
-        let said = advice(&Finding::new(rule.id, rule.severity, Spot::default(), ""));
-        assert!(!said.is_empty() && !said.contains('{'), "{}: {said}", rule.id);
-    }
 }
