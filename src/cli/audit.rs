@@ -37,7 +37,7 @@ pub struct Args {
     /// In the terminal: every finding with its lines and arithmetic; without it at most 20 lines
     #[arg(long, short)]
     verbose: bool,
-    /// The least severity that the terminal and Markdown show [default: ambiguous, with -v cosmetic]
+    /// The least severity that the terminal and Markdown show [default: ambiguous; cosmetic with -v and in files]
     #[arg(long, value_name = "SEVERITY", hide_possible_values = true, value_parser = of(severities()))]
     show: Option<String>,
     /// Only what these rules say: T1,F4
@@ -134,7 +134,7 @@ fn view(args: &Args) -> View {
     let colour = !to_file && std::io::stdout().is_terminal() && !no_colour && !dumb;
     // A file is read later and by others, so that it has all.
     let verbose = args.verbose || to_file;
-    let least = if args.verbose { Severity::Cosmetic } else { Severity::Ambiguous };
+    let least = if verbose { Severity::Cosmetic } else { Severity::Ambiguous };
     let show = args.show.as_deref().and_then(severity).unwrap_or(least);
     View { width: columns(), colour, verbose, show }
 }

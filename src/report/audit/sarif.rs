@@ -18,6 +18,9 @@ const SCHEMA: &str =
 /// Whoever changes what it is made of gives it another name.
 const FINGERPRINT: &str = "iotaxFinding/v1";
 
+/// Consequences that a result names; readers refuse very many.
+const RELATED: usize = 100;
+
 fn render(audit: &Audit, _view: &View) -> String {
     let found: HashSet<&str> =
         audit.documents.iter().flat_map(|one| &one.findings).map(|told| told.finding.rule).collect();
@@ -104,7 +107,8 @@ fn result(
         result["ruleIndex"] = json!(rule);
     }
     let operands = told.operands.iter().map(|place| (place, "held against this"));
-    let consequences = consequences.iter().map(|at| (&document.findings[*at].place, "computed from it"));
+    let consequences = consequences.iter().take(RELATED);
+    let consequences = consequences.map(|at| (&document.findings[*at].place, "computed from it"));
     let related: Vec<Value> = operands
         .chain(consequences)
         .enumerate()

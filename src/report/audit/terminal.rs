@@ -34,7 +34,7 @@ fn render(audit: &Audit, view: &View) -> String {
         [one] => whole(one, view, pen),
         pages if view.verbose => {
             let pages: String = pages.iter().map(|one| whole(one, view, pen) + "\n").collect();
-            pages + &totals(audit, pen)
+            format!("{}\n{pages}{}", pen.wrapped(&words::verdict(audit), "  "), totals(audit, pen))
         }
         _ => table(audit, view, pen),
     }
@@ -153,20 +153,18 @@ fn common_folder<'a>(names: &[&'a str]) -> &'a str {
 fn totals(audit: &Audit, pen: Pen) -> String {
     let without: Vec<_> = audit.documents.iter().filter(|page| page.findings.is_empty()).collect();
     let unchecked = without.iter().filter(|page| page.verdict.counts.checked == 0).count();
+    let pages = match (counted(without.len() as u64, "page has", "pages have"), unchecked) {
+        (pages, 0) => format!("{pages} no finding"),
+        (pages, unchecked) => format!("{pages} no finding; nothing could be checked on {unchecked} of them"),
+    };
+    let skipped = counted(audit.skipped.len() as u64, "file skipped", "files skipped");
     let said = [
-        (without.len(), "page has no finding", "pages have no finding"),
-        (
-            unchecked,
-            "of them has nothing that could be checked",
-            "of them have nothing that could be checked",
-        ),
-        (audit.skipped.len(), "file skipped", "files skipped"),
-        (audit.refused.len(), "not opened", "not opened"),
+        (without.len(), pages),
+        (audit.skipped.len(), skipped),
+        (audit.refused.len(), format!("{} not opened", audit.refused.len())),
+        (audit.documents.len(), words::counts(audit).coverage()),
     ];
-    let said = said.into_iter().filter(|(count, ..)| *count > 0);
-    let said: Vec<String> = said.map(|(count, one, many)| counted(count as u64, one, many)).collect();
-    let said = if said.is_empty() { String::new() } else { pen.wrapped(&said.join(", "), "  ") };
-    said + &pen.wrapped(&words::counts(audit).coverage(), "  ")
+    said.iter().filter(|(count, _)| *count > 0).map(|(_, said)| pen.wrapped(said, "  ")).collect()
 }
 
 /// How wide, and whether in colours.
