@@ -1,25 +1,21 @@
-//! `iotax audit`: the pages that others publish, recomputed. Pages are read, audited, told and let go one after the other; exit
-//! code 1 when something is found that is as bad as `--fail-on` says, so that a pipeline can ask.
+//! `iotax audit`: the pages that others publish, recomputed. Pages are read, audited and released one after the other; exit code 1
+//! when something is found that is as bad as `--fail-on` says, so that a pipeline can ask.
 
-mod claims;
 mod pages;
-mod pins;
 
-use super::report::{Destination, Form};
+use super::report::{Destination, Form, folder_of, may_write_in, write_as};
 use super::{behind, columns, ratings, say, say_aside, say_in_colour};
 use crate::exit::{BAD_INPUT, DONE, FINDING, Failed, contained};
-use crate::report::audit::list::List;
-use crate::report::audit::{ALL, Audit, Renderer, Repeated, Severity, Skipped, View, by_name, digest, shown};
+use crate::report::audit::claims::{ENDINGS, List};
+use crate::report::audit::{ALL, Audit, Severity, Skipped, View, by_name, digest, shown};
 use crate::scenario::error::nearest;
-use crate::units::counted;
-use anyhow::{Context, Result};
-use iotax_audit::audit::{Audited, Options, audit_by, audit_pinned};
+use anyhow::Result;
+use clap::builder::PossibleValuesParser;
+use iotax_audit::audit::{Options, audit_by};
 use iotax_audit::knowledge::ratings::{Ratings, known};
 use iotax_audit::page::Page;
 use iotax_audit::rule;
 use pages::{Given, Source};
-use pins::{PinsFile, Taken};
-use std::cell::RefCell;
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 
@@ -30,31 +26,29 @@ pub struct Args {
     #[arg(value_name = "PAGE")]
     page: Vec<PathBuf>,
     /// terminal, markdown, html, sarif or json [default: by the extension of the output file, else terminal]
-    #[arg(long, value_parser = known_format)]
+    #[arg(long, hide_possible_values = true, value_parser = of(ALL.iter().map(|renderer| renderer.name)))]
     format: Option<String>,
     #[command(flatten)]
     to: Destination,
     /// Exit with code 1 when a finding is as bad or worse: wrong-conclusion, wrong-figure, ambiguous, cosmetic or never
-    #[arg(long, value_name = "SEVERITY", default_value = "wrong-figure", value_parser = bound)]
-    fail_on: Bound,
-    /// The least severity that the terminal and Markdown show; the other forms have all
-    #[arg(long, value_name = "SEVERITY", default_value = "ambiguous", value_parser = severity)]
-    show: Severity,
+    #[arg(long, value_name = "SEVERITY", default_value = "wrong-figure", hide_possible_values = true,
+        value_parser = of(severities().chain(["never"])))]
+    fail_on: String,
+    /// In the terminal: every finding with its lines and arithmetic; without it at most 20 lines
+    #[arg(long, short)]
+    verbose: bool,
+    /// The least severity that the terminal and Markdown show [default: ambiguous; cosmetic with -v and in files]
+    #[arg(long, value_name = "SEVERITY", hide_possible_values = true, value_parser = of(severities()))]
+    show: Option<String>,
     /// Only what these rules say: T1,F4
     #[arg(long, value_name = "RULE,..", value_delimiter = ',', conflicts_with = "without", value_parser = known_rule)]
     only: Vec<&'static str>,
     /// All but what these rules say
     #[arg(long, value_name = "RULE,..", value_delimiter = ',', value_parser = known_rule)]
     without: Vec<&'static str>,
-    /// Every figure with its system, workload, status and why, into a file of .csv or .json
+    /// Every figure with its status and why, into a file of .csv or .json
     #[arg(long, value_name = "FILE")]
     claims: Option<PathBuf>,
-    /// What belongs together on the one page that is named [default: PAGE.pins.toml beside each page]
-    #[arg(long, value_name = "FILE", conflicts_with = "no_pins")]
-    pins: Option<PathBuf>,
-    /// Take no pins, wherever they are
-    #[arg(long)]
-    no_pins: bool,
     #[command(flatten)]
     ratings: ratings::Given,
     /// List the rules: what each holds, and when it is silent
@@ -62,50 +56,32 @@ pub struct Args {
     rules: bool,
 }
 
-/// `--fail-on`: the least severity that fails; `None` for never.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Bound(Option<Severity>);
-
-fn bound(word: &str) -> Result<Bound, String> {
-    const NEVER: &str = "never";
-    match word {
-        NEVER => Ok(Bound(None)),
-        word => parsed(word, &[NEVER]).map(|severity| Bound(Some(severity))),
-    }
+/// One of these words; clap offers the nearest.
+fn of(words: impl Iterator<Item = &'static str>) -> PossibleValuesParser {
+    PossibleValuesParser::new(words)
 }
 
-fn severity(word: &str) -> Result<Severity, String> {
-    parsed(word, &[])
+fn severities() -> impl Iterator<Item = &'static str> {
+    Severity::ALL.into_iter().map(Severity::word)
 }
 
-fn parsed(word: &str, others: &[&'static str]) -> Result<Severity, String> {
-    let known: Vec<&str> =
-        Severity::ALL.into_iter().map(Severity::word).chain(others.iter().copied()).collect();
-    let found = Severity::ALL.into_iter().find(|severity| severity.word() == word);
-    found.ok_or_else(|| unknown(word, &known, &format!("known are {}", known.join(", "))))
-}
-
-fn known_format(word: &str) -> Result<String, String> {
-    let known: Vec<&str> = ALL.iter().map(|renderer| renderer.name).collect();
-    let found = known.iter().find(|name| **name == word).map(|name| (*name).to_owned());
-    found.ok_or_else(|| format!("known are {}", known.join(", ")))
+fn severity(word: &str) -> Option<Severity> {
+    Severity::ALL.into_iter().find(|severity| severity.word() == word)
 }
 
 fn known_rule(word: &str) -> Result<&'static str, String> {
     let known: Vec<&'static str> = rule::ALL.iter().map(|rule| rule.id).collect();
     let found = known.iter().find(|id| id.eq_ignore_ascii_case(word.trim())).copied();
-    found.ok_or_else(|| unknown(word, &known, "hint: iotax audit --rules lists them"))
-}
-
-fn unknown(word: &str, known: &[&str], hint: &str) -> String {
-    let near = nearest(word, known).map(|near| format!("did you mean \"{near}\"? ")).unwrap_or_default();
-    format!("{near}{hint}")
+    found.ok_or_else(|| {
+        let near = nearest(word, &known).map(|near| format!("did you mean \"{near}\"? ")).unwrap_or_default();
+        format!("{near}hint: iotax audit --rules lists them")
+    })
 }
 
 /// Runs the command.
 ///
 /// # Errors
-/// Bad input: no page is named and nothing is piped in, or the output cannot be written. A page that cannot be read is told, and
+/// Bad input: no page is named and nothing is piped in, or the output cannot be written. A page that cannot be read is reported, and
 /// the others are audited all the same; then the exit code is that of bad input.
 pub fn run(args: &Args) -> Result<u8> {
     if args.rules {
@@ -116,28 +92,31 @@ pub fn run(args: &Args) -> Result<u8> {
     args.to.check_among(args.format.as_deref(), &forms)?;
     let name = args.format.as_deref().or_else(|| args.to.format_among(&forms)).unwrap_or("terminal");
     let renderer = by_name(name).ok_or_else(|| Failed::input(format!("unknown format \"{name}\"")))?;
-    args.claims.as_deref().map(claims::check).transpose()?;
+    let as_json = args.claims.as_deref().map(claims_as_json).transpose()?;
     let sources = sources(&args.page, std::io::stdin().is_terminal())?;
     let written: Vec<&Path> = args.to.file().into_iter().chain(args.claims.as_deref()).collect();
     kept(&sources, &written)?;
-    let taken = Taken::of(args.pins.as_deref(), args.no_pins, &sources)?;
     let ratings = args.ratings.over(known())?;
-    let at_once = args.to.file().is_none();
-    let repeated = RefCell::default();
-    let teller = Teller { args, ratings, renderer, view: view(args), at_once, taken, repeated };
-    let audit = match &args.claims {
-        None => teller.all(&sources, None)?,
-        Some(file) => {
-            let audit = claims::into(file, |list| teller.all(&sources, Some(list)))?;
+    let mut audit = Audit::default();
+    match args.claims.as_deref().zip(as_json) {
+        None => all(args, &ratings, &sources, None, &mut audit)?,
+        Some((file, json)) => {
+            write_as(file, &mut |out| {
+                let mut list = List::begin(out, json)?;
+                all(args, &ratings, &sources, Some(&mut list), &mut audit)?;
+                list.end()
+            })?;
             say_aside(&format!("written: {}", file.display()));
-            audit
         }
-    };
-    match teller.at_once {
-        true => teller.say(&(renderer.end)(&audit, &teller.view))?,
-        false => args.to.write(&renderer.whole(&audit, &teller.view))?,
     }
-    let fails = audit.worst().zip(args.fail_on.0).is_some_and(|(worst, bound)| worst <= bound);
+    let view = view(args);
+    let text = (renderer.render)(&audit, &view);
+    if view.colour {
+        say_in_colour(&text)?
+    } else {
+        args.to.write(&text)?
+    }
+    let fails = audit.worst().zip(severity(&args.fail_on)).is_some_and(|(worst, bound)| worst <= bound);
     // Where nothing was audited at all, nothing was found to be sound.
     let audited = audit.refused.is_empty() && !audit.documents.is_empty();
     Ok(match (audited, fails) {
@@ -151,8 +130,24 @@ fn view(args: &Args) -> View {
     // https://no-color.org: any value but an empty one.
     let no_colour = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
     let dumb = std::env::var_os("TERM").is_some_and(|value| value == "dumb");
-    let colour = args.to.file().is_none() && std::io::stdout().is_terminal() && !no_colour && !dumb;
-    View { width: columns(), colour, show: args.show }
+    let to_file = args.to.file().is_some();
+    let colour = !to_file && std::io::stdout().is_terminal() && !no_colour && !dumb;
+    // A file is read later and by others, so that it has all.
+    let verbose = args.verbose || to_file;
+    let least = if verbose { Severity::Cosmetic } else { Severity::Ambiguous };
+    let show = args.show.as_deref().and_then(severity).unwrap_or(least);
+    View { width: columns(), colour, verbose, show }
+}
+
+/// Whether the list of figures is JSON, by its ending; asked before pages are read.
+fn claims_as_json(path: &Path) -> Result<bool> {
+    let refused = |why: String| Failed::input(format!("--claims {}: {why}", path.display()));
+    let ending = path.extension().map(|ending| ending.to_string_lossy().to_lowercase()).unwrap_or_default();
+    if !ENDINGS.contains(&ending.as_str()) {
+        return Err(refused(format!("its ending is its form; known are {}", ENDINGS.join(", "))).into());
+    }
+    may_write_in(folder_of(path)).map_err(refused)?;
+    Ok(ending == "json")
 }
 
 /// What was named, in its order.
@@ -197,100 +192,49 @@ fn kept(sources: &[Source], written: &[&Path]) -> Result<()> {
     Ok(())
 }
 
-/// Audits, and tells what it can as soon as it knows.
-struct Teller<'a> {
-    args: &'a Args,
-    ratings: Ratings,
-    renderer: &'static Renderer,
-    view: View,
-    at_once: bool,
-    taken: Taken,
-    /// What was told of the pages so far.
-    repeated: RefCell<Repeated>,
-}
-
-impl Teller<'_> {
-    fn say(&self, text: &str) -> Result<()> {
-        if self.view.colour { say_in_colour(text) } else { say(text) }
-    }
-
-    fn all(&self, sources: &[Source], mut list: Option<&mut List>) -> Result<Audit> {
-        let mut audit = Audit::default();
-        pages::each(sources, &mut |name, given| {
-            match given {
-                Given::Pages(pages, path) => match self.taken.read(path.as_deref()) {
-                    Ok(pins) => {
-                        let file = (name != pages::STANDARD_INPUT).then(|| name.to_owned());
-                        self.pages(pages, file, pins.as_ref(), list.as_deref_mut(), &mut audit)?;
-                    }
-                    Err((pins, why)) => refuse(&pins, why, &mut audit),
-                },
-                Given::NoPage(why) => {
-                    say_aside(&format!("skipped: {}: {why}", shown(name)));
-                    audit.skipped.push(Skipped { name: name.to_owned(), why });
-                }
-                Given::Refused(why) => refuse(name, why, &mut audit),
-            }
-            Ok(())
-        })?;
-        Ok(audit)
-    }
-
-    /// The pages of one file.
-    fn pages(
-        &self,
-        pages: Vec<Page>,
-        file: Option<String>,
-        pins: Option<&PinsFile>,
-        mut list: Option<&mut List>,
-        audit: &mut Audit,
-    ) -> Result<()> {
-        if let Some(pins) = pins {
-            if pages.len() > 1 {
-                let why = format!("pins are of one page, and its file has {}", pages.len());
-                refuse(&pins.name, why, audit);
+/// Audits everything that was named. The only errors are those of writing the list.
+fn all(
+    args: &Args,
+    ratings: &Ratings,
+    sources: &[Source],
+    mut list: Option<&mut List>,
+    audit: &mut Audit,
+) -> std::io::Result<()> {
+    let asked = |id: &str| args.asks(id);
+    let options = Options { asked: &asked, ratings };
+    pages::each(sources, &mut |name, given| {
+        let pages = match given {
+            Given::Pages(pages) => pages,
+            Given::NoPage(why) => {
+                say_aside(&format!("skipped: {}: {why}", shown(name)));
+                audit.skipped.push(Skipped { name: name.to_owned(), why });
                 return Ok(());
             }
-            let count = counted(pins.pins.len() as u64, "pin", "pins");
-            say_aside(&format!("pins: {count} of {}", shown(&pins.name)));
-        }
+            Given::Refused(why) => {
+                refuse(name, why, audit);
+                return Ok(());
+            }
+        };
         for page in pages {
-            let audited = match self.audited(page, pins) {
-                Ok(audited) => audited,
-                Err((pins, why)) => {
-                    refuse(&pins, why, audit);
-                    continue;
-                }
-            };
-            if let Some(list) = list.as_deref_mut() {
-                list.page(&audited).context("cannot write the list of claims")?;
-            }
-            let mut document = digest(audited, file.clone());
-            if let (Some(used), Some(pins)) = (&mut document.pins, pins) {
-                used.file.clone_from(&pins.name);
-            }
-            if self.at_once {
-                self.say(&(self.renderer.page)(&document, &self.view, &mut self.repeated.borrow_mut()))?;
-            }
-            audit.documents.push(document);
+            one(page, &options, list.as_deref_mut(), audit)?;
         }
         Ok(())
-    }
-
-    /// With its pins; what their file is called and what is wrong in it, where it is not of the page. Or the page and our own fault.
-    fn audited(&self, page: Page, pins: Option<&PinsFile>) -> Result<Audited, (String, String)> {
-        let name = page.name.clone();
-        contained(|| self.audited_at_all(page, pins)).unwrap_or_else(|why| Err((name, why)))
-    }
-
-    fn audited_at_all(&self, page: Page, pins: Option<&PinsFile>) -> Result<Audited, (String, String)> {
-        let options = Options { asked: &|id| self.args.asks(id), ratings: &self.ratings };
-        let Some(PinsFile { name, pins }) = pins else { return Ok(audit_by(page, &options)) };
-        audit_pinned(page, &options, pins).map_err(|fault| (name.clone(), fault.to_string()))
-    }
+    })
 }
 
-/// What cannot be opened or used is told, and the others are audited all the same.
+fn one(page: Page, options: &Options, list: Option<&mut List>, audit: &mut Audit) -> std::io::Result<()> {
+    let name = page.name.clone();
+    match contained(|| audit_by(page, options)) {
+        Ok(audited) => {
+            list.map(|list| list.page(&audited)).transpose()?;
+            audit.documents.push(digest(audited));
+        }
+        Err(why) => refuse(&name, why, audit),
+    }
+    Ok(())
+}
+
+/// What cannot be opened or used is reported, and the others are audited all the same.
 fn refuse(name: &str, why: String, audit: &mut Audit) {
     say_aside(&format!("iotax: {}: {}", shown(name), shown(&why)));
     audit.refused.push(Skipped { name: name.to_owned(), why });
@@ -320,33 +264,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn words_that_are_unknown_get_the_nearest() {
-        assert_eq!(bound("never"), Ok(Bound(None)));
-        assert_eq!(bound("ambiguous"), Ok(Bound(Some(Severity::Ambiguous))));
-        let error = bound("wrong-figures").unwrap_err();
-        assert!(error.contains("did you mean \"wrong-figure\"? known are wrong-conclusion, "), "{error}");
-        assert!(severity("never").is_err() && known_format("pdf").unwrap_err().contains("sarif"));
-        let error = known_rule("no such rule").unwrap_err();
-        assert!(error.contains("iotax audit --rules"), "{error}");
-        for rule in rule::ALL {
-            assert_eq!(known_rule(&rule.id.to_lowercase()), Ok(rule.id));
-        }
-    }
-
-    #[test]
-    fn pages_are_not_written_over() {
-        let folder = tempfile::tempdir().unwrap();
-        let [page, new] = ["page.md", "new.html"].map(|name| folder.path().join(name));
-        std::fs::write(&page, "94 %").unwrap();
-        let error = |sources: &[&Path], written: &[&Path]| {
-            let sources: Vec<Source> = sources.iter().map(|path| Source::Path((*path).to_owned())).collect();
-            kept(&sources, written).err().map(|error| error.to_string()).unwrap_or_default()
-        };
-        let twisted = folder.path().join("..").join(folder.path().file_name().unwrap()).join("page.md");
-        assert!(error(&[&page], &[&new, &twisted]).contains("is the page that is to be audited"));
-        assert!(error(&[folder.path()], &[&page]).contains("is one of the pages in"));
-        assert_eq!(error(&[&page], &[&new]), "");
-        assert_eq!(error(&[folder.path()], &[&new]), "", "nobody's page yet");
+    fn rules_are_known_by_their_ids() {
+        assert!(known_rule("no such rule").unwrap_err().contains("iotax audit --rules"));
+        assert!(rule::ALL.iter().all(|rule| known_rule(&rule.id.to_lowercase()) == Ok(rule.id)));
     }
 
     #[test]

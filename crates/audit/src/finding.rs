@@ -85,6 +85,9 @@ pub struct Finding {
     /// Where: its line is told as the page counts it, which `line` is.
     #[serde(skip)]
     pub spot: Spot,
+    /// What the figure is of, as words before it: `writes lose`; empty where it is not known.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub subject: String,
     /// As it stands there.
     pub printed: String,
     /// What it should be, in the same unit and digits; empty where nothing can be said.
@@ -109,12 +112,41 @@ impl Finding {
             rule,
             severity,
             spot,
+            subject: String::new(),
             printed: String::new(),
             recomputed: String::new(),
             message: message.into(),
             arithmetic: None,
             slip: None,
             operands: Vec::new(),
+        }
+    }
+
+    /// What a reader does about it, in a few words.
+    pub fn advice(&self) -> String {
+        let known = !self.recomputed.is_empty();
+        let said = match (self.slip, self.rule.as_bytes().first()) {
+            (Some(Slip::FioCarry), _) => "read it as {}",
+            (Some(Slip::FactorTen), _) => "move the decimal point: {}",
+            (Some(Slip::ThousandFor1024), _) if known => "print {}, or MiB/s where 1024 is meant",
+            (Some(Slip::ThousandFor1024), _) => "print MiB/s where 1024 is meant",
+            (Some(Slip::Truncated), _) => "round it: {}",
+            (Some(Slip::RoundedTwice), _) => "round once, from the exact figures: {}",
+            (Some(Slip::WrongBase), _) => "print {}, or name the base",
+            (Some(Slip::WrongCell), _) => "take the figure of its own row and column: {}",
+            (Some(Slip::Half), _) => "count both: {}",
+            (Some(Slip::FromWrongFigure), _) => "compute it again: {}",
+            (None, Some(b'F' | b'N' | b'X')) if known => "read it as {}",
+            (None, _) if known => "read it as {}, or ask for the raw output",
+            (None, Some(b'P')) => "ask which drive, link and cache it was",
+            (None, Some(b'M')) => "ask how it was measured",
+            (None, Some(b'F' | b'X')) => "ask for the whole output, or for repeated runs",
+            (None, Some(b'S')) => "do not conclude this from these figures",
+            (None, _) => "ask for the raw output",
+        };
+        match known {
+            true => said.replace("{}", &self.recomputed),
+            false => said.replace(": {}", "").replace("{}", "what its operands give"),
         }
     }
 
@@ -144,5 +176,25 @@ impl Finding {
     pub fn against(mut self, operands: impl IntoIterator<Item = Spot>) -> Finding {
         self.operands.extend(operands);
         self
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_finding_says_what_to_do() {
+        let advised = |slip, recomputed: &str| {
+            let one = Finding::new("T1", Severity::WrongFigure, Spot::default(), "").recomputed(recomputed);
+            Finding { slip, ..one }.advice()
+        };
+        assert_eq!(advised(Some(Slip::FioCarry), "26.0k"), "read it as 26.0k");
+        assert_eq!(advised(None, "26.0k"), "read it as 26.0k, or ask for the raw output");
+        assert_eq!(advised(Some(Slip::Truncated), ""), "round it");
+        for rule in crate::rule::ALL {
+            let said = Finding::new(rule.id, rule.severity, Spot::default(), "").advice();
+            assert!(!said.is_empty() && !said.contains('{'), "{}: {said}", rule.id);
+        }
     }
 }

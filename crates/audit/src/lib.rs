@@ -1,7 +1,8 @@
 //! Reads the results that other people publish, recomputes every figure, and says what does not hold.
 //!
 //! The way of the data: bytes -> [`container`] -> [`page`] of lines -> [`import`] finds what tools printed, [`table`] the
-//! tables, [`prose`] what sentences claim -> [`claim`]s -> [`rule`]s -> [`finding`]s. Values in, values out: no clock, no
+//! tables, [`prose`] what sentences claim -> [`claim`]s -> [`rule`]s -> [`finding`]s ->
+//! [`verdict`]. Values in, values out: no clock, no
 //! process, no device, no file.
 
 pub mod audit;
@@ -18,3 +19,4 @@ pub mod page;
 pub mod prose;
 pub mod rule;
 pub mod table;
+pub mod verdict;

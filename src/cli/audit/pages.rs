@@ -3,16 +3,15 @@
 
 use crate::exit::contained;
 use crate::folder::{self, Kind};
-use anyhow::Result;
 use iotax_audit::container;
 use iotax_audit::page::Page;
 use std::fs::Metadata;
-use std::io::Read;
+use std::io::{Read, Result};
 use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 
 /// What standard input is called.
-pub(super) const STANDARD_INPUT: &str = "standard input";
+const STANDARD_INPUT: &str = "standard input";
 
 /// Something that was named.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -23,8 +22,8 @@ pub(super) enum Source {
 
 /// What there is of a file.
 pub(super) enum Given {
-    /// Pages, of a file that pins may lie beside.
-    Pages(Vec<Page>, Option<PathBuf>),
+    /// Its pages.
+    Pages(Vec<Page>),
     /// It is no page: why.
     NoPage(String),
     /// It cannot be read: why.
@@ -43,7 +42,7 @@ pub(super) fn each(sources: &[Source], tell: Tell) -> Result<()> {
             Source::StandardInput => {
                 let mut bytes = Vec::new();
                 let read = std::io::stdin().lock().read_to_end(&mut bytes).map(|_| bytes);
-                tell(STANDARD_INPUT, given(STANDARD_INPUT, None, read))?;
+                tell(STANDARD_INPUT, given(STANDARD_INPUT, read))?;
             }
             Source::Path(path) => match std::fs::metadata(path) {
                 Ok(meta) if meta.is_dir() => folder(path, tell)?,
@@ -65,7 +64,7 @@ fn file(path: &Path, meta: &Metadata, tell: Tell) -> Result<()> {
     let given = if kind.is_block_device() || kind.is_char_device() {
         Given::Refused("it is a device, no page; hint: - reads standard input".to_owned())
     } else {
-        given(&name(path), Some(path), std::fs::read(path))
+        given(&name(path), std::fs::read(path))
     };
     tell(&name(path), given)
 }
@@ -74,13 +73,9 @@ fn file(path: &Path, meta: &Metadata, tell: Tell) -> Result<()> {
 fn folder(top: &Path, tell: Tell) -> Result<()> {
     let mut any = false;
     for (path, kind) in folder::below(top) {
-        // Its page takes it.
-        if super::pins::page_of(&path).is_some_and(|page| page.exists()) {
-            continue;
-        }
         any = true;
         let given = match kind {
-            Kind::File => given(&name(&path), Some(&path), std::fs::read(&path)),
+            Kind::File => given(&name(&path), std::fs::read(&path)),
             Kind::Passed(why) => Given::NoPage(why.to_owned()),
             Kind::Unreadable(error) => Given::Refused(error_said(&error)),
         };
@@ -97,10 +92,7 @@ fn error_said(error: &std::io::Error) -> String {
     known.unwrap_or_else(|| format!("it cannot be read: {error}"))
 }
 
-fn given(name: &str, path: Option<&Path>, read: std::io::Result<Vec<u8>>) -> Given {
-    if let Some(why) = path.and_then(super::pins::is_no_page) {
-        return Given::NoPage(why);
-    }
+fn given(name: &str, read: Result<Vec<u8>>) -> Given {
     let bytes = match read {
         Ok(bytes) => bytes,
         Err(error) => return Given::Refused(error_said(&error)),
@@ -110,7 +102,7 @@ fn given(name: &str, path: Option<&Path>, read: std::io::Result<Vec<u8>>) -> Giv
         _ => match contained(|| container::pages(name, bytes)) {
             Err(why) => Given::Refused(why),
             Ok(pages) if pages.is_empty() => Given::NoPage("there is no text in it".to_owned()),
-            Ok(pages) => Given::Pages(pages, path.map(Path::to_owned)),
+            Ok(pages) => Given::Pages(pages),
         },
     }
 }
@@ -157,19 +149,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn text_of_any_encoding_is_text_and_other_things_are_told_by_name() {
+    fn text_of_any_encoding_is_text_and_other_things_are_named() {
         let utf16: Vec<u8> = "\u{feff}94 %\n".encode_utf16().flat_map(u16::to_le_bytes).collect();
         let gbk = b"\xd0\xb4\xcb\xf0\xca\xa7 18.4 %";
-        let unmarked = &utf16[2..];
-        for text in [&b""[..], b"fio-3.16\n", b"\x1b[31m94 %\x1b[0m\r\n\tx\x08", &utf16, unmarked, gbk] {
+        for text in [&b""[..], b"\x1b[31m94 %\x1b[0m\r\n\tx\x08", &utf16, &utf16[2..], gbk] {
             assert_eq!(no_text(text), None);
         }
         let noise: Vec<u8> = (0..40_000u32).map(|at| (at.wrapping_mul(2_654_435_761) >> 24) as u8).collect();
         assert!(no_text(&noise).unwrap().starts_with("binary data: "));
-        assert!(no_text(b"\x1f\x8b\x08").unwrap().contains("hint: zcat"));
-        for (magic, _) in MAGIC {
-            assert!(no_text(magic).is_some());
-        }
+        assert!(MAGIC.iter().all(|(magic, what)| no_text(magic).as_deref() == Some(*what)));
     }
 
     /// What was told of a folder: names below it and whether they are pages.
@@ -180,7 +168,7 @@ mod tests {
             told.push((
                 name.trim_start_matches('/').to_owned(),
                 match given {
-                    Given::Pages(pages, _) => pages[0].line(0).to_owned(),
+                    Given::Pages(pages) => pages[0].line(0).to_owned(),
                     Given::NoPage(why) => format!("no page: {why}"),
                     Given::Refused(why) => format!("refused: {why}"),
                 },
@@ -192,21 +180,16 @@ mod tests {
     }
 
     #[test]
-    fn folders_are_read_in_the_order_of_names_and_what_is_no_page_is_told() {
+    fn folders_are_read_in_the_order_of_names_and_what_is_no_page_is_named() {
         let folder = tempfile::tempdir().unwrap();
         let top = folder.path();
-        for name in
-            ["b/x.md", "b/a.md", "a.md", ".git/x.md", "b/.hidden", "c.png", "b/x.md.pins.toml", "g.pins.toml"]
-        {
-            let path = top.join(name);
-            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
-            std::fs::write(path, if name == "c.png" { "\u{89}PNG" } else { name }).unwrap();
+        for name in ["b/x.md", "b/a.md", "a.md", ".git/x.md", "b/.hidden"] {
+            std::fs::create_dir_all(top.join(name).parent().unwrap()).unwrap();
+            std::fs::write(top.join(name), name).unwrap();
         }
         std::fs::write(top.join("c.png"), b"\x89PNG\r\n").unwrap();
         std::os::unix::fs::symlink(top, top.join("d")).unwrap();
         std::os::unix::fs::symlink("nowhere", top.join("e")).unwrap();
-        std::os::unix::fs::symlink("a.md", top.join("f")).unwrap();
-        let all = told(top, &[Source::Path(top.to_owned())]);
         let expected = [
             ("a.md", "a.md"),
             ("b/a.md", "b/a.md"),
@@ -214,30 +197,8 @@ mod tests {
             ("c.png", "no page: a PNG image"),
             ("d", "no page: a link to a folder; hint: name the folder itself"),
             ("e", "no page: a link that leads nowhere"),
-            ("f", "a.md"),
-            ("g.pins.toml", "no page: it is a file of pins; hint: its page is to be g, beside it"),
         ];
-        assert_eq!(all, expected.map(|(name, said)| (name.to_owned(), said.to_owned())));
-    }
-
-    #[test]
-    fn what_cannot_be_read_is_refused_and_the_others_are_read() {
-        let folder = tempfile::tempdir().unwrap();
-        let top = folder.path();
-        let (page, empty) = (top.join("page"), top.join("empty"));
-        std::fs::write(&page, "94 %").unwrap();
-        std::fs::create_dir(&empty).unwrap();
-        let sources = [top.join("none"), empty, "/dev/zero".into(), page].map(Source::Path);
-        let all = told(top, &sources);
-        let said: Vec<&str> = all.iter().map(|(_, said)| said.split(';').next().unwrap()).collect();
-        assert_eq!(
-            said,
-            [
-                "refused: there is no such file",
-                "refused: there is no file in this folder that is not hidden",
-                "refused: it is a device, no page",
-                "94 %"
-            ]
-        );
+        let expected = expected.map(|(name, said)| (name.to_owned(), said.to_owned()));
+        assert_eq!(told(top, &[Source::Path(top.to_owned())]), expected);
     }
 }

@@ -1,7 +1,6 @@
 //! `iotax selfcheck`: what iotax proves of itself. `stats`: the simulated comparisons and the table of what must hold; `engine`:
-//! the load generator against its peers; `audit`: slips that it finds, and findings of nothing.
+//! the load generator against its peers.
 
-mod audit;
 mod engine;
 mod own;
 
@@ -32,8 +31,6 @@ enum What {
     Stats(Stats),
     /// The load generator against the installed fio: the table of its goals, or one load on a target that is only read
     Engine(Box<engine::Args>),
-    /// Slips that `audit` finds in pages made of runs of our own, and what it finds in sound ones
-    Audit(audit::Args),
 }
 
 #[derive(clap::Args)]
@@ -71,7 +68,6 @@ pub fn run(args: &Args, runs: &Path) -> Result<u8> {
     let stats = match &args.what {
         What::Stats(stats) => stats,
         What::Engine(engine) => return engine::run(engine, runs),
-        What::Audit(audit) => return audit::run(audit),
     };
     let json = is_json(stats.json, &stats.to)?;
     let stop = stop::flag()?;

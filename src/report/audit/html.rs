@@ -1,48 +1,43 @@
-//! An audit as one page of the house: what was found, the quoted lines with every figure in the colour of its status, the page's
-//! tables with what their cells should be, what could not be checked or read. No script, no request to anywhere.
+//! An audit as one page of the house: the verdict, root causes with the quoted lines, the page's tables with what their
+//! cells should be, what could not be read. No script, no request to anywhere.
 
 use super::super::html::whole;
-use super::digest::{Corrected, CorrectedCell, Document, Told, Unchecked};
+use super::digest::{Corrected, CorrectedCell, Document, Told};
 use super::quote::Place;
 use super::text::{shown, shown_line};
-use super::{Audit, Renderer, Severity, View, no_page, words};
+use super::{Audit, Renderer, Severity, View, words};
 use crate::units::counted;
 use iotax_audit::claim::Status;
+use iotax_audit::rule;
+use iotax_audit::verdict::Block;
 use maud::{Markup, html};
-use std::ops::Range;
 
 /// Its entry.
-pub const RENDERER: Renderer = Renderer {
-    name: "html",
-    help: "one self-contained page with the tables corrected",
-    endings: &["html", "htm"],
-    page: no_page,
-    end: render,
-};
+pub const RENDERER: Renderer = Renderer { name: "html", endings: &["html", "htm"], render };
 
 const STYLE: &str = include_str!("audit.css");
-/// Findings on one page that are told each; the others are in JSON.
+/// Root causes on one page that are shown; the others are in JSON.
 const EACH: usize = 500;
+/// Findings below a root cause that are listed.
+const MEMBERS: usize = 200;
 
 fn render(audit: &Audit, _view: &View) -> String {
     let names = match audit.documents.as_slice() {
         [one] => shown(&one.name),
         many => counted(many.len() as u64, "page", "pages"),
     };
-    let found = words::by_severity(|severity| words::all_found(audit, severity));
     whole(
         &format!("{names} \u{b7} iotax audit"),
         STYLE,
         &html! {
             header {
                 p class="eyebrow" { b { "iotax audit" } " \u{b7} " (names) }
-                h1 { (sentence(&found)) }
-                p class="soft" { (words::by_status(|status| words::all_claims(audit, status))) "." }
+                h1 { (sentence(&shown(&words::verdict(audit)))) }
+                p class="soft" { (sentence(&words::counts(audit).coverage())) "." }
             }
             @if audit.documents.len() > 1 { (pages(audit)) }
-            @for (at, document) in audit.documents.iter().enumerate() { (of_document(document, at)) }
+            @for (at, document) in audit.documents.iter().enumerate() { (of_document(document, at, audit.documents.len() == 1)) }
             (not_audited(audit))
-            (rules(audit))
         },
     )
 }
@@ -54,22 +49,27 @@ fn sentence(text: &str) -> String {
 }
 
 fn pages(audit: &Audit) -> Markup {
+    let weighed = words::by_weight(audit, Severity::Cosmetic);
+    let index = |document: &Document| audit.documents.iter().position(|one| std::ptr::eq(one, document));
     html! {
-        section {
-            h2 { "Pages" }
-            div class="scroll" tabindex="0" {
-                table {
-                    thead { tr {
-                        th scope="col" { "page" }
-                        @for severity in Severity::ALL { th scope="col" { (severity.word().replace('-', " ")) } }
-                        @for status in Status::ALL { th scope="col" { (status.words()) } }
-                    } }
-                    tbody {
-                        @for (at, document) in audit.documents.iter().enumerate() {
-                            tr {
-                                td class="name" { a href={ "#d" (at) } { (shown(&document.name)) } }
-                                @for severity in Severity::ALL { (count(document.found(severity))) }
-                                @for status in Status::ALL { (count(document.count(status))) }
+        @if !weighed.is_empty() {
+            section {
+                h2 { "Pages with findings" }
+                div class="scroll" tabindex="0" {
+                    table {
+                        thead { tr {
+                            th scope="col" { "page" }
+                            @for head in words::COLUMNS { th scope="col" { (head) } }
+                            th scope="col" { "checked" }
+                        } }
+                        tbody {
+                            @for document in &weighed {
+                                @let counts = &document.verdict.counts;
+                                tr {
+                                    td class="name" { a href={ "#d" (index(document).unwrap_or(0)) } { (shown(&document.name)) } }
+                                    @for severity in Severity::ALL { (count(counts.of(severity))) }
+                                    td class="whole" { (words::checked(document)) }
+                                }
                             }
                         }
                     }
@@ -83,53 +83,23 @@ fn count(count: usize) -> Markup {
     html! { @if count == 0 { td class="absent" { "\u{2013}" } } @else { td { (count) } } }
 }
 
-fn of_document(document: &Document, at: usize) -> Markup {
+fn of_document(document: &Document, at: usize, alone: bool) -> Markup {
+    let blocks = &document.verdict.blocks;
     html! {
         section id={ "d" (at) } {
             h2 class="file" { (shown(&document.name)) }
-            p class="soft" {
-                (sentence(&words::of_page(document))) " in " (counted(document.lines as u64, "line", "lines")) "; "
-                (words::by_status(|status| document.count(status))) "; " (words::read(document)) "."
+            // Of one page it is said above.
+            @if !alone {
+                p { (sentence(&shown(&document.verdict.line))) "." }
+                p class="soft" { (sentence(&document.verdict.coverage)) "." }
             }
-            @if document.findings.is_empty() {
-                p { "Nothing on this page was found not to hold." }
-            } @else {
-                ul class="key" { @for status in Status::ALL { li { span class=(class_of(status)) { "12.3" } " " (status.words()) } } }
-                (wrong(document, at))
-                @for (nth, told) in document.findings.iter().take(EACH).enumerate() { (finding(told, at, nth)) }
-                @if document.findings.len() > EACH {
-                    p class="soft" { (document.findings.len() - EACH) " more findings are in --format json." }
-                }
-            }
-            @if let Some(pins) = &document.pins {
-                h3 { "Pins" }
-                ul { @for said in pins.said() { li { (shown(&said)) } } }
+            p class="soft" { (sentence(&words::read(document))) "." }
+            @if !blocks.is_empty() {
+                @for one in blocks.iter().take(EACH) { (block(document, one, at)) }
+                @if blocks.len() > EACH { p class="soft" { (blocks.len() - EACH) " more are in --format json." } }
             }
             @for table in &document.tables { (corrected(document, table, at)) }
             (unread(document))
-            (unchecked(&document.unchecked))
-        }
-    }
-}
-
-/// Findings of the list before all others.
-const LISTED: usize = 12;
-
-/// What is wrong, before what may mislead: the findings come in the order of the page.
-fn wrong(document: &Document, at: usize) -> Markup {
-    let is_wrong = |told: &Told| told.finding.severity <= Severity::WrongFigure;
-    let mut wrong: Vec<(usize, &Told)> =
-        document.findings.iter().take(EACH).enumerate().filter(|(_, told)| is_wrong(told)).collect();
-    wrong.sort_by_key(|(_, told)| told.finding.severity);
-    html! {
-        // Where all is wrong the list would say it twice.
-        @if !wrong.is_empty() && wrong.len() < document.findings.len() {
-            ul class="worst" {
-                @for (nth, told) in wrong.iter().take(LISTED) {
-                    li { a href={ "#" (anchor(at, *nth)) } { "line " (told.place.line) } " " (shown(&told.finding.message)) }
-                }
-                @if let Some(more @ 1..) = wrong.len().checked_sub(LISTED) { li class="soft" { "and " (more) " more" } }
-            }
         }
     }
 }
@@ -156,18 +126,19 @@ fn anchor(document: usize, finding: usize) -> String {
     format!("d{document}f{finding}")
 }
 
-fn finding(told: &Told, document: usize, nth: usize) -> Markup {
-    let finding = &told.finding;
-    let id = anchor(document, nth);
-    let title = words::rule_of(finding.rule).map(|rule| rule.name);
+fn block(document: &Document, block: &Block, at: usize) -> Markup {
+    let root = &document.findings[block.root];
+    let finding = &root.finding;
+    let id = anchor(at, block.root);
+    let rule = rule::ALL.iter().find(|rule| rule.id == finding.rule);
     html! {
         article class="finding" id=(id) {
             p class="said" {
-                span class=(tag_of(finding.severity)) { (finding.severity.word().replace('-', " ")) } " "
-                a href={ "#" (id) } title=[title] { (finding.rule) } " "
+                span class=(tag_of(block.severity)) { (block.severity.word().replace('-', " ")) } " "
+                a href={ "#" (id) } title=[rule.map(|rule| rule.name)] { (finding.rule) } " "
                 (shown(&finding.message))
             }
-            (quotes(told))
+            (quotes(root))
             dl {
                 @if !finding.recomputed.is_empty() {
                     dt { "printed" } dd { del { (shown(&finding.printed)) } }
@@ -175,6 +146,16 @@ fn finding(told: &Told, document: usize, nth: usize) -> Markup {
                 }
                 @if let Some(arithmetic) = &finding.arithmetic { dt { "by" } dd { code { (shown(arithmetic)) } } }
                 @if let Some(slip) = finding.slip { dt { "likely" } dd { (slip.words()) } }
+                @for (word, members) in words::members(document, block) {
+                    dt { (word) }
+                    dd { ul class="members" {
+                        @for (nth, told) in members.iter().take(MEMBERS) {
+                            li id=(anchor(at, *nth)) { (shown(&words::member(told, root))) }
+                        }
+                        @if let Some(more @ 1..) = members.len().checked_sub(MEMBERS) { li class="soft" { "and " (more) " more" } }
+                    } }
+                }
+                dt { "what to do" } dd { (shown(&finding.advice())) }
             }
         }
     }
@@ -205,41 +186,16 @@ fn quotes(told: &Told) -> Markup {
     }
 }
 
-/// A line with its figures in the colours of their status, what is told of it marked.
+/// A line, the figure itself marked.
 fn line(place: &Place, own: bool) -> Markup {
-    let excerpt = &place.excerpt;
-    let part = |range: Range<usize>| marked(&excerpt.text, range, own.then_some(&place.span));
-    let mut at = 0;
-    let mut pieces = Vec::new();
-    for (range, status) in &excerpt.claims {
-        if range.start >= at {
-            pieces.push((at..range.start, None));
-            pieces.push((range.clone(), Some(class_of(*status))));
-            at = range.end;
-        }
-    }
-    pieces.push((at..excerpt.text.len(), None));
+    let (text, cut) = (&place.excerpt.text, place.excerpt.cut);
+    let span = if own { place.span.clone() } else { text.len()..text.len() };
     html! {
-        @if excerpt.cut.0 { "\u{2026}" }
-        @for (range, class) in pieces {
-            @match class {
-                Some(class) => span class=(class) { (part(range)) },
-                None => (part(range)),
-            }
-        }
-        @if excerpt.cut.1 { "\u{2026}" }
-    }
-}
-
-/// A part of a line, and in it what is told of the line.
-fn marked(text: &str, range: Range<usize>, told: Option<&Range<usize>>) -> Markup {
-    let told = told.map_or(range.end..range.end, |told| {
-        told.start.clamp(range.start, range.end)..told.end.clamp(range.start, range.end)
-    });
-    html! {
-        (shown_line(&text[range.start..told.start]))
-        @if !told.is_empty() { mark { (shown_line(&text[told.clone()])) } }
-        (shown_line(&text[told.end..range.end]))
+        @if cut.0 { "\u{2026}" }
+        (shown_line(&text[..span.start]))
+        @if !span.is_empty() { mark { (shown_line(&text[span.clone()])) } }
+        (shown_line(&text[span.end..]))
+        @if cut.1 { "\u{2026}" }
     }
 }
 
@@ -252,15 +208,10 @@ fn corrected(document: &Document, table: &Corrected, at: usize) -> Markup {
             table {
                 thead { tr { @for head in &table.heads { th scope="col" { (shown(head)) } } } }
                 tbody {
-                    @for row in &table.rows {
+                    @for (label, cells) in &table.rows {
                         tr {
-                            @match row {
-                                Some(row) => {
-                                    td { (shown(&row.label)) }
-                                    @for one in &row.cells { (cell(document, one.as_ref(), at)) }
-                                }
-                                None => td class="absent" colspan=(table.heads.len()) { "\u{2026}" },
-                            }
+                            td { (shown(label)) }
+                            @for one in cells { (cell(document, one.as_ref(), at)) }
                         }
                     }
                 }
@@ -322,22 +273,6 @@ fn unread(document: &Document) -> Markup {
     }
 }
 
-fn unchecked(reasons: &[Unchecked]) -> Markup {
-    html! {
-        @for reason in reasons {
-            details {
-                summary {
-                    (counted(reason.count as u64, "figure", "figures")) " cannot be checked: " (shown(reason.why))
-                }
-                p class="figures" {
-                    @for (line, figure) in &reason.first { span { span class="no" { (line) } " " (shown(figure)) } " " }
-                    @if reason.count > reason.first.len() { span class="soft" { "and " (reason.count - reason.first.len()) " more" } }
-                }
-            }
-        }
-    }
-}
-
 fn not_audited(audit: &Audit) -> Markup {
     html! {
         @for (title, files) in [("Not opened", &audit.refused), ("Skipped", &audit.skipped)] {
@@ -345,24 +280,6 @@ fn not_audited(audit: &Audit) -> Markup {
                 section {
                     h2 { (title) }
                     ul { @for one in files { li { (shown(&words::skipped(one))) } } }
-                }
-            }
-        }
-    }
-}
-
-/// What the rules that found something hold, and when they are silent.
-fn rules(audit: &Audit) -> Markup {
-    let rules = words::rules_that_found(audit);
-    html! {
-        @if !rules.is_empty() {
-            section {
-                h2 { "Rules" }
-                dl {
-                    @for rule in rules {
-                        dt { (rule.id) " " (rule.name) }
-                        dd { (rule.holds) ". " span class="soft" { "Silent: " (rule.silent) "." } }
-                    }
                 }
             }
         }

@@ -3,21 +3,16 @@
 use super::super::json::written;
 use super::digest::{Document, Told};
 use super::quote::Place;
-use super::{Audit, PinsUsed, Renderer, Severity, View, no_page, words};
+use super::{Audit, Renderer, Severity, Skipped, View, words};
 use iotax_audit::claim::Status;
 use iotax_audit::finding::Finding;
 use iotax_audit::page::Unread;
+use iotax_audit::verdict::Block;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
 /// Its entry.
-pub const RENDERER: Renderer = Renderer {
-    name: "json",
-    help: "all findings for programs",
-    endings: &["json"],
-    page: no_page,
-    end: render,
-};
+pub const RENDERER: Renderer = Renderer { name: "json", endings: &["json"], render };
 
 /// Name of the format.
 pub const FORMAT: &str = "iotax-audit";
@@ -28,72 +23,59 @@ pub const VERSION: u32 = 1;
 struct Whole<'a> {
     format: &'static str,
     version: u32,
+    verdict: String,
     findings: Vec<Found<'a>>,
     claims: BTreeMap<&'static str, usize>,
     documents: Vec<OneDocument<'a>>,
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    set_aside: Vec<FoundAside<'a>>,
     unread: Vec<NotRead<'a>>,
-    skipped: Vec<NotAudited<'a>>,
-    not_opened: Vec<NotAudited<'a>>,
+    skipped: &'a [Skipped],
+    not_opened: &'a [Skipped],
 }
 
 #[derive(Serialize)]
 struct Found<'a> {
     document: &'a str,
-    line: u32,
     #[serde(flatten)]
-    columns: Option<At>,
+    at: At,
     #[serde(flatten)]
     finding: &'a Finding,
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    operands: Vec<Operand<'a>>,
+    operands: Vec<Other<'a>>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    consequences: Vec<Other<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cause: Option<At>,
 }
 
-/// Columns in characters, from 1; `end_column` is behind the last.
+/// Columns in characters, from 1; `end_column` is after the last.
 #[derive(Serialize)]
 struct At {
-    column: usize,
-    end_column: usize,
-}
-
-#[derive(Serialize)]
-struct Operand<'a> {
     line: u32,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    column: Option<usize>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    end_column: Option<usize>,
+}
+
+/// What a figure was held against; with a rule, a finding about what was computed from it.
+#[derive(Serialize)]
+struct Other<'a> {
     #[serde(flatten)]
-    columns: Option<At>,
+    at: At,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    rule: Option<&'a str>,
     printed: &'a str,
-}
-
-/// A finding that a pin set aside: `pin` is the line of the file of pins.
-#[derive(Serialize)]
-struct FoundAside<'a> {
-    #[serde(flatten)]
-    found: Found<'a>,
-    pins: &'a str,
-    pin: usize,
-    reason: &'a str,
-}
-
-#[derive(Serialize)]
-struct Pins<'a> {
-    file: &'a str,
-    pins: usize,
-    no_results: usize,
-    set_aside: usize,
-    idle: &'a [u32],
 }
 
 #[derive(Serialize)]
 struct OneDocument<'a> {
     document: &'a str,
+    verdict: &'a str,
     lines: usize,
     outputs: &'a BTreeMap<&'static str, usize>,
     tables: usize,
     claims: BTreeMap<&'static str, usize>,
     findings: BTreeMap<&'static str, usize>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pins: Option<Pins<'a>>,
 }
 
 #[derive(Serialize)]
@@ -103,64 +85,54 @@ struct NotRead<'a> {
     unread: &'a Unread,
 }
 
-#[derive(Serialize)]
-struct NotAudited<'a> {
-    document: &'a str,
-    why: &'a str,
-}
-
 fn render(audit: &Audit, _view: &View) -> String {
+    let all_claims = |status| audit.documents.iter().map(|document| document.count(status)).sum();
     let whole = Whole {
         format: FORMAT,
         version: VERSION,
-        findings: audit.documents.iter().flat_map(all_of).collect(),
-        claims: claims(|status| words::all_claims(audit, status)),
+        verdict: words::verdict(audit),
+        findings: audit.documents.iter().flat_map(findings).collect(),
+        claims: claims(all_claims),
         documents: audit.documents.iter().map(one_document).collect(),
-        set_aside: audit.documents.iter().flat_map(aside).collect(),
         unread: audit.documents.iter().flat_map(not_read).collect(),
-        skipped: audit.skipped.iter().map(|one| NotAudited { document: &one.name, why: &one.why }).collect(),
-        not_opened: audit
-            .refused
-            .iter()
-            .map(|one| NotAudited { document: &one.name, why: &one.why })
-            .collect(),
+        skipped: &audit.skipped,
+        not_opened: &audit.refused,
     };
     written(&whole)
 }
 
-fn all_of(document: &Document) -> impl Iterator<Item = Found<'_>> {
-    document.findings.iter().map(|told| found(&document.name, told))
-}
-
-fn aside(document: &Document) -> impl Iterator<Item = FoundAside<'_>> {
-    document.pins.iter().flat_map(|used| {
-        used.set_aside.iter().map(|one| FoundAside {
-            found: found(&document.name, &one.told),
-            pins: &used.file,
-            pin: one.pin,
-            reason: &one.reason,
-        })
-    })
-}
-
-fn pins(used: &PinsUsed) -> Pins<'_> {
-    let PinsUsed { file, count, no_results, set_aside, idle } = used;
-    Pins { file, pins: *count, no_results: *no_results, set_aside: set_aside.len(), idle }
+/// In the order of the page.
+fn findings(document: &Document) -> Vec<Found<'_>> {
+    let mut all: Vec<Found> = document.findings.iter().map(|told| found(&document.name, told)).collect();
+    for Block { root, consequences, .. } in &document.verdict.blocks {
+        all[*root].consequences =
+            consequences.iter().map(|at| consequence(&document.findings[*at])).collect();
+        for at in consequences {
+            all[*at].cause = Some(place(&document.findings[*root].place));
+        }
+    }
+    all
 }
 
 fn found<'a>(document: &'a str, told: &'a Told) -> Found<'a> {
-    let operand = |place: &'a Place| Operand { line: place.line, columns: at(place), printed: place.text() };
+    let operand = |one: &'a Place| Other { at: place(one), rule: None, printed: one.text() };
     Found {
         document,
-        line: told.place.line,
-        columns: at(&told.place),
+        at: place(&told.place),
         finding: &told.finding,
         operands: told.operands.iter().map(operand).collect(),
+        consequences: Vec::new(),
+        cause: None,
     }
 }
 
-fn at(place: &Place) -> Option<At> {
-    place.columns.map(|columns| At { column: columns.chars.0, end_column: columns.chars.1 })
+fn consequence(told: &Told) -> Other<'_> {
+    Other { at: place(&told.place), rule: Some(told.finding.rule), printed: &told.finding.printed }
+}
+
+fn place(place: &Place) -> At {
+    let (column, end_column) = place.columns.map(|columns| columns.chars).unzip();
+    At { line: place.line, column, end_column }
 }
 
 fn claims(count: impl Fn(Status) -> usize) -> BTreeMap<&'static str, usize> {
@@ -170,12 +142,12 @@ fn claims(count: impl Fn(Status) -> usize) -> BTreeMap<&'static str, usize> {
 fn one_document(document: &Document) -> OneDocument<'_> {
     OneDocument {
         document: &document.name,
+        verdict: &document.verdict.line,
         lines: document.lines,
         outputs: &document.outputs,
         tables: document.tables_read,
         claims: claims(|status| document.count(status)),
         findings: Severity::ALL.into_iter().map(|one| (one.word(), document.found(one))).collect(),
-        pins: document.pins.as_ref().map(pins),
     }
 }
 

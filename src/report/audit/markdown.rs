@@ -1,141 +1,98 @@
-//! An audit for a wiki or an issue: a table of pages, findings by severity with what they quote as code, the arithmetic folded.
+//! An audit for a wiki or an issue: the verdict, a table of pages, root causes with what they quote as code, the arithmetic folded.
 
 use super::super::table::{Table, escaped};
 use super::digest::{Document, Told};
 use super::text::shown;
-use super::{Audit, PinsUsed, Renderer, Severity, View, no_page, words};
-use iotax_audit::claim::Status;
-use iotax_audit::rule::Rule;
+use super::{Audit, Renderer, Severity, View, words};
+use crate::units::counted;
+use iotax_audit::verdict::Block;
 use maud::html;
 
 /// Its entry.
-pub const RENDERER: Renderer = Renderer {
-    name: "markdown",
-    help: "findings for a wiki or an issue",
-    endings: &["md", "markdown"],
-    page: no_page,
-    end: render,
-};
+pub const RENDERER: Renderer = Renderer { name: "markdown", endings: &["md", "markdown"], render };
 
-/// Letters of a line that are quoted to either side of what is told of it.
+/// Characters of a line that are quoted on either side of the figure.
 const AROUND: usize = 60;
 
 fn render(audit: &Audit, view: &View) -> String {
-    let mut out = "# iotax audit\n\n".to_owned();
-    out += &format!("**{}**; ", words::by_severity(|severity| words::all_found(audit, severity)));
-    out += &format!("{}.\n\n", words::by_status(|status| words::all_claims(audit, status)));
-    if !audit.documents.is_empty() {
-        out += &format!("{}\n", pages(audit).markdown());
+    let mut out = format!("# iotax audit\n\n**{}**\n\n", escaped(&words::verdict(audit)));
+    out += &format!("{}\n\n", words::counts(audit).coverage());
+    if audit.documents.len() > 1 {
+        out += &format!("{}\n", pages(audit, view).markdown());
     }
-    for severity in Severity::ALL.into_iter().filter(|severity| *severity <= view.show) {
-        out += &section(audit, severity);
-    }
-    out += &not_shown(audit, view);
+    words::by_weight(audit, view.show).iter().for_each(|document| out += &of_document(document, view));
     let unread = audit.documents.iter().flat_map(|document| {
         document.unread.iter().map(|one| format!("{}, {}: {}", document.name, words::lines(one), one.why))
     });
-    let pins = audit.documents.iter().flat_map(|document| {
-        let said = document.pins.iter().flat_map(PinsUsed::said);
-        said.map(|said| format!("{}: {said}", document.name))
-    });
-    out += &list("Pins", pins);
     out += &list("Not read", unread);
     out += &list("Skipped", audit.skipped.iter().map(words::skipped));
-    out += &list("Not opened", audit.refused.iter().map(words::skipped));
-    out + &rules(audit)
+    out + &list("Not opened", audit.refused.iter().map(words::skipped))
 }
 
-fn pages(audit: &Audit) -> Table {
+fn pages(audit: &Audit, view: &View) -> Table {
+    let pages = words::by_weight(audit, view.show);
     let mut table = Table::default();
-    table.push("page", 0, audit.documents.iter().map(|document| shown(&document.name)).collect());
-    for severity in Severity::ALL {
-        let cells = audit.documents.iter().map(|document| document.found(severity).to_string()).collect();
-        table.push(&severity.word().replace('-', " "), 0, cells);
+    table.push("page", 0, pages.iter().map(|page| page.name.clone()).collect());
+    for (severity, head) in Severity::ALL.into_iter().zip(words::COLUMNS) {
+        let cells = pages.iter().map(|page| page.verdict.counts.of(severity).to_string()).collect();
+        table.push(head, 0, cells);
     }
-    for status in Status::ALL {
-        let cells = audit.documents.iter().map(|document| document.count(status).to_string()).collect();
-        table.push(status.words(), 0, cells);
-    }
+    table.push("checked", 0, pages.iter().map(|page| words::checked(page)).collect());
     table
 }
 
-fn section(audit: &Audit, severity: Severity) -> String {
-    let mut out = String::new();
-    for document in &audit.documents {
-        let found = document.findings.iter().filter(|told| told.finding.severity == severity);
-        let (first, folded) = words::folded(found);
-        out += &first.into_iter().map(|told| item(document, told)).collect::<String>();
-        for kind in folded {
-            out += &format!("- {}: {} ({})\n", code(&document.name), kind.said(), kind.rule);
-        }
-    }
-    if out.is_empty() { out } else { format!("## {}\n\n{out}\n", words::title(severity)) }
+fn of_document(document: &Document, view: &View) -> String {
+    let blocks = &document.verdict.blocks;
+    let told = blocks.iter().take_while(|block| block.severity <= view.show);
+    let items: Vec<String> = told.map(|block| item(document, block)).collect();
+    let head = format!("## {}\n\n{}\n\n", escaped(&document.name), escaped(&document.verdict.line));
+    let not_shown = match blocks.len() - items.len() {
+        0 => String::new(),
+        hidden => format!("Not shown: {}.\n\n", counted(hidden as u64, "less severe", "less severe")),
+    };
+    head + &items.concat() + &not_shown
 }
 
-fn item(document: &Document, told: &Told) -> String {
-    let finding = &told.finding;
-    let place = format!("{}:{}", document.name, told.place.line);
-    let mut out = format!("- {}: {} ({})\\\n", code(&place), escaped(&finding.message), finding.rule);
-    out += &format!("  {}\n", code(&quoted(told)));
-    let mut details = Vec::new();
+fn item(document: &Document, block: &Block) -> String {
+    let root = &document.findings[block.root];
+    let finding = &root.finding;
+    let place = format!("{}:{}", document.name, root.place.line);
+    let severity = block.severity.word().replace('-', " ");
+    let mut out =
+        format!("- **{severity}** {}: {} ({})\\\n", code(&place), escaped(&finding.message), finding.rule);
+    out += &format!("  {}\n", code(&quoted(root)));
+    for (word, members) in words::members(document, block) {
+        let members =
+            members.iter().map(|(_, told)| format!("    - {}\n", escaped(&words::member(told, root))));
+        out += &format!("  - {word}:\n{}", members.collect::<String>());
+    }
     let summary = match finding.recomputed.as_str() {
-        "" => "arithmetic".to_owned(),
+        "" => "what to do".to_owned(),
         recomputed => format!("printed {}, recomputed {}", plain(&finding.printed), plain(recomputed)),
     };
-    if let Some(arithmetic) = &finding.arithmetic {
-        details.push(format!("by {}", code(arithmetic)));
-    }
-    if let Some(slip) = finding.slip {
-        details.push(format!("likely: {}", escaped(slip.words())));
-    }
-    let lines: Vec<u32> = told.operands.iter().map(|place| place.line).collect();
-    if !lines.is_empty() {
-        details.push(format!("held against {}", words::line_numbers(lines)));
-    }
-    if !details.is_empty() || !finding.recomputed.is_empty() {
-        let lines: String = details.iter().map(|line| format!("  - {line}\n")).collect();
-        out += &format!("  <details><summary>{summary}</summary>\n\n{lines}\n  </details>\n");
-    }
-    out + "\n"
+    let arithmetic = finding.arithmetic.as_ref().map(|by| format!("by {}", code(by)));
+    let likely = finding.slip.map(|slip| format!("likely: {}", escaped(slip.words())));
+    let details = arithmetic.into_iter().chain(likely).chain([escaped(&finding.advice())]);
+    let details: String = details.map(|line| format!("  - {line}\n")).collect();
+    out + &format!("\n  <details><summary>{summary}</summary>\n\n{details}\n  </details>\n\n")
 }
 
 /// What a line has around the figure.
 fn quoted(told: &Told) -> String {
     let (all, span) = (&told.place.excerpt.text, &told.place.span);
-    let (before, behind) = (&all[..span.start], &all[span.end..]);
+    let (before, after) = (&all[..span.start], &all[span.end..]);
     let head: String = before.chars().rev().take(AROUND).collect::<Vec<_>>().into_iter().rev().collect();
-    let tail: String = behind.chars().take(AROUND).collect();
+    let tail: String = after.chars().take(AROUND).collect();
     let mark = |there: bool| if there { "\u{2026}" } else { "" };
-    let (cut, cut_behind) = told.place.excerpt.cut;
+    let (cut, cut_after) = told.place.excerpt.cut;
     format!(
         "{}{head}{}{tail}{}",
         mark(cut || head.len() < before.len()),
         told.place.text(),
-        mark(cut_behind || tail.len() < behind.len())
+        mark(cut_after || tail.len() < after.len())
     )
     .trim()
     .to_owned()
-}
-
-fn not_shown(audit: &Audit, view: &View) -> String {
-    let hidden = Severity::ALL.into_iter().filter(|severity| *severity > view.show);
-    let counts = hidden.map(|severity| (severity, words::all_found(audit, severity)));
-    let told: Vec<String> = counts
-        .filter(|(_, count)| *count > 0)
-        .map(|(severity, count)| words::findings(severity, count))
-        .collect();
-    if told.is_empty() { String::new() } else { format!("Not shown: {}.\n\n", told.join(", ")) }
-}
-
-/// What the rules that found something hold, folded.
-fn rules(audit: &Audit) -> String {
-    let rules = words::rules_that_found(audit);
-    if rules.is_empty() {
-        return String::new();
-    }
-    let line = |rule: &&Rule| format!("- **{}** {}: {}\n", rule.id, escaped(rule.name), escaped(rule.holds));
-    let lines: String = rules.iter().map(line).collect();
-    format!("<details><summary>rules that found something</summary>\n\n{lines}\n</details>\n")
 }
 
 fn list(title: &str, lines: impl Iterator<Item = String>) -> String {

@@ -1,14 +1,12 @@
-//! The family of renderers for audits: what pages of others claim, what of it does not hold, and by which arithmetic. Nothing is
-//! judged here but what there is room for; text of pages is hostile, and every renderer makes it harmless.
+//! The family of renderers for audits: what pages of others claim, what of it does not hold, and by which arithmetic. All are made
+//! from one model, the verdict of each page; text of pages is hostile, and every renderer makes it harmless.
 
+pub mod claims;
 mod digest;
 mod html;
 mod json;
-pub mod list;
 mod markdown;
-mod pinned;
 mod quote;
-mod repeated;
 mod sarif;
 mod terminal;
 #[cfg(test)]
@@ -18,8 +16,6 @@ mod words;
 
 pub use digest::{Document, Skipped, Told, digest};
 pub use iotax_audit::finding::Severity;
-pub use pinned::PinsUsed;
-pub use repeated::Repeated;
 pub(crate) use text::shown;
 
 /// What a renderer may know about where its text goes.
@@ -29,6 +25,8 @@ pub struct View {
     pub width: usize,
     /// Whether severities and figures are coloured.
     pub colour: bool,
+    /// Whether the terminal shows everything.
+    pub verbose: bool,
     /// The least severity that people are shown; forms for programs have all.
     pub show: Severity,
 }
@@ -55,29 +53,10 @@ impl Audit {
 pub struct Renderer {
     /// `--format NAME`.
     pub name: &'static str,
-    /// One line of help.
-    pub help: &'static str,
     /// Endings of the files it is written to, as those of a report.
     pub endings: &'static [&'static str],
-    /// What can be told of a page as soon as it is audited, beside those before it; nothing where the form is one whole.
-    pub page: fn(&Document, &View, &mut Repeated) -> String,
-    /// What is told when all pages are: the rest, or the whole.
-    pub end: fn(&Audit, &View) -> String,
-}
-
-impl Renderer {
-    /// The whole text.
-    pub fn whole(&self, audit: &Audit, view: &View) -> String {
-        let mut repeated = Repeated::default();
-        let page = |document| (self.page)(document, view, &mut repeated);
-        let pages: String = audit.documents.iter().map(page).collect();
-        pages + &(self.end)(audit, view)
-    }
-}
-
-/// For forms that are one whole.
-fn no_page(_: &Document, _: &View, _: &mut Repeated) -> String {
-    String::new()
+    /// The text.
+    pub render: fn(&Audit, &View) -> String,
 }
 
 /// All of them.

@@ -4,44 +4,41 @@
 use super::super::json::written;
 use super::digest::{Document, Told};
 use super::quote::Place;
-use super::{Audit, Renderer, Severity, View, no_page, words};
-use iotax_audit::rule::Rule;
+use super::{Audit, Renderer, Severity, View};
+use iotax_audit::page::Unread;
+use iotax_audit::rule::{self, Rule};
 use serde_json::{Value, json};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 /// Its entry.
-pub const RENDERER: Renderer = Renderer {
-    name: "sarif",
-    help: "SARIF 2.1.0, for code hosts and editors",
-    endings: &["sarif"],
-    page: no_page,
-    end: render,
-};
+pub const RENDERER: Renderer = Renderer { name: "sarif", endings: &["sarif"], render };
 
 const SCHEMA: &str =
     "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json";
 /// Whoever changes what it is made of gives it another name.
 const FINGERPRINT: &str = "iotaxFinding/v1";
 
+/// Consequences that a result names; readers refuse very many.
+const RELATED: usize = 100;
+
 fn render(audit: &Audit, _view: &View) -> String {
-    let rules = words::rules_that_found(audit);
+    let found: HashSet<&str> =
+        audit.documents.iter().flat_map(|one| &one.findings).map(|told| told.finding.rule).collect();
+    let rules: Vec<&Rule> = rule::ALL.iter().copied().filter(|rule| found.contains(rule.id)).collect();
     let index: HashMap<&str, usize> = rules.iter().enumerate().map(|(at, rule)| (rule.id, at)).collect();
     let mut results = Vec::new();
     for document in &audit.documents {
         let mut alike: HashMap<u64, usize> = HashMap::new();
-        for told in &document.findings {
-            let print = fingerprint(told);
-            let nth = alike.entry(print).or_default();
-            results.push(result(document, told, index.get(told.finding.rule), format!("{print:016x}:{nth}")));
-            *nth += 1;
-        }
-        // Whoever reads them sees what was set aside, and why.
-        for one in document.pins.iter().flat_map(|used| &used.set_aside) {
-            let rule = index.get(one.told.finding.rule);
-            let mut result =
-                result(document, &one.told, rule, format!("{:016x}:pin", fingerprint(&one.told)));
-            result["suppressions"] = json!([{ "kind": "external", "justification": one.reason }]);
-            results.push(result);
+        for block in &document.verdict.blocks {
+            for at in block.findings() {
+                let told = &document.findings[at];
+                let print = fingerprint(told);
+                let nth = alike.entry(print).or_default();
+                let consequences = if at == block.root { block.consequences.as_slice() } else { &[] };
+                let rule = index.get(told.finding.rule);
+                results.push(result(document, told, consequences, rule, format!("{print:016x}:{nth}")));
+                *nth += 1;
+            }
         }
     }
     let whole = json!({
@@ -84,7 +81,13 @@ fn described(rule: &Rule) -> Value {
     })
 }
 
-fn result(document: &Document, told: &Told, rule: Option<&usize>, print: String) -> Value {
+fn result(
+    document: &Document,
+    told: &Told,
+    consequences: &[usize],
+    rule: Option<&usize>,
+    print: String,
+) -> Value {
     let finding = &told.finding;
     let mut result = json!({
         "ruleId": finding.rule,
@@ -103,14 +106,21 @@ fn result(document: &Document, told: &Told, rule: Option<&usize>, print: String)
     if let Some(rule) = rule {
         result["ruleIndex"] = json!(rule);
     }
-    if !told.operands.is_empty() {
-        let related = told.operands.iter().enumerate().map(|(at, place)| {
-            let mut related = location(document, place);
+    let operands = told.operands.iter().map(|place| (place, "held against this"));
+    let consequences = consequences.iter().take(RELATED);
+    let consequences = consequences.map(|at| (&document.findings[*at].place, "computed from it"));
+    let related: Vec<Value> = operands
+        .chain(consequences)
+        .enumerate()
+        .map(|(at, (place, said))| {
+            let mut related: Value = location(document, place);
             related["id"] = json!(at);
-            related["message"] = json!({ "text": "held against this" });
+            related["message"] = json!({ "text": said });
             related
-        });
-        result["relatedLocations"] = related.collect();
+        })
+        .collect();
+    if !related.is_empty() {
+        result["relatedLocations"] = related.into();
     }
     result
 }
@@ -128,7 +138,7 @@ fn message(told: &Told) -> String {
     if let Some(slip) = finding.slip {
         text += &format!("\nlikely: {}", slip.words());
     }
-    text
+    text + &format!("\nhelp: {}", finding.advice())
 }
 
 fn location(document: &Document, place: &Place) -> Value {
@@ -138,15 +148,7 @@ fn location(document: &Document, place: &Place) -> Value {
         region["endColumn"] = json!(columns.utf16.1);
         region["snippet"] = json!({ "text": place.text() });
     }
-    let path = document.file.as_deref();
-    let mut location = json!({ "physicalLocation": {
-        "artifactLocation": { "uri": uri(path.unwrap_or(&document.name)) },
-        "region": region,
-    }});
-    if path.is_some_and(|path| path != document.name) {
-        location["logicalLocations"] = json!([{ "name": document.name }]);
-    }
-    location
+    json!({ "physicalLocation": { "artifactLocation": { "uri": uri(&document.name) }, "region": region } })
 }
 
 /// A path as a reference: relative ones stay so.
@@ -184,11 +186,11 @@ fn notifications(audit: &Audit) -> Vec<Value> {
         json!({ "level": level, "message": { "text": text }, "locations": [{ "physicalLocation": physical }] })
     };
     let unread = audit.documents.iter().flat_map(|document| {
-        let file = document.file.as_deref().unwrap_or(&document.name);
-        document
-            .unread
-            .iter()
-            .map(move |one| of("warning", format!("not read: {}", one.why), file, Some((one.line, one.last))))
+        let of = |one: &Unread| {
+            let text = format!("not read: {}", one.why);
+            of("warning", text, &document.name, Some((one.line, one.last)))
+        };
+        document.unread.iter().map(of).collect::<Vec<_>>()
     });
     let skipped =
         audit.skipped.iter().map(|one| of("note", format!("skipped: {}", one.why), &one.name, None));

@@ -1,114 +1,170 @@
-//! An audit in the terminal, as a good compiler tells of faults: the line quoted, the figure underlined, what it was held against
-//! quoted too, the arithmetic. Findings of one kind are folded behind the first few, of a page and of pages that have the same. Page by
-//! page; a sum at the end.
+//! An audit in the terminal: the verdict, then root causes as a good compiler reports faults, then the coverage. Without `-v` a page
+//! takes at most 20 lines, and several pages are a table of those with findings.
 
 use super::super::ink::Ink;
-use super::super::table::wrapped;
+use super::super::table::{LeftOut, Table, wrapped};
 use super::super::terminal::NARROWEST;
 use super::digest::{Document, Told};
 use super::quote::Place;
-use super::text::{Laid, shown};
-use super::{Audit, PinsUsed, Renderer, Repeated, Severity, View, words};
+use super::text::{shown, window};
+use super::{Audit, Renderer, Severity, View, words};
 use crate::units::counted;
+use iotax_audit::verdict::Block;
 use std::sync::Arc;
-use unicode_width::UnicodeWidthStr;
+use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 /// Its entry.
-pub const RENDERER: Renderer = Renderer {
-    name: "terminal",
-    help: "findings with their lines, for a terminal of any width",
-    endings: &["txt"],
-    page,
-    end,
-};
+pub const RENDERER: Renderer = Renderer { name: "terminal", endings: &["txt"], render };
 
+/// Lines of a page without `-v`.
+const LINES: usize = 20;
 /// Operands that are quoted.
 const OPERANDS: usize = 5;
-/// Lines that could not be read, of those that are told each.
-const UNREAD: usize = 8;
-/// Letters of a message; nobody reads more.
+/// Findings below a root cause that are listed.
+const MEMBERS: usize = 50;
+/// Characters of a message; nobody reads more.
 const MESSAGE: usize = 1200;
 
 const FRAME: Ink = Ink::BoldBlue;
 
-fn page(document: &Document, view: &View, repeated: &mut Repeated) -> String {
+fn render(audit: &Audit, view: &View) -> String {
     let pen = Pen { width: view.width.max(NARROWEST), colour: view.colour };
-    let (first, folded) = words::folded(repeated.news(to_show(document, view)).into_iter());
-    let mut out: String = first.into_iter().map(|told| finding(document, told, pen) + "\n").collect();
-    for kind in folded {
-        out += &format!("{}\n", pen.headed(kind.rule, kind.severity, &kind.said()));
-    }
-    out + &summary(document, view, pen)
-}
-
-fn to_show<'a>(document: &'a Document, view: &View) -> Vec<&'a Told> {
-    document.findings.iter().filter(|told| told.finding.severity <= view.show).collect()
-}
-
-fn summary(document: &Document, view: &View, pen: Pen) -> String {
-    let (name, found) = (shown(&document.name), words::of_page(document));
-    let mut out = match name.width() + found.width() + 2 <= pen.width {
-        true => format!("{name}: {found}\n"),
-        false => format!("{name}:\n{}", pen.wrapped(&format!("  {found}"), "    ")),
-    };
-    let hidden = |severity: &Severity| *severity > view.show && document.found(*severity) > 0;
-    let hidden: Vec<&str> = Severity::ALL.into_iter().filter(hidden).map(Severity::word).collect();
-    if let Some(last) = hidden.last() {
-        out += &pen.wrapped(&format!("  not shown: {} (--show {last})", hidden.join(", ")), "    ");
-    }
-    out += &pen.wrapped(&format!("  {}", words::by_status(|status| document.count(status))), "    ");
-    out += &pen.wrapped(&format!("  {}", words::read(document)), "    ");
-    for said in document.pins.iter().flat_map(PinsUsed::said) {
-        out += &pen.wrapped(&format!("  {}", shown(&said)), "    ");
-    }
-    for unread in document.unread.iter().take(UNREAD) {
-        let text = format!("  not read: {}: {}", words::lines(unread), shown(&unread.why));
-        out += &pen.wrapped(&text, "    ");
-    }
-    let more = document.unread.iter().skip(UNREAD).map(|unread| unread.line);
-    if document.unread.len() > UNREAD {
-        out += &pen.wrapped(&format!("  not read either: {}", words::line_numbers(more)), "    ");
-    }
-    out + "\n"
-}
-
-fn end(audit: &Audit, view: &View) -> String {
-    let pen = Pen { width: view.width.max(NARROWEST), colour: view.colour };
-    let others = audit.skipped.len() + audit.refused.len();
-    if audit.documents.len() < 2 && others == 0 {
-        return String::new();
-    }
-    let mut said = vec![
-        words::by_severity(|severity| words::all_found(audit, severity)),
-        words::by_status(|status| words::all_claims(audit, status)),
-    ];
-    let not_read = audit.documents.iter().map(|document| document.unread.len()).sum::<usize>();
-    for (count, one, many) in [
-        (not_read, "place not read", "places not read"),
-        (audit.skipped.len(), "file skipped", "files skipped"),
-        (audit.refused.len(), "not opened", "not opened"),
-    ] {
-        if count > 0 {
-            said.push(counted(count as u64, one, many));
+    match audit.documents.as_slice() {
+        [one] if !view.verbose => brief(one, view, pen),
+        [one] => whole(one, view, pen),
+        pages if view.verbose => {
+            let pages: String = pages.iter().map(|one| whole(one, view, pen) + "\n").collect();
+            format!("{}\n{pages}{}", pen.wrapped(&words::verdict(audit), "  "), totals(audit, pen))
         }
+        _ => table(audit, view, pen),
     }
-    let pages = counted(audit.documents.len() as u64, "page", "pages");
-    more_pages(audit, view, pen) + &pen.wrapped(&format!("{pages}: {}", said.join("; ")), "  ")
 }
 
-/// What was told of the first pages that have it.
-fn more_pages(audit: &Audit, view: &View, pen: Pen) -> String {
-    let mut repeated = Repeated::default();
-    for document in &audit.documents {
-        repeated.news(to_show(document, view));
+/// All of a page.
+fn whole(document: &Document, view: &View, pen: Pen) -> String {
+    let shown_blocks: Vec<&Block> = blocks(document, view.show);
+    let mut out = pen.wrapped(&format!("{}: {}", document.name, document.verdict.line), "  ");
+    shown_blocks.iter().for_each(|block| out += &format!("\n{}", in_full(document, block, pen)));
+    out += &format!("\n{}", pen.wrapped(&document.verdict.coverage, "  "));
+    out += &pen.wrapped(&words::read(document), "  ");
+    for unread in &document.unread {
+        out += &pen.wrapped(&format!("not read: {}: {}", words::lines(unread), unread.why), "  ");
     }
-    let mut out = String::new();
-    for more in repeated.more() {
-        let pages = counted(more.pages as u64, "more page", "more pages");
-        let text = format!("and {pages}: {}; --format json has all", more.message);
-        out += &format!("{}\n", pen.headed(more.rule, more.severity, &text));
+    let hidden = document.verdict.blocks.len() - shown_blocks.len();
+    if hidden > 0 {
+        out += &format!("{hidden} less severe: --show cosmetic shows all\n");
     }
     out
+}
+
+fn blocks(document: &Document, show: Severity) -> Vec<&Block> {
+    document.verdict.blocks.iter().filter(|block| block.severity <= show).collect()
+}
+
+/// The page in at most [`LINES`].
+fn brief(document: &Document, view: &View, pen: Pen) -> String {
+    // Remarks matter where nothing is wrong.
+    let wrong = blocks(document, Severity::WrongFigure.min(view.show));
+    let told = if wrong.is_empty() { blocks(document, view.show) } else { wrong };
+    let head = pen.clipped(&document.verdict.line, "  ", 3);
+    let page = |(full, count): (usize, usize)| {
+        let text = |(at, block): (usize, &&Block)| match at < full {
+            true => in_full(document, block, pen) + "\n",
+            false => in_short(document, block, pen),
+        };
+        let texts: String = told[..count].iter().enumerate().map(text).collect();
+        let end = if full < count { "\n" } else { "" };
+        let start = if count > 0 { "\n" } else { "" };
+        format!("{head}{start}{texts}{end}{}", tail(document, &told[..count], full == count, pen))
+    };
+    // As many as there is room for, the weightiest with their lines and arithmetic.
+    let counts = (0..=told.len().min(LINES / 2)).rev();
+    let pages = counts.flat_map(|count| [count, 1.min(count), 0].map(|full| (full, count))).map(page);
+    pages.into_iter().find(|text| text.lines().count() <= LINES).unwrap_or(head.clone())
+}
+
+/// The coverage, and what `-v` shows beside the blocks that were shown.
+fn tail(document: &Document, told: &[&Block], full: bool, pen: Pen) -> String {
+    let rest = |bad: &dyn Fn(Severity) -> bool| {
+        let others = document.verdict.blocks.iter().filter(|block| !told.contains(block));
+        others.filter(|block| bad(block.severity)).count()
+    };
+    let more = [
+        (
+            rest(&|severity| severity <= Severity::WrongFigure),
+            "more that does not hold",
+            "more that do not hold",
+        ),
+        (rest(&|severity| severity == Severity::Ambiguous), "remark", "remarks"),
+        (rest(&|severity| severity == Severity::Cosmetic), "cosmetic", "cosmetic"),
+        (document.unread.len(), "part not read", "parts not read"),
+    ];
+    let more = more.into_iter().filter(|(count, ..)| *count > 0);
+    let more: Vec<String> = more.map(|(count, one, many)| counted(count as u64, one, many)).collect();
+    let mut out = pen.wrapped(&document.verdict.coverage, "  ");
+    if !more.is_empty() || !full && !told.is_empty() {
+        let more = if more.is_empty() { "the lines and the arithmetic".to_owned() } else { more.join(", ") };
+        out += &pen.wrapped(&format!("{more}: -v shows all"), "  ");
+    }
+    out
+}
+
+/// Pages with findings as a table, and the totals.
+fn table(audit: &Audit, view: &View, pen: Pen) -> String {
+    let pages = words::by_weight(audit, view.show);
+    let names: Vec<&str> = pages.iter().map(|page| page.name.as_str()).collect();
+    let folder = common_folder(&names);
+    let mut out = pen.wrapped(&words::verdict(audit), "  ");
+    if !pages.is_empty() {
+        let place = if folder.is_empty() { String::new() } else { format!(" in {folder}") };
+        out += &format!("\n{}", pen.wrapped(&format!("wrong conclusions and figures{place}:"), "  "));
+        let mut table = Table::default();
+        table.push("page", 0, names.iter().map(|name| name[folder.len()..].to_owned()).collect());
+        for (severity, head) in Severity::ALL.into_iter().zip(words::COLUMNS) {
+            let counts = pages.iter().map(|page| page.verdict.counts.of(severity));
+            if severity <= view.show && counts.clone().any(|count| count > 0) {
+                let head = head.trim_start_matches("wrong ");
+                table.push(head, severity as u8 / 2, counts.map(|count| count.to_string()).collect());
+            }
+        }
+        table.push("checked", 1, pages.iter().map(|page| words::checked(page)).collect());
+        out += &format!("{}\n", table.text(pen.width, &mut LeftOut::default()));
+    }
+    out += &totals(audit, pen);
+    out + if pages.is_empty() {
+        ""
+    } else {
+        "-v shows every finding; iotax audit PAGE shows those of a page\n"
+    }
+}
+
+/// The folder that all are in, with the slash after it.
+fn common_folder<'a>(names: &[&'a str]) -> &'a str {
+    let Some((first, others)) = names.split_first() else { return "" };
+    let mut folder = first.rfind('/').map_or("", |end| &first[..=end]);
+    while !others.iter().all(|name| name.starts_with(folder)) {
+        let above = folder.trim_end_matches('/');
+        folder = above.rfind('/').map_or("", |end| &above[..=end]);
+    }
+    folder
+}
+
+/// What is not in the table, and the coverage of all pages.
+fn totals(audit: &Audit, pen: Pen) -> String {
+    let without: Vec<_> = audit.documents.iter().filter(|page| page.findings.is_empty()).collect();
+    let unchecked = without.iter().filter(|page| page.verdict.counts.checked == 0).count();
+    let pages = match (counted(without.len() as u64, "page has", "pages have"), unchecked) {
+        (pages, 0) => format!("{pages} no finding"),
+        (pages, unchecked) => format!("{pages} no finding; nothing could be checked on {unchecked} of them"),
+    };
+    let skipped = counted(audit.skipped.len() as u64, "file skipped", "files skipped");
+    let said = [
+        (without.len(), pages),
+        (audit.skipped.len(), skipped),
+        (audit.refused.len(), format!("{} not opened", audit.refused.len())),
+        (audit.documents.len(), words::counts(audit).coverage()),
+    ];
+    said.iter().filter(|(count, _)| *count > 0).map(|(_, said)| pen.wrapped(said, "  ")).collect()
 }
 
 /// How wide, and whether in colours.
@@ -126,16 +182,16 @@ impl Pen {
     /// Blanks that it begins with are kept.
     fn wrapped(self, text: &str, indent: &str) -> String {
         let rest = text.trim_start_matches(' ');
-        let text = format!("{}{rest}", "\u{a0}".repeat(text.len() - rest.len()));
+        let text = format!("{}{}", "\u{a0}".repeat(text.len() - rest.len()), shown(rest));
         wrapped(&text, self.width, indent).lines().map(|line| self.broken(line, indent)).collect()
     }
 
-    /// A word that is longer than a line stands in several.
+    /// A word that is longer than a line takes several.
     fn broken(self, line: &str, indent: &str) -> String {
         let mut out = String::new();
         let mut column = 0;
         for c in line.chars() {
-            let width = c.to_string().width();
+            let width = c.width().unwrap_or(0);
             if column + width > self.width {
                 out += &format!("\n{indent}");
                 column = indent.len();
@@ -146,19 +202,42 @@ impl Pen {
         out + "\n"
     }
 
-    /// `wrong-figure[F4]: ...`
-    fn headed(self, rule: &str, severity: Severity, text: &str) -> String {
-        let mut short: String = text.chars().take(MESSAGE).collect();
-        if short.len() < text.len() {
-            short.push('\u{2026}');
+    /// At most so many lines; what was cut off is marked.
+    fn clipped(self, text: &str, indent: &str, most: usize) -> String {
+        let all = self.wrapped(text, indent);
+        let lines: Vec<&str> = all.lines().collect();
+        if lines.len() <= most {
+            return all;
         }
-        let head = format!("{}[{rule}]", severity.word());
-        let text = self.wrapped(&format!("{head}: {}", shown(&short)), "  ");
+        let (whole, rest) = lines.split_at(most - 1);
+        let first = rest.first().copied().unwrap_or_default();
+        let rest: String = rest[1..].iter().flat_map(|line| [" ", line.trim_start()]).collect();
+        let mut last = String::new();
+        for c in first.chars().chain(rest.chars()) {
+            if last.width() + c.width().unwrap_or(0) + 1 > self.width {
+                break;
+            }
+            last.push(c);
+        }
+        whole.iter().map(|line| format!("{line}\n")).collect::<String>() + &format!("{last}\u{2026}\n")
+    }
+
+    /// `wrong-figure[F4]: ...`, in at most so many lines.
+    fn headed(self, block: &Block, root: &Told, most: usize) -> String {
+        let message = cut(&root.finding.message, MESSAGE);
+        let head = format!("{}[{}]", block.severity.word(), root.finding.rule);
+        let text = self.clipped(&format!("{head}: {message}"), "  ", most);
         match text.strip_prefix(&head) {
-            Some(rest) => format!("{}{rest}", self.painted(colour(severity), &head)),
+            Some(rest) => format!("{}{rest}", self.painted(colour(block.severity), &head)),
             None => text,
         }
     }
+}
+
+/// At most so many characters.
+fn cut(text: &str, most: usize) -> String {
+    let kept: String = text.chars().take(most).collect();
+    if kept.len() < text.len() { kept + "\u{2026}" } else { kept }
 }
 
 fn colour(severity: Severity) -> Ink {
@@ -169,100 +248,104 @@ fn colour(severity: Severity) -> Ink {
     }
 }
 
-/// Spots of one line that are quoted together.
-struct Quoted<'a> {
-    place: &'a Place,
-    /// Their bytes, and whether it is the figure itself.
-    spans: Vec<(std::ops::Range<usize>, bool)>,
+/// A block in two to four lines.
+fn in_short(document: &Document, block: &Block, pen: Pen) -> String {
+    let root = &document.findings[block.root];
+    let printed = cut(&root.finding.printed, 30);
+    let place = format!("  line {}: {printed}; {}", root.place.line, root.finding.advice());
+    let mut out = pen.headed(block, root, 2) + &pen.clipped(&place, "  ", 1);
+    let members = words::members(document, block).map(|(word, members)| {
+        let said: Vec<String> = members.iter().map(|(_, told)| words::member(told, root)).collect();
+        format!("{word} ({}): {}", said.len(), said.join("; "))
+    });
+    let members: Vec<String> = members.collect();
+    if !members.is_empty() {
+        out += &pen.clipped(&format!("  {}", members.join("; ")), "  ", 1);
+    }
+    out
 }
 
-fn finding(document: &Document, told: &Told, pen: Pen) -> String {
-    let finding = &told.finding;
-    let mut out = pen.headed(finding.rule, finding.severity, &finding.message);
-    let quoted = quoted(told);
-    let last = quoted.iter().map(|quoted| quoted.place.line).max().unwrap_or(0);
+fn in_full(document: &Document, block: &Block, pen: Pen) -> String {
+    let root = &document.findings[block.root];
+    let mut out = pen.headed(block, root, usize::MAX);
+    let quoted = quoted(root);
+    let last = quoted.last().map_or(0, |(place, _)| place.line);
     let gutter = last.to_string().len().max(2);
-    let column = told.place.columns.map(|columns| format!(":{}", columns.chars.0)).unwrap_or_default();
+    let column = root.place.columns.map(|columns| format!(":{}", columns.chars.0)).unwrap_or_default();
     // In one line, however long: it may have to be copied.
     let arrow = pen.painted(FRAME, "-->");
-    out += &format!("{:gutter$}{arrow} {}:{}{column}\n", "", shown(&document.name), told.place.line);
+    out += &format!("{:gutter$}{arrow} {}:{}{column}\n", "", shown(&document.name), root.place.line);
     let bar = pen.painted(FRAME, "|");
     out += &format!("{:gutter$} {bar}\n", "");
     let mut before: Option<u32> = None;
-    for one in &quoted {
-        if before.is_some_and(|before| one.place.line > before + 1) {
+    for places in quoted.chunk_by(|one, next| Arc::ptr_eq(&one.0.excerpt, &next.0.excerpt)) {
+        let line = places[0].0.line;
+        if before.is_some_and(|before| line > before + 1) {
             out += &format!("{}\n", pen.painted(FRAME, "..."));
         }
-        out += &lines_of(one, gutter, colour(finding.severity), pen);
-        before = Some(one.place.line);
+        out += &line_of(places, gutter, colour(block.severity), pen);
+        before = Some(line);
     }
-    let not_quoted = told.more_operands + told.operands.len().saturating_sub(OPERANDS);
-    let more = (not_quoted > 0).then(|| counted(not_quoted as u64, "more operand", "more operands"));
+    out += &format!("{:gutter$} {bar}\n", "");
+    for note in notes(document, block) {
+        let text = pen.wrapped(&format!("{:gutter$} = {note}", ""), &" ".repeat(gutter + 5));
+        out += &text.replacen('=', &pen.painted(FRAME, "="), 1);
+    }
+    for (word, members) in words::members(document, block) {
+        out += &format!("{:gutter$} {} {word}:\n", "", pen.painted(FRAME, "="));
+        let indent = " ".repeat(gutter + 5);
+        for (_, told) in members.iter().take(MEMBERS) {
+            out += &pen.wrapped(&format!("{indent}{}", words::member(told, root)), &format!("{indent}  "));
+        }
+        if let Some(more @ 1..) = members.len().checked_sub(MEMBERS) {
+            out += &format!("{indent}and {more} more; --format json has all\n");
+        }
+    }
+    out
+}
+
+fn notes(document: &Document, block: &Block) -> impl Iterator<Item = String> {
+    let root = &document.findings[block.root];
+    let finding = &root.finding;
+    let not_quoted = root.more_operands + root.operands.len().saturating_sub(OPERANDS);
     let notes = [
         ("recomputed", Some(finding.recomputed.clone()).filter(|text| !text.is_empty())),
         ("by", finding.arithmetic.clone()),
-        ("and", more),
+        ("and", (not_quoted > 0).then(|| counted(not_quoted as u64, "more operand", "more operands"))),
         ("likely", finding.slip.map(|slip| slip.words().to_owned())),
+        ("help", Some(finding.advice())),
     ];
-    let notes: Vec<_> = notes.into_iter().filter_map(|(word, text)| Some((word, text?))).collect();
-    if !notes.is_empty() {
-        out += &format!("{:gutter$} {bar}\n", "");
-    }
-    for (word, text) in notes {
-        let text =
-            pen.wrapped(&format!("{:gutter$} = {word}: {}", "", shown(&text)), &" ".repeat(gutter + 5));
-        out += &text.replacen('=', &pen.painted(FRAME, "="), 1);
-    }
-    out
+    notes.into_iter().filter_map(|(word, text)| Some(format!("{word}: {}", text?)))
 }
 
-/// By line; those of one kept line together.
-fn quoted(told: &Told) -> Vec<Quoted<'_>> {
+/// The figure and what it was held against, in the order of the page; in one line the figure first.
+fn quoted(told: &Told) -> Vec<(&Place, bool)> {
     let operands = told.operands.iter().take(OPERANDS).map(|place| (place, false));
     let mut places: Vec<(&Place, bool)> = operands.chain([(&told.place, true)]).collect();
     places.sort_by_key(|(place, own)| (place.line, !own));
-    let mut quoted: Vec<Quoted> = Vec::new();
-    for (place, own) in places {
-        let span = (place.span.clone(), own);
-        match quoted.iter_mut().find(|one| Arc::ptr_eq(&one.place.excerpt, &place.excerpt)) {
-            Some(one) => one.spans.push(span),
-            None => quoted.push(Quoted { place, spans: vec![span] }),
-        }
-    }
-    quoted
+    places
 }
 
-fn lines_of(quoted: &Quoted, gutter: usize, colour: Ink, pen: Pen) -> String {
-    let excerpt = &quoted.place.excerpt;
+/// A line with marks below its figures: `^` the one that is wrong, `-` what it was held against.
+fn line_of(places: &[(&Place, bool)], gutter: usize, colour: Ink, pen: Pen) -> String {
+    let Some((first, _)) = places.first() else { return String::new() };
+    let spans: Vec<_> = places.iter().map(|(place, _)| place.span.clone()).collect();
     let room = pen.width.saturating_sub(gutter + 3);
-    let spans: Vec<_> = quoted.spans.iter().map(|(span, _)| span.clone()).collect();
-    let bar = pen.painted(FRAME, "|");
-    let number = pen.painted(FRAME, &format!("{:gutter$}", quoted.place.line));
-    let mut out = String::new();
-    for window in Laid::new(&excerpt.text).windows(&spans, excerpt.cut, room) {
-        out += &format!("{number} {bar} {}\n", window.text.trim_end());
-        let own = |span: usize| quoted.spans.get(span).is_some_and(|(_, own)| *own);
-        let mut marks = vec![' '; window.marks.iter().map(|(_, columns)| columns.end).max().unwrap_or(0)];
-        // The figure itself is drawn over what it was held against.
-        for (whose, sign) in [(false, '-'), (true, '^')] {
-            for (_, columns) in window.marks.iter().filter(|(span, _)| own(*span) == whose) {
-                marks[columns.clone()].fill(sign);
-            }
-        }
-        out += &format!("{:gutter$} {bar} {}\n", "", painted_marks(&marks, colour, pen));
+    let window = window(&first.excerpt.text, &spans, first.excerpt.cut, room);
+    let mut marks = vec![' '; window.marks.iter().map(|columns| columns.end).max().unwrap_or(0)];
+    // The figure itself is drawn over what it was held against.
+    for (columns, (_, own)) in window.marks.iter().zip(places).rev() {
+        marks[columns.clone()].fill(if *own { '^' } else { '-' });
     }
-    out
-}
-
-fn painted_marks(marks: &[char], colour: Ink, pen: Pen) -> String {
-    let runs = marks.chunk_by(|one, next| one == next);
     let painted = |run: &[char]| {
         let text: String = run.iter().collect();
-        match run.first() {
-            Some('^') => pen.painted(colour, &text),
-            Some('-') => pen.painted(FRAME, &text),
+        match run[0] {
+            '^' => pen.painted(colour, &text),
+            '-' => pen.painted(FRAME, &text),
             _ => text,
         }
     };
-    runs.map(painted).collect()
+    let marks: String = marks.chunk_by(|one, next| one == next).map(painted).collect();
+    let (bar, number) = (pen.painted(FRAME, "|"), pen.painted(FRAME, &format!("{:gutter$}", first.line)));
+    format!("{number} {bar} {}\n{:gutter$} {bar} {marks}\n", window.text.trim_end(), "")
 }

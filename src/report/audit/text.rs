@@ -1,4 +1,4 @@
-//! Lines of pages, made harmless and cut to the columns that a terminal has, around what is told of them.
+//! Lines of pages, made harmless and cut to the columns that a terminal has, around the figure.
 
 pub use iotax_audit::harmless::{shown, shown_line};
 
@@ -8,13 +8,8 @@ use unicode_width::UnicodeWidthChar;
 
 /// Columns of a tab stop.
 const TAB: usize = 4;
-/// Columns kept free to either side of what is told of a line.
+/// Columns kept free after the figure.
 const MARGIN: usize = 8;
-
-/// A line as it is shown: text for every byte at which a character begins, and the column of it.
-pub struct Laid {
-    pieces: Vec<Piece>,
-}
 
 struct Piece {
     byte: usize,
@@ -27,105 +22,65 @@ struct Piece {
 pub struct Window {
     /// Its text, with marks where it was cut.
     pub text: String,
-    /// What is told of the line: which of the spans, and its columns from 0.
-    pub marks: Vec<(usize, Range<usize>)>,
+    /// Columns of the spans from 0; of one that is outside none.
+    pub marks: Vec<Range<usize>>,
 }
 
-/// Spans that share a window, and the columns from the first to the last.
-struct Group {
-    all: Range<usize>,
-    spans: Vec<(usize, Range<usize>)>,
+/// The part of a line of at most `width` columns that shows the first span, with the columns of all spans. `cut` is whether there was
+/// more of the line on either side.
+pub fn window(line: &str, spans: &[Range<usize>], cut: (bool, bool), width: usize) -> Window {
+    let pieces = pieces(line);
+    let end = pieces.last().map_or(0, |piece| piece.column + piece.width);
+    let column = |byte: usize| {
+        let at = pieces.partition_point(|piece| piece.byte < byte);
+        pieces.get(at).map_or(end, |piece| piece.column)
+    };
+    let figure = spans.first().map_or(0..0, |span| column(span.start)..column(span.end));
+    let whole = cut == (false, false) && end <= width;
+    // One column for each mark of a cut.
+    let room = if whole { width } else { width.saturating_sub(2).max(MARGIN) };
+    let from = match whole || figure.end + MARGIN <= room {
+        true => 0,
+        false => {
+            let before = (room.saturating_sub(figure.len()) / 2).max(MARGIN.min(room / 4));
+            figure.start.saturating_sub(before).min(end.saturating_sub(room))
+        }
+    };
+    let first = pieces.partition_point(|piece| piece.column < from);
+    let from = pieces.get(first).map_or(from, |piece| piece.column);
+    let rest = &pieces[first..];
+    let shown = &rest[..rest.partition_point(|piece| piece.column + piece.width <= from + room)];
+    let to = shown.last().map_or(from, |piece| piece.column + piece.width);
+    let before = first > 0 || cut.0;
+    let mark = |there: bool| if there { "\u{2026}" } else { "" };
+    let inner: String = shown.iter().map(|piece| piece.text.as_str()).collect();
+    let shifted = |column: usize| column.clamp(from, to) - from + usize::from(before);
+    let columns = |span: &Range<usize>| {
+        let (start, end) = (column(span.start), column(span.end).max(column(span.start) + 1));
+        let inside = start < to && end > from;
+        shifted(start)..if inside { shifted(end).max(shifted(start) + 1) } else { shifted(start) }
+    };
+    Window {
+        text: format!("{}{inner}{}", mark(before), mark(shown.len() < rest.len() || cut.1)),
+        marks: spans.iter().map(columns).collect(),
+    }
 }
 
-impl Laid {
-    /// Lays out a line.
-    pub fn new(line: &str) -> Laid {
-        let mut column = 0;
-        let piece = |(byte, c): (usize, char)| {
-            let text = match c {
-                '\t' => " ".repeat(TAB - column % TAB),
-                c if acts(c) => c.escape_unicode().collect(),
-                c => c.to_string(),
-            };
-            let width = if c == '\t' || acts(c) { text.len() } else { c.width().unwrap_or(0) };
-            let piece = Piece { byte, column, width, text };
-            column += width;
-            piece
+/// The text of every character, and its column.
+fn pieces(line: &str) -> Vec<Piece> {
+    let mut column = 0;
+    let piece = |(byte, c): (usize, char)| {
+        let text = match c {
+            '\t' => " ".repeat(TAB - column % TAB),
+            c if acts(c) => c.escape_unicode().collect(),
+            c => c.to_string(),
         };
-        Laid { pieces: line.char_indices().map(piece).collect() }
-    }
-
-    /// Columns of some bytes; at least one.
-    fn columns(&self, span: &Range<usize>) -> Range<usize> {
-        let column = |byte: usize| {
-            let at = self.pieces.partition_point(|piece| piece.byte < byte);
-            self.pieces.get(at).map_or(self.width(), |piece| piece.column)
-        };
-        let start = column(span.start);
-        start..column(span.end).max(start + 1)
-    }
-
-    fn width(&self) -> usize {
-        self.pieces.last().map_or(0, |piece| piece.column + piece.width)
-    }
-
-    /// As many windows of at most `width` columns as show all spans. `cut` tells whether there was more of the line to either
-    /// side. A span that is wider than a window is cut.
-    pub fn windows(&self, spans: &[Range<usize>], cut: (bool, bool), width: usize) -> Vec<Window> {
-        let mut columns: Vec<(usize, Range<usize>)> =
-            spans.iter().map(|span| self.columns(span)).enumerate().collect();
-        columns.sort_by_key(|(_, range)| (range.start, range.end));
-        let mut groups: Vec<Group> = Vec::new();
-        for (at, range) in columns {
-            let fits = |group: &&mut Group| {
-                let needs = range.end.saturating_sub(group.all.start) + 2 * MARGIN;
-                self.whole(cut, width) || needs <= width
-            };
-            match groups.last_mut().filter(fits) {
-                Some(group) => {
-                    group.all.end = group.all.end.max(range.end);
-                    group.spans.push((at, range));
-                }
-                None => groups.push(Group { all: range.clone(), spans: vec![(at, range)] }),
-            }
-        }
-        groups.iter().map(|group| self.window(group, cut, width)).collect()
-    }
-
-    fn whole(&self, cut: (bool, bool), width: usize) -> bool {
-        cut == (false, false) && self.width() <= width
-    }
-
-    fn window(&self, group: &Group, cut: (bool, bool), width: usize) -> Window {
-        let all = &group.all;
-        let whole = self.whole(cut, width);
-        // One column for each mark of a cut.
-        let room = if whole { width } else { width.saturating_sub(2).max(MARGIN) };
-        let from = if whole || all.end + MARGIN <= room {
-            0
-        } else {
-            let before = (room.saturating_sub(all.len()) / 2).max(MARGIN.min(room / 4));
-            all.start.saturating_sub(before).min(self.width().saturating_sub(room))
-        };
-        let first = self.pieces.partition_point(|piece| piece.column < from);
-        let from = self.pieces.get(first).map_or(from, |piece| piece.column);
-        let rest = &self.pieces[first..];
-        let shown = &rest[..rest.partition_point(|piece| piece.column + piece.width <= from + room)];
-        let end = shown.last().map_or(from, |piece| piece.column + piece.width);
-        let before = first > 0 || cut.0;
-        let behind = shown.len() < rest.len() || cut.1;
-        let mark = |there: bool| if there { "\u{2026}" } else { "" };
-        let inner: String = shown.iter().map(|piece| piece.text.as_str()).collect();
-        let shifted = |column: usize| column.clamp(from, end) - from + usize::from(before);
-        let columns = |range: &Range<usize>| {
-            let start = shifted(range.start);
-            start..shifted(range.end).max(start + 1)
-        };
-        Window {
-            text: format!("{}{inner}{}", mark(before), mark(behind)),
-            marks: group.spans.iter().map(|(at, range)| (*at, columns(range))).collect(),
-        }
-    }
+        let width = if c == '\t' || acts(c) { text.len() } else { c.width().unwrap_or(0) };
+        let piece = Piece { byte, column, width, text };
+        column += width;
+        piece
+    };
+    line.char_indices().map(piece).collect()
 }
 
 #[cfg(test)]
@@ -134,64 +89,43 @@ mod tests {
     use proptest::prelude::*;
     use unicode_width::UnicodeWidthStr;
 
-    fn one(line: &str, told: &str, width: usize) -> (String, Range<usize>) {
-        let at = line.find(told).unwrap();
-        let span = at..at + told.len();
-        let windows = Laid::new(line).windows(std::slice::from_ref(&span), (false, false), width);
-        (windows[0].text.clone(), windows[0].marks[0].1.clone())
+    fn one(line: &str, figure: &str, width: usize) -> (String, Range<usize>) {
+        let at = line.find(figure).unwrap();
+        let Window { text, marks } = window(line, &[at..at + figure.len(), 0..1], (false, false), width);
+        (text, marks[0].clone())
     }
 
     #[test]
-    fn wide_characters_and_tabs_have_their_columns() {
+    fn wide_characters_tabs_and_what_acts_have_their_columns() {
         assert_eq!(one("写损失 18.4 %", "18.4 %", 40), ("写损失 18.4 %".into(), 7..13));
         assert_eq!(one("a\t损\t7", "7", 40), ("a   损  7".into(), 8..9));
-    }
-
-    #[test]
-    fn what_acts_is_shown_and_does_nothing() {
-        let (text, marks) = one("\u{1b}[2J94 %", "94 %", 40);
-        assert_eq!((text.as_str(), marks), ("\\u{1b}[2J94 %", 9..13));
+        assert_eq!(one("\u{1b}[2J94 %", "94 %", 40), ("\\u{1b}[2J94 %".into(), 9..13));
     }
 
     #[test]
     fn long_lines_are_cut_around_the_figure() {
-        let line = format!("{} 94 % {}", "before ".repeat(30), "behind ".repeat(30));
+        let line = format!("{} 94 % {}", "before ".repeat(30), "after ".repeat(30));
         let (text, marks) = one(&line, "94 %", 40);
         assert_eq!((text.width(), text.chars().next(), text.chars().last()), (40, Some('…'), Some('…')));
         assert_eq!(text.chars().skip(marks.start).take(marks.len()).collect::<String>(), "94 %");
-        let (text, marks) = one(&line, "behind behind", 40);
-        assert!(text.starts_with('…') && text.ends_with('…'), "{text}");
-        assert_eq!(text.chars().skip(marks.start).take(marks.len()).collect::<String>(), "behind behind");
-    }
-
-    #[test]
-    fn spots_that_are_far_from_each_other_have_windows_of_their_own() {
-        let line = format!("25.9k {} 20.3k", "x".repeat(100));
-        let windows = Laid::new(&line).windows(&[107..112, 0..5], (false, false), 60);
-        assert_eq!(windows.len(), 2);
-        assert_eq!((windows[0].marks[0].0, windows[1].marks[0].0), (1, 0));
-        assert!(windows[0].text.starts_with("25.9k") && windows[1].text.ends_with("20.3k"));
     }
 
     proptest! {
         #[test]
-        fn windows_fit_and_mark_what_is_told(
+        fn windows_fit_and_mark_the_figure(
             line in "[a-z \t\u{1b}写損é😀]{0,200}", start in 0usize..200, long in 0usize..60, width in 20usize..120,
             cut in any::<(bool, bool)>(),
         ) {
             let chars: Vec<usize> = line.char_indices().map(|(at, _)| at).chain([line.len()]).collect();
             let begin = chars[start.min(chars.len() - 1)];
             let end = chars[(start + long).min(chars.len() - 1)];
-            let span = begin..end;
-            let windows = Laid::new(&line).windows(std::slice::from_ref(&span), cut, width);
-            prop_assert_eq!(windows.len(), 1);
-            let window = &windows[0];
+            let window = window(&line, std::slice::from_ref(&(begin..end)), cut, width);
             prop_assert!(window.text.width() <= width, "{} > {width}: {}", window.text.width(), window.text);
-            prop_assert!(window.marks[0].1.end <= width.max(window.text.width() + 1));
+            prop_assert!(window.marks[0].end <= width.max(window.text.width() + 1));
             prop_assert!(!window.text.chars().any(acts));
-            let told: String = line[begin..end].chars().take(5).collect();
-            if told.chars().all(|c| c.is_ascii_lowercase()) && !told.is_empty() {
-                prop_assert!(window.text.contains(&told), "{told} in {}", window.text);
+            let figure: String = line[begin..end].chars().take(5).collect();
+            if figure.chars().all(|c| c.is_ascii_lowercase()) && !figure.is_empty() {
+                prop_assert!(window.text.contains(&figure), "{figure} in {}", window.text);
             }
         }
     }

@@ -1,63 +1,37 @@
-//! What all forms say alike: counts of findings, figures and lines in words.
+//! What all forms say in the same words.
 
 use super::digest::{Document, Skipped, Told};
 use super::{Audit, Severity};
 use crate::units::counted;
-use iotax_audit::claim::Status;
-use iotax_audit::finding::Finding;
 use iotax_audit::page::Unread;
-use iotax_audit::rule::{self, Rule};
-use std::collections::{HashMap, HashSet};
-use std::ops::RangeInclusive;
+use iotax_audit::verdict::{Block, Counts};
 
-/// `2 wrong figures`.
-pub fn findings(severity: Severity, count: usize) -> String {
-    let (one, many) = match severity {
-        Severity::WrongConclusion => ("wrong conclusion", "wrong conclusions"),
-        Severity::WrongFigure => ("wrong figure", "wrong figures"),
-        Severity::Ambiguous => ("ambiguous", "ambiguous"),
-        Severity::Cosmetic => ("cosmetic", "cosmetic"),
-    };
-    counted(count as u64, one, many)
-}
-
-/// The title of all that are so bad.
-pub fn title(severity: Severity) -> &'static str {
-    match severity {
-        Severity::WrongConclusion => "Wrong conclusions",
-        Severity::WrongFigure => "Wrong figures",
-        Severity::Ambiguous => "Ambiguous",
-        Severity::Cosmetic => "Cosmetic",
+/// The verdict about all pages.
+pub fn verdict(audit: &Audit) -> String {
+    let pages = audit.documents.as_slice();
+    let counts = counts(audit);
+    let all = counted(pages.len() as u64, "page", "pages");
+    match (pages, counts.wrong()) {
+        ([], _) => "nothing was audited".to_owned(),
+        ([one], _) => one.verdict.line.clone(),
+        (_, Some(wrong)) => {
+            let bad = |one: &&Document| one.worst().is_some_and(|worst| worst <= Severity::WrongFigure);
+            format!("{wrong}, on {} of {all}", pages.iter().filter(bad).count())
+        }
+        (_, None) if counts.checked == 0 => format!("nothing on {all} could be checked"),
+        (_, None) if counts.of(Severity::Cosmetic) > 0 => {
+            format!("no figure on {all} that could be checked is wrong")
+        }
+        (_, None) => format!("every figure on {all} that could be checked holds"),
     }
 }
 
-/// `1 wrong conclusion, 2 wrong figures`; `nothing found`.
-pub fn by_severity(count: impl Fn(Severity) -> usize) -> String {
-    let told: Vec<String> = Severity::ALL
-        .into_iter()
-        .map(|severity| (severity, count(severity)))
-        .filter(|(_, count)| *count > 0)
-        .map(|(severity, count)| findings(severity, count))
-        .collect();
-    if told.is_empty() { "nothing found".to_owned() } else { told.join(", ") }
+/// What was counted on all pages.
+pub fn counts(audit: &Audit) -> Counts {
+    audit.documents.iter().fold(Counts::default(), |all, one| all.and(&one.verdict.counts))
 }
 
-/// `120 figures: 80 hold, 7 plausible, 1 does not hold, 32 cannot be checked`.
-pub fn by_status(count: impl Fn(Status) -> usize) -> String {
-    let all: usize = Status::ALL.into_iter().map(&count).sum();
-    let told: Vec<String> = Status::ALL
-        .into_iter()
-        .map(|status| (status, count(status)))
-        .filter(|(_, count)| *count > 0)
-        .map(|(status, count)| format!("{count} {}", of_many(status, count)))
-        .collect();
-    match all {
-        0 => "no figures".to_owned(),
-        all => format!("{}: {}", counted(all as u64, "figure", "figures"), told.join(", ")),
-    }
-}
-
-/// `read: fio text (2), dd, 3 tables`: what of a page was understood to be figures.
+/// `read: fio text (2), dd, 3 tables`: where figures were looked for.
 pub fn read(document: &Document) -> String {
     let outputs = document.outputs.iter().map(|(format, count)| match count {
         1 => (*format).to_owned(),
@@ -65,169 +39,61 @@ pub fn read(document: &Document) -> String {
     });
     let tables = (document.tables_read > 0).then(|| counted(document.tables_read as u64, "table", "tables"));
     let all: Vec<String> = outputs.chain(tables).collect();
-    if all.is_empty() {
-        return "read: sentences; there is no table and no known tool's output".to_owned();
-    }
-    format!("read: {}", all.join(", "))
+    if all.is_empty() { "read: sentences only".to_owned() } else { format!("read: {}", all.join(", ")) }
 }
 
-fn of_many(status: Status, count: usize) -> &'static str {
-    match status {
-        Status::Holds if count != 1 => "hold",
-        Status::DoesNotHold if count != 1 => "do not hold",
-        status => status.words(),
+/// A finding below its root cause: `line 4: 21.6 %, not 18.4 % (T1)`.
+pub fn member(told: &Told, root: &Told) -> String {
+    let (line, finding) = (told.place.line, &told.finding);
+    match finding.recomputed.as_str() {
+        "" if finding.rule == root.finding.rule => {
+            format!("line {line}: {} ({})", finding.printed, finding.rule)
+        }
+        "" => format!("line {line}: {} ({})", finding.message, finding.rule),
+        recomputed => format!("line {line}: {recomputed}, not {} ({})", finding.printed, finding.rule),
     }
+}
+
+/// The members of a block by what they are to it, with the word for that; those that are none are left out.
+pub fn members<'a>(
+    document: &'a Document,
+    block: &'a Block,
+) -> impl Iterator<Item = (&'static str, Vec<(usize, &'a Told)>)> {
+    [("consequences", &block.consequences), ("also", &block.also)].into_iter().filter_map(
+        |(word, members)| {
+            let told: Vec<_> = members.iter().map(|at| (*at, &document.findings[*at])).collect();
+            (!told.is_empty()).then_some((word, told))
+        },
+    )
 }
 
 /// `line 7`, `lines 7 to 9`.
 pub fn lines(unread: &Unread) -> String {
-    if unread.line >= unread.last {
-        return format!("line {}", unread.line);
+    match unread.line >= unread.last {
+        true => format!("line {}", unread.line),
+        false => format!("lines {} to {}", unread.line, unread.last),
     }
-    format!("lines {} to {}", unread.line, unread.last)
 }
 
-/// `line 4`, `lines 4, 7 to 9 and 12`; of very many the first.
-pub fn line_numbers(numbers: impl IntoIterator<Item = u32>) -> String {
-    const TOLD: usize = 12;
-    let mut runs: Vec<RangeInclusive<u32>> = Vec::new();
-    for number in numbers {
-        match runs.last_mut().filter(|run| (*run.end()..=run.end() + 1).contains(&number)) {
-            Some(run) => *run = *run.start()..=number,
-            None => runs.push(number..=number),
-        }
-    }
-    let one = |run: &RangeInclusive<u32>| match run.end() - run.start() {
-        0 => run.start().to_string(),
-        1 => format!("{}, {}", run.start(), run.end()),
-        _ => format!("{} to {}", run.start(), run.end()),
-    };
-    let word = if matches!(runs.as_slice(), [run] if run.start() == run.end()) { "line" } else { "lines" };
-    let told: Vec<String> = runs.iter().take(TOLD).map(one).collect();
-    let more = if runs.len() > TOLD { " and others" } else { "" };
-    format!("{word} {}{more}", told.join(", "))
-}
-
-/// The rule of an id.
-pub fn rule_of(id: &str) -> Option<&'static Rule> {
-    rule::ALL.iter().copied().find(|rule| rule.id == id)
-}
-
-/// Rules that found something in any page, in the order of the family.
-pub fn rules_that_found(audit: &Audit) -> Vec<&'static Rule> {
-    let aside = audit.documents.iter().flat_map(|document| &document.pins).flat_map(|used| &used.set_aside);
-    let all = told(audit).chain(aside.map(|one| &one.told));
-    let found: HashSet<&str> = all.map(|told| told.finding.rule).collect();
-    rule::ALL.iter().copied().filter(|rule| found.contains(rule.id)).collect()
-}
-
-fn told(audit: &Audit) -> impl Iterator<Item = &Told> {
-    audit.documents.iter().flat_map(|document| &document.findings)
-}
-
-/// Over all pages.
-pub fn all_found(audit: &Audit, severity: Severity) -> usize {
-    audit.documents.iter().map(|document| document.found(severity)).sum()
-}
-
-/// Over all pages.
-pub fn all_claims(audit: &Audit, status: Status) -> usize {
-    audit.documents.iter().map(|document| document.count(status)).sum()
-}
-
-/// How a page stands, in a line.
-pub fn of_page(document: &Document) -> String {
-    by_severity(|severity| document.found(severity))
-}
-
-/// `no page: PNG image`.
+/// `a.png: a PNG image`.
 pub fn skipped(skipped: &Skipped) -> String {
     format!("{}: {}", skipped.name, skipped.why)
 }
 
-/// Findings of one kind that are told each.
-const EACH: usize = 3;
-
-/// Findings of one kind behind the first few.
-pub struct Folded<'a> {
-    pub rule: &'a str,
-    pub severity: Severity,
-    lines: Vec<u32>,
+/// Pages with findings that are as bad as `show` or worse, those with the weightiest first.
+pub fn by_weight(audit: &Audit, show: Severity) -> Vec<&Document> {
+    let has = |one: &&Document| one.worst().is_some_and(|worst| worst <= show);
+    let mut pages: Vec<&Document> = audit.documents.iter().filter(has).collect();
+    pages.sort_by_key(|one| std::cmp::Reverse(one.verdict.counts.found));
+    pages
 }
 
-impl Folded<'_> {
-    /// `17 more of this kind on lines 4, 7 to 20`.
-    pub fn said(&self) -> String {
-        let lines = line_numbers(self.lines.iter().copied());
-        format!("{} more of this kind on {lines}; --format json has all", self.lines.len())
-    }
-}
+/// Heads of columns in which figures are counted, in the order of `Severity::ALL`.
+pub const COLUMNS: [&str; Severity::ALL.len()] =
+    ["wrong conclusions", "wrong figures", "ambiguous", "cosmetic"];
 
-/// The first few findings of each kind, and the others folded.
-pub fn folded<'a>(found: impl Iterator<Item = &'a Told>) -> (Vec<&'a Told>, Vec<Folded<'a>>) {
-    let mut kinds: HashMap<(&str, Severity, String), (usize, Option<usize>)> = HashMap::new();
-    let (mut first, mut folded): (Vec<&Told>, Vec<Folded>) = (Vec::new(), Vec::new());
-    for told in found {
-        let Finding { rule, severity, message, .. } = &told.finding;
-        let (count, at) = kinds.entry((rule, *severity, shape(message))).or_default();
-        *count += 1;
-        if *count <= EACH {
-            first.push(told);
-            continue;
-        }
-        let at = *at.get_or_insert_with(|| {
-            folded.push(Folded { rule, severity: *severity, lines: Vec::new() });
-            folded.len() - 1
-        });
-        folded[at].lines.push(told.place.line);
-    }
-    (first, folded)
-}
-
-/// The message without its figures: findings of one rule that have it in common are of one kind.
-fn shape(message: &str) -> String {
-    let mut shape = String::with_capacity(message.len());
-    for c in message.chars() {
-        let c = if c.is_ascii_digit() { '0' } else { c };
-        // Units too, where they stand right behind: `916MiB/s` and `960MB/s` are one figure in two.
-        let of_figure = matches!(c, '0' | '.' | ',' | '/' | '%') || c.is_ascii_alphabetic();
-        let joins = of_figure && shape.ends_with('0');
-        if !joins {
-            shape.push(c);
-        }
-    }
-    shape
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn runs_of_lines_are_told_by_their_ends() {
-        assert_eq!(line_numbers([4]), "line 4");
-        assert_eq!(line_numbers([4, 5, 7, 7, 8, 9, 12]), "lines 4, 5, 7 to 9, 12");
-        assert!(line_numbers((0..100).map(|at| at * 2)).ends_with("22 and others"));
-    }
-
-    #[test]
-    fn messages_that_differ_in_figures_only_are_of_one_shape() {
-        assert_eq!(shape("1,024.5 MiB/s is not 7 x 3"), shape("12 MiB/s is not 1.5 x 300"));
-        assert_eq!(shape("is 916MiB/s, not 920MiB/s by 3 B"), shape("is 960MB/s, not 965MB/s by 3 B"));
-        assert_ne!(shape("read is 7"), shape("write is 7"));
-        assert_ne!(shape("7 reads"), shape("7 writes"));
-    }
-
-    #[test]
-    fn counts_in_words() {
-        assert_eq!(by_severity(|_| 0), "nothing found");
-        assert_eq!(
-            by_severity(|severity| severity as usize),
-            "1 wrong figure, 2 ambiguous, 3 cosmetic",
-            "what is not there is not told"
-        );
-        assert_eq!(by_status(|_| 0), "no figures");
-        assert_eq!(by_status(|_| 1), "4 figures: 1 holds, 1 plausible, 1 does not hold, 1 cannot be checked");
-        assert_eq!(by_status(|status| 2 * usize::from(status == Status::Holds)), "2 figures: 2 hold");
-    }
+/// `102 of 342`.
+pub fn checked(document: &Document) -> String {
+    let Counts { checked, figures, .. } = document.verdict.counts;
+    format!("{checked} of {figures}")
 }

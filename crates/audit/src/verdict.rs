@@ -1,0 +1,344 @@
+//! What a reader gets of a page, whatever the form: one sentence, one block for each root cause, the coverage in a line.
+
+use crate::audit::Audited;
+use crate::claim::Status;
+use crate::finding::{Finding, Severity};
+use crate::number::leading;
+use crate::page::Spot;
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, HashMap};
+
+/// The answer about a page.
+#[derive(Clone, Debug)]
+pub struct Verdict {
+    /// `3 figures do not hold, 1 conclusion changes: 21.6 %, not 18.4 % (line 4)`.
+    pub line: String,
+    /// Root causes, the weightiest first.
+    pub blocks: Vec<Block>,
+    /// `checked 102 of 342 figures; the rest have nothing on the page to be checked against`.
+    pub coverage: String,
+    /// What these sentences count.
+    pub counts: Counts,
+}
+
+/// A root cause and all that comes from it, as indices of the page's findings.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Block {
+    /// The first finding of the fault.
+    pub root: usize,
+    /// The same fault elsewhere on the page, and other findings about the same figures.
+    pub also: Vec<usize>,
+    /// Findings about figures that were computed from one that is wrong here.
+    pub consequences: Vec<usize>,
+    /// The worst of all of them.
+    pub severity: Severity,
+}
+
+impl Block {
+    /// All findings, the root first.
+    pub fn findings(&self) -> impl Iterator<Item = usize> + '_ {
+        [self.root].into_iter().chain(self.also.iter().chain(&self.consequences).copied())
+    }
+}
+
+/// Figures of a page, or of several.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// Figures with findings by the worst of these, in the order of `Severity::ALL`.
+    pub found: [usize; Severity::ALL.len()],
+    /// Wrong conclusions of which the right one is known.
+    pub changed: usize,
+    /// Figures that were held against something.
+    pub checked: usize,
+    /// All figures.
+    pub figures: usize,
+}
+
+impl Counts {
+    /// Both together.
+    #[must_use]
+    pub fn and(mut self, other: &Counts) -> Counts {
+        self.found.iter_mut().zip(other.found).for_each(|(own, other)| *own += other);
+        self.changed += other.changed;
+        self.checked += other.checked;
+        self.figures += other.figures;
+        self
+    }
+
+    /// Figures whose worst finding is of this severity.
+    pub fn of(&self, severity: Severity) -> usize {
+        self.found[severity as usize]
+    }
+
+    /// `3 figures do not hold, 1 conclusion changes`; `None` where nothing is wrong.
+    pub fn wrong(&self) -> Option<String> {
+        let (figures, conclusions) = (self.of(Severity::WrongFigure), self.of(Severity::WrongConclusion));
+        let said = [
+            (figures, "figure does not hold", "figures do not hold"),
+            (self.changed, "conclusion changes", "conclusions change"),
+            (conclusions - self.changed, "conclusion does not follow", "conclusions do not follow"),
+        ];
+        let said = said.iter().filter(|(count, ..)| *count > 0);
+        let said: Vec<String> = said.map(|(count, one, many)| counted(*count, one, many)).collect();
+        (!said.is_empty()).then(|| said.join(", "))
+    }
+
+    /// How many figures were checked.
+    pub fn coverage(&self) -> String {
+        match (self.checked, self.figures) {
+            (_, 0) => "there is no figure to check".to_owned(),
+            (0, all) => format!("checked none of {}", counted(all, "figure", "figures")),
+            (checked, all) if checked == all => format!("checked all {}", counted(all, "figure", "figures")),
+            (checked, all) => format!(
+                "checked {checked} of {all} figures; the rest have nothing on the page to be checked against"
+            ),
+        }
+    }
+}
+
+fn counted(count: usize, one: &str, many: &str) -> String {
+    format!("{count} {}", if count == 1 { one } else { many })
+}
+
+/// The verdict about a page.
+pub fn verdict(audited: &Audited) -> Verdict {
+    let figures = Figures::of(&audited.findings);
+    let blocks = blocks(&audited.findings, &figures);
+    let unchecked = audited.count(Status::CannotBeChecked);
+    let all = audited.claims.len();
+    let mut counts = Counts { checked: all - unchecked, figures: all, ..Counts::default() };
+    for figure in 0..figures.found.len() {
+        let severity = figures.severity(figure);
+        counts.found[severity as usize] += 1;
+        let known = |finding: &&Finding| finding.severity == severity && !finding.recomputed.is_empty();
+        let changes =
+            severity == Severity::WrongConclusion && figures.of_figure(figure).any(|one| known(&one));
+        counts.changed += usize::from(changes);
+    }
+    Verdict { line: line(audited, &blocks, &counts), coverage: counts.coverage(), blocks, counts }
+}
+
+fn line(audited: &Audited, blocks: &[Block], counts: &Counts) -> String {
+    if let (Some(wrong), Some(first)) = (counts.wrong(), blocks.first()) {
+        return format!("{wrong}: {}", lead(audited, first));
+    }
+    let slips = counts.of(Severity::Cosmetic);
+    let shares = format!("({} of {})", counts.checked, counts.figures);
+    let said = match counts.checked {
+        0 => format!("nothing on this page could be checked: {}", why_nothing(audited)),
+        _ if slips > 0 => {
+            format!("no figure that could be checked is wrong {shares}, {slips} cosmetic")
+        }
+        _ => format!("every figure that could be checked holds {shares}"),
+    };
+    match counts.of(Severity::Ambiguous) {
+        0 => said,
+        remarks => format!("{said}; {}", counted(remarks, "remark", "remarks")),
+    }
+}
+
+/// What the weightiest block comes to: `writes lose 21.6 %, not 18.4 % (line 4)`.
+fn lead(audited: &Audited, block: &Block) -> String {
+    let worst = block.findings().map(|at| &audited.findings[at]).filter(|one| one.severity == block.severity);
+    let Some(finding) = worst.min_by_key(|one| one.recomputed.is_empty()) else { return String::new() };
+    let said = match finding.recomputed.as_str() {
+        "" => clause(&finding.message),
+        recomputed => format!("{} {recomputed}, not {}", finding.subject, finding.printed),
+    };
+    format!("{} (line {})", said.trim_start(), audited.page.number(finding.spot.index()))
+}
+
+/// The first clause of a message, of a long one its beginning.
+fn clause(message: &str) -> String {
+    const MOST: usize = 100;
+    let clause = message.split(": ").next().unwrap_or(message);
+    let cut: String = clause.chars().take(MOST).collect();
+    if cut.len() < clause.len() { cut + "\u{2026}" } else { cut }
+}
+
+fn why_nothing(audited: &Audited) -> String {
+    let figures = counted(audited.claims.len(), "figure", "figures");
+    match (audited.claims.len(), audited.tables.len() + audited.outputs.len()) {
+        (0, _) => "it has no results in a table, an output of a known tool or a sentence".to_owned(),
+        (_, 0) => format!("it has no table and no output of a known tool, only {figures} in sentences"),
+        _ => format!("no other figure on it gives any of its {figures}; ask for the raw outputs"),
+    }
+}
+
+/// The findings by figure. A figure is where a spot begins: rules differ in whether its unit belongs to it.
+struct Figures<'a> {
+    all: &'a [Finding],
+    at: HashMap<(u32, u32), usize>,
+    /// Findings of each figure, figures and findings in the order of the page.
+    found: Vec<Vec<usize>>,
+}
+
+impl<'a> Figures<'a> {
+    fn of(all: &'a [Finding]) -> Figures<'a> {
+        let mut figures = Figures { all, at: HashMap::new(), found: Vec::new() };
+        for (index, finding) in all.iter().enumerate() {
+            let next = figures.found.len();
+            let figure = *figures.at.entry(key(finding.spot)).or_insert(next);
+            if figure == next {
+                figures.found.push(Vec::new());
+            }
+            figures.found[figure].push(index);
+        }
+        figures
+    }
+
+    fn of_figure(&self, figure: usize) -> impl Iterator<Item = &'a Finding> + '_ {
+        self.found[figure].iter().map(|index| &self.all[*index])
+    }
+
+    fn severity(&self, figure: usize) -> Severity {
+        self.of_figure(figure).map(|one| one.severity).min().unwrap_or(Severity::Cosmetic)
+    }
+
+    /// Whether the figure itself is wrong, and not only what is concluded from it.
+    fn is_wrong(&self, figure: usize) -> bool {
+        let corrects = |one: &Finding| match one.severity {
+            Severity::WrongConclusion => !one.recomputed.is_empty(),
+            severity => severity == Severity::WrongFigure,
+        };
+        self.of_figure(figure).any(corrects)
+    }
+
+    /// The first wrong figure that a finding's own was computed from.
+    fn cause(&self, finding: &Finding) -> Option<usize> {
+        let operands = finding.operands.iter().filter(|spot| key(**spot) != key(finding.spot));
+        let mut figures = operands.filter_map(|spot| self.at.get(&key(*spot)).copied());
+        figures.find(|figure| self.is_wrong(*figure))
+    }
+
+    /// For each figure the one at the root of its fault. Of figures that each blame another, the first on the page.
+    fn roots(&self) -> Vec<usize> {
+        let cause = |figure: usize| self.of_figure(figure).find_map(|one| self.cause(one));
+        let causes: Vec<Option<usize>> = (0..self.found.len()).map(cause).collect();
+        let mut roots: Vec<Option<usize>> = vec![None; causes.len()];
+        let mut passed = vec![usize::MAX; causes.len()];
+        for from in 0..causes.len() {
+            let (mut path, mut at) = (Vec::new(), from);
+            let root = loop {
+                if let Some(root) = roots[at] {
+                    break root;
+                }
+                if passed[at] == from {
+                    break path.iter().copied().skip_while(|one| *one != at).min().unwrap_or(at);
+                }
+                passed[at] = from;
+                path.push(at);
+                match causes[at] {
+                    Some(next) => at = next,
+                    None => break at,
+                }
+            };
+            path.into_iter().for_each(|figure| roots[figure] = Some(root));
+        }
+        (0..).zip(roots).map(|(figure, root)| root.unwrap_or(figure)).collect()
+    }
+}
+
+fn key(spot: Spot) -> (u32, u32) {
+    (spot.line, spot.start)
+}
+
+fn blocks(findings: &[Finding], figures: &Figures) -> Vec<Block> {
+    let mut of_root: BTreeMap<usize, Block> = BTreeMap::new();
+    for (figure, root) in figures.roots().into_iter().enumerate() {
+        let block = of_root.entry(root).or_insert_with(|| {
+            let found = figures.found[root].iter().copied();
+            let first = found.min_by_key(|index| findings[*index].severity).unwrap_or_default();
+            Block { root: first, also: vec![], consequences: vec![], severity: findings[first].severity }
+        });
+        for index in figures.found[figure].iter().copied().filter(|index| *index != block.root) {
+            let follows = figure != root && figures.cause(&findings[index]).is_some();
+            let members = if follows { &mut block.consequences } else { &mut block.also };
+            members.push(index);
+            block.severity = block.severity.min(findings[index].severity);
+        }
+    }
+    let mut blocks = alike_together(findings, of_root.into_values());
+    // Shares are not negative, so that their bits are in their order.
+    blocks.sort_by_cached_key(|block| {
+        let error = error(findings, block).to_bits();
+        (block.severity, Reverse(block.consequences.len()), Reverse(error), block.root)
+    });
+    blocks
+}
+
+/// Blocks of one rule whose messages differ in figures only are one; so are those of a wrong figure that is printed again.
+fn alike_together(findings: &[Finding], separate: impl Iterator<Item = Block>) -> Vec<Block> {
+    let mut kinds: HashMap<(&str, Severity, String), usize> = HashMap::new();
+    let mut figures: HashMap<(&str, &str), usize> = HashMap::new();
+    let mut blocks: Vec<Block> = Vec::new();
+    for block in separate {
+        let root = &findings[block.root];
+        let kind = (root.rule, root.severity, shape(&root.message));
+        let figure = is_telling(root).then_some((root.printed.as_str(), root.recomputed.as_str()));
+        let alike = kinds.get(&kind).copied();
+        let again = figure.and_then(|figure| figures.get(&figure).copied());
+        let into = alike.or(again).unwrap_or(blocks.len());
+        kinds.entry(kind).or_insert(into);
+        figure.map(|figure| figures.entry(figure).or_insert(into));
+        let Some(first) = blocks.get_mut(into) else {
+            blocks.push(block);
+            continue;
+        };
+        let members = if alike.is_some() { &mut first.also } else { &mut first.consequences };
+        members.push(block.root);
+        first.also.extend(block.also);
+        first.consequences.extend(block.consequences);
+        first.severity = first.severity.min(block.severity);
+    }
+    for block in &mut blocks {
+        block.also.sort_unstable();
+        block.consequences.sort_unstable();
+    }
+    blocks
+}
+
+/// Whether a wrong figure has enough digits not to be another one by chance.
+fn is_telling(finding: &Finding) -> bool {
+    let digits = finding.printed.chars().filter(char::is_ascii_digit).count();
+    finding.severity <= Severity::WrongFigure && !finding.recomputed.is_empty() && digits >= 3
+}
+
+/// A message without its figures and their units: `916MiB/s` and `960MB/s` are alike.
+fn shape(message: &str) -> String {
+    let mut shape = String::with_capacity(message.len());
+    for c in message.chars() {
+        let c = if c.is_ascii_digit() { '0' } else { c };
+        let of_figure = matches!(c, '0' | '.' | ',' | '/' | '%') || c.is_ascii_alphabetic();
+        if !(of_figure && shape.ends_with('0')) {
+            shape.push(c);
+        }
+    }
+    shape
+}
+
+/// The largest share by which a printed figure of the block is off.
+fn error(findings: &[Finding], block: &Block) -> f64 {
+    let off = |finding: &Finding| {
+        let (printed, recomputed) = (size(&finding.printed)?, size(&finding.recomputed)?);
+        Some((printed - recomputed).abs() / printed.abs().max(recomputed.abs()).max(f64::MIN_POSITIVE))
+    };
+    block.findings().filter_map(|index| off(&findings[index])).fold(0.0, f64::max)
+}
+
+/// The first number in a text, with a prefix that follows at once: of `25.0k` 25000.
+fn size(text: &str) -> Option<f64> {
+    let text = text.replace(',', "");
+    let text = &text[text.find(|c: char| c.is_ascii_digit())?..];
+    let (value, bytes, _) = leading(text)?;
+    let scale = match text[bytes..].trim_start().as_bytes().first() {
+        Some(b'k' | b'K') => 1e3,
+        Some(b'M') => 1e6,
+        Some(b'G') => 1e9,
+        _ => 1.0,
+    };
+    Some(value * scale)
+}
+
+#[cfg(test)]
+mod tests;
