@@ -126,7 +126,9 @@ fn sound_outputs_give_no_finding() {
         let audited = read(text);
         assert!(audited.findings.is_empty(), "{name}: {:?}", audited.findings);
         let held = audited.count(Status::Holds) + audited.count(Status::Plausible);
-        assert!(held > 0 || *name == "hcibench/fio-res", "{name}: nothing was recomputed");
+        // Numbers of mbw and HCIBench are imported; no rule holds them.
+        let is_held = !name.starts_with("hcibench") && !name.starts_with("mbw");
+        assert!(held > 0 || !is_held, "{name}: nothing was recomputed");
     }
 }
 
@@ -224,35 +226,6 @@ fn a_block_of_less_than_a_kib_is_not_known() {
     // sysbench prints it as 0KiB: nothing can be said of the MiB that were moved.
     let text = fixture("sysbench/memory-1.0").replace("block size: 2KiB", "block size: 0KiB");
     assert_eq!(wrong(&read(&text)), 0);
-}
-
-#[test]
-fn the_latency_of_unlike_machines_is_told_to_be_a_plain_mean() {
-    let slow = |line: &str| {
-        let mut words: Vec<String> = line.split_whitespace().map(str::to_owned).collect();
-        // A machine of a tenth of the rate and ten times the latency.
-        for (at, factor) in [(2, 0.1), (3, 0.1), (6, 10.0), (7, 10.0), (8, 10.0)] {
-            let value: f64 = words[at].parse().unwrap();
-            let decimals = if at < 4 { 2 } else { 3 };
-            words[at] = format!("{:.decimals$}", value * factor);
-        }
-        words.join("  ")
-    };
-    let text = fixture("hcibench/vms");
-    let first = text.lines().find(|line| line.contains("avg_2-600")).unwrap();
-    let text = text.replacen(first, &slow(first), 1);
-    // What HCIBench itself would print of it.
-    let text = text.replace("IOPS\t\t= 166550.88", "IOPS\t\t= 128865.80").replace("1301.18", "1006.76");
-    let text = text
-        .replace("= 1.49 ms", "= 4.82 ms")
-        .replace("= 0.82 ms", "= 2.64 ms")
-        .replace("= 3.06 ms", "= 9.9 ms");
-    let text = text.replace("= 5.27 ms", "= 9.27 ms");
-    let audited = read(&text);
-    let told: Vec<_> =
-        audited.findings.iter().filter(|finding| finding.severity == Severity::Ambiguous).collect();
-    assert_eq!(told.len(), 1, "{:?}", audited.findings);
-    assert!(told[0].message.contains("plain mean"));
 }
 
 #[test]

@@ -83,18 +83,6 @@ impl<'a> Ledger<'a> {
         self.relations.push(Relation { said, arithmetic });
     }
 
-    /// The same where operands are not quite those of the target: what meets is plausible, no more.
-    pub(super) fn about(&mut self, target: Named, factor: f64, operands: &[(Named, i32)], slack: f64) {
-        let before = self.held.len();
-        self.product(target, factor, operands, slack);
-        self.held.truncate(before);
-        let met = product(factor, operands, None)
-            .is_some_and(|given| given.wider(slack + ROUNDING).meets(target.figure.interval()));
-        if met {
-            self.bounded.push(target.figure);
-        }
-    }
-
     /// Holds that `target = factor * sum of operands`, give or take the share `slack` of the sum.
     pub(super) fn sum(&mut self, target: Named, factor: f64, operands: &[Named], slack: f64) {
         if operands.is_empty() {

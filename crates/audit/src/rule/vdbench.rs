@@ -14,7 +14,7 @@ pub const RULE: Rule = Rule {
     name: "vdbench's MB/s is rate * bytes in MiB, its queue rate * resp, its averages those of its intervals",
     severity: Severity::WrongFigure,
     holds: "rate * bytes = MB/s in MiB (or MB where the head says 1000**2); resp between the reads' and the writes' by their \
-            share; rate * resp = queue within 10 % of averages; averages of rate and MB/s = means over the intervals (from the \
+            share; rate * resp is no more than the queue but for 10 % of averages; averages of rate and MB/s = means over the intervals (from the \
             first or the second, with or without the last), of resp weighted by rate; the greatest = the intervals' greatest",
     silent: "about averages where intervals are missing above them; about the queue of single intervals",
     check,
@@ -70,16 +70,20 @@ fn of_row(run: &Run, row: &Row, ledger: &mut Ledger) {
         ledger.rising(&[all, named("the greatest response time", "ms", most)], 0.0);
     }
     if let (Some(rate), Some(all), Some(queue), Span::Average(..)) = (rate, all, row.queue, row.span) {
-        let response = named("the response time", "ms", all);
-        let queue = Figure { low: queue.low - 0.05, high: queue.high + 0.05, ..queue };
-        ledger.about(named("the queue depth", "", queue), 1e-9, &[(rate, 1), (response, 1)], QUEUE);
+        let operands = [rate, named("the response time", "ms", all)];
+        let answered = rate.figure.interval().times(all.interval()).scaled(1e-9);
+        // An I/O that hangs is in the queue and in no response time: there may be any number of them.
+        let bounds = Interval { low: answered.low * (1.0 - QUEUE) - 0.05, high: f64::INFINITY };
+        ledger.within(named("the queue depth", "", queue), bounds, &operands, || {
+            format!("rate * response time = {:.1}", answered.middle())
+        });
     }
 }
 
 /// A column that is averaged: its name, what the intervals' are called, its unit, the figure of a row.
 type Column = (&'static str, &'static str, &'static str, fn(&Row) -> Option<Figure>);
 
-/// What is in flight when an interval ends is in the queue and not in the response times.
+/// An I/O that began before the first interval is in the response times and not in the queue.
 const QUEUE: f64 = 0.1;
 
 fn averages(run: &Run, ledger: &mut Ledger) {
