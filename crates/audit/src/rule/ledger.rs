@@ -1,27 +1,13 @@
 //! How one output's figures hang together: each relation is held in its rounding intervals, and where one fails, the figure
 //! that no relation bears out is the one that is told. What is printed in two places and disagrees with a third is not blamed.
 
-use super::Sink;
+use super::{Evidence, Sink};
 use crate::finding::{Finding, Severity, Slip};
+use crate::import::sheet::Sheet;
+pub(super) use crate::import::sheet::{Named, named};
 use crate::number::{Figure, Interval, leading};
 use crate::page::{Page, Spot};
 use std::collections::{HashMap, HashSet};
-
-/// A figure in a relation, as messages call it.
-#[derive(Clone, Copy)]
-pub(super) struct Named {
-    /// The figure.
-    pub figure: Figure,
-    /// `the rate`.
-    pub name: &'static str,
-    /// What stands behind it where it is printed: `MB/s`.
-    pub unit: &'static str,
-}
-
-/// Names a figure.
-pub(super) fn named(name: &'static str, unit: &'static str, figure: Figure) -> Named {
-    Named { figure, name, unit }
-}
 
 /// What a relation says of one of its figures: what the others give for it.
 struct Said {
@@ -347,6 +333,22 @@ fn product(factor: f64, operands: &[(Named, i32)], but: Option<usize>) -> Option
         all = if *power == 1 { all.times(one) } else { all.over(one)? };
     }
     Some(all)
+}
+
+/// Settles the relations of the sheets of a tool's outputs, one output at a time.
+pub(super) fn sheets(
+    evidence: &Evidence,
+    sink: &mut Sink,
+    rule: &'static str,
+    tool: &str,
+    relations: impl Fn(&[Sheet], &mut Ledger),
+) {
+    for output in evidence.outputs.iter().filter(|output| output.format == tool) {
+        let crate::import::Said::Sheets(sheets) = &output.said else { continue };
+        let mut ledger = Ledger::new(evidence.page, rule);
+        relations(sheets, &mut ledger);
+        ledger.settle(sink);
+    }
 }
 
 /// What most likely happened to a figure that should be in `expected`.

@@ -14,6 +14,7 @@ mod method;
 mod network;
 mod places;
 pub mod prose;
+mod rates;
 pub mod slip;
 mod sysbench;
 pub mod table;
@@ -269,6 +270,7 @@ pub const ALL: &[&Rule] = &[
     &dd::RULE,
     &diskspd::RULE,
     &elbencho::RULE,
+    &rates::RULE,
     &network::ARITHMETIC,
     &network::STREAMS,
     &table::sizes::UNIT,
