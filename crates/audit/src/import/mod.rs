@@ -80,15 +80,11 @@ pub enum Said {
     Command(Box<command::Command>),
     /// iperf3.
     Iperf3(Box<iperf3::Iperf3>),
-    /// vdbench.
-    Vdbench(Box<vdbench::Vdbench>),
     /// dd.
     Dd(Box<dd::Copy>),
     /// DiskSpd.
     DiskSpd(Box<diskspd::DiskSpd>),
-    /// elbencho.
-    Elbencho(Box<elbencho::Elbencho>),
-    /// HCIBench, UnixBench, mbw, sysbench, rados and rbd bench, CrystalDiskMark, ioping.
+    /// vdbench, elbencho, HCIBench, UnixBench, mbw, sysbench, rados and rbd bench, CrystalDiskMark, ioping.
     Sheets(Vec<sheet::Sheet>),
 }
 
@@ -103,10 +99,8 @@ impl Said {
             Said::Iperf3(iperf3) => iperf3.figures(tell),
             // A log has too many to tell each; what was asked is no result.
             Said::FioLog(_) | Said::JobFile(_) | Said::Command(_) => {}
-            Said::Vdbench(said) => said.figures(tell),
             Said::Dd(said) => said.figures(tell),
             Said::DiskSpd(said) => said.figures(tell),
-            Said::Elbencho(said) => said.figures(tell),
             Said::Sheets(sheets) => sheets.iter().for_each(|sheet| sheet.tell(tell)),
         }
     }
@@ -118,10 +112,8 @@ impl Said {
             Said::FioLog(readings) => readings.clone(),
             Said::Iperf3(iperf3) => iperf3.readings(),
             Said::JobFile(_) | Said::Command(_) => Vec::new(),
-            Said::Vdbench(said) => said.readings(),
             Said::Dd(said) => said.readings(),
             Said::DiskSpd(said) => said.readings(),
-            Said::Elbencho(said) => said.readings(),
             Said::Sheets(sheets) => sheets.iter().filter_map(sheet::Sheet::reading).collect(),
         }
     }

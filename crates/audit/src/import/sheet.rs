@@ -44,6 +44,18 @@ pub type Place = (&'static str, Metric, &'static str, f64);
 /// A line as a tool prints it ([`Line::fits`]), and its figures in their order.
 pub type Pattern = (&'static str, &'static [Place]);
 
+/// Of which part of a run a sheet is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Span {
+    /// All of it.
+    #[default]
+    Whole,
+    /// An interval, from 1.
+    Interval(u32),
+    /// The average of intervals, the first and the last.
+    Average(u32, u32),
+}
+
 /// One result.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Sheet {
@@ -59,6 +71,8 @@ pub struct Sheet {
     pub percentiles: Vec<(f64, Figure)>,
     /// Results that are no I/O.
     pub others: Vec<Other>,
+    /// Of which part of its run.
+    pub span: Span,
     /// Whether its figures are those of a sheet before it.
     pub repeats: bool,
 }

@@ -109,7 +109,8 @@ const WINDOW: f64 = 400.0;
 /// The mean of one way; computed of all lines, it stands at the first.
 fn reading(kind: Kind, sums: Sums, plain: Reading, spot: Spot) -> Option<Reading> {
     let figure = |value: f64| value.is_finite().then_some(Figure { spot, value, low: value, high: value });
-    let each_io = sums.bytes > 0.0 && (sums.last - sums.first?) / sums.points < WINDOW;
+    let long = sums.last - sums.first?;
+    let each_io = sums.bytes > 0.0 && long / sums.points < WINDOW;
     let mean = sums.values / sums.points;
     let a_second = |sum: f64| sum / sums.last * 1e3;
     let mut reading = plain;

@@ -40,7 +40,7 @@ pub(crate) fn followers(outputs: &[Output]) -> Vec<Option<usize>> {
 /// Whether the later output is of the same run as the one before it.
 fn goes_on(before: &Fio, later: &Fio) -> bool {
     // A text has its head once, above the first that it prints; what was asked and the version are given on from there.
-    let anew = later.form == Form::Text && later.started.is_some();
+    let anew = later.form == Form::Text && later.started;
     let same_jobs = before.jobs.len() == later.jobs.len() && !later.jobs.is_empty();
     let pairs = || before.jobs.iter().zip(&later.jobs);
     let disk = |name: &str| before.disks.iter().find(|disk| disk.name == name);

@@ -242,7 +242,6 @@ impl<'p> Fields<'p> {
         let samples = Samples {
             min: self.figure(at, KIB, Whole::Cut)?,
             max: self.figure(at + 1, KIB, Whole::Cut)?,
-            per: self.exact(at + 2),
             mean: self.figure(at + 3, KIB, Whole::Cut)?,
             deviation: self.figure(at + 4, KIB, Whole::Cut),
             count: counted.then(|| self.exact(at + 5)).flatten(),
@@ -256,7 +255,6 @@ impl<'p> Fields<'p> {
             max: self.figure(at + 1, 1.0, Whole::Cut)?,
             mean: self.exact(at + 2)?,
             deviation: self.exact(at + 3),
-            per: None,
             count: self.exact(at + 4),
         };
         (samples.max.value > 0.0).then_some(samples)
@@ -293,10 +291,7 @@ impl<'p> Fields<'p> {
                     name: self.text(at).to_owned(),
                     line: self.line,
                     ios: both(1),
-                    merges: both(3),
                     ticks: both(5),
-                    in_queue: self.exact(at + 7),
-                    util: self.exact(at + 8),
                     aggregates: false,
                 });
             }
