@@ -148,7 +148,7 @@ fn streams(evidence: &Evidence, sink: &mut Sink) {
         let roles = said
             .tests
             .iter()
-            .any(|test| test.bidirectional == Some(true) || test.ends.iter().any(|row| row.role.is_some()));
+            .any(|test| test.bidirectional || test.ends.iter().any(|row| row.role.is_some()));
         if let Some((spot, dash)) = bidir_before(evidence, at).filter(|_| !roles && !told_ways) {
             told_ways = true;
             let why = if dash { ": with one dash iperf3 reads it as -b, a bit rate" } else { "" };
