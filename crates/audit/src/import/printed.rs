@@ -113,16 +113,6 @@ mod tests {
     use crate::json;
 
     #[test]
-    fn a_printed_number_stands_for_what_rounds_or_is_cut_to_it() {
-        let made = |text: &str, whole| figure(0, 0, text, 1.0, whole).map(|(made, _)| (made.low, made.high));
-        assert_eq!(made("12", Whole::Exact), Some((12.0, 12.0)));
-        assert_eq!(made("12;", Whole::Cut), Some((12.0, 13.0)));
-        assert_eq!(made("12.5", Whole::Cut), Some((12.45, 12.55)));
-        assert_eq!(made("1e+02", Whole::Exact), Some((50.0, 150.0)));
-        assert_eq!(made("x", Whole::Exact), None);
-    }
-
-    #[test]
     fn a_number_that_the_end_cut_is_no_figure() {
         let page = Page::new("p", "{\n\"a\": 12,\n\"b\": \"34\",\n\"c\": 56");
         let parsed = json::parse(page.text(), 0).unwrap();

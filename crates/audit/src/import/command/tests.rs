@@ -136,34 +136,3 @@ fn each_name_is_a_job_and_global_is_for_all() {
     assert_eq!(fio.asked().len(), 1);
     assert_eq!(fio.asked()[0].bs[0], Some((4096, 4096)));
 }
-
-#[test]
-fn long_and_hostile_lines_take_no_time_of_note() {
-    for text in [
-        "fio -a ".repeat(300_000),
-        "fio -a\\\n".repeat(100_000),
-        "fio -".repeat(300_000),
-        "zfs create ".repeat(300_000),
-        "\\ ".repeat(300_000),
-        "`'\"".repeat(300_000),
-        "$ fio \"".repeat(100_000),
-    ] {
-        let _ = crate::import::scan(&Page::new("p", text));
-    }
-}
-
-proptest::proptest! {
-    #[test]
-    fn no_line_makes_it_panic(line in "(\\$ |\\[a@b c\\]# |测试: )?(sudo |X=1 )?(fio|dd|zfs|mkfs.x|./Run) [-–a-z=0-9/'\"`\\\\|&;><#。 \n]{0,60}") {
-        let page = Page::new("p", line);
-        for output in crate::import::scan(&page).outputs {
-            if let Said::Command(command) = output.said {
-                for word in &command.words {
-                    let quoted = page.quote(word.spot);
-                    proptest::prop_assert!(!quoted.is_empty());
-                    proptest::prop_assert!(word.text.chars().all(|letter| quoted.contains(letter)));
-                }
-            }
-        }
-    }
-}
