@@ -95,7 +95,8 @@ fn read(page: &Page, line: usize) -> Option<Found> {
 
 fn found(phases: Vec<Phase>, end: usize, unread: Vec<crate::page::Unread>) -> Option<Found> {
     let sheets: Vec<Sheet> = phases.into_iter().flat_map(results).collect();
-    (!sheets.is_empty() || !unread.is_empty()).then(|| Found { said: Said::Sheets(sheets), end, unread })
+    let told = !sheets.is_empty() || !unread.is_empty();
+    told.then_some(Found { said: Said::Sheets(sheets), end, unread })
 }
 
 /// A line of the table, taken into its phase.

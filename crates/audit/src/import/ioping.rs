@@ -76,7 +76,7 @@ fn completed(line: &Line, sheet: &mut Sheet) -> Option<()> {
                 }
                 _ => sheet.add(Metric::Total, named(BYTES, "", bytes)),
             }
-        } else if let Some((iops, " iops" | "iops")) = counted(part).map(|(one, rest)| (one, rest)) {
+        } else if let Some((iops, " iops" | "iops")) = counted(part) {
             sheet.add(Metric::Iops, named(IOPS, "iops", iops));
         }
     }

@@ -145,7 +145,7 @@ fn read(page: &Page, line: usize) -> Option<Found> {
             if sheets.is_empty() && starts == 0 {
                 break;
             }
-        } else if !second && !(text.starts_with(['<', '*']) && starts + sheets.len() > 0) {
+        } else if !(second || text.starts_with(['<', '*']) && starts + sheets.len() > 0) {
             break;
         }
         at += 1;

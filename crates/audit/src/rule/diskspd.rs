@@ -46,7 +46,7 @@ fn relations(block: Option<u64>, span: &Span, ledger: &mut Ledger) {
                 if let (Some(all), (Some(reads), Some(writes))) = (all.get(name), parts) {
                     let parts =
                         [Named { name: "the reads", ..reads }, Named { name: "the writes", ..writes }];
-                    ledger.sum(all, 1.0, &parts, 0.0);
+                    ledger.sum(all, &parts, 0.0);
                 }
             }
         }
@@ -80,7 +80,7 @@ fn totals(table: &Table, total: &Sheet, ledger: &mut Ledger) {
     let of = |name: &str| table.rows.iter().map(|row| row.get(name)).collect::<Option<Vec<Named>>>();
     for (name, ..) in COLUMNS {
         if let (Some(target), Some(rows)) = (total.get(name), of(name)) {
-            ledger.sum(target, 1.0, &rows, 0.0);
+            ledger.sum(target, &rows, 0.0);
         }
     }
     let (Some(latencies), Some(ios), Some(mean)) = (of(MEAN), of(IOS), total.get(MEAN)) else { return };

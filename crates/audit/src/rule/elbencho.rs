@@ -41,7 +41,7 @@ fn relations(side: &Sheet, block: Option<Named>, ledger: &mut Ledger) {
     }
     for (all, parts) in [IOPS, BANDWIDTH, ENTRY_RATE].into_iter().zip(MIX_RATES) {
         if let (Some(all), [Some(writes), Some(reads)]) = (get(all), parts.map(get)) {
-            ledger.sum(all, 1.0, &[writes, reads], 0.0);
+            ledger.sum(all, &[writes, reads], 0.0);
         }
     }
     if let (Some(block), Some(iops), Some(bandwidth)) = (block, get(IOPS), get(BANDWIDTH)) {

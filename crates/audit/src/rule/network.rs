@@ -99,7 +99,7 @@ fn sums(test: &Test, ledger: &mut Ledger) {
                 let figures: Option<Vec<Named>> =
                     parts.iter().map(|row| of(row).map(|figure| named(name, "", figure))).collect();
                 if let (Some(total), Some(figures)) = (of(sum), figures) {
-                    ledger.sum(named(name, "", total), 1.0, &figures, slack);
+                    ledger.sum(named(name, "", total), &figures, slack);
                 }
             };
             field(|row| row.bytes, "the bytes", 1e-3);
@@ -123,7 +123,7 @@ fn apart(sum: &Row, parts: &[&Row]) -> Option<f64> {
 const OFTEN: f64 = 10.0;
 
 /// The rows of single streams that one end counted in the end.
-fn ends<'a>(said: &'a Iperf3, end: End) -> impl Iterator<Item = &'a Row> {
+fn ends(said: &Iperf3, end: End) -> impl Iterator<Item = &Row> {
     let rows = said.tests.iter().flat_map(|test| &test.ends);
     rows.filter(move |row| row.end == Some(end) && row.stream != Stream::Sum)
 }

@@ -67,15 +67,15 @@ fn relations(sheet: &Sheet, ledger: &mut Ledger) {
         }
     }
     if let ([Some(read), Some(written)], Some(moved)) = (old, get(MOVED)) {
-        ledger.sum(five(moved), 1.0, &[five(read), five(written)], 0.0);
+        ledger.sum(five(moved), &[five(read), five(written)], 0.0);
     }
     if let [Some(reads), Some(writes), Some(others), Some(all)] = PARTS.map(get) {
-        ledger.sum(all, 1.0, &[reads, writes, others], 0.0);
+        ledger.sum(all, &[reads, writes, others], 0.0);
         if let Some(queries) = get(COUNTS[1].0) {
             ledger.product(queries, 1.0, &[(all, 1)], 0.0);
         }
         let both = if old[0].is_some() { events } else { get(COUNTS[2].0) };
-        both.into_iter().for_each(|both| ledger.sum(both, 1.0, &[reads, writes], 0.0));
+        both.into_iter().for_each(|both| ledger.sum(both, &[reads, writes], 0.0));
     }
     if let (Some(operations), Some(events)) = (get(OPERATIONS), events) {
         ledger.product(events, 1.0, &[(operations, 1)], 0.0);

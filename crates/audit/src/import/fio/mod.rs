@@ -41,9 +41,10 @@ impl Version {
 }
 
 /// How it was printed: text rounds, JSON does not.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Form {
     /// Normal text.
+    #[default]
     Text,
     /// JSON and JSON+.
     Json,
@@ -54,7 +55,7 @@ pub enum Form {
 }
 
 /// One output of fio.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Fio {
     /// How it was printed.
     pub form: Form,
@@ -173,7 +174,7 @@ pub struct Cpu {
 }
 
 /// One way of a job.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Direction {
     /// Reads, writes or trims.
     pub way: Way,
@@ -297,16 +298,7 @@ pub const MOST_JOBS: usize = 4096;
 impl Fio {
     /// An output of nothing yet.
     pub fn new(form: Form, version: Option<Version>) -> Fio {
-        Fio {
-            form,
-            version,
-            started: false,
-            asked: Vec::new(),
-            eta: None,
-            jobs: Vec::new(),
-            statuses: Vec::new(),
-            disks: Vec::new(),
-        }
+        Fio { form, version, ..Fio::default() }
     }
 
     /// Notes what one more job was asked.
@@ -342,7 +334,7 @@ impl Fio {
         let mut say = |metric, unit, figures: &[Option<Figure>]| {
             figures.iter().flatten().for_each(|figure| tell((metric, unit, *figure)));
         };
-        for eta in &self.eta {
+        if let Some(eta) = &self.eta {
             say(Metric::Interval, Unit::BytesPerSecond, &eta.bytes_per_second);
         }
         self.jobs.iter().for_each(|job| job.figures(&mut say));
@@ -411,7 +403,7 @@ impl Job {
         say(Metric::Other, Unit::Things, &[self.error]);
         self.directions.iter().for_each(|direction| direction.figures(say));
         self.buckets.iter().for_each(|(_, share)| say(Metric::Bucket, Unit::Percent, &[Some(*share)]));
-        for cpu in &self.cpu {
+        if let Some(cpu) = &self.cpu {
             say(Metric::Cpu, Unit::Percent, &[Some(cpu.user), Some(cpu.system)]);
         }
         self.depths.iter().for_each(|(_, share)| say(Metric::Depth, Unit::Percent, &[Some(*share)]));
@@ -435,24 +427,7 @@ impl Job {
 impl Direction {
     /// One way of which nothing is known yet.
     pub fn new(way: Way, line: usize) -> Direction {
-        Direction {
-            way,
-            line,
-            iops: None,
-            bandwidth: None,
-            bandwidth_decimal: None,
-            io: None,
-            io_decimal: None,
-            runtime_ms: None,
-            slat: None,
-            clat: None,
-            lat: None,
-            percentiles: None,
-            bandwidth_samples: None,
-            iops_samples: None,
-            ios: None,
-            histogram: Vec::new(),
-        }
+        Direction { way, line, ..Direction::default() }
     }
 
     fn figures(&self, say: &mut Say) {

@@ -117,7 +117,22 @@ struct Check<'a> {
     excused: bool,
 }
 
-impl Check<'_> {
+impl<'a> Check<'a> {
+    fn new(
+        rule: &'static str,
+        of: (&'a Page, &'a Fio),
+        figure: &'a Figure,
+        recomputed: Interval,
+        by: String,
+    ) -> Check<'a> {
+        let what = match rule {
+            "F1" | "F4" => "a rate",
+            "F3" => "a total",
+            _ => "a bandwidth",
+        };
+        Check { rule, of, figure, what, recomputed, by, operands: Vec::new(), refines: false, excused: false }
+    }
+
     fn hold(self, sink: &mut Sink) {
         let (page, fio) = self.of;
         let severity = if self.rule == "F3" { Severity::Cosmetic } else { Severity::WrongFigure };
@@ -183,18 +198,9 @@ fn issued_rate(evidence: &Evidence, sink: &mut Sink) {
             continue;
         };
         let rate = (1000.0 * issued.value / runtime).floor();
-        Check {
-            rule: "F1",
-            of: (run.page, run.fio),
-            figure: iops,
-            what: "a rate",
-            recomputed: Interval::exact(rate),
-            by: format!("{} issued / {} s = {rate:.0}", issued.value, runtime / 1e3),
-            operands: operands(&run, &issued),
-            refines: true,
-            excused: false,
-        }
-        .hold(sink);
+        let by = format!("{} issued / {} s = {rate:.0}", issued.value, runtime / 1e3);
+        let check = Check::new("F1", (run.page, run.fio), iops, Interval::exact(rate), by);
+        Check { operands: operands(&run, &issued), refines: true, ..check }.hold(sink);
     }
 }
 
@@ -221,23 +227,11 @@ fn issued_bandwidth(evidence: &Evidence, sink: &mut Sink) {
         let rate =
             Interval { low: (1000.0 * bytes.low / runtime).floor(), high: 1000.0 * bytes.high / runtime };
         for figure in [&run.direction.bandwidth, &run.direction.bandwidth_decimal].into_iter().flatten() {
-            Check {
-                rule: "F2",
-                of: (run.page, run.fio),
-                figure,
-                what: "a bandwidth",
-                recomputed: rate,
-                by: format!(
-                    "{} issued * {size} B / {} s = {:.0} B/s",
-                    issued.value,
-                    runtime / 1e3,
-                    rate.high
-                ),
-                operands: operands(&run, &issued),
-                refines: true,
-                excused: run.is_moved(&run.io(), figure),
-            }
-            .hold(sink);
+            let seconds = runtime / 1e3;
+            let by = format!("{} issued * {size} B / {seconds} s = {:.0} B/s", issued.value, rate.high);
+            let check = Check::new("F2", (run.page, run.fio), figure, rate, by);
+            let (operands, excused) = (operands(&run, &issued), run.is_moved(&run.io(), figure));
+            Check { operands, excused, refines: true, ..check }.hold(sink);
         }
     }
     for (page, fio, status, jobs) in statuses(evidence) {
@@ -280,38 +274,22 @@ fn status_bandwidth(of: (&Page, &Fio), status: &Status, jobs: &[&Job], sink: &mu
         // To 2.19 a group's bandwidth is a whole number of KiB a second, cut off; `KB` is of those versions.
         let old = Era::of(fio.version) == Era::Remainder || page.quote(figure.spot).contains("KB");
         let cut = if old { 1024.0 } else { 0.0 };
-        Check {
-            rule: "F2",
-            of,
-            figure,
-            what: "a group's bandwidth",
-            recomputed: Interval {
-                low: (1000.0 * bytes.low / longest.value - cut).floor(),
-                high: 1000.0 * bytes.high / longest.value,
-            },
-            by: format!("{:.0} B in {} s", bytes.high, longest.value / 1e3),
-            operands: vec![longest.spot],
-            refines: true,
-            excused: is_moved(page, &status.io, Some(longest.value), figure, Era::of(fio.version)),
-        }
-        .hold(sink);
+        let rate = Interval {
+            low: (1000.0 * bytes.low / longest.value - cut).floor(),
+            high: 1000.0 * bytes.high / longest.value,
+        };
+        let by = format!("{:.0} B in {} s", bytes.high, longest.value / 1e3);
+        let excused = is_moved(page, &status.io, Some(longest.value), figure, Era::of(fio.version));
+        let check = Check::new("F2", of, figure, rate, by);
+        let (what, operands) = ("a group's bandwidth", vec![longest.spot]);
+        Check { what, operands, excused, refines: true, ..check }.hold(sink);
     }
 }
 
 fn issued_total(evidence: &Evidence, sink: &mut Sink) {
     let check = |of: (&Page, &Fio), figure: &Figure, bytes: Interval, excused: bool, sink: &mut Sink| {
-        Check {
-            rule: "F3",
-            of,
-            figure,
-            what: "a total",
-            recomputed: bytes,
-            by: format!("{:.0} B were moved", bytes.middle()),
-            operands: Vec::new(),
-            refines: false,
-            excused,
-        }
-        .hold(sink);
+        let by = format!("{:.0} B were moved", bytes.middle());
+        Check { excused, ..Check::new("F3", of, figure, bytes, by) }.hold(sink);
     };
     for run in runs(evidence).filter(Run::is_text) {
         let Some((bytes, ..)) = issued_bytes(&run) else { continue };
@@ -350,18 +328,10 @@ fn rate_times_size(evidence: &Evidence, sink: &mut Sink) {
             Interval::around(1e3 * issued.value / runtime, 1.0).meets(iops.interval())
                 && run.is_moved(&run.io(), &bandwidth)
         });
-        Check {
-            rule: "F4",
-            of: (run.page, run.fio),
-            figure: iops,
-            what: "a rate",
-            recomputed: Interval { low: rate.low - slack, high: rate.high + slack },
-            by: format!("{} / {size} B", run.page.quote(bandwidth.spot)),
-            operands: vec![bandwidth.spot],
-            refines: false,
-            excused: borne_out,
-        }
-        .hold(sink);
+        let rate = Interval { low: rate.low - slack, high: rate.high + slack };
+        let by = format!("{} / {size} B", run.page.quote(bandwidth.spot));
+        let check = Check::new("F4", (run.page, run.fio), iops, rate, by);
+        Check { operands: vec![bandwidth.spot], excused: borne_out, ..check }.hold(sink);
     }
 }
 
@@ -411,19 +381,11 @@ fn total_over_time(evidence: &Evidence, sink: &mut Sink) {
         if meant.is_some_and(|rate| rate.meets(bandwidth.interval())) {
             continue;
         }
-        Check {
-            rule: "F5",
-            of: (run.page, run.fio),
-            figure: bandwidth,
-            what: "a bandwidth",
-            // A whole number of bytes a second.
-            recomputed: Interval { low: rate.low - 1.0, high: rate.high + 1.0 },
-            by: format!("{} in {} s", run.page.quote(io.spot), runtime.value / 1e3),
-            operands: vec![io.spot, runtime.spot],
-            refines: false,
-            excused: false,
-        }
-        .hold(sink);
+        // A whole number of bytes a second.
+        let rate = Interval { low: rate.low - 1.0, high: rate.high + 1.0 };
+        let by = format!("{} in {} s", run.page.quote(io.spot), runtime.value / 1e3);
+        let check = Check::new("F5", (run.page, run.fio), bandwidth, rate, by);
+        Check { operands: vec![io.spot, runtime.spot], ..check }.hold(sink);
     }
 }
 
