@@ -52,28 +52,20 @@ impl Command {
         Some(known.value.as_deref().unwrap_or("1"))
     }
 
-    /// What a command line of fio asks of its jobs: each `--name` begins one, and takes what `--name=global` before it says.
+    /// What a command line of fio asks of its jobs: each `--name` begins one, and takes what `--name=global` before it says. What
+    /// stands before the first name is of its job.
     pub fn asked(&self) -> Vec<Asked> {
-        let mut global = Options::new();
-        let mut jobs: Vec<(Option<String>, Options)> = vec![(None, Options::new())];
-        for entry in &self.options {
-            let (key, value) = entry.plain();
-            match (key.as_str(), jobs.last_mut()) {
-                ("name", Some((name @ None, _))) => *name = Some(value),
-                ("name", _) => jobs.push((Some(value), Options::new())),
-                (_, Some((Some(name), _))) if name == "global" => global.push((key, value)),
-                (_, Some((_, options))) => options.push((key, value)),
+        let mut jobs: Vec<(String, usize, Options)> = vec![(String::new(), self.line, Options::new())];
+        for (key, value) in self.options.iter().map(Entry::plain) {
+            match (key.as_str(), jobs.as_mut_slice()) {
+                ("name", [(first, ..)]) if first.is_empty() => *first = value,
+                ("name", _) => jobs.push((value, self.line, Options::new())),
+                (_, [.., (_, _, options)]) => options.push((key, value)),
                 _ => {}
             }
         }
-        let named = jobs.into_iter().filter(|(name, _)| name.as_deref() != Some("global"));
-        named
-            .filter(|(name, options)| name.is_some() && !options.is_empty())
-            .map(|(name, own)| {
-                let options: Options = global.iter().cloned().chain(own).collect();
-                job_file::asked(name.as_deref().unwrap_or(""), self.line, &options)
-            })
-            .collect()
+        let told = jobs.iter().filter(|(name, _, options)| !name.is_empty() && !options.is_empty());
+        job_file::with_globals(told.map(|(name, line, options)| (name.as_str(), *line, options.clone())))
     }
 }
 

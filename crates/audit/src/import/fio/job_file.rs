@@ -49,20 +49,25 @@ pub struct Entry {
 impl JobFile {
     /// What each job is asked, with what the global sections before it say.
     pub fn asked(&self) -> Vec<Asked> {
-        let mut global = Options::new();
-        let mut asked = Vec::new();
-        for section in &self.sections {
-            let own = section.entries.iter().map(Entry::plain);
-            if section.name == "global" {
-                global.extend(own);
-            } else {
-                let mut options = global.clone();
-                options.extend(own);
-                asked.push(self::asked(&section.name, section.line, &options));
-            }
-        }
-        asked
+        let sections = self.sections.iter().map(|section| {
+            (section.name.as_str(), section.line, section.entries.iter().map(Entry::plain).collect())
+        });
+        with_globals(sections)
     }
+}
+
+/// What jobs are asked by their options and those of each `global` before them.
+pub fn with_globals<'a>(sections: impl Iterator<Item = (&'a str, usize, Options)>) -> Vec<Asked> {
+    let mut global = Options::new();
+    let mut all = Vec::new();
+    for (name, line, own) in sections {
+        if name == "global" {
+            global.extend(own);
+        } else {
+            all.push(asked(name, line, &global.iter().cloned().chain(own).collect()));
+        }
+    }
+    all
 }
 
 impl Entry {
