@@ -63,7 +63,9 @@ fn last(line: &Line, at: usize) -> Option<Sheet> {
     let (ios, rest) = line.number(rest.trim_start().strip_prefix("ops:")?, 1.0)?;
     let (iops, rest) = line.number(rest.trim_start().strip_prefix("ops/sec:")?, 1.0)?;
     let rest = rest.trim_start().strip_prefix("bytes/sec:")?;
-    let (bandwidth, rest) = line.measured(rest, SIZES).or_else(|| line.number(rest, 1.0))?;
+    let (mut bandwidth, rest) = line.measured(rest, SIZES).or_else(|| line.number(rest, 1.0))?;
+    // Some versions cut what others round.
+    bandwidth.high = bandwidth.value + (bandwidth.high - bandwidth.low);
     matches!(rest.trim(), "" | "/s").then_some(())?;
     let mut sheet = Sheet::new(at, Some(Way::Both));
     let seconds =

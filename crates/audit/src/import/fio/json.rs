@@ -16,7 +16,7 @@ use std::borrow::Cow;
 pub const FORMAT: JsonFormat = JsonFormat {
     name: "fio JSON",
     help: "fio's --output-format=json and json+, 2.1 to 3.4x: one machine and clients, also within other JSON",
-    example: EXAMPLE,
+    example: include_str!("../../../fixtures/fio/randrw.json"),
     knows: |node| !outputs(node).is_empty(),
     read,
 };
@@ -383,32 +383,6 @@ fn jobs_of(job: &Job, threads_ms: f64) -> Option<u64> {
     let like = |jobs: &u64| (runs / *jobs as f64 - 1.0).abs() < 0.02;
     [Some(1), numjobs].into_iter().flatten().find(like).filter(|_| !job.aggregate)
 }
-
-const EXAMPLE: &str = r#"{
-  "fio version" : "fio-3.33",
-  "time" : "Mon Nov 23 16:58:20 2026",
-  "jobs" : [
-    {
-      "jobname" : "mix",
-      "groupid" : 0,
-      "error" : 0,
-      "job options" : { "rw" : "randwrite", "bs" : "4k", "ioengine" : "psync" },
-      "write" : {
-        "io_bytes" : 45993984, "io_kbytes" : 44916, "bw_bytes" : 45719666, "bw" : 44648,
-        "iops" : 11162.027833, "runtime" : 1006, "total_ios" : 11229, "short_ios" : 0, "drop_ios" : 0,
-        "clat_ns" : {
-          "min" : 2063, "max" : 191055, "mean" : 3145.727224, "stddev" : 2684.235466, "N" : 11229,
-          "percentile" : { "50.000000" : 2864, "99.000000" : 7776 }
-        },
-        "lat_ns" : { "min" : 2083, "max" : 191085, "mean" : 3176.760085, "stddev" : 2698.727954, "N" : 11229 },
-        "bw_min" : 44824, "bw_max" : 45008, "bw_agg" : 100.000000, "bw_mean" : 44916.000000, "bw_dev" : 130.107648,
-        "bw_samples" : 2
-      },
-      "job_runtime" : 1005, "usr_cpu" : 0.497512, "sys_cpu" : 32.537313, "ctx" : 11391
-    }
-  ]
-}
-"#;
 
 #[cfg(test)]
 mod tests;

@@ -11,7 +11,7 @@ use crate::page::{Page, Unread};
 pub const FORMAT: JsonFormat = JsonFormat {
     name: "iperf3 JSON",
     help: "iperf3 -J: TCP, UDP, several streams, both ways",
-    example: EXAMPLE,
+    example: include_str!("../../../fixtures/iperf3/tcp.json"),
     knows: |node| {
         let version = node.at(&["start", "version"]).and_then(Node::text);
         version.is_some_and(|version| version.starts_with("iperf"))
@@ -162,45 +162,6 @@ impl<'p> Reader<'p> {
         (row.rate.is_some() || row.bytes.is_some()).then_some(row)
     }
 }
-
-const EXAMPLE: &str = r#"{
-	"start":	{
-		"version":	"iperf 3.12",
-		"test_start":	{ "protocol": "TCP", "num_streams": 1, "duration": 2, "reverse": 0 }
-	},
-	"intervals":	[{
-			"streams":	[{
-					"socket":	5,
-					"start":	0,
-					"end":	1.000026,
-					"seconds":	1.0000259876251221,
-					"bytes":	2852126720,
-					"bits_per_second":	22816420815.409222,
-					"retransmits":	3,
-					"snd_cwnd":	1309660,
-					"omitted":	false,
-					"sender":	true
-				}]
-		}],
-	"end":	{
-		"sum_sent":	{
-			"start":	0,
-			"end":	2.000434,
-			"bytes":	6109265920,
-			"bits_per_second":	24431761987.648682,
-			"retransmits":	3,
-			"sender":	true
-		},
-		"sum_received":	{
-			"start":	0,
-			"end":	2.005116,
-			"bytes":	6106644480,
-			"bits_per_second":	24364254157.864182,
-			"sender":	true
-		}
-	}
-}
-"#;
 
 const STREAM_EXAMPLE: &str = r#"{"event":"start","data":{"version":"iperf 3.17.1","test_start":{"protocol":"TCP","num_streams":1,"reverse":0}}}
 {"event":"interval","data":{"streams":[{"socket":5,"start":0,"end":1,"bytes":2852126720,"bits_per_second":22817013760}]}}

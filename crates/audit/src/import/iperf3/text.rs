@@ -11,17 +11,7 @@ use crate::page::{Page, Unread};
 pub const FORMAT: Format = Format {
     name: "iperf3 text",
     help: "iperf3's normal output: TCP, UDP, several streams, both ways, also rows alone and several processes",
-    example: "Connecting to host 127.0.0.1, port 5321\n\
-              [  5] local 127.0.0.1 port 55438 connected to 127.0.0.1 port 5321\n\
-              [ ID] Interval           Transfer     Bitrate         Retr  Cwnd\n\
-              [  5]   0.00-1.00   sec  2.56 GBytes  22.0 Gbits/sec    1    767 KBytes       \n\
-              [  5]   1.00-2.00   sec  3.02 GBytes  26.0 Gbits/sec    0   2.25 MBytes       \n\
-              - - - - - - - - - - - - - - - - - - - - - - - - -\n\
-              [ ID] Interval           Transfer     Bitrate         Retr\n\
-              [  5]   0.00-2.00   sec  5.59 GBytes  24.0 Gbits/sec    1             sender\n\
-              [  5]   0.00-2.00   sec  5.59 GBytes  23.9 Gbits/sec                  receiver\n\
-              \n\
-              iperf Done.\n",
+    example: include_str!("../../../fixtures/iperf3/tcp.txt"),
     begins,
     read,
 };
