@@ -5,7 +5,7 @@ use super::text;
 use iotax_audit::audit::{self, Audited};
 use iotax_audit::container::{self, Container};
 use iotax_audit::import::Imported;
-use iotax_audit::json::{self, Node, Value};
+use iotax_audit::json;
 use iotax_audit::knowledge::ratings::Ratings;
 use iotax_audit::number::{Style, hedges, quantities_in, shows};
 use iotax_audit::page::Page;
@@ -34,41 +34,12 @@ pub(super) fn json(bytes: &[u8]) {
         let parsed = json::parse(&text, from).expect("one begins there");
         assert!(from < parsed.end && parsed.end <= text.len());
         assert!(parsed.broken.is_none_or(|(at, why)| from <= at && at <= text.len() && !why.is_empty()));
-        node(&text, &parsed.node);
+        assert_eq!(parsed.node.bytes, from..parsed.end);
         at = parsed.end;
         while !text.is_char_boundary(at) {
             at += 1;
         }
     }
-}
-
-fn node(text: &str, node: &Node) {
-    let stands = text.get(node.bytes.clone()).expect("letters of the text");
-    let inside = |inner: &Node| node.bytes.start < inner.bytes.start && inner.bytes.end <= node.bytes.end;
-    match &node.value {
-        Value::Number(number) => assert_eq!(*number, stands),
-        Value::Text(text) => assert_eq!(format!("\"{text}\""), stands),
-        Value::Object(members) => {
-            for (key, member) in members {
-                assert!(inside(member));
-                assert!(node_key(stands, key));
-                self::node(text, member);
-            }
-        }
-        Value::Array(elements) => {
-            for element in elements {
-                assert!(inside(element));
-                self::node(text, element);
-            }
-        }
-        Value::Truth(_) | Value::Nothing => {}
-    }
-}
-
-/// Whether a key is a part of what stands there, not of anything else.
-fn node_key(stands: &str, key: &str) -> bool {
-    let start = (key.as_ptr() as usize).checked_sub(stands.as_ptr() as usize);
-    start.is_some_and(|start| stands.get(start..start + key.len()) == Some(key))
 }
 
 /// Figures of each line, in every style.

@@ -1,55 +1,50 @@
 //! Laws of what importers find.
 
 use iotax_audit::import::command::Command;
-use iotax_audit::import::fio::log::{self, Log};
 use iotax_audit::import::json_formats::JsonFormat;
-use iotax_audit::import::{Format, Found, Imported, Output, Reading, Said};
+use iotax_audit::import::{Format, Imported, Output, Reading, Said};
 use iotax_audit::number::Figure;
 use iotax_audit::page::{Page, Spot, Unread};
 use iotax_audit::{import, json};
 
-/// Names of files that a log's reader tells logs by, and one that tells nothing.
-const LOGS: [&str; 4] = ["x_bw.1.log", "x_clat.1.log", "x_clat_hist.1.log", "p"];
+/// A name by which fio's logs are known, and one that tells nothing.
+pub const NAMES: [&str; 3] = ["x_bw.1.log", "x_clat.1.log", "p"];
 
 /// One importer at every line at which it says that an output begins.
 pub(super) fn importer(format: &'static Format, bytes: &[u8]) {
-    let names: &[&str] = if format.name == log::FORMAT.name { &LOGS } else { &["p"] };
-    for name in names {
-        let page = Page::new(*name, String::from_utf8_lossy(bytes));
+    for name in NAMES {
+        let page = Page::new(name, String::from_utf8_lossy(bytes));
         let mut imported = Imported::default();
         let mut at = 0;
         while at < page.len() {
             let begins = (format.begins)(page.bare(at).0);
-            match begins.then(|| (format.read)(&page, at)).flatten() {
-                Some(found) => at = add(&mut imported, format.name, at, found),
-                None => at += 1,
-            }
+            let Some(found) = begins.then(|| (format.read)(&page, at)).flatten() else {
+                at += 1;
+                continue;
+            };
+            let lines = at..found.end.max(at + 1);
+            at = lines.end;
+            imported.outputs.push(Output { format: format.name, lines, said: found.said });
+            imported.unread.extend(found.unread);
         }
         figures_stand_where_they_say(&page, &imported);
     }
 }
 
-fn add(imported: &mut Imported, format: &'static str, at: usize, found: Found) -> usize {
-    let end = found.end.max(at + 1);
-    imported.outputs.push(Output { format, lines: at..end, said: found.said });
-    imported.unread.extend(found.unread);
-    end
-}
-
-/// A format of JSON, on the first object of a text.
+/// A format of JSON, on the first object of a text; text before and behind, and what is broken: as the whole family reads it.
 pub(super) fn json(format: &'static JsonFormat, bytes: &[u8]) {
     let page = Page::new("p", String::from_utf8_lossy(bytes));
     let Some(parsed) = page.text().find(['{', '[']).and_then(|at| json::parse(page.text(), at)) else {
         return;
     };
     let mut imported = Imported::default();
-    if (format.knows)(&parsed.node) {
-        if let Some(said) = (format.read)(&page, &parsed.node, &mut imported.unread) {
-            imported.outputs.push(Output { format: format.name, lines: 0..page.len(), said });
-        }
+    if let Some(said) = (format.knows)(&parsed.node)
+        .then(|| (format.read)(&page, &parsed.node, &mut imported.unread))
+        .flatten()
+    {
+        imported.outputs.push(Output { format: format.name, lines: 0..page.len(), said });
     }
     figures_stand_where_they_say(&page, &imported);
-    // Text before and behind, and what is broken: as the whole family reads it.
     figures_stand_where_they_say(&page, &import::scan(&page));
 }
 
@@ -67,18 +62,12 @@ fn scales() -> impl Iterator<Item = f64> {
 pub fn figures_stand_where_they_say(page: &Page, imported: &Imported) -> usize {
     let mut count = 0;
     for output in &imported.outputs {
-        assert!(
-            output.lines.start < output.lines.end && output.lines.end <= page.len(),
-            "{:?}",
-            output.lines
-        );
+        let lines = &output.lines;
+        assert!(lines.start < lines.end && lines.end <= page.len(), "{lines:?}");
         output.said.figures(&mut |(metric, _, figure)| {
             count += 1;
-            assert!(
-                stands(page.quote(figure.spot), figure.value),
-                "{metric:?}: {:?} is no {figure:?}",
-                page.quote(figure.spot)
-            );
+            let quoted = page.quote(figure.spot);
+            assert!(stands(quoted, figure.value), "{metric:?}: {quoted:?} is no {figure:?}");
             encloses(&figure);
         });
         for reading in output.said.readings() {
@@ -89,7 +78,6 @@ pub fn figures_stand_where_they_say(page: &Page, imported: &Imported) -> usize {
             });
         }
         match &output.said {
-            Said::FioLog(log) => points(page, log),
             Said::Command(command) => words(page, command),
             Said::JobFile(file) => {
                 let entries = file.sections.iter().flat_map(|section| &section.entries);
@@ -109,8 +97,9 @@ fn stands(quoted: &str, value: f64) -> bool {
     if parts.filter(|part| !part.is_empty() && *part != "-").count() > 1 {
         return !quoted.is_empty();
     }
-    let quoted = quoted.replace(',', ".");
-    let quoted = if quoted.starts_with('.') { format!("0{quoted}") } else { quoted };
+    // `,4` is a figure of dd's where digits before it were lost.
+    let quoted =
+        format!("{}{quoted}", if quoted.starts_with(['.', ',']) { "0" } else { "" }).replace(',', ".");
     let Some((printed, ..)) = iotax_audit::number::leading(&quoted) else { return false };
     scales().any(|scale| (printed * scale - value).abs() <= 1e-9 * value.abs())
 }
@@ -130,11 +119,10 @@ pub(super) fn within(page: &Page, spot: Spot) {
 
 /// Asserts that lines which could not be read are there.
 pub(super) fn listed(page: &Page, unread: &[Unread]) {
-    let last =
-        if page.is_rendered() { u32::MAX } else { u32::try_from(page.len().max(1)).unwrap_or(u32::MAX) };
+    let last = if page.is_rendered() { usize::MAX } else { page.len().max(1) };
     for one in unread {
-        assert!(1 <= one.line && one.line <= one.last && one.last <= last, "{one:?} of {last} lines");
-        assert!(!one.why.is_empty());
+        let there = 1 <= one.line && one.line <= one.last && one.last as usize <= last;
+        assert!(there && !one.why.is_empty(), "{one:?} of {last} lines");
     }
 }
 
@@ -145,31 +133,14 @@ fn figures_of(reading: &Reading) -> impl Iterator<Item = &Figure> {
     plain.into_iter().flatten().chain(percentiles).chain(others)
 }
 
-/// More points of a log are not looked at.
-const POINTS: usize = 2000;
-
-fn points(page: &Page, log: &Log) {
-    assert!(log.times.len() == log.values.len() && log.times.len() == log.ways.len());
-    let of_values = log.kind != Some(log::Kind::Histogram);
-    for point in 0..log.times.len().min(POINTS) {
-        assert!(log.line_of(point) < page.len());
-        if let Some(figure) = log.figure_of(page, point).filter(|_| of_values) {
-            within(page, figure.spot);
-            assert_eq!(figure.value, log.values[point] as f64, "{:?}", page.quote(figure.spot));
-        }
-    }
-}
-
 fn words(page: &Page, command: &Command) {
     within(page, command.spot);
     assert!(command.line < page.len());
     for word in &command.words {
         within(page, word.spot);
         let quoted = page.quote(word.spot);
-        assert!(
-            !quoted.is_empty() && word.text.chars().all(|letter| quoted.contains(letter)),
-            "{word:?} of {quoted:?}"
-        );
+        let whole = word.text.chars().all(|letter| quoted.contains(letter));
+        assert!(!quoted.is_empty() && whole, "{word:?} of {quoted:?}");
     }
     command.options.iter().for_each(|entry| within(page, entry.spot));
     command.more.iter().for_each(|command| words(page, command));

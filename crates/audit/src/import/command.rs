@@ -52,28 +52,20 @@ impl Command {
         Some(known.value.as_deref().unwrap_or("1"))
     }
 
-    /// What a command line of fio asks of its jobs: each `--name` begins one, and takes what `--name=global` before it says.
+    /// What a command line of fio asks of its jobs: each `--name` begins one, and takes what `--name=global` before it says. What
+    /// stands before the first name is of its job.
     pub fn asked(&self) -> Vec<Asked> {
-        let mut global = Options::new();
-        let mut jobs: Vec<(Option<String>, Options)> = vec![(None, Options::new())];
-        for entry in &self.options {
-            let (key, value) = entry.plain();
-            match (key.as_str(), jobs.last_mut()) {
-                ("name", Some((name @ None, _))) => *name = Some(value),
-                ("name", _) => jobs.push((Some(value), Options::new())),
-                (_, Some((Some(name), _))) if name == "global" => global.push((key, value)),
-                (_, Some((_, options))) => options.push((key, value)),
+        let mut jobs: Vec<(String, usize, Options)> = vec![(String::new(), self.line, Options::new())];
+        for (key, value) in self.options.iter().map(Entry::plain) {
+            match (key.as_str(), jobs.as_mut_slice()) {
+                ("name", [(first, ..)]) if first.is_empty() => *first = value,
+                ("name", _) => jobs.push((value, self.line, Options::new())),
+                (_, [.., (_, _, options)]) => options.push((key, value)),
                 _ => {}
             }
         }
-        let named = jobs.into_iter().filter(|(name, _)| name.as_deref() != Some("global"));
-        named
-            .filter(|(name, options)| name.is_some() && !options.is_empty())
-            .map(|(name, own)| {
-                let options: Options = global.iter().cloned().chain(own).collect();
-                job_file::asked(name.as_deref().unwrap_or(""), self.line, &options)
-            })
-            .collect()
+        let told = jobs.iter().filter(|(name, _, options)| !name.is_empty() && !options.is_empty());
+        job_file::with_globals(told.map(|(name, line, options)| (name.as_str(), *line, options.clone())))
     }
 }
 
@@ -88,49 +80,20 @@ const PROGRAMS: &[(&str, Fits)] = &[
     ("iperf", first_is_option),
     ("mdadm", first_is_option),
     ("lvcreate", first_is_option),
-    ("vgcreate", |words| first_is_option(words) || second_is_path(words)),
-    ("pvcreate", |words| first_is_option(words) || first_is_path(words)),
-    ("zpool", |words| {
-        verb(words, &["create", "add", "attach", "set", "import", "get", "list", "status", "iostat", "trim"])
-    }),
-    ("zfs", |words| {
-        verb(words, &["create", "set", "get", "list", "snapshot", "send", "receive", "mount", "inherit"])
-    }),
-    ("nvme", |words| {
-        verb(
-            words,
-            &[
-                "connect",
-                "connect-all",
-                "discover",
-                "format",
-                "list",
-                "id-ctrl",
-                "id-ns",
-                "create-ns",
-                "attach-ns",
-                "delete-ns",
-                "smart-log",
-                "get-feature",
-                "set-feature",
-                "sanitize",
-                "disconnect",
-                "list-subsys",
-                "error-log",
-            ],
-        )
-    }),
-    ("targetcli", |words| words.first().is_some_and(|word| word.text.starts_with('/')) && words.len() > 1),
-    ("sysbench", |words| {
-        any_option(words) && words.iter().any(|word| is(word, &["run", "prepare", "cleanup"]))
-    }),
+    ("vgcreate", |words| first_is_option(words) || is_path(words.get(1))),
+    ("pvcreate", |words| first_is_option(words) || is_path(words.first())),
+    ("zpool", |words| verb(words, "create add attach set import get list status iostat trim")),
+    ("zfs", |words| verb(words, "create set get list snapshot send receive mount inherit")),
+    ("nvme", |words| verb(words, NVME)),
+    ("targetcli", |words| is_path(words.first()) && words.len() > 1),
+    ("sysbench", |words| any_option(words) && words.iter().any(|word| is(word, "run prepare cleanup"))),
     ("mbw", |words| first_is_option(words) || words.first().is_some_and(|word| digits(&word.text))),
-    ("diskspd", |words| first_is_option(words)),
-    ("elbencho", |words| any_option(words)),
+    ("diskspd", first_is_option),
+    ("elbencho", any_option),
     ("vdbench", first_is_option),
-    ("rbd", |words| {
-        verb(words, &["create", "bench", "map", "import", "resize", "feature", "info", "bench-write"])
-    }),
+    ("ioping", first_is_option),
+    ("rados", |words| any_option(words) && words.iter().any(|word| is(word, "bench"))),
+    ("rbd", |words| verb(words, "create bench map import resize feature info bench-write")),
     ("blockdev", first_is_option),
     ("esxcli", esxcli),
     ("rpc.py", |words| first_is_option(words) || words.first().is_some_and(|word| word.text.contains('_'))),
@@ -138,11 +101,15 @@ const PROGRAMS: &[(&str, Fits)] = &[
     ("Run", |words| words.is_empty() || first_is_option(words)),
 ];
 
-const MKFS: Fits = |words| first_is_option(words) || first_is_path(words);
+const NVME: &str = "connect connect-all discover format list id-ctrl id-ns create-ns attach-ns delete-ns smart-log \
+                    get-feature set-feature sanitize disconnect list-subsys error-log";
+
+const MKFS: Fits = |words| first_is_option(words) || is_path(words.first());
 const QEMU: Fits = first_is_option;
 
-fn is(word: &Word, texts: &[&str]) -> bool {
-    texts.contains(&word.text.as_str())
+/// Whether a word is one of a list.
+fn is(word: &Word, texts: &str) -> bool {
+    texts.split(' ').any(|text| text == word.text)
 }
 
 fn digits(text: &str) -> bool {
@@ -150,37 +117,31 @@ fn digits(text: &str) -> bool {
 }
 
 /// A verb alone, or with a word behind it that no sentence has.
-fn verb(words: &[Word], verbs: &[&str]) -> bool {
+fn verb(words: &[Word], verbs: &str) -> bool {
     let technical = |word: &Word| option_name(&word.text).is_some() || word.text.contains(['/', '=']);
     words.first().is_some_and(|word| is(word, verbs))
         && (words.len() == 1 || words[1..].iter().any(technical))
 }
 
 fn first_is_option(words: &[Word]) -> bool {
-    words.first().is_some_and(|word| option_name(&word.text).is_some())
+    any_option(words.get(..1).unwrap_or_default())
 }
 
 fn any_option(words: &[Word]) -> bool {
     words.iter().any(|word| option_name(&word.text).is_some())
 }
 
-fn first_is_path(words: &[Word]) -> bool {
-    words.first().is_some_and(|word| word.text.starts_with('/'))
-}
-
-fn second_is_path(words: &[Word]) -> bool {
-    words.get(1).is_some_and(|word| word.text.starts_with('/'))
+fn is_path(word: Option<&Word>) -> bool {
+    word.is_some_and(|word| word.text.starts_with('/'))
 }
 
 /// `esxcli rdma iser add`: names in names, and what is done.
 fn esxcli(words: &[Word]) -> bool {
-    const DONE: [&str; 9] = ["add", "list", "get", "set", "remove", "enable", "disable", "create", "connect"];
-    let done = words.iter().any(|word| is(word, &DONE));
-    words.first().is_some_and(|word| is(word, ESXCLI)) && words.len() >= 3 && (done || any_option(words))
+    const NAMES: &str = "system network storage rdma nvme iscsi hardware software vm vsan";
+    const DONE: &str = "add list get set remove enable disable create connect";
+    let done = words.iter().any(|word| is(word, DONE));
+    words.first().is_some_and(|word| is(word, NAMES)) && words.len() >= 3 && (done || any_option(words))
 }
-
-const ESXCLI: &[&str] =
-    &["system", "network", "storage", "rdma", "nvme", "iscsi", "hardware", "software", "vm", "vsan"];
 
 /// An option without its dashes, which printing may have made longer (`–direct=1`).
 fn option_name(text: &str) -> Option<&str> {

@@ -93,11 +93,51 @@ impl<'a> Line<'a> {
         whole.then(|| exact(self.spot(word), value))
     }
 
+    /// The figure that a part of the line begins with and its unit, after spaces, which is one of these; what follows.
+    pub(super) fn measured(&self, part: &'a str, units: &[(&str, f64)]) -> Option<(Figure, &'a str)> {
+        let (figure, rest) = self.number(part, 1.0)?;
+        let rest = rest.trim_start_matches(' ');
+        units.iter().find_map(|(unit, scale)| {
+            let behind = rest.strip_prefix(unit)?;
+            let ends = !behind.starts_with(|letter: char| letter.is_alphanumeric());
+            ends.then(|| (figure.scaled(*scale), behind))
+        })
+    }
+
+    /// The figures of a line that reads as a pattern: `#` is a number, `@` a prefix of 1024 of the number before it with its `b`
+    /// (`93.75Mb`), and blanks stand for any or none.
+    pub(super) fn fits(&self, pattern: &str) -> Option<Vec<Figure>> {
+        let mut rest = self.text;
+        let mut figures: Vec<Figure> = Vec::new();
+        for part in pattern.split_inclusive(['#', '@']) {
+            for word in part.split([' ', '#', '@']) {
+                rest = rest.trim_start().strip_prefix(word)?;
+            }
+            if part.ends_with('#') {
+                let (figure, behind) = self.number(rest, 1.0)?;
+                figures.push(figure);
+                rest = behind;
+            } else if part.ends_with('@') {
+                let (scale, behind) = old_prefix(rest)?;
+                rest = behind;
+                figures.last_mut().into_iter().for_each(|last| *last = last.scaled(scale));
+            }
+        }
+        rest.trim().is_empty().then_some(figures)
+    }
+
     /// The figure behind a label, and what follows it.
     pub(super) fn labelled(&self, label: &str, scale: f64) -> Option<(Figure, &'a str)> {
         self.number(self.behind(label)?, scale)
     }
 }
+
+/// Units of time, in nanoseconds.
+pub(super) const TIMES: &[(&str, f64)] =
+    &[("ns", 1.0), ("us", 1e3), ("ms", 1e6), ("s", 1e9), ("min", 60e9), ("hour", 3600e9)];
+/// Sizes of 1024; rates have `/s` behind them.
+pub(super) const SIZES: &[(&str, f64)] =
+    &[("B", 1.0), ("KiB", 1024.0), ("MiB", MIB), ("GiB", 1024.0 * MIB), ("TiB", MIB * MIB)];
 
 /// A figure that stands for itself only: a count.
 pub(super) fn exact(spot: Spot, value: f64) -> Figure {
@@ -107,6 +147,13 @@ pub(super) fn exact(spot: Spot, value: f64) -> Figure {
 /// The same figure as an exact one: a count that was read with its label.
 pub(super) fn counted(figure: Figure) -> Figure {
     exact(figure.spot, figure.value)
+}
+
+/// `Mb`, `Kb`, `Gb`, `b` of 1024: how much, and what follows.
+fn old_prefix(rest: &str) -> Option<(f64, &str)> {
+    let power = "KMGT".find(rest.get(..1)?).map_or(0, |at| at + 1);
+    let scale = 1024f64.powi(i32::try_from(power).ok()?);
+    rest[usize::from(power > 0)..].strip_prefix(['b', 'B']).map(|rest| (scale, rest))
 }
 
 /// Ten to the exponent of a number that is written with one.
@@ -153,27 +200,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn parts_of_a_line_know_where_they_stand() {
-        let page = Page::new("p", "x\n  total time:   10.0001s\n");
-        let line = Line::of(&page, 1);
-        let (figure, rest) = line.labelled("total time:", 1e9).unwrap();
-        assert_eq!((page.quote(figure.spot), rest), ("10.0001", "s"));
-        assert!((figure.value - 10.0001e9).abs() < 1.0 && (figure.high - figure.low - 1e5).abs() < 1.0);
-    }
-
-    #[test]
     fn a_number_that_belongs_to_the_line_is_no_listing() {
         let page = Page::new("p", "0 | a\n1 | b\n2 | c\n3 | d\n");
         assert_eq!(Line::of(&page, 2).text, " | c");
         assert_eq!(Line::with_number(&page, 2, "|").text, "2 | c");
         assert_eq!(Line::with_number(&page, 2, "c").text, " | c");
-    }
-
-    #[test]
-    fn an_exponent_narrows_what_digits_stand_for() {
-        let page = Page::new("p", "3.1947e-05 s");
-        let figure = Line::of(&page, 0).number("3.1947e-05", 1.0).unwrap().0;
-        assert!((figure.high - figure.low - 1e-9).abs() < 1e-15, "{figure:?}");
     }
 
     #[test]
@@ -193,11 +224,5 @@ mod tests {
             [Some(4096), Some(8192), Some(1 << 20), Some(512), None]
         );
         assert_eq!(size("99999999999999999999g"), None);
-    }
-
-    #[test]
-    fn a_time_of_day_is_known() {
-        assert!(begins_with_time("17:06:15.097   avg_2-6"));
-        assert!(!begins_with_time("17:06 uhr") && !begins_with_time("2:06:15.0971"));
     }
 }

@@ -4,7 +4,7 @@
 use super::cut::{Line, exact};
 use super::{Format, Found, Reading, Said, Told, Way, Workload};
 use crate::claim::Metric;
-use crate::number::{Figure, Unit};
+use crate::number::{Figure, Unit, rounded};
 use crate::page::Page;
 
 /// One copy.
@@ -18,8 +18,8 @@ pub struct Copy {
     pub bytes: Figure,
     /// The same in brackets, in units of 1000 and of 1024, with the unit as printed.
     pub sizes: Vec<Size>,
-    /// Seconds.
-    pub seconds: Figure,
+    /// Nanoseconds.
+    pub time: Figure,
     /// Bytes a second.
     pub rate: Size,
 }
@@ -38,84 +38,55 @@ pub const FORMAT: Format = Format {
     name: "dd",
     help: "the last lines of dd: GNU of any age and language, busybox, BSD",
     example: include_str!("../../fixtures/dd/gnu.txt"),
-    begins,
+    begins: |line| {
+        let line = line.trim_start();
+        match line.as_bytes().first() {
+            _ if line.len() > LONGEST => false,
+            Some(b'<') => line.contains("+0 records in") || is_copied(line),
+            Some(b'0'..=b'9') => line.contains(['/', '+']),
+            // `скопійовано 34603008 байтів ...`
+            Some(0xd1 | b's' | b'z') => COPIED.split(' ').any(|word| line.starts_with(word)),
+            _ => false,
+        }
+    },
     read,
 };
 
 /// Words that are in the line in the languages that GNU's dd speaks. Some put the word before the bytes.
-const COPIED: &[&str] = &[
-    "copied",
-    "copiad",
-    "copiés",
-    "copié",
-    "copiats",
-    "kopiert",
-    "kopieret",
-    "kopierade",
-    "kopiert",
-    "gekopieerd",
-    "skopiowano",
-    "zkopírováno",
-    "skopírovan",
-    "kopioitu",
-    "copiati",
-    "copiat",
-    "kopyalandı",
-    "másolva",
-    "скопировано",
-    "скопійовано",
-    "копиран",
-    "已复制",
-    "已複製",
-    "复制",
-    "複製",
-    "コピー",
-    "복사",
-    "transferred",
-];
+const COPIED: &str = "copied copiad copiés copié copiats kopiert kopieret kopierade gekopieerd skopiowano zkopírováno \
+                      skopírovan kopioitu copiati copiat kopyalandı másolva скопировано скопійовано копиран 复制 複製 コピー 복사 \
+                      transferred";
 
-fn begins(line: &str) -> bool {
-    let line = line.trim_start();
-    match line.as_bytes().first() {
-        Some(b'<') => {
-            line.len() < LONGEST
-                && (line.contains("+0 records in") || COPIED.iter().any(|word| line.contains(word)))
-        }
-        Some(b'0'..=b'9') => line.len() < LONGEST && (line.contains('/') || line.contains('+')),
-        // `скопійовано 34603008 байтів ...`
-        Some(0xd1 | b's' | b'z') => COPIED.iter().any(|word| line.starts_with(word)),
-        _ => false,
-    }
+fn is_copied(line: &str) -> bool {
+    COPIED.split(' ').any(|word| line.contains(word))
 }
 
 /// No line of dd is longer.
 const LONGEST: usize = 300;
 
-fn read(page: &Page, line: usize) -> Option<Found> {
-    let plain = |at: usize| Line::of(page, at).without_tags();
-    let copy = copy(&plain, line)?;
-    // Numbers of a listing that stand against digits: `3134217728 bytes (134 MB)` is line 3 of one.
-    let copy = match copy.agrees() {
-        true => copy,
-        false => (1..=MOST_DIGITS).find_map(|digits| listed(&plain, line, copy.line, digits)).unwrap_or(copy),
-    };
-    let end = copy.line + 1;
-    Some(Found { said: Said::Dd(Box::new(copy)), end, unread: Vec::new() })
-}
-
 /// Digits of the number of a line in a listing.
 const MOST_DIGITS: usize = 3;
 
+fn read(page: &Page, line: usize) -> Option<Found> {
+    let plain = |at: usize| Line::of(page, at).without_tags();
+    let found = copy(&plain, line)?;
+    // Numbers of a listing that stand against digits: `3134217728 bytes (134 MB)` is line 3 of one.
+    let listed = |digits: usize| listed(&plain, line, found.line, digits);
+    let copy = match found.agrees() {
+        true => found,
+        false => (1..=MOST_DIGITS).find_map(listed).unwrap_or(found),
+    };
+    Some(Found { end: copy.line + 1, said: Said::Dd(Box::new(copy)), unread: Vec::new() })
+}
+
 /// The copy whose first line is `first`.
 fn copy<'a>(lines: &dyn Fn(usize) -> Line<'a>, first: usize) -> Option<Copy> {
-    let incoming = records(&lines(first));
-    let outgoing = incoming.and_then(|_| records(&lines(first + 1)));
-    match (incoming, outgoing) {
-        (Some(incoming), Some(outgoing)) => {
+    match records(&lines(first)) {
+        Some(incoming) => {
+            let outgoing = records(&lines(first + 1))?;
             last_line(&lines(first + 2), first + 2, Some([incoming, outgoing]))
         }
-        (None, _) => last_line(&lines(first), first, None),
-        _ => None,
+        None => last_line(&lines(first), first, None),
     }
 }
 
@@ -133,22 +104,19 @@ fn listed<'a>(lines: &dyn Fn(usize) -> Line<'a>, first: usize, last: usize, digi
 
 /// `33+0 records in`, in any language.
 fn records(line: &Line) -> Option<(Figure, Figure)> {
-    if line.text.len() > LONGEST {
-        return None;
-    }
-    let mut words = line.text.split_whitespace().filter(|word| word.contains('+'));
+    let text = Some(line.text).filter(|text| text.len() <= LONGEST)?;
+    let mut words = text.split_whitespace().filter(|word| word.contains('+'));
     let (whole, partial) = words.next()?.split_once('+')?;
     Some((line.count(whole)?, line.count(partial)?)).filter(|_| words.next().is_none())
 }
 
 fn last_line(line: &Line, at: usize, records: Option<[(Figure, Figure); 2]>) -> Option<Copy> {
-    if line.text.len() > LONGEST || !COPIED.iter().any(|word| line.text.contains(word)) {
-        return None;
-    }
-    let from = line.text.find(|letter: char| letter.is_ascii_digit())?;
-    let digits = line.text[from..].bytes().take_while(u8::is_ascii_digit).count();
-    let bytes = line.count(&line.text[from..from + digits])?;
-    let rest = &line.text[from + digits..];
+    let text = Some(line.text).filter(|text| text.len() <= LONGEST && is_copied(text))?;
+    let number = |text: &str| text.find(|letter: char| letter.is_ascii_digit());
+    let from = number(text)?;
+    let digits = text[from..].bytes().take_while(u8::is_ascii_digit).count();
+    let bytes = line.count(&text[from..from + digits])?;
+    let rest = &text[from + digits..];
     let (sizes, rest) = match rest.find('(').filter(|at| !rest[..*at].contains(char::is_numeric)) {
         Some(open) if !rest[open..].contains("bytes/sec") => {
             let close = open + rest[open..].find(')')?;
@@ -156,26 +124,15 @@ fn last_line(line: &Line, at: usize, records: Option<[(Figure, Figure); 2]>) -> 
         }
         _ => (Vec::new(), rest),
     };
-    let start = rest.find(|letter: char| letter.is_ascii_digit())?;
-    let (seconds, rest) = local_number(line, &rest[start..])?;
+    let (seconds, rest) = local_number(line, &rest[number(rest)?..])?;
     let rest = rest.trim_start_matches(' ');
-    let unit = ["seconds", "secs", "sec", "секунд", "сек", "秒", "s", "с", "c"]
-        .into_iter()
-        .find(|unit| rest.starts_with(unit))?;
-    let rest = &rest[unit.len()..];
-    let start = rest.find(|letter: char| letter.is_ascii_digit())?;
-    if !rest[..start].chars().all(|letter| matches!(letter, ',' | '，' | '、' | ' ' | '(' | ';')) {
-        return None;
-    }
-    let (rate, rest) = sized(line, &rest[start..], true)?;
-    rest.trim_matches([' ', ')']).is_empty().then_some(Copy {
-        line: at,
-        records,
-        bytes,
-        sizes,
-        seconds,
-        rate,
-    })
+    let units = ["seconds", "secs", "sec", "секунд", "сек", "秒", "s", "с", "c"];
+    let rest = units.iter().find_map(|unit| rest.strip_prefix(unit))?;
+    let start = number(rest)?;
+    let between = rest[..start].chars().all(|letter| ",，、 (;".contains(letter));
+    let (rate, rest) = sized(line, &rest[start..], true).filter(|_| between)?;
+    let ends = rest.trim_matches([' ', ')']).is_empty();
+    ends.then_some(Copy { line: at, records, bytes, sizes, time: seconds.scaled(1e9), rate })
 }
 
 /// `34 GB, 32 GiB` of the brackets.
@@ -192,63 +149,48 @@ fn in_brackets<'a>(line: &Line<'a>, text: &'a str) -> Option<Vec<Size>> {
 
 /// A number with a point, or with a decimal comma as most of Europe has it.
 fn local_number<'a>(line: &Line<'a>, text: &'a str) -> Option<(Figure, &'a str)> {
-    let whole = text.bytes().take_while(u8::is_ascii_digit).count();
-    let tail = text.get(whole..)?;
-    let fraction =
-        tail.strip_prefix(',').map_or(0, |tail| tail.bytes().take_while(u8::is_ascii_digit).count());
+    let run = |text: &str| text.bytes().take_while(u8::is_ascii_digit).count();
+    let whole = run(text);
+    let fraction = text.get(whole..)?.strip_prefix(',').map_or(0, run);
     if fraction == 0 {
         return line.number(text, 1.0);
     }
     let end = whole + 1 + fraction;
     let power = text[end..].strip_prefix("e-").and_then(|tail| {
-        let digits = tail.bytes().take_while(u8::is_ascii_digit).count();
-        Some((tail.get(..digits)?.parse::<i32>().ok().filter(|power| *power < 30)?, digits + 2))
+        let power = tail.get(..run(tail))?.parse::<i32>().ok().filter(|power| *power < 30)?;
+        Some((10f64.powi(-power), end + 2 + run(tail)))
     });
-    let (scale, end) = power.map_or((1.0, end), |(power, bytes)| (10f64.powi(-power), end + bytes));
-    let value: f64 = text[..whole + 1 + fraction].replace(',', ".").parse().ok()?;
-    Some((crate::number::rounded(line.spot(&text[..end]), value, fraction, scale), &text[end..]))
+    let value: f64 = text[..end].replace(',', ".").parse().ok()?;
+    let (scale, end) = power.unwrap_or((1.0, end));
+    Some((rounded(line.spot(&text[..end]), value, fraction, scale), &text[end..]))
 }
 
-const PREFIXES: &[(&str, i32)] =
-    &[("k", 1), ("K", 1), ("M", 2), ("G", 3), ("T", 4), ("P", 5), ("к", 1), ("М", 2), ("Г", 3), ("Т", 4)];
-const DECIMAL: [&str; 6] = ["B", "kB", "MB", "GB", "TB", "PB"];
-const BINARY: [&str; 6] = ["B", "KiB", "MiB", "GiB", "TiB", "PiB"];
-const DECIMAL_RATES: [&str; 6] = ["B/s", "kB/s", "MB/s", "GB/s", "TB/s", "PB/s"];
-const BINARY_RATES: [&str; 6] = ["B/s", "KiB/s", "MiB/s", "GiB/s", "TiB/s", "PiB/s"];
-/// busybox prints the short letters of 1000 and means 1024.
-const SHORT: [&str; 6] = ["B", "KB", "MB", "GB", "TB", "PB"];
-const SHORT_RATES: [&str; 6] = ["B/s", "KB/s", "MB/s", "GB/s", "TB/s", "PB/s"];
+/// Units of 1000, of 1024, and those of 1024 that busybox prints with the letters of 1000.
+const UNITS: [[&str; 6]; 3] = [
+    ["B/s", "kB/s", "MB/s", "GB/s", "TB/s", "PB/s"],
+    ["B/s", "KiB/s", "MiB/s", "GiB/s", "TiB/s", "PiB/s"],
+    ["B/s", "KB/s", "MB/s", "GB/s", "TB/s", "PB/s"],
+];
 
 /// `930 MB/s`, `33 MiB`, `12.2GB/s` (no space: busybox's, of 1024).
 fn sized<'a>(line: &Line<'a>, text: &'a str, rate: bool) -> Option<(Size, &'a str)> {
     let (figure, rest) = local_number(line, text)?;
     let unit = rest.trim_start_matches([' ', '\u{a0}']);
     let touching = unit.len() == rest.len();
-    let prefix = PREFIXES.iter().find(|(letter, _)| unit.starts_with(letter));
-    let unit = prefix.map_or(unit, |(letter, _)| &unit[letter.len()..]);
-    let (binary, unit) = match unit.strip_prefix('i').or_else(|| unit.strip_prefix('и')) {
-        Some(rest) if prefix.is_some() => (true, rest),
-        _ => (touching, unit),
-    };
-    let names: &[&str] = &["bytes", "Bytes", "B", "Б", "байт", "o"];
-    let unit = names.iter().find_map(|name| unit.strip_prefix(name))?;
-    let unit = if rate {
-        ["/sec", "/s", "/с", "/c", "/秒"].iter().find_map(|end| unit.strip_prefix(end))?
-    } else {
-        unit
-    };
-    let power = prefix.map_or(0, |(_, power)| *power);
-    let scale: f64 = if binary { 1024.0 } else { 1000.0 };
-    let names = match (rate, binary, touching) {
-        (false, true, true) => SHORT,
-        (true, true, true) => SHORT_RATES,
-        (false, true, false) => BINARY,
-        (true, true, false) => BINARY_RATES,
-        (false, ..) => DECIMAL,
-        (true, ..) => DECIMAL_RATES,
-    };
-    let name = names.get(usize::try_from(power).ok()?)?;
-    Some((Size { figure: figure.scaled(scale.powi(power)), unit: name }, unit))
+    let prefixes = ["kKк", "MМ", "GГ", "TТ", "P"];
+    let first = unit.chars().next()?;
+    let power = prefixes.iter().position(|letters| letters.contains(first)).map_or(0, |at| at + 1);
+    let unit = if power > 0 { &unit[first.len_utf8()..] } else { unit };
+    let marked = unit.strip_prefix(['i', 'и']).filter(|_| power > 0);
+    let unit = marked.unwrap_or(unit);
+    let unit = ["bytes", "Bytes", "B", "Б", "байт", "o"].iter().find_map(|name| unit.strip_prefix(name))?;
+    let ends: &[&str] = if rate { &["/sec", "/s", "/с", "/c", "/秒"] } else { &[""] };
+    let rest = ends.iter().find_map(|end| unit.strip_prefix(end))?;
+    let binary = marked.is_some() || touching;
+    let names = UNITS[if touching { 2 } else { usize::from(binary) }];
+    let name = if rate { names[power] } else { names[power].trim_end_matches("/s") };
+    let scale = if binary { 1024f64 } else { 1000f64 }.powi(i32::try_from(power).ok()?);
+    Some((Size { figure: figure.scaled(scale), unit: name }, rest))
 }
 
 impl Copy {
@@ -259,33 +201,30 @@ impl Copy {
 
     /// Every figure in it.
     pub fn figures(&self, tell: &mut dyn FnMut(Told)) {
-        for (whole, partial) in self.records.iter().flatten() {
-            tell((Metric::Issued, Unit::Things, *whole));
-            tell((Metric::Issued, Unit::Things, *partial));
-        }
-        tell((Metric::Total, Unit::Bytes, self.bytes));
-        self.sizes.iter().for_each(|size| tell((Metric::Total, Unit::Bytes, size.figure)));
-        tell((Metric::Runtime, Unit::Nanoseconds, self.seconds.scaled(1e9)));
+        let records = self.records.iter().flatten().flat_map(|(whole, partial)| [*whole, *partial]);
+        records.for_each(|count| tell((Metric::Issued, Unit::Things, count)));
+        let sizes = self.sizes.iter().map(|size| size.figure);
+        [self.bytes].into_iter().chain(sizes).for_each(|bytes| tell((Metric::Total, Unit::Bytes, bytes)));
+        tell((Metric::Runtime, Unit::Nanoseconds, self.time));
         tell((Metric::Bandwidth, Unit::BytesPerSecond, self.rate.figure));
     }
 
     /// Its result in the form that all tools share: what was read was written.
     pub fn readings(&self) -> Vec<Reading> {
         let out = self.records.map(|records| records[1]);
-        let ios = out.map(|(whole, partial)| exact(whole.spot, whole.value + partial.value));
         let bs = out.filter(|(whole, partial)| partial.value == 0.0 && whole.value > 0.0);
         let workload = Workload {
             bs: bs.map(|(whole, _)| (self.bytes.value / whole.value) as u64),
             iodepth: Some(1),
             numjobs: Some(1),
-            runtime_s: Some(self.seconds.value),
+            runtime_s: Some(self.time.value / 1e9),
             name: Some("dd".to_owned()),
             ..Workload::default()
         };
         vec![Reading {
             bytes_per_second: Some(self.rate.figure),
             bytes: Some(self.bytes),
-            ios,
+            ios: out.map(|(whole, partial)| exact(whole.spot, whole.value + partial.value)),
             ..Reading::new(self.line, workload, Way::Both)
         }]
     }
@@ -295,34 +234,21 @@ impl Copy {
 mod tests {
     use super::*;
 
-    fn one(text: &str) -> (Page, Copy) {
-        let page = Page::new("p", text);
-        let first = (0..page.len()).find(|at| begins(page.bare(*at).0)).expect("it begins");
-        match read(&page, first).expect("a copy").said {
-            Said::Dd(copy) => (page, *copy),
-            other => panic!("{other:?}"),
-        }
-    }
-
     #[test]
-    fn numbers_of_a_listing_that_stand_against_digits_are_no_figures() {
-        let (page, copy) = one(
-            "text\n1128+0 records in\n2128+0 records out\n3134217728 bytes (134 MB, 128 MiB) copied, 0.5 s, 268 MB/s\n",
-        );
-        assert_eq!((copy.bytes.value, copy.records.unwrap()[1].0.value), (134_217_728.0, 128.0));
-        assert_eq!((page.quote(copy.bytes.spot), page.quote(copy.rate.figure.spot)), ("134217728", "268"));
-        let (_, wrong) = one(
-            "1128+0 records in\n1128+0 records out\n3134217728 bytes (134 MB, 128 MiB) copied, 0.5 s, 268 MB/s\n",
-        );
-        assert_eq!(wrong.bytes.value, 3_134_217_728.0, "no numbers that count on");
-    }
-
-    #[test]
-    fn lines_may_stand_in_tags() {
-        let (page, copy) = one(
-            "<span class=\"x\">128+0 records in</span>\n<span>128+0 records out</span>\n<span>134217728 bytes (134 MB) copied, 0.5 s, 268 MB/s</span><br>\n",
-        );
-        assert_eq!(page.quote(copy.bytes.spot), "134217728");
-        assert_eq!((page.quote(copy.rate.figure.spot), copy.rate.figure.value), ("268", 268e6));
+    fn listings_and_tags_around_lines_are_no_figures() {
+        let one = |text: &str| {
+            let page = Page::new("p", text);
+            match crate::import::scan(&page).outputs.remove(0).said {
+                Said::Dd(copy) => (page.quote(copy.bytes.spot).to_owned(), copy.bytes.value),
+                other => panic!("{other:?}"),
+            }
+        };
+        let last = "134217728 bytes (134 MB, 128 MiB) copied, 0.5 s, 268 MB/s";
+        let listed = one(&format!("text\n1128+0 records in\n2128+0 records out\n3{last}\n"));
+        assert_eq!(listed, ("134217728".to_owned(), 134_217_728.0));
+        let wrong = one(&format!("1128+0 records in\n1128+0 records out\n3{last}\n"));
+        assert_eq!(wrong.1, 3_134_217_728.0, "no numbers that count on");
+        let tagged = format!("<p>128+0 records in</p>\n<b>128+0 records out</b>\n<i>{last}</i><br>\n");
+        assert_eq!(one(&tagged).1, 134_217_728.0);
     }
 }

@@ -5,16 +5,21 @@
 
 pub mod command;
 mod context;
+pub mod crystal;
 mod cut;
 pub mod dd;
 pub mod diskspd;
 pub mod elbencho;
 pub mod fio;
 pub mod hcibench;
+pub mod ioping;
 pub mod iperf3;
 pub mod json_formats;
 pub mod mbw;
 mod printed;
+pub mod rados;
+pub mod rbd;
+pub mod sheet;
 pub mod sysbench;
 pub mod unixbench;
 pub mod vdbench;
@@ -67,30 +72,20 @@ pub struct Output {
 pub enum Said {
     /// fio.
     Fio(Box<fio::Fio>),
-    /// A log of fio's: a file of its own.
-    FioLog(Box<fio::log::Log>),
+    /// What a log of fio's sums up to: a file of its own.
+    FioLog(Vec<Reading>),
     /// A job file of fio's.
     JobFile(Box<fio::job_file::JobFile>),
     /// A command line of a known tool.
     Command(Box<command::Command>),
     /// iperf3.
     Iperf3(Box<iperf3::Iperf3>),
-    /// vdbench.
-    Vdbench(Box<vdbench::Vdbench>),
-    /// HCIBench.
-    HciBench(Box<hcibench::HciBench>),
-    /// UnixBench.
-    UnixBench(Box<unixbench::Bench>),
-    /// mbw.
-    Mbw(Vec<mbw::Method>),
-    /// sysbench.
-    Sysbench(Box<sysbench::Sysbench>),
     /// dd.
     Dd(Box<dd::Copy>),
     /// DiskSpd.
     DiskSpd(Box<diskspd::DiskSpd>),
-    /// elbencho.
-    Elbencho(Box<elbencho::Elbencho>),
+    /// vdbench, elbencho, HCIBench, UnixBench, mbw, sysbench, rados and rbd bench, CrystalDiskMark, ioping.
+    Sheets(Vec<sheet::Sheet>),
 }
 
 /// A figure of an output: what it measures, what it counts, the figure.
@@ -104,14 +99,9 @@ impl Said {
             Said::Iperf3(iperf3) => iperf3.figures(tell),
             // A log has too many to tell each; what was asked is no result.
             Said::FioLog(_) | Said::JobFile(_) | Said::Command(_) => {}
-            Said::Mbw(methods) => mbw::figures(methods, tell),
-            Said::Vdbench(said) => said.figures(tell),
-            Said::HciBench(said) => said.figures(tell),
-            Said::UnixBench(said) => said.figures(tell),
-            Said::Sysbench(said) => said.figures(tell),
             Said::Dd(said) => said.figures(tell),
             Said::DiskSpd(said) => said.figures(tell),
-            Said::Elbencho(said) => said.figures(tell),
+            Said::Sheets(sheets) => sheets.iter().for_each(|sheet| sheet.tell(tell)),
         }
     }
 
@@ -119,17 +109,12 @@ impl Said {
     pub fn readings(&self) -> Vec<Reading> {
         match self {
             Said::Fio(fio) => fio.readings(),
-            Said::FioLog(log) => log.readings(),
+            Said::FioLog(readings) => readings.clone(),
             Said::Iperf3(iperf3) => iperf3.readings(),
             Said::JobFile(_) | Said::Command(_) => Vec::new(),
-            Said::Mbw(methods) => mbw::readings(methods),
-            Said::Vdbench(said) => said.readings(),
-            Said::HciBench(said) => said.readings(),
-            Said::UnixBench(said) => said.readings(),
-            Said::Sysbench(said) => said.readings(),
             Said::Dd(said) => said.readings(),
             Said::DiskSpd(said) => said.readings(),
-            Said::Elbencho(said) => said.readings(),
+            Said::Sheets(sheets) => sheets.iter().filter_map(sheet::Sheet::reading).collect(),
         }
     }
 }
@@ -153,6 +138,10 @@ pub const ALL: &[&Format] = &[
     &diskspd::text::FORMAT,
     &diskspd::xml::FORMAT,
     &elbencho::FORMAT,
+    &rados::FORMAT,
+    &rbd::FORMAT,
+    &crystal::FORMAT,
+    &ioping::FORMAT,
 ];
 
 /// What a page holds of outputs, and what in it could not be read.

@@ -1,5 +1,5 @@
-//! Figures as tools print them: whole numbers that are exact or cut off, decimals that are rounded; in JSON, at the end of
-//! which a number may have lost digits.
+//! Figures of JSON as tools print them: whole numbers that are exact or cut off, decimals that are rounded. At the end of a
+//! text a number may have lost digits.
 
 use crate::json::{Node, Value};
 use crate::number::{self, Figure};
@@ -15,21 +15,15 @@ pub(crate) enum Whole {
     Cut,
 }
 
-/// The figure of a printed number, and the bytes that it takes; `None` where the text begins with none.
+/// What a printed number stands for.
 pub(crate) fn figure(
-    line: usize,
-    start: usize,
-    text: &str,
+    spot: Spot,
+    printed: &str,
+    value: f64,
+    decimals: usize,
     scale: f64,
     whole: Whole,
-) -> Option<(Figure, usize)> {
-    let (value, bytes, decimals) = number::leading(text)?;
-    let printed = &text[..bytes];
-    let spot = Spot::new(line, start..start + bytes);
-    Some((of(spot, printed, value, decimals, scale, whole), bytes))
-}
-
-fn of(spot: Spot, printed: &str, value: f64, decimals: usize, scale: f64, whole: Whole) -> Figure {
+) -> Figure {
     let exponent = printed.find(['e', 'E']).and_then(|at| printed[at + 1..].parse::<i32>().ok());
     let (low, high) = match (exponent, decimals, whole) {
         (None, 0, Whole::Exact) => (value, value),
@@ -86,7 +80,7 @@ impl<'p> Printed<'p> {
             return None;
         }
         let spot = self.spot(start..start + bytes);
-        Some(of(spot, text, value, decimals, scale, whole))
+        Some(figure(spot, text, value, decimals, scale, whole))
     }
 
     /// Whether what follows a number closes it. Where a JSON breaks off, its last number may be the head of a longer one.
@@ -111,16 +105,6 @@ impl<'p> Printed<'p> {
 mod tests {
     use super::*;
     use crate::json;
-
-    #[test]
-    fn a_printed_number_stands_for_what_rounds_or_is_cut_to_it() {
-        let made = |text: &str, whole| figure(0, 0, text, 1.0, whole).map(|(made, _)| (made.low, made.high));
-        assert_eq!(made("12", Whole::Exact), Some((12.0, 12.0)));
-        assert_eq!(made("12;", Whole::Cut), Some((12.0, 13.0)));
-        assert_eq!(made("12.5", Whole::Cut), Some((12.45, 12.55)));
-        assert_eq!(made("1e+02", Whole::Exact), Some((50.0, 150.0)));
-        assert_eq!(made("x", Whole::Exact), None);
-    }
 
     #[test]
     fn a_number_that_the_end_cut_is_no_figure() {

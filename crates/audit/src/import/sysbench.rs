@@ -1,84 +1,10 @@
-//! sysbench 0.4, 0.5, 1.0 and 1.1: cpu, memory, fileio, oltp, threads, mutex. One form: what the versions call differently is one
-//! field. Where the figures of two versions are computed differently, the version tells it.
+//! sysbench 0.4, 0.5, 1.0 and 1.1: cpu, memory, fileio, oltp, threads, mutex. What the versions call differently is one figure.
 
-mod results;
-
-use super::cut::{Line, MIB, counted, size};
-use super::{Format, Found, Said};
-use crate::number::Figure;
+use super::cut::{Line, MIB, other, size};
+use super::sheet::*;
+use super::{Format, Found, Other, Said, Way, Workload};
+use crate::claim::Metric;
 use crate::page::Page;
-
-/// One output.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Sysbench {
-    /// Index of the line it begins at.
-    pub line: usize,
-    /// 1 and 0 of `1.0.20`.
-    pub version: Option<(u32, u32)>,
-    /// Threads.
-    pub threads: Option<Figure>,
-    /// Whether a rate was asked for: then latencies have waiting in them.
-    pub rate: bool,
-    /// Bytes of a block.
-    pub block: Option<u64>,
-    /// `write` of the memory test, `random r/w test` of fileio.
-    pub operation: Option<String>,
-    /// Events a second: of the cpu test, or of 1.1's throughput.
-    pub events_per_second: Vec<Figure>,
-    /// Operations of the memory test, and a second.
-    pub operations: Option<Rate>,
-    /// Bytes that the memory test or 0.x's fileio moved, and a second.
-    pub transferred: Option<Rate>,
-    /// Bytes that 0.x's fileio read and wrote.
-    pub moved: [Option<Figure>; 2],
-    /// Reads, writes, fsyncs of 0.x's fileio, and all together.
-    pub requests: [Option<Figure>; 4],
-    /// `Requests/sec executed`.
-    pub requests_per_second: Option<Figure>,
-    /// Reads, writes, fsyncs a second of fileio.
-    pub per_second: [Option<Figure>; 3],
-    /// Bytes a second of 1024 of reads and writes of fileio.
-    pub bytes_per_second: [Option<Figure>; 2],
-    /// The same of 1000, of 1.1.
-    pub decimal_per_second: [Option<Figure>; 2],
-    /// Queries: read, write, other, all.
-    pub queries: [Option<Figure>; 4],
-    /// Lines with a count and how many a second: transactions, queries, `read/write requests`, other operations, ignored
-    /// errors, reconnects.
-    pub counted: Vec<Counted>,
-    /// Seconds in all.
-    pub seconds: Option<Figure>,
-    /// Events in all.
-    pub events: Option<Figure>,
-    /// Nanoseconds that events took, summed.
-    pub event_time: Option<Figure>,
-    /// Least, mean, most in nanoseconds.
-    pub latency: [Option<Figure>; 3],
-    /// Percent, nanoseconds.
-    pub percentile: Option<(f64, Figure)>,
-    /// Events of a thread: mean, deviation.
-    pub events_of_thread: Option<[Figure; 2]>,
-    /// Seconds of a thread: mean, deviation.
-    pub seconds_of_thread: Option<[Figure; 2]>,
-}
-
-/// How many, and how many a second.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Rate {
-    /// In all.
-    pub total: Figure,
-    /// A second.
-    pub per_second: Figure,
-}
-
-/// A line of the SQL statistics.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Counted {
-    /// `transactions`.
-    pub name: &'static str,
-    /// The figures.
-    pub rate: Rate,
-}
 
 /// The format's entry in the family.
 pub const FORMAT: Format = Format {
@@ -87,19 +13,14 @@ pub const FORMAT: Format = Format {
     example: include_str!("../../fixtures/sysbench/fileio-1.0.txt"),
     begins: |line| {
         let line = line.trim();
-        match line.as_bytes().last() {
-            Some(b':') => HEADS.contains(&line) || is_running(line) || version(line).is_some(),
-            _ => version(line).is_some(),
-        }
+        (line.ends_with(':') && (HEADS.contains(&line) || line == RUNNING)) || is_version(line)
     },
     read,
 };
 
-fn is_running(line: &str) -> bool {
-    line == "Running the test with following options:"
-}
+const RUNNING: &str = "Running the test with following options:";
 
-/// Heads of sections, at which an output may begin that was not pasted whole. Each comes once in an output.
+/// Heads of sections, at which an output may begin that was not pasted whole. Each comes once in an output, but for the rates of 1.1.
 const HEADS: &[&str] = &[
     "CPU speed:",
     "SQL statistics:",
@@ -115,49 +36,182 @@ const HEADS: &[&str] = &[
     "queries performed:",
 ];
 
+/// Names of its figures.
+pub const THREADS: &str = "the number of threads";
+/// Events in all.
+pub const EVENTS: &str = "the number of events";
+/// Events a second.
+pub const EVENT_RATE: &str = "the rate of events";
+/// Nanoseconds that events took, summed.
+pub const SUM: &str = "the sum of latencies";
+/// Operations of the memory test.
+pub const OPERATIONS: &str = "the operations";
+/// And a second.
+pub const OPERATION_RATE: &str = "the rate of operations";
+/// Bytes that were moved, and a second.
+pub const MOVED: &str = "the MiB moved";
+/// A second.
+pub const THROUGHPUT: &str = "the throughput";
+/// Reads, writes and fsyncs a second.
+pub const FILE_RATES: [&str; 3] = ["the reads a second", "the writes a second", "the fsyncs a second"];
+/// Bytes a second of reads and writes.
+pub const FILE_BYTES: [&str; 2] = ["the MiB read a second", "the MiB written a second"];
+/// The same of 1000.
+pub const DECIMAL_BYTES: [&str; 2] = ["the MB read a second", "the MB written a second"];
+/// Queries or requests: reads, writes, others, all.
+pub const PARTS: [&str; 4] = ["the reads", "the writes", "the others", "the total"];
+/// Bytes that 0.x read and wrote.
+pub const OLD_BYTES: [&str; 2] = ["the read", "the written"];
+/// Counts of SQL and how many a second.
+pub const COUNTS: [(&str, &str); 4] = [
+    ("the transactions", "the transactions a second"),
+    ("the queries", "the queries a second"),
+    ("the read/write requests", "the read/write requests a second"),
+    ("the other operations", "the other operations a second"),
+];
+/// Events and seconds of a thread.
+pub const OF_THREAD: [&str; 2] = ["the events of a thread", "the execution time of a thread"];
+/// The percentile.
+pub const PERCENTILE: &str = "the percentile";
+
+const S: f64 = 1e9;
+const MS: f64 = 1e6;
+
+const TIMED: &[Place] = &[(TIME, Metric::Runtime, "s", S)];
+const COUNTED: &[Place] = &[(EVENTS, Metric::Issued, "", 1.0)];
+const RATED: &[Place] = &[(EVENT_RATE, Metric::Score, "/s", 1.0)];
+const SUMMED: &[Place] = &[(SUM, Metric::Latency, "s", S)];
+const SHORTEST: &[Place] = &[(LEAST, Metric::Latency, "ms", MS)];
+const MIDDLE: &[Place] = &[(MEAN, Metric::Latency, "ms", MS)];
+const LONGEST: &[Place] = &[(MOST, Metric::Latency, "ms", MS)];
+const OPERATED: &[Place] =
+    &[(OPERATIONS, Metric::Issued, "", 1.0), (OPERATION_RATE, Metric::Score, "/s", 1.0)];
+const TRANSFERRED: &[Place] =
+    &[(MOVED, Metric::Total, "MiB", MIB), (THROUGHPUT, Metric::Bandwidth, "MiB/s", MIB)];
+const TAIL: &[Place] = &[("the percent", Metric::Ratio, "", 1.0), (PERCENTILE, Metric::Percentile, "ms", MS)];
+
+const fn rate(name: &'static str) -> Place {
+    (name, Metric::Iops, "/s", 1.0)
+}
+
+const fn count(name: &'static str) -> Place {
+    (name, Metric::Issued, "", 1.0)
+}
+
+const fn bytes(name: &'static str) -> Place {
+    (name, Metric::Bandwidth, "MiB/s", MIB)
+}
+
+const PATTERNS: &[Pattern] = &[
+    ("Number of threads: #", &[count(THREADS)]),
+    ("total time: #s", TIMED),
+    ("time elapsed: #s", TIMED),
+    ("total number of events: #", COUNTED),
+    ("total time taken by event execution: #", SUMMED),
+    ("total time taken by event execution: #s", SUMMED),
+    ("sum: #", &[(SUM, Metric::Latency, "ms", MS)]),
+    ("events per second: #", RATED),
+    ("events/s (eps): #", RATED),
+    ("min: #", SHORTEST),
+    ("min: #ms", SHORTEST),
+    ("avg: #", MIDDLE),
+    ("avg: #ms", MIDDLE),
+    ("max: #", LONGEST),
+    ("max: #ms", LONGEST),
+    ("#th percentile: #", TAIL),
+    ("approx. # percentile: #ms", TAIL),
+    ("approx. #th percentile: #ms", TAIL),
+    ("Total operations: # (# per second)", OPERATED),
+    ("Operations performed: # (# ops/sec)", OPERATED),
+    ("# MiB transferred (# MiB/sec)", TRANSFERRED),
+    ("# MB transferred (# MB/sec)", TRANSFERRED),
+    ("# Requests/sec executed", &[(EVENT_RATE, Metric::Iops, "/s", 1.0)]),
+    ("reads/s: #", &[rate(FILE_RATES[0])]),
+    ("writes/s: #", &[rate(FILE_RATES[1])]),
+    ("fsyncs/s: #", &[rate(FILE_RATES[2])]),
+    ("read, MiB/s: #", &[bytes(FILE_BYTES[0])]),
+    ("written, MiB/s: #", &[bytes(FILE_BYTES[1])]),
+    (
+        "read: IOPS=# # MiB/s (# MB/s)",
+        &[rate(FILE_RATES[0]), bytes(FILE_BYTES[0]), (DECIMAL_BYTES[0], Metric::Bandwidth, "MB/s", 1e6)],
+    ),
+    (
+        "write: IOPS=# # MiB/s (# MB/s)",
+        &[rate(FILE_RATES[1]), bytes(FILE_BYTES[1]), (DECIMAL_BYTES[1], Metric::Bandwidth, "MB/s", 1e6)],
+    ),
+    ("fsync: IOPS=#", &[rate(FILE_RATES[2])]),
+    (
+        "Read #@ Written #@ Total transferred #@ (#@/sec)",
+        &[
+            (OLD_BYTES[0], Metric::Total, "MiB", 1.0),
+            (OLD_BYTES[1], Metric::Total, "MiB", 1.0),
+            (MOVED, Metric::Total, "MiB", 1.0),
+            (THROUGHPUT, Metric::Bandwidth, "MiB/s", 1.0),
+        ],
+    ),
+    ("Operations performed: # Read, # Write, # Other = # Total", OLD_PARTS),
+    ("Operations performed: # reads, # writes, # Other = # Total", OLD_PARTS),
+    ("read: #", &[count(PARTS[0])]),
+    ("write: #", &[count(PARTS[1])]),
+    ("other: #", &[count(PARTS[2])]),
+    ("total: #", &[count(PARTS[3])]),
+    ("transactions: # (# per sec.)", &[count(COUNTS[0].0), rate(COUNTS[0].1)]),
+    ("queries: # (# per sec.)", &[count(COUNTS[1].0), rate(COUNTS[1].1)]),
+    ("read/write requests: # (# per sec.)", &[count(COUNTS[2].0), rate(COUNTS[2].1)]),
+    ("other operations: # (# per sec.)", &[count(COUNTS[3].0), rate(COUNTS[3].1)]),
+    ("deadlocks: # (# per sec.)", &[]),
+    ("ignored errors: # (# per sec.)", &[]),
+    ("reconnects: # (# per sec.)", &[]),
+    ("events (avg/stddev): #/#", &[(OF_THREAD[0], Metric::Other, "", 1.0)]),
+    ("execution time (avg/stddev): #/#", &[(OF_THREAD[1], Metric::Runtime, "s", S)]),
+];
+const OLD_PARTS: &[Place] = &[count(PARTS[0]), count(PARTS[1]), count(PARTS[2]), count(PARTS[3])];
+
 /// Lines of no figure between those of an output: options that tests tell.
 const STRANGE: usize = 12;
 
-fn version(line: &str) -> Option<(u32, u32)> {
-    let mut parts =
-        line.trim_start_matches('\u{feff}').strip_prefix("sysbench ")?.split(['.', ' ', ':', '-']);
-    Some((parts.next()?.parse().ok()?, parts.next()?.parse().ok()?))
+/// `sysbench 1.0.20 (using ...)`.
+fn is_version(line: &str) -> bool {
+    let version = line.trim_start_matches('\u{feff}').strip_prefix("sysbench ");
+    let mut parts = version.unwrap_or("").split(['.', ' ', ':', '-']);
+    let mut number = || parts.next().is_some_and(|part| part.parse::<u32>().is_ok());
+    number() && number()
 }
 
 fn read(page: &Page, line: usize) -> Option<Found> {
-    let mut said = Sysbench { line, ..Sysbench::default() };
-    let mut heads: Vec<&str> = Vec::new();
-    let (mut at, mut end, mut strange, mut figures, mut running) = (line, line, 0, 0, false);
+    let mut sheet = Sheet::new(line, None);
+    let (mut heads, mut said) = (Vec::<&str>::new(), Asked::default());
+    let (mut at, mut end, mut strange, mut figures) = (line, line, 0, 0);
     while at < page.len() && strange <= STRANGE {
         let here = Line::of(page, at);
         let text = here.text.trim();
         // What comes once is of the next output where it comes again.
-        if at > line && (version(text).is_some() || (is_running(text) && (running || !heads.is_empty()))) {
+        let most = if text == "Throughput:" { 2 } else { 1 };
+        let again = heads.iter().filter(|head| **head == text).count() >= most;
+        if at > line && (is_version(text) || again) {
             break;
         }
-        running |= is_running(text);
-        match HEADS.iter().find(|head| **head == text) {
-            Some(head) if heads.contains(head) => break,
-            Some(head) => {
-                heads.push(head);
-                (strange, end) = (0, at + 1);
+        if HEADS.contains(&text) || text == RUNNING {
+            if text == RUNNING && !heads.is_empty() {
+                break;
             }
-            None if text.is_empty() => {}
-            None if said.option(text, &here) || is_progress(text) => {
-                strange = 0;
-                end = if figures > 0 || at == line { at + 1 } else { end.max(line + 1) };
-            }
-            None if said.figure(&here, &heads) => {
-                figures += 1;
-                (strange, end) = (0, at + 1);
-            }
+            heads.push(text);
+            (strange, end) = (0, at + 1);
+        } else if said.take(text) || is_progress(text) || is_version(text) {
+            strange = 0;
+            end = if figures > 0 || at == line { at + 1 } else { end.max(line + 1) };
+        } else if sheet.take(&here, PATTERNS).is_some() {
+            figures += 1;
+            (strange, end) = (0, at + 1);
+        } else if sheet.get(OF_THREAD[1]).is_some() && !text.is_empty() {
             // What stands behind figures of no section of this tool is somebody else's.
-            None if said.seconds_of_thread.is_some() => break,
-            None => strange += 1,
+            break;
+        } else {
+            strange += usize::from(!text.is_empty());
         }
         at += 1;
     }
-    (figures >= 2).then(|| Found { said: Said::Sysbench(Box::new(said)), end, unread: Vec::new() })
+    (figures >= 2).then(|| Found { said: Said::Sheets(results(sheet, said)), end, unread: Vec::new() })
 }
 
 /// Lines of a running test, and bars of its histogram.
@@ -168,250 +222,95 @@ fn is_progress(text: &str) -> bool {
         })
 }
 
-impl Sysbench {
-    /// Takes in a line that tells what was asked for.
-    fn option(&mut self, text: &str, line: &Line) -> bool {
-        if let Some(version) = version(text) {
-            self.version = Some(version);
-            return true;
-        }
-        if let Some((threads, "")) = line.labelled("Number of threads:", 1.0) {
-            self.threads = Some(counted(threads));
-            return true;
-        }
-        if text.starts_with("Target transaction rate:") {
-            self.rate = true;
-            return true;
-        }
-        let block = line.behind("Block size ").or_else(|| line.behind("block size: "));
-        let block = block.or_else(|| line.behind("Memory block size: "));
-        if let Some(block) = block.and_then(|word| size(word.trim())) {
+/// What was asked for.
+#[derive(Default)]
+struct Asked {
+    operation: Option<String>,
+    block: Option<u64>,
+}
+
+impl Asked {
+    fn take(&mut self, text: &str) -> bool {
+        let behind = |labels: &[&str]| labels.iter().find_map(|label| text.strip_prefix(label));
+        if let Some(block) = behind(&["Block size ", "block size: ", "Memory block size: "]).and_then(size) {
             // Less than a KiB is printed as none.
             self.block = Some(block).filter(|block| *block > 0);
             return true;
         }
-        let operation = line.behind("operation: ").or_else(|| line.behind("Memory operations type: "));
-        let doing = || line.behind("Doing ").filter(|rest| rest.ends_with(" test"));
-        if let Some(operation) = operation.or_else(doing) {
-            self.operation = Some(operation.trim().to_owned());
-            return true;
-        }
-        is_running(text)
-    }
-
-    /// Takes in a line that tells a figure.
-    fn figure(&mut self, line: &Line, heads: &[&str]) -> bool {
-        let under = |head: &str| heads.last() == Some(&head);
-        self.totals(line)
-            || self.latencies(line)
-            || (line.text.contains("sec") && self.rates(line))
-            || self.file_rates(line)
-            || (under("queries performed:") && self.queries(line))
-            || self.statistics(line)
-            || self.fairness(line)
-    }
-
-    fn totals(&mut self, line: &Line) -> bool {
-        let seconds = line.labelled("total time:", 1.0).or_else(|| line.labelled("time elapsed:", 1.0));
-        if let Some((seconds, "s")) = seconds {
-            self.seconds = Some(seconds);
-        } else if let Some((events, "")) = line.labelled("total number of events:", 1.0) {
-            self.events = Some(counted(events));
-        } else if let Some((time, "" | "s")) = line.labelled("total time taken by event execution:", 1e9) {
-            self.event_time = Some(time);
-        } else if let Some((rate, "")) = line.labelled("events per second:", 1.0) {
-            self.events_per_second.push(rate);
-        } else if let Some((rate, "")) = line.labelled("events/s (eps):", 1.0) {
-            self.events_per_second.push(rate);
-        } else {
-            return false;
-        }
-        true
-    }
-
-    /// `min: 0.02`, of 0.x `min: 0.93ms`.
-    fn latencies(&mut self, line: &Line) -> bool {
-        for (at, label) in ["min:", "avg:", "max:"].iter().enumerate() {
-            if let Some((figure, "" | "ms")) = line.labelled(label, 1e6) {
-                self.latency[at] = Some(figure);
-                return true;
-            }
-        }
-        if let Some((sum, "")) = line.labelled("sum:", 1e6) {
-            self.event_time = Some(sum);
-            return true;
-        }
-        let text = line.text.trim_start();
-        let tail = text.strip_prefix("approx.").map_or(text, str::trim_start);
-        let read = || {
-            let (percent, rest) = line.number(tail, 1.0)?;
-            let rest = rest.strip_prefix("th").unwrap_or(rest).trim_start();
-            let (figure, end) = line.number(rest.strip_prefix("percentile:")?, 1e6)?;
-            (end.is_empty() || end == "ms").then_some((percent.value, figure))
-        };
-        self.percentile = read().or(self.percentile);
-        read().is_some()
-    }
-
-    /// `Total operations: 11198403 (11187521.64 per second)`, `21871.88 MiB transferred (21850.63 MiB/sec)`.
-    fn rates(&mut self, line: &Line) -> bool {
-        let operations =
-            line.labelled("Total operations:", 1.0).or_else(|| line.labelled("Operations performed:", 1.0));
-        let in_brackets = |rest: &str| rest.trim_start().starts_with('(');
-        if let Some((total, rest)) = operations.filter(|(_, rest)| in_brackets(rest)) {
-            let read = line.number(rest.trim_start().trim_start_matches(['(', ' ']), 1.0);
-            self.operations = read.map(|(per_second, _)| Rate { total: counted(total), per_second });
-            return self.operations.is_some();
-        }
-        let rate = line.number(line.text, 1.0).filter(|(_, rest)| rest.trim() == "Requests/sec executed");
-        if let Some((rate, _)) = rate {
-            self.requests_per_second = Some(rate);
-            return true;
-        }
-        // `Read 93.75Mb  Written 62.5Mb  Total transferred 156.25Mb  (15.6Mb/sec)`.
-        if let Some((read, rest)) = line.labelled("Read ", 1.0) {
-            return self.old_transfer(line, read, rest).is_some();
-        }
-        let read = || {
-            let (total, rest) = line.number(line.text, MIB)?;
-            let rest = rest.trim_start();
-            let rest = rest.strip_prefix("MiB").or_else(|| rest.strip_prefix("MB"))?;
-            let rest = rest.trim_start().strip_prefix("transferred")?.trim_start().strip_prefix('(')?;
-            Some(Rate { total, per_second: line.number(rest, MIB)?.0 })
-        };
-        self.transferred = read().or(self.transferred);
-        read().is_some()
-    }
-
-    /// 0.x's sizes are of 1024 and printed as `%.5g` with their own prefix.
-    fn old_transfer<'a>(&mut self, line: &Line<'a>, read: Figure, rest: &'a str) -> Option<()> {
-        let (read_scale, rest) = old_prefix(rest)?;
-        let (written, rest) = line.number(rest.trim_start().strip_prefix("Written ")?, 1.0)?;
-        let (written_scale, rest) = old_prefix(rest)?;
-        let (total, rest) = line.number(rest.trim_start().strip_prefix("Total transferred ")?, 1.0)?;
-        let (total_scale, rest) = old_prefix(rest)?;
-        let (rate, rest) = line.number(rest.trim_start().strip_prefix('(')?, 1.0)?;
-        let (rate_scale, _) = old_prefix(rest)?;
-        self.moved = [Some(read.scaled(read_scale)), Some(written.scaled(written_scale))];
-        self.transferred =
-            Some(Rate { total: total.scaled(total_scale), per_second: rate.scaled(rate_scale) });
-        Some(())
-    }
-
-    /// `reads/s: 93910.02`, `read, MiB/s: 1467.34`, 1.1's `read: IOPS=93910.02 1467.34 MiB/s (1538.62 MB/s)`.
-    fn file_rates(&mut self, line: &Line) -> bool {
-        for (at, label) in ["reads/s:", "writes/s:", "fsyncs/s:"].iter().enumerate() {
-            if let Some((figure, "")) = line.labelled(label, 1.0) {
-                self.per_second[at] = Some(figure);
-                return true;
-            }
-        }
-        for (at, label) in ["read, MiB/s:", "written, MiB/s:"].iter().enumerate() {
-            if let Some((figure, "")) = line.labelled(label, MIB) {
-                self.bytes_per_second[at] = Some(figure);
-                return true;
-            }
-        }
-        for (at, label) in ["read:", "write:", "fsync:"].iter().enumerate() {
-            let read = || line.number(line.behind(label)?.trim_start().strip_prefix("IOPS=")?, 1.0);
-            let Some((iops, rest)) = read() else { continue };
-            self.per_second[at] = Some(iops);
-            if at < 2 {
-                let binary = line.number(rest, MIB);
-                self.bytes_per_second[at] = binary.map(|(figure, _)| figure);
-                let rest = binary.and_then(|(_, rest)| rest.trim_start().strip_prefix("MiB/s ("));
-                self.decimal_per_second[at] =
-                    rest.and_then(|rest| line.number(rest, 1e6)).map(|(one, _)| one);
-            }
-            return true;
-        }
-        self.old_operations(line).is_some()
-    }
-
-    /// 0.x's `Operations performed:  6000 reads, 4000 writes, 12800 Other = 22800 Total`.
-    fn old_operations(&mut self, line: &Line) -> Option<()> {
-        let (reads, rest) = line.labelled("Operations performed:", 1.0)?;
-        let label = |rest: &'_ str, names: [&str; 2]| {
-            let rest = rest.trim_start();
-            names.iter().find_map(|name| rest.strip_prefix(name)).map(str::len)
-        };
-        let skip = |rest: &'_ str, names| label(rest, names).map(|left| rest.len() - left);
-        let at = skip(rest, ["Read,", "reads,"])?;
-        let (writes, rest) = line.number(&line.text[line.text.len() - rest.len() + at..], 1.0)?;
-        let at = skip(rest, ["Write,", "writes,"])?;
-        let (others, rest) = line.number(&line.text[line.text.len() - rest.len() + at..], 1.0)?;
-        let at = skip(rest, ["Other =", "Other ="])?;
-        let (all, rest) = line.number(&line.text[line.text.len() - rest.len() + at..], 1.0)?;
-        if rest.trim() != "Total" {
-            return None;
-        }
-        self.requests = [reads, writes, others, all].map(|figure| Some(counted(figure)));
-        Some(())
-    }
-
-    fn queries(&mut self, line: &Line) -> bool {
-        for (at, label) in ["read:", "write:", "other:", "total:"].iter().enumerate() {
-            if let Some((figure, "")) = line.labelled(label, 1.0) {
-                self.queries[at] = Some(counted(figure));
-                return true;
-            }
-        }
-        false
-    }
-
-    /// `transactions: 257521 (143.01 per sec.)`.
-    fn statistics(&mut self, line: &Line) -> bool {
-        const NAMES: &[&str] = &[
-            "transactions:",
-            "queries:",
-            "read/write requests:",
-            "other operations:",
-            "deadlocks:",
-            "ignored errors:",
-            "reconnects:",
-        ];
-        let Some(name) = NAMES.iter().find(|name| line.behind(name).is_some()) else { return false };
-        let read = || {
-            let (total, rest) = line.labelled(name, 1.0)?;
-            let (per_second, rest) = line.number(rest.trim_start().strip_prefix('(')?, 1.0)?;
-            rest.trim_start().starts_with("per sec").then_some(Rate { total: counted(total), per_second })
-        };
-        let Some(rate) = read() else { return false };
-        self.counted.push(Counted { name: name.trim_end_matches(':'), rate });
-        true
-    }
-
-    /// `events (avg/stddev): 40767.7500/2581.13`.
-    fn fairness(&mut self, line: &Line) -> bool {
-        let pair = |label: &str| {
-            let (mean, rest) = line.labelled(label, 1.0)?;
-            Some([mean, line.number(rest.strip_prefix('/')?, 1.0)?.0])
-        };
-        if let Some(found) = pair("events (avg/stddev):") {
-            self.events_of_thread = Some(found);
-        } else if let Some(found) = pair("execution time (avg/stddev):") {
-            self.seconds_of_thread = Some(found);
-        } else {
-            return false;
-        }
-        true
-    }
-
-    /// Whether it is 1.0 or later, by its version or by what it prints.
-    pub fn is_new(&self) -> bool {
-        self.version.is_some_and(|version| version >= (1, 0))
-            || (self.version.is_none() && self.events_of_thread.is_some() && self.moved[0].is_none())
+        let doing = || behind(&["Doing "]).filter(|rest| rest.ends_with(" test"));
+        let operation = behind(&["operation: ", "Memory operations type: "]).or_else(doing);
+        self.operation = operation.map(|operation| operation.trim().to_owned()).or(self.operation.take());
+        // Waiting for a rate that was asked for is in the latencies: then they are not summed here.
+        operation.is_some() || text.starts_with("Target transaction rate:")
     }
 }
 
-/// `Mb`, `Kb/sec`, `Gb`, `b`: how much, and what follows.
-fn old_prefix(rest: &str) -> Option<(f64, &str)> {
-    let (scale, rest) = match rest.as_bytes().first()? {
-        b'K' => (1024.0, &rest[1..]),
-        b'M' => (MIB, &rest[1..]),
-        b'G' => (1024.0 * MIB, &rest[1..]),
-        b'T' => (MIB * MIB, &rest[1..]),
-        _ => (1.0, rest),
+/// fileio's results by way, memory's bandwidth, anything else as scores; the sheet of all figures first.
+fn results(mut sheet: Sheet, asked: Asked) -> Vec<Sheet> {
+    sheet.workload = Workload {
+        rw: asked.operation.as_deref().and_then(rw),
+        bs: asked.block,
+        numjobs: sheet.figure(THREADS).map(|threads| threads.value as u64),
+        runtime_s: sheet.figure(TIME).map(|time| time.value / S),
+        ..Workload::default()
     };
-    rest.strip_prefix(['b', 'B']).map(|rest| (scale, rest))
+    if let (Some(percent), Some(percentile)) = (sheet.figure("the percent"), sheet.figure(PERCENTILE)) {
+        sheet.percentiles = vec![(percent.value, percentile)];
+        sheet.figures.retain(|(_, one)| one.name != PERCENTILE && one.name != "the percent");
+    }
+    let part = |way, figures: &[(&str, &'static str)]| {
+        let as_named =
+            |(from, to): &(&str, &'static str)| Some((Metric::Other, Named { name: to, ..sheet.get(from)? }));
+        let figures = figures.iter().filter_map(as_named).collect();
+        let workload = sheet.workload.clone();
+        Sheet { figures, workload, repeats: true, ..Sheet::new(sheet.line, Some(way)) }
+    };
+    let mut made = Vec::new();
+    for (at, way) in [Way::Read, Way::Write].into_iter().enumerate() {
+        // Latencies of fileio are of reads, writes and fsyncs together.
+        if sheet.figure(FILE_RATES[at]).is_some_and(|rate| rate.value > 0.0) {
+            made.push(part(way, &[(FILE_RATES[at], IOPS), (FILE_BYTES[at], BANDWIDTH)]));
+        }
+    }
+    let percentiles = sheet.percentiles.clone();
+    if sheet.get(MOVED).is_some() {
+        let way = match asked.operation.as_deref() {
+            Some("write") => Way::Write,
+            Some("read") => Way::Read,
+            _ => Way::Both,
+        };
+        let events = if sheet.get(OPERATIONS).is_none() { EVENT_RATE } else { "" };
+        let figures = [(MOVED, BYTES), (THROUGHPUT, BANDWIDTH), (events, IOPS), (MEAN, MEAN)];
+        made.push(Sheet { percentiles: percentiles.clone(), ..part(way, &figures) });
+    }
+    let others = others(&sheet);
+    if !others.is_empty() || made.is_empty() {
+        made.push(Sheet { others, percentiles, ..part(Way::Both, &[(MEAN, MEAN)]) });
+    }
+    made.insert(0, sheet);
+    made
+}
+
+fn others(sheet: &Sheet) -> Vec<Other> {
+    let of = |(name, unit, key): &(&str, &str, &str)| Some(other(name, unit, true, sheet.figure(key)?));
+    let old = sheet.get(PARTS[3]).is_some() && sheet.get(OLD_BYTES[0]).is_some();
+    let scores = [
+        ("events per second", "events/s", if old { "" } else { EVENT_RATE }),
+        ("transactions", "/s", COUNTS[0].1),
+        ("queries", "/s", COUNTS[1].1),
+    ];
+    scores.iter().filter_map(of).collect()
+}
+
+/// fio's word for what sysbench calls a test.
+fn rw(operation: &str) -> Option<String> {
+    let word = match operation {
+        "sequential write (creation) test" | "sequential rewrite test" | "write" => "write",
+        "sequential read test" | "read" => "read",
+        "random read test" => "randread",
+        "random write test" => "randwrite",
+        "random r/w test" => "randrw",
+        _ => return None,
+    };
+    Some(word.to_owned())
 }

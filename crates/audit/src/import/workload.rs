@@ -3,7 +3,7 @@
 use crate::number::Figure;
 
 /// Reads, writes, or both together where nothing tells them apart.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Way {
     /// Reads.
     Read,
@@ -12,6 +12,7 @@ pub enum Way {
     /// Discards.
     Trim,
     /// All together.
+    #[default]
     Both,
 }
 
@@ -37,7 +38,7 @@ pub struct Workload {
 }
 
 /// One result: one way of one job, group, virtual machine or test.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Reading {
     /// Index of the line it begins at.
     pub line: usize,
@@ -83,20 +84,6 @@ pub struct Other {
 impl Reading {
     /// A reading of nothing yet.
     pub fn new(line: usize, workload: Workload, way: Way) -> Reading {
-        Reading {
-            line,
-            workload,
-            way,
-            iops: None,
-            bytes_per_second: None,
-            ios: None,
-            bytes: None,
-            mean_ns: None,
-            percentiles_ns: Vec::new(),
-            histogram_ns: Vec::new(),
-            others: Vec::new(),
-            caps: Vec::new(),
-            settings: None,
-        }
+        Reading { line, workload, way, ..Reading::default() }
     }
 }

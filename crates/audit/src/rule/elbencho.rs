@@ -1,11 +1,10 @@
 //! X32: elbencho's rates are counts over the elapsed time, those of a mix add up, latencies rise from least to most.
 
-use super::ledger::{Ledger, Named, named};
-use super::{Evidence, Rule, Sink};
+use super::Rule;
+use super::ledger::{Ledger, Named, named, sheets};
 use crate::finding::Severity;
-use crate::import::Said;
-use crate::import::elbencho::{Latency, Pair, Phase, Share, What};
-use crate::number::Figure;
+use crate::import::elbencho::{BLOCK, ENTRIES, ENTRY_RATE, FORMAT, MIX_COUNTS, MIX_RATES};
+use crate::import::sheet::{BANDWIDTH, BYTES, IOPS, IOS, LEAST, MEAN, MOST, Sheet, TIME};
 
 /// The rule's entry in the family.
 pub const RULE: Rule = Rule {
@@ -16,112 +15,43 @@ pub const RULE: Rule = Rule {
             block = MiB/s of files that are whole blocks (CSV); least <= mean <= most latency; percentiles rise; printed \
             figures are cut off, not rounded",
     silent: "of times printed as nothing",
-    check,
+    check: |evidence, sink| {
+        sheets(evidence, sink, RULE.id, FORMAT.name, |sheets, ledger| {
+            let own: Vec<&Sheet> = sheets.iter().filter(|sheet| !sheet.repeats).collect();
+            for phase in own.chunks(2) {
+                let block = phase.last().and_then(|last| last.get(BLOCK));
+                phase.iter().for_each(|side| relations(side, block, ledger));
+            }
+        });
+    },
 };
 
-fn check(evidence: &Evidence, sink: &mut Sink) {
-    for output in evidence.outputs {
-        let Said::Elbencho(said) = &output.said else { continue };
-        for phase in &said.phases {
-            let mut ledger = Ledger::new(evidence.page, RULE.id);
-            rates(phase, &mut ledger);
-            mix(phase, &mut ledger);
-            blocks(phase, &mut ledger);
-            phase.latencies.iter().for_each(|latency| latencies(latency, &mut ledger));
-            ledger.settle(sink);
-        }
-    }
-}
-
-const WHATS: [What; 3] = [What::Entries, What::Ios, What::Bytes];
-
-fn rate_name(what: What) -> (&'static str, &'static str) {
-    match what {
-        What::Entries => ("the entries a second", "/s"),
-        What::Ios => ("the IOPS", ""),
-        What::Bytes => ("the throughput", "MiB/s"),
-    }
-}
-
-fn count_name(what: What) -> (&'static str, &'static str) {
-    match what {
-        What::Entries => ("the entries", ""),
-        What::Ios => ("the I/Os", ""),
-        What::Bytes => ("the MiB moved", "MiB"),
-    }
-}
-
-/// The two sides of a pair.
-const SIDES: [fn(&Pair) -> Figure; 2] = [|pair| pair.first, |pair| pair.last];
-
-/// What is seen to hold of rates that a mix cannot: its entries are counted for writes only.
-fn rates(phase: &Phase, ledger: &mut Ledger) {
-    let Some(elapsed) = &phase.elapsed else { return };
-    for what in WHATS {
-        for share in [Share::All, Share::Write, Share::Read] {
-            let (Some(rate), Some(count)) = (phase.count(what, share, true), phase.count(what, share, false))
-            else {
-                continue;
-            };
-            for side in SIDES {
-                let (name, unit) = rate_name(what);
-                let rate = named(name, unit, side(rate));
-                let (name, unit) = count_name(what);
-                let seconds = named("the elapsed time", "", side(elapsed));
-                ledger.product(rate, 1.0, &[(named(name, unit, side(count)), 1), (seconds, -1)], 0.0);
+fn relations(side: &Sheet, block: Option<Named>, ledger: &mut Ledger) {
+    let get = |name: &str| side.get(name);
+    if let Some(time) = get(TIME) {
+        let [[write_ios, read_ios], [written, read]] = MIX_COUNTS;
+        let [[write_iops, read_iops], [write_rate, read_rate], _] = MIX_RATES;
+        let all = [(IOPS, IOS), (BANDWIDTH, BYTES), (ENTRY_RATE, ENTRIES)];
+        let mix = [(write_iops, write_ios), (read_iops, read_ios), (write_rate, written), (read_rate, read)];
+        for (rate, count) in all.into_iter().chain(mix) {
+            if let (Some(rate), Some(count)) = (get(rate), get(count)) {
+                ledger.product(rate, 1e9, &[(count, 1), (time, -1)], 0.0);
             }
         }
     }
-}
-
-/// Writes and reads of a mix are its total.
-fn mix(phase: &Phase, ledger: &mut Ledger) {
-    for what in WHATS {
-        let of = |share| phase.count(what, share, true);
-        let (Some(writes), Some(reads), Some(all)) = (of(Share::Write), of(Share::Read), of(Share::Both))
-        else {
-            continue;
-        };
-        let (name, unit) = rate_name(what);
-        for side in SIDES {
-            let parts = [named("the writes", unit, side(writes)), named("the reads", unit, side(reads))];
-            ledger.sum(named(name, unit, side(all)), 1.0, &parts, 0.0);
+    for (all, parts) in [IOPS, BANDWIDTH, ENTRY_RATE].into_iter().zip(MIX_RATES) {
+        if let (Some(all), [Some(writes), Some(reads)]) = (get(all), parts.map(get)) {
+            ledger.sum(all, &[writes, reads], 0.0);
         }
     }
-}
-
-fn blocks(phase: &Phase, ledger: &mut Ledger) {
-    let (Some(block), Some(file)) = (phase.block, phase.file) else { return };
-    if block.value < 1.0 || file % (block.value as u64).max(1) != 0 || file == 0 {
-        return;
+    if let (Some(block), Some(iops), Some(bandwidth)) = (block, get(IOPS), get(BANDWIDTH)) {
+        ledger.product(bandwidth, 1.0, &[(iops, 1), (block, 1)], 0.0);
     }
-    for share in [Share::All, Share::Write, Share::Read] {
-        let (Some(ios), Some(bytes)) =
-            (phase.count(What::Ios, share, true), phase.count(What::Bytes, share, true))
-        else {
-            continue;
-        };
-        for side in SIDES {
-            let operands =
-                [(named("the IOPS", "", side(ios)), 1), (named("the block size", "bytes", block), 1)];
-            ledger.product(named("the throughput", "MiB/s", side(bytes)), 1.0, &operands, 0.0);
-        }
-    }
-}
-
-fn latencies(latency: &Latency, ledger: &mut Ledger) {
-    if let Some([least, mean, most]) = latency.bounds {
-        let order = [
-            named("the least latency", "", least),
-            named("the mean latency", "", mean),
-            named("the greatest latency", "", most),
-        ];
-        ledger.rising(&order, 0.0);
-    }
-    let rises = latency.percentiles.windows(2).all(|pair| pair[0].0 <= pair[1].0);
-    let points: Vec<Named> =
-        latency.percentiles.iter().map(|(_, figure)| named("the percentile", "us", *figure)).collect();
-    if rises {
+    let order: Vec<Named> = [LEAST, MEAN, MOST].into_iter().filter_map(get).collect();
+    ledger.rising(&order, 0.0);
+    if side.percentiles.windows(2).all(|pair| pair[0].0 <= pair[1].0) {
+        let points: Vec<Named> =
+            side.percentiles.iter().map(|(_, one)| named("the percentile", "us", *one)).collect();
         ledger.rising(&points, 0.0);
     }
 }

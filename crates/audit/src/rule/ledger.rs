@@ -1,38 +1,17 @@
 //! How one output's figures hang together: each relation is held in its rounding intervals, and where one fails, the figure
 //! that no relation bears out is the one that is told. What is printed in two places and disagrees with a third is not blamed.
 
-use super::Sink;
+use super::{Evidence, Sink};
 use crate::finding::{Finding, Severity, Slip};
+use crate::import::sheet::Sheet;
+pub(super) use crate::import::sheet::{Named, named};
 use crate::number::{Figure, Interval, leading};
 use crate::page::{Page, Spot};
 use std::collections::{HashMap, HashSet};
 
-/// A figure in a relation, as messages call it.
-#[derive(Clone, Copy)]
-pub(super) struct Named {
-    /// The figure.
-    pub figure: Figure,
-    /// `the rate`.
-    pub name: &'static str,
-    /// What stands behind it where it is printed: `MB/s`.
-    pub unit: &'static str,
-}
-
-/// Names a figure.
-pub(super) fn named(name: &'static str, unit: &'static str, figure: Figure) -> Named {
-    Named { figure, name, unit }
-}
-
-/// What a relation says of one of its figures: what the others give for it.
-struct Said {
-    named: Named,
-    expected: Interval,
-}
-
-/// A relation that does not hold.
+/// A relation that does not hold: what the other figures give for each of its figures, the target first.
 struct Relation {
-    /// The target first.
-    said: Vec<Said>,
+    said: Vec<(Named, Interval)>,
     arithmetic: String,
 }
 
@@ -50,6 +29,9 @@ pub(super) struct Ledger<'a> {
 /// What rounding to binary leaves open: nothing that is printed has as many digits.
 const ROUNDING: f64 = 1e-12;
 
+/// What an arithmetic that cannot be turned round gives for its operands.
+const UNKNOWN: Interval = Interval { low: f64::NEG_INFINITY, high: f64::INFINITY };
+
 impl<'a> Ledger<'a> {
     /// A ledger of no relation yet.
     pub(super) fn new(page: &'a Page, rule: &'static str) -> Ledger<'a> {
@@ -61,60 +43,53 @@ impl<'a> Ledger<'a> {
     pub(super) fn product(&mut self, target: Named, factor: f64, operands: &[(Named, i32)], slack: f64) {
         let Some(given) = product(factor, operands, None) else { return };
         let expected = given.wider(slack + ROUNDING);
-        if target.figure.low < -0.5 || operands.iter().any(|(operand, _)| operand.figure.value < 0.0) {
+        let own = target.figure.interval();
+        if own.low < -0.5 || operands.iter().any(|(operand, _)| operand.figure.value < 0.0) {
             return;
         }
-        if expected.meets(target.figure.interval()) {
-            self.bears_out(target, operands.iter().map(|(operand, _)| *operand));
-            return;
+        if expected.meets(own) {
+            return self.bears_out(target, operands.iter().map(|(operand, _)| *operand));
         }
-        let mut said = vec![Said { named: target, expected }];
-        for (at, (operand, power)) in operands.iter().enumerate() {
-            let others = product(factor, operands, Some(at)).map(|rest| rest.wider(slack + ROUNDING));
-            let wanted = match power {
-                1 => others.and_then(|rest| target.figure.interval().over(rest)),
-                _ => others.and_then(|rest| rest.over(target.figure.interval())),
-            };
-            if let Some(expected) = wanted {
-                said.push(Said { named: *operand, expected });
-            }
-        }
-        let arithmetic = self.arithmetic_of_product(target, operands, expected);
+        let turned = operands.iter().enumerate().filter_map(|(at, (operand, power))| {
+            let rest = product(factor, operands, Some(at))?.wider(slack + ROUNDING);
+            Some((*operand, if *power == 1 { own.over(rest)? } else { rest.over(own)? }))
+        });
+        let said = std::iter::once((target, expected)).chain(turned).collect();
+        let sign = |at, power| match (at, power) {
+            (0, 1) => "",
+            (0, _) => "1 / ",
+            (_, 1) => " * ",
+            _ => " / ",
+        };
+        let texts = operands.iter().enumerate();
+        let text: String =
+            texts.map(|(at, (one, power))| sign(at, *power).to_owned() + &self.text(*one)).collect();
+        let arithmetic = format!("{text} = {}", self.as_printed(target, expected));
         self.relations.push(Relation { said, arithmetic });
     }
 
-    /// The same where operands are not quite those of the target: what meets is plausible, no more.
-    pub(super) fn about(&mut self, target: Named, factor: f64, operands: &[(Named, i32)], slack: f64) {
-        let before = self.held.len();
-        self.product(target, factor, operands, slack);
-        self.held.truncate(before);
-        let met = product(factor, operands, None)
-            .is_some_and(|given| given.wider(slack + ROUNDING).meets(target.figure.interval()));
-        if met {
-            self.bounded.push(target.figure);
-        }
-    }
-
-    /// Holds that `target = factor * sum of operands`, give or take the share `slack` of the sum.
-    pub(super) fn sum(&mut self, target: Named, factor: f64, operands: &[Named], slack: f64) {
+    /// Holds that `target = sum of operands`, give or take the share `slack` of the sum.
+    pub(super) fn sum(&mut self, target: Named, operands: &[Named], slack: f64) {
         if operands.is_empty() {
             return;
         }
         let zero = Interval::exact(0.0);
         let total = operands.iter().fold(zero, |sum, one| sum.plus(one.figure.interval()));
-        let expected = total.scaled(factor).wider(slack + ROUNDING);
+        let expected = total.wider(slack + ROUNDING);
         if expected.meets(target.figure.interval()) {
-            self.bears_out(target, operands.iter().copied());
-            return;
+            return self.bears_out(target, operands.iter().copied());
         }
-        let mut said = vec![Said { named: target, expected }];
-        let wanted = target.figure.interval().wider(slack + ROUNDING).scaled(1.0 / factor);
-        for operand in operands {
+        let wanted = target.figure.interval().wider(slack + ROUNDING);
+        let turned = operands.iter().map(|operand| {
             let own = operand.figure.interval();
             let (low, high) = (wanted.low - (total.high - own.high), wanted.high - (total.low - own.low));
-            said.push(Said { named: *operand, expected: Interval { low, high } });
-        }
-        let arithmetic = self.arithmetic_of_sum(target, factor, operands, expected);
+            (*operand, Interval { low, high })
+        });
+        let said = std::iter::once((target, expected)).chain(turned).collect();
+        const SHOWN: usize = 4;
+        let mut text: Vec<String> = operands.iter().take(SHOWN).map(|one| self.text(*one)).collect();
+        text.extend((operands.len() > SHOWN).then(|| "...".to_owned()));
+        let arithmetic = format!("{} = {}", text.join(" + "), self.as_printed(target, expected));
         self.relations.push(Relation { said, arithmetic });
     }
 
@@ -126,11 +101,9 @@ impl<'a> Ledger<'a> {
         operands: &[Named],
         arithmetic: impl FnOnce() -> String,
     ) {
-        if expected.wider(ROUNDING).meets(target.figure.interval()) {
+        if self.meets(target, expected, operands, arithmetic) {
             self.bears_out(target, operands.iter().copied());
-            return;
         }
-        self.fails(target, expected, operands, arithmetic);
     }
 
     /// Holds that a figure lies within bounds: that it does makes it plausible, no more.
@@ -141,24 +114,25 @@ impl<'a> Ledger<'a> {
         operands: &[Named],
         arithmetic: impl FnOnce() -> String,
     ) {
-        if bounds.wider(ROUNDING).meets(target.figure.interval()) {
+        if self.meets(target, bounds, operands, arithmetic) {
             self.bounded.push(target.figure);
-            return;
         }
-        self.fails(target, bounds, operands, arithmetic);
     }
 
-    fn fails(
+    fn meets(
         &mut self,
         target: Named,
         expected: Interval,
         operands: &[Named],
         arithmetic: impl FnOnce() -> String,
-    ) {
-        let unknown = Interval { low: f64::NEG_INFINITY, high: f64::INFINITY };
-        let mut said = vec![Said { named: target, expected }];
-        said.extend(operands.iter().map(|operand| Said { named: *operand, expected: unknown }));
-        self.relations.push(Relation { said, arithmetic: arithmetic() });
+    ) -> bool {
+        let meets = expected.wider(ROUNDING).meets(target.figure.interval());
+        if !meets {
+            let others = operands.iter().map(|operand| (*operand, UNKNOWN));
+            let said = std::iter::once((target, expected)).chain(others).collect();
+            self.relations.push(Relation { said, arithmetic: arithmetic() });
+        }
+        meets
     }
 
     /// Holds that figures do not fall, give or take the share `slack`.
@@ -177,14 +151,13 @@ impl<'a> Ledger<'a> {
             let (wrong, other) = if below_fits { (above, below) } else { (below, above) };
             let bound = other.figure.interval();
             let expected = if below_fits {
-                Interval { low: bound.low, high: f64::INFINITY }
+                Interval { low: bound.low, ..UNKNOWN }
             } else {
-                Interval { low: f64::NEG_INFINITY, high: bound.high }
+                Interval { high: bound.high, ..UNKNOWN }
             };
             let arithmetic =
                 format!("{} = {} > {} = {}", below.name, self.text(below), above.name, self.text(above));
-            let said = vec![Said { named: wrong, expected }];
-            self.relations.push(Relation { said, arithmetic });
+            self.relations.push(Relation { said: vec![(wrong, expected)], arithmetic });
         }
     }
 
@@ -204,13 +177,13 @@ impl<'a> Ledger<'a> {
         for figure in &self.held {
             votes.entry(figure.spot).or_default().0 += 1;
         }
-        for said in self.relations.iter().flat_map(|one| &one.said) {
-            votes.entry(said.named.figure.spot).or_default().1 += 1;
+        for (named, _) in self.relations.iter().flat_map(|one| &one.said) {
+            votes.entry(named.figure.spot).or_default().1 += 1;
         }
         let mut told: HashSet<Spot> = HashSet::new();
         for relation in &self.relations {
             let blamed = self.blamed(relation, &votes);
-            if told.insert(relation.said[blamed].named.figure.spot) {
+            if told.insert(relation.said[blamed].0.figure.spot) {
                 sink.finds(self.finding(relation, blamed));
             }
         }
@@ -224,15 +197,14 @@ impl<'a> Ledger<'a> {
 
     /// The figure of a failed relation that is the wrong one: what fails more often than it holds; the target of equals.
     fn blamed(&self, relation: &Relation, votes: &HashMap<Spot, (usize, usize)>) -> usize {
-        let score = |said: &Said| {
-            let (held, failed) = votes.get(&said.named.figure.spot).copied().unwrap_or_default();
+        let score = |at: usize| {
+            let (held, failed) = votes.get(&relation.said[at].0.figure.spot).copied().unwrap_or_default();
             failed as i64 - held as i64
         };
         let mut best = 0;
-        for (at, said) in relation.said.iter().enumerate().skip(1) {
+        for (at, (named, expected)) in relation.said.iter().enumerate().skip(1) {
             // What would be printed the same is not what is wrong.
-            let other = || self.as_printed(said.named, said.expected) != self.text(said.named);
-            if score(said) > score(&relation.said[best]) && other() {
+            if score(at) > score(best) && self.as_printed(*named, *expected) != self.text(*named) {
                 best = at;
             }
         }
@@ -240,25 +212,23 @@ impl<'a> Ledger<'a> {
     }
 
     fn finding(&self, relation: &Relation, blamed: usize) -> Finding {
-        let Said { named, expected } = &relation.said[blamed];
-        let printed = self.text(*named);
-        let recomputed = self.as_printed(*named, *expected);
-        let others: Vec<&Said> =
-            relation.said.iter().enumerate().filter(|(at, _)| *at != blamed).map(|(_, said)| said).collect();
-        let slip = slip(&named.figure, *expected);
+        let (named, expected) = relation.said[blamed];
+        let (printed, recomputed) = (self.text(named), self.as_printed(named, expected));
+        let others = relation.said.iter().enumerate().filter(|(at, _)| *at != blamed);
+        let others: Vec<Named> = others.map(|(_, (named, _))| *named).collect();
+        let slip = slip(&named.figure, expected);
         let severity = if slip == Some(Slip::Truncated) { Severity::Cosmetic } else { Severity::WrongFigure };
-        let from = names(&others);
+        let (name, from) = (named.name, names(&others));
         let message = match (recomputed.is_empty(), from.is_empty()) {
-            (false, false) => format!("{} is {recomputed} by {from}, not {printed}", named.name),
-            (true, false) => format!("{} is {printed}, which does not agree with {from}", named.name),
-            _ => format!("{} is {printed}, which cannot be", named.name),
+            (false, false) => format!("{name} is {recomputed} by {from}, not {printed}"),
+            (true, false) => format!("{name} is {printed}, which does not agree with {from}"),
+            _ => format!("{name} is {printed}, which cannot be"),
         };
         let mut finding = Finding::new(self.rule, severity, named.figure.spot, message)
             .recomputed(recomputed)
             .by(relation.arithmetic.clone())
-            .against(others.iter().take(MOST_OPERANDS).map(|said| said.named.figure.spot));
-        finding.printed = printed;
-        finding.slip = slip;
+            .against(others.iter().take(MOST_OPERANDS).map(|other| other.figure.spot));
+        (finding.printed, finding.slip) = (printed, slip);
         finding
     }
 
@@ -291,48 +261,16 @@ impl<'a> Ledger<'a> {
         };
         with_unit(&if comma { digits.replace('.', ",") } else { digits }, named.unit)
     }
-
-    fn arithmetic_of_product(&self, target: Named, operands: &[(Named, i32)], expected: Interval) -> String {
-        let mut text = String::new();
-        for (at, (operand, power)) in operands.iter().enumerate() {
-            let sign = match (at, power) {
-                (0, 1) => "",
-                (0, _) => "1 / ",
-                (_, 1) => " * ",
-                _ => " / ",
-            };
-            text += sign;
-            text += &self.text(*operand);
-        }
-        format!("{text} = {}", self.as_printed(target, expected))
-    }
-
-    fn arithmetic_of_sum(
-        &self,
-        target: Named,
-        factor: f64,
-        operands: &[Named],
-        expected: Interval,
-    ) -> String {
-        const SHOWN: usize = 4;
-        let mut text: Vec<String> = operands.iter().take(SHOWN).map(|one| self.text(*one)).collect();
-        if operands.len() > SHOWN {
-            text.push("...".to_owned());
-        }
-        let sum = text.join(" + ");
-        let sum = if factor == 1.0 { sum } else { format!("({sum}) / {}", (1.0 / factor).round()) };
-        format!("{sum} = {}", self.as_printed(target, expected))
-    }
 }
 
 /// More lines than these need not be shown.
 const MOST_OPERANDS: usize = 8;
 
-fn names(said: &[&Said]) -> String {
+fn names(others: &[Named]) -> String {
     let mut names: Vec<&str> = Vec::new();
-    for one in said {
-        if !names.contains(&one.named.name) {
-            names.push(one.named.name);
+    for other in others {
+        if !names.contains(&other.name) {
+            names.push(other.name);
         }
     }
     match names.as_slice() {
@@ -359,6 +297,22 @@ fn product(factor: f64, operands: &[(Named, i32)], but: Option<usize>) -> Option
         all = if *power == 1 { all.times(one) } else { all.over(one)? };
     }
     Some(all)
+}
+
+/// Settles the relations of the sheets of a tool's outputs, one output at a time.
+pub(super) fn sheets(
+    evidence: &Evidence,
+    sink: &mut Sink,
+    rule: &'static str,
+    tool: &str,
+    relations: impl Fn(&[Sheet], &mut Ledger),
+) {
+    for output in evidence.outputs.iter().filter(|output| output.format == tool) {
+        let crate::import::Said::Sheets(sheets) = &output.said else { continue };
+        let mut ledger = Ledger::new(evidence.page, rule);
+        relations(sheets, &mut ledger);
+        ledger.settle(sink);
+    }
 }
 
 /// What most likely happened to a figure that should be in `expected`.

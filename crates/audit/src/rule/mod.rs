@@ -9,14 +9,13 @@ mod diskspd;
 mod elbencho;
 pub mod fio;
 pub(crate) mod hardware;
-mod hcibench;
 pub mod identity;
 mod ledger;
-mod mbw;
 mod method;
 mod network;
 mod places;
 pub mod prose;
+mod rates;
 pub mod slip;
 mod sysbench;
 pub mod table;
@@ -259,35 +258,25 @@ pub const ALL: &[&Rule] = &[
     &fio::latency::MEAN,
     &fio::latency::BUCKETS,
     &fio::latency::SAME_DISTRIBUTION,
-    &fio::latency::TAIL,
-    &fio::latency::FLOOR,
     &fio::load::LITTLE,
     &fio::load::GENERATOR,
     &fio::load::DEPTH,
     &fio::load::ERRORS,
     &fio::asked::RUNTIME,
-    &fio::samples::MEAN,
-    &fio::samples::PER,
-    &fio::samples::COUNT,
-    &fio::samples::BOTH_KINDS,
     &fio::samples::SUMMED,
     &fio::samples::STEADY,
     &fio::disks::SERVED,
     &fio::disks::DEVICE_TIME,
-    &fio::disks::QUEUE_TIME,
-    &fio::disks::BUSY,
     &fio::course::END,
     &fio::course::REGIMES,
     &fio::course::DURATION,
-    &fio::course::PROGRESS,
     &vdbench::RULE,
     &unixbench::RULE,
-    &mbw::RULE,
     &sysbench::RULE,
-    &hcibench::RULE,
     &dd::RULE,
     &diskspd::RULE,
     &elbencho::RULE,
+    &rates::RULE,
     &network::ARITHMETIC,
     &network::STREAMS,
     &identity::product::UNIT,

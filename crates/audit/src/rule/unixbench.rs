@@ -1,10 +1,10 @@
 //! X25: UnixBench's index is ten times the result over its baseline, the final score the geometric mean of the indices.
 
-use super::ledger::{Ledger, Named, named};
-use super::{Evidence, Rule, Sink};
+use super::Rule;
+use super::ledger::{Ledger, Named, sheets};
 use crate::finding::Severity;
-use crate::import::Said;
-use crate::import::unixbench::{Bench, Index};
+use crate::import::sheet::Sheet;
+use crate::import::unixbench::{BASELINE, FORMAT, INDEX, LISTED, RESULT, SCORE};
 use crate::number::{Figure, Interval};
 
 /// The rule's entry in the family.
@@ -15,50 +15,43 @@ pub const RULE: Rule = Rule {
     holds: "index = 10 * result / baseline; score = geometric mean of the indices, each within its rounding; a result is the same \
             in the list and in the table",
     silent: "about the score where a row of its table has no index",
-    check,
+    check: |evidence, sink| sheets(evidence, sink, RULE.id, FORMAT.name, relations),
 };
 
-fn check(evidence: &Evidence, sink: &mut Sink) {
-    for output in evidence.outputs {
-        let Said::UnixBench(bench) = &output.said else { continue };
-        let mut ledger = Ledger::new(evidence.page, RULE.id);
-        relations(bench, &mut ledger);
-        ledger.settle(sink);
-    }
-}
-
-fn relations(bench: &Bench, ledger: &mut Ledger) {
-    for index in &bench.indexes {
-        for row in &index.rows {
-            let result = named("the result", "", row.result);
+fn relations(sheets: &[Sheet], ledger: &mut Ledger) {
+    let mut indices: Vec<Option<Named>> = Vec::new();
+    for sheet in sheets {
+        let [listed, result, baseline, index, score] =
+            [LISTED, RESULT, BASELINE, INDEX, SCORE].map(|name| sheet.get(name));
+        if let Some(result) = result {
             // The same test twice in a list cannot be told apart.
-            let mut listed = bench.results.iter().filter(|score| score.name == row.name);
-            if let (Some(score), None) = (listed.next(), listed.next()) {
-                let listed = named("the result in the list", "", score.result);
+            let same = |one: &&Sheet| one.get(LISTED).is_some() && one.workload.name == sheet.workload.name;
+            let mut listed = sheets.iter().filter(same);
+            if let (Some(listed), None) = (listed.next().and_then(|one| one.get(LISTED)), listed.next()) {
                 ledger.product(result, 1.0, &[(listed, 1)], 0.0);
             }
-            if let (Some(baseline), Some(index)) = (row.baseline, row.index) {
-                let baseline = named("the baseline", "", baseline);
-                ledger.product(named("the index", "", index), 10.0, &[(result, 1), (baseline, -1)], 0.0);
+            if let (Some(baseline), Some(index)) = (baseline, index) {
+                ledger.product(index, 10.0, &[(result, 1), (baseline, -1)], 0.0);
             }
+            indices.push(index);
+        } else if let Some(score) = score {
+            let all: Option<Vec<Named>> = indices.drain(..).collect();
+            all.into_iter().for_each(|all| mean(score, &all, ledger));
+        } else if listed.is_none() {
+            indices.clear();
         }
-        score(index, ledger);
     }
 }
 
-fn score(index: &Index, ledger: &mut Ledger) {
-    let indices: Option<Vec<Figure>> = index.rows.iter().map(|row| row.index).collect();
-    let (Some(indices), Some(score)) = (indices, index.score) else { return };
-    let mean = |of: fn(&Figure) -> f64| {
-        let logs: f64 = indices.iter().map(|one| of(one).max(f64::MIN_POSITIVE).ln()).sum();
-        (logs / indices.len() as f64).exp()
-    };
-    if indices.is_empty() || indices.iter().any(|one| one.low <= 0.0) {
+fn mean(score: Named, indices: &[Named], ledger: &mut Ledger) {
+    if indices.is_empty() || indices.iter().any(|one| one.figure.low <= 0.0) {
         return;
     }
+    let mean = |of: fn(&Figure) -> f64| {
+        (indices.iter().map(|one| of(&one.figure).ln()).sum::<f64>() / indices.len() as f64).exp()
+    };
     let expected = Interval { low: mean(|one| one.low), high: mean(|one| one.high) };
-    let operands: Vec<Named> = indices.iter().map(|one| named("the indices", "", *one)).collect();
-    ledger.given(named("the final score", "", score), expected, &operands, || {
-        format!("geometric mean of {} indices = {:.1}", operands.len(), expected.middle())
+    ledger.given(score, expected, indices, || {
+        format!("geometric mean of {} indices = {:.1}", indices.len(), expected.middle())
     });
 }

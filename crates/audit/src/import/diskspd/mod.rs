@@ -3,6 +3,7 @@
 pub mod text;
 pub mod xml;
 
+use super::sheet::{BANDWIDTH, BYTES, IOPS, IOS, MEAN, Place, Sheet};
 use super::{Reading, Told, Way, Workload};
 use crate::claim::Metric;
 use crate::number::{Figure, Unit};
@@ -16,11 +17,9 @@ pub struct DiskSpd {
     pub spans: Vec<Span>,
 }
 
-/// A target and how it was loaded.
+/// How a target was loaded.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Target {
-    /// Its path.
-    pub path: String,
     /// Bytes of an I/O.
     pub block: Option<u64>,
     /// Percent of writes.
@@ -29,65 +28,45 @@ pub struct Target {
     pub random: Option<bool>,
     /// I/Os in flight a thread.
     pub outstanding: Option<u64>,
-    /// Threads.
-    pub threads: Option<u64>,
 }
 
 /// A timespan's results.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Span {
-    /// Index of the line it begins at.
-    pub line: usize,
-    /// Seconds.
-    pub seconds: Option<Figure>,
+    /// Nanoseconds.
+    pub time: Option<Figure>,
     /// Threads.
     pub threads: Option<Figure>,
-    /// Lines of CPUs: usage, user, kernel, idle, in percent; the average last.
-    pub cpus: Vec<[Figure; 4]>,
     /// All I/Os, reads, writes.
     pub tables: [Option<Table>; 3],
-    /// Percentiles in the order of the page.
-    pub tiles: Vec<Tile>,
+    /// Percent (0 of the least, 100 of the most) and nanoseconds of reads, writes, all, in the order of the page.
+    pub tiles: Vec<(f64, [Option<Figure>; 3])>,
 }
 
 /// A table of threads.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Table {
     /// One a thread and target.
-    pub rows: Vec<Row>,
+    pub rows: Vec<Sheet>,
     /// The line `total`.
-    pub total: Option<Row>,
+    pub total: Option<Sheet>,
 }
 
-/// A line of it.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Row {
-    /// Index of its line.
-    pub line: usize,
-    /// Bytes.
-    pub bytes: Figure,
-    /// I/Os.
-    pub ios: Figure,
-    /// Bytes a second.
-    pub bandwidth: Option<Figure>,
-    /// I/Os a second.
-    pub iops: Option<Figure>,
-    /// Mean latency in nanoseconds.
-    pub latency: Option<Figure>,
-    /// Standard deviation of I/Os a second.
-    pub iops_deviation: Option<Figure>,
-    /// Standard deviation of the latency.
-    pub latency_deviation: Option<Figure>,
+impl Table {
+    /// All of its lines.
+    pub fn all(&self) -> impl Iterator<Item = &Sheet> {
+        self.rows.iter().chain(&self.total)
+    }
 }
 
-/// A line of percentiles.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Tile {
-    /// Percent: 0 of the least, 100 of the most.
-    pub percent: f64,
-    /// Nanoseconds: reads, writes, all.
-    pub latency: [Option<Figure>; 3],
-}
+/// The columns of a table.
+pub const COLUMNS: [Place; 4] = [
+    (BYTES, Metric::Total, "bytes", 1.0),
+    (IOS, Metric::Issued, "", 1.0),
+    (BANDWIDTH, Metric::Bandwidth, "MiB/s", super::cut::MIB),
+    (IOPS, Metric::Iops, "/s", 1.0),
+];
+const LATENCY: Place = (MEAN, Metric::Latency, "ms", 1e6);
 
 impl DiskSpd {
     /// The size of all I/Os, where it is one.
@@ -99,24 +78,12 @@ impl DiskSpd {
     /// Every figure in it.
     pub fn figures(&self, tell: &mut dyn FnMut(Told)) {
         for span in &self.spans {
-            let mut say = |metric, unit, figure: &Option<Figure>| {
-                figure.iter().for_each(|figure| tell((metric, unit, *figure)));
-            };
-            say(Metric::Runtime, Unit::Nanoseconds, &span.seconds.map(|figure| figure.scaled(1e9)));
-            say(Metric::Other, Unit::Things, &span.threads);
-            span.cpus.iter().flatten().for_each(|figure| say(Metric::Cpu, Unit::Percent, &Some(*figure)));
-            for row in span.tables.iter().flatten().flat_map(|table| table.rows.iter().chain(&table.total)) {
-                say(Metric::Total, Unit::Bytes, &Some(row.bytes));
-                say(Metric::Issued, Unit::Things, &Some(row.ios));
-                say(Metric::Bandwidth, Unit::BytesPerSecond, &row.bandwidth);
-                say(Metric::Iops, Unit::PerSecond, &row.iops);
-                say(Metric::Latency, Unit::Nanoseconds, &row.latency);
-                say(Metric::Interval, Unit::PerSecond, &row.iops_deviation);
-                say(Metric::Latency, Unit::Nanoseconds, &row.latency_deviation);
-            }
-            for figure in span.tiles.iter().flat_map(|tile| &tile.latency) {
-                say(Metric::Percentile, Unit::Nanoseconds, figure);
-            }
+            let time = span.time.iter().map(|time| (Metric::Runtime, Unit::Nanoseconds, *time));
+            let threads = span.threads.iter().map(|threads| (Metric::Other, Unit::Things, *threads));
+            time.chain(threads).for_each(&mut *tell);
+            span.tables.iter().flatten().flat_map(Table::all).for_each(|row| row.tell(tell));
+            let tiles = span.tiles.iter().flat_map(|(_, latencies)| latencies).flatten();
+            tiles.for_each(|one| tell((Metric::Percentile, Unit::Nanoseconds, *one)));
         }
     }
 
@@ -126,31 +93,23 @@ impl DiskSpd {
     }
 
     fn of_span(&self, span: &Span) -> Vec<Reading> {
-        let busy = |way: usize| {
-            let rows = span.tables[way].iter().flat_map(|table| table.rows.iter().chain(&table.total));
-            rows.into_iter().any(|row| row.ios.value > 0.0)
-        };
+        let moves = |row: &Sheet| row.figure(IOS).is_some_and(|ios| ios.value > 0.0);
+        let busy = |way: usize| span.tables[way].iter().flat_map(Table::all).any(moves);
         let ways: &[(usize, Way, usize)] = match (busy(1), busy(2)) {
             (false, false) => &[(0, Way::Both, 2)],
             _ => &[(1, Way::Read, 0), (2, Way::Write, 1)],
         };
         let mut readings = Vec::new();
         for (table, way, tile) in ways {
-            let of = |tiles: &Tile| Some((tiles.percent, tiles.latency[*tile]?));
-            let table = span.tables[*table].iter();
             // XML has no totals: a reading a thread and target.
-            let rows = table.flat_map(|table| match &table.total {
+            let rows = span.tables[*table].iter().flat_map(|table| match &table.total {
                 Some(total) => std::slice::from_ref(total),
                 None => &table.rows,
             });
-            readings.extend(rows.filter(|row| row.ios.value > 0.0).map(|row| Reading {
-                iops: row.iops,
-                bytes_per_second: row.bandwidth,
-                ios: Some(row.ios),
-                bytes: Some(row.bytes),
-                mean_ns: row.latency,
-                percentiles_ns: span.tiles.iter().filter_map(of).collect(),
-                ..Reading::new(row.line, self.workload(span), *way)
+            let percentiles = span.tiles.iter().filter_map(|(percent, of)| Some((*percent, of[*tile]?)));
+            readings.extend(rows.filter(|row| moves(row)).filter_map(|row| {
+                let (workload, percentiles) = (self.workload(span), percentiles.clone().collect());
+                Sheet { way: Some(*way), workload, percentiles, ..row.clone() }.reading()
             }));
         }
         readings
@@ -161,12 +120,10 @@ impl DiskSpd {
         let writes = target.and_then(|target| target.writes);
         let mixed = writes.is_some_and(|writes| writes > 0.0 && writes < 100.0);
         let rw = |random: bool, writes: f64| {
-            let way = if mixed {
-                "rw"
-            } else if writes > 0.0 {
-                "write"
-            } else {
-                "read"
+            let way = match () {
+                () if mixed => "rw",
+                () if writes > 0.0 => "write",
+                () => "read",
             };
             if random { format!("rand{way}") } else { way.to_owned() }
         };
@@ -176,21 +133,8 @@ impl DiskSpd {
             iodepth: target.and_then(|target| target.outstanding),
             numjobs: span.threads.map(|threads| threads.value as u64),
             rwmixread: writes.filter(|_| mixed).map(|writes| 100.0 - writes),
-            runtime_s: span.seconds.map(|seconds| seconds.value),
+            runtime_s: span.time.map(|time| time.value / 1e9),
             ..Workload::default()
         }
-    }
-}
-
-/// Percent of `25th`, `3-nines`, `min`, `max`.
-fn percent(word: &str) -> Option<f64> {
-    if let Some(nines) = word.strip_suffix("-nines") {
-        let nines: i32 = nines.parse().ok().filter(|nines| (1..=12).contains(nines))?;
-        return Some(100.0 - 100.0 * 10f64.powi(-nines));
-    }
-    match word {
-        "min" => Some(0.0),
-        "max" => Some(100.0),
-        _ => word.strip_suffix("th")?.parse().ok(),
     }
 }

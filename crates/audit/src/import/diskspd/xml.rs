@@ -1,7 +1,8 @@
 //! DiskSpd's XML (`-Rxml`). A document that does not end is listed, nothing of it is read.
 
-use super::{DiskSpd, Row, Span, Table, Target, Tile};
+use super::{COLUMNS, DiskSpd, Span, Table, Target};
 use crate::import::cut::exact;
+use crate::import::sheet::{Sheet, named};
 use crate::import::{Format, Found, Said};
 use crate::number::{Figure, leading, rounded};
 use crate::page::Page;
@@ -100,59 +101,38 @@ impl Reader<'_> {
     }
 
     fn span(&self, node: Node) -> Span {
-        let mut span = Span {
-            line: self.page.spot(self.from + node.range().start..self.from + node.range().end).index(),
-            seconds: self.figure(node, "TestTimeSeconds", 1.0),
-            threads: self.figure(node, "ThreadCount", 1.0),
-            ..Span::default()
-        };
-        for latency in all(node, "Latency") {
-            span.tiles.extend(all(latency, "Bucket").filter_map(|bucket| self.tile(bucket)));
-        }
-        for cpu in child(node, "CpuUtilization").iter().flat_map(|cpus| cpus.children()) {
-            let of = |name| self.figure(cpu, name, 1.0);
-            if let (Some(usage), Some(user), Some(kernel), Some(idle)) =
-                (of("UsagePercent"), of("UserPercent"), of("KernelPercent"), of("IdlePercent"))
-            {
-                span.cpus.push([usage, user, kernel, idle]);
-            }
-        }
-        let names = [("BytesCount", "IOCount"), ("ReadBytes", "ReadCount"), ("WriteBytes", "WriteCount")];
+        let buckets = all(node, "Latency").flat_map(|latency| all(latency, "Bucket"));
         let mut tables: [Table; 3] = Default::default();
+        let names = [["BytesCount", "IOCount"], ["ReadBytes", "ReadCount"], ["WriteBytes", "WriteCount"]];
         for target in all(node, "Thread").flat_map(|thread| all(thread, "Target")) {
-            for ((bytes, ios), table) in names.iter().zip(&mut tables) {
-                let row = self.figure(target, bytes, 1.0).zip(self.figure(target, ios, 1.0));
-                table.rows.extend(row.map(|(bytes, ios)| bare_row(bytes, ios)));
+            for (names, table) in names.iter().zip(&mut tables) {
+                let [bytes, ios] = names.map(|name| self.figure(target, name, 1.0));
+                let Some((bytes, ios)) = bytes.zip(ios) else { continue };
+                let mut row = Sheet::new(bytes.spot.index(), None);
+                for ((name, metric, unit, _), figure) in COLUMNS.iter().zip([bytes, ios]) {
+                    row.add(*metric, named(name, unit, figure));
+                }
+                table.rows.push(row);
             }
         }
-        span.tables = tables.map(|table| (!table.rows.is_empty()).then_some(table));
-        span
+        Span {
+            time: self.figure(node, "TestTimeSeconds", 1e9),
+            threads: self.figure(node, "ThreadCount", 1.0),
+            tables: tables.map(|table| (!table.rows.is_empty()).then_some(table)),
+            tiles: buckets.filter_map(|bucket| self.tile(bucket)).collect(),
+        }
     }
 
-    fn tile(&self, bucket: Node) -> Option<Tile> {
+    fn tile(&self, bucket: Node) -> Option<(f64, [Option<Figure>; 3])> {
         let percent: f64 = text(bucket, "Percentile")?.parse().ok()?;
         let names = ["ReadMilliseconds", "WriteMilliseconds", "TotalMilliseconds"];
         let latency = names.map(|name| self.figure(bucket, name, 1e6));
-        (percent.is_finite() && latency.iter().any(Option::is_some)).then_some(Tile { percent, latency })
-    }
-}
-
-fn bare_row(bytes: Figure, ios: Figure) -> Row {
-    Row {
-        line: bytes.spot.index(),
-        bytes,
-        ios,
-        bandwidth: None,
-        iops: None,
-        latency: None,
-        iops_deviation: None,
-        latency_deviation: None,
+        (percent.is_finite() && latency.iter().any(Option::is_some)).then_some((percent, latency))
     }
 }
 
 fn target(node: Node) -> Target {
     Target {
-        path: text(node, "Path").unwrap_or_default().to_owned(),
         block: whole(node, "BlockSize"),
         writes: text(node, "WriteRatio").and_then(|ratio| ratio.parse().ok()),
         random: text(node, "RandomAccess")
@@ -160,6 +140,5 @@ fn target(node: Node) -> Target {
             .or_else(|| child(node, "Random").is_some().then_some(true))
             .or_else(|| child(node, "StrideSize").is_some().then_some(false)),
         outstanding: whole(node, "RequestCount"),
-        threads: whole(node, "ThreadsPerFile"),
     }
 }

@@ -2,9 +2,7 @@
 //! in KiB; what is divided there is cut off, not rounded.
 
 use super::job_file::{self, Options};
-use super::{
-    Asked, Cpu, Direction, Disk, Fio, Form, Issued, Job, Latency, Percentiles, Samples, Steady, Version,
-};
+use super::{Asked, Cpu, Direction, Disk, Fio, Form, Issued, Job, Latency, Percentiles, Samples, Version};
 use crate::import::Said;
 use crate::import::json_formats::JsonFormat;
 use crate::import::printed::Printed;
@@ -18,7 +16,7 @@ use std::borrow::Cow;
 pub const FORMAT: JsonFormat = JsonFormat {
     name: "fio JSON",
     help: "fio's --output-format=json and json+, 2.1 to 3.4x: one machine and clients, also within other JSON",
-    example: EXAMPLE,
+    example: include_str!("../../../fixtures/fio/randrw.json"),
     knows: |node| !outputs(node).is_empty(),
     read,
 };
@@ -129,7 +127,8 @@ impl Reader<'_> {
         }
         job.issued = issued.told();
         self.of_all_ways(node, &mut job);
-        job.jobs = jobs_of(&job);
+        let threads = self.printed.exact(node.get("job_runtime"), 1.0);
+        job.jobs = threads.and_then(|threads| jobs_of(&job, threads.value));
         if job.options.iter().any(|(key, _)| !PLACE.contains(&key.as_str())) {
             self.asked(job_file::asked(&job.name, job.line, &job.options));
         }
@@ -155,7 +154,6 @@ impl Reader<'_> {
 
     /// What is told of a job as a whole.
     fn of_all_ways(&mut self, node: &Node, job: &mut Job) {
-        job.threads_ms = self.printed.exact(node.get("job_runtime"), 1.0);
         let user = self.printed.exact(node.get("usr_cpu"), 1.0);
         let system = self.printed.exact(node.get("sys_cpu"), 1.0);
         if let (Some(user), Some(system)) = (user, system) {
@@ -177,9 +175,7 @@ impl Reader<'_> {
                 }
             }
         }
-        job.errors = self.printed.exact(node.get("total_err"), 1.0);
         job.target_depth = self.printed.exact(node.get("latency_depth"), 1.0);
-        job.steady = node.get("steadystate").and_then(|steady| self.steady(steady));
     }
 
     /// A share in percent. fio prints what is not nothing as no less than `least`.
@@ -189,18 +185,6 @@ impl Reader<'_> {
             share.low = 0.0;
         }
         Some(share)
-    }
-
-    fn steady(&mut self, node: &Node) -> Option<Steady> {
-        let criterion = node.get("ss")?.text()?.to_owned();
-        let attained = node.get("attained")?.whole()? != 0;
-        let line = self.printed.line(node.bytes.start);
-        // Before 3.0 its unit was another.
-        let bytes = self.version.is_some_and(|version| version.is_from(3, 0));
-        let mean = node.at(&["data", "bw_mean"]).filter(|_| bytes);
-        let bandwidth = self.printed.cut(mean, 1.0);
-        let iops = self.printed.cut(node.at(&["data", "iops_mean"]), 1.0);
-        Some(Steady { line, criterion, attained, bandwidth, iops })
     }
 
     /// `None` for a way that nothing went.
@@ -219,17 +203,14 @@ impl Reader<'_> {
             told[super::index_of(way)] = self.printed.exact(node.get(key), 1.0);
         }
         made.ios = issued.total[super::index_of(way)];
-        made.slat = self.latency(node, "slat", &mut made, "slat_ns");
-        made.clat = self.latency(node, "clat", &mut made, "clat_ns");
-        made.lat = self.latency(node, "lat", &mut made, "lat_ns");
-        let of_completions = |one: &Percentiles| one.of == "clat";
-        let first = made.more_percentiles.iter().position(of_completions);
-        let first = first.or_else(|| made.more_percentiles.iter().position(|one| one.of == "lat"));
-        if let Some(first) = first.or((!made.more_percentiles.is_empty()).then_some(0)) {
-            let chosen = made.more_percentiles.remove(first);
-            made.histogram = bins(node, chosen.of);
-            made.percentiles = Some(chosen);
-        }
+        // Percentiles are those of the completions, where several latencies have them.
+        let mut percentiles = Vec::new();
+        made.slat = self.latency(node, ["slat", "slat_ns"], &mut percentiles);
+        made.clat = self.latency(node, ["clat", "clat_ns"], &mut percentiles);
+        made.lat = self.latency(node, ["lat", "lat_ns"], &mut percentiles);
+        percentiles.sort_by_key(|one| ["clat", "lat", "slat"].iter().position(|of| *of == one.of));
+        made.percentiles = percentiles.into_iter().next();
+        made.histogram = made.percentiles.as_ref().map_or(Vec::new(), |chosen| bins(node, chosen.of));
         made.bandwidth_samples = self.samples(node, BANDWIDTH_SAMPLES, KIB);
         made.iops_samples = self.samples(node, IOPS_SAMPLES, 1.0);
         Some(made)
@@ -263,8 +244,13 @@ impl Reader<'_> {
         }
     }
 
-    /// A latency of `..._ns`, or of the microseconds of old; its percentiles are added to the direction.
-    fn latency(&mut self, node: &Node, of: &'static str, made: &mut Direction, key: &str) -> Option<Latency> {
+    /// A latency of `..._ns`, or of the microseconds of old; its percentiles are added.
+    fn latency(
+        &mut self,
+        node: &Node,
+        [of, key]: [&'static str; 2],
+        percentiles: &mut Vec<Percentiles>,
+    ) -> Option<Latency> {
         let (node, unit) = match (node.get(key), node.get(of)) {
             (Some(nanoseconds), _) => (nanoseconds, 1.0),
             (None, Some(microseconds)) => (microseconds, 1e3),
@@ -287,7 +273,7 @@ impl Reader<'_> {
             .filter(|(percent, _): &(f64, Figure)| (0.0..=100.0).contains(percent))
             .collect();
         if !points.is_empty() {
-            made.more_percentiles.push(Percentiles { of, points });
+            percentiles.push(Percentiles { of, points });
         }
         let mut whole = |key: &str| {
             let node = node.get(key);
@@ -299,21 +285,17 @@ impl Reader<'_> {
         Some(Latency { min, max, mean, deviation })
     }
 
-    fn samples(&mut self, node: &Node, keys: [&str; 6], unit: f64) -> Option<Samples> {
-        let [min, max, mean, deviation, per, count] = keys;
+    fn samples(&mut self, node: &Node, keys: [&str; 5], unit: f64) -> Option<Samples> {
+        let [min, max, mean, deviation, count] = keys;
         let number = |key: &str| node.get(key).and_then(Node::number);
         if number(count) == Some(0.0) || [min, max, mean].into_iter().all(|key| number(key) == Some(0.0)) {
             return None;
         }
-        // 2.1 printed the mean as the share.
-        let text = |key: &str| node.get(key).map(|node| node.value.clone());
-        let share = node.get(per).filter(|_| text(per) != text(mean));
         Some(Samples {
             min: self.printed.cut(node.get(min), unit)?,
             max: self.printed.cut(node.get(max), unit)?,
             mean: self.printed.exact(node.get(mean), unit)?,
             deviation: self.printed.exact(node.get(deviation), unit),
-            per: self.printed.exact(share, 1.0),
             count: self.printed.exact(node.get(count), 1.0),
         })
     }
@@ -326,10 +308,7 @@ impl Reader<'_> {
             name: name.into_owned(),
             line,
             ios: both(["read_ios", "write_ios"]),
-            merges: both(["read_merges", "write_merges"]),
             ticks: both(["read_ticks", "write_ticks"]),
-            in_queue: self.printed.exact(node.get("in_queue"), 1.0),
-            util: self.printed.exact(node.get("util"), 1.0),
             aggregates: node.get("aggr_read_ios").is_some(),
         };
         self.fio.disks.push(disk);
@@ -359,8 +338,8 @@ impl Reader<'_> {
 const LEAST_DEPTH: f64 = 0.1;
 const LEAST_BUCKET: f64 = 0.01;
 
-const BANDWIDTH_SAMPLES: [&str; 6] = ["bw_min", "bw_max", "bw_mean", "bw_dev", "bw_agg", "bw_samples"];
-const IOPS_SAMPLES: [&str; 6] = ["iops_min", "iops_max", "iops_mean", "iops_stddev", "", "iops_samples"];
+const BANDWIDTH_SAMPLES: [&str; 5] = ["bw_min", "bw_max", "bw_mean", "bw_dev", "bw_samples"];
+const IOPS_SAMPLES: [&str; 5] = ["iops_min", "iops_max", "iops_mean", "iops_stddev", "iops_samples"];
 
 /// Where a client's job ran stands among its options.
 const PLACE: [&str; 2] = ["hostname", "port"];
@@ -382,13 +361,8 @@ fn options_of_client(global: Option<&Node>, job: &Node) -> Options {
 
 /// The histogram of JSON+.
 fn bins(node: &Node, of: &str) -> Vec<(u64, u64)> {
-    let (key, unit) = match of {
-        "slat" => ("slat_ns", 1),
-        "lat" => ("lat_ns", 1),
-        _ => ("clat_ns", 1),
-    };
-    let (latency, unit) = match node.get(key) {
-        Some(latency) => (Some(latency), unit),
+    let (latency, unit) = match node.get(&format!("{of}_ns")) {
+        Some(latency) => (Some(latency), 1),
         None => (node.get(of), 1000),
     };
     let members = latency.and_then(|latency| latency.get("bins")).map_or(&[][..], Node::members);
@@ -401,40 +375,14 @@ fn bins(node: &Node, of: &str) -> Vec<(u64, u64)> {
 
 /// How many jobs reported in one, by how many runs the time of all threads is long: one or `numjobs`. Whether it is a group fio
 /// does not print, and a group may hold several sections.
-fn jobs_of(job: &Job) -> Option<u64> {
+fn jobs_of(job: &Job, threads_ms: f64) -> Option<u64> {
     let numjobs = job.option("numjobs").map_or(Some(1), |text| text.parse().ok());
     let runtimes = job.directions.iter().filter_map(|one| one.runtime_ms);
     let longest = runtimes.map(|runtime| runtime.value).fold(0.0, f64::max);
-    let runs = job.threads_ms?.value / longest;
+    let runs = threads_ms / longest;
     let like = |jobs: &u64| (runs / *jobs as f64 - 1.0).abs() < 0.02;
     [Some(1), numjobs].into_iter().flatten().find(like).filter(|_| !job.aggregate)
 }
-
-const EXAMPLE: &str = r#"{
-  "fio version" : "fio-3.33",
-  "time" : "Mon Nov 23 16:58:20 2026",
-  "jobs" : [
-    {
-      "jobname" : "mix",
-      "groupid" : 0,
-      "error" : 0,
-      "job options" : { "rw" : "randwrite", "bs" : "4k", "ioengine" : "psync" },
-      "write" : {
-        "io_bytes" : 45993984, "io_kbytes" : 44916, "bw_bytes" : 45719666, "bw" : 44648,
-        "iops" : 11162.027833, "runtime" : 1006, "total_ios" : 11229, "short_ios" : 0, "drop_ios" : 0,
-        "clat_ns" : {
-          "min" : 2063, "max" : 191055, "mean" : 3145.727224, "stddev" : 2684.235466, "N" : 11229,
-          "percentile" : { "50.000000" : 2864, "99.000000" : 7776 }
-        },
-        "lat_ns" : { "min" : 2083, "max" : 191085, "mean" : 3176.760085, "stddev" : 2698.727954, "N" : 11229 },
-        "bw_min" : 44824, "bw_max" : 45008, "bw_agg" : 100.000000, "bw_mean" : 44916.000000, "bw_dev" : 130.107648,
-        "bw_samples" : 2
-      },
-      "job_runtime" : 1005, "usr_cpu" : 0.497512, "sys_cpu" : 32.537313, "ctx" : 11391
-    }
-  ]
-}
-"#;
 
 #[cfg(test)]
 mod tests;

@@ -14,7 +14,6 @@ use super::Told;
 use super::workload::{Reading, Way, Workload};
 use crate::claim::Metric;
 use crate::number::{Figure, Unit};
-use crate::page::Spot;
 
 /// fio's version.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -42,9 +41,10 @@ impl Version {
 }
 
 /// How it was printed: text rounds, JSON does not.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Form {
     /// Normal text.
+    #[default]
     Text,
     /// JSON and JSON+.
     Json,
@@ -55,14 +55,14 @@ pub enum Form {
 }
 
 /// One output of fio.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Fio {
     /// How it was printed.
     pub form: Form,
     /// Its version, where it is told.
     pub version: Option<Version>,
-    /// `Starting 4 processes`: how many.
-    pub started: Option<Figure>,
+    /// Whether its head is there: `Starting 4 processes`.
+    pub started: bool,
     /// What was asked of each job before it began.
     pub asked: Vec<Asked>,
     /// Lines of progress, the last of them.
@@ -99,8 +99,6 @@ pub struct Eta {
     pub line: usize,
     /// Bytes a second by way.
     pub bytes_per_second: [Option<Figure>; 3],
-    /// I/Os a second by way.
-    pub iops: [Option<Figure>; 3],
     /// How much of the run was over, in percent.
     pub done: Option<f64>,
 }
@@ -140,31 +138,10 @@ pub struct Job {
     pub issued: Option<Issued>,
     /// `depth=32` of the `latency` line.
     pub target_depth: Option<Figure>,
-    /// JSON's `job_runtime`: milliseconds of all threads that reported in it, summed.
-    pub threads_ms: Option<Figure>,
-    /// `continue_on_error`: how many errors there were.
-    pub errors: Option<Figure>,
     /// Client mode: where it ran.
     pub host: Option<String>,
     /// Whether it sums other jobs of this output: `All clients`, or `mixed` beside the ways that it mixes.
     pub aggregate: bool,
-    /// What watched for a steady state.
-    pub steady: Option<Steady>,
-}
-
-/// `steadystate`: whether the job was steady in the end, by which criterion.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Steady {
-    /// Index of its line.
-    pub line: usize,
-    /// `iops_slope:0.3%`.
-    pub criterion: String,
-    /// Whether it was met.
-    pub attained: bool,
-    /// Bytes a second in the window that was watched.
-    pub bandwidth: Option<Figure>,
-    /// I/Os a second in it.
-    pub iops: Option<Figure>,
 }
 
 /// I/Os of a job by way: reads, writes, trims.
@@ -197,7 +174,7 @@ pub struct Cpu {
 }
 
 /// One way of a job.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Direction {
     /// Reads, writes or trims.
     pub way: Way,
@@ -223,10 +200,6 @@ pub struct Direction {
     pub lat: Option<Latency>,
     /// Percentiles: of the completions, where several latencies have them.
     pub percentiles: Option<Percentiles>,
-    /// Nanoseconds of the unit that the list of percentiles which is being read is in; `None` of one that is left out.
-    pub(crate) percentile_unit: Option<f64>,
-    /// Those of the other latencies.
-    pub more_percentiles: Vec<Percentiles>,
     /// `bw (MiB/s): min= ...`, in bytes a second.
     pub bandwidth_samples: Option<Samples>,
     /// `iops : min= ...`.
@@ -270,8 +243,6 @@ pub struct Samples {
     pub mean: Figure,
     /// Standard deviation.
     pub deviation: Option<Figure>,
-    /// `per=`, in percent.
-    pub per: Option<Figure>,
     /// How many.
     pub count: Option<Figure>,
 }
@@ -306,14 +277,8 @@ pub struct Disk {
     pub line: usize,
     /// I/Os.
     pub ios: [Option<Figure>; 2],
-    /// Merged.
-    pub merges: [Option<Figure>; 2],
     /// Milliseconds that I/Os took, summed.
     pub ticks: [Option<Figure>; 2],
-    /// Milliseconds times I/Os in flight.
-    pub in_queue: Option<Figure>,
-    /// Share of the time in percent.
-    pub util: Option<Figure>,
     /// Whether it stands on other disks (`aggrios` is told).
     pub aggregates: bool,
 }
@@ -333,16 +298,7 @@ pub const MOST_JOBS: usize = 4096;
 impl Fio {
     /// An output of nothing yet.
     pub fn new(form: Form, version: Option<Version>) -> Fio {
-        Fio {
-            form,
-            version,
-            started: None,
-            asked: Vec::new(),
-            eta: None,
-            jobs: Vec::new(),
-            statuses: Vec::new(),
-            disks: Vec::new(),
-        }
+        Fio { form, version, ..Fio::default() }
     }
 
     /// Notes what one more job was asked.
@@ -375,37 +331,22 @@ impl Fio {
 
     /// Every figure in it.
     pub fn figures(&self, tell: &mut dyn FnMut(Told)) {
-        let mut say = |metric, unit, figure: &Option<Figure>| {
-            if let Some(figure) = figure {
-                tell((metric, unit, *figure));
-            }
+        let mut say = |metric, unit, figures: &[Option<Figure>]| {
+            figures.iter().flatten().for_each(|figure| tell((metric, unit, *figure)));
         };
-        say(Metric::Other, Unit::Things, &self.started);
         if let Some(eta) = &self.eta {
-            eta.bytes_per_second
-                .iter()
-                .for_each(|figure| say(Metric::Interval, Unit::BytesPerSecond, figure));
-            eta.iops.iter().for_each(|figure| say(Metric::Interval, Unit::PerSecond, figure));
+            say(Metric::Interval, Unit::BytesPerSecond, &eta.bytes_per_second);
         }
-        for job in &self.jobs {
-            job.figures(&mut say);
-        }
+        self.jobs.iter().for_each(|job| job.figures(&mut say));
         for status in &self.statuses {
             for figures in [&status.bandwidth, &status.slowest, &status.fastest] {
-                figures.iter().for_each(|figure| say(Metric::Bandwidth, Unit::BytesPerSecond, figure));
+                say(Metric::Bandwidth, Unit::BytesPerSecond, figures);
             }
-            status.io.iter().for_each(|figure| say(Metric::Total, Unit::Bytes, figure));
-            status
-                .runtime_ms
-                .iter()
-                .for_each(|figure| say(Metric::Runtime, Unit::Nanoseconds, &of_ms(*figure)));
+            say(Metric::Total, Unit::Bytes, &status.io);
+            say(Metric::Runtime, Unit::Nanoseconds, &status.runtime_ms.map(of_ms));
         }
-        for disk in &self.disks {
-            for figures in [&disk.ios, &disk.merges, &disk.ticks] {
-                figures.iter().for_each(|figure| say(Metric::DiskStatistic, Unit::Things, figure));
-            }
-            say(Metric::DiskStatistic, Unit::Things, &disk.in_queue);
-            say(Metric::DiskStatistic, Unit::Percent, &disk.util);
+        for figures in self.disks.iter().flat_map(|disk| [&disk.ios, &disk.ticks]) {
+            say(Metric::DiskStatistic, Unit::Things, figures);
         }
     }
 
@@ -418,7 +359,7 @@ impl Fio {
         self.jobs.iter().filter(|job| !(parts && job.aggregate)).flat_map(of_job).collect()
     }
 
-    pub(crate) fn reading(&self, job: &Job, direction: &Direction) -> Reading {
+    fn reading(&self, job: &Job, direction: &Direction) -> Reading {
         let asked = self.asked_of(job);
         let workload = Workload {
             rw: asked.and_then(|asked| asked.rw.clone()),
@@ -455,108 +396,62 @@ fn of_ms(figure: Option<Figure>) -> Option<Figure> {
     figure.map(|figure| figure.scaled(1e6))
 }
 
-pub(crate) type Say<'a> = dyn FnMut(Metric, Unit, &Option<Figure>) + 'a;
+type Say<'a> = dyn FnMut(Metric, Unit, &[Option<Figure>]) + 'a;
 
 impl Job {
-    pub(crate) fn figures(&self, say: &mut Say) {
-        say(Metric::Other, Unit::Things, &self.error);
-        for direction in &self.directions {
-            direction.figures(say);
-        }
-        for (_, share) in &self.buckets {
-            say(Metric::Bucket, Unit::Percent, &Some(*share));
-        }
+    fn figures(&self, say: &mut Say) {
+        say(Metric::Other, Unit::Things, &[self.error]);
+        self.directions.iter().for_each(|direction| direction.figures(say));
+        self.buckets.iter().for_each(|(_, share)| say(Metric::Bucket, Unit::Percent, &[Some(*share)]));
         if let Some(cpu) = &self.cpu {
-            say(Metric::Cpu, Unit::Percent, &Some(cpu.user));
-            say(Metric::Cpu, Unit::Percent, &Some(cpu.system));
-            say(Metric::Cpu, Unit::Things, &cpu.switches);
+            say(Metric::Cpu, Unit::Percent, &[Some(cpu.user), Some(cpu.system)]);
         }
-        for (_, share) in &self.depths {
-            say(Metric::Depth, Unit::Percent, &Some(*share));
-        }
+        self.depths.iter().for_each(|(_, share)| say(Metric::Depth, Unit::Percent, &[Some(*share)]));
         if let Some(issued) = &self.issued {
             // JSON prints what was issued once: it stands in the direction, too.
             let told = |figure: &Option<Figure>| self.directions.iter().any(|one| one.ios == *figure);
-            let total = issued.total.iter().filter(|figure| figure.is_some() && !told(figure));
-            for figure in total.chain(&issued.short).chain(&issued.dropped) {
-                say(Metric::Issued, Unit::Things, figure);
-            }
+            let total = issued.total.map(|figure| figure.filter(|_| !told(&figure)));
+            [total, issued.short, issued.dropped]
+                .iter()
+                .for_each(|all| say(Metric::Issued, Unit::Things, all));
         }
-        say(Metric::Depth, Unit::Things, &self.target_depth);
-        say(Metric::Runtime, Unit::Nanoseconds, &of_ms(self.threads_ms));
-        say(Metric::Other, Unit::Things, &self.errors);
-        if let Some(steady) = &self.steady {
-            say(Metric::Interval, Unit::BytesPerSecond, &steady.bandwidth);
-            say(Metric::Interval, Unit::PerSecond, &steady.iops);
-        }
+        say(Metric::Depth, Unit::Things, &[self.target_depth]);
     }
 
     /// An option of it, the last of several.
     pub fn option(&self, key: &str) -> Option<&str> {
         self.options.iter().rev().find(|(name, _)| name == key).map(|(_, value)| value.as_str())
     }
-
-    /// The spot of its first line's figures, for findings about the job itself.
-    pub fn spot(&self) -> Spot {
-        Spot::new(self.line, 0..0)
-    }
 }
 
 impl Direction {
     /// One way of which nothing is known yet.
     pub fn new(way: Way, line: usize) -> Direction {
-        Direction {
-            way,
-            line,
-            iops: None,
-            bandwidth: None,
-            bandwidth_decimal: None,
-            io: None,
-            io_decimal: None,
-            runtime_ms: None,
-            slat: None,
-            clat: None,
-            lat: None,
-            percentiles: None,
-            percentile_unit: None,
-            more_percentiles: Vec::new(),
-            bandwidth_samples: None,
-            iops_samples: None,
-            ios: None,
-            histogram: Vec::new(),
-        }
+        Direction { way, line, ..Direction::default() }
     }
 
-    pub(crate) fn figures(&self, say: &mut Say) {
-        say(Metric::Iops, Unit::PerSecond, &self.iops);
-        say(Metric::Bandwidth, Unit::BytesPerSecond, &self.bandwidth);
-        say(Metric::Bandwidth, Unit::BytesPerSecond, &self.bandwidth_decimal);
-        say(Metric::Total, Unit::Bytes, &self.io);
-        say(Metric::Total, Unit::Bytes, &self.io_decimal);
-        say(Metric::Runtime, Unit::Nanoseconds, &of_ms(self.runtime_ms));
-        say(Metric::Issued, Unit::Things, &self.ios);
+    fn figures(&self, say: &mut Say) {
+        say(Metric::Iops, Unit::PerSecond, &[self.iops]);
+        say(Metric::Bandwidth, Unit::BytesPerSecond, &[self.bandwidth, self.bandwidth_decimal]);
+        say(Metric::Total, Unit::Bytes, &[self.io, self.io_decimal]);
+        say(Metric::Runtime, Unit::Nanoseconds, &[of_ms(self.runtime_ms)]);
+        say(Metric::Issued, Unit::Things, &[self.ios]);
         for (metric, latency) in [
-            (Metric::SubmissionLatency, &self.slat),
-            (Metric::CompletionLatency, &self.clat),
-            (Metric::Latency, &self.lat),
+            (Metric::SubmissionLatency, self.slat),
+            (Metric::CompletionLatency, self.clat),
+            (Metric::Latency, self.lat),
         ] {
-            for figure in latency.iter().flat_map(|one| [one.min, one.max, one.mean, one.deviation]) {
-                say(metric, Unit::Nanoseconds, &Some(figure));
-            }
+            let all = latency.map(|one| [one.min, one.max, one.mean, one.deviation].map(Some));
+            say(metric, Unit::Nanoseconds, &all.unwrap_or_default());
         }
-        let percentiles = self.percentiles.iter().chain(&self.more_percentiles);
-        for (_, figure) in percentiles.flat_map(|found| &found.points) {
-            say(Metric::Percentile, Unit::Nanoseconds, &Some(*figure));
+        for (_, figure) in self.percentiles.iter().flat_map(|found| &found.points) {
+            say(Metric::Percentile, Unit::Nanoseconds, &[Some(*figure)]);
         }
-        for (unit, samples) in
-            [(Unit::BytesPerSecond, &self.bandwidth_samples), (Unit::PerSecond, &self.iops_samples)]
-        {
-            if let Some(one) = samples {
-                for figure in [Some(one.min), Some(one.max), Some(one.mean), one.deviation, one.count] {
-                    say(Metric::Interval, unit, &figure);
-                }
-                say(Metric::Interval, Unit::Percent, &one.per);
-            }
+        let samples = [(Unit::BytesPerSecond, self.bandwidth_samples), (Unit::PerSecond, self.iops_samples)];
+        for (unit, samples) in samples {
+            let all =
+                samples.map(|one| [Some(one.min), Some(one.max), Some(one.mean), one.deviation, one.count]);
+            say(Metric::Interval, unit, &all.unwrap_or_default());
         }
     }
 }

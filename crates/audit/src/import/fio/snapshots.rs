@@ -40,7 +40,7 @@ pub(crate) fn followers(outputs: &[Output]) -> Vec<Option<usize>> {
 /// Whether the later output is of the same run as the one before it.
 fn goes_on(before: &Fio, later: &Fio) -> bool {
     // A text has its head once, above the first that it prints; what was asked and the version are given on from there.
-    let anew = later.form == Form::Text && later.started.is_some();
+    let anew = later.form == Form::Text && later.started;
     let same_jobs = before.jobs.len() == later.jobs.len() && !later.jobs.is_empty();
     let pairs = || before.jobs.iter().zip(&later.jobs);
     let disk = |name: &str| before.disks.iter().find(|disk| disk.name == name);
@@ -209,21 +209,21 @@ mod tests {
 
     #[test]
     fn runs_of_json_are_told_apart_by_when_they_began() {
-        let json = |began: u64, printed: u64, ms: u64, ios: u64| {
+        let json = |began: &str, printed: u64, ms: u64| {
             format!(
-                r#"{{ "fio version" : "fio-3.38", "timestamp_ms" : {printed}, "jobs" : [ {{ "jobname" : "a", "groupid" : 0, "job_start" : {began}, "read" : {{ "io_bytes" : {}, "bw_bytes" : 4096, "iops" : 1.0, "runtime" : {ms}, "total_ios" : {ios} }} }} ] }}
-"#,
-                ios * 4096
+                r#"{{ "fio version" : "fio-3.38", "timestamp_ms" : {printed}, "jobs" : [ {{ "jobname" : "a", "groupid" : 0{began}, "read" : {{ "io_bytes" : {ms}, "bw_bytes" : 4096, "iops" : 1.0, "runtime" : {ms}, "total_ios" : {ms} }} }} ] }}
+"#
             )
         };
-        let pair = |a: String, b: String| marks(&format!("{a}{b}"));
-        assert_eq!(pair(json(5000, 6000, 1000, 10), json(5000, 7000, 2000, 20)), [true, false]);
-        assert_eq!(pair(json(5000, 6000, 1000, 10), json(6001, 7001, 1000, 20)), [false, false]);
-        let untold = |text: String| text.replace("job_start", "x");
-        let repeat = pair(untold(json(0, 6000, 1000, 10)), untold(json(0, 7010, 1001, 11)));
-        assert_eq!(repeat, [false, false]);
-        let goes_on = pair(untold(json(0, 6000, 1000, 10)), untold(json(0, 7001, 2001, 11)));
-        assert_eq!(goes_on, [true, false]);
+        let (first, next) = (r#", "job_start" : 5000"#, r#", "job_start" : 6001"#);
+        for (before, later, goes_on) in [
+            (json(first, 6000, 1000), json(first, 7000, 2000), true),
+            (json(first, 6000, 1000), json(next, 7001, 1000), false),
+            (json("", 6000, 1000), json("", 7010, 1001), false),
+            (json("", 6000, 1000), json("", 7001, 2001), true),
+        ] {
+            assert_eq!(marks(&format!("{before}{later}")), [goes_on, false], "{before}{later}");
+        }
     }
 
     #[test]

@@ -1,17 +1,18 @@
 //! fio's terse output: one line of values for each job, versions 2 to 5, also the short second version of fio 1.x.
 
 use super::{Cpu, Direction, Disk, Fio, Form, Job, Latency, Percentiles, Samples, Version};
+use crate::import::cut::Line;
 use crate::import::printed::{self, Whole};
 use crate::import::workload::Way;
 use crate::import::{Format, Found, Said};
-use crate::number::Figure;
+use crate::number::{Figure, leading};
 use crate::page::{Page, Unread};
 
 /// The format's entry in the family.
 pub const FORMAT: Format = Format {
     name: "fio terse",
     help: "fio's --minimal, terse versions 2 to 5: lines of values between semicolons",
-    example: EXAMPLE,
+    example: include_str!("../../../fixtures/fio/terse-3.txt"),
     begins,
     read,
 };
@@ -32,11 +33,11 @@ fn read(page: &Page, line: usize) -> Option<Found> {
     let mut unread: Vec<Unread> = Vec::new();
     let mut at = line;
     while at < page.len() {
-        let (bare, prefix) = page.bare(at);
-        if !begins(bare) {
+        let line = Line::of(page, at);
+        if !begins(line.text) {
             break;
         }
-        let fields = Fields::new(bare, at, prefix);
+        let fields = Fields { line, at, all: line.text.split(';').collect() };
         match fields.job() {
             Some((job, disks, version)) => {
                 if fio.version.is_some() && version.is_some() && version != fio.version {
@@ -97,24 +98,14 @@ const MILLISECONDS: [f64; 12] =
 const DISK: usize = 9;
 
 struct Fields<'p> {
-    line: usize,
-    /// Values and where they begin.
-    all: Vec<(usize, &'p str)>,
+    line: Line<'p>,
+    at: usize,
+    all: Vec<&'p str>,
 }
 
 impl<'p> Fields<'p> {
-    fn new(text: &'p str, line: usize, prefix: usize) -> Fields<'p> {
-        let mut start = prefix;
-        let all = text.split(';').map(|value| {
-            let at = start;
-            start += value.len() + 1;
-            (at, value)
-        });
-        Fields { line, all: all.collect() }
-    }
-
     fn text(&self, at: usize) -> &'p str {
-        self.all.get(at).map_or("", |(_, value)| value)
+        self.all.get(at).copied().unwrap_or("")
     }
 
     fn version(&self) -> Option<Version> {
@@ -156,10 +147,15 @@ impl<'p> Fields<'p> {
         ways && shares(cpu, 2) && shares(cpu + 5, 7 + 22)
     }
 
-    fn figure(&self, at: usize, scale: f64, whole: Whole) -> Option<Figure> {
-        let (start, text) = *self.all.get(at)?;
-        let (figure, bytes) = printed::figure(self.line, start, text, scale, whole)?;
+    fn number(&self, text: &str, scale: f64, whole: Whole) -> Option<Figure> {
+        let (value, bytes, decimals) = leading(text)?;
+        let digits = &text[..bytes];
+        let figure = printed::figure(self.line.spot(digits), digits, value, decimals, scale, whole);
         matches!(&text[bytes..], "" | "%").then_some(figure)
+    }
+
+    fn figure(&self, at: usize, scale: f64, whole: Whole) -> Option<Figure> {
+        self.number(self.text(at), scale, whole)
     }
 
     fn exact(&self, at: usize) -> Option<Figure> {
@@ -170,7 +166,7 @@ impl<'p> Fields<'p> {
         let layout = self.layout()?;
         let mut job = Job {
             name: self.text(layout.head - 3).to_owned(),
-            line: self.line,
+            line: self.at,
             group: self.text(layout.head - 2).parse().ok(),
             error: self.exact(layout.head - 1),
             ..Job::default()
@@ -187,7 +183,7 @@ impl<'p> Fields<'p> {
 
     /// `None` of a way that nothing went.
     fn direction(&self, layout: Layout, way: Way, start: usize) -> Option<Direction> {
-        let mut made = Direction::new(way, self.line);
+        let mut made = Direction::new(way, self.at);
         let rich = usize::from(layout.rich);
         made.io = self.figure(start, KIB, Whole::Cut);
         made.bandwidth = self.figure(start + 1, KIB, Whole::Cut);
@@ -208,24 +204,19 @@ impl<'p> Fields<'p> {
             let of = if made.clat.is_none() { "lat" } else { "clat" };
             made.percentiles = (!points.is_empty()).then_some(Percentiles { of, points });
         }
-        made.bandwidth_samples = self.bandwidth_samples(lat + 4, layout.samples);
-        if layout.samples {
-            made.iops_samples = self.iops_samples(lat + 10);
-        }
+        let counted = layout.samples.then_some(lat + 9);
+        made.bandwidth_samples = self.samples([4, 5, 7, 8].map(|at| lat + at), KIB, counted);
+        let rates =
+            layout.samples.then(|| self.samples([10, 11, 12, 13].map(|at| lat + at), 1.0, Some(lat + 14)));
+        made.iops_samples = rates.flatten();
         Some(made)
     }
 
-    /// `99.000000%=1286`: microseconds, cut off.
+    /// `99.000000%=1286`: microseconds, cut off; `0%=0` where it was not asked for.
     fn percentile(&self, at: usize) -> Option<(f64, Figure)> {
-        let (start, text) = *self.all.get(at)?;
-        let (percent, value) = text.split_once("%=")?;
-        if percent == "0" {
-            return None;
-        }
-        let behind = start + percent.len() + "%=".len();
-        let (figure, bytes) = printed::figure(self.line, behind, value, MICROSECOND, Whole::Cut)?;
+        let (percent, value) = self.text(at).split_once("%=").filter(|(percent, _)| *percent != "0")?;
         let percent = percent.parse().ok().filter(|percent| (0.0..=100.0).contains(percent))?;
-        (bytes == value.len()).then_some((percent, figure))
+        Some((percent, self.number(value, MICROSECOND, Whole::Cut)?))
     }
 
     fn latency(&self, at: usize) -> Option<Latency> {
@@ -238,26 +229,18 @@ impl<'p> Fields<'p> {
         (latency.mean.value > 0.0).then_some(latency)
     }
 
-    fn bandwidth_samples(&self, at: usize, counted: bool) -> Option<Samples> {
+    fn samples(
+        &self,
+        [min, max, mean, deviation]: [usize; 4],
+        scale: f64,
+        count: Option<usize>,
+    ) -> Option<Samples> {
         let samples = Samples {
-            min: self.figure(at, KIB, Whole::Cut)?,
-            max: self.figure(at + 1, KIB, Whole::Cut)?,
-            per: self.exact(at + 2),
-            mean: self.figure(at + 3, KIB, Whole::Cut)?,
-            deviation: self.figure(at + 4, KIB, Whole::Cut),
-            count: counted.then(|| self.exact(at + 5)).flatten(),
-        };
-        (samples.max.value > 0.0).then_some(samples)
-    }
-
-    fn iops_samples(&self, at: usize) -> Option<Samples> {
-        let samples = Samples {
-            min: self.figure(at, 1.0, Whole::Cut)?,
-            max: self.figure(at + 1, 1.0, Whole::Cut)?,
-            mean: self.exact(at + 2)?,
-            deviation: self.exact(at + 3),
-            per: None,
-            count: self.exact(at + 4),
+            min: self.figure(min, scale, Whole::Cut)?,
+            max: self.figure(max, scale, Whole::Cut)?,
+            mean: self.figure(mean, scale, Whole::Cut)?,
+            deviation: self.figure(deviation, scale, Whole::Cut),
+            count: count.and_then(|at| self.exact(at)),
         };
         (samples.max.value > 0.0).then_some(samples)
     }
@@ -291,12 +274,9 @@ impl<'p> Fields<'p> {
             } else {
                 disks.push(Disk {
                     name: self.text(at).to_owned(),
-                    line: self.line,
+                    line: self.at,
                     ios: both(1),
-                    merges: both(3),
                     ticks: both(5),
-                    in_queue: self.exact(at + 7),
-                    util: self.exact(at + 8),
                     aggregates: false,
                 });
             }
@@ -305,8 +285,6 @@ impl<'p> Fields<'p> {
         disks
     }
 }
-
-const EXAMPLE: &str = "3;fio-3.33;mix;0;0;1984;60121;15030;33;0;0;0.000000;0.000000;40;4021;52.653042;178.673683;1.000000%=41;5.000000%=41;10.000000%=41;20.000000%=42;30.000000%=42;40.000000%=42;50.000000%=42;60.000000%=43;70.000000%=43;80.000000%=46;90.000000%=48;95.000000%=50;99.000000%=84;99.500000%=98;99.900000%=4014;99.950000%=4014;99.990000%=4014;0%=0;0%=0;0%=0;40;4021;52.672044;178.674679;0;0;0.000000%;0.000000;0.000000;2112;64000;16000;33;0;0;0.000000;0.000000;2;37;3.023515;1.847817;1.000000%=2;5.000000%=2;10.000000%=2;20.000000%=2;30.000000%=2;40.000000%=2;50.000000%=2;60.000000%=2;70.000000%=2;80.000000%=3;90.000000%=3;95.000000%=4;99.000000%=7;99.500000%=11;99.900000%=37;99.950000%=37;99.990000%=37;0%=0;0%=0;0%=0;2;37;3.050532;1.856925;0;0;0.000000%;0.000000;0.000000;0.000000%;40.625000%;495;0;13;100.0%;0.0%;0.0%;0.0%;0.0%;0.0%;0.0%;0.00%;48.44%;2.83%;0.20%;45.80%;2.54%;0.10%;0.00%;0.00%;0.00%;0.00%;0.00%;0.10%;0.00%;0.00%;0.00%;0.00%;0.00%;0.00%;0.00%;0.00%;0.00%;vda;0;0;0;0;0;0;0;0.00%\n";
 
 #[cfg(test)]
 mod tests;

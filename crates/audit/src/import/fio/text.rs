@@ -6,6 +6,7 @@ mod job;
 mod lines;
 
 use super::{Fio, Form, Version};
+use crate::import::cut::Line;
 use crate::import::{Format, Found, Said};
 use crate::page::{Page, Unread};
 use lines::Kind;
@@ -59,7 +60,7 @@ fn read(page: &Page, first: usize) -> Option<Found> {
         at += 1;
         end = at;
     }
-    let (fio, troubles) = reader.finish();
+    let Reader { fio, unread: troubles, .. } = reader;
     unread.extend(troubles);
     if fio.jobs.is_empty() && fio.statuses.is_empty() && at - first < LONELY {
         return None;
@@ -81,12 +82,14 @@ fn goes_on(page: &Page, at: usize) -> Option<usize> {
 struct Reader<'a> {
     page: &'a Page,
     fio: Fio,
+    /// Nanoseconds of the unit of the list of percentiles that is being read.
+    percentiles: Option<f64>,
     unread: Vec<Unread>,
 }
 
 impl<'a> Reader<'a> {
     fn new(page: &'a Page) -> Reader<'a> {
-        Reader { page, fio: Fio::new(Form::Text, None), unread: Vec::new() }
+        Reader { page, fio: Fio::new(Form::Text, None), percentiles: None, unread: Vec::new() }
     }
 
     /// Whether a job's results have begun and the rest of them is still to come.
@@ -117,44 +120,35 @@ impl<'a> Reader<'a> {
     }
 
     fn line(&mut self, kind: Kind, at: usize) {
-        let (text, from) = self.page.bare(at);
-        let line = fields::Line { index: at, text, from };
+        let line = &Line::of(self.page, at);
+        let fio = &mut self.fio;
         match kind {
-            Kind::Version => self.fio.version = Version::read(text.trim()),
-            Kind::Client => self.fio.version = self.fio.version.or_else(|| job::version_of_client(text)),
-            Kind::Started => self.fio.started = job::started(line),
-            Kind::Asked => job::asked(line).into_iter().for_each(|asked| self.fio.add_asked(asked)),
-            Kind::Eta => self.fio.eta = job::eta(line).or(self.fio.eta.take()),
-            Kind::Job => self.fio.jobs.push(job::job(line)),
-            Kind::Status => self.status(line),
-            Kind::Disk => self.fio.disks.extend(job::disk(line)),
+            Kind::Version => fio.version = Version::read(line.text.trim()),
+            Kind::Client => fio.version = fio.version.or_else(|| job::version_of_client(line.text)),
+            Kind::Started => fio.started = true,
+            Kind::Asked => job::asked(line, at).into_iter().for_each(|asked| fio.add_asked(asked)),
+            Kind::Eta => fio.eta = job::eta(line, at).or(fio.eta.take()),
+            Kind::Job => fio.jobs.push(job::job(line, at)),
+            Kind::Status => {
+                let group = (0..fio.statuses.len() + 8)
+                    .map_while(|back| at.checked_sub(back))
+                    .find_map(|above| lines::group_of(self.page.bare(above).0));
+                fio.statuses.extend(job::status(line, at, group));
+            }
+            Kind::Disk => fio.disks.extend(job::disk(line, at)),
             Kind::Group | Kind::DiskHead | Kind::Known | Kind::Blank | Kind::Foreign => {}
-            _ => self.of_job(kind, line),
+            _ => {
+                if fio.jobs.is_empty() {
+                    fio.form = Form::Excerpt;
+                    fio.jobs.push(super::Job { line: at, ..super::Job::default() });
+                }
+                let Some(last) = fio.jobs.last_mut() else { return };
+                if !job::read(last, &mut self.percentiles, kind, line, at, fio.version) {
+                    let why = "a line of fio's output that does not read as fio prints it";
+                    self.unread.push(self.page.unread(at..at + 1, why));
+                }
+            }
         }
-    }
-
-    fn status(&mut self, line: fields::Line) {
-        let group = (0..self.fio.statuses.len() + 8)
-            .map_while(|back| line.index.checked_sub(back))
-            .find_map(|above| lines::group_of(self.page.bare(above).0));
-        self.fio.statuses.extend(job::status(line, group));
-    }
-
-    fn of_job(&mut self, kind: Kind, line: fields::Line) {
-        if self.fio.jobs.is_empty() {
-            self.fio.form = Form::Excerpt;
-            self.fio.jobs.push(super::Job { line: line.index, ..super::Job::default() });
-        }
-        let Some(last) = self.fio.jobs.last_mut() else { return };
-        let read = job::read(last, kind, line, self.fio.version);
-        if !read {
-            let why = "a line of fio's output that does not read as fio prints it";
-            self.unread.push(self.page.unread(line.index..line.index + 1, why));
-        }
-    }
-
-    fn finish(self) -> (Fio, Vec<Unread>) {
-        (self.fio, self.unread)
     }
 }
 

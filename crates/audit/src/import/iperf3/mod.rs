@@ -4,38 +4,17 @@
 pub mod json;
 pub mod text;
 
-use super::Told;
-use super::workload::{Other, Reading, Way, Workload};
+use super::cut::other;
+use super::workload::{Reading, Way, Workload};
+use super::{Other, Told};
 use crate::claim::Metric;
 use crate::number::{Figure, Unit};
-
-/// How it was printed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Form {
-    /// Normal text.
-    Text,
-    /// JSON, in one piece or as a stream.
-    Json,
-}
 
 /// An output: of several processes at once, one test each.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Iperf3 {
-    /// How it was printed.
-    pub form: Form,
     /// Its tests.
     pub tests: Vec<Test>,
-}
-
-/// Which protocol.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Protocol {
-    /// TCP.
-    Tcp,
-    /// UDP.
-    Udp,
-    /// SCTP.
-    Sctp,
 }
 
 /// One test of one process.
@@ -47,30 +26,25 @@ pub struct Test {
     pub speaker: Option<String>,
     /// `3.12`.
     pub version: Option<String>,
-    /// Which protocol, as told or as its columns are.
-    pub protocol: Option<Protocol>,
-    /// Whether the server sends.
-    pub reverse: Option<bool>,
     /// Whether both send at once.
-    pub bidirectional: Option<bool>,
+    pub bidirectional: bool,
+    /// Whether its columns count datagrams rather than what was sent again.
+    pub udp: Option<bool>,
     /// How many streams were asked for each way.
     pub streams: Option<u64>,
     /// What each interval had.
     pub intervals: Vec<Row>,
     /// What came of it.
     pub ends: Vec<Row>,
-    /// What the tool says went wrong.
-    pub error: Option<String>,
-    /// CPU time in percent: of this side, of the other.
-    pub cpu: [Option<Figure>; 2],
 }
 
 /// Of what a row is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Stream {
     /// Of the stream of that number.
     One(u64),
     /// Of all.
+    #[default]
     Sum,
 }
 
@@ -97,7 +71,7 @@ pub enum End {
 }
 
 /// One row of figures.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Row {
     /// Index of its line.
     pub line: usize,
@@ -115,12 +89,8 @@ pub struct Row {
     pub rate: Option<Figure>,
     /// Segments sent again.
     pub retransmits: Option<Figure>,
-    /// Bytes of the congestion window.
-    pub window: Option<Figure>,
     /// Milliseconds.
     pub jitter_ms: Option<Figure>,
-    /// Datagrams that were lost.
-    pub lost: Option<Figure>,
     /// Datagrams.
     pub datagrams: Option<Figure>,
     /// Share of those lost in percent.
@@ -130,45 +100,21 @@ pub struct Row {
 }
 
 impl Row {
-    /// A row of nothing yet.
-    pub fn new(line: usize, stream: Stream) -> Row {
-        Row {
-            line,
-            stream,
-            role: None,
-            end: None,
-            time: [None; 2],
-            bytes: None,
-            rate: None,
-            retransmits: None,
-            window: None,
-            jitter_ms: None,
-            lost: None,
-            datagrams: None,
-            lost_share: None,
-            omitted: false,
-        }
-    }
-
     fn figures(&self, tell: &mut dyn FnMut(Told)) {
-        const NANOSECONDS: f64 = 1e9;
         let metric = |of_end| if self.end.is_some() { of_end } else { Metric::Interval };
-        let mut say = |metric, unit, figure: Option<Figure>| {
-            if let Some(figure) = figure {
-                tell((metric, unit, figure));
-            }
-        };
-        for time in self.time {
-            say(Metric::Runtime, Unit::Nanoseconds, time.map(|time| time.scaled(NANOSECONDS)));
+        let nanoseconds = |time: Option<Figure>, scale| time.map(|time| time.scaled(scale));
+        for (metric, unit, figure) in [
+            (Metric::Runtime, Unit::Nanoseconds, nanoseconds(self.time[0], 1e9)),
+            (Metric::Runtime, Unit::Nanoseconds, nanoseconds(self.time[1], 1e9)),
+            (metric(Metric::Total), Unit::Bytes, self.bytes),
+            (metric(Metric::Bandwidth), Unit::BitsPerSecond, self.rate),
+            (metric(Metric::Retransmits), Unit::Things, self.retransmits),
+            (Metric::Latency, Unit::Nanoseconds, nanoseconds(self.jitter_ms, 1e6)),
+            (metric(Metric::Issued), Unit::Things, self.datagrams),
+            (Metric::Ratio, Unit::Percent, self.lost_share),
+        ] {
+            figure.into_iter().for_each(|figure| tell((metric, unit, figure)));
         }
-        say(metric(Metric::Total), Unit::Bytes, self.bytes);
-        say(metric(Metric::Bandwidth), Unit::BitsPerSecond, self.rate);
-        say(metric(Metric::Retransmits), Unit::Things, self.retransmits);
-        say(Metric::Other, Unit::Bytes, self.window);
-        say(Metric::Latency, Unit::Nanoseconds, self.jitter_ms.map(|jitter| jitter.scaled(1e6)));
-        say(metric(Metric::Other), Unit::Things, self.lost);
-        say(metric(Metric::Issued), Unit::Things, self.datagrams);
-        say(Metric::Ratio, Unit::Percent, self.lost_share);
     }
 }
 
@@ -176,15 +122,12 @@ impl Test {
     /// What came of it each way: of the sum where there is one, else of the only stream; as the receiver counted it where
     /// that is told.
     pub fn results(&self) -> Vec<&Row> {
-        let mut roles: Vec<Option<Role>> = self.ends.iter().map(|row| row.role).collect();
-        roles.dedup();
-        let mut seen = Vec::new();
-        roles.retain(|role| {
-            !seen.contains(role) && {
-                seen.push(*role);
-                true
+        let mut roles: Vec<Option<Role>> = Vec::new();
+        for row in &self.ends {
+            if !roles.contains(&row.role) {
+                roles.push(row.role);
             }
-        });
+        }
         roles.into_iter().filter_map(|role| self.result(role)).collect()
     }
 
@@ -200,53 +143,47 @@ impl Test {
         received.or_else(|| rows.next())
     }
 
-    /// The row of the sender beside a result.
-    fn sent(&self, result: &Row) -> Option<&Row> {
-        let same = |row: &&Row| row.role == result.role && row.stream == result.stream;
-        self.ends.iter().filter(same).find(|row| row.end == Some(End::Sender))
+    fn reading(&self, row: &Row) -> Reading {
+        let workload = Workload {
+            numjobs: self.streams,
+            runtime_s: row.time[1].map(|time| time.value),
+            name: self.speaker.clone(),
+            ..Workload::default()
+        };
+        let name = match row.role {
+            Some(Role::TxC | Role::RxS) => "throughput from client to server",
+            Some(Role::RxC | Role::TxS) => "throughput from server to client",
+            None => "throughput",
+        };
+        // Beside what was received stands who sent it.
+        let same =
+            |other: &&Row| (other.role, other.stream, other.end) == (row.role, row.stream, Some(End::Sender));
+        let resent = row.retransmits.or_else(|| self.ends.iter().find(same)?.retransmits);
+        let told = [
+            (name, "bit/s", true, row.rate),
+            ("retransmits", "", false, resent),
+            ("jitter", "ms", false, row.jitter_ms),
+            ("lost datagrams", "%", false, row.lost_share),
+        ];
+        let made = |(name, unit, more, figure): (&str, &str, bool, Option<Figure>)| {
+            Some(other(name, unit, more, figure?))
+        };
+        let others: Vec<Other> = told.into_iter().filter_map(made).collect();
+        Reading { bytes: row.bytes, others, ..Reading::new(row.line, workload, Way::Both) }
     }
 }
 
 impl Iperf3 {
     /// Every figure in it.
     pub fn figures(&self, tell: &mut dyn FnMut(Told)) {
-        for test in &self.tests {
-            test.intervals.iter().chain(&test.ends).for_each(|row| row.figures(tell));
-            for figure in test.cpu.iter().flatten() {
-                tell((Metric::Cpu, Unit::Percent, *figure));
-            }
-        }
+        let rows = self.tests.iter().flat_map(|test| test.intervals.iter().chain(&test.ends));
+        rows.for_each(|row| row.figures(tell));
     }
 
     /// Its results in the form that all tools share.
     pub fn readings(&self) -> Vec<Reading> {
         let of_test =
-            |test: &Test| -> Vec<Reading> { test.results().iter().map(|row| reading(test, row)).collect() };
+            |test: &Test| -> Vec<Reading> { test.results().iter().map(|row| test.reading(row)).collect() };
         self.tests.iter().flat_map(of_test).collect()
     }
-}
-
-fn reading(test: &Test, row: &Row) -> Reading {
-    let workload = Workload {
-        numjobs: test.streams,
-        runtime_s: row.time[1].map(|time| time.value),
-        name: test.speaker.clone(),
-        ..Workload::default()
-    };
-    let mut others = Vec::new();
-    let mut tell = |name: &str, unit: &str, more_is_better, figure: Option<Figure>| {
-        let (name, unit) = (name.to_owned(), unit.to_owned());
-        others.extend(figure.map(|figure| Other { name, unit, more_is_better, figure }));
-    };
-    let name = match row.role {
-        Some(Role::TxC | Role::RxS) => "throughput from client to server",
-        Some(Role::RxC | Role::TxS) => "throughput from server to client",
-        None => "throughput",
-    };
-    tell(name, "bit/s", true, row.rate);
-    let resent = row.retransmits.or_else(|| test.sent(row)?.retransmits);
-    tell("retransmits", "", false, resent);
-    tell("jitter", "ms", false, row.jitter_ms);
-    tell("lost datagrams", "%", false, row.lost_share);
-    Reading { bytes: row.bytes, others, ..Reading::new(row.line, workload, Way::Both) }
 }

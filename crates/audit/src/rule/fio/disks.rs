@@ -3,8 +3,8 @@
 use super::{Run, runs};
 use crate::finding::{Finding, Severity};
 use crate::import::Way;
-use crate::import::fio::{Disk, Fio, index_of};
-use crate::number::{Interval, show_ns};
+use crate::import::fio::{Disk, index_of};
+use crate::number::{Figure, Interval, show_ns};
 use crate::rule::{Evidence, Rule, Sink};
 
 /// F19: the disk served what was issued.
@@ -27,63 +27,29 @@ pub const DEVICE_TIME: Rule = Rule {
     check: device_time,
 };
 
-/// F21: the kernel's queue statistic.
-pub const QUEUE_TIME: Rule = Rule {
-    id: "F21",
-    name: "in_queue is the sum of the ticks",
-    severity: Severity::Cosmetic,
-    holds: "in_queue is at least the ticks of reads and writes, to 2 % (flushes and discards add to it)",
-    silent: "below 100 ms of ticks; told once a page",
-    check: queue_time,
-};
-
-/// F22: the device was busy.
-pub const BUSY: Rule = Rule {
-    id: "F22",
-    name: "the device was busy all the time",
-    severity: Severity::Ambiguous,
-    holds: "util is at least 95 %",
-    silent: "of runs under 20 s, with several disks, and where the disk did not serve what was issued",
-    check: busy,
-};
-
-/// The only disk that a run's I/Os went to, of outputs with one job.
-fn disk_of(fio: &Fio) -> Option<&Disk> {
-    let mut lowest = fio.disks.iter().filter(|disk| !disk.aggregates);
-    match (lowest.next(), lowest.next()) {
-        (Some(only), None) if fio.jobs.len() == 1 => Some(only),
-        _ => None,
-    }
-}
-
-/// Share of a run's I/Os that its disk served.
-fn share(run: &Run, disk: &Disk) -> Option<(f64, crate::number::Figure)> {
-    let issued = run.issued().filter(|issued| issued.value >= 1000.0)?;
-    let ios = disk.ios[index_of(run.direction.way).min(1)]?;
-    (run.direction.way != Way::Trim).then_some((ios.value / issued.value, ios))
-}
-
-/// What of a run the counters may miss: they are read a while before the end.
-fn missed(run: &Run) -> f64 {
-    run.runtime_ms().map_or(1.0, |runtime| 500.0 / runtime)
+/// The only disk that a run's I/Os went to, of outputs with one job; the I/Os that it served, and their share of those issued.
+fn share<'a>(run: &Run<'a>) -> Option<(&'a Disk, Figure, f64)> {
+    let mut lowest = run.fio.disks.iter().filter(|disk| !disk.aggregates);
+    let disk = lowest.next().filter(|_| lowest.next().is_none() && run.fio.jobs.len() == 1)?;
+    let issued = run.issued().filter(|issued| issued.value >= 1000.0 && run.direction.way != Way::Trim)?;
+    let ios = disk.ios[index_of(run.direction.way)]?;
+    Some((disk, ios, ios.value / issued.value))
 }
 
 fn served(evidence: &Evidence, sink: &mut Sink) {
     for run in runs(evidence) {
-        let Some(disk) = disk_of(run.fio) else { continue };
         let small = run.block_size().is_some_and(|size| size <= 131_072.0);
-        let long = run.runtime_ms().is_some_and(|runtime| runtime >= 10e3);
-        let Some((share, ios)) = share(&run, disk).filter(|_| small && long) else { continue };
-        if (Interval { low: 0.99 - missed(&run), high: 1.02 }).has(share) {
+        let Some(runtime) = run.runtime_ms().filter(|runtime| small && *runtime >= 10e3) else { continue };
+        let Some((disk, ios, share)) = share(&run) else { continue };
+        // The counters are read a while before the end.
+        if (Interval { low: 0.99 - 500.0 / runtime, high: 1.02 }).has(share) {
             sink.holds("F19", &ios);
             continue;
         }
-        let why = if share < 0.5 {
-            "the rest was merged, or a cache answered"
-        } else if share < 1.0 {
-            "some were merged, or a cache answered"
-        } else {
-            "others used the disk too, or I/Os were split"
+        let why = match share {
+            _ if share < 0.5 => "the rest was merged, or a cache answered",
+            _ if share < 1.0 => "some were merged, or a cache answered",
+            _ => "others used the disk too, or I/Os were split",
         };
         let message =
             format!("{} served {:.0} % of the I/Os that were issued: {why}", disk.name, 100.0 * share);
@@ -93,16 +59,15 @@ fn served(evidence: &Evidence, sink: &mut Sink) {
 
 fn device_time(evidence: &Evidence, sink: &mut Sink) {
     for run in runs(evidence) {
-        let Some(disk) = disk_of(run.fio) else { continue };
-        let at = index_of(run.direction.way).min(1);
-        let Some((share, ios)) = share(&run, disk) else { continue };
-        let (Some(ticks), Some(clat)) = (disk.ticks[at], run.direction.clat) else { continue };
+        let Some((disk, ios, share)) = share(&run) else { continue };
+        let (Some(ticks), Some(clat)) = (disk.ticks[index_of(run.direction.way)], run.direction.clat) else {
+            continue;
+        };
         if !(0.9..1.1).contains(&share) || ticks.value < 1000.0 {
             continue;
         }
         let each = 1e6 * ticks.value / ios.value;
-        let of_clat = each / clat.mean.value;
-        if of_clat >= 0.75 {
+        if each >= 0.75 * clat.mean.value {
             sink.plausible("F20", &ticks);
             continue;
         }
@@ -119,42 +84,3 @@ fn device_time(evidence: &Evidence, sink: &mut Sink) {
         );
     }
 }
-
-fn queue_time(evidence: &Evidence, sink: &mut Sink) {
-    let wrong = |disk: &&Disk| {
-        let sum: f64 = disk.ticks.iter().flatten().map(|ticks| ticks.value).sum();
-        disk.in_queue.is_some_and(|queue| sum >= 100.0 && queue.value < 0.98 * sum)
-    };
-    let found: Vec<&Disk> = evidence.fio().flat_map(|fio| &fio.disks).filter(wrong).collect();
-    let Some(first) = found.first() else { return };
-    let Some(queue) = first.in_queue else { return };
-    let more = match found.len() {
-        1 => String::new(),
-        count => format!(" ({} more such lines)", count - 1),
-    };
-    let message =
-        format!("in_queue is not what the ticks add up to: the statistic of this kernel is not usable{more}");
-    sink.finds(Finding::new("F21", Severity::Cosmetic, queue.spot, message));
-}
-
-fn busy(evidence: &Evidence, sink: &mut Sink) {
-    for run in runs(evidence) {
-        let Some(disk) = disk_of(run.fio) else { continue };
-        let Some(util) = disk.util.filter(|_| run.runtime_ms().is_some_and(|runtime| runtime >= 20e3)) else {
-            continue;
-        };
-        if share(&run, disk).is_none_or(|(share, _)| share < 0.9) || util.value >= 95.0 {
-            continue;
-        }
-        let message = format!(
-            "{} was idle for {:.0} % of the run: something else limits the rate",
-            disk.name,
-            100.0 - util.value
-        );
-        sink.finds(Finding::new("F22", Severity::Ambiguous, util.spot, message));
-        break;
-    }
-}
-
-#[cfg(test)]
-mod tests;

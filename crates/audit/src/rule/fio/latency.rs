@@ -4,7 +4,7 @@ use super::{Run, runs};
 use crate::finding::{Finding, Severity};
 use crate::import::Way;
 use crate::import::fio::{Job, Latency, Percentiles};
-use crate::number::{Figure, Interval};
+use crate::number::{Figure, Interval, show_ns as ms};
 use crate::rule::{Evidence, Rule, Sink};
 
 /// F8: submission and completion make up the latency.
@@ -67,26 +67,6 @@ pub const SAME_DISTRIBUTION: Rule = Rule {
     check: same_distribution,
 };
 
-/// F31: a tail that the mean hides.
-pub const TAIL: Rule = Rule {
-    id: "F31",
-    name: "the slowest are far from the mean",
-    severity: Severity::Cosmetic,
-    holds: "max / mean <= 100 and p99.99 / p50 <= 20",
-    silent: "where they are not printed",
-    check: tail,
-};
-
-/// F33: faster than a device answers.
-pub const FLOOR: Rule = Rule {
-    id: "F33",
-    name: "the fastest completion is faster than a device",
-    severity: Severity::Cosmetic,
-    holds: "least completion latency >= 2 us with asynchronous I/O",
-    silent: "with synchronous engines and where no engine is told",
-    check: floor,
-};
-
 /// Buckets of fio's percentiles are up to 1/64 wide; what is read of them may be one off.
 const BUCKET: f64 = 0.03;
 
@@ -96,17 +76,15 @@ const SECOND: f64 = 1e9;
 /// Where fio's histogram ends, in nanoseconds: a percentile there (`16712` ms to 2.x, `17113` ms from 3.0) is that or anything more.
 const SATURATED: f64 = 16.7e9;
 
-/// The latency that percentiles are of.
-fn described<'a>(run: &Run<'a>, percentiles: &Percentiles) -> Option<&'a Latency> {
-    match percentiles.of {
-        "lat" => run.direction.lat.as_ref(),
-        "slat" => run.direction.slat.as_ref(),
-        _ => run.direction.clat.as_ref(),
-    }
-}
-
-fn ms(ns: f64) -> String {
-    crate::number::show_ns(ns)
+/// The percentiles of a way and the latency that they are of.
+fn described<'a>(run: &Run<'a>) -> Option<(&'a Percentiles, Option<&'a Latency>)> {
+    let percentiles = run.direction.percentiles.as_ref()?;
+    let latency = match percentiles.of {
+        "lat" => &run.direction.lat,
+        "slat" => &run.direction.slat,
+        _ => &run.direction.clat,
+    };
+    Some((percentiles, latency.as_ref()))
 }
 
 fn parts(evidence: &Evidence, sink: &mut Sink) {
@@ -122,10 +100,9 @@ fn parts(evidence: &Evidence, sink: &mut Sink) {
             continue;
         }
         let by = format!("{} + {} = {}", ms(slat.mean.value), ms(clat.mean.value), ms(sum.middle()));
-        let message = format!(
-            "the mean latency is printed as {}, but submission and completion make up {by}",
-            ms(lat.mean.value)
-        );
+        let printed = ms(lat.mean.value);
+        let message =
+            format!("the mean latency is printed as {printed}, but submission and completion make up {by}");
         sink.finds(
             Finding::new("F8", Severity::Ambiguous, lat.mean.spot, message)
                 .recomputed(ms(sum.middle()))
@@ -138,11 +115,11 @@ fn parts(evidence: &Evidence, sink: &mut Sink) {
 fn order(evidence: &Evidence, sink: &mut Sink) {
     for run in runs(evidence) {
         let direction = run.direction;
-        for latency in [&direction.slat, &direction.clat, &direction.lat].into_iter().flatten() {
-            in_order(sink, latency.min, latency.mean, latency.max, Some(latency.deviation));
+        for one in [&direction.slat, &direction.clat, &direction.lat].into_iter().flatten() {
+            in_order(sink, one.min, one.mean, one.max, Some(one.deviation));
         }
-        for samples in [&direction.bandwidth_samples, &direction.iops_samples].into_iter().flatten() {
-            in_order(sink, samples.min, samples.mean, samples.max, samples.deviation);
+        for one in [&direction.bandwidth_samples, &direction.iops_samples].into_iter().flatten() {
+            in_order(sink, one.min, one.mean, one.max, one.deviation);
         }
     }
 }
@@ -153,57 +130,45 @@ fn in_order(sink: &mut Sink, min: Figure, mean: Figure, max: Figure, deviation: 
     } else if mean.low > max.high {
         Some((mean, max, "the mean is above the most"))
     } else {
-        let range = max.high - min.low;
-        let wide = deviation.filter(|deviation| deviation.low > range);
+        let wide = deviation.filter(|deviation| deviation.low > max.high - min.low);
         wide.map(|deviation| (deviation, max, "the standard deviation is more than the whole range"))
     };
     match wrong {
         Some((figure, other, message)) => {
             sink.finds(Finding::new("F9", Severity::WrongFigure, figure.spot, message).against([other.spot]));
         }
-        None => [Some(min), Some(mean), Some(max), deviation]
-            .iter()
-            .flatten()
-            .for_each(|figure| sink.plausible("F9", figure)),
+        None => [min, mean, max].iter().chain(&deviation).for_each(|figure| sink.plausible("F9", figure)),
     }
 }
 
 fn monotone(evidence: &Evidence, sink: &mut Sink) {
-    for run in runs(evidence) {
-        let Some(percentiles) = &run.direction.percentiles else { continue };
-        let range = described(&run, percentiles).map(|latency| Interval {
+    for (percentiles, latency) in runs(evidence).filter_map(|run| described(&run)) {
+        let range = latency.map(|latency| Interval {
             low: latency.min.low * (1.0 - BUCKET),
             high: latency.max.high * (1.0 + BUCKET),
         });
-        let mut before: Option<(f64, Figure)> = None;
-        for (percent, figure) in &percentiles.points {
+        let mut before: Option<&(f64, Figure)> = None;
+        for point @ (percent, figure) in &percentiles.points {
             let falls = before.filter(|(share, least)| share < percent && figure.high < least.low);
-            let least_is_more =
-                figure.high >= SATURATED && range.is_some_and(|range| range.low > figure.high);
-            let outside = !least_is_more && range.is_some_and(|range| !range.meets(figure.interval()));
+            let saturated = figure.high >= SATURATED && range.is_some_and(|range| range.low > figure.high);
+            let outside = !saturated && range.is_some_and(|range| !range.meets(figure.interval()));
+            let wrong = |message: String| Finding::new("F10", Severity::WrongFigure, figure.spot, message);
             if let Some((share, least)) = falls {
                 let message = format!("the {percent}th percentile is below the {share}th");
-                sink.finds(
-                    Finding::new("F10", Severity::WrongFigure, figure.spot, message).against([least.spot]),
-                );
+                sink.finds(wrong(message).against([least.spot]));
             } else if outside {
-                let message = format!("the {percent}th percentile is not between least and most");
-                sink.finds(Finding::new("F10", Severity::WrongFigure, figure.spot, message));
+                sink.finds(wrong(format!("the {percent}th percentile is not between least and most")));
             } else {
                 sink.plausible("F10", figure);
             }
-            before = Some((*percent, *figure));
+            before = Some(point);
         }
     }
 }
 
 fn mean(evidence: &Evidence, sink: &mut Sink) {
-    for run in runs(evidence) {
-        let Some(percentiles) = run.direction.percentiles.as_ref().filter(|found| found.points.len() >= 5)
-        else {
-            continue;
-        };
-        let Some(latency) = described(&run, percentiles) else { continue };
+    for (percentiles, latency) in runs(evidence).filter_map(|run| described(&run)) {
+        let Some(latency) = latency.filter(|_| percentiles.points.len() >= 5) else { continue };
         let bounds = bounds(latency, &percentiles.points);
         if bounds.meets(latency.mean.interval()) {
             sink.plausible("F11", &latency.mean);
@@ -215,8 +180,8 @@ fn mean(evidence: &Evidence, sink: &mut Sink) {
             ms(bounds.low),
             ms(bounds.high)
         );
-        let spots = percentiles.points.iter().map(|(_, figure)| figure.spot).take(1);
-        sink.finds(Finding::new("F11", Severity::WrongFigure, latency.mean.spot, message).against(spots));
+        let first = percentiles.points.first().map(|(_, figure)| figure.spot);
+        sink.finds(Finding::new("F11", Severity::WrongFigure, latency.mean.spot, message).against(first));
     }
 }
 
@@ -226,84 +191,60 @@ fn bounds(latency: &Latency, points: &[(f64, Figure)]) -> Interval {
     let mut below = (0.0, latency.min.low);
     for (percent, figure) in points {
         let share = (percent - below.0).max(0.0) / 100.0;
+        let most = if figure.high >= SATURATED { figure.high.max(latency.max.high) } else { figure.high };
         low += share * below.1.min(figure.low);
-        high +=
-            share * if figure.high >= SATURATED { figure.high.max(latency.max.high) } else { figure.high };
+        high += share * most;
         below = (*percent, figure.low);
     }
     let rest = (100.0 - below.0).max(0.0) / 100.0;
-    low += rest * below.1;
-    high += rest * latency.max.high;
+    let (low, high) = (low + rest * below.1, high + rest * latency.max.high);
     Interval { low: low * (1.0 - BUCKET), high: high * (1.0 + BUCKET) }
 }
 
 fn buckets(evidence: &Evidence, sink: &mut Sink) {
     for job in evidence.fio().flat_map(|fio| &fio.jobs) {
         let count = job.buckets.len() as f64;
-        let failed = job.error.is_some_and(|error| error.value != 0.0);
-        if count == 0.0 || failed || job.issued.is_none() {
-            continue;
-        }
         let sum: f64 = job.buckets.iter().map(|(_, share)| share.value).sum();
-        let range = Interval { low: 99.98 - 0.005 * count, high: 100.01 + 0.011 * count };
+        let failed = job.error.is_some_and(|error| error.value != 0.0);
         // All in one place: gone in a ramp, or not counted at all.
-        if sum == 0.0 {
-            continue;
-        }
+        let Some(issued) = issued(job).filter(|_| sum > 0.0 && !failed) else { continue };
+        let range = Interval { low: 99.98 - 0.005 * count, high: 100.01 + 0.011 * count };
         // What was in flight when a ramp ended is in the buckets and not in the count.
-        let in_ramp = 100.0 * in_flight_when_a_ramp_ends(job);
+        let depth = job.target_depth.map_or(0.0, |depth| depth.value * job.jobs.unwrap_or(1) as f64);
+        let in_ramp = 100.0 * (depth / issued.max(1.0)).min(0.05);
         if range.has(sum) || sum > range.high && sum <= range.high + in_ramp {
             job.buckets.iter().for_each(|(_, share)| sink.holds("F12", share));
             continue;
         }
-        if overflowed(job) {
-            continue;
-        }
         // Some versions (3.7) leave out the buckets above a second.
         let last = job.buckets.iter().map(|(edge, _)| *edge).fold(0.0, f64::max);
-        let latencies = job.directions.iter().flat_map(|one| [one.clat, one.lat]).flatten();
-        if sum < range.low && last <= SECOND && latencies.into_iter().any(|one| one.max.low > SECOND) {
+        let slow = || {
+            let mut latencies = job.directions.iter().flat_map(|one| [one.clat, one.lat]).flatten();
+            latencies.any(|one| one.max.low > SECOND)
+        };
+        if issued >= COUNTED || sum < range.low && last <= SECOND && slow() {
             continue;
         }
-        let Some((_, largest)) = job.buckets.iter().max_by(|a, b| a.1.value.total_cmp(&b.1.value)) else {
-            continue;
-        };
+        let largest = job.buckets.iter().max_by(|a, b| a.1.value.total_cmp(&b.1.value));
+        let Some((_, largest)) = largest else { continue };
         let message = format!("the latency buckets make up {sum:.2} %, not 100 %");
         let spots = job.buckets.iter().map(|(_, share)| share.spot);
         sink.finds(Finding::new("F12", Severity::WrongFigure, largest.spot, message).against(spots));
     }
 }
 
-/// What fio counts in 32 bits in some versions: buckets and depths.
+/// What fio counts in 32 bits in some versions: buckets and depths. A job with more I/Os begins at nothing again.
 const COUNTED: f64 = 4_294_967_296.0;
 
 fn issued(job: &Job) -> Option<f64> {
-    let totals = job.issued.as_ref()?.total.iter().flatten();
-    Some(totals.map(|total| total.value).sum())
-}
-
-/// Whether a job had more I/Os than fio counts in its buckets: they begin at nothing again.
-fn overflowed(job: &Job) -> bool {
-    issued(job).is_some_and(|issued| issued >= COUNTED)
-}
-
-/// The share of a job's I/Os that may be in flight at once.
-fn in_flight_when_a_ramp_ends(job: &Job) -> f64 {
-    let (Some(depth), Some(issued)) = (job.target_depth, issued(job).filter(|issued| *issued > 0.0)) else {
-        return 0.0;
-    };
-    (depth.value * job.jobs.unwrap_or(1) as f64 / issued).min(0.05)
+    Some(job.issued.as_ref()?.total.iter().flatten().map(|total| total.value).sum())
 }
 
 fn same_distribution(evidence: &Evidence, sink: &mut Sink) {
-    let counted = |run: &Run| !overflowed(run.job);
-    for run in runs(evidence)
-        .filter(|run| run.job.directions.len() == 1 && run.direction.way != Way::Both)
-        .filter(counted)
-    {
-        let Some(percentiles) = run.direction.percentiles.as_ref().filter(|found| found.of == "clat") else {
-            continue;
-        };
+    for run in runs(evidence).filter(|run| run.job.directions.len() == 1 && run.direction.way != Way::Both) {
+        let percentiles = run.direction.percentiles.as_ref().filter(|found| found.of == "clat");
+        let counted = issued(run.job).is_none_or(|issued| issued < COUNTED);
+        let Some(percentiles) = percentiles.filter(|_| counted) else { continue };
         let mut below = 0.0;
         for (edge, share) in &run.job.buckets {
             below += share.value;
@@ -329,48 +270,9 @@ fn same_distribution(evidence: &Evidence, sink: &mut Sink) {
 
 /// Between which percentiles an edge lies.
 fn share_below(edge: f64, points: &[(f64, Figure)]) -> Option<Interval> {
-    if !edge.is_finite() || points.len() < 5 {
-        return None;
-    }
     let below = points.iter().rev().find(|(_, figure)| figure.high * (1.0 + BUCKET) < edge);
     let above = points.iter().find(|(_, figure)| figure.low * (1.0 - BUCKET) > edge);
     let low = below.map_or(0.0, |(percent, _)| *percent);
     let high = above.map_or(100.0, |(percent, _)| *percent);
-    Some(Interval { low, high })
+    (edge.is_finite() && points.len() >= 5).then_some(Interval { low, high })
 }
-
-fn tail(evidence: &Evidence, sink: &mut Sink) {
-    for run in runs(evidence) {
-        let Some(latency) = run.direction.clat.or(run.direction.lat) else { continue };
-        let points =
-            run.direction.percentiles.as_ref().map(|found| found.points.as_slice()).unwrap_or_default();
-        let at = |percent: f64| points.iter().find(|(share, _)| *share == percent).map(|(_, figure)| *figure);
-        let slow = latency.max.value / latency.mean.value.max(1.0);
-        let far = at(99.99).zip(at(50.0)).map(|(far, middle)| (far.value / middle.value.max(1.0), far));
-        if let Some((times, figure)) = far.filter(|(times, _)| *times > 20.0) {
-            let message = format!("one in 10,000 takes {times:.0} times as long as the median");
-            sink.finds(Finding::new("F31", Severity::Cosmetic, figure.spot, message));
-        } else if slow > 100.0 {
-            let message = format!("the slowest takes {slow:.0} times as long as the mean");
-            sink.finds(Finding::new("F31", Severity::Cosmetic, latency.max.spot, message));
-        }
-    }
-}
-
-fn floor(evidence: &Evidence, sink: &mut Sink) {
-    for run in runs(evidence) {
-        let engine = run.fio.asked_of(run.job).and_then(|asked| asked.ioengine.as_deref());
-        let asynchronous = matches!(engine, Some("libaio" | "io_uring" | "io_uring_cmd" | "windowsaio"));
-        let Some(clat) = run.direction.clat.filter(|clat| asynchronous && clat.min.high <= 2000.0) else {
-            continue;
-        };
-        let message = format!(
-            "the fastest completed in {}: it was seen while it was submitted, or a cache answered",
-            ms(clat.min.value)
-        );
-        sink.finds(Finding::new("F33", Severity::Cosmetic, clat.min.spot, message));
-    }
-}
-
-#[cfg(test)]
-mod tests;

@@ -3,8 +3,8 @@
 use super::runs;
 use crate::finding::{Finding, Severity};
 use crate::import::Way;
-use crate::import::fio::{Fio, Job};
-use crate::number::{Figure, Interval};
+use crate::import::fio::{Direction, Fio, Job, index_of};
+use crate::number::{Figure, Interval, show_ns};
 use crate::rule::{Evidence, Rule, Sink};
 
 /// F7: Little's law.
@@ -51,7 +51,7 @@ pub const ERRORS: Rule = Rule {
 };
 
 /// Engines of which one I/O a job is in flight, whatever iodepth says.
-pub(super) const SYNCHRONOUS: [&str; 7] = ["sync", "psync", "vsync", "pvsync", "pvsync2", "mmap", "splice"];
+const SYNCHRONOUS: [&str; 7] = ["sync", "psync", "vsync", "pvsync", "pvsync2", "mmap", "splice"];
 
 fn engine<'a>(fio: &'a Fio, job: &Job) -> Option<&'a str> {
     fio.asked_of(job)?.ioengine.as_deref()
@@ -66,32 +66,35 @@ fn in_flight(fio: &Fio, job: &Job) -> Option<f64> {
 }
 
 fn little(evidence: &Evidence, sink: &mut Sink) {
-    for fio in evidence.fio() {
-        for job in &fio.jobs {
-            little_of(fio, job, sink);
-        }
+    for (fio, job) in jobs(evidence) {
+        let _ = little_of(fio, job, sink);
     }
 }
 
-fn little_of(fio: &Fio, job: &Job, sink: &mut Sink) {
+fn jobs<'a>(evidence: &Evidence<'a>) -> impl Iterator<Item = (&'a Fio, &'a Job)> {
+    evidence.fio().flat_map(|fio| fio.jobs.iter().map(move |job| (fio, job)))
+}
+
+/// `None` where a way does not tell its rate and latency, or nothing tells what may be in flight.
+fn little_of(fio: &Fio, job: &Job, sink: &mut Sink) -> Option<()> {
     let mut terms: Vec<Term> = Vec::new();
     for direction in &job.directions {
         let latency = direction.lat.or(direction.clat.filter(|_| direction.slat.is_none()));
-        let (Some(iops), Some(latency)) = (direction.iops, latency) else { return };
-        terms.push((iops, latency.mean));
+        terms.push((direction.iops?, latency?.mean));
     }
-    let Some(asked) = in_flight(fio, job) else { return };
+    let asked = in_flight(fio, job)?;
     // A run of a few I/Os is mostly its ends.
-    let few = job.directions.iter().any(|direction| {
-        direction.runtime_ms.is_some_and(|runtime| {
-            direction.iops.is_some_and(|iops| iops.value * runtime.value < 1e3 * 20.0 * asked)
-        })
-    });
+    let few = |direction: &Direction| {
+        let ios = direction.iops.zip(direction.runtime_ms).map(|(iops, runtime)| iops.value * runtime.value);
+        ios.is_some_and(|ios| ios < 1e3 * 20.0 * asked)
+    };
+    let few = job.directions.iter().any(few);
     if at_one_time(job) {
         judge(&terms, asked, full_depth(fio, job) && !few, few, sink);
     } else {
         terms.iter().for_each(|term| judge(&[*term], asked, false, few, sink));
     }
+    Some(())
 }
 
 /// IOPS and mean latency of a way.
@@ -110,50 +113,40 @@ fn judge(terms: &[Term], asked: f64, full: bool, few: bool, sink: &mut Sink) {
     let product = |(iops, latency): &Term| iops.interval().times(latency.interval()).scaled(1e-9);
     let sum = terms.iter().map(product).fold(Interval::exact(0.0), Interval::plus);
     let Some((first_iops, first_latency)) = terms.first() else { return };
+    let of_term = |(iops, latency): &Term| format!("{:.0}/s * {}", iops.value, show_ns(latency.value));
+    let by = || {
+        let all: Vec<String> = terms.iter().map(of_term).collect();
+        format!("{} = {:.2}", all.join(" + "), sum.middle())
+    };
     if sum.low > 1.02 * asked && !few {
         let message = format!(
             "IOPS times mean latency is {:.1} in flight, but no more than {asked} can be: the figures are not of one run",
             sum.middle()
         );
-        sink.finds(
-            Finding::new("F7", Severity::WrongFigure, first_latency.spot, message)
-                .by(little_by(terms, sum))
-                .against(terms.iter().map(|(iops, _)| iops.spot)),
-        );
+        let finding = Finding::new("F7", Severity::WrongFigure, first_latency.spot, message).by(by());
+        sink.finds(finding.against(terms.iter().map(|(iops, _)| iops.spot)));
     } else if sum.high < 0.9 * asked && full {
         let message = format!(
             "IOPS times mean latency is {:.1} in flight where {asked} are said to be: figures of different runs, or a load that \
              rests",
             sum.middle()
         );
-        sink.finds(
-            Finding::new("F7", Severity::Ambiguous, first_iops.spot, message)
-                .by(little_by(terms, sum))
-                .against(terms.iter().map(|(_, latency)| latency.spot)),
-        );
+        let finding = Finding::new("F7", Severity::Ambiguous, first_iops.spot, message).by(by());
+        sink.finds(finding.against(terms.iter().map(|(_, latency)| latency.spot)));
     } else if sum.high >= 0.9 * asked {
-        terms.iter().for_each(|(iops, latency)| {
+        for (iops, latency) in terms {
             sink.holds("F7", iops);
             sink.holds("F7", latency);
-        });
+        }
     }
-}
-
-fn little_by(operands: &[(Figure, Figure)], sum: Interval) -> String {
-    let terms: Vec<String> = operands
-        .iter()
-        .map(|(iops, latency)| format!("{:.0}/s * {}", iops.value, crate::number::show_ns(latency.value)))
-        .collect();
-    format!("{} = {:.2}", terms.join(" + "), sum.middle())
 }
 
 /// Whether nearly all I/Os were submitted with the depth full and nothing held the load back.
 fn full_depth(fio: &Fio, job: &Job) -> bool {
     let Some(depth) = fio.asked_of(job).and_then(|asked| asked.iodepth) else { return false };
     let alone = engine(fio, job).is_none_or(|engine| SYNCHRONOUS.contains(&engine));
-    let full =
-        job.depths.iter().find(|(at, _)| *at == bucket(depth)).is_some_and(|(_, share)| share.value > 99.0);
-    !alone && depth > 1 && full
+    let full = |(at, share): &(u64, Figure)| *at == bucket(depth) && share.value > 99.0;
+    !alone && depth > 1 && job.depths.iter().any(full)
 }
 
 /// The bucket of fio's distribution that a depth falls into.
@@ -162,87 +155,66 @@ fn bucket(depth: u64) -> u64 {
 }
 
 fn generator(evidence: &Evidence, sink: &mut Sink) {
-    for fio in evidence.fio() {
-        let compared = evidence.compares(fio);
-        for job in &fio.jobs {
-            let Some(cpu) = job.cpu else { continue };
-            let by_design = engine(fio, job)
-                .is_none_or(|engine| matches!(engine, "null" | "cpuio" | "mmap" | "filecreate"));
-            let busy = cpu.user.value + cpu.system.value;
-            if by_design || busy < 85.0 {
-                continue;
-            }
-            let severity =
-                if busy >= 90.0 && compared { Severity::WrongConclusion } else { Severity::Ambiguous };
-            let message = format!(
-                "each thread of the load generator computes {busy:.0} % of the time: its processor limits the rate, not the device"
-            );
-            sink.finds(
-                Finding::new("F23", severity, cpu.user.spot, message)
-                    .by(format!("usr {} % + sys {} %", cpu.user.value, cpu.system.value))
-                    .against([cpu.system.spot]),
-            );
+    for (fio, job) in jobs(evidence) {
+        let by_design =
+            engine(fio, job).is_none_or(|engine| matches!(engine, "null" | "cpuio" | "mmap" | "filecreate"));
+        let Some(cpu) = job.cpu.filter(|_| !by_design) else { continue };
+        let busy = cpu.user.value + cpu.system.value;
+        if busy < 85.0 {
+            continue;
         }
+        let concludes = busy >= 90.0 && evidence.compares(fio);
+        let severity = if concludes { Severity::WrongConclusion } else { Severity::Ambiguous };
+        let message = format!(
+            "each thread of the load generator computes {busy:.0} % of the time: its processor limits the rate, not the device"
+        );
+        sink.finds(
+            Finding::new("F23", severity, cpu.user.spot, message)
+                .by(format!("usr {} % + sys {} %", cpu.user.value, cpu.system.value))
+                .against([cpu.system.spot]),
+        );
     }
 }
 
 fn depth(evidence: &Evidence, sink: &mut Sink) {
-    for fio in evidence.fio() {
-        for job in &fio.jobs {
-            let Some(depth) = fio.asked_of(job).and_then(|asked| asked.iodepth).filter(|depth| *depth > 1)
-            else {
-                continue;
-            };
-            let Some((most, share)) = job.depths.iter().max_by(|a, b| a.1.value.total_cmp(&b.1.value)) else {
-                continue;
-            };
-            if *most == bucket(depth) {
-                job.depths.iter().for_each(|(_, share)| sink.plausible("F24", share));
-                continue;
-            }
-            let why = match engine(fio, job) {
-                Some(engine) if SYNCHRONOUS.contains(&engine) => {
-                    format!(": the engine {engine} has one I/O in flight a job")
-                }
-                _ => String::new(),
-            };
-            let message = format!(
-                "iodepth {depth} was asked for, but {} % were submitted at depth {most}{why}",
-                share.value
-            );
-            sink.finds(Finding::new("F24", Severity::Ambiguous, share.spot, message));
+    for (fio, job) in jobs(evidence) {
+        let depth = fio.asked_of(job).and_then(|asked| asked.iodepth).filter(|depth| *depth > 1);
+        let most = job.depths.iter().max_by(|a, b| a.1.value.total_cmp(&b.1.value));
+        let (Some(depth), Some((most, share))) = (depth, most) else { continue };
+        if *most == bucket(depth) {
+            job.depths.iter().for_each(|(_, share)| sink.plausible("F24", share));
+            continue;
         }
+        let why = match engine(fio, job).filter(|engine| SYNCHRONOUS.contains(engine)) {
+            Some(engine) => format!(": the engine {engine} has one I/O in flight a job"),
+            None => String::new(),
+        };
+        let message = format!(
+            "iodepth {depth} was asked for, but {} % were submitted at depth {most}{why}",
+            share.value
+        );
+        sink.finds(Finding::new("F24", Severity::Ambiguous, share.spot, message));
     }
 }
 
 fn errors(evidence: &Evidence, sink: &mut Sink) {
+    let mut tell = |figure: Option<Figure>, message: &dyn Fn(f64) -> String| match figure {
+        Some(figure) if figure.value == 0.0 => sink.plausible("F25", &figure),
+        Some(figure) => {
+            sink.finds(Finding::new("F25", Severity::Ambiguous, figure.spot, message(figure.value)));
+        }
+        None => {}
+    };
     for run in runs(evidence).filter(|run| run.direction.way != Way::Both) {
         let Some(issued) = run.job.issued else { continue };
-        let at = crate::import::fio::index_of(run.direction.way);
-        for (figure, what) in
-            [(issued.short[at], "moved less than asked"), (issued.dropped[at], "were dropped")]
-        {
-            let Some(figure) = figure else { continue };
-            if figure.value == 0.0 {
-                sink.plausible("F25", &figure);
-                continue;
-            }
-            let message = format!("{} I/Os {what}", figure.value);
-            sink.finds(Finding::new("F25", Severity::Ambiguous, figure.spot, message));
-        }
+        let at = index_of(run.direction.way);
+        tell(issued.short[at], &|count| format!("{count} I/Os moved less than asked"));
+        tell(issued.dropped[at], &|count| format!("{count} I/Os were dropped"));
     }
-    for job in evidence.fio().flat_map(|fio| &fio.jobs) {
-        let Some(error) = job.error else { continue };
-        if error.value == 0.0 {
-            sink.plausible("F25", &error);
-        } else {
-            let message =
-                format!("the job ended with error {}: its figures are of a part of the run", error.value);
-            sink.finds(Finding::new("F25", Severity::Ambiguous, error.spot, message));
-        }
+    for (_, job) in jobs(evidence) {
+        tell(job.error, &|error| {
+            format!("the job ended with error {error}: its figures are of a part of the run")
+        });
     }
     super::asked::differs(evidence, sink);
 }
-
-#[cfg(test)]
-mod tests;

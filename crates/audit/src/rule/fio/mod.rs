@@ -8,28 +8,28 @@ pub mod load;
 pub mod rates;
 pub mod samples;
 #[cfg(test)]
-mod testing;
+mod tests;
 
 use crate::import::Way;
-use crate::import::fio::num2str::{self, Era, Style};
-use crate::import::fio::{Direction, Fio, Job, index_of};
+use crate::import::fio::num2str::{self, Era};
+use crate::import::fio::{Direction, Fio, Form, Job, index_of};
 use crate::number::{Figure, Interval};
 use crate::page::Page;
 
 /// One way of a job with what it belongs to.
 #[derive(Clone, Copy)]
-pub(super) struct Run<'a> {
-    pub page: &'a Page,
-    pub fio: &'a Fio,
-    pub job: &'a Job,
-    pub direction: &'a Direction,
+struct Run<'a> {
+    page: &'a Page,
+    fio: &'a Fio,
+    job: &'a Job,
+    direction: &'a Direction,
 }
 
 /// Jobs of clients that are looked at; more than that is no run.
 const MOST_CLIENTS: usize = 1000;
 
 /// Every way of every job of every output.
-pub(super) fn runs<'a>(evidence: &super::Evidence<'a>) -> impl Iterator<Item = Run<'a>> {
+fn runs<'a>(evidence: &super::Evidence<'a>) -> impl Iterator<Item = Run<'a>> {
     let page = evidence.page;
     evidence.fio().flat_map(move |fio| {
         fio.jobs.iter().flat_map(move |job| {
@@ -39,26 +39,35 @@ pub(super) fn runs<'a>(evidence: &super::Evidence<'a>) -> impl Iterator<Item = R
 }
 
 impl<'a> Run<'a> {
-    pub(super) fn era(&self) -> Era {
+    fn is_text(&self) -> bool {
+        self.fio.form == Form::Text
+    }
+
+    fn era(&self) -> Era {
         Era::of(self.fio.version)
     }
 
-    /// I/Os of a job that ended well, where each of them moved what was asked.
-    pub(super) fn issued(&self) -> Option<&'a Figure> {
-        let issued = self.job.issued.as_ref()?;
+    /// Whether each I/O moved what was asked, as far as it is printed.
+    fn is_whole(&self) -> bool {
         let at = index_of(self.direction.way);
-        let nothing = |figure: &Option<Figure>| figure.is_none_or(|figure| figure.value == 0.0);
-        let sound = nothing(&issued.short[at]) && nothing(&issued.dropped[at]) && nothing(&self.job.error);
-        issued.total[at].as_ref().filter(|_| sound && self.direction.way != Way::Both)
+        let nothing = |figure: Option<Figure>| figure.is_none_or(|figure| figure.value == 0.0);
+        let issued = self.job.issued.unwrap_or_default();
+        nothing(issued.short[at]) && nothing(issued.dropped[at]) && nothing(self.job.error)
+    }
+
+    /// I/Os of a job that ended well, where each of them moved what was asked.
+    fn issued(&self) -> Option<Figure> {
+        let issued = self.job.issued?.total[index_of(self.direction.way)];
+        issued.filter(|_| self.is_whole() && self.direction.way != Way::Both)
     }
 
     /// Bytes of each I/O, where they are all of one size.
-    pub(super) fn block_size(&self) -> Option<f64> {
+    fn block_size(&self) -> Option<f64> {
         self.fio.block_size(self.job, self.direction.way).map(|bytes| bytes as f64)
     }
 
     /// I/Os that may be in flight at once; of a sum of jobs (`All clients`) those of all of them.
-    pub(super) fn most_in_flight(&self) -> f64 {
+    fn most_in_flight(&self) -> f64 {
         let of = |job: &Job| {
             let depth = self.fio.asked_of(job).and_then(|asked| asked.iodepth).unwrap_or(1);
             // Not as whole numbers: who wrote the page may have written any.
@@ -71,21 +80,14 @@ impl<'a> Run<'a> {
     }
 
     /// Milliseconds.
-    pub(super) fn runtime_ms(&self) -> Option<f64> {
+    fn runtime_ms(&self) -> Option<f64> {
         self.direction.runtime_ms.map(|figure| figure.value).filter(|runtime| *runtime > 0.0)
-    }
-
-    /// Bytes of an I/O as its own figures have it, where the output does not say what was asked for.
-    pub(super) fn moved_each(&self) -> Option<f64> {
-        let each = self.direction.bandwidth?.value / self.direction.iops?.value;
-        let power = each.log2().round();
-        ((each.log2() - power).abs() < 0.05).then(|| 2f64.powf(power))
     }
 }
 
 /// How a figure of fio's agrees with its operands.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) enum Agreement {
+enum Agreement {
     /// It does.
     Agrees,
     /// It does if its carry was lost: so much was meant.
@@ -95,7 +97,7 @@ pub(super) enum Agreement {
 }
 
 /// How a printed figure of a version of fio agrees with what it should be.
-pub(super) fn agrees(page: &Page, figure: &Figure, recomputed: Interval, era: Era) -> Agreement {
+fn agrees(page: &Page, figure: &Figure, recomputed: Interval, era: Era) -> Agreement {
     if figure.interval().meets(recomputed) {
         return Agreement::Agrees;
     }
@@ -109,18 +111,17 @@ pub(super) fn agrees(page: &Page, figure: &Figure, recomputed: Interval, era: Er
 }
 
 /// A number as a sound fio prints it in the style of a printed figure: as many digits, the same prefix and unit.
-pub(super) fn as_printed(printed: &str, value: f64) -> String {
+fn as_printed(printed: &str, value: f64) -> String {
     let (_, bytes, decimals) = crate::number::leading(printed).unwrap_or((0.0, 0, 0));
     let unit = &printed[bytes..];
     // `KB` of old is 1024 B: the new has `kB` and `KiB`.
     let binary = unit.contains('i') || unit.starts_with('K');
-    let style = Style { digits: bytes.max(4), binary, unit: "" };
     let bits = if unit.contains("bit") { 8.0 } else { 1.0 };
     let number = (bits * value.max(0.0)).round() as u64;
-    let letters: String = unit.chars().skip_while(|letter| "kKMGTPi".contains(*letter)).collect();
+    let letters = unit.trim_start_matches(|letter| "kKMGTPi".contains(letter));
     match decimals {
         0 if bytes > 4 && unit.starts_with('K') => format!("{}{unit}", number / 1024),
         0 if bytes > 4 => format!("{number}{unit}"),
-        _ => format!("{}{letters}", num2str::print(number, style, Era::Sound)),
+        _ => num2str::print(number, bytes.max(4), binary, letters),
     }
 }

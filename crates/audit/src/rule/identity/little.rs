@@ -11,7 +11,7 @@ use crate::rule::{Evidence, Rule, Sink};
 
 /// F7 of tables, lists and lines.
 pub const LITTLE: Rule = Rule {
-    id: "X30",
+    id: "X33",
     name: "IOPS times mean latency is what is in flight",
     severity: Severity::WrongFigure,
     holds: "rate * mean latency is the depth that the row, its heads or the text above states; where none is stated, the one that at least three \
@@ -105,8 +105,8 @@ fn judge(page: &Page, rows: &[Row], borne_out: bool, sink: &mut Sink) {
     let some = held >= 2 && 2 * held >= rows.len();
     for row in rows {
         if row.agrees() {
-            sink.holds("X30", &row.rate.figure);
-            sink.holds("X30", &row.latency.figure);
+            sink.holds("X33", &row.rate.figure);
+            sink.holds("X33", &row.latency.figure);
             continue;
         }
         let off = Interval { low: row.flight.low / row.depth, high: row.flight.high / row.depth };
@@ -137,7 +137,7 @@ fn tell(page: &Page, row: &Row, held: usize, of: usize, sink: &mut Sink) {
         row.depth
     );
     sink.finds(
-        Finding::new("X30", Severity::WrongFigure, row.latency.figure.spot, message)
+        Finding::new("X33", Severity::WrongFigure, row.latency.figure.spot, message)
             .recomputed(value)
             .by(format!("{rate} * {latency} = {shown}"))
             .against([row.rate.figure.spot]),
@@ -153,16 +153,16 @@ mod tests {
 
     #[test]
     fn what_is_in_flight_is_what_is_stated() {
-        assert_eq!(found(TABLE, "X30"), []);
-        let high = found(&TABLE.replace("0.73", "0.93"), "X30");
+        assert_eq!(found(TABLE, "X33"), []);
+        let high = found(&TABLE.replace("0.73", "0.93"), "X33");
         assert!(high.len() == 1 && high[0].message.contains("128 in flight, not 100"), "{high:#?}");
-        assert_eq!(found(&TABLE.replace("150000", "120000"), "X30").len(), 1, "all others agree");
+        assert_eq!(found(&TABLE.replace("150000", "120000"), "X33").len(), 1, "all others agree");
     }
 
     #[test]
     fn a_generator_that_does_not_keep_its_depth_is_no_wrong_figure() {
         let below = TABLE.replace("100255", "50255").replace("137688", "90000");
-        assert_eq!(found(&below, "X30"), []);
-        assert_eq!(found(&TABLE.replace("avg latency", "p95 latency"), "X30"), [], "no mean");
+        assert_eq!(found(&below, "X33"), []);
+        assert_eq!(found(&TABLE.replace("avg latency", "p95 latency"), "X33"), [], "no mean");
     }
 }

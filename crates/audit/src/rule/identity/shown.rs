@@ -5,9 +5,9 @@ use crate::number::{Interval, Quantity, Unit, quantities};
 use crate::rule::table::like;
 use crate::rule::{Evidence, Rule, Sink};
 
-/// X31.
+/// X34.
 pub const SHOWN: Rule = Rule {
-    id: "X31",
+    id: "X34",
     name: "arithmetic that is shown is right",
     severity: Severity::WrongFigure,
     holds: "figures with +, -, x or / between them, and nothing else, give the figure behind the = sign, within what printed digits stand for",
@@ -63,7 +63,7 @@ fn judge(evidence: &Evidence, figures: &[Quantity], text: &str, sink: &mut Sink)
     let Some((printed, terms)) = figures.split_last() else { return };
     let Some((given, central)) = computed(text, terms, printed.unit) else { return };
     if given.wider(1e-9).meets(printed.interval()) {
-        return sink.holds("X31", &printed.figure);
+        return sink.holds("X34", &printed.figure);
     }
     // Rounded or cut off on the way.
     let digit = printed.interval().high - printed.interval().low;
@@ -77,7 +77,7 @@ fn judge(evidence: &Evidence, figures: &[Quantity], text: &str, sink: &mut Sink)
     sink.corrects(printed.figure.spot, given, value.clone());
     sink.finds(
         Finding::new(
-            "X31",
+            "X34",
             Severity::WrongFigure,
             printed.figure.spot,
             format!("{by} is {value}, not {quote}"),
@@ -130,9 +130,9 @@ mod tests {
             ("The array gives 100 writes/s × 50 KB = 50 MB/s.", "5 MB/s"),
             ("Of 8 drives 8 x 550 MB/s = 4.8 GB/s", "4.4 GB/s"),
         ] {
-            let told = found(&format!("{page}\n"), "X31");
+            let told = found(&format!("{page}\n"), "X34");
             assert!(told.len() == 1 && told[0].recomputed == recomputed, "{page}: {told:#?}");
-            assert_eq!(found(&format!("{}\n", page.replace(&told[0].printed, recomputed)), "X31"), []);
+            assert_eq!(found(&format!("{}\n", page.replace(&told[0].printed, recomputed)), "X34"), []);
         }
         for sound in [
             "fio with bs=4k, iodepth = 32, jobs = 4",
@@ -140,7 +140,7 @@ mod tests {
             "(8 - 2) x 4 = 24",
             "1 / 3 = 0.33",
         ] {
-            assert_eq!(found(&format!("{sound}\n"), "X31"), [], "{sound}");
+            assert_eq!(found(&format!("{sound}\n"), "X34"), [], "{sound}");
         }
     }
 }

@@ -93,32 +93,35 @@ pub(super) fn begins(line: &str) -> bool {
 pub(super) fn kind(line: &str) -> Kind {
     let text = line.trim();
     let Some(first) = text.as_bytes().first() else { return Kind::Blank };
+    let labelled =
+        |label: &str| text.strip_prefix(label).is_some_and(|rest| rest.trim_start().starts_with(':'));
+    let known = |kind, is: bool| is.then_some(kind);
     let by_first = match first {
-        b'|' if text.contains("th=[") => Some(Kind::Percentiles),
-        b'f' if text.starts_with("fio-") && version(text) => Some(Kind::Version),
-        b'h' if text.starts_with("hostname=") && text.contains("fio=fio-") => Some(Kind::Client),
-        b'S' if text.starts_with("Starting ") && started(text) => Some(Kind::Started),
-        b'J' if text.starts_with("Jobs: ") && eta(text) => Some(Kind::Eta),
-        b'r' | b'w' | b't' | b'm' if is_result(text) => Some(Kind::Result),
-        b'R' if text.starts_with("Run status group ") => Some(Kind::Group),
-        b'R' | b'W' | b'T' | b'M' if is_status(text) => Some(Kind::Status),
-        b'D' if text.starts_with("Disk stats (") => Some(Kind::DiskHead),
-        b'I' if labelled(text, "IO depths") => Some(Kind::Depths),
-        b'c' if labelled(text, "cpu") && text.contains("usr=") => Some(Kind::Cpu),
-        b'c' if labelled(text, "complete") => Some(Kind::Known),
-        b's' if labelled(text, "submit") => Some(Kind::Known),
-        b's' if labelled(text, "steadystate") => Some(Kind::Known),
-        b'e' if labelled(text, "errors") && text.contains("total=") => Some(Kind::Known),
-        b'D' if labelled(text, "Description") => Some(Kind::Known),
+        b'|' => known(Kind::Percentiles, text.contains("th=[")),
         b'f' if text.starts_with("fsync/fdatasync") => Some(Kind::Aside),
         b'f' if text.starts_with("fio: ") => Some(Kind::Known),
-        b'n' if text.starts_with("note: both iodepth >= 1") => Some(Kind::Known),
-        b'b' if bandwidth(text) => Some(Kind::Bandwidth),
-        b'i' if labelled(text, "iops") && text.contains("min=") => Some(Kind::Iops),
-        b'i' if text.starts_with("issued") && text.contains("total=") => Some(Kind::Issued),
-        b'l' if labelled(text, "latency") && text.contains("target=") => Some(Kind::Target),
+        b'f' => known(Kind::Version, text.starts_with("fio-") && version(text)),
+        b'h' => known(Kind::Client, text.starts_with("hostname=") && text.contains("fio=fio-")),
+        b'S' => known(Kind::Started, text.starts_with("Starting ") && started(text)),
+        b'J' => known(Kind::Eta, text.starts_with("Jobs: ") && eta(text)),
+        b'r' | b'w' | b't' | b'm' => known(Kind::Result, is_result(text)),
+        b'R' if text.starts_with("Run status group ") => Some(Kind::Group),
+        b'R' | b'W' | b'T' | b'M' => known(Kind::Status, is_status(text)),
+        b'D' if labelled("Description") => Some(Kind::Known),
+        b'D' => known(Kind::DiskHead, text.starts_with("Disk stats (")),
+        b'I' => known(Kind::Depths, labelled("IO depths")),
+        b'n' => known(Kind::Known, text.starts_with("note: both iodepth >= 1")),
+        b'e' => known(Kind::Known, labelled("errors") && text.contains("total=")),
+        b'b' => known(Kind::Bandwidth, bandwidth(text)),
+        b'i' if labelled("iops") => known(Kind::Iops, text.contains("min=")),
+        b'i' => known(Kind::Issued, text.starts_with("issued") && text.contains("total=")),
+        b'c' if labelled("cpu") => known(Kind::Cpu, text.contains("usr=")),
+        b'c' | b's' if ["complete", "submit", "steadystate"].iter().any(|label| labelled(label)) => {
+            Some(Kind::Known)
+        }
+        b'l' if labelled("latency") => known(Kind::Target, text.contains("target=")),
         b'c' | b's' | b'l' => latency(text),
-        b'.' if text == "..." => Some(Kind::Known),
+        b'.' => known(Kind::Known, text == "..."),
         _ => None,
     };
     by_first.unwrap_or_else(|| named(text))
@@ -176,11 +179,6 @@ fn is_status(text: &str) -> bool {
     let way = ["READ:", "WRITE:", "TRIM:", "MIXED:"].iter().find(|way| text.starts_with(**way));
     let Some(rest) = way.map(|way| text[way.len()..].trim_start()) else { return false };
     (rest.starts_with("bw=") && rest.contains("run=")) || (rest.starts_with("io=") && rest.contains("aggrb="))
-}
-
-/// `cpu          : `.
-fn labelled(text: &str, label: &str) -> bool {
-    text.strip_prefix(label).is_some_and(|rest| rest.trim_start().starts_with(':'))
 }
 
 fn bandwidth(text: &str) -> bool {

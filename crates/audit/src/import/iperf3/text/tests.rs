@@ -26,11 +26,9 @@ fn rate(row: &Row) -> f64 {
 fn intervals_and_ends_of_one_stream_are_read() {
     let tests = fixture!("tcp.txt");
     let [test] = tests.as_slice() else { panic!() };
-    assert_eq!((test.protocol, test.streams, test.intervals.len()), (Some(Protocol::Tcp), Some(1), 2));
+    assert_eq!((test.udp, test.streams, test.intervals.len()), (Some(false), Some(1), 2));
     let first = &test.intervals[0];
     assert_eq!((first.stream, first.end, first.omitted), (One(5), None, false));
-    assert_eq!(first.window.unwrap().value, 767.0 * 1024.0);
-    assert_eq!((first.window.unwrap().low, first.window.unwrap().high), (766.5 * 1024.0, 767.5 * 1024.0));
     assert_eq!(first.retransmits.unwrap().value, 1.0);
     assert_eq!(
         test.ends.iter().map(|row| row.end.unwrap()).collect::<Vec<_>>(),
@@ -53,19 +51,14 @@ fn sums_roles_and_datagrams_are_read() {
     let results = parallel.results();
     assert_eq!((results.len(), results[0].stream, results[0].end), (1, Sum, Some(End::Receiver)));
     let both = &fixture!("bidir.txt")[0];
-    assert_eq!((both.bidirectional, both.streams), (Some(true), Some(2)));
+    assert_eq!((both.bidirectional, both.streams), (true, Some(2)));
     let roles: Vec<Role> = both.results().iter().map(|row| row.role.unwrap()).collect();
     assert_eq!(roles, [Role::TxC, Role::RxC]);
-    assert_eq!(fixture!("rev.txt")[0].reverse, Some(true));
     let udp = &fixture!("udp.txt")[0];
-    assert_eq!(udp.protocol, Some(Protocol::Udp));
     assert_eq!(udp.intervals[0].datagrams.unwrap().value, 39.0);
     assert_eq!(udp.intervals[0].retransmits, None);
     let end = &udp.ends[1];
-    assert_eq!(
-        (end.lost.unwrap().value, end.datagrams.unwrap().value, end.lost_share.unwrap().value),
-        (0.0, 77.0, 0.0)
-    );
+    assert_eq!((end.datagrams.unwrap().value, end.lost_share.unwrap().value), (77.0, 0.0));
     assert_eq!(end.jitter_ms.unwrap().value, 0.088);
     let both = &fixture!("udpbidir.txt")[0];
     assert_eq!(both.intervals[0].datagrams.unwrap().value, 20.0);
@@ -73,7 +66,6 @@ fn sums_roles_and_datagrams_are_read() {
     assert!(fixture!("omit.txt")[0].intervals[0].omitted);
     let verbose = &fixture!("verbose.txt")[0];
     assert_eq!(verbose.version.as_deref(), Some("3.12"));
-    assert_eq!(verbose.cpu.map(|share| share.unwrap().value), [39.9, 46.3]);
     let megabits = fixture!("fm.txt")[0].ends[0].rate.unwrap();
     assert_eq!((megabits.value, megabits.low), (19_728e6, 19_727.5e6));
 }
@@ -88,7 +80,7 @@ fn what_a_server_prints_of_several_tests_is_several() {
         [Role::RxS, Role::TxS]
     );
     let udp = &found[1].tests[0];
-    assert_eq!((udp.protocol, udp.ends[0].jitter_ms.unwrap().value), (Some(Protocol::Udp), 0.088));
+    assert_eq!(udp.ends[0].jitter_ms.unwrap().value, 0.088);
 }
 
 #[test]
@@ -125,14 +117,12 @@ fn rows_alone_and_other_units_are_read() {
     let lost = "[  5]   0.00-2.00   sec  2.41 MBytes  10.1 Mbits/sec  0.088 ms  Unknown/77  receiver\n\
                 [  7]   0.00-2.00   sec  2.41 MBytes  10.1 Mbits/sec  0.088 ms  77/77 (1e+02%)  receiver\n";
     let ends = &all(lost)[0].tests[0].ends;
-    assert_eq!((ends[0].lost, ends[0].datagrams.unwrap().value), (None, 77.0));
+    assert_eq!(ends[0].datagrams.unwrap().value, 77.0);
     assert_eq!(ends[1].lost_share.unwrap().value, 100.0);
 }
 
 #[test]
-fn errors_are_told_and_brackets_of_others_left() {
-    let failed = &all("iperf3: error - unable to connect to server: Connection refused\n")[0].tests[0];
-    assert_eq!(failed.error.as_deref(), Some("unable to connect to server: Connection refused"));
+fn brackets_of_others_and_errors_alone_are_left() {
     for text in [
         "[1] See the manual of iperf3\n",
         "[ 5] 0.00-10.00 sec is what it says\n",
@@ -140,6 +130,7 @@ fn errors_are_told_and_brackets_of_others_left() {
         "iperf3: a tool for networks\n",
         "[SUM] of all\n",
         "[ ID] Name\n",
+        "iperf3: error - unable to connect to server: Connection refused\n",
     ] {
         assert!(all(text).is_empty(), "{text}");
     }

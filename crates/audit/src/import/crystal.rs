@@ -1,0 +1,116 @@
+//! CrystalDiskMark's text, versions 3 to 8: a line a test, `SEQ 1MiB (Q=  8, T= 1):  3497.230 MB/s [   3335.2 IOPS] <  2395.08 us>`
+//! below `[Read]` and `[Write]`, or `Sequential Read (Q= 32,T= 1) :   560.1 MB/s`. Its MB are of 1,000,000.
+
+use super::cut::{Line, size};
+use super::sheet::*;
+use super::{Format, Found, Said, Way, Workload};
+use crate::claim::Metric;
+use crate::page::Page;
+
+/// The format's entry in the family.
+pub const FORMAT: Format = Format {
+    name: "CrystalDiskMark",
+    help: "CrystalDiskMark's results as text, versions 3 to 8",
+    example: include_str!("../../fixtures/crystal/eight.txt"),
+    begins: |line| {
+        let line = line.trim();
+        matches!(line, "[Read]" | "[Write]")
+            || (KINDS.iter().any(|kind| line.starts_with(kind)) && line.contains("MB/s"))
+    },
+    read,
+};
+
+const KINDS: [&str; 4] = ["SEQ", "RND", "Sequential ", "Random "];
+
+fn read(page: &Page, line: usize) -> Option<Found> {
+    let (mut sheets, mut section) = (Vec::new(), None);
+    let (mut at, mut end) = (line, line);
+    while at < page.len() {
+        let here = Line::of(page, at);
+        // A page of nothing but heads is read once.
+        if sheets.is_empty() && at > line + 1 {
+            break;
+        }
+        match here.text.trim() {
+            "" => {}
+            "[Read]" => section = Some(Way::Read),
+            "[Write]" => section = Some(Way::Write),
+            _ => match test(&here, at, section) {
+                Some(sheet) => {
+                    sheets.push(sheet);
+                    end = at + 1;
+                }
+                None => break,
+            },
+        }
+        at += 1;
+    }
+    (!sheets.is_empty()).then(|| Found { said: Said::Sheets(sheets), end, unread: Vec::new() })
+}
+
+fn test(line: &Line, at: usize, section: Option<Way>) -> Option<Sheet> {
+    let (head, rest) = line.text.split_once(':')?;
+    let kind = KINDS.iter().find(|kind| head.trim_start().starts_with(*kind))?;
+    let way = match () {
+        () if head.contains("Read") => Way::Read,
+        () if head.contains("Write") => Way::Write,
+        () if head.contains("Mix") => Way::Both,
+        () => section?,
+    };
+    let mut sheet = Sheet::new(at, Some(way));
+    let (bandwidth, rest) = line.number(rest, 1e6)?;
+    sheet.add(Metric::Bandwidth, named(BANDWIDTH, "MB/s", bandwidth));
+    let rest = rest.trim_start().strip_prefix("MB/s")?;
+    if let Some((iops, _)) = rest.split_once('[').and_then(|(_, rest)| line.number(rest, 1.0)) {
+        sheet.add(Metric::Iops, named(IOPS, "IOPS", iops));
+    }
+    if let Some((mean, _)) = rest.split_once('<').and_then(|(_, rest)| line.number(rest, 1e3)) {
+        sheet.add(Metric::Latency, named(MEAN, "us", mean));
+    }
+    let number = |keys: [&str; 2]| {
+        let rest = keys.iter().find_map(|key| Some(head.split_once(key)?.1))?;
+        rest.trim_start().split(|letter: char| !letter.is_ascii_digit()).next()?.parse().ok()
+    };
+    let random = matches!(*kind, "RND" | "Random ");
+    let word = match way {
+        Way::Read => "read",
+        Way::Write => "write",
+        _ => "rw",
+    };
+    let name = head.split_whitespace().collect::<Vec<_>>().join(" ");
+    sheet.workload = Workload {
+        rw: Some(if random { format!("rand{word}") } else { word.to_owned() }),
+        bs: head.split([' ', '(']).filter(|word| word.ends_with('B')).find_map(size),
+        iodepth: number(["Q=", "QD="]).or(Some(1)),
+        numjobs: number(["T=", "T ="]).or(Some(1)),
+        name: Some(name),
+        ..Workload::default()
+    };
+    Some(sheet)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::import::scan;
+
+    #[test]
+    fn tests_of_all_ages_are_read() {
+        let all = scan(&Page::new("p", FORMAT.example)).outputs[0].said.readings();
+        let ways: Vec<Way> = all.iter().map(|one| one.way).collect();
+        assert_eq!(ways, [[Way::Read; 4], [Way::Write; 4]].concat());
+        let load = &all[2].workload;
+        assert_eq!((load.rw.as_deref(), load.bs, load.iodepth), (Some("randread"), Some(4096), Some(32)));
+        let old = "  Sequential Read (Q= 32,T= 1) :   560.123 MB/s\n Random Write 4KiB (Q=  8,T= 8) :   330.5 MB/s [ 80688.5 IOPS]\n\
+                   \x20   Random Read 4KB (QD=32) :   120.4 MB/s [ 29394.5 IOPS]\n  Sequential Write :   400.1 MB/s\n\nTest : 1 GiB\n";
+        let old = scan(&Page::new("p", old)).outputs[0].said.readings();
+        let told: Vec<_> = old
+            .iter()
+            .map(|one| (one.way, one.workload.bs, one.workload.iodepth, one.workload.numjobs))
+            .collect();
+        assert_eq!(told[0], (Way::Read, None, Some(32), Some(1)));
+        assert_eq!(told[1], (Way::Write, Some(4096), Some(8), Some(8)));
+        assert_eq!((told[2].2, told[3].2, old[2].iops.unwrap().value), (Some(32), Some(1), 29394.5));
+        assert!(scan(&Page::new("p", "[Read]\nthe manual\nSequential reads: 5 MB/s\n")).outputs.is_empty());
+    }
+}

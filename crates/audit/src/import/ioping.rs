@@ -1,0 +1,117 @@
+//! ioping's statistics: `4 requests completed in 837.1 us, 16 KiB read, 4.78 k iops, 18.7 MiB/s`, with the requests before them.
+//! Prefixes of counts are of 1000, of bytes of 1024.
+
+use super::cut::{Line, SIZES, TIMES};
+use super::sheet::*;
+use super::{Format, Found, Said, Way, Workload};
+use crate::claim::Metric;
+use crate::page::Page;
+
+/// The format's entry in the family.
+pub const FORMAT: Format = Format {
+    name: "ioping",
+    help: "requests and statistics of ioping",
+    example: include_str!("../../fixtures/ioping/read.txt"),
+    begins: |line| {
+        (line.starts_with("--- ") && line.ends_with(" ioping statistics ---")) || request(line).is_some()
+    },
+    read,
+};
+
+/// `4 KiB <<< . (ext4 /dev/vda): request=1 time=76.1 us`: what is before the sign, and whether it is a write.
+fn request(line: &str) -> Option<(&str, bool)> {
+    let (head, rest) = line.split_once(": request=")?;
+    rest.contains(" time=").then_some(())?;
+    let of = |sign: &str| head.split_once(sign).map(|(size, _)| size);
+    of(" <<< ").or(of(" from ")).map(|size| (size, false)).or(of(" >>> ").map(|size| (size, true)))
+}
+
+fn read(page: &Page, line: usize) -> Option<Found> {
+    // The first of several requests tells.
+    if line > 0 && request(page.bare(line).0).is_some() && request(page.bare(line - 1).0).is_some() {
+        return None;
+    }
+    let mut sheet = Sheet::new(line, Some(Way::Read));
+    let mut at = line;
+    while let Some((size, writes)) = request(page.bare(at).0) {
+        let size = Line::of(page, at).measured(size, SIZES).map(|(size, _)| size.value as u64);
+        sheet.workload.bs = size;
+        sheet.way = Some(if writes { Way::Write } else { Way::Read });
+        at += 1;
+    }
+    at += usize::from(page.bare(at).0.is_empty());
+    if !page.bare(at).0.starts_with("--- ") {
+        return None;
+    }
+    completed(&Line::of(page, at + 1), &mut sheet)?;
+    at += 2;
+    at += usize::from(page.bare(at).0.starts_with("generated "));
+    at += usize::from(latencies(&Line::of(page, at), &mut sheet).is_some());
+    sheet.workload = Workload {
+        iodepth: Some(1),
+        numjobs: Some(1),
+        runtime_s: sheet.figure(TIME).map(|time| time.value / 1e9),
+        ..sheet.workload
+    };
+    Some(Found { said: Said::Sheets(vec![sheet]), end: at, unread: Vec::new() })
+}
+
+const COUNTS: &[(&str, f64)] = &[("k", 1e3), ("M", 1e6), ("G", 1e9)];
+
+fn completed(line: &Line, sheet: &mut Sheet) -> Option<()> {
+    let counted = |text| line.measured(text, COUNTS).or_else(|| line.number(text, 1.0));
+    let (ios, rest) = counted(line.text)?;
+    let (time, rest) = line.measured(rest.trim_start().strip_prefix("requests completed in")?, TIMES)?;
+    // A prefix leaves three digits.
+    let metric = if ios.value == (ios.low + 0.5) { Metric::Issued } else { Metric::Interval };
+    sheet.add(metric, named(IOS, "", ios));
+    sheet.add(Metric::Runtime, named(TIME, "", time));
+    for part in rest.split(',').skip(1) {
+        if let Some((bytes, rest)) = line.measured(part, SIZES) {
+            match rest.trim() {
+                "/s" => sheet.add(Metric::Bandwidth, named(BANDWIDTH, "", bytes)),
+                "written" => {
+                    sheet.way = Some(Way::Write);
+                    sheet.add(Metric::Total, named(BYTES, "", bytes));
+                }
+                _ => sheet.add(Metric::Total, named(BYTES, "", bytes)),
+            }
+        } else if let Some((iops, " iops" | "iops")) = counted(part) {
+            sheet.add(Metric::Iops, named(IOPS, "iops", iops));
+        }
+    }
+    sheet.get(IOPS).map(|_| ())
+}
+
+/// `min/avg/max/mdev = 187.5 us / 209.3 us / 234.0 us / 17.0 us`.
+fn latencies(line: &Line, sheet: &mut Sheet) -> Option<()> {
+    let rest = line.text.strip_prefix("min/avg/max/mdev = ")?;
+    let names = [LEAST, MEAN, MOST, "the deviation of the latency"];
+    for (name, part) in names.into_iter().zip(rest.split(" / ")) {
+        sheet.add(Metric::Latency, named(name, "", line.measured(part, TIMES)?.0));
+    }
+    Some(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::import::scan;
+
+    #[test]
+    fn statistics_are_read_with_the_requests_before_them() {
+        let page = Page::new("p", FORMAT.example);
+        let found = scan(&page).outputs;
+        assert_eq!((found.len(), found[0].lines.len()), (1, page.len()));
+        let read = found[0].said.readings().remove(0);
+        assert_eq!((read.way, read.workload.bs, read.ios.unwrap().value), (Way::Read, Some(4096), 4.0));
+        assert_eq!((read.iops.unwrap().value, read.mean_ns.unwrap().value), (4780.0, 209_300.0));
+        let many = include_str!("../../fixtures/ioping/race.txt");
+        let many = scan(&Page::new("p", many)).outputs[0].said.readings().remove(0);
+        assert_eq!(many.ios.unwrap().low.round(), 1_015_000.0);
+        assert_eq!(many.bytes.unwrap().value, 3.89 * 1_073_741_824.0);
+        for text in ["--- x ioping statistics ---\nno\n", "4 KiB <<< a: request=1 time=5 us\nand so on\n"] {
+            assert!(scan(&Page::new("p", text)).outputs.is_empty(), "{text}");
+        }
+    }
+}

@@ -1,0 +1,100 @@
+//! `rbd bench` and `rbd bench-write`: the line `elapsed: ... ops: ...` in which it ends, with what it was asked before it. The
+//! elapsed seconds are cut to a whole number; bytes a second are of 1024 where they have a prefix.
+
+use super::cut::{Line, SIZES, exact};
+use super::sheet::*;
+use super::{Format, Found, Said, Way, Workload};
+use crate::claim::Metric;
+use crate::number::Figure;
+use crate::page::Page;
+
+/// The format's entry in the family.
+pub const FORMAT: Format = Format {
+    name: "rbd bench",
+    help: "rbd bench and rbd bench-write of any version",
+    example: include_str!("../../fixtures/ceph/rbd-new.txt"),
+    begins: |line| line.starts_with("elapsed: ") || (line.starts_with("bench") && line.contains(" io_size ")),
+    read,
+};
+
+/// Lines of progress between what was asked and the end.
+const MOST: usize = 100_000;
+
+fn read(page: &Page, line: usize) -> Option<Found> {
+    let is_progress = |at: &usize| {
+        let mut words = page.bare(*at).0.split_whitespace();
+        words.next().is_some_and(|word| word == "SEC" || word.parse::<u64>().is_ok())
+            && words.next().is_some()
+    };
+    let asked = Line::of(page, line);
+    let begins = asked.text.starts_with("bench");
+    let from = line + usize::from(begins);
+    let at = from + (from..page.len().min(from + MOST)).take_while(is_progress).count();
+    let mut sheet = last(&Line::of(page, at), at)?;
+    if begins {
+        sheet.way = way(asked.text);
+        sheet.workload = workload(asked.text);
+    }
+    sheet.workload.runtime_s = sheet.figure(TIME).map(|time| time.value / 1e9);
+    Some(Found { said: Said::Sheets(vec![sheet]), end: at + 1, unread: Vec::new() })
+}
+
+/// `bench  type write io_size 4096 io_threads 16 bytes 1073741824 pattern sequential`.
+fn workload(text: &str) -> Workload {
+    let words: Vec<&str> = text.split_whitespace().collect();
+    let number = |key: &str| {
+        let at = words.iter().position(|word| *word == key)?;
+        words.get(at + 1)?.parse::<u64>().ok()
+    };
+    Workload { bs: number("io_size"), iodepth: number("io_threads"), numjobs: Some(1), ..Workload::default() }
+}
+
+fn way(text: &str) -> Option<Way> {
+    Some(match () {
+        () if text.contains("type read ") => Way::Read,
+        () if text.contains("type readwrite") => Way::Both,
+        () => Way::Write,
+    })
+}
+
+/// `elapsed: 10   ops: 262144   ops/sec: 26214.4   bytes/sec: 102 MiB/s`.
+fn last(line: &Line, at: usize) -> Option<Sheet> {
+    let (seconds, rest) = line.labelled("elapsed:", 1e9)?;
+    let (ios, rest) = line.number(rest.trim_start().strip_prefix("ops:")?, 1.0)?;
+    let (iops, rest) = line.number(rest.trim_start().strip_prefix("ops/sec:")?, 1.0)?;
+    let rest = rest.trim_start().strip_prefix("bytes/sec:")?;
+    let (mut bandwidth, rest) = line.measured(rest, SIZES).or_else(|| line.number(rest, 1.0))?;
+    // Some versions cut what others round.
+    bandwidth.high = bandwidth.value + (bandwidth.high - bandwidth.low);
+    matches!(rest.trim(), "" | "/s").then_some(())?;
+    let mut sheet = Sheet::new(at, Some(Way::Both));
+    let seconds =
+        Figure { low: seconds.value, high: seconds.value + 1e9, ..exact(seconds.spot, seconds.value) };
+    for (metric, named) in [
+        (Metric::Runtime, named(TIME, "s", seconds)),
+        (Metric::Issued, named(IOS, "", ios)),
+        (Metric::Iops, named(IOPS, "", iops)),
+        (Metric::Bandwidth, named(BANDWIDTH, "", bandwidth)),
+    ] {
+        sheet.add(metric, named);
+    }
+    Some(sheet)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::import::scan;
+
+    #[test]
+    fn both_formats_are_read_with_what_was_asked() {
+        let of = |text: &str| scan(&Page::new("p", text)).outputs[0].said.readings().remove(0);
+        let new = of(FORMAT.example);
+        assert_eq!((new.workload.bs, new.workload.iodepth, new.way), (Some(4096), Some(16), Way::Write));
+        assert_eq!(new.bytes_per_second.unwrap().value, 102.0 * 1_048_576.0);
+        let old = of("elapsed:     5  ops:   262144  ops/sec: 49845.52  bytes/sec: 204167261.06\n");
+        assert_eq!((old.workload.bs, old.ios.unwrap().value), (None, 262_144.0));
+        assert_eq!(old.bytes_per_second.unwrap().value, 204_167_261.06);
+        assert!(scan(&Page::new("p", "elapsed: 5 ops: few\nbench of io_size 5\n")).outputs.is_empty());
+    }
+}

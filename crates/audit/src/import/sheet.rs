@@ -1,0 +1,154 @@
+//! What most tools print: figures behind labels, as sheets of one result each.
+
+use super::cut::{Line, exact};
+use super::{Other, Reading, Told, Way, Workload};
+use crate::claim::Metric;
+use crate::number::{Figure, Unit};
+
+/// A figure as messages call it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Named {
+    /// `the rate`.
+    pub name: &'static str,
+    /// What stands behind it where it is printed: `MB/s`.
+    pub unit: &'static str,
+    /// The figure, in I/Os or bytes a second, bytes, nanoseconds, a count, percent.
+    pub figure: Figure,
+}
+
+/// Names a figure.
+pub fn named(name: &'static str, unit: &'static str, figure: Figure) -> Named {
+    Named { name, unit, figure }
+}
+
+/// Names of figures that every tool's results have.
+pub const IOPS: &str = "the IOPS";
+/// Bytes a second.
+pub const BANDWIDTH: &str = "the bandwidth";
+/// I/Os in all.
+pub const IOS: &str = "the I/Os";
+/// Bytes in all.
+pub const BYTES: &str = "the bytes";
+/// How long it took.
+pub const TIME: &str = "the time";
+/// Latencies.
+pub const LEAST: &str = "the least latency";
+/// Their mean.
+pub const MEAN: &str = "the mean latency";
+/// The most.
+pub const MOST: &str = "the greatest latency";
+
+/// A figure of a line: its name, what it measures, its unit, how much a printed 1 is.
+pub type Place = (&'static str, Metric, &'static str, f64);
+
+/// A line as a tool prints it ([`Line::fits`]), and its figures in their order.
+pub type Pattern = (&'static str, &'static [Place]);
+
+/// Of which part of a run a sheet is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Span {
+    /// All of it.
+    #[default]
+    Whole,
+    /// An interval, from 1.
+    Interval(u32),
+    /// The average of intervals, the first and the last.
+    Average(u32, u32),
+}
+
+/// One result.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Sheet {
+    /// Index of the line it begins at.
+    pub line: usize,
+    /// Which load.
+    pub workload: Workload,
+    /// Which way; `None` where it is no I/O but a part of something else.
+    pub way: Option<Way>,
+    /// Its figures.
+    pub figures: Vec<(Metric, Named)>,
+    /// Percent, nanoseconds.
+    pub percentiles: Vec<(f64, Figure)>,
+    /// Results that are no I/O.
+    pub others: Vec<Other>,
+    /// Of which part of its run.
+    pub span: Span,
+    /// Whether its figures are those of a sheet before it.
+    pub repeats: bool,
+}
+
+impl Sheet {
+    /// A sheet of nothing yet.
+    pub fn new(line: usize, way: Option<Way>) -> Sheet {
+        Sheet { line, way, ..Sheet::default() }
+    }
+
+    /// The figure of a name.
+    pub fn get(&self, name: &str) -> Option<Named> {
+        self.figures.iter().map(|(_, named)| *named).find(|named| named.name == name)
+    }
+
+    /// The value of the figure of a name.
+    pub fn figure(&self, name: &str) -> Option<Figure> {
+        self.get(name).map(|named| named.figure)
+    }
+
+    /// Notes a figure, once a name. What counts things is exact.
+    pub fn add(&mut self, metric: Metric, mut named: Named) {
+        if metric == Metric::Issued {
+            named.figure = exact(named.figure.spot, named.figure.value);
+        }
+        if self.get(named.name).is_none() {
+            self.figures.push((metric, named));
+        }
+    }
+
+    /// Takes in the figures of a line that reads as one of the patterns; which one it was.
+    pub(super) fn take(&mut self, line: &Line, patterns: &[Pattern]) -> Option<&'static str> {
+        let (pattern, places, figures) =
+            patterns.iter().find_map(|(pattern, places)| Some((*pattern, places, line.fits(pattern)?)))?;
+        for ((name, metric, unit, scale), figure) in places.iter().zip(figures) {
+            self.add(*metric, named(name, unit, figure.scaled(*scale)));
+        }
+        Some(pattern)
+    }
+
+    /// Every figure in it.
+    pub fn tell(&self, tell: &mut dyn FnMut(Told)) {
+        if self.repeats {
+            return;
+        }
+        for (metric, named) in &self.figures {
+            tell((*metric, unit(*metric, named.unit), named.figure));
+        }
+        self.percentiles.iter().for_each(|(_, one)| tell((Metric::Percentile, Unit::Nanoseconds, *one)));
+    }
+
+    /// It in the form that all tools share.
+    pub fn reading(&self) -> Option<Reading> {
+        Some(Reading {
+            iops: self.figure(IOPS),
+            bytes_per_second: self.figure(BANDWIDTH),
+            ios: self.figure(IOS),
+            bytes: self.figure(BYTES),
+            mean_ns: self.figure(MEAN),
+            percentiles_ns: self.percentiles.clone(),
+            others: self.others.clone(),
+            ..Reading::new(self.line, self.workload.clone(), self.way?)
+        })
+    }
+}
+
+/// What a figure counts.
+fn unit(metric: Metric, printed: &str) -> Unit {
+    match (metric, printed) {
+        (_, "%") => Unit::Percent,
+        (_, "MWIPS") => Unit::Mwips,
+        (_, "/s") | (Metric::Iops, _) => Unit::PerSecond,
+        (Metric::Bandwidth, _) => Unit::BytesPerSecond,
+        (Metric::Total, _) => Unit::Bytes,
+        (Metric::Latency | Metric::Percentile | Metric::Runtime, _) => Unit::Nanoseconds,
+        (Metric::Score, _) => Unit::Bare,
+        _ => Unit::Things,
+    }
+}
