@@ -5,8 +5,8 @@
 
 use super::sentences::hedged;
 use super::words::{
-    AGAINST, CHANGES, FOLLOWS, FROM, GAIN, GLUE, LOSS, OF_OTHER_THINGS, OF_OTHERS, OF_PERFORMANCE, SETTINGS,
-    SPEED, TIMES, TO, VERSUS, is, lists, says,
+    AGAINST, CHANGES, FOLLOWS, FROM, GAIN, GLUE, LOSS, OF_OTHER_THINGS, OF_OTHERS, OF_PERFORMANCE, READ,
+    SETTINGS, SPEED, TIMES, TO, VERSUS, WRITE, is, lists, says,
 };
 use super::{Ends, Form, Link, Why, comparable, is_ratio};
 use crate::number::{Hedge, Quantity, Unit};
@@ -140,7 +140,10 @@ impl Sentence<'_> {
         let far =
             first.figure.value.max(second.figure.value) > 20.0 * first.figure.value.min(second.figure.value);
         let counts = ends.iter().all(|one| one.unit == Unit::Bare);
-        let of_others = says(&around, OF_OTHER_THINGS) || says(sentence, SETTINGS);
+        // `less than last year` is of a third.
+        let than = THAN.iter().any(|than| self.behind(&derived).contains(than));
+        let two_loads = than || says(sentence, READ) && says(sentence, WRITE);
+        let of_others = two_loads || says(&around, OF_OTHER_THINGS) || says(sentence, SETTINGS);
         let sound =
             is_told(&derived) && compares && !of_others && (!counts || !far && tells_speed(self.line));
         sound.then_some(())?;
@@ -302,7 +305,9 @@ impl Sentence<'_> {
         match pair[0].unit {
             Unit::BytesPerSecond | Unit::PerSecond | Unit::BitsPerSecond => true,
             Unit::Nanoseconds => says(&lower, TIMES),
-            Unit::Bare => pair.iter().all(|one| one.figure.value >= 100.0) && tells_speed(sentence),
+            Unit::Bare => {
+                pair.iter().all(|one| one.figure.value >= 100.0 && !is_size(one)) && tells_speed(sentence)
+            }
             _ => false,
         }
     }
@@ -320,12 +325,20 @@ fn ends_of(figures: &[Quantity]) -> Vec<Quantity> {
     let is_rate =
         |one: &&Quantity| matches!(one.unit, Unit::BytesPerSecond | Unit::PerSecond | Unit::BitsPerSecond);
     let rates: Vec<Quantity> = figures.iter().filter(may).filter(is_rate).copied().collect();
-    let large = |one: &&Quantity| one.unit == Unit::Bare && one.figure.value >= 100.0 && !is_year(one);
+    let large = |one: &&Quantity| {
+        one.unit == Unit::Bare && one.figure.value >= 100.0 && !is_year(one) && !is_size(one)
+    };
     if rates.is_empty() { figures.iter().filter(may).filter(large).copied().collect() } else { rates }
 }
 
 /// Longer lines are whole pages in one.
 const LONGEST_LINE: usize = 3000;
+
+/// Sizes of blocks are set: `4k`, `64k`.
+fn is_size(one: &Quantity) -> bool {
+    let number = one.figure.value / one.scale;
+    one.unit == Unit::Bare && one.scale > 1.0 && one.decimals == 0 && (number as u64).is_power_of_two()
+}
 
 /// Years are no results.
 fn is_year(one: &Quantity) -> bool {

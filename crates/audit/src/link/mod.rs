@@ -91,6 +91,10 @@ impl Ends {
     /// Bits that say how unlikely it is that the ratio fits by chance: none where anything would do.
     fn surprise(&self) -> f64 {
         let Some(given) = self.recomputed() else { return 0.0 };
+        // Of equal operands any reading gives about 1.
+        if self.numerator.interval().meets(self.denominator.interval()) {
+            return 0.0;
+        }
         let whole = if self.derived.unit == Unit::Percent { 100.0 } else { 1.0 };
         let printed = self.derived.interval();
         let width = ((printed.high - printed.low) + (given.high - given.low)) / whole;
@@ -110,8 +114,9 @@ impl Ends {
 
 /// Every derived figure of a page whose operands are known: of its grids, and of its sentences.
 pub fn links(page: &Page, tables: &[Table], grids: &[Grid], clauses: &[Clause]) -> Vec<Link> {
-    let mut links: Vec<Link> = grids.iter().flat_map(ratio::links).collect();
-    links.extend(changes::links(page, clauses));
+    // What a sentence says in words goes before what its figures fit.
+    let mut links = changes::links(page, clauses);
+    links.extend(grids.iter().flat_map(ratio::links));
     links.extend(sentences::links(page, clauses, tables));
     let mut seen = std::collections::HashSet::new();
     links.retain(|link| seen.insert(link.derived.figure.spot));

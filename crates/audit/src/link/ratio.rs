@@ -8,6 +8,7 @@ use super::words::{BASE, CHANGE, LEAST, LOSS, List, MEAN, MEDIAN, METRICS, MOST,
 use super::{Ends, Form, Link, Why, comparable, is_ratio, mentions};
 use crate::number::{Quantity, Unit};
 use rustc_hash::FxHashSet;
+use std::cmp::Ordering;
 
 /// Bits by which a reading must outweigh chance.
 const ENOUGH: f64 = 7.0;
@@ -22,6 +23,8 @@ const MOST_VALUES: usize = 12;
 struct Reading {
     trials: Vec<Trial>,
     prior: f64,
+    /// Whether the head names both operands in this form: that is enough for a table of one row.
+    named: bool,
 }
 
 /// One ratio of a reading, with what its operands and itself are called: in the labels and heads of its grid.
@@ -49,7 +52,7 @@ struct Found {
 pub(super) fn links(grid: &Grid) -> Vec<Link> {
     // Most grids have no ratio.
     let says = |lists: &List| lists & (RATIO | CHANGE) != 0;
-    let any = grid.heads.iter().any(|head| says(&head.lists) || head.text.contains(['/', '÷']))
+    let any = grid.heads.iter().any(|head| says(&head.lists) || head.text.contains(['/', '÷', ':', '：']))
         || grid.label_lists.iter().any(says)
         || grid.cells.iter().flatten().flatten().any(is_ratio);
     if !any {
@@ -88,18 +91,25 @@ fn settle(
         seen.insert((reading.trials[0].ends.form, reading.trials.iter().map(key).collect::<Vec<_>>()))
     });
     let tried = (readings.len().max(1) as f64).log2();
-    let weighed = readings.into_iter().map(|reading| (weigh(&reading, tried), reading.trials));
-    let best = weighed
-        .max_by(|one, other| one.0.score.total_cmp(&other.0.score).then(one.0.held.cmp(&other.0.held)));
-    let Some((weight, trials)) = best else { return };
-    if weight.held == 0 || weight.score < ENOUGH || weight.missed > (weight.held / 2).max(1) {
-        return;
-    }
+    let weighed = readings.into_iter().map(|reading| (weigh(&reading, tried), reading));
+    let proven = |weight: &Weight| {
+        weight.held > 0 && weight.score >= ENOUGH && weight.missed <= (weight.held / 2).max(1)
+    };
+    let alone = |reading: &Reading| reading.named && reading.trials.len() == 1;
+    let rank =
+        |(weight, reading): &(Weight, Reading)| (proven(weight), alone(reading), weight.score, weight.held);
+    let best = weighed.max_by(|one, other| rank(one).partial_cmp(&rank(other)).unwrap_or(Ordering::Equal));
+    let Some((weight, reading)) = best else { return };
+    let why = match (proven(&weight), alone(&reading)) {
+        (true, _) => Why::Held(weight.held),
+        (false, true) => Why::Named,
+        _ => return,
+    };
     let link = |trial: Trial| {
         let (of, names) = name(&trial);
-        Link { ends: trial.ends, why: Why::Held(weight.held), of, names }
+        Link { ends: trial.ends, why, of, names }
     };
-    let links = trials.into_iter().map(link).collect();
+    let links = reading.trials.into_iter().map(link).collect();
     found.push(Found { links, weight });
 }
 
@@ -127,7 +137,7 @@ fn weigh(reading: &Reading, tried: f64) -> Weight {
 /// Whether a column is of ratios: percentages, multiples, or plain numbers under a head that says so.
 fn derived_as(grid: &Grid, column: usize) -> Option<Unit> {
     let Head { text, lists, .. } = &grid.heads[column];
-    let divides = text.contains(['/', '÷']);
+    let divides = text.contains(['/', '÷']) || !grid.is_text && text.contains([':', '：']);
     if lists & USE != 0 && lists & RATIO == 0 && !divides {
         return None;
     }
@@ -143,6 +153,16 @@ fn derived_as(grid: &Grid, column: usize) -> Option<Unit> {
         unit = unit.or(Some(own));
     }
     unit
+}
+
+/// Whether a column of ratios is 100 % all the way down: that of the base itself, which any two near columns would fit.
+fn is_base(grid: &Grid, column: usize) -> bool {
+    let count = grid.column(column).flatten().count();
+    count > 1
+        && grid
+            .column(column)
+            .flatten()
+            .all(|figure| figure.unit == Unit::Percent && figure.figure.value == 100.0)
 }
 
 /// A figure as a ratio, whatever its unit says.
@@ -175,7 +195,7 @@ fn columns(grid: &Grid, found: &mut Vec<Found>) {
         return;
     }
     for derived in 0..grid.heads.len() {
-        let Some(unit) = derived_as(grid, derived) else { continue };
+        let Some(unit) = derived_as(grid, derived).filter(|_| !is_base(grid, derived)) else { continue };
         let values = values(grid, derived);
         let mut readings = Vec::new();
         for numerator in &values {
@@ -184,7 +204,8 @@ fn columns(grid: &Grid, found: &mut Vec<Found>) {
                     let of = [*numerator, *denominator];
                     let trials = trials(grid, derived, unit, of, form);
                     if !trials.is_empty() {
-                        readings.push(Reading { trials, prior: prior(grid, derived, of, form, &values) });
+                        let prior = prior(grid, derived, of, form, &values);
+                        readings.push(Reading { trials, prior, named: names(grid, derived, of, form) });
                     }
                 }
             }
@@ -214,10 +235,21 @@ fn prior(grid: &Grid, derived: usize, of: [usize; 2], form: Form, values: &[usiz
     if of.iter().all(|at| values.iter().take(2).any(|value| value == at)) {
         bits += 2.0;
     }
-    if grid.heads[of[0]].slot == grid.heads[of[1]].slot {
-        bits += 0.5;
+    // What stands in brackets behind a figure is rounded more than it.
+    for at in of {
+        bits += if grid.heads[at].slot == Slot::Figure { 0.5 } else { -1.0 };
     }
     bits + of_form(form, *lists)
+}
+
+/// Whether a head says that its column is that ratio of these two: `VM/host`, `(host - VM) / host`.
+fn names(grid: &Grid, derived: usize, of: [usize; 2], form: Form) -> bool {
+    let Head { text, lists, .. } = &grid.heads[derived];
+    let [above, below] = of.map(|at| grid.heads[at].text.as_str());
+    let Some((_, divisor)) = text.rsplit_once(['/', '÷', '／', ':', '：']) else { return false };
+    let both = mentions(text, above, below) && mentions(text, below, above);
+    let divides = mentions(divisor, below, above) && !mentions(divisor, above, below);
+    both && divides && form == if lists & LOSS != 0 { Form::Loss } else { Form::Share }
 }
 
 /// What the words of a head say for a form.
@@ -228,14 +260,16 @@ fn of_form(form: Form, lists: List) -> f64 {
 
 fn trials(grid: &Grid, derived: usize, unit: Unit, of: [usize; 2], form: Form) -> Vec<Trial> {
     let [above_rounds, below_rounds] = of.map(|at| ends_in_zeros(grid, at));
+    // `memcpy avg` alone is of no other rows.
+    let summed = grid.label_lists.iter().any(|lists| !is_of_many(*lists));
     let trial = |row: usize| {
         let derived = as_ratio(grid.at(row, derived)?, unit);
         let numerator = rough(*grid.at(row, of[0])?, above_rounds);
         let denominator = rough(*grid.at(row, of[1])?, below_rounds);
         let ends = Ends { derived, form, numerator, denominator };
         // The mean of the ratios is not the ratio of the means.
-        let sound =
-            comparable(&numerator, &denominator) && (!is_of_many(grid.label_lists[row]) || ends.holds());
+        let sound = comparable(&numerator, &denominator)
+            && (!summed || !is_of_many(grid.label_lists[row]) || ends.holds());
         sound.then_some(Trial { ends, names: of, of: row })
     };
     (0..grid.cells.len()).filter_map(trial).collect()
@@ -435,10 +469,13 @@ fn bases(pools: &[Pool], found: &mut Vec<Found>) {
                     }
                     if !trials.is_empty() {
                         let prior = base.prior(first) + of_sequence(first, form, turned);
-                        readings.push(Reading { trials, prior });
+                        readings.push(Reading { trials, prior, named: false });
                     }
                 }
             }
+        }
+        for (at, sequences) in pool.iter().enumerate().filter(|(_, sequences)| sequences[0].together) {
+            readings.extend(against_one_cell(sequences, at, unit));
         }
         let name = |trial: &Trial| {
             let sequence = &pool[trial.of >> 16][trial.of & 0xffff];
@@ -447,6 +484,35 @@ fn bases(pools: &[Pool], found: &mut Vec<Found>) {
         };
         settle(readings, name, found);
     }
+}
+
+/// Shares of a whole table against the one cell of it that is 100 %.
+fn against_one_cell(sequences: &[Sequence], at: usize, unit: Unit) -> Vec<Reading> {
+    let whole = |item: &Item| item.ratio.is_some_and(|ratio| ratio.figure.value != 0.0 && is_whole(&ratio));
+    let items = || sequences.iter().flat_map(|one| &one.items);
+    let cells: Vec<Quantity> =
+        items().filter(|item| whole(item)).filter_map(|item| item.value).take(4).collect();
+    let mut readings = Vec::new();
+    for (below, form) in cells.into_iter().flat_map(|cell| forms(unit).map(move |form| (cell, form))) {
+        let mut trials = Vec::new();
+        for (index, sequence) in sequences.iter().enumerate() {
+            for (row, item) in sequence.items.iter().enumerate() {
+                let (Some(value), Some(derived)) = (item.value, item.ratio) else { continue };
+                let ends = Ends { derived, form, numerator: value, denominator: below };
+                if comparable(&value, &below) && value.figure.spot != below.figure.spot {
+                    trials.push(Trial { ends, names: [row, row], of: at << 16 | index });
+                }
+            }
+        }
+        if !trials.is_empty() {
+            readings.push(Reading {
+                trials,
+                prior: 3.0 + of_form(form, sequences[0].head.lists),
+                named: false,
+            });
+        }
+    }
+    readings
 }
 
 fn of_sequence(first: &Sequence, form: Form, turned: bool) -> f64 {

@@ -136,31 +136,8 @@ fn shares_in_brackets_are_of_the_cell_that_is_all() {
         ],
     );
     let links = of(&[net]);
-    assert_eq!(links.iter().map(|link| link.holds()).collect::<Vec<_>>(), [true, true, false]);
-}
-
-#[test]
-fn ratios_of_other_tables_are_linked_by_names_and_labels() {
-    let source = |line, corner, values: [&'static str; 3]| {
-        table(line, &[&[corner, "MB/s"], &["4k", values[0]], &["8k", values[1]], &["64k", values[2]]])
-    };
-    let tables = [
-        source(0, "mdadm - iSER", ["486.78 MB/s", "941.52 MB/s", "3445.29 MB/s"]),
-        source(10, "LVM - iSER", ["514.27 MB/s", "957.10 MB/s", "3710.36 MB/s"]),
-        source(20, "LVM - NVMe-oF", ["596.39 MB/s", "1160.72 MB/s", "5826.39 MB/s"]),
-        table(
-            30,
-            &[
-                &["iSER", "LVM", "mdadm"],
-                &["4k", "100.00%", "94.65%"],
-                &["8k", "100.00%", "98.37%"],
-                &["64k", "100.00%", "92.86%"],
-            ],
-        ),
-    ];
-    let links = of(&tables);
-    assert_eq!(links.len(), 3);
-    assert!(links.iter().all(|link| link.holds()));
+    let others = links.iter().filter(|link| link.derived.figure.value != 100.0);
+    assert_eq!(others.map(|link| link.holds()).collect::<Vec<_>>(), [true, true, false]);
 }
 
 #[test]
@@ -194,35 +171,6 @@ fn the_base_is_no_ratio_of_two_that_are_near_each_other() {
     let links = of(&[rows]);
     assert_eq!(links.len(), 8);
     assert!(links.iter().all(|link| link.holds()), "{links:#?}");
-}
-
-#[test]
-fn of_rows_with_the_same_label_none_is_meant() {
-    let source = |line, corner, values: [&'static str; 5]| {
-        let labels = ["4k", "8k", "64k", "1M", "4k"];
-        let rows: Vec<[&str; 2]> = [[corner, "MB/s"]]
-            .into_iter()
-            .chain(labels.into_iter().zip(values).map(<[&str; 2]>::from))
-            .collect();
-        table(line, &rows.iter().map(|row| &row[..]).collect::<Vec<_>>())
-    };
-    let tables = [
-        source(0, "mdadm - iSER", ["80 MB/s", "900 MB/s", "3445 MB/s", "4445 MB/s", "259 MB/s"]),
-        source(10, "LVM - iSER", ["90 MB/s", "957 MB/s", "3710 MB/s", "5710 MB/s", "317 MB/s"]),
-        table(
-            30,
-            &[
-                &["iSER", "LVM", "mdadm"],
-                &["4k", "100%", "88.9%"],
-                &["8k", "100%", "94.0%"],
-                &["64k", "100%", "92.9%"],
-                &["1M", "100%", "77.8%"],
-                &["4k", "100%", "81.7%"],
-            ],
-        ),
-    ];
-    let links = of(&tables);
-    assert_eq!(links.iter().map(|link| link.holds()).collect::<Vec<_>>(), [true; 3]);
 }
 
 #[test]
@@ -326,15 +274,6 @@ fn multiples_of_one_digit_tell_no_form() {
     };
     assert_eq!(speeds(["2x", "4x", "7x", "1.5x"]), 0);
     assert_eq!(speeds(["2.00x", "3.82x", "7.22x", "1.5x"]), 4);
-}
-
-#[test]
-fn a_mean_of_ratios_is_named_after_no_two_figures() {
-    let ratio = |head: &str| {
-        let rows: [&[&str]; 2] = [&["what", "runs", "programs", head], &["all", "98", "14", "7.00x"]];
-        of(&[table(0, &rows)]).len()
-    };
-    assert_eq!((ratio("geomean (runs / programs)"), ratio("runs / programs")), (0, 1));
 }
 
 #[test]

@@ -184,7 +184,7 @@ fn part_of_name(letter: char) -> bool {
 
 /// A hyphen is a minus where nothing, a space or a bracket stands before it, not in `E5-2678`.
 fn minus(before: &str) -> bool {
-    before.chars().next_back().is_none_or(|letter| !letter.is_alphanumeric() && !")]%.".contains(letter))
+    before.chars().next_back().is_none_or(|letter| !letter.is_alphanumeric() && !")]%.+".contains(letter))
 }
 
 struct Digits {

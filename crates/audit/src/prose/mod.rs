@@ -4,6 +4,7 @@
 
 mod words;
 
+use crate::link::words::{GAIN, LIMIT, LOSS, WITHIN, lists};
 use crate::number::{Hedge, Quantity, Unit, quantities};
 use crate::page::Page;
 use std::ops::Range;
@@ -41,8 +42,6 @@ pub enum Manner {
     Within,
     /// `limited to 3500 MB/s`, `at most`: no more is possible.
     Limit,
-    /// `half`, `half as fast`.
-    Half,
     /// `4 times`.
     Times,
     /// A figure without any of these.
@@ -66,7 +65,7 @@ impl Clause {
     }
 }
 
-/// Every clause of a page that has a figure, or speaks of halves, outside the lines that are taken.
+/// Every clause of a page that has a figure, outside the lines that are taken.
 pub fn clauses(page: &Page, taken: &[Range<usize>]) -> Vec<Clause> {
     let mut clauses = Vec::new();
     let mut fenced = false;
@@ -118,13 +117,13 @@ fn of_line(index: usize, line: &str, clauses: &mut Vec<Clause>) {
                     && bytes.end >= figure.figure.spot.end as usize
             };
             let figures: Vec<Quantity> = figures.iter().filter(inside).copied().collect();
+            if figures.is_empty() {
+                continue;
+            }
             // `slower than the host, by 14 %`: what has no words of its own is put as what stands before it.
             let spoken = if has_words(text) { text } else { &line[sentence.start..bytes.end] };
             let times = figures.iter().any(|figure| words::is_multiple(line, &bytes, figure));
             let manner = manner(spoken, &line[sentence.clone()], &figures, times);
-            if figures.is_empty() && manner != Manner::Half {
-                continue;
-            }
             let topic = topic(text).or(&topic(&line[sentence.clone()]));
             clauses.push(Clause { line: index, bytes, sentence: sentence.clone(), figures, topic, manner });
         }
@@ -156,30 +155,17 @@ fn pieces(line: &str, range: Range<usize>, ends: fn(&str, usize, char) -> bool) 
 
 /// How a clause puts its figures; `times` says that one of them is a multiple.
 fn manner(text: &str, sentence: &str, figures: &[Quantity], times: bool) -> Manner {
-    let lower = text.to_lowercase();
     let percent = figures.iter().any(|figure| figure.unit == Unit::Percent);
     let within = figures.iter().any(|figure| figure.hedge == Hedge::PlusMinus);
-    let says = |words: &[&str]| words.iter().any(|word| words::has(&lower, word));
-    if percent
-        && (within
-            || says(words::WITHIN)
-            || words::WITHIN.iter().any(|word| words::has(&sentence.to_lowercase(), word)))
-    {
-        Manner::Within
-    } else if percent && says(words::LOSS) {
-        Manner::Loss
-    } else if percent && says(words::GAIN) {
-        Manner::Gain
-    } else if percent {
-        Manner::Share
-    } else if times {
-        Manner::Times
-    } else if !figures.is_empty() && says(words::LIMIT) {
-        Manner::Limit
-    } else if says(words::HALF) {
-        Manner::Half
-    } else {
-        Manner::Plain
+    let said = lists(text);
+    match percent {
+        true if within || (said | lists(sentence)) & WITHIN != 0 => Manner::Within,
+        true if said & LOSS != 0 => Manner::Loss,
+        true if said & GAIN != 0 => Manner::Gain,
+        true => Manner::Share,
+        false if times => Manner::Times,
+        false if said & LIMIT != 0 => Manner::Limit,
+        false => Manner::Plain,
     }
 }
 

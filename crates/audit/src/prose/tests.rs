@@ -22,7 +22,6 @@ fn clauses_tell_what_they_are_about_and_how_they_put_it() {
         ("the measured error is +-5%", Manner::Within),
         ("the link is limited to 3500 MB/s", Manner::Limit),
         ("最高只支持大约 3500 MB/s 接口速率", Manner::Limit),
-        ("writes are half of that", Manner::Half),
         ("在降级模式下比它高出 20 倍", Manner::Times),
         ("На чтении ВМ медленнее, чем хост, на 14 %.", Manner::Loss),
         ("На записи ВМ теряет 14 %.", Manner::Loss),

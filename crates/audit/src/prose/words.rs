@@ -1,5 +1,8 @@
 //! The words that clauses are read by.
 
+use crate::link::words::{
+    COMPARES, FIOS, GAIN, LOSS, List, RANDOM, READ, SEQUENTIAL, WRITE, is, lists, says,
+};
 use crate::number::{Quantity, Unit};
 use std::ops::Range;
 
@@ -51,21 +54,13 @@ impl Topic {
 
 /// The topic of a text.
 pub fn topic(text: &str) -> Topic {
-    let lower = text.to_lowercase();
-    let says = |words: &[&str]| words.iter().any(|word| has(&lower, word));
+    let lists = lists(text);
+    let says = |list: List| lists & list != 0;
     Topic {
-        read: says(&["read", "reads", "reading", "读", "чтен", "randread", "seqread"]),
-        write: says(&["write", "writes", "writing", "写", "запис", "randwrite", "seqwrite"]),
-        random: says(&["random", "rand", "randread", "randwrite", "randrw", "随机", "случайн", "rng"]),
-        sequential: says(&[
-            "sequential",
-            "sequentially",
-            "seq",
-            "seqread",
-            "seqwrite",
-            "顺序",
-            "последовательн",
-        ]),
+        read: says(READ),
+        write: says(WRITE),
+        random: says(RANDOM),
+        sequential: says(SEQUENTIAL),
         size: crate::rule::identity::size_of(text),
     }
 }
@@ -73,109 +68,13 @@ pub fn topic(text: &str) -> Topic {
 /// The topics of labels or heads that stand side by side. fio's `read` and `write` beside its `randread` or `randwrite` are in order.
 pub fn topics(texts: &[&str]) -> Vec<Topic> {
     let mut topics: Vec<Topic> = texts.iter().map(|text| topic(text)).collect();
-    let fios = |text: &&str| {
-        let lower = text.to_lowercase();
-        ["randread", "randwrite", "randrw"].iter().any(|word| has(&lower, word))
-    };
-    if texts.iter().any(fios) {
+    if texts.iter().any(|text| says(text, FIOS)) {
         for one in topics.iter_mut().filter(|one| one.read != one.write) {
             one.sequential |= !one.random;
         }
     }
     topics
 }
-
-pub(super) const LOSS: &[&str] = &[
-    "loss",
-    "loses",
-    "lose",
-    "lost",
-    "overhead",
-    "penalty",
-    "slower",
-    "drop",
-    "drops",
-    "dropped",
-    "decrease",
-    "decreased",
-    "lower",
-    "degradation",
-    "reduction",
-    "costs",
-    "损失",
-    "开销",
-    "损耗",
-    "下降",
-    "降低",
-    "慢",
-    "потер",
-    "теря",
-    "накладн",
-    "падени",
-    "сниж",
-    "медленнее",
-    "хуже",
-];
-
-pub(super) const GAIN: &[&str] = &[
-    "faster",
-    "more than",
-    "higher",
-    "improvement",
-    "improves",
-    "improved",
-    "increase",
-    "increased",
-    "gain",
-    "提升",
-    "提高",
-    "增加",
-    "高出",
-    "быстрее",
-    "больше",
-    "прирост",
-    "лучше",
-];
-
-pub(super) const WITHIN: &[&str] = &[
-    "within",
-    "margin of error",
-    "no more than",
-    "误差",
-    "以内",
-    "不超过",
-    "в пределах",
-    "погрешност",
-    "не более",
-];
-
-pub(super) const LIMIT: &[&str] = &[
-    "limit",
-    "limited",
-    "limits",
-    "maximum",
-    "max",
-    "at most",
-    "up to",
-    "ceiling",
-    "bottleneck",
-    "受限",
-    "最高",
-    "最大",
-    "上限",
-    "只支持",
-    "瓶颈",
-    "ограничен",
-    "максим",
-    "не более",
-    "предел",
-];
-
-/// What else compares where figures are multiples.
-const COMPARES: &[&str] = &[
-    "as", "better", "worse", "more", "less", "greater", "longer", "shorter", "larger", "smaller", "fewer",
-    "that", "the", "than", "speedup", "speed-up",
-];
 
 /// Whether a figure of a clause is a multiple (`4x faster`, `by 4 times`, `20 倍`) and no count or name (`2 x Xeon`, `8x NVMe`, `802.1x`,
 /// `2 × 4 GiB`, `called 3 times`).
@@ -190,20 +89,16 @@ pub(super) fn is_multiple(line: &str, clause: &Range<usize>, figure: &Quantity) 
     if !called && !printed.ends_with(['x', '×']) {
         return true;
     }
-    let lower = line[clause.clone()].to_lowercase();
-    let says = |words: &[&str]| words.iter().any(|word| has(&lower, word));
     let next = rest.trim_start();
     let alone =
         !called && !rest.starts_with(char::is_alphanumeric) && !next.starts_with(char::is_alphanumeric);
     let word = next.split(|letter: char| !letter.is_alphabetic() && letter != '-').next().unwrap_or("");
     let word = word.to_lowercase();
-    let compares = [COMPARES, GAIN, LOSS].iter().any(|words| words.contains(&word.as_str()));
+    let compares = is(&word, COMPARES | GAIN | LOSS);
     let count =
         rest.starts_with(char::is_alphanumeric) || next.starts_with(|next: char| next.is_ascii_digit());
-    !count && (alone || compares || (called && (says(GAIN) || says(LOSS))))
+    !count && (alone || compares || (called && says(&line[clause.clone()], GAIN | LOSS)))
 }
-
-pub(super) const HALF: &[&str] = &["half", "一半", "половин", "вдвое"];
 
 /// Whether a lower-case text has a word: whole in Latin letters, anywhere in others, whose words bend or stand together.
 pub(crate) fn has(lower: &str, word: &str) -> bool {

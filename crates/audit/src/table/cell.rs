@@ -112,7 +112,10 @@ impl Places {
         let mut places = Vec::with_capacity(found.len());
         // `A is 2.1x slower`: words beside ratios say of what; `5000 points`: one word behind a lone figure counts it.
         let ratios = found.iter().all(|one| matches!(one.unit, Unit::Percent | Unit::Times));
-        let counted = matches!(found, [only] if text[only.figure.spot.end as usize..].trim().chars().all(char::is_alphabetic));
+        let counted = matches!(found, [only] if {
+            let (before, behind) = (&text[..only.figure.spot.start as usize], &text[only.figure.spot.end as usize..]);
+            !before.contains(char::is_alphabetic) && behind.trim().chars().all(char::is_alphabetic)
+        });
         let free = if ratios { 6 } else { usize::from(counted) };
         let mut walk = Walk { text, at: 0, round: 0, square: 0, wordy: 0, free };
         for quantity in found {
@@ -264,7 +267,7 @@ mod tests {
             assert_eq!(of(text).0, None, "{text}");
         }
         assert_eq!(of("92% ~ 94%"), (None, None, vec![92.0, 94.0]));
-        assert_eq!(of("100-200"), (None, None, vec![]));
+        assert_eq!(of("100-200"), (None, None, vec![100.0, 200.0]));
         assert_eq!(of("26.0k / 25.0k").0, None);
         for text in ["-", "n/a", "", "—"] {
             assert_eq!(read(Spot::default(), text, SPACES), None, "{text}");

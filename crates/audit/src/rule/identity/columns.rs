@@ -2,7 +2,7 @@
 
 use crate::link::grid::{Grid, Slot};
 use crate::link::parts;
-use crate::link::words::{CLIENTS, DEPTH, LATENCY, List, NO_MEAN, RATES, SIZES};
+use crate::link::words::{CLIENTS, DEPTH, LATENCY, List, NO_MEAN, RATES, SIZES, says};
 use crate::number::{Quantity, Unit};
 
 /// What a figure measures.
@@ -208,6 +208,11 @@ pub(super) fn depth(grid: &Grid, row: usize, pair: [usize; 2]) -> Option<f64> {
     // Clients are all there are, whatever threads drive them.
     if let Some((_, all)) = told.iter().find(|(all, _)| *all) {
         return Some(*all);
+    }
+    // `| threads | QPS |`: the labels are the depths.
+    let label = grid.labels[row].trim().parse::<f64>().ok().filter(|_| says(&grid.corner, DEPTH));
+    if label.is_some() {
+        return label;
     }
     if !told.is_empty() {
         return Some(told.iter().map(|(_, depth)| depth).product());

@@ -101,7 +101,9 @@ fn agreed(mut open: Vec<([usize; 2], Row<'_>)>) -> Vec<Vec<Row<'_>>> {
 /// Judges the rows of a table; `borne_out` says that most of the page's rows agree.
 fn judge(page: &Page, rows: &[Row], borne_out: bool, sink: &mut Sink) {
     let held = rows.iter().filter(|row| row.agrees()).count();
-    let proven = held >= 4 && 5 * held >= 4 * rows.len() || borne_out && held >= 2 && held + 1 == rows.len();
+    let all_others = held + 1 >= rows.len();
+    let proven =
+        held >= 4 && 5 * held >= 4 * rows.len() || all_others && (held >= 3 || borne_out && held >= 2);
     let some = held >= 2 && 2 * held >= rows.len();
     for row in rows {
         if row.agrees() {

@@ -37,6 +37,8 @@ fn between<'t>(text: &'t str, left: &Quantity, right: &Quantity) -> &'t str {
 fn operator(text: &str, left: &Quantity, right: &Quantity) -> Option<char> {
     let raw = text.get(left.figure.spot.end as usize..right.figure.spot.start as usize)?.trim();
     match raw {
+        // `8 x 550` is read as eight times.
+        "" if left.unit == Unit::Times => Some('*'),
         "+" => Some('+'),
         "-" | "−" | "–" => Some('-'),
         "*" | "x" | "×" | "X" | "·" => Some('*'),
