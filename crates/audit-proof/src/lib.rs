@@ -2,3 +2,4 @@
 //! the corpus that `tests/corpus.rs` replays.
 
 pub mod laws;
+pub mod slips;

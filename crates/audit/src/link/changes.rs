@@ -618,7 +618,6 @@ mod tests {
             "The host does 520 MB/s and the VM 480 MB/s, with 15 % CPU.",
             "The host does 520 MB/s and the VM 480 MB/s, an overhead of 15 % CPU.",
             "It does between 100 MB/s and about 150 MB/s, a loss of 15 %.",
-            "The host does 520 MB/s and the VM 480 MB/s at 4 jobs, a loss of 15 %.",
             "From 100 MB/s to 150 MB/s, and the other goes up by 8 %.",
             "The interval went from 10 ms to 1 ms (5 % slower).",
             "Polling every 100 us vs 10 us is 5 % faster.",

@@ -4,7 +4,7 @@
 use super::words::{List, lists};
 use crate::number::{Quantity, Unit, quantities};
 use crate::page::Page;
-use crate::table::{Cell, Table};
+use crate::table::{Cell, Table, units};
 use std::ops::Range;
 
 /// What a column of a grid has of the cells of its table.
@@ -187,7 +187,7 @@ impl Run {
             self.end_stanza(page, grids);
             return;
         }
-        let figures = if text.len() <= LONGEST { quantities(at, text) } else { Vec::new() };
+        let figures = if text.len() <= LONGEST { results(at, text) } else { Vec::new() };
         if figures.is_empty() {
             if text.bytes().any(|byte| byte.is_ascii_alphanumeric() || byte >= 0x80) {
                 self.next_title = text.chars().take(120).collect();
@@ -202,10 +202,10 @@ impl Run {
             return;
         }
         let line = Line { at, figures };
-        if line.figures.len() != 1 || self.stanza.last().is_some_and(|(last, _)| at - last > GAP + 1) {
+        if self.stanza.last().is_some_and(|(last, _)| at - last > GAP + 1) {
             self.end_stanza(page, grids);
         }
-        self.stanza(&line);
+        self.stanza(page, &line);
         if self.lines.last().is_some_and(|last| !alike(last, &line)) || self.lines.len() >= MOST_ROWS {
             self.end(page, grids);
         }
@@ -218,10 +218,12 @@ impl Run {
         self.lines.push(line);
     }
 
-    /// A line of a stanza: `IOPS: 5000`, one figure each, of several units, one after the other.
-    fn stanza(&mut self, line: &Line) {
-        if line.figures.len() == 1 {
-            self.stanza.push((line.at, line.figures[0]));
+    /// A line of a stanza: `IOPS: 5000`, of several units, one after the other; of `failed: 0 (0 %)` the first figure.
+    fn stanza(&mut self, page: &Page, line: &Line) {
+        let first = line.figures[0];
+        let before = page.line(line.at).get(..first.figure.spot.start as usize).unwrap_or("").trim_end();
+        if line.figures.len() == 1 || before.ends_with([':', '=', '：']) {
+            self.stanza.push((line.at, first));
         }
     }
 
@@ -255,6 +257,33 @@ impl Run {
             grids.push(of_lines(page, &lines, std::mem::take(&mut self.title)));
         }
     }
+}
+
+/// The figures of a line but those that number it: `Run 1: 512 MB/s`, `2. with a cache`.
+fn results(at: usize, text: &str) -> Vec<Quantity> {
+    let mut figures = quantities(at, text);
+    let numbers = |figure: &Quantity| {
+        let plain = figure.unit == Unit::Bare && figure.scale == 1.0 && figure.decimals == 0;
+        let behind = text.get(figure.figure.spot.end as usize..).unwrap_or("").trim_start_matches(['*', '`']);
+        plain && behind.starts_with([':', '.', ')', '：', '、', '）'])
+    };
+    if figures.len() > 1 && numbers(&figures[0]) {
+        figures.remove(0);
+    }
+    // `MB/s: 6.61, IO/s: 677`: the unit stands before the figure.
+    let mut from = 0;
+    for figure in &mut figures {
+        let start = figure.figure.spot.start as usize;
+        let before = text.get(from..start).unwrap_or("").trim_end();
+        if let Some(name) = before.strip_suffix([':', '=', '：']).filter(|_| figure.unit == Unit::Bare) {
+            let word = name.trim_end().rsplit([' ', ',', '[', '(', '|']).next().unwrap_or("");
+            if let Some(measure) = units::of_head(word) {
+                units::give(figure, measure);
+            }
+        }
+        from = figure.figure.spot.end as usize;
+    }
+    figures
 }
 
 /// Whether a line is a command or an address: its numbers are settings.
@@ -341,12 +370,16 @@ fn of_lines(page: &Page, lines: &[Line], title: String) -> Grid {
     }
 }
 
-/// Whether texts are one but for their numbers: `VM1`, `VM2`; `Run 1`, `Run 2`.
+/// Whether texts are one but for their numbers: `VM1`, `VM2`; `Run 1`, `Run 2`; `1st run`, `2nd run`.
 pub fn numbered(names: &[&str]) -> bool {
-    let bare = |name: &str| {
-        let name = name.trim().trim_end_matches([':', ' ']).to_lowercase();
-        let end = name.trim_end_matches(|letter: char| letter.is_ascii_digit()).len();
-        (end < name.len()).then(|| name[..end].trim_end_matches([' ', '#', '-', '_']).to_owned())
+    let bare = |name: &str| -> Option<String> {
+        let lower = name.to_lowercase();
+        let parts: Vec<&str> = lower.split(|letter: char| letter.is_ascii_digit()).collect();
+        let ordinal = |part: &str| {
+            ["st", "nd", "rd", "th"].iter().find_map(|end| part.strip_prefix(end).map(str::to_owned))
+        };
+        let rest = parts.iter().skip(1).map(|part| ordinal(part).unwrap_or_else(|| (*part).to_owned()));
+        (parts.len() > 1).then(|| format!("{}{}", parts[0], rest.collect::<String>()))
     };
     let first = names.first().and_then(|name| bare(name));
     first.is_some() && names.len() >= 2 && names.iter().all(|name| bare(name) == first)

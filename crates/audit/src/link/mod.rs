@@ -99,10 +99,15 @@ impl Ends {
         let printed = self.derived.interval();
         let width = ((printed.high - printed.low) + (given.high - given.low)) / whole;
         // Ratios of figures that stand side by side lie around 1: as far from it as this one is, chance is taken to be even.
+        let value = self.derived.figure.value / whole;
         let apart = match self.form {
-            Form::Share | Form::Multiple => (self.derived.figure.value / whole - 1.0).abs(),
-            _ => (self.derived.figure.value / whole).abs(),
+            Form::Share | Form::Multiple => (value - 1.0).abs().min(value.abs()),
+            _ => value.abs(),
         };
+        // `0.0 %` is of any two that are far apart.
+        if value.abs() < width {
+            return 0.0;
+        }
         (-(width / (2.0 * apart.max(0.05))).log2()).max(0.0)
     }
 

@@ -11,7 +11,7 @@ use rustc_hash::FxHashSet;
 use std::cmp::Ordering;
 
 /// Bits by which a reading must outweigh chance.
-const ENOUGH: f64 = 7.0;
+const ENOUGH: f64 = 6.0;
 /// No cell counts for more.
 const MOST_BITS: f64 = 9.0;
 /// What a cell counts for that would hold but for one digit, or a factor of ten.
@@ -210,6 +210,15 @@ fn columns(grid: &Grid, found: &mut Vec<Found>) {
                 }
             }
         }
+        // `run 5 against run 2 (%)` is of no others.
+        let spelt = |reading: &Reading| {
+            let names = reading.trials[0].names.map(|at| grid.heads[at].text.trim());
+            names.iter().all(|name| !name.is_empty() && grid.heads[derived].text.contains(name))
+        };
+        if readings.iter().any(spelt) {
+            readings.retain(spelt);
+            readings.iter_mut().for_each(|reading| reading.prior += 2.0);
+        }
         let head = |at: usize| grid.heads[at].text.clone();
         let name =
             |trial: &Trial| (format!("{}, {}", grid.labels[trial.of], head(derived)), trial.names.map(head));
@@ -226,10 +235,6 @@ fn prior(grid: &Grid, derived: usize, of: [usize; 2], form: Form, values: &[usiz
     }
     if mentions(head, above, below) || mentions(head, below, above) {
         bits += 2.0;
-    }
-    // `run 5 against run 2 (%)`.
-    if [above, below].iter().all(|name| !name.trim().is_empty() && head.contains(name.trim())) {
-        bits += 4.0;
     }
     // The two that stand nearest to it.
     if of.iter().all(|at| values.iter().take(2).any(|value| value == at)) {

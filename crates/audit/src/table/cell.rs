@@ -215,7 +215,10 @@ const HEDGING: &[&str] = &["less", "more", "than", "up", "to", "at", "least", "c
 
 /// Signs that say nothing against a figure.
 fn harmless(letter: char) -> bool {
-    letter.is_whitespace() || "*`~≈<>≤≥+±_\\\"'^.,↑↓▲▼⬆⬇✅🏆/→⇒|;:@=-–—−".contains(letter)
+    // Of other signs, as emoji, none says anything of a figure.
+    letter.is_whitespace()
+        || !letter.is_ascii() && !letter.is_alphanumeric() && !"€£¥".contains(letter)
+        || "*`~≈<>≤≥+±_\\\"'^.,↑↓▲▼⬆⬇✅🏆/→⇒|;:@=-–—−".contains(letter)
 }
 
 /// Bytes of an HTML tag that a text begins with.

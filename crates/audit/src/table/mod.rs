@@ -11,7 +11,7 @@ mod pipe;
 mod spaced;
 mod stacked;
 mod title;
-mod units;
+pub(crate) mod units;
 
 pub use cell::SPACES;
 

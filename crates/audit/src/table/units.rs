@@ -3,7 +3,7 @@
 use crate::number::{Base, Measure, Quantity, Unit, measure};
 
 /// The unit that a head says its cells have; `None` where it says none, or what is not understood.
-pub(super) fn of_head(head: &str) -> Option<Measure> {
+pub(crate) fn of_head(head: &str) -> Option<Measure> {
     let head = head.trim().trim_matches(['*', '`', '_', '|', ' ']);
     if head.is_empty() || head.len() > 120 {
         return None;
@@ -34,7 +34,7 @@ pub(super) fn of_head(head: &str) -> Option<Measure> {
 }
 
 /// Gives a figure without a unit that of its head; what it has itself stays.
-pub(super) fn give(quantity: &mut Quantity, measure: Measure) {
+pub(crate) fn give(quantity: &mut Quantity, measure: Measure) {
     if quantity.unit != Unit::Bare {
         return;
     }

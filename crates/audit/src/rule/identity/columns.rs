@@ -4,6 +4,7 @@ use crate::link::grid::{Grid, Slot};
 use crate::link::parts;
 use crate::link::words::{CLIENTS, DEPTH, LATENCY, List, NO_MEAN, RATES, SIZES, says};
 use crate::number::{Quantity, Unit};
+use crate::rule::Evidence;
 
 /// What a figure measures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -197,6 +198,15 @@ pub fn size_of(text: &str) -> Option<f64> {
         [only] if (512.0..=67_108_864.0).contains(only) => Some(*only),
         _ => None,
     }
+}
+
+/// What the sentences and commands of a page state once and for all: the only depth, the only block size.
+pub(super) fn only(evidence: &Evidence, told: fn(&str) -> Option<f64>) -> Option<f64> {
+    let lines =
+        evidence.text_lines().take(2000).map(|at| evidence.page.line(at)).filter(|line| line.len() < 300);
+    let mut told = lines.filter_map(told);
+    let first = told.next()?;
+    told.all(|other| other == first).then_some(first)
 }
 
 /// How much is in flight by what is told for a row: a column of depths, times one of jobs, or a text: `QD32`, `T1Q1`, `iodepth=64`.

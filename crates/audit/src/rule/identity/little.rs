@@ -1,6 +1,6 @@
 //! IOPS times the mean latency is how many I/Os are in flight (Little's law): F7 of grids.
 
-use super::columns::{Kind, depth, pairs};
+use super::columns::{Kind, depth, depth_of, only, pairs};
 use crate::finding::{Finding, Severity};
 use crate::link::grid::Grid;
 use crate::link::near;
@@ -44,6 +44,7 @@ impl Row<'_> {
 }
 
 fn in_flight(evidence: &Evidence, sink: &mut Sink) {
+    let of_page = only(evidence, depth_of);
     // Lines are one table, page by page; small tables count where others of the page bear them out.
     let mut lines = Vec::new();
     let mut tables: Vec<Vec<Row>> = Vec::new();
@@ -52,7 +53,7 @@ fn in_flight(evidence: &Evidence, sink: &mut Sink) {
         for row in 0..grid.cells.len() {
             for (rate, latency) in pairs(grid, row, Kind::Rate, Kind::Latency) {
                 let Some(found) = read(grid, row, rate, latency) else { continue };
-                match depth(grid, row, [rate, latency]) {
+                match depth(grid, row, [rate, latency]).or(of_page) {
                     Some(depth) => stated.push(Row { depth, ..found }),
                     None => open.push(([rate, latency], found)),
                 }

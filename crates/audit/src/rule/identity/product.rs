@@ -1,7 +1,7 @@
 //! IOPS times block size is the bandwidth: F4 in every grid, N8 where the unit is another than the label says, N3 where a copied rate
 //! lost its carry, F6 where one cell has its bandwidth in MB and in MiB.
 
-use super::columns::{Kind, pairs, size};
+use super::columns::{Kind, only, pairs, size};
 use crate::finding::{Finding, Severity, Slip};
 use crate::import::fio::num2str::{self, Era};
 use crate::link::grid::Grid;
@@ -61,8 +61,9 @@ struct Pair<'a> {
 }
 
 fn rate_times_size(evidence: &Evidence, sink: &mut Sink) {
+    let of_page = only(evidence, super::size_of);
     for grid in evidence.grids {
-        let (stated, open) = of_grid(grid);
+        let (stated, open) = of_grid(grid, of_page);
         if !stated.is_empty() {
             judge(evidence.page, &stated, sink);
         }
@@ -74,14 +75,14 @@ fn rate_times_size(evidence: &Evidence, sink: &mut Sink) {
 }
 
 /// The pairs of a grid whose size is stated, and the others by their columns.
-fn of_grid(grid: &Grid) -> (Vec<Pair<'_>>, Vec<([usize; 2], Pair<'_>)>) {
+fn of_grid(grid: &Grid, of_page: Option<f64>) -> (Vec<Pair<'_>>, Vec<([usize; 2], Pair<'_>)>) {
     let (mut stated, mut open) = (Vec::new(), Vec::new());
     for row in 0..grid.cells.len() {
         for (rate, bandwidth) in pairs(grid, row, Kind::Rate, Kind::Bandwidth) {
             let (Some(of_rate), Some(of_bandwidth)) = (grid.at(row, rate), grid.at(row, bandwidth)) else {
                 continue;
             };
-            let told = size(grid, row, [rate, bandwidth]);
+            let told = size(grid, row, [rate, bandwidth]).or(of_page.map(|size| (size, String::new())));
             let text = told.as_ref().map_or("", |(_, text)| text.as_str());
             let bits = if of_bandwidth.unit == Unit::BitsPerSecond { 8.0 } else { 1.0 };
             let pair = Pair {
@@ -120,7 +121,7 @@ fn inferred(mut open: Vec<([usize; 2], Pair<'_>)>) -> Vec<Vec<Pair<'_>>> {
         let best = SIZES
             .into_iter()
             .max_by_key(count)
-            .filter(|size| count(size) >= 3 && 3 * count(size) >= 2 * pairs.len());
+            .filter(|size| count(size) >= 2 && 3 * count(size) >= 2 * pairs.len());
         let Some(size) = best else { continue };
         // Rows that fit another size are of that size.
         pairs.retain(|pair| fits(pair, size) || !SIZES.iter().any(|other| fits(pair, *other)));
