@@ -104,7 +104,8 @@ impl Sentence<'_> {
         let sound = is_told(&derived)
             && !restated
             && ends.iter().all(|end| matches!(end.hedge, Hedge::Plain | Hedge::About))
-            && is_glue(if tie == Tie::Each { behind_a_name(glue) } else { glue })
+            && (is_glue(if tie == Tie::Each { behind_a_name(glue) } else { glue })
+                || !is_behind && self.in_brackets(&ends, glue))
             && match tie {
                 Tie::Each => self.ends_each(&derived),
                 _ => self.ends_behind(&derived, is_behind),
@@ -113,6 +114,16 @@ impl Sentence<'_> {
             || glue.contains(['(', '（', '[', '—', '–', ':', '：'])
             || glue.trim() == ",";
         sound.then(|| self.link_of(ends, derived, tie, tight)).flatten()
+    }
+
+    /// Whether two ends stand alone in brackets behind their change: `2.3x more reads than the other (105k vs 46k)`.
+    fn in_brackets(&self, ends: &[Quantity; 2], glue: &str) -> bool {
+        let words = glue.trim_end().strip_suffix(['(', '（']);
+        let closes = self
+            .behind(&ends[1])
+            .trim_start_matches(|letter: char| letter.is_alphabetic() || " /μµ".contains(letter));
+        words.is_some_and(|words| tells(words) && words.len() < 80 && !words.contains([',', ';', '(']))
+            && closes.starts_with([')', '）'])
     }
 
     /// Changes of the only two results before them in a sentence, or in the one before it, that are told without being tied to them by
@@ -140,19 +151,23 @@ impl Sentence<'_> {
         let far =
             first.figure.value.max(second.figure.value) > 20.0 * first.figure.value.min(second.figure.value);
         let counts = ends.iter().all(|one| one.unit == Unit::Bare);
+        let times = derived.unit == Unit::Times;
         // `less than last year` is of a third.
         let than = THAN.iter().any(|than| self.behind(&derived).contains(than));
         let two_loads = than || says(sentence, READ) && says(sentence, WRITE);
         let of_others = two_loads || says(&around, OF_OTHER_THINGS) || says(sentence, SETTINGS);
-        let sound =
-            is_told(&derived) && compares && !of_others && (!counts || !far && tells_speed(self.line));
+        let sound = is_told(&derived)
+            && compares
+            && !of_others
+            && (!counts || (!far || times) && tells_speed(self.line));
         sound.then_some(())?;
         let pairs = alike(first, second);
         let mut read = pairs.iter().flat_map(|pair| readings(pair, hedged(derived), Tie::Against));
         let of = format!("the change of {} and {}", self.quote(&first), self.quote(&second));
         let found = read
             .find(|link| link.holds())
-            .or_else(|| meant(pairs.first()?, hedged(derived), Tie::Against, &around))?;
+            .or_else(|| meant(pairs.first()?, hedged(derived), Tie::Against, &around))
+            .or_else(|| says(&around, OF_PERFORMANCE).then(|| share(pairs.first(), hedged(derived)))?)?;
         Some(Link { of, ..found })
     }
 
@@ -177,11 +192,7 @@ impl Sentence<'_> {
         let (glue, base) = (self.between(&first, &derived)?, self.between(&derived, &second)?);
         let than = THAN.iter().find_map(|than| base.split_once(than));
         let (change, name) = than?;
-        // `603 % (577 % -> 603 %)` is the end itself.
-        let restated =
-            ends.iter().any(|end| end.unit == derived.unit && end.figure.value == derived.figure.value);
         let sound = is_told(&derived)
-            && !restated
             && ends.iter().all(|end| end.hedge == Hedge::Plain)
             && is_glue(glue)
             && tells(change)
@@ -431,9 +442,9 @@ fn is_glue(text: &str) -> bool {
     words.all(|word| is(word, GLUE) || is_change(word))
 }
 
-/// Whether a change is told by itself, and not as a bound.
+/// Whether a change is told by itself, and not how far it strays.
 fn is_told(derived: &Quantity) -> bool {
-    !matches!(derived.hedge, Hedge::Below | Hedge::Above | Hedge::PlusMinus)
+    derived.hedge != Hedge::PlusMinus
 }
 
 /// Every way in which a change can be computed of its ends. Of what became of a rate the first is the base; of times the other may
@@ -467,6 +478,13 @@ fn meant(pair: &[Quantity; 2], derived: Quantity, tie: Tie, near: &str) -> Optio
         (Tie::Against | Tie::Each | Tie::Than, ..) => return None,
     };
     Some(link(pair, derived, form, numerator))
+}
+
+/// `64 % of the performance of the old one` is of the larger.
+fn share(pair: Option<&[Quantity; 2]>, derived: Quantity) -> Option<Link> {
+    let pair = pair?;
+    let smaller = usize::from(pair[1].figure.value < pair[0].figure.value);
+    Some(link(pair, derived, Form::Share, smaller))
 }
 
 fn link(pair: &[Quantity; 2], derived: Quantity, form: Form, numerator: usize) -> Link {

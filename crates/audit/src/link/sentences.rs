@@ -86,12 +86,19 @@ fn of_clause(page: &Page, clause: &Clause, tables: &[Table]) -> Option<Link> {
 
 /// `about 21.5 %` is right to a digit more, `about 80 %` of 83.3 % to five points: a round figure is rounded to what it ends with.
 pub(super) fn hedged(mut derived: Quantity) -> Quantity {
-    if derived.hedge == Hedge::About {
-        let digit = derived.figure.high - derived.figure.low;
-        let round = derived.decimals == 0 && (derived.figure.value / derived.scale) % 10.0 == 0.0;
-        let slack = if round { 4.5 * digit } else { digit / 2.0 };
-        derived.figure.low -= slack;
-        derived.figure.high += slack;
+    let digit = derived.figure.high - derived.figure.low;
+    let size = derived.figure.value.abs();
+    match derived.hedge {
+        Hedge::About => {
+            let round = derived.decimals == 0 && (derived.figure.value / derived.scale) % 10.0 == 0.0;
+            let slack = if round { 4.5 * digit } else { digit / 2.0 };
+            derived.figure.low -= slack;
+            derived.figure.high += slack;
+        }
+        // A bound is met by all beyond it, and by what rounds to it.
+        Hedge::Above => (derived.figure.low, derived.figure.high) = (derived.figure.low - 0.05 * size, 1e9),
+        Hedge::Below => (derived.figure.low, derived.figure.high) = (-1e9, derived.figure.high + 0.05 * size),
+        Hedge::Plain | Hedge::PlusMinus => {}
     }
     derived
 }

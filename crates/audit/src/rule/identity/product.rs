@@ -6,6 +6,7 @@ use crate::finding::{Finding, Severity, Slip};
 use crate::import::fio::num2str::{self, Era};
 use crate::link::grid::Grid;
 use crate::link::near;
+use crate::link::words::SEQUENTIAL;
 use crate::number::{Base, Hedge, Interval, Quantity, Unit};
 use crate::page::Page;
 use crate::rule::table::like;
@@ -58,6 +59,8 @@ struct Pair<'a> {
     bare_k: bool,
     /// Whether the page states the size.
     stated: bool,
+    /// Whether the line itself states it, and has nothing else.
+    spelt: bool,
 }
 
 fn rate_times_size(evidence: &Evidence, sink: &mut Sink) {
@@ -92,6 +95,7 @@ fn of_grid(grid: &Grid, of_page: Option<f64>) -> (Vec<Pair<'_>>, Vec<([usize; 2]
                 literal: literal_size_of(text).map(|size| bits * size),
                 bare_k: is_bare_k(text),
                 stated: told.is_some(),
+                spelt: is_spelt(grid, row, told.is_some()),
             };
             if of_rate.figure.value <= 0.0 || of_bandwidth.figure.value <= 0.0 {
                 continue;
@@ -241,7 +245,7 @@ fn judge(page: &Page, pairs: &[Pair], sink: &mut Sink) {
         match right {
             Some(own) => held(pair, own, sink),
             _ if literal(&pair) => held(pair, 1.0, sink),
-            _ if proven || (!loosely && is_slip(pair, factors[base])) => {
+            _ if proven || (!loosely && (is_slip(pair, factors[base]) || pair.spelt && pair.is_far())) => {
                 judge_pair(page, pair, factors[base], sink)
             }
             _ => {}
@@ -267,7 +271,20 @@ fn held(pair: &Pair, factor: f64, sink: &mut Sink) {
     }
 }
 
+/// Whether a line has a size, a rate and a bandwidth and no fourth figure, and does not speak of loads in order beside random ones.
+fn is_spelt(grid: &Grid, row: usize, stated: bool) -> bool {
+    let figures = grid.cells[row].iter().flatten();
+    let all = grid.heads.iter().fold(grid.label_lists[row], |all, head| all | head.lists);
+    let sized = figures.clone().any(|figure| figure.unit == Unit::Bytes && figure.scale > 1.0);
+    stated && sized && grid.is_text && grid.cells.len() == 1 && figures.count() == 3 && all & SEQUENTIAL == 0
+}
+
 impl Pair<'_> {
+    /// Whether the bandwidth is off by more than a tenth in every base.
+    fn is_far(&self) -> bool {
+        factors(self.bandwidth).iter().all(|factor| self.off(*factor) > 0.1)
+    }
+
     /// How far the printed bandwidth is from what the rate gives, as a share.
     fn off(&self, factor: f64) -> f64 {
         (self.bandwidth.figure.value * factor / (self.rate.figure.value * self.size) - 1.0).abs()
