@@ -60,7 +60,9 @@ fn of_figures(sentence: &Sentence, figures: &[Quantity], links: &mut Vec<Link>) 
         let link = match [first, second, third].map(|one| is_ratio(&one)) {
             [false, false, true] => sentence.change([first, second], third, figures.len()),
             [true, false, false] => sentence.change([second, third], first, figures.len()),
-            [false, true, false] => sentence.than([first, third], second),
+            [false, true, false] => {
+                sentence.share_of([first, third], second).or_else(|| sentence.than([first, third], second))
+            }
             // `53.82 % more (from 56.89 % to 87.51 %)`.
             [true, true, true] if sentence.opens(&first, &second) => {
                 sentence.change([second, third], first, 0)
@@ -184,6 +186,16 @@ impl Sentence<'_> {
 
     fn quote(&self, figure: &Quantity) -> &str {
         self.line.get(figure.figure.spot.start as usize..figure.figure.spot.end as usize).unwrap_or("")
+    }
+
+    /// `30.57 s, 95.35 % of 32.06 s`.
+    fn share_of(&self, ends: [Quantity; 2], derived: Quantity) -> Option<Link> {
+        let [first, second] = ends;
+        let of = matches!(self.between(&derived, &second)?.trim(), "of" | "от" | "von" | "de" | "/");
+        let beside = self.between(&first, &derived)?.trim();
+        let sound =
+            of && matches!(beside, "," | "(" | "" | "=" | "is" | "or" | "-") && comparable(&first, &second);
+        sound.then(|| link(&[first, second], hedged(derived), Form::Share, 0))
     }
 
     /// The change of a figure from another behind it: `480 MB/s, 8 % slower than the host's 520 MB/s`.

@@ -11,7 +11,7 @@ mod ratio;
 mod sentences;
 pub mod words;
 
-use crate::number::{Interval, Quantity, Unit};
+use crate::number::{Base, Interval, Quantity, Unit};
 use crate::page::Page;
 use crate::prose::Clause;
 use crate::table::Table;
@@ -104,6 +104,12 @@ impl Ends {
             Form::Share | Form::Multiple => (value - 1.0).abs().min(value.abs()),
             _ => value.abs(),
         };
+        // Of two that are far apart any change is about all: `100 %`, `-1.00`.
+        let operands = self.numerator.figure.value / self.denominator.figure.value;
+        let saturated = !matches!(self.form, Form::Share | Form::Multiple) && operands < 0.05;
+        if saturated {
+            return 0.0;
+        }
         // `0.0 %` is of any two that are far apart.
         if value.abs() < width {
             return 0.0;
@@ -111,9 +117,22 @@ impl Ends {
         (-(width / (2.0 * apart.max(0.05))).log2()).max(0.0)
     }
 
-    /// Whether the printed figure is one that the operands give.
+    /// Whether the printed figure is one that the operands give; of `273 K` and `14.0 M` also where both count in 1024.
     pub fn holds(&self) -> bool {
         self.recomputed().is_some_and(|recomputed| recomputed.meets(self.derived.interval()))
+            || self.holds_of_1024()
+    }
+
+    fn holds_of_1024(&self) -> bool {
+        let [above, below] = [&self.numerator, &self.denominator];
+        let prefixed = [above, below].iter().all(|one| one.base == Base::Decimal && one.scale > 1.0);
+        let power = ((above.scale / below.scale).log10() / 3.0).round() as i32;
+        if !prefixed || power == 0 || !matches!(above.unit, Unit::Bare | Unit::Bytes) {
+            return false;
+        }
+        let numerator = above.interval().scaled(1.024f64.powi(power));
+        let given = self.form.of(numerator, below.interval(), self.derived.unit);
+        given.is_some_and(|given| self.signed(given).meets(self.derived.interval()))
     }
 }
 

@@ -17,7 +17,8 @@ pub(crate) fn of(printed: &Quantity, given: Interval) -> bool {
     if interval.middle() == 0.0 || given.low.signum() != given.high.signum() {
         return false;
     }
-    let fine = interval.high - interval.low <= 0.025 * interval.middle().abs();
+    let narrow = |one: Interval| one.high - one.low <= 0.025 * one.middle().abs();
+    let fine = narrow(interval) && narrow(given);
     if fine && slip::of(interval, given) == Some(Slip::FactorTen) {
         return true;
     }

@@ -4,7 +4,9 @@
 
 use super::grid::{Grid, Head, Slot};
 use super::near;
-use super::words::{BASE, CHANGE, LEAST, LOSS, List, MEAN, MEDIAN, METRICS, MOST, RATIO, SUM, USE};
+use super::words::{
+    BASE, CHANGE, GAIN, LEAST, LOSS, List, MEAN, MEDIAN, METRICS, MOST, RATIO, SUM, USE, VERSUS,
+};
 use super::{Ends, Form, Link, Why, comparable, is_ratio, mentions};
 use crate::number::{Quantity, Unit};
 use rustc_hash::FxHashSet;
@@ -12,6 +14,8 @@ use std::cmp::Ordering;
 
 /// Bits by which a reading must outweigh chance.
 const ENOUGH: f64 = 6.0;
+/// The same where nothing but a slash in the head says that a column may be of ratios.
+const MANY: f64 = 30.0;
 /// No cell counts for more.
 const MOST_BITS: f64 = 9.0;
 /// What a cell counts for that would hold but for one digit, or a factor of ten.
@@ -55,7 +59,7 @@ pub(super) fn links(grid: &Grid) -> Vec<Link> {
     let any = grid.heads.iter().any(|head| says(&head.lists) || head.text.contains(['/', '÷', ':', '：']))
         || grid.label_lists.iter().any(says)
         || grid.cells.iter().flatten().flatten().any(is_ratio);
-    if !any {
+    if !any || !may_compare(grid) {
         return Vec::new();
     }
     let mut found: Vec<Found> = Vec::new();
@@ -74,9 +78,17 @@ pub(super) fn links(grid: &Grid) -> Vec<Link> {
     links.filter(|link| taken.insert(link.derived.figure.spot)).collect()
 }
 
+/// What a reading needs.
+#[derive(Clone, Copy)]
+struct Enough {
+    bits: f64,
+    held: usize,
+}
+
 /// Weighs readings of the same figures and keeps the best, where it is enough.
 fn settle(
     mut readings: Vec<Reading>,
+    enough: Enough,
     name: impl Fn(&Trial) -> (String, [String; 2]),
     found: &mut Vec<Found>,
 ) {
@@ -93,7 +105,7 @@ fn settle(
     let tried = (readings.len().max(1) as f64).log2();
     let weighed = readings.into_iter().map(|reading| (weigh(&reading, tried), reading));
     let proven = |weight: &Weight| {
-        weight.held > 0 && weight.score >= ENOUGH && weight.missed <= (weight.held / 2).max(1)
+        weight.held >= enough.held && weight.score >= enough.bits && weight.missed <= (weight.held / 6).max(1)
     };
     let alone = |reading: &Reading| reading.named && reading.trials.len() == 1;
     let rank =
@@ -134,25 +146,53 @@ fn weigh(reading: &Reading, tried: f64) -> Weight {
     weight
 }
 
+/// How a column is known to be of ratios.
+#[derive(Clone, Copy, PartialEq)]
+enum Told {
+    /// Its figures are percentages or multiples.
+    Unit,
+    /// Its head has a word for ratios or changes.
+    Word,
+    /// Its head divides two names: only those two will do.
+    Names,
+}
+
 /// Whether a column is of ratios: percentages, multiples, or plain numbers under a head that says so.
-fn derived_as(grid: &Grid, column: usize) -> Option<Unit> {
+fn derived_as(grid: &Grid, column: usize) -> Option<(Unit, Told)> {
     let Head { text, lists, .. } = &grid.heads[column];
-    let divides = text.contains(['/', '÷']) || !grid.is_text && text.contains([':', '：']);
-    if lists & USE != 0 && lists & RATIO == 0 && !divides {
+    let divides = !grid.is_text && text.contains(['/', '÷', ':', '：']);
+    // `95 % of 32 s` is of what stands behind it.
+    let of_next = grid.is_text && grid.heads.get(column + 1).is_some_and(|next| next.text.trim() == "of");
+    if of_next || lists & USE != 0 && lists & RATIO == 0 && !divides {
         return None;
     }
-    let mut unit = None;
+    let mut found = None;
     for figure in grid.column(column).flatten() {
+        let plain = !grid.is_text && figure.unit == Unit::Bare && figure.scale == 1.0;
         let own = match figure.unit {
-            Unit::Percent | Unit::Times => figure.unit,
-            Unit::Bare if figure.scale == 1.0 && (lists & RATIO != 0 || divides) => Unit::Times,
-            Unit::Bare if figure.scale == 1.0 && lists & CHANGE != 0 && text.contains('%') => Unit::Percent,
+            Unit::Percent | Unit::Times => (figure.unit, Told::Unit),
+            _ if plain && lists & RATIO != 0 => (Unit::Times, Told::Word),
+            _ if plain && lists & CHANGE != 0 && text.contains('%') => (Unit::Percent, Told::Word),
+            _ if plain && divides && text.contains('%') => (Unit::Percent, Told::Names),
+            _ if plain && divides => (Unit::Times, Told::Names),
             _ => return None,
         };
         // `100 %` and `1.5x` in one column are both ratios.
-        unit = unit.or(Some(own));
+        found = found.or(Some(own));
     }
-    unit
+    found
+}
+
+/// Whether percentages of lines may be changes: few of them, in brackets or beside a word of change. A log has columns of them.
+fn may_compare(grid: &Grid) -> bool {
+    let ratios = (0..grid.heads.len()).filter(|at| grid.column(*at).flatten().any(is_ratio));
+    let count = ratios.clone().count();
+    let says = |lists: List| lists & (RATIO | CHANGE | VERSUS | LOSS | GAIN) != 0;
+    let told = |at: usize| {
+        grid.heads[at].text.trim_start().starts_with(['(', '（', '[']) || says(grid.heads[at].lists)
+    };
+    !grid.is_text
+        || count <= 2 && (ratios.clone().all(told) || grid.heads.iter().any(|head| says(head.lists)))
 }
 
 /// Whether a column of ratios is 100 % all the way down: that of the base itself, which any two near columns would fit.
@@ -195,7 +235,9 @@ fn columns(grid: &Grid, found: &mut Vec<Found>) {
         return;
     }
     for derived in 0..grid.heads.len() {
-        let Some(unit) = derived_as(grid, derived).filter(|_| !is_base(grid, derived)) else { continue };
+        let Some((unit, told)) = derived_as(grid, derived).filter(|_| !is_base(grid, derived)) else {
+            continue;
+        };
         let values = values(grid, derived);
         let mut readings = Vec::new();
         for numerator in &values {
@@ -210,6 +252,8 @@ fn columns(grid: &Grid, found: &mut Vec<Found>) {
                 }
             }
         }
+        // A slash may stand for much: without the names many rows must bear it out.
+        let enough = if told == Told::Names { MANY } else { ENOUGH };
         // `run 5 against run 2 (%)` is of no others.
         let spelt = |reading: &Reading| {
             let names = reading.trials[0].names.map(|at| grid.heads[at].text.trim());
@@ -222,7 +266,7 @@ fn columns(grid: &Grid, found: &mut Vec<Found>) {
         let head = |at: usize| grid.heads[at].text.clone();
         let name =
             |trial: &Trial| (format!("{}, {}", grid.labels[trial.of], head(derived)), trial.names.map(head));
-        settle(readings, name, found);
+        settle(readings, Enough { bits: enough, held: 1 }, name, found);
     }
 }
 
@@ -230,7 +274,7 @@ fn prior(grid: &Grid, derived: usize, of: [usize; 2], form: Form, values: &[usiz
     let Head { text: head, lists, .. } = &grid.heads[derived];
     let [above, below] = of.map(|at| grid.heads[at].text.as_str());
     let mut bits = 0.0;
-    if lists & (RATIO | CHANGE) != 0 {
+    if lists & (RATIO | CHANGE) != 0 || head.contains('%') {
         bits += 2.0;
     }
     if mentions(head, above, below) || mentions(head, below, above) {
@@ -308,6 +352,18 @@ struct Sequence<'a> {
     together: bool,
     /// How far apart their columns are.
     apart: usize,
+    /// Whether it is of lines.
+    is_text: bool,
+}
+
+impl Sequence<'_> {
+    /// Whether its ratios are changes by their head, or by their signs; of tables brackets are enough.
+    fn is_told(&self) -> bool {
+        let says = self.head.lists & (RATIO | CHANGE | GAIN | LOSS | VERSUS) != 0;
+        let signed = self.head.text.trim_end().ends_with(['+', '-'])
+            || self.items.iter().any(|item| item.ratio.is_some_and(|ratio| ratio.figure.value < 0.0));
+        says || signed || !self.is_text
+    }
 }
 
 struct Item<'a> {
@@ -340,11 +396,15 @@ fn sequences(grid: &Grid) -> Vec<Pool<'_>> {
             head,
             together: together || bracket,
             apart: value.abs_diff(derived),
+            is_text: grid.is_text,
         }
     };
     let mut pooled = Vec::new();
     for (derived, head) in grid.heads.iter().enumerate() {
-        let Some(unit) = derived_as(grid, derived) else { continue };
+        let Some((unit, told)) = derived_as(grid, derived) else { continue };
+        if told == Told::Names {
+            continue;
+        }
         if head.slot != Slot::Figure {
             pooled.extend(own_figure(grid, derived).map(|value| sequence(value, derived, unit, true)));
             continue;
@@ -388,6 +448,7 @@ fn shares_along_rows(grid: &Grid) -> Vec<Pool<'_>> {
         head: &grid.heads[*first],
         together: true,
         apart: 1,
+        is_text: grid.is_text,
     };
     vec![vec![(0..grid.cells.len()).map(of_row).collect()]]
 }
@@ -460,6 +521,9 @@ fn is_whole(ratio: &Quantity) -> bool {
 fn bases(pools: &[Pool], found: &mut Vec<Found>) {
     for pool in pools {
         let mut readings = Vec::new();
+        // `(0.6 %)` behind a figure of a line may be anything: `(+0.6 %)` is a change.
+        let told = pool.iter().flatten().any(|one| one.is_told());
+        let held = if told { 1 } else { 2 };
         let ratio = pool.iter().flatten().flat_map(|one| &one.items).find_map(|item| item.ratio);
         let Some(unit) = ratio.map(|ratio| ratio.unit) else { continue };
         for (at, sequences) in pool.iter().enumerate() {
@@ -487,7 +551,7 @@ fn bases(pools: &[Pool], found: &mut Vec<Found>) {
             let names = trial.names.map(|at| sequence.items[at].label.to_owned());
             (format!("{}, {}", names[0], sequence.head.text), names)
         };
-        settle(readings, name, found);
+        settle(readings, Enough { bits: ENOUGH, held }, name, found);
     }
 }
 

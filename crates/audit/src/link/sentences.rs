@@ -88,9 +88,14 @@ fn of_clause(page: &Page, clause: &Clause, tables: &[Table]) -> Option<Link> {
 pub(super) fn hedged(mut derived: Quantity) -> Quantity {
     let digit = derived.figure.high - derived.figure.low;
     let size = derived.figure.value.abs();
+    let round = derived.decimals == 0 && (derived.figure.value / derived.scale) % 10.0 == 0.0;
     match derived.hedge {
+        // Who writes `50 %` of 51.3 rounds, whether or not it is said.
+        Hedge::Plain if round && derived.unit == crate::number::Unit::Percent => {
+            derived.figure.low -= 1.5 * digit;
+            derived.figure.high += 1.5 * digit;
+        }
         Hedge::About => {
-            let round = derived.decimals == 0 && (derived.figure.value / derived.scale) % 10.0 == 0.0;
             let slack = if round { 4.5 * digit } else { digit / 2.0 };
             derived.figure.low -= slack;
             derived.figure.high += slack;

@@ -166,9 +166,10 @@ impl Run {
     /// A row of Markdown that a page broke after its pipes, `| a | 1 |`, `2 |`, `3 |`, with the cells of the lines below; those become
     /// lines of nothing.
     fn joined(&mut self, ask: &Ask, line: usize, kind: Kind) -> Kind {
-        let wide = self.lines.iter().rev().find_map(|line| match line {
-            Kind::Rule(columns, false) => Some(*columns),
-            _ => None,
+        let rule = self.lines.windows(2).rev().find(|pair| matches!(pair[1], Kind::Rule(_, false)));
+        let wide = rule.filter(|pair| begins_table(&pair[0], &pair[1])).and_then(|pair| match pair[1] {
+            Kind::Rule(columns, _) => Some(columns),
+            Kind::Cells(..) => None,
         });
         let (Some(wide), Kind::Cells(cells, true, true)) = (wide, &kind) else { return kind };
         let mut all = cells.clone();

@@ -151,8 +151,8 @@ pub(super) fn size(grid: &Grid, row: usize, columns: [usize; 2]) -> Option<(f64,
     // `4KB read: 1239 MB/s`: the size is a figure of the line itself.
     let of_line = || {
         let is_size = |figure: &&Quantity| {
-            figure.unit == Unit::Bytes
-                || figure.unit == Unit::Bare && figure.scale > 1.0 && figure.decimals == 0
+            let prefixed = matches!(figure.unit, Unit::Bytes | Unit::Bare) && figure.scale > 1.0;
+            prefixed && figure.decimals == 0
         };
         let mut sizes = (0..grid.heads.len())
             .filter(|at| !columns.contains(at))

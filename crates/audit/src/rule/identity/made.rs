@@ -107,7 +107,8 @@ fn columns(page: &Page, grid: &Grid, sink: &mut Sink) {
         });
         let made: Vec<Made> = made.filter(Made::sound).collect();
         let heads: Vec<&str> = grid.heads[range].iter().map(|head| head.text.as_str()).collect();
-        if !is_of(&grid.heads[at].text, &heads) {
+        // Of a line only numbered parts are parts: `min: 0, max: 7, avg: 1` is another kind.
+        if !is_of(&grid.heads[at].text, &heads) || grid.is_text && !numbered(&heads) {
             continue;
         }
         judge(page, *what, &made, numbered(&heads), sink);

@@ -35,8 +35,10 @@ fn between<'t>(text: &'t str, left: &Quantity, right: &Quantity) -> &'t str {
 
 /// The operator between two figures; of `*` nothing is left by [`between`] but what marks it bold.
 fn operator(text: &str, left: &Quantity, right: &Quantity) -> Option<char> {
-    let raw = text.get(left.figure.spot.end as usize..right.figure.spot.start as usize)?.trim();
-    match raw {
+    let between = text.get(left.figure.spot.end as usize..right.figure.spot.start as usize)?;
+    // What stands far apart is no term of one sum.
+    match between.trim() {
+        _ if between.contains("  ") => None,
         // `8 x 550` is read as eight times.
         "" if left.unit == Unit::Times => Some('*'),
         "+" => Some('+'),
