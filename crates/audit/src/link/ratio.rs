@@ -253,7 +253,11 @@ fn columns(grid: &Grid, found: &mut Vec<Found>) {
             }
         }
         // A slash may stand for much: without the names many rows must bear it out.
-        let enough = if told == Told::Names { MANY } else { ENOUGH };
+        let named = readings.iter().any(|reading| reading.named);
+        if told == Told::Names && named {
+            readings.retain(|reading| reading.named);
+        }
+        let enough = if told == Told::Names && !named { MANY } else { ENOUGH };
         // `run 5 against run 2 (%)` is of no others.
         let spelt = |reading: &Reading| {
             let names = reading.trials[0].names.map(|at| grid.heads[at].text.trim());
