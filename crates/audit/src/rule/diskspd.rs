@@ -9,13 +9,13 @@ use crate::import::diskspd::{COLUMNS, Span, Table};
 use crate::import::sheet::{BANDWIDTH, BYTES, IOPS, IOS, MEAN, Sheet, TIME};
 use crate::number::{Figure, Interval};
 
-/// The rule's entry in the family.
+/// X31.
 pub const RULE: Rule = Rule {
     id: "X31",
     name: "DiskSpd's figures are counts over its time, sums of threads, reads and writes",
     severity: Severity::WrongFigure,
     holds: "bytes / time = MiB/s; I/Os / time = I/O per s; I/Os * block = bytes; total = sum of threads = reads + writes; the \
-            total's mean latency is the threads' weighted by I/Os; percentiles rise; all within rounding",
+            total's mean latency is the threads' weighted by I/Os; percentiles rise",
     silent: "about blocks of several sizes, and about sums where fewer lines are shown than threads were",
     check: |evidence, sink| {
         for output in evidence.outputs {
@@ -68,11 +68,8 @@ fn of_row(block: Option<u64>, time: Option<Figure>, row: &Sheet, ledger: &mut Le
         }
     }
     let Some(block) = block else { return };
-    for (bytes, count) in [(BYTES, IOS), (BANDWIDTH, IOPS)] {
-        if let (Some(bytes), Some(count)) = (row.get(bytes), row.get(count)) {
-            ledger.product(bytes, block as f64, &[(count, 1)], 0.0);
-        }
-    }
+    ledger.of(row, BYTES, block as f64, &[(IOS, 1)], 0.0);
+    ledger.of(row, BANDWIDTH, block as f64, &[(IOPS, 1)], 0.0);
 }
 
 /// The line `total` of a table.

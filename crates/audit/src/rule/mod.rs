@@ -287,9 +287,6 @@ pub const ALL: &[&Rule] = &[
     &table::ratios::RATIO,
     &table::ratios::PROPAGATED,
     &table::replicas::REPLICAS,
-    &table::heads::COLUMN,
-    &table::heads::CHART,
-    &table::means::RULE,
     &hardware::P1,
     &hardware::P2,
     &hardware::P4,
@@ -302,12 +299,12 @@ pub const ALL: &[&Rule] = &[
     &prose::S1,
     &prose::M1,
     &prose::M3,
-    &diagnoses::LOST_CARRY,
-    &diagnoses::CUT_OFF,
-    &diagnoses::ROUNDED_TWICE,
-    &diagnoses::FACTOR_TEN,
-    &diagnoses::OTHER_BASE,
-    &diagnoses::HALF,
+    &diagnoses::TOLD[0],
+    &diagnoses::TOLD[1],
+    &diagnoses::TOLD[2],
+    &diagnoses::TOLD[3],
+    &diagnoses::TOLD[4],
+    &diagnoses::TOLD[5],
 ];
 
 /// Asks every rule; findings come in the order of the page, what is said twice of one figure by one rule once.
