@@ -16,10 +16,9 @@ pub const RULE: Rule = Rule {
     id: "P14",
     name: "capacity is measured with enough in flight",
     severity: Severity::Ambiguous,
-    holds: "I/Os in flight against the rated random reads a second of the drive times the measured time of one: below a half is a test of \
-            latency; and sentences that a network or drive is not full where large blocks went one or two at a time",
-    silent: "where no sentence draws a loss of performance or a bottleneck from it, it speaks of latency or depth, another run of the page \
-             has enough in flight, or the drive is not known",
+    holds: "a loss or a bottleneck is concluded with at least half as many I/Os in flight as the drive's rating takes, and large blocks \
+            more than two at a time",
+    silent: "where a sentence speaks of latency or depth, another run of the page has enough in flight, or the drive is not known",
     check,
 };
 

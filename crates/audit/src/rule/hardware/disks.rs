@@ -14,8 +14,8 @@ pub const RULE: Rule = Rule {
     id: "P8",
     name: "hard disks have few random I/Os",
     severity: Severity::WrongConclusion,
-    holds: "random I/Os a second of blocks up to 64k against the disks times their I/Os with a deep queue (about 200 of 7200 rpm, 455 of \
-            15,000): above 1.5 times ambiguous, above ten times wrong-conclusion; without a number of disks more than 60 of them, ambiguous",
+    holds: "random I/Os a second of blocks up to 64k are at most 1.5 times (wrong from ten times) what the disks do with a deep queue: \
+            200 each of 7200 rpm, 455 of 15,000",
     silent: "where flash is named before the figure or by an output, or hard disks are not listed",
     check,
 };
@@ -57,8 +57,8 @@ fn check(evidence: &Evidence, sink: &mut Sink) {
         let (severity, against) = match count {
             1 if needed > RACK => (Severity::Ambiguous, format!("it takes {needed:.0} disks")),
             2.. if iops > SOME * able => {
-                let severity =
-                    if iops > FAR * able { Severity::WrongConclusion } else { Severity::Ambiguous };
+                let far = iops > FAR * able;
+                let severity = if far { Severity::WrongConclusion } else { Severity::Ambiguous };
                 (severity, format!("{count} disks have {}", iops_text(able)))
             }
             _ => continue,
@@ -72,9 +72,8 @@ fn check(evidence: &Evidence, sink: &mut Sink) {
             "a disk has about {each:.0} a second at random places, with a deep queue: {} / {each:.0} = {needed:.0}",
             iops_text(iops)
         );
-        let near =
-            |one: &&&Measured| one.spot != first.spot && one.iops.is_some_and(|own| own.low > iops / 3.0);
-        let others = same.iter().filter(near).map(|one| one.spot);
+        let near = |one: &&Measured| one.iops.is_some_and(|own| own.low > iops / 3.0);
+        let others = same.iter().filter(|one| near(one) && one.spot != first.spot).map(|one| one.spot);
         let finding = Finding::new("P8", severity, first.spot, message).by(arithmetic);
         sink.finds(finding.against([Spot::new(disk, 0..0)]).against(others));
     }

@@ -17,10 +17,9 @@ pub const ABOVE: Rule = Rule {
     id: "P1",
     name: "no payload is above its link",
     severity: Severity::WrongFigure,
-    holds: "bytes a second one way against the most that the named link carries in its largest packets; wrong-figure for the one link of the \
-            page (told by lspci, or with one drive at the most) with direct I/O and no cache, guest or network on the page, else ambiguous",
-    silent: "where the page names no link or not in full, names several drives as one (unless the figure's own table names one), names \
-             several links as one; networks of 1 Gb/s",
+    holds: "bytes a second one way are at most what the link carries; wrong-figure only for direct I/O over the one link of the page, \
+            without a cache, guest or network",
+    silent: "where the page names no link in full, or several drives or links as one; of networks of 1 Gb/s",
     check: above,
 };
 
@@ -29,8 +28,8 @@ pub const STATED: Rule = Rule {
     id: "P2",
     name: "a limit that a page states holds for its own figures",
     severity: Severity::Ambiguous,
-    holds: "bytes a second one way against the limit of a link that a sentence states; `about` allows 2 %",
-    silent: "where the sentence names no link or network, is about a drive or its rating, or the figure is not on that path",
+    holds: "bytes a second one way are at most the limit of a link that a sentence states; `about` allows 2 %",
+    silent: "where the sentence names no link, is about a drive or its rating, or the figure is not on that path",
     check: stated,
 };
 
@@ -39,9 +38,8 @@ pub const SHARED: Rule = Rule {
     id: "P4",
     name: "two systems at one ceiling are not compared",
     severity: Severity::Ambiguous,
-    holds: "figures of one load on two systems that differ by at most 2 % and are both at 95 % or more of the link of the drive, or of \
-            the limit that the page states: ambiguous, since systems that are equal look the same",
-    silent: "where no link of the drive is named in full, or several; where the loads are not told alike",
+    holds: "figures of one load on two systems that differ by at most 2 % are below 95 % of the drive's link and of stated limits",
+    silent: "where the drive's link is not named in full, or the loads are not told alike",
     check: shared,
 };
 
@@ -84,18 +82,15 @@ fn above_link(hardware: &Hardware, evidence: &Evidence, network: bool) -> Option
     let first = worst(&over, value).filter(|_| !network || rate.line > 0.2e9)?;
     let certain = only.is_some() && is_certain(hardware, evidence);
     let (all, busier) = (first.bytes()?.value, first.one_way()?.value);
+    let (whole, one_way, share) = (rate_text(all), rate_text(busier), 100.0 * busier / rate.line);
     let message = match (network && busier <= rate.most, certain) {
         (true, _) => format!(
-            "{} is more than {name} carries one way: reads and writes are added, the busier way has {} and is {:.0} % of the link",
-            rate_text(all),
-            rate_text(busier),
-            100.0 * busier / rate.line
+            "{whole} is more than {name} carries one way: reads and writes are added, the busier way has {one_way} and is {share:.0} % of the link"
         ),
-        (_, true) => format!("{} cannot have crossed {name}: no direct I/O gets past it", rate_text(busier)),
-        _ => {
-            let why = "a cache answered, or another link or several were used";
-            format!("{} cannot have crossed {name}: {why}", rate_text(busier))
-        }
+        (_, true) => format!("{one_way} cannot have crossed {name}: no direct I/O gets past it"),
+        _ => format!(
+            "{one_way} cannot have crossed {name}: a cache answered, or another link or several were used"
+        ),
     };
     let severity = if certain { Severity::WrongFigure } else { Severity::Ambiguous };
     let others = over.iter().map(|one| one.spot).filter(|spot| *spot != first.spot);

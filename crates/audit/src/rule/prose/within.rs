@@ -12,8 +12,8 @@ pub const RULE: Rule = Rule {
     id: "S1",
     name: "what is said to be within a band is",
     severity: Severity::WrongConclusion,
-    holds: "of two systems' figures in the tables that the sentence speaks of none is more than the stated percentage apart",
-    silent: "unless the sentence names both columns of a table behind it, or one of them and that table is the next; where the sentence has results itself",
+    holds: "no pair of figures in the tables that the sentence speaks of is more than the stated percentage apart",
+    silent: "where the sentence names neither both columns of a later table nor one of the next, or has results itself",
     check,
 };
 
