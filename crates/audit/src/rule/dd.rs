@@ -7,7 +7,6 @@ use crate::import::Said;
 use crate::import::dd::Copy;
 use crate::number::Interval;
 
-/// X30.
 pub const RULE: Rule = Rule {
     id: "X30",
     name: "dd's rate is its bytes over its seconds",

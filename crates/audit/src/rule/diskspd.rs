@@ -9,7 +9,6 @@ use crate::import::diskspd::{COLUMNS, Span, Table};
 use crate::import::sheet::{BANDWIDTH, BYTES, IOPS, IOS, MEAN, Sheet, TIME};
 use crate::number::{Figure, Interval};
 
-/// X31.
 pub const RULE: Rule = Rule {
     id: "X31",
     name: "DiskSpd's figures are counts over its time, sums of threads, reads and writes",

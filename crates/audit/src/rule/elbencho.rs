@@ -6,7 +6,6 @@ use crate::finding::Severity;
 use crate::import::elbencho::{BLOCK, ENTRIES, ENTRY_RATE, FORMAT, MIX_COUNTS, MIX_RATES};
 use crate::import::sheet::{BANDWIDTH, BYTES, IOPS, IOS, Sheet};
 
-/// X32.
 pub const RULE: Rule = Rule {
     id: "X32",
     name: "elbencho's rates are counts over the elapsed time",

@@ -9,7 +9,6 @@ use crate::knowledge::words::spellings;
 use crate::number::{Figure, Interval, Unit, quantities};
 use crate::page::Spot;
 
-/// X24.
 pub const ARITHMETIC: Rule = Rule {
     id: "X24",
     name: "iperf3's sums and rates are those of its streams",
@@ -26,7 +25,6 @@ pub const ARITHMETIC: Rule = Rule {
     },
 };
 
-/// M10.
 pub const STREAMS: Rule = Rule {
     id: "M10",
     name: "streams went one way and lost little",

@@ -6,7 +6,6 @@ use crate::finding::Severity;
 use crate::import::sheet::{BANDWIDTH, BYTES, IOPS, IOS, Sheet, TIME};
 use crate::import::{crystal, ioping, rados, rbd};
 
-/// X29.
 pub const RULE: Rule = Rule {
     id: "X29",
     name: "rates of rados, rbd, CrystalDiskMark and ioping are counts over time and IOPS times block size",

@@ -7,7 +7,6 @@ use crate::import::sheet::{LEAST, MEAN, MOST, Sheet, TIME, named};
 use crate::import::sysbench::*;
 use crate::number::{Figure, Interval};
 
-/// X27.
 pub const RULE: Rule = Rule {
     id: "X27",
     name: "sysbench's rates are counts over its time, and its latencies fill its threads' time",

@@ -7,7 +7,6 @@ use crate::import::sheet::Sheet;
 use crate::import::unixbench::{BASELINE, FORMAT, INDEX, LISTED, RESULT, SCORE};
 use crate::number::{Figure, Interval};
 
-/// X25.
 pub const RULE: Rule = Rule {
     id: "X25",
     name: "UnixBench's index is 10 * result / baseline, the score their geometric mean",

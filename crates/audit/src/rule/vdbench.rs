@@ -8,7 +8,6 @@ use crate::import::vdbench::{EACH, FORMAT, QUEUE, SHARE, WAYS, WAYS_MOST, runs};
 use crate::number::{Figure, Interval};
 use std::ops::Range;
 
-/// X23.
 pub const RULE: Rule = Rule {
     id: "X23",
     name: "vdbench's MB/s is rate * bytes in MiB, its averages those of its intervals",

@@ -8,7 +8,6 @@ use crate::knowledge::{rate_text, size_text};
 use crate::number::{Figure, show_ns};
 use crate::rule::{Evidence, Rule, Sink};
 
-/// F18.
 pub const SUMMED: Rule = Rule {
     id: "F18",
     name: "extremes of a group's samples are sums over jobs",
@@ -18,7 +17,6 @@ pub const SUMMED: Rule = Rule {
     check: summed,
 };
 
-/// F27.
 pub const STEADY: Rule = Rule {
     id: "F27",
     name: "the rate is steady",
@@ -28,7 +26,6 @@ pub const STEADY: Rule = Rule {
     check: |evidence, sink| each(evidence, sink, steady),
 };
 
-/// F28.
 pub const END: Rule = Rule {
     id: "F28",
     name: "the end of the run is like its mean",
@@ -38,7 +35,6 @@ pub const END: Rule = Rule {
     check: |evidence, sink| each(evidence, sink, end),
 };
 
-/// F29.
 pub const REGIMES: Rule = Rule {
     id: "F29",
     name: "latencies are of one regime",
@@ -48,7 +44,6 @@ pub const REGIMES: Rule = Rule {
     check: |evidence, sink| each(evidence, sink, regimes),
 };
 
-/// F30.
 pub const DURATION: Rule = Rule {
     id: "F30",
     name: "the mean does not depend on the runtime",

@@ -7,7 +7,6 @@ use crate::import::fio::{Disk, index_of};
 use crate::number::{Figure, Interval, show_ns};
 use crate::rule::{Rule, Sink};
 
-/// F19.
 pub const SERVED: Rule = Rule {
     id: "F19",
     name: "the disk served what was issued",
@@ -17,7 +16,6 @@ pub const SERVED: Rule = Rule {
     check: |evidence, sink| each(evidence, sink, served),
 };
 
-/// F20.
 pub const DEVICE_TIME: Rule = Rule {
     id: "F20",
     name: "the time of an I/O is spent in the device",

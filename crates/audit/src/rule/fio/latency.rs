@@ -7,7 +7,6 @@ use crate::import::fio::{Job, Latency, Percentiles};
 use crate::number::{Figure, Interval, show_ns as ms};
 use crate::rule::{Evidence, Rule, Sink};
 
-/// F8.
 pub const PARTS: Rule = Rule {
     id: "F8",
     name: "submission and completion latency make up the total",
@@ -17,7 +16,6 @@ pub const PARTS: Rule = Rule {
     check: |evidence, sink| each(evidence, sink, parts),
 };
 
-/// F9.
 pub const ORDER: Rule = Rule {
     id: "F9",
     name: "least, mean and most are in order",
@@ -27,7 +25,6 @@ pub const ORDER: Rule = Rule {
     check: |evidence, sink| each(evidence, sink, order),
 };
 
-/// F10.
 pub const MONOTONE: Rule = Rule {
     id: "F10",
     name: "percentiles rise, between least and most",
@@ -37,7 +34,6 @@ pub const MONOTONE: Rule = Rule {
     check: |evidence, sink| each(evidence, sink, monotone),
 };
 
-/// F11.
 pub const MEAN: Rule = Rule {
     id: "F11",
     name: "the mean is one that the percentiles allow",
@@ -47,7 +43,6 @@ pub const MEAN: Rule = Rule {
     check: |evidence, sink| each(evidence, sink, mean),
 };
 
-/// F12.
 pub const BUCKETS: Rule = Rule {
     id: "F12",
     name: "latency buckets make up 100 %",
@@ -57,7 +52,6 @@ pub const BUCKETS: Rule = Rule {
     check: buckets,
 };
 
-/// F13.
 pub const SAME_DISTRIBUTION: Rule = Rule {
     id: "F13",
     name: "latency buckets and percentiles are of one distribution",

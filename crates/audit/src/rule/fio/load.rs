@@ -7,7 +7,6 @@ use crate::import::fio::{Direction, Fio, Job, index_of};
 use crate::number::{Figure, Interval, show_ns};
 use crate::rule::{Evidence, Rule, Sink};
 
-/// F7.
 pub const LITTLE: Rule = Rule {
     id: "F7",
     name: "IOPS times latency is what was in flight",
@@ -17,7 +16,6 @@ pub const LITTLE: Rule = Rule {
     check: |evidence, sink| each_job(evidence, sink, little),
 };
 
-/// F23.
 pub const GENERATOR: Rule = Rule {
     id: "F23",
     name: "the load generator has time to spare",
@@ -27,7 +25,6 @@ pub const GENERATOR: Rule = Rule {
     check: |evidence, sink| each_job(evidence, sink, |fio, job, sink| generator(evidence, fio, job, sink)),
 };
 
-/// F24.
 pub const DEPTH: Rule = Rule {
     id: "F24",
     name: "the depth that was asked for was reached",
@@ -37,7 +34,6 @@ pub const DEPTH: Rule = Rule {
     check: |evidence, sink| each_job(evidence, sink, depth),
 };
 
-/// F25.
 pub const ERRORS: Rule = Rule {
     id: "F25",
     name: "no errors, nothing short, nothing dropped, and the output is of its command",

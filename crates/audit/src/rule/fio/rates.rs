@@ -9,7 +9,6 @@ use crate::number::{Figure, Interval};
 use crate::page::{Page, Spot};
 use crate::rule::{Evidence, Rule, Sink};
 
-/// N2, F1.
 pub const ISSUED_RATE: Rule = Rule {
     id: "F1",
     name: "IOPS are the I/Os issued over the runtime",
@@ -19,7 +18,6 @@ pub const ISSUED_RATE: Rule = Rule {
     check: |evidence, sink| each(evidence, sink, issued_rate),
 };
 
-/// F2.
 pub const ISSUED_BANDWIDTH: Rule = Rule {
     id: "F2",
     name: "bandwidth is I/Os issued times their size over the runtime",
@@ -29,7 +27,6 @@ pub const ISSUED_BANDWIDTH: Rule = Rule {
     check: issued_bandwidth,
 };
 
-/// F3.
 pub const ISSUED_TOTAL: Rule = Rule {
     id: "F3",
     name: "the total is I/Os issued times their size",
@@ -39,7 +36,6 @@ pub const ISSUED_TOTAL: Rule = Rule {
     check: issued_total,
 };
 
-/// F4.
 pub const RATE_TIMES_SIZE: Rule = Rule {
     id: "F4",
     name: "IOPS times block size is the bandwidth",
@@ -49,7 +45,6 @@ pub const RATE_TIMES_SIZE: Rule = Rule {
     check: |evidence, sink| each(evidence, sink, rate_times_size),
 };
 
-/// N3.
 pub const INFERRED_CARRY: Rule = Rule {
     id: "N3",
     name: "a lost carry shows in IOPS against bandwidth",
@@ -59,7 +54,6 @@ pub const INFERRED_CARRY: Rule = Rule {
     check: inferred_carry,
 };
 
-/// F5.
 pub const TOTAL_OVER_TIME: Rule = Rule {
     id: "F5",
     name: "the total over the runtime is the bandwidth",
@@ -69,7 +63,6 @@ pub const TOTAL_OVER_TIME: Rule = Rule {
     check: |evidence, sink| each(evidence, sink, total_over_time),
 };
 
-/// F6.
 pub const BOTH_BASES: Rule = Rule {
     id: "F6",
     name: "a bandwidth of 1024 and of 1000 is the same",

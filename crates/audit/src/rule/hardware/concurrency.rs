@@ -11,7 +11,6 @@ use crate::prose::Manner;
 use crate::rule::method::loads::{Load, loads};
 use crate::rule::{Evidence, Rule, Sink};
 
-/// P14.
 pub const RULE: Rule = Rule {
     id: "P14",
     name: "capacity is measured with enough in flight",

@@ -9,7 +9,6 @@ use crate::knowledge::words::says;
 use crate::page::Spot;
 use crate::rule::{Evidence, Rule, Sink};
 
-/// P8.
 pub const RULE: Rule = Rule {
     id: "P8",
     name: "hard disks have few random I/Os",

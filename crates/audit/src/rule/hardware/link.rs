@@ -12,7 +12,6 @@ use crate::prose::{Clause, Manner};
 use crate::rule::method::loads::{Load, loads};
 use crate::rule::{Evidence, Rule, Sink};
 
-/// P1.
 pub const ABOVE: Rule = Rule {
     id: "P1",
     name: "no payload is above its link",
@@ -23,7 +22,6 @@ pub const ABOVE: Rule = Rule {
     check: above,
 };
 
-/// P2.
 pub const STATED: Rule = Rule {
     id: "P2",
     name: "a limit that a page states holds for its own figures",
@@ -33,7 +31,6 @@ pub const STATED: Rule = Rule {
     check: stated,
 };
 
-/// P4.
 pub const SHARED: Rule = Rule {
     id: "P4",
     name: "two systems at one ceiling are not compared",

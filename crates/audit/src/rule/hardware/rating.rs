@@ -9,7 +9,6 @@ use crate::knowledge::ratings::{ABOVE_RATING, Match, Rated, Writes};
 use crate::knowledge::{iops_text, rate_text};
 use crate::rule::{Evidence, Rule, Sink};
 
-/// P5.
 pub const RULE: Rule = Rule {
     id: "P5",
     name: "no drive is far above its rating",

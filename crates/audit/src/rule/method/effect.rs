@@ -8,7 +8,6 @@ use crate::page::Spot;
 use crate::prose::topic;
 use crate::rule::{Evidence, Rule, Sink};
 
-/// M9.
 pub const RULE: Rule = Rule {
     id: "M9",
     name: "every parameter has an effect",

@@ -6,7 +6,6 @@ use crate::page::Spot;
 use crate::prose::{Topic, topic};
 use crate::rule::{Evidence, Rule, Sink};
 
-/// T7.
 pub const RULE: Rule = Rule {
     id: "T7",
     name: "a load is what it is called",

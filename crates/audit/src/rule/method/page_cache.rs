@@ -7,7 +7,6 @@ use crate::import::command::{Command, Word};
 use crate::page::{Page, Spot};
 use crate::rule::{Evidence, Rule, Sink};
 
-/// M7.
 pub const RULE: Rule = Rule {
     id: "M7",
     name: "dd goes around the page cache, or waits for it",

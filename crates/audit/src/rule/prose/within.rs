@@ -7,7 +7,6 @@ use crate::prose::{Clause, Manner};
 use crate::rule::{Evidence, Rule, Sink};
 use crate::table::{Row, Table};
 
-/// S1.
 pub const RULE: Rule = Rule {
     id: "S1",
     name: "what is said to be within a band is",

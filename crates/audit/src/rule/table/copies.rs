@@ -8,7 +8,6 @@ use crate::rule::{Evidence, Rule, Sink};
 use crate::table::Table;
 use std::collections::HashMap;
 
-/// T4.
 pub const COPY: Rule = Rule {
     id: "T4",
     name: "a cell is what the output says that it was copied from",

@@ -10,7 +10,6 @@ use likely::Likely;
 
 mod likely;
 
-/// T1.
 pub const RATIO: Rule = Rule {
     id: "T1",
     name: "a ratio, loss or overhead is what its operands give",
@@ -22,7 +21,6 @@ pub const RATIO: Rule = Rule {
     check: |evidence, sink| evidence.links.iter().for_each(|link| ratio(evidence, link, sink)),
 };
 
-/// N10.
 pub const PROPAGATED: Rule = Rule {
     id: "N10",
     name: "a ratio of a wrong figure is wrong",

@@ -12,7 +12,6 @@ use std::collections::HashMap;
 
 mod headings;
 
-/// T9 and T10.
 pub const REPLICAS: Rule = Rule {
     id: "T9",
     name: "units that are nominally equal have equal figures",
