@@ -12,6 +12,9 @@ use std::collections::{HashMap, HashSet};
 /// The figures of a relation with what the others give for each, the target first.
 type Said = Vec<(Named, Interval)>;
 
+/// Names of a rate and of its count.
+type Pair = (&'static str, &'static str);
+
 /// The relations of one output.
 pub(super) struct Ledger<'a> {
     page: &'a Page,
@@ -34,13 +37,13 @@ const MOST_WORDS: usize = 4;
 
 impl<'a> Ledger<'a> {
     /// A ledger of no relation yet.
-    pub(super) fn new(page: &'a Page, rule: &'static str) -> Ledger<'a> {
+    pub fn new(page: &'a Page, rule: &'static str) -> Ledger<'a> {
         Ledger { page, rule, failed: Vec::new(), held: Vec::new(), bounded: Vec::new() }
     }
 
     /// Holds that `target = factor * product of operands to their powers (1 or -1)`, give or take the share `slack`. Operands
     /// that may be zero where they divide, and figures below zero, make it say nothing.
-    pub(super) fn product(&mut self, target: Named, factor: f64, operands: &[(Named, i32)], slack: f64) {
+    pub fn product(&mut self, target: Named, factor: f64, operands: &[(Named, i32)], slack: f64) {
         let own = target.figure.interval();
         let Some(given) = product(factor, operands, None) else { return };
         if own.low < -0.5 || operands.iter().any(|(operand, _)| operand.figure.value < 0.0) {
@@ -68,37 +71,26 @@ impl<'a> Ledger<'a> {
     }
 
     /// The same of figures of one sheet by their names, where it has all of them.
-    pub(super) fn of(
-        &mut self,
-        sheet: &Sheet,
-        target: &str,
-        factor: f64,
-        operands: &[(&str, i32)],
-        slack: f64,
-    ) {
-        let found = operands.iter().map(|(name, power)| Some((sheet.get(name)?, *power)));
+    pub fn of(&mut self, sheet: &Sheet, target: &str, factor: f64, powers: &[(&str, i32)], slack: f64) {
+        let found = powers.iter().map(|(name, power)| Some((sheet.get(name)?, *power)));
         if let (Some(target), Some(operands)) = (sheet.get(target), found.collect::<Option<Vec<_>>>()) {
             self.product(target, factor, &operands, slack);
         }
     }
 
     /// Rates of a sheet are counts over its time.
-    pub(super) fn rates(
-        &mut self,
-        sheet: &Sheet,
-        pairs: impl IntoIterator<Item = (&'static str, &'static str)>,
-    ) {
+    pub fn rates(&mut self, sheet: &Sheet, pairs: impl IntoIterator<Item = Pair>) {
         pairs.into_iter().for_each(|(rate, count)| self.of(sheet, rate, 1e9, &[(count, 1), (TIME, -1)], 0.0));
     }
 
     /// Least, mean and greatest latency of a sheet are in order.
-    pub(super) fn latencies(&mut self, sheet: &Sheet) {
+    pub fn latencies(&mut self, sheet: &Sheet) {
         let order: Vec<Named> = [LEAST, MEAN, MOST].into_iter().filter_map(|name| sheet.get(name)).collect();
         self.rising(&order, 0.0);
     }
 
     /// Figures of a sheet that add up to another, where it has all of them.
-    pub(super) fn adds(&mut self, sheet: &Sheet, total: &str, parts: &[&str]) {
+    pub fn adds(&mut self, sheet: &Sheet, total: &str, parts: &[&str]) {
         let parts: Option<Vec<Named>> = parts.iter().map(|name| sheet.get(name)).collect();
         if let (Some(total), Some(parts)) = (sheet.get(total), parts) {
             self.sum(total, &parts, 0.0);
@@ -106,7 +98,7 @@ impl<'a> Ledger<'a> {
     }
 
     /// Holds that `target = sum of operands`, give or take the share `slack` of the sum.
-    pub(super) fn sum(&mut self, target: Named, operands: &[Named], slack: f64) {
+    pub fn sum(&mut self, target: Named, operands: &[Named], slack: f64) {
         if operands.is_empty() {
             return;
         }
@@ -130,7 +122,7 @@ impl<'a> Ledger<'a> {
     }
 
     /// Holds a figure against what its operands give by an arithmetic that cannot be turned round.
-    pub(super) fn given(
+    pub fn given(
         &mut self,
         target: Named,
         expected: Interval,
@@ -141,7 +133,7 @@ impl<'a> Ledger<'a> {
     }
 
     /// Holds that a figure lies within bounds: that it does makes it plausible, no more.
-    pub(super) fn within(
+    pub fn within(
         &mut self,
         target: Named,
         bounds: Interval,
@@ -161,7 +153,7 @@ impl<'a> Ledger<'a> {
     }
 
     /// Holds that figures do not fall, give or take the share `slack`.
-    pub(super) fn rising(&mut self, figures: &[Named], slack: f64) {
+    pub fn rising(&mut self, figures: &[Named], slack: f64) {
         for (at, pair) in figures.windows(2).enumerate() {
             let (below, above) = (pair[0], pair[1]);
             if below.figure.low * (1.0 - slack) <= above.figure.high {
@@ -179,7 +171,7 @@ impl<'a> Ledger<'a> {
     }
 
     /// Tells what holds and what does not.
-    pub(super) fn settle(self, sink: &mut Sink) {
+    pub fn settle(self, sink: &mut Sink) {
         // How much more often a figure is of relations that fail than of such as hold.
         let mut votes: HashMap<Spot, i64> = HashMap::new();
         if !self.failed.is_empty() {

@@ -15,7 +15,7 @@ pub const ISSUED_RATE: Rule = Rule {
     severity: Severity::WrongFigure,
     holds: "IOPS = issued / runtime, to the printed digits; a lost carry of fio 2.20 to 3.25 is told as N2",
     silent: "where I/Os were short or dropped, the job failed, ways are reported mixed, or nothing issued is printed",
-    check: |evidence, sink| each(evidence, sink, issued_rate),
+    check: |evidence, sink| runs(evidence).filter_map(|run| issued_rate(&run)).for_each(|one| one.hold(sink)),
 };
 
 pub const ISSUED_BANDWIDTH: Rule = Rule {
@@ -42,7 +42,9 @@ pub const RATE_TIMES_SIZE: Rule = Rule {
     severity: Severity::WrongFigure,
     holds: "IOPS * bs and BW meet within their rounding",
     silent: "where F1 and F2 hold the figures, block sizes vary or are not told, I/Os were short or dropped, the job failed, or of trims",
-    check: |evidence, sink| each(evidence, sink, rate_times_size),
+    check: |evidence, sink| {
+        runs(evidence).filter_map(|run| rate_times_size(&run)).for_each(|one| one.hold(sink))
+    },
 };
 
 pub const INFERRED_CARRY: Rule = Rule {
@@ -60,7 +62,9 @@ pub const TOTAL_OVER_TIME: Rule = Rule {
     severity: Severity::WrongFigure,
     holds: "io / runtime and BW meet within their rounding",
     silent: "where one of the three is not printed",
-    check: |evidence, sink| each(evidence, sink, total_over_time),
+    check: |evidence, sink| {
+        runs(evidence).filter_map(|run| total_over_time(&run)).for_each(|one| one.hold(sink))
+    },
 };
 
 pub const BOTH_BASES: Rule = Rule {
@@ -148,16 +152,14 @@ fn is_moved(of: (&Page, &Fio), io: &[Option<Figure>; 2], runtime_ms: f64, rate: 
         .any(|io| over(io.interval()) || num2str::carried(page.quote(io.spot), io, era).is_some_and(over))
 }
 
-fn issued_rate(run: &Run, sink: &mut Sink) -> Option<()> {
+fn issued_rate<'a>(run: &Run<'a>) -> Option<Check<'a>> {
     let (iops, issued, runtime) =
         (run.direction.iops.filter(|_| run.is_text())?, run.issued()?, run.runtime_ms()?);
     let rate = (1000.0 * issued.value / runtime).floor();
     let by = format!("{} issued / {} s = {rate:.0}", issued.value, runtime / 1e3);
-    let operands =
-        [Some(issued), run.direction.runtime_ms].into_iter().flatten().map(|one| one.spot).collect();
+    let operands = vec![issued.spot, run.direction.runtime_ms?.spot];
     let (recomputed, excused) = (Interval::exact(rate), false);
-    Check { rule: "F1", of: run.of(), figure: iops, recomputed, by, operands, excused }.hold(sink);
-    Some(())
+    Some(Check { rule: "F1", of: run.of(), figure: iops, recomputed, by, operands, excused })
 }
 
 impl<'a> Run<'a> {
@@ -201,8 +203,7 @@ fn of_run(run: Run) -> Option<Issued> {
     let (bytes, issued, runtime_ms) = (run.issued_bytes()?, run.issued()?, run.runtime_ms()?);
     let rates = [run.direction.bandwidth, run.direction.bandwidth_decimal].into_iter().flatten().collect();
     let by = format!("{} issued * {} B", issued.value, run.block_size()?);
-    let operands =
-        [Some(issued), run.direction.runtime_ms].into_iter().flatten().map(|one| one.spot).collect();
+    let operands = vec![issued.spot, run.direction.runtime_ms?.spot];
     Some(Issued { of: run.of(), bytes, by, runtime_ms, rates, io: run.io(), operands, is_group: false })
 }
 
@@ -255,7 +256,7 @@ fn issued_total(evidence: &Evidence, sink: &mut Sink) {
     }
 }
 
-fn rate_times_size(run: &Run, sink: &mut Sink) -> Option<()> {
+fn rate_times_size<'a>(run: &Run<'a>) -> Option<Check<'a>> {
     let (iops, bandwidth, size) = (run.direction.iops?, run.direction.bandwidth?, run.block_size()?);
     let held = run.is_text() && run.issued_bytes().is_some();
     if !run.is_whole() || run.direction.way == Way::Trim || held {
@@ -273,8 +274,7 @@ fn rate_times_size(run: &Run, sink: &mut Sink) -> Option<()> {
     let recomputed = Interval { low: rate.low - slack, high: rate.high + slack };
     let by = format!("{} / {size} B", run.page.quote(bandwidth.spot));
     let operands = vec![bandwidth.spot];
-    Check { rule: "F4", of: run.of(), figure: iops, recomputed, by, operands, excused }.hold(sink);
-    Some(())
+    Some(Check { rule: "F4", of: run.of(), figure: iops, recomputed, by, operands, excused })
 }
 
 fn inferred_carry(evidence: &Evidence, sink: &mut Sink) {
@@ -310,7 +310,7 @@ fn inferred_carry(evidence: &Evidence, sink: &mut Sink) {
     each(evidence, sink, look);
 }
 
-fn total_over_time(run: &Run, sink: &mut Sink) -> Option<()> {
+fn total_over_time<'a>(run: &Run<'a>) -> Option<Check<'a>> {
     let (io, runtime, figure) = (run.direction.io?, run.direction.runtime_ms?, run.direction.bandwidth?);
     let over = |bytes: Interval| bytes.scaled(1000.0).over(runtime.interval());
     let rate = over(io.interval())?;
@@ -324,8 +324,7 @@ fn total_over_time(run: &Run, sink: &mut Sink) -> Option<()> {
     let recomputed = Interval { low: rate.low - 1.0, high: rate.high + 1.0 };
     let by = format!("{} in {} s", run.page.quote(io.spot), runtime.value / 1e3);
     let operands = vec![io.spot, runtime.spot];
-    Check { rule: "F5", of: run.of(), figure, recomputed, by, operands, excused: false }.hold(sink);
-    Some(())
+    Some(Check { rule: "F5", of: run.of(), figure, recomputed, by, operands, excused: false })
 }
 
 fn both_bases(evidence: &Evidence, sink: &mut Sink) {

@@ -84,13 +84,13 @@ fn what_may_have_been_cut_off_is_no_wrong_ratio() {
 
 #[test]
 fn a_row_of_means_has_the_mean_of_the_ratios() {
-    let told = |label: &str, ratio: &str| {
+    let told = |label: &str| {
         wrong(&format!(
-            "| pod | IOPS | stdev | stdev/IOPS % |\n|---|---|---|---|\n| a | 1000 | 100 | 10.0 |\n| b | 2000 | 100 | 5.0 |\n| c | 4000 | 400 | 10.0 |\n| d | 1000 | 150 | 15.0 |\n| {label} | 8000 | 187.5 | {ratio} |\n"
+            "| pod | IOPS | stdev | stdev/IOPS % |\n|---|---|---|---|\n| a | 1000 | 100 | 10.0 |\n| b | 2000 | 100 | 5.0 |\n| c | 4000 | 400 | 10.0 |\n| d | 1000 | 150 | 15.0 |\n| {label} | 8000 | 187.5 | 10.0 |\n"
         ))
         .len()
     };
-    assert_eq!([told("TOTAL / AVG", "10.0"), told("TOTAL / AVG", "12.0"), told("e", "10.0")], [0, 1, 1]);
+    assert_eq!([told("TOTAL / AVG"), told("e")], [0, 1]);
 }
 
 /// What is wrong in a table of a host and its guest under a head of ratios, with its slip.
@@ -117,9 +117,7 @@ fn ratios_that_are_printed_as_plain_numbers_are_what_their_operands_give() {
         assert_eq!(page(head, ["0.776", "0.708", "0.660", "0.754"]), [""; 0], "{head}");
         assert_eq!(page(head, ["0.776", "0.708", "0.606", "0.754"]), ["T1 0.606 -> 0.660"], "{head}");
     }
-    for head in ["host:VM", "speedup"] {
-        assert_eq!(page(head, ["1.29", "1.41", "1.15", "1.33"]), ["T1 1.15 -> 1.51"], "{head}");
-    }
+    assert_eq!(page("speedup", ["1.29", "1.41", "1.15", "1.33"]), ["T1 1.15 -> 1.51"]);
     // Of something else, or two that do not fit: no ratio of these.
     assert_eq!(page("stdev", ["0.776", "0.708", "0.606", "0.754"]), [""; 0]);
     assert_eq!(page("ratio", ["0.776", "0.708", "0.606", "0.745"]), [""; 0]);
@@ -152,11 +150,11 @@ fn the_likely_slip_is_told() {
 fn a_latency_whose_ratio_is_turned_round_among_others_is_no_slip() {
     let page = |label: &str, latency: &str| {
         wrong(&format!(
-            "| metric | old | new | speedup |\n|---|---|---|---|\n| read IOPS | 8412 | 10530 | 1.25x |\n| write IOPS | 6231 | 9412 | 1.51x |\n\
-             | mixed IOPS | 5120 | 8710 | 1.70x |\n| {label} | 391 | 305 | {latency} |\n"
+            "| metric | host | VM | VM/host |\n|---|---|---|---|\n| read IOPS | 8412 | 6530 | 77.6 % |\n| write IOPS | 184200 | 121600 | 66.0 % |\n\
+             | mixed IOPS | 151300 | 98700 | 65.2 % |\n| {label} | 391 | 305 | {latency} |\n"
         ))
     };
-    assert_eq!(page("p99 latency, us", "1.28x"), [""; 0]);
-    assert_eq!(page("p99 latency, us", "1.82x"), ["T1 1.82x -> 0.78x"]);
-    assert_eq!(page("trim IOPS", "1.28x"), ["T1 1.28x -> 0.78x"]);
+    assert_eq!(page("p99 latency, us", "128 %"), [""; 0]);
+    assert_eq!(page("p99 latency, us", "182 %"), ["T1 182 % -> 78 %"]);
+    assert_eq!(page("trim IOPS", "128 %"), ["T1 128 % -> 78 %"]);
 }
