@@ -2,12 +2,12 @@
 //! writes, its percentiles rise.
 
 use super::Rule;
-use super::ledger::{Ledger, Named, named};
+use super::ledger::{Ledger, Named, mean, named};
 use crate::finding::Severity;
 use crate::import::Said;
 use crate::import::diskspd::{COLUMNS, Span, Table};
 use crate::import::sheet::{BANDWIDTH, BYTES, IOPS, IOS, MEAN, Sheet, TIME};
-use crate::number::{Figure, Interval};
+use crate::number::Figure;
 
 pub const RULE: Rule = Rule {
     id: "X31",
@@ -79,14 +79,10 @@ fn totals(table: &Table, total: &Sheet, ledger: &mut Ledger) {
             ledger.sum(target, &rows, 0.0);
         }
     }
-    let (Some(latencies), Some(ios), Some(mean)) = (of(MEAN), of(IOS), total.get(MEAN)) else { return };
-    let all: f64 = ios.iter().map(|one| one.figure.value).sum();
-    let weighted = |of: fn(&Figure) -> f64| {
-        latencies.iter().zip(&ios).map(|(one, ios)| of(&one.figure) * ios.figure.value).sum::<f64>() / all
-    };
-    let expected = Interval { low: weighted(|one| one.low), high: weighted(|one| one.high) };
-    if all > 0.0 {
-        ledger.given(mean, expected, &latencies, || {
+    let (Some(latencies), Some(ios), Some(target)) = (of(MEAN), of(IOS), total.get(MEAN)) else { return };
+    let weights: Vec<f64> = ios.iter().map(|one| one.figure.value).collect();
+    if let Some(expected) = mean(&latencies, &weights) {
+        ledger.given(target, expected, &latencies, || {
             format!("latencies weighted by I/Os = {:.3} ms", expected.middle() / 1e6)
         });
     }

@@ -271,6 +271,15 @@ fn with_unit(digits: &str, unit: &str) -> String {
     format!("{digits}{blank}{unit}")
 }
 
+/// The mean of figures by their weights; `None` where these are nothing.
+pub(super) fn mean(parts: &[Named], weights: &[f64]) -> Option<Interval> {
+    let all: f64 = weights.iter().sum();
+    let of = |end: fn(&Figure) -> f64| {
+        parts.iter().zip(weights).map(|(one, weight)| end(&one.figure) * weight).sum::<f64>() / all
+    };
+    (all > 0.0).then(|| Interval { low: of(|one| one.low), high: of(|one| one.high) })
+}
+
 /// The product of all operands but one.
 fn product(factor: f64, operands: &[(Named, i32)], but: Option<usize>) -> Option<Interval> {
     let mut all = Interval::exact(factor);

@@ -19,7 +19,11 @@ pub const ABOVE: Rule = Rule {
     holds: "bytes a second one way are at most what the link carries; wrong-figure only for direct I/O over the one link of the page, \
             without a cache, guest or network",
     silent: "where the page names no link in full, or several drives or links as one; of networks of 1 Gb/s",
-    check: above,
+    check: |evidence, sink| {
+        let hardware = sink.hardware(evidence);
+        let found = [false, true].into_iter().filter_map(|network| above(&hardware, evidence, network));
+        found.for_each(|finding| sink.finds(finding));
+    },
 };
 
 pub const STATED: Rule = Rule {
@@ -59,14 +63,8 @@ fn figures(hardware: &Hardware, network: bool) -> Vec<&Measured> {
     printed.filter(mine).collect()
 }
 
-fn above(evidence: &Evidence, sink: &mut Sink) {
-    let hardware = sink.hardware(evidence);
-    let found = [false, true].into_iter().filter_map(|network| above_link(&hardware, evidence, network));
-    found.for_each(|finding| sink.finds(finding));
-}
-
 /// What is above the link of the drive one way, or above a network even where both ways were added.
-fn above_link(hardware: &Hardware, evidence: &Evidence, network: bool) -> Option<Finding> {
+fn above(hardware: &Hardware, evidence: &Evidence, network: bool) -> Option<Finding> {
     let mentions = &hardware.mentions;
     let only = mentions.only_drive_link().filter(|_| !network);
     let (link, named) = only.or_else(|| mentions.fastest(network))?;
@@ -127,16 +125,16 @@ struct Ceiling {
 /// The limits of the one link of drives, and of networks, that sentences state.
 fn limits(hardware: &Hardware, evidence: &Evidence) -> Vec<Ceiling> {
     let only = hardware.mentions.only_drive_link().map(|(link, _)| link);
-    let of_clause = |clause: &Clause| {
-        let (spot, rate, network) = limit(only, evidence.page, clause)?;
-        let words = format!("the limit that the page states, {}", evidence.page.quote(spot));
-        Some(Ceiling { words, spot, rate, network })
-    };
-    evidence.clauses.iter().filter_map(of_clause).take(MOST).collect()
+    evidence.clauses.iter().filter_map(|clause| limit(only, evidence.page, clause)).take(MOST).collect()
 }
 
-/// The figure of a limit, bytes a second, and whether it is of a network: by its link, or as bits that are converted to bytes.
-fn limit(only: Option<Link>, page: &Page, clause: &Clause) -> Option<(Spot, Interval, bool)> {
+/// The limit that a clause states: by its link, or as bits that are converted to bytes, which are of a network.
+fn limit(only: Option<Link>, page: &Page, clause: &Clause) -> Option<Ceiling> {
+    let ceiling = |figure: &Quantity, rate, network| {
+        let spot = figure.figure.spot;
+        let words = format!("the limit that the page states, {}", page.quote(spot));
+        Ceiling { words, spot, rate, network }
+    };
     let rate = |quantity: &Quantity| match (quantity.unit, quantity.hedge) {
         (Unit::BytesPerSecond, Hedge::About) => Some((*quantity, quantity.interval().wider(ALIKE))),
         (Unit::BytesPerSecond, _) => Some((*quantity, quantity.interval())),
@@ -148,7 +146,7 @@ fn limit(only: Option<Link>, page: &Page, clause: &Clause) -> Option<(Spot, Inte
         // Who converts a link's rate is about to hold figures of storage against it.
         [(bits, one), (bytes, other)] if bits.unit != bytes.unit => {
             let rate = Interval { low: one.low.min(other.low), high: one.high.max(other.high) };
-            one.meets(*other).then_some((bits.figure.spot, rate, true))
+            one.meets(*other).then(|| ceiling(bits, rate, true))
         }
         [(figure, rate)] if clause.manner == Manner::Limit => {
             let sentence = clause.sentence(page).to_lowercase();
@@ -157,7 +155,7 @@ fn limit(only: Option<Link>, page: &Page, clause: &Clause) -> Option<(Spot, Inte
             let of_path = network || (only == Some(link) && says(&sentence, "path"));
             let of_drive = says(&sentence, "drive") && !says(&sentence, "bound");
             let other = of_drive || says(&sentence, "rating") || says(&sentence, "reached");
-            (of_path && !other).then_some((figure.figure.spot, *rate, network))
+            (of_path && !other).then(|| ceiling(figure, *rate, network))
         }
         _ => None,
     }

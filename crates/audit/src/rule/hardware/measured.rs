@@ -168,17 +168,9 @@ fn of_reading(output: usize, reading: &Reading, said: &[Word], drive: Option<Tie
         in_flight: workload.iodepth.zip(workload.numjobs).map(|(depth, jobs)| depth.saturating_mul(jobs)),
     };
     let spot = reading.bytes_per_second.or(reading.iops).filter(|_| reading.way != Way::Trim)?.spot;
-    Some(Measured {
-        spot,
-        load,
-        bandwidth: reading.bytes_per_second,
-        iops: reading.iops,
-        mean_ns: reading.mean_ns.map(|figure| figure.value),
-        source: output,
-        cell: None,
-        drive,
-        said: said.to_vec(),
-    })
+    let (bandwidth, iops) = (reading.bytes_per_second, reading.iops);
+    let (mean_ns, said) = (reading.mean_ns.map(|figure| figure.value), said.to_vec());
+    Some(Measured { spot, load, bandwidth, iops, mean_ns, source: output, cell: None, drive, said })
 }
 
 fn of_table(evidence: &Evidence, index: usize, table: &Table, all: &mut Vec<Measured>) {
@@ -201,17 +193,11 @@ fn of_table(evidence: &Evidence, index: usize, table: &Table, all: &mut Vec<Meas
             let said = [&label.said[..], &head.said[..], &own.said[..]].concat();
             let rated = label.said.contains(&"rating") || head.said.contains(&"rating");
             if bandwidth.or(iops).is_some() && !two && !rated {
-                all.push(Measured {
-                    spot: quantity.figure.spot,
-                    load: label.load.or(head.load).or(own.load),
-                    bandwidth,
-                    iops,
-                    mean_ns: None,
-                    source: evidence.outputs.len() + index,
-                    cell: Some((row, column)),
-                    drive: label.drive.or(head.drive).or(own_drive),
-                    said,
-                });
+                let (spot, cell) = (quantity.figure.spot, Some((row, column)));
+                let load = label.load.or(head.load).or(own.load);
+                let (drive, source) =
+                    (label.drive.or(head.drive).or(own_drive), evidence.outputs.len() + index);
+                all.push(Measured { spot, load, bandwidth, iops, mean_ns: None, source, cell, drive, said });
             }
         }
     }

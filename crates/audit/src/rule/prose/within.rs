@@ -81,15 +81,10 @@ fn spoken_of<'a>(evidence: &Evidence<'a>, clause: &Clause) -> Vec<(&'a Table, [u
     behind.iter().take_while(|one| one.0.columns == first.0.columns).copied().collect()
 }
 
-/// Words in lower case, and pairs of neighbouring Chinese characters. A single letter or a number names nothing.
+/// What a text names: a single letter or a number names nothing.
 fn parts(text: &str) -> Vec<String> {
-    let is_han = |letter: char| matches!(letter, '\u{3400}'..='\u{4dbf}' | '\u{4e00}'..='\u{9fff}');
-    let lower = text.to_lowercase();
-    let words = lower.split(|letter: char| !letter.is_alphanumeric() || is_han(letter));
-    let names = |word: &&str| word.chars().count() >= 2 && !word.bytes().all(|byte| byte.is_ascii_digit());
-    let letters: Vec<char> = lower.chars().collect();
-    let pairs = letters.windows(2).filter(|pair| pair.iter().all(|letter| is_han(*letter)));
-    words.filter(names).map(str::to_owned).chain(pairs.map(|pair| pair.iter().collect())).collect()
+    let names = |part: &String| part.chars().count() >= 2 && !part.bytes().all(|byte| byte.is_ascii_digit());
+    crate::link::parts(text).into_iter().filter(names).collect()
 }
 
 fn judge(page: &Page, band: &Quantity, tables: &[(&Table, [usize; 2])], sink: &mut Sink) {
