@@ -108,10 +108,8 @@ impl<'a> Ledger<'a> {
         let mut said = vec![(target, total.wider(slack + ROUNDING))];
         said.extend(operands.iter().map(|operand| {
             let Figure { low, high, .. } = operand.figure;
-            (
-                *operand,
-                Interval { low: wanted.low - (total.high - high), high: wanted.high - (total.low - low) },
-            )
+            let rest = Interval { low: total.low - low, high: total.high - high };
+            (*operand, Interval { low: wanted.low - rest.high, high: wanted.high - rest.low })
         }));
         self.note(said, true, |page| {
             let mut words: Vec<String> =
@@ -122,25 +120,13 @@ impl<'a> Ledger<'a> {
     }
 
     /// Holds a figure against what its operands give by an arithmetic that cannot be turned round.
-    pub fn given(
-        &mut self,
-        target: Named,
-        expected: Interval,
-        operands: &[Named],
-        by: impl FnOnce() -> String,
-    ) {
-        self.note(unturned(target, expected, operands), true, |_| by());
+    pub fn given(&mut self, target: Named, expected: Interval, from: &[Named], by: impl FnOnce() -> String) {
+        self.note(unturned(target, expected, from), true, |_| by());
     }
 
     /// Holds that a figure lies within bounds: that it does makes it plausible, no more.
-    pub fn within(
-        &mut self,
-        target: Named,
-        bounds: Interval,
-        operands: &[Named],
-        by: impl FnOnce() -> String,
-    ) {
-        self.note(unturned(target, bounds, operands), false, |_| by());
+    pub fn within(&mut self, target: Named, bounds: Interval, from: &[Named], by: impl FnOnce() -> String) {
+        self.note(unturned(target, bounds, from), false, |_| by());
     }
 
     fn note(&mut self, said: Said, exact: bool, arithmetic: impl FnOnce(&Page) -> String) {

@@ -96,11 +96,10 @@ fn profiles(evidence: &Evidence, sink: &mut Sink) {
         let mut told = listed.iter().filter(same);
         let Some(other) = told.next().filter(|_| told.next().is_none() && alone) else { continue };
         if other.random != own.random {
+            let line = evidence.page.number(other.spot.index());
             let message = format!(
-                "{label} has {} % of its I/Os random, line {} says {} %: one of them is not what was run",
-                own.random,
-                evidence.page.number(other.spot.index()),
-                other.random
+                "{label} has {} % of its I/Os random, line {line} says {} %: one of them is not what was run",
+                own.random, other.random
             );
             sink.finds(Finding::new("T7", Severity::Ambiguous, own.spot, message).against([other.spot]));
         }

@@ -88,13 +88,11 @@ fn parts(text: &str) -> Vec<String> {
 }
 
 fn judge(page: &Page, band: &Quantity, tables: &[(&Table, [usize; 2])], sink: &mut Sink) {
-    let pairs: Vec<(Quantity, Quantity)> = tables
-        .iter()
-        .flat_map(|(table, [left, right])| {
-            table.rows.iter().filter_map(|row| figure(row, *left).zip(figure(row, *right)))
-        })
-        .filter(|(left, _)| left.interval().low > 0.0)
-        .collect();
+    let of_table = |(table, [left, right]): &(&Table, [usize; 2])| -> Vec<(Quantity, Quantity)> {
+        table.rows.iter().filter_map(|row| figure(row, *left).zip(figure(row, *right))).collect()
+    };
+    let pairs = tables.iter().flat_map(of_table).filter(|(left, _)| left.interval().low > 0.0);
+    let pairs: Vec<(Quantity, Quantity)> = pairs.collect();
     let share = band.figure.value / 100.0;
     let is_outside = |(left, right): &&(Quantity, Quantity)| {
         let ratio = right.interval().over(left.interval());
@@ -109,14 +107,10 @@ fn judge(page: &Page, band: &Quantity, tables: &[(&Table, [usize; 2])], sink: &m
         }
         return;
     };
+    let [band_text, left, right] = [band, &worst.0, &worst.1].map(|one| page.quote(one.figure.spot));
+    let (count, all, off) = (outside.len(), pairs.len(), 100.0 * off(worst));
     let message = format!(
-        "{} of {} pairs are further apart than {}: {} against {} is {:+.1} %",
-        outside.len(),
-        pairs.len(),
-        page.quote(band.figure.spot),
-        page.quote(worst.1.figure.spot),
-        page.quote(worst.0.figure.spot),
-        100.0 * off(worst)
+        "{count} of {all} pairs are further apart than {band_text}: {right} against {left} is {off:+.1} %"
     );
     let spots = outside.iter().flat_map(|(left, right)| [left.figure.spot, right.figure.spot]);
     sink.finds(Finding::new("S1", Severity::WrongConclusion, band.figure.spot, message).against(spots));
