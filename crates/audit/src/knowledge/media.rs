@@ -1,7 +1,8 @@
 //! What data lie on, and the I/Os that a turning disk has.
 
 /// What data lie on.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, serde::Deserialize)]
+#[serde(rename_all = "UPPERCASE")]
 pub enum Medium {
     /// Turning disks.
     Hdd,
@@ -14,19 +15,8 @@ pub enum Medium {
     /// One.
     Slc,
     /// 3D `XPoint`.
+    #[serde(rename = "Optane")]
     Optane,
-}
-
-impl Medium {
-    /// All, with their names in `ratings.toml`.
-    pub const ALL: [(Medium, &'static str); 6] = [
-        (Medium::Hdd, "HDD"),
-        (Medium::Qlc, "QLC"),
-        (Medium::Tlc, "TLC"),
-        (Medium::Mlc, "MLC"),
-        (Medium::Slc, "SLC"),
-        (Medium::Optane, "Optane"),
-    ];
 }
 
 /// Speeds of turning disks, and their mean seek in milliseconds by their data sheets.

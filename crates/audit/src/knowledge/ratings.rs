@@ -54,7 +54,8 @@ impl Rated {
 }
 
 /// Whether write figures are of a part of the drive or of all of it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Writes {
     /// Of a cache of SLC: true until it is full.
     Burst,
@@ -161,13 +162,10 @@ impl Ratings {
     /// As [`Ratings::read`].
     pub fn with(&self, text: &str) -> Result<Ratings, Fault> {
         let mut drives = file::drives(text)?;
-        let kept = |old: &&Drive| drives.iter().all(|new| new.name != old.name);
-        let before = self.drives[..self.own].iter().filter(kept);
-        let (before, shipped): (Vec<Drive>, Vec<Drive>) =
-            (before.cloned().collect(), self.drives[self.own..].iter().filter(kept).cloned().collect());
-        drives.extend(before);
-        let own = drives.len();
-        drives.extend(shipped);
+        let kept = |old: &Drive| drives.iter().all(|new| new.name != old.name);
+        let own = drives.len() + self.drives[..self.own].iter().filter(|old| kept(old)).count();
+        let old: Vec<Drive> = self.drives.iter().filter(|old| kept(old)).cloned().collect();
+        drives.extend(old);
         Ok(Ratings::of(drives, own))
     }
 

@@ -20,10 +20,15 @@ fn lists() -> &'static BTreeMap<Word, Vec<&'static str>> {
     })
 }
 
+/// The spellings of a list.
+pub fn spellings(word: Word) -> &'static [&'static str] {
+    debug_assert!(lists().contains_key(word), "words.txt has no {word}");
+    lists().get(word).map_or(&[], Vec::as_slice)
+}
+
 /// Whether a lower-case text has a word of a list.
 pub fn says(lower: &str, word: Word) -> bool {
-    debug_assert!(lists().contains_key(word), "words.txt has no {word}");
-    lists().get(word).into_iter().flatten().any(|spelling| has(lower, spelling))
+    spellings(word).iter().any(|spelling| has(lower, spelling))
 }
 
 /// The makers of drives that a lower-case text names.

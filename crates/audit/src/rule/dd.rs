@@ -7,13 +7,11 @@ use crate::import::Said;
 use crate::import::dd::Copy;
 use crate::number::Interval;
 
-/// The rule's entry in the family.
 pub const RULE: Rule = Rule {
     id: "X30",
     name: "dd's rate is its bytes over its seconds",
     severity: Severity::WrongFigure,
-    holds: "bytes / seconds = rate in the unit that is printed (busybox's MB are MiB); both sizes in brackets are the bytes; \
-            whole records are of one size; all within what the printed digits stand for",
+    holds: "bytes / seconds = rate; both sizes in brackets are the bytes; whole records are of one size; all within rounding",
     silent: "where seconds are too short to tell, and of records that were cut",
     check: |evidence, sink| {
         for output in evidence.outputs {

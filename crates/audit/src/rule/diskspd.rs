@@ -2,20 +2,19 @@
 //! writes, its percentiles rise.
 
 use super::Rule;
-use super::ledger::{Ledger, Named, named};
+use super::ledger::{Ledger, Named, mean, named};
 use crate::finding::Severity;
 use crate::import::Said;
 use crate::import::diskspd::{COLUMNS, Span, Table};
 use crate::import::sheet::{BANDWIDTH, BYTES, IOPS, IOS, MEAN, Sheet, TIME};
-use crate::number::{Figure, Interval};
+use crate::number::Figure;
 
-/// The rule's entry in the family.
 pub const RULE: Rule = Rule {
     id: "X31",
     name: "DiskSpd's figures are counts over its time, sums of threads, reads and writes",
     severity: Severity::WrongFigure,
     holds: "bytes / time = MiB/s; I/Os / time = I/O per s; I/Os * block = bytes; total = sum of threads = reads + writes; the \
-            total's mean latency is the threads' weighted by I/Os; percentiles rise; all within rounding",
+            total's mean latency is the threads' weighted by I/Os; percentiles rise",
     silent: "about blocks of several sizes, and about sums where fewer lines are shown than threads were",
     check: |evidence, sink| {
         for output in evidence.outputs {
@@ -68,11 +67,8 @@ fn of_row(block: Option<u64>, time: Option<Figure>, row: &Sheet, ledger: &mut Le
         }
     }
     let Some(block) = block else { return };
-    for (bytes, count) in [(BYTES, IOS), (BANDWIDTH, IOPS)] {
-        if let (Some(bytes), Some(count)) = (row.get(bytes), row.get(count)) {
-            ledger.product(bytes, block as f64, &[(count, 1)], 0.0);
-        }
-    }
+    ledger.of(row, BYTES, block as f64, &[(IOS, 1)], 0.0);
+    ledger.of(row, BANDWIDTH, block as f64, &[(IOPS, 1)], 0.0);
 }
 
 /// The line `total` of a table.
@@ -83,14 +79,10 @@ fn totals(table: &Table, total: &Sheet, ledger: &mut Ledger) {
             ledger.sum(target, &rows, 0.0);
         }
     }
-    let (Some(latencies), Some(ios), Some(mean)) = (of(MEAN), of(IOS), total.get(MEAN)) else { return };
-    let all: f64 = ios.iter().map(|one| one.figure.value).sum();
-    let weighted = |of: fn(&Figure) -> f64| {
-        latencies.iter().zip(&ios).map(|(one, ios)| of(&one.figure) * ios.figure.value).sum::<f64>() / all
-    };
-    let expected = Interval { low: weighted(|one| one.low), high: weighted(|one| one.high) };
-    if all > 0.0 {
-        ledger.given(mean, expected, &latencies, || {
+    let (Some(latencies), Some(ios), Some(target)) = (of(MEAN), of(IOS), total.get(MEAN)) else { return };
+    let weights: Vec<f64> = ios.iter().map(|one| one.figure.value).collect();
+    if let Some(expected) = mean(&latencies, &weights) {
+        ledger.given(target, expected, &latencies, || {
             format!("latencies weighted by I/Os = {:.3} ms", expected.middle() / 1e6)
         });
     }

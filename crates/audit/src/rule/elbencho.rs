@@ -4,16 +4,14 @@ use super::Rule;
 use super::ledger::{Ledger, Named, named, sheets};
 use crate::finding::Severity;
 use crate::import::elbencho::{BLOCK, ENTRIES, ENTRY_RATE, FORMAT, MIX_COUNTS, MIX_RATES};
-use crate::import::sheet::{BANDWIDTH, BYTES, IOPS, IOS, LEAST, MEAN, MOST, Sheet, TIME};
+use crate::import::sheet::{BANDWIDTH, BYTES, IOPS, IOS, Sheet};
 
-/// The rule's entry in the family.
 pub const RULE: Rule = Rule {
     id: "X32",
     name: "elbencho's rates are counts over the elapsed time",
     severity: Severity::WrongFigure,
-    holds: "total / elapsed = rate, when the first and when the last thread was done; writes + reads of a mix = total; IOPS * \
-            block = MiB/s of files that are whole blocks (CSV); least <= mean <= most latency; percentiles rise; printed \
-            figures are cut off, not rounded",
+    holds: "total / elapsed = rate; writes + reads of a mix = total; IOPS * block = MiB/s (CSV); latencies and percentiles rise; \
+            printed figures are cut off, not rounded",
     silent: "of times printed as nothing",
     check: |evidence, sink| {
         sheets(evidence, sink, RULE.id, FORMAT.name, |sheets, ledger| {
@@ -27,31 +25,18 @@ pub const RULE: Rule = Rule {
 };
 
 fn relations(side: &Sheet, block: Option<Named>, ledger: &mut Ledger) {
-    let get = |name: &str| side.get(name);
-    if let Some(time) = get(TIME) {
-        let [[write_ios, read_ios], [written, read]] = MIX_COUNTS;
-        let [[write_iops, read_iops], [write_rate, read_rate], _] = MIX_RATES;
-        let all = [(IOPS, IOS), (BANDWIDTH, BYTES), (ENTRY_RATE, ENTRIES)];
-        let mix = [(write_iops, write_ios), (read_iops, read_ios), (write_rate, written), (read_rate, read)];
-        for (rate, count) in all.into_iter().chain(mix) {
-            if let (Some(rate), Some(count)) = (get(rate), get(count)) {
-                ledger.product(rate, 1e9, &[(count, 1), (time, -1)], 0.0);
-            }
-        }
-    }
+    ledger.rates(side, [(IOPS, IOS), (BANDWIDTH, BYTES), (ENTRY_RATE, ENTRIES)]);
+    let mix = MIX_RATES.into_iter().zip(MIX_COUNTS);
+    ledger.rates(side, mix.flat_map(|(rates, counts)| rates.into_iter().zip(counts)));
     for (all, parts) in [IOPS, BANDWIDTH, ENTRY_RATE].into_iter().zip(MIX_RATES) {
-        if let (Some(all), [Some(writes), Some(reads)]) = (get(all), parts.map(get)) {
-            ledger.sum(all, &[writes, reads], 0.0);
-        }
+        ledger.adds(side, all, &parts);
     }
-    if let (Some(block), Some(iops), Some(bandwidth)) = (block, get(IOPS), get(BANDWIDTH)) {
+    if let (Some(block), Some(iops), Some(bandwidth)) = (block, side.get(IOPS), side.get(BANDWIDTH)) {
         ledger.product(bandwidth, 1.0, &[(iops, 1), (block, 1)], 0.0);
     }
-    let order: Vec<Named> = [LEAST, MEAN, MOST].into_iter().filter_map(get).collect();
-    ledger.rising(&order, 0.0);
-    if side.percentiles.windows(2).all(|pair| pair[0].0 <= pair[1].0) {
-        let points: Vec<Named> =
-            side.percentiles.iter().map(|(_, one)| named("the percentile", "us", *one)).collect();
-        ledger.rising(&points, 0.0);
+    ledger.latencies(side);
+    if side.percentiles.is_sorted_by(|one, next| one.0 <= next.0) {
+        let points = side.percentiles.iter().map(|(_, one)| named("the percentile", "us", *one));
+        ledger.rising(&points.collect::<Vec<_>>(), 0.0);
     }
 }

@@ -7,18 +7,18 @@ mod dd;
 mod diagnoses;
 mod diskspd;
 mod elbencho;
-pub mod fio;
+mod fio;
 pub(crate) mod hardware;
 pub mod identity;
 mod ledger;
 mod method;
 mod network;
 mod places;
-pub mod prose;
+mod prose;
 mod rates;
-pub mod slip;
+pub(crate) mod slip;
 mod sysbench;
-pub mod table;
+mod table;
 #[cfg(test)]
 pub(crate) mod testing;
 mod unixbench;
@@ -263,8 +263,8 @@ pub const ALL: &[&Rule] = &[
     &fio::load::DEPTH,
     &fio::load::ERRORS,
     &fio::asked::RUNTIME,
-    &fio::samples::SUMMED,
-    &fio::samples::STEADY,
+    &fio::course::SUMMED,
+    &fio::course::STEADY,
     &fio::disks::SERVED,
     &fio::disks::DEVICE_TIME,
     &fio::course::END,
@@ -287,9 +287,6 @@ pub const ALL: &[&Rule] = &[
     &table::ratios::RATIO,
     &table::ratios::PROPAGATED,
     &table::replicas::REPLICAS,
-    &table::heads::COLUMN,
-    &table::heads::CHART,
-    &table::means::RULE,
     &hardware::P1,
     &hardware::P2,
     &hardware::P4,
@@ -302,12 +299,12 @@ pub const ALL: &[&Rule] = &[
     &prose::S1,
     &prose::M1,
     &prose::M3,
-    &diagnoses::LOST_CARRY,
-    &diagnoses::CUT_OFF,
-    &diagnoses::ROUNDED_TWICE,
-    &diagnoses::FACTOR_TEN,
-    &diagnoses::OTHER_BASE,
-    &diagnoses::HALF,
+    &diagnoses::TOLD[0],
+    &diagnoses::TOLD[1],
+    &diagnoses::TOLD[2],
+    &diagnoses::TOLD[3],
+    &diagnoses::TOLD[4],
+    &diagnoses::TOLD[5],
 ];
 
 /// Asks every rule; findings come in the order of the page, what is said twice of one figure by one rule once.

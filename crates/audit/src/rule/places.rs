@@ -1,11 +1,9 @@
-//! Which lines of a page are of an output, which of a table, and which are text: looked up once a page, since most lines of a
-//! large page are of outputs, and many rules look at those of text alone.
+//! Whose line each of a page is: of an output, of a table, or text. Looked up once a page, since many rules look at text alone.
 
 use crate::import::Output;
 use crate::table::Table;
 use std::ops::Range;
 
-/// Whose line it is.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Place {
     Text,
@@ -14,11 +12,7 @@ enum Place {
 }
 
 /// Whose line each is.
-pub(super) struct Places {
-    of: Vec<Place>,
-    /// Indices of lines of no output, in their order.
-    outside_outputs: Vec<usize>,
-}
+pub(super) struct Places(Vec<Place>);
 
 impl Places {
     /// Of a page of so many lines. What is of a table in an output is the output's.
@@ -28,13 +22,12 @@ impl Places {
             |range: &Range<usize>, place| of[range.start.min(lines)..range.end.min(lines)].fill(place);
         tables.iter().for_each(|table| fill(&table.lines, Place::Table));
         outputs.iter().for_each(|output| fill(&output.lines, Place::Output));
-        let outside_outputs = (0..lines).filter(|line| of[*line] != Place::Output).collect();
-        Places { of, outside_outputs }
+        Places(of)
     }
 
     /// Whether a line is of neither.
     pub(super) fn is_text(&self, line: usize) -> bool {
-        self.of.get(line) == Some(&Place::Text)
+        self.0.get(line) == Some(&Place::Text)
     }
 
     /// Lines of neither.
@@ -44,6 +37,6 @@ impl Places {
 
     /// Lines of no output; they may be of a table.
     pub(super) fn outside_outputs(&self) -> impl Iterator<Item = usize> + '_ {
-        self.outside_outputs.iter().copied()
+        (0..self.0.len()).filter(|line| self.0[*line] != Place::Output)
     }
 }

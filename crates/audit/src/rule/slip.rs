@@ -18,23 +18,18 @@ pub fn of(printed: Interval, recomputed: Interval) -> Option<Slip> {
     let by = |factors: &[f64], slack: f64| {
         factors.iter().any(|factor| printed.meets(recomputed.scaled(*factor).wider(slack)))
     };
-    if by(&TENS, 0.005) {
-        Some(Slip::FactorTen)
-    } else if by(&BASES, 0.001) && !loose(printed) {
-        Some(Slip::ThousandFor1024)
-    } else {
-        None
+    // So few digits may be printed that 1000 and 1024 look alike.
+    let loose = (printed.high - printed.low).abs() > 0.012 * printed.middle().abs();
+    match () {
+        () if by(&TENS, 0.005) => Some(Slip::FactorTen),
+        () if !loose && by(&BASES, 0.001) => Some(Slip::ThousandFor1024),
+        () => None,
     }
 }
 
 /// Whether a slip can be one of figures of this unit: only bytes are counted in 1000 and in 1024.
 pub fn is_of(slip: Slip, unit: Unit) -> bool {
     slip != Slip::ThousandFor1024 || matches!(unit, Unit::Bytes | Unit::BytesPerSecond)
-}
-
-/// Whether so few digits are printed that 1000 and 1024 look alike.
-fn loose(printed: Interval) -> bool {
-    (printed.high - printed.low).abs() > 0.012 * printed.middle().abs()
 }
 
 #[cfg(test)]

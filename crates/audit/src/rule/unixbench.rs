@@ -7,13 +7,11 @@ use crate::import::sheet::Sheet;
 use crate::import::unixbench::{BASELINE, FORMAT, INDEX, LISTED, RESULT, SCORE};
 use crate::number::{Figure, Interval};
 
-/// The rule's entry in the family.
 pub const RULE: Rule = Rule {
     id: "X25",
     name: "UnixBench's index is 10 * result / baseline, the score their geometric mean",
     severity: Severity::WrongFigure,
-    holds: "index = 10 * result / baseline; score = geometric mean of the indices, each within its rounding; a result is the same \
-            in the list and in the table",
+    holds: "index = 10 * result / baseline; score = geometric mean of the indices; list and table have the same results",
     silent: "about the score where a row of its table has no index",
     check: |evidence, sink| sheets(evidence, sink, RULE.id, FORMAT.name, relations),
 };
@@ -21,8 +19,7 @@ pub const RULE: Rule = Rule {
 fn relations(sheets: &[Sheet], ledger: &mut Ledger) {
     let mut indices: Vec<Option<Named>> = Vec::new();
     for sheet in sheets {
-        let [listed, result, baseline, index, score] =
-            [LISTED, RESULT, BASELINE, INDEX, SCORE].map(|name| sheet.get(name));
+        let [listed, result, score] = [LISTED, RESULT, SCORE].map(|name| sheet.get(name));
         if let Some(result) = result {
             // The same test twice in a list cannot be told apart.
             let same = |one: &&Sheet| one.get(LISTED).is_some() && one.workload.name == sheet.workload.name;
@@ -30,10 +27,8 @@ fn relations(sheets: &[Sheet], ledger: &mut Ledger) {
             if let (Some(listed), None) = (listed.next().and_then(|one| one.get(LISTED)), listed.next()) {
                 ledger.product(result, 1.0, &[(listed, 1)], 0.0);
             }
-            if let (Some(baseline), Some(index)) = (baseline, index) {
-                ledger.product(index, 10.0, &[(result, 1), (baseline, -1)], 0.0);
-            }
-            indices.push(index);
+            ledger.of(sheet, INDEX, 10.0, &[(RESULT, 1), (BASELINE, -1)], 0.0);
+            indices.push(sheet.get(INDEX));
         } else if let Some(score) = score {
             let all: Option<Vec<Named>> = indices.drain(..).collect();
             all.into_iter().for_each(|all| mean(score, &all, ledger));

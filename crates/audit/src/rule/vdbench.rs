@@ -1,22 +1,19 @@
 //! X23: vdbench's MB/s is its rate times the size of an I/O, its averages those of the intervals above them.
 
 use super::Rule;
-use super::ledger::{Ledger, Named, sheets};
+use super::ledger::{Ledger, Named, mean, sheets};
 use crate::finding::Severity;
 use crate::import::sheet::{BANDWIDTH, IOPS, MEAN, MOST, Sheet, Span};
 use crate::import::vdbench::{EACH, FORMAT, QUEUE, SHARE, WAYS, WAYS_MOST, runs};
-use crate::number::{Figure, Interval};
-use std::ops::Range;
+use crate::number::Interval;
 
-/// The rule's entry in the family.
 pub const RULE: Rule = Rule {
     id: "X23",
     name: "vdbench's MB/s is rate * bytes in MiB, its averages those of its intervals",
     severity: Severity::WrongFigure,
-    holds: "rate * bytes = MB/s in MiB (or MB where the head says 1000**2); resp between the reads' and the writes' by their \
-            share; rate * resp is no more than the queue but for 10 % of averages; averages of rate and MB/s = means over the intervals \
-            (from the first or the second, with or without the last), of resp weighted by rate; the greatest = the intervals' greatest",
-    silent: "about averages where intervals are missing above them; about a queue that is longer: an I/O that hangs is in it",
+    holds: "rate * bytes = MB/s; resp is that of reads and writes by their share; rate * resp is at most the queue; averages are means \
+            over the intervals (of resp weighted by rate), the greatest is theirs",
+    silent: "about averages where intervals are missing above them, and about a queue that is longer",
     check: |evidence, sink| {
         sheets(evidence, sink, RULE.id, FORMAT.name, |sheets, ledger| {
             for run in runs(sheets) {
@@ -32,9 +29,7 @@ const BEFORE: f64 = 0.1;
 
 fn of_row(row: &Sheet, ledger: &mut Ledger) {
     let get = |name: &str| row.get(name);
-    if let (Some(rate), Some(bandwidth), Some(bytes)) = (get(IOPS), get(BANDWIDTH), get(EACH)) {
-        ledger.product(bandwidth, 1.0, &[(rate, 1), (bytes, 1)], 0.0);
-    }
+    ledger.of(row, BANDWIDTH, 1.0, &[(IOPS, 1), (EACH, 1)], 0.0);
     let response = get(MEAN);
     if let (Some(all), [Some(reads), Some(writes)], Some(share)) = (response, WAYS.map(get), get(SHARE)) {
         let part = share.figure.interval().scaled(0.01);
@@ -73,8 +68,8 @@ fn averages(run: &[Sheet], ledger: &mut Ledger) {
             continue;
         };
         // Response times count by how many I/Os an interval had.
-        let weight = |at: usize| if name == MEAN { rates[at].figure.value } else { 1.0 };
-        means(target, &parts, from, weight, ledger);
+        let weight = |rate: &Named| if name == MEAN { rate.figure.value } else { 1.0 };
+        means(target, &parts, &rates.iter().map(weight).collect::<Vec<f64>>(), from, ledger);
     }
     for name in [MOST].into_iter().chain(WAYS_MOST) {
         let (Some(target), Some(parts)) = (average.get(name), all(name)) else { continue };
@@ -90,35 +85,20 @@ fn averages(run: &[Sheet], ledger: &mut Ledger) {
     }
 }
 
-/// The spans of intervals that an average may be of: the label tells the first, which some versions do not heed; the last may
-/// have been cut short.
-fn spans(count: usize, from: u32) -> impl Iterator<Item = Range<usize>> {
-    let first = (from as usize - 1).min(count);
-    [first, 0]
-        .into_iter()
-        .flat_map(move |start| [start..count, start..count - 1])
-        .filter(|span| !span.is_empty())
-}
-
-fn means(target: Named, parts: &[Named], from: u32, weight: impl Fn(usize) -> f64, ledger: &mut Ledger) {
-    let mean = |span: Range<usize>| {
-        let all: f64 = span.clone().map(&weight).sum();
-        let of = |end: fn(&Figure) -> f64| {
-            span.clone().map(|at| end(&parts[at].figure) * weight(at)).sum::<f64>() / all
-        };
-        (all > 0.0).then(|| Interval { low: of(|one| one.low), high: of(|one| one.high) })
-    };
-    let means: Vec<Interval> = spans(parts.len(), from).filter_map(mean).collect();
-    let own = target.figure.interval();
-    let Some(first) = means.first() else { return };
-    if let Some(met) = means.iter().find(|mean| mean.meets(own)) {
-        return ledger.given(target, *met, parts, String::new);
-    }
+/// Holds an average against those of the spans that it may be of: the label tells the first interval, which some versions do not
+/// heed; the last may have been cut short.
+fn means(target: Named, parts: &[Named], weights: &[f64], from: u32, ledger: &mut Ledger) {
+    let (first, count) = ((from as usize - 1).min(parts.len()), parts.len());
+    let spans = [first..count, first..count - 1, 0..count, 0..count - 1].into_iter();
+    let means = spans.filter_map(|span| mean(&parts[span.clone()], &weights[span]));
+    let means: Vec<Interval> = means.collect();
+    let (Some(first), own) = (means.first(), target.figure.interval()) else { return };
     // Between what is possible nothing is said: a last interval that was cut short counts in part.
     let low = means.iter().map(|mean| mean.low).fold(f64::INFINITY, f64::min);
     let high = means.iter().map(|mean| mean.high).fold(0.0, f64::max);
-    if !(Interval { low, high }).wider(0.01).meets(own) {
-        ledger
-            .given(target, *first, parts, || format!("mean of {} intervals", parts.len() as u32 + 1 - from));
+    let met = means.iter().find(|mean| mean.meets(own));
+    if met.is_some() || !(Interval { low, high }).wider(0.01).meets(own) {
+        let by = || format!("mean of {} intervals", parts.len() as u32 + 1 - from);
+        ledger.given(target, *met.unwrap_or(first), parts, by);
     }
 }

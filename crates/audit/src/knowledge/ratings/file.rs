@@ -45,16 +45,27 @@ struct File {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Entry {
-    name: Option<Text>,
-    #[serde(default)]
+    name: Text,
     models: Vec<Text>,
-    interface: Option<Text>,
-    media: Option<Text>,
-    rpm: Option<Spanned<u32>>,
-    writes: Option<Text>,
-    source: Option<Text>,
-    #[serde(default)]
+    interface: Text,
+    media: Medium,
+    rpm: Option<u32>,
+    writes: Writes,
+    source: Text,
     sizes: Vec<Spanned<Values>>,
+}
+
+/// What to write for a key.
+fn hint(key: &str) -> &'static str {
+    match key {
+        "name" => "write for example name = \"Samsung 980 PRO\"",
+        "models" => "write for example [\"980 PRO\", \"MZ-V8P*\"]",
+        "interface" => "write PCIe 4.0 x4, SATA 6 Gb/s or SAS 12 Gb/s",
+        "media" => "write QLC, TLC, MLC, SLC, Optane or HDD",
+        "writes" => "write burst where the figures are of a cache of SLC, else sustained",
+        "sizes" => "write [{ capacity = \"1TB\", read = \"7000MB/s\" }]",
+        _ => "write which data sheet, its revision or date",
+    }
 }
 
 pub(super) fn drives(text: &str) -> Result<Vec<Drive>, Fault> {
@@ -93,76 +104,59 @@ impl Reader<'_> {
 
     /// What is no TOML, has a key that is not known, or a value of another type.
     fn refused(&self, error: &toml::de::Error) -> Fault {
-        let unknown = error.message().strip_prefix("unknown field `");
-        let (key, why) = match unknown.and_then(|rest| rest.split_once("`, expected ")) {
-            Some((key, known)) => {
-                let known = known.trim_start_matches("one of ").replace('`', "");
-                (key, format!("is not known; known are {known}"))
-            }
-            None => ("", error.message().to_owned()),
+        let (message, span) = (error.message(), error.span().unwrap_or_default());
+        let named = message.split('`').nth(1).unwrap_or("");
+        let known = message.split_once(", expected ").map_or("", |(_, known)| known);
+        let known = known.trim_start_matches("one of ").replace('`', "");
+        let line = self.0[..span.start.min(self.0.len())].rsplit('\n').next().unwrap_or("");
+        let own = line.split('=').next().unwrap_or("").trim();
+        let (key, why) = match message.split(" `").next() {
+            Some("unknown field") => (named, format!("is not known; known are {known}")),
+            Some("unknown variant") => (own, format!("is none that is known; {}", hint(own))),
+            Some("missing field") => (named, format!("is missing; {}", hint(named))),
+            _ => ("", message.to_owned()),
         };
-        self.fault(error.span().unwrap_or_default(), key, why)
+        self.fault(span, key, why)
     }
 
     fn drive(&self, entry: &Spanned<Entry>) -> Result<Drive, Fault> {
+        let Entry { media, rpm, writes, .. } = *entry.get_ref();
         let own = entry.get_ref();
-        let medium =
-            |text: &str| Medium::ALL.iter().find(|(_, name)| *name == text).map(|(medium, _)| *medium);
-        let writes = |text: &str| match text {
-            "burst" => Some(Writes::Burst),
-            "sustained" => Some(Writes::Sustained),
-            _ => None,
-        };
-        let some = |text: &str| Some(text.to_owned());
-        let name = self.text(entry, "name", &own.name, some)?;
-        let interface = self.text(entry, "interface", &own.interface, interface_of)?;
-        let media = self.text(entry, "media", &own.media, medium)?;
-        let writes = self.text(entry, "writes", &own.writes, writes)?;
-        let source = self.text(entry, "source", &own.source, some)?;
-        let rpm = own.rpm.as_ref().map(|rpm| *rpm.get_ref());
+        let interface = interface_of(own.interface.get_ref());
+        let (interface, name, source) = (
+            interface
+                .ok_or_else(|| self.unfit("interface", "is none that is known", own.interface.span()))?,
+            self.text("name", &own.name)?,
+            self.text("source", &own.source)?,
+        );
         let models = |text: &Text| self.model("models", text.span(), text.get_ref());
         let models: Vec<String> = own.models.iter().map(models).collect::<Result<_, _>>()?;
         let sizes: Vec<Size> =
             own.sizes.iter().map(|size| self.size(size, interface)).collect::<Result<_, _>>()?;
         let several = sizes.len() > 1 && sizes.iter().any(|size| size.capacity.is_none());
-        let sound = matches!((media == Medium::Hdd, rpm), (true, Some(3600..=15_000)) | (false, None));
-        let (key, why) = match sound {
-            _ if models.is_empty() => ("models", "is missing; write for example [\"980 PRO\", \"MZ-V8P*\"]"),
-            _ if several || sizes.is_empty() => {
-                ("sizes", "is no list of capacities; write [{ capacity = \"1TB\", read = \"7000MB/s\" }]")
-            }
-            false => {
-                ("rpm", "belongs to media = \"HDD\", from 3600 to 15000, and only there; write rpm = 7200")
-            }
-            true => return Ok(Drive { name, models, media, rpm, writes, source, sizes }),
-        };
-        Err(self.fault(entry.span(), key, why))
+        if models.is_empty() {
+            return Err(self.unfit("models", "is empty", entry.span()));
+        }
+        if several || sizes.is_empty() {
+            return Err(self.unfit("sizes", "is no list of capacities", entry.span()));
+        }
+        if !matches!((media == Medium::Hdd, rpm), (true, Some(3600..=15_000)) | (false, None)) {
+            let why = "belongs to media = \"HDD\", from 3600 to 15000, and only there; write rpm = 7200";
+            return Err(self.fault(entry.span(), "rpm", why));
+        }
+        Ok(Drive { name, models, media, rpm, writes, source, sizes })
     }
 
-    /// A text that must be there, as what it stands for.
-    fn text<T>(
-        &self,
-        entry: &Spanned<Entry>,
-        key: &str,
-        value: &Option<Text>,
-        pick: impl Fn(&str) -> Option<T>,
-    ) -> Result<T, Fault> {
-        let text = value.as_ref().map(|text| text.get_ref().trim());
-        let why = match text {
-            None => "is missing",
-            Some("") => "is empty",
-            Some(_) => "is none that is known",
-        };
-        let hint = match key {
-            "name" => "write for example name = \"Samsung 980 PRO\"",
-            "interface" => "write PCIe 4.0 x4, SATA 6 Gb/s or SAS 12 Gb/s",
-            "media" => "write QLC, TLC, MLC, SLC, Optane or HDD",
-            "writes" => "write burst where the figures are of a cache of SLC, else sustained",
-            _ => "write which data sheet, its revision or date",
-        };
-        let at = value.as_ref().map_or(entry.span(), Spanned::span);
-        let picked = text.filter(|text| !text.is_empty()).and_then(pick);
-        picked.ok_or_else(|| self.fault(at, key, format!("{why}; {hint}")))
+    fn unfit(&self, key: &str, why: &str, span: Range<usize>) -> Fault {
+        self.fault(span, key, format!("{why}; {}", hint(key)))
+    }
+
+    /// A text that must not be empty.
+    fn text(&self, key: &str, value: &Text) -> Result<String, Fault> {
+        match value.get_ref().trim() {
+            "" => Err(self.unfit(key, "is empty", value.span())),
+            text => Ok(text.to_owned()),
+        }
     }
 
     fn size(&self, entry: &Spanned<Values>, interface: Link) -> Result<Size, Fault> {
@@ -172,8 +166,8 @@ impl Reader<'_> {
             let unit = match (key.as_str(), rated) {
                 ("parts", _) => {
                     let why = "is no list of names; write for example [\"MZ-V8P1T0*\"]";
-                    let listed =
-                        value.get_ref().as_array().ok_or_else(|| self.fault(value.span(), key, why))?;
+                    let listed = value.get_ref().as_array();
+                    let listed = listed.ok_or_else(|| self.fault(value.span(), key, why))?;
                     let part = |one: &Value| self.model(key, value.span(), one.as_str().unwrap_or(""));
                     size.parts = listed.iter().map(part).collect::<Result<_, _>>()?;
                     continue;

@@ -2,7 +2,8 @@
 
 use crate::finding::{Finding, Severity};
 use crate::import::Said;
-use crate::import::fio::{Asked, Fio, Form};
+use crate::import::fio::{Asked, Fio, Form, Job};
+use crate::knowledge::words::spellings;
 use crate::page::Spot;
 use crate::rule::method::loads::{Load, of_output};
 use crate::rule::{Evidence, Rule, Sink};
@@ -13,11 +14,16 @@ pub const RUNTIME: Rule = Rule {
     id: "F26",
     name: "a run took as long as was asked",
     severity: Severity::Ambiguous,
-    holds: "the runtime that is printed is that of the command or job file right before, but for 2 % and 100 ms; one that ended early had its \
-            size, since time_based is missing",
-    silent: "where no command of that job is right before the output, of scripts, of runs that took longer since I/Os were still in flight, and \
-             where a limit of I/Os or a steady state may end it",
-    check: runtime,
+    holds: "the printed runtime is that of the command or job file right before, but for 2 % and 100 ms",
+    silent: "where no command of that job is right before the output, of scripts, of runs that took longer, and where a limit of I/Os \
+             or a steady state may end it",
+    check: |evidence, sink| {
+        for (fio, _, loads) in pairs(evidence) {
+            for job in &fio.jobs {
+                let _ = runtime(evidence, job, &loads, sink);
+            }
+        }
+    },
 };
 
 /// Lines that may stand between a command and its output.
@@ -99,78 +105,53 @@ pub(super) fn differs(evidence: &Evidence, sink: &mut Sink) {
     }
 }
 
-/// Engines that fio prints as they are asked for.
-const ENGINES: [&str; 8] =
-    ["libaio", "io_uring", "sync", "psync", "pvsync2", "posixaio", "mmap", "windowsaio"];
-
 /// What differs: its name, in the command, in the output.
 fn difference(asked: &Asked, load: &Load) -> Option<(&'static str, String, String)> {
-    let unlike = |what, pair: Option<(&str, &str)>| {
-        let (command, printed) = pair.filter(|(command, printed)| command != printed)?;
-        Some((what, command.to_owned(), printed.to_owned()))
-    };
-    let normal = |rw: &'_ str| if rw == "readwrite" { "rw".to_owned() } else { rw.to_owned() };
-    let rw = (load.rw().map(normal), asked.rw.as_deref().map(normal));
+    let normal = |rw: &str| if rw == "readwrite" { "rw" } else { rw }.to_owned();
     let sizes: Vec<(u64, u64)> = asked.bs.iter().flatten().copied().collect();
     let is_one = sizes.iter().all(|size| size == &sizes[0])
         && load.option(&["bs", "blocksize"]).is_some_and(|text| !text.to_ascii_lowercase().contains('i'));
-    let printed = sizes.first().filter(|_| is_one).map(|(least, most)| match least == most {
+    let bs = sizes.first().filter(|_| is_one).map(|(least, most)| match least == most {
         true => least.to_string(),
         false => format!("{least}-{most}"),
     });
-    let bs = (load.bs().map(|bs| bs.to_string()), printed);
-    let depth =
-        (load.number(&["iodepth"]).map(|one| one.to_string()), asked.iodepth.map(|one| one.to_string()));
+    let depth = load.number(&["iodepth"]).map(|one| one.to_string());
     // Other engines have names that fio prints otherwise.
-    let engine = load.option(&["ioengine"]).filter(|engine| ENGINES.contains(engine));
-    unlike("rw", rw.0.as_deref().zip(rw.1.as_deref()))
-        .or_else(|| unlike("bs", bs.0.as_deref().zip(bs.1.as_deref())))
-        .or_else(|| unlike("iodepth", depth.0.as_deref().zip(depth.1.as_deref())))
-        .or_else(|| unlike("ioengine", engine.zip(asked.ioengine.as_deref())))
+    let engine =
+        load.option(&["ioengine"]).filter(|engine| spellings("engine").contains(engine)).map(str::to_owned);
+    let pairs = [
+        ("rw", load.rw().map(normal), asked.rw.as_deref().map(normal)),
+        ("bs", load.bs().map(|bs| bs.to_string()), bs),
+        ("iodepth", depth, asked.iodepth.map(|one| one.to_string())),
+        ("ioengine", engine, asked.ioengine.clone()),
+    ];
+    let unlike = |(what, command, printed): (_, Option<String>, Option<String>)| {
+        Some((what, command?, printed?)).filter(|(_, command, printed)| command != printed)
+    };
+    pairs.into_iter().find_map(unlike)
 }
 
-/// Options by which a run may end before its time.
-const ENDS: [&str; 9] = [
-    "steadystate",
-    "ss",
-    "number_ios",
-    "exitall",
-    "io_size",
-    "io_limit",
-    "write_iolog",
-    "read_iolog",
-    "loops",
-];
-
-fn runtime(evidence: &Evidence, sink: &mut Sink) {
-    for (fio, _, loads) in pairs(evidence) {
-        for job in &fio.jobs {
-            let load = load_of(&loads, &job.name).filter(|load| load.option(&ENDS).is_none());
-            let asked =
-                load.and_then(|load| Some((load, load.runtime_s().filter(|seconds| *seconds > 0.0)?)));
-            let runtimes = job.directions.iter().filter_map(|one| one.runtime_ms);
-            let ran = runtimes.max_by(|a, b| a.value.total_cmp(&b.value));
-            let (Some((load, asked)), Some(ran)) = (asked, ran) else { continue };
-            let seconds = ran.value / 1e3;
-            if (seconds - asked).abs() <= (0.02 * asked).max(0.1) {
-                sink.plausible("F26", &ran);
-            }
-            // What takes longer had I/Os in flight, an fsync, a layout.
-            if seconds >= asked - (0.02 * asked).max(0.1) {
-                continue;
-            }
-            let line = evidence.page.number(load.spot.index());
-            let timed = load.option(&["time_based"]).is_some_and(|value| value != "0");
-            let why = match timed {
-                true => {
-                    "with time_based it cannot end before: the output is of another run, or the run was stopped"
-                }
-                false => {
-                    "without time_based it ends when its size was reached: the time does not bound it, and another drive runs for another time"
-                }
-            };
-            let message = format!("it ran for {seconds:.1} s, line {line} asks for {asked} s: {why}");
-            sink.finds(Finding::new("F26", Severity::Ambiguous, ran.spot, message).against([load.spot]));
-        }
+fn runtime(evidence: &Evidence, job: &Job, loads: &[Load], sink: &mut Sink) -> Option<()> {
+    let load = load_of(loads, &job.name).filter(|load| load.option(spellings("early")).is_none())?;
+    let asked = load.runtime_s().filter(|seconds| *seconds > 0.0)?;
+    let runtimes = job.directions.iter().filter_map(|one| one.runtime_ms);
+    let ran = runtimes.max_by(|a, b| a.value.total_cmp(&b.value))?;
+    let (seconds, slack) = (ran.value / 1e3, (0.02 * asked).max(0.1));
+    if (seconds - asked).abs() <= slack {
+        sink.plausible("F26", &ran);
     }
+    // What takes longer had I/Os in flight, an fsync, a layout.
+    if seconds >= asked - slack {
+        return None;
+    }
+    let line = evidence.page.number(load.spot.index());
+    let why = match load.option(&["time_based"]).is_some_and(|value| value != "0") {
+        true => "with time_based it cannot end before: the output is of another run, or the run was stopped",
+        false => {
+            "without time_based it ends when its size was reached: the time does not bound it, and another drive runs for another time"
+        }
+    };
+    let message = format!("it ran for {seconds:.1} s, line {line} asks for {asked} s: {why}");
+    sink.finds(Finding::new("F26", Severity::Ambiguous, ran.spot, message).against([load.spot]));
+    Some(())
 }

@@ -7,45 +7,38 @@ use crate::import::fio::{Direction, Fio, Job, index_of};
 use crate::number::{Figure, Interval, show_ns};
 use crate::rule::{Evidence, Rule, Sink};
 
-/// F7: Little's law.
 pub const LITTLE: Rule = Rule {
     id: "F7",
     name: "IOPS times latency is what was in flight",
     severity: Severity::WrongFigure,
-    holds: "the sum over ways of IOPS * mean latency is at most 1.02, and with a depth that was reached at least 0.9, of \
-            numjobs * iodepth",
-    silent: "of synchronous engines where the depth is not used, and below where the depth was not reached (F24 tells that); ways whose runtimes \
-             differ, as of a job that reads back what it wrote, are held one by one, and only against the most",
-    check: little,
+    holds: "the sum over ways of IOPS * mean latency is at most 1.02, and with a depth that was reached at least 0.9, of numjobs * iodepth",
+    silent: "below where the depth was not reached (F24) or ways ran one after another, as with verify",
+    check: |evidence, sink| each_job(evidence, sink, little),
 };
 
-/// F23: the generator computes all the time.
 pub const GENERATOR: Rule = Rule {
     id: "F23",
     name: "the load generator has time to spare",
     severity: Severity::WrongConclusion,
     holds: "usr + sys of a thread < 85 %; from 90 % on a comparison with it compares the generator's processor",
     silent: "of engines that compute by design (null, cpuio, mmap) and where no CPU time is printed",
-    check: generator,
+    check: |evidence, sink| each_job(evidence, sink, |fio, job, sink| generator(evidence, fio, job, sink)),
 };
 
-/// F24: the depth was reached.
 pub const DEPTH: Rule = Rule {
     id: "F24",
     name: "the depth that was asked for was reached",
     severity: Severity::Ambiguous,
     holds: "the most frequent depth is that of iodepth",
     silent: "at iodepth 1, and where depth or distribution is not printed",
-    check: depth,
+    check: |evidence, sink| each_job(evidence, sink, depth),
 };
 
-/// F25: the run ended well.
 pub const ERRORS: Rule = Rule {
     id: "F25",
     name: "no errors, nothing short, nothing dropped, and the output is of its command",
     severity: Severity::WrongFigure,
-    holds: "err, short and dropped are 0; rw, bs, iodepth, ioengine and jobs that an output prints are those of the command or job file right \
-            before it",
+    holds: "err, short and dropped are 0; rw, bs, iodepth, ioengine and jobs are those of the command or job file right before",
     silent: "where they are not printed, of scripts, and where no job of that name is right before the output",
     check: errors,
 };
@@ -57,40 +50,39 @@ fn engine<'a>(fio: &'a Fio, job: &Job) -> Option<&'a str> {
     fio.asked_of(job)?.ioengine.as_deref()
 }
 
-/// I/Os in flight at most.
-fn in_flight(fio: &Fio, job: &Job) -> Option<f64> {
-    let jobs = job.jobs? as f64;
-    let depth = fio.asked_of(job)?.iodepth? as f64;
-    let alone = engine(fio, job).is_some_and(|engine| SYNCHRONOUS.contains(&engine));
-    Some(if alone { jobs } else { jobs * depth })
-}
-
-fn little(evidence: &Evidence, sink: &mut Sink) {
-    for (fio, job) in jobs(evidence) {
-        let _ = little_of(fio, job, sink);
-    }
+fn is_synchronous(fio: &Fio, job: &Job) -> bool {
+    engine(fio, job).is_some_and(|engine| SYNCHRONOUS.contains(&engine))
 }
 
 fn jobs<'a>(evidence: &Evidence<'a>) -> impl Iterator<Item = (&'a Fio, &'a Job)> {
     evidence.fio().flat_map(|fio| fio.jobs.iter().map(move |job| (fio, job)))
 }
 
-/// `None` where a way does not tell its rate and latency, or nothing tells what may be in flight.
-fn little_of(fio: &Fio, job: &Job, sink: &mut Sink) -> Option<()> {
-    let mut terms: Vec<Term> = Vec::new();
-    for direction in &job.directions {
-        let latency = direction.lat.or(direction.clat.filter(|_| direction.slat.is_none()));
-        terms.push((direction.iops?, latency?.mean));
+fn each_job(evidence: &Evidence, sink: &mut Sink, look: impl Fn(&Fio, &Job, &mut Sink) -> Option<()>) {
+    for (fio, job) in jobs(evidence) {
+        let _ = look(fio, job, sink);
     }
-    let asked = in_flight(fio, job)?;
+}
+
+/// `None` where a way does not tell its rate and latency, or nothing tells what may be in flight.
+fn little(fio: &Fio, job: &Job, sink: &mut Sink) -> Option<()> {
+    let latency = |one: &Direction| one.lat.or(one.clat.filter(|_| one.slat.is_none()));
+    let terms = job.directions.iter().map(|one| Some((one.iops?, latency(one)?.mean)));
+    let terms: Vec<Term> = terms.collect::<Option<_>>()?;
+    let (jobs, depth) = (job.jobs? as f64, fio.asked_of(job)?.iodepth?);
+    let synchronous = is_synchronous(fio, job);
+    let asked = if synchronous { jobs } else { jobs * depth as f64 };
     // A run of a few I/Os is mostly its ends.
-    let few = |direction: &Direction| {
-        let ios = direction.iops.zip(direction.runtime_ms).map(|(iops, runtime)| iops.value * runtime.value);
+    let few = |one: &Direction| {
+        let ios = one.iops.zip(one.runtime_ms).map(|(iops, runtime)| iops.value * runtime.value);
         ios.is_some_and(|ios| ios < 1e3 * 20.0 * asked)
     };
     let few = job.directions.iter().any(few);
+    // Nearly all I/Os were submitted with the depth full and nothing held the load back.
+    let submitted = |(at, share): &(u64, Figure)| *at == bucket(depth) && share.value > 99.0;
+    let full = engine(fio, job).is_some() && !synchronous && depth > 1 && job.depths.iter().any(submitted);
     if at_one_time(job) {
-        judge(&terms, asked, full_depth(fio, job) && !few, few, sink);
+        judge(&terms, asked, full && !few, few, sink);
     } else {
         terms.iter().for_each(|term| judge(&[*term], asked, false, few, sink));
     }
@@ -112,41 +104,26 @@ fn at_one_time(job: &Job) -> bool {
 fn judge(terms: &[Term], asked: f64, full: bool, few: bool, sink: &mut Sink) {
     let product = |(iops, latency): &Term| iops.interval().times(latency.interval()).scaled(1e-9);
     let sum = terms.iter().map(product).fold(Interval::exact(0.0), Interval::plus);
-    let Some((first_iops, first_latency)) = terms.first() else { return };
+    let Some((iops, latency)) = terms.first() else { return };
     let of_term = |(iops, latency): &Term| format!("{:.0}/s * {}", iops.value, show_ns(latency.value));
-    let by = || {
-        let all: Vec<String> = terms.iter().map(of_term).collect();
-        format!("{} = {:.2}", all.join(" + "), sum.middle())
-    };
+    let by =
+        || format!("{} = {:.2}", terms.iter().map(of_term).collect::<Vec<_>>().join(" + "), sum.middle());
+    let in_flight = sum.middle();
     if sum.low > 1.02 * asked && !few {
         let message = format!(
-            "IOPS times mean latency is {:.1} in flight, but no more than {asked} can be: the figures are not of one run",
-            sum.middle()
+            "IOPS times mean latency is {in_flight:.1} in flight, but no more than {asked} can be: the figures are not of one run"
         );
-        let finding = Finding::new("F7", Severity::WrongFigure, first_latency.spot, message).by(by());
+        let finding = Finding::new("F7", Severity::WrongFigure, latency.spot, message).by(by());
         sink.finds(finding.against(terms.iter().map(|(iops, _)| iops.spot)));
     } else if sum.high < 0.9 * asked && full {
         let message = format!(
-            "IOPS times mean latency is {:.1} in flight where {asked} are said to be: figures of different runs, or a load that \
-             rests",
-            sum.middle()
+            "IOPS times mean latency is {in_flight:.1} in flight where {asked} are said to be: figures of different runs, or a load that rests"
         );
-        let finding = Finding::new("F7", Severity::Ambiguous, first_iops.spot, message).by(by());
+        let finding = Finding::new("F7", Severity::Ambiguous, iops.spot, message).by(by());
         sink.finds(finding.against(terms.iter().map(|(_, latency)| latency.spot)));
     } else if sum.high >= 0.9 * asked {
-        for (iops, latency) in terms {
-            sink.holds("F7", iops);
-            sink.holds("F7", latency);
-        }
+        terms.iter().flat_map(|(iops, latency)| [iops, latency]).for_each(|one| sink.holds("F7", one));
     }
-}
-
-/// Whether nearly all I/Os were submitted with the depth full and nothing held the load back.
-fn full_depth(fio: &Fio, job: &Job) -> bool {
-    let Some(depth) = fio.asked_of(job).and_then(|asked| asked.iodepth) else { return false };
-    let alone = engine(fio, job).is_none_or(|engine| SYNCHRONOUS.contains(&engine));
-    let full = |(at, share): &(u64, Figure)| *at == bucket(depth) && share.value > 99.0;
-    !alone && depth > 1 && job.depths.iter().any(full)
 }
 
 /// The bucket of fio's distribution that a depth falls into.
@@ -154,47 +131,36 @@ fn bucket(depth: u64) -> u64 {
     [64, 32, 16, 8, 4, 2, 1].into_iter().find(|edge| *edge <= depth).unwrap_or(1)
 }
 
-fn generator(evidence: &Evidence, sink: &mut Sink) {
-    for (fio, job) in jobs(evidence) {
-        let by_design =
-            engine(fio, job).is_none_or(|engine| matches!(engine, "null" | "cpuio" | "mmap" | "filecreate"));
-        let Some(cpu) = job.cpu.filter(|_| !by_design) else { continue };
-        let busy = cpu.user.value + cpu.system.value;
-        if busy < 85.0 {
-            continue;
-        }
-        let concludes = busy >= 90.0 && evidence.compares(fio);
-        let severity = if concludes { Severity::WrongConclusion } else { Severity::Ambiguous };
-        let message = format!(
-            "each thread of the load generator computes {busy:.0} % of the time: its processor limits the rate, not the device"
-        );
-        sink.finds(
-            Finding::new("F23", severity, cpu.user.spot, message)
-                .by(format!("usr {} % + sys {} %", cpu.user.value, cpu.system.value))
-                .against([cpu.system.spot]),
-        );
-    }
+fn generator(evidence: &Evidence, fio: &Fio, job: &Job, sink: &mut Sink) -> Option<()> {
+    let by_design = matches!(engine(fio, job)?, "null" | "cpuio" | "mmap" | "filecreate");
+    let cpu = job.cpu.filter(|_| !by_design)?;
+    let busy = cpu.user.value + cpu.system.value;
+    let concludes = busy >= 90.0 && evidence.compares(fio);
+    let severity = if concludes { Severity::WrongConclusion } else { Severity::Ambiguous };
+    let message = format!(
+        "each thread of the load generator computes {busy:.0} % of the time: its processor limits the rate, not the device"
+    );
+    let by = format!("usr {} % + sys {} %", cpu.user.value, cpu.system.value);
+    let finding = Finding::new("F23", severity, cpu.user.spot, message).by(by).against([cpu.system.spot]);
+    (busy >= 85.0).then(|| sink.finds(finding))
 }
 
-fn depth(evidence: &Evidence, sink: &mut Sink) {
-    for (fio, job) in jobs(evidence) {
-        let depth = fio.asked_of(job).and_then(|asked| asked.iodepth).filter(|depth| *depth > 1);
-        let most = job.depths.iter().max_by(|a, b| a.1.value.total_cmp(&b.1.value));
-        let (Some(depth), Some((most, share))) = (depth, most) else { continue };
-        if *most == bucket(depth) {
-            job.depths.iter().for_each(|(_, share)| sink.plausible("F24", share));
-            continue;
-        }
-        let why = match engine(fio, job).filter(|engine| SYNCHRONOUS.contains(engine)) {
-            Some(engine) => format!(": the engine {engine} has one I/O in flight a job"),
-            None => String::new(),
-        };
-        let message = format!(
-            "iodepth {depth} was asked for, but {} % were submitted at depth {most}{why}",
-            share.value
-        );
-        sink.finds(Finding::new("F24", Severity::Ambiguous, share.spot, message));
+fn depth(fio: &Fio, job: &Job, sink: &mut Sink) -> Option<()> {
+    let depth = fio.asked_of(job)?.iodepth.filter(|depth| *depth > 1)?;
+    let (most, share) = job.depths.iter().max_by(|a, b| a.1.value.total_cmp(&b.1.value))?;
+    if *most == bucket(depth) {
+        job.depths.iter().for_each(|(_, share)| sink.plausible("F24", share));
+        return None;
     }
+    let why = match engine(fio, job).filter(|_| is_synchronous(fio, job)) {
+        Some(engine) => format!(": the engine {engine} has one I/O in flight a job"),
+        None => String::new(),
+    };
+    let share_text = share.value;
+    let message =
+        format!("iodepth {depth} was asked for, but {share_text} % were submitted at depth {most}{why}");
+    sink.finds(Finding::new("F24", Severity::Ambiguous, share.spot, message));
+    Some(())
 }
 
 fn errors(evidence: &Evidence, sink: &mut Sink) {

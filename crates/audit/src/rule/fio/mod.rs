@@ -6,7 +6,6 @@ pub mod disks;
 pub mod latency;
 pub mod load;
 pub mod rates;
-pub mod samples;
 #[cfg(test)]
 mod tests;
 
@@ -15,6 +14,7 @@ use crate::import::fio::num2str::{self, Era};
 use crate::import::fio::{Direction, Fio, Form, Job, index_of};
 use crate::number::{Figure, Interval};
 use crate::page::Page;
+use crate::rule::{Evidence, Sink};
 
 /// One way of a job with what it belongs to.
 #[derive(Clone, Copy)]
@@ -29,13 +29,20 @@ struct Run<'a> {
 const MOST_CLIENTS: usize = 1000;
 
 /// Every way of every job of every output.
-fn runs<'a>(evidence: &super::Evidence<'a>) -> impl Iterator<Item = Run<'a>> {
+fn runs<'a>(evidence: &Evidence<'a>) -> impl Iterator<Item = Run<'a>> {
     let page = evidence.page;
     evidence.fio().flat_map(move |fio| {
         fio.jobs.iter().flat_map(move |job| {
             job.directions.iter().map(move |direction| Run { page, fio, job, direction })
         })
     })
+}
+
+/// Looks at each of them; a look ends early where what it needs is not printed.
+fn each(evidence: &Evidence, sink: &mut Sink, look: impl Fn(&Run, &mut Sink) -> Option<()>) {
+    for run in runs(evidence) {
+        let _ = look(&run, sink);
+    }
 }
 
 impl<'a> Run<'a> {
@@ -86,7 +93,6 @@ impl<'a> Run<'a> {
 }
 
 /// How a figure of fio's agrees with its operands.
-#[derive(Clone, Copy, Debug, PartialEq)]
 enum Agreement {
     /// It does.
     Agrees,
@@ -98,16 +104,17 @@ enum Agreement {
 
 /// How a printed figure of a version of fio agrees with what it should be.
 fn agrees(page: &Page, figure: &Figure, recomputed: Interval, era: Era) -> Agreement {
-    if figure.interval().meets(recomputed) {
-        return Agreement::Agrees;
+    let meant =
+        || num2str::carried(page.quote(figure.spot), figure, era).filter(|meant| meant.meets(recomputed));
+    match figure.interval().meets(recomputed) {
+        true => Agreement::Agrees,
+        false => meant().map_or(Agreement::Disagrees, |meant| Agreement::Carried(both(meant, recomputed))),
     }
-    match num2str::carried(page.quote(figure.spot), figure, era) {
-        Some(meant) if meant.meets(recomputed) => Agreement::Carried(Interval {
-            low: meant.low.max(recomputed.low),
-            high: meant.high.min(recomputed.high),
-        }),
-        _ => Agreement::Disagrees,
-    }
+}
+
+/// What two intervals that meet have in common.
+fn both(one: Interval, other: Interval) -> Interval {
+    Interval { low: one.low.max(other.low), high: one.high.min(other.high) }
 }
 
 /// A number as a sound fio prints it in the style of a printed figure: as many digits, the same prefix and unit.

@@ -141,24 +141,6 @@ fn what_fio_prints_before_a_run_is_over_is_not_held() {
 }
 
 #[test]
-fn what_one_job_was_asked_is_not_what_another_was() {
-    let head = "second: (g=1): rw=randwrite, bs=(R) 4096B-4096B, (W) 4096B-4096B, (T) 4096B-4096B, ioengine=psync, iodepth=1\nfio-3.33\nStarting 2 processes\n\n";
-    let job = |name: &str, group: u32, way: &str, issued: &str, size: &str| {
-        format!(
-            "{name}: (groupid={group}, jobs=1): err= 0: pid=7: Mon Nov 23 21:26:10 2026\n  {way}: IOPS=10.0k, BW={size}\n     issued rwts: total={issued} short=0,0,0,0 dropped=0,0,0,0\n\n"
-        )
-    };
-    let large = job("two", 0, "read", "10032,0,0,0", "627MiB/s (657MB/s)");
-    let small = job("second", 1, "write", "0,10032,0,0", "39.2MiB/s (41.1MB/s)(39.2MiB/1000msec)");
-    assert_eq!(wrong(&format!("{head}{large}{small}")), Vec::<String>::new());
-    assert_eq!(
-        count(&format!("{head}{}", large.replace("two", "second")), "F4"),
-        0,
-        "no size of reads is asked"
-    );
-}
-
-#[test]
 fn changed_latencies_are_found() {
     let clat = "clat (usec): min=22, max=21824, avg=122.52";
     speaks(
@@ -271,13 +253,6 @@ fn what_the_disk_did_is_held_against_what_was_issued() {
     assert_eq!(count(&two, "F19"), 0, "several disks are not told apart");
 }
 
-#[test]
-fn samples_that_vary_and_sums_over_jobs_are_told() {
-    assert_eq!((count(MIXED, "F18"), count(READ, "F18")), (1, 0));
-    assert_eq!(count(&MIXED.replace("fio-3.33", "fio-3.12"), "F18"), 0, "before 3.13 each job's counted");
-    assert_eq!((count(READ, "F27"), count(&READ.replace("stdev=77995.08", "stdev=7799.08"), "F27")), (1, 0));
-}
-
 /// A text whose last line of progress ends with another bandwidth.
 fn ends(text: &str, way: &str, bandwidth: &str) -> String {
     let sign = format!("[100.0%][{way}=");
@@ -311,10 +286,13 @@ fn an_end_that_is_not_the_mean_is_ambiguous_also_where_the_page_compares() {
 }
 
 #[test]
-fn two_regimes_are_told() {
+fn two_regimes_samples_that_vary_and_sums_over_jobs_are_told() {
     let smooth =
         READ.replace("90.00th=[  225]", "90.00th=[  165]").replace("95.00th=[  277]", "95.00th=[  225]");
     speaks(&smooth, &[("90.00th=[  165]", "90.00th=[  215]", "F29")]);
+    assert_eq!((count(MIXED, "F18"), count(READ, "F18")), (1, 0));
+    assert_eq!(count(&MIXED.replace("fio-3.33", "fio-3.12"), "F18"), 0, "before 3.13 each job's counted");
+    assert_eq!((count(READ, "F27"), count(&READ.replace("stdev=77995.08", "stdev=7799.08"), "F27")), (1, 0));
 }
 
 const OUTPUT: &str = "test: (g=0): rw=randread, bs=(R) 4096B-4096B, (W) 4096B-4096B, (T) 4096B-4096B, ioengine=libaio, iodepth=32\n\

@@ -1,6 +1,7 @@
 //! P14: too few I/Os in flight to say what something can do.
 
 use super::Hardware;
+use super::measured::Measured;
 use crate::finding::{Finding, Severity};
 use crate::import::Way;
 use crate::knowledge::iops_text;
@@ -9,18 +10,20 @@ use crate::knowledge::words::says;
 use crate::page::Spot;
 use crate::prose::Manner;
 use crate::rule::method::loads::{Load, loads};
-use crate::rule::{Evidence, Rule, Sink};
+use crate::rule::{Evidence, Rule};
 
-/// P14.
 pub const RULE: Rule = Rule {
     id: "P14",
     name: "capacity is measured with enough in flight",
     severity: Severity::Ambiguous,
-    holds: "I/Os in flight against the rated random reads a second of the drive times the measured time of one: below a half is a test of \
-            latency; and sentences that a network or drive is not full where large blocks went one or two at a time",
-    silent: "where no sentence draws a loss of performance or a bottleneck from it, it speaks of latency or depth, another run of the page \
-             has enough in flight, or the drive is not known",
-    check,
+    holds: "a loss or a bottleneck is concluded with at least half as many I/Os in flight as the drive's rating takes, and large blocks \
+            more than two at a time",
+    silent: "where a sentence speaks of latency or depth, another run of the page has enough in flight, or the drive is not known",
+    check: |evidence, sink| {
+        let (hardware, loads) = (sink.hardware(evidence), loads(evidence));
+        let found = too_few(&hardware, evidence, &loads).into_iter();
+        found.chain(not_full(&hardware, evidence, &loads)).for_each(|finding| sink.finds(finding));
+    },
 };
 
 /// Fewer in flight cannot fill the drive.
@@ -31,13 +34,6 @@ const LOADED_NS: f64 = 150e3;
 const LARGE: u64 = 128 << 10;
 const FEW: u64 = 2;
 const FEW_SMALL: u64 = 32;
-
-fn check(evidence: &Evidence, sink: &mut Sink) {
-    let hardware = sink.hardware(evidence);
-    let loads = loads(evidence);
-    too_few(&hardware, evidence, &loads).into_iter().for_each(|finding| sink.finds(finding));
-    not_full(&hardware, evidence, &loads).into_iter().for_each(|finding| sink.finds(finding));
-}
 
 /// I/Os in flight in all; fio's default is one job with one.
 fn in_flight(load: &Load) -> u64 {
@@ -57,10 +53,8 @@ fn loss(evidence: &Evidence) -> Option<Spot> {
 
 fn too_few(hardware: &Hardware, evidence: &Evidence, loads: &[Load]) -> Option<Finding> {
     let conclusion = loss(evidence)?;
-    let runs = hardware
-        .measured
-        .iter()
-        .filter(|one| one.cell.is_none() && one.load.random == Some(true) && one.load.bs == Some(4096));
+    let is_small = |one: &&Measured| one.load.random == Some(true) && one.load.bs == Some(4096);
+    let runs = hardware.measured.iter().filter(|one| one.cell.is_none() && is_small(one));
     let flights: Option<Vec<u64>> = runs.clone().map(|one| one.load.in_flight).collect();
     let deepest = flights?.into_iter().chain(loads.iter().map(in_flight)).max()?;
     let first = runs.clone().find(|one| one.load.way == Some(Way::Read))?;

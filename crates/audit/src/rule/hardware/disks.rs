@@ -9,13 +9,12 @@ use crate::knowledge::words::says;
 use crate::page::Spot;
 use crate::rule::{Evidence, Rule, Sink};
 
-/// P8.
 pub const RULE: Rule = Rule {
     id: "P8",
     name: "hard disks have few random I/Os",
     severity: Severity::WrongConclusion,
-    holds: "random I/Os a second of blocks up to 64k against the disks times their I/Os with a deep queue (about 200 of 7200 rpm, 455 of \
-            15,000): above 1.5 times ambiguous, above ten times wrong-conclusion; without a number of disks more than 60 of them, ambiguous",
+    holds: "random I/Os a second of blocks up to 64k are at most 1.5 times (wrong from ten times) what the disks do with a deep queue: \
+            200 each of 7200 rpm, 455 of 15,000",
     silent: "where flash is named before the figure or by an output, or hard disks are not listed",
     check,
 };
@@ -49,35 +48,40 @@ fn check(evidence: &Evidence, sink: &mut Sink) {
     };
     let all: Vec<&Measured> = hardware.measured.iter().filter(of_disks).collect();
     let rpm = drive(true).and_then(|one| hardware.ratings.drives()[one.drive].rpm);
-    let (each, count) = (hdd_iops(rpm.unwrap_or(7200)), drive(true).map_or(1, |one| one.count));
-    for same in all.chunk_by(|one, other| one.source == other.source) {
-        let Some(first) = worst(same, |one| one.iops) else { continue };
-        let iops = first.iops.map_or(0.0, |iops| iops.low);
-        let (needed, able) = (iops / each, f64::from(count) * each);
-        let (severity, against) = match count {
-            1 if needed > RACK => (Severity::Ambiguous, format!("it takes {needed:.0} disks")),
-            2.. if iops > SOME * able => {
-                let severity =
-                    if iops > FAR * able { Severity::WrongConclusion } else { Severity::Ambiguous };
-                (severity, format!("{count} disks have {}", iops_text(able)))
-            }
-            _ => continue,
-        };
-        let message = format!(
-            "{} random I/Os a second are not those of hard disks (line {}): {against}; a cache answered",
-            iops_text(iops),
-            evidence.page.number(disk)
-        );
-        let arithmetic = format!(
-            "a disk has about {each:.0} a second at random places, with a deep queue: {} / {each:.0} = {needed:.0}",
-            iops_text(iops)
-        );
-        let near =
-            |one: &&&Measured| one.spot != first.spot && one.iops.is_some_and(|own| own.low > iops / 3.0);
-        let others = same.iter().filter(near).map(|one| one.spot);
-        let finding = Finding::new("P8", severity, first.spot, message).by(arithmetic);
-        sink.finds(finding.against([Spot::new(disk, 0..0)]).against(others));
-    }
+    let disks = (drive(true).map_or(1, |one| one.count), hdd_iops(rpm.unwrap_or(7200)));
+    let sources = all.chunk_by(|one, other| one.source == other.source);
+    sources.filter_map(|same| judged(evidence, same, disks, disk)).for_each(|finding| sink.finds(finding));
+}
+
+/// The most of one output or table against what so many disks have each, of which a line says that they are.
+fn judged(
+    evidence: &Evidence,
+    same: &[&Measured],
+    (count, each): (u32, f64),
+    disk: usize,
+) -> Option<Finding> {
+    let first = worst(same, |one| one.iops)?;
+    let iops = first.iops?.low;
+    let (needed, able, printed) = (iops / each, f64::from(count) * each, iops_text(iops));
+    let (severity, against) = match count {
+        1 if needed > RACK => (Severity::Ambiguous, format!("it takes {needed:.0} disks")),
+        2.. if iops > SOME * able => {
+            let severity = if iops > FAR * able { Severity::WrongConclusion } else { Severity::Ambiguous };
+            (severity, format!("{count} disks have {}", iops_text(able)))
+        }
+        _ => return None,
+    };
+    let line = evidence.page.number(disk);
+    let message = format!(
+        "{printed} random I/Os a second are not those of hard disks (line {line}): {against}; a cache answered"
+    );
+    let by = format!(
+        "a disk has about {each:.0} a second at random places, with a deep queue: {printed} / {each:.0} = {needed:.0}"
+    );
+    let near = |one: &&Measured| one.iops.is_some_and(|own| own.low > iops / 3.0);
+    let others = same.iter().filter(|one| near(one) && one.spot != first.spot).map(|one| one.spot);
+    let finding = Finding::new("P8", severity, first.spot, message).by(by);
+    Some(finding.against([Spot::new(disk, 0..0)]).against(others))
 }
 
 /// Whether a line lists disks (`Disks: HDD, RAID10`, `12 x HDD`), and does not talk of them (`1500 here, an HDD has 120, so 12 times`).

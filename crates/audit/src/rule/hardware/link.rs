@@ -12,36 +12,35 @@ use crate::prose::{Clause, Manner};
 use crate::rule::method::loads::{Load, loads};
 use crate::rule::{Evidence, Rule, Sink};
 
-/// P1.
 pub const ABOVE: Rule = Rule {
     id: "P1",
     name: "no payload is above its link",
     severity: Severity::WrongFigure,
-    holds: "bytes a second one way against the most that the named link carries in its largest packets; wrong-figure for the one link of the \
-            page (told by lspci, or with one drive at the most) with direct I/O and no cache, guest or network on the page, else ambiguous",
-    silent: "where the page names no link or not in full, names several drives as one (unless the figure's own table names one), names \
-             several links as one; networks of 1 Gb/s",
-    check: above,
+    holds: "bytes a second one way are at most what the link carries; wrong-figure only for direct I/O over the one link of the page, \
+            without a cache, guest or network",
+    silent: "where the page names no link in full, or several drives or links as one; of networks of 1 Gb/s",
+    check: |evidence, sink| {
+        let hardware = sink.hardware(evidence);
+        let found = [false, true].into_iter().filter_map(|network| above(&hardware, evidence, network));
+        found.for_each(|finding| sink.finds(finding));
+    },
 };
 
-/// P2.
 pub const STATED: Rule = Rule {
     id: "P2",
     name: "a limit that a page states holds for its own figures",
     severity: Severity::Ambiguous,
-    holds: "bytes a second one way against the limit of a link that a sentence states; `about` allows 2 %",
-    silent: "where the sentence names no link or network, is about a drive or its rating, or the figure is not on that path",
+    holds: "bytes a second one way are at most the limit of a link that a sentence states; `about` allows 2 %",
+    silent: "where the sentence names no link, is about a drive or its rating, or the figure is not on that path",
     check: stated,
 };
 
-/// P4.
 pub const SHARED: Rule = Rule {
     id: "P4",
     name: "two systems at one ceiling are not compared",
     severity: Severity::Ambiguous,
-    holds: "figures of one load on two systems that differ by at most 2 % and are both at 95 % or more of the link of the drive, or of \
-            the limit that the page states: ambiguous, since systems that are equal look the same",
-    silent: "where no link of the drive is named in full, or several; where the loads are not told alike",
+    holds: "figures of one load on two systems that differ by at most 2 % are below 95 % of the drive's link and of stated limits",
+    silent: "where the drive's link is not named in full, or the loads are not told alike",
     check: shared,
 };
 
@@ -64,14 +63,8 @@ fn figures(hardware: &Hardware, network: bool) -> Vec<&Measured> {
     printed.filter(mine).collect()
 }
 
-fn above(evidence: &Evidence, sink: &mut Sink) {
-    let hardware = sink.hardware(evidence);
-    let found = [false, true].into_iter().filter_map(|network| above_link(&hardware, evidence, network));
-    found.for_each(|finding| sink.finds(finding));
-}
-
 /// What is above the link of the drive one way, or above a network even where both ways were added.
-fn above_link(hardware: &Hardware, evidence: &Evidence, network: bool) -> Option<Finding> {
+fn above(hardware: &Hardware, evidence: &Evidence, network: bool) -> Option<Finding> {
     let mentions = &hardware.mentions;
     let only = mentions.only_drive_link().filter(|_| !network);
     let (link, named) = only.or_else(|| mentions.fastest(network))?;
@@ -84,18 +77,15 @@ fn above_link(hardware: &Hardware, evidence: &Evidence, network: bool) -> Option
     let first = worst(&over, value).filter(|_| !network || rate.line > 0.2e9)?;
     let certain = only.is_some() && is_certain(hardware, evidence);
     let (all, busier) = (first.bytes()?.value, first.one_way()?.value);
+    let (whole, one_way, share) = (rate_text(all), rate_text(busier), 100.0 * busier / rate.line);
     let message = match (network && busier <= rate.most, certain) {
         (true, _) => format!(
-            "{} is more than {name} carries one way: reads and writes are added, the busier way has {} and is {:.0} % of the link",
-            rate_text(all),
-            rate_text(busier),
-            100.0 * busier / rate.line
+            "{whole} is more than {name} carries one way: reads and writes are added, the busier way has {one_way} and is {share:.0} % of the link"
         ),
-        (_, true) => format!("{} cannot have crossed {name}: no direct I/O gets past it", rate_text(busier)),
-        _ => {
-            let why = "a cache answered, or another link or several were used";
-            format!("{} cannot have crossed {name}: {why}", rate_text(busier))
-        }
+        (_, true) => format!("{one_way} cannot have crossed {name}: no direct I/O gets past it"),
+        _ => format!(
+            "{one_way} cannot have crossed {name}: a cache answered, or another link or several were used"
+        ),
     };
     let severity = if certain { Severity::WrongFigure } else { Severity::Ambiguous };
     let others = over.iter().map(|one| one.spot).filter(|spot| *spot != first.spot);
@@ -135,16 +125,16 @@ struct Ceiling {
 /// The limits of the one link of drives, and of networks, that sentences state.
 fn limits(hardware: &Hardware, evidence: &Evidence) -> Vec<Ceiling> {
     let only = hardware.mentions.only_drive_link().map(|(link, _)| link);
-    let of_clause = |clause: &Clause| {
-        let (spot, rate, network) = limit(only, evidence.page, clause)?;
-        let words = format!("the limit that the page states, {}", evidence.page.quote(spot));
-        Some(Ceiling { words, spot, rate, network })
-    };
-    evidence.clauses.iter().filter_map(of_clause).take(MOST).collect()
+    evidence.clauses.iter().filter_map(|clause| limit(only, evidence.page, clause)).take(MOST).collect()
 }
 
-/// The figure of a limit, bytes a second, and whether it is of a network: by its link, or as bits that are converted to bytes.
-fn limit(only: Option<Link>, page: &Page, clause: &Clause) -> Option<(Spot, Interval, bool)> {
+/// The limit that a clause states: by its link, or as bits that are converted to bytes, which are of a network.
+fn limit(only: Option<Link>, page: &Page, clause: &Clause) -> Option<Ceiling> {
+    let ceiling = |figure: &Quantity, rate, network| {
+        let spot = figure.figure.spot;
+        let words = format!("the limit that the page states, {}", page.quote(spot));
+        Ceiling { words, spot, rate, network }
+    };
     let rate = |quantity: &Quantity| match (quantity.unit, quantity.hedge) {
         (Unit::BytesPerSecond, Hedge::About) => Some((*quantity, quantity.interval().wider(ALIKE))),
         (Unit::BytesPerSecond, _) => Some((*quantity, quantity.interval())),
@@ -156,7 +146,7 @@ fn limit(only: Option<Link>, page: &Page, clause: &Clause) -> Option<(Spot, Inte
         // Who converts a link's rate is about to hold figures of storage against it.
         [(bits, one), (bytes, other)] if bits.unit != bytes.unit => {
             let rate = Interval { low: one.low.min(other.low), high: one.high.max(other.high) };
-            one.meets(*other).then_some((bits.figure.spot, rate, true))
+            one.meets(*other).then(|| ceiling(bits, rate, true))
         }
         [(figure, rate)] if clause.manner == Manner::Limit => {
             let sentence = clause.sentence(page).to_lowercase();
@@ -165,7 +155,7 @@ fn limit(only: Option<Link>, page: &Page, clause: &Clause) -> Option<(Spot, Inte
             let of_path = network || (only == Some(link) && says(&sentence, "path"));
             let of_drive = says(&sentence, "drive") && !says(&sentence, "bound");
             let other = of_drive || says(&sentence, "rating") || says(&sentence, "reached");
-            (of_path && !other).then_some((figure.figure.spot, *rate, network))
+            (of_path && !other).then(|| ceiling(figure, *rate, network))
         }
         _ => None,
     }

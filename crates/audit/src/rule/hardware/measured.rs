@@ -1,7 +1,7 @@
 //! Every rate of I/O of a page, whether a tool printed it or a table has it: which load, how much, on what.
 
 use crate::import::{Reading, Way};
-use crate::knowledge::mentions::drives;
+use crate::knowledge::mentions::{NamedDrive, drives};
 use crate::knowledge::ratings::{Ratings, words};
 use crate::knowledge::words::{Word, makers, says};
 use crate::number::{Figure, Unit};
@@ -13,11 +13,9 @@ use crate::table::Table;
 /// A load, as far as it is told: `4k randread qd=1 jobs=16`, `Случайная запись 4k qd=128`, `64k-75rdpct`.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Load {
-    /// Reads, writes, or both.
     pub way: Option<Way>,
-    /// Share of reads, of both.
+    /// Share of reads, of both ways.
     pub reads: Option<f64>,
-    /// Whether at random places.
     pub random: Option<bool>,
     /// Bytes of an I/O.
     pub bs: Option<u64>,
@@ -71,17 +69,14 @@ pub(super) type Tie = (usize, Option<f64>);
 /// A rate of I/O.
 #[derive(Clone, Debug)]
 pub(super) struct Measured {
-    /// Where it stands.
     pub spot: Spot,
-    /// The load.
     pub load: Load,
-    /// Bytes a second, as printed.
+    /// A second, as printed.
     pub bandwidth: Option<Figure>,
-    /// I/Os a second, as printed.
     pub iops: Option<Figure>,
-    /// Nanoseconds of a mean I/O.
+    /// Of a mean I/O.
     pub mean_ns: Option<f64>,
-    /// Index of its output, or behind all outputs of its table.
+    /// Index of its output, or, after all outputs, of its table.
     pub source: usize,
     /// Row and column.
     pub cell: Option<(usize, usize)>,
@@ -150,18 +145,17 @@ pub(super) fn of(evidence: &Evidence) -> Vec<Measured> {
 /// The only drive that a text names, one of it, and no other maker's.
 fn tie(text: &str, ratings: &Ratings) -> Option<Tie> {
     let found = drives(0, text, ratings);
-    let first = found.first()?;
-    let alone = found.iter().all(|other| other.drive == first.drive && other.count == 1);
-    let own = makers_of(first.drive, ratings);
-    let others = makers(&text.to_lowercase()).into_iter().any(|maker| !own.contains(&maker));
-    let capacity = found.iter().find_map(|named| named.capacity);
-    (alone && !others).then_some((first.drive, capacity))
+    let own = only(&found, &makers(&text.to_lowercase()), ratings)?;
+    Some((own, found.iter().find_map(|named| named.capacity)))
 }
 
-/// Makers by which a drive goes.
-pub(super) fn makers_of(drive: usize, ratings: &Ratings) -> Vec<Word> {
-    let drive = &ratings.drives()[drive];
-    makers(&format!("{} {}", drive.name, drive.source).to_lowercase())
+/// The only drive of those that are named, one of it, where no other maker is named.
+pub(super) fn only(named: &[NamedDrive], named_makers: &[Word], ratings: &Ratings) -> Option<usize> {
+    let first = named.first()?.drive;
+    let drive = &ratings.drives()[first];
+    let own = makers(&format!("{} {}", drive.name, drive.source).to_lowercase());
+    let alone = named.iter().all(|one| one.drive == first && one.count == 1);
+    (alone && named_makers.iter().all(|maker| own.contains(maker))).then_some(first)
 }
 
 fn of_reading(output: usize, reading: &Reading, said: &[Word], drive: Option<Tie>) -> Option<Measured> {
@@ -174,25 +168,17 @@ fn of_reading(output: usize, reading: &Reading, said: &[Word], drive: Option<Tie
         in_flight: workload.iodepth.zip(workload.numjobs).map(|(depth, jobs)| depth.saturating_mul(jobs)),
     };
     let spot = reading.bytes_per_second.or(reading.iops).filter(|_| reading.way != Way::Trim)?.spot;
-    Some(Measured {
-        spot,
-        load,
-        bandwidth: reading.bytes_per_second,
-        iops: reading.iops,
-        mean_ns: reading.mean_ns.map(|figure| figure.value),
-        source: output,
-        cell: None,
-        drive,
-        said: said.to_vec(),
-    })
+    let (bandwidth, iops) = (reading.bytes_per_second, reading.iops);
+    let (mean_ns, said) = (reading.mean_ns.map(|figure| figure.value), said.to_vec());
+    Some(Measured { spot, load, bandwidth, iops, mean_ns, source: output, cell: None, drive, said })
 }
 
 fn of_table(evidence: &Evidence, index: usize, table: &Table, all: &mut Vec<Measured>) {
     let title = table.title.as_deref().unwrap_or("");
     let own = Near::of(&format!("{title} {}", table.corner), evidence.ratings);
     let own_drive = tie(&table.corner, evidence.ratings).or_else(|| tie(title, evidence.ratings));
-    let mut heads: Vec<Near> =
-        table.columns.iter().map(|column| Near::of(&column.head, evidence.ratings)).collect();
+    let heads = table.columns.iter().map(|column| Near::of(&column.head, evidence.ratings));
+    let mut heads: Vec<Near> = heads.collect();
     share_loads(table, &mut heads);
     for (row, one) in table.rows.iter().enumerate() {
         let label = Near::of(&one.label, evidence.ratings);
@@ -207,17 +193,11 @@ fn of_table(evidence: &Evidence, index: usize, table: &Table, all: &mut Vec<Meas
             let said = [&label.said[..], &head.said[..], &own.said[..]].concat();
             let rated = label.said.contains(&"rating") || head.said.contains(&"rating");
             if bandwidth.or(iops).is_some() && !two && !rated {
-                all.push(Measured {
-                    spot: quantity.figure.spot,
-                    load: label.load.or(head.load).or(own.load),
-                    bandwidth,
-                    iops,
-                    mean_ns: None,
-                    source: evidence.outputs.len() + index,
-                    cell: Some((row, column)),
-                    drive: label.drive.or(head.drive).or(own_drive),
-                    said,
-                });
+                let (spot, cell) = (quantity.figure.spot, Some((row, column)));
+                let load = label.load.or(head.load).or(own.load);
+                let (drive, source) =
+                    (label.drive.or(head.drive).or(own_drive), evidence.outputs.len() + index);
+                all.push(Measured { spot, load, bandwidth, iops, mean_ns: None, source, cell, drive, said });
             }
         }
     }

@@ -1,5 +1,4 @@
 //! Rules that hold figures against what hardware can do. They share one look at the page: what it names, and what was measured on what.
-//!
 //! A figure is tied to a link or a drive by structure (the title, head or label of its own table) or where the page names only one; else
 //! the rules are silent.
 
@@ -7,7 +6,7 @@ use super::{Evidence, Sink};
 use crate::knowledge::mentions::Mentions;
 use crate::knowledge::ratings::{Match, Ratings};
 use crate::number::Figure;
-use measured::{Measured, Tie, makers_of};
+use measured::{Measured, Tie, only};
 use std::rc::Rc;
 
 mod concurrency;
@@ -64,18 +63,14 @@ impl Hardware {
 
     /// The only drive that the page names, one of it, and no other maker's.
     fn only_drive(&self) -> Option<Tie> {
-        let named = &self.mentions.drives;
-        let first = named.first()?.drive;
-        let alone = named.iter().all(|one| one.drive == first && one.count == 1);
-        let own = makers_of(first, &self.ratings);
-        let others = self.mentions.makers.iter().any(|maker| !own.contains(maker));
-        (alone && !self.mentions.has("several") && !others).then_some((first, None))
+        let only = only(&self.mentions.drives, &self.mentions.makers, &self.ratings);
+        Some((only.filter(|_| !self.mentions.has("several"))?, None))
     }
 
     /// The only capacity of a drive that the page names.
     fn capacity_of(&self, drive: usize) -> Option<f64> {
-        let mut named =
-            self.mentions.drives.iter().filter(|one| one.drive == drive).filter_map(|one| one.capacity);
+        let mine = self.mentions.drives.iter().filter(|one| one.drive == drive);
+        let mut named = mine.filter_map(|one| one.capacity);
         let first = named.next()?;
         named.all(|other| (other / first - 1.0).abs() < 0.05).then_some(first)
     }

@@ -9,16 +9,14 @@ use crate::knowledge::ratings::{ABOVE_RATING, Match, Rated, Writes};
 use crate::knowledge::{iops_text, rate_text};
 use crate::rule::{Evidence, Rule, Sink};
 
-/// P5.
 pub const RULE: Rule = Rule {
     id: "P5",
     name: "no drive is far above its rating",
     severity: Severity::WrongConclusion,
-    holds: "4k random I/Os a second and sequential bytes a second against 1.1 times the rating of the drive, of the largest capacity \
-            where none is told; wrong-conclusion for writes that the page calls sustained and that are twice a rating of sustained writes, \
-            else ambiguous",
-    silent: "where the drive is not known, not the only one of the page (and not named by the figure's own table), one of several as \
-             one, behind a network, or the page's words around the figure tell of a cache; of random I/Os of hard disks",
+    holds: "4k random I/Os and sequential bytes a second are at most 1.1 times the rating; wrong-conclusion for sustained writes of \
+            twice the rating",
+    silent: "where the drive is not known or not the only one, works with others as one, is behind a network or a cache; of random \
+             I/Os of hard disks",
     check,
 };
 

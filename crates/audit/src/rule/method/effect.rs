@@ -3,20 +3,17 @@
 use super::loads::{Load, commands, loads};
 use crate::finding::{Finding, Severity};
 use crate::import::command::Command;
-use crate::knowledge::words::says;
+use crate::knowledge::words::{says, spellings};
 use crate::page::Spot;
 use crate::prose::topic;
 use crate::rule::{Evidence, Rule, Sink};
 
-/// M9.
 pub const RULE: Rule = Rule {
     id: "M9",
     name: "every parameter has an effect",
     severity: Severity::Ambiguous,
-    holds: "no fsync on reads, no iodepth above 1 with an engine that has one I/O in flight (ambiguous: the load is another than its \
-            parameters say), no recordsize where what is measured is a zvol",
-    silent: "of scripts, where reads are mixed with writes, where the engine is not named and an output may tell it, of posixaio off Linux, \
-             and of recordsize where a file system is made as well",
+    holds: "no fsync on reads, no iodepth above 1 with an engine that has one I/O in flight, no recordsize where a zvol is measured",
+    silent: "of scripts, of mixed reads and writes, of engines that are not named, of posixaio off Linux, and where a file system is made",
     check,
 };
 
@@ -38,9 +35,6 @@ fn syncs(load: &Load) -> Option<Finding> {
     reads.then(|| Finding::new("M9", Severity::Cosmetic, entry.spot, message))
 }
 
-/// Engines whose calls come back when the I/O is done.
-const ONE_AT_A_TIME: [&str; 7] = ["sync", "psync", "vsync", "pvsync", "pvsync2", "mmap", "libpmem"];
-
 /// A depth that the engine cannot have: once for each engine.
 fn depth(evidence: &Evidence, loads: &[Load], sink: &mut Sink) {
     let mut told: Vec<&str> = Vec::new();
@@ -53,7 +47,7 @@ fn depth(evidence: &Evidence, loads: &[Load], sink: &mut Sink) {
             continue;
         }
         let why = match engine {
-            _ if ONE_AT_A_TIME.contains(&engine) => format!(
+            _ if spellings("one at a time").contains(&engine) => format!(
                 "the engine {engine} has one I/O in flight a job, whatever iodepth says: {depth} has no effect"
             ),
             "posixaio" if on_linux(evidence) => format!(

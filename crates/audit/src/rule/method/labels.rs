@@ -6,27 +6,23 @@ use crate::page::Spot;
 use crate::prose::{Topic, topic};
 use crate::rule::{Evidence, Rule, Sink};
 
-/// T7.
 pub const RULE: Rule = Rule {
     id: "T7",
     name: "a load is what it is called",
     severity: Severity::Ambiguous,
-    holds: "a job whose name says random, sequential, read or write has such an rw; the shares that labels of tables hold \
-            (75rdpct-80randompct) are those of the list of loads on the page",
-    silent: "where a name says both or neither, of what is a parameter in it (write_bw=0), of scripts; jobs of one such name and rw are \
-             told once; of labels unless one entry of the list and one label have that size and share of reads",
-    check,
+    holds: "a job whose name says random, sequential, read or write has such an rw; labels of tables (75rdpct-80randompct) have the \
+            shares of the page's list of loads",
+    silent: "where a name says both or neither, of scripts, and where no one entry of the list fits a label",
+    check: |evidence, sink| {
+        names(evidence, sink);
+        profiles(evidence, sink);
+    },
 };
 
 /// More labels, or entries of a list, are data.
 const MOST: usize = 100;
 /// Longer lines are no lists.
 const LONGEST: usize = 300;
-
-fn check(evidence: &Evidence, sink: &mut Sink) {
-    names(evidence, sink);
-    profiles(evidence, sink);
-}
 
 fn names(evidence: &Evidence, sink: &mut Sink) {
     let mut loads = loads(evidence);
@@ -100,11 +96,10 @@ fn profiles(evidence: &Evidence, sink: &mut Sink) {
         let mut told = listed.iter().filter(same);
         let Some(other) = told.next().filter(|_| told.next().is_none() && alone) else { continue };
         if other.random != own.random {
+            let line = evidence.page.number(other.spot.index());
             let message = format!(
-                "{label} has {} % of its I/Os random, line {} says {} %: one of them is not what was run",
-                own.random,
-                evidence.page.number(other.spot.index()),
-                other.random
+                "{label} has {} % of its I/Os random, line {line} says {} %: one of them is not what was run",
+                own.random, other.random
             );
             sink.finds(Finding::new("T7", Severity::Ambiguous, own.spot, message).against([other.spot]));
         }

@@ -7,14 +7,13 @@ use crate::import::command::{Command, Word};
 use crate::page::{Page, Spot};
 use crate::rule::{Evidence, Rule, Sink};
 
-/// M7.
 pub const RULE: Rule = Rule {
     id: "M7",
     name: "dd goes around the page cache, or waits for it",
     severity: Severity::Ambiguous,
     holds: "dd commands whose rates the page shows have oflag=direct, sync or dsync, conv=fsync or fdatasync (of reads iflag=direct)",
-    silent: "where the page shows the rate of one dd only and another tool's results, of pipes, of /dev/zero to /dev/null, of a file that \
-             another command is tried with, and where caches are dropped",
+    silent: "where one dd stands among another tool's results, of pipes, of files that another command is tried with, and where caches \
+             are dropped",
     check,
 };
 

@@ -7,13 +7,12 @@ use crate::prose::{Clause, Manner};
 use crate::rule::{Evidence, Rule, Sink};
 use crate::table::{Row, Table};
 
-/// S1.
 pub const RULE: Rule = Rule {
     id: "S1",
     name: "what is said to be within a band is",
     severity: Severity::WrongConclusion,
-    holds: "of two systems' figures in the tables that the sentence speaks of none is more than the stated percentage apart",
-    silent: "unless the sentence names both columns of a table behind it, or one of them and that table is the next; where the sentence has results itself",
+    holds: "no pair of figures in the tables that the sentence speaks of is more than the stated percentage apart",
+    silent: "where the sentence names neither both columns of a later table nor one of the next, or has results itself",
     check,
 };
 
@@ -82,25 +81,18 @@ fn spoken_of<'a>(evidence: &Evidence<'a>, clause: &Clause) -> Vec<(&'a Table, [u
     behind.iter().take_while(|one| one.0.columns == first.0.columns).copied().collect()
 }
 
-/// Words in lower case, and pairs of neighbouring Chinese characters. A single letter or a number names nothing.
+/// What a text names: a single letter or a number names nothing.
 fn parts(text: &str) -> Vec<String> {
-    let is_han = |letter: char| matches!(letter, '\u{3400}'..='\u{4dbf}' | '\u{4e00}'..='\u{9fff}');
-    let lower = text.to_lowercase();
-    let words = lower.split(|letter: char| !letter.is_alphanumeric() || is_han(letter));
-    let names = |word: &&str| word.chars().count() >= 2 && !word.bytes().all(|byte| byte.is_ascii_digit());
-    let letters: Vec<char> = lower.chars().collect();
-    let pairs = letters.windows(2).filter(|pair| pair.iter().all(|letter| is_han(*letter)));
-    words.filter(names).map(str::to_owned).chain(pairs.map(|pair| pair.iter().collect())).collect()
+    let names = |part: &String| part.chars().count() >= 2 && !part.bytes().all(|byte| byte.is_ascii_digit());
+    crate::link::parts(text).into_iter().filter(names).collect()
 }
 
 fn judge(page: &Page, band: &Quantity, tables: &[(&Table, [usize; 2])], sink: &mut Sink) {
-    let pairs: Vec<(Quantity, Quantity)> = tables
-        .iter()
-        .flat_map(|(table, [left, right])| {
-            table.rows.iter().filter_map(|row| figure(row, *left).zip(figure(row, *right)))
-        })
-        .filter(|(left, _)| left.interval().low > 0.0)
-        .collect();
+    let of_table = |(table, [left, right]): &(&Table, [usize; 2])| -> Vec<(Quantity, Quantity)> {
+        table.rows.iter().filter_map(|row| figure(row, *left).zip(figure(row, *right))).collect()
+    };
+    let pairs = tables.iter().flat_map(of_table).filter(|(left, _)| left.interval().low > 0.0);
+    let pairs: Vec<(Quantity, Quantity)> = pairs.collect();
     let share = band.figure.value / 100.0;
     let is_outside = |(left, right): &&(Quantity, Quantity)| {
         let ratio = right.interval().over(left.interval());
@@ -115,14 +107,10 @@ fn judge(page: &Page, band: &Quantity, tables: &[(&Table, [usize; 2])], sink: &m
         }
         return;
     };
+    let [band_text, left, right] = [band, &worst.0, &worst.1].map(|one| page.quote(one.figure.spot));
+    let (count, all, off) = (outside.len(), pairs.len(), 100.0 * off(worst));
     let message = format!(
-        "{} of {} pairs are further apart than {}: {} against {} is {:+.1} %",
-        outside.len(),
-        pairs.len(),
-        page.quote(band.figure.spot),
-        page.quote(worst.1.figure.spot),
-        page.quote(worst.0.figure.spot),
-        100.0 * off(worst)
+        "{count} of {all} pairs are further apart than {band_text}: {right} against {left} is {off:+.1} %"
     );
     let spots = outside.iter().flat_map(|(left, right)| [left.figure.spot, right.figure.spot]);
     sink.finds(Finding::new("S1", Severity::WrongConclusion, band.figure.spot, message).against(spots));

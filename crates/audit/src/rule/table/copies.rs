@@ -1,159 +1,127 @@
 //! Cells that were copied from outputs of tools that the page shows: T4.
 
 use crate::finding::{Finding, Severity, Slip};
-use crate::import::fio::Direction;
 use crate::import::{Output, Said, Way};
-use crate::number::{Figure, Interval, Quantity, Unit};
-use crate::page::Spot;
+use crate::number::{Figure, Quantity, Unit};
 use crate::prose::topic;
 use crate::rule::{Evidence, Rule, Sink};
-use crate::table::{Cell, Table};
+use crate::table::Table;
 use std::collections::HashMap;
 
-/// T4: a cell is what the output says.
 pub const COPY: Rule = Rule {
     id: "T4",
     name: "a cell is what the output says that it was copied from",
     severity: Severity::WrongFigure,
-    holds: "cells whose text an output of the page prints are its copies; one of a wrong figure is wrong",
+    holds: "a cell whose text an output of the page prints is its copy; the copy of a wrong figure is wrong",
     silent: "where fewer than three cells of a table are copies",
     check: copies,
 };
 
 /// A figure of an output that tables have copies of.
-#[derive(Clone, Copy)]
-struct Source {
-    figure: Figure,
-    unit: Unit,
-    way: Way,
-}
+type Source = (Figure, Unit, Way);
 
 fn copies(evidence: &Evidence, sink: &mut Sink) {
     if evidence.tables.is_empty() {
         return;
     }
-    let sources = sources(evidence);
-    if sources.is_empty() {
-        return;
-    }
-    for table in evidence.tables {
-        of_table(evidence, table, &sources, sink);
-    }
-}
-
-/// Every result by its printed text without blanks.
-fn sources<'a>(evidence: &Evidence<'a>) -> HashMap<String, Vec<Source>> {
+    // Every result by its printed text without blanks; a digit or two are everywhere.
     let mut sources: HashMap<String, Vec<Source>> = HashMap::new();
-    for output in evidence.outputs {
-        for source in results(output) {
-            let text = plain(evidence.page.quote(source.figure.spot));
-            // A digit or two are everywhere.
-            if text.bytes().filter(u8::is_ascii_digit).count() >= 2 {
-                sources.entry(text).or_default().push(source);
-            }
+    for source in evidence.outputs.iter().flat_map(results) {
+        let text = plain(evidence.page.quote(source.0.spot));
+        if text.bytes().filter(u8::is_ascii_digit).count() >= 2 {
+            sources.entry(text).or_default().push(source);
         }
     }
-    sources
+    for table in evidence.tables {
+        let copied = copied(evidence, table, &sources);
+        let enough = copied.len() >= 3;
+        copied.iter().filter(|_| enough).for_each(|(cell, found)| copy(evidence, cell, found, sink));
+    }
 }
 
-/// The rates and bandwidths of an output.
+/// The rates and bandwidths of an output; fio prints bandwidths of 1000 beside those of 1024.
 fn results(output: &Output) -> Vec<Source> {
-    let mut results = Vec::new();
-    let mut add =
-        |figure: Option<Figure>, unit, way| results.extend(figure.map(|figure| Source { figure, unit, way }));
-    for reading in output.said.readings() {
-        add(reading.iops, Unit::PerSecond, reading.way);
-        add(reading.bytes_per_second, Unit::BytesPerSecond, reading.way);
-    }
-    for direction in decimals(output) {
-        add(direction.bandwidth_decimal, Unit::BytesPerSecond, direction.way);
-    }
-    results
-}
-
-/// fio prints bandwidths of 1000 beside those of 1024.
-fn decimals(output: &Output) -> impl Iterator<Item = &Direction> {
-    let fio = match &output.said {
-        Said::Fio(fio) => Some(fio),
-        #[allow(unreachable_patterns, reason = "fio is one of many tools")]
-        _ => None,
-    };
-    fio.into_iter().flat_map(|fio| &fio.jobs).flat_map(|job| &job.directions)
+    let readings = output.said.readings();
+    let rates = readings.iter().flat_map(|one| {
+        [(one.iops, Unit::PerSecond, one.way), (one.bytes_per_second, Unit::BytesPerSecond, one.way)]
+    });
+    let jobs = if let Said::Fio(fio) = &output.said { fio.jobs.as_slice() } else { &[] };
+    let directions = jobs.iter().flat_map(|job| &job.directions);
+    let decimals = directions.map(|one| (one.bandwidth_decimal, Unit::BytesPerSecond, one.way));
+    rates.chain(decimals).filter_map(|(figure, unit, way)| Some((figure?, unit, way))).collect()
 }
 
 fn plain(text: &str) -> String {
     text.chars().filter(|letter| !letter.is_whitespace()).collect()
 }
 
-fn figures(cell: &Cell) -> impl Iterator<Item = &Quantity> {
-    cell.figure.iter().chain(&cell.more)
-}
-
-fn of_table(evidence: &Evidence, table: &Table, sources: &HashMap<String, Vec<Source>>, sink: &mut Sink) {
+/// The cells of a table that print what an output prints, in its unit and of its way.
+fn copied(
+    evidence: &Evidence,
+    table: &Table,
+    sources: &HashMap<String, Vec<Source>>,
+) -> Vec<(Quantity, Vec<Source>)> {
     let mut copied = Vec::new();
     for row in &table.rows {
         for (cell, column) in row.cells.iter().zip(&table.columns) {
             let about = topic(&column.head).or(&topic(&row.label));
-            for quantity in cell.iter().flat_map(figures) {
-                let Some(found) = sources.get(&plain(evidence.page.quote(quantity.figure.spot))) else {
-                    continue;
-                };
-                let alike = |source: &&Source| {
-                    let unit = quantity.unit == source.unit
-                        || (quantity.unit == Unit::Bare && source.unit == Unit::PerSecond);
-                    let way = match (about.read != about.write, source.way) {
+            for quantity in cell.iter().flat_map(|cell| cell.figure.iter().chain(&cell.more)) {
+                let alike = |(_, unit, way): &&Source| {
+                    let way = match (about.read != about.write, way) {
                         (true, Way::Read) => about.read,
                         (true, Way::Write) => about.write,
                         _ => true,
                     };
-                    unit && way
+                    way && (quantity.unit == *unit || (quantity.unit, *unit) == (Unit::Bare, Unit::PerSecond))
                 };
-                let found: Vec<Source> = found.iter().filter(alike).copied().collect();
-                if !found.is_empty() {
-                    copied.push((quantity, found));
-                }
+                let found = sources.get(&plain(evidence.page.quote(quantity.figure.spot)));
+                let found: Vec<Source> = found.into_iter().flatten().filter(alike).copied().collect();
+                copied.extend((!found.is_empty()).then_some((*quantity, found)));
             }
         }
     }
-    if copied.len() < 3 {
-        return;
-    }
-    for (quantity, found) in copied {
-        copy(evidence, quantity, &found, sink);
-    }
+    copied
 }
 
-fn copy(evidence: &Evidence, quantity: &Quantity, found: &[Source], sink: &mut Sink) {
-    let Some((value, text, spot)) = agreed(found, sink) else {
-        sink.holds("T4", &quantity.figure);
+fn copy(evidence: &Evidence, cell: &Quantity, found: &[Source], sink: &mut Sink) {
+    let (spot, own) = (found[0].0.spot, cell.figure.spot);
+    let correction = sink.correction(spot).cloned();
+    let text = |one: &Source| sink.correction(one.0.spot).map(|one| one.text.as_str());
+    // All that is printed so was corrected alike.
+    let Some(correction) = correction.filter(|one| found.iter().all(|other| text(other) == Some(&one.text)))
+    else {
+        sink.holds("T4", &cell.figure);
         // What an output has more exactly, where all that say so agree.
-        let mut exact = found.iter().filter_map(|source| sink.refinement(source.figure.spot));
+        let mut exact = found.iter().filter_map(|one| sink.refinement(one.0.spot));
         if let Some(first) = exact.next().filter(|first| exact.all(|other| other == *first)) {
-            sink.refines(quantity.figure.spot, first);
+            sink.refines(own, first);
         }
         return;
     };
-    let printed = evidence.page.quote(quantity.figure.spot);
+    let (printed, text) = (evidence.page.quote(own), correction.text);
     let line = evidence.page.number(spot.index());
     let message = format!("{printed} is copied from line {line}, where it is wrong: {text} is meant");
-    sink.corrects(quantity.figure.spot, value, text.clone());
-    sink.finds(
-        Finding::new("T4", Severity::WrongFigure, quantity.figure.spot, message)
-            .recomputed(text)
-            .slip(Slip::FioCarry)
-            .against([spot]),
-    );
-}
-
-/// The correction of a printed text, where all that is printed so was corrected alike.
-fn agreed(found: &[Source], sink: &Sink) -> Option<(Interval, String, Spot)> {
-    let first = found.first()?;
-    let correction = sink.correction(first.figure.spot)?.clone();
-    let all = found
-        .iter()
-        .all(|source| sink.correction(source.figure.spot).is_some_and(|one| one.text == correction.text));
-    all.then_some((correction.value, correction.text, first.figure.spot))
+    sink.corrects(own, correction.value, text.clone());
+    let finding = Finding::new("T4", Severity::WrongFigure, own, message).recomputed(text);
+    sink.finds(finding.slip(Slip::FioCarry).against([spot]));
 }
 
 #[cfg(test)]
-mod tests;
+mod tests {
+    use crate::rule::testing::{found, wrong};
+
+    #[test]
+    fn a_copy_of_a_wrong_figure_is_wrong() {
+        let page = |cell: &str| {
+            format!(
+                "fio-3.7\na: (groupid=0, jobs=1): err= 0: pid=1: Fri Apr 12 13:55:32 2024\n  write: IOPS=25.0k, BW=102MiB/s (106MB/s)(29.7GiB/300001msec)\n\
+                 \x20    issued rwts: total=0,7797520,0,0 short=0,0,0,0 dropped=0,0,0,0\n\n\
+                 | | write | bandwidth | decimal |\n|---|---|---|---|\n| host | {cell} | 102MiB/s | 106MB/s |\n"
+            )
+        };
+        assert_eq!(wrong(&page("25.0k")), ["N2 25.0k -> 26.0k", "T4 25.0k -> 26.0k"]);
+        assert_eq!(found(&page("26.0k"), "T4"), [], "mended by the author");
+        let few = page("25.0k").replace("| 102MiB/s | 106MB/s |", "| 77MiB/s | 80MB/s |");
+        assert_eq!(found(&few, "T4"), [], "chance");
+    }
+}

@@ -1,9 +1,7 @@
-//! Rules on tables: ratios against their operands, rates against bandwidths, cells against the outputs that they were copied
-//! from, replicas against each other.
+//! Rules on tables: ratios against their operands, cells against the outputs that they were copied from, replicas against each
+//! other.
 
 pub mod copies;
-pub mod heads;
-pub mod means;
 pub mod ratios;
 pub mod replicas;
 
@@ -13,11 +11,9 @@ use crate::number::Quantity;
 pub fn like(printed: &str, quantity: &Quantity, value: f64) -> String {
     let decimals = usize::from(quantity.decimals);
     let number = format!("{:.decimals$}", value / quantity.scale);
-    let digits = |letter: char| letter.is_ascii_digit() || matches!(letter, '.' | ',' | '-');
-    let head: String = printed.chars().take_while(|letter| !digits(*letter)).collect();
-    let tail: String =
-        printed.chars().skip(head.chars().count()).skip_while(|letter| digits(*letter)).collect();
     let number =
         if printed.contains(',') && !printed.contains('.') { number.replace('.', ",") } else { number };
-    format!("{head}{number}{tail}")
+    let digits = |letter: char| letter.is_ascii_digit() || matches!(letter, '.' | ',' | '-');
+    let start = printed.find(digits).unwrap_or(printed.len());
+    format!("{}{number}{}", &printed[..start], printed[start..].trim_start_matches(digits))
 }

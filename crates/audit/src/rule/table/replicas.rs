@@ -2,6 +2,7 @@
 
 use super::like;
 use crate::finding::{Finding, Severity, Slip};
+use crate::knowledge::words::spellings;
 use crate::link::mentions;
 use crate::number::{Interval, Quantity, Unit};
 use crate::page::Page;
@@ -11,57 +12,44 @@ use std::collections::HashMap;
 
 mod headings;
 
-/// T9 and T10.
 pub const REPLICAS: Rule = Rule {
     id: "T9",
     name: "units that are nominally equal have equal figures",
     severity: Severity::WrongFigure,
-    holds: "of at least four tables (or columns) that are called the same but for a number, no cell is more than 30 % from their \
-            median (10 % may mislead); half of it is told as T10: one of two runs is missing",
-    silent: "with fewer than four, where headings above them differ in more than an ordinal (run 1, #2, VM3), of counts below 100 without a unit, where rows are moments of a run, and where more than a quarter of them are off: they are not equal then",
+    holds: "of at least four tables or columns whose names differ only by a number, no cell is more than 10 % (wrong from 30 %) from \
+            their median",
+    silent: "where headings differ by more than a number, rows are moments of a run, counts are below 100, or more than a quarter of \
+             the units are off",
     check: replicas,
 };
 
 /// Fewer tell no outlier.
 const LEAST: usize = 4;
 
-/// What is numbered where several are equal.
-const UNITS: [&str; 17] = [
-    "vm",
-    "run",
-    "disk",
-    "drive",
-    "node",
-    "host",
-    "test",
-    "sample",
-    "pass",
-    "虚拟机",
-    "次",
-    "盘",
-    "节点",
-    "вм",
-    "диск",
-    "тест",
-    "прогон",
-];
-
 fn replicas(evidence: &Evidence, sink: &mut Sink) {
-    for group in headings::part(evidence.page, groups(evidence.tables)) {
-        if group.len() >= LEAST {
-            across(evidence.page, &group, sink);
+    for group in groups(evidence.page, evidence.tables) {
+        let first = group[0];
+        if group.len() < LEAST || is_course(first) {
+            continue;
+        }
+        for (row, labelled) in first.rows.iter().enumerate() {
+            for (column, headed) in first.columns.iter().enumerate() {
+                let figures = group.iter().filter_map(|table| figure(table, row, column));
+                let of = format!("{}, {}", labelled.label, headed.head);
+                judge(evidence.page, &figures.collect::<Vec<_>>(), &of, sink);
+            }
         }
     }
-    for table in evidence.tables {
-        within(evidence.page, table, sink);
-    }
+    evidence.tables.iter().for_each(|table| within(evidence.page, table, sink));
+}
+
+fn figure(table: &Table, row: usize, column: usize) -> Option<Quantity> {
+    table.rows.get(row)?.cells.get(column)?.as_ref()?.figure
 }
 
 /// A name without its numbers and what stands in brackets: `PM9A3 (0369)` and `PM9A3 (6310)` are one.
 fn bare_name(text: &str) -> Option<String> {
-    let mut depth = 0;
-    let mut bare = String::new();
-    let mut numbered = false;
+    let (mut depth, mut numbered, mut bare) = (0, false, String::new());
     for letter in text.chars() {
         match letter {
             '(' | '（' | '[' => depth += 1,
@@ -70,34 +58,32 @@ fn bare_name(text: &str) -> Option<String> {
             other => bare.push(other),
         }
     }
-    let trimmed =
-        bare.trim_end().trim_end_matches(|letter: char| letter.is_ascii_digit() || letter == '#').trim_end();
-    let counted = trimmed.len() < bare.trim_end().len() && depth == 0;
+    let bare = bare.trim();
+    let trimmed = bare.trim_end_matches(|letter: char| letter.is_ascii_digit() || letter == '#').trim_end();
+    let counted = trimmed.len() < bare.len() && depth == 0;
     // A number in brackets, or one at the end, counts units; a model's own digits do not.
-    let name = if numbered { bare.trim().to_owned() } else { trimmed.to_owned() };
-    (numbered || counted).then_some(name).filter(|name| name.chars().any(char::is_alphabetic))
+    let name = if numbered { bare } else { trimmed };
+    ((numbered || counted) && name.contains(char::is_alphabetic)).then(|| name.to_owned())
 }
 
-/// What tables of the same shape have in common: the name without its number, heads, labels.
-type Shape<'a> = (String, Vec<&'a str>, Vec<&'a str>);
-
-/// Tables of the same shape whose names differ by a number only. A page may have thousands: they are not held one against another.
-fn groups(tables: &[Table]) -> Vec<Vec<&Table>> {
-    let mut groups: Vec<Vec<&Table>> = Vec::new();
-    let mut known: HashMap<Shape, usize> = HashMap::new();
-    for table in tables {
-        let Some(name) = bare_name(&table.corner).or_else(|| bare_name(table.title.as_deref()?)) else {
-            continue;
-        };
-        let heads = table.columns.iter().map(|column| column.head.as_str()).collect();
-        let labels = table.rows.iter().map(|row| row.label.as_str()).collect();
-        let at = *known.entry((name, heads, labels)).or_insert(groups.len());
-        match groups.get_mut(at) {
-            Some(group) => group.push(table),
-            None => groups.push(vec![table]),
-        }
+/// Tables of the same heads and labels whose names, and the headings above them, differ by a number only.
+fn groups<'a>(page: &Page, tables: &'a [Table]) -> Vec<Vec<&'a Table>> {
+    let name = |table: &Table| bare_name(&table.corner).or_else(|| bare_name(table.title.as_deref()?));
+    let named: Vec<(String, &Table)> =
+        tables.iter().filter_map(|table| Some((name(table)?, table))).collect();
+    if named.len() < LEAST {
+        return Vec::new();
     }
-    groups.into_iter().filter(|group| group.len() >= LEAST).collect()
+    let headings = headings::of(page);
+    let mut groups: HashMap<_, Vec<&Table>> = HashMap::new();
+    for (name, table) in named {
+        let heads: Vec<&str> = table.columns.iter().map(|column| column.head.as_str()).collect();
+        let labels: Vec<&str> = table.rows.iter().map(|row| row.label.as_str()).collect();
+        let above = headings.partition_point(|(line, _)| *line < table.lines.start);
+        let heading = above.checked_sub(1).map(|at| &headings[at].1);
+        groups.entry((name, heading, heads, labels)).or_default().push(table);
+    }
+    groups.into_values().collect()
 }
 
 /// Whether the rows of a table are moments of a run (`0`, `1`, `2`, ... seconds): what each of them counts varies from run to run.
@@ -107,112 +93,71 @@ fn is_course(table: &Table) -> bool {
     let steps: Vec<f64> = steps.filter(|step| *step > 0.0).collect();
     let Some(first) = steps.first() else { return false };
     // A table that was cut short begins at 0 all the same.
-    if labels.first() == Some(&Some(0.0)) && steps.len() + 1 == labels.len() {
-        return true;
-    }
+    let counts = labels[0] == Some(0.0) && steps.len() + 1 == labels.len();
     let even = steps.iter().filter(|step| (*step - first).abs() < 1e-3 * first).count();
-    even >= 4 && 4 * even >= 3 * (labels.len() - 1)
+    counts || even >= 4 && 4 * even >= 3 * (labels.len() - 1)
 }
 
-fn across(page: &Page, group: &[&Table], sink: &mut Sink) {
-    let Some(first) = group.first().filter(|first| !is_course(first)) else { return };
-    for (row, labelled) in first.rows.iter().enumerate() {
-        for (column, headed) in first.columns.iter().enumerate() {
-            let figure = |table: &&Table| table.rows.get(row)?.cells.get(column)?.as_ref()?.figure;
-            let figures: Vec<Quantity> = group.iter().filter_map(figure).collect();
-            judge(page, &figures, &format!("{}, {}", labelled.label, headed.head), sink);
-        }
-    }
-}
-
-/// Columns of one table that are numbered: `VM1`, `VM2`, `run 1`.
+/// Columns of one table that are numbered: `VM1`, `VM2`, `run 1`. Those that count something (threads, queues) differ on purpose.
 fn within(page: &Page, table: &Table, sink: &mut Sink) {
-    let named: Vec<(usize, String)> = table
-        .columns
-        .iter()
-        .enumerate()
-        .filter_map(|(at, column)| Some((at, bare_name(&column.head)?)))
-        .collect();
-    let Some((_, name)) = named.first() else { return };
-    let same: Vec<usize> = named.iter().filter(|(_, other)| other == name).map(|(at, _)| *at).collect();
-    // Columns that count something (threads, queues) differ on purpose.
-    let counts_units =
-        UNITS.iter().any(|unit| name.to_lowercase().trim() == *unit || mentions(name, unit, ""));
-    if same.len() < LEAST || !counts_units {
+    let names: Vec<Option<String>> = table.columns.iter().map(|column| bare_name(&column.head)).collect();
+    let Some(name) = names.iter().flatten().next() else { return };
+    let is_unit = |unit: &&str| name.to_lowercase().trim() == *unit || mentions(name, unit, "");
+    if !spellings("unit").iter().any(is_unit) {
         return;
     }
-    for row in &table.rows {
-        let figures: Vec<Quantity> =
-            same.iter().filter_map(|at| row.cells.get(*at)?.as_ref()?.figure).collect();
+    for (at, row) in table.rows.iter().enumerate() {
+        let same = names.iter().enumerate().filter(|(_, other)| other.as_ref() == Some(name));
+        let figures: Vec<Quantity> = same.filter_map(|(column, _)| figure(table, at, column)).collect();
         judge(page, &figures, &row.label, sink);
     }
 }
 
 fn judge(page: &Page, figures: &[Quantity], of: &str, sink: &mut Sink) {
-    let Some(first) = figures.first() else { return };
+    let Some(first) = figures.first().filter(|_| figures.len() >= LEAST) else { return };
     let alike = figures.iter().all(|figure| figure.unit == first.unit && figure.unit != Unit::Percent);
-    if figures.len() < LEAST || !alike {
-        return;
-    }
     let median = median(figures);
     let off = |figure: &Quantity| figure.figure.value / median - 1.0;
     let outside = figures.iter().filter(|figure| off(figure).abs() > 0.1).count();
     // Small counts without a unit are states and settings.
-    if first.unit == Unit::Bare && median < 100.0 {
+    let is_state = first.unit == Unit::Bare && median < 100.0;
+    if !alike || is_state || median <= 0.0 || 4 * outside > figures.len() {
         return;
     }
-    if median <= 0.0 || 4 * outside > figures.len() {
-        return;
-    }
-    let others = Interval {
-        low: figures
-            .iter()
-            .map(|figure| figure.figure.low)
-            .filter(|low| *low > 0.9 * median)
-            .fold(f64::MAX, f64::min),
-        high: figures
-            .iter()
-            .map(|figure| figure.figure.high)
-            .filter(|high| *high < 1.1 * median)
-            .fold(0.0, f64::max),
-    };
+    let low = figures.iter().map(|one| one.figure.low).filter(|low| *low > 0.9 * median);
+    let high = figures.iter().map(|one| one.figure.high).filter(|high| *high < 1.1 * median);
+    let others = Interval { low: low.fold(f64::MAX, f64::min), high: high.fold(0.0, f64::max) };
     for figure in figures {
         let off = off(figure);
         if off.abs() <= 0.1 {
             sink.plausible("T9", &figure.figure);
             continue;
         }
-        let printed = page.quote(figure.figure.spot);
-        let half = others.wider(0.02).meets(figure.interval().scaled(2.0));
+        let (spot, count) = (figure.figure.spot, figures.len());
+        let printed = page.quote(spot);
         let severity = if off.abs() > 0.3 { Severity::WrongFigure } else { Severity::Ambiguous };
-        let spots = figures.iter().map(|other| other.figure.spot).filter(|spot| *spot != figure.figure.spot);
-        let message = if half {
-            format!(
+        let finding = if others.wider(0.02).meets(figure.interval().scaled(2.0)) {
+            let message = format!(
                 "{of}: {printed} is half of what {} nominally equal units have: one of two runs or parts is missing",
-                figures.len() - 1
-            )
+                count - 1
+            );
+            let both = like(printed, figure, 2.0 * figure.figure.value);
+            Finding::new("T10", severity, spot, message).slip(Slip::Half).recomputed(both)
         } else {
-            format!(
-                "{of}: {printed} is {:+.0} % from the median of {} nominally equal units",
-                100.0 * off,
-                figures.len()
-            )
+            let off = 100.0 * off;
+            let message =
+                format!("{of}: {printed} is {off:+.0} % from the median of {count} nominally equal units");
+            Finding::new("T9", severity, spot, message)
         };
-        let mut finding =
-            Finding::new(if half { "T10" } else { "T9" }, severity, figure.figure.spot, message)
-                .against(spots);
-        if half {
-            finding = finding.slip(Slip::Half).recomputed(like(printed, figure, 2.0 * figure.figure.value));
-        }
-        sink.finds(finding);
+        let operands = figures.iter().map(|other| other.figure.spot).filter(|other| *other != spot);
+        sink.finds(finding.against(operands));
     }
 }
 
 fn median(figures: &[Quantity]) -> f64 {
     let mut values: Vec<f64> = figures.iter().map(|figure| figure.figure.value).collect();
     values.sort_by(f64::total_cmp);
-    let middle = values.len() / 2;
-    if values.len() % 2 == 1 { values[middle] } else { (values[middle - 1] + values[middle]) / 2.0 }
+    (values[(values.len() - 1) / 2] + values[values.len() / 2]) / 2.0
 }
 
 #[cfg(test)]

@@ -1,7 +1,8 @@
 //! What most likely happened where a ratio is not what its operands give.
 
 use crate::finding::Slip;
-use crate::link::{Form, Link, Why, parts};
+use crate::knowledge::words::says;
+use crate::link::{Form, Link, Why};
 use crate::number::{Interval, Unit};
 use crate::page::Page;
 use crate::rule::slip;
@@ -101,12 +102,7 @@ fn alike(link: &Link, other: &Link) -> bool {
 
 /// Whether it is a ratio of times, where less is better.
 fn of_time(link: &Link) -> bool {
-    const WORDS: [&str; 9] = ["lat", "clat", "slat", "latency", "latenz", "time", "ms", "us", "µs"];
-    const PARTS: [&str; 5] = ["延迟", "时延", "耗时", "задержк", "латентн"];
-    let text = link.of.to_lowercase();
-    link.numerator.unit == Unit::Nanoseconds
-        || parts(&text).iter().any(|part| WORDS.contains(&part.as_str()))
-        || PARTS.iter().any(|part| text.contains(part))
+    link.numerator.unit == Unit::Nanoseconds || says(&link.of.to_lowercase(), "time")
 }
 
 /// What a printed ratio says of numerator / denominator.
