@@ -31,7 +31,7 @@ pub struct Command {
     /// fio's options in their order: `--key=value`, `-key=value`, `--key value`.
     pub options: Vec<Entry>,
     /// What stands before it: `[root@host ~]#`.
-    pub prompt: Option<String>,
+    pub(crate) prompt: Option<String>,
     /// Commands of known tools behind it on the same line.
     pub more: Vec<Command>,
 }
@@ -47,14 +47,14 @@ pub struct Word {
 
 impl Command {
     /// The value of fio's option, the last of several.
-    pub fn option(&self, key: &str) -> Option<&str> {
+    pub(crate) fn option(&self, key: &str) -> Option<&str> {
         let known = self.options.iter().rev().find(|entry| entry.key == key)?;
         Some(known.value.as_deref().unwrap_or("1"))
     }
 
     /// What a command line of fio asks of its jobs: each `--name` begins one, and takes what `--name=global` before it says. What
     /// stands before the first name is of its job.
-    pub fn asked(&self) -> Vec<Asked> {
+    pub(crate) fn asked(&self) -> Vec<Asked> {
         let mut jobs: Vec<(String, usize, Options)> = vec![(String::new(), self.line, Options::new())];
         for (key, value) in self.options.iter().map(Entry::plain) {
             match (key.as_str(), jobs.as_mut_slice()) {

@@ -10,8 +10,7 @@ use crate::page::{Page, Spot};
 pub(super) struct Line<'a> {
     index: usize,
     prefix: usize,
-    /// What stands there.
-    pub text: &'a str,
+    pub(crate) text: &'a str,
 }
 
 impl<'a> Line<'a> {
@@ -192,7 +191,6 @@ pub(super) fn other(name: &str, unit: &str, more_is_better: bool, figure: Figure
     Other { name: name.to_owned(), unit: unit.to_owned(), more_is_better, figure }
 }
 
-/// Bytes of a MiB.
 pub(crate) const MIB: f64 = 1_048_576.0;
 
 #[cfg(test)]

@@ -11,26 +11,23 @@ use crate::page::Page;
 #[derive(Clone, Debug, PartialEq)]
 pub struct Copy {
     /// Index of the line with the rate.
-    pub line: usize,
+    pub(crate) line: usize,
     /// Whole and partial records, in and out.
-    pub records: Option<[(Figure, Figure); 2]>,
-    /// Bytes.
-    pub bytes: Figure,
+    pub(crate) records: Option<[(Figure, Figure); 2]>,
+    pub(crate) bytes: Figure,
     /// The same in brackets, in units of 1000 and of 1024, with the unit as printed.
-    pub sizes: Vec<Size>,
-    /// Nanoseconds.
-    pub time: Figure,
-    /// Bytes a second.
-    pub rate: Size,
+    pub(crate) sizes: Vec<Size>,
+    pub(crate) time: Figure,
+    pub(crate) rate: Size,
 }
 
 /// A figure with a prefix that is of 1000 or of 1024.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Size {
+pub(crate) struct Size {
     /// In bytes, or bytes a second.
-    pub figure: Figure,
+    pub(crate) figure: Figure,
     /// `MiB/s`.
-    pub unit: &'static str,
+    pub(crate) unit: &'static str,
 }
 
 /// The format's entry in the family.
@@ -200,7 +197,7 @@ impl Copy {
     }
 
     /// Every figure in it.
-    pub fn figures(&self, tell: &mut dyn FnMut(Told)) {
+    pub(crate) fn figures(&self, tell: &mut dyn FnMut(Told)) {
         let records = self.records.iter().flatten().flat_map(|(whole, partial)| [*whole, *partial]);
         records.for_each(|count| tell((Metric::Issued, Unit::Things, count)));
         let sizes = self.sizes.iter().map(|size| size.figure);
@@ -210,7 +207,7 @@ impl Copy {
     }
 
     /// Its result in the form that all tools share: what was read was written.
-    pub fn readings(&self) -> Vec<Reading> {
+    pub(crate) fn readings(&self) -> Vec<Reading> {
         let out = self.records.map(|records| records[1]);
         let bs = out.filter(|(whole, partial)| partial.value == 0.0 && whole.value > 0.0);
         let workload = Workload {

@@ -25,20 +25,17 @@ fn is_csv(line: &str) -> bool {
     (line.starts_with("ISO date,") || line.starts_with("label,path type,")) && line.contains(",operation,")
 }
 
-/// Files, directories, objects.
-pub const ENTRIES: &str = "the entries";
-/// A second.
-pub const ENTRY_RATE: &str = "the entries a second";
+pub(crate) const ENTRIES: &str = "the entries";
+pub(crate) const ENTRY_RATE: &str = "the entries a second";
 /// Bytes of a block of files that are whole blocks.
-pub const BLOCK: &str = "the block size";
+pub(crate) const BLOCK: &str = "the block size";
 /// The writes and the reads of a mix: I/Os a second, bytes a second, entries a second, and as many in all.
-pub const MIX_RATES: [[&str; 2]; 3] = [
+pub(crate) const MIX_RATES: [[&str; 2]; 3] = [
     ["the IOPS of writes", "the IOPS of reads"],
     ["the throughput of writes", "the throughput of reads"],
     ["the entries written a second", "the entries read a second"],
 ];
-/// In all.
-pub const MIX_COUNTS: [[&str; 2]; 2] =
+pub(crate) const MIX_COUNTS: [[&str; 2]; 2] =
     [["the I/Os of writes", "the I/Os of reads"], ["the MiB written", "the MiB read"]];
 
 /// What the table calls a figure, what the CSV does.

@@ -9,7 +9,6 @@ use std::ops::Range;
 /// What a whole number stands for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Whole {
-    /// Itself.
     Exact,
     /// Anything from it to below the next: the tool divides whole numbers.
     Cut,

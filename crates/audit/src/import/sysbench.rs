@@ -36,43 +36,35 @@ const HEADS: &[&str] = &[
     "queries performed:",
 ];
 
-/// Names of its figures.
-pub const THREADS: &str = "the number of threads";
-/// Events in all.
-pub const EVENTS: &str = "the number of events";
-/// Events a second.
-pub const EVENT_RATE: &str = "the rate of events";
-/// Nanoseconds that events took, summed.
-pub const SUM: &str = "the sum of latencies";
-/// Operations of the memory test.
-pub const OPERATIONS: &str = "the operations";
-/// And a second.
-pub const OPERATION_RATE: &str = "the rate of operations";
+pub(crate) const THREADS: &str = "the number of threads";
+pub(crate) const EVENTS: &str = "the number of events";
+pub(crate) const EVENT_RATE: &str = "the rate of events";
+pub(crate) const SUM: &str = "the sum of latencies";
+pub(crate) const OPERATIONS: &str = "the operations";
+pub(crate) const OPERATION_RATE: &str = "the rate of operations";
 /// Bytes that were moved, and a second.
-pub const MOVED: &str = "the MiB moved";
-/// A second.
-pub const THROUGHPUT: &str = "the throughput";
+pub(crate) const MOVED: &str = "the MiB moved";
+pub(crate) const THROUGHPUT: &str = "the throughput";
 /// Reads, writes and fsyncs a second.
-pub const FILE_RATES: [&str; 3] = ["the reads a second", "the writes a second", "the fsyncs a second"];
+pub(crate) const FILE_RATES: [&str; 3] = ["the reads a second", "the writes a second", "the fsyncs a second"];
 /// Bytes a second of reads and writes.
-pub const FILE_BYTES: [&str; 2] = ["the MiB read a second", "the MiB written a second"];
+pub(crate) const FILE_BYTES: [&str; 2] = ["the MiB read a second", "the MiB written a second"];
 /// The same of 1000.
-pub const DECIMAL_BYTES: [&str; 2] = ["the MB read a second", "the MB written a second"];
+pub(crate) const DECIMAL_BYTES: [&str; 2] = ["the MB read a second", "the MB written a second"];
 /// Queries or requests: reads, writes, others, all.
-pub const PARTS: [&str; 4] = ["the reads", "the writes", "the others", "the total"];
+pub(crate) const PARTS: [&str; 4] = ["the reads", "the writes", "the others", "the total"];
 /// Bytes that 0.x read and wrote.
-pub const OLD_BYTES: [&str; 2] = ["the read", "the written"];
+pub(crate) const OLD_BYTES: [&str; 2] = ["the read", "the written"];
 /// Counts of SQL and how many a second.
-pub const COUNTS: [(&str, &str); 4] = [
+pub(crate) const COUNTS: [(&str, &str); 4] = [
     ("the transactions", "the transactions a second"),
     ("the queries", "the queries a second"),
     ("the read/write requests", "the read/write requests a second"),
     ("the other operations", "the other operations a second"),
 ];
 /// Events and seconds of a thread.
-pub const OF_THREAD: [&str; 2] = ["the events of a thread", "the execution time of a thread"];
-/// The percentile.
-pub const PERCENTILE: &str = "the percentile";
+pub(crate) const OF_THREAD: [&str; 2] = ["the events of a thread", "the execution time of a thread"];
+pub(crate) const PERCENTILE: &str = "the percentile";
 
 const S: f64 = 1e9;
 const MS: f64 = 1e6;

@@ -24,15 +24,13 @@ pub const FORMAT: Format = Format {
 
 /// Names of its figures: a result of the list, of a table, what that is taken against, ten times the one over the other, and the
 /// geometric mean of a table's.
-pub const LISTED: &str = "the result in the list";
-/// Of a table.
-pub const RESULT: &str = "the result";
+pub(crate) const LISTED: &str = "the result in the list";
+pub(crate) const RESULT: &str = "the result";
 /// What an index is taken against.
-pub const BASELINE: &str = "the baseline";
-/// The index.
-pub const INDEX: &str = "the index";
+pub(crate) const BASELINE: &str = "the baseline";
+pub(crate) const INDEX: &str = "the index";
 /// The final score of a table.
-pub const SCORE: &str = "the final score";
+pub(crate) const SCORE: &str = "the final score";
 
 /// The category of the head of a table of index values, of 5 and of 4.
 fn head(line: &str) -> Option<&str> {

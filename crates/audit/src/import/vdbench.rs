@@ -47,16 +47,13 @@ fn is_flat_head(line: &str) -> bool {
     line.split_whitespace().take(3).eq(["tod", "timestamp", "Run"])
 }
 
-/// Bytes of an I/O.
-pub const EACH: &str = "the bytes of an I/O";
-/// Percent of reads.
-pub const SHARE: &str = "the share of reads";
+pub(crate) const EACH: &str = "the bytes of an I/O";
+pub(crate) const SHARE: &str = "the share of reads";
 /// Response times of reads and of writes.
-pub const WAYS: [&str; 2] = ["the response of reads", "the response of writes"];
+pub(crate) const WAYS: [&str; 2] = ["the response of reads", "the response of writes"];
 /// The greatest response times of reads and of writes.
-pub const WAYS_MOST: [&str; 2] = ["the greatest response of reads", "the greatest response of writes"];
-/// I/Os in flight.
-pub const QUEUE: &str = "the queue depth";
+pub(crate) const WAYS_MOST: [&str; 2] = ["the greatest response of reads", "the greatest response of writes"];
+pub(crate) const QUEUE: &str = "the queue depth";
 
 /// Heads of the console and of the flatfile, and what stands below.
 const COLUMNS: &[(&str, &str, Place)] = &[
@@ -255,7 +252,7 @@ fn flat_row(line: &Line, at: usize, heads: &[&str]) -> Option<Sheet> {
 }
 
 /// Runs: up to their average, or to the next first interval.
-pub fn runs(sheets: &[Sheet]) -> impl Iterator<Item = &[Sheet]> {
+pub(crate) fn runs(sheets: &[Sheet]) -> impl Iterator<Item = &[Sheet]> {
     sheets.chunk_by(|one, next| {
         !matches!(one.span, Span::Average(..))
             && next.span != Span::Interval(1)

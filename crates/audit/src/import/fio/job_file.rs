@@ -15,7 +15,7 @@ pub const FORMAT: Format = Format {
 };
 
 /// Options as they are told: key, value; of a key that comes twice the last counts.
-pub type Options = Vec<(String, String)>;
+pub(crate) type Options = Vec<(String, String)>;
 
 /// A job file.
 #[derive(Clone, Debug, PartialEq)]
@@ -48,7 +48,7 @@ pub struct Entry {
 
 impl JobFile {
     /// What each job is asked, with what the global sections before it say.
-    pub fn asked(&self) -> Vec<Asked> {
+    pub(crate) fn asked(&self) -> Vec<Asked> {
         let sections = self.sections.iter().map(|section| {
             (section.name.as_str(), section.line, section.entries.iter().map(Entry::plain).collect())
         });
@@ -57,7 +57,7 @@ impl JobFile {
 }
 
 /// What jobs are asked by their options and those of each `global` before them.
-pub fn with_globals<'a>(sections: impl Iterator<Item = (&'a str, usize, Options)>) -> Vec<Asked> {
+pub(crate) fn with_globals<'a>(sections: impl Iterator<Item = (&'a str, usize, Options)>) -> Vec<Asked> {
     let mut global = Options::new();
     let mut all = Vec::new();
     for (name, line, own) in sections {
@@ -72,13 +72,13 @@ pub fn with_globals<'a>(sections: impl Iterator<Item = (&'a str, usize, Options)
 
 impl Entry {
     /// Key and value; a bare option is `1`.
-    pub fn plain(&self) -> (String, String) {
+    pub(crate) fn plain(&self) -> (String, String) {
         (self.key.clone(), self.value.clone().unwrap_or_else(|| "1".to_owned()))
     }
 }
 
 /// What options ask of a job, as far as they say it.
-pub fn asked(name: &str, line: usize, options: &Options) -> Asked {
+pub(crate) fn asked(name: &str, line: usize, options: &Options) -> Asked {
     let of = |keys: &[&str]| {
         let known = options.iter().rev().find(|(key, _)| keys.contains(&key.as_str()));
         known.map(|(_, value)| value.trim())
@@ -114,7 +114,7 @@ fn sizes(fixed: Option<&str>, range: Option<&str>) -> [Option<(u64, u64)>; 3] {
 }
 
 /// Bytes of fio's `4k`, `128K`, `1m`, `4096`. What has an i (`4KiB`) is read by 1000 in some versions and by 1024 in others.
-pub fn size(text: &str) -> Option<u64> {
+pub(crate) fn size(text: &str) -> Option<u64> {
     let text = text.trim();
     let digits = text.bytes().take_while(u8::is_ascii_digit).count();
     let number: u64 = text.get(..digits)?.parse().ok()?;
@@ -196,7 +196,7 @@ fn entry(text: &str, line: usize, prefix: usize) -> Option<Entry> {
 }
 
 /// Whether an option stands without a value.
-pub fn is_flag(key: &str) -> bool {
+pub(crate) fn is_flag(key: &str) -> bool {
     FLAGS.split(' ').any(|flag| flag == key)
 }
 

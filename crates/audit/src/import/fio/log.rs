@@ -20,7 +20,6 @@ pub const FORMAT: Format = Format {
 /// What a log is of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
-    /// KiB a second.
     Bandwidth,
     Iops,
     Latency,

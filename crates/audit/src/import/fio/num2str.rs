@@ -6,7 +6,7 @@ use crate::number::{Figure, Interval, leading};
 
 /// How the digits behind the point come about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Era {
+pub(crate) enum Era {
     /// To 2.19: the remainder is shortened digit by digit, of 1024 as of 1000; prefixes `K`, `M` whatever the base.
     Remainder,
     /// 2.20 to 3.25: rounded, but a carry into the whole part is lost: 25,951 to 25,999 print as `25.0k`.
@@ -17,7 +17,7 @@ pub enum Era {
 
 impl Era {
     /// That of a version. Where none is told, figures are as a sound one prints them.
-    pub fn of(version: Option<Version>) -> Era {
+    pub(crate) fn of(version: Option<Version>) -> Era {
         match version {
             Some(version) if !version.is_from(2, 20) => Era::Remainder,
             Some(version) if !version.is_from(3, 26) => Era::LostCarry,
@@ -29,7 +29,7 @@ impl Era {
 const PREFIXES: [&str; 7] = ["", "k", "M", "G", "T", "P", "E"];
 
 /// `number` in at most so many digits (the point counted) with its prefix of 1024 or 1000, as a sound fio prints it.
-pub fn print(number: u64, digits: usize, binary: bool, unit: &str) -> String {
+pub(crate) fn print(number: u64, digits: usize, binary: bool, unit: &str) -> String {
     let thousand = if binary { 1024 } else { 1000 };
     let (mut left, mut remainder, mut power) = (number, None, 0);
     while length(left) > digits && power + 1 < PREFIXES.len() {
@@ -58,7 +58,7 @@ fn length(number: u64) -> usize {
 
 /// What a printed number may mean beside its digits where its carry was lost: `25.0k` is also printed of 25,950 to 25,999.
 /// `None` where its digits or the version rule that out.
-pub fn carried(printed: &str, figure: &Figure, era: Era) -> Option<Interval> {
+pub(crate) fn carried(printed: &str, figure: &Figure, era: Era) -> Option<Interval> {
     let (digits, _, decimals) = leading(&point(printed))?;
     if era != Era::LostCarry || decimals == 0 || digits.fract() != 0.0 || digits <= 0.0 {
         return None;

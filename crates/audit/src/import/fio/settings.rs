@@ -35,13 +35,13 @@ const SETTINGS: [(&str, &str); 11] = [
 ];
 
 /// `rate_iops=1000` of each option that caps a job's load, in one order.
-pub fn caps(job: &Job) -> Vec<String> {
+pub(crate) fn caps(job: &Job) -> Vec<String> {
     let told = |key: &&str| Some(format!("{key}={}", value(job, key).filter(|value| value != "0")?));
     CAPS.iter().filter_map(told).collect()
 }
 
 /// `direct=1` of each option that changes what a result is of, in one order; `None` of an output that tells no options.
-pub fn settings(job: &Job) -> Option<Vec<String>> {
+pub(crate) fn settings(job: &Job) -> Option<Vec<String>> {
     let told = |(key, default): &(&str, &str)| {
         format!("{key}={}", value(job, key).unwrap_or_else(|| (*default).to_owned()))
     };

@@ -29,7 +29,7 @@ pub const FORMAT: JsonFormat = JsonFormat {
 };
 
 /// The stream's entry in the family.
-pub const STREAM: Format = Format {
+pub(crate) const STREAM: Format = Format {
     name: "iperf3 JSON stream",
     help: "iperf3 --json-stream, 3.17: one event a line",
     example: STREAM_EXAMPLE,

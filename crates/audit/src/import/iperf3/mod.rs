@@ -21,26 +21,23 @@ pub struct Iperf3 {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Test {
     /// Index of the line it begins at.
-    pub line: usize,
+    pub(crate) line: usize,
     /// What stands before its lines: `s1:`.
-    pub speaker: Option<String>,
+    pub(crate) speaker: Option<String>,
     /// `3.12`.
     pub version: Option<String>,
-    /// Whether both send at once.
-    pub bidirectional: bool,
+    pub(crate) bidirectional: bool,
     /// Whether its columns count datagrams rather than what was sent again.
-    pub udp: Option<bool>,
+    pub(crate) udp: Option<bool>,
     /// How many streams were asked for each way.
-    pub streams: Option<u64>,
-    /// What each interval had.
-    pub intervals: Vec<Row>,
-    /// What came of it.
-    pub ends: Vec<Row>,
+    pub(crate) streams: Option<u64>,
+    pub(crate) intervals: Vec<Row>,
+    pub(crate) ends: Vec<Row>,
 }
 
 /// Of what a row is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Stream {
+pub(crate) enum Stream {
     /// Of the stream of that number.
     One(u64),
     /// Of all.
@@ -50,7 +47,7 @@ pub enum Stream {
 
 /// `[TX-C]`: who sends in a test both ways, and who tells it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Role {
+pub(crate) enum Role {
     /// Sent by the client, told by it.
     TxC,
     /// Received by the client, told by it.
@@ -63,40 +60,30 @@ pub enum Role {
 
 /// Who counted what came of a stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum End {
-    /// Who sent it.
+pub(crate) enum End {
     Sender,
-    /// Who received it.
     Receiver,
 }
 
 /// One row of figures.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Row {
-    /// Index of its line.
-    pub line: usize,
-    /// Of what.
-    pub stream: Stream,
-    /// In a test both ways.
-    pub role: Option<Role>,
+pub(crate) struct Row {
+    pub(crate) line: usize,
+    pub(crate) stream: Stream,
+    pub(crate) role: Option<Role>,
     /// Who counted; `None` of intervals.
-    pub end: Option<End>,
+    pub(crate) end: Option<End>,
     /// Seconds at which it begins and ends.
-    pub time: [Option<Figure>; 2],
-    /// Bytes.
-    pub bytes: Option<Figure>,
-    /// Bits a second.
-    pub rate: Option<Figure>,
-    /// Segments sent again.
-    pub retransmits: Option<Figure>,
-    /// Milliseconds.
-    pub jitter_ms: Option<Figure>,
-    /// Datagrams.
-    pub datagrams: Option<Figure>,
+    pub(crate) time: [Option<Figure>; 2],
+    pub(crate) bytes: Option<Figure>,
+    pub(crate) rate: Option<Figure>,
+    pub(crate) retransmits: Option<Figure>,
+    pub(crate) jitter_ms: Option<Figure>,
+    pub(crate) datagrams: Option<Figure>,
     /// Share of those lost in percent.
-    pub lost_share: Option<Figure>,
+    pub(crate) lost_share: Option<Figure>,
     /// Whether it is of the time that is left out.
-    pub omitted: bool,
+    pub(crate) omitted: bool,
 }
 
 impl Row {
@@ -121,7 +108,7 @@ impl Row {
 impl Test {
     /// What came of it each way: of the sum where there is one, else of the only stream; as the receiver counted it where
     /// that is told.
-    pub fn results(&self) -> Vec<&Row> {
+    pub(crate) fn results(&self) -> Vec<&Row> {
         let mut roles: Vec<Option<Role>> = Vec::new();
         for row in &self.ends {
             if !roles.contains(&row.role) {
@@ -175,13 +162,13 @@ impl Test {
 
 impl Iperf3 {
     /// Every figure in it.
-    pub fn figures(&self, tell: &mut dyn FnMut(Told)) {
+    pub(crate) fn figures(&self, tell: &mut dyn FnMut(Told)) {
         let rows = self.tests.iter().flat_map(|test| test.intervals.iter().chain(&test.ends));
         rows.for_each(|row| row.figures(tell));
     }
 
     /// Its results in the form that all tools share.
-    pub fn readings(&self) -> Vec<Reading> {
+    pub(crate) fn readings(&self) -> Vec<Reading> {
         let of_test =
             |test: &Test| -> Vec<Reading> { test.results().iter().map(|row| test.reading(row)).collect() };
         self.tests.iter().flat_map(of_test).collect()
