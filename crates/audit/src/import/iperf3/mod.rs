@@ -45,18 +45,8 @@ pub(crate) enum Stream {
     Sum,
 }
 
-/// `[TX-C]`: who sends in a test both ways, and who tells it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) enum Role {
-    /// Sent by the client, told by it.
-    TxC,
-    /// Received by the client, told by it.
-    RxC,
-    /// Sent by the server, told by it.
-    TxS,
-    /// Received by the server, told by it.
-    RxS,
-}
+/// In a test both ways: what is sent and received by the client, told by it, and by the server.
+pub(crate) const ROLES: [&str; 4] = ["[TX-C]", "[RX-C]", "[TX-S]", "[RX-S]"];
 
 /// Who counted what came of a stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -70,7 +60,7 @@ pub(crate) enum End {
 pub(crate) struct Row {
     pub(crate) line: usize,
     pub(crate) stream: Stream,
-    pub(crate) role: Option<Role>,
+    pub(crate) role: Option<&'static str>,
     /// Who counted; `None` of intervals.
     pub(crate) end: Option<End>,
     /// Seconds at which it begins and ends.
@@ -109,7 +99,7 @@ impl Test {
     /// What came of it each way: of the sum where there is one, else of the only stream; as the receiver counted it where
     /// that is told.
     pub(crate) fn results(&self) -> Vec<&Row> {
-        let mut roles: Vec<Option<Role>> = Vec::new();
+        let mut roles: Vec<Option<&'static str>> = Vec::new();
         for row in &self.ends {
             if !roles.contains(&row.role) {
                 roles.push(row.role);
@@ -118,7 +108,7 @@ impl Test {
         roles.into_iter().filter_map(|role| self.result(role)).collect()
     }
 
-    fn result(&self, role: Option<Role>) -> Option<&Row> {
+    fn result(&self, role: Option<&'static str>) -> Option<&Row> {
         let of_role = || self.ends.iter().filter(move |row| row.role == role);
         let sums = of_role().any(|row| row.stream == Stream::Sum);
         let first = of_role().next()?.stream;
@@ -138,8 +128,8 @@ impl Test {
             ..Workload::default()
         };
         let name = match row.role {
-            Some(Role::TxC | Role::RxS) => "throughput from client to server",
-            Some(Role::RxC | Role::TxS) => "throughput from server to client",
+            Some("[TX-C]" | "[RX-S]") => "throughput from client to server",
+            Some(_) => "throughput from server to client",
             None => "throughput",
         };
         // Beside what was received stands who sent it.
