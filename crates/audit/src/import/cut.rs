@@ -198,29 +198,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_number_that_belongs_to_the_line_is_no_listing() {
-        let page = Page::new("p", "0 | a\n1 | b\n2 | c\n3 | d\n");
-        assert_eq!(Line::of(&page, 2).text, " | c");
-        assert_eq!(Line::with_number(&page, 2, "|").text, "2 | c");
-        assert_eq!(Line::with_number(&page, 2, "c").text, " | c");
-    }
-
-    #[test]
-    fn what_goes_on_as_another_number_is_none() {
-        let page = Page::new("p", "1.0.20 1,234 17:06 2.5");
-        let line = Line::of(&page, 0);
-        let words: Vec<&str> = line.text.split(' ').collect();
-        let read: Vec<bool> = words.iter().map(|word| line.number(word, 1.0).is_some()).collect();
-        assert_eq!(read, [false, false, false, true]);
-        assert_eq!(line.count("2.5"), None);
-    }
-
-    #[test]
-    fn sizes_are_of_1024() {
-        assert_eq!(
-            [size("4k"), size("8KiB"), size("1M"), size("512"), size("x")],
-            [Some(4096), Some(8192), Some(1 << 20), Some(512), None]
-        );
-        assert_eq!(size("99999999999999999999g"), None);
+    fn numbers_of_a_line_are_told_from_listings_versions_and_sizes() {
+        let page = Page::new("p", "0 | a\n1 | b\n2 | c\n3 | d\n1.0.20 1,234 17:06 2.5\n");
+        assert_eq!((Line::of(&page, 2).text, Line::with_number(&page, 2, "|").text), (" | c", "2 | c"));
+        let line = Line::of(&page, 4);
+        let read: Vec<bool> = line.text.split(' ').map(|word| line.number(word, 1.0).is_some()).collect();
+        assert_eq!((read, line.count("2.5")), (vec![false, false, false, true], None));
+        assert_eq!([size("4k"), size("8KiB"), size("512")], [Some(4096), Some(8192), Some(512)]);
+        assert_eq!([size("x"), size("99999999999999999999g")], [None, None]);
     }
 }

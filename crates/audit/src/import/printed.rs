@@ -15,15 +15,8 @@ pub(crate) enum Whole {
 }
 
 /// What a printed number stands for.
-pub(crate) fn figure(
-    spot: Spot,
-    printed: &str,
-    value: f64,
-    decimals: usize,
-    scale: f64,
-    whole: Whole,
-) -> Figure {
-    let exponent = printed.find(['e', 'E']).and_then(|at| printed[at + 1..].parse::<i32>().ok());
+fn figure(spot: Spot, text: &str, (value, decimals): (f64, usize), scale: f64, whole: Whole) -> Figure {
+    let exponent = text.find(['e', 'E']).and_then(|at| text[at + 1..].parse::<i32>().ok());
     let (low, high) = match (exponent, decimals, whole) {
         (None, 0, Whole::Exact) => (value, value),
         (None, 0, Whole::Cut) => (value, value + 1.0),
@@ -79,7 +72,7 @@ impl<'p> Printed<'p> {
             return None;
         }
         let spot = self.spot(start..start + bytes);
-        Some(figure(spot, text, value, decimals, scale, whole))
+        Some(figure(spot, text, (value, decimals), scale, whole))
     }
 
     /// Whether what follows a number closes it. Where a JSON breaks off, its last number may be the head of a longer one.

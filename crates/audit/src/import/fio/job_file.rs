@@ -212,58 +212,27 @@ const CORE: &str = "rw readwrite bs blocksize bsrange ioengine iodepth numjobs r
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn file(text: &str) -> Option<(JobFile, Found)> {
-        let page = Page::new("p", text);
-        let line = (0..page.len()).find(|at| (FORMAT.begins)(page.bare(*at).0))?;
-        let found = read(&page, line)?;
-        match &found.said {
-            Said::JobFile(file) => Some(((**file).clone(), found)),
-            _ => None,
-        }
-    }
+    use crate::import::scan;
 
     #[test]
     fn sections_are_read_with_where_they_stand() {
-        let text = "as follows:\n[global]\nioengine=libaio\n; quiet\ndirect = 1\nthread=1\nrw=randrw\nbs=4k # of both\n\
-                    group_reporting\n\n[randwrite]\n\n[second]\nbs=8k,16k\nrw=read:8\n\nRun it as root.\n";
-        let (file, found) = file(text).unwrap();
+        let text = "as follows:\n[global]\nioengine=libaio\n; quiet\ndirect = 1\nrw=randrw\nbs=4k # of both\ngroup_reporting\n\n\
+                    [randwrite]\n\n[second]\nbs=8k,16k\nrw=read:8\n\nRun it as root.\n";
         let page = Page::new("p", text);
-        let keys: Vec<&str> = file.sections[0].entries.iter().map(|entry| entry.key.as_str()).collect();
-        assert_eq!(keys, ["ioengine", "direct", "thread", "rw", "bs", "group_reporting"]);
-        assert_eq!(page.quote(file.sections[0].entries[4].spot), "bs=4k");
-        assert_eq!(page.quote(file.sections[0].entries[1].spot), "direct = 1");
-        assert_eq!(page.line(found.end - 1), "rw=read:8");
-        let asked = file.asked();
-        assert_eq!(asked[0].name, "randwrite");
-        assert_eq!((asked[0].rw.as_deref(), asked[0].bs[1]), (Some("randrw"), Some((4096, 4096))));
-        assert_eq!(asked[1].bs, [Some((8192, 8192)), Some((16384, 16384)), Some((16384, 16384))]);
-        assert_eq!(asked[1].rw.as_deref(), Some("read"));
-    }
-
-    #[test]
-    fn files_of_other_tools_and_brackets_in_prose_are_none() {
-        for text in [
-            "[global]\nfsid = 8f4e\nmon_host = 10.0.0.1\nauth_cluster_required = cephx\n",
-            "[mysqld]\nuser=mysql\nsize=3\nport=3306\n",
-            "[1]\nsee there\n",
-            "[root@host ~]# ls\n",
-            "[global]\n",
-        ] {
-            assert!(file(text).is_none(), "{text}");
+        let output = scan(&page).outputs.remove(0);
+        let Said::JobFile(file) = output.said else { panic!() };
+        let spots: Vec<&str> = file.sections[0].entries.iter().map(|entry| page.quote(entry.spot)).collect();
+        assert_eq!(spots, ["ioengine=libaio", "direct = 1", "rw=randrw", "bs=4k", "group_reporting"]);
+        assert_eq!(page.line(output.lines.end - 1), "rw=read:8");
+        let [first, second] = &file.asked()[..] else { panic!() };
+        assert_eq!((first.rw.as_deref(), first.bs[1]), (Some("randrw"), Some((4096, 4096))));
+        assert_eq!((second.bs[0], second.bs[2]), (Some((8192, 8192)), Some((16384, 16384))));
+        for text in
+            ["[global]\nfsid = 8f4e\nmon_host = 10.0.0.1\n", "[1]\nsee there\n", &"[x]\n".repeat(100_000)]
+        {
+            assert!(scan(&Page::new("p", text)).outputs.is_empty());
         }
-        let many = "[x]\n".repeat(100_000);
-        assert!(crate::import::scan(&Page::new("p", many)).outputs.is_empty());
-    }
-
-    #[test]
-    fn sizes_are_fios() {
-        assert_eq!(
-            ["4k", "4K", "128kb", "1m", "512", "2G"].map(size),
-            [Some(4096), Some(4096), Some(131_072), Some(1 << 20), Some(512), Some(2 << 30)]
-        );
+        assert_eq!(["4K", "128kb", "512"].map(size), [Some(4096), Some(131_072), Some(512)]);
         assert_eq!(["4KiB", "", "k", "4x", "99999999999999999999", "9999999p9"].map(size), [None; 6]);
-        assert_eq!(size("99999999t"), None);
-        assert_eq!(sizes(Some("4k-64k,8k"), None)[0], Some((4096, 65536)));
     }
 }
