@@ -131,6 +131,23 @@ impl<'a> Line<'a> {
     }
 }
 
+/// Takes lines from one on, over at most so many in a row that are not of the output (`false`), up to one that ends it (`None`);
+/// the line behind the last that is.
+pub(super) fn walk(
+    page: &Page,
+    from: usize,
+    most: usize,
+    mut take: impl FnMut(&Line, usize) -> Option<bool>,
+) -> usize {
+    let (mut at, mut end) = (from, from);
+    while at < page.len() && at <= end + most {
+        let Some(known) = take(&Line::of(page, at), at) else { break };
+        at += 1;
+        end = if known { at } else { end };
+    }
+    end
+}
+
 /// Units of time, in nanoseconds.
 pub(super) const TIMES: &[(&str, f64)] =
     &[("ns", 1.0), ("us", 1e3), ("ms", 1e6), ("s", 1e9), ("min", 60e9), ("hour", 3600e9)];

@@ -3,7 +3,7 @@
 
 use super::cut::{Line, SIZES, TIMES};
 use super::sheet::*;
-use super::{Format, Found, Said, Way, Workload};
+use super::{Format, Found, Way, Workload};
 use crate::claim::Metric;
 use crate::page::Page;
 
@@ -53,7 +53,7 @@ fn read(page: &Page, line: usize) -> Option<Found> {
         runtime_s: sheet.figure(TIME).map(|time| time.value / 1e9),
         ..sheet.workload
     };
-    Some(Found { said: Said::Sheets(vec![sheet]), end: at, unread: Vec::new() })
+    Found::sheets(vec![sheet], at)
 }
 
 const COUNTS: &[(&str, f64)] = &[("k", 1e3), ("M", 1e6), ("G", 1e9)];

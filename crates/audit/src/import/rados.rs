@@ -2,7 +2,7 @@
 
 use super::cut::{Line, MIB};
 use super::sheet::*;
-use super::{Format, Found, Said, Way, Workload};
+use super::{Format, Found, Way, Workload};
 use crate::claim::Metric;
 use crate::page::Page;
 
@@ -22,8 +22,7 @@ const PATTERNS: &[Pattern] = &[
     ("Total time run: #", &[(TIME, Metric::Runtime, "s", SECOND)]),
     ("Total writes made: #", &[(IOS, Metric::Issued, "", 1.0)]),
     ("Total reads made: #", &[(IOS, Metric::Issued, "", 1.0)]),
-    ("Write size: #", &[(SIZE, Metric::Total, "bytes", 1.0)]),
-    ("Read size: #", &[(SIZE, Metric::Total, "bytes", 1.0)]),
+    ("Write size: #|Read size: #", &[(SIZE, Metric::Total, "bytes", 1.0)]),
     ("Object size: #", &[("the object size", Metric::Total, "bytes", 1.0)]),
     ("Bandwidth (MB/sec): #", &[(BANDWIDTH, Metric::Bandwidth, "MB/sec", MIB)]),
     ("Stddev Bandwidth: #", &[("the deviation of the bandwidth", Metric::Interval, "MB/sec", MIB)]),
@@ -33,14 +32,13 @@ const PATTERNS: &[Pattern] = &[
     ("Stddev IOPS: #", &[("the deviation of the IOPS", Metric::Interval, "", 1.0)]),
     ("Max IOPS: #", &[("the greatest IOPS", Metric::Interval, "", 1.0)]),
     ("Min IOPS: #", &[("the least IOPS", Metric::Interval, "", 1.0)]),
-    ("Average Latency(s): #", &[(MEAN, Metric::Latency, "s", SECOND)]),
-    ("Average Latency: #", &[(MEAN, Metric::Latency, "s", SECOND)]),
-    ("Stddev Latency(s): #", &[("the deviation of the latency", Metric::Latency, "s", SECOND)]),
-    ("Stddev Latency: #", &[("the deviation of the latency", Metric::Latency, "s", SECOND)]),
-    ("Max latency(s): #", &[(MOST, Metric::Latency, "s", SECOND)]),
-    ("Max latency: #", &[(MOST, Metric::Latency, "s", SECOND)]),
-    ("Min latency(s): #", &[(LEAST, Metric::Latency, "s", SECOND)]),
-    ("Min latency: #", &[(LEAST, Metric::Latency, "s", SECOND)]),
+    ("Average Latency(s): #|Average Latency: #", &[(MEAN, Metric::Latency, "s", SECOND)]),
+    (
+        "Stddev Latency(s): #|Stddev Latency: #",
+        &[("the deviation of the latency", Metric::Latency, "s", SECOND)],
+    ),
+    ("Max latency(s): #|Max latency: #", &[(MOST, Metric::Latency, "s", SECOND)]),
+    ("Min latency(s): #|Min latency: #", &[(LEAST, Metric::Latency, "s", SECOND)]),
 ];
 const SIZE: &str = "the size of an I/O";
 
@@ -70,7 +68,7 @@ fn read(page: &Page, line: usize) -> Option<Found> {
         ..Workload::default()
     };
     let told = sheet.way.is_some() && sheet.get(BANDWIDTH).is_some();
-    told.then(|| Found { said: Said::Sheets(vec![sheet]), end: at, unread: Vec::new() })
+    Found::sheets(vec![sheet], at).filter(|_| told)
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 
 use super::cut::{Line, SIZES, exact};
 use super::sheet::*;
-use super::{Format, Found, Said, Way, Workload};
+use super::{Format, Found, Way, Workload};
 use crate::claim::Metric;
 use crate::number::Figure;
 use crate::page::Page;
@@ -36,7 +36,7 @@ fn read(page: &Page, line: usize) -> Option<Found> {
         sheet.workload = workload(asked.text);
     }
     sheet.workload.runtime_s = sheet.figure(TIME).map(|time| time.value / 1e9);
-    Some(Found { said: Said::Sheets(vec![sheet]), end: at + 1, unread: Vec::new() })
+    Found::sheets(vec![sheet], at + 1)
 }
 
 /// `bench  type write io_size 4096 io_threads 16 bytes 1073741824 pattern sequential`.

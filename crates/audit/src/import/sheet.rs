@@ -34,7 +34,7 @@ pub(crate) const MOST: &str = "the greatest latency";
 /// A figure of a line: its name, what it measures, its unit, how much a printed 1 is.
 pub(crate) type Place = (&'static str, Metric, &'static str, f64);
 
-/// A line as a tool prints it ([`Line::fits`]), and its figures in their order.
+/// A line as a tool prints it ([`Line::fits`]), its versions parted by `|`, and its figures in their order.
 pub(crate) type Pattern = (&'static str, &'static [Place]);
 
 /// Of which part of a run a sheet is.
@@ -94,8 +94,10 @@ impl Sheet {
 
     /// Takes in the figures of a line that reads as one of the patterns; which one it was.
     pub(super) fn take(&mut self, line: &Line, patterns: &[Pattern]) -> Option<&'static str> {
-        let (pattern, places, figures) =
-            patterns.iter().find_map(|(pattern, places)| Some((*pattern, places, line.fits(pattern)?)))?;
+        let read = |pattern: &str| pattern.split('|').find_map(|one| line.fits(one));
+        let mut known =
+            patterns.iter().filter_map(|(pattern, places)| Some((*pattern, places, read(pattern)?)));
+        let (pattern, places, figures) = known.next()?;
         for ((name, metric, unit, scale), figure) in places.iter().zip(figures) {
             self.add(*metric, named(name, unit, figure.scaled(*scale)));
         }
