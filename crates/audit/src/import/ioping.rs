@@ -92,26 +92,3 @@ fn latencies(line: &Line, sheet: &mut Sheet) -> Option<()> {
     }
     Some(())
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::import::scan;
-
-    #[test]
-    fn statistics_are_read_with_the_requests_before_them() {
-        let page = Page::new("p", FORMAT.example);
-        let found = scan(&page).outputs;
-        assert_eq!((found.len(), found[0].lines.len()), (1, page.len()));
-        let read = found[0].said.readings().remove(0);
-        assert_eq!((read.way, read.workload.bs, read.ios.unwrap().value), (Way::Read, Some(4096), 4.0));
-        assert_eq!((read.iops.unwrap().value, read.mean_ns.unwrap().value), (4780.0, 209_300.0));
-        let many = include_str!("../../fixtures/ioping/race.txt");
-        let many = scan(&Page::new("p", many)).outputs[0].said.readings().remove(0);
-        assert_eq!(many.ios.unwrap().low.round(), 1_015_000.0);
-        assert_eq!(many.bytes.unwrap().value, 3.89 * 1_073_741_824.0);
-        for text in ["--- x ioping statistics ---\nno\n", "4 KiB <<< a: request=1 time=5 us\nand so on\n"] {
-            assert!(scan(&Page::new("p", text)).outputs.is_empty(), "{text}");
-        }
-    }
-}

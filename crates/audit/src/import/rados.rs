@@ -70,23 +70,3 @@ fn read(page: &Page, line: usize) -> Option<Found> {
     let told = sheet.way.is_some() && sheet.get(BANDWIDTH).is_some();
     Found::sheets(vec![sheet], at).filter(|_| told)
 }
-
-#[cfg(test)]
-mod tests {
-    use crate::import::scan;
-    use crate::page::Page;
-
-    #[test]
-    fn totals_are_read_of_all_ages() {
-        let of = |text: &str| scan(&Page::new("p", text)).outputs[0].said.readings().remove(0);
-        let write = of(super::FORMAT.example);
-        assert_eq!((write.workload.bs, write.ios.unwrap().value), (Some(4 << 20), 612.0));
-        assert_eq!((write.iops.unwrap().low, write.iops.unwrap().high), (59.0, 60.0), "cut off");
-        assert_eq!(write.mean_ns.unwrap().value.round(), 266_821_000.0);
-        let old = of(
-            "Total time run:        10.5\nTotal reads made:     210\nRead size:            4096\nBandwidth (MB/sec):    0.078\n\nAverage Latency:       0.05\n",
-        );
-        assert_eq!((old.way, old.mean_ns), (crate::import::Way::Read, None), "it ends at a blank line");
-        assert!(scan(&Page::new("p", "Total time run: 5\nTotal cost: 3\n")).outputs.is_empty());
-    }
-}

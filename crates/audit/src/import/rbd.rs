@@ -80,21 +80,3 @@ fn last(line: &Line, at: usize) -> Option<Sheet> {
     }
     Some(sheet)
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::import::scan;
-
-    #[test]
-    fn both_formats_are_read_with_what_was_asked() {
-        let of = |text: &str| scan(&Page::new("p", text)).outputs[0].said.readings().remove(0);
-        let new = of(FORMAT.example);
-        assert_eq!((new.workload.bs, new.workload.iodepth, new.way), (Some(4096), Some(16), Way::Write));
-        assert_eq!(new.bytes_per_second.unwrap().value, 102.0 * 1_048_576.0);
-        let old = of("elapsed:     5  ops:   262144  ops/sec: 49845.52  bytes/sec: 204167261.06\n");
-        assert_eq!((old.workload.bs, old.ios.unwrap().value), (None, 262_144.0));
-        assert_eq!(old.bytes_per_second.unwrap().value, 204_167_261.06);
-        assert!(scan(&Page::new("p", "elapsed: 5 ops: few\nbench of io_size 5\n")).outputs.is_empty());
-    }
-}

@@ -43,6 +43,12 @@ pub(crate) struct Table {
     pub(crate) total: Option<Sheet>,
 }
 
+impl Span {
+    pub(crate) fn is_empty(&self) -> bool {
+        self.tables.iter().all(Option::is_none)
+    }
+}
+
 impl Table {
     /// All of its lines.
     pub(crate) fn all(&self) -> impl Iterator<Item = &Sheet> {

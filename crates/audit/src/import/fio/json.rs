@@ -357,63 +357,9 @@ mod tests {
     use super::*;
     use crate::import::scan;
 
-    macro_rules! fixture {
-        ($name:literal) => {
-            all(include_str!(concat!("../../../fixtures/fio/", $name))).remove(0)
-        };
-    }
-
     fn all(text: &str) -> Vec<Fio> {
         let fio = |said| if let Said::Fio(fio) = said { Some(*fio) } else { None };
         scan(&Page::new("p", text)).outputs.into_iter().filter_map(|output| fio(output.said)).collect()
-    }
-
-    #[test]
-    fn runs_groups_and_histograms_are_read() {
-        let fio = fixture!("randrw.json");
-        let job = &fio.jobs[0];
-        assert_eq!((fio.version, job.directions.len(), job.depths.len()), (Version::read("3.33"), 2, 7));
-        assert_eq!(
-            (fio.block_size(job, Way::Write), job.issued.unwrap().total[0]),
-            (Some(4096), job.directions[0].ios)
-        );
-        let mut spots = Vec::new();
-        fio.figures(&mut |(_, _, figure)| spots.push(figure.spot));
-        let count = spots.len();
-        spots.sort();
-        spots.dedup();
-        assert_eq!(spots.len(), count, "no figure is told twice");
-        let read = fixture!("randread.json+").jobs.remove(0).directions.remove(0);
-        let counted: u64 = read.histogram.iter().map(|(_, count)| count).sum();
-        assert_eq!((read.percentiles.unwrap().points.len(), counted as f64), (2, read.ios.unwrap().value));
-        assert_eq!(
-            (fixture!("steady.json").jobs[0].jobs, fixture!("group.json").jobs[0].jobs),
-            (Some(1), Some(2))
-        );
-        let group = include_str!("../../../fixtures/fio/group.json");
-        let other = all(&group.replace("\"numjobs\" : \"2\"", "\"numjobs\" : \"3\""));
-        assert_eq!(other[0].jobs[0].jobs, None, "another section may be in it");
-    }
-
-    #[test]
-    fn what_sums_other_jobs_is_marked_and_counted_once() {
-        let fio = fixture!("clients.json");
-        assert_eq!(fio.jobs.iter().map(|job| job.aggregate).collect::<Vec<_>>(), [false, false, true]);
-        assert_eq!((fio.jobs[1].option("size"), fio.readings().len()), (Some("2m"), 2));
-        let fio = fixture!("unified.json");
-        assert_eq!((fio.jobs[0].directions.len(), fio.jobs[1].directions[0].way), (2, Way::Both));
-        assert_eq!(fio.readings().len(), 2);
-    }
-
-    #[test]
-    fn the_era_of_microseconds_has_its_units() {
-        let job = fixture!("old-2.1.json").jobs.remove(0);
-        let write = &job.directions[0];
-        assert_eq!(write.io.unwrap().value, 204_800.0 * 1024.0);
-        assert_eq!((write.iops.unwrap().low, write.iops.unwrap().high), (100.0, 101.0), "cut off");
-        assert_eq!(write.clat.unwrap().mean.value, 9_900_750.0);
-        assert_eq!(write.percentiles.as_ref().unwrap().points.len(), 3, "without what fills the list up");
-        assert_eq!((job.buckets[0].1.low, job.buckets[0].1.high), (0.0, 0.015), "no less is printed");
     }
 
     #[test]
@@ -422,6 +368,9 @@ mod tests {
         assert_eq!(all(&format!("$ fio x\n{one}\nJobs: 1 (f=1)\n\n{one}and so on\n")).len(), 2);
         assert_eq!(all(&format!("{{ \"host\": \"a\", \"result\": [ {one} ] }}"))[0].jobs.len(), 1);
         assert!(all("{ \"jobs\": [ { \"name\": \"build\" } ], \"read\": { \"bw\": 3 } }").is_empty());
+        let group = include_str!("../../../fixtures/fio/group.json");
+        let other = all(&group.replace("\"numjobs\" : \"2\"", "\"numjobs\" : \"3\""));
+        assert_eq!(other[0].jobs[0].jobs, None, "another section may be in it");
         let job = |name: &str, bs: usize| {
             format!(
                 r#"{{ "jobname": "{name}", "job options": {{ "rw": "read", "bs": "{bs}" }}, "read": {{ "iops": 2.0 }} }}"#

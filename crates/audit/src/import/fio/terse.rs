@@ -232,12 +232,6 @@ mod tests {
     use super::*;
     use crate::import::{Said, scan};
 
-    macro_rules! fixture {
-        ($name:literal) => {
-            include_str!(concat!("../../../fixtures/fio/", $name))
-        };
-    }
-
     fn all(text: &str) -> (Vec<super::super::Fio>, Vec<Unread>) {
         let scanned = scan(&Page::new("p", text));
         let fio = |said| if let Said::Fio(fio) = said { Some(*fio) } else { None };
@@ -245,34 +239,8 @@ mod tests {
     }
 
     #[test]
-    fn all_versions_are_read() {
-        let of_3_33 = [fixture!("terse-3.txt"), fixture!("terse-4.txt"), fixture!("terse-5.txt")];
-        for text in of_3_33.into_iter().chain([fixture!("terse-2.txt")]) {
-            let fio = &all(text).0[0];
-            let told = usize::from(!text.starts_with('2'));
-            assert_eq!((fio.jobs.len(), fio.disks.len(), fio.version.iter().count()), (2, told, told));
-            for job in &fio.jobs {
-                assert_eq!((job.name.as_str(), job.error.unwrap().value), ("mix", 0.0));
-                assert_eq!((job.depths[0].0, job.depths[0].1.value), (1, 100.0));
-                let shares: f64 = job.buckets.iter().map(|(_, share)| share.value).sum();
-                assert!((shares - 100.0).abs() < 0.3, "{shares}");
-                assert_eq!(job.directions.len(), 2);
-                for one in &job.directions {
-                    let rate = one.io.unwrap().interval().scaled(1e3 / one.runtime_ms.unwrap().value);
-                    assert!(rate.wider(1e-3).meets(one.bandwidth.unwrap().interval()));
-                    assert_eq!(one.percentiles.as_ref().unwrap().points.len(), 17);
-                    assert!(one.slat.is_none() && one.clat.is_some());
-                }
-            }
-        }
-        let old = &all(fixture!("terse-old.txt")).0[0].jobs[0];
-        assert_eq!((old.directions[0].iops, old.directions[0].percentiles.is_none()), (None, true));
-        assert_eq!(old.directions[0].lat.unwrap().mean.value, 3_523_600.0);
-    }
-
-    #[test]
     fn cut_lines_are_listed_and_disks_below_others_told_apart() {
-        let line = fixture!("terse-3.txt").lines().next().unwrap().trim_end();
+        let line = FORMAT.example.lines().next().unwrap().trim_end();
         let (fios, unread) = all(&format!("{line}\nJobs: 1 (f=1)\n{line}\n{}\n", &line[..line.len() / 2]));
         assert_eq!((fios.len(), unread.len(), unread[0].line), (2, 1, 4));
         assert!(all("2;a;b;c;d;e;f;g;h;i").0.is_empty());

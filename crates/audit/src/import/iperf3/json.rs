@@ -161,21 +161,8 @@ mod tests {
         }
     }
 
-    macro_rules! fixture {
-        ($name:literal) => {
-            only(include_str!(concat!("../../../fixtures/iperf3/", $name))).0
-        };
-    }
-
     #[test]
-    fn tests_are_read_as_their_text_would_be() {
-        let tcp = fixture!("tcp.json");
-        assert_eq!((tcp.streams, tcp.version.as_deref(), tcp.intervals.len()), (Some(1), Some("3.12"), 4));
-        let result = tcp.results()[0];
-        assert_eq!((result.end, result.bytes.unwrap().value), (Some(End::Receiver), 6_106_644_480.0));
-        let roles: Vec<_> = fixture!("bidir.json").results().iter().map(|row| row.role.unwrap()).collect();
-        assert_eq!(roles, ["[TX-C]", "[RX-C]"]);
-        assert_eq!(fixture!("udp.json").results()[0].datagrams.unwrap().value, 77.0);
+    fn a_stream_of_events_is_one_test() {
         let (test, unread) = only(STREAM_EXAMPLE);
         assert_eq!((test.intervals.len(), test.ends.len(), unread.len()), (1, 1, 0));
         assert_eq!(scan(&Page::new("p", STREAM_EXAMPLE.repeat(2))).outputs.len(), 2);

@@ -277,41 +277,6 @@ mod tests {
         found.filter_map(|one| if let Said::Iperf3(one) = one.said { Some(*one) } else { None }).collect()
     }
 
-    macro_rules! fixture {
-        ($name:literal) => {
-            all(include_str!(concat!("../../../fixtures/iperf3/", $name))).remove(0).tests.remove(0)
-        };
-    }
-
-    #[test]
-    fn rows_sums_roles_and_datagrams_are_read() {
-        let tcp = fixture!("tcp.txt");
-        assert_eq!((tcp.udp, tcp.streams, tcp.intervals.len(), tcp.ends.len()), (Some(false), Some(1), 2, 2));
-        assert_eq!((tcp.intervals[0].retransmits.unwrap().value, tcp.ends[0].end), (1.0, Some(End::Sender)));
-        let parallel = fixture!("tcpP.txt");
-        let result = parallel.results()[0];
-        assert_eq!(
-            (parallel.streams, result.stream, result.end),
-            (Some(2), Stream::Sum, Some(End::Receiver))
-        );
-        let both = fixture!("bidir.txt");
-        let roles: Vec<_> = both.results().iter().map(|row| row.role.unwrap()).collect();
-        assert_eq!((both.streams, roles), (Some(2), vec!["[TX-C]", "[RX-C]"]));
-        let udp = fixture!("udp.txt");
-        assert_eq!((udp.intervals[0].datagrams.unwrap().value, udp.intervals[0].retransmits), (39.0, None));
-        assert_eq!(
-            (udp.ends[1].lost_share.unwrap().value, udp.ends[1].jitter_ms.unwrap().value),
-            (0.0, 0.088)
-        );
-        assert!(fixture!("omit.txt").intervals[0].omitted);
-        assert_eq!(fixture!("verbose.txt").version.as_deref(), Some("3.12"));
-        assert_eq!(all(include_str!("../../../fixtures/iperf3/server.txt")).len(), 2);
-        let other = "[SUM]   0.00-60.04  sec  1.25 TBytes  21.3 GBytes/sec  receiver\n[  4]   0.0- 1.0 sec  112 MBytes   943 Mbits/sec\n";
-        let tests = all(other).remove(0).tests;
-        assert!((tests[0].ends[0].rate.unwrap().value / 183e9 - 1.0).abs() < 0.01);
-        assert_eq!(tests[1].intervals[0].rate.unwrap().value, 943e6);
-    }
-
     #[test]
     fn processes_whose_lines_are_mixed_are_tests_of_their_own() {
         let text = "s1: [ ID] Interval Transfer Bitrate Retr\n\

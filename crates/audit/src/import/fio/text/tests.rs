@@ -1,4 +1,4 @@
-use crate::import::fio::{Fio, Form, Version};
+use crate::import::fio::{Fio, Form};
 use crate::import::{Said, scan};
 use crate::number::Figure;
 use crate::page::Page;
@@ -29,39 +29,6 @@ fn only(text: &str) -> (Page, Fio) {
 
 fn value(figure: &Option<Figure>) -> f64 {
     figure.as_ref().expect("a figure").value
-}
-
-#[test]
-fn every_line_of_an_output_is_read() {
-    let (_, fio) = only(MIXED);
-    assert_eq!((fio.form, fio.version), (Form::Text, Some(Version { major: 3, minor: 33 })));
-    let asked = &fio.asked[0];
-    assert_eq!((asked.name.as_str(), asked.rw.as_deref(), asked.iodepth), ("mixed", Some("randrw"), Some(8)));
-    assert_eq!((asked.bs[1], asked.ioengine.as_deref()), (Some((4096, 4096)), Some("libaio")));
-    let job = &fio.jobs[0];
-    assert_eq!((fio.jobs.len(), job.group, job.jobs, value(&job.error)), (1, Some(0), Some(2), 0.0));
-    assert_eq!(job.directions.len(), 2);
-    let read = &job.directions[0];
-    assert_eq!((value(&read.iops), value(&read.runtime_ms)), (44_600.0, 2001.0));
-    assert_eq!(value(&read.bandwidth), 174.0 * 1_048_576.0);
-    assert_eq!(value(&read.bandwidth_decimal), 183e6);
-    assert_eq!(value(&read.io), 348.0 * 1_048_576.0);
-    let clat = read.clat.unwrap();
-    assert_eq!((clat.min.value, clat.max.value, clat.mean.value), (771.0, 4_118_200.0, 160_087.76));
-    assert_eq!(read.slat.unwrap().max.value, 450_000.0);
-    let percentiles = read.percentiles.as_ref().unwrap();
-    assert_eq!((percentiles.of, percentiles.points[6].1.value), ("clat", 159_000.0));
-    let samples = (read.bandwidth_samples.unwrap(), read.iops_samples.unwrap());
-    assert_eq!((samples.0.min.value, samples.1.max.value), (178_698.0 * 1024.0, 45_148.0));
-    assert_eq!((job.buckets[5].0, job.buckets[5].1.value), (250e3, 96.87));
-    assert_eq!((job.cpu.unwrap().system.value, job.depths[3].1.value), (25.27, 100.0));
-    assert_eq!((value(&job.issued.unwrap().total[1]), value(&job.target_depth)), (89_187.0, 8.0));
-    let status = &fio.statuses[1];
-    assert_eq!((status.group, value(&status.io[1]), value(&status.runtime_ms[1])), (Some(0), 365e6, 2001.0));
-    assert_eq!(value(&status.slowest[1]), 183e6);
-    let disk = &fio.disks[0];
-    assert_eq!((disk.name.as_str(), value(&disk.ios[1])), ("vda", 79_290.0));
-    assert_eq!(fio.block_size(job, crate::import::Way::Write), Some(4096));
 }
 
 #[test]
