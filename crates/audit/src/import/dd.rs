@@ -10,9 +10,7 @@ use crate::page::Page;
 /// One copy.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Copy {
-    /// Index of the line with the rate.
     pub(crate) line: usize,
-    /// Whole and partial records, in and out.
     pub(crate) records: Option<[(Figure, Figure); 2]>,
     pub(crate) bytes: Figure,
     /// The same in brackets, in units of 1000 and of 1024, with the unit as printed.
@@ -24,7 +22,6 @@ pub struct Copy {
 /// A figure with a prefix that is of 1000 or of 1024.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Size {
-    /// In bytes, or bytes a second.
     pub(crate) figure: Figure,
     /// `MiB/s`.
     pub(crate) unit: &'static str,
@@ -165,7 +162,6 @@ fn sized<'a>(line: &Line<'a>, text: &'a str, rate: bool) -> Option<(Size, &'a st
 }
 
 impl Copy {
-    /// Every figure in it.
     pub(crate) fn figures(&self, tell: &mut dyn FnMut(Told)) {
         let records = self.records.iter().flatten().flat_map(|(whole, partial)| [*whole, *partial]);
         records.for_each(|count| tell((Metric::Issued, Unit::Things, count)));

@@ -40,7 +40,6 @@ pub(crate) struct Printed<'p> {
 const NEAR: usize = 32;
 
 impl<'p> Printed<'p> {
-    /// From a line on.
     pub(crate) fn new(page: &'p Page, line: usize) -> Printed<'p> {
         Printed { page, text: page.json_text(line), line }
     }

@@ -16,7 +16,6 @@ pub(crate) struct Named {
     pub(crate) figure: Figure,
 }
 
-/// Names a figure.
 pub(crate) fn named(name: &'static str, unit: &'static str, figure: Figure) -> Named {
     Named { name, unit, figure }
 }
@@ -43,7 +42,6 @@ pub(crate) enum Span {
     /// All of it.
     #[default]
     Whole,
-    /// An interval, from 1.
     Interval(u32),
     /// The average of intervals, the first and the last.
     Average(u32, u32),
@@ -52,7 +50,6 @@ pub(crate) enum Span {
 /// One result.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Sheet {
-    /// Index of the line it begins at.
     pub(crate) line: usize,
     pub(crate) workload: Workload,
     /// Which way; `None` where it is no I/O but a part of something else.
@@ -60,19 +57,16 @@ pub struct Sheet {
     pub(crate) figures: Vec<(Metric, Named)>,
     pub(crate) percentiles: Vec<(f64, Figure)>,
     pub(crate) others: Vec<Other>,
-    /// Of which part of its run.
     pub(crate) span: Span,
     /// Whether its figures are those of a sheet before it.
     pub(crate) repeats: bool,
 }
 
 impl Sheet {
-    /// A sheet of nothing yet.
     pub(crate) fn new(line: usize, way: Option<Way>) -> Sheet {
         Sheet { line, way, ..Sheet::default() }
     }
 
-    /// The figure of a name.
     pub(crate) fn get(&self, name: &str) -> Option<Named> {
         self.figures.iter().map(|(_, named)| *named).find(|named| named.name == name)
     }
@@ -104,7 +98,6 @@ impl Sheet {
         Some(pattern)
     }
 
-    /// Every figure in it.
     pub(crate) fn tell(&self, tell: &mut dyn FnMut(Told)) {
         if self.repeats {
             return;

@@ -48,9 +48,7 @@ pub(crate) const FILE_RATES: [&str; 3] = ["the reads a second", "the writes a se
 pub(crate) const FILE_BYTES: [&str; 2] = ["the MiB read a second", "the MiB written a second"];
 /// The same of 1000.
 pub(crate) const DECIMAL_BYTES: [&str; 2] = ["the MB read a second", "the MB written a second"];
-/// Of queries or requests.
 pub(crate) const PARTS: [&str; 4] = ["the reads", "the writes", "the others", "the total"];
-/// Bytes that 0.x read and wrote.
 pub(crate) const OLD_BYTES: [&str; 2] = ["the read", "the written"];
 /// Counts of SQL and how many a second.
 pub(crate) const COUNTS: [(&str, &str); 4] = [

@@ -26,10 +26,8 @@ pub const FORMAT: Format = Format {
 /// geometric mean of a table's.
 pub(crate) const LISTED: &str = "the result in the list";
 pub(crate) const RESULT: &str = "the result";
-/// What an index is taken against.
 pub(crate) const BASELINE: &str = "the baseline";
 pub(crate) const INDEX: &str = "the index";
-/// The final score of a table.
 pub(crate) const SCORE: &str = "the final score";
 
 /// The category of the head of a table of index values, of 5 and of 4.

@@ -49,7 +49,6 @@ fn is_flat_head(line: &str) -> bool {
 
 pub(crate) const EACH: &str = "the bytes of an I/O";
 pub(crate) const SHARE: &str = "the share of reads";
-/// Response times of reads and of writes.
 pub(crate) const WAYS: [&str; 2] = ["the response of reads", "the response of writes"];
 /// The greatest response times of reads and of writes.
 pub(crate) const WAYS_MOST: [&str; 2] = ["the greatest response of reads", "the greatest response of writes"];

@@ -50,7 +50,6 @@ impl Span {
 }
 
 impl Table {
-    /// All of its lines.
     pub(crate) fn all(&self) -> impl Iterator<Item = &Sheet> {
         self.rows.iter().chain(&self.total)
     }
@@ -71,7 +70,6 @@ impl DiskSpd {
         self.targets.iter().all(|target| target.block == Some(first)).then_some(first)
     }
 
-    /// Every figure in it.
     pub(crate) fn figures(&self, tell: &mut dyn FnMut(Told)) {
         for span in &self.spans {
             let time = span.time.iter().map(|time| (Metric::Runtime, Unit::Nanoseconds, *time));
@@ -83,7 +81,6 @@ impl DiskSpd {
         }
     }
 
-    /// A reading a way of each timespan.
     pub(crate) fn readings(&self) -> Vec<Reading> {
         self.spans.iter().flat_map(|span| self.of_span(span)).collect()
     }

@@ -62,7 +62,6 @@ pub struct Fio {
     pub(crate) started: bool,
     /// What was asked of each job before it began.
     pub(crate) asked: Vec<Asked>,
-    /// Lines of progress, the last of them.
     pub(crate) eta: Option<Eta>,
     /// Jobs, or groups of them.
     pub jobs: Vec<Job>,
@@ -99,7 +98,6 @@ pub(crate) struct Eta {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Job {
     pub(crate) name: String,
-    /// Index of the line it begins at.
     pub(crate) line: usize,
     pub(crate) group: Option<u64>,
     /// How many jobs reported in it.
@@ -123,7 +121,6 @@ pub struct Job {
     pub(crate) cpu: Option<Cpu>,
     /// `IO depths`: depth (`>=64` is 64), percent.
     pub(crate) depths: Vec<(u64, Figure)>,
-    /// I/Os issued, short and dropped by way.
     pub(crate) issued: Option<Issued>,
     /// `depth=32` of the `latency` line.
     pub(crate) target_depth: Option<Figure>,
@@ -154,7 +151,6 @@ pub(crate) struct Cpu {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Direction {
     pub(crate) way: Way,
-    /// Index of the line it begins at.
     pub(crate) line: usize,
     pub(crate) iops: Option<Figure>,
     /// Bytes a second: printed of 1024; JSON's `bw_bytes`.
@@ -269,7 +265,6 @@ impl Fio {
         (least == most).then_some(least)
     }
 
-    /// Every figure in it.
     pub(crate) fn figures(&self, tell: &mut dyn FnMut(Told)) {
         let mut say = |metric, unit, figures: &[Option<Figure>]| {
             figures.iter().flatten().for_each(|figure| tell((metric, unit, *figure)));

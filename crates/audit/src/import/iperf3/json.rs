@@ -28,7 +28,6 @@ pub const FORMAT: JsonFormat = JsonFormat {
     },
 };
 
-/// The stream's entry in the family.
 pub(crate) const STREAM: Format = Format {
     name: "iperf3 JSON stream",
     help: "iperf3 --json-stream, 3.17: one event a line",

@@ -20,7 +20,6 @@ pub struct Iperf3 {
 /// One test of one process.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Test {
-    /// Index of the line it begins at.
     pub(crate) line: usize,
     /// What stands before its lines: `s1:`.
     pub(crate) speaker: Option<String>,
@@ -38,7 +37,6 @@ pub struct Test {
 /// Of what a row is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) enum Stream {
-    /// Of the stream of that number.
     One(u64),
     /// Of all.
     #[default]
@@ -63,7 +61,6 @@ pub(crate) struct Row {
     pub(crate) role: Option<&'static str>,
     /// Who counted; `None` of intervals.
     pub(crate) end: Option<End>,
-    /// Seconds at which it begins and ends.
     pub(crate) time: [Option<Figure>; 2],
     pub(crate) bytes: Option<Figure>,
     pub(crate) rate: Option<Figure>,
@@ -151,7 +148,6 @@ impl Test {
 }
 
 impl Iperf3 {
-    /// Every figure in it.
     pub(crate) fn figures(&self, tell: &mut dyn FnMut(Told)) {
         let rows = self.tests.iter().flat_map(|test| test.intervals.iter().chain(&test.ends));
         rows.for_each(|row| row.figures(tell));
