@@ -47,17 +47,17 @@ impl Command {
     /// What a command line of fio asks of its jobs: each `--name` begins one, and takes what `--name=global` before it says. What
     /// stands before the first name is of its job.
     pub(crate) fn asked(&self) -> Vec<Asked> {
-        let mut jobs: Vec<(String, usize, Options)> = vec![(String::new(), self.line, Options::new())];
-        for (key, value) in self.options.iter().map(Entry::plain) {
-            match (key.as_str(), jobs.as_mut_slice()) {
-                ("name", [(first, ..)]) if first.is_empty() => *first = value,
-                ("name", _) => jobs.push((value, self.line, Options::new())),
-                (_, [.., (_, _, options)]) => options.push((key, value)),
-                _ => {}
+        let mut jobs: Vec<(&str, usize, Options)> = vec![("", self.line, Options::new())];
+        for entry in &self.options {
+            let (name, plain) = (entry.value.as_deref().unwrap_or("1"), entry.plain());
+            match jobs.last_mut() {
+                Some((_, _, options)) if entry.key != "name" => options.push(plain),
+                Some((first @ "", ..)) => *first = name,
+                _ => jobs.push((name, self.line, Options::new())),
             }
         }
-        let told = jobs.iter().filter(|(name, _, options)| !name.is_empty() && !options.is_empty());
-        job_file::with_globals(told.map(|(name, line, options)| (name.as_str(), *line, options.clone())))
+        jobs.retain(|(name, _, options)| !name.is_empty() && !options.is_empty());
+        job_file::with_globals(jobs.into_iter())
     }
 }
 

@@ -191,16 +191,7 @@ pub(super) fn begins_with_time(line: &str) -> bool {
 
 /// Bytes of `4k`, `64K`, `1m`, `8192`, `512`: sizes as options and names have them, of 1024.
 pub(super) fn size(word: &str) -> Option<u64> {
-    let digits = word.bytes().take_while(u8::is_ascii_digit).count();
-    let number: u64 = word.get(..digits)?.parse().ok()?;
-    let scale = match word[digits..].trim_end_matches(['B', 'b']).trim_end_matches('i') {
-        "" => 1,
-        "k" | "K" => 1 << 10,
-        "m" | "M" => 1 << 20,
-        "g" | "G" => 1 << 30,
-        _ => return None,
-    };
-    number.checked_mul(scale)
+    super::fio::job_file::size(word.trim_end_matches(['B', 'b']).trim_end_matches('i'))
 }
 
 /// A result that is no I/O, as readings have it.

@@ -2,6 +2,7 @@
 //! in JSON. Tolerant: what is published may be cut or retyped.
 
 use super::Asked;
+use crate::import::cut::{Line, walk};
 use crate::import::{Format, Found, Said};
 use crate::page::{Page, Spot};
 
@@ -119,16 +120,9 @@ pub(crate) fn size(text: &str) -> Option<u64> {
     let digits = text.bytes().take_while(u8::is_ascii_digit).count();
     let number: u64 = text.get(..digits)?.parse().ok()?;
     let unit = text[digits..].to_ascii_lowercase();
-    let power = match unit.strip_suffix('b').unwrap_or(&unit) {
-        "" => 0,
-        "k" => 1,
-        "m" => 2,
-        "g" => 3,
-        "t" => 4,
-        "p" => 5,
-        _ => return None,
-    };
-    number.checked_mul(1u64.checked_shl(10 * power)?)
+    let unit = unit.strip_suffix('b').unwrap_or(&unit);
+    let power = ["", "k", "m", "g", "t", "p"].iter().position(|prefix| *prefix == unit)?;
+    number.checked_mul(1 << (10 * power))
 }
 
 /// Lines of sections in which an option that only fio has must come.
@@ -140,27 +134,19 @@ const EMPTY: usize = 4;
 fn read(page: &Page, line: usize) -> Option<Found> {
     let mut file = JobFile { sections: Vec::new() };
     let mut core = 0;
-    let (mut at, mut end) = (line, line);
-    while at < page.len() {
-        let (bare, prefix) = page.bare(at);
-        let text = without_comment(bare);
+    let end = walk(page, line, page.len(), |here, at| {
+        let text = without_comment(here.text);
         if let Some(name) = header(text) {
             file.sections.push(Section { name: name.to_owned(), line: at, entries: Vec::new() });
-            end = at + 1;
-        } else if let Some(entry) = entry(text, at, prefix) {
+        } else if let Some(entry) = entry(here, text.trim()) {
             core += usize::from(CORE.split(' ').any(|key| key == entry.key));
             file.sections.last_mut()?.entries.push(entry);
-            end = at + 1;
-        } else if !text.trim().is_empty() {
-            break;
+        } else {
+            return text.trim().is_empty().then_some(false);
         }
-        at += 1;
-        if core == 0 && (at - line >= SOON || file.sections.len() > EMPTY) {
-            return None;
-        }
-    }
-    let unread = Vec::new();
-    (core >= 2).then(|| Found { said: Said::JobFile(Box::new(file)), end, unread })
+        (core > 0 || (at - line < SOON && file.sections.len() <= EMPTY)).then_some(true)
+    });
+    (core >= 2).then(|| Found::whole(Said::JobFile(Box::new(file)), end))
 }
 
 /// The name of `[global]`, alone on its line.
@@ -178,21 +164,14 @@ fn without_comment(line: &str) -> &str {
 }
 
 /// `bs=4k`, or a bare `time_based`.
-fn entry(text: &str, line: usize, prefix: usize) -> Option<Entry> {
-    let bare = text.trim();
-    let start = prefix + (text.len() - text.trim_start().len());
-    let (key, value) = match bare.split_once('=') {
-        Some((key, value)) => (key.trim_end(), Some(value.trim())),
-        None => (bare, None),
-    };
+fn entry(line: &Line, text: &str) -> Option<Entry> {
+    let pair = text.split_once('=').map(|(key, value)| (key.trim_end(), Some(value.trim().to_owned())));
+    let (key, value) = pair.unwrap_or((text, None));
     let letter = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || matches!(byte, b'_' | b'-');
     let named =
         key.len() <= 40 && key.bytes().all(letter) && key.starts_with(|one: char| one.is_ascii_lowercase());
-    (named && (value.is_some() || is_flag(key))).then(|| Entry {
-        key: key.to_owned(),
-        value: value.map(str::to_owned),
-        spot: Spot::new(line, start..start + bare.len()),
-    })
+    let known = named && (value.is_some() || is_flag(key));
+    known.then(|| Entry { key: key.to_owned(), value, spot: line.spot(text) })
 }
 
 /// Whether an option stands without a value.

@@ -1,6 +1,7 @@
 //! fio's logs of bandwidth, I/Os a second and latencies (`time, value, direction, block size[, offset][, priority]`), in files
 //! named as fio names them: what a log is of only that tells. Their means are results where a folder has nothing else of a run.
 
+use crate::claim::Metric;
 use crate::import::workload::{Reading, Way, Workload};
 use crate::import::{Format, Found, Said};
 use crate::number::Figure;
@@ -17,23 +18,15 @@ pub const FORMAT: Format = Format {
     read,
 };
 
-/// What a log is of.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Kind {
-    Bandwidth,
-    Iops,
-    Latency,
-}
-
-/// Of `run_clat.1.log`, `run_bw.log`, also with a client's name behind.
-fn kind_of(name: &str) -> Option<Kind> {
+/// What a log is of: `run_clat.1.log`, `run_bw.log`, also with a client's name behind.
+fn kind_of(name: &str) -> Option<Metric> {
     let file = name.rsplit(['/', '\\']).next()?;
     let stem = &file[..file.rfind(".log")?];
     let stem = stem.trim_end_matches(|letter: char| letter.is_ascii_digit()).trim_end_matches('.');
     match stem.rsplit('_').next()? {
-        "bw" => Some(Kind::Bandwidth),
-        "iops" => Some(Kind::Iops),
-        "lat" | "clat" => Some(Kind::Latency),
+        "bw" => Some(Metric::Bandwidth),
+        "iops" => Some(Metric::Iops),
+        "lat" | "clat" => Some(Metric::Latency),
         _ => None,
     }
 }
@@ -83,18 +76,15 @@ fn read(page: &Page, line: usize) -> Option<Found> {
         return None;
     }
     let spot = Spot::new(0, 0..page.line(0).len());
-    let readings: Vec<Reading> = [Way::Read, Way::Write, Way::Trim]
-        .into_iter()
-        .zip(ways)
-        .filter_map(|(way, sums)| reading(kind, sums, Reading::new(0, Workload::default(), way), spot))
-        .filter(|_| nanoseconds || kind != Kind::Latency)
-        .collect();
+    let known = nanoseconds || kind != Metric::Latency;
+    let ways = [Way::Read, Way::Write, Way::Trim].into_iter().zip(ways).filter(|_| known);
+    let readings = ways.filter_map(|(way, sums)| reading(kind, sums, way, spot)).collect();
     let mut unread = Vec::new();
     if let (Some(first), Some(last)) = (strange.first(), strange.last()) {
         let why = "lines of a fio log that are cut or have other columns than the others";
         unread.push(page.unread(*first..last + 1, why));
     }
-    if kind == Kind::Latency && !nanoseconds {
+    if !known {
         let why = "fio 2.x logs latencies in microseconds, 3.x in nanoseconds, and the columns of this log do not tell \
                    which; its means are not read";
         unread.push(page.unread(0..1, why));
@@ -106,20 +96,20 @@ fn read(page: &Page, line: usize) -> Option<Found> {
 const WINDOW: f64 = 400.0;
 
 /// The mean of one way; computed of all lines, it stands at the first.
-fn reading(kind: Kind, sums: Sums, plain: Reading, spot: Spot) -> Option<Reading> {
+fn reading(kind: Metric, sums: Sums, way: Way, spot: Spot) -> Option<Reading> {
     let figure = |value: f64| value.is_finite().then_some(Figure { spot, value, low: value, high: value });
     let long = sums.last - sums.first?;
     let each_io = sums.bytes > 0.0 && long / sums.points < WINDOW;
     let mean = sums.values / sums.points;
     let a_second = |sum: f64| sum / sums.last * 1e3;
-    let mut reading = plain;
+    let mut reading = Reading::new(0, Workload::default(), way);
     reading.workload.runtime_s = Some(sums.last / 1e3);
     match kind {
-        Kind::Bandwidth if each_io => reading.bytes_per_second = figure(a_second(sums.bytes)),
-        Kind::Bandwidth => reading.bytes_per_second = figure(mean * 1024.0),
-        Kind::Iops if each_io => reading.iops = figure(a_second(sums.points)),
-        Kind::Iops => reading.iops = figure(mean),
-        Kind::Latency => reading.mean_ns = figure(mean),
+        Metric::Bandwidth if each_io => reading.bytes_per_second = figure(a_second(sums.bytes)),
+        Metric::Bandwidth => reading.bytes_per_second = figure(mean * 1024.0),
+        Metric::Iops if each_io => reading.iops = figure(a_second(sums.points)),
+        Metric::Iops => reading.iops = figure(mean),
+        _ => reading.mean_ns = figure(mean),
     }
     Some(reading)
 }
