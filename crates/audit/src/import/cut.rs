@@ -117,7 +117,7 @@ impl<'a> Line<'a> {
                 figures.push(figure);
                 rest = behind;
             } else if part.ends_with('@') {
-                let (scale, behind) = old_prefix(rest)?;
+                let (scale, behind) = prefix(rest)?;
                 rest = behind;
                 figures.last_mut().into_iter().for_each(|last| *last = last.scaled(scale));
             }
@@ -165,11 +165,12 @@ pub(super) fn counted(figure: Figure) -> Figure {
     exact(figure.spot, figure.value)
 }
 
-/// `Mb`, `Kb`, `Gb`, `b` of 1024: how much, and what follows.
-fn old_prefix(rest: &str) -> Option<(f64, &str)> {
+/// `Mb`, `KiB`, `b` of 1024: how much, and what follows.
+fn prefix(rest: &str) -> Option<(f64, &str)> {
     let power = "KMGT".find(rest.get(..1)?).map_or(0, |at| at + 1);
-    let scale = 1024f64.powi(i32::try_from(power).ok()?);
-    rest[usize::from(power > 0)..].strip_prefix(['b', 'B']).map(|rest| (scale, rest))
+    let rest = &rest[usize::from(power > 0)..];
+    let rest = rest.strip_prefix('i').unwrap_or(rest).strip_prefix(['b', 'B'])?;
+    Some((1024f64.powi(power as i32), rest))
 }
 
 /// Ten to the exponent of a number that is written with one.

@@ -42,18 +42,6 @@ const fn rate(name: &'static str) -> Place {
     (name, Metric::Iops, "", 1.0)
 }
 
-const fn count(name: &'static str) -> Place {
-    (name, Metric::Issued, "", 1.0)
-}
-
-const fn entries(name: &'static str) -> Place {
-    (name, Metric::Score, "/s", 1.0)
-}
-
-const fn bandwidth(name: &'static str) -> Place {
-    (name, Metric::Bandwidth, "MiB/s", MIB)
-}
-
 const fn moved(name: &'static str) -> Place {
     (name, Metric::Total, "MiB", MIB)
 }
@@ -66,16 +54,16 @@ const COLUMNS: &[(&str, &str, Place)] = &[
     ("IOs total", "", count(IOS)),
     ("IOs write", "", count(MIX_COUNTS[0][0])),
     ("IOs read", "", count(MIX_COUNTS[0][1])),
-    ("Throughput MiB/s|MiB/s total", "MiB/s", bandwidth(BANDWIDTH)),
+    ("Throughput MiB/s|MiB/s total", "MiB/s", mib_a_second(BANDWIDTH)),
     ("Throughput MB/s", "", (BANDWIDTH, Metric::Bandwidth, "MB/s", 1e6)),
-    ("MiB/s write", "", bandwidth(MIX_RATES[1][0])),
-    ("MiB/s read", "rwmix read MiB/s", bandwidth(MIX_RATES[1][1])),
+    ("MiB/s write", "", mib_a_second(MIX_RATES[1][0])),
+    ("MiB/s read", "rwmix read MiB/s", mib_a_second(MIX_RATES[1][1])),
     ("Total MiB", "MiB", moved(BYTES)),
     ("MiB write", "", moved(MIX_COUNTS[1][0])),
     ("MiB read", "rwmix read MiB", moved(MIX_COUNTS[1][1])),
-    ("Files/s|Files/s total|Objects/s", "entries/s", entries(ENTRY_RATE)),
-    ("Files/s write", "", entries(MIX_RATES[2][0])),
-    ("Files/s read", "", entries(MIX_RATES[2][1])),
+    ("Files/s|Files/s total|Objects/s", "entries/s", a_second(ENTRY_RATE)),
+    ("Files/s write", "", a_second(MIX_RATES[2][0])),
+    ("Files/s read", "", a_second(MIX_RATES[2][1])),
     ("Files total|Objects total", "entries", count(ENTRIES)),
     ("Elapsed ms", "time ms", (TIME, Metric::Runtime, "", 1e6)),
 ];

@@ -27,12 +27,12 @@ const WRITES: &str = "the latency of writes";
 const MS: f64 = 1e6;
 
 const PATTERNS: &[Pattern] = &[
-    ("VMs = #|Number of VMs: #", &[(MACHINES, Metric::Issued, "", 1.0)]),
+    ("VMs = #|Number of VMs: #", &[count(MACHINES)]),
     ("IOPS = # IO/S|I/O per Second: # IO/S", &[(IOPS, Metric::Iops, "IO/S", 1.0)]),
     ("THROUGHPUT = # MB/s|Throughput: # MB/s", &[(BANDWIDTH, Metric::Bandwidth, "MB/s", MIB)]),
-    ("LATENCY = # ms|Latency: # ms", &[(MEAN, Metric::Latency, "ms", MS)]),
-    ("R_LATENCY = # ms|Read Latency: # ms", &[(READS, Metric::Latency, "ms", MS)]),
-    ("W_LATENCY = # ms|Write Latency: # ms", &[(WRITES, Metric::Latency, "ms", MS)]),
+    ("LATENCY = # ms|Latency: # ms", &[ms(MEAN)]),
+    ("R_LATENCY = # ms|Read Latency: # ms", &[ms(READS)]),
+    ("W_LATENCY = # ms|Write Latency: # ms", &[ms(WRITES)]),
 ];
 
 /// Lines that tell nothing here.

@@ -1,11 +1,10 @@
 //! `rbd bench` and `rbd bench-write`: the line `elapsed: ... ops: ...` in which it ends, with what it was asked before it. The
 //! elapsed seconds are cut to a whole number; bytes a second are of 1024 where they have a prefix.
 
-use super::cut::{Line, SIZES, exact};
+use super::cut::Line;
 use super::sheet::*;
 use super::{Format, Found, Way, Workload};
 use crate::claim::Metric;
-use crate::number::Figure;
 use crate::page::Page;
 
 /// The format's entry in the family.
@@ -57,26 +56,27 @@ fn way(text: &str) -> Option<Way> {
     })
 }
 
-/// `elapsed: 10   ops: 262144   ops/sec: 26214.4   bytes/sec: 102 MiB/s`.
+/// `elapsed: 10   ops: 262144   ops/sec: 26214.4   bytes/sec: 102 MiB/s`, of old without a prefix.
+const PATTERN: Pattern = (
+    "elapsed: # ops: # ops/sec: # bytes/sec: #@/s|elapsed: # ops: # ops/sec: # bytes/sec: #",
+    &[
+        (TIME, Metric::Runtime, "s", 1e9),
+        (IOS, Metric::Issued, "", 1.0),
+        (IOPS, Metric::Iops, "", 1.0),
+        (BANDWIDTH, Metric::Bandwidth, "", 1.0),
+    ],
+);
+
 fn last(line: &Line, at: usize) -> Option<Sheet> {
-    let (seconds, rest) = line.labelled("elapsed:", 1e9)?;
-    let (ios, rest) = line.number(rest.trim_start().strip_prefix("ops:")?, 1.0)?;
-    let (iops, rest) = line.number(rest.trim_start().strip_prefix("ops/sec:")?, 1.0)?;
-    let rest = rest.trim_start().strip_prefix("bytes/sec:")?;
-    let (mut bandwidth, rest) = line.measured(rest, SIZES).or_else(|| line.number(rest, 1.0))?;
-    // Some versions cut what others round.
-    bandwidth.high = bandwidth.value + (bandwidth.high - bandwidth.low);
-    matches!(rest.trim(), "" | "/s").then_some(())?;
     let mut sheet = Sheet::new(at, Some(Way::Both));
-    let seconds =
-        Figure { low: seconds.value, high: seconds.value + 1e9, ..exact(seconds.spot, seconds.value) };
-    for (metric, named) in [
-        (Metric::Runtime, named(TIME, "s", seconds)),
-        (Metric::Issued, named(IOS, "", ios)),
-        (Metric::Iops, named(IOPS, "", iops)),
-        (Metric::Bandwidth, named(BANDWIDTH, "", bandwidth)),
-    ] {
-        sheet.add(metric, named);
+    sheet.take(line, &[PATTERN])?;
+    for (metric, Named { figure, .. }) in &mut sheet.figures {
+        match metric {
+            Metric::Runtime => (figure.low, figure.high) = (figure.value, figure.value + 1e9),
+            // Some versions cut what others round.
+            Metric::Bandwidth => figure.high = figure.value + (figure.high - figure.low),
+            _ => {}
+        }
     }
     Some(sheet)
 }

@@ -1,6 +1,6 @@
 //! What most tools print: figures behind labels, as sheets of one result each.
 
-use super::cut::{Line, exact};
+use super::cut::{Line, MIB, exact};
 use super::{Other, Reading, Told, Way, Workload};
 use crate::claim::Metric;
 use crate::number::{Figure, Unit};
@@ -32,6 +32,22 @@ pub(crate) const MOST: &str = "the greatest latency";
 
 /// A figure of a line: its name, what it measures, its unit, how much a printed 1 is.
 pub(crate) type Place = (&'static str, Metric, &'static str, f64);
+
+pub(super) const fn count(name: &'static str) -> Place {
+    (name, Metric::Issued, "", 1.0)
+}
+
+pub(super) const fn a_second(name: &'static str) -> Place {
+    (name, Metric::Score, "/s", 1.0)
+}
+
+pub(super) const fn ms(name: &'static str) -> Place {
+    (name, Metric::Latency, "ms", 1e6)
+}
+
+pub(super) const fn mib_a_second(name: &'static str) -> Place {
+    (name, Metric::Bandwidth, "MiB/s", MIB)
+}
 
 /// A line as a tool prints it ([`Line::fits`]), its versions parted by `|`, and its figures in their order.
 pub(crate) type Pattern = (&'static str, &'static [Place]);

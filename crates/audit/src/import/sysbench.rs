@@ -63,24 +63,8 @@ const PERCENT: &str = "the percent";
 
 const S: f64 = 1e9;
 
-const fn latency(name: &'static str) -> Place {
-    (name, Metric::Latency, "ms", 1e6)
-}
-
 const fn rate(name: &'static str) -> Place {
     (name, Metric::Iops, "/s", 1.0)
-}
-
-const fn score(name: &'static str) -> Place {
-    (name, Metric::Score, "/s", 1.0)
-}
-
-const fn count(name: &'static str) -> Place {
-    (name, Metric::Issued, "", 1.0)
-}
-
-const fn bytes(name: &'static str) -> Place {
-    (name, Metric::Bandwidth, "MiB/s", MIB)
 }
 
 const fn decimal(name: &'static str) -> Place {
@@ -100,36 +84,36 @@ const PATTERNS: &[Pattern] = &[
         "total time taken by event execution: #|total time taken by event execution: #s",
         &[(SUM, Metric::Latency, "s", S)],
     ),
-    ("sum: #", &[latency(SUM)]),
-    ("events per second: #|events/s (eps): #", &[score(EVENT_RATE)]),
-    ("min: #|min: #ms", &[latency(LEAST)]),
-    ("avg: #|avg: #ms", &[latency(MEAN)]),
-    ("max: #|max: #ms", &[latency(MOST)]),
+    ("sum: #", &[ms(SUM)]),
+    ("events per second: #|events/s (eps): #", &[a_second(EVENT_RATE)]),
+    ("min: #|min: #ms", &[ms(LEAST)]),
+    ("avg: #|avg: #ms", &[ms(MEAN)]),
+    ("max: #|max: #ms", &[ms(MOST)]),
     (
         "#th percentile: #|approx. # percentile: #ms|approx. #th percentile: #ms",
         &[(PERCENT, Metric::Ratio, "", 1.0), (PERCENTILE, Metric::Percentile, "ms", 1e6)],
     ),
     (
         "Total operations: # (# per second)|Operations performed: # (# ops/sec)",
-        &[count(OPERATIONS), score(OPERATION_RATE)],
+        &[count(OPERATIONS), a_second(OPERATION_RATE)],
     ),
     (
         "# MiB transferred (# MiB/sec)|# MB transferred (# MB/sec)",
-        &[(MOVED, Metric::Total, "MiB", MIB), bytes(THROUGHPUT)],
+        &[(MOVED, Metric::Total, "MiB", MIB), mib_a_second(THROUGHPUT)],
     ),
     ("# Requests/sec executed", &[rate(EVENT_RATE)]),
     ("reads/s: #", &[rate(FILE_RATES[0])]),
     ("writes/s: #", &[rate(FILE_RATES[1])]),
     ("fsyncs/s: #|fsync: IOPS=#", &[rate(FILE_RATES[2])]),
-    ("read, MiB/s: #", &[bytes(FILE_BYTES[0])]),
-    ("written, MiB/s: #", &[bytes(FILE_BYTES[1])]),
+    ("read, MiB/s: #", &[mib_a_second(FILE_BYTES[0])]),
+    ("written, MiB/s: #", &[mib_a_second(FILE_BYTES[1])]),
     (
         "read: IOPS=# # MiB/s (# MB/s)",
-        &[rate(FILE_RATES[0]), bytes(FILE_BYTES[0]), decimal(DECIMAL_BYTES[0])],
+        &[rate(FILE_RATES[0]), mib_a_second(FILE_BYTES[0]), decimal(DECIMAL_BYTES[0])],
     ),
     (
         "write: IOPS=# # MiB/s (# MB/s)",
-        &[rate(FILE_RATES[1]), bytes(FILE_BYTES[1]), decimal(DECIMAL_BYTES[1])],
+        &[rate(FILE_RATES[1]), mib_a_second(FILE_BYTES[1]), decimal(DECIMAL_BYTES[1])],
     ),
     (
         "Read #@ Written #@ Total transferred #@ (#@/sec)",

@@ -54,23 +54,19 @@ pub(crate) const WAYS: [&str; 2] = ["the response of reads", "the response of wr
 pub(crate) const WAYS_MOST: [&str; 2] = ["the greatest response of reads", "the greatest response of writes"];
 pub(crate) const QUEUE: &str = "the queue depth";
 
-const fn time(name: &'static str) -> Place {
-    (name, Metric::Latency, "ms", 1e6)
-}
-
 /// Heads of the console and of the flatfile, and what stands below.
 const COLUMNS: &[(&str, &str, Place)] = &[
     ("i/o rate", "rate", (IOPS, Metric::Iops, "/s", 1.0)),
     ("MB/sec", "MB/sec", (BANDWIDTH, Metric::Bandwidth, "MiB/s", MIB)),
     ("bytes i/o", "bytes/io", (EACH, Metric::Total, "bytes", 1.0)),
     ("read pct", "read%", (SHARE, Metric::Ratio, "%", 1.0)),
-    ("resp time", "resp", time(MEAN)),
-    ("read resp", "read_resp", time(WAYS[0])),
-    ("write resp", "write_resp", time(WAYS[1])),
-    ("resp max", "resp_max", time(MOST)),
-    ("read max", "read_max", time(WAYS_MOST[0])),
-    ("write max", "write_max", time(WAYS_MOST[1])),
-    ("resp stddev", "resp_std", time("the deviation of the response time")),
+    ("resp time", "resp", ms(MEAN)),
+    ("read resp", "read_resp", ms(WAYS[0])),
+    ("write resp", "write_resp", ms(WAYS[1])),
+    ("resp max", "resp_max", ms(MOST)),
+    ("read max", "read_max", ms(WAYS_MOST[0])),
+    ("write max", "write_max", ms(WAYS_MOST[1])),
+    ("resp stddev", "resp_std", ms("the deviation of the response time")),
     ("queue depth", "queue_depth", (QUEUE, Metric::Depth, "", 1.0)),
 ];
 

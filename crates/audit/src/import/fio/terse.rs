@@ -120,22 +120,13 @@ impl<'p> Fields<'p> {
             _ => return None,
         };
         // The last way is missing in old versions, the others where all are reported as one.
-        (1..=ways)
-            .rev()
-            .flat_map(|ways| [true, false].map(|rich| Layout { head, ways, rich, samples }))
-            .find(|layout| self.fits(*layout))
-    }
-
-    fn fits(&self, layout: Layout) -> bool {
+        let layouts =
+            (1..=ways).rev().flat_map(|ways| [true, false].map(|rich| Layout { head, ways, rich, samples }));
         let share = |at: usize| self.text(at).ends_with('%');
-        let ways = (0..layout.ways).all(|way| {
-            let rich = usize::from(layout.rich);
-            let percentiles = layout.head + way * layout.width() + 11 + rich;
-            let mut listed = (0..rich * PERCENTILES).map(|at| self.text(percentiles + at));
-            listed.all(|text| text.contains("%=")) && share(percentiles + rich * PERCENTILES + 6)
-        });
-        let (cpu, depths) = (layout.cpu(), layout.cpu() + 5);
-        ways && (cpu..cpu + 2).chain(depths..depths + 7 + 22).all(share)
+        layouts.into_iter().find(|layout| {
+            let (cpu, depths) = (layout.cpu(), layout.cpu() + 5);
+            (cpu..cpu + 2).chain(depths..depths + 7 + 22).all(share)
+        })
     }
 
     /// A value as JSON would have it between quotes.
