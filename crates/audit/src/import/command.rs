@@ -8,8 +8,7 @@ use crate::page::{Page, Spot};
 use memchr::memmem::Finder;
 use std::sync::LazyLock;
 
-/// The format's entry in the family.
-pub const FORMAT: Format = Format {
+pub(crate) const FORMAT: Format = Format {
     name: "command",
     help: "command lines of fio, dd, zpool and zfs",
     example: "[root@vm ~]# sudo fio --name=test --rw=randread \\\n    --bs=4k --iodepth=32 /tmp/x.fio\n",
@@ -85,7 +84,6 @@ fn option_name(text: &str) -> Option<&str> {
     (bare.len() < text.len() && bare.starts_with(|letter: char| letter.is_ascii_alphabetic())).then_some(bare)
 }
 
-/// The tool that a word names.
 fn program(word: &str) -> Option<(&'static str, Fits)> {
     let base = word.rsplit('/').next()?;
     PROGRAMS.iter().find(|(name, _)| *name == base).copied()
@@ -130,38 +128,22 @@ fn assignment(word: &str) -> bool {
     word.split_once('=').is_some_and(|(name, _)| !name.is_empty() && name.bytes().all(letter))
 }
 
-/// Longest prompt.
 const PROMPT: usize = 120;
 
-/// Bytes of a prompt and of blanks before a line's first word.
+/// Bytes of a prompt (`$`, `[root@host ~]#`, `user@host:~$`, `C:\>`) and of blanks before a line's first word.
 fn behind_prompt(line: &str) -> usize {
-    let blank = line.len() - line.trim_start().len();
-    let text = &line[blank..];
-    let end = match text.as_bytes() {
-        [b'$' | b'#' | b'%', b' ', ..] => Some(1),
-        [b'[', ..] => ["]# ", "]$ "].iter().filter_map(|sign| before(text, sign)).min().map(|at| at + 2),
-        _ => {
-            let first = text.find(' ').unwrap_or(text.len());
-            match &text.as_bytes()[..first] {
-                [_, .., b'$' | b'#'] if text[..first].contains(['@', '-']) => Some(first),
-                [_, .., b'>'] if text[..first].contains(":\\") => Some(first),
-                _ => None,
-            }
-        }
+    let text = line.trim_start();
+    let is_prompt = |(at, sign): &(usize, &str)| {
+        let head = &text[..*at];
+        let names_somebody = match *sign {
+            ">" => head.contains(":\\") && !head.contains(' '),
+            _ if head.starts_with('[') => head.ends_with(']') && head.contains('@'),
+            _ => head.is_empty() || (head.contains(['@', '-']) && !head.contains(' ')),
+        };
+        names_somebody && text[at + 1..].starts_with(' ')
     };
-    match end.filter(|end| *end <= PROMPT) {
-        Some(end) => blank + end + (text[end..].len() - text[end..].trim_start().len()),
-        None => 0,
-    }
-}
-
-/// Where a sign stands in a prompt that names somebody.
-fn before(text: &str, sign: &str) -> Option<usize> {
-    let mut end = text.len().min(PROMPT);
-    while !text.is_char_boundary(end) {
-        end -= 1;
-    }
-    text[..end].find(sign).filter(|at| text[..*at].contains('@'))
+    let mut signs = text.match_indices(['$', '#', '%', '>']).take_while(|(at, _)| *at < PROMPT);
+    signs.find(is_prompt).map_or(0, |(at, _)| line.len() - text[at + 1..].trim_start().len())
 }
 
 fn read(page: &Page, line: usize) -> Option<Found> {
@@ -172,10 +154,9 @@ fn read(page: &Page, line: usize) -> Option<Found> {
     let (mut commands, end) = found.or_else(|| within(page, line))?;
     let mut first = commands.remove(0);
     first.more = commands;
-    Some(Found { said: Said::Command(Box::new(first)), end, unread: Vec::new() })
+    Some(Found::whole(Said::Command(Box::new(first)), end))
 }
 
-/// Places in one line that are tried.
 const TRIES: usize = 4;
 
 /// fio's command in the middle of a line, with two options at least. Rows of tables are left to the tables.

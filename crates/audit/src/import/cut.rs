@@ -47,7 +47,6 @@ impl<'a> Line<'a> {
         self.cut(self.text.get(bytes..).unwrap_or(""))
     }
 
-    /// A part of it.
     fn cut(self, text: &'a str) -> Line<'a> {
         let before = (text.as_ptr() as usize).wrapping_sub(self.text.as_ptr() as usize).min(self.text.len());
         Line { index: self.index, prefix: self.prefix + before, text }

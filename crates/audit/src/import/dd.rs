@@ -27,8 +27,7 @@ pub(crate) struct Size {
     pub(crate) unit: &'static str,
 }
 
-/// The format's entry in the family.
-pub const FORMAT: Format = Format {
+pub(crate) const FORMAT: Format = Format {
     name: "dd",
     help: "the last lines of dd: GNU of any age and language, busybox, BSD",
     example: include_str!("../../fixtures/dd/gnu.txt"),
@@ -55,7 +54,6 @@ fn is_copied(line: &str) -> bool {
     COPIED.split(' ').any(|word| line.contains(word))
 }
 
-/// No line of dd is longer.
 const LONGEST: usize = 300;
 
 fn read(page: &Page, first: usize) -> Option<Found> {

@@ -8,8 +8,7 @@ use crate::claim::Metric;
 use crate::number::Figure;
 use crate::page::Page;
 
-/// The format's entry in the family.
-pub const FORMAT: Format = Format {
+pub(crate) const FORMAT: Format = Format {
     name: "elbencho",
     help: "elbencho's table of phases and its CSV",
     example: include_str!("../../fixtures/elbencho/write-read.txt"),

@@ -7,8 +7,7 @@ use super::{Format, Found, Way, Workload};
 use crate::claim::Metric;
 use crate::page::Page;
 
-/// The format's entry in the family.
-pub const FORMAT: Format = Format {
+pub(crate) const FORMAT: Format = Format {
     name: "HCIBench",
     help: "HCIBench's result files of vdbench and fio, the summary sheet as CSV",
     example: include_str!("../../fixtures/hcibench/vdbench-res.txt"),

@@ -6,8 +6,7 @@ use super::{Format, Found, Way, Workload};
 use crate::claim::Metric;
 use crate::page::Page;
 
-/// The format's entry in the family.
-pub const FORMAT: Format = Format {
+pub(crate) const FORMAT: Format = Format {
     name: "mbw",
     help: "runs and averages of mbw",
     example: include_str!("../../fixtures/mbw/three.txt"),

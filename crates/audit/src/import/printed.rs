@@ -14,7 +14,6 @@ pub(crate) enum Whole {
     Cut,
 }
 
-/// What a printed number stands for.
 fn figure(spot: Spot, text: &str, (value, decimals): (f64, usize), scale: f64, whole: Whole) -> Figure {
     let exponent = text.find(['e', 'E']).and_then(|at| text[at + 1..].parse::<i32>().ok());
     let (low, high) = match (exponent, decimals, whole) {

@@ -6,8 +6,7 @@ use super::{Format, Found, Way, Workload};
 use crate::claim::Metric;
 use crate::page::Page;
 
-/// The format's entry in the family.
-pub const FORMAT: Format = Format {
+pub(crate) const FORMAT: Format = Format {
     name: "rados bench",
     help: "the totals of rados bench: write, seq, rand",
     example: include_str!("../../fixtures/ceph/rados-write.txt"),

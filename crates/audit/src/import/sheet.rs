@@ -139,7 +139,6 @@ impl Sheet {
     }
 }
 
-/// What a figure counts.
 fn unit(metric: Metric, printed: &str) -> Unit {
     match (metric, printed) {
         (_, "%") => Unit::Percent,

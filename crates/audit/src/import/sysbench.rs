@@ -6,8 +6,7 @@ use super::{Format, Found, Other, Way, Workload};
 use crate::claim::Metric;
 use crate::page::Page;
 
-/// The format's entry in the family.
-pub const FORMAT: Format = Format {
+pub(crate) const FORMAT: Format = Format {
     name: "sysbench",
     help: "sysbench 0.4 to 1.1: cpu, memory, fileio, oltp, threads, mutex",
     example: include_str!("../../fixtures/sysbench/fileio-1.0.txt"),

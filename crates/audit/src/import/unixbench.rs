@@ -8,8 +8,7 @@ use crate::claim::Metric;
 use crate::number::Figure;
 use crate::page::Page;
 
-/// The format's entry in the family.
-pub const FORMAT: Format = Format {
+pub(crate) const FORMAT: Format = Format {
     name: "UnixBench",
     help: "results and index values of UnixBench 4 and 5",
     example: include_str!("../../fixtures/unixbench/partial.txt"),
@@ -39,7 +38,6 @@ fn head(line: &str) -> Option<&str> {
     ["Index Values", "Partial Index", "TEST"].iter().find_map(|end| title.strip_suffix(end)).map(str::trim)
 }
 
-/// Blank lines within a run.
 const BLANKS: usize = 3;
 
 fn read(page: &Page, line: usize) -> Option<Found> {

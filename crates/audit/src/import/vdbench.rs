@@ -9,8 +9,7 @@ use crate::claim::Metric;
 use crate::number::Figure;
 use crate::page::Page;
 
-/// The format's entry in the family.
-pub const FORMAT: Format = Format {
+pub(crate) const FORMAT: Format = Format {
     name: "vdbench",
     help: "vdbench's console, summary.html, totals.html, flatfile.html of raw workloads",
     example: include_str!("../../fixtures/vdbench/console.txt"),
@@ -25,10 +24,8 @@ pub const FORMAT: Format = Format {
     read,
 };
 
-/// No line of it is longer.
 const LONGEST: usize = 2000;
 
-/// Blank lines within an output.
 const BLANKS: usize = 4;
 
 const STARTING: &str = "Starting RD=";

@@ -6,8 +6,7 @@ use crate::import::sheet::{Sheet, named};
 use crate::import::{Format, Found, Said};
 use crate::page::Page;
 
-/// The format's entry in the family.
-pub const FORMAT: Format = Format {
+pub(crate) const FORMAT: Format = Format {
     name: "DiskSpd text",
     help: "DiskSpd's text of any 2.x, whole or from its results on",
     example: include_str!("../../../fixtures/diskspd/mixed.txt"),
@@ -23,7 +22,6 @@ fn is_head(line: &str) -> bool {
     line.starts_with("thread |") && line.contains("bytes") && line.contains("I/Os")
 }
 
-/// Titles of the tables.
 const TITLES: [&str; 3] = ["Total IO", "Read IO", "Write IO"];
 
 /// Lines of the profile between two that are known, and blank lines.
@@ -90,7 +88,6 @@ impl Reader {
         (self.table, self.title, self.tiles) = (0, None, false);
     }
 
-    /// A line of the profile.
     fn profile(&mut self, text: &str) -> Option<()> {
         if text.starts_with("path: ") {
             self.said.targets.push(Target::default());
@@ -118,7 +115,6 @@ impl Reader {
         Some(())
     }
 
-    /// A line of the results.
     fn of_span(&mut self, line: &Line, at: usize, text: &str) -> Option<()> {
         let span = self.said.spans.last_mut()?;
         let table = span.tables[self.table].as_mut().filter(|table| table.total.is_none());

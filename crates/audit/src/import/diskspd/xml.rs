@@ -8,8 +8,7 @@ use crate::number::{Figure, leading, rounded};
 use crate::page::Page;
 use roxmltree::{Document, Node};
 
-/// The format's entry in the family.
-pub const FORMAT: Format = Format {
+pub(crate) const FORMAT: Format = Format {
     name: "DiskSpd XML",
     help: "DiskSpd's XML of any 2.x",
     example: include_str!("../../../fixtures/diskspd/mixed.xml"),

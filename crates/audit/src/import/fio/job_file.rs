@@ -6,8 +6,7 @@ use crate::import::cut::{Line, walk};
 use crate::import::{Format, Found, Said};
 use crate::page::{Page, Spot};
 
-/// The format's entry in the family.
-pub const FORMAT: Format = Format {
+pub(crate) const FORMAT: Format = Format {
     name: "fio job file",
     help: "a fio job file within a page: [global] and sections of options",
     example: "[global]\nioengine=libaio\ndirect=1\nbs=4k\n\n[randread]\nrw=randread\niodepth=32\n",

@@ -13,8 +13,7 @@ use crate::number::Figure;
 use crate::page::Page;
 use std::borrow::Cow;
 
-/// The format's entry in the family.
-pub const FORMAT: JsonFormat = JsonFormat {
+pub(crate) const FORMAT: JsonFormat = JsonFormat {
     name: "fio JSON",
     help: "fio's --output-format=json and json+, 2.1 to 3.4x: one machine and clients, also within other JSON",
     example: include_str!("../../../fixtures/fio/randrw.json"),
@@ -329,7 +328,6 @@ fn options_of_client(global: Option<&Node>, job: &Node) -> Options {
     if each.is_empty() { options(global) } else { options(each.iter().find(same)) }
 }
 
-/// The histogram of JSON+.
 fn bins(node: &Node, of: &str) -> Vec<(u64, u64)> {
     let nanoseconds = node.get(&format!("{of}_ns"));
     let unit = if nanoseconds.is_some() { 1 } else { 1000 };

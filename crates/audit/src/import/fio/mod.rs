@@ -360,7 +360,6 @@ impl Job {
 }
 
 impl Direction {
-    /// One way of which nothing is known yet.
     pub(crate) fn new(way: Way, line: usize) -> Direction {
         Direction { way, line, ..Direction::default() }
     }

@@ -9,8 +9,7 @@ use crate::json::{Node, Value};
 use crate::number::leading;
 use crate::page::{Page, Unread};
 
-/// The format's entry in the family.
-pub const FORMAT: Format = Format {
+pub(crate) const FORMAT: Format = Format {
     name: "fio terse",
     help: "fio's --minimal, terse versions 2 to 5: lines of values between semicolons",
     example: include_str!("../../../fixtures/fio/terse-3.txt"),
@@ -91,7 +90,6 @@ const MICROSECONDS: &str = "2 4 10 20 50 100 250 500 750 1000";
 const MILLISECONDS: &str = "2 4 10 20 50 100 250 500 750 1000 2000 >=2000";
 const DISK: &str = "name read_ios write_ios read_merges write_merges read_ticks write_ticks in_queue util";
 
-/// Members of an object.
 type Members<'p> = Vec<(&'p str, Node<'p>)>;
 
 struct Fields<'p> {

@@ -11,8 +11,7 @@ use crate::import::{Format, Found, Said};
 use crate::page::{Page, Unread};
 use lines::Kind;
 
-/// The format's entry in the family.
-pub const FORMAT: Format = Format {
+pub(crate) const FORMAT: Format = Format {
     name: "fio text",
     help: "fio's normal output, 2.x to 3.4x: whole outputs, several, client mode, result lines alone",
     example: include_str!("../../../fixtures/fio/randrw-3.33.txt"),

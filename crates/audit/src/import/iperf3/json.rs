@@ -7,8 +7,7 @@ use crate::import::{Format, Found, Said};
 use crate::json::{self, Node, Value};
 use crate::page::{Page, Unread};
 
-/// The format's entry in the family.
-pub const FORMAT: JsonFormat = JsonFormat {
+pub(crate) const FORMAT: JsonFormat = JsonFormat {
     name: "iperf3 JSON",
     help: "iperf3 -J: TCP, UDP, several streams, both ways",
     example: include_str!("../../../fixtures/iperf3/tcp.json"),
@@ -72,7 +71,6 @@ fn read_stream(page: &Page, line: usize) -> Option<Found> {
 struct Reader<'p> {
     printed: Printed<'p>,
     test: Test,
-    /// Whether the server printed it.
     server: bool,
 }
 

@@ -7,8 +7,7 @@ use crate::import::{Format, Found, Said};
 use crate::number::{Figure, leading};
 use crate::page::{Page, Unread};
 
-/// The format's entry in the family.
-pub const FORMAT: Format = Format {
+pub(crate) const FORMAT: Format = Format {
     name: "iperf3 text",
     help: "iperf3's normal output: TCP, UDP, several streams, both ways, also rows alone and several processes",
     example: include_str!("../../../fixtures/iperf3/tcp.txt"),
@@ -90,7 +89,6 @@ struct Reader<'p> {
     page: &'p Page,
     tests: Vec<Test>,
     unread: Vec<Unread>,
-    /// Whether any test has a row.
     told: bool,
 }
 

@@ -16,7 +16,6 @@ fn ends(byte: u8) -> bool {
     matches!(byte, b' ' | b',' | b')' | b']' | b';' | b'\t' | b'\r')
 }
 
-/// All pairs, in order.
 pub(super) fn pairs<'a>(line: &Line<'a>) -> impl Iterator<Item = (&'a str, &'a str)> {
     let text = line.text;
     memchr::memchr_iter(b'=', text.as_bytes()).filter_map(move |sign| {

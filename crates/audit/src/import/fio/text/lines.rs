@@ -92,7 +92,6 @@ pub(super) fn begins(line: &str) -> bool {
     }
 }
 
-/// The kind of a line.
 pub(super) fn kind(line: &str) -> Kind {
     let text = line.trim();
     let is =
