@@ -6,6 +6,7 @@ use iotax_audit::audit::{Audited, audit};
 use iotax_audit::claim::Status;
 use iotax_audit::finding::Severity;
 use iotax_audit::import::*;
+use iotax_audit::number::Figure;
 use iotax_audit::page::Page;
 use iotax_audit_proof::laws::{damaged, figures_stand_where_they_say};
 use std::collections::{BTreeMap, HashSet};
@@ -114,6 +115,60 @@ fn outputs_are_found_by_their_own_lines_read_whole_and_sound() {
         // Numbers of mbw and HCIBench are imported; no rule holds them.
         assert!(held > 0 || matches!(tool, "mbw" | "HCIBench"), "{name}: nothing was recomputed");
     }
+}
+
+/// A reading in one line: the load, then every figure with what its digits stand for.
+fn told(reading: &Reading) -> String {
+    let one = |name: &str, figure: &Figure| {
+        let Figure { value, low, high, .. } = figure;
+        format!(" {name} {value} {:+.1e} {:+.1e}", low - value, high - value)
+    };
+    let load = &reading.workload;
+    let mut line = format!("  {}: {:?}", reading.line + 1, reading.way);
+    let words = [&load.name, &load.rw, &load.ioengine].into_iter().flatten();
+    words.for_each(|word| line += &format!(" {word}"));
+    let numbers = [("bs", load.bs), ("iodepth", load.iodepth), ("numjobs", load.numjobs)];
+    numbers.iter().filter_map(|(name, told)| Some((name, (*told)?))).for_each(|(name, told)| {
+        line += &format!(" {name} {told}");
+    });
+    for (name, figure) in [
+        ("iops", reading.iops),
+        ("bandwidth", reading.bytes_per_second),
+        ("ios", reading.ios),
+        ("bytes", reading.bytes),
+        ("mean", reading.mean_ns),
+    ] {
+        line += &figure.map_or(String::new(), |figure| one(name, &figure));
+    }
+    let all = reading.percentiles_ns.iter();
+    all.for_each(|(percent, figure)| line += &one(&format!("p{percent}"), figure));
+    reading
+        .others
+        .iter()
+        .for_each(|other| line += &one(&format!("{} {}", other.name, other.unit), &other.figure));
+    let counted: u64 = reading.histogram_ns.iter().map(|(_, count)| count).sum();
+    if counted > 0 { format!("{line} histogram of {counted}") } else { line }
+}
+
+/// What is imported of every fixture, held against `readings.txt`; `IOTAX_READINGS=write` writes that anew: read the difference.
+#[test]
+fn readings_of_every_fixture_are_those_that_were_checked() {
+    let mut all = String::new();
+    for Fixture { name, text, .. } in fixtures() {
+        let outputs = scan(&Page::new(name.as_str(), text.as_str())).outputs;
+        let readings = outputs.iter().flat_map(|output| output.said.readings());
+        let lines: Vec<String> = readings.map(|reading| told(&reading)).collect();
+        all += &format!("{name}\n{}\n", lines.join("\n"));
+    }
+    if std::env::var("IOTAX_READINGS").is_ok_and(|what| what == "write") {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/readings.txt");
+        return std::fs::write(path, all).unwrap();
+    }
+    let checked = include_str!("readings.txt");
+    for (number, (now, before)) in (1..).zip(all.lines().zip(checked.lines())) {
+        assert_eq!(now, before, "line {number} of readings.txt");
+    }
+    assert_eq!(all.lines().count(), checked.lines().count());
 }
 
 #[test]

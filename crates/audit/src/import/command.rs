@@ -1,5 +1,5 @@
-//! Command lines of the tools that measure and of those that set up what is measured: behind a prompt, after `sudo`, going on
-//! over lines; fio's also in the middle of a line. A sentence that begins with a tool's name is none.
+//! Command lines that rules ask about, of fio, dd and ZFS: behind a prompt, after `sudo`, going on over lines; fio's also in the
+//! middle of a line. A sentence that begins with a tool's name is none.
 
 use super::fio::Asked;
 use super::fio::job_file::{self, Entry, Options};
@@ -8,10 +8,9 @@ use crate::page::{Page, Spot};
 use memchr::memmem::Finder;
 use std::sync::LazyLock;
 
-/// The format's entry in the family.
-pub const FORMAT: Format = Format {
+pub(crate) const FORMAT: Format = Format {
     name: "command",
-    help: "command lines of fio, dd, iperf3, mdadm, LVM, ZFS, mkfs, nvme, SPDK, sysbench, QEMU and others",
+    help: "command lines of fio, dd, zpool and zfs",
     example: "[root@vm ~]# sudo fio --name=test --rw=randread \\\n    --bs=4k --iodepth=32 /tmp/x.fio\n",
     begins,
     read,
@@ -30,8 +29,6 @@ pub struct Command {
     pub words: Vec<Word>,
     /// fio's options in their order: `--key=value`, `-key=value`, `--key value`.
     pub options: Vec<Entry>,
-    /// What stands before it: `[root@host ~]#`.
-    pub prompt: Option<String>,
     /// Commands of known tools behind it on the same line.
     pub more: Vec<Command>,
 }
@@ -46,26 +43,20 @@ pub struct Word {
 }
 
 impl Command {
-    /// The value of fio's option, the last of several.
-    pub fn option(&self, key: &str) -> Option<&str> {
-        let known = self.options.iter().rev().find(|entry| entry.key == key)?;
-        Some(known.value.as_deref().unwrap_or("1"))
-    }
-
     /// What a command line of fio asks of its jobs: each `--name` begins one, and takes what `--name=global` before it says. What
     /// stands before the first name is of its job.
-    pub fn asked(&self) -> Vec<Asked> {
-        let mut jobs: Vec<(String, usize, Options)> = vec![(String::new(), self.line, Options::new())];
-        for (key, value) in self.options.iter().map(Entry::plain) {
-            match (key.as_str(), jobs.as_mut_slice()) {
-                ("name", [(first, ..)]) if first.is_empty() => *first = value,
-                ("name", _) => jobs.push((value, self.line, Options::new())),
-                (_, [.., (_, _, options)]) => options.push((key, value)),
-                _ => {}
+    pub(crate) fn asked(&self) -> Vec<Asked> {
+        let mut jobs: Vec<(&str, usize, Options)> = vec![("", self.line, Options::new())];
+        for entry in &self.options {
+            let (name, plain) = (entry.value.as_deref().unwrap_or("1"), entry.plain());
+            match jobs.last_mut() {
+                Some((_, _, options)) if entry.key != "name" => options.push(plain),
+                Some((first @ "", ..)) => *first = name,
+                _ => jobs.push((name, self.line, Options::new())),
             }
         }
-        let told = jobs.iter().filter(|(name, _, options)| !name.is_empty() && !options.is_empty());
-        job_file::with_globals(told.map(|(name, line, options)| (name.as_str(), *line, options.clone())))
+        jobs.retain(|(name, _, options)| !name.is_empty() && !options.is_empty());
+        job_file::with_globals(jobs.into_iter())
     }
 }
 
@@ -76,71 +67,15 @@ type Fits = fn(&[Word]) -> bool;
 const PROGRAMS: &[(&str, Fits)] = &[
     ("fio", |words| fio_options(words).is_some()),
     ("dd", |words| words.iter().any(|word| word.text.starts_with("if=") || word.text.starts_with("of="))),
-    ("iperf3", first_is_option),
-    ("iperf", first_is_option),
-    ("mdadm", first_is_option),
-    ("lvcreate", first_is_option),
-    ("vgcreate", |words| first_is_option(words) || is_path(words.get(1))),
-    ("pvcreate", |words| first_is_option(words) || is_path(words.first())),
     ("zpool", |words| verb(words, "create add attach set import get list status iostat trim")),
     ("zfs", |words| verb(words, "create set get list snapshot send receive mount inherit")),
-    ("nvme", |words| verb(words, NVME)),
-    ("targetcli", |words| is_path(words.first()) && words.len() > 1),
-    ("sysbench", |words| any_option(words) && words.iter().any(|word| is(word, "run prepare cleanup"))),
-    ("mbw", |words| first_is_option(words) || words.first().is_some_and(|word| digits(&word.text))),
-    ("diskspd", first_is_option),
-    ("elbencho", any_option),
-    ("vdbench", first_is_option),
-    ("ioping", first_is_option),
-    ("rados", |words| any_option(words) && words.iter().any(|word| is(word, "bench"))),
-    ("rbd", |words| verb(words, "create bench map import resize feature info bench-write")),
-    ("blockdev", first_is_option),
-    ("esxcli", esxcli),
-    ("rpc.py", |words| first_is_option(words) || words.first().is_some_and(|word| word.text.contains('_'))),
-    // UnixBench has a name of its own only with its folder.
-    ("Run", |words| words.is_empty() || first_is_option(words)),
 ];
-
-const NVME: &str = "connect connect-all discover format list id-ctrl id-ns create-ns attach-ns delete-ns smart-log \
-                    get-feature set-feature sanitize disconnect list-subsys error-log";
-
-const MKFS: Fits = |words| first_is_option(words) || is_path(words.first());
-const QEMU: Fits = first_is_option;
-
-/// Whether a word is one of a list.
-fn is(word: &Word, texts: &str) -> bool {
-    texts.split(' ').any(|text| text == word.text)
-}
-
-fn digits(text: &str) -> bool {
-    !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())
-}
 
 /// A verb alone, or with a word behind it that no sentence has.
 fn verb(words: &[Word], verbs: &str) -> bool {
     let technical = |word: &Word| option_name(&word.text).is_some() || word.text.contains(['/', '=']);
-    words.first().is_some_and(|word| is(word, verbs))
+    words.first().is_some_and(|word| verbs.split(' ').any(|verb| verb == word.text))
         && (words.len() == 1 || words[1..].iter().any(technical))
-}
-
-fn first_is_option(words: &[Word]) -> bool {
-    any_option(words.get(..1).unwrap_or_default())
-}
-
-fn any_option(words: &[Word]) -> bool {
-    words.iter().any(|word| option_name(&word.text).is_some())
-}
-
-fn is_path(word: Option<&Word>) -> bool {
-    word.is_some_and(|word| word.text.starts_with('/'))
-}
-
-/// `esxcli rdma iser add`: names in names, and what is done.
-fn esxcli(words: &[Word]) -> bool {
-    const NAMES: &str = "system network storage rdma nvme iscsi hardware software vm vsan";
-    const DONE: &str = "add list get set remove enable disable create connect";
-    let done = words.iter().any(|word| is(word, DONE));
-    words.first().is_some_and(|word| is(word, NAMES)) && words.len() >= 3 && (done || any_option(words))
 }
 
 /// An option without its dashes, which printing may have made longer (`–direct=1`).
@@ -149,45 +84,37 @@ fn option_name(text: &str) -> Option<&str> {
     (bare.len() < text.len() && bare.starts_with(|letter: char| letter.is_ascii_alphabetic())).then_some(bare)
 }
 
-/// The tool that a word names.
-fn program(word: &str) -> Option<(&str, Fits)> {
-    let base = word.rsplit(['/', '\\']).next()?;
-    let base = base.strip_suffix(".exe").unwrap_or(base);
-    let known = match base.as_bytes().first()? {
-        b'm' if base.starts_with("mkfs.") => Some((base, MKFS)),
-        b'q' if base.starts_with("qemu-system-") => Some((base, QEMU)),
-        b'R' if base.len() == word.len() => None,
-        _ => PROGRAMS.iter().find(|(name, _)| *name == base).copied(),
-    };
-    known.map(|(_, fits)| (base, fits))
+fn program(word: &str) -> Option<(&'static str, Fits)> {
+    let base = word.rsplit('/').next()?;
+    PROGRAMS.iter().find(|(name, _)| *name == base).copied()
 }
 
 static FIO: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new("fio"));
 
 fn begins(line: &str) -> bool {
-    behind_prompt(line) > 0 || first_program(line).is_some() || FIO.find(line.as_bytes()).is_some()
+    behind_prompt(line) > 0 || begins_with_tool(line) || FIO.find(line.as_bytes()).is_some()
 }
 
-/// What may stand before a tool's name, and how many words of its own each takes.
-const WRAPPERS: &[&str] =
-    &["sudo", "time", "nohup", "env", "exec", "numactl", "taskset", "nice", "ionice", "chrt", "stdbuf"];
+fn begins_with_tool(line: &str) -> bool {
+    tool(line.trim_start_matches([' ', '\t', '`']).split_ascii_whitespace()).is_some()
+}
 
-/// Whether the first words of a text name a tool: after `sudo -E`, `VAR=x`, `taskset -c 0`.
-fn first_program(text: &str) -> Option<(&str, Fits)> {
-    let mut words = text.split_ascii_whitespace();
-    let first = words.next()?.trim_start_matches('`');
-    if let Some(known) = program(first) {
-        return Some(known);
-    }
-    if !wraps(first) {
-        return None;
-    }
-    let mut before = first;
-    for word in words.take(8) {
-        if let Some(known) = program(word) {
-            return Some(known);
+/// What may stand before a tool's name.
+const WRAPPERS: &str = "sudo time nohup env exec numactl taskset nice ionice chrt stdbuf";
+
+/// Words before the tool's name: `sudo -E`, `VAR=x`, `taskset -c 0`.
+const MOST_BEFORE: usize = 8;
+
+/// Which of the first words names a tool.
+fn tool<'a>(words: impl Iterator<Item = &'a str>) -> Option<usize> {
+    let mut before = "";
+    for (at, word) in words.take(1 + MOST_BEFORE).enumerate() {
+        if program(word).is_some() {
+            return Some(at);
         }
-        if !wrapped(before, word) {
+        let of_wrapper = at > 0
+            && (word.starts_with('-') || before.starts_with('-') || matches!(before, "taskset" | "chrt"));
+        if !of_wrapper && !WRAPPERS.split(' ').any(|one| one == word) && !assignment(word) {
             return None;
         }
         before = word;
@@ -195,74 +122,41 @@ fn first_program(text: &str) -> Option<(&str, Fits)> {
     None
 }
 
-fn wraps(word: &str) -> bool {
-    WRAPPERS.contains(&word) || assignment(word)
-}
-
 /// `LD_LIBRARY_PATH=/opt/lib`.
 fn assignment(word: &str) -> bool {
-    word.split_once('=').is_some_and(|(name, _)| {
-        !name.is_empty()
-            && name.bytes().all(|byte| byte.is_ascii_uppercase() || byte.is_ascii_digit() || byte == b'_')
-    })
+    let letter = |byte: u8| byte.is_ascii_uppercase() || byte.is_ascii_digit() || byte == b'_';
+    word.split_once('=').is_some_and(|(name, _)| !name.is_empty() && name.bytes().all(letter))
 }
 
-/// Whether a word goes on with what stands before a tool: another wrapper, its option, its option's value.
-fn wrapped(before: &str, word: &str) -> bool {
-    wraps(word) || word.starts_with('-') || before.starts_with('-') || matches!(before, "taskset" | "chrt")
-}
-
-/// Longest prompt.
 const PROMPT: usize = 120;
 
-/// Bytes of a prompt and of blanks before a line's first word.
+/// Bytes of a prompt (`$`, `[root@host ~]#`, `user@host:~$`, `C:\>`) and of blanks before a line's first word.
 fn behind_prompt(line: &str) -> usize {
-    let blank = line.len() - line.trim_start().len();
-    let text = &line[blank..];
-    let end = match text.as_bytes() {
-        [b'$' | b'#' | b'%', b' ', ..] => Some(1),
-        [b'[', ..] => ["]# ", "]$ "].iter().filter_map(|sign| before(text, sign)).min().map(|at| at + 2),
-        _ => {
-            let first = text.find(' ').unwrap_or(text.len());
-            match &text.as_bytes()[..first] {
-                [_, .., b'$' | b'#'] if text[..first].contains(['@', '-']) => Some(first),
-                [_, .., b'>'] if text[..first].contains(":\\") => Some(first),
-                _ => None,
-            }
-        }
+    let text = line.trim_start();
+    let is_prompt = |(at, sign): &(usize, &str)| {
+        let head = &text[..*at];
+        let names_somebody = match *sign {
+            ">" => head.contains(":\\") && !head.contains(' '),
+            _ if head.starts_with('[') => head.ends_with(']') && head.contains('@'),
+            _ => head.is_empty() || (head.contains(['@', '-']) && !head.contains(' ')),
+        };
+        names_somebody && text[at + 1..].starts_with(' ')
     };
-    match end.filter(|end| *end <= PROMPT) {
-        Some(end) => blank + end + (text[end..].len() - text[end..].trim_start().len()),
-        None => 0,
-    }
-}
-
-/// Where a sign stands in a prompt that names somebody.
-fn before(text: &str, sign: &str) -> Option<usize> {
-    let mut end = text.len().min(PROMPT);
-    while !text.is_char_boundary(end) {
-        end -= 1;
-    }
-    text[..end].find(sign).filter(|at| text[..*at].contains('@'))
+    let mut signs = text.match_indices(['$', '#', '%', '>']).take_while(|(at, _)| *at < PROMPT);
+    signs.find(is_prompt).map_or(0, |(at, _)| line.len() - text[at + 1..].trim_start().len())
 }
 
 fn read(page: &Page, line: usize) -> Option<Found> {
     let (bare, prefix) = page.bare(line);
     let start = behind_prompt(bare);
-    let prompt = (start > 0).then(|| bare[..start].trim().to_owned());
-    let at_start = prompt.is_some() || first_program(bare).is_some();
-    let found = if at_start { at(page, line, prefix + start, prompt.is_some()) } else { None };
-    let (mut commands, end) = match found {
-        Some(found) => found,
-        None => within(page, line)?,
-    };
+    let at_start = start > 0 || begins_with_tool(bare);
+    let found = at_start.then(|| at(page, line, prefix + start, start > 0)).flatten();
+    let (mut commands, end) = found.or_else(|| within(page, line))?;
     let mut first = commands.remove(0);
-    first.prompt = prompt;
     first.more = commands;
-    Some(Found { said: Said::Command(Box::new(first)), end, unread: Vec::new() })
+    Some(Found::whole(Said::Command(Box::new(first)), end))
 }
 
-/// Places in one line that are tried.
 const TRIES: usize = 4;
 
 /// fio's command in the middle of a line, with two options at least. Rows of tables are left to the tables.
@@ -271,22 +165,13 @@ fn within(page: &Page, line: usize) -> Option<(Vec<Command>, usize)> {
     if bare.contains('\t') || bare.trim_start().starts_with(['|', '│', '┃', '+']) {
         return None;
     }
-    let boundary = |at: usize| {
-        let before = bare[..at].chars().next_back();
-        before.is_none_or(|letter| !letter.is_ascii_alphanumeric() && !matches!(letter, '-' | '_' | '.'))
-    };
-    let dashes = |at: usize| {
+    let is_word = |letter: char| letter.is_ascii_alphanumeric() || matches!(letter, '-' | '_' | '.');
+    let places = FIO.find_iter(bare.as_bytes()).filter(|at| {
         let rest = &bare[at + 3..];
-        rest.starts_with(' ') && option_name(rest.trim_start()).is_some()
-    };
-    let places = FIO.find_iter(bare.as_bytes()).filter(|at| boundary(*at) && dashes(*at));
-    for place in places.take(TRIES) {
-        let found = at(page, line, prefix + place, false);
-        if let Some(found) = found.filter(|(commands, _)| commands[0].options.len() >= 2) {
-            return Some(found);
-        }
-    }
-    None
+        !bare[..*at].ends_with(is_word) && rest.starts_with(' ') && option_name(rest.trim_start()).is_some()
+    });
+    let commands = places.take(TRIES).filter_map(|place| at(page, line, prefix + place, false));
+    commands.into_iter().find(|(commands, _)| commands[0].options.len() >= 2)
 }
 
 /// Commands of known tools that begin at a byte of a line, and the line behind them.
@@ -309,47 +194,32 @@ fn at(page: &Page, line: usize, start: usize, prompted: bool) -> Option<(Vec<Com
 /// The command of one segment, and those that follow it where lines were joined (`zpool create ... zfs create ...`).
 fn commands_of(words: &[Word], line: usize, prompted: bool) -> Vec<Command> {
     let mut made = Vec::new();
-    let mut from = behind_wrappers(words);
-    while let Some(name) = words.get(from).filter(|_| made.len() < MOST_COMMANDS) {
-        let Some((program, fits)) = program(&name.text) else { break };
-        let named =
-            |at: &usize| option_name(&words[*at - 1].text).is_none().then(|| self::program(&words[*at].text));
-        let others = (from + 2..words.len()).filter_map(|at| Some((at, named(&at)??.1)));
-        let next = others.take(TRIES).find(|(at, fits)| at + 2 < words.len() && fits(&words[at + 1..]));
-        let next = next.map(|(at, _)| at);
-        let end = next.unwrap_or(words.len());
-        let own = without_prose(&words[from + 1..end]);
+    let mut next = tool(words.iter().map(|word| word.text.as_str()));
+    while let Some(from) = next.filter(|_| made.len() < MOST_COMMANDS) {
+        let Some((program, fits)) = program(&words[from].text) else { break };
+        // A name behind an option is its value.
+        let named = |at: &usize| option_name(&words[*at - 1].text).is_none();
+        let others = (from + 2..words.len().saturating_sub(2)).filter(named);
+        let others = others.filter_map(|at| Some((at, self::program(&words[at].text)?.1)));
+        next = others.take(TRIES).find(|(at, fits)| fits(&words[at + 1..])).map(|(at, _)| at);
+        let mut own = without_prose(&words[from + 1..next.unwrap_or(words.len())]);
         if !fits(own) || !(prompted || sound(own)) {
             break;
         }
-        let options = if program == "fio" { fio_options(own).unwrap_or_default() } else { Vec::new() };
-        let own = if program == "fio" { fio_words(own) } else { own };
+        let mut options = Vec::new();
+        if let Some((told, end)) = fio_options(own).filter(|_| program == "fio") {
+            (options, own) = (told, &own[..end]);
+        }
         made.push(Command {
-            line: name.spot.index().max(line),
+            line: words[from].spot.index().max(line),
             program: program.to_owned(),
-            spot: name.spot,
+            spot: words[from].spot,
             words: own.to_vec(),
             options,
-            prompt: None,
             more: Vec::new(),
         });
-        let Some(next) = next else { break };
-        from = next;
     }
     made
-}
-
-fn behind_wrappers(words: &[Word]) -> usize {
-    let mut from = 0;
-    while let Some(word) = words.get(from) {
-        let before = from.checked_sub(1).map_or("", |at| words[at].text.as_str());
-        if program(&word.text).is_some() || !(wraps(&word.text) || (from > 0 && wrapped(before, &word.text)))
-        {
-            break;
-        }
-        from += 1;
-    }
-    from
 }
 
 /// Words up to the first that is no part of a command: of another script, or between brackets behind it.
@@ -369,36 +239,22 @@ fn sound(words: &[Word]) -> bool {
         && !words.last().is_some_and(stop)
 }
 
-/// fio's options among words; `None` where they are no command: a bare word that is no file, without two options before it.
-fn fio_options(words: &[Word]) -> Option<Vec<Entry>> {
-    let (options, files, prose) = fio_parts(words);
-    let enough = if prose.is_some() { options.len() >= 2 } else { !options.is_empty() || files > 0 };
-    enough.then_some(options)
-}
-
-fn fio_words(words: &[Word]) -> &[Word] {
-    fio_parts(words).2.map_or(words, |end| &words[..end])
-}
-
-/// Options, how many job files are named, and the first word that is neither.
-fn fio_parts(words: &[Word]) -> (Vec<Entry>, usize, Option<usize>) {
-    let (mut options, mut files) = (Vec::new(), 0);
-    let mut at = 0;
+/// fio's options, and the word at which they end; `None` where they are no command: a bare word that is no file, without two
+/// options before it.
+fn fio_options(words: &[Word]) -> Option<(Vec<Entry>, usize)> {
+    let (mut options, mut files, mut at) = (Vec::new(), 0, 0);
     while let Some(word) = words.get(at) {
         let Some(name) = option_name(&word.text) else {
             if !is_job_file(&word.text) {
-                return (options, files, Some(at));
+                break;
             }
-            files += 1;
-            at += 1;
+            (files, at) = (files + 1, at + 1);
             continue;
         };
-        let (key, value) = match name.split_once('=') {
-            Some((key, value)) => (key, Some(value)),
-            None => (name, None),
-        };
-        if !key.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.')) {
-            return (options, files, Some(at));
+        let (key, value) = name.split_once('=').map_or((name, None), |(key, value)| (key, Some(value)));
+        let letter = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.');
+        if !key.bytes().all(letter) {
+            break;
         }
         let mut entry = Entry { key: key.to_owned(), value: value.map(str::to_owned), spot: word.spot };
         // `--bs 4k`: the value is the word behind it.
@@ -412,7 +268,8 @@ fn fio_parts(words: &[Word]) -> (Vec<Entry>, usize, Option<usize>) {
         options.push(entry);
         at += 1;
     }
-    (options, files, None)
+    let whole = at == words.len() && options.len() + files > 0;
+    (whole || options.len() >= 2).then_some((options, at))
 }
 
 fn is_job_file(text: &str) -> bool {
@@ -441,33 +298,31 @@ impl Tokens {
     fn read(page: &Page, line: usize, start: usize) -> (Tokens, usize) {
         let mut tokens = Tokens { segments: vec![Vec::new()], redirected: false, within_sentence: false };
         let (mut at, mut from, mut count) = (line, start, 0);
-        loop {
-            let text = page.line(at);
-            let (goes_on, words) = tokens.line(at, text, from, MOST_WORDS - count);
-            count += words;
+        while tokens.line(at, page.line(at), from, &mut count) && count < MOST_WORDS {
             at += 1;
-            if !goes_on || at >= page.len() || at - line >= MOST_LINES || count >= MOST_WORDS {
+            if at >= page.len() || at - line >= MOST_LINES {
                 return (tokens, at);
             }
             from = page.bare(at).1;
         }
+        (tokens, at + 1)
     }
 
-    /// The words of a line from a byte on; whether it goes on in the next, and how many they were.
-    fn line(&mut self, line: usize, text: &str, from: usize, most: usize) -> (bool, usize) {
+    /// The words of a line from a byte on; whether it goes on in the next.
+    fn line(&mut self, line: usize, text: &str, from: usize, count: &mut usize) -> bool {
         let bytes = text.as_bytes();
-        let (mut at, mut count) = (from, 0);
+        let (mut at, mut first) = (from, true);
         let end = text.trim_end().len();
-        while at < end && count < most {
+        while at < end && *count < MOST_WORDS {
             match bytes[at] {
                 b' ' | b'\t' => at += 1,
-                b'`' if count == 0 => at += 1,
+                b'`' if first => at += 1,
                 b'`' => {
-                    self.within_sentence =
-                        text[at..end].bytes().any(|byte| byte.is_ascii_alphabetic() || byte >= 0x80);
+                    let prose = |byte: u8| byte.is_ascii_alphabetic() || byte >= 0x80;
+                    self.within_sentence = text[at..end].bytes().any(prose);
                     break;
                 }
-                b'\\' if at + 1 == end => return (true, count),
+                b'\\' if at + 1 == end => return true,
                 b'#' => break,
                 b';' | b'|' | b'&' => {
                     self.segments.push(Vec::new());
@@ -480,17 +335,18 @@ impl Tokens {
                 _ => {
                     let (word, behind) = word(line, text, at);
                     // The number before `2>&1`.
-                    let descriptor = digits(&word.text) && bytes.get(behind) == Some(&b'>');
+                    let number = word.text.bytes().all(|byte| byte.is_ascii_digit());
+                    let descriptor = number && bytes.get(behind) == Some(&b'>');
                     let is_said = !std::mem::take(&mut self.redirected) && !descriptor;
                     if let Some(segment) = self.segments.last_mut().filter(|_| is_said) {
                         segment.push(word);
                     }
-                    count += 1;
-                    at = behind;
+                    *count += 1;
+                    (at, first) = (behind, false);
                 }
             }
         }
-        (false, count)
+        false
     }
 }
 
@@ -536,4 +392,69 @@ fn sign_of_prose(text: &str) -> bool {
 }
 
 #[cfg(test)]
-mod tests;
+mod tests {
+    use super::*;
+
+    fn commands(text: &str) -> Vec<Command> {
+        let found = crate::import::scan(&Page::new("p", text)).outputs.into_iter();
+        found.filter_map(|one| if let Said::Command(one) = one.said { Some(*one) } else { None }).collect()
+    }
+
+    fn words(command: &Command) -> Vec<&str> {
+        command.words.iter().map(|word| word.text.as_str()).collect()
+    }
+
+    #[test]
+    fn options_prompts_wrappers_and_lines_that_go_on_are_read() {
+        let line =
+            "fio -direct=1 --rw randwrite –ioengine=libaio --time_based --bs=4k -name='a b' /tmp/x.fio";
+        let plain: Vec<(String, String)> = commands(line)[0].options.iter().map(Entry::plain).collect();
+        let told: Vec<String> = plain.iter().map(|(key, value)| format!("{key}={value}")).collect();
+        assert_eq!(
+            told,
+            ["direct=1", "rw=randwrite", "ioengine=libaio", "time_based=1", "bs=4k", "name=a b"]
+        );
+        let text = "[root@host data]# sudo dd if=/dev/zero of=/data/file bs=1G count=32\n32+0 records in\n\
+                    $ LD_PRELOAD=x numactl -N 0 fio --name=a \\\n    --rw=read 2>&1 | tee out.txt\n\
+                    ubuntu@vm:~$ sudo -E zpool iostat -v\n\
+                    zpool create -o ashift=12 nvme /dev/nvme0n1 zfs create -s -V 10T nvme/iser; fio x.fio\n";
+        let all = commands(text);
+        let programs: Vec<&str> = all.iter().map(|command| command.program.as_str()).collect();
+        assert_eq!(programs, ["dd", "fio", "zpool", "zpool"]);
+        assert_eq!((words(&all[1]), all[1].words[1].spot.line), (vec!["--name=a", "--rw=read"], 3));
+        let more: Vec<&str> = all[3].more.iter().map(|command| command.program.as_str()).collect();
+        assert_eq!((words(&all[3])[4], more), ("/dev/nvme0n1", vec!["zfs", "fio"]));
+        let within = &commands("测试命令: fio -direct=1 -rw=randread -bs=4k。结果如下")[0];
+        assert_eq!(words(within), ["-direct=1", "-rw=randread", "-bs=4k"]);
+    }
+
+    #[test]
+    fn sentences_that_begin_with_a_tools_name_are_no_commands() {
+        for line in [
+            "fio is a tool for I/O tests - flexible and well-known",
+            "fio - flexible I/O tester",
+            "fio 3.16 was used with libaio.",
+            "fio/libaio on /dev/sda gave 4 GB/s.",
+            "dd is no benchmark - see above",
+            "zfs with lz4 - slow",
+            "With fio --rw=read it is the same",
+            "| fio --rw=read --bs=4k | 5 |",
+            "zpool status`, SPDK's `bdev_get`. The report counts /dev/sda",
+        ] {
+            assert!(commands(line).is_empty(), "{line}: {:?}", commands(line)[0]);
+        }
+    }
+
+    #[test]
+    fn each_name_is_a_job_and_global_is_for_all() {
+        let asked = commands("fio --name=global --bs=8k --name=a --rw=read --name=b --rw=write --iodepth=4")
+            [0]
+        .asked();
+        assert_eq!(
+            (asked.len(), asked[0].rw.as_deref(), asked[0].bs[0]),
+            (2, Some("read"), Some((8192, 8192)))
+        );
+        assert_eq!((asked[1].name.as_str(), asked[1].iodepth), ("b", Some(4)));
+        assert_eq!(commands("fio -rw=read -bs=4k -name=test")[0].asked()[0].bs[0], Some((4096, 4096)));
+    }
+}

@@ -66,29 +66,20 @@ fn goes(rw: &str, job: &Job) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use crate::import::{Said, scan};
+    use crate::import::{Said, Way, scan};
     use crate::page::Page;
-
-    const OUTPUT: &str = "fio-3.16\ntest: (groupid=0, jobs=4): err= 0: pid=1155: Thu Nov 18 23:24:45 2021\n  write: IOPS=629k, BW=2457MiB/s (2576MB/s)(144GiB/60025msec); 0 zone resets\n";
-
-    fn size(text: &str) -> Option<Option<u64>> {
-        let page = Page::new("p", text);
-        scan(&page).outputs.iter().find_map(|output| match &output.said {
-            Said::Fio(fio) => Some(fio.block_size(&fio.jobs[0], crate::import::Way::Write)),
-            _ => None,
-        })
-    }
 
     #[test]
     fn an_output_without_its_first_lines_is_of_the_command_before_it() {
-        let page = |rw: &str, name: &str| {
-            format!(
-                "fio -direct=1 -iodepth=32 -rw={rw} -ioengine=libaio -bs=4k -numjobs=4 -name={name}\n\n{OUTPUT}"
-            )
+        let size = |rw: &str, name: &str| {
+            let text = format!(
+                "fio -rw={rw} -bs=4k -numjobs=4 -name={name}\n\ntest: (groupid=0, jobs=4): err= 0: pid=1155: Thu Nov 18 23:24:45 2021\n  write: IOPS=629k, BW=2457MiB/s (2576MB/s)(144GiB/60025msec); 0 zone resets\n"
+            );
+            let outputs = scan(&Page::new("p", text)).outputs;
+            let Said::Fio(fio) = &outputs[1].said else { panic!() };
+            fio.block_size(&fio.jobs[0], Way::Write)
         };
-        assert_eq!(size(&page("randwrite", "test")), Some(Some(4096)));
-        assert_eq!(size(&page("randread", "test")), Some(None), "another way");
-        assert_eq!(size(&page("randwrite", "other")), Some(None), "another job");
-        assert_eq!(size(OUTPUT), Some(None));
+        assert_eq!(size("randwrite", "test"), Some(4096));
+        assert_eq!((size("randread", "test"), size("randwrite", "other")), (None, None));
     }
 }

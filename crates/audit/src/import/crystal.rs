@@ -1,14 +1,13 @@
 //! CrystalDiskMark's text, versions 3 to 8: a line a test, `SEQ 1MiB (Q=  8, T= 1):  3497.230 MB/s [   3335.2 IOPS] <  2395.08 us>`
 //! below `[Read]` and `[Write]`, or `Sequential Read (Q= 32,T= 1) :   560.1 MB/s`. Its MB are of 1,000,000.
 
-use super::cut::{Line, size};
+use super::cut::{Line, size, walk};
 use super::sheet::*;
-use super::{Format, Found, Said, Way, Workload};
+use super::{Format, Found, Way, Workload};
 use crate::claim::Metric;
 use crate::page::Page;
 
-/// The format's entry in the family.
-pub const FORMAT: Format = Format {
+pub(crate) const FORMAT: Format = Format {
     name: "CrystalDiskMark",
     help: "CrystalDiskMark's results as text, versions 3 to 8",
     example: include_str!("../../fixtures/crystal/eight.txt"),
@@ -23,29 +22,18 @@ pub const FORMAT: Format = Format {
 const KINDS: [&str; 4] = ["SEQ", "RND", "Sequential ", "Random "];
 
 fn read(page: &Page, line: usize) -> Option<Found> {
-    let (mut sheets, mut section) = (Vec::new(), None);
-    let (mut at, mut end) = (line, line);
-    while at < page.len() {
-        let here = Line::of(page, at);
-        // A page of nothing but heads is read once.
-        if sheets.is_empty() && at > line + 1 {
-            break;
+    let (mut sheets, mut section) = (Vec::<Sheet>::new(), None);
+    let end = walk(page, line, page.len(), |here, at| {
+        let heads = [("", section), ("[Read]", Some(Way::Read)), ("[Write]", Some(Way::Write))];
+        if let Some((_, way)) = heads.into_iter().find(|(head, _)| *head == here.text.trim()) {
+            section = way;
+            // A page of nothing but heads is read once.
+            return (!sheets.is_empty() || at <= line + 1).then_some(false);
         }
-        match here.text.trim() {
-            "" => {}
-            "[Read]" => section = Some(Way::Read),
-            "[Write]" => section = Some(Way::Write),
-            _ => match test(&here, at, section) {
-                Some(sheet) => {
-                    sheets.push(sheet);
-                    end = at + 1;
-                }
-                None => break,
-            },
-        }
-        at += 1;
-    }
-    (!sheets.is_empty()).then(|| Found { said: Said::Sheets(sheets), end, unread: Vec::new() })
+        sheets.push(test(here, at, section)?);
+        Some(true)
+    });
+    Found::sheets(sheets, end)
 }
 
 fn test(line: &Line, at: usize, section: Option<Way>) -> Option<Sheet> {
@@ -95,22 +83,17 @@ mod tests {
     use crate::import::scan;
 
     #[test]
-    fn tests_of_all_ages_are_read() {
-        let all = scan(&Page::new("p", FORMAT.example)).outputs[0].said.readings();
-        let ways: Vec<Way> = all.iter().map(|one| one.way).collect();
-        assert_eq!(ways, [[Way::Read; 4], [Way::Write; 4]].concat());
-        let load = &all[2].workload;
-        assert_eq!((load.rw.as_deref(), load.bs, load.iodepth), (Some("randread"), Some(4096), Some(32)));
+    fn tests_of_old_versions_are_read() {
         let old = "  Sequential Read (Q= 32,T= 1) :   560.123 MB/s\n Random Write 4KiB (Q=  8,T= 8) :   330.5 MB/s [ 80688.5 IOPS]\n\
                    \x20   Random Read 4KB (QD=32) :   120.4 MB/s [ 29394.5 IOPS]\n  Sequential Write :   400.1 MB/s\n\nTest : 1 GiB\n";
         let old = scan(&Page::new("p", old)).outputs[0].said.readings();
-        let told: Vec<_> = old
-            .iter()
-            .map(|one| (one.way, one.workload.bs, one.workload.iodepth, one.workload.numjobs))
-            .collect();
-        assert_eq!(told[0], (Way::Read, None, Some(32), Some(1)));
-        assert_eq!(told[1], (Way::Write, Some(4096), Some(8), Some(8)));
-        assert_eq!((told[2].2, told[3].2, old[2].iops.unwrap().value), (Some(32), Some(1), 29394.5));
+        let told = |at: usize| {
+            let load = &old[at].workload;
+            (old[at].way, load.bs, load.iodepth, load.numjobs)
+        };
+        assert_eq!(told(0), (Way::Read, None, Some(32), Some(1)));
+        assert_eq!(told(1), (Way::Write, Some(4096), Some(8), Some(8)));
+        assert_eq!((told(2).2, told(3).2, old[2].iops.unwrap().value), (Some(32), Some(1), 29394.5));
         assert!(scan(&Page::new("p", "[Read]\nthe manual\nSequential reads: 5 MB/s\n")).outputs.is_empty());
     }
 }

@@ -10,8 +10,7 @@ use crate::page::{Page, Spot};
 pub(super) struct Line<'a> {
     index: usize,
     prefix: usize,
-    /// What stands there.
-    pub text: &'a str,
+    pub(crate) text: &'a str,
 }
 
 impl<'a> Line<'a> {
@@ -48,7 +47,6 @@ impl<'a> Line<'a> {
         self.cut(self.text.get(bytes..).unwrap_or(""))
     }
 
-    /// A part of it.
     fn cut(self, text: &'a str) -> Line<'a> {
         let before = (text.as_ptr() as usize).wrapping_sub(self.text.as_ptr() as usize).min(self.text.len());
         Line { index: self.index, prefix: self.prefix + before, text }
@@ -118,7 +116,7 @@ impl<'a> Line<'a> {
                 figures.push(figure);
                 rest = behind;
             } else if part.ends_with('@') {
-                let (scale, behind) = old_prefix(rest)?;
+                let (scale, behind) = prefix(rest)?;
                 rest = behind;
                 figures.last_mut().into_iter().for_each(|last| *last = last.scaled(scale));
             }
@@ -130,6 +128,23 @@ impl<'a> Line<'a> {
     pub(super) fn labelled(&self, label: &str, scale: f64) -> Option<(Figure, &'a str)> {
         self.number(self.behind(label)?, scale)
     }
+}
+
+/// Takes lines from one on, over at most so many in a row that are not of the output (`false`), up to one that ends it (`None`);
+/// the line behind the last that is.
+pub(super) fn walk(
+    page: &Page,
+    from: usize,
+    most: usize,
+    mut take: impl FnMut(&Line, usize) -> Option<bool>,
+) -> usize {
+    let (mut at, mut end) = (from, from);
+    while at < page.len() && at <= end + most {
+        let Some(known) = take(&Line::of(page, at), at) else { break };
+        at += 1;
+        end = if known { at } else { end };
+    }
+    end
 }
 
 /// Units of time, in nanoseconds.
@@ -149,11 +164,12 @@ pub(super) fn counted(figure: Figure) -> Figure {
     exact(figure.spot, figure.value)
 }
 
-/// `Mb`, `Kb`, `Gb`, `b` of 1024: how much, and what follows.
-fn old_prefix(rest: &str) -> Option<(f64, &str)> {
+/// `Mb`, `KiB`, `b` of 1024: how much, and what follows.
+fn prefix(rest: &str) -> Option<(f64, &str)> {
     let power = "KMGT".find(rest.get(..1)?).map_or(0, |at| at + 1);
-    let scale = 1024f64.powi(i32::try_from(power).ok()?);
-    rest[usize::from(power > 0)..].strip_prefix(['b', 'B']).map(|rest| (scale, rest))
+    let rest = &rest[usize::from(power > 0)..];
+    let rest = rest.strip_prefix('i').unwrap_or(rest).strip_prefix(['b', 'B'])?;
+    Some((1024f64.powi(power as i32), rest))
 }
 
 /// Ten to the exponent of a number that is written with one.
@@ -175,16 +191,7 @@ pub(super) fn begins_with_time(line: &str) -> bool {
 
 /// Bytes of `4k`, `64K`, `1m`, `8192`, `512`: sizes as options and names have them, of 1024.
 pub(super) fn size(word: &str) -> Option<u64> {
-    let digits = word.bytes().take_while(u8::is_ascii_digit).count();
-    let number: u64 = word.get(..digits)?.parse().ok()?;
-    let scale = match word[digits..].trim_end_matches(['B', 'b']).trim_end_matches('i') {
-        "" => 1,
-        "k" | "K" => 1 << 10,
-        "m" | "M" => 1 << 20,
-        "g" | "G" => 1 << 30,
-        _ => return None,
-    };
-    number.checked_mul(scale)
+    super::fio::job_file::size(word.trim_end_matches(['B', 'b']).trim_end_matches('i'))
 }
 
 /// A result that is no I/O, as readings have it.
@@ -192,7 +199,6 @@ pub(super) fn other(name: &str, unit: &str, more_is_better: bool, figure: Figure
     Other { name: name.to_owned(), unit: unit.to_owned(), more_is_better, figure }
 }
 
-/// Bytes of a MiB.
 pub(crate) const MIB: f64 = 1_048_576.0;
 
 #[cfg(test)]
@@ -200,29 +206,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_number_that_belongs_to_the_line_is_no_listing() {
-        let page = Page::new("p", "0 | a\n1 | b\n2 | c\n3 | d\n");
-        assert_eq!(Line::of(&page, 2).text, " | c");
-        assert_eq!(Line::with_number(&page, 2, "|").text, "2 | c");
-        assert_eq!(Line::with_number(&page, 2, "c").text, " | c");
-    }
-
-    #[test]
-    fn what_goes_on_as_another_number_is_none() {
-        let page = Page::new("p", "1.0.20 1,234 17:06 2.5");
-        let line = Line::of(&page, 0);
-        let words: Vec<&str> = line.text.split(' ').collect();
-        let read: Vec<bool> = words.iter().map(|word| line.number(word, 1.0).is_some()).collect();
-        assert_eq!(read, [false, false, false, true]);
-        assert_eq!(line.count("2.5"), None);
-    }
-
-    #[test]
-    fn sizes_are_of_1024() {
-        assert_eq!(
-            [size("4k"), size("8KiB"), size("1M"), size("512"), size("x")],
-            [Some(4096), Some(8192), Some(1 << 20), Some(512), None]
-        );
-        assert_eq!(size("99999999999999999999g"), None);
+    fn numbers_of_a_line_are_told_from_listings_versions_and_sizes() {
+        let page = Page::new("p", "0 | a\n1 | b\n2 | c\n3 | d\n1.0.20 1,234 17:06 2.5\n");
+        assert_eq!((Line::of(&page, 2).text, Line::with_number(&page, 2, "|").text), (" | c", "2 | c"));
+        let line = Line::of(&page, 4);
+        let read: Vec<bool> = line.text.split(' ').map(|word| line.number(word, 1.0).is_some()).collect();
+        assert_eq!((read, line.count("2.5")), (vec![false, false, false, true], None));
+        assert_eq!([size("4k"), size("8KiB"), size("512")], [Some(4096), Some(8192), Some(512)]);
+        assert_eq!([size("x"), size("99999999999999999999g")], [None, None]);
     }
 }

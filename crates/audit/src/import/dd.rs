@@ -10,31 +10,24 @@ use crate::page::Page;
 /// One copy.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Copy {
-    /// Index of the line with the rate.
-    pub line: usize,
-    /// Whole and partial records, in and out.
-    pub records: Option<[(Figure, Figure); 2]>,
-    /// Bytes.
-    pub bytes: Figure,
+    pub(crate) line: usize,
+    pub(crate) records: Option<[(Figure, Figure); 2]>,
+    pub(crate) bytes: Figure,
     /// The same in brackets, in units of 1000 and of 1024, with the unit as printed.
-    pub sizes: Vec<Size>,
-    /// Nanoseconds.
-    pub time: Figure,
-    /// Bytes a second.
-    pub rate: Size,
+    pub(crate) sizes: Vec<Size>,
+    pub(crate) time: Figure,
+    pub(crate) rate: Size,
 }
 
 /// A figure with a prefix that is of 1000 or of 1024.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Size {
-    /// In bytes, or bytes a second.
-    pub figure: Figure,
+pub(crate) struct Size {
+    pub(crate) figure: Figure,
     /// `MiB/s`.
-    pub unit: &'static str,
+    pub(crate) unit: &'static str,
 }
 
-/// The format's entry in the family.
-pub const FORMAT: Format = Format {
+pub(crate) const FORMAT: Format = Format {
     name: "dd",
     help: "the last lines of dd: GNU of any age and language, busybox, BSD",
     example: include_str!("../../fixtures/dd/gnu.txt"),
@@ -61,45 +54,19 @@ fn is_copied(line: &str) -> bool {
     COPIED.split(' ').any(|word| line.contains(word))
 }
 
-/// No line of dd is longer.
 const LONGEST: usize = 300;
 
-/// Digits of the number of a line in a listing.
-const MOST_DIGITS: usize = 3;
-
-fn read(page: &Page, line: usize) -> Option<Found> {
-    let plain = |at: usize| Line::of(page, at).without_tags();
-    let found = copy(&plain, line)?;
-    // Numbers of a listing that stand against digits: `3134217728 bytes (134 MB)` is line 3 of one.
-    let listed = |digits: usize| listed(&plain, line, found.line, digits);
-    let copy = match found.agrees() {
-        true => found,
-        false => (1..=MOST_DIGITS).find_map(listed).unwrap_or(found),
-    };
-    Some(Found { end: copy.line + 1, said: Said::Dd(Box::new(copy)), unread: Vec::new() })
-}
-
-/// The copy whose first line is `first`.
-fn copy<'a>(lines: &dyn Fn(usize) -> Line<'a>, first: usize) -> Option<Copy> {
-    match records(&lines(first)) {
+fn read(page: &Page, first: usize) -> Option<Found> {
+    let line = |at: usize| Line::of(page, at).without_tags();
+    let copy = match records(&line(first)) {
         Some(incoming) => {
-            let outgoing = records(&lines(first + 1))?;
-            last_line(&lines(first + 2), first + 2, Some([incoming, outgoing]))
+            let outgoing = records(&line(first + 1))?;
+            last_line(&line(first + 2), first + 2, Some([incoming, outgoing]))?
         }
-        None => last_line(&lines(first), first, None),
-    }
-}
-
-/// The same where a listing's numbers stand against its lines, that of the last with so many digits: they count on, and without
-/// them the bytes are those in the brackets.
-fn listed<'a>(lines: &dyn Fn(usize) -> Line<'a>, first: usize, last: usize, digits: usize) -> Option<Copy> {
-    let number: usize = lines(last).text.get(..digits)?.parse().ok()?;
-    let counted = |at: usize| {
-        let number = number.checked_sub(last.checked_sub(at)?)?.to_string();
-        Some(lines(at)).filter(|line| line.text.starts_with(&number)).map(|line| line.without(number.len()))
+        None => last_line(&line(first), first, None)?,
     };
-    (first..=last).all(|at| counted(at).is_some()).then_some(())?;
-    copy(&|at| counted(at).unwrap_or(lines(at)), first).filter(Copy::agrees)
+    let end = copy.line + 1;
+    Some(Found::whole(Said::Dd(Box::new(copy)), end))
 }
 
 /// `33+0 records in`, in any language.
@@ -177,30 +144,23 @@ fn sized<'a>(line: &Line<'a>, text: &'a str, rate: bool) -> Option<(Size, &'a st
     let (figure, rest) = local_number(line, text)?;
     let unit = rest.trim_start_matches([' ', '\u{a0}']);
     let touching = unit.len() == rest.len();
-    let prefixes = ["kKк", "MМ", "GГ", "TТ", "P"];
     let first = unit.chars().next()?;
-    let power = prefixes.iter().position(|letters| letters.contains(first)).map_or(0, |at| at + 1);
+    let power = ["kKк", "MМ", "GГ", "TТ", "P"].iter().position(|letters| letters.contains(first));
+    let power = power.map_or(0, |at| at + 1);
     let unit = if power > 0 { &unit[first.len_utf8()..] } else { unit };
     let marked = unit.strip_prefix(['i', 'и']).filter(|_| power > 0);
     let unit = marked.unwrap_or(unit);
     let unit = ["bytes", "Bytes", "B", "Б", "байт", "o"].iter().find_map(|name| unit.strip_prefix(name))?;
     let ends: &[&str] = if rate { &["/sec", "/s", "/с", "/c", "/秒"] } else { &[""] };
     let rest = ends.iter().find_map(|end| unit.strip_prefix(end))?;
-    let binary = marked.is_some() || touching;
-    let names = UNITS[if touching { 2 } else { usize::from(binary) }];
-    let name = if rate { names[power] } else { names[power].trim_end_matches("/s") };
-    let scale = if binary { 1024f64 } else { 1000f64 }.powi(i32::try_from(power).ok()?);
-    Some((Size { figure: figure.scaled(scale), unit: name }, rest))
+    let name = UNITS[if touching { 2 } else { usize::from(marked.is_some()) }][power];
+    let name = if rate { name } else { name.trim_end_matches("/s") };
+    let base: f64 = if marked.is_some() || touching { 1024.0 } else { 1000.0 };
+    Some((Size { figure: figure.scaled(base.powi(power as i32)), unit: name }, rest))
 }
 
 impl Copy {
-    /// Whether the bytes are those in the brackets, where there are any.
-    fn agrees(&self) -> bool {
-        self.sizes.iter().all(|size| size.figure.interval().meets(self.bytes.interval()))
-    }
-
-    /// Every figure in it.
-    pub fn figures(&self, tell: &mut dyn FnMut(Told)) {
+    pub(crate) fn figures(&self, tell: &mut dyn FnMut(Told)) {
         let records = self.records.iter().flatten().flat_map(|(whole, partial)| [*whole, *partial]);
         records.for_each(|count| tell((Metric::Issued, Unit::Things, count)));
         let sizes = self.sizes.iter().map(|size| size.figure);
@@ -210,7 +170,7 @@ impl Copy {
     }
 
     /// Its result in the form that all tools share: what was read was written.
-    pub fn readings(&self) -> Vec<Reading> {
+    pub(crate) fn readings(&self) -> Vec<Reading> {
         let out = self.records.map(|records| records[1]);
         let bs = out.filter(|(whole, partial)| partial.value == 0.0 && whole.value > 0.0);
         let workload = Workload {
@@ -227,28 +187,5 @@ impl Copy {
             ios: out.map(|(whole, partial)| exact(whole.spot, whole.value + partial.value)),
             ..Reading::new(self.line, workload, Way::Both)
         }]
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn listings_and_tags_around_lines_are_no_figures() {
-        let one = |text: &str| {
-            let page = Page::new("p", text);
-            match crate::import::scan(&page).outputs.remove(0).said {
-                Said::Dd(copy) => (page.quote(copy.bytes.spot).to_owned(), copy.bytes.value),
-                other => panic!("{other:?}"),
-            }
-        };
-        let last = "134217728 bytes (134 MB, 128 MiB) copied, 0.5 s, 268 MB/s";
-        let listed = one(&format!("text\n1128+0 records in\n2128+0 records out\n3{last}\n"));
-        assert_eq!(listed, ("134217728".to_owned(), 134_217_728.0));
-        let wrong = one(&format!("1128+0 records in\n1128+0 records out\n3{last}\n"));
-        assert_eq!(wrong.1, 3_134_217_728.0, "no numbers that count on");
-        let tagged = format!("<p>128+0 records in</p>\n<b>128+0 records out</b>\n<i>{last}</i><br>\n");
-        assert_eq!(one(&tagged).1, 134_217_728.0);
     }
 }

@@ -1,15 +1,14 @@
 //! elbencho: its table of phases and its CSV, as two sheets a phase: when the first thread was done, and when the last. It cuts off
 //! what it prints: a printed 33395 stands for up to 33396.
 
-use super::cut::{Line, MIB, TIMES, exact, other};
+use super::cut::{Line, MIB, TIMES, exact, other, walk};
 use super::sheet::*;
 use super::{Format, Found, Said, Way, Workload};
 use crate::claim::Metric;
 use crate::number::Figure;
 use crate::page::Page;
 
-/// The format's entry in the family.
-pub const FORMAT: Format = Format {
+pub(crate) const FORMAT: Format = Format {
     name: "elbencho",
     help: "elbencho's table of phases and its CSV",
     example: include_str!("../../fixtures/elbencho/write-read.txt"),
@@ -25,46 +24,46 @@ fn is_csv(line: &str) -> bool {
     (line.starts_with("ISO date,") || line.starts_with("label,path type,")) && line.contains(",operation,")
 }
 
-/// Files, directories, objects.
-pub const ENTRIES: &str = "the entries";
-/// A second.
-pub const ENTRY_RATE: &str = "the entries a second";
+pub(crate) const ENTRIES: &str = "the entries";
+pub(crate) const ENTRY_RATE: &str = "the entries a second";
 /// Bytes of a block of files that are whole blocks.
-pub const BLOCK: &str = "the block size";
+pub(crate) const BLOCK: &str = "the block size";
 /// The writes and the reads of a mix: I/Os a second, bytes a second, entries a second, and as many in all.
-pub const MIX_RATES: [[&str; 2]; 3] = [
+pub(crate) const MIX_RATES: [[&str; 2]; 3] = [
     ["the IOPS of writes", "the IOPS of reads"],
     ["the throughput of writes", "the throughput of reads"],
     ["the entries written a second", "the entries read a second"],
 ];
-/// In all.
-pub const MIX_COUNTS: [[&str; 2]; 2] =
+pub(crate) const MIX_COUNTS: [[&str; 2]; 2] =
     [["the I/Os of writes", "the I/Os of reads"], ["the MiB written", "the MiB read"]];
 
-/// What the table calls a figure, what the CSV does.
+const fn rate(name: &'static str) -> Place {
+    (name, Metric::Iops, "", 1.0)
+}
+
+const fn moved(name: &'static str) -> Place {
+    (name, Metric::Total, "MiB", MIB)
+}
+
+/// What the table calls a figure by version, what the CSV does.
 const COLUMNS: &[(&str, &str, Place)] = &[
-    ("IOPS", "IOPS", (IOPS, Metric::Iops, "", 1.0)),
-    ("IOPS total", "", (IOPS, Metric::Iops, "", 1.0)),
-    ("IOPS write", "", (MIX_RATES[0][0], Metric::Iops, "", 1.0)),
-    ("IOPS read", "rwmix read IOPS", (MIX_RATES[0][1], Metric::Iops, "", 1.0)),
-    ("IOs total", "", (IOS, Metric::Issued, "", 1.0)),
-    ("IOs write", "", (MIX_COUNTS[0][0], Metric::Issued, "", 1.0)),
-    ("IOs read", "", (MIX_COUNTS[0][1], Metric::Issued, "", 1.0)),
-    ("Throughput MiB/s", "MiB/s", (BANDWIDTH, Metric::Bandwidth, "MiB/s", MIB)),
+    ("IOPS|IOPS total", "IOPS", rate(IOPS)),
+    ("IOPS write", "", rate(MIX_RATES[0][0])),
+    ("IOPS read", "rwmix read IOPS", rate(MIX_RATES[0][1])),
+    ("IOs total", "", count(IOS)),
+    ("IOs write", "", count(MIX_COUNTS[0][0])),
+    ("IOs read", "", count(MIX_COUNTS[0][1])),
+    ("Throughput MiB/s|MiB/s total", "MiB/s", mib_a_second(BANDWIDTH)),
     ("Throughput MB/s", "", (BANDWIDTH, Metric::Bandwidth, "MB/s", 1e6)),
-    ("MiB/s total", "", (BANDWIDTH, Metric::Bandwidth, "MiB/s", MIB)),
-    ("MiB/s write", "", (MIX_RATES[1][0], Metric::Bandwidth, "MiB/s", MIB)),
-    ("MiB/s read", "rwmix read MiB/s", (MIX_RATES[1][1], Metric::Bandwidth, "MiB/s", MIB)),
-    ("Total MiB", "MiB", (BYTES, Metric::Total, "MiB", MIB)),
-    ("MiB write", "", (MIX_COUNTS[1][0], Metric::Total, "MiB", MIB)),
-    ("MiB read", "rwmix read MiB", (MIX_COUNTS[1][1], Metric::Total, "MiB", MIB)),
-    ("Files/s", "entries/s", (ENTRY_RATE, Metric::Score, "/s", 1.0)),
-    ("Files/s total", "", (ENTRY_RATE, Metric::Score, "/s", 1.0)),
-    ("Files/s write", "", (MIX_RATES[2][0], Metric::Score, "/s", 1.0)),
-    ("Files/s read", "", (MIX_RATES[2][1], Metric::Score, "/s", 1.0)),
-    ("Objects/s", "", (ENTRY_RATE, Metric::Score, "/s", 1.0)),
-    ("Files total", "entries", (ENTRIES, Metric::Issued, "", 1.0)),
-    ("Objects total", "", (ENTRIES, Metric::Issued, "", 1.0)),
+    ("MiB/s write", "", mib_a_second(MIX_RATES[1][0])),
+    ("MiB/s read", "rwmix read MiB/s", mib_a_second(MIX_RATES[1][1])),
+    ("Total MiB", "MiB", moved(BYTES)),
+    ("MiB write", "", moved(MIX_COUNTS[1][0])),
+    ("MiB read", "rwmix read MiB", moved(MIX_COUNTS[1][1])),
+    ("Files/s|Files/s total|Objects/s", "entries/s", a_second(ENTRY_RATE)),
+    ("Files/s write", "", a_second(MIX_RATES[2][0])),
+    ("Files/s read", "", a_second(MIX_RATES[2][1])),
+    ("Files total|Objects total", "entries", count(ENTRIES)),
     ("Elapsed ms", "time ms", (TIME, Metric::Runtime, "", 1e6)),
 ];
 
@@ -82,14 +81,10 @@ fn read(page: &Page, line: usize) -> Option<Found> {
         return csv(page, line);
     }
     let mut phases: Vec<Phase> = Vec::new();
-    let (mut at, mut end, mut strange) = (line + 1, line + 1, 0);
-    while at < page.len() && strange <= STRANGE && !is_head(Line::of(page, at).text) {
-        let here = Line::of(page, at);
+    let end = walk(page, line + 1, STRANGE, |here, at| {
         let drawn = !here.text.is_empty() && here.text.bytes().all(|byte| matches!(byte, b'=' | b'-' | b' '));
-        let known = drawn || row(&here, at, &mut phases).is_some();
-        (end, strange) = if known { (at + 1, 0) } else { (end, strange + 1) };
-        at += 1;
-    }
+        (!is_head(here.text)).then(|| drawn || row(here, at, &mut phases).is_some())
+    });
     found(phases, end, Vec::new())
 }
 
@@ -120,7 +115,8 @@ fn row(line: &Line, at: usize, phases: &mut Vec<Phase>) -> Option<()> {
     }
     let words: Vec<&str> = values.split_whitespace().take(3).collect();
     let [one, two] = words.as_slice() else { return None };
-    let place = COLUMNS.iter().find(|(name, ..)| *name == label).map(|(.., place)| place);
+    let place = COLUMNS.iter().find(|(names, ..)| names.split('|').any(|name| name == label));
+    let place = place.map(|(.., place)| place);
     for (sheet, word) in [(first, one), (last, two)] {
         match place {
             Some(place) => add(sheet, line.count(word)?, place),

@@ -1,15 +1,13 @@
 //! HCIBench's `-res.txt`, by vdbench or by fio, the same in its report's words, and the summary sheet of its workbook as CSV. Its MB
 //! are MiB (fio's were of 1,024,000 in early versions); latencies are plain means over the virtual machines.
 
-use super::cut::{Line, MIB, size};
+use super::cut::{Line, MIB, size, walk};
 use super::sheet::*;
-use super::{Format, Found, Said, Way, Workload};
+use super::{Format, Found, Way, Workload};
 use crate::claim::Metric;
-use crate::number::Figure;
 use crate::page::Page;
 
-/// The format's entry in the family.
-pub const FORMAT: Format = Format {
+pub(crate) const FORMAT: Format = Format {
     name: "HCIBench",
     help: "HCIBench's result files of vdbench and fio, the summary sheet as CSV",
     example: include_str!("../../fixtures/hcibench/vdbench-res.txt"),
@@ -28,23 +26,17 @@ const WRITES: &str = "the latency of writes";
 const MS: f64 = 1e6;
 
 const PATTERNS: &[Pattern] = &[
-    ("VMs = #", &[(MACHINES, Metric::Issued, "", 1.0)]),
-    ("Number of VMs: #", &[(MACHINES, Metric::Issued, "", 1.0)]),
-    ("IOPS = # IO/S", &[(IOPS, Metric::Iops, "IO/S", 1.0)]),
-    ("I/O per Second: # IO/S", &[(IOPS, Metric::Iops, "IO/S", 1.0)]),
-    ("THROUGHPUT = # MB/s", &[(BANDWIDTH, Metric::Bandwidth, "MB/s", MIB)]),
-    ("Throughput: # MB/s", &[(BANDWIDTH, Metric::Bandwidth, "MB/s", MIB)]),
-    ("LATENCY = # ms", &[(MEAN, Metric::Latency, "ms", MS)]),
-    ("Latency: # ms", &[(MEAN, Metric::Latency, "ms", MS)]),
-    ("R_LATENCY = # ms", &[(READS, Metric::Latency, "ms", MS)]),
-    ("Read Latency: # ms", &[(READS, Metric::Latency, "ms", MS)]),
-    ("W_LATENCY = # ms", &[(WRITES, Metric::Latency, "ms", MS)]),
-    ("Write Latency: # ms", &[(WRITES, Metric::Latency, "ms", MS)]),
+    ("VMs = #|Number of VMs: #", &[count(MACHINES)]),
+    ("IOPS = # IO/S|I/O per Second: # IO/S", &[(IOPS, Metric::Iops, "IO/S", 1.0)]),
+    ("THROUGHPUT = # MB/s|Throughput: # MB/s", &[(BANDWIDTH, Metric::Bandwidth, "MB/s", MIB)]),
+    ("LATENCY = # ms|Latency: # ms", &[ms(MEAN)]),
+    ("R_LATENCY = # ms|Read Latency: # ms", &[ms(READS)]),
+    ("W_LATENCY = # ms|Write Latency: # ms", &[ms(WRITES)]),
 ];
 
 /// Lines that tell nothing here.
-const FURNITURE: [&str; 7] =
-    ["=====", "Datastore", "Version:", "Resource Usage:", "95", "vSAN PCPU", "CPU USAGE"];
+const FURNITURE: [&str; 8] =
+    ["=====", "Datastore", "Version:", "Resource Usage:", "95", "vSAN PCPU", "CPU USAGE", "RAM USAGE"];
 
 fn read(page: &Page, line: usize) -> Option<Found> {
     if Line::of(page, line).text.starts_with("Sheet Number,") {
@@ -52,52 +44,46 @@ fn read(page: &Page, line: usize) -> Option<Found> {
     }
     let mut sheets: Vec<Sheet> = Vec::new();
     let mut name: Option<(usize, String)> = None;
-    let (mut at, mut end, mut strange) = (line, line, 0);
-    while at < page.len() && strange <= STRANGE {
-        let here = Line::of(page, at);
+    let of_datastore = page.bare(line).0.starts_with("Datastore");
+    let end = walk(page, line, STRANGE, |here, at| {
         let text = here.text.trim();
         // A second head of a file with nothing between is of another.
-        let follows = page.bare(line).0.starts_with("Datastore") && !text.starts_with("Datastore");
+        let follows = of_datastore && !text.starts_with("Datastore");
         if at > line && sheets.is_empty() && !follows && HEADS.iter().any(|head| text.starts_with(head)) {
-            break;
+            return None;
         }
-        let said = text.strip_prefix("Run Def:").or(text.strip_prefix("JOB_NAME"));
-        let mut told = said.is_some()
-            || FURNITURE.iter().any(|head| text.starts_with(head))
-            || text.starts_with("RAM USAGE");
-        if let Some(said) = said {
+        if let Some(said) = text.strip_prefix("Run Def:").or(text.strip_prefix("JOB_NAME")) {
             name = Some((at, said.trim_start_matches(['\t', ' ', '=']).to_owned()));
-        } else if text.starts_with("VMs") || text.starts_with("Number of VMs") {
+            return Some(true);
+        }
+        if text.starts_with("VMs") || text.starts_with("Number of VMs") {
             let (line, name) = name.take().map_or((at, None), |(line, name)| (line, Some(name)));
             let workload = Workload { name, ..Workload::default() };
             sheets.push(Sheet { workload, ..Sheet::new(line, None) });
         }
-        told |= sheets.last_mut().is_some_and(|sheet| sheet.take(&here, PATTERNS).is_some());
-        (end, strange) = if told { (at + 1, 0) } else { (end, strange + 1) };
-        at += 1;
-    }
+        let told = sheets.last_mut().is_some_and(|sheet| sheet.take(here, PATTERNS).is_some());
+        Some(told || FURNITURE.iter().any(|head| text.starts_with(head)))
+    });
     found(sheets, end)
 }
 
 fn found(mut sheets: Vec<Sheet>, end: usize) -> Option<Found> {
     sheets.retain(|sheet| sheet.get(IOPS).is_some());
     for sheet in &mut sheets {
-        let there = |name: &str| sheet.get(name).filter(|one| one.figure.value > 0.0);
-        let (reads, writes) = (there(READS), there(WRITES));
-        let both = sheet.get(READS).is_some() && sheet.get(WRITES).is_some();
-        let (way, only) = match (reads, writes) {
-            (Some(reads), None) if both => (Way::Read, Some(reads)),
-            (None, Some(writes)) if both => (Way::Write, Some(writes)),
+        let of = |name: &str| sheet.get(name).map(|one| (one, one.figure.value > 0.0));
+        let (way, only) = match (of(READS), of(WRITES)) {
+            (Some((reads, true)), Some((_, false))) => (Way::Read, Some(reads)),
+            (Some((_, false)), Some((writes, true))) => (Way::Write, Some(writes)),
             _ => (Way::Both, None),
         };
         sheet.way = Some(way);
         sheet.workload.numjobs = sheet.figure(MACHINES).map(|machines| machines.value as u64);
         // Of one way its latency is that of all; it stands there once.
-        if let Some((_, only)) = sheet.figures.iter_mut().find(|(_, one)| Some(*one) == only && both) {
+        if let Some((_, only)) = sheet.figures.iter_mut().find(|(_, one)| Some(*one) == only) {
             only.name = MEAN;
         }
     }
-    (!sheets.is_empty()).then(|| Found { said: Said::Sheets(sheets), end, unread: Vec::new() })
+    Found::sheets(sheets, end)
 }
 
 /// The summary sheet: a head and a line a case.
@@ -116,7 +102,6 @@ fn row(line: &Line, heads: &[&str]) -> Option<Sheet> {
     (cells.len() == heads.len()).then_some(())?;
     let of = |head: &str| heads.iter().position(|one| *one == head).map(|at| cells[at]);
     let mut sheet = Sheet::new(0, None);
-    let figure = |head: &str, scale: f64| -> Option<Figure> { line.figure(of(head)?, scale) };
     for (head, name, metric, unit, scale) in [
         ("Number of VMs", MACHINES, Metric::Issued, "", 1.0),
         ("IOPS", IOPS, Metric::Iops, "", 1.0),
@@ -125,7 +110,8 @@ fn row(line: &Line, heads: &[&str]) -> Option<Sheet> {
         ("Read Latency", READS, Metric::Latency, "ms", MS),
         ("Write Latency", WRITES, Metric::Latency, "ms", MS),
     ] {
-        figure(head, scale).into_iter().for_each(|figure| sheet.add(metric, named(name, unit, figure)));
+        let figure = of(head).and_then(|cell| line.figure(cell, scale));
+        figure.into_iter().for_each(|figure| sheet.add(metric, named(name, unit, figure)));
     }
     sheet.get(IOPS)?;
     sheet.workload = Workload {

@@ -3,12 +3,11 @@
 
 use super::cut::{Line, SIZES, TIMES};
 use super::sheet::*;
-use super::{Format, Found, Said, Way, Workload};
+use super::{Format, Found, Way, Workload};
 use crate::claim::Metric;
 use crate::page::Page;
 
-/// The format's entry in the family.
-pub const FORMAT: Format = Format {
+pub(crate) const FORMAT: Format = Format {
     name: "ioping",
     help: "requests and statistics of ioping",
     example: include_str!("../../fixtures/ioping/read.txt"),
@@ -53,7 +52,7 @@ fn read(page: &Page, line: usize) -> Option<Found> {
         runtime_s: sheet.figure(TIME).map(|time| time.value / 1e9),
         ..sheet.workload
     };
-    Some(Found { said: Said::Sheets(vec![sheet]), end: at, unread: Vec::new() })
+    Found::sheets(vec![sheet], at)
 }
 
 const COUNTS: &[(&str, f64)] = &[("k", 1e3), ("M", 1e6), ("G", 1e9)];
@@ -91,27 +90,4 @@ fn latencies(line: &Line, sheet: &mut Sheet) -> Option<()> {
         sheet.add(Metric::Latency, named(name, "", line.measured(part, TIMES)?.0));
     }
     Some(())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::import::scan;
-
-    #[test]
-    fn statistics_are_read_with_the_requests_before_them() {
-        let page = Page::new("p", FORMAT.example);
-        let found = scan(&page).outputs;
-        assert_eq!((found.len(), found[0].lines.len()), (1, page.len()));
-        let read = found[0].said.readings().remove(0);
-        assert_eq!((read.way, read.workload.bs, read.ios.unwrap().value), (Way::Read, Some(4096), 4.0));
-        assert_eq!((read.iops.unwrap().value, read.mean_ns.unwrap().value), (4780.0, 209_300.0));
-        let many = include_str!("../../fixtures/ioping/race.txt");
-        let many = scan(&Page::new("p", many)).outputs[0].said.readings().remove(0);
-        assert_eq!(many.ios.unwrap().low.round(), 1_015_000.0);
-        assert_eq!(many.bytes.unwrap().value, 3.89 * 1_073_741_824.0);
-        for text in ["--- x ioping statistics ---\nno\n", "4 KiB <<< a: request=1 time=5 us\nand so on\n"] {
-            assert!(scan(&Page::new("p", text)).outputs.is_empty(), "{text}");
-        }
-    }
 }

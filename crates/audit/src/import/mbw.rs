@@ -2,12 +2,11 @@
 
 use super::cut::{Line, MIB, other};
 use super::sheet::{Sheet, TIME, named};
-use super::{Format, Found, Said, Way, Workload};
+use super::{Format, Found, Way, Workload};
 use crate::claim::Metric;
 use crate::page::Page;
 
-/// The format's entry in the family.
-pub const FORMAT: Format = Format {
+pub(crate) const FORMAT: Format = Format {
     name: "mbw",
     help: "runs and averages of mbw",
     example: include_str!("../../fixtures/mbw/three.txt"),
@@ -34,7 +33,7 @@ fn read(page: &Page, line: usize) -> Option<Found> {
         of_method = if average { sheets.len() } else { of_method };
         at += 1;
     }
-    (!sheets.is_empty()).then(|| Found { said: Said::Sheets(sheets), end: at, unread: Vec::new() })
+    Found::sheets(sheets, at)
 }
 
 /// One line, and whether it is the average.

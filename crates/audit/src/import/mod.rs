@@ -56,6 +56,18 @@ pub struct Found {
     pub unread: Vec<Unread>,
 }
 
+impl Found {
+    /// What was read up to a line, all of it.
+    pub(crate) fn whole(said: Said, end: usize) -> Found {
+        Found { said, end, unread: Vec::new() }
+    }
+
+    /// Sheets up to a line; `None` where there are none.
+    pub(crate) fn sheets(sheets: Vec<sheet::Sheet>, end: usize) -> Option<Found> {
+        (!sheets.is_empty()).then(|| Found::whole(Said::Sheets(sheets), end))
+    }
+}
+
 /// An output and where it stands.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Output {
@@ -159,10 +171,8 @@ pub fn scan(page: &Page) -> Imported {
     let mut at = 0;
     while at < page.len() {
         let bare = page.bare(at).0;
-        let found = ALL
-            .iter()
-            .filter(|format| (format.begins)(bare))
-            .find_map(|format| Some((format.name, (format.read)(page, at)?)));
+        let mut begun = ALL.iter().filter(|format| (format.begins)(bare));
+        let found = begun.find_map(|format| Some((format.name, (format.read)(page, at)?)));
         match found {
             Some((format, found)) => {
                 let end = found.end.max(at + 1);

@@ -9,22 +9,13 @@ use std::ops::Range;
 /// What a whole number stands for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Whole {
-    /// Itself.
     Exact,
     /// Anything from it to below the next: the tool divides whole numbers.
     Cut,
 }
 
-/// What a printed number stands for.
-pub(crate) fn figure(
-    spot: Spot,
-    printed: &str,
-    value: f64,
-    decimals: usize,
-    scale: f64,
-    whole: Whole,
-) -> Figure {
-    let exponent = printed.find(['e', 'E']).and_then(|at| printed[at + 1..].parse::<i32>().ok());
+fn figure(spot: Spot, text: &str, (value, decimals): (f64, usize), scale: f64, whole: Whole) -> Figure {
+    let exponent = text.find(['e', 'E']).and_then(|at| text[at + 1..].parse::<i32>().ok());
     let (low, high) = match (exponent, decimals, whole) {
         (None, 0, Whole::Exact) => (value, value),
         (None, 0, Whole::Cut) => (value, value + 1.0),
@@ -48,7 +39,6 @@ pub(crate) struct Printed<'p> {
 const NEAR: usize = 32;
 
 impl<'p> Printed<'p> {
-    /// From a line on.
     pub(crate) fn new(page: &'p Page, line: usize) -> Printed<'p> {
         Printed { page, text: page.json_text(line), line }
     }
@@ -80,7 +70,7 @@ impl<'p> Printed<'p> {
             return None;
         }
         let spot = self.spot(start..start + bytes);
-        Some(figure(spot, text, value, decimals, scale, whole))
+        Some(figure(spot, text, (value, decimals), scale, whole))
     }
 
     /// Whether what follows a number closes it. Where a JSON breaks off, its last number may be the head of a longer one.

@@ -2,12 +2,11 @@
 
 use super::cut::{Line, MIB};
 use super::sheet::*;
-use super::{Format, Found, Said, Way, Workload};
+use super::{Format, Found, Way, Workload};
 use crate::claim::Metric;
 use crate::page::Page;
 
-/// The format's entry in the family.
-pub const FORMAT: Format = Format {
+pub(crate) const FORMAT: Format = Format {
     name: "rados bench",
     help: "the totals of rados bench: write, seq, rand",
     example: include_str!("../../fixtures/ceph/rados-write.txt"),
@@ -22,8 +21,7 @@ const PATTERNS: &[Pattern] = &[
     ("Total time run: #", &[(TIME, Metric::Runtime, "s", SECOND)]),
     ("Total writes made: #", &[(IOS, Metric::Issued, "", 1.0)]),
     ("Total reads made: #", &[(IOS, Metric::Issued, "", 1.0)]),
-    ("Write size: #", &[(SIZE, Metric::Total, "bytes", 1.0)]),
-    ("Read size: #", &[(SIZE, Metric::Total, "bytes", 1.0)]),
+    ("Write size: #|Read size: #", &[(SIZE, Metric::Total, "bytes", 1.0)]),
     ("Object size: #", &[("the object size", Metric::Total, "bytes", 1.0)]),
     ("Bandwidth (MB/sec): #", &[(BANDWIDTH, Metric::Bandwidth, "MB/sec", MIB)]),
     ("Stddev Bandwidth: #", &[("the deviation of the bandwidth", Metric::Interval, "MB/sec", MIB)]),
@@ -33,14 +31,13 @@ const PATTERNS: &[Pattern] = &[
     ("Stddev IOPS: #", &[("the deviation of the IOPS", Metric::Interval, "", 1.0)]),
     ("Max IOPS: #", &[("the greatest IOPS", Metric::Interval, "", 1.0)]),
     ("Min IOPS: #", &[("the least IOPS", Metric::Interval, "", 1.0)]),
-    ("Average Latency(s): #", &[(MEAN, Metric::Latency, "s", SECOND)]),
-    ("Average Latency: #", &[(MEAN, Metric::Latency, "s", SECOND)]),
-    ("Stddev Latency(s): #", &[("the deviation of the latency", Metric::Latency, "s", SECOND)]),
-    ("Stddev Latency: #", &[("the deviation of the latency", Metric::Latency, "s", SECOND)]),
-    ("Max latency(s): #", &[(MOST, Metric::Latency, "s", SECOND)]),
-    ("Max latency: #", &[(MOST, Metric::Latency, "s", SECOND)]),
-    ("Min latency(s): #", &[(LEAST, Metric::Latency, "s", SECOND)]),
-    ("Min latency: #", &[(LEAST, Metric::Latency, "s", SECOND)]),
+    ("Average Latency(s): #|Average Latency: #", &[(MEAN, Metric::Latency, "s", SECOND)]),
+    (
+        "Stddev Latency(s): #|Stddev Latency: #",
+        &[("the deviation of the latency", Metric::Latency, "s", SECOND)],
+    ),
+    ("Max latency(s): #|Max latency: #", &[(MOST, Metric::Latency, "s", SECOND)]),
+    ("Min latency(s): #|Min latency: #", &[(LEAST, Metric::Latency, "s", SECOND)]),
 ];
 const SIZE: &str = "the size of an I/O";
 
@@ -70,25 +67,5 @@ fn read(page: &Page, line: usize) -> Option<Found> {
         ..Workload::default()
     };
     let told = sheet.way.is_some() && sheet.get(BANDWIDTH).is_some();
-    told.then(|| Found { said: Said::Sheets(vec![sheet]), end: at, unread: Vec::new() })
-}
-
-#[cfg(test)]
-mod tests {
-    use crate::import::scan;
-    use crate::page::Page;
-
-    #[test]
-    fn totals_are_read_of_all_ages() {
-        let of = |text: &str| scan(&Page::new("p", text)).outputs[0].said.readings().remove(0);
-        let write = of(super::FORMAT.example);
-        assert_eq!((write.workload.bs, write.ios.unwrap().value), (Some(4 << 20), 612.0));
-        assert_eq!((write.iops.unwrap().low, write.iops.unwrap().high), (59.0, 60.0), "cut off");
-        assert_eq!(write.mean_ns.unwrap().value.round(), 266_821_000.0);
-        let old = of(
-            "Total time run:        10.5\nTotal reads made:     210\nRead size:            4096\nBandwidth (MB/sec):    0.078\n\nAverage Latency:       0.05\n",
-        );
-        assert_eq!((old.way, old.mean_ns), (crate::import::Way::Read, None), "it ends at a blank line");
-        assert!(scan(&Page::new("p", "Total time run: 5\nTotal cost: 3\n")).outputs.is_empty());
-    }
+    Found::sheets(vec![sheet], at).filter(|_| told)
 }

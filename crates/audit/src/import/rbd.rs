@@ -1,15 +1,13 @@
 //! `rbd bench` and `rbd bench-write`: the line `elapsed: ... ops: ...` in which it ends, with what it was asked before it. The
 //! elapsed seconds are cut to a whole number; bytes a second are of 1024 where they have a prefix.
 
-use super::cut::{Line, SIZES, exact};
+use super::cut::Line;
 use super::sheet::*;
-use super::{Format, Found, Said, Way, Workload};
+use super::{Format, Found, Way, Workload};
 use crate::claim::Metric;
-use crate::number::Figure;
 use crate::page::Page;
 
-/// The format's entry in the family.
-pub const FORMAT: Format = Format {
+pub(crate) const FORMAT: Format = Format {
     name: "rbd bench",
     help: "rbd bench and rbd bench-write of any version",
     example: include_str!("../../fixtures/ceph/rbd-new.txt"),
@@ -36,7 +34,7 @@ fn read(page: &Page, line: usize) -> Option<Found> {
         sheet.workload = workload(asked.text);
     }
     sheet.workload.runtime_s = sheet.figure(TIME).map(|time| time.value / 1e9);
-    Some(Found { said: Said::Sheets(vec![sheet]), end: at + 1, unread: Vec::new() })
+    Found::sheets(vec![sheet], at + 1)
 }
 
 /// `bench  type write io_size 4096 io_threads 16 bytes 1073741824 pattern sequential`.
@@ -57,44 +55,27 @@ fn way(text: &str) -> Option<Way> {
     })
 }
 
-/// `elapsed: 10   ops: 262144   ops/sec: 26214.4   bytes/sec: 102 MiB/s`.
+/// `elapsed: 10   ops: 262144   ops/sec: 26214.4   bytes/sec: 102 MiB/s`, of old without a prefix.
+const PATTERN: Pattern = (
+    "elapsed: # ops: # ops/sec: # bytes/sec: #@/s|elapsed: # ops: # ops/sec: # bytes/sec: #",
+    &[
+        (TIME, Metric::Runtime, "s", 1e9),
+        (IOS, Metric::Issued, "", 1.0),
+        (IOPS, Metric::Iops, "", 1.0),
+        (BANDWIDTH, Metric::Bandwidth, "", 1.0),
+    ],
+);
+
 fn last(line: &Line, at: usize) -> Option<Sheet> {
-    let (seconds, rest) = line.labelled("elapsed:", 1e9)?;
-    let (ios, rest) = line.number(rest.trim_start().strip_prefix("ops:")?, 1.0)?;
-    let (iops, rest) = line.number(rest.trim_start().strip_prefix("ops/sec:")?, 1.0)?;
-    let rest = rest.trim_start().strip_prefix("bytes/sec:")?;
-    let (mut bandwidth, rest) = line.measured(rest, SIZES).or_else(|| line.number(rest, 1.0))?;
-    // Some versions cut what others round.
-    bandwidth.high = bandwidth.value + (bandwidth.high - bandwidth.low);
-    matches!(rest.trim(), "" | "/s").then_some(())?;
     let mut sheet = Sheet::new(at, Some(Way::Both));
-    let seconds =
-        Figure { low: seconds.value, high: seconds.value + 1e9, ..exact(seconds.spot, seconds.value) };
-    for (metric, named) in [
-        (Metric::Runtime, named(TIME, "s", seconds)),
-        (Metric::Issued, named(IOS, "", ios)),
-        (Metric::Iops, named(IOPS, "", iops)),
-        (Metric::Bandwidth, named(BANDWIDTH, "", bandwidth)),
-    ] {
-        sheet.add(metric, named);
+    sheet.take(line, &[PATTERN])?;
+    for (metric, Named { figure, .. }) in &mut sheet.figures {
+        match metric {
+            Metric::Runtime => (figure.low, figure.high) = (figure.value, figure.value + 1e9),
+            // Some versions cut what others round.
+            Metric::Bandwidth => figure.high = figure.value + (figure.high - figure.low),
+            _ => {}
+        }
     }
     Some(sheet)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::import::scan;
-
-    #[test]
-    fn both_formats_are_read_with_what_was_asked() {
-        let of = |text: &str| scan(&Page::new("p", text)).outputs[0].said.readings().remove(0);
-        let new = of(FORMAT.example);
-        assert_eq!((new.workload.bs, new.workload.iodepth, new.way), (Some(4096), Some(16), Way::Write));
-        assert_eq!(new.bytes_per_second.unwrap().value, 102.0 * 1_048_576.0);
-        let old = of("elapsed:     5  ops:   262144  ops/sec: 49845.52  bytes/sec: 204167261.06\n");
-        assert_eq!((old.workload.bs, old.ios.unwrap().value), (None, 262_144.0));
-        assert_eq!(old.bytes_per_second.unwrap().value, 204_167_261.06);
-        assert!(scan(&Page::new("p", "elapsed: 5 ops: few\nbench of io_size 5\n")).outputs.is_empty());
-    }
 }

@@ -1,56 +1,63 @@
 //! What most tools print: figures behind labels, as sheets of one result each.
 
-use super::cut::{Line, exact};
+use super::cut::{Line, MIB, exact};
 use super::{Other, Reading, Told, Way, Workload};
 use crate::claim::Metric;
 use crate::number::{Figure, Unit};
 
 /// A figure as messages call it.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Named {
+pub(crate) struct Named {
     /// `the rate`.
-    pub name: &'static str,
+    pub(crate) name: &'static str,
     /// What stands behind it where it is printed: `MB/s`.
-    pub unit: &'static str,
+    pub(crate) unit: &'static str,
     /// The figure, in I/Os or bytes a second, bytes, nanoseconds, a count, percent.
-    pub figure: Figure,
+    pub(crate) figure: Figure,
 }
 
-/// Names a figure.
-pub fn named(name: &'static str, unit: &'static str, figure: Figure) -> Named {
+pub(crate) fn named(name: &'static str, unit: &'static str, figure: Figure) -> Named {
     Named { name, unit, figure }
 }
 
 /// Names of figures that every tool's results have.
-pub const IOPS: &str = "the IOPS";
-/// Bytes a second.
-pub const BANDWIDTH: &str = "the bandwidth";
-/// I/Os in all.
-pub const IOS: &str = "the I/Os";
-/// Bytes in all.
-pub const BYTES: &str = "the bytes";
-/// How long it took.
-pub const TIME: &str = "the time";
-/// Latencies.
-pub const LEAST: &str = "the least latency";
-/// Their mean.
-pub const MEAN: &str = "the mean latency";
-/// The most.
-pub const MOST: &str = "the greatest latency";
+pub(crate) const IOPS: &str = "the IOPS";
+pub(crate) const BANDWIDTH: &str = "the bandwidth";
+pub(crate) const IOS: &str = "the I/Os";
+pub(crate) const BYTES: &str = "the bytes";
+pub(crate) const TIME: &str = "the time";
+pub(crate) const LEAST: &str = "the least latency";
+pub(crate) const MEAN: &str = "the mean latency";
+pub(crate) const MOST: &str = "the greatest latency";
 
 /// A figure of a line: its name, what it measures, its unit, how much a printed 1 is.
-pub type Place = (&'static str, Metric, &'static str, f64);
+pub(crate) type Place = (&'static str, Metric, &'static str, f64);
 
-/// A line as a tool prints it ([`Line::fits`]), and its figures in their order.
-pub type Pattern = (&'static str, &'static [Place]);
+pub(super) const fn count(name: &'static str) -> Place {
+    (name, Metric::Issued, "", 1.0)
+}
+
+pub(super) const fn a_second(name: &'static str) -> Place {
+    (name, Metric::Score, "/s", 1.0)
+}
+
+pub(super) const fn ms(name: &'static str) -> Place {
+    (name, Metric::Latency, "ms", 1e6)
+}
+
+pub(super) const fn mib_a_second(name: &'static str) -> Place {
+    (name, Metric::Bandwidth, "MiB/s", MIB)
+}
+
+/// A line as a tool prints it ([`Line::fits`]), its versions parted by `|`, and its figures in their order.
+pub(crate) type Pattern = (&'static str, &'static [Place]);
 
 /// Of which part of a run a sheet is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Span {
+pub(crate) enum Span {
     /// All of it.
     #[default]
     Whole,
-    /// An interval, from 1.
     Interval(u32),
     /// The average of intervals, the first and the last.
     Average(u32, u32),
@@ -59,42 +66,34 @@ pub enum Span {
 /// One result.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Sheet {
-    /// Index of the line it begins at.
-    pub line: usize,
-    /// Which load.
-    pub workload: Workload,
+    pub(crate) line: usize,
+    pub(crate) workload: Workload,
     /// Which way; `None` where it is no I/O but a part of something else.
-    pub way: Option<Way>,
-    /// Its figures.
-    pub figures: Vec<(Metric, Named)>,
-    /// Percent, nanoseconds.
-    pub percentiles: Vec<(f64, Figure)>,
-    /// Results that are no I/O.
-    pub others: Vec<Other>,
-    /// Of which part of its run.
-    pub span: Span,
+    pub(crate) way: Option<Way>,
+    pub(crate) figures: Vec<(Metric, Named)>,
+    pub(crate) percentiles: Vec<(f64, Figure)>,
+    pub(crate) others: Vec<Other>,
+    pub(crate) span: Span,
     /// Whether its figures are those of a sheet before it.
-    pub repeats: bool,
+    pub(crate) repeats: bool,
 }
 
 impl Sheet {
-    /// A sheet of nothing yet.
-    pub fn new(line: usize, way: Option<Way>) -> Sheet {
+    pub(crate) fn new(line: usize, way: Option<Way>) -> Sheet {
         Sheet { line, way, ..Sheet::default() }
     }
 
-    /// The figure of a name.
-    pub fn get(&self, name: &str) -> Option<Named> {
+    pub(crate) fn get(&self, name: &str) -> Option<Named> {
         self.figures.iter().map(|(_, named)| *named).find(|named| named.name == name)
     }
 
     /// The value of the figure of a name.
-    pub fn figure(&self, name: &str) -> Option<Figure> {
+    pub(crate) fn figure(&self, name: &str) -> Option<Figure> {
         self.get(name).map(|named| named.figure)
     }
 
     /// Notes a figure, once a name. What counts things is exact.
-    pub fn add(&mut self, metric: Metric, mut named: Named) {
+    pub(crate) fn add(&mut self, metric: Metric, mut named: Named) {
         if metric == Metric::Issued {
             named.figure = exact(named.figure.spot, named.figure.value);
         }
@@ -105,16 +104,17 @@ impl Sheet {
 
     /// Takes in the figures of a line that reads as one of the patterns; which one it was.
     pub(super) fn take(&mut self, line: &Line, patterns: &[Pattern]) -> Option<&'static str> {
-        let (pattern, places, figures) =
-            patterns.iter().find_map(|(pattern, places)| Some((*pattern, places, line.fits(pattern)?)))?;
+        let read = |pattern: &str| pattern.split('|').find_map(|one| line.fits(one));
+        let mut known =
+            patterns.iter().filter_map(|(pattern, places)| Some((*pattern, places, read(pattern)?)));
+        let (pattern, places, figures) = known.next()?;
         for ((name, metric, unit, scale), figure) in places.iter().zip(figures) {
             self.add(*metric, named(name, unit, figure.scaled(*scale)));
         }
         Some(pattern)
     }
 
-    /// Every figure in it.
-    pub fn tell(&self, tell: &mut dyn FnMut(Told)) {
+    pub(crate) fn tell(&self, tell: &mut dyn FnMut(Told)) {
         if self.repeats {
             return;
         }
@@ -125,7 +125,7 @@ impl Sheet {
     }
 
     /// It in the form that all tools share.
-    pub fn reading(&self) -> Option<Reading> {
+    pub(crate) fn reading(&self) -> Option<Reading> {
         Some(Reading {
             iops: self.figure(IOPS),
             bytes_per_second: self.figure(BANDWIDTH),
@@ -139,7 +139,6 @@ impl Sheet {
     }
 }
 
-/// What a figure counts.
 fn unit(metric: Metric, printed: &str) -> Unit {
     match (metric, printed) {
         (_, "%") => Unit::Percent,

@@ -1,13 +1,12 @@
 //! sysbench 0.4, 0.5, 1.0 and 1.1: cpu, memory, fileio, oltp, threads, mutex. What the versions call differently is one figure.
 
-use super::cut::{Line, MIB, other, size};
+use super::cut::{MIB, other, size, walk};
 use super::sheet::*;
-use super::{Format, Found, Other, Said, Way, Workload};
+use super::{Format, Found, Other, Way, Workload};
 use crate::claim::Metric;
 use crate::page::Page;
 
-/// The format's entry in the family.
-pub const FORMAT: Format = Format {
+pub(crate) const FORMAT: Format = Format {
     name: "sysbench",
     help: "sysbench 0.4 to 1.1: cpu, memory, fileio, oltp, threads, mutex",
     example: include_str!("../../fixtures/sysbench/fileio-1.0.txt"),
@@ -36,121 +35,98 @@ const HEADS: &[&str] = &[
     "queries performed:",
 ];
 
-/// Names of its figures.
-pub const THREADS: &str = "the number of threads";
-/// Events in all.
-pub const EVENTS: &str = "the number of events";
-/// Events a second.
-pub const EVENT_RATE: &str = "the rate of events";
-/// Nanoseconds that events took, summed.
-pub const SUM: &str = "the sum of latencies";
-/// Operations of the memory test.
-pub const OPERATIONS: &str = "the operations";
-/// And a second.
-pub const OPERATION_RATE: &str = "the rate of operations";
-/// Bytes that were moved, and a second.
-pub const MOVED: &str = "the MiB moved";
-/// A second.
-pub const THROUGHPUT: &str = "the throughput";
-/// Reads, writes and fsyncs a second.
-pub const FILE_RATES: [&str; 3] = ["the reads a second", "the writes a second", "the fsyncs a second"];
-/// Bytes a second of reads and writes.
-pub const FILE_BYTES: [&str; 2] = ["the MiB read a second", "the MiB written a second"];
+pub(crate) const THREADS: &str = "the number of threads";
+pub(crate) const EVENTS: &str = "the number of events";
+pub(crate) const EVENT_RATE: &str = "the rate of events";
+pub(crate) const SUM: &str = "the sum of latencies";
+pub(crate) const OPERATIONS: &str = "the operations";
+pub(crate) const OPERATION_RATE: &str = "the rate of operations";
+pub(crate) const MOVED: &str = "the MiB moved";
+pub(crate) const THROUGHPUT: &str = "the throughput";
+pub(crate) const FILE_RATES: [&str; 3] = ["the reads a second", "the writes a second", "the fsyncs a second"];
+pub(crate) const FILE_BYTES: [&str; 2] = ["the MiB read a second", "the MiB written a second"];
 /// The same of 1000.
-pub const DECIMAL_BYTES: [&str; 2] = ["the MB read a second", "the MB written a second"];
-/// Queries or requests: reads, writes, others, all.
-pub const PARTS: [&str; 4] = ["the reads", "the writes", "the others", "the total"];
-/// Bytes that 0.x read and wrote.
-pub const OLD_BYTES: [&str; 2] = ["the read", "the written"];
+pub(crate) const DECIMAL_BYTES: [&str; 2] = ["the MB read a second", "the MB written a second"];
+pub(crate) const PARTS: [&str; 4] = ["the reads", "the writes", "the others", "the total"];
+pub(crate) const OLD_BYTES: [&str; 2] = ["the read", "the written"];
 /// Counts of SQL and how many a second.
-pub const COUNTS: [(&str, &str); 4] = [
+pub(crate) const COUNTS: [(&str, &str); 4] = [
     ("the transactions", "the transactions a second"),
     ("the queries", "the queries a second"),
     ("the read/write requests", "the read/write requests a second"),
     ("the other operations", "the other operations a second"),
 ];
-/// Events and seconds of a thread.
-pub const OF_THREAD: [&str; 2] = ["the events of a thread", "the execution time of a thread"];
-/// The percentile.
-pub const PERCENTILE: &str = "the percentile";
+pub(crate) const OF_THREAD: [&str; 2] = ["the events of a thread", "the execution time of a thread"];
+pub(crate) const PERCENTILE: &str = "the percentile";
+const PERCENT: &str = "the percent";
 
 const S: f64 = 1e9;
-const MS: f64 = 1e6;
-
-const TIMED: &[Place] = &[(TIME, Metric::Runtime, "s", S)];
-const COUNTED: &[Place] = &[(EVENTS, Metric::Issued, "", 1.0)];
-const RATED: &[Place] = &[(EVENT_RATE, Metric::Score, "/s", 1.0)];
-const SUMMED: &[Place] = &[(SUM, Metric::Latency, "s", S)];
-const SHORTEST: &[Place] = &[(LEAST, Metric::Latency, "ms", MS)];
-const MIDDLE: &[Place] = &[(MEAN, Metric::Latency, "ms", MS)];
-const LONGEST: &[Place] = &[(MOST, Metric::Latency, "ms", MS)];
-const OPERATED: &[Place] =
-    &[(OPERATIONS, Metric::Issued, "", 1.0), (OPERATION_RATE, Metric::Score, "/s", 1.0)];
-const TRANSFERRED: &[Place] =
-    &[(MOVED, Metric::Total, "MiB", MIB), (THROUGHPUT, Metric::Bandwidth, "MiB/s", MIB)];
-const TAIL: &[Place] = &[("the percent", Metric::Ratio, "", 1.0), (PERCENTILE, Metric::Percentile, "ms", MS)];
 
 const fn rate(name: &'static str) -> Place {
     (name, Metric::Iops, "/s", 1.0)
 }
 
-const fn count(name: &'static str) -> Place {
-    (name, Metric::Issued, "", 1.0)
+const fn decimal(name: &'static str) -> Place {
+    (name, Metric::Bandwidth, "MB/s", 1e6)
 }
 
-const fn bytes(name: &'static str) -> Place {
-    (name, Metric::Bandwidth, "MiB/s", MIB)
+/// Of a figure whose prefix is read with it.
+const fn prefixed(name: &'static str) -> Place {
+    (name, Metric::Total, "MiB", 1.0)
 }
 
 const PATTERNS: &[Pattern] = &[
     ("Number of threads: #", &[count(THREADS)]),
-    ("total time: #s", TIMED),
-    ("time elapsed: #s", TIMED),
-    ("total number of events: #", COUNTED),
-    ("total time taken by event execution: #", SUMMED),
-    ("total time taken by event execution: #s", SUMMED),
-    ("sum: #", &[(SUM, Metric::Latency, "ms", MS)]),
-    ("events per second: #", RATED),
-    ("events/s (eps): #", RATED),
-    ("min: #", SHORTEST),
-    ("min: #ms", SHORTEST),
-    ("avg: #", MIDDLE),
-    ("avg: #ms", MIDDLE),
-    ("max: #", LONGEST),
-    ("max: #ms", LONGEST),
-    ("#th percentile: #", TAIL),
-    ("approx. # percentile: #ms", TAIL),
-    ("approx. #th percentile: #ms", TAIL),
-    ("Total operations: # (# per second)", OPERATED),
-    ("Operations performed: # (# ops/sec)", OPERATED),
-    ("# MiB transferred (# MiB/sec)", TRANSFERRED),
-    ("# MB transferred (# MB/sec)", TRANSFERRED),
-    ("# Requests/sec executed", &[(EVENT_RATE, Metric::Iops, "/s", 1.0)]),
+    ("total time: #s|time elapsed: #s", &[(TIME, Metric::Runtime, "s", S)]),
+    ("total number of events: #", &[count(EVENTS)]),
+    (
+        "total time taken by event execution: #|total time taken by event execution: #s",
+        &[(SUM, Metric::Latency, "s", S)],
+    ),
+    ("sum: #", &[ms(SUM)]),
+    ("events per second: #|events/s (eps): #", &[a_second(EVENT_RATE)]),
+    ("min: #|min: #ms", &[ms(LEAST)]),
+    ("avg: #|avg: #ms", &[ms(MEAN)]),
+    ("max: #|max: #ms", &[ms(MOST)]),
+    (
+        "#th percentile: #|approx. # percentile: #ms|approx. #th percentile: #ms",
+        &[(PERCENT, Metric::Ratio, "", 1.0), (PERCENTILE, Metric::Percentile, "ms", 1e6)],
+    ),
+    (
+        "Total operations: # (# per second)|Operations performed: # (# ops/sec)",
+        &[count(OPERATIONS), a_second(OPERATION_RATE)],
+    ),
+    (
+        "# MiB transferred (# MiB/sec)|# MB transferred (# MB/sec)",
+        &[(MOVED, Metric::Total, "MiB", MIB), mib_a_second(THROUGHPUT)],
+    ),
+    ("# Requests/sec executed", &[rate(EVENT_RATE)]),
     ("reads/s: #", &[rate(FILE_RATES[0])]),
     ("writes/s: #", &[rate(FILE_RATES[1])]),
-    ("fsyncs/s: #", &[rate(FILE_RATES[2])]),
-    ("read, MiB/s: #", &[bytes(FILE_BYTES[0])]),
-    ("written, MiB/s: #", &[bytes(FILE_BYTES[1])]),
+    ("fsyncs/s: #|fsync: IOPS=#", &[rate(FILE_RATES[2])]),
+    ("read, MiB/s: #", &[mib_a_second(FILE_BYTES[0])]),
+    ("written, MiB/s: #", &[mib_a_second(FILE_BYTES[1])]),
     (
         "read: IOPS=# # MiB/s (# MB/s)",
-        &[rate(FILE_RATES[0]), bytes(FILE_BYTES[0]), (DECIMAL_BYTES[0], Metric::Bandwidth, "MB/s", 1e6)],
+        &[rate(FILE_RATES[0]), mib_a_second(FILE_BYTES[0]), decimal(DECIMAL_BYTES[0])],
     ),
     (
         "write: IOPS=# # MiB/s (# MB/s)",
-        &[rate(FILE_RATES[1]), bytes(FILE_BYTES[1]), (DECIMAL_BYTES[1], Metric::Bandwidth, "MB/s", 1e6)],
+        &[rate(FILE_RATES[1]), mib_a_second(FILE_BYTES[1]), decimal(DECIMAL_BYTES[1])],
     ),
-    ("fsync: IOPS=#", &[rate(FILE_RATES[2])]),
     (
         "Read #@ Written #@ Total transferred #@ (#@/sec)",
         &[
-            (OLD_BYTES[0], Metric::Total, "MiB", 1.0),
-            (OLD_BYTES[1], Metric::Total, "MiB", 1.0),
-            (MOVED, Metric::Total, "MiB", 1.0),
+            prefixed(OLD_BYTES[0]),
+            prefixed(OLD_BYTES[1]),
+            prefixed(MOVED),
             (THROUGHPUT, Metric::Bandwidth, "MiB/s", 1.0),
         ],
     ),
-    ("Operations performed: # Read, # Write, # Other = # Total", OLD_PARTS),
-    ("Operations performed: # reads, # writes, # Other = # Total", OLD_PARTS),
+    (
+        "Operations performed: # Read, # Write, # Other = # Total|Operations performed: # reads, # writes, # Other = # Total",
+        &[count(PARTS[0]), count(PARTS[1]), count(PARTS[2]), count(PARTS[3])],
+    ),
     ("read: #", &[count(PARTS[0])]),
     ("write: #", &[count(PARTS[1])]),
     ("other: #", &[count(PARTS[2])]),
@@ -159,13 +135,10 @@ const PATTERNS: &[Pattern] = &[
     ("queries: # (# per sec.)", &[count(COUNTS[1].0), rate(COUNTS[1].1)]),
     ("read/write requests: # (# per sec.)", &[count(COUNTS[2].0), rate(COUNTS[2].1)]),
     ("other operations: # (# per sec.)", &[count(COUNTS[3].0), rate(COUNTS[3].1)]),
-    ("deadlocks: # (# per sec.)", &[]),
-    ("ignored errors: # (# per sec.)", &[]),
-    ("reconnects: # (# per sec.)", &[]),
+    ("deadlocks: # (# per sec.)|ignored errors: # (# per sec.)|reconnects: # (# per sec.)", &[]),
     ("events (avg/stddev): #/#", &[(OF_THREAD[0], Metric::Other, "", 1.0)]),
     ("execution time (avg/stddev): #/#", &[(OF_THREAD[1], Metric::Runtime, "s", S)]),
 ];
-const OLD_PARTS: &[Place] = &[count(PARTS[0]), count(PARTS[1]), count(PARTS[2]), count(PARTS[3])];
 
 /// Lines of no figure between those of an output: options that tests tell.
 const STRANGE: usize = 12;
@@ -180,38 +153,30 @@ fn is_version(line: &str) -> bool {
 
 fn read(page: &Page, line: usize) -> Option<Found> {
     let mut sheet = Sheet::new(line, None);
-    let (mut heads, mut said) = (Vec::<&str>::new(), Asked::default());
-    let (mut at, mut end, mut strange, mut figures) = (line, line, 0, 0);
-    while at < page.len() && strange <= STRANGE {
-        let here = Line::of(page, at);
+    let (mut heads, mut said, mut figures) = (Vec::<String>::new(), Asked::default(), 0);
+    let end = walk(page, line, STRANGE, |here, at| {
         let text = here.text.trim();
         // What comes once is of the next output where it comes again.
         let most = if text == "Throughput:" { 2 } else { 1 };
-        let again = heads.iter().filter(|head| **head == text).count() >= most;
+        let again = heads.iter().filter(|head| *head == text).count() >= most;
         if at > line && (is_version(text) || again) {
-            break;
+            return None;
         }
         if HEADS.contains(&text) || text == RUNNING {
-            if text == RUNNING && !heads.is_empty() {
-                break;
-            }
-            heads.push(text);
-            (strange, end) = (0, at + 1);
-        } else if said.take(text) || is_progress(text) || is_version(text) {
-            strange = 0;
-            end = if figures > 0 || at == line { at + 1 } else { end.max(line + 1) };
-        } else if sheet.take(&here, PATTERNS).is_some() {
-            figures += 1;
-            (strange, end) = (0, at + 1);
-        } else if sheet.get(OF_THREAD[1]).is_some() && !text.is_empty() {
-            // What stands behind figures of no section of this tool is somebody else's.
-            break;
-        } else {
-            strange += usize::from(!text.is_empty());
+            heads.push(text.to_owned());
+            return (text != RUNNING || heads.len() == 1).then_some(true);
         }
-        at += 1;
-    }
-    (figures >= 2).then(|| Found { said: Said::Sheets(results(sheet, said)), end, unread: Vec::new() })
+        if said.take(text) || is_progress(text) || is_version(text) {
+            return Some(true);
+        }
+        if sheet.take(here, PATTERNS).is_some() {
+            figures += 1;
+            return Some(true);
+        }
+        // What stands behind figures of no section of this tool is somebody else's.
+        (sheet.get(OF_THREAD[1]).is_none() || text.is_empty()).then_some(false)
+    });
+    if figures < 2 { None } else { Found::sheets(results(sheet, said), end) }
 }
 
 /// Lines of a running test, and bars of its histogram.
@@ -254,9 +219,9 @@ fn results(mut sheet: Sheet, asked: Asked) -> Vec<Sheet> {
         runtime_s: sheet.figure(TIME).map(|time| time.value / S),
         ..Workload::default()
     };
-    if let (Some(percent), Some(percentile)) = (sheet.figure("the percent"), sheet.figure(PERCENTILE)) {
+    if let (Some(percent), Some(percentile)) = (sheet.figure(PERCENT), sheet.figure(PERCENTILE)) {
         sheet.percentiles = vec![(percent.value, percentile)];
-        sheet.figures.retain(|(_, one)| one.name != PERCENTILE && one.name != "the percent");
+        sheet.figures.retain(|(_, one)| one.name != PERCENTILE && one.name != PERCENT);
     }
     let part = |way, figures: &[(&str, &'static str)]| {
         let as_named =

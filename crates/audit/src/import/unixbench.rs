@@ -1,15 +1,14 @@
 //! UnixBench 4 and 5: the list of results (`... 24052320.3 lps (10.0 s, 7 samples)`) and the tables of index values of a run. A
 //! sheet a line: of the list, of a table, of a final score, which ends its table.
 
-use super::cut::{Line, other};
+use super::cut::{Line, other, walk};
 use super::sheet::{Sheet, named};
-use super::{Format, Found, Said, Way, Workload};
+use super::{Format, Found, Way, Workload};
 use crate::claim::Metric;
 use crate::number::Figure;
 use crate::page::Page;
 
-/// The format's entry in the family.
-pub const FORMAT: Format = Format {
+pub(crate) const FORMAT: Format = Format {
     name: "UnixBench",
     help: "results and index values of UnixBench 4 and 5",
     example: include_str!("../../fixtures/unixbench/partial.txt"),
@@ -24,15 +23,11 @@ pub const FORMAT: Format = Format {
 
 /// Names of its figures: a result of the list, of a table, what that is taken against, ten times the one over the other, and the
 /// geometric mean of a table's.
-pub const LISTED: &str = "the result in the list";
-/// Of a table.
-pub const RESULT: &str = "the result";
-/// What an index is taken against.
-pub const BASELINE: &str = "the baseline";
-/// The index.
-pub const INDEX: &str = "the index";
-/// The final score of a table.
-pub const SCORE: &str = "the final score";
+pub(crate) const LISTED: &str = "the result in the list";
+pub(crate) const RESULT: &str = "the result";
+pub(crate) const BASELINE: &str = "the baseline";
+pub(crate) const INDEX: &str = "the index";
+pub(crate) const SCORE: &str = "the final score";
 
 /// The category of the head of a table of index values, of 5 and of 4.
 fn head(line: &str) -> Option<&str> {
@@ -43,41 +38,36 @@ fn head(line: &str) -> Option<&str> {
     ["Index Values", "Partial Index", "TEST"].iter().find_map(|end| title.strip_suffix(end)).map(str::trim)
 }
 
-/// Blank lines within a run.
 const BLANKS: usize = 3;
 
 fn read(page: &Page, line: usize) -> Option<Found> {
     let (mut sheets, mut copies, mut table) = (Vec::<Sheet>::new(), None, None);
-    let (mut at, mut end, mut blanks) = (line, line, 0);
-    while at < page.len() && blanks <= BLANKS {
-        let here = Line::of(page, at);
+    let end = walk(page, line, BLANKS, |here, at| {
         let text = here.text.trim();
-        blanks += 1;
-        if !text.is_empty() {
-            let listed = score(&here, at).filter(|_| table.is_none());
-            if let Some(category) = head(text) {
-                // Heads without rows are no tables.
-                if table.is_some() && sheets.last().is_none_or(|last| last.get(RESULT).is_none()) {
-                    break;
-                }
-                table = Some(category);
-            } else if let Some(sheet) = listed {
-                sheets.push(sheet);
-            } else if let Some((_, running)) = text.split_once("in system; running ") {
-                copies = running.split(' ').next().and_then(|copies| copies.parse().ok());
-            } else if let Some(sheet) = table.and_then(|category| final_score(&here, at, category)) {
-                sheets.push(sheet);
-            } else if let Some(sheet) = table.and_then(|_| row(&here, at)) {
-                sheets.push(sheet);
-            } else if !(text.starts_with("Benchmark Run: ") && at == line
-                || text.bytes().all(|sign| sign == b'='))
-            {
-                break;
-            }
-            (end, blanks) = (at + 1, 0);
+        if text.is_empty() {
+            return Some(false);
         }
-        at += 1;
-    }
+        if let Some(category) = head(text) {
+            // Heads without rows are no tables.
+            if table.is_some() && sheets.last().is_none_or(|last| last.get(RESULT).is_none()) {
+                return None;
+            }
+            table = Some(category.to_owned());
+        } else if let Some((_, running)) = text.split_once("in system; running ") {
+            copies = running.split(' ').next().and_then(|copies| copies.parse().ok());
+        } else {
+            let told = match &table {
+                Some(category) => final_score(here, at, category).or_else(|| row(here, at)),
+                None => score(here, at),
+            };
+            let drawn = text.bytes().all(|sign| sign == b'=');
+            if told.is_none() && !drawn && !(text.starts_with("Benchmark Run: ") && at == line) {
+                return None;
+            }
+            sheets.extend(told);
+        }
+        Some(true)
+    });
     // What is listed is not told again of the table.
     let listed = sheets.iter().any(|sheet| sheet.get(LISTED).is_some());
     for sheet in &mut sheets {
@@ -85,21 +75,19 @@ fn read(page: &Page, line: usize) -> Option<Found> {
         sheet.way = (!again).then_some(Way::Both);
         sheet.workload.numjobs = copies;
     }
-    (!sheets.is_empty()).then(|| Found { said: Said::Sheets(sheets), end, unread: Vec::new() })
+    Found::sheets(sheets, end)
 }
 
 /// A sheet of a line: what it is called, what its result counts, its figures.
 fn sheet(at: usize, name: &str, unit: &str, figures: &[(&'static str, Figure)]) -> Option<Sheet> {
     let name = name.trim();
     let mut sheet = Sheet::new(at, None);
-    for (key, figure) in figures {
-        let counts = match unit {
-            "lps" => "/s",
-            "MWIPS" => "MWIPS",
-            _ => "",
-        };
-        sheet.add(Metric::Score, named(key, counts, *figure));
-    }
+    let counts = match unit {
+        "lps" => "/s",
+        "MWIPS" => "MWIPS",
+        _ => "",
+    };
+    figures.iter().for_each(|(key, figure)| sheet.add(Metric::Score, named(key, counts, *figure)));
     sheet.others = vec![other(name, unit, true, figures.first()?.1)];
     sheet.workload = Workload { name: Some(name.to_owned()), ..Workload::default() };
     (!name.is_empty()).then_some(sheet)

@@ -2,15 +2,14 @@
 //! columns have four digits: a sheet a line. Its MB are MiB unless the head says `1000**2`. File system workloads (FWD) are listed
 //! as unread.
 
-use super::cut::{Line, MIB, begins_with_time, exact, size};
+use super::cut::{Line, MIB, begins_with_time, exact, size, walk};
 use super::sheet::*;
 use super::{Format, Found, Said, Way, Workload};
 use crate::claim::Metric;
 use crate::number::Figure;
 use crate::page::Page;
 
-/// The format's entry in the family.
-pub const FORMAT: Format = Format {
+pub(crate) const FORMAT: Format = Format {
     name: "vdbench",
     help: "vdbench's console, summary.html, totals.html, flatfile.html of raw workloads",
     example: include_str!("../../fixtures/vdbench/console.txt"),
@@ -25,10 +24,8 @@ pub const FORMAT: Format = Format {
     read,
 };
 
-/// No line of it is longer.
 const LONGEST: usize = 2000;
 
-/// Blank lines within an output.
 const BLANKS: usize = 4;
 
 const STARTING: &str = "Starting RD=";
@@ -47,16 +44,12 @@ fn is_flat_head(line: &str) -> bool {
     line.split_whitespace().take(3).eq(["tod", "timestamp", "Run"])
 }
 
-/// Bytes of an I/O.
-pub const EACH: &str = "the bytes of an I/O";
-/// Percent of reads.
-pub const SHARE: &str = "the share of reads";
-/// Response times of reads and of writes.
-pub const WAYS: [&str; 2] = ["the response of reads", "the response of writes"];
+pub(crate) const EACH: &str = "the bytes of an I/O";
+pub(crate) const SHARE: &str = "the share of reads";
+pub(crate) const WAYS: [&str; 2] = ["the response of reads", "the response of writes"];
 /// The greatest response times of reads and of writes.
-pub const WAYS_MOST: [&str; 2] = ["the greatest response of reads", "the greatest response of writes"];
-/// I/Os in flight.
-pub const QUEUE: &str = "the queue depth";
+pub(crate) const WAYS_MOST: [&str; 2] = ["the greatest response of reads", "the greatest response of writes"];
+pub(crate) const QUEUE: &str = "the queue depth";
 
 /// Heads of the console and of the flatfile, and what stands below.
 const COLUMNS: &[(&str, &str, Place)] = &[
@@ -64,13 +57,13 @@ const COLUMNS: &[(&str, &str, Place)] = &[
     ("MB/sec", "MB/sec", (BANDWIDTH, Metric::Bandwidth, "MiB/s", MIB)),
     ("bytes i/o", "bytes/io", (EACH, Metric::Total, "bytes", 1.0)),
     ("read pct", "read%", (SHARE, Metric::Ratio, "%", 1.0)),
-    ("resp time", "resp", (MEAN, Metric::Latency, "ms", 1e6)),
-    ("read resp", "read_resp", (WAYS[0], Metric::Latency, "ms", 1e6)),
-    ("write resp", "write_resp", (WAYS[1], Metric::Latency, "ms", 1e6)),
-    ("resp max", "resp_max", (MOST, Metric::Latency, "ms", 1e6)),
-    ("read max", "read_max", (WAYS_MOST[0], Metric::Latency, "ms", 1e6)),
-    ("write max", "write_max", (WAYS_MOST[1], Metric::Latency, "ms", 1e6)),
-    ("resp stddev", "resp_std", ("the deviation of the response time", Metric::Latency, "ms", 1e6)),
+    ("resp time", "resp", ms(MEAN)),
+    ("read resp", "read_resp", ms(WAYS[0])),
+    ("write resp", "write_resp", ms(WAYS[1])),
+    ("resp max", "resp_max", ms(MOST)),
+    ("read max", "read_max", ms(WAYS_MOST[0])),
+    ("write max", "write_max", ms(WAYS_MOST[1])),
+    ("resp stddev", "resp_std", ms("the deviation of the response time")),
     ("queue depth", "queue_depth", (QUEUE, Metric::Depth, "", 1.0)),
 ];
 
@@ -109,52 +102,43 @@ fn read(page: &Page, line: usize) -> Option<Found> {
     if is_flat_head(Line::of(page, line).text) {
         return flat(page, line);
     }
-    let (mut sheets, mut head, mut run) = (Vec::new(), Columns::new(), Workload::default());
-    let (mut at, mut end, mut blanks, mut megabyte, mut starts) = (line, line, 0, MIB, 0);
-    while at < page.len() && blanks <= BLANKS {
-        let here = Line::of(page, at);
+    let (mut sheets, mut head, mut run) = (Vec::<Sheet>::new(), Columns::new(), Workload::default());
+    let (mut megabyte, mut starts) = (MIB, 0);
+    walk(page, line, BLANKS, |here, at| {
         let text = here.text;
-        blanks += 1;
         if text.trim().is_empty() {
-            at += 1;
-            continue;
+            return Some(false);
         }
         let second = text.starts_with(' ') && (text.contains("1024**2") || text.contains("1000**2"));
         if text.len() > LONGEST {
-            break;
+            return None;
         } else if let Some((_, rest)) = text.split_once(STARTING) {
             // A run definition that printed nothing ends here: what follows is read on its own.
             starts += 1;
-            if starts > 1 {
-                break;
-            }
             run = started(rest.split('<').next().unwrap_or_default());
             head.clear();
+            return (starts == 1).then_some(true);
         } else if is_head(text) {
             let below = Line::of(page, at + 1).text;
             let new = columns(text, below);
             if head == new && sheets.is_empty() {
-                break;
+                return None;
             }
             (head, megabyte) = (new, if below.contains("1000**2") { 1e6 } else { MIB });
         } else if begins_with_time(text) {
-            let sheet = row(&here, at, &head, megabyte, &run);
+            let sheet = row(here, at, &head, megabyte, &run);
             starts = if sheet.is_some() { 0 } else { starts };
             sheets.extend(sheet);
             // Other lines of the console tell nothing.
-            if sheets.is_empty() && starts == 0 {
-                break;
-            }
+            return (!sheets.is_empty() || starts > 0).then_some(true);
         } else if !(second || text.starts_with(['<', '*']) && starts + sheets.len() > 0) {
-            break;
+            return None;
         }
-        at += 1;
-        blanks = 0;
-        end = if second || sheets.last().is_some_and(|last: &Sheet| last.line + 1 == at) { at } else { end };
-    }
+        Some(true)
+    });
     results(&mut sheets);
-    let end = end.max(sheets.last()?.line + 1);
-    Some(Found { said: Said::Sheets(sheets), end, unread: Vec::new() })
+    let last = sheets.last()?.line + 1;
+    Found::sheets(sheets, last)
 }
 
 /// `17:06:15.097 avg_2-6 1121791.33 ...`.
@@ -255,7 +239,7 @@ fn flat_row(line: &Line, at: usize, heads: &[&str]) -> Option<Sheet> {
 }
 
 /// Runs: up to their average, or to the next first interval.
-pub fn runs(sheets: &[Sheet]) -> impl Iterator<Item = &[Sheet]> {
+pub(crate) fn runs(sheets: &[Sheet]) -> impl Iterator<Item = &[Sheet]> {
     sheets.chunk_by(|one, next| {
         !matches!(one.span, Span::Average(..))
             && next.span != Span::Interval(1)

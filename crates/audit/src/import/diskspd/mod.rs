@@ -12,55 +12,50 @@ use crate::number::{Figure, Unit};
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct DiskSpd {
     /// What was asked of each target, by the profile.
-    pub targets: Vec<Target>,
-    /// Its timespans.
-    pub spans: Vec<Span>,
+    pub(crate) targets: Vec<Target>,
+    pub(crate) spans: Vec<Span>,
 }
 
 /// How a target was loaded.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Target {
-    /// Bytes of an I/O.
-    pub block: Option<u64>,
-    /// Percent of writes.
-    pub writes: Option<f64>,
-    /// Whether offsets are random.
-    pub random: Option<bool>,
-    /// I/Os in flight a thread.
-    pub outstanding: Option<u64>,
+pub(crate) struct Target {
+    pub(crate) block: Option<u64>,
+    pub(crate) writes: Option<f64>,
+    pub(crate) random: Option<bool>,
+    pub(crate) outstanding: Option<u64>,
 }
 
 /// A timespan's results.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Span {
-    /// Nanoseconds.
-    pub time: Option<Figure>,
-    /// Threads.
-    pub threads: Option<Figure>,
-    /// All I/Os, reads, writes.
-    pub tables: [Option<Table>; 3],
+pub(crate) struct Span {
+    pub(crate) time: Option<Figure>,
+    pub(crate) threads: Option<Figure>,
+    pub(crate) tables: [Option<Table>; 3],
     /// Percent (0 of the least, 100 of the most) and nanoseconds of reads, writes, all, in the order of the page.
-    pub tiles: Vec<(f64, [Option<Figure>; 3])>,
+    pub(crate) tiles: Vec<(f64, [Option<Figure>; 3])>,
 }
 
 /// A table of threads.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Table {
-    /// One a thread and target.
-    pub rows: Vec<Sheet>,
+pub(crate) struct Table {
+    pub(crate) rows: Vec<Sheet>,
     /// The line `total`.
-    pub total: Option<Sheet>,
+    pub(crate) total: Option<Sheet>,
+}
+
+impl Span {
+    pub(crate) fn is_empty(&self) -> bool {
+        self.tables.iter().all(Option::is_none)
+    }
 }
 
 impl Table {
-    /// All of its lines.
-    pub fn all(&self) -> impl Iterator<Item = &Sheet> {
+    pub(crate) fn all(&self) -> impl Iterator<Item = &Sheet> {
         self.rows.iter().chain(&self.total)
     }
 }
 
-/// The columns of a table.
-pub const COLUMNS: [Place; 4] = [
+pub(crate) const COLUMNS: [Place; 4] = [
     (BYTES, Metric::Total, "bytes", 1.0),
     (IOS, Metric::Issued, "", 1.0),
     (BANDWIDTH, Metric::Bandwidth, "MiB/s", super::cut::MIB),
@@ -70,13 +65,12 @@ const LATENCY: Place = (MEAN, Metric::Latency, "ms", 1e6);
 
 impl DiskSpd {
     /// The size of all I/Os, where it is one.
-    pub fn block(&self) -> Option<u64> {
+    pub(crate) fn block(&self) -> Option<u64> {
         let first = self.targets.first()?.block?;
         self.targets.iter().all(|target| target.block == Some(first)).then_some(first)
     }
 
-    /// Every figure in it.
-    pub fn figures(&self, tell: &mut dyn FnMut(Told)) {
+    pub(crate) fn figures(&self, tell: &mut dyn FnMut(Told)) {
         for span in &self.spans {
             let time = span.time.iter().map(|time| (Metric::Runtime, Unit::Nanoseconds, *time));
             let threads = span.threads.iter().map(|threads| (Metric::Other, Unit::Things, *threads));
@@ -87,8 +81,7 @@ impl DiskSpd {
         }
     }
 
-    /// A reading a way of each timespan.
-    pub fn readings(&self) -> Vec<Reading> {
+    pub(crate) fn readings(&self) -> Vec<Reading> {
         self.spans.iter().flat_map(|span| self.of_span(span)).collect()
     }
 

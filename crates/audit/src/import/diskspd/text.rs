@@ -1,13 +1,12 @@
 //! DiskSpd's text, 2.0 to 2.2.
 
 use super::{COLUMNS, DiskSpd, LATENCY, Span, Table, Target};
-use crate::import::cut::{Line, counted, size};
+use crate::import::cut::{Line, counted, size, walk};
 use crate::import::sheet::{Sheet, named};
 use crate::import::{Format, Found, Said};
 use crate::page::Page;
 
-/// The format's entry in the family.
-pub const FORMAT: Format = Format {
+pub(crate) const FORMAT: Format = Format {
     name: "DiskSpd text",
     help: "DiskSpd's text of any 2.x, whole or from its results on",
     example: include_str!("../../../fixtures/diskspd/mixed.txt"),
@@ -23,14 +22,10 @@ fn is_head(line: &str) -> bool {
     line.starts_with("thread |") && line.contains("bytes") && line.contains("I/Os")
 }
 
-/// Titles of the tables.
 const TITLES: [&str; 3] = ["Total IO", "Read IO", "Write IO"];
 
-/// Lines of the profile between two that are known.
+/// Lines of the profile between two that are known, and blank lines.
 const STRANGE: usize = 12;
-
-/// Blank lines within an output.
-const BLANKS: usize = 5;
 
 #[derive(Default)]
 struct Reader {
@@ -45,21 +40,16 @@ struct Reader {
 
 fn read(page: &Page, line: usize) -> Option<Found> {
     let mut reader = Reader::default();
-    let (mut at, mut end, mut strange, mut blanks) = (line, line, 0, 0);
-    while at < page.len() && strange <= STRANGE && blanks <= BLANKS {
+    let end = walk(page, line, STRANGE, |_, at| {
         let here = Line::with_number(page, at, "|");
-        match reader.step(&here, at) {
-            Some(true) => (end, strange, blanks) = (at + 1, 0, 0),
-            Some(false) if here.text.trim().is_empty() => blanks += 1,
-            // In the profile many options are told; behind tables what is strange is somebody else's.
-            Some(false) if reader.said.spans.is_empty() => (strange, blanks) = (strange + 1, 0),
-            Some(false) | None => break,
-        }
-        at += 1;
-    }
+        let known = reader.step(&here, at)?;
+        // In the profile many options are told; behind tables what is strange is somebody else's.
+        let lost = !known && !here.text.trim().is_empty() && !reader.said.spans.is_empty();
+        (!lost).then_some(known)
+    });
     let mut said = reader.said;
-    said.spans.retain(|span| span.tables.iter().any(Option::is_some));
-    (!said.spans.is_empty()).then(|| Found { said: Said::DiskSpd(Box::new(said)), end, unread: Vec::new() })
+    said.spans.retain(|span| !span.is_empty());
+    (!said.spans.is_empty()).then(|| Found::whole(Said::DiskSpd(Box::new(said)), end))
 }
 
 impl Reader {
@@ -72,8 +62,7 @@ impl Reader {
             self.profile = true;
             first.then_some(true)
         } else if text.starts_with("Results for timespan") {
-            let empty = |span: &Span| span.tables.iter().all(Option::is_none);
-            let begun = self.said.spans.last().is_some_and(empty);
+            let begun = self.said.spans.last().is_some_and(Span::is_empty);
             self.span();
             (!begun).then_some(true)
         } else if title.is_some() {
@@ -88,9 +77,9 @@ impl Reader {
             let place = &mut self.said.spans.last_mut()?.tables[self.table];
             place.replace(Table::default()).is_none().then_some(true)
         } else if self.said.spans.is_empty() {
-            Some(self.profile(text))
+            Some(self.profile(text).is_some())
         } else {
-            Some(self.of_span(line, at, text))
+            Some(self.of_span(line, at, text).is_some() || is_furniture(text))
         }
     }
 
@@ -99,56 +88,51 @@ impl Reader {
         (self.table, self.title, self.tiles) = (0, None, false);
     }
 
-    /// A line of the profile.
-    fn profile(&mut self, text: &str) -> bool {
+    fn profile(&mut self, text: &str) -> Option<()> {
         if text.starts_with("path: ") {
             self.said.targets.push(Target::default());
-            return true;
+            return Some(());
         }
-        let known = text.starts_with("timespan:") || text.starts_with("duration:");
-        let Some(target) = self.said.targets.last_mut() else { return known };
+        const KNOWN: [&str; 3] = ["timespan:", "duration:", "threads per file: "];
+        let known = KNOWN.iter().any(|head| text.starts_with(head)).then_some(());
+        let target = self.said.targets.last_mut()?;
         let behind = |label: &str| text.strip_prefix(label);
         if let Some(block) = behind("block size: ") {
             target.block = block.split_whitespace().next().and_then(size);
         } else if let Some(ratio) = behind("performing mix test (read/write ratio: ") {
             let writes = ratio.trim_end_matches(')').split_once('/').map(|(_, writes)| writes);
             target.writes = writes.and_then(|writes| writes.parse().ok());
-        } else if text == "performing write test" || text == "performing read test" {
-            target.writes = Some(if text.contains("write") { 100.0 } else { 0.0 });
+        } else if let Some(way) = behind("performing ").filter(|rest| rest.ends_with(" test")) {
+            target.writes = Some(if way.contains("write") { 100.0 } else { 0.0 });
         } else if text.starts_with("using ") && text.contains("I/O") {
             let random = text.contains("random").then_some(true);
             target.random = target.random.or(random).or(text.contains("sequential").then_some(false));
         } else if let Some(number) = behind("number of outstanding I/O operations") {
             target.outstanding = number.rsplit(' ').next().and_then(|number| number.parse().ok());
         } else {
-            return known || text.starts_with("threads per file: ");
+            return known;
         }
-        true
+        Some(())
     }
 
-    /// A line of the results.
-    fn of_span(&mut self, line: &Line, at: usize, text: &str) -> bool {
-        let Some(span) = self.said.spans.last_mut() else { return false };
-        let table = &mut span.tables[self.table];
-        let table = table.as_mut().filter(|table| table.total.is_none());
+    fn of_span(&mut self, line: &Line, at: usize, text: &str) -> Option<()> {
+        let span = self.said.spans.last_mut()?;
+        let table = span.tables[self.table].as_mut().filter(|table| table.total.is_none());
         if let Some((time, "s")) = line.labelled("actual test time:", 1e9) {
             span.time = Some(time);
         } else if let Some((threads, "")) = line.labelled("thread count:", 1.0) {
             span.threads = Some(counted(threads));
-        } else if text.starts_with("total:") && text.len() > "total:".len() {
-            let (Some(total), Some(table)) = (row(line, "total:", at), table) else { return false };
-            table.total = Some(total);
         } else if text.starts_with("%-ile") {
             self.tiles = true;
         } else if let Some(tile) = self.tiles.then(|| tile(line)).flatten() {
             span.tiles.push(tile);
-        } else if let Some(row) = row(line, "", at) {
-            let Some(table) = table else { return false };
-            table.rows.push(row);
+        } else if let Some(total) = row(line, "total:", at) {
+            table?.total = Some(total);
         } else {
-            return is_furniture(text);
+            let row = row(line, "", at)?;
+            table?.rows.push(row);
         }
-        true
+        Some(())
     }
 }
 

@@ -8,8 +8,7 @@ use crate::number::{Figure, leading, rounded};
 use crate::page::Page;
 use roxmltree::{Document, Node};
 
-/// The format's entry in the family.
-pub const FORMAT: Format = Format {
+pub(crate) const FORMAT: Format = Format {
     name: "DiskSpd XML",
     help: "DiskSpd's XML of any 2.x",
     example: include_str!("../../../fixtures/diskspd/mixed.xml"),
@@ -30,29 +29,26 @@ fn read(page: &Page, line: usize) -> Option<Found> {
     if !rest.contains("<TimeSpan>") || rest.len() > LARGEST {
         return None;
     }
-    let Some(close) = rest.find("</Results>") else { return Some(without_end(page, line)) };
-    let bytes = close + "</Results>".len();
-    let end = page.spot_near(from + bytes - 1..from + bytes, line).index() + 1;
-    let document = match Document::parse(&rest[..bytes]) {
-        Ok(document) => document,
-        Err(error) => {
-            let unread = vec![page.unread(line..end, format!("DiskSpd XML: {error}"))];
-            return Some(Found { said: Said::DiskSpd(Box::default()), end, unread });
-        }
+    let close = rest.find("</Results>").map(|close| close + "</Results>".len());
+    let document = close.map_or(Err("it does not end".to_owned()), |close| {
+        Document::parse(&rest[..close]).map_err(|error| error.to_string())
+    });
+    // Of a document that does not end the lines of markup.
+    let markup = || (line + 1..).find(|at| !page.bare(*at).0.trim_start().starts_with('<'));
+    let end = match close {
+        Some(close) => page.spot_near(from + close - 1..from + close, line).index() + 1,
+        None => markup()?,
     };
-    let reader = Reader { page, from };
-    let said = reader.document(document.root_element());
-    (!said.spans.is_empty()).then(|| Found { said: Said::DiskSpd(Box::new(said)), end, unread: Vec::new() })
-}
-
-/// Lists the lines of markup of a document that does not end.
-fn without_end(page: &Page, line: usize) -> Found {
-    let mut end = line + 1;
-    while page.bare(end).0.trim_start().starts_with('<') {
-        end += 1;
+    match document {
+        Ok(document) => {
+            let said = Reader { page, from }.document(document.root_element());
+            (!said.spans.is_empty()).then(|| Found::whole(Said::DiskSpd(Box::new(said)), end))
+        }
+        Err(why) => {
+            let unread = vec![page.unread(line..end, format!("DiskSpd XML: {why}"))];
+            Some(Found { said: Said::DiskSpd(Box::default()), end, unread })
+        }
     }
-    let unread = vec![page.unread(line..end, "DiskSpd XML that does not end")];
-    Found { said: Said::DiskSpd(Box::default()), end, unread }
 }
 
 /// Knows where the document begins.

@@ -2,11 +2,11 @@
 //! in JSON. Tolerant: what is published may be cut or retyped.
 
 use super::Asked;
+use crate::import::cut::{Line, walk};
 use crate::import::{Format, Found, Said};
 use crate::page::{Page, Spot};
 
-/// The format's entry in the family.
-pub const FORMAT: Format = Format {
+pub(crate) const FORMAT: Format = Format {
     name: "fio job file",
     help: "a fio job file within a page: [global] and sections of options",
     example: "[global]\nioengine=libaio\ndirect=1\nbs=4k\n\n[randread]\nrw=randread\niodepth=32\n",
@@ -15,7 +15,7 @@ pub const FORMAT: Format = Format {
 };
 
 /// Options as they are told: key, value; of a key that comes twice the last counts.
-pub type Options = Vec<(String, String)>;
+pub(crate) type Options = Vec<(String, String)>;
 
 /// A job file.
 #[derive(Clone, Debug, PartialEq)]
@@ -48,7 +48,7 @@ pub struct Entry {
 
 impl JobFile {
     /// What each job is asked, with what the global sections before it say.
-    pub fn asked(&self) -> Vec<Asked> {
+    pub(crate) fn asked(&self) -> Vec<Asked> {
         let sections = self.sections.iter().map(|section| {
             (section.name.as_str(), section.line, section.entries.iter().map(Entry::plain).collect())
         });
@@ -57,7 +57,7 @@ impl JobFile {
 }
 
 /// What jobs are asked by their options and those of each `global` before them.
-pub fn with_globals<'a>(sections: impl Iterator<Item = (&'a str, usize, Options)>) -> Vec<Asked> {
+pub(crate) fn with_globals<'a>(sections: impl Iterator<Item = (&'a str, usize, Options)>) -> Vec<Asked> {
     let mut global = Options::new();
     let mut all = Vec::new();
     for (name, line, own) in sections {
@@ -72,13 +72,13 @@ pub fn with_globals<'a>(sections: impl Iterator<Item = (&'a str, usize, Options)
 
 impl Entry {
     /// Key and value; a bare option is `1`.
-    pub fn plain(&self) -> (String, String) {
+    pub(crate) fn plain(&self) -> (String, String) {
         (self.key.clone(), self.value.clone().unwrap_or_else(|| "1".to_owned()))
     }
 }
 
 /// What options ask of a job, as far as they say it.
-pub fn asked(name: &str, line: usize, options: &Options) -> Asked {
+pub(crate) fn asked(name: &str, line: usize, options: &Options) -> Asked {
     let of = |keys: &[&str]| {
         let known = options.iter().rev().find(|(key, _)| keys.contains(&key.as_str()));
         known.map(|(_, value)| value.trim())
@@ -114,21 +114,14 @@ fn sizes(fixed: Option<&str>, range: Option<&str>) -> [Option<(u64, u64)>; 3] {
 }
 
 /// Bytes of fio's `4k`, `128K`, `1m`, `4096`. What has an i (`4KiB`) is read by 1000 in some versions and by 1024 in others.
-pub fn size(text: &str) -> Option<u64> {
+pub(crate) fn size(text: &str) -> Option<u64> {
     let text = text.trim();
     let digits = text.bytes().take_while(u8::is_ascii_digit).count();
     let number: u64 = text.get(..digits)?.parse().ok()?;
     let unit = text[digits..].to_ascii_lowercase();
-    let power = match unit.strip_suffix('b').unwrap_or(&unit) {
-        "" => 0,
-        "k" => 1,
-        "m" => 2,
-        "g" => 3,
-        "t" => 4,
-        "p" => 5,
-        _ => return None,
-    };
-    number.checked_mul(1u64.checked_shl(10 * power)?)
+    let unit = unit.strip_suffix('b').unwrap_or(&unit);
+    let power = ["", "k", "m", "g", "t", "p"].iter().position(|prefix| *prefix == unit)?;
+    number.checked_mul(1 << (10 * power))
 }
 
 /// Lines of sections in which an option that only fio has must come.
@@ -140,27 +133,19 @@ const EMPTY: usize = 4;
 fn read(page: &Page, line: usize) -> Option<Found> {
     let mut file = JobFile { sections: Vec::new() };
     let mut core = 0;
-    let (mut at, mut end) = (line, line);
-    while at < page.len() {
-        let (bare, prefix) = page.bare(at);
-        let text = without_comment(bare);
+    let end = walk(page, line, page.len(), |here, at| {
+        let text = without_comment(here.text);
         if let Some(name) = header(text) {
             file.sections.push(Section { name: name.to_owned(), line: at, entries: Vec::new() });
-            end = at + 1;
-        } else if let Some(entry) = entry(text, at, prefix) {
+        } else if let Some(entry) = entry(here, text.trim()) {
             core += usize::from(CORE.split(' ').any(|key| key == entry.key));
             file.sections.last_mut()?.entries.push(entry);
-            end = at + 1;
-        } else if !text.trim().is_empty() {
-            break;
+        } else {
+            return text.trim().is_empty().then_some(false);
         }
-        at += 1;
-        if core == 0 && (at - line >= SOON || file.sections.len() > EMPTY) {
-            return None;
-        }
-    }
-    let unread = Vec::new();
-    (core >= 2).then(|| Found { said: Said::JobFile(Box::new(file)), end, unread })
+        (core > 0 || (at - line < SOON && file.sections.len() <= EMPTY)).then_some(true)
+    });
+    (core >= 2).then(|| Found::whole(Said::JobFile(Box::new(file)), end))
 }
 
 /// The name of `[global]`, alone on its line.
@@ -178,25 +163,18 @@ fn without_comment(line: &str) -> &str {
 }
 
 /// `bs=4k`, or a bare `time_based`.
-fn entry(text: &str, line: usize, prefix: usize) -> Option<Entry> {
-    let bare = text.trim();
-    let start = prefix + (text.len() - text.trim_start().len());
-    let (key, value) = match bare.split_once('=') {
-        Some((key, value)) => (key.trim_end(), Some(value.trim())),
-        None => (bare, None),
-    };
+fn entry(line: &Line, text: &str) -> Option<Entry> {
+    let pair = text.split_once('=').map(|(key, value)| (key.trim_end(), Some(value.trim().to_owned())));
+    let (key, value) = pair.unwrap_or((text, None));
     let letter = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || matches!(byte, b'_' | b'-');
     let named =
         key.len() <= 40 && key.bytes().all(letter) && key.starts_with(|one: char| one.is_ascii_lowercase());
-    (named && (value.is_some() || is_flag(key))).then(|| Entry {
-        key: key.to_owned(),
-        value: value.map(str::to_owned),
-        spot: Spot::new(line, start..start + bare.len()),
-    })
+    let known = named && (value.is_some() || is_flag(key));
+    known.then(|| Entry { key: key.to_owned(), value, spot: line.spot(text) })
 }
 
 /// Whether an option stands without a value.
-pub fn is_flag(key: &str) -> bool {
+pub(crate) fn is_flag(key: &str) -> bool {
     FLAGS.split(' ').any(|flag| flag == key)
 }
 
@@ -212,58 +190,27 @@ const CORE: &str = "rw readwrite bs blocksize bsrange ioengine iodepth numjobs r
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn file(text: &str) -> Option<(JobFile, Found)> {
-        let page = Page::new("p", text);
-        let line = (0..page.len()).find(|at| (FORMAT.begins)(page.bare(*at).0))?;
-        let found = read(&page, line)?;
-        match &found.said {
-            Said::JobFile(file) => Some(((**file).clone(), found)),
-            _ => None,
-        }
-    }
+    use crate::import::scan;
 
     #[test]
     fn sections_are_read_with_where_they_stand() {
-        let text = "as follows:\n[global]\nioengine=libaio\n; quiet\ndirect = 1\nthread=1\nrw=randrw\nbs=4k # of both\n\
-                    group_reporting\n\n[randwrite]\n\n[second]\nbs=8k,16k\nrw=read:8\n\nRun it as root.\n";
-        let (file, found) = file(text).unwrap();
+        let text = "as follows:\n[global]\nioengine=libaio\n; quiet\ndirect = 1\nrw=randrw\nbs=4k # of both\ngroup_reporting\n\n\
+                    [randwrite]\n\n[second]\nbs=8k,16k\nrw=read:8\n\nRun it as root.\n";
         let page = Page::new("p", text);
-        let keys: Vec<&str> = file.sections[0].entries.iter().map(|entry| entry.key.as_str()).collect();
-        assert_eq!(keys, ["ioengine", "direct", "thread", "rw", "bs", "group_reporting"]);
-        assert_eq!(page.quote(file.sections[0].entries[4].spot), "bs=4k");
-        assert_eq!(page.quote(file.sections[0].entries[1].spot), "direct = 1");
-        assert_eq!(page.line(found.end - 1), "rw=read:8");
-        let asked = file.asked();
-        assert_eq!(asked[0].name, "randwrite");
-        assert_eq!((asked[0].rw.as_deref(), asked[0].bs[1]), (Some("randrw"), Some((4096, 4096))));
-        assert_eq!(asked[1].bs, [Some((8192, 8192)), Some((16384, 16384)), Some((16384, 16384))]);
-        assert_eq!(asked[1].rw.as_deref(), Some("read"));
-    }
-
-    #[test]
-    fn files_of_other_tools_and_brackets_in_prose_are_none() {
-        for text in [
-            "[global]\nfsid = 8f4e\nmon_host = 10.0.0.1\nauth_cluster_required = cephx\n",
-            "[mysqld]\nuser=mysql\nsize=3\nport=3306\n",
-            "[1]\nsee there\n",
-            "[root@host ~]# ls\n",
-            "[global]\n",
-        ] {
-            assert!(file(text).is_none(), "{text}");
+        let output = scan(&page).outputs.remove(0);
+        let Said::JobFile(file) = output.said else { panic!() };
+        let spots: Vec<&str> = file.sections[0].entries.iter().map(|entry| page.quote(entry.spot)).collect();
+        assert_eq!(spots, ["ioengine=libaio", "direct = 1", "rw=randrw", "bs=4k", "group_reporting"]);
+        assert_eq!(page.line(output.lines.end - 1), "rw=read:8");
+        let [first, second] = &file.asked()[..] else { panic!() };
+        assert_eq!((first.rw.as_deref(), first.bs[1]), (Some("randrw"), Some((4096, 4096))));
+        assert_eq!((second.bs[0], second.bs[2]), (Some((8192, 8192)), Some((16384, 16384))));
+        for text in
+            ["[global]\nfsid = 8f4e\nmon_host = 10.0.0.1\n", "[1]\nsee there\n", &"[x]\n".repeat(100_000)]
+        {
+            assert!(scan(&Page::new("p", text)).outputs.is_empty());
         }
-        let many = "[x]\n".repeat(100_000);
-        assert!(crate::import::scan(&Page::new("p", many)).outputs.is_empty());
-    }
-
-    #[test]
-    fn sizes_are_fios() {
-        assert_eq!(
-            ["4k", "4K", "128kb", "1m", "512", "2G"].map(size),
-            [Some(4096), Some(4096), Some(131_072), Some(1 << 20), Some(512), Some(2 << 30)]
-        );
+        assert_eq!(["4K", "128kb", "512"].map(size), [Some(4096), Some(131_072), Some(512)]);
         assert_eq!(["4KiB", "", "k", "4x", "99999999999999999999", "9999999p9"].map(size), [None; 6]);
-        assert_eq!(size("99999999t"), None);
-        assert_eq!(sizes(Some("4k-64k,8k"), None)[0], Some((4096, 65536)));
     }
 }

@@ -3,26 +3,32 @@
 
 use super::job_file::{self, Options};
 use super::{Asked, Cpu, Direction, Disk, Fio, Form, Issued, Job, Latency, Percentiles, Samples, Version};
+use super::{MOST_JOBS, index_of};
 use crate::import::Said;
 use crate::import::json_formats::JsonFormat;
-use crate::import::printed::Printed;
+use crate::import::printed::{Printed, Whole};
 use crate::import::workload::Way;
 use crate::json::{Node, Value};
 use crate::number::Figure;
-use crate::page::{Page, Unread};
+use crate::page::Page;
 use std::borrow::Cow;
 
-/// The format's entry in the family.
-pub const FORMAT: JsonFormat = JsonFormat {
+pub(crate) const FORMAT: JsonFormat = JsonFormat {
     name: "fio JSON",
     help: "fio's --output-format=json and json+, 2.1 to 3.4x: one machine and clients, also within other JSON",
     example: include_str!("../../../fixtures/fio/randrw.json"),
     knows: |node| !outputs(node).is_empty(),
-    read,
+    read: |page, node, _| {
+        let found = outputs(node);
+        let version = found.iter().find_map(|output| Version::read(output.get("fio version")?.text()?));
+        let mut reader = Reader::new(page, page.spot(node.bytes.clone()).index(), Form::Json, version);
+        reader.fio.version = version;
+        found.into_iter().for_each(|output| reader.output(output));
+        Some(reader.said())
+    },
 };
 
 const KIB: f64 = 1024.0;
-const MILLION: f64 = 1e6;
 
 /// How deep in another tool's JSON an output may lie.
 const DEEPEST: usize = 4;
@@ -39,9 +45,7 @@ fn gather<'n, 'a>(node: &'n Node<'a>, depth: usize, found: &mut Vec<&'n Node<'a>
         found.push(node);
     } else if depth < DEEPEST {
         let members = node.members().iter().map(|(_, member)| member);
-        for inner in members.chain(node.elements()) {
-            gather(inner, depth + 1, found);
-        }
+        members.chain(node.elements()).for_each(|inner| gather(inner, depth + 1, found));
     }
 }
 
@@ -60,74 +64,87 @@ fn is_job(node: &Node) -> bool {
 const WAYS: [(&str, Way); 4] =
     [("read", Way::Read), ("write", Way::Write), ("trim", Way::Trim), ("mixed", Way::Both)];
 
-fn read(page: &Page, node: &Node, _unread: &mut Vec<Unread>) -> Option<Said> {
-    let found = outputs(node);
-    let version = found.iter().find_map(|output| Version::read(output.get("fio version")?.text()?));
-    let line = page.spot(node.bytes.clone()).index();
-    let mut reader =
-        Reader { printed: Printed::new(page, line), version, fio: Fio::new(Form::Json, version) };
-    for output in found {
-        reader.output(output);
-    }
-    Some(Said::Fio(Box::new(reader.fio)))
+fn elements<'n, 'a>(node: &'n Node<'a>, key: &str) -> &'n [Node<'a>] {
+    node.get(key).map_or(&[], Node::elements)
 }
 
-struct Reader<'p> {
+fn members<'n, 'a>(node: &'n Node<'a>, key: &str) -> &'n [(&'a str, Node<'a>)] {
+    node.get(key).map_or(&[], Node::members)
+}
+
+/// Whether all of these are missing or 0.
+fn nothing(node: &Node, keys: &[&str]) -> bool {
+    keys.iter().all(|key| node.get(key).and_then(Node::number).is_none_or(|value| value == 0.0))
+}
+
+/// Reads jobs, also those of the terse output, which is given JSON's names.
+pub(super) struct Reader<'p> {
     printed: Printed<'p>,
+    /// By which `io_bytes` are read.
     version: Option<Version>,
-    fio: Fio,
+    pub(super) fio: Fio,
 }
 
-impl Reader<'_> {
+impl<'p> Reader<'p> {
+    pub(super) fn new(page: &'p Page, line: usize, form: Form, version: Option<Version>) -> Reader<'p> {
+        Reader { printed: Printed::new(page, line), version, fio: Fio { form, ..Fio::default() } }
+    }
+
+    pub(super) fn said(self) -> Said {
+        Said::Fio(Box::new(self.fio))
+    }
+
     fn output(&mut self, node: &Node) {
         if is_job(node) && node.get("fio version").is_none() {
-            return self.job(node, &Vec::new(), None, false);
+            return self.job(node, &Options::new(), None, false);
         }
         let ended = node.get("time").and_then(Node::text);
         let global = node.get("global options");
         let first = self.fio.jobs.len();
-        for job in node.get("jobs").map_or(&[][..], Node::elements) {
+        for job in elements(node, "jobs") {
             self.job(job, &options(global), ended, false);
         }
-        for job in node.get("client_stats").map_or(&[][..], Node::elements) {
+        for job in elements(node, "client_stats") {
             self.job(job, &options_of_client(global, job), ended, true);
         }
         let printed = node.get("timestamp_ms").and_then(Node::whole);
         self.fio.jobs[first..].iter_mut().for_each(|job| job.printed_ms = printed);
-        for disk in node.get("disk_util").map_or(&[][..], Node::elements) {
-            self.disk(disk);
-        }
+        elements(node, "disk_util").iter().for_each(|disk| self.disk(disk));
     }
 
-    fn job(&mut self, node: &Node, global: &Options, ended: Option<&str>, client: bool) {
-        let Some(name) = node.get("jobname").and_then(Node::said) else { return };
-        let mut options = global.clone();
-        options.extend(self::options(node.get("job options")));
+    pub(super) fn job(&mut self, node: &Node, global: &Options, ended: Option<&str>, client: bool) {
+        let said = |key: &str| node.get(key).and_then(Node::said).map(Cow::into_owned);
+        let whole = |key: &str| node.get(key).and_then(Node::whole);
+        let Some(name) = said("jobname") else { return };
         let mut job = Job {
             aggregate: client && name == "All clients",
-            name: name.into_owned(),
+            name,
             line: self.printed.line(node.bytes.start),
             ended: ended.map(str::to_owned),
-            host: node.get("hostname").and_then(Node::said).map(Cow::into_owned),
-            options,
+            host: said("hostname"),
+            options: global.iter().cloned().chain(options(node.get("job options"))).collect(),
+            group: whole("groupid"),
+            began_ms: whole("job_start"),
+            error: self.exact(node, "error"),
+            target_depth: self.exact(node, "latency_depth"),
             ..Job::default()
         };
-        job.group = node.get("groupid").and_then(Node::whole);
-        job.began_ms = node.get("job_start").and_then(Node::whole);
-        job.error = self.printed.exact(node.get("error"), 1.0);
-        let mut issued = Issued::default();
         let mut mixed = None;
         for (key, way) in WAYS {
             let Some(one) = node.get(key) else { continue };
             if way == Way::Both && !job.directions.is_empty() {
-                mixed = self.mixed_beside_parts(&job, one);
+                // `unified_rw_reporting=both` prints `mixed` beside the ways that it mixes: it becomes a job that sums.
+                let (name, host, group) = (job.name.clone(), job.host.clone(), job.group);
+                let mut sums = Job { name, host, group, aggregate: true, ..Job::default() };
+                self.direction(way, one, &mut sums);
+                sums.line = sums.directions.first().map_or(0, |one| one.line);
+                mixed = Some(sums).filter(|sums| !sums.directions.is_empty());
             } else {
-                job.directions.extend(self.direction(way, one, &mut issued));
+                self.direction(way, one, &mut job);
             }
         }
-        job.issued = issued.told();
         self.of_all_ways(node, &mut job);
-        let threads = self.printed.exact(node.get("job_runtime"), 1.0);
+        let threads = self.exact(node, "job_runtime");
         job.jobs = threads.and_then(|threads| jobs_of(&job, threads.value));
         if job.options.iter().any(|(key, _)| !PLACE.contains(&key.as_str())) {
             self.asked(job_file::asked(&job.name, job.line, &job.options));
@@ -136,38 +153,19 @@ impl Reader<'_> {
         self.fio.jobs.extend(mixed);
     }
 
-    /// `unified_rw_reporting=both` prints `mixed` beside the ways that it mixes: it becomes a job that sums.
-    fn mixed_beside_parts(&mut self, job: &Job, node: &Node) -> Option<Job> {
-        let mut issued = Issued::default();
-        let mixed = self.direction(Way::Both, node, &mut issued)?;
-        Some(Job {
-            name: job.name.clone(),
-            host: job.host.clone(),
-            line: mixed.line,
-            group: job.group,
-            directions: vec![mixed],
-            issued: issued.told(),
-            aggregate: true,
-            ..Job::default()
-        })
-    }
-
     /// What is told of a job as a whole.
     fn of_all_ways(&mut self, node: &Node, job: &mut Job) {
-        let user = self.printed.exact(node.get("usr_cpu"), 1.0);
-        let system = self.printed.exact(node.get("sys_cpu"), 1.0);
-        if let (Some(user), Some(system)) = (user, system) {
-            let switches = self.printed.exact(node.get("ctx"), 1.0);
-            job.cpu = Some(Cpu { user, system, switches });
+        if let (Some(user), Some(system)) = (self.exact(node, "usr_cpu"), self.exact(node, "sys_cpu")) {
+            job.cpu = Some(Cpu { user, system, switches: self.exact(node, "ctx") });
         }
-        for (depth, share) in node.get("iodepth_level").map_or(&[][..], Node::members) {
+        for (depth, share) in members(node, "iodepth_level") {
             let depth = depth.trim_start_matches(">=").parse::<u64>();
             if let (Ok(depth), Some(share)) = (depth, self.share(share, LEAST_DEPTH)) {
                 job.depths.push((depth, share));
             }
         }
-        for (key, unit) in [("latency_ns", 1.0), ("latency_us", 1e3), ("latency_ms", MILLION)] {
-            for (edge, share) in node.get(key).map_or(&[][..], Node::members) {
+        for (key, unit) in [("latency_ns", 1.0), ("latency_us", 1e3), ("latency_ms", 1e6)] {
+            for (edge, share) in members(node, key) {
                 let edge = if edge.starts_with('>') { Ok(f64::INFINITY) } else { edge.parse::<f64>() };
                 let share = self.share(share, LEAST_BUCKET).filter(|share| share.value > 0.0);
                 if let (Ok(edge), Some(share)) = (edge, share) {
@@ -175,120 +173,96 @@ impl Reader<'_> {
                 }
             }
         }
-        job.target_depth = self.printed.exact(node.get("latency_depth"), 1.0);
+    }
+
+    fn exact(&mut self, node: &Node, key: &str) -> Option<Figure> {
+        self.printed.exact(node.get(key), 1.0)
     }
 
     /// A share in percent. fio prints what is not nothing as no less than `least`.
     fn share(&mut self, node: &Node, least: f64) -> Option<Figure> {
-        let mut share = self.printed.exact(Some(node), 1.0)?;
-        if share.value == least {
-            share.low = 0.0;
-        }
-        Some(share)
+        let share = self.printed.exact(Some(node), 1.0)?;
+        Some(if share.value == least { Figure { low: 0.0, ..share } } else { share })
     }
 
-    /// `None` for a way that nothing went.
-    fn direction(&mut self, way: Way, node: &Node, issued: &mut Issued) -> Option<Direction> {
-        let nothing = |key: &str| node.get(key).and_then(Node::number).is_none_or(|value| value == 0.0);
-        if ["io_bytes", "io_kbytes", "bw_bytes", "bw", "iops", "total_ios"].into_iter().all(nothing) {
-            return None;
+    /// Takes one way into a job; nothing for a way that nothing went.
+    fn direction(&mut self, way: Way, node: &Node, job: &mut Job) {
+        if nothing(node, &["io_bytes", "io_kbytes", "bw_bytes", "bw", "iops", "total_ios"]) {
+            return;
         }
         let mut made = Direction::new(way, self.printed.line(node.bytes.start));
-        self.totals(node, &mut made);
-        for (key, told) in [
-            ("total_ios", &mut issued.total),
-            ("short_ios", &mut issued.short),
-            ("drop_ios", &mut issued.dropped),
-        ] {
-            told[super::index_of(way)] = self.printed.exact(node.get(key), 1.0);
-        }
-        made.ios = issued.total[super::index_of(way)];
-        // Percentiles are those of the completions, where several latencies have them.
-        let mut percentiles = Vec::new();
-        made.slat = self.latency(node, ["slat", "slat_ns"], &mut percentiles);
-        made.clat = self.latency(node, ["clat", "clat_ns"], &mut percentiles);
-        made.lat = self.latency(node, ["lat", "lat_ns"], &mut percentiles);
-        percentiles.sort_by_key(|one| ["clat", "lat", "slat"].iter().position(|of| *of == one.of));
-        made.percentiles = percentiles.into_iter().next();
-        made.histogram = made.percentiles.as_ref().map_or(Vec::new(), |chosen| bins(node, chosen.of));
-        made.bandwidth_samples = self.samples(node, BANDWIDTH_SAMPLES, KIB);
-        made.iops_samples = self.samples(node, IOPS_SAMPLES, 1.0);
-        Some(made)
-    }
-
-    fn totals(&mut self, node: &Node, made: &mut Direction) {
         let bytes = self.printed.cut(node.get("bw_bytes"), 1.0);
         let kibibytes = self.printed.cut(node.get("bw"), KIB);
-        (made.bandwidth, made.bandwidth_decimal) =
-            if bytes.is_some() { (bytes, kibibytes) } else { (kibibytes, None) };
+        (made.bandwidth, made.bandwidth_decimal) = (bytes.or(kibibytes), bytes.and(kibibytes));
         made.iops = self.printed.cut(node.get("iops"), 1.0);
-        made.runtime_ms = self.printed.exact(node.get("runtime"), 1.0);
+        made.runtime_ms = self.exact(node, "runtime");
         made.io = match self.io_in_kibibytes(node) {
             Some(true) => self.printed.cut(node.get("io_bytes"), KIB),
-            Some(false) => self.printed.exact(node.get("io_bytes"), 1.0),
+            Some(false) => self.exact(node, "io_bytes"),
             None => None,
         };
         made.io_decimal = self.printed.cut(node.get("io_kbytes"), KIB);
+        made.ios = self.exact(node, "total_ios");
+        if made.ios.is_some() {
+            let issued = job.issued.get_or_insert_with(Issued::default);
+            issued.total[index_of(way)] = made.ios;
+            issued.short[index_of(way)] = self.exact(node, "short_ios");
+            issued.dropped[index_of(way)] = self.exact(node, "drop_ios");
+        }
+        // Percentiles are those of the completions, where several latencies have them.
+        let (clat, of_clat) = self.latency(node, "clat", "clat_ns");
+        let (lat, of_lat) = self.latency(node, "lat", "lat_ns");
+        let (slat, of_slat) = self.latency(node, "slat", "slat_ns");
+        (made.slat, made.clat, made.lat) = (slat, clat, lat);
+        made.percentiles = of_clat.or(of_lat).or(of_slat);
+        made.histogram = made.percentiles.as_ref().map_or(Vec::new(), |chosen| bins(node, chosen.of));
+        made.bandwidth_samples = self.samples(node, BANDWIDTH_SAMPLES, KIB);
+        made.iops_samples = self.samples(node, IOPS_SAMPLES, 1.0);
+        job.directions.push(made);
     }
 
     /// Up to 2.20 `io_bytes` holds KiB; since then `io_kbytes` stands beside it.
     fn io_in_kibibytes(&self, node: &Node) -> Option<bool> {
-        let keys = |keys: &[&str]| keys.iter().any(|key| node.get(key).is_some());
-        if keys(&["io_kbytes", "bw_bytes", "clat_ns", "slat_ns", "lat_ns"]) {
-            return Some(false);
-        }
+        let new = ["io_kbytes", "bw_bytes", "clat_ns", "slat_ns", "lat_ns"];
         match self.version {
+            _ if new.iter().any(|key| node.get(key).is_some()) => Some(false),
             Some(version) if version.is_from(2, 99) => Some(false),
             Some(version) if !version.is_from(2, 21) => Some(true),
             _ => None,
         }
     }
 
-    /// A latency of `..._ns`, or of the microseconds of old; its percentiles are added.
+    /// A latency of `..._ns`, or of the microseconds of old, which are cut off, and its percentiles.
     fn latency(
         &mut self,
         node: &Node,
-        [of, key]: [&'static str; 2],
-        percentiles: &mut Vec<Percentiles>,
-    ) -> Option<Latency> {
-        let (node, unit) = match (node.get(key), node.get(of)) {
-            (Some(nanoseconds), _) => (nanoseconds, 1.0),
-            (None, Some(microseconds)) => (microseconds, 1e3),
-            (None, None) => return None,
-        };
-        let number = |key: &str| node.get(key).and_then(Node::number);
-        if number("N") == Some(0.0) || ["min", "max", "mean"].into_iter().all(|key| number(key) == Some(0.0))
-        {
-            return None;
+        of: &'static str,
+        key: &str,
+    ) -> (Option<Latency>, Option<Percentiles>) {
+        let nanoseconds = node.get(key).map(|node| (node, 1.0, Whole::Exact));
+        let told = nanoseconds.or_else(|| Some((node.get(of)?, 1e3, Whole::Cut)));
+        let Some((node, unit, whole)) = told else { return (None, None) };
+        if node.get("N").and_then(Node::number) == Some(0.0) || nothing(node, &["min", "max", "mean"]) {
+            return (None, None);
         }
-        let points: Vec<(f64, Figure)> = node
-            .get("percentile")
-            .map_or(&[][..], Node::members)
-            .iter()
-            // A list of less than twenty is filled up with these.
-            .filter(|(percent, _)| *percent != "0.00")
-            .filter_map(|(percent, value)| {
-                Some((percent.parse().ok()?, self.printed.exact(Some(value), unit)?))
-            })
-            .filter(|(percent, _): &(f64, Figure)| (0.0..=100.0).contains(percent))
-            .collect();
-        if !points.is_empty() {
-            percentiles.push(Percentiles { of, points });
-        }
-        let mut whole = |key: &str| {
-            let node = node.get(key);
-            if unit == 1.0 { self.printed.exact(node, unit) } else { self.printed.cut(node, unit) }
+        let mut point = |(percent, value): &(&str, Node)| {
+            let percent: f64 = percent.parse().ok().filter(|percent| (0.0..=100.0).contains(percent))?;
+            Some((percent, self.printed.figure(Some(value), unit, whole)?))
         };
-        let (min, max) = (whole("min")?, whole("max")?);
-        let mean = self.printed.exact(node.get("mean"), unit)?;
-        let deviation = self.printed.exact(node.get("stddev"), unit)?;
-        Some(Latency { min, max, mean, deviation })
+        // A list of less than twenty is filled up with these.
+        let listed = members(node, "percentile").iter().filter(|(percent, _)| *percent != "0.00");
+        let points: Vec<(f64, Figure)> = listed.filter_map(&mut point).collect();
+        let mut figure = |key: &str| self.printed.figure(node.get(key), unit, whole);
+        let mut all = || {
+            let (min, max) = (figure("min")?, figure("max")?);
+            Some(Latency { min, max, mean: figure("mean")?, deviation: figure("stddev")? })
+        };
+        (all(), (!points.is_empty()).then_some(Percentiles { of, points }))
     }
 
     fn samples(&mut self, node: &Node, keys: [&str; 5], unit: f64) -> Option<Samples> {
         let [min, max, mean, deviation, count] = keys;
-        let number = |key: &str| node.get(key).and_then(Node::number);
-        if number(count) == Some(0.0) || [min, max, mean].into_iter().all(|key| number(key) == Some(0.0)) {
+        if node.get(count).and_then(Node::number) == Some(0.0) || nothing(node, &[min, max, mean]) {
             return None;
         }
         Some(Samples {
@@ -296,19 +270,17 @@ impl Reader<'_> {
             max: self.printed.cut(node.get(max), unit)?,
             mean: self.printed.exact(node.get(mean), unit)?,
             deviation: self.printed.exact(node.get(deviation), unit),
-            count: self.printed.exact(node.get(count), 1.0),
+            count: self.exact(node, count),
         })
     }
 
-    fn disk(&mut self, node: &Node) {
+    pub(super) fn disk(&mut self, node: &Node) {
         let Some(name) = node.get("name").and_then(Node::said) else { return };
-        let line = self.printed.line(node.bytes.start);
-        let mut both = |keys: [&str; 2]| keys.map(|key| self.printed.exact(node.get(key), 1.0));
         let disk = Disk {
             name: name.into_owned(),
-            line,
-            ios: both(["read_ios", "write_ios"]),
-            ticks: both(["read_ticks", "write_ticks"]),
+            line: self.printed.line(node.bytes.start),
+            ios: ["read_ios", "write_ios"].map(|key| self.exact(node, key)),
+            ticks: ["read_ticks", "write_ticks"].map(|key| self.exact(node, key)),
             aggregates: node.get("aggr_read_ios").is_some(),
         };
         self.fio.disks.push(disk);
@@ -316,20 +288,18 @@ impl Reader<'_> {
 
     /// Notes what a job was asked; where jobs of one name were asked different things, what they agree in.
     fn asked(&mut self, asked: Asked) {
-        let Some(known) = self.fio.asked.iter_mut().find(|known| known.name == asked.name) else {
-            return self.fio.add_asked(asked);
-        };
-        if known.rw != asked.rw {
-            known.rw = None;
-        }
-        if known.bs != asked.bs {
-            known.bs = [None; 3];
-        }
-        if known.ioengine != asked.ioengine {
-            known.ioengine = None;
-        }
-        if known.iodepth != asked.iodepth {
-            known.iodepth = None;
+        let room = self.fio.asked.len() < MOST_JOBS;
+        match self.fio.asked.iter_mut().find(|known| known.name == asked.name) {
+            Some(known) => {
+                known.rw.take_if(|rw| asked.rw.as_ref() != Some(rw));
+                known.ioengine.take_if(|engine| asked.ioengine.as_ref() != Some(engine));
+                known.iodepth.take_if(|depth| asked.iodepth != Some(*depth));
+                if known.bs != asked.bs {
+                    known.bs = [None; 3];
+                }
+            }
+            None if room => self.fio.asked.push(asked),
+            None => {}
         }
     }
 }
@@ -345,9 +315,8 @@ const IOPS_SAMPLES: [&str; 5] = ["iops_min", "iops_max", "iops_mean", "iops_stdd
 const PLACE: [&str; 2] = ["hostname", "port"];
 
 fn options(node: Option<&Node>) -> Options {
-    let text = |value: &Node| value.said().map(Cow::into_owned);
     let members = node.map_or(&[][..], Node::members).iter();
-    members.filter_map(|(key, value)| Some(((*key).to_owned(), text(value)?))).collect()
+    members.filter_map(|(key, value)| Some(((*key).to_owned(), value.said()?.into_owned()))).collect()
 }
 
 /// With several clients the global options are told for each.
@@ -359,18 +328,15 @@ fn options_of_client(global: Option<&Node>, job: &Node) -> Options {
     if each.is_empty() { options(global) } else { options(each.iter().find(same)) }
 }
 
-/// The histogram of JSON+.
 fn bins(node: &Node, of: &str) -> Vec<(u64, u64)> {
-    let (latency, unit) = match node.get(&format!("{of}_ns")) {
-        Some(latency) => (Some(latency), 1),
-        None => (node.get(of), 1000),
-    };
-    let members = latency.and_then(|latency| latency.get("bins")).map_or(&[][..], Node::members);
+    let nanoseconds = node.get(&format!("{of}_ns"));
+    let unit = if nanoseconds.is_some() { 1 } else { 1000 };
     let one = |(value, count): &(&str, Node)| {
         let Value::Number(count) = count.value else { return None };
         Some((value.parse::<u64>().ok()?.checked_mul(unit)?, count.parse().ok()?))
     };
-    members.iter().filter_map(one).collect()
+    let latency = nanoseconds.or(node.get(of));
+    latency.map_or(&[][..], |latency| members(latency, "bins")).iter().filter_map(one).collect()
 }
 
 /// How many jobs reported in one, by how many runs the time of all threads is long: one or `numjobs`. Whether it is a group fio
@@ -385,4 +351,36 @@ fn jobs_of(job: &Job, threads_ms: f64) -> Option<u64> {
 }
 
 #[cfg(test)]
-mod tests;
+mod tests {
+    use super::*;
+    use crate::import::scan;
+
+    fn all(text: &str) -> Vec<Fio> {
+        let fio = |said| if let Said::Fio(fio) = said { Some(*fio) } else { None };
+        scan(&Page::new("p", text)).outputs.into_iter().filter_map(|output| fio(output.said)).collect()
+    }
+
+    #[test]
+    fn outputs_stand_anywhere_and_jobs_of_one_name_agree_in_what_they_share() {
+        let one = include_str!("../../../fixtures/fio/randrw.json");
+        assert_eq!(all(&format!("$ fio x\n{one}\nJobs: 1 (f=1)\n\n{one}and so on\n")).len(), 2);
+        assert_eq!(all(&format!("{{ \"host\": \"a\", \"result\": [ {one} ] }}"))[0].jobs.len(), 1);
+        assert!(all("{ \"jobs\": [ { \"name\": \"build\" } ], \"read\": { \"bw\": 3 } }").is_empty());
+        let group = include_str!("../../../fixtures/fio/group.json");
+        let other = all(&group.replace("\"numjobs\" : \"2\"", "\"numjobs\" : \"3\""));
+        assert_eq!(other[0].jobs[0].jobs, None, "another section may be in it");
+        let job = |name: &str, bs: usize| {
+            format!(
+                r#"{{ "jobname": "{name}", "job options": {{ "rw": "read", "bs": "{bs}" }}, "read": {{ "iops": 2.0 }} }}"#
+            )
+        };
+        let of = |jobs: &[String]| {
+            all(&format!(r#"{{ "fio version": "fio-3.1", "jobs": [ {} ] }}"#, jobs.join(","))).remove(0)
+        };
+        let fio = of(&[job("a", 4096), job("a", 8192)]);
+        assert_eq!((fio.jobs.len(), fio.block_size(&fio.jobs[0], Way::Read)), (2, None));
+        assert_eq!(fio.asked_of(&fio.jobs[1]).unwrap().rw.as_deref(), Some("read"));
+        let many: Vec<String> = (0..5000).map(|at| job(&format!("j{at}"), 512)).collect();
+        assert_eq!(of(&many).asked.len(), MOST_JOBS, "no more than fio runs");
+    }
+}

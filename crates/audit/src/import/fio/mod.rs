@@ -26,7 +26,7 @@ pub struct Version {
 
 impl Version {
     /// Of `fio-3.16`, `fio-3.26-19-ge7e53`, `fio-2.2.10`.
-    pub fn read(text: &str) -> Option<Version> {
+    pub(crate) fn read(text: &str) -> Option<Version> {
         let bare = text.trim().strip_prefix("fio-").unwrap_or(text.trim());
         let mut parts = bare.split(|letter: char| !letter.is_ascii_digit());
         let major = parts.next()?.parse().ok()?;
@@ -35,20 +35,18 @@ impl Version {
     }
 
     /// Whether it is this version or a later one.
-    pub fn is_from(self, major: u32, minor: u32) -> bool {
+    pub(crate) fn is_from(self, major: u32, minor: u32) -> bool {
         self >= Version { major, minor }
     }
 }
 
 /// How it was printed: text rounds, JSON does not.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Form {
+pub(crate) enum Form {
     /// Normal text.
     #[default]
     Text,
-    /// JSON and JSON+.
     Json,
-    /// Terse.
     Terse,
     /// Result lines that were pasted out of a text, without their job.
     Excerpt,
@@ -57,234 +55,184 @@ pub enum Form {
 /// One output of fio.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Fio {
-    /// How it was printed.
-    pub form: Form,
+    pub(crate) form: Form,
     /// Its version, where it is told.
     pub version: Option<Version>,
     /// Whether its head is there: `Starting 4 processes`.
-    pub started: bool,
+    pub(crate) started: bool,
     /// What was asked of each job before it began.
-    pub asked: Vec<Asked>,
-    /// Lines of progress, the last of them.
-    pub eta: Option<Eta>,
+    pub(crate) asked: Vec<Asked>,
+    pub(crate) eta: Option<Eta>,
     /// Jobs, or groups of them.
     pub jobs: Vec<Job>,
     /// `Run status group`.
-    pub statuses: Vec<Status>,
+    pub(crate) statuses: Vec<Status>,
     /// `Disk stats`.
-    pub disks: Vec<Disk>,
+    pub(crate) disks: Vec<Disk>,
 }
 
 /// `name: (g=0): rw=randrw, bs=(R) 4096B-4096B, ..., ioengine=libaio, iodepth=1`.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Asked {
-    /// Name of the job.
-    pub name: String,
-    /// Index of its line.
-    pub line: usize,
+pub(crate) struct Asked {
+    pub(crate) name: String,
+    pub(crate) line: usize,
     /// `randread`.
-    pub rw: Option<String>,
+    pub(crate) rw: Option<String>,
     /// Least and most bytes of an I/O by way: reads, writes, trims.
-    pub bs: [Option<(u64, u64)>; 3],
+    pub(crate) bs: [Option<(u64, u64)>; 3],
     /// `libaio`.
-    pub ioengine: Option<String>,
-    /// I/Os in flight.
-    pub iodepth: Option<u64>,
+    pub(crate) ioengine: Option<String>,
+    pub(crate) iodepth: Option<u64>,
 }
 
 /// The last line of progress.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Eta {
-    /// Index of its line.
-    pub line: usize,
-    /// Bytes a second by way.
-    pub bytes_per_second: [Option<Figure>; 3],
+pub(crate) struct Eta {
+    pub(crate) line: usize,
+    pub(crate) bytes_per_second: [Option<Figure>; 3],
     /// How much of the run was over, in percent.
-    pub done: Option<f64>,
+    pub(crate) done: Option<f64>,
 }
 
 /// A job or a group of jobs that reported together.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Job {
-    /// Its name.
-    pub name: String,
-    /// Index of the line it begins at.
-    pub line: usize,
-    /// Number of its group.
-    pub group: Option<u64>,
+    pub(crate) name: String,
+    pub(crate) line: usize,
+    pub(crate) group: Option<u64>,
     /// How many jobs reported in it.
     pub jobs: Option<u64>,
     /// `err= 0`.
-    pub error: Option<Figure>,
+    pub(crate) error: Option<Figure>,
     /// When it ended, as printed.
     pub ended: Option<String>,
     /// JSON's `timestamp_ms`: when it was printed, in milliseconds since 1970.
-    pub printed_ms: Option<u64>,
+    pub(crate) printed_ms: Option<u64>,
     /// JSON's `job_start` (from 3.36 on): when it began, in milliseconds since 1970.
-    pub began_ms: Option<u64>,
+    pub(crate) began_ms: Option<u64>,
     /// Text's `pid=`.
-    pub pid: Option<u64>,
+    pub(crate) pid: Option<u64>,
     /// Options: of JSON's `job options` with the global ones.
-    pub options: Vec<(String, String)>,
+    pub(crate) options: Vec<(String, String)>,
     /// Reads, writes, trims, as far as there were.
-    pub directions: Vec<Direction>,
+    pub(crate) directions: Vec<Direction>,
     /// Shares of I/Os up to an upper edge in nanoseconds (the last is open: infinity), in percent.
-    pub buckets: Vec<(f64, Figure)>,
-    /// CPU time of its threads.
-    pub cpu: Option<Cpu>,
+    pub(crate) buckets: Vec<(f64, Figure)>,
+    pub(crate) cpu: Option<Cpu>,
     /// `IO depths`: depth (`>=64` is 64), percent.
-    pub depths: Vec<(u64, Figure)>,
-    /// I/Os issued, short and dropped by way.
-    pub issued: Option<Issued>,
+    pub(crate) depths: Vec<(u64, Figure)>,
+    pub(crate) issued: Option<Issued>,
     /// `depth=32` of the `latency` line.
-    pub target_depth: Option<Figure>,
+    pub(crate) target_depth: Option<Figure>,
     /// Client mode: where it ran.
-    pub host: Option<String>,
+    pub(crate) host: Option<String>,
     /// Whether it sums other jobs of this output: `All clients`, or `mixed` beside the ways that it mixes.
-    pub aggregate: bool,
+    pub(crate) aggregate: bool,
 }
 
 /// I/Os of a job by way: reads, writes, trims.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Issued {
-    /// Issued.
-    pub total: [Option<Figure>; 3],
-    /// That moved less than asked.
-    pub short: [Option<Figure>; 3],
-    /// That were dropped.
-    pub dropped: [Option<Figure>; 3],
-}
-
-impl Issued {
-    /// It, where anything of it is told.
-    pub fn told(self) -> Option<Issued> {
-        self.total.iter().any(Option::is_some).then_some(self)
-    }
+pub(crate) struct Issued {
+    pub(crate) total: [Option<Figure>; 3],
+    pub(crate) short: [Option<Figure>; 3],
+    pub(crate) dropped: [Option<Figure>; 3],
 }
 
 /// `cpu : usr=44.65%, sys=45.51%, ctx=703251`.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Cpu {
-    /// Percent of a thread's time.
-    pub user: Figure,
+pub(crate) struct Cpu {
+    pub(crate) user: Figure,
     /// Percent of it in the kernel.
-    pub system: Figure,
-    /// Context switches.
-    pub switches: Option<Figure>,
+    pub(crate) system: Figure,
+    pub(crate) switches: Option<Figure>,
 }
 
 /// One way of a job.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Direction {
-    /// Reads, writes or trims.
-    pub way: Way,
-    /// Index of the line it begins at.
-    pub line: usize,
-    /// I/Os a second.
-    pub iops: Option<Figure>,
+pub(crate) struct Direction {
+    pub(crate) way: Way,
+    pub(crate) line: usize,
+    pub(crate) iops: Option<Figure>,
     /// Bytes a second: printed of 1024; JSON's `bw_bytes`.
-    pub bandwidth: Option<Figure>,
+    pub(crate) bandwidth: Option<Figure>,
     /// Bytes a second: printed of 1000 beside it; JSON's `bw` in KiB/s beside `bw_bytes`.
-    pub bandwidth_decimal: Option<Figure>,
+    pub(crate) bandwidth_decimal: Option<Figure>,
     /// Bytes in all: of 1024; JSON's `io_bytes`.
-    pub io: Option<Figure>,
+    pub(crate) io: Option<Figure>,
     /// Bytes in all: of 1000, of the run status; JSON's `io_kbytes` in KiB.
-    pub io_decimal: Option<Figure>,
-    /// Milliseconds.
-    pub runtime_ms: Option<Figure>,
-    /// Submission latency.
-    pub slat: Option<Latency>,
-    /// Completion latency.
-    pub clat: Option<Latency>,
-    /// Both.
-    pub lat: Option<Latency>,
+    pub(crate) io_decimal: Option<Figure>,
+    pub(crate) runtime_ms: Option<Figure>,
+    pub(crate) slat: Option<Latency>,
+    pub(crate) clat: Option<Latency>,
+    pub(crate) lat: Option<Latency>,
     /// Percentiles: of the completions, where several latencies have them.
-    pub percentiles: Option<Percentiles>,
+    pub(crate) percentiles: Option<Percentiles>,
     /// `bw (MiB/s): min= ...`, in bytes a second.
-    pub bandwidth_samples: Option<Samples>,
+    pub(crate) bandwidth_samples: Option<Samples>,
     /// `iops : min= ...`.
-    pub iops_samples: Option<Samples>,
+    pub(crate) iops_samples: Option<Samples>,
     /// JSON's `total_ios`.
-    pub ios: Option<Figure>,
+    pub(crate) ios: Option<Figure>,
     /// JSON+'s histogram of the latency that `percentiles` are of: nanoseconds, count. Empty where it was not printed.
-    pub histogram: Vec<(u64, u64)>,
+    pub(crate) histogram: Vec<(u64, u64)>,
 }
 
 /// Least, most, mean and standard deviation in nanoseconds.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Latency {
-    /// Least.
-    pub min: Figure,
-    /// Most.
-    pub max: Figure,
-    /// Mean.
-    pub mean: Figure,
-    /// Standard deviation.
-    pub deviation: Figure,
+pub(crate) struct Latency {
+    pub(crate) min: Figure,
+    pub(crate) max: Figure,
+    pub(crate) mean: Figure,
+    pub(crate) deviation: Figure,
 }
 
 /// Percentiles of one of the latencies.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Percentiles {
+pub(crate) struct Percentiles {
     /// `clat`, `lat` or `slat`.
-    pub of: &'static str,
-    /// Percent, nanoseconds.
-    pub points: Vec<(f64, Figure)>,
+    pub(crate) of: &'static str,
+    pub(crate) points: Vec<(f64, Figure)>,
 }
 
 /// What fio's sampler saw every 500 ms.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Samples {
-    /// Least.
-    pub min: Figure,
-    /// Most.
-    pub max: Figure,
-    /// Mean.
-    pub mean: Figure,
-    /// Standard deviation.
-    pub deviation: Option<Figure>,
-    /// How many.
-    pub count: Option<Figure>,
+pub(crate) struct Samples {
+    pub(crate) min: Figure,
+    pub(crate) max: Figure,
+    pub(crate) mean: Figure,
+    pub(crate) deviation: Option<Figure>,
+    pub(crate) count: Option<Figure>,
 }
 
 /// `READ: bw=102MiB/s (107MB/s), 102MiB/s-102MiB/s (107MB/s-107MB/s), io=29.8GiB (31.0GB), run=300001-300001msec`.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Status {
-    /// Number of the group.
-    pub group: Option<u64>,
-    /// Which way.
-    pub way: Way,
-    /// Index of its line.
-    pub line: usize,
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Status {
+    pub(crate) group: Option<u64>,
+    pub(crate) way: Way,
+    pub(crate) line: usize,
     /// All together, of 1024 and of 1000.
-    pub bandwidth: [Option<Figure>; 2],
-    /// The slowest job.
-    pub slowest: [Option<Figure>; 2],
-    /// The fastest.
-    pub fastest: [Option<Figure>; 2],
-    /// Bytes in all.
-    pub io: [Option<Figure>; 2],
+    pub(crate) bandwidth: [Option<Figure>; 2],
+    pub(crate) slowest: [Option<Figure>; 2],
+    pub(crate) fastest: [Option<Figure>; 2],
+    pub(crate) io: [Option<Figure>; 2],
     /// Milliseconds: the shortest run, the longest.
-    pub runtime_ms: [Option<Figure>; 2],
+    pub(crate) runtime_ms: [Option<Figure>; 2],
 }
 
 /// What the kernel counted of a disk: reads, writes.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Disk {
+pub(crate) struct Disk {
     /// `nvme0n1`.
-    pub name: String,
-    /// Index of its line.
-    pub line: usize,
-    /// I/Os.
-    pub ios: [Option<Figure>; 2],
-    /// Milliseconds that I/Os took, summed.
-    pub ticks: [Option<Figure>; 2],
+    pub(crate) name: String,
+    pub(crate) line: usize,
+    pub(crate) ios: [Option<Figure>; 2],
+    pub(crate) ticks: [Option<Figure>; 2],
     /// Whether it stands on other disks (`aggrios` is told).
-    pub aggregates: bool,
+    pub(crate) aggregates: bool,
 }
 
 /// Index of a way in figures by way.
-pub fn index_of(way: Way) -> usize {
+pub(crate) fn index_of(way: Way) -> usize {
     match way {
         Way::Read | Way::Both => 0,
         Way::Write => 1,
@@ -293,24 +241,12 @@ pub fn index_of(way: Way) -> usize {
 }
 
 /// fio runs no more (`REAL_MAX_JOBS`). More are of no run, and each would be looked for among all.
-pub const MOST_JOBS: usize = 4096;
+pub(crate) const MOST_JOBS: usize = 4096;
 
 impl Fio {
-    /// An output of nothing yet.
-    pub fn new(form: Form, version: Option<Version>) -> Fio {
-        Fio { form, version, ..Fio::default() }
-    }
-
-    /// Notes what one more job was asked.
-    pub fn add_asked(&mut self, asked: Asked) {
-        if self.asked.len() < MOST_JOBS {
-            self.asked.push(asked);
-        }
-    }
-
     /// What was asked of a job, by its name; where one thing was asked and all jobs are of one name, that. With `--output` fio
     /// leaves out the first lines of all jobs but the last.
-    pub fn asked_of(&self, job: &Job) -> Option<&Asked> {
+    pub(crate) fn asked_of(&self, job: &Job) -> Option<&Asked> {
         let named = self.asked.iter().find(|asked| asked.name == job.name);
         let alone = || {
             let mut names = self.jobs.iter().filter(|job| !job.aggregate).map(|job| &job.name);
@@ -324,13 +260,12 @@ impl Fio {
     }
 
     /// The fixed size of a job's I/Os one way, in bytes.
-    pub fn block_size(&self, job: &Job, way: Way) -> Option<u64> {
+    pub(crate) fn block_size(&self, job: &Job, way: Way) -> Option<u64> {
         let (least, most) = self.asked_of(job)?.bs[index_of(way)]?;
         (least == most).then_some(least)
     }
 
-    /// Every figure in it.
-    pub fn figures(&self, tell: &mut dyn FnMut(Told)) {
+    pub(crate) fn figures(&self, tell: &mut dyn FnMut(Told)) {
         let mut say = |metric, unit, figures: &[Option<Figure>]| {
             figures.iter().flatten().for_each(|figure| tell((metric, unit, *figure)));
         };
@@ -351,7 +286,7 @@ impl Fio {
     }
 
     /// Its results in the form that all tools share; a job that sums others only where those are not told.
-    pub fn readings(&self) -> Vec<Reading> {
+    pub(crate) fn readings(&self) -> Vec<Reading> {
         let of_job = |job: &Job| -> Vec<Reading> {
             job.directions.iter().map(|direction| self.reading(job, direction)).collect()
         };
@@ -419,14 +354,13 @@ impl Job {
     }
 
     /// An option of it, the last of several.
-    pub fn option(&self, key: &str) -> Option<&str> {
+    pub(crate) fn option(&self, key: &str) -> Option<&str> {
         self.options.iter().rev().find(|(name, _)| name == key).map(|(_, value)| value.as_str())
     }
 }
 
 impl Direction {
-    /// One way of which nothing is known yet.
-    pub fn new(way: Way, line: usize) -> Direction {
+    pub(crate) fn new(way: Way, line: usize) -> Direction {
         Direction { way, line, ..Direction::default() }
     }
 

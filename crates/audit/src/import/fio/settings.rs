@@ -4,48 +4,26 @@
 use super::{Job, job_file};
 
 /// Options that cap a load or stretch it: with another of them it is another load. Nothing of it is `0`.
-const CAPS: [&str; 12] = [
-    "rate",
-    "rate_iops",
-    "rate_min",
-    "rate_iops_min",
-    "rate_process",
-    "thinktime",
-    "thinktime_blocks",
-    "thinktime_spin",
-    "latency_target",
-    "latency_window",
-    "latency_percentile",
-    "max_latency",
-];
+const CAPS: &str = "rate rate_iops rate_min rate_iops_min rate_process thinktime thinktime_blocks thinktime_spin \
+                    latency_target latency_window latency_percentile max_latency";
 
 /// Options that change what a result is of, and what they are where they are not told; the same load all the same.
-const SETTINGS: [(&str, &str); 11] = [
-    ("direct", "0"),
-    ("sync", "0"),
-    ("fsync", "0"),
-    ("fdatasync", "0"),
-    ("end_fsync", "0"),
-    ("percentage_random", "100"),
-    ("norandommap", "0"),
-    ("random_distribution", "random"),
-    ("buffer_compress_percentage", "0"),
-    ("ramp_time", "0"),
-    ("size", "not told"),
-];
+const SETTINGS: &str = "direct=0 sync=0 fsync=0 fdatasync=0 end_fsync=0 percentage_random=100 norandommap=0 \
+                        random_distribution=random buffer_compress_percentage=0 ramp_time=0 size=not-told";
 
 /// `rate_iops=1000` of each option that caps a job's load, in one order.
-pub fn caps(job: &Job) -> Vec<String> {
-    let told = |key: &&str| Some(format!("{key}={}", value(job, key).filter(|value| value != "0")?));
-    CAPS.iter().filter_map(told).collect()
+pub(crate) fn caps(job: &Job) -> Vec<String> {
+    let told = |key| Some(format!("{key}={}", value(job, key).filter(|value| value != "0")?));
+    CAPS.split(' ').filter_map(told).collect()
 }
 
 /// `direct=1` of each option that changes what a result is of, in one order; `None` of an output that tells no options.
-pub fn settings(job: &Job) -> Option<Vec<String>> {
-    let told = |(key, default): &(&str, &str)| {
-        format!("{key}={}", value(job, key).unwrap_or_else(|| (*default).to_owned()))
+pub(crate) fn settings(job: &Job) -> Option<Vec<String>> {
+    let told = |setting: &str| {
+        let (key, default) = setting.split_once('=')?;
+        Some(format!("{key}={}", value(job, key).unwrap_or_else(|| default.replace('-', " "))))
     };
-    (!job.options.is_empty()).then(|| SETTINGS.iter().map(told).collect())
+    (!job.options.is_empty()).then(|| SETTINGS.split(' ').filter_map(told).collect())
 }
 
 /// As it is written, but for what is another way to write the same: `4K` is 4096, a bare flag is `1`, no sync is `0`.
@@ -72,17 +50,14 @@ mod tests {
     #[test]
     fn what_caps_a_load_is_told_apart_from_what_else_is_set() {
         let capped = job(&[("rate_iops", "1000"), ("rw", "randread"), ("thinktime", "0"), ("direct", "1")]);
-        assert_eq!(caps(&capped), ["rate_iops=1000"]);
-        assert_eq!(settings(&capped).unwrap()[0], "direct=1");
-        assert!(caps(&job(&[("direct", "1")])).is_empty());
+        assert_eq!(
+            (caps(&capped), settings(&capped).unwrap().swap_remove(0)),
+            (vec!["rate_iops=1000".to_owned()], "direct=1".to_owned())
+        );
         assert_eq!(settings(&job(&[])), None, "a text tells none");
-    }
-
-    #[test]
-    fn what_means_the_same_is_the_same() {
         let a = job(&[("size", "64M"), ("norandommap", ""), ("sync", "none")]);
         let b = job(&[("size", "67108864"), ("norandommap", "1"), ("direct", "0")]);
-        assert_eq!(settings(&a), settings(&b));
+        assert_eq!(settings(&a), settings(&b), "what means the same is the same");
         assert_ne!(settings(&a), settings(&job(&[("size", "64M"), ("direct", "1")])));
     }
 }

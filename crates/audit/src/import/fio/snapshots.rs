@@ -41,66 +41,50 @@ pub(crate) fn followers(outputs: &[Output]) -> Vec<Option<usize>> {
 fn goes_on(before: &Fio, later: &Fio) -> bool {
     // A text has its head once, above the first that it prints; what was asked and the version are given on from there.
     let anew = later.form == Form::Text && later.started;
-    let same_jobs = before.jobs.len() == later.jobs.len() && !later.jobs.is_empty();
-    let pairs = || before.jobs.iter().zip(&later.jobs);
     let disk = |name: &str| before.disks.iter().find(|disk| disk.name == name);
-    let disks = || later.disks.iter().filter_map(|later| Some((disk(&later.name)?, later)));
+    let mut disks = later.disks.iter().filter_map(|later| Some((disk(&later.name)?, later)));
     !anew
-        && before.version.is_none_or(|version| later.version.is_none_or(|other| other == version))
-        && same_jobs
-        && pairs().all(|(before, later)| is_same(before, later) && rises(before, later))
-        && disks().all(|(before, later)| all_rise(&before.ios, &later.ios))
+        && !unlike(before.version, later.version)
+        && before.jobs.len() == later.jobs.len()
+        && !later.jobs.is_empty()
+        && before.jobs.iter().zip(&later.jobs).all(|(before, later)| job_goes_on(before, later))
+        && disks.all(|(before, later)| rise(&before.ios, &later.ios))
         && began_once(before, later)
 }
 
-/// Whether two jobs are one as far as is told of them.
-fn is_same(before: &Job, later: &Job) -> bool {
-    let unlike = |a: Option<u64>, b: Option<u64>| a.zip(b).is_some_and(|(a, b)| a != b);
-    before.name == later.name
-        && before.group == later.group
-        && before.host == later.host
-        && before.options == later.options
-        && !unlike(before.pid, later.pid)
-        && !unlike(before.began_ms, later.began_ms)
+fn unlike<T: PartialEq>(before: Option<T>, later: Option<T>) -> bool {
+    before.zip(later).is_some_and(|(before, later)| before != later)
 }
 
-/// Whether nothing that a job counts became less.
-fn rises(before: &Job, later: &Job) -> bool {
-    let later_way =
-        |before: &Direction| later.directions.iter().find(|direction| direction.way == before.way);
-    let issued = match (before.issued, later.issued) {
-        (Some(before), Some(later)) => all_rise(&before.total, &later.total),
-        _ => true,
+/// Whether two jobs are one as far as is told of them, and nothing that it counts became less.
+fn job_goes_on(before: &Job, later: &Job) -> bool {
+    let switches = |job: &Job| [job.cpu.and_then(|cpu| cpu.switches)];
+    let issued = |job: &Job| job.issued.unwrap_or_default().total;
+    let goes_up = |before: &Direction| {
+        let mut ways = later.directions.iter();
+        ways.find(|later| later.way == before.way).is_some_and(|later| goes_up(before, later))
     };
-    let switches = |job: &Job| job.cpu.and_then(|cpu| cpu.switches);
-    issued
-        && rise(switches(before), switches(later))
-        && before
-            .directions
-            .iter()
-            .all(|before| later_way(before).is_some_and(|later| goes_up(before, later)))
+    (&before.name, before.group, &before.host, &before.options)
+        == (&later.name, later.group, &later.host, &later.options)
+        && !unlike(before.pid, later.pid)
+        && !unlike(before.began_ms, later.began_ms)
+        && rise(&issued(before), &issued(later))
+        && rise(&switches(before), &switches(later))
+        && before.directions.iter().all(goes_up)
 }
 
 fn goes_up(before: &Direction, later: &Direction) -> bool {
-    let latencies = [(&before.slat, &later.slat), (&before.clat, &later.clat), (&before.lat, &later.lat)];
-    rise(before.ios, later.ios)
-        && rise(before.io, later.io)
-        && rise(before.runtime_ms, later.runtime_ms)
-        && latencies.into_iter().all(|pair| match pair {
-            (Some(before), Some(later)) => {
-                rise(Some(later.min), Some(before.min)) && rise(Some(before.max), Some(later.max))
-            }
-            _ => true,
-        })
+    let counts = |way: &Direction| [way.ios, way.io, way.runtime_ms];
+    let latencies = [(before.slat, later.slat), (before.clat, later.clat), (before.lat, later.lat)];
+    let mut both = latencies.into_iter().filter_map(|(before, later)| before.zip(later));
+    rise(&counts(before), &counts(later))
+        && both.all(|(before, later)| before.min.high >= later.min.low && before.max.low <= later.max.high)
 }
 
-fn all_rise(before: &[Option<Figure>], later: &[Option<Figure>]) -> bool {
-    before.iter().zip(later).all(|(before, later)| rise(*before, *later))
-}
-
-/// Whether a figure may be no less than the one before it, by the digits that are printed.
-fn rise(before: Option<Figure>, later: Option<Figure>) -> bool {
-    before.zip(later).is_none_or(|(before, later)| before.low <= later.high)
+/// Whether figures may be no less than those before them, by the digits that are printed.
+fn rise(before: &[Option<Figure>], later: &[Option<Figure>]) -> bool {
+    let pairs = before.iter().zip(later).filter_map(|(before, later)| before.zip(*later));
+    pairs.into_iter().all(|(before, later)| before.low <= later.high)
 }
 
 /// Whether the later output's run began before the earlier output was printed: by `job_start`, else by the time that passed
@@ -137,24 +121,20 @@ fn longest_ms(fio: &Fio) -> f64 {
 
 /// Seconds since 1970 of `Mon Nov 23 21:26:25 2026`, by the clock of the machine.
 fn seconds(text: &str) -> Option<i64> {
-    const MONTHS: [&str; 12] =
-        ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
+    const MONTHS: &str = "JanFebMarAprMayJunJulAugSepOctNovDec";
     let mut words = text.split_whitespace().skip(1);
-    let month = words.next()?;
-    let month = MONTHS.iter().position(|name| *name == month)?;
-    let day: i64 = words.next().and_then(|day| day.parse().ok()).filter(|day| (1..=31).contains(day))?;
-    let mut clock =
-        words.next()?.split(':').map(|part| part.parse::<i64>().ok().filter(|n| (0..=60).contains(n)));
-    let (hour, minute, second) = (clock.next()??, clock.next()??, clock.next()??);
-    let year: i64 = words.next()?.parse().ok().filter(|year| (1970..=9999).contains(year))?;
+    let month = words.next().filter(|word| word.len() == 3)?;
+    let month = MONTHS.find(month)? / 3;
+    let within = |word: &str, most| word.parse::<i64>().ok().filter(|number| (0..=most).contains(number));
+    let day = within(words.next()?, 31)?;
+    let clock = words.next()?.split(':').map(|part| within(part, 60));
+    let clock = clock.take(3).try_fold(0, |seconds, part| Some(seconds * 60 + part?))?;
+    let year = within(words.next()?, 9999)?;
     let leap = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
-    let before = year - 1;
     let leap_days = |year: i64| year / 4 - year / 100 + year / 400;
-    let past = [0, 31, 59, 90, 120, 151, 181, 212, 243, 273, 304, 334][month];
-    let days =
-        (year - 1970) * 365 + leap_days(before) - leap_days(1969) + past + i64::from(leap && month > 1) + day
-            - 1;
-    Some(days * 86_400 + hour * 3600 + minute * 60 + second)
+    let past = [0, 31, 59, 90, 120, 151, 181, 212, 243, 273, 304, 334][month] + i64::from(leap && month > 1);
+    let days = (year - 1970) * 365 + leap_days(year - 1) - leap_days(1969) + past + day - 1;
+    Some(days * 86_400 + clock)
 }
 
 #[cfg(test)]
@@ -173,14 +153,6 @@ mod tests {
         superseded(&scan(&Page::new("p", text)).outputs)
     }
 
-    #[test]
-    fn only_the_last_that_a_run_prints_is_its_result() {
-        for text in [TEXT, JSON] {
-            assert_eq!(marks(text), [true, true, true, false]);
-        }
-        assert_eq!(marks(&format!("{TEXT}\n{JSON}")), [true, true, true, false, true, true, true, false]);
-    }
-
     /// Output of a run of `ms` milliseconds that ended at a second of a minute.
     fn text(pid: u32, second: u32, ms: u32, ios: u32) -> String {
         format!(
@@ -189,49 +161,16 @@ mod tests {
     }
 
     #[test]
-    fn runs_one_behind_the_other_are_none_of_one_run() {
-        let pair = |first: String, second: String| marks(&format!("{first}{second}"));
-        assert_eq!(pair(text(7, 10, 10_000, 100), text(7, 21, 10_001, 101)), [false, false], "repeats");
-        assert_eq!(pair(text(7, 10, 10_000, 100), text(7, 11, 11_000, 110)), [true, false]);
-        assert_eq!(pair(text(7, 10, 10_000, 100), text(8, 11, 11_000, 110)), [false, false], "another pid");
-        assert_eq!(pair(text(7, 10, 10_000, 100), text(7, 11, 11_000, 90)), [false, false], "fewer I/Os");
-        assert_eq!(pair(text(7, 10, 1000, 100), text(7, 11, 1001, 101)), [false, false], "short repeats");
-        assert_eq!(
-            pair(text(7, 10, 10_000, 100), text(7, 10, 10_000, 100)),
-            [true, false],
-            "ended on the tick"
-        );
-        let named = |pid| format!("fio-3.33\nStarting 1 process\n{}", text(pid, 11, 11_000, 110));
-        assert_eq!(pair(text(7, 10, 10_000, 100), named(7)), [false, false], "begun anew");
+    fn only_the_last_that_a_run_prints_is_its_result() {
+        assert_eq!(marks(&format!("{TEXT}\n{JSON}")), [true, true, true, false, true, true, true, false]);
+        let goes_on = |first: String, second: String| marks(&format!("{first}{second}"))[0];
+        assert!(goes_on(text(7, 10, 10_000, 100), text(7, 11, 11_000, 110)));
+        assert!(!goes_on(text(7, 10, 10_000, 100), text(7, 21, 10_001, 101)), "repeats");
+        assert!(!goes_on(text(7, 10, 10_000, 100), text(8, 11, 11_000, 110)), "another pid");
+        assert!(!goes_on(text(7, 10, 10_000, 100), text(7, 11, 11_000, 90)), "fewer I/Os");
         let undated = text(7, 10, 10_000, 100).replace(": Mon Nov 23 21:26:10 2026", "");
-        assert_eq!(pair(undated.clone(), undated), [false, false], "no time is told");
-    }
-
-    #[test]
-    fn runs_of_json_are_told_apart_by_when_they_began() {
-        let json = |began: &str, printed: u64, ms: u64| {
-            format!(
-                r#"{{ "fio version" : "fio-3.38", "timestamp_ms" : {printed}, "jobs" : [ {{ "jobname" : "a", "groupid" : 0{began}, "read" : {{ "io_bytes" : {ms}, "bw_bytes" : 4096, "iops" : 1.0, "runtime" : {ms}, "total_ios" : {ms} }} }} ] }}
-"#
-            )
-        };
-        let (first, next) = (r#", "job_start" : 5000"#, r#", "job_start" : 6001"#);
-        for (before, later, goes_on) in [
-            (json(first, 6000, 1000), json(first, 7000, 2000), true),
-            (json(first, 6000, 1000), json(next, 7001, 1000), false),
-            (json("", 6000, 1000), json("", 7010, 1001), false),
-            (json("", 6000, 1000), json("", 7001, 2001), true),
-        ] {
-            assert_eq!(marks(&format!("{before}{later}")), [goes_on, false], "{before}{later}");
-        }
-    }
-
-    #[test]
-    fn a_time_is_read_as_fio_prints_it() {
-        assert_eq!(seconds("Thu Jan  1 00:00:00 1970"), Some(0));
-        assert_eq!(seconds("Mon Nov 23 21:26:25 2026"), Some(1_795_469_185));
+        assert!(!goes_on(undated.clone(), undated), "no time is told");
         assert_eq!(seconds("Thu Feb 29 12:00:00 2024"), Some(1_709_208_000));
         assert_eq!(seconds("Mon Foo 23 21:26:25 2026"), None);
-        assert_eq!(seconds(""), None);
     }
 }

@@ -1,24 +1,21 @@
-//! fio's terse output: one line of values for each job, versions 2 to 5, also the short second version of fio 1.x.
+//! fio's terse output (`--minimal`): a line of values for each job, versions 2 to 5, also the short second version of fio 1.x. Its
+//! values are those of the JSON of old without their names: they are given them, and read as that.
 
-use super::{Cpu, Direction, Disk, Fio, Form, Job, Latency, Percentiles, Samples, Version};
+use super::job_file::Options;
+use super::{Disk, Form, Version, json};
 use crate::import::cut::Line;
-use crate::import::printed::{self, Whole};
-use crate::import::workload::Way;
-use crate::import::{Format, Found, Said};
-use crate::number::{Figure, leading};
+use crate::import::{Format, Found};
+use crate::json::{Node, Value};
+use crate::number::leading;
 use crate::page::{Page, Unread};
 
-/// The format's entry in the family.
-pub const FORMAT: Format = Format {
+pub(crate) const FORMAT: Format = Format {
     name: "fio terse",
     help: "fio's --minimal, terse versions 2 to 5: lines of values between semicolons",
     example: include_str!("../../../fixtures/fio/terse-3.txt"),
     begins,
     read,
 };
-
-const KIB: f64 = 1024.0;
-const MICROSECOND: f64 = 1e3;
 
 /// Fewer values are no line of fio's.
 const LEAST: usize = 60;
@@ -29,28 +26,27 @@ fn begins(line: &str) -> bool {
 }
 
 fn read(page: &Page, line: usize) -> Option<Found> {
-    let mut fio = Fio::new(Form::Terse, None);
+    let mut reader = json::Reader::new(page, line, Form::Terse, Some(Version { major: 2, minor: 0 }));
     let mut unread: Vec<Unread> = Vec::new();
     let mut at = line;
-    while at < page.len() {
+    while at < page.len() && begins(page.bare(at).0) {
         let line = Line::of(page, at);
-        if !begins(line.text) {
-            break;
-        }
-        let fields = Fields { line, at, all: line.text.split(';').collect() };
-        match fields.job() {
-            Some((job, disks, version)) => {
-                if fio.version.is_some() && version.is_some() && version != fio.version {
-                    break;
+        let fields = Fields { line, start: page.offset(at), all: line.text.split(';').collect() };
+        let own = fields.version();
+        match fields.layout() {
+            Some(_) if own.zip(reader.fio.version).is_some_and(|(own, before)| own != before) => break,
+            Some(layout) => {
+                reader.fio.version = reader.fio.version.or(own);
+                reader.job(&fields.job(layout), &Options::new(), None, false);
+                for disk in fields.disks(layout.cpu() + 34) {
+                    // Each line tells the disks again.
+                    let known = |known: &Disk| disk.get("name").and_then(Node::text) == Some(&known.name);
+                    if !reader.fio.disks.iter().any(known) {
+                        reader.disk(&disk);
+                    }
                 }
-                fio.version = fio.version.or(version);
-                fio.jobs.push(job);
-                // Each line tells the disks again.
-                let known = |disk: &Disk| fio.disks.iter().any(|known| known.name == disk.name);
-                let new: Vec<Disk> = disks.into_iter().filter(|disk| !known(disk)).collect();
-                fio.disks.extend(new);
             }
-            None if fields.look_like_fio() => {
+            None if own.is_some() || fields.all.len() >= LEAST => {
                 let why = "a terse line of fio whose values are not in the order of its version: cut, or a field lost";
                 unread.push(page.unread(at..at + 1, why));
             }
@@ -58,8 +54,7 @@ fn read(page: &Page, line: usize) -> Option<Found> {
         }
         at += 1;
     }
-    let found = !fio.jobs.is_empty() || !unread.is_empty();
-    found.then(|| Found { said: Said::Fio(Box::new(fio)), end: at, unread })
+    (at > line).then(|| Found { said: reader.said(), end: at, unread })
 }
 
 /// How the values of a version stand.
@@ -78,9 +73,7 @@ struct Layout {
 impl Layout {
     /// Values of one way.
     fn width(self) -> usize {
-        let rich = if self.rich { 1 + PERCENTILES } else { 0 };
-        let samples = if self.samples { 6 } else { 0 };
-        20 + rich + samples
+        20 + usize::from(self.rich) * (1 + PERCENTILES) + usize::from(self.samples) * 6
     }
 
     fn cpu(self) -> usize {
@@ -90,16 +83,19 @@ impl Layout {
 
 /// Percentiles that are always told, those that were not asked as `0%=0`.
 const PERCENTILES: usize = 20;
-const DEPTHS: [u64; 7] = [1, 2, 4, 8, 16, 32, 64];
-const MICROSECONDS: [f64; 10] = [2.0, 4.0, 10.0, 20.0, 50.0, 100.0, 250.0, 500.0, 750.0, 1000.0];
-const MILLISECONDS: [f64; 12] =
-    [2.0, 4.0, 10.0, 20.0, 50.0, 100.0, 250.0, 500.0, 750.0, 1000.0, 2000.0, f64::INFINITY];
-/// Values of a disk.
-const DISK: usize = 9;
+
+const LATENCY: &str = "min max mean stddev";
+const DEPTHS: &str = "1 2 4 8 16 32 64";
+const MICROSECONDS: &str = "2 4 10 20 50 100 250 500 750 1000";
+const MILLISECONDS: &str = "2 4 10 20 50 100 250 500 750 1000 2000 >=2000";
+const DISK: &str = "name read_ios write_ios read_merges write_merges read_ticks write_ticks in_queue util";
+
+type Members<'p> = Vec<(&'p str, Node<'p>)>;
 
 struct Fields<'p> {
     line: Line<'p>,
-    at: usize,
+    /// Byte of the page at which the line begins.
+    start: usize,
     all: Vec<&'p str>,
 }
 
@@ -112,10 +108,6 @@ impl<'p> Fields<'p> {
         self.text(1).strip_prefix("fio-").and_then(Version::read)
     }
 
-    fn look_like_fio(&self) -> bool {
-        self.version().is_some() || self.all.len() >= LEAST
-    }
-
     /// The layout in which every value that must be a share is one.
     fn layout(&self) -> Option<Layout> {
         let (head, ways, samples) = match self.text(0) {
@@ -126,165 +118,124 @@ impl<'p> Fields<'p> {
             _ => return None,
         };
         // The last way is missing in old versions, the others where all are reported as one.
-        (1..=ways)
-            .rev()
-            .flat_map(|ways| [true, false].map(|rich| Layout { head, ways, rich, samples }))
-            .find(|layout| self.fits(*layout))
+        let layouts =
+            (1..=ways).rev().flat_map(|ways| [true, false].map(|rich| Layout { head, ways, rich, samples }));
+        let share = |at: usize| self.text(at).ends_with('%');
+        layouts.into_iter().find(|layout| {
+            let (cpu, depths) = (layout.cpu(), layout.cpu() + 5);
+            (cpu..cpu + 2).chain(depths..depths + 7 + 22).all(share)
+        })
     }
 
-    fn fits(&self, layout: Layout) -> bool {
-        let cpu = layout.cpu();
-        let shares = |from: usize, count: usize| (from..from + count).all(|at| self.text(at).ends_with('%'));
-        let ways = (0..layout.ways).all(|way| {
-            let start = layout.head + way * layout.width();
-            let rich = usize::from(layout.rich);
-            let percentiles = start + 11 + rich;
-            let listed =
-                !layout.rich || (0..PERCENTILES).all(|at| self.text(percentiles + at).contains("%="));
-            let behind = percentiles + rich * PERCENTILES;
-            listed && shares(behind + 6, 1)
-        });
-        ways && shares(cpu, 2) && shares(cpu + 5, 7 + 22)
+    /// A value as JSON would have it between quotes.
+    fn value(&self, text: &'p str) -> Node<'p> {
+        let start = self.start + self.line.spot(text).start as usize;
+        Node { bytes: start.saturating_sub(1)..start + text.len() + 1, value: Value::Text(text) }
     }
 
-    fn number(&self, text: &str, scale: f64, whole: Whole) -> Option<Figure> {
-        let (value, bytes, decimals) = leading(text)?;
-        let digits = &text[..bytes];
-        let figure = printed::figure(self.line.spot(digits), digits, value, decimals, scale, whole);
-        matches!(&text[bytes..], "" | "%").then_some(figure)
+    /// A number without its sign of percent.
+    fn number(&self, text: &'p str) -> Option<Node<'p>> {
+        let digits = text.strip_suffix('%').unwrap_or(text);
+        (leading(digits)?.1 == digits.len()).then(|| self.value(digits))
     }
 
-    fn figure(&self, at: usize, scale: f64, whole: Whole) -> Option<Figure> {
-        self.number(self.text(at), scale, whole)
+    fn object(&self, members: Members<'p>) -> Node<'p> {
+        Node { bytes: self.start..self.start + 1, value: Value::Object(members) }
     }
 
-    fn exact(&self, at: usize) -> Option<Figure> {
-        self.figure(at, 1.0, Whole::Exact)
+    /// Values from one on by their names.
+    fn named(&self, names: &'static str, at: usize) -> Members<'p> {
+        let values = self.all.get(at..).unwrap_or_default();
+        let pairs = names.split(' ').zip(values);
+        pairs.filter_map(|(name, text)| Some((name, self.number(text)?))).collect()
     }
 
-    fn job(&self) -> Option<(Job, Vec<Disk>, Option<Version>)> {
-        let layout = self.layout()?;
-        let mut job = Job {
-            name: self.text(layout.head - 3).to_owned(),
-            line: self.at,
-            group: self.text(layout.head - 2).parse().ok(),
-            error: self.exact(layout.head - 1),
-            ..Job::default()
-        };
-        let ways = if layout.ways == 1 { &[Way::Both][..] } else { &[Way::Read, Way::Write, Way::Trim] };
+    fn job(&self, layout: Layout) -> Node<'p> {
+        let (head, cpu) = (layout.head, layout.cpu());
+        let mut job = self.named("groupid error", head - 2);
+        job.push(("jobname", self.value(self.text(head - 3))));
+        let ways: &[&str] = if layout.ways == 1 { &["mixed"] } else { &["read", "write", "trim"] };
         let each = ways.iter().take(layout.ways).enumerate();
-        job.directions = each
-            .filter_map(|(at, way)| self.direction(layout, *way, layout.head + at * layout.width()))
-            .collect();
-        self.of_all_ways(layout, &mut job);
-        let disks = self.disks(layout.cpu() + 34);
-        Some((job, disks, self.version()))
-    }
-
-    /// `None` of a way that nothing went.
-    fn direction(&self, layout: Layout, way: Way, start: usize) -> Option<Direction> {
-        let mut made = Direction::new(way, self.at);
-        let rich = usize::from(layout.rich);
-        made.io = self.figure(start, KIB, Whole::Cut);
-        made.bandwidth = self.figure(start + 1, KIB, Whole::Cut);
-        made.iops = layout.rich.then(|| self.figure(start + 2, 1.0, Whole::Cut)).flatten();
-        made.runtime_ms = self.exact(start + 2 + rich);
-        if [made.io, made.runtime_ms].iter().flatten().all(|figure| figure.value == 0.0) {
-            return None;
+        job.extend(each.map(|(at, way)| (*way, self.way(layout, head + at * layout.width()))));
+        job.extend(self.named("usr_cpu sys_cpu ctx", cpu));
+        for (key, names, at) in [
+            ("iodepth_level", DEPTHS, cpu + 5),
+            ("latency_us", MICROSECONDS, cpu + 12),
+            ("latency_ms", MILLISECONDS, cpu + 22),
+        ] {
+            job.push((key, self.object(self.named(names, at))));
         }
-        let slat = start + 3 + rich;
-        made.slat = self.latency(slat);
-        made.clat = self.latency(slat + 4);
-        let percentiles = slat + 8;
-        let lat = percentiles + rich * PERCENTILES;
-        made.lat = self.latency(lat);
-        if layout.rich {
-            let points: Vec<(f64, Figure)> =
-                (0..PERCENTILES).filter_map(|at| self.percentile(percentiles + at)).collect();
-            let of = if made.clat.is_none() { "lat" } else { "clat" };
-            made.percentiles = (!points.is_empty()).then_some(Percentiles { of, points });
+        self.object(job)
+    }
+
+    fn way(&self, layout: Layout, start: usize) -> Node<'p> {
+        let totals = if layout.rich { "io_bytes bw iops runtime" } else { "io_bytes bw runtime" };
+        let slat = start + totals.split(' ').count();
+        let (clat, percentiles) = (slat + 4, slat + 8);
+        let lat = percentiles + if layout.rich { PERCENTILES } else { 0 };
+        let of = if self.text(clat + 2).parse() == Ok(0.0) { "lat" } else { "clat" };
+        let mut way = self.named(totals, start);
+        for (key, at) in [("slat", slat), ("clat", clat), ("lat", lat)] {
+            let mut latency = self.named(LATENCY, at);
+            if key == of {
+                // `99.000000%=1286`, `0%=0` where it was not asked for.
+                let points = (percentiles..lat).filter_map(|at| self.text(at).split_once("%="));
+                let points = points.filter(|(percent, _)| *percent != "0");
+                let points = points.filter_map(|(percent, value)| Some((percent, self.number(value)?)));
+                latency.push(("percentile", self.object(points.collect())));
+            }
+            way.push((key, self.object(latency)));
         }
-        let counted = layout.samples.then_some(lat + 9);
-        made.bandwidth_samples = self.samples([4, 5, 7, 8].map(|at| lat + at), KIB, counted);
-        let rates =
-            layout.samples.then(|| self.samples([10, 11, 12, 13].map(|at| lat + at), 1.0, Some(lat + 14)));
-        made.iops_samples = rates.flatten();
-        Some(made)
-    }
-
-    /// `99.000000%=1286`: microseconds, cut off; `0%=0` where it was not asked for.
-    fn percentile(&self, at: usize) -> Option<(f64, Figure)> {
-        let (percent, value) = self.text(at).split_once("%=").filter(|(percent, _)| *percent != "0")?;
-        let percent = percent.parse().ok().filter(|percent| (0.0..=100.0).contains(percent))?;
-        Some((percent, self.number(value, MICROSECOND, Whole::Cut)?))
-    }
-
-    fn latency(&self, at: usize) -> Option<Latency> {
-        let latency = Latency {
-            min: self.figure(at, MICROSECOND, Whole::Cut)?,
-            max: self.figure(at + 1, MICROSECOND, Whole::Cut)?,
-            mean: self.figure(at + 2, MICROSECOND, Whole::Cut)?,
-            deviation: self.figure(at + 3, MICROSECOND, Whole::Cut)?,
-        };
-        (latency.mean.value > 0.0).then_some(latency)
-    }
-
-    fn samples(
-        &self,
-        [min, max, mean, deviation]: [usize; 4],
-        scale: f64,
-        count: Option<usize>,
-    ) -> Option<Samples> {
-        let samples = Samples {
-            min: self.figure(min, scale, Whole::Cut)?,
-            max: self.figure(max, scale, Whole::Cut)?,
-            mean: self.figure(mean, scale, Whole::Cut)?,
-            deviation: self.figure(deviation, scale, Whole::Cut),
-            count: count.and_then(|at| self.exact(at)),
-        };
-        (samples.max.value > 0.0).then_some(samples)
-    }
-
-    fn of_all_ways(&self, layout: Layout, job: &mut Job) {
-        let cpu = layout.cpu();
-        if let (Some(user), Some(system)) = (self.exact(cpu), self.exact(cpu + 1)) {
-            job.cpu = Some(Cpu { user, system, switches: self.exact(cpu + 2) });
+        way.extend(self.named("bw_min bw_max bw_agg bw_mean bw_dev", lat + 4));
+        if layout.samples {
+            let names = "bw_samples iops_min iops_max iops_mean iops_stddev iops_samples";
+            way.extend(self.named(names, lat + 9));
         }
-        // fio prints what is not nothing as no less than these.
-        let share = |at: usize, least: f64| {
-            let figure = self.exact(at)?;
-            Some(if figure.value == least { Figure { low: 0.0, ..figure } } else { figure })
-        };
-        let depths = DEPTHS.iter().enumerate();
-        job.depths = depths.filter_map(|(at, depth)| Some((*depth, share(cpu + 5 + at, 0.1)?))).collect();
-        let edges =
-            MICROSECONDS.iter().map(|edge| edge * 1e3).chain(MILLISECONDS.iter().map(|edge| edge * 1e6));
-        let filled = edges.enumerate().filter_map(|(at, edge)| Some((edge, share(cpu + 12 + at, 0.01)?)));
-        job.buckets = filled.filter(|(_, share)| share.value > 0.0).collect();
+        self.object(way)
     }
 
     /// `nvme0n1;44;934217;0;0;9;152472;152997;99.24%`, one behind the other.
-    fn disks(&self, mut at: usize) -> Vec<Disk> {
-        let mut disks: Vec<Disk> = Vec::new();
-        while self.text(at + DISK - 1).ends_with('%') && !self.text(at).is_empty() {
-            let both = |from: usize| [self.exact(at + from), self.exact(at + from + 1)];
-            // What the disks below an md or dm device had on average.
-            if self.text(at) == "slaves" {
-                disks.last_mut().into_iter().for_each(|above| above.aggregates = true);
-            } else {
-                disks.push(Disk {
-                    name: self.text(at).to_owned(),
-                    line: self.at,
-                    ios: both(1),
-                    ticks: both(5),
-                    aggregates: false,
-                });
+    fn disks(&self, from: usize) -> Vec<Node<'p>> {
+        let mut disks: Vec<Members> = Vec::new();
+        for values in self.all.get(from..).unwrap_or_default().chunks_exact(DISK.split(' ').count()) {
+            if values[0].is_empty() || !values[values.len() - 1].ends_with('%') {
+                break;
             }
-            at += DISK;
+            let name = self.value(values[0]);
+            match disks.last_mut() {
+                // What the disks below an md or dm device had on average.
+                Some(above) if values[0] == "slaves" => above.push(("aggr_read_ios", name)),
+                _ => {
+                    let numbers = DISK.split(' ').zip(values).skip(1);
+                    let numbers = numbers.filter_map(|(key, text)| Some((key, self.number(text)?)));
+                    disks.push(numbers.chain([("name", name)]).collect());
+                }
+            }
         }
-        disks
+        disks.into_iter().map(|disk| self.object(disk)).collect()
     }
 }
 
 #[cfg(test)]
-mod tests;
+mod tests {
+    use super::*;
+    use crate::import::{Said, scan};
+
+    fn all(text: &str) -> (Vec<super::super::Fio>, Vec<Unread>) {
+        let scanned = scan(&Page::new("p", text));
+        let fio = |said| if let Said::Fio(fio) = said { Some(*fio) } else { None };
+        (scanned.outputs.into_iter().filter_map(|output| fio(output.said)).collect(), scanned.unread)
+    }
+
+    #[test]
+    fn cut_lines_are_listed_and_disks_below_others_told_apart() {
+        let line = FORMAT.example.lines().next().unwrap().trim_end();
+        let (fios, unread) = all(&format!("{line}\nJobs: 1 (f=1)\n{line}\n{}\n", &line[..line.len() / 2]));
+        assert_eq!((fios.len(), unread.len(), unread[0].line), (2, 1, 4));
+        assert!(all("2;a;b;c;d;e;f;g;h;i").0.is_empty());
+        let below = format!("{line};slaves;1;2;3;4;5;6;7;8.00%;md0;9;8;7;6;5;4;3;2.00%\n");
+        let disks = &all(&below).0[0].disks;
+        assert_eq!((disks.len(), disks[0].aggregates, disks[1].aggregates), (2, true, false));
+        assert_eq!(disks[1].ios.map(|figure| figure.unwrap().value), [9.0, 8.0]);
+    }
+}

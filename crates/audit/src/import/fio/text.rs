@@ -5,14 +5,13 @@ mod fields;
 mod job;
 mod lines;
 
-use super::{Fio, Form, Version};
+use super::{Fio, Form, Job, MOST_JOBS, Version};
 use crate::import::cut::Line;
 use crate::import::{Format, Found, Said};
 use crate::page::{Page, Unread};
 use lines::Kind;
 
-/// The format's entry in the family.
-pub const FORMAT: Format = Format {
+pub(crate) const FORMAT: Format = Format {
     name: "fio text",
     help: "fio's normal output, 2.x to 3.4x: whole outputs, several, client mode, result lines alone",
     example: include_str!("../../../fixtures/fio/randrw-3.33.txt"),
@@ -31,37 +30,26 @@ fn read(page: &Page, first: usize) -> Option<Found> {
     if lines::kind(page.bare(first).0) == Kind::Eta && !leads_on(page, first) {
         return None;
     }
-    let mut reader = Reader::new(page);
-    let mut at = first;
-    let mut end = first;
-    let mut unread = Vec::new();
+    let fio = Fio::default();
+    let mut reader = Reader { page, fio, percentiles: None, group: None, unread: Vec::new() };
+    let (mut at, mut end) = (first, first);
     while at < page.len() {
         let kind = lines::kind(page.bare(at).0);
-        if kind == Kind::Blank {
-            at += 1;
-            continue;
-        }
         if kind == Kind::Foreign {
-            match goes_on(page, at).filter(|_| reader.in_job()) {
-                Some(next) => {
-                    unread.push(
-                        page.unread(at..next, "lines in the middle of fio's output that fio does not print"),
-                    );
-                    at = next;
-                    continue;
-                }
-                None => break,
-            }
+            let Some(next) = goes_on(page, at).filter(|_| reader.in_job()) else { break };
+            let why = "lines in the middle of fio's output that fio does not print";
+            reader.unread.push(page.unread(at..next, why));
+            at = next;
+            continue;
         }
         if at > first && reader.begins_another(kind) {
             break;
         }
         reader.line(kind, at);
         at += 1;
-        end = at;
+        end = if kind == Kind::Blank { end } else { at };
     }
-    let Reader { fio, unread: troubles, .. } = reader;
-    unread.extend(troubles);
+    let Reader { fio, unread, .. } = reader;
     if fio.jobs.is_empty() && fio.statuses.is_empty() && at - first < LONELY {
         return None;
     }
@@ -84,14 +72,12 @@ struct Reader<'a> {
     fio: Fio,
     /// Nanoseconds of the unit of the list of percentiles that is being read.
     percentiles: Option<f64>,
+    /// Number of the group whose status is being read.
+    group: Option<u64>,
     unread: Vec<Unread>,
 }
 
-impl<'a> Reader<'a> {
-    fn new(page: &'a Page) -> Reader<'a> {
-        Reader { page, fio: Fio::new(Form::Text, None), percentiles: None, unread: Vec::new() }
-    }
-
+impl Reader<'_> {
     /// Whether a job's results have begun and the rest of them is still to come.
     fn in_job(&self) -> bool {
         let unfinished = self.fio.jobs.last().is_some_and(|job| job.issued.is_none());
@@ -105,18 +91,14 @@ impl<'a> Reader<'a> {
             Kind::Asked => !self.fio.jobs.is_empty(),
             Kind::Version => !self.fio.jobs.is_empty() || self.fio.version.is_some(),
             Kind::Eta | Kind::Started | Kind::Job => over,
-            // Result lines that were pasted have no job; a job that has its results has no second of them.
+            // Result lines that were pasted have no job, and are of one result as long as each way comes once; a job that has its
+            // results has no second of them.
             Kind::Result => match self.fio.form {
-                Form::Excerpt => self.excerpt_is_full(),
+                Form::Excerpt => self.fio.jobs.last().is_some_and(|job| job.directions.len() >= 2),
                 _ => over || self.fio.jobs.is_empty(),
             },
             _ => false,
         }
-    }
-
-    /// Pasted lines are of one result as long as each way comes once.
-    fn excerpt_is_full(&self) -> bool {
-        self.fio.jobs.last().is_some_and(|job| job.directions.len() >= 2)
     }
 
     fn line(&mut self, kind: Kind, at: usize) {
@@ -126,24 +108,20 @@ impl<'a> Reader<'a> {
             Kind::Version => fio.version = Version::read(line.text.trim()),
             Kind::Client => fio.version = fio.version.or_else(|| job::version_of_client(line.text)),
             Kind::Started => fio.started = true,
-            Kind::Asked => job::asked(line, at).into_iter().for_each(|asked| fio.add_asked(asked)),
+            Kind::Asked if fio.asked.len() < MOST_JOBS => fio.asked.extend(job::asked(line, at)),
             Kind::Eta => fio.eta = job::eta(line, at).or(fio.eta.take()),
             Kind::Job => fio.jobs.push(job::job(line, at)),
-            Kind::Status => {
-                let group = (0..fio.statuses.len() + 8)
-                    .map_while(|back| at.checked_sub(back))
-                    .find_map(|above| lines::group_of(self.page.bare(above).0));
-                fio.statuses.extend(job::status(line, at, group));
-            }
+            Kind::Group => self.group = lines::group_of(line.text),
+            Kind::Status => fio.statuses.extend(job::status(line, at, self.group)),
             Kind::Disk => fio.disks.extend(job::disk(line, at)),
-            Kind::Group | Kind::DiskHead | Kind::Known | Kind::Blank | Kind::Foreign => {}
+            Kind::Asked | Kind::Known | Kind::Blank | Kind::Foreign => {}
             _ => {
                 if fio.jobs.is_empty() {
                     fio.form = Form::Excerpt;
-                    fio.jobs.push(super::Job { line: at, ..super::Job::default() });
+                    fio.jobs.push(Job { line: at, ..Job::default() });
                 }
                 let Some(last) = fio.jobs.last_mut() else { return };
-                if !job::read(last, &mut self.percentiles, kind, line, at, fio.version) {
+                if job::read(last, &mut self.percentiles, kind, line, at, fio.version).is_none() {
                     let why = "a line of fio's output that does not read as fio prints it";
                     self.unread.push(self.page.unread(at..at + 1, why));
                 }

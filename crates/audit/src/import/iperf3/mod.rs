@@ -20,83 +20,57 @@ pub struct Iperf3 {
 /// One test of one process.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Test {
-    /// Index of the line it begins at.
-    pub line: usize,
+    pub(crate) line: usize,
     /// What stands before its lines: `s1:`.
-    pub speaker: Option<String>,
+    pub(crate) speaker: Option<String>,
     /// `3.12`.
     pub version: Option<String>,
-    /// Whether both send at once.
-    pub bidirectional: bool,
+    pub(crate) bidirectional: bool,
     /// Whether its columns count datagrams rather than what was sent again.
-    pub udp: Option<bool>,
+    pub(crate) udp: Option<bool>,
     /// How many streams were asked for each way.
-    pub streams: Option<u64>,
-    /// What each interval had.
-    pub intervals: Vec<Row>,
-    /// What came of it.
-    pub ends: Vec<Row>,
+    pub(crate) streams: Option<u64>,
+    pub(crate) intervals: Vec<Row>,
+    pub(crate) ends: Vec<Row>,
 }
 
 /// Of what a row is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Stream {
-    /// Of the stream of that number.
+pub(crate) enum Stream {
     One(u64),
     /// Of all.
     #[default]
     Sum,
 }
 
-/// `[TX-C]`: who sends in a test both ways, and who tells it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Role {
-    /// Sent by the client, told by it.
-    TxC,
-    /// Received by the client, told by it.
-    RxC,
-    /// Sent by the server, told by it.
-    TxS,
-    /// Received by the server, told by it.
-    RxS,
-}
+/// In a test both ways: what is sent and received by the client, told by it, and by the server.
+pub(crate) const ROLES: [&str; 4] = ["[TX-C]", "[RX-C]", "[TX-S]", "[RX-S]"];
 
 /// Who counted what came of a stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum End {
-    /// Who sent it.
+pub(crate) enum End {
     Sender,
-    /// Who received it.
     Receiver,
 }
 
 /// One row of figures.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Row {
-    /// Index of its line.
-    pub line: usize,
-    /// Of what.
-    pub stream: Stream,
-    /// In a test both ways.
-    pub role: Option<Role>,
+pub(crate) struct Row {
+    pub(crate) line: usize,
+    pub(crate) stream: Stream,
+    pub(crate) role: Option<&'static str>,
     /// Who counted; `None` of intervals.
-    pub end: Option<End>,
-    /// Seconds at which it begins and ends.
-    pub time: [Option<Figure>; 2],
-    /// Bytes.
-    pub bytes: Option<Figure>,
-    /// Bits a second.
-    pub rate: Option<Figure>,
-    /// Segments sent again.
-    pub retransmits: Option<Figure>,
-    /// Milliseconds.
-    pub jitter_ms: Option<Figure>,
-    /// Datagrams.
-    pub datagrams: Option<Figure>,
+    pub(crate) end: Option<End>,
+    pub(crate) time: [Option<Figure>; 2],
+    pub(crate) bytes: Option<Figure>,
+    pub(crate) rate: Option<Figure>,
+    pub(crate) retransmits: Option<Figure>,
+    pub(crate) jitter_ms: Option<Figure>,
+    pub(crate) datagrams: Option<Figure>,
     /// Share of those lost in percent.
-    pub lost_share: Option<Figure>,
+    pub(crate) lost_share: Option<Figure>,
     /// Whether it is of the time that is left out.
-    pub omitted: bool,
+    pub(crate) omitted: bool,
 }
 
 impl Row {
@@ -121,8 +95,8 @@ impl Row {
 impl Test {
     /// What came of it each way: of the sum where there is one, else of the only stream; as the receiver counted it where
     /// that is told.
-    pub fn results(&self) -> Vec<&Row> {
-        let mut roles: Vec<Option<Role>> = Vec::new();
+    pub(crate) fn results(&self) -> Vec<&Row> {
+        let mut roles: Vec<Option<&'static str>> = Vec::new();
         for row in &self.ends {
             if !roles.contains(&row.role) {
                 roles.push(row.role);
@@ -131,7 +105,7 @@ impl Test {
         roles.into_iter().filter_map(|role| self.result(role)).collect()
     }
 
-    fn result(&self, role: Option<Role>) -> Option<&Row> {
+    fn result(&self, role: Option<&'static str>) -> Option<&Row> {
         let of_role = || self.ends.iter().filter(move |row| row.role == role);
         let sums = of_role().any(|row| row.stream == Stream::Sum);
         let first = of_role().next()?.stream;
@@ -151,8 +125,8 @@ impl Test {
             ..Workload::default()
         };
         let name = match row.role {
-            Some(Role::TxC | Role::RxS) => "throughput from client to server",
-            Some(Role::RxC | Role::TxS) => "throughput from server to client",
+            Some("[TX-C]" | "[RX-S]") => "throughput from client to server",
+            Some(_) => "throughput from server to client",
             None => "throughput",
         };
         // Beside what was received stands who sent it.
@@ -174,14 +148,13 @@ impl Test {
 }
 
 impl Iperf3 {
-    /// Every figure in it.
-    pub fn figures(&self, tell: &mut dyn FnMut(Told)) {
+    pub(crate) fn figures(&self, tell: &mut dyn FnMut(Told)) {
         let rows = self.tests.iter().flat_map(|test| test.intervals.iter().chain(&test.ends));
         rows.for_each(|row| row.figures(tell));
     }
 
     /// Its results in the form that all tools share.
-    pub fn readings(&self) -> Vec<Reading> {
+    pub(crate) fn readings(&self) -> Vec<Reading> {
         let of_test =
             |test: &Test| -> Vec<Reading> { test.results().iter().map(|row| test.reading(row)).collect() };
         self.tests.iter().flat_map(of_test).collect()

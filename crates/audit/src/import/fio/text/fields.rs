@@ -16,7 +16,6 @@ fn ends(byte: u8) -> bool {
     matches!(byte, b' ' | b',' | b')' | b']' | b';' | b'\t' | b'\r')
 }
 
-/// All pairs, in order.
 pub(super) fn pairs<'a>(line: &Line<'a>) -> impl Iterator<Item = (&'a str, &'a str)> {
     let text = line.text;
     memchr::memchr_iter(b'=', text.as_bytes()).filter_map(move |sign| {
@@ -50,6 +49,11 @@ pub(super) fn plain(line: &Line, text: &str) -> Option<Figure> {
     Some(rounded(line.spot(&text[..bytes + sign]), value, decimals, 1.0))
 }
 
+/// The plain number of the first pair of a key.
+pub(super) fn number(line: &Line, key: &str) -> Option<Figure> {
+    plain(line, value(line, key)?)
+}
+
 /// A number with one of fio's prefixes; where `old`, `K` and `M` of bytes are of 1024.
 pub(super) fn scaled(line: &Line, text: &str, old: bool) -> Option<Figure> {
     let (value, bytes, decimals) = leading(text)?;
@@ -81,16 +85,11 @@ pub(super) fn cut(line: &Line, text: &str, scale: f64) -> Option<Figure> {
 }
 
 /// How much a unit of fio's is, and its power of a thousand.
-fn scale(unit: &str, old: bool) -> Option<(f64, i32)> {
+pub(super) fn scale(unit: &str, old: bool) -> Option<(f64, i32)> {
     let bytes = unit.as_bytes();
-    let power = match bytes.first() {
-        Some(b'k' | b'K') => 1,
-        Some(b'M') => 2,
-        Some(b'G') => 3,
-        Some(b'T') => 4,
-        Some(b'P') => 5,
-        _ => 0,
-    };
+    let prefixes = ["kK", "M", "G", "T", "P"];
+    let of = |letters: &&str| unit.starts_with(|letter| letters.contains(letter));
+    let power = prefixes.iter().position(of).map_or(0, |at| at as i32 + 1);
     let counted = unit[usize::from(power > 0)..].trim_start_matches('i');
     let of_bytes = matches!(counted, "B" | "B/s");
     let known = of_bytes || matches!(counted, "" | "/s" | "bit/s" | "bit");

@@ -1,6 +1,6 @@
 //! What stands in each of fio's lines.
 
-use super::fields::{cut, pairs, plain, scaled, time, value};
+use super::fields::{cut, number, pairs, plain, scale, scaled, time, value};
 use super::lines::Kind;
 use crate::import::cut::Line;
 use crate::import::fio::{
@@ -17,9 +17,8 @@ pub(super) fn version_of_client(text: &str) -> Option<Version> {
 
 /// `test: (g=0): rw=randrw, bs=(R) 4096B-4096B, (W) ..., ioengine=libaio, iodepth=1`.
 pub(super) fn asked(line: &Line, index: usize) -> Option<Asked> {
-    let name = line.text.trim_start().split(": (g=").next()?.to_owned();
     Some(Asked {
-        name,
+        name: line.text.trim_start().split(": (g=").next()?.to_owned(),
         line: index,
         rw: value(line, "rw").map(str::to_owned),
         bs: block_sizes(line.text).unwrap_or_default(),
@@ -77,14 +76,14 @@ pub(super) fn job(line: &Line, index: usize) -> Job {
         pid: whole("pid"),
         // Sums over the clients whose own results stand before it.
         aggregate: text.trim_start().starts_with("All clients:"),
-        error: value(line, "err").and_then(|text| plain(line, text)),
+        error: number(line, "err"),
         ended: ended.map(|(_, time)| time.trim().to_owned()).filter(|time| !time.is_empty()),
         ..Job::default()
     }
 }
 
 /// Reads a line of a job's results into it; `unit` is that of the list of percentiles which is being read, in nanoseconds, `None`
-/// of one that is left out. Whether it could be read.
+/// of one that is left out. `None` where it could not be read.
 pub(super) fn read(
     job: &mut Job,
     unit: &mut Option<f64>,
@@ -92,81 +91,67 @@ pub(super) fn read(
     line: &Line,
     index: usize,
     version: Option<Version>,
-) -> bool {
+) -> Option<()> {
     match kind {
-        Kind::Result => {
-            let direction = result(line, index, version);
-            direction.map(|direction| job.directions.push(direction)).is_some()
+        Kind::Result => job.directions.push(result(line, index, version)?),
+        Kind::Cpu => {
+            let (user, system) = (number(line, "usr")?, number(line, "sys")?);
+            job.cpu = Some(Cpu { user, system, switches: number(line, "ctx") });
         }
-        Kind::Cpu => put(&mut job.cpu, cpu(line)),
-        Kind::Depths => {
-            job.depths = depths(line);
-            !job.depths.is_empty()
-        }
-        Kind::Buckets => {
-            let before = job.buckets.len();
-            job.buckets.extend(buckets(line));
-            job.buckets.len() > before
-        }
-        Kind::Issued => put(&mut job.issued, issued(line)),
-        Kind::Target => put(&mut job.target_depth, value(line, "depth").and_then(|text| plain(line, text))),
-        Kind::Aside => {
-            // What follows is of syncs, or of one priority: no percentiles of this way.
-            *unit = None;
-            true
-        }
+        Kind::Depths => job.depths = some(depths(line))?,
+        Kind::Buckets => job.buckets.extend(some(buckets(line))?),
+        Kind::Issued => job.issued = Some(issued(line)?),
+        Kind::Target => job.target_depth = Some(number(line, "depth")?),
+        // What follows is of syncs, or of one priority: no percentiles of this way.
+        Kind::Aside => *unit = None,
         // Without a direction it is a piece of an output whose result line is missing.
-        _ => job.directions.last_mut().is_some_and(|direction| of_direction(direction, unit, kind, line)),
+        _ => of_direction(job.directions.last_mut()?, unit, kind, line)?,
     }
+    Some(())
 }
 
-fn put<T>(slot: &mut Option<T>, read: Option<T>) -> bool {
-    let is_read = read.is_some();
-    *slot = read.or(slot.take());
-    is_read
+fn some<T>(all: Vec<T>) -> Option<Vec<T>> {
+    (!all.is_empty()).then_some(all)
 }
 
-fn of_direction(direction: &mut Direction, unit: &mut Option<f64>, kind: Kind, line: &Line) -> bool {
+fn of_direction(direction: &mut Direction, unit: &mut Option<f64>, kind: Kind, line: &Line) -> Option<()> {
     let text = line.text.trim_start();
-    match kind {
-        Kind::Latency => {
-            let slot = match text.as_bytes().first() {
-                Some(b's') => &mut direction.slat,
-                Some(b'c') => &mut direction.clat,
-                _ => &mut direction.lat,
-            };
-            put(slot, latency(line))
-        }
-        Kind::PercentileHead => {
-            let of = ["clat", "slat", "lat"].into_iter().find(|name| text.starts_with(name));
-            let of = of.unwrap_or("clat");
+    let of = ["clat", "slat", "lat"].into_iter().find(|name| text.starts_with(name)).unwrap_or("clat");
+    match (kind, of) {
+        (Kind::Latency, "slat") => direction.slat = Some(latency(line)?),
+        (Kind::Latency, "clat") => direction.clat = Some(latency(line)?),
+        (Kind::Latency, _) => direction.lat = Some(latency(line)?),
+        (Kind::PercentileHead, _) => {
             // Of two lists the completions' is kept; total latencies are told only where there is no other.
             *unit = unit_ns(text).filter(|_| direction.percentiles.is_none() || of == "clat");
             if unit.is_some() {
                 direction.percentiles = Some(Percentiles { of, points: Vec::new() });
             }
-            true
         }
-        Kind::Percentiles => {
+        (Kind::Percentiles, _) => {
             // Those of syncs and of single priorities are no figures of a way.
-            let Some(unit) = *unit else { return true };
-            let Some(percentiles) = &mut direction.percentiles else { return false };
-            let before = percentiles.points.len();
-            percentiles.points.extend(points(line, unit));
-            percentiles.points.len() > before
+            let Some(unit) = *unit else { return Some(()) };
+            direction.percentiles.as_mut()?.points.extend(some(points(line, unit))?);
         }
-        Kind::Bandwidth => put(&mut direction.bandwidth_samples, bandwidth_samples(line)),
-        Kind::Iops => put(&mut direction.iops_samples, samples(line, 1.0)),
-        _ => false,
+        (Kind::Bandwidth, _) => {
+            let unit = line.text.split_once('(')?.1.split(')').next()?;
+            let unit: String = unit.split_whitespace().collect();
+            // `KB/s` and `MB/s` of old are of 1024.
+            let bytes = scale(&unit, !unit.starts_with('k')).filter(|_| unit.ends_with("/s"))?;
+            direction.bandwidth_samples = Some(samples(line, bytes.0)?);
+        }
+        (Kind::Iops, _) => direction.iops_samples = Some(samples(line, 1.0)?),
+        _ => return None,
     }
+    Some(())
 }
 
 fn way_of(text: &str) -> Option<Way> {
-    match text.trim_start().as_bytes().first()? {
-        b'r' | b'R' => Some(Way::Read),
-        b'w' | b'W' => Some(Way::Write),
-        b't' | b'T' => Some(Way::Trim),
-        b'm' | b'M' => Some(Way::Both),
+    match text.trim_start().as_bytes().first()?.to_ascii_lowercase() {
+        b'r' => Some(Way::Read),
+        b'w' => Some(Way::Write),
+        b't' => Some(Way::Trim),
+        b'm' => Some(Way::Both),
         _ => None,
     }
 }
@@ -181,12 +166,10 @@ fn result(line: &Line, index: usize, version: Option<Version>) -> Option<Directi
         direction.bandwidth = of("bw", old);
         direction.iops = of("iops", old);
         direction.runtime_ms = plain(line, runtime);
-        return direction.iops.is_some().then_some(direction);
-    }
-    direction.iops = of("IOPS", false);
-    if let Some((_, rest)) = line.text.split_once("BW=") {
+    } else {
+        direction.iops = of("IOPS", false);
         direction.bandwidth = of("BW", false);
-        let mut brackets = bracketed(rest);
+        let mut brackets = bracketed(line.text.split_once("BW=").map_or("", |(_, rest)| rest));
         direction.bandwidth_decimal = brackets.next().and_then(|text| scaled(line, text, false));
         if let Some((io, runtime)) = brackets.next().map(halves) {
             direction.io = scaled(line, io, false);
@@ -211,8 +194,8 @@ fn halves(text: &str) -> (&str, Option<&str>) {
 }
 
 /// The same, read.
-fn both(line: &Line, text: &str, read: fn(&Line, &str) -> Option<Figure>) -> [Option<Figure>; 2] {
-    let (first, second) = halves(text);
+fn both(line: &Line, text: Option<&str>, read: fn(&Line, &str) -> Option<Figure>) -> [Option<Figure>; 2] {
+    let Some((first, second)) = text.map(halves) else { return [None; 2] };
     [read(line, first), second.and_then(|text| read(line, text))]
 }
 
@@ -243,39 +226,25 @@ fn latency(line: &Line) -> Option<Latency> {
 fn points(line: &Line, unit_ns: f64) -> Vec<(f64, Figure)> {
     let one = |(before, behind): (&str, &str)| {
         let percent = before.rsplit([' ', '|', ',']).next().and_then(leading)?.0;
-        let value = plain(line, behind.split(']').next()?.trim_start())?;
+        let printed = plain(line, behind.split(']').next()?.trim_start())?;
+        let value = printed.value * unit_ns;
         // fio rounds percentiles up when it scales them.
-        let low = if unit_ns > 1.0 { (value.value - 1.0) * unit_ns } else { value.value };
-        Some((percent, Figure { low, high: value.value * unit_ns, value: value.value * unit_ns, ..value }))
+        let low = if unit_ns > 1.0 { value - unit_ns } else { value };
+        Some((percent, Figure { low, high: value, value, ..printed }))
     };
     let parts: Vec<&str> = line.text.split("th=[").collect();
     parts.windows(2).filter_map(|pair| one((pair[0], pair[1]))).collect()
 }
 
-/// `bw (  MiB/s): min= 1577, max= 2736, per=100.00%, avg=2457.95, stdev=108.84, samples=480`.
-fn bandwidth_samples(line: &Line) -> Option<Samples> {
-    let unit: String = line.text.split_once('(')?.1.split(')').next()?.split_whitespace().collect();
-    let scale = match unit.as_str() {
-        "KiB/s" | "KB/s" => 1024.0,
-        "MiB/s" | "MB/s" => 1024.0 * 1024.0,
-        "kB/s" => 1000.0,
-        "GiB/s" => 1024.0 * 1024.0 * 1024.0,
-        "Kibit/s" => 1024.0 / 8.0,
-        "Mibit/s" => 1024.0 * 1024.0 / 8.0,
-        "kbit/s" => 1000.0 / 8.0,
-        _ => return None,
-    };
-    samples(line, scale)
-}
-
+/// `min= 1577, max= 2736, per=100.00%, avg=2457.95, stdev=108.84, samples=480`.
 fn samples(line: &Line, scale: f64) -> Option<Samples> {
-    let figure = |key: &str| Some(plain(line, value(line, key)?)?.scaled(scale));
+    let figure = |key: &str| Some(number(line, key)?.scaled(scale));
     Some(Samples {
         min: cut(line, value(line, "min")?, scale)?,
         max: cut(line, value(line, "max")?, scale)?,
         mean: figure("avg")?,
         deviation: figure("stdev"),
-        count: value(line, "samples").and_then(|text| plain(line, text)),
+        count: number(line, "samples"),
     })
 }
 
@@ -294,11 +263,6 @@ fn depths(line: &Line) -> Vec<(u64, Figure)> {
     let depth =
         |(key, text): (&str, &str)| Some((key.trim_start_matches(">=").parse().ok()?, plain(line, text)?));
     pairs(line).filter_map(depth).collect()
-}
-
-fn cpu(line: &Line) -> Option<Cpu> {
-    let of = |key: &str| plain(line, value(line, key)?);
-    Some(Cpu { user: of("usr")?, system: of("sys")?, switches: of("ctx") })
 }
 
 /// `issued rwts: total=7804560,7797520,0,0 short=0,0,0,0 dropped=0,0,0,0`, `issued : total=r=1/w=0/d=0, short=r=0/...`.
@@ -322,45 +286,35 @@ fn issued(line: &Line) -> Option<Issued> {
 /// `READ: io=4096.0MB, aggrb=611058KB/s, minb=..., maxb=..., mint=6864msec, maxt=6864msec`.
 pub(super) fn status(line: &Line, index: usize, group: Option<u64>) -> Option<Status> {
     let of = |key: &str, old: bool| scaled(line, value(line, key)?, old);
-    let way = way_of(line.text)?;
+    let mut made = Status { group, way: way_of(line.text)?, line: index, ..Status::default() };
     if value(line, "aggrb").is_some() {
-        return Some(Status {
-            group,
-            way,
-            line: index,
-            bandwidth: [of("aggrb", true), None],
-            slowest: [of("minb", true), None],
-            fastest: [of("maxb", true), None],
-            io: [of("io", true), None],
-            runtime_ms: ["mint", "maxt"].map(|key| plain(line, value(line, key)?)),
-        });
+        made.bandwidth[0] = of("aggrb", true);
+        made.slowest[0] = of("minb", true);
+        made.fastest[0] = of("maxb", true);
+        made.io[0] = of("io", true);
+        made.runtime_ms = ["mint", "maxt"].map(|key| number(line, key));
+        return Some(made);
     }
     let new: fn(&Line, &str) -> Option<Figure> = |line, text| scaled(line, text, false);
     let mut brackets = bracketed(line.text);
-    let mut next = || brackets.next().map_or([None; 2], |text| both(line, text, new));
+    let mut next = || both(line, brackets.next(), new);
     let ([bandwidth, _], [slowest, fastest], [io, _]) = (next(), next(), next());
     let range = line.text.split_once("), ").and_then(|(_, rest)| Some(rest.split_once(' ')?.0));
-    let ends = range.map_or([None; 2], |text| both(line, text, new));
-    Some(Status {
-        group,
-        way,
-        line: index,
-        bandwidth: [of("bw", false), bandwidth],
-        slowest: [ends[0], slowest],
-        fastest: [ends[1], fastest],
-        io: [of("io", false), io],
-        runtime_ms: value(line, "run").map_or([None; 2], |text| both(line, text, plain)),
-    })
+    let ends = both(line, range, new);
+    made.bandwidth = [of("bw", false), bandwidth];
+    (made.slowest, made.fastest) = ([ends[0], slowest], [ends[1], fastest]);
+    made.io = [of("io", false), io];
+    made.runtime_ms = both(line, value(line, "run"), plain);
+    Some(made)
 }
 
 /// `dm-2: ios=7801557/7794611, merge=0/0, ticks=862107/186550, in_queue=1048584, util=100.00%, aggrios=...`.
 pub(super) fn disk(line: &Line, index: usize) -> Option<Disk> {
-    let pair = |key: &str| value(line, key).map_or([None; 2], |text| both(line, text, plain));
     Some(Disk {
         name: line.text.trim_start().split(": ").next()?.to_owned(),
         line: index,
-        ios: pair("ios"),
-        ticks: pair("ticks"),
+        ios: both(line, value(line, "ios"), plain),
+        ticks: both(line, value(line, "ticks"), plain),
         aggregates: value(line, "aggrios").is_some(),
     })
 }

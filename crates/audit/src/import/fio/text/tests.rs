@@ -1,4 +1,4 @@
-use crate::import::fio::{Fio, Form, Version};
+use crate::import::fio::{Fio, Form};
 use crate::import::{Said, scan};
 use crate::number::Figure;
 use crate::page::Page;
@@ -32,49 +32,6 @@ fn value(figure: &Option<Figure>) -> f64 {
 }
 
 #[test]
-fn every_line_of_an_output_is_read() {
-    let (_, fio) = only(MIXED);
-    assert_eq!((fio.form, fio.version), (Form::Text, Some(Version { major: 3, minor: 33 })));
-    let asked = &fio.asked[0];
-    assert_eq!((asked.name.as_str(), asked.rw.as_deref(), asked.iodepth), ("mixed", Some("randrw"), Some(8)));
-    assert_eq!((asked.bs[1], asked.ioengine.as_deref()), (Some((4096, 4096)), Some("libaio")));
-    let job = &fio.jobs[0];
-    assert_eq!((fio.jobs.len(), job.group, job.jobs, value(&job.error)), (1, Some(0), Some(2), 0.0));
-    assert_eq!(job.directions.len(), 2);
-    let read = &job.directions[0];
-    assert_eq!((value(&read.iops), value(&read.runtime_ms)), (44_600.0, 2001.0));
-    assert_eq!(value(&read.bandwidth), 174.0 * 1_048_576.0);
-    assert_eq!(value(&read.bandwidth_decimal), 183e6);
-    assert_eq!(value(&read.io), 348.0 * 1_048_576.0);
-    let clat = read.clat.unwrap();
-    assert_eq!((clat.min.value, clat.max.value, clat.mean.value), (771.0, 4_118_200.0, 160_087.76));
-    assert_eq!(read.slat.unwrap().max.value, 450_000.0);
-    let percentiles = read.percentiles.as_ref().unwrap();
-    assert_eq!((percentiles.of, percentiles.points.len()), ("clat", 17));
-    assert_eq!((percentiles.points[6].0, percentiles.points[6].1.value), (50.0, 159_000.0));
-    let samples = read.bandwidth_samples.unwrap();
-    assert_eq!((samples.min.value, samples.mean.value), (178_698.0 * 1024.0, 179_654.0 * 1024.0));
-    assert_eq!(value(&samples.count), 6.0);
-    assert_eq!(read.iops_samples.unwrap().max.value, 45_148.0);
-    assert_eq!(job.buckets.len(), 12);
-    assert_eq!((job.buckets[5].0, job.buckets[5].1.value), (250e3, 96.87));
-    assert_eq!(job.cpu.unwrap().system.value, 25.27);
-    assert_eq!((job.depths[3].0, job.depths[3].1.value), (8, 100.0));
-    let issued = job.issued.unwrap();
-    assert_eq!(
-        (value(&issued.total[0]), value(&issued.total[1]), value(&issued.short[2])),
-        (89_170.0, 89_187.0, 0.0)
-    );
-    assert_eq!(value(&job.target_depth), 8.0);
-    let status = &fio.statuses[1];
-    assert_eq!((status.group, value(&status.io[1]), value(&status.runtime_ms[1])), (Some(0), 365e6, 2001.0));
-    assert_eq!(value(&status.slowest[1]), 183e6);
-    let disk = &fio.disks[0];
-    assert_eq!((disk.name.as_str(), value(&disk.ios[1])), ("vda", 79_290.0));
-    assert_eq!(fio.block_size(job, crate::import::Way::Write), Some(4096));
-}
-
-#[test]
 fn the_old_way_of_before_2_17_is_read() {
     let (_, fio) = only(
         "rr: (g=0): rw=randread, bs=4K-4K/4K-4K/4K-4K, ioengine=libaio, iodepth=16\nfio-2.1.11\nStarting 8 processes\n\n\
@@ -104,61 +61,38 @@ fn result_lines_that_were_pasted_alone_are_excerpts() {
 }
 
 #[test]
-fn outputs_behind_each_other_are_told_apart() {
+fn outputs_behind_each_other_are_told_apart_and_noise_is_listed() {
     let (_, found) = fios(&format!("{MIXED}\n{MIXED}prose about it\n{MIXED}"));
     assert_eq!(found.len(), 3);
     let bodies = MIXED.split_once("fio-3.33\n").unwrap().1;
     let (_, found) = fios(&format!("{bodies}{bodies}"));
     assert_eq!(found.iter().map(|fio| fio.jobs.len()).collect::<Vec<_>>(), [1, 1], "without heads");
-}
-
-#[test]
-fn noise_in_the_middle_of_an_output_is_told_and_skipped() {
-    let noisy = MIXED.replace("  cpu  ", "www.example.org\n  cpu  ");
-    let page = Page::new("p", noisy);
-    let imported = scan(&page);
-    assert_eq!((imported.outputs.len(), imported.unread.len()), (1, 1));
-    let fio = fio_of(imported.outputs[0].said.clone()).unwrap();
-    assert!(fio.jobs[0].cpu.is_some() && fio.jobs[0].issued.is_some());
-    assert_eq!(imported.unread[0].line, 36);
+    let imported = scan(&Page::new("p", MIXED.replace("  cpu  ", "www.example.org\n  cpu  ")));
+    assert_eq!((imported.outputs.len(), imported.unread.len(), imported.unread[0].line), (1, 1, 36));
+    for text in
+        ["fio-3.16 was used for all", "read: the manual first", "Starting 4 processes", "Jobs: we offer some"]
+    {
+        assert!(scan(&Page::new("p", text)).outputs.is_empty(), "{text}");
+    }
 }
 
 #[test]
 fn latencies_of_syncs_and_of_priorities_are_of_no_way() {
-    let sync = "  fsync/fdatasync/sync_file_range:\n    sync (usec): min=350, max=126117, avg=857.01, stdev=2345.36\n    sync percentiles (usec):\n     |  1.00th=[  619], 99.99th=[96994]\n  cpu  ";
-    let (_, fio) = only(&MIXED.replace("  cpu  ", sync));
-    assert_eq!(fio.jobs[0].directions[1].percentiles.as_ref().unwrap().points.len(), 17);
-    let prio = "    clat prio 0/4 (usec): min=1, max=2, avg= 1.50, stdev= 0.10\n    clat prio 0/4 (12.30% of IOs) percentiles (usec):\n     |  1.00th=[  619], 99.99th=[96994]\n   bw (";
-    let (_, fio) = only(&MIXED.replacen("   bw (", prio, 1));
-    assert_eq!(fio.jobs[0].directions[0].percentiles.as_ref().unwrap().points.len(), 17);
-    assert_eq!(fio.jobs[0].directions[0].clat.unwrap().mean.value, 160_087.76);
-}
-
-#[test]
-fn a_note_of_fio_between_its_lines_is_its_own() {
-    let note = "Starting 2 processes\nnote: both iodepth >= 1 and synchronous I/O engine are selected, queue depth will be capped at 1";
-    let (_, fio) = only(&MIXED.replace("Starting 2 processes", note));
-    assert_eq!((fio.asked.len(), fio.jobs.len(), fio.version.is_some()), (1, 1, true));
-}
-
-#[test]
-fn bandwidths_in_bits_are_bytes() {
-    let (_, fio) = only(&MIXED.replacen("BW=174MiB/s (183MB/s)", "BW=1392Mibit/s (1460Mbit/s)", 1));
-    assert_eq!(value(&fio.jobs[0].directions[0].bandwidth), 174.0 * 1_048_576.0);
-}
-
-#[test]
-fn sentences_about_fio_are_no_output() {
-    for text in [
-        "fio-3.16 was used for all of it",
-        "read: the manual first",
-        "Starting 4 processes",
-        "write: IO is slow, BW= low",
-        "Jobs: we offer some",
-        "a: (g=0): not fio's",
-        "READ: bw is what counts",
-    ] {
-        let page = Page::new("p", text);
-        assert!(scan(&page).outputs.is_empty(), "{text}");
+    let list = "percentiles (usec):\n     |  1.00th=[  619], 99.99th=[96994]\n";
+    let sync = format!(
+        "  fsync/fdatasync/sync_file_range:\n    sync (usec): min=350, max=126117, avg=857.01, stdev=2345.36\n    sync {list}  cpu  "
+    );
+    let prio = format!(
+        "    clat prio 0/4 (usec): min=1, max=2, avg= 1.50, stdev= 0.10\n    clat prio 0/4 (12.30% of IOs) {list}   bw ("
+    );
+    let (_, fio) = only(&MIXED.replace("  cpu  ", &sync).replacen("   bw (", &prio, 1));
+    for direction in &fio.jobs[0].directions {
+        assert_eq!(direction.percentiles.as_ref().unwrap().points.len(), 17);
     }
+    assert_eq!(fio.jobs[0].directions[0].clat.unwrap().mean.value, 160_087.76);
+    let (_, fio) = only(
+        &MIXED.replace("BW=174MiB/s (183MB/s)", "BW=1392Mibit/s (1460Mbit/s)").replace("mixed: (", "fio: ("),
+    );
+    assert_eq!(value(&fio.jobs[0].directions[0].bandwidth), 174.0 * 1_048_576.0, "bits");
+    assert_eq!(fio.jobs[0].name, "fio", "a job of the tool's own name");
 }
