@@ -3,6 +3,7 @@
 use super::{Rows, span, tokens};
 use crate::page::Unread;
 use html5gum::{StartTag, Token};
+use std::ops::Range;
 use std::rc::Rc;
 
 /// A line and the number that it has in the source.
@@ -68,23 +69,15 @@ struct Renderer<'t> {
     tables: Vec<Table>,
 }
 
-/// A table that is not closed yet.
+/// A table that is not closed yet. The lines of its cells are shown at once, and taken back where it is no layout.
 struct Table {
-    /// What is shown before it: its caption, text that is in no cell.
-    before: Vec<Numbered>,
     rows: Rows<Rc<str>>,
-    /// The open cell.
-    cell: Option<Cell>,
-    /// Cells as they come, for what turns out to be a layout.
-    cells: Vec<Vec<Numbered>>,
+    /// The open cell: the first line that it shows, its columns and rows.
+    cell: Option<(usize, usize, usize)>,
+    /// The lines that each cell shows.
+    cells: Vec<Range<usize>>,
     /// Whether it lays out a page: listings, headings or tables stand in it.
     layout: bool,
-}
-
-struct Cell {
-    lines: Vec<Numbered>,
-    columns: usize,
-    rows: usize,
 }
 
 impl Renderer<'_> {
@@ -230,22 +223,14 @@ impl Renderer<'_> {
     /// Ends the line and leaves one empty.
     fn paragraph(&mut self) {
         self.break_line();
-        let blank = self.sink().last().is_none_or(|(_, line)| line.is_empty());
+        let blank = self.shown.last().is_none_or(|(_, line)| line.is_empty());
         if self.listing == 0 && !blank {
             self.shows((self.line, String::new()));
         }
     }
 
-    /// Where lines go: the open cell, what stands before the open table, or the page.
-    fn sink(&mut self) -> &mut Vec<Numbered> {
-        match self.tables.last_mut() {
-            Some(table) => table.cell.as_mut().map_or(&mut table.before, |cell| &mut cell.lines),
-            None => &mut self.shown,
-        }
-    }
-
     fn shows(&mut self, line: Numbered) {
-        self.sink().push(line);
+        self.shown.push(line);
     }
 
     fn in_table(&mut self, change: impl FnOnce(&mut Table)) {
@@ -264,39 +249,36 @@ impl Renderer<'_> {
         self.layout();
         if self.tables.len() < DEEPEST {
             let rows = Rows::new(self.line as usize);
-            self.tables.push(Table {
-                before: Vec::new(),
-                rows,
-                cell: None,
-                cells: Vec::new(),
-                layout: false,
-            });
+            self.tables.push(Table { rows, cell: None, cells: Vec::new(), layout: false });
         }
     }
 
     fn cell_starts(&mut self, tag: &StartTag<usize>) {
         self.cell_ends();
         self.break_line();
-        let (columns, rows) = (span(tag, b"colspan"), span(tag, b"rowspan"));
+        let cell = (self.shown.len(), span(tag, b"colspan"), span(tag, b"rowspan"));
         self.in_table(|table| {
             table.rows.cell_begins(&tag.name);
-            table.cell = Some(Cell { lines: Vec::new(), columns, rows });
+            table.cell = Some(cell);
         });
     }
 
     fn cell_ends(&mut self) {
-        if self.tables.last().is_some_and(|table| table.cell.is_some()) {
-            self.break_line();
-        }
+        let Some((from, columns, rows)) = self.tables.last_mut().and_then(|table| table.cell.take()) else {
+            return;
+        };
+        self.break_line();
+        let lines = self.shown[from..].iter().map(|(_, line)| line.trim());
+        let parts: Vec<&str> = lines.filter(|line| !line.is_empty()).collect();
+        let long =
+            parts.len() > CELL_LINES || parts.iter().map(|part| part.len()).sum::<usize>() > CELL_BYTES;
+        let text = parts.join(" ").replace('|', "\\|");
+        self.paragraph();
+        let lines = from..self.shown.len();
         self.in_table(|table| {
-            let Some(cell) = table.cell.take() else { return };
-            let lines = cell.lines.iter().map(|(_, line)| line.trim());
-            let parts: Vec<&str> = lines.filter(|line| !line.is_empty()).collect();
-            let bytes: usize = parts.iter().map(|part| part.len()).sum();
-            table.layout |= parts.len() > CELL_LINES || bytes > CELL_BYTES;
-            let text = if table.layout { String::new() } else { parts.join(" ").replace('|', "\\|") };
-            table.rows.cell(text.into(), cell.columns, cell.rows);
-            table.cells.push(cell.lines);
+            table.layout |= long;
+            table.rows.cell(if table.layout { "".into() } else { text.into() }, columns, rows);
+            table.cells.push(lines);
         });
     }
 
@@ -313,16 +295,14 @@ impl Renderer<'_> {
         }
         self.row_ends();
         let Some(table) = self.tables.pop() else { return };
-        table.before.into_iter().for_each(|line| self.shows(line));
         let heads = table.rows.heads();
         let rows = table.rows.rows;
         let wide = rows.iter().map(|row| row.cells.len()).max().unwrap_or(0);
         if table.layout || wide < 2 {
-            for lines in table.cells {
-                lines.into_iter().for_each(|line| self.shows(line));
-                self.paragraph();
-            }
             return;
+        }
+        for lines in table.cells.into_iter().rev() {
+            self.shown.drain(lines);
         }
         self.paragraph();
         // A few rows much wider than all others fill nobody's memory.
