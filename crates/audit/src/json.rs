@@ -156,8 +156,7 @@ impl<'a> Reader<'a> {
             Some(b'{') => self.object(depth),
             Some(b'[') => self.array(depth),
             Some(b'"') => Value::Text(self.string()?),
-            Some(b'-' | b'+' | b'0'..=b'9') => self.number_or_word(),
-            Some(b'a'..=b'z' | b'A'..=b'Z') => self.word()?,
+            Some(b'-' | b'+' | b'0'..=b'9' | b'a'..=b'z' | b'A'..=b'Z') => self.number_or_word()?,
             Some(_) => return self.breaks("a sign that begins no value"),
             None => return self.breaks("it ends where a value is expected"),
         };
@@ -228,35 +227,25 @@ impl<'a> Reader<'a> {
         broken
     }
 
-    fn letters(&mut self) {
-        while self.bytes.get(self.at).is_some_and(u8::is_ascii_alphabetic) {
-            self.at += 1;
-        }
-    }
-
-    fn number_or_word(&mut self) -> Value<'a> {
+    fn number_or_word(&mut self) -> Option<Value<'a>> {
         let start = self.at;
-        self.at += 1;
-        while matches!(self.bytes.get(self.at), Some(b'0'..=b'9' | b'.' | b'e' | b'E' | b'+' | b'-')) {
-            self.at += 1;
-        }
-        // `-nan`, `-inf`.
-        self.letters();
+        let part = |byte: &&u8| byte.is_ascii_alphanumeric() || b".+-".contains(byte);
+        self.at += self.bytes[start..].iter().take_while(part).count();
         let text = &self.text[start..self.at];
-        if text.ends_with(|last: char| last.is_ascii_digit()) { Value::Number(text) } else { Value::Nothing }
-    }
-
-    fn word(&mut self) -> Option<Value<'a>> {
-        let start = self.at;
-        self.letters();
-        match &self.text[start..self.at] {
+        let numeric = |byte: u8| byte.is_ascii_digit() || b".eE+-".contains(&byte);
+        match text {
             "true" => Some(Value::Truth(true)),
             "false" => Some(Value::Truth(false)),
             "null" | "nan" | "NaN" | "inf" | "Infinity" => Some(Value::Nothing),
-            _ => {
+            _ if text.starts_with(|first: char| first.is_ascii_alphabetic()) => {
                 self.at = start;
                 self.breaks("a word that is no value")
             }
+            _ if text.bytes().all(numeric) && text.ends_with(|last: char| last.is_ascii_digit()) => {
+                Some(Value::Number(text))
+            }
+            // `-nan`, `-inf`.
+            _ => Some(Value::Nothing),
         }
     }
 }
@@ -285,15 +274,10 @@ mod tests {
             let text = format!("[{text}]");
             parse(&text, 0).unwrap().node.elements()[0].said().map(Cow::into_owned)
         };
-        for (text, name) in [
-            (r#""vm-1""#, "vm-1"),
-            (r#""a\"b\/c\\d""#, "a\"b/c\\d"),
-            (r#""\u0434\u0438\u0441\u043a""#, "\u{434}\u{438}\u{441}\u{43a}"),
-            (r#""half \ud800""#, r"half \ud800"),
-            (r#""C:\fio""#, "C:\u{c}io"),
-            (r#""C:\d""#, r"C:\d"),
-        ] {
-            assert_eq!(said(text).as_deref(), Some(name), "{text}");
+        let texts = [r"vm-1", r#"a\"b\/c\\d"#, r"\u0434\u0438", r"half \ud800", r"C:\fio", r"C:\d"];
+        let names = ["vm-1", r#"a"b/c\d"#, "ди", r"half \ud800", "C:\u{c}io", r"C:\d"];
+        for (text, name) in texts.into_iter().zip(names) {
+            assert_eq!(said(&format!("\"{text}\"")).as_deref(), Some(name), "{text}");
         }
         assert_eq!(said("5"), None);
     }
@@ -301,11 +285,12 @@ mod tests {
     #[test]
     fn what_is_broken_is_given_as_far_as_it_goes() {
         for (text, why, kept) in [
-            ("{\"a\": 1, \"b\": [2, 3", "middle of an array", 2),
-            ("{\"a\": 1, \"b", "middle of a text", 1),
-            ("{\"a\": 1, \"b\" 2}", "key without a value", 1),
-            ("{\"a\": 1, b: 2}", "where a key is expected", 1),
-            ("{\"a\": 1, \"b\": }", "begins no value", 1),
+            (r#"{"a": 1, "b": [2, 3"#, "middle of an array", 2),
+            (r#"{"a": 1, "b"#, "middle of a text", 1),
+            (r#"{"a": 1, "b" 2}"#, "key without a value", 1),
+            (r#"{"a": 1, b: 2}"#, "where a key is expected", 1),
+            (r#"{"a": 1, "b": }"#, "begins no value", 1),
+            (r#"{"a": 1, "b": x}"#, "no value", 1),
         ] {
             let parsed = parse(text, 0).unwrap();
             assert!(parsed.broken.unwrap().1.contains(why), "{text}: {:?}", parsed.broken);
@@ -313,13 +298,5 @@ mod tests {
         }
         let deep = "[".repeat(1_000_000);
         assert!(parse(&deep, 0).unwrap().broken.unwrap().1.contains("deeper"));
-    }
-
-    proptest::proptest! {
-        #[test]
-        fn no_text_makes_it_panic(text in "[\\[{][\\[\\]{}\",:a-e0-9.\\\\\\- é]{0,60}") {
-            let parsed = parse(&text, 0).unwrap();
-            assert!(parsed.end <= text.len());
-        }
     }
 }

@@ -1,6 +1,7 @@
 //! The lists of `words.txt`.
 
 use super::{Hedge, Unit};
+use std::collections::BTreeMap;
 use std::sync::OnceLock;
 
 /// The lists, each with the longer spellings before the shorter.
@@ -17,18 +18,10 @@ pub(super) struct Words {
 }
 
 /// Spellings under one of their bytes, so that few are compared with a text.
-struct ByByte<T>(Vec<Vec<(&'static str, T)>>);
+type ByByte<T> = BTreeMap<u8, Vec<(&'static str, T)>>;
 
-impl<T> Default for ByByte<T> {
-    fn default() -> ByByte<T> {
-        ByByte((0..256).map(|_| Vec::new()).collect())
-    }
-}
-
-impl<T> ByByte<T> {
-    fn of(&self, byte: Option<&u8>) -> &[(&'static str, T)] {
-        byte.map_or(&[], |byte| &self.0[usize::from(byte.to_ascii_lowercase())])
-    }
+fn of<'w, T>(words: &'w ByByte<T>, byte: Option<&u8>) -> &'w [(&'static str, T)] {
+    byte.and_then(|byte| words.get(&byte.to_ascii_lowercase())).map_or(&[], Vec::as_slice)
 }
 
 pub(super) fn words() -> &'static Words {
@@ -50,10 +43,12 @@ impl Words {
             let number = |text: &str| text.parse().unwrap_or(1.0);
             let bytes = spelling.as_bytes();
             match kind {
-                "hedge" => words.hedges.0[usize::from(bytes[bytes.len() - 1])].push((spelling, hedge(what))),
+                "hedge" => {
+                    words.hedges.entry(bytes[bytes.len() - 1]).or_default().push((spelling, hedge(what)))
+                }
                 "unit" => {
                     let scale = number(name.next().unwrap_or(""));
-                    words.units.0[usize::from(bytes[0])].push((spelling, (unit(what), scale)));
+                    words.units.entry(bytes[0]).or_default().push((spelling, (unit(what), scale)));
                 }
                 "counted" => words.counted.push((spelling, unit(what))),
                 "multiple" => words.multiples.push((spelling, number(what))),
@@ -72,18 +67,18 @@ impl Words {
             let part = || latin && text[..from].ends_with(|letter: char| letter.is_ascii_alphabetic());
             text.get(from..).is_some_and(|end| end.eq_ignore_ascii_case(word)) && !part()
         };
-        self.hedges.of(text.as_bytes().last()).iter().find(|(word, _)| ends(word)).map(|(_, hedge)| *hedge)
+        of(&self.hedges, text.as_bytes().last()).iter().find(|(word, _)| ends(word)).map(|(_, hedge)| *hedge)
     }
 
     /// Whether a text is a word that hedges the figure beside it, or one of several that do.
     pub fn hedges(&self, text: &str) -> bool {
-        let hedges = self.hedges.of(text.as_bytes().last());
+        let hedges = of(&self.hedges, text.as_bytes().last());
         self.parts.contains(&text) || hedges.iter().any(|(word, _)| text.eq_ignore_ascii_case(word))
     }
 
     /// Units that stand alone and may begin a text, the longer before the shorter.
     pub fn units(&self, text: &str) -> &[(&'static str, (Unit, f64))] {
-        self.units.of(text.as_bytes().first())
+        of(&self.units, text.as_bytes().first())
     }
 }
 

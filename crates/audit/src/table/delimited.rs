@@ -2,7 +2,7 @@
 //! make it evident.
 
 use super::grid::{Grid, Line, plain, trimmed};
-use super::{Ask, Found, cell, units};
+use super::{Ask, Found, MOST_ROWS, cell, units};
 use crate::number;
 use crate::page::{Page, Spot};
 use csv_core::{ReadFieldResult, Reader, ReaderBuilder};
@@ -71,7 +71,7 @@ fn block(page: &Page, at: usize, end: usize, delimiter: u8) -> (Option<Grid>, us
         .take_while(|row| row.cells.len() == heads.len())
         .collect();
     let next = at + 1 + rows.len();
-    if !sound(page, &heads, &rows) {
+    if !sound(page, &heads, &rows[..rows.len().min(MOST_ROWS)]) {
         return (None, next);
     }
     let heads = vec![heads.iter().map(|spot| plain(page.quote(*spot))).collect()];

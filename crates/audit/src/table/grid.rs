@@ -44,25 +44,21 @@ impl Grid {
 
     /// Why it is not read though it is a table.
     pub fn refusal(&self) -> Option<String> {
-        const FEWER: &str = "summarise it, or pass the rows that matter";
         let (rows, width) = (self.rows.len(), self.width());
         let filled: usize = self.rows.iter().map(|row| row.cells.len()).sum();
+        let columns = "pass the columns that matter";
         if rows > MOST_ROWS {
-            let (rows, most) = (grouped(rows), grouped(MOST_ROWS));
-            let why = "is a log, not results";
-            return Some(format!(
-                "a table of {rows} rows {why}: more than {most} rows are not read; {FEWER}"
-            ));
+            let log = format!("a table of {} rows is a log, not results", grouped(rows));
+            let most = grouped(MOST_ROWS);
+            Some(format!(
+                "{log}: more than {most} rows are not read; summarise it, or pass the rows that matter"
+            ))
+        } else if width > MOST_COLUMNS {
+            Some(format!("a table of {width} columns: more than {MOST_COLUMNS} are not read; {columns}"))
+        } else {
+            let short = rows * width > 4 * filled + 1024;
+            short.then(|| format!("a table whose rows are much shorter than its head is not read; {columns}"))
         }
-        if width > MOST_COLUMNS {
-            return Some(format!(
-                "a table of {width} columns: more than {MOST_COLUMNS} are not read; pass the columns that matter"
-            ));
-        }
-        (rows * width > 4 * filled + 1024).then(|| {
-            "a table whose rows are much shorter than its head is not read; pass the columns that matter"
-                .into()
-        })
     }
 
     /// Rows that lost their label to a cell that went over several rows, pushed back under the columns of the row above.

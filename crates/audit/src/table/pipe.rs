@@ -3,7 +3,7 @@
 
 use super::grid::{Grid, Line, period, plain, trimmed};
 use super::{Ask, Found, MOST_ROWS, cell};
-use crate::number;
+use crate::number::{self, Unit};
 use crate::page::{Page, Spot};
 
 /// Lines of a head.
@@ -26,7 +26,8 @@ enum Kind {
     Piece,
 }
 
-struct Run {
+struct Run<'a> {
+    page: &'a Page,
     at: usize,
     lines: Vec<Kind>,
     /// Columns of the last rule of Markdown.
@@ -34,7 +35,7 @@ struct Run {
 }
 
 pub(super) fn find(ask: &Ask) -> Found {
-    let mut run = Run { at: ask.at, lines: Vec::new(), wide: 0 };
+    let mut run = Run { page: ask.page, at: ask.at, lines: Vec::new(), wide: 0 };
     // Lines of the Markdown table that is open.
     let mut open = None;
     loop {
@@ -57,7 +58,7 @@ pub(super) fn find(ask: &Ask) -> Found {
         run.lines.push(kind);
     }
     let end = ask.at + run.lines.len().max(1);
-    Found { grids: run.grids(ask.page), end }
+    Found { grids: run.grids(), end }
 }
 
 /// Whether a line is the rule below a head of as many cells, as in Markdown.
@@ -122,7 +123,7 @@ fn split(line: usize, text: &str, start: usize) -> Vec<Spot> {
     cells
 }
 
-impl Run {
+impl Run<'_> {
     /// A row of Markdown that a page broke after its pipes, `| a | 1 |`, `2 |`, `3 |`, with the cells of the lines below: it stands on
     /// its last line.
     fn joined(&mut self, ask: &Ask, line: usize, kind: Kind) -> Kind {
@@ -157,16 +158,35 @@ impl Run {
         matches!(self.lines[at], Kind::Cells(_, true))
     }
 
-    fn grids(&self, page: &Page) -> Vec<Grid> {
-        let is_rule = |at: usize| match self.lines[at] {
-            Kind::Rule(columns, _) => self.cells(at - 1).is_some_and(|head| head.len() == columns),
-            _ => false,
-        };
-        if (1..self.lines.len()).any(is_rule) { self.ruled(page) } else { self.bare(page) }
+    fn is_below_heads(&self, at: usize) -> bool {
+        let head = at.checked_sub(1).and_then(|above| self.cells(above));
+        matches!(self.lines[at], Kind::Rule(columns, _) if head.is_some_and(|head| head.len() == columns))
+    }
+
+    fn texts(&self, cells: &[Spot]) -> Vec<String> {
+        cells.iter().map(|spot| plain(self.page.quote(*spot))).collect()
+    }
+
+    /// How many cells behind the first are figures.
+    fn figures(&self, cells: &[Spot]) -> usize {
+        cells.iter().skip(1).filter(|spot| cell::is_figure(self.page.quote(**spot))).count()
+    }
+
+    fn grids(&self) -> Vec<Grid> {
+        if (0..self.lines.len()).any(|at| self.is_below_heads(at)) {
+            return self.ruled();
+        }
+        let (mut grids, mut at) = (Vec::new(), 0);
+        while at < self.lines.len() {
+            let (grid, next) = self.bare(at);
+            grids.extend(grid);
+            at = next.max(at + 1);
+        }
+        grids
     }
 
     /// Tables whose heads stand above a line of dashes.
-    fn ruled(&self, page: &Page) -> Vec<Grid> {
+    fn ruled(&self) -> Vec<Grid> {
         let mut grids: Vec<Grid> = Vec::new();
         // The line behind the heads of the last table.
         let mut top = 0;
@@ -178,17 +198,17 @@ impl Run {
                     grid.rows.push(Line { line: self.at + at, cells });
                     grid.lines.end = self.at + at + 1;
                 }
-                (Kind::Rule(columns, boxed), before) if !(*boxed && before.is_some()) => {
-                    let Some((heads, mut texts)) = self.heads(page, top, at, *columns, *boxed) else {
-                        continue;
-                    };
+                (Kind::Rule(_, boxed), before)
+                    if self.is_below_heads(at) && !(*boxed && before.is_some()) =>
+                {
+                    let Some((heads, mut texts)) = self.heads(top, at, *boxed) else { continue };
                     // Heads of a second table were rows of the first.
                     if let Some(before) = before {
                         before.rows.retain(|row| row.line < heads);
                         before.lines.end = heads;
                     }
                     top = at + 1;
-                    if let Some(second) = self.second_heads(page, top, &texts).filter(|_| !boxed) {
+                    if let Some(second) = self.second_heads(top, &texts).filter(|_| !boxed) {
                         texts.push(second);
                         top += 1;
                     }
@@ -201,20 +221,12 @@ impl Run {
     }
 
     /// The lines of cells right above a rule, as wide as it, with the index of the first.
-    fn heads(
-        &self,
-        page: &Page,
-        top: usize,
-        rule: usize,
-        columns: usize,
-        boxed: bool,
-    ) -> Option<(usize, Vec<Vec<String>>)> {
+    fn heads(&self, top: usize, rule: usize, boxed: bool) -> Option<(usize, Vec<Vec<String>>)> {
+        let columns = self.cells(rule - 1)?.len();
         let fits = |at: &usize| self.cells(*at).is_some_and(|cells| cells.len() == columns);
         // Only a first table has several: above the others stand rows.
-        let most = if top > 0 { 1 } else { HEADS };
-        let count = (top..rule).rev().take_while(fits).take(most).count();
-        let lines: Vec<_> =
-            (rule - count..rule).filter_map(|at| self.cells(at)).map(|cells| texts(page, cells)).collect();
+        let count = (top..rule).rev().take_while(fits).take(if top > 0 { 1 } else { HEADS }).count();
+        let lines: Vec<_> = (rule - count..rule).filter_map(|at| Some(self.texts(self.cells(at)?))).collect();
         // A drawing has boxes too.
         let figures = || lines.iter().flatten().all(|text| cell::is_figure(text));
         let empty = |column: usize| lines.iter().all(|line| line[column].is_empty());
@@ -224,48 +236,47 @@ impl Run {
 
     /// A second line of heads, which Markdown only allows behind the rule: no label, words in all other cells, figures below; the
     /// heads above go on over several columns, or it repeats below them.
-    fn second_heads(&self, page: &Page, at: usize, heads: &[Vec<String>]) -> Option<Vec<String>> {
+    fn second_heads(&self, at: usize, heads: &[Vec<String>]) -> Option<Vec<String>> {
         let (cells, [above]) = (self.cells(at)?, heads) else { return None };
-        let own = texts(page, cells);
+        let own = self.texts(cells);
         let unlabelled = own.first().is_some_and(|label| label.is_empty() || *label == above[0]);
         let words = || {
             let mut others = cells.iter().zip(&own).skip(1);
-            others.all(|(spot, text)| !text.is_empty() && !cell::is_figure(page.quote(*spot)))
+            others.all(|(spot, text)| !text.is_empty() && !cell::is_figure(self.page.quote(*spot)))
         };
         let goes_on = || {
             (2..above.len()).any(|at| above[at].is_empty() || above[at] == above[at - 1])
                 || period(above, &own).is_some()
         };
-        let below = || self.cells(at + 1).is_some_and(|cells| figures(page, cells) > 0);
+        let below = || self.cells(at + 1).is_some_and(|cells| self.figures(cells) > 0);
         (own.len() == above.len() && unlabelled && words() && goes_on() && below()).then_some(own)
     }
 
-    /// Tables without a line of dashes: a line of words, then lines of a label and figures.
-    fn bare(&self, page: &Page) -> Vec<Grid> {
-        let (mut grids, mut at) = (Vec::new(), 0);
-        while at < self.lines.len() {
-            let (grid, next) = self.bare_at(page, at);
-            grids.extend(grid);
-            at = next.max(at + 1);
-        }
-        grids
+    /// Whether a line without a head says enough: a label and results with their units.
+    fn sound_alone(&self, cells: &[Spot]) -> bool {
+        let unit = |text: &str| number::quantities(0, text).first().map(|one| one.unit);
+        let result = |text: &str| cell::is_figure(text) && unit(text).is_some_and(Unit::is_of_results);
+        let mut texts = cells.iter().map(|spot| self.page.quote(*spot));
+        let label = texts.next().is_some_and(|text| !text.is_empty() && !cell::is_figure(text));
+        label && texts.all(|text| text.is_empty() || result(text)) && self.figures(cells) > 0
     }
 
-    fn bare_at(&self, page: &Page, at: usize) -> (Option<Grid>, usize) {
+    /// A table without a line of dashes: a line of words, then lines of a label and figures; and the line behind it.
+    fn bare(&self, at: usize) -> (Option<Grid>, usize) {
         let Some(first) = self.cells(at) else { return (None, at) };
-        let head = (figures(page, first) == 0).then(|| texts(page, first));
+        let head = (self.figures(first) == 0).then(|| self.texts(first));
         let from = at + usize::from(head.is_some());
         let Some(width) = self.cells(from).map(<[Spot]>::len) else { return (None, from) };
         let mut rows: Vec<Line> = Vec::new();
         let (mut of_figures, mut to) = (0, from);
         while let Some(cells) = self.cells(to).filter(|cells| cells.len() == width) {
-            let some = figures(page, cells) > 0;
+            let some = self.figures(cells) > 0;
             let goes_on = match &head {
-                None => sound_alone(page, cells),
+                None => self.sound_alone(cells),
                 // Rows of words may stand among rows of figures in a boxed table, but for its head once more.
                 Some(head) => {
                     some || self.boxed(to)
-                        && !head.iter().zip(texts(page, cells)).skip(1).all(|(head, own)| *head == own)
+                        && !head.iter().zip(self.texts(cells)).skip(1).all(|(head, own)| *head == own)
                 }
             };
             if !goes_on {
@@ -281,15 +292,11 @@ impl Run {
         let Some(heads) = heads.filter(|_| of_figures >= least && width > 1) else { return (None, to) };
         // At least one column has figures in most of its cells.
         let full = (1..width).any(|column| {
-            let texts = rows.iter().map(|row| page.quote(row.cells[column]));
+            let texts = rows.iter().map(|row| self.page.quote(row.cells[column]));
             texts.filter(|text| text.is_empty() || cell::is_figure(text)).count() * 2 >= rows.len()
         });
         (full.then_some(Grid { lines: self.at + at..self.at + to, heads, rows }), to)
     }
-}
-
-fn texts(page: &Page, cells: &[Spot]) -> Vec<String> {
-    cells.iter().map(|spot| plain(page.quote(*spot))).collect()
 }
 
 /// Heads as wide as the rows. Where the corner is empty it may be lost, and its pipe with it or left over at the end; `None`
@@ -304,21 +311,4 @@ fn fit(mut line: Vec<String>, width: usize, boxed: bool) -> Option<Vec<String>> 
         _ => return None,
     }
     Some(line)
-}
-
-/// How many cells behind the first are figures.
-fn figures(page: &Page, cells: &[Spot]) -> usize {
-    cells.iter().skip(1).filter(|spot| cell::is_figure(page.quote(**spot))).count()
-}
-
-/// Whether a line without a head says enough: a label and results with their units.
-fn sound_alone(page: &Page, cells: &[Spot]) -> bool {
-    let result = |text: &str| {
-        text.is_empty()
-            || cell::is_figure(text)
-                && number::quantities(0, text).first().is_some_and(|one| one.unit.is_of_results())
-    };
-    let mut texts = cells.iter().map(|spot| page.quote(*spot));
-    let label = texts.next().is_some_and(|text| !text.is_empty() && !cell::is_figure(text));
-    label && texts.all(result) && figures(page, cells) > 0
 }

@@ -1,6 +1,5 @@
 use super::*;
 use crate::number::Unit;
-use proptest::prelude::*;
 
 fn tables(text: &str) -> Vec<Table> {
     scan(&Page::new("p", text), &[]).tables
@@ -318,27 +317,5 @@ fn long_and_equal_lines_take_time_as_they_are_long() {
     tables(&format!("| a | b |\n|---|---|\n{}", "| a |\n".repeat(50_000)));
     for part in ["|", "5 ", "<table", "(", "5,", "a\t", "-", "# ", "|-", "1."] {
         tables(&part.repeat(1 << 18));
-    }
-}
-
-proptest! {
-    #[test]
-    fn a_broken_page_makes_no_panic(
-        cuts in proptest::collection::vec((any::<prop::sample::Index>(), any::<prop::sample::Index>(), 0u8..4, any::<char>()), 1..8)
-    ) {
-        let mut text: Vec<char> = EXAMPLES.join("\n## Next\n\n").chars().collect();
-        for (from, to, kind, letter) in cuts {
-            if text.is_empty() {
-                break;
-            }
-            let (from, to) = (from.index(text.len()), to.index(text.len()));
-            match kind {
-                0 => drop(text.drain(from.min(to)..from.max(to).min(from.min(to) + 60))),
-                1 => text.swap(from, to),
-                2 => text[from] = letter,
-                _ => text.insert(from, ['|', '\n', '5', '<', '\t', '(', ' '][to % 7]),
-            }
-        }
-        tables(&text.into_iter().collect::<String>());
     }
 }

@@ -127,26 +127,26 @@ fn command(line: &str) -> bool {
 mod tests {
     use super::*;
 
-    fn of(text: &str) -> Option<String> {
-        let page = Page::new("p", text);
-        above(&page, page.len(), 0, false)
-    }
-
     #[test]
     fn the_nearest_heading_caption_or_short_line_names_a_table() {
-        assert_eq!(of("# One\n\ntext\n\n## Two\n\n").as_deref(), Some("Two"));
-        assert_eq!(of("### CPU\n\nResults:\n\n").as_deref(), Some("CPU: Results"));
-        assert_eq!(of("Results:\n").as_deref(), Some("Results"));
-        assert_eq!(of("2.1 MDADM\nmdadm --create /dev/md0 --level=0 /dev/a\n").as_deref(), Some("2.1 MDADM"));
-        assert_eq!(of("**Table 1: reads**\n\n").as_deref(), Some("Table 1: reads"));
-        assert_eq!(of("Title\n=====\n\nA sentence that says something of it.\n").as_deref(), Some("Title"));
-        assert_eq!(of("A sentence that says something of it.\n"), None);
-        assert_eq!(of("short\nA sentence that says something of it.\n"), None, "it is of the sentence");
-        let fenced = "## Two\n\nA sentence.\n```\n# a comment\n```\nread: IOPS=20k\n";
-        assert_eq!(of(fenced).as_deref(), Some("Two"));
-        assert_eq!(of("# Two\n1.20   0.00   2.30\n").as_deref(), Some("Two"), "figures name nothing");
-        assert_eq!(of("## Two\n\n- one tool\n- another tool\n\n").as_deref(), Some("Two"), "a list of tools");
-        assert_eq!(of("## Two\n\n- Reads\n\n").as_deref(), Some("Reads"));
-        assert_eq!(of(""), None);
+        const SENTENCE: &str = "A sentence that says something of it.\n";
+        for (text, title) in [
+            ("# One\n\ntext\n\n## Two\n\n", "Two"),
+            ("### CPU\n\nResults:\n\n", "CPU: Results"),
+            ("2.1 MDADM\nmdadm --create /dev/md0 --level=0 /dev/a\n", "2.1 MDADM"),
+            ("**Table 1: reads**\n\n", "Table 1: reads"),
+            (&format!("Title\n=====\n\n{SENTENCE}"), "Title"),
+            (SENTENCE, ""),
+            // The short line is of the sentence.
+            (&format!("short\n{SENTENCE}"), ""),
+            ("## Two\n\nA sentence.\n```\n# a comment\n```\nread: IOPS=20k\n", "Two"),
+            // Figures name nothing, nor does the last of several tools.
+            ("# Two\n1.20   0.00   2.30\n", "Two"),
+            ("## Two\n\n- one tool\n- another tool\n\n", "Two"),
+            ("## Two\n\n- Reads\n\n", "Reads"),
+        ] {
+            let page = Page::new("p", text);
+            assert_eq!(above(&page, page.len(), 0, false).unwrap_or_default(), title, "{text}");
+        }
     }
 }
