@@ -33,11 +33,11 @@ pub(super) fn lines(text: &str) -> (Vec<Numbered>, Option<Unread>) {
         match token {
             Token::StartTag(tag) => {
                 renderer.go_to(tag.span.start);
-                renderer.starts(&tag);
+                renderer.element(&tag.name, Some(&tag));
             }
             Token::EndTag(tag) => {
                 renderer.go_to(tag.span.start);
-                renderer.ends(&tag.name);
+                renderer.element(&tag.name, None);
             }
             Token::String(string) => {
                 renderer.go_to(string.span.start);
@@ -94,74 +94,59 @@ impl Renderer<'_> {
         self.line.saturating_add(u32::try_from(ends).unwrap_or(u32::MAX))
     }
 
-    fn starts(&mut self, tag: &StartTag<usize>) {
-        let name = tag.name.as_slice();
+    /// An element begins (`tag`), or ends.
+    fn element(&mut self, name: &[u8], tag: Option<&StartTag<usize>>) {
+        let begins = tag.is_some();
+        let whole = tag.is_some_and(|tag| tag.self_closing);
         if let Some((dropped, depth, _)) = &mut self.dropped {
-            *depth += usize::from(dropped == name && !tag.self_closing);
+            match dropped == name {
+                true if begins => *depth += usize::from(!whole),
+                true => *depth -= 1,
+                false => {}
+            }
+            if *depth == 0 {
+                self.dropped = None;
+            }
             return;
         }
-        if is_of(DROPPED, name) && !tag.self_closing {
-            self.dropped = Some((name.to_vec(), 1, self.line));
-            return;
-        }
+        let in_table = !self.tables.is_empty();
         match name {
-            b"br" => self.break_line(),
-            b"pre" => {
+            _ if begins && !whole && is_of(DROPPED, name) => {
+                self.dropped = Some((name.to_vec(), 1, self.line))
+            }
+            b"br" if begins => self.break_line(),
+            b"pre" if begins => {
                 self.layout();
                 self.paragraph();
                 self.shows((self.line, "```".to_string()));
                 self.listing += 1;
                 self.fresh = true;
             }
-            [b'h', level @ b'1'..=b'6'] => {
-                self.layout();
-                self.paragraph();
-                self.mark = ["# ", "## ", "### ", "#### ", "##### ", "###### "][usize::from(level - b'1')];
-            }
-            b"li" => {
-                self.break_line();
-                self.mark = "- ";
-            }
-            // `10<sup>6</sup>` is no 106.
-            b"sup" | b"sub" if !self.current.is_empty() => self.current.push('^'),
-            b"table" => self.table_starts(),
-            b"td" | b"th" if !self.tables.is_empty() => self.cell_starts(tag),
-            _ => self.edge(name, true),
-        }
-    }
-
-    fn ends(&mut self, name: &[u8]) {
-        if let Some((dropped, depth, _)) = &mut self.dropped {
-            *depth -= usize::from(dropped == name);
-            if *depth == 0 {
-                self.dropped = None;
-            }
-            return;
-        }
-        match name {
             b"pre" if self.listing > 0 => {
                 self.break_line();
                 self.listing -= 1;
                 self.shows((self.line, "```".to_string()));
             }
-            [b'h', b'1'..=b'6'] => {
+            [b'h', level @ b'1'..=b'6'] => {
+                if begins {
+                    self.layout();
+                }
                 self.paragraph();
-                self.mark = "";
+                self.mark = if begins { &"###### "[usize::from(b'6' - level)..] } else { "" };
             }
             b"li" => {
                 self.break_line();
-                self.mark = "";
+                self.mark = if begins { "- " } else { "" };
             }
+            // `10<sup>6</sup>` is no 106.
+            b"sup" | b"sub" if begins && !self.current.is_empty() => self.current.push('^'),
+            b"table" if begins => self.table_starts(),
             b"table" => self.table_ends(),
-            b"td" | b"th" if !self.tables.is_empty() => self.cell_ends(),
-            _ => self.edge(name, false),
-        }
-    }
-
-    /// What begins or ends a row, a paragraph or a line.
-    fn edge(&mut self, name: &[u8], begins: bool) {
-        match name {
-            b"tr" if !self.tables.is_empty() => self.row_ends(),
+            b"td" | b"th" if in_table => match tag {
+                Some(tag) => self.cell_starts(tag),
+                None => self.cell_ends(),
+            },
+            b"tr" if in_table => self.row_ends(),
             _ if is_of(PARAGRAPHS, name) => self.paragraph(),
             _ if is_of(LINES, name) => self.break_line(),
             _ => self.in_table(|table| table.rows.section(name, begins)),
@@ -327,7 +312,7 @@ impl Renderer<'_> {
         }
         self.break_line();
         while self.listing > 0 {
-            self.ends(b"pre");
+            self.element(b"pre", None);
         }
         let unclosed = dropped.map(|(name, _, line)| {
             let name = String::from_utf8_lossy(&name);
