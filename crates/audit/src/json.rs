@@ -51,8 +51,8 @@ pub fn parse(text: &str, at: usize) -> Option<Parsed<'_>> {
     if !matches!(text.as_bytes().get(at), Some(b'{' | b'[')) {
         return None;
     }
-    let mut reader =
-        Reader { text, bytes: text.as_bytes(), at, broken: None, members: Vec::new(), elements: Vec::new() };
+    let (members, elements) = (Vec::new(), Vec::new());
+    let mut reader = Reader { text, bytes: text.as_bytes(), at, broken: None, members, elements };
     let node = reader.value(0)?;
     Some(Parsed { node, end: reader.at, broken: reader.broken })
 }
@@ -136,8 +136,9 @@ struct Reader<'a> {
 }
 
 impl<'a> Reader<'a> {
-    fn breaks(&mut self, why: &'static str) {
+    fn breaks<T>(&mut self, why: &'static str) -> Option<T> {
         self.broken.get_or_insert((self.at, why));
+        None
     }
 
     fn blank(&mut self) {
@@ -151,93 +152,62 @@ impl<'a> Reader<'a> {
         self.blank();
         let start = self.at;
         let value = match self.bytes.get(self.at) {
-            Some(b'{' | b'[') if depth >= DEEPEST => {
-                self.breaks("nested deeper than 32 levels");
-                return None;
-            }
+            Some(b'{' | b'[') if depth >= DEEPEST => return self.breaks("nested deeper than 32 levels"),
             Some(b'{') => self.object(depth),
             Some(b'[') => self.array(depth),
             Some(b'"') => Value::Text(self.string()?),
-            Some(b'-' | b'+' | b'0'..=b'9') => self.number_or_word(),
-            Some(b'a'..=b'z' | b'A'..=b'Z') => self.word()?,
-            Some(_) => {
-                self.breaks("a sign that begins no value");
-                return None;
-            }
-            None => {
-                self.breaks("it ends where a value is expected");
-                return None;
-            }
+            Some(b'-' | b'+' | b'0'..=b'9' | b'a'..=b'z' | b'A'..=b'Z') => self.number_or_word()?,
+            Some(_) => return self.breaks("a sign that begins no value"),
+            None => return self.breaks("it ends where a value is expected"),
         };
         Some(Node { bytes: start..self.at, value })
     }
 
-    fn object(&mut self, depth: usize) -> Value<'a> {
-        let before = self.members.len();
+    /// Goes on to the end of an object or array: commas are passed over, `item` reads all else as far as it can.
+    fn items(&mut self, close: u8, ends: &'static str, item: impl Fn(&mut Self) -> Option<()>) {
         self.at += 1;
-        loop {
+        while self.broken.is_none() {
             self.blank();
-            match self.bytes.get(self.at) {
-                Some(b'}') => {
+            let read = match self.bytes.get(self.at) {
+                None => self.breaks(ends),
+                Some(sign) if *sign != close && *sign != b',' => item(self),
+                Some(sign) => {
                     self.at += 1;
-                    break;
+                    (*sign == b',').then_some(())
                 }
-                Some(b',') => self.at += 1,
-                Some(b'"') => match self.member(depth) {
-                    Some(member) => self.members.push(member),
-                    None => break,
-                },
-                Some(_) => {
-                    self.breaks("a sign where a key is expected");
-                    break;
-                }
-                None => {
-                    self.breaks("it ends in the middle of an object");
-                    break;
-                }
-            }
-            if self.broken.is_some() {
-                break;
+            };
+            if read.is_none() {
+                return;
             }
         }
-        Value::Object(self.members.split_off(before))
     }
 
-    fn member(&mut self, depth: usize) -> Option<(&'a str, Node<'a>)> {
-        let key = self.string()?;
-        self.blank();
-        if self.bytes.get(self.at) != Some(&b':') {
-            self.breaks("a key without a value");
-            return None;
-        }
-        self.at += 1;
-        Some((key, self.value(depth + 1)?))
+    fn object(&mut self, depth: usize) -> Value<'a> {
+        let before = self.members.len();
+        self.items(b'}', "it ends in the middle of an object", |reader| {
+            if reader.bytes[reader.at] != b'"' {
+                return reader.breaks("a sign where a key is expected");
+            }
+            let key = reader.string()?;
+            reader.blank();
+            if reader.bytes.get(reader.at) != Some(&b':') {
+                return reader.breaks("a key without a value");
+            }
+            reader.at += 1;
+            let value = reader.value(depth + 1)?;
+            reader.members.push((key, value));
+            Some(())
+        });
+        Value::Object(self.members.split_off(before))
     }
 
     fn array(&mut self, depth: usize) -> Value<'a> {
         let before = self.elements.len();
-        self.at += 1;
-        loop {
-            self.blank();
-            match self.bytes.get(self.at) {
-                Some(b']') => {
-                    self.at += 1;
-                    break;
-                }
-                Some(b',') => self.at += 1,
-                Some(_) => match self.value(depth + 1) {
-                    Some(element) => self.elements.push(element),
-                    None => break,
-                },
-                None => {
-                    self.breaks("it ends in the middle of an array");
-                    break;
-                }
-            }
-            if self.broken.is_some() {
-                break;
-            }
-        }
+        self.items(b']', "it ends in the middle of an array", |reader| {
+            let element = reader.value(depth + 1)?;
+            reader.elements.push(element);
+            Some(())
+        });
         Value::Array(self.elements.split_off(before))
     }
 
@@ -245,57 +215,37 @@ impl<'a> Reader<'a> {
     fn string(&mut self) -> Option<&'a str> {
         let start = self.at + 1;
         let mut from = start;
-        loop {
-            match memchr::memchr2(b'"', b'\\', self.bytes.get(from..)?) {
-                Some(found) if self.bytes[from + found] == b'"' => {
-                    self.at = from + found + 1;
-                    return self.text.get(start..from + found);
-                }
-                Some(found) => from += found + 2,
-                None => {
-                    self.breaks("it ends in the middle of a text");
-                    self.at = self.bytes.len();
-                    return None;
-                }
+        while let Some(found) = memchr::memchr2(b'"', b'\\', self.bytes.get(from..).unwrap_or_default()) {
+            if self.bytes[from + found] == b'"' {
+                self.at = from + found + 1;
+                return self.text.get(start..from + found);
             }
-            if from > self.bytes.len() {
-                self.breaks("it ends in the middle of a text");
-                return None;
-            }
+            from += found + 2;
         }
+        let broken = self.breaks("it ends in the middle of a text");
+        self.at = self.bytes.len();
+        broken
     }
 
-    fn number_or_word(&mut self) -> Value<'a> {
+    fn number_or_word(&mut self) -> Option<Value<'a>> {
         let start = self.at;
-        self.at += 1;
-        while matches!(self.bytes.get(self.at), Some(b'0'..=b'9' | b'.' | b'e' | b'E' | b'+' | b'-')) {
-            self.at += 1;
-        }
-        // `-nan`, `-inf`.
-        while matches!(self.bytes.get(self.at), Some(b'a'..=b'z' | b'A'..=b'Z')) {
-            self.at += 1;
-        }
+        let part = |byte: &&u8| byte.is_ascii_alphanumeric() || b".+-".contains(byte);
+        self.at += self.bytes[start..].iter().take_while(part).count();
         let text = &self.text[start..self.at];
-        match text.bytes().last() {
-            Some(b'0'..=b'9') => Value::Number(text),
-            _ => Value::Nothing,
-        }
-    }
-
-    fn word(&mut self) -> Option<Value<'a>> {
-        let start = self.at;
-        while matches!(self.bytes.get(self.at), Some(b'a'..=b'z' | b'A'..=b'Z')) {
-            self.at += 1;
-        }
-        match &self.text[start..self.at] {
+        let numeric = |byte: u8| byte.is_ascii_digit() || b".eE+-".contains(&byte);
+        match text {
             "true" => Some(Value::Truth(true)),
             "false" => Some(Value::Truth(false)),
             "null" | "nan" | "NaN" | "inf" | "Infinity" => Some(Value::Nothing),
-            _ => {
+            _ if text.starts_with(|first: char| first.is_ascii_alphabetic()) => {
                 self.at = start;
-                self.breaks("a word that is no value");
-                None
+                self.breaks("a word that is no value")
             }
+            _ if text.bytes().all(numeric) && text.ends_with(|last: char| last.is_ascii_digit()) => {
+                Some(Value::Number(text))
+            }
+            // `-nan`, `-inf`.
+            _ => Some(Value::Nothing),
         }
     }
 }
@@ -324,15 +274,10 @@ mod tests {
             let text = format!("[{text}]");
             parse(&text, 0).unwrap().node.elements()[0].said().map(Cow::into_owned)
         };
-        for (text, name) in [
-            (r#""vm-1""#, "vm-1"),
-            (r#""a\"b\/c\\d""#, "a\"b/c\\d"),
-            (r#""\u0434\u0438\u0441\u043a""#, "\u{434}\u{438}\u{441}\u{43a}"),
-            (r#""half \ud800""#, r"half \ud800"),
-            (r#""C:\fio""#, "C:\u{c}io"),
-            (r#""C:\d""#, r"C:\d"),
-        ] {
-            assert_eq!(said(text).as_deref(), Some(name), "{text}");
+        let texts = [r"vm-1", r#"a\"b\/c\\d"#, r"\u0434\u0438", r"half \ud800", r"C:\fio", r"C:\d"];
+        let names = ["vm-1", r#"a"b/c\d"#, "ди", r"half \ud800", "C:\u{c}io", r"C:\d"];
+        for (text, name) in texts.into_iter().zip(names) {
+            assert_eq!(said(&format!("\"{text}\"")).as_deref(), Some(name), "{text}");
         }
         assert_eq!(said("5"), None);
     }
@@ -340,11 +285,12 @@ mod tests {
     #[test]
     fn what_is_broken_is_given_as_far_as_it_goes() {
         for (text, why, kept) in [
-            ("{\"a\": 1, \"b\": [2, 3", "middle of an array", 2),
-            ("{\"a\": 1, \"b", "middle of a text", 1),
-            ("{\"a\": 1, \"b\" 2}", "key without a value", 1),
-            ("{\"a\": 1, b: 2}", "where a key is expected", 1),
-            ("{\"a\": 1, \"b\": }", "begins no value", 1),
+            (r#"{"a": 1, "b": [2, 3"#, "middle of an array", 2),
+            (r#"{"a": 1, "b"#, "middle of a text", 1),
+            (r#"{"a": 1, "b" 2}"#, "key without a value", 1),
+            (r#"{"a": 1, b: 2}"#, "where a key is expected", 1),
+            (r#"{"a": 1, "b": }"#, "begins no value", 1),
+            (r#"{"a": 1, "b": x}"#, "no value", 1),
         ] {
             let parsed = parse(text, 0).unwrap();
             assert!(parsed.broken.unwrap().1.contains(why), "{text}: {:?}", parsed.broken);
@@ -352,13 +298,5 @@ mod tests {
         }
         let deep = "[".repeat(1_000_000);
         assert!(parse(&deep, 0).unwrap().broken.unwrap().1.contains("deeper"));
-    }
-
-    proptest::proptest! {
-        #[test]
-        fn no_text_makes_it_panic(text in "[\\[{][\\[\\]{}\",:a-e0-9.\\\\\\- é]{0,60}") {
-            let parsed = parse(&text, 0).unwrap();
-            assert!(parsed.end <= text.len());
-        }
     }
 }

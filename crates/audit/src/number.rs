@@ -7,8 +7,10 @@ use serde::{Deserialize, Serialize};
 
 mod scan;
 mod unit;
+mod words;
 
 pub use scan::{Shows, Style, hedges, quantities, quantities_in, quantity, shows};
+pub(crate) use unit::cyrillic;
 pub use unit::{Base, Measure, Unit, whole as measure};
 
 /// Everything between two ends, both included; what a printed figure stands for.
@@ -144,48 +146,37 @@ impl Quantity {
 
 /// A value that was printed with so many digits behind the point, as a figure: half a unit of the last digit to either side.
 pub fn rounded(spot: Spot, printed: f64, decimals: usize, scale: f64) -> Figure {
-    let half = 0.5 * HALVES.get(decimals).copied().unwrap_or(0.0);
+    let half = POWERS.get(decimals).map_or(0.0, |power| 0.5 / power);
     Figure { spot, value: printed * scale, low: (printed - half) * scale, high: (printed + half) * scale }
 }
 
-/// Units of the last digit for 0, 1, 2... digits behind the point.
-const HALVES: [f64; 13] = [1.0, 1e-1, 1e-2, 1e-3, 1e-4, 1e-5, 1e-6, 1e-7, 1e-8, 1e-9, 1e-10, 1e-11, 1e-12];
+const POWERS: [f64; 13] = [1.0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12];
 
 /// Reads the plain decimal number that a text begins with (`118.47us`), with the bytes that it takes and its digits behind the
 /// point; `None` where there is none. An exponent counts (`1.2e+06`).
 pub fn leading(text: &str) -> Option<(f64, usize, usize)> {
     let bytes = text.as_bytes();
+    let run = |from: usize| bytes.iter().skip(from).take_while(|byte| byte.is_ascii_digit()).count();
     let sign = usize::from(matches!(bytes.first(), Some(b'-' | b'+')));
-    let (mut at, mut whole, mut digits) = (sign, 0u64, 0usize);
-    while let Some(digit) = bytes.get(at).filter(|byte| byte.is_ascii_digit()) {
-        whole = whole.wrapping_mul(10).wrapping_add(u64::from(digit - b'0'));
-        at += 1;
-        digits += 1;
-    }
-    let mut decimals = 0;
-    if digits > 0 && bytes.get(at) == Some(&b'.') && bytes.get(at + 1).is_some_and(u8::is_ascii_digit) {
-        at += 1;
-        while let Some(digit) = bytes.get(at).filter(|byte| byte.is_ascii_digit()) {
-            whole = whole.wrapping_mul(10).wrapping_add(u64::from(digit - b'0'));
-            at += 1;
-            decimals += 1;
-        }
-    }
-    if digits == 0 {
+    let whole = run(sign);
+    let point = sign + whole;
+    let decimals = if bytes.get(point) == Some(&b'.') { run(point + 1) } else { 0 };
+    let at = if decimals > 0 { point + 1 + decimals } else { point };
+    let exponent = exponent(&bytes[at..]);
+    if whole == 0 {
         return None;
     }
-    let exponent = exponent(&bytes[at..]);
     // The quick way is exact while digits fit a double and the power of ten does.
-    if exponent == 0 && digits + decimals <= 15 && decimals < HALVES.len() {
-        let value = whole as f64 / POWERS[decimals];
+    if exponent == 0 && whole + decimals <= 15 && decimals < POWERS.len() {
+        let digits = bytes[sign..at].iter().filter(|byte| **byte != b'.');
+        let value =
+            digits.fold(0u64, |value, digit| value * 10 + u64::from(digit - b'0')) as f64 / POWERS[decimals];
         return Some((if bytes[0] == b'-' { -value } else { value }, at, decimals));
     }
     let end = at + exponent;
     let value: f64 = text[..end].parse().ok().filter(|value: &f64| value.is_finite())?;
     Some((value, end, decimals))
 }
-
-const POWERS: [f64; 13] = [1.0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12];
 
 /// Bytes of `e+06`.
 fn exponent(bytes: &[u8]) -> usize {

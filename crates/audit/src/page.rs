@@ -23,7 +23,7 @@ impl Spot {
         Spot { line: narrow(line), start: narrow(range.start), end: narrow(range.end) }
     }
 
-    /// Index of the line.
+    /// Index of the line, from 0.
     pub fn index(self) -> usize {
         self.line as usize
     }
@@ -69,14 +69,8 @@ impl Page {
         let text = text.into();
         let mut lines = split(&text);
         listing::mark(&text, &mut lines);
-        Page {
-            name: name.into(),
-            text,
-            lines,
-            rendered: false,
-            unlisted: OnceLock::new(),
-            unread: Vec::new(),
-        }
+        let (unlisted, unread) = (OnceLock::new(), Vec::new());
+        Page { name: name.into(), text, lines, rendered: false, unlisted, unread }
     }
 
     /// A page whose lines come from elsewhere: each with the number of the line that it has there.
@@ -188,17 +182,14 @@ impl Page {
 fn split(text: &str) -> Vec<LineAt> {
     let mut lines = Vec::with_capacity(text.len() / 40);
     let mut start = 0;
-    let mut push = |start: usize, end: usize| {
-        let end = if text[start..end].ends_with('\r') { end - 1 } else { end };
-        let number = u32::try_from(lines.len() + 1).unwrap_or(u32::MAX);
-        lines.push(LineAt { start, end, number, prefix: 0 });
-    };
-    for end in memchr::memchr_iter(b'\n', text.as_bytes()) {
-        push(start, end);
-        start = end + 1;
-    }
-    if start < text.len() {
-        push(start, text.len());
+    let ends = memchr::memchr_iter(b'\n', text.as_bytes()).chain([text.len()]);
+    for (at, next) in ends.enumerate() {
+        if start >= text.len() {
+            break;
+        }
+        let end = if text[start..next].ends_with('\r') { next - 1 } else { next };
+        lines.push(LineAt { start, end, number: u32::try_from(at + 1).unwrap_or(u32::MAX), prefix: 0 });
+        start = next + 1;
     }
     lines
 }
@@ -211,89 +202,58 @@ mod listing {
     const LEAST: usize = 3;
 
     pub(super) fn mark(text: &str, lines: &mut [LineAt]) {
+        let of = |line: &LineAt| &text[line.start..line.end];
         let mut at = 0;
         while at < lines.len() {
-            let own = &text[lines[at].start..lines[at].end];
+            let own = of(&lines[at]);
             // Nearly every line begins with neither: it is passed over by one look.
-            match own.bytes().find(|byte| *byte != b' ') {
-                Some(b'1' | b's') => {}
-                _ => {
-                    at += 1;
-                    continue;
+            let count = match own.bytes().find(|byte| *byte != b' ') {
+                Some(b'1') => counted(|next| lines.get(at + next).map(of)),
+                Some(b's') => {
+                    lines[at].prefix = speaker(own).unwrap_or(0);
+                    0
                 }
-            }
-            let count = counted(text, &lines[at..]);
-            if count >= LEAST {
-                for (number, line) in lines[at..at + count].iter_mut().enumerate() {
-                    let own = &text[line.start..line.end];
-                    let length = length_of(own, number + 1).or_else(|| melted_length(own, number + 1));
-                    line.prefix = length.unwrap_or(0);
-                }
-            } else if let Some(length) = speaker(own) {
-                lines[at].prefix = length;
+                _ => 0,
+            };
+            for (next, line) in lines[at..].iter_mut().take(count).enumerate().filter(|_| count >= LEAST) {
+                line.prefix = numbered(of(line), next + 1).map_or(0, |(length, _)| length);
             }
             at += count.max(1);
         }
     }
 
-    /// How many lines from here on are numbered from 1.
-    fn counted(text: &str, lines: &[LineAt]) -> usize {
-        let of = |at: usize| lines.get(at).map(|line| &text[line.start..line.end]);
-        let numbered = |at: usize| of(at).is_some_and(|line| length_of(line, at + 1).is_some());
-        // Within a listing a number may stand against a figure, too (`202048.00 MiB` in line 20): the next line tells.
-        let melted = |at: usize| {
-            at >= LEAST
-                && numbered(at + 1)
-                && of(at).is_some_and(|line| melted_length(line, at + 1).is_some())
+    /// How many lines are numbered from 1.
+    fn counted<'t>(line: impl Fn(usize) -> Option<&'t str>) -> usize {
+        let melted = |at: usize| numbered(line(at)?, at + 1).map(|(_, melted)| melted);
+        // Within a listing a number may stand against a figure, too: the next line tells.
+        let goes_on = |at: &usize| match melted(*at) {
+            Some(true) => *at >= LEAST && melted(at + 1) == Some(false),
+            own => own.is_some(),
         };
-        (0..lines.len()).take_while(|at| numbered(*at) || melted(*at)).count()
+        (0..).take_while(goes_on).count()
     }
 
-    /// Bytes of the number in front of a line whose own text goes on with digits.
-    fn melted_length(line: &str, number: usize) -> Option<u32> {
+    /// Bytes of `  17` in front of a line, and whether its own text goes on with digits (`202048.00 MiB` in line 20).
+    fn numbered(line: &str, number: usize) -> Option<(u32, bool)> {
         let bare = line.trim_start_matches(' ');
         let padding = line.len() - bare.len();
-        let digits = number.to_string();
-        (padding <= 6 && bare.starts_with(&digits))
-            .then(|| u32::try_from(padding + digits.len()).unwrap_or(0))
-    }
-
-    /// Bytes of `  17` in front of a line; the number may stand against what follows (`17cpu`), where that is no digit.
-    fn length_of(line: &str, number: usize) -> Option<u32> {
-        let bare = line.trim_start_matches(' ');
-        let padding = line.len() - bare.len();
-        if padding > 6 {
+        if padding > 6 || !bare.starts_with(|first: char| first.is_ascii_digit()) {
             return None;
         }
-        let mut digits = 0;
-        let mut left = number;
-        while left > 0 {
-            digits += 1;
-            left /= 10;
-        }
-        let bytes = bare.as_bytes();
-        let digit = |at: usize| bytes.get(at).is_some_and(u8::is_ascii_digit);
+        let behind = bare.strip_prefix(number.to_string().as_str())?;
+        let digit = |at: usize| behind.as_bytes().get(at).is_some_and(u8::is_ascii_digit);
         // Decimals are figures, and `2...` is a line of fio's behind its number.
-        if bytes.len() < digits || digit(digits) || (bytes.get(digits) == Some(&b'.') && digit(digits + 1)) {
-            return None;
-        }
-        let written: usize = bare.get(..digits)?.parse().ok()?;
-        (written == number).then(|| u32::try_from(padding + digits).unwrap_or(0))
+        let melted = digit(0) || behind.starts_with('.') && digit(1);
+        Some((u32::try_from(line.len() - behind.len()).unwrap_or(0), melted))
     }
 
     /// Bytes of `s1: ` in front of a line of a tool that several ran at once.
     fn speaker(line: &str) -> Option<u32> {
-        let bytes = line.as_bytes();
-        if *bytes.first()? != b's' {
-            return None;
-        }
-        let digits = bytes[1..].iter().take_while(|byte| byte.is_ascii_digit()).count();
-        let behind = bytes.get(1 + digits..)?;
-        match (digits, behind) {
-            (1..=3, [b':']) => Some(2 + digits as u32),
-            (1..=3, [b':', b' ', ..]) => Some(3 + digits as u32),
-            _ => None,
-        }
+        let digits = line.strip_prefix('s')?.bytes().take_while(u8::is_ascii_digit).count();
+        let behind = line[1 + digits..].strip_prefix(':')?;
+        let space = usize::from(behind.starts_with(' '));
+        let fits = (1..=3).contains(&digits) && (space == 1 || behind.is_empty());
+        fits.then_some(2 + digits as u32 + space as u32)
     }
 }
 
@@ -315,21 +275,21 @@ mod tests {
 
     #[test]
     fn numbers_of_a_listing_are_no_part_of_what_a_tool_printed() {
-        let page =
-            Page::new("p", "title\n 1fio-3.16\n 2Starting 4 processes\n 3Jobs: 4\n  4  write: x\ntext");
-        let bare: Vec<&str> = (0..page.len()).map(|at| page.bare(at).0).collect();
-        assert_eq!(bare, ["title", "fio-3.16", "Starting 4 processes", "Jobs: 4", "  write: x", "text"]);
-        let table = Page::new("p", "1 2.5\n2 2.6\nx");
-        assert_eq!(table.bare(0).0, "1 2.5", "two lines are chance");
-        let melted = Page::new("p", "1a\n2b\n3c\n42048.00 MiB\n5d\n62048.00 MiB");
-        assert_eq!((melted.bare(3).0, melted.bare(4).0), ("2048.00 MiB", "d"));
-        assert_eq!(melted.bare(5).0, "62048.00 MiB", "nothing behind tells");
-        let figures = Page::new("p", "1.5\n2.5\n3.5\n4.5");
-        assert_eq!(figures.bare(2).0, "3.5");
-        let speakers = Page::new("p", "s1: [ ID] Interval\ns1:\nsix: 7");
-        assert_eq!(
-            [speakers.bare(0).0, speakers.bare(1).0, speakers.bare(2).0],
-            ["[ ID] Interval", "", "six: 7"]
-        );
+        for (text, bare) in [
+            (
+                "title| 1fio-3.16| 2Starting 4| 3Jobs: 4|  4  write|text",
+                "title|fio-3.16|Starting 4|Jobs: 4|  write|text",
+            ),
+            // Two lines are chance.
+            ("1 2.5|2 2.6|x", "1 2.5|2 2.6|x"),
+            // The next line tells what stands against a number; nothing behind the last does.
+            ("1a|2b|3c|42048.00 MiB|5d|62048.00 MiB", "a|b|c|2048.00 MiB|d|62048.00 MiB"),
+            ("1.5|2.5|3.5|4.5", "1.5|2.5|3.5|4.5"),
+            ("s1: [ ID] Interval|s1:|six: 7", "[ ID] Interval||six: 7"),
+        ] {
+            let page = Page::new("p", text.replace('|', "\n"));
+            let found: Vec<&str> = (0..page.len()).map(|at| page.bare(at).0).collect();
+            assert_eq!(found.join("|"), bare);
+        }
     }
 }

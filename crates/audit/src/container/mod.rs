@@ -5,6 +5,7 @@ pub(crate) mod html;
 mod plain;
 
 use crate::page::Page;
+pub use plain::is_utf16;
 
 /// A container that is known by its first bytes.
 pub struct Container {
@@ -18,11 +19,6 @@ pub struct Container {
 
 /// All, the one that takes anything last.
 pub const ALL: &[&Container] = &[&html::CONTAINER, &plain::CONTAINER];
-
-/// Whether bytes are text in UTF-16, with or without its mark: half of them are signs that no other text has.
-pub fn is_utf16(bytes: &[u8]) -> bool {
-    plain::is_utf16(bytes)
-}
 
 /// The pages of a file or of standard input.
 pub fn pages(name: &str, bytes: Vec<u8>) -> Vec<Page> {

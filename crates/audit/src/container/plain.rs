@@ -5,6 +5,7 @@ use super::Container;
 use crate::page::{Page, Unread};
 use chardetng::{EncodingDetector, Iso2022JpDetection, Utf8Detection};
 use encoding_rs::Encoding;
+use std::borrow::Cow;
 
 /// The container's entry in the family.
 pub const CONTAINER: Container =
@@ -50,29 +51,31 @@ pub(super) fn decode(bytes: Vec<u8>, declared: Option<&'static Encoding>) -> (St
 }
 
 /// Whether bytes are text in UTF-16, with or without its mark: half of them are signs that no other text has.
-pub(super) fn is_utf16(bytes: &[u8]) -> bool {
-    Encoding::for_bom(bytes).is_some_and(|(encoding, _)| encoding != encoding_rs::UTF_8)
-        || wide(bytes).is_some()
+pub fn is_utf16(bytes: &[u8]) -> bool {
+    sixteen(bytes).is_some()
+}
+
+/// UTF-16 by its mark, else by its bytes.
+fn sixteen(bytes: &[u8]) -> Option<&'static Encoding> {
+    let marked = Encoding::for_bom(bytes).map(|(encoding, _)| encoding);
+    marked.filter(|encoding| *encoding != encoding_rs::UTF_8).or_else(|| wide(bytes))
 }
 
 /// UTF-16 without its mark: of two bytes the one that is nothing in Latin text always is, and the other never.
 fn wide(bytes: &[u8]) -> Option<&'static Encoding> {
     let head = &bytes[..bytes.len().min(LOOKED_AT)];
     let zeros = |odd: usize| head.iter().skip(odd).step_by(2).filter(|byte| **byte == 0).count();
-    let (even, odd) = (zeros(0), zeros(1));
-    let most = head.len() / 4;
-    if odd > most && even == 0 {
-        Some(encoding_rs::UTF_16LE)
-    } else {
-        (even > most && odd == 0).then_some(encoding_rs::UTF_16BE)
+    match (zeros(0), zeros(1)) {
+        (0, odd) if odd > head.len() / 4 => Some(encoding_rs::UTF_16LE),
+        (even, 0) if even > head.len() / 4 => Some(encoding_rs::UTF_16BE),
+        _ => None,
     }
 }
 
 /// The first bytes of a text for a look at its letters: UTF-16 as letters, all else as it is.
-pub(super) fn head(bytes: &[u8], looked_at: usize) -> std::borrow::Cow<'_, str> {
+pub(super) fn head(bytes: &[u8], looked_at: usize) -> Cow<'_, str> {
     let head = &bytes[..bytes.len().min(looked_at)];
-    let marked = Encoding::for_bom(head).map(|(encoding, _)| encoding);
-    match marked.filter(|encoding| *encoding != encoding_rs::UTF_8).or_else(|| wide(head)) {
+    match sixteen(head) {
         Some(encoding) => encoding.decode_with_bom_removal(head).0,
         None => String::from_utf8_lossy(head),
     }
@@ -105,11 +108,10 @@ pub(super) fn undecodable(page: &Page, encoding: &str) -> Vec<Unread> {
     const TOLD: usize = 8;
     let broken: Vec<usize> = (0..page.len()).filter(|at| page.line(*at).contains('\u{fffd}')).collect();
     let why = format!("bytes that are no {encoding} text");
-    let mut unread: Vec<Unread> =
-        broken.iter().take(TOLD).map(|at| page.unread(*at..at + 1, why.clone())).collect();
-    if let (Some(next), Some(last)) = (broken.get(TOLD), broken.last()) {
-        let count = broken.len() - TOLD;
-        unread.push(page.unread(*next..last + 1, format!("{why}, in {count} more lines between")));
+    let (told, more) = broken.split_at(broken.len().min(TOLD));
+    let mut unread: Vec<Unread> = told.iter().map(|at| page.unread(*at..at + 1, why.clone())).collect();
+    if let (Some(next), Some(last)) = (more.first(), more.last()) {
+        unread.push(page.unread(*next..last + 1, format!("{why}, in {} more lines between", more.len())));
     }
     unread
 }
@@ -120,29 +122,27 @@ mod tests {
 
     #[test]
     fn text_of_any_encoding_becomes_lines() {
-        let windows =
-            [&[0xd1u8, 0xea, 0xee, 0xf0, 0xee, 0xf1, 0xf2, 0xfc, b' ', b'9', b'4', b'%'][..]].concat();
-        assert_eq!(read("p", windows).line(0), "Скорость 94%");
-        let utf16: Vec<u8> = "\u{feff}a\nb".encode_utf16().flat_map(u16::to_le_bytes).collect();
-        let page = read("p", utf16);
-        assert_eq!((page.line(0), page.line(1)), ("a", "b"));
-        assert_eq!(read("p", b"\xef\xbb\xbffio-3.16".to_vec()).line(0), "fio-3.16");
-        assert_eq!(read("p", b"a\rb\r".to_vec()).line(1), "b");
-        let unmarked = "fio-3.16\n5 \u{b5}s".encode_utf16();
-        assert_eq!(read("p", unmarked.clone().flat_map(u16::to_le_bytes).collect()).line(1), "5 \u{b5}s");
-        assert_eq!(read("p", unmarked.flat_map(u16::to_be_bytes).collect()).line(0), "fio-3.16");
+        let text = "fio-3.16\n5 \u{b5}s";
+        let little = |text: &str| text.encode_utf16().flat_map(u16::to_le_bytes).collect::<Vec<u8>>();
+        let big = text.encode_utf16().flat_map(u16::to_be_bytes).collect();
+        let marked = [b"\xef\xbb\xbf".as_slice(), text.as_bytes()].concat();
+        let old_mac = text.replace('\n', "\r").into_bytes();
+        for bytes in [little(text), little(&format!("\u{feff}{text}")), big, marked, old_mac] {
+            let page = read("p", bytes);
+            assert_eq!((page.line(0), page.line(1)), ("fio-3.16", "5 \u{b5}s"));
+        }
+        assert_eq!(read("p", b"\xd1\xea\xee\xf0\xee\xf1\xf2\xfc 94%".to_vec()).line(0), "Скорость 94%");
     }
 
     #[test]
     fn what_cannot_be_decoded_is_listed_with_its_line() {
         let page = read("p", b"good\nb\xc3\x28d \xe4\xb8\xad\xe6\x96\x87\nx".to_vec());
-        assert_eq!(page.len(), 3);
-        assert!(page.unread.len() <= 1);
+        assert!(page.len() == 3 && page.unread.len() <= 1);
         let noise: Vec<u8> = (0..4000u32).map(|at| (at.wrapping_mul(2_654_435_761) >> 24) as u8).collect();
-        let page = read("p", noise);
-        assert!(page.is_empty() && page.unread[0].why.contains("no text in an encoding"));
-        let utf32 = read("p", b"\xff\xfe\0\0a\0\0\0\n\0\0\0".to_vec());
-        assert_eq!((utf32.len(), utf32.unread.len()), (0, 1));
+        for bytes in [noise, b"\xff\xfe\0\0a\0\0\0\n\0\0\0".to_vec()] {
+            let page = read("p", bytes);
+            assert!(page.is_empty() && page.unread[0].why.contains("no text in an encoding"));
+        }
         let zeros = read("p", b"fio-3.16\n\0\0\0\0\0\0\nx".to_vec());
         assert_eq!((zeros.len(), zeros.unread.len()), (3, 0), "a file with a hole is a text");
     }

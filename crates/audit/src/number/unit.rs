@@ -1,5 +1,6 @@
 //! Units as people write them, in Latin, Cyrillic and Chinese letters, and how much each is.
 
+use super::words::words;
 use serde::Serialize;
 
 /// What a figure counts.
@@ -28,6 +29,18 @@ pub enum Unit {
     Mwips,
     /// Cores, virtual machines, drives: things that are counted.
     Things,
+}
+
+impl Unit {
+    /// Whether it is so much a second, a result of a measurement beyond doubt.
+    pub fn is_rate(self) -> bool {
+        matches!(self, Unit::PerSecond | Unit::BytesPerSecond | Unit::BitsPerSecond | Unit::Mwips)
+    }
+
+    /// Whether settings do not come in it.
+    pub fn is_of_results(self) -> bool {
+        !matches!(self, Unit::Bare | Unit::Bytes | Unit::Hertz | Unit::Things)
+    }
 }
 
 /// Whether a prefix is of 1000 or of 1024.
@@ -61,98 +74,8 @@ pub(super) struct Read {
     pub bytes: usize,
 }
 
-/// Texts that stand alone, the longer before the shorter that begins it.
-const WORDS: &[(&str, Unit, f64)] = &[
-    ("%", Unit::Percent, 1.0),
-    ("％", Unit::Percent, 1.0),
-    ("percent", Unit::Percent, 1.0),
-    ("процент", Unit::Percent, 1.0),
-    ("prozent", Unit::Percent, 1.0),
-    ("procent", Unit::Percent, 1.0),
-    ("por ciento", Unit::Percent, 1.0),
-    ("pour cent", Unit::Percent, 1.0),
-    ("per cento", Unit::Percent, 1.0),
-    ("mwips", Unit::Mwips, 1.0),
-    ("iops", Unit::PerSecond, 1.0),
-    ("io/s", Unit::PerSecond, 1.0),
-    ("ios/s", Unit::PerSecond, 1.0),
-    ("ops/s", Unit::PerSecond, 1.0),
-    ("lps", Unit::PerSecond, 1.0),
-    ("tps", Unit::PerSecond, 1.0),
-    ("qps", Unit::PerSecond, 1.0),
-    ("usec", Unit::Nanoseconds, 1e3),
-    ("msec", Unit::Nanoseconds, 1e6),
-    ("nsec", Unit::Nanoseconds, 1.0),
-    ("seconds", Unit::Nanoseconds, 1e9),
-    ("second", Unit::Nanoseconds, 1e9),
-    ("milliseconds", Unit::Nanoseconds, 1e6),
-    ("microseconds", Unit::Nanoseconds, 1e3),
-    ("sec", Unit::Nanoseconds, 1e9),
-    ("ns", Unit::Nanoseconds, 1.0),
-    ("us", Unit::Nanoseconds, 1e3),
-    ("µs", Unit::Nanoseconds, 1e3),
-    ("μs", Unit::Nanoseconds, 1e3),
-    ("ms", Unit::Nanoseconds, 1e6),
-    ("min", Unit::Nanoseconds, 60e9),
-    ("s", Unit::Nanoseconds, 1e9),
-    ("нс", Unit::Nanoseconds, 1.0),
-    ("мкс", Unit::Nanoseconds, 1e3),
-    ("мс", Unit::Nanoseconds, 1e6),
-    ("сек", Unit::Nanoseconds, 1e9),
-    ("纳秒", Unit::Nanoseconds, 1.0),
-    ("微秒", Unit::Nanoseconds, 1e3),
-    ("毫秒", Unit::Nanoseconds, 1e6),
-    ("秒", Unit::Nanoseconds, 1e9),
-    ("倍", Unit::Times, 1.0),
-    ("times", Unit::Times, 1.0),
-    ("раза", Unit::Times, 1.0),
-    ("раз", Unit::Times, 1.0),
-    ("x", Unit::Times, 1.0),
-    ("×", Unit::Times, 1.0),
-    ("ghz", Unit::Hertz, 1e9),
-    ("mhz", Unit::Hertz, 1e6),
-    ("khz", Unit::Hertz, 1e3),
-    ("hz", Unit::Hertz, 1.0),
-];
-
-/// What follows a prefix: `B/s`, `bit/s`, nothing. A lower-case b is a bit before a rate's end only in `bit`, `bps`, `b/s`.
-const COUNTED: &[(&str, Unit)] = &[
-    ("Bytes/sec", Unit::BytesPerSecond),
-    ("bytes/sec", Unit::BytesPerSecond),
-    ("Bytes/s", Unit::BytesPerSecond),
-    ("bytes/s", Unit::BytesPerSecond),
-    ("Bytes", Unit::Bytes),
-    ("bytes", Unit::Bytes),
-    ("Byte/s", Unit::BytesPerSecond),
-    ("Byte", Unit::Bytes),
-    ("B/sec", Unit::BytesPerSecond),
-    ("B/s", Unit::BytesPerSecond),
-    ("B/S", Unit::BytesPerSecond),
-    ("Bps", Unit::BytesPerSecond),
-    ("BPS", Unit::BytesPerSecond),
-    ("bits/sec", Unit::BitsPerSecond),
-    ("bits/s", Unit::BitsPerSecond),
-    ("bit/sec", Unit::BitsPerSecond),
-    ("bit/s", Unit::BitsPerSecond),
-    ("bps", Unit::BitsPerSecond),
-    ("b/s", Unit::BitsPerSecond),
-    ("B", Unit::Bytes),
-];
-
 const PREFIXES: &[(char, i32)] =
     &[('k', 1), ('K', 1), ('M', 2), ('m', 2), ('G', 3), ('g', 3), ('T', 4), ('t', 4)];
-
-/// Words for ten thousand and the like, behind a figure or before its unit.
-const MULTIPLES: &[(&str, f64)] = &[
-    ("百万", 1e6),
-    ("千万", 1e7),
-    ("万", 1e4),
-    ("亿", 1e8),
-    ("тыс.", 1e3),
-    ("тыс", 1e3),
-    ("млн.", 1e6),
-    ("млн", 1e6),
-];
 
 /// What a text says that is nothing but a unit: the head of a column.
 pub fn whole(text: &str) -> Option<Measure> {
@@ -166,41 +89,43 @@ pub(super) fn read(text: &str) -> Option<Read> {
     if !text.starts_with(|next: char| next.is_alphabetic() || matches!(next, '%' | '％' | '×')) {
         return None;
     }
-    if let Some((word, factor)) = MULTIPLES.iter().find(|(word, _)| text.starts_with(word)) {
+    if let Some((word, factor)) = words().multiples.iter().find(|(word, _)| text.starts_with(word)) {
         let behind = &text[word.len()..];
         let space = behind.len() - behind.trim_start_matches(' ').len();
-        return match read(&behind[space..]).filter(|read| space < 2 && read.unit != Unit::Percent) {
-            Some(read) => {
-                Some(Read { scale: read.scale * factor, bytes: word.len() + space + read.bytes, ..read })
-            }
-            // `27万9572` goes on with digits.
-            None if ends(text, word.len()) || !word.starts_with(['т', 'м']) => {
-                Some(Read { unit: Unit::Bare, scale: *factor, base: Base::Decimal, bytes: word.len() })
-            }
-            None => None,
-        };
+        if let Some(read) = read(&behind[space..]).filter(|read| space < 2 && read.unit != Unit::Percent) {
+            return Some(Read { scale: read.scale * factor, bytes: word.len() + space + read.bytes, ..read });
+        }
+        // `27万9572` goes on with digits.
+        let whole = ends(text, word.len()) || !word.starts_with(cyrillic);
+        return whole.then_some(Read {
+            unit: Unit::Bare,
+            scale: *factor,
+            base: Base::Decimal,
+            bytes: word.len(),
+        });
     }
-    let latin = latin(text);
-    word(text).or_else(|| counted(&latin)).filter(|read| ends(text, read.bytes)).or_else(|| per_second(text))
+    word(text).or_else(|| counted(text).filter(|read| ends(text, read.bytes))).or_else(|| per_second(text))
+}
+
+/// Whether a letter is Cyrillic.
+pub(crate) fn cyrillic(letter: char) -> bool {
+    ('а'..='я').contains(&letter) || ('А'..='Я').contains(&letter)
 }
 
 /// A unit ends where no Latin or Cyrillic letter or digit goes on; Chinese is written without spaces.
 fn ends(text: &str, at: usize) -> bool {
-    let Some(next) = text[at..].chars().next() else { return true };
-    !(next.is_ascii_alphanumeric()
-        || ('а'..='я').contains(&next)
-        || ('А'..='Я').contains(&next)
-        || next == '_')
+    !text[at..].starts_with(|next: char| next.is_ascii_alphanumeric() || cyrillic(next) || next == '_')
 }
 
 fn word(text: &str) -> Option<Read> {
-    for (name, unit, scale) in WORDS {
-        let is_it = text.get(..name.len()).is_some_and(|head| head.eq_ignore_ascii_case(name));
-        if is_it && (ends(text, name.len()) || *unit == Unit::Percent) {
-            let bytes = match (*unit, name.len()) {
-                (Unit::Percent, long) if long > 3 => long + rest_of_word(&text[long..]),
-                (_, long) => long,
-            };
+    let begins = |name: &str| text.get(..name.len()).is_some_and(|head| head.eq_ignore_ascii_case(name));
+    for (name, (unit, scale)) in words().units(text).iter().filter(|(name, _)| begins(name)) {
+        // Endings of `процентов`.
+        let percent = *unit == Unit::Percent;
+        let rest =
+            text[name.len()..].chars().take_while(|next| percent && name.len() > 3 && next.is_alphabetic());
+        let bytes = name.len() + rest.map(char::len_utf8).sum::<usize>();
+        if ends(text, bytes) {
             return Some(Read { unit: *unit, scale: *scale, base: Base::None, bytes });
         }
     }
@@ -225,91 +150,55 @@ fn per_second(text: &str) -> Option<Read> {
     (2..=14).contains(&word).then_some(Read { unit: Unit::PerSecond, scale: factor, base, bytes })
 }
 
-/// Endings of `процентов`.
-fn rest_of_word(text: &str) -> usize {
-    text.chars().take_while(|next| next.is_alphabetic()).map(char::len_utf8).sum()
-}
-
 /// A prefix of 1000 or 1024, and what is counted: `k`, `KiB/s`, `Gbit/s`, `k IOPS`.
-fn counted(latin: &[(char, usize)]) -> Option<Read> {
-    let end_of = |at: usize| latin.get(at.wrapping_sub(1)).map_or(0, |(_, end)| *end);
-    let prefix = latin.first().and_then(|(first, _)| PREFIXES.iter().find(|(letter, _)| letter == first));
-    let binary = prefix.is_some() && latin.get(1).is_some_and(|(second, _)| *second == 'i');
+fn counted(text: &str) -> Option<Read> {
+    let latin = latin(text);
+    let letter = |at: usize| latin.get(at).map(|(letter, _)| *letter);
+    let prefix = PREFIXES.iter().find(|(prefix, _)| letter(0) == Some(*prefix));
+    let binary = prefix.is_some() && letter(1) == Some('i');
     let behind = usize::from(prefix.is_some()) + usize::from(binary);
-    let power = prefix.map_or(0, |(_, power)| *power);
-    let base = match (prefix, binary) {
-        (None, _) => Base::None,
-        (_, true) => Base::Binary,
-        (_, false) => Base::Decimal,
+    let (scale, base) = match prefix {
+        None => (1.0, Base::None),
+        Some((_, power)) if binary => (1024f64.powi(*power), Base::Binary),
+        Some((_, power)) => (1000f64.powi(*power), Base::Decimal),
     };
-    let scale = if binary { 1024f64 } else { 1000f64 }.powi(power);
-    let made = |unit: Unit, bytes: usize| Some(Read { unit, scale, base, bytes });
-    for (name, unit) in COUNTED {
-        if begins(&latin[behind..], name) {
-            return made(*unit, end_of(behind + name.len()));
+    for (name, unit) in &words().counted {
+        let spaced = *unit == Unit::PerSecond && letter(behind) == Some(' ');
+        let from = behind + usize::from(spaced);
+        let mut letters = latin.iter().skip(from).map(|(letter, _)| *letter);
+        if name.chars().all(|own| letters.next() == Some(own)) {
+            return Some(Read { unit: *unit, scale, base, bytes: latin[from + name.len() - 1].1 });
         }
     }
-    let per_second = usize::from(latin.get(behind).is_some_and(|(next, _)| *next == ' '));
-    for name in ["IOPS", "iops", "IOps", "lps", "tps", "ops/s"] {
-        if begins(&latin[behind + per_second..], name) {
-            return made(Unit::PerSecond, end_of(behind + per_second + name.len()));
-        }
-    }
-    let (_, first_end) = latin.first()?;
-    let alone = latin.get(1).is_none_or(|(next, _)| !next.is_alphanumeric());
-    match prefix {
-        // A lone prefix is of a count; `g` and `t` are grams and tonnes, `m` metres or minutes.
-        Some(('k' | 'K' | 'M', _)) if alone && !binary => made(Unit::Bare, *first_end),
-        _ => None,
-    }
-}
-
-fn begins(latin: &[(char, usize)], name: &str) -> bool {
-    let mut letters = latin.iter().map(|(letter, _)| *letter);
-    name.chars().all(|letter| letters.next() == Some(letter))
+    // A lone prefix is of a count; `g` and `t` are grams and tonnes, `m` metres or minutes.
+    let alone = letter(1).is_none_or(|next| !next.is_alphanumeric());
+    let count = alone && matches!(prefix, Some(('k' | 'K' | 'M', _)));
+    count.then(|| Read { unit: Unit::Bare, scale, base, bytes: latin[0].1 })
 }
 
 /// The first letters, those of Cyrillic units and full-width ones in Latin, each with the byte behind it: `МБ/с` is `MB/s`,
 /// `Гбит/с` is `Gbit/s`.
 fn latin(text: &str) -> Vec<(char, usize)> {
-    let mut letters = Vec::with_capacity(12);
-    let mut rest = text;
+    let mut letters: Vec<(char, usize)> = Vec::with_capacity(16);
     let mut end = 0;
     while letters.len() < 12 {
+        let rest = &text[end..];
         let Some(letter) = rest.chars().next() else { break };
-        let (made, bytes): (&str, usize) = match letter {
-            'б' if rest.starts_with("бит") => ("bit", "бит".len()),
-            'Б' if rest.starts_with("Бит") => ("bit", "Бит".len()),
-            'б' if rest.starts_with("байт") => ("B", "байт".len()),
-            'Б' if rest.starts_with("Байт") => ("B", "Байт".len()),
-            'Б' | 'б' => ("B", 2),
-            'М' => ("M", 2),
-            'К' => ("K", 2),
-            'к' => ("k", 2),
-            'Г' => ("G", 2),
-            'Т' => ("T", 2),
-            'и' => ("i", 2),
-            'с' => ("s", 2),
-            '／' => ("/", 3),
-            // `МБ/c` with a Latin c, as keyboards have it.
-            'c' if letters.last().is_some_and(|(before, _)| *before == '/') => ("s", 1),
-            '\u{ff21}'..='\u{ff5a}' => {
-                let narrow = char::from_u32(letter as u32 - 0xfee0).unwrap_or(letter);
-                end += 3;
-                rest = &rest[3..];
-                letters.push((narrow, end));
-                continue;
-            }
-            other => {
-                end += other.len_utf8();
-                rest = &rest[other.len_utf8()..];
-                letters.push((other, end));
-                continue;
-            }
+        let known = if letter.is_ascii() {
+            None
+        } else {
+            words().latin.iter().find(|(own, _)| rest.starts_with(own))
         };
-        end += bytes;
-        rest = &rest[bytes..];
-        letters.extend(made.chars().map(|made| (made, end)));
+        end += known.map_or(letter.len_utf8(), |(own, _)| own.len());
+        match (letter, known) {
+            (_, Some((_, made))) => letters.extend(made.chars().map(|made| (made, end))),
+            // `МБ/c` with a Latin c, as keyboards have it.
+            ('c', _) if letters.last().is_some_and(|(before, _)| *before == '/') => letters.push(('s', end)),
+            ('\u{ff21}'..='\u{ff5a}', _) => {
+                letters.push((char::from_u32(letter as u32 - 0xfee0).unwrap_or(letter), end));
+            }
+            (other, _) => letters.push((other, end)),
+        }
     }
     letters
 }

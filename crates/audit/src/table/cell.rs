@@ -23,9 +23,9 @@ pub(super) fn read(spot: Spot, text: &str, style: Style) -> Option<Cell> {
         return Some(cell);
     }
     let found = number::quantities_in(spot.index(), text, style);
-    let Some(places) = Places::of(text, &found) else { return Some(cell) };
+    let Some(places) = places(text, &found) else { return Some(cell) };
     let mut outside = Vec::new();
-    for (mut quantity, place) in found.into_iter().zip(places.0) {
+    for (mut quantity, place) in found.into_iter().zip(places) {
         quantity.figure.spot.start += spot.start;
         quantity.figure.spot.end += spot.start;
         match place {
@@ -57,29 +57,14 @@ pub(super) fn is_figure(text: &str) -> bool {
 /// Nothing but a figure stands in a cell.
 pub const SPACES: Style = Style { decimal_comma: false, spaces: true };
 
-/// Whether it is nothing but a percentage in brackets: of the figure above it.
-pub(super) fn only_share(cell: &Cell) -> bool {
-    cell.figure.is_none() && cell.share.is_some() && cell.more.is_empty()
-}
-
-/// Whether it is nothing but a percentage without brackets.
-pub(super) fn only_percent(cell: &Cell) -> bool {
-    let percent = cell.figure.is_some_and(|figure| figure.unit == Unit::Percent);
-    percent && cell.share.is_none() && cell.more.is_empty()
-}
-
-/// The style that the texts of a column show, and whether what may be either is left alone: where the column shows nothing
-/// and others of the table have decimal commas.
-pub(super) fn style<'t>(column: impl Iterator<Item = &'t str>, others: bool) -> (Style, bool) {
+/// The style that the texts of a column show, and whether nothing in it tells what may be thousands or decimals.
+pub(super) fn style<'t>(column: impl Iterator<Item = &'t str>) -> (Style, bool) {
     let (mut comma, mut point) = (false, false);
-    for text in column {
-        match number::shows(text) {
-            Shows::Comma => comma = true,
-            Shows::Point => point = true,
-            _ => {}
-        }
+    for shown in column.map(number::shows) {
+        comma |= shown == Shows::Comma;
+        point |= shown == Shows::Point;
     }
-    (Style { decimal_comma: comma && !point, spaces: true }, comma == point && others)
+    (Style { decimal_comma: comma && !point, spaces: true }, comma == point)
 }
 
 /// Whether all points of a column may group thousands: each stands before exactly three digits, and nothing of a thousand or
@@ -98,54 +83,46 @@ pub(super) fn groups_by_points<'t>(column: impl Iterator<Item = &'t str>) -> boo
     some
 }
 
+#[derive(PartialEq)]
 enum Place {
     Outside,
     Bracket,
     Note,
 }
 
-struct Places(Vec<Place>);
-
-impl Places {
-    /// Where each quantity stands; `None` where words or digits stand besides them, so that they are no result.
-    fn of(text: &str, found: &[Quantity]) -> Option<Places> {
-        let mut places = Vec::with_capacity(found.len());
-        // `A is 2.1x slower`: words beside ratios say of what; `5000 points`: one word behind a lone figure counts it.
-        let ratios = found.iter().all(|one| matches!(one.unit, Unit::Percent | Unit::Times));
-        let counted = matches!(found, [only] if {
-            let (before, behind) = (&text[..only.figure.spot.start as usize], &text[only.figure.spot.end as usize..]);
-            !before.contains(char::is_alphabetic) && behind.trim().chars().all(char::is_alphabetic)
+/// Where each quantity stands; `None` where words or digits stand besides them, so that they are no result.
+fn places(text: &str, found: &[Quantity]) -> Option<Vec<Place>> {
+    // `A is 2.1x slower`: words beside ratios say of what; `5000 points`: one word behind a lone figure counts it.
+    let ratios = found.iter().all(|one| matches!(one.unit, Unit::Percent | Unit::Times));
+    let behind = |one: &Quantity| text[one.figure.spot.end as usize..].trim();
+    let word = |text: &str| !text.is_empty() && text.chars().all(char::is_alphabetic);
+    let counted = matches!(found, [only] if word(behind(only)));
+    let free = if ratios { 6 } else { usize::from(counted) };
+    let mut walk = Walk { text, at: 0, round: 0, square: 0, wordy: false, free };
+    let mut places = Vec::with_capacity(found.len());
+    for quantity in found {
+        let (start, end) = (quantity.figure.spot.start as usize, quantity.figure.spot.end as usize);
+        let first = walk.at == 0;
+        walk.to(start)?;
+        // `10^6` is a power; `94%^1` has a note.
+        if quantity.unit == Unit::Bare && quantity.scale == 1.0 && text[end..].starts_with('^') {
+            return None;
+        }
+        let note = walk.square > 0 || !first && text[..start].ends_with('^');
+        places.push(match (note, walk.round) {
+            (true, _) => Place::Note,
+            (_, 0) => Place::Outside,
+            _ => Place::Bracket,
         });
-        let free = if ratios { 6 } else { usize::from(counted) };
-        let mut walk = Walk { text, at: 0, round: 0, square: 0, wordy: 0, free };
-        for quantity in found {
-            let spot = quantity.figure.spot;
-            let word = walk.at;
-            walk.to(spot.start as usize)?;
-            let bare = quantity.unit == Unit::Bare && quantity.scale == 1.0;
-            let end = spot.end as usize;
-            // `10^6` is a power; `94%^1` has a note.
-            if bare && text[end..].starts_with('^') {
-                return None;
-            }
-            let note = text[..spot.start as usize].ends_with('^') && word > 0;
-            places.push(match (walk.square, walk.round) {
-                _ if note => Place::Note,
-                (0, 0) => Place::Outside,
-                (0, _) => Place::Bracket,
-                _ => Place::Note,
-            });
-            walk.at = end;
-        }
-        walk.to(text.len())?;
-        if walk.wordy > 0 {
-            places
-                .iter_mut()
-                .filter(|place| matches!(place, Place::Bracket))
-                .for_each(|place| *place = Place::Note);
-        }
-        Some(Places(places))
+        walk.at = end;
     }
+    walk.to(text.len())?;
+    // Words in a bracket say what its figures are.
+    places
+        .iter_mut()
+        .filter(|place| walk.wordy && **place == Place::Bracket)
+        .for_each(|place| *place = Place::Note);
+    Some(places)
 }
 
 /// Goes through what stands between quantities.
@@ -154,8 +131,8 @@ struct Walk<'t> {
     at: usize,
     round: usize,
     square: usize,
-    /// Words in brackets.
-    wordy: usize,
+    /// Words stood in brackets.
+    wordy: bool,
     /// So many more words may stand outside.
     free: usize,
 }
@@ -165,31 +142,20 @@ impl Walk<'_> {
         while self.at < end {
             let rest = &self.text[self.at..end];
             let letter = rest.chars().next()?;
-            self.at += match letter {
-                '(' | '（' => {
-                    self.round += 1;
-                    letter.len_utf8()
-                }
-                ')' | '）' => {
-                    self.round = self.round.checked_sub(1)?;
-                    letter.len_utf8()
-                }
-                '[' => {
-                    self.square += 1;
-                    1
-                }
-                ']' => {
-                    self.square = self.square.checked_sub(1)?;
-                    1
-                }
-                '<' if tag(rest) > 0 => tag(rest),
-                '&' if rest.starts_with("&nbsp;") => "&nbsp;".len(),
-                _ if self.square > 0 => letter.len_utf8(),
-                _ if letter.is_alphanumeric() => self.word(rest)?,
-                _ if harmless(letter) => letter.len_utf8(),
-                _ if self.round > 0 => letter.len_utf8(),
+            let mut step = letter.len_utf8();
+            match letter {
+                '(' | '（' => self.round += 1,
+                ')' | '）' => self.round = self.round.checked_sub(1)?,
+                '[' => self.square += 1,
+                ']' => self.square = self.square.checked_sub(1)?,
+                '<' if tag(rest) > 0 => step = tag(rest),
+                '&' if rest.starts_with("&nbsp;") => step = "&nbsp;".len(),
+                _ if self.square > 0 => {}
+                _ if letter.is_alphanumeric() => step = self.word(rest)?,
+                _ if harmless(letter) || self.round > 0 => {}
                 _ => return None,
-            };
+            }
+            self.at += step;
         }
         Some(())
     }
@@ -197,21 +163,14 @@ impl Walk<'_> {
     /// A word besides the figure: only one that hedges it is no matter.
     fn word(&mut self, rest: &str) -> Option<usize> {
         let end = rest.find(|letter: char| !letter.is_alphanumeric()).unwrap_or(rest.len());
-        let word = &rest[..end];
-        if number::hedges(word) || word == "左右" || HEDGING.contains(&word) {
-            return Some(end);
-        }
-        if self.round == 0 {
+        let hedge = number::hedges(&rest[..end]);
+        if !hedge && self.round == 0 {
             self.free = self.free.checked_sub(1)?;
-            return Some(end);
         }
-        self.wordy += 1;
+        self.wordy |= !hedge && self.round > 0;
         Some(end)
     }
 }
-
-/// Words of hedges of several.
-const HEDGING: &[&str] = &["less", "more", "than", "up", "to", "at", "least", "ca"];
 
 /// Signs that say nothing against a figure.
 fn harmless(letter: char) -> bool {
@@ -256,22 +215,12 @@ mod tests {
 
     #[test]
     fn words_versions_ranges_and_powers_are_no_figure() {
-        for text in [
-            "EPYC 7302",
-            "4 vCPU, 16GB",
-            "7.9.2009",
-            "1/4",
-            "2021-11-18",
-            "10^6",
-            "€12",
-            "2x10G NIC",
-            "a – 5",
-        ] {
+        let words = "EPYC 7302|4 vCPU, 16GB|7.9.2009|1/4|2021-11-18|10^6|€12|2x10G NIC|a – 5|26.0k / 25.0k";
+        for text in words.split('|') {
             assert_eq!(of(text).0, None, "{text}");
         }
         assert_eq!(of("92% ~ 94%"), (None, None, vec![92.0, 94.0]));
-        assert_eq!(of("100-200"), (None, None, vec![100.0, 200.0]));
-        assert_eq!(of("26.0k / 25.0k").0, None);
+        assert_eq!(of("100-200"), (None, None, vec![100.0, 200.0]), "a range");
         for text in ["-", "n/a", "", "—"] {
             assert_eq!(read(Spot::default(), text, SPACES), None, "{text}");
         }
@@ -279,10 +228,9 @@ mod tests {
 
     #[test]
     fn a_column_shows_what_its_points_are() {
-        let comma = |texts: &[&str], others| style(texts.iter().copied(), others);
-        assert_eq!(comma(&["1.234", "12,5"], false), (Style { decimal_comma: true, spaces: true }, false));
-        assert_eq!(comma(&["1.234", "12.5"], true), (SPACES, false));
-        assert_eq!(comma(&["1.234", "2.345"], true), (SPACES, true));
-        assert_eq!(comma(&["1.234", "2.345"], false), (SPACES, false));
+        let comma = |texts: &[&str]| style(texts.iter().copied());
+        assert_eq!(comma(&["1.234", "12,5"]), (Style { decimal_comma: true, spaces: true }, false));
+        assert_eq!(comma(&["1.234", "12.5"]), (SPACES, false));
+        assert_eq!(comma(&["1.234", "2.345"]), (SPACES, true));
     }
 }

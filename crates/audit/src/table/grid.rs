@@ -1,135 +1,126 @@
 //! From cells in lines to a table: heads of several lines joined, shares in a row of their own joined to the row above, units
 //! of heads given to the cells below. Every shape of table comes through here.
 
-use super::cell::{self, only_percent, only_share};
+use super::cell::{self, SPACES};
 use super::{Cell, Column, MOST_COLUMNS, MOST_ROWS, Row, Table, units};
-use crate::number::{Measure, Shows, Style, Unit, shows};
+use crate::number::{Hedge, Measure, Quantity, Shows, Style, Unit, shows};
 use crate::page::{Page, Spot, Unread};
+use std::collections::HashSet;
 use std::ops::Range;
 
 /// Cells in lines, as a shape found them: the first of each line is its label.
-pub(crate) struct Grid {
+pub(super) struct Grid {
     /// Indices of the lines.
     pub lines: Range<usize>,
     /// Lines of heads, the corner first.
     pub heads: Vec<Vec<String>>,
     /// Lines below.
     pub rows: Vec<Line>,
-    /// Further ones, of a table that is too long to be read: counted, not kept.
-    pub more: usize,
+}
+
+/// A line of cells.
+pub(super) struct Line {
+    /// Index of its line.
+    pub line: usize,
+    /// Where each cell's text stands; none in rows of a log, which are only counted.
+    pub cells: Vec<Spot>,
+}
+
+/// Where a piece of a line stands, without what is at its edges.
+pub(super) fn trimmed(line: usize, text: &str, bytes: Range<usize>, edge: fn(char) -> bool) -> Spot {
+    let piece = text.get(bytes.clone()).unwrap_or("");
+    let start = bytes.start + (piece.len() - piece.trim_start_matches(edge).len());
+    Spot::new(line, start..start.max(bytes.start + piece.trim_end_matches(edge).len()))
 }
 
 /// Columns and places of figures that may be thousands or decimals.
 type Open = Vec<(usize, Spot)>;
 
-/// A line of cells.
-pub(crate) struct Line {
-    /// Index of its line.
-    pub line: usize,
-    /// Where each cell's text stands.
-    pub cells: Vec<Spot>,
-}
-
 impl Grid {
-    /// Why it is not read though it is a table.
-    pub fn refusal(&self) -> Option<String> {
-        let width =
-            self.heads.iter().map(Vec::len).chain(self.rows.iter().map(|row| row.cells.len())).max()?;
-        let filled: usize = self.rows.iter().map(|row| row.cells.len()).sum();
-        let rows = self.rows.len() + self.more;
-        if rows > MOST_ROWS {
-            return Some(format!(
-                "a table of {rows} rows is a log, no results: more than {MOST_ROWS} are not read"
-            ));
-        }
-        if width > MOST_COLUMNS {
-            return Some(format!("a table of {width} columns: more than {MOST_COLUMNS} are not read"));
-        }
-        (self.rows.len() * width > 4 * filled + 1024)
-            .then(|| "a table whose rows are much shorter than its head".to_string())
+    fn width(&self) -> usize {
+        let rows = self.rows.iter().map(|row| row.cells.len());
+        self.heads.iter().map(Vec::len).chain(rows).max().unwrap_or(0)
     }
 
-    /// Whether the first column has sizes of blocks, `4k`, `8k`, `1M`: labels, whatever stands above them.
-    fn of_sizes(&self, page: &Page) -> bool {
-        let size = |row: &Line| {
-            let text = row.cells.first().map_or("", |spot| page.quote(*spot));
-            let digits = text.bytes().take_while(u8::is_ascii_digit).count();
-            let power = text[..digits].parse().is_ok_and(|number: u64| number.is_power_of_two());
-            power && matches!(&text[digits..], "k" | "K" | "M" | "KB" | "KiB" | "MB" | "MiB")
-        };
-        !self.rows.is_empty() && self.rows.iter().all(size)
+    /// Why it is not read though it is a table.
+    pub fn refusal(&self) -> Option<String> {
+        let (rows, width) = (self.rows.len(), self.width());
+        let filled: usize = self.rows.iter().map(|row| row.cells.len()).sum();
+        let columns = "pass the columns that matter";
+        if rows > MOST_ROWS {
+            let log = format!("a table of {} rows is a log, not results", grouped(rows));
+            let most = grouped(MOST_ROWS);
+            Some(format!(
+                "{log}: more than {most} rows are not read; summarise it, or pass the rows that matter"
+            ))
+        } else if width > MOST_COLUMNS {
+            Some(format!("a table of {width} columns: more than {MOST_COLUMNS} are not read; {columns}"))
+        } else {
+            let short = rows * width > 4 * filled + 1024;
+            short.then(|| format!("a table whose rows are much shorter than its head is not read; {columns}"))
+        }
     }
 
     /// Rows that lost their label to a cell that went over several rows, pushed back under the columns of the row above.
     pub fn shifted(&mut self, page: &Page) {
-        let figure =
-            |spot: &Spot| cell::read(*spot, page.quote(*spot), cell::SPACES).and_then(|cell| cell.figure);
+        let unit = |spot: &Spot| Some(cell::read(*spot, page.quote(*spot), SPACES)?.figure?.unit);
         let mut above: Option<Vec<Spot>> = None;
         for row in &mut self.rows {
             let last_is_empty = row.cells.last().is_some_and(|spot| page.quote(*spot).is_empty());
-            let first = row.cells.first().and_then(figure);
-            let fits = |above: &Vec<Spot>| {
-                let pairs = row.cells.iter().zip(&above[1..]);
-                let alike = |(own, other): (&Spot, &Spot)| {
-                    figure(own).map(|own| own.unit) == figure(other).map(|other| other.unit)
-                };
-                above.len() == row.cells.len() && figure(&above[0]).is_none() && pairs.clone().all(alike)
+            let first = row.cells.first().and_then(unit).is_some();
+            let fits = |above: &&Vec<Spot>| {
+                let alike = |(own, other): (&Spot, &Spot)| unit(own) == unit(other);
+                above.len() == row.cells.len() && row.cells.iter().zip(&above[1..]).all(alike)
             };
-            match above.as_ref().filter(|above| last_is_empty && first.is_some() && fits(above)) {
+            match above.as_ref().filter(|_| last_is_empty && first).filter(fits) {
                 Some(above) => {
-                    row.cells.pop();
-                    row.cells.insert(0, above[0]);
+                    row.cells.rotate_right(1);
+                    row.cells[0] = above[0];
                 }
-                None => above = Some(row.cells.clone()).filter(|cells| cells.len() > 2 && first.is_none()),
+                None => above = Some(row.cells.clone()).filter(|cells| cells.len() > 2 && !first),
             }
         }
     }
 
     /// The table that it is, and what of it was not read; `None` where nothing is in it.
     pub fn table(&self, page: &Page, title: Option<String>) -> Option<(Table, Option<Unread>)> {
-        let width =
-            self.heads.iter().map(Vec::len).chain(self.rows.iter().map(|row| row.cells.len())).max()?;
+        let width = self.width();
         let mut heads = join_heads(&self.heads, width);
-        let (mut cells, mut open) = self.cells(page, width);
+        let (cells, mut open) = self.cells(page, width);
         let measures: Vec<Option<Measure>> = heads.iter().map(|head| units::of_head(head)).collect();
-        let labelled = !all_rates(&cells, measures[0]) || self.of_sizes(page);
-        let label = |row: &Line| {
-            let spot = row.cells.first().filter(|_| labelled);
-            spot.map_or_else(String::new, |spot| plain(page.quote(*spot)))
-        };
+        // Whether the first column is of labels; rates are none.
+        let first = usize::from(!all_rates(&cells, *measures.first()?));
         let mut rows: Vec<Row> = Vec::with_capacity(self.rows.len());
-        for (line, cells) in self.rows.iter().zip(cells.drain(..)) {
-            let cells: Vec<Option<Cell>> = cells.into_iter().skip(usize::from(labelled)).collect();
-            let named = !labelled || !label(line).is_empty();
-            if let Some(above) = rows.last_mut().filter(|above| shares_of(above, &cells, named)) {
-                join(above, &cells, &label(line));
-            } else {
-                rows.push(Row { label: label(line), line: line.line, cells });
+        for (line, cells) in self.rows.iter().zip(cells) {
+            let label = line.cells.first().filter(|_| first == 1).map_or("", |spot| page.quote(*spot));
+            let row =
+                Row { label: plain(label), line: line.line, cells: cells.into_iter().skip(first).collect() };
+            let named = first == 0 || !row.label.is_empty();
+            match rows.last_mut().filter(|above| shares_of(above, &row.cells, named)) {
+                Some(above) => join(above, row),
+                None => rows.push(row),
             }
         }
-        let corner = if labelled { heads.remove(0) } else { String::new() };
-        let measures = &measures[usize::from(labelled)..];
-        for row in &mut rows {
-            give_units(row, measures);
-        }
-        open.retain(|(column, _)| *column > 0 || !labelled);
+        rows.iter_mut().for_each(|row| give_units(row, &measures[first..]));
+        open.retain(|(column, _)| *column >= first);
         let some = rows.iter().any(|row| row.cells.iter().any(Option::is_some));
-        let columns: Vec<Column> = heads.into_iter().map(|head| Column { head }).collect();
-        (some && !columns.is_empty()).then(|| {
-            let table = Table { lines: self.lines.clone(), title, corner, columns, rows };
-            (table, open_figures(page, &open))
-        })
+        let columns: Vec<Column> = heads.split_off(first).into_iter().map(|head| Column { head }).collect();
+        let corner = heads.pop().unwrap_or_default();
+        let open = open_figures(page, &open);
+        let lines = self.lines.clone();
+        (some && !columns.is_empty()).then_some((Table { lines, title, corner, columns, rows }, open))
     }
 
     /// All cells, read in the style that their column shows, and where those stand that may be thousands or decimals.
     fn cells(&self, page: &Page, width: usize) -> (Vec<Vec<Option<Cell>>>, Open) {
-        let text = |row: &Line, column: usize| row.cells.get(column).map_or("", |spot| page.quote(*spot));
-        let of_column = |column: usize| self.rows.iter().map(move |row| text(row, column));
-        let mut own: Vec<_> = (0..width).map(|column| cell::style(of_column(column), true)).collect();
-        let comma = own.iter().any(|(style, _)| style.decimal_comma);
+        let of_column = |column: usize| {
+            self.rows.iter().map(move |row| row.cells.get(column).map_or("", |spot| page.quote(*spot)))
+        };
+        let mut styles: Vec<_> = (0..width).map(|column| cell::style(of_column(column))).collect();
+        let comma = styles.iter().any(|(style, _)| style.decimal_comma);
         if comma && !(0..width).any(|column| of_column(column).any(|text| shows(text) == Shows::Point)) {
             // `8.412` beside `34,0 %`: the point is no decimal sign of this table.
-            for (column, style) in own.iter_mut().enumerate() {
+            for (column, style) in styles.iter_mut().enumerate() {
                 if style.1 && cell::groups_by_points(of_column(column)) {
                     *style = (Style { decimal_comma: true, spaces: true }, false);
                 }
@@ -138,14 +129,13 @@ impl Grid {
         let mut open = Vec::new();
         let mut read = |row: &Line, column: usize| {
             let spot = *row.cells.get(column)?;
-            let (style, unsure) = own[column];
+            let (style, unsure) = styles[column];
             let mut cell = cell::read(spot, page.quote(spot), style)?;
             if comma && unsure && shows(page.quote(spot)) == Shows::Either {
                 if cell.figure.is_some() || cell.share.is_some() {
                     open.push((column, spot));
                 }
-                (cell.figure, cell.share) = (None, None);
-                cell.more.clear();
+                cell = Cell { spot, figure: None, share: None, more: Vec::new() };
             }
             Some(cell)
         };
@@ -153,6 +143,14 @@ impl Grid {
             self.rows.iter().map(|row| (0..width).map(|column| read(row, column)).collect()).collect();
         (cells, open)
     }
+}
+
+/// `330,000`.
+fn grouped(count: usize) -> String {
+    let digits = count.to_string();
+    let groups: Vec<&str> =
+        digits.as_bytes().rchunks(3).rev().filter_map(|group| std::str::from_utf8(group).ok()).collect();
+    groups.join(",")
 }
 
 /// What is told of figures that may be thousands or decimals.
@@ -168,27 +166,18 @@ fn open_figures(page: &Page, open: &[(usize, Spot)]) -> Option<Unread> {
 
 /// The heads of all columns: of several lines joined, the upper ones going on to the right over cells without one.
 fn join_heads(lines: &[Vec<String>], width: usize) -> Vec<String> {
-    let blank = String::new();
-    let mut spread: Vec<Vec<&str>> = Vec::with_capacity(lines.len());
-    for (at, line) in lines.iter().enumerate() {
-        let mut texts: Vec<&str> =
-            (0..width).map(|column| line.get(column).unwrap_or(&blank).as_str()).collect();
-        if at + 1 < lines.len() {
-            for column in 2..width {
-                if texts[column].is_empty() {
-                    texts[column] = texts[column - 1];
-                }
+    let texts = |line: &Vec<String>| (0..width).map(|at| line.get(at).cloned().unwrap_or_default()).collect();
+    let mut lines: Vec<Vec<String>> = lines.iter().map(texts).collect();
+    let Some((last, upper)) = lines.split_last_mut() else { return vec![String::new(); width] };
+    for line in upper.iter_mut() {
+        for column in 2..width {
+            if line[column].is_empty() {
+                line[column] = line[column - 1].clone();
             }
         }
-        spread.push(texts);
     }
-    let period = period(&spread);
+    let period = if let [upper] = upper { period(upper, last) } else { None };
     let joined = |column: usize| {
-        let mut head = String::new();
-        let (last, upper) = match spread.split_last() {
-            Some((last, upper)) => (last[column], upper),
-            None => return head,
-        };
         let group = match period {
             Some(period) if column > 0 => {
                 let from = 1 + (column - 1) / period * period;
@@ -196,45 +185,34 @@ fn join_heads(lines: &[Vec<String>], width: usize) -> Vec<String> {
             }
             _ => column..column + 1,
         };
-        let mut before = "";
-        for text in upper.iter().flat_map(|line| &line[group.clone()]).copied().chain([last]) {
-            if !text.is_empty() && text != before {
-                head.push_str(if head.is_empty() { "" } else { " " });
-                head.push_str(text);
-                before = text;
-            }
-        }
-        head
+        let mut parts: Vec<&str> =
+            upper.iter().flat_map(|line| &line[group.clone()]).map(String::as_str).collect();
+        parts.push(&last[column]);
+        parts.retain(|text| !text.is_empty());
+        parts.dedup();
+        parts.join(" ")
     };
     (0..width).map(joined).collect()
 }
 
-/// Over how many columns the upper line goes: where the lower one repeats (`IOPS | BW | IOPS | BW`) and the upper one has one
-/// text over several cells (`4K | random read | 4K | random write`), so that only both cells of it tell the columns apart.
-fn period(lines: &[Vec<&str>]) -> Option<usize> {
-    let [upper, lower] = lines else { return None };
+/// Over how many columns the upper line of heads goes: where the lower one repeats (`IOPS | BW | IOPS | BW`) and the upper one has
+/// one text over several cells (`4K | random read | 4K | random write`), so that only both cells of it tell the columns apart.
+pub(super) fn period(upper: &[String], lower: &[String]) -> Option<usize> {
     let (upper, lower) = (upper.get(1..)?, lower.get(1..)?);
-    let alone = |at: usize| (upper[at], lower[at]);
-    let unique: std::collections::HashSet<_> = (0..lower.len()).map(alone).collect();
-    if unique.len() == lower.len() {
+    let unique: HashSet<_> = upper.iter().zip(lower).collect();
+    if upper.len() != lower.len() || unique.len() == lower.len() {
         return None;
     }
     let period = 1 + lower.iter().skip(1).position(|text| Some(text) == lower.first())?;
     let repeats =
         lower.len() % period == 0 && lower.iter().zip(&lower[period..]).all(|(one, other)| one == other);
-    let groups: std::collections::HashSet<_> = upper.chunks(period).collect();
+    let groups: HashSet<_> = upper.chunks(period).collect();
     (period > 1 && repeats && groups.len() == lower.len() / period).then_some(period)
-}
-
-/// Whether only the texts of two cells of the upper line tell the columns of the lower one apart, see [`period`].
-pub(super) fn repeats(upper: &[String], lower: &[String]) -> bool {
-    let lines = [upper, lower].map(|line| line.iter().map(String::as_str).collect());
-    upper.len() == lower.len() && period(&lines).is_some()
 }
 
 /// A text without the marks that make it bold, without tags and targets of links: `**IOPS**<br>(k)` is `IOPS (k)`,
 /// `[host](host.txt)` is `host`.
-fn plain(text: &str) -> String {
+pub(super) fn plain(text: &str) -> String {
     let unlinked = text.contains("](").then(|| without_targets(text));
     let text = unlinked.as_deref().unwrap_or(text);
     let bare = text.trim().trim_matches('*').trim_matches('`').trim();
@@ -269,26 +247,16 @@ fn without_targets(text: &str) -> String {
     shown
 }
 
-/// A head as a shape gives it.
-pub(super) fn head(text: &str) -> String {
-    plain(text)
-}
-
-/// Whether the first column is one of results too: rates are no labels.
+/// Whether the first column is one of results too; `4k`, `8k`, `16k` are sizes of blocks, whatever stands above them.
 fn all_rates(rows: &[Vec<Option<Cell>>], head: Option<Measure>) -> bool {
-    let rate = |unit| {
-        matches!(
-            unit,
-            Unit::PerSecond | Unit::BytesPerSecond | Unit::BitsPerSecond | Unit::Percent | Unit::Mwips
-        )
+    let size = |one: Quantity| one.scale > 1.0 && ((one.figure.value / one.scale) as u64).is_power_of_two();
+    let of_results = |unit: Unit| unit.is_rate() || unit == Unit::Percent;
+    let rate = |one: Quantity| match one.unit {
+        Unit::Bare => !size(one) && head.is_some_and(|head| of_results(head.unit)),
+        unit => of_results(unit),
     };
-    let of_cell = |cell: &Cell| {
-        cell.figure.is_some_and(|figure| {
-            rate(figure.unit) || figure.unit == Unit::Bare && head.is_some_and(|head| rate(head.unit))
-        })
-    };
-    !rows.is_empty()
-        && rows.iter().all(|row| row.first().is_some_and(|cell| cell.as_ref().is_some_and(of_cell)))
+    let of_row = |row: &Vec<Option<Cell>>| row.first()?.as_ref()?.figure;
+    !rows.is_empty() && rows.iter().all(|row| of_row(row).is_some_and(rate))
 }
 
 /// Whether cells are nothing but percentages, each below a figure that is none and has none; those of a row with a label of its
@@ -296,26 +264,27 @@ fn all_rates(rows: &[Vec<Option<Cell>>], head: Option<Measure>) -> bool {
 fn shares_of(above: &Row, cells: &[Option<Cell>], named: bool) -> bool {
     let fits = |(above, share): (&Option<Cell>, &Option<Cell>)| match (above, share) {
         (_, None) => true,
-        (Some(above), Some(share)) => {
-            let result = above.figure.is_some_and(|figure| figure.unit != Unit::Percent);
-            let bare = !named && result && only_percent(share);
-            above.figure.is_some() && above.share.is_none() && (only_share(share) || bare)
-        }
-        (None, Some(_)) => false,
+        (Some(Cell { figure: Some(figure), share: None, .. }), Some(share)) => match share.figure {
+            None => share.share.is_some() && share.more.is_empty(),
+            Some(bare) => {
+                let alone = share.share.is_none() && share.more.is_empty();
+                !named && bare.unit == Unit::Percent && figure.unit != Unit::Percent && alone
+            }
+        },
+        _ => false,
     };
     cells.iter().any(Option::is_some) && above.cells.iter().zip(cells).all(fits)
 }
 
-fn join(above: &mut Row, cells: &[Option<Cell>], label: &str) {
-    for (above, share) in above.cells.iter_mut().zip(cells) {
+fn join(above: &mut Row, row: Row) {
+    for (above, share) in above.cells.iter_mut().zip(row.cells) {
         if let (Some(above), Some(share)) = (above, share) {
             above.share = share.share.or(share.figure);
         }
     }
     // A label that goes over both rows was put into each.
-    if !label.is_empty() && label != above.label {
-        above.label.push_str(if above.label.is_empty() { "" } else { " " });
-        above.label.push_str(label);
+    if row.label != above.label {
+        above.label = format!("{} {}", above.label, row.label).trim().to_string();
     }
 }
 
@@ -324,20 +293,17 @@ fn join(above: &mut Row, cells: &[Option<Cell>], label: &str) {
 fn give_units(row: &mut Row, measures: &[Option<Measure>]) {
     let own = units::of_head(&row.label);
     for (cell, head) in row.cells.iter_mut().zip(measures) {
-        let Some(cell) = cell else { continue };
-        let measure = match (*head, own) {
-            (Some(head), Some(own)) if head.unit != own.unit && head.unit != Unit::Percent => continue,
-            (head, own) => head.or(own),
-        };
-        let Some(measure) = measure else { continue };
-        let spread = cell.more.iter_mut().filter(|more| more.hedge == crate::number::Hedge::PlusMinus);
-        let own_unit = cell.figure.is_some_and(|figure| !matches!(figure.unit, Unit::Bare | Unit::Percent));
-        for quantity in cell.figure.iter_mut().chain(spread) {
-            units::give(quantity, measure);
+        let (Some(cell), Some(measure)) = (cell, head.or(own)) else { continue };
+        if own.is_some_and(|own| own.unit != measure.unit) && measure.unit != Unit::Percent {
+            continue;
         }
+        let spread = cell.more.iter_mut().filter(|more| more.hedge == Hedge::PlusMinus);
+        let other = cell
+            .figure
+            .is_some_and(|figure| ![Unit::Bare, Unit::Percent, measure.unit].contains(&figure.unit));
+        cell.figure.iter_mut().chain(spread).for_each(|quantity| units::give(quantity, measure));
         // `24.3 MB/s (5942)` under `4k (IOPS)`: the head says what stands in the bracket.
-        let is_other = own_unit && cell.figure.is_some_and(|figure| figure.unit != measure.unit);
-        if let ([only], true) = (cell.more.as_mut_slice(), is_other) {
+        if let ([only], true) = (cell.more.as_mut_slice(), other) {
             units::give(only, measure);
         }
     }

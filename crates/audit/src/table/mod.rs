@@ -1,7 +1,5 @@
-//! Tables of a page, whatever they are drawn with: rows with a label, columns with a head, cells with figures. The shapes are a
-//! family: each finds cells in lines, [`grid`] makes tables of them.
-//!
-//! A new shape is one file with a `SHAPE` and one entry in [`ALL`].
+//! Tables of a page, whatever they are drawn with: rows with a label, columns with a head, cells with figures. Each shape finds
+//! cells in lines, [`grid`] makes tables of them. A new shape is one file and one entry in [`ALL`].
 
 mod cell;
 mod delimited;
@@ -21,51 +19,50 @@ use grid::Grid;
 use std::ops::Range;
 
 /// A shape that tables come in.
-pub(crate) struct Shape {
-    /// `Markdown`.
-    #[cfg_attr(not(test), expect(dead_code, reason = "tests name the shape that fails"))]
-    pub name: &'static str,
-    /// One line: what of it is read.
-    #[cfg_attr(not(test), expect(dead_code, reason = "for those who read the family"))]
-    pub help: &'static str,
-    /// A small table with figures of our own: tests hold that it is found and read.
-    #[cfg_attr(not(test), expect(dead_code, reason = "tests read it"))]
-    pub example: &'static str,
+struct Shape {
     /// Whether a table may begin at a line, or its first row stand there. Asked of every line of every page: cheap.
-    pub begins: fn(&str) -> bool,
+    begins: fn(&str) -> bool,
     /// Finds the tables there.
-    pub find: fn(&Ask) -> Found,
-}
-
-/// Where a shape is asked for.
-pub(crate) struct Ask<'a> {
-    /// The page.
-    pub page: &'a Page,
-    /// Index of the line.
-    pub at: usize,
-    /// Heads may stand above it, but not above this line.
-    pub floor: usize,
-    /// Index of the line behind the last that may be of a table.
-    pub end: usize,
-    /// Whether it is within a fenced block of code.
-    pub fenced: bool,
-}
-
-/// What a shape found.
-pub(crate) struct Found {
-    /// Tables, in order.
-    pub grids: Vec<Grid>,
-    /// Index of the line up to which it need not be asked again.
-    pub end: usize,
+    find: fn(&Ask) -> Found,
 }
 
 /// All shapes. Where two may begin at a line, the earlier is tried first.
-pub(crate) const ALL: &[&Shape] =
-    &[&pipe::SHAPE, &markup::SHAPE, &delimited::TABS, &delimited::SIGNS, &spaced::SHAPE, &stacked::SHAPE];
+const ALL: &[Shape] = &[
+    Shape { begins: pipe::begins, find: pipe::find },
+    Shape { begins: markup::begins, find: markup::find },
+    Shape { begins: delimited::has_tab, find: delimited::tabs },
+    Shape { begins: delimited::has_signs, find: delimited::signs },
+    Shape { begins: spaced::begins, find: spaced::find },
+    Shape { begins: stacked::begins, find: stacked::find },
+];
 
-/// More rows are a log, no results.
+/// Where a shape is asked for.
+struct Ask<'a> {
+    page: &'a Page,
+    /// Index of the line.
+    at: usize,
+    /// Heads may stand above it, but not above this line.
+    floor: usize,
+    /// Index of the line behind the last that may be of a table.
+    end: usize,
+    /// Whether it is within a fenced block of code.
+    fenced: bool,
+}
+
+/// Tables that a shape found, and the index of the line up to which it need not be asked again.
+struct Found {
+    grids: Vec<Grid>,
+    end: usize,
+}
+
+impl Found {
+    fn none(end: usize) -> Found {
+        Found { grids: Vec::new(), end }
+    }
+}
+
+/// A table of more rows is a log, not results.
 const MOST_ROWS: usize = 10_000;
-/// More columns likewise.
 const MOST_COLUMNS: usize = 256;
 
 /// A table.
@@ -125,26 +122,19 @@ pub struct Scanned {
     pub refused: Vec<Range<usize>>,
 }
 
-/// Every table of a page outside the lines that are taken (outputs of tools), in order.
-pub fn tables(page: &Page, taken: &[Range<usize>]) -> Vec<Table> {
-    scan(page, taken).tables
-}
-
-/// The same, with what could not be read.
+/// The tables of a page outside the lines that are taken (outputs of tools).
 pub fn scan(page: &Page, taken: &[Range<usize>]) -> Scanned {
     let mut taken: Vec<Range<usize>> = taken.to_vec();
     taken.sort_by_key(|lines| lines.start);
+    taken.push(page.len()..page.len());
     let mut scanner = Scanner { page, scanned: Scanned::default(), fenced: false, behind: 0 };
     let mut from = 0;
-    for lines in &taken {
+    for lines in taken {
         scanner.stretch(from, lines.start.min(page.len()));
-        for line in from.max(lines.start)..lines.end.min(page.len()) {
-            scanner.fence(line);
-        }
+        (from.max(lines.start)..lines.end.min(page.len())).for_each(|line| scanner.fence(line));
         from = from.max(lines.end);
         scanner.behind = from;
     }
-    scanner.stretch(from, page.len());
     scanner.scanned
 }
 
@@ -160,11 +150,10 @@ impl Scanner<'_> {
     /// Looks at lines that nothing else has taken.
     fn stretch(&mut self, from: usize, end: usize) {
         let mut settled = [from; ALL.len()];
-        let mut at = from;
-        let mut floor = from;
+        let (mut at, mut floor) = (from, from);
         while at < end {
             self.fence(at);
-            let next = self.ask(at, floor, end, &mut settled);
+            let next = self.ask(&Ask { page: self.page, at, floor, end, fenced: self.fenced }, &mut settled);
             if next > at {
                 (floor, self.behind) = (next, next);
                 (at + 1..next).for_each(|line| self.fence(line));
@@ -175,55 +164,44 @@ impl Scanner<'_> {
     }
 
     /// Asks every shape at a line; the line behind what was found, else that line.
-    fn ask(&mut self, at: usize, floor: usize, end: usize, settled: &mut [usize]) -> usize {
-        let text = self.page.line(at);
+    fn ask(&mut self, ask: &Ask, settled: &mut [usize]) -> usize {
         for (shape, settled) in ALL.iter().zip(settled) {
-            if *settled > at || !(shape.begins)(text) {
+            if *settled > ask.at || !(shape.begins)(self.page.line(ask.at)) {
                 continue;
             }
-            let found = (shape.find)(&Ask { page: self.page, at, floor, end, fenced: self.fenced });
-            *settled = found.end.max(at + 1);
-            let mut last = at;
-            for mut grid in found.grids {
-                grid.shifted(self.page);
-                last = last.max(grid.lines.end);
-                self.add(&grid);
-            }
-            if last > at {
-                return last;
+            let found = (shape.find)(ask);
+            *settled = found.end.max(ask.at + 1);
+            if !found.grids.is_empty() {
+                return found.grids.into_iter().map(|grid| self.add(grid)).fold(ask.at, usize::max);
             }
         }
-        at
+        ask.at
     }
 
-    fn add(&mut self, grid: &Grid) {
-        let lines = grid.lines.clone();
-        let between = self.behind.min(lines.start)..lines.start;
-        let title = title::above(self.page, lines.start, between.start, self.fenced);
-        let title = title.or_else(|| {
-            let before = self.scanned.tables.last().filter(|before| before.lines.end == between.start)?;
-            let adjacent = between.clone().all(|line| self.page.line(line).trim().is_empty());
+    /// Takes a table, or says why not; the line behind it.
+    fn add(&mut self, mut grid: Grid) -> usize {
+        let (page, lines) = (self.page, grid.lines.clone());
+        let behind = self.behind.min(lines.start);
+        let title = title::above(page, lines.start, behind, self.fenced).or_else(|| {
+            let before = self.scanned.tables.last().filter(|before| before.lines.end == behind)?;
+            let adjacent = (behind..lines.start).all(|line| page.line(line).trim().is_empty());
             before.title.clone().filter(|_| adjacent)
         });
         self.behind = lines.end;
-        match grid.refusal() {
-            Some(why) => {
-                self.scanned.unread.push(self.page.unread(lines.clone(), why));
-                self.scanned.refused.push(lines);
-            }
-            None => {
-                let (table, open) = grid.table(self.page, title).unzip();
-                self.scanned.tables.extend(table);
-                self.scanned.unread.extend(open.flatten());
-            }
+        if let Some(why) = grid.refusal() {
+            self.scanned.unread.push(page.unread(lines.clone(), why));
+            self.scanned.refused.push(lines.clone());
+        } else {
+            grid.shifted(page);
+            let (table, open) = grid.table(page, title).unzip();
+            self.scanned.tables.extend(table);
+            self.scanned.unread.extend(open.flatten());
         }
+        lines.end
     }
 
     fn fence(&mut self, line: usize) {
-        let text = self.page.line(line).trim_start();
-        if text.starts_with("```") || text.starts_with("~~~") {
-            self.fenced = !self.fenced;
-        }
+        self.fenced ^= title::fence(self.page.line(line).trim_start());
     }
 }
 

@@ -1,24 +1,15 @@
 //! Cells between pipes: Markdown with or without outer pipes, `a | b |` without a line of dashes, the boxes that databases and
 //! consoles draw.
 
-use super::grid::{Grid, Line, head, repeats};
-use super::{Ask, Found, MOST_ROWS, Shape, cell};
+use super::grid::{Grid, Line, period, plain, trimmed};
+use super::{Ask, Found, MOST_ROWS, cell};
 use crate::number::{self, Unit};
 use crate::page::{Page, Spot};
-
-/// The shape's entry in the family.
-pub const SHAPE: Shape = Shape {
-    name: "pipes",
-    help: "Markdown, `a | b |` without a line of dashes, boxes of `+---+` or lines drawn in Unicode",
-    example: "| job | IOPS |\n|-----|------|\n| a | 100 |\n| b | 90 |\n",
-    begins,
-    find,
-};
 
 /// Lines of a head.
 const HEADS: usize = 4;
 
-fn begins(line: &str) -> bool {
+pub(super) fn begins(line: &str) -> bool {
     memchr::memchr(b'|', line.as_bytes()).is_some() || line.trim_start().starts_with(BOXES)
 }
 
@@ -28,107 +19,83 @@ const BOXES: &[char] = &['+', '│', '┃', '║', '┌', '├', '└', '┏', '
 /// What a line of the run is.
 enum Kind {
     /// Cells, with whether a pipe stands before the first and behind the last.
-    Cells(Vec<Spot>, bool, bool),
+    Cells(Vec<Spot>, bool),
     /// `|---|---|`: how many columns it rules; whether it is a box's.
     Rule(usize, bool),
+    /// A piece of a row that the page broke: its cells are in the last line of the row.
+    Piece,
 }
 
-struct Run {
+struct Run<'a> {
+    page: &'a Page,
     at: usize,
     lines: Vec<Kind>,
+    /// Columns of the last rule of Markdown.
+    wide: usize,
 }
 
-fn find(ask: &Ask) -> Found {
-    let mut run = Run { at: ask.at, lines: Vec::new() };
+pub(super) fn find(ask: &Ask) -> Found {
+    let mut run = Run { page: ask.page, at: ask.at, lines: Vec::new(), wide: 0 };
     // Lines of the Markdown table that is open.
     let mut open = None;
-    for line in ask.at..ask.end {
-        // Lines that a row was joined from.
-        if line < ask.at + run.lines.len() {
-            continue;
-        }
-        let Some(kind) = kind(ask.page, line) else { break };
+    loop {
+        let line = ask.at + run.lines.len();
+        let Some(kind) = (line < ask.end).then(|| kind(ask.page, line)).flatten() else { break };
         let kind = run.joined(ask, line, kind);
-        let begins = run.lines.last().is_some_and(|head| begins_table(head, &kind));
-        open = if begins { Some(0) } else { open.map(|lines: usize| lines + 1) };
-        if open.is_some_and(|lines| lines > MOST_ROWS + HEADS) {
-            return log(ask, run, kind);
+        if let Kind::Rule(columns, false) = kind {
+            run.wide = columns;
+        }
+        let last = run.lines.last_mut();
+        if last.as_deref().is_some_and(|head| begins_table(head, &kind)) {
+            open = Some(0);
+        } else if let Some(lines) = &mut open {
+            *lines += 1;
+            // Rows of a log are only counted; one may still be the head of the next table until the line below it is known.
+            if let (true, Some(Kind::Cells(cells, _))) = (*lines > MOST_ROWS + HEADS, last) {
+                *cells = Vec::new();
+            }
         }
         run.lines.push(kind);
     }
     let end = ask.at + run.lines.len().max(1);
-    Found { grids: run.grids(ask.page), end }
-}
-
-/// A run whose last table is longer than any that is read: the rest of that table is counted, up to the head of the next.
-fn log(ask: &Ask, run: Run, mut line: Kind) -> Found {
-    let (mut at, mut more) = (ask.at + run.lines.len(), 0);
-    loop {
-        let next = (at + 1 < ask.end).then(|| kind(ask.page, at + 1)).flatten();
-        if next.as_ref().is_some_and(|next| begins_table(&line, next)) {
-            break;
-        }
-        more += usize::from(matches!(line, Kind::Cells(..)));
-        at += 1;
-        match next {
-            Some(next) => line = next,
-            None => break,
-        }
-    }
-    let mut grids = run.grids(ask.page);
-    if let Some(log) = grids.last_mut() {
-        (log.more, log.lines.end) = (more, at);
-    }
-    Found { grids, end: at }
+    Found { grids: run.grids(), end }
 }
 
 /// Whether a line is the rule below a head of as many cells, as in Markdown.
 fn begins_table(head: &Kind, rule: &Kind) -> bool {
-    matches!((head, rule), (Kind::Cells(cells, ..), Kind::Rule(columns, false)) if cells.len() == *columns)
+    matches!((head, rule), (Kind::Cells(cells, _), Kind::Rule(columns, false)) if cells.len() == *columns)
 }
 
 fn kind(page: &Page, line: usize) -> Option<Kind> {
-    let text = page.line(line);
+    let text = page.line(line).trim_end();
     let start = text.len() - text.trim_start_matches([' ', '\t', '>']).len();
-    let text = text.trim_end();
-    let body = text.get(start..)?;
+    let body = &text[start..];
     if !begins(body) && !body.starts_with("--") {
         return None;
     }
     if let Some(columns) = ruled(body) {
         return Some(Kind::Rule(columns, !body.contains('|') || body.starts_with('+')));
     }
-    let pipe = |letter: Option<char>| letter.is_some_and(|letter| PIPES.contains(&letter));
+    let closed = body.ends_with(PIPES);
     // ` | host | VM` of a table without outer pipes: its first cell is empty.
-    let start = match (start, pipe(body.chars().next_back())) {
-        (1, false) if text.starts_with(" |") => 0,
-        _ => start,
-    };
-    let body = &text[start..];
+    let start = if start == 1 && !closed && text.starts_with(" |") { 0 } else { start };
+    let boxed = closed && text[start..].starts_with(PIPES);
     let cells = split(line, text, start);
-    (cells.len() > 1 || pipe(body.chars().next()) && pipe(body.chars().next_back()) && !cells.is_empty())
-        .then(|| Kind::Cells(cells, pipe(body.chars().next()), pipe(body.chars().next_back())))
+    (cells.len() > 1 || boxed && !cells.is_empty()).then_some(Kind::Cells(cells, boxed))
 }
 
 const PIPES: &[char] = &['|', '│', '┃', '║'];
 
 /// How many columns a line of dashes rules.
 fn ruled(body: &str) -> Option<usize> {
-    let mut columns = 0;
-    let (mut dashes, mut ruled) = (false, false);
+    let (mut columns, mut dashes, mut ruled) = (0, false, false);
     for letter in body.chars() {
         match letter {
             '-' | '=' | '─' | '━' | '═' | '┄' => dashes = true,
             ':' | ' ' => {}
-            '|' | '+' | '│' | '┃' | '║' => {
+            '|' | '+' | '│' | '┃' | '║' | '\u{250c}'..='\u{254b}' | '\u{2552}'..='\u{256c}' => {
                 columns += usize::from(dashes);
-                ruled = true;
-                dashes = false;
-            }
-            '\u{250c}'..='\u{254b}' | '\u{2552}'..='\u{256c}' => {
-                columns += usize::from(dashes);
-                ruled = true;
-                dashes = false;
+                (ruled, dashes) = (true, false);
             }
             _ => return None,
         }
@@ -140,41 +107,32 @@ fn ruled(body: &str) -> Option<usize> {
 /// The cells of a line between unescaped pipes, each trimmed; the outer pipes bound none.
 fn split(line: usize, text: &str, start: usize) -> Vec<Spot> {
     let mut cells = Vec::new();
-    let mut from = start;
-    let mut escaped = false;
-    let push = |cells: &mut Vec<Spot>, from: usize, to: usize| {
-        let part = &text[from..to];
-        let left = part.len() - part.trim_start().len();
-        cells.push(Spot::new(line, from + left..from + left.max(part.trim_end().len())));
-    };
+    let (mut from, mut escaped) = (start, false);
     for (at, letter) in text[start..].char_indices().map(|(at, letter)| (start + at, letter)) {
         if PIPES.contains(&letter) && !escaped {
             if at > start {
-                push(&mut cells, from, at);
+                cells.push(trimmed(line, text, from..at, char::is_whitespace));
             }
             from = at + letter.len_utf8();
         }
         escaped = letter == '\\' && !escaped;
     }
     if from < text.len() {
-        push(&mut cells, from, text.len());
+        cells.push(trimmed(line, text, from..text.len(), char::is_whitespace));
     }
     cells
 }
 
-impl Run {
-    /// A row of Markdown that a page broke after its pipes, `| a | 1 |`, `2 |`, `3 |`, with the cells of the lines below; those become
-    /// lines of nothing.
+impl Run<'_> {
+    /// A row of Markdown that a page broke after its pipes, `| a | 1 |`, `2 |`, `3 |`, with the cells of the lines below: it stands on
+    /// its last line.
     fn joined(&mut self, ask: &Ask, line: usize, kind: Kind) -> Kind {
-        let rule = self.lines.windows(2).rev().find(|pair| matches!(pair[1], Kind::Rule(_, false)));
-        let wide = rule.filter(|pair| begins_table(&pair[0], &pair[1])).and_then(|pair| match pair[1] {
-            Kind::Rule(columns, _) => Some(columns),
-            Kind::Cells(..) => None,
-        });
-        let (Some(wide), Kind::Cells(cells, true, true)) = (wide, &kind) else { return kind };
-        let mut all = cells.clone();
+        let mut all = match &kind {
+            Kind::Cells(cells, true) if cells.len() < self.wide => cells.clone(),
+            _ => return kind,
+        };
         let mut next = line + 1;
-        while all.len() < wide && next < ask.end {
+        while all.len() < self.wide && next < ask.end {
             let text = ask.page.line(next).trim_end();
             if !text.ends_with('|') || text.starts_with('|') {
                 break;
@@ -182,164 +140,162 @@ impl Run {
             all.extend(split(next, text, 0));
             next += 1;
         }
-        if all.len() != wide || next == line + 1 {
+        if all.len() != self.wide {
             return kind;
         }
-        let made = Kind::Cells(all, true, true);
-        // The row stands on its last line; those before it hold nothing.
-        self.lines.extend((line + 1..next).map(|_| Kind::Cells(Vec::new(), true, true)));
-        made
+        self.lines.extend((line + 1..next).map(|_| Kind::Piece));
+        Kind::Cells(all, true)
     }
 
     fn cells(&self, at: usize) -> Option<&[Spot]> {
         match self.lines.get(at)? {
-            Kind::Cells(cells, ..) => Some(cells),
-            Kind::Rule(..) => None,
+            Kind::Cells(cells, _) => Some(cells),
+            _ => None,
         }
     }
 
-    fn grids(&self, page: &Page) -> Vec<Grid> {
-        let ruled = self.lines.iter().enumerate().any(|(at, line)| {
-            matches!(line, Kind::Rule(columns, _) if at > 0 && self.cells(at - 1).is_some_and(|head| head.len() == *columns))
-        });
-        if ruled { self.ruled(page) } else { self.bare(page) }
+    fn boxed(&self, at: usize) -> bool {
+        matches!(self.lines[at], Kind::Cells(_, true))
+    }
+
+    fn is_below_heads(&self, at: usize) -> bool {
+        let head = at.checked_sub(1).and_then(|above| self.cells(above));
+        matches!(self.lines[at], Kind::Rule(columns, _) if head.is_some_and(|head| head.len() == columns))
+    }
+
+    fn texts(&self, cells: &[Spot]) -> Vec<String> {
+        cells.iter().map(|spot| plain(self.page.quote(*spot))).collect()
+    }
+
+    /// How many cells behind the first are figures.
+    fn figures(&self, cells: &[Spot]) -> usize {
+        cells.iter().skip(1).filter(|spot| cell::is_figure(self.page.quote(**spot))).count()
+    }
+
+    fn grids(&self) -> Vec<Grid> {
+        if (0..self.lines.len()).any(|at| self.is_below_heads(at)) {
+            return self.ruled();
+        }
+        let (mut grids, mut at) = (Vec::new(), 0);
+        while at < self.lines.len() {
+            let (grid, next) = self.bare(at);
+            grids.extend(grid);
+            at = next.max(at + 1);
+        }
+        grids
     }
 
     /// Tables whose heads stand above a line of dashes.
-    fn ruled(&self, page: &Page) -> Vec<Grid> {
+    fn ruled(&self) -> Vec<Grid> {
         let mut grids: Vec<Grid> = Vec::new();
-        let mut at = 0;
+        // The line behind the heads of the last table.
         let mut top = 0;
-        while at < self.lines.len() {
-            let boxed = matches!(self.lines[at], Kind::Rule(_, true));
-            let heads = match self.lines[at] {
-                Kind::Rule(columns, boxed) if !(boxed && grids.last().is_some()) => {
-                    self.heads(top, at, columns)
-                }
-                _ => 0..0,
-            };
-            if !heads.is_empty() {
-                // Heads of a second table were rows of the first.
-                if let Some(before) = grids.last_mut() {
-                    before.rows.retain(|row| row.line < self.at + heads.start);
-                    before.lines.end = self.at + heads.start;
-                }
-                let line = |at: usize| {
-                    self.cells(at).unwrap_or(&[]).iter().map(|spot| head(page.quote(*spot))).collect()
-                };
-                let heads_lines: Vec<Vec<String>> = heads.clone().map(line).collect();
-                // A drawing has boxes too.
-                let empty = |column: usize| heads_lines.iter().all(|line| line[column].is_empty());
-                let figures = heads_lines.iter().flatten().all(|text| cell::is_figure(text));
-                if boxed && (figures || (1..heads_lines[0].len()).any(empty)) {
-                    at += 1;
-                    continue;
-                }
-                let mut heads_lines = heads_lines;
-                if let Some(second) = self.second_heads(page, at + 1, &heads_lines).filter(|_| !boxed) {
-                    heads_lines.push(second);
-                    at += 1;
-                }
-                let lines = self.at + heads.start..self.at + at + 1;
-                grids.push(Grid { lines, heads: heads_lines, rows: Vec::new(), more: 0 });
-                top = at + 1;
-            } else if let (Kind::Cells(cells, ..), Some(grid)) = (&self.lines[at], grids.last_mut()) {
-                let width = grid.heads[0].len();
-                let cells: Vec<Spot> = cells.iter().copied().take(width).collect();
-                if !cells.is_empty() {
+        for (at, kind) in self.lines.iter().enumerate() {
+            match (kind, grids.last_mut()) {
+                _ if at < top => {}
+                (Kind::Cells(cells, _), Some(grid)) => {
+                    let cells = cells.iter().copied().take(grid.heads[0].len()).collect();
                     grid.rows.push(Line { line: self.at + at, cells });
+                    grid.lines.end = self.at + at + 1;
                 }
-                grid.lines.end = self.at + at + 1;
+                (Kind::Rule(_, boxed), before)
+                    if self.is_below_heads(at) && !(*boxed && before.is_some()) =>
+                {
+                    let Some((heads, mut texts)) = self.heads(top, at, *boxed) else { continue };
+                    // Heads of a second table were rows of the first.
+                    if let Some(before) = before {
+                        before.rows.retain(|row| row.line < heads);
+                        before.lines.end = heads;
+                    }
+                    top = at + 1;
+                    if let Some(second) = self.second_heads(top, &texts).filter(|_| !boxed) {
+                        texts.push(second);
+                        top += 1;
+                    }
+                    grids.push(Grid { lines: heads..self.at + top, heads: texts, rows: Vec::new() });
+                }
+                _ => {}
             }
-            at += 1;
         }
         grids
+    }
+
+    /// The lines of cells right above a rule, as wide as it, with the index of the first.
+    fn heads(&self, top: usize, rule: usize, boxed: bool) -> Option<(usize, Vec<Vec<String>>)> {
+        let columns = self.cells(rule - 1)?.len();
+        let fits = |at: &usize| self.cells(*at).is_some_and(|cells| cells.len() == columns);
+        // Only a first table has several: above the others stand rows.
+        let count = (top..rule).rev().take_while(fits).take(if top > 0 { 1 } else { HEADS }).count();
+        let lines: Vec<_> = (rule - count..rule).filter_map(|at| Some(self.texts(self.cells(at)?))).collect();
+        // A drawing has boxes too.
+        let figures = || lines.iter().flatten().all(|text| cell::is_figure(text));
+        let empty = |column: usize| lines.iter().all(|line| line[column].is_empty());
+        let drawing = boxed && (figures() || (1..columns).any(empty));
+        (count > 0 && !drawing).then_some((self.at + rule - count, lines))
     }
 
     /// A second line of heads, which Markdown only allows behind the rule: no label, words in all other cells, figures below; the
     /// heads above go on over several columns, or it repeats below them.
-    fn second_heads(&self, page: &Page, at: usize, heads: &[Vec<String>]) -> Option<Vec<String>> {
+    fn second_heads(&self, at: usize, heads: &[Vec<String>]) -> Option<Vec<String>> {
         let (cells, [above]) = (self.cells(at)?, heads) else { return None };
-        let (label, others) = cells.split_first()?;
-        let text = |spot: &Spot| head(page.quote(*spot));
-        let unlabelled = text(label).is_empty() || text(label) == above[0];
-        let words = others.iter().all(|spot| !text(spot).is_empty() && !cell::is_figure(page.quote(*spot)));
-        let goes_on = (2..above.len()).any(|at| above[at].is_empty() || above[at] == above[at - 1])
-            || repeats(above, &cells.iter().map(text).collect::<Vec<_>>());
-        let below = || Facts::of(page, self.cells(at + 1).unwrap_or(&[])).figures > 0;
-        let fits = cells.len() == above.len() && unlabelled && words && goes_on;
-        (fits && below()).then(|| cells.iter().map(text).collect())
+        let own = self.texts(cells);
+        let unlabelled = own.first().is_some_and(|label| label.is_empty() || *label == above[0]);
+        let words = || {
+            let mut others = cells.iter().zip(&own).skip(1);
+            others.all(|(spot, text)| !text.is_empty() && !cell::is_figure(self.page.quote(*spot)))
+        };
+        let goes_on = || {
+            (2..above.len()).any(|at| above[at].is_empty() || above[at] == above[at - 1])
+                || period(above, &own).is_some()
+        };
+        let below = || self.cells(at + 1).is_some_and(|cells| self.figures(cells) > 0);
+        (own.len() == above.len() && unlabelled && words() && goes_on() && below()).then_some(own)
     }
 
-    /// The lines of cells right above a rule, as wide as it.
-    fn heads(&self, top: usize, rule: usize, columns: usize) -> std::ops::Range<usize> {
-        let fits = |at: &usize| self.cells(*at).is_some_and(|cells| cells.len() == columns);
-        let markdown = top > 0;
-        let most = if markdown { 1 } else { HEADS };
-        let count = (top..rule).rev().take_while(fits).take(most).count();
-        rule - count..rule
+    /// Whether a line without a head says enough: a label and results with their units.
+    fn sound_alone(&self, cells: &[Spot]) -> bool {
+        let unit = |text: &str| number::quantities(0, text).first().map(|one| one.unit);
+        let result = |text: &str| cell::is_figure(text) && unit(text).is_some_and(Unit::is_of_results);
+        let mut texts = cells.iter().map(|spot| self.page.quote(*spot));
+        let label = texts.next().is_some_and(|text| !text.is_empty() && !cell::is_figure(text));
+        label && texts.all(|text| text.is_empty() || result(text)) && self.figures(cells) > 0
     }
 
-    /// Tables without a line of dashes: a line of words, then lines of a label and figures.
-    fn bare(&self, page: &Page) -> Vec<Grid> {
-        let mut grids = Vec::new();
-        let mut at = 0;
-        while at < self.lines.len() {
-            let (grid, next) = self.bare_at(page, at);
-            grids.extend(grid);
-            at = next;
-        }
-        grids
-    }
-
-    fn bare_at(&self, page: &Page, at: usize) -> (Option<Grid>, usize) {
-        let Some(cells) = self.cells(at) else { return (None, at + 1) };
-        let first = Facts::of(page, cells);
-        let headed = first.figures == 0;
-        let mut heads: Vec<Vec<String>> = Vec::new();
-        let mut from = at;
-        if headed {
-            heads.push(cells.iter().map(|spot| head(page.quote(*spot))).collect());
-            from += 1;
-            // A second line of heads has no label, or that of the first.
-            let goes_on = |second: &&[Spot]| {
-                second.len() == cells.len()
-                    && Facts::of(page, second).figures == 0
-                    && (page.quote(second[0]).is_empty() || page.quote(second[0]) == page.quote(cells[0]))
-            };
-            if let Some(second) = self.cells(from).filter(goes_on) {
-                heads.push(second.iter().map(|spot| head(page.quote(*spot))).collect());
-                from += 1;
-            }
-        }
-        let Some(width) = self.cells(from).map(<[Spot]>::len) else { return (None, from.max(at + 1)) };
+    /// A table without a line of dashes: a line of words, then lines of a label and figures; and the line behind it.
+    fn bare(&self, at: usize) -> (Option<Grid>, usize) {
+        let Some(first) = self.cells(at) else { return (None, at) };
+        let head = (self.figures(first) == 0).then(|| self.texts(first));
+        let from = at + usize::from(head.is_some());
+        let Some(width) = self.cells(from).map(<[Spot]>::len) else { return (None, from) };
         let mut rows: Vec<Line> = Vec::new();
-        let mut figures = 0;
-        let mut to = from;
+        let (mut of_figures, mut to) = (0, from);
         while let Some(cells) = self.cells(to).filter(|cells| cells.len() == width) {
-            let facts = Facts::of(page, cells);
-            let boxed = matches!(self.lines[to], Kind::Cells(_, true, true));
-            let again = heads.first().is_some_and(|heads| {
-                cells.iter().zip(heads).skip(1).all(|(spot, text)| *text == head(page.quote(*spot)))
-            });
-            if facts.figures == 0 && (!boxed || again) || !headed && !facts.sound_alone() {
+            let some = self.figures(cells) > 0;
+            let goes_on = match &head {
+                None => self.sound_alone(cells),
+                // Rows of words may stand among rows of figures in a boxed table, but for its head once more.
+                Some(head) => {
+                    some || self.boxed(to)
+                        && !head.iter().zip(self.texts(cells)).skip(1).all(|(head, own)| *head == own)
+                }
+            };
+            if !goes_on {
                 break;
             }
-            figures += usize::from(facts.figures > 0);
+            of_figures += usize::from(some);
             rows.push(Line { line: self.at + to, cells: cells.to_vec() });
             to += 1;
         }
-        let boxed = matches!(self.lines[at], Kind::Cells(_, true, true));
-        let least = if boxed && headed { 1 } else { 2 };
-        if figures < least || width < 2 {
-            return (None, to.max(at + 1));
-        }
-        let Some(heads) = heads.into_iter().map(|line| fit(line, width, boxed)).collect() else {
-            return (None, to.max(at + 1));
-        };
-        let grid = Grid { lines: self.at + at..self.at + to, heads, rows, more: 0 };
-        let full = (1..width).any(|column| grid.full(page, column));
-        (full.then_some(grid), to)
+        let boxed = self.boxed(at);
+        let least = if boxed && head.is_some() { 1 } else { 2 };
+        let heads: Option<Vec<_>> = head.into_iter().map(|line| fit(line, width, boxed)).collect();
+        let Some(heads) = heads.filter(|_| of_figures >= least && width > 1) else { return (None, to) };
+        // At least one column has figures in most of its cells.
+        let full = (1..width).any(|column| {
+            let texts = rows.iter().map(|row| self.page.quote(row.cells[column]));
+            texts.filter(|text| text.is_empty() || cell::is_figure(text)).count() * 2 >= rows.len()
+        });
+        (full.then_some(Grid { lines: self.at + at..self.at + to, heads, rows }), to)
     }
 }
 
@@ -355,51 +311,4 @@ fn fit(mut line: Vec<String>, width: usize, boxed: bool) -> Option<Vec<String>> 
         _ => return None,
     }
     Some(line)
-}
-
-/// What cells behind the first are.
-struct Facts {
-    label: bool,
-    figures: usize,
-    others: usize,
-    /// All figures have units of results.
-    rates: bool,
-}
-
-impl Facts {
-    fn of(page: &Page, cells: &[Spot]) -> Facts {
-        let label =
-            cells.first().is_some_and(|spot| !cell::is_figure(page.quote(*spot)) && spot.start < spot.end);
-        let mut facts = Facts { label, figures: 0, others: 0, rates: true };
-        for spot in cells.iter().skip(1) {
-            let text = page.quote(*spot);
-            if cell::is_figure(text) {
-                facts.figures += 1;
-                let first = number::quantities(0, text).first().map(|first| first.unit);
-                facts.rates &=
-                    !matches!(first, None | Some(Unit::Bare | Unit::Bytes | Unit::Hertz | Unit::Things));
-            } else if !text.is_empty() {
-                facts.others += 1;
-            }
-        }
-        facts
-    }
-
-    /// Whether a line without a head says enough: a label and results with their units.
-    fn sound_alone(&self) -> bool {
-        self.label && self.figures > 0 && self.others == 0 && self.rates
-    }
-}
-
-impl Grid {
-    /// Whether every row has a figure in a column.
-    fn full(&self, page: &Page, column: usize) -> bool {
-        let figure = |spot: &Spot| {
-            let text = page.quote(*spot);
-            text.is_empty() || cell::is_figure(text)
-        };
-        let all = || self.rows.iter().filter_map(|row| row.cells.get(column));
-        // Rows of words may stand among rows of figures in a boxed table.
-        all().filter(|spot| figure(spot)).count() * 2 >= all().count()
-    }
 }

@@ -14,10 +14,7 @@ const SECTION: usize = 60;
 /// `fenced`: it stands in a block of code.
 pub(super) fn above(page: &Page, at: usize, floor: usize, fenced: bool) -> Option<String> {
     let mut lead = None;
-    let mut looked = 0;
-    let mut prose = false;
-    let mut code = false;
-    let mut own = fenced;
+    let (mut looked, mut prose, mut code, mut own) = (0, false, false, fenced);
     for index in (at.saturating_sub(SECTION)..at).rev() {
         let line = page.line(index).trim();
         if fence(line) {
@@ -31,7 +28,7 @@ pub(super) fn above(page: &Page, at: usize, floor: usize, fenced: bool) -> Optio
         }
         looked += 1;
         // The last of several items is no title of what stands below the list.
-        if is_item_of_several(page, index) {
+        if index > 0 && is_item(line) && is_item(page.line(index - 1).trim()) {
             prose = true;
             continue;
         }
@@ -51,7 +48,8 @@ pub(super) fn above(page: &Page, at: usize, floor: usize, fenced: bool) -> Optio
     lead.map(str::to_string)
 }
 
-fn fence(line: &str) -> bool {
+/// Whether a line begins or ends a block of code.
+pub(super) fn fence(line: &str) -> bool {
     line.starts_with("```") || line.starts_with("~~~")
 }
 
@@ -65,35 +63,23 @@ fn hashes(line: &str) -> bool {
 fn numbered(line: &str) -> bool {
     let behind = line.trim_start_matches(|letter: char| letter.is_ascii_digit() || letter == '.');
     let number = &line[..line.len() - behind.len()];
-    let sign =
-        number.contains('.') && behind.starts_with(' ') || !number.is_empty() && behind.starts_with('、');
-    (1..6).contains(&number.len()) && number.starts_with(|first: char| first.is_ascii_digit()) && sign
+    let sign = number.contains('.') && behind.starts_with(' ') || behind.starts_with('、');
+    (1..6).contains(&number.len()) && !number.starts_with('.') && sign
 }
 
 /// Whether a line is only drawn.
 pub(super) fn is_rule(line: &str) -> bool {
-    line.starts_with("```")
-        || line.starts_with("~~~")
-        || line.chars().all(|letter| "-=*_~+|. \u{2500}\u{2550}".contains(letter))
+    line.chars().all(|letter| "-=*_~+|. \u{2500}\u{2550}".contains(letter))
 }
 
-/// Whether a line is an item of a list with another right above it.
-fn is_item_of_several(page: &Page, index: usize) -> bool {
-    let item = |index: usize| {
-        let line = page.line(index);
-        let text = line.trim_start();
-        let mark = ["- ", "* ", "+ ", "• "].into_iter().find(|mark| text.starts_with(mark))?;
-        Some((line.len() - text.len(), mark))
-    };
-    let own = item(index);
-    own.is_some() && index.checked_sub(1).and_then(item) == own
+fn is_item(line: &str) -> bool {
+    ["- ", "* ", "+ ", "• "].iter().any(|mark| line.starts_with(mark))
 }
 
 fn underlined(page: &Page, index: usize, at: usize) -> bool {
     let next = page.line(index + 1).trim();
-    index + 1 < at
-        && next.len() > 2
-        && (next.bytes().all(|byte| byte == b'=') || next.bytes().all(|byte| byte == b'-'))
+    let all = |sign: char| next.chars().all(|letter| letter == sign);
+    index + 1 < at && next.len() > 2 && (all('=') || all('-'))
 }
 
 /// The text of a short line without its marks; `None` of a sentence.
@@ -104,13 +90,9 @@ fn named(line: &str) -> Option<&str> {
     // `IOPS=26.0k` is what a tool printed.
     let printed = bare.as_bytes().windows(2).any(|pair| pair[0] == b'=' && pair[1].is_ascii_digit());
     let sentence =
-        line.ends_with(['.', '。', ';', '；', ',', '，']) && !line.starts_with('#') || bare.contains("。");
-    (bare.contains(char::is_alphabetic)
-        && !bare.starts_with('<')
-        && !sentence
-        && !printed
-        && wide(bare) <= SHORT)
-        .then_some(bare)
+        line.ends_with(['.', '。', ';', '；', ',', '，']) && !line.starts_with('#') || bare.contains('。');
+    let words = bare.contains(char::is_alphabetic) && !bare.starts_with('<');
+    (words && !sentence && !printed && wide(bare) <= SHORT).then_some(bare)
 }
 
 /// Columns that a text takes on a screen.
@@ -137,43 +119,34 @@ pub(super) fn width(letter: char) -> usize {
 
 /// A line that is typed into a shell.
 fn command(line: &str) -> bool {
-    line.starts_with("$ ")
-        || line.contains(" --")
-        || line.contains(" /dev/")
-        || line.contains("=/")
-        || line.split_whitespace().filter(|word| word.starts_with('-') && word.len() > 1).count() > 1
+    let flags = || line.split_whitespace().filter(|word| word.starts_with('-') && word.len() > 1).count();
+    line.starts_with("$ ") || [" --", " /dev/", "=/"].iter().any(|mark| line.contains(mark)) || flags() > 1
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn of(text: &str) -> Option<String> {
-        let page = Page::new("p", text);
-        above(&page, page.len(), 0, false)
-    }
-
     #[test]
     fn the_nearest_heading_caption_or_short_line_names_a_table() {
-        assert_eq!(of("# One\n\ntext\n\n## Two\n\n").as_deref(), Some("Two"));
-        assert_eq!(of("### CPU\n\nResults:\n\n").as_deref(), Some("CPU: Results"));
-        assert_eq!(of("Results:\n").as_deref(), Some("Results"));
-        assert_eq!(of("2.1 MDADM\nmdadm --create /dev/md0 --level=0 /dev/a\n").as_deref(), Some("2.1 MDADM"));
-        assert_eq!(of("**Table 1: reads**\n\n").as_deref(), Some("Table 1: reads"));
-        assert_eq!(of("Title\n=====\n\nA sentence that says something of it.\n").as_deref(), Some("Title"));
-        assert_eq!(of("A sentence that says something of it.\n"), None);
-        assert_eq!(
-            of("short\nA sentence that says something of it.\n"),
-            None,
-            "the short line is of the sentence"
-        );
-        assert_eq!(
-            of("## Two\n\nA sentence.\n```\n# a comment\n```\nread: IOPS=20k\n").as_deref(),
-            Some("Two")
-        );
-        assert_eq!(of("# Two\n1.20   0.00   2.30\n").as_deref(), Some("Two"), "figures name nothing");
-        assert_eq!(of("## Two\n\n- one tool\n- another tool\n\n").as_deref(), Some("Two"), "a list of tools");
-        assert_eq!(of("## Two\n\n- Reads\n\n").as_deref(), Some("Reads"));
-        assert_eq!(of(""), None);
+        const SENTENCE: &str = "A sentence that says something of it.\n";
+        for (text, title) in [
+            ("# One\n\ntext\n\n## Two\n\n", "Two"),
+            ("### CPU\n\nResults:\n\n", "CPU: Results"),
+            ("2.1 MDADM\nmdadm --create /dev/md0 --level=0 /dev/a\n", "2.1 MDADM"),
+            ("**Table 1: reads**\n\n", "Table 1: reads"),
+            (&format!("Title\n=====\n\n{SENTENCE}"), "Title"),
+            (SENTENCE, ""),
+            // The short line is of the sentence.
+            (&format!("short\n{SENTENCE}"), ""),
+            ("## Two\n\nA sentence.\n```\n# a comment\n```\nread: IOPS=20k\n", "Two"),
+            // Figures name nothing, nor does the last of several tools.
+            ("# Two\n1.20   0.00   2.30\n", "Two"),
+            ("## Two\n\n- one tool\n- another tool\n\n", "Two"),
+            ("## Two\n\n- Reads\n\n", "Reads"),
+        ] {
+            let page = Page::new("p", text);
+            assert_eq!(above(&page, page.len(), 0, false).unwrap_or_default(), title, "{text}");
+        }
     }
 }

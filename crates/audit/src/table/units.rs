@@ -1,6 +1,6 @@
 //! Units in heads and labels: `МБ/с`, `Throughput (MB/s)`, `Скорость, МБ/с`, `Read IOPS`, `IOPS (k)`.
 
-use crate::number::{Base, Measure, Quantity, Unit, measure};
+use crate::number::{Base, Measure, Quantity, Unit, cyrillic, measure};
 
 /// The unit that a head says its cells have; `None` where it says none, or what is not understood.
 pub(crate) fn of_head(head: &str) -> Option<Measure> {
@@ -8,29 +8,23 @@ pub(crate) fn of_head(head: &str) -> Option<Measure> {
     if head.is_empty() || head.len() > 120 {
         return None;
     }
-    if let Some(whole) = trusted(head, true) {
-        return Some(whole);
-    }
-    if let Some((before, inside)) = bracket(head) {
+    if let Some((before, inside)) = bracket(head).filter(|_| trusted(head, true).is_none()) {
         let outer = last_word(before.trim_end());
-        return match multiple(inside) {
-            // `IOPS (k)`: the bracket is how much of it.
-            Some(factor) => {
-                let base = Base::Decimal;
-                let outer = outer.unwrap_or(Measure { unit: Unit::Bare, scale: 1.0, base });
-                (outer.scale == 1.0).then_some(Measure { scale: factor, base, ..outer })
-            }
-            None => trusted(inside, true).filter(|_| !plural(before, inside)).or(outer),
+        let Some(factor) = multiple(inside) else {
+            // `drive(s)` is no seconds.
+            let plural = inside == "s" && before.ends_with(|letter: char| letter.is_ascii_alphabetic());
+            return trusted(inside, true).filter(|_| !plural).or(outer);
         };
+        // `IOPS (k)`: the bracket is how much of it.
+        let outer = outer.unwrap_or(Measure { unit: Unit::Bare, scale: 1.0, base: Base::Decimal });
+        return (outer.scale == 1.0).then_some(Measure { scale: factor, base: Base::Decimal, ..outer });
     }
-    let behind = head.rsplit_once([',', '，']).and_then(|(_, behind)| trusted(behind.trim(), false));
-    if behind.is_some() {
-        return behind;
-    }
-    if head.strip_prefix('%').is_some_and(|rest| rest.starts_with(' ') && !rest.contains('%')) {
-        return Some(Measure { unit: Unit::Percent, scale: 1.0, base: Base::None });
-    }
-    last_word(head)
+    let percent = || {
+        let of = head.strip_prefix('%').is_some_and(|rest| rest.starts_with(' ') && !rest.contains('%'));
+        of.then_some(Measure { unit: Unit::Percent, scale: 1.0, base: Base::None })
+    };
+    let behind = || head.rsplit_once([',', '，']).and_then(|(_, behind)| trusted(behind.trim(), false));
+    trusted(head, true).or_else(behind).or_else(percent).or_else(|| last_word(head))
 }
 
 /// Gives a figure without a unit that of its head; what it has itself stays.
@@ -49,20 +43,11 @@ pub(crate) fn give(quantity: &mut Quantity, measure: Measure) {
 
 /// `Throughput (MB/s)`, `带宽（MB/s）`, `BW [MB/s]`: what is before and in the bracket at the end.
 fn bracket(head: &str) -> Option<(&str, &str)> {
-    let close = head.chars().next_back()?;
-    let open = match close {
-        ')' => '(',
-        '）' => '（',
-        ']' => '[',
-        _ => return None,
-    };
-    let at = head.rfind(open)?;
-    Some((&head[..at], head[at + open.len_utf8()..head.len() - close.len_utf8()].trim()))
-}
-
-/// `drive(s)` is no seconds.
-fn plural(before: &str, inside: &str) -> bool {
-    inside == "s" && before.ends_with(|letter: char| letter.is_ascii_alphabetic())
+    let (open, body) = [('(', ')'), ('（', '）'), ('[', ']')]
+        .into_iter()
+        .find_map(|(open, close)| Some((open, head.strip_suffix(close)?)))?;
+    let (before, inside) = body.rsplit_once(open)?;
+    Some((before, inside.trim()))
 }
 
 /// How much of a unit a printed 1 is, said alone.
@@ -79,22 +64,15 @@ fn multiple(text: &str) -> Option<f64> {
 
 /// The last word of a head where it is a unit beyond doubt: `Read IOPS`, `4K随机写IOPS`, `lat us`.
 fn last_word(head: &str) -> Option<Measure> {
-    let part = |letter: char| {
-        letter.is_ascii_alphabetic()
-            || matches!(letter, '/' | '%' | 'µ' | 'μ')
-            || ('а'..='я').contains(&letter)
-            || ('А'..='Я').contains(&letter)
-    };
-    let start = head.char_indices().rev().take_while(|(_, letter)| part(*letter)).last()?.0;
+    let part = |letter: char| letter.is_ascii_alphabetic() || cyrillic(letter) || "/%µμ".contains(letter);
+    let before = head.trim_end_matches(part);
     // `p99%` is a percentile, `4k` a size, `nvme-us` a name.
-    if head[..start]
-        .ends_with(|letter: char| letter.is_alphanumeric() && letter.is_ascii() || "-_.".contains(letter))
-    {
+    if before.ends_with(|letter: char| letter.is_ascii_alphanumeric() || "-_.".contains(letter)) {
         return None;
     }
-    let before = head[..start].trim_end();
-    let read = trusted(&head[start..], false)?;
+    let read = trusted(&head[before.len()..], false)?;
     // `reads, k IOPS`, `万IOPS`.
+    let before = before.trim_end();
     let word = before.rsplit([' ', ',', '(']).next().unwrap_or(before);
     match multiple(word).or_else(|| before.ends_with('万').then_some(1e4)) {
         Some(factor) if read.scale == 1.0 => Some(Measure { scale: factor, base: Base::Decimal, ..read }),
@@ -106,15 +84,15 @@ fn last_word(head: &str) -> Option<Measure> {
 /// A unit that a head can have; alone or in a bracket also the short ones.
 fn trusted(text: &str, alone: bool) -> Option<Measure> {
     let read = measure(text)?;
-    let rate = matches!(
-        read.unit,
-        Unit::PerSecond | Unit::BytesPerSecond | Unit::BitsPerSecond | Unit::Percent | Unit::Mwips
-    );
     // `min` is the least of something, `B`, `x` and `M` are names.
-    let time = read.unit == Unit::Nanoseconds && text != "min" && (alone || text.chars().count() > 1);
-    let size = read.unit == Unit::Bytes && alone && read.scale > 1.0;
-    let times = read.unit == Unit::Times && alone && text != "x" && text != "X";
-    (rate || time || size || times).then_some(read)
+    let trusted = match read.unit {
+        Unit::Percent => true,
+        Unit::Nanoseconds => text != "min" && (alone || text.chars().count() > 1),
+        Unit::Bytes => alone && read.scale > 1.0,
+        Unit::Times => alone && !text.eq_ignore_ascii_case("x"),
+        unit => unit.is_rate(),
+    };
+    trusted.then_some(read)
 }
 
 #[cfg(test)]
@@ -127,54 +105,25 @@ mod tests {
 
     #[test]
     fn heads_say_their_units_in_many_ways() {
-        for (head, unit, scale) in [
-            ("МБ/с", Unit::BytesPerSecond, 1e6),
-            ("性能 (Gbps)", Unit::BitsPerSecond, 1e9),
-            ("带宽（MB/s）", Unit::BytesPerSecond, 1e6),
+        for (heads, unit, scale) in [
+            ("МБ/с|带宽（MB/s）|Скорость, МБ/с", Unit::BytesPerSecond, 1e6),
             ("Throughput [MiB/s]", Unit::BytesPerSecond, 1_048_576.0),
-            ("Скорость, МБ/с", Unit::BytesPerSecond, 1e6),
-            ("Скорость МБ/с", Unit::BytesPerSecond, 1e6),
-            ("IOPS (k)", Unit::PerSecond, 1e3),
-            ("IOPS（万）", Unit::PerSecond, 1e4),
-            ("kIOPS", Unit::PerSecond, 1e3),
-            ("Random read, K IOps", Unit::PerSecond, 1e3),
-            ("Random read k IOPS", Unit::PerSecond, 1e3),
-            ("随机读万IOPS", Unit::PerSecond, 1e4),
-            ("Speed MB/sec", Unit::BytesPerSecond, 1e6),
-            ("4K随机写IOPS", Unit::PerSecond, 1.0),
-            ("Read IOPS (4k)", Unit::PerSecond, 1.0),
-            ("**IOPS**", Unit::PerSecond, 1.0),
+            ("性能 (Gbps)", Unit::BitsPerSecond, 1e9),
+            ("IOPS (k)|kIOPS|Random read, K IOps|Random read k IOPS", Unit::PerSecond, 1e3),
+            ("IOPS（万）|随机读万IOPS", Unit::PerSecond, 1e4),
+            ("4K随机写IOPS|Read IOPS (4k)|**IOPS**", Unit::PerSecond, 1.0),
             ("p99.9 (us)", Unit::Nanoseconds, 1e3),
             ("Time (s)", Unit::Nanoseconds, 1e9),
-            ("avg lat ms", Unit::Nanoseconds, 1e6),
-            ("开销(%)", Unit::Percent, 1.0),
-            ("% of host", Unit::Percent, 1.0),
-            ("CPU %", Unit::Percent, 1.0),
+            ("开销(%)|% of host|CPU %", Unit::Percent, 1.0),
         ] {
-            assert_eq!(of(head), Some((unit, scale)), "{head}");
+            heads.split('|').for_each(|head| assert_eq!(of(head), Some((unit, scale)), "{head}"));
         }
     }
 
     #[test]
     fn names_are_no_units() {
-        for head in [
-            "Read",
-            "Drive B",
-            "Model X",
-            "min",
-            "lat min",
-            "drive(s)",
-            "Group M",
-            "p99%",
-            "4k",
-            "写入 (Write)",
-            "",
-            "% pvscsi=100%",
-            "Host/VM",
-            "bs",
-            "raid-us",
-            "虚拟/物理",
-        ] {
+        let words = "Read|Drive B|Model X|min|lat min|drive(s)|Group M|p99%|4k|写入 (Write)||Host/VM|bs|raid-us|虚拟/物理";
+        for head in words.split('|').chain(["% pvscsi=100%"]) {
             assert_eq!(of(head), None, "{head}");
         }
     }

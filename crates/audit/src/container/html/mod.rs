@@ -2,13 +2,14 @@
 //! pipes, headings keep a `#`, listings stand in fences; scripts and styles are dropped.
 
 mod render;
-mod spans;
+mod rows;
 
 use super::{Container, plain};
 use crate::page::Page;
 use encoding_rs::Encoding;
+use html5gum::{DefaultEmitter, Token, Tokenizer};
 
-pub(crate) use spans::Spans;
+pub(crate) use rows::{Rows, span};
 
 /// The container's entry in the family.
 pub const CONTAINER: Container =
@@ -28,23 +29,27 @@ fn knows(bytes: &[u8]) -> bool {
     let head = plain::head(bytes, LOOKED_AT);
     let mut head = head.trim_start_matches(|letter: char| letter.is_whitespace() || letter == '\u{feff}');
     // Comments and declarations stand before it.
-    while let Some(behind) =
-        head.strip_prefix("<!--").and_then(|rest| rest.split_once("-->")).map(|(_, rest)| rest)
-    {
-        head = behind.trim_start();
+    for (opens, closes) in [("<!--", "-->"), ("<?xml", "?>")] {
+        while let Some((_, behind)) = head.strip_prefix(opens).and_then(|rest| rest.split_once(closes)) {
+            head = behind.trim_start();
+        }
     }
-    if head.starts_with("<?xml") {
-        head = head.split_once("?>").map_or("", |(_, rest)| rest.trim_start());
-    }
-    let begins = |name: &str| head.get(..name.len()).is_some_and(|found| found.eq_ignore_ascii_case(name));
-    if ["<!doctype html", "<html", "<head>", "<body"].iter().any(|name| begins(name)) {
-        return true;
-    }
-    let fragment = [
-        "<table", "<div", "<article", "<section", "<main", "<p>", "<p ", "<h1", "<h2", "<ul", "<style",
-        "<meta",
-    ];
-    fragment.iter().any(|name| begins(name)) && !markdown(head) && tags(head) >= TAGS
+    let begins = |names: &str| {
+        let begins =
+            |name: &str| head.get(..name.len()).is_some_and(|found| found.eq_ignore_ascii_case(name));
+        names.split('|').any(begins)
+    };
+    begins("<!doctype html|<html|<head>|<body")
+        || begins("<table|<div|<article|<section|<main|<p>|<p |<h1|<h2|<ul|<style|<meta")
+            && !markdown(head)
+            && tags(head) >= TAGS
+}
+
+/// The tokens of HTML.
+pub(crate) fn tokens(text: &str) -> impl Iterator<Item = Token<usize>> {
+    let mut emitter = DefaultEmitter::<usize>::new_with_span();
+    emitter.naively_switch_states(true);
+    Tokenizer::new_with_emitter(text, emitter).map(|Ok(token)| token)
 }
 
 /// Whether a text has marks of Markdown, which allows tags too.
@@ -77,11 +82,8 @@ fn read(name: &str, bytes: Vec<u8>) -> Page {
 fn declared(bytes: &[u8]) -> Option<&'static Encoding> {
     let head = plain::head(bytes, 4096).to_ascii_lowercase();
     let (_, behind) = head.split_once("charset=")?;
-    let label: String = behind
-        .trim_start_matches(['"', '\''])
-        .chars()
-        .take_while(|letter| letter.is_ascii_alphanumeric() || matches!(letter, '-' | '_'))
-        .collect();
+    let part = |letter: char| letter.is_ascii_alphanumeric() || matches!(letter, '-' | '_');
+    let label = behind.trim_start_matches(['"', '\'']).split(|letter| !part(letter)).next()?;
     let wide = |encoding: &&Encoding| [encoding_rs::UTF_16LE, encoding_rs::UTF_16BE].contains(encoding);
     // A declaration that can be read as ASCII is none of UTF-16: the page was converted since (so does the HTML standard).
     Encoding::for_label(label.as_bytes()).filter(|encoding| !wide(encoding))

@@ -1,43 +1,24 @@
 //! From tokens to lines.
 
-use super::Spans;
+use super::{Rows, span, tokens};
 use crate::page::Unread;
-use html5gum::{DefaultEmitter, StartTag, Token, Tokenizer};
+use html5gum::{StartTag, Token};
+use std::ops::Range;
+use std::rc::Rc;
 
 /// A line and the number that it has in the source.
 type Numbered = (u32, String);
 
 /// Elements whose content nobody sees.
-const DROPPED: &[&[u8]] =
-    &[b"script", b"style", b"title", b"template", b"noscript", b"svg", b"math", b"select", b"iframe"];
-
+const DROPPED: &str = "script style title template noscript svg math select iframe";
 /// Elements that begin and end a paragraph.
-const PARAGRAPHS: &[&[u8]] = &[
-    b"p",
-    b"div",
-    b"section",
-    b"article",
-    b"main",
-    b"aside",
-    b"header",
-    b"footer",
-    b"blockquote",
-    b"ul",
-    b"ol",
-    b"dl",
-    b"figure",
-    b"figcaption",
-    b"hr",
-    b"form",
-    b"fieldset",
-    b"details",
-    b"summary",
-    b"address",
-    b"body",
-];
-
+const PARAGRAPHS: &str = "p div section article main aside header footer blockquote ul ol dl figure figcaption hr form fieldset details summary address body";
 /// Elements that begin and end a line.
-const LINES: &[&[u8]] = &[b"li", b"dt", b"dd", b"option", b"tr", b"legend", b"caption"];
+const LINES: &str = "li dt dd option tr legend caption";
+
+fn is_of(list: &str, name: &[u8]) -> bool {
+    list.split(' ').any(|one| one.as_bytes() == name)
+}
 
 /// Tables within tables within tables: deeper ones are no tables.
 const DEEPEST: usize = 8;
@@ -47,18 +28,16 @@ const CELL_BYTES: usize = 400;
 
 /// The lines that a page shows, and what of it is lost.
 pub(super) fn lines(text: &str) -> (Vec<Numbered>, Option<Unread>) {
-    let mut emitter = DefaultEmitter::<usize>::new_with_span();
-    emitter.naively_switch_states(true);
-    let mut renderer = Renderer::new(text);
-    for Ok(token) in Tokenizer::new_with_emitter(text, emitter) {
+    let mut renderer = Renderer { source: text.as_bytes(), line: 1, ..Renderer::default() };
+    for token in tokens(text) {
         match token {
             Token::StartTag(tag) => {
                 renderer.go_to(tag.span.start);
-                renderer.starts(&tag);
+                renderer.element(&tag.name, Some(&tag));
             }
             Token::EndTag(tag) => {
                 renderer.go_to(tag.span.start);
-                renderer.ends(&tag.name);
+                renderer.element(&tag.name, None);
             }
             Token::String(string) => {
                 renderer.go_to(string.span.start);
@@ -70,6 +49,7 @@ pub(super) fn lines(text: &str) -> (Vec<Numbered>, Option<Unread>) {
     renderer.finish()
 }
 
+#[derive(Default)]
 struct Renderer<'t> {
     source: &'t [u8],
     /// Byte and number of the line that was reached.
@@ -84,145 +64,92 @@ struct Renderer<'t> {
     listing: usize,
     /// Whether a listing's first line end is still to be dropped.
     fresh: bool,
-    /// The element that is dropped, and how deep it is within itself.
-    dropped: Option<(Vec<u8>, usize)>,
-    dropped_at: u32,
+    /// The element that is dropped, how deep it is within itself, and its line.
+    dropped: Option<(Vec<u8>, usize, u32)>,
     tables: Vec<Table>,
 }
 
-/// A table that is not closed yet.
-#[derive(Default)]
+/// A table that is not closed yet. The lines of its cells are shown at once, and taken back where it is no layout.
 struct Table {
-    /// What is shown before it: its caption, text that is in no cell.
-    before: Vec<Numbered>,
-    spans: Spans<Text>,
-    rows: Vec<Row>,
-    /// The open cell.
-    cell: Option<Cell>,
-    /// Number of the source line of the open row.
-    line: u32,
-    /// Cells as they come, for what turns out to be a layout.
-    cells: Vec<Vec<Numbered>>,
-    in_head: bool,
-    all_heads: bool,
+    rows: Rows<Rc<str>>,
+    /// The open cell: the first line that it shows, its columns and rows.
+    cell: Option<(usize, usize, usize)>,
+    /// The lines that each cell shows.
+    cells: Vec<Range<usize>>,
     /// Whether it lays out a page: listings, headings or tables stand in it.
     layout: bool,
 }
 
-#[derive(Default)]
-struct Cell {
-    lines: Vec<Numbered>,
-    columns: usize,
-    rows: usize,
-}
-
-#[derive(Clone, Default)]
-struct Text(std::rc::Rc<str>);
-
-struct Row {
-    line: u32,
-    head: bool,
-    cells: Vec<Text>,
-}
-
-impl<'t> Renderer<'t> {
-    fn new(text: &'t str) -> Renderer<'t> {
-        Renderer {
-            source: text.as_bytes(),
-            at: 0,
-            line: 1,
-            shown: Vec::new(),
-            current: String::new(),
-            current_line: 1,
-            mark: "",
-            listing: 0,
-            fresh: false,
-            dropped: None,
-            dropped_at: 1,
-            tables: Vec::new(),
-        }
-    }
-
+impl Renderer<'_> {
     fn go_to(&mut self, byte: usize) {
         let to = byte.clamp(self.at, self.source.len());
-        let ends = memchr::memchr_iter(b'\n', &self.source[self.at..to]).count();
-        self.line = self.line.saturating_add(u32::try_from(ends).unwrap_or(u32::MAX));
+        self.line = self.line_at(to);
         self.at = to;
     }
 
-    fn starts(&mut self, tag: &StartTag<usize>) {
-        let name = tag.name.as_slice();
-        if let Some((dropped, depth)) = &mut self.dropped {
-            *depth += usize::from(dropped == name && !tag.self_closing);
+    /// The number of the line that a byte behind the one that was reached is in.
+    fn line_at(&self, byte: usize) -> u32 {
+        let source = self.source.get(self.at..byte).unwrap_or_default();
+        let ends = memchr::memchr_iter(b'\n', source).count();
+        self.line.saturating_add(u32::try_from(ends).unwrap_or(u32::MAX))
+    }
+
+    /// An element begins (`tag`), or ends.
+    fn element(&mut self, name: &[u8], tag: Option<&StartTag<usize>>) {
+        let begins = tag.is_some();
+        let whole = tag.is_some_and(|tag| tag.self_closing);
+        if let Some((dropped, depth, _)) = &mut self.dropped {
+            match dropped == name {
+                true if begins => *depth += usize::from(!whole),
+                true => *depth -= 1,
+                false => {}
+            }
+            if *depth == 0 {
+                self.dropped = None;
+            }
             return;
         }
-        if DROPPED.contains(&name) && !tag.self_closing {
-            self.dropped = Some((name.to_vec(), 1));
-            self.dropped_at = self.line;
-            return;
-        }
+        let in_table = !self.tables.is_empty();
         match name {
-            b"br" => self.break_line(),
-            b"pre" => {
+            _ if begins && !whole && is_of(DROPPED, name) => {
+                self.dropped = Some((name.to_vec(), 1, self.line))
+            }
+            b"br" if begins => self.break_line(),
+            b"pre" if begins => {
                 self.layout();
                 self.paragraph();
                 self.shows((self.line, "```".to_string()));
                 self.listing += 1;
                 self.fresh = true;
             }
-            b"h1" | b"h2" | b"h3" | b"h4" | b"h5" | b"h6" => {
-                self.layout();
-                self.paragraph();
-                self.mark = ["# ", "## ", "### ", "#### ", "##### ", "###### "][usize::from(name[1] - b'1')];
-            }
-            b"li" => {
-                self.break_line();
-                self.mark = "- ";
-            }
-            // `10<sup>6</sup>` is no 106.
-            b"sup" | b"sub" if !self.current.is_empty() => self.current.push('^'),
-            b"table" => self.table_starts(),
-            b"thead" => self.in_table(|table| table.in_head = true),
-            b"tbody" | b"tfoot" => self.in_table(|table| table.in_head = false),
-            b"tr" if !self.tables.is_empty() => self.row_ends(),
-            b"td" | b"th" if !self.tables.is_empty() => self.cell_starts(tag),
-            _ if PARAGRAPHS.contains(&name) => self.paragraph(),
-            _ if LINES.contains(&name) => self.break_line(),
-            _ => {}
-        }
-    }
-
-    fn ends(&mut self, name: &[u8]) {
-        if let Some((dropped, depth)) = &mut self.dropped {
-            if dropped == name {
-                *depth -= 1;
-                if *depth == 0 {
-                    self.dropped = None;
-                }
-            }
-            return;
-        }
-        match name {
             b"pre" if self.listing > 0 => {
                 self.break_line();
                 self.listing -= 1;
                 self.shows((self.line, "```".to_string()));
             }
-            b"h1" | b"h2" | b"h3" | b"h4" | b"h5" | b"h6" => {
+            [b'h', level @ b'1'..=b'6'] => {
+                if begins {
+                    self.layout();
+                }
                 self.paragraph();
-                self.mark = "";
+                self.mark = if begins { &"###### "[usize::from(b'6' - level)..] } else { "" };
             }
             b"li" => {
                 self.break_line();
-                self.mark = "";
+                self.mark = if begins { "- " } else { "" };
             }
+            // `10<sup>6</sup>` is no 106.
+            b"sup" | b"sub" if begins && !self.current.is_empty() => self.current.push('^'),
+            b"table" if begins => self.table_starts(),
             b"table" => self.table_ends(),
-            b"thead" => self.in_table(|table| table.in_head = false),
-            b"tr" if !self.tables.is_empty() => self.row_ends(),
-            b"td" | b"th" if !self.tables.is_empty() => self.cell_ends(),
-            _ if PARAGRAPHS.contains(&name) => self.paragraph(),
-            _ if LINES.contains(&name) => self.break_line(),
-            _ => {}
+            b"td" | b"th" if in_table => match tag {
+                Some(tag) => self.cell_starts(tag),
+                None => self.cell_ends(),
+            },
+            b"tr" if in_table => self.row_ends(),
+            _ if is_of(PARAGRAPHS, name) => self.paragraph(),
+            _ if is_of(LINES, name) => self.break_line(),
+            _ => self.in_table(|table| table.rows.section(name, begins)),
         }
     }
 
@@ -231,52 +158,42 @@ impl<'t> Renderer<'t> {
             return;
         }
         // An end of a line that is written `&#10;` begins no line of the source.
-        let source = self.source.get(self.at..end).unwrap_or_default();
-        let ends = u32::try_from(memchr::memchr_iter(b'\n', source).count()).unwrap_or(u32::MAX);
-        let last = self.line.saturating_add(ends);
+        let last = self.line_at(end);
         if self.listing > 0 {
             return self.listed(text, last);
         }
         let mut line = self.line;
         for letter in text.chars() {
-            match letter {
-                '\n' | '\t' | ' ' | '\r' | '\u{c}' => {
-                    line = (line + u32::from(letter == '\n')).min(last);
-                    if !self.current.is_empty() && !self.current.ends_with(' ') {
-                        self.current.push(' ');
-                    }
+            if matches!(letter, '\n' | '\t' | ' ' | '\r' | '\u{c}') {
+                line = (line + u32::from(letter == '\n')).min(last);
+                if !self.current.is_empty() && !self.current.ends_with(' ') {
+                    self.current.push(' ');
                 }
-                _ => {
-                    if self.current.is_empty() {
-                        self.current_line = line;
-                        self.current.push_str(std::mem::take(&mut self.mark));
-                    }
-                    self.current.push(letter);
+            } else {
+                if self.current.is_empty() {
+                    self.current_line = line;
+                    self.current.push_str(std::mem::take(&mut self.mark));
                 }
+                self.current.push(letter);
             }
         }
     }
 
     /// Text of a listing: each line stays one, empty ones too.
     fn listed(&mut self, text: &str, last: u32) {
-        let text = match std::mem::take(&mut self.fresh) {
-            true => text.strip_prefix('\n').map_or((text, 0), |rest| (rest, 1)),
-            false => (text, 0),
-        };
-        let (text, mut line) = (text.0, (self.line + text.1).min(last));
-        for (at, part) in text.split('\n').enumerate() {
+        let own = if std::mem::take(&mut self.fresh) { text.strip_prefix('\n') } else { None };
+        let mut line = (self.line + u32::from(own.is_some())).min(last);
+        for (at, part) in own.unwrap_or(text).split('\n').enumerate() {
             if at > 0 {
                 let whole = std::mem::take(&mut self.current);
                 let number = if whole.is_empty() { line } else { self.current_line };
                 self.shows((number, whole.trim_end().to_string()));
                 line = (line + 1).min(last);
             }
-            if !part.is_empty() {
-                if self.current.is_empty() {
-                    self.current_line = line;
-                }
-                self.current.push_str(part);
+            if self.current.is_empty() {
+                self.current_line = line;
             }
+            self.current.push_str(part);
         }
     }
 
@@ -291,24 +208,14 @@ impl<'t> Renderer<'t> {
     /// Ends the line and leaves one empty.
     fn paragraph(&mut self) {
         self.break_line();
-        let line = self.line;
-        let sink = self.sink();
-        if self.listing == 0 && sink_needs_blank(&self.shown, sink) {
-            self.shows((line, String::new()));
+        let blank = self.shown.last().is_none_or(|(_, line)| line.is_empty());
+        if self.listing == 0 && !blank {
+            self.shows((self.line, String::new()));
         }
     }
 
-    fn sink(&self) -> Option<&Vec<Numbered>> {
-        let table = self.tables.last()?;
-        Some(table.cell.as_ref().map_or(&table.before, |cell| &cell.lines))
-    }
-
     fn shows(&mut self, line: Numbered) {
-        let sink = match self.tables.last_mut() {
-            Some(table) => table.cell.as_mut().map_or(&mut table.before, |cell| &mut cell.lines),
-            None => &mut self.shown,
-        };
-        sink.push(line);
+        self.shown.push(line);
     }
 
     fn in_table(&mut self, change: impl FnOnce(&mut Table)) {
@@ -326,50 +233,45 @@ impl<'t> Renderer<'t> {
         self.paragraph();
         self.layout();
         if self.tables.len() < DEEPEST {
-            self.tables.push(Table { line: self.line, all_heads: true, ..Table::default() });
+            let rows = Rows::new(self.line as usize);
+            self.tables.push(Table { rows, cell: None, cells: Vec::new(), layout: false });
         }
     }
 
     fn cell_starts(&mut self, tag: &StartTag<usize>) {
         self.cell_ends();
         self.break_line();
-        let head = tag.name.as_slice() == b"th";
-        let span = |name: &[u8]| Spans::<Text>::count(tag.attributes.get(name).map(|value| &**value.value));
-        let (columns, rows) = (span(b"colspan"), span(b"rowspan"));
+        let cell = (self.shown.len(), span(tag, b"colspan"), span(tag, b"rowspan"));
         self.in_table(|table| {
-            table.all_heads &= head;
-            table.cell = Some(Cell { lines: Vec::new(), columns, rows });
+            table.rows.cell_begins(&tag.name);
+            table.cell = Some(cell);
         });
     }
 
     fn cell_ends(&mut self) {
-        if self.tables.last().is_some_and(|table| table.cell.is_some()) {
-            self.break_line();
-        }
+        let Some((from, columns, rows)) = self.tables.last_mut().and_then(|table| table.cell.take()) else {
+            return;
+        };
+        self.break_line();
+        let lines = self.shown[from..].iter().map(|(_, line)| line.trim());
+        let parts: Vec<&str> = lines.filter(|line| !line.is_empty()).collect();
+        let long =
+            parts.len() > CELL_LINES || parts.iter().map(|part| part.len()).sum::<usize>() > CELL_BYTES;
+        let text = parts.join(" ").replace('|', "\\|");
+        self.paragraph();
+        let lines = from..self.shown.len();
         self.in_table(|table| {
-            let Some(cell) = table.cell.take() else { return };
-            let parts: Vec<&str> =
-                cell.lines.iter().map(|(_, line)| line.trim()).filter(|line| !line.is_empty()).collect();
-            let bytes: usize = parts.iter().map(|part| part.len()).sum();
-            table.layout |= parts.len() > CELL_LINES || bytes > CELL_BYTES;
-            let text = if table.layout { String::new() } else { parts.join(" ").replace('|', "\\|") };
-            table.spans.cell(Text(text.into()), cell.columns, cell.rows);
-            table.cells.push(cell.lines);
+            table.layout |= long;
+            table.rows.cell(if table.layout { "".into() } else { text.into() }, columns, rows);
+            table.cells.push(lines);
         });
     }
 
     fn row_ends(&mut self) {
         self.cell_ends();
         self.break_line();
-        let line = self.line;
-        self.in_table(|table| {
-            let cells = table.spans.end_row();
-            if !cells.is_empty() {
-                table.rows.push(Row { line: table.line, head: table.in_head || table.all_heads, cells });
-            }
-            table.all_heads = true;
-            table.line = line;
-        });
+        let line = self.line as usize;
+        self.in_table(|table| table.rows.row_ends(line));
     }
 
     fn table_ends(&mut self) {
@@ -377,33 +279,26 @@ impl<'t> Renderer<'t> {
             return;
         }
         self.row_ends();
-        let Some(mut table) = self.tables.pop() else { return };
-        for line in std::mem::take(&mut table.before) {
-            self.shows(line);
-        }
-        let wide = table.rows.iter().map(|row| row.cells.len()).max().unwrap_or(0);
+        let Some(table) = self.tables.pop() else { return };
+        let heads = table.rows.heads();
+        let rows = table.rows.rows;
+        let wide = rows.iter().map(|row| row.cells.len()).max().unwrap_or(0);
         if table.layout || wide < 2 {
-            for lines in table.cells {
-                lines.into_iter().for_each(|line| self.shows(line));
-                self.paragraph();
-            }
             return;
         }
+        for lines in table.cells.into_iter().rev() {
+            self.shown.drain(lines);
+        }
         self.paragraph();
-        let heads = table.rows.iter().take_while(|row| row.head).count();
         // A few rows much wider than all others fill nobody's memory.
-        let cells: usize = table.rows.iter().map(|row| row.cells.len()).sum();
-        let padded = table.rows.len() * wide < 8 * cells + 10_000;
-        for (at, row) in table.rows.into_iter().enumerate() {
-            let mut line = String::from("|");
-            for column in 0..if padded { wide } else { row.cells.len() } {
-                line.push(' ');
-                line.push_str(row.cells.get(column).map_or("", |text| &text.0));
-                line.push_str(" |");
-            }
-            self.shows((row.line, line));
+        let cells: usize = rows.iter().map(|row| row.cells.len()).sum();
+        let padded = if rows.len() * wide < 8 * cells + 10_000 { wide } else { 0 };
+        for (at, mut row) in rows.into_iter().enumerate() {
+            row.cells.resize(row.cells.len().max(padded), "".into());
+            let number = u32::try_from(row.line).unwrap_or(u32::MAX);
+            self.shows((number, format!("| {} |", row.cells.join(" | "))));
             if at + 1 == heads {
-                self.shows((row.line, format!("|{}", "---|".repeat(wide))));
+                self.shows((number, format!("|{}", "---|".repeat(wide))));
             }
         }
         self.paragraph();
@@ -417,22 +312,13 @@ impl<'t> Renderer<'t> {
         }
         self.break_line();
         while self.listing > 0 {
-            self.ends(b"pre");
+            self.element(b"pre", None);
         }
-        let unclosed = dropped.map(|(name, _)| Unread {
-            line: self.dropped_at,
-            last: self.line,
-            why: format!(
-                "HTML: <{}> is never closed, what is behind it is not shown",
-                String::from_utf8_lossy(&name)
-            ),
+        let unclosed = dropped.map(|(name, _, line)| {
+            let name = String::from_utf8_lossy(&name);
+            let why = format!("HTML: <{name}> is never closed, what is behind it is not shown");
+            Unread { line, last: self.line, why }
         });
         (self.shown, unclosed)
     }
-}
-
-/// Whether the last line that was shown is one with something in it.
-fn sink_needs_blank(shown: &[Numbered], sink: Option<&Vec<Numbered>>) -> bool {
-    let last = sink.map_or(shown.last(), |sink| sink.last());
-    last.is_some_and(|(_, line)| !line.is_empty())
 }

@@ -1,0 +1,106 @@
+//! The lists of `words.txt`.
+
+use super::{Hedge, Unit};
+use std::collections::BTreeMap;
+use std::sync::OnceLock;
+
+/// The lists, each with the longer spellings before the shorter.
+#[derive(Default)]
+pub(super) struct Words {
+    /// By the last byte of the spelling.
+    hedges: ByByte<Hedge>,
+    /// By the first.
+    units: ByByte<(Unit, f64)>,
+    pub counted: Vec<(&'static str, Unit)>,
+    pub multiples: Vec<(&'static str, f64)>,
+    pub latin: Vec<(&'static str, &'static str)>,
+    parts: Vec<&'static str>,
+}
+
+/// Spellings under one of their bytes, so that few are compared with a text.
+type ByByte<T> = BTreeMap<u8, Vec<(&'static str, T)>>;
+
+fn of<'w, T>(words: &'w ByByte<T>, byte: Option<&u8>) -> &'w [(&'static str, T)] {
+    byte.and_then(|byte| words.get(&byte.to_ascii_lowercase())).map_or(&[], Vec::as_slice)
+}
+
+pub(super) fn words() -> &'static Words {
+    static WORDS: OnceLock<Words> = OnceLock::new();
+    WORDS.get_or_init(Words::read)
+}
+
+impl Words {
+    fn read() -> Words {
+        let mut words = Words::default();
+        let lines = include_str!("words.txt").lines().filter(|line| !line.starts_with('#'));
+        let lists = lines.filter_map(|line| line.split_once(": "));
+        let mut all: Vec<(&str, &str)> =
+            lists.flat_map(|(name, list)| list.split(" | ").map(move |spelling| (name, spelling))).collect();
+        all.sort_by_key(|(_, spelling)| std::cmp::Reverse(spelling.len()));
+        for (name, spelling) in all {
+            let mut name = name.split(' ');
+            let (kind, what) = (name.next().unwrap_or(""), name.next().unwrap_or(""));
+            let number = |text: &str| text.parse().unwrap_or(1.0);
+            let bytes = spelling.as_bytes();
+            match kind {
+                "hedge" => {
+                    words.hedges.entry(bytes[bytes.len() - 1]).or_default().push((spelling, hedge(what)))
+                }
+                "unit" => {
+                    let scale = number(name.next().unwrap_or(""));
+                    words.units.entry(bytes[0]).or_default().push((spelling, (unit(what), scale)));
+                }
+                "counted" => words.counted.push((spelling, unit(what))),
+                "multiple" => words.multiples.push((spelling, number(what))),
+                "latin" => words.latin.push((spelling, what)),
+                _ => words.parts.push(spelling),
+            }
+        }
+        words
+    }
+
+    /// The longest hedge that a text ends with.
+    pub fn hedge(&self, text: &str) -> Option<Hedge> {
+        let ends = |word: &str| {
+            let from = text.len().wrapping_sub(word.len());
+            let latin = word.is_ascii() && word.starts_with(char::is_alphabetic);
+            let part = || latin && text[..from].ends_with(|letter: char| letter.is_ascii_alphabetic());
+            text.get(from..).is_some_and(|end| end.eq_ignore_ascii_case(word)) && !part()
+        };
+        of(&self.hedges, text.as_bytes().last()).iter().find(|(word, _)| ends(word)).map(|(_, hedge)| *hedge)
+    }
+
+    /// Whether a text is a word that hedges the figure beside it, or one of several that do.
+    pub fn hedges(&self, text: &str) -> bool {
+        let hedges = of(&self.hedges, text.as_bytes().last());
+        self.parts.contains(&text) || hedges.iter().any(|(word, _)| text.eq_ignore_ascii_case(word))
+    }
+
+    /// Units that stand alone and may begin a text, the longer before the shorter.
+    pub fn units(&self, text: &str) -> &[(&'static str, (Unit, f64))] {
+        of(&self.units, text.as_bytes().first())
+    }
+}
+
+fn hedge(name: &str) -> Hedge {
+    match name {
+        "plus-minus" => Hedge::PlusMinus,
+        "below" => Hedge::Below,
+        "above" => Hedge::Above,
+        _ => Hedge::About,
+    }
+}
+
+fn unit(name: &str) -> Unit {
+    match name {
+        "percent" => Unit::Percent,
+        "mwips" => Unit::Mwips,
+        "ns" => Unit::Nanoseconds,
+        "times" => Unit::Times,
+        "hertz" => Unit::Hertz,
+        "bytes" => Unit::Bytes,
+        "bytes-a-second" => Unit::BytesPerSecond,
+        "bits-a-second" => Unit::BitsPerSecond,
+        _ => Unit::PerSecond,
+    }
+}
