@@ -1,9 +1,7 @@
 //! What others measured, as runs: imported, reported, listed, compared, and what is refused.
 
 use crate::rig::{Rig, flat, words};
-use std::io::Write;
 use std::path::Path;
-use std::process::Stdio;
 
 const TEXT: &str = include_str!("../../crates/audit/fixtures/fio/randrw-3.33.txt");
 const JSON: &str = include_str!("../../crates/audit/fixtures/fio/randread.json+");
@@ -92,15 +90,7 @@ fn folders_become_a_run_that_every_form_of_report_tells() {
 #[test]
 fn standard_input_and_lines_of_a_page_are_systems() {
     let rig = Rig::new();
-    let mut child = rig
-        .command(&["import", "-"])
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
-    child.stdin.take().unwrap().write_all(TEXT.as_bytes()).unwrap();
-    let output = child.wait_with_output().unwrap();
+    let output = crate::audit::piped(&rig, &["import", "-"], TEXT.as_bytes());
     assert_eq!(output.status.code(), Some(0), "{}", words(&output));
     assert!(rig.expect(0, &["report", "last", "-v"]).contains("standard input"));
 

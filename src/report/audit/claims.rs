@@ -72,8 +72,8 @@ impl<'a> List<'a> {
             Row {
                 document: &page.name,
                 line: page.number(one.spot.index()),
-                column: columns.map(|columns| columns.chars.0),
-                end_column: columns.map(|columns| columns.chars.1),
+                column: columns.map(|columns| columns.column),
+                end_column: columns.map(|columns| columns.end_column),
                 metric: one.metric,
                 value: plain(one.value),
                 low: plain(one.interval.low),
