@@ -67,18 +67,17 @@ fn rules_can_be_chosen_and_are_listed() {
     let rig = Rig::new();
     let bad = page(&rig, "bad.md", LOST_CARRY);
     let ids = |code: i32, more: &[&str]| -> Vec<String> {
-        let text = rig.expect(code, &[&["audit", &bad, "--format", "json"], more].concat());
-        let findings = json(&text)["findings"].as_array().unwrap().clone();
+        let found = json(&rig.expect(code, &[&["audit", &bad, "--format", "json"], more].concat()));
+        let findings = found["findings"].as_array().unwrap();
         findings.iter().map(|one| one["rule"].as_str().unwrap().to_owned()).collect()
     };
-    assert!(ids(1, &[]).contains(&"N2".to_owned()));
+    assert!(ids(1, &[]).len() > 1);
     assert_eq!(ids(1, &["--only", "n2"]), ["N2"]);
     assert_eq!(ids(0, &["--only", "F9,F10"]), [""; 0]);
     assert!(!ids(0, &["--without", "N2,T4"]).contains(&"N2".to_owned()));
     let listed = rig.expect(0, &["audit", "--rules"]);
-    for needed in ["F4 ", "N2 ", "holds:", "silent:", "(wrong-figure)"] {
-        assert!(listed.contains(needed), "no {needed:?} in {listed}");
-    }
+    let parts = ["F4 ", "N2 ", "holds:", "silent:", "(wrong-figure)"];
+    assert!(parts.iter().all(|part| listed.contains(part)), "{listed}");
     assert_eq!(rig.expect(0, &["audit", "--rules", "--only", "N2"]).matches("holds:").count(), 1);
 }
 
@@ -128,7 +127,10 @@ fn a_page_takes_at_most_twenty_lines_unless_all_is_asked_for() {
     let jobs: String = (1..40).map(|at| LOST_CARRY.replace("w:", &format!("w{at}:"))).collect();
     let bad = page(&rig, "bad.md", &jobs);
     let (brief, all) = (rig.expect(1, &["audit", &bad]), rig.expect(1, &["audit", &bad, "--verbose"]));
-    assert!(brief.lines().count() <= 20 && brief.ends_with("\n-v shows the lines and the arithmetic\n"), "{brief}");
+    assert!(
+        brief.lines().count() <= 20 && brief.ends_with("\n-v shows the lines and the arithmetic\n"),
+        "{brief}"
+    );
     assert!(all.lines().count() > 40 && all.contains("= by: "), "{all}");
     rig.expect(1, &["audit", &bad, "-o", "all.txt"]);
     assert_eq!(std::fs::read_to_string(rig.path("all.txt")).unwrap(), all, "a file has all");

@@ -61,26 +61,11 @@ pub enum Slip {
 impl Slip {
     /// As a sentence has it.
     pub fn words(self) -> &'static str {
-        self.said()[0]
+        self.known()[0]
     }
 
-    /// What happened, and what to do about it.
-    fn said(self) -> [&'static str; 2] {
-        match self {
-            Slip::FioCarry => ["fio 2.20 to 3.25 loses a carry when it prints such figures", "read it as {}"],
-            Slip::FactorTen => ["a slip of the decimal point", "move the decimal point: {}"],
-            Slip::ThousandFor1024 => {
-                ["1000 was taken for 1024, or the other way", "print {} or MiB/s, where 1024 is meant"]
-            }
-            Slip::Truncated => ["cut off, not rounded", "round it: {}"],
-            Slip::RoundedTwice => ["rounded from a rounded figure", "round once, from the exact figures: {}"],
-            Slip::WrongBase => ["computed from the other base", "print {} or its base"],
-            Slip::WrongCell => {
-                ["the figure of another cell", "take the figure of its own row and column: {}"]
-            }
-            Slip::Half => ["half of what its siblings have: one of two was not counted", "count both: {}"],
-            Slip::FromWrongFigure => ["computed from a figure that is wrong itself", "compute it again: {}"],
-        }
+    fn known(self) -> [&'static str; 2] {
+        known(&format!("{self:?}")).unwrap_or_default()
     }
 }
 
@@ -134,14 +119,14 @@ impl Finding {
     /// What it remarks, in a few words: `no spread`.
     pub fn topic(&self) -> &'static str {
         let name = || crate::rule::ALL.iter().find(|rule| rule.id == self.rule).map_or("", |rule| rule.name);
-        known(self.rule).map_or_else(name, |(topic, _)| topic)
+        known(self.rule).map_or_else(name, |[topic, _]| topic)
     }
 
     /// What a reader does about it, in a few words.
     pub fn advice(&self) -> String {
-        let own = known(self.rule).map_or("ask for the raw output", |(_, advice)| advice);
+        let own = known(self.rule).map_or("ask for the raw output", |[_, advice]| advice);
         let otherwise = if self.recomputed.is_empty() { own } else { "read it as {}" };
-        let said = self.slip.map_or(otherwise, |slip| slip.said()[1]);
+        let said = self.slip.map_or(otherwise, |slip| slip.known()[1]);
         match self.recomputed.as_str() {
             "" => said.replace(": {}", "").replace("{} or ", "").replace("read it as {}", own),
             recomputed => said.replace("{}", recomputed),
@@ -177,17 +162,18 @@ impl Finding {
     }
 }
 
-/// The topic and the advice of a rule.
-fn known(rule: &str) -> Option<(&'static str, &'static str)> {
+/// What is known by the id of a rule, or the name of a slip: what it is, and the advice.
+fn known(id: &str) -> Option<[&'static str; 2]> {
     let lines = include_str!("knowledge/advice.txt").lines();
-    let mut of_rule = lines.filter_map(|line| line.strip_prefix(rule)?.strip_prefix(": "));
-    of_rule.next()?.split_once(" | ")
+    let mut own = lines.filter_map(|line| line.strip_prefix(id)?.strip_prefix(": "));
+    own.next()?.split_once(" | ").map(<[_; 2]>::from)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::rule;
+    use Slip::*;
 
     #[test]
     fn every_finding_says_what_to_do() {
@@ -195,19 +181,18 @@ mod tests {
             let one = Finding::new("T1", Severity::WrongFigure, Spot::default(), "").recomputed(recomputed);
             Finding { slip, ..one }.advice()
         };
-        assert_eq!(advised(Some(Slip::FioCarry), "26.0k"), "read it as 26.0k");
-        assert_eq!(advised(Some(Slip::Truncated), ""), "round it");
+        assert_eq!(advised(Some(FioCarry), "26.0k"), "read it as 26.0k");
+        assert_eq!(advised(Some(Truncated), ""), "round it");
+        assert_eq!(advised(Some(ThousandFor1024), ""), "print MiB/s, where 1024 is meant");
         assert_eq!(advised(None, ""), "ask for the raw output");
+        let slips = [FioCarry, FactorTen, ThousandFor1024, Truncated, RoundedTwice, WrongBase];
+        let slips = slips.into_iter().chain([WrongCell, Half, FromWrongFigure]);
+        slips.for_each(|slip| assert!(!slip.words().is_empty() && advised(Some(slip), "7").contains('7')));
         for rule in rule::ALL {
             let one = Finding::new(rule.id, rule.severity, Spot::default(), "");
             assert!(!one.advice().contains('{') && !one.topic().is_empty(), "{}", rule.id);
             let is_opinion = matches!(rule.severity, Severity::Ambiguous | Severity::WrongConclusion);
             assert!(!is_opinion || known(rule.id).is_some() || rule.id == "N10", "{} has no advice", rule.id);
-        }
-        let lines = include_str!("knowledge/advice.txt").lines().filter(|line| !line.starts_with('#'));
-        for line in lines {
-            let (id, rest) = line.split_once(": ").unwrap();
-            assert!(rule::ALL.iter().any(|rule| rule.id == id) && rest.contains(" | "), "{line}");
         }
     }
 }

@@ -3,7 +3,7 @@
 use crate::audit::Audited;
 use crate::claim::Status;
 use crate::finding::{Finding, Severity};
-use crate::number::leading;
+use crate::number::quantities;
 use crate::page::Spot;
 use crate::table::Cell;
 use std::cmp::Reverse;
@@ -16,7 +16,7 @@ pub struct Verdict {
     pub line: String,
     /// Root causes, the weightiest first.
     pub blocks: Vec<Block>,
-    /// `checked 102 of 342 figures; the rest have nothing on the page to be checked against`.
+    /// `checked 102 of 342 figures; nothing on the page gives the others`.
     pub coverage: String,
     /// What these sentences count.
     pub counts: Counts,
@@ -143,12 +143,10 @@ pub fn verdict(audited: &Audited) -> Verdict {
     let all = audited.claims.len();
     let mut counts = Counts { checked: all - unchecked, figures: all, ..Counts::default() };
     for figure in 0..figures.found.len() {
-        let severity = figures.severity(figure);
+        let found = || figures.of_figure(figure).map(|one| (one.severity, one.recomputed.is_empty()));
+        let Some((severity, unknown)) = found().min() else { continue };
         counts.found[severity as usize] += 1;
-        let known = |finding: &&Finding| finding.severity == severity && !finding.recomputed.is_empty();
-        let changes =
-            severity == Severity::WrongConclusion && figures.of_figure(figure).any(|one| known(&one));
-        counts.changed += usize::from(changes);
+        counts.changed += usize::from(severity == Severity::WrongConclusion && !unknown);
     }
     Verdict { line: line(audited, &blocks, &counts), coverage: counts.coverage(), blocks, counts }
 }
@@ -262,10 +260,6 @@ impl<'a> Figures<'a> {
         self.found[figure].iter().map(|index| &self.all[*index])
     }
 
-    fn severity(&self, figure: usize) -> Severity {
-        self.of_figure(figure).map(|one| one.severity).min().unwrap_or(Severity::Cosmetic)
-    }
-
     /// Whether the figure itself is wrong, and not only what is concluded from it.
     fn is_wrong(&self, figure: usize) -> bool {
         let corrects = |one: &Finding| match one.severity {
@@ -285,25 +279,23 @@ impl<'a> Figures<'a> {
     /// For each figure the one at the root of its fault. Of figures that each blame another, the first on the page.
     fn roots(&self) -> Vec<usize> {
         let cause = |figure: usize| self.of_figure(figure).find_map(|one| self.cause(one));
-        let mut causes: Vec<Option<usize>> = (0..self.found.len()).map(cause).collect();
-        let mut passed = vec![usize::MAX; causes.len()];
-        for from in 0..causes.len() {
-            let (mut path, mut at) = (Vec::new(), from);
-            while let Some(next) = causes[at].filter(|_| passed[at] != from) {
-                passed[at] = from;
-                path.push(at);
-                at = next;
+        let causes: Vec<Option<usize>> = (0..self.found.len()).map(cause).collect();
+        let root = |figure: usize| {
+            let mut path = vec![figure];
+            while let Some(next) = causes[path[path.len() - 1]].filter(|_| path.len() < FAR) {
+                if let Some(ring) = path.iter().position(|one| *one == next) {
+                    return path[ring..].iter().copied().min().unwrap_or(next);
+                }
+                path.push(next);
             }
-            // The path ended in a ring.
-            if causes[at].is_some() {
-                at = path.iter().copied().skip_while(|one| *one != at).min().unwrap_or(at);
-                causes[at] = None;
-            }
-            path.iter().filter(|one| **one != at).for_each(|one| causes[*one] = Some(at));
-        }
-        (0..).zip(causes).map(|(figure, root)| root.unwrap_or(figure)).collect()
+            path[path.len() - 1]
+        };
+        (0..causes.len()).map(root).collect()
     }
 }
+
+/// A root is looked for so many steps away.
+const FAR: usize = 100;
 
 fn key(spot: Spot) -> (u32, u32) {
     (spot.line, spot.start)
@@ -385,25 +377,12 @@ fn shape(message: &str) -> String {
 
 /// The largest share by which a printed figure of the block is off.
 fn error(findings: &[Finding], block: &Block) -> f64 {
+    let size = |text: &str| quantities(0, text).first().map(|quantity| quantity.figure.value);
     let off = |finding: &Finding| {
         let (printed, recomputed) = (size(&finding.printed)?, size(&finding.recomputed)?);
         Some((printed - recomputed).abs() / printed.abs().max(recomputed.abs()).max(f64::MIN_POSITIVE))
     };
     block.findings().filter_map(|index| off(&findings[index])).fold(0.0, f64::max)
-}
-
-/// The first number in a text, with a prefix that follows at once: of `25.0k` 25000.
-fn size(text: &str) -> Option<f64> {
-    let text = text.replace(',', "");
-    let text = &text[text.find(|c: char| c.is_ascii_digit())?..];
-    let (value, bytes, _) = leading(text)?;
-    let scale = match text[bytes..].trim_start().as_bytes().first() {
-        Some(b'k' | b'K') => 1e3,
-        Some(b'M') => 1e6,
-        Some(b'G') => 1e9,
-        _ => 1.0,
-    };
-    Some(value * scale)
 }
 
 #[cfg(test)]

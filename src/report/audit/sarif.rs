@@ -25,24 +25,22 @@ fn render(audit: &Audit, _view: &View) -> String {
     let found: HashSet<&str> = entries.map(|entry| entry.finding.rule).collect();
     let rules: Vec<&Rule> = rule::ALL.iter().copied().filter(|rule| found.contains(rule.id)).collect();
     let results: Vec<Value> = audit.documents.iter().flat_map(|document| results(document, &rules)).collect();
-    let whole = json!({
-        "$schema": SCHEMA,
-        "version": "2.1.0",
-        "runs": [{
-            "tool": { "driver": {
-                "name": "iotax audit",
-                "version": env!("CARGO_PKG_VERSION"),
-                "rules": rules.iter().map(|rule| described(rule)).collect::<Vec<_>>(),
-            }},
-            "columnKind": "utf16CodeUnits",
-            "invocations": [{
-                "executionSuccessful": audit.refused.is_empty(),
-                "toolExecutionNotifications": notifications(audit),
-            }],
-            "results": results,
-        }],
+    let driver = json!({
+        "name": "iotax audit",
+        "version": env!("CARGO_PKG_VERSION"),
+        "rules": rules.iter().map(|rule| described(rule)).collect::<Vec<_>>(),
     });
-    written(&whole)
+    let invocation = json!({
+        "executionSuccessful": audit.refused.is_empty(),
+        "toolExecutionNotifications": notifications(audit),
+    });
+    let run = json!({
+        "tool": { "driver": driver },
+        "columnKind": "utf16CodeUnits",
+        "invocations": [invocation],
+        "results": results,
+    });
+    written(&json!({ "$schema": SCHEMA, "version": "2.1.0", "runs": [run] }))
 }
 
 fn level(severity: Severity) -> &'static str {

@@ -8,6 +8,7 @@ use super::digest::{Document, Entry};
 use super::quote::Place;
 use super::{Audit, Renderer, Severity, View, shown, words};
 use iotax_audit::verdict::{self, Block, counted, grouped};
+use std::collections::HashSet;
 use unicode_width::UnicodeWidthChar;
 
 /// Its entry.
@@ -59,15 +60,15 @@ fn brief(document: &Document, view: &View, pen: Pen) -> String {
     let told = if wrong.is_empty() { document.blocks(view.show) } else { wrong };
     let head = pen.clipped(&document.verdict.line, "  ", 3);
     let page = |(full, count): (usize, usize)| {
-        let (told, rest) = (&told[..count], others(document, &told[..count]));
-        let mut out = head.clone() + if count > 0 { "\n" } else { "" };
-        for (at, block) in told.iter().enumerate() {
-            out += &if at < full {
-                in_full(document, block, pen) + "\n"
-            } else {
-                in_short(document, block, pen)
-            };
-        }
+        let told = &told[..count];
+        let rest: Vec<&Block> =
+            document.verdict.blocks.iter().filter(|block| !told.contains(block)).collect();
+        let text = |(at, block): (usize, &&Block)| match at < full {
+            true => in_full(document, block, pen) + "\n",
+            false => in_short(document, block, pen),
+        };
+        let texts: String = told.iter().enumerate().map(text).collect();
+        let out = format!("{head}{}{texts}", if count > 0 { "\n" } else { "" });
         let end = if full < count { "\n" } else { "" };
         let coverage = pen.wrapped(&document.verdict.coverage, "  ");
         let more = pen.wrapped(&more(document, &rest, full < count), "  ");
@@ -83,21 +84,13 @@ fn brief(document: &Document, view: &View, pen: Pen) -> String {
     pages.find(|text| text.lines().count() <= LINES).unwrap_or(head.clone())
 }
 
-/// Root causes beside those that are shown.
-fn others<'a>(document: &'a Document, told: &[&Block]) -> Vec<&'a Block> {
-    document.verdict.blocks.iter().filter(|block| !told.contains(block)).collect()
-}
-
 /// `remarks: no spread (M1), unsteady rate (F27)`, as many as two lines have room for.
 fn remarks(document: &Document, rest: &[&Block], pen: Pen) -> String {
-    let mut names: Vec<String> = Vec::new();
-    for block in rest.iter().filter(|block| block.severity == Severity::Ambiguous) {
-        let finding = &document.findings[block.root].finding;
-        let name = format!("{} ({})", finding.topic(), finding.rule);
-        if !names.contains(&name) {
-            names.push(name);
-        }
-    }
+    let remarks = rest.iter().filter(|block| block.severity == Severity::Ambiguous);
+    let findings = remarks.map(|block| &document.findings[block.root].finding);
+    let mut names: Vec<String> = findings.map(|one| format!("{} ({})", one.topic(), one.rule)).collect();
+    let mut seen = HashSet::new();
+    names.retain(|name| seen.insert(name.clone()));
     let lists = (1..=names.len()).rev().map(|count| {
         let more = if count < names.len() { ", \u{2026}" } else { "" };
         pen.wrapped(&format!("remarks: {}{more}", names[..count].join(", ")), "  ")
@@ -108,12 +101,9 @@ fn remarks(document: &Document, rest: &[&Block], pen: Pen) -> String {
 /// What `-v` shows beside the blocks that were shown, some of them in short.
 fn more(document: &Document, rest: &[&Block], in_short: bool) -> String {
     let count = |severity: Severity| rest.iter().filter(|block| block.severity == severity).count();
+    let wrong = count(Severity::WrongConclusion) + count(Severity::WrongFigure);
     let more = [
-        (
-            count(Severity::WrongConclusion) + count(Severity::WrongFigure),
-            "more that does not hold",
-            "more that do not hold",
-        ),
+        (wrong, "more that does not hold", "more that do not hold"),
         (count(Severity::Ambiguous), "remark", "remarks"),
         (count(Severity::Cosmetic), "cosmetic", "cosmetic"),
         (document.unread.len(), "part not read", "parts not read"),

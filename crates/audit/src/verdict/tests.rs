@@ -182,7 +182,6 @@ fn blocks_are_ordered_by_severity_consequences_error_and_page() {
     ];
     let rules: Vec<usize> = of(findings, CHECKED).blocks.iter().map(|block| block.root).collect();
     assert_eq!(rules, [5, 3, 2, 1, 0]);
-    assert_eq!((size("about 25.0k"), size("1,234 MB/s"), size("none")), (Some(25e3), Some(1234e6), None));
 }
 
 #[test]
