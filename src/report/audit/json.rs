@@ -14,11 +14,6 @@ use std::collections::BTreeMap;
 /// Its entry.
 pub const RENDERER: Renderer = Renderer { name: "json", endings: &["json"], render };
 
-/// Name of the format.
-pub const FORMAT: &str = "iotax-audit";
-/// Raised when a field changes its meaning or goes.
-pub const VERSION: u32 = 1;
-
 #[derive(Serialize)]
 struct Whole<'a> {
     format: &'static str,
@@ -79,8 +74,9 @@ fn render(audit: &Audit, _view: &View) -> String {
     let pages = audit.documents.as_slice();
     let unread = pages.iter().flat_map(|page| page.unread.iter().map(|unread| (page.name.as_str(), unread)));
     written(&Whole {
-        format: FORMAT,
-        version: VERSION,
+        format: "iotax-audit",
+        // Raised when a field changes its meaning or goes.
+        version: 1,
         verdict: words::verdict(audit),
         findings: pages.iter().flat_map(findings).collect(),
         claims: claims(pages),

@@ -230,7 +230,11 @@ mod tests {
         ] {
             let (page, at) = (Page::new("p", line), line.find("18.4").unwrap());
             let place = Quotes::new(&page).place(Spot::new(0, at..at + 6));
-            assert_eq!(place.window(&[place.span.clone()], width), (shown.to_owned(), vec![marks]), "{line}");
+            assert_eq!(
+                place.window(std::slice::from_ref(&place.span), width),
+                (shown.to_owned(), vec![marks]),
+                "{line}"
+            );
             let columns = Columns { column, end_column: column + 6, utf16: (utf16, utf16 + 6) };
             assert_eq!((place.text(), place.columns), ("18.4 %", Some(columns)));
         }
@@ -255,7 +259,7 @@ mod tests {
             let columns = place.columns.unwrap();
             prop_assert_eq!(columns.column, line[..range.start].chars().count() + 1);
             prop_assert_eq!(columns.utf16.1, line[..range.end].encode_utf16().count() + 1);
-            let (text, marks) = place.window(&[place.span.clone()], width);
+            let (text, marks) = place.window(std::slice::from_ref(&place.span), width);
             prop_assert!(text.width() <= width && !text.chars().any(acts), "{text:?}");
             prop_assert!(marks[0].end <= width.max(text.width() + 1));
             let figure: String = place.text().chars().take(5).collect();

@@ -1,8 +1,7 @@
 use super::*;
 use crate::audit::audit;
-use crate::claim::{Claim, Kind, Metric};
+use crate::claim::Claim;
 use crate::finding::Slip;
-use crate::number::{Interval, Unit};
 use crate::page::Page;
 
 const PAGE: &str = "\
@@ -24,24 +23,12 @@ fn finding(rule: &'static str, severity: Severity, line: usize, printed: &str, r
     finding.recomputed(recomputed)
 }
 
-fn claims(statuses: &[Status]) -> Vec<Claim> {
-    let claim = |status: &Status| Claim {
-        spot: Spot::default(),
-        metric: Metric::Other,
-        unit: Unit::Bare,
-        value: 0.0,
-        interval: Interval::exact(0.0),
-        kind: Kind::Cell,
-        status: *status,
-        why: "",
-    };
-    statuses.iter().map(claim).collect()
-}
-
 fn of(mut findings: Vec<Finding>, statuses: &[Status]) -> Verdict {
     findings.sort_by_key(|finding| (finding.spot, finding.severity));
-    let (tables, outputs) = (Vec::new(), Vec::new());
-    verdict(&Audited { findings, claims: claims(statuses), tables, outputs, ..audit(Page::new("p", PAGE)) })
+    let (tables, outputs, audited) = (Vec::new(), Vec::new(), audit(Page::new("p", PAGE)));
+    let claims =
+        statuses.iter().map(|status| Claim { status: *status, ..audited.claims[0].clone() }).collect();
+    verdict(&Audited { findings, claims, tables, outputs, ..audited })
 }
 
 const CHECKED: &[Status] = &[Status::DoesNotHold, Status::Holds, Status::Plausible, Status::CannotBeChecked];
