@@ -187,7 +187,10 @@ fn lead(audited: &Audited, block: &Block, room: usize) -> String {
     }
     let short = |text: &str| cut(text, LINE / 3, |_| 1);
     let change = format!("{}, not {}", short(&finding.recomputed), short(&finding.printed));
-    let subjects = [finding.subject.clone(), subject(audited, finding)].into_iter();
+    let subject = subject(audited, finding);
+    // Where row and column have no room, the column.
+    let subjects =
+        [finding.subject.as_str(), &subject, subject.rsplit(", ").next().unwrap_or_default()].into_iter();
     let named = subjects.filter(|subject| !subject.is_empty()).map(|subject| format!("{subject} {change}"));
     let message = Some(clause.to_owned()).filter(|clause| clause.contains(&finding.recomputed));
     let mut said = named.chain(message).filter(|said| length(said) <= room);

@@ -85,6 +85,8 @@ fn the_first_line_says_what_its_figure_is_of_and_is_short() {
         |words: &str, line: u32| format!("1 figure does not hold: {words}21.6 %, not 18.4 % (line {line})");
     let table = "| 4k | host | guest | loss |\n|---|---|---|---|\n| write | 26.0k | 20.4k | 18.4 % |\n| read | 9k | 8k | 11 % |\n";
     assert_eq!(first(table, "18.4 %"), said("write, loss: ", 3));
+    let wide = table.replace("write", &"write ".repeat(12));
+    assert_eq!(first(&wide, "18.4 %"), said("loss: ", 3));
     assert_eq!(first("  write: IOPS=18.4 %", "18.4 %"), said("write: IOPS ", 1));
     assert_eq!(first("Of fio 3.16, **loss of reads**: 18.4 %", "18.4 %"), said("loss of reads: ", 1));
     assert_eq!(first("读损失 3 %，写损失为 18.4 %。", "18.4 %"), said("写损失为 ", 1));
