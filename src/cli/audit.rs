@@ -13,9 +13,8 @@ use anyhow::Result;
 use clap::builder::PossibleValuesParser;
 use iotax_audit::audit::{Options, audit_by};
 use iotax_audit::knowledge::ratings::{Ratings, known};
-use iotax_audit::page::Page;
 use iotax_audit::rule;
-use pages::{Given, Source};
+use pages::{Content, STANDARD_INPUT};
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 
@@ -98,16 +97,15 @@ pub fn run(args: &Args) -> Result<u8> {
     kept(&sources, &written)?;
     let ratings = args.ratings.over(known())?;
     let mut audit = Audit::default();
-    match args.claims.as_deref().zip(as_json) {
-        None => all(args, &ratings, &sources, None, &mut audit)?,
-        Some((file, json)) => {
-            write_as(file, &mut |out| {
-                let mut list = List::begin(out, json)?;
-                all(args, &ratings, &sources, Some(&mut list), &mut audit)?;
-                list.end()
-            })?;
-            say_aside(&format!("written: {}", file.display()));
-        }
+    if let Some((file, json)) = args.claims.as_deref().zip(as_json) {
+        write_as(file, &mut |out| {
+            let mut list = List::begin(out, json)?;
+            all(args, &ratings, &sources, Some(&mut list), &mut audit)?;
+            list.end()
+        })?;
+        say_aside(&format!("written: {}", file.display()));
+    } else {
+        all(args, &ratings, &sources, None, &mut audit)?;
     }
     let view = view(args);
     let text = (renderer.render)(&audit, &view);
@@ -150,40 +148,31 @@ fn claims_as_json(path: &Path) -> Result<bool> {
     Ok(ending == "json")
 }
 
-/// What was named, in its order.
-fn sources(named: &[PathBuf], typed: bool) -> Result<Vec<Source>> {
-    let stdin = Path::new("-");
+/// What was named, in its order; else what is piped in.
+fn sources(named: &[PathBuf], typed: bool) -> Result<Vec<PathBuf>> {
+    let stdin = named.iter().filter(|page| page.as_os_str() == STANDARD_INPUT).count();
     match named {
         [] if typed => Err(Failed::input(
             "audit: no page is named; hint: iotax audit FILE, or pipe one in: fio job.fio | iotax audit",
         )
         .into()),
-        [] => Ok(vec![Source::StandardInput]),
-        named if named.iter().filter(|page| *page == stdin).count() > 1 => {
+        [] => Ok(vec![STANDARD_INPUT.into()]),
+        _ if stdin > 1 => {
             Err(Failed::input("audit: - is named twice; standard input can be read once").into())
         }
-        named => Ok(named
-            .iter()
-            .map(|page| if page == stdin { Source::StandardInput } else { Source::Path(page.clone()) })
-            .collect()),
+        named => Ok(named.to_vec()),
     }
 }
 
 /// Refuses to write over what is to be audited.
-fn kept(sources: &[Source], written: &[&Path]) -> Result<()> {
+fn kept(sources: &[PathBuf], written: &[&Path]) -> Result<()> {
     // What is not there yet is nobody's page.
-    let whole = |path: &Path| path.canonicalize().ok();
-    let pages: Vec<(&Path, PathBuf)> = sources
-        .iter()
-        .filter_map(|source| match source {
-            Source::Path(path) => Some((path.as_path(), whole(path)?)),
-            Source::StandardInput => None,
-        })
-        .collect();
-    for (file, own) in written.iter().filter_map(|file| Some((file, whole(file)?))) {
-        let Some((named, page)) = pages.iter().find(|(_, page)| own.starts_with(page)) else { continue };
-        let (file, named) = (file.display(), named.display());
-        let why = match *page == own {
+    for (file, own) in written.iter().filter_map(|file| Some((file, file.canonicalize().ok()?))) {
+        let whole = |named: &PathBuf| Some((named.display().to_string(), named.canonicalize().ok()?));
+        let mut pages = sources.iter().filter_map(whole);
+        let Some((named, page)) = pages.find(|(_, page)| own.starts_with(page)) else { continue };
+        let file = file.display();
+        let why = match page == own {
             true => format!("{file} is the page that is to be audited; hint: write to another file"),
             false => format!("{file} is one of the pages in {named}; hint: write outside of that folder"),
         };
@@ -196,42 +185,36 @@ fn kept(sources: &[Source], written: &[&Path]) -> Result<()> {
 fn all(
     args: &Args,
     ratings: &Ratings,
-    sources: &[Source],
+    sources: &[PathBuf],
     mut list: Option<&mut List>,
     audit: &mut Audit,
 ) -> std::io::Result<()> {
-    let asked = |id: &str| args.asks(id);
-    let options = Options { asked: &asked, ratings };
-    pages::each(sources, &mut |name, given| {
-        let pages = match given {
-            Given::Pages(pages) => pages,
-            Given::NoPage(why) => {
+    let options = Options { asked: &|id| args.asks(id), ratings };
+    pages::each(sources, &mut |name, content| {
+        let pages = match content {
+            Content::Pages(pages) => pages,
+            Content::NoPage(why) => {
                 say_aside(&format!("skipped: {}: {why}", shown(name)));
                 audit.skipped.push(Skipped { name: name.to_owned(), why });
-                return Ok(());
+                Vec::new()
             }
-            Given::Refused(why) => {
+            Content::Refused(why) => {
                 refuse(name, why, audit);
-                return Ok(());
+                Vec::new()
             }
         };
         for page in pages {
-            one(page, &options, list.as_deref_mut(), audit)?;
+            let name = page.name.clone();
+            match contained(|| audit_by(page, &options)) {
+                Ok(audited) => {
+                    list.as_deref_mut().map(|list| list.page(&audited)).transpose()?;
+                    audit.documents.push(digest(audited));
+                }
+                Err(why) => refuse(&name, why, audit),
+            }
         }
         Ok(())
     })
-}
-
-fn one(page: Page, options: &Options, list: Option<&mut List>, audit: &mut Audit) -> std::io::Result<()> {
-    let name = page.name.clone();
-    match contained(|| audit_by(page, options)) {
-        Ok(audited) => {
-            list.map(|list| list.page(&audited)).transpose()?;
-            audit.documents.push(digest(audited));
-        }
-        Err(why) => refuse(&name, why, audit),
-    }
-    Ok(())
 }
 
 /// What cannot be opened or used is reported, and the others are audited all the same.
@@ -264,16 +247,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn rules_are_known_by_their_ids() {
+    fn rules_are_known_by_their_ids_and_standard_input_is_read_once() {
         assert!(known_rule("no such rule").unwrap_err().contains("iotax audit --rules"));
         assert!(rule::ALL.iter().all(|rule| known_rule(&rule.id.to_lowercase()) == Ok(rule.id)));
-    }
-
-    #[test]
-    fn standard_input_is_read_where_something_is_piped_in_and_once() {
         assert!(sources(&[], true).unwrap_err().to_string().contains("hint: iotax audit FILE"));
-        assert_eq!(sources(&[], false).unwrap(), [Source::StandardInput]);
-        assert_eq!(sources(&["-".into()], true).unwrap(), [Source::StandardInput]);
+        assert_eq!(sources(&[], false).unwrap(), [Path::new("-")]);
+        assert_eq!(sources(&["-".into()], true).unwrap(), [Path::new("-")]);
         assert!(sources(&["-".into(), "-".into()], false).is_err());
     }
 }

@@ -30,7 +30,7 @@ fn page(rig: &Rig, name: &str, text: &str) -> String {
     name.to_owned()
 }
 
-fn piped(rig: &Rig, args: &[&str], text: &[u8]) -> Output {
+pub fn piped(rig: &Rig, args: &[&str], text: &[u8]) -> Output {
     let mut command = rig.command(args);
     let mut child =
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
@@ -47,19 +47,8 @@ fn exit_codes_say_how_bad_it_is() {
     let rig = Rig::new();
     let (bad, good) = (page(&rig, "bad.md", LOST_CARRY), page(&rig, "good.md", &sound()));
     let text = rig.expect(1, &["audit", &bad]);
-    assert!(text.starts_with("1 figure does not hold: 26.0k, not 25.0k (line 8)\n"), "{text}");
-    for needed in [
-        "wrong-figure[N2]: \"25.0k\" is how fio 3.16 shows 25991",
-        "--> bad.md:8:15\n",
-        "8 |   write: IOPS=25.0k, BW=102MiB/s",
-        "  |               ^^^^^ ",
-        "= recomputed: 26.0k\n",
-        "= likely: fio 2.20 to 3.25 loses a carry",
-        "= help: read it as 26.0k\n",
-        "\nchecked ",
-    ] {
-        assert!(text.contains(needed), "no {needed:?} in {text}");
-    }
+    assert!(text.starts_with("1 figure does not hold: write: IOPS 26.0k, not 25.0k (line 8)\n"), "{text}");
+    assert!(text.contains("--> bad.md:8:15\n") && text.contains("\nchecked "), "{text}");
     assert!(!text.contains('\x1b'), "no colours into a pipe: {text}");
     let text = rig.expect(0, &["audit", &good]);
     assert!(text.starts_with("every figure that could be checked holds ("), "{text}");
@@ -78,8 +67,8 @@ fn rules_can_be_chosen_and_are_listed() {
     let rig = Rig::new();
     let bad = page(&rig, "bad.md", LOST_CARRY);
     let ids = |code: i32, more: &[&str]| -> Vec<String> {
-        let text = rig.expect(code, &[&["audit", &bad, "--format", "json"], more].concat());
-        let findings = json(&text)["findings"].as_array().unwrap().clone();
+        let found = json(&rig.expect(code, &[&["audit", &bad, "--format", "json"], more].concat()));
+        let findings = found["findings"].as_array().unwrap();
         findings.iter().map(|one| one["rule"].as_str().unwrap().to_owned()).collect()
     };
     assert!(ids(1, &[]).contains(&"N2".to_owned()));
@@ -87,22 +76,19 @@ fn rules_can_be_chosen_and_are_listed() {
     assert_eq!(ids(0, &["--only", "F9,F10"]), [""; 0]);
     assert!(!ids(0, &["--without", "N2,T4"]).contains(&"N2".to_owned()));
     let listed = rig.expect(0, &["audit", "--rules"]);
-    for needed in ["F4 ", "N2 ", "holds:", "silent:", "(wrong-figure)"] {
-        assert!(listed.contains(needed), "no {needed:?} in {listed}");
-    }
+    let parts = ["F4 ", "N2 ", "holds:", "silent:", "(wrong-figure)"];
+    assert!(parts.iter().all(|part| listed.contains(part)), "{listed}");
     assert_eq!(rig.expect(0, &["audit", "--rules", "--only", "N2"]).matches("holds:").count(), 1);
 }
 
 #[test]
 fn standard_input_is_a_page() {
     let rig = Rig::new();
-    let output = piped(&rig, &["audit"], LOST_CARRY.as_bytes());
-    assert_eq!(output.status.code(), Some(1));
-    assert!(String::from_utf8_lossy(&output.stdout).contains("--> standard input:8:15"));
-    let output = piped(&rig, &["audit", "-", "--format", "json"], sound().as_bytes());
-    assert_eq!(output.status.code(), Some(0));
-    let found = json(std::str::from_utf8(&output.stdout).unwrap());
-    assert_eq!(found["documents"][0]["document"], "standard input");
+    for args in [&["audit"][..], &["audit", "-"]] {
+        let output = piped(&rig, args, LOST_CARRY.as_bytes());
+        assert_eq!(output.status.code(), Some(1));
+        assert!(String::from_utf8_lossy(&output.stdout).contains("--> standard input:8:15"));
+    }
     // Mis-encoded, empty and of no text at all.
     let gbk = b"\xd0\xb4\xcb\xf0\xca\xa7 18.4 %\xff\n";
     for (text, code) in [(&b""[..], 0), (gbk, 0), (&[0; 4096], 2)] {
@@ -141,7 +127,10 @@ fn a_page_takes_at_most_twenty_lines_unless_all_is_asked_for() {
     let jobs: String = (1..40).map(|at| LOST_CARRY.replace("w:", &format!("w{at}:"))).collect();
     let bad = page(&rig, "bad.md", &jobs);
     let (brief, all) = (rig.expect(1, &["audit", &bad]), rig.expect(1, &["audit", &bad, "--verbose"]));
-    assert!(brief.lines().count() <= 20 && brief.ends_with(": -v shows all\n"), "{brief}");
+    assert!(
+        brief.lines().count() <= 20 && brief.ends_with("\n-v shows the lines and the arithmetic\n"),
+        "{brief}"
+    );
     assert!(all.lines().count() > 40 && all.contains("= by: "), "{all}");
     rig.expect(1, &["audit", &bad, "-o", "all.txt"]);
     assert_eq!(std::fs::read_to_string(rig.path("all.txt")).unwrap(), all, "a file has all");
@@ -183,35 +172,25 @@ fn bad_words_get_the_nearest_known_one() {
 }
 
 #[test]
-fn the_ending_of_the_output_is_its_form() {
+fn the_ending_of_the_output_is_its_form_and_paths_are_references() {
     let rig = Rig::new();
-    let bad = page(&rig, "bad.md", LOST_CARRY);
+    let bad = page(&rig, "a b/bad.md", LOST_CARRY);
     for (name, begins) in [
         ("x.html", "<!DOCTYPE html>"),
         ("x.md", "# iotax audit"),
         ("x.sarif", "{\n  \"$schema\": "),
         ("x.json", "{\n  \"format\": \"iotax-audit\""),
-        ("x.txt", "bad.md: 1 figure does not hold: "),
+        ("x.txt", "a b/bad.md: 1 figure does not hold: "),
     ] {
         assert_eq!(rig.expect(1, &["audit", &bad, "-o", name]), "");
         let text = std::fs::read_to_string(rig.path(name)).unwrap();
         assert!(text.starts_with(begins) && text.contains("N2"), "{name}: {text}");
     }
-}
-
-#[test]
-fn sarif_points_at_the_figure() {
-    let rig = Rig::new();
-    let bad = page(&rig, "a b/bad.md", LOST_CARRY);
-    let found = json(&rig.expect(1, &["audit", &bad, "--format", "sarif", "--only", "N2"]));
-    let run = &found["runs"][0];
-    assert_eq!(run["tool"]["driver"]["rules"][0]["id"], "N2");
-    let result = &run["results"][0];
-    assert_eq!((&result["ruleIndex"], &result["level"]), (&Value::from(0), &Value::from("error")));
-    let location = &result["locations"][0]["physicalLocation"];
-    assert_eq!(location["artifactLocation"]["uri"], "a%20b/bad.md");
-    let region =
-        ["startLine", "startColumn", "endColumn"].map(|key| location["region"][key].as_u64().unwrap());
+    let found = json(&std::fs::read_to_string(rig.path("x.sarif")).unwrap());
+    let result = found["runs"][0]["results"].as_array().unwrap().iter().find(|one| one["ruleId"] == "N2");
+    let place = &result.unwrap()["locations"][0]["physicalLocation"];
+    assert_eq!(place["artifactLocation"]["uri"], "a%20b/bad.md");
+    let region = ["startLine", "startColumn", "endColumn"].map(|key| place["region"][key].as_u64().unwrap());
     assert_eq!(region, [8, 15, 20]);
 }
 
@@ -279,15 +258,12 @@ fn claims_are_listed_for_spreadsheets_and_programs() {
     assert_eq!((&rate["line"], &rate["column"], &rate["low"]), (&8.into(), &15.into(), &24_950.0.into()));
     let sheet = std::fs::read_to_string(rig.path("all.csv")).unwrap();
     assert_eq!(sheet.lines().count() as u64, counts + 1);
-    let refused = rig.command(&["audit", &bad, "--claims", "all.pdf"]).output().unwrap();
-    assert_eq!(refused.status.code(), Some(2));
-    assert!(String::from_utf8_lossy(&refused.stderr).contains("known are csv, json"));
-    assert!(!rig.path("all.pdf").exists());
-    let refused = rig.command(&["audit", &bad, "--claims", "nowhere/all.csv"]).output().unwrap();
-    assert_eq!(refused.status.code(), Some(2));
-    assert!(
-        String::from_utf8_lossy(&refused.stderr).contains("--claims nowhere/all.csv: there is no folder")
-    );
+    for (file, why) in
+        [("all.pdf", "known are csv, json"), ("no/all.csv", "--claims no/all.csv: there is no folder")]
+    {
+        let words = rig.complaint(2, &["audit", &bad, "--claims", file]);
+        assert!(words.contains(why) && !rig.path(file).exists(), "{words}");
+    }
 }
 
 #[test]

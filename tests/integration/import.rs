@@ -1,9 +1,7 @@
 //! What others measured, as runs: imported, reported, listed, compared, and what is refused.
 
 use crate::rig::{Rig, flat, words};
-use std::io::Write;
 use std::path::Path;
-use std::process::Stdio;
 
 const TEXT: &str = include_str!("../../crates/audit/fixtures/fio/randrw-3.33.txt");
 const JSON: &str = include_str!("../../crates/audit/fixtures/fio/randread.json+");
@@ -24,12 +22,8 @@ fn run_of(iops: &str, minute: u32, second: u32) -> String {
 
 /// Two systems in folders: reads and writes in five runs each, in turns, and one JSON+ each.
 fn results(rig: &Rig) {
-    for (at, (host, vm)) in
-        [("44.6", "35.6"), ("44.9", "34.9"), ("44.2", "35.2"), ("45.1", "36.1"), ("44.4", "35.4")]
-            .iter()
-            .enumerate()
-    {
-        let at = at as u32;
+    let rates = [("44.6", "35.6"), ("44.9", "34.9"), ("44.2", "35.2"), ("45.1", "36.1"), ("44.4", "35.4")];
+    for (at, (host, vm)) in (0..).zip(rates) {
         write(rig, &format!("results/host/{at}.txt"), &run_of(host, at, 5));
         write(rig, &format!("results/vm/{at}.txt"), &run_of(vm, at, 15));
     }
@@ -45,25 +39,21 @@ fn imported(rig: &Rig, args: &[&str]) -> (String, String) {
     (id.trim().to_owned(), told)
 }
 
+fn has(text: &str, parts: &[&str]) {
+    parts.iter().for_each(|part| assert!(text.contains(part), "no {part:?} in {text}"));
+}
+
 #[test]
 fn folders_become_a_run_that_every_form_of_report_tells() {
     let rig = Rig::new();
     results(&rig);
     let (id, told) = imported(&rig, &["results", "--name", "two systems"]);
-    for needed in [
-        "22 results of 13 files",
-        "taken by folders",
-        "host (11), vm (11)",
-        "no result in: results/README.md",
-    ] {
-        assert!(told.contains(needed), "no {needed:?} in {told}");
-    }
+    has(&told, &["22 results of 13 files", "taken by folders", "host (11), vm (11)"]);
+    has(&told, &["no result in: results/README.md"]);
     for format in ["terminal", "markdown", "html", "csv", "json"] {
         let text = flat(&rig.expect(0, &["report", &id, "-v", "--format", format]));
         let verdict = if format == "csv" { "ratio of 4k randrw IOPS" } else { "costs" };
-        for needed in ["one run each: no spread is known", verdict, "4k randrw"] {
-            assert!(text.contains(needed), "{format} lacks {needed:?}: {text}");
-        }
+        has(&text, &["one run each: no spread is known", verdict, "4k randrw"]);
     }
     let report = rig.json(&["report", "last"]);
     assert_eq!(report["run"]["imported"], true);
@@ -82,41 +72,25 @@ fn folders_become_a_run_that_every_form_of_report_tells() {
     let single = &load("randread")["rows"][1]["comparison"]["verdict"];
     assert_eq!(single["reason"]["refusal"], "no_spread", "{single}");
     assert!(flat(&rig.expect(0, &["list"])).contains("imported, two systems: host / vm"));
-    let complaint = rig.complaint(2, &["resume", &id]);
-    assert!(
-        complaint.contains("it was imported") && complaint.contains("hint: import its files again"),
-        "{complaint}"
-    );
+    has(&rig.complaint(2, &["resume", &id]), &["it was imported", "hint: import its files again"]);
 }
 
 #[test]
 fn standard_input_and_lines_of_a_page_are_systems() {
     let rig = Rig::new();
-    let mut child = rig
-        .command(&["import", "-"])
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
-    child.stdin.take().unwrap().write_all(TEXT.as_bytes()).unwrap();
-    let output = child.wait_with_output().unwrap();
+    let output = crate::audit::piped(&rig, &["import", "-"], TEXT.as_bytes());
     assert_eq!(output.status.code(), Some(0), "{}", words(&output));
     assert!(rig.expect(0, &["report", "last", "-v"]).contains("standard input"));
 
     let lines = TEXT.lines().count();
     write(&rig, "article.txt", &format!("{TEXT}\n{}", run_of("35.6", 3, 15)));
     let (_, told) = imported(&rig, &["article.txt"]);
-    assert!(
-        told.contains("each is a system of its own") && told.contains("article:1 (2), article:50 (2)"),
-        "{told}"
-    );
+    has(&told, &["each is a system of its own", "article:1 (2), article:50 (2)"]);
     let [host, vm] =
         [format!("host=article.txt:1-{lines}"), format!("vm=article.txt:{}-{}", lines + 1, 2 * lines + 1)];
     let (id, told) = imported(&rig, &["--system", &host, "--system", &vm, "--baseline", "vm"]);
     assert!(told.contains("as they were named: host (2), vm (2)") && !told.contains("hint"), "{told}");
-    let text = flat(&rig.expect(0, &["report", &id, "-v"]));
-    assert!(text.contains("host against vm: unresolved") && text.contains("vm *"), "{text}");
+    has(&flat(&rig.expect(0, &["report", &id, "-v"])), &["host against vm: unresolved", "vm *"]);
 }
 
 #[test]
@@ -137,35 +111,23 @@ fn runs_are_compared_by_what_is_known_of_them() {
     // What was the guest is the host now, and one run of what was the host the guest.
     let (new, _) = imported(&rig, &["--system", "host=results/vm", "--system", "vm=results/host/0.txt"]);
     let text = flat(&rig.expect(0, &["compare", &old, &new]));
-    for needed in [
-        "host, new against old: costs",
-        "vm, new against old: unresolved",
-        "1 run against 5 runs: the spread is not known",
-        "imported (old run): its figures were imported from 13 files",
-    ] {
-        assert!(text.contains(needed), "no {needed:?} in {text}");
-    }
+    has(&text, &["host, new against old: costs", "vm, new against old: unresolved"]);
+    has(&text, &["1 run against 5 runs: the spread is not known"]);
+    has(&text, &["imported (old run): its figures were imported from 13 files"]);
     let failing = rig.iotax(&["compare", &old, &new, "--fail-above", "1%"]);
     assert_eq!(failing.status.code(), Some(1), "{}", words(&failing));
     assert!(rig.complaint(2, &["compare", &old, &old]).contains("given twice"));
 
     // A measured run of the same load: one stack, which the only system is compared with.
     let file = rig.file("x.img", 16);
-    rig.expect(
-        0,
-        &["run", &file, "--rw", "randread", "--iodepth", "1", "--budget", "1s", "--min-time", "500ms"],
-    );
+    let run = ["run", &file, "--rw", "randread", "--iodepth", "1", "--budget", "1s", "--min-time", "500ms"];
+    rig.expect(0, &run);
     let (one, _) = imported(&rig, &["results/vm/read.json"]);
     let measured = rig.run_dirs();
     let measured = measured[measured.len() - 2].to_str().unwrap().to_owned();
     let text = flat(&rig.expect(0, &["compare", &measured, &one]));
-    for needed in [
-        "one imported run: no spread of it is known",
-        "each has one system only",
-        "nothing is known there of region",
-    ] {
-        assert!(text.contains(needed), "no {needed:?} in {text}");
-    }
+    has(&text, &["one imported run: no spread of it is known", "each has one system only"]);
+    has(&text, &["nothing is known there of region"]);
 }
 
 #[test]
@@ -177,7 +139,7 @@ fn what_cannot_be_imported_leaves_nothing_behind() {
     std::fs::create_dir(rig.path("empty")).unwrap();
     let says = |args: &[&str], parts: &[&str]| {
         let words = rig.complaint(2, &[&["import"], args].concat());
-        parts.iter().for_each(|part| assert!(words.contains(part), "{args:?} does not say {part}: {words}"));
+        has(&words, parts);
         let left: Vec<_> = std::fs::read_dir(rig.runs()).into_iter().flatten().collect();
         assert!(left.is_empty(), "{args:?} left {left:?}");
     };

@@ -3,7 +3,7 @@
 
 use crate::rig::{Rig, can, has};
 use std::path::Path;
-use std::process::Command;
+use std::process::{Command, Output};
 
 const FLAGS: &[&str] = &[
     "--headless",
@@ -19,7 +19,7 @@ const FLAGS: &[&str] = &[
 ];
 
 #[test]
-fn renders_in_chromium_without_errors() {
+fn reports_and_audits_render_in_chromium_without_errors() {
     if !can("chromium", has("chromium")) {
         return;
     }
@@ -28,19 +28,9 @@ fn renders_in_chromium_without_errors() {
     let long = format!("{file} | delay(us=50) | delay(us=60) | delay(us=70) | delay(us=80) | delay(us=90)");
     let null = format!("{file} | null");
     rig.expect(0, &["run", &file, &null, &long, "--slice", "20ms", "--min-time", "1s", "--budget", "4s"]);
-    let page = rig.path("page.html");
-    rig.expect(0, &["report", "last", "--format", "html", "--output", page.to_str().unwrap()]);
-    renders(&rig, &page);
-}
-
-#[test]
-fn an_audit_renders_in_chromium_without_errors() {
-    if !can("chromium", has("chromium")) {
-        return;
-    }
-    let rig = Rig::new();
-    let page = crate::audit::made(&rig);
-    renders(&rig, &page);
+    rig.expect(0, &["report", "last", "--output", "page.html"]);
+    renders(&rig, &rig.path("page.html"));
+    renders(&rig, &crate::audit::made(&rig));
 }
 
 fn renders(rig: &Rig, page: &Path) {
@@ -56,18 +46,18 @@ fn renders(rig: &Rig, page: &Path) {
     }
     for width in [1200, 390] {
         let picture = rig.path(&format!("{width}.png"));
-        let output = Command::new("chromium")
-            .args(FLAGS)
-            .arg(format!("--user-data-dir={}", rig.path("profile").display()))
-            .arg(format!("--screenshot={}", picture.display()))
-            .arg(format!("--window-size={width},1600"))
-            .arg(format!("file://{}", page.display()))
-            .output()
-            .unwrap();
+        let shot = format!("--screenshot={}", picture.display());
+        let output = chromium(rig, page, &[&shot, &format!("--window-size={width},1600")]);
         let words = String::from_utf8_lossy(&output.stderr);
         assert!(!words.contains("CONSOLE"), "{words}");
         assert!(std::fs::metadata(&picture).is_ok_and(|meta| meta.len() > 5_000), "no picture: {words}");
     }
+}
+
+fn chromium(rig: &Rig, page: &Path, flags: &[&str]) -> Output {
+    let mut command = Command::new("chromium");
+    command.args(FLAGS).arg(format!("--user-data-dir={}", rig.path("profile").display())).args(flags);
+    command.arg(format!("file://{}", page.display())).output().unwrap()
 }
 
 /// The page's width, and what reaches beyond the right edge of the page or of its card and is in nothing that scrolls. It stands in a frame, as a window is
@@ -89,13 +79,8 @@ fn sticking_out(rig: &Rig, html: &str, width: u32) -> String {
          style=\"border: 0\"></iframe>"
     );
     std::fs::write(&frame, around).unwrap();
-    let output = Command::new("chromium")
-        .args(FLAGS)
-        .arg(format!("--user-data-dir={}", rig.path("profile").display()))
-        .args(["--window-size=1400,1600", "--virtual-time-budget=5000", "--dump-dom"])
-        .arg(format!("file://{}", frame.display()))
-        .output()
-        .unwrap();
+    let flags = ["--window-size=1400,1600", "--virtual-time-budget=5000", "--dump-dom"];
+    let output = chromium(rig, &frame, &flags);
     let dom = String::from_utf8_lossy(&output.stdout);
     let found = dom.split_once("<p id=\"found\">").and_then(|(_, rest)| rest.split_once("</p>"));
     found.unwrap_or_else(|| panic!("no answer: {dom}")).0.to_owned()

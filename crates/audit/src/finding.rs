@@ -61,17 +61,11 @@ pub enum Slip {
 impl Slip {
     /// As a sentence has it.
     pub fn words(self) -> &'static str {
-        match self {
-            Slip::FioCarry => "fio 2.20 to 3.25 loses a carry when it prints such figures",
-            Slip::FactorTen => "a slip of the decimal point",
-            Slip::ThousandFor1024 => "1000 was taken for 1024, or the other way",
-            Slip::Truncated => "cut off, not rounded",
-            Slip::RoundedTwice => "rounded from a rounded figure",
-            Slip::WrongBase => "computed from the other base",
-            Slip::WrongCell => "the figure of another cell",
-            Slip::Half => "half of what its siblings have: one of two was not counted",
-            Slip::FromWrongFigure => "computed from a figure that is wrong itself",
-        }
+        self.known()[0]
+    }
+
+    fn known(self) -> [&'static str; 2] {
+        known(&format!("{self:?}")).unwrap_or_default()
     }
 }
 
@@ -122,31 +116,20 @@ impl Finding {
         }
     }
 
+    /// What it remarks, in a few words: `no spread`.
+    pub fn topic(&self) -> &'static str {
+        let name = || crate::rule::ALL.iter().find(|rule| rule.id == self.rule).map_or("", |rule| rule.name);
+        known(self.rule).map_or_else(name, |[topic, _]| topic)
+    }
+
     /// What a reader does about it, in a few words.
     pub fn advice(&self) -> String {
-        let known = !self.recomputed.is_empty();
-        let said = match (self.slip, self.rule.as_bytes().first()) {
-            (Some(Slip::FioCarry), _) => "read it as {}",
-            (Some(Slip::FactorTen), _) => "move the decimal point: {}",
-            (Some(Slip::ThousandFor1024), _) if known => "print {}, or MiB/s where 1024 is meant",
-            (Some(Slip::ThousandFor1024), _) => "print MiB/s where 1024 is meant",
-            (Some(Slip::Truncated), _) => "round it: {}",
-            (Some(Slip::RoundedTwice), _) => "round once, from the exact figures: {}",
-            (Some(Slip::WrongBase), _) => "print {}, or name the base",
-            (Some(Slip::WrongCell), _) => "take the figure of its own row and column: {}",
-            (Some(Slip::Half), _) => "count both: {}",
-            (Some(Slip::FromWrongFigure), _) => "compute it again: {}",
-            (None, Some(b'F' | b'N' | b'X')) if known => "read it as {}",
-            (None, _) if known => "read it as {}, or ask for the raw output",
-            (None, Some(b'P')) => "ask which drive, link and cache it was",
-            (None, Some(b'M')) => "ask how it was measured",
-            (None, Some(b'F' | b'X')) => "ask for the whole output, or for repeated runs",
-            (None, Some(b'S')) => "do not conclude this from these figures",
-            (None, _) => "ask for the raw output",
-        };
-        match known {
-            true => said.replace("{}", &self.recomputed),
-            false => said.replace(": {}", "").replace("{}", "what its operands give"),
+        let own = known(self.rule).map_or("ask for the raw output", |[_, advice]| advice);
+        let otherwise = if self.recomputed.is_empty() { own } else { "read it as {}" };
+        let said = self.slip.map_or(otherwise, |slip| slip.known()[1]);
+        match self.recomputed.as_str() {
+            "" => said.replace(": {}", "").replace("{} or ", "").replace("read it as {}", own),
+            recomputed => said.replace("{}", recomputed),
         }
     }
 
@@ -179,9 +162,18 @@ impl Finding {
     }
 }
 
+/// What is known by the id of a rule, or the name of a slip: what it is, and the advice.
+fn known(id: &str) -> Option<[&'static str; 2]> {
+    let lines = include_str!("knowledge/advice.txt").lines();
+    let mut own = lines.filter_map(|line| line.strip_prefix(id)?.strip_prefix(": "));
+    own.next()?.split_once(" | ").map(<[_; 2]>::from)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::rule;
+    use Slip::*;
 
     #[test]
     fn every_finding_says_what_to_do() {
@@ -189,12 +181,18 @@ mod tests {
             let one = Finding::new("T1", Severity::WrongFigure, Spot::default(), "").recomputed(recomputed);
             Finding { slip, ..one }.advice()
         };
-        assert_eq!(advised(Some(Slip::FioCarry), "26.0k"), "read it as 26.0k");
-        assert_eq!(advised(None, "26.0k"), "read it as 26.0k, or ask for the raw output");
-        assert_eq!(advised(Some(Slip::Truncated), ""), "round it");
-        for rule in crate::rule::ALL {
-            let said = Finding::new(rule.id, rule.severity, Spot::default(), "").advice();
-            assert!(!said.is_empty() && !said.contains('{'), "{}: {said}", rule.id);
+        assert_eq!(advised(Some(FioCarry), "26.0k"), "read it as 26.0k");
+        assert_eq!(advised(Some(Truncated), ""), "round it");
+        assert_eq!(advised(Some(ThousandFor1024), ""), "print MiB/s, where 1024 is meant");
+        assert_eq!(advised(None, ""), "ask for the raw output");
+        let slips = [FioCarry, FactorTen, ThousandFor1024, Truncated, RoundedTwice, WrongBase];
+        let slips = slips.into_iter().chain([WrongCell, Half, FromWrongFigure]);
+        slips.for_each(|slip| assert!(!slip.words().is_empty() && advised(Some(slip), "7").contains('7')));
+        for rule in rule::ALL {
+            let one = Finding::new(rule.id, rule.severity, Spot::default(), "");
+            assert!(!one.advice().contains('{') && !one.topic().is_empty(), "{}", rule.id);
+            let is_opinion = matches!(rule.severity, Severity::Ambiguous | Severity::WrongConclusion);
+            assert!(!is_opinion || known(rule.id).is_some() || rule.id == "N10", "{} has no advice", rule.id);
         }
     }
 }

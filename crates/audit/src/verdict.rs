@@ -3,8 +3,9 @@
 use crate::audit::Audited;
 use crate::claim::Status;
 use crate::finding::{Finding, Severity};
-use crate::number::leading;
+use crate::number::quantities;
 use crate::page::Spot;
+use crate::table::Cell;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap};
 
@@ -15,7 +16,7 @@ pub struct Verdict {
     pub line: String,
     /// Root causes, the weightiest first.
     pub blocks: Vec<Block>,
-    /// `checked 102 of 342 figures; the rest have nothing on the page to be checked against`.
+    /// `checked 102 of 342 figures; nothing on the page gives the others`.
     pub coverage: String,
     /// What these sentences count.
     pub counts: Counts,
@@ -83,21 +84,55 @@ impl Counts {
         (!said.is_empty()).then(|| said.join(", "))
     }
 
-    /// How many figures were checked.
+    /// How many figures were checked: one line of a terminal.
     pub fn coverage(&self) -> String {
         match (self.checked, self.figures) {
             (_, 0) => "there is no figure to check".to_owned(),
             (0, all) => format!("checked none of {}", counted(all, "figure", "figures")),
             (checked, all) if checked == all => format!("checked all {}", counted(all, "figure", "figures")),
-            (checked, all) => format!(
-                "checked {checked} of {all} figures; the rest have nothing on the page to be checked against"
-            ),
+            _ => format!("checked {} figures; nothing on the page gives the others", self.share()),
         }
+    }
+
+    /// `102 of 1,342`.
+    pub fn share(&self) -> String {
+        format!("{} of {}", grouped(self.checked), grouped(self.figures))
     }
 }
 
-fn counted(count: usize, one: &str, many: &str) -> String {
-    format!("{count} {}", if count == 1 { one } else { many })
+/// `1 figure`, `44,400 figures`.
+pub fn counted(count: usize, one: &str, many: &str) -> String {
+    format!("{} {}", grouped(count), if count == 1 { one } else { many })
+}
+
+/// `44,400`.
+pub fn grouped(count: usize) -> String {
+    let digits = count.to_string();
+    let comma = |at: usize| at > 0 && (digits.len() - at) % 3 == 0;
+    digits.char_indices().flat_map(|(at, c)| comma(at).then_some(',').into_iter().chain([c])).collect()
+}
+
+/// Text of at most `most` columns, a longer one marked as cut: between words, never within a figure or before its unit.
+pub fn cut(text: &str, most: usize, width: fn(char) -> usize) -> String {
+    let chars: Vec<char> = text.chars().collect();
+    let ends = chars.iter().scan(0, |end, c| {
+        *end += width(*c);
+        Some(*end)
+    });
+    let ends: Vec<usize> = ends.collect();
+    if ends.last().is_none_or(|end| *end <= most) {
+        return text.to_owned();
+    }
+    let room = ends.partition_point(|end| *end < most);
+    let is_word = |c: char| c.is_ascii_graphic();
+    let between_words = |at: &usize| match (&chars[..*at], chars[*at]) {
+        ([.., digit, ' '], _) | ([.., digit], ' ') if digit.is_ascii_digit() => false,
+        ([.., before], next) => !(is_word(*before) && is_word(next) || before.is_ascii_digit()),
+        ([], _) => false,
+    };
+    let end = (room / 2..=room).rev().find(between_words).unwrap_or(room);
+    let kept: String = chars[..end].iter().collect();
+    format!("{}\u{2026}", kept.trim_end_matches([' ', ',', ';', ':']))
 }
 
 /// The verdict about a page.
@@ -108,28 +143,29 @@ pub fn verdict(audited: &Audited) -> Verdict {
     let all = audited.claims.len();
     let mut counts = Counts { checked: all - unchecked, figures: all, ..Counts::default() };
     for figure in 0..figures.found.len() {
-        let severity = figures.severity(figure);
+        let found = || figures.of_figure(figure).map(|one| (one.severity, one.recomputed.is_empty()));
+        let Some((severity, unknown)) = found().min() else { continue };
         counts.found[severity as usize] += 1;
-        let known = |finding: &&Finding| finding.severity == severity && !finding.recomputed.is_empty();
-        let changes =
-            severity == Severity::WrongConclusion && figures.of_figure(figure).any(|one| known(&one));
-        counts.changed += usize::from(changes);
+        counts.changed += usize::from(severity == Severity::WrongConclusion && !unknown);
     }
     Verdict { line: line(audited, &blocks, &counts), coverage: counts.coverage(), blocks, counts }
 }
 
+/// Columns of the first line, more or less.
+const LINE: usize = 105;
+
 fn line(audited: &Audited, blocks: &[Block], counts: &Counts) -> String {
     if let (Some(wrong), Some(first)) = (counts.wrong(), blocks.first()) {
-        return format!("{wrong}: {}", lead(audited, first));
+        let room = LINE.saturating_sub(wrong.chars().count() + 2);
+        return format!("{wrong}: {}", lead(audited, first, room));
     }
-    let slips = counts.of(Severity::Cosmetic);
-    let shares = format!("({} of {})", counts.checked, counts.figures);
-    let said = match counts.checked {
-        0 => format!("nothing on this page could be checked: {}", why_nothing(audited)),
-        _ if slips > 0 => {
-            format!("no figure that could be checked is wrong {shares}, {slips} cosmetic")
+    let said = match (counts.checked, counts.of(Severity::Cosmetic)) {
+        (0, _) => format!("nothing on this page could be checked: {}", why_nothing(audited)),
+        (_, 0) => format!("every figure that could be checked holds ({})", counts.share()),
+        (_, slips) => {
+            let slips = grouped(slips);
+            format!("no figure that could be checked is wrong ({}), {slips} cosmetic", counts.share())
         }
-        _ => format!("every figure that could be checked holds {shares}"),
     };
     match counts.of(Severity::Ambiguous) {
         0 => said,
@@ -138,22 +174,58 @@ fn line(audited: &Audited, blocks: &[Block], counts: &Counts) -> String {
 }
 
 /// What the weightiest block comes to: `writes lose 21.6 %, not 18.4 % (line 4)`.
-fn lead(audited: &Audited, block: &Block) -> String {
+fn lead(audited: &Audited, block: &Block, room: usize) -> String {
     let worst = block.findings().map(|at| &audited.findings[at]).filter(|one| one.severity == block.severity);
     let Some(finding) = worst.min_by_key(|one| one.recomputed.is_empty()) else { return String::new() };
-    let said = match finding.recomputed.as_str() {
-        "" => clause(&finding.message),
-        recomputed => format!("{} {recomputed}, not {}", finding.subject, finding.printed),
-    };
-    format!("{} (line {})", said.trim_start(), audited.page.number(finding.spot.index()))
+    let place = format!(" (line {})", audited.page.number(finding.spot.index()));
+    let room = room.saturating_sub(place.len());
+    let clause = finding.message.split(": ").next().unwrap_or_default();
+    let length = |text: &str| text.chars().count();
+    if finding.recomputed.is_empty() {
+        let said = if length(clause) <= room { clause } else { finding.topic() };
+        return cut(said, room, |_| 1) + &place;
+    }
+    let short = |text: &str| cut(text, LINE / 3, |_| 1);
+    let change = format!("{}, not {}", short(&finding.recomputed), short(&finding.printed));
+    let subject = subject(audited, finding);
+    // Where row and column have no room, the column.
+    let subjects =
+        [finding.subject.as_str(), &subject, subject.rsplit(", ").next().unwrap_or_default()].into_iter();
+    let named = subjects.filter(|subject| !subject.is_empty()).map(|subject| format!("{subject} {change}"));
+    let message = Some(clause.to_owned()).filter(|clause| clause.contains(&finding.recomputed));
+    let mut said = named.chain(message).filter(|said| length(said) <= room);
+    said.next().unwrap_or(change) + &place
 }
 
-/// The first clause of a message, of a long one its beginning.
-fn clause(message: &str) -> String {
-    const MOST: usize = 100;
-    let clause = message.split(": ").next().unwrap_or(message);
-    let cut: String = clause.chars().take(MOST).collect();
-    if cut.len() < clause.len() { cut + "\u{2026}" } else { cut }
+/// What a figure is of: the row and the column of its cell, or the words before it in its clause.
+fn subject(audited: &Audited, finding: &Finding) -> String {
+    let (spot, line) = (finding.spot, audited.page.line(finding.spot.index()));
+    if let Some(table) = audited.tables.iter().find(|table| table.lines.contains(&spot.index())) {
+        let is_here = |cell: &Cell| {
+            let figures = cell.figure.iter().chain(&cell.share).chain(&cell.more);
+            let mut spots = figures.map(|quantity| quantity.figure.spot).chain([cell.spot]);
+            spots.any(|own| own.line == spot.line && (own.start..own.end).contains(&spot.start))
+        };
+        let names = table.rows.iter().find_map(|row| {
+            let at = row.cells.iter().position(|cell| cell.as_ref().is_some_and(is_here))?;
+            Some([row.label.trim(), table.columns.get(at)?.head.trim()])
+        });
+        let names: Vec<&str> = names.into_iter().flatten().filter(|name| !name.is_empty()).collect();
+        return if names.is_empty() { String::new() } else { names.join(", ") + ":" };
+    }
+    let before = line.get(..spot.start as usize).unwrap_or_default();
+    let ends = |(at, c): (usize, char)| match c {
+        '(' | ')' | ';' | '\u{ff0c}' | '\u{3002}' | '\u{ff1b}' | '\u{ff08}' | '\u{3001}' => true,
+        ',' | '.' => !before[at + 1..].starts_with(|next: char| next.is_ascii_alphanumeric()),
+        _ => false,
+    };
+    let start = before.char_indices().rfind(|one| ends(*one)).map_or(0, |(at, c)| at + c.len_utf8());
+    let not_words = |c: char| c.is_whitespace() || "=:*_`>#|-+~\u{ff1a}\"".contains(c);
+    let colon = if before.trim_end().ends_with([':', '\u{ff1a}']) { ":" } else { "" };
+    match before[start..].trim_matches(not_words) {
+        "" => String::new(),
+        words => format!("{words}{colon}"),
+    }
 }
 
 fn why_nothing(audited: &Audited) -> String {
@@ -191,10 +263,6 @@ impl<'a> Figures<'a> {
         self.found[figure].iter().map(|index| &self.all[*index])
     }
 
-    fn severity(&self, figure: usize) -> Severity {
-        self.of_figure(figure).map(|one| one.severity).min().unwrap_or(Severity::Cosmetic)
-    }
-
     /// Whether the figure itself is wrong, and not only what is concluded from it.
     fn is_wrong(&self, figure: usize) -> bool {
         let corrects = |one: &Finding| match one.severity {
@@ -215,29 +283,22 @@ impl<'a> Figures<'a> {
     fn roots(&self) -> Vec<usize> {
         let cause = |figure: usize| self.of_figure(figure).find_map(|one| self.cause(one));
         let causes: Vec<Option<usize>> = (0..self.found.len()).map(cause).collect();
-        let mut roots: Vec<Option<usize>> = vec![None; causes.len()];
-        let mut passed = vec![usize::MAX; causes.len()];
-        for from in 0..causes.len() {
-            let (mut path, mut at) = (Vec::new(), from);
-            let root = loop {
-                if let Some(root) = roots[at] {
-                    break root;
+        let root = |figure: usize| {
+            let mut path = vec![figure];
+            while let Some(next) = causes[path[path.len() - 1]].filter(|_| path.len() < FAR) {
+                if let Some(ring) = path.iter().position(|one| *one == next) {
+                    return path[ring..].iter().copied().min().unwrap_or(next);
                 }
-                if passed[at] == from {
-                    break path.iter().copied().skip_while(|one| *one != at).min().unwrap_or(at);
-                }
-                passed[at] = from;
-                path.push(at);
-                match causes[at] {
-                    Some(next) => at = next,
-                    None => break at,
-                }
-            };
-            path.into_iter().for_each(|figure| roots[figure] = Some(root));
-        }
-        (0..).zip(roots).map(|(figure, root)| root.unwrap_or(figure)).collect()
+                path.push(next);
+            }
+            path[path.len() - 1]
+        };
+        (0..causes.len()).map(root).collect()
     }
 }
+
+/// A root is looked for so many steps away.
+const FAR: usize = 100;
 
 fn key(spot: Spot) -> (u32, u32) {
     (spot.line, spot.start)
@@ -319,25 +380,12 @@ fn shape(message: &str) -> String {
 
 /// The largest share by which a printed figure of the block is off.
 fn error(findings: &[Finding], block: &Block) -> f64 {
+    let size = |text: &str| quantities(0, text).first().map(|quantity| quantity.figure.value);
     let off = |finding: &Finding| {
         let (printed, recomputed) = (size(&finding.printed)?, size(&finding.recomputed)?);
         Some((printed - recomputed).abs() / printed.abs().max(recomputed.abs()).max(f64::MIN_POSITIVE))
     };
     block.findings().filter_map(|index| off(&findings[index])).fold(0.0, f64::max)
-}
-
-/// The first number in a text, with a prefix that follows at once: of `25.0k` 25000.
-fn size(text: &str) -> Option<f64> {
-    let text = text.replace(',', "");
-    let text = &text[text.find(|c: char| c.is_ascii_digit())?..];
-    let (value, bytes, _) = leading(text)?;
-    let scale = match text[bytes..].trim_start().as_bytes().first() {
-        Some(b'k' | b'K') => 1e3,
-        Some(b'M') => 1e6,
-        Some(b'G') => 1e9,
-        _ => 1.0,
-    };
-    Some(value * scale)
 }
 
 #[cfg(test)]

@@ -1,27 +1,19 @@
 //! From what was named to pages: files, folders in the order of names, standard input. One file is in memory at a time. What is
-//! no page is told with why.
+//! no page is reported with why.
 
 use crate::exit::contained;
 use crate::folder::{self, Kind};
 use iotax_audit::container;
 use iotax_audit::page::Page;
-use std::fs::Metadata;
 use std::io::{Read, Result};
 use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 
-/// What standard input is called.
-const STANDARD_INPUT: &str = "standard input";
+/// The name of standard input.
+pub(super) const STANDARD_INPUT: &str = "-";
 
-/// Something that was named.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Source {
-    StandardInput,
-    Path(PathBuf),
-}
-
-/// What there is of a file.
-pub(super) enum Given {
+/// What there is in a file.
+pub(super) enum Content {
     /// Its pages.
     Pages(Vec<Page>),
     /// It is no page: why.
@@ -30,43 +22,33 @@ pub(super) enum Given {
     Refused(String),
 }
 
-type Tell<'a> = &'a mut dyn FnMut(&str, Given) -> Result<()>;
+type Tell<'a> = &'a mut dyn FnMut(&str, Content) -> Result<()>;
 
 /// Reads one file after the other.
 ///
 /// # Errors
 /// Those of `tell`.
-pub(super) fn each(sources: &[Source], tell: Tell) -> Result<()> {
-    for source in sources {
-        match source {
-            Source::StandardInput => {
-                let mut bytes = Vec::new();
-                let read = std::io::stdin().lock().read_to_end(&mut bytes).map(|_| bytes);
-                tell(STANDARD_INPUT, given(STANDARD_INPUT, read))?;
+pub(super) fn each(sources: &[PathBuf], tell: Tell) -> Result<()> {
+    for path in sources {
+        let name = path.display().to_string();
+        if name == STANDARD_INPUT {
+            let mut bytes = Vec::new();
+            let read = std::io::stdin().lock().read_to_end(&mut bytes).map(|_| bytes);
+            tell("standard input", content("standard input", read))?;
+            continue;
+        }
+        match std::fs::metadata(path) {
+            Ok(meta) if meta.is_dir() => folder(path, tell)?,
+            // It may have no end.
+            Ok(meta) if meta.file_type().is_block_device() || meta.file_type().is_char_device() => {
+                let why = "it is a device, no page; hint: - reads standard input";
+                tell(&name, Content::Refused(why.to_owned()))?;
             }
-            Source::Path(path) => match std::fs::metadata(path) {
-                Ok(meta) if meta.is_dir() => folder(path, tell)?,
-                Ok(meta) => file(path, &meta, tell)?,
-                Err(error) => tell(&name(path), Given::Refused(error_said(&error)))?,
-            },
+            Ok(_) => tell(&name, content(&name, std::fs::read(path)))?,
+            Err(error) => tell(&name, Content::Refused(error_said(&error)))?,
         }
     }
     Ok(())
-}
-
-fn name(path: &Path) -> String {
-    path.display().to_string()
-}
-
-/// A file that was named; a device may have no end.
-fn file(path: &Path, meta: &Metadata, tell: Tell) -> Result<()> {
-    let kind = meta.file_type();
-    let given = if kind.is_block_device() || kind.is_char_device() {
-        Given::Refused("it is a device, no page; hint: - reads standard input".to_owned())
-    } else {
-        given(&name(path), std::fs::read(path))
-    };
-    tell(&name(path), given)
 }
 
 /// All pages of a folder.
@@ -74,17 +56,16 @@ fn folder(top: &Path, tell: Tell) -> Result<()> {
     let mut any = false;
     for (path, kind) in folder::below(top) {
         any = true;
-        let given = match kind {
-            Kind::File => given(&name(&path), std::fs::read(&path)),
-            Kind::Passed(why) => Given::NoPage(why.to_owned()),
-            Kind::Unreadable(error) => Given::Refused(error_said(&error)),
+        let name = path.display().to_string();
+        let content = match kind {
+            Kind::File => content(&name, std::fs::read(&path)),
+            Kind::Passed(why) => Content::NoPage(why.to_owned()),
+            Kind::Unreadable(error) => Content::Refused(error_said(&error)),
         };
-        tell(&name(&path), given)?;
+        tell(&name, content)?;
     }
-    if !any {
-        tell(&name(top), Given::Refused("there is no file in this folder that is not hidden".to_owned()))?;
-    }
-    Ok(())
+    let none = || Content::Refused("there is no file in this folder that is not hidden".to_owned());
+    if any { Ok(()) } else { tell(&top.display().to_string(), none()) }
 }
 
 fn error_said(error: &std::io::Error) -> String {
@@ -92,17 +73,17 @@ fn error_said(error: &std::io::Error) -> String {
     known.unwrap_or_else(|| format!("it cannot be read: {error}"))
 }
 
-fn given(name: &str, read: Result<Vec<u8>>) -> Given {
+fn content(name: &str, read: Result<Vec<u8>>) -> Content {
     let bytes = match read {
         Ok(bytes) => bytes,
-        Err(error) => return Given::Refused(error_said(&error)),
+        Err(error) => return Content::Refused(error_said(&error)),
     };
     match no_text(&bytes) {
-        Some(why) if !is_container(&bytes) => Given::NoPage(why),
+        Some(why) if !is_container(&bytes) => Content::NoPage(why),
         _ => match contained(|| container::pages(name, bytes)) {
-            Err(why) => Given::Refused(why),
-            Ok(pages) if pages.is_empty() => Given::NoPage("there is no text in it".to_owned()),
-            Ok(pages) => Given::Pages(pages),
+            Err(why) => Content::Refused(why),
+            Ok(pages) if pages.is_empty() => Content::NoPage("there is no text in it".to_owned()),
+            Ok(pages) => Content::Pages(pages),
         },
     }
 }
@@ -160,25 +141,6 @@ mod tests {
         assert!(MAGIC.iter().all(|(magic, what)| no_text(magic).as_deref() == Some(*what)));
     }
 
-    /// What was told of a folder: names below it and whether they are pages.
-    fn told(top: &Path, sources: &[Source]) -> Vec<(String, String)> {
-        let mut told = Vec::new();
-        each(sources, &mut |name, given| {
-            let name = name.strip_prefix(top.to_str().unwrap()).unwrap_or(name);
-            told.push((
-                name.trim_start_matches('/').to_owned(),
-                match given {
-                    Given::Pages(pages) => pages[0].line(0).to_owned(),
-                    Given::NoPage(why) => format!("no page: {why}"),
-                    Given::Refused(why) => format!("refused: {why}"),
-                },
-            ));
-            Ok(())
-        })
-        .unwrap();
-        told
-    }
-
     #[test]
     fn folders_are_read_in_the_order_of_names_and_what_is_no_page_is_named() {
         let folder = tempfile::tempdir().unwrap();
@@ -190,6 +152,17 @@ mod tests {
         std::fs::write(top.join("c.png"), b"\x89PNG\r\n").unwrap();
         std::os::unix::fs::symlink(top, top.join("d")).unwrap();
         std::os::unix::fs::symlink("nowhere", top.join("e")).unwrap();
+        let mut told = Vec::new();
+        let tell = &mut |name: &str, content| {
+            let said = match content {
+                Content::Pages(pages) => pages[0].line(0).to_owned(),
+                Content::NoPage(why) => format!("no page: {why}"),
+                Content::Refused(why) => format!("refused: {why}"),
+            };
+            told.push((Path::new(name).strip_prefix(top).unwrap().display().to_string(), said));
+            Ok(())
+        };
+        each(&[top.to_owned()], tell).unwrap();
         let expected = [
             ("a.md", "a.md"),
             ("b/a.md", "b/a.md"),
@@ -198,7 +171,6 @@ mod tests {
             ("d", "no page: a link to a folder; hint: name the folder itself"),
             ("e", "no page: a link that leads nowhere"),
         ];
-        let expected = expected.map(|(name, said)| (name.to_owned(), said.to_owned()));
-        assert_eq!(told(top, &[Source::Path(top.to_owned())]), expected);
+        assert_eq!(told, expected.map(|(name, said)| (name.to_owned(), said.to_owned())));
     }
 }

@@ -1,22 +1,18 @@
-//! What is kept of an audited page: the verdict, findings with the lines that they quote, tables in which something does not hold.
-//! The page itself may be large and is released.
+//! What is kept of an audited page: the verdict, and findings with the lines that they quote. The page itself may be large and is
+//! released.
 
 use super::quote::{Place, Quotes};
 use iotax_audit::audit::Audited;
-use iotax_audit::claim::{Claim, Status};
+use iotax_audit::claim::Status;
 use iotax_audit::finding::{Finding, Severity};
-use iotax_audit::page::{Page, Spot, Unread};
-use iotax_audit::table::{Cell, Row, Table};
-use iotax_audit::verdict::{Verdict, verdict};
+use iotax_audit::page::Unread;
+use iotax_audit::verdict::{Block, Verdict, counted, verdict};
 use serde::Serialize;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
+use std::sync::Arc;
 
-/// Operands of a finding that are quoted.
+/// Operands of a finding that are kept.
 const OPERANDS: usize = 64;
-/// Tables that are kept.
-const TABLES: usize = 100;
-/// Rows of a table that is kept whole; of a longer one those in which something was found.
-const ROWS: usize = 60;
 
 /// A page.
 #[derive(Clone, Debug)]
@@ -28,72 +24,92 @@ pub struct Document {
     /// Outputs of tools that were read, by the name of their format, and how many of each.
     pub outputs: BTreeMap<&'static str, usize>,
     /// Tables that were read.
-    pub tables_read: usize,
+    pub tables: usize,
     /// Figures by status, in the order of `Status::ALL`.
     pub claims: [usize; Status::ALL.len()],
     /// The answer, with the root causes.
     pub verdict: Verdict,
     /// In the order of the page.
-    pub findings: Vec<Told>,
+    pub findings: Vec<Entry>,
     /// What could not be read.
     pub unread: Vec<Unread>,
-    /// Tables in which something does not hold.
-    pub tables: Vec<Corrected>,
 }
 
 impl Document {
-    /// How many figures have that status.
-    pub fn count(&self, status: Status) -> usize {
-        let at = Status::ALL.iter().position(|one| *one == status);
-        at.map_or(0, |at| self.claims[at])
-    }
-
     /// How many findings are so bad.
     pub fn found(&self, severity: Severity) -> usize {
-        self.findings.iter().filter(|told| told.finding.severity == severity).count()
+        self.findings.iter().filter(|entry| entry.finding.severity == severity).count()
     }
 
     /// The worst.
     pub fn worst(&self) -> Option<Severity> {
-        self.findings.iter().map(|told| told.finding.severity).min()
+        self.findings.iter().map(|entry| entry.finding.severity).min()
+    }
+
+    /// Root causes that are as bad as `show` or worse.
+    pub fn blocks(&self, show: Severity) -> Vec<&Block> {
+        self.verdict.blocks.iter().filter(|block| block.severity <= show).collect()
+    }
+
+    /// What belongs to a root cause, with the word for it, as lines (`line 4: 21.6 %, not 18.4 % (T1)`) with the index of the
+    /// finding; what there is none of is left out.
+    pub fn members(&self, block: &Block) -> impl Iterator<Item = (&'static str, Vec<(usize, String)>)> {
+        let root = &self.findings[block.root];
+        let lines =
+            |members: &[usize]| members.iter().map(|at| (*at, self.findings[*at].below(root))).collect();
+        let members = [("consequences", lines(&block.consequences)), ("also", lines(&block.also))];
+        members.into_iter().filter(|(_, members): &(_, Vec<_>)| !members.is_empty())
     }
 }
 
-/// A finding and where it stands.
+/// A finding, and where it is.
 #[derive(Clone, Debug)]
-pub struct Told {
+pub struct Entry {
     /// What was found.
     pub finding: Finding,
     /// Where.
     pub place: Place,
-    /// Where what it was held against stands, the first few.
+    /// Where what it was held against is, the first few.
     pub operands: Vec<Place>,
     /// How many more there are.
     pub more_operands: usize,
 }
 
-/// A table with what its cells should be.
-#[derive(Clone, Debug)]
-pub struct Corrected {
-    /// Number of its first line.
-    pub line: u32,
-    /// What names it.
-    pub title: Option<String>,
-    /// Heads, that of the labels first.
-    pub heads: Vec<String>,
-    /// Rows: a name, and as many cells as there are heads but one.
-    pub rows: Vec<(String, Vec<Option<CorrectedCell>>)>,
-}
+impl Entry {
+    /// The lines to quote, with at most so many operands: of each its places, and whether they are the figure itself, which
+    /// comes first.
+    pub fn quoted(&self, operands: usize) -> Vec<Vec<(&Place, bool)>> {
+        let operands = self.operands.iter().take(operands).map(|place| (place, false));
+        let mut places: Vec<(&Place, bool)> = operands.chain([(&self.place, true)]).collect();
+        places.sort_by_key(|(place, own)| (place.line, !own));
+        let same_line =
+            |one: &(&Place, bool), next: &(&Place, bool)| Arc::ptr_eq(&one.0.excerpt, &next.0.excerpt);
+        places.chunk_by(same_line).map(<[_]>::to_vec).collect()
+    }
 
-/// A cell.
-#[derive(Clone, Debug)]
-pub struct CorrectedCell {
-    /// As printed.
-    pub text: String,
-    /// The worst status of its figures.
-    pub status: Option<Status>,
-    /// Findings in it, as indices of the document's.
-    pub findings: Vec<usize>,
+    /// What is said of it below its message and the quoted lines, with the word for it; of its operands so many were quoted.
+    pub fn notes(&self, operands: usize) -> impl Iterator<Item = (&'static str, String)> {
+        let finding = &self.finding;
+        let more = self.more_operands + self.operands.len().saturating_sub(operands);
+        let notes = [
+            ("recomputed", Some(finding.recomputed.clone()).filter(|text| !text.is_empty())),
+            ("by", finding.arithmetic.clone()),
+            ("and", (more > 0).then(|| counted(more, "more operand", "more operands"))),
+            ("likely", finding.slip.map(|slip| slip.words().to_owned())),
+            ("help", Some(finding.advice())),
+        ];
+        notes.into_iter().filter_map(|(word, text)| Some((word, text?)))
+    }
+
+    /// A line of it below its root cause.
+    fn below(&self, root: &Entry) -> String {
+        let (line, Finding { rule, printed, recomputed, message, .. }) = (self.place.line, &self.finding);
+        match recomputed.as_str() {
+            "" if *rule == root.finding.rule => format!("line {line}: {printed} ({rule})"),
+            "" => format!("line {line}: {message} ({rule})"),
+            recomputed => format!("line {line}: {recomputed}, not {printed} ({rule})"),
+        }
+    }
 }
 
 /// A file that was not audited.
@@ -111,102 +127,15 @@ pub fn digest(audited: Audited) -> Document {
     let mut outputs: BTreeMap<&'static str, usize> = BTreeMap::new();
     audited.outputs.iter().for_each(|output| *outputs.entry(output.format).or_default() += 1);
     let claims = Status::ALL.map(|status| audited.count(status));
-    let verdict = verdict(&audited);
-    let Audited { page, tables, claims: figures, findings, unread, .. } = audited;
-    let corrected = corrected(&page, &tables, &figures, &findings);
+    let (verdict, tables) = (verdict(&audited), audited.tables.len());
+    let Audited { page, findings, unread, .. } = audited;
     let mut quotes = Quotes::new(&page);
-    let findings = findings.into_iter().map(|finding| tell(finding, &mut quotes)).collect();
-    Document {
-        lines: page.len(),
-        outputs,
-        tables_read: tables.len(),
-        claims,
-        verdict,
-        findings,
-        unread,
-        tables: corrected,
-        name: page.name,
-    }
-}
-
-fn tell(finding: Finding, quotes: &mut Quotes) -> Told {
-    let others = || finding.operands.iter().filter(|spot| **spot != finding.spot);
-    let operands = others().take(OPERANDS).map(|spot| quotes.place(*spot)).collect();
-    let more_operands = others().count().saturating_sub(OPERANDS);
-    Told { place: quotes.place(finding.spot), operands, more_operands, finding }
-}
-
-/// Tables in which something does not hold. Only their figures are looked at again: a page may have millions.
-fn corrected(page: &Page, tables: &[Table], claims: &[Claim], findings: &[Finding]) -> Vec<Corrected> {
-    let spots: Vec<Spot> = findings.iter().map(|finding| finding.spot).collect();
-    let found = |table: &&Table| {
-        let first = spots.partition_point(|spot| spot.index() < table.lines.start);
-        spots.get(first).is_some_and(|spot| table.lines.contains(&spot.index()))
+    let entry = |finding: Finding| {
+        let others = || finding.operands.iter().filter(|spot| **spot != finding.spot);
+        let operands = others().take(OPERANDS).map(|spot| quotes.place(*spot)).collect();
+        let more_operands = others().count().saturating_sub(OPERANDS);
+        Entry { place: quotes.place(finding.spot), operands, more_operands, finding }
     };
-    let tables: Vec<&Table> = tables.iter().filter(found).collect();
-    let of_tables = |claim: &&Claim| {
-        let next = tables.partition_point(|table| table.lines.end <= claim.spot.index());
-        tables.get(next).is_some_and(|table| table.lines.contains(&claim.spot.index()))
-    };
-    let statuses = claims.iter().filter(of_tables).map(|claim| (claim.spot, claim.status)).collect();
-    let corrected = tables.into_iter().filter_map(|table| with_corrections(page, table, &statuses, &spots));
-    corrected.take(TABLES).collect()
-}
-
-fn with_corrections(
-    page: &Page,
-    table: &Table,
-    statuses: &HashMap<Spot, Status>,
-    findings: &[Spot],
-) -> Option<Corrected> {
-    let cell = |cell: &Cell| {
-        let figures = cell.figure.iter().chain(&cell.share).chain(&cell.more);
-        let spots: Vec<Spot> = figures.map(|quantity| quantity.figure.spot).collect();
-        let mut found: Vec<usize> =
-            spots.iter().chain([&cell.spot]).flat_map(|spot| found_in(findings, *spot)).collect();
-        found.sort_unstable();
-        found.dedup();
-        CorrectedCell {
-            text: whole_text(page, cell.spot, &spots),
-            status: spots.iter().filter_map(|spot| statuses.get(spot)).min().copied(),
-            findings: found,
-        }
-    };
-    let row = |row: &Row| {
-        let cells: Vec<_> = row.cells.iter().map(|one| one.as_ref().map(cell)).collect();
-        (row.label.clone(), cells)
-    };
-    let mut rows: Vec<_> = table.rows.iter().map(row).collect();
-    let is_wrong = |(_, cells): &(String, Vec<Option<CorrectedCell>>)| {
-        let wrong =
-            |cell: &CorrectedCell| cell.status == Some(Status::DoesNotHold) && !cell.findings.is_empty();
-        cells.iter().flatten().any(wrong)
-    };
-    if rows.len() > ROWS {
-        rows.retain(is_wrong);
-    }
-    let heads = std::iter::once(&table.corner).chain(table.columns.iter().map(|column| &column.head));
-    rows.iter().any(is_wrong).then(|| Corrected {
-        line: page.number(table.lines.start),
-        title: table.title.clone(),
-        heads: heads.cloned().collect(),
-        rows,
-    })
-}
-
-/// A cell with the figures of the row below that belong to it.
-fn whole_text(page: &Page, cell: Spot, figures: &[Spot]) -> String {
-    let mut text = page.quote(cell).trim().to_owned();
-    for spot in figures.iter().filter(|spot| spot.line != cell.line) {
-        text += &format!(" ({})", page.quote(*spot).trim_matches(['(', ')', ' ']));
-    }
-    text
-}
-
-/// Findings at a spot or within it.
-fn found_in(findings: &[Spot], within: Spot) -> impl Iterator<Item = usize> {
-    let first = findings.partition_point(|spot| (spot.line, spot.start) < (within.line, within.start));
-    let inside =
-        findings[first..].iter().take_while(move |spot| spot.line == within.line && spot.start <= within.end);
-    inside.enumerate().filter(move |(_, spot)| spot.end <= within.end).map(move |(at, _)| first + at)
+    let findings = findings.into_iter().map(entry).collect();
+    Document { lines: page.len(), outputs, tables, claims, verdict, findings, unread, name: page.name }
 }

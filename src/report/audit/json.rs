@@ -1,7 +1,7 @@
 //! An audit for programs: all findings, whatever people are shown. Fields are only ever added within a version.
 
 use super::super::json::written;
-use super::digest::{Document, Told};
+use super::digest::{Document, Entry};
 use super::quote::Place;
 use super::{Audit, Renderer, Severity, Skipped, View, words};
 use iotax_audit::claim::Status;
@@ -13,11 +13,6 @@ use std::collections::BTreeMap;
 
 /// Its entry.
 pub const RENDERER: Renderer = Renderer { name: "json", endings: &["json"], render };
-
-/// Name of the format.
-pub const FORMAT: &str = "iotax-audit";
-/// Raised when a field changes its meaning or goes.
-pub const VERSION: u32 = 1;
 
 #[derive(Serialize)]
 struct Whole<'a> {
@@ -36,7 +31,7 @@ struct Whole<'a> {
 struct Found<'a> {
     document: &'a str,
     #[serde(flatten)]
-    at: At,
+    place: &'a Place,
     #[serde(flatten)]
     finding: &'a Finding,
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -44,24 +39,14 @@ struct Found<'a> {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     consequences: Vec<Other<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    cause: Option<At>,
-}
-
-/// Columns in characters, from 1; `end_column` is after the last.
-#[derive(Serialize)]
-struct At {
-    line: u32,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    column: Option<usize>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    end_column: Option<usize>,
+    cause: Option<&'a Place>,
 }
 
 /// What a figure was held against; with a rule, a finding about what was computed from it.
 #[derive(Serialize)]
 struct Other<'a> {
     #[serde(flatten)]
-    at: At,
+    place: &'a Place,
     #[serde(skip_serializing_if = "Option::is_none")]
     rule: Option<&'a str>,
     printed: &'a str,
@@ -86,57 +71,45 @@ struct NotRead<'a> {
 }
 
 fn render(audit: &Audit, _view: &View) -> String {
-    let all_claims = |status| audit.documents.iter().map(|document| document.count(status)).sum();
-    let whole = Whole {
-        format: FORMAT,
-        version: VERSION,
+    let pages = audit.documents.as_slice();
+    let unread = pages.iter().flat_map(|page| page.unread.iter().map(|unread| (page.name.as_str(), unread)));
+    written(&Whole {
+        format: "iotax-audit",
+        // Raised when a field changes its meaning or goes.
+        version: 1,
         verdict: words::verdict(audit),
-        findings: audit.documents.iter().flat_map(findings).collect(),
-        claims: claims(all_claims),
-        documents: audit.documents.iter().map(one_document).collect(),
-        unread: audit.documents.iter().flat_map(not_read).collect(),
+        findings: pages.iter().flat_map(findings).collect(),
+        claims: claims(pages),
+        documents: pages.iter().map(one_document).collect(),
+        unread: unread.map(|(document, unread)| NotRead { document, unread }).collect(),
         skipped: &audit.skipped,
         not_opened: &audit.refused,
-    };
-    written(&whole)
+    })
 }
 
 /// In the order of the page.
 fn findings(document: &Document) -> Vec<Found<'_>> {
-    let mut all: Vec<Found> = document.findings.iter().map(|told| found(&document.name, told)).collect();
+    let entries = &document.findings;
+    let mut all: Vec<Found> = entries.iter().map(|entry| found(&document.name, entry)).collect();
     for Block { root, consequences, .. } in &document.verdict.blocks {
-        all[*root].consequences =
-            consequences.iter().map(|at| consequence(&document.findings[*at])).collect();
-        for at in consequences {
-            all[*at].cause = Some(place(&document.findings[*root].place));
+        for entry in consequences.iter().map(|at| &entries[*at]) {
+            let (rule, printed) = (Some(entry.finding.rule), entry.finding.printed.as_str());
+            all[*root].consequences.push(Other { place: &entry.place, rule, printed });
         }
+        consequences.iter().for_each(|at| all[*at].cause = Some(&entries[*root].place));
     }
     all
 }
 
-fn found<'a>(document: &'a str, told: &'a Told) -> Found<'a> {
-    let operand = |one: &'a Place| Other { at: place(one), rule: None, printed: one.text() };
-    Found {
-        document,
-        at: place(&told.place),
-        finding: &told.finding,
-        operands: told.operands.iter().map(operand).collect(),
-        consequences: Vec::new(),
-        cause: None,
-    }
+fn found<'a>(document: &'a str, Entry { place, finding, operands, .. }: &'a Entry) -> Found<'a> {
+    let operand = |place: &'a Place| Other { place, rule: None, printed: place.text() };
+    let operands = operands.iter().map(operand).collect();
+    Found { document, place, finding, operands, consequences: Vec::new(), cause: None }
 }
 
-fn consequence(told: &Told) -> Other<'_> {
-    Other { at: place(&told.place), rule: Some(told.finding.rule), printed: &told.finding.printed }
-}
-
-fn place(place: &Place) -> At {
-    let (column, end_column) = place.columns.map(|columns| columns.chars).unzip();
-    At { line: place.line, column, end_column }
-}
-
-fn claims(count: impl Fn(Status) -> usize) -> BTreeMap<&'static str, usize> {
-    Status::ALL.into_iter().map(|status| (status.words(), count(status))).collect()
+fn claims(pages: &[Document]) -> BTreeMap<&'static str, usize> {
+    let count = |at: usize| pages.iter().map(|page| page.claims[at]).sum();
+    Status::ALL.iter().enumerate().map(|(at, status)| (status.words(), count(at))).collect()
 }
 
 fn one_document(document: &Document) -> OneDocument<'_> {
@@ -145,12 +118,8 @@ fn one_document(document: &Document) -> OneDocument<'_> {
         verdict: &document.verdict.line,
         lines: document.lines,
         outputs: &document.outputs,
-        tables: document.tables_read,
-        claims: claims(|status| document.count(status)),
+        tables: document.tables,
+        claims: claims(std::slice::from_ref(document)),
         findings: Severity::ALL.into_iter().map(|one| (one.word(), document.found(one))).collect(),
     }
-}
-
-fn not_read(document: &Document) -> impl Iterator<Item = NotRead<'_>> {
-    document.unread.iter().map(|unread| NotRead { document: &document.name, unread })
 }

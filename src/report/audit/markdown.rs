@@ -1,108 +1,73 @@
 //! An audit for a wiki or an issue: the verdict, a table of pages, root causes with what they quote as code, the arithmetic folded.
 
-use super::super::table::{Table, escaped};
-use super::digest::{Document, Told};
-use super::text::shown;
-use super::{Audit, Renderer, Severity, View, words};
-use crate::units::counted;
-use iotax_audit::verdict::Block;
+use super::super::table::escaped;
+use super::digest::Document;
+use super::{Audit, Renderer, View, shown, words};
+use iotax_audit::verdict::{Block, grouped};
 use maud::html;
 
 /// Its entry.
 pub const RENDERER: Renderer = Renderer { name: "markdown", endings: &["md", "markdown"], render };
 
-/// Characters of a line that are quoted on either side of the figure.
-const AROUND: usize = 60;
+/// Columns of a line that are quoted.
+const COLUMNS: usize = 120;
 
 fn render(audit: &Audit, view: &View) -> String {
     let mut out = format!("# iotax audit\n\n**{}**\n\n", escaped(&words::verdict(audit)));
     out += &format!("{}\n\n", words::counts(audit).coverage());
-    if audit.documents.len() > 1 {
-        out += &format!("{}\n", pages(audit, view).markdown());
+    let pages = words::by_weight(audit, view.show);
+    if audit.documents.len() > 1 && !pages.is_empty() {
+        let (title, table) = words::table(&pages, view.show);
+        out += &format!("Findings: {}\n\n{}\n", escaped(&title), table.markdown());
     }
-    words::by_weight(audit, view.show).iter().for_each(|document| out += &of_document(document, view));
+    pages.iter().for_each(|document| out += &of_document(document, view));
     let unread = audit.documents.iter().flat_map(|document| {
-        document.unread.iter().map(|one| format!("{}, {}: {}", document.name, words::lines(one), one.why))
+        document.unread.iter().map(|one| format!("{}, {}", document.name, words::unread(one)))
     });
     out += &list("Not read", unread);
     out += &list("Skipped", audit.skipped.iter().map(words::skipped));
     out + &list("Not opened", audit.refused.iter().map(words::skipped))
 }
 
-fn pages(audit: &Audit, view: &View) -> Table {
-    let pages = words::by_weight(audit, view.show);
-    let mut table = Table::default();
-    table.push("page", 0, pages.iter().map(|page| page.name.clone()).collect());
-    for (severity, head) in Severity::ALL.into_iter().zip(words::COLUMNS) {
-        let cells = pages.iter().map(|page| page.verdict.counts.of(severity).to_string()).collect();
-        table.push(head, 0, cells);
-    }
-    table.push("checked", 0, pages.iter().map(|page| words::checked(page)).collect());
-    table
-}
-
 fn of_document(document: &Document, view: &View) -> String {
-    let blocks = &document.verdict.blocks;
-    let told = blocks.iter().take_while(|block| block.severity <= view.show);
-    let items: Vec<String> = told.map(|block| item(document, block)).collect();
+    let told = document.blocks(view.show);
+    let items: String = told.iter().map(|block| item(document, block)).collect();
     let head = format!("## {}\n\n{}\n\n", escaped(&document.name), escaped(&document.verdict.line));
-    let not_shown = match blocks.len() - items.len() {
+    let not_shown = match document.verdict.blocks.len() - told.len() {
         0 => String::new(),
-        hidden => format!("Not shown: {}.\n\n", counted(hidden as u64, "less severe", "less severe")),
+        hidden => format!("Not shown: {} less severe.\n\n", grouped(hidden)),
     };
-    head + &items.concat() + &not_shown
+    head + &items + &not_shown
 }
 
 fn item(document: &Document, block: &Block) -> String {
     let root = &document.findings[block.root];
     let finding = &root.finding;
-    let place = format!("{}:{}", document.name, root.place.line);
+    let place = code(&format!("{}:{}", document.name, root.place.line));
     let severity = block.severity.word().replace('-', " ");
-    let mut out =
-        format!("- **{severity}** {}: {} ({})\\\n", code(&place), escaped(&finding.message), finding.rule);
-    out += &format!("  {}\n", code(&quoted(root)));
-    for (word, members) in words::members(document, block) {
-        let members =
-            members.iter().map(|(_, told)| format!("    - {}\n", escaped(&words::member(told, root))));
+    let mut out = format!("- **{severity}** {place}: {} ({})\\\n", escaped(&finding.message), finding.rule);
+    let (line, _) = root.place.window(&[], COLUMNS);
+    out += &format!("  {}\n", code(line.trim()));
+    for (word, members) in document.members(block) {
+        let members = members.iter().map(|(_, line)| format!("    - {}\n", escaped(line)));
         out += &format!("  - {word}:\n{}", members.collect::<String>());
     }
     let summary = match finding.recomputed.as_str() {
-        "" => "what to do".to_owned(),
-        recomputed => format!("printed {}, recomputed {}", plain(&finding.printed), plain(recomputed)),
+        "" => "help".to_owned(),
+        recomputed => format!("printed {}, recomputed {recomputed}", finding.printed),
     };
-    let arithmetic = finding.arithmetic.as_ref().map(|by| format!("by {}", code(by)));
-    let likely = finding.slip.map(|slip| format!("likely: {}", escaped(slip.words())));
-    let details = arithmetic.into_iter().chain(likely).chain([escaped(&finding.advice())]);
-    let details: String = details.map(|line| format!("  - {line}\n")).collect();
-    out + &format!("\n  <details><summary>{summary}</summary>\n\n{details}\n  </details>\n\n")
-}
-
-/// What a line has around the figure.
-fn quoted(told: &Told) -> String {
-    let (all, span) = (&told.place.excerpt.text, &told.place.span);
-    let (before, after) = (&all[..span.start], &all[span.end..]);
-    let head: String = before.chars().rev().take(AROUND).collect::<Vec<_>>().into_iter().rev().collect();
-    let tail: String = after.chars().take(AROUND).collect();
-    let mark = |there: bool| if there { "\u{2026}" } else { "" };
-    let (cut, cut_after) = told.place.excerpt.cut;
-    format!(
-        "{}{head}{}{tail}{}",
-        mark(cut || head.len() < before.len()),
-        told.place.text(),
-        mark(cut_after || tail.len() < after.len())
-    )
-    .trim()
-    .to_owned()
+    let notes = root.notes(0).filter(|(word, _)| !matches!(*word, "and" | "recomputed"));
+    let notes = notes.map(|(word, note)| match word {
+        "by" => format!("  - by {}\n", code(&note)),
+        word => format!("  - {word}: {}\n", escaped(&note)),
+    });
+    let (summary, notes) = (html! { (shown(&summary)) }.into_string(), notes.collect::<String>());
+    out + &format!("\n  <details><summary>{summary}</summary>\n\n{notes}\n  </details>\n\n")
 }
 
 fn list(title: &str, lines: impl Iterator<Item = String>) -> String {
     let items: String = lines.map(|line| format!("- {}\n", escaped(&line))).collect();
     if items.is_empty() { items } else { format!("## {title}\n\n{items}\n") }
-}
-
-/// Text of an HTML element.
-fn plain(text: &str) -> String {
-    html! { (shown(text)) }.into_string()
 }
 
 /// A code span that what is in it cannot end.
@@ -116,13 +81,14 @@ fn code(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use super::code;
 
     #[test]
     fn code_spans_cannot_be_left() {
-        assert_eq!(code("a"), "`a`");
-        assert_eq!(code("a ``b` <c>"), "```a ``b` <c>```");
-        assert_eq!(code("`"), "`` ` ``");
-        assert_eq!(code("a\nb\r"), "`a b\\u{d}`");
+        for (text, span) in
+            [("a", "`a`"), ("a ``b` <c>", "```a ``b` <c>```"), ("`", "`` ` ``"), ("a\nb\r", "`a b\\u{d}`")]
+        {
+            assert_eq!(code(text), span);
+        }
     }
 }

@@ -11,12 +11,11 @@ mod sarif;
 mod terminal;
 #[cfg(test)]
 mod tests;
-mod text;
 mod words;
 
-pub use digest::{Document, Skipped, Told, digest};
+pub use digest::{Document, Entry, Skipped, digest};
 pub use iotax_audit::finding::Severity;
-pub(crate) use text::shown;
+pub(crate) use iotax_audit::harmless::shown;
 
 /// What a renderer may know about where its text goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

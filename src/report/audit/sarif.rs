@@ -2,10 +2,9 @@
 //! UTF-16, which is what most readers take them for whatever they are told.
 
 use super::super::json::written;
-use super::digest::{Document, Told};
+use super::digest::{Document, Entry};
 use super::quote::Place;
 use super::{Audit, Renderer, Severity, View};
-use iotax_audit::page::Unread;
 use iotax_audit::rule::{self, Rule};
 use serde_json::{Value, json};
 use std::collections::{HashMap, HashSet};
@@ -22,43 +21,26 @@ const FINGERPRINT: &str = "iotaxFinding/v1";
 const RELATED: usize = 100;
 
 fn render(audit: &Audit, _view: &View) -> String {
-    let found: HashSet<&str> =
-        audit.documents.iter().flat_map(|one| &one.findings).map(|told| told.finding.rule).collect();
+    let entries = audit.documents.iter().flat_map(|one| &one.findings);
+    let found: HashSet<&str> = entries.map(|entry| entry.finding.rule).collect();
     let rules: Vec<&Rule> = rule::ALL.iter().copied().filter(|rule| found.contains(rule.id)).collect();
-    let index: HashMap<&str, usize> = rules.iter().enumerate().map(|(at, rule)| (rule.id, at)).collect();
-    let mut results = Vec::new();
-    for document in &audit.documents {
-        let mut alike: HashMap<u64, usize> = HashMap::new();
-        for block in &document.verdict.blocks {
-            for at in block.findings() {
-                let told = &document.findings[at];
-                let print = fingerprint(told);
-                let nth = alike.entry(print).or_default();
-                let consequences = if at == block.root { block.consequences.as_slice() } else { &[] };
-                let rule = index.get(told.finding.rule);
-                results.push(result(document, told, consequences, rule, format!("{print:016x}:{nth}")));
-                *nth += 1;
-            }
-        }
-    }
-    let whole = json!({
-        "$schema": SCHEMA,
-        "version": "2.1.0",
-        "runs": [{
-            "tool": { "driver": {
-                "name": "iotax audit",
-                "version": env!("CARGO_PKG_VERSION"),
-                "rules": rules.iter().map(|rule| described(rule)).collect::<Vec<_>>(),
-            }},
-            "columnKind": "utf16CodeUnits",
-            "invocations": [{
-                "executionSuccessful": audit.refused.is_empty(),
-                "toolExecutionNotifications": notifications(audit),
-            }],
-            "results": results,
-        }],
+    let results: Vec<Value> = audit.documents.iter().flat_map(|document| results(document, &rules)).collect();
+    let driver = json!({
+        "name": "iotax audit",
+        "version": env!("CARGO_PKG_VERSION"),
+        "rules": rules.iter().map(|rule| described(rule)).collect::<Vec<_>>(),
     });
-    written(&whole)
+    let invocation = json!({
+        "executionSuccessful": audit.refused.is_empty(),
+        "toolExecutionNotifications": notifications(audit),
+    });
+    let run = json!({
+        "tool": { "driver": driver },
+        "columnKind": "utf16CodeUnits",
+        "invocations": [invocation],
+        "results": results,
+    });
+    written(&json!({ "$schema": SCHEMA, "version": "2.1.0", "runs": [run] }))
 }
 
 fn level(severity: Severity) -> &'static str {
@@ -81,20 +63,47 @@ fn described(rule: &Rule) -> Value {
     })
 }
 
-fn result(
-    document: &Document,
-    told: &Told,
-    consequences: &[usize],
-    rule: Option<&usize>,
-    print: String,
-) -> Value {
-    let finding = &told.finding;
-    let mut result = json!({
+/// In the order of the blocks.
+fn results(document: &Document, rules: &[&Rule]) -> Vec<Value> {
+    let mut alike: HashMap<u64, usize> = HashMap::new();
+    let mut results = Vec::new();
+    for block in &document.verdict.blocks {
+        for at in block.findings() {
+            let entry = &document.findings[at];
+            let print = fingerprint(entry);
+            let nth = alike.entry(print).or_default();
+            let consequences = if at == block.root { block.consequences.as_slice() } else { &[] };
+            let mut result = result(document, entry, consequences);
+            result["partialFingerprints"] = json!({ FINGERPRINT: format!("{print:016x}:{nth}") });
+            if let Some(rule) = rules.iter().position(|rule| rule.id == entry.finding.rule) {
+                result["ruleIndex"] = json!(rule);
+            }
+            results.push(result);
+            *nth += 1;
+        }
+    }
+    results
+}
+
+fn result(document: &Document, entry: &Entry, consequences: &[usize]) -> Value {
+    let finding = &entry.finding;
+    let operands = entry.operands.iter().map(|place| (place, "held against this"));
+    let consequences = consequences.iter().take(RELATED);
+    let consequences = consequences.map(|at| (&document.findings[*at].place, "computed from it"));
+    let related = operands.chain(consequences).enumerate().map(|(at, (place, said))| {
+        let mut related = location(document, place);
+        related["id"] = json!(at);
+        related["message"] = json!({ "text": said });
+        related
+    });
+    // Readers show the message and nothing else.
+    let notes = entry.notes(entry.operands.len()).map(|(word, note)| format!("\n{word}: {note}"));
+    json!({
         "ruleId": finding.rule,
         "level": level(finding.severity),
-        "message": { "text": message(told) },
-        "locations": [location(document, &told.place)],
-        "partialFingerprints": { FINGERPRINT: print },
+        "message": { "text": finding.message.clone() + &notes.collect::<String>() },
+        "locations": [location(document, &entry.place)],
+        "relatedLocations": related.collect::<Vec<_>>(),
         "properties": {
             "severity": finding.severity,
             "printed": finding.printed,
@@ -102,43 +111,7 @@ fn result(
             "arithmetic": finding.arithmetic,
             "slip": finding.slip,
         },
-    });
-    if let Some(rule) = rule {
-        result["ruleIndex"] = json!(rule);
-    }
-    let operands = told.operands.iter().map(|place| (place, "held against this"));
-    let consequences = consequences.iter().take(RELATED);
-    let consequences = consequences.map(|at| (&document.findings[*at].place, "computed from it"));
-    let related: Vec<Value> = operands
-        .chain(consequences)
-        .enumerate()
-        .map(|(at, (place, said))| {
-            let mut related: Value = location(document, place);
-            related["id"] = json!(at);
-            related["message"] = json!({ "text": said });
-            related
-        })
-        .collect();
-    if !related.is_empty() {
-        result["relatedLocations"] = related.into();
-    }
-    result
-}
-
-/// What readers show; they show nothing else.
-fn message(told: &Told) -> String {
-    let finding = &told.finding;
-    let mut text = finding.message.clone();
-    if !finding.recomputed.is_empty() {
-        text += &format!("\nprinted: {}; recomputed: {}", finding.printed, finding.recomputed);
-    }
-    if let Some(arithmetic) = &finding.arithmetic {
-        text += &format!("\nby: {arithmetic}");
-    }
-    if let Some(slip) = finding.slip {
-        text += &format!("\nlikely: {}", slip.words());
-    }
-    text + &format!("\nhelp: {}", finding.advice())
+    })
 }
 
 fn location(document: &Document, place: &Place) -> Value {
@@ -166,10 +139,10 @@ fn uri(path: &str) -> String {
 }
 
 /// The same finding on the same text, wherever its line has gone to.
-fn fingerprint(told: &Told) -> u64 {
+fn fingerprint(entry: &Entry) -> u64 {
     const CRC: crc::Crc<u64> = crc::Crc::<u64>::new(&crc::CRC_64_XZ);
     let mut digest = CRC.digest();
-    for part in [told.finding.rule, &told.finding.printed, told.place.excerpt.text.trim()] {
+    for part in [entry.finding.rule, &entry.finding.printed, entry.place.excerpt.text.trim()] {
         digest.update(part.as_bytes());
         digest.update(&[0]);
     }
@@ -178,25 +151,22 @@ fn fingerprint(told: &Told) -> u64 {
 
 /// What was not looked at, as notifications of the run.
 fn notifications(audit: &Audit) -> Vec<Value> {
-    let of = |level: &str, text: String, document: &str, line: Option<(u32, u32)>| {
-        let mut physical = json!({ "artifactLocation": { "uri": uri(document) } });
-        if let Some((line, last)) = line {
-            physical["region"] = json!({ "startLine": line, "endLine": last });
-        }
-        json!({ "level": level, "message": { "text": text }, "locations": [{ "physicalLocation": physical }] })
+    let of = |level: &str, text: String, document: &str| {
+        let place = json!({ "physicalLocation": { "artifactLocation": { "uri": uri(document) } } });
+        json!({ "level": level, "message": { "text": text }, "locations": [place] })
     };
-    let unread = audit.documents.iter().flat_map(|document| {
-        let of = |one: &Unread| {
-            let text = format!("not read: {}", one.why);
-            of("warning", text, &document.name, Some((one.line, one.last)))
-        };
-        document.unread.iter().map(of).collect::<Vec<_>>()
-    });
-    let skipped =
-        audit.skipped.iter().map(|one| of("note", format!("skipped: {}", one.why), &one.name, None));
-    let refused =
-        audit.refused.iter().map(|one| of("error", format!("not opened: {}", one.why), &one.name, None));
-    unread.chain(skipped).chain(refused).collect()
+    let mut all = Vec::new();
+    for document in &audit.documents {
+        for one in &document.unread {
+            let mut unread = of("warning", format!("not read: {}", one.why), &document.name);
+            unread["locations"][0]["physicalLocation"]["region"] =
+                json!({ "startLine": one.line, "endLine": one.last });
+            all.push(unread);
+        }
+    }
+    all.extend(audit.skipped.iter().map(|one| of("note", format!("skipped: {}", one.why), &one.name)));
+    all.extend(audit.refused.iter().map(|one| of("error", format!("not opened: {}", one.why), &one.name)));
+    all
 }
 
 #[cfg(test)]

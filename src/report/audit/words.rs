@@ -1,23 +1,22 @@
 //! What all forms say in the same words.
 
-use super::digest::{Document, Skipped, Told};
+use super::super::table::Table;
+use super::digest::{Document, Skipped};
 use super::{Audit, Severity};
-use crate::units::counted;
 use iotax_audit::page::Unread;
-use iotax_audit::verdict::{Block, Counts};
+use iotax_audit::verdict::{Counts, counted, grouped};
+use std::cmp::Reverse;
 
 /// The verdict about all pages.
 pub fn verdict(audit: &Audit) -> String {
     let pages = audit.documents.as_slice();
     let counts = counts(audit);
-    let all = counted(pages.len() as u64, "page", "pages");
+    let all = counted(pages.len(), "page", "pages");
+    let is_wrong = |one: &&Document| one.worst().is_some_and(|worst| worst <= Severity::WrongFigure);
     match (pages, counts.wrong()) {
         ([], _) => "nothing was audited".to_owned(),
         ([one], _) => one.verdict.line.clone(),
-        (_, Some(wrong)) => {
-            let bad = |one: &&Document| one.worst().is_some_and(|worst| worst <= Severity::WrongFigure);
-            format!("{wrong}, on {} of {all}", pages.iter().filter(bad).count())
-        }
+        (_, Some(wrong)) => format!("{wrong}, on {} of {all}", pages.iter().filter(is_wrong).count()),
         (_, None) if counts.checked == 0 => format!("nothing on {all} could be checked"),
         (_, None) if counts.of(Severity::Cosmetic) > 0 => {
             format!("no figure on {all} that could be checked is wrong")
@@ -37,42 +36,15 @@ pub fn read(document: &Document) -> String {
         1 => (*format).to_owned(),
         count => format!("{format} ({count})"),
     });
-    let tables = (document.tables_read > 0).then(|| counted(document.tables_read as u64, "table", "tables"));
+    let tables = (document.tables > 0).then(|| counted(document.tables, "table", "tables"));
     let all: Vec<String> = outputs.chain(tables).collect();
     if all.is_empty() { "read: sentences only".to_owned() } else { format!("read: {}", all.join(", ")) }
 }
 
-/// A finding below its root cause: `line 4: 21.6 %, not 18.4 % (T1)`.
-pub fn member(told: &Told, root: &Told) -> String {
-    let (line, finding) = (told.place.line, &told.finding);
-    match finding.recomputed.as_str() {
-        "" if finding.rule == root.finding.rule => {
-            format!("line {line}: {} ({})", finding.printed, finding.rule)
-        }
-        "" => format!("line {line}: {} ({})", finding.message, finding.rule),
-        recomputed => format!("line {line}: {recomputed}, not {} ({})", finding.printed, finding.rule),
-    }
-}
-
-/// The members of a block by what they are to it, with the word for that; those that are none are left out.
-pub fn members<'a>(
-    document: &'a Document,
-    block: &'a Block,
-) -> impl Iterator<Item = (&'static str, Vec<(usize, &'a Told)>)> {
-    [("consequences", &block.consequences), ("also", &block.also)].into_iter().filter_map(
-        |(word, members)| {
-            let told: Vec<_> = members.iter().map(|at| (*at, &document.findings[*at])).collect();
-            (!told.is_empty()).then_some((word, told))
-        },
-    )
-}
-
-/// `line 7`, `lines 7 to 9`.
-pub fn lines(unread: &Unread) -> String {
-    match unread.line >= unread.last {
-        true => format!("line {}", unread.line),
-        false => format!("lines {} to {}", unread.line, unread.last),
-    }
+/// `lines 7 to 9: it ends in the middle`.
+pub fn unread(unread: &Unread) -> String {
+    let Unread { line, last, why } = unread;
+    if line < last { format!("lines {line} to {last}: {why}") } else { format!("line {line}: {why}") }
 }
 
 /// `a.png: a PNG image`.
@@ -84,16 +56,30 @@ pub fn skipped(skipped: &Skipped) -> String {
 pub fn by_weight(audit: &Audit, show: Severity) -> Vec<&Document> {
     let has = |one: &&Document| one.worst().is_some_and(|worst| worst <= show);
     let mut pages: Vec<&Document> = audit.documents.iter().filter(has).collect();
-    pages.sort_by_key(|one| std::cmp::Reverse(one.verdict.counts.found));
+    pages.sort_by_key(|one| Reverse(one.verdict.counts.found));
     pages
 }
 
-/// Heads of columns in which figures are counted, in the order of `Severity::ALL`.
-pub const COLUMNS: [&str; Severity::ALL.len()] =
-    ["wrong conclusions", "wrong figures", "ambiguous", "cosmetic"];
+/// What the table of pages is of, and the table, with names below the folder that all are in.
+pub fn table(pages: &[&Document], show: Severity) -> (String, Table) {
+    let folder = common_folder(pages);
+    let mut table = Table::default();
+    table.push("page", 0, pages.iter().map(|page| page.name[folder.len()..].to_owned()).collect());
+    let heads = ["conclusions", "figures", "remarks", "cosmetic"];
+    for (severity, head) in Severity::ALL.into_iter().zip(heads) {
+        let counts = pages.iter().map(|page| page.verdict.counts.of(severity));
+        if severity <= show && counts.clone().any(|count| count > 0) {
+            table.push(head, severity as u8 / 2, counts.map(grouped).collect());
+        }
+    }
+    table.push("checked", 1, pages.iter().map(|page| page.verdict.counts.share()).collect());
+    let place = if folder.is_empty() { String::new() } else { format!(" in {folder}") };
+    (format!("wrong conclusions and figures{place}"), table)
+}
 
-/// `102 of 342`.
-pub fn checked(document: &Document) -> String {
-    let Counts { checked, figures, .. } = document.verdict.counts;
-    format!("{checked} of {figures}")
+/// The folder that all are in, with the slash after it.
+fn common_folder<'a>(pages: &[&'a Document]) -> &'a str {
+    let Some((first, others)) = pages.split_first() else { return "" };
+    let mut ends = first.name.match_indices('/').map(|(at, _)| &first.name[..=at]).rev();
+    ends.find(|folder| others.iter().all(|page| page.name.starts_with(folder))).unwrap_or("")
 }
