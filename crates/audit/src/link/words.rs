@@ -9,7 +9,7 @@ pub type List = u64;
 macro_rules! lists {
     ($($name:ident),+ $(,)?) => {
         #[derive(Clone, Copy)]
-        #[allow(non_camel_case_types, reason = "the names are those of the lists")]
+        #[allow(non_camel_case_types, clippy::upper_case_acronyms, reason = "the names are those of the lists")]
         enum Bit { $($name),+ }
         const NAMES: &[(&str, List)] = &[$((stringify!($name), 1 << Bit::$name as u32)),+];
         $(#[doc = concat!("The list `", stringify!($name), "` of `words.txt`.")]

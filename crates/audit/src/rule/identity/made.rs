@@ -124,7 +124,7 @@ fn judge(page: &Page, what: What, made: &[Made], numbered: bool, sink: &mut Sink
         let unit = one.total.scale * 10f64.powi(-i32::from(one.total.decimals));
         matches!(what, What::Sum | What::Mean | What::Median) && one.total.figure.value / unit >= DIGITS
     };
-    let told = held.iter().any(|one| exact(one));
+    let told = held.iter().any(exact);
     for one in held.iter().filter(|_| numbered || told || held.len() >= 2) {
         sink.holds("T5", &one.total.figure);
     }

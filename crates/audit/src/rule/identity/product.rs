@@ -179,7 +179,7 @@ fn behind_bracket(page: &Page, one: &Quantity, other: &Quantity) -> bool {
     let (first, second) = (one.figure.spot, other.figure.spot);
     let between =
         page.line(first.index()).get(first.end as usize..second.start as usize).unwrap_or("").trim();
-    first.line == second.line && matches!(between, "(" | "（" | "/" | "=" | "[")
+    first.line == second.line && matches!(between, "(" | "（" | "/" | "[")
 }
 
 /// The one size of a text whose unit is `KB` or `MB`, of 1000: `4 MB` times 10 a second is 40 MB/s as it stands there.
