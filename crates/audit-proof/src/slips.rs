@@ -201,7 +201,7 @@ mod tests {
 
     #[test]
     fn slips_move_a_figure_and_keep_its_shape() {
-        assert_eq!(slips("-15.7%"), ["-10.7%", "-51.7%"]);
+        assert_eq!(slips("-15.7%"), ["-15.2%", "-51.7%"]);
         assert_eq!(slips("98.8 MB/s"), ["93.8 MB/s", "89.8 MB/s", "98.8 GB/s"].map(str::to_owned));
         assert_eq!(slips("412k"), ["462k", "142k", "412M"]);
     }

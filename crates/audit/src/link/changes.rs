@@ -151,7 +151,7 @@ impl Sentence<'_> {
         let around = self.around(&derived);
         let compares = tells(&around) || says(&around, OF_PERFORMANCE) || near && derived.unit == Unit::Times;
         let far =
-            first.figure.value.max(second.figure.value) > 20.0 * first.figure.value.min(second.figure.value);
+            first.figure.value.max(second.figure.value) > 5.0 * first.figure.value.min(second.figure.value);
         let counts = ends.iter().all(|one| one.unit == Unit::Bare);
         let times = derived.unit == Unit::Times;
         // `less than last year` is of a third.

@@ -2,7 +2,7 @@
 //! identity looks at grids.
 
 use super::words::{List, lists};
-use crate::number::{Quantity, Unit, quantities};
+use crate::number::{Hedge, Quantity, Unit, quantities};
 use crate::page::Page;
 use crate::table::{Cell, Table, units};
 use std::ops::Range;
@@ -140,7 +140,8 @@ fn of_cell(cell: &Cell, slot: Slot) -> Option<Quantity> {
     match slot {
         Slot::Figure => cell.figure,
         Slot::Share => cell.share,
-        Slot::More(at) => cell.more.get(at).copied(),
+        // How far a figure strays is no second figure.
+        Slot::More(at) => cell.more.get(at).copied().filter(|more| more.hedge != Hedge::PlusMinus),
     }
 }
 

@@ -162,7 +162,8 @@ fn derived_as(grid: &Grid, column: usize) -> Option<(Unit, Told)> {
     let Head { text, lists, .. } = &grid.heads[column];
     let divides = !grid.is_text && text.contains(['/', '÷', ':', '：']);
     // `95 % of 32 s` is of what stands behind it.
-    let of_next = grid.is_text && grid.heads.get(column + 1).is_some_and(|next| next.text.trim() == "of");
+    let of_next = grid.is_text
+        && grid.heads.get(column + 1).is_some_and(|next| next.text.trim_start().starts_with("of "));
     if of_next || lists & USE != 0 && lists & RATIO == 0 && !divides {
         return None;
     }

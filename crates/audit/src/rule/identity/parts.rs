@@ -72,7 +72,9 @@ impl Made {
     /// Whether there are parts, all of its unit, that can be added up.
     pub fn sound(&self) -> bool {
         let unit = self.total.unit;
-        let alike = |part: &Quantity| part.unit == unit || part.unit == Unit::Bare || unit == Unit::Bare;
+        // `273 K` and `14 M` may count in 1024.
+        let plain = matches!(unit, Unit::Bare | Unit::Bytes);
+        let alike = |part: &Quantity| part.unit == unit && (!plain || part.scale == self.total.scale);
         self.parts.len() >= 2 && !matches!(unit, Unit::Percent | Unit::Times) && self.parts.iter().all(alike)
     }
 

@@ -16,6 +16,8 @@ pub const RULE: Rule = Rule {
     check,
 };
 
+/// A figure that is so many times the other is of something else.
+const FAR: f64 = 3.0;
 /// Tables further below a sentence that names one column are of something else.
 const NEAR: usize = 40;
 
@@ -93,6 +95,13 @@ fn judge(page: &Page, band: &Quantity, tables: &[(&Table, [usize; 2])], sink: &m
     };
     let pairs = tables.iter().flat_map(of_table).filter(|(left, _)| left.interval().low > 0.0);
     let pairs: Vec<(Quantity, Quantity)> = pairs.collect();
+    // What differs by a multiple was never meant to be within a band: other figures stand there.
+    let far = |(left, right): &(Quantity, Quantity)| {
+        !(1.0 / FAR..=FAR).contains(&(right.figure.value / left.figure.value))
+    };
+    if pairs.iter().any(far) {
+        return;
+    }
     let share = band.figure.value / 100.0;
     let is_outside = |(left, right): &&(Quantity, Quantity)| {
         let ratio = right.interval().over(left.interval());
