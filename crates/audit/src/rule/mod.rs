@@ -196,6 +196,11 @@ pub struct Correction {
 }
 
 impl Sink {
+    /// Whether a rule found that a figure does not hold.
+    pub fn is_wrong(&self, spot: Spot) -> bool {
+        self.checks.iter().any(|(own, status, _)| *own == spot && *status == Status::DoesNotHold)
+    }
+
     /// A figure that was recomputed and agrees.
     pub fn holds(&mut self, rule: &'static str, figure: &Figure) {
         self.checks.push((figure.spot, Status::Holds, rule));
@@ -286,6 +291,7 @@ pub const ALL: &[&Rule] = &[
     &identity::shown::SHOWN,
     &table::ratios::RATIO,
     &table::ratios::PROPAGATED,
+    &identity::powers::POWERS,
     &table::replicas::REPLICAS,
     &hardware::P1,
     &hardware::P2,

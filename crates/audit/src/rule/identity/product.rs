@@ -235,7 +235,9 @@ fn judge(page: &Page, pairs: &[Pair], sink: &mut Sink) {
     let proven = 3 * count(base) >= 2 * pairs.len() && count(base) >= 2;
     // By the units as they are written, it is right.
     let literal = |pair: &&Pair| pair.literal.is_some_and(|size| agrees_by(pair, size, 1.0));
-    if proven && base > 0 && pairs.iter().filter(literal).count() < count(base) {
+    // Of a size that nobody states it takes more rows.
+    let told = pairs.len() >= 4 || pairs.iter().all(|pair| pair.stated);
+    if proven && told && base > 0 && pairs.iter().filter(literal).count() < count(base) {
         unit_is_another(page, pairs, base, count(base), sink);
     }
     for pair in pairs {
