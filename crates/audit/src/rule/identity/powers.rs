@@ -118,18 +118,20 @@ fn relation(
     if rows.len() < ROWS {
         return None;
     }
-    // How far the columns themselves go apart is what chance has to hit.
-    let spread = powers
-        .iter()
-        .map(|(at, _)| spread(rows.iter().filter_map(|(row, _)| logs[*at][*row])))
-        .fold(f64::MAX, f64::min);
     let mut values: Vec<f64> = rows.iter().map(|(_, log)| log.value).collect();
     values.sort_by(f64::total_cmp);
     let constant = values[values.len() / 2];
     let fits = |log: &Log| (log.value - constant).abs() <= log.open;
     let (held, missed): (Vec<&(usize, Log)>, Vec<&(usize, Log)>) =
         rows.iter().partition(|(_, log)| fits(log));
-    let bits = |(_, log): &&(usize, Log)| (spread / (2.0 * log.open.max(1e-4))).log2().clamp(0.0, 10.0);
+    // What chance has to hit is as wide as the row's figures are from those of the next row; a row that repeats another proves nothing.
+    let bits = |(row, log): &&(usize, Log)| {
+        let mut apart: Vec<f64> = powers.iter().map(|(at, _)| apart(*row, &logs[*at], &held)).collect();
+        apart.sort_by(f64::total_cmp);
+        // The widest column follows from the others, so that the next is what tells.
+        let apart = apart[apart.len() - 2];
+        (apart / (2.0 * log.open.max(1e-4))).log2().clamp(0.0, 10.0)
+    };
     // One row gives the constant.
     let score = held.iter().skip(1).map(bits).sum::<f64>() - tried;
     let proven = held.len() >= ROWS && missed.len() <= (held.len() / 6).max(1) && score >= ENOUGH;
@@ -137,11 +139,11 @@ fn relation(
     proven.then(|| Relation { columns: powers, constant, held: rows(held), missed: rows(missed), score })
 }
 
-/// How far figures are apart, in logarithms: the mean distance of those that follow each other.
-fn spread(logs: impl Iterator<Item = Log>) -> f64 {
-    let values: Vec<f64> = logs.map(|log| log.value).collect();
-    let steps: f64 = values.windows(2).map(|pair| (pair[0] - pair[1]).abs()).sum();
-    steps / (values.len() - 1) as f64
+/// How far the figure of a row is from the nearest of the other rows, in logarithms.
+fn apart(row: usize, logs: &[Option<Log>], rows: &[&(usize, Log)]) -> f64 {
+    let others = rows.iter().filter(|(other, _)| *other != row).filter_map(|(other, _)| logs[*other]);
+    let Some(own) = logs[row] else { return 0.0 };
+    others.map(|other| (other.value - own.value).abs()).fold(f64::MAX, f64::min)
 }
 
 fn judge(page: &Page, grid: &Grid, relation: &Relation, sink: &mut Sink) {
