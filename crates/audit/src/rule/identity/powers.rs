@@ -134,7 +134,13 @@ fn relation(
     };
     // One row gives the constant.
     let score = held.iter().skip(1).map(bits).sum::<f64>() - tried;
-    let proven = held.len() >= ROWS && missed.len() <= (held.len() / 6).max(1) && score >= ENOUGH;
+    // Two columns that measure nearly the same are no figure and what follows from it.
+    if powers.len() == 2 && constant.abs() < 0.1 {
+        return None;
+    }
+    // A column that stands still is a constant by itself, and says nothing of the row where it does not.
+    let moves = powers.iter().all(|(at, _)| moves(&logs[*at], &held));
+    let proven = moves && held.len() >= ROWS && missed.len() <= (held.len() / 6).max(1) && score >= ENOUGH;
     let rows = |rows: Vec<&(usize, Log)>| rows.into_iter().map(|(row, _)| *row).collect();
     proven.then(|| Relation { columns: powers, constant, held: rows(held), missed: rows(missed), score })
 }
@@ -144,6 +150,12 @@ fn apart(row: usize, logs: &[Option<Log>], rows: &[&(usize, Log)]) -> f64 {
     let others = rows.iter().filter(|(other, _)| *other != row).filter_map(|(other, _)| logs[*other]);
     let Some(own) = logs[row] else { return 0.0 };
     others.map(|other| (other.value - own.value).abs()).fold(f64::MAX, f64::min)
+}
+
+/// Whether the column has another figure in one of the rows.
+fn moves(logs: &[Option<Log>], rows: &[&(usize, Log)]) -> bool {
+    let mut figures = rows.iter().filter_map(|(row, _)| logs[*row]).map(|log| log.value);
+    figures.next().is_some_and(|first| figures.any(|other| (other - first).abs() > 1e-9))
 }
 
 fn judge(page: &Page, grid: &Grid, relation: &Relation, sink: &mut Sink) {
