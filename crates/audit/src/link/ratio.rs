@@ -20,6 +20,8 @@ const MANY: f64 = 30.0;
 const MOST_BITS: f64 = 9.0;
 /// What a cell counts for that would hold but for one digit, or a factor of ten.
 const NEAR_BITS: f64 = 3.0;
+/// How far off, as a share, a ratio of figures that were rounded on the way may be.
+const CLOSE: f64 = 0.01;
 /// So many columns are tried in pairs for each column of ratios: those that are near it.
 const MOST_VALUES: usize = 12;
 
@@ -127,16 +129,21 @@ fn settle(
 
 fn weigh(reading: &Reading, tried: f64) -> Weight {
     let mut weight = Weight { score: reading.prior - tried, held: 0, missed: 0 };
+    let mut roughly = 0;
     for Trial { ends, .. } in &reading.trials {
         if ends.holds() {
             let bits = ends.surprise().min(MOST_BITS);
             weight.score += bits;
             weight.held += usize::from(bits > 0.5);
         } else {
-            weight.missed += 1;
+            let close =
+                ends.recomputed().is_some_and(|given| given.wider(CLOSE).meets(ends.derived.interval()));
+            *if close { &mut roughly } else { &mut weight.missed } += 1;
             weight.score -= 1.0;
         }
     }
+    // Operands that were rounded before the division leave some a little off.
+    weight.missed += roughly.saturating_sub(weight.held / 2);
     // What is a slip away speaks for a reading that others speak for.
     if weight.held > 0 && weight.missed <= weight.held {
         let slips =

@@ -22,7 +22,10 @@ pub(super) fn read(spot: Spot, text: &str, style: Style) -> Option<Cell> {
     if text.len() > LONGEST || !text.bytes().any(|byte| byte.is_ascii_digit() || byte == 0xef) {
         return Some(cell);
     }
-    let found = number::quantities_in(spot.index(), text, style);
+    let mut found = number::quantities_in(spot.index(), text, style);
+    if found.is_empty() {
+        found.extend(of_other_unit(spot.index(), text, style));
+    }
     let Some(places) = places(text, &found) else { return Some(cell) };
     let mut outside = Vec::new();
     for (mut quantity, place) in found.into_iter().zip(places) {
@@ -47,6 +50,24 @@ pub(super) fn read(spot: Spot, text: &str, style: Style) -> Option<Cell> {
         _ => cell.more.splice(0..0, outside).for_each(drop),
     }
     Some(cell)
+}
+
+/// `39.6W`, `6.12Gb`: a number with a unit that is not known is one of its kind; `2U`, `3rd`, `7nm` are names.
+fn of_other_unit(line: usize, text: &str, style: Style) -> Option<Quantity> {
+    let bare = text.trim_end_matches(['*', '`', ' ']);
+    let end = bare.trim_end_matches(|letter: char| letter.is_ascii_alphabetic()).len();
+    let number = &bare[..end];
+    let is_unit =
+        (1..=4).contains(&(bare.len() - end)) && number.ends_with(|last: char| last.is_ascii_digit());
+    let is_measured = number.contains(['.', ',']) || number.trim_start_matches(['*', '`', '~']).len() >= 3;
+    match number::quantities_in(line, number, style).as_slice() {
+        [only] if is_unit && is_measured && only.figure.spot.end as usize == end => {
+            let mut only = *only;
+            only.figure.spot.end = u32::try_from(bare.len()).ok()?;
+            Some(only)
+        }
+        _ => None,
+    }
 }
 
 /// Whether a text is a figure and nothing else, as far as words go.
@@ -95,9 +116,13 @@ fn places(text: &str, found: &[Quantity]) -> Option<Vec<Place>> {
     // `A is 2.1x slower`: words beside ratios say of what; `5000 points`: one word behind a lone figure counts it.
     let ratios = found.iter().all(|one| matches!(one.unit, Unit::Percent | Unit::Times));
     let behind = |one: &Quantity| text[one.figure.spot.end as usize..].trim();
-    let word = |text: &str| !text.is_empty() && text.chars().all(char::is_alphabetic);
-    let counted = matches!(found, [only] if word(behind(only)));
-    let free = if ratios { 6 } else { usize::from(counted) };
+    let word =
+        |text: &str| !text.is_empty() && text.chars().all(|letter| letter.is_alphabetic() || letter == '/');
+    let counted = match found {
+        [only] if word(behind(only)) => behind(only).split('/').count(),
+        _ => 0,
+    };
+    let free = if ratios { 6 } else { counted };
     let mut walk = Walk { text, at: 0, round: 0, square: 0, wordy: false, free };
     let mut places = Vec::with_capacity(found.len());
     for quantity in found {
@@ -208,6 +233,8 @@ mod tests {
         assert_eq!(of("less than 5 %"), (Some(5.0), None, vec![]));
         assert_eq!(of("94%^1"), (Some(94.0), None, vec![]));
         assert_eq!(of("101% (8.40 Gbps)"), (Some(101.0), None, vec![8.4e9]));
+        assert_eq!(of("39.6W"), (Some(39.6), None, vec![]));
+        assert_eq!(of("7.57 Gflops/W"), (Some(7.57), None, vec![]));
         assert_eq!(of("410 (median of 3)"), (Some(410.0), None, vec![]));
         let cell = read(Spot::new(3, 5..11), "~195 k", SPACES).unwrap();
         assert_eq!(cell.figure.unwrap().figure.spot, Spot::new(3, 6..11));
@@ -215,7 +242,7 @@ mod tests {
 
     #[test]
     fn words_versions_ranges_and_powers_are_no_figure() {
-        let words = "EPYC 7302|4 vCPU, 16GB|7.9.2009|1/4|2021-11-18|10^6|€12|2x10G NIC|a – 5|26.0k / 25.0k";
+        let words = "EPYC 7302|4 vCPU, 16GB|7.9.2009|1/4|2021-11-18|10^6|€12|2x10G NIC|2U|3rd|7nm|a – 5|26.0k / 25.0k";
         for text in words.split('|') {
             assert_eq!(of(text).0, None, "{text}");
         }

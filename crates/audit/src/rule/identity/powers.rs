@@ -1,11 +1,12 @@
 //! Columns that hang together by a product or a quotient and a constant that the page need not state: events over seconds, bandwidth over
-//! rate at one block size, a score for each MHz, size over size. Only the rows tell it: where at least four of different figures agree to
+//! rate at one block size, a score for each MHz, size over size. Only the rows tell it: where at least three of different figures agree to
 //! their last digits, chance is out of the question, and a row that does not agree has a slip.
 
 use crate::finding::{Finding, Severity};
 use crate::link::grid::Grid;
+use crate::link::near;
 use crate::link::words::{LEAST, MEAN, MEDIAN, MOST, SUM};
-use crate::number::Quantity;
+use crate::number::{Interval, Quantity};
 use crate::page::Page;
 use crate::rule::table::like;
 use crate::rule::{Evidence, Rule, Sink};
@@ -17,19 +18,25 @@ pub const POWERS: Rule = Rule {
     severity: Severity::WrongFigure,
     holds: "where two or three columns give one constant (a * b / c, a / b) in all rows but one in six, within what their digits stand for, the \
             other rows give it too",
-    silent: "unless at least four rows agree, whose figures differ enough that chance cannot make them agree; of rows of means and totals, and of \
+    silent: "unless at least three rows agree and the other is what they give but for one slip (a digit, two that changed places, a factor of ten), whose figures differ enough that chance cannot make them agree; of rows of means and totals, and of \
              figures that another rule has judged",
     check: powers,
 };
 
 /// Rows that must agree.
-const ROWS: usize = 4;
+const ROWS: usize = 3;
 /// Bits by which their agreement must outweigh chance.
-const ENOUGH: f64 = 16.0;
+const ENOUGH: f64 = 12.0;
+/// What a head that names the relation is worth: `events/s` beside `events`.
+const NAMED: f64 = 8.0;
 /// Columns that are tried with each other.
 const COLUMNS: usize = 12;
-/// How far a row must be off; less is of rounding on the way.
-const OFF: f64 = 0.03;
+/// How far a row must be off, as a share and in what its digits leave open; less is of rounding on the way.
+const OFF: (f64, f64) = (0.01, 4.0);
+
+/// How far off a row must be in a table of so many that hold, where its digits are too few to tell a slip.
+const FAR: f64 = 0.2;
+const MANY: usize = 6;
 
 /// A figure in logarithms, with how far its digits leave it open.
 #[derive(Clone, Copy)]
@@ -56,7 +63,17 @@ struct Relation {
 }
 
 fn powers(evidence: &Evidence, sink: &mut Sink) {
-    for grid in evidence.grids.iter().filter(|grid| grid.cells.len() >= ROWS && !grid.is_text) {
+    for grid in evidence.grids {
+        of_grid(evidence.page, grid, sink);
+        // Of a table whose systems stand side by side the rows hang together.
+        if let Some(turned) = grid.turned().filter(|_| !grid.is_text) {
+            of_grid(evidence.page, &turned, sink);
+        }
+    }
+}
+
+fn of_grid(page: &Page, grid: &Grid, sink: &mut Sink) {
+    if grid.cells.len() > ROWS {
         let mut relations = relations(grid);
         relations.sort_by(|one, other| other.score.total_cmp(&one.score));
         // The best of each column; what it bears out needs no other.
@@ -66,7 +83,7 @@ fn powers(evidence: &Evidence, sink: &mut Sink) {
                 continue;
             }
             taken.extend(relation.columns.iter().map(|(column, _)| *column));
-            judge(evidence.page, grid, &relation, sink);
+            judge(page, grid, &relation, sink);
         }
     }
 }
@@ -75,13 +92,14 @@ fn relations(grid: &Grid) -> Vec<Relation> {
     let logs = |column: usize| -> Vec<Option<Log>> {
         grid.column(column).map(|one| one.and_then(Log::of)).collect()
     };
-    let numbers = |column: &usize| grid.column(*column).flatten().count() >= ROWS;
+    let numbers = |column: &usize| grid.column(*column).flatten().count() > ROWS;
     let columns: Vec<usize> = (0..grid.heads.len()).filter(numbers).take(COLUMNS).collect();
     let logs: Vec<Vec<Option<Log>>> = columns.iter().map(|column| logs(*column)).collect();
     let mut tries: Vec<Vec<(usize, f64)>> = Vec::new();
     for one in 0..columns.len() {
         for other in one + 1..columns.len() {
             tries.push(vec![(one, 1.0), (other, -1.0)]);
+            tries.push(vec![(one, 1.0), (other, 1.0)]);
             for third in other + 1..columns.len() {
                 tries.extend(
                     [[1.0, 1.0, -1.0], [1.0, -1.0, 1.0], [-1.0, 1.0, 1.0]]
@@ -91,7 +109,7 @@ fn relations(grid: &Grid) -> Vec<Relation> {
         }
     }
     let tried = (tries.len().max(1) as f64).log2();
-    let found = tries.into_iter().filter_map(|powers| relation(grid, &logs, powers, tried));
+    let found = tries.into_iter().filter_map(|powers| relation(grid, &logs, &columns, powers, tried));
     found
         .map(|mut relation| {
             relation.columns.iter_mut().for_each(|(at, _)| *at = columns[*at]);
@@ -103,6 +121,7 @@ fn relations(grid: &Grid) -> Vec<Relation> {
 fn relation(
     grid: &Grid,
     logs: &[Vec<Option<Log>>],
+    columns: &[usize],
     powers: Vec<(usize, f64)>,
     tried: f64,
 ) -> Option<Relation> {
@@ -115,7 +134,7 @@ fn relation(
         let value = terms.iter().map(|(log, power)| power * log.value).sum();
         rows.push((row, Log { value, open: terms.iter().map(|(log, _)| log.open).sum() }));
     }
-    if rows.len() < ROWS {
+    if rows.len() <= ROWS {
         return None;
     }
     let mut values: Vec<f64> = rows.iter().map(|(_, log)| log.value).collect();
@@ -124,32 +143,59 @@ fn relation(
     let fits = |log: &Log| (log.value - constant).abs() <= log.open;
     let (held, missed): (Vec<&(usize, Log)>, Vec<&(usize, Log)>) =
         rows.iter().partition(|(_, log)| fits(log));
-    // What chance has to hit is as wide as the row's figures are from those of the next row; a row that repeats another proves nothing.
-    let bits = |(row, log): &&(usize, Log)| {
-        let mut apart: Vec<f64> = powers.iter().map(|(at, _)| apart(*row, &logs[*at], &held)).collect();
-        apart.sort_by(f64::total_cmp);
-        // The widest column follows from the others, so that the next is what tells.
-        let apart = apart[apart.len() - 2];
-        (apart / (2.0 * log.open.max(1e-4))).log2().clamp(0.0, 10.0)
+    // What chance has to hit is as wide as a column's figures lie apart, of the widest but one, since the widest follows from the others.
+    let mut widths: Vec<f64> = powers.iter().map(|(at, _)| width(&logs[*at], &held)).collect();
+    widths.sort_by(f64::total_cmp);
+    let width = widths[widths.len() - 2];
+    let bits = |(at, (row, log)): (usize, &&(usize, Log))| {
+        let repeats = held[..at].iter().any(|(other, _)| repeats(logs, &powers, *row, *other));
+        let bits = (width / (2.0 * log.open.max(1e-4))).log2().clamp(0.0, 10.0);
+        if repeats { 0.0 } else { bits }
     };
     // One row gives the constant.
-    let score = held.iter().skip(1).map(bits).sum::<f64>() - tried;
+    let which = missed.len() as f64 * (rows.len() as f64).log2();
+    let named = if named(grid, columns, &powers) { NAMED } else { 0.0 };
+    let score = held.iter().enumerate().skip(1).map(bits).sum::<f64>() + named - tried - which;
     // Two columns that measure nearly the same are no figure and what follows from it.
-    if powers.len() == 2 && constant.abs() < 0.1 {
+    if powers.len() == 2 && powers[1].1 < 0.0 && constant.abs() < 0.1 {
         return None;
     }
     // A column that stands still is a constant by itself, and says nothing of the row where it does not.
     let moves = powers.iter().all(|(at, _)| moves(&logs[*at], &held));
     let proven = moves && held.len() >= ROWS && missed.len() <= (held.len() / 6).max(1) && score >= ENOUGH;
-    let rows = |rows: Vec<&(usize, Log)>| rows.into_iter().map(|(row, _)| *row).collect();
-    proven.then(|| Relation { columns: powers, constant, held: rows(held), missed: rows(missed), score })
+    let far = |log: &Log| (log.value - constant).abs() > OFF.0.max(OFF.1 * log.open);
+    let missed = missed.into_iter().filter(|(_, log)| far(log)).map(|(row, _)| *row).collect();
+    let held = held.into_iter().map(|(row, _)| *row).collect();
+    proven.then_some(Relation { columns: powers, constant, held, missed, score })
 }
 
-/// How far the figure of a row is from the nearest of the other rows, in logarithms.
-fn apart(row: usize, logs: &[Option<Log>], rows: &[&(usize, Log)]) -> f64 {
-    let others = rows.iter().filter(|(other, _)| *other != row).filter_map(|(other, _)| logs[*other]);
-    let Some(own) = logs[row] else { return 0.0 };
-    others.map(|other| (other.value - own.value).abs()).fold(f64::MAX, f64::min)
+/// Whether a head says that its column is one of the others over something: `events/s`, `Gflops/W`, `score per MHz`.
+fn named(grid: &Grid, columns: &[usize], powers: &[(usize, f64)]) -> bool {
+    let head = |at: usize| grid.heads[columns[at]].text.to_lowercase();
+    powers.iter().any(|(own, power)| {
+        let name = head(*own);
+        let Some((above, _)) = name.split_once('/').or_else(|| name.split_once(" per ")) else {
+            return false;
+        };
+        let above = above.trim();
+        powers.iter().any(|(at, other)| power != other && head(*at).starts_with(above) && above.len() > 2)
+    })
+}
+
+/// How far the figures of a column lie apart: their mean distance from the middle one, in logarithms.
+fn width(logs: &[Option<Log>], rows: &[&(usize, Log)]) -> f64 {
+    let mut values: Vec<f64> = rows.iter().filter_map(|(row, _)| logs[*row]).map(|log| log.value).collect();
+    values.sort_by(f64::total_cmp);
+    let middle = values[values.len() / 2];
+    values.iter().map(|value| (value - middle).abs()).sum::<f64>() / values.len() as f64
+}
+
+/// Whether a row has the figures of another: it proves nothing once more.
+fn repeats(logs: &[Vec<Option<Log>>], powers: &[(usize, f64)], row: usize, other: usize) -> bool {
+    powers.iter().all(|(at, _)| match (logs[*at][row], logs[*at][other]) {
+        (Some(one), Some(other)) => (one.value - other.value).abs() < one.open.max(1e-3),
+        _ => false,
+    })
 }
 
 /// Whether the column has another figure in one of the rows.
@@ -165,10 +211,25 @@ fn judge(page: &Page, grid: &Grid, relation: &Relation, sink: &mut Sink) {
     }
     for row in &relation.missed {
         let judged = figures(*row).any(|figure| sink.is_wrong(figure.figure.spot));
-        if !judged {
+        if !judged && is_slip(grid, relation, *row) {
             tell(page, grid, relation, *row, sink);
         }
     }
+}
+
+/// Whether one slip of the pen in one of the figures makes the row what it is: a load that reaches its limit also leaves the relation of
+/// those below, but not to one digit.
+fn is_slip(grid: &Grid, relation: &Relation, row: usize) -> bool {
+    let terms: Vec<(&Quantity, f64)> =
+        relation.columns.iter().filter_map(|(at, power)| Some((grid.at(row, *at)?, *power))).collect();
+    let sum: f64 = terms.iter().map(|(figure, power)| power * figure.figure.value.ln()).sum();
+    let open: f64 = terms.iter().filter_map(|(figure, _)| Log::of(figure)).map(|log| log.open).sum();
+    // Of few digits nothing is told by one; a long table tells it by how far off the row is.
+    let far = (relation.constant - sum).abs() > FAR && relation.held.len() >= MANY;
+    far || terms.iter().any(|(figure, power)| {
+        let given = (figure.figure.value.ln() + (relation.constant - sum) / power).exp();
+        near::of(figure, Interval::around(given, given * open))
+    })
 }
 
 /// Reports the last figure of a row as what the others give: which of them is wrong the row does not tell.
@@ -179,9 +240,6 @@ fn tell(page: &Page, grid: &Grid, relation: &Relation, row: usize, sink: &mut Si
         others.iter().filter_map(|(at, power)| Some((grid.at(row, *at)?, *power))).collect();
     let sum: f64 = others.iter().map(|(figure, power)| power * figure.figure.value.ln()).sum();
     let value = ((relation.constant - sum) / power).exp();
-    if (value / last.figure.value - 1.0).abs() < OFF {
-        return;
-    }
     let printed = page.quote(last.figure.spot);
     let given = like(printed, last, value);
     let quotes: Vec<&str> = others.iter().map(|(figure, _)| page.quote(figure.figure.spot)).collect();
@@ -203,6 +261,25 @@ fn tell(page: &Page, grid: &Grid, relation: &Relation, row: usize, sink: &mut Si
 #[cfg(test)]
 mod tests {
     use crate::rule::testing::found;
+
+    #[test]
+    fn three_rows_are_enough_where_a_head_names_the_relation() {
+        let table = "| host | run time | events | events/s |\n|---|---|---|---|\n| a | 10.0020s | 1493 | 149.27 |\n| b | 10.0037s | 1300 | 129.95 |\n\
+                     | c | 10.0087s | 1061 | 106.01 |\n| d | 10.0080s | 762 | 76.14 |\n";
+        assert_eq!(found(table, "X35"), []);
+        assert_eq!(found(&table.replace("106.01", "136.01"), "X35").len(), 1);
+    }
+
+    #[test]
+    fn a_product_may_be_one_and_systems_may_stand_side_by_side() {
+        let table = "| stage | loops | pause |\n|---|---|---|\n| a | 61.41 | 195.41 |\n| b | 125.09 | 95.93 |\n| c | 129.93 | 92.36 |\n| d | 303.70 | 39.51 |\n";
+        assert_eq!(found(table, "X35"), []);
+        assert_eq!(found(&table.replace("95.93", "45.93"), "X35").len(), 1);
+        let turned = "| | gzip | zstd | xz | lz4 | brotli |\n|---|---|---|---|---|---|\n| size, GiB | 12.17 | 3.245 | 1.219 | 24.36 | 7.612 |\n\
+                      | ratio | 3.902 | 14.63 | 38.96 | 1.949 | 6.239 |\n";
+        assert_eq!(found(turned, "X35"), []);
+        assert_eq!(found(&turned.replace("38.96", "58.96"), "X35").len(), 1);
+    }
 
     const TABLE: &str = "| machine | seconds | events | events/s |\n|---|---|---|---|\n| a | 10.0020 | 1493 | 149.27 |\n| b | 10.0037 | 1300 | 129.95 |\n\
                          | c | 12.5010 | 2211 | 176.87 |\n| d | 9.0044 | 988 | 109.72 |\n| e | 15.0120 | 3391 | 225.89 |\n";
