@@ -70,11 +70,20 @@ fn behind_word(text: &str, at: usize) -> usize {
 /// The figure whose digits begin at `start`, and the byte behind it.
 fn read(line: usize, text: &str, start: usize, style: Style) -> Option<(Quantity, usize)> {
     let before = text[..start].chars().next_back();
-    if before.is_some_and(part_of_name) {
+    // `(QD=1):26.985 MB/s`; a colon behind a letter or a digit is of a name or a time.
+    let labelled = || {
+        text[..start]
+            .strip_suffix(':')
+            .is_some_and(|label| !label.ends_with(|last: char| last.is_ascii_alphanumeric()))
+    };
+    if before.is_some_and(|before| part_of_name(before) && !(before == ':' && labelled())) {
         return None;
     }
     let digits = Digits::read(&text[start..], style)?;
     let mut end = start + digits.bytes;
+    if is_date(&text[end..]) {
+        return None;
+    }
     let (mut unit, mut scale, mut base) = (Unit::Bare, 1.0, Base::None);
     // After at most one space.
     let space = text[end..].chars().next().filter(|next| matches!(next, ' ' | '\u{a0}' | '\u{202f}'));
@@ -101,6 +110,15 @@ fn read(line: usize, text: &str, start: usize, style: Style) -> Option<(Quantity
     let decimals = u8::try_from(digits.decimals).unwrap_or(u8::MAX);
     let hedge = hedge(&text[..from], &text[end..]);
     Some((Quantity { figure, unit, scale, base, decimals, hedge }, end))
+}
+
+/// Whether what stands behind a number makes it the year of a date: `2025/07/10`.
+fn is_date(behind: &str) -> bool {
+    let mut parts = behind.splitn(4, '/').skip(1);
+    let two = |part: Option<&str>| {
+        part.is_some_and(|part| part.len() >= 2 && part.as_bytes()[..2].iter().all(u8::is_ascii_digit))
+    };
+    behind.starts_with('/') && two(parts.next()) && two(parts.next())
 }
 
 /// Whether a letter before digits makes them part of a name, a version, a path.

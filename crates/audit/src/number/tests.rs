@@ -114,6 +114,13 @@ fn a_text_that_is_nothing_but_a_unit_is_read_as_one() {
 }
 
 #[test]
+fn a_figure_behind_a_label_is_read_and_a_date_is_none() {
+    assert_eq!(of("(QD=1):26.985 MB/s"), [(26_985_000.0, Unit::BytesPerSecond, 3)]);
+    assert_eq!(of("at 12:30, image:1.25"), []);
+    assert_eq!(of("2025/07/10"), []);
+}
+
+#[test]
 fn leading_numbers_are_read_exactly() {
     assert_eq!(leading("118.47us"), Some((118.47, 6, 2)));
     assert_eq!(leading("1.2e+06,"), Some((1.2e6, 7, 1)));

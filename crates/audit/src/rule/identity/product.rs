@@ -47,6 +47,9 @@ const SIZES: [f64; 13] = [
     8_388_608.0,
 ];
 
+/// Rows that are asked for a size of their own.
+const MOST_OTHERS: usize = 8;
+
 /// A rate and a bandwidth of one size.
 struct Pair<'a> {
     rate: &'a Quantity,
@@ -122,10 +125,17 @@ fn inferred(mut open: Vec<([usize; 2], Pair<'_>)>) -> Vec<Vec<Pair<'_>>> {
             factors(pair.bandwidth).iter().any(|factor| agrees_by(pair, size, *factor))
         };
         let count = |size: &f64| pairs.iter().filter(|pair| fits(pair, *size)).count();
-        let best = SIZES
-            .into_iter()
-            .max_by_key(count)
-            .filter(|size| count(size) >= 2 && 3 * count(size) >= 2 * pairs.len());
+        // Of another size than the usual ones (10 KiB) it takes three.
+        let round =
+            |pair: &Pair| (pair.bandwidth.figure.value / pair.rate.figure.value / 1024.0).round() * 1024.0;
+        let others =
+            pairs.iter().take(MOST_OTHERS).map(round).filter(|size| (1024.0..=65536.0).contains(size));
+        let mut sizes = others.filter(|size| count(size) >= 3).chain(SIZES);
+        let first = sizes.next();
+        let best = first.map(|first| {
+            sizes.fold(first, |best, size| if count(&size) >= count(&best) { size } else { best })
+        });
+        let best = best.filter(|size| count(size) >= 2 && 3 * count(size) >= 2 * pairs.len());
         let Some(size) = best else { continue };
         // Rows that fit another size are of that size.
         pairs.retain(|pair| fits(pair, size) || !SIZES.iter().any(|other| fits(pair, *other)));

@@ -151,3 +151,14 @@ fn kilobytes_beside_a_size_of_k_are_a_matter_of_writing() {
     let mega = [("26112.5", "102.00"), ("87150.0", "340.43"), ("31207.5", "121.90")];
     assert_eq!(told(&page("4K", "MB/s", mega)), Some(crate::finding::Severity::WrongFigure));
 }
+
+#[test]
+fn three_rows_of_an_unusual_size_tell_it() {
+    let page = |third: &str| {
+        format!(
+            "| run | IOPS | KiB/s |\n|---|---|---|\n| a | 5120 | 51200 |\n| b | 7312 | 73120 |\n| c | 8844 | 88440 |\n| d | 9171 | {third} |\n"
+        )
+    };
+    assert_eq!(wrong(&page("91710")), [""; 0]);
+    assert_eq!(wrong(&page("97110")), ["F4 97110 -> 91710"]);
+}
