@@ -198,30 +198,13 @@ fn settle(claims: &mut [Claim], checks: &[(Spot, Status, &'static str)]) {
     let mut order: Vec<(Spot, u32)> = (0..).zip(claims.iter()).map(|(at, claim)| (claim.spot, at)).collect();
     // Stable, for it sees what is in order already: outputs, then tables, then sentences.
     order.sort();
-    // Each rule goes through the page in its order: from one check to the next is a step or two.
-    let mut near = 0;
     for (spot, status, rule) in checks {
-        near = first_at(&order, *spot, near);
-        for (_, at) in order[near..].iter().take_while(|(own, _)| own == spot) {
+        let first = order.partition_point(|(own, _)| own < spot);
+        for (_, at) in order[first..].iter().take_while(|(own, _)| own == spot) {
             let claim = &mut claims[*at as usize];
             if claim.why == NOTHING_GIVES_IT || *status < claim.status {
                 (claim.status, claim.why) = (*status, *rule);
             }
         }
     }
-}
-
-/// Index of the first that is not before a spot: looked for in a stretch round `near` that doubles until it holds it.
-fn first_at(order: &[(Spot, u32)], spot: Spot, near: usize) -> usize {
-    let before = |at: usize| order.get(at).is_some_and(|(own, _)| *own < spot);
-    let (mut low, mut high, mut reach) = (near, near, 4);
-    while low > 0 && !before(low - 1) {
-        low = low.saturating_sub(reach);
-        reach *= 2;
-    }
-    while before(high) {
-        high = (high + reach).min(order.len());
-        reach *= 2;
-    }
-    low + order[low..high].partition_point(|(own, _)| *own < spot)
 }

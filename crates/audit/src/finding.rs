@@ -118,7 +118,8 @@ impl Finding {
 
     /// What it remarks, in a few words: `no spread`.
     pub fn topic(&self) -> &'static str {
-        let name = || crate::rule::ALL.iter().find(|rule| rule.id == self.rule).map_or("", |rule| rule.name);
+        let name =
+            || crate::rule::all().iter().find(|rule| rule.id == self.rule).map_or("", |rule| rule.name);
         known(self.rule).map_or_else(name, |[topic, _]| topic)
     }
 
@@ -188,7 +189,7 @@ mod tests {
         let slips = [FioCarry, FactorTen, ThousandFor1024, Truncated, RoundedTwice, WrongBase];
         let slips = slips.into_iter().chain([WrongCell, Half, FromWrongFigure]);
         slips.for_each(|slip| assert!(!slip.words().is_empty() && advised(Some(slip), "7").contains('7')));
-        for rule in rule::ALL {
+        for rule in rule::all() {
             let one = Finding::new(rule.id, rule.severity, Spot::default(), "");
             assert!(!one.advice().contains('{') && !one.topic().is_empty(), "{}", rule.id);
             let is_opinion = matches!(rule.severity, Severity::Ambiguous | Severity::WrongConclusion);

@@ -17,10 +17,12 @@ mod rating;
 #[cfg(test)]
 mod tests;
 
-pub use concurrency::RULE as P14;
-pub use disks::RULE as P8;
-pub use link::{ABOVE as P1, SHARED as P4, STATED as P2};
-pub use rating::RULE as P5;
+/// P1, P2, P4, P5, P8 and P14.
+pub(super) fn check(evidence: &Evidence, sink: &mut Sink) {
+    [link::check, rating::check, disks::check, concurrency::check]
+        .into_iter()
+        .for_each(|check| check(evidence, sink));
+}
 
 /// What rules about hardware look at.
 pub struct Hardware {
