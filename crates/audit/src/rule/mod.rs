@@ -4,7 +4,7 @@
 //! A new rule is a check, called from [`CHECKS`] or by its neighbour there, and a paragraph of `rules.txt`.
 
 mod fio;
-pub(crate) mod hardware;
+mod hardware;
 pub mod identity;
 mod ledger;
 mod method;
@@ -28,7 +28,6 @@ use crate::page::{Page, Spot};
 use crate::prose::Clause;
 use crate::table::Table;
 use rustc_hash::FxHashMap;
-use std::rc::Rc;
 use std::sync::OnceLock;
 
 /// A rule.
@@ -131,7 +130,6 @@ pub struct Sink {
     pub checks: Vec<(Spot, Status, &'static str)>,
     corrected: FxHashMap<Spot, Correction>,
     refined: FxHashMap<Spot, Interval>,
-    hardware: Option<Rc<hardware::Hardware>>,
 }
 
 /// What a wrong figure should be.

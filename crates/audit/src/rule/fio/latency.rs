@@ -10,9 +10,6 @@ use crate::rule::{Evidence, Sink};
 /// Buckets of fio's percentiles are up to 1/64 wide; what is read of them may be one off.
 const BUCKET: f64 = 0.03;
 
-/// Nanoseconds.
-const SECOND: f64 = 1e9;
-
 /// Where fio's histogram ends, in nanoseconds: a percentile there (`16712` ms to 2.x, `17113` ms from 3.0) is that or anything more.
 const SATURATED: f64 = 16.7e9;
 
@@ -78,37 +75,11 @@ pub(super) fn order(run: &Run, sink: &mut Sink) -> Option<()> {
     Some(())
 }
 
-pub(super) fn mean(run: &Run, sink: &mut Sink) -> Option<()> {
-    let (Percentiles { points, .. }, latency) = described(run)?;
-    let latency = latency.filter(|_| points.len() >= 5)?;
-    let bounds = bounds(latency, points);
-    if bounds.meets(latency.mean.interval()) {
-        sink.plausible("F11", &latency.mean);
-        return None;
-    }
-    let [mean, low, high] = [latency.mean.value, bounds.low, bounds.high].map(ms);
-    let message =
-        format!("a mean of {mean} is impossible: by the percentiles it is between {low} and {high}");
-    let finding = Finding::new("F11", Severity::WrongFigure, latency.mean.spot, message);
-    sink.finds(finding.against(points.first().map(|(_, figure)| figure.spot)));
-    Some(())
-}
+/// What fio counts in 32 bits in some versions: buckets and depths. A job with more I/Os begins at nothing again.
+const COUNTED: f64 = 4_294_967_296.0;
 
-/// What the mean may be: every share at its lower end, at its upper end; a percentile at the end of fio's histogram has no upper end.
-fn bounds(latency: &Latency, points: &[(f64, Figure)]) -> Interval {
-    let (mut low, mut high) = (0.0, 0.0);
-    let mut below = (0.0, latency.min.low);
-    for (percent, figure) in points {
-        let share = (percent - below.0).max(0.0) / 100.0;
-        low += share * below.1.min(figure.low);
-        high +=
-            share * if figure.high >= SATURATED { figure.high.max(latency.max.high) } else { figure.high };
-        below = (*percent, figure.low);
-    }
-    let rest = (100.0 - below.0).max(0.0) / 100.0;
-    let (low, high) = (low + rest * below.1, high + rest * latency.max.high);
-    Interval { low: low * (1.0 - BUCKET), high: high * (1.0 + BUCKET) }
-}
+/// Nanoseconds.
+const SECOND: f64 = 1e9;
 
 pub(super) fn buckets(evidence: &Evidence, sink: &mut Sink) {
     for job in evidence.fio().flat_map(|fio| &fio.jobs) {
@@ -138,9 +109,6 @@ pub(super) fn buckets(evidence: &Evidence, sink: &mut Sink) {
         sink.finds(Finding::new("F12", Severity::WrongFigure, largest.spot, message).against(spots));
     }
 }
-
-/// What fio counts in 32 bits in some versions: buckets and depths. A job with more I/Os begins at nothing again.
-const COUNTED: f64 = 4_294_967_296.0;
 
 fn issued(job: &Job) -> Option<f64> {
     Some(job.issued.as_ref()?.total.iter().flatten().map(|total| total.value).sum())

@@ -17,7 +17,7 @@ use crate::rule::{Evidence, Sink};
 /// F1 to F5, N2, N3, then latencies, loads and how runs went.
 pub(super) fn check(evidence: &Evidence, sink: &mut Sink) {
     rates::check(evidence, sink);
-    [latency::parts, latency::order, latency::mean].into_iter().for_each(|look| each(evidence, sink, look));
+    [latency::parts, latency::order].into_iter().for_each(|look| each(evidence, sink, look));
     latency::buckets(evidence, sink);
     for (fio, job) in evidence.fio().flat_map(|fio| fio.jobs.iter().map(move |job| (fio, job))) {
         let _ = load::little(fio, job, sink);

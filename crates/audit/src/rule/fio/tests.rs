@@ -151,7 +151,6 @@ fn changed_latencies_are_found() {
             ("avg=122.52, stdev=166.52", "avg=122.52, stdev=26652.00", "F9"),
             ("60.00th=[   99]", "60.00th=[   79]", "F9"),
             ("99.99th=[ 4555]", "99.99th=[45550]", "F9"),
-            (clat, "clat (usec): min=22, max=21824, avg=722.52", "F11"),
             ("250=29.72%", "250=26.72%", "F12"),
         ],
     );
@@ -178,19 +177,14 @@ fn what_is_slower_than_fio_counts_is_no_slip() {
         .replace("[   90]", "[17113]");
     let at_end =
         ["[  400]", "[  990]", "[ 2500]"].iter().fold(at_end, |text, one| text.replace(one, "[17113]"));
-    for (text, rule, wanted) in [
-        (SLOW.to_owned(), "F11", 0),
-        (SLOW.to_owned(), "F9", 0),
-        (SLOW.replace("avg=11800.00", "avg=25800.00"), "F11", 1),
-        (at_end, "F9", 0),
-        // 60 % took longer than the last bucket that is shown.
-        (SLOW.to_owned(), "F12", 0),
-        (SLOW.replace("max=41200", "max=1000"), "F12", 1),
-        (SLOW.replace("1000=18.00%", "1000=18.00%, >=2000=40.00%"), "F12", 1),
-        (SLOW.replace("100=2.00%", "100=82.00%"), "F12", 1),
-    ] {
-        assert_eq!(count(&text, rule), wanted, "{rule}: {text}");
-    }
+    assert_eq!((count(SLOW, "F9"), count(&at_end, "F9")), (0, 0));
+    // 60 % took longer than the last bucket that is shown.
+    let buckets = |from: &str, to: &str| count(&SLOW.replace(from, to), "F12");
+    assert_eq!((count(SLOW, "F12"), buckets("max=41200", "max=1000")), (0, 1));
+    assert_eq!(
+        (buckets("1000=18.00%", "1000=18.00%, >=2000=40.00%"), buckets("100=2.00%", "100=82.00%")),
+        (1, 1)
+    );
 }
 
 #[test]

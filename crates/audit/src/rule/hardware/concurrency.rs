@@ -12,9 +12,9 @@ use crate::prose::Manner;
 use crate::rule::method::loads::{Load, loads};
 use crate::rule::{Evidence, Sink};
 
-pub(super) fn check(evidence: &Evidence, sink: &mut Sink) {
-    let (hardware, loads) = (sink.hardware(evidence), loads(evidence));
-    too_few(&hardware, evidence, &loads).into_iter().for_each(|finding| sink.finds(finding));
+pub(super) fn check(hardware: &Hardware, evidence: &Evidence, sink: &mut Sink) {
+    let loads = loads(evidence);
+    too_few(hardware, evidence, &loads).into_iter().for_each(|finding| sink.finds(finding));
 }
 
 /// Fewer in flight cannot fill the drive.

@@ -1,7 +1,7 @@
 //! P8: what a cache answered in place of hard disks.
 
 use super::measured::Measured;
-use super::worst;
+use super::{Hardware, worst};
 use crate::finding::{Finding, Severity};
 use crate::knowledge::iops_text;
 use crate::knowledge::media::{Medium, hdd_iops};
@@ -17,8 +17,7 @@ const RACK: f64 = 60.0;
 /// Blocks up to this take hardly longer than small ones.
 const SMALL: u64 = 64 << 10;
 
-pub(super) fn check(evidence: &Evidence, sink: &mut Sink) {
-    let hardware = sink.hardware(evidence);
+pub(super) fn check(hardware: &Hardware, evidence: &Evidence, sink: &mut Sink) {
     let disk_of = |drive: usize| hardware.ratings.drives()[drive].media == Medium::Hdd;
     let drive = |disk: bool| hardware.mentions.drives.iter().find(|one| disk_of(one.drive) == disk);
     let first = |word, disk| {

@@ -12,12 +12,11 @@ use crate::prose::{Clause, Manner};
 use crate::rule::method::loads::{Load, loads};
 use crate::rule::{Evidence, Sink};
 
-pub(super) fn check(evidence: &Evidence, sink: &mut Sink) {
-    let hardware = sink.hardware(evidence);
-    let found = [false, true].into_iter().filter_map(|network| above(&hardware, evidence, network));
+pub(super) fn check(hardware: &Hardware, evidence: &Evidence, sink: &mut Sink) {
+    let found = [false, true].into_iter().filter_map(|network| above(hardware, evidence, network));
     found.for_each(|finding| sink.finds(finding));
-    stated(&hardware, evidence, sink);
-    shared(&hardware, evidence, sink);
+    stated(hardware, evidence, sink);
+    shared(hardware, evidence, sink);
 }
 /// A figure at so much of a ceiling is held by it.
 const BOUND: f64 = 0.95;
@@ -27,7 +26,7 @@ const ALIKE: f64 = 0.02;
 const MOST: usize = 400;
 
 /// The figures of the path over the drive's link (of one drive, as far as the page says), or over the network.
-fn figures(hardware: &Hardware, network: bool) -> Vec<&Measured> {
+fn figures<'a>(hardware: &'a Hardware, network: bool) -> Vec<&'a Measured> {
     let mentions = &hardware.mentions;
     let several = mentions.has("several") || mentions.drives.iter().any(|one| one.count > 1);
     let mine = |one: &&Measured| match network {

@@ -21,9 +21,8 @@ struct Over<'a> {
     rating: f64,
 }
 
-pub(super) fn check(evidence: &Evidence, sink: &mut Sink) {
-    let hardware = sink.hardware(evidence);
-    let mut all: Vec<Over> = hardware.measured.iter().filter_map(|one| over(&hardware, one)).collect();
+pub(super) fn check(hardware: &Hardware, _: &Evidence, sink: &mut Sink) {
+    let mut all: Vec<Over> = hardware.measured.iter().filter_map(|one| over(hardware, one)).collect();
     all.sort_by(|one, other| (other.value / other.rating).total_cmp(&(one.value / one.rating)));
     // The furthest above of each rating of a drive, with the others.
     while !all.is_empty() {

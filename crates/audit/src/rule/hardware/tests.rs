@@ -158,10 +158,3 @@ fn capacity_takes_enough_in_flight() {
     silent("P14", &format!("Some drive.\n{}{loss}", run(1, "118.00")));
     silent("P14", &format!("{drive}{}{}{loss}", run(1, "118.00"), run(64, "300.00")));
 }
-
-proptest::proptest! {
-    #[test]
-    fn no_page_makes_it_panic(text in "(PCIe 3\\.0 x4|40GbE|iSER|980 PRO|6xPM9A3 1\\.92TB|HDD|VM|4k randread qd=1|\\||\n|\\|---\\|---\\|\n|99 %|MB/s|受限于|не|at most|[ 0-9a-z.,é]){0,40}") {
-        let _ = findings(&text);
-    }
-}
