@@ -13,8 +13,7 @@ pub(super) fn check(evidence: &Evidence, sink: &mut Sink) {
     let held =
         |look: for<'a> fn(&Run<'a>) -> Option<Check<'a>>| runs(evidence).filter_map(move |run| look(&run));
     held(issued_rate).for_each(|one| one.hold(sink));
-    issued_bandwidth(evidence, sink);
-    issued_total(evidence, sink);
+    issued_bytes(evidence, sink);
     held(rate_times_size).for_each(|one| one.hold(sink));
     inferred_carry(evidence, sink);
     held(total_over_time).for_each(|one| one.hold(sink));
@@ -139,7 +138,10 @@ struct Issued<'a> {
 }
 
 fn issued<'a>(evidence: &Evidence<'a>) -> impl Iterator<Item = Issued<'a>> {
-    let of_groups = statuses(evidence).filter_map(|(of, status)| of_group(of, status));
+    let (page, texts) = (evidence.page, evidence.fio().filter(|fio| fio.form == Form::Text));
+    let of_groups = texts.flat_map(move |fio| {
+        fio.statuses.iter().take(MOST_JOBS).filter_map(move |status| of_group(page, fio, status))
+    });
     runs(evidence).filter(Run::is_text).filter_map(of_run).chain(of_groups)
 }
 
@@ -151,13 +153,7 @@ fn of_run(run: Run) -> Option<Issued> {
     Some(Issued { of: run.of(), bytes, by, runtime_ms, rates, io: run.io(), operands, is_group: false })
 }
 
-fn statuses<'a>(evidence: &Evidence<'a>) -> impl Iterator<Item = ((&'a Page, &'a Fio), &'a Status)> {
-    let page = evidence.page;
-    let texts = evidence.fio().filter(|fio| fio.form == Form::Text);
-    texts.flat_map(move |fio| fio.statuses.iter().take(MOST_JOBS).map(move |status| ((page, fio), status)))
-}
-
-fn of_group<'a>((page, fio): (&'a Page, &'a Fio), status: &Status) -> Option<Issued<'a>> {
+fn of_group<'a>(page: &'a Page, fio: &'a Fio, status: &Status) -> Option<Issued<'a>> {
     let mut bytes = Interval::exact(0.0);
     let mine = |group: Option<u64>| group.is_none() || status.group.is_none() || group == status.group;
     let jobs = || fio.jobs.iter().filter(|job| mine(job.group));
@@ -174,26 +170,22 @@ fn of_group<'a>((page, fio): (&'a Page, &'a Fio), status: &Status) -> Option<Iss
     Some(Issued { of: (page, fio), bytes, by, runtime_ms, rates, io, operands, is_group: true })
 }
 
-fn issued_bandwidth(evidence: &Evidence, sink: &mut Sink) {
+/// F2 and F3.
+fn issued_bytes(evidence: &Evidence, sink: &mut Sink) {
     for Issued { of, bytes, by, runtime_ms, rates, io, operands, is_group } in issued(evidence) {
-        for figure in rates {
+        let per_second = bytes.scaled(1000.0 / runtime_ms);
+        for figure in rates.iter().copied() {
             // To 2.19 a group's bandwidth is a whole number of KiB a second, cut off; `KB` is of those versions.
             let old = Era::of(of.1.version) == Era::Remainder || of.0.quote(figure.spot).contains("KB");
             let cut = if is_group && old { 1024.0 } else { 0.0 };
-            let rate = bytes.scaled(1000.0 / runtime_ms);
-            let recomputed = Interval { low: (rate.low - cut).floor(), high: rate.high };
-            let by = format!("{by} / {} s = {:.0} B/s", runtime_ms / 1e3, rate.high);
+            let recomputed = Interval { low: (per_second.low - cut).floor(), high: per_second.high };
+            let by = format!("{by} / {} s = {:.0} B/s", runtime_ms / 1e3, per_second.high);
             let (operands, excused) = (operands.clone(), is_moved(of, &io, runtime_ms, &figure));
             Check { rule: "F2", of, figure, recomputed, by, operands, excused }.hold(sink);
         }
-    }
-}
-
-fn issued_total(evidence: &Evidence, sink: &mut Sink) {
-    for Issued { of, bytes, by, runtime_ms, rates, io, .. } in issued(evidence) {
         for figure in io.into_iter().flatten() {
-            let moved = |rate| is_moved(of, &[Some(figure), None], runtime_ms, rate);
-            let excused = rates.first().is_some_and(moved);
+            let excused =
+                rates.first().is_some_and(|rate| is_moved(of, &[Some(figure), None], runtime_ms, rate));
             let by = format!("{by} = {:.0} B", bytes.middle());
             Check { rule: "F3", of, figure, recomputed: bytes, by, operands: Vec::new(), excused }.hold(sink);
         }
