@@ -69,7 +69,7 @@ fn severity(word: &str) -> Option<Severity> {
 }
 
 fn known_rule(word: &str) -> Result<&'static str, String> {
-    let known: Vec<&'static str> = rule::ALL.iter().map(|rule| rule.id).collect();
+    let known: Vec<&'static str> = rule::all().iter().map(|rule| rule.id).collect();
     let found = known.iter().find(|id| id.eq_ignore_ascii_case(word.trim())).copied();
     found.ok_or_else(|| {
         let near = nearest(word, &known).map(|near| format!("did you mean \"{near}\"? ")).unwrap_or_default();
@@ -232,7 +232,7 @@ impl Args {
 /// The rules that are asked for, a paragraph each.
 fn listed(args: &Args, width: usize) -> String {
     let mut out = String::new();
-    for rule in rule::ALL.iter().filter(|rule| args.asks(rule.id)) {
+    for rule in rule::all().iter().filter(|rule| args.asks(rule.id)) {
         let head = format!("{} ({})", rule.name, rule.severity.word());
         out += &behind(&format!("{:5}", rule.id), &head, width);
         out += &behind("     holds:  ", rule.holds, width);
@@ -249,7 +249,7 @@ mod tests {
     #[test]
     fn rules_are_known_by_their_ids_and_standard_input_is_read_once() {
         assert!(known_rule("no such rule").unwrap_err().contains("iotax audit --rules"));
-        assert!(rule::ALL.iter().all(|rule| known_rule(&rule.id.to_lowercase()) == Ok(rule.id)));
+        assert!(rule::all().iter().all(|rule| known_rule(&rule.id.to_lowercase()) == Ok(rule.id)));
         assert!(sources(&[], true).unwrap_err().to_string().contains("hint: iotax audit FILE"));
         assert_eq!(sources(&[], false).unwrap(), [Path::new("-")]);
         assert_eq!(sources(&["-".into()], true).unwrap(), [Path::new("-")]);

@@ -254,7 +254,7 @@ fn findings_tell_the_figure_the_arithmetic_and_the_slip() {
         audited.findings.into_iter().next().unwrap()
     };
     let finding = told("dd/gnu-old.txt", "834 MB/s", "83 MB/s");
-    assert_eq!((finding.rule, &*finding.printed, &*finding.recomputed), ("X30", "83 MB/s", "834 MB/s"));
+    assert_eq!((finding.rule, &*finding.printed, &*finding.recomputed), ("X29", "83 MB/s", "834 MB/s"));
     assert_eq!(finding.arithmetic.as_deref(), Some("34359738368 bytes / 41.2208 s = 834 MB/s"));
     assert_eq!(finding.slip, Some(iotax_audit::finding::Slip::FactorTen));
     // The bytes are what both sizes and the rate speak against.
@@ -275,14 +275,6 @@ fn what_cannot_be_held_is_not() {
     let shortened = text.lines().filter(of_thread).collect::<Vec<_>>().join("\n");
     assert_eq!(read(&shortened).findings, []);
     assert_ne!(wrong(&read(&shortened.replace("thread count:\t\t4", "thread count:\t\t3"))), 0);
-    // I/Os that hang are in the queue of vdbench and in no response time.
-    let text = fixture("vdbench/console.txt");
-    let average = text.lines().find(|line| line.contains("avg_")).unwrap();
-    let queue = average.split_whitespace().rev().nth(2).unwrap();
-    let hung = text.replace(average, &average.replace(&format!(" {queue} "), " 93.0 "));
-    assert_ne!(hung, text, "{queue}");
-    assert_eq!(read(&hung).findings, []);
-    assert_ne!(wrong(&read(&text.replace(average, &average.replace(&format!(" {queue} "), " 3.0 ")))), 0);
     // A document without an end is listed.
     let text = fixture("diskspd/mixed.xml");
     assert_eq!(scan(&Page::new("p", &text[..text.len() - 30])).unread.len(), 1);

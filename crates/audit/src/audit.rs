@@ -1,17 +1,16 @@
 //! A page, audited: its claims with their status, its findings, what could not be read.
 
-use crate::claim::Metric;
-use crate::claim::{Claim, Kind, Status};
+use crate::claim::{Claim, Kind, Metric, Status};
 use crate::finding::{Finding, Severity};
 use crate::import::{self, Output};
 use crate::knowledge::ratings::{self, Ratings};
-use crate::link::grid::{self, Grid};
+use crate::link::grid;
 use crate::link::{self, Link};
-use crate::number::{Quantity, Unit};
+use crate::number::{Figure, Quantity, Unit};
 use crate::page::{Page, Spot, Unread};
 use crate::prose::{self, Clause};
 use crate::rule::{self, Evidence};
-use crate::table::{self, Cell, Table};
+use crate::table::{self, Table};
 use std::ops::Range;
 
 /// What came out of one page.
@@ -68,53 +67,28 @@ pub fn audit(page: Page) -> Audited {
 }
 
 /// Audits a page by these options.
-pub fn audit_by(page: Page, options: &Options) -> Audited {
-    judged(Read::of(page), options)
-}
-
-/// What a page says, before anything of it is judged.
-struct Read {
-    page: Page,
-    imported: import::Imported,
-    tables: Vec<Table>,
-    not_read: Vec<Unread>,
-    clauses: Vec<Clause>,
-    grids: Vec<Grid>,
-    links: Vec<Link>,
-}
-
-impl Read {
-    fn of(mut page: Page) -> Read {
-        let imported = import::scan(&page);
-        let taken: Vec<Range<usize>> = imported.outputs.iter().map(|output| output.lines.clone()).collect();
-        let table::Scanned { tables, unread: not_read, refused } = table::scan(&page, &taken);
-        // What is said not to be read is not read by anybody, as sentences either.
-        refused.into_iter().for_each(|lines| page.pass_over(lines));
-        let mut taken: Vec<Range<usize>> =
-            taken.into_iter().chain(tables.iter().map(|table| table.lines.clone())).collect();
-        taken.sort_by_key(|range| range.start);
-        let clauses = prose::clauses(&page, &taken);
-        let grids = grid::grids(&page, &tables, &taken);
-        let links = link::links(&page, &tables, &grids, &clauses);
-        Read { page, imported, tables, not_read, clauses, grids, links }
-    }
-}
-
-fn judged(read: Read, options: &Options) -> Audited {
-    let Read { page, imported, tables, not_read, clauses, grids, links } = read;
-    let evidence =
-        Evidence::new(&page, &imported.outputs, &tables, &clauses, &grids, &links, options.ratings);
-    let mut sink = rule::check(&evidence);
+pub fn audit_by(mut page: Page, options: &Options) -> Audited {
+    let imported = import::scan(&page);
+    let taken: Vec<Range<usize>> = imported.outputs.iter().map(|output| output.lines.clone()).collect();
+    let table::Scanned { tables, unread: not_read, refused } = table::scan(&page, &taken);
+    // What is said not to be read is not read by anybody, as sentences either.
+    refused.into_iter().for_each(|lines| page.pass_over(lines));
+    let mut taken: Vec<Range<usize>> =
+        taken.into_iter().chain(tables.iter().map(|table| table.lines.clone())).collect();
+    taken.sort_by_key(|range| range.start);
+    let clauses = prose::clauses(&page, &taken);
+    let grids = grid::grids(&page, &tables, &taken);
+    let links = link::links(&page, &tables, &grids, &clauses);
+    let outputs = imported.outputs;
+    let mut sink =
+        rule::check(&Evidence::new(&page, &outputs, &tables, &clauses, &grids, &links, options.ratings));
     let asked = options.asked;
     sink.checks.retain(|(_, _, rule)| asked(rule));
     sink.findings.retain(|finding| asked(finding.rule));
-    let mut claims = claims(&imported.outputs, &tables, &clauses);
+    let mut claims = claims(&outputs, &tables, &clauses);
     settle(&mut claims, &sink.checks);
-    let mut unread = page.unread.clone();
-    unread.extend(imported.unread);
-    unread.extend(not_read);
-    let (outputs, findings) = (imported.outputs, sink.findings);
-    Audited { page, outputs, tables, claims, findings, unread, clauses, links }
+    let unread = page.unread.iter().cloned().chain(imported.unread).chain(not_read).collect();
+    Audited { page, outputs, tables, claims, findings: sink.findings, unread, clauses, links }
 }
 
 fn claims(outputs: &[Output], tables: &[Table], clauses: &[Clause]) -> Vec<Claim> {
@@ -122,35 +96,23 @@ fn claims(outputs: &[Output], tables: &[Table], clauses: &[Clause]) -> Vec<Claim
     for output in outputs {
         let before = claims.len();
         output.said.figures(&mut |(metric, unit, figure)| {
-            claims.push(claim(figure.spot, metric, unit, &figure, Kind::Raw));
+            claims.push(claim(metric, unit, &figure, Kind::Raw));
         });
         claims[before..].sort_by_key(|claim| claim.spot);
     }
-    for cell in tables.iter().flat_map(|table| &table.rows).flat_map(|row| row.cells.iter().flatten()) {
-        claims.extend(of_cell(cell));
-    }
-    for quantity in clauses.iter().flat_map(|clause| &clause.figures) {
-        if is_result(quantity.unit) {
-            claims.push(of_sentence(quantity));
-        }
-    }
-    claims
-}
-
-fn of_sentence(quantity: &Quantity) -> Claim {
-    let ratio = quantity.unit == Unit::Percent;
-    let metric = if ratio { Metric::Ratio } else { metric_of(quantity.unit) };
-    claim(quantity.figure.spot, metric, quantity.unit, &quantity.figure, Kind::Prose)
-}
-
-fn of_cell(cell: &Cell) -> impl Iterator<Item = Claim> {
-    let figures = cell.figure.iter().chain(&cell.more).chain(&cell.share);
-    figures.map(|quantity| {
+    let of = |quantity: &Quantity, kind: Kind| {
         let derived = matches!(quantity.unit, Unit::Percent | Unit::Times);
-        let (metric, kind) =
-            if derived { (Metric::Ratio, Kind::Derived) } else { (metric_of(quantity.unit), Kind::Cell) };
-        claim(quantity.figure.spot, metric, quantity.unit, &quantity.figure, kind)
-    })
+        let metric = if derived { Metric::Ratio } else { metric_of(quantity.unit) };
+        let kind = if derived && kind == Kind::Cell { Kind::Derived } else { kind };
+        claim(metric, quantity.unit, &quantity.figure, kind)
+    };
+    for cell in tables.iter().flat_map(|table| &table.rows).flat_map(|row| row.cells.iter().flatten()) {
+        let figures = cell.figure.iter().chain(&cell.more).chain(&cell.share);
+        claims.extend(figures.map(|quantity| of(quantity, Kind::Cell)));
+    }
+    let said = clauses.iter().flat_map(|clause| &clause.figures);
+    claims.extend(said.filter(|one| is_result(one.unit)).map(|quantity| of(quantity, Kind::Prose)));
+    claims
 }
 
 /// Whether a sentence's figure of this unit is a result; sizes, times and counts mostly say how it was done.
@@ -177,9 +139,9 @@ fn metric_of(unit: Unit) -> Metric {
     }
 }
 
-fn claim(spot: Spot, metric: Metric, unit: Unit, figure: &crate::number::Figure, kind: Kind) -> Claim {
+fn claim(metric: Metric, unit: Unit, figure: &Figure, kind: Kind) -> Claim {
     Claim {
-        spot,
+        spot: figure.spot,
         metric,
         unit,
         value: figure.value,
@@ -198,30 +160,13 @@ fn settle(claims: &mut [Claim], checks: &[(Spot, Status, &'static str)]) {
     let mut order: Vec<(Spot, u32)> = (0..).zip(claims.iter()).map(|(at, claim)| (claim.spot, at)).collect();
     // Stable, for it sees what is in order already: outputs, then tables, then sentences.
     order.sort();
-    // Each rule goes through the page in its order: from one check to the next is a step or two.
-    let mut near = 0;
     for (spot, status, rule) in checks {
-        near = first_at(&order, *spot, near);
-        for (_, at) in order[near..].iter().take_while(|(own, _)| own == spot) {
+        let first = order.partition_point(|(own, _)| own < spot);
+        for (_, at) in order[first..].iter().take_while(|(own, _)| own == spot) {
             let claim = &mut claims[*at as usize];
             if claim.why == NOTHING_GIVES_IT || *status < claim.status {
                 (claim.status, claim.why) = (*status, *rule);
             }
         }
     }
-}
-
-/// Index of the first that is not before a spot: looked for in a stretch round `near` that doubles until it holds it.
-fn first_at(order: &[(Spot, u32)], spot: Spot, near: usize) -> usize {
-    let before = |at: usize| order.get(at).is_some_and(|(own, _)| *own < spot);
-    let (mut low, mut high, mut reach) = (near, near, 4);
-    while low > 0 && !before(low - 1) {
-        low = low.saturating_sub(reach);
-        reach *= 2;
-    }
-    while before(high) {
-        high = (high + reach).min(order.len());
-        reach *= 2;
-    }
-    low + order[low..high].partition_point(|(own, _)| *own < spot)
 }

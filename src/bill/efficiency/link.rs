@@ -4,8 +4,6 @@ use super::hardware::{Drive, Hardware};
 use super::{By, Case, Efficiency, Held, Layout};
 use crate::bill::findings::Figure;
 use crate::host::facts::{Cable as Settled, PcieLink};
-use iotax_audit::knowledge::pcie::Pcie;
-use iotax_audit::knowledge::sata_sas::Cable;
 use iotax_audit::knowledge::{Link, Rate, rate_text};
 use iotax_load::Job;
 
@@ -76,13 +74,9 @@ fn way(hardware: &Hardware, drive: &Drive) -> Option<Way> {
 
 fn cable(settled: &Settled) -> Option<Way> {
     let number: f64 = settled.speed.split(' ').next()?.parse().ok()?;
-    let cable = match settled.kind.as_str() {
-        "sata" => Cable::sata(number, true),
-        "sas" => Cable::sas(number),
-        "usb" => Cable::usb(number / 1000.0),
-        _ => None,
-    }?;
-    let link = Link::Cable(cable);
+    // sysfs has USB in Mb/s.
+    let gigabits = if settled.kind == "usb" { number / 1000.0 } else { number };
+    let link = Link::of_speed(&settled.kind, gigabits).filter(|link| link.is_cable())?;
     let lanes = if settled.lanes > 1 { format!(" x{}", settled.lanes) } else { String::new() };
     Some(Way { name: link.name() + &lanes, rate: link.rate().times(settled.lanes.max(1) as f64) })
 }
@@ -90,7 +84,7 @@ fn cable(settled: &Settled) -> Option<Way> {
 /// A drive's part of a link that so many of the drives share: those of a controller.
 fn pcie(settled: &PcieLink, drives: usize) -> Option<Way> {
     let speed: f64 = settled.speed.as_ref()?.split(' ').next()?.parse().ok()?;
-    let link = Link::Pcie(Pcie::of_speed(speed, u8::try_from(settled.width?).ok()?)?);
+    let link = Link::of_speed("pcie", speed)?.lanes(u8::try_from(settled.width?).ok()?)?;
     let of = if drives > 1 { format!(" of {drives} drives") } else { String::new() };
     Some(Way { name: link.name() + &of, rate: link.rate().times(1.0 / drives as f64) })
 }

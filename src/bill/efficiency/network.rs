@@ -4,7 +4,6 @@ use super::{By, Case, Efficiency, Held, Need, reads_of};
 use crate::bill::findings::Figure;
 use crate::bill::run::RunData;
 use crate::scenario::{LayerSpec, Stack};
-use iotax_audit::knowledge::network::Network;
 use iotax_audit::knowledge::{Link, rate_text};
 
 impl Case<'_> {
@@ -45,5 +44,5 @@ fn card(run: &RunData, place: &str, layer: &LayerSpec) -> Option<Link> {
         return None;
     }
     let network = facts.network_of(address)?;
-    Network::of_card(network.infiniband, network.megabits?).map(Link::Network)
+    Link::of_card(network.infiniband, network.megabits?)
 }

@@ -134,13 +134,10 @@ mod tests {
         let share = "\"'=a, b.md\",3,29,32,ratio,92.0,91.5,92.5,percent,92%,derived,holds,";
         assert!(text.lines().nth(3).unwrap().starts_with(share), "{text}");
         assert_eq!((made(false, 0), plain(22.349999999999998)), (format!("{HEAD}\n"), 22.35));
-        let found = |pages| serde_json::from_str::<serde_json::Value>(&made(true, pages)).unwrap();
-        let (all, none) = (found(2), found(0));
-        let count = |all: &serde_json::Value| all["claims"].as_array().unwrap().len();
-        assert_eq!((&all["version"], count(&all), count(&none)), (&2.into(), 6, 0));
-        let mut keys: Vec<&str> = HEAD.split(',').collect();
-        keys.sort_unstable();
-        assert!(all["claims"][0].as_object().unwrap().keys().eq(keys));
-        assert_eq!(all["claims"][0]["document"], "=a, b.md");
+        let counts = [2, 0].map(|pages| {
+            let found: serde_json::Value = serde_json::from_str(&made(true, pages)).unwrap();
+            found["claims"].as_array().unwrap().len()
+        });
+        assert_eq!(counts, [6, 0]);
     }
 }

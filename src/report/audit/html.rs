@@ -105,7 +105,7 @@ fn block(document: &Document, block: &Block, at: usize) -> Markup {
     let root = &document.findings[block.root];
     let finding = &root.finding;
     let anchor = |finding: usize| format!("d{at}f{finding}");
-    let rule = rule::ALL.iter().find(|rule| rule.id == finding.rule);
+    let rule = rule::all().iter().find(|rule| rule.id == finding.rule);
     let tag = match block.severity {
         Severity::WrongConclusion | Severity::WrongFigure => "tag bad",
         Severity::Ambiguous => "tag warn",

@@ -9,6 +9,7 @@ use iotax_audit::finding::Finding;
 use iotax_audit::page::Unread;
 use iotax_audit::verdict::Block;
 use serde::Serialize;
+use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
 /// Its entry.
@@ -21,8 +22,8 @@ struct Whole<'a> {
     verdict: String,
     findings: Vec<Found<'a>>,
     claims: BTreeMap<&'static str, usize>,
-    documents: Vec<OneDocument<'a>>,
-    unread: Vec<NotRead<'a>>,
+    documents: Vec<Value>,
+    unread: Vec<Value>,
     skipped: &'a [Skipped],
     not_opened: &'a [Skipped],
 }
@@ -52,27 +53,14 @@ struct Other<'a> {
     printed: &'a str,
 }
 
-#[derive(Serialize)]
-struct OneDocument<'a> {
-    document: &'a str,
-    verdict: &'a str,
-    lines: usize,
-    outputs: &'a BTreeMap<&'static str, usize>,
-    tables: usize,
-    claims: BTreeMap<&'static str, usize>,
-    findings: BTreeMap<&'static str, usize>,
-}
-
-#[derive(Serialize)]
-struct NotRead<'a> {
-    document: &'a str,
-    #[serde(flatten)]
-    unread: &'a Unread,
-}
-
 fn render(audit: &Audit, _view: &View) -> String {
     let pages = audit.documents.as_slice();
-    let unread = pages.iter().flat_map(|page| page.unread.iter().map(|unread| (page.name.as_str(), unread)));
+    let unread = pages.iter().flat_map(|page| {
+        let of = |Unread { line, last, why }: &Unread| {
+            json!({ "document": page.name, "line": line, "last": last, "why": why })
+        };
+        page.unread.iter().map(of)
+    });
     written(&Whole {
         format: "iotax-audit",
         // Raised when a field changes its meaning or goes.
@@ -81,7 +69,7 @@ fn render(audit: &Audit, _view: &View) -> String {
         findings: pages.iter().flat_map(findings).collect(),
         claims: claims(pages),
         documents: pages.iter().map(one_document).collect(),
-        unread: unread.map(|(document, unread)| NotRead { document, unread }).collect(),
+        unread: unread.collect(),
         skipped: &audit.skipped,
         not_opened: &audit.refused,
     })
@@ -112,14 +100,16 @@ fn claims(pages: &[Document]) -> BTreeMap<&'static str, usize> {
     Status::ALL.iter().enumerate().map(|(at, status)| (status.words(), count(at))).collect()
 }
 
-fn one_document(document: &Document) -> OneDocument<'_> {
-    OneDocument {
-        document: &document.name,
-        verdict: &document.verdict.line,
-        lines: document.lines,
-        outputs: &document.outputs,
-        tables: document.tables,
-        claims: claims(std::slice::from_ref(document)),
-        findings: Severity::ALL.into_iter().map(|one| (one.word(), document.found(one))).collect(),
-    }
+fn one_document(document: &Document) -> Value {
+    let found: BTreeMap<_, _> =
+        Severity::ALL.into_iter().map(|one| (one.word(), document.found(one))).collect();
+    json!({
+        "document": document.name,
+        "verdict": document.verdict.line,
+        "lines": document.lines,
+        "outputs": document.outputs,
+        "tables": document.tables,
+        "claims": claims(std::slice::from_ref(document)),
+        "findings": found,
+    })
 }

@@ -23,7 +23,7 @@ const RELATED: usize = 100;
 fn render(audit: &Audit, _view: &View) -> String {
     let entries = audit.documents.iter().flat_map(|one| &one.findings);
     let found: HashSet<&str> = entries.map(|entry| entry.finding.rule).collect();
-    let rules: Vec<&Rule> = rule::ALL.iter().copied().filter(|rule| found.contains(rule.id)).collect();
+    let rules: Vec<&Rule> = rule::all().iter().filter(|rule| found.contains(rule.id)).collect();
     let results: Vec<Value> = audit.documents.iter().flat_map(|document| results(document, &rules)).collect();
     let driver = json!({
         "name": "iotax audit",

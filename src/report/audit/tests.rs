@@ -208,7 +208,7 @@ fn programs_get_all_findings_with_rules_and_fingerprints() {
         prints(document(page, vec![Finding::new("Q1", WrongFigure, at, "no")]))
     };
     assert_eq!(moved(""), moved("one\ntwo\n"), "and stay when lines move");
-    for rule in iotax_audit::rule::ALL {
+    for rule in iotax_audit::rule::all() {
         let finding = Finding::new(rule.id, rule.severity, Spot::new(0, 0..6), "no");
         let run = &json(&of(vec![document(Page::new("p", "18.4 %"), vec![finding])]), "sarif")["runs"][0];
         let described = &run["tool"]["driver"]["rules"][0];

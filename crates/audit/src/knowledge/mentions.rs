@@ -96,7 +96,7 @@ impl Mentions {
 
     /// A page of NVMe drives that names SATA names it for others.
     fn is_of_drive(&self, link: Link) -> bool {
-        !matches!(link, Link::Cable(_)) || !self.has("nvme")
+        !link.is_cable() || !self.has("nvme")
     }
 }
 

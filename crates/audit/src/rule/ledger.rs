@@ -1,9 +1,9 @@
 //! Relations between one output's figures, each held within its rounding. Where some fail, the figure that no relation bears out is
 //! the one that is told: what is printed in two places and disagrees with a third is not blamed.
 
-use super::{Evidence, Sink, slip};
+use super::{Sink, slip};
 use crate::finding::{Finding, Severity, Slip};
-use crate::import::sheet::{LEAST, MEAN, MOST, Sheet, TIME};
+use crate::import::sheet::Sheet;
 pub(super) use crate::import::sheet::{Named, named};
 use crate::number::{Figure, Interval, leading};
 use crate::page::{Page, Spot};
@@ -11,9 +11,6 @@ use std::collections::{HashMap, HashSet};
 
 /// The figures of a relation with what the others give for each, the target first.
 type Said = Vec<(Named, Interval)>;
-
-/// Names of a rate and of its count.
-type Pair = (&'static str, &'static str);
 
 /// The relations of one output.
 pub(super) struct Ledger<'a> {
@@ -43,7 +40,7 @@ impl<'a> Ledger<'a> {
 
     /// Holds that `target = factor * product of operands to their powers (1 or -1)`, give or take the share `slack`. Operands
     /// that may be zero where they divide, and figures below zero, make it say nothing.
-    pub fn product(&mut self, target: Named, factor: f64, operands: &[(Named, i32)], slack: f64) {
+    fn product(&mut self, target: Named, factor: f64, operands: &[(Named, i32)], slack: f64) {
         let own = target.figure.interval();
         let Some(given) = product(factor, operands, None) else { return };
         if own.low < -0.5 || operands.iter().any(|(operand, _)| operand.figure.value < 0.0) {
@@ -78,22 +75,11 @@ impl<'a> Ledger<'a> {
         }
     }
 
-    /// Rates of a sheet are counts over its time.
-    pub fn rates(&mut self, sheet: &Sheet, pairs: impl IntoIterator<Item = Pair>) {
-        pairs.into_iter().for_each(|(rate, count)| self.of(sheet, rate, 1e9, &[(count, 1), (TIME, -1)], 0.0));
-    }
-
-    /// Least, mean and greatest latency of a sheet are in order.
-    pub fn latencies(&mut self, sheet: &Sheet) {
-        let order: Vec<Named> = [LEAST, MEAN, MOST].into_iter().filter_map(|name| sheet.get(name)).collect();
-        self.rising(&order, 0.0);
-    }
-
     /// Figures of a sheet that add up to another, where it has all of them.
-    pub fn adds(&mut self, sheet: &Sheet, total: &str, parts: &[&str]) {
+    pub fn adds(&mut self, sheet: &Sheet, total: &str, parts: &[&str], slack: f64) {
         let parts: Option<Vec<Named>> = parts.iter().map(|name| sheet.get(name)).collect();
         if let (Some(total), Some(parts)) = (sheet.get(total), parts) {
-            self.sum(total, &parts, 0.0);
+            self.sum(total, &parts, slack);
         }
     }
 
@@ -257,15 +243,6 @@ fn with_unit(digits: &str, unit: &str) -> String {
     format!("{digits}{blank}{unit}")
 }
 
-/// The mean of figures by their weights; `None` where these are nothing.
-pub(super) fn mean(parts: &[Named], weights: &[f64]) -> Option<Interval> {
-    let all: f64 = weights.iter().sum();
-    let of = |end: fn(&Figure) -> f64| {
-        parts.iter().zip(weights).map(|(one, weight)| end(&one.figure) * weight).sum::<f64>() / all
-    };
-    (all > 0.0).then(|| Interval { low: of(|one| one.low), high: of(|one| one.high) })
-}
-
 /// The product of all operands but one.
 fn product(factor: f64, operands: &[(Named, i32)], but: Option<usize>) -> Option<Interval> {
     let mut all = Interval::exact(factor);
@@ -275,22 +252,6 @@ fn product(factor: f64, operands: &[(Named, i32)], but: Option<usize>) -> Option
         all = if *power == 1 { all.times(one) } else { all.over(one)? };
     }
     Some(all)
-}
-
-/// Settles the relations of the sheets of a tool's outputs, one output at a time.
-pub(super) fn sheets(
-    evidence: &Evidence,
-    sink: &mut Sink,
-    rule: &'static str,
-    tool: &str,
-    relations: impl Fn(&[Sheet], &mut Ledger),
-) {
-    for output in evidence.outputs.iter().filter(|output| output.format == tool) {
-        let crate::import::Said::Sheets(sheets) = &output.said else { continue };
-        let mut ledger = Ledger::new(evidence.page, rule);
-        relations(sheets, &mut ledger);
-        ledger.settle(sink);
-    }
 }
 
 /// What most likely happened to a figure that should be in `expected`.

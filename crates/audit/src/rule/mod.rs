@@ -1,45 +1,34 @@
 //! The family of rules. A rule looks at what a page holds and says what does not hold, and which figures it found to hold; it
 //! says itself when it stays silent. Later rules see what earlier ones corrected.
 //!
-//! A new rule is one file with its `RULE` (or `RULES` of a small group) and one entry in [`ALL`].
+//! A new rule is a check, called from [`CHECKS`] or by its neighbour there, and a paragraph of `rules.txt`.
 
-mod dd;
-mod diagnoses;
-mod diskspd;
-mod elbencho;
 mod fio;
-pub(crate) mod hardware;
+mod hardware;
 pub mod identity;
 mod ledger;
 mod method;
 mod network;
-mod places;
 mod prose;
-mod rates;
 pub(crate) mod slip;
-mod sysbench;
 mod table;
 #[cfg(test)]
 pub(crate) mod testing;
-mod unixbench;
-mod vdbench;
+mod tools;
 
 use crate::claim::Status;
 use crate::finding::{Finding, Severity};
+use crate::import::Output;
 use crate::import::fio::{Fio, snapshots};
-use crate::import::{Output, Way};
 use crate::knowledge::ratings::Ratings;
 use crate::link::Link;
 use crate::link::grid::Grid;
-use crate::number::{Figure, Interval, Quantity, Unit};
+use crate::number::{Figure, Interval};
 use crate::page::{Page, Spot};
 use crate::prose::Clause;
 use crate::table::Table;
-use places::Places;
 use rustc_hash::FxHashMap;
-use std::cell::OnceCell;
-use std::collections::HashMap;
-use std::rc::Rc;
+use std::sync::OnceLock;
 
 /// A rule.
 pub struct Rule {
@@ -73,32 +62,18 @@ pub struct Evidence<'a> {
     pub links: &'a [Link],
     /// What drives are rated at.
     pub ratings: &'a Ratings,
-    places: Places,
+    /// Whose each line is.
+    places: Vec<Place>,
     /// Whether a later output is of the same run.
     superseded: Vec<bool>,
-    loads: OnceCell<HashMap<Load, usize>>,
 }
 
-/// What outputs of one load have in common: jobs and ways, and what was asked for as far as it is told.
-#[derive(PartialEq, Eq, Hash)]
-struct Load {
-    jobs: Option<u64>,
-    ways: Vec<Way>,
-    rw: Option<String>,
-    bs: [Option<(u64, u64)>; 3],
-}
-
-impl Load {
-    fn of(fio: &Fio) -> Load {
-        let job = fio.jobs.first();
-        let asked = job.and_then(|job| fio.asked_of(job));
-        Load {
-            jobs: job.and_then(|job| job.jobs),
-            ways: job.map(|job| job.directions.iter().map(|one| one.way).collect()).unwrap_or_default(),
-            rw: asked.and_then(|asked| asked.rw.clone()),
-            bs: asked.map(|asked| asked.bs).unwrap_or_default(),
-        }
-    }
+/// Whose a line is; what is of a table in an output is the output's.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Place {
+    Text,
+    Table,
+    Output,
 }
 
 impl<'a> Evidence<'a> {
@@ -112,56 +87,28 @@ impl<'a> Evidence<'a> {
         links: &'a [Link],
         ratings: &'a Ratings,
     ) -> Evidence<'a> {
-        let places = Places::new(page.len(), outputs, tables);
-        Evidence {
-            page,
-            outputs,
-            tables,
-            clauses,
-            grids,
-            links,
-            ratings,
-            places,
-            superseded: snapshots::superseded(outputs),
-            loads: OnceCell::new(),
+        let mut places = vec![Place::Text; page.len()];
+        let whose = tables.iter().map(|table| (&table.lines, Place::Table));
+        for (lines, place) in whose.chain(outputs.iter().map(|output| (&output.lines, Place::Output))) {
+            places[lines.start.min(page.len())..lines.end.min(page.len())].fill(place);
         }
+        let superseded = snapshots::superseded(outputs);
+        Evidence { page, outputs, tables, clauses, grids, links, ratings, places, superseded }
     }
 
     /// Whether a line is of no output and of no table.
     pub fn is_text(&self, line: usize) -> bool {
-        self.places.is_text(line)
+        self.places.get(line) == Some(&Place::Text)
     }
 
     /// Indices of the lines that are of no output and of no table.
     pub fn text_lines(&self) -> impl Iterator<Item = usize> + '_ {
-        self.places.text()
+        self.lines_outside_outputs().filter(|line| self.is_text(*line))
     }
 
     /// Indices of the lines that are of no output.
     pub fn lines_outside_outputs(&self) -> impl Iterator<Item = usize> + '_ {
-        self.places.outside_outputs()
-    }
-
-    /// Whether the page compares an output with another: one of the same load stands beside it, and a figure says how they
-    /// compare.
-    pub fn compares(&self, fio: &Fio) -> bool {
-        let loads = self.loads.get_or_init(|| self.count_loads());
-        loads.get(&Load::of(fio)).is_some_and(|count| *count > 1)
-    }
-
-    /// How many outputs there are of each load, where the page has figures that compare.
-    fn count_loads(&self) -> HashMap<Load, usize> {
-        let percent = |cell: &crate::table::Cell| {
-            let unit = |quantity: &Quantity| quantity.unit == Unit::Percent;
-            cell.figure.as_ref().is_some_and(unit) || cell.share.as_ref().is_some_and(unit)
-        };
-        let cells =
-            || self.tables.iter().flat_map(|table| &table.rows).flat_map(|row| row.cells.iter().flatten());
-        let mut loads = HashMap::new();
-        if !self.links.is_empty() || cells().any(percent) {
-            self.fio().for_each(|fio| *loads.entry(Load::of(fio)).or_insert(0) += 1);
-        }
-        loads
+        (0..self.places.len()).filter(|line| self.places[*line] != Place::Output)
     }
 
     /// fio's outputs, without those that it printed before a run was over: what was in flight is counted in some of their
@@ -183,7 +130,6 @@ pub struct Sink {
     pub checks: Vec<(Spot, Status, &'static str)>,
     corrected: FxHashMap<Spot, Correction>,
     refined: FxHashMap<Spot, Interval>,
-    hardware: Option<Rc<hardware::Hardware>>,
 }
 
 /// What a wrong figure should be.
@@ -248,79 +194,58 @@ impl Sink {
     }
 }
 
-/// All rules, in the order in which they look: raw outputs, then tables, then what is derived from both.
-pub const ALL: &[&Rule] = &[
-    &fio::rates::ISSUED_RATE,
-    &fio::rates::ISSUED_BANDWIDTH,
-    &fio::rates::ISSUED_TOTAL,
-    &fio::rates::RATE_TIMES_SIZE,
-    &fio::rates::INFERRED_CARRY,
-    &fio::rates::TOTAL_OVER_TIME,
-    &fio::rates::BOTH_BASES,
-    &fio::latency::PARTS,
-    &fio::latency::ORDER,
-    &fio::latency::MONOTONE,
-    &fio::latency::MEAN,
-    &fio::latency::BUCKETS,
-    &fio::latency::SAME_DISTRIBUTION,
-    &fio::load::LITTLE,
-    &fio::load::GENERATOR,
-    &fio::load::DEPTH,
-    &fio::load::ERRORS,
-    &fio::asked::RUNTIME,
-    &fio::course::SUMMED,
-    &fio::course::STEADY,
-    &fio::disks::SERVED,
-    &fio::disks::DEVICE_TIME,
-    &fio::course::END,
-    &fio::course::REGIMES,
-    &fio::course::DURATION,
-    &vdbench::RULE,
-    &unixbench::RULE,
-    &sysbench::RULE,
-    &dd::RULE,
-    &diskspd::RULE,
-    &elbencho::RULE,
-    &rates::RULE,
-    &network::ARITHMETIC,
-    &network::STREAMS,
-    &identity::product::UNIT,
-    &identity::little::LITTLE,
-    &table::copies::COPY,
-    &identity::made::SUMS,
-    &identity::shown::SHOWN,
-    &table::ratios::RATIO,
-    &table::ratios::PROPAGATED,
-    &identity::powers::POWERS,
-    &table::replicas::REPLICAS,
-    &hardware::P1,
-    &hardware::P2,
-    &hardware::P4,
-    &hardware::P5,
-    &hardware::P8,
-    &hardware::P14,
-    &method::M7,
-    &method::M9,
-    &method::T7,
-    &prose::S1,
-    &prose::M1,
-    &prose::M3,
-    &diagnoses::TOLD[0],
-    &diagnoses::TOLD[1],
-    &diagnoses::TOLD[2],
-    &diagnoses::TOLD[3],
-    &diagnoses::TOLD[4],
-    &diagnoses::TOLD[5],
+/// All rules look in this order: raw outputs, then tables, then what is derived from both.
+const CHECKS: &[fn(&Evidence, &mut Sink)] = &[
+    fio::check,
+    tools::check,
+    network::check,
+    identity::product::UNIT.check,
+    identity::little::LITTLE.check,
+    table::copies::check,
+    identity::made::SUMS.check,
+    identity::shown::SHOWN.check,
+    table::ratios::check,
+    identity::powers::POWERS.check,
+    table::replicas::check,
+    hardware::check,
+    method::check,
+    prose::check,
 ];
+
+const IDENTITIES: [Rule; 5] = [
+    identity::product::UNIT,
+    identity::little::LITTLE,
+    identity::made::SUMS,
+    identity::shown::SHOWN,
+    identity::powers::POWERS,
+];
+
+/// All rules: those of `rules.txt`, then the identities.
+pub fn all() -> &'static [Rule] {
+    static ALL: OnceLock<Vec<Rule>> = OnceLock::new();
+    ALL.get_or_init(|| {
+        let texts = include_str!("rules.txt").split("\n\n").filter_map(described);
+        texts.chain(IDENTITIES).collect()
+    })
+}
+
+/// The rule of a paragraph of `rules.txt`, for which others look.
+fn described(text: &'static str) -> Option<Rule> {
+    let mut lines = text.lines();
+    let (head, name) = lines.next()?.split_once(": ")?;
+    let (id, severity) = head.split_once(' ')?;
+    let severity = Severity::ALL.into_iter().find(|one| one.word() == severity)?;
+    let holds = lines.next()?.strip_prefix("holds: ")?;
+    let silent = lines.next()?.strip_prefix("silent: ")?;
+    Some(Rule { id, name, severity, holds, silent, check: |_, _| {} })
+}
 
 /// Asks every rule; findings come in the order of the page, what is said twice of one figure by one rule once.
 pub fn check(evidence: &Evidence) -> Sink {
     let mut sink = Sink::default();
-    for rule in ALL {
-        (rule.check)(evidence, &mut sink);
-    }
+    CHECKS.iter().for_each(|check| check(evidence, &mut sink));
     for finding in &mut sink.findings {
-        let known = ALL.iter().any(|rule| rule.id == finding.rule);
+        let known = all().iter().any(|rule| rule.id == finding.rule);
         debug_assert!(known, "{} is no rule of the family", finding.rule);
         if finding.printed.is_empty() {
             evidence.page.quote(finding.spot).clone_into(&mut finding.printed);
@@ -339,13 +264,15 @@ mod tests {
 
     #[test]
     fn every_rule_says_what_it_holds_and_when_it_is_silent() {
-        let mut ids: Vec<&str> = ALL.iter().map(|rule| rule.id).collect();
-        for rule in ALL {
+        let mut ids: Vec<&str> = all().iter().map(|rule| rule.id).collect();
+        for rule in all() {
             for text in [rule.name, rule.holds, rule.silent] {
                 assert!(!text.is_empty() && !text.ends_with('.'), "{}: {text:?}", rule.id);
             }
         }
         let count = ids.len();
+        let paragraphs = include_str!("rules.txt").matches("\nholds: ").count();
+        assert_eq!(count, paragraphs + IDENTITIES.len(), "a paragraph is not read");
         ids.sort_unstable();
         ids.dedup();
         assert_eq!(ids.len(), count, "an id comes twice");

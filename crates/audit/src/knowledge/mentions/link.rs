@@ -1,9 +1,6 @@
 //! Links that a line names: `PCIe 3.0 x4`, `Gen4 x4`, `LnkSta: Speed 8GT/s, Width x4`, `SATA III`, `SAS 12Gb/s`, `40GbE`, `2x10G`.
 
 use crate::knowledge::Link;
-use crate::knowledge::network::Network;
-use crate::knowledge::pcie::Pcie;
-use crate::knowledge::sata_sas::Cable;
 use crate::knowledge::words::says;
 use crate::page::Spot;
 use std::ops::Range;
@@ -85,9 +82,12 @@ pub fn links(line: usize, lower: &str) -> Vec<NamedLink> {
         found.push(NamedLink { spot, ..named });
         at += taken;
     }
-    found.extend(lower.match_indices("万兆").map(|(from, sign)| {
-        let spot = Spot::new(line, from..from + sign.len());
-        NamedLink { spot, ..NamedLink::whole(Link::Network(Network::Ethernet(10.0))) }
+    let ten = Link::called("ethernet", 10.0).map(|ten| (ten, lower.match_indices("万兆")));
+    found.extend(ten.into_iter().flat_map(|(ten, signs)| {
+        signs.map(move |(from, sign)| {
+            let spot = Spot::new(line, from..from + sign.len());
+            NamedLink { spot, ..NamedLink::whole(ten) }
+        })
     }));
     found
 }
@@ -106,8 +106,8 @@ fn lspci(rest: &[Token]) -> Read {
     let near = rest.len().min(14);
     let gigatransfers = (1..near).find(|at| word(rest, *at) == "gt")?;
     let width = (gigatransfers..near).find(|at| word(rest, *at) == "x")? + 1;
-    let link = Pcie::of_speed(number(rest, gigatransfers - 1)?, number(rest, width)?)?;
-    Some((NamedLink { negotiated: true, ..NamedLink::whole(Link::Pcie(link)) }, width + 1))
+    let link = Link::of_speed("pcie", number(rest, gigatransfers - 1)?)?.lanes(number(rest, width)?)?;
+    Some((NamedLink { negotiated: true, ..NamedLink::whole(link) }, width + 1))
 }
 
 /// `PCIe 3.0 x4`, `PCI Express 4.0 x4`, `PCIe Gen4x4`, `Gen3 x4`, and a generation alone.
@@ -122,7 +122,7 @@ fn pcie(rest: &[Token]) -> Read {
     at += usize::from(word(rest, at) == "gen");
     let generation = number::<f64>(rest, at).filter(|own| near(at) && own.fract() == 0.0)? as u8;
     let lanes = number(rest, at + 2).filter(|_| near(at + 1) && word(rest, at + 1) == "x");
-    let link = lanes.and_then(|lanes| Pcie::new(generation, lanes)).map(Link::Pcie);
+    let link = Link::called("pcie", f64::from(generation)).and_then(|link| link.lanes(lanes?));
     let taken = if link.is_some() { at + 3 } else { at + 1 };
     let named = NamedLink { link, generation: Some(generation), count: 1, ..NamedLink::default() };
     (1..=6).contains(&generation).then_some((named, taken))
@@ -132,15 +132,15 @@ fn pcie(rest: &[Token]) -> Read {
 fn cable(rest: &[Token]) -> Read {
     let is_rate = |at: usize| matches!(word(rest, at), "g" | "gb" | "gbps" | "gbit");
     let (cable, taken) = match (word(rest, 0), word(rest, 1)) {
-        ("sata", "iii") => (Cable::sata(3.0, false), 2),
-        ("sata", "ii") => (Cable::sata(2.0, false), 2),
-        ("sata", _) if is_rate(2) => (Cable::sata(number(rest, 1)?, true), 3),
-        ("sata", _) if !rest.get(1)?.apart => (Cable::sata(number(rest, 1)?, false), 2),
-        ("sas", _) if is_rate(2) => (Cable::sas(number(rest, 1)?), 3),
-        _ if is_rate(1) && word(rest, 2) == "sas" => (Cable::sas(number(rest, 0)?), 3),
+        ("sata", "iii") => (Link::called("sata", 3.0), 2),
+        ("sata", "ii") => (Link::called("sata", 2.0), 2),
+        ("sata", _) if is_rate(2) => (Link::of_speed("sata", number(rest, 1)?), 3),
+        ("sata", _) if !rest.get(1)?.apart => (Link::called("sata", number(rest, 1)?), 2),
+        ("sas", _) if is_rate(2) => (Link::called("sas", number(rest, 1)?), 3),
+        _ if is_rate(1) && word(rest, 2) == "sas" => (Link::called("sas", number(rest, 0)?), 3),
         _ => return None,
     };
-    Some((NamedLink::whole(Link::Cable(cable?)), taken))
+    Some((NamedLink::whole(cable?), taken))
 }
 
 /// `40GbE`, `25 GbE`, `10GBASE-T`, `10 Gigabit Ethernet`, `2x10G` beside a word of networks.
@@ -154,6 +154,6 @@ fn network(rest: &[Token], networked: bool) -> Read {
         ("g" | "gbps" | "gbit", next) if networked && next != "s" && gigabits >= 10.0 => 2,
         _ => return None,
     };
-    let link = Link::Network(Network::ethernet(gigabits)?);
+    let link = Link::called("ethernet", gigabits)?;
     Some((NamedLink { count: count.unwrap_or(1), ..NamedLink::whole(link) }, at + taken))
 }

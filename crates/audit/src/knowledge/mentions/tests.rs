@@ -73,14 +73,3 @@ fn drives_have_their_capacity_and_number() {
     let large = of(&format!("PCIe 3.0 x4 {}\n", "x".repeat(5000)).repeat(300));
     assert!(large.too_large && large.links.is_empty(), "no article");
 }
-
-proptest::proptest! {
-    #[test]
-    fn no_text_makes_it_panic(text in "(PCIe|Gen|x4|3\\.0|GbE|40|980 PRO|SATA|LnkSta: Speed|8GT/s|[ 0-9a-zA-Z.,:=é块İ\n]){0,30}") {
-        let page = Page::new("p", text);
-        let found = Mentions::of(&page, 0..page.len(), known());
-        for spot in found.links.iter().map(|one| one.spot).chain(found.drives.iter().map(|one| one.spot)) {
-            proptest::prop_assert!(page.line(spot.index()).get(spot.start as usize..spot.end as usize).is_some());
-        }
-    }
-}

@@ -3,8 +3,6 @@
 use super::{Drive, Rated, Size, Writes, name};
 use crate::knowledge::Link;
 use crate::knowledge::media::Medium;
-use crate::knowledge::pcie::Pcie;
-use crate::knowledge::sata_sas::Cable;
 use crate::number::{Unit, quantities};
 use serde::Deserialize;
 use std::collections::{BTreeMap, HashMap};
@@ -122,7 +120,7 @@ impl Reader<'_> {
     fn drive(&self, entry: &Spanned<Entry>) -> Result<Drive, Fault> {
         let Entry { media, rpm, writes, .. } = *entry.get_ref();
         let own = entry.get_ref();
-        let interface = interface_of(own.interface.get_ref());
+        let interface = Link::named(own.interface.get_ref()).filter(|link| !link.is_network());
         let (interface, name, source) = (
             interface
                 .ok_or_else(|| self.unfit("interface", "is none that is known", own.interface.span()))?,
@@ -229,13 +227,4 @@ impl Reader<'_> {
         let why = || format!("\"{text}\" is not read; write for example \"{example}\"");
         fits.map(|one| one.figure.value).ok_or_else(|| self.fault(value.span(), key, why()))
     }
-}
-
-/// `PCIe 4.0 x4`, `SATA 6 Gb/s`, `SAS 12 Gb/s`.
-fn interface_of(text: &str) -> Option<Link> {
-    if let Some(rest) = text.strip_prefix("PCIe ") {
-        let (generation, lanes) = rest.split_once(".0 x")?;
-        return Some(Link::Pcie(Pcie::new(generation.parse().ok()?, lanes.parse().ok()?)?));
-    }
-    Cable::all().find(|cable| cable.name() == text).map(Link::Cable)
 }

@@ -128,14 +128,3 @@ fn errors_name_line_and_key() {
     let shared = format!("{OWN}{}", OWN.replace("Own 1", "Own 2"));
     assert!(Ratings::read(&shared).unwrap_err().why.contains("is a name of \"Own 1\" already"));
 }
-
-proptest::proptest! {
-    #[test]
-    fn no_text_makes_it_panic(text in "[0-9a-zA-Z *\\-_.三é×\"\\[\\]{}=\n]{0,80}") {
-        for found in known().find(&text) {
-            proptest::prop_assert!(text.get(found.bytes.clone()).is_some());
-        }
-        let _ = Ratings::read(&text);
-        let _ = known().rating_of(&text, None);
-    }
-}

@@ -1,84 +1,22 @@
 //! How a run went: whether its end is like its mean, whether it had one regime or two, what fio's sampler saw every 500 ms.
 
-use super::{Run, each, runs};
+use super::Run;
 use crate::finding::{Finding, Severity};
 use crate::import::Way;
 use crate::import::fio::{Samples, index_of};
-use crate::knowledge::{rate_text, size_text};
 use crate::number::{Figure, show_ns};
-use crate::rule::{Evidence, Rule, Sink};
-
-pub const SUMMED: Rule = Rule {
-    id: "F18",
-    name: "extremes of a group's samples are sums over jobs",
-    severity: Severity::Ambiguous,
-    holds: "from fio 3.13 on min, max and stdev of a group of several jobs are sums, not observations",
-    silent: "before 3.13, of single jobs; told once a page",
-    check: summed,
-};
-
-pub const STEADY: Rule = Rule {
-    id: "F27",
-    name: "the rate is steady",
-    severity: Severity::Ambiguous,
-    holds: "stdev / avg of the samples <= 10 %",
-    silent: "with fewer than 20 samples a job, and of groups of several jobs from 3.13 on, whose stdev is a sum",
-    check: |evidence, sink| each(evidence, sink, steady),
-};
-
-pub const END: Rule = Rule {
-    id: "F28",
-    name: "the end of the run is like its mean",
-    severity: Severity::Ambiguous,
-    holds: "the last line of progress is within 10 % of the run's bandwidth",
-    silent: "of runs under 30 s, and where progress ends before 95 % of the run",
-    check: |evidence, sink| each(evidence, sink, end),
-};
-
-pub const REGIMES: Rule = Rule {
-    id: "F29",
-    name: "latencies are of one regime",
-    severity: Severity::Ambiguous,
-    holds: "neighbouring percentiles from the 5th to the 95th differ by less than 1.6 times",
-    silent: "below 10 us, where a bucket's width counts, and with fewer than five percentiles",
-    check: |evidence, sink| each(evidence, sink, regimes),
-};
-
-pub const DURATION: Rule = Rule {
-    id: "F30",
-    name: "the mean does not depend on the runtime",
-    severity: Severity::Ambiguous,
-    holds: "a write whose end is slower than its mean and whose median is faster had a cache for a while; how much it took in is told",
-    silent: "unless F28 finds the end slower and the depth is known",
-    check: |evidence, sink| each(evidence, sink, duration),
-};
+use crate::rule::Sink;
 
 fn samples(run: &Run) -> Option<Samples> {
     run.direction.bandwidth_samples.or(run.direction.iops_samples)
 }
 
-/// Whether samples of several jobs are summed; `None` where no version tells.
+/// Whether deviations of several jobs are summed, as from 3.13 on; `None` where no version tells.
 fn sums(run: &Run) -> Option<bool> {
     Some(run.fio.version?.is_from(3, 13))
 }
 
-fn summed(evidence: &Evidence, sink: &mut Sink) {
-    let groups =
-        runs(evidence).filter(|run| sums(run) == Some(true) && run.job.jobs.is_some_and(|jobs| jobs > 1));
-    let found: Vec<Figure> = groups.filter_map(|run| Some(samples(&run)?.min)).collect();
-    let Some((first, more)) = found.split_first() else { return };
-    let others = match more.len() {
-        0 => String::new(),
-        count => format!(" ({count} more such lines follow)"),
-    };
-    let message = format!(
-        "least, most and deviation of these samples are sums over jobs, nothing that was observed{others}"
-    );
-    let finding = Finding::new("F18", Severity::Ambiguous, first.spot, message);
-    sink.finds(finding.against(more.iter().map(|one| one.spot)));
-}
-
-fn steady(run: &Run, sink: &mut Sink) -> Option<()> {
+pub(super) fn steady(run: &Run, sink: &mut Sink) -> Option<()> {
     let Samples { deviation, mean, count, .. } = samples(run)?;
     let jobs = run.job.jobs.unwrap_or(1) as f64;
     let (deviation, enough) = (deviation?, count?.value >= 20.0 * jobs);
@@ -103,7 +41,7 @@ fn last(run: &Run) -> Option<Figure> {
     eta.bytes_per_second[index_of(run.direction.way)].filter(|figure| long && only && figure.value > 0.0)
 }
 
-fn end(run: &Run, sink: &mut Sink) -> Option<()> {
+pub(super) fn end(run: &Run, sink: &mut Sink) -> Option<()> {
     let (last, mean) = (last(run)?, run.direction.bandwidth?);
     let off = last.value / mean.value - 1.0;
     if off.abs() <= 0.1 {
@@ -120,7 +58,7 @@ fn end(run: &Run, sink: &mut Sink) -> Option<()> {
     Some(())
 }
 
-fn regimes(run: &Run, sink: &mut Sink) -> Option<()> {
+pub(super) fn regimes(run: &Run, sink: &mut Sink) -> Option<()> {
     let points = run.direction.percentiles.as_ref()?.points.iter();
     let points: Vec<&(f64, Figure)> = points.filter(|(percent, _)| (5.0..=95.0).contains(percent)).collect();
     let pairs = points.windows(2).filter(|pair| points.len() >= 5 && pair[0].1.value >= 10e3);
@@ -138,38 +76,4 @@ fn regimes(run: &Run, sink: &mut Sink) -> Option<()> {
         Finding::new("F29", Severity::Ambiguous, after.1.spot, message).by(format!("{times:.1} times"));
     sink.finds(finding.against([before.1.spot]));
     Some(())
-}
-
-fn duration(run: &Run, sink: &mut Sink) -> Option<()> {
-    let (cached, rate) = cached(run).filter(|_| run.direction.way == Way::Write)?;
-    let message = format!(
-        "about {} were taken in at {} before the rate fell: the mean says how long it ran, not what the drive does",
-        size_text(cached),
-        rate_text(rate)
-    );
-    sink.finds(Finding::new("F30", Severity::Ambiguous, run.direction.bandwidth?.spot, message));
-    Some(())
-}
-
-/// How much a cache took in before the rate fell, and how fast: bytes, bytes a second.
-fn cached(run: &Run) -> Option<(f64, f64)> {
-    let (mean, end) = (run.direction.bandwidth?.value, last(run)?.value);
-    let points = &run.direction.percentiles.as_ref()?.points;
-    let median = points.iter().find(|(percent, _)| *percent == 50.0)?.1.value;
-    let depth = run.fio.asked_of(run.job).and_then(|asked| asked.iodepth);
-    let depth = depth.map(|depth| depth as f64).or(run.job.target_depth.map(|depth| depth.value))?;
-    let size = run.block_size().or_else(|| moved_each(run))?;
-    let fast = depth * run.job.jobs? as f64 * size / (median / 1e9);
-    if end > 0.9 * mean || fast < 1.1 * mean {
-        return None;
-    }
-    let at_full_rate = run.runtime_ms()? / 1e3 * (mean - end) / (fast - end);
-    Some((at_full_rate * fast, fast))
-}
-
-/// Bytes of an I/O as its own figures have it, where the output does not say what was asked for.
-fn moved_each(run: &Run) -> Option<f64> {
-    let each = run.direction.bandwidth?.value / run.direction.iops?.value;
-    let power = each.log2().round();
-    ((each.log2() - power).abs() < 0.05).then(|| 2f64.powf(power))
 }

@@ -1,47 +1,10 @@
 //! Whether the load was the one that is told: as many in flight, no errors, a generator with time to spare.
 
-use super::runs;
 use crate::finding::{Finding, Severity};
 use crate::import::Way;
-use crate::import::fio::{Direction, Fio, Job, index_of};
+use crate::import::fio::{Direction, Fio, Job};
 use crate::number::{Figure, Interval, show_ns};
-use crate::rule::{Evidence, Rule, Sink};
-
-pub const LITTLE: Rule = Rule {
-    id: "F7",
-    name: "IOPS times latency is what was in flight",
-    severity: Severity::WrongFigure,
-    holds: "the sum over ways of IOPS * mean latency is at most 1.02, and with a depth that was reached at least 0.9, of numjobs * iodepth",
-    silent: "below where the depth was not reached (F24) or ways ran one after another, as with verify",
-    check: |evidence, sink| each_job(evidence, sink, little),
-};
-
-pub const GENERATOR: Rule = Rule {
-    id: "F23",
-    name: "the load generator has time to spare",
-    severity: Severity::WrongConclusion,
-    holds: "usr + sys of a thread < 85 %; from 90 % on a comparison with it compares the generator's processor",
-    silent: "of engines that compute by design (null, cpuio, mmap) and where no CPU time is printed",
-    check: |evidence, sink| each_job(evidence, sink, |fio, job, sink| generator(evidence, fio, job, sink)),
-};
-
-pub const DEPTH: Rule = Rule {
-    id: "F24",
-    name: "the depth that was asked for was reached",
-    severity: Severity::Ambiguous,
-    holds: "the most frequent depth is that of iodepth",
-    silent: "at iodepth 1, and where depth or distribution is not printed",
-    check: |evidence, sink| each_job(evidence, sink, depth),
-};
-
-pub const ERRORS: Rule = Rule {
-    id: "F25",
-    name: "no errors, nothing short, nothing dropped, and the output is of its command",
-    severity: Severity::WrongFigure,
-    holds: "err, short and dropped are 0; rw, bs, iodepth, ioengine and jobs are those of the command or job file right before",
-    silent: "where they are not printed, of scripts, and where no job of that name is right before the output",
-    check: errors,
-};
+use crate::rule::{Evidence, Sink};
 
 /// Engines of which one I/O a job is in flight, whatever iodepth says.
 const SYNCHRONOUS: [&str; 7] = ["sync", "psync", "vsync", "pvsync", "pvsync2", "mmap", "splice"];
@@ -54,18 +17,8 @@ fn is_synchronous(fio: &Fio, job: &Job) -> bool {
     engine(fio, job).is_some_and(|engine| SYNCHRONOUS.contains(&engine))
 }
 
-fn jobs<'a>(evidence: &Evidence<'a>) -> impl Iterator<Item = (&'a Fio, &'a Job)> {
-    evidence.fio().flat_map(|fio| fio.jobs.iter().map(move |job| (fio, job)))
-}
-
-fn each_job(evidence: &Evidence, sink: &mut Sink, look: impl Fn(&Fio, &Job, &mut Sink) -> Option<()>) {
-    for (fio, job) in jobs(evidence) {
-        let _ = look(fio, job, sink);
-    }
-}
-
 /// `None` where a way does not tell its rate and latency, or nothing tells what may be in flight.
-fn little(fio: &Fio, job: &Job, sink: &mut Sink) -> Option<()> {
+pub(super) fn little(fio: &Fio, job: &Job, sink: &mut Sink) -> Option<()> {
     let latency = |one: &Direction| one.lat.or(one.clat.filter(|_| one.slat.is_none()));
     let terms = job.directions.iter().map(|one| Some((one.iops?, latency(one)?.mean)));
     let terms: Vec<Term> = terms.collect::<Option<_>>()?;
@@ -131,11 +84,11 @@ fn bucket(depth: u64) -> u64 {
     [64, 32, 16, 8, 4, 2, 1].into_iter().find(|edge| *edge <= depth).unwrap_or(1)
 }
 
-fn generator(evidence: &Evidence, fio: &Fio, job: &Job, sink: &mut Sink) -> Option<()> {
+pub(super) fn generator(evidence: &Evidence, fio: &Fio, job: &Job, sink: &mut Sink) -> Option<()> {
     let by_design = matches!(engine(fio, job)?, "null" | "cpuio" | "mmap" | "filecreate");
     let cpu = job.cpu.filter(|_| !by_design)?;
     let busy = cpu.user.value + cpu.system.value;
-    let concludes = busy >= 90.0 && evidence.compares(fio);
+    let concludes = busy >= 90.0 && compares(evidence, fio);
     let severity = if concludes { Severity::WrongConclusion } else { Severity::Ambiguous };
     let message = format!(
         "each thread of the load generator computes {busy:.0} % of the time: its processor limits the rate, not the device"
@@ -145,42 +98,36 @@ fn generator(evidence: &Evidence, fio: &Fio, job: &Job, sink: &mut Sink) -> Opti
     (busy >= 85.0).then(|| sink.finds(finding))
 }
 
-fn depth(fio: &Fio, job: &Job, sink: &mut Sink) -> Option<()> {
+/// F24: the most frequent depth is that of iodepth. F25: the job ended well.
+pub(super) fn depth(fio: &Fio, job: &Job, sink: &mut Sink) -> Option<()> {
+    if let Some(error) = job.error.filter(|error| error.value != 0.0) {
+        let message =
+            format!("the job ended with error {}: its figures are of a part of the run", error.value);
+        sink.finds(Finding::new("F25", Severity::Ambiguous, error.spot, message));
+    }
     let depth = fio.asked_of(job)?.iodepth.filter(|depth| *depth > 1)?;
     let (most, share) = job.depths.iter().max_by(|a, b| a.1.value.total_cmp(&b.1.value))?;
     if *most == bucket(depth) {
         job.depths.iter().for_each(|(_, share)| sink.plausible("F24", share));
         return None;
     }
-    let why = match engine(fio, job).filter(|_| is_synchronous(fio, job)) {
-        Some(engine) => format!(": the engine {engine} has one I/O in flight a job"),
-        None => String::new(),
-    };
-    let share_text = share.value;
+    let engine = engine(fio, job).filter(|_| is_synchronous(fio, job));
+    let why =
+        engine.map(|engine| format!(": the engine {engine} has one I/O in flight a job")).unwrap_or_default();
+    let percent = share.value;
     let message =
-        format!("iodepth {depth} was asked for, but {share_text} % were submitted at depth {most}{why}");
+        format!("iodepth {depth} was asked for, but {percent} % were submitted at depth {most}{why}");
     sink.finds(Finding::new("F24", Severity::Ambiguous, share.spot, message));
     Some(())
 }
 
-fn errors(evidence: &Evidence, sink: &mut Sink) {
-    let mut tell = |figure: Option<Figure>, message: &dyn Fn(f64) -> String| match figure {
-        Some(figure) if figure.value == 0.0 => sink.plausible("F25", &figure),
-        Some(figure) => {
-            sink.finds(Finding::new("F25", Severity::Ambiguous, figure.spot, message(figure.value)));
-        }
-        None => {}
+/// Whether the page compares an output with another: one of the same load stands beside it, and a figure says how they compare.
+fn compares(evidence: &Evidence, fio: &Fio) -> bool {
+    let load = |fio: &Fio| {
+        let job = fio.jobs.first()?;
+        let asked = fio.asked_of(job).map(|asked| (asked.rw.clone(), asked.bs));
+        Some((job.jobs, job.directions.iter().map(|one| one.way).collect::<Vec<Way>>(), asked))
     };
-    for run in runs(evidence).filter(|run| run.direction.way != Way::Both) {
-        let Some(issued) = run.job.issued else { continue };
-        let at = index_of(run.direction.way);
-        tell(issued.short[at], &|count| format!("{count} I/Os moved less than asked"));
-        tell(issued.dropped[at], &|count| format!("{count} I/Os were dropped"));
-    }
-    for (_, job) in jobs(evidence) {
-        tell(job.error, &|error| {
-            format!("the job ended with error {error}: its figures are of a part of the run")
-        });
-    }
-    super::asked::differs(evidence, sink);
+    let own = load(fio);
+    !evidence.links.is_empty() && evidence.fio().filter(|other| load(other) == own).nth(1).is_some()
 }

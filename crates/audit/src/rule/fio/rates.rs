@@ -7,74 +7,17 @@ use crate::import::fio::num2str::{self, Era};
 use crate::import::fio::{Fio, Form, MOST_JOBS, Status};
 use crate::number::{Figure, Interval};
 use crate::page::{Page, Spot};
-use crate::rule::{Evidence, Rule, Sink};
+use crate::rule::{Evidence, Sink};
 
-pub const ISSUED_RATE: Rule = Rule {
-    id: "F1",
-    name: "IOPS are the I/Os issued over the runtime",
-    severity: Severity::WrongFigure,
-    holds: "IOPS = issued / runtime, to the printed digits; a lost carry of fio 2.20 to 3.25 is told as N2",
-    silent: "where I/Os were short or dropped, the job failed, ways are reported mixed, or nothing issued is printed",
-    check: |evidence, sink| runs(evidence).filter_map(|run| issued_rate(&run)).for_each(|one| one.hold(sink)),
-};
-
-pub const ISSUED_BANDWIDTH: Rule = Rule {
-    id: "F2",
-    name: "bandwidth is I/Os issued times their size over the runtime",
-    severity: Severity::WrongFigure,
-    holds: "BW = issued * bs / runtime, to the printed digits, of 1024 and of 1000; the run status has the sum",
-    silent: "where BW is io / runtime, block sizes vary or are not told, I/Os were short or dropped, the job failed, or of trims",
-    check: issued_bandwidth,
-};
-
-pub const ISSUED_TOTAL: Rule = Rule {
-    id: "F3",
-    name: "the total is I/Os issued times their size",
-    severity: Severity::Cosmetic,
-    holds: "io = issued * bs, to the printed digits, of 1024 and of 1000",
-    silent: "as F2",
-    check: issued_total,
-};
-
-pub const RATE_TIMES_SIZE: Rule = Rule {
-    id: "F4",
-    name: "IOPS times block size is the bandwidth",
-    severity: Severity::WrongFigure,
-    holds: "IOPS * bs and BW meet within their rounding",
-    silent: "where F1 and F2 hold the figures, block sizes vary or are not told, I/Os were short or dropped, the job failed, or of trims",
-    check: |evidence, sink| {
-        runs(evidence).filter_map(|run| rate_times_size(&run)).for_each(|one| one.hold(sink))
-    },
-};
-
-pub const INFERRED_CARRY: Rule = Rule {
-    id: "N3",
-    name: "a lost carry shows in IOPS against bandwidth",
-    severity: Severity::WrongFigure,
-    holds: "IOPS printed X.0k and BW / bs from X.95k to X+1 k: what was printed is one unit low",
-    silent: "where fio's version has no such bug, or no one power of two fits as the block size",
-    check: inferred_carry,
-};
-
-pub const TOTAL_OVER_TIME: Rule = Rule {
-    id: "F5",
-    name: "the total over the runtime is the bandwidth",
-    severity: Severity::WrongFigure,
-    holds: "io / runtime and BW meet within their rounding",
-    silent: "where one of the three is not printed",
-    check: |evidence, sink| {
-        runs(evidence).filter_map(|run| total_over_time(&run)).for_each(|one| one.hold(sink))
-    },
-};
-
-pub const BOTH_BASES: Rule = Rule {
-    id: "F6",
-    name: "a bandwidth of 1024 and of 1000 is the same",
-    severity: Severity::Cosmetic,
-    holds: "`BW=102MiB/s` and `(107MB/s)` meet within their rounding, and totals likewise",
-    silent: "where only one of them is printed",
-    check: both_bases,
-};
+pub(super) fn check(evidence: &Evidence, sink: &mut Sink) {
+    let held =
+        |look: for<'a> fn(&Run<'a>) -> Option<Check<'a>>| runs(evidence).filter_map(move |run| look(&run));
+    held(issued_rate).for_each(|one| one.hold(sink));
+    issued_bytes(evidence, sink);
+    held(rate_times_size).for_each(|one| one.hold(sink));
+    inferred_carry(evidence, sink);
+    held(total_over_time).for_each(|one| one.hold(sink));
+}
 
 /// A lost carry as a finding; what is meant is corrected for later rules.
 fn lost_carry((page, fio): (&Page, &Fio), figure: &Figure, meant: Interval, sink: &mut Sink) -> Finding {
@@ -195,7 +138,10 @@ struct Issued<'a> {
 }
 
 fn issued<'a>(evidence: &Evidence<'a>) -> impl Iterator<Item = Issued<'a>> {
-    let of_groups = statuses(evidence).filter_map(|(of, status)| of_group(of, status));
+    let (page, texts) = (evidence.page, evidence.fio().filter(|fio| fio.form == Form::Text));
+    let of_groups = texts.flat_map(move |fio| {
+        fio.statuses.iter().take(MOST_JOBS).filter_map(move |status| of_group(page, fio, status))
+    });
     runs(evidence).filter(Run::is_text).filter_map(of_run).chain(of_groups)
 }
 
@@ -207,13 +153,7 @@ fn of_run(run: Run) -> Option<Issued> {
     Some(Issued { of: run.of(), bytes, by, runtime_ms, rates, io: run.io(), operands, is_group: false })
 }
 
-fn statuses<'a>(evidence: &Evidence<'a>) -> impl Iterator<Item = ((&'a Page, &'a Fio), &'a Status)> {
-    let page = evidence.page;
-    let texts = evidence.fio().filter(|fio| fio.form == Form::Text);
-    texts.flat_map(move |fio| fio.statuses.iter().take(MOST_JOBS).map(move |status| ((page, fio), status)))
-}
-
-fn of_group<'a>((page, fio): (&'a Page, &'a Fio), status: &Status) -> Option<Issued<'a>> {
+fn of_group<'a>(page: &'a Page, fio: &'a Fio, status: &Status) -> Option<Issued<'a>> {
     let mut bytes = Interval::exact(0.0);
     let mine = |group: Option<u64>| group.is_none() || status.group.is_none() || group == status.group;
     let jobs = || fio.jobs.iter().filter(|job| mine(job.group));
@@ -230,26 +170,22 @@ fn of_group<'a>((page, fio): (&'a Page, &'a Fio), status: &Status) -> Option<Iss
     Some(Issued { of: (page, fio), bytes, by, runtime_ms, rates, io, operands, is_group: true })
 }
 
-fn issued_bandwidth(evidence: &Evidence, sink: &mut Sink) {
+/// F2 and F3.
+fn issued_bytes(evidence: &Evidence, sink: &mut Sink) {
     for Issued { of, bytes, by, runtime_ms, rates, io, operands, is_group } in issued(evidence) {
-        for figure in rates {
+        let per_second = bytes.scaled(1000.0 / runtime_ms);
+        for figure in rates.iter().copied() {
             // To 2.19 a group's bandwidth is a whole number of KiB a second, cut off; `KB` is of those versions.
             let old = Era::of(of.1.version) == Era::Remainder || of.0.quote(figure.spot).contains("KB");
             let cut = if is_group && old { 1024.0 } else { 0.0 };
-            let rate = bytes.scaled(1000.0 / runtime_ms);
-            let recomputed = Interval { low: (rate.low - cut).floor(), high: rate.high };
-            let by = format!("{by} / {} s = {:.0} B/s", runtime_ms / 1e3, rate.high);
+            let recomputed = Interval { low: (per_second.low - cut).floor(), high: per_second.high };
+            let by = format!("{by} / {} s = {:.0} B/s", runtime_ms / 1e3, per_second.high);
             let (operands, excused) = (operands.clone(), is_moved(of, &io, runtime_ms, &figure));
             Check { rule: "F2", of, figure, recomputed, by, operands, excused }.hold(sink);
         }
-    }
-}
-
-fn issued_total(evidence: &Evidence, sink: &mut Sink) {
-    for Issued { of, bytes, by, runtime_ms, rates, io, .. } in issued(evidence) {
         for figure in io.into_iter().flatten() {
-            let moved = |rate| is_moved(of, &[Some(figure), None], runtime_ms, rate);
-            let excused = rates.first().is_some_and(moved);
+            let excused =
+                rates.first().is_some_and(|rate| is_moved(of, &[Some(figure), None], runtime_ms, rate));
             let by = format!("{by} = {:.0} B", bytes.middle());
             Check { rule: "F3", of, figure, recomputed: bytes, by, operands: Vec::new(), excused }.hold(sink);
         }
@@ -325,32 +261,4 @@ fn total_over_time<'a>(run: &Run<'a>) -> Option<Check<'a>> {
     let by = format!("{} in {} s", run.page.quote(io.spot), runtime.value / 1e3);
     let operands = vec![io.spot, runtime.spot];
     Some(Check { rule: "F5", of: run.of(), figure, recomputed, by, operands, excused: false })
-}
-
-fn both_bases(evidence: &Evidence, sink: &mut Sink) {
-    let of_runs = runs(evidence).flat_map(|run| {
-        let rates = [run.direction.bandwidth, run.direction.bandwidth_decimal];
-        [rates, run.io()].map(|pair| (run.of(), pair))
-    });
-    let of_statuses = statuses(evidence).flat_map(|(of, status)| {
-        [status.bandwidth, status.slowest, status.fastest, status.io].map(|pair| (of, pair))
-    });
-    for ((page, fio), pair) in of_runs.chain(of_statuses) {
-        let [Some(binary), Some(decimal)] = pair else { continue };
-        // Either may have lost its carry, which N2 tells.
-        let meant = |figure: &Figure| {
-            let carried = num2str::carried(page.quote(figure.spot), figure, Era::of(fio.version));
-            [Some(figure.interval()), carried].into_iter().flatten()
-        };
-        if meant(&binary).any(|left| meant(&decimal).any(|right| left.meets(right))) {
-            sink.holds("F6", &decimal);
-            continue;
-        }
-        let [left, right] = [binary, decimal].map(|one| page.quote(one.spot));
-        let recomputed = as_printed(right, binary.value);
-        let message =
-            format!("{left} and {right} are the same figure, but {recomputed} is what the first gives");
-        let finding = Finding::new("F6", Severity::Cosmetic, decimal.spot, message).recomputed(recomputed);
-        sink.finds(finding.against([binary.spot]));
-    }
 }

@@ -149,11 +149,9 @@ fn changed_latencies_are_found() {
             ("lat (usec): min=29, max=21827, avg=127.08", "lat (usec): min=29, max=21827, avg=172.08", "F8"),
             (clat, "clat (usec): min=222, max=21824, avg=122.52", "F9"),
             ("avg=122.52, stdev=166.52", "avg=122.52, stdev=26652.00", "F9"),
-            ("60.00th=[   99]", "60.00th=[   79]", "F10"),
-            ("99.99th=[ 4555]", "99.99th=[45550]", "F10"),
-            (clat, "clat (usec): min=22, max=21824, avg=722.52", "F11"),
+            ("60.00th=[   99]", "60.00th=[   79]", "F9"),
+            ("99.99th=[ 4555]", "99.99th=[45550]", "F9"),
             ("250=29.72%", "250=26.72%", "F12"),
-            ("100=62.19%, 250=29.72%", "100=29.19%, 250=62.72%", "F13"),
         ],
     );
 }
@@ -173,22 +171,20 @@ slow: (groupid=0, jobs=1): err= 0: pid=9: Mon Nov 23 10:00:00 2026
 
 #[test]
 fn what_is_slower_than_fio_counts_is_no_slip() {
-    let at_end = SLOW.replace("min=90,", "min=20000,").replace("[   90]", "[17113]");
+    let at_end = SLOW
+        .replace("min=90,", "min=20000,")
+        .replace("avg=11800.00", "avg=25800.00")
+        .replace("[   90]", "[17113]");
     let at_end =
         ["[  400]", "[  990]", "[ 2500]"].iter().fold(at_end, |text, one| text.replace(one, "[17113]"));
-    for (text, rule, wanted) in [
-        (SLOW.to_owned(), "F11", 0),
-        (SLOW.to_owned(), "F10", 0),
-        (SLOW.replace("avg=11800.00", "avg=25800.00"), "F11", 1),
-        (at_end, "F10", 0),
-        // 60 % took longer than the last bucket that is shown.
-        (SLOW.to_owned(), "F12", 0),
-        (SLOW.replace("max=41200", "max=1000"), "F12", 1),
-        (SLOW.replace("1000=18.00%", "1000=18.00%, >=2000=40.00%"), "F12", 1),
-        (SLOW.replace("100=2.00%", "100=82.00%"), "F12", 1),
-    ] {
-        assert_eq!(count(&text, rule), wanted, "{rule}: {text}");
-    }
+    assert_eq!((count(SLOW, "F9"), count(&at_end, "F9")), (0, 0));
+    // 60 % took longer than the last bucket that is shown.
+    let buckets = |from: &str, to: &str| count(&SLOW.replace(from, to), "F12");
+    assert_eq!((count(SLOW, "F12"), buckets("max=41200", "max=1000")), (0, 1));
+    assert_eq!(
+        (buckets("1000=18.00%", "1000=18.00%, >=2000=40.00%"), buckets("100=2.00%", "100=82.00%")),
+        (1, 1)
+    );
 }
 
 #[test]
@@ -215,7 +211,6 @@ fn loads_that_are_not_what_is_told_are_found() {
             ("sys=31.34%", "sys=91.34%", "F23"),
             ("1=0.1%, 2=0.1%, 4=0.1%, 8=100.0%", "1=100.0%, 2=0.0%, 4=0.0%, 8=0.0%", "F24"),
             ("err= 0", "err= 5", "F25"),
-            ("short=0,", "short=7,", "F25"),
         ],
     );
     let first = |text: String, rule: &str| found(&text, rule)[0].severity;
@@ -242,17 +237,6 @@ v: (groupid=0, jobs=1): err= 0: pid=1: Fri Apr 12 13:55:32 2024
     assert_eq!(count(&text.replace("505msec", "800msec"), "F7"), 1, "both at one time");
 }
 
-#[test]
-fn what_the_disk_did_is_held_against_what_was_issued() {
-    // As it would be on a machine of its own: the disk did not read for others.
-    let quiet =
-        READ.replace("ios=1977284/172637", "ios=1945284/0").replace("ticks=155508/16378", "ticks=225508/0");
-    speaks(&quiet, &[("ios=1945284/0", "ios=745284/0", "F19"), ("ticks=225508/0", "ticks=45508/0", "F20")]);
-    let two = quiet.replace("ios=1945284/0", "ios=745284/0")
-        + "  vdb: ios=10/0, merge=0/0, ticks=1/0, in_queue=1, util=0.10%\n";
-    assert_eq!(count(&two, "F19"), 0, "several disks are not told apart");
-}
-
 /// A text whose last line of progress ends with another bandwidth.
 fn ends(text: &str, way: &str, bandwidth: &str) -> String {
     let sign = format!("[100.0%][{way}=");
@@ -273,59 +257,12 @@ fn an_end_that_is_not_the_mean_is_ambiguous_also_where_the_page_compares() {
     }
     assert_eq!(count(&fell.replace("100.0%][r=", "45.0%][r="), "F28"), 0, "progress of the middle");
     assert_eq!(count(&fell.replace("31001msec", "21001msec"), "F28"), 0, "too short");
-    let write = READ
-        .replace("rw=randread", "rw=randwrite")
-        .replace("  read: IOPS", "  write: IOPS")
-        .replace("[r=", "[w=")
-        .replace("total=1948425,0,0,0", "total=0,1948425,0,0")
-        .replace("   READ:", "  WRITE:");
-    let told = found(&ends(&write, "w", "100MiB/s"), "F30");
-    // 8 in flight * 4 KiB / 94 us = 349 MB/s; (258 - 105) / (349 - 105) of 31 s.
-    assert!(told[0].message.contains("about 6.8 GB were taken in at 349 MB/s"), "{told:#?}");
-    assert_eq!(told[0].severity, Severity::Ambiguous);
 }
 
 #[test]
-fn two_regimes_samples_that_vary_and_sums_over_jobs_are_told() {
+fn two_regimes_and_samples_that_vary_are_told() {
     let smooth =
         READ.replace("90.00th=[  225]", "90.00th=[  165]").replace("95.00th=[  277]", "95.00th=[  225]");
     speaks(&smooth, &[("90.00th=[  165]", "90.00th=[  215]", "F29")]);
-    assert_eq!((count(MIXED, "F18"), count(READ, "F18")), (1, 0));
-    assert_eq!(count(&MIXED.replace("fio-3.33", "fio-3.12"), "F18"), 0, "before 3.13 each job's counted");
     assert_eq!((count(READ, "F27"), count(&READ.replace("stdev=77995.08", "stdev=7799.08"), "F27")), (1, 0));
-}
-
-const OUTPUT: &str = "test: (g=0): rw=randread, bs=(R) 4096B-4096B, (W) 4096B-4096B, (T) 4096B-4096B, ioengine=libaio, iodepth=32\n\
-    fio-3.33\nStarting 1 process\n\
-    test: (groupid=0, jobs=1): err= 0: pid=11: Tue Mar  5 10:00:00 2024\n  \
-    read: IOPS=10.0k, BW=39.1MiB/s (41.0MB/s)(2344MiB/60002msec)\n";
-
-#[test]
-fn an_output_of_another_command_and_a_run_that_ended_early_are_told() {
-    let page = |options: &str| {
-        format!("fio --name=test --ioengine=libaio {options} --filename=/dev/nvme0n1\n\n{OUTPUT}")
-    };
-    let same = "--rw=randread --bs=4k --iodepth=32";
-    let template = page("--rw=$RW --bs=4k --iodepth=16");
-    let file = "[global]\nioengine=libaio\nbs=4k\n\n[test]\nrw=randread\niodepth=8\n\n";
-    for (text, rule, wanted) in [
-        (page(&format!("{same} --runtime=60 --time_based --numjobs=1")), "F25", 0),
-        (page(&format!("{same} --runtime=60 --time_based --numjobs=1")), "F26", 0),
-        (page("--rw=randwrite --bs=4k --iodepth=32"), "F25", 1),
-        (page("--rw=randread --bs=8k --iodepth=32"), "F25", 1),
-        (page("--rw=randread --bs=4k --iodepth=16"), "F25", 1),
-        (page(&format!("{same} --numjobs=4 --group_reporting")), "F25", 1),
-        (page(&format!("{same} --numjobs=4")), "F25", 0),
-        (template, "F25", 0),
-        (page("--rw=randwrite --bs=4k").replace("--name=test", "--name=other"), "F25", 0),
-        (page("--rw=randwrite").replace("\n\n", "\nAfter a while another one gave this:\n"), "F25", 0),
-        (format!("{file}$ fio test.fio\n{OUTPUT}"), "F25", 1),
-        (format!("{}$ fio test.fio\n{OUTPUT}", file.replace("=8", "=32")), "F25", 0),
-        (page(&format!("{same} --runtime=300 --size=2344m")), "F26", 1),
-        (page("--rw=randread --runtime=5m --time_based"), "F26", 1),
-        (page("--rw=randread --runtime=30"), "F26", 0),
-        (page("--rw=randread --runtime=300 --io_size=1g"), "F26", 0),
-    ] {
-        assert_eq!(count(&text, rule), wanted, "{rule}: {text}");
-    }
 }

@@ -10,30 +10,17 @@ use crate::knowledge::words::says;
 use crate::page::Spot;
 use crate::prose::Manner;
 use crate::rule::method::loads::{Load, loads};
-use crate::rule::{Evidence, Rule};
+use crate::rule::{Evidence, Sink};
 
-pub const RULE: Rule = Rule {
-    id: "P14",
-    name: "capacity is measured with enough in flight",
-    severity: Severity::Ambiguous,
-    holds: "a loss or a bottleneck is concluded with at least half as many I/Os in flight as the drive's rating takes, and large blocks \
-            more than two at a time",
-    silent: "where a sentence speaks of latency or depth, another run of the page has enough in flight, or the drive is not known",
-    check: |evidence, sink| {
-        let (hardware, loads) = (sink.hardware(evidence), loads(evidence));
-        let found = too_few(&hardware, evidence, &loads).into_iter();
-        found.chain(not_full(&hardware, evidence, &loads)).for_each(|finding| sink.finds(finding));
-    },
-};
+pub(super) fn check(hardware: &Hardware, evidence: &Evidence, sink: &mut Sink) {
+    let loads = loads(evidence);
+    too_few(hardware, evidence, &loads).into_iter().for_each(|finding| sink.finds(finding));
+}
 
 /// Fewer in flight cannot fill the drive.
 const ENOUGH: f64 = 0.5;
 /// A loaded flash takes no longer for a read.
 const LOADED_NS: f64 = 150e3;
-/// Blocks of this size go one by one in a test of throughput, and so many of them, or of small ones, fill nothing.
-const LARGE: u64 = 128 << 10;
-const FEW: u64 = 2;
-const FEW_SMALL: u64 = 32;
 
 /// I/Os in flight in all; fio's default is one job with one.
 fn in_flight(load: &Load) -> u64 {
@@ -71,32 +58,4 @@ fn too_few(hardware: &Hardware, evidence: &Evidence, loads: &[Load]) -> Option<F
         format!("{rated} x {:.0} us = {needed:.0}; {deepest} / {needed:.0} = {share:.2}", time / 1e3);
     let finding = Finding::new("P14", Severity::Ambiguous, conclusion, message).by(arithmetic);
     (share < ENOUGH).then(|| finding.against(runs.map(|one| one.spot)))
-}
-
-/// `the network was not saturated, the bottleneck is in software`, after tests that had next to nothing in flight.
-fn not_full(hardware: &Hardware, evidence: &Evidence, loads: &[Load]) -> Vec<Finding> {
-    let is_large = |load: &&Load| load.bs().is_some_and(|bytes| bytes >= LARGE);
-    let large: Vec<&Load> = loads.iter().filter(is_large).collect();
-    let Some(most) = large.iter().map(|load| in_flight(load)).max() else { return Vec::new() };
-    let deepest = loads.iter().map(in_flight).max().unwrap_or(most);
-    if most > FEW || deepest > FEW_SMALL || hardware.mentions.too_large {
-        return Vec::new();
-    }
-    let concludes = |line: &usize| {
-        let lower = evidence.page.line(*line).to_lowercase();
-        let of_what = says(&lower, "network") || says(&lower, "drive");
-        let not_full = says(&lower, "not") && says(&lower, "full") && !says(&lower, "latency");
-        lower.len() < 2000 && of_what && not_full
-    };
-    let finding = |line: usize| {
-        let text = evidence.page.line(line);
-        let message = format!(
-            "large blocks went {most} at a time and small ones {deepest}: one client that waits cannot fill anything, so this is latency and \
-             tells no bottleneck"
-        );
-        let spot = Spot::new(line, text.len() - text.trim_start().len()..text.trim_end().len());
-        let others = large.iter().map(|load| Spot::new(load.spot.index(), 0..0));
-        Finding::new("P14", Severity::Ambiguous, spot, message).against(others)
-    };
-    evidence.text_lines().filter(concludes).map(finding).collect()
 }

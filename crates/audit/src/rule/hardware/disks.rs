@@ -1,23 +1,13 @@
 //! P8: what a cache answered in place of hard disks.
 
 use super::measured::Measured;
-use super::worst;
+use super::{Hardware, worst};
 use crate::finding::{Finding, Severity};
 use crate::knowledge::iops_text;
 use crate::knowledge::media::{Medium, hdd_iops};
 use crate::knowledge::words::says;
 use crate::page::Spot;
-use crate::rule::{Evidence, Rule, Sink};
-
-pub const RULE: Rule = Rule {
-    id: "P8",
-    name: "hard disks have few random I/Os",
-    severity: Severity::WrongConclusion,
-    holds: "random I/Os a second of blocks up to 64k are at most 1.5 times (wrong from ten times) what the disks do with a deep queue: \
-            200 each of 7200 rpm, 455 of 15,000",
-    silent: "where flash is named before the figure or by an output, or hard disks are not listed",
-    check,
-};
+use crate::rule::{Evidence, Sink};
 
 /// Fewer than so many times the ceiling may be short strokes and luck, more are no disks.
 const SOME: f64 = 1.5;
@@ -27,8 +17,7 @@ const RACK: f64 = 60.0;
 /// Blocks up to this take hardly longer than small ones.
 const SMALL: u64 = 64 << 10;
 
-fn check(evidence: &Evidence, sink: &mut Sink) {
-    let hardware = sink.hardware(evidence);
+pub(super) fn check(hardware: &Hardware, evidence: &Evidence, sink: &mut Sink) {
     let disk_of = |drive: usize| hardware.ratings.drives()[drive].media == Medium::Hdd;
     let drive = |disk: bool| hardware.mentions.drives.iter().find(|one| disk_of(one.drive) == disk);
     let first = |word, disk| {

@@ -10,40 +10,14 @@ use crate::number::{Hedge, Interval, Quantity, Unit};
 use crate::page::{Page, Spot};
 use crate::prose::{Clause, Manner};
 use crate::rule::method::loads::{Load, loads};
-use crate::rule::{Evidence, Rule, Sink};
+use crate::rule::{Evidence, Sink};
 
-pub const ABOVE: Rule = Rule {
-    id: "P1",
-    name: "no payload is above its link",
-    severity: Severity::WrongFigure,
-    holds: "bytes a second one way are at most what the link carries; wrong-figure only for direct I/O over the one link of the page, \
-            without a cache, guest or network",
-    silent: "where the page names no link in full, or several drives or links as one; of networks of 1 Gb/s",
-    check: |evidence, sink| {
-        let hardware = sink.hardware(evidence);
-        let found = [false, true].into_iter().filter_map(|network| above(&hardware, evidence, network));
-        found.for_each(|finding| sink.finds(finding));
-    },
-};
-
-pub const STATED: Rule = Rule {
-    id: "P2",
-    name: "a limit that a page states holds for its own figures",
-    severity: Severity::Ambiguous,
-    holds: "bytes a second one way are at most the limit of a link that a sentence states; `about` allows 2 %",
-    silent: "where the sentence names no link, is about a drive or its rating, or the figure is not on that path",
-    check: stated,
-};
-
-pub const SHARED: Rule = Rule {
-    id: "P4",
-    name: "two systems at one ceiling are not compared",
-    severity: Severity::Ambiguous,
-    holds: "figures of one load on two systems that differ by at most 2 % are below 95 % of the drive's link and of stated limits",
-    silent: "where the drive's link is not named in full, or the loads are not told alike",
-    check: shared,
-};
-
+pub(super) fn check(hardware: &Hardware, evidence: &Evidence, sink: &mut Sink) {
+    let found = [false, true].into_iter().filter_map(|network| above(hardware, evidence, network));
+    found.for_each(|finding| sink.finds(finding));
+    stated(hardware, evidence, sink);
+    shared(hardware, evidence, sink);
+}
 /// A figure at so much of a ceiling is held by it.
 const BOUND: f64 = 0.95;
 /// Systems that differ by less are alike, and what is about a figure may be so much more.
@@ -52,7 +26,7 @@ const ALIKE: f64 = 0.02;
 const MOST: usize = 400;
 
 /// The figures of the path over the drive's link (of one drive, as far as the page says), or over the network.
-fn figures(hardware: &Hardware, network: bool) -> Vec<&Measured> {
+fn figures<'a>(hardware: &'a Hardware, network: bool) -> Vec<&'a Measured> {
     let mentions = &hardware.mentions;
     let several = mentions.has("several") || mentions.drives.iter().any(|one| one.count > 1);
     let mine = |one: &&Measured| match network {
@@ -161,10 +135,9 @@ fn limit(only: Option<Link>, page: &Page, clause: &Clause) -> Option<Ceiling> {
     }
 }
 
-fn stated(evidence: &Evidence, sink: &mut Sink) {
-    let hardware = sink.hardware(evidence);
-    for limit in limits(&hardware, evidence) {
-        let mut over = figures(&hardware, limit.network);
+fn stated(hardware: &Hardware, evidence: &Evidence, sink: &mut Sink) {
+    for limit in limits(hardware, evidence) {
+        let mut over = figures(hardware, limit.network);
         over.retain(|one| one.one_way().is_some_and(|rate| rate.low > limit.rate.high));
         let Some(first) = worst(&over, Measured::one_way) else { continue };
         let message = format!(
@@ -178,16 +151,15 @@ fn stated(evidence: &Evidence, sink: &mut Sink) {
     }
 }
 
-fn shared(evidence: &Evidence, sink: &mut Sink) {
-    let hardware = sink.hardware(evidence);
-    let mut ceilings = limits(&hardware, evidence);
+fn shared(hardware: &Hardware, evidence: &Evidence, sink: &mut Sink) {
+    let mut ceilings = limits(hardware, evidence);
     ceilings.extend(hardware.mentions.only_drive_link().map(|(link, spot)| {
         let rate = Interval::exact(link.rate().practical.middle());
         Ceiling { words: link.name(), spot, rate, network: false }
     }));
     let mut told: Vec<Spot> = Vec::new();
     for ceiling in ceilings {
-        let mut high = figures(&hardware, ceiling.network);
+        let mut high = figures(hardware, ceiling.network);
         high.retain(|one| one.one_way().is_some_and(|rate| rate.low >= BOUND * ceiling.rate.low));
         high.truncate(MOST);
         for (at, one) in high.iter().enumerate().filter(|(_, one)| one.load.way.is_some()) {

@@ -7,7 +7,6 @@ use crate::knowledge::mentions::Mentions;
 use crate::knowledge::ratings::{Match, Ratings};
 use crate::number::Figure;
 use measured::{Measured, Tie, only};
-use std::rc::Rc;
 
 mod concurrency;
 mod disks;
@@ -17,19 +16,23 @@ mod rating;
 #[cfg(test)]
 mod tests;
 
-pub use concurrency::RULE as P14;
-pub use disks::RULE as P8;
-pub use link::{ABOVE as P1, SHARED as P4, STATED as P2};
-pub use rating::RULE as P5;
+/// P1, P2, P4, P5, P8 and P14.
+pub(super) fn check(evidence: &Evidence, sink: &mut Sink) {
+    let mentions = Mentions::of(evidence.page, evidence.lines_outside_outputs(), evidence.ratings);
+    let measured = if mentions.too_large { Vec::new() } else { measured::of(evidence) };
+    let hardware = Hardware { mentions, measured, ratings: evidence.ratings };
+    let checks = [link::check, rating::check, disks::check, concurrency::check];
+    checks.into_iter().for_each(|check| check(&hardware, evidence, sink));
+}
 
 /// What rules about hardware look at.
-pub struct Hardware {
+struct Hardware<'a> {
     /// What the page names.
     mentions: Mentions,
     /// What was measured: of outputs, then of tables, in their order.
     measured: Vec<Measured>,
     /// The ratings that figures are held against.
-    ratings: Ratings,
+    ratings: &'a Ratings,
 }
 
 /// The one with the largest least value.
@@ -38,22 +41,9 @@ fn worst<'a>(all: &[&'a Measured], value: impl Fn(&Measured) -> Option<Figure>) 
     valued.max_by(|one, other| one.0.total_cmp(&other.0)).map(|(_, one)| one)
 }
 
-impl Sink {
-    /// What the page names and what was measured on it: looked up once a page.
-    fn hardware(&mut self, evidence: &Evidence) -> Rc<Hardware> {
-        Rc::clone(self.hardware.get_or_insert_with(|| Rc::new(Hardware::of(evidence))))
-    }
-}
-
-impl Hardware {
-    fn of(evidence: &Evidence) -> Hardware {
-        let mentions = Mentions::of(evidence.page, evidence.lines_outside_outputs(), evidence.ratings);
-        let measured = if mentions.too_large { Vec::new() } else { measured::of(evidence) };
-        Hardware { mentions, measured, ratings: evidence.ratings.clone() }
-    }
-
+impl<'a> Hardware<'a> {
     /// The rating of the one drive that a figure is of; `None` where several drives answered together, or nobody can say which did.
-    fn drive_of(&self, measured: &Measured) -> Option<Match<'_>> {
+    fn drive_of(&self, measured: &Measured) -> Option<Match<'a>> {
         if measured.says("several") || measured.says("fabric") {
             return None;
         }
@@ -63,7 +53,7 @@ impl Hardware {
 
     /// The only drive that the page names, one of it, and no other maker's.
     fn only_drive(&self) -> Option<Tie> {
-        let only = only(&self.mentions.drives, &self.mentions.makers, &self.ratings);
+        let only = only(&self.mentions.drives, &self.mentions.makers, self.ratings);
         Some((only.filter(|_| !self.mentions.has("several"))?, None))
     }
 

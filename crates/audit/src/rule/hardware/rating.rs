@@ -7,18 +7,7 @@ use crate::import::Way;
 use crate::knowledge::media::Medium;
 use crate::knowledge::ratings::{ABOVE_RATING, Match, Rated, Writes};
 use crate::knowledge::{iops_text, rate_text};
-use crate::rule::{Evidence, Rule, Sink};
-
-pub const RULE: Rule = Rule {
-    id: "P5",
-    name: "no drive is far above its rating",
-    severity: Severity::WrongConclusion,
-    holds: "4k random I/Os and sequential bytes a second are at most 1.1 times the rating; wrong-conclusion for sustained writes of \
-            twice the rating",
-    silent: "where the drive is not known or not the only one, works with others as one, is behind a network or a cache; of random \
-             I/Os of hard disks",
-    check,
-};
+use crate::rule::{Evidence, Sink};
 
 /// Sustained writes that are so much above their rating are none.
 const FAR: f64 = 2.0;
@@ -32,9 +21,8 @@ struct Over<'a> {
     rating: f64,
 }
 
-fn check(evidence: &Evidence, sink: &mut Sink) {
-    let hardware = sink.hardware(evidence);
-    let mut all: Vec<Over> = hardware.measured.iter().filter_map(|one| over(&hardware, one)).collect();
+pub(super) fn check(hardware: &Hardware, _: &Evidence, sink: &mut Sink) {
+    let mut all: Vec<Over> = hardware.measured.iter().filter_map(|one| over(hardware, one)).collect();
     all.sort_by(|one, other| (other.value / other.rating).total_cmp(&(one.value / one.rating)));
     // The furthest above of each rating of a drive, with the others.
     while !all.is_empty() {

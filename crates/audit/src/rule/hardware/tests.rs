@@ -157,18 +157,4 @@ fn capacity_takes_enough_in_flight() {
     silent("P14", &format!("{drive}{}After it reads have a latency loss of 21.5 %.\n", run(1, "118.00")));
     silent("P14", &format!("Some drive.\n{}{loss}", run(1, "118.00")));
     silent("P14", &format!("{drive}{}{}{loss}", run(1, "118.00"), run(64, "300.00")));
-    let commands =
-        "fio --name=a --rw=randread --bs=4k --iodepth=16\n\nfio --name=b --rw=read --bs=1m --iodepth=1\n\n";
-    let concluded = "The network was not saturated; the bottleneck is the software.\n";
-    one(&format!("{commands}{concluded}"), "P14", Ambiguous, "one client that waits");
-    silent("P14", &format!("{}{concluded}", commands.replace("--iodepth=1\n", "--iodepth=32\n")));
-    silent("P14", &format!("{commands}The network was saturated.\n"));
-    silent("P14", concluded);
-}
-
-proptest::proptest! {
-    #[test]
-    fn no_page_makes_it_panic(text in "(PCIe 3\\.0 x4|40GbE|iSER|980 PRO|6xPM9A3 1\\.92TB|HDD|VM|4k randread qd=1|\\||\n|\\|---\\|---\\|\n|99 %|MB/s|受限于|не|at most|[ 0-9a-z.,é]){0,40}") {
-        let _ = findings(&text);
-    }
 }

@@ -61,7 +61,6 @@ fn is_another(made: &Made, what: What) -> bool {
 }
 
 fn sums(evidence: &Evidence, sink: &mut Sink) {
-    crate::rule::network::totals(evidence, sink);
     for grid in evidence.grids {
         rows(evidence.page, grid, sink);
         columns(evidence.page, grid, sink);

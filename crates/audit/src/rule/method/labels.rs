@@ -2,29 +2,13 @@
 
 use super::loads::{Load, loads};
 use crate::finding::{Finding, Severity};
-use crate::page::Spot;
 use crate::prose::{Topic, topic};
-use crate::rule::{Evidence, Rule, Sink};
+use crate::rule::{Evidence, Sink};
 
-pub const RULE: Rule = Rule {
-    id: "T7",
-    name: "a load is what it is called",
-    severity: Severity::Ambiguous,
-    holds: "a job whose name says random, sequential, read or write has such an rw; labels of tables (75rdpct-80randompct) have the \
-            shares of the page's list of loads",
-    silent: "where a name says both or neither, of scripts, and where no one entry of the list fits a label",
-    check: |evidence, sink| {
-        names(evidence, sink);
-        profiles(evidence, sink);
-    },
-};
-
-/// More labels, or entries of a list, are data.
+/// More jobs are data.
 const MOST: usize = 100;
-/// Longer lines are no lists.
-const LONGEST: usize = 300;
 
-fn names(evidence: &Evidence, sink: &mut Sink) {
+pub(super) fn check(evidence: &Evidence, sink: &mut Sink) {
     let mut loads = loads(evidence);
     loads.retain(|load| !load.is_template() && contradicts(load));
     while let Some((name, rw)) = loads.first().map(|load| (load.name, load.rw().unwrap_or(""))) {
@@ -70,75 +54,6 @@ fn contradicts(load: &Load) -> bool {
     order || way
 }
 
-/// A load as a list or a label tells it: bytes, share of reads, share of what is random, in percent.
-struct Profile {
-    size: f64,
-    reads: u64,
-    random: u64,
-    spot: Spot,
-}
-
-fn profiles(evidence: &Evidence, sink: &mut Sink) {
-    let mut labels: Vec<(&str, Profile)> = Vec::new();
-    for row in evidence.tables.iter().flat_map(|table| &table.rows) {
-        let start = evidence.page.line(row.line).find(&row.label).unwrap_or(0);
-        let spot = Spot::new(row.line, start..start + row.label.len());
-        if labels.len() < MOST && labels.iter().all(|(label, _)| *label != row.label) {
-            labels.extend(of_label(&row.label, spot).map(|own| (row.label.as_str(), own)));
-        }
-    }
-    let lines = evidence.text_lines().take_while(|_| !labels.is_empty());
-    let listed = lines.filter_map(|line| of_line(evidence.page.line(line), line));
-    let listed: Vec<Profile> = listed.take(MOST).collect();
-    for (label, own) in &labels {
-        let same = |one: &&Profile| (one.size, one.reads) == (own.size, own.reads);
-        let alone = labels.iter().filter(|(_, one)| same(&one)).count() == 1;
-        let mut told = listed.iter().filter(same);
-        let Some(other) = told.next().filter(|_| told.next().is_none() && alone) else { continue };
-        if other.random != own.random {
-            let line = evidence.page.number(other.spot.index());
-            let message = format!(
-                "{label} has {} % of its I/Os random, line {line} says {} %: one of them is not what was run",
-                own.random, other.random
-            );
-            sink.finds(Finding::new("T7", Severity::Ambiguous, own.spot, message).against([other.spot]));
-        }
-    }
-}
-
-fn percent(text: &str) -> Option<u64> {
-    text.parse().ok().filter(|share| *share <= 100)
-}
-
-/// `64k-75rdpct-80randompct`.
-fn of_label(label: &str, spot: Spot) -> Option<Profile> {
-    let share = |end: &str| label.split(['-', '_', ' ']).find_map(|part| percent(part.strip_suffix(end)?));
-    Some(Profile { size: topic(label).size?, reads: share("rdpct")?, random: share("randompct")?, spot })
-}
-
-/// `64k - 80% seq - 75/25 r/w`.
-fn of_line(text: &str, line: usize) -> Option<Profile> {
-    if text.len() > LONGEST || !text.contains('%') {
-        return None;
-    }
-    let (mut random, mut reads) = (None, None);
-    let words: Vec<String> = text.split_whitespace().map(str::to_ascii_lowercase).collect();
-    for pair in words.windows(2) {
-        let share = pair[0].strip_suffix('%').and_then(percent);
-        let mix = pair[0].split_once('/').and_then(|(left, right)| percent(left).zip(percent(right)));
-        let mix = mix.filter(|(left, right)| left + right == 100);
-        match (pair[1].trim_matches(','), share, mix) {
-            ("rng" | "rnd" | "rand" | "random", Some(share), _) => random = Some(share),
-            ("seq" | "sequential", Some(share), _) => random = Some(100 - share),
-            ("r/w" | "read/write" | "rw", _, Some((left, _))) => reads = Some(left),
-            ("w/r" | "write/read", _, Some((_, right))) => reads = Some(right),
-            _ => {}
-        }
-    }
-    let spot = Spot::new(line, 0..text.len());
-    Some(Profile { size: topic(text).size?, reads: reads?, random: random?, spot })
-}
-
 #[cfg(test)]
 mod tests {
     use crate::rule::testing::found;
@@ -167,18 +82,5 @@ mod tests {
         assert!(told[0].message.ends_with("1 more that are called like it"), "{}", told[0].message);
         let others = found(&["global", "write 1", "seq write 2"].map(job).concat(), "T7");
         assert_eq!(others.len(), 2, "they say other things");
-    }
-
-    #[test]
-    fn labels_have_the_shares_of_the_list() {
-        let page = |seq: &str| {
-            format!(
-                "Load 1:\nvdbench - 64k - {seq} - 75/25 r/w\nLoad 2:\nvdbench - 4k - 80% rng - 50/50 r/w\n\n\
-                 | x | MB/s | IOPS |\n|---|---|---|\n| 64k-75rdpct-80randompct | 3000.1 | 48001.6 |\n| 4k-50rdpct-80randompct | 400.1 | 102425.6 |\n"
-            )
-        };
-        assert_eq!(found(&page("80% seq"), "T7").len(), 1);
-        assert_eq!(found(&page("80% rng"), "T7"), []);
-        assert_eq!(found(&page("20% seq"), "T7"), []);
     }
 }

@@ -1,7 +1,7 @@
 //! What a page asks fio for, with every option and where it stands: jobs of command lines and of job files.
 
 use crate::import::command::Command;
-use crate::import::fio::job_file::{Entry, JobFile, size};
+use crate::import::fio::job_file::{Entry, JobFile};
 use crate::import::{Output, Said};
 use crate::page::Spot;
 use crate::rule::Evidence;
@@ -36,33 +36,11 @@ impl<'a> Load<'a> {
         self.option(&["rw", "readwrite"])?.split([':', ',']).next()
     }
 
-    /// Bytes of an I/O where they are of one size.
-    pub fn bs(&self) -> Option<u64> {
-        let varies = self.entry(&["bssplit", "bsrange", "blocksize_range"]).is_some();
-        size(self.option(&["bs", "blocksize"])?).filter(|_| !varies)
-    }
-
     /// Whether an option holds what a script sets, or a part of it was left out.
     pub fn is_template(&self) -> bool {
         self.entries.iter().filter_map(|entry| entry.value.as_deref()).any(|value| {
             value.contains(['$', '{', '<', '%', '\u{2026}']) || value.contains("...") || value.is_empty()
         })
-    }
-
-    /// Seconds of `runtime=5m`.
-    pub fn runtime_s(&self) -> Option<f64> {
-        let text = self.option(&["runtime", "timeout"])?.to_ascii_lowercase();
-        let digits = text.bytes().take_while(u8::is_ascii_digit).count();
-        let number: f64 = text[..digits].parse().ok()?;
-        let scale = match &text[digits..] {
-            "" | "s" | "sec" => 1.0,
-            "ms" | "msec" => 1e-3,
-            "m" | "min" => 60.0,
-            "h" => 3600.0,
-            "d" => 86400.0,
-            _ => return None,
-        };
-        Some(number * scale)
     }
 }
 

@@ -1,10 +1,13 @@
 //! Rules on how it was measured: what was asked for, on what, with which settings.
 
+use super::{Evidence, Sink};
+
 mod effect;
 mod labels;
 pub(in crate::rule) mod loads;
 mod page_cache;
 
-pub use effect::RULE as M9;
-pub use labels::RULE as T7;
-pub use page_cache::RULE as M7;
+/// M7, M9 and T7.
+pub(super) fn check(evidence: &Evidence, sink: &mut Sink) {
+    [page_cache::check, effect::check, labels::check].into_iter().for_each(|check| check(evidence, sink));
+}

@@ -5,17 +5,7 @@ use crate::finding::{Finding, Severity};
 use crate::import::Said;
 use crate::import::command::{Command, Word};
 use crate::page::{Page, Spot};
-use crate::rule::{Evidence, Rule, Sink};
-
-pub const RULE: Rule = Rule {
-    id: "M7",
-    name: "dd goes around the page cache, or waits for it",
-    severity: Severity::Ambiguous,
-    holds: "dd commands whose rates the page shows have oflag=direct, sync or dsync, conv=fsync or fdatasync (of reads iflag=direct)",
-    silent: "where one dd stands among another tool's results, of pipes, of files that another command is tried with, and where caches \
-             are dropped",
-    check,
-};
+use crate::rule::{Evidence, Sink};
 
 /// The value of `of=/data/file` among words.
 fn operand<'a>(words: &'a [Word], key: &str) -> Option<&'a str> {
@@ -27,7 +17,7 @@ fn last_part(path: &str) -> &str {
     path.trim_end_matches('/').rsplit('/').next().unwrap_or(path)
 }
 
-fn check(evidence: &Evidence, sink: &mut Sink) {
+pub(super) fn check(evidence: &Evidence, sink: &mut Sink) {
     let mut shown: Vec<(&Command, Spot)> = Vec::new();
     for (at, command) in commands(evidence).into_iter().filter(|(_, one)| one.program == "dd") {
         // Its own rate stands right behind.

@@ -6,29 +6,8 @@ use crate::knowledge::words::{Word, says};
 use crate::number::{Quantity, Unit};
 use crate::page::Spot;
 use crate::prose::{Clause, Manner, topic};
-use crate::rule::{Evidence, Rule, Sink};
+use crate::rule::{Evidence, Sink};
 use crate::table::{Cell, Row, Table};
-
-/// M1: spread.
-pub const SPREAD: Rule = Rule {
-    id: "M1",
-    name: "figures that are compared have a spread",
-    severity: Severity::Ambiguous,
-    holds: "a page that compares measured results says how its figures spread over repeated runs; told once a page",
-    silent: "where no table has a ratio of two rates and no sentence a change of speed between two results, in release notes, and \
-             where a spread is told (`+-`, stdev, a confidence interval)",
-    check: spread,
-};
-
-/// M3: preconditioning.
-pub const PRECONDITIONING: Rule = Rule {
-    id: "M3",
-    name: "writes to a flash drive start from a steady state",
-    severity: Severity::Ambiguous,
-    holds: "a page that compares writes to a flash drive says how the drive was preconditioned; told once a page",
-    silent: "where M1 sees no comparison, no flash drive is named, nothing is written, or preconditioning, filling or steady state is named",
-    check: preconditioning,
-};
 
 /// Whether a page has a word outside its outputs, in lines no longer than so many bytes.
 fn has(evidence: &Evidence, word: Word, longest: usize) -> bool {
@@ -109,7 +88,7 @@ fn claim(evidence: &Evidence, clause: &Clause) -> Option<Spot> {
     of_speed.then_some(figure.figure.spot)
 }
 
-fn spread(evidence: &Evidence, sink: &mut Sink) {
+pub(super) fn spread(evidence: &Evidence, sink: &mut Sink) {
     let mut lines = evidence.tables.iter().flat_map(|table| table.lines.clone());
     let told =
         has(evidence, "spread", usize::MAX) || lines.any(|line| evidence.page.line(line).contains("+- "));
@@ -118,7 +97,7 @@ fn spread(evidence: &Evidence, sink: &mut Sink) {
     sink.finds(Finding::new("M1", Severity::Ambiguous, spot, message));
 }
 
-fn preconditioning(evidence: &Evidence, sink: &mut Sink) {
+pub(super) fn preconditioning(evidence: &Evidence, sink: &mut Sink) {
     let of_output = evidence.outputs.iter().find_map(|output| {
         let readings = output.said.readings();
         let written = readings.iter().find(|reading| reading.way == Way::Write)?;

@@ -4,5 +4,11 @@
 mod method;
 mod within;
 
-pub use method::{PRECONDITIONING as M3, SPREAD as M1};
-pub use within::RULE as S1;
+use super::{Evidence, Sink};
+
+/// S1, M1 and M3.
+pub(super) fn check(evidence: &Evidence, sink: &mut Sink) {
+    [within::check, method::spread, method::preconditioning]
+        .into_iter()
+        .for_each(|check| check(evidence, sink));
+}

@@ -4,24 +4,15 @@ use crate::finding::{Finding, Severity};
 use crate::number::{Quantity, Unit};
 use crate::page::Page;
 use crate::prose::{Clause, Manner};
-use crate::rule::{Evidence, Rule, Sink};
+use crate::rule::{Evidence, Sink};
 use crate::table::{Row, Table};
-
-pub const RULE: Rule = Rule {
-    id: "S1",
-    name: "what is said to be within a band is",
-    severity: Severity::WrongConclusion,
-    holds: "no pair of figures in the tables that the sentence speaks of is more than the stated percentage apart",
-    silent: "where the sentence names neither both columns of a later table nor one of the next, or has results itself",
-    check,
-};
 
 /// A figure that is so many times the other is of something else.
 const FAR: f64 = 3.0;
 /// Tables further below a sentence that names one column are of something else.
 const NEAR: usize = 40;
 
-fn check(evidence: &Evidence, sink: &mut Sink) {
+pub(super) fn check(evidence: &Evidence, sink: &mut Sink) {
     for clause in evidence.clauses.iter().filter(|clause| clause.manner == Manner::Within) {
         let Some(band) = clause.percents().next() else { continue };
         // `writes (218) are within 30 % of those of the pool (168)` tells what it compares.

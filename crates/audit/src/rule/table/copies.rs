@@ -4,23 +4,14 @@ use crate::finding::{Finding, Severity, Slip};
 use crate::import::{Output, Said, Way};
 use crate::number::{Figure, Quantity, Unit};
 use crate::prose::topic;
-use crate::rule::{Evidence, Rule, Sink};
+use crate::rule::{Evidence, Sink};
 use crate::table::Table;
 use std::collections::HashMap;
-
-pub const COPY: Rule = Rule {
-    id: "T4",
-    name: "a cell is what the output says that it was copied from",
-    severity: Severity::WrongFigure,
-    holds: "a cell whose text an output of the page prints is its copy; the copy of a wrong figure is wrong",
-    silent: "where fewer than three cells of a table are copies",
-    check: copies,
-};
 
 /// A figure of an output that tables have copies of.
 type Source = (Figure, Unit, Way);
 
-fn copies(evidence: &Evidence, sink: &mut Sink) {
+pub(in crate::rule) fn check(evidence: &Evidence, sink: &mut Sink) {
     if evidence.tables.is_empty() {
         return;
     }

@@ -5,31 +5,15 @@ use crate::finding::{Finding, Severity, Slip};
 use crate::link::Link;
 use crate::number::{Hedge, Interval, Quantity};
 use crate::page::Page;
-use crate::rule::{Evidence, Rule, Sink};
+use crate::rule::{Evidence, Sink};
 use likely::Likely;
 
 mod likely;
 
-pub const RATIO: Rule = Rule {
-    id: "T1",
-    name: "a ratio, loss or overhead is what its operands give",
-    severity: Severity::WrongFigure,
-    holds: "the printed ratio meets what its operands give, each within its rounding; in tables, against a base row (1.00x, 100 %) \
-            and in sentences that state both ends of a change or name two systems of a table",
-    silent: "where a head, three cells of one form or a sentence do not tie a ratio to its operands, where operands may have been \
-             cut off, of times among ratios of rates, and of means, totals and hedged figures",
-    check: |evidence, sink| evidence.links.iter().for_each(|link| ratio(evidence, link, sink)),
-};
-
-pub const PROPAGATED: Rule = Rule {
-    id: "N10",
-    name: "a ratio of a wrong figure is wrong",
-    severity: Severity::WrongConclusion,
-    holds: "a ratio whose operand an earlier rule corrected is computed again from the corrected figure",
-    silent: "where the corrected ratio still rounds to what is printed",
-    check: |evidence, sink| evidence.links.iter().for_each(|link| propagated(evidence.page, link, sink)),
-};
-
+pub(in crate::rule) fn check(evidence: &Evidence, sink: &mut Sink) {
+    evidence.links.iter().for_each(|link| ratio(evidence, link, sink));
+    evidence.links.iter().for_each(|link| propagated(evidence.page, link, sink));
+}
 /// Decided of one link.
 enum Verdict {
     Holds,

@@ -2,31 +2,16 @@
 
 use super::like;
 use crate::finding::{Finding, Severity, Slip};
-use crate::knowledge::words::spellings;
-use crate::link::mentions;
 use crate::number::{Interval, Quantity, Unit};
 use crate::page::Page;
-use crate::rule::{Evidence, Rule, Sink};
+use crate::rule::{Evidence, Sink};
 use crate::table::Table;
 use std::collections::HashMap;
-
-mod headings;
-
-pub const REPLICAS: Rule = Rule {
-    id: "T9",
-    name: "units that are nominally equal have equal figures",
-    severity: Severity::WrongFigure,
-    holds: "of at least four tables or columns whose names differ only by a number, no cell is more than 10 % (wrong from 30 %) from \
-            their median",
-    silent: "where headings differ by more than a number, rows are moments of a run, counts are below 100, or more than a quarter of \
-             the units are off",
-    check: replicas,
-};
 
 /// Fewer tell no outlier.
 const LEAST: usize = 4;
 
-fn replicas(evidence: &Evidence, sink: &mut Sink) {
+pub(in crate::rule) fn check(evidence: &Evidence, sink: &mut Sink) {
     for group in groups(evidence.page, evidence.tables) {
         let first = group[0];
         if group.len() < LEAST || is_course(first) {
@@ -40,7 +25,6 @@ fn replicas(evidence: &Evidence, sink: &mut Sink) {
             }
         }
     }
-    evidence.tables.iter().for_each(|table| within(evidence.page, table, sink));
 }
 
 fn figure(table: &Table, row: usize, column: usize) -> Option<Quantity> {
@@ -74,13 +58,15 @@ fn groups<'a>(page: &Page, tables: &'a [Table]) -> Vec<Vec<&'a Table>> {
     if named.len() < LEAST {
         return Vec::new();
     }
-    let headings = headings::of(page);
+    let is_heading = |line: &usize| page.line(*line).starts_with('#');
+    let headings: Vec<usize> = (0..page.len()).filter(is_heading).collect();
     let mut groups: HashMap<_, Vec<&Table>> = HashMap::new();
     for (name, table) in named {
         let heads: Vec<&str> = table.columns.iter().map(|column| column.head.as_str()).collect();
         let labels: Vec<&str> = table.rows.iter().map(|row| row.label.as_str()).collect();
-        let above = headings.partition_point(|(line, _)| *line < table.lines.start);
-        let heading = above.checked_sub(1).map(|at| &headings[at].1);
+        let above = headings.partition_point(|line| *line < table.lines.start);
+        let heading = above.checked_sub(1).map(|at| page.line(headings[at]));
+        let heading = heading.map(|text| bare_name(text).unwrap_or_else(|| text.to_owned()));
         groups.entry((name, heading, heads, labels)).or_default().push(table);
     }
     groups.into_values().collect()
@@ -96,21 +82,6 @@ fn is_course(table: &Table) -> bool {
     let counts = labels[0] == Some(0.0) && steps.len() + 1 == labels.len();
     let even = steps.iter().filter(|step| (*step - first).abs() < 1e-3 * first).count();
     counts || even >= 4 && 4 * even >= 3 * (labels.len() - 1)
-}
-
-/// Columns of one table that are numbered: `VM1`, `VM2`, `run 1`. Those that count something (threads, queues) differ on purpose.
-fn within(page: &Page, table: &Table, sink: &mut Sink) {
-    let names: Vec<Option<String>> = table.columns.iter().map(|column| bare_name(&column.head)).collect();
-    let Some(name) = names.iter().flatten().next() else { return };
-    let is_unit = |unit: &&str| name.to_lowercase().trim() == *unit || mentions(name, unit, "");
-    if !spellings("unit").iter().any(is_unit) {
-        return;
-    }
-    for (at, row) in table.rows.iter().enumerate() {
-        let same = names.iter().enumerate().filter(|(_, other)| other.as_ref() == Some(name));
-        let figures: Vec<Quantity> = same.filter_map(|(column, _)| figure(table, at, column)).collect();
-        judge(page, &figures, &row.label, sink);
-    }
 }
 
 fn judge(page: &Page, figures: &[Quantity], of: &str, sink: &mut Sink) {

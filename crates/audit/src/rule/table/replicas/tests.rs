@@ -26,13 +26,6 @@ fn one_of_many_equal_drives_that_has_half_is_told() {
 }
 
 #[test]
-fn numbered_columns_of_machines_are_replicas() {
-    let page = "| | VM1 | VM2 | VM3 | VM4 |\n|---|---|---|---|---|\n| read | 1000 MB/s | 1010 MB/s | 990 MB/s | 500 MB/s |\n";
-    assert_eq!(found(page, "T10").len(), 1);
-    assert_eq!(found(&page.replace("VM", "qd"), "T10"), [], "depths differ on purpose");
-}
-
-#[test]
 fn names_lose_their_numbers_only() {
     assert_eq!(bare_name("PM9A3 (0369)").as_deref(), Some("PM9A3"));
     assert_eq!(bare_name("VM12").as_deref(), Some("VM"));

@@ -1,0 +1,159 @@
+//! Links of drives and of machines, by the facts of `links.txt`.
+
+use crate::number::Interval;
+use std::sync::OnceLock;
+
+/// What a link carries one way, in bytes a second.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Rate {
+    /// After the line code, before any header: what the wire moves.
+    pub line: f64,
+    /// What payloads get in practice, from small packets to large ones.
+    pub practical: Interval,
+    /// What payloads get with the largest packets and nothing else on the link: no measurement of what really crossed it is above.
+    pub most: f64,
+}
+
+impl Rate {
+    /// Of so many such links side by side.
+    #[must_use]
+    pub fn times(self, links: f64) -> Rate {
+        Rate { line: self.line * links, practical: self.practical.scaled(links), most: self.most * links }
+    }
+}
+
+/// A line of `links.txt`.
+#[derive(Debug, PartialEq)]
+struct Known {
+    family: &'static str,
+    gigabits: f64,
+    called: f64,
+    name: &'static str,
+    rate: Rate,
+}
+
+fn known() -> &'static [Known] {
+    static ALL: OnceLock<Vec<Known>> = OnceLock::new();
+    let read = |line: &'static str| {
+        let fields: Vec<&str> = line.split(" | ").collect();
+        let [family, gigabits, called, name, data, practical, most] = fields[..] else { return None };
+        let line = data.parse::<f64>().ok()? * 1e9 / 8.0;
+        let share = |text: &str| Some(line * text.parse::<f64>().ok()?);
+        let (low, high) = practical.split_once(' ')?;
+        let practical = Interval { low: share(low)?, high: share(high)? };
+        let rate = Rate { line, practical, most: share(most)? };
+        Some(Known { family, gigabits: gigabits.parse().ok()?, called: called.parse().ok()?, name, rate })
+    };
+    ALL.get_or_init(|| include_str!("links.txt").lines().filter_map(read).collect())
+}
+
+/// A link that a page or a machine can name.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Link {
+    known: &'static Known,
+    /// One of what has no lanes.
+    lanes: u8,
+}
+
+impl Link {
+    /// Each, of one lane.
+    pub fn all() -> impl DoubleEndedIterator<Item = Link> {
+        known().iter().map(|known| Link { known, lanes: 1 })
+    }
+
+    /// The link of a family (`pcie`, `sata`, `sas`, `usb`, `ethernet`, `infiniband`) of so many Gb/s on the wire, of PCIe a lane.
+    pub fn of_speed(family: &str, gigabits: f64) -> Option<Link> {
+        Link::all().rfind(|link| link.known.family == family && (link.known.gigabits - gigabits).abs() < 1e-6)
+    }
+
+    /// The link of a family that is called by a number: a generation of PCIe, a revision of SATA, the Gb/s of others.
+    pub fn called(family: &str, number: f64) -> Option<Link> {
+        Link::all().find(|link| link.known.family == family && link.known.called == number)
+    }
+
+    /// That of a network card by the Mb/s that the kernel reports of it.
+    pub fn of_card(infiniband: bool, megabits: u64) -> Option<Link> {
+        Link::of_speed(if infiniband { "infiniband" } else { "ethernet" }, megabits as f64 / 1000.0)
+    }
+
+    /// The link of a name as [`Link::name`] has it.
+    pub fn named(text: &str) -> Option<Link> {
+        let (name, lanes) = text.rsplit_once(" x").unwrap_or((text, "1"));
+        let link = Link::all().find(|link| link.known.name == name)?.lanes(lanes.parse().ok()?)?;
+        (link.name() == text).then_some(link)
+    }
+
+    /// With so many lanes, which only PCIe has: 1, 2, 4, 8, 12, 16 or 32.
+    pub fn lanes(self, lanes: u8) -> Option<Link> {
+        let known = if self.known.family == "pcie" {
+            matches!(lanes, 1 | 2 | 4 | 8 | 12 | 16 | 32)
+        } else {
+            lanes == 1
+        };
+        known.then_some(Link { lanes, ..self })
+    }
+
+    /// What it carries one way (USB 2.0: both together).
+    pub fn rate(self) -> Rate {
+        self.known.rate.times(f64::from(self.lanes))
+    }
+
+    /// As its standard calls it: `PCIe 3.0 x4`, `SATA 6 Gb/s`, `40GbE`.
+    pub fn name(self) -> String {
+        let lanes = if self.known.family == "pcie" { format!(" x{}", self.lanes) } else { String::new() };
+        format!("{}{lanes}", self.known.name)
+    }
+
+    /// Whether other machines are behind it.
+    pub fn is_network(self) -> bool {
+        matches!(self.known.family, "ethernet" | "infiniband")
+    }
+
+    /// Whether it is a cable of one drive.
+    pub fn is_cable(self) -> bool {
+        matches!(self.known.family, "sata" | "sas" | "usb")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn links_carry_what_their_standards_say() {
+        for (name, megabytes) in [
+            ("PCIe 1.0 x1", 250.0),
+            ("PCIe 2.0 x4", 2000.0),
+            ("PCIe 3.0 x4", 3938.0),
+            ("PCIe 5.0 x16", 63015.0),
+            ("SATA 6 Gb/s", 600.0),
+            ("24G SAS", 2400.0),
+            ("USB 2.0", 60.0),
+            ("25GbE", 3125.0),
+            ("InfiniBand FDR", 6818.0),
+        ] {
+            assert_eq!((Link::named(name).unwrap().rate().line / 1e6).round(), megabytes, "{name}");
+        }
+        for none in ["PCIe 3.0 x5", "PCIe 7.0 x4", "PCIe 3.0", "SATA 6 Gb/s x2", "7GbE"] {
+            assert_eq!(Link::named(none), None, "{none}");
+        }
+        let names = |link: Option<Link>| link.map(Link::name).unwrap_or_default();
+        assert_eq!(names(Link::of_card(true, 56_000)), "InfiniBand FDR");
+        assert_eq!(
+            (Link::of_card(false, 20_000), Link::of_card(true, 20)),
+            (None, None),
+            "a bond is no link"
+        );
+        assert_eq!(
+            [Link::called("sata", 3.0), Link::called("sas", 24.0)].map(names),
+            ["SATA 6 Gb/s", "24G SAS"]
+        );
+        assert_eq!(names(Link::of_speed("pcie", 8.0).and_then(|link| link.lanes(4))), "PCIe 3.0 x4");
+        let lines = include_str!("links.txt").lines().filter(|line| !line.starts_with('#'));
+        assert_eq!(lines.count(), known().len(), "a line is not read");
+        for rate in Link::all().map(Link::rate) {
+            assert!(rate.practical.low > 0.0 && rate.practical.low < rate.practical.high, "{rate:?}");
+            assert!(rate.practical.high <= rate.most && rate.most < rate.line, "{rate:?}");
+        }
+    }
+}

@@ -1,0 +1,126 @@
+//! X29: what tools print of one run, held against each other by the relations of `relations.txt`.
+
+use super::ledger::{Ledger, Named, named};
+use super::{Evidence, Sink};
+use crate::claim::Metric;
+use crate::import::Said;
+use crate::import::dd::Copy;
+use crate::import::diskspd::{COLUMNS, Span, Table};
+use crate::import::sheet::{BANDWIDTH, BYTES, Sheet, TIME};
+use std::sync::OnceLock;
+
+/// A line of `relations.txt`.
+struct Relation {
+    tools: Vec<&'static str>,
+    form: Form,
+    slack: f64,
+}
+
+enum Form {
+    /// A target, a factor, whether `block` is one more, figures with their powers.
+    Product(&'static str, f64, bool, Vec<(&'static str, i32)>),
+    Sum(&'static str, Vec<&'static str>),
+    Order(Vec<&'static str>),
+}
+
+fn relations() -> &'static [Relation] {
+    static ALL: OnceLock<Vec<Relation>> = OnceLock::new();
+    ALL.get_or_init(|| {
+        let lines = include_str!("relations.txt").lines().filter(|line| !line.starts_with('#'));
+        lines.filter_map(relation).collect()
+    })
+}
+
+fn relation(line: &'static str) -> Option<Relation> {
+    let (tools, text) = line.split_once(": ")?;
+    let (text, slack) = text.split_once(" ~ ").unwrap_or((text, "0"));
+    let form = match text.split_once(" = ") {
+        None => Form::Order(text.split(" <= ").collect()),
+        Some((target, given)) if given.contains(" + ") => Form::Sum(target, given.split(" + ").collect()),
+        Some((target, given)) => {
+            let parts = given.split(" * ").flat_map(|part| part.split(" / ").zip([1, -1]));
+            let (mut factor, mut block, mut powers) = (1.0, false, Vec::new());
+            for (part, power) in parts {
+                match part.parse::<f64>() {
+                    Ok(number) => factor *= number,
+                    Err(_) if part == "block" => block = true,
+                    Err(_) => powers.push((part, power)),
+                }
+            }
+            Form::Product(target, factor, block, powers)
+        }
+    };
+    Some(Relation { tools: tools.split(", ").collect(), form, slack: slack.parse().ok()? })
+}
+
+pub(super) fn check(evidence: &Evidence, sink: &mut Sink) {
+    for output in evidence.outputs {
+        let mine =
+            relations().iter().filter(|one| one.tools.iter().any(|tool| output.format.starts_with(tool)));
+        let mine: Vec<&Relation> = mine.collect();
+        let mut ledger = Ledger::new(evidence.page, "X29");
+        match &output.said {
+            Said::Sheets(sheets) => {
+                sheets
+                    .iter()
+                    .filter(|sheet| !sheet.repeats)
+                    .for_each(|sheet| hold(&mine, sheet, &mut ledger));
+            }
+            Said::Dd(copy) => hold(&mine, &of_copy(copy), &mut ledger),
+            Said::DiskSpd(said) => {
+                said.spans.iter().for_each(|span| of_span(said.block(), span, &mine, &mut ledger));
+            }
+            _ => {}
+        }
+        ledger.settle(sink);
+    }
+}
+
+fn hold(relations: &[&Relation], sheet: &Sheet, ledger: &mut Ledger) {
+    for Relation { form, slack, .. } in relations {
+        match form {
+            Form::Product(target, factor, block, powers) => {
+                let size = if *block { sheet.workload.bs.map(|bytes| bytes as f64) } else { Some(1.0) };
+                size.into_iter().for_each(|size| ledger.of(sheet, target, factor * size, powers, *slack));
+            }
+            Form::Sum(target, parts) => ledger.adds(sheet, target, parts, *slack),
+            Form::Order(names) => {
+                ledger.rising(&names.iter().filter_map(|name| sheet.get(name)).collect::<Vec<_>>(), 0.0);
+            }
+        }
+    }
+}
+
+fn of_copy(copy: &Copy) -> Sheet {
+    let mut sheet = Sheet::new(copy.line, None);
+    let sizes = ["the size in brackets", "the other size in brackets"].into_iter().zip(&copy.sizes);
+    let sizes = sizes.map(|(name, size)| named(name, size.unit, size.figure));
+    let rate = named(BANDWIDTH, copy.rate.unit, copy.rate.figure);
+    let others = [named(BYTES, "bytes", copy.bytes), named(TIME, "s", copy.time), rate];
+    others.into_iter().chain(sizes).for_each(|one| sheet.add(Metric::Other, one));
+    sheet
+}
+
+/// Rows of threads with the time of all, and the sums of the line `total`.
+fn of_span(block: Option<u64>, span: &Span, relations: &[&Relation], ledger: &mut Ledger) {
+    for table in span.tables.iter().flatten() {
+        for row in table.all() {
+            let mut row = row.clone();
+            row.workload.bs = block;
+            span.time.into_iter().for_each(|time| row.add(Metric::Runtime, named(TIME, "s", time)));
+            hold(relations, &row, ledger);
+        }
+        // A page may leave out lines of threads: their sum is no total.
+        let whole = span.threads.is_none_or(|threads| table.rows.len() as f64 >= threads.value);
+        table.total.iter().filter(|_| whole).for_each(|total| totals(table, total, ledger));
+    }
+}
+
+fn totals(table: &Table, total: &Sheet, ledger: &mut Ledger) {
+    for (name, ..) in COLUMNS {
+        let rows: Option<Vec<Named>> = table.rows.iter().map(|row| row.get(name)).collect();
+        if let (Some(target), Some(rows)) = (total.get(name), rows) {
+            ledger.sum(target, &rows, 0.0);
+        }
+    }
+}
