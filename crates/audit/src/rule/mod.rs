@@ -36,7 +36,7 @@ use crate::page::{Page, Spot};
 use crate::prose::Clause;
 use crate::table::Table;
 use places::Places;
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use std::cell::OnceCell;
 use std::collections::HashMap;
 use std::rc::Rc;
@@ -181,6 +181,7 @@ pub struct Sink {
     pub findings: Vec<Finding>,
     /// Figures that a rule settled.
     pub checks: Vec<(Spot, Status, &'static str)>,
+    wrong: FxHashSet<Spot>,
     corrected: FxHashMap<Spot, Correction>,
     refined: FxHashMap<Spot, Interval>,
     hardware: Option<Rc<hardware::Hardware>>,
@@ -198,7 +199,7 @@ pub struct Correction {
 impl Sink {
     /// Whether a rule found that a figure does not hold.
     pub fn is_wrong(&self, spot: Spot) -> bool {
-        self.checks.iter().any(|(own, status, _)| *own == spot && *status == Status::DoesNotHold)
+        self.wrong.contains(&spot)
     }
 
     /// A figure that was recomputed and agrees.
@@ -217,6 +218,7 @@ impl Sink {
         let concludes = finding.severity == Severity::WrongConclusion && finding.rule.starts_with('S');
         if finding.severity == Severity::WrongFigure || concludes || !finding.recomputed.is_empty() {
             self.checks.push((finding.spot, Status::DoesNotHold, finding.rule));
+            self.wrong.insert(finding.spot);
         }
         self.findings.push(finding);
     }

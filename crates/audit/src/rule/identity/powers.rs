@@ -72,77 +72,94 @@ fn powers(evidence: &Evidence, sink: &mut Sink) {
 }
 
 fn relations(grid: &Grid) -> Vec<Relation> {
-    let logs = |column: usize| -> Vec<Option<Log>> {
-        grid.column(column).map(|one| one.and_then(Log::of)).collect()
-    };
+    let logs = |column: &usize| grid.column(*column).map(|one| one.and_then(Log::of)).collect();
     let numbers = |column: &usize| grid.column(*column).flatten().count() >= ROWS;
     let columns: Vec<usize> = (0..grid.heads.len()).filter(numbers).take(COLUMNS).collect();
-    let logs: Vec<Vec<Option<Log>>> = columns.iter().map(|column| logs(*column)).collect();
-    let mut tries: Vec<Vec<(usize, f64)>> = Vec::new();
-    for one in 0..columns.len() {
-        for other in one + 1..columns.len() {
-            tries.push(vec![(one, 1.0), (other, -1.0)]);
-            for third in other + 1..columns.len() {
-                tries.extend(
-                    [[1.0, 1.0, -1.0], [1.0, -1.0, 1.0], [-1.0, 1.0, 1.0]]
-                        .map(|signs| [one, other, third].into_iter().zip(signs).collect()),
-                );
+    let of_many = |row: &usize| grid.label_lists[*row] & (MEAN | SUM | MEDIAN | MOST | LEAST) != 0;
+    let count = columns.len();
+    let mut search = Search {
+        rows: (0..grid.cells.len()).filter(|row| !of_many(row)).collect(),
+        logs: columns.iter().map(logs).collect(),
+        // All pairs, and all threes in three ways.
+        tried: ((count * count.saturating_sub(1).pow(2) / 2).max(1) as f64).log2(),
+        sums: Vec::new(),
+        values: Vec::new(),
+    };
+    let mut found = Vec::new();
+    for one in 0..count {
+        for other in one + 1..count {
+            found.extend(search.relation(&[(one, 1.0), (other, -1.0)]));
+            for third in other + 1..count {
+                for signs in [[1.0, 1.0, -1.0], [1.0, -1.0, 1.0], [-1.0, 1.0, 1.0]] {
+                    found.extend(search.relation(&[(one, signs[0]), (other, signs[1]), (third, signs[2])]));
+                }
             }
         }
     }
-    let tried = (tries.len().max(1) as f64).log2();
-    let found = tries.into_iter().filter_map(|powers| relation(grid, &logs, powers, tried));
+    found.iter_mut().flat_map(|relation| &mut relation.columns).for_each(|(at, _)| *at = columns[*at]);
     found
-        .map(|mut relation| {
-            relation.columns.iter_mut().for_each(|(at, _)| *at = columns[*at]);
-            relation
-        })
-        .collect()
 }
 
-fn relation(
-    grid: &Grid,
-    logs: &[Vec<Option<Log>>],
-    powers: Vec<(usize, f64)>,
+/// What all tries of a grid share.
+struct Search {
+    rows: Vec<usize>,
+    /// Of each column all rows.
+    logs: Vec<Vec<Option<Log>>>,
+    /// Bits of chance in so many tries.
     tried: f64,
-) -> Option<Relation> {
-    let of_many = |row: &usize| grid.label_lists[*row] & (MEAN | SUM | MEDIAN | MOST | LEAST) != 0;
-    let mut rows: Vec<(usize, Log)> = Vec::new();
-    for row in (0..grid.cells.len()).filter(|row| !of_many(row)) {
-        let terms: Option<Vec<(Log, f64)>> =
-            powers.iter().map(|(at, power)| Some((logs[*at][row]?, *power))).collect();
-        let Some(terms) = terms else { continue };
-        let value = terms.iter().map(|(log, power)| power * log.value).sum();
-        rows.push((row, Log { value, open: terms.iter().map(|(log, _)| log.open).sum() }));
+    /// What the columns of one try give in each row, and the same in order: hundreds of tries use them again.
+    sums: Vec<(usize, Log)>,
+    values: Vec<f64>,
+}
+
+impl Search {
+    /// The relation of columns in these powers.
+    fn relation(&mut self, powers: &[(usize, f64)]) -> Option<Relation> {
+        let Search { rows, logs, sums, values, tried } = self;
+        let sum = |row: &usize| {
+            let mut sum = Log { value: 0.0, open: 0.0 };
+            for (at, power) in powers {
+                let log = logs[*at][*row]?;
+                sum = Log { value: sum.value + power * log.value, open: sum.open + log.open };
+            }
+            Some((*row, sum))
+        };
+        sums.clear();
+        sums.extend(rows.iter().filter_map(sum));
+        if sums.len() < ROWS {
+            return None;
+        }
+        values.clear();
+        values.extend(sums.iter().map(|(_, log)| log.value));
+        let middle = values.len() / 2;
+        let constant = *values.select_nth_unstable_by(middle, f64::total_cmp).1;
+        let fits = |log: &Log| (log.value - constant).abs() <= log.open;
+        // Most tries end here.
+        let missed = sums.iter().filter(|(_, log)| !fits(log)).count();
+        let held = sums.len() - missed;
+        // Two columns that measure nearly the same are no figure and what follows from it.
+        let alike = powers.len() == 2 && constant.abs() < 0.1;
+        if held < ROWS || missed > (held / 6).max(1) || alike {
+            return None;
+        }
+        let (held, missed): (Vec<&(usize, Log)>, Vec<&(usize, Log)>) =
+            sums.iter().partition(|(_, log)| fits(log));
+        // What chance has to hit is as wide as the row's figures are from those of the next row; a row that repeats another proves nothing.
+        let bits = |(row, log): &&(usize, Log)| {
+            let mut apart: Vec<f64> = powers.iter().map(|(at, _)| apart(*row, &logs[*at], &held)).collect();
+            apart.sort_by(f64::total_cmp);
+            // The widest column follows from the others, so that the next is what tells.
+            let apart = apart[apart.len() - 2];
+            (apart / (2.0 * log.open.max(1e-4))).log2().clamp(0.0, 10.0)
+        };
+        // One row gives the constant.
+        let score = held.iter().skip(1).map(bits).sum::<f64>() - *tried;
+        // A column that stands still is a constant by itself, and says nothing of the row where it does not.
+        let moves = powers.iter().all(|(at, _)| moves(&logs[*at], &held));
+        let rows = |rows: Vec<&(usize, Log)>| rows.into_iter().map(|(row, _)| *row).collect();
+        let (columns, proven) = (powers.to_vec(), moves && score >= ENOUGH);
+        proven.then(|| Relation { columns, constant, held: rows(held), missed: rows(missed), score })
     }
-    if rows.len() < ROWS {
-        return None;
-    }
-    let mut values: Vec<f64> = rows.iter().map(|(_, log)| log.value).collect();
-    values.sort_by(f64::total_cmp);
-    let constant = values[values.len() / 2];
-    let fits = |log: &Log| (log.value - constant).abs() <= log.open;
-    let (held, missed): (Vec<&(usize, Log)>, Vec<&(usize, Log)>) =
-        rows.iter().partition(|(_, log)| fits(log));
-    // What chance has to hit is as wide as the row's figures are from those of the next row; a row that repeats another proves nothing.
-    let bits = |(row, log): &&(usize, Log)| {
-        let mut apart: Vec<f64> = powers.iter().map(|(at, _)| apart(*row, &logs[*at], &held)).collect();
-        apart.sort_by(f64::total_cmp);
-        // The widest column follows from the others, so that the next is what tells.
-        let apart = apart[apart.len() - 2];
-        (apart / (2.0 * log.open.max(1e-4))).log2().clamp(0.0, 10.0)
-    };
-    // One row gives the constant.
-    let score = held.iter().skip(1).map(bits).sum::<f64>() - tried;
-    // Two columns that measure nearly the same are no figure and what follows from it.
-    if powers.len() == 2 && constant.abs() < 0.1 {
-        return None;
-    }
-    // A column that stands still is a constant by itself, and says nothing of the row where it does not.
-    let moves = powers.iter().all(|(at, _)| moves(&logs[*at], &held));
-    let proven = moves && held.len() >= ROWS && missed.len() <= (held.len() / 6).max(1) && score >= ENOUGH;
-    let rows = |rows: Vec<&(usize, Log)>| rows.into_iter().map(|(row, _)| *row).collect();
-    proven.then(|| Relation { columns: powers, constant, held: rows(held), missed: rows(missed), score })
 }
 
 /// How far the figure of a row is from the nearest of the other rows, in logarithms.

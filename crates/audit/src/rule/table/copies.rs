@@ -21,9 +21,6 @@ pub const COPY: Rule = Rule {
 type Source = (Figure, Unit, Way);
 
 fn copies(evidence: &Evidence, sink: &mut Sink) {
-    if evidence.tables.is_empty() {
-        return;
-    }
     // Every result by its printed text without blanks; a digit or two are everywhere.
     let mut sources: HashMap<String, Vec<Source>> = HashMap::new();
     for source in evidence.outputs.iter().flat_map(results) {
@@ -31,6 +28,9 @@ fn copies(evidence: &Evidence, sink: &mut Sink) {
         if text.bytes().filter(u8::is_ascii_digit).count() >= 2 {
             sources.entry(text).or_default().push(source);
         }
+    }
+    if sources.is_empty() {
+        return;
     }
     for table in evidence.tables {
         let copied = copied(evidence, table, &sources);
