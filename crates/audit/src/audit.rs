@@ -5,12 +5,12 @@ use crate::claim::{Claim, Kind, Status};
 use crate::finding::{Finding, Severity};
 use crate::import::{self, Output};
 use crate::knowledge::ratings::{self, Ratings};
-use crate::link::grid::{self, Grid};
+use crate::link::grid;
 use crate::link::{self, Link};
 use crate::number::{Quantity, Unit};
 use crate::page::{Page, Spot, Unread};
 use crate::prose::{self, Clause};
-use crate::rule::{self, Evidence};
+use crate::rule::{self, Check, Evidence};
 use crate::table::{self, Cell, Table};
 use std::ops::Range;
 
@@ -79,8 +79,8 @@ struct Read {
     tables: Vec<Table>,
     not_read: Vec<Unread>,
     clauses: Vec<Clause>,
-    grids: Vec<Grid>,
-    links: Vec<Link>,
+    /// Lines of outputs and tables, in order.
+    taken: Vec<Range<usize>>,
 }
 
 impl Read {
@@ -94,27 +94,32 @@ impl Read {
             taken.into_iter().chain(tables.iter().map(|table| table.lines.clone())).collect();
         taken.sort_by_key(|range| range.start);
         let clauses = prose::clauses(&page, &taken);
-        let grids = grid::grids(&page, &tables, &taken);
-        let links = link::links(&page, &tables, &grids, &clauses);
-        Read { page, imported, tables, not_read, clauses, grids, links }
+        Read { page, imported, tables, not_read, clauses, taken }
     }
 }
 
 fn judged(read: Read, options: &Options) -> Audited {
-    let Read { page, imported, tables, not_read, clauses, grids, links } = read;
+    let Read { page, imported, tables, not_read, clauses, taken } = read;
+    let grids = grid::grids(&page, &tables, &taken);
+    let links = link::links(&page, &tables, &grids, &clauses);
     let evidence =
         Evidence::new(&page, &imported.outputs, &tables, &clauses, &grids, &links, options.ratings);
-    let mut sink = rule::check(&evidence);
-    let asked = options.asked;
-    sink.checks.retain(|(_, _, rule)| asked(rule));
-    sink.findings.retain(|finding| asked(finding.rule));
     let mut claims = claims(&imported.outputs, &tables, &clauses);
-    settle(&mut claims, &sink.checks);
+    let mut order: Vec<u32> = (0..).take(claims.len()).collect();
+    // Stable, for it sees what is in order already: outputs, then tables, then sentences.
+    order.sort_by_key(|at| claims[*at as usize].spot);
+    let (asked, mut near) = (options.asked, 0);
+    let mut settles = |check: Check| {
+        if asked(check.2) {
+            near = settle(&mut claims, &order, near, check);
+        }
+    };
+    let mut findings = rule::check(&evidence, &mut settles);
+    findings.retain(|finding| asked(finding.rule));
     let mut unread = page.unread.clone();
     unread.extend(imported.unread);
     unread.extend(not_read);
-    let (outputs, findings) = (imported.outputs, sink.findings);
-    Audited { page, outputs, tables, claims, findings, unread, clauses, links }
+    Audited { page, outputs: imported.outputs, tables, claims, findings, unread, clauses, links }
 }
 
 fn claims(outputs: &[Output], tables: &[Table], clauses: &[Clause]) -> Vec<Claim> {
@@ -144,7 +149,7 @@ fn of_sentence(quantity: &Quantity) -> Claim {
 }
 
 fn of_cell(cell: &Cell) -> impl Iterator<Item = Claim> {
-    let figures = cell.figure.iter().chain(&cell.more).chain(&cell.share);
+    let figures = cell.figure.iter().chain(&cell.more).chain(cell.share.as_deref());
     figures.map(|quantity| {
         let derived = matches!(quantity.unit, Unit::Percent | Unit::Times);
         let (metric, kind) =
@@ -193,27 +198,25 @@ fn claim(spot: Spot, metric: Metric, unit: Unit, figure: &crate::number::Figure,
 /// Why a figure cannot be checked.
 const NOTHING_GIVES_IT: &str = "nothing on the page gives it";
 
-/// The worst that any rule says of a figure is its status.
-fn settle(claims: &mut [Claim], checks: &[(Spot, Status, &'static str)]) {
-    let mut order: Vec<(Spot, u32)> = (0..).zip(claims.iter()).map(|(at, claim)| (claim.spot, at)).collect();
-    // Stable, for it sees what is in order already: outputs, then tables, then sentences.
-    order.sort();
-    // Each rule goes through the page in its order: from one check to the next is a step or two.
-    let mut near = 0;
-    for (spot, status, rule) in checks {
-        near = first_at(&order, *spot, near);
-        for (_, at) in order[near..].iter().take_while(|(own, _)| own == spot) {
-            let claim = &mut claims[*at as usize];
-            if claim.why == NOTHING_GIVES_IT || *status < claim.status {
-                (claim.status, claim.why) = (*status, *rule);
-            }
+/// The worst that any rule says of a figure is its status. Gives where in the order it was looked for; each rule goes through the
+/// page in its order, so that from one check to the next is a step or two.
+fn settle(claims: &mut [Claim], order: &[u32], near: usize, (spot, status, rule): Check) -> usize {
+    let near = first_at(order, spot, near, |at| claims[at as usize].spot);
+    for at in &order[near..] {
+        let claim = &mut claims[*at as usize];
+        if claim.spot != spot {
+            break;
+        }
+        if claim.why == NOTHING_GIVES_IT || status < claim.status {
+            (claim.status, claim.why) = (status, rule);
         }
     }
+    near
 }
 
 /// Index of the first that is not before a spot: looked for in a stretch round `near` that doubles until it holds it.
-fn first_at(order: &[(Spot, u32)], spot: Spot, near: usize) -> usize {
-    let before = |at: usize| order.get(at).is_some_and(|(own, _)| *own < spot);
+fn first_at(order: &[u32], spot: Spot, near: usize, spot_of: impl Fn(u32) -> Spot) -> usize {
+    let before = |at: usize| order.get(at).is_some_and(|own| spot_of(*own) < spot);
     let (mut low, mut high, mut reach) = (near, near, 4);
     while low > 0 && !before(low - 1) {
         low = low.saturating_sub(reach);
@@ -223,5 +226,5 @@ fn first_at(order: &[(Spot, u32)], spot: Spot, near: usize) -> usize {
         high = (high + reach).min(order.len());
         reach *= 2;
     }
-    low + order[low..high].partition_point(|(own, _)| *own < spot)
+    low + order[low..high].partition_point(|own| spot_of(*own) < spot)
 }

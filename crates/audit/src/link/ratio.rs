@@ -3,11 +3,12 @@
 //! outweighs all readings that were tried.
 
 use super::grid::{Grid, Head, Slot};
+use super::names::said;
 use super::near;
 use super::words::{
     BASE, CHANGE, GAIN, LEAST, LOSS, List, MEAN, MEDIAN, METRICS, MOST, RATIO, SUM, USE, VERSUS,
 };
-use super::{Ends, Form, Link, Why, comparable, is_ratio, mentions};
+use super::{Ends, Form, Link, Why, comparable, is_ratio, mentions, parts};
 use crate::number::{Quantity, Unit};
 use crate::page::Spot;
 use rustc_hash::{FxBuildHasher, FxHashSet};
@@ -95,7 +96,7 @@ pub(super) fn links(grid: &Grid) -> Vec<Link> {
     let says = |lists: &List| lists & (RATIO | CHANGE) != 0;
     let any = grid.heads.iter().any(|head| says(&head.lists) || head.text.contains(['/', '÷', ':', '：']))
         || grid.label_lists.iter().any(says)
-        || grid.cells.iter().flatten().flatten().any(is_ratio);
+        || (0..grid.heads.len()).any(|at| grid.column(at).flatten().any(is_ratio));
     if !any || !may_compare(grid) {
         return Vec::new();
     }
@@ -136,7 +137,7 @@ fn settle(
     let tried = (readings.len().max(1) as f64).log2();
     let weighed = readings.into_iter().map(|reading| (weigh(reading, tried), reading));
     let proven = |weight: &Weight| {
-        weight.held >= enough.held && weight.score >= enough.bits && weight.missed <= (weight.held / 6).max(1)
+        weight.held >= enough.held && weight.score >= enough.bits && weight.missed <= most_missed(weight.held)
     };
     let alone = |reading: &Reading| reading.named && reading.trials.len() == 1;
     let rank =
@@ -156,8 +157,14 @@ fn settle(
     found.push(Found { links, weight });
 }
 
+/// How many cells may miss where so many hold.
+fn most_missed(held: usize) -> usize {
+    (held / 6).max(1)
+}
+
 fn weigh(reading: &Reading, tried: f64) -> Weight {
     let mut weight = Weight { score: reading.prior - tried, held: 0, missed: 0 };
+    let most = most_missed(reading.trials.len());
     for ends in reading.trials.iter().map(|trial| trial.ends(reading.form)) {
         if ends.holds() {
             let bits = ends.surprise().min(MOST_BITS);
@@ -166,6 +173,10 @@ fn weigh(reading: &Reading, tried: f64) -> Weight {
         } else {
             weight.missed += 1;
             weight.score -= 1.0;
+            // Whatever the others are, it is not proven.
+            if weight.missed > most {
+                return weight;
+            }
         }
     }
     // What is a slip away speaks for a reading that others speak for.
@@ -266,14 +277,16 @@ fn columns(grid: &Grid, found: &mut Vec<Found>) {
     if grid.cells.len() * grid.heads.len() < 3 {
         return;
     }
-    // What ratios are computed of, by column.
+    // What ratios are computed of, and the words of heads, by column.
     let mut operands: Vec<Vec<Option<Quantity>>> = Vec::new();
+    let mut words: Vec<Vec<String>> = Vec::new();
     for derived in 0..grid.heads.len() {
         let Some((unit, told)) = derived_as(grid, derived).filter(|_| !is_base(grid, derived)) else {
             continue;
         };
         if operands.is_empty() {
             operands = (0..grid.heads.len()).map(|column| rough(grid, column)).collect();
+            words = grid.heads.iter().map(|head| parts(&head.text)).collect();
         }
         let ratios: Vec<Option<Quantity>> =
             grid.column(derived).map(|one| one.map(|figure| as_ratio(figure, unit))).collect();
@@ -282,7 +295,7 @@ fn columns(grid: &Grid, found: &mut Vec<Found>) {
         for numerator in &values {
             for denominator in values.iter().filter(|at| *at != numerator) {
                 let of = [*numerator, *denominator];
-                let (prior, named) = (prior(grid, derived, of, &values), named(grid, derived, of));
+                let (prior, named) = (prior(grid, derived, of, &words, &values), named(grid, derived, of));
                 for form in forms(unit) {
                     let trials = trials(grid, &ratios, of, of.map(|at| operands[at].as_slice()), form);
                     if !trials.is_empty() {
@@ -315,14 +328,14 @@ fn columns(grid: &Grid, found: &mut Vec<Found>) {
 }
 
 /// What speaks for two columns, whatever the form.
-fn prior(grid: &Grid, derived: usize, of: [usize; 2], values: &[usize]) -> f64 {
+fn prior(grid: &Grid, derived: usize, of: [usize; 2], words: &[Vec<String>], values: &[usize]) -> f64 {
     let Head { text: head, lists, .. } = &grid.heads[derived];
-    let [above, below] = of.map(|at| grid.heads[at].text.as_str());
+    let [above, below] = of.map(|at| &words[at]);
     let mut bits = 0.0;
     if lists & (RATIO | CHANGE) != 0 || head.contains('%') {
         bits += 2.0;
     }
-    if mentions(head, above, below) || mentions(head, below, above) {
+    if said(&words[derived], above, below) || said(&words[derived], below, above) {
         bits += 2.0;
     }
     // The two that stand nearest to it.
@@ -432,7 +445,7 @@ type Pool<'a> = Vec<Vec<Sequence<'a>>>;
 
 /// Sequences down the columns: of shares with the figures that they stand behind, pooled; of a column of ratios with each column
 /// near it.
-fn sequences(grid: &Grid) -> Vec<Pool<'_>> {
+fn sequences<'a>(grid: &'a Grid) -> Vec<Pool<'a>> {
     let mut pools = Vec::new();
     let sequence = |value: usize, derived: usize, unit: Unit, together: bool| {
         let head = &grid.heads[derived];
@@ -479,7 +492,7 @@ fn own_figure(grid: &Grid, share: usize) -> Option<usize> {
 }
 
 /// The same along the rows, of shares with the figures that they stand behind.
-fn shares_along_rows(grid: &Grid) -> Vec<Pool<'_>> {
+fn shares_along_rows<'a>(grid: &'a Grid) -> Vec<Pool<'a>> {
     let shares = (0..grid.heads.len()).filter(|at| grid.heads[*at].slot != Slot::Figure);
     let pairs: Vec<(usize, usize)> = shares
         .filter(|at| derived_as(grid, *at).is_some())

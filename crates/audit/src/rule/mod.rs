@@ -68,7 +68,7 @@ pub struct Evidence<'a> {
     /// What sentences claim.
     pub clauses: &'a [Clause],
     /// Figures side by side, of tables and of lines.
-    pub grids: &'a [Grid],
+    pub grids: &'a [Grid<'a>],
     /// Derived figures with their operands.
     pub links: &'a [Link],
     /// What drives are rated at.
@@ -108,7 +108,7 @@ impl<'a> Evidence<'a> {
         outputs: &'a [Output],
         tables: &'a [Table],
         clauses: &'a [Clause],
-        grids: &'a [Grid],
+        grids: &'a [Grid<'a>],
         links: &'a [Link],
         ratings: &'a Ratings,
     ) -> Evidence<'a> {
@@ -153,7 +153,7 @@ impl<'a> Evidence<'a> {
     fn count_loads(&self) -> HashMap<Load, usize> {
         let percent = |cell: &crate::table::Cell| {
             let unit = |quantity: &Quantity| quantity.unit == Unit::Percent;
-            cell.figure.as_ref().is_some_and(unit) || cell.share.as_ref().is_some_and(unit)
+            cell.figure.as_ref().is_some_and(unit) || cell.share.as_deref().is_some_and(unit)
         };
         let cells =
             || self.tables.iter().flat_map(|table| &table.rows).flat_map(|row| row.cells.iter().flatten());
@@ -174,13 +174,16 @@ impl<'a> Evidence<'a> {
     }
 }
 
+/// A figure that a rule settled, how, and the rule.
+pub type Check = (Spot, Status, &'static str);
+
 /// What rules say.
 #[derive(Default)]
-pub struct Sink {
+pub struct Sink<'a> {
     /// What does not hold.
     pub findings: Vec<Finding>,
-    /// Figures that a rule settled.
-    pub checks: Vec<(Spot, Status, &'static str)>,
+    /// Takes every figure that a rule settled.
+    settles: Option<&'a mut dyn FnMut(Check)>,
     wrong: FxHashSet<Spot>,
     corrected: FxHashMap<Spot, Correction>,
     refined: FxHashMap<Spot, Interval>,
@@ -196,7 +199,13 @@ pub struct Correction {
     pub text: String,
 }
 
-impl Sink {
+impl Sink<'_> {
+    fn settle(&mut self, check: Check) {
+        if let Some(settles) = &mut self.settles {
+            settles(check);
+        }
+    }
+
     /// Whether a rule found that a figure does not hold.
     pub fn is_wrong(&self, spot: Spot) -> bool {
         self.wrong.contains(&spot)
@@ -204,12 +213,12 @@ impl Sink {
 
     /// A figure that was recomputed and agrees.
     pub fn holds(&mut self, rule: &'static str, figure: &Figure) {
-        self.checks.push((figure.spot, Status::Holds, rule));
+        self.settle((figure.spot, Status::Holds, rule));
     }
 
     /// A figure that lies within its bounds.
     pub fn plausible(&mut self, rule: &'static str, figure: &Figure) {
-        self.checks.push((figure.spot, Status::Plausible, rule));
+        self.settle((figure.spot, Status::Plausible, rule));
     }
 
     /// Something does not hold. It marks the figure at its spot where that is wrong, or told what it should be.
@@ -217,7 +226,7 @@ impl Sink {
         // A run that no conclusion should rest on is printed as it was.
         let concludes = finding.severity == Severity::WrongConclusion && finding.rule.starts_with('S');
         if finding.severity == Severity::WrongFigure || concludes || !finding.recomputed.is_empty() {
-            self.checks.push((finding.spot, Status::DoesNotHold, finding.rule));
+            self.settle((finding.spot, Status::DoesNotHold, finding.rule));
             self.wrong.insert(finding.spot);
         }
         self.findings.push(finding);
@@ -315,9 +324,9 @@ pub const ALL: &[&Rule] = &[
     &diagnoses::TOLD[5],
 ];
 
-/// Asks every rule; findings come in the order of the page, what is said twice of one figure by one rule once.
-pub fn check(evidence: &Evidence) -> Sink {
-    let mut sink = Sink::default();
+/// Asks every rule, and hands on each figure that one settled; findings come in the order of the page, what is said twice of one figure by one rule once.
+pub fn check(evidence: &Evidence, settles: &mut dyn FnMut(Check)) -> Vec<Finding> {
+    let mut sink = Sink { settles: Some(settles), ..Sink::default() };
     for rule in ALL {
         (rule.check)(evidence, &mut sink);
     }
@@ -332,7 +341,7 @@ pub fn check(evidence: &Evidence) -> Sink {
     sink.findings.dedup_by(|later, earlier| {
         later.rule == earlier.rule && later.spot == earlier.spot && later.message == earlier.message
     });
-    sink
+    sink.findings
 }
 
 #[cfg(test)]

@@ -38,7 +38,7 @@ fn worst<'a>(all: &[&'a Measured], value: impl Fn(&Measured) -> Option<Figure>) 
     valued.max_by(|one, other| one.0.total_cmp(&other.0)).map(|(_, one)| one)
 }
 
-impl Sink {
+impl Sink<'_> {
     /// What the page names and what was measured on it: looked up once a page.
     fn hardware(&mut self, evidence: &Evidence) -> Rc<Hardware> {
         Rc::clone(self.hardware.get_or_insert_with(|| Rc::new(Hardware::of(evidence))))

@@ -100,6 +100,11 @@ fn relations(grid: &Grid) -> Vec<Relation> {
     found
 }
 
+/// How many rows may miss where so many hold.
+fn most_missed(held: usize) -> usize {
+    (held / 6).max(1)
+}
+
 /// What all tries of a grid share.
 struct Search {
     rows: Vec<usize>,
@@ -124,8 +129,19 @@ impl Search {
             }
             Some((*row, sum))
         };
+        let mut next = rows.iter().filter_map(sum);
+        let most = most_missed(rows.len());
         sums.clear();
-        sums.extend(rows.iter().filter_map(sum));
+        // More than half of the first rows hold, and so agree with each other: most tries end here.
+        sums.extend(next.by_ref().take(2 * most + 1));
+        let agree = |(_, one): &(usize, Log), (_, other): &(usize, Log)| {
+            (one.value - other.value).abs() <= (one.open + other.open) * (1.0 + 1e-9)
+        };
+        let borne_out = |one| sums.iter().filter(|other| agree(one, other)).count() > most;
+        if sums.len() > 2 * most && !sums.iter().any(borne_out) {
+            return None;
+        }
+        sums.extend(next);
         if sums.len() < ROWS {
             return None;
         }
@@ -134,12 +150,11 @@ impl Search {
         let middle = values.len() / 2;
         let constant = *values.select_nth_unstable_by(middle, f64::total_cmp).1;
         let fits = |log: &Log| (log.value - constant).abs() <= log.open;
-        // Most tries end here.
         let missed = sums.iter().filter(|(_, log)| !fits(log)).count();
         let held = sums.len() - missed;
         // Two columns that measure nearly the same are no figure and what follows from it.
         let alike = powers.len() == 2 && constant.abs() < 0.1;
-        if held < ROWS || missed > (held / 6).max(1) || alike {
+        if held < ROWS || missed > most_missed(held) || alike {
             return None;
         }
         let (held, missed): (Vec<&(usize, Log)>, Vec<&(usize, Log)>) =

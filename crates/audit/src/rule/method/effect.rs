@@ -86,11 +86,12 @@ fn record_size(commands: &[&Command]) -> Option<Finding> {
 fn labels(evidence: &Evidence) -> Option<Finding> {
     let rows = evidence.tables.iter().flat_map(|table| &table.rows);
     let mut spots = rows.filter_map(|row| {
-        let (about, label) = (topic(&row.label), row.label.to_lowercase());
+        let label = row.label.to_lowercase();
         let syncs = ["fsync=1", "fdatasync=1"].iter().any(|word| label.contains(word));
+        let about = Some(topic(&row.label)).filter(|about| syncs && about.read && !about.write);
         let line = evidence.page.line(row.line);
         let at = line.to_ascii_lowercase().find("fsync=1").map_or(0..line.len(), |at| at..at + 7);
-        (syncs && about.read && !about.write).then(|| Spot::new(row.line, at))
+        about.map(|_| Spot::new(row.line, at))
     });
     let message =
         "fsync has no effect on reads: the label tells of a load that does not differ from one without it";
