@@ -9,7 +9,7 @@ use crate::link::{self, Link};
 use crate::number::{Figure, Quantity, Unit};
 use crate::page::{Page, Spot, Unread};
 use crate::prose::{self, Clause};
-use crate::rule::{self, Evidence};
+use crate::rule::{self, Check, Evidence};
 use crate::table::{self, Table};
 use std::ops::Range;
 
@@ -67,28 +67,58 @@ pub fn audit(page: Page) -> Audited {
 }
 
 /// Audits a page by these options.
-pub fn audit_by(mut page: Page, options: &Options) -> Audited {
-    let imported = import::scan(&page);
-    let taken: Vec<Range<usize>> = imported.outputs.iter().map(|output| output.lines.clone()).collect();
-    let table::Scanned { tables, unread: not_read, refused } = table::scan(&page, &taken);
-    // What is said not to be read is not read by anybody, as sentences either.
-    refused.into_iter().for_each(|lines| page.pass_over(lines));
-    let mut taken: Vec<Range<usize>> =
-        taken.into_iter().chain(tables.iter().map(|table| table.lines.clone())).collect();
-    taken.sort_by_key(|range| range.start);
-    let clauses = prose::clauses(&page, &taken);
+pub fn audit_by(page: Page, options: &Options) -> Audited {
+    judged(Read::of(page), options)
+}
+
+/// What a page says, before anything of it is judged.
+struct Read {
+    page: Page,
+    imported: import::Imported,
+    tables: Vec<Table>,
+    not_read: Vec<Unread>,
+    clauses: Vec<Clause>,
+    /// Lines of outputs and tables, in order.
+    taken: Vec<Range<usize>>,
+}
+
+impl Read {
+    fn of(mut page: Page) -> Read {
+        let imported = import::scan(&page);
+        let taken: Vec<Range<usize>> = imported.outputs.iter().map(|output| output.lines.clone()).collect();
+        let table::Scanned { tables, unread: not_read, refused } = table::scan(&page, &taken);
+        // What is said not to be read is not read by anybody, as sentences either.
+        refused.into_iter().for_each(|lines| page.pass_over(lines));
+        let mut taken: Vec<Range<usize>> =
+            taken.into_iter().chain(tables.iter().map(|table| table.lines.clone())).collect();
+        taken.sort_by_key(|range| range.start);
+        let clauses = prose::clauses(&page, &taken);
+        Read { page, imported, tables, not_read, clauses, taken }
+    }
+}
+
+fn judged(read: Read, options: &Options) -> Audited {
+    let Read { page, imported, tables, not_read, clauses, taken } = read;
     let grids = grid::grids(&page, &tables, &taken);
     let links = link::links(&page, &tables, &grids, &clauses);
-    let outputs = imported.outputs;
-    let mut sink =
-        rule::check(&Evidence::new(&page, &outputs, &tables, &clauses, &grids, &links, options.ratings));
-    let asked = options.asked;
-    sink.checks.retain(|(_, _, rule)| asked(rule));
-    sink.findings.retain(|finding| asked(finding.rule));
-    let mut claims = claims(&outputs, &tables, &clauses);
-    settle(&mut claims, &sink.checks);
-    let unread = page.unread.iter().cloned().chain(imported.unread).chain(not_read).collect();
-    Audited { page, outputs, tables, claims, findings: sink.findings, unread, clauses, links }
+    let evidence =
+        Evidence::new(&page, &imported.outputs, &tables, &clauses, &grids, &links, options.ratings);
+    let mut claims = claims(&imported.outputs, &tables, &clauses);
+    let mut order: Vec<u32> = (0..).take(claims.len()).collect();
+    // Stable, for it sees what is in order already: outputs, then tables, then sentences.
+    order.sort_by_key(|at| claims[*at as usize].spot);
+    let (asked, mut near) = (options.asked, 0);
+    let mut settles = |check: Check| {
+        if asked(check.2) {
+            near = settle(&mut claims, &order, near, check);
+        }
+    };
+    let mut findings = rule::check(&evidence, &mut settles);
+    findings.retain(|finding| asked(finding.rule));
+    let mut unread = page.unread.clone();
+    unread.extend(imported.unread);
+    unread.extend(not_read);
+    Audited { page, outputs: imported.outputs, tables, claims, findings, unread, clauses, links }
 }
 
 fn claims(outputs: &[Output], tables: &[Table], clauses: &[Clause]) -> Vec<Claim> {
@@ -107,7 +137,7 @@ fn claims(outputs: &[Output], tables: &[Table], clauses: &[Clause]) -> Vec<Claim
         claim(metric, quantity.unit, &quantity.figure, kind)
     };
     for cell in tables.iter().flat_map(|table| &table.rows).flat_map(|row| row.cells.iter().flatten()) {
-        let figures = cell.figure.iter().chain(&cell.more).chain(&cell.share);
+        let figures = cell.figure.iter().chain(&cell.more).chain(cell.share.as_deref());
         claims.extend(figures.map(|quantity| of(quantity, Kind::Cell)));
     }
     let said = clauses.iter().flat_map(|clause| &clause.figures);
@@ -155,18 +185,33 @@ fn claim(metric: Metric, unit: Unit, figure: &Figure, kind: Kind) -> Claim {
 /// Why a figure cannot be checked.
 const NOTHING_GIVES_IT: &str = "nothing on the page gives it";
 
-/// The worst that any rule says of a figure is its status.
-fn settle(claims: &mut [Claim], checks: &[(Spot, Status, &'static str)]) {
-    let mut order: Vec<(Spot, u32)> = (0..).zip(claims.iter()).map(|(at, claim)| (claim.spot, at)).collect();
-    // Stable, for it sees what is in order already: outputs, then tables, then sentences.
-    order.sort();
-    for (spot, status, rule) in checks {
-        let first = order.partition_point(|(own, _)| own < spot);
-        for (_, at) in order[first..].iter().take_while(|(own, _)| own == spot) {
-            let claim = &mut claims[*at as usize];
-            if claim.why == NOTHING_GIVES_IT || *status < claim.status {
-                (claim.status, claim.why) = (*status, *rule);
-            }
+/// The worst that any rule says of a figure is its status. Gives where in the order it was looked for; each rule goes through the
+/// page in its order, so that from one check to the next is a step or two.
+fn settle(claims: &mut [Claim], order: &[u32], near: usize, (spot, status, rule): Check) -> usize {
+    let near = first_at(order, spot, near, |at| claims[at as usize].spot);
+    for at in &order[near..] {
+        let claim = &mut claims[*at as usize];
+        if claim.spot != spot {
+            break;
+        }
+        if claim.why == NOTHING_GIVES_IT || status < claim.status {
+            (claim.status, claim.why) = (status, rule);
         }
     }
+    near
+}
+
+/// Index of the first that is not before a spot: looked for in a stretch round `near` that doubles until it holds it.
+fn first_at(order: &[u32], spot: Spot, near: usize, spot_of: impl Fn(u32) -> Spot) -> usize {
+    let before = |at: usize| order.get(at).is_some_and(|own| spot_of(*own) < spot);
+    let (mut low, mut high, mut reach) = (near, near, 4);
+    while low > 0 && !before(low - 1) {
+        low = low.saturating_sub(reach);
+        reach *= 2;
+    }
+    while before(high) {
+        high = (high + reach).min(order.len());
+        reach *= 2;
+    }
+    low + order[low..high].partition_point(|own| spot_of(*own) < spot)
 }

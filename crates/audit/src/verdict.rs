@@ -202,7 +202,7 @@ fn subject(audited: &Audited, finding: &Finding) -> String {
     let (spot, line) = (finding.spot, audited.page.line(finding.spot.index()));
     if let Some(table) = audited.tables.iter().find(|table| table.lines.contains(&spot.index())) {
         let is_here = |cell: &Cell| {
-            let figures = cell.figure.iter().chain(&cell.share).chain(&cell.more);
+            let figures = cell.figure.iter().chain(cell.share.as_deref()).chain(&cell.more);
             let mut spots = figures.map(|quantity| quantity.figure.spot).chain([cell.spot]);
             spots.any(|own| own.line == spot.line && (own.start..own.end).contains(&spot.start))
         };

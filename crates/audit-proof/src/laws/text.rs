@@ -54,7 +54,7 @@ pub fn tables_hold(page: &Page, tables: &[Table]) {
             assert!(table.lines.contains(&row.line), "{} of {:?}", row.line, table.lines);
             for cell in row.cells.iter().flatten() {
                 within(page, cell.spot);
-                for quantity in cell.figure.iter().chain(&cell.share).chain(&cell.more) {
+                for quantity in cell.figure.iter().chain(cell.share.as_deref()).chain(&cell.more) {
                     encloses(&quantity.figure);
                     let stands = page.quote(quantity.figure.spot);
                     let again = quantities_in(0, stands, SPACES);

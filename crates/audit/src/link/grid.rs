@@ -4,7 +4,7 @@
 use super::words::{List, lists};
 use crate::number::{Hedge, Quantity, Unit, quantities};
 use crate::page::Page;
-use crate::table::{Cell, Table, units};
+use crate::table::{Cell, Row, Table, units};
 use std::ops::Range;
 
 /// What a column of a grid has of the cells of its table.
@@ -39,7 +39,7 @@ impl Head {
 
 /// Figures in rows and columns.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Grid {
+pub struct Grid<'a> {
     /// The text above it.
     pub title: String,
     /// Head of the column of labels.
@@ -47,15 +47,39 @@ pub struct Grid {
     /// Columns.
     pub heads: Vec<Head>,
     /// Labels of the rows.
-    pub labels: Vec<String>,
+    pub labels: Vec<&'a str>,
     /// The lists of words that each label has one of.
     pub label_lists: Vec<List>,
     /// Index of the line of each row.
     pub lines: Vec<usize>,
-    /// Rows of as many cells as there are columns.
-    pub cells: Vec<Vec<Option<Quantity>>>,
+    /// Its figures, by row.
+    pub cells: Cells<'a>,
     /// Whether it is of lines of text, not of a table.
     pub is_text: bool,
+}
+
+/// Where the figures of a grid are.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Cells<'a> {
+    /// In the cells of a table: of large pages most figures are, and are kept once.
+    OfTable(&'a [Row]),
+    /// In rows of as many cells as there are columns.
+    Own(Vec<Vec<Option<Quantity>>>),
+}
+
+impl Cells<'_> {
+    /// How many rows.
+    pub fn len(&self) -> usize {
+        match self {
+            Cells::OfTable(rows) => rows.len(),
+            Cells::Own(rows) => rows.len(),
+        }
+    }
+
+    /// Whether there is no row.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
 }
 
 /// More rows or columns than that are data, which no identity looks through.
@@ -69,19 +93,25 @@ const MOST_ROWS: usize = 60;
 /// So many lines without figures may lie between two rows.
 const GAP: usize = 2;
 
-impl Grid {
+impl<'a> Grid<'a> {
     /// A figure.
     pub fn at(&self, row: usize, column: usize) -> Option<&Quantity> {
-        self.cells.get(row)?.get(column)?.as_ref()
+        match &self.cells {
+            Cells::OfTable(rows) => {
+                let head = self.heads.get(column)?;
+                of_cell(rows.get(row)?.cells.get(head.source)?.as_ref()?, head.slot)
+            }
+            Cells::Own(rows) => rows.get(row)?.get(column)?.as_ref(),
+        }
     }
 
     /// The figures of a column, from above.
     pub fn column(&self, column: usize) -> impl Iterator<Item = Option<&Quantity>> {
-        self.cells.iter().map(move |row| row[column].as_ref())
+        (0..self.cells.len()).map(move |row| self.at(row, column))
     }
 
     /// Rows as columns; `None` of a grid that has as many figures in a cell as make it unclear which go together.
-    pub fn turned(&self) -> Option<Grid> {
+    pub fn turned(&self) -> Option<Grid<'_>> {
         if self.heads.iter().any(|head| head.slot != Slot::Figure) {
             return None;
         }
@@ -91,23 +121,23 @@ impl Grid {
             corner: String::new(),
             heads: heads
                 .map(|(source, label)| Head {
-                    text: label.clone(),
+                    text: (*label).to_owned(),
                     source,
                     slot: Slot::Figure,
                     lists: self.label_lists[source],
                 })
                 .collect(),
-            labels: self.heads.iter().map(|head| head.text.clone()).collect(),
+            labels: self.heads.iter().map(|head| head.text.as_str()).collect(),
             label_lists: self.heads.iter().map(|head| head.lists).collect(),
             lines: vec![self.lines.first().copied().unwrap_or(0); self.heads.len()],
-            cells: (0..self.heads.len())
-                .map(|at| self.column(at).map(|one| one.copied()).collect())
-                .collect(),
+            cells: Cells::Own(
+                (0..self.heads.len()).map(|at| self.column(at).map(|one| one.copied()).collect()).collect(),
+            ),
             is_text: self.is_text,
         })
     }
 
-    fn of_table(table: &Table) -> Option<Grid> {
+    fn of_table(table: &'a Table) -> Option<Grid<'a>> {
         let mut heads = Vec::new();
         for (source, column) in table.columns.iter().enumerate().take(MOST) {
             let cells = || table.rows.iter().take(MOST).filter_map(|row| row.cells[source].as_ref());
@@ -117,36 +147,31 @@ impl Grid {
                 heads.push(Head::new(column.head.clone(), source, slot));
             }
         }
-        let rows = || table.rows.iter().take(MOST);
-        let cells = rows().map(|row| {
-            let of = |head: &Head| row.cells[head.source].as_ref().and_then(|cell| of_cell(cell, head.slot));
-            heads.iter().map(of).collect()
-        });
-        let cells = cells.collect();
+        let rows = &table.rows[..table.rows.len().min(MOST)];
         (!heads.is_empty()).then(|| Grid {
             title: table.title.clone().unwrap_or_default(),
             corner: table.corner.clone(),
-            labels: rows().map(|row| row.label.clone()).collect(),
-            label_lists: rows().map(|row| lists(&row.label)).collect(),
-            lines: rows().map(|row| row.line).collect(),
+            labels: rows.iter().map(|row| row.label.as_str()).collect(),
+            label_lists: rows.iter().map(|row| lists(&row.label)).collect(),
+            lines: rows.iter().map(|row| row.line).collect(),
             heads,
-            cells,
+            cells: Cells::OfTable(rows),
             is_text: false,
         })
     }
 }
 
-fn of_cell(cell: &Cell, slot: Slot) -> Option<Quantity> {
+fn of_cell(cell: &Cell, slot: Slot) -> Option<&Quantity> {
     match slot {
-        Slot::Figure => cell.figure,
-        Slot::Share => cell.share,
+        Slot::Figure => cell.figure.as_ref(),
+        Slot::Share => cell.share.as_deref(),
         // How far a figure strays is no second figure.
-        Slot::More(at) => cell.more.get(at).copied().filter(|more| more.hedge != Hedge::PlusMinus),
+        Slot::More(at) => cell.more.get(at).filter(|more| more.hedge != Hedge::PlusMinus),
     }
 }
 
 /// The grids of a page: its tables, then what stands in lines outside them and outside outputs of tools (`taken`, in order).
-pub fn grids(page: &Page, tables: &[Table], taken: &[Range<usize>]) -> Vec<Grid> {
+pub fn grids<'a>(page: &'a Page, tables: &'a [Table], taken: &[Range<usize>]) -> Vec<Grid<'a>> {
     let mut grids: Vec<Grid> = tables.iter().filter_map(Grid::of_table).collect();
     let mut run = Run::default();
     let mut next = taken.iter().peekable();
@@ -181,7 +206,7 @@ struct Run {
 }
 
 impl Run {
-    fn take(&mut self, page: &Page, at: usize, is_taken: bool, grids: &mut Vec<Grid>) {
+    fn take<'a>(&mut self, page: &'a Page, at: usize, is_taken: bool, grids: &mut Vec<Grid<'a>>) {
         let text = page.line(at);
         if is_taken || is_command(text) {
             self.end(page, grids);
@@ -242,15 +267,15 @@ impl Run {
             title: self.title.clone(),
             corner: String::new(),
             heads: heads.map(|(source, text)| Head::new(text, source, Slot::Figure)).collect(),
-            labels: vec![String::new()],
+            labels: vec![""],
             label_lists: vec![0],
             lines: vec![lines[0].0],
-            cells: vec![lines.iter().map(|(_, figure)| Some(*figure)).collect()],
+            cells: Cells::Own(vec![lines.iter().map(|(_, figure)| Some(*figure)).collect()]),
             is_text: true,
         });
     }
 
-    fn end(&mut self, page: &Page, grids: &mut Vec<Grid>) {
+    fn end<'a>(&mut self, page: &'a Page, grids: &mut Vec<Grid<'a>>) {
         let lines = std::mem::take(&mut self.lines);
         self.gap = 0;
         let figures = lines.iter().map(|line| line.figures.len()).sum::<usize>();
@@ -306,7 +331,7 @@ fn alike(one: &Line, other: &Line) -> bool {
     units(one) == units(other)
 }
 
-fn of_lines(page: &Page, lines: &[Line], title: String) -> Grid {
+fn of_lines<'a>(page: &'a Page, lines: &[Line], title: String) -> Grid<'a> {
     // A column is the so manieth figure of its unit.
     let key = |line: &Line, at: usize| {
         let unit = line.figures[at].unit;
@@ -344,13 +369,10 @@ fn of_lines(page: &Page, lines: &[Line], title: String) -> Grid {
         }
         row
     });
-    let label = |line: &Line| {
+    let label = |line: &Line| -> &'a str {
         let text = page.line(line.at);
         let end = line.figures.first().map_or(text.len(), |figure| figure.figure.spot.start as usize);
-        text.get(..end)
-            .unwrap_or("")
-            .trim_matches(|letter: char| !letter.is_alphanumeric() && letter != ')')
-            .to_owned()
+        text.get(..end).unwrap_or("").trim_matches(|letter: char| !letter.is_alphanumeric() && letter != ')')
     };
     let heads = keys.iter().enumerate().map(|(source, wanted)| {
         let of = |line: &Line| (0..line.figures.len()).find(|at| key(line, *at) == *wanted);
@@ -358,7 +380,7 @@ fn of_lines(page: &Page, lines: &[Line], title: String) -> Grid {
         let text = if at == 0 && lines.len() > 1 { String::new() } else { before(line, at) };
         Head::new(text, source, Slot::Figure)
     });
-    let labels: Vec<String> = lines.iter().map(label).collect();
+    let labels: Vec<&str> = lines.iter().map(label).collect();
     Grid {
         title,
         corner: String::new(),
@@ -366,7 +388,7 @@ fn of_lines(page: &Page, lines: &[Line], title: String) -> Grid {
         label_lists: labels.iter().map(|label| lists(label)).collect(),
         labels,
         lines: lines.iter().map(|line| line.at).collect(),
-        cells: cells.collect(),
+        cells: Cells::Own(cells.collect()),
         is_text: true,
     }
 }

@@ -126,8 +126,11 @@ impl Ends {
     fn holds_of_1024(&self) -> bool {
         let [above, below] = [&self.numerator, &self.denominator];
         let prefixed = [above, below].iter().all(|one| one.base == Base::Decimal && one.scale > 1.0);
+        if !prefixed || above.scale == below.scale || !matches!(above.unit, Unit::Bare | Unit::Bytes) {
+            return false;
+        }
         let power = ((above.scale / below.scale).log10() / 3.0).round() as i32;
-        if !prefixed || power == 0 || !matches!(above.unit, Unit::Bare | Unit::Bytes) {
+        if power == 0 {
             return false;
         }
         let numerator = above.interval().scaled(1.024f64.powi(power));

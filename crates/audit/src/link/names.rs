@@ -3,9 +3,12 @@
 /// Whether `text` mentions `name`: a whole word of it in Latin or Cyrillic letters, or two Chinese characters in a row.
 /// `but` is what it must not be by: the part that two names have in common tells them not apart.
 pub fn mentions(text: &str, name: &str, but: &str) -> bool {
-    let own: Vec<String> = parts(name).into_iter().filter(|part| !parts(but).contains(part)).collect();
-    let said = parts(text);
-    own.iter().any(|part| said.contains(part))
+    said(&parts(text), &parts(name), &parts(but))
+}
+
+/// The same of their parts.
+pub(super) fn said(text: &[String], name: &[String], but: &[String]) -> bool {
+    name.iter().any(|part| text.contains(part) && !but.contains(part))
 }
 
 /// Words in lower case, and pairs of neighbouring Chinese characters.

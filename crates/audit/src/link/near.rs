@@ -36,18 +36,15 @@ pub(crate) fn of(printed: &Quantity, given: Interval) -> bool {
 }
 
 fn digits(value: f64) -> Vec<u8> {
-    format!("{value:.0}").into_bytes()
+    (value as u64).to_string().into_bytes()
 }
 
 /// Whether changing one digit brings it between the two ends.
 fn one_digit(own: &[u8], low: f64, high: f64) -> bool {
-    (0..own.len()).any(|at| {
-        (b'0'..=b'9').filter(|digit| *digit != own[at]).any(|digit| {
-            let mut changed = own.to_vec();
-            changed[at] = digit;
-            let value = changed.iter().fold(0.0, |all, digit| all * 10.0 + f64::from(digit - b'0'));
-            (low - 0.5..=high + 0.5).contains(&value)
-        })
+    let value = own.iter().fold(0.0, |all, digit| all * 10.0 + f64::from(digit - b'0'));
+    own.iter().rev().zip(0..).any(|(own, place)| {
+        let changed = |digit: u8| value + (f64::from(digit) - f64::from(*own)) * 10f64.powi(place);
+        (b'0'..=b'9').any(|digit| digit != *own && (low - 0.5..=high + 0.5).contains(&changed(digit)))
     })
 }
 
@@ -55,8 +52,7 @@ fn one_digit(own: &[u8], low: f64, high: f64) -> bool {
 fn swapped(own: &[u8], meant: &[u8]) -> bool {
     own.len() == meant.len()
         && (1..own.len()).any(|at| {
-            let mut changed = own.to_vec();
-            changed.swap(at - 1, at);
-            changed == meant && own[at] != own[at - 1]
+            let crossed = own[at] != own[at - 1] && own[at - 1..=at] == [meant[at], meant[at - 1]];
+            crossed && own[..at - 1] == meant[..at - 1] && own[at + 1..] == meant[at + 1..]
         })
 }

@@ -3,14 +3,17 @@
 //! outweighs all readings that were tried.
 
 use super::grid::{Grid, Head, Slot};
+use super::names::said;
 use super::near;
 use super::words::{
     BASE, CHANGE, GAIN, LEAST, LOSS, List, MEAN, MEDIAN, METRICS, MOST, RATIO, SUM, USE, VERSUS,
 };
-use super::{Ends, Form, Link, Why, comparable, is_ratio, mentions};
+use super::{Ends, Form, Link, Why, comparable, is_ratio, mentions, parts};
 use crate::number::{Quantity, Unit};
-use rustc_hash::FxHashSet;
+use crate::page::Spot;
+use rustc_hash::{FxBuildHasher, FxHashSet};
 use std::cmp::Ordering;
+use std::hash::{Hash, Hasher};
 
 /// Bits by which a reading must outweigh chance.
 const ENOUGH: f64 = 6.0;
@@ -26,8 +29,9 @@ const CLOSE: f64 = 0.01;
 const MOST_VALUES: usize = 12;
 
 /// A reading of ratios that hang together.
-struct Reading {
-    trials: Vec<Trial>,
+struct Reading<'a> {
+    form: Form,
+    trials: Vec<Trial<'a>>,
     prior: f64,
     /// Whether the head names both operands in this form: that is enough for a table of one row.
     named: bool,
@@ -35,10 +39,44 @@ struct Reading {
 
 /// One ratio of a reading, with what its operands and itself are called: in the labels and heads of its grid.
 #[derive(Clone, Copy)]
-struct Trial {
-    ends: Ends,
+struct Trial<'a> {
+    derived: &'a Quantity,
+    numerator: &'a Quantity,
+    denominator: &'a Quantity,
     names: [usize; 2],
     of: usize,
+}
+
+impl Trial<'_> {
+    fn ends(&self, form: Form) -> Ends {
+        let Trial { derived, numerator, denominator, .. } = *self;
+        Ends { derived: *derived, form, numerator: *numerator, denominator: *denominator }
+    }
+
+    fn spots(&self) -> [Spot; 3] {
+        [self.derived, self.numerator, self.denominator].map(|one| one.figure.spot)
+    }
+}
+
+/// Readings of one form and the same figures are one.
+struct Figures<'r, 'a>(&'r Reading<'a>);
+
+impl PartialEq for Figures<'_, '_> {
+    fn eq(&self, other: &Self) -> bool {
+        let [own, other] = [self.0, other.0];
+        own.form == other.form
+            && own.trials.iter().map(Trial::spots).eq(other.trials.iter().map(Trial::spots))
+    }
+}
+
+impl Eq for Figures<'_, '_> {}
+
+impl Hash for Figures<'_, '_> {
+    /// The first and the last tell nearly all apart.
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        let Reading { form, trials, .. } = self.0;
+        (form, trials.len(), trials[0].spots(), trials[trials.len() - 1].spots()).hash(state);
+    }
 }
 
 /// How a reading stands against its cells.
@@ -60,7 +98,7 @@ pub(super) fn links(grid: &Grid) -> Vec<Link> {
     let says = |lists: &List| lists & (RATIO | CHANGE) != 0;
     let any = grid.heads.iter().any(|head| says(&head.lists) || head.text.contains(['/', '÷', ':', '：']))
         || grid.label_lists.iter().any(says)
-        || grid.cells.iter().flatten().flatten().any(is_ratio);
+        || (0..grid.heads.len()).any(|at| grid.column(at).flatten().any(is_ratio));
     if !any || !may_compare(grid) {
         return Vec::new();
     }
@@ -89,48 +127,48 @@ struct Enough {
 
 /// Weighs readings of the same figures and keeps the best, where it is enough.
 fn settle(
-    mut readings: Vec<Reading>,
+    mut readings: Vec<Reading<'_>>,
     enough: Enough,
     name: impl Fn(&Trial) -> (String, [String; 2]),
     found: &mut Vec<Found>,
 ) {
     // Two ways to name one base are one reading.
-    let mut seen = FxHashSet::default();
     readings.sort_by(|one, other| other.prior.total_cmp(&one.prior));
-    readings.retain(|reading| {
-        let key = |trial: &Trial| {
-            let Ends { derived, numerator, denominator, .. } = &trial.ends;
-            (derived.figure.spot, numerator.figure.spot, denominator.figure.spot)
-        };
-        seen.insert((reading.trials[0].ends.form, reading.trials.iter().map(key).collect::<Vec<_>>()))
-    });
+    let mut seen = FxHashSet::with_capacity_and_hasher(readings.len(), FxBuildHasher);
+    let readings: Vec<&Reading> = readings.iter().filter(|reading| seen.insert(Figures(reading))).collect();
     let tried = (readings.len().max(1) as f64).log2();
-    let weighed = readings.into_iter().map(|reading| (weigh(&reading, tried), reading));
+    let weighed = readings.into_iter().map(|reading| (weigh(reading, tried), reading));
     let proven = |weight: &Weight| {
-        weight.held >= enough.held && weight.score >= enough.bits && weight.missed <= (weight.held / 6).max(1)
+        weight.held >= enough.held && weight.score >= enough.bits && weight.missed <= most_missed(weight.held)
     };
     let alone = |reading: &Reading| reading.named && reading.trials.len() == 1;
     let rank =
-        |(weight, reading): &(Weight, Reading)| (proven(weight), alone(reading), weight.score, weight.held);
+        |(weight, reading): &(Weight, &Reading)| (proven(weight), alone(reading), weight.score, weight.held);
     let best = weighed.max_by(|one, other| rank(one).partial_cmp(&rank(other)).unwrap_or(Ordering::Equal));
     let Some((weight, reading)) = best else { return };
-    let why = match (proven(&weight), alone(&reading)) {
+    let why = match (proven(&weight), alone(reading)) {
         (true, _) => Why::Held(weight.held),
         (false, true) => Why::Named,
         _ => return,
     };
-    let link = |trial: Trial| {
-        let (of, names) = name(&trial);
-        Link { ends: trial.ends, why, of, names }
+    let link = |trial: &Trial| {
+        let (of, names) = name(trial);
+        Link { ends: trial.ends(reading.form), why, of, names }
     };
-    let links = reading.trials.into_iter().map(link).collect();
+    let links = reading.trials.iter().map(link).collect();
     found.push(Found { links, weight });
+}
+
+/// How many cells may miss where so many hold.
+fn most_missed(held: usize) -> usize {
+    (held / 6).max(1)
 }
 
 fn weigh(reading: &Reading, tried: f64) -> Weight {
     let mut weight = Weight { score: reading.prior - tried, held: 0, missed: 0 };
     let mut roughly = 0;
-    for Trial { ends, .. } in &reading.trials {
+    let most = most_missed(reading.trials.len());
+    for ends in reading.trials.iter().map(|trial| trial.ends(reading.form)) {
         if ends.holds() {
             let bits = ends.surprise().min(MOST_BITS);
             weight.score += bits;
@@ -140,14 +178,18 @@ fn weigh(reading: &Reading, tried: f64) -> Weight {
                 ends.recomputed().is_some_and(|given| given.wider(CLOSE).meets(ends.derived.interval()));
             *if close { &mut roughly } else { &mut weight.missed } += 1;
             weight.score -= 1.0;
+            // Whatever the others are, it is not proven.
+            if weight.missed > most {
+                return weight;
+            }
         }
     }
     // Operands that were rounded before the division leave some a little off.
     weight.missed += roughly.saturating_sub(weight.held / 2);
     // What is a slip away speaks for a reading that others speak for.
     if weight.held > 0 && weight.missed <= weight.held {
-        let slips =
-            reading.trials.iter().filter(|trial| !trial.ends.holds() && near::is_slip(&trial.ends)).count();
+        let ends = reading.trials.iter().map(|trial| trial.ends(reading.form));
+        let slips = ends.filter(|ends| !ends.holds() && near::is_slip(ends)).count();
         weight.score += (NEAR_BITS + 1.0) * slips as f64;
     }
     weight
@@ -242,20 +284,30 @@ fn columns(grid: &Grid, found: &mut Vec<Found>) {
     if grid.cells.len() * grid.heads.len() < 3 {
         return;
     }
+    // What ratios are computed of, and the words of heads, by column.
+    let mut operands: Vec<Vec<Option<Quantity>>> = Vec::new();
+    let mut words: Vec<Vec<String>> = Vec::new();
     for derived in 0..grid.heads.len() {
         let Some((unit, told)) = derived_as(grid, derived).filter(|_| !is_base(grid, derived)) else {
             continue;
         };
+        if operands.is_empty() {
+            operands = (0..grid.heads.len()).map(|column| rough(grid, column)).collect();
+            words = grid.heads.iter().map(|head| parts(&head.text)).collect();
+        }
+        let ratios: Vec<Option<Quantity>> =
+            grid.column(derived).map(|one| one.map(|figure| as_ratio(figure, unit))).collect();
         let values = values(grid, derived);
         let mut readings = Vec::new();
         for numerator in &values {
             for denominator in values.iter().filter(|at| *at != numerator) {
+                let of = [*numerator, *denominator];
+                let (prior, named) = (prior(grid, derived, of, &words, &values), named(grid, derived, of));
                 for form in forms(unit) {
-                    let of = [*numerator, *denominator];
-                    let trials = trials(grid, derived, unit, of, form);
+                    let trials = trials(grid, &ratios, of, of.map(|at| operands[at].as_slice()), form);
                     if !trials.is_empty() {
-                        let prior = prior(grid, derived, of, form, &values);
-                        readings.push(Reading { trials, prior, named: names(grid, derived, of, form) });
+                        let prior = prior + of_form(form, grid.heads[derived].lists);
+                        readings.push(Reading { form, trials, prior, named: named == Some(form) });
                     }
                 }
             }
@@ -282,14 +334,15 @@ fn columns(grid: &Grid, found: &mut Vec<Found>) {
     }
 }
 
-fn prior(grid: &Grid, derived: usize, of: [usize; 2], form: Form, values: &[usize]) -> f64 {
+/// What speaks for two columns, whatever the form.
+fn prior(grid: &Grid, derived: usize, of: [usize; 2], words: &[Vec<String>], values: &[usize]) -> f64 {
     let Head { text: head, lists, .. } = &grid.heads[derived];
-    let [above, below] = of.map(|at| grid.heads[at].text.as_str());
+    let [above, below] = of.map(|at| &words[at]);
     let mut bits = 0.0;
     if lists & (RATIO | CHANGE) != 0 || head.contains('%') {
         bits += 2.0;
     }
-    if mentions(head, above, below) || mentions(head, below, above) {
+    if said(&words[derived], above, below) || said(&words[derived], below, above) {
         bits += 2.0;
     }
     // The two that stand nearest to it.
@@ -300,17 +353,17 @@ fn prior(grid: &Grid, derived: usize, of: [usize; 2], form: Form, values: &[usiz
     for at in of {
         bits += if grid.heads[at].slot == Slot::Figure { 0.5 } else { -1.0 };
     }
-    bits + of_form(form, *lists)
+    bits
 }
 
-/// Whether a head says that its column is that ratio of these two: `VM/host`, `(host - VM) / host`.
-fn names(grid: &Grid, derived: usize, of: [usize; 2], form: Form) -> bool {
+/// As what ratio of these two a head names its column: `VM/host`, `(host - VM) / host`.
+fn named(grid: &Grid, derived: usize, of: [usize; 2]) -> Option<Form> {
     let Head { text, lists, .. } = &grid.heads[derived];
     let [above, below] = of.map(|at| grid.heads[at].text.as_str());
-    let Some((_, divisor)) = text.rsplit_once(['/', '÷', '／', ':', '：']) else { return false };
+    let (_, divisor) = text.rsplit_once(['/', '÷', '／', ':', '：'])?;
     let both = mentions(text, above, below) && mentions(text, below, above);
     let divides = mentions(divisor, below, above) && !mentions(divisor, above, below);
-    both && divides && form == if lists & LOSS != 0 { Form::Loss } else { Form::Share }
+    (both && divides).then_some(if lists & LOSS != 0 { Form::Loss } else { Form::Share })
 }
 
 /// What the words of a head say for a form.
@@ -319,21 +372,27 @@ fn of_form(form: Form, lists: List) -> f64 {
     says - if matches!(form, Form::Change | Form::Multiple) { 0.5 } else { 0.0 }
 }
 
-fn trials(grid: &Grid, derived: usize, unit: Unit, of: [usize; 2], form: Form) -> Vec<Trial> {
-    let [above_rounds, below_rounds] = of.map(|at| ends_in_zeros(grid, at));
+fn trials<'a>(
+    grid: &Grid,
+    ratios: &'a [Option<Quantity>],
+    names: [usize; 2],
+    [above, below]: [&'a [Option<Quantity>]; 2],
+    form: Form,
+) -> Vec<Trial<'a>> {
     // `memcpy avg` alone is of no other rows.
     let summed = grid.label_lists.iter().any(|lists| !is_of_many(*lists));
     let trial = |row: usize| {
-        let derived = as_ratio(grid.at(row, derived)?, unit);
-        let numerator = rough(*grid.at(row, of[0])?, above_rounds);
-        let denominator = rough(*grid.at(row, of[1])?, below_rounds);
-        let ends = Ends { derived, form, numerator, denominator };
+        let (derived, numerator, denominator) =
+            (ratios[row].as_ref()?, above[row].as_ref()?, below[row].as_ref()?);
+        let trial = Trial { derived, numerator, denominator, names, of: row };
         // The mean of the ratios is not the ratio of the means.
-        let sound = comparable(&numerator, &denominator)
-            && (!summed || !is_of_many(grid.label_lists[row]) || ends.holds());
-        sound.then_some(Trial { ends, names: of, of: row })
+        let sound = comparable(numerator, denominator)
+            && (!summed || !is_of_many(grid.label_lists[row]) || trial.ends(form).holds());
+        sound.then_some(trial)
     };
-    (0..grid.cells.len()).filter_map(trial).collect()
+    let mut trials = Vec::with_capacity(ratios.len());
+    trials.extend((0..ratios.len()).filter_map(trial));
+    trials
 }
 
 /// Whether the whole numbers of a column all end with zeros: `1510`, `1800`, `2010` MHz are rounded to them.
@@ -342,12 +401,15 @@ fn ends_in_zeros(grid: &Grid, column: usize) -> bool {
     grid.cells.len() >= 3 && grid.column(column).flatten().all(tens)
 }
 
-fn rough(mut figure: Quantity, rounded: bool) -> Quantity {
-    if rounded {
-        let half = 5.0 * figure.scale;
-        (figure.figure.low, figure.figure.high) = (figure.figure.value - half, figure.figure.value + half);
+/// The figures of a column, as open as their zeros leave them.
+fn rough(grid: &Grid, column: usize) -> Vec<Option<Quantity>> {
+    let mut figures: Vec<Option<Quantity>> = grid.column(column).map(Option::<&_>::copied).collect();
+    if ends_in_zeros(grid, column) {
+        for Quantity { figure, scale, .. } in figures.iter_mut().flatten() {
+            (figure.low, figure.high) = (figure.value - 5.0 * *scale, figure.value + 5.0 * *scale);
+        }
     }
-    figure
+    figures
 }
 
 /// Whether a label is of all other rows.
@@ -390,7 +452,7 @@ type Pool<'a> = Vec<Vec<Sequence<'a>>>;
 
 /// Sequences down the columns: of shares with the figures that they stand behind, pooled; of a column of ratios with each column
 /// near it.
-fn sequences(grid: &Grid) -> Vec<Pool<'_>> {
+fn sequences<'a>(grid: &'a Grid) -> Vec<Pool<'a>> {
     let mut pools = Vec::new();
     let sequence = |value: usize, derived: usize, unit: Unit, together: bool| {
         let head = &grid.heads[derived];
@@ -437,7 +499,7 @@ fn own_figure(grid: &Grid, share: usize) -> Option<usize> {
 }
 
 /// The same along the rows, of shares with the figures that they stand behind.
-fn shares_along_rows(grid: &Grid) -> Vec<Pool<'_>> {
+fn shares_along_rows<'a>(grid: &'a Grid) -> Vec<Pool<'a>> {
     let shares = (0..grid.heads.len()).filter(|at| grid.heads[*at].slot != Slot::Figure);
     let pairs: Vec<(usize, usize)> = shares
         .filter(|at| derived_as(grid, *at).is_some())
@@ -544,13 +606,13 @@ fn bases(pools: &[Pool], found: &mut Vec<Found>) {
                 let bases: Vec<Vec<Option<usize>>> =
                     sequences.iter().map(|one| base.of(&one.items)).collect();
                 for (form, turned) in forms(unit).flat_map(|form| [(form, false), (form, true)]) {
-                    let mut trials = Vec::new();
+                    let mut trials = Vec::with_capacity(first.items.len());
                     for (index, (sequence, bases)) in sequences.iter().zip(&bases).enumerate() {
                         against(sequence, bases, form, turned, at << 16 | index, &mut trials);
                     }
                     if !trials.is_empty() {
                         let prior = base.prior(first) + of_sequence(first, form, turned);
-                        readings.push(Reading { trials, prior, named: false });
+                        readings.push(Reading { form, trials, prior, named: false });
                     }
                 }
             }
@@ -568,25 +630,26 @@ fn bases(pools: &[Pool], found: &mut Vec<Found>) {
 }
 
 /// Shares of a whole table against the one cell of it that is 100 %.
-fn against_one_cell(sequences: &[Sequence], at: usize, unit: Unit) -> Vec<Reading> {
+fn against_one_cell<'a>(sequences: &'a [Sequence], at: usize, unit: Unit) -> Vec<Reading<'a>> {
     let whole = |item: &Item| item.ratio.is_some_and(|ratio| ratio.figure.value != 0.0 && is_whole(&ratio));
     let items = || sequences.iter().flat_map(|one| &one.items);
-    let cells: Vec<Quantity> =
-        items().filter(|item| whole(item)).filter_map(|item| item.value).take(4).collect();
+    let cells: Vec<&Quantity> =
+        items().filter(|item| whole(item)).filter_map(|item| item.value.as_ref()).take(4).collect();
     let mut readings = Vec::new();
     for (below, form) in cells.into_iter().flat_map(|cell| forms(unit).map(move |form| (cell, form))) {
         let mut trials = Vec::new();
         for (index, sequence) in sequences.iter().enumerate() {
             for (row, item) in sequence.items.iter().enumerate() {
-                let (Some(value), Some(derived)) = (item.value, item.ratio) else { continue };
-                let ends = Ends { derived, form, numerator: value, denominator: below };
-                if comparable(&value, &below) && value.figure.spot != below.figure.spot {
-                    trials.push(Trial { ends, names: [row, row], of: at << 16 | index });
+                let (Some(numerator), Some(derived)) = (&item.value, &item.ratio) else { continue };
+                if comparable(numerator, below) && numerator.figure.spot != below.figure.spot {
+                    let (names, of) = ([row, row], at << 16 | index);
+                    trials.push(Trial { derived, numerator, denominator: below, names, of });
                 }
             }
         }
         if !trials.is_empty() {
             readings.push(Reading {
+                form,
                 trials,
                 prior: 3.0 + of_form(form, sequences[0].head.lists),
                 named: false,
@@ -603,22 +666,24 @@ fn of_sequence(first: &Sequence, form: Form, turned: bool) -> f64 {
     tied + beside - if turned { 1.0 } else { 0.0 } + of_form(form, lists)
 }
 
-fn against(
-    sequence: &Sequence,
+fn against<'a>(
+    sequence: &'a Sequence,
     bases: &[Option<usize>],
     form: Form,
     turned: bool,
     of: usize,
-    trials: &mut Vec<Trial>,
+    trials: &mut Vec<Trial<'a>>,
 ) {
     for (at, item) in sequence.items.iter().enumerate() {
-        let (Some(value), Some(derived), Some(base)) = (item.value, item.ratio, bases[at]) else { continue };
-        let Some(below) = sequence.items[base].value else { continue };
+        let (Some(value), Some(derived), Some(base)) = (&item.value, &item.ratio, bases[at]) else {
+            continue;
+        };
+        let Some(below) = &sequence.items[base].value else { continue };
         let (numerator, denominator) = if turned { (below, value) } else { (value, below) };
-        let ends = Ends { derived, form, numerator, denominator };
-        let sound = comparable(&value, &below) && comparable(&below, &value);
-        if sound && (!is_of_many(item.lists) || ends.holds()) {
-            trials.push(Trial { ends, names: [at, base], of });
+        let trial = Trial { derived, numerator, denominator, names: [at, base], of };
+        let sound = comparable(value, below) && comparable(below, value);
+        if sound && (!is_of_many(item.lists) || trial.ends(form).holds()) {
+            trials.push(trial);
         }
     }
 }

@@ -7,11 +7,14 @@ use super::{Ends, Form, Link, Why, comparable, is_ratio};
 use crate::number::{Hedge, Quantity};
 use crate::page::Page;
 use crate::prose::{Clause, Manner, Topic, topics};
-use crate::table::Table;
+use crate::table::{Row, Table};
 
 /// The links of a page's clauses.
 pub(super) fn links(page: &Page, clauses: &[Clause], tables: &[Table]) -> Vec<Link> {
-    clauses.iter().filter_map(|clause| of_clause(page, clause, tables)).collect()
+    // Of others no clause finds a pair.
+    let of_two = |table: &&Table| table.rows.len() == 2 || values(table).len() == 2;
+    let tables: Vec<&Table> = tables.iter().filter(of_two).collect();
+    clauses.iter().filter_map(|clause| of_clause(page, clause, &tables)).collect()
 }
 
 /// Two figures of one topic, each of a system.
@@ -20,7 +23,7 @@ struct Pair<'a> {
     figures: [Quantity; 2],
 }
 
-fn of_clause(page: &Page, clause: &Clause, tables: &[Table]) -> Option<Link> {
+fn of_clause(page: &Page, clause: &Clause, tables: &[&Table]) -> Option<Link> {
     let form = match clause.manner {
         Manner::Loss => Form::Loss,
         Manner::Share => Form::Share,
@@ -33,8 +36,8 @@ fn of_clause(page: &Page, clause: &Clause, tables: &[Table]) -> Option<Link> {
     if more.is_some() || !one_way || matches!(derived.hedge, Hedge::Below | Hedge::Above) {
         return None;
     }
-    let of_tables: Vec<Vec<Pair>> =
-        tables.iter().map(|table| pairs(table, &clause.topic)).filter(|pairs| !pairs.is_empty()).collect();
+    let of_tables = tables.iter().map(|table| pairs(table, &clause.topic));
+    let of_tables: Vec<Vec<Pair>> = of_tables.filter(|pairs| !pairs.is_empty()).take(2).collect();
     let [pairs] = of_tables.as_slice() else { return None };
     let pair = &pairs[0];
     // The sentence, or the line above it, speaks of one of the two.
@@ -108,6 +111,13 @@ pub(super) fn hedged(mut derived: Quantity) -> Quantity {
     derived
 }
 
+/// The columns of a table that have figures other than ratios.
+fn values(table: &Table) -> Vec<usize> {
+    let figure = |row: &Row, at: usize| row.cells.get(at)?.as_ref()?.figure;
+    let has = |at: &usize| table.rows.iter().any(|row| figure(row, *at).is_some_and(|one| !is_ratio(&one)));
+    (0..table.columns.len()).filter(has).collect()
+}
+
 /// The figures of the two systems of a table for a topic, of each column (or row) of that topic; none where there are more systems
 /// or no figures of that topic alone.
 fn pairs<'a>(table: &'a Table, wanted: &Topic) -> Vec<Pair<'a>> {
@@ -133,13 +143,9 @@ fn pairs<'a>(table: &'a Table, wanted: &Topic) -> Vec<Pair<'a>> {
         columns.iter().filter_map(of).collect()
     };
     let lying = || -> Vec<Pair> {
-        let values: Vec<usize> = (0..heads.len())
-            .filter(|at| (0..labels.len()).any(|row| figure(row, *at).is_some_and(|one| !is_ratio(&one))))
-            .collect();
-        let [first, second] = values.as_slice() else { return Vec::new() };
-        let of = |row: &usize| {
-            pair([heads[*first], heads[*second]], [figure(*row, *first), figure(*row, *second)])
-        };
+        let [first, second] = values(table)[..] else { return Vec::new() };
+        let of =
+            |row: &usize| pair([heads[first], heads[second]], [figure(*row, first), figure(*row, second)]);
         of_topic(&labels).iter().filter_map(of).collect()
     };
     let found = upright();

@@ -9,7 +9,12 @@ pub(crate) fn table(line: usize, rows: &[&[&str]]) -> Table {
         let bracketed = |one: &&Quantity| one.unit == Unit::Percent && text.contains('(');
         let share = found.iter().find(bracketed).copied();
         let figure = found.iter().find(|one| Some(**one) != share).copied();
-        figure.map(|figure| Cell { spot: figure.figure.spot, figure: Some(figure), share, more: Vec::new() })
+        figure.map(|figure| Cell {
+            spot: figure.figure.spot,
+            figure: Some(figure),
+            share: share.map(Box::new),
+            more: Box::default(),
+        })
     };
     let row = |(at, texts): (usize, &&[&str])| Row {
         label: texts[0].to_owned(),

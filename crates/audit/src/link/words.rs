@@ -24,20 +24,19 @@ lists! {
 struct Index {
     /// Words, and whole texts.
     whole: FxHashMap<&'static str, List>,
-    /// What is looked for anywhere: of Latin letters, and of others.
-    within: [Vec<(&'static str, List)>; 2],
+    /// What is looked for anywhere, by its first byte.
+    within: Vec<Vec<(&'static [u8], List)>>,
 }
 
 static INDEX: LazyLock<Index> = LazyLock::new(|| {
-    let mut index = Index { whole: FxHashMap::default(), within: [Vec::new(), Vec::new()] };
+    let mut index = Index { whole: FxHashMap::default(), within: vec![Vec::new(); 256] };
     let lines = include_str!("words.txt").lines().filter(|line| !line.starts_with('#'));
     for (name, words) in lines.filter_map(|line| line.split_once(": ")) {
         let list = NAMES.iter().find(|(own, _)| own.eq_ignore_ascii_case(name)).map_or(0, |(_, list)| *list);
         for word in words.split(" | ") {
             *index.whole.entry(word).or_default() |= list;
-            let other = !word.is_ascii();
-            if other || word.contains(|letter: char| !letter.is_ascii_alphanumeric()) {
-                index.within[usize::from(other)].push((word, list));
+            if word.contains(|letter: char| !letter.is_ascii_alphanumeric()) {
+                index.within[usize::from(word.as_bytes()[0])].push((word.as_bytes(), list));
             }
         }
     }
@@ -58,14 +57,15 @@ pub fn lists(text: &str) -> List {
             all |= word.split(|letter: char| letter.is_ascii_digit()).map(own).fold(0, |all, own| all | own);
         }
     }
-    let within = |others: usize| {
-        INDEX.within[others]
-            .iter()
-            .filter(|(word, _)| lower.contains(word))
-            .fold(0, |all, (_, own)| all | own)
-    };
-    let signs = lower.bytes().any(|byte| matches!(byte, b' ' | b'-' | b'%' | b'.' | b'/'));
-    all | if signs { within(0) } else { 0 } | if lower.is_ascii() { 0 } else { within(1) }
+    let bytes = lower.as_bytes();
+    for (at, byte) in bytes.iter().enumerate() {
+        for (word, list) in &INDEX.within[usize::from(*byte)] {
+            if bytes[at..].starts_with(word) {
+                all |= list;
+            }
+        }
+    }
+    all
 }
 
 /// Whether a text has a word of one of the lists.

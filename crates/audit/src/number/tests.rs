@@ -115,7 +115,7 @@ fn a_text_that_is_nothing_but_a_unit_is_read_as_one() {
 
 #[test]
 fn a_figure_behind_a_label_is_read_and_a_date_is_none() {
-    assert_eq!(of("(QD=1):26.985 MB/s"), [(26_985_000.0, Unit::BytesPerSecond, 3)]);
+    assert_eq!(of("(one):26.985 MB/s"), [(26_985_000.0, Unit::BytesPerSecond, 3)]);
     assert_eq!(of("at 12:30, image:1.25"), []);
     assert_eq!(of("2025/07/10"), []);
 }

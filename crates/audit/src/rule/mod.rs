@@ -27,7 +27,7 @@ use crate::number::{Figure, Interval};
 use crate::page::{Page, Spot};
 use crate::prose::Clause;
 use crate::table::Table;
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use std::sync::OnceLock;
 
 /// A rule.
@@ -57,7 +57,7 @@ pub struct Evidence<'a> {
     /// What sentences claim.
     pub clauses: &'a [Clause],
     /// Figures side by side, of tables and of lines.
-    pub grids: &'a [Grid],
+    pub grids: &'a [Grid<'a>],
     /// Derived figures with their operands.
     pub links: &'a [Link],
     /// What drives are rated at.
@@ -83,7 +83,7 @@ impl<'a> Evidence<'a> {
         outputs: &'a [Output],
         tables: &'a [Table],
         clauses: &'a [Clause],
-        grids: &'a [Grid],
+        grids: &'a [Grid<'a>],
         links: &'a [Link],
         ratings: &'a Ratings,
     ) -> Evidence<'a> {
@@ -121,13 +121,17 @@ impl<'a> Evidence<'a> {
     }
 }
 
+/// A figure that a rule settled, how, and the rule.
+pub type Check = (Spot, Status, &'static str);
+
 /// What rules say.
 #[derive(Default)]
-pub struct Sink {
+pub struct Sink<'a> {
     /// What does not hold.
     pub findings: Vec<Finding>,
-    /// Figures that a rule settled.
-    pub checks: Vec<(Spot, Status, &'static str)>,
+    /// Takes every figure that a rule settled.
+    settles: Option<&'a mut dyn FnMut(Check)>,
+    wrong: FxHashSet<Spot>,
     corrected: FxHashMap<Spot, Correction>,
     refined: FxHashMap<Spot, Interval>,
 }
@@ -141,20 +145,26 @@ pub struct Correction {
     pub text: String,
 }
 
-impl Sink {
+impl Sink<'_> {
+    fn settle(&mut self, check: Check) {
+        if let Some(settles) = &mut self.settles {
+            settles(check);
+        }
+    }
+
     /// Whether a rule found that a figure does not hold.
     pub fn is_wrong(&self, spot: Spot) -> bool {
-        self.checks.iter().any(|(own, status, _)| *own == spot && *status == Status::DoesNotHold)
+        self.wrong.contains(&spot)
     }
 
     /// A figure that was recomputed and agrees.
     pub fn holds(&mut self, rule: &'static str, figure: &Figure) {
-        self.checks.push((figure.spot, Status::Holds, rule));
+        self.settle((figure.spot, Status::Holds, rule));
     }
 
     /// A figure that lies within its bounds.
     pub fn plausible(&mut self, rule: &'static str, figure: &Figure) {
-        self.checks.push((figure.spot, Status::Plausible, rule));
+        self.settle((figure.spot, Status::Plausible, rule));
     }
 
     /// Something does not hold. It marks the figure at its spot where that is wrong, or told what it should be.
@@ -162,7 +172,8 @@ impl Sink {
         // A run that no conclusion should rest on is printed as it was.
         let concludes = finding.severity == Severity::WrongConclusion && finding.rule.starts_with('S');
         if finding.severity == Severity::WrongFigure || concludes || !finding.recomputed.is_empty() {
-            self.checks.push((finding.spot, Status::DoesNotHold, finding.rule));
+            self.settle((finding.spot, Status::DoesNotHold, finding.rule));
+            self.wrong.insert(finding.spot);
         }
         self.findings.push(finding);
     }
@@ -240,9 +251,10 @@ fn described(text: &'static str) -> Option<Rule> {
     Some(Rule { id, name, severity, holds, silent, check: |_, _| {} })
 }
 
-/// Asks every rule; findings come in the order of the page, what is said twice of one figure by one rule once.
-pub fn check(evidence: &Evidence) -> Sink {
-    let mut sink = Sink::default();
+/// Asks every rule, and hands on each figure that one settled; findings come in the order of the page, what is said twice of one figure by
+/// one rule once.
+pub fn check(evidence: &Evidence, settles: &mut dyn FnMut(Check)) -> Vec<Finding> {
+    let mut sink = Sink { settles: Some(settles), ..Sink::default() };
     CHECKS.iter().for_each(|check| check(evidence, &mut sink));
     for finding in &mut sink.findings {
         let known = all().iter().any(|rule| rule.id == finding.rule);
@@ -255,7 +267,7 @@ pub fn check(evidence: &Evidence) -> Sink {
     sink.findings.dedup_by(|later, earlier| {
         later.rule == earlier.rule && later.spot == earlier.spot && later.message == earlier.message
     });
-    sink
+    sink.findings
 }
 
 #[cfg(test)]

@@ -18,7 +18,7 @@ pub(super) fn read(spot: Spot, text: &str, style: Style) -> Option<Cell> {
     if NOTHING.contains(&text) {
         return None;
     }
-    let mut cell = Cell { spot, figure: None, share: None, more: Vec::new() };
+    let mut cell = Cell { spot, figure: None, share: None, more: Box::default() };
     if text.len() > LONGEST || !text.bytes().any(|byte| byte.is_ascii_digit() || byte == 0xef) {
         return Some(cell);
     }
@@ -27,16 +27,16 @@ pub(super) fn read(spot: Spot, text: &str, style: Style) -> Option<Cell> {
         found.extend(of_other_unit(spot.index(), text, style));
     }
     let Some(places) = places(text, &found) else { return Some(cell) };
-    let mut outside = Vec::new();
+    let (mut outside, mut more) = (Vec::new(), Vec::new());
     for (mut quantity, place) in found.into_iter().zip(places) {
         quantity.figure.spot.start += spot.start;
         quantity.figure.spot.end += spot.start;
         match place {
             Place::Outside => outside.push(quantity),
             Place::Bracket if quantity.unit == Unit::Percent && cell.share.is_none() => {
-                cell.share = Some(quantity)
+                cell.share = Some(Box::new(quantity))
             }
-            Place::Bracket => cell.more.push(quantity),
+            Place::Bracket => more.push(quantity),
             Place::Note => {}
         }
     }
@@ -44,11 +44,12 @@ pub(super) fn read(spot: Spot, text: &str, style: Style) -> Option<Cell> {
         [only] => cell.figure = Some(*only),
         [figure, spread] if spread.hedge == Hedge::PlusMinus => {
             cell.figure = Some(*figure);
-            cell.more.insert(0, *spread);
+            more.insert(0, *spread);
         }
         // A range, or two results: none of them is the figure.
-        _ => cell.more.splice(0..0, outside).for_each(drop),
+        _ => more.splice(0..0, outside).for_each(drop),
     }
+    cell.more = more.into();
     Some(cell)
 }
 
@@ -218,7 +219,11 @@ mod tests {
     fn of(text: &str) -> (Option<f64>, Option<f64>, Vec<f64>) {
         let cell = read(Spot::new(3, 5..5 + text.len()), text, SPACES).unwrap();
         let value = |one: Quantity| one.figure.value;
-        (cell.figure.map(value), cell.share.map(value), cell.more.into_iter().map(value).collect())
+        (
+            cell.figure.map(value),
+            cell.share.map(|share| value(*share)),
+            cell.more.into_iter().map(value).collect(),
+        )
     }
 
     #[test]

@@ -91,10 +91,11 @@ impl Grid {
         // Whether the first column is of labels; rates are none.
         let first = usize::from(!all_rates(&cells, *measures.first()?));
         let mut rows: Vec<Row> = Vec::with_capacity(self.rows.len());
-        for (line, cells) in self.rows.iter().zip(cells) {
+        for (line, mut cells) in self.rows.iter().zip(cells) {
             let label = line.cells.first().filter(|_| first == 1).map_or("", |spot| page.quote(*spot));
-            let row =
-                Row { label: plain(label), line: line.line, cells: cells.into_iter().skip(first).collect() };
+            cells.drain(..first);
+            cells.shrink_to_fit();
+            let row = Row { label: plain(label), line: line.line, cells };
             let named = first == 0 || !row.label.is_empty();
             match rows.last_mut().filter(|above| shares_of(above, &row.cells, named)) {
                 Some(above) => join(above, row),
@@ -135,7 +136,7 @@ impl Grid {
                 if cell.figure.is_some() || cell.share.is_some() {
                     open.push((column, spot));
                 }
-                cell = Cell { spot, figure: None, share: None, more: Vec::new() };
+                cell = Cell { spot, figure: None, share: None, more: Box::default() };
             }
             Some(cell)
         };
@@ -279,7 +280,7 @@ fn shares_of(above: &Row, cells: &[Option<Cell>], named: bool) -> bool {
 fn join(above: &mut Row, row: Row) {
     for (above, share) in above.cells.iter_mut().zip(row.cells) {
         if let (Some(above), Some(share)) = (above, share) {
-            above.share = share.share.or(share.figure);
+            above.share = share.share.or(share.figure.map(Box::new));
         }
     }
     // A label that goes over both rows was put into each.
@@ -303,7 +304,7 @@ fn give_units(row: &mut Row, measures: &[Option<Measure>]) {
             .is_some_and(|figure| ![Unit::Bare, Unit::Percent, measure.unit].contains(&figure.unit));
         cell.figure.iter_mut().chain(spread).for_each(|quantity| units::give(quantity, measure));
         // `24.3 MB/s (5942)` under `4k (IOPS)`: the head says what stands in the bracket.
-        if let ([only], true) = (cell.more.as_mut_slice(), other) {
+        if let ([only], true) = (&mut cell.more[..], other) {
             units::give(only, measure);
         }
     }

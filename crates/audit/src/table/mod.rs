@@ -98,7 +98,7 @@ pub struct Row {
     pub cells: Vec<Option<Cell>>,
 }
 
-/// A cell with something in it.
+/// A cell with something in it. A page has many, and few have more than one figure: what else they have is kept elsewhere.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Cell {
     /// Where its text stands.
@@ -106,9 +106,9 @@ pub struct Cell {
     /// Its figure: the first that is no share in brackets.
     pub figure: Option<Quantity>,
     /// A share that stands in brackets behind it or in the row below: `8.40 Gbps (101%)`.
-    pub share: Option<Quantity>,
+    pub share: Option<Box<Quantity>>,
     /// Further figures: `102MiB/s (107MB/s)`.
-    pub more: Vec<Quantity>,
+    pub more: Box<[Quantity]>,
 }
 
 /// Tables, and what looked like one and was not read.

@@ -16,7 +16,7 @@ fn shown(table: &Table) -> Vec<String> {
     let value = |one: Quantity| one.figure.value.to_string();
     let cell = |cell: &Option<Cell>| {
         let Some(cell) = cell else { return "-".into() };
-        let share = cell.share.map(|share| format!(" ({})", value(share)));
+        let share = cell.share.as_deref().map(|share| format!(" ({})", value(*share)));
         let more = cell.more.iter().map(|more| format!(" +{}", value(*more)));
         let first = cell.figure.map_or_else(|| "-".into(), value);
         std::iter::once(first).chain(share).chain(more).collect::<String>()

@@ -76,7 +76,10 @@ fn tables_become_rows_between_pipes() {
     assert_eq!((table.title.as_deref(), table.corner.as_str()), (Some("Table 1"), "Case"));
     assert_eq!((table.rows[0].label.as_str(), page.number(table.rows[1].line)), ("read | 4k", 7));
     let cell = table.rows[0].cells[0].as_ref().unwrap();
-    assert_eq!((cell.figure.unwrap().figure.value, cell.share.unwrap().figure.value), (26_500.0, 93.0));
+    assert_eq!(
+        (cell.figure.unwrap().figure.value, cell.share.as_ref().unwrap().figure.value),
+        (26_500.0, 93.0)
+    );
 }
 
 #[test]

@@ -99,9 +99,11 @@ pub(super) fn pairs(grid: &Grid, row: usize, first: Kind, second: Kind) -> Vec<(
     };
     let (ones, mut others) = (of(first), of(second));
     if let ([one], [other]) = (ones.as_slice(), others.as_slice()) {
-        let [one_head, other_head] = [*one, *other].map(|at| of_what(&grid.heads[at].text));
-        let apart = !one_head.is_empty() && !other_head.is_empty() && one_head != other_head;
-        return if apart && one.abs_diff(*other) > 1 { Vec::new() } else { vec![(*one, *other)] };
+        let apart = || {
+            let [one, other] = [*one, *other].map(|at| of_what(&grid.heads[at].text));
+            !one.is_empty() && !other.is_empty() && one != other
+        };
+        return if one.abs_diff(*other) > 1 && apart() { Vec::new() } else { vec![(*one, *other)] };
     }
     let mut found = Vec::new();
     for one in ones {
@@ -131,7 +133,7 @@ pub(super) fn pairs(grid: &Grid, row: usize, first: Kind, second: Kind) -> Vec<(
 pub(super) fn size(grid: &Grid, row: usize, columns: [usize; 2]) -> Option<(f64, String)> {
     let of_text = |text: &str| Some((size_of(text)?, text.to_owned()));
     let own = || {
-        let texts = [grid.labels[row].as_str(), &grid.heads[columns[0]].text, &grid.heads[columns[1]].text];
+        let texts = [grid.labels[row], &grid.heads[columns[0]].text, &grid.heads[columns[1]].text];
         texts.into_iter().find_map(of_text)
     };
     let of_column = || {
@@ -227,13 +229,8 @@ pub(super) fn depth(grid: &Grid, row: usize, pair: [usize; 2]) -> Option<f64> {
     if !told.is_empty() {
         return Some(told.iter().map(|(_, depth)| depth).product());
     }
-    let texts = [
-        grid.labels[row].as_str(),
-        &grid.heads[pair[0]].text,
-        &grid.heads[pair[1]].text,
-        &grid.corner,
-        &grid.title,
-    ];
+    let texts =
+        [grid.labels[row], &grid.heads[pair[0]].text, &grid.heads[pair[1]].text, &grid.corner, &grid.title];
     texts.into_iter().find_map(depth_of)
 }
 

@@ -74,7 +74,7 @@ fn in_flight(evidence: &Evidence, sink: &mut Sink) {
     }
 }
 
-fn read(grid: &Grid, row: usize, rate: usize, latency: usize) -> Option<Row<'_>> {
+fn read<'a>(grid: &'a Grid, row: usize, rate: usize, latency: usize) -> Option<Row<'a>> {
     let (rate, latency) = (grid.at(row, rate)?, grid.at(row, latency)?);
     let positive = rate.interval().low > 0.0 && latency.interval().low > 0.0;
     let flight = rate.interval().times(latency.interval()).scaled(1e-9);

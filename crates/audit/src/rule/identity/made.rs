@@ -86,11 +86,11 @@ fn rows(page: &Page, grid: &Grid, sink: &mut Sink) {
             Some(Made { total: *grid.at(at, column)?, parts: parts? })
         });
         let made: Vec<Made> = made.filter(Made::sound).collect();
-        let labels: Vec<&str> = grid.labels[range].iter().map(String::as_str).collect();
-        if !is_of(&grid.labels[at], &labels) {
+        let labels = &grid.labels[range];
+        if !is_of(grid.labels[at], labels) {
             continue;
         }
-        judge(page, *what, &made, numbered(&labels), sink);
+        judge(page, *what, &made, numbered(labels), sink);
     }
 }
 

@@ -89,96 +89,130 @@ fn of_grid(page: &Page, grid: &Grid, sink: &mut Sink) {
 }
 
 fn relations(grid: &Grid) -> Vec<Relation> {
-    let logs = |column: usize| -> Vec<Option<Log>> {
-        grid.column(column).map(|one| one.and_then(Log::of)).collect()
-    };
+    let logs = |column: &usize| grid.column(*column).map(|one| one.and_then(Log::of)).collect();
     let numbers = |column: &usize| grid.column(*column).flatten().count() > ROWS;
     let columns: Vec<usize> = (0..grid.heads.len()).filter(numbers).take(COLUMNS).collect();
-    let logs: Vec<Vec<Option<Log>>> = columns.iter().map(|column| logs(*column)).collect();
-    let mut tries: Vec<Vec<(usize, f64)>> = Vec::new();
-    for one in 0..columns.len() {
-        for other in one + 1..columns.len() {
-            tries.push(vec![(one, 1.0), (other, -1.0)]);
-            tries.push(vec![(one, 1.0), (other, 1.0)]);
-            for third in other + 1..columns.len() {
-                tries.extend(
-                    [[1.0, 1.0, -1.0], [1.0, -1.0, 1.0], [-1.0, 1.0, 1.0]]
-                        .map(|signs| [one, other, third].into_iter().zip(signs).collect()),
-                );
+    let of_many = |row: &usize| grid.label_lists[*row] & (MEAN | SUM | MEDIAN | MOST | LEAST) != 0;
+    let count = columns.len();
+    let mut search = Search {
+        heads: columns.iter().map(|column| grid.heads[*column].text.to_lowercase()).collect(),
+        rows: (0..grid.cells.len()).filter(|row| !of_many(row)).collect(),
+        logs: columns.iter().map(logs).collect(),
+        // All pairs in two ways, and all threes in three.
+        tried: ((count * count.saturating_sub(1) * count / 2).max(1) as f64).log2(),
+        sums: Vec::new(),
+        values: Vec::new(),
+    };
+    let mut found = Vec::new();
+    for one in 0..count {
+        for other in one + 1..count {
+            found.extend(search.relation(&[(one, 1.0), (other, -1.0)]));
+            found.extend(search.relation(&[(one, 1.0), (other, 1.0)]));
+            for third in other + 1..count {
+                for signs in [[1.0, 1.0, -1.0], [1.0, -1.0, 1.0], [-1.0, 1.0, 1.0]] {
+                    found.extend(search.relation(&[(one, signs[0]), (other, signs[1]), (third, signs[2])]));
+                }
             }
         }
     }
-    let tried = (tries.len().max(1) as f64).log2();
-    let found = tries.into_iter().filter_map(|powers| relation(grid, &logs, &columns, powers, tried));
+    found.iter_mut().flat_map(|relation| &mut relation.columns).for_each(|(at, _)| *at = columns[*at]);
     found
-        .map(|mut relation| {
-            relation.columns.iter_mut().for_each(|(at, _)| *at = columns[*at]);
-            relation
-        })
-        .collect()
 }
 
-fn relation(
-    grid: &Grid,
-    logs: &[Vec<Option<Log>>],
-    columns: &[usize],
-    powers: Vec<(usize, f64)>,
+/// How many rows may miss where so many hold.
+fn most_missed(held: usize) -> usize {
+    (held / 6).max(1)
+}
+
+/// What all tries of a grid share.
+struct Search {
+    heads: Vec<String>,
+    rows: Vec<usize>,
+    /// Of each column all rows.
+    logs: Vec<Vec<Option<Log>>>,
+    /// Bits of chance in so many tries.
     tried: f64,
-) -> Option<Relation> {
-    let of_many = |row: &usize| grid.label_lists[*row] & (MEAN | SUM | MEDIAN | MOST | LEAST) != 0;
-    let mut rows: Vec<(usize, Log)> = Vec::new();
-    for row in (0..grid.cells.len()).filter(|row| !of_many(row)) {
-        let terms: Option<Vec<(Log, f64)>> =
-            powers.iter().map(|(at, power)| Some((logs[*at][row]?, *power))).collect();
-        let Some(terms) = terms else { continue };
-        let value = terms.iter().map(|(log, power)| power * log.value).sum();
-        rows.push((row, Log { value, open: terms.iter().map(|(log, _)| log.open).sum() }));
+    /// What the columns of one try give in each row, and the same in order: hundreds of tries use them again.
+    sums: Vec<(usize, Log)>,
+    values: Vec<f64>,
+}
+
+impl Search {
+    /// The relation of columns in these powers.
+    fn relation(&mut self, powers: &[(usize, f64)]) -> Option<Relation> {
+        let Search { heads, rows, logs, sums, values, tried } = self;
+        let sum = |row: &usize| {
+            let mut sum = Log { value: 0.0, open: 0.0 };
+            for (at, power) in powers {
+                let log = logs[*at][*row]?;
+                sum = Log { value: sum.value + power * log.value, open: sum.open + log.open };
+            }
+            Some((*row, sum))
+        };
+        let mut next = rows.iter().filter_map(sum);
+        let most = most_missed(rows.len());
+        sums.clear();
+        // More than half of the first rows hold, and so agree with each other: most tries end here.
+        sums.extend(next.by_ref().take(2 * most + 1));
+        let agree = |(_, one): &(usize, Log), (_, other): &(usize, Log)| {
+            (one.value - other.value).abs() <= (one.open + other.open) * (1.0 + 1e-9)
+        };
+        let borne_out = |one| sums.iter().filter(|other| agree(one, other)).count() > most;
+        if sums.len() > 2 * most && !sums.iter().any(borne_out) {
+            return None;
+        }
+        sums.extend(next);
+        if sums.len() <= ROWS {
+            return None;
+        }
+        values.clear();
+        values.extend(sums.iter().map(|(_, log)| log.value));
+        let middle = values.len() / 2;
+        let constant = *values.select_nth_unstable_by(middle, f64::total_cmp).1;
+        let fits = |log: &Log| (log.value - constant).abs() <= log.open;
+        let (held, missed): (Vec<&(usize, Log)>, Vec<&(usize, Log)>) =
+            sums.iter().partition(|(_, log)| fits(log));
+        // Two columns that measure nearly the same are no figure and what follows from it.
+        let alike = powers.len() == 2 && powers[1].1 < 0.0 && constant.abs() < 0.1;
+        if held.len() < ROWS || missed.len() > most_missed(held.len()) || alike {
+            return None;
+        }
+        // A column that stands still is a constant by itself, and says nothing of the row where it does not.
+        if !powers.iter().all(|(at, _)| moves(&logs[*at], &held)) {
+            return None;
+        }
+        // What chance has to hit is as wide as a column's figures lie apart, of the widest but one, since the widest follows from the others.
+        let mut widths: Vec<f64> = powers.iter().map(|(at, _)| width(&logs[*at], &held)).collect();
+        widths.sort_by(f64::total_cmp);
+        let width = widths[widths.len() - 2];
+        let bits = |(at, (row, log)): (usize, &&(usize, Log))| {
+            let repeats = held[..at].iter().any(|(other, _)| repeats(logs, powers, *row, *other));
+            let bits = (width / (2.0 * log.open.max(1e-4))).log2().clamp(0.0, 10.0);
+            if repeats { 0.0 } else { bits }
+        };
+        // One row gives the constant.
+        let which = missed.len() as f64 * (sums.len() as f64).log2();
+        let named = if named(heads, powers) { NAMED } else { 0.0 };
+        let score = held.iter().enumerate().skip(1).map(bits).sum::<f64>() + named - *tried - which;
+        if score < ENOUGH {
+            return None;
+        }
+        let far = |log: &Log| (log.value - constant).abs() > OFF.0.max(OFF.1 * log.open);
+        let missed = missed.into_iter().filter(|(_, log)| far(log)).map(|(row, _)| *row).collect();
+        let held = held.into_iter().map(|(row, _)| *row).collect();
+        Some(Relation { columns: powers.to_vec(), constant, held, missed, score })
     }
-    if rows.len() <= ROWS {
-        return None;
-    }
-    let mut values: Vec<f64> = rows.iter().map(|(_, log)| log.value).collect();
-    values.sort_by(f64::total_cmp);
-    let constant = values[values.len() / 2];
-    let fits = |log: &Log| (log.value - constant).abs() <= log.open;
-    let (held, missed): (Vec<&(usize, Log)>, Vec<&(usize, Log)>) =
-        rows.iter().partition(|(_, log)| fits(log));
-    // What chance has to hit is as wide as a column's figures lie apart, of the widest but one, since the widest follows from the others.
-    let mut widths: Vec<f64> = powers.iter().map(|(at, _)| width(&logs[*at], &held)).collect();
-    widths.sort_by(f64::total_cmp);
-    let width = widths[widths.len() - 2];
-    let bits = |(at, (row, log)): (usize, &&(usize, Log))| {
-        let repeats = held[..at].iter().any(|(other, _)| repeats(logs, &powers, *row, *other));
-        let bits = (width / (2.0 * log.open.max(1e-4))).log2().clamp(0.0, 10.0);
-        if repeats { 0.0 } else { bits }
-    };
-    // One row gives the constant.
-    let which = missed.len() as f64 * (rows.len() as f64).log2();
-    let named = if named(grid, columns, &powers) { NAMED } else { 0.0 };
-    let score = held.iter().enumerate().skip(1).map(bits).sum::<f64>() + named - tried - which;
-    // Two columns that measure nearly the same are no figure and what follows from it.
-    if powers.len() == 2 && powers[1].1 < 0.0 && constant.abs() < 0.1 {
-        return None;
-    }
-    // A column that stands still is a constant by itself, and says nothing of the row where it does not.
-    let moves = powers.iter().all(|(at, _)| moves(&logs[*at], &held));
-    let proven = moves && held.len() >= ROWS && missed.len() <= (held.len() / 6).max(1) && score >= ENOUGH;
-    let far = |log: &Log| (log.value - constant).abs() > OFF.0.max(OFF.1 * log.open);
-    let missed = missed.into_iter().filter(|(_, log)| far(log)).map(|(row, _)| *row).collect();
-    let held = held.into_iter().map(|(row, _)| *row).collect();
-    proven.then_some(Relation { columns: powers, constant, held, missed, score })
 }
 
 /// Whether a head says that its column is one of the others over something: `events/s`, `Gflops/W`, `score per MHz`.
-fn named(grid: &Grid, columns: &[usize], powers: &[(usize, f64)]) -> bool {
-    let head = |at: usize| grid.heads[columns[at]].text.to_lowercase();
+fn named(heads: &[String], powers: &[(usize, f64)]) -> bool {
     powers.iter().any(|(own, power)| {
-        let name = head(*own);
+        let name = &heads[*own];
         let Some((above, _)) = name.split_once('/').or_else(|| name.split_once(" per ")) else {
             return false;
         };
         let above = above.trim();
-        powers.iter().any(|(at, other)| power != other && head(*at).starts_with(above) && above.len() > 2)
+        powers.iter().any(|(at, other)| power != other && heads[*at].starts_with(above) && above.len() > 2)
     })
 }
 

@@ -81,7 +81,7 @@ fn rate_times_size(evidence: &Evidence, sink: &mut Sink) {
 }
 
 /// The pairs of a grid whose size is stated, and the others by their columns.
-fn of_grid(grid: &Grid, of_page: Option<f64>) -> (Vec<Pair<'_>>, Vec<([usize; 2], Pair<'_>)>) {
+fn of_grid<'a>(grid: &'a Grid, of_page: Option<f64>) -> (Vec<Pair<'a>>, Vec<([usize; 2], Pair<'a>)>) {
     let (mut stated, mut open) = (Vec::new(), Vec::new());
     for row in 0..grid.cells.len() {
         for (rate, bandwidth) in pairs(grid, row, Kind::Rate, Kind::Bandwidth) {
@@ -285,7 +285,7 @@ fn held(pair: &Pair, factor: f64, sink: &mut Sink) {
 
 /// Whether a line has a size, a rate and a bandwidth and no fourth figure, and does not speak of loads in order beside random ones.
 fn is_spelt(grid: &Grid, row: usize, stated: bool) -> bool {
-    let figures = grid.cells[row].iter().flatten();
+    let figures = (0..grid.heads.len()).filter_map(|column| grid.at(row, column));
     let all = grid.heads.iter().fold(grid.label_lists[row], |all, head| all | head.lists);
     let sized = figures.clone().any(|figure| figure.unit == Unit::Bytes && figure.scale > 1.0);
     stated && sized && grid.is_text && grid.cells.len() == 1 && figures.count() == 3 && all & SEQUENTIAL == 0

@@ -12,9 +12,6 @@ use std::collections::HashMap;
 type Source = (Figure, Unit, Way);
 
 pub(in crate::rule) fn check(evidence: &Evidence, sink: &mut Sink) {
-    if evidence.tables.is_empty() {
-        return;
-    }
     // Every result by its printed text without blanks; a digit or two are everywhere.
     let mut sources: HashMap<String, Vec<Source>> = HashMap::new();
     for source in evidence.outputs.iter().flat_map(results) {
@@ -22,6 +19,9 @@ pub(in crate::rule) fn check(evidence: &Evidence, sink: &mut Sink) {
         if text.bytes().filter(u8::is_ascii_digit).count() >= 2 {
             sources.entry(text).or_default().push(source);
         }
+    }
+    if sources.is_empty() {
+        return;
     }
     for table in evidence.tables {
         let copied = copied(evidence, table, &sources);
