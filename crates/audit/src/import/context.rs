@@ -63,23 +63,3 @@ fn goes(rw: &str, job: &Job) -> bool {
         job.directions.iter().all(|direction| ways.contains(&direction.way) || direction.way == Way::Both);
     !job.directions.is_empty() && only && ways.iter().any(told)
 }
-
-#[cfg(test)]
-mod tests {
-    use crate::import::{Said, Way, scan};
-    use crate::page::Page;
-
-    #[test]
-    fn an_output_without_its_first_lines_is_of_the_command_before_it() {
-        let size = |rw: &str, name: &str| {
-            let text = format!(
-                "fio -rw={rw} -bs=4k -numjobs=4 -name={name}\n\ntest: (groupid=0, jobs=4): err= 0: pid=1155: Thu Nov 18 23:24:45 2021\n  write: IOPS=629k, BW=2457MiB/s (2576MB/s)(144GiB/60025msec); 0 zone resets\n"
-            );
-            let outputs = scan(&Page::new("p", text)).outputs;
-            let Said::Fio(fio) = &outputs[1].said else { panic!() };
-            fio.block_size(&fio.jobs[0], Way::Write)
-        };
-        assert_eq!(size("randwrite", "test"), Some(4096));
-        assert_eq!((size("randread", "test"), size("randwrite", "other")), (None, None));
-    }
-}

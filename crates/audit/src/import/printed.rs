@@ -90,21 +90,3 @@ impl<'p> Printed<'p> {
         self.figure(node, scale, Whole::Cut)
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::json;
-
-    #[test]
-    fn a_number_that_the_end_cut_is_no_figure() {
-        let page = Page::new("p", "{\n\"a\": 12,\n\"b\": \"34\",\n\"c\": 56");
-        let parsed = json::parse(page.text(), 0).unwrap();
-        let mut printed = Printed::new(&page, 0);
-        let first = printed.exact(parsed.node.get("a"), 1.0).unwrap();
-        assert_eq!((page.quote(first.spot), first.spot.line), ("12", 1));
-        assert_eq!(page.quote(printed.exact(parsed.node.get("b"), 1.0).unwrap().spot), "34");
-        assert_eq!(printed.exact(parsed.node.get("c"), 1.0), None);
-        assert_eq!(printed.exact(parsed.node.get("d"), 1.0), None);
-    }
-}

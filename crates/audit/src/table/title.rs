@@ -122,31 +122,3 @@ fn command(line: &str) -> bool {
     let flags = || line.split_whitespace().filter(|word| word.starts_with('-') && word.len() > 1).count();
     line.starts_with("$ ") || [" --", " /dev/", "=/"].iter().any(|mark| line.contains(mark)) || flags() > 1
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_nearest_heading_caption_or_short_line_names_a_table() {
-        const SENTENCE: &str = "A sentence that says something of it.\n";
-        for (text, title) in [
-            ("# One\n\ntext\n\n## Two\n\n", "Two"),
-            ("### CPU\n\nResults:\n\n", "CPU: Results"),
-            ("2.1 MDADM\nmdadm --create /dev/md0 --level=0 /dev/a\n", "2.1 MDADM"),
-            ("**Table 1: reads**\n\n", "Table 1: reads"),
-            (&format!("Title\n=====\n\n{SENTENCE}"), "Title"),
-            (SENTENCE, ""),
-            // The short line is of the sentence.
-            (&format!("short\n{SENTENCE}"), ""),
-            ("## Two\n\nA sentence.\n```\n# a comment\n```\nread: IOPS=20k\n", "Two"),
-            // Figures name nothing, nor does the last of several tools.
-            ("# Two\n1.20   0.00   2.30\n", "Two"),
-            ("## Two\n\n- one tool\n- another tool\n\n", "Two"),
-            ("## Two\n\n- Reads\n\n", "Reads"),
-        ] {
-            let page = Page::new("p", text);
-            assert_eq!(above(&page, page.len(), 0, false).unwrap_or_default(), title, "{text}");
-        }
-    }
-}

@@ -215,27 +215,3 @@ impl<'p> Fields<'p> {
         disks.into_iter().map(|disk| self.object(disk)).collect()
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::import::{Said, scan};
-
-    fn all(text: &str) -> (Vec<super::super::Fio>, Vec<Unread>) {
-        let scanned = scan(&Page::new("p", text));
-        let fio = |said| if let Said::Fio(fio) = said { Some(*fio) } else { None };
-        (scanned.outputs.into_iter().filter_map(|output| fio(output.said)).collect(), scanned.unread)
-    }
-
-    #[test]
-    fn cut_lines_are_listed_and_disks_below_others_told_apart() {
-        let line = FORMAT.example.lines().next().unwrap().trim_end();
-        let (fios, unread) = all(&format!("{line}\nJobs: 1 (f=1)\n{line}\n{}\n", &line[..line.len() / 2]));
-        assert_eq!((fios.len(), unread.len(), unread[0].line), (2, 1, 4));
-        assert!(all("2;a;b;c;d;e;f;g;h;i").0.is_empty());
-        let below = format!("{line};slaves;1;2;3;4;5;6;7;8.00%;md0;9;8;7;6;5;4;3;2.00%\n");
-        let disks = &all(&below).0[0].disks;
-        assert_eq!((disks.len(), disks[0].aggregates, disks[1].aggregates), (2, true, false));
-        assert_eq!(disks[1].ios.map(|figure| figure.unwrap().value), [9.0, 8.0]);
-    }
-}

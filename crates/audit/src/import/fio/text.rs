@@ -129,6 +129,3 @@ impl Reader<'_> {
         }
     }
 }
-
-#[cfg(test)]
-mod tests;
