@@ -2,8 +2,9 @@
 //! where they stand is never kept apart from what they say.
 
 use super::Other;
+use super::sheet::Sheet;
 use crate::number::{Figure, leading, rounded};
-use crate::page::{Page, Spot};
+use crate::page::{Page, Spot, Unread};
 
 /// A line without a listing's number.
 #[derive(Clone, Copy)]
@@ -56,11 +57,6 @@ impl<'a> Line<'a> {
     pub(super) fn spot(&self, part: &str) -> Spot {
         let start = (part.as_ptr() as usize).wrapping_sub(self.text.as_ptr() as usize).min(self.text.len());
         Spot::new(self.index, self.prefix + start..self.prefix + start + part.len())
-    }
-
-    /// What stands behind a label that the line begins with, after spaces.
-    pub(super) fn behind(&self, label: &str) -> Option<&'a str> {
-        self.text.trim_start().strip_prefix(label)
     }
 
     /// The figure that a part of the line begins with (after spaces and tabs), and what follows it. The spot is of its digits.
@@ -126,7 +122,7 @@ impl<'a> Line<'a> {
 
     /// The figure behind a label, and what follows it.
     pub(super) fn labelled(&self, label: &str, scale: f64) -> Option<(Figure, &'a str)> {
-        self.number(self.behind(label)?, scale)
+        self.number(self.text.trim_start().strip_prefix(label)?, scale)
     }
 }
 
@@ -145,6 +141,62 @@ pub(super) fn walk(
         end = if known { at } else { end };
     }
     end
+}
+
+/// A line below a head, with a cell for each of its names.
+pub(super) struct Record<'a> {
+    pub(crate) line: Line<'a>,
+    pub(crate) at: usize,
+    pub(crate) names: &'a [&'a str],
+    pub(crate) cells: Vec<&'a str>,
+}
+
+impl<'a> Record<'a> {
+    pub(super) fn of(&self, name: &str) -> Option<&'a str> {
+        self.cells.get(self.names.iter().position(|one| *one == name)?).copied()
+    }
+
+    pub(super) fn whole(&self, name: &str) -> Option<u64> {
+        self.of(name)?.parse().ok()
+    }
+}
+
+/// Cells of a line of CSV.
+pub(super) fn by_commas(text: &str) -> Vec<&str> {
+    text.split(',').take(MOST_CELLS).map(str::trim).collect()
+}
+
+/// Cells of a line between blanks.
+pub(super) fn by_blanks(text: &str) -> Vec<&str> {
+    text.split_whitespace().take(MOST_CELLS).collect()
+}
+
+const MOST_CELLS: usize = 160;
+
+/// The sheets of the lines below a head, as long as they go on; those that cannot be read are listed.
+pub(super) fn records(
+    page: &Page,
+    head: usize,
+    cells: fn(&str) -> Vec<&str>,
+    goes_on: impl Fn(&str) -> bool,
+    take: impl Fn(&Record) -> Option<Vec<Sheet>>,
+) -> (Vec<Sheet>, Vec<Unread>, usize) {
+    let names = cells(Line::of(page, head).text);
+    let (mut sheets, mut unread, mut at) = (Vec::new(), Vec::new(), head + 1);
+    while at < page.len() {
+        let line = Line::of(page, at);
+        let own = if goes_on(line.text) { cells(line.text) } else { Vec::new() };
+        if own.len() + 2 < names.len() {
+            break;
+        }
+        let whole = own.len() == names.len();
+        match take(&Record { line, at, names: &names, cells: own }).filter(|_| whole) {
+            Some(told) => sheets.extend(told),
+            None => unread.push(page.unread(at..at + 1, "a line with other columns than its head")),
+        }
+        at += 1;
+    }
+    (sheets, unread, at)
 }
 
 /// Units of time, in nanoseconds.
@@ -178,17 +230,6 @@ fn exponent(digits: &str) -> f64 {
     written.map_or(1.0, |power| 10f64.powi(power))
 }
 
-/// Whether a line may begin with a time of day: `17:06:15.097`.
-pub(super) fn begins_with_time(line: &str) -> bool {
-    let bytes = line.as_bytes();
-    bytes.len() >= 12
-        && bytes[..12].iter().enumerate().all(|(at, byte)| match at {
-            2 | 5 => *byte == b':',
-            8 => matches!(byte, b'.' | b','),
-            _ => byte.is_ascii_digit(),
-        })
-}
-
 /// Bytes of `4k`, `64K`, `1m`, `8192`, `512`: sizes as options and names have them, of 1024.
 pub(super) fn size(word: &str) -> Option<u64> {
     super::fio::job_file::size(word.trim_end_matches(['B', 'b']).trim_end_matches('i'))
@@ -212,7 +253,6 @@ mod tests {
         let line = Line::of(&page, 4);
         let read: Vec<bool> = line.text.split(' ').map(|word| line.number(word, 1.0).is_some()).collect();
         assert_eq!((read, line.count("2.5")), (vec![false, false, false, true], None));
-        assert_eq!([size("4k"), size("8KiB"), size("512")], [Some(4096), Some(8192), Some(512)]);
-        assert_eq!([size("x"), size("99999999999999999999g")], [None, None]);
+        assert_eq!(["4k", "8KiB", "512", "x"].map(size), [Some(4096), Some(8192), Some(512), None]);
     }
 }

@@ -64,7 +64,13 @@ impl Found {
 
     /// Sheets up to a line; `None` where there are none.
     pub(crate) fn sheets(sheets: Vec<sheet::Sheet>, end: usize) -> Option<Found> {
-        (!sheets.is_empty()).then(|| Found::whole(Said::Sheets(sheets), end))
+        Found::listed((sheets, Vec::new(), end))
+    }
+
+    /// The same with what could not be read.
+    pub(crate) fn listed((sheets, unread, end): (Vec<sheet::Sheet>, Vec<Unread>, usize)) -> Option<Found> {
+        let some = !sheets.is_empty() || !unread.is_empty();
+        some.then_some(Found { said: Said::Sheets(sheets), end, unread })
     }
 }
 

@@ -114,6 +114,14 @@ impl Sheet {
         Some(pattern)
     }
 
+    /// Some of its figures under other names, as a result of one way that repeats them.
+    pub(crate) fn part(&self, way: Way, names: &[(&str, &'static str)]) -> Sheet {
+        let renamed =
+            |(from, to): &(&str, &'static str)| Some((Metric::Other, Named { name: to, ..self.get(from)? }));
+        let figures = names.iter().filter_map(renamed).collect();
+        Sheet { figures, workload: self.workload.clone(), repeats: true, ..Sheet::new(self.line, Some(way)) }
+    }
+
     pub(crate) fn tell(&self, tell: &mut dyn FnMut(Told)) {
         if self.repeats {
             return;
