@@ -60,10 +60,8 @@ impl Command {
     }
 }
 
-/// Whether the words behind a tool's name are a command's.
 type Fits = fn(&[Word]) -> bool;
 
-/// The tools, and what must stand behind their names.
 const PROGRAMS: &[(&str, Fits)] = &[
     ("fio", |words| fio_options(words).is_some()),
     ("dd", |words| words.iter().any(|word| word.text.starts_with("if=") || word.text.starts_with("of="))),
@@ -99,13 +97,11 @@ fn begins_with_tool(line: &str) -> bool {
     tool(line.trim_start_matches([' ', '\t', '`']).split_ascii_whitespace()).is_some()
 }
 
-/// What may stand before a tool's name.
 const WRAPPERS: &str = "sudo time nohup env exec numactl taskset nice ionice chrt stdbuf";
 
 /// Words before the tool's name: `sudo -E`, `VAR=x`, `taskset -c 0`.
 const MOST_BEFORE: usize = 8;
 
-/// Which of the first words names a tool.
 fn tool<'a>(words: impl Iterator<Item = &'a str>) -> Option<usize> {
     let mut before = "";
     for (at, word) in words.take(1 + MOST_BEFORE).enumerate() {
@@ -279,7 +275,6 @@ fn is_job_file(text: &str) -> bool {
         || (text.contains('/') && text.len() > 2 && !text.ends_with('/'))
 }
 
-/// Splits a command line into segments of words.
 struct Tokens {
     segments: Vec<Vec<Word>>,
     /// Whether the next word is where output goes.

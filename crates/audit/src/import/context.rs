@@ -46,20 +46,14 @@ fn asked_of<'a>(job: &Job, asked: &'a [Asked]) -> Option<&'a Asked> {
     asked.iter().find(fits)
 }
 
-/// Whether a job went the ways that `rw` says, and no other.
+/// Whether a job went ways that `rw` says (`randread`, `readwrite`, `trimwrite`), and no other.
 fn goes(rw: &str, job: &Job) -> bool {
-    let ways: &[Way] = match rw.split(':').next().unwrap_or(rw) {
-        "read" | "randread" => &[Way::Read],
-        "write" | "randwrite" => &[Way::Write],
-        "trim" | "randtrim" => &[Way::Trim],
-        "rw" | "readwrite" | "randrw" => &[Way::Read, Way::Write],
-        "trimwrite" | "randtrimwrite" => &[Way::Trim, Way::Write],
-        _ => return false,
+    let rw = rw.split(':').next().unwrap_or(rw);
+    let says = |way: Way| match way {
+        Way::Read => rw.contains("read") || rw.ends_with("rw"),
+        Way::Write => rw.contains("write") || rw.ends_with("rw"),
+        Way::Trim => rw.contains("trim"),
+        Way::Both => ["read", "write", "trim", "rw"].iter().any(|word| rw.ends_with(word)),
     };
-    let told = |way: &Way| {
-        job.directions.iter().any(|direction| direction.way == *way || direction.way == Way::Both)
-    };
-    let only =
-        job.directions.iter().all(|direction| ways.contains(&direction.way) || direction.way == Way::Both);
-    !job.directions.is_empty() && only && ways.iter().any(told)
+    !job.directions.is_empty() && job.directions.iter().all(|direction| says(direction.way))
 }

@@ -43,7 +43,6 @@ impl<'a> Line<'a> {
         self.cut(text)
     }
 
-    /// The same without its first bytes.
     pub(super) fn without(self, bytes: usize) -> Line<'a> {
         self.cut(self.text.get(bytes..).unwrap_or(""))
     }
@@ -53,7 +52,6 @@ impl<'a> Line<'a> {
         Line { index: self.index, prefix: self.prefix + before, text }
     }
 
-    /// Where a part of this line stands.
     pub(super) fn spot(&self, part: &str) -> Spot {
         let start = (part.as_ptr() as usize).wrapping_sub(self.text.as_ptr() as usize).min(self.text.len());
         Spot::new(self.index, self.prefix + start..self.prefix + start + part.len())
@@ -74,7 +72,6 @@ impl<'a> Line<'a> {
         Some((Figure { value: value * scale, ..figure }, rest))
     }
 
-    /// The figure that a whole word is.
     pub(super) fn figure(&self, word: &'a str, scale: f64) -> Option<Figure> {
         let (figure, rest) = self.number(word, scale)?;
         rest.is_empty().then_some(figure)
@@ -120,7 +117,6 @@ impl<'a> Line<'a> {
         rest.trim().is_empty().then_some(figures)
     }
 
-    /// The figure behind a label, and what follows it.
     pub(super) fn labelled(&self, label: &str, scale: f64) -> Option<(Figure, &'a str)> {
         self.number(self.text.trim_start().strip_prefix(label)?, scale)
     }
@@ -161,12 +157,10 @@ impl<'a> Record<'a> {
     }
 }
 
-/// Cells of a line of CSV.
 pub(super) fn by_commas(text: &str) -> Vec<&str> {
     text.split(',').take(MOST_CELLS).map(str::trim).collect()
 }
 
-/// Cells of a line between blanks.
 pub(super) fn by_blanks(text: &str) -> Vec<&str> {
     text.split_whitespace().take(MOST_CELLS).collect()
 }
@@ -224,7 +218,6 @@ fn prefix(rest: &str) -> Option<(f64, &str)> {
     Some((1024f64.powi(power as i32), rest))
 }
 
-/// Ten to the exponent of a number that is written with one.
 fn exponent(digits: &str) -> f64 {
     let written = digits.split_once(['e', 'E']).and_then(|(_, power)| power.parse::<i32>().ok());
     written.map_or(1.0, |power| 10f64.powi(power))
@@ -235,7 +228,6 @@ pub(super) fn size(word: &str) -> Option<u64> {
     super::fio::job_file::size(word.trim_end_matches(['B', 'b']).trim_end_matches('i'))
 }
 
-/// A result that is no I/O, as readings have it.
 pub(super) fn other(name: &str, unit: &str, more_is_better: bool, figure: Figure) -> Other {
     Other { name: name.to_owned(), unit: unit.to_owned(), more_is_better, figure }
 }

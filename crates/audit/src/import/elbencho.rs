@@ -165,7 +165,6 @@ fn human<'a>(line: &Line<'a>, word: &'a str) -> Option<Figure> {
     Some(Figure { high: total + unit, ..exact(line.spot(word), total) })
 }
 
-/// A line of the CSV.
 fn record_of(record: &Record) -> Option<Phase> {
     let count = |name: &str| record.line.count(record.of(name)?);
     let mix = record.of("rwmix read IOPS [last]").is_some_and(|cell| !cell.is_empty());

@@ -33,7 +33,6 @@ const PATTERNS: &[Pattern] = &[
     ("W_LATENCY = # ms|Write Latency: # ms", &[ms(WRITES)]),
 ];
 
-/// Columns of the summary.
 const COLUMNS: [(&str, Place); 6] = [
     ("Number of VMs", count(MACHINES)),
     ("IOPS", (IOPS, Metric::Iops, "IO/S", 1.0)),
@@ -100,7 +99,6 @@ fn finished(mut sheet: Sheet) -> Option<Sheet> {
     Some(sheet)
 }
 
-/// A case of the summary.
 fn row(record: &Record) -> Sheet {
     let mut sheet = Sheet::new(record.at, None);
     for (head, (name, metric, unit, scale)) in COLUMNS {

@@ -57,17 +57,14 @@ pub struct Found {
 }
 
 impl Found {
-    /// What was read up to a line, all of it.
     pub(crate) fn whole(said: Said, end: usize) -> Found {
         Found { said, end, unread: Vec::new() }
     }
 
-    /// Sheets up to a line; `None` where there are none.
     pub(crate) fn sheets(sheets: Vec<sheet::Sheet>, end: usize) -> Option<Found> {
         Found::listed((sheets, Vec::new(), end))
     }
 
-    /// The same with what could not be read.
     pub(crate) fn listed((sheets, unread, end): (Vec<sheet::Sheet>, Vec<Unread>, usize)) -> Option<Found> {
         let some = !sheets.is_empty() || !unread.is_empty();
         some.then_some(Found { said: Said::Sheets(sheets), end, unread })

@@ -87,7 +87,6 @@ impl Sheet {
         self.figures.iter().map(|(_, named)| *named).find(|named| named.name == name)
     }
 
-    /// The value of the figure of a name.
     pub(crate) fn figure(&self, name: &str) -> Option<Figure> {
         self.get(name).map(|named| named.figure)
     }
@@ -132,7 +131,6 @@ impl Sheet {
         self.percentiles.iter().for_each(|(_, one)| tell((Metric::Percentile, Unit::Nanoseconds, *one)));
     }
 
-    /// It in the form that all tools share.
     pub(crate) fn reading(&self) -> Option<Reading> {
         Some(Reading {
             iops: self.figure(IOPS),

@@ -187,7 +187,6 @@ fn is_progress(text: &str) -> bool {
         })
 }
 
-/// What was asked for.
 #[derive(Default)]
 struct Asked {
     operation: Option<String>,

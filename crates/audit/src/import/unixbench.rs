@@ -82,7 +82,7 @@ fn sheet(line: &Line, at: usize, table: Option<&str>) -> Option<Sheet> {
         let (title, [score]) = tail(line.text)?;
         let title = title.trim_end_matches("(Partial Only)").trim_end();
         if title.ends_with("Index Score") || title == "FINAL SCORE" {
-            (format!("{category} Index Score"), "", vec![(SCORE, score)])
+            (format!("{category} Index Score").trim().to_owned(), "", vec![(SCORE, score)])
         } else {
             let (name, [baseline, result, index]) = tail(line.text)?;
             (name.to_owned(), "", vec![(RESULT, result), (BASELINE, baseline), (INDEX, index)])

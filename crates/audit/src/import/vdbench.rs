@@ -77,14 +77,12 @@ const COLUMNS: &[(&str, &str, Place)] = &[
     ("queue depth", "queue_depth", (QUEUE, Metric::Depth, "", 1.0)),
 ];
 
-/// The columns of a head, those that are not known among them.
 type Columns = Vec<Option<&'static Place>>;
 
 fn column(is: impl Fn(&(&str, &str, Place)) -> bool) -> Option<&'static Place> {
     COLUMNS.iter().find(|column| is(column)).map(|(.., place)| place)
 }
 
-/// Columns by the two lines of the head.
 fn columns(first: &str, second: &str) -> Columns {
     let upper = first.split_once("interval").map_or("", |(_, rest)| rest).split_whitespace();
     let both = upper.zip(second.split_whitespace()).take(13);

@@ -7,7 +7,6 @@ use crate::page::Spot;
 /// Longer ones are sentences.
 const LONGEST: usize = 120;
 
-/// What stands for nothing.
 const NOTHING: &[&str] = &[
     "", "-", "--", "---", "\u{2013}", "\u{2014}", "\u{2212}", "/", "n/a", "N/A", "NA", "na", "нет", "无",
     "…", "...",
@@ -125,13 +124,11 @@ fn places(text: &str, found: &[Quantity]) -> Option<Vec<Place>> {
     Some(places)
 }
 
-/// Goes through what stands between quantities.
 struct Walk<'t> {
     text: &'t str,
     at: usize,
     round: usize,
     square: usize,
-    /// Words stood in brackets.
     wordy: bool,
     /// So many more words may stand outside.
     free: usize,

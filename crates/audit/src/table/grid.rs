@@ -10,17 +10,13 @@ use std::ops::Range;
 
 /// Cells in lines, as a shape found them: the first of each line is its label.
 pub(super) struct Grid {
-    /// Indices of the lines.
     pub lines: Range<usize>,
     /// Lines of heads, the corner first.
     pub heads: Vec<Vec<String>>,
-    /// Lines below.
     pub rows: Vec<Line>,
 }
 
-/// A line of cells.
 pub(super) struct Line {
-    /// Index of its line.
     pub line: usize,
     /// Where each cell's text stands; none in rows of a log, which are only counted.
     pub cells: Vec<Spot>,
@@ -232,7 +228,6 @@ pub(super) fn plain(text: &str) -> String {
     plain.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// What links of Markdown show of themselves.
 fn without_targets(text: &str) -> String {
     let mut shown = String::with_capacity(text.len());
     let mut rest = text;

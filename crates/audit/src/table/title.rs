@@ -2,7 +2,6 @@
 
 use crate::page::Page;
 
-/// Lines above a table that are looked at.
 const LOOKED_AT: usize = 12;
 /// Characters of a short line; a CJK one counts as two.
 const SHORT: usize = 72;
@@ -48,7 +47,6 @@ pub(super) fn above(page: &Page, at: usize, floor: usize, fenced: bool) -> Optio
     lead.map(str::to_string)
 }
 
-/// Whether a line begins or ends a block of code.
 pub(super) fn fence(line: &str) -> bool {
     line.starts_with("```") || line.starts_with("~~~")
 }
@@ -67,7 +65,6 @@ fn numbered(line: &str) -> bool {
     (1..6).contains(&number.len()) && !number.starts_with('.') && sign
 }
 
-/// Whether a line is only drawn.
 pub(super) fn is_rule(line: &str) -> bool {
     line.chars().all(|letter| "-=*_~+|. \u{2500}\u{2550}".contains(letter))
 }
@@ -95,7 +92,6 @@ fn named(line: &str) -> Option<&str> {
     (words && !sentence && !printed && wide(bare) <= SHORT).then_some(bare)
 }
 
-/// Columns that a text takes on a screen.
 pub(super) fn wide(text: &str) -> usize {
     text.chars().map(width).sum()
 }
@@ -117,7 +113,6 @@ pub(super) fn width(letter: char) -> usize {
     }
 }
 
-/// A line that is typed into a shell.
 fn command(line: &str) -> bool {
     let flags = || line.split_whitespace().filter(|word| word.starts_with('-') && word.len() > 1).count();
     line.starts_with("$ ") || [" --", " /dev/", "=/"].iter().any(|mark| line.contains(mark)) || flags() > 1

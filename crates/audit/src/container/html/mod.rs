@@ -15,7 +15,6 @@ pub(crate) use rows::Rows;
 pub const CONTAINER: Container =
     Container { name: "HTML", knows: |bytes| knows(bytes), read: |name, bytes| vec![read(name, bytes)] };
 
-/// Bytes that are looked at.
 const LOOKED_AT: usize = 64 << 10;
 /// A page without `<html>` has at least so many tags in what is looked at.
 const TAGS: usize = 10;

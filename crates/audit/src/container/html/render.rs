@@ -115,7 +115,6 @@ impl Renderer {
         }
     }
 
-    /// An element begins, or ends.
     fn element(&mut self, name: &[u8], begins: bool) {
         match name {
             b"br" if begins => self.break_line(),

@@ -14,9 +14,7 @@ fn span(tag: &StartTag<usize>, name: &[u8]) -> usize {
     text.and_then(|text| text.trim().parse().ok()).unwrap_or(1).clamp(1, 65_534)
 }
 
-/// A table that is read.
 pub(crate) struct Rows<T> {
-    /// The rows that are whole.
     pub rows: Vec<Row<T>>,
     open: Vec<T>,
     /// Of each column: in how many rows its cell goes on, and that cell.
@@ -24,11 +22,8 @@ pub(crate) struct Rows<T> {
     copies: usize,
 }
 
-/// A row.
 pub(crate) struct Row<T> {
-    /// Index of its line.
     pub line: usize,
-    /// One a column.
     pub cells: Vec<T>,
     head: bool,
 }
@@ -70,7 +65,6 @@ impl<T: Clone + Default> Rows<T> {
         table
     }
 
-    /// The next cell of the row, whole.
     fn cell(&mut self, cell: T, columns: usize, rows: usize) {
         self.go_on_from_above();
         self.copies += 1;
@@ -100,7 +94,6 @@ impl<T: Clone + Default> Rows<T> {
         self.rows.iter().take_while(|row| row.head).count()
     }
 
-    /// Cells of rows above that go on here.
     fn go_on_from_above(&mut self) {
         while let Some((rows, cell)) = self.below.get_mut(self.open.len()).filter(|(rows, _)| *rows > 0) {
             if self.copies == 0 {

@@ -100,7 +100,7 @@ pub(crate) fn asked(name: &str, line: usize, options: &Options) -> Asked {
 }
 
 /// Least and most of reads, writes, trims: `4k`, `4k,8k`, `4k-64k`.
-fn sizes(fixed: Option<&str>, range: Option<&str>) -> [Option<(u64, u64)>; 3] {
+pub(super) fn sizes(fixed: Option<&str>, range: Option<&str>) -> [Option<(u64, u64)>; 3] {
     let Some(text) = range.or(fixed) else { return [None; 3] };
     let mut parts = text.split(',').map(|part| {
         let (least, most) = part.split_once('-').unwrap_or((part, part));
@@ -173,7 +173,6 @@ fn entry(line: &Line, text: &str) -> Option<Entry> {
     known.then(|| Entry { key: key.to_owned(), value, spot: line.spot(text) })
 }
 
-/// Whether an option stands without a value.
 pub(crate) fn is_flag(key: &str) -> bool {
     FLAGS.split(' ').any(|flag| flag == key)
 }

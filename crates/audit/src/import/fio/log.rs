@@ -31,13 +31,11 @@ fn kind_of(name: &str) -> Option<Metric> {
     }
 }
 
-/// What a way of a log sums up to.
 #[derive(Clone, Copy, Default)]
 struct Sums {
     points: f64,
     values: f64,
     bytes: f64,
-    /// Milliseconds of the first point and the last.
     first: Option<f64>,
     last: f64,
 }

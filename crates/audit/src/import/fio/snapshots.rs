@@ -18,7 +18,6 @@ pub fn superseded(outputs: &[Output]) -> Vec<bool> {
     followers(outputs).iter().map(Option::is_some).collect()
 }
 
-/// Of each output the next one of the same run, as its index.
 pub(crate) fn followers(outputs: &[Output]) -> Vec<Option<usize>> {
     let mut followers = vec![None; outputs.len()];
     // Of `--output-format=normal,json` each form goes on by itself.
@@ -37,7 +36,6 @@ pub(crate) fn followers(outputs: &[Output]) -> Vec<Option<usize>> {
     followers
 }
 
-/// Whether the later output is of the same run as the one before it.
 fn goes_on(before: &Fio, later: &Fio) -> bool {
     // A text has its head once, above the first that it prints; what was asked and the version are given on from there.
     let anew = later.form == Form::Text && later.started;
@@ -113,7 +111,6 @@ fn passed_ms(before: &Fio, later: &Fio) -> Option<(f64, f64)> {
     Some(((coarse(later)? - coarse(before)?) as f64 * 1e3, COARSE_MS))
 }
 
-/// Milliseconds of the way that ran longest.
 fn longest_ms(fio: &Fio) -> f64 {
     let ways = fio.jobs.iter().flat_map(|job| &job.directions);
     ways.filter_map(|way| way.runtime_ms).map(|figure| figure.value).fold(0.0, f64::max)

@@ -56,7 +56,6 @@ fn read(page: &Page, first: usize) -> Option<Found> {
     Some(Found { said: Said::Fio(Box::new(fio)), end: end.max(first + 1), unread })
 }
 
-/// Whether a job follows on a line of progress.
 fn leads_on(page: &Page, first: usize) -> bool {
     let kinds = (first + 1..first + 4).map(|at| lines::kind(page.bare(at).0));
     kinds.take_while(|kind| matches!(kind, Kind::Eta | Kind::Blank | Kind::Job)).any(|kind| kind == Kind::Job)
@@ -84,7 +83,6 @@ impl Reader<'_> {
         unfinished && self.fio.statuses.is_empty() && self.fio.form != Form::Excerpt
     }
 
-    /// Whether a line is of the next output.
     fn begins_another(&self, kind: Kind) -> bool {
         let over = !self.fio.statuses.is_empty() || !self.fio.disks.is_empty();
         match kind {

@@ -97,7 +97,6 @@ impl<'p> Reader<'p> {
         self.test.streams = whole("num_streams");
     }
 
-    /// The rows of an interval, or of the end.
     fn rows(&mut self, node: &Node, ended: bool) {
         let mut told: Vec<(&str, &Node, bool)> = Vec::new();
         for stream in node.get("streams").map_or(&[][..], Node::elements) {
@@ -128,7 +127,7 @@ impl<'p> Reader<'p> {
         let truth = |key: &str| node.get(key).map(|node| node.value == Value::Truth(true));
         row.role = truth("sender").map(|sends| ROLES[2 * usize::from(self.server) + usize::from(!sends)]);
         row.omitted = truth("omitted") == Some(true);
-        let mut exact = |key: &str| self.printed.exact(node.get(key), 1.0);
+        let exact = |key: &str| self.printed.exact(node.get(key), 1.0);
         row.time = [exact("start"), exact("end")];
         row.bytes = exact("bytes");
         row.rate = exact("bits_per_second");

@@ -129,7 +129,6 @@ impl<'p> Reader<'p> {
         Some(Taken::Line)
     }
 
-    /// Takes in a line that begins with a bracket.
     fn bracketed(&mut self, at: usize, name: &str, behind: &str) -> Option<Taken> {
         let ended = |test: &Test| !test.ends.is_empty();
         if name == "ID" {
