@@ -31,25 +31,10 @@ impl<'a> Line<'a> {
         bare
     }
 
-    /// The same without the tags of HTML around it, as pages of Markdown have lines of a console.
-    pub(super) fn without_tags(self) -> Line<'a> {
-        let mut text = self.text.trim();
-        while let Some((_, behind)) = text.strip_prefix('<').and_then(|tag| tag.split_once('>')) {
-            text = behind.trim_start();
-        }
-        while let Some((before, _)) = text.strip_suffix('>').and_then(|tag| tag.rsplit_once('<')) {
-            text = before.trim_end();
-        }
-        self.cut(text)
-    }
-
+    /// The same without its first bytes.
     pub(super) fn without(self, bytes: usize) -> Line<'a> {
-        self.cut(self.text.get(bytes..).unwrap_or(""))
-    }
-
-    fn cut(self, text: &'a str) -> Line<'a> {
-        let before = (text.as_ptr() as usize).wrapping_sub(self.text.as_ptr() as usize).min(self.text.len());
-        Line { index: self.index, prefix: self.prefix + before, text }
+        let bytes = bytes.min(self.text.len());
+        Line { prefix: self.prefix + bytes, text: &self.text[bytes..], ..self }
     }
 
     pub(super) fn spot(&self, part: &str) -> Spot {

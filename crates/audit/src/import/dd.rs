@@ -16,7 +16,6 @@ pub(crate) const FORMAT: Format = Format {
         let line = line.trim_start();
         match line.as_bytes().first() {
             _ if line.len() > LONGEST => false,
-            Some(b'<') => line.contains("+0 records in") || is_copied(line),
             Some(b'0'..=b'9') => line.contains(['/', '+']),
             // `скопійовано 34603008 байтів ...`
             Some(0xd1 | b's' | b'z') => COPIED.split(' ').any(|word| line.starts_with(word)),
@@ -46,14 +45,14 @@ fn read(page: &Page, first: usize) -> Option<Found> {
     for [all, whole, cut] in
         [["", "the records in", "the cut records in"], [IOS, "the records", "the cut records"]]
     {
-        let Some([count, rest]) = records(&Line::of(page, sheet.line).without_tags()) else { break };
+        let Some([count, rest]) = records(&Line::of(page, sheet.line)) else { break };
         let name = if rest.value > 0.0 || all.is_empty() { whole } else { all };
         [(name, count), (cut, rest)]
             .into_iter()
             .for_each(|(name, one)| sheet.add(Metric::Issued, named(name, "records", one)));
         sheet.line += 1;
     }
-    last_line(&Line::of(page, sheet.line).without_tags(), &mut sheet)?;
+    last_line(&Line::of(page, sheet.line), &mut sheet)?;
     let whole = sheet.figure(IOS).filter(|whole| whole.value > 0.0);
     sheet.workload = Workload {
         bs: whole.and_then(|whole| Some((sheet.figure(BYTES)?.value / whole.value) as u64)),

@@ -5,6 +5,7 @@ use super::cell::{self, SPACES};
 use super::{Cell, Column, MOST_COLUMNS, MOST_ROWS, Row, Table, units};
 use crate::number::{Hedge, Measure, Quantity, Shows, Style, Unit, shows};
 use crate::page::{Page, Spot, Unread};
+use crate::verdict::grouped;
 use std::collections::HashSet;
 use std::ops::Range;
 
@@ -139,14 +140,6 @@ impl Grid {
             self.rows.iter().map(|row| (0..width).map(|column| read(row, column)).collect()).collect();
         (cells, open)
     }
-}
-
-/// `330,000`.
-fn grouped(count: usize) -> String {
-    let digits = count.to_string();
-    let groups: Vec<&str> =
-        digits.as_bytes().rchunks(3).rev().filter_map(|group| std::str::from_utf8(group).ok()).collect();
-    groups.join(",")
 }
 
 /// What is told of figures that may be thousands or decimals.

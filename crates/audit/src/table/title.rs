@@ -1,6 +1,7 @@
 //! What names a table: the heading, caption or short line above it.
 
 use crate::page::Page;
+use unicode_width::UnicodeWidthChar;
 
 const LOOKED_AT: usize = 12;
 /// Characters of a short line; a CJK one counts as two.
@@ -96,21 +97,9 @@ pub(super) fn wide(text: &str) -> usize {
     text.chars().map(width).sum()
 }
 
-/// Columns of a letter: those of CJK are twice as wide.
+/// Columns of a letter on a screen: those of CJK are twice as wide.
 pub(super) fn width(letter: char) -> usize {
-    match letter as u32 {
-        0x1100..=0x115f
-        | 0x2e80..=0xa4cf
-        | 0xac00..=0xd7a3
-        | 0xf900..=0xfaff
-        | 0xfe30..=0xfe6f
-        | 0xff00..=0xff60
-        | 0xffe0..=0xffe6
-        | 0x1f300..=0x1faff
-        | 0x20000..=0x3fffd => 2,
-        0x300..=0x36f | 0x200b..=0x200f => 0,
-        _ => 1,
-    }
+    letter.width().unwrap_or(1)
 }
 
 fn command(line: &str) -> bool {

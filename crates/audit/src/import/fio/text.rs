@@ -26,10 +26,6 @@ const NOISE: usize = 2;
 const LONELY: usize = 32;
 
 fn read(page: &Page, first: usize) -> Option<Found> {
-    // A line of progress alone is of an output in another form.
-    if lines::kind(page.bare(first).0) == Kind::Eta && !leads_on(page, first) {
-        return None;
-    }
     let fio = Fio::default();
     let mut reader = Reader { page, fio, percentiles: None, group: None, unread: Vec::new() };
     let (mut at, mut end) = (first, first);
@@ -54,11 +50,6 @@ fn read(page: &Page, first: usize) -> Option<Found> {
         return None;
     }
     Some(Found { said: Said::Fio(Box::new(fio)), end: end.max(first + 1), unread })
-}
-
-fn leads_on(page: &Page, first: usize) -> bool {
-    let kinds = (first + 1..first + 4).map(|at| lines::kind(page.bare(at).0));
-    kinds.take_while(|kind| matches!(kind, Kind::Eta | Kind::Blank | Kind::Job)).any(|kind| kind == Kind::Job)
 }
 
 /// Where a job's results go on behind a few foreign lines.

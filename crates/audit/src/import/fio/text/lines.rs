@@ -70,7 +70,6 @@ pub(super) fn begins(line: &str) -> bool {
     match text.as_bytes().first() {
         None => false,
         Some(b'f') if text.starts_with("fio-") => version(text),
-        Some(b'J') if text.starts_with("Jobs: ") => eta(text),
         Some(b'r' | b'w' | b't' | b'm') if is_result(text) => true,
         Some(b'R') if text.starts_with("Run status group ") => true,
         _ => text.len() > 12 && named(text).is_some(),
