@@ -150,7 +150,73 @@ fn told(reading: &Reading) -> String {
     if counted > 0 { format!("{line} histogram of {counted}") } else { line }
 }
 
-/// What is imported of every fixture, held against `readings.txt`; `IOTAX_READINGS=write` writes that anew: read the difference.
+/// What is read of a text, with its spots held: outputs with their lines and readings, words of commands, what was not read.
+fn shown(name: &str, text: &str) -> String {
+    let page = Page::new(name, text);
+    let imported = scan(&page);
+    figures_stand_where_they_say(&page, &imported);
+    let earlier = fio::snapshots::superseded(&imported.outputs);
+    let mut lines = Vec::new();
+    for (output, earlier) in imported.outputs.iter().zip(earlier) {
+        let range = &output.lines;
+        let superseded = if earlier { ", superseded" } else { "" };
+        lines.push(format!("{}: {} to {}{superseded}", output.format, range.start + 1, range.end));
+        lines.extend(output.said.readings().iter().map(told));
+        match &output.said {
+            Said::Command(command) => {
+                lines.extend(std::iter::once(&**command).chain(&command.more).map(|one| {
+                    let plain =
+                        |entry: &fio::job_file::Entry| format!("{}={:?}", entry.key, entry.value.as_deref());
+                    let options: Vec<String> = one.options.iter().map(plain).collect();
+                    let words: Vec<String> = one
+                        .words
+                        .iter()
+                        .map(|word| format!("{}:{}", word.spot.line + 1, word.text))
+                        .collect();
+                    format!("  {}: {words:?} {}", one.program, options.join(" "))
+                }))
+            }
+            Said::JobFile(file) => lines.extend(file.sections.iter().map(|section| {
+                let entries = section.entries.iter().map(|entry| page.quote(entry.spot));
+                format!("  {}: {}", section.name, entries.collect::<Vec<_>>().join(" | "))
+            })),
+            _ => {}
+        }
+    }
+    let unread =
+        imported.unread.iter().map(|one| format!("unread {} to {}: {}", one.line, one.last, one.why));
+    lines.into_iter().chain(unread).map(|line| line + "\n").collect()
+}
+
+/// Holds a text against a file, or writes that anew where `IOTAX_READINGS=write` asks for it: read the difference.
+fn is_as_checked(path: &str, checked: &str, now: &str) {
+    if std::env::var("IOTAX_READINGS").is_ok_and(|what| what == "write") {
+        return std::fs::write(Path::new(env!("CARGO_MANIFEST_DIR")).join(path), now).unwrap();
+    }
+    for (number, (now, before)) in (1..).zip(now.lines().zip(checked.lines())) {
+        assert_eq!(now, before, "line {number} of {path}");
+    }
+    assert_eq!(now.len(), checked.len());
+}
+
+/// Texts of `imports.txt`, each with what is read of it.
+#[test]
+fn every_text_is_imported_as_was_checked() {
+    const CASES: &str = include_str!("../../audit/fixtures/imports.txt");
+    let mut all = String::new();
+    for (at, case) in CASES.split("=== ").enumerate() {
+        let Some((head, rest)) = case.split_once('\n').filter(|_| at > 0) else {
+            all += case;
+            continue;
+        };
+        let (text, _) = rest.split_once("--- \n").expect("what is read");
+        let name = head.split(' ').next().unwrap();
+        all += &format!("=== {head}\n{text}--- \n{}", shown(name, text));
+    }
+    is_as_checked("../audit/fixtures/imports.txt", CASES, &all);
+}
+
+/// What is imported of every fixture.
 #[test]
 fn readings_of_every_fixture_are_those_that_were_checked() {
     let mut all = String::new();
@@ -160,15 +226,7 @@ fn readings_of_every_fixture_are_those_that_were_checked() {
         let lines: Vec<String> = readings.map(|reading| told(&reading)).collect();
         all += &format!("{name}\n{}\n", lines.join("\n"));
     }
-    if std::env::var("IOTAX_READINGS").is_ok_and(|what| what == "write") {
-        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/readings.txt");
-        return std::fs::write(path, all).unwrap();
-    }
-    let checked = include_str!("readings.txt");
-    for (number, (now, before)) in (1..).zip(all.lines().zip(checked.lines())) {
-        assert_eq!(now, before, "line {number} of readings.txt");
-    }
-    assert_eq!(all.lines().count(), checked.lines().count());
+    is_as_checked("tests/readings.txt", include_str!("readings.txt"), &all);
 }
 
 #[test]

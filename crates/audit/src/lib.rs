@@ -6,6 +6,8 @@
 //! process, no device, no file.
 
 pub mod audit;
+#[cfg(test)]
+mod cases;
 pub mod claim;
 pub mod container;
 pub mod finding;

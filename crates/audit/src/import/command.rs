@@ -60,10 +60,8 @@ impl Command {
     }
 }
 
-/// Whether the words behind a tool's name are a command's.
 type Fits = fn(&[Word]) -> bool;
 
-/// The tools, and what must stand behind their names.
 const PROGRAMS: &[(&str, Fits)] = &[
     ("fio", |words| fio_options(words).is_some()),
     ("dd", |words| words.iter().any(|word| word.text.starts_with("if=") || word.text.starts_with("of="))),
@@ -99,13 +97,11 @@ fn begins_with_tool(line: &str) -> bool {
     tool(line.trim_start_matches([' ', '\t', '`']).split_ascii_whitespace()).is_some()
 }
 
-/// What may stand before a tool's name.
 const WRAPPERS: &str = "sudo time nohup env exec numactl taskset nice ionice chrt stdbuf";
 
 /// Words before the tool's name: `sudo -E`, `VAR=x`, `taskset -c 0`.
 const MOST_BEFORE: usize = 8;
 
-/// Which of the first words names a tool.
 fn tool<'a>(words: impl Iterator<Item = &'a str>) -> Option<usize> {
     let mut before = "";
     for (at, word) in words.take(1 + MOST_BEFORE).enumerate() {
@@ -279,7 +275,6 @@ fn is_job_file(text: &str) -> bool {
         || (text.contains('/') && text.len() > 2 && !text.ends_with('/'))
 }
 
-/// Splits a command line into segments of words.
 struct Tokens {
     segments: Vec<Vec<Word>>,
     /// Whether the next word is where output goes.
@@ -389,72 +384,4 @@ fn word(line: usize, text: &str, start: usize) -> (Word, usize) {
 /// Signs that a sentence around a command has and no command.
 fn sign_of_prose(text: &str) -> bool {
     text.starts_with(['，', '。', '、', '（', '）', '：', '；', '“', '”', '」', '»', '！', '？'])
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn commands(text: &str) -> Vec<Command> {
-        let found = crate::import::scan(&Page::new("p", text)).outputs.into_iter();
-        found.filter_map(|one| if let Said::Command(one) = one.said { Some(*one) } else { None }).collect()
-    }
-
-    fn words(command: &Command) -> Vec<&str> {
-        command.words.iter().map(|word| word.text.as_str()).collect()
-    }
-
-    #[test]
-    fn options_prompts_wrappers_and_lines_that_go_on_are_read() {
-        let line =
-            "fio -direct=1 --rw randwrite –ioengine=libaio --time_based --bs=4k -name='a b' /tmp/x.fio";
-        let plain: Vec<(String, String)> = commands(line)[0].options.iter().map(Entry::plain).collect();
-        let told: Vec<String> = plain.iter().map(|(key, value)| format!("{key}={value}")).collect();
-        assert_eq!(
-            told,
-            ["direct=1", "rw=randwrite", "ioengine=libaio", "time_based=1", "bs=4k", "name=a b"]
-        );
-        let text = "[root@host data]# sudo dd if=/dev/zero of=/data/file bs=1G count=32\n32+0 records in\n\
-                    $ LD_PRELOAD=x numactl -N 0 fio --name=a \\\n    --rw=read 2>&1 | tee out.txt\n\
-                    ubuntu@vm:~$ sudo -E zpool iostat -v\n\
-                    zpool create -o ashift=12 nvme /dev/nvme0n1 zfs create -s -V 10T nvme/iser; fio x.fio\n";
-        let all = commands(text);
-        let programs: Vec<&str> = all.iter().map(|command| command.program.as_str()).collect();
-        assert_eq!(programs, ["dd", "fio", "zpool", "zpool"]);
-        assert_eq!((words(&all[1]), all[1].words[1].spot.line), (vec!["--name=a", "--rw=read"], 3));
-        let more: Vec<&str> = all[3].more.iter().map(|command| command.program.as_str()).collect();
-        assert_eq!((words(&all[3])[4], more), ("/dev/nvme0n1", vec!["zfs", "fio"]));
-        let within = &commands("测试命令: fio -direct=1 -rw=randread -bs=4k。结果如下")[0];
-        assert_eq!(words(within), ["-direct=1", "-rw=randread", "-bs=4k"]);
-    }
-
-    #[test]
-    fn sentences_that_begin_with_a_tools_name_are_no_commands() {
-        for line in [
-            "fio is a tool for I/O tests - flexible and well-known",
-            "fio - flexible I/O tester",
-            "fio 3.16 was used with libaio.",
-            "fio/libaio on /dev/sda gave 4 GB/s.",
-            "dd is no benchmark - see above",
-            "zfs with lz4 - slow",
-            "With fio --rw=read it is the same",
-            "| fio --rw=read --bs=4k | 5 |",
-            "zpool status`, SPDK's `bdev_get`. The report counts /dev/sda",
-        ] {
-            assert!(commands(line).is_empty(), "{line}: {:?}", commands(line)[0]);
-        }
-    }
-
-    #[test]
-    fn each_name_is_a_job_and_global_is_for_all() {
-        let asked = commands("fio --name=global --bs=8k --name=a --rw=read --name=b --rw=write --iodepth=4")
-            [0]
-        .asked();
-        assert_eq!(
-            (asked.len(), asked[0].rw.as_deref(), asked[0].bs[0]),
-            (2, Some("read"), Some((8192, 8192)))
-        );
-        assert_eq!((asked[1].name.as_str(), asked[1].iodepth), ("b", Some(4)));
-        assert_eq!(commands("fio -rw=read -bs=4k -name=test")[0].asked()[0].bs[0], Some((4096, 4096)));
-    }
 }

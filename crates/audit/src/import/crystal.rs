@@ -76,24 +76,3 @@ fn test(line: &Line, at: usize, section: Option<Way>) -> Option<Sheet> {
     };
     Some(sheet)
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::import::scan;
-
-    #[test]
-    fn tests_of_old_versions_are_read() {
-        let old = "  Sequential Read (Q= 32,T= 1) :   560.123 MB/s\n Random Write 4KiB (Q=  8,T= 8) :   330.5 MB/s [ 80688.5 IOPS]\n\
-                   \x20   Random Read 4KB (QD=32) :   120.4 MB/s [ 29394.5 IOPS]\n  Sequential Write :   400.1 MB/s\n\nTest : 1 GiB\n";
-        let old = scan(&Page::new("p", old)).outputs[0].said.readings();
-        let told = |at: usize| {
-            let load = &old[at].workload;
-            (old[at].way, load.bs, load.iodepth, load.numjobs)
-        };
-        assert_eq!(told(0), (Way::Read, None, Some(32), Some(1)));
-        assert_eq!(told(1), (Way::Write, Some(4096), Some(8), Some(8)));
-        assert_eq!((told(2).2, told(3).2, old[2].iops.unwrap().value), (Some(32), Some(1), 29394.5));
-        assert!(scan(&Page::new("p", "[Read]\nthe manual\nSequential reads: 5 MB/s\n")).outputs.is_empty());
-    }
-}

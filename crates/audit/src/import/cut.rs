@@ -2,8 +2,9 @@
 //! where they stand is never kept apart from what they say.
 
 use super::Other;
+use super::sheet::Sheet;
 use crate::number::{Figure, leading, rounded};
-use crate::page::{Page, Spot};
+use crate::page::{Page, Spot, Unread};
 
 /// A line without a listing's number.
 #[derive(Clone, Copy)]
@@ -30,37 +31,15 @@ impl<'a> Line<'a> {
         bare
     }
 
-    /// The same without the tags of HTML around it, as pages of Markdown have lines of a console.
-    pub(super) fn without_tags(self) -> Line<'a> {
-        let mut text = self.text.trim();
-        while let Some((_, behind)) = text.strip_prefix('<').and_then(|tag| tag.split_once('>')) {
-            text = behind.trim_start();
-        }
-        while let Some((before, _)) = text.strip_suffix('>').and_then(|tag| tag.rsplit_once('<')) {
-            text = before.trim_end();
-        }
-        self.cut(text)
-    }
-
     /// The same without its first bytes.
     pub(super) fn without(self, bytes: usize) -> Line<'a> {
-        self.cut(self.text.get(bytes..).unwrap_or(""))
+        let bytes = bytes.min(self.text.len());
+        Line { prefix: self.prefix + bytes, text: &self.text[bytes..], ..self }
     }
 
-    fn cut(self, text: &'a str) -> Line<'a> {
-        let before = (text.as_ptr() as usize).wrapping_sub(self.text.as_ptr() as usize).min(self.text.len());
-        Line { index: self.index, prefix: self.prefix + before, text }
-    }
-
-    /// Where a part of this line stands.
     pub(super) fn spot(&self, part: &str) -> Spot {
         let start = (part.as_ptr() as usize).wrapping_sub(self.text.as_ptr() as usize).min(self.text.len());
         Spot::new(self.index, self.prefix + start..self.prefix + start + part.len())
-    }
-
-    /// What stands behind a label that the line begins with, after spaces.
-    pub(super) fn behind(&self, label: &str) -> Option<&'a str> {
-        self.text.trim_start().strip_prefix(label)
     }
 
     /// The figure that a part of the line begins with (after spaces and tabs), and what follows it. The spot is of its digits.
@@ -78,7 +57,6 @@ impl<'a> Line<'a> {
         Some((Figure { value: value * scale, ..figure }, rest))
     }
 
-    /// The figure that a whole word is.
     pub(super) fn figure(&self, word: &'a str, scale: f64) -> Option<Figure> {
         let (figure, rest) = self.number(word, scale)?;
         rest.is_empty().then_some(figure)
@@ -124,9 +102,8 @@ impl<'a> Line<'a> {
         rest.trim().is_empty().then_some(figures)
     }
 
-    /// The figure behind a label, and what follows it.
     pub(super) fn labelled(&self, label: &str, scale: f64) -> Option<(Figure, &'a str)> {
-        self.number(self.behind(label)?, scale)
+        self.number(self.text.trim_start().strip_prefix(label)?, scale)
     }
 }
 
@@ -145,6 +122,60 @@ pub(super) fn walk(
         end = if known { at } else { end };
     }
     end
+}
+
+/// A line below a head, with a cell for each of its names.
+pub(super) struct Record<'a> {
+    pub(crate) line: Line<'a>,
+    pub(crate) at: usize,
+    pub(crate) names: &'a [&'a str],
+    pub(crate) cells: Vec<&'a str>,
+}
+
+impl<'a> Record<'a> {
+    pub(super) fn of(&self, name: &str) -> Option<&'a str> {
+        self.cells.get(self.names.iter().position(|one| *one == name)?).copied()
+    }
+
+    pub(super) fn whole(&self, name: &str) -> Option<u64> {
+        self.of(name)?.parse().ok()
+    }
+}
+
+pub(super) fn by_commas(text: &str) -> Vec<&str> {
+    text.split(',').take(MOST_CELLS).map(str::trim).collect()
+}
+
+pub(super) fn by_blanks(text: &str) -> Vec<&str> {
+    text.split_whitespace().take(MOST_CELLS).collect()
+}
+
+const MOST_CELLS: usize = 160;
+
+/// The sheets of the lines below a head, as long as they go on; those that cannot be read are listed.
+pub(super) fn records(
+    page: &Page,
+    head: usize,
+    cells: fn(&str) -> Vec<&str>,
+    goes_on: impl Fn(&str) -> bool,
+    take: impl Fn(&Record) -> Option<Vec<Sheet>>,
+) -> (Vec<Sheet>, Vec<Unread>, usize) {
+    let names = cells(Line::of(page, head).text);
+    let (mut sheets, mut unread, mut at) = (Vec::new(), Vec::new(), head + 1);
+    while at < page.len() {
+        let line = Line::of(page, at);
+        let own = if goes_on(line.text) { cells(line.text) } else { Vec::new() };
+        if own.len() + 2 < names.len() {
+            break;
+        }
+        let whole = own.len() == names.len();
+        match take(&Record { line, at, names: &names, cells: own }).filter(|_| whole) {
+            Some(told) => sheets.extend(told),
+            None => unread.push(page.unread(at..at + 1, "a line with other columns than its head")),
+        }
+        at += 1;
+    }
+    (sheets, unread, at)
 }
 
 /// Units of time, in nanoseconds.
@@ -172,21 +203,9 @@ fn prefix(rest: &str) -> Option<(f64, &str)> {
     Some((1024f64.powi(power as i32), rest))
 }
 
-/// Ten to the exponent of a number that is written with one.
 fn exponent(digits: &str) -> f64 {
     let written = digits.split_once(['e', 'E']).and_then(|(_, power)| power.parse::<i32>().ok());
     written.map_or(1.0, |power| 10f64.powi(power))
-}
-
-/// Whether a line may begin with a time of day: `17:06:15.097`.
-pub(super) fn begins_with_time(line: &str) -> bool {
-    let bytes = line.as_bytes();
-    bytes.len() >= 12
-        && bytes[..12].iter().enumerate().all(|(at, byte)| match at {
-            2 | 5 => *byte == b':',
-            8 => matches!(byte, b'.' | b','),
-            _ => byte.is_ascii_digit(),
-        })
 }
 
 /// Bytes of `4k`, `64K`, `1m`, `8192`, `512`: sizes as options and names have them, of 1024.
@@ -194,7 +213,6 @@ pub(super) fn size(word: &str) -> Option<u64> {
     super::fio::job_file::size(word.trim_end_matches(['B', 'b']).trim_end_matches('i'))
 }
 
-/// A result that is no I/O, as readings have it.
 pub(super) fn other(name: &str, unit: &str, more_is_better: bool, figure: Figure) -> Other {
     Other { name: name.to_owned(), unit: unit.to_owned(), more_is_better, figure }
 }
@@ -212,7 +230,6 @@ mod tests {
         let line = Line::of(&page, 4);
         let read: Vec<bool> = line.text.split(' ').map(|word| line.number(word, 1.0).is_some()).collect();
         assert_eq!((read, line.count("2.5")), (vec![false, false, false, true], None));
-        assert_eq!([size("4k"), size("8KiB"), size("512")], [Some(4096), Some(8192), Some(512)]);
-        assert_eq!([size("x"), size("99999999999999999999g")], [None, None]);
+        assert_eq!(["4k", "8KiB", "512", "x"].map(size), [Some(4096), Some(8192), Some(512), None]);
     }
 }

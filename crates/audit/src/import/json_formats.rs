@@ -59,23 +59,3 @@ fn read(page: &Page, line: usize) -> Option<Found> {
     }
     Some(Found { said, end: last + 1, unread })
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::import::scan;
-
-    #[test]
-    fn json_is_read_where_its_lines_carry_the_numbers_of_a_listing() {
-        let listed: Vec<String> =
-            (1..).zip(FORMAT.example.lines()).map(|(number, line)| format!("{number:>3}{line}")).collect();
-        let figures = |text: &str| {
-            let mut told = Vec::new();
-            let mut tell = |(metric, _, figure): super::super::Told| told.push((metric, figure.value));
-            scan(&Page::new("p", text)).outputs.iter().for_each(|output| output.said.figures(&mut tell));
-            told
-        };
-        assert!(!figures(FORMAT.example).is_empty());
-        assert_eq!(figures(&format!("text\n{}\n", listed.join("\n"))), figures(FORMAT.example));
-    }
-}

@@ -57,14 +57,17 @@ pub struct Found {
 }
 
 impl Found {
-    /// What was read up to a line, all of it.
     pub(crate) fn whole(said: Said, end: usize) -> Found {
         Found { said, end, unread: Vec::new() }
     }
 
-    /// Sheets up to a line; `None` where there are none.
     pub(crate) fn sheets(sheets: Vec<sheet::Sheet>, end: usize) -> Option<Found> {
-        (!sheets.is_empty()).then(|| Found::whole(Said::Sheets(sheets), end))
+        Found::listed((sheets, Vec::new(), end))
+    }
+
+    pub(crate) fn listed((sheets, unread, end): (Vec<sheet::Sheet>, Vec<Unread>, usize)) -> Option<Found> {
+        let some = !sheets.is_empty() || !unread.is_empty();
+        some.then_some(Found { said: Said::Sheets(sheets), end, unread })
     }
 }
 
@@ -92,11 +95,9 @@ pub enum Said {
     Command(Box<command::Command>),
     /// iperf3.
     Iperf3(Box<iperf3::Iperf3>),
-    /// dd.
-    Dd(Box<dd::Copy>),
     /// DiskSpd.
     DiskSpd(Box<diskspd::DiskSpd>),
-    /// vdbench, elbencho, HCIBench, UnixBench, mbw, sysbench, rados and rbd bench, CrystalDiskMark, ioping.
+    /// dd, vdbench, elbencho, HCIBench, UnixBench, mbw, sysbench, rados and rbd bench, CrystalDiskMark, ioping.
     Sheets(Vec<sheet::Sheet>),
 }
 
@@ -111,7 +112,6 @@ impl Said {
             Said::Iperf3(iperf3) => iperf3.figures(tell),
             // A log has too many to tell each; what was asked is no result.
             Said::FioLog(_) | Said::JobFile(_) | Said::Command(_) => {}
-            Said::Dd(said) => said.figures(tell),
             Said::DiskSpd(said) => said.figures(tell),
             Said::Sheets(sheets) => sheets.iter().for_each(|sheet| sheet.tell(tell)),
         }
@@ -124,7 +124,6 @@ impl Said {
             Said::FioLog(readings) => readings.clone(),
             Said::Iperf3(iperf3) => iperf3.readings(),
             Said::JobFile(_) | Said::Command(_) => Vec::new(),
-            Said::Dd(said) => said.readings(),
             Said::DiskSpd(said) => said.readings(),
             Said::Sheets(sheets) => sheets.iter().filter_map(sheet::Sheet::reading).collect(),
         }

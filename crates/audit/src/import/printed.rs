@@ -4,7 +4,6 @@
 use crate::json::{Node, Value};
 use crate::number::{self, Figure};
 use crate::page::{Page, Spot};
-use std::ops::Range;
 
 /// What a whole number stands for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,37 +27,24 @@ fn figure(spot: Spot, text: &str, (value, decimals): (f64, usize), scale: f64, w
     Figure { spot, value: value * scale, low: low * scale, high: high * scale }
 }
 
-/// Makes figures of a page's JSON, on and on through its text.
+/// Makes figures of a page's JSON.
 pub(crate) struct Printed<'p> {
     page: &'p Page,
     text: &'p str,
-    line: usize,
 }
-
-/// Lines that are walked before a search is quicker.
-const NEAR: usize = 32;
 
 impl<'p> Printed<'p> {
     pub(crate) fn new(page: &'p Page, line: usize) -> Printed<'p> {
-        Printed { page, text: page.json_text(line), line }
+        Printed { page, text: page.json_text(line) }
     }
 
     /// The line that a byte of the text is in.
-    pub(crate) fn line(&mut self, byte: usize) -> usize {
-        self.spot(byte..byte + 1).index()
-    }
-
-    /// Where bytes of the text stand.
-    pub(crate) fn spot(&mut self, bytes: Range<usize>) -> Spot {
-        let near = self.page.offset(self.line) <= bytes.start
-            && bytes.start < self.page.offset(self.line.saturating_add(NEAR));
-        let spot = if near { self.page.spot_near(bytes, self.line) } else { self.page.spot(bytes) };
-        self.line = spot.index();
-        spot
+    pub(crate) fn line(&self, byte: usize) -> usize {
+        self.page.spot(byte..byte + 1).index()
     }
 
     /// The figure of a number, also of one in quotes; `None` for anything else, and for a number that the end cut.
-    pub(crate) fn figure(&mut self, node: Option<&Node>, scale: f64, whole: Whole) -> Option<Figure> {
+    pub(crate) fn figure(&self, node: Option<&Node>, scale: f64, whole: Whole) -> Option<Figure> {
         let node = node?;
         let (text, start) = match node.value {
             Value::Number(text) => (text, node.bytes.start),
@@ -69,7 +55,7 @@ impl<'p> Printed<'p> {
         if bytes != text.len() || (matches!(node.value, Value::Number(_)) && !self.ended(node.bytes.end)) {
             return None;
         }
-        let spot = self.spot(start..start + bytes);
+        let spot = self.page.spot(start..start + bytes);
         Some(figure(spot, text, (value, decimals), scale, whole))
     }
 
@@ -81,30 +67,12 @@ impl<'p> Printed<'p> {
     }
 
     /// A whole number that is what it is.
-    pub(crate) fn exact(&mut self, node: Option<&Node>, scale: f64) -> Option<Figure> {
+    pub(crate) fn exact(&self, node: Option<&Node>, scale: f64) -> Option<Figure> {
         self.figure(node, scale, Whole::Exact)
     }
 
     /// A whole number whose rest the tool cut off.
-    pub(crate) fn cut(&mut self, node: Option<&Node>, scale: f64) -> Option<Figure> {
+    pub(crate) fn cut(&self, node: Option<&Node>, scale: f64) -> Option<Figure> {
         self.figure(node, scale, Whole::Cut)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::json;
-
-    #[test]
-    fn a_number_that_the_end_cut_is_no_figure() {
-        let page = Page::new("p", "{\n\"a\": 12,\n\"b\": \"34\",\n\"c\": 56");
-        let parsed = json::parse(page.text(), 0).unwrap();
-        let mut printed = Printed::new(&page, 0);
-        let first = printed.exact(parsed.node.get("a"), 1.0).unwrap();
-        assert_eq!((page.quote(first.spot), first.spot.line), ("12", 1));
-        assert_eq!(page.quote(printed.exact(parsed.node.get("b"), 1.0).unwrap().spot), "34");
-        assert_eq!(printed.exact(parsed.node.get("c"), 1.0), None);
-        assert_eq!(printed.exact(parsed.node.get("d"), 1.0), None);
     }
 }

@@ -87,7 +87,6 @@ impl Sheet {
         self.figures.iter().map(|(_, named)| *named).find(|named| named.name == name)
     }
 
-    /// The value of the figure of a name.
     pub(crate) fn figure(&self, name: &str) -> Option<Figure> {
         self.get(name).map(|named| named.figure)
     }
@@ -114,6 +113,14 @@ impl Sheet {
         Some(pattern)
     }
 
+    /// Some of its figures under other names, as a result of one way that repeats them.
+    pub(crate) fn part(&self, way: Way, names: &[(&str, &'static str)]) -> Sheet {
+        let renamed =
+            |(from, to): &(&str, &'static str)| Some((Metric::Other, Named { name: to, ..self.get(from)? }));
+        let figures = names.iter().filter_map(renamed).collect();
+        Sheet { figures, workload: self.workload.clone(), repeats: true, ..Sheet::new(self.line, Some(way)) }
+    }
+
     pub(crate) fn tell(&self, tell: &mut dyn FnMut(Told)) {
         if self.repeats {
             return;
@@ -124,7 +131,6 @@ impl Sheet {
         self.percentiles.iter().for_each(|(_, one)| tell((Metric::Percentile, Unit::Nanoseconds, *one)));
     }
 
-    /// It in the form that all tools share.
     pub(crate) fn reading(&self) -> Option<Reading> {
         Some(Reading {
             iops: self.figure(IOPS),

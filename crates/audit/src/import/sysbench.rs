@@ -187,7 +187,6 @@ fn is_progress(text: &str) -> bool {
         })
 }
 
-/// What was asked for.
 #[derive(Default)]
 struct Asked {
     operation: Option<String>,
@@ -223,18 +222,11 @@ fn results(mut sheet: Sheet, asked: Asked) -> Vec<Sheet> {
         sheet.percentiles = vec![(percent.value, percentile)];
         sheet.figures.retain(|(_, one)| one.name != PERCENTILE && one.name != PERCENT);
     }
-    let part = |way, figures: &[(&str, &'static str)]| {
-        let as_named =
-            |(from, to): &(&str, &'static str)| Some((Metric::Other, Named { name: to, ..sheet.get(from)? }));
-        let figures = figures.iter().filter_map(as_named).collect();
-        let workload = sheet.workload.clone();
-        Sheet { figures, workload, repeats: true, ..Sheet::new(sheet.line, Some(way)) }
-    };
     let mut made = Vec::new();
     for (at, way) in [Way::Read, Way::Write].into_iter().enumerate() {
         // Latencies of fileio are of reads, writes and fsyncs together.
         if sheet.figure(FILE_RATES[at]).is_some_and(|rate| rate.value > 0.0) {
-            made.push(part(way, &[(FILE_RATES[at], IOPS), (FILE_BYTES[at], BANDWIDTH)]));
+            made.push(sheet.part(way, &[(FILE_RATES[at], IOPS), (FILE_BYTES[at], BANDWIDTH)]));
         }
     }
     let percentiles = sheet.percentiles.clone();
@@ -246,11 +238,11 @@ fn results(mut sheet: Sheet, asked: Asked) -> Vec<Sheet> {
         };
         let events = if sheet.get(OPERATIONS).is_none() { EVENT_RATE } else { "" };
         let figures = [(MOVED, BYTES), (THROUGHPUT, BANDWIDTH), (events, IOPS), (MEAN, MEAN)];
-        made.push(Sheet { percentiles: percentiles.clone(), ..part(way, &figures) });
+        made.push(Sheet { percentiles: percentiles.clone(), ..sheet.part(way, &figures) });
     }
     let others = others(&sheet);
     if !others.is_empty() || made.is_empty() {
-        made.push(Sheet { others, percentiles, ..part(Way::Both, &[(MEAN, MEAN)]) });
+        made.push(Sheet { others, percentiles, ..sheet.part(Way::Both, &[(MEAN, MEAN)]) });
     }
     made.insert(0, sheet);
     made

@@ -5,7 +5,6 @@ use super::cut::{Line, other, walk};
 use super::sheet::{Sheet, named};
 use super::{Format, Found, Way, Workload};
 use crate::claim::Metric;
-use crate::number::Figure;
 use crate::page::Page;
 
 pub(crate) const FORMAT: Format = Format {
@@ -56,10 +55,7 @@ fn read(page: &Page, line: usize) -> Option<Found> {
         } else if let Some((_, running)) = text.split_once("in system; running ") {
             copies = running.split(' ').next().and_then(|copies| copies.parse().ok());
         } else {
-            let told = match &table {
-                Some(category) => final_score(here, at, category).or_else(|| row(here, at)),
-                None => score(here, at),
-            };
+            let told = sheet(here, at, table.as_deref());
             let drawn = text.bytes().all(|sign| sign == b'=');
             if told.is_none() && !drawn && !(text.starts_with("Benchmark Run: ") && at == line) {
                 return None;
@@ -78,49 +74,45 @@ fn read(page: &Page, line: usize) -> Option<Found> {
     Found::sheets(sheets, end)
 }
 
-/// A sheet of a line: what it is called, what its result counts, its figures.
-fn sheet(at: usize, name: &str, unit: &str, figures: &[(&'static str, Figure)]) -> Option<Sheet> {
-    let name = name.trim();
-    let mut sheet = Sheet::new(at, None);
+/// `Pipe Throughput   1827124.4 lps   (10.0 s, 7 samples)`, and below the head of a table `Pipe Throughput   12440.0   1827124.4
+/// 1468.7` (`---` where there is no baseline), and its score: `System Benchmarks Index Score (Partial Only)   1526.4`, in version 4
+/// `FINAL SCORE`.
+fn sheet(line: &Line, at: usize, table: Option<&str>) -> Option<Sheet> {
+    let (name, unit, figures) = if let Some(category) = table {
+        let (title, [score]) = tail(line.text)?;
+        let title = title.trim_end_matches("(Partial Only)").trim_end();
+        if title.ends_with("Index Score") || title == "FINAL SCORE" {
+            (format!("{category} Index Score").trim().to_owned(), "", vec![(SCORE, score)])
+        } else {
+            let (name, [baseline, result, index]) = tail(line.text)?;
+            (name.to_owned(), "", vec![(RESULT, result), (BASELINE, baseline), (INDEX, index)])
+        }
+    } else {
+        let (name, [result, unit, seconds, "s,", samples, "samples)"]) = tail(line.text)? else {
+            return None;
+        };
+        line.figure(seconds.strip_prefix('(')?, 1.0).and(line.count(samples))?;
+        (name.to_owned(), unit, vec![(LISTED, result)])
+    };
     let counts = match unit {
         "lps" => "/s",
         "MWIPS" => "MWIPS",
         _ => "",
     };
-    figures.iter().for_each(|(key, figure)| sheet.add(Metric::Score, named(key, counts, *figure)));
-    sheet.others = vec![other(name, unit, true, figures.first()?.1)];
-    sheet.workload = Workload { name: Some(name.to_owned()), ..Workload::default() };
+    let mut sheet = Sheet::new(at, None);
+    for (key, word) in figures.into_iter().filter(|(_, word)| !word.bytes().all(|byte| byte == b'-')) {
+        sheet.add(Metric::Score, named(key, counts, line.figure(word, 1.0)?));
+    }
+    sheet.others = vec![other(&name, unit, true, sheet.figures.first()?.1.figure)];
+    sheet.workload = Workload { name: Some(name.clone()), ..Workload::default() };
     (!name.is_empty()).then_some(sheet)
 }
 
-/// `Pipe Throughput   1827124.4 lps   (10.0 s, 7 samples)`.
-fn score(line: &Line, at: usize) -> Option<Sheet> {
-    let (head, samples) = line.text.trim_end().strip_suffix(" samples)")?.rsplit_once(" s, ")?;
-    let (head, seconds) = head.rsplit_once('(')?;
-    let (head, unit) = head.trim_end().rsplit_once(' ')?;
-    let (name, result) = head.trim_end().rsplit_once(' ')?;
-    line.figure(seconds, 1.0).and(line.count(samples))?;
-    sheet(at, name, unit, &[(LISTED, line.figure(result, 1.0)?)])
-}
-
-/// `Pipe Throughput   12440.0   1827124.4   1468.7`; `---` where there is no baseline.
-fn row(line: &Line, at: usize) -> Option<Sheet> {
-    let (head, index) = line.text.trim_end().rsplit_once(' ')?;
-    let (head, result) = head.trim_end().rsplit_once(' ')?;
-    let (name, baseline) = head.trim_end().rsplit_once(' ')?;
-    let mut figures = vec![(RESULT, line.figure(result, 1.0)?)];
-    for (key, word) in [(BASELINE, baseline), (INDEX, index)] {
-        if !word.bytes().all(|byte| byte == b'-') {
-            figures.push((key, line.figure(word, 1.0)?));
-        }
+/// The last words of a text, and what stands before them.
+fn tail<const N: usize>(text: &str) -> Option<(&str, [&str; N])> {
+    let (mut rest, mut words) = (text, [""; N]);
+    for word in words.iter_mut().rev() {
+        (rest, *word) = rest.trim_end().rsplit_once(' ')?;
     }
-    sheet(at, name, "", &figures)
-}
-
-/// `System Benchmarks Index Score (Partial Only)   1526.4`, or `FINAL SCORE` of version 4.
-fn final_score(line: &Line, at: usize, category: &str) -> Option<Sheet> {
-    let (title, score) = line.text.trim_end().rsplit_once(' ')?;
-    let title = title.trim().trim_end_matches("(Partial Only)").trim_end();
-    (title.ends_with("Index Score") || title == "FINAL SCORE").then_some(())?;
-    sheet(at, &format!("{category} Index Score"), "", &[(SCORE, line.figure(score, 1.0)?)])
+    Some((rest.trim(), words))
 }

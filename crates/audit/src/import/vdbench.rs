@@ -2,9 +2,9 @@
 //! columns have four digits: a sheet a line. Its MB are MiB unless the head says `1000**2`. File system workloads (FWD) are listed
 //! as unread.
 
-use super::cut::{Line, MIB, begins_with_time, exact, size, walk};
+use super::cut::{Line, MIB, by_blanks, exact, records, size, walk};
 use super::sheet::*;
-use super::{Format, Found, Said, Way, Workload};
+use super::{Format, Found, Way, Workload};
 use crate::claim::Metric;
 use crate::number::Figure;
 use crate::page::Page;
@@ -33,6 +33,16 @@ const STARTING: &str = "Starting RD=";
 fn is_ours(rest: &str) -> bool {
     let decimals = || rest.split_whitespace().take(8).filter(|word| word.contains('.')).count();
     rest.contains(STARTING) || rest.trim_start().starts_with("avg_") || decimals() >= 4
+}
+
+/// `17:06:15.097`.
+fn begins_with_time(line: &str) -> bool {
+    let sign = |(sign, byte): (&u8, u8)| match sign {
+        b'0' => byte.is_ascii_digit(),
+        b'.' => matches!(byte, b'.' | b','),
+        _ => byte == *sign,
+    };
+    line.len() >= 12 && b"00:00:00.000".iter().zip(line.bytes()).all(sign)
 }
 
 /// `Nov 23, 2026  interval        i/o   MB/sec   bytes ...`.
@@ -67,14 +77,12 @@ const COLUMNS: &[(&str, &str, Place)] = &[
     ("queue depth", "queue_depth", (QUEUE, Metric::Depth, "", 1.0)),
 ];
 
-/// The columns of a head, those that are not known among them.
 type Columns = Vec<Option<&'static Place>>;
 
 fn column(is: impl Fn(&(&str, &str, Place)) -> bool) -> Option<&'static Place> {
     COLUMNS.iter().find(|column| is(column)).map(|(.., place)| place)
 }
 
-/// Columns by the two lines of the head.
 fn columns(first: &str, second: &str) -> Columns {
     let upper = first.split_once("interval").map_or("", |(_, rest)| rest).split_whitespace();
     let both = upper.zip(second.split_whitespace()).take(13);
@@ -205,37 +213,26 @@ fn started(rest: &str) -> Workload {
 
 /// The flatfile: one head, one line an interval.
 fn flat(page: &Page, line: usize) -> Option<Found> {
-    let heads: Vec<&str> = Line::of(page, line).text.split_whitespace().take(80).collect();
-    let raw = heads.contains(&"bytes/io");
-    let (mut sheets, mut unread, mut at) = (Vec::new(), Vec::new(), line + 1);
-    while begins_with_time(Line::of(page, at).text) {
-        let sheet = flat_row(&Line::of(page, at), at, &heads).filter(|_| raw);
-        if sheet.is_none() && raw {
-            unread.push(page.unread(at..at + 1, "vdbench: a line of the flatfile with other columns"));
-        }
-        sheets.extend(sheet);
-        at += 1;
-    }
-    if !raw {
-        unread.push(page.unread(line..at, "vdbench's flatfile of a file system workload, which is not read"));
+    let (mut sheets, mut unread, end) = records(page, line, by_blanks, begins_with_time, |record| {
+        let run = Workload {
+            name: record.of("Run").map(str::to_owned),
+            numjobs: record
+                .of("threads")
+                .and_then(|word| word.parse::<f64>().ok())
+                .map(|threads| threads as u64),
+            bs: record.of("xfersize").and_then(size),
+            ..Workload::default()
+        };
+        let known = record.names.iter().zip(&record.cells);
+        let cells = known.filter_map(|(head, word)| Some((column(|(_, flat, _)| flat == head)?, *word)));
+        Some(vec![sheet(&record.line, record.at, span(record.of("Interval")?)?, cells, MIB, &run)?])
+    });
+    if !Line::of(page, line).text.split(' ').any(|head| head == "bytes/io") {
+        let why = "vdbench's flatfile of a file system workload, which is not read";
+        (sheets, unread) = (Vec::new(), vec![page.unread(line..end, why)]);
     }
     results(&mut sheets);
-    (at > line + 1).then_some(Found { said: Said::Sheets(sheets), end: at, unread })
-}
-
-fn flat_row(line: &Line, at: usize, heads: &[&str]) -> Option<Sheet> {
-    let words: Vec<&str> = line.text.split_whitespace().take(heads.len() + 1).collect();
-    (words.len() == heads.len()).then_some(())?;
-    let of = |head: &str| heads.iter().position(|one| *one == head).map(|at| words[at]);
-    let run = Workload {
-        name: of("Run").map(str::to_owned),
-        numjobs: of("threads").and_then(|word| word.parse::<f64>().ok()).map(|threads| threads as u64),
-        bs: of("xfersize").and_then(size),
-        ..Workload::default()
-    };
-    let known = heads.iter().zip(&words);
-    let cells = known.filter_map(|(head, word)| Some((column(|(_, flat, _)| flat == head)?, *word)));
-    sheet(line, at, span(of("Interval")?)?, cells, MIB, &run)
+    Found::listed((sheets, unread, end)).filter(|_| end > line + 1)
 }
 
 /// Runs: up to their average, or to the next first interval.

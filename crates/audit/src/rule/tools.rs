@@ -4,9 +4,8 @@ use super::ledger::{Ledger, Named, named};
 use super::{Evidence, Sink};
 use crate::claim::Metric;
 use crate::import::Said;
-use crate::import::dd::Copy;
 use crate::import::diskspd::{COLUMNS, Span, Table};
-use crate::import::sheet::{BANDWIDTH, BYTES, Sheet, TIME};
+use crate::import::sheet::{Sheet, TIME};
 use std::sync::OnceLock;
 
 /// A line of `relations.txt`.
@@ -66,7 +65,6 @@ pub(super) fn check(evidence: &Evidence, sink: &mut Sink) {
                     .filter(|sheet| !sheet.repeats)
                     .for_each(|sheet| hold(&mine, sheet, &mut ledger));
             }
-            Said::Dd(copy) => hold(&mine, &of_copy(copy), &mut ledger),
             Said::DiskSpd(said) => {
                 said.spans.iter().for_each(|span| of_span(said.block(), span, &mine, &mut ledger));
             }
@@ -89,16 +87,6 @@ fn hold(relations: &[&Relation], sheet: &Sheet, ledger: &mut Ledger) {
             }
         }
     }
-}
-
-fn of_copy(copy: &Copy) -> Sheet {
-    let mut sheet = Sheet::new(copy.line, None);
-    let sizes = ["the size in brackets", "the other size in brackets"].into_iter().zip(&copy.sizes);
-    let sizes = sizes.map(|(name, size)| named(name, size.unit, size.figure));
-    let rate = named(BANDWIDTH, copy.rate.unit, copy.rate.figure);
-    let others = [named(BYTES, "bytes", copy.bytes), named(TIME, "s", copy.time), rate];
-    others.into_iter().chain(sizes).for_each(|one| sheet.add(Metric::Other, one));
-    sheet
 }
 
 /// Rows of threads with the time of all, and the sums of the line `total`.

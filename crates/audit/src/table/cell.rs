@@ -7,7 +7,6 @@ use crate::page::Spot;
 /// Longer ones are sentences.
 const LONGEST: usize = 120;
 
-/// What stands for nothing.
 const NOTHING: &[&str] = &[
     "", "-", "--", "---", "\u{2013}", "\u{2014}", "\u{2212}", "/", "n/a", "N/A", "NA", "na", "нет", "无",
     "…", "...",
@@ -151,13 +150,11 @@ fn places(text: &str, found: &[Quantity]) -> Option<Vec<Place>> {
     Some(places)
 }
 
-/// Goes through what stands between quantities.
 struct Walk<'t> {
     text: &'t str,
     at: usize,
     round: usize,
     square: usize,
-    /// Words stood in brackets.
     wordy: bool,
     /// So many more words may stand outside.
     free: usize,
@@ -210,59 +207,4 @@ fn harmless(letter: char) -> bool {
 pub(super) fn tag(text: &str) -> usize {
     let named = text[1..].starts_with(|letter: char| letter.is_ascii_alphabetic() || letter == '/');
     if named { text.find('>').map_or(0, |end| end + 1) } else { 0 }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn of(text: &str) -> (Option<f64>, Option<f64>, Vec<f64>) {
-        let cell = read(Spot::new(3, 5..5 + text.len()), text, SPACES).unwrap();
-        let value = |one: Quantity| one.figure.value;
-        (
-            cell.figure.map(value),
-            cell.share.map(|share| value(*share)),
-            cell.more.into_iter().map(value).collect(),
-        )
-    }
-
-    #[test]
-    fn a_cell_is_a_figure_with_its_share_and_more() {
-        assert_eq!(of("8.25 Gbps (104%)"), (Some(8.25e9), Some(104.0), vec![]));
-        assert_eq!(of("512MB/s (536MiB/s)"), (Some(512e6), None, vec![536.0 * 1_048_576.0]));
-        assert_eq!(of("(83%)"), (None, Some(83.0), vec![]));
-        assert_eq!(of("**3 604,25**"), (Some(3_604.25), None, vec![]));
-        assert_eq!(of("12.5 ± 0.5"), (Some(12.5), None, vec![0.5]));
-        assert_eq!(of("~ 94 %[2]"), (Some(94.0), None, vec![]));
-        assert_eq!(of("94%<br>(3x)"), (Some(94.0), None, vec![3.0]));
-        assert_eq!(of("less than 5 %"), (Some(5.0), None, vec![]));
-        assert_eq!(of("94%^1"), (Some(94.0), None, vec![]));
-        assert_eq!(of("101% (8.40 Gbps)"), (Some(101.0), None, vec![8.4e9]));
-        assert_eq!(of("39.6W"), (Some(39.6), None, vec![]));
-        assert_eq!(of("7.57 Gflops/W"), (Some(7.57), None, vec![]));
-        assert_eq!(of("410 (median of 3)"), (Some(410.0), None, vec![]));
-        let cell = read(Spot::new(3, 5..11), "~195 k", SPACES).unwrap();
-        assert_eq!(cell.figure.unwrap().figure.spot, Spot::new(3, 6..11));
-    }
-
-    #[test]
-    fn words_versions_ranges_and_powers_are_no_figure() {
-        let words = "EPYC 7302|4 vCPU, 16GB|7.9.2009|1/4|2021-11-18|10^6|€12|2x10G NIC|2U|3rd|7nm|a – 5|26.0k / 25.0k";
-        for text in words.split('|') {
-            assert_eq!(of(text).0, None, "{text}");
-        }
-        assert_eq!(of("92% ~ 94%"), (None, None, vec![92.0, 94.0]));
-        assert_eq!(of("100-200"), (None, None, vec![100.0, 200.0]), "a range");
-        for text in ["-", "n/a", "", "—"] {
-            assert_eq!(read(Spot::default(), text, SPACES), None, "{text}");
-        }
-    }
-
-    #[test]
-    fn a_column_shows_what_its_points_are() {
-        let comma = |texts: &[&str]| style(texts.iter().copied());
-        assert_eq!(comma(&["1.234", "12,5"]), (Style { decimal_comma: true, spaces: true }, false));
-        assert_eq!(comma(&["1.234", "12.5"]), (SPACES, false));
-        assert_eq!(comma(&["1.234", "2.345"]), (SPACES, true));
-    }
 }

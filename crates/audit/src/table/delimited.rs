@@ -8,7 +8,6 @@ use crate::page::{Page, Spot};
 use csv_core::{ReadFieldResult, Reader, ReaderBuilder};
 use std::collections::HashSet;
 
-/// Bytes of a line of fields, and of a head.
 const LONGEST: usize = 4096;
 const LONGEST_HEAD: usize = 80;
 
@@ -20,7 +19,6 @@ pub(super) fn has_signs(line: &str) -> bool {
     sign(line).is_some()
 }
 
-/// Which sign is between the fields of a line.
 fn sign(line: &str) -> Option<u8> {
     let twice = |sign: &u8| memchr::memchr_iter(*sign, line.as_bytes()).nth(1).is_some();
     [b';', b','].into_iter().filter(|_| line.len() <= LONGEST).find(twice)
@@ -101,13 +99,11 @@ fn sound(page: &Page, heads: &[Spot], rows: &[Line]) -> bool {
     different && figures() && (heads.len() > 2 || results())
 }
 
-/// Whether a head is a piece of a program.
 fn code(text: &str) -> bool {
     let count = |sign: char| text.matches(sign).count();
     count('(') != count(')') || count('[') != count(']') || text.contains(['{', '}', ';', '=', '<'])
 }
 
-/// Whether a column has figures and nothing else.
 fn full(page: &Page, rows: &[Line], column: usize) -> bool {
     let texts = || rows.iter().map(|row| page.quote(row.cells[column]));
     let nothing = |text: &str| matches!(text, "" | "-" | "n/a" | "N/A" | "nan" | "NaN");

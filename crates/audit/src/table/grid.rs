@@ -5,22 +5,19 @@ use super::cell::{self, SPACES};
 use super::{Cell, Column, MOST_COLUMNS, MOST_ROWS, Row, Table, units};
 use crate::number::{Hedge, Measure, Quantity, Shows, Style, Unit, shows};
 use crate::page::{Page, Spot, Unread};
+use crate::verdict::grouped;
 use std::collections::HashSet;
 use std::ops::Range;
 
 /// Cells in lines, as a shape found them: the first of each line is its label.
 pub(super) struct Grid {
-    /// Indices of the lines.
     pub lines: Range<usize>,
     /// Lines of heads, the corner first.
     pub heads: Vec<Vec<String>>,
-    /// Lines below.
     pub rows: Vec<Line>,
 }
 
-/// A line of cells.
 pub(super) struct Line {
-    /// Index of its line.
     pub line: usize,
     /// Where each cell's text stands; none in rows of a log, which are only counted.
     pub cells: Vec<Spot>,
@@ -146,14 +143,6 @@ impl Grid {
     }
 }
 
-/// `330,000`.
-fn grouped(count: usize) -> String {
-    let digits = count.to_string();
-    let groups: Vec<&str> =
-        digits.as_bytes().rchunks(3).rev().filter_map(|group| std::str::from_utf8(group).ok()).collect();
-    groups.join(",")
-}
-
 /// What is told of figures that may be thousands or decimals.
 fn open_figures(page: &Page, open: &[(usize, Spot)]) -> Option<Unread> {
     let (first, last) = (open.first()?.1, open.last()?.1);
@@ -233,7 +222,6 @@ pub(super) fn plain(text: &str) -> String {
     plain.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// What links of Markdown show of themselves.
 fn without_targets(text: &str) -> String {
     let mut shown = String::with_capacity(text.len());
     let mut rest = text;

@@ -2,9 +2,9 @@
 
 use super::grid::{Grid, Line, plain};
 use super::{Ask, Found};
-use crate::container::html::{Rows, span, tokens};
+use crate::container::html::{Placed, Rows, placed};
 use crate::page::{Page, Spot};
-use html5gum::Token;
+use html5gum::{StartTag, Token};
 use std::ops::Range;
 
 pub(super) fn begins(line: &str) -> bool {
@@ -31,79 +31,42 @@ pub(super) fn find(ask: &Ask) -> Found {
     Found { grids: grid.into_iter().collect(), end }
 }
 
-/// A cell that is not closed yet.
-struct Open {
-    text: Option<Spot>,
-    at: Spot,
-    columns: usize,
-    rows: usize,
-}
-
-impl Open {
-    /// Text of it: what is on the line of the first counts.
-    fn add(&mut self, page: &Page, bytes: Range<usize>) {
-        let text = page.text().get(bytes.clone()).unwrap_or("");
-        let start = bytes.start + (text.len() - text.trim_start().len());
+/// Where the text of a cell stands: what is on the line of the first of it counts.
+fn cell(page: &Page, offset: usize, tokens: &[Placed], empty: Spot) -> Spot {
+    let mut found: Option<Spot> = None;
+    for placed in tokens {
+        let Token::String(string) = &placed.token else { continue };
+        let from = offset + string.span.start;
+        let text = page.text().get(from..offset + string.span.end).unwrap_or("");
+        let start = from + (text.len() - text.trim_start().len());
         let length = text.trim().lines().next().unwrap_or("").trim_end().len();
-        let spot = page.spot_near(start..start + length, self.at.index());
-        match &mut self.text {
+        let spot = page.spot_near(start..start + length, placed.line);
+        match &mut found {
             _ if length == 0 => {}
-            Some(text) if text.line == spot.line => text.end = spot.end,
+            Some(found) if found.line == spot.line => found.end = spot.end,
             Some(_) => {}
             none => *none = Some(spot),
         }
     }
+    found.unwrap_or(empty)
 }
 
 /// The cells of one table; `None` where another stands in it.
 fn grid(page: &Page, text: &str, offset: usize, lines: Range<usize>) -> Option<Grid> {
-    let mut table: Rows<Spot> = Rows::new(lines.start);
-    let mut open: Option<Open> = None;
-    let (mut tables, mut line) = (0, lines.start);
-    let close = |open: &mut Option<Open>, table: &mut Rows<Spot>| {
-        if let Some(cell) = open.take() {
-            table.cell(cell.text.unwrap_or(cell.at), cell.columns, cell.rows);
-        }
-    };
-    for token in tokens(text) {
-        match token {
-            Token::StartTag(tag) => {
-                let at = page.spot_near(offset + tag.span.end..offset + tag.span.end, line);
-                line = at.index();
-                match tag.name.as_slice() {
-                    b"table" if tables > 0 => return None,
-                    b"table" => tables += 1,
-                    b"tr" => {
-                        close(&mut open, &mut table);
-                        table.row_ends(line);
-                    }
-                    b"td" | b"th" => {
-                        close(&mut open, &mut table);
-                        table.cell_begins(&tag.name);
-                        let (columns, rows) = (span(&tag, b"colspan"), span(&tag, b"rowspan"));
-                        open = Some(Open { text: None, at, columns, rows });
-                    }
-                    name => table.section(name, true),
-                }
-            }
-            Token::EndTag(tag) => match tag.name.as_slice() {
-                b"td" | b"th" => close(&mut open, &mut table),
-                b"tr" => {
-                    close(&mut open, &mut table);
-                    table.row_ends(line);
-                }
-                name => table.section(name, false),
-            },
-            Token::String(string) => {
-                if let Some(open) = &mut open {
-                    open.add(page, offset + string.span.start..offset + string.span.end);
-                }
-            }
-            _ => {}
-        }
+    let mut line = lines.start;
+    let tokens = placed(text, |byte| {
+        line = page.spot_near(offset + byte..offset + byte, line).index();
+        line
+    });
+    let begins = |placed: &&Placed| matches!(placed.token, Token::StartTag(_)) && placed.name() == b"table";
+    if tokens.iter().filter(begins).count() > 1 {
+        return None;
     }
-    close(&mut open, &mut table);
-    table.row_ends(line);
+    let spot = |tag: &StartTag<usize>, inner: &[Placed]| {
+        let empty = page.spot(offset + tag.span.end..offset + tag.span.end);
+        cell(page, offset, inner, empty)
+    };
+    let table = Rows::read(&tokens, lines.start, spot, |_| {});
     // Without heads the first row is one.
     let heads = table.heads().max(1);
     let mut rows = table.rows.into_iter();

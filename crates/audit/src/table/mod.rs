@@ -18,7 +18,6 @@ use crate::page::{Page, Spot, Unread};
 use grid::Grid;
 use std::ops::Range;
 
-/// A shape that tables come in.
 struct Shape {
     /// Whether a table may begin at a line, or its first row stand there. Asked of every line of every page: cheap.
     begins: fn(&str) -> bool,
@@ -36,7 +35,6 @@ const ALL: &[Shape] = &[
     Shape { begins: stacked::begins, find: stacked::find },
 ];
 
-/// Where a shape is asked for.
 struct Ask<'a> {
     page: &'a Page,
     /// Index of the line.
@@ -147,7 +145,6 @@ struct Scanner<'a> {
 }
 
 impl Scanner<'_> {
-    /// Looks at lines that nothing else has taken.
     fn stretch(&mut self, from: usize, end: usize) {
         let mut settled = [from; ALL.len()];
         let (mut at, mut floor) = (from, from);

@@ -6,14 +6,12 @@ use super::{Ask, Found, MOST_ROWS, cell};
 use crate::number::{self, Unit};
 use crate::page::{Page, Spot};
 
-/// Lines of a head.
 const HEADS: usize = 4;
 
 pub(super) fn begins(line: &str) -> bool {
     memchr::memchr(b'|', line.as_bytes()).is_some() || line.trim_start().starts_with(BOXES)
 }
 
-/// What lines of boxes begin with.
 const BOXES: &[char] = &['+', '│', '┃', '║', '┌', '├', '└', '┏', '┣', '┗', '╔', '╠', '╚', '╒', '╞', '╘'];
 
 /// What a line of the run is.
@@ -86,7 +84,6 @@ fn kind(page: &Page, line: usize) -> Option<Kind> {
 
 const PIPES: &[char] = &['|', '│', '┃', '║'];
 
-/// How many columns a line of dashes rules.
 fn ruled(body: &str) -> Option<usize> {
     let (mut columns, mut dashes, mut ruled) = (0, false, false);
     for letter in body.chars() {

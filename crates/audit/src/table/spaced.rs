@@ -8,7 +8,6 @@ use crate::number;
 use crate::page::{Page, Spot};
 use std::ops::Range;
 
-/// Longer lines are prose.
 const LONGEST: usize = 400;
 
 /// A row has at least two words that begin with a digit.
@@ -136,7 +135,6 @@ fn grid(above: &str, heads: usize, parts: &[Part], lost: usize, rows: Vec<Line>)
     Grid { lines: heads..end, heads: vec![line], rows }
 }
 
-/// Whether a text is a figure with a unit of results.
 fn result(text: &str) -> bool {
     cell::is_figure(text) && number::quantity(0, text).is_some_and(|one| one.unit.is_rate())
 }
@@ -146,7 +144,6 @@ fn setting(label: &str) -> bool {
     label.ends_with([':', '：', '='])
 }
 
-/// Whether a line is of prose.
 fn sentence(line: &str) -> bool {
     line.trim_end().ends_with(['.', '。', ':', '：', ';', '；', ',', '，', '!', '?'])
 }

@@ -6,7 +6,6 @@ use super::title::wide;
 use super::{Ask, Found, cell};
 use crate::page::Page;
 
-/// Bytes of a cell's line.
 const LONGEST: usize = 160;
 /// Blank lines between two cells.
 const BLANK: usize = 3;
@@ -57,7 +56,6 @@ fn before(ask: &Ask, line: usize) -> Option<usize> {
     (found + 1 < line && short(ask.page, found)).then_some(found)
 }
 
-/// That of the cell behind it.
 fn after(ask: &Ask, line: usize) -> Option<usize> {
     let high = (line + BLANK + 2).min(ask.end);
     let found = (line + 1..high).find(|at| !text(ask.page, *at).is_empty())?;

@@ -1,8 +1,8 @@
 //! What names a table: the heading, caption or short line above it.
 
 use crate::page::Page;
+use unicode_width::UnicodeWidthChar;
 
-/// Lines above a table that are looked at.
 const LOOKED_AT: usize = 12;
 /// Characters of a short line; a CJK one counts as two.
 const SHORT: usize = 72;
@@ -48,7 +48,6 @@ pub(super) fn above(page: &Page, at: usize, floor: usize, fenced: bool) -> Optio
     lead.map(str::to_string)
 }
 
-/// Whether a line begins or ends a block of code.
 pub(super) fn fence(line: &str) -> bool {
     line.starts_with("```") || line.starts_with("~~~")
 }
@@ -67,7 +66,6 @@ fn numbered(line: &str) -> bool {
     (1..6).contains(&number.len()) && !number.starts_with('.') && sign
 }
 
-/// Whether a line is only drawn.
 pub(super) fn is_rule(line: &str) -> bool {
     line.chars().all(|letter| "-=*_~+|. \u{2500}\u{2550}".contains(letter))
 }
@@ -95,58 +93,16 @@ fn named(line: &str) -> Option<&str> {
     (words && !sentence && !printed && wide(bare) <= SHORT).then_some(bare)
 }
 
-/// Columns that a text takes on a screen.
 pub(super) fn wide(text: &str) -> usize {
     text.chars().map(width).sum()
 }
 
-/// Columns of a letter: those of CJK are twice as wide.
+/// Columns of a letter on a screen: those of CJK are twice as wide.
 pub(super) fn width(letter: char) -> usize {
-    match letter as u32 {
-        0x1100..=0x115f
-        | 0x2e80..=0xa4cf
-        | 0xac00..=0xd7a3
-        | 0xf900..=0xfaff
-        | 0xfe30..=0xfe6f
-        | 0xff00..=0xff60
-        | 0xffe0..=0xffe6
-        | 0x1f300..=0x1faff
-        | 0x20000..=0x3fffd => 2,
-        0x300..=0x36f | 0x200b..=0x200f => 0,
-        _ => 1,
-    }
+    letter.width().unwrap_or(1)
 }
 
-/// A line that is typed into a shell.
 fn command(line: &str) -> bool {
     let flags = || line.split_whitespace().filter(|word| word.starts_with('-') && word.len() > 1).count();
     line.starts_with("$ ") || [" --", " /dev/", "=/"].iter().any(|mark| line.contains(mark)) || flags() > 1
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_nearest_heading_caption_or_short_line_names_a_table() {
-        const SENTENCE: &str = "A sentence that says something of it.\n";
-        for (text, title) in [
-            ("# One\n\ntext\n\n## Two\n\n", "Two"),
-            ("### CPU\n\nResults:\n\n", "CPU: Results"),
-            ("2.1 MDADM\nmdadm --create /dev/md0 --level=0 /dev/a\n", "2.1 MDADM"),
-            ("**Table 1: reads**\n\n", "Table 1: reads"),
-            (&format!("Title\n=====\n\n{SENTENCE}"), "Title"),
-            (SENTENCE, ""),
-            // The short line is of the sentence.
-            (&format!("short\n{SENTENCE}"), ""),
-            ("## Two\n\nA sentence.\n```\n# a comment\n```\nread: IOPS=20k\n", "Two"),
-            // Figures name nothing, nor does the last of several tools.
-            ("# Two\n1.20   0.00   2.30\n", "Two"),
-            ("## Two\n\n- one tool\n- another tool\n\n", "Two"),
-            ("## Two\n\n- Reads\n\n", "Reads"),
-        ] {
-            let page = Page::new("p", text);
-            assert_eq!(above(&page, page.len(), 0, false).unwrap_or_default(), title, "{text}");
-        }
-    }
 }

@@ -9,13 +9,12 @@ use crate::page::Page;
 use encoding_rs::Encoding;
 use html5gum::{DefaultEmitter, Token, Tokenizer};
 
-pub(crate) use rows::{Rows, span};
+pub(crate) use rows::Rows;
 
 /// The container's entry in the family.
 pub const CONTAINER: Container =
     Container { name: "HTML", knows: |bytes| knows(bytes), read: |name, bytes| vec![read(name, bytes)] };
 
-/// Bytes that are looked at.
 const LOOKED_AT: usize = 64 << 10;
 /// A page without `<html>` has at least so many tags in what is looked at.
 const TAGS: usize = 10;
@@ -45,11 +44,39 @@ fn knows(bytes: &[u8]) -> bool {
             && tags(head) >= TAGS
 }
 
-/// The tokens of HTML.
-pub(crate) fn tokens(text: &str) -> impl Iterator<Item = Token<usize>> {
+/// A tag or a text, the line that it begins at and the one in which it ends.
+pub(crate) struct Placed {
+    pub token: Token<usize>,
+    pub line: usize,
+    pub last: usize,
+}
+
+impl Placed {
+    /// The name of a tag; nothing of a text.
+    pub fn name(&self) -> &[u8] {
+        match &self.token {
+            Token::StartTag(tag) => &tag.name,
+            Token::EndTag(tag) => &tag.name,
+            _ => b"",
+        }
+    }
+}
+
+/// The tags and texts of HTML; asked for the line of each byte in their order.
+pub(crate) fn placed(text: &str, mut line_of: impl FnMut(usize) -> usize) -> Vec<Placed> {
     let mut emitter = DefaultEmitter::<usize>::new_with_span();
     emitter.naively_switch_states(true);
-    Tokenizer::new_with_emitter(text, emitter).map(|Ok(token)| token)
+    let tokens = Tokenizer::new_with_emitter(text, emitter).map(|Ok(token)| token);
+    let placed = |token: Token<usize>| {
+        let span = match &token {
+            Token::StartTag(tag) => tag.span,
+            Token::EndTag(tag) => tag.span,
+            Token::String(string) => string.span,
+            _ => return None,
+        };
+        Some(Placed { line: line_of(span.start), last: line_of(span.end), token })
+    };
+    tokens.filter_map(placed).collect()
 }
 
 /// Whether a text has marks of Markdown, which allows tags too.

@@ -1,6 +1,7 @@
-//! The rows of a table as its tags come: cells that go over several columns and rows are put into rows of one cell a column.
+//! The rows of a table: cells that go over several columns and rows are put into rows of one cell a column.
 
-use html5gum::StartTag;
+use super::Placed;
+use html5gum::{StartTag, Token};
 
 /// More columns are cut: nobody reads them.
 const MOST_COLUMNS: usize = 512;
@@ -8,58 +9,63 @@ const MOST_COLUMNS: usize = 512;
 const COPIES: usize = 10_000;
 
 /// How many columns or rows a cell says that it takes.
-pub(crate) fn span(tag: &StartTag<usize>, name: &[u8]) -> usize {
+fn span(tag: &StartTag<usize>, name: &[u8]) -> usize {
     let text = tag.attributes.get(name).and_then(|text| std::str::from_utf8(&text.value).ok());
     text.and_then(|text| text.trim().parse().ok()).unwrap_or(1).clamp(1, 65_534)
 }
 
-/// A table that is read.
 pub(crate) struct Rows<T> {
-    /// The rows that are whole.
     pub rows: Vec<Row<T>>,
     open: Vec<T>,
-    /// Line of the open row.
-    line: usize,
-    in_head: bool,
-    /// Whether the open row has nothing but `<th>`.
-    all_heads: bool,
     /// Of each column: in how many rows its cell goes on, and that cell.
     below: Vec<(usize, T)>,
     copies: usize,
 }
 
-/// A row.
 pub(crate) struct Row<T> {
-    /// Its line.
     pub line: usize,
-    /// One a column.
     pub cells: Vec<T>,
     head: bool,
 }
 
 impl<T: Clone + Default> Rows<T> {
-    /// A table that begins at a line.
-    pub fn new(line: usize) -> Rows<T> {
-        let (rows, open, below) = (Vec::new(), Vec::new(), Vec::new());
-        Rows { rows, open, line, in_head: false, all_heads: true, below, copies: COPIES }
-    }
-
-    /// `<thead>` and the like begins or ends.
-    pub fn section(&mut self, name: &[u8], begins: bool) {
-        match name {
-            b"thead" => self.in_head = begins,
-            b"tbody" | b"tfoot" if begins => self.in_head = false,
-            _ => {}
+    /// Reads what stands in a table that begins at a line; `cell` makes the cells, and what stands in none is `aside`.
+    pub fn read<'t>(
+        tokens: &'t [Placed],
+        mut line: usize,
+        mut cell: impl FnMut(&StartTag<usize>, &'t [Placed]) -> T,
+        mut aside: impl FnMut(&'t Placed),
+    ) -> Rows<T> {
+        let mut table = Rows { rows: Vec::new(), open: Vec::new(), below: Vec::new(), copies: COPIES };
+        let (mut in_head, mut all_heads, mut at) = (false, true, 0);
+        while let Some(placed) = tokens.get(at) {
+            at += 1;
+            match (&placed.token, placed.name()) {
+                (Token::StartTag(tag), b"td" | b"th") => {
+                    all_heads &= *tag.name == b"th";
+                    let rest = &tokens[at..];
+                    let ends = |one: &Placed| {
+                        matches!(one.name(), b"td" | b"th" | b"tr" | b"thead" | b"tbody" | b"tfoot")
+                    };
+                    let inner = &rest[..rest.iter().position(ends).unwrap_or(rest.len())];
+                    table.cell(cell(tag, inner), span(tag, b"colspan"), span(tag, b"rowspan"));
+                    at += inner.len();
+                }
+                (_, b"tr") => {
+                    table.row_ends(line, in_head || all_heads);
+                    (all_heads, line) = (true, placed.line);
+                }
+                (token, b"thead" | b"tbody" | b"tfoot") => {
+                    in_head = placed.name() == b"thead" && matches!(token, Token::StartTag(_));
+                }
+                _ => aside(placed),
+            }
         }
+        table.row_ends(line, in_head || all_heads);
+        table
     }
 
-    /// `<td>` or `<th>`.
-    pub fn cell_begins(&mut self, name: &[u8]) {
-        self.all_heads &= name == b"th";
-    }
-
-    /// The next cell of the row, whole.
-    pub fn cell(&mut self, cell: T, columns: usize, rows: usize) {
+    fn cell(&mut self, cell: T, columns: usize, rows: usize) {
         self.go_on_from_above();
         self.copies += 1;
         for _ in 0..columns.min(MOST_COLUMNS) {
@@ -76,14 +82,11 @@ impl<T: Clone + Default> Rows<T> {
         }
     }
 
-    /// The row ends, the next one may begin at a line.
-    pub fn row_ends(&mut self, line: usize) {
+    fn row_ends(&mut self, line: usize, head: bool) {
         if !self.open.is_empty() {
             self.go_on_from_above();
-            let cells = std::mem::take(&mut self.open);
-            self.rows.push(Row { line: self.line, head: self.in_head || self.all_heads, cells });
+            self.rows.push(Row { line, head, cells: std::mem::take(&mut self.open) });
         }
-        (self.all_heads, self.line) = (true, line);
     }
 
     /// How many rows at its top are heads.
@@ -91,7 +94,6 @@ impl<T: Clone + Default> Rows<T> {
         self.rows.iter().take_while(|row| row.head).count()
     }
 
-    /// Cells of rows above that go on here.
     fn go_on_from_above(&mut self) {
         while let Some((rows, cell)) = self.below.get_mut(self.open.len()).filter(|(rows, _)| *rows > 0) {
             if self.copies == 0 {

@@ -16,7 +16,6 @@ pub struct DiskSpd {
     pub(crate) spans: Vec<Span>,
 }
 
-/// How a target was loaded.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Target {
     pub(crate) block: Option<u64>,
@@ -25,7 +24,6 @@ pub(crate) struct Target {
     pub(crate) outstanding: Option<u64>,
 }
 
-/// A timespan's results.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Span {
     pub(crate) time: Option<Figure>,
@@ -35,11 +33,9 @@ pub(crate) struct Span {
     pub(crate) tiles: Vec<(f64, [Option<Figure>; 3])>,
 }
 
-/// A table of threads.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Table {
     pub(crate) rows: Vec<Sheet>,
-    /// The line `total`.
     pub(crate) total: Option<Sheet>,
 }
 
@@ -64,7 +60,6 @@ pub(crate) const COLUMNS: [Place; 4] = [
 const LATENCY: Place = (MEAN, Metric::Latency, "ms", 1e6);
 
 impl DiskSpd {
-    /// The size of all I/Os, where it is one.
     pub(crate) fn block(&self) -> Option<u64> {
         let first = self.targets.first()?.block?;
         self.targets.iter().all(|target| target.block == Some(first)).then_some(first)

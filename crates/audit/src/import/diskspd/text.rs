@@ -4,6 +4,7 @@ use super::{COLUMNS, DiskSpd, LATENCY, Span, Table, Target};
 use crate::import::cut::{Line, counted, size, walk};
 use crate::import::sheet::{Sheet, named};
 use crate::import::{Format, Found, Said};
+use crate::number::Figure;
 use crate::page::Page;
 
 pub(crate) const FORMAT: Format = Format {
@@ -56,18 +57,17 @@ impl Reader {
     /// Whether the line is one of the output; None where it is the first of the next.
     fn step(&mut self, line: &Line, at: usize) -> Option<bool> {
         let text = line.text.trim();
-        let title = TITLES.iter().position(|title| *title == text);
         if text == "Input parameters:" {
-            let first = !self.profile && self.said.spans.is_empty();
-            self.profile = true;
-            first.then_some(true)
-        } else if text.starts_with("Results for timespan") {
+            return (!std::mem::replace(&mut self.profile, true) && self.said.spans.is_empty())
+                .then_some(true);
+        }
+        if text.starts_with("Results for timespan") {
             let begun = self.said.spans.last().is_some_and(Span::is_empty);
             self.span();
-            (!begun).then_some(true)
-        } else if title.is_some() {
-            self.title = title;
-            Some(true)
+            return (!begun).then_some(true);
+        }
+        if let Some(title) = TITLES.iter().position(|title| *title == text) {
+            self.title = Some(title);
         } else if is_head(text) {
             if self.said.spans.is_empty() {
                 self.span();
@@ -75,12 +75,13 @@ impl Reader {
             // Without its title it is that of all I/Os.
             self.table = self.title.take().unwrap_or(0);
             let place = &mut self.said.spans.last_mut()?.tables[self.table];
-            place.replace(Table::default()).is_none().then_some(true)
+            return place.replace(Table::default()).is_none().then_some(true);
         } else if self.said.spans.is_empty() {
-            Some(self.profile(text).is_some())
+            return Some(self.profile(text).is_some());
         } else {
-            Some(self.of_span(line, at, text).is_some() || is_furniture(text))
+            return Some(self.of_span(line, at, text).is_some() || is_furniture(text));
         }
+        Some(true)
     }
 
     fn span(&mut self) {
@@ -91,17 +92,14 @@ impl Reader {
     fn profile(&mut self, text: &str) -> Option<()> {
         if text.starts_with("path: ") {
             self.said.targets.push(Target::default());
-            return Some(());
         }
-        const KNOWN: [&str; 3] = ["timespan:", "duration:", "threads per file: "];
-        let known = KNOWN.iter().any(|head| text.starts_with(head)).then_some(());
         let target = self.said.targets.last_mut()?;
         let behind = |label: &str| text.strip_prefix(label);
         if let Some(block) = behind("block size: ") {
             target.block = block.split_whitespace().next().and_then(size);
         } else if let Some(ratio) = behind("performing mix test (read/write ratio: ") {
-            let writes = ratio.trim_end_matches(')').split_once('/').map(|(_, writes)| writes);
-            target.writes = writes.and_then(|writes| writes.parse().ok());
+            target.writes =
+                ratio.trim_end_matches(')').split_once('/').and_then(|(_, writes)| writes.parse().ok());
         } else if let Some(way) = behind("performing ").filter(|rest| rest.ends_with(" test")) {
             target.writes = Some(if way.contains("write") { 100.0 } else { 0.0 });
         } else if text.starts_with("using ") && text.contains("I/O") {
@@ -110,7 +108,8 @@ impl Reader {
         } else if let Some(number) = behind("number of outstanding I/O operations") {
             target.outstanding = number.rsplit(' ').next().and_then(|number| number.parse().ok());
         } else {
-            return known;
+            const KNOWN: [&str; 4] = ["path: ", "timespan:", "duration:", "threads per file: "];
+            return KNOWN.iter().any(|head| text.starts_with(head)).then_some(());
         }
         Some(())
     }
@@ -138,12 +137,12 @@ impl Reader {
 
 /// Lines of the results that tell nothing here, those of processors among them.
 fn is_furniture(text: &str) -> bool {
-    let drawn = |text: &str| !text.is_empty() && text.bytes().all(|byte| matches!(byte, b'-' | b'*'));
+    let drawn = !text.is_empty() && text.bytes().all(|byte| matches!(byte, b'-' | b'*'));
     let cells = text.split('|').map(str::trim);
     let cpu = cells.clone().count() > 4 && cells.rev().take(4).all(|cell| cell.ends_with('%'));
     const HEADS: [&str; 5] = ["CPU |", "Socket |", "proc count:", "request count:", "Latency distribution:"];
     let known = HEADS.iter().any(|head| text.starts_with(head));
-    drawn(text) || cpu || known || text == "total:" || text.ends_with("latency distribution:")
+    drawn || cpu || known || text == "total:" || text.ends_with("latency distribution:")
 }
 
 /// `0 | 146169856 | 35686 | 4.64 | 1189.03 | 0.840 | 129.18 | 1.051 | diskspd.dat (1024MiB)`: which columns there are is told
@@ -162,34 +161,31 @@ fn row(line: &Line, label: &str, at: usize) -> Option<Sheet> {
         _ => return None,
     };
     let mut sheet = Sheet::new(at, None);
-    for (place @ (name, metric, unit, scale), cell) in COLUMNS.iter().zip(cells).chain(latency) {
-        let whole = place.3 == 1.0 && *unit != "/s";
+    for ((name, metric, unit, scale), cell) in COLUMNS.iter().zip(cells).chain(latency) {
+        let whole = *scale == 1.0 && *unit != "/s";
         let figure = if whole { line.count(cell)? } else { line.figure(cell, *scale)? };
         sheet.add(*metric, named(name, unit, figure));
     }
     Some(sheet)
 }
 
-/// `95th | 0.588 | 4.200 | 2.752`.
-fn tile(line: &Line) -> Option<(f64, [Option<crate::number::Figure>; 3])> {
+/// `95th | 0.588 | 4.200 | 2.752`; the percent also of `3-nines`, `min`, `max`.
+fn tile(line: &Line) -> Option<(f64, [Option<Figure>; 3])> {
     let mut cells = line.text.split('|').map(str::trim);
-    let percent = percent(cells.next()?)?;
+    let percent = match cells.next()? {
+        "min" => 0.0,
+        "max" => 100.0,
+        word => match word.strip_suffix("-nines") {
+            Some(nines) => {
+                let nines: i32 = nines.parse().ok().filter(|nines| (1..=12).contains(nines))?;
+                100.0 - 100.0 * 10f64.powi(-nines)
+            }
+            None => word.strip_suffix("th")?.parse().ok()?,
+        },
+    };
     let mut of = || {
         let cell = cells.next()?;
         if cell == "N/A" { Some(None) } else { line.figure(cell, 1e6).map(Some) }
     };
     Some((percent, [of()?, of()?, of()?]))
-}
-
-/// Percent of `25th`, `3-nines`, `min`, `max`.
-fn percent(word: &str) -> Option<f64> {
-    if let Some(nines) = word.strip_suffix("-nines") {
-        let nines: i32 = nines.parse().ok().filter(|nines| (1..=12).contains(nines))?;
-        return Some(100.0 - 100.0 * 10f64.powi(-nines));
-    }
-    match word {
-        "min" => Some(0.0),
-        "max" => Some(100.0),
-        _ => word.strip_suffix("th")?.parse().ok(),
-    }
 }

@@ -51,7 +51,6 @@ fn read(page: &Page, line: usize) -> Option<Found> {
     }
 }
 
-/// Knows where the document begins.
 struct Reader<'a> {
     page: &'a Page,
     from: usize,

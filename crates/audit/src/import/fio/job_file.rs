@@ -100,7 +100,7 @@ pub(crate) fn asked(name: &str, line: usize, options: &Options) -> Asked {
 }
 
 /// Least and most of reads, writes, trims: `4k`, `4k,8k`, `4k-64k`.
-fn sizes(fixed: Option<&str>, range: Option<&str>) -> [Option<(u64, u64)>; 3] {
+pub(super) fn sizes(fixed: Option<&str>, range: Option<&str>) -> [Option<(u64, u64)>; 3] {
     let Some(text) = range.or(fixed) else { return [None; 3] };
     let mut parts = text.split(',').map(|part| {
         let (least, most) = part.split_once('-').unwrap_or((part, part));
@@ -173,7 +173,6 @@ fn entry(line: &Line, text: &str) -> Option<Entry> {
     known.then(|| Entry { key: key.to_owned(), value, spot: line.spot(text) })
 }
 
-/// Whether an option stands without a value.
 pub(crate) fn is_flag(key: &str) -> bool {
     FLAGS.split(' ').any(|flag| flag == key)
 }
@@ -190,26 +189,9 @@ const CORE: &str = "rw readwrite bs blocksize bsrange ioengine iodepth numjobs r
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::import::scan;
 
     #[test]
-    fn sections_are_read_with_where_they_stand() {
-        let text = "as follows:\n[global]\nioengine=libaio\n; quiet\ndirect = 1\nrw=randrw\nbs=4k # of both\ngroup_reporting\n\n\
-                    [randwrite]\n\n[second]\nbs=8k,16k\nrw=read:8\n\nRun it as root.\n";
-        let page = Page::new("p", text);
-        let output = scan(&page).outputs.remove(0);
-        let Said::JobFile(file) = output.said else { panic!() };
-        let spots: Vec<&str> = file.sections[0].entries.iter().map(|entry| page.quote(entry.spot)).collect();
-        assert_eq!(spots, ["ioengine=libaio", "direct = 1", "rw=randrw", "bs=4k", "group_reporting"]);
-        assert_eq!(page.line(output.lines.end - 1), "rw=read:8");
-        let [first, second] = &file.asked()[..] else { panic!() };
-        assert_eq!((first.rw.as_deref(), first.bs[1]), (Some("randrw"), Some((4096, 4096))));
-        assert_eq!((second.bs[0], second.bs[2]), (Some((8192, 8192)), Some((16384, 16384))));
-        for text in
-            ["[global]\nfsid = 8f4e\nmon_host = 10.0.0.1\n", "[1]\nsee there\n", &"[x]\n".repeat(100_000)]
-        {
-            assert!(scan(&Page::new("p", text)).outputs.is_empty());
-        }
+    fn sizes_are_read_as_fio_reads_them() {
         assert_eq!(["4K", "128kb", "512"].map(size), [Some(4096), Some(131_072), Some(512)]);
         assert_eq!(["4KiB", "", "k", "4x", "99999999999999999999", "9999999p9"].map(size), [None; 6]);
     }

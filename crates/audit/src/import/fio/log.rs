@@ -31,13 +31,11 @@ fn kind_of(name: &str) -> Option<Metric> {
     }
 }
 
-/// What a way of a log sums up to.
 #[derive(Clone, Copy, Default)]
 struct Sums {
     points: f64,
     values: f64,
     bytes: f64,
-    /// Milliseconds of the first point and the last.
     first: Option<f64>,
     last: f64,
 }
@@ -112,30 +110,4 @@ fn reading(kind: Metric, sums: Sums, way: Way, spot: Spot) -> Option<Reading> {
         _ => reading.mean_ns = figure(mean),
     }
     Some(reading)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn log(name: &str, text: &str) -> Option<(Vec<Reading>, usize)> {
-        let mut scanned = crate::import::scan(&Page::new(name, text));
-        match scanned.outputs.pop()?.said {
-            Said::FioLog(readings) => Some((readings, scanned.unread.len())),
-            _ => None,
-        }
-    }
-
-    #[test]
-    fn only_the_name_tells_what_a_log_is_of() {
-        for (name, known) in
-            [("iops.log", true), ("x_clat.3.log.host2", true), ("flat.log", false), ("x_lat.txt", false)]
-        {
-            assert_eq!(kind_of(name).is_some(), known, "{name}");
-        }
-        let (old, unread) = log("x_lat.1.log", "1, 250, 0, 4096\n2, 260, 0, 4096\n").unwrap();
-        assert_eq!((old.len(), unread), (0, 1), "of what unit nobody knows");
-        let cut = format!("{}1000, 32\n", FORMAT.example.repeat(5));
-        assert_eq!(log("a_bw.1.log", &cut).unwrap().1, 1);
-    }
 }

@@ -34,7 +34,6 @@ impl Version {
         Some(Version { major, minor })
     }
 
-    /// Whether it is this version or a later one.
     pub(crate) fn is_from(self, major: u32, minor: u32) -> bool {
         self >= Version { major, minor }
     }
@@ -43,7 +42,6 @@ impl Version {
 /// How it was printed: text rounds, JSON does not.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Form {
-    /// Normal text.
     #[default]
     Text,
     Json,
@@ -60,7 +58,6 @@ pub struct Fio {
     pub version: Option<Version>,
     /// Whether its head is there: `Starting 4 processes`.
     pub(crate) started: bool,
-    /// What was asked of each job before it began.
     pub(crate) asked: Vec<Asked>,
     pub(crate) eta: Option<Eta>,
     /// Jobs, or groups of them.
@@ -85,12 +82,10 @@ pub(crate) struct Asked {
     pub(crate) iodepth: Option<u64>,
 }
 
-/// The last line of progress.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Eta {
     pub(crate) line: usize,
     pub(crate) bytes_per_second: [Option<Figure>; 3],
-    /// How much of the run was over, in percent.
     pub(crate) done: Option<f64>,
 }
 
@@ -124,13 +119,11 @@ pub struct Job {
     pub(crate) issued: Option<Issued>,
     /// `depth=32` of the `latency` line.
     pub(crate) target_depth: Option<Figure>,
-    /// Client mode: where it ran.
     pub(crate) host: Option<String>,
     /// Whether it sums other jobs of this output: `All clients`, or `mixed` beside the ways that it mixes.
     pub(crate) aggregate: bool,
 }
 
-/// I/Os of a job by way: reads, writes, trims.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct Issued {
     pub(crate) total: [Option<Figure>; 3],
@@ -142,12 +135,10 @@ pub(crate) struct Issued {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Cpu {
     pub(crate) user: Figure,
-    /// Percent of it in the kernel.
     pub(crate) system: Figure,
     pub(crate) switches: Option<Figure>,
 }
 
-/// One way of a job.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Direction {
     pub(crate) way: Way,
@@ -186,7 +177,6 @@ pub(crate) struct Latency {
     pub(crate) deviation: Figure,
 }
 
-/// Percentiles of one of the latencies.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Percentiles {
     /// `clat`, `lat` or `slat`.
@@ -231,7 +221,6 @@ pub(crate) struct Disk {
     pub(crate) aggregates: bool,
 }
 
-/// Index of a way in figures by way.
 pub(crate) fn index_of(way: Way) -> usize {
     match way {
         Way::Read | Way::Both => 0,
@@ -326,7 +315,6 @@ impl Fio {
     }
 }
 
-/// Nanoseconds of milliseconds.
 fn of_ms(figure: Option<Figure>) -> Option<Figure> {
     figure.map(|figure| figure.scaled(1e6))
 }
@@ -353,7 +341,6 @@ impl Job {
         say(Metric::Depth, Unit::Things, &[self.target_depth]);
     }
 
-    /// An option of it, the last of several.
     pub(crate) fn option(&self, key: &str) -> Option<&str> {
         self.options.iter().rev().find(|(name, _)| name == key).map(|(_, value)| value.as_str())
     }

@@ -18,7 +18,6 @@ pub fn superseded(outputs: &[Output]) -> Vec<bool> {
     followers(outputs).iter().map(Option::is_some).collect()
 }
 
-/// Of each output the next one of the same run, as its index.
 pub(crate) fn followers(outputs: &[Output]) -> Vec<Option<usize>> {
     let mut followers = vec![None; outputs.len()];
     // Of `--output-format=normal,json` each form goes on by itself.
@@ -37,7 +36,6 @@ pub(crate) fn followers(outputs: &[Output]) -> Vec<Option<usize>> {
     followers
 }
 
-/// Whether the later output is of the same run as the one before it.
 fn goes_on(before: &Fio, later: &Fio) -> bool {
     // A text has its head once, above the first that it prints; what was asked and the version are given on from there.
     let anew = later.form == Form::Text && later.started;
@@ -113,7 +111,6 @@ fn passed_ms(before: &Fio, later: &Fio) -> Option<(f64, f64)> {
     Some(((coarse(later)? - coarse(before)?) as f64 * 1e3, COARSE_MS))
 }
 
-/// Milliseconds of the way that ran longest.
 fn longest_ms(fio: &Fio) -> f64 {
     let ways = fio.jobs.iter().flat_map(|job| &job.directions);
     ways.filter_map(|way| way.runtime_ms).map(|figure| figure.value).fold(0.0, f64::max)
@@ -149,27 +146,10 @@ mod tests {
     /// The same of writes with `--output-format=json`.
     const JSON: &str = include_str!("../../../fixtures/fio/status-interval.json");
 
-    fn marks(text: &str) -> Vec<bool> {
-        superseded(&scan(&Page::new("p", text)).outputs)
-    }
-
-    /// Output of a run of `ms` milliseconds that ended at a second of a minute.
-    fn text(pid: u32, second: u32, ms: u32, ios: u32) -> String {
-        format!(
-            "st: (groupid=0, jobs=1): err= 0: pid={pid}: Mon Nov 23 21:26:{second:02} 2026\n  read: IOPS=10.0k, BW=39.1MiB/s (41.0MB/s)(391MiB/{ms}msec)\n     issued rwts: total={ios},0,0,0 short=0,0,0,0 dropped=0,0,0,0\n\nRun status group 0 (all jobs):\n   READ: bw=39.1MiB/s (41.0MB/s), 39.1MiB/s-39.1MiB/s (41.0MB/s-41.0MB/s), io=391MiB (410MB), run={ms}-{ms}msec\n\n"
-        )
-    }
-
     #[test]
     fn only_the_last_that_a_run_prints_is_its_result() {
-        assert_eq!(marks(&format!("{TEXT}\n{JSON}")), [true, true, true, false, true, true, true, false]);
-        let goes_on = |first: String, second: String| marks(&format!("{first}{second}"))[0];
-        assert!(goes_on(text(7, 10, 10_000, 100), text(7, 11, 11_000, 110)));
-        assert!(!goes_on(text(7, 10, 10_000, 100), text(7, 21, 10_001, 101)), "repeats");
-        assert!(!goes_on(text(7, 10, 10_000, 100), text(8, 11, 11_000, 110)), "another pid");
-        assert!(!goes_on(text(7, 10, 10_000, 100), text(7, 11, 11_000, 90)), "fewer I/Os");
-        let undated = text(7, 10, 10_000, 100).replace(": Mon Nov 23 21:26:10 2026", "");
-        assert!(!goes_on(undated.clone(), undated), "no time is told");
+        let outputs = scan(&Page::new("p", format!("{TEXT}\n{JSON}"))).outputs;
+        assert_eq!(superseded(&outputs), [true, true, true, false, true, true, true, false]);
         assert_eq!(seconds("Thu Feb 29 12:00:00 2024"), Some(1_709_208_000));
         assert_eq!(seconds("Mon Foo 23 21:26:25 2026"), None);
     }

@@ -32,13 +32,13 @@ fn read(page: &Page, line: usize) -> Option<Found> {
     while at < page.len() && begins(page.bare(at).0) {
         let line = Line::of(page, at);
         let fields = Fields { line, start: page.offset(at), all: line.text.split(';').collect() };
-        let own = fields.version();
-        match fields.layout() {
+        let own = fields.text(1).strip_prefix("fio-").and_then(Version::read);
+        match fields.job() {
             Some(_) if own.zip(reader.fio.version).is_some_and(|(own, before)| own != before) => break,
-            Some(layout) => {
+            Some((job, end)) => {
                 reader.fio.version = reader.fio.version.or(own);
-                reader.job(&fields.job(layout), &Options::new(), None, false);
-                for disk in fields.disks(layout.cpu() + 34) {
+                reader.job(&job, &Options::new(), None, false);
+                for disk in fields.disks(end) {
                     // Each line tells the disks again.
                     let known = |known: &Disk| disk.get("name").and_then(Node::text) == Some(&known.name);
                     if !reader.fio.disks.iter().any(known) {
@@ -57,44 +57,28 @@ fn read(page: &Page, line: usize) -> Option<Found> {
     (at > line).then(|| Found { said: reader.said(), end: at, unread })
 }
 
-/// How the values of a version stand.
-#[derive(Clone, Copy)]
-struct Layout {
-    /// Values before the first way.
-    head: usize,
-    /// Ways that are told.
-    ways: usize,
-    /// Whether I/Os a second and percentiles are told: not by fio 1.x.
-    rich: bool,
-    /// Whether counts of samples and samples of I/Os a second are told.
-    samples: bool,
-}
-
-impl Layout {
-    /// Values of one way.
-    fn width(self) -> usize {
-        20 + usize::from(self.rich) * (1 + PERCENTILES) + usize::from(self.samples) * 6
-    }
-
-    fn cpu(self) -> usize {
-        self.head + self.ways * self.width()
-    }
-}
-
+/// Values of a way by JSON's names, those of fio 1.x without I/Os a second and percentiles; of version 5 the samples, too.
+const TOTALS: &str = "io_bytes bw iops runtime";
+const OLD_TOTALS: &str = "io_bytes bw runtime";
+const LATENCIES: &str = "slat.min slat.max slat.mean slat.stddev clat.min clat.max clat.mean clat.stddev";
 /// Percentiles that are always told, those that were not asked as `0%=0`.
 const PERCENTILES: usize = 20;
+const BEHIND: &str = "lat.min lat.max lat.mean lat.stddev bw_min bw_max bw_agg bw_mean bw_dev";
+const SAMPLES: &str = "bw_samples iops_min iops_max iops_mean iops_stddev iops_samples";
 
-const LATENCY: &str = "min max mean stddev";
-const DEPTHS: &str = "1 2 4 8 16 32 64";
-const MICROSECONDS: &str = "2 4 10 20 50 100 250 500 750 1000";
-const MILLISECONDS: &str = "2 4 10 20 50 100 250 500 750 1000 2000 >=2000";
+/// Those of all ways; what has a sign of percent must be printed with it.
+const OF_ALL: &str = "usr_cpu% sys_cpu% ctx majf minf iodepth_level.1% iodepth_level.2% iodepth_level.4% iodepth_level.8% \
+    iodepth_level.16% iodepth_level.32% iodepth_level.64% latency_us.2% latency_us.4% latency_us.10% latency_us.20% \
+    latency_us.50% latency_us.100% latency_us.250% latency_us.500% latency_us.750% latency_us.1000% latency_ms.2% latency_ms.4% \
+    latency_ms.10% latency_ms.20% latency_ms.50% latency_ms.100% latency_ms.250% latency_ms.500% latency_ms.750% \
+    latency_ms.1000% latency_ms.2000% latency_ms.>=2000%";
+
 const DISK: &str = "name read_ios write_ios read_merges write_merges read_ticks write_ticks in_queue util";
 
 type Members<'p> = Vec<(&'p str, Node<'p>)>;
 
 struct Fields<'p> {
     line: Line<'p>,
-    /// Byte of the page at which the line begins.
     start: usize,
     all: Vec<&'p str>,
 }
@@ -104,36 +88,12 @@ impl<'p> Fields<'p> {
         self.all.get(at).copied().unwrap_or("")
     }
 
-    fn version(&self) -> Option<Version> {
-        self.text(1).strip_prefix("fio-").and_then(Version::read)
-    }
-
-    /// The layout in which every value that must be a share is one.
-    fn layout(&self) -> Option<Layout> {
-        let (head, ways, samples) = match self.text(0) {
-            "2" => (4, 3, false),
-            "3" => (5, 2, false),
-            "4" => (5, 3, false),
-            "5" => (5, 3, true),
-            _ => return None,
-        };
-        // The last way is missing in old versions, the others where all are reported as one.
-        let layouts =
-            (1..=ways).rev().flat_map(|ways| [true, false].map(|rich| Layout { head, ways, rich, samples }));
-        let share = |at: usize| self.text(at).ends_with('%');
-        layouts.into_iter().find(|layout| {
-            let (cpu, depths) = (layout.cpu(), layout.cpu() + 5);
-            (cpu..cpu + 2).chain(depths..depths + 7 + 22).all(share)
-        })
-    }
-
     /// A value as JSON would have it between quotes.
     fn value(&self, text: &'p str) -> Node<'p> {
         let start = self.start + self.line.spot(text).start as usize;
         Node { bytes: start.saturating_sub(1)..start + text.len() + 1, value: Value::Text(text) }
     }
 
-    /// A number without its sign of percent.
     fn number(&self, text: &'p str) -> Option<Node<'p>> {
         let digits = text.strip_suffix('%').unwrap_or(text);
         (leading(digits)?.1 == digits.len()).then(|| self.value(digits))
@@ -143,55 +103,75 @@ impl<'p> Fields<'p> {
         Node { bytes: self.start..self.start + 1, value: Value::Object(members) }
     }
 
-    /// Values from one on by their names.
-    fn named(&self, names: &'static str, at: usize) -> Members<'p> {
-        let values = self.all.get(at..).unwrap_or_default();
-        let pairs = names.split(' ').zip(values);
-        pairs.filter_map(|(name, text)| Some((name, self.number(text)?))).collect()
-    }
-
-    fn job(&self, layout: Layout) -> Node<'p> {
-        let (head, cpu) = (layout.head, layout.cpu());
-        let mut job = self.named("groupid error", head - 2);
-        job.push(("jobname", self.value(self.text(head - 3))));
-        let ways: &[&str] = if layout.ways == 1 { &["mixed"] } else { &["read", "write", "trim"] };
-        let each = ways.iter().take(layout.ways).enumerate();
-        job.extend(each.map(|(at, way)| (*way, self.way(layout, head + at * layout.width()))));
-        job.extend(self.named("usr_cpu sys_cpu ctx", cpu));
-        for (key, names, at) in [
-            ("iodepth_level", DEPTHS, cpu + 5),
-            ("latency_us", MICROSECONDS, cpu + 12),
-            ("latency_ms", MILLISECONDS, cpu + 22),
-        ] {
-            job.push((key, self.object(self.named(names, at))));
-        }
-        self.object(job)
-    }
-
-    fn way(&self, layout: Layout, start: usize) -> Node<'p> {
-        let totals = if layout.rich { "io_bytes bw iops runtime" } else { "io_bytes bw runtime" };
-        let slat = start + totals.split(' ').count();
-        let (clat, percentiles) = (slat + 4, slat + 8);
-        let lat = percentiles + if layout.rich { PERCENTILES } else { 0 };
-        let of = if self.text(clat + 2).parse() == Ok(0.0) { "lat" } else { "clat" };
-        let mut way = self.named(totals, start);
-        for (key, at) in [("slat", slat), ("clat", clat), ("lat", lat)] {
-            let mut latency = self.named(LATENCY, at);
-            if key == of {
-                // `99.000000%=1286`, `0%=0` where it was not asked for.
-                let points = (percentiles..lat).filter_map(|at| self.text(at).split_once("%="));
-                let points = points.filter(|(percent, _)| *percent != "0");
-                let points = points.filter_map(|(percent, value)| Some((percent, self.number(value)?)));
-                latency.push(("percentile", self.object(points.collect())));
+    /// Takes in the next values by their names; `None` where one that must be a share is none.
+    fn take(&self, at: &mut usize, names: &'static str, into: &mut Members<'p>) -> Option<()> {
+        for name in names.split(' ') {
+            let text = self.text(*at);
+            *at += 1;
+            let name = match name.strip_suffix('%') {
+                Some(_) if !text.ends_with('%') => return None,
+                share => share.unwrap_or(name),
+            };
+            let Some(value) = self.number(text) else { continue };
+            match name.split_once('.') {
+                Some((group, key)) => self.put(into, group, key, value),
+                None => into.push((name, value)),
             }
-            way.push((key, self.object(latency)));
         }
-        way.extend(self.named("bw_min bw_max bw_agg bw_mean bw_dev", lat + 4));
-        if layout.samples {
-            let names = "bw_samples iops_min iops_max iops_mean iops_stddev iops_samples";
-            way.extend(self.named(names, lat + 9));
+        Some(())
+    }
+
+    fn put(&self, members: &mut Members<'p>, group: &'static str, key: &'p str, node: Node<'p>) {
+        let known = members.iter().position(|(one, _)| *one == group).unwrap_or_else(|| {
+            members.push((group, self.object(Vec::new())));
+            members.len() - 1
+        });
+        if let Value::Object(inner) = &mut members[known].1.value {
+            inner.push((key, node));
         }
-        self.object(way)
+    }
+
+    /// A job, in the layout in which every value that must be a share is one, and where its disks are told. The last way is missing
+    /// in old versions, the others where all are reported as one.
+    fn job(&self) -> Option<(Node<'p>, usize)> {
+        let (head, ways) = match self.text(0) {
+            "2" => (4, 3),
+            "3" => (5, 2),
+            "4" | "5" => (5, 3),
+            _ => return None,
+        };
+        let mut layouts = (1..=ways).rev().flat_map(|ways| [(ways, true), (ways, false)]);
+        layouts.find_map(|(ways, rich)| {
+            let (mut job, mut at) = (vec![("jobname", self.value(self.text(head - 3)))], head - 2);
+            self.take(&mut at, "groupid error", &mut job)?;
+            let names = if ways == 1 { "mixed" } else { "read write trim" };
+            for name in names.split(' ').take(ways) {
+                job.push((name, self.way(&mut at, rich)?));
+            }
+            self.take(&mut at, OF_ALL, &mut job)?;
+            Some((self.object(job), at))
+        })
+    }
+
+    fn way(&self, at: &mut usize, rich: bool) -> Option<Node<'p>> {
+        let mut way = Members::new();
+        self.take(at, if rich { TOTALS } else { OLD_TOTALS }, &mut way)?;
+        self.take(at, LATENCIES, &mut way)?;
+        let mut points = Members::new();
+        for _ in 0..if rich { PERCENTILES } else { 0 } {
+            // `99.000000%=1286`
+            let point = self.text(*at).split_once("%=").filter(|(percent, _)| *percent != "0");
+            points.extend(point.and_then(|(percent, value)| Some((percent, self.number(value)?))));
+            *at += 1;
+        }
+        self.take(at, BEHIND, &mut way)?;
+        if self.text(0) == "5" {
+            self.take(at, SAMPLES, &mut way)?;
+        }
+        let mut latencies = way.iter().filter(|(name, _)| *name == "clat");
+        let none = latencies.any(|(_, clat)| clat.get("mean").and_then(Node::number) == Some(0.0));
+        self.put(&mut way, if none { "lat" } else { "clat" }, "percentile", self.object(points));
+        Some(self.object(way))
     }
 
     /// `nvme0n1;44;934217;0;0;9;152472;152997;99.24%`, one behind the other.
@@ -213,29 +193,5 @@ impl<'p> Fields<'p> {
             }
         }
         disks.into_iter().map(|disk| self.object(disk)).collect()
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::import::{Said, scan};
-
-    fn all(text: &str) -> (Vec<super::super::Fio>, Vec<Unread>) {
-        let scanned = scan(&Page::new("p", text));
-        let fio = |said| if let Said::Fio(fio) = said { Some(*fio) } else { None };
-        (scanned.outputs.into_iter().filter_map(|output| fio(output.said)).collect(), scanned.unread)
-    }
-
-    #[test]
-    fn cut_lines_are_listed_and_disks_below_others_told_apart() {
-        let line = FORMAT.example.lines().next().unwrap().trim_end();
-        let (fios, unread) = all(&format!("{line}\nJobs: 1 (f=1)\n{line}\n{}\n", &line[..line.len() / 2]));
-        assert_eq!((fios.len(), unread.len(), unread[0].line), (2, 1, 4));
-        assert!(all("2;a;b;c;d;e;f;g;h;i").0.is_empty());
-        let below = format!("{line};slaves;1;2;3;4;5;6;7;8.00%;md0;9;8;7;6;5;4;3;2.00%\n");
-        let disks = &all(&below).0[0].disks;
-        assert_eq!((disks.len(), disks[0].aggregates, disks[1].aggregates), (2, true, false));
-        assert_eq!(disks[1].ios.map(|figure| figure.unwrap().value), [9.0, 8.0]);
     }
 }

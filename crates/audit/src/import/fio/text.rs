@@ -26,10 +26,6 @@ const NOISE: usize = 2;
 const LONELY: usize = 32;
 
 fn read(page: &Page, first: usize) -> Option<Found> {
-    // A line of progress alone is of an output in another form.
-    if lines::kind(page.bare(first).0) == Kind::Eta && !leads_on(page, first) {
-        return None;
-    }
     let fio = Fio::default();
     let mut reader = Reader { page, fio, percentiles: None, group: None, unread: Vec::new() };
     let (mut at, mut end) = (first, first);
@@ -56,12 +52,6 @@ fn read(page: &Page, first: usize) -> Option<Found> {
     Some(Found { said: Said::Fio(Box::new(fio)), end: end.max(first + 1), unread })
 }
 
-/// Whether a job follows on a line of progress.
-fn leads_on(page: &Page, first: usize) -> bool {
-    let kinds = (first + 1..first + 4).map(|at| lines::kind(page.bare(at).0));
-    kinds.take_while(|kind| matches!(kind, Kind::Eta | Kind::Blank | Kind::Job)).any(|kind| kind == Kind::Job)
-}
-
 /// Where a job's results go on behind a few foreign lines.
 fn goes_on(page: &Page, at: usize) -> Option<usize> {
     (at + 1..=at + NOISE).find(|next| lines::kind(page.bare(*next).0).is_within_a_job())
@@ -84,7 +74,6 @@ impl Reader<'_> {
         unfinished && self.fio.statuses.is_empty() && self.fio.form != Form::Excerpt
     }
 
-    /// Whether a line is of the next output.
     fn begins_another(&self, kind: Kind) -> bool {
         let over = !self.fio.statuses.is_empty() || !self.fio.disks.is_empty();
         match kind {
@@ -129,6 +118,3 @@ impl Reader<'_> {
         }
     }
 }
-
-#[cfg(test)]
-mod tests;

@@ -97,7 +97,6 @@ impl<'p> Reader<'p> {
         self.test.streams = whole("num_streams");
     }
 
-    /// The rows of an interval, or of the end.
     fn rows(&mut self, node: &Node, ended: bool) {
         let mut told: Vec<(&str, &Node, bool)> = Vec::new();
         for stream in node.get("streams").map_or(&[][..], Node::elements) {
@@ -128,7 +127,7 @@ impl<'p> Reader<'p> {
         let truth = |key: &str| node.get(key).map(|node| node.value == Value::Truth(true));
         row.role = truth("sender").map(|sends| ROLES[2 * usize::from(self.server) + usize::from(!sends)]);
         row.omitted = truth("omitted") == Some(true);
-        let mut exact = |key: &str| self.printed.exact(node.get(key), 1.0);
+        let exact = |key: &str| self.printed.exact(node.get(key), 1.0);
         row.time = [exact("start"), exact("end")];
         row.bytes = exact("bytes");
         row.rate = exact("bits_per_second");
@@ -144,26 +143,3 @@ const STREAM_EXAMPLE: &str = r#"{"event":"start","data":{"version":"iperf 3.17.1
 {"event":"interval","data":{"streams":[{"socket":5,"start":0,"end":1,"bytes":2852126720,"bits_per_second":22817013760}]}}
 {"event":"end","data":{"sum_received":{"start":0,"end":1,"bytes":2852126720,"bits_per_second":22817013760,"sender":true}}}
 "#;
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::import::scan;
-
-    fn only(text: &str) -> (Test, Vec<Unread>) {
-        let mut scanned = scan(&Page::new("p", text));
-        match scanned.outputs.remove(0).said {
-            Said::Iperf3(mut iperf) => (iperf.tests.remove(0), scanned.unread),
-            _ => panic!("no iperf3"),
-        }
-    }
-
-    #[test]
-    fn a_stream_of_events_is_one_test() {
-        let (test, unread) = only(STREAM_EXAMPLE);
-        assert_eq!((test.intervals.len(), test.ends.len(), unread.len()), (1, 1, 0));
-        assert_eq!(scan(&Page::new("p", STREAM_EXAMPLE.repeat(2))).outputs.len(), 2);
-        let (test, unread) = only(&STREAM_EXAMPLE[..STREAM_EXAMPLE.len() - 60]);
-        assert_eq!((test.intervals.len(), unread[0].line), (1, 3));
-    }
-}

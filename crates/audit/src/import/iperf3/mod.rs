@@ -34,11 +34,9 @@ pub struct Test {
     pub(crate) ends: Vec<Row>,
 }
 
-/// Of what a row is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) enum Stream {
     One(u64),
-    /// Of all.
     #[default]
     Sum,
 }
@@ -46,14 +44,12 @@ pub(crate) enum Stream {
 /// In a test both ways: what is sent and received by the client, told by it, and by the server.
 pub(crate) const ROLES: [&str; 4] = ["[TX-C]", "[RX-C]", "[TX-S]", "[RX-S]"];
 
-/// Who counted what came of a stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum End {
     Sender,
     Receiver,
 }
 
-/// One row of figures.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Row {
     pub(crate) line: usize,
@@ -67,7 +63,6 @@ pub(crate) struct Row {
     pub(crate) retransmits: Option<Figure>,
     pub(crate) jitter_ms: Option<Figure>,
     pub(crate) datagrams: Option<Figure>,
-    /// Share of those lost in percent.
     pub(crate) lost_share: Option<Figure>,
     /// Whether it is of the time that is left out.
     pub(crate) omitted: bool,
@@ -153,7 +148,6 @@ impl Iperf3 {
         rows.for_each(|row| row.figures(tell));
     }
 
-    /// Its results in the form that all tools share.
     pub(crate) fn readings(&self) -> Vec<Reading> {
         let of_test =
             |test: &Test| -> Vec<Reading> { test.results().iter().map(|row| test.reading(row)).collect() };

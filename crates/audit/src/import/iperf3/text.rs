@@ -13,14 +13,23 @@ pub(crate) const FORMAT: Format = Format {
     example: include_str!("../../../fixtures/iperf3/tcp.txt"),
     begins: |line| match line.as_bytes().first() {
         Some(b'[') => bracket(line).is_some(),
-        Some(b'C' | b'A' | b'S' | b'i') => STARTS.iter().any(|start| line.starts_with(start)),
+        Some(b'C' | b'A' | b'S' | b'i') => {
+            begins_with(line, STARTS) || begins_with(line, "iperf 3.|iperf3: ")
+        }
         _ => false,
     },
     read,
 };
 
-const STARTS: [&str; 5] =
-    ["Connecting to host ", "Accepted connection from ", "Server listening on ", "iperf 3.", "iperf3: "];
+const STARTS: &str = "Connecting to host |Accepted connection from |Server listening on ";
+
+/// Lines of the tool that tell nothing.
+const KNOWN: &str = "- - - -|-----|Test Complete|snd_tcp_congestion|rcv_tcp_congestion|Cookie: |TCP MSS: |Control connection|\
+                     Finished omit|Reverse mode, |Starting Test: |CPU Utilization: |Time: |iperf3: error - ";
+
+fn begins_with(line: &str, starts: &str) -> bool {
+    starts.split('|').any(|start| line.starts_with(start))
+}
 
 /// What stands between the brackets that a row, a head or a connection begins with, and what stands behind them.
 fn bracket(line: &str) -> Option<(&str, &str)> {
@@ -53,30 +62,6 @@ fn read(page: &Page, line: usize) -> Option<Found> {
     reader.told.then_some(Found { said, end: end.max(line + 1), unread: reader.unread })
 }
 
-/// Who printed a line, where several did.
-fn speaker(page: &Page, line: usize) -> Option<&str> {
-    let name = page.line(line)[..page.bare(line).1].trim().trim_end_matches(':');
-    name.starts_with('s').then_some(name)
-}
-
-/// Lines of the tool that tell nothing.
-const KNOWN: [&str; 14] = [
-    "- - - -",
-    "-----",
-    "Test Complete",
-    "snd_tcp_congestion",
-    "rcv_tcp_congestion",
-    "Cookie: ",
-    "TCP MSS: ",
-    "Control connection",
-    "Finished omit",
-    "Reverse mode, ",
-    "Starting Test: ",
-    "CPU Utilization: ",
-    "Time: ",
-    "iperf3: error - ",
-];
-
 /// What became of a line: one of the output, one that does not hold it together, the last.
 #[derive(PartialEq)]
 enum Taken {
@@ -92,10 +77,16 @@ struct Reader<'p> {
     told: bool,
 }
 
-impl Reader<'_> {
+impl<'p> Reader<'p> {
+    /// Who printed a line, where several did.
+    fn speaker(&self, line: usize) -> Option<&'p str> {
+        let name = self.page.line(line)[..self.page.bare(line).1].trim().trim_end_matches(':');
+        name.starts_with('s').then_some(name)
+    }
+
     /// The test that a line is of; a new one where the last of its speaker is `over`.
     fn test(&mut self, at: usize, over: impl Fn(&Test) -> bool) -> &mut Test {
-        let speaker = speaker(self.page, at);
+        let speaker = self.speaker(at);
         let known = self.tests.iter().rposition(|test| test.speaker.as_deref() == speaker);
         let known = known.filter(|known| !over(&self.tests[*known])).unwrap_or_else(|| {
             let speaker = speaker.map(str::to_owned);
@@ -107,18 +98,16 @@ impl Reader<'_> {
 
     /// Takes a line in; `None` of one that is not of the output.
     fn line(&mut self, at: usize) -> Option<Taken> {
-        let ended = |test: &Test| !test.ends.is_empty();
         let begun = |test: &Test| !test.ends.is_empty() || !test.intervals.is_empty();
-        let page = self.page;
-        let bare = page.bare(at).0;
+        let bare = self.page.bare(at).0;
         let text = bare.trim();
         if let Some((name, behind)) = bracket(bare) {
             return self.bracketed(at, name, behind);
         }
         if let Some(version) = text.strip_prefix("iperf ").filter(|version| version.starts_with("3.")) {
             self.test(at, begun).version = version.split_whitespace().next().map(str::to_owned);
-        } else if STARTS[..3].iter().any(|start| text.starts_with(start)) {
-            if self.told && speaker(page, at).is_none() {
+        } else if begins_with(text, STARTS) {
+            if self.told && self.speaker(at).is_none() {
                 return None;
             }
             self.test(at, begun);
@@ -132,15 +121,14 @@ impl Reader<'_> {
             return Some(Taken::Last);
         } else if text.is_empty() {
             return Some(Taken::Aside);
-        } else if !KNOWN.iter().any(|start| text.starts_with(start)) {
+        } else if !begins_with(text, KNOWN) {
             // Behind its version it names the machine.
             let last = self.tests.last().filter(|_| text.starts_with("Linux "))?;
-            return (last.version.is_some() && !ended(last) && !begun(last)).then_some(Taken::Line);
+            return (last.version.is_some() && !begun(last)).then_some(Taken::Line);
         }
         Some(Taken::Line)
     }
 
-    /// Takes in a line that begins with a bracket.
     fn bracketed(&mut self, at: usize, name: &str, behind: &str) -> Option<Taken> {
         let ended = |test: &Test| !test.ends.is_empty();
         if name == "ID" {
@@ -157,28 +145,23 @@ impl Reader<'_> {
             test.streams = Some(test.streams.unwrap_or(0) + 1);
             return Some(Taken::Line);
         }
-        let page = self.page;
-        let speaker = speaker(page, at);
+        let (page, speaker) = (self.page, self.speaker(at));
         let last = self.tests.iter().rev().find(|test| test.speaker.as_deref() == speaker);
         let unended = at + 1 == page.len() && !page.text().ends_with([' ', '\n']);
-        match row(&Line::of(page, at), at, name, behind, last.and_then(|test| test.udp), unended) {
-            Some(row) => {
-                self.told = true;
-                let same =
-                    |known: &Row| (known.stream, known.role, known.end) == (row.stream, row.role, row.end);
-                match row.end.is_some() {
-                    true => self.test(at, |test| test.ends.iter().any(same)).ends.push(row),
-                    false => self.test(at, ended).intervals.push(row),
-                }
+        if let Some(row) = row(&Line::of(page, at), at, name, behind, last.and_then(|test| test.udp), unended)
+        {
+            self.told = true;
+            let same = |known: &Row| (known.stream, known.role, known.end) == (row.stream, row.role, row.end);
+            match row.end.is_some() {
+                true => self.test(at, |test| test.ends.iter().any(same)).ends.push(row),
+                false => self.test(at, ended).intervals.push(row),
             }
-            None if behind.contains(" sec ") && !behind.contains("out-of-order") => {
-                let why = "a row of iperf3 with other columns than it prints";
-                self.unread.push(page.unread(at..at + 1, why));
-            }
-            None => {
-                let signs = [" sec ", "datagrams", "statistics not available"];
-                signs.iter().any(|sign| behind.contains(sign)).then_some(())?;
-            }
+        } else if behind.contains(" sec ") && !behind.contains("out-of-order") {
+            let why = "a row of iperf3 with other columns than it prints";
+            self.unread.push(page.unread(at..at + 1, why));
+        } else {
+            let signs = [" sec ", "datagrams", "statistics not available"];
+            signs.iter().any(|sign| behind.contains(sign)).then_some(())?;
         }
         Some(Taken::Line)
     }
@@ -204,18 +187,16 @@ fn row(line: &Line, at: usize, name: &str, behind: &str, udp: Option<bool>, unen
     let first = words.first().filter(|_| !(unended && words.len() == 1));
     if row.jitter_ms.is_some() {
         // `0/77 (0%)`, `Unknown/77`.
-        let total = first.and_then(|word| word.split_once('/')).map(|(_, total)| total);
-        row.datagrams = total.and_then(|total| number(line, total));
+        row.datagrams = first.and_then(|word| number(line, word.split_once('/')?.1));
         let share = words.get(1).filter(|_| words[0].contains('/'));
-        let share = share.and_then(|word| word.strip_prefix('(')?.strip_suffix("%)"));
-        row.lost_share = share.and_then(|share| number(line, share)).map(two_digits);
+        let share = share.and_then(|word| number(line, word.strip_prefix('(')?.strip_suffix("%)")?));
+        row.lost_share = share.map(two_digits);
     } else if let Some(count) = first.and_then(|word| line.count(word)) {
         let window = words.get(2).and_then(|unit| bytes_of(unit)).is_some();
         match udp {
-            _ if window || row.end.is_some() => row.retransmits = Some(count),
-            Some(false) => row.retransmits = Some(count),
-            Some(true) => row.datagrams = Some(count),
-            None => {}
+            Some(true) if !window && row.end.is_none() => row.datagrams = Some(count),
+            None if !window && row.end.is_none() => {}
+            _ => row.retransmits = Some(count),
         }
     }
     Some(row)
@@ -245,10 +226,8 @@ fn bytes_of(unit: &str) -> Option<f64> {
 /// Bits a second: of 1000; bytes a second of 1024.
 fn rate_of(unit: &str) -> Option<f64> {
     let amount = unit.strip_suffix("/sec")?;
-    match amount.strip_suffix("bits") {
-        Some(prefix) => power(prefix, 1000.0),
-        None => bytes_of(amount).map(|bytes| bytes * 8.0),
-    }
+    let bits = amount.strip_suffix("bits").map(|prefix| power(prefix, 1000.0));
+    bits.unwrap_or_else(|| bytes_of(amount).map(|bytes| bytes * 8.0))
 }
 
 fn power(prefix: &str, base: f64) -> Option<f64> {
@@ -263,44 +242,4 @@ fn two_digits(share: Figure) -> Figure {
     }
     let half = if share.value < 10.0 { 0.05 } else { 0.5 };
     Figure { low: share.value - half, high: share.value + half, ..share }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::import::scan;
-
-    fn all(text: &str) -> Vec<Iperf3> {
-        let found = scan(&Page::new("p", text)).outputs.into_iter();
-        found.filter_map(|one| if let Said::Iperf3(one) = one.said { Some(*one) } else { None }).collect()
-    }
-
-    #[test]
-    fn processes_whose_lines_are_mixed_are_tests_of_their_own() {
-        let text = "s1: [ ID] Interval Transfer Bitrate Retr\n\
-                    s1: [ 5] 0.00-10.00 sec 15.2 GBytes 13.0 Gbits/sec 1062 sender\n\
-                    s2: [ 5] 0.00-10.00 sec 14.8 GBytes 12.7 Gbits/sec 1856 sender\n\
-                    s1:\ns2: [ 5] 0.00-10.04 sec 14.7 GBytes 12.6 Gbits/sec receiver\n\
-                    s1: iperf Done.\ns2: - - - - - - - -\nIn all 25.7 Gbits/sec\n";
-        let tests = all(text).remove(0).tests;
-        let told: Vec<_> = tests.iter().map(|test| (test.speaker.as_deref(), test.ends.len())).collect();
-        assert_eq!(told, [(Some("s1"), 1), (Some("s2"), 2)]);
-    }
-
-    #[test]
-    fn brackets_of_others_and_errors_alone_are_left() {
-        for text in [
-            "[1] See the manual of iperf3\n",
-            "[ 5] 0.00-10.00 sec is what it says\n",
-            "Connecting to host a, port 1\n",
-            "[SUM] of all\n",
-            "[ ID] Name\n",
-            "iperf3: error - unable to connect to server: Connection refused\n",
-        ] {
-            assert!(all(text).is_empty(), "{text}");
-        }
-        let row = "[  5]   0.00-1.00   sec  2.56 GBytes  22.0 Gbits/sec    1    767 KBytes\n";
-        let scanned = scan(&Page::new("p", format!("{row}{}", row.replace("2.56", "2.5x"))));
-        assert_eq!((scanned.outputs.len(), scanned.unread[0].line), (1, 2));
-    }
 }

@@ -2,8 +2,8 @@
 
 use super::loads::commands;
 use crate::finding::{Finding, Severity};
-use crate::import::Said;
 use crate::import::command::{Command, Word};
+use crate::import::{Output, dd};
 use crate::page::{Page, Spot};
 use crate::rule::{Evidence, Sink};
 
@@ -17,21 +17,24 @@ fn last_part(path: &str) -> &str {
     path.trim_end_matches('/').rsplit('/').next().unwrap_or(path)
 }
 
+fn is_dd(output: &Output) -> bool {
+    output.format == dd::FORMAT.name
+}
+
 pub(super) fn check(evidence: &Evidence, sink: &mut Sink) {
     let mut shown: Vec<(&Command, Spot)> = Vec::new();
     for (at, command) in commands(evidence).into_iter().filter(|(_, one)| one.program == "dd") {
         // Its own rate stands right behind.
         let near = evidence.outputs[at].lines.end + 3;
         let next = evidence.outputs.get(at + 1).filter(|next| next.lines.start <= near);
-        if let Some(Said::Dd(copy)) = next.map(|next| &next.said) {
-            shown.push((command, copy.rate.figure.spot));
-        }
+        let rate = next.filter(|next| is_dd(next)).and_then(|next| next.said.readings()[0].bytes_per_second);
+        shown.extend(rate.map(|rate| (command, rate.spot)));
     }
-    let is_other = |said: &Said| !matches!(said, Said::Dd(_)) && !said.readings().is_empty();
+    let is_other = |output: &Output| !is_dd(output) && !output.said.readings().is_empty();
     let drops = || memchr::memmem::find(evidence.page.text().as_bytes(), b"drop_caches").is_some();
     let few = match shown.len() {
         0 => true,
-        1 => evidence.outputs.iter().any(|output| is_other(&output.said)),
+        1 => evidence.outputs.iter().any(is_other),
         _ => false,
     };
     if few || drops() {

@@ -37,7 +37,6 @@ pub(super) fn pairs<'a>(line: &Line<'a>) -> impl Iterator<Item = (&'a str, &'a s
     })
 }
 
-/// The value of the first pair of that key.
 pub(super) fn value<'a>(line: &Line<'a>, key: &str) -> Option<&'a str> {
     pairs(line).find(|(name, _)| *name == key).map(|(_, value)| value)
 }
@@ -49,7 +48,6 @@ pub(super) fn plain(line: &Line, text: &str) -> Option<Figure> {
     Some(rounded(line.spot(&text[..bytes + sign]), value, decimals, 1.0))
 }
 
-/// The plain number of the first pair of a key.
 pub(super) fn number(line: &Line, key: &str) -> Option<Figure> {
     plain(line, value(line, key)?)
 }
@@ -84,7 +82,6 @@ pub(super) fn cut(line: &Line, text: &str, scale: f64) -> Option<Figure> {
     Some(Figure { value: value * scale, low: value * scale, high: (value + 1.0) * scale, ..figure })
 }
 
-/// How much a unit of fio's is, and its power of a thousand.
 pub(super) fn scale(unit: &str, old: bool) -> Option<(f64, i32)> {
     let bytes = unit.as_bytes();
     let prefixes = ["kK", "M", "G", "T", "P"];

@@ -27,26 +27,11 @@ pub(super) fn asked(line: &Line, index: usize) -> Option<Asked> {
     })
 }
 
-/// `bs=(R) 4096B-4096B, (W) 4096B-4096B, (T) 4096B-4096B`, or `bs=4K-4K/4K-4K/4K-4K`, or `bs=4K-4K,ioengine`.
+/// `bs=(R) 4096B-4096B, (W) 4096B-4096B, (T) 4096B-4096B`, or `bs=4K-4K/4K-4K/4K-4K`, or `bs=4K-4K,ioengine`: as options have it.
 fn block_sizes(text: &str) -> Option<[Option<(u64, u64)>; 3]> {
-    let behind = text.split_once("bs=")?.1.split(", ioengine").next()?;
-    let ranges: Vec<&str> = if behind.starts_with('(') {
-        behind.split(", ").filter_map(|part| part.split_once(") ")).map(|(_, range)| range).collect()
-    } else {
-        behind.split(['/', ',']).collect()
-    };
-    let range = |text: &&str| {
-        let (least, most) = text.trim().split_once('-')?;
-        Some((size(least)?, size(most)?))
-    };
-    Some([0, 1, 2].map(|index| ranges.get(index).or(ranges.last()).and_then(range)))
-}
-
-/// `4096B`, `128KiB`, `4K`, `2.5KiB`.
-fn size(text: &str) -> Option<u64> {
-    let (value, bytes, _) = leading(text)?;
-    let unit = job_file::size(&format!("1{}", text[bytes..].replace("iB", "")))?;
-    Some((value * unit as f64).round() as u64)
+    let behind = text.split_once("bs=")?.1.split(", ioengine").next()?.replace("iB", "").replace('/', ",");
+    let ranges = behind.split(',').map(|part| part.rsplit(' ').next().unwrap_or(part));
+    Some(job_file::sizes(None, Some(&ranges.collect::<Vec<_>>().join(","))))
 }
 
 /// The last of several lines of progress that a carriage return drew over each other.
@@ -104,46 +89,43 @@ pub(super) fn read(
         Kind::Target => job.target_depth = Some(number(line, "depth")?),
         // What follows is of syncs, or of one priority: no percentiles of this way.
         Kind::Aside => *unit = None,
-        // Without a direction it is a piece of an output whose result line is missing.
-        _ => of_direction(job.directions.last_mut()?, unit, kind, line)?,
+        _ => {
+            // Without a direction it is a piece of an output whose result line is missing.
+            let direction = job.directions.last_mut()?;
+            let text = line.text.trim_start();
+            let of =
+                ["clat", "slat", "lat"].into_iter().find(|name| text.starts_with(name)).unwrap_or("clat");
+            match (kind, of) {
+                (Kind::Latency, "slat") => direction.slat = Some(latency(line)?),
+                (Kind::Latency, "clat") => direction.clat = Some(latency(line)?),
+                (Kind::Latency, _) => direction.lat = Some(latency(line)?),
+                (Kind::PercentileHead, _) => {
+                    // Of two lists the completions' is kept; total latencies are told only where there is no other.
+                    *unit = unit_ns(text).filter(|_| direction.percentiles.is_none() || of == "clat");
+                    let list = unit.map(|_| Percentiles { of, points: Vec::new() });
+                    direction.percentiles = list.or(direction.percentiles.take());
+                }
+                (Kind::Percentiles, _) => {
+                    let Some(unit) = *unit else { return Some(()) };
+                    direction.percentiles.as_mut()?.points.extend(some(points(line, unit))?);
+                }
+                (Kind::Bandwidth, _) => {
+                    let unit: String =
+                        text.split_once('(')?.1.split(')').next()?.split_whitespace().collect();
+                    // `KB/s` and `MB/s` of old are of 1024.
+                    let bytes = scale(&unit, !unit.starts_with('k')).filter(|_| unit.ends_with("/s"))?;
+                    direction.bandwidth_samples = Some(samples(line, bytes.0)?);
+                }
+                (Kind::Iops, _) => direction.iops_samples = Some(samples(line, 1.0)?),
+                _ => return None,
+            }
+        }
     }
     Some(())
 }
 
 fn some<T>(all: Vec<T>) -> Option<Vec<T>> {
     (!all.is_empty()).then_some(all)
-}
-
-fn of_direction(direction: &mut Direction, unit: &mut Option<f64>, kind: Kind, line: &Line) -> Option<()> {
-    let text = line.text.trim_start();
-    let of = ["clat", "slat", "lat"].into_iter().find(|name| text.starts_with(name)).unwrap_or("clat");
-    match (kind, of) {
-        (Kind::Latency, "slat") => direction.slat = Some(latency(line)?),
-        (Kind::Latency, "clat") => direction.clat = Some(latency(line)?),
-        (Kind::Latency, _) => direction.lat = Some(latency(line)?),
-        (Kind::PercentileHead, _) => {
-            // Of two lists the completions' is kept; total latencies are told only where there is no other.
-            *unit = unit_ns(text).filter(|_| direction.percentiles.is_none() || of == "clat");
-            if unit.is_some() {
-                direction.percentiles = Some(Percentiles { of, points: Vec::new() });
-            }
-        }
-        (Kind::Percentiles, _) => {
-            // Those of syncs and of single priorities are no figures of a way.
-            let Some(unit) = *unit else { return Some(()) };
-            direction.percentiles.as_mut()?.points.extend(some(points(line, unit))?);
-        }
-        (Kind::Bandwidth, _) => {
-            let unit = line.text.split_once('(')?.1.split(')').next()?;
-            let unit: String = unit.split_whitespace().collect();
-            // `KB/s` and `MB/s` of old are of 1024.
-            let bytes = scale(&unit, !unit.starts_with('k')).filter(|_| unit.ends_with("/s"))?;
-            direction.bandwidth_samples = Some(samples(line, bytes.0)?);
-        }
-        (Kind::Iops, _) => direction.iops_samples = Some(samples(line, 1.0)?),
-        _ => return None,
-    }
-    Some(())
 }
 
 fn way_of(text: &str) -> Option<Way> {
@@ -179,7 +161,6 @@ fn result(line: &Line, index: usize, version: Option<Version>) -> Option<Directi
     direction.iops.is_some().then_some(direction)
 }
 
-/// What stands in each pair of brackets.
 fn bracketed(text: &str) -> impl Iterator<Item = &str> {
     text.split('(').skip(1).map_while(|part| Some(part.split_once(')')?.0))
 }
@@ -193,7 +174,6 @@ fn halves(text: &str) -> (&str, Option<&str>) {
     }
 }
 
-/// The same, read.
 fn both(line: &Line, text: Option<&str>, read: fn(&Line, &str) -> Option<Figure>) -> [Option<Figure>; 2] {
     let Some((first, second)) = text.map(halves) else { return [None; 2] };
     [read(line, first), second.and_then(|text| read(line, text))]

@@ -50,33 +50,18 @@ const LINES: &[(&str, &str, Kind)] = &[
     ("issued", "total=", Kind::Issued),
     ("cpu :", "usr=", Kind::Cpu),
     ("latency :", "target=", Kind::Target),
-    ("fsync/fdatasync", "", Kind::Aside),
-    ("sync (", "", Kind::Aside),
-    ("sync percentiles (", "", Kind::Aside),
+    ("fsync/fdatasync;sync (;sync percentiles (", "", Kind::Aside),
     // `clat prio 0/4 (usec): min=`, `clat prio 0/4 (12.30% of IOs) percentiles (usec):`.
-    ("clat prio ", "sec)", Kind::Aside),
-    ("slat prio ", "sec)", Kind::Aside),
-    ("lat prio ", "sec)", Kind::Aside),
-    ("clat percentiles (", "", Kind::PercentileHead),
-    ("slat percentiles (", "", Kind::PercentileHead),
-    ("lat percentiles (", "", Kind::PercentileHead),
-    ("READ: bw=", "run=", Kind::Status),
-    ("WRITE: bw=", "run=", Kind::Status),
-    ("TRIM: bw=", "run=", Kind::Status),
-    ("MIXED: bw=", "run=", Kind::Status),
-    ("READ: io=", "aggrb=", Kind::Status),
-    ("WRITE: io=", "aggrb=", Kind::Status),
-    ("TRIM: io=", "aggrb=", Kind::Status),
-    ("MIXED: io=", "aggrb=", Kind::Status),
-    ("fio: ", "", Kind::Known),
-    ("Description :", "", Kind::Known),
-    ("Disk stats (", "", Kind::Known),
-    ("note: both iodepth >= 1", "", Kind::Known),
+    ("clat prio ;slat prio ;lat prio ", "sec)", Kind::Aside),
+    ("clat percentiles (;slat percentiles (;lat percentiles (", "", Kind::PercentileHead),
+    ("READ: bw=;WRITE: bw=;TRIM: bw=;MIXED: bw=", "run=", Kind::Status),
+    ("READ: io=;WRITE: io=;TRIM: io=;MIXED: io=", "aggrb=", Kind::Status),
     ("errors :", "total=", Kind::Known),
-    ("complete :", "", Kind::Known),
-    ("submit :", "", Kind::Known),
-    ("steadystate :", "", Kind::Known),
-    ("...", "", Kind::Known),
+    (
+        "fio: ;Description :;Disk stats (;note: both iodepth >= 1;complete :;submit :;steadystate :;...",
+        "",
+        Kind::Known,
+    ),
 ];
 
 /// Whether an output may begin here: only at lines that nothing but fio prints. Asked of every line of every page.
@@ -85,7 +70,6 @@ pub(super) fn begins(line: &str) -> bool {
     match text.as_bytes().first() {
         None => false,
         Some(b'f') if text.starts_with("fio-") => version(text),
-        Some(b'J') if text.starts_with("Jobs: ") => eta(text),
         Some(b'r' | b'w' | b't' | b'm') if is_result(text) => true,
         Some(b'R') if text.starts_with("Run status group ") => true,
         _ => text.len() > 12 && named(text).is_some(),
@@ -95,7 +79,7 @@ pub(super) fn begins(line: &str) -> bool {
 pub(super) fn kind(line: &str) -> Kind {
     let text = line.trim();
     let is =
-        |(label, within, _): &&(&str, &str, Kind)| text.contains(within) && behind(text, label).is_some();
+        |(labels, within, _): &&(&str, &str, Kind)| text.contains(within) && behind(text, labels).is_some();
     match () {
         () if text.is_empty() => Kind::Blank,
         () if text.starts_with("fio-") && version(text) => Kind::Version,
@@ -111,9 +95,10 @@ pub(super) fn kind(line: &str) -> Kind {
     }
 }
 
-/// What stands behind a label that a text begins with.
-fn behind<'a>(text: &'a str, label: &str) -> Option<&'a str> {
-    label.split(' ').try_fold(text, |text, word| text.trim_start().strip_prefix(word))
+/// What stands behind that of several labels with which a text begins.
+fn behind<'a>(text: &'a str, labels: &str) -> Option<&'a str> {
+    let mut labels = labels.split(';').map(|label| label.split(' '));
+    labels.find_map(|mut label| label.try_fold(text, |text, word| text.trim_start().strip_prefix(word)))
 }
 
 /// Lines that begin with the name of a job: `test: (g=0): rw=`, `test: (groupid=0, jobs=4): err=`.
@@ -148,14 +133,14 @@ fn eta(text: &str) -> bool {
 
 /// `read: IOPS=`, `read : io=`: the way, a colon, what fio prints behind it.
 fn is_result(text: &str) -> bool {
-    let rest = ["read :", "write :", "trim :", "mixed :"].iter().find_map(|way| behind(text, way));
+    let rest = behind(text, "read :;write :;trim :;mixed :");
     rest.map(str::trim_start)
         .is_some_and(|rest| rest.starts_with("IOPS=") || (rest.starts_with("io=") && rest.contains("iops=")))
 }
 
 /// `slat (usec): min=`, `lat (usec) : 2=0.1%`.
 fn latency(text: &str) -> Option<Kind> {
-    let rest = ["slat (", "clat (", "lat ("].iter().find_map(|name| behind(text, name))?;
+    let rest = behind(text, "slat (;clat (;lat (")?;
     let (unit, rest) = rest.split_once(')')?;
     let rest = behind(rest, " :")?.trim_start();
     match matches!(unit, "nsec" | "usec" | "msec") {
