@@ -78,7 +78,7 @@ fn call(found: &mut [Found], name: &str) {
     found.iter_mut().for_each(|(result, _)| result.system = name.to_owned());
 }
 
-/// Of a load of which nothing is told (a log) the file's name tells which it is.
+/// Of a load of which nothing is told (result lines alone) the file's name tells which it is.
 fn name_unknown(found: &mut [Found], page: &Page) {
     let name = Path::new(&page.name).file_stem().map(|stem| shown(&stem.to_string_lossy()));
     for (result, _) in found.iter_mut().filter(|(result, _)| result.load == Load::default()) {

@@ -7,28 +7,23 @@ use iotax_audit::number::Figure;
 use iotax_audit::page::{Page, Spot, Unread};
 use iotax_audit::{import, json};
 
-/// A name by which fio's logs are known, and one that tells nothing.
-pub const NAMES: [&str; 3] = ["x_bw.1.log", "x_clat.1.log", "p"];
-
 /// One importer at every line at which it says that an output begins.
 pub(super) fn importer(format: &'static Format, bytes: &[u8]) {
-    for name in NAMES {
-        let page = Page::new(name, String::from_utf8_lossy(bytes));
-        let mut imported = Imported::default();
-        let mut at = 0;
-        while at < page.len() {
-            let begins = (format.begins)(page.bare(at).0);
-            let Some(found) = begins.then(|| (format.read)(&page, at)).flatten() else {
-                at += 1;
-                continue;
-            };
-            let lines = at..found.end.max(at + 1);
-            at = lines.end;
-            imported.outputs.push(Output { format: format.name, lines, said: found.said });
-            imported.unread.extend(found.unread);
-        }
-        figures_stand_where_they_say(&page, &imported);
+    let page = Page::new("p", String::from_utf8_lossy(bytes));
+    let mut imported = Imported::default();
+    let mut at = 0;
+    while at < page.len() {
+        let begins = (format.begins)(page.bare(at).0);
+        let Some(found) = begins.then(|| (format.read)(&page, at)).flatten() else {
+            at += 1;
+            continue;
+        };
+        let lines = at..found.end.max(at + 1);
+        at = lines.end;
+        imported.outputs.push(Output { format: format.name, lines, said: found.said });
+        imported.unread.extend(found.unread);
     }
+    figures_stand_where_they_say(&page, &imported);
 }
 
 /// A format of JSON, on the first object of a text; text before and behind, and what is broken: as the whole family reads it.

@@ -8,7 +8,7 @@ use iotax_audit::page::Page;
 const SIZE: usize = 1 << 17;
 
 pub(super) fn audit(bytes: &[u8]) {
-    super::bytes::holds(&audit::audit(Page::new("x_bw.1.log", String::from_utf8_lossy(&swollen(bytes)))));
+    super::bytes::holds(&audit::audit(Page::new("p", String::from_utf8_lossy(&swollen(bytes)))));
 }
 
 fn swollen(bytes: &[u8]) -> Vec<u8> {

@@ -2,9 +2,8 @@
 //! where they stand is never kept apart from what they say.
 
 use super::Other;
-use super::sheet::Sheet;
 use crate::number::{Figure, leading, rounded};
-use crate::page::{Page, Spot, Unread};
+use crate::page::{Page, Spot};
 
 /// A line without a listing's number.
 #[derive(Clone, Copy)]
@@ -122,60 +121,6 @@ pub(super) fn walk(
         end = if known { at } else { end };
     }
     end
-}
-
-/// A line below a head, with a cell for each of its names.
-pub(super) struct Record<'a> {
-    pub(crate) line: Line<'a>,
-    pub(crate) at: usize,
-    pub(crate) names: &'a [&'a str],
-    pub(crate) cells: Vec<&'a str>,
-}
-
-impl<'a> Record<'a> {
-    pub(super) fn of(&self, name: &str) -> Option<&'a str> {
-        self.cells.get(self.names.iter().position(|one| *one == name)?).copied()
-    }
-
-    pub(super) fn whole(&self, name: &str) -> Option<u64> {
-        self.of(name)?.parse().ok()
-    }
-}
-
-pub(super) fn by_commas(text: &str) -> Vec<&str> {
-    text.split(',').take(MOST_CELLS).map(str::trim).collect()
-}
-
-pub(super) fn by_blanks(text: &str) -> Vec<&str> {
-    text.split_whitespace().take(MOST_CELLS).collect()
-}
-
-const MOST_CELLS: usize = 160;
-
-/// The sheets of the lines below a head, as long as they go on; those that cannot be read are listed.
-pub(super) fn records(
-    page: &Page,
-    head: usize,
-    cells: fn(&str) -> Vec<&str>,
-    goes_on: impl Fn(&str) -> bool,
-    take: impl Fn(&Record) -> Option<Vec<Sheet>>,
-) -> (Vec<Sheet>, Vec<Unread>, usize) {
-    let names = cells(Line::of(page, head).text);
-    let (mut sheets, mut unread, mut at) = (Vec::new(), Vec::new(), head + 1);
-    while at < page.len() {
-        let line = Line::of(page, at);
-        let own = if goes_on(line.text) { cells(line.text) } else { Vec::new() };
-        if own.len() + 2 < names.len() {
-            break;
-        }
-        let whole = own.len() == names.len();
-        match take(&Record { line, at, names: &names, cells: own }).filter(|_| whole) {
-            Some(told) => sheets.extend(told),
-            None => unread.push(page.unread(at..at + 1, "a line with other columns than its head")),
-        }
-        at += 1;
-    }
-    (sheets, unread, at)
 }
 
 /// Units of time, in nanoseconds.

@@ -1,7 +1,7 @@
-//! HCIBench's `-res.txt`, by vdbench or by fio, the same in its report's words, and the summary sheet of its workbook as CSV. Its MB
+//! HCIBench's `-res.txt`, by vdbench or by fio, the same in its report's words. Its MB
 //! are MiB (fio's were of 1,024,000 in early versions); latencies are plain means over the virtual machines.
 
-use super::cut::{Line, MIB, Record, by_commas, records, size, walk};
+use super::cut::{Line, MIB, walk};
 use super::sheet::*;
 use super::{Format, Found, Way, Workload};
 use crate::claim::Metric;
@@ -9,9 +9,9 @@ use crate::page::Page;
 
 pub(crate) const FORMAT: Format = Format {
     name: "HCIBench",
-    help: "HCIBench's result files of vdbench and fio, the summary sheet as CSV",
+    help: "HCIBench's result files of vdbench and fio",
     example: include_str!("../../fixtures/hcibench/vdbench-res.txt"),
-    begins: |line| HEADS.iter().any(|head| line.starts_with(head)) || line.starts_with("Sheet Number,"),
+    begins: |line| HEADS.iter().any(|head| line.starts_with(head)),
     read,
 };
 
@@ -26,20 +26,11 @@ const WRITES: &str = "the latency of writes";
 
 const PATTERNS: &[Pattern] = &[
     ("VMs = #|Number of VMs: #", &[count(MACHINES)]),
-    ("IOPS = # IO/S|I/O per Second: # IO/S", &[COLUMNS[1].1]),
-    ("THROUGHPUT = # MB/s|Throughput: # MB/s", &[COLUMNS[2].1]),
+    ("IOPS = # IO/S|I/O per Second: # IO/S", &[(IOPS, Metric::Iops, "IO/S", 1.0)]),
+    ("THROUGHPUT = # MB/s|Throughput: # MB/s", &[(BANDWIDTH, Metric::Bandwidth, "MB/s", MIB)]),
     ("LATENCY = # ms|Latency: # ms", &[ms(MEAN)]),
     ("R_LATENCY = # ms|Read Latency: # ms", &[ms(READS)]),
     ("W_LATENCY = # ms|Write Latency: # ms", &[ms(WRITES)]),
-];
-
-const COLUMNS: [(&str, Place); 6] = [
-    ("Number of VMs", count(MACHINES)),
-    ("IOPS", (IOPS, Metric::Iops, "IO/S", 1.0)),
-    ("Throughput", (BANDWIDTH, Metric::Bandwidth, "MB/s", MIB)),
-    ("Latency", ms(MEAN)),
-    ("Read Latency", ms(READS)),
-    ("Write Latency", ms(WRITES)),
 ];
 
 /// Lines that tell nothing here.
@@ -48,15 +39,6 @@ const FURNITURE: [&str; 8] =
 
 fn read(page: &Page, line: usize) -> Option<Found> {
     let first = Line::of(page, line).text;
-    if first.starts_with("Sheet Number,") {
-        return Found::listed(records(
-            page,
-            line,
-            by_commas,
-            |_| true,
-            |record| Some(vec![finished(row(record))?]),
-        ));
-    }
     let mut sheets: Vec<Sheet> = Vec::new();
     let mut name: Option<(usize, String)> = None;
     let of_datastore = first.starts_with("Datastore");
@@ -97,19 +79,4 @@ fn finished(mut sheet: Sheet) -> Option<Sheet> {
         only.name = MEAN;
     }
     Some(sheet)
-}
-
-fn row(record: &Record) -> Sheet {
-    let mut sheet = Sheet::new(record.at, None);
-    for (head, (name, metric, unit, scale)) in COLUMNS {
-        let figure = record.of(head).and_then(|cell| record.line.figure(cell, scale));
-        figure.into_iter().for_each(|figure| sheet.add(metric, named(name, unit, figure)));
-    }
-    sheet.workload = Workload {
-        bs: record.of("Blocksize").and_then(size),
-        rwmixread: record.of("Read Percentage").and_then(|cell| Some(record.line.number(cell, 1.0)?.0.value)),
-        name: record.of("Case Name").map(str::to_owned),
-        ..Workload::default()
-    };
-    sheet
 }

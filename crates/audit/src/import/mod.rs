@@ -9,7 +9,6 @@ pub mod crystal;
 mod cut;
 pub mod dd;
 pub mod diskspd;
-pub mod elbencho;
 pub mod fio;
 pub mod hcibench;
 pub mod ioping;
@@ -62,12 +61,7 @@ impl Found {
     }
 
     pub(crate) fn sheets(sheets: Vec<sheet::Sheet>, end: usize) -> Option<Found> {
-        Found::listed((sheets, Vec::new(), end))
-    }
-
-    pub(crate) fn listed((sheets, unread, end): (Vec<sheet::Sheet>, Vec<Unread>, usize)) -> Option<Found> {
-        let some = !sheets.is_empty() || !unread.is_empty();
-        some.then_some(Found { said: Said::Sheets(sheets), end, unread })
+        (!sheets.is_empty()).then(|| Found::whole(Said::Sheets(sheets), end))
     }
 }
 
@@ -87,8 +81,6 @@ pub struct Output {
 pub enum Said {
     /// fio.
     Fio(Box<fio::Fio>),
-    /// What a log of fio's sums up to: a file of its own.
-    FioLog(Vec<Reading>),
     /// A job file of fio's.
     JobFile(Box<fio::job_file::JobFile>),
     /// A command line of a known tool.
@@ -97,7 +89,7 @@ pub enum Said {
     Iperf3(Box<iperf3::Iperf3>),
     /// DiskSpd.
     DiskSpd(Box<diskspd::DiskSpd>),
-    /// dd, vdbench, elbencho, HCIBench, UnixBench, mbw, sysbench, rados and rbd bench, CrystalDiskMark, ioping.
+    /// dd, vdbench, HCIBench, UnixBench, mbw, sysbench, rados and rbd bench, CrystalDiskMark, ioping.
     Sheets(Vec<sheet::Sheet>),
 }
 
@@ -110,8 +102,8 @@ impl Said {
         match self {
             Said::Fio(fio) => fio.figures(tell),
             Said::Iperf3(iperf3) => iperf3.figures(tell),
-            // A log has too many to tell each; what was asked is no result.
-            Said::FioLog(_) | Said::JobFile(_) | Said::Command(_) => {}
+            // What was asked is no result.
+            Said::JobFile(_) | Said::Command(_) => {}
             Said::DiskSpd(said) => said.figures(tell),
             Said::Sheets(sheets) => sheets.iter().for_each(|sheet| sheet.tell(tell)),
         }
@@ -121,7 +113,6 @@ impl Said {
     pub fn readings(&self) -> Vec<Reading> {
         match self {
             Said::Fio(fio) => fio.readings(),
-            Said::FioLog(readings) => readings.clone(),
             Said::Iperf3(iperf3) => iperf3.readings(),
             Said::JobFile(_) | Said::Command(_) => Vec::new(),
             Said::DiskSpd(said) => said.readings(),
@@ -133,12 +124,9 @@ impl Said {
 /// All formats that are found by their lines. Where two might begin at a line, the earlier is tried first.
 pub const ALL: &[&Format] = &[
     &fio::text::FORMAT,
-    &fio::terse::FORMAT,
     &iperf3::text::FORMAT,
-    &fio::log::FORMAT,
     &fio::job_file::FORMAT,
     &command::FORMAT,
-    &iperf3::json::STREAM,
     &json_formats::FORMAT,
     &vdbench::FORMAT,
     &hcibench::FORMAT,
@@ -147,8 +135,6 @@ pub const ALL: &[&Format] = &[
     &sysbench::FORMAT,
     &dd::FORMAT,
     &diskspd::text::FORMAT,
-    &diskspd::xml::FORMAT,
-    &elbencho::FORMAT,
     &rados::FORMAT,
     &rbd::FORMAT,
     &crystal::FORMAT,

@@ -1,8 +1,7 @@
-//! vdbench's console, summary.html and totals.html (`17:06:15.097 avg_2-6 1121791.33 4382.00 4096 ...`) and its flatfile.html, whose
-//! columns have four digits: a sheet a line. Its MB are MiB unless the head says `1000**2`. File system workloads (FWD) are listed
-//! as unread.
+//! vdbench's console, summary.html and totals.html (`17:06:15.097 avg_2-6 1121791.33 4382.00 4096 ...`): a sheet a line. Its MB are
+//! MiB unless the head says `1000**2`.
 
-use super::cut::{Line, MIB, by_blanks, exact, records, size, walk};
+use super::cut::{Line, MIB, exact, size, walk};
 use super::sheet::*;
 use super::{Format, Found, Way, Workload};
 use crate::claim::Metric;
@@ -11,13 +10,12 @@ use crate::page::Page;
 
 pub(crate) const FORMAT: Format = Format {
     name: "vdbench",
-    help: "vdbench's console, summary.html, totals.html, flatfile.html of raw workloads",
+    help: "vdbench's console, summary.html, totals.html of raw workloads",
     example: include_str!("../../fixtures/vdbench/console.txt"),
     begins: |line| match line.as_bytes().first() {
         _ if line.len() > LONGEST => false,
         Some(b'0'..=b'9') => begins_with_time(line) && is_ours(&line[12..]),
         Some(b'<') => line.contains(STARTING),
-        Some(b' ') => is_flat_head(line),
         Some(b'A'..=b'Z') => is_head(line),
         _ => false,
     },
@@ -50,10 +48,6 @@ fn is_head(line: &str) -> bool {
     line.contains(" interval ") && line.contains(" i/o ") && line.contains(" MB/sec")
 }
 
-fn is_flat_head(line: &str) -> bool {
-    line.split_whitespace().take(3).eq(["tod", "timestamp", "Run"])
-}
-
 pub(crate) const EACH: &str = "the bytes of an I/O";
 pub(crate) const SHARE: &str = "the share of reads";
 pub(crate) const WAYS: [&str; 2] = ["the response of reads", "the response of writes"];
@@ -61,33 +55,30 @@ pub(crate) const WAYS: [&str; 2] = ["the response of reads", "the response of wr
 pub(crate) const WAYS_MOST: [&str; 2] = ["the greatest response of reads", "the greatest response of writes"];
 pub(crate) const QUEUE: &str = "the queue depth";
 
-/// Heads of the console and of the flatfile, and what stands below.
-const COLUMNS: &[(&str, &str, Place)] = &[
-    ("i/o rate", "rate", (IOPS, Metric::Iops, "/s", 1.0)),
-    ("MB/sec", "MB/sec", (BANDWIDTH, Metric::Bandwidth, "MiB/s", MIB)),
-    ("bytes i/o", "bytes/io", (EACH, Metric::Total, "bytes", 1.0)),
-    ("read pct", "read%", (SHARE, Metric::Ratio, "%", 1.0)),
-    ("resp time", "resp", ms(MEAN)),
-    ("read resp", "read_resp", ms(WAYS[0])),
-    ("write resp", "write_resp", ms(WAYS[1])),
-    ("resp max", "resp_max", ms(MOST)),
-    ("read max", "read_max", ms(WAYS_MOST[0])),
-    ("write max", "write_max", ms(WAYS_MOST[1])),
-    ("resp stddev", "resp_std", ms("the deviation of the response time")),
-    ("queue depth", "queue_depth", (QUEUE, Metric::Depth, "", 1.0)),
+/// Heads, and what stands below.
+const COLUMNS: &[(&str, Place)] = &[
+    ("i/o rate", (IOPS, Metric::Iops, "/s", 1.0)),
+    ("MB/sec", (BANDWIDTH, Metric::Bandwidth, "MiB/s", MIB)),
+    ("bytes i/o", (EACH, Metric::Total, "bytes", 1.0)),
+    ("read pct", (SHARE, Metric::Ratio, "%", 1.0)),
+    ("resp time", ms(MEAN)),
+    ("read resp", ms(WAYS[0])),
+    ("write resp", ms(WAYS[1])),
+    ("resp max", ms(MOST)),
+    ("read max", ms(WAYS_MOST[0])),
+    ("write max", ms(WAYS_MOST[1])),
+    ("resp stddev", ms("the deviation of the response time")),
+    ("queue depth", (QUEUE, Metric::Depth, "", 1.0)),
 ];
 
 type Columns = Vec<Option<&'static Place>>;
-
-fn column(is: impl Fn(&(&str, &str, Place)) -> bool) -> Option<&'static Place> {
-    COLUMNS.iter().find(|column| is(column)).map(|(.., place)| place)
-}
 
 fn columns(first: &str, second: &str) -> Columns {
     let upper = first.split_once("interval").map_or("", |(_, rest)| rest).split_whitespace();
     let both = upper.zip(second.split_whitespace()).take(13);
     let of = |(upper, lower): (&str, &str)| {
-        column(|(head, ..)| *head == upper || head.split_once(' ') == Some((upper, lower)))
+        let is = |head: &str| head == upper || head.split_once(' ') == Some((upper, lower));
+        COLUMNS.iter().find(|(head, _)| is(head)).map(|(_, place)| place)
     };
     both.map(of).collect()
 }
@@ -99,7 +90,7 @@ fn columns_of(count: usize) -> Option<Columns> {
         11 | 13 => &[MOST][..],
         _ => return None,
     };
-    let known = COLUMNS.iter().map(|(.., place)| place).filter(|place| !left_out.contains(&place.0));
+    let known = COLUMNS.iter().map(|(_, place)| place).filter(|place| !left_out.contains(&place.0));
     Some(known.map(Some).collect())
 }
 
@@ -107,9 +98,6 @@ fn columns_of(count: usize) -> Option<Columns> {
 const LEAST_COLUMNS: usize = 7;
 
 fn read(page: &Page, line: usize) -> Option<Found> {
-    if is_flat_head(Line::of(page, line).text) {
-        return flat(page, line);
-    }
     let (mut sheets, mut head, mut run) = (Vec::<Sheet>::new(), Columns::new(), Workload::default());
     let (mut megabyte, mut starts) = (MIB, 0);
     walk(page, line, BLANKS, |here, at| {
@@ -209,30 +197,6 @@ fn started(rest: &str) -> Workload {
         bs: value("xfersize").and_then(size),
         ..Workload::default()
     }
-}
-
-/// The flatfile: one head, one line an interval.
-fn flat(page: &Page, line: usize) -> Option<Found> {
-    let (mut sheets, mut unread, end) = records(page, line, by_blanks, begins_with_time, |record| {
-        let run = Workload {
-            name: record.of("Run").map(str::to_owned),
-            numjobs: record
-                .of("threads")
-                .and_then(|word| word.parse::<f64>().ok())
-                .map(|threads| threads as u64),
-            bs: record.of("xfersize").and_then(size),
-            ..Workload::default()
-        };
-        let known = record.names.iter().zip(&record.cells);
-        let cells = known.filter_map(|(head, word)| Some((column(|(_, flat, _)| flat == head)?, *word)));
-        Some(vec![sheet(&record.line, record.at, span(record.of("Interval")?)?, cells, MIB, &run)?])
-    });
-    if !Line::of(page, line).text.split(' ').any(|head| head == "bytes/io") {
-        let why = "vdbench's flatfile of a file system workload, which is not read";
-        (sheets, unread) = (Vec::new(), vec![page.unread(line..end, why)]);
-    }
-    results(&mut sheets);
-    Found::listed((sheets, unread, end)).filter(|_| end > line + 1)
 }
 
 /// Runs: up to their average, or to the next first interval.

@@ -1,7 +1,6 @@
 //! DiskSpd: its text and its XML in one form. Its tables are of bytes over the time of the test; XML has the counts only.
 
 pub mod text;
-pub mod xml;
 
 use super::sheet::{BANDWIDTH, BYTES, IOPS, IOS, MEAN, Place, Sheet};
 use super::{Reading, Told, Way, Workload};

@@ -10,7 +10,6 @@ use crate::import::printed::{Printed, Whole};
 use crate::import::workload::Way;
 use crate::json::{Node, Value};
 use crate::number::Figure;
-use crate::page::Page;
 use std::borrow::Cow;
 
 pub(crate) const FORMAT: JsonFormat = JsonFormat {
@@ -21,10 +20,10 @@ pub(crate) const FORMAT: JsonFormat = JsonFormat {
     read: |page, node, _| {
         let found = outputs(node);
         let version = found.iter().find_map(|output| Version::read(output.get("fio version")?.text()?));
-        let mut reader = Reader::new(page, page.spot(node.bytes.clone()).index(), Form::Json, version);
-        reader.fio.version = version;
+        let printed = Printed::new(page, page.spot(node.bytes.clone()).index());
+        let mut reader = Reader { printed, fio: Fio { form: Form::Json, version, ..Fio::default() } };
         found.into_iter().for_each(|output| reader.output(output));
-        Some(reader.said())
+        Some(Said::Fio(Box::new(reader.fio)))
     },
 };
 
@@ -76,23 +75,12 @@ fn nothing(node: &Node, keys: &[&str]) -> bool {
     keys.iter().all(|key| node.get(key).and_then(Node::number).is_none_or(|value| value == 0.0))
 }
 
-/// Reads jobs, also those of the terse output, which is given JSON's names.
-pub(super) struct Reader<'p> {
+struct Reader<'p> {
     printed: Printed<'p>,
-    /// By which `io_bytes` are read.
-    version: Option<Version>,
-    pub(super) fio: Fio,
+    fio: Fio,
 }
 
-impl<'p> Reader<'p> {
-    pub(super) fn new(page: &'p Page, line: usize, form: Form, version: Option<Version>) -> Reader<'p> {
-        Reader { printed: Printed::new(page, line), version, fio: Fio { form, ..Fio::default() } }
-    }
-
-    pub(super) fn said(self) -> Said {
-        Said::Fio(Box::new(self.fio))
-    }
-
+impl Reader<'_> {
     fn output(&mut self, node: &Node) {
         if is_job(node) && node.get("fio version").is_none() {
             return self.job(node, &Options::new(), None, false);
@@ -111,7 +99,7 @@ impl<'p> Reader<'p> {
         elements(node, "disk_util").iter().for_each(|disk| self.disk(disk));
     }
 
-    pub(super) fn job(&mut self, node: &Node, global: &Options, ended: Option<&str>, client: bool) {
+    fn job(&mut self, node: &Node, global: &Options, ended: Option<&str>, client: bool) {
         let said = |key: &str| node.get(key).and_then(Node::said).map(Cow::into_owned);
         let whole = |key: &str| node.get(key).and_then(Node::whole);
         let Some(name) = said("jobname") else { return };
@@ -222,7 +210,7 @@ impl<'p> Reader<'p> {
     /// Up to 2.20 `io_bytes` holds KiB; since then `io_kbytes` stands beside it.
     fn io_in_kibibytes(&self, node: &Node) -> Option<bool> {
         let new = ["io_kbytes", "bw_bytes", "clat_ns", "slat_ns", "lat_ns"];
-        match self.version {
+        match self.fio.version {
             _ if new.iter().any(|key| node.get(key).is_some()) => Some(false),
             Some(version) if version.is_from(2, 99) => Some(false),
             Some(version) if !version.is_from(2, 21) => Some(true),
@@ -267,7 +255,7 @@ impl<'p> Reader<'p> {
         })
     }
 
-    pub(super) fn disk(&mut self, node: &Node) {
+    fn disk(&mut self, node: &Node) {
         let Some(name) = node.get("name").and_then(Node::said) else { return };
         let disk = Disk {
             name: name.into_owned(),
@@ -347,6 +335,7 @@ fn jobs_of(job: &Job, threads_ms: f64) -> Option<u64> {
 mod tests {
     use super::*;
     use crate::import::scan;
+    use crate::page::Page;
 
     fn all(text: &str) -> Vec<Fio> {
         let fio = |said| if let Said::Fio(fio) = said { Some(*fio) } else { None };

@@ -1,13 +1,11 @@
-//! What fio prints, in one form: normal text, JSON, terse. Figures are in I/Os a second, bytes a second, bytes, milliseconds
+//! What fio prints, in one form: normal text and JSON. Figures are in I/Os a second, bytes a second, bytes, milliseconds
 //! of the run, nanoseconds of latencies, percent.
 
 pub mod job_file;
 pub mod json;
-pub mod log;
 pub mod num2str;
 pub mod settings;
 pub mod snapshots;
-pub mod terse;
 pub mod text;
 
 use super::Told;
@@ -45,7 +43,6 @@ pub(crate) enum Form {
     #[default]
     Text,
     Json,
-    Terse,
     /// Result lines that were pasted out of a text, without their job.
     Excerpt,
 }

@@ -27,7 +27,7 @@ pub(crate) fn followers(outputs: &[Output]) -> Vec<Option<usize>> {
         let form = match fio.form {
             Form::Text => 0,
             Form::Json => 1,
-            Form::Terse | Form::Excerpt => continue,
+            Form::Excerpt => continue,
         };
         if let Some((before, _)) = last[form].replace((at, fio)).filter(|(_, before)| goes_on(before, fio)) {
             followers[before] = Some(at);

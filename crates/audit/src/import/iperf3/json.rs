@@ -1,11 +1,10 @@
-//! iperf3's JSON, 3.0 to 3.17: in one piece, or as the stream of events of `--json-stream`.
+//! iperf3's JSON, 3.0 to 3.17.
 
 use super::{End, Iperf3, ROLES, Row, Stream, Test};
+use crate::import::Said;
 use crate::import::json_formats::JsonFormat;
 use crate::import::printed::Printed;
-use crate::import::{Format, Found, Said};
-use crate::json::{self, Node, Value};
-use crate::page::{Page, Unread};
+use crate::json::{Node, Value};
 
 pub(crate) const FORMAT: JsonFormat = JsonFormat {
     name: "iperf3 JSON",
@@ -17,56 +16,20 @@ pub(crate) const FORMAT: JsonFormat = JsonFormat {
     },
     read: |page, node, _| {
         let line = page.spot(node.bytes.clone()).index();
-        let mut reader = Reader::new(page, line);
+        let test = Test { line, ..Test::default() };
+        let mut reader = Reader { printed: Printed::new(page, line), test, server: false };
         reader.start(node.get("start"));
         for interval in node.get("intervals").map_or(&[][..], Node::elements) {
             reader.rows(interval, false);
         }
         node.get("end").into_iter().for_each(|end| reader.rows(end, true));
-        Some(reader.said())
+        let mut test = reader.test;
+        if !test.bidirectional {
+            test.intervals.iter_mut().chain(&mut test.ends).for_each(|row| row.role = None);
+        }
+        Some(Said::Iperf3(Box::new(Iperf3 { tests: vec![test] })))
     },
 };
-
-pub(crate) const STREAM: Format = Format {
-    name: "iperf3 JSON stream",
-    help: "iperf3 --json-stream, 3.17: one event a line",
-    example: STREAM_EXAMPLE,
-    begins: |line| line.trim_start().starts_with("{\"event\":"),
-    read: read_stream,
-};
-
-fn read_stream(page: &Page, line: usize) -> Option<Found> {
-    let mut reader = Reader::new(page, line);
-    let mut unread: Vec<Unread> = Vec::new();
-    let mut at = line;
-    let mut known = false;
-    while at < page.len() && (STREAM.begins)(page.bare(at).0) {
-        let (bare, prefix) = page.bare(at);
-        let from = page.offset(at) + prefix + (bare.len() - bare.trim_start().len());
-        let parsed = json::parse(page.text(), from)?;
-        let event = parsed.node.get("event").and_then(Node::text);
-        let data = parsed.node.get("data");
-        // The start of a further test is an output of its own.
-        if at > line && event == Some("start") {
-            break;
-        }
-        known |= matches!(event, Some("start" | "interval" | "end"));
-        if !known {
-            return None;
-        }
-        match event {
-            Some("start") => reader.start(data),
-            Some("interval") => data.into_iter().for_each(|data| reader.rows(data, false)),
-            Some("end") => data.into_iter().for_each(|data| reader.rows(data, true)),
-            _ => {}
-        }
-        if let Some((_, why)) = parsed.broken {
-            unread.push(page.unread(at..at + 1, format!("iperf3 JSON stream: {why}")));
-        }
-        at += 1;
-    }
-    Some(Found { said: reader.said(), end: at, unread })
-}
 
 struct Reader<'p> {
     printed: Printed<'p>,
@@ -74,19 +37,7 @@ struct Reader<'p> {
     server: bool,
 }
 
-impl<'p> Reader<'p> {
-    fn new(page: &'p Page, line: usize) -> Reader<'p> {
-        let test = Test { line, ..Test::default() };
-        Reader { printed: Printed::new(page, line), test, server: false }
-    }
-
-    fn said(mut self) -> Said {
-        if !self.test.bidirectional {
-            self.test.intervals.iter_mut().chain(&mut self.test.ends).for_each(|row| row.role = None);
-        }
-        Said::Iperf3(Box::new(Iperf3 { tests: vec![self.test] }))
-    }
-
+impl Reader<'_> {
     fn start(&mut self, node: Option<&Node>) {
         let Some(node) = node else { return };
         let version = node.get("version").and_then(Node::text);
@@ -138,8 +89,3 @@ impl<'p> Reader<'p> {
         (row.rate.is_some() || row.bytes.is_some()).then_some(row)
     }
 }
-
-const STREAM_EXAMPLE: &str = r#"{"event":"start","data":{"version":"iperf 3.17.1","test_start":{"protocol":"TCP","num_streams":1,"reverse":0}}}
-{"event":"interval","data":{"streams":[{"socket":5,"start":0,"end":1,"bytes":2852126720,"bits_per_second":22817013760}]}}
-{"event":"end","data":{"sum_received":{"start":0,"end":1,"bytes":2852126720,"bits_per_second":22817013760,"sender":true}}}
-"#;
