@@ -2,7 +2,7 @@
 
 use crate::number::{Interval, Unit};
 use crate::page::Spot;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// Where a figure comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
@@ -61,7 +61,7 @@ impl Status {
 }
 
 /// What a figure measures, in fio's words where it has them.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Metric {
     /// I/Os a second.

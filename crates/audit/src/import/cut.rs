@@ -68,37 +68,31 @@ impl<'a> Line<'a> {
         whole.then(|| exact(self.spot(word), value))
     }
 
-    /// The figure that a part of the line begins with and its unit, after spaces, which is one of these; what follows.
-    pub(super) fn measured(&self, part: &'a str, units: &[(&str, f64)]) -> Option<(Figure, &'a str)> {
-        let (figure, rest) = self.number(part, 1.0)?;
-        let rest = rest.trim_start_matches(' ');
-        units.iter().find_map(|(unit, scale)| {
-            let behind = rest.strip_prefix(unit)?;
-            let ends = !behind.starts_with(|letter: char| letter.is_alphanumeric());
-            ends.then(|| (figure.scaled(*scale), behind))
-        })
-    }
-
-    /// The figures of a line that reads as a pattern: `#` is a number, `@` a prefix of 1024 of the number before it with its `b`
-    /// (`93.75Mb`), and blanks stand for any or none.
+    /// The figures of a line that reads as a pattern of `patterns.txt`.
     pub(super) fn fits(&self, pattern: &str) -> Option<Vec<Figure>> {
-        let mut rest = self.text;
+        const SIGNS: [char; 5] = ['#', '@', '~', '^', '*'];
+        let (mut rest, mut any) = (self.text, false);
         let mut figures: Vec<Figure> = Vec::new();
-        for part in pattern.split_inclusive(['#', '@']) {
-            for word in part.split([' ', '#', '@']) {
+        for part in pattern.split_inclusive(SIGNS) {
+            let literal = part.trim_end_matches(SIGNS);
+            if any && !literal.trim().is_empty() {
+                rest = &rest[rest.find(literal.trim())?..];
+            }
+            for word in literal.split(' ') {
                 rest = rest.trim_start().strip_prefix(word)?;
             }
+            any = part.ends_with('*');
             if part.ends_with('#') {
                 let (figure, behind) = self.number(rest, 1.0)?;
                 figures.push(figure);
                 rest = behind;
-            } else if part.ends_with('@') {
-                let (scale, behind) = prefix(rest)?;
+            } else if part.ends_with(['@', '~', '^']) {
+                let (scale, behind) = unit(&part[literal.len()..], rest.trim_start())?;
                 rest = behind;
                 figures.last_mut().into_iter().for_each(|last| *last = last.scaled(scale));
             }
         }
-        rest.trim().is_empty().then_some(figures)
+        (any || rest.trim().is_empty()).then_some(figures)
     }
 
     pub(super) fn labelled(&self, label: &str, scale: f64) -> Option<(Figure, &'a str)> {
@@ -126,10 +120,6 @@ pub(super) fn walk(
 /// Units of time, in nanoseconds.
 pub(super) const TIMES: &[(&str, f64)] =
     &[("ns", 1.0), ("us", 1e3), ("ms", 1e6), ("s", 1e9), ("min", 60e9), ("hour", 3600e9)];
-/// Sizes of 1024; rates have `/s` behind them.
-pub(super) const SIZES: &[(&str, f64)] =
-    &[("B", 1.0), ("KiB", 1024.0), ("MiB", MIB), ("GiB", 1024.0 * MIB), ("TiB", MIB * MIB)];
-
 /// A figure that stands for itself only: a count.
 pub(super) fn exact(spot: Spot, value: f64) -> Figure {
     Figure { spot, value, low: value, high: value }
@@ -140,12 +130,23 @@ pub(super) fn counted(figure: Figure) -> Figure {
     exact(figure.spot, figure.value)
 }
 
-/// `Mb`, `KiB`, `b` of 1024: how much, and what follows.
-fn prefix(rest: &str) -> Option<(f64, &str)> {
-    let power = "KMGT".find(rest.get(..1)?).map_or(0, |at| at + 1);
-    let rest = &rest[usize::from(power > 0)..];
-    let rest = rest.strip_prefix('i').unwrap_or(rest).strip_prefix(['b', 'B'])?;
-    Some((1024f64.powi(power as i32), rest))
+/// How much of its base the unit is that stands for a sign of a pattern, and what follows it.
+fn unit<'a>(sign: &str, rest: &'a str) -> Option<(f64, &'a str)> {
+    let of = |units: &[(&str, f64)]| {
+        let known = |(name, scale): &(&str, f64)| Some((*scale, rest.strip_prefix(name)?));
+        units.iter().filter_map(known).find(|(_, rest)| !rest.starts_with(char::is_alphanumeric))
+    };
+    match sign {
+        "~" => of(TIMES),
+        "^" => of(&[("k", 1e3), ("M", 1e6), ("G", 1e9)]).or(Some((1.0, rest))),
+        // `Mb`, `KiB`, `b` of 1024.
+        _ => {
+            let power = "KMGT".find(rest.get(..1)?).map_or(0, |at| at + 1);
+            let rest = &rest[usize::from(power > 0)..];
+            let rest = rest.strip_prefix('i').unwrap_or(rest).strip_prefix(['b', 'B'])?;
+            Some((1024f64.powi(power as i32), rest))
+        }
+    }
 }
 
 fn exponent(digits: &str) -> f64 {

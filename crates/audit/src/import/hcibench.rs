@@ -1,10 +1,9 @@
 //! HCIBench's `-res.txt`, by vdbench or by fio, the same in its report's words. Its MB
 //! are MiB (fio's were of 1,024,000 in early versions); latencies are plain means over the virtual machines.
 
-use super::cut::{Line, MIB, walk};
+use super::cut::{Line, walk};
 use super::sheet::*;
 use super::{Format, Found, Way, Workload};
-use crate::claim::Metric;
 use crate::page::Page;
 
 pub(crate) const FORMAT: Format = Format {
@@ -23,15 +22,6 @@ const STRANGE: usize = 3;
 const MACHINES: &str = "the virtual machines";
 const READS: &str = "the latency of reads";
 const WRITES: &str = "the latency of writes";
-
-const PATTERNS: &[Pattern] = &[
-    ("VMs = #|Number of VMs: #", &[count(MACHINES)]),
-    ("IOPS = # IO/S|I/O per Second: # IO/S", &[(IOPS, Metric::Iops, "IO/S", 1.0)]),
-    ("THROUGHPUT = # MB/s|Throughput: # MB/s", &[(BANDWIDTH, Metric::Bandwidth, "MB/s", MIB)]),
-    ("LATENCY = # ms|Latency: # ms", &[ms(MEAN)]),
-    ("R_LATENCY = # ms|Read Latency: # ms", &[ms(READS)]),
-    ("W_LATENCY = # ms|Write Latency: # ms", &[ms(WRITES)]),
-];
 
 /// Lines that tell nothing here.
 const FURNITURE: [&str; 8] =
@@ -58,7 +48,7 @@ fn read(page: &Page, line: usize) -> Option<Found> {
             sheets
                 .push(Sheet { workload: Workload { name, ..Workload::default() }, ..Sheet::new(line, None) });
         }
-        let told = sheets.last_mut().is_some_and(|sheet| sheet.take(here, PATTERNS).is_some());
+        let told = sheets.last_mut().is_some_and(|sheet| sheet.take(here, patterns(FORMAT.name)));
         Some(told || FURNITURE.iter().any(|head| text.starts_with(head)))
     });
     Found::sheets(sheets.into_iter().filter_map(finished).collect(), end)

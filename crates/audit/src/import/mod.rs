@@ -11,13 +11,11 @@ pub mod dd;
 pub mod diskspd;
 pub mod fio;
 pub mod hcibench;
-pub mod ioping;
 pub mod iperf3;
 pub mod json_formats;
+mod labels;
 pub mod mbw;
 mod printed;
-pub mod rados;
-pub mod rbd;
 pub mod sheet;
 pub mod sysbench;
 pub mod unixbench;
@@ -135,10 +133,10 @@ pub const ALL: &[&Format] = &[
     &sysbench::FORMAT,
     &dd::FORMAT,
     &diskspd::text::FORMAT,
-    &rados::FORMAT,
-    &rbd::FORMAT,
+    &labels::RADOS,
+    &labels::RBD,
     &crystal::FORMAT,
-    &ioping::FORMAT,
+    &labels::IOPING,
 ];
 
 /// What a page holds of outputs, and what in it could not be read.

@@ -1,9 +1,12 @@
 //! What most tools print: figures behind labels, as sheets of one result each.
 
-use super::cut::{Line, MIB, exact};
-use super::{Other, Reading, Told, Way, Workload};
+use super::cut::{Line, exact, walk};
+use super::{Found, Other, Reading, Said, Told, Way, Workload};
 use crate::claim::Metric;
 use crate::number::{Figure, Unit};
+use crate::page::Page;
+use std::collections::BTreeMap;
+use std::sync::OnceLock;
 
 /// A figure as messages call it.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -26,31 +29,109 @@ pub(crate) const BANDWIDTH: &str = "the bandwidth";
 pub(crate) const IOS: &str = "the I/Os";
 pub(crate) const BYTES: &str = "the bytes";
 pub(crate) const TIME: &str = "the time";
-pub(crate) const LEAST: &str = "the least latency";
 pub(crate) const MEAN: &str = "the mean latency";
 pub(crate) const MOST: &str = "the greatest latency";
 
 /// A figure of a line: its name, what it measures, its unit, how much a printed 1 is.
 pub(crate) type Place = (&'static str, Metric, &'static str, f64);
 
-pub(super) const fn count(name: &'static str) -> Place {
-    (name, Metric::Issued, "", 1.0)
-}
-
-pub(super) const fn a_second(name: &'static str) -> Place {
-    (name, Metric::Score, "/s", 1.0)
-}
-
 pub(super) const fn ms(name: &'static str) -> Place {
     (name, Metric::Latency, "ms", 1e6)
 }
 
-pub(super) const fn mib_a_second(name: &'static str) -> Place {
-    (name, Metric::Bandwidth, "MiB/s", MIB)
+/// A line of `patterns.txt`.
+pub(crate) struct Pattern {
+    /// As its versions print it ([`Line::fits`]).
+    texts: Vec<&'static str>,
+    /// Its figures in their order, and what is behind their digits: `exact`, `cut`, `either`.
+    places: Vec<(Place, &'static str)>,
+    /// What it tells beside: a way, words of the load, that it is the last.
+    beside: Vec<&'static str>,
 }
 
-/// A line as a tool prints it ([`Line::fits`]), its versions parted by `|`, and its figures in their order.
-pub(crate) type Pattern = (&'static str, &'static [Place]);
+impl Pattern {
+    fn read(line: &'static str, kinds: &BTreeMap<&str, &'static str>) -> Option<Pattern> {
+        let (line, beside) = line.split_once("; ").unwrap_or((line, ""));
+        let (texts, places) = line.split_once(" -> ").unwrap_or((line, ""));
+        let place = |text: &'static str| {
+            let (name, kind) = text.strip_suffix(']')?.split_once(" [")?;
+            let mut words = kinds.get(kind)?.split(' ');
+            let metric = serde_json::from_str(&format!("\"{}\"", words.next()?)).ok()?;
+            let unit = words.next().filter(|unit| *unit != "-").unwrap_or("");
+            let scale = words.next()?.parse().ok()?;
+            let behind = if kind == "asked" { kind } else { words.next().unwrap_or("") };
+            Some(((name, metric, unit, scale), behind))
+        };
+        Some(Pattern {
+            texts: texts.split(" | ").collect(),
+            places: places.split(", ").filter(|text| !text.is_empty()).map(place).collect::<Option<_>>()?,
+            beside: beside.split_whitespace().collect(),
+        })
+    }
+
+    fn fits(&self, line: &Line) -> Option<Vec<Figure>> {
+        self.texts.iter().find_map(|text| line.fits(text))
+    }
+
+    fn has_figures(&self) -> bool {
+        self.places.iter().any(|(_, behind)| *behind != "asked")
+    }
+}
+
+/// The lines that a tool prints.
+pub(super) fn patterns(tool: &str) -> &'static [Pattern] {
+    static ALL: OnceLock<BTreeMap<&str, Vec<Pattern>>> = OnceLock::new();
+    let all = ALL.get_or_init(|| {
+        let (mut kinds, mut all, mut tool) = (BTreeMap::new(), BTreeMap::<_, Vec<Pattern>>::new(), "");
+        let lines = include_str!("patterns.txt").lines();
+        for line in lines.filter(|line| !line.is_empty() && !line.starts_with("// ")) {
+            if let Some((name, kind)) = line.strip_prefix("kind ").and_then(|line| line.split_once(": ")) {
+                kinds.insert(name, kind);
+            } else if let Some(name) = line.strip_prefix("= ") {
+                tool = name;
+            } else {
+                all.entry(tool).or_default().extend(Pattern::read(line, &kinds));
+            }
+        }
+        all
+    });
+    all.get(tool).map_or(&[], Vec::as_slice)
+}
+
+/// Reads the output of one result that is nothing but lines of the patterns, up to a last one, one whose figure is known already, or
+/// a foreign one.
+pub(super) fn read(page: &Page, line: usize, tool: &str) -> Option<Found> {
+    let patterns = patterns(tool);
+    let find = |at: usize| {
+        let here = Line::of(page, at);
+        patterns.iter().find_map(|pattern| Some((pattern, pattern.fits(&here)?)))
+    };
+    let bare = |at: usize| find(at).is_some_and(|(pattern, _)| !pattern.has_figures());
+    // The first of several lines without figures tells.
+    if line > 0 && bare(line) && bare(line - 1) {
+        return None;
+    }
+    let (mut sheet, mut over) = (Sheet::new(line, None), false);
+    let end = walk(page, line, 1, |here, at| {
+        if over || here.text.trim().is_empty() {
+            return (!over).then_some(false);
+        }
+        let (pattern, figures) = find(at)?;
+        let known = |((name, ..), _): &&(Place, &str)| sheet.get(name).is_some();
+        if pattern.places.first().filter(known).is_some() {
+            return None;
+        }
+        sheet.line = if sheet.figures.is_empty() { at } else { sheet.line };
+        sheet.note(pattern, figures);
+        over = pattern.beside.contains(&"last");
+        Some(true)
+    });
+    let size = sheet.figure("the size of an I/O").map(|size| size.value as u64);
+    sheet.workload.bs = sheet.workload.bs.or(size);
+    sheet.workload.runtime_s = sheet.figure(TIME).map(|time| time.value / 1e9);
+    let told = sheet.way.is_some() && (sheet.get(BANDWIDTH).is_some() || sheet.get(IOPS).is_some());
+    told.then(|| Found::whole(Said::Sheets(vec![sheet]), end))
+}
 
 /// Of which part of a run a sheet is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -101,16 +182,44 @@ impl Sheet {
         }
     }
 
-    /// Takes in the figures of a line that reads as one of the patterns; which one it was.
-    pub(super) fn take(&mut self, line: &Line, patterns: &[Pattern]) -> Option<&'static str> {
-        let read = |pattern: &str| pattern.split('|').find_map(|one| line.fits(one));
-        let mut known =
-            patterns.iter().filter_map(|(pattern, places)| Some((*pattern, places, read(pattern)?)));
-        let (pattern, places, figures) = known.next()?;
-        for ((name, metric, unit, scale), figure) in places.iter().zip(figures) {
-            self.add(*metric, named(name, unit, figure.scaled(*scale)));
+    /// Takes in the figures of a line of a tool; whether it is one.
+    pub(super) fn take(&mut self, line: &Line, patterns: &[Pattern]) -> bool {
+        let known = patterns.iter().find_map(|pattern| Some((pattern, pattern.fits(line)?)));
+        known.map(|(pattern, figures)| self.note(pattern, figures)).is_some()
+    }
+
+    fn note(&mut self, pattern: &Pattern, figures: Vec<Figure>) {
+        for (((name, metric, unit, scale), behind), mut figure) in pattern.places.iter().zip(figures) {
+            let width = figure.high - figure.low;
+            match *behind {
+                "asked" => self.ask(name, figure.value as u64),
+                "exact" => figure = exact(figure.spot, figure.value),
+                "cut" => (figure.low, figure.high) = (figure.value, figure.value + width),
+                "either" => figure.high = figure.value + width,
+                _ => {}
+            }
+            if *behind != "asked" {
+                self.add(*metric, named(name, unit, figure.scaled(*scale)));
+            }
         }
-        Some(pattern)
+        for word in &pattern.beside {
+            match (word.split_once('='), *word) {
+                (Some((name, value)), _) => self.ask(name, value.parse().unwrap_or(0)),
+                (_, "read") => self.way = self.way.or(Some(Way::Read)),
+                (_, "write") => self.way = self.way.or(Some(Way::Write)),
+                (_, "both") => self.way = self.way.or(Some(Way::Both)),
+                _ => {}
+            }
+        }
+    }
+
+    fn ask(&mut self, name: &str, value: u64) {
+        let place = match name {
+            "bs" => &mut self.workload.bs,
+            "iodepth" => &mut self.workload.iodepth,
+            _ => &mut self.workload.numjobs,
+        };
+        *place = Some(value);
     }
 
     /// Some of its figures under other names, as a result of one way that repeats them.

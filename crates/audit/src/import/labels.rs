@@ -1,0 +1,30 @@
+//! Tools whose outputs are nothing but lines of figures behind labels, as `patterns.txt` has them.
+
+use super::{Format, sheet};
+
+pub(crate) const RADOS: Format = Format {
+    name: "rados bench",
+    help: "the totals of rados bench: write, seq, rand",
+    example: include_str!("../../fixtures/ceph/rados-write.txt"),
+    begins: |line| line.starts_with("Total time run"),
+    read: |page, line| sheet::read(page, line, RADOS.name),
+};
+
+pub(crate) const RBD: Format = Format {
+    name: "rbd bench",
+    help: "rbd bench and rbd bench-write of any version",
+    example: include_str!("../../fixtures/ceph/rbd-new.txt"),
+    begins: |line| line.starts_with("elapsed: ") || (line.starts_with("bench") && line.contains(" io_size ")),
+    read: |page, line| sheet::read(page, line, RBD.name),
+};
+
+pub(crate) const IOPING: Format = Format {
+    name: "ioping",
+    help: "requests and statistics of ioping",
+    example: include_str!("../../fixtures/ioping/read.txt"),
+    begins: |line| {
+        let request = line.contains(": request=") && line.contains(" time=");
+        request || (line.starts_with("--- ") && line.ends_with(" ioping statistics ---"))
+    },
+    read: |page, line| sheet::read(page, line, IOPING.name),
+};
