@@ -85,9 +85,7 @@ pub enum Said {
     Command(Box<command::Command>),
     /// iperf3.
     Iperf3(Box<iperf3::Iperf3>),
-    /// DiskSpd.
-    DiskSpd(Box<diskspd::DiskSpd>),
-    /// dd, vdbench, HCIBench, UnixBench, mbw, sysbench, rados and rbd bench, CrystalDiskMark, ioping.
+    /// dd, DiskSpd, vdbench, HCIBench, UnixBench, mbw, sysbench, rados and rbd bench, CrystalDiskMark, ioping.
     Sheets(Vec<sheet::Sheet>),
 }
 
@@ -102,7 +100,6 @@ impl Said {
             Said::Iperf3(iperf3) => iperf3.figures(tell),
             // What was asked is no result.
             Said::JobFile(_) | Said::Command(_) => {}
-            Said::DiskSpd(said) => said.figures(tell),
             Said::Sheets(sheets) => sheets.iter().for_each(|sheet| sheet.tell(tell)),
         }
     }
@@ -113,7 +110,6 @@ impl Said {
             Said::Fio(fio) => fio.readings(),
             Said::Iperf3(iperf3) => iperf3.readings(),
             Said::JobFile(_) | Said::Command(_) => Vec::new(),
-            Said::DiskSpd(said) => said.readings(),
             Said::Sheets(sheets) => sheets.iter().filter_map(sheet::Sheet::reading).collect(),
         }
     }
@@ -132,7 +128,7 @@ pub const ALL: &[&Format] = &[
     &mbw::FORMAT,
     &sysbench::FORMAT,
     &dd::FORMAT,
-    &diskspd::text::FORMAT,
+    &diskspd::FORMAT,
     &labels::RADOS,
     &labels::RBD,
     &crystal::FORMAT,

@@ -155,6 +155,10 @@ pub struct Sheet {
     pub(crate) percentiles: Vec<(f64, Figure)>,
     pub(crate) others: Vec<Other>,
     pub(crate) span: Span,
+    /// The time of its run, where another sheet tells it.
+    pub(crate) beside: Option<Named>,
+    /// How many sheets right before it it is the sum of.
+    pub(crate) sums: usize,
     /// Whether its figures are those of a sheet before it.
     pub(crate) repeats: bool,
 }
@@ -165,7 +169,7 @@ impl Sheet {
     }
 
     pub(crate) fn get(&self, name: &str) -> Option<Named> {
-        self.figures.iter().map(|(_, named)| *named).find(|named| named.name == name)
+        self.figures.iter().map(|(_, named)| *named).chain(self.beside).find(|named| named.name == name)
     }
 
     pub(crate) fn figure(&self, name: &str) -> Option<Figure> {

@@ -1,11 +1,9 @@
 //! X29: what tools print of one run, held against each other by the relations of `relations.txt`.
 
-use super::ledger::{Ledger, Named, named};
+use super::ledger::{Ledger, Named};
 use super::{Evidence, Sink};
-use crate::claim::Metric;
 use crate::import::Said;
-use crate::import::diskspd::{COLUMNS, Span, Table};
-use crate::import::sheet::{Sheet, TIME};
+use crate::import::sheet::{BANDWIDTH, BYTES, IOPS, IOS, Sheet};
 use std::sync::OnceLock;
 
 /// A line of `relations.txt`.
@@ -60,13 +58,10 @@ pub(super) fn check(evidence: &Evidence, sink: &mut Sink) {
         let mut ledger = Ledger::new(evidence.page, "X29");
         match &output.said {
             Said::Sheets(sheets) => {
-                sheets
-                    .iter()
-                    .filter(|sheet| !sheet.repeats)
-                    .for_each(|sheet| hold(&mine, sheet, &mut ledger));
-            }
-            Said::DiskSpd(said) => {
-                said.spans.iter().for_each(|span| of_span(said.block(), span, &mine, &mut ledger));
+                for (at, sheet) in sheets.iter().enumerate().filter(|(_, sheet)| !sheet.repeats) {
+                    hold(&mine, sheet, &mut ledger);
+                    totals(sheet, &sheets[at - sheet.sums..at], &mut ledger);
+                }
             }
             _ => {}
         }
@@ -89,24 +84,10 @@ fn hold(relations: &[&Relation], sheet: &Sheet, ledger: &mut Ledger) {
     }
 }
 
-/// Rows of threads with the time of all, and the sums of the line `total`.
-fn of_span(block: Option<u64>, span: &Span, relations: &[&Relation], ledger: &mut Ledger) {
-    for table in span.tables.iter().flatten() {
-        for row in table.all() {
-            let mut row = row.clone();
-            row.workload.bs = block;
-            span.time.into_iter().for_each(|time| row.add(Metric::Runtime, named(TIME, "s", time)));
-            hold(relations, &row, ledger);
-        }
-        // A page may leave out lines of threads: their sum is no total.
-        let whole = span.threads.is_none_or(|threads| table.rows.len() as f64 >= threads.value);
-        table.total.iter().filter(|_| whole).for_each(|total| totals(table, total, ledger));
-    }
-}
-
-fn totals(table: &Table, total: &Sheet, ledger: &mut Ledger) {
-    for (name, ..) in COLUMNS {
-        let rows: Option<Vec<Named>> = table.rows.iter().map(|row| row.get(name)).collect();
+/// Figures of a sheet that sums others.
+fn totals(total: &Sheet, parts: &[Sheet], ledger: &mut Ledger) {
+    for name in [BYTES, IOS, BANDWIDTH, IOPS] {
+        let rows: Option<Vec<Named>> = parts.iter().map(|row| row.get(name)).collect();
         if let (Some(target), Some(rows)) = (total.get(name), rows) {
             ledger.sum(target, &rows, 0.0);
         }

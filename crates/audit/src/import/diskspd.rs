@@ -1,40 +1,68 @@
-//! DiskSpd's text, 2.0 to 2.2.
+//! DiskSpd's text, 2.0 to 2.2: a sheet a time span, and one a line of its tables, which are of bytes over the time of the span.
 
-use super::{COLUMNS, DiskSpd, LATENCY, Span, Table, Target};
-use crate::import::cut::{Line, counted, size, walk};
-use crate::import::sheet::{Sheet, named};
-use crate::import::{Format, Found, Said};
+use super::cut::{Line, MIB, counted, size, walk};
+use super::sheet::*;
+use super::{Format, Found, Way, Workload};
+use crate::claim::Metric;
 use crate::number::Figure;
 use crate::page::Page;
 
 pub(crate) const FORMAT: Format = Format {
     name: "DiskSpd text",
     help: "DiskSpd's text of any 2.x, whole or from its results on",
-    example: include_str!("../../../fixtures/diskspd/mixed.txt"),
+    example: include_str!("../../fixtures/diskspd/mixed.txt"),
     begins: |line| {
         let line = line.trim();
-        line.starts_with("Results for timespan") || line == "Input parameters:" || is_head(line)
+        line.starts_with("Results for timespan") || line == PROFILE || is_head(line)
     },
     read,
 };
+
+const PROFILE: &str = "Input parameters:";
 
 /// The head of a table of threads.
 fn is_head(line: &str) -> bool {
     line.starts_with("thread |") && line.contains("bytes") && line.contains("I/Os")
 }
 
-const TITLES: [&str; 3] = ["Total IO", "Read IO", "Write IO"];
+/// Titles of tables, the way that each is of, and the column of its latencies among the percentiles.
+const TABLES: [(&str, Way, usize); 3] =
+    [("Total IO", Way::Both, 2), ("Read IO", Way::Read, 0), ("Write IO", Way::Write, 1)];
+
+const COLUMNS: [Place; 4] = [
+    (BYTES, Metric::Total, "bytes", 1.0),
+    (IOS, Metric::Issued, "", 1.0),
+    (BANDWIDTH, Metric::Bandwidth, "MiB/s", MIB),
+    (IOPS, Metric::Iops, "/s", 1.0),
+];
+
+const LATENCY: Place = ms(MEAN);
 
 /// Lines of the profile between two that are known, and blank lines.
 const STRANGE: usize = 12;
 
+/// What was asked of a target, by the profile.
+#[derive(Default)]
+struct Target {
+    block: Option<u64>,
+    writes: Option<f64>,
+    random: Option<bool>,
+    outstanding: Option<u64>,
+}
+
 #[derive(Default)]
 struct Reader {
-    said: DiskSpd,
+    targets: Vec<Target>,
+    /// Sheets of the spans that are read.
+    sheets: Vec<Sheet>,
+    span: Option<Sheet>,
+    /// Its tables: threads and their total.
+    tables: [Option<(Vec<Sheet>, Option<Sheet>)>; 3],
     /// Which table is being read; the title of the next.
     table: usize,
     title: Option<usize>,
-    tiles: bool,
+    /// Percent (0 of the least, 100 of the most) and nanoseconds of reads, writes, all; `None` before their head.
+    tiles: Option<Vec<(f64, [Option<Figure>; 3])>>,
     /// Whether the profile has been told; a second one is of the next output.
     profile: bool,
 }
@@ -45,38 +73,34 @@ fn read(page: &Page, line: usize) -> Option<Found> {
         let here = Line::with_number(page, at, "|");
         let known = reader.step(&here, at)?;
         // In the profile many options are told; behind tables what is strange is somebody else's.
-        let lost = !known && !here.text.trim().is_empty() && !reader.said.spans.is_empty();
+        let lost = !known && !here.text.trim().is_empty() && reader.span.is_some();
         (!lost).then_some(known)
     });
-    let mut said = reader.said;
-    said.spans.retain(|span| !span.is_empty());
-    (!said.spans.is_empty()).then(|| Found::whole(Said::DiskSpd(Box::new(said)), end))
+    reader.end_of_span();
+    Found::sheets(reader.sheets, end)
 }
 
 impl Reader {
     /// Whether the line is one of the output; None where it is the first of the next.
     fn step(&mut self, line: &Line, at: usize) -> Option<bool> {
         let text = line.text.trim();
-        if text == "Input parameters:" {
-            return (!std::mem::replace(&mut self.profile, true) && self.said.spans.is_empty())
-                .then_some(true);
+        if text == PROFILE {
+            return (!std::mem::replace(&mut self.profile, true) && self.span.is_none()).then_some(true);
         }
         if text.starts_with("Results for timespan") {
-            let begun = self.said.spans.last().is_some_and(Span::is_empty);
-            self.span();
+            let begun = self.span.is_some() && self.tables.iter().all(Option::is_none);
+            self.end_of_span();
+            self.span = Some(Sheet::new(at, None));
             return (!begun).then_some(true);
         }
-        if let Some(title) = TITLES.iter().position(|title| *title == text) {
+        if let Some(title) = TABLES.iter().position(|(title, ..)| *title == text) {
             self.title = Some(title);
         } else if is_head(text) {
-            if self.said.spans.is_empty() {
-                self.span();
-            }
+            self.span.get_or_insert_with(|| Sheet::new(at, None));
             // Without its title it is that of all I/Os.
             self.table = self.title.take().unwrap_or(0);
-            let place = &mut self.said.spans.last_mut()?.tables[self.table];
-            return place.replace(Table::default()).is_none().then_some(true);
-        } else if self.said.spans.is_empty() {
+            return self.tables[self.table].replace(Default::default()).is_none().then_some(true);
+        } else if self.span.is_none() {
             return Some(self.profile(text).is_some());
         } else {
             return Some(self.of_span(line, at, text).is_some() || is_furniture(text));
@@ -84,16 +108,11 @@ impl Reader {
         Some(true)
     }
 
-    fn span(&mut self) {
-        self.said.spans.push(Span::default());
-        (self.table, self.title, self.tiles) = (0, None, false);
-    }
-
     fn profile(&mut self, text: &str) -> Option<()> {
         if text.starts_with("path: ") {
-            self.said.targets.push(Target::default());
+            self.targets.push(Target::default());
         }
-        let target = self.said.targets.last_mut()?;
+        let target = self.targets.last_mut()?;
         let behind = |label: &str| text.strip_prefix(label);
         if let Some(block) = behind("block size: ") {
             target.block = block.split_whitespace().next().and_then(size);
@@ -115,23 +134,83 @@ impl Reader {
     }
 
     fn of_span(&mut self, line: &Line, at: usize, text: &str) -> Option<()> {
-        let span = self.said.spans.last_mut()?;
-        let table = span.tables[self.table].as_mut().filter(|table| table.total.is_none());
+        let span = self.span.as_mut()?;
+        let table = self.tables[self.table].as_mut().filter(|(_, total)| total.is_none());
         if let Some((time, "s")) = line.labelled("actual test time:", 1e9) {
-            span.time = Some(time);
+            span.add(Metric::Runtime, named(TIME, "s", time));
         } else if let Some((threads, "")) = line.labelled("thread count:", 1.0) {
-            span.threads = Some(counted(threads));
+            span.add(Metric::Other, named("the threads", "", counted(threads)));
         } else if text.starts_with("%-ile") {
-            self.tiles = true;
-        } else if let Some(tile) = self.tiles.then(|| tile(line)).flatten() {
-            span.tiles.push(tile);
-        } else if let Some(total) = row(line, "total:", at) {
-            table?.total = Some(total);
+            self.tiles = Some(Vec::new());
+        } else if let Some(tile) = self.tiles.is_some().then(|| tile(line)).flatten() {
+            self.tiles.as_mut()?.push(tile);
         } else {
-            let row = row(line, "", at)?;
-            table?.rows.push(row);
+            match row(line, "total:", at) {
+                Some(total) => table?.1 = Some(total),
+                None => table?.0.push(row(line, "", at)?),
+            }
         }
         Some(())
+    }
+
+    /// Takes the lines of a span in as sheets: totals of each way are its results, or lines of threads where there is none.
+    fn end_of_span(&mut self) {
+        let (tables, tiles) = (std::mem::take(&mut self.tables), self.tiles.take().unwrap_or_default());
+        let Some(mut span) = self.span.take().filter(|_| tables.iter().any(Option::is_some)) else { return };
+        span.workload = self.workload(&span);
+        let moves = |row: &Sheet| row.figure(IOS).is_some_and(|ios| ios.value > 0.0);
+        let busy = |(rows, total): &(Vec<Sheet>, Option<Sheet>)| rows.iter().chain(total).any(moves);
+        let one_way = tables[1..].iter().flatten().any(busy);
+        let mut sheets = Vec::new();
+        for ((_, way, column), (rows, total)) in
+            TABLES.iter().zip(tables).filter_map(|(known, table)| Some((known, table?)))
+        {
+            let of_result = one_way == (*way != Way::Both);
+            let threads = rows.len();
+            // A page may leave out lines of threads: their sum is no total.
+            let whole = span.figure("the threads").is_none_or(|all| threads as f64 >= all.value);
+            let made = |row: Sheet, is_result: bool| Sheet {
+                way: (is_result && of_result && moves(&row)).then_some(*way),
+                workload: span.workload.clone(),
+                beside: span.get(TIME),
+                ..row
+            };
+            let alone = total.is_none();
+            sheets.extend(rows.into_iter().map(|row| made(row, alone)));
+            let percentiles = tiles.iter().filter_map(|(percent, of)| Some((*percent, of[*column]?)));
+            sheets.extend(total.map(|total| Sheet {
+                percentiles: percentiles.collect(),
+                sums: if whole { threads } else { 0 },
+                ..made(total, true)
+            }));
+        }
+        self.sheets.push(span);
+        self.sheets.extend(sheets);
+        (self.table, self.title) = (0, None);
+    }
+
+    fn workload(&self, span: &Sheet) -> Workload {
+        let target = self.targets.first();
+        let block = target.and_then(|target| target.block);
+        let writes = target.and_then(|target| target.writes);
+        let mixed = writes.is_some_and(|writes| writes > 0.0 && writes < 100.0);
+        let rw = |random: bool, writes: f64| {
+            let way = match () {
+                () if mixed => "rw",
+                () if writes > 0.0 => "write",
+                () => "read",
+            };
+            if random { format!("rand{way}") } else { way.to_owned() }
+        };
+        Workload {
+            rw: target.and_then(|target| Some(rw(target.random?, target.writes?))),
+            bs: block.filter(|_| self.targets.iter().all(|target| target.block == block)),
+            iodepth: target.and_then(|target| target.outstanding),
+            numjobs: span.figure("the threads").map(|threads| threads.value as u64),
+            rwmixread: writes.filter(|_| mixed).map(|writes| 100.0 - writes),
+            runtime_s: span.figure(TIME).map(|time| time.value / 1e9),
+            ..Workload::default()
+        }
     }
 }
 
