@@ -1,4 +1,4 @@
-//! Command lines that rules ask about, of fio, dd and ZFS: behind a prompt, after `sudo`, going on over lines; fio's also in the
+//! Command lines that rules ask about, of fio and dd: behind a prompt, after `sudo`, going on over lines; fio's also in the
 //! middle of a line. A sentence that begins with a tool's name is none.
 
 use super::fio::Asked;
@@ -10,7 +10,7 @@ use std::sync::LazyLock;
 
 pub(crate) const FORMAT: Format = Format {
     name: "command",
-    help: "command lines of fio, dd, zpool and zfs",
+    help: "command lines of fio and dd",
     example: "[root@vm ~]# sudo fio --name=test --rw=randread \\\n    --bs=4k --iodepth=32 /tmp/x.fio\n",
     begins,
     read,
@@ -65,16 +65,7 @@ type Fits = fn(&[Word]) -> bool;
 const PROGRAMS: &[(&str, Fits)] = &[
     ("fio", |words| fio_options(words).is_some()),
     ("dd", |words| words.iter().any(|word| word.text.starts_with("if=") || word.text.starts_with("of="))),
-    ("zpool", |words| verb(words, "create add attach set import get list status iostat trim")),
-    ("zfs", |words| verb(words, "create set get list snapshot send receive mount inherit")),
 ];
-
-/// A verb alone, or with a word behind it that no sentence has.
-fn verb(words: &[Word], verbs: &str) -> bool {
-    let technical = |word: &Word| option_name(&word.text).is_some() || word.text.contains(['/', '=']);
-    words.first().is_some_and(|word| verbs.split(' ').any(|verb| verb == word.text))
-        && (words.len() == 1 || words[1..].iter().any(technical))
-}
 
 /// An option without its dashes, which printing may have made longer (`–direct=1`).
 fn option_name(text: &str) -> Option<&str> {
@@ -175,11 +166,11 @@ fn at(page: &Page, line: usize, start: usize, prompted: bool) -> Option<(Vec<Com
     let (tokens, end) = Tokens::read(page, line, start);
     let mut commands: Vec<Command> = Vec::new();
     for (number, segment) in tokens.segments.iter().enumerate() {
-        let known = commands_of(segment, line, prompted);
-        if number == 0 && known.is_empty() && !prompted {
+        let known = command_of(segment, line, prompted);
+        if number == 0 && known.is_none() && !prompted {
             return None;
         }
-        commands.extend(known);
+        commands.extend(known.filter(|_| commands.len() < MOST_COMMANDS));
     }
     // A sentence quotes a tool's name as well as a command of it: what has options is the latter.
     let quoted =
@@ -187,35 +178,24 @@ fn at(page: &Page, line: usize, start: usize, prompted: bool) -> Option<(Vec<Com
     (!commands.is_empty() && !quoted).then_some((commands, end))
 }
 
-/// The command of one segment, and those that follow it where lines were joined (`zpool create ... zfs create ...`).
-fn commands_of(words: &[Word], line: usize, prompted: bool) -> Vec<Command> {
-    let mut made = Vec::new();
-    let mut next = tool(words.iter().map(|word| word.text.as_str()));
-    while let Some(from) = next.filter(|_| made.len() < MOST_COMMANDS) {
-        let Some((program, fits)) = program(&words[from].text) else { break };
-        // A name behind an option is its value.
-        let named = |at: &usize| option_name(&words[*at - 1].text).is_none();
-        let others = (from + 2..words.len().saturating_sub(2)).filter(named);
-        let others = others.filter_map(|at| Some((at, self::program(&words[at].text)?.1)));
-        next = others.take(TRIES).find(|(at, fits)| fits(&words[at + 1..])).map(|(at, _)| at);
-        let mut own = without_prose(&words[from + 1..next.unwrap_or(words.len())]);
-        if !fits(own) || !(prompted || sound(own)) {
-            break;
-        }
-        let mut options = Vec::new();
-        if let Some((told, end)) = fio_options(own).filter(|_| program == "fio") {
-            (options, own) = (told, &own[..end]);
-        }
-        made.push(Command {
-            line: words[from].spot.index().max(line),
-            program: program.to_owned(),
-            spot: words[from].spot,
-            words: own.to_vec(),
-            options,
-            more: Vec::new(),
-        });
+/// The command of one segment.
+fn command_of(words: &[Word], line: usize, prompted: bool) -> Option<Command> {
+    let from = tool(words.iter().map(|word| word.text.as_str()))?;
+    let (program, fits) = program(&words[from].text)?;
+    let mut own = without_prose(&words[from + 1..]);
+    (fits(own) && (prompted || sound(own))).then_some(())?;
+    let mut options = Vec::new();
+    if let Some((told, end)) = fio_options(own).filter(|_| program == "fio") {
+        (options, own) = (told, &own[..end]);
     }
-    made
+    Some(Command {
+        line: words[from].spot.index().max(line),
+        program: program.to_owned(),
+        spot: words[from].spot,
+        words: own.to_vec(),
+        options,
+        more: Vec::new(),
+    })
 }
 
 /// Words up to the first that is no part of a command: of another script, or between brackets behind it.
