@@ -148,7 +148,7 @@ fn is_printed_twice(metric: Metric) -> bool {
 }
 
 /// A figure with one digit changed, with two neighbours swapped, and in another unit; each by more than three percent.
-fn slips(printed: &str) -> Vec<String> {
+pub fn slips(printed: &str) -> Vec<String> {
     let value = |text: &str| text.replace(',', "").parse::<f64>().ok();
     let from = printed.find(|letter: char| letter.is_ascii_digit()).unwrap_or(0);
     let to = printed[from..].find(|letter| !is_number(letter)).map_or(printed.len(), |at| from + at);
