@@ -105,7 +105,8 @@ impl Figure {
 }
 
 /// What a sentence says of how exact a figure is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Hedge {
     /// Nothing.
     Plain,

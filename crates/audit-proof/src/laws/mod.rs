@@ -11,9 +11,8 @@ mod outputs;
 mod swollen;
 mod text;
 
-use iotax_audit::container::{self, Container};
-use iotax_audit::import::json_formats::{self, JsonFormat};
-use iotax_audit::import::{self, Format};
+use iotax_audit::container;
+use iotax_audit::import::{self, json_formats};
 
 pub use damage::{Damage, damaged};
 pub use outputs::figures_stand_where_they_say;
@@ -23,14 +22,7 @@ pub use text::tables_hold;
 pub struct Target {
     /// `fio-text`: also the name of its folder in the corpus.
     pub name: String,
-    laws: Laws,
-}
-
-enum Laws {
-    Importer(&'static Format),
-    Json(&'static JsonFormat),
-    Container(&'static Container),
-    Other(fn(&[u8])),
+    laws: Box<dyn Fn(&[u8]) + Send + Sync>,
 }
 
 /// A name and what holds the laws.
@@ -49,15 +41,22 @@ const OTHERS: &[Other] = &[
 
 /// All of them.
 pub fn targets() -> Vec<Target> {
-    let named = |name: &str, laws| Target { name: name.to_lowercase().replace(' ', "-"), laws };
+    let mut targets = Vec::new();
+    let mut add = |name: &str, laws| {
+        targets.push(Target { name: name.to_lowercase().replace(' ', "-"), laws });
+    };
     // The entry that all formats of JSON share is held with the word for each.
-    let importers = import::ALL.iter().filter(|format| format.name != json_formats::FORMAT.name);
-    importers
-        .map(|format| named(format.name, Laws::Importer(format)))
-        .chain(json_formats::ALL.iter().map(|format| named(format.name, Laws::Json(format))))
-        .chain(container::ALL.iter().map(|container| named(container.name, Laws::Container(container))))
-        .chain(OTHERS.iter().map(|(name, holds)| named(name, Laws::Other(*holds))))
-        .collect()
+    for format in import::ALL.iter().filter(|format| format.name != json_formats::FORMAT.name) {
+        add(format.name, Box::new(|bytes| outputs::importer(format, bytes)));
+    }
+    for format in json_formats::ALL {
+        add(format.name, Box::new(|bytes| outputs::json(format, bytes)));
+    }
+    for container in container::ALL {
+        add(container.name, Box::new(|bytes| bytes::container(container, bytes)));
+    }
+    OTHERS.iter().for_each(|(name, holds)| add(name, Box::new(holds)));
+    targets
 }
 
 impl Target {
@@ -66,11 +65,6 @@ impl Target {
     /// # Panics
     /// Where one is broken, or the reader panics.
     pub fn hold(&self, bytes: &[u8]) {
-        match self.laws {
-            Laws::Importer(format) => outputs::importer(format, bytes),
-            Laws::Json(format) => outputs::json(format, bytes),
-            Laws::Container(container) => bytes::container(container, bytes),
-            Laws::Other(holds) => holds(bytes),
-        }
+        (self.laws)(bytes);
     }
 }

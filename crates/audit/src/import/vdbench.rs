@@ -146,17 +146,6 @@ fn row(line: &Line, at: usize, head: &Columns, megabyte: f64, run: &Workload) ->
     // More figures than heads are those of other reports beside it.
     (values.len() >= guessed.len().min(LEAST_COLUMNS)).then_some(())?;
     let cells = guessed.into_iter().zip(values).filter_map(|(place, word)| Some((place?, word)));
-    sheet(line, at, span, cells, megabyte, run)
-}
-
-fn sheet<'a>(
-    line: &Line<'a>,
-    at: usize,
-    span: Span,
-    cells: impl Iterator<Item = (&'static Place, &'a str)>,
-    megabyte: f64,
-    run: &Workload,
-) -> Option<Sheet> {
     let mut sheet = Sheet { span, workload: run.clone(), ..Sheet::new(at, None) };
     for ((name, metric, unit, scale), word) in cells.filter(|(_, word)| !matches!(*word, "NaN" | "n/a" | "-"))
     {

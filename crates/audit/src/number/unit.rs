@@ -1,10 +1,10 @@
 //! Units as people write them, in Latin, Cyrillic and Chinese letters, and how much each is.
 
 use super::words::words;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// What a figure counts.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Unit {
     /// No unit stands there.

@@ -1,6 +1,7 @@
 //! The lists of `words.txt`.
 
 use super::{Hedge, Unit};
+use serde::de::DeserializeOwned;
 use std::collections::BTreeMap;
 use std::sync::OnceLock;
 
@@ -44,13 +45,13 @@ impl Words {
             let bytes = spelling.as_bytes();
             match kind {
                 "hedge" => {
-                    words.hedges.entry(bytes[bytes.len() - 1]).or_default().push((spelling, hedge(what)))
+                    words.hedges.entry(bytes[bytes.len() - 1]).or_default().push((spelling, named(what)))
                 }
                 "unit" => {
                     let scale = number(name.next().unwrap_or(""));
-                    words.units.entry(bytes[0]).or_default().push((spelling, (unit(what), scale)));
+                    words.units.entry(bytes[0]).or_default().push((spelling, (named(what), scale)));
                 }
-                "counted" => words.counted.push((spelling, unit(what))),
+                "counted" => words.counted.push((spelling, named(what))),
                 "multiple" => words.multiples.push((spelling, number(what))),
                 "latin" => words.latin.push((spelling, what)),
                 _ => words.parts.push(spelling),
@@ -82,25 +83,7 @@ impl Words {
     }
 }
 
-fn hedge(name: &str) -> Hedge {
-    match name {
-        "plus-minus" => Hedge::PlusMinus,
-        "below" => Hedge::Below,
-        "above" => Hedge::Above,
-        _ => Hedge::About,
-    }
-}
-
-fn unit(name: &str) -> Unit {
-    match name {
-        "percent" => Unit::Percent,
-        "mwips" => Unit::Mwips,
-        "ns" => Unit::Nanoseconds,
-        "times" => Unit::Times,
-        "hertz" => Unit::Hertz,
-        "bytes" => Unit::Bytes,
-        "bytes-a-second" => Unit::BytesPerSecond,
-        "bits-a-second" => Unit::BitsPerSecond,
-        _ => Unit::PerSecond,
-    }
+/// One of the names that units and hedges are stored by.
+fn named<T: DeserializeOwned>(name: &str) -> T {
+    serde_json::from_value(name.into()).unwrap_or_else(|why| panic!("words.txt: {why}"))
 }

@@ -4,6 +4,8 @@
 use super::{Direction, Fio, Form, Job};
 use crate::import::{Output, Said};
 use crate::number::Figure;
+use jiff::civil::DateTime;
+use jiff::tz::TimeZone;
 
 /// How far the clock and the runtimes may be apart where both are told in milliseconds.
 const FINE_MS: f64 = 20.0;
@@ -118,39 +120,6 @@ fn longest_ms(fio: &Fio) -> f64 {
 
 /// Seconds since 1970 of `Mon Nov 23 21:26:25 2026`, by the clock of the machine.
 fn seconds(text: &str) -> Option<i64> {
-    const MONTHS: &str = "JanFebMarAprMayJunJulAugSepOctNovDec";
-    let mut words = text.split_whitespace().skip(1);
-    let month = words.next().filter(|word| word.len() == 3)?;
-    let month = MONTHS.find(month)? / 3;
-    let within = |word: &str, most| word.parse::<i64>().ok().filter(|number| (0..=most).contains(number));
-    let day = within(words.next()?, 31)?;
-    let clock = words.next()?.split(':').map(|part| within(part, 60));
-    let clock = clock.take(3).try_fold(0, |seconds, part| Some(seconds * 60 + part?))?;
-    let year = within(words.next()?, 9999)?;
-    let leap = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
-    let leap_days = |year: i64| year / 4 - year / 100 + year / 400;
-    let past = [0, 31, 59, 90, 120, 151, 181, 212, 243, 273, 304, 334][month] + i64::from(leap && month > 1);
-    let days = (year - 1970) * 365 + leap_days(year - 1) - leap_days(1969) + past + day - 1;
-    Some(days * 86_400 + clock)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::import::scan;
-    use crate::page::Page;
-
-    /// fio 3.33, of our own: `fio --name=st --filename=... --rw=randread --bs=4k --iodepth=8 --ioengine=libaio --runtime=3
-    /// --time_based --status-interval=1`.
-    const TEXT: &str = include_str!("../../../fixtures/fio/status-interval.txt");
-    /// The same of writes with `--output-format=json`.
-    const JSON: &str = include_str!("../../../fixtures/fio/status-interval.json");
-
-    #[test]
-    fn only_the_last_that_a_run_prints_is_its_result() {
-        let outputs = scan(&Page::new("p", format!("{TEXT}\n{JSON}"))).outputs;
-        assert_eq!(superseded(&outputs), [true, true, true, false, true, true, true, false]);
-        assert_eq!(seconds("Thu Feb 29 12:00:00 2024"), Some(1_709_208_000));
-        assert_eq!(seconds("Mon Foo 23 21:26:25 2026"), None);
-    }
+    let told = DateTime::strptime("%a %b %e %H:%M:%S %Y", text.trim()).ok()?;
+    Some(told.to_zoned(TimeZone::UTC).ok()?.timestamp().as_second())
 }
