@@ -1,12 +1,9 @@
-//! Command lines that rules ask about, of fio and dd: behind a prompt, after `sudo`, going on over lines; fio's also in the
-//! middle of a line. A sentence that begins with a tool's name is none.
+//! Command lines that rules ask about, of fio and dd: behind a prompt, after `sudo`, going on over lines. A sentence that begins with a tool's name is none.
 
 use super::fio::Asked;
 use super::fio::job_file::{self, Entry, Options};
 use super::{Format, Found, Said};
 use crate::page::{Page, Spot};
-use memchr::memmem::Finder;
-use std::sync::LazyLock;
 
 pub(crate) const FORMAT: Format = Format {
     name: "command",
@@ -78,10 +75,8 @@ fn program(word: &str) -> Option<(&'static str, Fits)> {
     PROGRAMS.iter().find(|(name, _)| *name == base).copied()
 }
 
-static FIO: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new("fio"));
-
 fn begins(line: &str) -> bool {
-    behind_prompt(line) > 0 || begins_with_tool(line) || FIO.find(line.as_bytes()).is_some()
+    behind_prompt(line) > 0 || begins_with_tool(line)
 }
 
 fn begins_with_tool(line: &str) -> bool {
@@ -138,27 +133,10 @@ fn read(page: &Page, line: usize) -> Option<Found> {
     let start = behind_prompt(bare);
     let at_start = start > 0 || begins_with_tool(bare);
     let found = at_start.then(|| at(page, line, prefix + start, start > 0)).flatten();
-    let (mut commands, end) = found.or_else(|| within(page, line))?;
+    let (mut commands, end) = found?;
     let mut first = commands.remove(0);
     first.more = commands;
     Some(Found::whole(Said::Command(Box::new(first)), end))
-}
-
-const TRIES: usize = 4;
-
-/// fio's command in the middle of a line, with two options at least. Rows of tables are left to the tables.
-fn within(page: &Page, line: usize) -> Option<(Vec<Command>, usize)> {
-    let (bare, prefix) = page.bare(line);
-    if bare.contains('\t') || bare.trim_start().starts_with(['|', '│', '┃', '+']) {
-        return None;
-    }
-    let is_word = |letter: char| letter.is_ascii_alphanumeric() || matches!(letter, '-' | '_' | '.');
-    let places = FIO.find_iter(bare.as_bytes()).filter(|at| {
-        let rest = &bare[at + 3..];
-        !bare[..*at].ends_with(is_word) && rest.starts_with(' ') && option_name(rest.trim_start()).is_some()
-    });
-    let commands = places.take(TRIES).filter_map(|place| at(page, line, prefix + place, false));
-    commands.into_iter().find(|(commands, _)| commands[0].options.len() >= 2)
 }
 
 /// Commands of known tools that begin at a byte of a line, and the line behind them.

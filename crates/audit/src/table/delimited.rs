@@ -1,4 +1,4 @@
-//! Fields between tabs, commas or semicolons, where a head, the same number of fields in every line and a column of figures
+//! Fields between commas or semicolons, where a head, the same number of fields in every line and a column of figures
 //! make it evident.
 
 use super::grid::{Grid, Line, plain, trimmed};
@@ -11,10 +11,6 @@ use std::collections::HashSet;
 const LONGEST: usize = 4096;
 const LONGEST_HEAD: usize = 80;
 
-pub(super) fn has_tab(line: &str) -> bool {
-    memchr::memchr(b'\t', line.as_bytes()).is_some()
-}
-
 pub(super) fn has_signs(line: &str) -> bool {
     sign(line).is_some()
 }
@@ -22,18 +18,6 @@ pub(super) fn has_signs(line: &str) -> bool {
 fn sign(line: &str) -> Option<u8> {
     let twice = |sign: &u8| memchr::memchr_iter(*sign, line.as_bytes()).nth(1).is_some();
     [b';', b','].into_iter().filter(|_| line.len() <= LONGEST).find(twice)
-}
-
-pub(super) fn tabs(ask: &Ask) -> Found {
-    let end = (ask.at..ask.end).find(|line| !has_tab(ask.page.line(*line))).unwrap_or(ask.end);
-    let mut grids = Vec::new();
-    let mut at = ask.at;
-    while at < end {
-        let (grid, next) = block(ask.page, at, end, b'\t');
-        grids.extend(grid);
-        at = next;
-    }
-    Found { grids, end }
 }
 
 /// It is all of a paragraph, of a fenced block, or of the file.
@@ -62,7 +46,7 @@ pub(super) fn signs(ask: &Ask) -> Found {
 
 /// The table whose heads stand at a line, and the line behind the last that has as many fields.
 fn block(page: &Page, at: usize, end: usize, delimiter: u8) -> (Option<Grid>, usize) {
-    let mut reader = ReaderBuilder::new().delimiter(delimiter).quoting(delimiter != b'\t').build();
+    let mut reader = ReaderBuilder::new().delimiter(delimiter).build();
     let heads = fields(&mut reader, page, at);
     let rows: Vec<Line> = (at + 1..end)
         .map(|line| Line { line, cells: fields(&mut reader, page, line) })

@@ -29,7 +29,6 @@ struct Shape {
 const ALL: &[Shape] = &[
     Shape { begins: pipe::begins, find: pipe::find },
     Shape { begins: markup::begins, find: markup::find },
-    Shape { begins: delimited::has_tab, find: delimited::tabs },
     Shape { begins: delimited::has_signs, find: delimited::signs },
     Shape { begins: spaced::begins, find: spaced::find },
     Shape { begins: stacked::begins, find: stacked::find },

@@ -3,46 +3,34 @@
 use crate::page::Page;
 use unicode_width::UnicodeWidthChar;
 
-const LOOKED_AT: usize = 12;
+const LOOKED_AT: usize = 60;
 /// Characters of a short line; a CJK one counts as two.
 const SHORT: usize = 72;
 
-/// Lines above those in which a heading is looked for.
-const SECTION: usize = 60;
-
-/// The text above line `at` that names what stands there: a short line not above `floor`, or the heading of the section.
-/// `fenced`: it stands in a block of code.
+/// The text above line `at` that names what stands there: a short line not above `floor`, or a heading. `fenced`: it stands in a block of
+/// code.
 pub(super) fn above(page: &Page, at: usize, floor: usize, fenced: bool) -> Option<String> {
-    let mut lead = None;
-    let (mut looked, mut prose, mut code, mut own) = (0, false, false, fenced);
-    for index in (at.saturating_sub(SECTION)..at).rev() {
+    let (mut lead, mut prose, mut code, mut own) = (None, false, false, fenced);
+    for index in (at.saturating_sub(LOOKED_AT)..at).rev() {
         let line = page.line(index).trim();
         if fence(line) {
             // The first above a fenced table opens its own block.
-            code = !own && !code;
-            own = false;
+            (code, own) = (!own && !code, false);
             continue;
         }
-        if code || line.is_empty() || is_rule(line) {
+        if code || line.is_empty() || is_rule(line) || command(line) {
             continue;
         }
-        looked += 1;
-        // The last of several items is no title of what stands below the list.
-        if index > 0 && is_item(line) && is_item(page.line(index - 1).trim()) {
-            prose = true;
-            continue;
-        }
-        prose |= index < floor || looked > LOOKED_AT;
-        let heading = hashes(page.line(index)) || underlined(page, index, at) || numbered(line);
-        match named(line) {
-            Some(name) if heading && !own => {
+        let heading = !own && (hashes(page.line(index)) || numbered(line));
+        match named(line).filter(|_| heading || index >= floor && !prose) {
+            // `Results:` says little; the heading above it says of what.
+            Some(name) if lead.is_none() && !heading && line.ends_with([':', '：']) => lead = Some(name),
+            Some(name) if heading || lead.is_none() => {
                 return Some(lead.map_or_else(|| name.to_string(), |lead| format!("{name}: {lead}")));
             }
-            // `Results:` says little; the heading above it says of what.
-            Some(name) if !prose && lead.is_none() && line.ends_with([':', '：']) => lead = Some(name),
+            Some(_) => {}
             // Above a sentence only a heading is of the table too.
-            Some(name) if lead.is_none() && !prose && !command(line) => return Some(name.to_string()),
-            _ => prose |= !command(line),
+            None => prose = true,
         }
     }
     lead.map(str::to_string)
@@ -68,16 +56,6 @@ fn numbered(line: &str) -> bool {
 
 pub(super) fn is_rule(line: &str) -> bool {
     line.chars().all(|letter| "-=*_~+|. \u{2500}\u{2550}".contains(letter))
-}
-
-fn is_item(line: &str) -> bool {
-    ["- ", "* ", "+ ", "• "].iter().any(|mark| line.starts_with(mark))
-}
-
-fn underlined(page: &Page, index: usize, at: usize) -> bool {
-    let next = page.line(index + 1).trim();
-    let all = |sign: char| next.chars().all(|letter| letter == sign);
-    index + 1 < at && next.len() > 2 && (all('=') || all('-'))
 }
 
 /// The text of a short line without its marks; `None` of a sentence.
