@@ -56,14 +56,11 @@ pub(super) fn check(evidence: &Evidence, sink: &mut Sink) {
             relations().iter().filter(|one| one.tools.iter().any(|tool| output.format.starts_with(tool)));
         let mine: Vec<&Relation> = mine.collect();
         let mut ledger = Ledger::new(evidence.page, "X29");
-        match &output.said {
-            Said::Sheets(sheets) => {
-                for (at, sheet) in sheets.iter().enumerate().filter(|(_, sheet)| !sheet.repeats) {
-                    hold(&mine, sheet, &mut ledger);
-                    totals(sheet, &sheets[at - sheet.sums..at], &mut ledger);
-                }
+        if let Said::Sheets(sheets) = &output.said {
+            for (at, sheet) in sheets.iter().enumerate().filter(|(_, sheet)| !sheet.repeats) {
+                hold(&mine, sheet, &mut ledger);
+                totals(sheet, &sheets[at - sheet.sums..at], &mut ledger);
             }
-            _ => {}
         }
         ledger.settle(sink);
     }
