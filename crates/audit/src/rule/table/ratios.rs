@@ -147,6 +147,3 @@ fn propagated(page: &Page, link: &Link, sink: &mut Sink) {
     let finding = finding(link, "N10", Severity::WrongConclusion, message);
     sink.finds(finding.recomputed(value).by(by).slip(Slip::FromWrongFigure));
 }
-
-#[cfg(test)]
-mod tests;

@@ -130,6 +130,3 @@ fn median(figures: &[Quantity]) -> f64 {
     values.sort_by(f64::total_cmp);
     (values[(values.len() - 1) / 2] + values[values.len() / 2]) / 2.0
 }
-
-#[cfg(test)]
-mod tests;
