@@ -53,7 +53,7 @@ impl<'a> Ledger<'a> {
         let mut said = vec![(target, given.wider(slack + ROUNDING))];
         let others = operands.iter().enumerate();
         said.extend(others.filter_map(|(at, (operand, power))| Some((*operand, turned(at, *power)?))));
-        self.note(said, true, |page| {
+        self.note(said, |page| {
             let sign = |at, power| match (at, power) {
                 (0, 1) => "",
                 (0, _) => "1 / ",
@@ -97,7 +97,7 @@ impl<'a> Ledger<'a> {
             let rest = Interval { low: total.low - low, high: total.high - high };
             (*operand, Interval { low: wanted.low - rest.high, high: wanted.high - rest.low })
         }));
-        self.note(said, true, |page| {
+        self.note(said, |page| {
             let mut words: Vec<String> =
                 operands.iter().take(MOST_WORDS).map(|one| text(page, *one)).collect();
             words.extend((operands.len() > MOST_WORDS).then(|| "...".to_owned()));
@@ -107,19 +107,15 @@ impl<'a> Ledger<'a> {
 
     /// Holds a figure against what its operands give by an arithmetic that cannot be turned round.
     pub fn given(&mut self, target: Named, expected: Interval, from: &[Named], by: impl FnOnce() -> String) {
-        self.note(unturned(target, expected, from), true, |_| by());
+        let from = from.iter().map(|operand| (*operand, UNKNOWN));
+        let said = std::iter::once((target, expected.wider(ROUNDING))).chain(from);
+        self.note(said.collect(), |_| by());
     }
 
-    /// Holds that a figure lies within bounds: that it does makes it plausible, no more.
-    pub fn within(&mut self, target: Named, bounds: Interval, from: &[Named], by: impl FnOnce() -> String) {
-        self.note(unturned(target, bounds, from), false, |_| by());
-    }
-
-    fn note(&mut self, said: Said, exact: bool, arithmetic: impl FnOnce(&Page) -> String) {
+    fn note(&mut self, said: Said, arithmetic: impl FnOnce(&Page) -> String) {
         let (target, expected) = said[0];
         match expected.meets(target.figure.interval()) {
-            true if exact => self.held.extend(said.iter().map(|(one, _)| one.figure)),
-            true => self.bounded.push(target.figure),
+            true => self.held.extend(said.iter().map(|(one, _)| one.figure)),
             false => self.failed.push((said, arithmetic(self.page))),
         }
     }
@@ -194,11 +190,6 @@ impl<'a> Ledger<'a> {
         let finding = finding.against(others().take(MOST_OPERANDS).map(|other| other.figure.spot));
         Finding { printed, slip, ..finding }
     }
-}
-
-fn unturned(target: Named, expected: Interval, operands: &[Named]) -> Said {
-    let operands = operands.iter().map(|operand| (*operand, UNKNOWN));
-    std::iter::once((target, expected.wider(ROUNDING))).chain(operands).collect()
 }
 
 /// A figure as it is printed, with its unit.

@@ -1,12 +1,13 @@
 //! X24: the arithmetic of iperf3; M10: what its streams lost.
 
-use super::ledger::{Ledger, Named, named};
+use super::ledger::{Ledger, named};
 use super::{Evidence, Sink};
 use crate::finding::{Finding, Severity};
 use crate::import::Said;
 use crate::import::iperf3::{End, Row, Stream, Test};
 use crate::number::{Figure, Interval};
 use crate::page::Spot;
+use std::collections::HashSet;
 
 pub(super) fn check(evidence: &Evidence, sink: &mut Sink) {
     for output in evidence.outputs {
@@ -44,6 +45,8 @@ fn losses(evidence: &Evidence, sink: &mut Sink) {
 
 /// What streams that end at slightly other times leave open.
 const SLACK: f64 = 0.005;
+/// Rows of more streams than a test has are not looked at.
+const MOST_STREAMS: usize = 600;
 
 fn rate(row: &Row, ledger: &mut Ledger) {
     let (Some(bytes), Some(rate), [Some(from), Some(to)]) = (row.bytes, row.rate, row.time) else { return };
@@ -65,43 +68,35 @@ fn group(row: &Row) -> impl PartialEq {
     (row.role, row.end, row.omitted, row.time[0].map(|time| (time.value * 10.0).round()))
 }
 
+/// A sum against the streams before it, behind the one before of an interval; what they ended at other times than the sum is not of it.
 fn sums(test: &Test, rows: &[Row], ledger: &mut Ledger) {
     let mut from = 0;
     for (at, sum) in rows.iter().enumerate().filter(|(_, row)| row.stream == Stream::Sum) {
-        // Streams stand before their sum, behind the one before: an interval's of its own time.
-        let near = &rows[from.max(at.saturating_sub(600))..at];
-        let parts = near.iter().filter(|row| row.stream != Stream::Sum && group(row) == group(sum));
-        let parts: Vec<&Row> = parts.collect();
+        let near = rows[from.max(at.saturating_sub(MOST_STREAMS))..at].iter();
+        let parts: Vec<&Row> =
+            near.filter(|row| row.stream != Stream::Sum && group(row) == group(sum)).collect();
         if sum.end.is_none() {
             from = at;
         }
-        let mut streams: Vec<Stream> = parts.iter().map(|row| row.stream).collect();
-        streams.sort_unstable();
-        streams.dedup();
-        let of_udp = sum.datagrams.is_some() || parts.iter().any(|row| row.datagrams.is_some());
+        let streams: HashSet<Stream> = parts.iter().map(|row| row.stream).collect();
         let complete = test.streams.is_none_or(|count| count as usize == parts.len());
+        let of_udp = sum.datagrams.is_some() || parts.iter().any(|row| row.datagrams.is_some());
         if parts.len() < 2 || !complete || streams.len() < parts.len() || of_udp {
             continue;
         }
-        let mut field = |of: fn(&Row) -> Option<Figure>, name: &'static str, slack: f64| {
-            let name = |figure| named(name, "", figure);
-            let figures: Option<Vec<Named>> = parts.iter().map(|row| of(row).map(name)).collect();
-            if let (Some(total), Some(figures)) = (of(sum), figures) {
-                ledger.sum(name(total), &figures, slack);
+        let end = |row: &Row| row.time[1].map_or(0.0, |to| to.value);
+        let together = parts.iter().all(|row| (end(row) - end(sum)).abs() <= SLACK * end(sum));
+        let fields: [(fn(&Row) -> Option<Figure>, _, _); 3] = [
+            (|row| row.bytes, "the bytes", 1e-3),
+            (|row| row.retransmits, "the retransmits", 0.0),
+            // A rate is over the time of its own row.
+            (|row| row.rate, "the rate", 2.0 * SLACK),
+        ];
+        for (of, name, slack) in &fields[..if together { 3 } else { 2 }] {
+            let figures = parts.iter().map(|row| of(row).map(|figure| named(name, "", figure)));
+            if let (Some(total), Some(figures)) = (of(sum), figures.collect::<Option<Vec<_>>>()) {
+                ledger.sum(named(name, "", total), &figures, *slack);
             }
-        };
-        field(|row| row.bytes, "the bytes", 1e-3);
-        // A rate is over the time of its own row: of streams that ended at other times than the sum nothing is said.
-        if let Some(apart) = apart(sum, &parts).filter(|apart| *apart <= 0.05) {
-            field(|row| row.rate, "the rate", SLACK + apart);
         }
-        field(|row| row.retransmits, "the retransmits", 0.0);
     }
-}
-
-/// By how much of it the times of streams differ from that of their sum.
-fn apart(sum: &Row, parts: &[&Row]) -> Option<f64> {
-    let long = |row: &Row| Some(row.time[1]?.value - row.time[0]?.value).filter(|seconds| *seconds > 0.0);
-    let whole = long(sum)?;
-    parts.iter().try_fold(0.0f64, |most, row| Some(most.max((long(row)? / whole - 1.0).abs())))
 }

@@ -1,4 +1,4 @@
-//! IOPS times the mean latency is how many I/Os are in flight (Little's law): F7 of grids.
+//! IOPS times the mean latency is how many I/Os are in flight (Little's law).
 
 use super::columns::{Kind, depth, depth_of, only, pairs};
 use crate::finding::{Finding, Severity};
@@ -9,7 +9,7 @@ use crate::page::Page;
 use crate::rule::table::like;
 use crate::rule::{Evidence, Rule, Sink};
 
-/// F7 of tables, lists and lines.
+/// Of tables, lists and lines.
 pub const LITTLE: Rule = Rule {
     id: "X33",
     name: "IOPS times mean latency is what is in flight",
