@@ -3,6 +3,7 @@
 use crate::finding::{Finding, Severity};
 use crate::import::Way;
 use crate::knowledge::words::{Word, says};
+use crate::link::{Link, Why};
 use crate::number::{Quantity, Unit};
 use crate::page::Spot;
 use crate::prose::{Clause, Manner, topic};
@@ -45,34 +46,14 @@ const CLAIMS: usize = 3;
 
 /// The first line that compares measured results.
 fn compared(evidence: &Evidence) -> Option<Spot> {
-    let in_table = evidence.tables.iter().flat_map(|table| &table.rows).find_map(ratio);
+    let of_rates = |link: &&Link| link.why != Why::Told && is_measured(&link.numerator);
+    let in_table = evidence.links.iter().filter(of_rates).map(|link| link.derived.figure.spot).min();
     let in_sentence = || {
         let mut claims = evidence.clauses.iter().filter_map(|clause| claim(evidence, clause));
         let first = claims.next()?;
         (shows_results(evidence) || claims.nth(CLAIMS - 2).is_some()).then_some(first)
     };
     in_table.or_else(in_sentence).filter(|_| !has(evidence, "releases", 72))
-}
-
-/// The cell of a row that has the ratio or the change of two others, in percent or times.
-fn ratio(row: &Row) -> Option<Spot> {
-    let measured: Vec<Quantity> = figures(row).filter(is_measured).take(20).collect();
-    let is_of = |printed: f64, one: &Quantity, other: &Quantity| {
-        let share = 100.0 * one.figure.value / other.figure.value;
-        let near = |value: f64| (value - printed.abs()).abs() <= 0.6;
-        one.unit == other.unit && (near(share) || near((share - 100.0).abs()))
-    };
-    figures(row).find_map(|figure| {
-        let printed = match figure.unit {
-            Unit::Percent => figure.figure.value,
-            Unit::Times => 100.0 * figure.figure.value,
-            _ => return None,
-        };
-        let fits = |one: &Quantity| {
-            measured.iter().any(|other| one.figure.spot != other.figure.spot && is_of(printed, one, other))
-        };
-        measured.iter().any(fits).then_some(figure.figure.spot)
-    })
 }
 
 /// The figure of a clause that says how much faster or slower something is, or how many times.
