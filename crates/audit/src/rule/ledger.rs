@@ -105,13 +105,6 @@ impl<'a> Ledger<'a> {
         });
     }
 
-    /// Holds a figure against what its operands give by an arithmetic that cannot be turned round.
-    pub fn given(&mut self, target: Named, expected: Interval, from: &[Named], by: impl FnOnce() -> String) {
-        let from = from.iter().map(|operand| (*operand, UNKNOWN));
-        let said = std::iter::once((target, expected.wider(ROUNDING))).chain(from);
-        self.note(said.collect(), |_| by());
-    }
-
     fn note(&mut self, said: Said, arithmetic: impl FnOnce(&Page) -> String) {
         let (target, expected) = said[0];
         match expected.meets(target.figure.interval()) {
