@@ -140,7 +140,7 @@ fn bad_words_get_the_nearest_known_one() {
     let rig = Rig::new();
     let bad = page(&rig, "bad.md", LOST_CARRY);
     for (args, parts) in [
-        (&["--only", "F100"][..], &["did you mean", "F1", "iotax audit --rules"][..]),
+        (&["--only", "F11"][..], &["did you mean", "F1", "iotax audit --rules"][..]),
         (&["--fail-on", "wrong-figures"], &["wrong-figure", "never"]),
         (&["--show", "nothing"], &["wrong-conclusion, wrong-figure, ambiguous, cosmetic"]),
         (&["--format", "csv"], &["terminal, markdown, html, sarif, json"]),

@@ -16,7 +16,9 @@ pub(in crate::rule) fn check(evidence: &Evidence, sink: &mut Sink) {
         let title = numbered(&table.corner).or_else(|| numbered(table.title.as_deref()?));
         let heads: Vec<&str> = table.columns.iter().map(|column| column.head.as_str()).collect();
         let labels: Vec<&str> = table.rows.iter().map(|row| row.label.as_str()).collect();
-        title.map(|title| groups.entry((title, heads, labels)).or_default().push(table));
+        if let Some(title) = title {
+            groups.entry((title, heads, labels)).or_default().push(table);
+        }
     }
     for group in groups.values() {
         for (row, one) in group[0].rows.iter().enumerate() {
