@@ -53,7 +53,7 @@ impl<'a> Ledger<'a> {
         let mut said = vec![(target, given.wider(slack + ROUNDING))];
         let others = operands.iter().enumerate();
         said.extend(others.filter_map(|(at, (operand, power))| Some((*operand, turned(at, *power)?))));
-        self.note(said, |page| {
+        self.note(said, true, |page| {
             let sign = |at, power| match (at, power) {
                 (0, 1) => "",
                 (0, _) => "1 / ",
@@ -97,7 +97,7 @@ impl<'a> Ledger<'a> {
             let rest = Interval { low: total.low - low, high: total.high - high };
             (*operand, Interval { low: wanted.low - rest.high, high: wanted.high - rest.low })
         }));
-        self.note(said, |page| {
+        self.note(said, true, |page| {
             let mut words: Vec<String> =
                 operands.iter().take(MOST_WORDS).map(|one| text(page, *one)).collect();
             words.extend((operands.len() > MOST_WORDS).then(|| "...".to_owned()));
@@ -105,10 +105,18 @@ impl<'a> Ledger<'a> {
         });
     }
 
-    fn note(&mut self, said: Said, arithmetic: impl FnOnce(&Page) -> String) {
+    /// Holds that a figure lies within bounds: that it does makes it plausible, no more.
+    pub fn within(&mut self, target: Named, bounds: Interval, from: &[Named], by: impl FnOnce() -> String) {
+        let from = from.iter().map(|operand| (*operand, UNKNOWN));
+        let said = std::iter::once((target, bounds.wider(ROUNDING))).chain(from).collect();
+        self.note(said, false, |_| by());
+    }
+
+    fn note(&mut self, said: Said, exact: bool, arithmetic: impl FnOnce(&Page) -> String) {
         let (target, expected) = said[0];
         match expected.meets(target.figure.interval()) {
-            true => self.held.extend(said.iter().map(|(one, _)| one.figure)),
+            true if exact => self.held.extend(said.iter().map(|(one, _)| one.figure)),
+            true => self.bounded.push(target.figure),
             false => self.failed.push((said, arithmetic(self.page))),
         }
     }

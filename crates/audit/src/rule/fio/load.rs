@@ -1,8 +1,9 @@
-//! Whether the load was the one that is told: the depth that was asked for, no errors, a generator with time to spare.
+//! Whether the load was the one that is told: as many in flight, no errors, a generator with time to spare.
 
 use crate::finding::{Finding, Severity};
 use crate::import::Way;
-use crate::import::fio::{Fio, Job};
+use crate::import::fio::{Direction, Fio, Job};
+use crate::number::{Figure, Interval, show_ns};
 use crate::rule::{Evidence, Sink};
 
 /// Engines of which one I/O a job is in flight, whatever iodepth says.
@@ -14,6 +15,68 @@ fn engine<'a>(fio: &'a Fio, job: &Job) -> Option<&'a str> {
 
 fn is_synchronous(fio: &Fio, job: &Job) -> bool {
     engine(fio, job).is_some_and(|engine| SYNCHRONOUS.contains(&engine))
+}
+
+/// `None` where a way does not tell its rate and latency, or nothing tells what may be in flight.
+pub(super) fn little(fio: &Fio, job: &Job, sink: &mut Sink) -> Option<()> {
+    let latency = |one: &Direction| one.lat.or(one.clat.filter(|_| one.slat.is_none()));
+    let terms = job.directions.iter().map(|one| Some((one.iops?, latency(one)?.mean)));
+    let terms: Vec<Term> = terms.collect::<Option<_>>()?;
+    let (jobs, depth) = (job.jobs? as f64, fio.asked_of(job)?.iodepth?);
+    let synchronous = is_synchronous(fio, job);
+    let asked = if synchronous { jobs } else { jobs * depth as f64 };
+    // A run of a few I/Os is mostly its ends.
+    let few = |one: &Direction| {
+        let ios = one.iops.zip(one.runtime_ms).map(|(iops, runtime)| iops.value * runtime.value);
+        ios.is_some_and(|ios| ios < 1e3 * 20.0 * asked)
+    };
+    let few = job.directions.iter().any(few);
+    // Nearly all I/Os were submitted with the depth full and nothing held the load back.
+    let submitted = |(at, share): &(u64, Figure)| *at == bucket(depth) && share.value > 99.0;
+    let full = engine(fio, job).is_some() && !synchronous && depth > 1 && job.depths.iter().any(submitted);
+    if at_one_time(job) {
+        judge(&terms, asked, full && !few, few, sink);
+    } else {
+        terms.iter().for_each(|term| judge(&[*term], asked, false, few, sink));
+    }
+    Some(())
+}
+
+/// IOPS and mean latency of a way.
+type Term = (Figure, Figure);
+
+/// Whether all ways of a job went all the time: each rate is over the runtime of its way, and what reads back what was written
+/// (verify) does so in a part of it.
+fn at_one_time(job: &Job) -> bool {
+    let mut runtimes = job.directions.iter().filter_map(|direction| direction.runtime_ms);
+    let Some(first) = runtimes.next() else { return true };
+    runtimes.all(|one| (one.value - first.value).abs() <= 0.02 * first.value.max(one.value))
+}
+
+/// Holds what is in flight together against the most that can be; `full` where it must be as much as that.
+fn judge(terms: &[Term], asked: f64, full: bool, few: bool, sink: &mut Sink) {
+    let product = |(iops, latency): &Term| iops.interval().times(latency.interval()).scaled(1e-9);
+    let sum = terms.iter().map(product).fold(Interval::exact(0.0), Interval::plus);
+    let Some((iops, latency)) = terms.first() else { return };
+    let of_term = |(iops, latency): &Term| format!("{:.0}/s * {}", iops.value, show_ns(latency.value));
+    let by =
+        || format!("{} = {:.2}", terms.iter().map(of_term).collect::<Vec<_>>().join(" + "), sum.middle());
+    let in_flight = sum.middle();
+    if sum.low > 1.02 * asked && !few {
+        let message = format!(
+            "IOPS times mean latency is {in_flight:.1} in flight, but no more than {asked} can be: the figures are not of one run"
+        );
+        let finding = Finding::new("F7", Severity::WrongFigure, latency.spot, message).by(by());
+        sink.finds(finding.against(terms.iter().map(|(iops, _)| iops.spot)));
+    } else if sum.high < 0.9 * asked && full {
+        let message = format!(
+            "IOPS times mean latency is {in_flight:.1} in flight where {asked} are said to be: figures of different runs, or a load that rests"
+        );
+        let finding = Finding::new("F7", Severity::Ambiguous, iops.spot, message).by(by());
+        sink.finds(finding.against(terms.iter().map(|(_, latency)| latency.spot)));
+    } else if sum.high >= 0.9 * asked {
+        terms.iter().flat_map(|(iops, latency)| [iops, latency]).for_each(|one| sink.holds("F7", one));
+    }
 }
 
 /// The bucket of fio's distribution that a depth falls into.

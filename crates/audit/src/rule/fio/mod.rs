@@ -12,16 +12,17 @@ use crate::number::{Figure, Interval};
 use crate::page::Page;
 use crate::rule::{Evidence, Sink};
 
-/// F1 to F5, N2, N3, then loads, latencies and how runs went.
+/// F1 to F5, N2, N3, then latencies, loads and how runs went.
 pub(super) fn check(evidence: &Evidence, sink: &mut Sink) {
     rates::check(evidence, sink);
+    [latency::parts, latency::order].into_iter().for_each(|look| each(evidence, sink, look));
+    latency::buckets(evidence, sink);
     for (fio, job) in evidence.fio().flat_map(|fio| fio.jobs.iter().map(move |job| (fio, job))) {
+        let _ = load::little(fio, job, sink);
         let _ = load::generator(evidence, fio, job, sink);
         let _ = load::depth(fio, job, sink);
     }
-    [latency::order, course::steady, course::end, course::regimes]
-        .into_iter()
-        .for_each(|look| each(evidence, sink, look));
+    [course::steady, course::end, course::regimes].into_iter().for_each(|look| each(evidence, sink, look));
 }
 
 /// One way of a job with what it belongs to.
