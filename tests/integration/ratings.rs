@@ -74,4 +74,11 @@ fn ratings_at_fault_are_told_before_anything_is_measured() {
     assert_eq!(refused.status.code(), Some(2), "{told}");
     assert!(told.contains("own.toml:1: key \"source\": is missing; hint: write which data sheet"), "{told}");
     assert!(!rig.path("x.img").exists());
+    for absent in [".", "none.toml", "/dev/zero"] {
+        let told = rig.complaint(2, &["run", &file, "--ratings", absent]);
+        assert!(
+            told.contains("cannot read the ratings: ") && told.contains("docs/audit.md"),
+            "{absent}: {told}"
+        );
+    }
 }

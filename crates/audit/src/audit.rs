@@ -7,7 +7,7 @@ use crate::knowledge::ratings::{self, Ratings};
 use crate::link::grid;
 use crate::link::{self, Link};
 use crate::number::{Figure, Quantity, Unit};
-use crate::page::{Page, Spot, Unread};
+use crate::page::{Page, Unread};
 use crate::prose::{self, Clause};
 use crate::rule::{self, Check, Evidence};
 use crate::table::{self, Table};
@@ -67,54 +67,40 @@ pub fn audit(page: Page) -> Audited {
 }
 
 /// Audits a page by these options.
-pub fn audit_by(page: Page, options: &Options) -> Audited {
-    judged(Read::of(page), options)
-}
-
-/// What a page says, before anything of it is judged.
-struct Read {
-    page: Page,
-    imported: import::Imported,
-    tables: Vec<Table>,
-    not_read: Vec<Unread>,
-    clauses: Vec<Clause>,
-    /// Lines of outputs and tables, in order.
-    taken: Vec<Range<usize>>,
-}
-
-impl Read {
-    fn of(mut page: Page) -> Read {
-        let imported = import::scan(&page);
-        let taken: Vec<Range<usize>> = imported.outputs.iter().map(|output| output.lines.clone()).collect();
-        let table::Scanned { tables, unread: not_read, refused } = table::scan(&page, &taken);
-        // What is said not to be read is not read by anybody, as sentences either.
-        refused.into_iter().for_each(|lines| page.pass_over(lines));
-        let mut taken: Vec<Range<usize>> =
-            taken.into_iter().chain(tables.iter().map(|table| table.lines.clone())).collect();
-        taken.sort_by_key(|range| range.start);
-        let clauses = prose::clauses(&page, &taken);
-        Read { page, imported, tables, not_read, clauses, taken }
-    }
-}
-
-fn judged(read: Read, options: &Options) -> Audited {
-    let Read { page, imported, tables, not_read, clauses, taken } = read;
+pub fn audit_by(mut page: Page, options: &Options) -> Audited {
+    let imported = import::scan(&page);
+    let mut taken: Vec<Range<usize>> = imported.outputs.iter().map(|output| output.lines.clone()).collect();
+    let table::Scanned { tables, unread: not_read, refused } = table::scan(&page, &taken);
+    // What is said not to be read is not read by anybody, as sentences either.
+    refused.into_iter().for_each(|lines| page.pass_over(lines));
+    taken.extend(tables.iter().map(|table| table.lines.clone()));
+    taken.sort_by_key(|range| range.start);
+    let clauses = prose::clauses(&page, &taken);
     let grids = grid::grids(&page, &tables, &taken);
     let links = link::links(&page, &tables, &grids, &clauses);
     let evidence =
         Evidence::new(&page, &imported.outputs, &tables, &clauses, &grids, &links, options.ratings);
     let mut claims = claims(&imported.outputs, &tables, &clauses);
     let mut order: Vec<u32> = (0..).take(claims.len()).collect();
-    // Stable, for it sees what is in order already: outputs, then tables, then sentences.
     order.sort_by_key(|at| claims[*at as usize].spot);
-    let (asked, mut near) = (options.asked, 0);
-    let mut settles = |check: Check| {
-        if asked(check.2) {
-            near = settle(&mut claims, &order, near, check);
+    let mut settles = |(spot, status, rule): Check| {
+        if !(options.asked)(rule) {
+            return;
+        }
+        let first = order.partition_point(|at| claims[*at as usize].spot < spot);
+        for at in &order[first..] {
+            let claim = &mut claims[*at as usize];
+            if claim.spot != spot {
+                break;
+            }
+            // The worst that any rule says of a figure is its status.
+            if claim.why == NOTHING_GIVES_IT || status < claim.status {
+                (claim.status, claim.why) = (status, rule);
+            }
         }
     };
     let mut findings = rule::check(&evidence, &mut settles);
-    findings.retain(|finding| asked(finding.rule));
+    findings.retain(|finding| (options.asked)(finding.rule));
     let mut unread = page.unread.clone();
     unread.extend(imported.unread);
     unread.extend(not_read);
@@ -184,34 +170,3 @@ fn claim(metric: Metric, unit: Unit, figure: &Figure, kind: Kind) -> Claim {
 
 /// Why a figure cannot be checked.
 const NOTHING_GIVES_IT: &str = "nothing on the page gives it";
-
-/// The worst that any rule says of a figure is its status. Gives where in the order it was looked for; each rule goes through the
-/// page in its order, so that from one check to the next is a step or two.
-fn settle(claims: &mut [Claim], order: &[u32], near: usize, (spot, status, rule): Check) -> usize {
-    let near = first_at(order, spot, near, |at| claims[at as usize].spot);
-    for at in &order[near..] {
-        let claim = &mut claims[*at as usize];
-        if claim.spot != spot {
-            break;
-        }
-        if claim.why == NOTHING_GIVES_IT || status < claim.status {
-            (claim.status, claim.why) = (status, rule);
-        }
-    }
-    near
-}
-
-/// Index of the first that is not before a spot: looked for in a stretch round `near` that doubles until it holds it.
-fn first_at(order: &[u32], spot: Spot, near: usize, spot_of: impl Fn(u32) -> Spot) -> usize {
-    let before = |at: usize| order.get(at).is_some_and(|own| spot_of(*own) < spot);
-    let (mut low, mut high, mut reach) = (near, near, 4);
-    while low > 0 && !before(low - 1) {
-        low = low.saturating_sub(reach);
-        reach *= 2;
-    }
-    while before(high) {
-        high = (high + reach).min(order.len());
-        reach *= 2;
-    }
-    low + order[low..high].partition_point(|own| spot_of(*own) < spot)
-}

@@ -1,15 +1,26 @@
-//! Files of cases in `fixtures`: `=== name`, a text, `--- `, and what is read in it.
+//! Files of cases in `fixtures`: `=== name`, a text, `--- `, and what is read in it; behind `--- from => to && from => to` what is
+//! read where the text has that instead, with a reason behind `###`.
 
 /// Holds a file of cases; where `IOTAX_CASES=write` is set what is read is written into it: read the difference.
 pub(crate) fn hold(file: &str, shown: impl Fn(&str) -> String) {
+    hold_named(file, |_, text| shown(text));
+}
+
+/// The same of what is shown by the name of a case too.
+pub(crate) fn hold_named(file: &str, shown: impl Fn(&str, &str) -> String) {
     let path = format!("{}/fixtures/{file}", env!("CARGO_MANIFEST_DIR"));
     let checked = std::fs::read_to_string(&path).expect("a file of cases");
     let mut cases = checked.split("=== ");
     let mut all = cases.next().unwrap_or_default().to_owned();
     for case in cases {
-        let (input, _) = case.split_once("--- \n").expect("what is read");
-        let (_, text) = input.split_once('\n').expect("a name");
-        all += &format!("=== {input}--- \n{}", shown(text));
+        let mut parts = case.split("\n--- ");
+        let (name, text) = parts.next().and_then(|input| input.split_once('\n')).expect("a name");
+        all += &format!("=== {name}\n{text}\n");
+        let page: String = text.split('\n').map(with_fixture).collect();
+        for part in parts {
+            let changes = part.lines().next().unwrap_or_default();
+            all += &format!("--- {changes}\n{}", shown(name, &changed(&page, changes)));
+        }
     }
     if std::env::var("IOTAX_CASES").is_ok_and(|what| what == "write") {
         return std::fs::write(path, all).unwrap();
@@ -18,4 +29,21 @@ pub(crate) fn hold(file: &str, shown: impl Fn(&str) -> String) {
         assert_eq!(now, before, "line {number} of {file}");
     }
     assert_eq!(all.len(), checked.len());
+}
+
+fn changed(text: &str, changes: &str) -> String {
+    let changes = changes.split(" ### ").next().unwrap_or_default().split(" && ");
+    let changes = changes.filter_map(|change| change.split_once(" => "));
+    changes.fold(text.to_owned(), |text, (from, to)| {
+        let [from, to] = [from, to].map(|part| part.replace("\\n", "\n"));
+        assert!(text.contains(&from), "{from} is not in {text}");
+        text.replacen(&from, &to, 1)
+    })
+}
+
+/// A line, or the fixture that it names: `@fio/randread-3.33.txt`.
+fn with_fixture(line: &str) -> String {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/fixtures");
+    let fixture = line.strip_prefix('@').map(|name| std::fs::read_to_string(format!("{folder}/{name}")));
+    fixture.and_then(Result::ok).unwrap_or_else(|| format!("{line}\n"))
 }

@@ -32,18 +32,6 @@ pub enum Status {
     CannotBeChecked,
 }
 
-impl Kind {
-    /// Its word: `raw`.
-    pub fn word(self) -> &'static str {
-        match self {
-            Kind::Raw => "raw",
-            Kind::Cell => "cell",
-            Kind::Derived => "derived",
-            Kind::Prose => "prose",
-        }
-    }
-}
-
 impl Status {
     /// All.
     pub const ALL: [Status; 4] =

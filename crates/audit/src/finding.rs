@@ -46,8 +46,6 @@ pub enum Slip {
     ThousandFor1024,
     /// Cut off where it should be rounded.
     Truncated,
-    /// Rounded from what had been rounded.
-    RoundedTwice,
     /// A percentage of the other operand: a loss told as `host / VM - 1`, a share the other way round.
     WrongBase,
     /// Half of what its siblings have: one of two was not counted.
@@ -184,7 +182,7 @@ mod tests {
         assert_eq!(advised(Some(Truncated), ""), "round it");
         assert_eq!(advised(Some(ThousandFor1024), ""), "print MiB/s, where 1024 is meant");
         assert_eq!(advised(None, ""), "ask for the raw output");
-        let slips = [FioCarry, FactorTen, ThousandFor1024, Truncated, RoundedTwice, WrongBase];
+        let slips = [FioCarry, FactorTen, ThousandFor1024, Truncated, WrongBase];
         let slips = slips.into_iter().chain([Half, FromWrongFigure]);
         slips.for_each(|slip| assert!(!slip.words().is_empty() && advised(Some(slip), "7").contains('7')));
         for rule in rule::all() {

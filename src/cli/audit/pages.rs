@@ -140,37 +140,4 @@ mod tests {
         assert!(no_text(&noise).unwrap().starts_with("binary data: "));
         assert!(MAGIC.iter().all(|(magic, what)| no_text(magic).as_deref() == Some(*what)));
     }
-
-    #[test]
-    fn folders_are_read_in_the_order_of_names_and_what_is_no_page_is_named() {
-        let folder = tempfile::tempdir().unwrap();
-        let top = folder.path();
-        for name in ["b/x.md", "b/a.md", "a.md", ".git/x.md", "b/.hidden"] {
-            std::fs::create_dir_all(top.join(name).parent().unwrap()).unwrap();
-            std::fs::write(top.join(name), name).unwrap();
-        }
-        std::fs::write(top.join("c.png"), b"\x89PNG\r\n").unwrap();
-        std::os::unix::fs::symlink(top, top.join("d")).unwrap();
-        std::os::unix::fs::symlink("nowhere", top.join("e")).unwrap();
-        let mut told = Vec::new();
-        let tell = &mut |name: &str, content| {
-            let said = match content {
-                Content::Pages(pages) => pages[0].line(0).to_owned(),
-                Content::NoPage(why) => format!("no page: {why}"),
-                Content::Refused(why) => format!("refused: {why}"),
-            };
-            told.push((Path::new(name).strip_prefix(top).unwrap().display().to_string(), said));
-            Ok(())
-        };
-        each(&[top.to_owned()], tell).unwrap();
-        let expected = [
-            ("a.md", "a.md"),
-            ("b/a.md", "b/a.md"),
-            ("b/x.md", "b/x.md"),
-            ("c.png", "no page: a PNG image"),
-            ("d", "no page: a link to a folder; hint: name the folder itself"),
-            ("e", "no page: a link that leads nowhere"),
-        ];
-        assert_eq!(told, expected.map(|(name, said)| (name.to_owned(), said.to_owned())));
-    }
 }

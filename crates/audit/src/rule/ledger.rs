@@ -105,14 +105,11 @@ impl<'a> Ledger<'a> {
         });
     }
 
-    /// Holds a figure against what its operands give by an arithmetic that cannot be turned round.
-    pub fn given(&mut self, target: Named, expected: Interval, from: &[Named], by: impl FnOnce() -> String) {
-        self.note(unturned(target, expected, from), true, |_| by());
-    }
-
     /// Holds that a figure lies within bounds: that it does makes it plausible, no more.
     pub fn within(&mut self, target: Named, bounds: Interval, from: &[Named], by: impl FnOnce() -> String) {
-        self.note(unturned(target, bounds, from), false, |_| by());
+        let from = from.iter().map(|operand| (*operand, UNKNOWN));
+        let said = std::iter::once((target, bounds.wider(ROUNDING))).chain(from).collect();
+        self.note(said, false, |_| by());
     }
 
     fn note(&mut self, said: Said, exact: bool, arithmetic: impl FnOnce(&Page) -> String) {
@@ -194,11 +191,6 @@ impl<'a> Ledger<'a> {
         let finding = finding.against(others().take(MOST_OPERANDS).map(|other| other.figure.spot));
         Finding { printed, slip, ..finding }
     }
-}
-
-fn unturned(target: Named, expected: Interval, operands: &[Named]) -> Said {
-    let operands = operands.iter().map(|operand| (*operand, UNKNOWN));
-    std::iter::once((target, expected.wider(ROUNDING))).chain(operands).collect()
 }
 
 /// A figure as it is printed, with its unit.

@@ -42,8 +42,6 @@ pub struct Rule {
     pub holds: &'static str,
     /// When it says nothing.
     pub silent: &'static str,
-    /// Looks.
-    pub check: fn(&Evidence, &mut Sink),
 }
 
 /// What a page holds.
@@ -210,45 +208,33 @@ const CHECKS: &[fn(&Evidence, &mut Sink)] = &[
     fio::check,
     tools::check,
     network::check,
-    identity::product::UNIT.check,
-    identity::little::LITTLE.check,
+    identity::product::check,
+    identity::little::check,
     table::copies::check,
-    identity::made::SUMS.check,
-    identity::shown::SHOWN.check,
+    identity::made::check,
+    identity::shown::check,
     table::ratios::check,
-    identity::powers::POWERS.check,
+    identity::powers::check,
     table::replicas::check,
     hardware::check,
     method::check,
     prose::check,
 ];
 
-const IDENTITIES: [Rule; 5] = [
-    identity::product::UNIT,
-    identity::little::LITTLE,
-    identity::made::SUMS,
-    identity::shown::SHOWN,
-    identity::powers::POWERS,
-];
-
-/// All rules: those of `rules.txt`, then the identities.
+/// All rules, as `rules.txt` has them.
 pub fn all() -> &'static [Rule] {
     static ALL: OnceLock<Vec<Rule>> = OnceLock::new();
-    ALL.get_or_init(|| {
-        let texts = include_str!("rules.txt").split("\n\n").filter_map(described);
-        texts.chain(IDENTITIES).collect()
-    })
+    ALL.get_or_init(|| include_str!("rules.txt").split("\n\n").filter_map(described).collect())
 }
 
-/// The rule of a paragraph of `rules.txt`, for which others look.
+/// The rule of a paragraph.
 fn described(text: &'static str) -> Option<Rule> {
-    let mut lines = text.lines();
-    let (head, name) = lines.next()?.split_once(": ")?;
+    let (head, rest) = text.split_once(": ")?;
+    let (name, rest) = rest.split_once("\nholds: ")?;
+    let (holds, silent) = rest.split_once("\nsilent: ")?;
     let (id, severity) = head.split_once(' ')?;
     let severity = Severity::ALL.into_iter().find(|one| one.word() == severity)?;
-    let holds = lines.next()?.strip_prefix("holds: ")?;
-    let silent = lines.next()?.strip_prefix("silent: ")?;
-    Some(Rule { id, name, severity, holds, silent, check: |_, _| {} })
+    Some(Rule { id, name, severity, holds, silent: silent.trim_end() })
 }
 
 /// Asks every rule, and hands on each figure that one settled; findings come in the order of the page, what is said twice of one figure by
@@ -272,21 +258,20 @@ pub fn check(evidence: &Evidence, settles: &mut dyn FnMut(Check)) -> Vec<Finding
 
 #[cfg(test)]
 mod tests {
-    use super::*;
-
     #[test]
     fn every_rule_says_what_it_holds_and_when_it_is_silent() {
-        let mut ids: Vec<&str> = all().iter().map(|rule| rule.id).collect();
-        for rule in all() {
-            for text in [rule.name, rule.holds, rule.silent] {
-                assert!(!text.is_empty() && !text.ends_with('.'), "{}: {text:?}", rule.id);
-            }
-        }
-        let count = ids.len();
-        let paragraphs = include_str!("rules.txt").matches("\nholds: ").count();
-        assert_eq!(count, paragraphs + IDENTITIES.len(), "a paragraph is not read");
+        let paragraphs = include_str!("rules.txt").split("\n\n").skip(1);
+        let mut ids: Vec<&str> = super::all().iter().map(|rule| rule.id).collect();
+        assert_eq!(ids.len(), paragraphs.count(), "a paragraph is not read");
         ids.sort_unstable();
-        ids.dedup();
-        assert_eq!(ids.len(), count, "an id comes twice");
+        assert!(ids.windows(2).all(|pair| pair[0] != pair[1]), "an id comes twice: {ids:?}");
+        for rule in super::all() {
+            let texts = [rule.name, rule.holds, rule.silent];
+            assert!(
+                texts.iter().all(|text| !text.is_empty() && !text.ends_with('.')),
+                "{}: {texts:?}",
+                rule.id
+            );
+        }
     }
 }

@@ -1,11 +1,11 @@
-//! X24: the arithmetic of iperf3; M10: what its streams lost.
+//! X24: streams of iperf3 make up their sum; M10: what they lost.
 
 use super::ledger::{Ledger, Named, named};
 use super::{Evidence, Sink};
 use crate::finding::{Finding, Severity};
 use crate::import::Said;
 use crate::import::iperf3::{End, Row, Stream, Test};
-use crate::number::{Figure, Interval};
+use crate::number::Figure;
 use crate::page::Spot;
 
 pub(super) fn check(evidence: &Evidence, sink: &mut Sink) {
@@ -13,7 +13,6 @@ pub(super) fn check(evidence: &Evidence, sink: &mut Sink) {
         let Said::Iperf3(said) = &output.said else { continue };
         for test in &said.tests {
             let mut ledger = Ledger::new(evidence.page, "X24");
-            test.ends.iter().chain(&test.intervals).for_each(|row| rate(row, &mut ledger));
             [&test.ends, &test.intervals].iter().for_each(|rows| sums(test, rows, &mut ledger));
             ledger.settle(sink);
         }
@@ -44,21 +43,6 @@ fn losses(evidence: &Evidence, sink: &mut Sink) {
 
 /// What streams that end at slightly other times leave open.
 const SLACK: f64 = 0.005;
-
-fn rate(row: &Row, ledger: &mut Ledger) {
-    let (Some(bytes), Some(rate), [Some(from), Some(to)]) = (row.bytes, row.rate, row.time) else { return };
-    let seconds = to.value - from.value;
-    // UDP's receivers count what arrived in the sender's time or in theirs, by version.
-    if seconds < 0.1 || (row.datagrams.is_some() && row.end.is_some()) {
-        return;
-    }
-    let time = Interval { low: to.low - from.high, high: to.high - from.low };
-    let Some(expected) = bytes.interval().scaled(8.0).over(time) else { return };
-    let operands = [named("the bytes", "", bytes)];
-    ledger.given(named("the rate", "", rate), expected.wider(SLACK), &operands, || {
-        format!("8 * {} / {seconds:.2} s = {:.4} Gbits/s", bytes.value, 8.0 * bytes.value / seconds / 1e9)
-    });
-}
 
 /// What rows of streams and their sum have in common: way, end, whether omitted, and when they began, in tenths of a second.
 fn group(row: &Row) -> impl PartialEq {
@@ -104,58 +88,4 @@ fn apart(sum: &Row, parts: &[&Row]) -> Option<f64> {
     let long = |row: &Row| Some(row.time[1]?.value - row.time[0]?.value).filter(|seconds| *seconds > 0.0);
     let whole = long(sum)?;
     parts.iter().try_fold(0.0f64, |most, row| Some(most.max((long(row)? / whole - 1.0).abs())))
-}
-
-#[cfg(test)]
-mod tests {
-    use crate::rule::testing::{found, wrong};
-
-    const PARALLEL: &str = include_str!("../../fixtures/iperf3/tcpP.txt");
-
-    #[test]
-    fn sound_outputs_hold() {
-        for text in [
-            PARALLEL,
-            include_str!("../../fixtures/iperf3/udpbidir.txt"),
-            include_str!("../../fixtures/iperf3/omit.txt"),
-            include_str!("../../fixtures/iperf3/server.txt"),
-            include_str!("../../fixtures/iperf3/tcpP.json"),
-            include_str!("../../fixtures/iperf3/bidir.json"),
-        ] {
-            assert_eq!(wrong(text), Vec::<String>::new());
-        }
-    }
-
-    #[test]
-    fn a_wrong_figure_is_told() {
-        for (from, to) in [
-            ("5.24 GBytes  22.5", "5.24 GBytes  25.2"),
-            ("5.24 GBytes", "5.42 GBytes"),
-            ("2.64 GBytes  11.3", "2.64 GBytes  13.1"),
-        ] {
-            let changed = PARALLEL.replacen(from, to, 1);
-            assert_ne!(changed, PARALLEL);
-            assert_ne!(found(&changed, "X24"), [], "{from} -> {to}");
-        }
-    }
-
-    #[test]
-    fn streams_that_end_at_other_times_than_their_sum_have_rates_of_their_own() {
-        let text = "\
-[ ID] Interval           Transfer     Bitrate         Retr  Cwnd
-[  5]   0.00-1.00   sec  2.00 GBytes  17.2 Gbits/sec    0   1.19 MBytes
-[  7]   0.00-1.30   sec  3.00 GBytes  19.8 Gbits/sec    0   1.06 MBytes
-[SUM]   0.00-1.00   sec  5.00 GBytes  42.9 Gbits/sec    0
-- - - - - - - - - - - - - - - - - - - - - - - - -
-";
-        assert_eq!(found(text, "X24"), []);
-        assert_ne!(found(&text.replace("0.00-1.30", "0.00-1.00"), "X24"), []);
-    }
-
-    #[test]
-    fn streams_that_lost_much_are_told() {
-        let long = PARALLEL.replace("0.00-2.00 ", "0.00-20.00");
-        let lossy = long.replacen("    8             sender", "  900             sender", 1);
-        assert_eq!((found(&long, "M10").len(), found(&lossy, "M10").len()), (0, 1));
-    }
 }

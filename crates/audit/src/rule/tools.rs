@@ -1,9 +1,12 @@
 //! X29: what tools print of one run, held against each other by the relations of `relations.txt`.
 
-use super::ledger::{Ledger, Named};
+use super::ledger::{Ledger, Named, named};
 use super::{Evidence, Sink};
+use crate::claim::Metric;
 use crate::import::Said;
-use crate::import::sheet::{BANDWIDTH, BYTES, IOPS, IOS, Sheet};
+use crate::import::iperf3::Row;
+use crate::import::sheet::{BANDWIDTH, BYTES, IOPS, IOS, Sheet, TIME};
+use crate::number::Figure;
 use std::sync::OnceLock;
 
 /// A line of `relations.txt`.
@@ -52,8 +55,9 @@ fn relation(line: &'static str) -> Option<Relation> {
 
 pub(super) fn check(evidence: &Evidence, sink: &mut Sink) {
     for output in evidence.outputs {
-        let mine =
-            relations().iter().filter(|one| one.tools.iter().any(|tool| output.format.starts_with(tool)));
+        // An output in JSON has one format for all tools.
+        let printed_by = if let Said::Iperf3(_) = output.said { "iperf3" } else { output.format };
+        let mine = relations().iter().filter(|one| one.tools.iter().any(|tool| printed_by.starts_with(tool)));
         let mine: Vec<&Relation> = mine.collect();
         let mut ledger = Ledger::new(evidence.page, "X29");
         if let Said::Sheets(sheets) = &output.said {
@@ -61,6 +65,10 @@ pub(super) fn check(evidence: &Evidence, sink: &mut Sink) {
                 hold(&mine, sheet, &mut ledger);
                 totals(sheet, &sheets[at - sheet.sums..at], &mut ledger);
             }
+        }
+        if let Said::Iperf3(said) = &output.said {
+            let rows = said.tests.iter().flat_map(|test| test.ends.iter().chain(&test.intervals));
+            rows.filter_map(of_row).for_each(|sheet| hold(&mine, &sheet, &mut ledger));
         }
         ledger.settle(sink);
     }
@@ -79,6 +87,20 @@ fn hold(relations: &[&Relation], sheet: &Sheet, ledger: &mut Ledger) {
             }
         }
     }
+}
+
+/// A row of iperf3: of its time only the ends are printed.
+fn of_row(row: &Row) -> Option<Sheet> {
+    let (bytes, rate, [Some(from), Some(to)]) = (row.bytes?, row.rate?, row.time) else { return None };
+    let (low, high) = (to.low - from.high, to.high - from.low);
+    let time = Figure { value: to.value - from.value, low, high, ..to }.scaled(1e9);
+    let mut sheet = Sheet::new(0, None);
+    sheet.add(Metric::Total, named(BYTES, "", bytes));
+    sheet.add(Metric::Bandwidth, named(BANDWIDTH, "", rate));
+    sheet.add(Metric::Runtime, named(TIME, "s", time));
+    // UDP's receivers count what arrived in the sender's time or in theirs, by version.
+    let of_udp = row.datagrams.is_some() && row.end.is_some();
+    (time.value >= 1e8 && !of_udp).then_some(sheet)
 }
 
 /// Figures of a sheet that sums others.

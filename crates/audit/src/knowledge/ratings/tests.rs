@@ -25,42 +25,12 @@ fn every_drive_has_a_source_names_and_sane_figures() {
 }
 
 #[test]
-fn drives_are_known_by_what_the_kernel_and_pages_call_them() {
-    for (model, name, capacity) in [
-        ("Samsung SSD 980 PRO 1TB", "Samsung 980 PRO", Some(1e12)),
-        ("Samsung SSD 980 500GB", "Samsung 980", Some(500e9)),
-        ("Samsung SSD 970 EVO Plus 2TB", "Samsung 970 EVO Plus", Some(2e12)),
-        ("SAMSUNG MZVL21T0HCLR-00B00", "Samsung PM9A1", Some(1e12)),
-        ("6xPM9A3 1.92TB", "Samsung PM9A3", Some(1.92e12)),
-        ("INTEL SSDPE2KX010T8", "Intel DC P4510", Some(1e12)),
-        ("WDS100T2X0E-00BCA0", "WD Black SN850X", None),
-        ("Micron_7450_MTFDKCC3T8TFR", "Micron 7450 PRO", Some(3.84e12)),
-        ("ST16000NM001G-2KK103", "Seagate Exos X16", Some(16e12)),
-        ("WDC  WUH721818ALE6L4", "Ultrastar DC HC550", Some(18e12)),
-    ] {
-        let found = known().rating_of(model, None).unwrap_or_else(|| panic!("{model}"));
-        assert_eq!(found.drive.name, name, "{model}");
-        let sizes: Vec<Option<f64>> = found.sizes.iter().map(|size| size.capacity).collect();
-        match capacity {
-            Some(bytes) => assert_eq!(sizes, [Some(bytes)], "{model}"),
-            None => assert_eq!(sizes.len(), found.drive.sizes.len(), "{model}"),
-        }
-    }
-    for other in
-        ["QEMU NVMe Ctrl", "980", "Virtual disk", "Intel Xeon E5-2678 v3", "SN85", "PM9A", "", "日本"]
-    {
-        assert!(known().rating_of(other, None).is_none(), "{other}");
-    }
-    assert!(
-        known().rating_of("Samsung 980 PRO and Samsung 990 PRO", None).is_none(),
-        "two drives are no drive"
-    );
-}
-
-#[test]
 fn a_capacity_picks_the_figures_and_without_one_they_are_bounds() {
     let of = |model, bytes| known().rating_of(model, bytes).unwrap();
     assert_eq!(of("Samsung SSD 980 PRO", Some(250_059_350_016.0)).most(Rated::RandreadIops), Some(500e3));
+    assert_eq!(of("Samsung SSD 980 PRO 1TB", None).sizes[0].capacity, Some(1e12), "as it is named");
+    let two = known().rating_of("Samsung 980 PRO and Samsung 990 PRO", None);
+    assert!(two.is_none(), "two drives are no drive");
     let any = of("Samsung SSD 980 PRO", None);
     assert_eq!((any.least(Rated::RandreadIops), any.most(Rated::Read)), (Some(500e3), Some(7e9)));
     assert!(known().rating_of("Samsung SSD 980 PRO", Some(8e12)).is_none(), "there is none of 8 TB");

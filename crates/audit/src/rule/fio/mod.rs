@@ -4,8 +4,6 @@ mod course;
 mod latency;
 mod load;
 mod rates;
-#[cfg(test)]
-mod tests;
 
 use crate::import::Way;
 use crate::import::fio::num2str::{self, Era};

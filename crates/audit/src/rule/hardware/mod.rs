@@ -13,8 +13,6 @@ mod disks;
 mod link;
 mod measured;
 mod rating;
-#[cfg(test)]
-mod tests;
 
 /// P1, P2, P4, P5, P8 and P14.
 pub(super) fn check(evidence: &Evidence, sink: &mut Sink) {

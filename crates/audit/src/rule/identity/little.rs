@@ -1,4 +1,4 @@
-//! IOPS times the mean latency is how many I/Os are in flight (Little's law): F7 of grids.
+//! IOPS times the mean latency is how many I/Os are in flight (Little's law).
 
 use super::columns::{Kind, depth, depth_of, only, pairs};
 use crate::finding::{Finding, Severity};
@@ -7,19 +7,7 @@ use crate::link::near;
 use crate::number::{Interval, Quantity};
 use crate::page::Page;
 use crate::rule::table::like;
-use crate::rule::{Evidence, Rule, Sink};
-
-/// F7 of tables, lists and lines.
-pub const LITTLE: Rule = Rule {
-    id: "X33",
-    name: "IOPS times mean latency is what is in flight",
-    severity: Severity::WrongFigure,
-    holds: "rate * mean latency is the depth that the row, its heads or the text above states; where none is stated, the one that at least three \
-            rows agree on to 3 %. More than a tenth above the depth is impossible; a row that is off by more than the others is reported where four fifths of at \
-            least four rows agree, or the figure is right but for one slip",
-    silent: "of percentiles, medians and extremes; where fewer rows agree; of a row below its depth where the others do not agree to 3 %",
-    check: in_flight,
-};
+use crate::rule::{Evidence, Sink};
 
 /// How far rows may be from each other that agree.
 const SLACK: f64 = 0.03;
@@ -43,7 +31,7 @@ impl Row<'_> {
     }
 }
 
-fn in_flight(evidence: &Evidence, sink: &mut Sink) {
+pub(in crate::rule) fn check(evidence: &Evidence, sink: &mut Sink) {
     let of_page = only(evidence, depth_of);
     // Lines are one table, page by page; small tables count where others of the page bear them out.
     let mut lines = Vec::new();

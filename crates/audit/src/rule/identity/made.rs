@@ -8,19 +8,7 @@ use crate::link::words::{LEAST, List, MEAN, MEDIAN, MOST, SUM, is};
 use crate::number::{Quantity, Unit};
 use crate::page::Page;
 use crate::rule::table::like;
-use crate::rule::{Evidence, Rule, Sink};
-
-/// T5.
-pub const SUMS: Rule = Rule {
-    id: "T5",
-    name: "a sum, mean, median or extreme is that of its parts",
-    severity: Severity::WrongFigure,
-    holds: "a row, column or list item that is called total, average, median, maximum or minimum has that of the figures before it, within what \
-            printed digits stand for; a line that says a total right after iperf3's streams has their sum",
-    silent: "unless another of that row (column) holds with three digits, the parts are numbered units (VM1, run 2), or the figure is right but for one \
-             slip; of ratios, of what is another aggregate of its parts, and of parts with other units",
-    check: sums,
-};
+use crate::rule::{Evidence, Sink};
 
 /// What a label says of its figures: `Total`, `Average (5 runs)`.
 fn said(label: &str) -> Option<What> {
@@ -60,7 +48,7 @@ fn is_another(made: &Made, what: What) -> bool {
             && (made.total.unit == Unit::Nanoseconds || made.total.figure.value <= 1.05 * most))
 }
 
-fn sums(evidence: &Evidence, sink: &mut Sink) {
+pub(in crate::rule) fn check(evidence: &Evidence, sink: &mut Sink) {
     for grid in evidence.grids {
         rows(evidence.page, grid, sink);
         columns(evidence.page, grid, sink);
@@ -99,7 +87,7 @@ fn columns(page: &Page, grid: &Grid, sink: &mut Sink) {
     for (at, kind) in kinds.iter().enumerate() {
         let Some(what) = kind else { continue };
         let range = parts_of(&kinds, at);
-        let made = (0..grid.cells.len()).filter(|row| said(&grid.labels[*row]).is_none()).filter_map(|row| {
+        let made = (0..grid.cells.len()).filter(|row| said(grid.labels[*row]).is_none()).filter_map(|row| {
             let parts = range.clone().filter(|column| grid.heads[*column].slot == grid.heads[at].slot);
             let parts: Option<Vec<Quantity>> = parts.map(|column| grid.at(row, column).copied()).collect();
             Some(Made { total: *grid.at(row, at)?, parts: parts? })

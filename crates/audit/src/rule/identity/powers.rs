@@ -9,19 +9,7 @@ use crate::link::words::{LEAST, MEAN, MEDIAN, MOST, SUM};
 use crate::number::{Interval, Quantity};
 use crate::page::Page;
 use crate::rule::table::like;
-use crate::rule::{Evidence, Rule, Sink};
-
-/// X35.
-pub const POWERS: Rule = Rule {
-    id: "X35",
-    name: "columns that are product or quotient of each other are so in every row",
-    severity: Severity::WrongFigure,
-    holds: "where two or three columns give one constant (a * b / c, a / b) in all rows but one in six, within what their digits stand for, the \
-            other rows give it too",
-    silent: "unless at least three rows agree and the other is what they give but for one slip (a digit, two that changed places, a factor of ten), whose figures differ enough that chance cannot make them agree; of rows of means and totals, and of \
-             figures that another rule has judged",
-    check: powers,
-};
+use crate::rule::{Evidence, Sink};
 
 /// Rows that must agree.
 const ROWS: usize = 3;
@@ -62,7 +50,7 @@ struct Relation {
     score: f64,
 }
 
-fn powers(evidence: &Evidence, sink: &mut Sink) {
+pub(in crate::rule) fn check(evidence: &Evidence, sink: &mut Sink) {
     for grid in evidence.grids {
         of_grid(evidence.page, grid, sink);
         // Of a table whose systems stand side by side the rows hang together.
@@ -170,8 +158,7 @@ impl Search {
         let middle = values.len() / 2;
         let constant = *values.select_nth_unstable_by(middle, f64::total_cmp).1;
         let fits = |log: &Log| (log.value - constant).abs() <= log.open;
-        let (held, missed): (Vec<&(usize, Log)>, Vec<&(usize, Log)>) =
-            sums.iter().partition(|(_, log)| fits(log));
+        let (held, missed): (Vec<_>, Vec<_>) = sums.iter().partition(|(_, log)| fits(log));
         // Two columns that measure nearly the same are no figure and what follows from it.
         let alike = powers.len() == 2 && powers[1].1 < 0.0 && constant.abs() < 0.1;
         if held.len() < ROWS || missed.len() > most_missed(held.len()) || alike {
@@ -241,7 +228,7 @@ fn moves(logs: &[Option<Log>], rows: &[&(usize, Log)]) -> bool {
 fn judge(page: &Page, grid: &Grid, relation: &Relation, sink: &mut Sink) {
     let figures = |row: usize| relation.columns.iter().filter_map(move |(column, _)| grid.at(row, *column));
     for row in &relation.held {
-        figures(*row).for_each(|figure| sink.holds(POWERS.id, &figure.figure));
+        figures(*row).for_each(|figure| sink.holds("X35", &figure.figure));
     }
     for row in &relation.missed {
         let judged = figures(*row).any(|figure| sink.is_wrong(figure.figure.spot));
@@ -285,7 +272,7 @@ fn tell(page: &Page, grid: &Grid, relation: &Relation, row: usize, sink: &mut Si
         count.1
     );
     sink.finds(
-        Finding::new(POWERS.id, Severity::WrongFigure, last.figure.spot, message)
+        Finding::new("X35", Severity::WrongFigure, last.figure.spot, message)
             .recomputed(given)
             .by(format!("{} of the same row", quotes.join(", ")))
             .against(others.iter().map(|(figure, _)| figure.figure.spot)),

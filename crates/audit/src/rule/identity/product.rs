@@ -10,21 +10,7 @@ use crate::link::words::SEQUENTIAL;
 use crate::number::{Base, Hedge, Interval, Quantity, Unit};
 use crate::page::Page;
 use crate::rule::table::like;
-use crate::rule::{Evidence, Rule, Sink, slip};
-
-/// N8, and F4, F6 and N3 of grids.
-pub const UNIT: Rule = Rule {
-    id: "N8",
-    name: "IOPS times block size is the bandwidth, in the unit that the label says",
-    severity: Severity::WrongFigure,
-    holds: "the intervals of IOPS * bs and bandwidth meet but for 0.25 %, in tables, lists and lines; a table all of whose rows need 1024 for \
-            a label of 1000 is reported once (cosmetic where the size is of K too and the label of KB), a row that does not agree as F4, a rate that \
-            lost its carry as N3; MB/s and MiB/s of one cell as F6",
-    silent: "unless rate and bandwidth stand in one cell, under heads of one load, or alone in their row, and two thirds of at least two rows agree, \
-             or the figure is right but for one slip (a digit, a factor of ten); where a size of KB or MB, taken as 1000, gives the printed bandwidths; \
-             where no size is stated and fewer than three rows agree on one",
-    check: rate_times_size,
-};
+use crate::rule::{Evidence, Sink, slip};
 
 /// Relative difference that rounding on the way to a table makes.
 const SLACK: f64 = 0.0025;
@@ -66,7 +52,7 @@ struct Pair<'a> {
     spelt: bool,
 }
 
-fn rate_times_size(evidence: &Evidence, sink: &mut Sink) {
+pub(in crate::rule) fn check(evidence: &Evidence, sink: &mut Sink) {
     let of_page = only(evidence, super::size_of);
     for grid in evidence.grids {
         let (stated, open) = of_grid(grid, of_page);

@@ -52,32 +52,3 @@ fn on_linux(evidence: &Evidence) -> bool {
     let lower = evidence.page.text().to_lowercase();
     says(&lower, "linux") && !says(&lower, "no linux")
 }
-
-#[cfg(test)]
-mod tests {
-    use crate::finding::Severity;
-    use crate::rule::testing::found;
-
-    fn fio(options: &str) -> usize {
-        found(&format!("fio --name=a {options} --bs=4k --filename=/dev/sdb\n"), "M9").len()
-    }
-
-    #[test]
-    fn parameters_without_an_effect_are_told() {
-        for (options, count) in [
-            ("--rw=randread --fsync=1", 1),
-            ("--rw=randwrite --fsync=1", 0),
-            ("--rw=randread --fsync=0", 0),
-            ("--rw=$RW --fsync=1", 0),
-            ("--rw=randread --ioengine=psync --iodepth=32", 1),
-            ("--rw=randread --ioengine=libaio --iodepth=32", 0),
-            ("--rw=randread --ioengine=psync --iodepth=1", 0),
-            ("--rw=randread --ioengine=posixaio --iodepth=8", 0),
-        ] {
-            assert_eq!(fio(options), count, "{options}");
-        }
-        let linux = "On CentOS 7:\n\nfio --name=a --rw=randread --ioengine=posixaio --iodepth=8 --filename=/dev/sdb\n";
-        assert_eq!(found(linux, "M9")[0].severity, Severity::Ambiguous);
-        assert_eq!(found(&linux.replace("CentOS 7", "FreeBSD, not Linux"), "M9"), []);
-    }
-}

@@ -53,34 +53,3 @@ fn contradicts(load: &Load) -> bool {
     let way = said.read != said.write && (said.read, said.write) != (read, write);
     order || way
 }
-
-#[cfg(test)]
-mod tests {
-    use crate::rule::testing::found;
-
-    #[test]
-    fn jobs_do_what_they_are_called() {
-        for (name, rw, count) in [
-            ("random-read", "read", 1),
-            ("seqwrite", "randwrite", 1),
-            ("rand_write", "randrw", 1),
-            ("\"load (rw=randwrite)\"", "randread", 1),
-            ("random-read", "randread", 0),
-            ("read", "randread", 0),
-            ("4k-randrw", "randrw", 0),
-            ("prewrite", "read", 0),
-            ("random-read", "$RW", 0),
-            ("write", "randrw --rwmixread=0", 0),
-            ("\"job(reader=1,write_bw=0)\"", "randread", 0),
-        ] {
-            let page = format!("fio --name={name} --rw={rw} --bs=4k --filename=/dev/sdb\n");
-            assert_eq!(found(&page, "T7").len(), count, "{name} {rw}");
-        }
-        let job = |name: &str| format!("[{name}]\nrw=randread\nbs=4k\n\n");
-        let told = found(&["global", "write 1", "write 2", "read"].map(job).concat(), "T7");
-        assert_eq!(told.len(), 1, "{told:#?}");
-        assert!(told[0].message.ends_with("1 more that are called like it"), "{}", told[0].message);
-        let others = found(&["global", "write 1", "seq write 2"].map(job).concat(), "T7");
-        assert_eq!(others.len(), 2, "they say other things");
-    }
-}

@@ -85,23 +85,3 @@ fn through_cache(words: &[Word]) -> Option<String> {
         )
     })
 }
-
-#[cfg(test)]
-mod tests {
-    use crate::rule::testing::found;
-
-    #[test]
-    fn rates_of_the_page_cache_are_told() {
-        let rate =
-            "32+0 records in\n32+0 records out\n34359738368 bytes (34 GB) copied, 36.9548 s, 930 MB/s\n";
-        let one = |words: &str| format!("$ dd if=/dev/zero of=/data/file bs=1M count=1024{words}\n{rate}\n");
-        assert_eq!(found(&one(""), "M7").len(), 1);
-        for words in [" oflag=direct", " conv=fsync", " oflag=nocache,dsync", " conv=notrunc,fdatasync"] {
-            assert_eq!(found(&one(words), "M7"), [], "{words}");
-        }
-        assert_eq!(found(&format!("{}echo 3 > /proc/sys/vm/drop_caches\n", one("")), "M7"), []);
-        assert_eq!(found("$ dd if=/dev/zero of=/data/file bs=1M count=1024\n", "M7"), [], "no rate");
-        assert_eq!(found(&format!("{}$ rm /data/file\n", one("")), "M7").len(), 1);
-        assert_eq!(found(&format!("{}$ backup /data/file\n", one("")), "M7"), [], "another reads it");
-    }
-}

@@ -115,38 +115,3 @@ fn judge(page: &Page, band: &Quantity, tables: &[(&Table, [usize; 2])], sink: &m
     let spots = outside.iter().flat_map(|(left, right)| [left.figure.spot, right.figure.spot]);
     sink.finds(Finding::new("S1", Severity::WrongConclusion, band.figure.spot, message).against(spots));
 }
-
-#[cfg(test)]
-mod tests {
-    use crate::rule::testing::found;
-
-    fn page(sentence: &str, last: &str) -> String {
-        format!(
-            "{sentence}\n\n| | pvscsi | NVMe controller |\n|---|---|---|\n| write 4M | 4603.11 MB/s | 4594.44 MB/s |\n\
-             | read 4M | 4618.22 MB/s | 4618.33 MB/s |\n| write 4k | 54.61 MB/s | {last} MB/s |\n"
-        )
-    }
-
-    #[test]
-    fn pairs_outside_a_stated_band_are_counted() {
-        let both =
-            "The difference between pvscsi and the nvme controller is within the margin of error of 5%.";
-        let told = found(&page(both, "60.02"), "S1");
-        assert_eq!(told.len(), 1);
-        assert_eq!(told[0].severity, super::Severity::WrongConclusion);
-        assert!(told[0].message.starts_with("1 of 3 pairs are further apart than 5%"), "{}", told[0].message);
-        assert_eq!(found(&page(both, "55.02"), "S1"), []);
-        let own = "Writes of the nvme controller (218) are within 30% of those of pvscsi (168).";
-        assert_eq!(found(&page(own, "30.02"), "S1"), [], "it tells what it compares");
-        let size = "4k writes of pvscsi and nvme are within 30%.";
-        assert_eq!(found(&page(size, "30.02"), "S1").len(), 1);
-        assert_eq!(found(&page("Prices are within 5% of each other.", "60.02"), "S1"), [], "of other things");
-    }
-
-    #[test]
-    fn chinese_names_are_pairs_of_characters() {
-        let page = "直通与虚拟磁盘的差距在误差 5% 以内。\n\n| 测试 | 直通模式 | 虚拟磁盘 |\n|---|---|---|\n| 读 | 500 MB/s | 490 MB/s |\n| 写 | 400 MB/s | 300 MB/s |\n";
-        assert_eq!(found(page, "S1").len(), 1);
-        assert_eq!(found(&page.replace("300", "390"), "S1"), []);
-    }
-}

@@ -96,23 +96,3 @@ fn copy(evidence: &Evidence, cell: &Quantity, found: &[Source], sink: &mut Sink)
     let finding = Finding::new("T4", Severity::WrongFigure, own, message).recomputed(text);
     sink.finds(finding.slip(Slip::FioCarry).against([spot]));
 }
-
-#[cfg(test)]
-mod tests {
-    use crate::rule::testing::{found, wrong};
-
-    #[test]
-    fn a_copy_of_a_wrong_figure_is_wrong() {
-        let page = |cell: &str| {
-            format!(
-                "fio-3.7\na: (groupid=0, jobs=1): err= 0: pid=1: Fri Apr 12 13:55:32 2024\n  write: IOPS=25.0k, BW=102MiB/s (106MB/s)(29.7GiB/300001msec)\n\
-                 \x20    issued rwts: total=0,7797520,0,0 short=0,0,0,0 dropped=0,0,0,0\n\n\
-                 | | write | bandwidth | decimal |\n|---|---|---|---|\n| host | {cell} | 102MiB/s | 106MB/s |\n"
-            )
-        };
-        assert_eq!(wrong(&page("25.0k")), ["N2 25.0k -> 26.0k", "T4 25.0k -> 26.0k"]);
-        assert_eq!(found(&page("26.0k"), "T4"), [], "mended by the author");
-        let few = page("25.0k").replace("| 102MiB/s | 106MB/s |", "| 77MiB/s | 80MB/s |");
-        assert_eq!(found(&few, "T4"), [], "chance");
-    }
-}

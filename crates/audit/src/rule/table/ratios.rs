@@ -1,9 +1,9 @@
-//! Ratios, losses and overheads of tables: T1 with its slips N4 to N7, and N10 where an operand is wrong itself.
+//! Ratios, losses and overheads of tables: T1 with its slips N4, N6 and N7, and N10 where an operand is wrong itself.
 
 use super::like;
 use crate::finding::{Finding, Severity, Slip};
 use crate::link::Link;
-use crate::number::{Hedge, Interval, Quantity};
+use crate::number::{Interval, Quantity};
 use crate::page::Page;
 use crate::rule::{Evidence, Sink};
 use likely::Likely;
@@ -65,7 +65,7 @@ fn finding(link: &Link, rule: &'static str, severity: Severity, message: String)
 fn ratio(evidence: &Evidence, link: &Link, sink: &mut Sink) {
     match judged(link) {
         None => {}
-        Some(Verdict::Holds) => held(evidence.page, link, sink),
+        Some(Verdict::Holds) => sink.holds("T1", &link.derived.figure),
         Some(Verdict::CutOff) => {
             let printed = evidence.page.quote(link.derived.figure.spot);
             let by = arithmetic(evidence.page, link, &Sink::default());
@@ -113,23 +113,6 @@ fn off(evidence: &Evidence, link: &Link, recomputed: Interval, sink: &mut Sink) 
     sink.finds(finding);
 }
 
-/// A ratio that its printed operands give; N5 where what they are more exactly does not.
-fn held(page: &Page, link: &Link, sink: &mut Sink) {
-    sink.holds("T1", &link.derived.figure);
-    let exact = [&link.numerator, &link.denominator].map(|operand| sink.refinement(operand.figure.spot));
-    let [Some(numerator), Some(denominator)] = exact else { return };
-    let recomputed = link.form.of(numerator, denominator, link.derived.unit);
-    let off = |recomputed: &Interval| !recomputed.meets(link.derived.interval());
-    let Some(recomputed) = recomputed.filter(off).filter(|_| link.derived.hedge != Hedge::About) else {
-        return;
-    };
-    let printed = page.quote(link.derived.figure.spot);
-    let value = like(printed, &link.derived, recomputed.middle());
-    let message = format!("{printed} is rounded from figures that were rounded before: it is {value}");
-    let finding = finding(link, "N5", Severity::Cosmetic, message);
-    sink.finds(finding.recomputed(value).slip(Slip::RoundedTwice));
-}
-
 /// A ratio computed again where an operand is wrong; one that is wrong by itself is told as that.
 fn propagated(page: &Page, link: &Link, sink: &mut Sink) {
     let (spot, operands) = (link.derived.figure.spot, [&link.numerator, &link.denominator]);
@@ -147,6 +130,3 @@ fn propagated(page: &Page, link: &Link, sink: &mut Sink) {
     let finding = finding(link, "N10", Severity::WrongConclusion, message);
     sink.finds(finding.recomputed(value).by(by).slip(Slip::FromWrongFigure));
 }
-
-#[cfg(test)]
-mod tests;
