@@ -153,7 +153,7 @@ pub fn slips(printed: &str) -> Vec<String> {
     let from = printed.find(|letter: char| letter.is_ascii_digit()).unwrap_or(0);
     let to = printed[from..].find(|letter| !is_number(letter)).map_or(printed.len(), |at| from + at);
     let (sign, number, unit) = (&printed[..from], &printed[from..to], &printed[to..]);
-    let Some(old) = value(number) else { return Vec::new() };
+    let Some(old) = value(number).filter(|old| *old != 0.0) else { return Vec::new() };
     let far = |text: &String| value(text).is_some_and(|new| (new - old).abs() > 0.03 * old.abs());
     let digits: Vec<usize> =
         number.bytes().enumerate().filter(|(_, byte)| byte.is_ascii_digit()).map(|(at, _)| at).collect();

@@ -113,15 +113,16 @@ pub(super) fn sizes(fixed: Option<&str>, range: Option<&str>) -> [Option<(u64, u
     [reads, writes, trims]
 }
 
-/// Bytes of fio's `4k`, `128K`, `1m`, `4096`. What has an i (`4KiB`) is read by 1000 in some versions and by 1024 in others.
+/// Bytes of fio's `4k`, `128K`, `64.0K`, `1m`, `4096`. What has an i (`4KiB`) is read by 1000 in some versions and by 1024 in others.
 pub(crate) fn size(text: &str) -> Option<u64> {
     let text = text.trim();
-    let digits = text.bytes().take_while(u8::is_ascii_digit).count();
-    let number: u64 = text.get(..digits)?.parse().ok()?;
+    let digits = text.bytes().take_while(|byte| byte.is_ascii_digit() || *byte == b'.').count();
+    let number: f64 = text.get(..digits)?.parse().ok()?;
     let unit = text[digits..].to_ascii_lowercase();
     let unit = unit.strip_suffix('b').unwrap_or(&unit);
     let power = ["", "k", "m", "g", "t", "p"].iter().position(|prefix| *prefix == unit)?;
-    number.checked_mul(1 << (10 * power))
+    let bytes = number * 1024f64.powi(power as i32);
+    (bytes.fract() == 0.0 && bytes < 1e15).then_some(bytes as u64)
 }
 
 /// Lines of sections in which an option that only fio has must come.
@@ -192,7 +193,10 @@ mod tests {
 
     #[test]
     fn sizes_are_read_as_fio_reads_them() {
-        assert_eq!(["4K", "128kb", "512"].map(size), [Some(4096), Some(131_072), Some(512)]);
+        assert_eq!(
+            ["4K", "128kb", "512", "64.0K"].map(size),
+            [Some(4096), Some(131_072), Some(512), Some(65_536)]
+        );
         assert_eq!(["4KiB", "", "k", "4x", "99999999999999999999", "9999999p9"].map(size), [None; 6]);
     }
 }

@@ -17,6 +17,8 @@ pub(super) fn check(evidence: &Evidence, sink: &mut Sink) {
     held(rate_times_size).for_each(|one| one.hold(sink));
     inferred_carry(evidence, sink);
     held(total_over_time).for_each(|one| one.hold(sink));
+    statuses(evidence).filter_map(|(of, status)| of_status(of, status)).for_each(|one| one.hold(sink));
+    both_bases(evidence, sink);
 }
 
 /// A lost carry as a finding; what is meant is corrected for later rules.
@@ -47,12 +49,17 @@ struct Check<'a> {
 }
 
 impl Check<'_> {
+    /// Blocks that were cut short, or counted twice, leave a total a little off.
+    fn is_near(&self) -> bool {
+        self.figure.interval().meets(self.recomputed.wider(0.02))
+    }
+
     fn hold(self, sink: &mut Sink) {
         let (page, fio) = self.of;
         let spot = self.figure.spot;
         let (what, severity) = match self.rule {
             "F1" | "F4" => ("a rate", Severity::WrongFigure),
-            "F3" => ("a total", Severity::Cosmetic),
+            "F3" => ("a total", if self.is_near() { Severity::Cosmetic } else { Severity::WrongFigure }),
             _ => ("a bandwidth", Severity::WrongFigure),
         };
         let finding = match agrees(page, &self.figure, self.recomputed, Era::of(fio.version)) {
@@ -138,11 +145,15 @@ struct Issued<'a> {
 }
 
 fn issued<'a>(evidence: &Evidence<'a>) -> impl Iterator<Item = Issued<'a>> {
-    let (page, texts) = (evidence.page, evidence.fio().filter(|fio| fio.form == Form::Text));
-    let of_groups = texts.flat_map(move |fio| {
-        fio.statuses.iter().take(MOST_JOBS).filter_map(move |status| of_group(page, fio, status))
-    });
+    let of_groups = statuses(evidence).filter_map(|((page, fio), status)| of_group(page, fio, status));
     runs(evidence).filter(Run::is_text).filter_map(of_run).chain(of_groups)
+}
+
+/// What is printed of groups of jobs.
+fn statuses<'a>(evidence: &Evidence<'a>) -> impl Iterator<Item = ((&'a Page, &'a Fio), &'a Status)> {
+    let page = evidence.page;
+    let texts = evidence.fio().filter(|fio| fio.form == Form::Text);
+    texts.flat_map(move |fio| fio.statuses.iter().take(MOST_JOBS).map(move |status| ((page, fio), status)))
 }
 
 fn of_run(run: Run) -> Option<Issued> {
@@ -261,4 +272,39 @@ fn total_over_time<'a>(run: &Run<'a>) -> Option<Check<'a>> {
     let by = format!("{} in {} s", run.page.quote(io.spot), runtime.value / 1e3);
     let operands = vec![io.spot, runtime.spot];
     Some(Check { rule: "F5", of: run.of(), figure, recomputed, by, operands, excused: false })
+}
+
+/// The bandwidth of a group is its total over its longest run.
+fn of_status<'a>(of: (&'a Page, &'a Fio), status: &Status) -> Option<Check<'a>> {
+    let ([Some(figure), _], [Some(io), _], [_, Some(longest)]) =
+        (status.bandwidth, status.io, status.runtime_ms)
+    else {
+        return None;
+    };
+    let rate = io.interval().scaled(1000.0).over(longest.interval())?;
+    // Cut off to whole KiB a second by versions to 2.19.
+    let recomputed = Interval { low: rate.low - 1024.0, high: rate.high + 1024.0 };
+    let by = format!("{} in {} s", of.0.quote(io.spot), longest.value / 1e3);
+    let excused = is_moved(of, &status.io, longest.value, &figure);
+    Some(Check { rule: "F5", of, figure, recomputed, by, operands: vec![io.spot, longest.spot], excused })
+}
+
+/// A total and a bandwidth are printed in units of 1024 and of 1000.
+fn both_bases(evidence: &Evidence, sink: &mut Sink) {
+    let of_runs = runs(evidence).filter(Run::is_text).flat_map(|run| {
+        let one = run.direction;
+        [[one.bandwidth, one.bandwidth_decimal], run.io()].map(|pair| (run.of(), pair))
+    });
+    let of_groups = statuses(evidence)
+        .flat_map(|(of, one)| [one.bandwidth, one.slowest, one.fastest, one.io].map(|pair| (of, pair)));
+    for (of, pair) in of_runs.chain(of_groups) {
+        let [Some(binary), Some(figure)] = pair else { continue };
+        // Either may have lost its carry.
+        let carried = num2str::carried(of.0.quote(binary.spot), &binary, Era::of(of.1.version));
+        let excused = carried.is_some_and(|meant| meant.meets(figure.interval()));
+        if !sink.is_wrong(binary.spot) && !sink.is_wrong(figure.spot) {
+            let (recomputed, by) = (sink.meant(&binary), of.0.quote(binary.spot).to_owned());
+            Check { rule: "F6", of, figure, recomputed, by, operands: vec![binary.spot], excused }.hold(sink);
+        }
+    }
 }
