@@ -9,36 +9,65 @@ use super::words::{
     SETTINGS, SPEED, TIMES, TO, VERSUS, WRITE, is, lists, says,
 };
 use super::{Ends, Form, Link, Why, comparable, is_ratio};
-use crate::number::{Hedge, Quantity, Unit};
+use crate::number::{Hedge, Quantity, Unit, is_score};
 use crate::page::Page;
 use crate::prose::{Clause, topic};
+use std::collections::HashMap;
 use std::ops::Range;
 
 /// The links of a page's sentences.
 pub(super) fn links(page: &Page, clauses: &[Clause]) -> Vec<Link> {
     let mut links = Vec::new();
+    let mut before: Vec<Before> = Vec::new();
+    // Figures by the words before them.
+    let mut labelled: HashMap<String, Vec<Quantity>> = HashMap::new();
     for of_line in clauses.chunk_by(|one, other| one.line == other.line) {
-        let line = unmarked(page.line(of_line[0].line));
-        let mut before: Vec<Quantity> = Vec::new();
+        let at = of_line[0].line;
+        let line = unmarked(page.line(at));
+        // A sentence of another paragraph is of something else.
+        if before.last().is_some_and(|last| at > last.line + 1) {
+            before.clear();
+        }
         for of_sentence in of_line.chunk_by(|one, other| one.sentence == other.sentence) {
             let figures: Vec<Quantity> =
                 of_sentence.iter().flat_map(|clause| &clause.figures).copied().collect();
-            let sentence = Sentence { line: &line, bytes: of_sentence[0].sentence.clone() };
+            let sentence = Sentence { page, line: &line, bytes: of_sentence[0].sentence.clone() };
             let found = links.len();
             if figures.len() >= 3 && !sentence.is_of_settings() {
                 of_figures(&sentence, &figures, &mut links);
             }
             if links.len() == found && line.len() < LONGEST_LINE {
                 links.extend(sentence.lone(&figures, &before));
+                links.extend(sentence.in_turn(&figures, &before));
             }
-            before = figures;
+            if let Some((label, end)) = sentence.labelled(&figures) {
+                let others: &mut Vec<Quantity> = labelled.entry(label).or_default();
+                if links.len() == found {
+                    links.extend(sentence.since(&figures, others));
+                }
+                others.push(end);
+            }
+            before.push(Before {
+                line: at,
+                ends: sentence.ends_of(&figures),
+                text: sentence.text().to_owned(),
+            });
         }
     }
     links
 }
 
+/// The sentence with figures before another.
+#[derive(Default)]
+struct Before {
+    line: usize,
+    /// What may be ends of a change.
+    ends: Vec<Quantity>,
+    text: String,
+}
+
 /// A line without the marks that make parts of it bold or code, each replaced by a space so that all stands where it was.
-fn unmarked(line: &str) -> String {
+pub(super) fn unmarked(line: &str) -> String {
     line.chars()
         .map(|letter| match letter {
             '`' | '*' => ' ',
@@ -47,9 +76,11 @@ fn unmarked(line: &str) -> String {
         .collect()
 }
 
-struct Sentence<'a> {
-    line: &'a str,
-    bytes: Range<usize>,
+/// A sentence of a line whose marks are blank.
+pub(super) struct Sentence<'a> {
+    pub page: &'a Page,
+    pub line: &'a str,
+    pub bytes: Range<usize>,
 }
 
 /// Three figures in a row, of which two are the ends of a change and one says how large it is.
@@ -76,7 +107,7 @@ fn of_figures(sentence: &Sentence, figures: &[Quantity], links: &mut Vec<Link>) 
 
 /// How two figures are told to be ends of one change.
 #[derive(Clone, Copy, PartialEq)]
-enum Tie {
+pub(super) enum Tie {
     /// `from 100 to 115`, `100 -> 115`: the second is what became of the first.
     Became,
     /// `115 vs 100`: which is the base the words of the change tell.
@@ -106,8 +137,10 @@ impl Sentence<'_> {
         let sound = is_told(&derived)
             && !restated
             && ends.iter().all(|end| matches!(end.hedge, Hedge::Plain | Hedge::About))
+            && (second.unit == Unit::Nanoseconds || is_behind || !says(glue, TIMES))
             && (is_glue(if tie == Tie::Each { behind_a_name(glue) } else { glue })
-                || !is_behind && self.in_brackets(&ends, glue))
+                || !is_behind
+                    && (self.in_brackets(&ends, glue) || tie == Tie::Became && figures == 3 && leads(glue)))
             && match tie {
                 Tie::Each => self.ends_each(&derived),
                 _ => self.ends_behind(&derived, is_behind),
@@ -130,26 +163,91 @@ impl Sentence<'_> {
 
     /// Changes of the only two results before them in a sentence, or in the one before it, that are told without being tied to them by
     /// the words beside: `Here it does 140 MB/s, but in the VM it falls to 28 MB/s, which is 80 % less`.
-    fn lone(&self, figures: &[Quantity], before: &[Quantity]) -> Vec<Link> {
+    fn lone(&self, figures: &[Quantity], before: &[Before]) -> Vec<Link> {
         let mut found = Vec::new();
         let mut from = 0;
         for (at, derived) in figures.iter().enumerate().filter(|(_, one)| is_ratio(one)) {
-            let own = ends_of(&figures[from..at]);
-            let (ends, near) =
-                if own.is_empty() && from == 0 { (ends_of(before), false) } else { (own, true) };
+            let own = self.ends_of(&figures[from..at]);
+            let counts = |one: &Quantity| one.unit == Unit::Bare && !self.is_score(one);
+            let line = derived.figure.spot.index();
+            let last = before.last().filter(|last| last.line == line || !last.ends.iter().any(counts));
+            // One of them may stand in the sentence before; what is the same is no other end.
+            let other = |own: &Quantity| {
+                let one = before.iter().rev().take(2).map(|one| one.ends.as_slice());
+                one.take_while(|ends| ends.len() == 1)
+                    .map(|ends| ends[0])
+                    .find(|one| !one.interval().meets(own.interval()))
+            };
+            let (ends, near) = match own.as_slice() {
+                [] if from == 0 => (last.map(|last| last.ends.clone()).unwrap_or_default(), false),
+                [one] if from == 0 && !counts(one) => (other(one).into_iter().chain([*one]).collect(), false),
+                _ => (own, true),
+            };
             from = at + 1;
             if let Ok([first, second]) = <[Quantity; 2]>::try_from(ends) {
-                found.extend(self.lone_of([first, second], *derived, near));
+                let sentence = before.last().filter(|_| !near).map_or("", |last| last.text.as_str());
+                found.extend(self.lone_of([first, second], *derived, sentence));
             }
         }
         found
     }
 
-    fn lone_of(&self, ends: [Quantity; 2], derived: Quantity, near: bool) -> Option<Link> {
+    /// The label that a sentence is of, with its first figure: `Execution time: 0.35 ms`.
+    fn labelled(&self, figures: &[Quantity]) -> Option<(String, Quantity)> {
+        let first = figures.first().filter(|one| one.unit.is_of_results() && !is_ratio(one))?;
+        let label = self
+            .before(first)
+            .trim_end()
+            .strip_suffix([':', '：', '='])?
+            .trim_start_matches(|letter: char| !letter.is_alphabetic());
+        (label.chars().filter(|letter| letter.is_alphabetic()).count() > 3)
+            .then(|| (label.trim().to_lowercase(), *first))
+    }
+
+    /// The change, in brackets behind a figure, of the one figure before under the same label: `Execution time: 0.30 ms (14 % better)`.
+    fn since(&self, figures: &[Quantity], others: &[Quantity]) -> Option<Link> {
+        let [end, derived] = figures else { return None };
+        let [first] = others else { return None };
+        let bracketed = self.between(end, derived)?.contains(['(', '（']) && is_ratio(derived);
+        let around = self.around(derived);
+        let told = bracketed
+            && tells(&around)
+            && is_told(derived)
+            && !says(self.behind(derived), VERSUS | OF_OTHER_THINGS);
+        told.then(|| self.lone_of([*first, *end], *derived, "")).flatten()
+    }
+
+    /// Several changes of as many pairs of figures, whose ends two sentences before have in that order: `it has 2217 points in one and
+    /// 24396 in the other`, `the old one 1725 and 17069`, `29 % and 43 % more`. One of them holds and tells how they are computed.
+    fn in_turn(&self, figures: &[Quantity], before: &[Before]) -> Vec<Link> {
+        let count = figures.len();
+        let mut groups = before.iter().rev().take(3).filter(|one| one.ends.len() == count);
+        let (Some(second), Some(first)) = (groups.next(), groups.next()) else { return Vec::new() };
+        let told = count > 1 && tells(self.text()) && figures.iter().all(|one| is_ratio(one) && is_told(one));
+        let ends = first
+            .ends
+            .iter()
+            .zip(&second.ends)
+            .map(|(first, second)| alike(*first, *second).first().copied());
+        let Some(ends) = ends.collect::<Option<Vec<_>>>().filter(|_| told) else { return Vec::new() };
+        let read = |at: usize| readings(&ends[at], hedged(figures[at]), Tie::Against);
+        let ways = (0..read(0).len())
+            .map(|way| (0..count).map(|at| read(at).swap_remove(way)).collect::<Vec<Link>>());
+        let held = |links: &Vec<Link>| links.iter().filter(|link| link.holds()).count();
+        ways.max_by_key(held).filter(|links| 2 * held(links) >= count).unwrap_or_default()
+    }
+
+    /// The change of two ends of this sentence, or of it and of the one before.
+    fn lone_of(&self, ends: [Quantity; 2], derived: Quantity, before: &str) -> Option<Link> {
         let [first, second] = ends;
-        let sentence = self.line.get(self.bytes.clone()).unwrap_or("");
+        let sentence = format!("{before} {}", self.text());
+        let sentence = sentence.as_str();
         let around = self.around(&derived);
-        let compares = tells(&around) || says(&around, OF_PERFORMANCE) || near && derived.unit == Unit::Times;
+        let signed = self.before(&derived).ends_with('+');
+        let compares = tells(&around)
+            || says(&around, OF_PERFORMANCE)
+            || signed
+            || before.is_empty() && derived.unit == Unit::Times;
         let far =
             first.figure.value.max(second.figure.value) > 5.0 * first.figure.value.min(second.figure.value);
         let counts = ends.iter().all(|one| one.unit == Unit::Bare);
@@ -165,16 +263,52 @@ impl Sentence<'_> {
         sound.then_some(())?;
         let pairs = alike(first, second);
         let mut read = pairs.iter().flat_map(|pair| readings(pair, hedged(derived), Tie::Against));
-        let of = format!("the change of {} and {}", self.quote(&first), self.quote(&second));
+        let of = format!(
+            "the change of {} and {}",
+            self.page.quote(first.figure.spot),
+            self.page.quote(second.figure.spot)
+        );
         let found = read
             .find(|link| link.holds())
             .or_else(|| meant(pairs.first()?, hedged(derived), Tie::Against, &around))
-            .or_else(|| says(&around, OF_PERFORMANCE).then(|| share(pairs.first(), hedged(derived)))?)?;
+            .or_else(|| says(&around, OF_PERFORMANCE).then(|| share(pairs.first(), hedged(derived)))?)
+            .or_else(|| meant(pairs.first().filter(|_| signed)?, hedged(derived), Tie::Against, "more"))?;
         Some(Link { of, ..found })
     }
 
+    pub fn text(&self) -> &str {
+        self.line.get(self.bytes.clone()).unwrap_or("")
+    }
+
+    /// The figures that may be ends of a change: rates, else points, else what took time, else counts that are no years.
+    fn ends_of(&self, figures: &[Quantity]) -> Vec<Quantity> {
+        let may = |one: &&Quantity| !is_ratio(one) && one.hedge != Hedge::PlusMinus;
+        let is_rate =
+            |one: &Quantity| matches!(one.unit, Unit::BytesPerSecond | Unit::PerSecond | Unit::BitsPerSecond);
+        let is_score = |one: &Quantity| self.is_score(one);
+        let is_large = |one: &Quantity| {
+            one.unit == Unit::Bare && one.figure.value >= 100.0 && !is_year(one) && !is_size(one)
+        };
+        let of = |is: &dyn Fn(&Quantity) -> bool| -> Vec<Quantity> {
+            figures.iter().filter(may).filter(|one| is(one)).copied().collect()
+        };
+        let is_time = |one: &Quantity| {
+            one.unit == Unit::Nanoseconds
+                && (says(self.text(), TIMES) || one.decimals > 0 && says(self.text(), SPEED))
+        };
+        let kinds: [&dyn Fn(&Quantity) -> bool; 4] = [&is_rate, &is_score, &is_time, &is_large];
+        kinds.into_iter().map(of).find(|found| !found.is_empty()).unwrap_or_default()
+    }
+
+    /// Whether a figure is of points: beside such what has none is a name, as in `the 5950X has 1725 points`.
+    fn is_score(&self, one: &Quantity) -> bool {
+        let spot = one.figure.spot;
+        let behind = self.page.line(spot.index()).get(spot.end as usize..).unwrap_or("");
+        one.unit == Unit::Bare && is_score(behind.trim_start())
+    }
+
     /// The words beside a figure, up to stops and other figures.
-    fn around(&self, figure: &Quantity) -> String {
+    pub fn around(&self, figure: &Quantity) -> String {
         let ends = |letter: char| ".,;:!?()。，；：！？（）0123456789".contains(letter);
         let before = self.before(figure).trim_end_matches([' ', '~', '+', '-', '−', '(']);
         let from =
@@ -182,10 +316,6 @@ impl Sentence<'_> {
         let behind = self.behind(figure);
         let to = behind.find(ends).unwrap_or(behind.len());
         format!("{} {}", &before[from..], &behind[..to])
-    }
-
-    fn quote(&self, figure: &Quantity) -> &str {
-        self.line.get(figure.figure.spot.start as usize..figure.figure.spot.end as usize).unwrap_or("")
     }
 
     /// `30.57 s, 95.35 % of 32.06 s`.
@@ -236,7 +366,7 @@ impl Sentence<'_> {
         self.line.get(left.figure.spot.end as usize..right.figure.spot.start as usize)
     }
 
-    fn behind(&self, figure: &Quantity) -> &str {
+    pub fn behind(&self, figure: &Quantity) -> &str {
         self.line.get(figure.figure.spot.end as usize..self.bytes.end).unwrap_or("")
     }
 
@@ -283,7 +413,7 @@ impl Sentence<'_> {
 
     /// Whether two figures are each of a system that stands beside it, of one load: `520 MB/s on the host and 480 MB/s in the VM`.
     fn is_of_each(&self, ends: &[Quantity; 2], between: &str) -> bool {
-        let sentence = self.line.get(self.bytes.clone()).unwrap_or("").to_lowercase();
+        let sentence = self.text().to_lowercase();
         let compared = says(between, AGAINST);
         // `whereas` and `than` compare where they stand between the two.
         let others = lists(&sentence) & OF_OTHERS != 0 && !compared;
@@ -323,13 +453,12 @@ impl Sentence<'_> {
 
     /// Rates are results; times are where the sentence speaks of what took them, plain numbers where it speaks of speed.
     fn is_measured(&self, pair: &[Quantity; 2]) -> bool {
-        let sentence = self.line.get(self.bytes.clone()).unwrap_or("");
-        let lower = sentence.to_lowercase();
+        let lower = self.text().to_lowercase();
         match pair[0].unit {
             Unit::BytesPerSecond | Unit::PerSecond | Unit::BitsPerSecond => true,
             Unit::Nanoseconds => says(&lower, TIMES),
             Unit::Bare => {
-                pair.iter().all(|one| one.figure.value >= 100.0 && !is_size(one)) && tells_speed(sentence)
+                pair.iter().all(|one| one.figure.value >= 100.0 && !is_size(one)) && tells_speed(self.text())
             }
             _ => false,
         }
@@ -337,21 +466,8 @@ impl Sentence<'_> {
 
     /// Whether the sentence speaks of what was set: `raising the limit from 100 to 200 MB/s`.
     fn is_of_settings(&self) -> bool {
-        let lower = self.line.get(self.bytes.clone()).unwrap_or("").to_lowercase();
-        says(&lower, SETTINGS)
+        says(self.text(), SETTINGS)
     }
-}
-
-/// The figures that may be ends of a change: rates, else counts that are no years.
-fn ends_of(figures: &[Quantity]) -> Vec<Quantity> {
-    let may = |one: &&Quantity| !is_ratio(one) && one.hedge != Hedge::PlusMinus;
-    let is_rate =
-        |one: &&Quantity| matches!(one.unit, Unit::BytesPerSecond | Unit::PerSecond | Unit::BitsPerSecond);
-    let rates: Vec<Quantity> = figures.iter().filter(may).filter(is_rate).copied().collect();
-    let large = |one: &&Quantity| {
-        one.unit == Unit::Bare && one.figure.value >= 100.0 && !is_year(one) && !is_size(one)
-    };
-    if rates.is_empty() { figures.iter().filter(may).filter(large).copied().collect() } else { rates }
 }
 
 /// Longer lines are whole pages in one.
@@ -369,7 +485,7 @@ fn is_year(one: &Quantity) -> bool {
 }
 
 /// Words that stand for `than` before a base.
-const THAN: &[&str] = &[" than ", " als ", " que ", " чем "];
+pub(super) const THAN: &[&str] = &[" than ", " als ", " que ", " чем "];
 /// Words that hedge an end.
 const HEDGES: &[&str] = &[
     "about",
@@ -435,7 +551,7 @@ fn tells_speed(text: &str) -> bool {
 }
 
 /// Whether words say that something is more, or less.
-fn tells(text: &str) -> bool {
+pub(super) fn tells(text: &str) -> bool {
     says(text, LOSS) || says(text, GAIN)
 }
 
@@ -444,7 +560,7 @@ fn is_change(word: &str) -> bool {
 }
 
 /// Whether a text has nothing but such words and signs.
-fn is_glue(text: &str) -> bool {
+pub(super) fn is_glue(text: &str) -> bool {
     let lower = text.to_lowercase();
     let mut words = lower
         .split(|letter: char| {
@@ -454,6 +570,15 @@ fn is_glue(text: &str) -> bool {
     words.all(|word| is(word, GLUE) || is_change(word))
 }
 
+/// Whether words between a change and its ends speak of speed as a whole: `3 % improvement in single thread performance, 3.7M -> 3.8M IOPS`.
+fn leads(glue: &str) -> bool {
+    glue.len() < 80
+        && tells(glue)
+        && says(glue, SPEED)
+        && !says(glue, OF_OTHER_THINGS)
+        && !glue.contains([';', '(', '.', '。'])
+}
+
 /// Whether a change is told by itself, and not how far it strays.
 fn is_told(derived: &Quantity) -> bool {
     derived.hedge != Hedge::PlusMinus
@@ -461,7 +586,7 @@ fn is_told(derived: &Quantity) -> bool {
 
 /// Every way in which a change can be computed of its ends. Of what became of a rate the first is the base; of times the other may
 /// be, since as much as they fall speed rises.
-fn readings(pair: &[Quantity; 2], derived: Quantity, tie: Tie) -> Vec<Link> {
+pub(super) fn readings(pair: &[Quantity; 2], derived: Quantity, tie: Tie) -> Vec<Link> {
     let is_sure = pair[0].unit != Unit::Nanoseconds && derived.unit == Unit::Percent;
     let numerators = match tie {
         Tie::Became if is_sure => 1..2,
@@ -474,7 +599,7 @@ fn readings(pair: &[Quantity; 2], derived: Quantity, tie: Tie) -> Vec<Link> {
 
 /// What the words say that it is, where no reading gives it: of what became, the change of the first; else a loss is of the
 /// larger, a gain of the smaller.
-fn meant(pair: &[Quantity; 2], derived: Quantity, tie: Tie, near: &str) -> Option<Link> {
+pub(super) fn meant(pair: &[Quantity; 2], derived: Quantity, tie: Tie, near: &str) -> Option<Link> {
     let grew = pair[1].figure.value > pair[0].figure.value;
     let (larger, smaller) = (usize::from(grew), usize::from(!grew));
     let lower = near.to_lowercase();
@@ -601,6 +726,21 @@ mod tests {
             ("Host: 520 MB/s, VM: 480 MB/s, overhead: 12.0 %", "7.7 %"),
             ("Скорость выросла с 100 до 150 МБ/с (на 33 %).", "50 %"),
             ("吞吐从 100 MB/s 提升到 150 MB/s，提升 33%。", "50%"),
+            (
+                "写性能是旧版的 7.1 倍（qps：84098 vs 39842），读性能是旧版的 1.4 倍（qps：110338 vs 78465）",
+                "2.1 倍",
+            ),
+            ("A 5 % improvement in single thread performance, 3.0M -> 3.9M IOPS.", "30 %"),
+            ("The host reads 520 MB/s. The VM reads 480 MB/s, which is 15 % less.", "8 %"),
+            (
+                "The first has 124.119 points. This 5995WX has 95.539 points, it is ahead by +20,91 %.",
+                "29,91 %",
+            ),
+            (
+                "Le 7950X a 2 217 points et 24 396 points. Le vieux a déjà 1 725 points et 17 069 points. Il est 39 % et 43 % plus rapide.",
+                "29 %",
+            ),
+            ("Execution time: 0.350 ms\n\n# After\n\nExecution time: 0.300 ms (54 % better)", "17 %"),
         ] {
             assert_eq!(ratios(sentence), [recomputed], "{sentence}");
         }
@@ -619,6 +759,7 @@ mod tests {
             "The VM reads 480 MB/s, about 8 % slower than the host's 520 MB/s.",
             "The host does 520 MB/s and the VM 480 MB/s, a loss of 8.3 %.",
             "It went from 1.0 GB/s to 900 MB/s (-10%).",
+            "The host reads 520 MB/s. The VM reads 480 MB/s, which is 8 % less.",
             "IOPS went from 900 to 1.8k IOPS (100 %).",
         ] {
             assert_eq!(ratios(sentence), [""; 0], "{sentence}");
@@ -654,6 +795,13 @@ mod tests {
             "It went from 100 MB/s to 150 MB/s (up to 80 % faster).",
             "It went from 100 MB/s to 150 MB/s, more than 20 % faster.",
             "From 100 MB/s to 150 MB/s and from 50 to 60 MB/s, 33 % and 20 % respectively.",
+            "It has 1982 points. Of 1436 others, 13 % are better.",
+            "The host reads 520 MB/s.\n\n\nThe VM does 480 MB/s, which is 15 % less.",
+            "The host reads 520 MB/s. It writes 480 MB/s, which is 15 % less.",
+            "It has 37691 points. So 37691 points are 30 % more.",
+            "A 5 % lower latency, 3.0M -> 3.9M IOPS.",
+            "Time: 0.350 ms\n\n# B\n\nTime: 0.320 ms\n\n# C\n\nTime: 0.300 ms (24 % better)",
+            "One has 500 and 600 MB/s. The other has 400 and 300 MB/s. CPU is 39 % and 43 % lower.",
         ] {
             assert_eq!(ratios(sentence), [""; 0], "{sentence}");
         }

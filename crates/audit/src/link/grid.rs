@@ -213,7 +213,8 @@ impl Run {
             self.end_stanza(page, grids);
             return;
         }
-        let figures = if text.len() <= LONGEST { results(at, text) } else { Vec::new() };
+        let figures =
+            if text.len() <= LONGEST || in_both_ways(text) { results(at, text) } else { Vec::new() };
         if figures.is_empty() {
             if text.bytes().any(|byte| byte.is_ascii_alphanumeric() || byte >= 0x80) {
                 self.next_title = text.chars().take(120).collect();
@@ -285,6 +286,11 @@ impl Run {
     }
 }
 
+/// Whether a line of many bytes and few letters (Japanese) has rates and bandwidths.
+fn in_both_ways(text: &str) -> bool {
+    text.chars().count() <= LONGEST && text.contains("IOPS") && text.contains("B/s")
+}
+
 /// The figures of a line but those that number it: `Run 1: 512 MB/s`, `2. with a cache`.
 fn results(at: usize, text: &str) -> Vec<Quantity> {
     let mut figures = quantities(at, text);
@@ -295,6 +301,12 @@ fn results(at: usize, text: &str) -> Vec<Quantity> {
     };
     if figures.len() > 1 && numbers(&figures[0]) {
         figures.remove(0);
+    }
+    // `95 % of 32 s` is of what stands behind it.
+    let of_next =
+        |figure: &Quantity| text.get(figure.figure.spot.end as usize..).unwrap_or("").starts_with(" of ");
+    if figures.len() > 1 {
+        figures.retain(|figure| !(super::is_ratio(figure) && of_next(figure)));
     }
     // `MB/s: 6.61, IO/s: 677`: the unit stands before the figure.
     let mut from = 0;

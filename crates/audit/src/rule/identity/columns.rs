@@ -105,8 +105,10 @@ pub(super) fn pairs(grid: &Grid, row: usize, first: Kind, second: Kind) -> Vec<(
         };
         return if one.abs_diff(*other) > 1 && apart() { Vec::new() } else { vec![(*one, *other)] };
     }
-    let mut found = Vec::new();
-    for one in ones {
+    let mut found = in_order(grid, &ones, &mut others);
+    for one in
+        ones.into_iter().filter(|one| found.iter().all(|(paired, _)| paired != one)).collect::<Vec<_>>()
+    {
         let same_cell = |at: &usize| grid.heads[*at].source == grid.heads[one].source;
         let alike = |at: &usize| of_what(&grid.heads[*at].text) == of_what(&grid.heads[one].text);
         // In a line the bracket behind a figure is of it.
@@ -123,6 +125,19 @@ pub(super) fn pairs(grid: &Grid, row: usize, first: Kind, second: Kind) -> Vec<(
             });
         if let Some(at) = best {
             found.push((one, others.remove(at)));
+        }
+    }
+    found
+}
+
+/// Of lines `410 MB/s and 382 MB/s, that is 100,200 IOPS and 93,400 IOPS`: as many of one kind as of the other before them.
+fn in_order(grid: &Grid, ones: &[usize], others: &mut Vec<usize>) -> Vec<(usize, usize)> {
+    let mut found = Vec::new();
+    for run in ones.chunk_by(|one, next| one + 1 == *next).filter(|run| grid.is_text && run.len() > 1) {
+        let before = run[0].saturating_sub(run.len())..run[0];
+        if before.len() == run.len() && before.clone().all(|at| others.contains(&at)) {
+            found.extend(run.iter().copied().zip(before.clone()));
+            others.retain(|at| !before.contains(at));
         }
     }
     found
@@ -160,7 +175,10 @@ pub(super) fn size(grid: &Grid, row: usize, columns: [usize; 2]) -> Option<(f64,
             .filter(|at| !columns.contains(at))
             .filter_map(|at| grid.at(row, at))
             .filter(is_size);
-        let (only, None) = (sizes.next().filter(|_| grid.is_text)?, sizes.next()) else { return None };
+        let only = sizes.next().filter(|_| grid.is_text)?;
+        if sizes.any(|other| other.figure.value != only.figure.value) {
+            return None;
+        }
         let power = (only.scale.log10() / 3.0).round() as i32;
         let bytes = only.figure.value / only.scale * if only.scale > 1.0 { 1024f64.powi(power) } else { 1.0 };
         (512.0..=67_108_864.0).contains(&bytes).then(|| (bytes, String::new()))
@@ -176,10 +194,14 @@ pub fn size_of(text: &str) -> Option<f64> {
         let start = from + found;
         let digits = text[start..].bytes().take_while(u8::is_ascii_digit).count();
         from = start + digits;
+        let lower = text[..start].to_lowercase();
+        // `RND4K`, as CrystalDiskMark has it.
+        let named = ["rnd", "rand", "seq"].iter().any(|load| lower.ends_with(load));
         let free = text[..start].chars().next_back().is_none_or(|before| {
-            !before.is_ascii_alphanumeric()
-                && before != '.'
-                && (before != '=' || text[..start].to_lowercase().ends_with("bs="))
+            named
+                || !before.is_ascii_alphanumeric()
+                    && before != '.'
+                    && (before != '=' || lower.ends_with("bs="))
         });
         let behind = text[from..].trim_start_matches([' ', '-']);
         let factor = match behind.as_bytes().first() {
@@ -189,7 +211,10 @@ pub fn size_of(text: &str) -> Option<f64> {
         };
         let rest =
             behind[1..].strip_prefix("iB").or(behind[1..].strip_prefix(['B', 'b'])).unwrap_or(&behind[1..]);
-        let ends = !rest.starts_with(|letter: char| letter.is_ascii_alphanumeric() || letter == '/');
+        // `4kqd1`, `4KQ32T1`: the depth stands right behind.
+        let depth = rest.trim_start_matches(['q', 'Q', 'd', 'D']);
+        let depth = depth.len() < rest.len() && depth.starts_with(|letter: char| letter.is_ascii_digit());
+        let ends = depth || !rest.starts_with(|letter: char| letter.is_ascii_alphanumeric() || letter == '/');
         let number: Option<f64> = text[start..start + digits].parse().ok();
         if let (true, true, Some(number)) = (free, ends, number) {
             sizes.push(number * factor);

@@ -250,14 +250,16 @@ fn judge(page: &Page, pairs: &[Pair], sink: &mut Sink) {
     if proven && told && base > 0 && pairs.iter().filter(literal).count() < count(base) {
         unit_is_another(page, pairs, base, count(base), sink);
     }
+    let any = [0, 1, 2].into_iter().any(|base| count(base) > 0);
     for pair in pairs {
         let factors = factors(pair.bandwidth);
+        let sure = pair.spelt || any && pair.in_brackets(page);
         let right = factors.into_iter().find(|factor| agrees_by(pair, pair.size, *factor));
         let loosely = factors.iter().any(|factor| pair.off(*factor) <= LOOSE);
         match right {
             Some(own) => held(pair, own, sink),
             _ if literal(&pair) => held(pair, 1.0, sink),
-            _ if proven || (!loosely && (is_slip(pair, factors[base]) || pair.spelt && pair.is_far())) => {
+            _ if proven || (!loosely && (is_slip(pair, factors[base]) || sure && pair.is_far())) => {
                 judge_pair(page, pair, factors[base], sink)
             }
             _ => {}
@@ -288,10 +290,19 @@ fn is_spelt(grid: &Grid, row: usize, stated: bool) -> bool {
     let figures = (0..grid.heads.len()).filter_map(|column| grid.at(row, column));
     let all = grid.heads.iter().fold(grid.label_lists[row], |all, head| all | head.lists);
     let sized = figures.clone().any(|figure| figure.unit == Unit::Bytes && figure.scale > 1.0);
-    stated && sized && grid.is_text && grid.cells.len() == 1 && figures.count() == 3 && all & SEQUENTIAL == 0
+    stated && sized && grid.is_text && figures.count() == 3 && all & SEQUENTIAL == 0
 }
 
 impl Pair<'_> {
+    /// Whether the rate stands in brackets behind the bandwidth: `21.5 MiB/s read (5.5k IOPS)`.
+    fn in_brackets(&self, page: &Page) -> bool {
+        let (first, second) = (self.bandwidth.figure.spot, self.rate.figure.spot);
+        let between = page.line(first.index()).get(first.end as usize..second.start as usize).unwrap_or("");
+        first.line == second.line
+            && between.contains(['(', '[', '（'])
+            && !between.contains([',', ';', ')', '|'])
+    }
+
     /// Whether the bandwidth is off by more than a tenth in every base.
     fn is_far(&self) -> bool {
         factors(self.bandwidth).iter().all(|factor| self.off(*factor) > 0.1)

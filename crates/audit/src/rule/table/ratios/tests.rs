@@ -158,3 +158,20 @@ fn a_latency_whose_ratio_is_turned_round_among_others_is_no_slip() {
     assert_eq!(page("p99 latency, us", "182 %"), ["T1 182 % -> 78 %"]);
     assert_eq!(page("trim IOPS", "128 %"), ["T1 128 % -> 78 %"]);
 }
+
+#[test]
+fn a_share_of_what_stands_behind_it_is_of_no_line_above() {
+    let page = "```\nDuration: 30.12s, Total samples = 32.06s (106.44%)\nShowing nodes accounting for 30.57s, 95.35% of 32.06s total\n```\n";
+    assert_eq!(wrong(page), [""; 0]);
+}
+
+#[test]
+fn a_list_of_two_is_held_against_its_leader() {
+    let page = |second: &str| {
+        format!(
+            "1. One: 10,694 TPS\n2. Two: 9,374 TPS (-12% vs leader)\n3. Three: 8,345 TPS ({second} vs leader)\n"
+        )
+    };
+    assert_eq!(wrong(&page("-22%")), [""; 0]);
+    assert_eq!(wrong(&page("-92%")).len(), 1);
+}
