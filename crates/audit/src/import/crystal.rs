@@ -49,7 +49,9 @@ fn test(line: &Line, at: usize, section: Option<Way>) -> Option<Sheet> {
     let (bandwidth, rest) = line.number(rest, 1e6)?;
     sheet.add(Metric::Bandwidth, named(BANDWIDTH, "MB/s", bandwidth));
     let rest = rest.trim_start().strip_prefix("MB/s")?;
-    if let Some((iops, _)) = rest.split_once('[').and_then(|(_, rest)| line.number(rest, 1.0)) {
+    if let Some((iops, _)) =
+        rest.split_once('[').and_then(|(_, rest)| line.measured(rest, &[("kIOPS", 1e3), ("IOPS", 1.0)]))
+    {
         sheet.add(Metric::Iops, named(IOPS, "IOPS", iops));
     }
     if let Some((mean, _)) = rest.split_once('<').and_then(|(_, rest)| line.number(rest, 1e3)) {

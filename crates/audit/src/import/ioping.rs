@@ -5,6 +5,7 @@ use super::cut::{Line, SIZES, TIMES};
 use super::sheet::*;
 use super::{Format, Found, Way, Workload};
 use crate::claim::Metric;
+use crate::number::Figure;
 use crate::page::Page;
 
 pub(crate) const FORMAT: Format = Format {
@@ -31,11 +32,18 @@ fn read(page: &Page, line: usize) -> Option<Found> {
         return None;
     }
     let mut sheet = Sheet::new(line, Some(Way::Read));
-    let mut at = line;
+    let (mut at, mut times) = (line, Vec::new());
     while let Some((size, writes)) = request(page.bare(at).0) {
         let size = Line::of(page, at).measured(size, SIZES).map(|(size, _)| size.value as u64);
         sheet.workload.bs = size;
         sheet.way = Some(if writes { Way::Write } else { Way::Read });
+        let here = Line::of(page, at);
+        times.extend(
+            here.text
+                .split_once(" time=")
+                .and_then(|(_, time)| here.measured(time, TIMES))
+                .map(|(time, _)| time),
+        );
         at += 1;
     }
     at += usize::from(page.bare(at).0.is_empty());
@@ -46,6 +54,14 @@ fn read(page: &Page, line: usize) -> Option<Found> {
     at += 2;
     at += usize::from(page.bare(at).0.starts_with("generated "));
     at += usize::from(latencies(&Line::of(page, at), &mut sheet).is_some());
+    // The first may be to warm up.
+    let counted = sheet.figure(IOS).and_then(|ios| times.len().checked_sub(ios.value as usize));
+    if let Some(counted) = counted.and_then(|first| times.get(first..)) {
+        let by = |one: &&Figure, other: &&Figure| one.value.total_cmp(&other.value);
+        for (name, time) in EXTREMES.into_iter().zip([counted.iter().min_by(by), counted.iter().max_by(by)]) {
+            sheet.figures.extend(time.map(|time| (Metric::Other, named(name, "", *time))));
+        }
+    }
     sheet.workload = Workload {
         iodepth: Some(1),
         numjobs: Some(1),
@@ -55,6 +71,8 @@ fn read(page: &Page, line: usize) -> Option<Found> {
     Found::sheets(vec![sheet], at)
 }
 
+/// Of the requests that the statistics count.
+const EXTREMES: [&str; 2] = ["the fastest request", "the slowest request"];
 const COUNTS: &[(&str, f64)] = &[("k", 1e3), ("M", 1e6), ("G", 1e9)];
 
 fn completed(line: &Line, sheet: &mut Sheet) -> Option<()> {

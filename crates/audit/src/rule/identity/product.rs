@@ -68,15 +68,22 @@ struct Pair<'a> {
 
 fn rate_times_size(evidence: &Evidence, sink: &mut Sink) {
     let of_page = only(evidence, super::size_of);
-    for grid in evidence.grids {
+    let mut all = Vec::new();
+    for (at, grid) in evidence.grids.iter().enumerate() {
         let (stated, open) = of_grid(grid, of_page);
         if !stated.is_empty() {
             judge(evidence.page, &stated, sink);
         }
-        for pairs in inferred(open) {
-            judge(evidence.page, &pairs, sink);
-        }
+        // The parts of a log are one table where they have the same heads.
+        all.extend(open.into_iter().map(|(columns, pair)| {
+            let heads = columns.map(|column| grid.heads[column].text.trim());
+            let alike = grid.is_text && heads.iter().all(|head| !head.is_empty());
+            ((columns, if alike { heads } else { [""; 2] }, if alike { 0 } else { at }), pair)
+        }));
         both_bases(evidence.page, grid, sink);
+    }
+    for pairs in inferred(all) {
+        judge(evidence.page, &pairs, sink);
     }
 }
 
@@ -113,7 +120,7 @@ fn of_grid<'a>(grid: &'a Grid, of_page: Option<f64>) -> (Vec<Pair<'a>>, Vec<([us
 }
 
 /// Pairs whose size the page does not state: of one pair of columns, with the size that most of its rows agree on.
-fn inferred(mut open: Vec<([usize; 2], Pair<'_>)>) -> Vec<Vec<Pair<'_>>> {
+fn inferred<K: PartialEq + Copy>(mut open: Vec<(K, Pair<'_>)>) -> Vec<Vec<Pair<'_>>> {
     let mut all = Vec::new();
     while let Some((columns, _)) = open.first() {
         let columns = *columns;
