@@ -279,8 +279,8 @@ fn is_slip(pair: &Pair, factor: f64) -> bool {
     let Pair { rate, bandwidth, size, .. } = *pair;
     let factors = if pair.stated { factors(bandwidth).to_vec() } else { vec![factor] };
     factors.into_iter().any(|factor| {
-        near::of(bandwidth, rate.interval().scaled(size / factor))
-            || near::of(rate, bandwidth.interval().scaled(factor / size))
+        near::of(bandwidth, rate.interval().scaled(size / factor).wider(SLACK))
+            || near::of(rate, bandwidth.interval().scaled(factor / size).wider(SLACK))
     })
 }
 
