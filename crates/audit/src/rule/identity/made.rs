@@ -86,6 +86,11 @@ fn told_below(evidence: &Evidence, grid: &Grid) -> Option<Made> {
     let clauses = evidence.clauses[from..].iter().take_while(|clause| clause.line == line);
     let mut told = clauses.flat_map(|clause| &clause.figures).filter(|one| one.unit == Unit::Percent);
     let (total, None) = (*told.next().filter(|_| line <= last + 2)?, told.next()) else { return None };
+    // Cut off is no slip.
+    let total = Quantity {
+        figure: Figure { high: 2.0 * total.figure.high - total.figure.value, ..total.figure },
+        ..total
+    };
     let mut parts: Vec<Quantity> = grid.column(column).flatten().copied().collect();
     // `1.79 % less` of changes that are below nothing.
     if What::Mean.given(&parts).high < 0.0 && total.figure.value > 0.0 {

@@ -278,9 +278,10 @@ fn judge(page: &Page, pairs: &[Pair], sink: &mut Sink) {
 fn is_slip(pair: &Pair, factor: f64) -> bool {
     let Pair { rate, bandwidth, size, .. } = *pair;
     let factors = if pair.stated { factors(bandwidth).to_vec() } else { vec![factor] };
-    factors.into_iter().any(|factor| {
-        near::of(bandwidth, rate.interval().scaled(size / factor).wider(SLACK))
-            || near::of(rate, bandwidth.interval().scaled(factor / size).wider(SLACK))
+    let ways = factors.into_iter().flat_map(|factor| [(factor, 0.0), (factor, SLACK)]);
+    ways.into_iter().any(|(factor, slack)| {
+        near::of(bandwidth, rate.interval().scaled(size / factor).wider(slack))
+            || near::of(rate, bandwidth.interval().scaled(factor / size).wider(slack))
     })
 }
 

@@ -17,9 +17,11 @@ pub const SHOWN: Rule = Rule {
 };
 
 fn shown(evidence: &Evidence, sink: &mut Sink) {
+    for at in 0..evidence.page.len() {
+        of_kinds(evidence, at, evidence.page.line(at), sink);
+    }
     for at in evidence.text_lines() {
         let text = evidence.page.line(at);
-        of_kinds(evidence, at, text, sink);
         let Some(_) = text.find(['=', '≈']).filter(|_| text.len() < 2000) else { continue };
         let figures = quantities(at, text);
         for end in 2..figures.len() {
