@@ -9,7 +9,7 @@ mod scan;
 mod unit;
 mod words;
 
-pub use scan::{Shows, Style, hedges, is_score, quantities, quantities_in, quantity, shows};
+pub use scan::{Shows, Style, hedges, quantities, quantities_in, quantity, shows};
 pub(crate) use unit::cyrillic;
 pub use unit::{Base, Measure, Unit, whole as measure};
 

@@ -78,3 +78,15 @@ fn test(line: &Line, at: usize, section: Option<Way>) -> Option<Sheet> {
     };
     Some(sheet)
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::rule::testing::found;
+
+    #[test]
+    fn thousands_of_ios_are_read_as_such() {
+        let page = include_str!("../../fixtures/crystal/eight.txt");
+        assert_eq!(found(page, "X29"), []);
+        assert!(!found(&page.replace(" IOPS]", " kIOPS]"), "X29").is_empty());
+    }
+}

@@ -109,3 +109,16 @@ fn latencies(line: &Line, sheet: &mut Sheet) -> Option<()> {
     }
     Some(())
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::rule::testing::found;
+
+    #[test]
+    fn extremes_are_those_of_the_requests_that_count() {
+        let page = include_str!("../../fixtures/ioping/read.txt");
+        assert_eq!(found(page, "X29"), []);
+        let told = found(&page.replace("/ 234.0 us /", "/ 324.0 us /"), "X29");
+        assert!(told.len() == 1 && told[0].printed.starts_with("324.0"), "{told:#?}");
+    }
+}

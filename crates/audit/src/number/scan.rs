@@ -189,7 +189,7 @@ impl Digits {
         Some(Digits { value: digits.parse().ok()?, decimals, bytes })
     }
 
-    /// `20 000 IOPS`, as all but English has it: lone spaces group thousands before a rate and before points.
+    /// `20 000 IOPS`, as all but English has it: lone spaces group thousands before a rate.
     fn spaced(text: &str, style: Style) -> Option<Digits> {
         let first = text.bytes().take_while(u8::is_ascii_digit).count();
         let follows = (1..=3).contains(&first)
@@ -199,7 +199,7 @@ impl Digits {
         let digits = Digits::read(text, Style { spaces: true, ..style })
             .filter(|one| follows && one.bytes > first + 3)?;
         let behind = text[digits.bytes..].trim_start_matches([' ', '\u{a0}']);
-        (is_score(behind) || unit::read(behind).is_some_and(|read| read.unit.is_rate())).then_some(digits)
+        unit::read(behind).is_some_and(|read| read.unit.is_rate()).then_some(digits)
     }
 
     /// The quick way: digits, perhaps a point and digits, and behind them nothing that could go on.
@@ -289,12 +289,6 @@ pub fn shows(text: &str) -> Shows {
         _ if last.len() == 3 => other,
         _ => Shows::Nothing,
     }
-}
-
-/// Whether a text begins with a word for points.
-pub fn is_score(text: &str) -> bool {
-    let end = text.find(|letter: char| !letter.is_alphabetic()).unwrap_or(text.len());
-    words().scores.contains(&text[..end].to_lowercase().as_str())
 }
 
 /// Whether a text is nothing but a word that hedges the figure beside it.

@@ -14,7 +14,6 @@ pub(super) struct Words {
     pub counted: Vec<(&'static str, Unit)>,
     pub multiples: Vec<(&'static str, f64)>,
     pub latin: Vec<(&'static str, &'static str)>,
-    pub scores: Vec<&'static str>,
     parts: Vec<&'static str>,
 }
 
@@ -52,7 +51,6 @@ impl Words {
                     words.units.entry(bytes[0]).or_default().push((spelling, (unit(what), scale)));
                 }
                 "counted" => words.counted.push((spelling, unit(what))),
-                "score" => words.scores.push(spelling),
                 "multiple" => words.multiples.push((spelling, number(what))),
                 "latin" => words.latin.push((spelling, what)),
                 _ => words.parts.push(spelling),

@@ -90,15 +90,6 @@ pub fn clauses(page: &Page, taken: &[Range<usize>]) -> Vec<Clause> {
 /// Longer lines are data.
 const LONGEST: usize = 4000;
 
-/// An address among so many words stands in a sentence.
-const WORDS: usize = 8;
-
-/// Whether a byte of a line is part of an address.
-fn in_address(line: &str, at: usize) -> bool {
-    let before = line.get(..at).unwrap_or("");
-    before.rfind("://").is_some_and(|from| !before[from..].contains([' ', ')', ']', '>', '"', '，', '。']))
-}
-
 /// Whether a line is one of sentences: it has words, is no row of a table and no command.
 fn is_prose(line: &str) -> bool {
     let text = line.trim();
@@ -111,18 +102,13 @@ fn is_prose(line: &str) -> bool {
     }
     let indented = line.starts_with("    ") && text.is_ascii();
     // Settings and commands: `runtime=300`, `fio -direct=1`.
-    let is_word = |word: &&str| {
-        word.chars().filter(|letter| letter.is_alphabetic()).count() >= 2 && !word.contains("://")
-    };
-    let address = text.contains("://") && text.split_whitespace().filter(is_word).count() < WORDS;
-    let settings = text.matches('=').count() >= 2 || text.contains(" --") || address;
+    let settings = text.matches('=').count() >= 2 || text.contains(" --") || text.contains("://");
     let letters = text.chars().filter(|letter| letter.is_alphabetic()).count();
     !indented && !settings && letters >= 4
 }
 
 fn of_line(index: usize, line: &str, clauses: &mut Vec<Clause>) {
-    let mut figures = quantities(index, line);
-    figures.retain(|figure| !in_address(line, figure.figure.spot.start as usize));
+    let figures = quantities(index, line);
     for sentence in pieces(line, 0..line.len(), words::ends_sentence) {
         for bytes in pieces(line, sentence.clone(), words::ends_clause) {
             let text = &line[bytes.clone()];

@@ -175,10 +175,7 @@ pub(super) fn size(grid: &Grid, row: usize, columns: [usize; 2]) -> Option<(f64,
             .filter(|at| !columns.contains(at))
             .filter_map(|at| grid.at(row, at))
             .filter(is_size);
-        let only = sizes.next().filter(|_| grid.is_text)?;
-        if sizes.any(|other| other.figure.value != only.figure.value) {
-            return None;
-        }
+        let (only, None) = (sizes.next().filter(|_| grid.is_text)?, sizes.next()) else { return None };
         let power = (only.scale.log10() / 3.0).round() as i32;
         let bytes = only.figure.value / only.scale * if only.scale > 1.0 { 1024f64.powi(power) } else { 1.0 };
         (512.0..=67_108_864.0).contains(&bytes).then(|| (bytes, String::new()))
@@ -194,14 +191,10 @@ pub fn size_of(text: &str) -> Option<f64> {
         let start = from + found;
         let digits = text[start..].bytes().take_while(u8::is_ascii_digit).count();
         from = start + digits;
-        let lower = text[..start].to_lowercase();
-        // `RND4K`, as CrystalDiskMark has it.
-        let named = ["rnd", "rand", "seq"].iter().any(|load| lower.ends_with(load));
         let free = text[..start].chars().next_back().is_none_or(|before| {
-            named
-                || !before.is_ascii_alphanumeric()
-                    && before != '.'
-                    && (before != '=' || lower.ends_with("bs="))
+            !before.is_ascii_alphanumeric()
+                && before != '.'
+                && (before != '=' || text[..start].to_lowercase().ends_with("bs="))
         });
         let behind = text[from..].trim_start_matches([' ', '-']);
         let factor = match behind.as_bytes().first() {

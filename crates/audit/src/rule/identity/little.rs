@@ -175,6 +175,17 @@ mod tests {
     }
 
     #[test]
+    fn of_many_clients_few_may_be_served() {
+        let idle = |third: &str| {
+            let table = "| connections | QPS | avg latency (ms) |\n|---|---|---|\n| 5000 | 96620 | 0.52 |\n| 10000 | 96143 | 0.52 |\n| 15000 | 96048 | 0.52 |\n";
+            format!("{TABLE}\n\n{TABLE}\n\n{}", table.replace("96048 | 0.52", third))
+        };
+        assert_eq!(found(&idle("96048 | 0.52"), "X33"), []);
+        let told = found(&idle("96048 | 0.82"), "X33");
+        assert!(told.len() == 1 && told[0].recomputed == "0.52", "{told:#?}");
+    }
+
+    #[test]
     fn a_generator_that_does_not_keep_its_depth_is_no_wrong_figure() {
         let below = TABLE.replace("100255", "50255").replace("137688", "90000");
         assert_eq!(found(&below, "X33"), []);

@@ -94,7 +94,7 @@ fn sizes_are_read_of_labels() {
         ("100 MB/s", None),
         ("qd=32 x 4", None),
         ("4kqd1", Some(4096.0)),
-        ("RND4K Q32T1", Some(4096.0)),
+        ("4KQ32T1", Some(4096.0)),
         ("2048kHz", None),
     ] {
         assert_eq!(size_of(text), size, "{text}");
@@ -187,4 +187,18 @@ fn a_line_of_size_rate_and_bandwidth_is_held() {
     ] {
         assert_eq!(found(&format!("{line}\n"), "F4"), [], "{line}");
     }
+}
+
+#[test]
+fn parts_of_a_log_tell_a_size_together() {
+    let line = |(rate, bandwidth): (&str, &str)| {
+        format!("Dur(s): 1.0, Mode: GET, MB/s: {bandwidth}, IO/s: {rate}\n")
+    };
+    let part = |lines: [(&str, &str); 3]| lines.map(line).concat() + "\nNext\n\n";
+    let page = |bandwidth: &str| {
+        part([("1286", "12.56"), ("1339", "13.08"), ("720", "7.03")])
+            + &part([("677", "6.61"), ("629", bandwidth), ("504", "4.92")])
+    };
+    assert_eq!(found(&page("6.14"), "F4"), []);
+    assert_eq!(found(&page("9.14"), "F4").len(), 1);
 }

@@ -37,8 +37,7 @@ fn of_kinds(evidence: &Evidence, at: usize, text: &str, sink: &mut Sink) {
     let Some(from) = text.find(" (r/w/o: ").map(|bracket| bracket + " (r/w/o: ".len()) else { return };
     let kinds = text[from..].split(')').next().unwrap_or("").replace('/', " ");
     let shift = |one: &Quantity| {
-        let spot = one.figure.spot;
-        let [start, end] = [spot.start, spot.end].map(|byte| byte as usize + from);
+        let [start, end] = [one.figure.spot.start, one.figure.spot.end].map(|byte| byte as usize + from);
         Quantity { figure: Figure { spot: Spot::new(at, start..end), ..one.figure }, ..*one }
     };
     let parts: Vec<Quantity> = quantities(at, &kinds).iter().map(shift).collect();
