@@ -154,13 +154,20 @@ impl Sentence<'_> {
         let mut found = Vec::new();
         let mut from = 0;
         for (at, derived) in figures.iter().enumerate().filter(|(_, one)| is_ratio(one)) {
+            // `from 100 % to 145 %`.
+            if derived.figure.value == 100.0 && figures.get(at + 1).is_some_and(is_ratio) {
+                continue;
+            }
             let own = self.ends_of(&figures[from..at]);
             let counts = |one: &Quantity| one.unit == Unit::Bare;
             let line = derived.figure.spot.index();
-            let last = before.last().filter(|last| last.line == line || !last.ends.iter().any(counts));
+            // In another line only rates are of the same.
+            let of_same = |one: &Before| one.line == line || one.ends.iter().all(|end| end.unit.is_rate());
+            let last = before.last().filter(|last| of_same(last));
             // One of them may stand in the sentence before; what is the same is no other end.
             let other = |own: &Quantity| {
-                let one = before.iter().rev().take(2).map(|one| one.ends.as_slice());
+                let one =
+                    before.iter().rev().take(2).filter(|one| of_same(one)).map(|one| one.ends.as_slice());
                 one.take_while(|ends| ends.len() == 1)
                     .map(|ends| ends[0])
                     .find(|one| !one.interval().meets(own.interval()))

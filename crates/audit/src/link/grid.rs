@@ -213,8 +213,7 @@ impl Run {
             self.end_stanza(page, grids);
             return;
         }
-        let figures =
-            if text.len() <= LONGEST || in_both_ways(text) { results(at, text) } else { Vec::new() };
+        let figures = if text.len() <= LONGEST { results(at, text) } else { Vec::new() };
         if figures.is_empty() {
             if text.bytes().any(|byte| byte.is_ascii_alphanumeric() || byte >= 0x80) {
                 self.next_title = text.chars().take(120).collect();
@@ -284,11 +283,6 @@ impl Run {
             grids.push(of_lines(page, &lines, std::mem::take(&mut self.title)));
         }
     }
-}
-
-/// Whether a line of many bytes and few letters (Japanese) has rates and bandwidths.
-fn in_both_ways(text: &str) -> bool {
-    text.chars().count() <= LONGEST && text.contains("IOPS") && text.contains("B/s")
 }
 
 /// The figures of a line but those that number it: `Run 1: 512 MB/s`, `2. with a cache`.

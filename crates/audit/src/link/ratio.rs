@@ -460,7 +460,7 @@ fn sequences<'a>(grid: &'a Grid) -> Vec<Pool<'a>> {
                 .map(|row| Item {
                     value: grid.at(row, value).copied().filter(|one| !is_ratio(one)),
                     ratio: grid.at(row, derived).map(|figure| as_ratio(figure, unit)),
-                    label: &grid.labels[row],
+                    label: grid.labels[row],
                     lists: grid.label_lists[row],
                 })
                 .collect(),

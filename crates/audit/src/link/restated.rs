@@ -8,26 +8,31 @@ use crate::number::{Hedge, Quantity};
 use crate::page::Page;
 use crate::prose::{Clause, topic};
 use crate::table::Table;
+use rustc_hash::FxHashMap;
 
-/// Between a label and its ratio stand no more bytes than these.
+/// A label is no longer, nor what stands between it and its ratio.
 const LONGEST: usize = 40;
 
 /// The links of a page's sentences with rows whose ratios are known.
 pub(super) fn links(page: &Page, clauses: &[Clause], tables: &[Table], known: &[Link]) -> Vec<Link> {
     let in_table = |link: &&Link| {
         let line = link.derived.figure.spot.index();
-        matches!(link.why, Why::Held(_)) && link.holds() && tables.iter().any(|one| one.lines.contains(&line))
+        let table = tables[..tables.partition_point(|table| table.lines.start <= line)].last();
+        matches!(link.why, Why::Held(_)) && link.holds() && table.is_some_and(|one| one.lines.contains(&line))
     };
-    let rows: Vec<&Link> = known.iter().filter(in_table).collect();
-    let mut links = Vec::new();
-    if rows.is_empty() {
-        return links;
+    let mut rows: FxHashMap<String, Vec<&Link>> = FxHashMap::default();
+    for link in known.iter().filter(in_table) {
+        let label = link.of.rsplit_once(", ").map_or(link.of.as_str(), |(label, _)| label);
+        rows.entry(bare(label)).or_default().push(link);
     }
-    for clause in clauses {
-        let line = unmarked(page.line(clause.line));
-        let sentence = Sentence { page, line: &line, bytes: clause.sentence.clone() };
-        if let Some((derived, row)) = by_label(&sentence, clause, &rows) {
-            links.push(restated(derived, row, &sentence.around(derived)));
+    let mut links = Vec::new();
+    for clause in clauses.iter().filter(|_| !rows.is_empty()) {
+        let [derived] = clause.figures.as_slice() else { continue };
+        if is_ratio(derived) && matches!(derived.hedge, Hedge::Plain | Hedge::About) {
+            let line = unmarked(page.line(clause.line));
+            let sentence = Sentence { page, line: &line, bytes: clause.sentence.clone() };
+            let row = by_label(&sentence, clause, derived, &rows);
+            links.extend(row.map(|row| restated(derived, row, &sentence.around(derived))));
         }
     }
     links
@@ -44,28 +49,23 @@ fn restated(derived: &Quantity, row: &Link, around: &str) -> Link {
 }
 
 /// The row whose label a clause begins with, right before its only figure.
-fn by_label<'c, 'a>(
+fn by_label<'a>(
     sentence: &Sentence,
-    clause: &'c Clause,
-    rows: &[&'a Link],
-) -> Option<(&'c Quantity, &'a Link)> {
-    let [derived] = clause.figures.as_slice() else { return None };
-    let start = derived.figure.spot.start as usize;
-    let before = sentence.line.get(clause.bytes.start..start)?.to_lowercase();
+    clause: &Clause,
+    derived: &Quantity,
+    rows: &FxHashMap<String, Vec<&'a Link>>,
+) -> Option<&'a Link> {
+    let before = sentence.line.get(clause.bytes.start..derived.figure.spot.start as usize)?.to_lowercase();
     let before = before.trim_start_matches(|letter: char| !letter.is_alphanumeric());
-    let told = is_ratio(derived) && matches!(derived.hedge, Hedge::Plain | Hedge::About);
-    let named = |row: &&&Link| {
-        let label = bare(row.of.rsplit_once(", ").map_or(row.of.as_str(), |(label, _)| label));
-        let rest = before.strip_prefix(label.as_str()).filter(|_| told && label.chars().count() >= 2);
-        rest.is_some_and(|rest| {
-            rest.len() <= LONGEST && is_glue(rest) && tells(rest) && topic(rest).is_empty()
-        })
-    };
+    let compares =
+        |rest: &str| rest.len() <= LONGEST && is_glue(rest) && tells(rest) && topic(rest).is_empty();
+    let ends = before.char_indices().map(|(end, _)| end).skip(2).take(LONGEST);
+    let named = ends.filter_map(|end| rows.get(&before[..end]).filter(|_| compares(&before[end..])));
+    let named: Vec<&Link> = named.flatten().copied().collect();
     let lower = sentence.text().to_lowercase();
     let headed = |row: &&&Link| row.of.rsplit_once(", ").is_some_and(|(_, head)| lower.contains(&bare(head)));
     // Of several columns the sentence names the one that it is of.
-    let row = only(rows.iter().filter(named)).or_else(|| only(rows.iter().filter(named).filter(headed)))?;
-    Some((derived, row))
+    only(named.iter()).or_else(|| only(named.iter().filter(headed)))
 }
 
 /// A label in lower case, without what stands in brackets.

@@ -105,10 +105,8 @@ pub(super) fn pairs(grid: &Grid, row: usize, first: Kind, second: Kind) -> Vec<(
         };
         return if one.abs_diff(*other) > 1 && apart() { Vec::new() } else { vec![(*one, *other)] };
     }
-    let mut found = in_order(grid, &ones, &mut others);
-    for one in
-        ones.into_iter().filter(|one| found.iter().all(|(paired, _)| paired != one)).collect::<Vec<_>>()
-    {
+    let mut found = Vec::new();
+    for one in ones {
         let same_cell = |at: &usize| grid.heads[*at].source == grid.heads[one].source;
         let alike = |at: &usize| of_what(&grid.heads[*at].text) == of_what(&grid.heads[one].text);
         // In a line the bracket behind a figure is of it.
@@ -125,19 +123,6 @@ pub(super) fn pairs(grid: &Grid, row: usize, first: Kind, second: Kind) -> Vec<(
             });
         if let Some(at) = best {
             found.push((one, others.remove(at)));
-        }
-    }
-    found
-}
-
-/// Of lines `410 MB/s and 382 MB/s, that is 100,200 IOPS and 93,400 IOPS`: as many of one kind as of the other before them.
-fn in_order(grid: &Grid, ones: &[usize], others: &mut Vec<usize>) -> Vec<(usize, usize)> {
-    let mut found = Vec::new();
-    for run in ones.chunk_by(|one, next| one + 1 == *next).filter(|run| grid.is_text && run.len() > 1) {
-        let before = run[0].saturating_sub(run.len())..run[0];
-        if before.len() == run.len() && before.clone().all(|at| others.contains(&at)) {
-            found.extend(run.iter().copied().zip(before.clone()));
-            others.retain(|at| !before.contains(at));
         }
     }
     found

@@ -170,8 +170,7 @@ impl Search {
         let middle = values.len() / 2;
         let constant = *values.select_nth_unstable_by(middle, f64::total_cmp).1;
         let fits = |log: &Log| (log.value - constant).abs() <= log.open;
-        let (held, missed): (Vec<&(usize, Log)>, Vec<&(usize, Log)>) =
-            sums.iter().partition(|(_, log)| fits(log));
+        let (held, missed): (Vec<_>, Vec<_>) = sums.iter().partition(|(_, log)| fits(log));
         // Two columns that measure nearly the same are no figure and what follows from it.
         let alike = powers.len() == 2 && powers[1].1 < 0.0 && constant.abs() < 0.1;
         if held.len() < ROWS || missed.len() > most_missed(held.len()) || alike {

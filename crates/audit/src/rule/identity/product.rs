@@ -11,6 +11,7 @@ use crate::number::{Base, Hedge, Interval, Quantity, Unit};
 use crate::page::Page;
 use crate::rule::table::like;
 use crate::rule::{Evidence, Rule, Sink, slip};
+use std::collections::BTreeMap;
 
 /// N8, and F4, F6 and N3 of grids.
 pub const UNIT: Rule = Rule {
@@ -68,21 +69,24 @@ struct Pair<'a> {
 
 fn rate_times_size(evidence: &Evidence, sink: &mut Sink) {
     let of_page = only(evidence, super::size_of);
-    let mut all = Vec::new();
-    for (at, grid) in evidence.grids.iter().enumerate() {
-        let (stated, open) = of_grid(grid, of_page);
+    // The parts of a log are one table where they have the same heads.
+    let mut logs: BTreeMap<[&str; 2], Vec<([usize; 2], Pair)>> = BTreeMap::new();
+    for grid in evidence.grids {
+        let (stated, mut open) = of_grid(grid, of_page);
         if !stated.is_empty() {
             judge(evidence.page, &stated, sink);
         }
-        // The parts of a log are one table where they have the same heads.
-        all.extend(open.into_iter().map(|(columns, pair)| {
-            let heads = columns.map(|column| grid.heads[column].text.trim());
-            let alike = grid.is_text && heads.iter().all(|head| !head.is_empty());
-            ((columns, if alike { heads } else { [""; 2] }, if alike { 0 } else { at }), pair)
-        }));
+        if grid.is_text {
+            for pair in std::mem::take(&mut open) {
+                logs.entry(pair.0.map(|column| grid.heads[column].text.trim())).or_default().push(pair);
+            }
+        }
+        for pairs in inferred(open) {
+            judge(evidence.page, &pairs, sink);
+        }
         both_bases(evidence.page, grid, sink);
     }
-    for pairs in inferred(all) {
+    for pairs in logs.into_values().flat_map(inferred) {
         judge(evidence.page, &pairs, sink);
     }
 }
@@ -120,7 +124,7 @@ fn of_grid<'a>(grid: &'a Grid, of_page: Option<f64>) -> (Vec<Pair<'a>>, Vec<([us
 }
 
 /// Pairs whose size the page does not state: of one pair of columns, with the size that most of its rows agree on.
-fn inferred<K: PartialEq + Copy>(mut open: Vec<(K, Pair<'_>)>) -> Vec<Vec<Pair<'_>>> {
+fn inferred(mut open: Vec<([usize; 2], Pair<'_>)>) -> Vec<Vec<Pair<'_>>> {
     let mut all = Vec::new();
     while let Some((columns, _)) = open.first() {
         let columns = *columns;
