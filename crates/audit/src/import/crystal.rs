@@ -49,7 +49,8 @@ fn test(line: &Line, at: usize, section: Option<Way>) -> Option<Sheet> {
     let (bandwidth, rest) = line.number(rest, 1e6)?;
     sheet.add(Metric::Bandwidth, named(BANDWIDTH, "MB/s", bandwidth));
     let rest = rest.trim_start().strip_prefix("MB/s")?;
-    if let Some((iops, _)) = rest.split_once('[').and_then(|(_, rest)| line.number(rest, 1.0)) {
+    let scale = if rest.contains("kIOPS") { 1e3 } else { 1.0 };
+    if let Some((iops, _)) = rest.split_once('[').and_then(|(_, rest)| line.number(rest, scale)) {
         sheet.add(Metric::Iops, named(IOPS, "IOPS", iops));
     }
     if let Some((mean, _)) = rest.split_once('<').and_then(|(_, rest)| line.number(rest, 1e3)) {
@@ -75,4 +76,16 @@ fn test(line: &Line, at: usize, section: Option<Way>) -> Option<Sheet> {
         ..Workload::default()
     };
     Some(sheet)
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::rule::testing::found;
+
+    #[test]
+    fn thousands_of_ios_are_read_as_such() {
+        let page = include_str!("../../fixtures/crystal/eight.txt");
+        assert_eq!(found(page, "X29"), []);
+        assert!(!found(&page.replace(" IOPS]", " kIOPS]"), "X29").is_empty());
+    }
 }

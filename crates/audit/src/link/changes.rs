@@ -17,13 +17,18 @@ use std::ops::Range;
 /// The links of a page's sentences.
 pub(super) fn links(page: &Page, clauses: &[Clause]) -> Vec<Link> {
     let mut links = Vec::new();
+    let mut before: Vec<Before> = Vec::new();
     for of_line in clauses.chunk_by(|one, other| one.line == other.line) {
-        let line = unmarked(page.line(of_line[0].line));
-        let mut before: Vec<Quantity> = Vec::new();
+        let at = of_line[0].line;
+        let line = unmarked(page.line(at));
+        // A sentence of another paragraph is of something else.
+        if before.last().is_some_and(|last| at > last.line + 1) {
+            before.clear();
+        }
         for of_sentence in of_line.chunk_by(|one, other| one.sentence == other.sentence) {
             let figures: Vec<Quantity> =
                 of_sentence.iter().flat_map(|clause| &clause.figures).copied().collect();
-            let sentence = Sentence { line: &line, bytes: of_sentence[0].sentence.clone() };
+            let sentence = Sentence { page, line: &line, bytes: of_sentence[0].sentence.clone() };
             let found = links.len();
             if figures.len() >= 3 && !sentence.is_of_settings() {
                 of_figures(&sentence, &figures, &mut links);
@@ -31,14 +36,26 @@ pub(super) fn links(page: &Page, clauses: &[Clause]) -> Vec<Link> {
             if links.len() == found && line.len() < LONGEST_LINE {
                 links.extend(sentence.lone(&figures, &before));
             }
-            before = figures;
+            before.push(Before {
+                line: at,
+                ends: sentence.ends_of(&figures),
+                text: sentence.text().to_owned(),
+            });
         }
     }
     links
 }
 
+/// The sentence with figures before another.
+struct Before {
+    line: usize,
+    /// What may be ends of a change.
+    ends: Vec<Quantity>,
+    text: String,
+}
+
 /// A line without the marks that make parts of it bold or code, each replaced by a space so that all stands where it was.
-fn unmarked(line: &str) -> String {
+pub(super) fn unmarked(line: &str) -> String {
     line.chars()
         .map(|letter| match letter {
             '`' | '*' => ' ',
@@ -47,9 +64,11 @@ fn unmarked(line: &str) -> String {
         .collect()
 }
 
-struct Sentence<'a> {
-    line: &'a str,
-    bytes: Range<usize>,
+/// A sentence of a line whose marks are blank.
+pub(super) struct Sentence<'a> {
+    pub page: &'a Page,
+    pub line: &'a str,
+    pub bytes: Range<usize>,
 }
 
 /// Three figures in a row, of which two are the ends of a change and one says how large it is.
@@ -76,7 +95,7 @@ fn of_figures(sentence: &Sentence, figures: &[Quantity], links: &mut Vec<Link>) 
 
 /// How two figures are told to be ends of one change.
 #[derive(Clone, Copy, PartialEq)]
-enum Tie {
+pub(super) enum Tie {
     /// `from 100 to 115`, `100 -> 115`: the second is what became of the first.
     Became,
     /// `115 vs 100`: which is the base the words of the change tell.
@@ -106,6 +125,7 @@ impl Sentence<'_> {
         let sound = is_told(&derived)
             && !restated
             && ends.iter().all(|end| matches!(end.hedge, Hedge::Plain | Hedge::About))
+            && (second.unit == Unit::Nanoseconds || is_behind || !says(glue, TIMES))
             && (is_glue(if tie == Tie::Each { behind_a_name(glue) } else { glue })
                 || !is_behind && self.in_brackets(&ends, glue))
             && match tie {
@@ -130,26 +150,50 @@ impl Sentence<'_> {
 
     /// Changes of the only two results before them in a sentence, or in the one before it, that are told without being tied to them by
     /// the words beside: `Here it does 140 MB/s, but in the VM it falls to 28 MB/s, which is 80 % less`.
-    fn lone(&self, figures: &[Quantity], before: &[Quantity]) -> Vec<Link> {
+    fn lone(&self, figures: &[Quantity], before: &[Before]) -> Vec<Link> {
         let mut found = Vec::new();
         let mut from = 0;
         for (at, derived) in figures.iter().enumerate().filter(|(_, one)| is_ratio(one)) {
-            let own = ends_of(&figures[from..at]);
-            let (ends, near) =
-                if own.is_empty() && from == 0 { (ends_of(before), false) } else { (own, true) };
+            // `from 100 % to 145 %`.
+            if derived.figure.value == 100.0 && figures.get(at + 1).is_some_and(is_ratio) {
+                continue;
+            }
+            let own = self.ends_of(&figures[from..at]);
+            let counts = |one: &Quantity| one.unit == Unit::Bare;
+            let line = derived.figure.spot.index();
+            // In another line only rates are of the same.
+            let of_same = |one: &Before| one.line == line || one.ends.iter().all(|end| end.unit.is_rate());
+            let last = before.last().filter(|last| of_same(last));
+            // One of them may stand in the sentence before; what is the same is no other end.
+            let other = |own: &Quantity| {
+                let one =
+                    before.iter().rev().take(2).filter(|one| of_same(one)).map(|one| one.ends.as_slice());
+                one.take_while(|ends| ends.len() == 1)
+                    .map(|ends| ends[0])
+                    .find(|one| !one.interval().meets(own.interval()))
+            };
+            let (ends, near) = match own.as_slice() {
+                [] if from == 0 => (last.map(|last| last.ends.clone()).unwrap_or_default(), false),
+                [one] if from == 0 && !counts(one) => (other(one).into_iter().chain([*one]).collect(), false),
+                _ => (own, true),
+            };
             from = at + 1;
             if let Ok([first, second]) = <[Quantity; 2]>::try_from(ends) {
-                found.extend(self.lone_of([first, second], *derived, near));
+                let sentence = before.last().filter(|_| !near).map_or("", |last| last.text.as_str());
+                found.extend(self.lone_of([first, second], *derived, sentence));
             }
         }
         found
     }
 
-    fn lone_of(&self, ends: [Quantity; 2], derived: Quantity, near: bool) -> Option<Link> {
+    /// The change of two ends of this sentence, or of it and of the one before.
+    fn lone_of(&self, ends: [Quantity; 2], derived: Quantity, before: &str) -> Option<Link> {
         let [first, second] = ends;
-        let sentence = self.line.get(self.bytes.clone()).unwrap_or("");
+        let sentence = &format!("{before} {}", self.text());
         let around = self.around(&derived);
-        let compares = tells(&around) || says(&around, OF_PERFORMANCE) || near && derived.unit == Unit::Times;
+        let compares = tells(&around)
+            || says(&around, OF_PERFORMANCE)
+            || before.is_empty() && derived.unit == Unit::Times;
         let far =
             first.figure.value.max(second.figure.value) > 5.0 * first.figure.value.min(second.figure.value);
         let counts = ends.iter().all(|one| one.unit == Unit::Bare);
@@ -165,7 +209,8 @@ impl Sentence<'_> {
         sound.then_some(())?;
         let pairs = alike(first, second);
         let mut read = pairs.iter().flat_map(|pair| readings(pair, hedged(derived), Tie::Against));
-        let of = format!("the change of {} and {}", self.quote(&first), self.quote(&second));
+        let [one, other] = ends.map(|end| self.page.quote(end.figure.spot));
+        let of = format!("the change of {one} and {other}");
         let found = read
             .find(|link| link.holds())
             .or_else(|| meant(pairs.first()?, hedged(derived), Tie::Against, &around))
@@ -173,8 +218,31 @@ impl Sentence<'_> {
         Some(Link { of, ..found })
     }
 
+    pub fn text(&self) -> &str {
+        self.line.get(self.bytes.clone()).unwrap_or("")
+    }
+
+    /// The figures that may be ends of a change: rates, else what took time, else counts that are no years.
+    fn ends_of(&self, figures: &[Quantity]) -> Vec<Quantity> {
+        let may = |one: &&Quantity| !is_ratio(one) && one.hedge != Hedge::PlusMinus;
+        let is_rate =
+            |one: &Quantity| matches!(one.unit, Unit::BytesPerSecond | Unit::PerSecond | Unit::BitsPerSecond);
+        let is_large = |one: &Quantity| {
+            one.unit == Unit::Bare && one.figure.value >= 100.0 && !is_year(one) && !is_size(one)
+        };
+        let of = |is: &dyn Fn(&Quantity) -> bool| -> Vec<Quantity> {
+            figures.iter().filter(may).filter(|one| is(one)).copied().collect()
+        };
+        let is_time = |one: &Quantity| {
+            one.unit == Unit::Nanoseconds
+                && (says(self.text(), TIMES) || one.decimals > 0 && says(self.text(), SPEED))
+        };
+        let kinds: [&dyn Fn(&Quantity) -> bool; 3] = [&is_rate, &is_time, &is_large];
+        kinds.into_iter().map(of).find(|found| !found.is_empty()).unwrap_or_default()
+    }
+
     /// The words beside a figure, up to stops and other figures.
-    fn around(&self, figure: &Quantity) -> String {
+    pub fn around(&self, figure: &Quantity) -> String {
         let ends = |letter: char| ".,;:!?()。，；：！？（）0123456789".contains(letter);
         let before = self.before(figure).trim_end_matches([' ', '~', '+', '-', '−', '(']);
         let from =
@@ -182,10 +250,6 @@ impl Sentence<'_> {
         let behind = self.behind(figure);
         let to = behind.find(ends).unwrap_or(behind.len());
         format!("{} {}", &before[from..], &behind[..to])
-    }
-
-    fn quote(&self, figure: &Quantity) -> &str {
-        self.line.get(figure.figure.spot.start as usize..figure.figure.spot.end as usize).unwrap_or("")
     }
 
     /// `30.57 s, 95.35 % of 32.06 s`.
@@ -283,7 +347,7 @@ impl Sentence<'_> {
 
     /// Whether two figures are each of a system that stands beside it, of one load: `520 MB/s on the host and 480 MB/s in the VM`.
     fn is_of_each(&self, ends: &[Quantity; 2], between: &str) -> bool {
-        let sentence = self.line.get(self.bytes.clone()).unwrap_or("").to_lowercase();
+        let sentence = self.text().to_lowercase();
         let compared = says(between, AGAINST);
         // `whereas` and `than` compare where they stand between the two.
         let others = lists(&sentence) & OF_OTHERS != 0 && !compared;
@@ -323,13 +387,12 @@ impl Sentence<'_> {
 
     /// Rates are results; times are where the sentence speaks of what took them, plain numbers where it speaks of speed.
     fn is_measured(&self, pair: &[Quantity; 2]) -> bool {
-        let sentence = self.line.get(self.bytes.clone()).unwrap_or("");
-        let lower = sentence.to_lowercase();
+        let lower = self.text().to_lowercase();
         match pair[0].unit {
             Unit::BytesPerSecond | Unit::PerSecond | Unit::BitsPerSecond => true,
             Unit::Nanoseconds => says(&lower, TIMES),
             Unit::Bare => {
-                pair.iter().all(|one| one.figure.value >= 100.0 && !is_size(one)) && tells_speed(sentence)
+                pair.iter().all(|one| one.figure.value >= 100.0 && !is_size(one)) && tells_speed(self.text())
             }
             _ => false,
         }
@@ -337,21 +400,8 @@ impl Sentence<'_> {
 
     /// Whether the sentence speaks of what was set: `raising the limit from 100 to 200 MB/s`.
     fn is_of_settings(&self) -> bool {
-        let lower = self.line.get(self.bytes.clone()).unwrap_or("").to_lowercase();
-        says(&lower, SETTINGS)
+        says(self.text(), SETTINGS)
     }
-}
-
-/// The figures that may be ends of a change: rates, else counts that are no years.
-fn ends_of(figures: &[Quantity]) -> Vec<Quantity> {
-    let may = |one: &&Quantity| !is_ratio(one) && one.hedge != Hedge::PlusMinus;
-    let is_rate =
-        |one: &&Quantity| matches!(one.unit, Unit::BytesPerSecond | Unit::PerSecond | Unit::BitsPerSecond);
-    let rates: Vec<Quantity> = figures.iter().filter(may).filter(is_rate).copied().collect();
-    let large = |one: &&Quantity| {
-        one.unit == Unit::Bare && one.figure.value >= 100.0 && !is_year(one) && !is_size(one)
-    };
-    if rates.is_empty() { figures.iter().filter(may).filter(large).copied().collect() } else { rates }
 }
 
 /// Longer lines are whole pages in one.
@@ -369,7 +419,7 @@ fn is_year(one: &Quantity) -> bool {
 }
 
 /// Words that stand for `than` before a base.
-const THAN: &[&str] = &[" than ", " als ", " que ", " чем "];
+pub(super) const THAN: &[&str] = &[" than ", " als ", " que ", " чем "];
 /// Words that hedge an end.
 const HEDGES: &[&str] = &[
     "about",
@@ -435,7 +485,7 @@ fn tells_speed(text: &str) -> bool {
 }
 
 /// Whether words say that something is more, or less.
-fn tells(text: &str) -> bool {
+pub(super) fn tells(text: &str) -> bool {
     says(text, LOSS) || says(text, GAIN)
 }
 
@@ -444,7 +494,7 @@ fn is_change(word: &str) -> bool {
 }
 
 /// Whether a text has nothing but such words and signs.
-fn is_glue(text: &str) -> bool {
+pub(super) fn is_glue(text: &str) -> bool {
     let lower = text.to_lowercase();
     let mut words = lower
         .split(|letter: char| {
@@ -461,7 +511,7 @@ fn is_told(derived: &Quantity) -> bool {
 
 /// Every way in which a change can be computed of its ends. Of what became of a rate the first is the base; of times the other may
 /// be, since as much as they fall speed rises.
-fn readings(pair: &[Quantity; 2], derived: Quantity, tie: Tie) -> Vec<Link> {
+pub(super) fn readings(pair: &[Quantity; 2], derived: Quantity, tie: Tie) -> Vec<Link> {
     let is_sure = pair[0].unit != Unit::Nanoseconds && derived.unit == Unit::Percent;
     let numerators = match tie {
         Tie::Became if is_sure => 1..2,
@@ -474,7 +524,7 @@ fn readings(pair: &[Quantity; 2], derived: Quantity, tie: Tie) -> Vec<Link> {
 
 /// What the words say that it is, where no reading gives it: of what became, the change of the first; else a loss is of the
 /// larger, a gain of the smaller.
-fn meant(pair: &[Quantity; 2], derived: Quantity, tie: Tie, near: &str) -> Option<Link> {
+pub(super) fn meant(pair: &[Quantity; 2], derived: Quantity, tie: Tie, near: &str) -> Option<Link> {
     let grew = pair[1].figure.value > pair[0].figure.value;
     let (larger, smaller) = (usize::from(grew), usize::from(!grew));
     let lower = near.to_lowercase();
@@ -601,6 +651,11 @@ mod tests {
             ("Host: 520 MB/s, VM: 480 MB/s, overhead: 12.0 %", "7.7 %"),
             ("Скорость выросла с 100 до 150 МБ/с (на 33 %).", "50 %"),
             ("吞吐从 100 MB/s 提升到 150 MB/s，提升 33%。", "50%"),
+            (
+                "写性能是旧版的 7.1 倍（qps：84098 vs 39842），读性能是旧版的 1.4 倍（qps：110338 vs 78465）",
+                "2.1 倍",
+            ),
+            ("The host reads 520 MB/s. The VM reads 480 MB/s, which is 15 % less.", "8 %"),
         ] {
             assert_eq!(ratios(sentence), [recomputed], "{sentence}");
         }
@@ -619,6 +674,7 @@ mod tests {
             "The VM reads 480 MB/s, about 8 % slower than the host's 520 MB/s.",
             "The host does 520 MB/s and the VM 480 MB/s, a loss of 8.3 %.",
             "It went from 1.0 GB/s to 900 MB/s (-10%).",
+            "The host reads 520 MB/s. The VM reads 480 MB/s, which is 8 % less.",
             "IOPS went from 900 to 1.8k IOPS (100 %).",
         ] {
             assert_eq!(ratios(sentence), [""; 0], "{sentence}");
@@ -654,6 +710,11 @@ mod tests {
             "It went from 100 MB/s to 150 MB/s (up to 80 % faster).",
             "It went from 100 MB/s to 150 MB/s, more than 20 % faster.",
             "From 100 MB/s to 150 MB/s and from 50 to 60 MB/s, 33 % and 20 % respectively.",
+            "It has 1982 points. Of 1436 others, 13 % are better.",
+            "The host reads 520 MB/s.\n\n\nThe VM does 480 MB/s, which is 15 % less.",
+            "The host reads 520 MB/s. It writes 480 MB/s, which is 15 % less.",
+            "It has 37691 points. So 37691 points are 30 % more.",
+            "A 5 % lower latency, 3.0M -> 3.9M IOPS.",
         ] {
             assert_eq!(ratios(sentence), [""; 0], "{sentence}");
         }

@@ -296,6 +296,12 @@ fn results(at: usize, text: &str) -> Vec<Quantity> {
     if figures.len() > 1 && numbers(&figures[0]) {
         figures.remove(0);
     }
+    // `95 % of 32 s` is of what stands behind it.
+    let of_next =
+        |figure: &Quantity| text.get(figure.figure.spot.end as usize..).unwrap_or("").starts_with(" of ");
+    if figures.len() > 1 {
+        figures.retain(|figure| !(super::is_ratio(figure) && of_next(figure)));
+    }
     // `MB/s: 6.61, IO/s: 677`: the unit stands before the figure.
     let mut from = 0;
     for figure in &mut figures {

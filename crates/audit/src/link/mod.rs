@@ -8,6 +8,7 @@ pub mod grid;
 mod names;
 pub(crate) mod near;
 mod ratio;
+mod restated;
 mod sentences;
 pub mod words;
 
@@ -145,6 +146,7 @@ pub fn links(page: &Page, tables: &[Table], grids: &[Grid], clauses: &[Clause]) 
     let mut links = changes::links(page, clauses);
     links.extend(grids.iter().flat_map(ratio::links));
     links.extend(sentences::links(page, clauses, tables));
+    links.extend(restated::links(page, clauses, tables, &links));
     let mut seen = std::collections::HashSet::new();
     links.retain(|link| seen.insert(link.derived.figure.spot));
     links

@@ -31,28 +31,21 @@ pub(crate) fn of(printed: &Quantity, given: Interval) -> bool {
     // Zeros at the end may be of rounding.
     let own = digits(own.round());
     let told = own.len() - own.iter().rev().take_while(|digit| **digit == b'0').count();
-    let middle = f64::midpoint(low, high).round();
-    told >= 3 && (one_digit(&own, low, high) || swapped(&own, &digits(middle)))
+    told >= 3 && is_near(&own, low, high)
 }
 
 fn digits(value: f64) -> Vec<u8> {
     (value as u64).to_string().into_bytes()
 }
 
-/// Whether changing one digit brings it between the two ends.
-fn one_digit(own: &[u8], low: f64, high: f64) -> bool {
+/// Whether changing one digit, or two neighbouring ones changing places, brings it between the two ends.
+fn is_near(own: &[u8], low: f64, high: f64) -> bool {
     let value = own.iter().fold(0.0, |all, digit| all * 10.0 + f64::from(digit - b'0'));
-    own.iter().rev().zip(0..).any(|(own, place)| {
-        let changed = |digit: u8| value + (f64::from(digit) - f64::from(*own)) * 10f64.powi(place);
-        (b'0'..=b'9').any(|digit| digit != *own && (low - 0.5..=high + 0.5).contains(&changed(digit)))
-    })
-}
-
-/// Whether two neighbouring digits changed places.
-fn swapped(own: &[u8], meant: &[u8]) -> bool {
-    own.len() == meant.len()
-        && (1..own.len()).any(|at| {
-            let crossed = own[at] != own[at - 1] && own[at - 1..=at] == [meant[at], meant[at - 1]];
-            crossed && own[..at - 1] == meant[..at - 1] && own[at + 1..] == meant[at + 1..]
-        })
+    let fits = |change: f64| change != 0.0 && (low - 0.5..=high + 0.5).contains(&(value + change));
+    let apart = |digit: u8, other: u8| f64::from(digit) - f64::from(other);
+    let places = || (0..).map(|place| 10f64.powi(place));
+    let changed = |(own, place): (&u8, f64)| (b'0'..=b'9').any(|digit| fits(apart(digit, *own) * place));
+    // Of the two digits one loses ten times what the other gains.
+    let swapped = |(two, place): (&[u8], f64)| fits(apart(two[1], two[0]) * 9.0 * place);
+    own.iter().rev().zip(places()).any(changed) || own.windows(2).rev().zip(places()).any(swapped)
 }

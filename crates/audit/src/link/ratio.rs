@@ -210,10 +210,7 @@ enum Told {
 fn derived_as(grid: &Grid, column: usize) -> Option<(Unit, Told)> {
     let Head { text, lists, .. } = &grid.heads[column];
     let divides = !grid.is_text && text.contains(['/', '÷', ':', '：']);
-    // `95 % of 32 s` is of what stands behind it.
-    let of_next = grid.is_text
-        && grid.heads.get(column + 1).is_some_and(|next| next.text.trim_start().starts_with("of "));
-    if of_next || lists & USE != 0 && lists & RATIO == 0 && !divides {
+    if lists & USE != 0 && lists & RATIO == 0 && !divides {
         return None;
     }
     let mut found = None;
@@ -662,6 +659,8 @@ fn against_one_cell<'a>(sequences: &'a [Sequence], at: usize, unit: Unit) -> Vec
 fn of_sequence(first: &Sequence, form: Form, turned: bool) -> f64 {
     let lists = first.head.lists;
     let tied = if first.together || lists & (RATIO | CHANGE) != 0 { 2.0 } else { 0.0 };
+    // `(-12 % vs leader)`.
+    let tied = tied + if first.together && lists & VERSUS != 0 { 3.0 } else { 0.0 };
     let beside = if first.apart == 1 { 0.5 } else { 0.0 };
     tied + beside - if turned { 1.0 } else { 0.0 } + of_form(form, lists)
 }

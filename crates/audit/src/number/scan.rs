@@ -79,7 +79,10 @@ fn read(line: usize, text: &str, start: usize, style: Style) -> Option<(Quantity
     if before.is_some_and(|before| part_of_name(before) && !(before == ':' && labelled())) {
         return None;
     }
-    let digits = Digits::read(&text[start..], style)?;
+    let digits = match Digits::spaced(&text[start..], style).filter(|_| !text.is_ascii()) {
+        Some(spaced) => spaced,
+        None => Digits::read(&text[start..], style)?,
+    };
     let mut end = start + digits.bytes;
     if is_date(&text[end..]) {
         return None;
@@ -92,6 +95,10 @@ fn read(line: usize, text: &str, start: usize, style: Style) -> Option<(Quantity
         (unit, scale, base) = (read.unit, read.scale, read.base);
         end = from + read.bytes;
     } else if text[end..].starts_with(|next: char| next.is_ascii_alphabetic() || next == '_') {
+        return None;
+    }
+    // `Ryzen 9 7950X`.
+    if unit == Unit::Times && digits.value >= 1000.0 && text[..end].ends_with('X') {
         return None;
     }
     // `27万9572`.
@@ -180,6 +187,19 @@ impl Digits {
         let decimals = decimals(&groups, &signs, zero, style)?;
         digits.insert(digits.len() - decimals, '.');
         Some(Digits { value: digits.parse().ok()?, decimals, bytes })
+    }
+
+    /// `20 000 IOPS`, as all but English has it: lone spaces group thousands before a rate.
+    fn spaced(text: &str, style: Style) -> Option<Digits> {
+        let first = text.bytes().take_while(u8::is_ascii_digit).count();
+        let follows = (1..=3).contains(&first)
+            && text[first..]
+                .strip_prefix(' ')
+                .is_some_and(|next| next.starts_with(|next: char| next.is_ascii_digit()));
+        let digits = Digits::read(text, Style { spaces: true, ..style })
+            .filter(|one| follows && one.bytes > first + 3)?;
+        let behind = text[digits.bytes..].trim_start_matches([' ', '\u{a0}']);
+        unit::read(behind).is_some_and(|read| read.unit.is_rate()).then_some(digits)
     }
 
     /// The quick way: digits, perhaps a point and digits, and behind them nothing that could go on.

@@ -122,9 +122,16 @@ pub(crate) fn has(lower: &str, word: &str) -> bool {
 pub(super) fn ends_sentence(line: &str, at: usize, letter: char) -> bool {
     match letter {
         '。' | '!' | '?' | '！' | '？' | ';' | '；' => true,
+        '.' if is_abbreviated(&line[..at]) => false,
         '.' => line[at + 1..].starts_with([' ', '\u{a0}']) || at + 1 == line.len(),
         _ => false,
     }
+}
+
+/// Whether a text ends with a word that a stop makes short: `33 s vs. 22 s`.
+fn is_abbreviated(text: &str) -> bool {
+    let word = text.rsplit(|letter: char| !letter.is_alphabetic()).next().unwrap_or("");
+    ["vs", "approx", "ca", "resp", "bzw", "incl", "env"].contains(&word.to_lowercase().as_str())
 }
 
 /// Whether a letter ends a clause. A comma between digits is part of a figure.

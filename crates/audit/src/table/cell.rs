@@ -59,7 +59,9 @@ fn of_other_unit(line: usize, text: &str, style: Style) -> Option<Quantity> {
     let number = &bare[..end];
     let is_unit =
         (1..=4).contains(&(bare.len() - end)) && number.ends_with(|last: char| last.is_ascii_digit());
-    let is_measured = number.contains(['.', ',']) || number.trim_start_matches(['*', '`', '~']).len() >= 3;
+    let is_measured = number.contains(['.', ','])
+        || number.trim_start_matches(['*', '`', '~']).len() >= 3
+        || &bare[end..] == "W";
     match number::quantities_in(line, number, style).as_slice() {
         [only] if is_unit && is_measured && only.figure.spot.end as usize == end => {
             let mut only = *only;

@@ -93,6 +93,8 @@ fn sizes_are_read_of_labels() {
         ("629k", Some(629.0 * 1024.0)),
         ("100 MB/s", None),
         ("qd=32 x 4", None),
+        ("4kqd1", Some(4096.0)),
+        ("4KQ32T1", Some(4096.0)),
         ("2048kHz", None),
     ] {
         assert_eq!(size_of(text), size, "{text}");
@@ -161,4 +163,40 @@ fn three_rows_of_an_unusual_size_tell_it() {
     };
     assert_eq!(wrong(&page("91710")), [""; 0]);
     assert_eq!(wrong(&page("97110")), ["F4 97110 -> 91710"]);
+}
+
+#[test]
+fn a_line_of_size_rate_and_bandwidth_is_held() {
+    for (line, rule) in [
+        ("- Random 4KB(QD 1):26.985 MB / s [9588.1 IOPS]", "F4"),
+        ("### on raw pmem 4kqd1 145MB/s 30,558 iops 32us", "F4"),
+        ("512KB Read: 2893MB/s IOPS=5967\n512KB Write: 3636MB/s IOPS=7272", "F4"),
+        ("Con 4 KiB y 20,000 IOPS son 60 MiB/s.\nCon 1 MiB y 2,000 IOPS son 2 GiB/s.", "F4"),
+        ("Avec 4 KiB et 20 000 IOPS, ça fait 50 MiB/s.", "F4"),
+        ("4k random, iodepth 64\n- 21.5 MiB/s read (~5.5k IOPS), 9.2 MiB/s write (~2.66k IOPS)", "F4"),
+    ] {
+        assert_eq!(found(&format!("{line}\n"), rule).len(), 1, "{line}");
+    }
+    for line in [
+        "- Random 4KB(QD 1):26.985 MB / s [6588.1 IOPS]",
+        "Avec 4 KiB et 20 000 IOPS, ça fait 78 MiB/s.",
+        "4k random, iodepth 64\n- 21.5 MiB/s read (~5.5k IOPS), 9.2 MiB/s write (~2.36k IOPS)",
+        "4k random, iodepth 64\n- 30 MiB/s read (~5.5k IOPS), 9.2 MiB/s write (~2.66k IOPS)",
+    ] {
+        assert_eq!(found(&format!("{line}\n"), "F4"), [], "{line}");
+    }
+}
+
+#[test]
+fn parts_of_a_log_tell_a_size_together() {
+    let line = |(rate, bandwidth): (&str, &str)| {
+        format!("Dur(s): 1.0, Mode: GET, MB/s: {bandwidth}, IO/s: {rate}\n")
+    };
+    let part = |lines: [(&str, &str); 3]| lines.map(line).concat() + "\nNext\n\n";
+    let page = |bandwidth: &str| {
+        part([("1286", "12.56"), ("1339", "13.08"), ("720", "7.03")])
+            + &part([("677", "6.61"), ("629", bandwidth), ("504", "4.92")])
+    };
+    assert_eq!(found(&page("6.14"), "F4"), []);
+    assert_eq!(found(&page("9.14"), "F4").len(), 1);
 }

@@ -1,11 +1,15 @@
 //! Arithmetic that a page computes before the reader's eyes: `20k / 32k = 62.5%`, `128k + 64k = 192k`, `100 writes/s × 50 KB = 5 MB/s`.
 
 use crate::finding::{Finding, Severity};
-use crate::number::{Interval, Quantity, Unit, quantities};
+use crate::number::{Figure, Interval, Quantity, Unit, quantities};
+use crate::page::Spot;
 use crate::rule::table::like;
 use crate::rule::{Evidence, Sink};
 
 pub(in crate::rule) fn check(evidence: &Evidence, sink: &mut Sink) {
+    for at in 0..evidence.page.len() {
+        of_kinds(evidence, at, evidence.page.line(at), sink);
+    }
     for at in evidence.text_lines() {
         let text = evidence.page.line(at);
         let Some(_) = text.find(['=', '≈']).filter(|_| text.len() < 2000) else { continue };
@@ -15,6 +19,21 @@ pub(in crate::rule) fn check(evidence: &Evidence, sink: &mut Sink) {
                 judge(evidence, &figures[start..=end], text, sink);
             }
         }
+    }
+}
+
+/// sysbench's `qps: 4145.64 (r/w/o: 2902.18/829.08/414.37)`: all queries are the reads, the writes and the others.
+fn of_kinds(evidence: &Evidence, at: usize, text: &str, sink: &mut Sink) {
+    let Some(from) = text.find(" (r/w/o: ").map(|bracket| bracket + " (r/w/o: ".len()) else { return };
+    let kinds = text[from..].split(')').next().unwrap_or("").replace('/', " ");
+    let shift = |one: &Quantity| {
+        let [start, end] = [one.figure.spot.start, one.figure.spot.end].map(|byte| byte as usize + from);
+        Quantity { figure: Figure { spot: Spot::new(at, start..end), ..one.figure }, ..*one }
+    };
+    let parts: Vec<Quantity> = quantities(at, &kinds).iter().map(shift).collect();
+    if let (Some(total), 3) = (quantities(at, &text[..from]).last(), parts.len()) {
+        let sum = parts.iter().fold(Interval::exact(0.0), |sum, part| sum.plus(part.interval()));
+        told(evidence, total, &parts, (sum, parts.iter().map(|part| part.figure.value).sum()), text, sink);
     }
 }
 
@@ -55,7 +74,20 @@ fn terms(text: &str, figures: &[Quantity], end: usize) -> Option<usize> {
 
 fn judge(evidence: &Evidence, figures: &[Quantity], text: &str, sink: &mut Sink) {
     let Some((printed, terms)) = figures.split_last() else { return };
-    let Some((given, central)) = computed(text, terms, printed.unit) else { return };
+    if let Some(given) = computed(text, terms, printed.unit) {
+        told(evidence, printed, terms, given, text, sink);
+    }
+}
+
+/// What the terms give, as an interval and of the printed values alone, is what is printed.
+fn told(
+    evidence: &Evidence,
+    printed: &Quantity,
+    terms: &[Quantity],
+    (given, central): (Interval, f64),
+    text: &str,
+    sink: &mut Sink,
+) {
     if given.wider(1e-9).meets(printed.interval()) {
         return sink.holds("X34", &printed.figure);
     }
@@ -122,6 +154,7 @@ mod tests {
             ("20k / 32k = 65.2% of the space.", "62.5%"),
             ("In all 128k + 64k = 182k are written.", "192k"),
             ("The array gives 100 writes/s × 50 KB = 50 MB/s.", "5 MB/s"),
+            ("[ 30s ] qps: 4945.64 (r/w/o: 2902.18/829.08/414.37) lat (ms,95%): 223.34", "4145.63"),
             ("Of 8 drives 8 x 550 MB/s = 4.8 GB/s", "4.4 GB/s"),
         ] {
             let told = found(&format!("{page}\n"), "X34");
