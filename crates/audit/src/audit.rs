@@ -66,6 +66,9 @@ pub fn audit(page: Page) -> Audited {
     audit_by(page, &Options::default())
 }
 
+/// Figures that are looked at before all of them are searched.
+const NEAR: usize = 32;
+
 /// Audits a page by these options.
 pub fn audit_by(mut page: Page, options: &Options) -> Audited {
     let imported = import::scan(&page);
@@ -83,12 +86,21 @@ pub fn audit_by(mut page: Page, options: &Options) -> Audited {
     let mut claims = claims(&imported.outputs, &tables, &clauses);
     let mut order: Vec<u32> = (0..).take(claims.len()).collect();
     order.sort_by_key(|at| claims[*at as usize].spot);
+    // Each rule goes through the page in its order, so that the next figure is mostly near the last.
+    let mut near = 0;
     let mut settles = |(spot, status, rule): Check| {
         if !(options.asked)(rule) {
             return;
         }
-        let first = order.partition_point(|at| claims[*at as usize].spot < spot);
-        for at in &order[first..] {
+        let before = |at: &u32| claims[*at as usize].spot < spot;
+        let end = (near + NEAR).min(order.len());
+        let is_near = near < end && before(&order[near]) && !before(&order[end - 1]);
+        near = if is_near {
+            near + order[near..end].partition_point(before)
+        } else {
+            order.partition_point(before)
+        };
+        for at in &order[near..] {
             let claim = &mut claims[*at as usize];
             if claim.spot != spot {
                 break;

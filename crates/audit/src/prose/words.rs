@@ -102,8 +102,11 @@ pub(super) fn is_multiple(line: &str, clause: &Range<usize>, figure: &Quantity) 
 
 /// Whether a lower-case text has a word: whole in Latin letters, anywhere in others, whose words bend or stand together.
 pub(crate) fn has(lower: &str, word: &str) -> bool {
+    if !word.is_ascii() && lower.is_ascii() {
+        return false;
+    }
     let mut from = 0;
-    while let Some(found) = lower[from..].find(word) {
+    while let Some(found) = memchr::memmem::find(lower[from..].as_bytes(), word.as_bytes()) {
         let (start, end) = (from + found, from + found + word.len());
         if !word.is_ascii() {
             return true;

@@ -18,7 +18,7 @@ const ENOUGH: f64 = 12.0;
 /// What a head that names the relation is worth: `events/s` beside `events`.
 const NAMED: f64 = 8.0;
 /// Columns that are tried with each other.
-const COLUMNS: usize = 12;
+const COLUMNS: usize = 10;
 /// How far a row must be off, as a share and in what its digits leave open; less is of rounding on the way.
 const OFF: (f64, f64) = (0.01, 4.0);
 
