@@ -19,7 +19,7 @@ type Fixture = (String, String);
 /// Of the tools that are no fio and no iperf3, or of all.
 fn fixtures(all: bool) -> Vec<Fixture> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../audit/fixtures");
-    let tools = "ceph crystal dd diskspd hcibench ioping mbw sysbench unixbench vdbench";
+    let tools = "ceph crystal dd diskspd elbencho hcibench ioping mbw sysbench unixbench vdbench";
     let more = if all { " fio iperf3" } else { "" };
     let mut fixtures = Vec::new();
     for tool in format!("{tools}{more}").split(' ') {
@@ -268,6 +268,7 @@ fn what_cannot_be_held_is_not() {
         "100 files copied, 5 s left, 30 MB/s on average today\n",
         "Throughput:\n  read is fast\n",
         "Method: we measured. Elapsed: two weeks\n",
+        "OPERATION   RESULT TYPE   FIRST DONE   LAST DONE\nnothing\n",
         "In total 5 samples (of 10 samples)\n",
         "| Dhrystone | BASELINE RESULT INDEX |\n",
     ] {

@@ -9,6 +9,7 @@ pub mod crystal;
 mod cut;
 pub mod dd;
 pub mod diskspd;
+pub mod elbencho;
 pub mod fio;
 pub mod hcibench;
 pub mod iperf3;
@@ -85,7 +86,7 @@ pub enum Said {
     Command(Box<command::Command>),
     /// iperf3.
     Iperf3(Box<iperf3::Iperf3>),
-    /// dd, DiskSpd, vdbench, HCIBench, UnixBench, mbw, sysbench, rados and rbd bench, CrystalDiskMark, ioping.
+    /// dd, DiskSpd, elbencho, vdbench, HCIBench, UnixBench, mbw, sysbench, rados and rbd bench, CrystalDiskMark, ioping.
     Sheets(Vec<sheet::Sheet>),
 }
 
@@ -118,6 +119,7 @@ impl Said {
 /// All formats that are found by their lines. Where two might begin at a line, the earlier is tried first.
 pub const ALL: &[&Format] = &[
     &fio::text::FORMAT,
+    &fio::terse::FORMAT,
     &iperf3::text::FORMAT,
     &fio::job_file::FORMAT,
     &command::FORMAT,
@@ -129,6 +131,7 @@ pub const ALL: &[&Format] = &[
     &sysbench::FORMAT,
     &dd::FORMAT,
     &diskspd::FORMAT,
+    &elbencho::FORMAT,
     &labels::RADOS,
     &labels::RBD,
     &crystal::FORMAT,

@@ -98,14 +98,16 @@ pub(super) fn patterns(tool: &str) -> &'static [Pattern] {
     all.get(tool).map_or(&[], Vec::as_slice)
 }
 
+/// The first pattern that a line reads as, and its figures.
+pub(super) fn fitting<'p>(patterns: &'p [Pattern], line: &Line) -> Option<(&'p Pattern, Vec<Figure>)> {
+    patterns.iter().find_map(|pattern| Some((pattern, pattern.fits(line)?)))
+}
+
 /// Reads the output of one result that is nothing but lines of the patterns, up to a last one, one whose figure is known already, or
 /// a foreign one.
 pub(super) fn read(page: &Page, line: usize, tool: &str) -> Option<Found> {
     let patterns = patterns(tool);
-    let find = |at: usize| {
-        let here = Line::of(page, at);
-        patterns.iter().find_map(|pattern| Some((pattern, pattern.fits(&here)?)))
-    };
+    let find = |at: usize| fitting(patterns, &Line::of(page, at));
     let bare = |at: usize| find(at).is_some_and(|(pattern, _)| !pattern.has_figures());
     // The first of several lines without figures tells.
     if line > 0 && bare(line) && bare(line - 1) {
@@ -188,11 +190,10 @@ impl Sheet {
 
     /// Takes in the figures of a line of a tool; whether it is one.
     pub(super) fn take(&mut self, line: &Line, patterns: &[Pattern]) -> bool {
-        let known = patterns.iter().find_map(|pattern| Some((pattern, pattern.fits(line)?)));
-        known.map(|(pattern, figures)| self.note(pattern, figures)).is_some()
+        fitting(patterns, line).map(|(pattern, figures)| self.note(pattern, figures)).is_some()
     }
 
-    fn note(&mut self, pattern: &Pattern, figures: Vec<Figure>) {
+    pub(super) fn note(&mut self, pattern: &Pattern, figures: Vec<Figure>) {
         for (((name, metric, unit, scale), behind), mut figure) in pattern.places.iter().zip(figures) {
             let width = figure.high - figure.low;
             match *behind {

@@ -106,7 +106,7 @@ pub(crate) fn has(lower: &str, word: &str) -> bool {
         return false;
     }
     let mut from = 0;
-    while let Some(found) = memchr::memmem::find(lower[from..].as_bytes(), word.as_bytes()) {
+    while let Some(found) = memchr::memmem::find(&lower.as_bytes()[from..], word.as_bytes()) {
         let (start, end) = (from + found, from + found + word.len());
         if !word.is_ascii() {
             return true;

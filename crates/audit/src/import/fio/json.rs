@@ -286,8 +286,8 @@ impl Reader<'_> {
 }
 
 /// fio prints less than this as this, of depths and of buckets.
-const LEAST_DEPTH: f64 = 0.1;
-const LEAST_BUCKET: f64 = 0.01;
+pub(super) const LEAST_DEPTH: f64 = 0.1;
+pub(super) const LEAST_BUCKET: f64 = 0.01;
 
 const BANDWIDTH_SAMPLES: [&str; 5] = ["bw_min", "bw_max", "bw_mean", "bw_dev", "bw_samples"];
 const IOPS_SAMPLES: [&str; 5] = ["iops_min", "iops_max", "iops_mean", "iops_stddev", "iops_samples"];

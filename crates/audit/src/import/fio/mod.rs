@@ -1,4 +1,4 @@
-//! What fio prints, in one form: normal text and JSON. Figures are in I/Os a second, bytes a second, bytes, milliseconds
+//! What fio prints, in one form: normal text, JSON, terse. Figures are in I/Os a second, bytes a second, bytes, milliseconds
 //! of the run, nanoseconds of latencies, percent.
 
 pub mod job_file;
@@ -6,6 +6,7 @@ pub mod json;
 pub mod num2str;
 pub mod settings;
 pub mod snapshots;
+pub mod terse;
 pub mod text;
 
 use super::Told;
@@ -43,6 +44,7 @@ pub(crate) enum Form {
     #[default]
     Text,
     Json,
+    Terse,
     /// Result lines that were pasted out of a text, without their job.
     Excerpt,
 }

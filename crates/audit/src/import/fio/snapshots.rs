@@ -29,7 +29,7 @@ pub(crate) fn followers(outputs: &[Output]) -> Vec<Option<usize>> {
         let form = match fio.form {
             Form::Text => 0,
             Form::Json => 1,
-            Form::Excerpt => continue,
+            Form::Terse | Form::Excerpt => continue,
         };
         if let Some((before, _)) = last[form].replace((at, fio)).filter(|(_, before)| goes_on(before, fio)) {
             followers[before] = Some(at);

@@ -1,0 +1,188 @@
+//! fio's terse output (`--minimal`): a line of values for each job, versions 2 to 5, also the short second version of fio 1.x.
+//! Latencies are in microseconds, bytes in KiB; what is whole is cut off.
+
+use super::{Cpu, Direction, Disk, Fio, Form, Job, Latency, Percentiles, Samples, Version, json};
+use crate::import::cut::Line;
+use crate::import::{Format, Found, Said, Way};
+use crate::number::Figure;
+use crate::page::Page;
+use std::str::Split;
+
+pub(crate) const FORMAT: Format = Format {
+    name: "fio terse",
+    help: "fio's --minimal, terse versions 2 to 5: lines of values between semicolons",
+    example: include_str!("../../../fixtures/fio/terse-3.txt"),
+    begins,
+    read,
+};
+
+const KIB: f64 = 1024.0;
+const US: f64 = 1e3;
+
+/// Fewer values are no line of fio's.
+const LEAST: usize = 60;
+
+fn begins(line: &str) -> bool {
+    matches!(line.as_bytes(), [b'2'..=b'5', b';', ..])
+        && line.bytes().filter(|byte| *byte == b';').count() >= 8
+}
+
+fn read(page: &Page, first: usize) -> Option<Found> {
+    let mut fio = Fio { form: Form::Terse, ..Fio::default() };
+    let (mut unread, mut at) = (Vec::new(), first);
+    while at < page.len() && begins(page.bare(at).0) {
+        let line = Line::of(page, at);
+        let own = line.text.split(';').nth(1).and_then(|word| Version::read(word.strip_prefix("fio-")?));
+        // Old versions leave out the last way, others report all as one, fio 1.x tells less of each.
+        let ways = [&[Way::Read, Way::Write, Way::Trim][..], &[Way::Read, Way::Write], &[Way::Both]];
+        let mut layouts = ways.into_iter().flat_map(|ways| [(ways, true), (ways, false)]);
+        let job = layouts.find_map(|(ways, rich)| job(line, at, ways, rich));
+        match job {
+            Some(_) if own.zip(fio.version).is_some_and(|(own, before)| own != before) => break,
+            Some((job, disks)) => {
+                fio.version = fio.version.or(own);
+                fio.jobs.push(job);
+                // Each line tells the disks again.
+                let new = |disk: &Disk| {
+                    disk.name != "slaves" && fio.disks.iter().all(|known| known.name != disk.name)
+                };
+                let disks: Vec<Disk> = disks.into_iter().filter(new).collect();
+                fio.disks.extend(disks);
+            }
+            None if own.is_some() || line.text.split(';').count() >= LEAST => {
+                let why = "a terse line of fio whose values are not in the order of its version: cut, or a field lost";
+                unread.push(page.unread(at..at + 1, why));
+            }
+            None => break,
+        }
+        at += 1;
+    }
+    (at > first).then(|| Found { said: Said::Fio(Box::new(fio)), end: at, unread })
+}
+
+/// A job and its disks, where every value that must be a share is one.
+fn job(line: Line, at: usize, ways: &[Way], rich: bool) -> Option<(Job, Vec<Disk>)> {
+    let mut values = Values { line, rest: line.text.split(';') };
+    let version = values.text();
+    if version != "2" {
+        values.text();
+    }
+    let (name, group) = (values.text().to_owned(), values.text().parse().ok());
+    let mut job = Job { name, line: at, group, error: values.count(), ..Job::default() };
+    for way in ways {
+        job.directions.push(values.way(Direction::new(*way, at), rich, version == "5")?);
+    }
+    job.directions
+        .retain(|one| [one.io, one.bandwidth, one.iops].into_iter().flatten().any(|one| one.value > 0.0));
+    job.cpu = Some(Cpu { user: values.share(0.0)?, system: values.share(0.0)?, switches: values.count() });
+    let _faults = (values.text(), values.text());
+    for depth in [1, 2, 4, 8, 16, 32, 64] {
+        job.depths.push((depth, values.share(json::LEAST_DEPTH)?));
+    }
+    let milliseconds = [2.0, 4.0, 10.0, 20.0, 50.0, 100.0, 250.0, 500.0, 750.0, 1e3, 2e3, f64::INFINITY];
+    let edges = milliseconds[..10].iter().map(|edge| edge * 1e3).chain(milliseconds.map(|edge| edge * 1e6));
+    for edge in edges {
+        let share = values.share(json::LEAST_BUCKET)?;
+        job.buckets.extend((share.value > 0.0).then_some((edge, share)));
+    }
+    let disks = std::iter::from_fn(|| values.disk(at)).collect();
+    Some((job, disks))
+}
+
+struct Values<'p> {
+    line: Line<'p>,
+    rest: Split<'p, char>,
+}
+
+impl<'p> Values<'p> {
+    fn text(&mut self) -> &'p str {
+        self.rest.next().unwrap_or("")
+    }
+
+    fn count(&mut self) -> Option<Figure> {
+        let text = self.text();
+        self.line.count(text)
+    }
+
+    /// Decimals are rounded, of a whole number the rest is cut off.
+    fn cut(&self, text: &'p str, unit: f64) -> Option<Figure> {
+        let count =
+            self.line.count(text).map(|count| Figure { high: count.value + 1.0, ..count }.scaled(unit));
+        count.or_else(|| self.line.figure(text, unit))
+    }
+
+    fn figure(&mut self, unit: f64) -> Option<Figure> {
+        let text = self.text();
+        self.cut(text, unit)
+    }
+
+    /// fio prints what is not nothing as no less than `least`.
+    fn share(&mut self, least: f64) -> Option<Figure> {
+        let text = self.text().strip_suffix('%')?;
+        let share = self.line.figure(text, 1.0)?;
+        Some(if share.value == least { Figure { low: 0.0, ..share } } else { share })
+    }
+
+    fn figures<const N: usize>(&mut self, unit: f64) -> [Option<Figure>; N] {
+        [(); N].map(|()| self.figure(unit))
+    }
+
+    fn latency(&mut self) -> Option<Latency> {
+        let [min, max, mean, deviation] = told(self.figures(US))?;
+        Some(Latency { min, max, mean, deviation })
+    }
+
+    /// `99.000000%=1286`; what was not asked is `0%=0`.
+    fn point(&mut self) -> Option<Option<(f64, Figure)>> {
+        let (percent, value) = self.text().split_once("%=")?;
+        Some(percent.parse().ok().filter(|percent| *percent > 0.0).zip(self.cut(value, US)))
+    }
+
+    fn way(&mut self, mut made: Direction, rich: bool, counts: bool) -> Option<Direction> {
+        made.io = self.figure(KIB);
+        // fio 1.x divides bytes by milliseconds.
+        made.bandwidth = self.figure(if rich { KIB } else { 1e3 });
+        made.iops = if rich { self.figure(1.0) } else { None };
+        made.runtime_ms = self.count();
+        (made.slat, made.clat) = (self.latency(), self.latency());
+        let points = (0..if rich { 20 } else { 0 }).map(|_| self.point()).collect::<Option<Vec<_>>>()?;
+        made.lat = self.latency();
+        let of = if made.clat.is_some() { "clat" } else { "lat" };
+        let points: Vec<(f64, Figure)> = points.into_iter().flatten().collect();
+        let some = !points.is_empty() && (made.clat.is_some() || made.lat.is_some());
+        made.percentiles = some.then_some(Percentiles { of, points });
+        let [min, max] = self.figures(KIB);
+        let _of_all = self.text().strip_suffix('%')?;
+        let [mean, deviation] = self.figures(KIB);
+        made.bandwidth_samples = samples([min, max, mean, deviation], counts.then(|| self.count()).flatten());
+        if counts {
+            made.iops_samples = samples(self.figures(1.0), self.count());
+        }
+        Some(made)
+    }
+
+    /// `nvme0n1;44;934217;0;0;9;152472;152997;99.24%`, behind it what the disks below an md or dm device had.
+    fn disk(&mut self, line: usize) -> Option<Disk> {
+        let name = self.text();
+        let [reads, writes, _, _, reading, writing, _] = [(); 7].map(|()| self.count());
+        let told = !name.is_empty() && self.text().ends_with('%');
+        told.then(|| Disk {
+            name: name.to_owned(),
+            line,
+            ios: [reads, writes],
+            ticks: [reading, writing],
+            aggregates: self.rest.clone().next() == Some("slaves"),
+        })
+    }
+}
+
+/// Least, most, mean and deviation, where there was anything.
+fn told(all: [Option<Figure>; 4]) -> Option<[Figure; 4]> {
+    let [min, max, mean, deviation] = all;
+    Some([min?, max?, mean?, deviation?]).filter(|all| all[..3].iter().any(|one| one.value > 0.0))
+}
+
+fn samples(all: [Option<Figure>; 4], count: Option<Figure>) -> Option<Samples> {
+    let [min, max, mean, deviation] = told(all)?;
+    Some(Samples { min, max, mean, deviation: Some(deviation), count })
+}
