@@ -18,11 +18,14 @@ pub use damage::{Damage, damaged};
 pub use outputs::figures_stand_where_they_say;
 pub use text::tables_hold;
 
+/// What must hold of any bytes.
+type Law = dyn Fn(&[u8]) + Send + Sync;
+
 /// What is fuzzed by itself.
 pub struct Target {
     /// `fio-text`: also the name of its folder in the corpus.
     pub name: String,
-    laws: Box<dyn Fn(&[u8]) + Send + Sync>,
+    laws: Box<Law>,
 }
 
 /// A name and what holds the laws.
