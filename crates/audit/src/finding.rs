@@ -125,7 +125,11 @@ impl Finding {
         let otherwise = if self.recomputed.is_empty() { own } else { "read it as {}" };
         let said = self.slip.map_or(otherwise, |slip| slip.known()[1]);
         match self.recomputed.as_str() {
-            "" => said.replace(": {}", "").replace("{} or ", "").replace("read it as {}", own),
+            "" => said
+                .replace(": {}", "")
+                .replace("print {} or label", "label")
+                .replace("{} or ", "")
+                .replace("read it as {}", own),
             recomputed => said.replace("{}", recomputed),
         }
     }
@@ -180,7 +184,7 @@ mod tests {
         };
         assert_eq!(advised(Some(FioCarry), "26.0k"), "read it as 26.0k");
         assert_eq!(advised(Some(Truncated), ""), "round it");
-        assert_eq!(advised(Some(ThousandFor1024), ""), "print MiB/s, where 1024 is meant");
+        assert_eq!(advised(Some(ThousandFor1024), ""), "label it MiB/s");
         assert_eq!(advised(None, ""), "ask for the raw output");
         let slips = [FioCarry, FactorTen, ThousandFor1024, Truncated, WrongBase];
         let slips = slips.into_iter().chain([Half, FromWrongFigure]);

@@ -148,6 +148,10 @@ pub fn verdict(audited: &Audited) -> Verdict {
         counts.found[severity as usize] += 1;
         counts.changed += usize::from(severity == Severity::WrongConclusion && !unknown);
     }
+    // Figures of lines that are no results may be wrong too.
+    if all == 0 {
+        (counts.checked, counts.figures) = (figures.found.len(), figures.found.len());
+    }
     Verdict { line: line(audited, &blocks, &counts), coverage: counts.coverage(), blocks, counts }
 }
 

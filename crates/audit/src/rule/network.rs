@@ -35,9 +35,8 @@ fn losses(evidence: &Evidence, sink: &mut Sink) {
     let lossy: Vec<(Spot, f64)> = often.filter(|(_, often)| *often >= 10.0).collect();
     let Some((spot, often)) = lossy.iter().max_by(|one, other| one.1.total_cmp(&other.1)) else { return };
     let count = if lossy.len() == 1 { "one stream".to_owned() } else { format!("{} streams", lossy.len()) };
-    let message = format!(
-        "{count} sent up to {often:.0} segments a second again: loss holds the rate below that of the link"
-    );
+    let message =
+        format!("{count} retransmitted up to {often:.0} segments a second: packet loss limits the rate");
     sink.finds(Finding::new("M10", Severity::Ambiguous, *spot, message));
 }
 

@@ -28,7 +28,7 @@ fn lost_carry((page, fio): (&Page, &Fio), figure: &Figure, meant: Interval, sink
     let version = fio.version.map_or("fio".to_owned(), |one| format!("fio {}.{}", one.major, one.minor));
     let about = if meant.low == meant.high { "" } else { "about " };
     let message = format!(
-        "\"{printed}\" is how {version} shows {about}{:.0}: it loses the carry of the last digit, {sound} is meant",
+        "\"{printed}\" should be {sound}: it is {about}{:.0}, and {version} loses the carry of the last digit",
         meant.middle()
     );
     sink.corrects(figure.spot, meant, sound.clone());
@@ -176,7 +176,7 @@ fn of_group<'a>(page: &'a Page, fio: &'a Fio, status: &Status) -> Option<Issued<
     let longest = status.runtime_ms[1].filter(|longest| longest.value > 0.0 && bytes.high > 0.0)?;
     let ends = status.slowest.iter().chain(&status.fastest).filter(|_| jobs().count() == 1);
     let rates = status.bandwidth.iter().chain(ends).flatten().copied().collect();
-    let (by, operands) = (format!("{:.0} B", bytes.high), vec![longest.spot]);
+    let (by, operands) = ("all issued * their block sizes".to_owned(), vec![longest.spot]);
     let (runtime_ms, io) = (longest.value, status.io);
     Some(Issued { of: (page, fio), bytes, by, runtime_ms, rates, io, operands, is_group: true })
 }

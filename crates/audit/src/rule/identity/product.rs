@@ -366,7 +366,7 @@ fn judge_pair(page: &Page, pair: &Pair, factor: f64, sink: &mut Sink) {
         let value = Interval { low: meant.low.max(expected.low), high: meant.high.min(expected.high) };
         let text = like(printed, rate, value.middle());
         let message = format!(
-            "\"{printed}\" is how fio 2.20 to 3.25 shows about {:.0}, which is what its bandwidth gives: {text} is meant",
+            "\"{printed}\" should be {text}: its bandwidth gives about {:.0}, and fio 2.20 to 3.25 loses the carry of the last digit",
             value.middle()
         );
         sink.corrects(rate.figure.spot, value, text.clone());
@@ -391,10 +391,9 @@ fn judge_pair(page: &Page, pair: &Pair, factor: f64, sink: &mut Sink) {
     };
     let message = match slip {
         Some(slip) => format!("{printed}{unit} is not what {by} gives, {text}{unit}: {}", slip.words()),
-        None => format!(
-            "{printed}{unit} and {} are not of one run: {by} is {text}{unit}",
-            page.quote(rate.figure.spot)
-        ),
+        None => {
+            format!("{printed}{unit} and {} disagree: {by} is {text}{unit}", page.quote(rate.figure.spot))
+        }
     };
     let mut finding = Finding::new("F4", Severity::WrongFigure, bandwidth.figure.spot, message)
         .recomputed(text)

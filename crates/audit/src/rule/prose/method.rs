@@ -74,7 +74,7 @@ pub(super) fn spread(evidence: &Evidence, sink: &mut Sink) {
     let told =
         has(evidence, "spread", usize::MAX) || lines.any(|line| evidence.page.line(line).contains("+- "));
     let Some(spot) = compared(evidence).filter(|_| !told) else { return };
-    let message = "figures are compared without a word of how they spread over repeated runs: a difference may be chance";
+    let message = "figures are compared, and how they spread over repeated runs is not stated: a difference may be chance";
     sink.finds(Finding::new("M1", Severity::Ambiguous, spot, message));
 }
 
@@ -90,7 +90,8 @@ pub(super) fn preconditioning(evidence: &Evidence, sink: &mut Sink) {
         return;
     };
     if !has(evidence, "filled", usize::MAX) {
-        let message = "writes to a flash drive without a word of preconditioning: a fresh drive writes faster than it goes on to";
+        let message =
+            "preconditioning is not stated: a fresh flash drive writes faster than in a steady state";
         sink.finds(Finding::new("M3", Severity::Ambiguous, spot, message));
     }
 }
