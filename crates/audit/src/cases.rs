@@ -1,5 +1,5 @@
-//! Files of cases in `fixtures`: `=== name`, a text, `--- `, and what is read in it; behind `--- from => to && from => to` what is
-//! read where the text has that instead, with a reason behind `###`.
+//! Files of cases in `fixtures`: `=== name`, a text, `--- `, and what is read in it; after `--- from => to && from => to` what is
+//! read where the text has that instead, with a reason after `###`.
 
 /// Holds a file of cases; where `IOTAX_CASES=write` is set what is read is written into it: read the difference.
 pub(crate) fn hold(file: &str, shown: impl Fn(&str) -> String) {

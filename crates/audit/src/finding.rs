@@ -125,11 +125,13 @@ impl Finding {
         let otherwise = if self.recomputed.is_empty() { own } else { "read it as {}" };
         let said = self.slip.map_or(otherwise, |slip| slip.known()[1]);
         match self.recomputed.as_str() {
-            "" => said
-                .replace(": {}", "")
-                .replace("print {} or label", "label")
-                .replace("{} or ", "")
-                .replace("read it as {}", own),
+            // Only what needs no figure.
+            "" => {
+                let said = said.replace(": {}", "");
+                let kept =
+                    said.split(" or ").filter(|part| !part.contains("{}")).collect::<Vec<_>>().join(" or ");
+                if kept.is_empty() { own.to_owned() } else { kept }
+            }
             recomputed => said.replace("{}", recomputed),
         }
     }

@@ -1,4 +1,4 @@
-//! Command lines that rules ask about, of fio and dd: behind a prompt, after `sudo`, going on over lines. A sentence that begins with a tool's name is none.
+//! Command lines that rules ask about, of fio and dd: after a prompt or `sudo`, going on over lines. A sentence that begins with a tool's name is not one.
 
 use super::fio::Asked;
 use super::fio::job_file::{self, Entry, Options};

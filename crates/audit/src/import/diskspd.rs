@@ -63,7 +63,7 @@ struct Reader {
     title: Option<usize>,
     /// Percent (0 of the least, 100 of the most) and nanoseconds of reads, writes, all; `None` before their head.
     tiles: Option<Vec<(f64, [Option<Figure>; 3])>>,
-    /// Whether the profile has been told; a second one is of the next output.
+    /// Whether the profile has been read; a second one is of the next output.
     profile: bool,
 }
 
@@ -72,7 +72,7 @@ fn read(page: &Page, line: usize) -> Option<Found> {
     let end = walk(page, line, STRANGE, |_, at| {
         let here = Line::with_number(page, at, "|");
         let known = reader.step(&here, at)?;
-        // In the profile many options are told; behind tables what is strange is somebody else's.
+        // The profile names many options; after tables what is strange is not of this output.
         let lost = !known && !here.text.trim().is_empty() && reader.span.is_some();
         (!lost).then_some(known)
     });
@@ -153,7 +153,7 @@ impl Reader {
         Some(())
     }
 
-    /// Takes the lines of a span in as sheets: totals of each way are its results, or lines of threads where there is none.
+    /// Takes the lines of a span in as sheets: totals of each way are its results, or lines of threads where there are no totals.
     fn end_of_span(&mut self) {
         let (tables, tiles) = (std::mem::take(&mut self.tables), self.tiles.take().unwrap_or_default());
         let Some(mut span) = self.span.take().filter(|_| tables.iter().any(Option::is_some)) else { return };

@@ -296,7 +296,7 @@ fn results(at: usize, text: &str) -> Vec<Quantity> {
     if figures.len() > 1 && numbers(&figures[0]) {
         figures.remove(0);
     }
-    // `95 % of 32 s` is of what stands behind it.
+    // `95 % of 32 s` is of what follows it.
     let of_next =
         |figure: &Quantity| text.get(figure.figure.spot.end as usize..).unwrap_or("").starts_with(" of ");
     if figures.len() > 1 {

@@ -70,7 +70,7 @@ fn behind_word(text: &str, at: usize) -> usize {
 /// The figure whose digits begin at `start`, and the byte behind it.
 fn read(line: usize, text: &str, start: usize, style: Style) -> Option<(Quantity, usize)> {
     let before = text[..start].chars().next_back();
-    // `(QD=1):26.985 MB/s`; a colon behind a letter or a digit is of a name or a time.
+    // `(QD=1):26.985 MB/s`; a colon after a letter or a digit is of a name or a time.
     let labelled = || {
         text[..start]
             .strip_suffix(':')
@@ -119,7 +119,7 @@ fn read(line: usize, text: &str, start: usize, style: Style) -> Option<(Quantity
     Some((Quantity { figure, unit, scale, base, decimals, hedge }, end))
 }
 
-/// Whether what stands behind a number makes it the year of a date: `2025/07/10`.
+/// Whether what follows a number makes it the year of a date: `2025/07/10`.
 fn is_date(behind: &str) -> bool {
     let mut parts = behind.splitn(4, '/').skip(1);
     let two = |part: Option<&str>| {

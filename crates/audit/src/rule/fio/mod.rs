@@ -59,10 +59,6 @@ impl<'a> Run<'a> {
         self.fio.form == Form::Text
     }
 
-    fn era(&self) -> Era {
-        Era::of(self.fio.version)
-    }
-
     /// Whether each I/O moved what was asked, as far as it is printed.
     fn is_whole(&self) -> bool {
         let at = index_of(self.direction.way);

@@ -16,8 +16,16 @@ pub(super) fn check(evidence: &Evidence, sink: &mut Sink) {
     issued_bytes(evidence, sink);
     held(rate_times_size).for_each(|one| one.hold(sink));
     inferred_carry(evidence, sink);
-    held(total_over_time).for_each(|one| one.hold(sink));
-    statuses(evidence).filter_map(|(of, status)| of_status(of, status)).for_each(|one| one.hold(sink));
+    let of_groups = statuses(evidence).filter_map(|(of, one)| {
+        // Cut off to whole KiB a second by versions to 2.19.
+        over_time(of, one.io[0]?, one.runtime_ms[1]?, one.bandwidth[0]?, 1024.0)
+    });
+    for one in held(total_over_time).chain(of_groups) {
+        // Of a total that is wrong nothing follows.
+        if !one.operands.iter().any(|spot| sink.is_wrong(*spot)) {
+            one.hold(sink);
+        }
+    }
     both_bases(evidence, sink);
 }
 
@@ -259,34 +267,36 @@ fn inferred_carry(evidence: &Evidence, sink: &mut Sink) {
 
 fn total_over_time<'a>(run: &Run<'a>) -> Option<Check<'a>> {
     let (io, runtime, figure) = (run.direction.io?, run.direction.runtime_ms?, run.direction.bandwidth?);
+    over_time(run.of(), io, runtime, figure, 1.0)
+}
+
+/// A bandwidth is a total over its time, cut off to a whole number of so many bytes a second.
+fn over_time<'a>(
+    of: (&'a Page, &'a Fio),
+    io: Figure,
+    runtime: Figure,
+    figure: Figure,
+    cut: f64,
+) -> Option<Check<'a>> {
     let over = |bytes: Interval| bytes.scaled(1000.0).over(runtime.interval());
     let rate = over(io.interval())?;
-    // A total whose carry was lost is F3's to tell. Of an output without its first lines nobody knows the version.
-    let era = if run.fio.version.is_none() { Era::LostCarry } else { run.era() };
-    let meant = num2str::carried(run.page.quote(io.spot), &io, era).and_then(over);
+    // A total whose carry was lost is F3's to report. Of an output without its first lines nobody knows the version.
+    let era = of.1.version.map_or(Era::LostCarry, |version| Era::of(Some(version)));
+    let meant = num2str::carried(of.0.quote(io.spot), &io, era).and_then(over);
     if meant.is_some_and(|rate| rate.meets(figure.interval())) {
         return None;
     }
-    // A whole number of bytes a second.
-    let recomputed = Interval { low: rate.low - 1.0, high: rate.high + 1.0 };
-    let by = format!("{} in {} s", run.page.quote(io.spot), runtime.value / 1e3);
-    let operands = vec![io.spot, runtime.spot];
-    Some(Check { rule: "F5", of: run.of(), figure, recomputed, by, operands, excused: false })
-}
-
-/// The bandwidth of a group is its total over its longest run.
-fn of_status<'a>(of: (&'a Page, &'a Fio), status: &Status) -> Option<Check<'a>> {
-    let ([Some(figure), _], [Some(io), _], [_, Some(longest)]) =
-        (status.bandwidth, status.io, status.runtime_ms)
-    else {
-        return None;
-    };
-    let rate = io.interval().scaled(1000.0).over(longest.interval())?;
-    // Cut off to whole KiB a second by versions to 2.19.
-    let recomputed = Interval { low: rate.low - 1024.0, high: rate.high + 1024.0 };
-    let by = format!("{} in {} s", of.0.quote(io.spot), longest.value / 1e3);
-    let excused = is_moved(of, &status.io, longest.value, &figure);
-    Some(Check { rule: "F5", of, figure, recomputed, by, operands: vec![io.spot, longest.spot], excused })
+    let recomputed = Interval { low: rate.low - cut, high: rate.high + cut };
+    let by = format!("{} in {} s", of.0.quote(io.spot), runtime.value / 1e3);
+    Some(Check {
+        rule: "F5",
+        of,
+        figure,
+        recomputed,
+        by,
+        operands: vec![io.spot, runtime.spot],
+        excused: false,
+    })
 }
 
 /// A total and a bandwidth are printed in units of 1024 and of 1000.

@@ -189,7 +189,7 @@ pub fn size_of(text: &str) -> Option<f64> {
         };
         let rest =
             behind[1..].strip_prefix("iB").or(behind[1..].strip_prefix(['B', 'b'])).unwrap_or(&behind[1..]);
-        // `4kqd1`, `4KQ32T1`: the depth stands right behind.
+        // `4kqd1`, `4KQ32T1`: the depth follows.
         let depth = rest.trim_start_matches(['q', 'Q', 'd', 'D']);
         let depth = depth.len() < rest.len() && depth.starts_with(|letter: char| letter.is_ascii_digit());
         let ends = depth || !rest.starts_with(|letter: char| letter.is_ascii_alphanumeric() || letter == '/');

@@ -245,7 +245,7 @@ fn is_slip(grid: &Grid, relation: &Relation, row: usize) -> bool {
         relation.columns.iter().filter_map(|(at, power)| Some((grid.at(row, *at)?, *power))).collect();
     let sum: f64 = terms.iter().map(|(figure, power)| power * figure.figure.value.ln()).sum();
     let open: f64 = terms.iter().filter_map(|(figure, _)| Log::of(figure)).map(|log| log.open).sum();
-    // Of few digits nothing is told by one; a long table tells it by how far off the row is.
+    // A slip cannot be seen in few digits; a long table shows it by how far off the row is.
     let far = (relation.constant - sum).abs() > FAR && relation.held.len() >= MANY;
     far || terms.iter().any(|(figure, power)| {
         let given = (figure.figure.value.ln() + (relation.constant - sum) / power).exp();

@@ -292,7 +292,7 @@ fn is_spelt(grid: &Grid, row: usize, stated: bool) -> bool {
 }
 
 impl Pair<'_> {
-    /// Whether the rate stands in brackets behind the bandwidth: `21.5 MiB/s read (5.5k IOPS)`.
+    /// Whether the rate follows the bandwidth in brackets: `21.5 MiB/s read (5.5k IOPS)`.
     fn in_brackets(&self, page: &Page) -> bool {
         let (first, second) = (self.bandwidth.figure.spot, self.rate.figure.spot);
         let between = page.line(first.index()).get(first.end as usize..second.start as usize).unwrap_or("");

@@ -100,7 +100,7 @@ pub(super) fn read(
                 (Kind::Latency, "clat") => direction.clat = Some(latency(line)?),
                 (Kind::Latency, _) => direction.lat = Some(latency(line)?),
                 (Kind::PercentileHead, _) => {
-                    // Of two lists the completions' is kept; total latencies are told only where there is no other.
+                    // Of two lists the completions' is kept; total latencies count only where there is no other.
                     *unit = unit_ns(text).filter(|_| direction.percentiles.is_none() || of == "clat");
                     let list = unit.map(|_| Percentiles { of, points: Vec::new() });
                     direction.percentiles = list.or(direction.percentiles.take());

@@ -95,7 +95,7 @@ pub(super) fn kind(line: &str) -> Kind {
     }
 }
 
-/// What stands behind that of several labels with which a text begins.
+/// What follows that one of several labels with which a text begins.
 fn behind<'a>(text: &'a str, labels: &str) -> Option<&'a str> {
     let mut labels = labels.split(';').map(|label| label.split(' '));
     labels.find_map(|mut label| label.try_fold(text, |text, word| text.trim_start().strip_prefix(word)))
