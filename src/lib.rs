@@ -13,10 +13,10 @@ pub mod layer;
 pub mod measure;
 pub mod report;
 pub mod scenario;
-pub mod selfcheck;
-pub mod stats;
 pub mod step;
 pub mod store;
 
+pub use iotax_stats as stats;
+pub use iotax_stats::selfcheck;
 pub use iotax_units as units;
 pub use iotax_units::{exit, shell};
