@@ -2,8 +2,8 @@
 //! nothing is measured, locked or changed.
 
 use super::data::run_id_of;
-use super::folder::is_id;
 use super::index::{self, Parsed};
+use super::is_id;
 use super::private::{self, Purpose};
 use super::segment::Histograms;
 use super::{INDEX, SEGMENT, StoreError};

@@ -23,7 +23,7 @@ pub enum Purpose {
 ///
 /// # Errors
 /// [`StoreError::Unsafe`] when the file or the folder is not what it should be, [`StoreError::System`].
-pub(crate) fn open(folder: &Path, name: &str, purpose: Purpose) -> Result<Option<File>, StoreError> {
+pub fn open(folder: &Path, name: &str, purpose: Purpose) -> Result<Option<File>, StoreError> {
     match opened(folder, name, OFlags::RDONLY, purpose) {
         Err(StoreError::System { source, .. }) if source.kind() == std::io::ErrorKind::NotFound => Ok(None),
         other => other.map(Some),
@@ -34,7 +34,7 @@ pub(crate) fn open(folder: &Path, name: &str, purpose: Purpose) -> Result<Option
 ///
 /// # Errors
 /// As [`open`].
-pub(crate) fn open_to_write(folder: &Path, name: &str) -> Result<File, StoreError> {
+pub fn open_to_write(folder: &Path, name: &str) -> Result<File, StoreError> {
     opened(folder, name, OFlags::RDWR | OFlags::CREATE, Purpose::Act)
 }
 
@@ -88,7 +88,7 @@ fn check(meta: &Metadata, owner: u32, purpose: Purpose) -> Result<(), String> {
 }
 
 /// Why a file or folder is not ours alone to write.
-pub(super) fn is_ours_alone(owner: u32, mode: u32) -> Result<(), String> {
+pub(crate) fn is_ours_alone(owner: u32, mode: u32) -> Result<(), String> {
     let own = rustix::process::geteuid().as_raw();
     match () {
         () if owner != own => Err(format!("it belongs to user {owner}, not to you ({own})")),

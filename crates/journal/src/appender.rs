@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 /// One file, of which this is the only writer.
 #[derive(Debug)]
-pub(crate) struct Appender {
+pub struct Appender {
     file: File,
     path: PathBuf,
     end: u64,
@@ -20,19 +20,19 @@ impl Appender {
     ///
     /// # Errors
     /// As [`private::open`].
-    pub(crate) fn open(folder: &Path, name: &str) -> Result<Appender, StoreError> {
+    pub fn open(folder: &Path, name: &str) -> Result<Appender, StoreError> {
         let (file, path) = (private::open_to_write(folder, name)?, folder.join(name));
         let end = file.metadata().map_err(|error| StoreError::system("look at", &path, error))?.len();
         Ok(Appender { file, path, end })
     }
 
     /// Where it is.
-    pub(crate) fn path(&self) -> &Path {
+    pub fn path(&self) -> &Path {
         &self.path
     }
 
     /// The open file, to lock it.
-    pub(super) fn file(&self) -> &File {
+    pub fn file(&self) -> &File {
         &self.file
     }
 
@@ -40,7 +40,7 @@ impl Appender {
     ///
     /// # Errors
     /// [`StoreError::Full`] and the like; the file is then as it was before.
-    pub(crate) fn append(&mut self, bytes: &[u8]) -> Result<u64, StoreError> {
+    pub fn append(&mut self, bytes: &[u8]) -> Result<u64, StoreError> {
         let start = self.end;
         if let Err(source) = self.file.write_all_at(bytes, start) {
             // If even this fails, the reader sees one torn line or an unused frame.
@@ -64,7 +64,7 @@ impl Appender {
     ///
     /// # Errors
     /// As [`Appender::append`].
-    pub(crate) fn end_torn_line(&mut self) -> Result<(), StoreError> {
+    pub fn end_torn_line(&mut self) -> Result<(), StoreError> {
         if self.ends_a_line()? { Ok(()) } else { self.append(b"\n").map(|_| ()) }
     }
 
@@ -72,7 +72,7 @@ impl Appender {
     ///
     /// # Errors
     /// [`StoreError::System`].
-    pub(crate) fn cut(&mut self, whole: u64) -> Result<(), StoreError> {
+    pub fn cut(&mut self, whole: u64) -> Result<(), StoreError> {
         let cut = self.file.set_len(whole).and_then(|()| self.file.sync_all());
         cut.map_err(|error| StoreError::system("cut the torn last line of", &self.path, error))?;
         self.end = whole;
@@ -91,7 +91,7 @@ impl Appender {
     ///
     /// # Errors
     /// [`StoreError::System`].
-    pub(crate) fn sync(&self) -> Result<(), StoreError> {
+    pub fn sync(&self) -> Result<(), StoreError> {
         self.file.sync_data().map_err(|error| StoreError::system("sync", &self.path, error))
     }
 }
@@ -100,7 +100,7 @@ impl Appender {
 ///
 /// # Errors
 /// [`StoreError::System`].
-pub(crate) fn sync_folder(folder: &Path) -> Result<(), StoreError> {
+pub fn sync_folder(folder: &Path) -> Result<(), StoreError> {
     File::open(folder)
         .and_then(|folder| folder.sync_all())
         .map_err(|error| StoreError::system("sync", folder, error))
