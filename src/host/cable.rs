@@ -1,19 +1,8 @@
 //! The cable of a drive: SATA, SAS, USB, as both ends settled it. What the kernel does not tell is unknown.
 
 use super::probe::Probe;
-use serde::{Deserialize, Serialize};
+use iotax_facts::machine::Cable;
 use std::path::{Path, PathBuf};
-
-/// A cable.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Cable {
-    /// `sata`, `sas` or `usb`: what the drive speaks.
-    pub kind: String,
-    /// As the kernel prints it: `6.0 Gbps` of SATA's, `12.0 Gbit` of SAS's, `5000` (Mb/s) of USB's.
-    pub speed: String,
-    /// How many beside each other: phys of a SAS port.
-    pub lanes: u64,
-}
 
 /// Kind and the speed of each lane, as one folder of sysfs tells them.
 type Found = fn(&Path) -> Option<(&'static str, Vec<String>)>;

@@ -4,19 +4,7 @@
 use super::facts::memory_bytes;
 use super::probe::Probe;
 use crate::units::show_bytes;
-use serde::{Deserialize, Serialize};
-
-/// A cache of writes.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct WriteCache {
-    /// What it is, and by what its size is known.
-    pub name: String,
-    /// The most that it takes, in bytes.
-    pub bytes: u64,
-    /// Names of the stacks that write into it above the flush, which empties it; none of a drive's own.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub stacks: Vec<String>,
-}
+pub use iotax_facts::machine::WriteCache;
 
 /// What the page cache of the machine may hold back before a writer has to wait: `vm.dirty_bytes`, or `vm.dirty_ratio`
 /// of the memory that is available now (Documentation/admin-guide/sysctl/vm.rst of the kernel). `None` where the kernel

@@ -2,26 +2,9 @@
 //! speed have one; what IPv6 leads to is not looked at.
 
 use super::probe::Probe;
-use serde::{Deserialize, Serialize};
+use iotax_facts::machine::Network;
 use std::net::Ipv4Addr;
 use std::path::Path;
-
-/// A network of the routing table.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Network {
-    /// Its first address.
-    pub address: Ipv4Addr,
-    /// Bits that all of its addresses share.
-    pub bits: u8,
-    /// The interface that leads there.
-    pub card: String,
-    /// Megabits a second of that, where it is a card.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub megabits: Option<u64>,
-    /// Whether it is one of InfiniBand, else of Ethernet.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub infiniband: bool,
-}
 
 /// A table with more is one of many guests or containers, and no record of a measurement.
 const MANY: usize = 64;
@@ -35,16 +18,6 @@ pub(super) fn networks(probe: &Probe) -> Vec<Network> {
     let all: Vec<Network> = table.lines().skip(1).filter_map(|line| network(probe, line)).collect();
     let of_use = all.len() <= MANY && all.iter().any(|one| one.megabits.is_some());
     if of_use { all } else { Vec::new() }
-}
-
-/// The one that an address is reached by, or lies in: that which shares most bits with it.
-pub(super) fn toward(networks: &[Network], address: Ipv4Addr) -> Option<&Network> {
-    let leads = |one: &&Network| (u32::from(address) ^ u32::from(one.address)) & mask(one.bits) == 0;
-    networks.iter().filter(leads).max_by_key(|one| one.bits)
-}
-
-fn mask(bits: u8) -> u32 {
-    u32::MAX.checked_shl(32 - u32::from(bits)).unwrap_or(0)
 }
 
 /// Interface, destination, gateway, flags, two counts, metric, mask: words of 32 bits as they lie in memory.
@@ -72,6 +45,7 @@ fn network(probe: &Probe, line: &str) -> Option<Network> {
 #[cfg(test)]
 mod tests {
     use super::super::made_up::server;
+    use iotax_facts::machine::toward;
     use super::*;
 
     /// As `/proc/net/route` of a little-endian machine has them.

@@ -26,7 +26,6 @@ pub mod settings;
 pub mod simulated;
 pub mod softrdma;
 pub mod spdk;
-pub mod state;
 pub mod system;
 pub mod thing;
 pub mod tool;
@@ -39,22 +38,8 @@ use std::path::{Path, PathBuf};
 /// Number of a step in its plan.
 pub type StepId = u32;
 
-pub use crate::store::record::HOST;
-
-/// The place of a host that is reached over SSH.
-pub fn ssh_place(host: &str) -> String {
-    format!("ssh:{host}")
-}
-
-/// The host behind a place's name, if it is one over SSH.
-pub fn ssh_host(place: &str) -> Option<&str> {
-    place.strip_prefix("ssh:")
-}
-
-/// Whether a place is a host that is reached over SSH.
-pub fn is_ssh_place(place: &str) -> bool {
-    ssh_host(place).is_some()
-}
+pub use iotax_facts::array as state;
+pub use iotax_facts::place::{HOST, is_ssh_place, ssh_host, ssh_place};
 
 /// A path known when the plan is made, or one that an earlier step yields (a loop device's
 /// number is not known beforehand), or a disk that a guest knows by its serial.

@@ -1,0 +1,19 @@
+//! Places where load runs: this host, a guest, a host over SSH.
+
+/// The place that is this host.
+pub const HOST: &str = "host";
+
+/// The place of a host that is reached over SSH.
+pub fn ssh_place(host: &str) -> String {
+    format!("ssh:{host}")
+}
+
+/// The host behind a place's name, if it is one over SSH.
+pub fn ssh_host(place: &str) -> Option<&str> {
+    place.strip_prefix("ssh:")
+}
+
+/// Whether a place is a host that is reached over SSH.
+pub fn is_ssh_place(place: &str) -> bool {
+    ssh_host(place).is_some()
+}
