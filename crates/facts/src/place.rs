@@ -1,5 +1,7 @@
 //! Places where load runs: this host, a guest, a host over SSH.
 
+use std::path::Path;
+
 /// The place that is this host.
 pub const HOST: &str = "host";
 
@@ -16,4 +18,9 @@ pub fn ssh_host(place: &str) -> Option<&str> {
 /// Whether a place is a host that is reached over SSH.
 pub fn is_ssh_place(place: &str) -> bool {
     ssh_host(place).is_some()
+}
+
+/// Whether its name says that the kernel makes it up, whatever is mounted there.
+pub fn is_of_the_kernel(path: &Path) -> bool {
+    path.starts_with("/proc") || path.starts_with("/sys")
 }

@@ -1,19 +1,23 @@
 //! What this machine is (facts) and what it lacks (needs).
+#![forbid(unsafe_code)]
 
 pub mod block;
 pub mod cable;
 pub mod caches;
 pub mod facts;
 pub mod gauges;
+pub mod guard;
 pub mod kvm;
-#[cfg(test)]
-pub(crate) mod made_up;
+#[cfg(any(test, feature = "testing"))]
+pub mod made_up;
 pub mod mounts;
 pub mod needs;
 pub mod net;
 pub mod pci;
 pub mod probe;
 
+use crate as host;
+use iotax_units::{self as units, exit, shell};
 use serde::{Deserialize, Serialize};
 
 /// Something a stack needs and this machine lacks.

@@ -198,7 +198,7 @@ fn not_there(path: &Path, error: &std::io::Error) -> anyhow::Error {
 
 impl Inspection {
     /// Of a path at which nobody has looked yet.
-    pub(crate) fn blank(path: &Path) -> Inspection {
+    pub fn blank(path: &Path) -> Inspection {
         Inspection {
             path: path.to_owned(),
             kind: Kind::File,

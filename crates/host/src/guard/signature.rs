@@ -127,9 +127,9 @@ struct Area {
 }
 
 /// The farthest magic from the start stands at 2 MiB (VMFS), from the end at 512 KiB (ZFS).
-pub(crate) const HEAD: u64 = (2 << 20) + (64 << 10);
+pub const HEAD: u64 = (2 << 20) + (64 << 10);
 /// Bytes of the end.
-pub(crate) const TAIL: u64 = 1 << 20;
+pub const TAIL: u64 = 1 << 20;
 const PIECE: u64 = 64 << 10;
 
 /// Signatures in the region of `bytes` bytes that starts at `base`, and why parts were not read. `place`
@@ -262,7 +262,7 @@ fn zfs(area: &Area) -> Option<(&'static str, u64)> {
 }
 
 /// Where the rings of uberblocks are on a device of that size, in bytes from its start.
-pub(crate) fn uberblocks(bytes: u64) -> impl Iterator<Item = Range<u64>> {
+pub fn uberblocks(bytes: u64) -> impl Iterator<Item = Range<u64>> {
     const LABEL: u64 = 256 << 10;
     let whole = bytes & !(LABEL - 1);
     let labels = [Some(0), Some(LABEL), whole.checked_sub(2 * LABEL), whole.checked_sub(LABEL)];

@@ -6,12 +6,12 @@ use std::process::{Command, Stdio};
 use tempfile::TempDir;
 
 /// Says that a test does not run.
-pub(crate) fn skip(need: &str) {
+pub fn skip(need: &str) {
     eprintln!("skipped: needs {need}");
 }
 
 /// Whether we are root; says so when not.
-pub(crate) fn root() -> bool {
+pub fn root() -> bool {
     let root = rustix::process::geteuid().is_root();
     if !root {
         skip("root");
@@ -20,7 +20,7 @@ pub(crate) fn root() -> bool {
 }
 
 /// Runs a program to its end; `None`, said loudly, when it is missing or fails.
-pub(crate) fn run(words: &[&str]) -> Option<String> {
+pub fn run(words: &[&str]) -> Option<String> {
     let program = crate::host::probe::program_path(words[0]).or_else(|| {
         skip(words[0]);
         None
@@ -35,11 +35,11 @@ pub(crate) fn run(words: &[&str]) -> Option<String> {
 }
 
 /// A small tmpfs of its own.
-pub(crate) struct Tmpfs(TempDir);
+pub struct Tmpfs(TempDir);
 
 impl Tmpfs {
     /// Mounted with this size.
-    pub(crate) fn of(bytes: u64) -> Option<Tmpfs> {
+    pub fn of(bytes: u64) -> Option<Tmpfs> {
         let folder = tempfile::tempdir().expect("temporary folder");
         if !root() {
             return None;
@@ -58,7 +58,7 @@ impl Tmpfs {
     }
 
     /// Where.
-    pub(crate) fn path(&self) -> &Path {
+    pub fn path(&self) -> &Path {
         self.0.path()
     }
 }
@@ -70,17 +70,17 @@ impl Drop for Tmpfs {
 }
 
 /// A loop device over a file of zeros.
-pub(crate) struct Loop {
+pub struct Loop {
     /// /dev/loopN.
-    pub(crate) path: PathBuf,
+    pub path: PathBuf,
     /// Its file.
-    pub(crate) file: PathBuf,
+    pub file: PathBuf,
     folder: TempDir,
 }
 
 impl Loop {
     /// Of so many bytes, with a partition scan.
-    pub(crate) fn of(bytes: u64) -> Option<Loop> {
+    pub fn of(bytes: u64) -> Option<Loop> {
         let folder = tempfile::tempdir().expect("temporary folder");
         let file = folder.path().join("loop.img");
         std::fs::File::create(&file).and_then(|file| file.set_len(bytes)).expect("backing file");
@@ -92,12 +92,12 @@ impl Loop {
     }
 
     /// Its path as text.
-    pub(crate) fn name(&self) -> &str {
+    pub fn name(&self) -> &str {
         self.path.to_str().expect("utf-8")
     }
 
     /// An empty folder beside its file, to mount it on.
-    pub(crate) fn mount_point(&self) -> PathBuf {
+    pub fn mount_point(&self) -> PathBuf {
         let point = self.folder.path().join("mnt");
         std::fs::create_dir_all(&point).expect("mount point");
         point
@@ -111,11 +111,11 @@ impl Drop for Loop {
 }
 
 /// A child that is ended when dropped.
-pub(crate) struct Child(std::process::Child);
+pub struct Child(std::process::Child);
 
 impl Child {
     /// Starts a program, and waits until `ready` says so (10 s at most).
-    pub(crate) fn start(words: &[&str], ready: impl Fn(u32) -> bool) -> Option<Child> {
+    pub fn start(words: &[&str], ready: impl Fn(u32) -> bool) -> Option<Child> {
         let Some(program) = crate::host::probe::program_path(words[0]) else {
             skip(words[0]);
             return None;
@@ -134,7 +134,7 @@ impl Child {
     }
 
     /// Its pid.
-    pub(crate) fn pid(&self) -> u32 {
+    pub fn pid(&self) -> u32 {
         self.0.id()
     }
 }

@@ -5,7 +5,7 @@ use super::inspect::{Check, Inspection, Use, inspect};
 use super::judge::{Intent, judge};
 use super::marker;
 use super::rig::{Child, Loop, root, run, skip};
-use crate::scenario::Consent;
+use iotax_facts::Consent;
 use std::fs::File;
 use std::os::unix::fs::FileExt;
 use std::path::Path;

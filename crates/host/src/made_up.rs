@@ -6,10 +6,10 @@ use std::path::Path;
 use tempfile::TempDir;
 
 /// A machine in a folder.
-pub(crate) struct Machine {
+pub struct Machine {
     folder: TempDir,
     /// What sees it.
-    pub(crate) probe: Probe,
+    pub probe: Probe,
 }
 
 impl Machine {
@@ -22,7 +22,7 @@ impl Machine {
     }
 
     /// Writes files of the machine.
-    pub(crate) fn put(&self, files: &[(&str, &str)]) {
+    pub fn put(&self, files: &[(&str, &str)]) {
         for (path, text) in files {
             let path = self.folder.path().join(path.trim_start_matches('/'));
             std::fs::create_dir_all(path.parent().expect("parent")).expect("folder");
@@ -31,7 +31,7 @@ impl Machine {
     }
 
     /// Links a name to a path of the machine.
-    pub(crate) fn link(&self, name: &str, target: &str) {
+    pub fn link(&self, name: &str, target: &str) {
         let name = self.folder.path().join(name.trim_start_matches('/'));
         std::fs::create_dir_all(name.parent().expect("parent")).expect("folder");
         let target = self.folder.path().join(target.trim_start_matches('/'));
@@ -39,7 +39,7 @@ impl Machine {
     }
 
     /// A disk or partition at its place in /sys/devices, with the links to it.
-    pub(crate) fn block(&self, device: &str, devnum: &str, files: &[(&str, &str)]) {
+    pub fn block(&self, device: &str, devnum: &str, files: &[(&str, &str)]) {
         let name = Path::new(device).file_name().and_then(|name| name.to_str()).expect("name");
         for (file, text) in [("dev", devnum), ("size", "2097152"), ("inflight", "       1        0")] {
             self.put(&[(&format!("{device}/{file}"), text)]);
@@ -56,7 +56,7 @@ impl Machine {
 }
 
 /// Two sockets, an NVMe drive on PCIe, and /srv/data on LVM on a mirror of two SATA disks.
-pub(crate) fn server() -> Machine {
+pub fn server() -> Machine {
     let machine = Machine::new(&[
         ("/proc/sys/kernel/hostname", "store1\n"),
         ("/proc/sys/kernel/osrelease", "6.1.0-18-amd64\n"),
@@ -156,7 +156,7 @@ fn disks_of_server(machine: &Machine) {
 }
 
 /// A guest whose initramfs has /proc and /sys and nothing else.
-pub(crate) fn bare_guest() -> Machine {
+pub fn bare_guest() -> Machine {
     let machine = Machine::new(&[
         ("/proc/sys/kernel/osrelease", "6.1.0-18-amd64\n"),
         ("/proc/cpuinfo", "processor\t: 0\nmodel name\t: QEMU TCG CPU\nflags\t\t: fpu hypervisor\n"),
@@ -172,7 +172,7 @@ pub(crate) fn bare_guest() -> Machine {
 }
 
 /// The server with programs and room: everything is there.
-pub(crate) fn complete_server() -> Machine {
+pub fn complete_server() -> Machine {
     let mut machine = server();
     let versions = [
         ("qemu-system-x86_64", "QEMU emulator version 7.2.9 (Debian 1:7.2+dfsg-7)"),

@@ -1,7 +1,7 @@
 //! File systems whose files are on no drive: the kernel makes up what is read there, and takes what is written for orders. Nothing
 //! there is measured, written or even opened.
 
-use crate::scenario::is_of_the_kernel;
+use iotax_facts::place::is_of_the_kernel;
 use std::path::Path;
 
 /// By their magic numbers (linux/magic.h).

@@ -3,7 +3,7 @@
 
 use super::facts::{device_chain, memory_bytes};
 use super::probe::{GuestProbe, Probe};
-use crate::store::record::CpuTimes;
+use iotax_facts::slice::CpuTimes;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
 use std::path::{Path, PathBuf};

@@ -4,7 +4,7 @@
 use super::inspect::{Check, Finding, Inspection, Kind};
 use crate::exit::Failed;
 use crate::host::block::{Identity, bare_wwn};
-use crate::scenario::Consent;
+use iotax_facts::Consent;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -338,7 +338,6 @@ mod tests {
     use super::super::marker::Marker;
     use super::super::sample::Sample;
     use super::*;
-    use crate::scenario::check::parse_consent;
     use std::path::Path;
 
     /// A disk that nobody uses, empty, with this serial and WWN.
@@ -355,6 +354,19 @@ mod tests {
             sample: Some(Sample { blocks: 1000, ..Sample::default() }),
             ..Inspection::blank(Path::new("/dev/sdb"))
         }
+    }
+
+    /// As a user writes it: `serial=S1,wipe=gpt`.
+    fn consent(text: &str) -> Consent {
+        let mut consent = Consent { serial: String::new(), wipe: Vec::new(), unseen: Vec::new() };
+        for (key, value) in text.split(',').filter_map(|part| part.split_once('=')) {
+            match key {
+                "wipe" => consent.wipe.push(value.into()),
+                "unseen" => consent.unseen.push(value.into()),
+                _ => consent.serial = value.into(),
+            }
+        }
+        consent
     }
 
     fn carrying(names: &[&str]) -> Inspection {
@@ -383,8 +395,7 @@ mod tests {
     }
 
     fn write(found: &Inspection, destroy: &[&str]) -> Result<Permit, String> {
-        let consent: Vec<Consent> =
-            destroy.iter().map(|text| parse_consent(text).expect("consent")).collect();
+        let consent: Vec<Consent> = destroy.iter().map(|text| consent(text)).collect();
         judge(found, Intent::Write, &consent).map_err(|refusal| refusal.to_string())
     }
 
@@ -456,7 +467,7 @@ mod tests {
     #[test]
     fn a_drive_that_belongs_to_something_is_not_taken_even_while_nothing_has_it() {
         let take = |found: &Inspection, destroy: &[&str]| {
-            let consent: Vec<Consent> = destroy.iter().map(|text| parse_consent(text).unwrap()).collect();
+            let consent: Vec<Consent> = destroy.iter().map(|text| consent(text)).collect();
             judge(found, Intent::Take, &consent).map(drop).map_err(|refusal| refusal.to_string())
         };
         for free in [&[][..], &["ext4"], &["gpt", "crypto_LUKS"]] {

@@ -8,7 +8,7 @@ use std::os::unix::fs::FileExt;
 use std::path::Path;
 
 /// Bytes of a block that is read.
-pub(crate) const BLOCK: u64 = 4096;
+pub const BLOCK: u64 = 4096;
 const RANDOM_BLOCKS: usize = 1000;
 /// Bytes read in full at either end.
 const ENDS: u64 = 1 << 20;
@@ -52,7 +52,7 @@ pub fn take(path: &Path, bytes: u64) -> Sample {
 }
 
 /// The same of a copy of a device, of which these positions were read.
-pub(crate) fn of_positions(copy: &File, positions: &[u64], bytes: u64) -> Sample {
+pub fn of_positions(copy: &File, positions: &[u64], bytes: u64) -> Sample {
     let mut sample = Sample::default();
     read_blocks(copy, positions, bytes, &mut sample);
     sample
@@ -82,7 +82,7 @@ fn read_blocks(file: &File, positions: &[u64], bytes: u64, sample: &mut Sample) 
 }
 
 /// Both ends and random blocks, in ascending order for the sake of disks with heads.
-pub(crate) fn positions(bytes: u64) -> rustix::io::Result<Vec<u64>> {
+pub fn positions(bytes: u64) -> rustix::io::Result<Vec<u64>> {
     let blocks = bytes.div_ceil(BLOCK);
     let ends = ENDS / BLOCK;
     let mut numbers: Vec<u64> = (0..blocks.min(ends)).chain(blocks.saturating_sub(ends)..blocks).collect();

@@ -45,8 +45,8 @@ fn network(probe: &Probe, line: &str) -> Option<Network> {
 #[cfg(test)]
 mod tests {
     use super::super::made_up::server;
-    use iotax_facts::machine::toward;
     use super::*;
+    use iotax_facts::machine::toward;
 
     /// As `/proc/net/route` of a little-endian machine has them.
     const TABLE: &str = "Iface\tDestination\tGateway\tFlags\tRefCnt\tUse\tMetric\tMask\tMTU\tWindow\tIRTT\n\

@@ -17,5 +17,5 @@ pub mod signature;
 
 #[cfg(test)]
 mod real;
-#[cfg(test)]
-pub(crate) mod rig;
+#[cfg(any(test, feature = "testing"))]
+pub mod rig;
