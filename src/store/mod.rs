@@ -14,23 +14,14 @@ mod writer;
 #[cfg(test)]
 mod docs;
 
-pub use data::{first_line, load, run_id_of};
+pub use data::{first_line, load};
 pub use folder::Store;
 pub use iotax_journal::{
-    FORMAT, JOURNAL, StoreError, appender, default_runs_dir, is_id, is_new_id, line, new_id, ours, private,
+    FORMAT, INDEX, JOURNAL, LOCK, SEGMENT, StoreError, appender, default_runs_dir, is_file_of_run, is_id,
+    is_new_id, line, new_id, ours, private, run_id_of,
 };
 pub use lock::RunLock;
 pub use reader::{Run, RunSummary, Tally, find, folders, list, newest, stream};
 pub use segment::{Histograms, Stored};
 pub use staged::Staged;
 pub use writer::{Writer, imported_line, line_of};
-
-/// Name of the index.
-pub const INDEX: &str = "index.jsonl";
-/// Name of the histogram segment.
-pub const SEGMENT: &str = "histograms.seg";
-
-/// Whether a file of a run's folder has that name because it records the run.
-pub fn is_file_of_run(name: &std::ffi::OsStr) -> bool {
-    [INDEX, SEGMENT, lock::LOCK, JOURNAL].iter().any(|own| name == *own)
-}

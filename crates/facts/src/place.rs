@@ -24,3 +24,8 @@ pub fn is_ssh_place(place: &str) -> bool {
 pub fn is_of_the_kernel(path: &Path) -> bool {
     path.starts_with("/proc") || path.starts_with("/sys")
 }
+
+/// Whether a path is one of Windows': those of every other system begin with a slash.
+pub fn is_of_windows(path: &Path) -> bool {
+    !path.to_string_lossy().starts_with('/')
+}

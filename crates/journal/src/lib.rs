@@ -16,6 +16,25 @@ pub const FORMAT: u32 = 3;
 /// Name of the journal, whose lines are `step::journal`'s.
 pub const JOURNAL: &str = "journal.jsonl";
 
+/// Name of the index.
+pub const INDEX: &str = "index.jsonl";
+
+/// Name of the histogram segment.
+pub const SEGMENT: &str = "histograms.seg";
+
+/// Whether a file of a run's folder has that name because it records the run.
+pub fn is_file_of_run(name: &std::ffi::OsStr) -> bool {
+    [INDEX, SEGMENT, LOCK, JOURNAL].iter().any(|own| name == *own)
+}
+
+/// Name of the lock file of whoever writes the run.
+pub const LOCK: &str = "lock";
+
+/// The id of a run: the name of its folder.
+pub fn run_id_of(folder: &std::path::Path) -> String {
+    folder.file_name().unwrap_or_default().to_string_lossy().into_owned()
+}
+
 /// Why a run cannot be stored or read.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {

@@ -336,6 +336,7 @@ fn destroy_option(word: &str, signatures: &BTreeSet<&str>) -> String {
 mod tests {
     use super::super::inspect::{Signature, Unchecked, Use};
     use super::super::marker::Marker;
+    use super::super::rig::consent;
     use super::super::sample::Sample;
     use super::*;
     use std::path::Path;
@@ -354,19 +355,6 @@ mod tests {
             sample: Some(Sample { blocks: 1000, ..Sample::default() }),
             ..Inspection::blank(Path::new("/dev/sdb"))
         }
-    }
-
-    /// As a user writes it: `serial=S1,wipe=gpt`.
-    fn consent(text: &str) -> Consent {
-        let mut consent = Consent { serial: String::new(), wipe: Vec::new(), unseen: Vec::new() };
-        for (key, value) in text.split(',').filter_map(|part| part.split_once('=')) {
-            match key {
-                "wipe" => consent.wipe.push(value.into()),
-                "unseen" => consent.unseen.push(value.into()),
-                _ => consent.serial = value.into(),
-            }
-        }
-        consent
     }
 
     fn carrying(names: &[&str]) -> Inspection {

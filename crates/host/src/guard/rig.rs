@@ -1,6 +1,7 @@
 //! What tests of the guard need of the machine: loop devices, a small tmpfs, commands. Each says
 //! loudly what is missing, and is taken down when dropped.
 
+use iotax_facts::Consent;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use tempfile::TempDir;
@@ -17,6 +18,19 @@ pub fn root() -> bool {
         skip("root");
     }
     root
+}
+
+/// Consent from the words that a user writes: `serial=S1,wipe=gpt`.
+pub fn consent(text: &str) -> Consent {
+    let mut consent = Consent { serial: String::new(), wipe: Vec::new(), unseen: Vec::new() };
+    for (key, value) in text.split(',').filter_map(|part| part.split_once('=')) {
+        match key {
+            "wipe" => consent.wipe.push(value.into()),
+            "unseen" => consent.unseen.push(value.into()),
+            _ => consent.serial = value.into(),
+        }
+    }
+    consent
 }
 
 /// Runs a program to its end; `None`, said loudly, when it is missing or fails.
