@@ -83,7 +83,7 @@ enum Command {
 
 /// Parses the command line, runs the command, turns its error into an exit code.
 pub fn main() -> ExitCode {
-    if let Some(code) = agent::init_if_pid_1() {
+    if let Some(code) = iotax_steps::agent::init_if_pid_1() {
         return code;
     }
     let cli = Cli::try_parse().unwrap_or_else(|error| refuse(&plain(error)));

@@ -4,6 +4,7 @@
 #![forbid(unsafe_code)]
 
 pub mod afar;
+pub mod agent;
 pub mod child;
 pub mod clean;
 pub mod dm;
