@@ -7,7 +7,7 @@ mod folder;
 mod index;
 pub mod line;
 mod lock;
-pub(crate) mod private;
+pub mod private;
 mod reader;
 pub mod record;
 mod segment;

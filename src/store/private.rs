@@ -23,7 +23,7 @@ pub enum Purpose {
 ///
 /// # Errors
 /// [`StoreError::Unsafe`] when the file or the folder is not what it should be, [`StoreError::System`].
-pub(crate) fn open(folder: &Path, name: &str, purpose: Purpose) -> Result<Option<File>, StoreError> {
+pub fn open(folder: &Path, name: &str, purpose: Purpose) -> Result<Option<File>, StoreError> {
     match opened(folder, name, OFlags::RDONLY, purpose) {
         Err(StoreError::System { source, .. }) if source.kind() == std::io::ErrorKind::NotFound => Ok(None),
         other => other.map(Some),

@@ -132,7 +132,7 @@ impl Filename {
     ///
     /// # Errors
     /// When such a path cannot be opened.
-    pub(crate) fn of(path: &Path) -> Result<Filename, EngineError> {
+    pub fn of(path: &Path) -> Result<Filename, EngineError> {
         let plain = |c: char| c.is_ascii_alphanumeric() || "/._-+,@=".contains(c);
         let as_it_is = path.to_str().filter(|text| text.starts_with('/') && text.chars().all(plain));
         if let Some(text) = as_it_is {
