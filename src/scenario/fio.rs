@@ -6,22 +6,14 @@ use super::Engine;
 use super::draft::{Draft, JobDraft};
 use super::error::{Fault, InputError, Origin};
 use super::jobfile::{
-    COMMANDS, CPU, DATA, Format, Given, JobFile, Noted, Notes, OFFSETS, Open, PACE, REPLAY, REPORTS, Shaping,
-    TARGET, TIMING, Unused, VERIFY, unknown_key,
+    COMMANDS, CPU, DATA, JobFile, Noted, Notes, OFFSETS, Open, PACE, REPLAY, REPORTS, Shaping, TARGET, TIMING,
+    Unused, VERIFY, unknown_key,
 };
 use super::sweep;
 use super::values::Dialect;
 use super::words::{JobWords, canonical, known_words};
 use iotax_load::{Distribution, EngineName, Job};
 use std::path::Path;
-
-/// The format's entry in the family.
-pub const FORMAT: Format = Format {
-    endings: &["fio", "job", "ini"],
-    // [section] begins files of many kinds.
-    begins: |_| false,
-    read,
-};
 
 /// Reads a job file and what it includes.
 ///
@@ -284,7 +276,9 @@ impl FioJob {
             ));
         }
         if !self.draft.job.direct {
-            notes.page_cache(&self.origin, &name, "direct=0");
+            notes.add(format!(
+                "{line}: job \"{name}\": direct=0, so the page cache is a part of what is measured"
+            ));
         }
         self
     }
@@ -331,10 +325,9 @@ impl Pair {
 
     fn without_effect(&self, notes: &mut Notes) -> Result<(), InputError> {
         let key = self.key.as_str();
-        let given = Given { key, written: key, value: self.value.as_deref(), origin: &self.origin };
-        match UNUSED.place(&given, notes)? {
+        match UNUSED.place(key, self.value.as_deref(), &self.origin, notes)? {
             true => Ok(()),
-            false => Err(self.origin.error(key, unknown_key("a fio job", key, &known_keys()))),
+            false => Err(self.origin.error(key, unknown_key(key, &known_keys()))),
         }
     }
 }

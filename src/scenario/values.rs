@@ -226,11 +226,7 @@ pub(super) fn parse_number(word: &str, dialect: Dialect) -> Result<u64, Fault> {
 
 /// I/Os a second of a thread; more than its clock has steps cannot be paced.
 pub(super) fn parse_rate(word: &str, dialect: Dialect) -> Result<u64, Fault> {
-    parse_number(word, dialect).and_then(paced)
-}
-
-/// A rate that a thread can pace.
-pub(super) fn paced(rate: u64) -> Result<u64, Fault> {
+    let rate = parse_number(word, dialect)?;
     if rate <= MAX_RATE {
         return Ok(rate);
     }

@@ -96,12 +96,13 @@ fn of_a_job_file_names_file_line_and_key() {
 }
 
 #[test]
-fn of_a_vdbench_file_names_file_line_and_key() {
+fn of_a_vdbench_file_says_what_it_is_and_what_to_write() {
     let rig = Rig::new();
-    let path = rig.path("p.vdb");
-    std::fs::write(&path, "sd=sd1,lun=/x\nwd=w,sd=*\nrd=r,wd=w,iorate=max,forhitarea=1m\n").unwrap();
-    let what = ["run", path.to_str().unwrap(), &rig.file("x.img", 64)];
-    complains(&rig, 2, &what, &["p.vdb:3:22", "forhitarea"]);
+    let path = rig.path("vdb-1vmdk-4k");
+    std::fs::write(&path, "sd=sd1,lun=/x\nwd=w,sd=*\nrd=r,wd=w,iorate=max\n").unwrap();
+    let said = ["a parameter file of vdbench", "fio job file", "vdbench-parameter-files.md"];
+    complains(&rig, 2, &["run", path.to_str().unwrap(), &rig.file("x.img", 64)], &said);
+    complains(&rig, 2, &["plan", path.to_str().unwrap()], &said);
 }
 
 #[test]
