@@ -6,8 +6,8 @@ use super::Engine;
 use super::draft::{Draft, JobDraft};
 use super::error::{Fault, InputError, Origin};
 use super::jobfile::{
-    COMMANDS, CPU, DATA, JobFile, Noted, Notes, OFFSETS, Open, PACE, REPLAY, REPORTS, Shaping, TARGET, TIMING,
-    Unused, VERIFY, unknown_key,
+    COMMANDS, CPU, DATA, JobFile, Noted, Notes, OFFSETS, Open, PACE, REPLAY, REPORTS, Shaping, TARGET,
+    TIMING, Unused, VERIFY, unknown_key,
 };
 use super::sweep;
 use super::values::Dialect;

@@ -55,7 +55,17 @@ const BEGINNING: u64 = 64 << 10;
 
 /// Keys that begin vdbench's parameter files: definitions, and what usually stands before them.
 const OF_VDBENCH: &[&str] = &[
-    "sd", "wd", "rd", "hd", "fsd", "fwd", "compratio", "data_errors", "dedupratio", "messagescan", "report",
+    "sd",
+    "wd",
+    "rd",
+    "hd",
+    "fsd",
+    "fwd",
+    "compratio",
+    "data_errors",
+    "dedupratio",
+    "messagescan",
+    "report",
     "validate",
 ];
 
@@ -209,7 +219,10 @@ mod tests {
         ];
         for (name, text) in vdbench {
             let why = taken(name, text).unwrap().unwrap_err();
-            assert!(why.contains("a parameter file of vdbench") && why.contains("fio job file"), "{name}: {why}");
+            assert!(
+                why.contains("a parameter file of vdbench") && why.contains("fio job file"),
+                "{name}: {why}"
+            );
         }
         assert_eq!(taken("f.img", "[a]\n"), None);
         assert_eq!(taken("g.img", "\u{0}\u{1}sd=\n"), None);

@@ -1,6 +1,8 @@
 //! `iotax-bench engine`: the load generator against its peers on targets where it shows, as the table of goals; or one load on one
 //! target, ours and the installed fio in turn, or one of them alone. For those who work on the generator; it is not shipped.
 
+#![forbid(unsafe_code)]
+
 mod contest;
 mod saying;
 mod single;
@@ -11,9 +13,9 @@ use clap::{Parser, Subcommand};
 use contest::goals::{self, Contest, Of};
 use contest::{Anywhere, Contender, Effort, Entry, Outcome, Slices, Spot, Spots, Stopped, keep_to};
 use iotax::cli::{say, say_aside, stop};
-use iotax::exit::{Failed, code_of};
-use iotax::units::{parse_bytes, parse_duration};
 use iotax_load::engine::ALL;
+use iotax_units::exit::{Failed, code_of};
+use iotax_units::{parse_bytes, parse_duration};
 use saying::Saying;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;

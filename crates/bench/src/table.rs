@@ -2,10 +2,10 @@
 
 use crate::contest::goals::{Bound, Of, Ours};
 use crate::contest::{Contender, Effort};
-use iotax::exit::{DONE, FINDING, UNMET_NEED};
-use iotax::stats::round::three_digits;
-use iotax::units::{show_bytes, show_ns};
 use iotax_load::{Iomem, Stamping};
+use iotax_stats::round::three_digits;
+use iotax_units::exit::{DONE, FINDING, UNMET_NEED};
+use iotax_units::{show_bytes, show_ns};
 use serde_json::json;
 use std::fmt::Write as _;
 

@@ -72,7 +72,8 @@ pub fn run(args: &Args, runs: &Path) -> Result<u8> {
         What::Stats(stats) => stats,
         What::Engine { words } => {
             let words: String = words.iter().map(|word| format!(" {}", shell::word(word))).collect();
-            let hint = format!("in the sources of iotax, cargo run --release -p iotax-bench -- engine{words}");
+            let hint =
+                format!("in the sources of iotax, cargo run --release -p iotax-bench -- engine{words}");
             return Err(Failed::input(format!(
                 "selfcheck engine: the comparison of load generators is no longer part of iotax; hint: {hint}"
             ))

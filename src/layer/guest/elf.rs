@@ -56,7 +56,8 @@ pub fn loadable(file: &[u8]) -> Result<Vec<u8>> {
 /// As [`section`].
 pub fn has_note(file: &[u8], name: &str, owner: &str, kind: u32) -> Result<bool> {
     // The kernel's notes lie at every fourth byte, whatever the section says of itself.
-    let mut notes = NoteIterator::new(LittleEndian, Class::ELF64, 4, section(file, name)?.unwrap_or_default());
+    let mut notes =
+        NoteIterator::new(LittleEndian, Class::ELF64, 4, section(file, name)?.unwrap_or_default());
     let own = |note: Note| match note {
         Note::Unknown(note) => {
             note.n_type == u64::from(kind) && note.name.strip_suffix(b"\0") == Some(owner.as_bytes())

@@ -84,7 +84,7 @@ mod tests {
         let before = Anywhere::now().unwrap();
         for cpu in [CpuSet::MAX_CPU - 1, 100_000] {
             let refused = keep_to(cpu).unwrap_err();
-            assert_eq!(refused.code(), iotax::exit::BAD_INPUT);
+            assert_eq!(refused.code(), iotax_units::exit::BAD_INPUT);
             let hint = format!("hint: --cpu with one of {}", shown(&allowed().unwrap()));
             assert!(refused.to_string().ends_with(&hint), "{refused}");
         }

@@ -3,8 +3,8 @@
 use super::zram::Zram;
 use iotax::host::facts::memory_bytes;
 use iotax::host::probe::Probe;
-use iotax::units::show_bytes;
 use iotax_load::{DataKind, Stream};
+use iotax_units::show_bytes;
 use std::fs::File;
 use std::io::{Read, Seek, Write};
 use std::ops::ControlFlow;
