@@ -34,7 +34,7 @@ impl Rig {
     /// Runs it, checks the exit code, gives standard output and standard error.
     fn ended(&self, code: i32, args: &[&str]) -> [String; 2] {
         let output = self.run(args);
-        assert_eq!(output.status.code(), Some(code), "{args:?}\n{}", words(&output));
+        assert_eq!(output.status.code(), Some(code), "{args:?}\n{}", text_of(&output));
         [output.stdout, output.stderr].map(|bytes| String::from_utf8(bytes).unwrap())
     }
 
@@ -44,7 +44,7 @@ impl Rig {
     }
 }
 
-fn words(output: &Output) -> String {
+fn text_of(output: &Output) -> String {
     format!("{}\n{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr))
 }
 
@@ -174,7 +174,7 @@ fn the_table_has_a_line_a_goal_and_leaves_nothing() {
     ];
     let output = rig.run(&args);
     let found: Value =
-        serde_json::from_slice(&output.stdout).unwrap_or_else(|_| panic!("{}", words(&output)));
+        serde_json::from_slice(&output.stdout).unwrap_or_else(|_| panic!("{}", text_of(&output)));
     assert_eq!(found["format"], "iotax-selfcheck-engine");
     let lines = found["lines"].as_array().unwrap();
     // Without root, zram or fio there is no line of goal 4.
@@ -196,7 +196,7 @@ fn honesty_is_looked_at_by_itself_and_needs_no_disk() {
     let rig = Rig::new();
     let args = ["--goal", "12", "--time", "100ms", "--repeats", "1", "--json"];
     let output = rig.run(&[&args[..], &["--dir", "/no/such/folder"]].concat());
-    assert!(matches!(output.status.code(), Some(0 | 1)), "{}", words(&output));
+    assert!(matches!(output.status.code(), Some(0 | 1)), "{}", text_of(&output));
     let found: Value = serde_json::from_slice(&output.stdout).unwrap();
     assert_eq!(found["not_run"], 0, "{found}");
     assert!(found["lines"][0]["what"].as_str().unwrap().contains("Little's law"), "{found}");
@@ -237,7 +237,7 @@ fn ctrl_c_ends_a_long_run_on_a_target_at_once() {
     wait(&ended, 20, "its end");
     let output = run.wait_with_output().unwrap();
     assert_eq!(output.status.code(), Some(4));
-    assert!(words(&output).contains("interrupted: nothing is concluded"));
+    assert!(text_of(&output).contains("interrupted: nothing is concluded"));
 }
 
 #[test]
@@ -245,8 +245,8 @@ fn without_fio_the_command_that_supplies_it_is_told() {
     let rig = Rig::new();
     let words = ["--only", "fio", "--target", "/dev/zero", "--time", "100ms"];
     let output = rig.command(&words).env("PATH", rig.path("")).output().unwrap();
-    assert_eq!(output.status.code(), Some(3), "{}", words(&output));
-    assert!(words(&output).contains("apt-get install fio"));
+    assert_eq!(output.status.code(), Some(3), "{}", text_of(&output));
+    assert!(text_of(&output).contains("apt-get install fio"));
 }
 
 #[test]
