@@ -12,6 +12,7 @@ use super::jobfile::{
 use super::sweep;
 use super::values::Dialect;
 use super::words::{JobWords, canonical, known_words};
+use crate::units::fio;
 use iotax_load::{Distribution, EngineName, Job};
 use std::path::Path;
 
@@ -101,11 +102,8 @@ impl Lines<'_> {
             return self.include(name, origin, path, pairs);
         }
         let line = self.expanded(line, origin)?;
-        let (key, value) = match line.split_once('=') {
-            Some((key, value)) => (key.trim(), Some(value.trim().to_owned())),
-            None => (line.trim(), None),
-        };
-        pairs.push(Pair { key: key.to_owned(), value, origin: origin.clone() });
+        let (key, value) = fio::option(&line);
+        pairs.push(Pair { key: key.to_owned(), value: value.map(str::to_owned), origin: origin.clone() });
         Ok(())
     }
 
@@ -164,7 +162,7 @@ fn lines_of<'a>(text: &'a str, path: &Path) -> impl Iterator<Item = (&'a str, Or
 }
 
 fn section_name(line: &str, origin: &Origin) -> Result<String, InputError> {
-    match line.strip_prefix('[').and_then(|line| line.strip_suffix(']')).map(str::trim) {
+    match fio::section(line) {
         Some("") => Err(origin.here(Fault::new("a section without a name"))),
         Some(name) => Ok(name.to_owned()),
         None => Err(origin.here(Fault::hint(format!("\"{line}\" is no section"), "write [NAME]"))),

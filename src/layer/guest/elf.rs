@@ -8,11 +8,11 @@ use elf::endian::LittleEndian;
 use elf::file::Class;
 use elf::note::{Note, NoteIterator};
 
-const OUTSIDE: &str = "a table of the ELF file points outside of it";
+const DAMAGED: &str = "the ELF file is damaged, or a table of it points outside of it";
 
 fn parsed(file: &[u8]) -> Result<ElfBytes<'_, LittleEndian>> {
     ensure!(file.starts_with(b"\x7fELF\x02\x01"), "not a 64-bit little-endian ELF file");
-    ElfBytes::minimal_parse(file).context(OUTSIDE)
+    ElfBytes::minimal_parse(file).context(DAMAGED)
 }
 
 /// The bytes of a section; `None` when the file has no section of that name.
@@ -21,8 +21,8 @@ fn parsed(file: &[u8]) -> Result<ElfBytes<'_, LittleEndian>> {
 /// Not ELF64 little-endian, or a table that points outside the file.
 pub fn section<'a>(file: &'a [u8], name: &str) -> Result<Option<&'a [u8]>> {
     let file = parsed(file)?;
-    let found = file.section_header_by_name(name).context(OUTSIDE)?;
-    found.map(|header| Ok(file.section_data(&header).context(OUTSIDE)?.0)).transpose()
+    let found = file.section_header_by_name(name).context(DAMAGED)?;
+    found.map(|header| Ok(file.section_data(&header).context(DAMAGED)?.0)).transpose()
 }
 
 /// The program without what follows its last loadable segment (debug information, symbols, section
@@ -43,7 +43,7 @@ pub fn loadable(file: &[u8]) -> Result<Vec<u8>> {
         );
         end = end.max(segment.p_offset.saturating_add(segment.p_filesz));
     }
-    let kept = usize::try_from(end).ok().and_then(|end| file.get(..end)).context(OUTSIDE)?;
+    let kept = usize::try_from(end).ok().and_then(|end| file.get(..end)).context(DAMAGED)?;
     let mut kept = kept.to_vec();
     kept[SECTIONS_AT..SECTIONS_AT + 8].fill(0);
     kept[SECTION_COUNT..SECTION_COUNT + 4].fill(0); // the count and the index of the names
