@@ -18,7 +18,7 @@ mod report;
 mod resume;
 mod run;
 mod selfcheck;
-mod stop;
+pub mod stop;
 
 use crate::exit::{self, DONE};
 use crate::layer::{catalog, guest};
@@ -71,7 +71,7 @@ enum Command {
     Doctor(doctor::Options),
     /// Build, show or remove the image of the lab guest (emulated drives for RAID, volumes and fabrics)
     Lab(lab::Args),
-    /// Test iotax itself: its statistics by simulation, its load generator against the installed fio
+    /// Test iotax itself: its statistics by simulation
     Selfcheck(selfcheck::Args),
     /// The main job on what this machine has, told in five short parts
     #[command(hide = true)]

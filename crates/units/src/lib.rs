@@ -4,6 +4,7 @@
 #![forbid(unsafe_code)]
 
 pub mod exit;
+pub mod fio;
 pub mod harmless;
 pub mod shell;
 
@@ -235,6 +236,19 @@ pub fn size_word(bytes: u64, word: impl ToString) -> String {
     if is_unknown(bytes) { "SIZE".to_owned() } else { word.to_string() }
 }
 
+/// A whole number with its thousands grouped: `12,300`.
+pub fn grouped(value: f64) -> String {
+    let digits = format!("{:.0}", value.round());
+    let (sign, digits) = digits.strip_prefix('-').map_or(("", digits.as_str()), |rest| ("-", rest));
+    let groups: Vec<String> = digits
+        .as_bytes()
+        .rchunks(3)
+        .rev()
+        .map(|group| group.iter().map(|digit| char::from(*digit)).collect())
+        .collect();
+    format!("{sign}{}", groups.join(","))
+}
+
 /// `1 slice`, `2 slices`.
 pub fn counted(n: u64, one: &str, many: &str) -> String {
     format!("{n} {}", if n == 1 { one } else { many })
@@ -298,6 +312,12 @@ pub fn show_ns(ns: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn thousands_are_grouped() {
+        assert_eq!([0.0, 999.4, 12_300.0, 1_234_567.0].map(grouped), ["0", "999", "12,300", "1,234,567"]);
+        assert_eq!(grouped(-1_000.0), "-1,000");
+    }
 
     #[test]
     fn names_that_go_on_counting_are_told_by_their_ends() {

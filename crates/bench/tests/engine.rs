@@ -1,16 +1,64 @@
-//! `selfcheck engine` as a user runs it: one run as an object, ours and fio in turn, the table, and what it refuses.
+//! `iotax-bench engine` as its user runs it: one run as an object, ours and fio in turn, the table, and what it refuses.
 
-use crate::rig::{Rig, has, wait};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
-use std::process::Stdio;
-use std::time::Duration;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+use std::time::{Duration, Instant};
+
+/// The program with a folder of its own on a disk with O_DIRECT (not tmpfs).
+struct Rig {
+    folder: tempfile::TempDir,
+}
+
+impl Rig {
+    fn new() -> Rig {
+        Rig { folder: tempfile::Builder::new().prefix("iotax-bench-").tempdir_in("/var/tmp").unwrap() }
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    fn command(&self, args: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_iotax-bench"));
+        command.arg("--runs").arg(self.path("runs")).arg("engine").args(args);
+        command.current_dir(self.folder.path());
+        command
+    }
+
+    fn run(&self, args: &[&str]) -> Output {
+        self.command(args).output().unwrap()
+    }
+
+    /// Runs it, checks the exit code, gives standard output and standard error.
+    fn ended(&self, code: i32, args: &[&str]) -> [String; 2] {
+        let output = self.run(args);
+        assert_eq!(output.status.code(), Some(code), "{args:?}\n{}", text_of(&output));
+        [output.stdout, output.stderr].map(|bytes| String::from_utf8(bytes).unwrap())
+    }
+
+    fn expect(&self, code: i32, args: &[&str]) -> String {
+        let [stdout, _] = self.ended(code, args);
+        stdout
+    }
+}
+
+fn text_of(output: &Output) -> String {
+    format!("{}\n{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr))
+}
+
+fn has_fio() -> bool {
+    let has =
+        std::env::var("PATH").unwrap_or_default().split(':').any(|dir| Path::new(dir).join("fio").exists());
+    if !has {
+        println!("skipped: needs fio");
+    }
+    has
+}
 
 fn one(rig: &Rig, more: &[&str]) -> Value {
-    let text = rig.expect(
-        0,
-        &[&["selfcheck", "engine", "--only", "iotax", "--json", "--time", "300ms"], more].concat(),
-    );
+    let text = rig.expect(0, &[&["--only", "iotax", "--json", "--time", "300ms"], more].concat());
     serde_json::from_str(&text).unwrap_or_else(|error| panic!("{error}: {text}"))
 }
 
@@ -40,7 +88,7 @@ fn one_run_is_one_object() {
     assert_eq!(found["format"], "iotax-selfcheck-engine-target");
     assert_eq!((found["size"].as_u64(), found["iodepth"].as_u64()), (Some(8 << 20), Some(1)), "{found}");
     assert!(found["engine"].as_str().unwrap().starts_with("sync (named by the user"), "{found}");
-    assert!(rig.run_dirs().is_empty(), "no run");
+    assert!(!rig.path("runs").exists(), "no run");
 }
 
 #[test]
@@ -58,23 +106,11 @@ fn zeros_are_read_without_a_disk_and_a_rate_is_kept() {
 
 #[test]
 fn ours_and_fio_run_in_turn() {
-    if !has("fio") {
-        println!("skipped: needs fio");
+    if !has_fio() {
         return;
     }
     let rig = Rig::new();
-    let args = [
-        "selfcheck",
-        "engine",
-        "--target",
-        "/dev/zero",
-        "--engine",
-        "sync",
-        "--time",
-        "200ms",
-        "--repeats",
-        "2",
-    ];
+    let args = ["--target", "/dev/zero", "--engine", "sync", "--time", "200ms", "--repeats", "2"];
     let text = rig.expect(0, &args);
     assert!(text.contains("iotax  sync (") && text.contains("medians of 2: "), "{text}");
     let text = rig.expect(0, &[&args[..], &["--json"]].concat());
@@ -86,14 +122,12 @@ fn ours_and_fio_run_in_turn() {
 
 #[test]
 fn fio_is_told_the_engine_that_ours_chose() {
-    if !has("fio") {
-        println!("skipped: needs fio");
+    if !has_fio() {
         return;
     }
     let rig = Rig::new();
     let told = |more: &[&str]| {
-        let words =
-            ["selfcheck", "engine", "--target", "/dev/zero", "--time", "100ms", "--repeats", "1", "--json"];
+        let words = ["--target", "/dev/zero", "--time", "100ms", "--repeats", "1", "--json"];
         let found: Value = serde_json::from_str(&rig.expect(0, &[&words, more].concat())).unwrap();
         (found["iotax"][0]["engine"].clone(), found["fio"][0]["job_file"].clone())
     };
@@ -108,8 +142,7 @@ fn fio_is_told_the_engine_that_ours_chose() {
 
 #[test]
 fn fio_reads_a_file_whose_name_it_would_split() {
-    if !has("fio") {
-        println!("skipped: needs fio");
+    if !has_fio() {
         return;
     }
     let rig = Rig::new();
@@ -117,7 +150,7 @@ fn fio_reads_a_file_whose_name_it_would_split() {
     std::fs::write(&file, vec![1; 1 << 20]).unwrap();
     let words =
         ["--only", "fio", "--engine", "sync", "--direct", "0", "--time", "200ms", "--json", "--target"];
-    let text = rig.expect(0, &[&["selfcheck", "engine"], &words[..], &[file.to_str().unwrap()]].concat());
+    let text = rig.expect(0, &[&words[..], &[file.to_str().unwrap()]].concat());
     let found: Value = serde_json::from_str(&text).unwrap();
     assert!(found["iops"].as_f64().unwrap() > 0.0, "{found}");
 }
@@ -129,8 +162,6 @@ fn the_table_has_a_line_a_goal_and_leaves_nothing() {
     std::fs::create_dir(&folder).unwrap();
     // No figure is asked for: machines are shared. Both codes are of a table.
     let args = [
-        "selfcheck",
-        "engine",
         "--goal",
         "1,4,12,13,14",
         "--time",
@@ -141,9 +172,9 @@ fn the_table_has_a_line_a_goal_and_leaves_nothing() {
         "--dir",
         folder.to_str().unwrap(),
     ];
-    let output = rig.iotax(&args);
+    let output = rig.run(&args);
     let found: Value =
-        serde_json::from_slice(&output.stdout).unwrap_or_else(|_| panic!("{}", crate::rig::words(&output)));
+        serde_json::from_slice(&output.stdout).unwrap_or_else(|_| panic!("{}", text_of(&output)));
     assert_eq!(found["format"], "iotax-selfcheck-engine");
     let lines = found["lines"].as_array().unwrap();
     // Without root, zram or fio there is no line of goal 4.
@@ -157,15 +188,15 @@ fn the_table_has_a_line_a_goal_and_leaves_nothing() {
     let stop = lines.iter().find(|line| line["what"].as_str().unwrap().starts_with("p99")).unwrap();
     assert!(stop["value"].as_f64().unwrap() > 100e6, "a stop of 200 ms shows: {stop}");
     // The note of a zram device goes only with the device.
-    assert_eq!(std::fs::read_dir(rig.runs().join(".zram")).unwrap().count(), 0);
+    assert_eq!(std::fs::read_dir(rig.path("runs/.zram")).unwrap().count(), 0);
 }
 
 #[test]
 fn honesty_is_looked_at_by_itself_and_needs_no_disk() {
     let rig = Rig::new();
-    let args = ["selfcheck", "engine", "--goal", "12", "--time", "100ms", "--repeats", "1", "--json"];
-    let output = rig.iotax(&[&args[..], &["--dir", "/no/such/folder"]].concat());
-    assert!(matches!(output.status.code(), Some(0 | 1)), "{}", crate::rig::words(&output));
+    let args = ["--goal", "12", "--time", "100ms", "--repeats", "1", "--json"];
+    let output = rig.run(&[&args[..], &["--dir", "/no/such/folder"]].concat());
+    assert!(matches!(output.status.code(), Some(0 | 1)), "{}", text_of(&output));
     let found: Value = serde_json::from_slice(&output.stdout).unwrap();
     assert_eq!(found["not_run"], 0, "{found}");
     assert!(found["lines"][0]["what"].as_str().unwrap().contains("Little's law"), "{found}");
@@ -179,8 +210,7 @@ fn a_goal_of_the_disk_needs_a_disk() {
         return;
     }
     let rig = Rig::new();
-    let args =
-        ["selfcheck", "engine", "--goal", "11", "--time", "100ms", "--repeats", "1", "--dir", "/dev/shm"];
+    let args = ["--goal", "11", "--time", "100ms", "--repeats", "1", "--dir", "/dev/shm"];
     let text = rig.expect(3, &args);
     assert!(text.contains("not run") && text.contains("hint: --dir on a disk"), "{text}");
     let found: Value = serde_json::from_str(&rig.expect(3, &[&args[..], &["--json"]].concat())).unwrap();
@@ -190,31 +220,38 @@ fn a_goal_of_the_disk_needs_a_disk() {
 #[test]
 fn ctrl_c_ends_a_long_run_on_a_target_at_once() {
     let rig = Rig::new();
-    let words = ["selfcheck", "engine", "--only", "iotax", "--target", "/dev/zero", "--time", "60s"];
+    let words = ["--only", "iotax", "--target", "/dev/zero", "--time", "60s"];
     let run = rig.command(&words).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
     let of = |name: &str| format!("/proc/{}/{name}", run.id());
-    wait(|| std::fs::read_dir(of("task")).is_ok_and(|threads| threads.count() > 2), 30, "a load thread");
+    let wait = |done: &dyn Fn() -> bool, seconds: u64, what: &str| {
+        let start = Instant::now();
+        while !done() {
+            assert!(start.elapsed() < Duration::from_secs(seconds), "{what} did not come");
+            std::thread::sleep(Duration::from_millis(50));
+        }
+    };
+    wait(&|| std::fs::read_dir(of("task")).is_ok_and(|threads| threads.count() > 2), 30, "a load thread");
     std::thread::sleep(Duration::from_millis(200));
     kill_process(Pid::from_child(&run), Signal::INT).unwrap();
     let ended = || std::fs::read_to_string(of("status")).is_ok_and(|text| text.contains("State:\tZ"));
-    wait(ended, 20, "its end");
+    wait(&ended, 20, "its end");
     let output = run.wait_with_output().unwrap();
     assert_eq!(output.status.code(), Some(4));
-    assert!(crate::rig::words(&output).contains("interrupted: nothing is concluded"));
+    assert!(text_of(&output).contains("interrupted: nothing is concluded"));
 }
 
 #[test]
 fn without_fio_the_command_that_supplies_it_is_told() {
     let rig = Rig::new();
-    let words = ["selfcheck", "engine", "--only", "fio", "--target", "/dev/zero", "--time", "100ms"];
+    let words = ["--only", "fio", "--target", "/dev/zero", "--time", "100ms"];
     let output = rig.command(&words).env("PATH", rig.path("")).output().unwrap();
-    assert_eq!(output.status.code(), Some(3), "{}", crate::rig::words(&output));
-    assert!(crate::rig::words(&output).contains("apt-get install fio"));
+    assert_eq!(output.status.code(), Some(3), "{}", text_of(&output));
+    assert!(text_of(&output).contains("apt-get install fio"));
 }
 
 #[test]
 fn its_help_tells_what_it_takes_and_every_engine() {
-    let text = crate::rig::flat(&Rig::new().expect(0, &["selfcheck", "engine", "--help"]));
+    let text = Rig::new().expect(0, &["--help"]).split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(text.contains("2.5 GiB of scratch") && text.contains("zram device"), "{text}");
     for kind in iotax_load::engine::ALL {
         assert!(text.contains(kind.word), "{}: {text}", kind.word);
@@ -226,7 +263,10 @@ fn what_cannot_be_asked_is_refused_with_a_hint() {
     let rig = Rig::new();
     std::fs::write(rig.path("x.img"), vec![1; 1 << 20]).unwrap();
     let file = rig.path("x.img");
-    let refused = |code: i32, more: &[&str]| rig.complaint(code, &[&["selfcheck", "engine"], more].concat());
+    let refused = |code: i32, more: &[&str]| {
+        let [_, stderr] = rig.ended(code, more);
+        stderr
+    };
     let target = ["--target", file.to_str().unwrap()];
     let of = |more: &[&str]| refused(2, &[&target, more].concat());
     assert!(of(&["--rw", "randwrite"]).contains("only read here"));
@@ -239,11 +279,6 @@ fn what_cannot_be_asked_is_refused_with_a_hint() {
     // Numbers that the system knows, of processors that no machine here has; also before a table writes anything.
     assert!(of(&["--cpu", "1023"]).contains("hint: --cpu with one of "));
     assert!(refused(2, &["--cpu", "1023"]).contains("no processor 1023"));
-    for form in ["csv", "md", "html"] {
-        let page = rig.path(&format!("page.{form}"));
-        assert!(of(&["--output", page.to_str().unwrap()]).contains("has no form"), "{form}");
-        assert!(!page.exists());
-    }
     assert!(of(&["--time", "0s"]).contains("less than 50 ms"));
     assert!(of(&["--time", "10us"]).contains("less than 50 ms"));
     assert!(of(&["--iodepth", "65536"]).contains("32768"));

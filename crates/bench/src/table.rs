@@ -1,11 +1,11 @@
 //! The table of goals as text and as JSON. Values in, text out.
 
-use crate::exit::{DONE, FINDING, UNMET_NEED};
-use crate::measure::contest::goals::{Bound, Of, Ours};
-use crate::measure::contest::{Contender, Effort};
-use crate::stats::round::three_digits;
-use crate::units::{show_bytes, show_ns};
+use crate::contest::goals::{Bound, Of, Ours};
+use crate::contest::{Contender, Effort};
 use iotax_load::{Iomem, Stamping};
+use iotax_stats::round::three_digits;
+use iotax_units::exit::{DONE, FINDING, UNMET_NEED};
+use iotax_units::{show_bytes, show_ns};
 use serde_json::json;
 use std::fmt::Write as _;
 

@@ -15,7 +15,6 @@ pub use ours::{engine, memory_of_a_job, shot as our_shot};
 pub use peers::{Peer, fio_version};
 pub use processor::{Anywhere, keep_to};
 pub use spots::{Place, Spot, Spots};
-pub use zram::{Cleared, abandoned as abandoned_zrams, clear as clear_zrams};
 
 use goals::{Contest, Line, Of, Ours};
 use iotax_load::{EngineName, Histogram, Iomem, Job, Random, Rw, Stamping};

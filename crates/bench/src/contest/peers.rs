@@ -2,9 +2,9 @@
 
 use super::goals::Ours;
 use super::{Load, Place, Shot};
-use crate::measure::child;
-use crate::measure::engine::EngineError;
-use crate::measure::engine::fio::{self, Filename};
+use iotax::measure::child;
+use iotax::measure::engine::EngineError;
+use iotax::measure::engine::fio::{self, Filename};
 use iotax_load::engine::ALL;
 use iotax_load::{EngineName, Histogram, Iomem, Stamping};
 use std::fmt::Write as _;

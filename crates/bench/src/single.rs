@@ -1,21 +1,23 @@
 //! One load on one target: one run of ours as a JSON object, or ours and fio in turn with their ratio.
 
-use super::super::super::report::Destination;
-use super::super::super::{say_aside, stop};
 use super::Args;
 use super::table::iops;
-use crate::exit::{DONE, Failed};
-use crate::measure::contest::goals::Ours;
-use crate::measure::contest::{self, Load, Peer, Place, Shot, keep_to, median};
-use crate::measure::noise;
-use crate::scenario::error::Origin;
-use crate::scenario::values::{Dialect, parse_engine};
-use crate::scenario::words::JobWords;
-use crate::scenario::{Engine, InputError};
-use crate::units::{show_bytes, show_ns};
+use crate::contest::goals::Ours;
+use crate::contest::{self, Load, Peer, Place, Shot, keep_to, median};
 use anyhow::Result;
+use iotax::cli::{say, say_aside};
+use iotax::measure::noise;
+use iotax::scenario::error::Origin;
+use iotax::scenario::values::{Dialect, parse_engine};
+use iotax::scenario::words::JobWords;
+use iotax::scenario::{Engine, InputError};
 use iotax_load::{EngineName, Histogram, Iomem, Job, Stamping};
+use iotax_units::exit::MEASUREMENT_FAILED;
+use iotax_units::exit::{DONE, Failed};
+use iotax_units::{show_bytes, show_ns};
 use serde_json::{Value, json};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use signal_hook::iterator::Signals;
 use std::path::Path;
 
 /// Name of the format of one load on one target.
@@ -42,8 +44,8 @@ struct Bout {
 ///
 /// # Errors
 /// Bad input, a target that may not or cannot be read, no fio.
-pub(super) fn run(args: &Args, target: &Path, json: bool) -> Result<u8> {
-    stop::at_once()?;
+pub(super) fn run(args: &Args, target: &Path) -> Result<u8> {
+    end_at_ctrl_c()?;
     let load = load(args, target)?;
     let place = place(args, target)?;
     let ours = Ours { stamps: stamps(&args.stamps), iomem: load.iomem };
@@ -52,14 +54,14 @@ pub(super) fn run(args: &Args, target: &Path, json: bool) -> Result<u8> {
     }
     let bout = Bout { place, load, ours, seconds: args.time.as_secs_f64() };
     bout.warn();
-    let to = &args.to;
+    let json = args.json;
     if args.only.as_deref() == Some("iotax") {
-        return told_alone(&bout, OURS, &bout.of_ours()?, json, to);
+        return told_alone(&bout, OURS, &bout.of_ours()?, json);
     }
     let engine = contest::engine(&bout.place, &bout.load, ours).map_err(Failed::from)?;
     let peer = Peer::like(ours);
     if args.only.is_some() {
-        return told_alone(&bout, peer.name(), &bout.of_fio(peer, engine)?, json, to);
+        return told_alone(&bout, peer.name(), &bout.of_fio(peer, engine)?, json);
     }
     let mut pairs = Vec::new();
     for round in 0..args.repeats {
@@ -72,7 +74,21 @@ pub(super) fn run(args: &Args, target: &Path, json: bool) -> Result<u8> {
             }
         });
     }
-    told_both(&bout, &pairs, peer, json, to)
+    told_both(&bout, &pairs, peer, json)
+}
+
+/// Ends this process at once at the first Ctrl-C, as an interrupted measurement.
+fn end_at_ctrl_c() -> Result<()> {
+    let failed = |error| Failed::measurement(format!("cannot watch for Ctrl-C: {error}"));
+    let mut signals = Signals::new([SIGHUP, SIGINT, SIGTERM]).map_err(failed)?;
+    let watch = move || {
+        if signals.forever().next().is_some() {
+            say_aside("iotax-bench: interrupted: nothing is concluded");
+            std::process::exit(i32::from(MEASUREMENT_FAILED));
+        }
+    };
+    std::thread::Builder::new().name("bench-stop".into()).spawn(watch).map_err(failed)?;
+    Ok(())
 }
 
 impl Bout {
@@ -186,16 +202,16 @@ fn place(args: &Args, target: &Path) -> Result<Place> {
     }
 }
 
-fn told_alone(bout: &Bout, who: &str, shot: &Shot, json: bool, to: &Destination) -> Result<u8> {
+fn told_alone(bout: &Bout, who: &str, shot: &Shot, json: bool) -> Result<u8> {
     if shot.errors > 0 {
         return Err(Failed::measurement(format!("{} I/Os failed", shot.errors)).into());
     }
     let text = if json { document(bout, object(shot)) } else { told(who, shot) };
-    to.write(&text)?;
+    say(&text)?;
     Ok(DONE)
 }
 
-fn told_both(bout: &Bout, pairs: &[(Shot, Shot)], peer: Peer, json: bool, to: &Destination) -> Result<u8> {
+fn told_both(bout: &Bout, pairs: &[(Shot, Shot)], peer: Peer, json: bool) -> Result<u8> {
     let failed: u64 = pairs.iter().map(|(ours, theirs)| ours.errors + theirs.errors).sum();
     if failed > 0 {
         return Err(Failed::measurement(format!("{failed} I/Os failed")).into());
@@ -231,7 +247,7 @@ fn told_both(bout: &Bout, pairs: &[(Shot, Shot)], peer: Peer, json: bool, to: &D
             cpu
         )
     };
-    to.write(&text)?;
+    say(&text)?;
     Ok(DONE)
 }
 

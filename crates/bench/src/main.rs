@@ -1,24 +1,59 @@
-//! `iotax selfcheck engine`: the load generator against its peers on targets where it shows, as the table of goals; or one load on
-//! one target, ours and the installed fio in turn, or one of them alone.
+//! `iotax-bench engine`: the load generator against its peers on targets where it shows, as the table of goals; or one load on one
+//! target, ours and the installed fio in turn, or one of them alone. For those who work on the generator; it is not shipped.
 
+#![forbid(unsafe_code)]
+
+mod contest;
+mod saying;
 mod single;
 mod table;
 
-use super::super::progress::Saying;
-use super::super::report::Destination;
-use super::super::stop;
-use super::is_json;
-use crate::exit::Failed;
-use crate::measure::contest::goals::{self, Contest, Of};
-use crate::measure::contest::{
-    self, Anywhere, Contender, Effort, Entry, Outcome, Slices, Spot, Spots, Stopped, keep_to,
-};
-use crate::units::{parse_bytes, parse_duration};
 use anyhow::Result;
+use clap::{Parser, Subcommand};
+use contest::goals::{self, Contest, Of};
+use contest::{Anywhere, Contender, Effort, Entry, Outcome, Slices, Spot, Spots, Stopped, keep_to};
+use iotax::cli::{say, say_aside, stop};
 use iotax_load::engine::ALL;
+use iotax_units::exit::{Failed, code_of};
+use iotax_units::{parse_bytes, parse_duration};
+use saying::Saying;
 use std::path::{Path, PathBuf};
+use std::process::ExitCode;
 use std::sync::atomic::AtomicBool;
 use table::{Figures, Row, Table};
+
+#[derive(Parser)]
+#[command(
+    name = "iotax-bench",
+    version,
+    about = "Holds the load generator of iotax against other generators"
+)]
+struct Cli {
+    /// Folder of the runs, beside which a zram device is noted while it exists [default: as iotax]
+    #[arg(long, global = true, value_name = "DIR")]
+    runs: Option<PathBuf>,
+    #[command(subcommand)]
+    what: What,
+}
+
+#[derive(Subcommand)]
+enum What {
+    /// The load generator against the installed fio: the table of its goals, or one load on a target that is only read
+    Engine(Box<Args>),
+}
+
+fn main() -> ExitCode {
+    let cli = Cli::parse();
+    let What::Engine(args) = &cli.what;
+    let runs = cli.runs.map_or_else(|| iotax::store::default_runs_dir().map_err(Failed::from), Ok);
+    match runs.map_err(anyhow::Error::from).and_then(|runs| run(args, &runs)) {
+        Ok(code) => ExitCode::from(code),
+        Err(error) => {
+            say_aside(&format!("iotax-bench: {error:#}"));
+            ExitCode::from(code_of(&error))
+        }
+    }
+}
 
 /// Goals that are looked at beside the contests.
 const BESIDE: [u8; 3] = [12, 13, 14];
@@ -29,12 +64,12 @@ const LEAST: std::time::Duration = std::time::Duration::from_millis(50);
 /// What it takes of this machine.
 const TAKES: &str = "The table writes 2.5 GiB of scratch below --dir (a page-cached file of 512 MiB and one of 2 GiB for the disk, as far as the goals \
      ask for them; without names, so they are gone with the process) and asks the kernel for a zram device of its own, which it takes away again \
-     (root only; after a kill `iotax clean` does). With --target nothing is written. Exit code 1: a goal is missed; 3: nothing was measured, or no \
+     (root only; after a kill the next table does). With --target nothing is written. Exit code 1: a goal is missed; 3: nothing was measured, or no \
      line of a goal that --goal names.";
 
 #[derive(clap::Args)]
 #[command(after_help = TAKES)]
-pub struct Args {
+struct Args {
     /// Measure this target alone, which is read only: a file, a block device, /dev/zero
     #[arg(long, value_name = "PATH")]
     target: Option<PathBuf>,
@@ -94,8 +129,6 @@ pub struct Args {
     /// Print JSON
     #[arg(long)]
     json: bool,
-    #[command(flatten)]
-    to: Destination,
 }
 
 /// All of the family, as they are named in scenario files.
@@ -104,22 +137,18 @@ fn help_of_engine() -> String {
     format!("Engine of ours: {}; fio takes its nearest [default: chosen by the target]", words.join(", "))
 }
 
-/// Runs the command.
-///
-/// # Errors
-/// Bad input, a target that cannot be read, no fio where it is asked for, Ctrl-C.
-pub fn run(args: &Args, runs: &Path) -> Result<u8> {
-    let json = is_json(args.json, &args.to)?;
+/// Bad input, a target that cannot be read, no fio where it is asked for, or Ctrl-C is an error.
+fn run(args: &Args, runs: &Path) -> Result<u8> {
     if args.time < LEAST {
         let least = LEAST.as_millis();
         return Err(Failed::input(format!("--time: a run of less than {least} ms measures nothing")).into());
     }
     if let Some(target) = &args.target {
-        return single::run(args, target, json);
+        return single::run(args, target);
     }
     let stop = stop::flag()?;
     let found = against_all(args, runs, &stop)?;
-    args.to.write(&if json { found.json() } else { found.text() })?;
+    say(&if args.json { found.json() } else { found.text() })?;
     Ok(found.code())
 }
 

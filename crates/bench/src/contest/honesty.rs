@@ -3,7 +3,7 @@
 use super::goals::Ours;
 use super::ours::{shot, timed, worker};
 use super::{Load, Place};
-use crate::measure::engine::EngineError;
+use iotax::measure::engine::EngineError;
 use iotax_load::{EngineName, Iomem, Rw, Stamping};
 use rustix::process::{Pid, Signal, kill_process};
 use std::process::{Command, Stdio};
@@ -23,7 +23,7 @@ impl Stopped {
     /// Where its 99th percentile must lie at least.
     pub const LEAST_NS: f64 = 175e6;
 
-    /// Starts `iotax selfcheck engine` on /dev/zero as a process of its own, stops it, and gives the 99th percentile that it tells, ns.
+    /// Starts `iotax-bench engine` on /dev/zero as a process of its own, stops it, and gives the 99th percentile that it tells, ns.
     ///
     /// # Errors
     /// When it cannot be started or stopped, or does not tell.
@@ -33,7 +33,7 @@ impl Stopped {
             move |source| EngineError::System { action, source }
         };
         let words = format!(
-            "selfcheck engine --only iotax --target /dev/zero --size 512MiB --engine uring --rw randread --bs 4k --iodepth 1 \
+            "engine --only iotax --target /dev/zero --size 512MiB --engine uring --rw randread --bs 4k --iodepth 1 \
              --rate-iops {} --time {}s --json",
             Stopped::RATE,
             Stopped::SECONDS
@@ -57,7 +57,7 @@ impl Stopped {
         signal(Signal::STOP)?;
         std::thread::sleep(Stopped::FOR);
         signal(Signal::CONT)?;
-        let ended = crate::measure::child::wait_within(child, Duration::from_secs(30))
+        let ended = iotax::measure::child::wait_within(child, Duration::from_secs(30))
             .map_err(system("wait for it"))?;
         let output = ended.ok_or_else(|| EngineError::Output("it did not end".into()))?;
         let value: serde_json::Value = serde_json::from_slice(&output.stdout).map_err(|error| {

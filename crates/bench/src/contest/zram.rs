@@ -1,10 +1,10 @@
 //! A compressed disk in memory of our own, made for the contest and taken away behind it. Nothing is ever written to it, so that it
 //! answers with zeros at once: a block device without a device. Those of others are never touched: it is the kernel that gives us a
-//! new one, with a number that is written down before it gets its size. What a kill left is taken away by the next contest or by
-//! `clean`: if this system has not booted since, its note is locked by nobody, and nothing was ever stored on it, which would be another's.
+//! new one, with a number that is written down before it gets its size. What a kill left is taken away by the next
+//! contest: if this system has not booted since, its note is locked by nobody, and nothing was ever stored on it, which would be another's.
 
-use crate::store::Store;
-use crate::store::private::{self, Purpose};
+use iotax::store::Store;
+use iotax::store::private::{self, Purpose};
 use rustix::fs::{FlockOperation, flock};
 use std::fs::{File, OpenOptions};
 use std::io::Write;
@@ -76,36 +76,15 @@ fn boot() -> String {
     std::fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default().trim().to_owned()
 }
 
-/// What became of the disks that a kill left.
-#[derive(Debug, Default)]
-pub struct Cleared {
-    /// Taken away.
-    pub removed: Vec<PathBuf>,
-    /// Still there, and why.
-    pub left: Vec<(PathBuf, std::io::Error)>,
-}
-
-/// Those that a kill left: their notes are locked by nobody. Notes of what is no longer ours are forgotten.
-pub fn abandoned(notes: &Path) -> Vec<PathBuf> {
-    held_by_nobody(notes).into_iter().filter(Note::is_ours).map(|note| path_of(note.number)).collect()
-}
-
-/// Takes away those that a kill left.
-pub fn clear(notes: &Path) -> Cleared {
-    let mut cleared = Cleared::default();
+/// Takes away those that a kill left: their notes are locked by nobody. Notes of what is no longer ours are forgotten; one that is in use
+/// stays for the next contest.
+fn clear(notes: &Path) {
     for note in held_by_nobody(notes) {
-        let is_ours = note.is_ours();
-        let result = if is_ours { remove(note.number) } else { Ok(()) };
-        match result {
-            Ok(()) => {
-                cleared.removed.extend(is_ours.then(|| path_of(note.number)));
-                // If it stays, the next contest finds no such device and forgets it.
-                let _ = std::fs::remove_file(&note.path);
-            }
-            Err(error) => cleared.left.push((path_of(note.number), error)),
+        if !note.is_ours() || remove(note.number).is_ok() {
+            // If it stays, the next contest finds no such device and forgets it.
+            let _ = std::fs::remove_file(&note.path);
         }
     }
-    cleared
 }
 
 /// The note of a disk whose process is gone.
@@ -174,9 +153,8 @@ mod tests {
         rustix::fs::mknodat(rustix::fs::CWD, &fifo, rustix::fs::FileType::Fifo, rustix::fs::Mode::RUSR, 0)
             .unwrap();
         std::os::unix::fs::symlink("/dev/zero", notes.path().join("8")).unwrap();
-        assert!(abandoned(notes.path()).is_empty());
-        let cleared = clear(notes.path());
-        assert!(cleared.removed.is_empty() && cleared.left.is_empty() && fifo.exists());
+        clear(notes.path());
+        assert!(fifo.exists() && notes.path().join("8").is_symlink(), "neither is a note");
     }
 
     #[test]
@@ -193,26 +171,21 @@ mod tests {
         let (path, number) = (zram.path(), zram.number);
         assert_eq!(std::fs::read(&path).unwrap(), vec![0; 4 << 20]);
         let note = notes.path().join(number.to_string());
-        assert!(clear(notes.path()).removed.is_empty() && abandoned(notes.path()).is_empty());
+        clear(notes.path());
         assert!(path.exists() && note.exists(), "its process lives");
         // As if it had been killed.
         let mut zram = std::mem::ManuallyDrop::new(zram);
         zram.held = None;
         let boot = std::fs::read_to_string(&note).unwrap();
         std::fs::write(&note, "of another boot").unwrap();
-        let cleared = clear(notes.path());
-        assert!(cleared.removed.is_empty() && cleared.left.is_empty(), "{cleared:?}");
+        clear(notes.path());
         assert!(path.exists() && !note.exists(), "that number may be anybody's");
         std::fs::write(&note, boot).unwrap();
-        assert_eq!(abandoned(notes.path()), std::slice::from_ref(&path));
-        assert!(path.exists() && note.exists(), "it was looked at only");
         let in_use = File::open(&path).unwrap();
-        let cleared = clear(notes.path());
-        assert!(cleared.removed.is_empty() && cleared.left[0].0 == path, "{cleared:?}");
+        clear(notes.path());
         assert!(path.exists() && note.exists(), "it is tried again");
         drop(in_use);
-        let cleared = clear(notes.path());
-        assert!(cleared.removed == [path] && cleared.left.is_empty(), "{cleared:?}");
+        clear(notes.path());
         assert!(!Path::new(&format!("/sys/block/zram{number}")).exists());
         assert_eq!(std::fs::read_dir(notes.path()).unwrap().count(), 0);
         let again = make().unwrap();

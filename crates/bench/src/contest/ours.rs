@@ -2,7 +2,7 @@
 
 use super::goals::Ours;
 use super::{Load, Place, Shot};
-use crate::measure::engine::EngineError;
+use iotax::measure::engine::EngineError;
 use iotax_load::{
     Bound, EngineName, Histogram, Hold, Job, SliceResult, SliceSpec, Stamping, TargetSpec, Worker,
 };

@@ -1,10 +1,10 @@
 //! Where generators are tried: targets that cost so little that the generator shows, and the disk below this machine's files.
 
 use super::zram::Zram;
-use crate::host::facts::memory_bytes;
-use crate::host::probe::Probe;
-use crate::units::show_bytes;
+use iotax::host::facts::memory_bytes;
+use iotax::host::probe::Probe;
 use iotax_load::{DataKind, Stream};
+use iotax_units::show_bytes;
 use std::fs::File;
 use std::io::{Read, Seek, Write};
 use std::ops::ControlFlow;

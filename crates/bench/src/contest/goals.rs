@@ -287,7 +287,7 @@ impl Contest {
 
     /// `a page-cached file, uring, 4 KiB, iodepth 32 x 2`
     pub fn said(&self) -> String {
-        let bs = crate::units::show_bytes(self.bs);
+        let bs = iotax_units::show_bytes(self.bs);
         let jobs = if self.numjobs > 1 { format!(" x {}", self.numjobs) } else { String::new() };
         format!("{}, {}, {bs}, iodepth {}{jobs}", self.name, self.engine, self.iodepth)
     }

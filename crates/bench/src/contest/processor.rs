@@ -1,7 +1,7 @@
 //! On which processor a contest runs: generators are held against each other on one, which all of them share in turn. Refuses
 //! processors that are not there, or not for this process.
 
-use crate::measure::engine::EngineError;
+use iotax::measure::engine::EngineError;
 use rustix::io::Errno;
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 
@@ -84,7 +84,7 @@ mod tests {
         let before = Anywhere::now().unwrap();
         for cpu in [CpuSet::MAX_CPU - 1, 100_000] {
             let refused = keep_to(cpu).unwrap_err();
-            assert_eq!(refused.code(), crate::exit::BAD_INPUT);
+            assert_eq!(refused.code(), iotax_units::exit::BAD_INPUT);
             let hint = format!("hint: --cpu with one of {}", shown(&allowed().unwrap()));
             assert!(refused.to_string().ends_with(&hint), "{refused}");
         }
