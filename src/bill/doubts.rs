@@ -4,12 +4,12 @@
 
 use super::findings::{WarningReport, WorkloadFindings};
 use super::reading::Reading;
-use super::run::RunData;
 use super::warnings::warning;
 use super::{arc, confounders, efficiency, found_data, generator, neighbours, resized};
 use crate::host::facts::{Device, Facts};
 use crate::scenario::{LayerSpec, Stack};
 use crate::stats::{Verdict, alike};
+use crate::store::RunData;
 use crate::store::record::{HOST, Slice, SpdkTarget, Value};
 use crate::units::show_bytes;
 use std::collections::{BTreeMap, BTreeSet};

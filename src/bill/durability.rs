@@ -3,10 +3,10 @@
 
 use super::ceiling::grouped;
 use super::findings::{Figure, GuestDisk, Interval};
-use super::run::RunData;
 use crate::host::facts::Device;
 use crate::scenario::{Kill, Stack};
 use crate::stats::share;
+use crate::store::RunData;
 use crate::store::record::trial::{Example, Found, Trial};
 use crate::store::record::{HOST, PlaceFacts};
 use serde::Serialize;
@@ -351,8 +351,8 @@ fn drive(device: &Device) -> String {
 #[cfg(test)]
 mod tests {
     use super::{known_share, percent, percents, share_of};
-    use crate::bill::run::RunData;
     use crate::bill::{findings, twin};
+    use crate::store::RunData;
 
     #[test]
     fn what_was_kept_and_what_was_lost_is_said_with_how_sure_it_is() {

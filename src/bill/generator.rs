@@ -94,8 +94,8 @@ pub fn contradicts_itself(found: &GeneratorReport) -> Option<f64> {
 
 #[cfg(test)]
 mod tests {
-    use crate::bill::run::RunData;
     use crate::bill::{Findings, findings, twin};
+    use crate::store::RunData;
     use crate::store::record::Value;
 
     /// Has the stack at `at` be fio on the baseline, by its own name.

@@ -1,8 +1,8 @@
 //! What layers made, as the tools and the kernel of its place told it: level and chunk of an array, properties of a pool, what
 //! both ends of a connection agreed to, in words.
 
-use super::run::RunData;
 use crate::host::facts::Device;
+use crate::store::RunData;
 use crate::store::record::LayerUp;
 use crate::units::show_bytes;
 use serde::Serialize;

@@ -31,7 +31,6 @@ mod reading;
 pub mod rebuild;
 mod resized;
 mod rows;
-pub mod run;
 pub mod states;
 pub mod steady;
 mod subject;
@@ -45,8 +44,8 @@ mod verdicts;
 pub mod verification;
 mod warnings;
 
+pub use crate::store::RunData;
 pub use findings::Findings;
-pub use run::{HistogramSource, RunData};
 
 use crate::scenario::MeasureSpec;
 use crate::shell;

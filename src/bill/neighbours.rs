@@ -77,10 +77,10 @@ fn polls(reading: &Reading) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use crate::bill::run::RunData;
     use crate::bill::{findings, twin};
     use crate::host::facts::{Device, FileSystem, Target};
     use crate::scenario::Medium;
+    use crate::store::RunData;
 
     /// Neighbours that take so many processors all the time.
     fn beside(mut run: RunData, processors: f64) -> RunData {

@@ -2,10 +2,10 @@
 //! until its pace was steady, or not.
 
 use super::findings::WarningReport;
-use super::run::RunData;
 use super::warnings::warning;
 use crate::scenario::{Medium, Stack};
 use crate::stats::steady::Window;
+use crate::store::RunData;
 use crate::store::record::precondition::{PassedDrive, Passes, Preconditioned, PreconditionedStack};
 use crate::units::{counted, show_bytes, show_names, show_ns};
 use serde::Serialize;

@@ -6,11 +6,11 @@ use super::findings::{Comparison, Figure, Interval, WorkloadFindings};
 use super::gather;
 use super::reading::Reading;
 use super::rows;
-use super::run::RunData;
 use super::subject::Quantity;
 use crate::scenario::published::Way;
 use crate::scenario::{Metric, Published, PublishedFigure};
 use crate::stats::{Concludes, Refusal, Verdict};
+use crate::store::RunData;
 use serde::Serialize;
 use std::collections::BTreeMap;
 

@@ -6,10 +6,10 @@ use super::compare::{Basis, Found};
 use super::findings::{Figure, Interval, WorkloadFindings};
 use super::reading::Reading;
 use super::rows;
-use super::run::RunData;
 use super::subject::{self, Quantity};
 use crate::scenario::{Metric, PublishedFigure, TableGroup, TableSpec};
 use crate::stats::Verdict;
+use crate::store::RunData;
 use serde::Serialize;
 
 /// One table.

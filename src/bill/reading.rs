@@ -5,12 +5,12 @@ use super::compare::{self, Basis, Paired};
 use super::findings::Figure;
 use super::gather::{self, Side};
 use super::neighbours;
-use super::run::RunData;
 use super::steady::Course;
 use super::subject::Quantity;
 use super::timeline::Timeline;
 use crate::scenario::Workload;
 use crate::stats::Refusal;
+use crate::store::RunData;
 use crate::store::record::{IO_ERRORS, PlaceFacts, Purpose, Warning, WorkerUp, ended_as_asked};
 use std::collections::{BTreeMap, HashMap};
 

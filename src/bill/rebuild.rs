@@ -2,8 +2,8 @@
 //! percent, and nobody looked when a rebuild began or ended: what is known is its pace between two looks, not how long it took.
 
 use super::reading::Reading;
-use super::run::RunData;
 use crate::scenario::InState;
+use crate::store::RunData;
 use crate::store::record::{Slice, Value};
 use crate::units::counted;
 use serde::Serialize;

@@ -3,11 +3,11 @@
 
 use super::compare::Basis;
 use super::gather::{RoundId, Samples, Strata, index};
-use super::run::RunData;
 use super::subject::Quantity;
 use crate::scenario::Workload;
 use crate::stats::Refusal;
 use crate::stats::rounds::{Part, Round, RoundKind, Value};
+use crate::store::RunData;
 use crate::store::record::{Purpose, Slice};
 use std::collections::BTreeSet;
 

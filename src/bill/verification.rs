@@ -2,8 +2,8 @@
 //! else is the first thing that a report says.
 
 use super::ceiling::grouped;
-use super::run::RunData;
 use crate::scenario::{Stack, Workload};
+use crate::store::RunData;
 use crate::store::record::verification::Verification as Record;
 use crate::units::show_bytes;
 use iotax_load::verify::{Example, Found, Kind};

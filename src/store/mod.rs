@@ -17,10 +17,10 @@ mod writer;
 #[cfg(test)]
 mod docs;
 
-pub use data::{first_line, load, run_id_of};
+pub use data::{HistogramSource, RunData, first_line, load, run_id_of};
 pub use folder::{Store, default_runs_dir, is_id, is_new_id, new_id, ours};
 pub use lock::RunLock;
-pub use reader::{Run, RunSummary, Tally, find, folders, list, newest, stream};
+pub use reader::{RunSummary, Tally, find, folders, list, newest, stream};
 pub use segment::{Histograms, Stored};
 pub use staged::Staged;
 pub use writer::{Writer, imported_line, line_of};

@@ -13,9 +13,9 @@ pub(in crate::bill) use changes::rate_level;
 
 use super::findings::{Figure, RunIdentity, WarningReport};
 use super::reading::Reading;
-use super::run::RunData;
 use crate::scenario::Scenario;
 use crate::stats::Verdict;
+use crate::store::RunData;
 use changes::Matched;
 use serde::Serialize;
 

@@ -10,9 +10,9 @@ mod warnings;
 pub(in crate::bill) mod words;
 
 use super::findings::{Figure, Interval};
-use super::run::RunData;
 use super::verdicts::settle_words;
 use crate::stats::{Concludes, Refusal, Verdict};
+use crate::store::RunData;
 pub use crate::store::record::Better;
 pub use crate::store::record::imported::ImportedFile;
 use crate::store::record::imported::ImportedResult;
@@ -306,7 +306,7 @@ fn printed(group: &Group) -> Vec<ImportedPercentile> {
 fn merged(run: &RunData, group: &Group) -> Option<Histogram> {
     let mut all = Histogram::new();
     for result in &group.results {
-        all.merge(&run.histograms.histogram(result.sample("latency")?.histogram?)?);
+        all.merge(&(run.histograms)(result.sample("latency")?.histogram?)?);
     }
     Some(all)
 }

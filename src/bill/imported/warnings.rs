@@ -5,7 +5,7 @@ use super::others::kinds;
 use super::{settings, tool, words};
 use crate::bill::confounders;
 use crate::bill::findings::WarningReport;
-use crate::bill::run::RunData;
+use crate::store::RunData;
 use crate::store::record::imported::{ImportedFile, ImportedResult};
 use crate::units::{counted, show_names};
 use std::collections::{BTreeMap, BTreeSet};
