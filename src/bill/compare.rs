@@ -1,7 +1,7 @@
 //! Pairs of stacks: paired rounds where they were up together, paired visits where they were not.
 //! Refuses to pair rounds that only one side has.
 
-use super::findings::{Figure, Interval};
+use super::findings::{Checks, Figure, Interval};
 use super::gather::{RoundId, RoundTotal, Side};
 use super::reading::Reading;
 use super::subject::Quantity;
@@ -12,10 +12,7 @@ use crate::stats::ratio::{self, Difference, Total};
 use crate::stats::rounds::Value;
 use crate::stats::spread::Spread;
 use crate::stats::visits::{self, VisitRatio};
-use crate::stats::{
-    Change, Charge, Concludes, Ratio, Refusal, Uncertain, Verdict, carry, family, length, level,
-};
-use serde::Serialize;
+use crate::stats::{Change, Charge, Concludes, Ratio, Refusal, Uncertain, Verdict, family};
 
 /// What can be paired.
 #[derive(Clone, Debug, PartialEq)]
@@ -152,17 +149,6 @@ impl Estimated {
             Err(reason) => Charge::refused(reason.clone()),
         }
     }
-}
-
-/// What was looked for beside the ratio; `None` where too little was measured for it.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
-pub struct Checks {
-    /// A break of the level.
-    pub level: Option<level::Split>,
-    /// Whether a slice depends on whose slice ran before: of the baseline, of the stack.
-    pub carry_over: [Option<carry::CarryOver>; 2],
-    /// Slices four times as long against the others.
-    pub length: Option<length::LengthCheck>,
 }
 
 /// A pair's ratio of rates with its conclusion.

@@ -1,61 +1,11 @@
 //! Whether a cost changes over a sweep: by intervals that hold for all its points at once, since the largest
 //! of many costs is large by chance alone. It refuses points whose own interval is not to be trusted.
 
+use super::findings::sweep::{Change, Course, End, Spot};
 use super::findings::{Comparison, Interval};
-use super::sweep::{Spot, Sure};
+use super::sweep::Sure;
 use crate::stats::Digits;
 use crate::stats::{Refusal, Verdict};
-use serde::Serialize;
-
-/// How the cost of a stack goes over one curve, and the sentence that says it.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Course {
-    /// `acknowledged` or `durable` of writes, else empty.
-    pub quantity: &'static str,
-    /// Points of the whole sweep, for all of which the intervals hold at once.
-    pub at_once: usize,
-    /// What was found.
-    #[serde(flatten)]
-    pub change: Change,
-    /// In words, naming stack and baseline.
-    pub sentence: String,
-}
-
-/// Whether the cost is the same at all points.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-#[serde(tag = "change", rename_all = "snake_case")]
-pub enum Change {
-    /// Two points have intervals that exclude each other.
-    Changes {
-        /// Where the stack costs more.
-        more: End,
-        /// Where it costs less.
-        less: End,
-        /// Whether these are the largest and the smallest cost of all points.
-        extremes: bool,
-    },
-    /// As far as can be told: a ratio within these bounds fits every point.
-    Same {
-        /// Of the rate to that of the baseline.
-        ratio: Interval,
-    },
-    /// Not to be said.
-    Unknown {
-        /// Why.
-        reason: String,
-    },
-}
-
-/// A point with its ratio.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct End {
-    /// Where.
-    pub at: Spot,
-    /// Rate of the stack over that of the baseline.
-    pub ratio: f64,
-    /// Its interval that holds for all points at once.
-    pub interval: Interval,
-}
 
 /// The courses of a stack: `points` by quantity, `at_once` points in the whole sweep.
 pub fn all(name: &str, points: &[(&'static str, Vec<(Spot, &Comparison)>)], at_once: usize) -> Vec<Course> {

@@ -1,26 +1,40 @@
 //! What a run found, ready for any renderer: plain values, nothing to compute. A number never travels alone:
 //! it has a unit, n and an interval, or it is Failed or Missing with the reason.
 
-use super::ceiling::Masked;
-use super::compare::Checks;
-use super::crowd::Crowd;
-use super::durability::Durability;
-use super::efficiency::Efficiency;
-use super::imported::ImportedFindings;
-use super::layers::LayerReport;
-use super::precondition::PreconditionReport;
-use super::published::PublishedFindings;
-use super::ratios::RatioTable;
-use super::states::{ArrayStates, StateFindings};
-use super::steady::WritesReport;
-use super::sweep::SweepFindings;
-use super::verification::Verification;
+pub mod against;
+pub mod ceiling;
+pub mod crowd;
+pub mod durability;
+pub mod efficiency;
+pub mod imported;
+pub mod layers;
+pub mod precondition;
+pub mod published;
+pub mod ratios;
+pub mod states;
+pub mod steady;
+pub mod sweep;
+pub mod verification;
+
 use crate::scenario::SweepPoint;
 use crate::stats::pilot::Pattern;
-use crate::stats::{Charge, Phrase, Refusal, Verdict};
+use crate::stats::{Charge, Phrase, Refusal, Verdict, carry, length, level};
 pub use crate::store::record::GuestDisk;
 use crate::store::record::state::COMPLETE;
+use ceiling::Masked;
+use crowd::Crowd;
+use durability::Durability;
+use efficiency::Efficiency;
+use imported::ImportedFindings;
+use layers::LayerReport;
+use precondition::PreconditionReport;
+use published::PublishedFindings;
+use ratios::RatioTable;
 use serde::Serialize;
+use states::{ArrayStates, StateFindings};
+use steady::WritesReport;
+use sweep::SweepFindings;
+use verification::Verification;
 
 /// A figure, or why there is none.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -568,6 +582,17 @@ pub struct Comparison {
     pub latency_ratios: Vec<(&'static str, f64, Figure)>,
     /// Why it is not representative.
     pub emulated: Option<String>,
+}
+
+/// What was looked for beside the ratio; `None` where too little was measured for it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct Checks {
+    /// A break of the level.
+    pub level: Option<level::Split>,
+    /// Whether a slice depends on whose slice ran before: of the baseline, of the stack.
+    pub carry_over: [Option<carry::CarryOver>; 2],
+    /// Slices four times as long against the others.
+    pub length: Option<length::LengthCheck>,
 }
 
 /// What a stack takes more or less than the baseline: figures of which less is better.

@@ -1,68 +1,11 @@
 //! The knee: where power, throughput over mean latency, is greatest (Kleinrock 1979). Below it more load buys
 //! throughput, above it latency. It refuses a knee of too few points, and one at the edge of the sweep.
 
-use super::sweep::{Spot, Sure};
-use serde::Serialize;
+use super::findings::sweep::{Knee, Place, Spot};
+use super::sweep::Sure;
 
 /// Points with an interval that a knee needs.
 pub const LEAST: usize = 3;
-
-/// The knee of one stack along one curve, and the sentence that says it.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Knee {
-    /// What was found.
-    #[serde(flatten)]
-    pub place: Place,
-    /// In words, naming the stack.
-    pub sentence: String,
-}
-
-/// Where the greatest power is.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-#[serde(tag = "knee", rename_all = "snake_case")]
-pub enum Place {
-    /// Within the sweep.
-    Inside {
-        /// The point.
-        at: Spot,
-        /// Points whose power may as well be the greatest.
-        not_told_apart: Vec<Spot>,
-        /// Points that say nothing.
-        no_interval: Vec<Spot>,
-    },
-    /// At its edge: the knee may lie beyond.
-    Edge {
-        /// The point.
-        at: Spot,
-        /// Points whose power may as well be the greatest.
-        not_told_apart: Vec<Spot>,
-        /// Points that say nothing.
-        no_interval: Vec<Spot>,
-    },
-    /// Not to be said.
-    None {
-        /// Why.
-        reason: String,
-    },
-}
-
-impl Place {
-    /// The point of greatest power, at an edge too.
-    pub fn at(&self) -> Option<&Spot> {
-        match self {
-            Place::Inside { at, .. } | Place::Edge { at, .. } => Some(at),
-            Place::None { .. } => None,
-        }
-    }
-
-    /// The points that may be the greatest as well.
-    pub fn not_told_apart(&self) -> &[Spot] {
-        match self {
-            Place::Inside { not_told_apart, .. } | Place::Edge { not_told_apart, .. } => not_told_apart,
-            Place::None { .. } => &[],
-        }
-    }
-}
 
 /// Before it is known whose it is.
 pub struct Unnamed {

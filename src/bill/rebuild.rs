@@ -1,40 +1,17 @@
 //! How fast an array was rebuilt while it was under load, from the shares that it told behind the slices. They are kept in whole
 //! percent, and nobody looked when a rebuild began or ended: what is known is its pace between two looks, not how long it took.
 
+use super::findings::states::Rebuild;
 use super::reading::Reading;
 use crate::scenario::InState;
 use crate::store::RunData;
 use crate::store::record::{Slice, Value};
 use crate::units::counted;
-use serde::Serialize;
 
 /// Both ends of a stretch are off by half a percent at most.
 const ROUNDED: f64 = 1.0;
 /// Stretches together must be this much longer than what rounding leaves unknown, or no pace is told.
 const TELLING: f64 = 5.0;
-
-/// Pace of the rebuilds of one array under one load.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Rebuild {
-    /// Stretches of rebuilds that were seen: a share that falls, another visit, or a slice in which the state was left begins anew.
-    pub stretches: u64,
-    /// Percent of a rebuild that were done between the first and the last look of each stretch, all together.
-    pub percent: f64,
-    /// Most that these are off, since shares are kept in whole percent.
-    pub percent_off: f64,
-    /// Seconds of these stretches.
-    pub seconds: f64,
-    /// Share of that time in which the load ran on the array.
-    pub loaded: f64,
-    /// Bytes of a member, where they are known.
-    pub member_bytes: Option<u64>,
-    /// Seconds that a whole rebuild takes at the pace of the stretches; of several the median. `None`: too little was seen.
-    pub whole_s: Option<f64>,
-    /// Bytes a second that were written to each member that is rebuilt.
-    pub bytes_per_s: Option<f64>,
-    /// In words.
-    pub sentence: String,
-}
 
 /// Looks at one rebuild, in order.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -1,55 +1,13 @@
 //! Arrays that were measured in states: what they themselves told of the state, slice by slice, which slices were left out, and
 //! each state against the same array as it was set up.
 
-use super::findings::{Charges, Comparison};
+use super::findings::states::{ArrayStates, StateFindings};
 use super::reading::Reading;
-use super::rebuild::{self, Rebuild};
+use super::rebuild;
 use super::{Behind, Judged, marked, who};
 use crate::scenario::{InState, told_by};
 use crate::stats::{Verdict, alike};
 use crate::store::record::{Purpose, Slice};
-use serde::Serialize;
-
-/// One array in all of its states, in their order.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct ArrayStates {
-    /// The stack as it was set up, which is healthy.
-    pub stack: String,
-    /// What told the state: `sysfs`, `zpool status`.
-    pub told_by: &'static str,
-    /// One by one, from the first.
-    pub states: Vec<StateFindings>,
-    /// What it told, in words.
-    pub sentence: String,
-}
-
-/// One state.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct StateFindings {
-    /// Name of the stack in it.
-    pub stack: String,
-    /// As it was asked for: `failed(1)`; `healthy again`.
-    pub state: String,
-    /// Slices that figures are made of.
-    pub slices: u64,
-    /// Of these, behind how many the array told its state.
-    pub told: u64,
-    /// What it told there, in its words: `rebuilding, 3 to 61 % done`.
-    pub told_as: Vec<String>,
-    /// Slices that were left out, since the array was in another state behind them. They were run again.
-    pub left_out: u64,
-    /// What it told there.
-    pub left_out_as: Vec<String>,
-    /// How fast it was rebuilt meanwhile; `None`: it was in no rebuild, or none was looked at twice.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub rebuild: Option<Rebuild>,
-    /// Against the array as it was set up; none of that itself, nor where that is the baseline already.
-    pub comparisons: Vec<Comparison>,
-    /// The same of latency and CPU time.
-    pub charges: Vec<Charges>,
-    /// Whether it is healthy once more.
-    pub again: bool,
-}
 
 /// All arrays of a workload that have states. What is behind their comparisons goes with the rest.
 pub(super) fn of(reading: &Reading, behind: &mut Behind) -> Vec<ArrayStates> {

@@ -1,130 +1,21 @@
 //! The points of a sweep side by side: rate, latency and power of each stack at each point, its cost there, the
 //! knee and whether the cost changes. Points are measured one after the other: only costs are paired.
 
-use super::ceiling::Masked;
 use super::compare;
-use super::course::{self, Course};
+use super::course;
+use super::findings::sweep::{Cost, Curve, Point, Spot, StackCurve, SweepFindings};
 use super::findings::{Comparison, Figure, Interval, Row, WorkloadFindings};
 use super::gather::{RoundTotal, Side};
-use super::knee::{self, Knee};
+use super::knee;
 use super::reading::Reading;
 use crate::scenario::Coordinate;
 use crate::stats::ratio::{self, ratio_of_totals, residuals};
-use crate::stats::{Refusal, Spread, Verdict, t_quantile};
-use serde::Serialize;
-
-/// One sweep.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct SweepFindings {
-    /// Its name; its points' workloads carry it.
-    pub name: String,
-    /// `4k random reads over iodepth`.
-    pub subject: String,
-    /// The word along the axis.
-    pub axis: String,
-    /// Unit of its values, as in figures.
-    pub unit: &'static str,
-    /// The word that makes curves, of a grid.
-    pub curve_word: Option<String>,
-    /// What counts as throughput: `1/s`, or `B/s` where the block size is swept.
-    pub throughput: &'static str,
-    /// Points of all curves.
-    pub points: usize,
-    /// What its figures do not show, as a sentence.
-    pub note: Option<&'static str>,
-    /// One, or one for each value of the second word, from the smallest.
-    pub curves: Vec<Curve>,
-}
-
-/// The points along the axis, at one value of the second word if there is one.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Curve {
-    /// The value of the second word.
-    pub at: Option<Spot>,
-    /// All stacks in the order of the scenario.
-    pub stacks: Vec<StackCurve>,
-}
-
-/// A value of a swept word.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Spot {
-    /// In the unit of the word.
-    pub value: u64,
-    /// As it is written: `64k`.
-    pub shown: String,
-}
+use crate::stats::{Refusal, Spread, t_quantile};
 
 impl Spot {
     fn of(at: &Coordinate) -> Spot {
         Spot { value: at.value, shown: at.shown() }
     }
-}
-
-/// One stack along one curve.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct StackCurve {
-    /// Its name.
-    pub stack: String,
-    /// Whether the others are compared with it.
-    pub baseline: bool,
-    /// Why its figures are not representative.
-    pub emulated: Option<String>,
-    /// From the smallest value to the largest.
-    pub points: Vec<Point>,
-    /// Where its power is greatest.
-    pub knee: Knee,
-    /// Up to which offered rate it kept up, as a sentence; only of sweeps over a rate.
-    pub kept_up: Option<String>,
-    /// Whether its cost changes; writes have two, the baseline none.
-    pub courses: Vec<Course>,
-}
-
-impl StackCurve {
-    /// All that is concluded, from the most asked for.
-    pub fn sentences(&self) -> impl Iterator<Item = &str> {
-        let courses = self.courses.iter().map(|course| course.sentence.as_str());
-        courses.chain([self.knee.sentence.as_str()]).chain(self.kept_up.as_deref())
-    }
-}
-
-/// One stack at one point.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Point {
-    /// Where.
-    pub at: Spot,
-    /// The workload that measured it.
-    pub workload: String,
-    /// I/Os a second.
-    pub iops: Figure,
-    /// Bytes a second (acknowledged).
-    pub bytes_per_s: Figure,
-    /// Mean latency, all directions together.
-    pub latency: Figure,
-    /// Throughput over mean latency.
-    pub power: Figure,
-    /// I/Os a second that the load offered, of an open loop.
-    pub offered: Option<f64>,
-    /// Whether the offered rate was achieved, where there is one and a figure.
-    pub kept_up: Option<bool>,
-    /// Against the baseline; writes have two, the baseline none.
-    pub costs: Vec<Cost>,
-}
-
-/// A stack against the baseline at one point.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Cost {
-    /// `acknowledged` or `durable` of writes, else empty.
-    pub quantity: &'static str,
-    /// As at the point's workload.
-    pub verdict: Verdict,
-    /// What hides a cost: both run into it.
-    pub masked: Option<Masked>,
-    /// Rate of the stack over that of the baseline.
-    pub ratio: Figure,
-    /// The ratio's interval that holds for all points of the sweep at once.
-    pub simultaneous: Option<Interval>,
-    /// Median latency of the stack over that of the baseline, of the first direction.
-    pub median_latency: Option<Figure>,
 }
 
 /// All sweeps of a run, in the order of the scenario.

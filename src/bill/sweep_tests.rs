@@ -1,10 +1,10 @@
 //! Known curves in, known knees and courses out; and what is not sure is not said.
 
-use super::super::course::Change;
 use super::super::findings::Findings;
-use super::super::knee::Place;
 use super::super::{RunData, findings, twin};
 use super::*;
+use crate::bill::findings::sweep::{Change, Place};
+use crate::stats::Verdict;
 
 fn only(run: &RunData) -> SweepFindings {
     let mut found: Findings = findings(run);
