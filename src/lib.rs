@@ -4,7 +4,6 @@
 
 pub mod bill;
 pub mod cli;
-pub mod exit;
 pub mod folder;
 pub mod guard;
 pub mod host;
@@ -14,9 +13,10 @@ pub mod layer;
 pub mod measure;
 pub mod report;
 pub mod scenario;
-pub mod selfcheck;
-mod shell;
-pub mod stats;
 pub mod step;
 pub mod store;
-pub mod units;
+
+pub use iotax_stats as stats;
+pub use iotax_stats::selfcheck;
+pub use iotax_units as units;
+pub use iotax_units::{exit, shell};

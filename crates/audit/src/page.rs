@@ -1,33 +1,10 @@
 //! A page: the text of one document as numbered lines, and where in it something stands. What could not be read is
 //! listed with its lines, never dropped in silence.
 
+pub use iotax_hardware::Spot;
 use serde::Serialize;
 use std::ops::Range;
 use std::sync::OnceLock;
-
-/// Where something stands: a line of a page and the bytes of it.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Spot {
-    /// Index of the line, from 0.
-    pub line: u32,
-    /// First byte in the line.
-    pub start: u32,
-    /// Byte behind the last.
-    pub end: u32,
-}
-
-impl Spot {
-    /// Bytes `range` of line `line`.
-    pub fn new(line: usize, range: Range<usize>) -> Spot {
-        let narrow = |at: usize| u32::try_from(at).unwrap_or(u32::MAX);
-        Spot { line: narrow(line), start: narrow(range.start), end: narrow(range.end) }
-    }
-
-    /// Index of the line, from 0.
-    pub fn index(self) -> usize {
-        self.line as usize
-    }
-}
 
 /// Lines that a reader gave up on, and why.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]

@@ -1,58 +1,6 @@
-//! What hardware can do: line rates by their standards and arithmetic, floors of media, ratings of drives by their data sheets.
-//! Facts with their source, nothing measured here. Rules hold published figures against them; reports may as well.
+//! What pages say of hardware: mentions of drives and links, words around figures. What hardware can do is in `iotax_hardware`.
 
-mod link;
-pub mod media;
 pub mod mentions;
-pub mod ratings;
 pub mod words;
 
-pub use link::{Link, Rate};
-
-/// `3938 MB/s`, `14.8 GB/s`, `801 KB/s`: a rate in bytes a second, of 1000.
-pub fn rate_text(bytes_per_second: f64) -> String {
-    match bytes_per_second {
-        many if many >= 1e10 => format!("{:.1} GB/s", many / 1e9),
-        few => format!("{}/s", short(few)),
-    }
-}
-
-/// `122 GB`, `4.2 MB`: bytes, of 1000.
-pub fn size_text(bytes: f64) -> String {
-    match bytes {
-        many if many >= 9.95e9 => format!("{:.0} GB", many / 1e9),
-        some if some >= 9.995e8 => format!("{:.1} GB", some / 1e9),
-        few => short(few),
-    }
-}
-
-/// With two digits at least.
-fn short(bytes: f64) -> String {
-    match bytes {
-        many if many >= 9.95e6 => format!("{:.0} MB", many / 1e6),
-        some if some >= 999_500.0 => format!("{:.1} MB", some / 1e6),
-        few => format!("{:.0} KB", few / 1e3),
-    }
-}
-
-/// `685k`, `195`: I/Os a second.
-pub fn iops_text(iops: f64) -> String {
-    match iops {
-        large if large >= 999_500.0 => format!("{:.2}M", large / 1e6),
-        some if some >= 10_000.0 => format!("{:.0}k", some / 1e3),
-        few => format!("{few:.0}"),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn figures_of_messages_are_short() {
-        assert_eq!([rate_text(3.938e9), rate_text(6.3e10)], ["3938 MB/s", "63.0 GB/s"]);
-        assert_eq!([rate_text(8.01e5), rate_text(2.54e6)], ["801 KB/s", "2.5 MB/s"]);
-        assert_eq!([1.22e11, 4.2e9, 4.23e6, 5.1e4].map(size_text), ["122 GB", "4.2 GB", "4.2 MB", "51 KB"]);
-        assert_eq!([iops_text(685_000.0), iops_text(195.0), iops_text(2.7e6)], ["685k", "195", "2.70M"]);
-    }
-}
+pub use iotax_hardware::{Link, Rate, iops_text, media, rate_text, ratings, size_text};

@@ -1,4 +1,4 @@
-use super::*;
+use crate::number::*;
 
 /// What is read of each line: every figure by its own signs, and where the comma is known to be the decimal sign of the text.
 fn shown(text: &str) -> String {

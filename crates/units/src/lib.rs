@@ -1,9 +1,13 @@
 //! Quantities as people write them. A size without a unit is refused: `4` may mean bytes,
 //! blocks or KiB, and fio and QEMU disagree.
 
-use std::time::Duration;
+#![forbid(unsafe_code)]
 
-pub use iotax_audit::number::show_ns;
+pub mod exit;
+pub mod harmless;
+pub mod shell;
+
+use std::time::Duration;
 
 /// Bytes in one KiB.
 pub const KIB: u64 = 1 << 10;
@@ -273,6 +277,22 @@ pub fn show_minute(at: &str) -> String {
         Ok(time) => time.strftime("%Y-%m-%d %H:%M").to_string(),
         Err(_) => at.to_owned(),
     }
+}
+
+/// Nanoseconds for people, with three digits: `198.9 us`.
+pub fn show_ns(ns: f64) -> String {
+    let (value, unit) = match ns.abs() {
+        n if n >= 1e9 => (ns / 1e9, "s"),
+        n if n >= 1e6 => (ns / 1e6, "ms"),
+        n if n >= 1e3 => (ns / 1e3, "us"),
+        _ => (ns, "ns"),
+    };
+    let digits = match value.abs() {
+        n if n >= 100.0 => 0,
+        n if n >= 10.0 => 1,
+        _ => 2,
+    };
+    format!("{value:.digits$} {unit}")
 }
 
 #[cfg(test)]

@@ -9,7 +9,7 @@ use super::stop::{Decision, StopSpec, decide};
 use super::{Concludes, Ratio, Verdict, family, length, quantile, sequence, t975};
 use crate::stats::judge::{Judged, Question, judge};
 use crate::stats::rounds::{Part, Round, RoundKind, Value, pairs};
-use iotax_load::Histogram;
+use iotax_histogram::Histogram;
 
 type Rounds = Vec<(f64, f64)>;
 

@@ -2,7 +2,8 @@
 //! printed figure stands for the interval that rounds to it. It refuses what only looks like a number: parts of names
 //! (`nvme0n1`, `E5-2678`), versions, dates, addresses.
 
-use crate::page::Spot;
+use crate::Spot;
+pub use iotax_units::show_ns;
 use serde::{Deserialize, Serialize};
 
 mod scan;
@@ -10,7 +11,7 @@ mod unit;
 mod words;
 
 pub use scan::{Shows, Style, hedges, quantities, quantities_in, quantity, shows};
-pub(crate) use unit::cyrillic;
+pub use unit::cyrillic;
 pub use unit::{Base, Measure, Unit, whole as measure};
 
 /// Everything between two ends, both included; what a printed figure stands for.
@@ -186,22 +187,3 @@ fn exponent(bytes: &[u8]) -> usize {
     let digits = bytes.iter().skip(1 + sign).take_while(|byte| byte.is_ascii_digit()).count();
     if (1..=3).contains(&digits) { 1 + sign + digits } else { 0 }
 }
-
-/// Nanoseconds for people, with three digits: `198.9 us`.
-pub fn show_ns(ns: f64) -> String {
-    let (value, unit) = match ns.abs() {
-        n if n >= 1e9 => (ns / 1e9, "s"),
-        n if n >= 1e6 => (ns / 1e6, "ms"),
-        n if n >= 1e3 => (ns / 1e3, "us"),
-        _ => (ns, "ns"),
-    };
-    let digits = match value.abs() {
-        n if n >= 100.0 => 0,
-        n if n >= 10.0 => 1,
-        _ => 2,
-    };
-    format!("{value:.digits$} {unit}")
-}
-
-#[cfg(test)]
-mod tests;

@@ -108,7 +108,7 @@ pub(super) fn read(text: &str) -> Option<Read> {
 }
 
 /// Whether a letter is Cyrillic.
-pub(crate) fn cyrillic(letter: char) -> bool {
+pub fn cyrillic(letter: char) -> bool {
     ('а'..='я').contains(&letter) || ('А'..='Я').contains(&letter)
 }
 

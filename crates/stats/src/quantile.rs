@@ -5,7 +5,7 @@
 use super::spread::{BATCHES, mean};
 use super::visits::{self, VisitRatio};
 use super::{Refusal, t975};
-use iotax_load::Histogram;
+use iotax_histogram::Histogram;
 
 /// Samples that must lie beyond a percentile in each batch.
 pub const LEAST_BEYOND: u64 = 10;

@@ -3,7 +3,7 @@
 use super::unit::{self, Base, Unit, cyrillic};
 use super::words::words;
 use super::{Hedge, Quantity, rounded};
-use crate::page::Spot;
+use crate::Spot;
 
 /// How the digits of a text are grouped, where more is known than its own letters tell: a column of a table shows it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

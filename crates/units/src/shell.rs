@@ -1,12 +1,12 @@
 //! Commands that a person copies into a POSIX shell, and scripts for one: every word arrives there as it is, and shows all that is
 //! in it. Refuses nothing: there is no word that cannot be written.
 
-use iotax_audit::harmless::acts;
+use crate::harmless::acts;
 use std::fmt::Write as _;
 use std::path::Path;
 
 /// One word, quoted where it has to be.
-pub(crate) fn word(text: &str) -> String {
+pub fn word(text: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_./:=,@%+".contains(c);
     match text {
         text if !text.is_empty() && text.chars().all(plain) => text.to_owned(),
@@ -16,12 +16,12 @@ pub(crate) fn word(text: &str) -> String {
 }
 
 /// A path as one word. What is no UTF-8 in it is lost, as it is everywhere in a message.
-pub(crate) fn path(path: impl AsRef<Path>) -> String {
+pub fn path(path: impl AsRef<Path>) -> String {
     word(&path.as_ref().to_string_lossy())
 }
 
 /// Several words.
-pub(crate) fn line(words: impl IntoIterator<Item = impl AsRef<str>>) -> String {
+pub fn line(words: impl IntoIterator<Item = impl AsRef<str>>) -> String {
     words.into_iter().map(|one| word(one.as_ref())).collect::<Vec<_>>().join(" ")
 }
 

@@ -1,5 +1,6 @@
 //! Statistics of a comparison: values in, values out, no clock and no device. METHOD.md gives the
 //! formulas with their reasons. Nothing here guesses: too little data is a [`Refusal`], not a number.
+#![forbid(unsafe_code)]
 
 pub mod alike;
 pub mod alone;
@@ -20,6 +21,7 @@ pub mod ratio;
 pub mod round;
 pub mod rounds;
 pub mod schedule;
+pub mod selfcheck;
 pub mod sequence;
 pub mod share;
 pub mod shown;
@@ -35,6 +37,9 @@ pub mod visits;
 pub mod refusal;
 #[cfg(test)]
 mod traps;
+
+use crate as stats;
+use iotax_units as units;
 
 pub use charge::Charge;
 pub use conclusion::{Change, Concludes};

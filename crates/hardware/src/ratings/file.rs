@@ -1,8 +1,8 @@
 //! The form of a file of ratings, with errors that name line and key.
 
 use super::{Drive, Rated, Size, Writes, name};
-use crate::knowledge::Link;
-use crate::knowledge::media::Medium;
+use crate::Link;
+use crate::media::Medium;
 use crate::number::{Unit, quantities};
 use serde::Deserialize;
 use std::collections::{BTreeMap, HashMap};

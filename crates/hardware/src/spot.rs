@@ -1,0 +1,27 @@
+//! Where in a text something is.
+
+use std::ops::Range;
+
+/// Where something stands: a line of a page and the bytes of it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Spot {
+    /// Index of the line, from 0.
+    pub line: u32,
+    /// First byte in the line.
+    pub start: u32,
+    /// Byte behind the last.
+    pub end: u32,
+}
+
+impl Spot {
+    /// Bytes `range` of line `line`.
+    pub fn new(line: usize, range: Range<usize>) -> Spot {
+        let narrow = |at: usize| u32::try_from(at).unwrap_or(u32::MAX);
+        Spot { line: narrow(line), start: narrow(range.start), end: narrow(range.end) }
+    }
+
+    /// Index of the line, from 0.
+    pub fn index(self) -> usize {
+        self.line as usize
+    }
+}
