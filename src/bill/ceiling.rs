@@ -5,6 +5,7 @@ use super::findings::ceiling::{Ceiling, Masked};
 use super::gather::{RoundTotal, Side};
 use super::reading::Reading;
 use crate::stats::{Refusal, Verdict};
+use crate::units::grouped;
 
 /// A generator that computes so much of its threads' time has no more to give.
 const GENERATOR_BUSY: f64 = 0.95;
@@ -102,28 +103,9 @@ fn words(ceiling: Ceiling) -> String {
     }
 }
 
-/// `12,300`.
-pub fn grouped(value: f64) -> String {
-    let digits = format!("{:.0}", value.round());
-    let (sign, digits) = digits.strip_prefix('-').map_or(("", digits.as_str()), |rest| ("-", rest));
-    let groups: Vec<String> = digits
-        .as_bytes()
-        .rchunks(3)
-        .rev()
-        .map(|group| group.iter().map(|digit| char::from(*digit)).collect())
-        .collect();
-    format!("{sign}{}", groups.join(","))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn thousands_are_grouped() {
-        assert_eq!([0.0, 999.4, 12_300.0, 1_234_567.0].map(grouped), ["0", "999", "12,300", "1,234,567"]);
-        assert_eq!(grouped(-1_000.0), "-1,000");
-    }
 
     #[test]
     fn each_ceiling_names_itself() {

@@ -4,7 +4,6 @@
 
 use super::findings::{WarningReport, WorkloadFindings};
 use super::reading::Reading;
-use super::warnings::warning;
 use super::{arc, confounders, efficiency, found_data, generator, neighbours, resized};
 use crate::host::facts::{Device, Facts};
 use crate::scenario::{LayerSpec, Stack};
@@ -87,7 +86,7 @@ fn said<'a>(found: &[&Doubt<'a>], loads: usize) -> WarningReport {
     let under = names(|one| one.load);
     let text = alike::merged(&found.iter().map(|one| one.text.as_str()).collect::<Vec<_>>());
     let under = if under.len() < loads { format!(" (under {})", under.join(", ")) } else { String::new() };
-    warning(found[0].kind, &names(|one| one.stack).join(", "), format!("{text}{under}"))
+    WarningReport::new(found[0].kind, &names(|one| one.stack).join(", "), format!("{text}{under}"))
 }
 
 impl<'a> Case<'a> {

@@ -1,7 +1,6 @@
 //! Durability trials: of each stack and kind of kill, what was kept of what had been acknowledged, how sure that is, and
 //! what no such trial can show. Kills are counted, not blocks: all blocks of one kill share its fate.
 
-use super::ceiling::grouped;
 use super::findings::durability::{Durability, DurabilityRow};
 use super::findings::{Figure, GuestDisk, Interval};
 use crate::host::facts::Device;
@@ -10,6 +9,7 @@ use crate::stats::share;
 use crate::store::RunData;
 use crate::store::record::trial::{Example, Found, Trial};
 use crate::store::record::{HOST, PlaceFacts};
+use crate::units::grouped;
 use std::collections::BTreeSet;
 
 /// Of a run of trials; `None` of any other.

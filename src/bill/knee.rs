@@ -2,7 +2,7 @@
 //! throughput, above it latency. It refuses a knee of too few points, and one at the edge of the sweep.
 
 use super::findings::sweep::{Knee, Place, Spot};
-use super::sweep::Sure;
+use super::simultaneous::Simultaneous;
 
 /// Points with an interval that a knee needs.
 pub const LEAST: usize = 3;
@@ -21,8 +21,9 @@ impl Unnamed {
 }
 
 /// The knee of powers from the smallest value of `axis` to the largest.
-pub fn of(powers: &[(Spot, Option<Sure>)], axis: &str) -> Unnamed {
-    let known: Vec<(&Spot, Sure)> = powers.iter().filter_map(|(at, sure)| Some((at, (*sure)?))).collect();
+pub fn of(powers: &[(Spot, Option<Simultaneous>)], axis: &str) -> Unnamed {
+    let known: Vec<(&Spot, Simultaneous)> =
+        powers.iter().filter_map(|(at, sure)| Some((at, (*sure)?))).collect();
     let best = (0..known.len()).max_by(|a, b| known[*a].1.value.total_cmp(&known[*b].1.value));
     let Some(best) = best.filter(|_| known.len() >= LEAST) else {
         let remedy = if powers.len() < LEAST { "sweep over more values" } else { "raise --budget" };
@@ -51,13 +52,13 @@ fn too_few(points: usize, known: usize) -> String {
     }
 }
 
-fn silent(powers: &[(Spot, Option<Sure>)]) -> Vec<Spot> {
+fn silent(powers: &[(Spot, Option<Simultaneous>)]) -> Vec<Spot> {
     powers.iter().filter(|(_, sure)| sure.is_none()).map(|(at, _)| at.clone()).collect()
 }
 
 struct Found<'a> {
     axis: &'a str,
-    known: &'a [(&'a Spot, Sure)],
+    known: &'a [(&'a Spot, Simultaneous)],
     best: usize,
     near: Vec<Spot>,
     silent: Vec<Spot>,

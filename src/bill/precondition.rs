@@ -3,7 +3,6 @@
 
 use super::findings::WarningReport;
 use super::findings::precondition::{LoadReport, PassesReport, PreconditionReport};
-use super::warnings::warning;
 use crate::scenario::{Medium, Stack};
 use crate::stats::steady::Window;
 use crate::store::RunData;
@@ -178,7 +177,7 @@ pub fn warnings(run: &RunData) -> Vec<WarningReport> {
         let drives = show_names(passes.drives.iter().map(|drive| drive.path.as_str()));
         let (written, all) = (show_bytes(passes.written), show_bytes(passes.whole()));
         let text = format!("{drives}: {written} of the {all} that were to be written to each were");
-        found.push(warning("not_preconditioned", &passes.place, text));
+        found.push(WarningReport::new("not_preconditioned", &passes.place, text));
     }
     for workload in &scenario.workloads {
         for stack in &scenario.stacks {
@@ -200,7 +199,7 @@ pub fn warnings(run: &RunData) -> Vec<WarningReport> {
                 counted(done.rounds.into(), "round", "rounds"),
                 done.visit
             );
-            found.push(warning("not_preconditioned", &stack.name, text));
+            found.push(WarningReport::new("not_preconditioned", &stack.name, text));
         }
     }
     found

@@ -2,9 +2,10 @@
 //! run found it and as it was published.
 
 use super::ceiling;
-use super::compare::{Basis, Found};
+use super::compare::Found;
 use super::findings::ratios::{RatioCell, RatioColumn, RatioRow, RatioTable};
 use super::findings::{Figure, Interval, WorkloadFindings};
+use super::pairing::Basis;
 use super::reading::Reading;
 use super::rows;
 use super::subject::{self, Quantity};

@@ -6,7 +6,7 @@ use super::reading::Reading;
 use crate::scenario::InState;
 use crate::store::RunData;
 use crate::store::record::{Slice, Value};
-use crate::units::counted;
+use crate::units::{self, counted};
 
 /// Both ends of a stretch are off by half a percent at most.
 const ROUNDED: f64 = 1.0;
@@ -78,14 +78,8 @@ impl Rebuild {
 /// Seconds of a whole rebuild, of those stretches that went far enough to tell.
 fn median(all: &[Stretch]) -> Option<f64> {
     let telling = all.iter().filter(|one| one.percent >= TELLING * ROUNDED);
-    let mut whole: Vec<f64> = telling.map(|one| 100.0 * one.seconds / one.percent).collect();
-    whole.sort_by(f64::total_cmp);
-    let middle = whole.len() / 2;
-    match whole.len() {
-        0 => None,
-        odd if odd % 2 == 1 => Some(whole[middle]),
-        _ => Some((whole[middle - 1] + whole[middle]) / 2.0),
-    }
+    let whole = units::median(telling.map(|one| 100.0 * one.seconds / one.percent));
+    whole.is_finite().then_some(whole)
 }
 
 /// Slices of one stack in the order of the record.

@@ -2,25 +2,26 @@
 //! each state against the same array as it was set up.
 
 use super::findings::states::{ArrayStates, StateFindings};
+use super::judged::{Estimates, Judged};
 use super::reading::Reading;
 use super::rebuild;
-use super::{Behind, Judged, marked, who};
+use super::subject::{marked, who};
 use crate::scenario::{InState, told_by};
 use crate::stats::{Verdict, alike};
 use crate::store::record::{Purpose, Slice};
 
-/// All arrays of a workload that have states. What is behind their comparisons goes with the rest.
-pub(super) fn of(reading: &Reading, behind: &mut Behind) -> Vec<ArrayStates> {
+/// All arrays of a workload that have states. Their estimates are added to the others.
+pub(super) fn of(reading: &Reading, estimates: &mut Estimates) -> Vec<ArrayStates> {
     let stacks = &reading.run.start.scenario.stacks;
     let first = |at: &usize| stacks[*at].state.as_ref().is_some_and(|state| state.of == *at);
-    (0..stacks.len()).filter(first).map(|of| array(reading, of, behind)).collect()
+    (0..stacks.len()).filter(first).map(|of| array(reading, of, estimates)).collect()
 }
 
-fn array(reading: &Reading, of: usize, behind: &mut Behind) -> ArrayStates {
+fn array(reading: &Reading, of: usize, estimates: &mut Estimates) -> ArrayStates {
     let scenario = &reading.run.start.scenario;
     let its = |at: usize| scenario.stacks[at].state.as_ref().filter(|state| state.of == of);
     let all = (0..scenario.stacks.len()).filter_map(|at| Some((at, its(at)?)));
-    let states: Vec<StateFindings> = all.map(|(at, state)| in_state(reading, at, state, behind)).collect();
+    let states: Vec<StateFindings> = all.map(|(at, state)| in_state(reading, at, state, estimates)).collect();
     let told_by = told_by(&scenario.stacks[of]);
     let who = marked(reading.name(of), reading.emulated(of).is_some());
     let said = states.iter().map(StateFindings::said).collect::<Vec<_>>().join("; ");
@@ -29,14 +30,14 @@ fn array(reading: &Reading, of: usize, behind: &mut Behind) -> ArrayStates {
     ArrayStates { stack: reading.name(of).to_owned(), told_by, states, sentence }
 }
 
-fn in_state(reading: &Reading, at: usize, state: &InState, behind: &mut Behind) -> StateFindings {
+fn in_state(reading: &Reading, at: usize, state: &InState, estimates: &mut Estimates) -> StateFindings {
     let is_first = state.of == at;
     let mut judged = Judged::default();
     // Against the baseline it stands with the others.
     if !is_first && state.of != reading.run.start.scenario.baseline {
         judged.add(reading, [state.of, at]);
     }
-    behind.add(judged.behind);
+    estimates.add(judged.estimates);
     let (counted, left_out) = slices(reading, at);
     let again = !is_first && state.lost() == Some(0);
     let name = reading.name(at).strip_prefix(reading.name(state.of)).unwrap_or_default().trim_start();

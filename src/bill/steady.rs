@@ -5,7 +5,6 @@ use super::findings::WarningReport;
 use super::findings::steady::{ChangeReport, VisitReport, WritesReport};
 use super::gather::{self, RoundId, Side};
 use super::precondition;
-use super::reading::Reading;
 use super::subject::Quantity;
 use crate::host::caches::WriteCache;
 use crate::scenario::{Regime, Stack, Workload};
@@ -276,8 +275,8 @@ fn reached(visit: &VisitReport) -> String {
 }
 
 /// What verdicts on writes leave open.
-pub fn not_excluded(readings: &[Reading]) -> Vec<String> {
-    let writes = || readings.iter().map(|reading| &reading.writes).filter(|writes| !writes.visits.is_empty());
+pub fn not_excluded(all: &[&Course]) -> Vec<String> {
+    let writes = || all.iter().filter(|writes| !writes.visits.is_empty());
     let of = |regime: Regime| writes().any(|writes| writes.regime == regime && writes.refused.is_none());
     // Of all visits of a workload: a fall in one of them shows the drive's own pace.
     let by_cache = |writes: &&Course| {

@@ -8,9 +8,11 @@ use super::findings::{Comparison, Figure, Interval, Row, WorkloadFindings};
 use super::gather::{RoundTotal, Side};
 use super::knee;
 use super::reading::Reading;
+use super::simultaneous::Simultaneous;
+use super::subject::marked;
 use crate::scenario::Coordinate;
 use crate::stats::ratio::{self, ratio_of_totals, residuals};
-use crate::stats::{Refusal, Spread, t_quantile};
+use crate::stats::{Refusal, Spread};
 
 impl Spot {
     fn of(at: &Coordinate) -> Spot {
@@ -85,9 +87,11 @@ impl Sweep<'_> {
         let points: Vec<Point> = members.iter().map(|member| self.point(member, stack)).collect();
         let curve = at.map(|at| format!(" at {} {}", at.word, at.shown())).unwrap_or_default();
         let name = format!("{}{curve}", row.stack);
-        let powers: Vec<(Spot, Option<Sure>)> =
-            points.iter().map(|point| (point.at.clone(), Sure::of(&point.power, self.points))).collect();
-        let marked = super::marked(&name, row.emulated.is_some());
+        let powers: Vec<(Spot, Option<Simultaneous>)> = points
+            .iter()
+            .map(|point| (point.at.clone(), Simultaneous::of(&point.power, self.points)))
+            .collect();
+        let marked = marked(&name, row.emulated.is_some());
         StackCurve {
             knee: knee::of(&powers, self.axis).said_of(&marked),
             kept_up: (self.axis == "rate_iops").then(|| format!("{marked}: {}", kept_up(&points))),
@@ -119,7 +123,7 @@ impl Sweep<'_> {
 
     fn cost(&self, quantity: &'static str, one: &Comparison) -> Cost {
         let simultaneous =
-            Sure::of(&one.ratio, self.points).map(|sure| Interval::between(sure.low, sure.high));
+            Simultaneous::of(&one.ratio, self.points).map(|sure| Interval::between(sure.low, sure.high));
         let median = one.latency_ratios.iter().find(|(_, quantile, _)| *quantile == 0.5);
         let median_latency = median.map(|(_, _, ratio)| ratio.clone());
         Cost {
@@ -158,36 +162,6 @@ fn comparisons<'a>(members: &[Member<'a>], row: &Row) -> Vec<(&'static str, Vec<
         }
     }
     all
-}
-
-/// A figure with the interval that holds for so many at once.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Sure {
-    pub(super) value: f64,
-    pub(super) low: f64,
-    pub(super) high: f64,
-}
-
-impl Sure {
-    /// Bonferroni: of `points` intervals each may miss in 5 % / `points`. The interval is stretched by the
-    /// ratio of the two t quantiles, as a logarithm. `None`: the figure has no interval.
-    pub fn of(figure: &Figure, points: usize) -> Option<Sure> {
-        let Figure::Known { value, interval: Interval::Bounds { low, high, freedom }, .. } = figure else {
-            return None;
-        };
-        let (low, high, freedom) = (*low, *high, (*freedom)?);
-        if low <= 0.0 {
-            return None;
-        }
-        let stretch = t_quantile(1.0 - 0.025 / points.max(1) as f64, freedom) / t_quantile(0.975, freedom);
-        let reach = |bound: f64| value * (bound / value).powf(stretch);
-        Some(Sure { value: *value, low: reach(low), high: reach(high) })
-    }
-
-    /// Whether the two intervals have nothing in common.
-    pub fn apart(&self, other: &Sure) -> bool {
-        self.low > other.high || other.low > self.high
-    }
 }
 
 /// `kept up to 8000 (16000: 71 % of the offered rate)`: points are in the order of their rate.

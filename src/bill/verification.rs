@@ -1,12 +1,11 @@
 //! Loads with `verify`: of each stack and workload, what it gave back of what had been written to it. A stack that gives back anything
 //! else is the first thing that a report says.
 
-use super::ceiling::grouped;
 use super::findings::verification::{Verification, VerifiedRow};
 use crate::scenario::{Stack, Workload};
 use crate::store::RunData;
 use crate::store::record::verification::Verification as Record;
-use crate::units::show_bytes;
+use crate::units::{grouped, show_bytes};
 use iotax_load::verify::{Example, Found, Kind};
 use std::collections::BTreeSet;
 

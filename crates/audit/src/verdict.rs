@@ -107,9 +107,7 @@ pub fn counted(count: usize, one: &str, many: &str) -> String {
 
 /// `44,400`.
 pub fn grouped(count: usize) -> String {
-    let digits = count.to_string();
-    let comma = |at: usize| at > 0 && (digits.len() - at) % 3 == 0;
-    digits.char_indices().flat_map(|(at, c)| comma(at).then_some(',').into_iter().chain([c])).collect()
+    iotax_units::grouped(count as f64)
 }
 
 /// Text of at most `most` columns, a longer one marked as cut: between words, never within a figure or before its unit.

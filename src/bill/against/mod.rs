@@ -9,11 +9,10 @@ mod matching;
 #[cfg(test)]
 mod tests;
 
-pub(in crate::bill) use changes::rate_level;
-
 use super::findings::against::{
     Against, Basis, Call, Change, Limit, OnlyIn, RateChange, StackChange, WorkloadChange,
 };
+use super::identity;
 use super::reading::Reading;
 use crate::scenario::Scenario;
 use crate::store::RunData;
@@ -97,8 +96,8 @@ pub fn against(old: &RunData, new: &RunData, limit: Option<f64>) -> Result<Again
     let mut warnings = differences::warnings(runs, &readings, &matched);
     warnings.extend(stacks.warnings);
     let mut found = Against {
-        old: super::identity(old),
-        new: super::identity(new),
+        old: identity::identity(old),
+        new: identity::identity(new),
         apart_s,
         emulated: emulated(runs),
         workloads: matched.iter().map(|one| changes::workload(one, limit)).collect(),
@@ -119,7 +118,7 @@ fn readings(run: &RunData) -> Vec<Reading<'_>> {
 
 fn emulated(runs: [&RunData; 2]) -> Vec<String> {
     let of = |(word, run): (&str, &RunData)| {
-        super::emulated(run).into_iter().map(move |line| format!("{word} run: {line}")).collect::<Vec<_>>()
+        identity::emulated(run).into_iter().map(move |line| format!("{word} run: {line}")).collect::<Vec<_>>()
     };
     WORDS.into_iter().zip(runs).flat_map(of).collect()
 }

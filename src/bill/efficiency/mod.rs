@@ -16,13 +16,14 @@ mod tests;
 
 pub use layout::{LVM_STRIPE, Layout, MD_CHUNK, SPDK_STRIP, Spread, joining, number, size, zfs_block};
 
-use super::against::rate_level;
-use super::compare::{Basis, Found};
+use super::compare::Found;
 use super::findings::efficiency::{By, Efficiency};
 use super::findings::{Figure, Interval, Row};
+use super::pairing::Basis;
 use super::reading::Reading;
-use super::subject::{self, Quantity};
-use super::{marked, rows};
+use super::rows;
+use super::standing::rate_level;
+use super::subject::{self, Quantity, marked};
 use crate::host::facts::Device;
 use crate::scenario::{Medium, Workload};
 use crate::stats::{Digits, unpaired};

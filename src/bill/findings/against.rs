@@ -1,6 +1,7 @@
 //! Two stored runs against each other.
 
-use super::{Figure, RunIdentity, WarningReport};
+use super::figure::Figure;
+use super::{RunIdentity, WarningReport};
 use crate::stats::Verdict;
 use serde::Serialize;
 

@@ -1,6 +1,6 @@
 //! Guests side by side.
 
-use super::Figure;
+use super::figure::Figure;
 use serde::Serialize;
 
 /// One stack whose load runs in several places at once.

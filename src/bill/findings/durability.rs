@@ -1,6 +1,6 @@
 //! Durability trials.
 
-use super::Figure;
+use super::figure::Figure;
 use crate::store::record::trial::Found;
 use serde::Serialize;
 

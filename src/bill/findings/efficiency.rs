@@ -1,6 +1,6 @@
 //! A stack against the most that its drives allow.
 
-use super::Figure;
+use super::figure::Figure;
 use serde::Serialize;
 
 /// One stack under one load, against its drives.

@@ -1,6 +1,6 @@
 //! Results that were imported.
 
-use super::Figure;
+use super::figure::Figure;
 use crate::stats::Verdict;
 pub use crate::store::record::Better;
 pub use crate::store::record::imported::ImportedFile;

@@ -1,6 +1,6 @@
 //! What somebody published beside what was measured.
 
-use super::Figure;
+use super::figure::Figure;
 use serde::Serialize;
 
 /// The published figures of a run's scenario, each beside its own.

@@ -1,6 +1,6 @@
 //! The tables that a scenario asks for.
 
-use super::Figure;
+use super::figure::Figure;
 use crate::stats::Verdict;
 use serde::Serialize;
 

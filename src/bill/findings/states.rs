@@ -1,6 +1,6 @@
 //! Arrays that were measured in states.
 
-use super::{Charges, Comparison};
+use super::comparison::{Charges, Comparison};
 use serde::Serialize;
 
 /// One array in all of its states, in their order.

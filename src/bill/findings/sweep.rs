@@ -1,7 +1,7 @@
 //! The points of a sweep side by side.
 
 use super::ceiling::Masked;
-use super::{Figure, Interval};
+use super::figure::{Figure, Interval};
 use crate::stats::Verdict;
 use serde::Serialize;
 

@@ -14,7 +14,7 @@ use super::findings::imported::{
     ImportedWorkload,
 };
 use super::findings::{Figure, Interval};
-use super::verdicts::settle_words;
+use super::remedy::settle_words;
 use crate::stats::{Concludes, Refusal, Verdict};
 use crate::store::RunData;
 use crate::store::record::imported::ImportedResult;
