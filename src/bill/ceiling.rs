@@ -1,11 +1,11 @@
 //! Ceilings that show in the record. Two stacks that both run into one have no rates to rank by: the one that costs
 //! more may only wait less. Latency at a matched rate and CPU time tell them apart.
 
+use super::findings::ceiling::{Ceiling, Masked};
 use super::gather::{RoundTotal, Side};
 use super::reading::Reading;
 use crate::stats::{Refusal, Verdict};
 pub use crate::units::grouped;
-use serde::Serialize;
 
 /// A generator that computes so much of its threads' time has no more to give.
 const GENERATOR_BUSY: f64 = 0.95;
@@ -15,61 +15,6 @@ const LEAST_IDLE: f64 = 0.03;
 const ALIKE: f64 = 0.005;
 /// ... with slices that vary by less are held by something steady that both share.
 const STEADY: f64 = 0.005;
-
-/// What both sides run into.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-#[serde(tag = "ceiling", rename_all = "snake_case")]
-pub enum Ceiling {
-    /// The rate that the workload itself asks for.
-    OfferedRate {
-        /// I/Os a second.
-        offered: f64,
-        /// Achieved shares of it: baseline, stack.
-        achieved: [f64; 2],
-    },
-    /// The load generator's own threads.
-    Generator {
-        /// Shares of their time that they computed.
-        busy: [f64; 2],
-    },
-    /// The CPUs of the place, or of this host below a guest.
-    Cpus {
-        /// Shares of their time that were idle.
-        idle: [f64; 2],
-    },
-    /// A limit that set in while it was measured.
-    RateLimited,
-    /// Both rates are equal and steady.
-    SharedLimit {
-        /// Difference of the rates, a fraction.
-        difference: f64,
-        /// Standard deviation of the slices' rates over their mean.
-        variation: [f64; 2],
-    },
-}
-
-/// A ceiling with its words.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Masked {
-    /// Which.
-    #[serde(flatten)]
-    pub by: Ceiling,
-    /// `masked by the load generator: ...`.
-    pub words: String,
-}
-
-impl Masked {
-    /// In two words, for a table's cell.
-    pub fn short(&self) -> &'static str {
-        match self.by {
-            Ceiling::OfferedRate { .. } => "offered rate",
-            Ceiling::Generator { .. } => "generator",
-            Ceiling::Cpus { .. } => "busy CPUs",
-            Ceiling::RateLimited => "rate limit",
-            Ceiling::SharedLimit { .. } => "shared limit",
-        }
-    }
-}
 
 /// What stack `pair[1]` and stack `pair[0]` both run into.
 pub fn of_pair(reading: &Reading, pair: [usize; 2], verdict: &Verdict) -> Option<Masked> {

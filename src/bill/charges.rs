@@ -1,18 +1,18 @@
 //! What a stack takes more than the baseline: latency where both get the same load, CPU time an I/O at load. In a
 //! closed loop a latency is only the rate once more; an open loop at one rate keeps the two apart.
 
-use super::ceiling::grouped;
-use super::compare::{Estimated, Paired, Taken, Unit, of_estimate, of_visits};
+use super::compare::{Estimated, Taken, of_estimate, of_visits};
 use super::findings::{ChargeFinding, Charges, Figure, MatchedFindings, MatchedRow};
 use super::gather::{RoundId, RoundTotal, Side, Way};
-use super::generator;
+use super::pairing::{Paired, Unit};
 use super::reading::{Load, Reading};
+use super::remedy::{Effort, settle_words};
 use super::rows;
-use super::verdicts::{Effort, settle_words};
-use super::who;
+use super::subject::who;
 use crate::stats::quantile::{self, Batches};
 use crate::stats::ratio::Total;
 use crate::stats::{Charge, Concludes, Phrase, Refusal, Verdict};
+use crate::units::grouped;
 
 /// The charges of one stack with the estimates behind them.
 pub struct Charged {
@@ -73,7 +73,7 @@ pub fn matched(reading: &Reading) -> Option<MatchedFindings> {
             kept_up: side.kept_up(load.rate(), reading.schedules(at)),
             caught_up: caught_up(side, load.rate()),
             latency: rows::latencies(side),
-            service: generator::service(side),
+            service: rows::service(side),
         }
     };
     Some(MatchedFindings {

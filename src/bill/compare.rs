@@ -1,8 +1,9 @@
 //! Pairs of stacks: paired rounds where they were up together, paired visits where they were not.
 //! Refuses to pair rounds that only one side has.
 
-use super::findings::{Figure, Interval};
+use super::findings::{Checks, Figure, Interval};
 use super::gather::{RoundId, RoundTotal, Side};
+use super::pairing::{Basis, Paired, Unit};
 use super::reading::Reading;
 use super::subject::Quantity;
 use super::timeline;
@@ -12,88 +13,7 @@ use crate::stats::ratio::{self, Difference, Total};
 use crate::stats::rounds::Value;
 use crate::stats::spread::Spread;
 use crate::stats::visits::{self, VisitRatio};
-use crate::stats::{
-    Change, Charge, Concludes, Ratio, Refusal, Uncertain, Verdict, carry, family, length, level,
-};
-use serde::Serialize;
-
-/// What can be paired.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Paired {
-    /// Rounds in order of time.
-    Rounds(Vec<RoundId>),
-    /// Numbers of the visits that both have.
-    Visits(Vec<u32>, Unit),
-}
-
-/// What a visit is called: attaches were asked for, and hold all stacks each.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Unit {
-    /// Visits that had to be, or happened to be enough.
-    Visit,
-    /// The scenario's `attaches`.
-    Attach,
-}
-
-impl Unit {
-    /// `visits`, `attaches`: the word of a figure.
-    pub fn word(self) -> &'static str {
-        match self {
-            Unit::Visit => "visits",
-            Unit::Attach => "attaches",
-        }
-    }
-
-    /// How many of them an interval needs.
-    pub fn least(self) -> usize {
-        match self {
-            Unit::Visit => visits::LEAST,
-            Unit::Attach => visits::LEAST_ATTACHES,
-        }
-    }
-}
-
-/// What one round is worth.
-#[derive(Clone, Copy, Debug)]
-pub struct Basis {
-    /// Acknowledged or durable.
-    pub quantity: Quantity,
-    /// Slices end on equal bytes (writes): the round's quantity is time per byte, inverted at the end.
-    pub by_bytes: bool,
-}
-
-/// How the two are paired where nobody asked for attaches.
-pub fn pair(a: &Side, b: &Side) -> Paired {
-    pair_over(a, b, 1)
-}
-
-/// How the two are paired. Visits are the unit where the stacks were never up together, or where they were in
-/// four visits or more, or in as many attaches as were asked for (then what a set-up did to the ratio is in the
-/// interval). Fewer visits are strata of one set of rounds.
-pub fn pair_over(a: &Side, b: &Side, attaches: u32) -> Paired {
-    let common: Vec<RoundId> = a.rounds.keys().filter(|id| b.rounds.contains_key(id)).copied().collect();
-    if common.is_empty() && !a.rounds.is_empty() && !b.rounds.is_empty() {
-        // Sets number their visits alike; where one lacks a visit, those behind it are still the pairs that they were.
-        let of_b = visits_of(b.rounds.keys());
-        let both = visits_of(a.rounds.keys()).into_iter().filter(|visit| of_b.contains(visit));
-        return Paired::Visits(both.collect(), Unit::Visit);
-    }
-    let together = visits_of(common.iter());
-    let as_visits = |unit| Paired::Visits(together.clone(), unit);
-    match together.len() {
-        k if attaches as usize >= visits::LEAST_ATTACHES && k >= visits::LEAST_ATTACHES => {
-            as_visits(Unit::Attach)
-        }
-        k if k >= visits::LEAST => as_visits(Unit::Visit),
-        _ => Paired::Rounds(common),
-    }
-}
-
-fn visits_of<'a>(rounds: impl Iterator<Item = &'a RoundId>) -> Vec<u32> {
-    let mut visits: Vec<u32> = rounds.map(|id| id.0).collect();
-    visits.dedup();
-    visits
-}
+use crate::stats::{Change, Charge, Concludes, Ratio, Refusal, Uncertain, Verdict, family};
 
 /// An estimated ratio, whatever its unit.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -152,17 +72,6 @@ impl Estimated {
             Err(reason) => Charge::refused(reason.clone()),
         }
     }
-}
-
-/// What was looked for beside the ratio; `None` where too little was measured for it.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
-pub struct Checks {
-    /// A break of the level.
-    pub level: Option<level::Split>,
-    /// Whether a slice depends on whose slice ran before: of the baseline, of the stack.
-    pub carry_over: [Option<carry::CarryOver>; 2],
-    /// Slices four times as long against the others.
-    pub length: Option<length::LengthCheck>,
 }
 
 /// A pair's ratio of rates with its conclusion.

@@ -1,61 +1,12 @@
 //! Whether a cost changes over a sweep: by intervals that hold for all its points at once, since the largest
 //! of many costs is large by chance alone. It refuses points whose own interval is not to be trusted.
 
+use super::findings::sweep::{Change, Course, End, Spot};
 use super::findings::{Comparison, Interval};
-use super::sweep::{Spot, Sure};
+use super::simultaneous::Simultaneous;
+use super::subject::who;
 use crate::stats::Digits;
 use crate::stats::{Refusal, Verdict};
-use serde::Serialize;
-
-/// How the cost of a stack goes over one curve, and the sentence that says it.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Course {
-    /// `acknowledged` or `durable` of writes, else empty.
-    pub quantity: &'static str,
-    /// Points of the whole sweep, for all of which the intervals hold at once.
-    pub at_once: usize,
-    /// What was found.
-    #[serde(flatten)]
-    pub change: Change,
-    /// In words, naming stack and baseline.
-    pub sentence: String,
-}
-
-/// Whether the cost is the same at all points.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-#[serde(tag = "change", rename_all = "snake_case")]
-pub enum Change {
-    /// Two points have intervals that exclude each other.
-    Changes {
-        /// Where the stack costs more.
-        more: End,
-        /// Where it costs less.
-        less: End,
-        /// Whether these are the largest and the smallest cost of all points.
-        extremes: bool,
-    },
-    /// As far as can be told: a ratio within these bounds fits every point.
-    Same {
-        /// Of the rate to that of the baseline.
-        ratio: Interval,
-    },
-    /// Not to be said.
-    Unknown {
-        /// Why.
-        reason: String,
-    },
-}
-
-/// A point with its ratio.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct End {
-    /// Where.
-    pub at: Spot,
-    /// Rate of the stack over that of the baseline.
-    pub ratio: f64,
-    /// Its interval that holds for all points at once.
-    pub interval: Interval,
-}
 
 /// The courses of a stack: `points` by quantity, `at_once` points in the whole sweep.
 pub fn all(name: &str, points: &[(&'static str, Vec<(Spot, &Comparison)>)], at_once: usize) -> Vec<Course> {
@@ -63,13 +14,13 @@ pub fn all(name: &str, points: &[(&'static str, Vec<(Spot, &Comparison)>)], at_o
 }
 
 fn one(name: &str, quantity: &'static str, points: &[(Spot, &Comparison)], at_once: usize) -> Course {
-    let usable: Vec<(&Spot, Sure)> =
+    let usable: Vec<(&Spot, Simultaneous)> =
         points.iter().filter_map(|(at, one)| Some((at, usable(one, at_once)?))).collect();
     let change = change(&usable);
     let against = points.first().map_or("", |(_, one)| one.against.as_str());
     let which = if quantity.is_empty() { String::new() } else { format!(" ({quantity})") };
     let emulated = points.iter().any(|(_, one)| one.emulated.is_some());
-    let who = super::who(name, against, emulated);
+    let who = who(name, against, emulated);
     let words = words(&change, at_once);
     let left_out = left_out(points, &usable);
     let sentence = format!("{who}{which}: {words}{left_out}");
@@ -78,18 +29,18 @@ fn one(name: &str, quantity: &'static str, points: &[(Spot, &Comparison)], at_on
 
 /// A ratio that something spoils, such as batches that depend on each other, has an interval that means too little; one
 /// that is only wide, or one of many, has not.
-fn usable(one: &Comparison, at_once: usize) -> Option<Sure> {
+fn usable(one: &Comparison, at_once: usize) -> Option<Simultaneous> {
     let sound = match &one.verdict {
         Verdict::Unresolved { reason, .. } => {
             matches!(reason, Refusal::TooWide { .. } | Refusal::AmongMany { .. })
         }
         _ => true,
     };
-    if sound { Sure::of(&one.ratio, at_once) } else { None }
+    if sound { Simultaneous::of(&one.ratio, at_once) } else { None }
 }
 
-fn change(points: &[(&Spot, Sure)]) -> Change {
-    let by = |key: fn(&Sure) -> f64| {
+fn change(points: &[(&Spot, Simultaneous)]) -> Change {
+    let by = |key: fn(&Simultaneous) -> f64| {
         let mut order: Vec<usize> = (0..points.len()).collect();
         order.sort_by(|a, b| key(&points[*a].1).total_cmp(&key(&points[*b].1)));
         (order[0], order[order.len() - 1])
@@ -113,7 +64,7 @@ fn change(points: &[(&Spot, Sure)]) -> Change {
     Change::Same { ratio: Interval::between(low, high) }
 }
 
-fn end((at, sure): (&Spot, Sure)) -> End {
+fn end((at, sure): (&Spot, Simultaneous)) -> End {
     let interval = Interval::between(sure.low, sure.high);
     End { at: at.clone(), ratio: sure.value, interval }
 }
@@ -151,7 +102,7 @@ fn cost(ratio: f64, (low, high): (f64, f64)) -> String {
     Digits::size(1.0 - ratio, (1.0 - high, 1.0 - low), true).words()
 }
 
-fn left_out(points: &[(Spot, &Comparison)], usable: &[(&Spot, Sure)]) -> String {
+fn left_out(points: &[(Spot, &Comparison)], usable: &[(&Spot, Simultaneous)]) -> String {
     let known = |at: &Spot| usable.iter().any(|(known, _)| *known == at);
     let missing: Vec<&str> =
         points.iter().filter(|(at, _)| !known(at)).map(|(at, _)| at.shown.as_str()).collect();

@@ -3,62 +3,16 @@
 
 use super::ceiling;
 use super::compare::{Found, of_ratio};
+use super::findings::crowd::{Crowd, Scaling};
 use super::findings::{Figure, Interval};
 use super::gather::{RoundTotal, Side};
 use super::reading::Reading;
-use super::{marked, rows};
+use super::rows;
+use super::subject::marked;
 use crate::stats::fairness::{self, Shares};
 use crate::stats::ratio::Total;
 use crate::stats::{Digits, Refusal, ratio};
-use serde::Serialize;
 use std::collections::BTreeMap;
-
-/// One stack whose load runs in several places at once.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Crowd {
-    /// The stack.
-    pub stack: String,
-    /// How many.
-    pub places: usize,
-    /// The place with the least, and its I/Os a second.
-    pub slowest: (String, f64),
-    /// The one with the most.
-    pub fastest: (String, f64),
-    /// The least over the most. The interval holds for the two of all pairs that lie furthest apart.
-    pub spread: Figure,
-    /// Jain's index of fairness (1984): 1 when all get the same, 1/n when one gets all.
-    pub jain: Figure,
-    /// Share of the windows in which all ran, over all slices.
-    pub together: f64,
-    /// Mean share of a window that had passed when the last began, where slices end on equal bytes; 0 elsewhere.
-    pub late: f64,
-    /// Slices that were run again because their places did not run together, over all slices that count.
-    pub run_again: f64,
-    /// I/Os a second for each busy core of the host: by /proc/stat, where a core that polls (a reactor of SPDK's) is busy all
-    /// the time, so that nothing has to be added for it.
-    pub per_core: Figure,
-    /// Against the same stack in fewer places.
-    pub scaling: Option<Scaling>,
-    /// Why figures of it are not representative.
-    pub emulated: Option<String>,
-    /// In words.
-    pub sentence: String,
-}
-
-/// Many against fewer.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Scaling {
-    /// The stack of fewer.
-    pub against: String,
-    /// How many times as many places.
-    pub places: f64,
-    /// Rate of the many over that of the fewer.
-    pub ratio: Figure,
-    /// That over `places`: 1 is a stack that scales without loss.
-    pub efficiency: Figure,
-    /// Why it says little or nothing: the comparison is withheld, or both ran into a ceiling.
-    pub caution: Option<String>,
-}
 
 /// Every such stack of a workload.
 pub fn crowds(reading: &Reading) -> Vec<Crowd> {

@@ -4,12 +4,11 @@
 
 use super::findings::{WarningReport, WorkloadFindings};
 use super::reading::Reading;
-use super::run::RunData;
-use super::warnings::warning;
 use super::{arc, confounders, efficiency, found_data, generator, neighbours, resized};
 use crate::host::facts::{Device, Facts};
 use crate::scenario::{LayerSpec, Stack};
 use crate::stats::{Verdict, alike};
+use crate::store::RunData;
 use crate::store::record::{HOST, Slice, SpdkTarget, Value};
 use crate::units::show_bytes;
 use std::collections::{BTreeMap, BTreeSet};
@@ -87,7 +86,7 @@ fn said<'a>(found: &[&Doubt<'a>], loads: usize) -> WarningReport {
     let under = names(|one| one.load);
     let text = alike::merged(&found.iter().map(|one| one.text.as_str()).collect::<Vec<_>>());
     let under = if under.len() < loads { format!(" (under {})", under.join(", ")) } else { String::new() };
-    warning(found[0].kind, &names(|one| one.stack).join(", "), format!("{text}{under}"))
+    WarningReport::new(found[0].kind, &names(|one| one.stack).join(", "), format!("{text}{under}"))
 }
 
 impl<'a> Case<'a> {

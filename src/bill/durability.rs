@@ -1,64 +1,16 @@
 //! Durability trials: of each stack and kind of kill, what was kept of what had been acknowledged, how sure that is, and
 //! what no such trial can show. Kills are counted, not blocks: all blocks of one kill share its fate.
 
-use super::ceiling::grouped;
+use super::findings::durability::{Durability, DurabilityRow};
 use super::findings::{Figure, GuestDisk, Interval};
-use super::run::RunData;
 use crate::host::facts::Device;
 use crate::scenario::{Kill, Stack};
 use crate::stats::share;
+use crate::store::RunData;
 use crate::store::record::trial::{Example, Found, Trial};
 use crate::store::record::{HOST, PlaceFacts};
-use serde::Serialize;
+use crate::units::grouped;
 use std::collections::BTreeSet;
-
-/// Everything about the trials of a run.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Durability {
-    /// A row a stack and kind of kill that was tried.
-    pub rows: Vec<DurabilityRow>,
-}
-
-/// One stack, killed in one way.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct DurabilityRow {
-    /// The stack.
-    pub stack: String,
-    /// What was killed: `guest`, `qemu`, `daemon`.
-    pub kill: &'static str,
-    /// How often.
-    pub kills: u64,
-    /// Kills that lost or tore something.
-    pub lossy: u64,
-    /// That over all kills.
-    pub share: Figure,
-    /// Writes of 4 KiB that were acknowledged.
-    pub acknowledged: u64,
-    /// What was read back after all kills together, without examples.
-    #[serde(flatten)]
-    pub found: Found,
-    /// Shortest and longest load before a kill, seconds.
-    pub load_s: (f64, f64),
-    /// Kills that struck when the writer had written all that it might: nothing was under way.
-    pub idle: u64,
-    /// Why what was kept is not to be read as kept for good.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub caution: Option<&'static str>,
-    /// In words, with that.
-    pub sentence: String,
-    /// Some of the blocks that were not kept, in words.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub examples: Vec<String>,
-    /// Why the guest is not representative.
-    pub emulated: Option<String>,
-}
-
-impl DurabilityRow {
-    /// Whether something was lost or torn.
-    pub fn is_broken(&self) -> bool {
-        self.lossy > 0
-    }
-}
 
 /// Of a run of trials; `None` of any other.
 pub fn durability(run: &RunData) -> Option<Durability> {
@@ -351,8 +303,8 @@ fn drive(device: &Device) -> String {
 #[cfg(test)]
 mod tests {
     use super::{known_share, percent, percents, share_of};
-    use crate::bill::run::RunData;
     use crate::bill::{findings, twin};
+    use crate::store::RunData;
 
     #[test]
     fn what_was_kept_and_what_was_lost_is_said_with_how_sure_it_is() {

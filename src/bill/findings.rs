@@ -1,165 +1,44 @@
 //! What a run found, ready for any renderer: plain values, nothing to compute. A number never travels alone:
 //! it has a unit, n and an interval, or it is Failed or Missing with the reason.
 
-use super::ceiling::Masked;
-use super::compare::Checks;
-use super::crowd::Crowd;
-use super::durability::Durability;
-use super::efficiency::Efficiency;
-use super::imported::ImportedFindings;
-use super::layers::LayerReport;
-use super::precondition::PreconditionReport;
-use super::published::PublishedFindings;
-use super::ratios::RatioTable;
-use super::states::{ArrayStates, StateFindings};
-use super::steady::WritesReport;
-use super::sweep::SweepFindings;
-use super::verification::Verification;
+pub mod against;
+pub mod ceiling;
+mod comparison;
+pub mod crowd;
+pub mod durability;
+pub mod efficiency;
+mod figure;
+pub mod imported;
+pub mod layers;
+pub mod precondition;
+pub mod published;
+pub mod ratios;
+pub mod states;
+pub mod steady;
+pub mod sweep;
+pub mod verification;
+
 use crate::scenario::SweepPoint;
+use crate::stats::Verdict;
 use crate::stats::pilot::Pattern;
-use crate::stats::{Charge, Phrase, Refusal, Verdict};
 pub use crate::store::record::GuestDisk;
 use crate::store::record::state::COMPLETE;
+use ceiling::Masked;
+pub use comparison::{ChargeFinding, Charges, Checks, Comparison, Role};
+use crowd::Crowd;
+use durability::Durability;
+use efficiency::Efficiency;
+pub use figure::{Figure, Interval};
+use imported::ImportedFindings;
+use layers::LayerReport;
+use precondition::PreconditionReport;
+use published::PublishedFindings;
+use ratios::RatioTable;
 use serde::Serialize;
-
-/// A figure, or why there is none.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-#[serde(tag = "state", rename_all = "snake_case")]
-pub enum Figure {
-    /// Measured.
-    Known {
-        /// In `unit`.
-        value: f64,
-        /// `1/s`, `B/s`, `ns`, `1` (a ratio).
-        unit: &'static str,
-        /// How many.
-        n: u64,
-        /// Of what: rounds, visits, samples.
-        of: &'static str,
-        /// The 95 % interval.
-        interval: Interval,
-        /// What weakens it.
-        #[serde(skip_serializing_if = "Option::is_none")]
-        caution: Option<String>,
-    },
-    /// Tried and failed.
-    Failed {
-        /// Why.
-        reason: String,
-    },
-    /// Not there.
-    Missing {
-        /// Why.
-        reason: String,
-    },
-}
-
-impl Figure {
-    /// Absent for that reason.
-    pub fn missing(reason: impl ToString) -> Figure {
-        Figure::Missing { reason: reason.to_string() }
-    }
-
-    /// A value for whose interval there is too little.
-    pub fn bare(value: f64, unit: &'static str, (n, of): (u64, &'static str), why: impl ToString) -> Figure {
-        let interval = Interval::Missing { missing: why.to_string() };
-        Figure::Known { value, unit, n, of, interval, caution: None }
-    }
-
-    /// The same figure with another caution, or none.
-    pub fn cautioned(self, caution: Option<String>) -> Figure {
-        match self {
-            Figure::Known { value, unit, n, of, interval, .. } => {
-                Figure::Known { value, unit, n, of, interval, caution }
-            }
-            other => other,
-        }
-    }
-
-    /// The same figure with another interval, where there is one to give.
-    pub fn with_interval(&self, other: Option<&Interval>) -> Figure {
-        match (self, other) {
-            (Figure::Known { value, unit, n, of, caution, .. }, Some(interval)) => Figure::Known {
-                value: *value,
-                unit,
-                n: *n,
-                of,
-                interval: interval.clone(),
-                caution: caution.clone(),
-            },
-            (figure, _) => figure.clone(),
-        }
-    }
-
-    /// The value, where there is one.
-    pub fn value(&self) -> Option<f64> {
-        match self {
-            Figure::Known { value, .. } => Some(*value),
-            _ => None,
-        }
-    }
-
-    /// The bounds, where there are some.
-    pub fn bounds(&self) -> Option<(f64, f64)> {
-        match self {
-            Figure::Known { interval: Interval::Bounds { low, high, .. }, .. } => Some((*low, *high)),
-            _ => None,
-        }
-    }
-
-    /// The same figure of a value turned or scaled; `map` must be monotone.
-    pub fn map(self, unit: &'static str, map: impl Fn(f64) -> f64) -> Figure {
-        match self {
-            Figure::Known { value, n, of, interval, caution, .. } => {
-                Figure::Known { value: map(value), unit, n, of, interval: interval.map(map), caution }
-            }
-            other => other,
-        }
-    }
-}
-
-/// The 95 % interval, or why there is none.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-#[serde(untagged)]
-pub enum Interval {
-    /// From, to.
-    Bounds {
-        /// Lower bound.
-        low: f64,
-        /// Upper bound.
-        high: f64,
-        /// Degrees of freedom of Student's t behind it, where it is one: an interval of another confidence needs them.
-        #[serde(skip)]
-        freedom: Option<f64>,
-    },
-    /// None.
-    Missing {
-        /// Why.
-        missing: String,
-    },
-}
-
-impl Interval {
-    /// From, to.
-    pub fn between(low: f64, high: f64) -> Interval {
-        Interval::Bounds { low, high, freedom: None }
-    }
-
-    /// Student's, with so many degrees of freedom.
-    pub fn of_t(low: f64, high: f64, freedom: f64) -> Interval {
-        Interval::Bounds { low, high, freedom: Some(freedom) }
-    }
-
-    fn map(self, map: impl Fn(f64) -> f64) -> Interval {
-        match self {
-            Interval::Bounds { low, high, freedom } => {
-                let (low, high) = (map(low), map(high));
-                Interval::Bounds { low: low.min(high), high: low.max(high), freedom }
-            }
-            missing => missing,
-        }
-    }
-}
+use states::{ArrayStates, StateFindings};
+use steady::WritesReport;
+use sweep::SweepFindings;
+use verification::Verification;
 
 /// Everything a report says.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -514,109 +393,6 @@ pub struct RulerCheck {
     pub sentence: String,
 }
 
-/// What a comparison is about.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Role {
-    /// Two stacks that differ.
-    #[default]
-    Stack,
-    /// A stack and itself, or `null` on it: a check of the ruler.
-    Same,
-    /// Another generator on the baseline, beside other stacks.
-    Generator,
-}
-
-impl Role {
-    fn is_stack(&self) -> bool {
-        *self == Role::Stack
-    }
-}
-
-/// One stack against the baseline in one quantity.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Comparison {
-    /// What it is about.
-    #[serde(skip_serializing_if = "Role::is_stack")]
-    pub role: Role,
-    /// The stack.
-    pub stack: String,
-    /// The baseline.
-    pub against: String,
-    /// `4k random-read IOPS at iodepth 32 x 4`.
-    pub quantity: String,
-    /// The conclusion, with all comparisons of the run in mind.
-    pub verdict: Verdict,
-    /// What would settle it, where something would.
-    pub remedy: Option<String>,
-    /// In words, naming stack, baseline and quantity.
-    pub sentence: String,
-    /// The sentence without its stacks, to be said of several at once.
-    #[serde(skip)]
-    pub phrase: Phrase,
-    /// Rate of the stack over that of the baseline.
-    pub ratio: Figure,
-    /// The ratio's interval that holds together with those of all comparisons of the run.
-    pub simultaneous: Option<Interval>,
-    /// What hides a cost: both run into it.
-    pub masked: Option<Masked>,
-    /// What else was looked for.
-    pub checks: Checks,
-    /// Seconds of load on the two.
-    pub measured_s: f64,
-    /// Percentiles of the stack over those of the baseline: `(direction, quantile, ratio)`.
-    pub latency_ratios: Vec<(&'static str, f64, Figure)>,
-    /// Why it is not representative.
-    pub emulated: Option<String>,
-}
-
-/// What a stack takes more or less than the baseline: figures of which less is better.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Charges {
-    /// The stack.
-    pub stack: String,
-    /// The baseline.
-    pub against: String,
-    /// Mean latency at the matched rate.
-    pub latency: ChargeFinding,
-    /// Percentiles at the matched rate, of the stack over those of the baseline: `(direction, quantile, ratio)`.
-    pub percentiles: Vec<(&'static str, f64, Figure)>,
-    /// CPU time an I/O at load, host and guest together.
-    pub cpu: ChargeFinding,
-    /// Why it is not representative.
-    pub emulated: Option<String>,
-}
-
-/// One such figure.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct ChargeFinding {
-    /// `the mean latency of 4k random reads at 12,300 I/Os a second`.
-    pub quantity: String,
-    /// The conclusion, with all of the run's of its kind in mind.
-    pub verdict: Charge,
-    /// What would settle it, where something would.
-    pub remedy: Option<String>,
-    /// In words, naming stack, baseline and quantity.
-    pub sentence: String,
-    /// The sentence without its stacks, to be said of several at once.
-    #[serde(skip)]
-    pub phrase: Phrase,
-    /// Of the stack over that of the baseline.
-    pub ratio: Figure,
-    /// Of the stack less that of the baseline, ns.
-    pub difference: Figure,
-}
-
-impl ChargeFinding {
-    /// Why there is nothing to judge.
-    pub fn not_measured(&self) -> Option<&str> {
-        match self.verdict.reason() {
-            Some(Refusal::NotMeasured { reason }) => Some(reason),
-            _ => None,
-        }
-    }
-}
-
 /// All stacks under the same offered load.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct MatchedFindings {
@@ -728,6 +504,11 @@ pub struct WarningReport {
 }
 
 impl WarningReport {
+    /// Of that kind, about that.
+    pub fn new(kind: &str, subject: &str, text: String) -> WarningReport {
+        WarningReport { kind: kind.into(), subject: subject.into(), text }
+    }
+
     /// `target (loop): the sentence`.
     pub fn said(&self) -> String {
         match self.subject.as_str() {

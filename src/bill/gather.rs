@@ -2,11 +2,11 @@
 //! the middle of a round leaves it lopsided); a slice with a failed sample spoils its round for that stack.
 
 use super::findings::Debt;
-use super::run::RunData;
 use crate::scenario::Workload;
 use crate::stats::quantile::{self, Batches};
 use crate::stats::ratio::Total;
 use crate::stats::refusal::KEPT_UP;
+use crate::store::RunData;
 use crate::store::record::{CpuTimes, Purpose, Slice, Value, worse_known};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -403,7 +403,7 @@ impl Side {
             let Some(at) = position.get(&frame.round) else {
                 continue;
             };
-            let Some(histogram) = run.histograms.histogram(frame.offset) else {
+            let Some(histogram) = (run.histograms)(frame.offset) else {
                 self.torn += 1;
                 continue;
             };
@@ -463,7 +463,7 @@ impl Side {
         let mut batches = Batches::new(rounds.len());
         for frame in self.frames.iter().filter(|frame| frame.of == Of::Ios(way)) {
             let at = position.get(&frame.round);
-            if let Some((at, histogram)) = at.zip(run.histograms.histogram(frame.offset)) {
+            if let Some((at, histogram)) = at.zip((run.histograms)(frame.offset)) {
                 batches.add(*at, &histogram);
             }
         }

@@ -3,7 +3,8 @@
 //! stack against itself, which shows what the ruler is worth and nothing of the stack.
 
 use super::findings::{Comparison, Interval, Role, RulerCheck, WorkloadFindings};
-use super::{verdicts, who};
+use super::subject::who;
+use super::verdicts;
 use crate::stats::round::percent_up;
 use crate::stats::{Concludes, Verdict};
 use crate::units::{counted, show_names};

@@ -1,68 +1,11 @@
 //! The knee: where power, throughput over mean latency, is greatest (Kleinrock 1979). Below it more load buys
 //! throughput, above it latency. It refuses a knee of too few points, and one at the edge of the sweep.
 
-use super::sweep::{Spot, Sure};
-use serde::Serialize;
+use super::findings::sweep::{Knee, Place, Spot};
+use super::simultaneous::Simultaneous;
 
 /// Points with an interval that a knee needs.
 pub const LEAST: usize = 3;
-
-/// The knee of one stack along one curve, and the sentence that says it.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Knee {
-    /// What was found.
-    #[serde(flatten)]
-    pub place: Place,
-    /// In words, naming the stack.
-    pub sentence: String,
-}
-
-/// Where the greatest power is.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-#[serde(tag = "knee", rename_all = "snake_case")]
-pub enum Place {
-    /// Within the sweep.
-    Inside {
-        /// The point.
-        at: Spot,
-        /// Points whose power may as well be the greatest.
-        not_told_apart: Vec<Spot>,
-        /// Points that say nothing.
-        no_interval: Vec<Spot>,
-    },
-    /// At its edge: the knee may lie beyond.
-    Edge {
-        /// The point.
-        at: Spot,
-        /// Points whose power may as well be the greatest.
-        not_told_apart: Vec<Spot>,
-        /// Points that say nothing.
-        no_interval: Vec<Spot>,
-    },
-    /// Not to be said.
-    None {
-        /// Why.
-        reason: String,
-    },
-}
-
-impl Place {
-    /// The point of greatest power, at an edge too.
-    pub fn at(&self) -> Option<&Spot> {
-        match self {
-            Place::Inside { at, .. } | Place::Edge { at, .. } => Some(at),
-            Place::None { .. } => None,
-        }
-    }
-
-    /// The points that may be the greatest as well.
-    pub fn not_told_apart(&self) -> &[Spot] {
-        match self {
-            Place::Inside { not_told_apart, .. } | Place::Edge { not_told_apart, .. } => not_told_apart,
-            Place::None { .. } => &[],
-        }
-    }
-}
 
 /// Before it is known whose it is.
 pub struct Unnamed {
@@ -78,8 +21,9 @@ impl Unnamed {
 }
 
 /// The knee of powers from the smallest value of `axis` to the largest.
-pub fn of(powers: &[(Spot, Option<Sure>)], axis: &str) -> Unnamed {
-    let known: Vec<(&Spot, Sure)> = powers.iter().filter_map(|(at, sure)| Some((at, (*sure)?))).collect();
+pub fn of(powers: &[(Spot, Option<Simultaneous>)], axis: &str) -> Unnamed {
+    let known: Vec<(&Spot, Simultaneous)> =
+        powers.iter().filter_map(|(at, sure)| Some((at, (*sure)?))).collect();
     let best = (0..known.len()).max_by(|a, b| known[*a].1.value.total_cmp(&known[*b].1.value));
     let Some(best) = best.filter(|_| known.len() >= LEAST) else {
         let remedy = if powers.len() < LEAST { "sweep over more values" } else { "raise --budget" };
@@ -108,13 +52,13 @@ fn too_few(points: usize, known: usize) -> String {
     }
 }
 
-fn silent(powers: &[(Spot, Option<Sure>)]) -> Vec<Spot> {
+fn silent(powers: &[(Spot, Option<Simultaneous>)]) -> Vec<Spot> {
     powers.iter().filter(|(_, sure)| sure.is_none()).map(|(at, _)| at.clone()).collect()
 }
 
 struct Found<'a> {
     axis: &'a str,
-    known: &'a [(&'a Spot, Sure)],
+    known: &'a [(&'a Spot, Simultaneous)],
     best: usize,
     near: Vec<Spot>,
     silent: Vec<Spot>,

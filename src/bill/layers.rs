@@ -1,31 +1,11 @@
 //! What layers made, as the tools and the kernel of its place told it: level and chunk of an array, properties of a pool, what
 //! both ends of a connection agreed to, in words.
 
-use super::run::RunData;
+use super::findings::layers::LayerReport;
 use crate::host::facts::Device;
+use crate::store::RunData;
 use crate::store::record::LayerUp;
 use crate::units::show_bytes;
-use serde::Serialize;
-use std::collections::BTreeMap;
-
-/// What a layer made, as it really is.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct LayerReport {
-    /// Stacks that have it below them.
-    pub stacks: Vec<String>,
-    /// The layer.
-    pub layer: String,
-    /// Which part of it, where it has several: `target`, `host`.
-    pub part: String,
-    /// Where it lives.
-    pub place: String,
-    /// As recorded; `None`: it is no device.
-    pub device: Option<Device>,
-    /// As its own tools tell it.
-    pub settings: BTreeMap<String, String>,
-    /// In words.
-    pub sentence: String,
-}
 
 /// All that were recorded; a run that was resumed has told some again.
 pub fn layers(run: &RunData) -> Vec<LayerReport> {

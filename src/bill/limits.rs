@@ -3,7 +3,8 @@
 use super::findings::{Comparison, Figure, WorkloadFindings};
 use super::reading::Reading;
 use super::{steady, verdicts};
-use crate::stats::length::{LEAST, TIMES};
+use crate::stats::checks::TIMES;
+use crate::stats::length::LEAST;
 use crate::stats::round::rounded_up;
 
 /// As sentences.
@@ -23,7 +24,7 @@ pub fn not_excluded(readings: &[Reading], workloads: &[WorkloadFindings]) -> Vec
     }
     lines.extend(chance(verdicts::many(workloads)));
     lines.extend(unchecked(&comparisons));
-    lines.extend(steady::not_excluded(readings));
+    lines.extend(steady::not_excluded(&readings.iter().map(|reading| &reading.writes).collect::<Vec<_>>()));
     lines
 }
 

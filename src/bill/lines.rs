@@ -3,9 +3,10 @@
 
 use super::ceiling;
 use super::charges::cpu;
-use super::compare::{Estimated, Found, Paired, Taken, round_values};
+use super::compare::{Estimated, Found, Taken, round_values};
 use super::findings::{Bill, BillLine, Figure, Interval, JointBill, WorkloadFindings};
 use super::gather::{RoundId, RoundTotal, Side};
+use super::pairing::Paired;
 use super::reading::Reading;
 use super::subject::Quantity;
 use crate::scenario::{BILL_DEPTHS, Workload};

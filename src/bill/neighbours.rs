@@ -37,8 +37,15 @@ pub fn told(reading: &Reading) -> Option<String> {
     })
 }
 
+impl Reading<'_> {
+    /// Why CPU times of these two do not compare: one is not whole, or others computed on this host all the time.
+    pub fn cpu_incomparable(&self, pair: [usize; 2]) -> Option<Refusal> {
+        self.cpu_lacking(pair).or_else(|| refusal(self))
+    }
+}
+
 /// Why there are no conclusions on CPU time.
-pub fn refusal(reading: &Reading) -> Option<Refusal> {
+fn refusal(reading: &Reading) -> Option<Refusal> {
     told(reading).map(|reason| Refusal::NotMeasured { reason })
 }
 
@@ -77,10 +84,10 @@ fn polls(reading: &Reading) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use crate::bill::run::RunData;
     use crate::bill::{findings, twin};
     use crate::host::facts::{Device, FileSystem, Target};
     use crate::scenario::Medium;
+    use crate::store::RunData;
 
     /// Neighbours that take so many processors all the time.
     fn beside(mut run: RunData, processors: f64) -> RunData {

@@ -2,71 +2,16 @@
 //! until its pace was steady, or not.
 
 use super::findings::WarningReport;
-use super::run::RunData;
-use super::warnings::warning;
+use super::findings::precondition::{LoadReport, PassesReport, PreconditionReport};
 use crate::scenario::{Medium, Stack};
 use crate::stats::steady::Window;
+use crate::store::RunData;
 use crate::store::record::precondition::{PassedDrive, Passes, Preconditioned, PreconditionedStack};
 use crate::units::{counted, show_bytes, show_names, show_ns};
-use serde::Serialize;
 use std::path::Path;
 
 /// More loads than this are told together.
 const FEW: usize = 2;
-
-/// What was done of one stack.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct PreconditionReport {
-    /// Its name.
-    pub stack: String,
-    /// Passes over its drives, batch by batch of drives that were written at the same time.
-    pub passes: Vec<PassesReport>,
-    /// Rounds of each load that writes.
-    pub loads: Vec<LoadReport>,
-    /// In words.
-    pub sentence: String,
-}
-
-/// Passes over drives that were written at the same time.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct PassesReport {
-    /// Those below the stack.
-    pub drives: Vec<String>,
-    /// How often each was to be written.
-    pub passes: u32,
-    /// Bytes of each of them that were to be written, of all passes.
-    pub bytes: u64,
-    /// Bytes of each that were written.
-    pub written: u64,
-    /// Bytes a second of these drives together, with flushes; `None`: nothing was written.
-    pub bytes_per_s: Option<f64>,
-    /// Seconds, with flushes.
-    pub seconds: f64,
-}
-
-/// Rounds of a load on one stack before it was measured, over all set-ups.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct LoadReport {
-    /// Name of the workload.
-    pub workload: String,
-    /// Set-ups behind which the rounds were made.
-    pub set_ups: u64,
-    /// Of these, in how many the stack was steady at the end of them.
-    pub steady: u64,
-    /// Fewest rounds of a set-up.
-    pub least_rounds: u32,
-    /// Most of them.
-    pub most_rounds: u32,
-    /// Length of a round in nanoseconds.
-    pub round_ns: u64,
-    /// Whether the load ran without the rate that it has.
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
-    pub without_rate: bool,
-    /// Bytes written through the stack, in all.
-    pub written: u64,
-    /// Seconds of all, with the other stacks that were up.
-    pub seconds: f64,
-}
 
 /// A line a stack; empty where nothing was preconditioned.
 pub fn reports(run: &RunData) -> Vec<PreconditionReport> {
@@ -232,7 +177,7 @@ pub fn warnings(run: &RunData) -> Vec<WarningReport> {
         let drives = show_names(passes.drives.iter().map(|drive| drive.path.as_str()));
         let (written, all) = (show_bytes(passes.written), show_bytes(passes.whole()));
         let text = format!("{drives}: {written} of the {all} that were to be written to each were");
-        found.push(warning("not_preconditioned", &passes.place, text));
+        found.push(WarningReport::new("not_preconditioned", &passes.place, text));
     }
     for workload in &scenario.workloads {
         for stack in &scenario.stacks {
@@ -254,7 +199,7 @@ pub fn warnings(run: &RunData) -> Vec<WarningReport> {
                 counted(done.rounds.into(), "round", "rounds"),
                 done.visit
             );
-            found.push(warning("not_preconditioned", &stack.name, text));
+            found.push(WarningReport::new("not_preconditioned", &stack.name, text));
         }
     }
     found

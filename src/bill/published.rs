@@ -2,90 +2,17 @@
 //! to the baseline compares: it is held against the run's own, and the figures themselves are shown and not judged.
 
 use super::charges;
+use super::findings::published::{Agreement, PublishedFinding, PublishedFindings, RatioBeside};
 use super::findings::{Comparison, Figure, Interval, WorkloadFindings};
 use super::gather;
 use super::reading::Reading;
 use super::rows;
-use super::run::RunData;
 use super::subject::Quantity;
 use crate::scenario::published::Way;
 use crate::scenario::{Metric, Published, PublishedFigure};
 use crate::stats::{Concludes, Refusal, Verdict};
-use serde::Serialize;
+use crate::store::RunData;
 use std::collections::BTreeMap;
-
-/// The published figures of a run's scenario, each beside its own.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct PublishedFindings {
-    /// Title, author, place and date.
-    pub source: String,
-    /// What it was measured on.
-    pub hardware: String,
-    /// What else was published that no figure here compares with.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub note: Option<String>,
-    /// In the order of the scenario.
-    pub figures: Vec<PublishedFinding>,
-    /// How to read them, what came out, and why some are unresolved.
-    pub sentences: Vec<String>,
-}
-
-/// One published figure beside the measured one.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct PublishedFinding {
-    /// Name of the workload.
-    pub workload: String,
-    /// `4k random reads at iodepth 16`.
-    pub subject: String,
-    /// `iops`, `durable throughput`, `read p99.9`.
-    pub metric: String,
-    /// The stack.
-    pub stack: String,
-    /// The baseline; of the baseline's own figures `None`, as they have no ratio.
-    pub against: Option<String>,
-    /// As it was printed.
-    pub printed: String,
-    /// The published figure.
-    pub published: Figure,
-    /// The measured one.
-    pub measured: Figure,
-    /// The two ratios to the baseline; `None` of the baseline itself.
-    pub ratio: Option<RatioBeside>,
-    /// Why its figures are not representative.
-    pub emulated: Option<String>,
-}
-
-/// A published ratio and the measured one.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct RatioBeside {
-    /// Of the printed figures.
-    pub published: Figure,
-    /// From where to where it may lie, since printed figures are rounded; from 0 where a bound was printed.
-    pub rounding: Option<[f64; 2]>,
-    /// Ours.
-    pub measured: Figure,
-    /// What limit both measured stacks ran into: the ratio is then that of the limit.
-    pub masked: Option<String>,
-    /// What follows.
-    #[serde(flatten)]
-    pub agreement: Agreement,
-}
-
-/// Whether a published ratio and the measured one can be the same.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-#[serde(tag = "agreement", rename_all = "snake_case")]
-pub enum Agreement {
-    /// The published ratio lies within the measured interval, as far as its printed digits tell; of a bound: the whole interval
-    /// lies below it.
-    Agrees,
-    /// It lies outside.
-    Differs,
-    /// Nothing can be said.
-    Unresolved {
-        /// Why.
-        reason: String,
-    },
-}
 
 impl Agreement {
     /// One stable word.

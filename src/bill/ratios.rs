@@ -2,69 +2,15 @@
 //! run found it and as it was published.
 
 use super::ceiling;
-use super::compare::{Basis, Found};
+use super::compare::Found;
+use super::findings::ratios::{RatioCell, RatioColumn, RatioRow, RatioTable};
 use super::findings::{Figure, Interval, WorkloadFindings};
+use super::pairing::Basis;
 use super::reading::Reading;
 use super::rows;
-use super::run::RunData;
 use super::subject::{self, Quantity};
 use crate::scenario::{Metric, PublishedFigure, TableGroup, TableSpec};
-use crate::stats::Verdict;
-use serde::Serialize;
-
-/// One table.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct RatioTable {
-    /// What stands above it.
-    pub name: Option<String>,
-    /// The column that the others are shares of.
-    pub percent_of: Option<String>,
-    /// Its columns.
-    pub columns: Vec<RatioColumn>,
-    /// Its rows, as the workloads of the scenario.
-    pub rows: Vec<RatioRow>,
-    /// Why figures in it are not representative.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub emulated: Vec<String>,
-}
-
-/// A column.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct RatioColumn {
-    /// Its head.
-    pub head: String,
-    /// The stack; `None` where the table has none.
-    pub stack: Option<String>,
-    /// Why its figures are not representative.
-    pub emulated: Option<String>,
-}
-
-/// A load.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct RatioRow {
-    /// Name of the workload.
-    pub workload: String,
-    /// `iops`, `throughput`.
-    pub metric: String,
-    /// A cell a column.
-    pub cells: Vec<RatioCell>,
-}
-
-/// One stack under one load.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct RatioCell {
-    /// The figure itself.
-    pub value: Figure,
-    /// Over that of the column that shares are of; `None` of that column, and where none was asked for.
-    pub share: Option<Figure>,
-    /// What follows from the share by itself.
-    pub verdict: Option<Verdict>,
-    /// What both ran into, where the share is that of a limit.
-    pub masked: Option<String>,
-    /// The same share of what was published.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub published: Option<Figure>,
-}
+use crate::store::RunData;
 
 /// All of them.
 pub fn tables(run: &RunData, readings: &[Reading], workloads: &[WorkloadFindings]) -> Vec<RatioTable> {
@@ -176,13 +122,6 @@ impl Asked<'_> {
             interval,
             caution: None,
         })
-    }
-}
-
-impl RatioCell {
-    /// Whether something follows from its share: not from that of a limit.
-    pub fn is_resolved(&self) -> bool {
-        self.masked.is_none() && self.verdict.as_ref().is_some_and(Verdict::is_resolved)
     }
 }
 

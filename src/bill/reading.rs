@@ -1,17 +1,16 @@
 //! One workload of a run while its findings are made: the sides, and what is asked about them again and again.
 
-use super::ceiling::grouped;
-use super::compare::{self, Basis, Paired};
 use super::findings::Figure;
 use super::gather::{self, Side};
-use super::neighbours;
-use super::run::RunData;
+use super::pairing::{self, Basis, Paired};
 use super::steady::Course;
 use super::subject::Quantity;
 use super::timeline::Timeline;
 use crate::scenario::Workload;
 use crate::stats::Refusal;
+use crate::store::RunData;
 use crate::store::record::{IO_ERRORS, PlaceFacts, Purpose, Warning, WorkerUp, ended_as_asked};
+use crate::units::grouped;
 use std::collections::{BTreeMap, HashMap};
 
 /// A workload with its gathered rounds.
@@ -208,11 +207,6 @@ impl<'a> Reading<'a> {
         self.workload.jobs.iter().map(of).sum::<f64>() * self.members(at) as f64
     }
 
-    /// Why CPU times of these two do not compare: one is not whole, or others computed on this host all the time.
-    pub fn cpu_incomparable(&self, pair: [usize; 2]) -> Option<Refusal> {
-        self.cpu_lacking(pair).or_else(|| neighbours::refusal(self))
-    }
-
     /// Why CPU times of these two are not whole: a guest's own time leaves out what its host does for it.
     pub fn cpu_lacking(&self, pair: [usize; 2]) -> Option<Refusal> {
         let alone = |at: &usize| {
@@ -235,7 +229,7 @@ impl<'a> Reading<'a> {
 
     /// How two stacks are paired.
     pub fn pair(&self, a: &Side, b: &Side) -> Paired {
-        compare::pair_over(a, b, self.run.start.scenario.measure.attaches)
+        pairing::pair_over(a, b, self.run.start.scenario.measure.attaches)
     }
 
     /// Fraction within which "no difference" may be said.

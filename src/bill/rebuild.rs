@@ -1,40 +1,17 @@
 //! How fast an array was rebuilt while it was under load, from the shares that it told behind the slices. They are kept in whole
 //! percent, and nobody looked when a rebuild began or ended: what is known is its pace between two looks, not how long it took.
 
+use super::findings::states::Rebuild;
 use super::reading::Reading;
-use super::run::RunData;
 use crate::scenario::InState;
+use crate::store::RunData;
 use crate::store::record::{Slice, Value};
-use crate::units::counted;
-use serde::Serialize;
+use crate::units::{self, counted};
 
 /// Both ends of a stretch are off by half a percent at most.
 const ROUNDED: f64 = 1.0;
 /// Stretches together must be this much longer than what rounding leaves unknown, or no pace is told.
 const TELLING: f64 = 5.0;
-
-/// Pace of the rebuilds of one array under one load.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Rebuild {
-    /// Stretches of rebuilds that were seen: a share that falls, another visit, or a slice in which the state was left begins anew.
-    pub stretches: u64,
-    /// Percent of a rebuild that were done between the first and the last look of each stretch, all together.
-    pub percent: f64,
-    /// Most that these are off, since shares are kept in whole percent.
-    pub percent_off: f64,
-    /// Seconds of these stretches.
-    pub seconds: f64,
-    /// Share of that time in which the load ran on the array.
-    pub loaded: f64,
-    /// Bytes of a member, where they are known.
-    pub member_bytes: Option<u64>,
-    /// Seconds that a whole rebuild takes at the pace of the stretches; of several the median. `None`: too little was seen.
-    pub whole_s: Option<f64>,
-    /// Bytes a second that were written to each member that is rebuilt.
-    pub bytes_per_s: Option<f64>,
-    /// In words.
-    pub sentence: String,
-}
 
 /// Looks at one rebuild, in order.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -101,14 +78,8 @@ impl Rebuild {
 /// Seconds of a whole rebuild, of those stretches that went far enough to tell.
 fn median(all: &[Stretch]) -> Option<f64> {
     let telling = all.iter().filter(|one| one.percent >= TELLING * ROUNDED);
-    let mut whole: Vec<f64> = telling.map(|one| 100.0 * one.seconds / one.percent).collect();
-    whole.sort_by(f64::total_cmp);
-    let middle = whole.len() / 2;
-    match whole.len() {
-        0 => None,
-        odd if odd % 2 == 1 => Some(whole[middle]),
-        _ => Some((whole[middle - 1] + whole[middle]) / 2.0),
-    }
+    let whole = units::median(telling.map(|one| 100.0 * one.seconds / one.percent));
+    whole.is_finite().then_some(whole)
 }
 
 /// Slices of one stack in the order of the record.

@@ -1,7 +1,7 @@
 //! A stack's own figures: rate, latency, CPU time. Each from whole rounds, with its interval.
 
 use super::compare::{self, of_estimate, of_totals};
-use super::findings::{Figure, Latency, Row};
+use super::findings::{Figure, GeneratorReport, Latency, Row};
 use super::gather::{RoundTotal, Side, Way};
 use super::generator;
 use super::reading::Reading;
@@ -31,7 +31,7 @@ pub fn row(reading: &Reading, at: usize) -> Row {
         cpu_generator: figure(reading, at, "ns", |round| {
             Some((round.all_ios, round.cpu_user_ns? + round.cpu_kernel_ns?))
         }),
-        generator: generator::report(reading, at),
+        generator: of_generator(reading, at),
         cpu_place: figure(reading, at, "ns", |round| Some((round.all_ios, round.cpu_place_ns?))),
         cpu: match reading.cpu_lacking([at, at]).filter(|_| !side.rounds.is_empty()) {
             Some(reason) => Figure::missing(reason),
@@ -39,6 +39,36 @@ pub fn row(reading: &Reading, at: usize) -> Row {
         },
         debt: writes.then(|| side.debt.clone()),
     }
+}
+
+/// What the load generator itself has in the figures of a stack.
+fn of_generator(reading: &Reading, at: usize) -> GeneratorReport {
+    let side = &reading.sides[at];
+    let threads = reading.threads(at);
+    let [user_share, kernel_share] =
+        generator::shares(side, threads).map_or([None; 2], |shares| shares.map(Some));
+    GeneratorReport {
+        cpu_user: figure(reading, at, "ns", |round| Some((round.all_ios, round.cpu_user_ns?))),
+        cpu_kernel: figure(reading, at, "ns", |round| Some((round.all_ios, round.cpu_kernel_ns?))),
+        threads,
+        user_share,
+        kernel_share,
+        reap_gap: some("reap_gap", &side.reap_gap),
+        service: service(side),
+        in_flight: generator::in_flight(side),
+        depth: reading.depth(at),
+        littles_law_error: generator::littles_law_error(side),
+        littles_law_ends: generator::ends(side),
+    }
+}
+
+/// From issue to end, where latencies begin at a schedule.
+pub fn service(side: &Side) -> Option<Latency> {
+    some("service", &side.service)
+}
+
+fn some(name: &'static str, batches: &Batches) -> Option<Latency> {
+    (batches.count() > 0).then(|| latency(name, batches))
 }
 
 /// I/Os (`1/s`) or bytes (`B/s`) a second.

@@ -1,68 +1,27 @@
 //! Arrays that were measured in states: what they themselves told of the state, slice by slice, which slices were left out, and
 //! each state against the same array as it was set up.
 
-use super::findings::{Charges, Comparison};
+use super::findings::states::{ArrayStates, StateFindings};
+use super::judged::{Estimates, Judged};
 use super::reading::Reading;
-use super::rebuild::{self, Rebuild};
-use super::{Behind, Judged, marked, who};
+use super::rebuild;
+use super::subject::{marked, who};
 use crate::scenario::{InState, told_by};
 use crate::stats::{Verdict, alike};
 use crate::store::record::{Purpose, Slice};
-use serde::Serialize;
 
-/// One array in all of its states, in their order.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct ArrayStates {
-    /// The stack as it was set up, which is healthy.
-    pub stack: String,
-    /// What told the state: `sysfs`, `zpool status`.
-    pub told_by: &'static str,
-    /// One by one, from the first.
-    pub states: Vec<StateFindings>,
-    /// What it told, in words.
-    pub sentence: String,
-}
-
-/// One state.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct StateFindings {
-    /// Name of the stack in it.
-    pub stack: String,
-    /// As it was asked for: `failed(1)`; `healthy again`.
-    pub state: String,
-    /// Slices that figures are made of.
-    pub slices: u64,
-    /// Of these, behind how many the array told its state.
-    pub told: u64,
-    /// What it told there, in its words: `rebuilding, 3 to 61 % done`.
-    pub told_as: Vec<String>,
-    /// Slices that were left out, since the array was in another state behind them. They were run again.
-    pub left_out: u64,
-    /// What it told there.
-    pub left_out_as: Vec<String>,
-    /// How fast it was rebuilt meanwhile; `None`: it was in no rebuild, or none was looked at twice.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub rebuild: Option<Rebuild>,
-    /// Against the array as it was set up; none of that itself, nor where that is the baseline already.
-    pub comparisons: Vec<Comparison>,
-    /// The same of latency and CPU time.
-    pub charges: Vec<Charges>,
-    /// Whether it is healthy once more.
-    pub again: bool,
-}
-
-/// All arrays of a workload that have states. What is behind their comparisons goes with the rest.
-pub(super) fn of(reading: &Reading, behind: &mut Behind) -> Vec<ArrayStates> {
+/// All arrays of a workload that have states. Their estimates are added to the others.
+pub(super) fn of(reading: &Reading, estimates: &mut Estimates) -> Vec<ArrayStates> {
     let stacks = &reading.run.start.scenario.stacks;
     let first = |at: &usize| stacks[*at].state.as_ref().is_some_and(|state| state.of == *at);
-    (0..stacks.len()).filter(first).map(|of| array(reading, of, behind)).collect()
+    (0..stacks.len()).filter(first).map(|of| array(reading, of, estimates)).collect()
 }
 
-fn array(reading: &Reading, of: usize, behind: &mut Behind) -> ArrayStates {
+fn array(reading: &Reading, of: usize, estimates: &mut Estimates) -> ArrayStates {
     let scenario = &reading.run.start.scenario;
     let its = |at: usize| scenario.stacks[at].state.as_ref().filter(|state| state.of == of);
     let all = (0..scenario.stacks.len()).filter_map(|at| Some((at, its(at)?)));
-    let states: Vec<StateFindings> = all.map(|(at, state)| in_state(reading, at, state, behind)).collect();
+    let states: Vec<StateFindings> = all.map(|(at, state)| in_state(reading, at, state, estimates)).collect();
     let told_by = told_by(&scenario.stacks[of]);
     let who = marked(reading.name(of), reading.emulated(of).is_some());
     let said = states.iter().map(StateFindings::said).collect::<Vec<_>>().join("; ");
@@ -71,14 +30,14 @@ fn array(reading: &Reading, of: usize, behind: &mut Behind) -> ArrayStates {
     ArrayStates { stack: reading.name(of).to_owned(), told_by, states, sentence }
 }
 
-fn in_state(reading: &Reading, at: usize, state: &InState, behind: &mut Behind) -> StateFindings {
+fn in_state(reading: &Reading, at: usize, state: &InState, estimates: &mut Estimates) -> StateFindings {
     let is_first = state.of == at;
     let mut judged = Judged::default();
     // Against the baseline it stands with the others.
     if !is_first && state.of != reading.run.start.scenario.baseline {
         judged.add(reading, [state.of, at]);
     }
-    behind.add(judged.behind);
+    estimates.add(judged.estimates);
     let (counted, left_out) = slices(reading, at);
     let again = !is_first && state.lost() == Some(0);
     let name = reading.name(at).strip_prefix(reading.name(state.of)).unwrap_or_default().trim_start();

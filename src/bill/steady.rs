@@ -2,64 +2,19 @@
 //! fell. A verdict on steady writes rests on rounds behind the caches alone; one on a burst is told what it holds.
 
 use super::findings::WarningReport;
+use super::findings::steady::{ChangeReport, VisitReport, WritesReport};
 use super::gather::{self, RoundId, Side};
 use super::precondition;
-use super::reading::Reading;
-use super::run::RunData;
 use super::subject::Quantity;
 use crate::host::caches::WriteCache;
 use crate::scenario::{Regime, Stack, Workload};
 use crate::stats::steady::{self, Change, Steady, SteadySpec, Why, Window, Writes, Wrote};
 use crate::stats::{Concludes, Refusal, Verdict};
+use crate::store::RunData;
 use crate::store::record::Purpose;
 use crate::units::show_bytes;
-use serde::Serialize;
 use std::collections::BTreeSet;
 use std::ops::Range;
-
-/// What is said about the writes of a workload.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct WritesReport {
-    /// What the verdicts are about.
-    pub regime: Regime,
-    /// Caches that were known on the path, the largest first.
-    pub known_caches: Vec<WriteCache>,
-    /// Visit by visit.
-    pub visits: Vec<VisitReport>,
-    /// In words.
-    pub sentences: Vec<String>,
-}
-
-/// One visit.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct VisitReport {
-    /// Its number.
-    pub visit: u32,
-    /// Bytes that the least written drive got.
-    pub written: f64,
-    /// Whole rounds.
-    pub rounds: usize,
-    /// The first of them behind the caches, from 0; `None`: that was not reached.
-    pub steady_from: Option<usize>,
-    /// By what it was reached.
-    #[serde(flatten)]
-    pub why: Why,
-    /// Stacks whose pace fell and stayed down.
-    pub changes: Vec<ChangeReport>,
-}
-
-/// A fall of pace, in bytes a second; with the flush, where flushes show it.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct ChangeReport {
-    /// Name of the stack.
-    pub stack: String,
-    /// Bytes that its drive had got in the visit by then.
-    pub written: f64,
-    /// Mean pace before.
-    pub before: f64,
-    /// Mean pace behind it.
-    pub after: f64,
-}
 
 /// The writes of one workload while its findings are made; of reads there are none.
 #[derive(Debug, Default)]
@@ -320,8 +275,8 @@ fn reached(visit: &VisitReport) -> String {
 }
 
 /// What verdicts on writes leave open.
-pub fn not_excluded(readings: &[Reading]) -> Vec<String> {
-    let writes = || readings.iter().map(|reading| &reading.writes).filter(|writes| !writes.visits.is_empty());
+pub fn not_excluded(all: &[&Course]) -> Vec<String> {
+    let writes = || all.iter().filter(|writes| !writes.visits.is_empty());
     let of = |regime: Regime| writes().any(|writes| writes.regime == regime && writes.refused.is_none());
     // Of all visits of a workload: a fall in one of them shows the drive's own pace.
     let by_cache = |writes: &&Course| {

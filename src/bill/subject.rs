@@ -65,6 +65,16 @@ fn kind(job: &Job) -> String {
     }
 }
 
+/// A name with the mark of what is emulated; the banner says once why.
+pub fn marked(name: &str, emulated: bool) -> String {
+    format!("{name}{}", if emulated { " ~" } else { "" })
+}
+
+/// Whom a sentence of a comparison is about.
+pub fn who(stack: &str, against: &str, emulated: bool) -> String {
+    marked(&format!("{stack} against {against}"), emulated)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -1,130 +1,23 @@
 //! The points of a sweep side by side: rate, latency and power of each stack at each point, its cost there, the
 //! knee and whether the cost changes. Points are measured one after the other: only costs are paired.
 
-use super::ceiling::Masked;
 use super::compare;
-use super::course::{self, Course};
+use super::course;
+use super::findings::sweep::{Cost, Curve, Point, Spot, StackCurve, SweepFindings};
 use super::findings::{Comparison, Figure, Interval, Row, WorkloadFindings};
 use super::gather::{RoundTotal, Side};
-use super::knee::{self, Knee};
+use super::knee;
 use super::reading::Reading;
+use super::simultaneous::Simultaneous;
+use super::subject::marked;
 use crate::scenario::Coordinate;
 use crate::stats::ratio::{self, ratio_of_totals, residuals};
-use crate::stats::{Refusal, Spread, Verdict, t_quantile};
-use serde::Serialize;
-
-/// One sweep.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct SweepFindings {
-    /// Its name; its points' workloads carry it.
-    pub name: String,
-    /// `4k random reads over iodepth`.
-    pub subject: String,
-    /// The word along the axis.
-    pub axis: String,
-    /// Unit of its values, as in figures.
-    pub unit: &'static str,
-    /// The word that makes curves, of a grid.
-    pub curve_word: Option<String>,
-    /// What counts as throughput: `1/s`, or `B/s` where the block size is swept.
-    pub throughput: &'static str,
-    /// Points of all curves.
-    pub points: usize,
-    /// What its figures do not show, as a sentence.
-    pub note: Option<&'static str>,
-    /// One, or one for each value of the second word, from the smallest.
-    pub curves: Vec<Curve>,
-}
-
-/// The points along the axis, at one value of the second word if there is one.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Curve {
-    /// The value of the second word.
-    pub at: Option<Spot>,
-    /// All stacks in the order of the scenario.
-    pub stacks: Vec<StackCurve>,
-}
-
-/// A value of a swept word.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Spot {
-    /// In the unit of the word.
-    pub value: u64,
-    /// As it is written: `64k`.
-    pub shown: String,
-}
+use crate::stats::{Refusal, Spread};
 
 impl Spot {
     fn of(at: &Coordinate) -> Spot {
         Spot { value: at.value, shown: at.shown() }
     }
-}
-
-/// One stack along one curve.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct StackCurve {
-    /// Its name.
-    pub stack: String,
-    /// Whether the others are compared with it.
-    pub baseline: bool,
-    /// Why its figures are not representative.
-    pub emulated: Option<String>,
-    /// From the smallest value to the largest.
-    pub points: Vec<Point>,
-    /// Where its power is greatest.
-    pub knee: Knee,
-    /// Up to which offered rate it kept up, as a sentence; only of sweeps over a rate.
-    pub kept_up: Option<String>,
-    /// Whether its cost changes; writes have two, the baseline none.
-    pub courses: Vec<Course>,
-}
-
-impl StackCurve {
-    /// All that is concluded, from the most asked for.
-    pub fn sentences(&self) -> impl Iterator<Item = &str> {
-        let courses = self.courses.iter().map(|course| course.sentence.as_str());
-        courses.chain([self.knee.sentence.as_str()]).chain(self.kept_up.as_deref())
-    }
-}
-
-/// One stack at one point.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Point {
-    /// Where.
-    pub at: Spot,
-    /// The workload that measured it.
-    pub workload: String,
-    /// I/Os a second.
-    pub iops: Figure,
-    /// Bytes a second (acknowledged).
-    pub bytes_per_s: Figure,
-    /// Mean latency, all directions together.
-    pub latency: Figure,
-    /// Throughput over mean latency.
-    pub power: Figure,
-    /// I/Os a second that the load offered, of an open loop.
-    pub offered: Option<f64>,
-    /// Whether the offered rate was achieved, where there is one and a figure.
-    pub kept_up: Option<bool>,
-    /// Against the baseline; writes have two, the baseline none.
-    pub costs: Vec<Cost>,
-}
-
-/// A stack against the baseline at one point.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Cost {
-    /// `acknowledged` or `durable` of writes, else empty.
-    pub quantity: &'static str,
-    /// As at the point's workload.
-    pub verdict: Verdict,
-    /// What hides a cost: both run into it.
-    pub masked: Option<Masked>,
-    /// Rate of the stack over that of the baseline.
-    pub ratio: Figure,
-    /// The ratio's interval that holds for all points of the sweep at once.
-    pub simultaneous: Option<Interval>,
-    /// Median latency of the stack over that of the baseline, of the first direction.
-    pub median_latency: Option<Figure>,
 }
 
 /// All sweeps of a run, in the order of the scenario.
@@ -194,9 +87,11 @@ impl Sweep<'_> {
         let points: Vec<Point> = members.iter().map(|member| self.point(member, stack)).collect();
         let curve = at.map(|at| format!(" at {} {}", at.word, at.shown())).unwrap_or_default();
         let name = format!("{}{curve}", row.stack);
-        let powers: Vec<(Spot, Option<Sure>)> =
-            points.iter().map(|point| (point.at.clone(), Sure::of(&point.power, self.points))).collect();
-        let marked = super::marked(&name, row.emulated.is_some());
+        let powers: Vec<(Spot, Option<Simultaneous>)> = points
+            .iter()
+            .map(|point| (point.at.clone(), Simultaneous::of(&point.power, self.points)))
+            .collect();
+        let marked = marked(&name, row.emulated.is_some());
         StackCurve {
             knee: knee::of(&powers, self.axis).said_of(&marked),
             kept_up: (self.axis == "rate_iops").then(|| format!("{marked}: {}", kept_up(&points))),
@@ -228,7 +123,7 @@ impl Sweep<'_> {
 
     fn cost(&self, quantity: &'static str, one: &Comparison) -> Cost {
         let simultaneous =
-            Sure::of(&one.ratio, self.points).map(|sure| Interval::between(sure.low, sure.high));
+            Simultaneous::of(&one.ratio, self.points).map(|sure| Interval::between(sure.low, sure.high));
         let median = one.latency_ratios.iter().find(|(_, quantile, _)| *quantile == 0.5);
         let median_latency = median.map(|(_, _, ratio)| ratio.clone());
         Cost {
@@ -267,36 +162,6 @@ fn comparisons<'a>(members: &[Member<'a>], row: &Row) -> Vec<(&'static str, Vec<
         }
     }
     all
-}
-
-/// A figure with the interval that holds for so many at once.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Sure {
-    pub(super) value: f64,
-    pub(super) low: f64,
-    pub(super) high: f64,
-}
-
-impl Sure {
-    /// Bonferroni: of `points` intervals each may miss in 5 % / `points`. The interval is stretched by the
-    /// ratio of the two t quantiles, as a logarithm. `None`: the figure has no interval.
-    pub fn of(figure: &Figure, points: usize) -> Option<Sure> {
-        let Figure::Known { value, interval: Interval::Bounds { low, high, freedom }, .. } = figure else {
-            return None;
-        };
-        let (low, high, freedom) = (*low, *high, (*freedom)?);
-        if low <= 0.0 {
-            return None;
-        }
-        let stretch = t_quantile(1.0 - 0.025 / points.max(1) as f64, freedom) / t_quantile(0.975, freedom);
-        let reach = |bound: f64| value * (bound / value).powf(stretch);
-        Some(Sure { value: *value, low: reach(low), high: reach(high) })
-    }
-
-    /// Whether the two intervals have nothing in common.
-    pub fn apart(&self, other: &Sure) -> bool {
-        self.low > other.high || other.low > self.high
-    }
 }
 
 /// `kept up to 8000 (16000: 71 % of the offered rate)`: points are in the order of their rate.

@@ -1,10 +1,10 @@
 //! Known curves in, known knees and courses out; and what is not sure is not said.
 
-use super::super::course::Change;
 use super::super::findings::Findings;
-use super::super::knee::Place;
 use super::super::{RunData, findings, twin};
 use super::*;
+use crate::bill::findings::sweep::{Change, Place};
+use crate::stats::Verdict;
 
 fn only(run: &RunData) -> SweepFindings {
     let mut found: Findings = findings(run);
@@ -196,16 +196,16 @@ fn simultaneous_intervals_are_wider_and_hold_their_value() {
         interval: Interval::of_t(0.88, 0.92, freedom),
         caution: None,
     };
-    let one = Sure::of(&figure(19.0), 1).unwrap();
+    let one = Simultaneous::of(&figure(19.0), 1).unwrap();
     assert!((one.low - 0.88).abs() < 1e-9 && (one.high - 0.92).abs() < 1e-9);
-    let ten = Sure::of(&figure(19.0), 10).unwrap();
+    let ten = Simultaneous::of(&figure(19.0), 10).unwrap();
     // t(0.9975, 19) over t(0.975, 19), as printed in tables: 3.174 / 2.093.
     let stretch = (0.9f64 / ten.low).ln() / (0.9f64 / 0.88).ln();
     assert!((stretch - 3.174 / 2.093).abs() < 2e-3, "{stretch}");
     // Rounds that remember leave few degrees of freedom: 7.453 / 3.182 at three.
-    let few = Sure::of(&figure(3.0), 10).unwrap();
+    let few = Simultaneous::of(&figure(3.0), 10).unwrap();
     assert!(((0.9f64 / few.low).ln() / (0.9f64 / 0.88).ln() - 7.453 / 3.182).abs() < 2e-3);
-    assert_eq!(Sure::of(&Figure::missing("why"), 10), None);
+    assert_eq!(Simultaneous::of(&Figure::missing("why"), 10), None);
 }
 
 #[test]

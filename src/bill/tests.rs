@@ -316,7 +316,7 @@ fn a_failed_sample_spoils_its_round_only() {
 fn torn_histograms_are_said_and_the_rest_is_used() {
     let mut run = twin::a_against_a();
     let whole = run.histograms;
-    run.histograms = Box::new(move |offset: u64| if offset == 0 { None } else { whole.histogram(offset) });
+    run.histograms = Box::new(move |offset: u64| if offset == 0 { None } else { whole(offset) });
     let found = findings(&run);
     assert!(found.warnings.iter().any(|warning| warning.kind == "torn_histograms"));
     assert!(found.workloads[0].rows.iter().all(|row| row.latency[0].p50.value().is_some()));

@@ -1,13 +1,13 @@
 //! Slices in the order of the record, as the judge wants them: which stack ran after which decides about carry-over,
 //! and rounds of longer slices stand beside the others.
 
-use super::compare::Basis;
 use super::gather::{RoundId, Samples, Strata, index};
-use super::run::RunData;
+use super::pairing::Basis;
 use super::subject::Quantity;
 use crate::scenario::Workload;
 use crate::stats::Refusal;
 use crate::stats::rounds::{Part, Round, RoundKind, Value};
+use crate::store::RunData;
 use crate::store::record::{Purpose, Slice};
 use std::collections::BTreeSet;
 

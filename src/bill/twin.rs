@@ -1,7 +1,6 @@
 //! Simulated runs for tests: stacks with known costs under drifting noise, from a seed. Everything that a
 //! report must cope with has one: a bill, A/A, an emulated guest, a killed run, writes, visits, a failure.
 
-use super::run::RunData;
 use crate::host::facts::Facts;
 use crate::scenario::sweep::SWEPT;
 use crate::scenario::{
@@ -11,6 +10,7 @@ use crate::scenario::{
 use crate::stats::noise::Noise;
 use crate::stats::pilot::Pattern;
 use crate::stats::schedule::Schedule;
+use crate::store::RunData;
 use crate::store::record::{
     Better, CpuTimes, DesignUp, Gate, GuestDisk, Matched, PlaceFacts, Purpose, RunStart, Sample, Slice,
     SlicePart, Value, Warning, WorkerUp,
@@ -106,9 +106,6 @@ fn facts(hostname: &str) -> Facts {
 impl Twin {
     fn new(seed: u64, stacks: Vec<TwinStack>) -> Twin {
         let data = RunData {
-            is_running: false,
-            start: start(seed, &stacks),
-            ratings: iotax_audit::knowledge::ratings::known().clone(),
             places: vec![PlaceFacts {
                 place: "host".into(),
                 facts: facts("lab"),
@@ -117,27 +114,8 @@ impl Twin {
                 disks: Vec::new(),
                 spdk: Vec::new(),
             }],
-            layers: Vec::new(),
-            workers: Vec::new(),
-            designs: Vec::new(),
-            matched: Vec::new(),
-            apart: None,
-            laying_out: Vec::new(),
-            laid_out: Vec::new(),
-            passes: Vec::new(),
-            preconditioned: Vec::new(),
-            clocks: Vec::new(),
-            slices: Vec::new(),
-            trials: Vec::new(),
-            verified: Vec::new(),
-            imported_files: Vec::new(),
-            imported: Vec::new(),
-            histograms: Box::new(|_| None),
-            warnings: Vec::new(),
-            ends: Vec::new(),
-            visits_ended: Vec::new(),
             outcome: Some("complete".into()),
-            torn: 0,
+            ..RunData::begun(start(seed, &stacks))
         };
         let mut twin = Twin {
             stacks,

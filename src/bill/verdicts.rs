@@ -1,16 +1,15 @@
 //! Throughput of each stack against the baseline, and what many comparisons at once leave of it.
 
-use super::baseline;
 use super::ceiling;
 use super::charges::{self, over_attaches, ratios};
-use super::compare::{Basis, Estimated, Found};
+use super::compare::{Estimated, Found};
 use super::findings::{ChargeFinding, Charges, Comparison, Role, WorkloadFindings};
+use super::pairing::Basis;
 use super::reading::Reading;
-use super::subject::{self, Quantity};
-use super::who;
+use super::remedy::{Effort, settle_words};
+use super::subject::{self, Quantity, who};
 use crate::scenario::MeasureSpec;
 use crate::stats::family::holm;
-use crate::stats::spread::BATCHES as LEAST_ROUNDS;
 use crate::stats::{Concludes, Phrase, Refusal, Verdict};
 
 /// One comparison with the estimate behind it.
@@ -149,58 +148,6 @@ fn same_in_the_bill(workload: &mut WorkloadFindings) {
     }
 }
 
-/// How long a workload was measured, and why no longer.
-pub struct Effort<'a> {
-    measure: &'a MeasureSpec,
-    /// Length of its slices, where it is recorded.
-    slice_ns: Option<u64>,
-    ended: Option<String>,
-}
-
-impl<'a> Effort<'a> {
-    /// As recorded.
-    pub fn of(reading: &Reading<'a>) -> Effort<'a> {
-        let ended = reading.run.ends.iter().rfind(|(workload, _)| *workload == reading.workload.name);
-        let slice_ns = baseline::design(reading).map(|design| design.slice_ns);
-        Effort {
-            measure: &reading.run.start.scenario.measure,
-            slice_ns,
-            ended: ended.map(|(_, why)| why.clone()),
-        }
-    }
-
-    /// What would settle a refusal here, where something would.
-    pub fn remedy(&self, reason: &Refusal) -> Option<String> {
-        match (reason, self.ended.as_deref()) {
-            (Refusal::TooFewRounds { .. }, None | Some("interrupted")) => {
-                Some("let it run to its end".to_owned())
-            }
-            (Refusal::TooFewRounds { .. }, Some("max_written")) => Some("raise --max-written".to_owned()),
-            (Refusal::TooFewRounds { have }, Some(_)) => Some(self.more_rounds(*have)),
-            _ => reason.remedy().map(str::to_owned),
-        }
-    }
-
-    /// A budget for the rounds that an interval needs, by those that this one gave; slices are as short as they can be unless
-    /// their length was asked for, and where an engine made them longer than that.
-    fn more_rounds(&self, have: usize) -> String {
-        let asked_ns = self.measure.slice_ns;
-        let as_asked = asked_ns.is_some_and(|asked_ns| self.slice_ns.is_none_or(|ns| ns <= asked_ns));
-        let or_shorter = if as_asked { ", or shorten --slice" } else { "" };
-        let spent_s = self.measure.budget_ns as f64 / 1e9;
-        match have {
-            0 => format!("raise --budget{or_shorter}"),
-            have => {
-                let wanted_s = spent_s * MORE * LEAST_ROUNDS as f64 / have as f64;
-                format!("raise --budget, to about {:.0}s{or_shorter}", wanted_s.ceil())
-            }
-        }
-    }
-}
-
-/// Rounds take now more time and now less.
-const MORE: f64 = 1.15;
-
 fn say(one: &mut Comparison, effort: &Effort) {
     one.remedy = one.verdict.reason().and_then(|reason| effort.remedy(reason));
     let over = over_attaches(&one.ratio);
@@ -208,11 +155,6 @@ fn say(one: &mut Comparison, effort: &Effort) {
     let settle = one.remedy.as_deref().map(settle_words).unwrap_or_default();
     one.phrase = one.verdict.about(&one.quantity).words(over).words(masked).words(settle);
     one.sentence = format!("{}: {}", who(&one.stack, &one.against, one.emulated.is_some()), one.phrase);
-}
-
-/// `; to settle it: raise --budget`.
-pub fn settle_words(remedy: &str) -> String {
-    format!("; to settle it: {remedy}")
 }
 
 /// How many comparisons of throughput with an interval a run has.

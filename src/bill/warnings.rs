@@ -5,8 +5,8 @@ use super::findings::{Comparison, WarningReport, WorkloadFindings};
 use super::imported;
 use super::precondition;
 use super::reading::Reading;
-use super::run::RunData;
-use crate::stats::level::Meaning;
+use crate::stats::checks::Meaning;
+use crate::store::RunData;
 use crate::store::record::state::RunState;
 use crate::store::record::{LaidOut, WARNING_KINDS};
 use crate::units::{counted, show_bytes};
@@ -19,7 +19,7 @@ pub fn warnings(run: &RunData, readings: &[Reading], workloads: &[WorkloadFindin
         subject: warning.subject.clone(),
         text: warning.text.clone(),
     });
-    let notes = run.start.scenario.notes.iter().map(|note| warning("note", "", note.clone()));
+    let notes = run.start.scenario.notes.iter().map(|note| WarningReport::new("note", "", note.clone()));
     let mut all: Vec<WarningReport> = Vec::new();
     let recorded = one_a_matter(recorded);
     for one in notes.chain(recorded) {
@@ -36,9 +36,9 @@ pub fn warnings(run: &RunData, readings: &[Reading], workloads: &[WorkloadFindin
         RunState::Killed => Some("the run was killed; figures are of what it recorded"),
         _ => None,
     };
-    all.extend(unfinished.map(|text| warning(run.state().word(), &run.start.id, text.into())));
+    all.extend(unfinished.map(|text| WarningReport::new(run.state().word(), &run.start.id, text.into())));
     if run.torn > 0 {
-        all.push(warning(
+        all.push(WarningReport::new(
             "torn_frames",
             &run.start.id,
             format!(
@@ -48,7 +48,11 @@ pub fn warnings(run: &RunData, readings: &[Reading], workloads: &[WorkloadFindin
         ));
     }
     if let Some(reason) = &run.apart {
-        all.push(warning("apart", &run.start.id, format!("measured apart from here on: {reason}")));
+        all.push(WarningReport::new(
+            "apart",
+            &run.start.id,
+            format!("measured apart from here on: {reason}"),
+        ));
     }
     all.extend(laid_out(run));
     all.extend(precondition::warnings(run));
@@ -83,7 +87,7 @@ fn laid_out(run: &RunData) -> Vec<WarningReport> {
             show_bytes(written),
             written as f64 / 1e6 / seconds.max(f64::MIN_POSITIVE)
         );
-        Some(warning("first_writes", stack, text))
+        Some(WarningReport::new("first_writes", stack, text))
     };
     run.start.scenario.stacks.iter().filter_map(|stack| said(&stack.name)).collect()
 }
@@ -99,7 +103,7 @@ fn levels(workload: &WorkloadFindings) -> Vec<WarningReport> {
             "{}: the level of {} and {} broke in round {} by {change:+.0} %; their ratio did not change with it",
             workload.name, one.against, one.stack, split.at
         );
-        Some(warning("level", &one.stack, text))
+        Some(WarningReport::new("level", &one.stack, text))
     };
     workload.comparisons.iter().filter(broken).filter_map(said).collect()
 }
@@ -134,17 +138,12 @@ fn is_about(one: &WarningReport, stack: &str) -> bool {
     one.subject == stack || one.subject.split(", ").any(|subject| subject == stack)
 }
 
-/// One of ours.
-pub fn warning(kind: &str, subject: &str, text: String) -> WarningReport {
-    WarningReport { kind: kind.into(), subject: subject.into(), text }
-}
-
 /// What only shows when the slices are read.
 fn found_warnings(reading: &Reading, known: &[WarningReport]) -> Vec<WarningReport> {
     let name = &reading.workload.name;
     let mut found = reading.writes.warnings(name);
     if reading.unknown > 0 {
-        found.push(warning(
+        found.push(WarningReport::new(
             "unknown_stack",
             name,
             format!(
@@ -154,7 +153,7 @@ fn found_warnings(reading: &Reading, known: &[WarningReport]) -> Vec<WarningRepo
         ));
     }
     for (stack, side) in reading.run.start.scenario.stacks.iter().zip(&reading.sides) {
-        let mut add = |kind: &str, text: String| found.push(warning(kind, &stack.name, text));
+        let mut add = |kind: &str, text: String| found.push(WarningReport::new(kind, &stack.name, text));
         if side.dropped > 0 {
             add(
                 "partial_rounds",
@@ -209,8 +208,9 @@ mod tests {
 
     #[test]
     fn guests_that_are_short_of_the_same_are_one_matter() {
-        let short =
-            |who: &str, of: &str| warning(GUESTS, "", format!("{who}: vCPUs (2) are more than the {of}"));
+        let short = |who: &str, of: &str| {
+            WarningReport::new(GUESTS, "", format!("{who}: vCPUs (2) are more than the {of}"))
+        };
         let told = |all: Vec<WarningReport>| {
             one_a_matter(all.into_iter()).into_iter().map(|one| one.text).collect::<Vec<_>>()
         };
@@ -231,7 +231,7 @@ mod tests {
 
     #[test]
     fn what_is_said_of_several_is_said_once() {
-        assert!(is_about(&warning("io_errors", "a, b", String::new()), "b"));
-        assert!(!is_about(&warning("io_errors", "ab", String::new()), "a"));
+        assert!(is_about(&WarningReport::new("io_errors", "a, b", String::new()), "b"));
+        assert!(!is_about(&WarningReport::new("io_errors", "ab", String::new()), "a"));
     }
 }

@@ -3,7 +3,6 @@
 use super::asked::Asked;
 use super::progress::Progress;
 use super::{columns, ratings, report, say, stop};
-use crate::bill::run::RunData;
 use crate::exit::{DONE, FINDING, Failed, MEASUREMENT_FAILED, code_of};
 use crate::guard::admit::Admitted;
 use crate::layer::guest;
@@ -19,6 +18,7 @@ use crate::step::executor::Executor;
 use crate::step::hand::Hands;
 use crate::step::journal::Journal;
 use crate::step::system::{self, boot_id};
+use crate::store::RunData;
 use crate::store::record::state::WAITS;
 use crate::store::record::{Purpose, Record, RunStart};
 use crate::store::{self, RunLock, Store, Writer};

@@ -2,13 +2,13 @@
 //! journal.
 
 use super::rounds::Progress;
-use crate::bill::run::RunData;
 use crate::guard::inspect::DATA;
 use crate::scenario::{Agent, Medium, Scenario};
 use crate::stats::pilot::{Design, Pattern};
 use crate::stats::rounds::{Part, Round, RoundKind};
 use crate::stats::steady::{Writes, Wrote};
 use crate::step::journal::{self, Entry};
+use crate::store::RunData;
 use crate::store::record::precondition::{PassedDrive, Passes};
 use crate::store::record::{LaidOut, Purpose, Sample, Slice, Value, ended_as_asked};
 use anyhow::Result;

@@ -7,7 +7,7 @@ use super::bench::{Bench, Done, Ready, Spot};
 use super::matched;
 use super::observer::{Event, Live, LiveComparison, Observer};
 use crate::scenario::{Engine, MeasureSpec, Precondition, Workload};
-use crate::stats::length;
+use crate::stats::checks;
 use crate::stats::pilot::{self, Bounds, Design, Pattern, PilotSlice};
 use crate::stats::rounds::{Part, Round, RoundKind, Value};
 use crate::stats::steady::{SteadySpec, Writes};
@@ -396,7 +396,7 @@ impl Visit<'_> {
             let planned = trial.plan();
             let (purpose, times) = match planned.kind {
                 RoundKind::Plain => (Purpose::Plain, 1),
-                RoundKind::Long => (Purpose::Long, length::TIMES),
+                RoundKind::Long => (Purpose::Long, checks::TIMES),
             };
             let bound = self.bound(progress, times);
             let mut flushes_s = vec![0.0; self.members.len()];

@@ -170,7 +170,7 @@ impl OneTable {
             Some(OneTable { title, table, weights, rows: ["row", "rows"], columns: None })
         };
         if let Some(table) = durability::table(findings) {
-            let lossy = |row: &crate::bill::durability::DurabilityRow| row.lossy as f64;
+            let lossy = |row: &crate::bill::findings::durability::DurabilityRow| row.lossy as f64;
             let rows = findings.durability.as_ref().map(|found| found.rows.iter().map(lossy).collect());
             return Some(OneTable { weights: rows.unwrap_or_default(), ..plain(Vec::new(), table)? });
         }

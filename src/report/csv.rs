@@ -4,17 +4,17 @@
 use super::verdicts;
 use super::{Page, Renderer};
 use crate::bill::Findings;
-use crate::bill::durability::DurabilityRow;
-use crate::bill::efficiency::Efficiency;
+use crate::bill::findings::durability::DurabilityRow;
+use crate::bill::findings::efficiency::Efficiency;
+use crate::bill::findings::imported::{ImportedComparison, ImportedFigure, ImportedRow, OtherResult};
+use crate::bill::findings::published::{Agreement, PublishedFinding};
+use crate::bill::findings::ratios::RatioTable;
+use crate::bill::findings::sweep::Place;
+use crate::bill::findings::sweep::{Cost, StackCurve, SweepFindings};
+use crate::bill::findings::verification::VerifiedRow;
 use crate::bill::findings::{
     Bill, BillLine, Charges, Figure, Interval, Latency, MatchedFindings, Row, WorkloadFindings,
 };
-use crate::bill::imported::{ImportedComparison, ImportedFigure, ImportedRow, OtherResult};
-use crate::bill::knee::Place;
-use crate::bill::published::{Agreement, PublishedFinding};
-use crate::bill::ratios::RatioTable;
-use crate::bill::sweep::{Cost, StackCurve, SweepFindings};
-use crate::bill::verification::VerifiedRow;
 use crate::stats::Verdict;
 use iotax_audit::harmless::shown;
 use std::collections::HashMap;

@@ -3,7 +3,8 @@
 use super::table::Table;
 use super::verdicts::Said;
 use crate::bill::Findings;
-use crate::bill::durability::{DurabilityRow, known_share};
+use crate::bill::durability::known_share;
+use crate::bill::findings::durability::DurabilityRow;
 
 /// The trials as a table; `None` where there are none.
 pub(super) fn table(findings: &Findings) -> Option<Table> {

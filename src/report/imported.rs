@@ -4,7 +4,7 @@ use super::number::{Shown, UNRESOLVED, share};
 use super::table::Table;
 use crate::bill::Findings;
 use crate::bill::findings::Figure;
-use crate::bill::imported::{
+use crate::bill::findings::imported::{
     Better, ImportedComparison, ImportedFigure, ImportedFile, ImportedFindings, ImportedPercentile,
     ImportedRow, ImportedWorkload, OtherResult, OtherRow,
 };

@@ -7,8 +7,8 @@ use super::{
     ratios, sheet, states, sweep, verdicts, verification,
 };
 use crate::bill::Findings;
+use crate::bill::findings::sweep::SweepFindings;
 use crate::bill::findings::{Bill, PlaceReport, WorkloadFindings};
-use crate::bill::sweep::SweepFindings;
 use crate::units::{counted, show_time};
 
 /// Its entry.

@@ -4,7 +4,7 @@ use super::number::{Shown, share};
 use super::table::Table;
 use crate::bill::Findings;
 use crate::bill::findings::Figure;
-use crate::bill::published::{PublishedFinding, PublishedFindings, RatioBeside};
+use crate::bill::findings::published::{PublishedFinding, PublishedFindings, RatioBeside};
 
 /// Above the section.
 pub(super) const TITLE: &str = "Published beside measured";

@@ -4,7 +4,7 @@
 use super::number::{Shown, share};
 use super::table::Table;
 use crate::bill::Findings;
-use crate::bill::ratios::{RatioCell, RatioColumn, RatioRow, RatioTable};
+use crate::bill::findings::ratios::{RatioCell, RatioColumn, RatioRow, RatioTable};
 use crate::stats::alike;
 
 /// Each with its title and what is to be known beside it.

@@ -2,8 +2,8 @@
 
 use super::table::Table;
 use super::verdicts::{self, Said};
+use crate::bill::findings::states::ArrayStates;
 use crate::bill::findings::{Charges, Comparison};
-use crate::bill::states::ArrayStates;
 
 /// What is concluded of the states, beside the array's own sentence. What was not measured is said with the baseline.
 pub(super) fn sentences(array: &ArrayStates) -> Vec<Said> {

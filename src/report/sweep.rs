@@ -3,8 +3,8 @@
 use super::number::{Shown, change};
 use super::table::Table;
 use crate::bill::findings::Figure;
-use crate::bill::knee::Place;
-use crate::bill::sweep::{Curve, Point, StackCurve, SweepFindings};
+use crate::bill::findings::sweep::Place;
+use crate::bill::findings::sweep::{Curve, Point, StackCurve, SweepFindings};
 
 /// A column of figures: head, rank, what it picks.
 type Column = (&'static str, u8, fn(&Point) -> &Figure);

@@ -7,8 +7,8 @@ use super::{
     published, ratios, sheet, states, sweep, verdicts, verification,
 };
 use crate::bill::Findings;
+use crate::bill::findings::sweep::{Curve, SweepFindings};
 use crate::bill::findings::{Bill, RunIdentity, WorkloadFindings};
-use crate::bill::sweep::{Curve, SweepFindings};
 use crate::units::show_time;
 
 /// Its entry.

@@ -3,7 +3,7 @@
 use super::table::Table;
 use super::verdicts::Said;
 use crate::bill::Findings;
-use crate::bill::verification::VerifiedRow;
+use crate::bill::findings::verification::VerifiedRow;
 use crate::units::show_bytes;
 
 /// Of section and heading.

@@ -2,7 +2,7 @@
 
 use super::index::{self, Parsed};
 use super::record::{Purpose, Record, RunStart, Slice, Value};
-use super::{Run, Store, segment};
+use super::{RunData, Store, load, segment};
 use crate::host::caches::WriteCache;
 use crate::stats::pilot::Pattern;
 use iotax_load::Histogram;
@@ -19,9 +19,9 @@ fn blocks(info: &str) -> Vec<&'static str> {
         .collect()
 }
 
-fn golden(format: u32) -> Run {
+fn golden(format: u32) -> RunData {
     let fixtures = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures");
-    Run::open(&fixtures.join(format!("run-v{format}"))).unwrap()
+    load(&fixtures.join(format!("run-v{format}"))).unwrap()
 }
 
 #[test]
@@ -88,7 +88,7 @@ fn golden_runs_stay_readable() {
         assert_eq!((run.torn, run.unknown.get("weather")), (1, Some(&1)));
         assert_eq!(run.resumed.len(), 1);
         assert_eq!(run.ends, [("4k-randread".to_owned(), "precision".to_owned())]);
-        assert_eq!(run.end.as_ref().map(|(_, outcome)| outcome.as_str()), Some("complete"));
+        assert_eq!(run.outcome.as_deref(), Some("complete"));
         let plain = run.slices.iter().filter(|slice| slice.purpose == Purpose::Plain);
         let counts: Vec<u64> = plain.map(|slice| latencies(&run, slice)).collect();
         assert_eq!(counts, [100, 200]);
@@ -127,11 +127,11 @@ fn the_golden_run_of_format_3_has_a_job_that_format_2_cannot_read() {
     assert_eq!(version, 3, "which a reader of format 2 calls newer");
 }
 
-fn latencies(run: &Run, slice: &Slice) -> u64 {
+fn latencies(run: &RunData, slice: &Slice) -> u64 {
     let latency =
         slice.samples.iter().find(|sample| sample.metric == "read.latency").map(|sample| &sample.value);
     let Some(Value::Histogram(offset)) = latency else { panic!("no latency") };
-    run.histograms.get(*offset).unwrap().count()
+    (run.histograms)(*offset).unwrap().count()
 }
 
 const PURPOSES: [Purpose; 8] = [

@@ -14,14 +14,14 @@ mod writer;
 #[cfg(test)]
 mod docs;
 
-pub use data::{first_line, load};
+pub use data::{HistogramSource, RunData, first_line, load};
 pub use folder::Store;
 pub use iotax_journal::{
     FORMAT, INDEX, JOURNAL, LOCK, SEGMENT, StoreError, appender, default_runs_dir, is_file_of_run, is_id,
     is_new_id, line, new_id, ours, private, run_id_of,
 };
 pub use lock::RunLock;
-pub use reader::{Run, RunSummary, Tally, find, folders, list, newest, stream};
+pub use reader::{RunSummary, Tally, find, folders, list, newest, stream};
 pub use segment::{Histograms, Stored};
 pub use staged::Staged;
 pub use writer::{Writer, imported_line, line_of};

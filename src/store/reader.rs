@@ -5,76 +5,11 @@ use super::index::{self, Parsed};
 use super::is_id;
 use super::private::{self, Purpose};
 use super::run_id_of;
-use super::segment::Histograms;
 use super::{INDEX, SEGMENT, StoreError};
-use crate::store::record::imported::{ImportedFile, ImportedResult};
-use crate::store::record::precondition::{Passes, Preconditioned};
-use crate::store::record::trial::Trial;
-use crate::store::record::verification::Verification;
-use crate::store::record::{
-    Clocks, DesignUp, LaidOut, LayerUp, LayingOut, Matched, PlaceFacts, Record, RunStart, Slice, Warning,
-    WorkerUp,
-};
+use crate::store::record::{Record, RunStart};
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, ErrorKind, Read};
 use std::path::{Path, PathBuf};
-
-/// All of a run in memory; histograms stay on disk.
-#[derive(Debug)]
-pub struct Run {
-    /// Its folder.
-    pub folder: PathBuf,
-    /// What was asked for.
-    pub start: RunStart,
-    /// Places, in the order reached.
-    pub places: Vec<PlaceFacts>,
-    /// What layers made, as it was read back.
-    pub layers: Vec<LayerUp>,
-    /// Workers, in the order prepared.
-    pub workers: Vec<WorkerUp>,
-    /// How each workload was measured, the latest last.
-    pub designs: Vec<DesignUp>,
-    /// Rates at which latencies are compared.
-    pub matched: Vec<Matched>,
-    /// Why stacks were measured apart that could be up together.
-    pub apart: Option<String>,
-    /// First writes that were begun.
-    pub laying_out: Vec<LayingOut>,
-    /// First writes before measuring.
-    pub laid_out: Vec<LaidOut>,
-    /// How far passes over drives came, in the order of the record.
-    pub passes: Vec<Passes>,
-    /// Rounds that preconditioned, a visit and a workload each.
-    pub preconditioned: Vec<Preconditioned>,
-    /// Clocks against the host's, in the order compared.
-    pub clocks: Vec<Clocks>,
-    /// Slices, in the order measured.
-    pub slices: Vec<Slice>,
-    /// Durability trials, in the order made.
-    pub trials: Vec<Trial>,
-    /// What stacks gave back of what was written to them, in the order found.
-    pub verified: Vec<Verification>,
-    /// Files that results were imported from, in the order read.
-    pub imported_files: Vec<ImportedFile>,
-    /// Results that were imported, in the order of the files.
-    pub imported: Vec<ImportedResult>,
-    /// Warnings.
-    pub warnings: Vec<Warning>,
-    /// When it went on after a kill.
-    pub resumed: Vec<String>,
-    /// Why each workload ended: name and reason.
-    pub ends: Vec<(String, String)>,
-    /// Visits that were measured to their end: visit, set, workload.
-    pub visits_ended: Vec<(u32, u32, String)>,
-    /// Time and outcome of the end; `None`: it still runs or was killed.
-    pub end: Option<(String, String)>,
-    /// Lines that were cut off or damaged.
-    pub torn: u64,
-    /// Sound records of kinds that this version does not know, by kind.
-    pub unknown: BTreeMap<String, u64>,
-    /// The histograms that samples point to.
-    pub histograms: Histograms,
-}
 
 /// A run in a list.
 #[derive(Clone, Debug, PartialEq)]
@@ -96,111 +31,6 @@ pub struct Tally {
     pub torn: u64,
     /// Sound records of unknown kinds, by kind.
     pub unknown: BTreeMap<String, u64>,
-}
-
-impl Run {
-    /// Reads a run.
-    ///
-    /// # Errors
-    /// [`StoreError::NoRun`] without a readable first record, [`StoreError::Newer`],
-    /// [`StoreError::Malformed`].
-    pub fn open(folder: &Path) -> Result<Run, StoreError> {
-        let mut start = None;
-        let mut run = Gathered::default();
-        let tally = stream(folder, |record| match record {
-            Record::Run(first) if start.is_none() => start = Some(first),
-            // A second start can only be a copy; the first counts.
-            Record::Run(_) => {}
-            other => run.take(other),
-        })?;
-        let start = start.ok_or_else(|| no_run(folder, "its first record is missing or torn"))?;
-        Ok(Run {
-            folder: folder.to_owned(),
-            start,
-            places: run.places,
-            layers: run.layers,
-            workers: run.workers,
-            designs: run.designs,
-            matched: run.matched,
-            apart: run.apart,
-            laying_out: run.laying_out,
-            laid_out: run.laid_out,
-            passes: run.passes,
-            preconditioned: run.preconditioned,
-            clocks: run.clocks,
-            slices: run.slices,
-            trials: run.trials,
-            verified: run.verified,
-            imported_files: run.imported_files,
-            imported: run.imported,
-            warnings: run.warnings,
-            resumed: run.resumed,
-            ends: run.ends,
-            visits_ended: run.visits_ended,
-            end: run.end,
-            torn: tally.torn,
-            unknown: tally.unknown,
-            histograms: Histograms::open(folder, SEGMENT)?,
-        })
-    }
-}
-
-#[derive(Default)]
-struct Gathered {
-    places: Vec<PlaceFacts>,
-    layers: Vec<LayerUp>,
-    workers: Vec<WorkerUp>,
-    designs: Vec<DesignUp>,
-    matched: Vec<Matched>,
-    apart: Option<String>,
-    laying_out: Vec<LayingOut>,
-    laid_out: Vec<LaidOut>,
-    passes: Vec<Passes>,
-    preconditioned: Vec<Preconditioned>,
-    clocks: Vec<Clocks>,
-    slices: Vec<Slice>,
-    trials: Vec<Trial>,
-    verified: Vec<Verification>,
-    imported_files: Vec<ImportedFile>,
-    imported: Vec<ImportedResult>,
-    warnings: Vec<Warning>,
-    resumed: Vec<String>,
-    ends: Vec<(String, String)>,
-    visits_ended: Vec<(u32, u32, String)>,
-    end: Option<(String, String)>,
-}
-
-impl Gathered {
-    fn take(&mut self, record: Record) {
-        match record {
-            Record::Run(_) => {}
-            Record::Place(place) => self.places.push(place),
-            Record::Layer(layer) => self.layers.push(layer),
-            Record::Worker(worker) => self.workers.push(worker),
-            Record::Design(design) => self.designs.push(design),
-            Record::Matched(matched) => self.matched.push(matched),
-            Record::Apart { reason } => self.apart = Some(reason),
-            Record::LayingOut(laying_out) => self.laying_out.push(laying_out),
-            Record::LaidOut(laid_out) => self.laid_out.push(laid_out),
-            Record::Passes(passes) => self.passes.push(passes),
-            Record::Preconditioned(done) => self.preconditioned.push(done),
-            Record::Clocks(clocks) => self.clocks.push(clocks),
-            Record::Slice(slice) => self.slices.push(slice),
-            Record::Trial(trial) => self.trials.push(trial),
-            Record::Verified(found) => self.verified.push(found),
-            Record::ImportedFile(file) => self.imported_files.push(file),
-            Record::Imported(result) => self.imported.push(result),
-            Record::Warning(warning) => self.warnings.push(warning),
-            Record::Resumed { at } => {
-                // What ended before and went on has not ended.
-                self.end = None;
-                self.resumed.push(at);
-            }
-            Record::VisitEnd { visit, set, workload } => self.visits_ended.push((visit, set, workload)),
-            Record::WorkloadEnd { workload, reason } => self.ends.push((workload, reason)),
-            Record::End { at, outcome } => self.end = Some((at, outcome)),
-        }
-    }
 }
 
 /// Passes each record of a run's index to `take`, in order, holding one at a time.
@@ -343,7 +173,7 @@ fn tried(run: &RunSummary) -> bool {
     read.is_some_and(|read| read.is_ok()) && trials > 0
 }
 
-fn no_run(folder: &Path, why: &str) -> StoreError {
+pub(super) fn no_run(folder: &Path, why: &str) -> StoreError {
     StoreError::NoRun { what: folder.display().to_string(), why: Some(why.to_owned()) }
 }
 
@@ -391,9 +221,9 @@ fn last_record(folder: &Path) -> Option<Record> {
 #[cfg(test)]
 mod tests {
     use super::super::docs::start;
-    use super::super::{Store, Writer};
+    use super::super::{Store, Writer, load};
     use super::*;
-    use crate::store::record::{Better, CpuTimes, Gate, Sample, Value};
+    use crate::store::record::{Better, CpuTimes, Gate, Sample, Slice, Value};
     use iotax_load::Histogram;
     use proptest::prelude::*;
 
@@ -458,18 +288,18 @@ mod tests {
     fn a_run_is_readable_at_each_moment() {
         let dir = tempfile::tempdir().unwrap();
         let mut writer = stored(dir.path());
-        let read = || Run::open(&dir.path().join(ID)).unwrap();
-        assert_eq!((read().start, read().end, read().torn), (start(), None, 0));
+        let read = || load(&dir.path().join(ID)).unwrap();
+        assert_eq!((read().start, read().outcome, read().torn), (start(), None, 0));
         let mut latency = Histogram::new();
         latency.record(77);
         let at = [writer.histogram(&latency).unwrap(), writer.histogram(&Histogram::new()).unwrap()];
         writer.append(&Record::Slice(slice(7, at))).unwrap();
         assert_eq!(read().slices, [slice(7, at)]);
-        assert_eq!(read().histograms.get(at[0]), Some(latency));
-        assert_eq!(read().histograms.get(at[1]), Some(Histogram::new()));
+        assert_eq!((read().histograms)(at[0]), Some(latency));
+        assert_eq!((read().histograms)(at[1]), Some(Histogram::new()));
         writer.append(&end()).unwrap();
         writer.sync().unwrap();
-        assert_eq!(read().end.unwrap().1, "complete");
+        assert_eq!(read().outcome.as_deref(), Some("complete"));
     }
 
     #[test]
@@ -485,13 +315,13 @@ mod tests {
         let last_line = whole[..whole.len() - 1].iter().rposition(|byte| *byte == b'\n').unwrap() + 1;
         for cut in last_line..whole.len() {
             std::fs::write(folder.join(INDEX), &whole[..cut]).unwrap();
-            let run = Run::open(&folder).unwrap();
+            let run = load(&folder).unwrap();
             // Without its newline alone a line is whole: its CRC says so.
             let (whole, torn) = if cut == whole.len() - 1 { (3, 0) } else { (2, u64::from(cut > last_line)) };
             assert_eq!((run.slices.len(), run.torn), (whole, torn), "cut at {cut}");
             let mut writer = Store::append(&folder).unwrap();
             writer.append(&Record::Slice(slice(9, [0, 0]))).unwrap();
-            let run = Run::open(&folder).unwrap();
+            let run = load(&folder).unwrap();
             assert_eq!(run.slices.last().unwrap().round, 9, "cut at {cut}");
             assert_eq!((run.slices.len(), run.torn), (whole + 1, torn), "cut at {cut}");
         }
@@ -517,7 +347,7 @@ mod tests {
             let index = std::fs::read_to_string(folder.join(INDEX)).unwrap();
             let first = index.lines().next().unwrap().to_owned();
             std::fs::write(folder.join(INDEX), format!("{first}\n{text}\n")).unwrap();
-            Run::open(&folder).unwrap_err().to_string()
+            load(&folder).err().unwrap().to_string()
         };
         let sound = String::from_utf8(crate::store::line::enclose(br#"{"record":"end"}"#)).unwrap();
         let malformed = append(sound.trim().to_owned());
@@ -527,10 +357,10 @@ mod tests {
             newer.contains(&format!("is of format 4, this iotax reads up to {FORMAT}; hint: use the iotax")),
             "{newer}"
         );
-        let none = Run::open(dir.path()).unwrap_err().to_string();
+        let none = load(dir.path()).err().unwrap().to_string();
         assert!(none.contains("is no run: there is no index.jsonl"), "{none}");
         std::fs::write(folder.join(INDEX), "hello\n").unwrap();
-        assert!(Run::open(&folder).unwrap_err().to_string().contains("first record is missing or torn"));
+        assert!(load(&folder).err().unwrap().to_string().contains("first record is missing or torn"));
     }
 
     #[test]
@@ -591,7 +421,7 @@ mod tests {
                     Err(error) => break error,
                 }
             };
-            let run = Run::open(&runs.join(ID)).unwrap();
+            let run = load(&runs.join(ID)).unwrap();
             (error, stored as usize, run.slices.len(), run.torn)
         });
         assert!(mount(&["umount"]).success());
@@ -613,7 +443,7 @@ mod tests {
             let at = at.index(bytes.len());
             bytes[at] = with;
             std::fs::write(&path, bytes).unwrap();
-            if let Ok(run) = Run::open(writer.folder()) {
+            if let Ok(run) = load(writer.folder()) {
                 prop_assert!(run.slices.is_empty() || run.slices == [slice(1, [0, 0])]);
                 prop_assert!(run.start == start());
             }
@@ -644,13 +474,13 @@ mod tests {
         stream(writer.folder(), |record| slices += u64::from(matches!(record, Record::Slice(_)))).unwrap();
         println!("streamed in {:?}", clock.elapsed());
         let clock = std::time::Instant::now();
-        let run = Run::open(writer.folder()).unwrap();
+        let run = load(writer.folder()).unwrap();
         println!("read into memory in {:?}", clock.elapsed());
         let clock = std::time::Instant::now();
         let mut sum = Histogram::new();
         for sample in run.slices.iter().flat_map(|slice| &slice.samples) {
             if let Value::Histogram(offset) = sample.value {
-                sum.merge(&run.histograms.get(offset).unwrap());
+                sum.merge(&(run.histograms)(offset).unwrap());
             }
         }
         println!("all histograms read and merged in {:?}", clock.elapsed());

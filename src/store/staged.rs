@@ -128,7 +128,7 @@ fn is_nobodys(folder: &Path) -> bool {
 mod tests {
     use super::*;
     use crate::store::docs::start;
-    use crate::store::{Run, find, list};
+    use crate::store::{find, list, load};
 
     const ID: &str = "20260102-030405-a1b2";
 
@@ -155,7 +155,7 @@ mod tests {
         let run = staged.keep(&Record::Run(start())).unwrap();
         assert_eq!((names(dir.path()), run.file_name()), (vec![ID.to_owned()], Some(ID.as_ref())));
         assert_eq!(names(&run), ["histograms.seg", INDEX]);
-        let read = Run::open(&run).unwrap();
+        let read = load(&run).unwrap();
         assert_eq!((read.start.id.as_str(), read.resumed, read.torn), (ID, vec!["behind".to_owned()], 0));
         assert!(Staged::begin(dir.path(), ID).is_err(), "an id is one run");
     }

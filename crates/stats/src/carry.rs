@@ -1,31 +1,13 @@
 //! Carry-over: whether a slice of a stack depends on whose slice ran before it. If it does, switching itself changes
 //! what is measured (a cache that one stack fills for the other, debts left behind), and the cost is not the stack's own.
 
-use super::Uncertain;
+use super::checks::CarryOver;
 use super::rounds::{Part, Round, RoundKind, Value};
 use super::spread::{Spread, mean};
-use serde::Serialize;
+use super::student::Uncertain;
 
 /// How sure a carry-over must be; it withholds verdicts, so that chance must hardly ever do it.
 const CONFIDENCE: f64 = 0.999;
-
-/// What following another stack does to a stack's own rate.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub struct CarryOver {
-    /// Rate after another stack less rate after itself, as a fraction of its mean.
-    pub effect: f64,
-    /// Half-width of its interval at 99.9 %.
-    pub half_width: f64,
-    /// Rounds in which both were seen.
-    pub rounds: usize,
-}
-
-impl CarryOver {
-    /// The effect is surely larger than `allowed`.
-    pub fn exceeds(&self, allowed: f64) -> bool {
-        self.effect.abs() - self.half_width > allowed
-    }
-}
 
 /// Of one stack over its rounds; `None` below 16 rounds in which it ran once after itself and once after another.
 pub fn of(rounds: &[Round], stack: usize, value: Value) -> Option<CarryOver> {

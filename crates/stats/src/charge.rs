@@ -2,8 +2,10 @@
 //! since `costs` and `gains` would not say which way a latency went.
 
 use super::conclusion::{Change, Concludes, Conclusion, differs, no_difference, said, unresolved};
+use super::phrase::Phrase;
 use super::ratio::Difference;
-use super::{Digits, Phrase, Refusal};
+use super::refusal::Refusal;
+use super::shown::Digits;
 use serde::Serialize;
 
 /// The conclusion; fractions of the baseline.

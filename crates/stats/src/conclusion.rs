@@ -1,9 +1,12 @@
 //! From an interval to a conclusion, whichever way is the good one: rates, of which more is better, word it as a
 //! `Verdict`; times, of which less is better, as a `Charge`.
 
+use super::phrase::Phrase;
+use super::ratio::Ratio;
+use super::refusal::Refusal;
 use super::round::percent_up;
+use super::shown::Digits;
 use super::visits::VisitRatio;
-use super::{Digits, Phrase, Ratio, Refusal};
 use serde::Serialize;
 
 /// A change against the baseline with its 95 % interval: fractions of the baseline, zero is none.

@@ -70,7 +70,7 @@ fn rates<'a>(rounds: impl Iterator<Item = &'a Shares>) -> Vec<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use iotax_load::Random;
+    use iotax_units::random::Random;
 
     #[test]
     fn jain_by_hand() {

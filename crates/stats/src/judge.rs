@@ -1,12 +1,10 @@
 //! The judge: from the rounds of two stacks to a verdict or to the reason why there is none. Real runs and the
 //! simulations of `selfcheck stats` come here alike.
 
-use super::carry::{self, CarryOver};
-use super::length::{self, LengthCheck};
-use super::level::{self, Meaning, Split};
+use super::checks::{CarryOver, LengthCheck, Meaning, Split};
 use super::ratio;
 use super::rounds::{Round, Value, pairs_by_stratum};
-use super::{Concludes, Ratio, Refusal, Verdict};
+use super::{Concludes, Ratio, Refusal, Verdict, carry, length, level};
 
 /// Which two, and what is asked of them.
 #[derive(Clone, Copy, Debug, PartialEq)]

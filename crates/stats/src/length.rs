@@ -1,44 +1,14 @@
 //! Whether the length of a slice matters: some rounds have slices four times as long. If they tell another ratio, what
 //! happens at the start of a slice (a cold cache, a clock that ramps up) is part of the short ones' figure.
 
+use super::checks::LengthCheck;
 use super::noise::Noise;
-use super::ratio::{ratio_of_totals, residuals};
+use super::ratio::{Ratio, ratio_of_totals, residuals};
 use super::rounds::{Round, RoundKind, Value, pairs};
-use super::{Ratio, Uncertain};
-use serde::Serialize;
+use super::student::Uncertain;
 
 /// Long rounds below which nothing is said.
 pub const LEAST: usize = 6;
-/// How many times as long.
-pub const TIMES: u64 = 4;
-/// The two must differ so surely; it withholds verdicts, so that chance must hardly ever do it.
-const ALPHA: f64 = 0.001;
-
-/// The ratio of long slices against that of the others.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub struct LengthCheck {
-    /// Ratio over long rounds.
-    pub ratio: f64,
-    /// ln of it less ln of the ordinary one.
-    pub difference: f64,
-    /// Probability of such a difference by chance.
-    pub p: f64,
-    /// Long rounds.
-    pub rounds: usize,
-}
-
-impl LengthCheck {
-    /// The same of rates, where it was found in times.
-    pub fn inverted(self) -> LengthCheck {
-        LengthCheck { ratio: 1.0 / self.ratio, difference: -self.difference, ..self }
-    }
-
-    /// They surely differ, and by more than `allowed` (of ln R).
-    pub fn disagrees(&self, allowed: f64) -> bool {
-        self.p < ALPHA && self.difference.abs() > allowed
-    }
-}
-
 /// Compares; `None` below six long rounds.
 pub fn check(rounds: &[Round], a: usize, b: usize, value: Value, plain: &Ratio) -> Option<LengthCheck> {
     let long = pairs(rounds, RoundKind::Long, a, b, value);

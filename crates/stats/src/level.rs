@@ -2,10 +2,10 @@
 //! disk's burst credit) makes both stacks alike: the run's mean is then the cost of neither regime.
 //! A break of the level alone is no reason to withhold anything: ratios of neighbouring slices do not care.
 
-use super::Uncertain;
+use super::checks::{Meaning, Regime, Split};
 use super::ratio::{ratio_of_totals, residuals};
 use super::spread::{Spread, mean};
-use serde::Serialize;
+use super::student::Uncertain;
 
 /// Batches by which a step is held against the noise.
 const BATCHES: usize = 48;
@@ -21,52 +21,6 @@ const ALPHA: f64 = 0.01;
 const STEADIER: f64 = 1.0 / 3.0;
 /// ... and the stacks so much alike (ln R).
 const ALIKE: f64 = 0.005;
-
-/// One side of a break.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub struct Regime {
-    /// Rounds of it.
-    pub rounds: usize,
-    /// Mean level, in the baseline's unit.
-    pub level: f64,
-    /// Ratio B / A of totals.
-    pub ratio: f64,
-    /// Half-width of the 95 % interval of its logarithm.
-    pub half_width: f64,
-}
-
-/// What came of a break.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Meaning {
-    /// The level changed, the ratio did not.
-    LevelOnly,
-    /// The ratio changed with the level.
-    RatioToo,
-    /// Behind it both stacks run alike and steadily: something limits the rate.
-    RateLimited,
-}
-
-/// The best single break of the level.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub struct Split {
-    /// First round behind it.
-    pub at: usize,
-    /// What came of it.
-    pub meaning: Meaning,
-    /// Rounds before.
-    pub before: Regime,
-    /// Rounds from `at` on.
-    pub after: Regime,
-}
-
-impl Split {
-    /// The same of rates, where it was found in times: level and ratio of both sides turned round.
-    pub fn inverted(self) -> Split {
-        let turned = |side: Regime| Regime { level: 1.0 / side.level, ratio: 1.0 / side.ratio, ..side };
-        Split { before: turned(self.before), after: turned(self.after), ..self }
-    }
-}
 
 /// Looks for one break in rounds `(A, B)` in order of time; `None` when there is none, or too little to tell.
 pub fn split(rounds: &[(f64, f64)]) -> Option<Split> {

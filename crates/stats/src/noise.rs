@@ -1,16 +1,16 @@
 //! Random numbers for simulations, from a seed and the same in every version of iotax: a simulation that failed
 //! can be run again.
 
-use super::schedule::Schedule;
+use iotax_units::random::Random;
 
 /// A stream of random numbers.
 #[derive(Clone, Debug)]
-pub struct Noise(Schedule);
+pub struct Noise(Random);
 
 impl Noise {
     /// From a seed.
     pub fn new(seed: u64) -> Noise {
-        Noise(Schedule::new(seed, 0))
+        Noise(Random::from_state(Random::from_state(seed).next()))
     }
 
     /// Sixty-four random bits.

@@ -1,8 +1,10 @@
 //! The estimator: a ratio of totals over paired rounds with an interval from batch means. Rounds without
 //! a completion are legal; a side without any is refused.
 
+use super::gate::Gate;
+use super::refusal::Refusal;
 use super::spread::{Spread, mean};
-use super::{Gate, Refusal, Uncertain};
+use super::student::Uncertain;
 
 /// An estimated ratio with its 95 % interval.
 #[derive(Clone, Copy, Debug, PartialEq)]

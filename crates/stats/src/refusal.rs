@@ -1,9 +1,7 @@
 //! Why no verdict is given. A refusal is a result: it is stored and printed like one.
 
-use super::Digits;
-use super::carry::CarryOver;
-use super::length::{LengthCheck, TIMES};
-use super::level::{Regime, Split};
+use super::checks::{CarryOver, LengthCheck, Regime, Split, TIMES};
+use super::shown::Digits;
 use crate::units::{counted, show_bytes};
 use serde::Serialize;
 use std::fmt;

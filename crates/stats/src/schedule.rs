@@ -3,19 +3,19 @@
 //! can stay in step with it (a fixed ABBA finds false costs there).
 
 use super::pilot::Pattern;
+use iotax_units::random::Random;
 
 /// Draws orders; the same seed gives the same orders in every version of iotax.
 #[derive(Clone, Debug)]
 pub struct Schedule {
-    state: u64,
+    random: Random,
 }
 
 impl Schedule {
     /// From the run's seed and a stream of its own for each use (the index of the workload).
     pub fn new(seed: u64, stream: u64) -> Schedule {
-        let mut schedule = Schedule { state: seed };
-        schedule.state = schedule.next().wrapping_add(stream.wrapping_mul(0x9e37_79b9_7f4a_7c15));
-        schedule
+        let state = Random::from_state(seed).next().wrapping_add(stream.wrapping_mul(0x9e37_79b9_7f4a_7c15));
+        Schedule { random: Random::from_state(state) }
     }
 
     /// One round: a random permutation of `0..stacks`, then its mirror image. For two stacks that is ABBA
@@ -60,21 +60,11 @@ impl Schedule {
     /// Uniform below `bound` (not zero), by multiply-shift with rejection (Lemire).
     fn below(&mut self, bound: u64) -> u64 {
         loop {
-            let wide = u128::from(self.next()) * u128::from(bound);
+            let wide = u128::from(self.random.next()) * u128::from(bound);
             if wide as u64 >= bound.wrapping_neg() % bound {
                 return (wide >> 64) as u64;
             }
         }
-    }
-
-    /// SplitMix64 (Steele, Lea and Flood 2014): a counter and a mixer, enough for shuffling, and short
-    /// enough to be the same for ever.
-    pub(super) fn next(&mut self) -> u64 {
-        self.state = self.state.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut mixed = self.state;
-        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        mixed ^ (mixed >> 31)
     }
 }
 
@@ -83,13 +73,6 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
     use std::collections::HashMap;
-
-    #[test]
-    fn splitmix_as_published() {
-        let mut known = Schedule { state: 1_234_567 };
-        assert_eq!(known.next(), 6_457_827_717_110_365_317);
-        assert_eq!(known.next(), 3_203_168_211_198_807_973);
-    }
 
     #[test]
     fn orders_of_a_seed_stay_what_they_are() {

@@ -76,9 +76,8 @@ fn without_trend(values: &[f64]) -> Vec<f64> {
 fn noise_around(power: &[f64], at: usize) -> f64 {
     let from = at.saturating_sub(NEIGHBOURS);
     let to = (at + NEIGHBOURS + 1).min(power.len());
-    let mut around: Vec<f64> = (from..to).filter(|other| *other != at).map(|other| power[other]).collect();
-    around.sort_by(f64::total_cmp);
-    (around[around.len() / 2] / std::f64::consts::LN_2).max(f64::MIN_POSITIVE)
+    let around = (from..to).filter(|other| *other != at).map(|other| power[other]);
+    (iotax_units::median(around) / std::f64::consts::LN_2).max(f64::MIN_POSITIVE)
 }
 
 #[cfg(test)]

@@ -1,7 +1,9 @@
 //! How far the mean of dependent values may be off: batch means, corrected for skewness and for rare large values.
 //! Refuses fewer than 16 values.
 
-use super::{Gate, Refusal, t_quantile};
+use super::gate::Gate;
+use super::refusal::Refusal;
+use super::student::t_quantile;
 
 /// Batches are made so that there are 16 to 31 of them.
 pub const BATCHES: usize = 16;

@@ -1,7 +1,8 @@
 //! When to stop: on precision, never on significance, and only at looks that were fixed beforehand.
 //! Stopping as soon as an interval excludes zero would find a false cost in half of all runs.
 
-use super::level::{self, Meaning};
+use super::checks::Meaning;
+use super::level;
 use super::ratio::{Ratio, estimate};
 use super::spread::BATCHES;
 

@@ -2,8 +2,9 @@
 //! sentence names what it is about.
 
 use super::conclusion::{Change, Concludes, Conclusion, differs, no_difference, said, unresolved, width};
+use super::phrase::Phrase;
+use super::refusal::Refusal;
 use super::round::percent_up;
-use super::{Phrase, Refusal};
 use serde::Serialize;
 
 /// The conclusion; fractions of the baseline.

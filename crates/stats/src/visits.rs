@@ -3,8 +3,9 @@
 //! where attaches were asked for.
 
 use super::ratio::Difference;
+use super::refusal::Refusal;
 use super::spread::mean;
-use super::{Refusal, Uncertain};
+use super::student::Uncertain;
 
 /// Pairs that an interval needs.
 pub const LEAST: usize = 4;

@@ -6,6 +6,7 @@
 pub mod exit;
 pub mod fio;
 pub mod harmless;
+pub mod random;
 pub mod shell;
 
 use std::time::Duration;
@@ -309,6 +310,17 @@ pub fn show_ns(ns: f64) -> String {
     format!("{value:.digits$} {unit}")
 }
 
+/// The middle value, or the mean of the middle two; of none not a number.
+pub fn median(values: impl IntoIterator<Item = f64>) -> f64 {
+    let mut sorted: Vec<f64> = values.into_iter().collect();
+    sorted.sort_by(f64::total_cmp);
+    let (low, high) = (sorted.len().saturating_sub(1) / 2, sorted.len() / 2);
+    match (sorted.get(low), sorted.get(high)) {
+        (Some(low), Some(high)) => f64::midpoint(*low, *high),
+        _ => f64::NAN,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -317,6 +329,12 @@ mod tests {
     fn thousands_are_grouped() {
         assert_eq!([0.0, 999.4, 12_300.0, 1_234_567.0].map(grouped), ["0", "999", "12,300", "1,234,567"]);
         assert_eq!(grouped(-1_000.0), "-1,000");
+    }
+
+    #[test]
+    fn the_median_is_the_middle() {
+        assert_eq!((median([3.0, 1.0, 2.0]), median([4.0, 1.0, 2.0, 3.0])), (2.0, 2.5));
+        assert!(median([]).is_nan());
     }
 
     #[test]

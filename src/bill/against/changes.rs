@@ -2,18 +2,17 @@
 //! of their own run. The second is what a verdict is about wherever it exists.
 
 use super::{Basis, Call, Change, Limit, RateChange, StackChange, WorkloadChange, common_baseline};
-use crate::bill::compare::{self, Paired};
 use crate::bill::findings::{Figure, Interval};
-use crate::bill::gather::{RoundTotal, Side};
+use crate::bill::gather::Side;
 use crate::bill::neighbours;
 use crate::bill::reading::Reading;
+use crate::bill::remedy::settle_words;
+use crate::bill::standing::{Of, Standing, alone, over_baseline};
 use crate::bill::subject::{self, Quantity};
-use crate::bill::verdicts;
 use crate::scenario::Regime;
-use crate::stats::ratio::Total;
 use crate::stats::round::percent_up;
-use crate::stats::unpaired::{self, Level, Outcome};
-use crate::stats::{Concludes, Refusal, Verdict, visits};
+use crate::stats::unpaired::{self, Outcome};
+use crate::stats::{Concludes, Refusal, Verdict};
 
 /// Runs whose starts cannot be read are taken to be this far apart.
 const UNKNOWN_APART_S: f64 = 365.0 * 86_400.0;
@@ -104,100 +103,6 @@ impl<'a> Matched<'a> {
             (None, Some(reason)) => Some((format!("emulated in the new run only: {reason}"), true)),
         }
     }
-}
-
-/// What is compared.
-#[derive(Clone, Copy)]
-pub(super) enum Of {
-    Rate(Quantity),
-    Latency,
-    Cpu,
-}
-
-impl Of {
-    /// What a round adds up to.
-    fn total(self, round: &RoundTotal, by_bytes: bool) -> Result<Total, Refusal> {
-        let unknown = || Refusal::NotMeasured { reason: "not recorded".into() };
-        match self {
-            Of::Rate(quantity) => {
-                let sum = if by_bytes { round.bytes } else { round.ios };
-                Ok(Total { sum, items: compare::time(round, quantity)? })
-            }
-            Of::Latency => Ok(round.latency),
-            Of::Cpu => Ok(Total { sum: round.cpu_place_ns.ok_or_else(unknown)?, items: round.all_ios }),
-        }
-    }
-}
-
-/// A level of one run with its plain value, which short runs have too.
-pub(super) struct Standing {
-    pub(super) level: Result<Level, Refusal>,
-    pub(super) log: Option<f64>,
-    pub(super) unit: &'static str,
-}
-
-fn sum(totals: impl Iterator<Item = Result<Total, Refusal>>) -> Result<Total, Refusal> {
-    let add = |a: Total, b: Total| Total { sum: a.sum + b.sum, items: a.items + b.items };
-    totals.into_iter().try_fold(Total::default(), |all, one| Ok(add(all, one?)))
-}
-
-/// Logarithm of the mean per item of all.
-fn pooled(totals: impl Iterator<Item = Total>) -> Option<f64> {
-    let all = sum(totals.map(Ok)).ok()?;
-    (all.sum > 0.0 && all.items > 0.0).then(|| (all.sum / all.items).ln())
-}
-
-fn visit(side: &Side, visit: u32, of: Of, by_bytes: bool) -> Result<Total, Refusal> {
-    sum(side.rounds.range((visit, 0)..=(visit, u32::MAX)).map(|(_, round)| of.total(round, by_bytes)))
-}
-
-/// A stack by itself. Where it was set up in enough visits, they are the unit.
-pub(super) fn alone(side: &Side, of: Of, by_bytes: bool) -> Standing {
-    let mut ids: Vec<u32> = side.rounds.keys().map(|id| id.0).collect();
-    ids.dedup();
-    let (unit, totals): (_, Result<Vec<Total>, Refusal>) = match ids.len() >= visits::LEAST {
-        true => ("visits", ids.into_iter().map(|id| visit(side, id, of, by_bytes)).collect()),
-        false => ("rounds", side.rounds.values().map(|round| of.total(round, by_bytes)).collect()),
-    };
-    let log = totals.as_ref().ok().and_then(|totals| pooled(totals.iter().copied()));
-    let level = totals.and_then(|totals| match unit {
-        "visits" => Level::of_visits(&totals),
-        _ => Level::of_rounds(&totals),
-    });
-    Standing { level, log, unit }
-}
-
-/// Where the acknowledged rate of a stack stood, I/Os a second.
-///
-/// # Errors
-/// Too few rounds or visits.
-pub(in crate::bill) fn rate_level(side: &Side) -> Result<Level, Refusal> {
-    alone(side, Of::Rate(Quantity::Acknowledged), false).level
-}
-
-/// A stack over its baseline within one run.
-fn over_baseline(a: &Side, b: &Side, of: Of, by_bytes: bool) -> Standing {
-    let paired = compare::pair(a, b);
-    let (unit, totals): (_, Result<Vec<(Total, Total)>, Refusal>) = match &paired {
-        Paired::Rounds(ids) => {
-            let both = ids.iter().filter_map(|id| a.rounds.get(id).zip(b.rounds.get(id)));
-            let one = |(a, b)| Ok((of.total(a, by_bytes)?, of.total(b, by_bytes)?));
-            ("rounds", both.map(one).collect())
-        }
-        Paired::Visits(ids, _) => {
-            let one = |id: &u32| Ok((visit(a, *id, of, by_bytes)?, visit(b, *id, of, by_bytes)?));
-            ("visits", ids.iter().map(one).collect())
-        }
-    };
-    let log = totals.as_ref().ok().and_then(|totals| {
-        let side = |pick: fn(&(Total, Total)) -> Total| pooled(totals.iter().map(pick));
-        Some(side(|pair| pair.1)? - side(|pair| pair.0)?)
-    });
-    let level = totals.and_then(|totals| match paired {
-        Paired::Visits(..) => Level::of_paired_visits(&totals),
-        Paired::Rounds(_) => Level::of_paired_rounds(&totals),
-    });
-    Standing { level, log, unit }
 }
 
 /// New over old, or why not.
@@ -342,7 +247,7 @@ fn rate(matched: &Matched, at: [usize; 2], which: Quantity, limit: Option<f64>) 
     // Where the limit says what would settle it, that settles the verdict too.
     let settle = match &limit {
         Some(limit) if limit.sentence.contains(SETTLE) => String::new(),
-        _ => verdict.reason().and_then(Refusal::remedy).map(verdicts::settle_words).unwrap_or_default(),
+        _ => verdict.reason().and_then(Refusal::remedy).map(settle_words).unwrap_or_default(),
     };
     RateChange {
         sentence: format!(

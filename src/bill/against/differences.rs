@@ -5,9 +5,9 @@ use super::WORDS;
 use super::changes::Matched;
 use crate::bill::findings::WarningReport;
 use crate::bill::reading::Reading;
-use crate::bill::run::RunData;
 use crate::bill::verification;
-use crate::bill::warnings::{self, warning};
+use crate::bill::warnings;
+use crate::store::RunData;
 use crate::store::record::state::RunState;
 use crate::store::record::{PlaceFacts, WorkerUp};
 use crate::units::{show_bytes, show_ns};
@@ -53,16 +53,20 @@ pub(super) fn warnings(
 /// What a stack costs that gives back something else than was written to it comes second here too.
 fn wrong_data(word: &str, run: &RunData) -> Option<WarningReport> {
     let alarm = verification::verification(run)?.alarm()?;
-    Some(warning("wrong_data", &format!("{word} run"), alarm))
+    Some(WarningReport::new("wrong_data", &format!("{word} run"), alarm))
 }
 
 fn order(runs: [&RunData; 2]) -> Vec<WarningReport> {
     match seconds_from(runs[0], runs[1]) {
         Some(seconds) if seconds < 0.0 => {
-            vec![warning("order", "", "the run that is called old is the newer of the two".into())]
+            vec![WarningReport::new("order", "", "the run that is called old is the newer of the two".into())]
         }
         Some(_) => Vec::new(),
-        None => vec![warning("time", "", "a start cannot be read; the runs count as a year apart".into())],
+        None => vec![WarningReport::new(
+            "time",
+            "",
+            "a start cannot be read; the runs count as a year apart".into(),
+        )],
     }
 }
 
@@ -73,12 +77,14 @@ fn state(word: &str, run: &RunData) -> Option<WarningReport> {
         RunState::Failed => format!("it failed: {}", run.outcome.as_deref().unwrap_or_default()),
         state => format!("it ended before its time: {}", state.word()),
     };
-    Some(warning("partial", &format!("{word} run"), said))
+    Some(WarningReport::new("partial", &format!("{word} run"), said))
 }
 
 /// `what` was this and is that; nothing when it is the same.
 fn differs(kind: &str, subject: &str, old: &str, new: &str) -> Option<WarningReport> {
-    (old != new).then(|| warning(kind, subject, format!("was {old} in the old run, is {new} in the new one")))
+    (old != new).then(|| {
+        WarningReport::new(kind, subject, format!("was {old} in the old run, is {new} in the new one"))
+    })
 }
 
 fn of_scenarios([old, new]: [&RunData; 2]) -> Vec<WarningReport> {
@@ -119,7 +125,7 @@ fn of_places([old, new]: [&RunData; 2]) -> Vec<WarningReport> {
     let lacks = |run: &RunData, name: &str| run.places.iter().all(|place| place.place != name);
     for (word, run, other) in [("old", old, new), ("new", new, old)] {
         for place in run.places.iter().filter(|place| lacks(other, &place.place)) {
-            all.push(warning("place", &place.place, format!("it is in the {word} run only")));
+            all.push(WarningReport::new("place", &place.place, format!("it is in the {word} run only")));
         }
     }
     all

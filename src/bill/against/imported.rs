@@ -1,22 +1,24 @@
 //! Two runs of which one or both were imported: the same loads on the same systems, new over old, as it stands. What a single run of
 //! others leaves open is not known, and no verdict is given on it.
 
-use super::changes::{self, Found, Of, Standing};
+use super::changes::{self, Found};
 use super::{Against, Basis, Change, Mismatch, OnlyIn, RateChange, StackChange, WORDS, WorkloadChange};
 use crate::bill::findings::{Figure, WarningReport};
 use crate::bill::gather::Side;
+use crate::bill::identity;
 use crate::bill::imported::group::{Loaded, Runs, loads, separation};
 use crate::bill::imported::others::kinds;
 use crate::bill::imported::remedy;
 use crate::bill::imported::settings;
 use crate::bill::imported::words;
 use crate::bill::reading::Reading;
-use crate::bill::run::RunData;
+use crate::bill::standing::{self, Of, Standing};
 use crate::bill::subject::{self, Quantity};
 use crate::bill::warnings;
 use crate::scenario::Workload;
 use crate::stats::visits::LEAST;
 use crate::stats::{Concludes, Refusal, Verdict, unpaired};
+use crate::store::RunData;
 use crate::store::record::imported::{Load, Part, Way};
 use crate::units::counted;
 use std::collections::HashMap;
@@ -83,8 +85,8 @@ pub(super) fn against(
         warnings.extend(own.into_iter().filter(|one| one.kind != "note").map(named));
     }
     let mut found = Against {
-        old: crate::bill::identity(runs[0]),
-        new: crate::bill::identity(runs[1]),
+        old: identity::identity(runs[0]),
+        new: identity::identity(runs[1]),
         apart_s: None,
         emulated: super::emulated(runs),
         workloads,
@@ -365,7 +367,7 @@ impl Figures<'_> {
 
     fn standing(&self, of: Of) -> Standing {
         match self {
-            Figures::Measured(side) => changes::alone(side, of, false),
+            Figures::Measured(side) => standing::alone(side, of, false),
             Figures::Printed(runs) => Standing {
                 level: runs.plain_level(),
                 log: runs.mean().filter(|mean| *mean > 0.0).map(f64::ln),

@@ -1,9 +1,9 @@
 //! The drives that a stack stands on, where its place tells each of them by itself: model, capacity, links. What is not told, or
 //! may be several drives as one, is not known, and nothing is said of it.
 
-use crate::bill::run::RunData;
 use crate::host::facts::{Device, Target};
 use crate::scenario::{Medium, Stack};
+use crate::store::RunData;
 use crate::store::record::PlaceFacts;
 use iotax_audit::knowledge::ratings::{Match, Ratings};
 

@@ -16,12 +16,14 @@ mod tests;
 
 pub use layout::{LVM_STRIPE, Layout, MD_CHUNK, SPDK_STRIP, Spread, joining, number, size, zfs_block};
 
-use super::against::rate_level;
-use super::compare::{Basis, Found};
+use super::compare::Found;
+use super::findings::efficiency::{By, Efficiency};
 use super::findings::{Figure, Interval, Row};
+use super::pairing::Basis;
 use super::reading::Reading;
-use super::subject::{self, Quantity};
-use super::{marked, rows};
+use super::rows;
+use super::standing::rate_level;
+use super::subject::{self, Quantity, marked};
 use crate::host::facts::Device;
 use crate::scenario::{Medium, Workload};
 use crate::stats::{Digits, unpaired};
@@ -29,95 +31,7 @@ use bound::{Ask, Cost, Need};
 use cover::{Covered, Region};
 use hardware::Hardware;
 use iotax_load::Job;
-use serde::Serialize;
 use std::path::PathBuf;
-
-/// One stack under one load, against its drives.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Efficiency {
-    /// The stack.
-    pub stack: String,
-    /// How its layers lay data over the drives: `RAID5`; empty where nothing joins them.
-    pub layout: String,
-    /// How many drives.
-    pub drives: u64,
-    /// Where the figures of the drives come from.
-    #[serde(flatten)]
-    pub by: By,
-    /// The arithmetic, in words; empty where every I/O is one of a drive.
-    pub rule: String,
-    /// The most that the drives allow, in the unit that people speak of under this load.
-    pub could: Figure,
-    /// What the stack reaches, over that.
-    pub share: Figure,
-    /// The same over what the drives do by themselves, whatever lays data over them; `None` where nothing does.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub of_all: Option<Figure>,
-    /// What was published of the same stack and load, over the scenario's rating; `None` where nothing was.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub published: Option<Figure>,
-    /// What the layout may do to get past that bound, beside a cache.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub unless: Option<&'static str>,
-    /// Why its figures are not representative.
-    pub emulated: Option<String>,
-    /// In words.
-    pub sentence: String,
-    /// So many times the bound is no doubt yet: 1 of what was measured or is a line rate, more of what data sheets round.
-    #[serde(skip)]
-    pub scatter: f64,
-}
-
-/// Where the figures of the drives come from.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-#[serde(tag = "by", rename_all = "snake_case")]
-pub enum By {
-    /// All of them loaded at once, in the same run.
-    Measured {
-        /// The stack `each([..])`.
-        each: String,
-    },
-    /// The data sheet.
-    Rated {
-        /// Which.
-        source: String,
-        /// The drive that its model names in what iotax knows or was given; `None` of a scenario's own rating.
-        #[serde(skip_serializing_if = "Option::is_none")]
-        drive: Option<String>,
-    },
-    /// What the data of the drives cross.
-    Link {
-        /// Its narrowest part: `PCIe 4.0 x4`.
-        link: String,
-    },
-    /// What lies between the two ends of a layer.
-    Network {
-        /// Of its slowest card: `25GbE`.
-        network: String,
-    },
-}
-
-impl By {
-    /// For a table's cell.
-    pub fn word(&self) -> &'static str {
-        match self {
-            By::Measured { .. } => "measured",
-            By::Rated { .. } => "rated",
-            By::Link { .. } => "link",
-            By::Network { .. } => "network",
-        }
-    }
-
-    /// What the share is against.
-    pub fn against(&self) -> &str {
-        match self {
-            By::Measured { each } => each,
-            By::Rated { .. } => "rating",
-            By::Link { link } => link,
-            By::Network { network } => network,
-        }
-    }
-}
 
 /// A link of which a load takes less is none of its limits, unless the load is one of bytes.
 const OF_LINK: f64 = 0.5;

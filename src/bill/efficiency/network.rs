@@ -2,8 +2,8 @@
 
 use super::{By, Case, Efficiency, Held, Need, reads_of};
 use crate::bill::findings::Figure;
-use crate::bill::run::RunData;
 use crate::scenario::{LayerSpec, Stack};
+use crate::store::RunData;
 use iotax_audit::knowledge::{Link, rate_text};
 
 impl Case<'_> {

@@ -9,118 +9,20 @@ mod tests;
 mod warnings;
 pub(in crate::bill) mod words;
 
+use super::findings::imported::{
+    ImportedComparison, ImportedFigure, ImportedFindings, ImportedPercentile, ImportedRow, ImportedSource,
+    ImportedWorkload,
+};
 use super::findings::{Figure, Interval};
-use super::run::RunData;
-use super::verdicts::settle_words;
+use super::remedy::settle_words;
 use crate::stats::{Concludes, Refusal, Verdict};
-pub use crate::store::record::Better;
-pub use crate::store::record::imported::ImportedFile;
+use crate::store::RunData;
 use crate::store::record::imported::ImportedResult;
 use crate::units::{counted, show_names};
 use group::{Group, Loaded, Runs, loads, ratio, rounding};
 use iotax_load::Histogram;
-pub use others::{OtherResult, OtherRow};
-use serde::Serialize;
 use std::collections::HashMap;
 pub(super) use warnings::warnings;
-
-/// Everything that was imported.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct ImportedFindings {
-    /// Which files.
-    pub files: Vec<ImportedFile>,
-    /// A table a load and way.
-    pub workloads: Vec<ImportedWorkload>,
-    /// Results that are no I/O.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub others: Vec<OtherResult>,
-}
-
-/// One load, one way, on all systems.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct ImportedWorkload {
-    /// `4k randread at iodepth 8 x 2 (libaio)`.
-    pub subject: String,
-    /// A row a system.
-    pub rows: Vec<ImportedRow>,
-    /// What is concluded: a sentence for all of which the same is said.
-    pub sentences: Vec<String>,
-}
-
-/// A system under a load.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct ImportedRow {
-    /// Its name.
-    pub system: String,
-    /// Whether others are compared with it.
-    pub baseline: bool,
-    /// I/Os a second.
-    pub iops: ImportedFigure,
-    /// Bytes a second.
-    pub bytes_per_s: ImportedFigure,
-    /// Mean latency.
-    pub mean: ImportedFigure,
-    /// As printed; of merged histograms where all runs have one.
-    pub percentiles: Vec<ImportedPercentile>,
-    /// Against the baseline.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub comparison: Option<ImportedComparison>,
-    /// Runs behind it.
-    pub runs: u64,
-    /// Where their results stand.
-    pub sources: Vec<ImportedSource>,
-}
-
-/// A figure, and what its printed digits leave open.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct ImportedFigure {
-    /// The mean of the runs; its interval is of their spread.
-    #[serde(flatten)]
-    pub figure: Figure,
-    /// From the least to the most that is printed so.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub rounded: Option<[f64; 2]>,
-}
-
-/// A percentile of each run: one value, or from the least of the runs to the most.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub struct ImportedPercentile {
-    /// 99.9.
-    pub percent: f64,
-    /// Nanoseconds; the least of all runs.
-    pub least_ns: f64,
-    /// The most.
-    pub most_ns: f64,
-    /// `printed`, or `histograms`, which were merged.
-    pub from: &'static str,
-}
-
-/// A system against the baseline.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct ImportedComparison {
-    /// The baseline.
-    pub against: String,
-    /// `4k randread IOPS at iodepth 8`.
-    pub quantity: String,
-    /// Over the baseline; of times turned over, so that more is better.
-    pub ratio: Figure,
-    /// From the least to the most that the printed digits allow.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub rounding: Option<[f64; 2]>,
-    /// The conclusion.
-    pub verdict: Verdict,
-}
-
-/// Where a result stands.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct ImportedSource {
-    /// Number of the file.
-    pub file: u32,
-    /// Line, from 1.
-    pub line: u32,
-    /// `fio text 3.33`.
-    pub tool: String,
-}
 
 /// What was imported; `None` of a run that was measured.
 pub(super) fn imported(run: &RunData) -> Option<ImportedFindings> {
@@ -306,7 +208,7 @@ fn printed(group: &Group) -> Vec<ImportedPercentile> {
 fn merged(run: &RunData, group: &Group) -> Option<Histogram> {
     let mut all = Histogram::new();
     for result in &group.results {
-        all.merge(&run.histograms.histogram(result.sample("latency")?.histogram?)?);
+        all.merge(&(run.histograms)(result.sample("latency")?.histogram?)?);
     }
     Some(all)
 }

@@ -1,50 +1,10 @@
 //! Results that are no I/O: scores, copies, networks. A table a name and unit.
 
 use super::group::Runs;
-use super::{ImportedComparison, ImportedSource, comparison, sentences, sources, words};
-use crate::store::record::Better;
+use super::{comparison, sentences, sources, words};
+use crate::bill::findings::imported::{Better, ImportedComparison, OtherResult, OtherRow};
 use crate::store::record::imported::{ImportedResult, ImportedSample, Load, Part};
-use serde::Serialize;
 use std::collections::HashMap;
-
-/// One result on all systems.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct OtherResult {
-    /// `Dhrystone 2 using register variables`.
-    pub name: String,
-    /// As printed.
-    pub unit: String,
-    /// Which way is better.
-    pub better: Better,
-    /// A row a system.
-    pub rows: Vec<OtherRow>,
-    /// What is concluded.
-    pub sentences: Vec<String>,
-}
-
-/// One system's.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct OtherRow {
-    /// Its name.
-    pub system: String,
-    /// Whether others are compared with it.
-    pub baseline: bool,
-    /// In the unit that is printed; the mean of the runs.
-    pub value: f64,
-    /// The 95 % interval, where the runs show their spread.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub interval: Option<[f64; 2]>,
-    /// From the least to the most that is printed so.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub rounded: Option<[f64; 2]>,
-    /// Runs behind it.
-    pub runs: u64,
-    /// Against the baseline.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub comparison: Option<ImportedComparison>,
-    /// Where they stand.
-    pub sources: Vec<ImportedSource>,
-}
 
 /// One name and unit; systems in the order in which they come.
 pub(in crate::bill) struct Kind<'a> {

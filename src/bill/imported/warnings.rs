@@ -5,14 +5,10 @@ use super::others::kinds;
 use super::{settings, tool, words};
 use crate::bill::confounders;
 use crate::bill::findings::WarningReport;
-use crate::bill::run::RunData;
+use crate::store::RunData;
 use crate::store::record::imported::{ImportedFile, ImportedResult};
 use crate::units::{counted, show_names};
 use std::collections::{BTreeMap, BTreeSet};
-
-fn warning(kind: &str, subject: &str, text: String) -> WarningReport {
-    WarningReport { kind: kind.into(), subject: subject.into(), text }
-}
 
 /// All of them.
 pub(in crate::bill) fn warnings(run: &RunData) -> Vec<WarningReport> {
@@ -24,21 +20,24 @@ pub(in crate::bill) fn warnings(run: &RunData) -> Vec<WarningReport> {
     all.extend(tools(run, &loads));
     if run.imported.iter().any(|result| result.part.is_some()) {
         let why = "outputs list jobs of one load one by one: each has a table of its own, and they are not added up";
-        all.push(warning("parts", "", format!("{why}; fio adds them up with group_reporting")));
+        all.push(WarningReport::new("parts", "", format!("{why}; fio adds them up with group_reporting")));
     }
     all
 }
 
 fn of_file(file: &ImportedFile) -> Vec<WarningReport> {
     let place = |places: String| format!("{}:{places}", file.path);
-    let mut all: Vec<WarningReport> =
-        file.unread.iter().map(|one| warning("not_read", &place(one.places()), one.why.clone())).collect();
+    let mut all: Vec<WarningReport> = file
+        .unread
+        .iter()
+        .map(|one| WarningReport::new("not_read", &place(one.places()), one.why.clone()))
+        .collect();
     if file.snapshots > 0 {
         let outputs = counted(file.snapshots.into(), "output was", "outputs were");
         let text = format!(
             "{outputs} printed before the run had ended (status-interval) and passed over: a run's last counts"
         );
-        all.push(warning("snapshots", &file.path, text));
+        all.push(WarningReport::new("snapshots", &file.path, text));
     }
     all
 }
@@ -61,7 +60,7 @@ fn copied_files(run: &RunData) -> Vec<WarningReport> {
         let text = format!(
             "{paths} are one file, byte by byte: its figures are of one of these systems at the most"
         );
-        (files.len() > 1 && names.len() > 1).then(|| warning("copied_file", &subject, text))
+        (files.len() > 1 && names.len() > 1).then(|| WarningReport::new("copied_file", &subject, text))
     };
     same.values().filter_map(of).collect()
 }
@@ -71,7 +70,7 @@ fn copies(loaded: &Loaded) -> Vec<WarningReport> {
     let of = |(system, copies): (&str, usize)| {
         let copies = counted(copies as u64, "result is a copy", "results are copies");
         let text = format!("{copies} of another, figure by figure, and no run of its own: not counted");
-        warning("copies", &format!("{system}, {subject}"), text)
+        WarningReport::new("copies", &format!("{system}, {subject}"), text)
     };
     let copied = loaded.systems.iter().filter(|group| group.copies > 0);
     copied.map(|group| of((group.system, group.copies))).collect()
@@ -92,7 +91,7 @@ fn unlike(run: &RunData, loaded: &Loaded) -> Vec<WarningReport> {
         let sides = [&of_other, &of_base].map(|side| side.iter().collect::<Vec<_>>());
         let [here, there] = settings::differ([&sides[0], &sides[1]])?;
         let text = format!("{here} against {there} of {}: not the same is compared", base.system);
-        Some(warning(confounders::KIND, &format!("{}, {subject}", other.system), text))
+        Some(WarningReport::new(confounders::KIND, &format!("{}, {subject}", other.system), text))
     };
     loaded.systems.iter().filter(|group| group.system != base.system).filter_map(of).collect()
 }
@@ -110,5 +109,5 @@ fn tools(run: &RunData, loads: &[Loaded]) -> Option<WarningReport> {
     let mixed: BTreeSet<String> = tables.into_iter().filter(|tools| tools.len() > 1).flatten().collect();
     let names = || show_names(mixed.iter().map(String::as_str));
     let text = || format!("results of {} stand in one table: what they count and round differs", names());
-    (!mixed.is_empty()).then(|| warning("tools", "", text()))
+    (!mixed.is_empty()).then(|| WarningReport::new("tools", "", text()))
 }

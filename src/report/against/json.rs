@@ -2,7 +2,7 @@
 
 use super::super::json::written;
 use super::{Page, Renderer};
-use crate::bill::against::Against;
+use crate::bill::findings::against::Against;
 use serde::Serialize;
 
 /// Its entry.

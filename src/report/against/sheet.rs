@@ -2,7 +2,7 @@
 
 use super::super::number::{SPREADS, change, remark};
 use super::super::table::Table;
-use crate::bill::against::{Against, Basis, RateChange, StackChange, WorkloadChange};
+use crate::bill::findings::against::{Against, Basis, RateChange, StackChange, WorkloadChange};
 use crate::bill::findings::{Figure, RunIdentity};
 use crate::units::show_time;
 use std::collections::BTreeMap;

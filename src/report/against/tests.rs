@@ -1,7 +1,8 @@
 //! Every form of a comparison of simulated runs: snapshots for text, structure for programs.
 
 use super::{ALL, Page, by_name};
-use crate::bill::against::{Against, against};
+use crate::bill::against::against;
+use crate::bill::findings::against::Against;
 use crate::bill::twin;
 use std::collections::BTreeSet;
 use std::sync::OnceLock;
@@ -134,7 +135,7 @@ fn names_cannot_break_out_of_the_markdown() {
     let mut found = slower();
     let evil = "<script>|`x`";
     found.workloads[0].stacks[1].stack = evil.into();
-    found.only.push(crate::bill::against::OnlyIn {
+    found.only.push(crate::bill::findings::against::OnlyIn {
         run: "old",
         what: "stack",
         name: evil.into(),

@@ -22,10 +22,10 @@ use super::verdicts::{self, Said, class_of, class_of_charge};
 use super::verification;
 use super::{Page, Renderer, capital};
 use crate::bill::Findings;
+use crate::bill::findings::states::ArrayStates;
 use crate::bill::findings::{
     Bill, BillLine, ChargeFinding, Charges, Comparison, Figure, Latency, PlaceReport, Row, WorkloadFindings,
 };
-use crate::bill::states::ArrayStates;
 use crate::units::show_time;
 use iotax_audit::harmless::lines;
 use maud::{DOCTYPE, Markup, PreEscaped, html};

@@ -3,9 +3,9 @@
 
 use super::chart::{self, Dot, Range, Series};
 use super::{STYLES, section, signed, table};
+use crate::bill::findings::sweep::Place;
+use crate::bill::findings::sweep::{Curve, Point, StackCurve, SweepFindings};
 use crate::bill::findings::{Figure, Findings};
-use crate::bill::knee::Place;
-use crate::bill::sweep::{Curve, Point, StackCurve, SweepFindings};
 use crate::report::sweep;
 use maud::{Markup, html};
 

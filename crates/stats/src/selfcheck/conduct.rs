@@ -1,8 +1,8 @@
 //! A whole comparison on a simulated machine: pilot, rounds, stop, verdict, each asked of `stats` as a real run asks.
 
 use super::machine::Machine;
+use crate::stats::checks;
 use crate::stats::judge::{Judged, Question, judge};
-use crate::stats::length;
 use crate::stats::pilot::{self, Bounds, Design, PilotSlice};
 use crate::stats::rounds::{Round, RoundKind, Value};
 use crate::stats::stop::{Decision, StopSpec};
@@ -61,7 +61,7 @@ pub fn conduct(machine: &mut Machine, stop: &StopSpec, zone: f64, seed: u64) -> 
 
 fn round(machine: &mut Machine, trial: &mut Trial, slice_s: f64) -> Round {
     let planned = trial.plan();
-    let times = if planned.kind == RoundKind::Long { length::TIMES as f64 } else { 1.0 };
+    let times = if planned.kind == RoundKind::Long { checks::TIMES as f64 } else { 1.0 };
     let parts = planned.order.iter().map(|stack| machine.slice(*stack, slice_s * times)).collect();
     Round { kind: planned.kind, parts, ..Round::default() }
 }

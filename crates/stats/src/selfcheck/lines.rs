@@ -4,6 +4,7 @@ use super::cell::{Cell, Concluded, Outcome, Said};
 use super::details::Detail;
 use super::kinds::{ALL, Class, Source};
 use crate::stats::stop::StopSpec;
+use iotax_units::median;
 use serde::Serialize;
 
 /// True costs at which shared noise is simulated.
@@ -362,7 +363,8 @@ impl Table<'_> {
             lines.push(Line::new(figure, &cell.source.name(), sample, Unit::Seconds, Bound::Shown));
         }
         means.sort_by(|one, two| one.value.total_cmp(&two.value));
-        let median = Sample { value: median(&means), ..means[means.len() / 2] };
+        let middle = means[means.len() / 2];
+        let median = Sample { value: median(means.iter().map(|mean| mean.value)), ..middle };
         lines.push(Line::new(figure, "median of all", median, Unit::Seconds, Bound::AtMost(25.0)));
         lines
     }
@@ -404,12 +406,6 @@ impl Table<'_> {
         let figure = format!("any false cost in {} null cells", MATRIX_WORKLOADS * (MATRIX_STACKS - 1));
         vec![Line::new(&figure, "matrix", sample, Unit::Share, Bound::AtMost(0.065))]
     }
-}
-
-/// Of values in order.
-fn median(sorted: &[Sample]) -> f64 {
-    let n = sorted.len();
-    (sorted[n / 2].value + sorted[(n - 1) / 2].value) / 2.0
 }
 
 fn firsts(outcomes: &[Outcome]) -> impl Iterator<Item = &Concluded> {

@@ -34,12 +34,7 @@ impl What {
 
     /// What parts give.
     pub fn given(self, parts: &[Quantity]) -> Interval {
-        let middle = |of: fn(&Quantity) -> f64| {
-            let mut values: Vec<f64> = parts.iter().map(of).collect();
-            values.sort_by(f64::total_cmp);
-            let half = values.len() / 2;
-            if values.len() % 2 == 1 { values[half] } else { f64::midpoint(values[half - 1], values[half]) }
-        };
+        let middle = |of: fn(&Quantity) -> f64| iotax_units::median(parts.iter().map(of));
         let sum = parts.iter().fold(Interval::exact(0.0), |sum, part| sum.plus(part.interval()));
         match self {
             What::Sum => sum,

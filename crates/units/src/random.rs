@@ -1,7 +1,8 @@
-//! A small fast random generator: SplitMix64, one addition and two multiplications a number.
-//! Good enough to scatter offsets and to fill buffers; not for secrets.
+//! A small fast random generator: SplitMix64 (Steele, Lea and Flood 2014), one addition and two multiplications a number.
+//! Good enough to scatter offsets, to fill buffers and to draw orders, and short enough to be the same for ever; not for
+//! secrets.
 
-/// State of one thread's numbers.
+/// A stream of random numbers; the same seed gives the same numbers in every version of iotax.
 #[derive(Clone, Debug)]
 pub struct Random {
     state: u64,
@@ -10,10 +11,14 @@ pub struct Random {
 impl Random {
     /// Streams of different `seed` or `stream` do not resemble each other.
     pub fn new(seed: u64, stream: u64) -> Random {
-        let mut mixer = Random { state: seed };
-        let seeded = mixer.next();
-        mixer.state = seeded ^ stream.wrapping_mul(0xd1b5_4a32_d192_ed03);
-        Random { state: mixer.next() }
+        let seeded = Random::from_state(seed).next();
+        let state = seeded ^ stream.wrapping_mul(0xd1b5_4a32_d192_ed03);
+        Random { state: Random::from_state(state).next() }
+    }
+
+    /// The published generator, whose counter is at `state`.
+    pub fn from_state(state: u64) -> Random {
+        Random { state }
     }
 
     /// 64 random bits.
@@ -43,6 +48,13 @@ impl Random {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn splitmix_as_published() {
+        let mut known = Random::from_state(1_234_567);
+        assert_eq!(known.next(), 6_457_827_717_110_365_317);
+        assert_eq!(known.next(), 3_203_168_211_198_807_973);
+    }
 
     #[test]
     fn below_is_even_and_in_range() {

@@ -1,0 +1,24 @@
+//! What layers made.
+
+use crate::host::facts::Device;
+use serde::Serialize;
+use std::collections::BTreeMap;
+
+/// What a layer made, as it really is.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct LayerReport {
+    /// Stacks that have it below them.
+    pub stacks: Vec<String>,
+    /// The layer.
+    pub layer: String,
+    /// Which part of it, where it has several: `target`, `host`.
+    pub part: String,
+    /// Where it lives.
+    pub place: String,
+    /// As recorded; `None`: it is no device.
+    pub device: Option<Device>,
+    /// As its own tools tell it.
+    pub settings: BTreeMap<String, String>,
+    /// In words.
+    pub sentence: String,
+}

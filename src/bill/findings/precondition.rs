@@ -1,0 +1,57 @@
+//! What was done to the drives of each stack before it was measured.
+
+use serde::Serialize;
+
+/// What was done of one stack.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct PreconditionReport {
+    /// Its name.
+    pub stack: String,
+    /// Passes over its drives, batch by batch of drives that were written at the same time.
+    pub passes: Vec<PassesReport>,
+    /// Rounds of each load that writes.
+    pub loads: Vec<LoadReport>,
+    /// In words.
+    pub sentence: String,
+}
+
+/// Passes over drives that were written at the same time.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct PassesReport {
+    /// Those below the stack.
+    pub drives: Vec<String>,
+    /// How often each was to be written.
+    pub passes: u32,
+    /// Bytes of each of them that were to be written, of all passes.
+    pub bytes: u64,
+    /// Bytes of each that were written.
+    pub written: u64,
+    /// Bytes a second of these drives together, with flushes; `None`: nothing was written.
+    pub bytes_per_s: Option<f64>,
+    /// Seconds, with flushes.
+    pub seconds: f64,
+}
+
+/// Rounds of a load on one stack before it was measured, over all set-ups.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct LoadReport {
+    /// Name of the workload.
+    pub workload: String,
+    /// Set-ups behind which the rounds were made.
+    pub set_ups: u64,
+    /// Of these, in how many the stack was steady at the end of them.
+    pub steady: u64,
+    /// Fewest rounds of a set-up.
+    pub least_rounds: u32,
+    /// Most of them.
+    pub most_rounds: u32,
+    /// Length of a round in nanoseconds.
+    pub round_ns: u64,
+    /// Whether the load ran without the rate that it has.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub without_rate: bool,
+    /// Bytes written through the stack, in all.
+    pub written: u64,
+    /// Seconds of all, with the other stacks that were up.
+    pub seconds: f64,
+}

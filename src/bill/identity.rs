@@ -1,0 +1,67 @@
+//! Which run it is, of which places.
+
+use super::findings::{PlaceReport, RunIdentity};
+use crate::shell;
+use crate::stats::alike;
+use crate::store::RunData;
+use crate::store::record::PlaceFacts;
+use crate::store::record::state::RunState;
+use crate::units::show_names;
+
+/// Which run, of what, by which program, in what state.
+pub fn identity(run: &RunData) -> RunIdentity {
+    let start = &run.start;
+    RunIdentity {
+        id: start.id.clone(),
+        name: start.scenario.name.clone(),
+        at: start.at.clone(),
+        iotax: start.iotax.clone(),
+        command: shell::line(&start.argv),
+        source: start.scenario.source.clone(),
+        seed: start.scenario.measure.seed,
+        zone: start.scenario.measure.equivalence,
+        state: run.state().word(),
+        failure: run.outcome.clone().filter(|_| run.state() == RunState::Failed),
+        torn: run.torn,
+        imported: start.imported.is_some(),
+    }
+}
+
+/// A place with its facts.
+pub fn place(facts: &PlaceFacts) -> PlaceReport {
+    PlaceReport {
+        place: facts.place.clone(),
+        emulated: facts.emulated.clone(),
+        // A value that can be stored can be printed; the error would be a failing Serialize of our own.
+        facts: serde_json::to_value(&facts.facts).unwrap_or_else(|error| error.to_string().into()),
+        commands: facts.commands.iter().map(shell::line).collect(),
+        disks: facts.disks.clone(),
+    }
+}
+
+/// Places whose figures are emulated, as sentences.
+pub fn emulated(run: &RunData) -> Vec<String> {
+    // Every visit has guests of its own, of the same names.
+    let found: Vec<(&str, &str)> = run
+        .places
+        .iter()
+        .filter_map(|place| Some((place.place.as_str(), place.emulated.as_deref()?)))
+        .collect();
+    let reasons: Vec<&str> = found.iter().map(|(_, reason)| *reason).collect();
+    let sentence = |group: Vec<usize>| {
+        let mut places: Vec<&str> = Vec::new();
+        group.iter().for_each(|at| {
+            if !places.contains(&found[*at].0) {
+                places.push(found[*at].0);
+            }
+        });
+        let reason = alike::merged(&group.iter().map(|at| reasons[*at]).collect::<Vec<_>>());
+        let places = show_names(places);
+        // As it is recorded, with what it says of all of them.
+        match reason.strip_prefix("emulated: ") {
+            Some(why) => format!("figures of {places} are {why}"),
+            None => format!("figures of {places} are emulated and not representative: {reason}"),
+        }
+    };
+    alike::grouped(&reasons).into_iter().map(sentence).collect()
+}

@@ -1,0 +1,76 @@
+//! The three figures of pairs of stacks, and what is left of their verdicts when all of a run are held against each other.
+
+use super::compare::Estimated;
+use super::findings::{Charges, Comparison, WorkloadFindings};
+use super::reading::Reading;
+use super::{charges, verdicts};
+use crate::scenario::MeasureSpec;
+
+/// The estimates of what was found of a workload; `None` where there was nothing to estimate. Those of states against
+/// the healthy one follow those of stacks against the baseline.
+#[derive(Default)]
+pub struct Estimates {
+    /// Of throughput.
+    pub comparisons: Vec<Option<Estimated>>,
+    /// Of the lines of the bill.
+    pub bill_lines: Vec<Option<Estimated>>,
+    /// Of latency.
+    pub latency: Vec<Option<Estimated>>,
+    /// Of CPU time.
+    pub cpu: Vec<Option<Estimated>>,
+}
+
+impl Estimates {
+    /// With those of more comparisons.
+    pub fn add(&mut self, more: Estimates) {
+        self.comparisons.extend(more.comparisons);
+        self.bill_lines.extend(more.bill_lines);
+        self.latency.extend(more.latency);
+        self.cpu.extend(more.cpu);
+    }
+}
+
+/// The three figures of pairs of stacks, with their estimates.
+#[derive(Default)]
+pub struct Judged {
+    /// Of throughput.
+    pub comparisons: Vec<Comparison>,
+    /// Of latency and CPU time.
+    pub charges: Vec<Charges>,
+    /// Of both.
+    pub estimates: Estimates,
+}
+
+impl Judged {
+    /// The second of a pair against the first.
+    pub fn add(&mut self, reading: &Reading, pair: [usize; 2]) {
+        // A ruler is no member of the families that verdicts are held against.
+        let judged = reading.run.start.scenario.ruler() != Some(pair[1]);
+        let compared = verdicts::of_pair(reading, pair);
+        // The first is the acknowledged figure, whose slices the CPU times are of.
+        let throughput = compared.first().map(|one| &one.comparison.verdict);
+        let charged = charges::of_pair(reading, pair, throughput);
+        self.estimates.latency.push(charged.latency.filter(|_| judged));
+        self.estimates.cpu.push(charged.cpu.filter(|_| judged));
+        self.charges.push(charged.charges);
+        for one in compared {
+            self.estimates.comparisons.push(one.estimated.filter(|_| judged));
+            self.comparisons.push(one.comparison);
+        }
+    }
+}
+
+/// Holds the verdicts of all workloads against each other, figure by figure.
+pub fn settle(measure: &MeasureSpec, workloads: &mut [WorkloadFindings], all: Vec<Estimates>) {
+    let (mut comparisons, mut lines) = (Vec::new(), Vec::new());
+    let (mut latency, mut cpu) = (Vec::new(), Vec::new());
+    for one in all {
+        comparisons.push(one.comparisons);
+        lines.push(one.bill_lines);
+        latency.extend(one.latency);
+        cpu.extend(one.cpu);
+    }
+    verdicts::settle(measure, workloads, &comparisons, &lines);
+    verdicts::settle_charges(workloads, &latency, |charges| &mut charges.latency);
+    verdicts::settle_charges(workloads, &cpu, |charges| &mut charges.cpu);
+}

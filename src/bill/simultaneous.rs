@@ -1,0 +1,37 @@
+//! Intervals that hold at once.
+
+use super::findings::{Figure, Interval};
+use crate::stats::t_quantile;
+
+/// A figure with the interval that holds for so many at once.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Simultaneous {
+    /// The figure.
+    pub value: f64,
+    /// Lower bound.
+    pub low: f64,
+    /// Upper bound.
+    pub high: f64,
+}
+
+impl Simultaneous {
+    /// Bonferroni: of `points` intervals each may miss in 5 % / `points`. The interval is stretched by the
+    /// ratio of the two t quantiles, as a logarithm. `None`: the figure has no interval.
+    pub fn of(figure: &Figure, points: usize) -> Option<Simultaneous> {
+        let Figure::Known { value, interval: Interval::Bounds { low, high, freedom }, .. } = figure else {
+            return None;
+        };
+        let (low, high, freedom) = (*low, *high, (*freedom)?);
+        if low <= 0.0 {
+            return None;
+        }
+        let stretch = t_quantile(1.0 - 0.025 / points.max(1) as f64, freedom) / t_quantile(0.975, freedom);
+        let reach = |bound: f64| value * (bound / value).powf(stretch);
+        Some(Simultaneous { value: *value, low: reach(low), high: reach(high) })
+    }
+
+    /// Whether the two intervals have nothing in common.
+    pub fn apart(&self, other: &Simultaneous) -> bool {
+        self.low > other.high || other.low > self.high
+    }
+}
