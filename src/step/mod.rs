@@ -10,6 +10,7 @@ pub mod hand;
 mod image;
 pub mod iscsi;
 pub mod journal;
+pub mod json_socket;
 pub mod lio;
 pub mod loops;
 pub mod lvm;
