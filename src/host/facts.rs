@@ -5,6 +5,7 @@ use super::cable;
 use super::net;
 use super::probe::{GuestProbe, Probe};
 use super::{block, mounts};
+use crate::layer::catalog;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
@@ -225,21 +226,9 @@ const MD: &[&str] = &[
 ];
 
 /// Programs whose version belongs to a result.
-pub const TOOLS: &[&str] = &[
-    "qemu-system-x86_64",
-    "qemu-img",
-    "fio",
-    "ssh",
-    "losetup",
-    "mkfs.xfs",
-    "mkfs.ext4",
-    "mkfs.btrfs",
-    "mdadm",
-    "lvm",
-    "zfs",
-    "iscsiadm",
-    "nbd-client",
-];
+fn programs() -> impl Iterator<Item = &'static str> {
+    std::iter::once("ssh").chain(catalog::ALL.iter().flat_map(|layer| layer.programs).copied())
+}
 
 /// Facts of this machine and of these files and devices.
 pub fn gather(targets: &[PathBuf]) -> Facts {
@@ -270,7 +259,7 @@ pub fn gather_from(probe: &Probe, targets: &[PathBuf]) -> Facts {
 fn versions(probe: &Probe) -> BTreeMap<String, String> {
     std::thread::scope(|scope| {
         let ask = |name: &'static str| (name, scope.spawn(move || probe.version(name)));
-        let asked: Vec<_> = TOOLS.iter().copied().map(ask).collect();
+        let asked: Vec<_> = programs().map(ask).collect();
         let told = asked.into_iter().filter_map(|(name, asked)| Some((name, asked.join().ok()??)));
         told.map(|(name, version)| (name.to_owned(), version)).collect()
     })

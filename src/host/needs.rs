@@ -4,8 +4,11 @@
 use super::Missing;
 use super::pci;
 use super::probe::{GuestProbe, Probe};
+use crate::layer::catalog;
+use crate::layer::catalog::need::{Find, Requirement, Supply, debian, everywhere, fedora, module, program};
 use crate::units::show_bytes;
 use std::path::Path;
+use std::sync::LazyLock;
 
 /// Something a machine may lack.
 #[derive(Clone, Copy)]
@@ -16,278 +19,72 @@ pub struct Need {
     pub why: &'static str,
     /// What supplies it, by distribution; the last one holds for those not named.
     pub supply: &'static [Supply],
-    /// What is lacking, in words with the object; `None` when nothing is.
-    pub check: fn(&Probe) -> Option<String>,
+    /// What tells whether it is there.
+    pub check: Check,
     /// Whether it takes a reboot to have it.
     pub reboot: bool,
 }
 
-/// A command (or an act) that supplies a need.
-#[derive(Clone, Copy, Debug)]
-pub struct Supply {
-    /// `ID` or a word of `ID_LIKE` in os-release; empty for every other.
-    pub distribution: &'static str,
-    /// The command.
-    pub command: &'static str,
+/// What tells whether a need is met.
+#[derive(Clone, Copy)]
+pub enum Check {
+    /// What is lacking, in words with the object; `None` when nothing is.
+    By(fn(&Probe) -> Option<String>),
+    /// All of these are found.
+    Finds(&'static [Find]),
 }
 
-const fn everywhere(command: &'static str) -> Supply {
-    Supply { distribution: "", command }
+impl Need {
+    /// One that hangs on programs, modules or files.
+    const fn of(requirement: Requirement) -> Need {
+        let Requirement { id, why, supply, finds } = requirement;
+        Need { id, why, supply, check: Check::Finds(finds), reboot: false }
+    }
 }
 
-const fn debian(command: &'static str) -> Supply {
-    Supply { distribution: "debian", command }
-}
+/// All needs: those of no single layer, and what the layers require.
+pub static ALL: LazyLock<Vec<Need>> = LazyLock::new(|| {
+    let of_layers = catalog::ALL.iter().flat_map(|layer| layer.requires).copied().map(Need::of);
+    OWN.iter().copied().chain(of_layers).collect()
+});
 
-const fn fedora(command: &'static str) -> Supply {
-    Supply { distribution: "fedora", command }
-}
-
-/// A module of the kernel, by its name in /sys/module and that of its file.
-macro_rules! kernel_module {
-    ($id:literal, $file:literal, $config:literal, $why:literal) => {
-        Need {
-            id: $id,
-            why: $why,
-            supply: &[everywhere(concat!(
-                "boot a kernel with CONFIG_",
-                $config,
-                " (grep ",
-                $config,
-                " /boot/config-* tells which has it), or install its package of further modules"
-            ))],
-            check: |probe| module(probe, $file, concat!("/sys/module/", $id)),
-            reboot: false,
-        }
-    };
-}
-
-/// A program, by its need's name, with the packages that have it.
-macro_rules! program {
-    ($id:literal, $name:literal, $debian:literal, $fedora:literal, $why:literal) => {
-        Need {
-            id: $id,
-            why: $why,
-            supply: &[
-                debian(concat!("apt-get install ", $debian)),
-                fedora(concat!("dnf install ", $fedora)),
-                everywhere(concat!("install ", $debian)),
-            ],
-            check: |probe| program(probe, $name),
-            reboot: false,
-        }
-    };
-}
-
-/// All needs.
-pub const ALL: &[Need] = &[
+/// Needs of no single layer, and those of which more is to be found out than whether something is there.
+const OWN: &[Need] = &[
     Need {
         id: "folder",
         why: "to make a file",
         supply: &[everywhere("mkdir -p DIR, or name a folder of your own: --dir DIR")],
-        check: |probe| probe.folder.clone().err(),
+        check: Check::By(|probe| probe.folder.clone().err()),
         reboot: false,
     },
     Need {
         id: "space",
         why: "to make a file and still keep 10 % of its file system free",
         supply: &[everywhere("free some space, or name another folder: --dir DIR")],
-        check: space,
+        check: Check::By(space),
         reboot: false,
     },
     Need {
         id: "root",
         why: "to attach loop devices and mount file systems",
         supply: &[everywhere("sudo iotax ...")],
-        check: root,
+        check: Check::By(root),
         reboot: false,
     },
     Need {
         id: "io_uring",
         why: "to keep many I/Os in flight from one thread (the sync engine does without)",
         supply: &[everywhere("sysctl -w kernel.io_uring_disabled=0 (in a container: its seccomp profile)")],
-        check: io_uring,
+        check: Check::By(io_uring),
         reboot: false,
     },
-    Need {
-        id: "losetup",
-        why: "for the layer loop",
-        supply: &[
-            debian("apt-get install mount util-linux"),
-            fedora("dnf install util-linux"),
-            everywhere("install util-linux"),
-        ],
-        check: |probe| program(probe, "losetup"),
-        reboot: false,
-    },
-    Need {
-        id: "loop-devices",
-        why: "for the layer loop",
-        supply: &[everywhere("modprobe loop (in a container: run on the host itself)")],
-        check: |probe| {
-            (!probe.at("/dev/loop-control").exists()).then(|| "there is no /dev/loop-control".into())
-        },
-        reboot: false,
-    },
-    Need {
-        id: "mkfs.xfs",
-        why: "for the layer fs(xfs)",
-        supply: &[
-            debian("apt-get install xfsprogs"),
-            fedora("dnf install xfsprogs"),
-            everywhere("install xfsprogs"),
-        ],
-        check: |probe| program(probe, "mkfs.xfs"),
-        reboot: false,
-    },
-    Need {
-        id: "mkfs.ext4",
-        why: "for the layer fs(ext4)",
-        supply: &[
-            debian("apt-get install e2fsprogs"),
-            fedora("dnf install e2fsprogs"),
-            everywhere("install e2fsprogs"),
-        ],
-        check: |probe| program(probe, "mkfs.ext4"),
-        reboot: false,
-    },
-    Need {
-        id: "mkfs.btrfs",
-        why: "for the layer fs(btrfs)",
-        supply: &[
-            debian("apt-get install btrfs-progs"),
-            fedora("dnf install btrfs-progs"),
-            everywhere("install btrfs-progs"),
-        ],
-        check: |probe| program(probe, "mkfs.btrfs"),
-        reboot: false,
-    },
-    Need {
-        id: "lvm",
-        why: "for the layer lvm",
-        supply: &[
-            debian("apt-get install lvm2"),
-            fedora("dnf install lvm2"),
-            everywhere("install LVM 2.03.12 or newer"),
-        ],
-        check: |probe| program(probe, "lvm"),
-        reboot: false,
-    },
-    Need {
-        id: "sfdisk",
-        why: "for the layer partition",
-        supply: &[
-            debian("apt-get install fdisk"),
-            fedora("dnf install util-linux"),
-            everywhere("install util-linux"),
-        ],
-        check: |probe| ["sfdisk", "partx", "wipefs"].into_iter().find_map(|name| program(probe, name)),
-        reboot: false,
-    },
-    Need {
-        id: "dmsetup",
-        why: "for the layers split and linear",
-        supply: &[
-            debian("apt-get install dmsetup"),
-            fedora("dnf install device-mapper"),
-            everywhere("install dmsetup"),
-        ],
-        check: |probe| program(probe, "dmsetup"),
-        reboot: false,
-    },
-    Need {
-        id: "dm_mod",
-        why: "for the layers split, linear and lvm",
-        supply: &[everywhere(
-            "boot a kernel with CONFIG_BLK_DEV_DM (grep BLK_DEV_DM /boot/config-* tells which has it), or install its package of further modules",
-        )],
-        check: |probe| module(probe, "dm-mod", "/sys/module/dm_mod"),
-        reboot: false,
-    },
-    Need {
-        id: "dm-thin-pool",
-        why: "for the layer lvm(thin)",
-        supply: &[everywhere(
-            "boot a kernel with CONFIG_DM_THIN_PROVISIONING (grep DM_THIN /boot/config-* tells which has it)",
-        )],
-        check: |probe| module(probe, "dm-thin-pool", "/sys/module/dm_thin_pool"),
-        reboot: false,
-    },
-    Need {
-        id: "dm-cache",
-        why: "for the layer lvm(cache)",
-        supply: &[everywhere(
-            "boot a kernel with CONFIG_DM_CACHE_SMQ (grep DM_CACHE /boot/config-* tells which has it)",
-        )],
-        check: |probe| module(probe, "dm-cache-smq", "/sys/module/dm_cache_smq"),
-        reboot: false,
-    },
-    Need {
-        id: "zfs",
-        why: "for the layer zfs",
-        supply: &[
-            debian(
-                "apt-get install zfsutils-linux zfs-dkms (Debian: in contrib; Ubuntu needs the first only)",
-            ),
-            everywhere("install OpenZFS 2.0 or newer, its tools and its module"),
-        ],
-        check: |probe| program(probe, "zpool").or_else(|| module(probe, "zfs", "/sys/module/zfs")),
-        reboot: false,
-    },
-    Need {
-        id: "wipefs",
-        why: "to take partition tables that zpool made off its members again",
-        supply: &[
-            debian("apt-get install util-linux"),
-            fedora("dnf install util-linux"),
-            everywhere("install util-linux"),
-        ],
-        check: |probe| program(probe, "wipefs"),
-        reboot: false,
-    },
-    Need {
-        id: "mdadm",
-        why: "for the layer mdraid",
-        supply: &[debian("apt-get install mdadm"), fedora("dnf install mdadm"), everywhere("install mdadm")],
-        check: |probe| program(probe, "mdadm"),
-        reboot: false,
-    },
-    Need {
-        id: "raid0",
-        why: "for mdraid(level=0)",
-        supply: &[everywhere(
-            "boot a kernel with CONFIG_MD_RAID0 (grep MD_RAID0 /boot/config-* tells which has it), or install its package of further modules",
-        )],
-        check: |probe| module(probe, "raid0", "/sys/module/raid0"),
-        reboot: false,
-    },
-    Need {
-        id: "raid1",
-        why: "for mdraid(level=1)",
-        supply: &[everywhere(
-            "boot a kernel with CONFIG_MD_RAID1 (grep MD_RAID1 /boot/config-* tells which has it), or install its package of further modules",
-        )],
-        check: |probe| module(probe, "raid1", "/sys/module/raid1"),
-        reboot: false,
-    },
-    Need {
-        id: "raid10",
-        why: "for mdraid(level=10)",
-        supply: &[everywhere(
-            "boot a kernel with CONFIG_MD_RAID10 (grep MD_RAID10 /boot/config-* tells which has it), or install its package of further modules",
-        )],
-        check: |probe| module(probe, "raid10", "/sys/module/raid10"),
-        reboot: false,
-    },
-    Need {
-        id: "raid456",
-        why: "for mdraid(level=5) and mdraid(level=6)",
-        supply: &[everywhere(
-            "boot a kernel with CONFIG_MD_RAID456 (grep MD_RAID456 /boot/config-* tells which has it), or install its package of further modules",
-        )],
-        check: |probe| module(probe, "raid456", "/sys/module/raid456"),
-        reboot: false,
-    },
+    Need::of(program!(
+        "wipefs",
+        "to take partition tables that zpool made off its members again",
+        "util-linux",
+        "util-linux",
+        "util-linux"
+    )),
     Need {
         id: "qemu",
         why: "to boot a guest",
@@ -296,7 +93,7 @@ pub const ALL: &[Need] = &[
             fedora("dnf install qemu-system-x86-core"),
             everywhere("install QEMU (qemu-system-x86_64)"),
         ],
-        check: |probe| (probe.guest.qemu)().err(),
+        check: Check::By(|probe| (probe.guest.qemu)().err()),
         reboot: false,
     },
     Need {
@@ -305,7 +102,7 @@ pub const ALL: &[Need] = &[
         supply: &[everywhere(
             "switch on virtualisation in the firmware, modprobe kvm_intel or kvm_amd, join group kvm; in a VM: nested virtualisation",
         )],
-        check: |probe| (probe.guest.kvm)().trouble(),
+        check: Check::By(|probe| (probe.guest.kvm)().trouble()),
         reboot: false,
     },
     Need {
@@ -319,7 +116,7 @@ pub const ALL: &[Need] = &[
             Supply { distribution: "arch", command: "pacman -S linux" },
             everywhere("make /boot/vmlinuz-* readable (sudo chmod +r), with its /lib/modules folder"),
         ],
-        check: |probe| (probe.guest.kernel)().err(),
+        check: Check::By(|probe| (probe.guest.kernel)().err()),
         reboot: false,
     },
     Need {
@@ -328,7 +125,7 @@ pub const ALL: &[Need] = &[
         supply: &[everywhere(
             "a QEMU built with io_uring, and sysctl -w kernel.io_uring_disabled=0 (in a container: its seccomp profile)",
         )],
-        check: |probe| (probe.guest.io_uring)().err(),
+        check: Check::By(|probe| (probe.guest.io_uring)().err()),
         reboot: false,
     },
     Need {
@@ -337,7 +134,7 @@ pub const ALL: &[Need] = &[
         supply: &[everywhere(
             "a storage daemon of QEMU's built with io_uring, and sysctl -w kernel.io_uring_disabled=0 (in a container: its seccomp profile)",
         )],
-        check: |probe| (probe.guest.daemon_io_uring)().err(),
+        check: Check::By(|probe| (probe.guest.daemon_io_uring)().err()),
         reboot: false,
     },
     Need {
@@ -349,7 +146,7 @@ pub const ALL: &[Need] = &[
             fedora("dnf install qemu-img"),
             everywhere("install QEMU's storage daemon (qemu-storage-daemon, 6.0 or newer)"),
         ],
-        check: |probe| (probe.guest.storage_daemon)().err(),
+        check: Check::By(|probe| (probe.guest.storage_daemon)().err()),
         reboot: false,
     },
     Need {
@@ -358,7 +155,7 @@ pub const ALL: &[Need] = &[
         supply: &[everywhere(
             "start SPDK's target: build/bin/spdk_tgt -r SOCKET -S /var/tmp -m 0x1 (where there are no huge pages: --no-huge -s 1024)",
         )],
-        check: |probe| (probe.guest.spdk)().err(),
+        check: Check::By(|probe| (probe.guest.spdk)().err()),
         reboot: false,
     },
     Need {
@@ -369,14 +166,14 @@ pub const ALL: &[Need] = &[
             fedora("dnf install edk2-ovmf"),
             everywhere("install OVMF (edk2's firmware for guests)"),
         ],
-        check: |probe| (probe.guest.ovmf)().err(),
+        check: Check::By(|probe| (probe.guest.ovmf)().err()),
         reboot: false,
     },
     Need {
         id: "lab-image",
         why: "to boot the lab guest, in which RAID, volume managers and fabrics are tried",
         supply: &[everywhere("iotax lab build")],
-        check: |probe| (probe.guest.lab)().err(),
+        check: Check::By(|probe| (probe.guest.lab)().err()),
         reboot: false,
     },
     Need {
@@ -391,7 +188,7 @@ pub const ALL: &[Need] = &[
             ),
             everywhere("switch on VT-d or AMD-Vi in the firmware, boot with intel_iommu=on iommu=pt"),
         ],
-        check: |probe| (!pci::has_iommu(probe)).then(|| "no IOMMU is in use".into()),
+        check: Check::By(|probe| (!pci::has_iommu(probe)).then(|| "no IOMMU is in use".into())),
         reboot: true,
     },
     Need {
@@ -400,68 +197,30 @@ pub const ALL: &[Need] = &[
         supply: &[everywhere(
             "boot a kernel with CONFIG_VHOST_SCSI and CONFIG_TARGET_CORE (grep VHOST_SCSI /boot/config-* tells which has it), or install its package of further modules",
         )],
-        check: |probe| module(probe, "vhost_scsi", "/sys/module/vhost_scsi"),
+        check: Check::Finds(&[Find::Module("vhost_scsi")]),
         reboot: false,
     },
     Need {
-        id: "vfio-pci",
-        why: "for vm(attach=vfio)",
-        supply: &[everywhere(
-            "boot a kernel with CONFIG_VFIO_PCI (grep VFIO_PCI /boot/config-* tells which has it), or install its package of further modules",
-        )],
-        check: |probe| module(probe, "vfio-pci", "/sys/bus/pci/drivers/vfio-pci"),
-        reboot: false,
+        check: Check::By(|probe| no_module(probe, "vfio-pci", "/sys/bus/pci/drivers/vfio-pci")),
+        ..Need::of(module!("vfio-pci", "vfio-pci", "VFIO_PCI", "for vm(attach=vfio)"))
     },
-    kernel_module!("nvmet", "nvmet", "NVME_TARGET", "for the target of nvmf"),
-    kernel_module!("nvmet_tcp", "nvmet-tcp", "NVME_TARGET_TCP", "for the target of nvmf(tcp)"),
-    kernel_module!("nvmet_rdma", "nvmet-rdma", "NVME_TARGET_RDMA", "for the target of nvmf(rdma)"),
-    kernel_module!("nvme_loop", "nvme-loop", "NVME_TARGET_LOOP", "for nvmf(loop)"),
-    kernel_module!("nvme_tcp", "nvme-tcp", "NVME_TCP", "for the host of nvmf(tcp)"),
-    kernel_module!("nvme_rdma", "nvme-rdma", "NVME_RDMA", "for the host of nvmf(rdma)"),
-    kernel_module!("iscsi_target_mod", "iscsi_target_mod", "ISCSI_TARGET", "for the target of iscsi"),
-    kernel_module!("ib_isert", "ib_isert", "INFINIBAND_ISERT", "for the target of iscsi(iser)"),
-    kernel_module!("iscsi_tcp", "iscsi_tcp", "ISCSI_TCP", "for the initiator of iscsi(tcp)"),
-    kernel_module!("ib_iser", "ib_iser", "INFINIBAND_ISER", "for the initiator of iscsi(iser)"),
-    kernel_module!("rdma_rxe", "rdma_rxe", "RDMA_RXE", "for RDMA where no card has it"),
-    kernel_module!("nbd", "nbd", "BLK_DEV_NBD", "for the client of nbd"),
-    program!("open-iscsi", "iscsid", "open-iscsi", "iscsi-initiator-utils", "for the initiator of iscsi"),
-    program!("ip", "ip", "iproute2", "iproute", "for RDMA, to find or make its network card"),
-    program!("rdma", "rdma", "iproute2", "iproute", "for RDMA where no card has it"),
-    program!("nbd-client", "nbd-client", "nbd-client", "nbd", "for the client of nbd"),
-    program!("qemu-nbd", "qemu-nbd", "qemu-utils", "qemu-img", "for the server of nbd"),
-    Need {
-        id: "ssh",
-        why: "to measure on another machine",
-        supply: &[
-            debian("apt-get install openssh-client"),
-            fedora("dnf install openssh-clients"),
-            everywhere("install OpenSSH's client"),
-        ],
-        check: |probe| program(probe, "ssh"),
-        reboot: false,
-    },
-    Need {
-        id: "fio",
-        why: "for engine = \"fio\"",
-        supply: &[
-            debian("apt-get install fio"),
-            fedora("dnf install fio"),
-            everywhere("install fio 3 or newer"),
-        ],
-        check: |probe| program(probe, "fio"),
-        reboot: false,
-    },
-    Need {
-        id: "blkid",
-        why: "for a second opinion on what a device carries",
-        supply: &[
-            debian("apt-get install util-linux"),
-            fedora("dnf install util-linux"),
-            everywhere("install util-linux"),
-        ],
-        check: |probe| program(probe, "blkid"),
-        reboot: false,
-    },
+    Need::of(module!("rdma_rxe", "rdma_rxe", "RDMA_RXE", "for RDMA where no card has it")),
+    Need::of(program!("ip", "for RDMA, to find or make its network card", "iproute2", "iproute", "iproute2")),
+    Need::of(program!("rdma", "for RDMA where no card has it", "iproute2", "iproute", "iproute2")),
+    Need::of(program!(
+        "ssh",
+        "to measure on another machine",
+        "openssh-client",
+        "openssh-clients",
+        "OpenSSH's client"
+    )),
+    Need::of(program!(
+        "blkid",
+        "for a second opinion on what a device carries",
+        "util-linux",
+        "util-linux",
+        "util-linux"
+    )),
 ];
 
 /// The need of this name.
@@ -483,7 +242,11 @@ pub fn missing(ids: &[&str], dir: &Path, guest: GuestProbe) -> Vec<Missing> {
 impl Need {
     /// What is missing on this machine, with the command that supplies it.
     pub fn missing(&self, probe: &Probe) -> Option<Missing> {
-        Some(self.lacking(probe, (self.check)(probe)?))
+        let what = match self.check {
+            Check::By(check) => check(probe),
+            Check::Finds(finds) => finds.iter().find_map(|find| not_found(probe, find)),
+        };
+        Some(self.lacking(probe, what?))
     }
 
     /// The same where somebody else found out what that is. A finding with a hint of its own knows better than the table.
@@ -535,15 +298,19 @@ impl Missing {
     }
 }
 
-fn program(probe: &Probe, name: &str) -> Option<String> {
-    probe.program(name).is_none().then(|| format!("{name}{NOT_INSTALLED}"))
-}
-
 /// Before the name of a module that is lacking.
 const NO_MODULE: &str = "there is no module ";
 
+fn not_found(probe: &Probe, find: &Find) -> Option<String> {
+    match find {
+        Find::Program(name) => probe.program(name).is_none().then(|| format!("{name}{NOT_INSTALLED}")),
+        Find::Module(name) => no_module(probe, name, &format!("/sys/module/{}", name.replace('-', "_"))),
+        Find::File(path) => (!probe.at(path).exists()).then(|| format!("there is no {path}")),
+    }
+}
+
 /// A module that is loaded (`there` tells), or that `modprobe` would find.
-fn module(probe: &Probe, name: &str, there: &str) -> Option<String> {
+fn no_module(probe: &Probe, name: &str, there: &str) -> Option<String> {
     let release = probe.read("/proc/sys/kernel/osrelease").unwrap_or_default();
     let lists = ["modules.dep", "modules.builtin"].map(|list| format!("/lib/modules/{release}/{list}"));
     let file = format!("/{name}.ko");
@@ -592,7 +359,7 @@ mod tests {
         ids.sort_unstable();
         ids.dedup();
         assert_eq!(ids.len(), ALL.len(), "names are unique");
-        for need in ALL {
+        for need in ALL.iter() {
             assert!(!need.why.is_empty() && by_id(need.id).is_some());
             assert!(need.supply.last().is_some_and(|supply| supply.distribution.is_empty()), "{}", need.id);
         }

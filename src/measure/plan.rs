@@ -11,6 +11,7 @@ use super::states;
 use super::write_unit;
 use crate::exit::Failed;
 use crate::guard::marker;
+use crate::layer::catalog::Role;
 use crate::layer::guest::lab::{LabDrive, LabWish};
 use crate::layer::guest::qemu::{Memory, overlay_folder};
 use crate::layer::medium::{self, Found};
@@ -78,9 +79,6 @@ enum Upto {
     /// With all of its layers.
     Top,
 }
-
-/// The layer that is a guest.
-const GUEST: &str = "vm";
 
 /// What the run may use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -361,7 +359,7 @@ impl Ground<'_> {
         if made.insert(format!("given up {:?}", stack.medium), exposed.clone()).is_none() {
             self.wipe(stack, index, &exposed, context);
         }
-        let guest = stack.layers.iter().position(|spec| spec.name == GUEST).map(|at| at + 1);
+        let guest = stack.layers.iter().position(|spec| spec.is(Role::Guest)).map(|at| at + 1);
         let depth = if upto == Upto::Guests { guest } else { None };
         for (depth, spec) in stack.layers.iter().enumerate().take(depth.unwrap_or(stack.layers.len())) {
             key = format!("{key} | {}", spec.key());

@@ -351,16 +351,9 @@ impl Survey {
 
 /// Our guests hold the kernel and iotax, nothing else.
 fn refuse_fio_in_guests(scenario: &Scenario) -> Result<()> {
-    let named = |stack: &Stack| {
-        stack
-            .layers
-            .iter()
-            .rev()
-            .find(|spec| spec.name == "engine")
-            .map(|spec| spec.option("name") == Some("fio"))
-    };
+    let named = |stack: &Stack| stack.generator().map(|spec| spec.option("name") == Some("fio"));
     let of_a_workload = scenario.workloads.iter().any(|workload| workload.engine == Some(Engine::Fio));
-    let guest = |stack: &&Stack| stack.layers.iter().any(|spec| spec.name == "vm");
+    let guest = |stack: &&Stack| stack.guest().is_some();
     match scenario.stacks.iter().filter(guest).find(|stack| named(stack).unwrap_or(of_a_workload)) {
         Some(stack) => Err(Failed::input(format!(
             "{}: there is no fio in the guests of iotax; hint: the engine uring or sync, or a guest of your own by ssh:HOST:/dev/...",

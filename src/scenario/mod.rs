@@ -47,6 +47,7 @@ pub use states::{InState, told_by};
 pub use sweep::{Coordinate, SweepPoint};
 pub use table::{TableGroup, TableSpec};
 
+use crate::layer::catalog::Role;
 use crate::step::{HOST, ssh_place};
 use iotax_load::{DataKind, EngineName, Job};
 use serde::{Deserialize, Serialize};
@@ -197,10 +198,10 @@ impl Stack {
         let mut place = self.medium.place();
         self.layers.iter().map(move |layer| {
             let near = place.clone();
-            place = match (&layer.far, layer.name.as_str()) {
-                (Some(far), _) => far.clone(),
-                (None, "vm") => IN_GUEST.to_owned(),
-                (None, _) => near.clone(),
+            place = match &layer.far {
+                Some(far) => far.clone(),
+                None if layer.is(Role::Guest) => IN_GUEST.to_owned(),
+                None => near.clone(),
             };
             (layer, near)
         })

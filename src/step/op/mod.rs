@@ -279,16 +279,17 @@ pub trait Operation {
 impl Op {
     /// Of what is read back once it is up: the layer that makes it so, and which part of it, where it has several.
     pub fn told_as(&self) -> Option<(&'static str, &'static str)> {
+        use crate::layer::catalog::{iscsi, lvm, mdraid, nbd, nvmf, spdk, zfs};
         match self {
-            Op::CreateArray(_) => Some(("mdraid", "")),
-            Op::MakeLvm(_) => Some(("lvm", "")),
-            Op::MakeZpool(_) => Some(("zfs", "")),
-            Op::JoinSpdk(_) => Some(("spdk", "")),
-            Op::ExportNvmf(_) => Some(("nvmf", "target")),
-            Op::ConnectNvmf(_) => Some(("nvmf", "host")),
-            Op::ExportIscsi(_) => Some(("iscsi", "target")),
-            Op::ConnectIscsi(_) => Some(("iscsi", "initiator")),
-            Op::ConnectNbd(_) => Some(("nbd", "client")),
+            Op::CreateArray(_) => Some((mdraid::HELP.name, "")),
+            Op::MakeLvm(_) => Some((lvm::HELP.name, "")),
+            Op::MakeZpool(_) => Some((zfs::HELP.name, "")),
+            Op::JoinSpdk(_) => Some((spdk::HELP.name, "")),
+            Op::ExportNvmf(_) => Some((nvmf::HELP.name, "target")),
+            Op::ConnectNvmf(_) => Some((nvmf::HELP.name, "host")),
+            Op::ExportIscsi(_) => Some((iscsi::HELP.name, "target")),
+            Op::ConnectIscsi(_) => Some((iscsi::HELP.name, "initiator")),
+            Op::ConnectNbd(_) => Some((nbd::HELP.name, "client")),
             _ => None,
         }
     }

@@ -12,6 +12,7 @@ use crate::host::kvm::KvmState;
 use crate::host::pci::{self, Drive};
 use crate::host::probe::{GuestProbe, Probe};
 use crate::layer::Layer;
+use crate::layer::catalog::spdk::USUAL_SOCKET;
 use crate::scenario::{LayerSpec, Scenario};
 use crate::step::op::spdk_kind;
 use crate::step::spdk;
@@ -167,7 +168,7 @@ pub const FINDINGS: GuestProbe = GuestProbe {
     io_uring: || io_uring_state(qemu::PROGRAM, qemu::EMPTY_QEMU),
     daemon_io_uring: || io_uring_state(qemu::STORAGE_DAEMON, qemu::EMPTY_DAEMON),
     ovmf: || ovmf::installed().map(drop).ok_or_else(|| "OVMF is not installed".into()),
-    spdk: || spdk::answers(Path::new(spdk::USUAL_SOCKET), &[spdk_kind(false).create]),
+    spdk: || spdk::answers(Path::new(USUAL_SOCKET), &[spdk_kind(false).create]),
     lab: crate::lab::state,
 };
 
