@@ -6,6 +6,7 @@ use super::findings::{WarningReport, WorkloadFindings};
 use super::reading::Reading;
 use super::{arc, confounders, efficiency, found_data, generator, neighbours, resized};
 use crate::host::facts::{Device, Facts};
+use crate::layer::catalog::spdk::SOCKET;
 use crate::scenario::{LayerSpec, Stack};
 use crate::stats::{Verdict, alike};
 use crate::store::RunData;
@@ -346,10 +347,7 @@ fn other_sides(case: &Case) -> Option<(&'static str, String)> {
 fn engines(case: &Case) -> Option<(&'static str, String)> {
     let base = case.run().start.scenario.baseline;
     let engine = |at: usize| case.reading.worker(at).map(|worker| worker.engine.as_str());
-    let named = |at: usize| {
-        let layers = &case.run().start.scenario.stacks[at].layers;
-        layers.iter().rev().find(|layer| layer.name == "engine").map(LayerSpec::key)
-    };
+    let named = |at: usize| case.run().start.scenario.stacks[at].generator().map(LayerSpec::key);
     let (there, here) = (engine(base)?, engine(case.at)?);
     let of_fio = [there, here].iter().any(|name| name.starts_with("fio"));
     (of_fio && there != here && named(base) == named(case.at)).then(|| {
@@ -403,7 +401,7 @@ fn mitigations(base: &str, a: &Facts, b: &Facts) -> Option<String> {
 fn polled_beside(case: &Case) -> Option<(&'static str, String)> {
     let stack = case.stack();
     let has_no_part = |target: &&SpdkTarget| {
-        !stack.layers.iter().any(|layer| layer.option("spdk").map(Path::new) == Some(&target.socket))
+        !stack.layers.iter().any(|layer| layer.option(SOCKET).map(Path::new) == Some(&target.socket))
     };
     let mut targets = case.run().places.iter().flat_map(|place| &place.spdk).filter(has_no_part);
     let target = targets.find(|target| !target.polled().is_empty())?;

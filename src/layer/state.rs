@@ -2,6 +2,7 @@
 //! "rebuilding", "healthy"]`. What state it is in while it is measured, the kernel tells ([`ArrayState`]).
 
 use crate::layer::Layer;
+use crate::layer::catalog::with_states;
 use crate::scenario::LayerSpec;
 use crate::step::PathRef;
 use crate::step::op::Op;
@@ -93,14 +94,14 @@ pub fn transition(
 ) -> Result<Vec<(String, Op)>> {
     let (origin, count) = (&spec.origin, members.len());
     ensure!(
-        !layer.state_told_by().is_empty(),
-        "{origin}: \"{}\" has no members that could fail, so it is never {to}; hint: states are those of mdraid, of spdk's raid, \
-         and of zfs but for a stripe",
-        spec.name
+        layer.help().states.is_some(),
+        "{origin}: \"{}\" has no members that could fail, so it is never {to}; hint: states are those of {}",
+        spec.name,
+        with_states()
     );
     let what = format!("{} of {count} members", spec.text());
-    let way =
-        way(from, to, layer.redundancy(spec, count), &what).map_err(|why| anyhow!("{origin}: {why}"))?;
+    let way = way(from, to, (layer.help().redundancy)(spec, count), &what)
+        .map_err(|why| anyhow!("{origin}: {why}"))?;
     way.into_iter().map(|step| Ok((step.told(count), layer.moved(spec, made, members, step)?))).collect()
 }
 

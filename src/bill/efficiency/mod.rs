@@ -14,7 +14,7 @@ mod rated;
 #[cfg(test)]
 mod tests;
 
-pub use layout::{LVM_STRIPE, Layout, MD_CHUNK, SPDK_STRIP, Spread, joining, number, size, zfs_block};
+pub use layout::{Layout, Spread, is_joined, joining, stripe_unit};
 
 use super::compare::Found;
 use super::findings::efficiency::{By, Efficiency};
@@ -85,7 +85,7 @@ impl Case<'_> {
 
     /// Against all of its drives at once, where they were loaded so.
     fn measured(&self) -> Option<Efficiency> {
-        layout::is_joined(self.stack()).then_some(())?;
+        is_joined(self.stack()).then_some(())?;
         let stacks = &self.reading.run.start.scenario.stacks;
         let is_each = |one: &&usize| {
             let one = &stacks[**one];
