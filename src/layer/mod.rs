@@ -9,9 +9,9 @@ pub mod medium;
 pub mod needs;
 pub mod state;
 pub mod volume;
-pub mod words;
 
-pub use words::{self as catalog, alias};
+pub use iotax_model::layer as words;
+pub use iotax_model::layer::{self as catalog, alias};
 
 use crate::host::Missing;
 use crate::host::caches::WriteCache;
@@ -22,10 +22,10 @@ use crate::step::{HOST, PathRef, RunTag, Step, StepId};
 use crate::units;
 use anyhow::{Context, Result, anyhow, bail};
 use iotax_load::{DataKind, Hold};
+use iotax_model::layer::LayerHelp;
 use state::Move;
 use std::path::PathBuf;
 use std::str::FromStr;
-use words::LayerHelp;
 
 /// Every layer that a stack can name.
 pub const ALL: &[&dyn Layer] = &[

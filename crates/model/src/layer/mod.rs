@@ -1,6 +1,9 @@
 //! What each layer is called, takes and means, one file and one entry in [`ALL`] each: read by the checks of scenarios, by
-//! `doctor`, by the analysis and by the reports. How a layer is set up is said elsewhere ([`super::Layer`]), and nothing of that is
-//! known here.
+//! `doctor`, by the analysis and by the reports. How a layer is set up is in the crate `layers`.
+
+pub use crate::layer as catalog;
+pub use crate::layer as words;
+pub use crate::state;
 
 pub mod alias;
 pub mod comparable;

@@ -150,8 +150,8 @@ mod tests {
 
     #[test]
     fn every_state_of_several_cycles_has_a_name_of_its_own() {
-        use crate::bill::twin::{drives, layer};
-        let mut stack = crate::bill::twin::states().start.scenario.stacks.remove(0);
+        use crate::testing::{drives, layer, stack};
+        let mut stack = stack("file:/srv/x.img,size=1GiB");
         (stack.name, stack.medium) = ("raid5".into(), drives(4));
         stack.layers = vec![layer("mdraid", &[("level", "5")])];
         let cycle = "failed(1),rebuilding,healthy";
@@ -167,8 +167,8 @@ mod tests {
 
     #[test]
     fn the_layer_that_bears_most_tells_the_state() {
-        use crate::bill::twin::{drives, layer};
-        let mut stack = crate::bill::twin::states().start.scenario.stacks.remove(0);
+        use crate::testing::{drives, layer, stack};
+        let mut stack = stack("file:/srv/x.img,size=1GiB");
         stack.medium = drives(4);
         let mut told = |layers: Vec<LayerSpec>| {
             stack.layers = layers;
