@@ -1,20 +1,15 @@
 //! Measuring: stacks are brought up, workers prepared in their places, slices run in random rounds
 //! until the answer is sure, everything taken down. It writes the record and prints nothing.
 
-pub mod afar;
 mod afield;
 pub mod alone;
 pub mod bench;
 pub mod caches;
-mod child;
 mod conflict;
 pub mod contest;
 pub mod durability;
-pub mod engine;
 pub mod first_writes;
 mod guests;
-pub mod hand;
-pub mod handler;
 pub mod matched;
 pub mod noise;
 pub mod observer;
@@ -33,9 +28,9 @@ pub mod sets;
 pub mod states;
 mod steady_rounds;
 mod stopped;
-pub mod stops;
 pub mod survey;
 mod together;
 pub mod told;
-pub mod wire;
 pub mod write_unit;
+
+pub use iotax_steps::{afar, child, engine, handler, peer_hand as hand, stops, wire};

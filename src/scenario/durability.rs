@@ -4,42 +4,8 @@
 use super::error::Fault;
 use super::{LayerSpec, Stack};
 use crate::units;
+pub use iotax_facts::trial::Kill;
 use serde::{Deserialize, Serialize};
-
-/// What is killed in a trial.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Kill {
-    /// The guest: reset hard in the midst of its writes, while its QEMU and what serves its disks live on.
-    Guest,
-    /// QEMU, by SIGKILL, and the guest with it.
-    Qemu,
-    /// What serves the disk beside QEMU, by SIGKILL, then QEMU.
-    Daemon,
-}
-
-impl Kill {
-    /// All of them.
-    pub const ALL: [Kill; 3] = [Kill::Guest, Kill::Qemu, Kill::Daemon];
-
-    /// Its word in scenarios and reports.
-    pub fn word(self) -> &'static str {
-        match self {
-            Kill::Guest => "guest",
-            Kill::Qemu => "qemu",
-            Kill::Daemon => "daemon",
-        }
-    }
-
-    /// What it is, for a sentence: `kills of QEMU`.
-    pub fn of(self) -> &'static str {
-        match self {
-            Kill::Guest => "the guest",
-            Kill::Qemu => "QEMU",
-            Kill::Daemon => "what serves the disk, and QEMU",
-        }
-    }
-}
 
 /// How the trials of each stack go.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -10,6 +10,7 @@ use super::{Medium, remote};
 use crate::layer::catalog;
 use crate::step::{HOST, ssh_host};
 use crate::units;
+use iotax_facts::place::is_of_the_kernel;
 use std::collections::{BTreeMap, HashSet};
 use std::path::{Component, Path, PathBuf};
 
@@ -216,11 +217,6 @@ pub(super) fn absolute(expr: &MediumExpr, path: &str) -> Checked<PathBuf> {
             "name a file on a drive, or a drive in /dev",
         )),
     }
-}
-
-/// Whether its name says that the kernel makes it up, whatever is mounted there.
-pub fn is_of_the_kernel(path: &Path) -> bool {
-    path.starts_with("/proc") || path.starts_with("/sys")
 }
 
 /// /dev/shm is a file system that everybody may write files in.

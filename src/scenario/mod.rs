@@ -36,9 +36,9 @@ pub use check::BILL_DEPTHS;
 pub use durability::{DurabilitySpec, Kill};
 use error::COMMAND_LINE;
 pub use error::InputError;
+pub use iotax_facts::place::is_of_the_kernel;
 use job_words::subject as job_subject;
 pub use job_words::{block_size_word, detail_words, order_words, rate_words};
-pub use media::is_of_the_kernel;
 pub use place::LabSpec;
 pub use precondition::{Precondition, SteadyLimit};
 pub use published::{Metric, Published, PublishedFigure};
@@ -47,8 +47,10 @@ pub use states::{InState, told_by};
 pub use sweep::{Coordinate, SweepPoint};
 pub use table::{TableGroup, TableSpec};
 
+pub use iotax_facts::{Consent, Engine};
+
 use crate::step::{HOST, ssh_place};
-use iotax_load::{DataKind, EngineName, Job};
+use iotax_load::{DataKind, Job};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -466,17 +468,6 @@ impl Workload {
     }
 }
 
-/// The generator: one of our engines, or fio.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Engine {
-    /// The installed fio.
-    Fio,
-    /// One of crates/load.
-    #[serde(untagged)]
-    Native(EngineName),
-}
-
 /// How long and how finely.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct MeasureSpec {
@@ -566,16 +557,4 @@ impl Default for MeasureSpec {
             precondition: Precondition::default(),
         }
     }
-}
-
-/// `--destroy serial=X,wipe=gpt`: the user's explicit word for one device.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Consent {
-    /// Serial or WWN.
-    pub serial: String,
-    /// Signatures that may be destroyed, by libblkid's names (`gpt`, `ext4`, `LVM2_member`, `data`).
-    pub wipe: Vec<String>,
-    /// Checks that cannot be made on a host without an agent, and need not be (`open`, `exclusive`, `content`).
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub unseen: Vec<String>,
 }

@@ -6,6 +6,7 @@ use super::error::Checked;
 use super::error::{Fault, TextFault};
 use super::media::{absolute, is_device_path, medium_options, size};
 use super::{Agent, Engine, Medium, Stack, Workload};
+use iotax_facts::place::is_of_windows;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
@@ -72,11 +73,6 @@ fn end_of_host(body: &str) -> Option<usize> {
         rest.starts_with(['/', '\\']) || drive(rest)
     };
     body.match_indices(':').map(|(at, _)| at).find(|at| begins(*at))
-}
-
-/// Whether a path is one of Windows': those of every other system begin with a slash.
-pub fn is_of_windows(path: &Path) -> bool {
-    !path.to_string_lossy().starts_with('/')
 }
 
 /// A path of Windows, and whether it is a drive. Nothing in it means anything to a shell there.

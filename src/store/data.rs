@@ -202,11 +202,6 @@ pub fn first_line(words: &str) -> String {
     line.strip_suffix("; its last words:").unwrap_or(line).to_owned()
 }
 
-/// The id of a run: the name of its folder.
-pub fn run_id_of(folder: &Path) -> String {
-    folder.file_name().unwrap_or_default().to_string_lossy().into_owned()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

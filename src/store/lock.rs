@@ -1,13 +1,12 @@
 //! Whether a run is going: the process that drives it holds a lock in its folder, which the kernel
 //! lets go of however it dies.
 
+use super::LOCK;
 use super::StoreError;
 use super::private::{self, Purpose};
 use rustix::fs::FlockOperation;
 use std::fs::File;
 use std::path::Path;
-
-pub(super) const LOCK: &str = "lock";
 
 /// Held as long as it lives.
 #[derive(Debug)]

@@ -1,13 +1,10 @@
 //! Runs on disk (docs/result-format.md): append-only, readable while they are written and after a kill.
 //! Refuses folders that others may write to; never takes a torn frame for a result.
 
-pub(crate) mod appender;
 mod data;
 mod folder;
 mod index;
-pub mod line;
 mod lock;
-pub(crate) mod private;
 mod reader;
 pub mod record;
 mod segment;
@@ -17,116 +14,14 @@ mod writer;
 #[cfg(test)]
 mod docs;
 
-pub use data::{HistogramSource, RunData, first_line, load, run_id_of};
-pub use folder::{Store, default_runs_dir, is_id, is_new_id, new_id, ours};
+pub use data::{HistogramSource, RunData, first_line, load};
+pub use folder::Store;
+pub use iotax_journal::{
+    FORMAT, INDEX, JOURNAL, LOCK, SEGMENT, StoreError, appender, default_runs_dir, is_file_of_run, is_id,
+    is_new_id, line, new_id, ours, private, run_id_of,
+};
 pub use lock::RunLock;
 pub use reader::{RunSummary, Tally, find, folders, list, newest, stream};
 pub use segment::{Histograms, Stored};
 pub use staged::Staged;
 pub use writer::{Writer, imported_line, line_of};
-
-use std::path::PathBuf;
-
-/// Version of the record's format.
-pub const FORMAT: u32 = 3;
-/// Name of the index.
-pub const INDEX: &str = "index.jsonl";
-/// Name of the histogram segment.
-pub const SEGMENT: &str = "histograms.seg";
-
-/// Name of the journal, whose lines are `step::journal`'s.
-pub const JOURNAL: &str = "journal.jsonl";
-
-/// Whether a file of a run's folder has that name because it records the run.
-pub fn is_file_of_run(name: &std::ffi::OsStr) -> bool {
-    [INDEX, SEGMENT, lock::LOCK, JOURNAL].iter().any(|own| name == *own)
-}
-
-/// Why a run cannot be stored or read.
-#[derive(Debug, thiserror::Error)]
-pub enum StoreError {
-    /// The system refused.
-    #[error("cannot {action} {}: {source}", path.display())]
-    System {
-        /// open, make, ...
-        action: &'static str,
-        /// The file or folder.
-        path: PathBuf,
-        /// The cause.
-        source: std::io::Error,
-    },
-    /// No space left, or over quota; what was stored before is whole.
-    #[error("cannot store the run in {}: {source}; what was stored before is whole; hint: free some space, or set IOTAX_RUNS to a larger file system", path.display())]
-    Full {
-        /// The file.
-        path: PathBuf,
-        /// The cause.
-        source: std::io::Error,
-    },
-    /// Somebody else could put files there.
-    #[error("refused to use {}: {why}; hint: {hint}", path.display())]
-    Unsafe {
-        /// The folder.
-        path: PathBuf,
-        /// What is wrong with it.
-        why: String,
-        /// What to do.
-        hint: String,
-    },
-    /// Written by a newer iotax.
-    #[error("{} is of format {theirs}, this iotax reads up to {FORMAT}; hint: use the iotax that wrote it, or a newer one", path.display())]
-    Newer {
-        /// The file.
-        path: PathBuf,
-        /// Its format.
-        theirs: u32,
-    },
-    /// A sound line that is not what its kind says.
-    #[error("{}: line {line}: not a {kind} record: {cause}", path.display())]
-    Malformed {
-        /// The index.
-        path: PathBuf,
-        /// Counted from 1.
-        line: u64,
-        /// The record's kind.
-        kind: String,
-        /// What is wrong.
-        cause: String,
-    },
-    /// There is no such run, or it is none.
-    #[error("{what} is no run{}; hint: iotax list", .why.as_deref().map(|why| format!(": {why}")).unwrap_or_default())]
-    NoRun {
-        /// As asked for.
-        what: String,
-        /// Why not.
-        why: Option<String>,
-    },
-    /// Another process writes this run.
-    #[error("the run {} is being written by another iotax", .0.display())]
-    Busy(PathBuf),
-    /// Somebody removed or moved the folder of a run that was being written.
-    #[error("the folder of the run, {}, was removed while the run went on, and with it all that was measured", .0.display())]
-    Removed(PathBuf),
-    /// A record with no JSON form (a path that is not UTF-8).
-    #[error("cannot write the record down: {0}")]
-    Unwritable(serde_json::Error),
-}
-
-impl StoreError {
-    fn system(action: &'static str, path: impl Into<PathBuf>, source: std::io::Error) -> StoreError {
-        StoreError::System { action, path: path.into(), source }
-    }
-}
-
-impl From<StoreError> for crate::exit::Failed {
-    fn from(error: StoreError) -> Self {
-        let message = error.to_string();
-        match error {
-            StoreError::Full { .. }
-            | StoreError::System { .. }
-            | StoreError::Removed(_)
-            | StoreError::Unwritable(_) => Self::measurement(message),
-            _ => Self::input(message),
-        }
-    }
-}

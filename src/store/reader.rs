@@ -1,10 +1,10 @@
 //! Reads runs, whole ones and those still being written or torn by a kill. Only folders are read here;
 //! nothing is measured, locked or changed.
 
-use super::data::run_id_of;
-use super::folder::is_id;
 use super::index::{self, Parsed};
+use super::is_id;
 use super::private::{self, Purpose};
+use super::run_id_of;
 use super::{INDEX, SEGMENT, StoreError};
 use crate::store::record::{Record, RunStart};
 use std::collections::BTreeMap;

@@ -2,7 +2,7 @@
 //! its own at the end. One that was given up is removed; what a kill left is removed by the next.
 
 use super::appender::{Appender, sync_folder};
-use super::folder::is_id;
+use super::is_id;
 use super::writer::lock;
 use super::{INDEX, Store, StoreError, Writer, index};
 use crate::store::record::Record;

@@ -1,10 +1,9 @@
 //! A guest in a few words, for people who ask what would be started: its size, and each of its disks. Equal guests read
 //! equal, so names and offsets are left out; the exact act is QEMU's command line.
 
-use super::qemu::{Accel, Cache, DetectZeroes, DiskSpec, Server};
+use super::qemu::Accel;
 use super::vm::GuestPlan;
-use crate::step::PathRef;
-use crate::units::{counted, show_bytes, show_size};
+use crate::units::{counted, show_bytes};
 
 impl GuestPlan {
     /// `2 vCPUs, 512 MiB of memory, emulated (tcg)`
@@ -35,64 +34,14 @@ impl GuestPlan {
     }
 }
 
-impl DiskSpec {
-    /// `256 MiB of /srv/x.img by virtio-blk, cache=none, aio=native`
-    fn outline(&self, below: &PathRef) -> String {
-        let size = self.qcow2.as_ref().map(|image| image.bytes).or(self.bytes);
-        let what = match (&self.server, size) {
-            (Server::Drive(drive), _) => format!("the drive at {} ({below})", drive.address),
-            (_, Some(bytes)) => format!("{} of {below}", show_size(bytes)),
-            (_, None) => below.to_string(),
-        };
-        let by = match &self.server {
-            Server::Spdk(spdk) => format!("{} at {}", self.way.name(), spdk.rpc.display()),
-            _ => self.way.name().to_owned(),
-        };
-        // Its own layer says how a bdev's files are opened.
-        let is_known = |name: &str| name != "aio" || !matches!(below, PathRef::Bdev { .. });
-        let words: Vec<String> = self
-            .settings()
-            .into_iter()
-            .filter(|(name, _)| is_known(name))
-            .map(|(name, value)| format!(", {name}={value}"))
-            .collect();
-        format!("{what} by {by}{}", words.concat())
-    }
-
-    /// Options that its way has: those that everybody asks for, and others where they were chosen.
-    fn settings(&self) -> Vec<(&'static str, String)> {
-        let cache =
-            Cache::ALL.iter().find(|(_, cache)| *cache == self.cache).map(|(word, _)| (*word).to_owned());
-        let chosen = |on: bool, word: &str| on.then(|| word.to_owned());
-        let zeroes = self.detect_zeroes;
-        let of_threads = match self.iothreads {
-            0 => ("iothread", chosen(self.way.takes_iothread(), "false")),
-            many => ("iothreads", (many > 1).then(|| many.to_string())),
-        };
-        let all = [
-            ("cache", cache),
-            ("aio", Some(self.aio.word().to_owned())),
-            of_threads,
-            ("num-queues", self.num_queues.map(|queues| queues.to_string())),
-            ("queue-size", self.queue_size.map(|size| size.to_string())),
-            ("format", chosen(self.qcow2.is_some(), "qcow2")),
-            ("snapshot", chosen(self.snapshot, "on")),
-            ("discard", chosen(self.discard, "unmap")),
-            ("detect-zeroes", chosen(zeroes != DetectZeroes::Off, zeroes.word())),
-        ];
-        let lacks = self.way.lacks();
-        let has = all.into_iter().filter(|(name, _)| !lacks.contains(name));
-        has.filter_map(|(name, value)| Some((name, value?))).collect()
-    }
-}
-
 #[cfg(test)]
 mod tests {
-    use super::super::qemu::Memory;
+    use super::super::qemu::{DiskSpec, Memory, Server};
     use super::*;
     use crate::host::pci::Drive;
     use crate::layer::guest::attach;
     use crate::layer::guest::pin::Pin;
+    use crate::step::PathRef;
 
     fn guest(disks: Vec<DiskSpec>) -> GuestPlan {
         let below = vec![PathRef::Path("/srv/x.img".into()); disks.len()];

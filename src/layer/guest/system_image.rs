@@ -1,6 +1,8 @@
 //! Somebody else's guest: a disk image with its own kernel and operating system. It is only read, as QEMU writes into a
 //! temporary overlay. What no firmware could start, or what is itself under test, is refused before anything starts.
 
+pub use iotax_steps::guest::system_image::{Format, SystemImage};
+
 use crate::exit::Failed;
 use crate::host::block::devnum;
 use crate::scenario::{LayerSpec, Medium, Scenario};
@@ -10,35 +12,6 @@ use std::fs::{File, Metadata};
 use std::io::Read;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
-
-/// How an image is laid out.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Format {
-    /// The disk, byte for byte.
-    Raw,
-    /// QEMU's own.
-    Qcow2,
-}
-
-impl Format {
-    /// QEMU's driver.
-    pub fn driver(self) -> &'static str {
-        match self {
-            Format::Raw => "raw",
-            Format::Qcow2 => "qcow2",
-        }
-    }
-}
-
-/// An image that a guest can boot from.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct SystemImage {
-    /// Absolute path.
-    pub path: PathBuf,
-    /// Found by its first bytes, never guessed by QEMU, which warns of that with good reason: a guest could
-    /// write another format's header.
-    pub format: Format,
-}
 
 /// The images of a scenario, by path.
 pub type Images = BTreeMap<PathBuf, SystemImage>;

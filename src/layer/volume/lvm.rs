@@ -147,7 +147,7 @@ impl Layer for Lvm {
         ensure!(below.block, "{}: lvm needs block devices below it; hint: put loop between", spec.origin);
         let room = Room::of(below, spec)?;
         let volume = volume(spec, room)?;
-        let bytes = volume.extents() * EXTENT;
+        let bytes = extents(&volume) * EXTENT;
         let unwritten = match &volume {
             LvmVolume::Thin { .. } => Some(FirstWrites::InOrder),
             // Every block of it is one of a member, which was written or not by itself.
@@ -328,14 +328,12 @@ fn cache(spec: &LayerSpec, room: Room) -> Result<LvmVolume> {
     })
 }
 
-impl LvmVolume {
-    fn extents(&self) -> u64 {
-        match self {
-            LvmVolume::Linear { extents }
-            | LvmVolume::Striped { extents, .. }
-            | LvmVolume::Thin { extents, .. }
-            | LvmVolume::Cache { extents, .. } => *extents,
-        }
+fn extents(volume: &LvmVolume) -> u64 {
+    match volume {
+        LvmVolume::Linear { extents }
+        | LvmVolume::Striped { extents, .. }
+        | LvmVolume::Thin { extents, .. }
+        | LvmVolume::Cache { extents, .. } => *extents,
     }
 }
 

@@ -2,17 +2,9 @@
 //! acknowledged to this host, something is killed, and what was acknowledged is read back through the stack. What such a
 //! trial cannot show (a power cut) is said by the report; nothing here calls a stack safe.
 
-pub mod disk;
 mod kill;
-pub mod schedule;
-pub mod stamp;
 mod trials;
-pub mod verifier;
-pub mod writer;
 
-#[cfg(test)]
-mod liars;
-
+pub use iotax_steps::durability::{TrialSpec, disk, schedule, stamp, verifier, writer};
 pub use kill::kills_of;
-pub use schedule::TrialSpec;
 pub use trials::check_room;

@@ -2,10 +2,10 @@
 
 use super::super::boot::{self, BootError, Requested};
 use super::super::kernel::{self, Kernel, Source};
+use super::super::ovmf;
 use super::super::qemu::{self, Accel, Firmware, Version};
 use super::super::room::Room;
 use super::super::system_image::{self, Images};
-use super::super::{initramfs, ovmf, seed as seed_disk};
 use super::VirtualMachine;
 use crate::exit::Failed;
 use crate::host::kvm::KvmState;
@@ -16,6 +16,8 @@ use crate::scenario::{LayerSpec, Scenario};
 use crate::step::op::spdk_kind;
 use crate::step::spdk;
 use anyhow::{Context, Result};
+pub use iotax_steps::guest::initramfs::initramfs_for;
+pub use iotax_steps::guest::seed::seed;
 use iotax_sys::kvm::{KvmProbe, probe_kvm};
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
@@ -158,31 +160,9 @@ fn version() -> Option<Version> {
     qemu::installed_version(OsStr::new(qemu::PROGRAM)).ok()
 }
 
-/// What this machine has for guests, for the needs.
-pub const FINDINGS: GuestProbe = GuestProbe {
-    kvm: kvm_state,
-    qemu: || qemu::installed_version(OsStr::new(qemu::PROGRAM)).map(drop),
-    kernel: || kernel::look().map(drop),
-    storage_daemon: || qemu::installed_version(OsStr::new(qemu::STORAGE_DAEMON)).map(drop),
-    io_uring: || io_uring_state(qemu::PROGRAM, qemu::EMPTY_QEMU),
-    daemon_io_uring: || io_uring_state(qemu::STORAGE_DAEMON, qemu::EMPTY_DAEMON),
-    ovmf: || ovmf::installed().map(drop).ok_or_else(|| "OVMF is not installed".into()),
-    spdk: || spdk::answers(Path::new(spdk::USUAL_SOCKET), &[spdk_kind(false).create]),
-    lab: crate::lab::state,
-};
-
-fn io_uring_state(program: &str, empty: &[&str]) -> Result<(), String> {
-    qemu::io_uring_works(OsStr::new(program), empty)
-        .map_err(|why| format!("{program} does not open a file with io_uring: {why}"))
-}
-
-fn kvm_state() -> KvmState {
-    match probe_kvm() {
-        KvmProbe::Works { .. } => KvmState::Works,
-        KvmProbe::Emulated { why, .. } => KvmState::Emulated(why),
-        KvmProbe::Absent { why } => KvmState::Absent(why),
-    }
-}
+/// What this machine has for guests and labs, for the needs.
+pub const FINDINGS: GuestProbe =
+    GuestProbe { lab: crate::lab::state, ..iotax_steps::guest::findings::FINDINGS };
 
 fn to_be_fetched(package: &str) -> Kernel {
     let folder = PathBuf::from("CACHE").join(package);
@@ -235,29 +215,6 @@ fn wanted_accel(spec: &LayerSpec) -> Requested {
 /// Whether a failure is KVM's that does not run guests here.
 pub fn is_dead_kvm(error: &anyhow::Error) -> bool {
     error.chain().any(|cause| cause.downcast_ref::<BootError>().is_some_and(BootError::blames_kvm))
-}
-
-/// The initramfs of a guest on this kernel's modules, with more of them than every guest has.
-///
-/// # Errors
-/// When this binary or a module cannot be read.
-pub fn initramfs_for(modules: &Path, more: &[String]) -> Result<Vec<u8>> {
-    let program = std::env::current_exe().context("cannot find this binary")?;
-    let kernel = Kernel {
-        version: modules.file_name().unwrap_or_default().to_string_lossy().into_owned(),
-        image: PathBuf::new(),
-        modules: modules.to_owned(),
-        origin: kernel::Origin::Installed,
-    };
-    initramfs::build(&program, &kernel, more)
-}
-
-/// The seed of a guest with a system of its own, for which its agent waits that long.
-///
-/// # Errors
-/// When this binary cannot be read.
-pub fn seed(patience: Duration) -> Result<Vec<u8>> {
-    seed_disk::build(&std::env::current_exe().context("cannot find this binary")?, patience)
 }
 
 #[cfg(test)]

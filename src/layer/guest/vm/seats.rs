@@ -19,14 +19,10 @@ use crate::step::op::{BuildInitramfs, BuildSeed, Op, Spawn};
 use crate::step::process::started_process;
 use crate::step::{HOST, PathRef, ProcessId, StepId};
 use anyhow::{Context, Result, anyhow};
+pub use iotax_steps::guest::below;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
-
-/// Stands in a command line for a device that only a step will know.
-pub fn below(number: usize) -> String {
-    format!("/@below{number}@")
-}
 
 /// A guest that is not full yet.
 #[derive(Clone, Debug)]

@@ -1,0 +1,36 @@
+//! What is known of places, machines, arrays and slices: types only. `iotax_host` and the steps gather them, records keep them,
+//! the analysis reads them.
+#![forbid(unsafe_code)]
+
+pub mod array;
+pub mod machine;
+pub mod place;
+pub mod slice;
+pub mod spdk;
+pub mod trial;
+
+use iotax_load::EngineName;
+use serde::{Deserialize, Serialize};
+
+/// The generator: one of our engines, or fio.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Engine {
+    /// The installed fio.
+    Fio,
+    /// One of crates/load.
+    #[serde(untagged)]
+    Native(EngineName),
+}
+
+/// `--destroy serial=X,wipe=gpt`: the user's explicit word for one device.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Consent {
+    /// Serial or WWN.
+    pub serial: String,
+    /// Signatures that may be destroyed, by libblkid's names (`gpt`, `ext4`, `LVM2_member`, `data`).
+    pub wipe: Vec<String>,
+    /// Checks that cannot be made on a host without an agent, and need not be (`open`, `exclusive`, `content`).
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub unseen: Vec<String>,
+}

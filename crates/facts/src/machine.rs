@@ -1,0 +1,224 @@
+//! What a machine is: processor, memory, drives and what lies below files, networks. Unknown is `None`, never an empty word.
+
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::net::Ipv4Addr;
+use std::path::PathBuf;
+
+/// What a place is. Unknown is `None`, never an empty word.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Facts {
+    /// Name of the machine.
+    pub hostname: Option<String>,
+    /// `PRETTY_NAME` of os-release.
+    pub os: Option<String>,
+    /// Release of the kernel: `6.1.0-18-amd64`.
+    pub kernel: Option<String>,
+    /// Build of the kernel: `#1 SMP PREEMPT_DYNAMIC ...`.
+    pub kernel_build: Option<String>,
+    /// Command line of the kernel.
+    pub command_line: Option<String>,
+    /// Random id of this boot.
+    pub boot_id: Option<String>,
+    /// The processor.
+    pub cpu: Box<Cpu>,
+    /// Bytes of memory that the kernel manages.
+    pub memory_bytes: Option<u64>,
+    /// Reserved huge pages by size.
+    pub huge_pages: Vec<HugePages>,
+    /// `always [madvise] never`: the word in force.
+    pub transparent_huge_pages: Option<String>,
+    /// Time source of the kernel.
+    pub clocksource: Option<String>,
+    /// The files and devices asked about.
+    pub targets: Vec<Target>,
+    /// Networks that its cards lead to; none where no card tells its speed.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub networks: Vec<Network>,
+    /// First line of `--version` of the programs that a run may use.
+    pub tools: BTreeMap<String, String>,
+}
+
+impl Facts {
+    /// The network that an address is reached by, or lies in; `None` of one that is no IPv4, or where none is recorded.
+    pub fn network_of(&self, address: &str) -> Option<&Network> {
+        toward(&self.networks, address.parse().ok()?)
+    }
+}
+
+/// The processor.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Cpu {
+    /// Model name.
+    pub model: Option<String>,
+    /// Packages.
+    pub sockets: Option<u64>,
+    /// Physical cores of all packages.
+    pub cores: Option<u64>,
+    /// Logical CPUs that are online.
+    pub threads: Option<u64>,
+    /// Logical CPUs of each NUMA node, as `0-7,16-23`.
+    pub numa_nodes: BTreeMap<String, String>,
+    /// Groups of logical CPUs that share an L3 cache.
+    pub l3_groups: Vec<String>,
+    /// Logical CPUs of each core, where a core has several: `0,8`.
+    pub smt_groups: Vec<String>,
+    /// Frequency governors in use.
+    pub governors: Vec<String>,
+    /// Whether turbo is allowed.
+    pub turbo: Option<bool>,
+    /// Whether a hypervisor announces itself to this machine.
+    pub under_hypervisor: Option<bool>,
+    /// Vulnerability and what the kernel does about it.
+    pub mitigations: BTreeMap<String, String>,
+}
+
+/// Huge pages of one size.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct HugePages {
+    /// Bytes of one.
+    pub size: u64,
+    /// Reserved.
+    pub total: Option<u64>,
+    /// Of these free.
+    pub free: Option<u64>,
+    /// Of the free ones promised to somebody who has not touched them yet; no node tells its own.
+    pub reserved: Option<u64>,
+}
+
+/// A file or a device that is measured, and what lies below it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Target {
+    /// As named.
+    pub path: PathBuf,
+    /// File system that a file lies in; `None` for a device.
+    pub file_system: Option<FileSystem>,
+    /// The device itself (or the one below the file), then what is below it, depth first.
+    pub devices: Vec<Device>,
+}
+
+/// A mounted file system.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FileSystem {
+    /// Type.
+    pub kind: String,
+    /// Where it is mounted.
+    pub point: PathBuf,
+    /// What was mounted.
+    pub source: String,
+    /// Options of the mount, then those of the file system.
+    pub options: String,
+}
+
+/// A block device.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Device {
+    /// Kernel name.
+    pub name: String,
+    /// Model of the disk.
+    pub model: Option<String>,
+    /// Serial of the disk.
+    pub serial: Option<String>,
+    /// WWN of the disk.
+    pub wwn: Option<String>,
+    /// Firmware revision.
+    pub firmware: Option<String>,
+    /// Driver of the disk or its controller.
+    pub driver: Option<String>,
+    /// Size in bytes.
+    pub bytes: Option<u64>,
+    /// Whether the kernel refuses to write it.
+    pub read_only: Option<bool>,
+    /// Whether it turns.
+    pub rotational: Option<bool>,
+    /// The scheduler in force.
+    pub scheduler: Option<String>,
+    /// `write back` or `write through`.
+    pub write_cache: Option<String>,
+    /// Number of hardware queues.
+    pub hardware_queues: Option<u64>,
+    /// Other settings below `queue/` that change figures, as the kernel prints them; see also [`Device::rotational`],
+    /// [`Device::scheduler`] and [`Device::write_cache`].
+    pub queue: BTreeMap<String, String>,
+    /// Of an array of the kernel's RAID: its settings below `md/`, as the kernel prints them.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub md: BTreeMap<String, String>,
+    /// File behind a loop device.
+    pub backing_file: Option<String>,
+    /// The PCIe link of the drive or its controller.
+    pub pcie: Option<PcieLink>,
+    /// Its cable to the controller.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cable: Option<Cable>,
+    /// NUMA node of the controller.
+    pub numa_node: Option<u64>,
+}
+
+/// A PCIe link, as trained and as both ends could.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PcieLink {
+    /// Address of the function: `0000:01:00.0`.
+    pub address: String,
+    /// `16.0 GT/s PCIe`.
+    pub speed: Option<String>,
+    /// Lanes.
+    pub width: Option<u64>,
+    /// What the device could.
+    pub max_speed: Option<String>,
+    /// Lanes that the device has.
+    pub max_width: Option<u64>,
+}
+
+/// A cable.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Cable {
+    /// `sata`, `sas` or `usb`: what the drive speaks.
+    pub kind: String,
+    /// As the kernel prints it: `6.0 Gbps` of SATA's, `12.0 Gbit` of SAS's, `5000` (Mb/s) of USB's.
+    pub speed: String,
+    /// How many beside each other: phys of a SAS port.
+    pub lanes: u64,
+}
+
+/// A network of the routing table.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Network {
+    /// Its first address.
+    pub address: Ipv4Addr,
+    /// Bits that all of its addresses share.
+    pub bits: u8,
+    /// The interface that leads there.
+    pub card: String,
+    /// Megabits a second of that, where it is a card.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub megabits: Option<u64>,
+    /// Whether it is one of InfiniBand, else of Ethernet.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub infiniband: bool,
+}
+
+/// The one that an address is reached by, or lies in: that which shares most bits with it.
+pub fn toward(networks: &[Network], address: Ipv4Addr) -> Option<&Network> {
+    let leads = |one: &&Network| (u32::from(address) ^ u32::from(one.address)) & mask(one.bits) == 0;
+    networks.iter().filter(leads).max_by_key(|one| one.bits)
+}
+
+fn mask(bits: u8) -> u32 {
+    u32::MAX.checked_shl(32 - u32::from(bits)).unwrap_or(0)
+}
+
+/// A cache of writes.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct WriteCache {
+    /// What it is, and by what its size is known.
+    pub name: String,
+    /// The most that it takes, in bytes.
+    pub bytes: u64,
+    /// Names of the stacks that write into it above the flush, which empties it; none of a drive's own.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub stacks: Vec<String>,
+}

@@ -1,0 +1,75 @@
+//! What is known of a slice besides its load: processor times, and the wait before it.
+
+use serde::{Deserialize, Serialize};
+
+/// Deltas of /proc/stat of the place, nanoseconds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CpuTimes {
+    /// user + nice.
+    pub user_ns: u64,
+    /// system + irq + softirq.
+    pub system_ns: u64,
+    /// steal.
+    pub steal_ns: u64,
+    /// idle + iowait.
+    pub idle_ns: u64,
+}
+
+impl CpuTimes {
+    /// What passed from an earlier reading to this one. A count that ran backwards (iowait may) is none.
+    pub fn since(self, earlier: CpuTimes) -> CpuTimes {
+        CpuTimes {
+            user_ns: self.user_ns.saturating_sub(earlier.user_ns),
+            system_ns: self.system_ns.saturating_sub(earlier.system_ns),
+            steal_ns: self.steal_ns.saturating_sub(earlier.steal_ns),
+            idle_ns: self.idle_ns.saturating_sub(earlier.idle_ns),
+        }
+    }
+
+    /// Of two places together.
+    pub fn plus(self, other: CpuTimes) -> CpuTimes {
+        CpuTimes {
+            user_ns: self.user_ns + other.user_ns,
+            system_ns: self.system_ns + other.system_ns,
+            steal_ns: self.steal_ns + other.steal_ns,
+            idle_ns: self.idle_ns + other.idle_ns,
+        }
+    }
+}
+
+/// The quiesce gate: a clean stack, or what was still owed when it gave up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Gate {
+    /// Nanoseconds waited.
+    pub waited_ns: u64,
+    /// Dirty and Writeback bytes left: of the files and devices under load where the kernel tells it of one
+    /// (6.5 and newer), else of the whole machine.
+    pub dirty_bytes: u64,
+    /// I/Os in flight on the lower devices; `None` where one of them does not tell, or there is none (a
+    /// network file system).
+    pub in_flight: Option<u64>,
+    /// Whether the gate gave up.
+    pub gave_up: bool,
+}
+
+impl Gate {
+    /// Before anything was asked.
+    pub const NOTHING_OWED: Gate = Gate { waited_ns: 0, dirty_bytes: 0, in_flight: Some(0), gave_up: false };
+
+    /// Two gates before one slice: waits add up, of the rest the worse counts, and what one of them does
+    /// not know is not known.
+    #[must_use]
+    pub fn and(self, other: Gate) -> Gate {
+        Gate {
+            waited_ns: self.waited_ns + other.waited_ns,
+            dirty_bytes: self.dirty_bytes.max(other.dirty_bytes),
+            in_flight: worse_known(self.in_flight, other.in_flight),
+            gave_up: self.gave_up || other.gave_up,
+        }
+    }
+}
+
+/// The larger of two counts; not known when one of them is not.
+pub fn worse_known(a: Option<u64>, b: Option<u64>) -> Option<u64> {
+    Some(a?.max(b?))
+}

@@ -1,0 +1,100 @@
+//! The cable of a drive: SATA, SAS, USB, as both ends settled it. What the kernel does not tell is unknown.
+
+use super::probe::Probe;
+use iotax_facts::machine::Cable;
+use std::path::{Path, PathBuf};
+
+/// Kind and the speed of each lane, as one folder of sysfs tells them.
+type Found = fn(&Path) -> Option<(&'static str, Vec<String>)>;
+
+/// That of a disk with this folder, of whose folders above these are real, nearest first.
+pub(super) fn of(probe: &Probe, disk_dir: &Path, above: &[PathBuf]) -> Option<Cable> {
+    let nearest = |found: Found| above.iter().find_map(|dir| found(dir));
+    let (kind, speeds) = nearest(sas).or_else(|| nearest(sata)).or_else(|| nearest(usb))?;
+    // A SATA drive behind a SAS port is told by the vendor that libata and SAT give it.
+    let is_sata = probe.read(disk_dir.join("device/vendor")).is_some_and(|vendor| vendor == "ATA");
+    let kind = if kind == "sas" && is_sata { "sata" } else { kind };
+    let speed = speeds.first().filter(|first| speeds.iter().all(|other| other == *first))?;
+    let known = speed.starts_with(|first: char| first.is_ascii_digit());
+    known.then(|| Cable { kind: kind.into(), speed: speed.clone(), lanes: speeds.len() as u64 })
+}
+
+fn text(path: &Path) -> Option<String> {
+    let text = std::fs::read_to_string(path).ok()?;
+    Some(text.trim().to_owned()).filter(|text| !text.is_empty())
+}
+
+fn name(dir: &Path) -> &str {
+    dir.file_name().and_then(|name| name.to_str()).unwrap_or_default()
+}
+
+/// `ata1/link1/ata_link/link1/sata_spd`.
+fn sata(dir: &Path) -> Option<(&'static str, Vec<String>)> {
+    let number = name(dir).strip_prefix("ata")?.parse::<u32>().ok()?;
+    let link = format!("link{number}");
+    let speed = text(&dir.join(&link).join("ata_link").join(&link).join("sata_spd"))?;
+    Some(("sata", vec![speed]))
+}
+
+/// `port-0:0/phy-0:0/sas_phy/phy-0:0/negotiated_linkrate`, of each phy of the port.
+fn sas(dir: &Path) -> Option<(&'static str, Vec<String>)> {
+    name(dir).strip_prefix("port-")?;
+    let phys = std::fs::read_dir(dir).ok()?.flatten().map(|entry| entry.path());
+    let rate = |phy: PathBuf| {
+        let own = name(&phy).to_owned();
+        own.starts_with("phy-").then(|| text(&phy.join("sas_phy").join(&own).join("negotiated_linkrate")))
+    };
+    let speeds: Option<Vec<String>> = phys.filter_map(rate).collect();
+    Some(("sas", speeds.filter(|speeds| !speeds.is_empty())?))
+}
+
+/// A USB device is the folder that has a number on its bus.
+fn usb(dir: &Path) -> Option<(&'static str, Vec<String>)> {
+    dir.join("busnum").exists().then_some(())?;
+    Some(("usb", vec![text(&dir.join("speed"))?]))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::facts::device;
+    use super::super::made_up::{Machine, server};
+    use super::Cable;
+
+    fn told(disk: &str, files: &[(&str, &str)], own: &[(&str, &str)]) -> Option<Cable> {
+        let machine: Machine = server();
+        machine.put(files);
+        machine.block(disk, "8:64", own);
+        device(&machine.probe, disk.rsplit('/').next().unwrap()).cable
+    }
+
+    fn cable(kind: &str, speed: &str, lanes: u64) -> Option<Cable> {
+        Some(Cable { kind: kind.into(), speed: speed.into(), lanes })
+    }
+
+    #[test]
+    fn cables_are_told_as_they_were_settled() {
+        let ahci = "/sys/devices/pci0000:00/0000:00:1f.2/ata3";
+        let disk = format!("{ahci}/host2/target2:0:0/2:0:0:0/block/sde");
+        let speed = format!("{ahci}/link3/ata_link/link3/sata_spd");
+        assert_eq!(told(&disk, &[(&speed, "6.0 Gbps\n")], &[]), cable("sata", "6.0 Gbps", 1));
+        assert_eq!(told(&disk, &[(&speed, "<unknown>\n")], &[]), None);
+        let port = "/sys/devices/pci0000:00/0000:00:03.0/host0/port-0:1";
+        let disk = format!("{port}/end_device-0:1/target0:0:1/0:0:1:0/block/sde");
+        let rates =
+            ["phy-0:4", "phy-0:5"].map(|phy| format!("{port}/{phy}/sas_phy/{phy}/negotiated_linkrate"));
+        let both: Vec<(&str, &str)> = rates.iter().map(|rate| (rate.as_str(), "12.0 Gbit\n")).collect();
+        assert_eq!(told(&disk, &both, &[]), cable("sas", "12.0 Gbit", 2));
+        assert_eq!(
+            told(&disk, &[(&rates[0], "6.0 Gbit\n")], &[("device/vendor", "ATA     \n")]),
+            cable("sata", "6.0 Gbit", 1)
+        );
+        assert_eq!(told(&disk, &[(&rates[0], "12.0 Gbit\n"), (&rates[1], "6.0 Gbit\n")], &[]), None);
+        let usb = "/sys/devices/pci0000:00/0000:00:14.0/usb2/2-1";
+        let disk = format!("{usb}/2-1:1.0/host6/target6:0:0/6:0:0:0/block/sde");
+        let files =
+            [("busnum", "2"), ("speed", "5000\n")].map(|(file, text)| (format!("{usb}/{file}"), text));
+        let files: Vec<(&str, &str)> = files.iter().map(|(file, text)| (file.as_str(), *text)).collect();
+        assert_eq!(told(&disk, &files, &[]), cable("usb", "5000", 1));
+        assert_eq!(told("/sys/devices/virtual/block/sde", &[], &[]), None);
+    }
+}

@@ -1,0 +1,174 @@
+//! Gauges that are read around every slice: CPU time, dirty memory, I/Os in flight. Each is `None`
+//! where the kernel does not tell; never a zero in its place.
+
+use super::facts::{device_chain, memory_bytes};
+use super::probe::{GuestProbe, Probe};
+use iotax_facts::slice::CpuTimes;
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs::File;
+use std::path::{Path, PathBuf};
+
+/// Nanoseconds of one tick of /proc/stat: USER_HZ is 100 on every architecture that we build for.
+const TICK_NS: u64 = 10_000_000;
+
+/// A reader of gauges; cheap to call, made once.
+#[derive(Clone, Debug)]
+pub struct Gauges {
+    probe: Probe,
+    /// What is below paths, as it was when first asked.
+    chains: BTreeMap<PathBuf, Vec<String>>,
+}
+
+/// What the page cache has yet to write.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Owed {
+    /// Bytes.
+    pub bytes: u64,
+    /// Of the whole machine, since this kernel does not tell it of one file.
+    pub of_all: bool,
+}
+
+impl Default for Gauges {
+    fn default() -> Self {
+        Gauges::of(Probe::here(Path::new("/"), GuestProbe::NOT_ASKED))
+    }
+}
+
+impl Gauges {
+    /// Of the machine that the probe sees.
+    pub fn of(probe: Probe) -> Gauges {
+        Gauges { probe, chains: BTreeMap::new() }
+    }
+
+    /// CPU time of all CPUs since boot; two readings make a difference.
+    pub fn cpu_times(&self) -> Option<CpuTimes> {
+        parse_stat(&self.probe.read("/proc/stat")?)
+    }
+
+    /// Bytes that wait to be written back or are being written: of these files and devices where the kernel
+    /// tells (cachestat, from 6.5 on), else of the whole machine, which others make too.
+    pub fn owed(&self, paths: &[PathBuf]) -> Option<Owed> {
+        let of_paths: std::io::Result<u64> =
+            paths.iter().map(|path| iotax_sys::cachestat::owed_bytes(File::open(path)?)).sum();
+        match of_paths {
+            Ok(bytes) => Some(Owed { bytes, of_all: false }),
+            Err(_) => Some(Owed { bytes: self.dirty_bytes()?, of_all: true }),
+        }
+    }
+
+    fn dirty_bytes(&self) -> Option<u64> {
+        Some(memory_bytes(&self.probe, "Dirty")? + memory_bytes(&self.probe, "Writeback")?)
+    }
+
+    /// Kernel names of the device at a path (or below a file), and of all below that. Looked up once: it takes a walk through
+    /// the mounts, and slices ask three times each.
+    pub fn lower_devices(&mut self, path: &Path) -> Vec<String> {
+        if let Some(chain) = self.chains.get(path) {
+            return chain.clone();
+        }
+        let chain = device_chain(&self.probe, path);
+        self.chains.insert(path.to_owned(), chain.clone());
+        chain
+    }
+
+    /// Looks up anew what is below paths: layers were made or taken down.
+    pub fn forget(&mut self) {
+        self.chains.clear();
+    }
+
+    /// I/Os in flight on these devices together; `None` if one of them does not tell, or there is none.
+    pub fn in_flight(&self, names: &[String]) -> Option<u64> {
+        if names.is_empty() {
+            return None;
+        }
+        names.iter().map(|name| self.in_flight_on(name)).sum()
+    }
+
+    /// Bytes read since boot from the devices at these paths (or just below files), each once; `None` if one of them has
+    /// none below it, or does not tell.
+    pub fn read_bytes(&mut self, paths: &[PathBuf]) -> Option<u64> {
+        let first = |path: &PathBuf| self.lower_devices(path).into_iter().next();
+        let devices: BTreeSet<String> = paths.iter().map(first).collect::<Option<_>>()?;
+        let read = devices.iter().map(|name| self.read_bytes_of(name)).sum();
+        if devices.is_empty() { None } else { read }
+    }
+
+    /// The third figure of `stat` is sectors of 512 bytes, whatever the device's block.
+    fn read_bytes_of(&self, name: &str) -> Option<u64> {
+        let file = PathBuf::from("/sys/class/block").join(name.replace('/', "!")).join("stat");
+        self.probe.read(file)?.split_whitespace().nth(2)?.parse::<u64>().ok()?.checked_mul(512)
+    }
+
+    fn in_flight_on(&self, name: &str) -> Option<u64> {
+        let file = PathBuf::from("/sys/class/block").join(name.replace('/', "!")).join("inflight");
+        // Reads and writes, as two numbers.
+        self.probe.read(file)?.split_whitespace().map(|number| number.parse::<u64>().ok()).sum()
+    }
+}
+
+/// The first line of /proc/stat (proc_stat(5)): user nice system idle iowait irq softirq steal ...; guest
+/// time is part of user already.
+fn parse_stat(text: &str) -> Option<CpuTimes> {
+    let line = text.lines().find_map(|line| line.strip_prefix("cpu "))?;
+    let ticks: Vec<u64> = line.split_whitespace().map(|word| word.parse().ok()).collect::<Option<_>>()?;
+    let sum = |fields: &[usize]| -> Option<u64> {
+        let total: u64 = fields.iter().map(|field| ticks.get(*field).copied()).sum::<Option<u64>>()?;
+        total.checked_mul(TICK_NS)
+    };
+    Some(CpuTimes {
+        user_ns: sum(&[0, 1])?,
+        system_ns: sum(&[2, 5, 6])?,
+        steal_ns: sum(&[7])?,
+        idle_ns: sum(&[3, 4])?,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn cpu_line() {
+        let times = parse_stat("cpu  10 1 5 100 20 2 3 4 9 0\ncpu0 1 1 1 1 1 1 1 1 0 0\n").expect("parsed");
+        let ms = |ns: u64| ns / 1_000_000;
+        assert_eq!((ms(times.user_ns), ms(times.system_ns)), (110, 100));
+        assert_eq!((ms(times.steal_ns), ms(times.idle_ns)), (40, 1200));
+        assert_eq!(parse_stat("cpu 1 2 x 4 5 6 7 8"), None);
+        assert_eq!(parse_stat("cpu 1 2 3"), None);
+    }
+
+    #[test]
+    fn this_machine_tells() {
+        let gauges = Gauges::default();
+        let before = gauges.cpu_times().expect("cpu times");
+        assert!(before.user_ns > 0 && before.idle_ns > 0);
+        assert!(gauges.dirty_bytes().is_some());
+        let of_all = gauges.owed(&["/no/such/path".into()]).expect("the machine's own counters");
+        assert!(of_all.of_all);
+        let file = tempfile::NamedTempFile::new_in("/var/tmp").unwrap();
+        let own = gauges.owed(&[file.path().to_owned()]).unwrap();
+        assert!(own.of_all || own.bytes == 0, "an empty file owes nothing: {own:?}");
+    }
+
+    #[test]
+    fn what_is_read_is_told_of_the_device_just_below_once() {
+        let machine = super::super::made_up::server();
+        machine.put(&[("/sys/class/block/dm-0/stat", "  10 0 2048 5 0 0 0 0 0 5 5\n")]);
+        let mut gauges = Gauges::of(machine.probe.clone());
+        let file = PathBuf::from("/srv/data/x.img");
+        assert_eq!(gauges.read_bytes(&[file.clone(), file.clone()]), Some(2048 * 512));
+        assert_eq!(gauges.read_bytes(&[]), None);
+        assert_eq!(gauges.read_bytes(&[file, "/proc/version".into()]), None, "nothing below it");
+    }
+
+    #[test]
+    fn in_flight_of_a_stack() {
+        let machine = super::super::made_up::server();
+        let mut gauges = Gauges::of(machine.probe.clone());
+        let names = gauges.lower_devices(Path::new("/srv/data/x.img"));
+        assert_eq!(names, ["dm-0", "md0", "sda1", "sda", "sdb1", "sdb"]);
+        assert_eq!(gauges.in_flight(&names), Some(2 + 2));
+        assert_eq!(gauges.in_flight(&[]), None);
+        assert_eq!(gauges.in_flight(&["none".into()]), None);
+    }
+}

@@ -1,0 +1,140 @@
+//! The door to a target: looks, judges, and holds a device that will be written, in one call. Refuses
+//! what the judge refuses.
+
+use super::inspect::{Depth, Inspection, Kind, identity_of, inspect_as};
+use super::judge::{Intent, Permit, judge, judge_free};
+use crate::exit::Failed;
+use crate::host::block::Identity;
+use anyhow::Result;
+use iotax_facts::Consent;
+use rustix::fs::{Mode, OFlags};
+use serde::{Deserialize, Serialize};
+use std::fs::File;
+use std::os::unix::fs::FileTypeExt;
+use std::path::{Path, PathBuf};
+
+/// A target that may be used as meant.
+#[derive(Debug)]
+pub struct Admission {
+    /// What was seen.
+    pub inspection: Inspection,
+    /// Warnings, and what will be destroyed.
+    pub permit: Permit,
+    /// Keeps mounts, md, LVM and swap off a device that is written, for as long as it lives.
+    pub hold: Option<Hold>,
+}
+
+/// Devices that the guard has let a run write. What the run itself leaves on them between its visits (a file
+/// system, its data) must not make it refuse them; another device under the same name is judged anew.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Admitted(Vec<(PathBuf, Identity)>);
+
+impl Admitted {
+    /// Adds what was admitted.
+    pub fn add(&mut self, path: &Path, identity: Identity) {
+        self.0.push((path.to_owned(), identity));
+    }
+
+    /// Whether this very device was admitted.
+    ///
+    /// # Errors
+    /// When it cannot be looked at.
+    pub fn knows(&self, path: &Path) -> Result<bool> {
+        let mut known = self.0.iter().filter(|(known, _)| known == path).peekable();
+        if known.peek().is_none() {
+            return Ok(false);
+        }
+        let identity = identity_of(path)?;
+        Ok(known.any(|(_, known)| known.is_same_device(&identity)))
+    }
+}
+
+/// An exclusive claim on a block device. Plain opens go on working; whoever also asks for exclusive
+/// use (mount, swapon, mkfs, mdadm, LVM) gets EBUSY.
+#[derive(Debug)]
+pub struct Hold {
+    _claim: File,
+}
+
+/// Looks at a target, judges it and, for a device to be written, claims it.
+///
+/// # Errors
+/// Exit code 2 with every reason, when it is refused or not there.
+pub fn admit(path: &Path, intent: Intent, consent: &[Consent]) -> Result<Admission> {
+    let depth = match intent {
+        Intent::Read | Intent::Take => Depth::Quick,
+        Intent::Write => Depth::Full,
+    };
+    let inspection = inspect_as(path, depth)?;
+    let permit = judge(&inspection, intent, consent).map_err(Failed::from)?;
+    let is_device = matches!(inspection.kind, Kind::Disk | Kind::Partition(_));
+    let hold = (is_device && intent == Intent::Write).then(|| claim(path)).transpose()?;
+    Ok(Admission { inspection, permit, hold })
+}
+
+/// Claims a drive that is about to be taken from this host, if nobody uses it. Whether it may be taken at all was judged when the run
+/// was planned.
+///
+/// # Errors
+/// Exit code 2 with every reason, when it is refused or not there.
+pub fn claim_free(path: &Path) -> Result<Hold> {
+    judge_free(&inspect_as(path, Depth::Quick)?).map_err(Failed::from)?;
+    claim(path)
+}
+
+/// Claims a block device.
+///
+/// # Errors
+/// When it is in use since it was looked at, or is no block device.
+pub fn claim(path: &Path) -> Result<Hold> {
+    let flags = OFlags::RDONLY | OFlags::EXCL | OFlags::NONBLOCK | OFlags::CLOEXEC;
+    let refuse = |why: String| Failed::input(format!("cannot claim {}: {why}", path.display()));
+    let fd = rustix::fs::open(path, flags, Mode::empty()).map_err(|error| refuse(error.to_string()))?;
+    let claim = File::from(fd);
+    match claim.metadata() {
+        Ok(meta) if meta.file_type().is_block_device() => Ok(Hold { _claim: claim }),
+        _ => Err(refuse("it is not a block device".into()).into()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::guard::marker;
+    use crate::guard::rig::Loop;
+
+    #[test]
+    fn a_claim_keeps_others_off_and_ends_with_its_value() {
+        let Some(device) = Loop::of(1 << 20) else {
+            return;
+        };
+        let hold = claim(&device.path).expect("claim");
+        assert!(claim(&device.path).unwrap_err().to_string().contains("busy"));
+        assert!(File::options().write(true).open(&device.path).is_ok(), "plain opens go on");
+        drop(hold);
+        assert!(claim(&device.path).is_ok());
+    }
+
+    #[test]
+    fn files_are_admitted_by_their_marker() {
+        let folder = tempfile::tempdir().expect("temporary folder");
+        let (ours, theirs) = (folder.path().join("a"), folder.path().join("b"));
+        marker::create(&ours, 1 << 20, "run-1").expect("create");
+        std::fs::write(&theirs, "precious").expect("write");
+        assert!(admit(&ours, Intent::Write, &[]).expect("ours").hold.is_none());
+        assert!(admit(&theirs, Intent::Read, &[]).is_ok());
+        let error = admit(&theirs, Intent::Write, &[]).expect_err("theirs");
+        assert_eq!(crate::exit::code_of(&error), crate::exit::BAD_INPUT);
+        assert!(claim(&ours).unwrap_err().to_string().contains("not a block device"));
+    }
+
+    #[test]
+    fn a_device_without_consent_is_not_admitted() {
+        let Some(device) = Loop::of(1 << 20) else {
+            return;
+        };
+        let admission = admit(&device.path, Intent::Read, &[]).expect("reading");
+        assert!(admission.hold.is_none());
+        assert!(admit(&device.path, Intent::Write, &[]).is_err());
+    }
+}

@@ -1,0 +1,390 @@
+//! Looks at a file or a block device and tells what it is, who uses it and what lies on it. Only
+//! reads. What could not be looked at is said, so that the judge can refuse for it.
+
+use super::marker::{self, Marker};
+use super::{kernel_users, made_up, mounts, openers, sample, signature};
+use crate::exit::Failed;
+use crate::host::block::{self, BlockNode, Identity};
+use crate::host::probe::{GuestProbe, Probe};
+use anyhow::{Context, Result};
+use rustix::fs::{Mode, OFlags};
+use serde::{Deserialize, Serialize};
+use std::fs::{File, Metadata};
+use std::os::unix::fs::{FileTypeExt, MetadataExt};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+/// Everything the guard knows of a target. Travels over the wire to and from an agent.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Inspection {
+    /// As named by the user.
+    pub path: PathBuf,
+    /// What it is.
+    pub kind: Kind,
+    /// Whether the name is a symbolic link.
+    pub symlink: bool,
+    /// Size in bytes.
+    pub bytes: u64,
+    /// By what names the target can be told from every other.
+    pub identity: Identity,
+    /// Our marker, when it is a file of ours.
+    pub marker: Option<Marker>,
+    /// Who uses it.
+    pub occupied: Vec<Finding>,
+    /// What lies on it.
+    pub signatures: Vec<Signature>,
+    /// What the random blocks showed; `None` when they were not read.
+    pub sample: Option<sample::Sample>,
+    /// What could not be looked at.
+    pub unchecked: Vec<Unchecked>,
+    /// Whether the kernel refuses writes to it.
+    pub read_only: bool,
+    /// It was looked at over ssh without an agent there: what could not be looked at may be consented to by its name.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub afar: bool,
+}
+
+/// What a target is.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Kind {
+    /// A regular file.
+    File,
+    /// A whole block device.
+    Disk,
+    /// A partition of a disk: the disk's kernel name.
+    Partition(String),
+    /// Neither: `a folder`, `a character device`, `a file that the kernel makes up (procfs)`.
+    Other(String),
+}
+
+/// One use of the target by somebody.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Finding {
+    /// What kind of use.
+    pub kind: Use,
+    /// A clause for people: `mounted at /srv (ext4)`.
+    pub text: String,
+}
+
+/// Kinds of use.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Use {
+    /// Mounted, in this or in another mount namespace, itself or a partition of it.
+    Mounted,
+    /// Swap space.
+    Swap,
+    /// A loop device stands on it.
+    Loop,
+    /// The kernel stacks another device on it (md, LVM, crypt, bcache).
+    Holder,
+    /// A path of a multipath device, or one of several ways to the same disk.
+    Multipath,
+    /// Exported by the kernel (LIO, nvmet).
+    Exported,
+    /// A process has it open.
+    Open,
+    /// The kernel holds it exclusively, for whoever.
+    Exclusive,
+}
+
+/// Something on the target that its owner may miss.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Signature {
+    /// libblkid's name where it has one: `ext4`, `gpt`, `LVM2_member`; `data` for data without any.
+    pub name: String,
+    /// Where: `at byte 1080`, `in partition sdb1 at byte 1080`, `by blkid`.
+    pub place: String,
+}
+
+impl Signature {
+    /// Whether it is a mark that a tool would know by its name, and not mere data.
+    pub fn is_mark(&self) -> bool {
+        ![DATA, AMBIVALENT].contains(&self.name.as_str())
+    }
+}
+
+/// Name of content that has no mark.
+pub const DATA: &str = "data";
+/// Name of marks that contradict each other.
+pub(super) const AMBIVALENT: &str = "ambivalent";
+
+/// A check that could not be made.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Unchecked {
+    /// Which.
+    pub check: Check,
+    /// Why not.
+    pub why: String,
+}
+
+/// The checks that may fail to be made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Check {
+    /// Other mount namespaces.
+    Mounts,
+    /// Other processes' open files.
+    Open,
+    /// An exclusive open of the device.
+    Exclusive,
+    /// Signatures and data on it.
+    Content,
+    /// SCSI or NVMe persistent reservations.
+    Reservation,
+}
+
+/// How much of the content is read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Depth {
+    /// Signatures only: a few reads.
+    Quick,
+    /// Also 1,000 random blocks and both ends; needed before a device may be written.
+    Full,
+}
+
+/// Inspects a target on this machine in full.
+///
+/// # Errors
+/// When there is nothing at the path, or it cannot be looked at.
+pub fn inspect(path: &Path) -> Result<Inspection> {
+    inspect_as(path, Depth::Full)
+}
+
+/// Inspects a target on this machine, as deep as asked.
+///
+/// # Errors
+/// As [`inspect`].
+pub fn inspect_as(path: &Path, depth: Depth) -> Result<Inspection> {
+    let probe = Probe::here(Path::new("/"), GuestProbe::NOT_ASKED);
+    let link = path.symlink_metadata().map_err(|error| not_there(path, &error))?;
+    let meta = path.metadata().map_err(|error| not_there(path, &error))?;
+    let mut found = Inspection { symlink: link.is_symlink(), ..Inspection::blank(path) };
+    if let Some(kind) = made_up::file_system(path) {
+        found.kind = Kind::Other(format!("a file that the kernel makes up ({kind})"));
+    } else if meta.file_type().is_block_device() {
+        inspect_device(&probe, &mut found, meta.rdev(), depth)?;
+    } else if meta.is_file() {
+        inspect_file(&probe, &mut found, &meta)?;
+    } else {
+        found.kind = Kind::Other(other_kind(&meta).to_owned());
+    }
+    Ok(found)
+}
+
+/// Who a file or device is, and nothing else.
+///
+/// # Errors
+/// As [`inspect`].
+pub fn identity_of(path: &Path) -> Result<Identity> {
+    let meta = path.metadata().map_err(|error| not_there(path, &error))?;
+    if !meta.file_type().is_block_device() {
+        return Ok(Identity { inode: Some(meta.ino()), ..Identity::default() });
+    }
+    let probe = Probe::of_files(Path::new("/"));
+    let node = block::node(&probe, meta.rdev());
+    let node = node.with_context(|| format!("cannot find {} in /sys/dev/block", path.display()))?;
+    Ok(block::identity(&probe, &node))
+}
+
+fn not_there(path: &Path, error: &std::io::Error) -> anyhow::Error {
+    let hint = match error.kind() {
+        std::io::ErrorKind::NotFound => "; hint: `iotax doctor` lists the devices",
+        _ => "",
+    };
+    Failed::input(format!("cannot inspect {}: {error}{hint}", path.display())).into()
+}
+
+impl Inspection {
+    /// Of a path at which nobody has looked yet.
+    pub fn blank(path: &Path) -> Inspection {
+        Inspection {
+            path: path.to_owned(),
+            kind: Kind::File,
+            symlink: false,
+            bytes: 0,
+            identity: Identity::default(),
+            marker: None,
+            occupied: Vec::new(),
+            signatures: Vec::new(),
+            sample: None,
+            unchecked: Vec::new(),
+            read_only: false,
+            afar: false,
+        }
+    }
+}
+
+impl Check {
+    /// The word of a consent: `unseen=open`.
+    pub fn word(self) -> &'static str {
+        match self {
+            Check::Mounts => "mounts",
+            Check::Open => "open",
+            Check::Exclusive => "exclusive",
+            Check::Content => "content",
+            Check::Reservation => "reservation",
+        }
+    }
+}
+
+fn other_kind(meta: &Metadata) -> &'static str {
+    let kind = meta.file_type();
+    match () {
+        () if kind.is_dir() => "a folder",
+        () if kind.is_char_device() => "a character device",
+        () if kind.is_fifo() => "a named pipe",
+        () if kind.is_socket() => "a socket",
+        () => "something else",
+    }
+}
+
+fn inspect_device(probe: &Probe, found: &mut Inspection, rdev: u64, depth: Depth) -> Result<()> {
+    let node = block::node(probe, rdev)
+        .with_context(|| format!("cannot find {} in /sys/dev/block", found.path.display()))?;
+    found.kind = node.parent.clone().map_or(Kind::Disk, Kind::Partition);
+    found.bytes = node.bytes;
+    found.read_only = node.read_only;
+    found.identity = block::identity(probe, &node);
+    let target = openers::Target::Device(block::numbers_in_question(probe, &node));
+    find_users(probe, found, &target);
+    found.occupied.extend(kernel_users::of_device(probe, &node, found.identity.wwn.as_deref()));
+    check_exclusive(found);
+    read_content(probe, found, &node, depth);
+    found.unchecked.push(Unchecked {
+        check: Check::Reservation,
+        why: "persistent reservations are not read; the drive itself enforces them".into(),
+    });
+    Ok(())
+}
+
+fn inspect_file(probe: &Probe, found: &mut Inspection, meta: &Metadata) -> Result<()> {
+    found.identity.inode = Some(meta.ino());
+    found.bytes = meta.len();
+    found.marker = marker::read(&found.path)?;
+    if let Some(marker) = &found.marker {
+        found.bytes = marker.bytes;
+    }
+    let target = openers::Target::File { device: meta.dev(), inode: meta.ino() };
+    find_users(probe, found, &target);
+    found.occupied.extend(kernel_users::of_file(probe, &found.path, meta));
+    match File::open(&found.path) {
+        Ok(file) => {
+            check_sole_opener(found, &file);
+            // What a file of ours carries (a file system of a run before) is ours to overwrite.
+            if found.marker.is_none() {
+                let (signatures, trouble) = signature::scan(&file, 0, found.bytes, 512, "");
+                found.signatures = signatures;
+                found.unchecked.extend(trouble.map(|why| Unchecked { check: Check::Content, why }));
+            }
+        }
+        Err(error) => found
+            .unchecked
+            .push(Unchecked { check: Check::Content, why: format!("cannot be opened: {error}") }),
+    }
+    Ok(())
+}
+
+fn find_users(probe: &Probe, found: &mut Inspection, target: &openers::Target) {
+    if let openers::Target::Device(numbers) = target {
+        let (mounted, blind) = mounts::of_devices(probe, numbers);
+        found.occupied.extend(mounted);
+        found.unchecked.extend(blind.map(|why| Unchecked { check: Check::Mounts, why }));
+    }
+    found.occupied.extend(kernel_users::swap(probe, target));
+    let (open, blind) = openers::find(probe, target);
+    found.occupied.extend(open);
+    found.unchecked.extend(blind.map(|why| Unchecked { check: Check::Open, why }));
+}
+
+/// An open with O_EXCL fails on a device that the kernel has given to a mount in any namespace, to
+/// swap, md, device-mapper, bcache, LIO, btrfs or ZFS.
+fn check_exclusive(found: &mut Inspection) {
+    let flags = OFlags::RDONLY | OFlags::EXCL | OFlags::NONBLOCK | OFlags::CLOEXEC;
+    match rustix::fs::open(&found.path, flags, Mode::empty()) {
+        Ok(_) => {}
+        Err(rustix::io::Errno::BUSY) => found.occupied.push(Finding {
+            kind: Use::Exclusive,
+            text: "held exclusively by the kernel (an exclusive open says: device or resource busy)".into(),
+        }),
+        Err(error) => found.unchecked.push(Unchecked {
+            check: Check::Exclusive,
+            why: format!("it cannot be opened exclusively: {error}"),
+        }),
+    }
+}
+
+/// The kernel lets go of an io_uring's registered file some time after its process has ended, so that a
+/// run just after another would be refused; with nobody in sight the lease is asked for again.
+fn sole_opener_soon(found: &Inspection, file: &File) -> std::io::Result<bool> {
+    const LETTING_GO: Duration = Duration::from_secs(3);
+    let start = Instant::now();
+    loop {
+        match iotax_sys::lease::sole_opener(file) {
+            Ok(false) if found.occupied.is_empty() && start.elapsed() < LETTING_GO => {
+                std::thread::sleep(Duration::from_millis(50));
+            }
+            other => return other,
+        }
+    }
+}
+
+/// Openers inside the kernel show in no /proc/PID/fd; a lease that is refused tells of them. A lease
+/// that is granted also clears the processes that could not be looked into: none of them writes.
+fn check_sole_opener(found: &mut Inspection, file: &File) {
+    match sole_opener_soon(found, file) {
+        Ok(true) => found.unchecked.retain(|blind| blind.check != Check::Open),
+        // With a use already found (a loop, a process) the same opener would only be told twice.
+        Ok(false) if found.occupied.is_empty() => found.occupied.push(Finding {
+            kind: Use::Open,
+            text: "open for writing by somebody that /proc does not show (the kernel, or another user's process)".into(),
+        }),
+        // No leases on this file system, or another's file: /proc alone has to do.
+        Ok(false) | Err(_) => {}
+    }
+}
+
+fn read_content(probe: &Probe, found: &mut Inspection, node: &BlockNode, depth: Depth) {
+    let blind = |why: String| Unchecked { check: Check::Content, why };
+    let file = match File::open(&found.path) {
+        Ok(file) => file,
+        Err(error) => {
+            return found.unchecked.push(blind(format!("it cannot be opened: {error}")));
+        }
+    };
+    let (signatures, trouble) = signature::scan(&file, 0, node.bytes, node.logical_block_bytes, "");
+    found.signatures = signatures;
+    found.unchecked.extend(trouble.map(blind));
+    for part in block::partitions(probe, node) {
+        let place = format!("in partition {} ", part.name);
+        let (more, trouble) =
+            signature::scan(&file, part.start, part.bytes, node.logical_block_bytes, &place);
+        found.signatures.extend(more);
+        found.unchecked.extend(trouble.map(blind));
+    }
+    let (by_blkid, trouble) = signature::ask_blkid(&found.path);
+    found.unchecked.extend(trouble.map(blind));
+    for signature in by_blkid {
+        if !found.signatures.iter().any(|known| known.name == signature.name) {
+            found.signatures.push(signature);
+        }
+    }
+    if depth == Depth::Full {
+        sample_content(found, node.bytes);
+    }
+}
+
+fn sample_content(found: &mut Inspection, bytes: u64) {
+    let sample = sample::take(&found.path, bytes);
+    if let Some(failed) = &sample.first_failure {
+        let why =
+            format!("{} of {} reads failed, first: {failed}", sample.failed, sample.blocks + sample.failed);
+        found.unchecked.push(Unchecked { check: Check::Content, why });
+    }
+    if sample.nonzero > 0 && found.signatures.is_empty() {
+        let place = format!("in {} of {} blocks read", sample.nonzero, sample.blocks);
+        found.signatures.push(Signature { name: DATA.into(), place });
+    }
+    found.sample = Some(sample);
+}

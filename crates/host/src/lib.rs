@@ -1,0 +1,35 @@
+//! What this machine is (facts) and what it lacks (needs).
+#![forbid(unsafe_code)]
+
+pub mod block;
+pub mod cable;
+pub mod caches;
+pub mod facts;
+pub mod gauges;
+pub mod guard;
+pub mod kvm;
+#[cfg(any(test, feature = "testing"))]
+pub mod made_up;
+pub mod mounts;
+pub mod needs;
+pub mod net;
+pub mod pci;
+pub mod probe;
+
+use crate as host;
+use iotax_units::{self as units, exit, shell};
+use serde::{Deserialize, Serialize};
+
+/// Something a stack needs and this machine lacks.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Missing {
+    /// What is lacking: `qemu-system-x86_64`.
+    pub what: String,
+    /// What for, a clause: `to boot a guest`.
+    pub why: String,
+    /// The command that supplies it, or the act: `apt-get install qemu-system-x86`.
+    pub command: String,
+    /// Whether it takes a reboot to have it.
+    #[serde(default)]
+    pub reboot: bool,
+}

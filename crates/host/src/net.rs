@@ -1,0 +1,88 @@
+//! Networks that cards lead to, with the speed that each card settled with its other end. Only cards that are hardware and tell a
+//! speed have one; what IPv6 leads to is not looked at.
+
+use super::probe::Probe;
+use iotax_facts::machine::Network;
+use std::net::Ipv4Addr;
+use std::path::Path;
+
+/// A table with more is one of many guests or containers, and no record of a measurement.
+const MANY: usize = 64;
+/// Types of interfaces (linux/if_arp.h).
+const ETHERNET: u64 = 1;
+const INFINIBAND: u64 = 32;
+
+/// Those of the routing table; none where no card tells its speed.
+pub(super) fn networks(probe: &Probe) -> Vec<Network> {
+    let table = probe.read("/proc/net/route").unwrap_or_default();
+    let all: Vec<Network> = table.lines().skip(1).filter_map(|line| network(probe, line)).collect();
+    let of_use = all.len() <= MANY && all.iter().any(|one| one.megabits.is_some());
+    if of_use { all } else { Vec::new() }
+}
+
+/// Interface, destination, gateway, flags, two counts, metric, mask: words of 32 bits as they lie in memory.
+fn network(probe: &Probe, line: &str) -> Option<Network> {
+    let fields: Vec<&str> = line.split_ascii_whitespace().collect();
+    let address = |at: usize| {
+        let word = u32::from_str_radix(fields.get(at)?, 16).ok()?;
+        Some(Ipv4Addr::from(word.to_ne_bytes()))
+    };
+    let card = (*fields.first()?).to_owned();
+    let dir = Path::new("/sys/class/net").join(&card);
+    let kind = probe.number(dir.join("type"));
+    let is_card = probe.at(dir.join("device")).exists() && matches!(kind, Some(ETHERNET | INFINIBAND));
+    // -1 is unknown.
+    let megabits = probe.number(dir.join("speed")).filter(|speed| is_card && *speed > 0);
+    Some(Network {
+        address: address(1)?,
+        bits: u32::from(address(7)?).count_ones() as u8,
+        card,
+        megabits,
+        infiniband: kind == Some(INFINIBAND),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::made_up::server;
+    use super::*;
+    use iotax_facts::machine::toward;
+
+    /// As `/proc/net/route` of a little-endian machine has them.
+    const TABLE: &str = "Iface\tDestination\tGateway\tFlags\tRefCnt\tUse\tMetric\tMask\tMTU\tWindow\tIRTT\n\
+        eth0\t00000000\t010200C0\t0003\t0\t0\t0\t00000000\t0\t0\t0\n\
+        eth0\t000200C0\t00000000\t0001\t0\t0\t0\t00FFFFFF\t0\t0\t0\n\
+        eth1\t0000010A\t00000000\t0001\t0\t0\t0\t0000FFFF\t0\t0\t0\n\
+        br0\t0005010A\t00000000\t0001\t0\t0\t0\t00FFFFFF\t0\t0\t0\n";
+
+    #[test]
+    fn an_address_is_reached_by_the_card_whose_network_is_nearest() {
+        let machine = server();
+        machine.put(&[("/proc/net/route", TABLE)]);
+        assert_eq!(networks(&machine.probe), [], "no card tells its speed");
+        for (card, speed, kind) in
+            [("eth0", "-1\n", "1\n"), ("eth1", "25000\n", "1\n"), ("br0", "10000\n", "1\n")]
+        {
+            let at = |file: &str| format!("/sys/class/net/{card}/{file}");
+            machine.put(&[(&at("speed"), speed), (&at("type"), kind)]);
+            if card != "br0" {
+                machine.put(&[(&at("device/vendor"), "0x15b3\n")]);
+            }
+        }
+        let all = networks(&machine.probe);
+        let by = |address: [u8; 4]| {
+            let found = toward(&all, address.into()).unwrap();
+            (found.card.as_str(), found.megabits)
+        };
+        assert_eq!(by([10, 1, 2, 3]), ("eth1", Some(25_000)));
+        // A bridge is no card, whatever speed it tells.
+        assert_eq!(by([10, 1, 5, 3]), ("br0", None));
+        assert_eq!((by([192, 0, 2, 9]), by([8, 8, 8, 8])), (("eth0", None), ("eth0", None)));
+        assert_eq!(toward(&all[1..], Ipv4Addr::new(8, 8, 8, 8)), None);
+        let text = serde_json::to_string(&all).unwrap();
+        assert_eq!(serde_json::from_str::<Vec<Network>>(&text).unwrap(), all);
+        let many: String = (0..MANY).map(|at| format!("eth1\t{at:08X}\t0\t1\t0\t0\t0\tFFFFFFFF\n")).collect();
+        machine.put(&[("/proc/net/route", &(TABLE.to_owned() + &many))]);
+        assert_eq!(networks(&machine.probe), []);
+    }
+}

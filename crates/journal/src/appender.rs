@@ -1,0 +1,107 @@
+//! The one way in which anything that must survive a kill is appended to: the index, the segment and the
+//! journal of a run. A record is there whole or not at all, also on a full disk.
+
+use super::{StoreError, private};
+use std::fs::File;
+use std::io::{self, ErrorKind};
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+
+/// One file, of which this is the only writer.
+#[derive(Debug)]
+pub struct Appender {
+    file: File,
+    path: PathBuf,
+    end: u64,
+}
+
+impl Appender {
+    /// Opens a file of a folder of ours, private and made where needed.
+    ///
+    /// # Errors
+    /// As [`private::open`].
+    pub fn open(folder: &Path, name: &str) -> Result<Appender, StoreError> {
+        let (file, path) = (private::open_to_write(folder, name)?, folder.join(name));
+        let end = file.metadata().map_err(|error| StoreError::system("look at", &path, error))?.len();
+        Ok(Appender { file, path, end })
+    }
+
+    /// Where it is.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The open file, to lock it.
+    pub fn file(&self) -> &File {
+        &self.file
+    }
+
+    /// Appends all of the bytes or none, and gives where they begin.
+    ///
+    /// # Errors
+    /// [`StoreError::Full`] and the like; the file is then as it was before.
+    pub fn append(&mut self, bytes: &[u8]) -> Result<u64, StoreError> {
+        let start = self.end;
+        if let Err(source) = self.file.write_all_at(bytes, start) {
+            // If even this fails, the reader sees one torn line or an unused frame.
+            let _ = self.file.set_len(start);
+            return Err(self.failed(source));
+        }
+        self.end += bytes.len() as u64;
+        Ok(start)
+    }
+
+    fn failed(&self, source: io::Error) -> StoreError {
+        match source.kind() {
+            ErrorKind::StorageFull | ErrorKind::QuotaExceeded | ErrorKind::FileTooLarge => {
+                StoreError::Full { path: self.path.clone(), source }
+            }
+            _ => StoreError::system("write", &self.path, source),
+        }
+    }
+
+    /// A line that a kill tore must not swallow the next one: the index keeps it, and counts it.
+    ///
+    /// # Errors
+    /// As [`Appender::append`].
+    pub fn end_torn_line(&mut self) -> Result<(), StoreError> {
+        if self.ends_a_line()? { Ok(()) } else { self.append(b"\n").map(|_| ()) }
+    }
+
+    /// Takes away what a kill tore of the last line, so that every line of the file is whole: `whole` bytes stay.
+    ///
+    /// # Errors
+    /// [`StoreError::System`].
+    pub fn cut(&mut self, whole: u64) -> Result<(), StoreError> {
+        let cut = self.file.set_len(whole).and_then(|()| self.file.sync_all());
+        cut.map_err(|error| StoreError::system("cut the torn last line of", &self.path, error))?;
+        self.end = whole;
+        Ok(())
+    }
+
+    fn ends_a_line(&self) -> Result<bool, StoreError> {
+        let Some(last) = self.end.checked_sub(1) else { return Ok(true) };
+        let mut byte = [0u8];
+        let read = self.file.read_exact_at(&mut byte, last);
+        read.map_err(|error| StoreError::system("read", &self.path, error))?;
+        Ok(byte == *b"\n")
+    }
+
+    /// Waits until all of it is on the disk.
+    ///
+    /// # Errors
+    /// [`StoreError::System`].
+    pub fn sync(&self) -> Result<(), StoreError> {
+        self.file.sync_data().map_err(|error| StoreError::system("sync", &self.path, error))
+    }
+}
+
+/// The names of new files outlive the power only with their folder.
+///
+/// # Errors
+/// [`StoreError::System`].
+pub fn sync_folder(folder: &Path) -> Result<(), StoreError> {
+    File::open(folder)
+        .and_then(|folder| folder.sync_all())
+        .map_err(|error| StoreError::system("sync", folder, error))
+}

@@ -1,0 +1,126 @@
+//! Files of a run that must survive a kill: opened safely, appended to whole or not at all, a line with its length and CRC.
+//! The index of a run, its histograms and its journal of steps are such files.
+#![forbid(unsafe_code)]
+
+pub mod appender;
+mod folder;
+pub mod line;
+pub mod private;
+
+pub use folder::{check_links, default_runs_dir, is_id, is_new_id, new_id, ours};
+
+use std::path::PathBuf;
+
+/// Version of the record's format.
+pub const FORMAT: u32 = 3;
+/// Name of the journal, whose lines are `step::journal`'s.
+pub const JOURNAL: &str = "journal.jsonl";
+
+/// Name of the index.
+pub const INDEX: &str = "index.jsonl";
+
+/// Name of the histogram segment.
+pub const SEGMENT: &str = "histograms.seg";
+
+/// Whether a file of a run's folder has that name because it records the run.
+pub fn is_file_of_run(name: &std::ffi::OsStr) -> bool {
+    [INDEX, SEGMENT, LOCK, JOURNAL].iter().any(|own| name == *own)
+}
+
+/// Name of the lock file of whoever writes the run.
+pub const LOCK: &str = "lock";
+
+/// The id of a run: the name of its folder.
+pub fn run_id_of(folder: &std::path::Path) -> String {
+    folder.file_name().unwrap_or_default().to_string_lossy().into_owned()
+}
+
+/// Why a run cannot be stored or read.
+#[derive(Debug, thiserror::Error)]
+pub enum StoreError {
+    /// The system refused.
+    #[error("cannot {action} {}: {source}", path.display())]
+    System {
+        /// open, make, ...
+        action: &'static str,
+        /// The file or folder.
+        path: PathBuf,
+        /// The cause.
+        source: std::io::Error,
+    },
+    /// No space left, or over quota; what was stored before is whole.
+    #[error("cannot store the run in {}: {source}; what was stored before is whole; hint: free some space, or set IOTAX_RUNS to a larger file system", path.display())]
+    Full {
+        /// The file.
+        path: PathBuf,
+        /// The cause.
+        source: std::io::Error,
+    },
+    /// Somebody else could put files there.
+    #[error("refused to use {}: {why}; hint: {hint}", path.display())]
+    Unsafe {
+        /// The folder.
+        path: PathBuf,
+        /// What is wrong with it.
+        why: String,
+        /// What to do.
+        hint: String,
+    },
+    /// Written by a newer iotax.
+    #[error("{} is of format {theirs}, this iotax reads up to {FORMAT}; hint: use the iotax that wrote it, or a newer one", path.display())]
+    Newer {
+        /// The file.
+        path: PathBuf,
+        /// Its format.
+        theirs: u32,
+    },
+    /// A sound line that is not what its kind says.
+    #[error("{}: line {line}: not a {kind} record: {cause}", path.display())]
+    Malformed {
+        /// The index.
+        path: PathBuf,
+        /// Counted from 1.
+        line: u64,
+        /// The record's kind.
+        kind: String,
+        /// What is wrong.
+        cause: String,
+    },
+    /// There is no such run, or it is none.
+    #[error("{what} is no run{}; hint: iotax list", .why.as_deref().map(|why| format!(": {why}")).unwrap_or_default())]
+    NoRun {
+        /// As asked for.
+        what: String,
+        /// Why not.
+        why: Option<String>,
+    },
+    /// Another process writes this run.
+    #[error("the run {} is being written by another iotax", .0.display())]
+    Busy(PathBuf),
+    /// Somebody removed or moved the folder of a run that was being written.
+    #[error("the folder of the run, {}, was removed while the run went on, and with it all that was measured", .0.display())]
+    Removed(PathBuf),
+    /// A record with no JSON form (a path that is not UTF-8).
+    #[error("cannot write the record down: {0}")]
+    Unwritable(serde_json::Error),
+}
+
+impl StoreError {
+    /// What the system refused to do with a file or folder.
+    pub fn system(action: &'static str, path: impl Into<PathBuf>, source: std::io::Error) -> StoreError {
+        StoreError::System { action, path: path.into(), source }
+    }
+}
+
+impl From<StoreError> for iotax_units::exit::Failed {
+    fn from(error: StoreError) -> Self {
+        let message = error.to_string();
+        match error {
+            StoreError::Full { .. }
+            | StoreError::System { .. }
+            | StoreError::Removed(_)
+            | StoreError::Unwritable(_) => Self::measurement(message),
+            _ => Self::input(message),
+        }
+    }
+}

@@ -1,0 +1,13 @@
+//! The side of a durability trial that runs where the disk is: a writer stamps blocks and flushes, each flush that returns is
+//! acknowledged, and a verifier reads back what is there after a kill.
+
+pub mod disk;
+pub mod schedule;
+pub mod stamp;
+pub mod verifier;
+pub mod writer;
+
+#[cfg(test)]
+mod liars;
+
+pub use schedule::TrialSpec;

@@ -1,0 +1,153 @@
+//! The fio that is installed on this host. Refuses nothing by itself; a killed iotax leaves nothing of it: fio dies with
+//! us, its job comes on standard input from memory, its report on standard output.
+
+use super::{EngineError, Filename, Ioengines, Site, fio_failed, named, system};
+use crate::host::Missing;
+use crate::measure::child;
+use crate::measure::wire::agent::monotonic_ns;
+use std::fs::File;
+use std::io::{Seek, SeekFrom, Write as _};
+use std::os::fd::AsRawFd;
+use std::os::unix::process::CommandExt;
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+use std::time::{Duration, Instant};
+
+/// This host.
+pub(super) struct Here;
+
+impl Site for Here {
+    fn version(&self) -> Result<String, EngineError> {
+        version()
+    }
+
+    fn ioengines(&self) -> Ioengines {
+        Ioengines { at_depth_one: "psync", deeper: &["io_uring", "libaio"] }
+    }
+
+    fn place(&self) -> (String, &'static str) {
+        ("named by the user".into(), "here")
+    }
+
+    fn bytes(&self, path: &Path) -> Result<u64, EngineError> {
+        target_bytes(path)
+    }
+
+    fn filename(&self, path: &Path) -> Result<Filename, EngineError> {
+        Filename::of(path)
+    }
+
+    fn command(&self, options: &[String]) -> Vec<String> {
+        std::iter::once("fio".to_owned()).chain(options.iter().cloned()).collect()
+    }
+
+    fn run(&self, options: &[String], job_file: &str, limit: Duration) -> Result<Output, EngineError> {
+        let mut command = Command::new("fio");
+        command.args(options).current_dir("/");
+        command.stdin(in_memory(job_file)?).stdout(Stdio::piped()).stderr(Stdio::piped());
+        // Its own group: Ctrl-C is for iotax, which ends the slice in order.
+        let child =
+            iotax_sys::child::ends_with_us(command.process_group(0)).spawn().map_err(
+                |source| match source.kind() {
+                    std::io::ErrorKind::NotFound => EngineError::Missing(missing()),
+                    _ => system("start", Path::new("fio"), source),
+                },
+            )?;
+        let ended = child::wait_within(child, limit)
+            .map_err(|source| system("wait for", Path::new("fio"), source))?;
+        ended.ok_or_else(|| super::too_long(limit))
+    }
+
+    /// All at once, until the last is flushed.
+    fn flush(&self, paths: &[&Path]) -> Result<u64, EngineError> {
+        let open = |path: &&Path| {
+            File::options().write(true).open(path).map_err(|source| system("open", path, source))
+        };
+        let files = paths.iter().map(open).collect::<Result<Vec<_>, _>>()?;
+        let start = Instant::now();
+        let flushed: Vec<_> = std::thread::scope(|scope| {
+            let flushes: Vec<_> = files.iter().map(|file| scope.spawn(|| file.sync_all())).collect();
+            let ended = |flush: std::thread::ScopedJoinHandle<_>| {
+                flush.join().unwrap_or_else(|_| Err(std::io::Error::other("its thread stopped")))
+            };
+            flushes.into_iter().map(ended).collect()
+        });
+        let took_ns = start.elapsed().as_nanos() as u64;
+        for (path, flushed) in paths.iter().zip(flushed) {
+            flushed.map_err(|source| system("fsync", path, source))?;
+        }
+        Ok(took_ns)
+    }
+
+    fn window_start(&self, report_ms: u64, window_ns: u64) -> u64 {
+        monotonic_at(report_ms).saturating_sub(window_ns)
+    }
+}
+
+/// A text as a file without a name, which goes with its last reader.
+fn in_memory(text: &str) -> Result<File, EngineError> {
+    let made = rustix::fs::memfd_create("iotax-fio", rustix::fs::MemfdFlags::CLOEXEC).map(File::from);
+    let written = made.map_err(std::io::Error::from).and_then(|mut file| {
+        file.write_all(text.as_bytes())?;
+        file.rewind()?;
+        Ok(file)
+    });
+    written.map_err(|source| EngineError::System { action: "hold a job file in memory".into(), source })
+}
+
+/// `fio 3.33`.
+///
+/// # Errors
+/// That it is not installed, or does not tell.
+pub fn version() -> Result<String, EngineError> {
+    let output = match Command::new("fio").arg("--version").stdin(Stdio::null()).output() {
+        Ok(output) => output,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+            return Err(EngineError::Missing(missing()));
+        }
+        Err(source) => return Err(system("start", Path::new("fio"), source)),
+    };
+    named(&output.stdout).filter(|_| output.status.success()).ok_or_else(|| fio_failed(&output))
+}
+
+/// The need that the engine `fio` has.
+pub fn missing() -> Missing {
+    Missing {
+        what: "fio".into(),
+        why: "to run jobs with the engine fio".into(),
+        command: "apt-get install fio".into(),
+        reboot: false,
+    }
+}
+
+fn target_bytes(path: &Path) -> Result<u64, EngineError> {
+    // The end of a block device is found by seeking; its metadata say 0.
+    let mut file = File::open(path)
+        .map_err(|source| EngineError::Unfit(format!("cannot open {}: {source}", path.display())))?;
+    file.seek(SeekFrom::End(0)).map_err(|source| system("measure", path, source))
+}
+
+impl Filename {
+    /// fio splits names at ':' and expands '$': such a path is reached through a descriptor of ours.
+    ///
+    /// # Errors
+    /// When such a path cannot be opened.
+    pub fn of(path: &Path) -> Result<Filename, EngineError> {
+        let plain = |c: char| c.is_ascii_alphanumeric() || "/._-+,@=".contains(c);
+        let as_it_is = path.to_str().filter(|text| text.starts_with('/') && text.chars().all(plain));
+        if let Some(text) = as_it_is {
+            return Ok(Filename { text: text.to_owned(), held: None });
+        }
+        let file = File::open(path).map_err(|source| system("open", path, source))?;
+        let text = format!("/proc/{}/fd/{}", std::process::id(), file.as_raw_fd());
+        Ok(Filename { text, held: Some(file) })
+    }
+}
+
+/// fio's report bears the wall clock of its own end, a few milliseconds after the window's.
+fn monotonic_at(wall_ms: u64) -> u64 {
+    let wall = rustix::time::clock_gettime(rustix::time::ClockId::Realtime);
+    let wall_ns = wall.tv_sec as u64 * 1_000_000_000 + wall.tv_nsec as u64;
+    let ago = wall_ns.saturating_sub(wall_ms.saturating_mul(1_000_000));
+    monotonic_ns().saturating_sub(ago)
+}

@@ -1,0 +1,36 @@
+//! What this machine has for guests.
+
+use super::{kernel, ovmf, qemu};
+use crate::host::kvm::KvmState;
+use crate::host::probe::GuestProbe;
+use crate::op::spdk_kind;
+use crate::spdk;
+use iotax_sys::kvm::{KvmProbe, probe_kvm};
+use std::ffi::OsStr;
+use std::path::Path;
+
+/// What this machine has for guests, for the needs; whoever makes labs adds what it knows of them.
+pub const FINDINGS: GuestProbe = GuestProbe {
+    kvm: kvm_state,
+    qemu: || qemu::installed_version(OsStr::new(qemu::PROGRAM)).map(drop),
+    kernel: || kernel::look().map(drop),
+    storage_daemon: || qemu::installed_version(OsStr::new(qemu::STORAGE_DAEMON)).map(drop),
+    io_uring: || io_uring_state(qemu::PROGRAM, qemu::EMPTY_QEMU),
+    daemon_io_uring: || io_uring_state(qemu::STORAGE_DAEMON, qemu::EMPTY_DAEMON),
+    ovmf: || ovmf::installed().map(drop).ok_or_else(|| "OVMF is not installed".into()),
+    spdk: || spdk::answers(Path::new(spdk::USUAL_SOCKET), &[spdk_kind(false).create]),
+    lab: || Err("a lab starts where iotax was called, and nowhere else".into()),
+};
+
+fn io_uring_state(program: &str, empty: &[&str]) -> Result<(), String> {
+    qemu::io_uring_works(OsStr::new(program), empty)
+        .map_err(|why| format!("{program} does not open a file with io_uring: {why}"))
+}
+
+fn kvm_state() -> KvmState {
+    match probe_kvm() {
+        KvmProbe::Works { .. } => KvmState::Works,
+        KvmProbe::Emulated { why, .. } => KvmState::Emulated(why),
+        KvmProbe::Absent { why } => KvmState::Absent(why),
+    }
+}

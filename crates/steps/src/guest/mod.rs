@@ -1,0 +1,31 @@
+//! A guest as QEMU starts it: its command line, its kernel, initramfs and PID 1, its boot, QMP, its disks and their settings read
+//! back. docs/guest.md tells how they fit together. Which guest a stack needs is decided by the layers.
+
+pub mod attach;
+pub mod boot;
+pub mod disk;
+mod elf;
+pub mod findings;
+pub mod init;
+pub mod initramfs;
+pub mod kernel;
+pub mod modules;
+pub mod ovmf;
+mod packing;
+pub mod pin;
+pub mod qemu;
+pub mod qmp;
+pub mod root;
+pub mod seed;
+pub mod settings;
+pub mod signs;
+pub mod system_image;
+#[cfg(test)]
+mod tests;
+
+pub use disk::DiskKey;
+
+/// Stands in a command line for a device that only a step will know.
+pub fn below(number: usize) -> String {
+    format!("/@below{number}@")
+}

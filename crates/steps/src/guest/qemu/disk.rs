@@ -1,0 +1,403 @@
+//! A disk of a guest as QEMU is told of it: cache mode, how the host's I/O is issued, the block node. How it reaches the
+//! guest is its way's business.
+
+use super::super::attach::Way;
+use super::image::Qcow2;
+use super::is_plain;
+use super::line::{Line, Value, on_off};
+use super::version::Version;
+use crate::host::pci::Drive;
+use std::path::{Path, PathBuf};
+
+/// QEMU's cache modes. What each means, in QEMU's own settings:
+///
+/// | mode | O_DIRECT on the host (`cache.direct`) | guest's flushes ignored (`cache.no-flush`) | guest sees a volatile cache (`write-cache`) |
+/// |---|---|---|---|
+/// | none | on | off | on |
+/// | writeback | off | off | on |
+/// | writethrough | off | off | off: each write is flushed |
+/// | directsync | on | off | off: each write is flushed |
+/// | unsafe | off | on | on |
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Cache {
+    /// Past the host's page cache.
+    None,
+    /// Through the host's page cache.
+    Writeback,
+    /// Through it, and flushed at each write.
+    Writethrough,
+    /// Past it, and flushed at each write.
+    Directsync,
+    /// Through it, never flushed: a crash of the host loses data.
+    Unsafe,
+}
+
+impl Cache {
+    /// All modes with QEMU's names.
+    pub const ALL: &[(&str, Cache)] = &[
+        ("none", Cache::None),
+        ("writeback", Cache::Writeback),
+        ("writethrough", Cache::Writethrough),
+        ("directsync", Cache::Directsync),
+        ("unsafe", Cache::Unsafe),
+    ];
+
+    /// `cache.direct`.
+    pub fn direct(self) -> bool {
+        matches!(self, Cache::None | Cache::Directsync)
+    }
+
+    /// `cache.no-flush`.
+    pub fn no_flush(self) -> bool {
+        self == Cache::Unsafe
+    }
+
+    /// `write-cache` of the device.
+    pub fn write_cache(self) -> bool {
+        !matches!(self, Cache::Writethrough | Cache::Directsync)
+    }
+}
+
+/// How QEMU issues the host's I/O.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Aio {
+    /// A pool of threads.
+    Threads,
+    /// Linux AIO; needs `cache.direct`.
+    Native,
+    /// io_uring; needs a QEMU built with it and a kernel that allows it, see [`io_uring_works`].
+    IoUring,
+}
+
+impl Aio {
+    /// All with QEMU's names.
+    pub const ALL: &[(&str, Aio)] =
+        &[("threads", Aio::Threads), ("native", Aio::Native), ("io_uring", Aio::IoUring)];
+
+    /// QEMU's word.
+    pub fn word(self) -> &'static str {
+        match self {
+            Aio::Threads => "threads",
+            Aio::Native => "native",
+            Aio::IoUring => "io_uring",
+        }
+    }
+}
+
+/// What kind of thing a path is to QEMU.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Backend {
+    /// A regular file.
+    File,
+    /// A block device.
+    HostDevice,
+}
+
+impl Backend {
+    /// QEMU's driver.
+    pub fn driver(self) -> &'static str {
+        match self {
+            Backend::File => "file",
+            Backend::HostDevice => "host_device",
+        }
+    }
+}
+
+/// What becomes of writes of zeroes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DetectZeroes {
+    /// They are written.
+    Off,
+    /// They become "write zeroes".
+    On,
+    /// They become discards; needs `discard`.
+    Unmap,
+}
+
+impl DetectZeroes {
+    /// All with QEMU's names.
+    pub const ALL: &[(&str, DetectZeroes)] =
+        &[("off", DetectZeroes::Off), ("on", DetectZeroes::On), ("unmap", DetectZeroes::Unmap)];
+
+    /// QEMU's word.
+    pub fn word(self) -> &'static str {
+        match self {
+            DetectZeroes::Off => "off",
+            DetectZeroes::On => "on",
+            DetectZeroes::Unmap => "unmap",
+        }
+    }
+}
+
+/// Who serves a disk.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Server {
+    /// QEMU's block layer.
+    #[default]
+    Qemu,
+    /// The process behind this socket.
+    Daemon(PathBuf),
+    /// The kernel's SCSI target, by the WWN of its port.
+    Kernel(String),
+    /// A running SPDK target.
+    Spdk(Spdk),
+    /// The drive itself, by vfio.
+    Drive(Box<Drive>),
+}
+
+/// A disk in an SPDK target.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Spdk {
+    /// The target's JSON-RPC socket.
+    pub rpc: PathBuf,
+    /// On which of its reactors the disk is served; `None`: the target's choice.
+    pub cpumask: Option<String>,
+    /// Name of the controller and of the bdev, once it is planned.
+    pub name: String,
+    /// The controller's socket, likewise.
+    pub socket: PathBuf,
+}
+
+/// A disk of a guest. Unless `discard` is on, the guest's discards are ignored (QEMU's default), so that a mkfs in the
+/// guest punches no holes in what is measured.
+#[derive(Clone, Debug, PartialEq)]
+pub struct DiskSpec {
+    /// How it reaches the guest.
+    pub way: &'static dyn Way,
+    /// What is below, an absolute path.
+    pub path: PathBuf,
+    /// File or block device.
+    pub backend: Backend,
+    /// Where its part of that begins.
+    pub offset: u64,
+    /// Only so many bytes of it are shown to the guest; `None`: all.
+    pub bytes: Option<u64>,
+    /// The images in that part; `None`: it is raw.
+    pub qcow2: Option<Qcow2>,
+    /// Cache mode.
+    pub cache: Cache,
+    /// How the host's I/O is issued.
+    pub aio: Aio,
+    /// Whether the guest's discards reach what is below.
+    pub discard: bool,
+    /// What becomes of zeroes.
+    pub detect_zeroes: DetectZeroes,
+    /// The guest's writes go to a temporary overlay of QEMU's, gone with it; what is below is only read.
+    pub snapshot: bool,
+    /// Threads that serve the disk; 0: QEMU's main loop.
+    pub iothreads: u16,
+    /// Queues; `None`: QEMU's default, one a vCPU.
+    pub num_queues: Option<u16>,
+    /// Requests that fit a queue; `None`: QEMU's default.
+    pub queue_size: Option<u16>,
+    /// By which the guest finds it: 1 to 20 letters, digits, `-`, `_`. Virtio cuts longer ones.
+    pub serial: String,
+    /// The guest cannot write.
+    pub read_only: bool,
+    /// The image is opened by others too, without QEMU's locks. Only with `read_only`.
+    pub share_read: bool,
+    /// Others write other parts of what is below: QEMU's lock, which is on the whole, would keep them out.
+    pub shared_out: bool,
+    /// Who serves it.
+    pub server: Server,
+}
+
+impl DiskSpec {
+    /// A plain virtio-blk disk over a file, for tests.
+    #[cfg(any(test, feature = "testing"))]
+    pub fn made_up() -> DiskSpec {
+        DiskSpec {
+            way: super::super::attach::ALL[0],
+            path: "/srv/x.img".into(),
+            backend: Backend::File,
+            offset: 0,
+            bytes: None,
+            qcow2: None,
+            cache: Cache::None,
+            aio: Aio::Native,
+            discard: false,
+            detect_zeroes: DetectZeroes::Off,
+            snapshot: false,
+            iothreads: 1,
+            num_queues: None,
+            queue_size: None,
+            serial: "iotax-1".into(),
+            read_only: false,
+            share_read: false,
+            shared_out: false,
+            server: Server::Qemu,
+        }
+    }
+
+    /// The block node of the disk, of QEMU and of its storage daemon alike. The file's node inherits the cache settings
+    /// and read-only from the node around it.
+    pub fn node(&self, name: &str) -> Value {
+        self.with_settings(Value::new("driver", self.format()).set("node-name", name))
+    }
+
+    /// Adds what a device of QEMU names as its drive. Only -drive makes a temporary overlay (qcow2, in TMPDIR or /var/tmp,
+    /// unlinked at once); its raw node then has a name of its own.
+    pub fn add_drive(&self, line: &mut Line, name: &str) {
+        if !self.snapshot {
+            line.option("-blockdev", self.node(name));
+            return;
+        }
+        let drive =
+            Value::new("if", "none").set("id", name).set("snapshot", "on").set("driver", self.format());
+        line.option("-drive", self.with_settings(drive.set("node-name", format!("{name}-below"))));
+    }
+
+    fn with_settings(&self, value: Value) -> Value {
+        let images = self.qcow2.as_ref();
+        let own = value
+            .maybe("offset", (images.is_none() && self.offset > 0).then_some(self.offset))
+            .maybe("size", self.bytes.filter(|_| images.is_none()))
+            .maybe("lazy-refcounts", images.filter(|images| images.lazy_refcounts).map(|_| "on"))
+            .maybe("discard", self.discard.then_some("unmap"))
+            .maybe(
+                "detect-zeroes",
+                (self.detect_zeroes != DetectZeroes::Off).then(|| self.detect_zeroes.word()),
+            )
+            .set("cache.direct", on_off(self.cache.direct()))
+            .set("cache.no-flush", on_off(self.cache.no_flush()))
+            .set("read-only", on_off(self.read_only));
+        match images {
+            Some(images) => images.node(self, own),
+            None => own
+                .set("file.driver", self.backend.driver())
+                .set("file.filename", &self.path)
+                .set("file.aio", self.aio.word())
+                .maybe("file.locking", (!self.is_locked()).then_some("off")),
+        }
+    }
+
+    /// Whether QEMU locks what is below against other QEMUs.
+    pub(super) fn is_locked(&self) -> bool {
+        !self.share_read && !self.shared_out
+    }
+
+    /// QEMU's word for what the disk is in what is below.
+    pub fn format(&self) -> &'static str {
+        if self.qcow2.is_some() { "qcow2" } else { "raw" }
+    }
+
+    /// What of it only QEMU's block layer could do, where that is not in the way.
+    fn beyond_its_way(&self) -> Option<&'static str> {
+        let asked = [("format", self.qcow2.is_some()), ("snapshot", self.snapshot)];
+        let lacks = self.way.lacks();
+        asked.into_iter().find(|(option, asked)| *asked && lacks.contains(option)).map(|(option, _)| option)
+    }
+
+    /// What would mislead, destroy, or be weakened by QEMU without a word.
+    ///
+    /// # Errors
+    /// Why.
+    pub fn check(&self) -> Result<(), String> {
+        let disk = self;
+        if !disk.path.is_absolute() {
+            return Err("its path is not absolute".into());
+        }
+        if !is_plain(&disk.serial) || disk.serial.len() > LONGEST_SERIAL {
+            return Err(format!(
+                "serial \"{}\" is not 1 to {LONGEST_SERIAL} letters, digits, - and _",
+                disk.serial
+            ));
+        }
+        disk.check_options()?;
+        disk.way.check(disk)
+    }
+
+    /// The same of what is known before the disk has its seat in a guest.
+    ///
+    /// # Errors
+    /// Why.
+    pub fn check_options(&self) -> Result<(), String> {
+        let disk = self;
+        if disk.aio == Aio::Native && !disk.cache.direct() {
+            return Err(
+                "aio=native works only past the host's page cache; hint: cache=none, or aio=threads".into()
+            );
+        }
+        if let Some(option) = disk.beyond_its_way() {
+            return Err(format!(
+                "attach={} has no {option}: what is below is served as it is, from its first byte",
+                disk.way.name()
+            ));
+        }
+        if disk.snapshot && disk.qcow2.is_some() {
+            return Err(
+                "snapshot=on puts an overlay over format=raw only; hint: backing=1 is an overlay that stays"
+                    .into(),
+            );
+        }
+        if disk.share_read && !disk.read_only {
+            return Err("an image opened by two must be read-only".into());
+        }
+        if disk.shared_out && disk.bytes.is_none() {
+            return Err("a part of what several write must have an end".into());
+        }
+        if disk.bytes.is_some_and(|bytes| bytes == 0 || bytes % 512 != 0) {
+            return Err("its size is not a whole number of sectors of 512 bytes".into());
+        }
+        if disk.num_queues.is_some_and(|queues| queues == 0 || queues > 1024) {
+            return Err("num-queues is not between 1 and 1024".into());
+        }
+        if disk.detect_zeroes == DetectZeroes::Unmap && !disk.discard {
+            return Err(
+                "detect-zeroes=unmap makes discards, and discards are ignored; hint: discard=unmap".into()
+            );
+        }
+        if disk.queue_size.is_some_and(|size| !size.is_power_of_two() || !(4..=1024).contains(&size)) {
+            return Err("queue-size is not a power of two from 4 to 1024".into());
+        }
+        if disk.snapshot && disk.way.shares_memory() {
+            return Err(format!(
+                "snapshot=on is QEMU's own, and with attach={} another process serves the disk",
+                disk.way.name()
+            ));
+        }
+        Ok(())
+    }
+}
+
+/// Where a QEMU makes temporary overlays, by what it finds in TMPDIR: from 8.0 on not in /tmp, which is memory in many a place.
+pub fn overlay_folder(tmpdir: Option<PathBuf>, qemu: Option<Version>) -> PathBuf {
+    let usual = || PathBuf::from("/var/tmp");
+    match tmpdir.filter(|folder| !folder.as_os_str().is_empty()) {
+        Some(folder) if folder == Path::new("/tmp") && qemu >= Some(Version::new(8, 0)) => usual(),
+        folder => folder.unwrap_or_else(usual),
+    }
+}
+
+/// VIRTIO_BLK_ID_BYTES.
+const LONGEST_SERIAL: usize = 20;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn overlays_lie_where_that_qemu_makes_them() {
+        let folder = |tmpdir: Option<&str>, qemu| overlay_folder(tmpdir.map(PathBuf::from), qemu);
+        let (old, new) = (Some(Version::new(7, 2)), Some(Version::new(8, 0)));
+        assert_eq!(folder(None, old), Path::new("/var/tmp"));
+        assert_eq!(folder(Some(""), new), Path::new("/var/tmp"));
+        assert_eq!(folder(Some("/srv/tmp"), new), Path::new("/srv/tmp"));
+        assert_eq!((folder(Some("/tmp"), old), folder(Some("/tmp"), None)), ("/tmp".into(), "/tmp".into()));
+        assert_eq!(folder(Some("/tmp"), new), Path::new("/var/tmp"));
+    }
+
+    #[test]
+    fn an_overlay_is_made_by_a_drive_with_the_same_settings() {
+        let words = |snapshot| {
+            let mut line = Line::default();
+            DiskSpec { snapshot, offset: 1 << 20, ..DiskSpec::made_up() }.add_drive(&mut line, "disk0");
+            let words = line.into_words();
+            words.into_iter().map(|word| word.into_string().unwrap()).collect::<Vec<_>>()
+        };
+        let rest = ",offset=1048576,cache.direct=on,cache.no-flush=off,read-only=off,file.driver=file,file.filename=/srv/x.img,file.aio=native";
+        assert_eq!(words(false), ["-blockdev".to_owned(), format!("driver=raw,node-name=disk0{rest}")]);
+        let drive = format!("if=none,id=disk0,snapshot=on,driver=raw,node-name=disk0-below{rest}");
+        assert_eq!(words(true), ["-drive".to_owned(), drive]);
+    }
+}

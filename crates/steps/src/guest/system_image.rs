@@ -1,0 +1,32 @@
+//! Somebody else's guest: a disk image with its own kernel and operating system, which QEMU boots.
+
+use std::path::PathBuf;
+
+/// How an image is laid out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Format {
+    /// The disk, byte for byte.
+    Raw,
+    /// QEMU's own.
+    Qcow2,
+}
+
+impl Format {
+    /// QEMU's driver.
+    pub fn driver(self) -> &'static str {
+        match self {
+            Format::Raw => "raw",
+            Format::Qcow2 => "qcow2",
+        }
+    }
+}
+
+/// An image that a guest can boot from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SystemImage {
+    /// Absolute path.
+    pub path: PathBuf,
+    /// Found by its first bytes, never guessed by QEMU, which warns of that with good reason: a guest could
+    /// write another format's header.
+    pub format: Format,
+}

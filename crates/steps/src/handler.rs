@@ -1,0 +1,197 @@
+//! What the agent's end of the wire can do, in any place: the machine's facts, its steps, the
+//! guard's look at a path, the quiesce gate.
+
+use super::wire::{Handler, Line};
+use crate::guard::admit::{Admission, Admitted, Hold, admit, claim};
+use crate::guard::inspect;
+use crate::guard::judge::Intent;
+use crate::guard::marker;
+use crate::host::facts::{self, Facts};
+use crate::host::gauges::Gauges;
+use crate::layer::guest::disk::{self, DiskKey};
+use crate::scenario::Consent;
+use crate::step::system::RealSystem;
+use crate::store::record::{CpuTimes, Gate};
+use anyhow::{Context, Result, bail};
+use iotax_load::TargetSpec;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+/// Of the whole machine's dirty pages, which others make too, so many are quiet; of our own files' none.
+const QUIET_OF_ALL: u64 = 8 << 20;
+
+/// What may be written in a place; sent before the first worker is prepared there.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct Allowed {
+    /// `--destroy`, by serial or WWN.
+    pub consent: Vec<Consent>,
+    /// Paths that the run itself made, under its journal: loop devices, disks of our guests.
+    pub made: Vec<PathBuf>,
+    /// Devices that the guard has let the run write in this place.
+    #[serde(default)]
+    pub admitted: Admitted,
+}
+
+/// The handler for this machine. Until it is told otherwise nothing may be written.
+#[derive(Default)]
+pub struct Machine {
+    system: RealSystem,
+    gauges: Gauges,
+    allowed: Allowed,
+    /// What this end has let it write itself.
+    admitted: Admitted,
+    /// On devices in use by workers, so that nobody mounts them meanwhile.
+    holds: BTreeMap<PathBuf, Hold>,
+}
+
+impl Handler for Machine {
+    fn attach(&mut self, line: Line) {
+        self.system = RealSystem::watched(move |progress| line.tell(serde_json::json!(progress)));
+    }
+
+    fn facts(&mut self, devices: &[PathBuf]) -> Result<Facts> {
+        Ok(facts::gather(devices))
+    }
+
+    fn step(&mut self, payload: serde_json::Value) -> Result<serde_json::Value> {
+        super::peer_hand::answer(&mut self.system, payload)
+    }
+
+    fn inspect(&mut self, path: &Path) -> Result<serde_json::Value> {
+        Ok(serde_json::to_value(inspect::inspect(path)?)?)
+    }
+
+    fn judge(&mut self, payload: serde_json::Value) -> Result<serde_json::Value> {
+        // Told anew before and after every visit: layers must be able to open what workers held.
+        self.holds.clear();
+        self.gauges.forget();
+        self.allowed = serde_json::from_value(payload).context("cannot understand what may be written")?;
+        Ok(serde_json::Value::Null)
+    }
+
+    fn permit(&mut self, target: &TargetSpec) -> Result<()> {
+        if !target.writable {
+            bail!("{} may not be written in this run", target.path.display());
+        }
+        // A loop device of the run, a file of ours: made under the journal a moment ago.
+        if self.allowed.made.contains(&target.path) || marker::read(&target.path)?.is_some() {
+            return Ok(());
+        }
+        if self.admitted.knows(&target.path)? || self.allowed.admitted.knows(&target.path)? {
+            if !self.holds.contains_key(&target.path) {
+                self.holds.insert(target.path.clone(), claim(&target.path)?);
+            }
+            return Ok(());
+        }
+        let Admission { inspection, hold, .. } = admit(&target.path, Intent::Write, &self.allowed.consent)?;
+        self.admitted.add(&target.path, inspection.identity);
+        self.holds.extend(hold.map(|hold| (target.path.clone(), hold)));
+        Ok(())
+    }
+
+    fn disk(&mut self, key: &DiskKey) -> Result<PathBuf> {
+        disk::find_soon(key)
+    }
+
+    fn gate(&mut self, paths: &[PathBuf], limit: Duration) -> Result<Gate> {
+        let gauges = &mut self.gauges;
+        let devices: Vec<String> = paths.iter().flat_map(|path| gauges.lower_devices(path)).collect();
+        let start = Instant::now();
+        loop {
+            let owed = self.gauges.owed(paths).context("/proc/meminfo does not tell what is dirty")?;
+            let gate = Gate {
+                waited_ns: start.elapsed().as_nanos() as u64,
+                dirty_bytes: owed.bytes,
+                in_flight: self.gauges.in_flight(&devices),
+                gave_up: start.elapsed() >= limit,
+            };
+            // What no device tells cannot be waited for.
+            let idle = gate.in_flight.is_none_or(|ios| ios == 0);
+            let clean = owed.bytes <= if owed.of_all { QUIET_OF_ALL } else { 0 };
+            if gate.gave_up || (idle && clean) {
+                return Ok(gate);
+            }
+            std::thread::sleep(Duration::from_millis(2));
+        }
+    }
+
+    fn device_reads(&mut self, paths: &[PathBuf]) -> Option<u64> {
+        self.gauges.read_bytes(paths)
+    }
+
+    fn cpu_times(&mut self) -> Result<CpuTimes> {
+        self.gauges.cpu_times().context("/proc/stat cannot be read")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::guard::inspect::Depth;
+    use crate::guard::rig::Loop;
+    use iotax_load::Hold as Delay;
+
+    fn writing(path: &Path) -> TargetSpec {
+        TargetSpec { path: path.to_owned(), bytes: None, writable: true, hold: Delay::default() }
+    }
+
+    fn told(machine: &mut Machine, allowed: &Allowed) {
+        machine.judge(serde_json::to_value(allowed).unwrap()).unwrap();
+    }
+
+    #[test]
+    fn an_admitted_device_is_held_during_a_visit_and_free_between_visits() {
+        let Some(device) = Loop::of(1 << 20) else { return };
+        let mut machine = Machine::default();
+        assert!(machine.permit(&writing(&device.path)).is_err(), "nothing was consented to");
+        let mut admitted = Admitted::default();
+        admitted.add(&device.path, inspect::inspect_as(&device.path, Depth::Quick).unwrap().identity);
+        let visit = Allowed { admitted, ..Allowed::default() };
+        // What a layer of an earlier visit left: it must not make the run refuse its own device.
+        std::fs::write(&device.path, vec![7; 1 << 20]).unwrap();
+        for _ in 0..2 {
+            told(&mut machine, &visit);
+            machine.permit(&writing(&device.path)).unwrap();
+            machine.permit(&writing(&device.path)).expect("a second worker of the run");
+            assert!(claim(&device.path).is_err(), "held while workers may write it");
+            told(&mut machine, &Allowed::default());
+            drop(claimed_soon(&device.path));
+        }
+    }
+
+    /// Free for the layers of the next visit. Another test that starts a program has all our files open in its child
+    /// until that becomes the program.
+    fn claimed_soon(path: &Path) -> Hold {
+        let start = Instant::now();
+        loop {
+            match claim(path) {
+                Ok(hold) => return hold,
+                Err(error) if start.elapsed() > Duration::from_secs(5) => panic!("still held: {error:#}"),
+                Err(_) => std::thread::sleep(Duration::from_millis(5)),
+            }
+        }
+    }
+
+    #[test]
+    fn another_device_under_the_name_is_not_admitted() {
+        let Some(device) = Loop::of(1 << 20) else { return };
+        let mut other = inspect::inspect_as(&device.path, Depth::Quick).unwrap().identity;
+        other.transient = Some("boot-0-diskseq-0".into());
+        let mut admitted = Admitted::default();
+        admitted.add(&device.path, other);
+        assert!(!admitted.knows(&device.path).unwrap());
+        let mut machine = Machine::default();
+        told(&mut machine, &Allowed { admitted, ..Allowed::default() });
+        assert!(machine.permit(&writing(&device.path)).is_err());
+    }
+
+    #[test]
+    fn what_no_device_tells_is_not_zero_and_not_waited_for() {
+        let mut machine = Machine::default();
+        // A limit of nothing: others' dirty pages are not waited for either.
+        let gate = machine.gate(&[PathBuf::from("/proc/version")], Duration::ZERO).unwrap();
+        assert_eq!(gate.in_flight, None);
+    }
+}

@@ -1,0 +1,237 @@
+//! Steps as data: what changes the machine is written down before it is done, and undone from
+//! what was written down. Layers make steps; only the executor here performs them, through a
+//! [`system::System`], which has a simulated twin for tests. Nothing here decides what to build.
+#![forbid(unsafe_code)]
+
+pub mod afar;
+pub mod child;
+pub mod clean;
+pub mod dm;
+pub mod durability;
+pub mod engine;
+pub mod executor;
+pub mod export;
+pub mod guest;
+pub mod hand;
+pub mod handler;
+mod image;
+pub mod iscsi;
+pub mod journal;
+pub mod lio;
+pub mod loops;
+pub mod lvm;
+pub mod md;
+pub mod nbd;
+pub mod nvmet;
+pub mod nvmf;
+pub mod op;
+mod outlived;
+pub mod partition;
+pub mod peer_hand;
+pub mod process;
+pub mod queue;
+pub mod settings;
+pub mod simulated;
+pub mod softrdma;
+pub mod spdk;
+pub mod stops;
+pub mod system;
+pub mod thing;
+pub mod tool;
+pub mod vfio;
+pub mod wire;
+pub mod zfs;
+
+use crate as step;
+use iotax_host::{self as host, guard};
+use iotax_units::{self as units, exit, shell};
+
+/// Old names of what lies here and below.
+mod layer {
+    pub use crate::guest;
+}
+mod measure {
+    pub use crate::{afar, child, durability, engine, handler, stops, wire};
+}
+mod scenario {
+    pub use iotax_facts::{Consent, Engine};
+    pub mod remote {
+        pub use iotax_facts::place::is_of_windows;
+    }
+}
+mod store {
+    pub use iotax_journal::*;
+    pub mod record {
+        pub use iotax_facts::slice::*;
+        pub use iotax_facts::spdk::*;
+        pub use iotax_facts::trial;
+    }
+}
+
+use serde::{Deserialize, Serialize};
+use std::path::{Path, PathBuf};
+
+/// Number of a step in its plan.
+pub type StepId = u32;
+
+pub use iotax_facts::array as state;
+pub use iotax_facts::place::{HOST, is_ssh_place, ssh_host, ssh_place};
+
+/// A path known when the plan is made, or one that an earlier step yields (a loop device's
+/// number is not known beforehand), or a disk that a guest knows by its serial.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum PathRef {
+    /// Known.
+    Path(PathBuf),
+    /// Yielded by that step.
+    Yield(StepId),
+    /// The disk with this serial, asked of the place where the load runs.
+    Serial(String),
+    /// The disk behind this PCI address (`0000:00:10.0`) of the place where the load runs.
+    Pci(String),
+    /// A bdev of a running SPDK target, which is no file or device of any kernel.
+    Bdev {
+        /// The target's JSON-RPC socket.
+        rpc: PathBuf,
+        /// Its name there, or an alias of it.
+        name: String,
+    },
+}
+
+impl PathRef {
+    /// The path itself, once resolved.
+    ///
+    /// # Errors
+    /// When an earlier step has not yielded it yet, only a guest can know it, or it has none.
+    pub fn path(&self) -> anyhow::Result<&Path> {
+        match self {
+            PathRef::Path(path) => Ok(path),
+            PathRef::Yield(step) => anyhow::bail!("the path that step {step} yields is not known yet"),
+            PathRef::Pci(address) => {
+                anyhow::bail!("the disk at PCI address {address} is only known in its guest")
+            }
+            PathRef::Serial(serial) => {
+                anyhow::bail!("the disk with serial {serial} is only known in its guest")
+            }
+            PathRef::Bdev { name, .. } => {
+                anyhow::bail!("the bdev {name} of SPDK is no device of the kernel, so it has no path")
+            }
+        }
+    }
+}
+
+impl std::fmt::Display for PathRef {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            PathRef::Path(path) => write!(f, "{}", path.display()),
+            // People count from one, and so do the lists that this is read beside.
+            PathRef::Yield(step) => write!(f, "<what step {} gives>", step + 1),
+            PathRef::Serial(serial) => write!(f, "<disk {serial}>"),
+            PathRef::Pci(address) => write!(f, "<disk at PCI {address}>"),
+            PathRef::Bdev { name, .. } => write!(f, "bdev {name}"),
+        }
+    }
+}
+
+/// One change of a machine.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Step {
+    /// Position in the plan.
+    pub id: StepId,
+    /// Where it is executed: `host`, or the name of a guest or `ssh:HOST`.
+    pub place: String,
+    /// What it is for, one clause for `plan`.
+    pub why: String,
+    /// The change.
+    pub op: op::Op,
+}
+
+/// What a step made.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Yield {
+    /// A device or a file.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub path: Option<PathBuf>,
+    /// Inode of a file that was made.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub inode: Option<u64>,
+    /// Bytes of a file that was made: with the inode, its identity.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bytes: Option<u64>,
+    /// It was there before and is ours from an earlier run: not undone.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub reused: bool,
+    /// A process that was started.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub process: Option<ProcessId>,
+    /// Settings of the queue of a disk that was taken away.
+    #[serde(default, skip_serializing_if = "queue::Settings::is_empty")]
+    pub queue: queue::Settings,
+}
+
+impl Yield {
+    /// For a reader: the path or the process.
+    pub fn shown(&self) -> String {
+        match (&self.path, &self.process) {
+            (Some(path), _) => path.display().to_string(),
+            (None, Some(process)) => format!("process {}", process.pid),
+            (None, None) => "something".into(),
+        }
+    }
+}
+
+/// A process, so that a number used again is never mistaken for it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ProcessId {
+    /// Its pid.
+    pub pid: u32,
+    /// Field 22 of /proc/PID/stat, clock ticks since boot.
+    pub start_time: u64,
+}
+
+/// The end of a run's id, which is enough to tell runs apart: at most 11 letters, for names that may not be long.
+pub fn short_id(run_id: &str) -> &str {
+    let from = run_id.char_indices().rev().nth(10).map_or(0, |(at, _)| at);
+    run_id[from..].trim_start_matches('-')
+}
+
+/// What a run is told about itself when its steps are performed.
+#[derive(Clone, Debug)]
+pub struct RunTag {
+    /// The run's id; every name that a step makes carries it.
+    pub run_id: String,
+    /// The run's folder.
+    pub run_dir: PathBuf,
+}
+
+impl RunTag {
+    /// The run's folder in a place.
+    pub fn directory_in(&self, place: &str) -> PathBuf {
+        match place {
+            HOST => self.run_dir.clone(),
+            _ => Path::new("/run").join(format!("iotax-{}", self.run_id)),
+        }
+    }
+
+    /// Whether a name carries the run's id, or the end of it that short names have. Names of iSCSI and NVMe are in small letters.
+    pub fn is_in(&self, name: &str) -> bool {
+        name.to_ascii_lowercase().contains(&short_id(&self.run_id).to_ascii_lowercase())
+    }
+
+    /// The same tag for steps there.
+    pub fn in_place(&self, place: &str) -> RunTag {
+        RunTag { run_id: self.run_id.clone(), run_dir: self.directory_in(place) }
+    }
+
+    /// Of a run that is only looked at: what its steps name lies nowhere, but as fully named as that of a real one.
+    pub fn of_none() -> RunTag {
+        RunTag { run_id: "RUN".into(), run_dir: "/RUN-DIRECTORY".into() }
+    }
+}
+
+#[cfg(test)]
+mod tests;
+
+#[cfg(test)]
+mod volume_tests;

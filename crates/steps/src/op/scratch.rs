@@ -1,0 +1,106 @@
+//! The initramfs or the seed of a guest: scratch files of the run directory.
+
+use super::{Operation, Own, RunTag, System, Undoing, Yield};
+use crate::layer::guest;
+use crate::shell;
+use anyhow::Result;
+use serde::{Deserialize, Serialize};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// Our binary as /init, and the modules that the guest needs.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BuildInitramfs {
+    /// Where it is written, within the run directory.
+    pub path: PathBuf,
+    /// The kernel's modules: `/lib/modules/VERSION` or the same in our cache.
+    pub modules: PathBuf,
+    /// Modules that it needs beyond those of every guest.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub more: Vec<String>,
+}
+
+/// A disk that brings our binary into a guest with a system of its own.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BuildSeed {
+    /// Where it is written, within the run directory.
+    pub path: PathBuf,
+    /// How long the agent waits there for a system that still starts.
+    #[serde(default)]
+    pub patience_s: u64,
+}
+
+/// A file that is made of what is on this machine, and gone with the run.
+trait Scratch {
+    fn path(&self) -> &Path;
+
+    /// What it is made of, for `describe`.
+    fn origin(&self) -> String {
+        String::new()
+    }
+
+    fn content(&self) -> Result<Vec<u8>>;
+}
+
+impl Scratch for BuildInitramfs {
+    fn path(&self) -> &Path {
+        &self.path
+    }
+
+    fn origin(&self) -> String {
+        format!(" from {}", self.modules.display())
+    }
+
+    fn content(&self) -> Result<Vec<u8>> {
+        guest::initramfs::initramfs_for(&self.modules, &self.more)
+    }
+}
+
+impl Scratch for BuildSeed {
+    fn path(&self) -> &Path {
+        &self.path
+    }
+
+    fn content(&self) -> Result<Vec<u8>> {
+        guest::seed::seed(Duration::from_secs(self.patience_s))
+    }
+}
+
+fn made(path: &Path) -> Yield {
+    Yield { path: Some(path.to_owned()), ..Yield::default() }
+}
+
+impl<T: Scratch> Operation for T {
+    fn describe(&self) -> String {
+        format!("write {}{}", self.path().display(), self.origin())
+    }
+
+    fn perform(&self, system: &mut dyn System, _: &RunTag) -> Result<Yield> {
+        system.write_file(self.path(), &mut || self.content())?;
+        Ok(made(self.path()))
+    }
+
+    fn find(&self, system: &dyn System, _: &RunTag, _: &[Yield]) -> Result<Option<Yield>> {
+        Ok(system.exists(self.path()).then(|| made(self.path())))
+    }
+
+    fn own<'a>(&'a self, _: &'a Yield) -> Vec<Own<'a>> {
+        vec![Own::InFolder(self.path())]
+    }
+
+    fn undo(&self, system: &mut dyn System, _: &RunTag, _: &Yield) -> Result<()> {
+        system.remove_plain(self.path())
+    }
+
+    fn undoing(&self, _: Option<&Yield>) -> Option<Undoing> {
+        Some(Undoing::new("removed", self.path().display()))
+    }
+
+    fn undo_by_hand(&self, _: &RunTag, _: &Yield) -> Option<String> {
+        Some(format!("rm {}", shell::path(self.path())))
+    }
+
+    fn survives_reboot(&self) -> bool {
+        true
+    }
+}

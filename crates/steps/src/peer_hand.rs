@@ -1,0 +1,380 @@
+//! Steps in a place that is not this process: what is asked of the agent there (the payload of `step`, docs/wire.md), what it
+//! tells, and the hand here that does so. The connection is one of its own, so that a step that takes minutes is in nobody's way.
+
+use super::wire::message::{Request, Response};
+use super::wire::peer::Peer;
+use crate::exit::{Failed, code_of};
+use crate::host::{Missing, needs};
+use crate::layer::guest::{self, DiskKey};
+use crate::step::hand::{Hand, SharedWatcher, tell};
+use crate::step::op::Op;
+use crate::step::settings::ThingSettings;
+use crate::step::state::ArrayState;
+use crate::step::system::{NotOurs, NothingMade, System, wait_until};
+use crate::step::{RunTag, Yield};
+use anyhow::{Context, Result, anyhow};
+use serde::{Deserialize, Serialize};
+use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// From the end of a guest's stream to that of its QEMU.
+const END_GRACE: Duration = Duration::from_secs(5);
+
+/// To find a disk, in a place that is busy.
+const LOOK_LIMIT: Duration = Duration::from_secs(60);
+
+/// What is asked of the agent in a place.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(tag = "do", rename_all = "snake_case")]
+pub enum Asked {
+    /// Which boot this is.
+    BootId,
+    /// The operation with what it must know before it changes anything.
+    Observe {
+        /// It.
+        op: Op,
+    },
+    /// To perform it.
+    Perform {
+        /// It.
+        op: Op,
+        /// The run.
+        run: Run,
+    },
+    /// What an interrupted attempt made.
+    Find {
+        /// It.
+        op: Op,
+        /// The run.
+        run: Run,
+        /// What other steps are known to have made there.
+        others: Vec<Yield>,
+    },
+    /// To undo it.
+    Undo {
+        /// It.
+        op: Op,
+        /// The run.
+        run: Run,
+        /// What it made.
+        made: Yield,
+    },
+    /// In which state what it made is.
+    State {
+        /// It.
+        op: Op,
+        /// What it made.
+        made: Yield,
+    },
+    /// How what it made really is.
+    Settings {
+        /// It.
+        op: Op,
+        /// What it made.
+        made: Yield,
+    },
+    /// What undoing found that is worth a word.
+    Notes,
+    /// Which of these needs are unmet.
+    Missing {
+        /// Ids of `host::needs`.
+        ids: Vec<String>,
+    },
+}
+
+/// The run that a step belongs to, as that place knows it.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Run {
+    /// Its id.
+    pub id: String,
+    /// Its folder there.
+    pub dir: PathBuf,
+}
+
+impl Run {
+    fn tag(&self) -> RunTag {
+        RunTag { run_id: self.id.clone(), run_dir: self.dir.clone() }
+    }
+
+    fn of(tag: &RunTag) -> Run {
+        Run { id: tag.run_id.clone(), dir: tag.run_dir.clone() }
+    }
+}
+
+/// What the agent tells.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(tag = "told", rename_all = "snake_case")]
+pub enum Told {
+    /// The boot's id.
+    Boot {
+        /// It.
+        id: String,
+    },
+    /// The operation, observed.
+    Observed {
+        /// It.
+        op: Op,
+    },
+    /// What was made or found.
+    Made {
+        /// `None`: nothing was found.
+        made: Option<Yield>,
+    },
+    /// The state of what was made.
+    State {
+        /// `None`: it has none beside being there.
+        now: Option<ArrayState>,
+    },
+    /// How what was made is.
+    Settings {
+        /// As its tools tell it.
+        settings: ThingSettings,
+    },
+    /// Notes since the last time.
+    Notes {
+        /// They.
+        notes: Vec<String>,
+    },
+    /// Unmet needs.
+    Missing {
+        /// They.
+        missing: Vec<Missing>,
+    },
+    /// It could not be done.
+    Refused {
+        /// The whole chain of causes.
+        why: String,
+        /// Exit code that the cause asks for.
+        code: u8,
+        /// The thing is somebody else's now.
+        #[serde(default)]
+        not_ours: bool,
+        /// Nothing was changed.
+        #[serde(default)]
+        nothing_made: bool,
+    },
+}
+
+/// The agent's half.
+///
+/// # Errors
+/// When the question is not understood; what could not be done is an answer.
+pub fn answer(system: &mut dyn System, payload: serde_json::Value) -> Result<serde_json::Value> {
+    let asked: Asked = serde_json::from_value(payload).context("cannot understand the step")?;
+    let told = act(system, asked).unwrap_or_else(|error| Told::Refused {
+        not_ours: error.is::<NotOurs>(),
+        nothing_made: error.is::<NothingMade>(),
+        code: code_of(&error),
+        why: format!("{error:#}"),
+    });
+    Ok(serde_json::to_value(told)?)
+}
+
+fn act(system: &mut dyn System, asked: Asked) -> Result<Told> {
+    Ok(match asked {
+        Asked::BootId => Told::Boot { id: system.boot_id()? },
+        Asked::Observe { op } => Told::Observed { op: op.observed(system) },
+        Asked::Perform { op, run } => Told::Made { made: Some(op.operation().perform(system, &run.tag())?) },
+        Asked::Find { op, run, others } => {
+            Told::Made { made: op.operation().find(system, &run.tag(), &others)? }
+        }
+        Asked::Undo { op, run, made } => {
+            op.operation().undo(system, &run.tag(), &made)?;
+            Told::Made { made: None }
+        }
+        Asked::State { op, made } => Told::State { now: op.operation().state(system, &made)? },
+        Asked::Settings { op, made } => Told::Settings { settings: op.operation().settings(system, &made)? },
+        Asked::Notes => Told::Notes { notes: system.notes() },
+        Asked::Missing { ids } => {
+            let ids: Vec<&str> = ids.iter().map(String::as_str).collect();
+            Told::Missing { missing: needs::missing(&ids, Path::new("/"), guest::findings::FINDINGS) }
+        }
+    })
+}
+
+/// Whether a place has ended.
+pub type Gone = Box<dyn FnMut() -> bool + Send>;
+
+/// The hand in a place that an agent serves.
+pub struct RemoteHand {
+    peer: Peer,
+    gone: Gone,
+    watcher: Option<SharedWatcher>,
+    /// For the end of a place whose stream has ended.
+    waited: bool,
+}
+
+impl RemoteHand {
+    /// By a connection that has said hello and that nobody else uses. `gone` tells whether the place has ended, and all in it.
+    pub fn new(peer: Peer, gone: Gone) -> RemoteHand {
+        RemoteHand { peer, gone, watcher: None, waited: false }
+    }
+
+    fn ask(&mut self, asked: &Asked) -> Result<Told> {
+        let request = Request::Step { payload: serde_json::to_value(asked)? };
+        let mut told = |far: serde_json::Value| match (&self.watcher, serde_json::from_value(far)) {
+            (Some(watcher), Ok(progress)) => tell(watcher, progress),
+            // What is not understood is not shown.
+            _ => ControlFlow::Continue(()),
+        };
+        let payload = match self.peer.call_long(request, &mut told).map_err(Failed::from)? {
+            Response::Step { payload } => payload,
+            other => return Err(Failed::from(self.peer.unexpected("step", &other)).into()),
+        };
+        match serde_json::from_value(payload).context("cannot understand what the agent told")? {
+            Told::Refused { why, not_ours: true, .. } => Err(NotOurs(why).into()),
+            Told::Refused { why, nothing_made: true, .. } => Err(anyhow!(why).context(NothingMade)),
+            Told::Refused { why, code, .. } => Err(Failed { code, message: why }.into()),
+            told => Ok(told),
+        }
+    }
+
+    fn made(&mut self, asked: &Asked) -> Result<Option<Yield>> {
+        match self.ask(asked)? {
+            Told::Made { made } => Ok(made),
+            other => Err(self.strange(&other)),
+        }
+    }
+
+    fn strange(&self, told: &Told) -> anyhow::Error {
+        anyhow!("{} told what was not asked: {told:?}", self.peer.name())
+    }
+}
+
+impl Hand for RemoteHand {
+    fn boot_id(&mut self) -> Result<String> {
+        match self.ask(&Asked::BootId)? {
+            Told::Boot { id } => Ok(id),
+            other => Err(self.strange(&other)),
+        }
+    }
+
+    fn locate(&mut self, key: &DiskKey) -> Result<PathBuf> {
+        let request = match key {
+            DiskKey::Serial(serial) => Request::DiskBySerial { serial: serial.clone() },
+            DiskKey::Pci(address) => Request::DiskAtPci { address: address.clone() },
+        };
+        match self.peer.call(request, LOOK_LIMIT).map_err(Failed::from)? {
+            Response::Disk { path } => Ok(path),
+            other => Err(Failed::from(self.peer.unexpected("disk", &other)).into()),
+        }
+    }
+
+    fn observed(&mut self, op: Op) -> Result<Op> {
+        match self.ask(&Asked::Observe { op })? {
+            Told::Observed { op } => Ok(op),
+            other => Err(self.strange(&other)),
+        }
+    }
+
+    fn perform(&mut self, op: &Op, tag: &RunTag) -> Result<Yield> {
+        let made = self.made(&Asked::Perform { op: op.clone(), run: Run::of(tag) })?;
+        made.with_context(|| format!("{} told nothing of what it made", self.peer.name()))
+    }
+
+    fn find(&mut self, op: &Op, tag: &RunTag, others: &[Yield]) -> Result<Option<Yield>> {
+        self.made(&Asked::Find { op: op.clone(), run: Run::of(tag), others: others.to_vec() })
+    }
+
+    fn undo(&mut self, op: &Op, tag: &RunTag, made: &Yield) -> Result<()> {
+        self.made(&Asked::Undo { op: op.clone(), run: Run::of(tag), made: made.clone() }).map(drop)
+    }
+
+    fn state(&mut self, op: &Op, made: &Yield) -> Result<Option<ArrayState>> {
+        match self.ask(&Asked::State { op: op.clone(), made: made.clone() })? {
+            Told::State { now } => Ok(now),
+            other => Err(self.strange(&other)),
+        }
+    }
+
+    fn settings(&mut self, op: &Op, made: &Yield) -> Result<ThingSettings> {
+        match self.ask(&Asked::Settings { op: op.clone(), made: made.clone() })? {
+            Told::Settings { settings } => Ok(settings),
+            other => Err(self.strange(&other)),
+        }
+    }
+
+    fn notes(&mut self) -> Vec<String> {
+        match self.ask(&Asked::Notes) {
+            Ok(Told::Notes { notes }) => notes,
+            // Whatever is the matter, undoing has told of it.
+            _ => Vec::new(),
+        }
+    }
+
+    fn missing(&mut self, ids: &[&str]) -> Result<Vec<Missing>> {
+        match self.ask(&Asked::Missing { ids: ids.iter().map(|id| (*id).to_owned()).collect() })? {
+            Told::Missing { missing } => Ok(missing),
+            other => Err(self.strange(&other)),
+        }
+    }
+
+    fn watched_by(&mut self, watcher: SharedWatcher) {
+        self.watcher = Some(watcher);
+    }
+
+    fn is_gone(&mut self) -> bool {
+        if !self.peer.is_usable() && !std::mem::replace(&mut self.waited, true) {
+            // The stream of a guest ends a moment before its QEMU does.
+            let _ = wait_until(END_GRACE, || (self.gone)());
+        }
+        (self.gone)()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::measure::handler::Machine;
+    use crate::step::op::MakeDirectory;
+
+    fn hand() -> RemoteHand {
+        let mut peer = Peer::in_process("elsewhere", Box::new(Machine::default())).unwrap();
+        peer.hello("r1", Duration::from_secs(5)).unwrap();
+        RemoteHand::new(peer, Box::new(|| false))
+    }
+
+    #[test]
+    fn a_step_is_performed_found_and_undone_by_an_agent() {
+        let folder = tempfile::tempdir().unwrap();
+        let tag = RunTag { run_id: "r1".into(), run_dir: folder.path().to_owned() };
+        let path = folder.path().join("made");
+        let op = Op::MakeDirectory(MakeDirectory { path: path.clone() });
+        let mut hand = hand();
+        assert_eq!(hand.boot_id().unwrap(), crate::step::system::boot_id().unwrap());
+        assert_eq!(hand.observed(op.clone()).unwrap(), op);
+        assert_eq!(hand.find(&op, &tag, &[]).unwrap(), None);
+        let made = hand.perform(&op, &tag).unwrap();
+        assert!(path.is_dir());
+        assert_eq!(hand.state(&op, &made).unwrap(), None, "a folder is there, and that is all");
+        let again = format!("{:#}", hand.perform(&op, &tag).unwrap_err());
+        assert!(again.contains("cannot make directory"), "{again}");
+        hand.undo(&op, &tag, &made).unwrap();
+        assert!(!path.exists());
+        assert!(hand.notes().is_empty());
+    }
+
+    #[test]
+    fn an_agent_tells_what_its_machine_lacks() {
+        // Every Linux has /proc; what no machine has is a need that no table knows.
+        let missing = hand().missing(&["io_uring", "loop-devices"]).unwrap();
+        let here = needs::missing(&["io_uring", "loop-devices"], Path::new("/"), guest::findings::FINDINGS);
+        assert_eq!(missing, here);
+    }
+
+    #[test]
+    fn what_is_somebody_elses_stays_so_over_the_wire() {
+        let refused = Told::Refused { why: "it is".into(), code: 4, not_ours: true, nothing_made: false };
+        let text = serde_json::to_value(&refused).unwrap();
+        assert_eq!(text["not_ours"], true);
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("x.img");
+        std::fs::write(&path, "somebody's").unwrap();
+        let tag = RunTag { run_id: "r1".into(), run_dir: folder.path().to_owned() };
+        let file = crate::step::op::MakeFile { path, bytes: 1 << 20, keep: false, inside_mount: false };
+        let made = Yield { inode: Some(1), bytes: Some(1 << 20), ..Yield::default() };
+        let error = hand().undo(&Op::MakeFile(file), &tag, &made).unwrap_err();
+        assert!(error.is::<NotOurs>(), "{error:#}");
+    }
+}

@@ -1,0 +1,375 @@
+//! Programs of the system that steps run: explicit arguments, words that do not depend on the language, nothing to read from, an
+//! end within some time. Ctrl-C in a terminal does not reach them: what is half made by one is worse than what is made.
+
+use super::process;
+use super::system::{run, wait_until};
+use crate::host::probe::{QUIET_LVM, program_path};
+use anyhow::{Context, Result, bail};
+use iotax_sys::child::ended_within;
+use rustix::process::{Pid, Signal, kill_process_group};
+use std::ffi::OsStr;
+use std::io::{Read, Write};
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus, Output, Stdio};
+use std::sync::mpsc::{Receiver, channel};
+use std::time::{Duration, Instant};
+
+/// The longest that a tool of the system was seen to take by itself: zpool create on many disks.
+const ORPHAN_LIMIT: Duration = Duration::from_secs(120);
+/// What only asks answers by then, or waits for a device that does not.
+const ASKS_WITHIN: Duration = Duration::from_secs(120);
+/// What changes something may first have to write what others left in memory.
+const CHANGES_WITHIN: Duration = Duration::from_secs(15 * 60);
+/// What writes the more the larger a drive is: mkfs.ext4 all inode tables (1.5 % of it), LVM what a cache has not written back.
+const WRITES_WITHIN: Duration = Duration::from_secs(4 * 3600);
+/// What was killed is gone by then, unless the kernel does not let it go.
+const DIES_WITHIN: Duration = Duration::from_secs(5);
+
+/// Words of programs that change something; of a program that is not here every use may.
+const CHANGING: &[(&str, &[&str])] = &[
+    (
+        "lvm",
+        &[
+            "pvcreate",
+            "pvremove",
+            "vgcreate",
+            "vgremove",
+            "vgreduce",
+            "vgchange",
+            "vgextend",
+            "lvcreate",
+            "lvremove",
+            "lvconvert",
+            "lvchange",
+        ],
+    ),
+    ("mdadm", &["--create", "--stop", "--zero-superblock", "--manage", "--fail", "--remove", "--add"]),
+    (
+        "zpool",
+        &[
+            "create",
+            "destroy",
+            "add",
+            "attach",
+            "detach",
+            "replace",
+            "offline",
+            "online",
+            "labelclear",
+            "set",
+            "import",
+            "export",
+        ],
+    ),
+    ("zfs", &["create", "destroy", "set"]),
+    ("dmsetup", &["create", "remove", "reload", "resume", "suspend"]),
+    ("iscsiadm", &["new", "update", "delete", "--login", "--logout"]),
+    ("zdb", &[]),
+    ("blkid", &[]),
+];
+
+/// Whether what a program is told there changes anything.
+fn changes(program: &str, words: &[&str]) -> bool {
+    match CHANGING.iter().find(|(name, _)| *name == program) {
+        Some((_, changing)) => words.iter().any(|word| changing.contains(word)),
+        None => program != "sfdisk" || !words.contains(&"--json"),
+    }
+}
+
+/// A program with its arguments, not run yet. Those of system administration are in folders that a user's `PATH` may lack.
+pub(super) fn tool(program: &str, arguments: impl IntoIterator<Item = impl AsRef<OsStr>>) -> Command {
+    let found = program_path(program).unwrap_or_else(|| PathBuf::from(program));
+    let mut command = Command::new(found);
+    command.args(arguments).env("LC_ALL", "C").envs(QUIET_LVM).stdin(Stdio::null());
+    command
+}
+
+/// Runs a program to its end, however that is, and no longer than what it does may take.
+///
+/// # Errors
+/// When it cannot be run, or does not end: then it was killed.
+pub(super) fn output(command: &mut Command) -> Result<Output> {
+    let limit = limit_of(command);
+    output_within(command, limit, None)
+}
+
+fn limit_of(command: &Command) -> Duration {
+    let program = Path::new(command.get_program()).file_name().unwrap_or_default().to_string_lossy();
+    let words: Vec<_> = command.get_args().map(OsStr::to_string_lossy).collect();
+    let words: Vec<&str> = words.iter().map(AsRef::as_ref).collect();
+    match program.as_ref() {
+        name if name.starts_with("mkfs.") => WRITES_WITHIN,
+        "lvm" if words.iter().any(|word| ["lvcreate", "lvremove", "vgremove"].contains(word)) => {
+            WRITES_WITHIN
+        }
+        name if changes(name, &words) => CHANGES_WITHIN,
+        _ => ASKS_WITHIN,
+    }
+}
+
+/// The same within so long, with something on its standard input.
+///
+/// # Errors
+/// As [`output`].
+pub(super) fn output_within(command: &mut Command, limit: Duration, script: Option<&str>) -> Result<Output> {
+    let start = Instant::now();
+    let shown = format!("{command:?}");
+    let stdin = if script.is_some() { Stdio::piped() } else { Stdio::null() };
+    command.stdin(stdin).stdout(Stdio::piped()).stderr(Stdio::piped()).process_group(0);
+    let mut child = command.spawn().with_context(|| format!("cannot run {shown}"))?;
+    // Who ends without reading all of it has words of its own about that.
+    let told = match (script, child.stdin.take()) {
+        (Some(script), Some(mut stdin)) => stdin.write_all(script.as_bytes()),
+        _ => Ok(()),
+    };
+    let pipes = (child.stdout.take().map(read_all), child.stderr.take().map(read_all));
+    let status = match end_of(&mut child, limit)? {
+        Some(status) => status,
+        None => bail!("{shown} did not end within {} s{}", limit.as_secs(), kill(&mut child)),
+    };
+    let words = |pipe: Option<Receiver<Vec<u8>>>| {
+        // What it has left running may hold on to its pipes.
+        let rest = limit.saturating_sub(start.elapsed()).max(DIES_WITHIN);
+        let read = pipe.map_or(Ok(Vec::new()), |pipe| pipe.recv_timeout(rest));
+        read.with_context(|| format!("{shown} has ended, and something that it started has not"))
+    };
+    let output = Output { status, stdout: words(pipes.0)?, stderr: words(pipes.1)? };
+    if output.status.success() {
+        told.with_context(|| format!("{shown} did not take its script"))?;
+    }
+    Ok(output)
+}
+
+/// So that no pipe that is full holds it up.
+fn read_all(mut pipe: impl Read + Send + 'static) -> Receiver<Vec<u8>> {
+    let (sender, receiver) = channel();
+    std::thread::spawn(move || {
+        let mut bytes = Vec::new();
+        let _ = pipe.read_to_end(&mut bytes);
+        // Nobody listens any more to what did not end in time.
+        let _ = sender.send(bytes);
+    });
+    receiver
+}
+
+/// How it ended; `None`: it has not.
+fn end_of(child: &mut Child, limit: Duration) -> Result<Option<ExitStatus>> {
+    ended_within(child, limit).context("cannot wait for a program")
+}
+
+/// Kills it with all that it started, and tells how that went.
+fn kill(child: &mut Child) -> &'static str {
+    // Nobody has waited for it, so the number is its own still.
+    let _ = kill_process_group(Pid::from_child(child), Signal::KILL);
+    match end_of(child, DIES_WITHIN) {
+        Ok(Some(_)) => " and was killed; hint: the kernel's log (dmesg) may tell what it waited for",
+        _ => {
+            ", nor when it was killed: it waits for a device within the kernel (state D); hint: the kernel's log (dmesg) tells why"
+        }
+    }
+}
+
+/// The same run to its end with a script on its standard input; gives its standard output.
+///
+/// # Errors
+/// When it cannot be run or fails: its words.
+pub(super) fn run_with(mut command: Command, script: &str) -> Result<String> {
+    let limit = limit_of(&command);
+    said(&format!("{command:?}"), output_within(&mut command, limit, Some(script))?)
+}
+
+/// The same run to its end within so long; gives its standard output.
+///
+/// # Errors
+/// When it cannot be run, does not end, or fails: its words.
+pub(super) fn run_within(mut command: Command, limit: Duration) -> Result<String> {
+    said(&format!("{command:?}"), output_within(&mut command, limit, None)?)
+}
+
+/// What a program said that did what it should.
+///
+/// # Errors
+/// When it failed: its words.
+pub(super) fn said(shown: &str, output: Output) -> Result<String> {
+    if !output.status.success() {
+        let words = String::from_utf8_lossy(&output.stderr);
+        bail!("{shown} failed ({}): {}", output.status, words.trim());
+    }
+    Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+}
+
+/// Loads those of the modules that are not loaded. The kernel would ask for some of them itself, but not where its modprobe is
+/// another than ours (a container). One that is built in need not be known.
+///
+/// # Errors
+/// When there is none, or modprobe refuses.
+pub(super) fn load_modules(modules: &[&str]) -> Result<()> {
+    let is_loaded = |module: &&&str| Path::new("/sys/module").join(module.replace('-', "_")).exists();
+    let lacking: Vec<&str> = modules.iter().filter(|module| !is_loaded(module)).copied().collect();
+    match lacking.is_empty() {
+        true => Ok(()),
+        false => run(&mut tool("modprobe", ["-a"].into_iter().chain(lacking))).map(drop),
+    }
+}
+
+/// Waits until udev has dealt with what was told of devices, where there is a udev: it opens what has changed, and what it has
+/// open cannot be taken away.
+pub(super) fn settle() {
+    let _ = output(&mut tool("udevadm", ["settle", "--timeout=30"]));
+}
+
+/// Waits for a program that whoever started it has left behind, killed: it goes on by itself, and what it makes is not seen before
+/// it has ended. It is one of these programs, its command line has one of these texts in a word of it (a path: as a word), and it
+/// changes something: a person may look at what is ours for as long as they like.
+///
+/// # Errors
+/// It does not end.
+pub(super) fn await_orphans(programs: &[&str], carried: &[&str]) -> Result<()> {
+    let is_one = |words: &[&str]| {
+        let name = |word: &str| word.rsplit('/').next().unwrap_or_default().to_owned();
+        // A script comes after its interpreter.
+        let Some(at) = words.iter().take(2).position(|word| programs.contains(&name(word).as_str())) else {
+            return false;
+        };
+        let (program, words) = (name(words[at]), &words[at + 1..]);
+        changes(&program, words) && words.iter().any(|word| carried.iter().any(|text| carries(word, text)))
+    };
+    for orphan in process::processes(is_one)? {
+        wait_until(ORPHAN_LIMIT, || !process::runs(&orphan)).with_context(|| {
+            let (pid, programs) = (orphan.pid, programs.join(" or "));
+            format!("process {pid} ({programs}), which a killed run left behind, does not end")
+        })?;
+    }
+    Ok(())
+}
+
+/// /dev/sda is no part of /dev/sda1.
+fn carries(word: &str, text: &str) -> bool {
+    if text.starts_with('/') { word == text } else { word.contains(text) }
+}
+
+/// What was done of each by itself: nobody is kept waiting for who failed, and all failures are told.
+///
+/// # Errors
+/// Those of the results; of several the first is the cause and the others are in its words.
+pub(super) fn all_of(results: Vec<Result<()>>) -> Result<()> {
+    let mut failed = results.into_iter().filter_map(Result::err);
+    let Some(first) = failed.next() else { return Ok(()) };
+    let others: Vec<String> = failed.map(|error| format!("{error:#}")).collect();
+    match others.is_empty() {
+        true => Err(first),
+        false => Err(first.context(format!("{}; and", others.join("; ")))),
+    }
+}
+
+/// 128 bits as 8-4-4-4-12 hexadecimal digits that are the same for the same text.
+pub fn guid(text: &str) -> String {
+    let word = |salt: u8| crc32fast::hash(format!("{salt} {text}").as_bytes());
+    let (a, b, c, d) = (word(0), word(1), word(2), word(3));
+    // Of version 4, as a random one is.
+    let (b, c) = (b & 0xffff_0fff | 0x4000, c & 0x3fff_ffff | 0x8000_0000);
+    format!("{a:08X}-{:04X}-{:04X}-{:04X}-{:04X}{d:08X}", b >> 16, b & 0xffff, c >> 16, c & 0xffff)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_script_is_read_and_what_fails_has_its_words() {
+        assert_eq!(run_with(tool("cat", ["-"]), "label: gpt\n").unwrap(), "label: gpt\n");
+        let error = run_with(tool("ls", ["/there is none"]), "").unwrap_err().to_string();
+        assert!(error.contains("failed (exit status: 2)") && error.contains("No such file"), "{error}");
+    }
+
+    #[test]
+    fn what_a_killed_run_left_behind_is_waited_for() {
+        let tag = format!("iotax-orphan-{}", std::process::id());
+        let of = |program: &str| {
+            let is_one = |words: &[&str]| words.first() == Some(&program) && words.contains(&tag.as_str());
+            process::processes(is_one).unwrap()
+        };
+        let there = || !of("sh").is_empty();
+        let mut orphan = Command::new("sh").args(["-c", "sleep 0.5; true", &tag]).spawn().unwrap();
+        wait_until(Duration::from_secs(5), there).unwrap();
+        assert!(of("lvm").is_empty(), "another program");
+        let reaped = std::thread::spawn(move || orphan.wait().unwrap());
+        await_orphans(&["sh"], &[&format!("not-{tag}"), &tag]).unwrap();
+        assert!(!there());
+        reaped.join().unwrap();
+    }
+
+    #[test]
+    fn who_only_looks_at_what_is_ours_is_not_waited_for() {
+        // Of a program of that name, whose arguments are a person's.
+        let folder = tempfile::tempdir().unwrap();
+        let zpool = folder.path().join("zpool");
+        std::fs::copy("/bin/sh", &zpool).unwrap();
+        let pool = format!("iotax-watched-{}", std::process::id());
+        let mut looks = Command::new(&zpool);
+        looks.args(["-c", "read line; true", "iostat", &pool, "1"]).stdin(Stdio::piped());
+        let mut looks = looks.spawn().unwrap();
+        let is_it = |words: &[&str]| words.contains(&pool.as_str());
+        wait_until(Duration::from_secs(5), || !process::processes(is_it).unwrap().is_empty()).unwrap();
+        let start = Instant::now();
+        await_orphans(&["zpool", "zfs"], &[&pool]).unwrap();
+        assert!(start.elapsed() < ORPHAN_LIMIT / 2);
+        assert!(process::processes(is_it).is_ok_and(|found| found.len() == 1), "it looks still");
+        looks.kill().unwrap();
+        looks.wait().unwrap();
+        assert!(changes("lvm", &["vgremove", "--force", "x"]) && !changes("lvm", &["pvs", "x"]));
+        assert!(changes("mdadm", &["--stop", "/dev/md/x"]) && !changes("mdadm", &["--detail", "/dev/md/x"]));
+        assert!(changes("sfdisk", &["--quiet", "/dev/x"]) && !changes("sfdisk", &["--json", "/dev/x"]));
+        assert!(carries("any:iotax-r-md0", "iotax-r-md0") && carries("/dev/sda", "/dev/sda"));
+        assert!(!carries("/dev/sda1", "/dev/sda"));
+    }
+
+    #[test]
+    fn what_does_not_end_is_killed_with_all_that_it_started_and_the_error_says_so() {
+        let limit = Duration::from_millis(300);
+        let folder = tempfile::tempdir().unwrap();
+        let (tag, began) = (format!("{}", 100_000 + std::process::id()), folder.path().join("began"));
+        let script = format!("sleep {tag} & echo > {}; wait", began.display());
+        let mut hangs = tool("sh", ["-c", &script]);
+        let error = output_within(&mut hangs, limit, None).unwrap_err().to_string();
+        let sleeps = || process::processes(|words| words == ["sleep", &tag]).unwrap();
+        assert!(began.exists());
+        wait_until(Duration::from_secs(5), || sleeps().is_empty()).unwrap();
+        assert!(error.contains("did not end within 0 s and was killed; hint: "), "{error}");
+        let all = [
+            tool("mkfs.ext4", ["-q"]),
+            tool("lvm", ["vgremove", "x"]),
+            tool("zpool", ["create", "x"]),
+            tool("zpool", ["list"]),
+        ];
+        let limits = [WRITES_WITHIN, WRITES_WITHIN, CHANGES_WITHIN, ASKS_WITHIN];
+        assert_eq!(all.map(|command| limit_of(&command)), limits);
+    }
+
+    #[test]
+    fn a_tool_has_a_group_of_its_own_so_that_ctrl_c_is_for_iotax() {
+        let told = output(&mut tool("cat", ["/proc/self/stat"])).unwrap().stdout;
+        let told = String::from_utf8(told).unwrap();
+        let fields: Vec<&str> = told.rsplit_once(") ").unwrap().1.split(' ').collect();
+        let pid = told.split(' ').next().unwrap();
+        assert_eq!(fields[2], pid, "its group is its own");
+    }
+
+    #[test]
+    fn much_is_read_from_both_pipes() {
+        let mut talks = tool("sh", ["-c", "head -c 300000 /dev/zero; head -c 300000 /dev/zero >&2; exit 3"]);
+        let told = output(&mut talks).unwrap();
+        assert_eq!((told.stdout.len(), told.stderr.len(), told.status.code()), (300_000, 300_000, Some(3)));
+    }
+
+    #[test]
+    fn a_guid_is_that_of_its_text() {
+        let one = guid("20260101-120000-a1b2 part0");
+        assert_eq!(one, guid("20260101-120000-a1b2 part0"));
+        assert_ne!(one, guid("20260101-120000-a1b2 part1"));
+        let lengths: Vec<usize> = one.split('-').map(str::len).collect();
+        assert_eq!(lengths, [8, 4, 4, 4, 12]);
+        assert!(one.split('-').nth(2).unwrap().starts_with('4'), "{one}");
+    }
+}
