@@ -2,7 +2,7 @@
 //! closed loop a latency is only the rate once more; an open loop at one rate keeps the two apart.
 
 use super::compare::{Estimated, Taken, of_estimate, of_visits};
-use super::findings::{ChargeFinding, Charges, Figure, MatchedFindings, MatchedRow};
+use super::findings::{ChargeFinding, Charges, Figure, MatchedFindings, MatchedRow, SampleUnit};
 use super::gather::{RoundId, RoundTotal, Side, Way};
 use super::pairing::{Paired, Unit};
 use super::reading::{Load, Reading};
@@ -197,7 +197,7 @@ impl Said<'_> {
 /// ` over 3 attaches`, where they are the unit.
 pub fn over_attaches(figure: &Figure) -> String {
     match figure {
-        Figure::Known { n, of: "attaches", .. } => format!(" over {n} attaches"),
+        Figure::Known { n, of: SampleUnit::Attaches, .. } => format!(" over {n} attaches"),
         _ => String::new(),
     }
 }
@@ -296,7 +296,7 @@ impl Latencies {
                     quantile.map_or_else(|| quantile::mean_of_ratio(a, b), |q| quantile::of_ratio(a, b, q));
                 match (found, pooled_ratio(a, b, quantile)) {
                     (Err(few @ Refusal::TooFewRounds { .. }), Ok(ratio)) => {
-                        Figure::bare(ratio, "1", (a.count() + b.count(), "samples"), few)
+                        Figure::bare(ratio, "1", (a.count() + b.count(), SampleUnit::Samples), few)
                     }
                     (found, _) => of_estimate(found, "1"),
                 }

@@ -4,7 +4,7 @@
 use super::ceiling;
 use super::compare::{Found, of_ratio};
 use super::findings::crowd::{Crowd, Scaling};
-use super::findings::{Figure, Interval};
+use super::findings::{Figure, Interval, SampleUnit};
 use super::gather::{RoundTotal, Side};
 use super::reading::Reading;
 use super::rows;
@@ -65,7 +65,7 @@ fn spread(side: &Side, [most, least]: [&str; 2], places: usize) -> Figure {
             of_ratio(&found, "1").with_interval(Some(&Interval::between(low, high.min(1.0))))
         }
         Err(reason) => match ratio::point_of_means(&rounds) {
-            Ok(value) => Figure::bare(value, "1", (rounds[0].len() as u64, "rounds"), reason),
+            Ok(value) => Figure::bare(value, "1", (rounds[0].len() as u64, SampleUnit::Rounds), reason),
             Err(reason) => Figure::missing(reason),
         },
     }
@@ -79,7 +79,7 @@ fn jain(side: &Side, rates: &BTreeMap<String, f64>) -> Figure {
         Err(reason) => Interval::Missing { missing: reason.to_string() },
     };
     let value = fairness::jain(&rates.values().copied().collect::<Vec<_>>());
-    Figure::Known { value, unit: "1", n: rounds.len() as u64, of: "rounds", interval, caution: None }
+    Figure::known(value, "1", (rounds.len() as u64, SampleUnit::Rounds), interval)
 }
 
 /// I/Os a second of each place, over its own windows of whole rounds.

@@ -9,7 +9,7 @@ use crate::host::facts::{Device, Facts};
 use crate::scenario::{LayerSpec, Stack};
 use crate::stats::{Verdict, alike};
 use crate::store::RunData;
-use crate::store::record::{HOST, Slice, SpdkTarget, Value};
+use crate::store::record::{Generator, HOST, Slice, SpdkTarget, Value};
 use crate::units::show_bytes;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -345,13 +345,13 @@ fn other_sides(case: &Case) -> Option<(&'static str, String)> {
 /// fio on one side, and another generator or another fio on the other, where no layer says so.
 fn engines(case: &Case) -> Option<(&'static str, String)> {
     let base = case.run().start.scenario.baseline;
-    let engine = |at: usize| case.reading.worker(at).map(|worker| worker.engine.as_str());
+    let engine = |at: usize| case.reading.worker(at).map(|worker| &worker.engine);
     let named = |at: usize| {
         let layers = &case.run().start.scenario.stacks[at].layers;
         layers.iter().rev().find(|layer| layer.name == "engine").map(LayerSpec::key)
     };
     let (there, here) = (engine(base)?, engine(case.at)?);
-    let of_fio = [there, here].iter().any(|name| name.starts_with("fio"));
+    let of_fio = [there, here].iter().any(|generator| matches!(generator, Generator::Fio(_)));
     (of_fio && there != here && named(base) == named(case.at)).then(|| {
         let name = case.reading.name(base);
         let text = format!(
@@ -611,7 +611,7 @@ mod tests {
         let mut run = twin::guest();
         let load = |run: &mut RunData, stack: &str, engine: &str| {
             let of_stack = run.workers.iter_mut().filter(|worker| worker.stack == stack);
-            of_stack.for_each(|worker| worker.engine = engine.into());
+            of_stack.for_each(|worker| worker.engine = engine.to_owned().into());
         };
         let told =
             |run: &RunData| kinds(run).into_iter().find(|(kind, _)| kind == "engines").map(|(_, text)| text);

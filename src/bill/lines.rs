@@ -226,7 +226,7 @@ fn left_over(total: &Line, lines: &[&Line]) -> Figure {
     };
     let ratio = value / product;
     let interval = Interval::between(ratio * (-half_width).exp(), ratio * half_width.exp());
-    Figure::Known { value: ratio, unit: "1", n: *n, of, interval, caution: None }
+    Figure::Known { value: ratio, unit: "1", n: *n, of: *of, interval, caution: None }
 }
 
 fn joint_half_width(total: &Line, lines: &[&Line]) -> Option<f64> {

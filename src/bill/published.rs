@@ -3,7 +3,7 @@
 
 use super::charges;
 use super::findings::published::{Agreement, PublishedFinding, PublishedFindings, RatioBeside};
-use super::findings::{Comparison, Figure, Interval, WorkloadFindings};
+use super::findings::{Comparison, Figure, Interval, SampleUnit, WorkloadFindings};
 use super::gather;
 use super::reading::Reading;
 use super::rows;
@@ -240,7 +240,7 @@ impl Beside<'_> {
 pub(super) fn single(value: f64, unit: &'static str, is_bound: bool) -> Figure {
     let interval = Interval::Missing { missing: "one published figure has no interval".to_owned() };
     let caution = is_bound.then(|| "a bound: it was said to lie below".to_owned());
-    Figure::Known { value, unit, n: 1, of: "published figures", interval, caution }
+    Figure::known(value, unit, (1, SampleUnit::PublishedFigures), interval).cautioned(caution)
 }
 
 /// In words: how to read them, how many agree, and why the others do not.
@@ -439,7 +439,11 @@ mod tests {
         let baseline = "mdraid(level=5)".to_owned();
         run.start.scenario.published = Some(Box::new(Published { baseline, figures, ..*published }));
         let p50 = |run: &RunData| ratio(&findings(run).published.unwrap(), "lvm", "read p50").clone();
-        assert!(matches!(p50(&run).measured, Figure::Known { n: 6, of: "visits", .. }), "{:?}", p50(&run));
+        assert!(
+            matches!(p50(&run).measured, Figure::Known { n: 6, of: SampleUnit::Visits, .. }),
+            "{:?}",
+            p50(&run)
+        );
         run.slices.retain(|slice| slice.visit < 3);
         let few = p50(&run);
         assert!(

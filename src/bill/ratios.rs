@@ -4,7 +4,7 @@
 use super::ceiling;
 use super::compare::Found;
 use super::findings::ratios::{RatioCell, RatioColumn, RatioRow, RatioTable};
-use super::findings::{Figure, Interval, WorkloadFindings};
+use super::findings::{Figure, Interval, SampleUnit, WorkloadFindings};
 use super::pairing::Basis;
 use super::reading::Reading;
 use super::rows;
@@ -114,14 +114,7 @@ impl Asked<'_> {
             .into_iter()
             .find_map(|metric| Some([of(pair[0], metric)?, of(pair[1], metric)?]))?;
         let interval = Interval::Missing { missing: "published figures have no interval".to_owned() };
-        Some(Figure::Known {
-            value: value / base,
-            unit: "1",
-            n: 1,
-            of: "published figures",
-            interval,
-            caution: None,
-        })
+        Some(Figure::known(value / base, "1", (1, SampleUnit::PublishedFigures), interval))
     }
 }
 

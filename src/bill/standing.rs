@@ -1,6 +1,7 @@
 //! Where the rate, latency or CPU time of a stack stood in a run: by itself, or over the baseline of that run.
 
 use super::compare::time;
+use super::findings::SampleUnit;
 use super::gather::{RoundTotal, Side};
 use super::pairing::{Paired, pair};
 use super::subject::Quantity;
@@ -35,7 +36,7 @@ impl Of {
 pub struct Standing {
     pub level: Result<Level, Refusal>,
     pub log: Option<f64>,
-    pub unit: &'static str,
+    pub unit: SampleUnit,
 }
 
 fn sum(totals: impl Iterator<Item = Result<Total, Refusal>>) -> Result<Total, Refusal> {
@@ -58,12 +59,12 @@ pub fn alone(side: &Side, of: Of, by_bytes: bool) -> Standing {
     let mut ids: Vec<u32> = side.rounds.keys().map(|id| id.0).collect();
     ids.dedup();
     let (unit, totals): (_, Result<Vec<Total>, Refusal>) = match ids.len() >= visits::LEAST {
-        true => ("visits", ids.into_iter().map(|id| visit(side, id, of, by_bytes)).collect()),
-        false => ("rounds", side.rounds.values().map(|round| of.total(round, by_bytes)).collect()),
+        true => (SampleUnit::Visits, ids.into_iter().map(|id| visit(side, id, of, by_bytes)).collect()),
+        false => (SampleUnit::Rounds, side.rounds.values().map(|round| of.total(round, by_bytes)).collect()),
     };
     let log = totals.as_ref().ok().and_then(|totals| pooled(totals.iter().copied()));
     let level = totals.and_then(|totals| match unit {
-        "visits" => Level::of_visits(&totals),
+        SampleUnit::Visits => Level::of_visits(&totals),
         _ => Level::of_rounds(&totals),
     });
     Standing { level, log, unit }
@@ -84,11 +85,11 @@ pub fn over_baseline(a: &Side, b: &Side, of: Of, by_bytes: bool) -> Standing {
         Paired::Rounds(ids) => {
             let both = ids.iter().filter_map(|id| a.rounds.get(id).zip(b.rounds.get(id)));
             let one = |(a, b)| Ok((of.total(a, by_bytes)?, of.total(b, by_bytes)?));
-            ("rounds", both.map(one).collect())
+            (SampleUnit::Rounds, both.map(one).collect())
         }
         Paired::Visits(ids, _) => {
             let one = |id: &u32| Ok((visit(a, *id, of, by_bytes)?, visit(b, *id, of, by_bytes)?));
-            ("visits", ids.iter().map(one).collect())
+            (SampleUnit::Visits, ids.iter().map(one).collect())
         }
     };
     let log = totals.as_ref().ok().and_then(|totals| {

@@ -49,6 +49,7 @@ fn compared(reading: &Reading, [base, at]: [usize; 2], which: Quantity) -> Compa
         stack: reading.name(at).to_owned(),
         against: reading.name(base).to_owned(),
         quantity: subject::quantity(reading.workload, which, Some(scenario.measure.regime)),
+        of_write: reading.workload.writes().then_some(which),
         ratio: found.figure(),
         masked: ceiling::of_pair(reading, [base, at], &verdict),
         verdict,

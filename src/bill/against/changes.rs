@@ -2,7 +2,7 @@
 //! of their own run. The second is what a verdict is about wherever it exists.
 
 use super::{Basis, Call, Change, Limit, RateChange, StackChange, WorkloadChange, common_baseline};
-use crate::bill::findings::{Figure, Interval};
+use crate::bill::findings::{Figure, Interval, SampleUnit};
 use crate::bill::gather::Side;
 use crate::bill::neighbours;
 use crate::bill::reading::Reading;
@@ -109,7 +109,7 @@ impl<'a> Matched<'a> {
 pub(super) struct Found {
     pub(super) change: Result<unpaired::Change, Refusal>,
     value: Option<f64>,
-    unit: &'static str,
+    unit: SampleUnit,
 }
 
 impl Found {
@@ -118,14 +118,14 @@ impl Found {
         let levels = old.level.and_then(|old| Ok((old, new.level?)));
         let unit = match (old.unit, new.unit) {
             (old, new) if old == new => old,
-            ("runs", _) | (_, "runs") => "runs and rounds",
-            _ => "rounds",
+            (SampleUnit::Runs, _) | (_, SampleUnit::Runs) => SampleUnit::RunsAndRounds,
+            _ => SampleUnit::Rounds,
         };
         Found { change: levels.map(|(old, new)| unpaired::change(&old, &new, separation)), value, unit }
     }
 
     pub(super) fn refused(reason: Refusal) -> Found {
-        Found { change: Err(reason), value: None, unit: "rounds" }
+        Found { change: Err(reason), value: None, unit: SampleUnit::Rounds }
     }
 
     pub(super) fn figure(&self) -> Figure {
@@ -196,7 +196,7 @@ pub(super) fn workload(matched: &Matched, limit: Option<f64>) -> WorkloadChange 
     WorkloadChange {
         name: workload.name.clone(),
         subject: workload.subject(),
-        of: "rounds",
+        of: SampleUnit::Rounds,
         stacks: matched.stacks.iter().map(|at| stack(matched, *at, limit)).collect(),
     }
 }

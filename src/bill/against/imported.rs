@@ -3,7 +3,7 @@
 
 use super::changes::{self, Found};
 use super::{Against, Basis, Change, Mismatch, OnlyIn, RateChange, StackChange, WORDS, WorkloadChange};
-use crate::bill::findings::{Figure, WarningReport};
+use crate::bill::findings::{Figure, SampleUnit, WarningReport};
 use crate::bill::gather::Side;
 use crate::bill::identity;
 use crate::bill::imported::group::{Loaded, Runs, loads, separation};
@@ -72,7 +72,7 @@ pub(super) fn against(
             systems.pairs.iter().filter_map(|names| stack(sides, names, zone, limit)).collect();
         if !stacks.is_empty() {
             let (name, subject) = (sides[1].subject.clone(), sides[1].subject.clone());
-            workloads.push(WorkloadChange { name, subject, of: "runs", stacks });
+            workloads.push(WorkloadChange { name, subject, of: SampleUnit::Runs, stacks });
         }
     }
     let mut warnings: Vec<WarningReport> = WORDS.into_iter().zip(runs).filter_map(origin).collect();
@@ -371,7 +371,7 @@ impl Figures<'_> {
             Figures::Printed(runs) => Standing {
                 level: runs.plain_level(),
                 log: runs.mean().filter(|mean| *mean > 0.0).map(f64::ln),
-                unit: "runs",
+                unit: SampleUnit::Runs,
             },
         }
     }

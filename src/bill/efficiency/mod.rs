@@ -18,7 +18,7 @@ pub use layout::{LVM_STRIPE, Layout, MD_CHUNK, SPDK_STRIP, Spread, joining, numb
 
 use super::compare::Found;
 use super::findings::efficiency::{By, Efficiency};
-use super::findings::{Figure, Interval, Row};
+use super::findings::{Figure, Interval, Row, SampleUnit};
 use super::pairing::Basis;
 use super::reading::Reading;
 use super::rows;
@@ -297,10 +297,10 @@ impl Case<'_> {
                 let found = unpaired::change(&drives, &stack, separation([under, self.reading]));
                 let interval = Interval::between(found.low, found.high);
                 let (n, caution) = (found.units as u64, None);
-                Figure::Known { value: found.ratio, unit: "1", n, of: "rounds", interval, caution }
+                Figure::Known { value: found.ratio, unit: "1", n, of: SampleUnit::Rounds, interval, caution }
             }
             (Err(reason), [Some(drives), Some(stack)]) if drives > 0.0 => {
-                Figure::bare(stack / drives, "1", (self.row.rounds, "rounds"), reason)
+                Figure::bare(stack / drives, "1", (self.row.rounds, SampleUnit::Rounds), reason)
             }
             (Err(reason), _) => Figure::missing(reason),
         }
