@@ -72,7 +72,7 @@ impl Estimated {
 
 /// A pair's ratio of rates with its conclusion.
 #[derive(Clone, Debug)]
-pub struct Found {
+pub struct RateComparison {
     /// B over A.
     pub estimated: Result<Estimated, Refusal>,
     /// The ratio alone, where there is too little for its interval.
@@ -83,34 +83,40 @@ pub struct Found {
     pub checks: Checks,
 }
 
-impl Found {
+impl RateComparison {
     /// Estimates and judges stack `pair[1]` over stack `pair[0]`.
-    pub fn of(reading: &Reading, pair: [usize; 2], paired: &Paired, basis: Basis) -> Found {
+    pub fn of(reading: &Reading, pair: [usize; 2], paired: &Paired, basis: Basis) -> RateComparison {
         match paired {
-            Paired::Rounds(ids) => Found::by_rounds(reading, pair, ids, basis),
-            Paired::Visits(ids, unit) => Found::by_visits(reading, pair, ids, *unit, basis),
+            Paired::Rounds(ids) => RateComparison::by_rounds(reading, pair, ids, basis),
+            Paired::Visits(ids, unit) => RateComparison::by_visits(reading, pair, ids, *unit, basis),
         }
     }
 
     /// Nothing was measured.
-    pub fn refused(reason: Refusal) -> Found {
+    pub fn refused(reason: Refusal) -> RateComparison {
         let verdict = Verdict::refused(reason.clone());
-        Found { estimated: Err(reason), point: None, verdict, checks: Checks::default() }
+        RateComparison { estimated: Err(reason), point: None, verdict, checks: Checks::default() }
     }
 
-    fn by_rounds(reading: &Reading, pair: [usize; 2], ids: &[RoundId], basis: Basis) -> Found {
+    fn by_rounds(reading: &Reading, pair: [usize; 2], ids: &[RoundId], basis: Basis) -> RateComparison {
         let rounds = match reading.timeline.rounds(pair, ids, basis) {
             Ok(rounds) => rounds,
-            Err(reason) => return Found::refused(reason),
+            Err(reason) => return RateComparison::refused(reason),
         };
         let judged = judge(&rounds, &question(reading, pair, timeline::value(basis)));
         let checks = Checks { level: judged.split, carry_over: judged.carry_over, length: judged.length };
         let estimated = judged.ratio.map(Estimated::Rounds);
-        Found { estimated, point: judged.point, verdict: judged.verdict, checks }
+        RateComparison { estimated, point: judged.point, verdict: judged.verdict, checks }
     }
 
     /// The visits give the ratio; what their rounds show of carry-over and length withholds it all the same.
-    fn by_visits(reading: &Reading, pair: [usize; 2], ids: &[u32], unit: Unit, basis: Basis) -> Found {
+    fn by_visits(
+        reading: &Reading,
+        pair: [usize; 2],
+        ids: &[u32],
+        unit: Unit,
+        basis: Basis,
+    ) -> RateComparison {
         let [a, b] = pair.map(|at| &reading.sides[at]);
         let values = visit_values(a, b, ids, basis);
         let point = values.as_ref().ok().and_then(|values| visits::point(values).ok());
@@ -118,14 +124,14 @@ impl Found {
         let verdict = Verdict::of_visits(&found, reading.zone());
         let estimated = found.map(|found| Estimated::Visits(found, unit));
         let common: Vec<RoundId> = a.rounds.keys().filter(|id| b.rounds.contains_key(id)).copied().collect();
-        let within = Found::by_rounds(reading, pair, &common, basis);
+        let within = RateComparison::by_rounds(reading, pair, &common, basis);
         let spoilt = match (&within.verdict, &estimated) {
             (Verdict::Unresolved { reason, .. }, Ok(found)) if spoils(reason) => {
                 Some(Verdict::unresolved(found.change(), reason.clone()))
             }
             _ => None,
         };
-        Found { verdict: spoilt.unwrap_or(verdict), estimated, point, checks: within.checks }
+        RateComparison { verdict: spoilt.unwrap_or(verdict), estimated, point, checks: within.checks }
     }
 
     /// The ratio as a figure.

@@ -2,7 +2,7 @@
 //! of them make of it against one.
 
 use super::ceiling;
-use super::compare::{Found, of_ratio};
+use super::compare::{RateComparison, of_ratio};
 use super::findings::crowd::{Crowd, Scaling};
 use super::findings::{Figure, Interval, SampleUnit};
 use super::gather::{RoundTotal, Side};
@@ -100,7 +100,7 @@ fn scaling(reading: &Reading, at: usize) -> Option<Scaling> {
     let alike = |other: &usize| stacks[*other].is_but_for_copies(&stacks[at]) && copies(*other) < copies(at);
     let fewest = (0..stacks.len()).filter(alike).min_by_key(|other| copies(*other))?;
     let paired = reading.pair(&reading.sides[fewest], &reading.sides[at]);
-    let found = Found::of(reading, [fewest, at], &paired, reading.basis());
+    let found = RateComparison::of(reading, [fewest, at], &paired, reading.basis());
     let places = f64::from(copies(at)) / f64::from(copies(fewest));
     let ratio = found.figure();
     let masked = ceiling::of_pair(reading, [fewest, at], &found.verdict).map(|masked| masked.words);

@@ -66,7 +66,8 @@ pub fn published(
     let of = |figure: &PublishedFigure| {
         let at = workloads.iter().position(|workload| workload.name == figure.workload)?;
         let stack = workloads[at].rows.iter().position(|row| row.stack == figure.stack)?;
-        let beside = Beside { published, figure, reading: &readings[at], found: &workloads[at], stack };
+        let beside =
+            PublishedCell { published, figure, reading: &readings[at], found: &workloads[at], stack };
         Some(beside.finding())
     };
     let figures: Vec<PublishedFinding> = published.figures.iter().filter_map(of).collect();
@@ -80,7 +81,7 @@ pub fn published(
 }
 
 /// A published figure and where its own stands.
-struct Beside<'a> {
+struct PublishedCell<'a> {
     published: &'a Published,
     figure: &'a PublishedFigure,
     reading: &'a Reading<'a>,
@@ -88,7 +89,7 @@ struct Beside<'a> {
     stack: usize,
 }
 
-impl Beside<'_> {
+impl PublishedCell<'_> {
     fn finding(&self) -> PublishedFinding {
         let base = self.reading.run.start.scenario.baseline;
         let is_baseline = self.stack == base;

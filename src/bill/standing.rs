@@ -11,23 +11,25 @@ use crate::stats::{Refusal, visits};
 
 /// What is compared.
 #[derive(Clone, Copy)]
-pub enum Of {
+pub enum FigureKind {
     Rate(Quantity),
     Latency,
     Cpu,
 }
 
-impl Of {
+impl FigureKind {
     /// What a round adds up to.
     fn total(self, round: &RoundTotal, by_bytes: bool) -> Result<Total, Refusal> {
         let unknown = || Refusal::NotMeasured { reason: "not recorded".into() };
         match self {
-            Of::Rate(quantity) => {
+            FigureKind::Rate(quantity) => {
                 let sum = if by_bytes { round.bytes } else { round.ios };
                 Ok(Total { sum, items: time(round, quantity)? })
             }
-            Of::Latency => Ok(round.latency),
-            Of::Cpu => Ok(Total { sum: round.cpu_place_ns.ok_or_else(unknown)?, items: round.all_ios }),
+            FigureKind::Latency => Ok(round.latency),
+            FigureKind::Cpu => {
+                Ok(Total { sum: round.cpu_place_ns.ok_or_else(unknown)?, items: round.all_ios })
+            }
         }
     }
 }
@@ -50,12 +52,12 @@ fn pooled(totals: impl Iterator<Item = Total>) -> Option<f64> {
     (all.sum > 0.0 && all.items > 0.0).then(|| (all.sum / all.items).ln())
 }
 
-fn visit(side: &Side, visit: u32, of: Of, by_bytes: bool) -> Result<Total, Refusal> {
+fn visit(side: &Side, visit: u32, of: FigureKind, by_bytes: bool) -> Result<Total, Refusal> {
     sum(side.rounds.range((visit, 0)..=(visit, u32::MAX)).map(|(_, round)| of.total(round, by_bytes)))
 }
 
 /// A stack by itself. Where it was set up in enough visits, they are the unit.
-pub fn alone(side: &Side, of: Of, by_bytes: bool) -> Standing {
+pub fn alone(side: &Side, of: FigureKind, by_bytes: bool) -> Standing {
     let mut ids: Vec<u32> = side.rounds.keys().map(|id| id.0).collect();
     ids.dedup();
     let (unit, totals): (_, Result<Vec<Total>, Refusal>) = match ids.len() >= visits::LEAST {
@@ -75,11 +77,11 @@ pub fn alone(side: &Side, of: Of, by_bytes: bool) -> Standing {
 /// # Errors
 /// Too few rounds or visits.
 pub fn rate_level(side: &Side) -> Result<Level, Refusal> {
-    alone(side, Of::Rate(Quantity::Acknowledged), false).level
+    alone(side, FigureKind::Rate(Quantity::Acknowledged), false).level
 }
 
 /// A stack over its baseline within one run.
-pub fn over_baseline(a: &Side, b: &Side, of: Of, by_bytes: bool) -> Standing {
+pub fn over_baseline(a: &Side, b: &Side, of: FigureKind, by_bytes: bool) -> Standing {
     let paired = pair(a, b);
     let (unit, totals): (_, Result<Vec<(Total, Total)>, Refusal>) = match &paired {
         Paired::Rounds(ids) => {

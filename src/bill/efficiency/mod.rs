@@ -16,7 +16,7 @@ mod tests;
 
 pub use layout::{LVM_STRIPE, Layout, MD_CHUNK, SPDK_STRIP, Spread, joining, number, size, zfs_block};
 
-use super::compare::Found;
+use super::compare::RateComparison;
 use super::findings::efficiency::{By, Efficiency};
 use super::findings::{Figure, Interval, Row, SampleUnit};
 use super::pairing::Basis;
@@ -275,7 +275,7 @@ impl Case<'_> {
         }
         let paired = self.reading.pair(&self.reading.sides[each], &self.reading.sides[self.stack]);
         let basis = Basis { quantity: Quantity::Acknowledged, ..self.reading.basis() };
-        let found = Found::of(self.reading, pair, &paired, basis);
+        let found = RateComparison::of(self.reading, pair, &paired, basis);
         // What slices show of themselves spoils the ratio; that it is wide or one of many does not.
         let spoilt = found.verdict.reason().filter(|reason| reason.is_of_slices()).map(ToString::to_string);
         let figure = found.figure().map("1", |ratio| ratio * times);
