@@ -5,7 +5,7 @@ use super::findings::ceiling::{Ceiling, Masked};
 use super::gather::{RoundTotal, Side};
 use super::reading::Reading;
 use crate::stats::{Refusal, Verdict};
-use crate::units::grouped;
+pub use crate::units::grouped;
 
 /// A generator that computes so much of its threads' time has no more to give.
 const GENERATOR_BUSY: f64 = 0.95;

@@ -15,7 +15,7 @@ fn help_of_engine() -> String {
 /// Arguments that say what to measure.
 #[derive(clap::Args, Debug, Default)]
 pub struct Asked {
-    /// A scenario (.toml), a job file of fio (.fio) or vdbench (.vdb), or stacks such as "file:/srv/x.img,size=4GiB | loop"
+    /// A scenario (.toml), a job file of fio (.fio), or stacks such as "file:/srv/x.img,size=4GiB | loop"
     #[arg(required = true, value_name = "SCENARIO|JOBFILE|STACK")]
     pub what: Vec<String>,
     /// Take one stack apart: measure every prefix of it, a line a layer

@@ -2,8 +2,7 @@
 
 use super::{check_id, own, say};
 use crate::exit::{DONE, Failed};
-use crate::measure::{contest, places};
-use crate::shell;
+use crate::measure::places;
 use crate::step::executor::{Left, report_left};
 use crate::step::journal::{self, Open};
 use crate::step::op::{Own, Undoing};
@@ -31,15 +30,11 @@ pub struct Args {
 /// # Errors
 /// Exit code 5 when something could not be taken down.
 pub fn run(args: &Args, runs: &Path) -> Result<u8> {
-    let (mut cleaned_any, mut left) = match runs.exists() {
-        true => zrams(args.dry_run, &own(runs, "clean")?.join(contest::NOTES))?,
-        false => (false, Vec::new()),
-    };
-    let chosen = chosen(args, runs)?;
-    if chosen.is_empty() && cleaned_any {
-        report_left(&left)?;
-        return Ok(DONE);
+    if runs.exists() {
+        own(runs, "clean")?;
     }
+    let chosen = chosen(args, runs)?;
+    let (mut cleaned_any, mut left) = (false, Vec::new());
     if chosen.is_empty() {
         say(&format!(
             "no runs in {}; runs that were started with sudo are root's: sudo iotax clean\n",
@@ -87,41 +82,6 @@ fn one(dir: &Path, id: &str, args: &Args) -> Result<Option<Cleaned>> {
 fn refused(id: &str, cause: anyhow::Error) -> Cleaned {
     let left = Left { what: format!("run {id}"), place: HOST.to_owned(), cause, by_hand: None };
     Cleaned { left: vec![left], ..Cleaned::default() }
-}
-
-/// The compressed disks of contests that were killed, which are of no run: whether there were any, and what of them is left.
-fn zrams(dry_run: bool, notes: &Path) -> Result<(bool, Vec<Left>)> {
-    let told = |text: String, paths: &[PathBuf], line: &dyn Fn(Undoing) -> String| -> Result<()> {
-        let undoing = |path: &PathBuf| Undoing::new("removed", path.display());
-        if !paths.is_empty() {
-            say(&format!("compressed disks of a contest that was killed:{text}\n"))?;
-        }
-        paths.iter().try_for_each(|path| say(&line(undoing(path))))
-    };
-    if dry_run {
-        let found = contest::abandoned_zrams(notes);
-        told(String::new(), &found, &|undoing| would_be_line(&undoing))?;
-        return Ok((!found.is_empty(), Vec::new()));
-    }
-    let contest::Cleared { removed, left } = contest::clear_zrams(notes);
-    told(format!(" {}", taken_down(removed.len())), &removed, &|undone| format!("  {undone}\n"))?;
-    let left: Vec<Left> = left.into_iter().map(|(path, error)| zram_left(&path, error)).collect();
-    Ok((!(removed.is_empty() && left.is_empty()), left))
-}
-
-fn zram_left(path: &Path, error: std::io::Error) -> Left {
-    let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-    let number = name.trim_start_matches("zram");
-    Left {
-        what: format!("remove {}", path.display()),
-        place: HOST.to_owned(),
-        cause: error.into(),
-        by_hand: Some(format!(
-            "echo 1 > {}; echo {} > /sys/class/zram-control/hot_remove",
-            shell::path(Path::new("/sys/block").join(&name).join("reset")),
-            shell::word(number)
-        )),
-    }
 }
 
 fn chosen(args: &Args, runs: &Path) -> Result<Vec<PathBuf>> {

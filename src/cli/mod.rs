@@ -18,7 +18,7 @@ mod report;
 mod resume;
 mod run;
 mod selfcheck;
-mod stop;
+pub mod stop;
 
 use crate::exit::{self, DONE};
 use crate::layer::{catalog, guest};
@@ -71,7 +71,7 @@ enum Command {
     Doctor(doctor::Options),
     /// Build, show or remove the image of the lab guest (emulated drives for RAID, volumes and fabrics)
     Lab(lab::Args),
-    /// Test iotax itself: its statistics by simulation, its load generator against the installed fio
+    /// Test iotax itself: its statistics by simulation
     Selfcheck(selfcheck::Args),
     /// The main job on what this machine has, told in five short parts
     #[command(hide = true)]
@@ -83,7 +83,7 @@ enum Command {
 
 /// Parses the command line, runs the command, turns its error into an exit code.
 pub fn main() -> ExitCode {
-    if let Some(code) = agent::init_if_pid_1() {
+    if let Some(code) = iotax_steps::agent::init_if_pid_1() {
         return code;
     }
     let cli = Cli::try_parse().unwrap_or_else(|error| refuse(&plain(error)));

@@ -6,7 +6,6 @@ pub mod alone;
 pub mod bench;
 pub mod caches;
 mod conflict;
-pub mod contest;
 pub mod durability;
 pub mod first_writes;
 mod guests;

@@ -38,9 +38,11 @@ pub(super) struct LeftOut {
 impl LeftOut {
     fn add(&mut self, table: &Table, shown: &[Column]) {
         let lost = table.columns.iter().map(|column| &column.head);
-        let lost = lost.filter(|head| shown.iter().all(|column| column.head != **head));
-        for head in lost {
+        let lost: Vec<_> = lost.filter(|head| shown.iter().all(|column| column.head != **head)).collect();
+        if !lost.is_empty() {
             self.needs = self.needs.max(table.needs());
+        }
+        for head in lost {
             if !self.heads.contains(head) {
                 self.heads.push(head.clone());
             }

@@ -389,26 +389,6 @@ fn a_profile_stands_wherever_a_job_file_may() {
 }
 
 #[test]
-fn a_vdbench_file_stands_wherever_a_fio_job_file_may() {
-    let folder = tempfile::tempdir().unwrap();
-    let text = "sd=sd1,lun=/dev/sdb,openflags=o_direct\nwd=w,sd=sd1\nrd=r,wd=w,iorate=max,threads=(1,8)\n";
-    let path = |name: &str| folder.path().join(name).display().to_string();
-    for name in ["p.vdb", "vdb-1vmdk-4k", "p.txt"] {
-        std::fs::write(path(name), text).unwrap();
-        let scenario = with(&[&path(name), FILE], &Request::default()).unwrap();
-        let names: Vec<_> = scenario.workloads.iter().map(|workload| workload.name.as_str()).collect();
-        assert_eq!(names, ["r threads=1", "r threads=8"], "{name}");
-        assert!(scenario.notes.iter().any(|note| note.contains("lun=/dev/sdb")), "{:?}", scenario.notes);
-    }
-    let scenario = format!("[stack.a]\ntext = \"{FILE}\"\n\n[[workload]]\nfile = \"p.txt\"\nname = \"n\"\n");
-    std::fs::write(path("s.toml"), scenario).unwrap();
-    let scenario = with(&[&path("s.toml")], &Request::default()).unwrap();
-    assert_eq!(scenario.workloads[1].name, "n-r threads=8");
-    let alone = with(&[&path("p.vdb")], &Request::default()).unwrap_err().to_string();
-    assert!(alone.contains("no stack is named"), "{alone}");
-}
-
-#[test]
 fn an_error_leads_to_exit_code_2() {
     let error = anyhow::Error::from(crate::exit::Failed::from(stacks(&["x"]).unwrap_err()));
     assert_eq!(crate::exit::code_of(&error), crate::exit::BAD_INPUT);
@@ -651,14 +631,10 @@ fn scenarios_and_jobs_of_the_docs_are_taken() {
         std::fs::write(&path, block).unwrap();
         from_path(&path, &Request::default()).unwrap_or_else(|error| panic!("{error}"));
     }
-    for format in jobfile::ALL {
-        let ending = format.endings[0];
-        for block in example_blocks("scenario-format.md", ending) {
-            let path = folder.path().join(format!("doc.{ending}"));
-            std::fs::write(&path, block).unwrap();
-            with(&[path.to_str().unwrap(), FILE], &Request::default())
-                .unwrap_or_else(|error| panic!("{error}"));
-        }
+    for block in example_blocks("scenario-format.md", "fio") {
+        let path = folder.path().join("doc.fio");
+        std::fs::write(&path, block).unwrap();
+        with(&[path.to_str().unwrap(), FILE], &Request::default()).unwrap_or_else(|error| panic!("{error}"));
     }
 }
 
@@ -976,13 +952,11 @@ fn a_rate_that_no_clock_can_pace_is_refused_where_it_is_written() {
         error.replace(&format!("{}/", folder.path().display()), "")
     };
     let stack = "[stack.x]\ntext = \"/dev/x\"\n[[workload]]\n";
-    let load = "sd=sd1,lun=/dev/x,openflags=o_direct\nwd=w,sd=sd1,xfersize=4k,rdpct=100\n";
     let all = [
         asked(&[("rate_iops", "1000000001")]).unwrap_err(),
         refused("one.toml", &format!("{stack}rate_iops = 1000000000000000\n")),
         refused("sweep.toml", &format!("{stack}rate_iops = [1000, 1000000000000000]\n")),
         refused("job.fio", "[a]\nrw=randread\nrate_iops=1000g\n"),
-        refused("p.vdb", &format!("{load}rd=r,wd=w,iorate=1000000000000000,distribution=deterministic\n")),
     ];
     insta::assert_snapshot!(all.join("\n"));
 }

@@ -6,22 +6,15 @@ use super::Engine;
 use super::draft::{Draft, JobDraft};
 use super::error::{Fault, InputError, Origin};
 use super::jobfile::{
-    COMMANDS, CPU, DATA, Format, Given, JobFile, Noted, Notes, OFFSETS, Open, PACE, REPLAY, REPORTS, Shaping,
-    TARGET, TIMING, Unused, VERIFY, unknown_key,
+    COMMANDS, CPU, DATA, JobFile, Noted, Notes, OFFSETS, Open, PACE, REPLAY, REPORTS, Shaping, TARGET,
+    TIMING, Unused, VERIFY, unknown_key,
 };
 use super::sweep;
 use super::values::Dialect;
 use super::words::{JobWords, canonical, known_words};
+use crate::units::fio;
 use iotax_load::{Distribution, EngineName, Job};
 use std::path::Path;
-
-/// The format's entry in the family.
-pub const FORMAT: Format = Format {
-    endings: &["fio", "job", "ini"],
-    // [section] begins files of many kinds.
-    begins: |_| false,
-    read,
-};
 
 /// Reads a job file and what it includes.
 ///
@@ -109,11 +102,8 @@ impl Lines<'_> {
             return self.include(name, origin, path, pairs);
         }
         let line = self.expanded(line, origin)?;
-        let (key, value) = match line.split_once('=') {
-            Some((key, value)) => (key.trim(), Some(value.trim().to_owned())),
-            None => (line.trim(), None),
-        };
-        pairs.push(Pair { key: key.to_owned(), value, origin: origin.clone() });
+        let (key, value) = fio::option(&line);
+        pairs.push(Pair { key: key.to_owned(), value: value.map(str::to_owned), origin: origin.clone() });
         Ok(())
     }
 
@@ -172,7 +162,7 @@ fn lines_of<'a>(text: &'a str, path: &Path) -> impl Iterator<Item = (&'a str, Or
 }
 
 fn section_name(line: &str, origin: &Origin) -> Result<String, InputError> {
-    match line.strip_prefix('[').and_then(|line| line.strip_suffix(']')).map(str::trim) {
+    match fio::section(line) {
         Some("") => Err(origin.here(Fault::new("a section without a name"))),
         Some(name) => Ok(name.to_owned()),
         None => Err(origin.here(Fault::hint(format!("\"{line}\" is no section"), "write [NAME]"))),
@@ -284,7 +274,9 @@ impl FioJob {
             ));
         }
         if !self.draft.job.direct {
-            notes.page_cache(&self.origin, &name, "direct=0");
+            notes.add(format!(
+                "{line}: job \"{name}\": direct=0, so the page cache is a part of what is measured"
+            ));
         }
         self
     }
@@ -331,10 +323,9 @@ impl Pair {
 
     fn without_effect(&self, notes: &mut Notes) -> Result<(), InputError> {
         let key = self.key.as_str();
-        let given = Given { key, written: key, value: self.value.as_deref(), origin: &self.origin };
-        match UNUSED.place(&given, notes)? {
+        match UNUSED.place(key, self.value.as_deref(), &self.origin, notes)? {
             true => Ok(()),
-            false => Err(self.origin.error(key, unknown_key("a fio job", key, &known_keys()))),
+            false => Err(self.origin.error(key, unknown_key(key, &known_keys()))),
         }
     }
 }

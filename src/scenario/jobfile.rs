@@ -1,25 +1,12 @@
-//! Job files of other load generators: the family of their formats, and what all of them share. A key that shapes
-//! the load is honoured or refused with its line; one that does not is noted. None is dropped in silence.
+//! Job files of fio: which files they are, and what is common to their keys. A key that shapes the load is honoured or refused
+//! with its line; one that does not is noted. None is dropped in silence. vdbench's parameter files are named and refused.
 
 use super::draft::{Draft, Targets};
 use super::error::{Fault, InputError, Origin, nearest};
-use super::{Workload, fio, vdbench};
+use super::{Workload, fio};
 use std::collections::BTreeSet;
 use std::io::Read;
 use std::path::{Path, PathBuf};
-
-/// A way to write jobs down.
-pub struct Format {
-    /// What names of such files end in, the usual one first.
-    pub endings: &'static [&'static str],
-    /// Whether a file whose first line that says something is this one can be nothing else, however it is called.
-    pub begins: fn(&str) -> bool,
-    /// Reads the file and what it includes.
-    pub read: fn(&Path) -> Result<JobFile, InputError>,
-}
-
-/// All formats; the first one is that of a file that says nothing about its own.
-pub const ALL: &[&Format] = &[&fio::FORMAT, &vdbench::FORMAT];
 
 /// What a job file says: workloads in their order, and what was read but not used.
 #[derive(Clone, Debug, PartialEq)]
@@ -40,47 +27,58 @@ impl JobFile {
     }
 }
 
-/// Whether this names a job file: by its ending, or by how the file begins.
+/// Whether this names a job file by its ending, or is a parameter file of vdbench, which [`read`] refuses.
 pub fn is_job_file(path: &Path) -> bool {
-    by_ending(path).is_some() || by_beginning(path).is_some()
+    has_ending(path, &["fio", "job", "ini"]) || is_of_vdbench(path)
 }
 
-/// Reads a job file in the format that it is in.
+/// Reads a job file.
 ///
 /// # Errors
-/// A file that cannot be read, or the first line that cannot be honoured.
+/// A file that cannot be read or is vdbench's, or the first line that cannot be honoured.
 pub fn read(path: &Path) -> Result<JobFile, InputError> {
-    // Somebody's jobs.ini may be of any generator: what stands in it counts more than how it is called.
-    let format = by_beginning(path).or_else(|| by_ending(path)).unwrap_or(ALL[0]);
-    (format.read)(path)
+    if is_of_vdbench(path) {
+        let hint = "write its loads as a fio job file or a scenario (docs/decisions/vdbench-parameter-files.md lists \
+                    which word is which); iotax audit and iotax import read what vdbench printed";
+        let fault = Fault::hint("a parameter file of vdbench, which iotax does not run", hint);
+        return Err(InputError::new(path.display().to_string(), fault));
+    }
+    fio::read(path)
 }
 
-/// `.fio or .vdb`: the usual ending of each format.
-pub fn usual_endings() -> String {
-    let endings: Vec<String> = ALL.iter().map(|format| format!(".{}", format.endings[0])).collect();
-    endings.join(" or ")
-}
-
-fn by_ending(path: &Path) -> Option<&'static Format> {
-    let ending = path.extension()?.to_str()?;
-    ALL.iter().copied().find(|format| format.endings.contains(&ending))
+fn has_ending(path: &Path, endings: &[&str]) -> bool {
+    path.extension().is_some_and(|ending| endings.iter().any(|known| *known == ending))
 }
 
 /// How far into a file its first line that says something is looked for.
 const BEGINNING: u64 = 64 << 10;
 
-fn by_beginning(path: &Path) -> Option<&'static Format> {
+/// Keys that begin vdbench's parameter files: definitions, and what usually stands before them.
+const OF_VDBENCH: &[&str] = &[
+    "sd",
+    "wd",
+    "rd",
+    "hd",
+    "fsd",
+    "fwd",
+    "compratio",
+    "data_errors",
+    "dedupratio",
+    "messagescan",
+    "report",
+    "validate",
+];
+
+fn is_of_vdbench(path: &Path) -> bool {
     // Opening anything else than a file may wait, or do something.
-    if !path.is_file() {
-        return None;
-    }
+    let file = Some(path).filter(|path| path.is_file()).and_then(|path| std::fs::File::open(path).ok());
     let mut bytes = Vec::new();
-    std::fs::File::open(path).ok()?.take(BEGINNING).read_to_end(&mut bytes).ok()?;
-    let text = String::from_utf8_lossy(&bytes);
-    // All known formats have comments that begin with one of these.
-    let mut lines = text.lines().map(str::trim).filter(|line| !line.starts_with([';', '#', '*', '/']));
-    let first = lines.find(|line| !line.is_empty())?;
-    ALL.iter().copied().find(|format| (format.begins)(first))
+    let text = file.and_then(|file| file.take(BEGINNING).read_to_end(&mut bytes).ok());
+    let text = text.map(|_| String::from_utf8_lossy(&bytes)).unwrap_or_default();
+    let mut lines = text.lines().map(str::trim).filter(|line| !line.starts_with(['#', '*', '/']));
+    let first = lines.find(|line| !line.is_empty()).and_then(|line| line.split_once('='));
+    has_ending(path, &["vdb", "vdbench", "parm"])
+        || first.is_some_and(|(key, value)| !value.is_empty() && OF_VDBENCH.contains(&key))
 }
 
 /// Notes in their order. One is given once for each line, though a line may meet every job.
@@ -95,12 +93,6 @@ impl Notes {
         if self.seen.insert(sentence.clone()) {
             self.sentences.push(sentence);
         }
-    }
-
-    /// A job that leaves O_DIRECT out goes through the page cache, and keeps doing so.
-    pub(super) fn page_cache(&mut self, origin: &Origin, job: &str, how: &str) {
-        let line = origin.line();
-        self.add(format!("{line}: job \"{job}\": {how}, so the page cache is a part of what is measured"));
     }
 }
 
@@ -121,30 +113,25 @@ pub(super) const VERIFY: &str = "reading back and verifying is another load";
 pub(super) const REPLAY: &str = "this version does not replay";
 pub(super) const COMMANDS: &str = "iotax runs no command of a job file";
 
-/// The keys of a format, or of a part of it, that are not honoured.
+/// The keys that are not honoured.
 #[derive(Clone, Copy)]
 pub(super) struct Unused {
     pub(super) noted: &'static [Noted],
     pub(super) shaping: &'static [Shaping],
 }
 
-/// A key as it was written.
-pub(super) struct Given<'a> {
-    /// In the tables.
-    pub(super) key: &'a str,
-    /// In the file: `key`, or short for it.
-    pub(super) written: &'a str,
-    pub(super) value: Option<&'a str>,
-    pub(super) origin: &'a Origin,
-}
-
 impl Unused {
     /// Notes a key that has no effect, lets one pass at a value at which it changes nothing, and refuses it else.
     /// `false`: the key is in neither table.
-    pub(super) fn place(&self, given: &Given, notes: &mut Notes) -> Result<bool, InputError> {
-        let Given { key, written, value, origin } = *given;
+    pub(super) fn place(
+        &self,
+        key: &str,
+        value: Option<&str>,
+        origin: &Origin,
+        notes: &mut Notes,
+    ) -> Result<bool, InputError> {
         if let Some((_, why)) = self.noted.iter().find(|(noted, _)| *noted == key) {
-            let text = value.map_or_else(|| written.to_owned(), |value| format!("{written}={value}"));
+            let text = value.map_or_else(|| key.to_owned(), |value| format!("{key}={value}"));
             notes.add(format!("{}: \"{text}\" has no effect here: {why}", origin.line()));
             return Ok(true);
         }
@@ -155,7 +142,7 @@ impl Unused {
             return Ok(true);
         }
         let hint = if hint.is_empty() { "remove the line if the load may be another one" } else { hint };
-        Err(origin.error(written, Fault::hint(format!("cannot be honoured: {why}"), hint)))
+        Err(origin.error(key, Fault::hint(format!("cannot be honoured: {why}"), hint)))
     }
 
     /// Every key of the tables.
@@ -164,13 +151,13 @@ impl Unused {
     }
 }
 
-/// `unknown key of WHAT`, with the nearest known one.
-pub(super) fn unknown_key(what: &str, key: &str, known: &[&str]) -> Fault {
+/// Why a key is unknown, with the nearest known one.
+pub(super) fn unknown_key(key: &str, known: &[&str]) -> Fault {
     let hint = match nearest(key, known) {
         Some(near) => format!("did you mean \"{near}\"?"),
         None => "keys that are honoured or noted are listed in docs/scenario-format.md".to_owned(),
     };
-    Fault::hint(format!("unknown key of {what}"), hint)
+    Fault::hint("unknown key of a fio job", hint)
 }
 
 const DEEPEST_INCLUDE: usize = 16;
@@ -216,28 +203,29 @@ mod tests {
     use super::*;
 
     #[test]
-    fn endings_are_of_one_format_each() {
-        let mut seen = BTreeSet::new();
-        for ending in ALL.iter().flat_map(|format| format.endings) {
-            assert!(seen.insert(ending), "{ending} is of two formats");
-        }
-        assert_eq!(usual_endings(), ".fio or .vdb");
-    }
-
-    #[test]
-    fn what_stands_in_a_file_counts_more_than_its_name() {
+    fn a_parameter_file_of_vdbench_is_named_and_refused() {
         let folder = tempfile::tempdir().unwrap();
-        let format = |name: &str, text: &str| {
+        let taken = |name: &str, text: &str| {
             let path = folder.path().join(name);
             std::fs::write(&path, text).unwrap();
-            is_job_file(&path).then(|| by_beginning(&path).or_else(|| by_ending(&path)).unwrap().endings[0])
+            is_job_file(&path).then(|| read(&path).map(|file| file.drafts.len()).map_err(|e| e.to_string()))
         };
-        assert_eq!(format("a.fio", "[a]\n"), Some("fio"));
-        assert_eq!(format("b.ini", "\n* HCIBench\nsd=sd1,lun=/dev/sdb\n"), Some("vdb"));
-        assert_eq!(format("c", "messagescan=no\n"), Some("vdb"));
-        assert_eq!(format("d.vdb", ""), Some("vdb"));
-        assert_eq!(format("e.img", "[a]\n"), None);
-        assert_eq!(format("f.img", "\u{0}\u{1}sd=\n"), None);
+        assert_eq!(taken("a.fio", "[a]\n"), Some(Ok(1)));
+        let vdbench = [
+            ("b.ini", "\n* HCIBench\nsd=sd1,lun=/dev/sdb\n"),
+            ("vdb-1vmdk-4k", "messagescan=no\n"),
+            ("d.vdb", ""),
+            ("e.parm", "[a]\n"),
+        ];
+        for (name, text) in vdbench {
+            let why = taken(name, text).unwrap().unwrap_err();
+            assert!(
+                why.contains("a parameter file of vdbench") && why.contains("fio job file"),
+                "{name}: {why}"
+            );
+        }
+        assert_eq!(taken("f.img", "[a]\n"), None);
+        assert_eq!(taken("g.img", "\u{0}\u{1}sd=\n"), None);
         assert!(!is_job_file(folder.path()));
     }
 }

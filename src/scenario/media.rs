@@ -3,7 +3,6 @@
 
 use super::ast::{BaseExpr, LayerExpr, MediumExpr, OptionExpr};
 use super::error::{Checked, Fault, TextFault, nearest};
-use super::jobfile::usual_endings;
 use super::place::{self, Names};
 use super::stacks::known_layer;
 use super::{Medium, remote};
@@ -168,7 +167,7 @@ fn named_medium(expr: &MediumExpr, names: &Names) -> Checked<Medium> {
         let near = near.or_else(|| {
             Path::new(&expr.body)
                 .is_file()
-                .then(|| format!("a job file's name ends in {}, a scenario's in .toml; ", usual_endings()))
+                .then(|| "a job file's name ends in .fio, a scenario's in .toml; ".to_owned())
         });
         let hint = format!(
             "{}write /dev/NAME, file:/PATH,size=SIZE, nvme0 @lab (a drive of a lab) or ssh:HOST:/PATH, or declare [device.NAME] in a scenario file",

@@ -1,4 +1,4 @@
-//! What the user asked for: the one-line stack grammar, TOML scenarios and job files of fio and vdbench, all
+//! What the user asked for: the one-line stack grammar, TOML scenarios and job files of fio, all
 //! checked into one [`Scenario`]. Nothing here touches the machine, but for reading the files named.
 
 pub mod ast;
@@ -28,7 +28,6 @@ pub mod table;
 pub mod toml;
 mod trims;
 pub mod values;
-pub mod vdbench;
 mod verify;
 pub mod words;
 

@@ -10,7 +10,7 @@ use iotax_load::Job;
 use serde::{Deserialize, Serialize};
 
 /// A sweep has at most so many points.
-pub const MOST_POINTS: usize = 64;
+const MOST_POINTS: usize = 64;
 
 /// A workload is swept over at most so many words: one along the axis, one that makes curves.
 pub const MOST_WORDS: usize = 2;

@@ -3,7 +3,7 @@
 
 use super::Engine;
 use super::error::Fault;
-use crate::units;
+use crate::units::{self, fio};
 use iotax_load::engine::ALL;
 use iotax_load::{Distribution, Iomem, MAX_RATE, Rw};
 
@@ -220,17 +220,13 @@ pub(super) fn parse_verify(word: &str, dialect: Dialect) -> Result<bool, Fault> 
 
 /// A plain count; fio takes its suffixes here too.
 pub(super) fn parse_number(word: &str, dialect: Dialect) -> Result<u64, Fault> {
-    let number = if dialect == Dialect::Fio { fio_number(word) } else { word.parse().ok() };
+    let number = if dialect == Dialect::Fio { fio::number(word) } else { word.parse().ok() };
     number.ok_or_else(|| Fault::new(format!("\"{word}\" is not a whole number")))
 }
 
 /// I/Os a second of a thread; more than its clock has steps cannot be paced.
 pub(super) fn parse_rate(word: &str, dialect: Dialect) -> Result<u64, Fault> {
-    parse_number(word, dialect).and_then(paced)
-}
-
-/// A rate that a thread can pace.
-pub(super) fn paced(rate: u64) -> Result<u64, Fault> {
+    let rate = parse_number(word, dialect)?;
     if rate <= MAX_RATE {
         return Ok(rate);
     }
@@ -242,15 +238,19 @@ pub(super) fn paced(rate: u64) -> Result<u64, Fault> {
 
 pub(super) fn parse_size(word: &str, dialect: Dialect) -> Result<u64, Fault> {
     if dialect == Dialect::Fio {
-        return fio_number(word).ok_or_else(|| {
+        return fio::number(word).ok_or_else(|| {
             Fault::hint(
                 format!("\"{word}\" is not a size as fio writes it"),
                 "write a whole number with k, m or g, as 4k",
             )
         });
     }
-    if let Some(bytes) = letter_size(word) {
-        return Ok(bytes);
+    // fio's own `4k`, which everybody writes: one letter, a power of 1024.
+    let one_letter = word.strip_suffix(['k', 'm', 'g', 't', 'p', 'K', 'M', 'G', 'T', 'P']);
+    if one_letter.is_some_and(|digits| digits.parse::<u64>().is_ok()) {
+        if let Some(bytes) = fio::number(word) {
+            return Ok(bytes);
+        }
     }
     units::parse_bytes(word).map_err(|clause| {
         let fault = Fault::from_clause(&clause);
@@ -272,42 +272,6 @@ fn with_unit(digits: &str) -> String {
         Ok(bytes) if bytes < 512 => format!("\"{digits}k\" or \"{digits}KiB\""),
         _ => format!("\"{digits}B\""),
     }
-}
-
-/// fio's own `4k`, which everybody writes: one letter, a power of 1024.
-fn letter_size(word: &str) -> Option<u64> {
-    let last = word.chars().last().filter(char::is_ascii_alphabetic)?;
-    let power = power_of(last)?;
-    scaled(word.strip_suffix(last)?.parse().ok()?, 1024, power)
-}
-
-fn power_of(letter: char) -> Option<u32> {
-    "kmgtp".find(letter.to_ascii_lowercase()).and_then(|index| u32::try_from(index + 1).ok())
-}
-
-fn scaled(number: u64, base: u64, power: u32) -> Option<u64> {
-    number.checked_mul(base.checked_pow(power)?)
-}
-
-/// fio 3 with kb_base=1024: `4k`, `4kb`, `4Ki` are 4096, and `4KiB` is 4000 (checked with fio 3.33).
-fn fio_number(word: &str) -> Option<u64> {
-    let lower = word.to_ascii_lowercase();
-    if let Some(hex) = lower.strip_prefix("0x") {
-        return u64::from_str_radix(hex, 16).ok();
-    }
-    let end = lower.find(|c: char| !c.is_ascii_digit()).unwrap_or(lower.len());
-    let number = lower[..end].parse().ok()?;
-    let (letter, rest) = match lower[end..].chars().next() {
-        None => return Some(number),
-        Some('b') if lower.len() == end + 1 => return Some(number),
-        Some(letter) => (letter, &lower[end + letter.len_utf8()..]),
-    };
-    let base = match rest {
-        "" | "b" | "i" => 1024,
-        "ib" => 1000,
-        _ => return None,
-    };
-    scaled(number, base, power_of(letter)?)
 }
 
 #[cfg(test)]

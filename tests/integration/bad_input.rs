@@ -29,6 +29,13 @@ fn of_the_command_line() {
         let guests = [format!("{file} | vm(accel=kvm)"), format!("{file} | vm(accel=tcg)")];
         complains(&rig, 2, &[command, &guests[0], &guests[1]], &["share one accelerator", "hint"]);
     }
+    let words = ["selfcheck", "engine", "--goal", "1,4"];
+    complains(
+        &rig,
+        2,
+        &words,
+        &["no longer part", "cargo run --release -p iotax-bench -- engine --goal 1,4"],
+    );
     assert!(!rig.path("x.img").exists());
 }
 
@@ -94,12 +101,13 @@ fn of_a_job_file_names_file_line_and_key() {
 }
 
 #[test]
-fn of_a_vdbench_file_names_file_line_and_key() {
+fn of_a_vdbench_file_says_what_it_is_and_what_to_write() {
     let rig = Rig::new();
-    let path = rig.path("p.vdb");
-    std::fs::write(&path, "sd=sd1,lun=/x\nwd=w,sd=*\nrd=r,wd=w,iorate=max,forhitarea=1m\n").unwrap();
-    let what = ["run", path.to_str().unwrap(), &rig.file("x.img", 64)];
-    complains(&rig, 2, &what, &["p.vdb:3:22", "forhitarea"]);
+    let path = rig.path("vdb-1vmdk-4k");
+    std::fs::write(&path, "sd=sd1,lun=/x\nwd=w,sd=*\nrd=r,wd=w,iorate=max\n").unwrap();
+    let said = ["a parameter file of vdbench", "fio job file", "vdbench-parameter-files.md"];
+    complains(&rig, 2, &["run", path.to_str().unwrap(), &rig.file("x.img", 64)], &said);
+    complains(&rig, 2, &["plan", path.to_str().unwrap()], &said);
 }
 
 #[test]

@@ -126,31 +126,3 @@ fn resume_goes_on_after_a_kill() {
     assert!(!rig.path("x.img").exists());
     assert_eq!(traces(&rig.path("")), Vec::<String>::new());
 }
-
-/// As `selfcheck engine` leaves one when it is killed: the disk, and its note beside the runs.
-#[test]
-fn a_compressed_disk_of_a_killed_contest_is_listed_and_removed() {
-    let rig = Rig::new();
-    let add = std::fs::read_to_string("/sys/class/zram-control/hot_add");
-    let Ok(number) = add else {
-        assert!(!can("root and zram", false));
-        return;
-    };
-    let number = number.trim();
-    let (disk, sys) = (format!("/dev/zram{number}"), format!("/sys/block/zram{number}"));
-    std::fs::write(format!("{sys}/disksize"), "4194304").unwrap();
-    std::fs::create_dir_all(rig.runs().join(".zram")).unwrap();
-    let boot = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap();
-    std::fs::write(rig.runs().join(".zram").join(number), boot.trim()).unwrap();
-    let said = rig.expect(0, &["clean", "--dry-run"]);
-    assert!(said.contains(&format!("  {disk} would be removed\n")) && !said.contains("nothing"), "{said}");
-    assert!(Path::new(&sys).exists());
-    let in_use = std::fs::File::open(&disk).unwrap();
-    let said = rig.complaint(5, &["clean"]);
-    assert!(said.contains(&format!("remove {disk}")) && said.contains("hot_remove"), "{said}");
-    assert!(Path::new(&sys).exists());
-    drop(in_use);
-    let said = rig.expect(0, &["clean"]);
-    assert!(said.contains("1 thing taken down") && said.contains(&format!("  removed {disk}\n")), "{said}");
-    assert!(!said.contains("nothing to clean") && !Path::new(&sys).exists(), "{said}");
-}

@@ -11,6 +11,7 @@ use iotax::layer::guest::{GuestPlan, Parts, Requested, initramfs, reach, root};
 use iotax::measure::hand::{Asked as StepAsked, Run, Told};
 use iotax::measure::wire::{Peer, Request, Response};
 use iotax::scenario::check::{Request as Asked, from_arguments};
+use iotax::step::hand::Hand;
 use iotax::step::op::{MakeDirectory, Op, Spawn};
 use iotax::step::system::RealSystem;
 use iotax::step::{RunTag, Step, Yield};
@@ -36,7 +37,7 @@ impl Made {
                 std::fs::write(&build.path, archive).unwrap();
                 Yield { path: Some(build.path.clone()), ..Yield::default() }
             }
-            op => op.operation().perform(&mut self.system, &self.tag).unwrap(),
+            op => self.system.perform(op, &self.tag).unwrap(),
         };
         self.steps.push((step, made));
     }
@@ -45,7 +46,7 @@ impl Made {
 impl Drop for Made {
     fn drop(&mut self) {
         for (step, made) in self.steps.iter().rev() {
-            let undone = step.op.operation().undo(&mut self.system, &self.tag, made);
+            let undone = self.system.undo(&step.op, &self.tag, made);
             undone.unwrap_or_else(|error| eprintln!("{}: {error:#}", step.op.operation().describe()));
         }
     }

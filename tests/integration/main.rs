@@ -10,7 +10,6 @@ mod crash;
 mod disturbed;
 mod durability;
 mod each;
-mod engine;
 mod guests;
 mod hostile;
 mod images;

@@ -2,6 +2,7 @@
 
 use crate::page::Spot;
 use serde::Serialize;
+use std::sync::OnceLock;
 
 /// How bad it is, the worst first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
@@ -31,6 +32,36 @@ impl Severity {
             Severity::Cosmetic => "cosmetic",
         }
     }
+}
+
+/// A rule.
+pub struct Rule {
+    /// `F4`, as the catalogue has it.
+    pub id: &'static str,
+    /// A few words: `IOPS times block size is the bandwidth`.
+    pub name: &'static str,
+    /// The worst that it finds.
+    pub severity: Severity,
+    /// What it holds against what, with its tolerance.
+    pub holds: &'static str,
+    /// When it says nothing.
+    pub silent: &'static str,
+}
+
+/// All rules, as `rules.txt` has them.
+pub fn all() -> &'static [Rule] {
+    static ALL: OnceLock<Vec<Rule>> = OnceLock::new();
+    ALL.get_or_init(|| include_str!("rule/rules.txt").split("\n\n").filter_map(described).collect())
+}
+
+/// The rule of a paragraph.
+fn described(text: &'static str) -> Option<Rule> {
+    let (head, rest) = text.split_once(": ")?;
+    let (name, rest) = rest.split_once("\nholds: ")?;
+    let (holds, silent) = rest.split_once("\nsilent: ")?;
+    let (id, severity) = head.split_once(' ')?;
+    let severity = Severity::ALL.into_iter().find(|one| one.word() == severity)?;
+    Some(Rule { id, name, severity, holds, silent: silent.trim_end() })
 }
 
 /// What most likely happened.
@@ -114,8 +145,7 @@ impl Finding {
 
     /// What it remarks, in a few words: `no spread`.
     pub fn topic(&self) -> &'static str {
-        let name =
-            || crate::rule::all().iter().find(|rule| rule.id == self.rule).map_or("", |rule| rule.name);
+        let name = || all().iter().find(|rule| rule.id == self.rule).map_or("", |rule| rule.name);
         known(self.rule).map_or_else(name, |[topic, _]| topic)
     }
 
@@ -175,7 +205,6 @@ fn known(id: &str) -> Option<[&'static str; 2]> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::rule;
     use Slip::*;
 
     #[test]
@@ -191,7 +220,7 @@ mod tests {
         let slips = [FioCarry, FactorTen, ThousandFor1024, Truncated, WrongBase];
         let slips = slips.into_iter().chain([Half, FromWrongFigure]);
         slips.for_each(|slip| assert!(!slip.words().is_empty() && advised(Some(slip), "7").contains('7')));
-        for rule in rule::all() {
+        for rule in all() {
             let one = Finding::new(rule.id, rule.severity, Spot::default(), "");
             assert!(!one.advice().contains('{') && !one.topic().is_empty(), "{}", rule.id);
             let is_opinion = matches!(rule.severity, Severity::Ambiguous | Severity::WrongConclusion);

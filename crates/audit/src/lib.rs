@@ -21,6 +21,7 @@ mod number_tests;
 pub mod page;
 pub mod prose;
 pub mod rule;
+mod slip;
 pub mod table;
 pub mod verdict;
 

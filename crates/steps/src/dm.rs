@@ -50,7 +50,7 @@ pub fn find(name: &str) -> Result<Option<Yield>> {
 fn ours(name: &str) -> Option<Yield> {
     let (device, id) = there(&here(), name)?;
     let path = Path::new("/dev").join(device);
-    (id == uuid(name)).then(|| Yield { path: Some(path), ..Yield::default() })
+    (id == uuid(name)).then(|| Yield::at(path))
 }
 
 /// Removes it; one that is gone is fine.

@@ -218,7 +218,7 @@ pub fn undo_one(
         }
         let hand = hands.of(&open.step.place)?;
         rebooted = hand.boot_id()? != open.boot_id;
-        let gone = rebooted && !operation.survives_reboot();
+        let gone = rebooted && !open.step.op.survives_reboot();
         if let (Some(made), true) = (&mut made, rebooted) {
             // A process of this boot may bear the same number and start time: it is a stranger.
             made.process = None;
@@ -227,6 +227,7 @@ pub fn undo_one(
             made = hand.find(&open.step.op, &there, &made_beside(open, others))?;
         }
         if let (Some(made), false) = (&made, gone) {
+            open.step.op.check_own(&there, made)?;
             let undone = hand.undo(&open.step.op, &there, made);
             if undone.is_err() && hands.gone(&open.step.place) {
                 // It has ended meanwhile.

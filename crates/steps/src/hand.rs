@@ -4,15 +4,14 @@
 use super::op::Op;
 use super::settings::ThingSettings;
 use super::state::ArrayState;
-use super::system::{Progress, RealSystem, System, Watcher};
+use super::system::{Progress, RealSystem, Watcher};
 use super::{HOST, RunTag, Yield, is_ssh_place};
-use crate::host::probe::GuestProbe;
-use crate::host::{Missing, needs};
-use crate::layer::guest::disk::{self, DiskKey};
+use crate::host::Missing;
+use crate::layer::guest::DiskKey;
 use anyhow::{Result, anyhow, bail};
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// Performs operations in one place. Errors say what could not be done and why.
@@ -45,52 +44,6 @@ pub trait Hand: Send {
     }
 }
 
-/// This machine, or a simulated one.
-pub struct Here(pub Box<dyn System + Send>);
-
-impl Hand for Here {
-    fn boot_id(&mut self) -> Result<String> {
-        self.0.boot_id()
-    }
-
-    fn locate(&mut self, key: &DiskKey) -> Result<PathBuf> {
-        disk::find_soon(key)
-    }
-
-    fn observed(&mut self, op: Op) -> Result<Op> {
-        Ok(op.observed(self.0.as_ref()))
-    }
-
-    fn perform(&mut self, op: &Op, tag: &RunTag) -> Result<Yield> {
-        op.operation().perform(self.0.as_mut(), tag)
-    }
-
-    fn find(&mut self, op: &Op, tag: &RunTag, others: &[Yield]) -> Result<Option<Yield>> {
-        op.operation().find(self.0.as_ref(), tag, others)
-    }
-
-    fn undo(&mut self, op: &Op, tag: &RunTag, made: &Yield) -> Result<()> {
-        op.check_own(tag, made)?;
-        op.operation().undo(self.0.as_mut(), tag, made)
-    }
-
-    fn state(&mut self, op: &Op, made: &Yield) -> Result<Option<ArrayState>> {
-        op.operation().state(self.0.as_ref(), made)
-    }
-
-    fn settings(&mut self, op: &Op, made: &Yield) -> Result<ThingSettings> {
-        op.operation().settings(self.0.as_ref(), made)
-    }
-
-    fn notes(&mut self) -> Vec<String> {
-        self.0.notes()
-    }
-
-    fn missing(&mut self, ids: &[&str]) -> Result<Vec<Missing>> {
-        Ok(needs::missing(ids, Path::new("/"), GuestProbe::NOT_ASKED))
-    }
-}
-
 /// One who watches all places.
 pub type SharedWatcher = Arc<Mutex<Watcher>>;
 
@@ -116,23 +69,23 @@ pub struct Hands {
 
 impl Hands {
     /// With this host's only; others are added as they are reached.
-    pub fn here(system: Box<dyn System + Send>) -> Hands {
-        Hands::reaching(system, Box::new(|place| Err(anyhow!("{place} was not reached"))))
+    pub fn here(hand: Box<dyn Hand>) -> Hands {
+        Hands::reaching(hand, Box::new(|place| Err(anyhow!("{place} was not reached"))))
     }
 
     /// With this host's only, and somebody who watches what takes long, here and in places that are added.
     pub fn watched(watcher: impl FnMut(Progress) -> ControlFlow<()> + Send + 'static) -> Hands {
         let watcher: SharedWatcher = Arc::new(Mutex::new(watcher));
-        let here = Arc::clone(&watcher);
-        let system = RealSystem::watched(move |progress| tell(&here, progress));
+        let mut system = RealSystem::default();
+        system.watched_by(Arc::clone(&watcher));
         Hands { watcher: Some(watcher), ..Hands::here(Box::new(system)) }
     }
 
     /// With this host's; hosts over SSH are reached when something of theirs is wanted.
-    pub fn reaching(system: Box<dyn System + Send>, reach: Reach) -> Hands {
+    pub fn reaching(hand: Box<dyn Hand>, reach: Reach) -> Hands {
         let (known, unreached, notes) = (BTreeMap::new(), BTreeMap::new(), Vec::new());
         let mut hands = Hands { known, unreached, reach, watcher: None, notes };
-        hands.add(HOST, Box::new(Here(system)));
+        hands.add(HOST, hand);
         hands
     }
 
@@ -204,7 +157,7 @@ mod tests {
         assert_eq!(told(), "ssh:db1: no route to host");
         assert_eq!(told(), "ssh:db1: no route to host (it was not tried again)");
         assert_eq!(*tries.lock().unwrap(), 1);
-        hands.add("ssh:db1", Box::new(Here(Box::new(SimulatedSystem::default()))));
+        hands.add("ssh:db1", Box::new(SimulatedSystem::default()));
         assert!(hands.of("ssh:db1").is_ok(), "whoever reaches it otherwise may use it");
     }
 }

@@ -1,9 +1,10 @@
 //! Steps as data: what changes the machine is written down before it is done, and undone from
-//! what was written down. Layers make steps; only the executor here performs them, through a
-//! [`system::System`], which has a simulated twin for tests. Nothing here decides what to build.
+//! what was written down. Layers make steps; only the executor here performs them, by the
+//! [`hand::Hand`] of their place; that of this machine has a simulated twin for tests. Nothing here decides what to build.
 #![forbid(unsafe_code)]
 
 pub mod afar;
+pub mod agent;
 pub mod child;
 pub mod clean;
 pub mod dm;
@@ -17,6 +18,7 @@ pub mod handler;
 mod image;
 pub mod iscsi;
 pub mod journal;
+pub mod json_socket;
 pub mod lio;
 pub mod loops;
 pub mod lvm;
@@ -171,6 +173,11 @@ pub struct Yield {
 }
 
 impl Yield {
+    /// Of what is found at a path.
+    pub fn at(path: impl Into<PathBuf>) -> Yield {
+        Yield { path: Some(path.into()), ..Yield::default() }
+    }
+
     /// For a reader: the path or the process.
     pub fn shown(&self) -> String {
         match (&self.path, &self.process) {

@@ -140,11 +140,15 @@ fn remove_store(block: bool, name: &str, fabric: Option<&Path>) -> Result<()> {
     export::remove(&backstore(block, name))?;
     // Others may have backstores in the adapter or ports in the fabric, and then they stay.
     let _ = fs::remove_dir(adapter(block));
-    // A journal is not believed about other folders.
-    if let Some(fabric) = fabric.filter(|fabric| fabric.parent() == Some(Path::new(TARGET))) {
+    remove_fabric(fabric, Path::new(TARGET));
+    Ok(())
+}
+
+/// A fabric's folder that was made for what is taken away. A journal is not believed about folders elsewhere.
+fn remove_fabric(fabric: Option<&Path>, target: &Path) {
+    if let Some(fabric) = fabric.filter(|fabric| fabric.parent() == Some(target)) {
         let _ = fs::remove_dir(fabric);
     }
-    Ok(())
 }
 
 #[cfg(test)]
@@ -172,5 +176,26 @@ mod tests {
         assert!(control(&store("/srv/a,b.img", false)).is_err());
         assert_eq!(nexus("naa.5001405000000001"), "naa.6001405000000001");
         assert_eq!(port("naa.5"), Path::new("/sys/kernel/config/target/vhost/naa.5"));
+    }
+
+    #[test]
+    fn the_fabrics_folder_goes_with_the_last_port_unless_it_was_there_before() {
+        let target = tempfile::tempdir().unwrap();
+        let (fabric, port) = (target.path().join("vhost"), target.path().join("vhost/naa.5"));
+        for there_before in [false, true] {
+            if there_before {
+                fs::create_dir(&fabric).unwrap();
+            }
+            let made = export::make(&fabric).unwrap().then_some(fabric.as_path());
+            assert_eq!(made.is_some(), !there_before);
+            fs::create_dir(&port).unwrap();
+            remove_fabric(made, target.path());
+            assert!(port.exists(), "another's port is in it");
+            fs::remove_dir(&port).unwrap();
+            remove_fabric(made, target.path());
+            assert_eq!(fabric.exists(), there_before);
+        }
+        remove_fabric(Some(&fabric), Path::new(TARGET));
+        assert!(fabric.exists(), "it is in no target's folder");
     }
 }

@@ -6,7 +6,7 @@ use super::Yield;
 use super::op::CreateArray;
 use super::state::ArrayState;
 use super::system::{NotOurs, NothingMade, run, tell_kernel, wait_until};
-use super::thing::Told;
+use super::thing::ProgressFn;
 use super::tool::{all_of, await_orphans, load_modules, output, settle, tool};
 use crate::host::block::{self, BlockNode, node_path, sys_block};
 use crate::host::probe::Probe;
@@ -198,7 +198,7 @@ pub fn rebuild(array: &Path, member: &Path) -> Result<()> {
 ///
 /// # Errors
 /// When the sync does not run, or `told` wants no more.
-pub fn await_sync(array: &Path, told: Told<'_>) -> Result<()> {
+pub fn await_sync(array: &Path, told: ProgressFn<'_>) -> Result<()> {
     let array = node(array)?;
     let folder = sys_block(&array.name).join("md");
     let was: Vec<(PathBuf, String)> = ["sync_speed_max", "sync_speed_min"]
@@ -225,7 +225,7 @@ fn set_value(shown: &str) -> &str {
     }
 }
 
-fn wait_for_sync(name: &str, told: Told<'_>) -> Result<()> {
+fn wait_for_sync(name: &str, told: ProgressFn<'_>) -> Result<()> {
     let mut idle_since = Instant::now();
     let mut last = None;
     loop {
@@ -480,7 +480,7 @@ fn holders(probe: &Probe, name: &str) -> Vec<String> {
 }
 
 fn yield_of(device: &str) -> Yield {
-    Yield { path: Some(Path::new("/dev").join(device)), ..Yield::default() }
+    Yield::at(Path::new("/dev").join(device))
 }
 
 fn here() -> Probe {

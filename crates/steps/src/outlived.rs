@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 /// What a reader must know of a step whose guest has ended before it was undone; `None`: nothing of it is left anywhere.
 pub fn note(open: &Open, others: &[Open]) -> Option<String> {
     let operation = open.step.op.operation();
-    if !operation.survives_reboot() || operation.irreversible().is_none() {
+    if !open.step.op.survives_reboot() || operation.irreversible().is_none() {
         return None;
     }
     let drives: BTreeSet<String> =

@@ -178,7 +178,7 @@ fn with_disk(mut command: std::process::Command, disk: &BlockNode) -> std::proce
 }
 
 fn yield_of(partition: &BlockNode) -> Yield {
-    Yield { path: Some(node_path(partition)), ..Yield::default() }
+    Yield::at(node_path(partition))
 }
 
 fn here() -> Probe {

@@ -10,7 +10,7 @@ use crate::step::hand::{Hand, SharedWatcher, tell};
 use crate::step::op::Op;
 use crate::step::settings::ThingSettings;
 use crate::step::state::ArrayState;
-use crate::step::system::{NotOurs, NothingMade, System, wait_until};
+use crate::step::system::{NotOurs, NothingMade, wait_until};
 use crate::step::{RunTag, Yield};
 use anyhow::{Context, Result, anyhow};
 use serde::{Deserialize, Serialize};
@@ -160,9 +160,9 @@ pub enum Told {
 ///
 /// # Errors
 /// When the question is not understood; what could not be done is an answer.
-pub fn answer(system: &mut dyn System, payload: serde_json::Value) -> Result<serde_json::Value> {
+pub fn answer(hand: &mut dyn Hand, payload: serde_json::Value) -> Result<serde_json::Value> {
     let asked: Asked = serde_json::from_value(payload).context("cannot understand the step")?;
-    let told = act(system, asked).unwrap_or_else(|error| Told::Refused {
+    let told = act(hand, asked).unwrap_or_else(|error| Told::Refused {
         not_ours: error.is::<NotOurs>(),
         nothing_made: error.is::<NothingMade>(),
         code: code_of(&error),
@@ -171,21 +171,19 @@ pub fn answer(system: &mut dyn System, payload: serde_json::Value) -> Result<ser
     Ok(serde_json::to_value(told)?)
 }
 
-fn act(system: &mut dyn System, asked: Asked) -> Result<Told> {
+fn act(hand: &mut dyn Hand, asked: Asked) -> Result<Told> {
     Ok(match asked {
-        Asked::BootId => Told::Boot { id: system.boot_id()? },
-        Asked::Observe { op } => Told::Observed { op: op.observed(system) },
-        Asked::Perform { op, run } => Told::Made { made: Some(op.operation().perform(system, &run.tag())?) },
-        Asked::Find { op, run, others } => {
-            Told::Made { made: op.operation().find(system, &run.tag(), &others)? }
-        }
+        Asked::BootId => Told::Boot { id: hand.boot_id()? },
+        Asked::Observe { op } => Told::Observed { op: hand.observed(op)? },
+        Asked::Perform { op, run } => Told::Made { made: Some(hand.perform(&op, &run.tag())?) },
+        Asked::Find { op, run, others } => Told::Made { made: hand.find(&op, &run.tag(), &others)? },
         Asked::Undo { op, run, made } => {
-            op.operation().undo(system, &run.tag(), &made)?;
+            hand.undo(&op, &run.tag(), &made)?;
             Told::Made { made: None }
         }
-        Asked::State { op, made } => Told::State { now: op.operation().state(system, &made)? },
-        Asked::Settings { op, made } => Told::Settings { settings: op.operation().settings(system, &made)? },
-        Asked::Notes => Told::Notes { notes: system.notes() },
+        Asked::State { op, made } => Told::State { now: hand.state(&op, &made)? },
+        Asked::Settings { op, made } => Told::Settings { settings: hand.settings(&op, &made)? },
+        Asked::Notes => Told::Notes { notes: hand.notes() },
         Asked::Missing { ids } => {
             let ids: Vec<&str> = ids.iter().map(String::as_str).collect();
             Told::Missing { missing: needs::missing(&ids, Path::new("/"), guest::findings::FINDINGS) }

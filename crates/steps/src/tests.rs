@@ -3,10 +3,9 @@
 
 use super::clean::{Cleaned, undo_all};
 use super::executor::Executor;
-use super::hand::Hands;
+use super::hand::{Hand, Hands};
 use super::journal::{self, Entry, Journal};
-use super::lio::Lun;
-use super::loops::{LoopOf, LoopRequest};
+use super::loops::{self, LoopOf};
 use super::op::{
     AttachLoop, AwaitResilver, AwaitSync, Bounds, BuildInitramfs, BuildSeed, ChangeSpdkArray, ConnectIscsi,
     ConnectNbd, ConnectNvmf, CreateArray, Drives, ExportIscsi, ExportNbd, ExportNvmf, ExportSpdk,
@@ -16,17 +15,14 @@ use super::op::{
     SpdkChange, SpdkLvol, SpdkRaid, SplitSpdk, StartIscsid, Stretch, Vdev, WipeSignatures, ZfsContent,
     ZpoolOffline, ZpoolReplace,
 };
-use super::queue::Settings;
 use super::settings::ThingSettings;
 use super::simulated::SimulatedSystem;
 use super::state::ArrayState;
-use super::system::{RealSystem, System};
-use super::thing::{Change, Thing};
-use super::vfio::TakenDrive;
+use super::system::RealSystem;
 use super::zfs::ArcLimit;
 use super::{HOST, PathRef, ProcessId, RunTag, Step, StepId, Yield};
 use crate::guard::rig;
-use crate::host::block::Identity;
+use crate::host::Missing;
 use crate::layer::guest::DiskKey;
 use anyhow::Result;
 use iotax_load::DataKind;
@@ -40,88 +36,23 @@ use std::sync::{Arc, Mutex};
 struct Shared(Arc<Mutex<SimulatedSystem>>);
 
 macro_rules! forward {
-    ($($name:ident(&mut self $(, $arg:ident: $kind:ty)*) -> $out:ty;)*) => {
-        $(fn $name(&mut self $(, $arg: $kind)*) -> $out { self.0.lock().unwrap().$name($($arg),*) })*
+    ($($name:ident($($arg:ident: $kind:ty),*) -> $out:ty;)*) => {
+        impl Hand for Shared {
+            $(fn $name(&mut self $(, $arg: $kind)*) -> $out { self.0.lock().unwrap().$name($($arg),*) })*
+        }
     };
 }
-
-impl System for Shared {
-    fn boot_id(&self) -> Result<String> {
-        self.0.lock().unwrap().boot_id()
-    }
-    fn identity(&self, path: &Path) -> Option<Identity> {
-        self.0.lock().unwrap().identity(path)
-    }
-    fn queue_settings(&self, disk: &Path) -> Settings {
-        self.0.lock().unwrap().queue_settings(disk)
-    }
-    fn find_file(&self, path: &Path, run_id: &str) -> Result<Option<Yield>> {
-        self.0.lock().unwrap().find_file(path, run_id)
-    }
-    fn loops_on(&self, of: &LoopOf) -> Result<Vec<PathBuf>> {
-        self.0.lock().unwrap().loops_on(of)
-    }
-    fn exists(&self, path: &Path) -> bool {
-        self.0.lock().unwrap().exists(path)
-    }
-    fn mounted(&self, directory: &Path) -> Result<bool> {
-        self.0.lock().unwrap().mounted(directory)
-    }
-    fn find_process(&self, tag: &str) -> Result<Option<ProcessId>> {
-        self.0.lock().unwrap().find_process(tag)
-    }
-    fn is_exported(&self, name: &str, wwn: &str) -> Result<bool> {
-        self.0.lock().unwrap().is_exported(name, wwn)
-    }
-    fn find_thing(&self, thing: &dyn Thing, tag: &RunTag) -> Result<Option<Yield>> {
-        self.0.lock().unwrap().find_thing(thing, tag)
-    }
-    fn arc(&self) -> ArcLimit {
-        self.0.lock().unwrap().arc()
-    }
-    fn state_of_thing(&self, thing: &dyn Thing, made: &Yield) -> Result<Option<ArrayState>> {
-        self.0.lock().unwrap().state_of_thing(thing, made)
-    }
-    fn settings_of_thing(&self, thing: &dyn Thing, made: &Yield) -> Result<ThingSettings> {
-        self.0.lock().unwrap().settings_of_thing(thing, made)
-    }
-    fn find_spdk(&self, disk: &ExportSpdk) -> Result<Option<Option<PathBuf>>> {
-        self.0.lock().unwrap().find_spdk(disk)
-    }
-    fn is_taken(&self, address: &str) -> Result<bool> {
-        self.0.lock().unwrap().is_taken(address)
-    }
-    forward! {
-        make_file(&mut self, path: &Path, bytes: u64, run_id: &str) -> Result<Yield>;
-        remove_file(&mut self, path: &Path, made: &Yield, run_id: &str) -> Result<()>;
-        fill_file(&mut self, path: &Path, seed: u64, data: DataKind) -> Result<()>;
-        forget_fill(&mut self, path: &Path) -> Result<()>;
-        attach_loop(&mut self, request: &LoopRequest) -> Result<PathBuf>;
-        detach_loop(&mut self, device: &Path, of: &LoopOf) -> Result<()>;
-        make_filesystem(&mut self, make: &MakeFilesystem) -> Result<()>;
-        make_image(&mut self, image: &MakeImage) -> Result<()>;
-        make_directory(&mut self, path: &Path) -> Result<()>;
-        remove_directory(&mut self, path: &Path) -> Result<()>;
-        mount(&mut self, mount: &Mount) -> Result<()>;
-        unmount(&mut self, directory: &Path) -> Result<()>;
-        await_socket(&mut self, socket: &Path, process: &ProcessId, log: &Path) -> Result<()>;
-        spawn(&mut self, argv: &[String], tag: &str, log: &Path) -> Result<ProcessId>;
-        end_process(&mut self, process: &ProcessId, tag: &str) -> Result<()>;
-        write_file(&mut self, path: &Path, make: &mut dyn FnMut() -> Result<Vec<u8>>) -> Result<()>;
-        remove_plain(&mut self, path: &Path) -> Result<()>;
-        take_drive(&mut self, drive: &TakenDrive) -> Result<PathBuf>;
-        give_back(&mut self, drive: &TakenDrive) -> Result<()>;
-        restore_queue(&mut self, address: &str, was: &Settings) -> ();
-        export_lun(&mut self, lun: &Lun) -> Result<Option<PathBuf>>;
-        unexport_lun(&mut self, block: bool, name: &str, wwn: &str, fabric: Option<&Path>) -> Result<()>;
-        export_spdk(&mut self, disk: &ExportSpdk) -> Result<PathBuf>;
-        unexport_spdk(&mut self, disk: &ExportSpdk) -> Result<()>;
-        limit_arc(&mut self, bytes: u64) -> Result<()>;
-        restore_arc(&mut self, written: u64, was: ArcLimit) -> Result<()>;
-        make_thing(&mut self, thing: &dyn Thing, tag: &RunTag) -> Result<Yield>;
-        unmake_thing(&mut self, thing: &dyn Thing, tag: &RunTag, made: &Yield) -> Result<()>;
-        change_thing(&mut self, change: &dyn Change) -> Result<()>;
-    }
+forward! {
+    boot_id() -> Result<String>;
+    locate(key: &DiskKey) -> Result<PathBuf>;
+    observed(op: Op) -> Result<Op>;
+    perform(op: &Op, tag: &RunTag) -> Result<Yield>;
+    find(op: &Op, tag: &RunTag, others: &[Yield]) -> Result<Option<Yield>>;
+    undo(op: &Op, tag: &RunTag, made: &Yield) -> Result<()>;
+    state(op: &Op, made: &Yield) -> Result<Option<ArrayState>>;
+    settings(op: &Op, made: &Yield) -> Result<ThingSettings>;
+    notes() -> Vec<String>;
+    missing(ids: &[&str]) -> Result<Vec<Missing>>;
 }
 
 /// Both ends of every fabric, over the device of step 2.
@@ -367,7 +298,9 @@ fn plan() -> Vec<Step> {
         Op::ForgetFill(ForgetFill { file: path("/srv/x.img") }),
         Op::Spawn(Spawn {
             what: "guest vm1".into(),
-            argv: vec!["qemu".into(), "iotax-r-vm0".into()],
+            argv: ["qemu", "iotax-r-vm0", "0000:01:00.0", "naa.5001405000000001", "iotax-r-spdk"]
+                .map(str::to_owned)
+                .into(),
             tag: "iotax-r-vm0".into(),
             log: "/run/r/vm0.log".into(),
             belows: Vec::new(),
@@ -428,14 +361,16 @@ fn here(machine: &Shared) -> Hands {
 
 fn machine() -> Shared {
     let mut system = SimulatedSystem::default();
-    system.files.insert("/srv/theirs.img".into(), None);
-    system.loops.insert("/dev/loop0".into(), "/srv/theirs.img".into());
-    system.processes.insert(7, "theirs".into());
+    system.put("file /srv/theirs.img", "/srv/theirs.img", &[]);
+    system.resources[0].survives = true;
+    system.put("loop /srv/theirs.img", "/dev/loop0", &["/srv/theirs.img"]);
+    system.put("process theirs", "/proc/7", &[]);
+    system.settings.insert("zfs_arc_max".into(), "1073741824".into());
     Shared(Arc::new(Mutex::new(system)))
 }
 
 fn state(machine: &Shared) -> SimulatedSystem {
-    machine.0.lock().unwrap().state()
+    machine.0.lock().unwrap().contents()
 }
 
 /// What iotax does up to the moment it is killed: `done` steps whole, then one whose done record
@@ -445,13 +380,13 @@ fn killed_after(machine: &Shared, run_dir: &Path, done: usize, performed: bool) 
 }
 
 /// All steps, and what they made.
-fn killed_whole(plan: &[Step], system: &mut dyn System, run_dir: &Path) -> BTreeMap<StepId, Yield> {
+fn killed_whole(plan: &[Step], system: &mut dyn Hand, run_dir: &Path) -> BTreeMap<StepId, Yield> {
     killed_in(plan, system, run_dir, plan.len(), true)
 }
 
 fn killed_in(
     plan: &[Step],
-    system: &mut dyn System,
+    system: &mut dyn Hand,
     run_dir: &Path,
     done: usize,
     performed: bool,
@@ -459,12 +394,13 @@ fn killed_in(
     let mut journal = Journal::open(run_dir).unwrap();
     let mut yields = BTreeMap::new();
     for (number, step) in plan.iter().take(done + 1).enumerate() {
-        let resolved = Step { op: step.op.resolved(&yields, &mut nowhere).unwrap(), ..step.clone() };
+        let op = system.observed(step.op.resolved(&yields, &mut nowhere).unwrap()).unwrap();
+        let resolved = Step { op, ..step.clone() };
         let seq = journal.intent(&system.boot_id().unwrap(), &resolved).unwrap();
         if number == done && !performed {
             break;
         }
-        let made = resolved.op.operation().perform(system, &tag(run_dir)).unwrap();
+        let made = system.perform(&resolved.op, &tag(run_dir)).unwrap();
         if number < done {
             journal.done(seq, &made).unwrap();
             yields.insert(step.id, made);
@@ -486,12 +422,11 @@ fn clean_restores_the_machine_from_any_kill() {
             let mut expected = before.clone();
             if reboot {
                 machine.0.lock().unwrap().reboot();
-                expected.loops.clear();
-                expected.processes.clear();
+                expected.reboot();
             }
             let cleaned = clean_in(folder.path(), &mut here(&machine)).unwrap();
             assert!(cleaned.left.is_empty(), "{what}: {:?}", cleaned.left);
-            assert_eq!(state(&machine), expected, "{what}");
+            assert_eq!(state(&machine), expected.contents(), "{what}");
             assert!(journal::open_steps(&journal::read(folder.path()).unwrap().entries).is_empty(), "{what}");
             let again = clean_in(folder.path(), &mut here(&machine)).unwrap();
             assert!(again.undone.is_empty(), "{what}: a second cleaning finds nothing to do");
@@ -560,7 +495,7 @@ fn arrays_and_pools_tell_their_state_through_their_operations() {
     let states: Vec<_> = plan
         .iter()
         .filter(has_state)
-        .map(|step| step.op.operation().state(&machine, &made[&step.id]).unwrap())
+        .map(|step| machine.clone().state(&step.op, &made[&step.id]).unwrap())
         .collect();
     assert_eq!(states, vec![Some(ArrayState::Healthy); 2]);
 }
@@ -568,23 +503,25 @@ fn arrays_and_pools_tell_their_state_through_their_operations() {
 /// What the laws above rest on: the twin refuses a wrong order, as a real machine would.
 #[test]
 fn nothing_that_a_guest_has_can_be_taken_from_under_it() {
-    for which in ["passes through", "exports"] {
+    for which in ["passes through", "exports", "has by SPDK"] {
         let (folder, machine) = (tempfile::tempdir().unwrap(), machine());
         let plan = plan();
         let made = killed_whole(&plan, &mut machine.clone(), folder.path());
         let of = |step: &&Step| match step.op {
             Op::PassThrough(_) => which == "passes through",
             Op::ExportVhostScsi(_) => which == "exports",
+            Op::ExportSpdk(_) => which == "has by SPDK",
             _ => false,
         };
         let step = plan.iter().find(of).unwrap();
         let op = step.op.resolved(&made, &mut nowhere).unwrap();
         let tag = tag(folder.path());
-        let undone = op.operation().undo(&mut machine.clone(), &tag, &made[&step.id]);
-        assert!(format!("{:#}", undone.unwrap_err()).contains("a guest has"), "{which}");
+        let undone = machine.clone().undo(&op, &tag, &made[&step.id]);
+        let refused = format!("{:#}", undone.unwrap_err());
+        assert!(refused.contains("is in use by process iotax-r-vm0"), "{which}: {refused}");
         let guest = plan.last().unwrap();
-        guest.op.operation().undo(&mut machine.clone(), &tag, &made[&guest.id]).unwrap();
-        op.operation().undo(&mut machine.clone(), &tag, &made[&step.id]).unwrap();
+        machine.clone().undo(&guest.op, &tag, &made[&guest.id]).unwrap();
+        machine.clone().undo(&op, &tag, &made[&step.id]).unwrap();
     }
 }
 
@@ -612,14 +549,14 @@ fn what_cannot_be_undone_is_named_with_the_command_left_to_run() {
     let (folder, machine) = (tempfile::tempdir().unwrap(), machine());
     killed_after(&machine, folder.path(), 3, true);
     // Somebody mounted our loop device meanwhile.
-    machine.0.lock().unwrap().mounts.insert("/mnt".into(), "/dev/loop1".into());
+    machine.0.lock().unwrap().put("mount /mnt", "/mnt", &["/dev/loop1"]);
     let cleaned = clean_in(folder.path(), &mut here(&machine)).unwrap();
     let left: Vec<_> = cleaned.left.iter().map(|left| left.by_hand.clone().unwrap()).collect();
     assert_eq!(left, ["losetup --detach /dev/loop1", "rm /srv/x.img"]);
     let error = super::executor::report_left(&cleaned.left).unwrap_err();
     assert_eq!(crate::exit::code_of(&error), crate::exit::UNDO_INCOMPLETE);
     // Once it is free, cleaning again finishes.
-    machine.0.lock().unwrap().mounts.clear();
+    machine.0.lock().unwrap().resources.retain(|there| there.key != "mount /mnt");
     assert!(clean_in(folder.path(), &mut here(&machine)).unwrap().left.is_empty());
     assert_eq!(state(&machine), state(&self::machine()));
 }
@@ -627,7 +564,7 @@ fn what_cannot_be_undone_is_named_with_the_command_left_to_run() {
 #[test]
 fn a_drive_gets_the_settings_of_its_queue_back() {
     let (folder, machine) = (tempfile::tempdir().unwrap(), machine());
-    machine.0.lock().unwrap().queue.insert("scheduler".into(), "mq-deadline".into());
+    machine.0.lock().unwrap().settings.insert("scheduler".into(), "mq-deadline".into());
     let before = state(&machine);
     let take = || plan().into_iter().filter(|step| matches!(step.op, Op::PassThrough(_))).collect::<Vec<_>>();
     let journal = Journal::open(folder.path()).unwrap();
@@ -670,8 +607,8 @@ fn a_command_left_to_be_typed_after_a_reboot_warns_of_names_that_changed() {
         if reboot {
             machine.0.lock().unwrap().reboot();
         }
-        let made = lvm.op.operation().find(&machine, &tag(folder.path()), &[]).unwrap().unwrap();
-        machine.0.lock().unwrap().mounts.insert("/mnt".into(), made.path.unwrap());
+        let made = machine.clone().find(&lvm.op, &tag(folder.path()), &[]).unwrap().unwrap();
+        machine.0.lock().unwrap().put("mount /mnt", "/mnt", &[made.path.unwrap().to_str().unwrap()]);
         let cleaned = clean_in(folder.path(), &mut here(&machine)).unwrap();
         let command = cleaned.left[0].by_hand.clone().unwrap();
         let warned = command.ends_with(" # names of devices may be other drives' since the reboot");
@@ -682,13 +619,13 @@ fn a_command_left_to_be_typed_after_a_reboot_warns_of_names_that_changed() {
 #[test]
 fn what_was_refused_before_it_changed_anything_is_not_taken_from_whoever_has_it() {
     let (folder, machine) = (tempfile::tempdir().unwrap(), machine());
-    machine.0.lock().unwrap().taken.insert("0000:01:00.0".into());
+    machine.0.lock().unwrap().put("drive 0000:01:00.0", "/dev/vfio/14", &[]);
     let before = state(&machine);
     let journal = Journal::open(folder.path()).unwrap();
     let mut executor = Executor::new(Hands::here(Box::new(machine.clone())), journal, tag(folder.path()));
     let step = plan().into_iter().find(|step| matches!(step.op, Op::PassThrough(_))).unwrap();
     let error = executor.perform(&step).unwrap_err();
-    assert_eq!(format!("{error:#}"), "cannot do it: nothing was changed: 0000:01:00.0 is taken");
+    assert_eq!(format!("{error:#}"), "cannot do it: nothing was changed: drive 0000:01:00.0 is there");
     executor.undo_to(0).unwrap();
     assert_eq!(state(&machine), before, "it is still somebody else's");
     // Nothing is left for `clean` either, which would find it taken.
@@ -704,46 +641,21 @@ fn things_are_taken_away_from_the_top() {
     let tag = tag(folder.path());
     let undo = |step: StepId| {
         let op = plan[step as usize].op.resolved(&made, &mut nowhere).unwrap();
-        op.operation().undo(&mut machine.clone(), &tag, &made[&step])
+        machine.clone().undo(&op, &tag, &made[&step])
     };
     let [partition, part, array_at, fail] = [0, 1, 2, 3].map(|at| ON_PARTS + at);
     for below in [partition, part] {
         assert!(format!("{:#}", undo(below).unwrap_err()).contains("is in use"), "{below}");
     }
     let array = plan[array_at as usize].op.resolved(&made, &mut nowhere).unwrap();
-    let state = || array.operation().state(&machine, &made[&array_at]).unwrap();
+    let state = || machine.clone().state(&array, &made[&array_at]).unwrap();
     assert_eq!(state(), Some(ArrayState::Healthy));
     undo(array_at).unwrap();
     assert_eq!(state(), None);
     let fail = plan[fail as usize].op.resolved(&made, &mut nowhere).unwrap();
-    assert!(fail.operation().perform(&mut machine.clone(), &tag).is_err());
+    assert!(machine.clone().perform(&fail, &tag).is_err());
     undo(part).unwrap();
     undo(partition).unwrap();
-}
-
-#[test]
-fn the_fabrics_folder_goes_with_the_last_lun_unless_it_was_there_before() {
-    let exported = || {
-        let export = |step: &Step| matches!(step.op, Op::ExportVhostScsi(_));
-        let Op::ExportVhostScsi(lun) = plan().into_iter().find(export).unwrap().op else { unreachable!() };
-        ["iotax-r-0", "iotax-r-1"].map(|name| {
-            let backing = PathRef::Path("/dev/loop0".into());
-            Op::ExportVhostScsi(ExportVhostScsi { backing, name: name.into(), ..lun.clone() })
-        })
-    };
-    for there_before in [false, true] {
-        let (folder, machine) = (tempfile::tempdir().unwrap(), machine());
-        if there_before {
-            machine.0.lock().unwrap().directories.insert(super::lio::fabric());
-        }
-        let before = state(&machine);
-        let journal = Journal::open(folder.path()).unwrap();
-        let mut executor = Executor::new(Hands::here(Box::new(machine.clone())), journal, tag(folder.path()));
-        steps(exported()).iter().for_each(|step| drop(executor.perform(step).unwrap()));
-        assert!(state(&machine).directories.contains(&super::lio::fabric()));
-        executor.undo_to(0).unwrap();
-        assert_eq!(state(&machine), before);
-    }
 }
 
 /// A file and two loop devices on it, as stacks that share nothing have.
@@ -763,7 +675,7 @@ fn a_loop_device_without_its_done_record_is_told_from_its_sibling() {
     let before = state(&machine);
     let plan = two_loops_on(Path::new("/srv/x.img"));
     killed_in(&plan, &mut machine.clone(), folder.path(), 2, true);
-    assert_eq!(state(&machine).loops.len(), before.loops.len() + 2);
+    assert_eq!(state(&machine).resources.len(), before.resources.len() + 3);
     let cleaned = clean_in(folder.path(), &mut here(&machine)).unwrap();
     assert!(cleaned.left.is_empty(), "{:?}", cleaned.left);
     assert_eq!(state(&machine), before);
@@ -783,12 +695,12 @@ fn a_real_loop_device_without_its_done_record_is_told_from_its_sibling() {
     let of = LoopOf { backing: &file, file: None, bytes: 1 << 20 };
     let mut killed = RealSystem::default();
     killed_in(&two_loops_on(&file), &mut killed, folder.path(), 2, true);
-    let devices = killed.loops_on(&of).unwrap();
+    let devices = loops::attached(&of).unwrap();
     // In whatever order the kernel lists them.
-    let made = |device: &PathBuf| Yield { path: Some(device.clone()), ..Yield::default() };
+    let made = |device: &PathBuf| Yield::at(device.clone());
     let found = |other: &PathBuf| {
         let attach = two_loops_on(&file).remove(2).op;
-        attach.operation().find(&killed, &tag(folder.path()), &[made(other)]).unwrap()
+        RealSystem::default().find(&attach, &tag(folder.path()), &[made(other)]).unwrap()
     };
     let told_apart = devices.len() == 2
         && found(&devices[0]) == Some(made(&devices[1]))
@@ -796,8 +708,8 @@ fn a_real_loop_device_without_its_done_record_is_told_from_its_sibling() {
     // Its locks go with a killed process.
     drop(killed);
     let cleaned = clean_in(folder.path(), &mut Hands::here(Box::new(RealSystem::default()))).unwrap();
-    let still = RealSystem::default().loops_on(&of).unwrap();
-    still.iter().for_each(|device| RealSystem::default().detach_loop(device, &of).unwrap());
+    let still = loops::attached(&of).unwrap();
+    still.iter().for_each(|device| loops::detach(device, &of).unwrap());
     assert!(cleaned.left.is_empty(), "{:?}", cleaned.left);
     assert!(told_apart, "{devices:?}");
     assert_eq!((still.len(), file.exists()), (0, false));
@@ -844,7 +756,7 @@ fn what_the_journal_could_not_take_is_undone_from_memory() {
     let mut step = two_loops_on(Path::new("/srv/theirs.img")).remove(1);
     // Their loop device on the same file would be found first.
     let before = state(&machine);
-    let boot_id = machine.boot_id().unwrap();
+    let boot_id = machine.clone().boot_id().unwrap();
     let intent = Entry::Intent { seq: 0, boot_id, step: Box::new(step.clone()) };
     let room = PAGE - crate::store::line::encode(&intent).unwrap().len();
     // Room for the intent alone: each letter of it, and one more digit of its length.
@@ -854,7 +766,7 @@ fn what_the_journal_could_not_take_is_undone_from_memory() {
     let error = format!("{:#}", executor.perform(&step).unwrap_err());
     assert!(error.contains("cannot write the journal") && error.contains("No space left"), "{error}");
     assert_eq!(journal::read(disk.path()).unwrap().entries.len(), 1, "the intent is there, the yield is not");
-    assert_eq!(state(&machine).loops.len(), before.loops.len() + 1);
+    assert_eq!(state(&machine).resources.len(), before.resources.len() + 1);
     std::fs::remove_file(ballast).unwrap();
     executor.undo_to(0).unwrap();
     assert_eq!(state(&machine), before);
@@ -862,11 +774,11 @@ fn what_the_journal_could_not_take_is_undone_from_memory() {
 
 #[test]
 fn an_agents_copy_left_behind_is_named_and_no_other_runs() {
-    let (folder, machine) = (tempfile::tempdir().unwrap(), machine());
+    let folder = tempfile::tempdir().unwrap();
     // No ssh destination has a space in it, so that none is tried.
     let plan = steps([Op::RemoteAgent(RemoteAgent { host: "no host".into(), for_steps: false })]);
-    killed_in(&plan, &mut machine.clone(), folder.path(), 0, true);
-    let cleaned = clean_in(folder.path(), &mut here(&machine)).unwrap();
+    killed_in(&plan, &mut RealSystem::default(), folder.path(), 0, true);
+    let cleaned = clean_in(folder.path(), &mut Hands::here(Box::new(RealSystem::default()))).unwrap();
     let by_hand: Vec<_> = cleaned.left.iter().map(|left| left.by_hand.as_deref()).collect();
     assert_eq!(by_hand, [Some("ssh 'no host' 'rm -rf /tmp/iotax-r ~/.cache/iotax-r'")]);
 }
@@ -874,12 +786,14 @@ fn an_agents_copy_left_behind_is_named_and_no_other_runs() {
 #[test]
 fn a_reused_or_kept_file_stays() {
     let (folder, machine) = (tempfile::tempdir().unwrap(), machine());
-    machine.0.lock().unwrap().files.insert("/srv/x.img".into(), Some("an earlier run".into()));
+    machine.0.lock().unwrap().put("file /srv/x.img", "/srv/x.img", &[]);
+    machine.0.lock().unwrap().resources.last_mut().unwrap().run = Some("an earlier run".into());
+    let before = state(&machine);
     let journal = Journal::open(folder.path()).unwrap();
     let mut executor = Executor::new(Hands::here(Box::new(machine.clone())), journal, tag(folder.path()));
     executor.perform(&plan()[0]).unwrap();
     executor.undo_to(0).unwrap();
-    assert!(state(&machine).files.contains_key(Path::new("/srv/x.img")));
+    assert_eq!(state(&machine), before);
 }
 
 /// A journal that says what its run cannot have made is not believed, whoever wrote it.
@@ -912,12 +826,6 @@ fn nothing_is_undone_that_the_run_cannot_have_made() {
         let error = op.check_own(&tag(Path::new("")), &Yield::default()).unwrap_err();
         assert!(error.is::<super::system::NotOurs>(), "{op:?}: {error:#}");
     }
-    let process = ProcessId { pid: 7, start_time: 1 };
-    let spawn = plan().pop().unwrap().op;
-    let made = Yield { process: Some(process), ..Yield::default() };
-    let theirs = machine();
-    let undone = spawn.operation().undo(&mut theirs.clone(), &tag(Path::new("")), &made);
-    assert!(undone.is_err() && state(&theirs).processes.contains_key(&7), "it carries another word");
     for step in plan() {
         step.op.check_own(&tag(Path::new("")), &Yield::default()).unwrap();
     }
@@ -927,12 +835,17 @@ fn nothing_is_undone_that_the_run_cannot_have_made() {
 fn a_process_of_this_user_is_ended_only_by_a_word_of_its_command_line() {
     let mut child = std::process::Command::new("sleep").arg("600").spawn().unwrap();
     let process = super::process::process_id(child.id()).unwrap();
-    let mut system = RealSystem::default();
-    let refused = system.end_process(&process, "iotax-r-vm0").unwrap_err();
+    let made = Yield { process: Some(process.clone()), ..Yield::default() };
+    let Op::Spawn(guest) = plan().pop().unwrap().op else { panic!("the guest is the last") };
+    let undo = |carries: &str| {
+        let spawn = Op::Spawn(Spawn { tag: carries.into(), makes: Vec::new(), ..guest.clone() });
+        RealSystem::default().undo(&spawn, &tag(Path::new("")), &made)
+    };
+    let refused = undo("iotax-r-vm0").unwrap_err();
     assert!(refused.is::<super::system::NotOurs>(), "{refused:#}");
     assert!(super::process::runs(&process));
     let reaper = std::thread::spawn(move || child.wait());
-    system.end_process(&process, "600").unwrap();
+    undo("600").unwrap();
     reaper.join().unwrap().unwrap();
 }
 
@@ -1153,7 +1066,7 @@ fn what_goes_on_behind_a_killed_run_is_waited_for_before_what_is_below_is_let_go
         })
         .unwrap();
         let reaper = std::thread::spawn(move || left.wait());
-        let found = op.operation().find(&RealSystem::default(), &tag(Path::new("")), &[]).unwrap();
+        let found = RealSystem::default().find(op, &tag(Path::new("")), &[]).unwrap();
         assert_eq!(found, None, "{program}");
         assert!(!super::process::runs(&process), "{program} still runs");
         reaper.join().unwrap().unwrap();

@@ -1,34 +1,61 @@
-//! Things that a tool of the system makes under a name that carries the run's id: an array, a volume group, a pool, an
-//! export, a connection to one. Each is made, found again and taken away by its own room, on this machine; the simulated twin
-//! knows only which of them are there.
+//! What operations do: a resource is made, found again and taken away, or one that is there is changed. On this machine each does
+//! so itself; the simulated twin knows only which resources are there and what they stand on.
 
 use super::settings::ThingSettings;
 use super::state::ArrayState;
+use super::system::RealSystem;
 use super::{RunTag, Yield};
 use anyhow::Result;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
-/// Such a thing. Errors say what could not be done and why.
-pub trait Thing {
-    /// What no other thing on the machine is called: `md iotax-RUN-md0`.
-    fn key(&self, tag: &RunTag) -> String;
+/// A file, a device, a mount, a process, an array, an export: something that is made under a name of the run's and taken away
+/// again. Errors say what could not be done and why.
+pub trait ManagedResource {
+    /// What no other resource on the machine is called, its name or path as the last word: `md iotax-RUN-md0`.
+    fn key(&self) -> String;
 
-    /// What it stands on.
-    fn below(&self) -> Vec<PathBuf>;
+    /// What must stay as long as it is there: what it stands on or has open, by path or by name.
+    fn below(&self) -> Vec<PathBuf> {
+        Vec::new()
+    }
 
-    /// Whether it is still there after a reboot.
-    fn survives(&self) -> bool;
+    /// Whether it, or a part of it, is still there after a reboot (a file is, a mount is not).
+    fn survives(&self) -> bool {
+        false
+    }
 
-    /// Makes it. What was there before under its name is somebody else's and refused.
-    fn make(&self, tag: &RunTag) -> Result<Yield>;
+    /// By what it is known once it is made.
+    fn known_by(&self) -> KnownBy {
+        KnownBy::Name
+    }
 
-    /// It, or what there is of it after an interrupted attempt.
-    fn find(&self, tag: &RunTag) -> Result<Option<Yield>>;
+    /// Whether one of ours that is there already is used again, and then stays.
+    fn reuses(&self) -> bool {
+        false
+    }
+
+    /// Whether it is left in place when it is undone.
+    fn stays(&self, made: &Yield) -> bool {
+        made.reused
+    }
+
+    /// Settings of the machine that are lost or changed as long as it is there, and put back when it is taken away.
+    fn puts_back(&self) -> ThingSettings {
+        ThingSettings::new()
+    }
+
+    /// Makes it. What was there before under its name is somebody else's and refused. What was half done when this fails is found
+    /// again by `find`.
+    fn make(&self, system: &mut RealSystem, tag: &RunTag) -> Result<Yield>;
+
+    /// It, or what there is of it after an interrupted attempt. `others` are what other steps of the run are known to have made:
+    /// that is never this step's.
+    fn find(&self, tag: &RunTag, others: &[Yield]) -> Result<Option<Yield>>;
 
     /// Takes it away, whole or in parts; one that is gone is fine. What is no longer the one that was made is refused
     /// ([`super::system::NotOurs`]).
-    fn unmake(&self, tag: &RunTag, made: &Yield) -> Result<()>;
+    fn unmake(&self, system: &mut RealSystem, tag: &RunTag, made: &Yield) -> Result<()>;
 
     /// What a reader of the figures must know of it.
     fn notes(&self, _made: &Yield) -> Vec<String> {
@@ -46,15 +73,31 @@ pub trait Thing {
     }
 }
 
-/// Who is told what share of something long is done, 0 to 1, and may end it.
-pub type Told<'a> = &'a mut dyn FnMut(f64) -> ControlFlow<()>;
+/// By what a resource is known once it is made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum KnownBy {
+    /// A name or path that it was given.
+    Name,
+    /// A name that the kernel gave it, so that several may have one key: a loop device.
+    Number,
+    /// A process, by its number and start.
+    Process,
+}
 
-/// What is done to a thing that stands: a member failed, a sync waited for. It goes with the thing, so nothing of it is undone
-/// on its own.
-pub trait Change {
-    /// Path of the thing, once resolved.
+/// Who is told what share of something long is done, 0 to 1, and may end it.
+pub type ProgressFn<'a> = &'a mut dyn FnMut(f64) -> ControlFlow<()>;
+
+/// What is done to a resource that is there: a file filled, a member failed, a sync waited for. It goes with the resource, so
+/// nothing of it is undone on its own. Errors say what could not be done and why.
+pub trait ResourceChange {
+    /// Path or name of the resource, once resolved.
     fn of(&self) -> Result<&Path>;
 
     /// Does it.
-    fn make(&self, told: Told<'_>) -> Result<()>;
+    fn make(&self, system: &mut RealSystem) -> Result<()>;
+
+    /// Waits for what an interrupted attempt has left running.
+    fn await_end(&self) -> Result<()> {
+        Ok(())
+    }
 }

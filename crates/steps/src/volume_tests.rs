@@ -1,5 +1,6 @@
 //! Partitions, parts and arrays made, found and taken away for real, on loop devices of the test's own.
 
+use super::hand::Hand;
 use super::op::{
     AwaitSync, Bounds, CreateArray, Drives, FailMember, MakeLinear, MakePartition, Op, Rebuild, Stretch,
 };
@@ -19,15 +20,15 @@ fn tag() -> RunTag {
 }
 
 fn perform(op: &Op) -> Result<Yield> {
-    op.operation().perform(&mut RealSystem::default(), &tag())
+    RealSystem::default().perform(op, &tag())
 }
 
 fn find(op: &Op) -> Option<Yield> {
-    op.operation().find(&RealSystem::default(), &tag(), &[]).unwrap()
+    RealSystem::default().find(op, &tag(), &[]).unwrap()
 }
 
 fn undo(op: &Op, made: &Yield) -> Result<()> {
-    op.operation().undo(&mut RealSystem::default(), &tag(), made)
+    RealSystem::default().undo(op, &tag(), made)
 }
 
 fn at(path: &Path) -> PathRef {
@@ -164,7 +165,7 @@ fn an_array_goes_through_its_states_and_leaves_no_superblock() {
     assert_eq!(find(&op), None);
     let made = perform(&op).unwrap();
     let path = made.path.clone().unwrap();
-    let state = || op.operation().state(&RealSystem::default(), &made).unwrap();
+    let state = || RealSystem::default().state(&op, &made).unwrap();
     assert_eq!((bytes_of(&path), find(&op).as_ref()), (64 * MIB, Some(&made)));
     let bounds = || {
         let folder = Path::new("/sys/block").join(path.file_name().unwrap()).join("md");

@@ -4,6 +4,7 @@
 #![forbid(unsafe_code)]
 
 pub mod exit;
+pub mod fio;
 pub mod harmless;
 pub mod random;
 pub mod shell;
@@ -236,6 +237,19 @@ pub fn size_word(bytes: u64, word: impl ToString) -> String {
     if is_unknown(bytes) { "SIZE".to_owned() } else { word.to_string() }
 }
 
+/// A whole number with its thousands grouped: `12,300`.
+pub fn grouped(value: f64) -> String {
+    let digits = format!("{:.0}", value.round());
+    let (sign, digits) = digits.strip_prefix('-').map_or(("", digits.as_str()), |rest| ("-", rest));
+    let groups: Vec<String> = digits
+        .as_bytes()
+        .rchunks(3)
+        .rev()
+        .map(|group| group.iter().map(|digit| char::from(*digit)).collect())
+        .collect();
+    format!("{sign}{}", groups.join(","))
+}
+
 /// `1 slice`, `2 slices`.
 pub fn counted(n: u64, one: &str, many: &str) -> String {
     format!("{n} {}", if n == 1 { one } else { many })
@@ -294,19 +308,6 @@ pub fn show_ns(ns: f64) -> String {
         _ => 2,
     };
     format!("{value:.digits$} {unit}")
-}
-
-/// `12,300`.
-pub fn grouped(value: f64) -> String {
-    let digits = format!("{:.0}", value.round());
-    let (sign, digits) = digits.strip_prefix('-').map_or(("", digits.as_str()), |rest| ("-", rest));
-    let groups: Vec<String> = digits
-        .as_bytes()
-        .rchunks(3)
-        .rev()
-        .map(|group| group.iter().map(|digit| char::from(*digit)).collect())
-        .collect();
-    format!("{sign}{}", groups.join(","))
 }
 
 /// The middle value, or the mean of the middle two; of none not a number.

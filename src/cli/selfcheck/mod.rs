@@ -1,7 +1,5 @@
-//! `iotax selfcheck`: what iotax proves of itself. `stats`: the simulated comparisons and the table of what must hold; `engine`:
-//! the load generator against its peers.
+//! `iotax selfcheck`: what iotax proves of itself. `stats`: the simulated comparisons and the table of what must hold.
 
-mod engine;
 mod own;
 
 use super::progress::Simulating;
@@ -13,6 +11,7 @@ use crate::selfcheck::kinds::Source;
 use crate::selfcheck::lines::Plan;
 use crate::selfcheck::report::Findings;
 use crate::selfcheck::series;
+use crate::shell;
 use anyhow::Result;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -29,8 +28,12 @@ pub struct Args {
 enum What {
     /// Coverage, false positives, power, time and refusals of the statistics
     Stats(Stats),
-    /// The load generator against the installed fio: the table of its goals, or one load on a target that is only read
-    Engine(Box<engine::Args>),
+    /// Is a program of its own today
+    #[command(hide = true, disable_help_flag = true)]
+    Engine {
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        words: Vec<String>,
+    },
 }
 
 #[derive(clap::Args)]
@@ -67,7 +70,15 @@ struct Stats {
 pub fn run(args: &Args, runs: &Path) -> Result<u8> {
     let stats = match &args.what {
         What::Stats(stats) => stats,
-        What::Engine(engine) => return engine::run(engine, runs),
+        What::Engine { words } => {
+            let words: String = words.iter().map(|word| format!(" {}", shell::word(word))).collect();
+            let hint =
+                format!("in the sources of iotax, cargo run --release -p iotax-bench -- engine{words}");
+            return Err(Failed::input(format!(
+                "selfcheck engine: the comparison of load generators is no longer part of iotax; hint: {hint}"
+            ))
+            .into());
+        }
     };
     let json = is_json(stats.json, &stats.to)?;
     let stop = stop::flag()?;

@@ -156,7 +156,7 @@ fn exponent(digits: &str) -> f64 {
 
 /// Bytes of `4k`, `64K`, `1m`, `8192`, `512`: sizes as options and names have them, of 1024.
 pub(super) fn size(word: &str) -> Option<u64> {
-    super::fio::job_file::size(word.trim_end_matches(['B', 'b']).trim_end_matches('i'))
+    iotax_units::fio::printed_size(word.trim_end_matches(['B', 'b']).trim_end_matches('i'))
 }
 
 pub(super) fn other(name: &str, unit: &str, more_is_better: bool, figure: Figure) -> Other {

@@ -1,6 +1,5 @@
 //! Words that pages have around figures, in the languages of the pages: the lists of `words.txt`.
 
-use crate::prose::has;
 use std::collections::BTreeMap;
 use std::sync::OnceLock;
 
@@ -29,6 +28,26 @@ pub fn spellings(word: Word) -> &'static [&'static str] {
 /// Whether a lower-case text has a word of a list.
 pub fn says(lower: &str, word: Word) -> bool {
     spellings(word).iter().any(|spelling| has(lower, spelling))
+}
+
+/// Whether a lower-case text has a word: whole in Latin letters, anywhere in others, whose words bend or stand together.
+pub(crate) fn has(lower: &str, word: &str) -> bool {
+    if !word.is_ascii() && lower.is_ascii() {
+        return false;
+    }
+    let mut from = 0;
+    while let Some(found) = memchr::memmem::find(&lower.as_bytes()[from..], word.as_bytes()) {
+        let (start, end) = (from + found, from + found + word.len());
+        if !word.is_ascii() {
+            return true;
+        }
+        let letter = |next: Option<char>| next.is_some_and(|next| next.is_ascii_alphabetic());
+        if !letter(lower[..start].chars().next_back()) && !letter(lower[end..].chars().next()) {
+            return true;
+        }
+        from = end;
+    }
+    false
 }
 
 /// The makers of drives that a lower-case text names.

@@ -4,7 +4,7 @@
 use super::Ends;
 use crate::finding::Slip;
 use crate::number::{Interval, Quantity};
-use crate::rule::slip;
+use crate::slip;
 
 /// Whether a ratio is what its operands give but for such a slip.
 pub(super) fn is_slip(ends: &Ends) -> bool {

@@ -9,7 +9,7 @@ use crate::number::{Hedge, Quantity, Unit, quantities};
 use crate::page::Page;
 use std::ops::Range;
 
-pub(crate) use words::has;
+pub(crate) use words::size_of;
 pub use words::{Topic, topic, topics};
 
 /// A clause: a piece of a sentence between stops and commas.

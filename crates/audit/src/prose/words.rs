@@ -61,7 +61,44 @@ pub fn topic(text: &str) -> Topic {
         write: says(WRITE),
         random: says(RANDOM),
         sequential: says(SEQUENTIAL),
-        size: crate::rule::identity::size_of(text),
+        size: size_of(text),
+    }
+}
+
+/// The one block size that a text names: `4KB random`, `4k-50rdpct`, `1MB`; of 1024 whatever the prefix, as tools have it.
+pub fn size_of(text: &str) -> Option<f64> {
+    let mut sizes: Vec<f64> = Vec::new();
+    let mut from = 0;
+    while let Some(found) = text[from..].find(|letter: char| letter.is_ascii_digit()) {
+        let start = from + found;
+        let digits = text[start..].bytes().take_while(u8::is_ascii_digit).count();
+        from = start + digits;
+        let free = text[..start].chars().next_back().is_none_or(|before| {
+            !before.is_ascii_alphanumeric()
+                && before != '.'
+                && (before != '=' || text[..start].to_lowercase().ends_with("bs="))
+        });
+        let behind = text[from..].trim_start_matches([' ', '-']);
+        let factor = match behind.as_bytes().first() {
+            Some(b'k' | b'K') => 1024.0,
+            Some(b'M' | b'm') => 1_048_576.0,
+            _ => continue,
+        };
+        let rest =
+            behind[1..].strip_prefix("iB").or(behind[1..].strip_prefix(['B', 'b'])).unwrap_or(&behind[1..]);
+        // `4kqd1`, `4KQ32T1`: the depth follows.
+        let depth = rest.trim_start_matches(['q', 'Q', 'd', 'D']);
+        let depth = depth.len() < rest.len() && depth.starts_with(|letter: char| letter.is_ascii_digit());
+        let ends = depth || !rest.starts_with(|letter: char| letter.is_ascii_alphanumeric() || letter == '/');
+        let number: Option<f64> = text[start..start + digits].parse().ok();
+        if let (true, true, Some(number)) = (free, ends, number) {
+            sizes.push(number * factor);
+        }
+    }
+    sizes.dedup();
+    match sizes.as_slice() {
+        [only] if (512.0..=67_108_864.0).contains(only) => Some(*only),
+        _ => None,
     }
 }
 
@@ -98,26 +135,6 @@ pub(super) fn is_multiple(line: &str, clause: &Range<usize>, figure: &Quantity) 
     let count =
         rest.starts_with(char::is_alphanumeric) || next.starts_with(|next: char| next.is_ascii_digit());
     !count && (alone || compares || (called && says(&line[clause.clone()], GAIN | LOSS)))
-}
-
-/// Whether a lower-case text has a word: whole in Latin letters, anywhere in others, whose words bend or stand together.
-pub(crate) fn has(lower: &str, word: &str) -> bool {
-    if !word.is_ascii() && lower.is_ascii() {
-        return false;
-    }
-    let mut from = 0;
-    while let Some(found) = memchr::memmem::find(&lower.as_bytes()[from..], word.as_bytes()) {
-        let (start, end) = (from + found, from + found + word.len());
-        if !word.is_ascii() {
-            return true;
-        }
-        let letter = |next: Option<char>| next.is_some_and(|next| next.is_ascii_alphabetic());
-        if !letter(lower[..start].chars().next_back()) && !letter(lower[end..].chars().next()) {
-            return true;
-        }
-        from = end;
-    }
-    false
 }
 
 /// Whether a letter ends a sentence. A stop between digits is a decimal point, and after a single letter or number an

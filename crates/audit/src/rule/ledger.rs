@@ -1,12 +1,13 @@
 //! Relations between one output's figures, each held within its rounding. Where some fail, the figure that no relation bears out is
 //! the one that is told: what is printed in two places and disagrees with a third is not blamed.
 
-use super::{Sink, slip};
+use super::Sink;
 use crate::finding::{Finding, Severity, Slip};
 use crate::import::sheet::Sheet;
 pub(super) use crate::import::sheet::{Named, named};
 use crate::number::{Figure, Interval, leading};
 use crate::page::{Page, Spot};
+use crate::slip;
 use std::collections::{HashMap, HashSet};
 
 /// The figures of a relation with what the others give for each, the target first.

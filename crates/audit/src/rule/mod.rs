@@ -10,7 +10,6 @@ mod ledger;
 mod method;
 mod network;
 mod prose;
-pub(crate) mod slip;
 mod table;
 #[cfg(test)]
 pub(crate) mod testing;
@@ -18,6 +17,7 @@ mod tools;
 
 use crate::claim::Status;
 use crate::finding::{Finding, Severity};
+pub use crate::finding::{Rule, all};
 use crate::import::Output;
 use crate::import::fio::{Fio, snapshots};
 use crate::knowledge::ratings::Ratings;
@@ -28,21 +28,6 @@ use crate::page::{Page, Spot};
 use crate::prose::Clause;
 use crate::table::Table;
 use rustc_hash::{FxHashMap, FxHashSet};
-use std::sync::OnceLock;
-
-/// A rule.
-pub struct Rule {
-    /// `F4`, as the catalogue has it.
-    pub id: &'static str,
-    /// A few words: `IOPS times block size is the bandwidth`.
-    pub name: &'static str,
-    /// The worst that it finds.
-    pub severity: Severity,
-    /// What it holds against what, with its tolerance.
-    pub holds: &'static str,
-    /// When it says nothing.
-    pub silent: &'static str,
-}
 
 /// What a page holds.
 pub struct Evidence<'a> {
@@ -220,22 +205,6 @@ const CHECKS: &[fn(&Evidence, &mut Sink)] = &[
     method::check,
     prose::check,
 ];
-
-/// All rules, as `rules.txt` has them.
-pub fn all() -> &'static [Rule] {
-    static ALL: OnceLock<Vec<Rule>> = OnceLock::new();
-    ALL.get_or_init(|| include_str!("rules.txt").split("\n\n").filter_map(described).collect())
-}
-
-/// The rule of a paragraph.
-fn described(text: &'static str) -> Option<Rule> {
-    let (head, rest) = text.split_once(": ")?;
-    let (name, rest) = rest.split_once("\nholds: ")?;
-    let (holds, silent) = rest.split_once("\nsilent: ")?;
-    let (id, severity) = head.split_once(' ')?;
-    let severity = Severity::ALL.into_iter().find(|one| one.word() == severity)?;
-    Some(Rule { id, name, severity, holds, silent: silent.trim_end() })
-}
 
 /// Asks every rule, and hands on each figure that one settled; findings come in the order of the page, what is said twice of one figure by
 /// one rule once.

@@ -5,7 +5,7 @@ use super::cell::{self, SPACES};
 use super::{Cell, Column, MOST_COLUMNS, MOST_ROWS, Row, Table, units};
 use crate::number::{Hedge, Measure, Quantity, Shows, Style, Unit, shows};
 use crate::page::{Page, Spot, Unread};
-use crate::verdict::grouped;
+use iotax_units::grouped;
 use std::collections::HashSet;
 use std::ops::Range;
 
@@ -45,8 +45,8 @@ impl Grid {
         let filled: usize = self.rows.iter().map(|row| row.cells.len()).sum();
         let columns = "pass the columns that matter";
         if rows > MOST_ROWS {
-            let log = format!("a table of {} rows is a log, not results", grouped(rows));
-            let most = grouped(MOST_ROWS);
+            let log = format!("a table of {} rows is a log, not results", grouped(rows as f64));
+            let most = grouped(MOST_ROWS as f64);
             Some(format!(
                 "{log}: more than {most} rows are not read; summarise it, or pass the rows that matter"
             ))

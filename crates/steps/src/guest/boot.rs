@@ -8,6 +8,7 @@ use crate::exit::Failed;
 use crate::host::facts;
 use crate::host::probe::Probe;
 use crate::step::ProcessId;
+use crate::step::json_socket::SocketError;
 use crate::step::process::{end_of, runs};
 use iotax_sys::kvm::KvmProbe;
 use serde_json::{Value, json};
@@ -185,7 +186,7 @@ pub fn reset(qmp: &mut Qmp) -> Result<(), QmpError> {
             return Ok(());
         }
     }
-    Err(QmpError::TimedOut { during: "system_reset".into(), limit: RESET_LIMIT })
+    Err(QmpError::Socket { during: "system_reset".into(), cause: SocketError::TimedOut(RESET_LIMIT) })
 }
 
 /// Waits for a guest that was just started, or [`reset`] in its QEMU (`earlier`), until its agent's port is open. The port is
@@ -242,9 +243,10 @@ impl Boot<'_> {
     fn control(&mut self) -> Result<Qmp, BootFailure> {
         loop {
             match Qmp::connect(&self.files.qmp, self.limits.answer) {
-                Err(QmpError::Io { source, .. }) if not_yet(&source) => self.check()?,
-                Err(QmpError::Closed { .. }) => return Err(BootFailure::Died),
-                other => return other.map_err(BootFailure::Control),
+                Err(QmpError::Socket { cause: SocketError::Io(source), .. }) if not_yet(&source) => {
+                    self.check()?;
+                }
+                other => return other.map_err(died_or),
             }
             std::thread::sleep(Duration::from_millis(5));
         }
@@ -252,10 +254,7 @@ impl Boot<'_> {
 
     fn until_open(&mut self, qmp: &mut Qmp) -> Result<(), BootFailure> {
         loop {
-            let event = match qmp.next_event(Duration::from_millis(100)) {
-                Err(QmpError::Closed { .. }) => return Err(BootFailure::Died),
-                other => other.map_err(BootFailure::Control)?,
-            };
+            let event = qmp.next_event(Duration::from_millis(100)).map_err(died_or)?;
             match event {
                 Some(event) if opens_port(&event) => return Ok(()),
                 Some(event) if event.name == "STOP" => stopped(qmp)?,
@@ -324,10 +323,7 @@ impl Boot<'_> {
 
 /// Bytes that were read of the image with the system, where QEMU tells.
 fn system_read(qmp: &mut Qmp) -> Result<Option<u64>, BootFailure> {
-    let answer = match qmp.execute("query-blockstats", Value::Null) {
-        Err(QmpError::Closed { .. }) => return Err(BootFailure::Died),
-        other => other.map_err(BootFailure::Control)?,
-    };
+    let answer = qmp.execute("query-blockstats", Value::Null).map_err(died_or)?;
     let drives = answer.as_array().map(Vec::as_slice).unwrap_or_default();
     let system = drives.iter().find(|drive| drive["device"] == SYSTEM_DRIVE);
     Ok(system.and_then(|drive| drive["stats"]["rd_bytes"].as_u64()))
@@ -335,6 +331,11 @@ fn system_read(qmp: &mut Qmp) -> Result<Option<u64>, BootFailure> {
 
 fn end_at_reboot(qmp: &mut Qmp) -> Result<(), BootFailure> {
     qmp.execute("set-action", json!({"reboot": "shutdown"})).map(drop).map_err(BootFailure::Control)
+}
+
+/// A QEMU that has closed its socket has ended.
+fn died_or(error: QmpError) -> BootFailure {
+    if error.is_closed() { BootFailure::Died } else { BootFailure::Control(error) }
 }
 
 fn not_yet(error: &std::io::Error) -> bool {
@@ -346,10 +347,7 @@ fn opens_port(event: &Event) -> bool {
 }
 
 fn port_is_open(qmp: &mut Qmp) -> Result<bool, BootFailure> {
-    let answer = match qmp.execute("query-chardev", Value::Null) {
-        Err(QmpError::Closed { .. }) => return Err(BootFailure::Died),
-        other => other.map_err(BootFailure::Control)?,
-    };
+    let answer = qmp.execute("query-chardev", Value::Null).map_err(died_or)?;
     let devices = answer.as_array().map(Vec::as_slice).unwrap_or_default();
     Ok(devices.iter().any(|device| device["label"] == PORT_CHARDEV && device["frontend-open"] == true))
 }

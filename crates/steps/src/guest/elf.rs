@@ -2,22 +2,27 @@
 //! debugging sections. Only 64-bit little-endian files; anything else is refused, never guessed at.
 
 use anyhow::{Context, Result, ensure};
+use elf::ElfBytes;
+use elf::abi::PT_INTERP;
+use elf::endian::LittleEndian;
+use elf::file::Class;
+use elf::note::{Note, NoteIterator};
+
+const DAMAGED: &str = "the ELF file is damaged, or a table of it points outside of it";
+
+fn parsed(file: &[u8]) -> Result<ElfBytes<'_, LittleEndian>> {
+    ensure!(file.starts_with(b"\x7fELF\x02\x01"), "not a 64-bit little-endian ELF file");
+    ElfBytes::minimal_parse(file).context(DAMAGED)
+}
 
 /// The bytes of a section; `None` when the file has no section of that name.
 ///
 /// # Errors
 /// Not ELF64 little-endian, or a table that points outside the file.
 pub fn section<'a>(file: &'a [u8], name: &str) -> Result<Option<&'a [u8]>> {
-    let header = Header::read(file)?;
-    let names = header.section(file, u64::from(header.names_index))?;
-    let names = slice(file, names.offset, names.bytes)?;
-    for index in 0..u64::from(header.section_count) {
-        let section = header.section(file, index)?;
-        if text_at(names, section.name) == Some(name.as_bytes()) {
-            return slice(file, section.offset, section.bytes).map(Some);
-        }
-    }
-    Ok(None)
+    let file = parsed(file)?;
+    let found = file.section_header_by_name(name).context(DAMAGED)?;
+    found.map(|header| Ok(file.section_data(&header).context(DAMAGED)?.0)).transpose()
 }
 
 /// The program without what follows its last loadable segment (debug information, symbols, section
@@ -27,18 +32,19 @@ pub fn section<'a>(file: &'a [u8], name: &str) -> Result<Option<&'a [u8]>> {
 /// # Errors
 /// Not ELF64 little-endian, dynamically linked, or a table that points outside the file.
 pub fn loadable(file: &[u8]) -> Result<Vec<u8>> {
-    let header = Header::read(file)?;
-    let mut end = header.segments_end()?;
-    for index in 0..u64::from(header.segment_count) {
-        let at = header.segments_at.saturating_add(index * u64::from(header.segment_size));
+    let parsed = parsed(file)?;
+    let header = &parsed.ehdr;
+    let table = u64::from(header.e_phentsize) * u64::from(header.e_phnum);
+    let mut end = header.e_phoff.saturating_add(table).max(HEADER);
+    for segment in parsed.segments().into_iter().flat_map(|segments| segments.iter()) {
         ensure!(
-            u32_at(file, at)? != SEGMENT_INTERPRETER,
+            segment.p_type != PT_INTERP,
             "the program is dynamically linked: it needs a loader and libraries"
         );
-        let (offset, bytes) = (u64_at(file, at.saturating_add(8))?, u64_at(file, at.saturating_add(32))?);
-        end = end.max(offset.checked_add(bytes).context("a segment ends beyond 2^64")?);
+        end = end.max(segment.p_offset.saturating_add(segment.p_filesz));
     }
-    let mut kept = slice(file, 0, end)?.to_vec();
+    let kept = usize::try_from(end).ok().and_then(|end| file.get(..end)).context(DAMAGED)?;
+    let mut kept = kept.to_vec();
     kept[SECTIONS_AT..SECTIONS_AT + 8].fill(0);
     kept[SECTION_COUNT..SECTION_COUNT + 4].fill(0); // the count and the index of the names
     Ok(kept)
@@ -49,99 +55,22 @@ pub fn loadable(file: &[u8]) -> Result<Vec<u8>> {
 /// # Errors
 /// As [`section`].
 pub fn has_note(file: &[u8], name: &str, owner: &str, kind: u32) -> Result<bool> {
-    let Some(notes) = section(file, name)? else {
-        return Ok(false);
-    };
-    let mut at = 0;
-    while let (Ok(owner_bytes), Ok(content), Ok(own_kind)) =
-        (u32_at(notes, at), u32_at(notes, at + 4), u32_at(notes, at + 8))
-    {
-        let own = slice(notes, at + 12, u64::from(owner_bytes))?;
-        if own_kind == kind && own.strip_suffix(b"\0") == Some(owner.as_bytes()) {
-            return Ok(true);
+    // The kernel's notes lie at every fourth byte, whatever the section says of itself.
+    let mut notes =
+        NoteIterator::new(LittleEndian, Class::ELF64, 4, section(file, name)?.unwrap_or_default());
+    let own = |note: Note| match note {
+        Note::Unknown(note) => {
+            note.n_type == u64::from(kind) && note.name.strip_suffix(b"\0") == Some(owner.as_bytes())
         }
-        at += 12 + u64::from(owner_bytes).next_multiple_of(4) + u64::from(content).next_multiple_of(4);
-    }
-    Ok(false)
+        _ => false,
+    };
+    Ok(notes.any(own))
 }
 
-const SEGMENT_INTERPRETER: u32 = 3;
+/// Bytes of the header of the file, and what in it leads to sections.
+const HEADER: u64 = 64;
 const SECTIONS_AT: usize = 40;
 const SECTION_COUNT: usize = 60;
-
-struct Header {
-    segments_at: u64,
-    segment_size: u16,
-    segment_count: u16,
-    sections_at: u64,
-    section_size: u16,
-    section_count: u16,
-    names_index: u16,
-}
-
-struct Section {
-    name: u32,
-    offset: u64,
-    bytes: u64,
-}
-
-impl Header {
-    fn read(file: &[u8]) -> Result<Header> {
-        ensure!(file.starts_with(b"\x7fELF\x02\x01"), "not a 64-bit little-endian ELF file");
-        Ok(Header {
-            segments_at: u64_at(file, 32)?,
-            sections_at: u64_at(file, SECTIONS_AT as u64)?,
-            segment_size: u16_at(file, 54)?,
-            segment_count: u16_at(file, 56)?,
-            section_size: u16_at(file, 58)?,
-            section_count: u16_at(file, SECTION_COUNT as u64)?,
-            names_index: u16_at(file, 62)?,
-        })
-    }
-
-    fn segments_end(&self) -> Result<u64> {
-        let bytes = u64::from(self.segment_size) * u64::from(self.segment_count);
-        self.segments_at.checked_add(bytes).context("the segment table ends beyond 2^64")
-    }
-
-    fn section(&self, file: &[u8], index: u64) -> Result<Section> {
-        let at = self
-            .sections_at
-            .checked_add(index * u64::from(self.section_size))
-            .context("the section table ends beyond 2^64")?;
-        let entry = slice(file, at, 64)?;
-        Ok(Section { name: u32_at(entry, 0)?, offset: u64_at(entry, 24)?, bytes: u64_at(entry, 32)? })
-    }
-}
-
-fn slice(file: &[u8], offset: u64, bytes: u64) -> Result<&[u8]> {
-    let range =
-        usize::try_from(offset).ok().zip(offset.checked_add(bytes).and_then(|end| usize::try_from(end).ok()));
-    range
-        .and_then(|(begin, end)| file.get(begin..end))
-        .context("a table of the ELF file points outside of it")
-}
-
-fn array<const N: usize>(file: &[u8], offset: u64) -> Result<[u8; N]> {
-    Ok(slice(file, offset, N as u64)?.try_into()?)
-}
-
-fn u16_at(file: &[u8], offset: u64) -> Result<u16> {
-    array(file, offset).map(u16::from_le_bytes)
-}
-
-fn u32_at(file: &[u8], offset: u64) -> Result<u32> {
-    array(file, offset).map(u32::from_le_bytes)
-}
-
-fn u64_at(file: &[u8], offset: u64) -> Result<u64> {
-    array(file, offset).map(u64::from_le_bytes)
-}
-
-fn text_at(names: &[u8], offset: u32) -> Option<&[u8]> {
-    let rest = names.get(usize::try_from(offset).ok()?..)?;
-    rest.split(|byte| *byte == 0).next()
-}
 
 #[cfg(test)]
 mod tests {

@@ -124,16 +124,15 @@ impl Archive {
 /// The initramfs of a guest on this kernel's modules, with more of them than every guest has.
 ///
 /// # Errors
-/// When this binary or a module cannot be read.
+/// When the agent or a module cannot be read.
 pub fn initramfs_for(modules: &Path, more: &[String]) -> Result<Vec<u8>> {
-    let program = std::env::current_exe().context("cannot find this binary")?;
     let kernel = Kernel {
         version: modules.file_name().unwrap_or_default().to_string_lossy().into_owned(),
         image: PathBuf::new(),
         modules: modules.to_owned(),
         origin: Origin::Installed,
     };
-    build(&program, &kernel, more)
+    build(crate::agent::program(), &kernel, more)
 }
 
 #[cfg(test)]

@@ -180,7 +180,8 @@ pub mod tests {
     pub fn fake_module(modinfo: &str) -> Vec<u8> {
         let names = b"\0.modinfo\0";
         let mut file = vec![0u8; 64];
-        file[..6].copy_from_slice(b"\x7fELF\x02\x01");
+        file[..7].copy_from_slice(b"\x7fELF\x02\x01\x01");
+        file[20] = 1;
         file.extend_from_slice(names);
         let modinfo_at = file.len() as u64;
         file.extend_from_slice(modinfo.as_bytes());

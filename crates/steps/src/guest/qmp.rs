@@ -1,9 +1,9 @@
 //! QEMU's control socket: commands with a time limit, events kept for whoever asks. One JSON object a line, in both
 //! directions. Refuses to go on after anything that is not the protocol.
 
+use crate::step::json_socket::{Framing, JsonSocket, SocketError};
 use serde_json::{Value, json};
 use std::collections::VecDeque;
-use std::io::{ErrorKind, Read, Write};
 use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -11,30 +11,6 @@ use std::time::{Duration, Instant};
 /// Why a command has no answer.
 #[derive(Debug, thiserror::Error)]
 pub enum QmpError {
-    /// QEMU ended, or closed the socket.
-    #[error("QEMU closed its control socket during {during}")]
-    Closed {
-        /// The command, or `greeting`.
-        during: String,
-    },
-    /// Nothing came in time.
-    #[error("QEMU did not answer {during} within {limit:?}")]
-    TimedOut {
-        /// The command, or `greeting`.
-        during: String,
-        /// The limit.
-        limit: Duration,
-    },
-    /// Something came that is not QMP.
-    #[error("what came from QEMU's control socket during {during} is not QMP: {why}: {found:?}")]
-    Garbled {
-        /// The command, or `greeting`.
-        during: String,
-        /// What is wrong with it.
-        why: String,
-        /// Its first 200 bytes.
-        found: String,
-    },
     /// QEMU's own refusal.
     #[error("QEMU refused {command}: {description}")]
     Refused {
@@ -45,14 +21,36 @@ pub enum QmpError {
         /// QEMU's words.
         description: String,
     },
-    /// The socket itself failed.
-    #[error("cannot talk to QEMU during {during}: {source}")]
-    Io {
+    /// No answer came.
+    #[error("{}", words(.during, .cause))]
+    Socket {
         /// The command, or `greeting`.
         during: String,
         /// The cause.
-        source: std::io::Error,
+        cause: SocketError,
     },
+}
+
+impl QmpError {
+    fn during(during: &str) -> impl Fn(SocketError) -> QmpError {
+        move |cause| QmpError::Socket { during: during.into(), cause }
+    }
+
+    /// Whether QEMU ended, or closed the socket.
+    pub fn is_closed(&self) -> bool {
+        matches!(self, QmpError::Socket { cause: SocketError::Closed, .. })
+    }
+}
+
+fn words(during: &str, cause: &SocketError) -> String {
+    match cause {
+        SocketError::Closed => format!("QEMU closed its control socket during {during}"),
+        SocketError::TimedOut(limit) => format!("QEMU did not answer {during} within {limit:?}"),
+        SocketError::Garbled { why, found } => {
+            format!("what came from QEMU's control socket during {during} is not QMP: {why}: {found:?}")
+        }
+        SocketError::Io(source) => format!("cannot talk to QEMU during {during}: {source}"),
+    }
 }
 
 /// Something that happened to the guest.
@@ -67,11 +65,8 @@ pub struct Event {
 /// A connection after its greeting.
 #[derive(Debug)]
 pub struct Qmp {
-    stream: UnixStream,
-    buffer: Vec<u8>,
+    socket: JsonSocket,
     events: VecDeque<Event>,
-    next_id: u64,
-    limit: Duration,
 }
 
 /// The longest answer, query-qmp-schema, has some 300 kB.
@@ -83,9 +78,8 @@ impl Qmp {
     /// # Errors
     /// [`QmpError`]; `Io` with `NotFound` or `ConnectionRefused` when no QEMU listens there (yet).
     pub fn connect(path: &Path, limit: Duration) -> Result<Qmp, QmpError> {
-        let stream =
-            UnixStream::connect(path).map_err(|source| QmpError::Io { during: "connect".into(), source })?;
-        Qmp::greet(stream, limit)
+        let socket = JsonSocket::connect(path, Framing::Lines, LONGEST_LINE, limit);
+        Qmp::negotiate(socket.map_err(SocketError::Io).map_err(QmpError::during("connect"))?, limit)
     }
 
     /// Negotiates on a stream that is connected already.
@@ -93,11 +87,15 @@ impl Qmp {
     /// # Errors
     /// [`QmpError`].
     pub fn greet(stream: UnixStream, limit: Duration) -> Result<Qmp, QmpError> {
-        let (buffer, events) = (Vec::new(), VecDeque::new());
-        let mut qmp = Qmp { stream, buffer, events, next_id: 1, limit };
-        let greeting = qmp.message("greeting", Instant::now() + limit)?;
+        Qmp::negotiate(JsonSocket::on(stream, Framing::Lines, LONGEST_LINE, limit), limit)
+    }
+
+    fn negotiate(socket: JsonSocket, limit: Duration) -> Result<Qmp, QmpError> {
+        let mut qmp = Qmp { socket, events: VecDeque::new() };
+        let greeting = qmp.socket.next(Instant::now() + limit).map_err(QmpError::during("greeting"))?;
         if greeting.get("QMP").is_none() {
-            return Err(garbled("greeting", "no QMP banner", greeting.to_string().as_bytes()));
+            let garbled = SocketError::garbled("no QMP banner", greeting.to_string().as_bytes());
+            return Err(QmpError::during("greeting")(garbled));
         }
         qmp.execute("qmp_capabilities", Value::Null)?;
         Ok(qmp)
@@ -108,111 +106,43 @@ impl Qmp {
     /// # Errors
     /// [`QmpError`]. After anything but `Refused` the connection is of no more use.
     pub fn execute(&mut self, command: &str, arguments: Value) -> Result<Value, QmpError> {
-        let id = self.next_id;
-        self.next_id += 1;
-        let mut request = json!({"execute": command, "id": id});
+        let mut request = json!({"execute": command});
         if !arguments.is_null() {
             request["arguments"] = arguments;
         }
-        let deadline = Instant::now() + self.limit;
-        self.send(command, &request)?;
-        loop {
-            let message = self.message(command, deadline)?;
-            if self.keep_event(&message) {
-                continue;
-            }
-            // An answer to a command that had timed out, or an error without an id (QEMU could not read us).
-            if message.get("id").is_some_and(|own| *own != json!(id)) {
-                continue;
-            }
-            return answer(command, message);
-        }
+        let events = &mut self.events;
+        // An answer to a command that had timed out is not ours; an error without an id is (QEMU could not read us).
+        let is_skipped = |id: u64, message: &Value| {
+            keep_event(events, message) || message.get("id").is_some_and(|own| *own != json!(id))
+        };
+        let message = self.socket.call(request, is_skipped).map_err(QmpError::during(command))?;
+        answer(command, message)
     }
 
     /// The next event, kept or fresh; `None` when the limit is over.
     ///
     /// # Errors
-    /// [`QmpError`], `Closed` above all: QEMU has ended.
+    /// [`QmpError`], that the socket is closed above all: QEMU has ended.
     pub fn next_event(&mut self, limit: Duration) -> Result<Option<Event>, QmpError> {
         let deadline = Instant::now() + limit;
         while self.events.is_empty() {
-            match self.message("waiting for an event", deadline) {
-                Ok(message) => drop(self.keep_event(&message)),
-                Err(QmpError::TimedOut { .. }) => return Ok(None),
-                Err(error) => return Err(error),
+            match self.socket.next(deadline) {
+                Ok(message) => drop(keep_event(&mut self.events, &message)),
+                Err(SocketError::TimedOut(_)) => return Ok(None),
+                Err(error) => return Err(QmpError::during("waiting for an event")(error)),
             }
         }
         Ok(self.events.pop_front())
     }
+}
 
-    fn send(&mut self, during: &str, request: &Value) -> Result<(), QmpError> {
-        let sent = self
-            .stream
-            .set_write_timeout(Some(self.limit))
-            .and_then(|()| self.stream.write_all(format!("{request}\n").as_bytes()));
-        sent.map_err(|source| match source.kind() {
-            ErrorKind::BrokenPipe | ErrorKind::ConnectionReset => QmpError::Closed { during: during.into() },
-            ErrorKind::WouldBlock | ErrorKind::TimedOut => {
-                QmpError::TimedOut { during: during.into(), limit: self.limit }
-            }
-            _ => QmpError::Io { during: during.into(), source },
-        })
-    }
-
-    fn keep_event(&mut self, message: &Value) -> bool {
-        let Some(name) = message.get("event").and_then(Value::as_str) else {
-            return false;
-        };
-        let data = message.get("data").cloned().unwrap_or(Value::Null);
-        self.events.push_back(Event { name: name.to_owned(), data });
-        true
-    }
-
-    fn message(&mut self, during: &str, deadline: Instant) -> Result<Value, QmpError> {
-        let line = self.line(during, deadline)?;
-        let message: Value =
-            serde_json::from_slice(&line).map_err(|error| garbled(during, &error.to_string(), &line))?;
-        if message.is_object() { Ok(message) } else { Err(garbled(during, "not an object", &line)) }
-    }
-
-    fn line(&mut self, during: &str, deadline: Instant) -> Result<Vec<u8>, QmpError> {
-        let mut searched = 0;
-        loop {
-            if let Some(end) = self.buffer[searched..].iter().position(|byte| *byte == b'\n') {
-                return Ok(self.buffer.drain(..=searched + end).collect());
-            }
-            searched = self.buffer.len();
-            if searched > LONGEST_LINE {
-                return Err(garbled(during, "a line without end", &self.buffer));
-            }
-            self.fill(during, deadline)?;
-        }
-    }
-
-    fn fill(&mut self, during: &str, deadline: Instant) -> Result<(), QmpError> {
-        let timed_out = || QmpError::TimedOut { during: during.into(), limit: self.limit };
-        let left = deadline.saturating_duration_since(Instant::now());
-        if left.is_zero() {
-            return Err(timed_out());
-        }
-        let mut chunk = [0; 16 << 10];
-        let read = self.stream.set_read_timeout(Some(left)).and_then(|()| self.stream.read(&mut chunk));
-        match read {
-            Ok(0) => Err(QmpError::Closed { during: during.into() }),
-            Ok(bytes) => {
-                self.buffer.extend_from_slice(&chunk[..bytes]);
-                Ok(())
-            }
-            Err(error) if error.kind() == ErrorKind::Interrupted => Ok(()),
-            Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut) => {
-                Err(timed_out())
-            }
-            Err(error) if error.kind() == ErrorKind::ConnectionReset => {
-                Err(QmpError::Closed { during: during.into() })
-            }
-            Err(source) => Err(QmpError::Io { during: during.into(), source }),
-        }
-    }
+fn keep_event(events: &mut VecDeque<Event>, message: &Value) -> bool {
+    let Some(name) = message.get("event").and_then(Value::as_str) else {
+        return false;
+    };
+    let data = message.get("data").cloned().unwrap_or(Value::Null);
+    events.push_back(Event { name: name.to_owned(), data });
+    true
 }
 
 fn answer(command: &str, mut message: Value) -> Result<Value, QmpError> {
@@ -226,18 +156,18 @@ fn answer(command: &str, mut message: Value) -> Result<Value, QmpError> {
     }
     match message.get_mut("return") {
         Some(value) => Ok(value.take()),
-        None => Err(garbled(command, "neither an answer nor an event", message.to_string().as_bytes())),
+        None => {
+            let found = message.to_string();
+            let garbled = SocketError::garbled("neither an answer nor an event", found.as_bytes());
+            Err(QmpError::during(command)(garbled))
+        }
     }
-}
-
-fn garbled(during: &str, why: &str, found: &[u8]) -> QmpError {
-    let found = String::from_utf8_lossy(&found[..found.len().min(200)]).trim_end().to_owned();
-    QmpError::Garbled { during: during.into(), why: why.into(), found }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::io::{ErrorKind, Write};
 
     const GREETING: &str =
         r#"{"QMP": {"version": {"qemu": {"major": 7, "minor": 2, "micro": 22}}, "capabilities": ["oob"]}}"#;
@@ -278,7 +208,7 @@ mod tests {
         assert_eq!(failure.to_string(), "QEMU refused none: The command none has not been found");
         let event = qmp.next_event(Duration::ZERO).unwrap().unwrap();
         assert_eq!((event.name.as_str(), &event.data["open"]), ("VSERPORT_CHANGE", &json!(true)));
-        qmp.send("nothing", &Value::Null).unwrap();
+        qmp.socket.send(&Value::Null).unwrap();
         assert_eq!(qmp.next_event(LIMIT).unwrap(), Some(Event { name: "STOP".into(), data: Value::Null }));
         assert_eq!(qmp.next_event(Duration::from_millis(20)).unwrap(), None);
     }
@@ -307,9 +237,8 @@ mod tests {
         let (ours, mut theirs) = UnixStream::pair().unwrap();
         let writer = std::thread::spawn(move || while theirs.write_all(&[b'x'; 1 << 16]).is_ok() {});
         let failure = Qmp::greet(ours, Duration::from_secs(20)).unwrap_err();
-        assert!(
-            matches!(&failure, QmpError::Garbled { why, found, .. } if why == "a line without end" && found.len() == 200)
-        );
+        assert!(matches!(&failure, QmpError::Socket { cause: SocketError::Garbled { why, found }, .. }
+                if why == "a line without end" && found.len() == 200));
         writer.join().unwrap();
     }
 
@@ -317,6 +246,7 @@ mod tests {
     fn nobody_listens() {
         let directory = tempfile::tempdir().unwrap();
         let failure = Qmp::connect(&directory.path().join("qmp"), LIMIT).unwrap_err();
-        assert!(matches!(failure, QmpError::Io { source, .. } if source.kind() == ErrorKind::NotFound));
+        let QmpError::Socket { cause: SocketError::Io(source), .. } = failure else { panic!("{failure}") };
+        assert_eq!(source.kind(), ErrorKind::NotFound);
     }
 }

@@ -81,9 +81,9 @@ fn add<T: ReadWriteSeek>(system: &FileSystem<T>, name: &str, content: &[u8]) -> 
 /// The seed of a guest with a system of its own, for which its agent waits that long.
 ///
 /// # Errors
-/// When this binary cannot be read.
+/// When the agent cannot be read.
 pub fn seed(patience: Duration) -> Result<Vec<u8>> {
-    build(&std::env::current_exe().context("cannot find this binary")?, patience)
+    build(crate::agent::program(), patience)
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! Files of ours on a host over ssh that no agent of ours is on: made, marked and filled by commands there
 //! (measure::afar), removed only with the marker that was made.
 
-use super::{Operation, RunTag, System, Undoing, Yield};
+use super::{ManagedResource, Operation, RealSystem, RunTag, Undoing, Yield};
 use crate::measure::afar::file;
 use crate::shell;
 use crate::units::show_bytes;
@@ -29,22 +29,6 @@ impl Operation for MakeFileAfar {
         )
     }
 
-    fn perform(&self, _: &mut dyn System, tag: &RunTag) -> Result<Yield> {
-        file::make(&self.host, &self.path, self.bytes, &tag.run_id)
-    }
-
-    fn find(&self, _: &dyn System, tag: &RunTag, _: &[Yield]) -> Result<Option<Yield>> {
-        file::find(&self.host, &self.path, &tag.run_id)
-    }
-
-    fn undo(&self, _: &mut dyn System, tag: &RunTag, made: &Yield) -> Result<()> {
-        if made.reused {
-            return Ok(());
-        }
-        file::remove(&self.host, &self.path, made, &tag.run_id)
-            .with_context(|| format!("cannot remove {} on {}", self.path.display(), self.host))
-    }
-
     fn undoing(&self, made: Option<&Yield>) -> Option<Undoing> {
         let file = format!("{} on {}", self.path.display(), self.host);
         Some(Undoing::of_file(file, made.is_some_and(|made| made.reused)))
@@ -58,8 +42,31 @@ impl Operation for MakeFileAfar {
         };
         Some(format!("ssh {} {}", shell::word(&self.host), shell::word(&command)))
     }
+}
 
-    fn survives_reboot(&self) -> bool {
+impl ManagedResource for MakeFileAfar {
+    fn key(&self) -> String {
+        format!("file {}:{}", self.host, self.path.display())
+    }
+
+    fn survives(&self) -> bool {
         true
+    }
+
+    fn reuses(&self) -> bool {
+        true
+    }
+
+    fn make(&self, _: &mut RealSystem, tag: &RunTag) -> Result<Yield> {
+        file::make(&self.host, &self.path, self.bytes, &tag.run_id)
+    }
+
+    fn find(&self, tag: &RunTag, _: &[Yield]) -> Result<Option<Yield>> {
+        file::find(&self.host, &self.path, &tag.run_id)
+    }
+
+    fn unmake(&self, _: &mut RealSystem, tag: &RunTag, made: &Yield) -> Result<()> {
+        file::remove(&self.host, &self.path, made, &tag.run_id)
+            .with_context(|| format!("cannot remove {} on {}", self.path.display(), self.host))
     }
 }

@@ -1,10 +1,14 @@
 //! The limit of ZFS's cache (ARC) in a place, for the time of a stack. It is the whole machine's.
 
-use super::{Operation, RunTag, System, Undoing, Yield};
+use super::{ManagedResource, Observer, Operation, RealSystem, RunTag, Undoing, Yield};
+use crate::step::settings::ThingSettings;
 use crate::step::zfs::ArcLimit;
 use crate::units::show_bytes;
 use anyhow::Result;
 use serde::{Deserialize, Serialize};
+
+/// Its parameter of the module.
+pub const PARAMETER: &str = "zfs_arc_max";
 
 /// `echo BYTES > /sys/module/zfs/parameters/zfs_arc_max`
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -21,22 +25,8 @@ impl Operation for LimitArc {
         format!("zfs_arc_max = {} ({})", self.bytes, show_bytes(self.bytes))
     }
 
-    fn observe(&mut self, system: &dyn System) {
-        self.was = system.arc();
-    }
-
-    fn perform(&self, system: &mut dyn System, _: &RunTag) -> Result<Yield> {
-        system.limit_arc(self.bytes)?;
-        Ok(Yield::default())
-    }
-
-    fn find(&self, system: &dyn System, _: &RunTag, _: &[Yield]) -> Result<Option<Yield>> {
-        // Half done is what the module has not taken: then its parameter is ours and what holds is not.
-        Ok((system.arc().parameter == self.bytes).then(Yield::default))
-    }
-
-    fn undo(&self, system: &mut dyn System, _: &RunTag, _: &Yield) -> Result<()> {
-        system.restore_arc(self.bytes, self.was)
+    fn observe(&mut self, machine: &dyn Observer) {
+        self.was = machine.arc();
     }
 
     fn undoing(&self, _: Option<&Yield>) -> Option<Undoing> {
@@ -46,8 +36,29 @@ impl Operation for LimitArc {
     fn undo_by_hand(&self, _: &RunTag, _: &Yield) -> Option<String> {
         Some(format!("echo {} > /sys/module/zfs/parameters/zfs_arc_max", self.was.parameter))
     }
+}
 
-    fn survives_reboot(&self) -> bool {
-        false
+impl ManagedResource for LimitArc {
+    fn key(&self) -> String {
+        format!("arc {PARAMETER}")
+    }
+
+    fn puts_back(&self) -> ThingSettings {
+        [(PARAMETER.to_owned(), self.was.parameter.to_string())].into()
+    }
+
+    fn make(&self, _: &mut RealSystem, _: &RunTag) -> Result<Yield> {
+        ArcLimit::set(self.bytes)?;
+        Ok(Yield::default())
+    }
+
+    fn find(&self, _: &RunTag, _: &[Yield]) -> Result<Option<Yield>> {
+        // Half done is what the module has not taken: then its parameter is ours and what holds is not.
+        Ok((ArcLimit::here().parameter == self.bytes).then(Yield::default))
+    }
+
+    fn unmake(&self, system: &mut RealSystem, _: &RunTag, _: &Yield) -> Result<()> {
+        self.was.restore(self.bytes)?.into_iter().for_each(|note| system.note(note));
+        Ok(())
     }
 }

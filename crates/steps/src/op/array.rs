@@ -1,11 +1,10 @@
 //! An array of the kernel's RAID driver (md) over several block devices, made by mdadm. Its first sync is a step of its own.
 
 use super::drives::{Drives, left_on};
-use super::{Operation, Own, PathRef, RunTag, System, Undoing, Yield, by_thing};
+use super::{ManagedResource, Observer, Operation, Own, PathRef, RealSystem, RunTag, Undoing, Yield, known};
 use crate::shell;
 use crate::step::md;
 use crate::step::state::ArrayState;
-use crate::step::thing::Thing;
 use anyhow::Result;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
@@ -94,13 +93,13 @@ impl CreateArray {
     }
 }
 
-impl Thing for CreateArray {
-    fn key(&self, _: &RunTag) -> String {
+impl ManagedResource for CreateArray {
+    fn key(&self) -> String {
         format!("md {}", self.name)
     }
 
     fn below(&self) -> Vec<PathBuf> {
-        self.members.iter().filter_map(|member| member.path().ok().map(PathBuf::from)).collect()
+        known(&self.members)
     }
 
     fn survives(&self) -> bool {
@@ -108,15 +107,15 @@ impl Thing for CreateArray {
         true
     }
 
-    fn make(&self, _: &RunTag) -> Result<Yield> {
+    fn make(&self, _: &mut RealSystem, _: &RunTag) -> Result<Yield> {
         md::create(self)
     }
 
-    fn find(&self, _: &RunTag) -> Result<Option<Yield>> {
+    fn find(&self, _: &RunTag, _: &[Yield]) -> Result<Option<Yield>> {
         md::find(&self.today().0)
     }
 
-    fn unmake(&self, _: &RunTag, _: &Yield) -> Result<()> {
+    fn unmake(&self, _: &mut RealSystem, _: &RunTag, _: &Yield) -> Result<()> {
         let (today, others) = self.today();
         md::unmake(&today)?;
         left_on(&others)
@@ -143,11 +142,9 @@ impl Operation for CreateArray {
         self.members.iter_mut().collect()
     }
 
-    fn observe(&mut self, system: &dyn System) {
-        self.drives = Drives::of(system, &self.inputs());
+    fn observe(&mut self, machine: &dyn Observer) {
+        self.drives = Drives::of(machine, &self.inputs());
     }
-
-    by_thing!();
 
     fn own<'a>(&'a self, _: &'a Yield) -> Vec<Own<'a>> {
         vec![Own::Named(&self.name)]

@@ -1,9 +1,8 @@
 //! The sync or rebuild of an array is waited for, as fast as its drives go: the bounds of its speed are raised meanwhile, in
 //! that array alone. Nothing is left to undo: the array takes its bounds along.
 
-use super::{Operation, PathRef, RunTag, System, Yield, by_change};
+use super::{Operation, PathRef, RealSystem, ResourceChange};
 use crate::step::md;
-use crate::step::thing::{Change, Told};
 use anyhow::Result;
 use serde::{Deserialize, Serialize};
 use std::path::Path;
@@ -15,13 +14,13 @@ pub struct AwaitSync {
     pub array: PathRef,
 }
 
-impl Change for AwaitSync {
+impl ResourceChange for AwaitSync {
     fn of(&self) -> Result<&Path> {
         self.array.path()
     }
 
-    fn make(&self, told: Told<'_>) -> Result<()> {
-        md::await_sync(self.array.path()?, told)
+    fn make(&self, system: &mut RealSystem) -> Result<()> {
+        md::await_sync(self.array.path()?, &mut system.synced())
     }
 }
 
@@ -36,6 +35,4 @@ impl Operation for AwaitSync {
     fn inputs(&mut self) -> Vec<&mut PathRef> {
         vec![&mut self.array]
     }
-
-    by_change!();
 }

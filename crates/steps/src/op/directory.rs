@@ -1,9 +1,12 @@
 //! A directory of the run (a mount point); removed only when empty.
 
-use super::{Operation, Own, RunTag, System, Undoing, Yield};
+use super::{ManagedResource, Operation, Own, RealSystem, RunTag, Undoing, Yield};
 use crate::shell;
-use anyhow::Result;
+use crate::step::system::gone_is_fine;
+use anyhow::{Context, Result};
 use serde::{Deserialize, Serialize};
+use std::fs;
+use std::os::unix::fs::DirBuilderExt;
 use std::path::PathBuf;
 
 /// `mkdir -m 0700`.
@@ -18,21 +21,8 @@ impl Operation for MakeDirectory {
         format!("mkdir -m 0700 {}", self.path.display())
     }
 
-    fn perform(&self, system: &mut dyn System, _: &RunTag) -> Result<Yield> {
-        system.make_directory(&self.path)?;
-        Ok(Yield { path: Some(self.path.clone()), ..Yield::default() })
-    }
-
-    fn find(&self, system: &dyn System, _: &RunTag, _: &[Yield]) -> Result<Option<Yield>> {
-        Ok(system.exists(&self.path).then(|| Yield { path: Some(self.path.clone()), ..Yield::default() }))
-    }
-
     fn own<'a>(&'a self, _: &'a Yield) -> Vec<Own<'a>> {
         vec![Own::InFolder(&self.path)]
-    }
-
-    fn undo(&self, system: &mut dyn System, _: &RunTag, _: &Yield) -> Result<()> {
-        system.remove_directory(&self.path)
     }
 
     fn undoing(&self, _: Option<&Yield>) -> Option<Undoing> {
@@ -42,8 +32,29 @@ impl Operation for MakeDirectory {
     fn undo_by_hand(&self, _: &RunTag, _: &Yield) -> Option<String> {
         Some(format!("rmdir {}", shell::path(&self.path)))
     }
+}
 
-    fn survives_reboot(&self) -> bool {
+impl ManagedResource for MakeDirectory {
+    fn key(&self) -> String {
+        format!("directory {}", self.path.display())
+    }
+
+    fn survives(&self) -> bool {
         true
+    }
+
+    fn make(&self, _: &mut RealSystem, _: &RunTag) -> Result<Yield> {
+        let made = fs::DirBuilder::new().mode(0o700).create(&self.path);
+        made.with_context(|| format!("cannot make directory {}", self.path.display()))?;
+        Ok(Yield::at(&self.path))
+    }
+
+    fn find(&self, _: &RunTag, _: &[Yield]) -> Result<Option<Yield>> {
+        Ok(fs::symlink_metadata(&self.path).is_ok().then(|| Yield::at(&self.path)))
+    }
+
+    fn unmake(&self, _: &mut RealSystem, _: &RunTag, _: &Yield) -> Result<()> {
+        gone_is_fine(fs::remove_dir(&self.path))
+            .with_context(|| format!("cannot remove directory {}", self.path.display()))
     }
 }

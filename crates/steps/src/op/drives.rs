@@ -1,7 +1,7 @@
 //! Who the members of an array, a group, a pool or a partition table are. The journal has them by the names that somebody typed, and
 //! the kernel deals its names out anew at each boot: before one is looked at to undo what was made, it must be the same drive.
 
-use super::{PathRef, System};
+use super::{Observer, PathRef};
 use crate::guard::inspect::identity_of;
 use crate::host::block::{self, Identity, Part};
 use crate::host::probe::Probe;
@@ -67,8 +67,8 @@ const NOWHERE: &str = "/dev/null/gone";
 
 impl Drives {
     /// Of members that are about to be written.
-    pub fn of(system: &dyn System, members: &[&mut PathRef]) -> Drives {
-        let drive = |member: &&mut PathRef| system.identity(member.path().ok()?).and_then(Drive::of);
+    pub fn of(machine: &dyn Observer, members: &[&mut PathRef]) -> Drives {
+        let drive = |member: &&mut PathRef| machine.identity(member.path().ok()?).and_then(Drive::of);
         Drives(members.iter().map(drive).collect())
     }
 

@@ -1,8 +1,7 @@
 //! A member of an array is declared failed and taken out: what a dead drive does to it. The array's end undoes it.
 
-use super::{Operation, PathRef, RunTag, System, Yield, by_change};
+use super::{Operation, PathRef, RealSystem, ResourceChange};
 use crate::step::md;
-use crate::step::thing::{Change, Told};
 use anyhow::Result;
 use serde::{Deserialize, Serialize};
 use std::path::Path;
@@ -16,12 +15,12 @@ pub struct FailMember {
     pub member: PathRef,
 }
 
-impl Change for FailMember {
+impl ResourceChange for FailMember {
     fn of(&self) -> Result<&Path> {
         self.array.path()
     }
 
-    fn make(&self, _: Told<'_>) -> Result<()> {
+    fn make(&self, _: &mut RealSystem) -> Result<()> {
         md::fail(self.array.path()?, self.member.path()?)
     }
 }
@@ -34,6 +33,4 @@ impl Operation for FailMember {
     fn inputs(&mut self) -> Vec<&mut PathRef> {
         vec![&mut self.array, &mut self.member]
     }
-
-    by_change!();
 }

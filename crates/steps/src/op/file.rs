@@ -1,12 +1,18 @@
 //! Files of ours: made new with our marker behind their data, filled with incompressible data.
 //! Another's file is never written or removed (guard::marker).
 
-use super::{Operation, PathRef, RunTag, System, Undoing, Yield};
+use super::{ManagedResource, Operation, PathRef, RealSystem, ResourceChange, RunTag, Undoing, Yield};
+use crate::guard::fill::{self, Filled};
+use crate::guard::marker;
 use crate::shell;
-use anyhow::Result;
+use crate::step::loops;
+use crate::step::system::{NotOurs, Progress};
+use crate::units::show_bytes;
+use anyhow::{Context, Result, bail};
 use iotax_load::DataKind;
 use serde::{Deserialize, Serialize};
-use std::path::PathBuf;
+use std::fs::File;
+use std::path::{Path, PathBuf};
 
 /// A preallocated file with our marker.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -27,21 +33,6 @@ impl Operation for MakeFile {
         format!("create {} ({}{keep})", self.path.display(), crate::units::show_size(self.bytes))
     }
 
-    fn perform(&self, system: &mut dyn System, tag: &RunTag) -> Result<Yield> {
-        system.make_file(&self.path, self.bytes, &tag.run_id)
-    }
-
-    fn find(&self, system: &dyn System, tag: &RunTag, _: &[Yield]) -> Result<Option<Yield>> {
-        system.find_file(&self.path, &tag.run_id)
-    }
-
-    fn undo(&self, system: &mut dyn System, tag: &RunTag, made: &Yield) -> Result<()> {
-        if self.keep || made.reused {
-            return Ok(());
-        }
-        system.remove_file(&self.path, made, &tag.run_id)
-    }
-
     fn undoing(&self, made: Option<&Yield>) -> Option<Undoing> {
         let stays = self.keep || made.is_some_and(|made| made.reused);
         Some(Undoing::of_file(self.path.display(), stays))
@@ -50,9 +41,96 @@ impl Operation for MakeFile {
     fn undo_by_hand(&self, _: &RunTag, _: &Yield) -> Option<String> {
         Some(format!("rm {}", shell::path(&self.path)))
     }
+}
 
-    fn survives_reboot(&self) -> bool {
+impl ManagedResource for MakeFile {
+    fn key(&self) -> String {
+        format!("file {}", self.path.display())
+    }
+
+    fn survives(&self) -> bool {
         !self.inside_mount
+    }
+
+    fn reuses(&self) -> bool {
+        true
+    }
+
+    fn stays(&self, made: &Yield) -> bool {
+        self.keep || made.reused
+    }
+
+    fn make(&self, system: &mut RealSystem, tag: &RunTag) -> Result<Yield> {
+        let made = match self.reusable()? {
+            Some(marker) => Yield { reused: true, ..yield_of(&self.path, &marker) },
+            None => yield_of(&self.path, &marker::create(&self.path, self.bytes, &tag.run_id)?),
+        };
+        system.hold(&self.path, claim(&self.path)?);
+        Ok(made)
+    }
+
+    fn find(&self, tag: &RunTag, _: &[Yield]) -> Result<Option<Yield>> {
+        // Whoever may not look into a folder has made nothing there.
+        let looked = self.path.symlink_metadata();
+        if looked.is_err_and(|error| error.kind() == std::io::ErrorKind::PermissionDenied) {
+            return Ok(None);
+        }
+        let Some(marker) = marker::read(&self.path)? else { return Ok(None) };
+        Ok((marker.run_id == tag.run_id).then(|| yield_of(&self.path, &marker)))
+    }
+
+    fn unmake(&self, system: &mut RealSystem, tag: &RunTag, made: &Yield) -> Result<()> {
+        let path = &self.path;
+        let inode = made.inode.context("no inode was recorded")?;
+        if let Some(device) = loops::any_on(path) {
+            // Its name gone, nobody would find again what the device keeps of the disk.
+            bail!("{} is attached to {}; hint: losetup --detach {0}", device.display(), path.display());
+        }
+        // Our own hold would look like another run's.
+        system.release(path);
+        match marker::remove_if_ours(path, inode, &tag.run_id)? {
+            marker::Removal::Refused(why) => {
+                Err(NotOurs(format!("did not remove {}: {why}", path.display())).into())
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+impl MakeFile {
+    /// The marker of the file that is there, if it is one of ours and as large as this.
+    fn reusable(&self) -> Result<Option<marker::Marker>> {
+        let path = self.path.display();
+        if self.path.symlink_metadata().is_err() {
+            return Ok(None);
+        }
+        match marker::read(&self.path)? {
+            Some(marker) if marker.bytes == self.bytes => Ok(Some(marker)),
+            Some(marker) => bail!(
+                "{path} is ours but holds {}, not {}; hint: remove it, or name its size",
+                show_bytes(marker.bytes),
+                show_bytes(self.bytes)
+            ),
+            None => {
+                bail!("{path} exists and is not a file of ours; hint: name a file that does not exist")
+            }
+        }
+    }
+}
+
+fn yield_of(path: &Path, marker: &marker::Marker) -> Yield {
+    Yield { inode: Some(marker.inode), bytes: Some(marker.bytes), ..Yield::at(path) }
+}
+
+/// Two runs must not measure, format or remove one file under each other.
+fn claim(path: &Path) -> Result<File> {
+    let file = File::open(path).with_context(|| format!("cannot open {}", path.display()))?;
+    match marker::lock(&file).with_context(|| format!("cannot lock {}", path.display()))? {
+        true => Ok(file),
+        false => bail!(
+            "{} is in use by another run of iotax; hint: wait for it, or name another file",
+            path.display()
+        ),
     }
 }
 
@@ -81,17 +159,26 @@ impl Operation for FillFile {
     fn inputs(&mut self) -> Vec<&mut PathRef> {
         vec![&mut self.file]
     }
+}
 
-    fn perform(&self, system: &mut dyn System, _: &RunTag) -> Result<Yield> {
-        system.fill_file(self.file.path()?, self.seed, self.data)?;
-        if self.trimmed {
-            system.forget_fill(self.file.path()?)?;
-        }
-        Ok(Yield::default())
+impl ResourceChange for FillFile {
+    fn of(&self) -> Result<&Path> {
+        self.file.path()
     }
 
-    fn survives_reboot(&self) -> bool {
-        false
+    /// Data that compress are written again, whatever the marker says: it does not say which they are.
+    fn make(&self, system: &mut RealSystem) -> Result<()> {
+        let path = self.file.path()?;
+        let Some(marker) = marker::read(path)? else {
+            bail!("{} is not a file of ours: it is not filled", path.display());
+        };
+        if !(marker.filled && self.data.is_unique()) {
+            let mut tell = |bytes| system.tell(Progress::Filled(bytes));
+            if let Filled::Stopped(bytes) = fill::fill(path, self.seed, self.data, &mut tell)? {
+                bail!("interrupted after {}", show_bytes(bytes));
+            }
+        }
+        if self.trimmed { marker::set_filled(path, false) } else { Ok(()) }
     }
 }
 
@@ -110,13 +197,35 @@ impl Operation for ForgetFill {
     fn inputs(&mut self) -> Vec<&mut PathRef> {
         vec![&mut self.file]
     }
+}
 
-    fn perform(&self, system: &mut dyn System, _: &RunTag) -> Result<Yield> {
-        system.forget_fill(self.file.path()?)?;
-        Ok(Yield::default())
+impl ResourceChange for ForgetFill {
+    fn of(&self) -> Result<&Path> {
+        self.file.path()
     }
 
-    fn survives_reboot(&self) -> bool {
-        false
+    fn make(&self, _: &mut RealSystem) -> Result<()> {
+        marker::set_filled(self.file.path()?, false)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_held_by_this_run_is_removed_and_one_held_by_another_stays() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("x.img");
+        let (mut ours, mut cleaner) = (RealSystem::default(), RealSystem::default());
+        let file = MakeFile { path: path.clone(), bytes: 1 << 20, keep: false, inside_mount: false };
+        let tag = RunTag { run_id: "r".into(), run_dir: folder.path().to_owned() };
+        let made = file.make(&mut ours, &tag).unwrap();
+        let refused = file.unmake(&mut cleaner, &tag, &made).unwrap_err();
+        assert!(refused.downcast_ref::<NotOurs>().is_some(), "{refused}");
+        assert!(refused.to_string().contains("in use by another run"), "{refused}");
+        assert!(path.exists());
+        file.unmake(&mut ours, &tag, &made).unwrap();
+        assert!(!path.exists());
     }
 }

@@ -1,10 +1,21 @@
 //! A file system on block devices of ours, and its mount.
 
-use super::{Operation, Own, PathRef, RunTag, System, Undoing, Yield};
+use super::{
+    ManagedResource, Operation, Own, PathRef, RealSystem, ResourceChange, RunTag, Undoing, Yield, known,
+};
 use crate::shell;
-use anyhow::Result;
+use crate::step::system::run;
+use crate::step::tool::{await_orphans, tool};
+use anyhow::{Context, Result, bail};
+use rustix::io::Errno;
+use rustix::mount::{MountFlags, UnmountFlags, mount, unmount};
 use serde::{Deserialize, Serialize};
-use std::path::PathBuf;
+use std::ffi::CString;
+use std::fs;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Duration;
 
 /// `mkfs`, with its discard turned off.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -32,6 +43,32 @@ impl MakeFilesystem {
     fn named(&self, between: &str) -> String {
         self.devices().map(ToString::to_string).collect::<Vec<_>>().join(between)
     }
+
+    /// mkfs would discard the whole device first: the loop driver turns that into holes in the
+    /// backing file, and later reads would measure nothing.
+    fn command(&self) -> Result<Command> {
+        let label = self.label.as_str();
+        let mut command = tool(&format!("mkfs.{}", self.kind), [""; 0]);
+        match self.kind.as_str() {
+            "xfs" => command.args(["-q", "-K", "-f", "-L", label]),
+            // Lazy initialisation would write in the background while slices are measured.
+            "ext4" => command.args([
+                "-q",
+                "-F",
+                "-E",
+                "nodiscard,lazy_itable_init=0,lazy_journal_init=0",
+                "-L",
+                label,
+            ]),
+            "btrfs" => command.args(["--quiet", "--nodiscard", "--force", "--label", label]),
+            other => bail!("unknown file system \"{other}\""),
+        };
+        command.args(&self.options);
+        for device in self.devices() {
+            command.arg(device.path()?);
+        }
+        Ok(command)
+    }
 }
 
 impl Operation for MakeFilesystem {
@@ -47,19 +84,23 @@ impl Operation for MakeFilesystem {
     fn inputs(&mut self) -> Vec<&mut PathRef> {
         std::iter::once(&mut self.device).chain(&mut self.others).collect()
     }
+}
 
-    fn perform(&self, system: &mut dyn System, _: &RunTag) -> Result<Yield> {
-        system.make_filesystem(self)?;
-        Ok(Yield::default())
+impl ResourceChange for MakeFilesystem {
+    fn of(&self) -> Result<&Path> {
+        self.device.path()
     }
 
-    fn find(&self, system: &dyn System, _: &RunTag, _: &[Yield]) -> Result<Option<Yield>> {
-        system.await_filesystem(self)?;
-        Ok(None)
+    fn make(&self, _: &mut RealSystem) -> Result<()> {
+        run(&mut self.command()?).map(drop)
     }
 
-    fn survives_reboot(&self) -> bool {
-        false
+    /// By the time that a mkfs that goes on by itself opens its device, that may be another's.
+    fn await_end(&self) -> Result<()> {
+        let devices = self.devices().map(|device| Ok(device.path()?.display().to_string()));
+        let devices = devices.collect::<Result<Vec<_>>>()?;
+        let devices: Vec<&str> = devices.iter().map(String::as_str).collect();
+        await_orphans(&[&format!("mkfs.{}", self.kind)], &devices)
     }
 }
 
@@ -115,25 +156,8 @@ impl Operation for Mount {
         std::iter::once(&mut self.device).chain(&mut self.others).collect()
     }
 
-    fn perform(&self, system: &mut dyn System, _: &RunTag) -> Result<Yield> {
-        system.mount(self)?;
-        Ok(Yield { path: Some(self.directory.clone()), ..Yield::default() })
-    }
-
-    fn find(&self, system: &dyn System, _: &RunTag, _: &[Yield]) -> Result<Option<Yield>> {
-        let made = Yield { path: Some(self.directory.clone()), ..Yield::default() };
-        Ok(system.mounted(&self.directory)?.then_some(made))
-    }
-
     fn own<'a>(&'a self, _: &'a Yield) -> Vec<Own<'a>> {
         vec![Own::InFolder(&self.directory)]
-    }
-
-    fn undo(&self, system: &mut dyn System, _: &RunTag, _: &Yield) -> Result<()> {
-        match system.mounted(&self.directory)? {
-            true => system.unmount(&self.directory),
-            false => Ok(()),
-        }
     }
 
     fn undoing(&self, _: Option<&Yield>) -> Option<Undoing> {
@@ -143,8 +167,61 @@ impl Operation for Mount {
     fn undo_by_hand(&self, _: &RunTag, _: &Yield) -> Option<String> {
         Some(format!("umount {}", shell::path(&self.directory)))
     }
+}
 
-    fn survives_reboot(&self) -> bool {
-        false
+impl ManagedResource for Mount {
+    fn key(&self) -> String {
+        format!("mount {}", self.directory.display())
     }
+
+    fn below(&self) -> Vec<PathBuf> {
+        let mut below = known([&self.device].into_iter().chain(&self.others));
+        below.push(self.directory.clone());
+        below
+    }
+
+    fn make(&self, _: &mut RealSystem, _: &RunTag) -> Result<Yield> {
+        let atime = if self.relatime { MountFlags::RELATIME } else { MountFlags::NOATIME };
+        let flags = atime | MountFlags::NOSUID | MountFlags::NODEV;
+        let data = CString::new(self.data()?).context("a device's name with a zero byte")?;
+        let (device, kind) = (self.device.path()?, self.kind.as_str());
+        mount(device, &self.directory, kind, flags, data.as_c_str()).with_context(|| {
+            format!("cannot mount {} ({kind}) at {}", device.display(), self.directory.display())
+        })?;
+        Ok(Yield::at(&self.directory))
+    }
+
+    fn find(&self, _: &RunTag, _: &[Yield]) -> Result<Option<Yield>> {
+        Ok(is_mounted(&self.directory)?.then(|| Yield::at(&self.directory)))
+    }
+
+    fn unmake(&self, _: &mut RealSystem, _: &RunTag, _: &Yield) -> Result<()> {
+        match is_mounted(&self.directory)? {
+            true => unmount_soon(&self.directory),
+            false => Ok(()),
+        }
+    }
+}
+
+fn is_mounted(directory: &Path) -> Result<bool> {
+    let Ok(inside) = fs::metadata(directory) else { return Ok(false) };
+    let parent = directory.parent().context("a mount point without a parent")?;
+    Ok(fs::metadata(parent)?.dev() != inside.dev())
+}
+
+fn unmount_soon(directory: &Path) -> Result<()> {
+    let mut last = None;
+    for _ in 0..50 {
+        match unmount(directory, UnmountFlags::NOFOLLOW) {
+            Ok(()) => return Ok(()),
+            // Something of ours may still be closing a file there.
+            Err(error @ Errno::BUSY) => last = Some(error),
+            Err(error) => {
+                return Err(error).with_context(|| format!("cannot unmount {}", directory.display()));
+            }
+        }
+        std::thread::sleep(Duration::from_millis(100));
+    }
+    Err(last.map_or(anyhow::anyhow!("busy"), anyhow::Error::from))
+        .with_context(|| format!("cannot unmount {}: a process has a file open there", directory.display()))
 }

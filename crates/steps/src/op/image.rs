@@ -1,10 +1,12 @@
 //! A qcow2 image within a stretch of a file of ours or of a block device, made by QEMU itself. It has no name and nothing of
 //! its own to undo: it goes with what it lies in.
 
-use super::{Operation, PathRef, RunTag, System, Yield};
+use super::{Operation, PathRef, RealSystem, ResourceChange};
+use crate::step::image;
 use crate::units::{show_bytes, size_word};
 use anyhow::Result;
 use serde::{Deserialize, Serialize};
+use std::path::Path;
 
 /// QEMU's `blockdev-create` with `driver=qcow2`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -55,13 +57,14 @@ impl Operation for MakeImage {
     fn inputs(&mut self) -> Vec<&mut PathRef> {
         vec![&mut self.on]
     }
+}
 
-    fn perform(&self, system: &mut dyn System, _: &RunTag) -> Result<Yield> {
-        system.make_image(self)?;
-        Ok(Yield::default())
+impl ResourceChange for MakeImage {
+    fn of(&self) -> Result<&Path> {
+        self.on.path()
     }
 
-    fn survives_reboot(&self) -> bool {
-        false
+    fn make(&self, _: &mut RealSystem) -> Result<()> {
+        image::make(self)
     }
 }

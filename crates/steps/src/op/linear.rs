@@ -1,10 +1,9 @@
 //! Stretches of block devices one behind the other as one device, by the device mapper's `linear`: a part of one device, or
 //! several devices put together.
 
-use super::{Operation, Own, PathRef, RunTag, System, Undoing, Yield, by_thing};
+use super::{ManagedResource, Operation, Own, PathRef, RealSystem, RunTag, Undoing, Yield, known};
 use crate::shell;
 use crate::step::dm;
-use crate::step::thing::Thing;
 use crate::units::size_word;
 use anyhow::Result;
 use serde::{Deserialize, Serialize};
@@ -33,29 +32,24 @@ pub struct Stretch {
     pub bytes: u64,
 }
 
-impl Thing for MakeLinear {
-    fn key(&self, _: &RunTag) -> String {
+impl ManagedResource for MakeLinear {
+    fn key(&self) -> String {
         format!("dm {}", self.name)
     }
 
     fn below(&self) -> Vec<PathBuf> {
-        let devices = self.stretches.iter().filter_map(|stretch| stretch.device.path().ok());
-        devices.map(PathBuf::from).collect()
+        known(self.stretches.iter().map(|stretch| &stretch.device))
     }
 
-    fn survives(&self) -> bool {
-        false
-    }
-
-    fn make(&self, _: &RunTag) -> Result<Yield> {
+    fn make(&self, _: &mut RealSystem, _: &RunTag) -> Result<Yield> {
         dm::create(self)
     }
 
-    fn find(&self, _: &RunTag) -> Result<Option<Yield>> {
+    fn find(&self, _: &RunTag, _: &[Yield]) -> Result<Option<Yield>> {
         dm::find(&self.name)
     }
 
-    fn unmake(&self, _: &RunTag, _: &Yield) -> Result<()> {
+    fn unmake(&self, _: &mut RealSystem, _: &RunTag, _: &Yield) -> Result<()> {
         dm::remove(&self.name)
     }
 }
@@ -74,8 +68,6 @@ impl Operation for MakeLinear {
     fn inputs(&mut self) -> Vec<&mut PathRef> {
         self.stretches.iter_mut().map(|stretch| &mut stretch.device).collect()
     }
-
-    by_thing!();
 
     fn own<'a>(&'a self, _: &'a Yield) -> Vec<Own<'a>> {
         vec![Own::Named(&self.name)]

@@ -2,9 +2,11 @@
 //! again by its backing file and by the limit of bytes that ours always have, among those that no other
 //! step is known to have made.
 
-use super::{Operation, PathRef, RunTag, System, Undoing, Yield};
+use super::{
+    KnownBy, ManagedResource, Observer, Operation, PathRef, RealSystem, RunTag, Undoing, Yield, known,
+};
 use crate::shell;
-use crate::step::loops::{FileId, LoopOf, LoopRequest};
+use crate::step::loops::{self, FileId, LoopOf};
 use anyhow::{Context, Result};
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
@@ -46,31 +48,8 @@ impl Operation for AttachLoop {
         vec![&mut self.backing]
     }
 
-    fn observe(&mut self, system: &dyn System) {
-        self.file = self.backing.path().ok().and_then(|path| system.file_id(path));
-    }
-
-    fn perform(&self, system: &mut dyn System, _: &RunTag) -> Result<Yield> {
-        let device = system.attach_loop(&LoopRequest {
-            backing: self.backing.path()?,
-            bytes: self.bytes,
-            direct_io: self.direct_io,
-            read_only: self.read_only,
-        })?;
-        Ok(Yield { path: Some(device), ..Yield::default() })
-    }
-
-    fn find(&self, system: &dyn System, _: &RunTag, others: &[Yield]) -> Result<Option<Yield>> {
-        let devices = system.loops_on(&self.known()?)?;
-        // Stacks that share nothing (`own`) have a loop device each on one file.
-        let is_others = |device: &PathBuf| others.iter().any(|made| made.path.as_ref() == Some(device));
-        let found = devices.into_iter().find(|device| !is_others(device));
-        Ok(found.map(|path| Yield { path: Some(path), ..Yield::default() }))
-    }
-
-    fn undo(&self, system: &mut dyn System, _: &RunTag, made: &Yield) -> Result<()> {
-        let device = made.path.as_ref().context("no loop device was recorded")?;
-        system.detach_loop(device, &self.known()?)
+    fn observe(&mut self, machine: &dyn Observer) {
+        self.file = self.backing.path().ok().and_then(|path| machine.file_id(path));
     }
 
     fn undoing(&self, made: Option<&Yield>) -> Option<Undoing> {
@@ -84,8 +63,34 @@ impl Operation for AttachLoop {
     fn undo_by_hand(&self, _: &RunTag, made: &Yield) -> Option<String> {
         made.path.as_ref().map(|device| format!("losetup --detach {}", shell::path(device)))
     }
+}
 
-    fn survives_reboot(&self) -> bool {
-        false
+impl ManagedResource for AttachLoop {
+    fn key(&self) -> String {
+        format!("loop {}", self.backing)
+    }
+
+    fn below(&self) -> Vec<PathBuf> {
+        known([&self.backing])
+    }
+
+    fn known_by(&self) -> KnownBy {
+        KnownBy::Number
+    }
+
+    fn make(&self, _: &mut RealSystem, _: &RunTag) -> Result<Yield> {
+        Ok(Yield::at(loops::attach(&self.known()?, self.direct_io, self.read_only)?))
+    }
+
+    fn find(&self, _: &RunTag, others: &[Yield]) -> Result<Option<Yield>> {
+        let devices = loops::attached(&self.known()?)?;
+        // Stacks that share nothing (`own`) have a loop device each on one file.
+        let is_others = |device: &PathBuf| others.iter().any(|made| made.path.as_ref() == Some(device));
+        Ok(devices.into_iter().find(|device| !is_others(device)).map(Yield::at))
+    }
+
+    fn unmake(&self, _: &mut RealSystem, _: &RunTag, made: &Yield) -> Result<()> {
+        let device = made.path.as_ref().context("no loop device was recorded")?;
+        loops::detach(device, &self.known()?)
     }
 }

@@ -1,11 +1,10 @@
 //! A volume group of LVM's over several devices, and the volume in it: linear, striped, thin or cached.
 
 use super::drives::{Drives, left_on};
-use super::{Operation, Own, PathRef, RunTag, System, Undoing, Yield, by_thing};
+use super::{ManagedResource, Observer, Operation, Own, PathRef, RealSystem, RunTag, Undoing, Yield, known};
 use crate::shell;
 use crate::step::lvm::{self, Group, VOLUME};
 use crate::step::settings::ThingSettings;
-use crate::step::thing::Thing;
 use crate::units::{KIB, size_word};
 use anyhow::Result;
 use serde::{Deserialize, Serialize};
@@ -191,11 +190,9 @@ impl Operation for MakeLvm {
         self.members.iter_mut().collect()
     }
 
-    fn observe(&mut self, system: &dyn System) {
-        self.drives = Drives::of(system, &self.inputs());
+    fn observe(&mut self, machine: &dyn Observer) {
+        self.drives = Drives::of(machine, &self.inputs());
     }
-
-    by_thing!();
 
     fn own<'a>(&'a self, _: &'a Yield) -> Vec<Own<'a>> {
         vec![Own::Named(&self.name)]
@@ -211,29 +208,29 @@ impl Operation for MakeLvm {
     }
 }
 
-impl Thing for MakeLvm {
-    fn key(&self, _: &RunTag) -> String {
+impl ManagedResource for MakeLvm {
+    fn key(&self) -> String {
         format!("lvm {}", self.name)
     }
 
     fn below(&self) -> Vec<PathBuf> {
-        self.members.iter().filter_map(|member| member.path().ok()).map(Path::to_owned).collect()
+        known(&self.members)
     }
 
     fn survives(&self) -> bool {
         true
     }
 
-    fn make(&self, tag: &RunTag) -> Result<Yield> {
+    fn make(&self, _: &mut RealSystem, tag: &RunTag) -> Result<Yield> {
         let group = self.group(tag)?;
         // LVM knows its physical volumes by the kernel's names.
         let name = |member: &&Path| member.canonicalize().map(|real| real.display().to_string());
         let names = group.members.iter().map(name).collect::<std::io::Result<Vec<_>>>()?;
         let device = group.make(self.member_bytes, &self.commands_on(&names))?;
-        Ok(Yield { path: Some(device), ..Yield::default() })
+        Ok(Yield::at(device))
     }
 
-    fn find(&self, tag: &RunTag) -> Result<Option<Yield>> {
+    fn find(&self, tag: &RunTag, _: &[Yield]) -> Result<Option<Yield>> {
         let (today, _) = self.today();
         Ok(today.group(tag)?.find()?.map(|path| Yield { path, ..Yield::default() }))
     }
@@ -243,7 +240,7 @@ impl Thing for MakeLvm {
         lvm::settings_of(&self.name, &members)
     }
 
-    fn unmake(&self, tag: &RunTag, _: &Yield) -> Result<()> {
+    fn unmake(&self, _: &mut RealSystem, tag: &RunTag, _: &Yield) -> Result<()> {
         let (today, others) = self.today();
         today.group(tag)?.unmake()?;
         left_on(&others)

@@ -1,6 +1,5 @@
-//! The family of operations: one file and one entry each. An operation is typed data; it says
-//! what it does, does it through a [`System`], finds again what an interrupted attempt made, and
-//! undoes it.
+//! The family of operations: one file and one entry each. An operation is typed data that says what it does. As a
+//! [`ManagedResource`] it is made, found again after an interrupted attempt and taken away, as a [`ResourceChange`] it is done.
 
 mod afar;
 mod arc;
@@ -61,9 +60,8 @@ pub use wipe::WipeSignatures;
 pub use zpool::{MakeZpool, Vdev, ZfsContent};
 pub use zpool_member::{AwaitResilver, ZpoolOffline, ZpoolReplace};
 
-use super::settings::ThingSettings;
-use super::state::ArrayState;
-use super::system::{NotOurs, System};
+use super::system::{NotOurs, Observer, RealSystem};
+use super::thing::{KnownBy, ManagedResource, ResourceChange};
 use super::{PathRef, RunTag, StepId, Yield};
 use crate::layer::guest::DiskKey;
 use crate::store;
@@ -72,92 +70,142 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::path::{Component, Path, PathBuf};
 
-/// One typed change.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(tag = "op", rename_all = "snake_case")]
-pub enum Op {
-    /// A directory of the run.
-    MakeDirectory(MakeDirectory),
-    /// A file of ours.
-    MakeFile(MakeFile),
-    /// Its content.
-    FillFile(FillFile),
-    /// What its marker says of it.
-    ForgetFill(ForgetFill),
-    /// A loop device.
-    AttachLoop(AttachLoop),
-    /// A file system.
-    MakeFilesystem(MakeFilesystem),
-    /// A mount.
-    Mount(Mount),
-    /// A volume group and a volume of LVM's.
-    MakeLvm(MakeLvm),
-    /// A pool of ZFS and what is in it.
-    MakeZpool(MakeZpool),
-    /// A member of a pool taken offline.
-    ZpoolOffline(ZpoolOffline),
-    /// One that comes back.
-    ZpoolReplace(ZpoolReplace),
-    /// A resilver waited for.
-    AwaitResilver(AwaitResilver),
-    /// The limit of ZFS's cache.
-    LimitArc(LimitArc),
-    /// What the user has given up of a member.
-    WipeSignatures(WipeSignatures),
-    /// A partition table with one partition.
-    MakePartition(MakePartition),
-    /// A part of a device, or several put together.
-    MakeLinear(MakeLinear),
-    /// An array of the kernel's RAID.
-    CreateArray(CreateArray),
-    /// A member of it that fails.
-    FailMember(FailMember),
-    /// A member that comes back.
-    Rebuild(Rebuild),
-    /// Until its members are whole.
-    AwaitSync(AwaitSync),
-    /// An image within a file or device.
-    MakeImage(MakeImage),
-    /// The initramfs of a guest.
-    BuildInitramfs(BuildInitramfs),
-    /// The seed of a guest whose system is not ours.
-    BuildSeed(BuildSeed),
-    /// A PCI drive for a guest.
-    PassThrough(PassThrough),
-    /// A LUN of the kernel's target.
-    ExportVhostScsi(ExportVhostScsi),
-    /// A disk in a running SPDK target.
-    ExportSpdk(ExportSpdk),
-    /// A bdev over several files or devices in a running SPDK target.
-    JoinSpdk(JoinSpdk),
-    /// Equal parts of a bdev.
-    SplitSpdk(SplitSpdk),
-    /// A bdev's NVMe-oF subsystem in a running SPDK target.
-    ExportSpdkNvmf(ExportSpdkNvmf),
-    /// A member that leaves an array of a running SPDK target, comes back or is waited for.
-    ChangeSpdkArray(ChangeSpdkArray),
-    /// A subsystem of the kernel's NVMe target.
-    ExportNvmf(ExportNvmf),
-    /// A controller of one.
-    ConnectNvmf(ConnectNvmf),
-    /// A target of the kernel's iSCSI.
-    ExportIscsi(ExportIscsi),
-    /// open-iscsi's daemon.
-    StartIscsid(StartIscsid),
-    /// A session with a target.
-    ConnectIscsi(ConnectIscsi),
-    /// An export of a qemu-nbd.
-    ExportNbd(ExportNbd),
-    /// The device over one.
-    ConnectNbd(ConnectNbd),
-    /// An RDMA device.
-    SoftRdma(SoftRdma),
-    /// A process that lives as long as the stack: QEMU.
-    Spawn(Spawn),
-    /// Our binary on a host over SSH.
-    RemoteAgent(RemoteAgent),
-    /// A file of ours on a host without an agent.
-    MakeFileAfar(MakeFileAfar),
+/// The operations: each is a [`ManagedResource`] or a [`ResourceChange`].
+macro_rules! operations {
+    (
+        resources { $($(#[$of_resource:meta])* $resource:ident,)* }
+        changes { $($(#[$of_change:meta])* $change:ident,)* }
+    ) => {
+        /// One typed change.
+        #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+        #[serde(tag = "op", rename_all = "snake_case")]
+        pub enum Op {
+            $($(#[$of_resource])* $resource($resource),)*
+            $($(#[$of_change])* $change($change),)*
+        }
+
+        impl Op {
+            /// The operation itself.
+            pub fn operation(&self) -> &dyn Operation {
+                match self {
+                    $(Op::$resource(op) => op,)*
+                    $(Op::$change(op) => op,)*
+                }
+            }
+
+            fn operation_mut(&mut self) -> &mut dyn Operation {
+                match self {
+                    $(Op::$resource(op) => op,)*
+                    $(Op::$change(op) => op,)*
+                }
+            }
+
+            /// What it does to a machine.
+            pub fn act(&self) -> Act<'_> {
+                match self {
+                    $(Op::$resource(op) => Act::Make(op),)*
+                    $(Op::$change(op) => Act::Change(op),)*
+                }
+            }
+        }
+    };
+}
+
+operations! {
+    resources {
+        /// A directory of the run.
+        MakeDirectory,
+        /// A file of ours.
+        MakeFile,
+        /// A loop device.
+        AttachLoop,
+        /// A mount.
+        Mount,
+        /// A volume group and a volume of LVM's.
+        MakeLvm,
+        /// A pool of ZFS and what is in it.
+        MakeZpool,
+        /// The limit of ZFS's cache.
+        LimitArc,
+        /// A partition table with one partition.
+        MakePartition,
+        /// A part of a device, or several put together.
+        MakeLinear,
+        /// An array of the kernel's RAID.
+        CreateArray,
+        /// The initramfs of a guest.
+        BuildInitramfs,
+        /// The seed of a guest whose system is not ours.
+        BuildSeed,
+        /// A PCI drive for a guest.
+        PassThrough,
+        /// A LUN of the kernel's target.
+        ExportVhostScsi,
+        /// A disk in a running SPDK target.
+        ExportSpdk,
+        /// A bdev over several files or devices in a running SPDK target.
+        JoinSpdk,
+        /// Equal parts of a bdev.
+        SplitSpdk,
+        /// A bdev's NVMe-oF subsystem in a running SPDK target.
+        ExportSpdkNvmf,
+        /// A subsystem of the kernel's NVMe target.
+        ExportNvmf,
+        /// A controller of one.
+        ConnectNvmf,
+        /// A target of the kernel's iSCSI.
+        ExportIscsi,
+        /// open-iscsi's daemon.
+        StartIscsid,
+        /// A session with a target.
+        ConnectIscsi,
+        /// An export of a qemu-nbd.
+        ExportNbd,
+        /// The device over one.
+        ConnectNbd,
+        /// An RDMA device.
+        SoftRdma,
+        /// A process that lives as long as the stack: QEMU.
+        Spawn,
+        /// Our binary on a host over SSH.
+        RemoteAgent,
+        /// A file of ours on a host without an agent.
+        MakeFileAfar,
+    }
+    changes {
+        /// A file's content.
+        FillFile,
+        /// What a file's marker says of it.
+        ForgetFill,
+        /// A file system.
+        MakeFilesystem,
+        /// A member of a pool taken offline.
+        ZpoolOffline,
+        /// A member of a pool that comes back.
+        ZpoolReplace,
+        /// A resilver waited for.
+        AwaitResilver,
+        /// What the user has given up of a member.
+        WipeSignatures,
+        /// A member of an array that fails.
+        FailMember,
+        /// A member of an array that comes back.
+        Rebuild,
+        /// Until the members of an array are whole.
+        AwaitSync,
+        /// An image within a file or device.
+        MakeImage,
+        /// A member that leaves an array of a running SPDK target, comes back or is waited for.
+        ChangeSpdkArray,
+    }
+}
+
+/// What an operation does to a machine.
+pub enum Act<'a> {
+    /// It makes something, and takes it away when it is undone.
+    Make(&'a dyn ManagedResource),
+    /// It changes something that is there.
+    Change(&'a dyn ResourceChange),
 }
 
 /// What undoing does, in a few words.
@@ -214,39 +262,7 @@ pub trait Operation {
     }
 
     /// Notes what the machine would not tell any more once it was changed: it goes into the intent.
-    fn observe(&mut self, _system: &dyn System) {}
-
-    /// Does it.
-    ///
-    /// # Errors
-    /// With what could not be done and why; what was half done is found again by `find`.
-    fn perform(&self, system: &mut dyn System, tag: &RunTag) -> Result<Yield>;
-
-    /// What an interrupted attempt of this run made, found by its name or tag. What makes nothing of its
-    /// own (content of a file that another step made) leaves this and the undoing as they are. `others` are
-    /// what other steps of the run are known to have made: that is never this step's.
-    ///
-    /// # Errors
-    /// When the machine cannot be asked.
-    fn find(&self, _system: &dyn System, _tag: &RunTag, _others: &[Yield]) -> Result<Option<Yield>> {
-        Ok(None)
-    }
-
-    /// In which state what it made is, where that is more than being there.
-    ///
-    /// # Errors
-    /// When the machine cannot be asked.
-    fn state(&self, _system: &dyn System, _made: &Yield) -> Result<Option<ArrayState>> {
-        Ok(None)
-    }
-
-    /// How what it made really is.
-    ///
-    /// # Errors
-    /// When the machine cannot be asked.
-    fn settings(&self, _system: &dyn System, _made: &Yield) -> Result<ThingSettings> {
-        Ok(ThingSettings::new())
-    }
+    fn observe(&mut self, _machine: &dyn Observer) {}
 
     /// What undoing touches that the run alone can have made: a journal is never believed beyond that. Devices, drives and files
     /// outside of the run's folder are known by what undoing itself looks at (markers, ids on drives, inodes).
@@ -254,15 +270,7 @@ pub trait Operation {
         Vec::new()
     }
 
-    /// Undoes it; done already is fine.
-    ///
-    /// # Errors
-    /// When something of it is still there.
-    fn undo(&self, _system: &mut dyn System, _tag: &RunTag, _made: &Yield) -> Result<()> {
-        Ok(())
-    }
-
-    /// The same in a few words, with what it made where that is known; `None`: it has nothing of its own to undo.
+    /// What undoing does in a few words, with what it made where that is known; `None`: it has nothing of its own to undo.
     fn undoing(&self, _made: Option<&Yield>) -> Option<Undoing> {
         None
     }
@@ -271,9 +279,11 @@ pub trait Operation {
     fn undo_by_hand(&self, _tag: &RunTag, _made: &Yield) -> Option<String> {
         None
     }
+}
 
-    /// Whether it is still there after a reboot (a file is, a mount is not).
-    fn survives_reboot(&self) -> bool;
+/// Those of the paths that are known.
+fn known<'a>(paths: impl IntoIterator<Item = &'a PathRef>) -> Vec<PathBuf> {
+    paths.into_iter().filter_map(|path| path.path().ok().map(Path::to_owned)).collect()
 }
 
 impl Op {
@@ -292,107 +302,12 @@ impl Op {
             _ => None,
         }
     }
-}
 
-/// The methods of an operation whose result is a [`Thing`](crate::step::thing::Thing): within its `impl Operation`.
-macro_rules! by_thing {
-    () => {
-        fn perform(&self, system: &mut dyn System, tag: &RunTag) -> Result<Yield> {
-            system.make_thing(self, tag)
-        }
+    /// Whether what it made, or a part of it, is still there after a reboot.
+    pub fn survives_reboot(&self) -> bool {
+        matches!(self.act(), Act::Make(resource) if resource.survives())
+    }
 
-        fn find(&self, system: &dyn System, tag: &RunTag, _: &[Yield]) -> Result<Option<Yield>> {
-            system.find_thing(self, tag)
-        }
-
-        fn undo(&self, system: &mut dyn System, tag: &RunTag, made: &Yield) -> Result<()> {
-            system.unmake_thing(self, tag, made)
-        }
-
-        fn state(&self, system: &dyn System, made: &Yield) -> Result<Option<crate::step::state::ArrayState>> {
-            system.state_of_thing(self, made)
-        }
-
-        fn settings(
-            &self,
-            system: &dyn System,
-            made: &Yield,
-        ) -> Result<crate::step::settings::ThingSettings> {
-            system.settings_of_thing(self, made)
-        }
-
-        fn survives_reboot(&self) -> bool {
-            crate::step::thing::Thing::survives(self)
-        }
-    };
-}
-use by_thing;
-
-/// Those of one that is a [`Change`](crate::step::thing::Change) of a thing that stands: it goes with the thing.
-macro_rules! by_change {
-    () => {
-        fn perform(&self, system: &mut dyn System, _: &RunTag) -> Result<Yield> {
-            system.change_thing(self)?;
-            Ok(Yield::default())
-        }
-
-        fn survives_reboot(&self) -> bool {
-            false
-        }
-    };
-}
-use by_change;
-
-/// Whatever the operation is, as what it can do.
-macro_rules! as_operation {
-    ($op:expr) => {
-        match $op {
-            Op::MakeDirectory(op) => op,
-            Op::MakeFile(op) => op,
-            Op::FillFile(op) => op,
-            Op::ForgetFill(op) => op,
-            Op::AttachLoop(op) => op,
-            Op::MakeFilesystem(op) => op,
-            Op::Mount(op) => op,
-            Op::MakeLvm(op) => op,
-            Op::MakeZpool(op) => op,
-            Op::ZpoolOffline(op) => op,
-            Op::ZpoolReplace(op) => op,
-            Op::AwaitResilver(op) => op,
-            Op::LimitArc(op) => op,
-            Op::WipeSignatures(op) => op,
-            Op::MakePartition(op) => op,
-            Op::MakeLinear(op) => op,
-            Op::CreateArray(op) => op,
-            Op::FailMember(op) => op,
-            Op::Rebuild(op) => op,
-            Op::AwaitSync(op) => op,
-            Op::MakeImage(op) => op,
-            Op::BuildInitramfs(op) => op,
-            Op::BuildSeed(op) => op,
-            Op::PassThrough(op) => op,
-            Op::ExportVhostScsi(op) => op,
-            Op::ExportSpdk(op) => op,
-            Op::JoinSpdk(op) => op,
-            Op::SplitSpdk(op) => op,
-            Op::ExportSpdkNvmf(op) => op,
-            Op::ChangeSpdkArray(op) => op,
-            Op::ExportNvmf(op) => op,
-            Op::ConnectNvmf(op) => op,
-            Op::ExportIscsi(op) => op,
-            Op::StartIscsid(op) => op,
-            Op::ConnectIscsi(op) => op,
-            Op::ExportNbd(op) => op,
-            Op::ConnectNbd(op) => op,
-            Op::SoftRdma(op) => op,
-            Op::Spawn(op) => op,
-            Op::RemoteAgent(op) => op,
-            Op::MakeFileAfar(op) => op,
-        }
-    };
-}
-
-impl Op {
     /// Bytes of data that it fills a file with.
     pub fn bytes_filled(&self) -> u64 {
         match self {
@@ -472,18 +387,9 @@ impl Op {
         Ok(())
     }
 
-    /// The operation itself.
-    pub fn operation(&self) -> &dyn Operation {
-        as_operation!(self)
-    }
-
-    fn operation_mut(&mut self) -> &mut dyn Operation {
-        as_operation!(self)
-    }
-
     /// The same operation with what it must know of the machine before it changes it.
-    pub fn observed(mut self, system: &dyn System) -> Op {
-        self.operation_mut().observe(system);
+    pub fn observed(mut self, machine: &dyn Observer) -> Op {
+        self.operation_mut().observe(machine);
         self
     }
 

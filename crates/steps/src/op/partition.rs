@@ -2,10 +2,9 @@
 //! is told from every other.
 
 use super::drives::{Drives, left_on};
-use super::{Operation, Own, PathRef, RunTag, System, Undoing, Yield, by_thing};
+use super::{ManagedResource, Observer, Operation, Own, PathRef, RealSystem, RunTag, Undoing, Yield, known};
 use crate::shell;
 use crate::step::partition;
-use crate::step::thing::Thing;
 use crate::units::size_word;
 use anyhow::Result;
 use serde::{Deserialize, Serialize};
@@ -40,28 +39,28 @@ impl MakePartition {
     }
 }
 
-impl Thing for MakePartition {
-    fn key(&self, _: &RunTag) -> String {
+impl ManagedResource for MakePartition {
+    fn key(&self) -> String {
         format!("partition {}", self.name)
     }
 
     fn below(&self) -> Vec<PathBuf> {
-        self.device.path().map(PathBuf::from).into_iter().collect()
+        known([&self.device])
     }
 
     fn survives(&self) -> bool {
         true
     }
 
-    fn make(&self, _: &RunTag) -> Result<Yield> {
+    fn make(&self, _: &mut RealSystem, _: &RunTag) -> Result<Yield> {
         partition::create(self)
     }
 
-    fn find(&self, _: &RunTag) -> Result<Option<Yield>> {
+    fn find(&self, _: &RunTag, _: &[Yield]) -> Result<Option<Yield>> {
         partition::find(&self.today().0)
     }
 
-    fn unmake(&self, _: &RunTag, _: &Yield) -> Result<()> {
+    fn unmake(&self, _: &mut RealSystem, _: &RunTag, _: &Yield) -> Result<()> {
         let (today, others) = self.today();
         partition::remove(&today)?;
         left_on(&others)
@@ -88,11 +87,9 @@ impl Operation for MakePartition {
         vec![&mut self.device]
     }
 
-    fn observe(&mut self, system: &dyn System) {
-        self.drives = Drives::of(system, &self.inputs());
+    fn observe(&mut self, machine: &dyn Observer) {
+        self.drives = Drives::of(machine, &self.inputs());
     }
-
-    by_thing!();
 
     fn own<'a>(&'a self, _: &'a Yield) -> Vec<Own<'a>> {
         vec![Own::Named(&self.name)]

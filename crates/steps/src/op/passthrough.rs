@@ -1,13 +1,16 @@
 //! A PCI drive taken from this host's driver and given to vfio-pci, so that a guest can have it. Undone, the driver has it
 //! back and its disk is there again, its queue set as it was.
 
-use super::{Operation, Own, RunTag, System, Undoing, Yield};
+use super::{ManagedResource, Observer, Operation, Own, RealSystem, RunTag, Undoing, Yield};
+use crate::host::pci;
 use crate::shell;
-use crate::step::queue::Settings;
+use crate::step::queue::{self, Settings};
+use crate::step::system::here;
 use crate::step::vfio::{self, TakenDrive};
 use anyhow::Result;
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 /// `driver_override`, unbind, probe.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -34,19 +37,8 @@ impl Operation for PassThrough {
         format!("bind {} to {} in place of {}", self.address, vfio::DRIVER, self.driver)
     }
 
-    fn observe(&mut self, system: &dyn System) {
-        self.queue = system.queue_settings(&self.disk);
-    }
-
-    fn perform(&self, system: &mut dyn System, _: &RunTag) -> Result<Yield> {
-        let group = system.take_drive(&self.drive())?;
-        Ok(Yield { path: Some(group), ..Yield::default() })
-    }
-
-    fn find(&self, system: &dyn System, _: &RunTag, _: &[Yield]) -> Result<Option<Yield>> {
-        // The plan was refused unless the function had a driver of this host, and a refusal before the first change is never
-        // asked here: vfio-pci has it from us.
-        Ok(system.is_taken(&self.address)?.then(Yield::default))
+    fn observe(&mut self, machine: &dyn Observer) {
+        self.queue = machine.queue_settings(&self.disk);
     }
 
     fn own<'a>(&'a self, made: &'a Yield) -> Vec<Own<'a>> {
@@ -55,14 +47,6 @@ impl Operation for PassThrough {
             .map(|name| Own::Part(name))
             .chain([Own::Part(&self.address), Own::Part(&self.driver)])
             .collect()
-    }
-
-    fn undo(&self, system: &mut dyn System, _: &RunTag, made: &Yield) -> Result<()> {
-        system.give_back(&self.drive())?;
-        // Runs from before 2026-11-23 have them in what was made.
-        let queue = if self.queue.is_empty() { &made.queue } else { &self.queue };
-        system.restore_queue(&self.address, queue);
-        Ok(())
     }
 
     fn undoing(&self, _: Option<&Yield>) -> Option<Undoing> {
@@ -79,8 +63,35 @@ impl Operation for PassThrough {
             address = shell::word(&self.address)
         ))
     }
+}
 
-    fn survives_reboot(&self) -> bool {
-        false
+impl ManagedResource for PassThrough {
+    fn key(&self) -> String {
+        format!("drive {}", self.address)
+    }
+
+    fn puts_back(&self) -> Settings {
+        self.queue.clone()
+    }
+
+    fn make(&self, _: &mut RealSystem, _: &RunTag) -> Result<Yield> {
+        Ok(Yield::at(vfio::take(&here(), &self.drive())?))
+    }
+
+    fn find(&self, _: &RunTag, _: &[Yield]) -> Result<Option<Yield>> {
+        // The plan was refused unless the function had a driver of this host, and a refusal before the first change is never
+        // asked here: vfio-pci has it from us.
+        Ok(vfio::is_taken(&here(), &self.address).then(Yield::default))
+    }
+
+    fn unmake(&self, system: &mut RealSystem, _: &RunTag, made: &Yield) -> Result<()> {
+        let other_name = vfio::give_back(&here(), &self.drive())?;
+        // Runs from before 2026-11-23 have them in what was made.
+        let was = if self.queue.is_empty() { &made.queue } else { &self.queue };
+        let pause = || std::thread::sleep(Duration::from_millis(100));
+        let restore = |disk: &String| queue::restore_for_good(&here(), disk, was, pause);
+        let disks = pci::disks_at(&here(), &self.address);
+        other_name.into_iter().chain(disks.iter().flat_map(restore)).for_each(|note| system.note(note));
+        Ok(())
     }
 }

@@ -2,9 +2,11 @@
 //! is known by pid and start time; one whose start was interrupted is found by a word of its
 //! command line that names the run.
 
-use super::{Operation, Own, PathRef, RunTag, System, Undoing, Yield};
+use super::{KnownBy, ManagedResource, Operation, Own, PathRef, RealSystem, RunTag, Undoing, Yield, known};
 use crate::layer::guest;
 use crate::measure::wire::ssh;
+use crate::step::process::process_of_tag;
+use crate::step::system::remove_file;
 use anyhow::{Context, Result};
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
@@ -59,30 +61,9 @@ impl Operation for Spawn {
         self.belows.iter_mut().collect()
     }
 
-    fn perform(&self, system: &mut dyn System, _: &RunTag) -> Result<Yield> {
-        let process = system.spawn(&self.words()?, &self.tag, &self.log)?;
-        if let Some(socket) = &self.ready {
-            system.await_socket(socket, &process, &self.log)?;
-        }
-        Ok(Yield { process: Some(process), ..Yield::default() })
-    }
-
-    fn find(&self, system: &dyn System, _: &RunTag, _: &[Yield]) -> Result<Option<Yield>> {
-        let process = system.find_process(&self.tag)?;
-        // Its sockets may be there without it: undo removes them either way.
-        Ok(Some(Yield { process, ..Yield::default() }))
-    }
-
     fn own<'a>(&'a self, _: &'a Yield) -> Vec<Own<'a>> {
         let made = self.makes.iter().map(|path| Own::InFolder(path));
         made.chain([Own::Named(&self.tag)]).collect()
-    }
-
-    fn undo(&self, system: &mut dyn System, _: &RunTag, made: &Yield) -> Result<()> {
-        if let Some(process) = &made.process {
-            system.end_process(process, &self.tag)?;
-        }
-        self.makes.iter().try_for_each(|path| system.remove_plain(path))
     }
 
     fn undoing(&self, made: Option<&Yield>) -> Option<Undoing> {
@@ -98,10 +79,45 @@ impl Operation for Spawn {
     fn undo_by_hand(&self, _: &RunTag, made: &Yield) -> Option<String> {
         made.process.as_ref().map(|process| format!("kill {}", process.pid))
     }
+}
 
-    fn survives_reboot(&self) -> bool {
-        // The process does not, its sockets do; undo copes with both.
+impl ManagedResource for Spawn {
+    fn key(&self) -> String {
+        format!("process {}", self.tag)
+    }
+
+    /// Its command line names what it has open.
+    fn below(&self) -> Vec<PathBuf> {
+        self.argv.iter().map(PathBuf::from).chain(known(&self.belows)).collect()
+    }
+
+    /// The process does not, its sockets do; `unmake` copes with both.
+    fn survives(&self) -> bool {
         true
+    }
+
+    fn known_by(&self) -> KnownBy {
+        KnownBy::Process
+    }
+
+    fn make(&self, system: &mut RealSystem, _: &RunTag) -> Result<Yield> {
+        let process = system.spawn(&self.words()?, &self.log)?;
+        if let Some(socket) = &self.ready {
+            system.await_socket(socket, &process, &self.log)?;
+        }
+        Ok(Yield { process: Some(process), ..Yield::default() })
+    }
+
+    fn find(&self, _: &RunTag, _: &[Yield]) -> Result<Option<Yield>> {
+        // Its sockets may be there without it: they are removed either way.
+        Ok(Some(Yield { process: process_of_tag(&self.tag)?, ..Yield::default() }))
+    }
+
+    fn unmake(&self, system: &mut RealSystem, _: &RunTag, made: &Yield) -> Result<()> {
+        if let Some(process) = &made.process {
+            system.end_process(process, &self.tag)?;
+        }
+        self.makes.iter().try_for_each(|path| remove_file(path))
     }
 }
 
@@ -172,20 +188,6 @@ impl Operation for RemoteAgent {
         format!("copy this iotax to {} over ssh and start it there as agent", self.host)
     }
 
-    fn perform(&self, _: &mut dyn System, _: &RunTag) -> Result<Yield> {
-        Ok(Yield::default())
-    }
-
-    fn find(&self, _: &dyn System, _: &RunTag, _: &[Yield]) -> Result<Option<Yield>> {
-        Ok(Some(Yield::default()))
-    }
-
-    fn undo(&self, _: &mut dyn System, tag: &RunTag, _: &Yield) -> Result<()> {
-        ssh::remove_remote(&self.host, &self.id(tag), &ssh::SshOptions::from_env())
-            .map(drop)
-            .with_context(|| format!("cannot remove the agent's copy on {}", self.host))
-    }
-
     fn undoing(&self, _: Option<&Yield>) -> Option<Undoing> {
         Some(Undoing::new("removed", format!("the copy of iotax on {}", self.host)))
     }
@@ -193,9 +195,29 @@ impl Operation for RemoteAgent {
     fn undo_by_hand(&self, tag: &RunTag, _: &Yield) -> Option<String> {
         Some(ssh::remove_by_hand(&self.host, &self.id(tag)))
     }
+}
 
-    fn survives_reboot(&self) -> bool {
+impl ManagedResource for RemoteAgent {
+    fn key(&self) -> String {
+        format!("agent {}", self.host)
+    }
+
+    fn survives(&self) -> bool {
         true
+    }
+
+    fn make(&self, _: &mut RealSystem, _: &RunTag) -> Result<Yield> {
+        Ok(Yield::default())
+    }
+
+    fn find(&self, _: &RunTag, _: &[Yield]) -> Result<Option<Yield>> {
+        Ok(Some(Yield::default()))
+    }
+
+    fn unmake(&self, _: &mut RealSystem, tag: &RunTag, _: &Yield) -> Result<()> {
+        ssh::remove_remote(&self.host, &self.id(tag), &ssh::SshOptions::from_env())
+            .map(drop)
+            .with_context(|| format!("cannot remove the agent's copy on {}", self.host))
     }
 }
 

@@ -1,9 +1,8 @@
 //! A member that was taken out of an array comes back as if it were a new drive: all of it is rebuilt, whatever a bitmap knows.
 //! The rebuild goes on by itself. The array's end undoes it.
 
-use super::{Operation, PathRef, RunTag, System, Yield, by_change};
+use super::{Operation, PathRef, RealSystem, ResourceChange};
 use crate::step::md;
-use crate::step::thing::{Change, Told};
 use anyhow::Result;
 use serde::{Deserialize, Serialize};
 use std::path::Path;
@@ -20,12 +19,12 @@ pub struct Rebuild {
     pub bytes: u64,
 }
 
-impl Change for Rebuild {
+impl ResourceChange for Rebuild {
     fn of(&self) -> Result<&Path> {
         self.array.path()
     }
 
-    fn make(&self, _: Told<'_>) -> Result<()> {
+    fn make(&self, _: &mut RealSystem) -> Result<()> {
         md::rebuild(self.array.path()?, self.member.path()?)
     }
 }
@@ -38,6 +37,4 @@ impl Operation for Rebuild {
     fn inputs(&mut self) -> Vec<&mut PathRef> {
         vec![&mut self.array, &mut self.member]
     }
-
-    by_change!();
 }

@@ -1,8 +1,9 @@
 //! The initramfs or the seed of a guest: scratch files of the run directory.
 
-use super::{Operation, Own, RunTag, System, Undoing, Yield};
+use super::{ManagedResource, Operation, Own, RealSystem, RunTag, Undoing, Yield};
 use crate::layer::guest;
 use crate::shell;
+use crate::step::system::{remove_file, write_file};
 use anyhow::Result;
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
@@ -66,30 +67,13 @@ impl Scratch for BuildSeed {
     }
 }
 
-fn made(path: &Path) -> Yield {
-    Yield { path: Some(path.to_owned()), ..Yield::default() }
-}
-
 impl<T: Scratch> Operation for T {
     fn describe(&self) -> String {
         format!("write {}{}", self.path().display(), self.origin())
     }
 
-    fn perform(&self, system: &mut dyn System, _: &RunTag) -> Result<Yield> {
-        system.write_file(self.path(), &mut || self.content())?;
-        Ok(made(self.path()))
-    }
-
-    fn find(&self, system: &dyn System, _: &RunTag, _: &[Yield]) -> Result<Option<Yield>> {
-        Ok(system.exists(self.path()).then(|| made(self.path())))
-    }
-
     fn own<'a>(&'a self, _: &'a Yield) -> Vec<Own<'a>> {
         vec![Own::InFolder(self.path())]
-    }
-
-    fn undo(&self, system: &mut dyn System, _: &RunTag, _: &Yield) -> Result<()> {
-        system.remove_plain(self.path())
     }
 
     fn undoing(&self, _: Option<&Yield>) -> Option<Undoing> {
@@ -99,8 +83,27 @@ impl<T: Scratch> Operation for T {
     fn undo_by_hand(&self, _: &RunTag, _: &Yield) -> Option<String> {
         Some(format!("rm {}", shell::path(self.path())))
     }
+}
 
-    fn survives_reboot(&self) -> bool {
+impl<T: Scratch> ManagedResource for T {
+    fn key(&self) -> String {
+        format!("file {}", self.path().display())
+    }
+
+    fn survives(&self) -> bool {
         true
+    }
+
+    fn make(&self, _: &mut RealSystem, _: &RunTag) -> Result<Yield> {
+        write_file(self.path(), &self.content()?)?;
+        Ok(Yield::at(self.path()))
+    }
+
+    fn find(&self, _: &RunTag, _: &[Yield]) -> Result<Option<Yield>> {
+        Ok(self.path().symlink_metadata().is_ok().then(|| Yield::at(self.path())))
+    }
+
+    fn unmake(&self, _: &mut RealSystem, _: &RunTag, _: &Yield) -> Result<()> {
+        remove_file(self.path())
     }
 }

@@ -2,8 +2,10 @@
 //! vhost-user-blk controller; where what is below is a bdev already, the controller alone. All are the target's, under a name
 //! that carries the run's id.
 
-use super::{Operation, Own, PathRef, RunTag, System, Undoing, Yield};
+use super::{ManagedResource, Operation, Own, PathRef, RealSystem, RunTag, Undoing, Yield};
 use crate::shell;
+use crate::step::spdk;
+use crate::step::system::remove_file;
 use anyhow::Result;
 use serde::{Deserialize, Serialize};
 use std::os::unix::fs::FileTypeExt;
@@ -108,26 +110,8 @@ impl Operation for ExportSpdk {
         vec![&mut self.backing]
     }
 
-    fn perform(&self, system: &mut dyn System, _: &RunTag) -> Result<Yield> {
-        Ok(Yield { path: Some(system.export_spdk(self)?), ..Yield::default() })
-    }
-
-    fn find(&self, system: &dyn System, _: &RunTag, _: &[Yield]) -> Result<Option<Yield>> {
-        Ok(system.find_spdk(self)?.map(|path| Yield { path, ..Yield::default() }))
-    }
-
     fn own<'a>(&'a self, _: &'a Yield) -> Vec<Own<'a>> {
         vec![Own::Named(&self.name)]
-    }
-
-    fn undo(&self, system: &mut dyn System, _: &RunTag, made: &Yield) -> Result<()> {
-        system.unexport_spdk(self)?;
-        // A target that was killed leaves its sockets.
-        let is_socket =
-            |path: &&PathBuf| path.symlink_metadata().is_ok_and(|meta| meta.file_type().is_socket());
-        let socket = made.path.as_ref().filter(is_socket);
-        let socket = socket.filter(|path| path.file_name().is_some_and(|name| *name == *self.name));
-        socket.map_or(Ok(()), |socket| system.remove_plain(socket))
     }
 
     fn undoing(&self, _: Option<&Yield>) -> Option<Undoing> {
@@ -142,8 +126,32 @@ impl Operation for ExportSpdk {
         let calls = [Some(call("vhost_delete_controller")), split, bdev];
         Some(calls.into_iter().flatten().collect::<Vec<_>>().join("; "))
     }
+}
 
-    fn survives_reboot(&self) -> bool {
-        false
+impl ManagedResource for ExportSpdk {
+    fn key(&self) -> String {
+        format!("spdk {}", self.name)
+    }
+
+    fn below(&self) -> Vec<PathBuf> {
+        vec![self.backing.path().map_or_else(|_| self.bdev().into(), Path::to_owned)]
+    }
+
+    fn make(&self, _: &mut RealSystem, _: &RunTag) -> Result<Yield> {
+        Ok(Yield::at(spdk::export(self)?))
+    }
+
+    fn find(&self, _: &RunTag, _: &[Yield]) -> Result<Option<Yield>> {
+        Ok(spdk::find(self)?.map(|path| Yield { path, ..Yield::default() }))
+    }
+
+    fn unmake(&self, _: &mut RealSystem, _: &RunTag, made: &Yield) -> Result<()> {
+        spdk::unexport(self)?;
+        // A target that was killed leaves its sockets.
+        let is_socket =
+            |path: &&PathBuf| path.symlink_metadata().is_ok_and(|meta| meta.file_type().is_socket());
+        let socket = made.path.as_ref().filter(is_socket);
+        let socket = socket.filter(|path| path.file_name().is_some_and(|name| *name == *self.name));
+        socket.map_or(Ok(()), |socket| remove_file(socket))
     }
 }

@@ -2,11 +2,10 @@
 //! them where they are asked for; and the equal parts of one. All are the target's, under names that carry the run's id.
 
 use super::spdk::{SpdkKind, kind, rpc_py};
-use super::{Operation, Own, PathRef, RunTag, System, Undoing, Yield, by_thing};
+use super::{ManagedResource, Operation, Own, PathRef, RealSystem, RunTag, Undoing, Yield, known};
 use crate::step::settings::ThingSettings;
 use crate::step::spdk;
 use crate::step::state::ArrayState;
-use crate::step::thing::Thing;
 use anyhow::{Context, Result, bail};
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
@@ -196,8 +195,6 @@ impl Operation for JoinSpdk {
         self.members.iter_mut().collect()
     }
 
-    by_thing!();
-
     fn own<'a>(&'a self, _: &'a Yield) -> Vec<Own<'a>> {
         vec![Own::Named(&self.name)]
     }
@@ -229,13 +226,13 @@ impl Operation for JoinSpdk {
     }
 }
 
-impl Thing for JoinSpdk {
-    fn key(&self, _: &RunTag) -> String {
+impl ManagedResource for JoinSpdk {
+    fn key(&self) -> String {
         format!("bdev {}", self.bdev())
     }
 
     fn below(&self) -> Vec<PathBuf> {
-        self.paths().unwrap_or_default().into_iter().map(Path::to_owned).collect()
+        known(&self.members)
     }
 
     /// A store of logical volumes lies on the members themselves.
@@ -243,16 +240,16 @@ impl Thing for JoinSpdk {
         self.lvol.is_some()
     }
 
-    fn make(&self, tag: &RunTag) -> Result<Yield> {
+    fn make(&self, _: &mut RealSystem, tag: &RunTag) -> Result<Yield> {
         spdk::join::make(self, tag)?;
         Ok(Yield::default())
     }
 
-    fn find(&self, _: &RunTag) -> Result<Option<Yield>> {
+    fn find(&self, _: &RunTag, _: &[Yield]) -> Result<Option<Yield>> {
         Ok(spdk::join::is_there(self)?.then(Yield::default))
     }
 
-    fn unmake(&self, _: &RunTag, _: &Yield) -> Result<()> {
+    fn unmake(&self, _: &mut RealSystem, _: &RunTag, _: &Yield) -> Result<()> {
         spdk::join::unmake(self)
     }
 
@@ -308,8 +305,6 @@ impl Operation for SplitSpdk {
         format!("bdev_split_create {} in {} parts of {} MiB", self.name(), self.parts, self.mib)
     }
 
-    by_thing!();
-
     fn undoing(&self, _: Option<&Yield>) -> Option<Undoing> {
         Some(Undoing::new("removed", format!("the parts of {}", self.name())))
     }
@@ -320,8 +315,8 @@ impl Operation for SplitSpdk {
     }
 }
 
-impl Thing for SplitSpdk {
-    fn key(&self, _: &RunTag) -> String {
+impl ManagedResource for SplitSpdk {
+    fn key(&self) -> String {
         format!("parts {}p", self.name().trim_start_matches("bdev "))
     }
 
@@ -329,20 +324,16 @@ impl Thing for SplitSpdk {
         self.base().map(|(_, base)| PathBuf::from(base)).into_iter().collect()
     }
 
-    fn survives(&self) -> bool {
-        false
-    }
-
-    fn make(&self, _: &RunTag) -> Result<Yield> {
+    fn make(&self, _: &mut RealSystem, _: &RunTag) -> Result<Yield> {
         spdk::join::split(self).with_context(|| format!("cannot split {}", self.name()))?;
         Ok(Yield::default())
     }
 
-    fn find(&self, _: &RunTag) -> Result<Option<Yield>> {
+    fn find(&self, _: &RunTag, _: &[Yield]) -> Result<Option<Yield>> {
         Ok(spdk::join::is_split(self)?.then(Yield::default))
     }
 
-    fn unmake(&self, _: &RunTag, _: &Yield) -> Result<()> {
+    fn unmake(&self, _: &mut RealSystem, _: &RunTag, _: &Yield) -> Result<()> {
         spdk::join::unsplit(self)
     }
 }

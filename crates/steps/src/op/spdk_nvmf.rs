@@ -2,9 +2,8 @@
 //! in.
 
 use super::spdk::rpc_py;
-use super::{Operation, Own, PathRef, RunTag, System, Undoing, Yield, by_thing};
+use super::{ManagedResource, Observer, Operation, Own, PathRef, RealSystem, RunTag, Undoing, Yield};
 use crate::step::spdk;
-use crate::step::thing::Thing;
 use anyhow::{Result, bail};
 use serde::{Deserialize, Serialize};
 use std::net::IpAddr;
@@ -77,12 +76,9 @@ impl Operation for ExportSpdkNvmf {
         })
     }
 
-    fn observe(&mut self, _: &dyn System) {
-        // One that does not answer refuses what follows in its own words.
-        self.has_transport = spdk::nvmf::has_transport(self).ok();
+    fn observe(&mut self, machine: &dyn Observer) {
+        self.has_transport = machine.has_spdk_transport(self);
     }
-
-    by_thing!();
 
     fn own<'a>(&'a self, _: &'a Yield) -> Vec<Own<'a>> {
         vec![Own::Named(&self.nqn)]
@@ -102,8 +98,8 @@ impl Operation for ExportSpdkNvmf {
     }
 }
 
-impl Thing for ExportSpdkNvmf {
-    fn key(&self, _: &RunTag) -> String {
+impl ManagedResource for ExportSpdkNvmf {
+    fn key(&self) -> String {
         format!("nvmf {}", self.nqn)
     }
 
@@ -111,20 +107,16 @@ impl Thing for ExportSpdkNvmf {
         self.bdev().map(|(_, name)| PathBuf::from(name)).into_iter().collect()
     }
 
-    fn survives(&self) -> bool {
-        false
-    }
-
-    fn make(&self, _: &RunTag) -> Result<Yield> {
+    fn make(&self, _: &mut RealSystem, _: &RunTag) -> Result<Yield> {
         spdk::nvmf::export(self)?;
         Ok(Yield::default())
     }
 
-    fn find(&self, _: &RunTag) -> Result<Option<Yield>> {
+    fn find(&self, _: &RunTag, _: &[Yield]) -> Result<Option<Yield>> {
         Ok(spdk::nvmf::is_there(self)?.then(Yield::default))
     }
 
-    fn unmake(&self, _: &RunTag, _: &Yield) -> Result<()> {
+    fn unmake(&self, _: &mut RealSystem, _: &RunTag, _: &Yield) -> Result<()> {
         spdk::nvmf::unexport(self)
     }
 

@@ -1,9 +1,8 @@
 //! A member of an array of a running SPDK target leaves it, as one that failed, comes back and is rebuilt, or the rebuild is
 //! waited for. It makes nothing of its own: the array is taken away whole, in whatever state it is.
 
-use super::{Operation, PathRef, RunTag, System, Yield, by_change};
+use super::{Operation, PathRef, RealSystem, ResourceChange};
 use crate::step::spdk;
-use crate::step::thing::{Change, Told};
 use anyhow::{Result, bail};
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
@@ -45,13 +44,13 @@ impl ChangeSpdkArray {
     }
 }
 
-impl Change for ChangeSpdkArray {
+impl ResourceChange for ChangeSpdkArray {
     fn of(&self) -> Result<&Path> {
         self.bdev().map(|(_, name)| Path::new(name))
     }
 
-    fn make(&self, told: Told<'_>) -> Result<()> {
-        spdk::raid::change(self, told)
+    fn make(&self, system: &mut RealSystem) -> Result<()> {
+        spdk::raid::change(self, &mut system.synced())
     }
 }
 
@@ -67,6 +66,4 @@ impl Operation for ChangeSpdkArray {
             SpdkChange::AwaitWhole => format!("wait until the array below {} is rebuilt", self.made),
         }
     }
-
-    by_change!();
 }

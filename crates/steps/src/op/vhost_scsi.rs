@@ -1,11 +1,12 @@
 //! A LUN of the kernel's SCSI target (LIO) behind vhost: a guest's QEMU opens it by its WWN, and the kernel serves it out of
 //! the guest's memory.
 
-use super::{Operation, Own, PathRef, RunTag, System, Undoing, Yield};
+use super::{ManagedResource, Operation, Own, PathRef, RealSystem, RunTag, Undoing, Yield, known};
 use crate::shell;
 use crate::step::lio::{self, Lun, Store};
 use anyhow::Result;
 use serde::{Deserialize, Serialize};
+use std::path::PathBuf;
 
 /// A backstore, a target port of the vhost fabric, the LUN between them.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -50,22 +51,8 @@ impl Operation for ExportVhostScsi {
         vec![&mut self.backing]
     }
 
-    fn perform(&self, system: &mut dyn System, _: &RunTag) -> Result<Yield> {
-        Ok(Yield { path: system.export_lun(&self.lun()?)?, ..Yield::default() })
-    }
-
-    fn find(&self, system: &dyn System, _: &RunTag, _: &[Yield]) -> Result<Option<Yield>> {
-        // Whether the fabric's folder was there before is not known then; an empty one is nobody's loss.
-        let made = || Yield { path: Some(lio::fabric()), ..Yield::default() };
-        Ok(system.is_exported(&self.name, &self.wwn)?.then(made))
-    }
-
     fn own<'a>(&'a self, _: &'a Yield) -> Vec<Own<'a>> {
         vec![Own::Named(&self.name), Own::Part(&self.wwn)]
-    }
-
-    fn undo(&self, system: &mut dyn System, _: &RunTag, made: &Yield) -> Result<()> {
-        system.unexport_lun(self.block, &self.name, &self.wwn, made.path.as_deref())
     }
 
     fn undoing(&self, _: Option<&Yield>) -> Option<Undoing> {
@@ -79,8 +66,27 @@ impl Operation for ExportVhostScsi {
         let folders = [&lun, &group, &port, &store].map(shell::path).join(" ");
         Some(format!("rm {}; rmdir {folders}", shell::path(lun.join(lio::LINK))))
     }
+}
 
-    fn survives_reboot(&self) -> bool {
-        false
+impl ManagedResource for ExportVhostScsi {
+    fn key(&self) -> String {
+        format!("vhost-scsi {}", self.wwn)
+    }
+
+    fn below(&self) -> Vec<PathBuf> {
+        known([&self.backing])
+    }
+
+    fn make(&self, _: &mut RealSystem, _: &RunTag) -> Result<Yield> {
+        Ok(Yield { path: lio::export(&self.lun()?)?, ..Yield::default() })
+    }
+
+    fn find(&self, _: &RunTag, _: &[Yield]) -> Result<Option<Yield>> {
+        // Whether the fabric's folder was there before is not known then; an empty one is nobody's loss.
+        Ok(lio::is_exported(&self.name, &self.wwn).then(|| Yield::at(lio::fabric())))
+    }
+
+    fn unmake(&self, _: &mut RealSystem, _: &RunTag, made: &Yield) -> Result<()> {
+        lio::unexport(self.block, &self.name, &self.wwn, made.path.as_deref())
     }
 }

@@ -1,13 +1,12 @@
 //! Signatures that the user has given up by name are taken off a member before a layer is set up on it: the tools of arrays, volume
 //! groups and pools refuse who carries one, and a half of an old array beside a new one is put together at the next boot.
 
-use super::{Operation, PathRef, RunTag, System, Yield, by_change};
+use super::{Operation, PathRef, RealSystem, ResourceChange};
 use crate::guard::admit::claim;
 use crate::guard::signature::{self, uberblocks};
 use crate::host::block;
 use crate::host::probe::Probe;
 use crate::step::system::run;
-use crate::step::thing::{Change, Told};
 use crate::step::tool::{settle, tool};
 use anyhow::{Context, Result, bail};
 use serde::{Deserialize, Serialize};
@@ -33,12 +32,12 @@ impl WipeSignatures {
     }
 }
 
-impl Change for WipeSignatures {
+impl ResourceChange for WipeSignatures {
     fn of(&self) -> Result<&Path> {
         self.device.path()
     }
 
-    fn make(&self, _: Told<'_>) -> Result<()> {
+    fn make(&self, _: &mut RealSystem) -> Result<()> {
         let path = self.device.path()?;
         settle();
         // What lies in a partition would be found again in one that is made at the same place.
@@ -101,21 +100,18 @@ impl Operation for WipeSignatures {
     fn inputs(&mut self) -> Vec<&mut PathRef> {
         vec![&mut self.device]
     }
-
-    by_change!();
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::guard::rig::Loop;
-    use std::ops::ControlFlow;
     use std::process::Command;
 
     fn wipe(path: &Path, names: &[&str]) -> Result<()> {
         let names = names.iter().map(|name| (*name).to_owned()).collect();
         let wipe = WipeSignatures { device: PathRef::Path(path.to_owned()), names };
-        wipe.make(&mut |_| ControlFlow::Continue(()))
+        wipe.make(&mut RealSystem::default())
     }
 
     #[test]

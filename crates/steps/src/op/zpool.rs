@@ -1,11 +1,11 @@
 //! A pool of ZFS over several devices, and what is in it: a volume, or a file system that a mount of its own shows.
 
+use super::arc::PARAMETER;
 use super::drives::{Drives, left_on};
-use super::{Operation, Own, PathRef, RunTag, System, Undoing, Yield, by_thing};
+use super::{ManagedResource, Observer, Operation, Own, PathRef, RealSystem, RunTag, Undoing, Yield, known};
 use crate::shell;
 use crate::step::settings::ThingSettings;
 use crate::step::state::ArrayState;
-use crate::step::thing::Thing;
 use crate::step::zfs::{self, PROPERTY, Pool};
 use crate::units::size_word;
 use anyhow::Result;
@@ -169,11 +169,9 @@ impl Operation for MakeZpool {
         self.members.iter_mut().collect()
     }
 
-    fn observe(&mut self, system: &dyn System) {
-        self.drives = Drives::of(system, &self.inputs());
+    fn observe(&mut self, machine: &dyn Observer) {
+        self.drives = Drives::of(machine, &self.inputs());
     }
-
-    by_thing!();
 
     fn own<'a>(&'a self, _: &'a Yield) -> Vec<Own<'a>> {
         vec![Own::Named(&self.name)]
@@ -193,20 +191,21 @@ impl Operation for MakeZpool {
     }
 }
 
-impl Thing for MakeZpool {
-    fn key(&self, _: &RunTag) -> String {
+impl ManagedResource for MakeZpool {
+    fn key(&self) -> String {
         format!("zpool {}", self.name)
     }
 
     fn below(&self) -> Vec<PathBuf> {
-        self.members.iter().filter_map(|member| member.path().ok()).map(Path::to_owned).collect()
+        // The limit of the cache is put back when no pool uses it.
+        known(&self.members).into_iter().chain([PathBuf::from(PARAMETER)]).collect()
     }
 
     fn survives(&self) -> bool {
         true
     }
 
-    fn make(&self, tag: &RunTag) -> Result<Yield> {
+    fn make(&self, _: &mut RealSystem, tag: &RunTag) -> Result<Yield> {
         let pool = self.pool(tag)?;
         if let Some(bytes) = self.dedup_bytes {
             let hint = "a smaller size=, larger blocks (volblocksize, recordsize), or more memory (arc-max)";
@@ -215,10 +214,10 @@ impl Thing for MakeZpool {
         let name = |member: &&Path| member.canonicalize().map(|real| real.display().to_string());
         let names = pool.members.iter().map(name).collect::<std::io::Result<Vec<_>>>()?;
         let device = pool.make(&self.commands(&tag.run_id, &names), self.volume())?;
-        Ok(Yield { path: Some(device.unwrap_or_else(|| self.dataset())), ..Yield::default() })
+        Ok(Yield::at(device.unwrap_or_else(|| self.dataset())))
     }
 
-    fn find(&self, tag: &RunTag) -> Result<Option<Yield>> {
+    fn find(&self, tag: &RunTag, _: &[Yield]) -> Result<Option<Yield>> {
         let found = self.today().0.pool(tag)?.find(self.volume())?;
         let path = |device: Option<PathBuf>| match self.volume() {
             Some(_) => device,
@@ -227,7 +226,7 @@ impl Thing for MakeZpool {
         Ok(found.map(|device| Yield { path: path(device), ..Yield::default() }))
     }
 
-    fn unmake(&self, tag: &RunTag, _: &Yield) -> Result<()> {
+    fn unmake(&self, _: &mut RealSystem, tag: &RunTag, _: &Yield) -> Result<()> {
         let (today, others) = self.today();
         today.pool(tag)?.unmake()?;
         left_on(&others)

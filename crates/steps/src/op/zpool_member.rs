@@ -1,8 +1,7 @@
 //! What is done to the members of a pool that stands: one is taken offline, one comes back as a new drive, a resilver is
 //! waited for. The pool's end undoes all of it.
 
-use super::{Operation, PathRef, RunTag, System, Yield, by_change};
-use crate::step::thing::{Change, Told};
+use super::{Operation, PathRef, RealSystem, ResourceChange};
 use crate::step::zfs::state;
 use anyhow::Result;
 use serde::{Deserialize, Serialize};
@@ -36,33 +35,33 @@ pub struct AwaitResilver {
     pub content: PathRef,
 }
 
-impl Change for ZpoolOffline {
+impl ResourceChange for ZpoolOffline {
     fn of(&self) -> Result<&Path> {
         self.content.path()
     }
 
-    fn make(&self, _: Told<'_>) -> Result<()> {
+    fn make(&self, _: &mut RealSystem) -> Result<()> {
         state::offline(self.content.path()?, self.member.path()?)
     }
 }
 
-impl Change for ZpoolReplace {
+impl ResourceChange for ZpoolReplace {
     fn of(&self) -> Result<&Path> {
         self.content.path()
     }
 
-    fn make(&self, _: Told<'_>) -> Result<()> {
+    fn make(&self, _: &mut RealSystem) -> Result<()> {
         state::replace(self.content.path()?, self.member.path()?)
     }
 }
 
-impl Change for AwaitResilver {
+impl ResourceChange for AwaitResilver {
     fn of(&self) -> Result<&Path> {
         self.content.path()
     }
 
-    fn make(&self, told: Told<'_>) -> Result<()> {
-        state::await_resilver(self.content.path()?, told)
+    fn make(&self, system: &mut RealSystem) -> Result<()> {
+        state::await_resilver(self.content.path()?, &mut system.synced())
     }
 }
 
@@ -74,8 +73,6 @@ impl Operation for ZpoolOffline {
     fn inputs(&mut self) -> Vec<&mut PathRef> {
         vec![&mut self.content, &mut self.member]
     }
-
-    by_change!();
 }
 
 impl Operation for ZpoolReplace {
@@ -87,8 +84,6 @@ impl Operation for ZpoolReplace {
     fn inputs(&mut self) -> Vec<&mut PathRef> {
         vec![&mut self.content, &mut self.member]
     }
-
-    by_change!();
 }
 
 impl Operation for AwaitResilver {
@@ -99,6 +94,4 @@ impl Operation for AwaitResilver {
     fn inputs(&mut self) -> Vec<&mut PathRef> {
         vec![&mut self.content]
     }
-
-    by_change!();
 }

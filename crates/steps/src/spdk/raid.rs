@@ -6,7 +6,7 @@ use super::rpc::{LIMIT, Rpc};
 use crate::step::op::{ChangeSpdkArray, SpdkChange, array_below, spdk_member};
 use crate::step::settings::ThingSettings;
 use crate::step::state::ArrayState;
-use crate::step::thing::Told;
+use crate::step::thing::ProgressFn;
 use anyhow::{Context, Result, bail, ensure};
 use serde_json::{Value, json};
 use std::path::Path;
@@ -91,7 +91,7 @@ pub fn settings(socket: &Path, array: &str) -> Result<ThingSettings> {
 ///
 /// # Errors
 /// When the target refuses, the member was not where it was thought to be, or whoever is told says stop.
-pub fn change(asked: &ChangeSpdkArray, told: Told<'_>) -> Result<()> {
+pub fn change(asked: &ChangeSpdkArray, told: ProgressFn<'_>) -> Result<()> {
     let (socket, bdev) = asked.bdev()?;
     let (mut rpc, array) = (Rpc::connect(socket, LIMIT)?, array_below(bdev));
     let (member, returns) = match asked.change {
@@ -135,7 +135,7 @@ fn move_member(rpc: &mut Rpc, array: &str, member: &str, returns: bool) -> Resul
     Ok(())
 }
 
-fn await_whole(rpc: &mut Rpc, array: &str, told: Told<'_>) -> Result<()> {
+fn await_whole(rpc: &mut Rpc, array: &str, told: ProgressFn<'_>) -> Result<()> {
     loop {
         let done = match Array::of(rpc, array)?.state() {
             ArrayState::Healthy => return Ok(()),

@@ -4,6 +4,7 @@
 use super::fake::{FakeTarget, Pieces, reply, serve};
 use super::{Rpc, RpcError, Target, answers, export, find, read_back, unexport};
 use crate::step::PathRef;
+use crate::step::json_socket::SocketError;
 use crate::step::op::{ExportSpdk, Part};
 use crate::step::system::NotOurs;
 use proptest::prelude::*;
@@ -105,7 +106,8 @@ fn silence_ends_with_the_limit_and_a_half_reply_too() {
     for pieces in [Vec::new(), vec![b"{\"jsonrpc\":\"2.0\",\"id\":1,\"res".to_vec()]] {
         let start = Instant::now();
         let error = met(move |_| Some(pieces.clone()), limit).unwrap_err();
-        assert!(matches!(error, RpcError::TimedOut { .. }), "{error}");
+        let timed_out = matches!(error, RpcError::Socket { cause: SocketError::TimedOut(_), .. });
+        assert!(timed_out, "{error}");
         assert!(start.elapsed() >= limit);
     }
 }

@@ -234,8 +234,7 @@ fn install(host: &str, run_id: &str, options: &SshOptions) -> Result<Folder, Wir
     let script = INSTALL.replace("RUN", run_id).replace("ARCH", arch);
     let binary = match &options.binary {
         Some(path) => path.clone(),
-        // Not current_exe: the link still leads to the binary when a new build has replaced it.
-        None => PathBuf::from("/proc/self/exe"),
+        None => crate::agent::program().to_owned(),
     };
     let (sum, size) = File::open(&binary).and_then(cksum).map_err(|error| {
         unreachable(host, format!("cannot read our own binary {}: {error}", binary.display()), String::new())

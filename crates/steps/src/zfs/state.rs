@@ -5,7 +5,7 @@ use super::{Label, label_of, partition_of_zpools};
 use crate::step::settings::{self, ThingSettings};
 use crate::step::state::ArrayState;
 use crate::step::system::run;
-use crate::step::thing::Told;
+use crate::step::thing::ProgressFn;
 use crate::step::tool::tool;
 use anyhow::{Context, Result, bail, ensure};
 use std::fs;
@@ -83,7 +83,7 @@ pub fn replace(made: &Path, member: &Path) -> Result<()> {
 ///
 /// # Errors
 /// When nothing is resilvered and members are missing all the same, or `told` wants no more.
-pub fn await_resilver(made: &Path, told: Told<'_>) -> Result<()> {
+pub fn await_resilver(made: &Path, told: ProgressFn<'_>) -> Result<()> {
     let pool = pool_of(made)?;
     loop {
         let now = state_of(&pool)?.with_context(|| format!("the pool {pool} is gone"))?;

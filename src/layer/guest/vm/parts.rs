@@ -8,20 +8,16 @@ use super::super::room::Room;
 use super::super::system_image::{self, Images};
 use super::VirtualMachine;
 use crate::exit::Failed;
-use crate::host::kvm::KvmState;
 use crate::host::pci::{self, Drive};
 use crate::host::probe::{GuestProbe, Probe};
 use crate::layer::Layer;
 use crate::scenario::{LayerSpec, Scenario};
-use crate::step::op::spdk_kind;
-use crate::step::spdk;
-use anyhow::{Context, Result};
+use anyhow::Result;
 pub use iotax_steps::guest::initramfs::initramfs_for;
 pub use iotax_steps::guest::seed::seed;
-use iotax_sys::kvm::{KvmProbe, probe_kvm};
+use iotax_sys::kvm::probe_kvm;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 /// What guests are made of on this machine.
 #[derive(Clone, Debug)]

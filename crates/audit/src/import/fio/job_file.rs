@@ -5,6 +5,7 @@ use super::Asked;
 use crate::import::cut::{Line, walk};
 use crate::import::{Format, Found, Said};
 use crate::page::{Page, Spot};
+use iotax_units::fio::{self, printed_size};
 
 pub(crate) const FORMAT: Format = Format {
     name: "fio job file",
@@ -104,25 +105,13 @@ pub(super) fn sizes(fixed: Option<&str>, range: Option<&str>) -> [Option<(u64, u
     let Some(text) = range.or(fixed) else { return [None; 3] };
     let mut parts = text.split(',').map(|part| {
         let (least, most) = part.split_once('-').unwrap_or((part, part));
-        Some((size(least)?, size(most)?))
+        Some((printed_size(least)?, printed_size(most)?))
     });
     // What is not told is as the one before.
     let reads = parts.next().flatten();
     let writes = parts.next().unwrap_or(reads);
     let trims = parts.next().unwrap_or(writes);
     [reads, writes, trims]
-}
-
-/// Bytes of fio's `4k`, `128K`, `64.0K`, `1m`, `4096`. What has an i (`4KiB`) is read by 1000 in some versions and by 1024 in others.
-pub(crate) fn size(text: &str) -> Option<u64> {
-    let text = text.trim();
-    let digits = text.bytes().take_while(|byte| byte.is_ascii_digit() || *byte == b'.').count();
-    let number: f64 = text.get(..digits)?.parse().ok()?;
-    let unit = text[digits..].to_ascii_lowercase();
-    let unit = unit.strip_suffix('b').unwrap_or(&unit);
-    let power = ["", "k", "m", "g", "t", "p"].iter().position(|prefix| *prefix == unit)?;
-    let bytes = number * 1024f64.powi(power as i32);
-    (bytes.fract() == 0.0 && bytes < 1e15).then_some(bytes as u64)
 }
 
 /// Lines of sections in which an option that only fio has must come.
@@ -149,10 +138,11 @@ fn read(page: &Page, line: usize) -> Option<Found> {
     (core >= 2).then(|| Found::whole(Said::JobFile(Box::new(file)), end))
 }
 
-/// The name of `[global]`, alone on its line.
+/// The name of `[global]`, alone on its line, without what lists and JSON have in brackets.
 fn header(line: &str) -> Option<&str> {
-    let inner = line.trim().strip_prefix('[')?.strip_suffix(']')?;
-    (!inner.is_empty() && !inner.contains(['[', ']', '"', '{']) && inner.trim() == inner).then_some(inner)
+    let name = fio::section(line)?;
+    let tight = line.trim().len() == name.len() + 2;
+    (tight && !name.is_empty() && !name.contains(['[', ']', '"', '{'])).then_some(name)
 }
 
 /// A line without what a `#` or a `;` begins.
@@ -165,13 +155,12 @@ fn without_comment(line: &str) -> &str {
 
 /// `bs=4k`, or a bare `time_based`.
 fn entry(line: &Line, text: &str) -> Option<Entry> {
-    let pair = text.split_once('=').map(|(key, value)| (key.trim_end(), Some(value.trim().to_owned())));
-    let (key, value) = pair.unwrap_or((text, None));
+    let (key, value) = fio::option(text);
     let letter = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || matches!(byte, b'_' | b'-');
     let named =
         key.len() <= 40 && key.bytes().all(letter) && key.starts_with(|one: char| one.is_ascii_lowercase());
     let known = named && (value.is_some() || is_flag(key));
-    known.then(|| Entry { key: key.to_owned(), value, spot: line.spot(text) })
+    known.then(|| Entry { key: key.to_owned(), value: value.map(str::to_owned), spot: line.spot(text) })
 }
 
 pub(crate) fn is_flag(key: &str) -> bool {
@@ -186,17 +175,3 @@ const FLAGS: &str = "bs_unaligned norandommap time_based verify_only exitall exi
 /// Options that no other tool's configuration has two of.
 const CORE: &str = "rw readwrite bs blocksize bsrange ioengine iodepth numjobs rwmixread rwmixwrite time_based \
                     group_reporting ramp_time stonewall norandommap direct runtime size";
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn sizes_are_read_as_fio_reads_them() {
-        assert_eq!(
-            ["4K", "128kb", "512", "64.0K"].map(size),
-            [Some(4096), Some(131_072), Some(512), Some(65_536)]
-        );
-        assert_eq!(["4KiB", "", "k", "4x", "99999999999999999999", "9999999p9"].map(size), [None; 6]);
-    }
-}

@@ -1,7 +1,7 @@
 //! fio's options that make a load another one, or that keep two results from being of the same, as its JSON tells them. Normal
 //! text does not print them.
 
-use super::{Job, job_file};
+use super::Job;
 
 /// Options that cap a load or stretch it: with another of them it is another load. Nothing of it is `0`.
 const CAPS: &str = "rate rate_iops rate_min rate_iops_min rate_process thinktime thinktime_blocks thinktime_spin \
@@ -33,7 +33,7 @@ fn value(job: &Job, key: &str) -> Option<String> {
         (_, "") => "1".to_owned(),
         ("sync", "none") => "0".to_owned(),
         ("sync", "sync") => "1".to_owned(),
-        ("size", _) => job_file::size(&text).map_or(text, |bytes| bytes.to_string()),
+        ("size", _) => iotax_units::fio::printed_size(&text).map_or(text, |bytes| bytes.to_string()),
         _ => text,
     })
 }

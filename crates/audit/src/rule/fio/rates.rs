@@ -87,7 +87,7 @@ impl Check<'_> {
                 sink.corrects(spot, self.recomputed, recomputed.clone());
                 let message =
                     format!("{what} is printed as {printed}, but it is {recomputed} by {}", self.by);
-                let slip = crate::rule::slip::of(self.figure.interval(), self.recomputed);
+                let slip = crate::slip::of(self.figure.interval(), self.recomputed);
                 Finding { slip, ..Finding::new(self.rule, severity, spot, message).recomputed(recomputed) }
             }
         };

@@ -4,6 +4,7 @@ use crate::link::grid::{Grid, Slot};
 use crate::link::parts;
 use crate::link::words::{CLIENTS, DEPTH, LATENCY, List, NO_MEAN, RATES, SIZES, says};
 use crate::number::{Quantity, Unit};
+use crate::prose::size_of;
 use crate::rule::Evidence;
 
 /// What a figure measures.
@@ -166,43 +167,6 @@ pub(super) fn size(grid: &Grid, row: usize, columns: [usize; 2]) -> Option<(f64,
         (512.0..=67_108_864.0).contains(&bytes).then(|| (bytes, String::new()))
     };
     own().or_else(of_column).or_else(of_line).or_else(|| of_text(&grid.title))
-}
-
-/// The one block size that a text names: `4KB random`, `4k-50rdpct`, `1MB`; of 1024 whatever the prefix, as tools have it.
-pub fn size_of(text: &str) -> Option<f64> {
-    let mut sizes: Vec<f64> = Vec::new();
-    let mut from = 0;
-    while let Some(found) = text[from..].find(|letter: char| letter.is_ascii_digit()) {
-        let start = from + found;
-        let digits = text[start..].bytes().take_while(u8::is_ascii_digit).count();
-        from = start + digits;
-        let free = text[..start].chars().next_back().is_none_or(|before| {
-            !before.is_ascii_alphanumeric()
-                && before != '.'
-                && (before != '=' || text[..start].to_lowercase().ends_with("bs="))
-        });
-        let behind = text[from..].trim_start_matches([' ', '-']);
-        let factor = match behind.as_bytes().first() {
-            Some(b'k' | b'K') => 1024.0,
-            Some(b'M' | b'm') => 1_048_576.0,
-            _ => continue,
-        };
-        let rest =
-            behind[1..].strip_prefix("iB").or(behind[1..].strip_prefix(['B', 'b'])).unwrap_or(&behind[1..]);
-        // `4kqd1`, `4KQ32T1`: the depth follows.
-        let depth = rest.trim_start_matches(['q', 'Q', 'd', 'D']);
-        let depth = depth.len() < rest.len() && depth.starts_with(|letter: char| letter.is_ascii_digit());
-        let ends = depth || !rest.starts_with(|letter: char| letter.is_ascii_alphanumeric() || letter == '/');
-        let number: Option<f64> = text[start..start + digits].parse().ok();
-        if let (true, true, Some(number)) = (free, ends, number) {
-            sizes.push(number * factor);
-        }
-    }
-    sizes.dedup();
-    match sizes.as_slice() {
-        [only] if (512.0..=67_108_864.0).contains(only) => Some(*only),
-        _ => None,
-    }
 }
 
 /// What the sentences and commands of a page state once and for all: the only depth, the only block size.

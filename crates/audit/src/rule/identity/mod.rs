@@ -8,5 +8,3 @@ mod parts;
 pub mod powers;
 pub mod product;
 pub mod shown;
-
-pub use columns::size_of;

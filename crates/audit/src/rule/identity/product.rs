@@ -9,8 +9,10 @@ use crate::link::near;
 use crate::link::words::SEQUENTIAL;
 use crate::number::{Base, Hedge, Interval, Quantity, Unit};
 use crate::page::Page;
+use crate::prose::size_of;
 use crate::rule::table::like;
-use crate::rule::{Evidence, Sink, slip};
+use crate::rule::{Evidence, Sink};
+use crate::slip;
 use std::collections::BTreeMap;
 
 /// Relative difference that rounding on the way to a table makes.
@@ -54,7 +56,7 @@ struct Pair<'a> {
 }
 
 pub(in crate::rule) fn check(evidence: &Evidence, sink: &mut Sink) {
-    let of_page = only(evidence, super::size_of);
+    let of_page = only(evidence, size_of);
     // The parts of a log are one table where they have the same heads.
     let mut logs: BTreeMap<[&str; 2], Vec<([usize; 2], Pair)>> = BTreeMap::new();
     for grid in evidence.grids {
@@ -191,7 +193,7 @@ fn behind_bracket(page: &Page, one: &Quantity, other: &Quantity) -> bool {
 
 /// The one size of a text whose unit is `KB` or `MB`, of 1000: `4 MB` times 10 a second is 40 MB/s as it stands there.
 fn literal_size_of(text: &str) -> Option<f64> {
-    let size = super::size_of(text)?;
+    let size = size_of(text)?;
     let lower = text.to_lowercase();
     let said = |unit: &str| {
         lower.match_indices(unit).any(|(at, _)| {

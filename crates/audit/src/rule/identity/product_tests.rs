@@ -1,5 +1,5 @@
 use crate::finding::Slip;
-use crate::rule::identity::size_of;
+use crate::prose::size_of;
 use crate::rule::testing::{found, wrong};
 
 fn table(unit: &str, rows: &[(&str, &str, &str)]) -> String {

@@ -1,13 +1,11 @@
 //! iSCSI and iSER: a target of LIO's, known by its IQN, and the session of open-iscsi with it. Both carry the run's id.
 
-use super::{Operation, Own, PathRef, RunTag, System, Undoing, Yield, known};
+use super::{ManagedResource, Operation, Own, PathRef, RealSystem, RunTag, Undoing, Yield, known};
 use crate::host::probe::Probe;
 use crate::step::iscsi::{self, Login};
 use crate::step::lio::Store;
 use crate::step::lio::iscsi::{self as target, Target};
-use crate::step::op::by_thing;
 use crate::step::settings::ThingSettings;
-use crate::step::thing::Thing;
 use anyhow::Result;
 use serde::{Deserialize, Serialize};
 use std::net::SocketAddr;
@@ -71,8 +69,6 @@ impl Operation for ExportIscsi {
         vec![&mut self.backing]
     }
 
-    by_thing!();
-
     fn own<'a>(&'a self, _: &'a Yield) -> Vec<Own<'a>> {
         vec![Own::Named(&self.name), Own::Named(&self.iqn)]
     }
@@ -86,26 +82,22 @@ impl Operation for ExportIscsi {
     }
 }
 
-impl Thing for ExportIscsi {
-    fn key(&self, _: &RunTag) -> String {
+impl ManagedResource for ExportIscsi {
+    fn key(&self) -> String {
         format!("iscsi {}", self.iqn)
     }
 
     fn below(&self) -> Vec<PathBuf> {
-        known(&self.backing)
+        known([&self.backing])
     }
 
-    fn survives(&self) -> bool {
-        false
-    }
-
-    fn make(&self, _: &RunTag) -> Result<Yield> {
+    fn make(&self, _: &mut RealSystem, _: &RunTag) -> Result<Yield> {
         Ok(Yield { path: target::export(&self.target(self.backing.path()?))?, ..Yield::default() })
     }
 
-    fn find(&self, _: &RunTag) -> Result<Option<Yield>> {
+    fn find(&self, _: &RunTag, _: &[Yield]) -> Result<Option<Yield>> {
         // Whether the fabric's folder was there before is not known then; an empty one is nobody's loss.
-        let made = || Yield { path: Some(target::fabric()), ..Yield::default() };
+        let made = || Yield::at(target::fabric());
         Ok(target::is_exported(&self.name, &self.iqn).then(made))
     }
 
@@ -113,7 +105,7 @@ impl Thing for ExportIscsi {
         Ok(target::settings_of(&Probe::of_files(Path::new("/")), &self.target(Path::new(""))))
     }
 
-    fn unmake(&self, _: &RunTag, made: &Yield) -> Result<()> {
+    fn unmake(&self, _: &mut RealSystem, _: &RunTag, made: &Yield) -> Result<()> {
         target::unexport(&self.target(Path::new("")), made.path.as_deref())
     }
 }
@@ -153,8 +145,6 @@ impl Operation for ConnectIscsi {
         )
     }
 
-    by_thing!();
-
     fn own<'a>(&'a self, _: &'a Yield) -> Vec<Own<'a>> {
         vec![Own::Named(&self.iqn)]
     }
@@ -168,13 +158,9 @@ impl Operation for ConnectIscsi {
     }
 }
 
-impl Thing for ConnectIscsi {
-    fn key(&self, _: &RunTag) -> String {
+impl ManagedResource for ConnectIscsi {
+    fn key(&self) -> String {
         format!("iscsi session {}", self.iqn)
-    }
-
-    fn below(&self) -> Vec<PathBuf> {
-        Vec::new()
     }
 
     /// The session does not; its records are files.
@@ -182,11 +168,11 @@ impl Thing for ConnectIscsi {
         true
     }
 
-    fn make(&self, _: &RunTag) -> Result<Yield> {
-        Ok(Yield { path: Some(iscsi::login(&self.login())?), ..Yield::default() })
+    fn make(&self, _: &mut RealSystem, _: &RunTag) -> Result<Yield> {
+        Ok(Yield::at(iscsi::login(&self.login())?))
     }
 
-    fn find(&self, _: &RunTag) -> Result<Option<Yield>> {
+    fn find(&self, _: &RunTag, _: &[Yield]) -> Result<Option<Yield>> {
         let probe = Probe::of_files(Path::new("/"));
         let made = || Yield { path: iscsi::disk(&probe, &self.iqn), ..Yield::default() };
         Ok(iscsi::is_known(&self.login())?.then(made))
@@ -196,7 +182,7 @@ impl Thing for ConnectIscsi {
         Ok(iscsi::settings_of(&Probe::of_files(Path::new("/")), &self.iqn))
     }
 
-    fn unmake(&self, _: &RunTag, _: &Yield) -> Result<()> {
+    fn unmake(&self, _: &mut RealSystem, _: &RunTag, _: &Yield) -> Result<()> {
         iscsi::logout(&self.login())
     }
 }

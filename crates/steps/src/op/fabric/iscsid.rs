@@ -1,8 +1,9 @@
 //! The daemon of open-iscsi, where none runs: a process of ours as long as the stack is up. One that runs is used and stays.
 
-use super::{Operation, Own, RunTag, System, Undoing, Yield};
+use super::{KnownBy, ManagedResource, Operation, Own, RealSystem, RunTag, Undoing, Yield};
 use crate::step::iscsi;
-use crate::step::thing::Thing;
+use crate::step::process::process_of_tag;
+use crate::step::system::{here, remove_file, write_file};
 use anyhow::Result;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
@@ -41,36 +42,8 @@ impl Operation for StartIscsid {
         format!("{}, unless an iscsid runs", self.command().join(" "))
     }
 
-    fn perform(&self, system: &mut dyn System, tag: &RunTag) -> Result<Yield> {
-        let made = system.make_thing(self, tag)?;
-        if made.reused {
-            return Ok(made);
-        }
-        let name = "InitiatorName=iqn.2026-01.invalid.iotax:unused\n";
-        system.write_file(&self.names(), &mut || Ok(name.into()))?;
-        let process = system.spawn(&self.command(), &self.word(), &self.log())?;
-        Ok(Yield { process: Some(process), ..Yield::default() })
-    }
-
-    fn find(&self, system: &dyn System, _: &RunTag, _: &[Yield]) -> Result<Option<Yield>> {
-        // Its files may be there without it: undo removes them either way.
-        Ok(Some(Yield { process: system.find_process(&self.word())?, ..Yield::default() }))
-    }
-
     fn own<'a>(&'a self, _: &'a Yield) -> Vec<Own<'a>> {
         vec![Own::InFolder(&self.directory)]
-    }
-
-    fn undo(&self, system: &mut dyn System, tag: &RunTag, made: &Yield) -> Result<()> {
-        if made.reused {
-            return Ok(());
-        }
-        if let Some(process) = &made.process {
-            system.end_iscsid(process, &self.word())?;
-        }
-        system.remove_plain(&self.names())?;
-        system.remove_plain(&self.log())?;
-        system.unmake_thing(self, tag, made)
     }
 
     fn undoing(&self, made: Option<&Yield>) -> Option<Undoing> {
@@ -83,36 +56,49 @@ impl Operation for StartIscsid {
     fn undo_by_hand(&self, _: &RunTag, made: &Yield) -> Option<String> {
         made.process.as_ref().map(|process| format!("kill {}", process.pid))
     }
-
-    fn survives_reboot(&self) -> bool {
-        // The process does not, its files do; undo copes with both.
-        true
-    }
 }
 
-/// The look whether one runs, with the modules that it talks to.
-impl Thing for StartIscsid {
-    fn key(&self, _: &RunTag) -> String {
+impl ManagedResource for StartIscsid {
+    fn key(&self) -> String {
         format!("iscsid {}", self.word())
     }
 
-    fn below(&self) -> Vec<PathBuf> {
-        Vec::new()
-    }
-
+    /// The process does not, its files do; `unmake` copes with both.
     fn survives(&self) -> bool {
-        false
+        true
     }
 
-    fn make(&self, _: &RunTag) -> Result<Yield> {
-        Ok(Yield { reused: iscsi::before_daemon(self.iser)?, ..Yield::default() })
+    fn known_by(&self) -> KnownBy {
+        KnownBy::Process
     }
 
-    fn find(&self, _: &RunTag) -> Result<Option<Yield>> {
-        Ok(None)
+    fn make(&self, system: &mut RealSystem, _: &RunTag) -> Result<Yield> {
+        // The look whether one runs, with the modules that it talks to.
+        if iscsi::before_daemon(self.iser)? {
+            return Ok(Yield { reused: true, ..Yield::default() });
+        }
+        write_file(&self.names(), b"InitiatorName=iqn.2026-01.invalid.iotax:unused\n")?;
+        let process = system.spawn(&self.command(), &self.log())?;
+        Ok(Yield { process: Some(process), ..Yield::default() })
     }
 
-    fn unmake(&self, _: &RunTag, _: &Yield) -> Result<()> {
-        Ok(())
+    fn find(&self, _: &RunTag, _: &[Yield]) -> Result<Option<Yield>> {
+        // Its files may be there without it: they are removed either way.
+        Ok(Some(Yield { process: process_of_tag(&self.word())?, ..Yield::default() }))
+    }
+
+    fn unmake(&self, system: &mut RealSystem, _: &RunTag, made: &Yield) -> Result<()> {
+        match (&made.process, iscsi::targets(&here()).as_slice()) {
+            (None, _) => {}
+            (Some(process), []) => system.end_process(process, &self.word())?,
+            (Some(process), targets) => {
+                let (pid, targets) = (process.pid, targets.join(", "));
+                system.note(format!(
+                    "iscsid (process {pid}), which the run started, is left: there are sessions with {targets}"
+                ));
+            }
+        }
+        remove_file(&self.names())?;
+        remove_file(&self.log())
     }
 }

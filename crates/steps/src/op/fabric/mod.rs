@@ -12,10 +12,4 @@ pub use nbd::{ConnectNbd, ExportNbd, NbdServer};
 pub use nvmf::{ConnectNvmf, ExportNvmf};
 pub use softrdma::{RdmaOn, SoftRdma};
 
-use super::{Operation, Own, PathRef, RunTag, System, Undoing, Yield};
-use std::path::PathBuf;
-
-/// What it stands on, where that is known.
-fn known(path: &PathRef) -> Vec<PathBuf> {
-    path.path().map(|path| vec![path.to_owned()]).unwrap_or_default()
-}
+use super::{KnownBy, ManagedResource, Operation, Own, PathRef, RealSystem, RunTag, Undoing, Yield, known};

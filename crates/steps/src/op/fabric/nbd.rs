@@ -1,14 +1,12 @@
 //! NBD: a qemu-nbd with one named export, and the kernel's device behind it. The export's name carries the run's id, and stands in
 //! the command lines of both ends.
 
-use super::{Operation, Own, PathRef, RunTag, System, Undoing, Yield, known};
+use super::{KnownBy, ManagedResource, Operation, Own, PathRef, RealSystem, RunTag, Undoing, Yield, known};
 use crate::host::probe::Probe;
 use crate::shell;
 use crate::step::export;
 use crate::step::nbd::{self, Server};
 use crate::step::op::Spawn;
-use crate::step::op::by_thing;
-use crate::step::thing::Thing;
 use anyhow::Result;
 use serde::{Deserialize, Serialize};
 use std::net::SocketAddr;
@@ -64,22 +62,8 @@ impl Operation for ExportNbd {
         self.spawn.belows.iter_mut().chain([&mut self.backing]).collect()
     }
 
-    fn perform(&self, system: &mut dyn System, tag: &RunTag) -> Result<Yield> {
-        system.make_thing(self, tag)?;
-        self.spawn.perform(system, tag)
-    }
-
-    fn find(&self, system: &dyn System, tag: &RunTag, others: &[Yield]) -> Result<Option<Yield>> {
-        self.spawn.find(system, tag, others)
-    }
-
     fn own<'a>(&'a self, made: &'a Yield) -> Vec<Own<'a>> {
         self.spawn.own(made)
-    }
-
-    fn undo(&self, system: &mut dyn System, tag: &RunTag, made: &Yield) -> Result<()> {
-        self.spawn.undo(system, tag, made)?;
-        system.unmake_thing(self, tag, made)
     }
 
     fn undoing(&self, made: Option<&Yield>) -> Option<Undoing> {
@@ -89,40 +73,39 @@ impl Operation for ExportNbd {
     fn undo_by_hand(&self, tag: &RunTag, made: &Yield) -> Option<String> {
         self.spawn.undo_by_hand(tag, made)
     }
-
-    fn survives_reboot(&self) -> bool {
-        self.spawn.survives_reboot()
-    }
 }
 
-/// The look.
-impl Thing for ExportNbd {
-    fn key(&self, _: &RunTag) -> String {
+impl ManagedResource for ExportNbd {
+    fn key(&self) -> String {
         format!("nbd export {}", self.name)
     }
 
     fn below(&self) -> Vec<PathBuf> {
-        known(&self.backing)
+        known([&self.backing])
     }
 
     fn survives(&self) -> bool {
-        false
+        self.spawn.survives()
     }
 
-    fn make(&self, _: &RunTag) -> Result<Yield> {
+    fn known_by(&self) -> KnownBy {
+        KnownBy::Process
+    }
+
+    fn make(&self, system: &mut RealSystem, tag: &RunTag) -> Result<Yield> {
         export::check_free(self.backing.path()?)?;
         if let NbdServer::Tcp(at) = self.server {
             export::check_address(at.ip(), Some(at.port()))?;
         }
-        Ok(Yield::default())
+        self.spawn.make(system, tag)
     }
 
-    fn find(&self, _: &RunTag) -> Result<Option<Yield>> {
-        Ok(None)
+    fn find(&self, tag: &RunTag, others: &[Yield]) -> Result<Option<Yield>> {
+        self.spawn.find(tag, others)
     }
 
-    fn unmake(&self, _: &RunTag, _: &Yield) -> Result<()> {
-        Ok(())
+    fn unmake(&self, system: &mut RealSystem, tag: &RunTag, made: &Yield) -> Result<()> {
+        self.spawn.unmake(system, tag, made)
     }
 }
 
@@ -143,8 +126,6 @@ impl Operation for ConnectNbd {
         format!("nbd-client: connect to {name} at {server} ({connections} x)")
     }
 
-    by_thing!();
-
     fn own<'a>(&'a self, _: &'a Yield) -> Vec<Own<'a>> {
         vec![Own::Named(&self.name)]
     }
@@ -158,31 +139,23 @@ impl Operation for ConnectNbd {
     }
 }
 
-impl Thing for ConnectNbd {
-    fn key(&self, _: &RunTag) -> String {
+impl ManagedResource for ConnectNbd {
+    fn key(&self) -> String {
         format!("nbd {}", self.name)
     }
 
-    fn below(&self) -> Vec<PathBuf> {
-        Vec::new()
-    }
-
-    fn survives(&self) -> bool {
-        false
-    }
-
-    fn make(&self, _: &RunTag) -> Result<Yield> {
+    fn make(&self, _: &mut RealSystem, _: &RunTag) -> Result<Yield> {
         let device = nbd::connect(&self.name, self.server.borrowed(), self.connections)?;
-        Ok(Yield { path: Some(device), ..Yield::default() })
+        Ok(Yield::at(device))
     }
 
-    fn find(&self, _: &RunTag) -> Result<Option<Yield>> {
+    fn find(&self, _: &RunTag, _: &[Yield]) -> Result<Option<Yield>> {
         let probe = Probe::of_files(Path::new("/"));
         let made = || Yield { path: nbd::device_of(&probe, &self.name), ..Yield::default() };
         Ok(nbd::is_connected(&self.name)?.then(made))
     }
 
-    fn unmake(&self, _: &RunTag, _: &Yield) -> Result<()> {
+    fn unmake(&self, _: &mut RealSystem, _: &RunTag, _: &Yield) -> Result<()> {
         nbd::disconnect(&self.name)
     }
 }

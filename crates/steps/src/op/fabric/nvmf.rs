@@ -1,14 +1,12 @@
 //! NVMe over fabrics: a subsystem of the kernel's target, and the connection to it. Both are known by the subsystem's NQN, which
 //! carries the run's id.
 
-use super::{Operation, Own, PathRef, RunTag, System, Undoing, Yield, known};
+use super::{ManagedResource, Operation, Own, PathRef, RealSystem, RunTag, Undoing, Yield, known};
 use crate::host::probe::Probe;
 use crate::shell;
 use crate::step::nvmet::{self, Subsystem};
 use crate::step::nvmf::{self, Connection};
-use crate::step::op::by_thing;
 use crate::step::settings::ThingSettings;
-use crate::step::thing::Thing;
 use anyhow::Result;
 use serde::{Deserialize, Serialize};
 use std::net::IpAddr;
@@ -69,8 +67,6 @@ impl Operation for ExportNvmf {
         vec![&mut self.device]
     }
 
-    by_thing!();
-
     fn own<'a>(&'a self, _: &'a Yield) -> Vec<Own<'a>> {
         vec![Own::Named(&self.nqn), Own::Part(&self.host_nqn)]
     }
@@ -84,25 +80,21 @@ impl Operation for ExportNvmf {
     }
 }
 
-impl Thing for ExportNvmf {
-    fn key(&self, _: &RunTag) -> String {
+impl ManagedResource for ExportNvmf {
+    fn key(&self) -> String {
         format!("nvmet {}", self.nqn)
     }
 
     fn below(&self) -> Vec<PathBuf> {
-        known(&self.device)
+        known([&self.device])
     }
 
-    fn survives(&self) -> bool {
-        false
-    }
-
-    fn make(&self, _: &RunTag) -> Result<Yield> {
+    fn make(&self, _: &mut RealSystem, _: &RunTag) -> Result<Yield> {
         Ok(Yield { path: Some(nvmet::export(&self.subsystem(self.device.path()?))?), ..Yield::default() })
     }
 
-    fn find(&self, _: &RunTag) -> Result<Option<Yield>> {
-        let made = || Yield { path: Some(nvmet::folder(&self.nqn)), ..Yield::default() };
+    fn find(&self, _: &RunTag, _: &[Yield]) -> Result<Option<Yield>> {
+        let made = || Yield::at(nvmet::folder(&self.nqn));
         Ok(nvmet::is_exported(&self.named()).then(made))
     }
 
@@ -110,7 +102,7 @@ impl Thing for ExportNvmf {
         Ok(nvmet::settings_of(&Probe::of_files(Path::new("/")), &self.named()))
     }
 
-    fn unmake(&self, _: &RunTag, _: &Yield) -> Result<()> {
+    fn unmake(&self, _: &mut RealSystem, _: &RunTag, _: &Yield) -> Result<()> {
         nvmet::unexport(&self.named())
     }
 }
@@ -140,8 +132,6 @@ impl Operation for ConnectNvmf {
         format!("nvme: connect to {nqn} by {transport}{} as {host_nqn}{options}", at(self.at))
     }
 
-    by_thing!();
-
     fn own<'a>(&'a self, _: &'a Yield) -> Vec<Own<'a>> {
         vec![Own::Named(&self.nqn)]
     }
@@ -155,20 +145,12 @@ impl Operation for ConnectNvmf {
     }
 }
 
-impl Thing for ConnectNvmf {
-    fn key(&self, _: &RunTag) -> String {
+impl ManagedResource for ConnectNvmf {
+    fn key(&self) -> String {
         format!("nvme {}", self.nqn)
     }
 
-    fn below(&self) -> Vec<PathBuf> {
-        Vec::new()
-    }
-
-    fn survives(&self) -> bool {
-        false
-    }
-
-    fn make(&self, _: &RunTag) -> Result<Yield> {
+    fn make(&self, _: &mut RealSystem, _: &RunTag) -> Result<Yield> {
         let connection = Connection {
             nqn: &self.nqn,
             transport: &self.transport,
@@ -177,10 +159,10 @@ impl Thing for ConnectNvmf {
             host_id: &self.host_id,
             options: &self.options,
         };
-        Ok(Yield { path: Some(nvmf::connect(&connection)?), ..Yield::default() })
+        Ok(Yield::at(nvmf::connect(&connection)?))
     }
 
-    fn find(&self, _: &RunTag) -> Result<Option<Yield>> {
+    fn find(&self, _: &RunTag, _: &[Yield]) -> Result<Option<Yield>> {
         let probe = Probe::of_files(Path::new("/"));
         let made = || Yield { path: nvmf::device(&probe, &self.nqn), ..Yield::default() };
         Ok((!nvmf::controllers(&probe, &self.nqn).is_empty()).then(made))
@@ -194,7 +176,7 @@ impl Thing for ConnectNvmf {
         Ok(nvmf::settings_of(&Probe::of_files(Path::new("/")), &self.nqn))
     }
 
-    fn unmake(&self, _: &RunTag, _: &Yield) -> Result<()> {
+    fn unmake(&self, _: &mut RealSystem, _: &RunTag, _: &Yield) -> Result<()> {
         nvmf::disconnect(&self.nqn)
     }
 }

@@ -1,14 +1,12 @@
 //! The RDMA device that a fabric goes by: one that is there, or one in software that is made for the run.
 
-use super::{Operation, Own, RunTag, System, Undoing, Yield};
+use super::{ManagedResource, Operation, Own, RealSystem, RunTag, Undoing, Yield};
 use crate::host::probe::Probe;
-use crate::step::op::by_thing;
 use crate::step::softrdma::{self, Names};
-use crate::step::thing::Thing;
 use anyhow::Result;
 use serde::{Deserialize, Serialize};
 use std::net::IpAddr;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// Which card it is wanted on.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -57,8 +55,6 @@ impl Operation for SoftRdma {
         }
     }
 
-    by_thing!();
-
     fn own<'a>(&'a self, _: &'a Yield) -> Vec<Own<'a>> {
         vec![Own::Part(&self.short)]
     }
@@ -74,35 +70,27 @@ impl Operation for SoftRdma {
     }
 }
 
-impl Thing for SoftRdma {
-    fn key(&self, _: &RunTag) -> String {
+impl ManagedResource for SoftRdma {
+    fn key(&self) -> String {
         format!("rdma {}", self.names().rdma)
     }
 
-    fn below(&self) -> Vec<PathBuf> {
-        Vec::new()
-    }
-
-    fn survives(&self) -> bool {
-        false
-    }
-
-    fn make(&self, _: &RunTag) -> Result<Yield> {
+    fn make(&self, _: &mut RealSystem, _: &RunTag) -> Result<Yield> {
         let names = self.names();
         let device = match self.on {
             RdmaOn::Own(address, prefix) => softrdma::make_own(&names, address, prefix)?,
             RdmaOn::At(address) => softrdma::at(&names, address)?,
             RdmaOn::Toward(address) => softrdma::toward(&names, address)?,
         };
-        Ok(Yield { path: Some(device), ..Yield::default() })
+        Ok(Yield::at(device))
     }
 
-    fn find(&self, _: &RunTag) -> Result<Option<Yield>> {
+    fn find(&self, _: &RunTag, _: &[Yield]) -> Result<Option<Yield>> {
         Ok(softrdma::is_there(&self.names()).then(Yield::default))
     }
 
     /// A device that was there before has another name, and stays.
-    fn unmake(&self, _: &RunTag, _: &Yield) -> Result<()> {
+    fn unmake(&self, _: &mut RealSystem, _: &RunTag, _: &Yield) -> Result<()> {
         softrdma::unmake(&self.names())
     }
 

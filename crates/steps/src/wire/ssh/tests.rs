@@ -11,7 +11,7 @@ use std::net::TcpListener;
 use std::os::unix::fs::PermissionsExt;
 
 const AGENT_MAIN: &str =
-    "--ignored --exact measure::wire::ssh::tests::agent_main --nocapture --test-threads=1";
+    "--ignored --exact wire::ssh::tests::agent_main --nocapture --test-threads=1";
 
 #[test]
 #[ignore = "is the agent of the other tests, when copied by them"]

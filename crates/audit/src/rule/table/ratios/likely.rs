@@ -5,7 +5,7 @@ use crate::knowledge::words::says;
 use crate::link::{Form, Link, Why};
 use crate::number::{Interval, Unit};
 use crate::page::Page;
-use crate::rule::slip;
+use crate::slip;
 
 /// What most likely happened.
 pub(super) enum Likely {

@@ -1,0 +1,290 @@
+//! Load generators against each other, on targets where the generator itself is what is measured: ours, the installed fio as it
+//! comes and as it is tuned, and fio's own t/io_uring where somebody built it. Nothing is written to any target but the scratch
+//! that is made here, which is gone with the process.
+
+pub mod goals;
+mod honesty;
+mod ours;
+mod peers;
+mod processor;
+mod spots;
+mod zram;
+
+pub use honesty::{Slices, Stopped, littles_law_error};
+pub use ours::{engine, memory_of_a_job, shot as our_shot};
+pub use peers::{Peer, fio_version};
+pub use processor::{Anywhere, keep_to};
+pub use spots::{Place, Spot, Spots};
+
+use goals::{Contest, Line, Of, Ours};
+use iotax_load::{EngineName, Histogram, Iomem, Job, Random, Rw, Stamping};
+use std::ops::ControlFlow;
+use std::path::Path;
+
+/// Folder within that of the runs in which compressed disks are noted while they exist; no run can be called so.
+pub const NOTES: &str = ".zram";
+
+/// What every contender does.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Load {
+    /// Reads only.
+    pub rw: Rw,
+    /// Bytes.
+    pub bs: u64,
+    /// I/Os in flight a thread.
+    pub iodepth: u32,
+    /// Threads.
+    pub numjobs: u32,
+    /// O_DIRECT.
+    pub direct: bool,
+    /// Of ours; `None`: it chooses by the target, and others are told what it chose.
+    pub engine: Option<EngineName>,
+    /// Pages of the buffers.
+    pub iomem: Iomem,
+    /// Open loop.
+    pub rate_iops: Option<u64>,
+}
+
+impl Load {
+    /// Of our generator.
+    fn job(&self, stamps: Stamping) -> Job {
+        Job {
+            rw: self.rw,
+            bs: self.bs,
+            iodepth: self.iodepth,
+            numjobs: self.numjobs,
+            direct: self.direct,
+            iomem: self.iomem,
+            rate_iops: self.rate_iops,
+            stamps,
+            percentage_random: if self.rw.random() { 100 } else { 0 },
+            ..Job::default()
+        }
+    }
+}
+
+/// What one run of one contender gave.
+#[derive(Clone, Debug, Default)]
+pub struct Shot {
+    /// I/Os a second.
+    pub iops: f64,
+    /// CPU time in user mode an I/O, ns.
+    pub user_ns: f64,
+    /// The same in the kernel.
+    pub kernel_ns: f64,
+    /// Of every I/O; empty where none was recorded.
+    pub latency: Histogram,
+    /// Of ours: between looks at the queue.
+    pub reap_gap: Histogram,
+    /// Of ours: mean latency times rate against the mean in flight, a fraction off.
+    pub littles_law_error: Option<f64>,
+    /// I/Os that failed.
+    pub errors: u64,
+    /// Which engine and why.
+    pub engine: String,
+    /// All that fio was told; `None` of others.
+    pub job_file: Option<String>,
+}
+
+impl Shot {
+    fn of(&self, of: Of) -> f64 {
+        match of {
+            Of::Iops => self.iops,
+            Of::UserNs => self.user_ns,
+            Of::CpuNs => self.user_ns + self.kernel_ns,
+            Of::KernelShare => self.kernel_ns / (self.user_ns + self.kernel_ns),
+            Of::NsAnIo => 1e9 / self.iops,
+        }
+    }
+}
+
+/// Who runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Contender {
+    /// Our generator.
+    Ours(Ours),
+    /// Another one.
+    Peer(Peer),
+}
+
+/// The shots of one contender, in the order of the rounds, or why there are none.
+#[derive(Debug)]
+pub struct Entry {
+    /// Who.
+    pub who: Contender,
+    /// One a round.
+    pub shots: Result<Vec<Shot>, String>,
+}
+
+/// How long and how often.
+#[derive(Clone, Copy, Debug)]
+pub struct Effort {
+    /// Seconds of a run.
+    pub seconds: f64,
+    /// Runs of each contender.
+    pub runs: u32,
+    /// Seed of their order.
+    pub seed: u64,
+}
+
+/// What a line of the table came to.
+#[derive(Clone, Debug)]
+pub struct Outcome {
+    /// The line.
+    pub line: &'static Line,
+    /// Its value: of the medians, over all rounds.
+    pub found: Result<Found, String>,
+}
+
+/// A figure or a ratio of two.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Found {
+    /// Median over median, or a median by itself.
+    pub value: f64,
+    /// The least of the rounds.
+    pub lowest: f64,
+    /// The most of them.
+    pub highest: f64,
+    /// Ours, as a median.
+    pub ours: f64,
+    /// The other's; `None`: held against a bound alone.
+    pub theirs: Option<f64>,
+}
+
+/// Runs a contest: in every round each contender once, in random order, all on one core.
+///
+/// # Errors
+/// When it was asked to stop.
+pub fn run(
+    contest: &'static Contest,
+    spots: &Spots,
+    effort: Effort,
+    t_io_uring: Option<&Path>,
+    go_on: &mut dyn FnMut(Contender) -> ControlFlow<()>,
+) -> Result<Vec<Entry>, Stop> {
+    let mut entries: Vec<Entry> =
+        contest.contenders().into_iter().map(|who| Entry { who, shots: Ok(Vec::new()) }).collect();
+    let mut random = Random::new(effort.seed, 0);
+    let load = contest.load();
+    for _ in 0..effort.runs {
+        for at in order(entries.len(), &mut random) {
+            let entry = &mut entries[at];
+            let Ok(shots) = &mut entry.shots else { continue };
+            if go_on(entry.who).is_break() {
+                return Err(Stop);
+            }
+            let one = spots.ready(contest.spot).and_then(|place| match entry.who {
+                Contender::Ours(ours) => {
+                    ours::shot(&place, &load, ours, effort.seconds).map_err(|e| e.to_string())
+                }
+                Contender::Peer(peer) => peer
+                    .shot(&place, &load, contest.engine, effort.seconds, t_io_uring)
+                    .map_err(|e| e.to_string()),
+            });
+            match one {
+                Ok(shot) if shot.errors > 0 => entry.shots = Err(format!("{} I/Os failed", shot.errors)),
+                Ok(shot) => shots.push(shot),
+                Err(why) => entry.shots = Err(why),
+            }
+        }
+    }
+    Ok(entries)
+}
+
+/// Ctrl-C.
+#[derive(Debug)]
+pub struct Stop;
+
+fn order(number: usize, random: &mut Random) -> Vec<usize> {
+    let mut all: Vec<usize> = (0..number).collect();
+    for at in (1..number).rev() {
+        all.swap(at, random.below(at as u64 + 1) as usize);
+    }
+    all
+}
+
+/// What the entries say to the lines of a contest.
+pub fn outcomes(contest: &'static Contest, entries: &[Entry]) -> Vec<Outcome> {
+    contest.lines.iter().map(|line| Outcome { line, found: found(line, entries) }).collect()
+}
+
+fn found(line: &Line, entries: &[Entry]) -> Result<Found, String> {
+    let of = |who: Contender| {
+        let entry = entries.iter().find(|entry| entry.who == who).ok_or("it did not run")?;
+        let shots = entry.shots.as_ref().map_err(Clone::clone)?;
+        let figures: Vec<f64> = shots.iter().map(|shot| shot.of(line.of)).collect();
+        if figures.is_empty() { Err("it did not run".to_owned()) } else { Ok(figures) }
+    };
+    let ours = of(Contender::Ours(line.ours))?;
+    let Some(against) = line.against else {
+        let value = median(&ours);
+        return Ok(Found { value, lowest: least(&ours), highest: most(&ours), ours: value, theirs: None });
+    };
+    let theirs = of(against)?;
+    let rounds: Vec<f64> = ours.iter().zip(&theirs).map(|(ours, theirs)| ours / theirs).collect();
+    let (ours, theirs) = (median(&ours), median(&theirs));
+    Ok(Found {
+        value: ours / theirs,
+        lowest: least(&rounds),
+        highest: most(&rounds),
+        ours,
+        theirs: Some(theirs),
+    })
+}
+
+/// The middle one, or the mean of the two.
+pub fn median(figures: &[f64]) -> f64 {
+    let mut sorted = figures.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    let (low, high) = ((sorted.len().max(1) - 1) / 2, sorted.len() / 2);
+    match (sorted.get(low), sorted.get(high)) {
+        (Some(low), Some(high)) => f64::midpoint(*low, *high),
+        _ => f64::NAN,
+    }
+}
+
+fn least(figures: &[f64]) -> f64 {
+    figures.iter().copied().fold(f64::INFINITY, f64::min)
+}
+
+fn most(figures: &[f64]) -> f64 {
+    figures.iter().copied().fold(f64::NEG_INFINITY, f64::max)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_median_is_the_middle() {
+        assert_eq!((median(&[3.0, 1.0, 2.0]), median(&[4.0, 1.0, 2.0, 3.0])), (2.0, 2.5));
+        assert!(median(&[]).is_nan());
+    }
+
+    #[test]
+    fn every_contender_runs_once_a_round() {
+        let mut random = Random::new(1, 0);
+        let orders: Vec<Vec<usize>> = (0..50).map(|_| order(4, &mut random)).collect();
+        for order in &orders {
+            let mut sorted = order.clone();
+            sorted.sort_unstable();
+            assert_eq!(sorted, [0, 1, 2, 3]);
+        }
+        assert!((0..4).all(|first| orders.iter().any(|order| order[0] == first)));
+    }
+
+    #[test]
+    fn a_ratio_is_of_medians_and_tells_its_rounds() {
+        let line =
+            goals::ALL.iter().flat_map(|contest| contest.lines).find(|line| line.against.is_some()).unwrap();
+        let shots = |iops: [f64; 3]| Ok(iops.map(|iops| Shot { iops, ..Shot::default() }).to_vec());
+        let entries = [
+            Entry { who: Contender::Ours(line.ours), shots: shots([20.0, 30.0, 40.0]) },
+            Entry { who: line.against.unwrap(), shots: shots([10.0, 20.0, 10.0]) },
+        ];
+        let found = found(line, &entries).unwrap();
+        assert_eq!((found.value, found.lowest, found.highest), (3.0, 1.5, 4.0));
+        let lacking = [Entry { who: Contender::Ours(line.ours), shots: Err("no such engine".into()) }];
+        assert_eq!(super::found(line, &lacking), Err("no such engine".into()));
+    }
+}

@@ -1,0 +1,141 @@
+//! Whether the generator tells the truth when it is stopped, and whether its slices tell what a long run tells.
+
+use super::goals::Ours;
+use super::ours::{shot, timed, worker};
+use super::{Load, Place};
+use iotax::measure::engine::EngineError;
+use iotax_load::{EngineName, Iomem, Rw, Stamping};
+use rustix::process::{Pid, Signal, kill_process};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+/// A generator at 100,000 I/Os a second that is stopped for 200 ms within 2 s: a tenth of what was due waited, and the longest of it
+/// 200 ms. The 99th percentile of an honest one is near 180 ms.
+pub struct Stopped;
+
+impl Stopped {
+    /// Seconds of the run.
+    pub const SECONDS: f64 = 2.0;
+    /// I/Os a second.
+    pub const RATE: u64 = 100_000;
+    /// The stop.
+    pub const FOR: Duration = Duration::from_millis(200);
+    /// Where its 99th percentile must lie at least.
+    pub const LEAST_NS: f64 = 175e6;
+
+    /// Starts `iotax-bench engine` on /dev/zero as a process of its own, stops it, and gives the 99th percentile that it tells, ns.
+    ///
+    /// # Errors
+    /// When it cannot be started or stopped, or does not tell.
+    pub fn p99_ns() -> Result<f64, EngineError> {
+        let system = |action: &str| {
+            let action = action.to_owned();
+            move |source| EngineError::System { action, source }
+        };
+        let words = format!(
+            "engine --only iotax --target /dev/zero --size 512MiB --engine uring --rw randread --bs 4k --iodepth 1 \
+             --rate-iops {} --time {}s --json",
+            Stopped::RATE,
+            Stopped::SECONDS
+        );
+        let program = std::env::current_exe().map_err(system("find this program"))?;
+        let mut command = Command::new(program);
+        command
+            .args(words.split_whitespace())
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
+        let begin = Instant::now();
+        let child = iotax_sys::child::ends_with_us(&mut command)
+            .spawn()
+            .map_err(system("start this program again"))?;
+        let pid = Pid::from_child(&child);
+        // Well within its window, wherever in the first tenths of a second that begins.
+        std::thread::sleep(Duration::from_millis(1000).saturating_sub(begin.elapsed()));
+        let signal =
+            |signal: Signal| kill_process(pid, signal).map_err(|errno| system("stop it")(errno.into()));
+        signal(Signal::STOP)?;
+        std::thread::sleep(Stopped::FOR);
+        signal(Signal::CONT)?;
+        let ended = iotax::measure::child::wait_within(child, Duration::from_secs(30))
+            .map_err(system("wait for it"))?;
+        let output = ended.ok_or_else(|| EngineError::Output("it did not end".into()))?;
+        let value: serde_json::Value = serde_json::from_slice(&output.stdout).map_err(|error| {
+            EngineError::Output(format!("{error}: {}", String::from_utf8_lossy(&output.stderr).trim()))
+        })?;
+        value["latency_ns"]["p99"]
+            .as_f64()
+            .ok_or_else(|| EngineError::Output("it has no latency_ns.p99".into()))
+    }
+}
+
+/// Reads of 4 KiB that cost little.
+pub(super) fn quick(engine: Option<EngineName>) -> Load {
+    Load {
+        rw: Rw::RandRead,
+        bs: 4096,
+        iodepth: 32,
+        numjobs: 1,
+        direct: false,
+        engine,
+        iomem: Iomem::Malloc,
+        rate_iops: None,
+    }
+}
+
+/// How far a run of ours by itself is off Little's law, for those who look at no contest.
+///
+/// # Errors
+/// What the worker says.
+pub fn littles_law_error(place: &Place, seconds: f64) -> Result<f64, EngineError> {
+    let ours = Ours { stamps: Stamping::Each, iomem: Iomem::Malloc };
+    let error = shot(place, &quick(None), ours, seconds)?.littles_law_error;
+    error.ok_or_else(|| EngineError::Unfit("the run was too short for it".into()))
+}
+
+/// Slices against a long run.
+pub struct Slices {
+    /// Wall time between the end of one worker's slice (its queue is empty) and the beginning of another's, ns, the mean.
+    pub switch_ns: f64,
+    /// The rate of many windows of 50 ms, two workers in turn, over that of one long window.
+    pub ratio: f64,
+}
+
+impl Slices {
+    /// A switch may take this much, ns.
+    pub const MOST_SWITCH_NS: f64 = 1e6;
+    /// And the ratio be off by so much.
+    pub const MOST_OFF: f64 = 0.02;
+
+    /// Two workers on a place, in turn, and long windows before, between and behind: the machine's own drift cancels.
+    ///
+    /// # Errors
+    /// What a worker says.
+    pub fn measure(place: &Place, seconds: f64) -> Result<Slices, EngineError> {
+        let load = quick(Some(EngineName::Uring));
+        let mut pair = [
+            worker(place, load.job(Stamping::Each), &load)?,
+            worker(place, load.job(Stamping::Each), &load)?,
+        ];
+        let (mut long, mut short) = ((0.0, 0.0), (0.0, 0.0));
+        let (mut between_ns, mut switches) = (0.0, 0.0);
+        const PARTS: u32 = 5;
+        let part_ns = (seconds * 1e9 / f64::from(PARTS)) as u64;
+        for part in 0..PARTS {
+            let result = pair[part as usize % 2].slice(&timed(part_ns, 50_000_000))?;
+            (long.0, long.1) = (long.0 + result.read.ios as f64, long.1 + result.window_ns as f64);
+            let mut last_end_ns: Option<u64> = None;
+            for turn in 0..(part_ns / 50_000_000).max(2) as usize {
+                let result = pair[turn % 2].slice(&timed(50_000_000, 5_000_000))?;
+                (short.0, short.1) = (short.0 + result.read.ios as f64, short.1 + result.window_ns as f64);
+                let begin_ns = result.window_start_ns - result.discarded_ns;
+                if let Some(end_ns) = last_end_ns {
+                    (between_ns, switches) =
+                        (between_ns + begin_ns.saturating_sub(end_ns) as f64, switches + 1.0);
+                }
+                last_end_ns = Some(result.window_start_ns + result.window_ns + result.drain_ns);
+            }
+        }
+        Ok(Slices { switch_ns: between_ns / switches, ratio: (short.0 / short.1) / (long.0 / long.1) })
+    }
+}

@@ -1,0 +1,71 @@
+//! The words of fio's job files, for those who run them and those who read them on pages.
+
+/// The name in `[global]`, alone on its line; it may be empty.
+pub fn section(line: &str) -> Option<&str> {
+    line.trim().strip_prefix('[')?.strip_suffix(']').map(str::trim)
+}
+
+/// Key and value of `bs=4k`; a bare `time_based` has no value.
+pub fn option(line: &str) -> (&str, Option<&str>) {
+    line.split_once('=').map_or((line.trim(), None), |(key, value)| (key.trim(), Some(value.trim())))
+}
+
+/// A number as fio 3 reads it with kb_base=1024: `4k`, `4kb`, `4Ki` are 4096, and `4KiB` is 4000 (checked with fio 3.33).
+pub fn number(word: &str) -> Option<u64> {
+    let lower = word.to_ascii_lowercase();
+    if let Some(hex) = lower.strip_prefix("0x") {
+        return u64::from_str_radix(hex, 16).ok();
+    }
+    let end = lower.find(|c: char| !c.is_ascii_digit()).unwrap_or(lower.len());
+    let number: u64 = lower[..end].parse().ok()?;
+    let (letter, rest) = match lower[end..].chars().next() {
+        None => return Some(number),
+        Some('b') if lower.len() == end + 1 => return Some(number),
+        Some(letter) => (letter, &lower[end + letter.len_utf8()..]),
+    };
+    let base: u64 = match rest {
+        "" | "b" | "i" => 1024,
+        "ib" => 1000,
+        _ => return None,
+    };
+    let power = u32::try_from("kmgtp".find(letter)? + 1).ok()?;
+    number.checked_mul(base.checked_pow(power)?)
+}
+
+/// Bytes of `4k`, `128K`, `64.0K`, `1m`, `4096` as fio prints them and people write them. What has an i (`4KiB`) is read by 1000 in some
+/// versions and by 1024 in others, so it is none.
+pub fn printed_size(text: &str) -> Option<u64> {
+    let text = text.trim();
+    let digits = text.bytes().take_while(|byte| byte.is_ascii_digit() || *byte == b'.').count();
+    let number: f64 = text.get(..digits)?.parse().ok()?;
+    let unit = text[digits..].to_ascii_lowercase();
+    let unit = unit.strip_suffix('b').unwrap_or(&unit);
+    let power = ["", "k", "m", "g", "t", "p"].iter().position(|prefix| *prefix == unit)?;
+    let bytes = number * 1024f64.powi(power as i32);
+    (bytes.fract() == 0.0 && bytes < 1e15).then_some(bytes as u64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_are_read_as_fio_reads_them() {
+        assert_eq!(
+            ["4K", "128kb", "512", "64.0K"].map(printed_size),
+            [Some(4096), Some(131_072), Some(512), Some(65_536)]
+        );
+        let none = ["4KiB", "", "k", "4x", "99999999999999999999", "9999999p9"];
+        assert_eq!(none.map(printed_size), [None; 6]);
+        assert_eq!(
+            ["4K", "4Ki", "4KiB", "0x1000", "1.5k", "20000000000g"].map(number),
+            [Some(4096), Some(4096), Some(4000), Some(4096), None, None]
+        );
+    }
+
+    #[test]
+    fn sections_and_options_are_told() {
+        assert_eq!([section(" [ a b ] "), section("[]"), section("[a")], [Some("a b"), Some(""), None]);
+        assert_eq!((option("bs = 4k "), option(" stonewall")), (("bs", Some("4k")), ("stonewall", None)));
+    }
+}
