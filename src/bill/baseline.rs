@@ -1,7 +1,7 @@
 //! How a workload was measured, and whether the stacks that were only up disturbed the baseline meanwhile.
 
 use super::compare::Estimated;
-use super::findings::{Beside, DesignReport, Figure};
+use super::findings::{DesignReport, Figure, InterferenceCheck};
 use super::gather::{self, RoundTotal};
 use super::reading::Reading;
 use crate::stats::conclusion::{said as said_size, width};
@@ -39,7 +39,7 @@ pub fn design(reading: &Reading) -> Option<DesignReport> {
 }
 
 /// The baseline beside the others over the baseline alone, in the rounds that had both.
-pub fn beside(reading: &Reading) -> Option<Beside> {
+pub fn beside(reading: &Reading) -> Option<InterferenceCheck> {
     let base = reading.run.start.scenario.baseline;
     let side = |purpose| gather::sides(reading.run, reading.workload, purpose).0.swap_remove(base);
     let (alone, beside) = (side(Purpose::Alone), side(Purpose::Beside));
@@ -62,7 +62,7 @@ pub fn beside(reading: &Reading) -> Option<Beside> {
         Some(_) => " (it was measured in visits therefore)",
         None => "",
     };
-    Some(Beside { sentence: format!("{}{therefore}", said(&verdict)), ratio, verdict })
+    Some(InterferenceCheck { sentence: format!("{}{therefore}", said(&verdict)), ratio, verdict })
 }
 
 fn said(verdict: &Verdict) -> String {

@@ -2,7 +2,7 @@
 //! closed loop a latency is only the rate once more; an open loop at one rate keeps the two apart.
 
 use super::compare::{Estimated, Taken, of_estimate, of_visits};
-use super::findings::{ChargeFinding, Charges, Figure, MatchedFindings, MatchedRow};
+use super::findings::{ChargeFinding, Charges, Figure, MatchedFindings, MatchedRow, SampleUnit};
 use super::gather::{RoundId, RoundTotal, Side, Way};
 use super::pairing::{Paired, Unit};
 use super::reading::{Load, Reading};
@@ -30,10 +30,10 @@ pub fn of_pair(reading: &Reading, [base, at]: [usize; 2], throughput: Option<&Ve
     let (stack, against) = (reading.name(at).to_owned(), reading.name(base).to_owned());
     let emulated = reading.emulated_pair(base, at);
     let spoilt = throughput.and_then(Verdict::reason).filter(|reason| reason.is_of_slices()).cloned();
-    let said = Said { reading, base, at, emulated: emulated.is_some(), spoilt };
+    let pair = ChargedPair { reading, base, at, emulated: emulated.is_some(), spoilt };
     let load = reading.matched_load();
     let percentiles = load.as_ref().map(|load| percentiles(reading, load, base, at)).unwrap_or_default();
-    let ((latency, of_latency), (cpu, of_cpu)) = (said.latency(load.as_ref()), said.cpu());
+    let ((latency, of_latency), (cpu, of_cpu)) = (pair.latency(load.as_ref()), pair.cpu());
     let charges = Charges { latency, percentiles, cpu, stack, against, emulated };
     Charged { charges, latency: of_latency, cpu: of_cpu }
 }
@@ -104,7 +104,7 @@ fn caught_up(side: &Side, offered: f64) -> Option<bool> {
 type Estimate = (ChargeFinding, Option<Estimated>);
 
 /// A stack whose charges are put into words.
-struct Said<'a> {
+struct ChargedPair<'a> {
     reading: &'a Reading<'a>,
     base: usize,
     at: usize,
@@ -113,7 +113,7 @@ struct Said<'a> {
     spoilt: Option<Refusal>,
 }
 
-impl Said<'_> {
+impl ChargedPair<'_> {
     fn latency(&self, load: Result<&Load, &Refusal>) -> Estimate {
         let load = match load {
             Ok(load) => load,
@@ -197,7 +197,7 @@ impl Said<'_> {
 /// ` over 3 attaches`, where they are the unit.
 pub fn over_attaches(figure: &Figure) -> String {
     match figure {
-        Figure::Known { n, of: "attaches", .. } => format!(" over {n} attaches"),
+        Figure::Known { n, of: SampleUnit::Attaches, .. } => format!(" over {n} attaches"),
         _ => String::new(),
     }
 }
@@ -296,7 +296,7 @@ impl Latencies {
                     quantile.map_or_else(|| quantile::mean_of_ratio(a, b), |q| quantile::of_ratio(a, b, q));
                 match (found, pooled_ratio(a, b, quantile)) {
                     (Err(few @ Refusal::TooFewRounds { .. }), Ok(ratio)) => {
-                        Figure::bare(ratio, "1", (a.count() + b.count(), "samples"), few)
+                        Figure::bare(ratio, "1", (a.count() + b.count(), SampleUnit::Samples), few)
                     }
                     (found, _) => of_estimate(found, "1"),
                 }

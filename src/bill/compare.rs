@@ -1,7 +1,7 @@
 //! Pairs of stacks: paired rounds where they were up together, paired visits where they were not.
 //! Refuses to pair rounds that only one side has.
 
-use super::findings::{Checks, Figure, Interval};
+use super::findings::{Checks, Figure, Interval, SampleUnit};
 use super::gather::{RoundId, RoundTotal, Side};
 use super::pairing::{Basis, Paired, Unit};
 use super::reading::Reading;
@@ -29,14 +29,10 @@ impl Estimated {
     pub fn figure(&self) -> Figure {
         match self {
             Estimated::Rounds(found) => of_ratio(found, "1"),
-            Estimated::Visits(found, unit) => Figure::Known {
-                value: found.ratio,
-                unit: "1",
-                n: found.visits as u64,
-                of: unit.word(),
-                interval: Interval::of_t(found.low, found.high, found.log.freedom),
-                caution: None,
-            },
+            Estimated::Visits(found, unit) => {
+                let interval = Interval::of_t(found.low, found.high, found.log.freedom);
+                Figure::known(found.ratio, "1", (found.visits as u64, unit.counted()), interval)
+            }
         }
     }
 
@@ -76,7 +72,7 @@ impl Estimated {
 
 /// A pair's ratio of rates with its conclusion.
 #[derive(Clone, Debug)]
-pub struct Found {
+pub struct RateComparison {
     /// B over A.
     pub estimated: Result<Estimated, Refusal>,
     /// The ratio alone, where there is too little for its interval.
@@ -87,34 +83,40 @@ pub struct Found {
     pub checks: Checks,
 }
 
-impl Found {
+impl RateComparison {
     /// Estimates and judges stack `pair[1]` over stack `pair[0]`.
-    pub fn of(reading: &Reading, pair: [usize; 2], paired: &Paired, basis: Basis) -> Found {
+    pub fn of(reading: &Reading, pair: [usize; 2], paired: &Paired, basis: Basis) -> RateComparison {
         match paired {
-            Paired::Rounds(ids) => Found::by_rounds(reading, pair, ids, basis),
-            Paired::Visits(ids, unit) => Found::by_visits(reading, pair, ids, *unit, basis),
+            Paired::Rounds(ids) => RateComparison::by_rounds(reading, pair, ids, basis),
+            Paired::Visits(ids, unit) => RateComparison::by_visits(reading, pair, ids, *unit, basis),
         }
     }
 
     /// Nothing was measured.
-    pub fn refused(reason: Refusal) -> Found {
+    pub fn refused(reason: Refusal) -> RateComparison {
         let verdict = Verdict::refused(reason.clone());
-        Found { estimated: Err(reason), point: None, verdict, checks: Checks::default() }
+        RateComparison { estimated: Err(reason), point: None, verdict, checks: Checks::default() }
     }
 
-    fn by_rounds(reading: &Reading, pair: [usize; 2], ids: &[RoundId], basis: Basis) -> Found {
+    fn by_rounds(reading: &Reading, pair: [usize; 2], ids: &[RoundId], basis: Basis) -> RateComparison {
         let rounds = match reading.timeline.rounds(pair, ids, basis) {
             Ok(rounds) => rounds,
-            Err(reason) => return Found::refused(reason),
+            Err(reason) => return RateComparison::refused(reason),
         };
         let judged = judge(&rounds, &question(reading, pair, timeline::value(basis)));
         let checks = Checks { level: judged.split, carry_over: judged.carry_over, length: judged.length };
         let estimated = judged.ratio.map(Estimated::Rounds);
-        Found { estimated, point: judged.point, verdict: judged.verdict, checks }
+        RateComparison { estimated, point: judged.point, verdict: judged.verdict, checks }
     }
 
     /// The visits give the ratio; what their rounds show of carry-over and length withholds it all the same.
-    fn by_visits(reading: &Reading, pair: [usize; 2], ids: &[u32], unit: Unit, basis: Basis) -> Found {
+    fn by_visits(
+        reading: &Reading,
+        pair: [usize; 2],
+        ids: &[u32],
+        unit: Unit,
+        basis: Basis,
+    ) -> RateComparison {
         let [a, b] = pair.map(|at| &reading.sides[at]);
         let values = visit_values(a, b, ids, basis);
         let point = values.as_ref().ok().and_then(|values| visits::point(values).ok());
@@ -122,14 +124,14 @@ impl Found {
         let verdict = Verdict::of_visits(&found, reading.zone());
         let estimated = found.map(|found| Estimated::Visits(found, unit));
         let common: Vec<RoundId> = a.rounds.keys().filter(|id| b.rounds.contains_key(id)).copied().collect();
-        let within = Found::by_rounds(reading, pair, &common, basis);
+        let within = RateComparison::by_rounds(reading, pair, &common, basis);
         let spoilt = match (&within.verdict, &estimated) {
             (Verdict::Unresolved { reason, .. }, Ok(found)) if spoils(reason) => {
                 Some(Verdict::unresolved(found.change(), reason.clone()))
             }
             _ => None,
         };
-        Found { verdict: spoilt.unwrap_or(verdict), estimated, point, checks: within.checks }
+        RateComparison { verdict: spoilt.unwrap_or(verdict), estimated, point, checks: within.checks }
     }
 
     /// The ratio as a figure.
@@ -144,8 +146,8 @@ impl Found {
 /// What there is of a figure that has no estimate: its value, where only its interval lacks rounds or visits.
 fn too_few(reason: &Refusal, point: Option<f64>, unit: &'static str) -> Figure {
     let counted = match reason {
-        Refusal::TooFewRounds { have } => Some((*have as u64, "rounds")),
-        Refusal::TooFewVisits { have } => Some((*have as u64, "visits")),
+        Refusal::TooFewRounds { have } => Some((*have as u64, SampleUnit::Rounds)),
+        Refusal::TooFewVisits { have } => Some((*have as u64, SampleUnit::Visits)),
         _ => None,
     };
     match counted.zip(point) {
@@ -217,7 +219,7 @@ pub fn of_ratio(found: &Ratio, unit: &'static str) -> Figure {
         value: found.ratio,
         unit,
         n: found.spread.n as u64,
-        of: "rounds",
+        of: SampleUnit::Rounds,
         interval: Interval::of_t(found.low, found.high, found.spread.freedom),
         caution: caution(&found.spread),
     }
@@ -256,7 +258,9 @@ fn reaches_too_far(value: f64, high: f64) -> bool {
 pub fn of_totals(rounds: &[(f64, f64)], unit: &'static str) -> Figure {
     match (ratio::estimate(rounds), ratio::ratio_of_totals(rounds)) {
         (Ok(found), _) => of_level(&found, unit),
-        (Err(reason), Ok(value)) => Figure::bare(value, unit, (rounds.len() as u64, "rounds"), reason),
+        (Err(reason), Ok(value)) => {
+            Figure::bare(value, unit, (rounds.len() as u64, SampleUnit::Rounds), reason)
+        }
         (_, Err(reason)) => Figure::missing(reason),
     }
 }
@@ -268,7 +272,7 @@ pub fn of_estimate(found: Result<Estimate, Refusal>, unit: &'static str) -> Figu
             value: found.value,
             unit,
             n: found.samples,
-            of: "samples",
+            of: SampleUnit::Samples,
             interval: match unsteady((found.low, found.high), "batch") {
                 Some(missing) if reaches_too_far(found.value, found.high) => Interval::Missing { missing },
                 _ => Interval::between(found.low, found.high),
@@ -304,7 +308,7 @@ pub struct Taken {
     pub difference: Result<Difference, Refusal>,
     /// Both without an interval, where there is too little for one.
     points: [Option<f64>; 2],
-    unit: &'static str,
+    unit: SampleUnit,
 }
 
 impl Taken {
@@ -318,7 +322,7 @@ impl Taken {
                     [ratio::point_of_means(strata).ok(), ratio::point_of_difference(strata).ok()]
                 });
                 let difference = strata.and_then(|strata| ratio::difference(&strata));
-                (ratio.map(Estimated::Rounds), difference, points, "rounds")
+                (ratio.map(Estimated::Rounds), difference, points, SampleUnit::Rounds)
             }
             Paired::Visits(ids, unit) => {
                 let means = visit_means(a, b, ids, of);
@@ -328,7 +332,7 @@ impl Taken {
                     [visits::point(means).ok(), Some(differences / means.len().max(1) as f64)]
                 });
                 let difference = means.and_then(|means| visits::difference(unit.least(), &means));
-                (ratio.map(|ratio| Estimated::Visits(ratio, *unit)), difference, points, unit.word())
+                (ratio.map(|ratio| Estimated::Visits(ratio, *unit)), difference, points, unit.counted())
             }
         };
         Taken { ratio, difference, points, unit }
@@ -337,7 +341,7 @@ impl Taken {
     /// Nothing was measured.
     pub fn refused(reason: &Refusal) -> Taken {
         let (ratio, difference) = (Err(reason.clone()), Err(reason.clone()));
-        Taken { ratio, difference, points: [None; 2], unit: "rounds" }
+        Taken { ratio, difference, points: [None; 2], unit: SampleUnit::Rounds }
     }
 
     /// The ratio as a figure.
@@ -351,14 +355,11 @@ impl Taken {
     /// The difference as a figure, ns.
     pub fn added(&self) -> Figure {
         match &self.difference {
-            Ok(found) => Figure::Known {
-                value: found.value,
-                unit: "ns",
-                n: found.rounds as u64,
-                of: self.unit,
-                interval: Interval::between(found.value - found.half_width, found.value + found.half_width),
-                caution: None,
-            },
+            Ok(found) => {
+                let interval =
+                    Interval::between(found.value - found.half_width, found.value + found.half_width);
+                Figure::known(found.value, "ns", (found.rounds as u64, self.unit), interval)
+            }
             Err(reason) => too_few(reason, self.points[1], "ns"),
         }
     }

@@ -2,9 +2,9 @@
 //! of them make of it against one.
 
 use super::ceiling;
-use super::compare::{Found, of_ratio};
+use super::compare::{RateComparison, of_ratio};
 use super::findings::crowd::{Crowd, Scaling};
-use super::findings::{Figure, Interval};
+use super::findings::{Figure, Interval, SampleUnit};
 use super::gather::{RoundTotal, Side};
 use super::reading::Reading;
 use super::rows;
@@ -65,7 +65,7 @@ fn spread(side: &Side, [most, least]: [&str; 2], places: usize) -> Figure {
             of_ratio(&found, "1").with_interval(Some(&Interval::between(low, high.min(1.0))))
         }
         Err(reason) => match ratio::point_of_means(&rounds) {
-            Ok(value) => Figure::bare(value, "1", (rounds[0].len() as u64, "rounds"), reason),
+            Ok(value) => Figure::bare(value, "1", (rounds[0].len() as u64, SampleUnit::Rounds), reason),
             Err(reason) => Figure::missing(reason),
         },
     }
@@ -79,7 +79,7 @@ fn jain(side: &Side, rates: &BTreeMap<String, f64>) -> Figure {
         Err(reason) => Interval::Missing { missing: reason.to_string() },
     };
     let value = fairness::jain(&rates.values().copied().collect::<Vec<_>>());
-    Figure::Known { value, unit: "1", n: rounds.len() as u64, of: "rounds", interval, caution: None }
+    Figure::known(value, "1", (rounds.len() as u64, SampleUnit::Rounds), interval)
 }
 
 /// I/Os a second of each place, over its own windows of whole rounds.
@@ -100,7 +100,7 @@ fn scaling(reading: &Reading, at: usize) -> Option<Scaling> {
     let alike = |other: &usize| stacks[*other].is_but_for_copies(&stacks[at]) && copies(*other) < copies(at);
     let fewest = (0..stacks.len()).filter(alike).min_by_key(|other| copies(*other))?;
     let paired = reading.pair(&reading.sides[fewest], &reading.sides[at]);
-    let found = Found::of(reading, [fewest, at], &paired, reading.basis());
+    let found = RateComparison::of(reading, [fewest, at], &paired, reading.basis());
     let places = f64::from(copies(at)) / f64::from(copies(fewest));
     let ratio = found.figure();
     let masked = ceiling::of_pair(reading, [fewest, at], &found.verdict).map(|masked| masked.words);

@@ -10,22 +10,22 @@ use crate::layer::catalog::spdk::SOCKET;
 use crate::scenario::{LayerSpec, Stack};
 use crate::stats::{Verdict, alike};
 use crate::store::RunData;
-use crate::store::record::{HOST, Slice, SpdkTarget, Value};
+use crate::store::record::{Generator, HOST, Slice, SpdkTarget, Value};
 use crate::units::show_bytes;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 /// A stack under one workload, with what was found of it.
-struct Case<'a> {
+struct LoadedStack<'a> {
     reading: &'a Reading<'a>,
     found: &'a WorkloadFindings,
     at: usize,
 }
 
-type Check = fn(&Case) -> Option<(&'static str, String)>;
+type ValidityCheck = fn(&LoadedStack) -> Option<(&'static str, String)>;
 
 /// All checks.
-const CHECKS: &[Check] = &[
+const CHECKS: &[ValidityCheck] = &[
     clock,
     stolen,
     too_few_processors,
@@ -46,16 +46,21 @@ const CHECKS: &[Check] = &[
 
 /// What they find, once for all stacks and loads that it is true of.
 pub fn doubts(readings: &[Reading], workloads: &[WorkloadFindings]) -> Vec<WarningReport> {
-    let mut all: Vec<Doubt> = Vec::new();
+    let mut all: Vec<ValidityWarning> = Vec::new();
     for (reading, found) in readings.iter().zip(workloads) {
         for at in 0..reading.sides.len() {
-            let case = Case { reading, found, at };
+            let case = LoadedStack { reading, found, at };
             let stack = case.stack().name.as_str();
             let found = CHECKS.iter().filter_map(|check| check(&case));
             let beside = confounders::of(reading, at).into_iter().map(|text| (confounders::KIND, text));
             let data = found_data::of(reading, at).into_iter().map(|text| (found_data::KIND, text));
             let load = &reading.workload.name;
-            all.extend(found.chain(beside).chain(data).map(|(kind, text)| Doubt { kind, text, stack, load }));
+            all.extend(found.chain(beside).chain(data).map(|(kind, text)| ValidityWarning {
+                kind,
+                text,
+                stack,
+                load,
+            }));
         }
     }
     // Alike in number only, and of one kind.
@@ -66,7 +71,7 @@ pub fn doubts(readings: &[Reading], workloads: &[WorkloadFindings]) -> Vec<Warni
 }
 
 /// One finding of one check.
-struct Doubt<'a> {
+struct ValidityWarning<'a> {
     kind: &'static str,
     text: String,
     stack: &'a str,
@@ -74,8 +79,8 @@ struct Doubt<'a> {
 }
 
 /// Findings of one matter, of so many loads in the run.
-fn said<'a>(found: &[&Doubt<'a>], loads: usize) -> WarningReport {
-    let names = |name: fn(&Doubt<'a>) -> &'a str| {
+fn said<'a>(found: &[&ValidityWarning<'a>], loads: usize) -> WarningReport {
+    let names = |name: fn(&ValidityWarning<'a>) -> &'a str| {
         let mut names: Vec<&str> = Vec::new();
         for one in found {
             if !names.contains(&name(one)) {
@@ -90,7 +95,7 @@ fn said<'a>(found: &[&Doubt<'a>], loads: usize) -> WarningReport {
     WarningReport::new(found[0].kind, &names(|one| one.stack).join(", "), format!("{text}{under}"))
 }
 
-impl<'a> Case<'a> {
+impl<'a> LoadedStack<'a> {
     fn run(&self) -> &'a RunData {
         self.reading.run
     }
@@ -129,7 +134,7 @@ const CLOCKS_APART: f64 = 5e-4;
 
 /// A guest's clock against the host's: the one that is furthest off, where that is more than the round trips by which clocks
 /// are compared can make of it.
-fn clock(case: &Case) -> Option<(&'static str, String)> {
+fn clock(case: &LoadedStack) -> Option<(&'static str, String)> {
     let seats = case.seats();
     let of_it = case.run().clocks.iter().filter(|one| one.is_of(&case.reading.workload.name));
     let clocks = of_it.filter(|one| seats.contains(&(one.visit, one.place.as_str())));
@@ -153,7 +158,7 @@ fn clock(case: &Case) -> Option<(&'static str, String)> {
 /// More than this of the processors' time is told.
 const STOLEN: f64 = 0.01;
 
-fn stolen(case: &Case) -> Option<(&'static str, String)> {
+fn stolen(case: &LoadedStack) -> Option<(&'static str, String)> {
     let (mut stolen, mut all) = (0.0, 0.0);
     for cpu in case.slices().filter_map(|slice| slice.cpu) {
         stolen += cpu.steal_ns as f64;
@@ -166,7 +171,7 @@ fn stolen(case: &Case) -> Option<(&'static str, String)> {
     })
 }
 
-fn too_few_processors(case: &Case) -> Option<(&'static str, String)> {
+fn too_few_processors(case: &LoadedStack) -> Option<(&'static str, String)> {
     let place = case.reading.place_of(case.at)?;
     let processors = place.facts.cpu.threads?;
     let jobs: u64 = case.reading.workload.jobs.iter().map(|job| u64::from(job.numjobs)).sum();
@@ -184,7 +189,7 @@ const GENERATORS_OWN: f64 = 0.25;
 
 /// Time in the generator's own code is in every figure, and no layer's: I/Os wait for it. On a schedule the threads spin until
 /// an I/O is due, which is in that share, and nothing waits for it.
-fn generators_own(case: &Case) -> Option<(&'static str, String)> {
+fn generators_own(case: &LoadedStack) -> Option<(&'static str, String)> {
     if case.reading.is_scheduled() {
         return None;
     }
@@ -203,12 +208,12 @@ fn generators_own(case: &Case) -> Option<(&'static str, String)> {
 }
 
 /// Share of the generator's threads' time that they spent in user mode.
-fn users_share(case: &Case, at: usize) -> Option<f64> {
+fn users_share(case: &LoadedStack, at: usize) -> Option<f64> {
     generator::shares(&case.reading.sides[at], case.reading.threads(at)).map(|[user, _]| user)
 }
 
 /// Latencies that contradict the counts of the same I/Os.
-fn littles_law(case: &Case) -> Option<(&'static str, String)> {
+fn littles_law(case: &LoadedStack) -> Option<(&'static str, String)> {
     let found = &case.found.rows.get(case.at)?.generator;
     let error = generator::contradicts_itself(found)?;
     let text = format!(
@@ -221,7 +226,7 @@ fn littles_law(case: &Case) -> Option<(&'static str, String)> {
 }
 
 /// Of a disk that goes through the host's page cache.
-fn held_by_the_cache(case: &Case) -> Option<(&'static str, String)> {
+fn held_by_the_cache(case: &LoadedStack) -> Option<(&'static str, String)> {
     let stack = &case.stack().name;
     let disks = case.run().places.iter().flat_map(|place| &place.disks);
     disks
@@ -247,7 +252,7 @@ fn held_by_the_cache(case: &Case) -> Option<(&'static str, String)> {
 const FROM_THE_DEVICE: f64 = 0.9;
 
 /// Reads that never came to the device: a page cache of the host had them, or nothing was ever written there.
-fn answered_by_a_cache(case: &Case) -> Option<(&'static str, String)> {
+fn answered_by_a_cache(case: &LoadedStack) -> Option<(&'static str, String)> {
     given(case).filter(|share| *share < FROM_THE_DEVICE).map(|share| {
         let text = format!(
             "only {:.0} % of what was read came from the device below: a page cache of this host answered the rest, or it was never written",
@@ -258,13 +263,13 @@ fn answered_by_a_cache(case: &Case) -> Option<(&'static str, String)> {
 }
 
 /// Reads below which is ZFS's own cache, unless the devices gave what was read.
-fn held_by_the_arc(case: &Case) -> Option<(&'static str, String)> {
+fn held_by_the_arc(case: &LoadedStack) -> Option<(&'static str, String)> {
     let from_devices = given(case).is_some_and(|share| share >= FROM_THE_DEVICE);
     arc::has_room(case.reading, case.at).filter(|_| !from_devices).map(|text| ("cached", text))
 }
 
 /// What devices of this host gave of what was read, reckoned in what the load's reads take of them; `None`: nothing was read, or no device tells.
-fn given(case: &Case) -> Option<f64> {
+fn given(case: &LoadedStack) -> Option<f64> {
     let (mut read, mut given) = (0.0, 0.0);
     for slice in case.slices() {
         let Some(bytes) = slice.device_read_bytes else { continue };
@@ -286,7 +291,7 @@ fn figure(slice: &Slice, metric: &str) -> f64 {
 }
 
 /// A layer that is faster than what it stands on has a cache, or measured something else.
-fn faster_than_below(case: &Case) -> Option<(&'static str, String)> {
+fn faster_than_below(case: &LoadedStack) -> Option<(&'static str, String)> {
     let scenario = &case.run().start.scenario;
     let below = &scenario.stacks[scenario.baseline];
     let stack = case.stack();
@@ -309,7 +314,7 @@ fn faster_than_below(case: &Case) -> Option<(&'static str, String)> {
 }
 
 /// More than all of its drives can do at once: against what they do here, before what their links carry, before what they are rated at.
-fn above_its_drives(case: &Case) -> Option<(&'static str, String)> {
+fn above_its_drives(case: &LoadedStack) -> Option<(&'static str, String)> {
     let ours = case.found.efficiency.iter().filter(|one| one.stack == case.stack().name);
     ours.filter_map(efficiency::above).next().map(|text| ("faster", text))
 }
@@ -319,7 +324,7 @@ const QUEUE: &[&str] =
     &["nr_requests", "max_sectors_kb", "read_ahead_kb", "nomerges", "rq_affinity", "io_poll", "wbt_lat_usec"];
 
 /// What else is not the same on both sides.
-fn other_sides(case: &Case) -> Option<(&'static str, String)> {
+fn other_sides(case: &LoadedStack) -> Option<(&'static str, String)> {
     let base = case.run().start.scenario.baseline;
     let (a, b) = (case.reading.place_of(base)?, case.reading.place_of(case.at)?);
     let name = case.reading.name(base);
@@ -344,12 +349,12 @@ fn other_sides(case: &Case) -> Option<(&'static str, String)> {
 }
 
 /// fio on one side, and another generator or another fio on the other, where no layer says so.
-fn engines(case: &Case) -> Option<(&'static str, String)> {
+fn engines(case: &LoadedStack) -> Option<(&'static str, String)> {
     let base = case.run().start.scenario.baseline;
-    let engine = |at: usize| case.reading.worker(at).map(|worker| worker.engine.as_str());
+    let engine = |at: usize| case.reading.worker(at).map(|worker| &worker.engine);
     let named = |at: usize| case.run().start.scenario.stacks[at].generator().map(LayerSpec::key);
     let (there, here) = (engine(base)?, engine(case.at)?);
-    let of_fio = [there, here].iter().any(|name| name.starts_with("fio"));
+    let of_fio = [there, here].iter().any(|generator| matches!(generator, Generator::Fio(_)));
     (of_fio && there != here && named(base) == named(case.at)).then(|| {
         let name = case.reading.name(base);
         let text = format!(
@@ -360,7 +365,7 @@ fn engines(case: &Case) -> Option<(&'static str, String)> {
 }
 
 /// Latencies under a schedule, which begin when an I/O was due, beside those of fio, which begin when it issues one.
-fn due_or_issued(case: &Case) -> Option<(&'static str, String)> {
+fn due_or_issued(case: &LoadedStack) -> Option<(&'static str, String)> {
     let reading = case.reading;
     let base = case.run().start.scenario.baseline;
     let matched = reading.matched_load().is_ok_and(|load| !load.is_own());
@@ -398,7 +403,7 @@ fn mitigations(base: &str, a: &Facts, b: &Facts) -> Option<String> {
 
 /// Processors that an SPDK target keeps busy while a stack is measured in which it has no part. Of a stack that it serves they
 /// are a part, and /proc/stat has them as busy: they are counted there like any other.
-fn polled_beside(case: &Case) -> Option<(&'static str, String)> {
+fn polled_beside(case: &LoadedStack) -> Option<(&'static str, String)> {
     let stack = case.stack();
     let has_no_part = |target: &&SpdkTarget| {
         !stack.layers.iter().any(|layer| layer.option(SOCKET).map(Path::new) == Some(&target.socket))
@@ -415,7 +420,7 @@ fn polled_beside(case: &Case) -> Option<(&'static str, String)> {
 }
 
 /// Other programs, whose CPU time is in that of an I/O: told of the baseline, which shows them.
-fn neighbours_of_the_load(case: &Case) -> Option<(&'static str, String)> {
+fn neighbours_of_the_load(case: &LoadedStack) -> Option<(&'static str, String)> {
     let is_base = case.at == case.run().start.scenario.baseline;
     neighbours::told(case.reading).filter(|_| is_base).map(|text| (neighbours::KIND, text))
 }
@@ -609,7 +614,7 @@ mod tests {
         let mut run = twin::guest();
         let load = |run: &mut RunData, stack: &str, engine: &str| {
             let of_stack = run.workers.iter_mut().filter(|worker| worker.stack == stack);
-            of_stack.for_each(|worker| worker.engine = engine.into());
+            of_stack.for_each(|worker| worker.engine = engine.to_owned().into());
         };
         let told =
             |run: &RunData| kinds(run).into_iter().find(|(kind, _)| kind == "engines").map(|(_, text)| text);
@@ -639,7 +644,8 @@ mod tests {
 
     #[test]
     fn one_matter_is_told_once_with_all_whom_it_concerns() {
-        let doubt = |kind, text: &str, stack, load| Doubt { kind, text: text.to_owned(), stack, load };
+        let doubt =
+            |kind, text: &str, stack, load| ValidityWarning { kind, text: text.to_owned(), stack, load };
         let all = [
             doubt("steal", "took 9.6 % of host", "file", "read"),
             doubt("steal", "took 10.5 % of host", "loop", "read"),

@@ -2,7 +2,7 @@
 //! what no such trial can show. Kills are counted, not blocks: all blocks of one kill share its fate.
 
 use super::findings::durability::{Durability, DurabilityRow};
-use super::findings::{Figure, GuestDisk, Interval};
+use super::findings::{Figure, GuestDisk, Interval, SampleUnit};
 use crate::host::facts::Device;
 use crate::scenario::{Kill, Stack};
 use crate::stats::share;
@@ -59,7 +59,7 @@ fn share_of(lossy: u64, kills: u64) -> Figure {
         None => Interval::Missing { missing: "no kills".into() },
     };
     let value = lossy as f64 / kills.max(1) as f64;
-    Figure::Known { value, unit: "1", n: kills, of: "kills", interval, caution: None }
+    Figure::known(value, "1", (kills, SampleUnit::Kills), interval)
 }
 
 /// The ends of a share's interval in %, both rounded outwards: nothing is printed surer than it is.

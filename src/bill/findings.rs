@@ -24,11 +24,11 @@ use crate::stats::pilot::Pattern;
 pub use crate::store::record::GuestDisk;
 use crate::store::record::state::COMPLETE;
 use ceiling::Masked;
-pub use comparison::{ChargeFinding, Charges, Checks, Comparison, Role};
+pub use comparison::{ChargeFinding, Charges, Checks, Comparison, Quantity, Role};
 use crowd::Crowd;
 use durability::Durability;
 use efficiency::Efficiency;
-pub use figure::{Figure, Interval};
+pub use figure::{Figure, Interval, SampleUnit};
 use imported::ImportedFindings;
 use layers::LayerReport;
 use precondition::PreconditionReport;
@@ -186,7 +186,7 @@ pub struct WorkloadFindings {
     /// Latencies where all stacks get the same load.
     pub matched: Option<MatchedFindings>,
     /// Whether the other stacks disturb the baseline, where it was looked for.
-    pub beside: Option<Beside>,
+    pub beside: Option<InterferenceCheck>,
     /// Stacks whose load runs in several guests at once.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub crowds: Vec<Crowd>,
@@ -247,7 +247,7 @@ pub struct DesignReport {
 
 /// The baseline beside the other stacks against itself alone.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Beside {
+pub struct InterferenceCheck {
     /// Rate beside them over rate alone.
     pub ratio: Figure,
     /// The conclusion: the baseline costs by so much, or does not.
@@ -292,7 +292,7 @@ pub struct Row {
     /// CPU time an I/O, host and guest together: of this host where the load ran in a guest on it.
     pub cpu: Figure,
     /// What earlier writes still owed; only of writes.
-    pub debt: Option<Debt>,
+    pub debt: Option<WritebackWait>,
 }
 
 /// The load generator's own part in a stack's figures.
@@ -354,7 +354,7 @@ impl Latency {
 
 /// What the quiesce gate waited for before the slices of a stack.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Debt {
+pub struct WritebackWait {
     /// Seconds waited in all.
     pub waited_s: f64,
     /// Slices before which the gate was asked.
@@ -369,14 +369,21 @@ pub struct Debt {
     pub in_flight: Option<u64>,
 }
 
-impl Default for Debt {
+impl Default for WritebackWait {
     /// Of no slices: nothing was owed.
-    fn default() -> Debt {
-        Debt { waited_s: 0.0, slices: 0, busy_s: 0.0, gave_up: 0, dirty_bytes: 0, in_flight: Some(0) }
+    fn default() -> WritebackWait {
+        WritebackWait {
+            waited_s: 0.0,
+            slices: 0,
+            busy_s: 0.0,
+            gave_up: 0,
+            dirty_bytes: 0,
+            in_flight: Some(0),
+        }
     }
 }
 
-impl Debt {
+impl WritebackWait {
     /// Share of the stack's time that went by in waiting; `None` of no slices.
     pub fn share(&self) -> Option<f64> {
         let whole = self.waited_s + self.busy_s;

@@ -1,7 +1,7 @@
 //! From slices to rounds: one pass over the record of a workload for each purpose. Only whole rounds count (a kill in
 //! the middle of a round leaves it lopsided); a slice with a failed sample spoils its round for that stack.
 
-use super::findings::Debt;
+use super::findings::WritebackWait;
 use crate::scenario::Workload;
 use crate::stats::quantile::{self, Batches};
 use crate::stats::ratio::Total;
@@ -114,7 +114,7 @@ pub struct Side {
     /// Histograms whose frame is torn.
     pub torn: u64,
     /// Of writes.
-    pub debt: Debt,
+    pub debt: WritebackWait,
     /// Seconds of load in whole rounds.
     pub load_s: f64,
     /// How busy generator and CPUs were, and how much slices vary.
@@ -134,7 +134,7 @@ pub struct Usage {
     /// Time in which one thread could have computed.
     pub thread_ns: f64,
     /// What the place computed, the generator's threads apart, where both are told, and how long the slices lasted.
-    beside: Beside,
+    cpu_use: HostCpuUse,
     /// Idle and all CPU time of the place.
     pub place: (f64, f64),
     /// The same of this host where the place is a guest on it.
@@ -153,7 +153,7 @@ pub struct Usage {
 
 /// What a place computed while it was loaded: not for the generator's threads, in all, and in how much time.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-struct Beside {
+struct HostCpuUse {
     other_ns: f64,
     all_ns: f64,
     lasted_ns: f64,
@@ -173,9 +173,9 @@ impl Usage {
             self.thread_ns += generator_span(slice);
             if let Some(cpu) = slice.cpu {
                 let all_ns = cpu.user_ns as f64 + cpu.system_ns as f64;
-                self.beside.other_ns += all_ns - user_ns - kernel_ns;
-                self.beside.all_ns += all_ns;
-                self.beside.lasted_ns += busy_s(slice) * 1e9;
+                self.cpu_use.other_ns += all_ns - user_ns - kernel_ns;
+                self.cpu_use.all_ns += all_ns;
+                self.cpu_use.lasted_ns += busy_s(slice) * 1e9;
             }
         }
         if let Some((in_flight_ns, served_ns)) = found.in_flight_ns.zip(found.served_ns) {
@@ -197,7 +197,7 @@ impl Usage {
     /// How many processors of the place computed for others than the generator's threads on average, and which share that is of all
     /// that it computed; `None`: it is not told, or nothing was computed.
     pub fn others(&self) -> Option<(f64, f64)> {
-        let Beside { other_ns, all_ns, lasted_ns } = self.beside;
+        let HostCpuUse { other_ns, all_ns, lasted_ns } = self.cpu_use;
         (all_ns > 0.0 && lasted_ns > 0.0).then(|| (other_ns / lasted_ns, other_ns / all_ns))
     }
 
@@ -232,13 +232,13 @@ fn generator_span(slice: &Slice) -> f64 {
 #[derive(Clone, Copy, Debug)]
 struct Frame {
     round: RoundId,
-    of: Of,
+    of: LatencySource,
     offset: u64,
 }
 
 /// What a histogram is of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Of {
+enum LatencySource {
     Ios(Way),
     Service,
     ReapGap,
@@ -330,7 +330,7 @@ impl Side {
         self.errors = self.errors.saturating_add(slice.errors);
         self.add_debt(slice);
         self.failed = self.failed.take().or(found.failed.clone());
-        let frame = |(of, offset): &(Of, u64)| Frame { round: id, of: *of, offset: *offset };
+        let frame = |(of, offset): &(LatencySource, u64)| Frame { round: id, of: *of, offset: *offset };
         self.frames.extend(found.frames.iter().map(frame));
         let round = self.rounds.entry(id).or_default();
         let first = round.slices == 0;
@@ -408,14 +408,14 @@ impl Side {
                 continue;
             };
             let batches = match frame.of {
-                Of::Ios(Way::Read) => &mut self.read,
-                Of::Ios(Way::Write) => &mut self.write,
-                Of::Ios(Way::Trim) => &mut self.trim,
-                Of::Service => &mut self.service,
-                Of::ReapGap => &mut self.reap_gap,
+                LatencySource::Ios(Way::Read) => &mut self.read,
+                LatencySource::Ios(Way::Write) => &mut self.write,
+                LatencySource::Ios(Way::Trim) => &mut self.trim,
+                LatencySource::Service => &mut self.service,
+                LatencySource::ReapGap => &mut self.reap_gap,
             };
             batches.add(*at, &histogram);
-            if !matches!(frame.of, Of::Ios(_)) {
+            if !matches!(frame.of, LatencySource::Ios(_)) {
                 continue;
             }
             let (sum, items) = quantile::total(&histogram);
@@ -461,7 +461,7 @@ impl Side {
     pub fn latencies_of(&self, run: &RunData, rounds: &[RoundId], way: Way) -> Batches {
         let position: HashMap<RoundId, usize> = rounds.iter().enumerate().map(|(at, id)| (*id, at)).collect();
         let mut batches = Batches::new(rounds.len());
-        for frame in self.frames.iter().filter(|frame| frame.of == Of::Ios(way)) {
+        for frame in self.frames.iter().filter(|frame| frame.of == LatencySource::Ios(way)) {
             let at = position.get(&frame.round);
             if let Some((at, histogram)) = at.zip((run.histograms)(frame.offset)) {
                 batches.add(*at, &histogram);
@@ -495,7 +495,7 @@ pub(super) struct Samples {
     cpu_kernel_ns: Option<f64>,
     in_flight_ns: Option<f64>,
     served_ns: Option<f64>,
-    frames: Vec<(Of, u64)>,
+    frames: Vec<(LatencySource, u64)>,
     pub(super) failed: Option<String>,
 }
 
@@ -528,11 +528,11 @@ impl Samples {
 
     fn frame(&mut self, metric: &str, offset: u64) {
         let of = match metric {
-            "read.latency" => Of::Ios(Way::Read),
-            "write.latency" => Of::Ios(Way::Write),
-            "trim.latency" => Of::Ios(Way::Trim),
-            "service.latency" => Of::Service,
-            "reap_gap" => Of::ReapGap,
+            "read.latency" => LatencySource::Ios(Way::Read),
+            "write.latency" => LatencySource::Ios(Way::Write),
+            "trim.latency" => LatencySource::Ios(Way::Trim),
+            "service.latency" => LatencySource::Service,
+            "reap_gap" => LatencySource::ReapGap,
             _ => return,
         };
         self.frames.push((of, offset));

@@ -119,7 +119,7 @@ mod tests {
     fn helpers_of_posixaio_are_threads_of_the_generator() {
         let report = |engine: &str| {
             let mut run = twin::a_against_a();
-            run.workers.iter_mut().for_each(|worker| worker.engine = engine.into());
+            run.workers.iter_mut().for_each(|worker| worker.engine = engine.to_owned().into());
             let found = findings(&run).workloads.remove(0).rows.remove(0).generator;
             (found.threads, found.user_share.unwrap() + found.kernel_share.unwrap())
         };

@@ -37,7 +37,7 @@ pub fn of(powers: &[(Spot, Option<Simultaneous>)], axis: &str) -> Unnamed {
         let reason = format!("the powers of the {} points are not told apart", known.len());
         return refused(reason, "raise --budget, or sweep over a wider range");
     }
-    let found = Found { axis, known: &known, best, near, silent: silent(powers) };
+    let found = KneeEstimate { axis, known: &known, best, near, silent: silent(powers) };
     found.unnamed()
 }
 
@@ -56,7 +56,7 @@ fn silent(powers: &[(Spot, Option<Simultaneous>)]) -> Vec<Spot> {
     powers.iter().filter(|(_, sure)| sure.is_none()).map(|(at, _)| at.clone()).collect()
 }
 
-struct Found<'a> {
+struct KneeEstimate<'a> {
     axis: &'a str,
     known: &'a [(&'a Spot, Simultaneous)],
     best: usize,
@@ -64,7 +64,7 @@ struct Found<'a> {
     silent: Vec<Spot>,
 }
 
-impl Found<'_> {
+impl KneeEstimate<'_> {
     fn unnamed(self) -> Unnamed {
         let words = format!("{}{}{}", self.claim(), self.reserve(), self.settle());
         let at = self.known[self.best].0.clone();

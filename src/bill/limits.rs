@@ -1,6 +1,6 @@
 //! What the figures of a run do not exclude. A report without this list would say more than was measured.
 
-use super::findings::{Comparison, Figure, WorkloadFindings};
+use super::findings::{Comparison, Figure, SampleUnit, WorkloadFindings};
 use super::reading::Reading;
 use super::{steady, verdicts};
 use crate::stats::checks::TIMES;
@@ -14,7 +14,7 @@ pub fn not_excluded(readings: &[Reading], workloads: &[WorkloadFindings]) -> Vec
     let mut lines: Vec<String> = groups.filter_map(stalls).collect();
     let comparisons: Vec<&Comparison> =
         workloads.iter().flat_map(WorkloadFindings::all_comparisons).collect();
-    if comparisons.iter().any(|one| matches!(one.ratio, Figure::Known { of: "rounds", .. })) {
+    if comparisons.iter().any(|one| matches!(one.ratio, Figure::Known { of: SampleUnit::Rounds, .. })) {
         lines.push("another set-up: the figures hold for this attach, placement and boot only".into());
     }
     if comparisons.iter().any(|one| one.ratio.value().is_some()) {
@@ -51,7 +51,7 @@ fn chance(many: usize) -> Option<String> {
 /// Checks that too little was measured for.
 fn unchecked(comparisons: &[&Comparison]) -> Vec<String> {
     let of_rounds =
-        || comparisons.iter().filter(|one| matches!(one.ratio, Figure::Known { of: "rounds", .. }));
+        || comparisons.iter().filter(|one| matches!(one.ratio, Figure::Known { of: SampleUnit::Rounds, .. }));
     let without = |lacks: fn(&Comparison) -> bool| of_rounds().filter(|one| lacks(one)).count();
     let known = of_rounds().count();
     let lines = [

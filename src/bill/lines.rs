@@ -3,7 +3,7 @@
 
 use super::ceiling;
 use super::charges::cpu;
-use super::compare::{Estimated, Found, Taken, round_values};
+use super::compare::{Estimated, RateComparison, Taken, round_values};
 use super::findings::{Bill, BillLine, Figure, Interval, JointBill, WorkloadFindings};
 use super::gather::{RoundId, RoundTotal, Side};
 use super::pairing::Paired;
@@ -20,7 +20,8 @@ pub fn bill(reading: &Reading) -> (Bill, Vec<Option<Estimated>>) {
     let usable = usable_prefixes(reading);
     let common = common_rounds(reading, &usable);
     let last = reading.sides.len() - 1;
-    let measured: Vec<Line> = (1..=last).map(|at| line(reading, &usable, &common, at - 1, at)).collect();
+    let measured: Vec<PrefixLine> =
+        (1..=last).map(|at| line(reading, &usable, &common, at - 1, at)).collect();
     let total = line(reading, &usable, &common, 0, last);
     let unexplained = unexplained(reading, &total, &measured);
     let estimates = measured.iter().map(|line| line.estimated).collect();
@@ -85,7 +86,7 @@ fn is_default(workload: &Workload, iodepth: u32) -> bool {
 }
 
 /// A line with what its interval rests on.
-struct Line {
+struct PrefixLine {
     shown: BillLine,
     estimated: Option<Estimated>,
     residuals: Option<Vec<f64>>,
@@ -113,7 +114,7 @@ fn common_rounds(reading: &Reading, usable: &[bool]) -> Vec<RoundId> {
     if visits.len() >= least { Vec::new() } else { common }
 }
 
-fn line(reading: &Reading, usable: &[bool], common: &[RoundId], from: usize, to: usize) -> Line {
+fn line(reading: &Reading, usable: &[bool], common: &[RoundId], from: usize, to: usize) -> PrefixLine {
     match (usable[to], usable[from]) {
         (false, _) => return absent(reading, from, to, reading.absence(to)),
         (_, false) => {
@@ -124,7 +125,7 @@ fn line(reading: &Reading, usable: &[bool], common: &[RoundId], from: usize, to:
     }
     let (a, b) = (&reading.sides[from], &reading.sides[to]);
     let paired = if common.is_empty() { reading.pair(a, b) } else { Paired::Rounds(common.to_vec()) };
-    let found = Found::of(reading, [from, to], &paired, reading.basis());
+    let found = RateComparison::of(reading, [from, to], &paired, reading.basis());
     let verdict = reading.writes.verdict(found.verdict.clone(), Quantity::Acknowledged, [from, to]);
     let taken = match reading.cpu_incomparable([from, to]) {
         Some(reason) => Taken::refused(&reason),
@@ -143,10 +144,10 @@ fn line(reading: &Reading, usable: &[bool], common: &[RoundId], from: usize, to:
         added_cpu: taken.added(),
         emulated: reading.emulated_pair(from, to),
     };
-    Line { shown, estimated: found.estimated.ok(), residuals: residuals(reading, a, b, &paired) }
+    PrefixLine { shown, estimated: found.estimated.ok(), residuals: residuals(reading, a, b, &paired) }
 }
 
-fn absent(reading: &Reading, from: usize, to: usize, figure: Figure) -> Line {
+fn absent(reading: &Reading, from: usize, to: usize, figure: Figure) -> PrefixLine {
     let reason = match &figure {
         Figure::Failed { reason } | Figure::Missing { reason } => reason.clone(),
         Figure::Known { .. } => String::new(),
@@ -161,7 +162,7 @@ fn absent(reading: &Reading, from: usize, to: usize, figure: Figure) -> Line {
         added_cpu: figure,
         emulated: None,
     };
-    Line { shown, estimated: None, residuals: None }
+    PrefixLine { shown, estimated: None, residuals: None }
 }
 
 fn added_latency(reading: &Reading, a: &Side, b: &Side, paired: &Paired) -> Figure {
@@ -187,7 +188,7 @@ fn residuals(reading: &Reading, a: &Side, b: &Side, paired: &Paired) -> Option<V
 
 /// Total over the product of the lines. Paired in the same rounds, the product telescopes and nothing is left
 /// but what a missing line took; else the intervals add as if independent.
-fn unexplained(reading: &Reading, total: &Line, lines: &[Line]) -> BillLine {
+fn unexplained(reading: &Reading, total: &PrefixLine, lines: &[PrefixLine]) -> BillLine {
     let missing: Vec<&str> = lines
         .iter()
         .filter(|line| line.shown.ratio.value().is_none())
@@ -197,7 +198,7 @@ fn unexplained(reading: &Reading, total: &Line, lines: &[Line]) -> BillLine {
         [] => "unexplained".to_owned(),
         names => format!("unexplained (with {})", names.join(", ")),
     };
-    let known: Vec<&Line> = lines.iter().filter(|line| line.shown.ratio.value().is_some()).collect();
+    let known: Vec<&PrefixLine> = lines.iter().filter(|line| line.shown.ratio.value().is_some()).collect();
     let ratio = left_over(total, &known);
     let verdict = match ratio.value().zip(ratio.bounds()) {
         Some((value, (low, high))) => Verdict::of_interval(value, low, high, reading.zone()),
@@ -215,7 +216,7 @@ fn unexplained(reading: &Reading, total: &Line, lines: &[Line]) -> BillLine {
     }
 }
 
-fn left_over(total: &Line, lines: &[&Line]) -> Figure {
+fn left_over(total: &PrefixLine, lines: &[&PrefixLine]) -> Figure {
     let Figure::Known { value, n, of, .. } = &total.shown.ratio else {
         return total.shown.ratio.clone();
     };
@@ -226,10 +227,10 @@ fn left_over(total: &Line, lines: &[&Line]) -> Figure {
     };
     let ratio = value / product;
     let interval = Interval::between(ratio * (-half_width).exp(), ratio * half_width.exp());
-    Figure::Known { value: ratio, unit: "1", n: *n, of, interval, caution: None }
+    Figure::Known { value: ratio, unit: "1", n: *n, of: *of, interval, caution: None }
 }
 
-fn joint_half_width(total: &Line, lines: &[&Line]) -> Option<f64> {
+fn joint_half_width(total: &PrefixLine, lines: &[&PrefixLine]) -> Option<f64> {
     let mut left = total.residuals.clone()?;
     for line in lines {
         let taken = line.residuals.as_ref().filter(|taken| taken.len() == left.len())?;
@@ -238,7 +239,7 @@ fn joint_half_width(total: &Line, lines: &[&Line]) -> Option<f64> {
     Spread::of(&left).ok().map(|spread| spread.half_width())
 }
 
-fn independent_half_width(total: &Line, lines: &[&Line]) -> Option<f64> {
+fn independent_half_width(total: &PrefixLine, lines: &[&PrefixLine]) -> Option<f64> {
     let squares: Option<f64> = std::iter::once(total)
         .chain(lines.iter().copied())
         .map(|line| {

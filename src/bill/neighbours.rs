@@ -179,7 +179,9 @@ mod tests {
             told(&run)
         };
         assert!(changed(&|_| ()).is_some());
-        let fio = |run: &mut RunData| run.workers.iter_mut().for_each(|one| one.engine = "fio 3.33".into());
+        let fio = |run: &mut RunData| {
+            run.workers.iter_mut().for_each(|one| one.engine = "fio 3.33".to_owned().into())
+        };
         assert_eq!(changed(&fio), None);
         assert_eq!(
             changed(&|run| run.start.scenario.stacks[0].layers = vec![twin::layer("loop", &[])]),

@@ -1,6 +1,7 @@
 //! How two stacks are paired: by rounds where they were up together, by visits where they were not. Refuses to pair rounds
 //! that only one side has.
 
+use super::findings::SampleUnit;
 use super::gather::{RoundId, Side};
 use super::subject::Quantity;
 use crate::stats::visits;
@@ -24,11 +25,11 @@ pub enum Unit {
 }
 
 impl Unit {
-    /// `visits`, `attaches`: the word of a figure.
-    pub fn word(self) -> &'static str {
+    /// What figures call it.
+    pub fn counted(self) -> SampleUnit {
         match self {
-            Unit::Visit => "visits",
-            Unit::Attach => "attaches",
+            Unit::Visit => SampleUnit::Visits,
+            Unit::Attach => SampleUnit::Attaches,
         }
     }
 

@@ -3,7 +3,7 @@
 
 use super::charges;
 use super::findings::published::{Agreement, PublishedFinding, PublishedFindings, RatioBeside};
-use super::findings::{Comparison, Figure, Interval, WorkloadFindings};
+use super::findings::{Comparison, Figure, Interval, SampleUnit, WorkloadFindings};
 use super::gather;
 use super::reading::Reading;
 use super::rows;
@@ -66,7 +66,8 @@ pub fn published(
     let of = |figure: &PublishedFigure| {
         let at = workloads.iter().position(|workload| workload.name == figure.workload)?;
         let stack = workloads[at].rows.iter().position(|row| row.stack == figure.stack)?;
-        let beside = Beside { published, figure, reading: &readings[at], found: &workloads[at], stack };
+        let beside =
+            PublishedCell { published, figure, reading: &readings[at], found: &workloads[at], stack };
         Some(beside.finding())
     };
     let figures: Vec<PublishedFinding> = published.figures.iter().filter_map(of).collect();
@@ -80,7 +81,7 @@ pub fn published(
 }
 
 /// A published figure and where its own stands.
-struct Beside<'a> {
+struct PublishedCell<'a> {
     published: &'a Published,
     figure: &'a PublishedFigure,
     reading: &'a Reading<'a>,
@@ -88,7 +89,7 @@ struct Beside<'a> {
     stack: usize,
 }
 
-impl Beside<'_> {
+impl PublishedCell<'_> {
     fn finding(&self) -> PublishedFinding {
         let base = self.reading.run.start.scenario.baseline;
         let is_baseline = self.stack == base;
@@ -240,7 +241,7 @@ impl Beside<'_> {
 pub(super) fn single(value: f64, unit: &'static str, is_bound: bool) -> Figure {
     let interval = Interval::Missing { missing: "one published figure has no interval".to_owned() };
     let caution = is_bound.then(|| "a bound: it was said to lie below".to_owned());
-    Figure::Known { value, unit, n: 1, of: "published figures", interval, caution }
+    Figure::known(value, unit, (1, SampleUnit::PublishedFigures), interval).cautioned(caution)
 }
 
 /// In words: how to read them, how many agree, and why the others do not.
@@ -439,7 +440,11 @@ mod tests {
         let baseline = "mdraid(level=5)".to_owned();
         run.start.scenario.published = Some(Box::new(Published { baseline, figures, ..*published }));
         let p50 = |run: &RunData| ratio(&findings(run).published.unwrap(), "lvm", "read p50").clone();
-        assert!(matches!(p50(&run).measured, Figure::Known { n: 6, of: "visits", .. }), "{:?}", p50(&run));
+        assert!(
+            matches!(p50(&run).measured, Figure::Known { n: 6, of: SampleUnit::Visits, .. }),
+            "{:?}",
+            p50(&run)
+        );
         run.slices.retain(|slice| slice.visit < 3);
         let few = p50(&run);
         assert!(

@@ -2,9 +2,9 @@
 //! run found it and as it was published.
 
 use super::ceiling;
-use super::compare::Found;
+use super::compare::RateComparison;
 use super::findings::ratios::{RatioCell, RatioColumn, RatioRow, RatioTable};
-use super::findings::{Figure, Interval, WorkloadFindings};
+use super::findings::{Figure, Interval, SampleUnit, WorkloadFindings};
 use super::pairing::Basis;
 use super::reading::Reading;
 use super::rows;
@@ -15,11 +15,14 @@ use crate::store::RunData;
 /// All of them.
 pub fn tables(run: &RunData, readings: &[Reading], workloads: &[WorkloadFindings]) -> Vec<RatioTable> {
     let Some(spec) = &run.start.scenario.table else { return Vec::new() };
-    spec.groups.iter().map(|group| Asked { run, readings, workloads, spec, group }.table()).collect()
+    spec.groups
+        .iter()
+        .map(|group| TableGroupCells { run, readings, workloads, spec, group }.table())
+        .collect()
 }
 
 /// A table that is asked for.
-struct Asked<'a> {
+struct TableGroupCells<'a> {
     run: &'a RunData,
     readings: &'a [Reading<'a>],
     workloads: &'a [WorkloadFindings],
@@ -27,7 +30,7 @@ struct Asked<'a> {
     group: &'a TableGroup,
 }
 
-impl Asked<'_> {
+impl TableGroupCells<'_> {
     fn table(&self) -> RatioTable {
         let columns: Vec<RatioColumn> =
             self.spec.columns.iter().enumerate().map(|(at, head)| self.column(at, head)).collect();
@@ -81,7 +84,8 @@ impl Asked<'_> {
             cell.share = Some(Figure::missing(reason));
         } else {
             let paired = reading.pair(&reading.sides[base], &reading.sides[at]);
-            let found = Found::of(reading, [base, at], &paired, Basis { quantity, ..reading.basis() });
+            let found =
+                RateComparison::of(reading, [base, at], &paired, Basis { quantity, ..reading.basis() });
             let verdict = reading.writes.verdict(found.verdict.clone(), quantity, [base, at]);
             cell.share = Some(found.figure());
             cell.masked = ceiling::of_pair(reading, [base, at], &verdict).map(|masked| masked.words);
@@ -114,14 +118,7 @@ impl Asked<'_> {
             .into_iter()
             .find_map(|metric| Some([of(pair[0], metric)?, of(pair[1], metric)?]))?;
         let interval = Interval::Missing { missing: "published figures have no interval".to_owned() };
-        Some(Figure::Known {
-            value: value / base,
-            unit: "1",
-            n: 1,
-            of: "published figures",
-            interval,
-            caution: None,
-        })
+        Some(Figure::known(value / base, "1", (1, SampleUnit::PublishedFigures), interval))
     }
 }
 

@@ -9,8 +9,9 @@ use super::timeline::Timeline;
 use crate::scenario::Workload;
 use crate::stats::Refusal;
 use crate::store::RunData;
-use crate::store::record::{IO_ERRORS, PlaceFacts, Purpose, Warning, WorkerUp, ended_as_asked};
+use crate::store::record::{Generator, IO_ERRORS, PlaceFacts, Purpose, Warning, WorkerUp, ended_as_asked};
 use crate::units::grouped;
+use iotax_load::EngineName;
 use std::collections::{BTreeMap, HashMap};
 
 /// A workload with its gathered rounds.
@@ -162,7 +163,7 @@ impl<'a> Reading<'a> {
 
     /// Whether fio loads a stack; `None`: nothing did.
     pub fn by_fio(&self, at: usize) -> Option<bool> {
-        self.worker(at).map(|worker| worker.engine.starts_with("fio"))
+        self.worker(at).map(|worker| matches!(worker.engine, Generator::Fio(_)))
     }
 
     /// Why latencies of these two do not compare where a schedule says when I/Os begin: ours are counted from then, those of fio
@@ -195,11 +196,11 @@ impl<'a> Reading<'a> {
     /// Threads of the generator on a stack: those of the engine sync have one I/O in flight each, those of posixaio a helper
     /// each, whose CPU time is counted with theirs.
     pub fn threads(&self, at: usize) -> f64 {
-        let engine = self.worker(at).map_or("", |worker| worker.engine.as_str());
+        let engine = self.worker(at).map(|worker| &worker.engine);
         let of = |job: &iotax_load::Job| {
             let each = match engine {
-                "sync" => f64::from(job.iodepth),
-                "posixaio" => 2.0,
+                Some(Generator::Native(EngineName::Sync)) => f64::from(job.iodepth),
+                Some(Generator::Native(EngineName::PosixAio)) => 2.0,
                 _ => 1.0,
             };
             f64::from(job.numjobs) * each

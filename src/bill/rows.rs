@@ -1,7 +1,7 @@
 //! A stack's own figures: rate, latency, CPU time. Each from whole rounds, with its interval.
 
 use super::compare::{self, of_estimate, of_totals};
-use super::findings::{Figure, GeneratorReport, Latency, Row};
+use super::findings::{Figure, GeneratorReport, Latency, Row, SampleUnit};
 use super::gather::{RoundTotal, Side, Way};
 use super::generator;
 use super::reading::Reading;
@@ -134,7 +134,7 @@ pub fn latency_at(batches: &Batches, quantile: Option<f64>) -> Figure {
 fn figure_of(found: Result<Estimate, Refusal>, pooled: Result<f64, Refusal>, batches: &Batches) -> Figure {
     match (found, pooled) {
         (Err(few @ Refusal::TooFewRounds { .. }), Ok(value)) => {
-            Figure::bare(value, "ns", (batches.count(), "samples"), few)
+            Figure::bare(value, "ns", (batches.count(), SampleUnit::Samples), few)
         }
         (found, _) => of_estimate(found, "ns"),
     }

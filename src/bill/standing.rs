@@ -1,6 +1,7 @@
 //! Where the rate, latency or CPU time of a stack stood in a run: by itself, or over the baseline of that run.
 
 use super::compare::time;
+use super::findings::SampleUnit;
 use super::gather::{RoundTotal, Side};
 use super::pairing::{Paired, pair};
 use super::subject::Quantity;
@@ -10,23 +11,25 @@ use crate::stats::{Refusal, visits};
 
 /// What is compared.
 #[derive(Clone, Copy)]
-pub enum Of {
+pub enum FigureKind {
     Rate(Quantity),
     Latency,
     Cpu,
 }
 
-impl Of {
+impl FigureKind {
     /// What a round adds up to.
     fn total(self, round: &RoundTotal, by_bytes: bool) -> Result<Total, Refusal> {
         let unknown = || Refusal::NotMeasured { reason: "not recorded".into() };
         match self {
-            Of::Rate(quantity) => {
+            FigureKind::Rate(quantity) => {
                 let sum = if by_bytes { round.bytes } else { round.ios };
                 Ok(Total { sum, items: time(round, quantity)? })
             }
-            Of::Latency => Ok(round.latency),
-            Of::Cpu => Ok(Total { sum: round.cpu_place_ns.ok_or_else(unknown)?, items: round.all_ios }),
+            FigureKind::Latency => Ok(round.latency),
+            FigureKind::Cpu => {
+                Ok(Total { sum: round.cpu_place_ns.ok_or_else(unknown)?, items: round.all_ios })
+            }
         }
     }
 }
@@ -35,7 +38,7 @@ impl Of {
 pub struct Standing {
     pub level: Result<Level, Refusal>,
     pub log: Option<f64>,
-    pub unit: &'static str,
+    pub unit: SampleUnit,
 }
 
 fn sum(totals: impl Iterator<Item = Result<Total, Refusal>>) -> Result<Total, Refusal> {
@@ -49,21 +52,21 @@ fn pooled(totals: impl Iterator<Item = Total>) -> Option<f64> {
     (all.sum > 0.0 && all.items > 0.0).then(|| (all.sum / all.items).ln())
 }
 
-fn visit(side: &Side, visit: u32, of: Of, by_bytes: bool) -> Result<Total, Refusal> {
+fn visit(side: &Side, visit: u32, of: FigureKind, by_bytes: bool) -> Result<Total, Refusal> {
     sum(side.rounds.range((visit, 0)..=(visit, u32::MAX)).map(|(_, round)| of.total(round, by_bytes)))
 }
 
 /// A stack by itself. Where it was set up in enough visits, they are the unit.
-pub fn alone(side: &Side, of: Of, by_bytes: bool) -> Standing {
+pub fn alone(side: &Side, of: FigureKind, by_bytes: bool) -> Standing {
     let mut ids: Vec<u32> = side.rounds.keys().map(|id| id.0).collect();
     ids.dedup();
     let (unit, totals): (_, Result<Vec<Total>, Refusal>) = match ids.len() >= visits::LEAST {
-        true => ("visits", ids.into_iter().map(|id| visit(side, id, of, by_bytes)).collect()),
-        false => ("rounds", side.rounds.values().map(|round| of.total(round, by_bytes)).collect()),
+        true => (SampleUnit::Visits, ids.into_iter().map(|id| visit(side, id, of, by_bytes)).collect()),
+        false => (SampleUnit::Rounds, side.rounds.values().map(|round| of.total(round, by_bytes)).collect()),
     };
     let log = totals.as_ref().ok().and_then(|totals| pooled(totals.iter().copied()));
     let level = totals.and_then(|totals| match unit {
-        "visits" => Level::of_visits(&totals),
+        SampleUnit::Visits => Level::of_visits(&totals),
         _ => Level::of_rounds(&totals),
     });
     Standing { level, log, unit }
@@ -74,21 +77,21 @@ pub fn alone(side: &Side, of: Of, by_bytes: bool) -> Standing {
 /// # Errors
 /// Too few rounds or visits.
 pub fn rate_level(side: &Side) -> Result<Level, Refusal> {
-    alone(side, Of::Rate(Quantity::Acknowledged), false).level
+    alone(side, FigureKind::Rate(Quantity::Acknowledged), false).level
 }
 
 /// A stack over its baseline within one run.
-pub fn over_baseline(a: &Side, b: &Side, of: Of, by_bytes: bool) -> Standing {
+pub fn over_baseline(a: &Side, b: &Side, of: FigureKind, by_bytes: bool) -> Standing {
     let paired = pair(a, b);
     let (unit, totals): (_, Result<Vec<(Total, Total)>, Refusal>) = match &paired {
         Paired::Rounds(ids) => {
             let both = ids.iter().filter_map(|id| a.rounds.get(id).zip(b.rounds.get(id)));
             let one = |(a, b)| Ok((of.total(a, by_bytes)?, of.total(b, by_bytes)?));
-            ("rounds", both.map(one).collect())
+            (SampleUnit::Rounds, both.map(one).collect())
         }
         Paired::Visits(ids, _) => {
             let one = |id: &u32| Ok((visit(a, *id, of, by_bytes)?, visit(b, *id, of, by_bytes)?));
-            ("visits", ids.iter().map(one).collect())
+            (SampleUnit::Visits, ids.iter().map(one).collect())
         }
     };
     let log = totals.as_ref().ok().and_then(|totals| {

@@ -1,28 +1,16 @@
 //! What a verdict is about, in words: `4k random-read IOPS at iodepth 32 x 4`.
 
+pub use super::findings::Quantity;
 use crate::scenario::{Regime, Workload, block_size_word, detail_words, order_words, rate_words};
 use iotax_load::Job;
 
 /// From this block size on, people speak of throughput.
 const THROUGHPUT_FROM: u64 = 64 << 10;
 
-/// Which of the two figures of a write.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Quantity {
-    /// What the program sees; of reads, all there is.
-    Acknowledged,
-    /// With the flush at the end.
-    Durable,
-}
-
 /// The quantity that is compared. A write names its figure and its regime, unless two runs differ in it.
 pub fn quantity(workload: &Workload, which: Quantity, regime: Option<Regime>) -> String {
     let regime = regime.map(|regime| format!(", {}", regime.word())).unwrap_or_default();
-    let figure = match (workload.writes(), which) {
-        (false, _) => String::new(),
-        (true, Quantity::Acknowledged) => format!(" (acknowledged{regime})"),
-        (true, Quantity::Durable) => format!(" (durable{regime})"),
-    };
+    let figure = if workload.writes() { format!(" ({}{regime})", which.word()) } else { String::new() };
     match workload.jobs.as_slice() {
         [job] => one(job, &figure),
         _ => format!("IOPS{figure} of {}", workload.subject()),

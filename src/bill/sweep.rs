@@ -4,7 +4,7 @@
 use super::compare;
 use super::course;
 use super::findings::sweep::{Cost, Curve, Point, Spot, StackCurve, SweepFindings};
-use super::findings::{Comparison, Figure, Interval, Row, WorkloadFindings};
+use super::findings::{Comparison, Figure, Interval, Row, SampleUnit, WorkloadFindings};
 use super::gather::{RoundTotal, Side};
 use super::knee;
 use super::reading::Reading;
@@ -117,17 +117,17 @@ impl Sweep<'_> {
             power: power(member.reading, stack, self.by_bytes),
             kept_up,
             offered,
-            costs: of_stack(member, &row.stack).map(|(which, one)| self.cost(which, one)).collect(),
+            costs: of_stack(member, &row.stack).map(|one| self.cost(one)).collect(),
         }
     }
 
-    fn cost(&self, quantity: &'static str, one: &Comparison) -> Cost {
+    fn cost(&self, one: &Comparison) -> Cost {
         let simultaneous =
             Simultaneous::of(&one.ratio, self.points).map(|sure| Interval::between(sure.low, sure.high));
         let median = one.latency_ratios.iter().find(|(_, quantile, _)| *quantile == 0.5);
         let median_latency = median.map(|(_, _, ratio)| ratio.clone());
         Cost {
-            quantity,
+            quantity: one.write_word(),
             verdict: one.verdict.clone(),
             masked: one.masked.clone(),
             ratio: one.ratio.clone(),
@@ -137,27 +137,20 @@ impl Sweep<'_> {
     }
 }
 
-/// The comparisons of a stack with which of the two figures of a write they are about.
-fn of_stack<'a>(
-    member: &Member<'a>,
-    stack: &str,
-) -> impl Iterator<Item = (&'static str, &'a Comparison)> + use<'a> {
-    let names: [&'static str; 2] =
-        if member.reading.workload.writes() { ["acknowledged", "durable"] } else { ["", ""] };
+fn of_stack<'a>(member: &Member<'a>, stack: &str) -> impl Iterator<Item = &'a Comparison> + use<'a> {
     let stack = stack.to_owned();
-    let own = member.found.comparisons.iter().filter(move |one| one.stack == stack);
-    names.into_iter().zip(own)
+    member.found.comparisons.iter().filter(move |one| one.stack == stack)
 }
 
 /// By quantity, and then by point.
 fn comparisons<'a>(members: &[Member<'a>], row: &Row) -> Vec<(&'static str, Vec<(Spot, &'a Comparison)>)> {
     let mut all: Vec<(&'static str, Vec<(Spot, &Comparison)>)> = Vec::new();
     for member in members {
-        for (quantity, one) in of_stack(member, &row.stack) {
+        for one in of_stack(member, &row.stack) {
             let entry = (Spot::of(&member.at[0]), one);
-            match all.iter_mut().find(|(known, _)| *known == quantity) {
+            match all.iter_mut().find(|(known, _)| *known == one.write_word()) {
                 Some((_, points)) => points.push(entry),
-                None => all.push((quantity, vec![entry])),
+                None => all.push((one.write_word(), vec![entry])),
             }
         }
     }
@@ -231,7 +224,7 @@ fn quotient(rates: &[(f64, f64)], waits: &[(f64, f64)], unit: &'static str) -> R
         Err(few) => {
             let interval = Interval::Missing { missing: few.to_string() };
             let n = rates.len() as u64;
-            Ok(Figure::Known { value: ratio, unit, n, of: "rounds", interval, caution: None })
+            Ok(Figure::known(ratio, unit, (n, SampleUnit::Rounds), interval))
         }
     }
 }

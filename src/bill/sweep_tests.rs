@@ -3,6 +3,7 @@
 use super::super::findings::Findings;
 use super::super::{RunData, findings, twin};
 use super::*;
+use crate::bill::findings::SampleUnit;
 use crate::bill::findings::sweep::{Change, Place};
 use crate::stats::Verdict;
 
@@ -192,7 +193,7 @@ fn simultaneous_intervals_are_wider_and_hold_their_value() {
         value: 0.9,
         unit: "1",
         n: 40,
-        of: "rounds",
+        of: SampleUnit::Rounds,
         interval: Interval::of_t(0.88, 0.92, freedom),
         caution: None,
     };

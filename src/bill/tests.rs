@@ -1,6 +1,6 @@
 //! Known truth in, known truth out: the twin's costs must be found within their intervals.
 
-use super::findings::{BillLine, Figure, Interval};
+use super::findings::{BillLine, Figure, Interval, SampleUnit};
 use super::{Findings, RunData, findings, twin};
 use crate::stats::pilot::Pattern;
 use crate::stats::{Charge, Concludes, Refusal, Verdict};
@@ -296,7 +296,7 @@ fn a_failed_layer_is_failed_and_its_cost_is_left_unexplained() {
 fn stacks_that_are_never_up_together_are_paired_by_visits() {
     let found = findings(&twin::visits());
     let one = &found.workloads[0].comparisons[0];
-    assert!(matches!(one.ratio, Figure::Known { n: 6, of: "visits", .. }), "{:?}", one.ratio);
+    assert!(matches!(one.ratio, Figure::Known { n: 6, of: SampleUnit::Visits, .. }), "{:?}", one.ratio);
     assert!(covers(&one.ratio, 200.0 / 150.0), "{:?}", one.ratio);
     assert!(matches!(one.verdict, Verdict::Gains { .. }));
     assert!(!found.not_excluded.iter().any(|line| line.contains("this attach")));
@@ -488,7 +488,7 @@ fn an_open_loop_is_its_own_matched_rate() {
 fn latencies_of_fio_on_a_schedule_are_not_compared_with_ours() {
     let by_fio = |mut run: RunData, stacks: &[&str]| {
         let of = |worker: &&mut WorkerUp| stacks.is_empty() || stacks.contains(&worker.stack.as_str());
-        run.workers.iter_mut().filter(of).for_each(|worker| worker.engine = "fio 3.33".into());
+        run.workers.iter_mut().filter(of).for_each(|worker| worker.engine = "fio 3.33".to_owned().into());
         findings(&run)
     };
     let why = "latencies of file begin when fio issues an I/O, those of vm(vcpus=2) when it was due";
@@ -667,7 +667,7 @@ fn three_attaches_are_the_unit_where_they_were_asked_for() {
     let mut run = twin::attaches();
     let found = findings(&run);
     let (workload, one) = (&found.workloads[0], &found.workloads[0].comparisons[0]);
-    assert!(matches!(one.ratio, Figure::Known { n: 3, of: "attaches", .. }), "{:?}", one.ratio);
+    assert!(matches!(one.ratio, Figure::Known { n: 3, of: SampleUnit::Attaches, .. }), "{:?}", one.ratio);
     assert!(one.sentence.ends_with(" over 3 attaches"), "{}", one.sentence);
     assert!(
         workload.charges[0].cpu.sentence.contains(" over 3 attaches"),
@@ -679,7 +679,10 @@ fn three_attaches_are_the_unit_where_they_were_asked_for() {
     // The same record without the wish: rounds within three visits.
     run.start.scenario.measure.attaches = 1;
     let strata = findings(&run);
-    assert!(matches!(strata.workloads[0].comparisons[0].ratio, Figure::Known { n: 60, of: "rounds", .. }));
+    assert!(matches!(
+        strata.workloads[0].comparisons[0].ratio,
+        Figure::Known { n: 60, of: SampleUnit::Rounds, .. }
+    ));
     assert!(this_attach(&strata));
 }
 
@@ -687,10 +690,18 @@ fn three_attaches_are_the_unit_where_they_were_asked_for() {
 fn latencies_of_stacks_that_are_visited_have_the_visit_as_their_unit() {
     let p50 = |found: &Findings| found.workloads[0].comparisons[0].latency_ratios[0].2.clone();
     let visited = findings(&twin::visits());
-    assert!(matches!(p50(&visited), Figure::Known { n: 6, of: "visits", .. }), "{:?}", p50(&visited));
+    assert!(
+        matches!(p50(&visited), Figure::Known { n: 6, of: SampleUnit::Visits, .. }),
+        "{:?}",
+        p50(&visited)
+    );
     assert!(covers(&p50(&visited), 0.75), "{:?}", p50(&visited));
     let attached = findings(&twin::attaches());
-    assert!(matches!(p50(&attached), Figure::Known { n: 3, of: "attaches", .. }), "{:?}", p50(&attached));
+    assert!(
+        matches!(p50(&attached), Figure::Known { n: 3, of: SampleUnit::Attaches, .. }),
+        "{:?}",
+        p50(&attached)
+    );
     let mut few = twin::visits();
     few.slices.retain(|slice| slice.visit < 3);
     let few = p50(&findings(&few));
@@ -708,7 +719,7 @@ fn a_disturbed_baseline_is_measured_apart_and_says_so() {
         "{}",
         beside.sentence
     );
-    assert!(matches!(workload.comparisons[0].ratio, Figure::Known { of: "visits", n: 6, .. }));
+    assert!(matches!(workload.comparisons[0].ratio, Figure::Known { of: SampleUnit::Visits, n: 6, .. }));
     assert!(found.warnings.iter().any(|warning| warning.kind == "apart"));
     assert!(found.apart.is_some());
 }
@@ -731,7 +742,10 @@ fn a_run_that_ends_early_keeps_the_visits_that_were_measured_apart() {
     // The second stack got one visit more than the first before somebody stopped it.
     run.slices.retain(|slice| slice.visit < 4 || (slice.visit == 4 && slice.set == 1));
     let found = findings(&run);
-    assert!(matches!(found.workloads[0].comparisons[0].ratio, Figure::Known { of: "visits", n: 4, .. }));
+    assert!(matches!(
+        found.workloads[0].comparisons[0].ratio,
+        Figure::Known { of: SampleUnit::Visits, n: 4, .. }
+    ));
 }
 
 #[test]

@@ -12,10 +12,10 @@ use crate::stats::pilot::Pattern;
 use crate::stats::schedule::Schedule;
 use crate::store::RunData;
 use crate::store::record::{
-    Better, CpuTimes, DesignUp, Gate, GuestDisk, Matched, PlaceFacts, Purpose, RunStart, Sample, Slice,
-    SlicePart, Value, Warning, WorkerUp,
+    Better, CpuTimes, DesignUp, Gate, Generator, GuestDisk, Matched, PlaceFacts, Purpose, RunStart, Sample,
+    Slice, SlicePart, Value, Warning, WorkerUp,
 };
-use iotax_load::{Histogram, Job, Rw};
+use iotax_load::{EngineName, Histogram, Job, Rw};
 use std::collections::BTreeMap;
 
 mod fixtures;
@@ -202,7 +202,7 @@ impl Twin {
                 target: "/srv/iotax.img".into(),
                 others: Vec::new(),
                 bytes: 4 << 30,
-                engine: "uring".into(),
+                engine: Generator::Native(EngineName::Uring),
                 why: "io_uring works here".into(),
                 command: None,
             });

@@ -2,7 +2,7 @@
 
 use super::ceiling;
 use super::charges::{self, over_attaches, ratios};
-use super::compare::{Estimated, Found};
+use super::compare::{Estimated, RateComparison};
 use super::findings::{ChargeFinding, Charges, Comparison, Role, WorkloadFindings};
 use super::pairing::Basis;
 use super::reading::Reading;
@@ -34,8 +34,10 @@ fn compared(reading: &Reading, [base, at]: [usize; 2], which: Quantity) -> Compa
     let (a, b) = (&reading.sides[base], &reading.sides[at]);
     let paired = reading.pair(a, b);
     let found = match reading.incomparable([base, at]) {
-        Some(reason) => Found::refused(reason),
-        None => Found::of(reading, [base, at], &paired, Basis { quantity: which, ..reading.basis() }),
+        Some(reason) => RateComparison::refused(reason),
+        None => {
+            RateComparison::of(reading, [base, at], &paired, Basis { quantity: which, ..reading.basis() })
+        }
     };
     let verdict = reading.writes.verdict(found.verdict.clone(), which, [base, at]);
     let scenario = &reading.run.start.scenario;
@@ -49,6 +51,7 @@ fn compared(reading: &Reading, [base, at]: [usize; 2], which: Quantity) -> Compa
         stack: reading.name(at).to_owned(),
         against: reading.name(base).to_owned(),
         quantity: subject::quantity(reading.workload, which, Some(scenario.measure.regime)),
+        of_write: reading.workload.writes().then_some(which),
         ratio: found.figure(),
         masked: ceiling::of_pair(reading, [base, at], &verdict),
         verdict,

@@ -228,7 +228,7 @@ impl Bench<'_> {
                     target: member.path(0),
                     others: (1..targets.len()).map(|at| member.path(at)).collect(),
                     bytes: targets.first().and_then(|target| target.bytes).unwrap_or(0),
-                    engine: prepared.engine,
+                    engine: prepared.engine.into(),
                     why: prepared.why,
                     command: prepared.command,
                 }))?;

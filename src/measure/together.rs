@@ -195,7 +195,7 @@ fn merged(names: &[&str], answers: &[Answer], bound: Bound) -> Option<(Ran, Toge
     let mut all = SliceResult { window_start_ns: first, window_ns, ..SliceResult::default() };
     let mut cpu = Some(CpuTimes::default());
     for (ran, _) in answers {
-        add(&mut all, &ran.result);
+        all.add(&ran.result);
         cpu = cpu.zip(ran.cpu).map(|(sum, one)| sum.plus(one));
     }
     // Each flushes right behind its own end: what all have on the disk is there when the last flush is through.
@@ -217,24 +217,6 @@ fn merged(names: &[&str], answers: &[Answer], bound: Bound) -> Option<(Ran, Toge
         bound,
     };
     Some((Ran { result: all, cpu }, together))
-}
-
-/// Everything but windows and flushes.
-fn add(all: &mut SliceResult, one: &SliceResult) {
-    let ways = [(&mut all.read, &one.read), (&mut all.write, &one.write), (&mut all.trim, &one.trim)];
-    ways.into_iter().for_each(|(sum, one)| sum.add(one));
-    all.sync_latency.merge(&one.sync_latency);
-    all.reap_gap.merge(&one.reap_gap);
-    all.service.merge(&one.service);
-    all.in_flight_ns += one.in_flight_ns;
-    all.served_ns += one.served_ns;
-    all.discarded_ios += one.discarded_ios;
-    all.discarded_ns = all.discarded_ns.max(one.discarded_ns);
-    all.drain_ns = all.drain_ns.max(one.drain_ns);
-    all.cpu_user_ns += one.cpu_user_ns;
-    all.cpu_system_ns += one.cpu_system_ns;
-    all.errors += one.errors;
-    all.first_error = all.first_error.take().or_else(|| one.first_error.clone());
 }
 
 #[cfg(test)]

@@ -13,7 +13,7 @@ use crate::bill::findings::sweep::Place;
 use crate::bill::findings::sweep::{Cost, StackCurve, SweepFindings};
 use crate::bill::findings::verification::VerifiedRow;
 use crate::bill::findings::{
-    Bill, BillLine, Charges, Figure, Interval, Latency, MatchedFindings, Row, WorkloadFindings,
+    Bill, BillLine, Charges, Figure, Interval, Latency, MatchedFindings, Row, SampleUnit, WorkloadFindings,
 };
 use crate::stats::Verdict;
 use iotax_units::harmless::shown;
@@ -197,10 +197,7 @@ impl Lines<'_> {
         for (metric, count) in counts {
             let interval = Interval::Missing { missing: "a count".into() };
             let value = count as f64;
-            add(
-                metric,
-                &Figure::Known { value, unit: "1", n: row.kills, of: "kills", interval, caution: None },
-            );
+            add(metric, &Figure::known(value, "1", (row.kills, SampleUnit::Kills), interval));
         }
         add("share of kills with loss", &row.share);
     }
@@ -221,7 +218,7 @@ impl Lines<'_> {
         for one in &row.percentiles {
             for (word, ns) in [("", one.least_ns), (" of the slowest run", one.most_ns)] {
                 if word.is_empty() || one.least_ns < one.most_ns {
-                    let figure = Figure::bare(ns, "ns", (row.runs, "runs"), one.from);
+                    let figure = Figure::bare(ns, "ns", (row.runs, SampleUnit::Runs), one.from);
                     let metric = format!("latency p{}{word}", one.percent);
                     self.figure([subject, &row.system, "", &metric], &figure, None);
                 }
@@ -271,7 +268,7 @@ impl Lines<'_> {
     /// Blocks read back and reads of the load, all of them and the wrong ones by kind.
     fn verified(&mut self, row: &VerifiedRow) {
         for (what, of, found) in
-            [("read back", "blocks", &row.back), ("read by the load", "reads", &row.load)]
+            [("read back", SampleUnit::Blocks, &row.back), ("read by the load", SampleUnit::Reads, &row.load)]
         {
             let counts = [
                 ("blocks", found.blocks),
@@ -286,7 +283,7 @@ impl Lines<'_> {
             for (metric, count) in counts {
                 let interval = Interval::Missing { missing: "a count".into() };
                 let value = count as f64;
-                let figure = Figure::Known { value, unit: "1", n: found.blocks, of, interval, caution: None };
+                let figure = Figure::known(value, "1", (found.blocks, of), interval);
                 self.figure([&row.workload, &row.stack, "", &format!("{what}: {metric}")], &figure, None);
             }
         }
@@ -468,14 +465,7 @@ fn knee(sweep: &SweepFindings, stack: &StackCurve) -> Figure {
             let all = || not_told_apart.iter().chain([at]).map(|at| at.value as f64);
             let interval = Interval::between(all().fold(f64::INFINITY, f64::min), all().fold(0.0, f64::max));
             let n = stack.points.len() as u64;
-            Figure::Known {
-                value: at.value as f64,
-                unit: sweep.unit,
-                n,
-                of: "points",
-                interval,
-                caution: None,
-            }
+            Figure::known(at.value as f64, sweep.unit, (n, SampleUnit::Points), interval)
         }
         Place::Edge { .. } | Place::None { .. } => Figure::missing(&stack.knee.sentence),
     }
@@ -499,7 +489,16 @@ fn fields(figure: &Figure) -> [String; 8] {
                 Interval::Missing { missing } => (String::new(), String::new(), Some(missing.clone())),
             };
             let note = missing.or_else(|| caution.clone()).unwrap_or_default();
-            ["known".into(), value.to_string(), (*unit).into(), low, high, n.to_string(), (*of).into(), note]
+            [
+                "known".into(),
+                value.to_string(),
+                (*unit).into(),
+                low,
+                high,
+                n.to_string(),
+                of.word().into(),
+                note,
+            ]
         }
         Figure::Failed { reason } => absent("failed", reason),
         Figure::Missing { reason } => absent("missing", reason),

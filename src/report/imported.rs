@@ -3,11 +3,11 @@
 use super::number::{Shown, UNRESOLVED, share};
 use super::table::Table;
 use crate::bill::Findings;
-use crate::bill::findings::Figure;
 use crate::bill::findings::imported::{
     Better, ImportedComparison, ImportedFigure, ImportedFile, ImportedFindings, ImportedPercentile,
     ImportedRow, ImportedWorkload, OtherResult, OtherRow,
 };
+use crate::bill::findings::{Figure, SampleUnit};
 use crate::units::{counted, show_bytes};
 use std::collections::BTreeSet;
 
@@ -82,15 +82,8 @@ fn value(row: &OtherRow) -> String {
     match row.interval {
         None => format!("{} ?", six_digits(row.value)),
         Some([low, high]) => {
-            let figure = crate::bill::findings::Interval::between(low, high);
-            let figure = Figure::Known {
-                value: row.value,
-                unit: "",
-                n: row.runs,
-                of: "runs",
-                interval: figure,
-                caution: None,
-            };
+            let interval = crate::bill::findings::Interval::between(low, high);
+            let figure = Figure::known(row.value, "", (row.runs, SampleUnit::Runs), interval);
             Shown::of(&figure).cell()
         }
     }
@@ -128,7 +121,7 @@ fn at(row: &ImportedRow, percent: f64) -> Option<&ImportedPercentile> {
 /// One value, or from the least of the runs to the most: percentiles of several runs are not averaged.
 fn percentile(one: Option<&ImportedPercentile>) -> String {
     let Some(one) = one else { return "-".to_owned() };
-    let shown = |ns: f64| Shown::of(&Figure::bare(ns, "ns", (1, "runs"), "")).cell();
+    let shown = |ns: f64| Shown::of(&Figure::bare(ns, "ns", (1, SampleUnit::Runs), "")).cell();
     let bare = |ns: f64| shown(ns).replace(" ?", "");
     match one.least_ns == one.most_ns {
         true if one.most_ns == 0.0 => "0".to_owned(),

@@ -82,10 +82,11 @@ pub(super) fn change(ratio: &Figure) -> Shown {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::bill::findings::SampleUnit;
 
     fn figure(value: f64, half: f64, unit: &'static str) -> Figure {
         let interval = Interval::between(value - half, value + half);
-        Figure::Known { value, unit, n: 20, of: "rounds", interval, caution: None }
+        Figure::known(value, unit, (20, SampleUnit::Rounds), interval)
     }
 
     #[test]

@@ -446,7 +446,8 @@ fn what_has_no_interval_has_no_empty_band_in_a_drawing() {
     let head = "CPU time an I/O, against";
     assert!(render(&found, "html", 80).contains(head));
     for one in &mut found.workloads[0].charges {
-        one.cpu.ratio = Figure::bare(1.2, "1", (6, "rounds"), "too few rounds");
+        one.cpu.ratio =
+            Figure::bare(1.2, "1", (6, crate::bill::findings::SampleUnit::Rounds), "too few rounds");
     }
     let page = render(&found, "html", 80);
     assert!(!page.contains(head) && page.contains("Mean latency under the same load, against"));

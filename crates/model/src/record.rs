@@ -14,6 +14,7 @@ use crate::host::caches::WriteCache;
 use crate::host::facts::{Device, Facts};
 use crate::scenario::Scenario;
 use crate::stats::pilot::Pattern;
+use iotax_load::EngineName;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -229,13 +230,51 @@ pub struct WorkerUp {
     pub others: Vec<String>,
     /// Bytes in use of each of them.
     pub bytes: u64,
-    /// `null`, `sync`, `uring` or `fio 3.33`.
-    pub engine: String,
+    /// Its generator.
+    pub engine: Generator,
     /// Why that one.
     pub why: String,
     /// The exact command of a slice, for engines that are programs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub command: Option<Vec<String>>,
+}
+
+/// The generator that loads a stack; in the record a word: `null`, `sync`, `uring` or `fio 3.33`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(from = "String", into = "String")]
+pub enum Generator {
+    /// fio of that version.
+    Fio(String),
+    /// One of our engines.
+    Native(EngineName),
+    /// One that this version does not know.
+    Other(String),
+}
+
+impl From<String> for Generator {
+    fn from(word: String) -> Generator {
+        match (word.strip_prefix("fio "), word.parse()) {
+            (Some(version), _) => Generator::Fio(version.to_owned()),
+            (None, Ok(name)) => Generator::Native(name),
+            (None, Err(_)) => Generator::Other(word),
+        }
+    }
+}
+
+impl From<Generator> for String {
+    fn from(generator: Generator) -> String {
+        generator.to_string()
+    }
+}
+
+impl std::fmt::Display for Generator {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Generator::Fio(version) => write!(f, "fio {version}"),
+            Generator::Native(name) => write!(f, "{name}"),
+            Generator::Other(word) => f.write_str(word),
+        }
+    }
 }
 
 /// First writes that begin: a run that is killed in the middle of them knows what it may have written.

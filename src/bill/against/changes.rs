@@ -2,12 +2,12 @@
 //! of their own run. The second is what a verdict is about wherever it exists.
 
 use super::{Basis, Call, Change, Limit, RateChange, StackChange, WorkloadChange, common_baseline};
-use crate::bill::findings::{Figure, Interval};
+use crate::bill::findings::{Figure, Interval, SampleUnit};
 use crate::bill::gather::Side;
 use crate::bill::neighbours;
 use crate::bill::reading::Reading;
 use crate::bill::remedy::settle_words;
-use crate::bill::standing::{Of, Standing, alone, over_baseline};
+use crate::bill::standing::{FigureKind, Standing, alone, over_baseline};
 use crate::bill::subject::{self, Quantity};
 use crate::scenario::Regime;
 use crate::stats::round::percent_up;
@@ -73,10 +73,10 @@ impl<'a> Matched<'a> {
 
     /// Why latencies do not compare: on a schedule those of fio begin when it issues an I/O, ours when it was due. Why CPU times do not:
     /// others computed all the time.
-    fn unlike(&self, stack: [usize; 2], of: Of) -> Option<Refusal> {
+    fn unlike(&self, stack: [usize; 2], of: FigureKind) -> Option<Refusal> {
         let reason = match of {
-            Of::Rate(_) => return None,
-            Of::Latency => {
+            FigureKind::Rate(_) => return None,
+            FigureKind::Latency => {
                 let by_fio = |at: [usize; 2]| [0, 1].map(|run| self.sides[run].by_fio(at[run]));
                 let differ = |at: [usize; 2]| matches!(by_fio(at), [Some(old), Some(new)] if old != new);
                 let any = [Some(stack), self.baseline].into_iter().flatten().any(differ);
@@ -84,7 +84,7 @@ impl<'a> Matched<'a> {
                     "latencies of fio begin when it issues an I/O, the other run's when it was due".to_owned()
                 })
             }
-            Of::Cpu => [0, 1].into_iter().find_map(|run| {
+            FigureKind::Cpu => [0, 1].into_iter().find_map(|run| {
                 let told = neighbours::told(self.sides[run])?;
                 Some(format!("in the {} run {told}", super::WORDS[run]))
             }),
@@ -106,26 +106,30 @@ impl<'a> Matched<'a> {
 }
 
 /// New over old, or why not.
-pub(super) struct Found {
+pub(super) struct ChangeEstimate {
     pub(super) change: Result<unpaired::Change, Refusal>,
     value: Option<f64>,
-    unit: &'static str,
+    unit: SampleUnit,
 }
 
-impl Found {
-    pub(super) fn of(old: Standing, new: Standing, separation: f64) -> Found {
+impl ChangeEstimate {
+    pub(super) fn of(old: Standing, new: Standing, separation: f64) -> ChangeEstimate {
         let value = old.log.zip(new.log).map(|(old, new)| (new - old).exp());
         let levels = old.level.and_then(|old| Ok((old, new.level?)));
         let unit = match (old.unit, new.unit) {
             (old, new) if old == new => old,
-            ("runs", _) | (_, "runs") => "runs and rounds",
-            _ => "rounds",
+            (SampleUnit::Runs, _) | (_, SampleUnit::Runs) => SampleUnit::RunsAndRounds,
+            _ => SampleUnit::Rounds,
         };
-        Found { change: levels.map(|(old, new)| unpaired::change(&old, &new, separation)), value, unit }
+        ChangeEstimate {
+            change: levels.map(|(old, new)| unpaired::change(&old, &new, separation)),
+            value,
+            unit,
+        }
     }
 
-    pub(super) fn refused(reason: Refusal) -> Found {
-        Found { change: Err(reason), value: None, unit: "rounds" }
+    pub(super) fn refused(reason: Refusal) -> ChangeEstimate {
+        ChangeEstimate { change: Err(reason), value: None, unit: SampleUnit::Rounds }
     }
 
     pub(super) fn figure(&self) -> Figure {
@@ -157,18 +161,18 @@ impl Found {
 }
 
 /// As it stands, and against the baseline of its own run.
-fn found(matched: &Matched, stack: [usize; 2], of: Of) -> (Found, Found) {
+fn found(matched: &Matched, stack: [usize; 2], of: FigureKind) -> (ChangeEstimate, ChangeEstimate) {
     if let Some(reason) = matched.absence(stack) {
-        return (Found::refused(reason.clone()), Found::refused(reason));
+        return (ChangeEstimate::refused(reason.clone()), ChangeEstimate::refused(reason));
     }
     if let Some(reason) = matched.unlike(stack, of) {
-        return (Found::refused(reason.clone()), Found::refused(reason));
+        return (ChangeEstimate::refused(reason.clone()), ChangeEstimate::refused(reason));
     }
     let by_bytes = matched.sides[0].workload.writes();
     let plain = [0, 1].map(|run| alone(matched.side(run, stack), of, by_bytes));
     let [old, new] = plain;
-    let plain = Found::of(old, new, matched.separation);
-    let none = |reason: &str| Found::refused(Refusal::NotMeasured { reason: reason.into() });
+    let plain = ChangeEstimate::of(old, new, matched.separation);
+    let none = |reason: &str| ChangeEstimate::refused(Refusal::NotMeasured { reason: reason.into() });
     let own = match matched.baseline {
         None => none("the runs have no baseline in common"),
         Some(baseline) if baseline == stack => none("it is the baseline"),
@@ -178,14 +182,14 @@ fn found(matched: &Matched, stack: [usize; 2], of: Of) -> (Found, Found) {
                 let [old, new] = [0, 1].map(|run| {
                     over_baseline(matched.side(run, baseline), matched.side(run, stack), of, by_bytes)
                 });
-                Found::of(old, new, ADJOINING)
+                ChangeEstimate::of(old, new, ADJOINING)
             }
         },
     };
     (plain, own)
 }
 
-fn change(matched: &Matched, stack: [usize; 2], of: Of) -> Change {
+fn change(matched: &Matched, stack: [usize; 2], of: FigureKind) -> Change {
     let (plain, own) = found(matched, stack, of);
     Change { as_it_stands: plain.figure(), against_own_baseline: own.figure() }
 }
@@ -196,7 +200,7 @@ pub(super) fn workload(matched: &Matched, limit: Option<f64>) -> WorkloadChange 
     WorkloadChange {
         name: workload.name.clone(),
         subject: workload.subject(),
-        of: "rounds",
+        of: SampleUnit::Rounds,
         stacks: matched.stacks.iter().map(|at| stack(matched, *at, limit)).collect(),
     }
 }
@@ -215,13 +219,13 @@ fn stack(matched: &Matched, at: [usize; 2], limit: Option<f64>) -> StackChange {
         emulated: matched.emulated(at).map(|(reason, _)| reason),
         rounds: (rounds[0], rounds[1]),
         rates: quantities.iter().map(|which| rate(matched, at, *which, limit)).collect(),
-        latency: change(matched, at, Of::Latency),
-        cpu: change(matched, at, Of::Cpu),
+        latency: change(matched, at, FigureKind::Latency),
+        cpu: change(matched, at, FigureKind::Cpu),
     }
 }
 
 fn rate(matched: &Matched, at: [usize; 2], which: Quantity, limit: Option<f64>) -> RateChange {
-    let (plain, own) = found(matched, at, Of::Rate(which));
+    let (plain, own) = found(matched, at, FigureKind::Rate(which));
     let (judged, used) = match own.change {
         Ok(_) => (Basis::AgainstOwnBaseline, &own),
         Err(_) => (Basis::AsItStands, &plain),
@@ -300,7 +304,7 @@ fn label(matched: &Matched, at: [usize; 2], judged: Basis) -> Option<(bool, &'st
     }
 }
 
-fn why(matched: &Matched, judged: Basis, own: &Found) -> String {
+fn why(matched: &Matched, judged: Basis, own: &ChangeEstimate) -> String {
     match (judged, &own.change, matched.baseline) {
         (Basis::AgainstOwnBaseline, _, Some(baseline)) => {
             let name = &matched.sides[1].run.start.scenario.stacks[baseline[1]].name;

@@ -197,7 +197,7 @@ fn of_workers(matched: &Matched) -> Vec<WarningReport> {
         let (old, new) = (worker(0, stack[0])?, worker(1, stack[1])?);
         let subject = format!("{}, {}", new.stack, new.workload);
         Some([
-            differs("engine", &subject, &old.engine, &new.engine),
+            differs("engine", &subject, &old.engine.to_string(), &new.engine.to_string()),
             differs("place", &subject, &old.place, &new.place),
             differs("region", &subject, &show_bytes(old.bytes), &show_bytes(new.bytes)),
         ])

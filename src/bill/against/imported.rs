@@ -1,9 +1,9 @@
 //! Two runs of which one or both were imported: the same loads on the same systems, new over old, as it stands. What a single run of
 //! others leaves open is not known, and no verdict is given on it.
 
-use super::changes::{self, Found};
+use super::changes::{self, ChangeEstimate};
 use super::{Against, Basis, Change, Mismatch, OnlyIn, RateChange, StackChange, WORDS, WorkloadChange};
-use crate::bill::findings::{Figure, WarningReport};
+use crate::bill::findings::{Figure, SampleUnit, WarningReport};
 use crate::bill::gather::Side;
 use crate::bill::identity;
 use crate::bill::imported::group::{Loaded, Runs, loads, separation};
@@ -12,7 +12,7 @@ use crate::bill::imported::remedy;
 use crate::bill::imported::settings;
 use crate::bill::imported::words;
 use crate::bill::reading::Reading;
-use crate::bill::standing::{self, Of, Standing};
+use crate::bill::standing::{self, FigureKind, Standing};
 use crate::bill::subject::{self, Quantity};
 use crate::bill::warnings;
 use crate::scenario::Workload;
@@ -30,7 +30,7 @@ pub(super) fn any(runs: [&RunData; 2]) -> bool {
 
 /// What was loaded or asked.
 #[derive(Clone)]
-enum What<'a> {
+enum ItemKind<'a> {
     Load(&'a Load, Way, Option<Part>),
     Workload(&'a Workload),
     Other(String, &'a str),
@@ -44,7 +44,7 @@ enum Figures<'a> {
 
 /// One load on the systems of a run.
 struct Item<'a> {
-    what: What<'a>,
+    what: ItemKind<'a>,
     subject: String,
     quantity: String,
     /// Name, rate, latency.
@@ -72,7 +72,7 @@ pub(super) fn against(
             systems.pairs.iter().filter_map(|names| stack(sides, names, zone, limit)).collect();
         if !stacks.is_empty() {
             let (name, subject) = (sides[1].subject.clone(), sides[1].subject.clone());
-            workloads.push(WorkloadChange { name, subject, of: "runs", stacks });
+            workloads.push(WorkloadChange { name, subject, of: SampleUnit::Runs, stacks });
         }
     }
     let mut warnings: Vec<WarningReport> = WORDS.into_iter().zip(runs).filter_map(origin).collect();
@@ -107,7 +107,7 @@ fn items<'a>(run: &'a RunData, readings: &'a [Reading<'a>]) -> Vec<Item<'a>> {
     }
     let of_loads = loads(&run.imported).into_iter().map(printed);
     let of_others = kinds(&run.imported).into_iter().map(|kind| Item {
-        what: What::Other(kind.name(), &kind.sample.unit),
+        what: ItemKind::Other(kind.name(), &kind.sample.unit),
         subject: kind.name(),
         quantity: kind.name(),
         systems: kind
@@ -124,7 +124,7 @@ fn printed(loaded: Loaded<'_>) -> Item<'_> {
     let told = |metric: &str| loaded.systems.iter().all(|group| Runs::of(group, metric).len() > 0);
     let (metric, word) = if told("iops") { ("iops", "IOPS") } else { ("bandwidth", "bandwidth") };
     Item {
-        what: What::Load(loaded.load, loaded.way, loaded.part),
+        what: ItemKind::Load(loaded.load, loaded.way, loaded.part),
         subject: words::subject(loaded.load, loaded.way, loaded.part),
         quantity: words::quantity(loaded.load, loaded.way, word),
         systems: loaded
@@ -146,27 +146,29 @@ fn measured<'a>(reading: &'a Reading<'a>) -> Item<'a> {
         (!side.rounds.is_empty()).then_some((name, Figures::Measured(side), Some(Figures::Measured(side))))
     };
     Item {
-        what: What::Workload(reading.workload),
+        what: ItemKind::Workload(reading.workload),
         subject: reading.workload.subject(),
         quantity: subject::quantity(reading.workload, Quantity::Acknowledged, None),
         systems: reading.sides.iter().enumerate().filter_map(system).collect(),
     }
 }
 
-impl What<'_> {
+impl ItemKind<'_> {
     /// Whether it is the same load; `strict`: by the same engine, as far as both tell.
-    fn is(&self, other: &What, strict: bool) -> bool {
+    fn is(&self, other: &ItemKind, strict: bool) -> bool {
         match (self, other) {
-            (What::Load(a, way_a, part_a), What::Load(b, way_b, part_b)) => {
+            (ItemKind::Load(a, way_a, part_a), ItemKind::Load(b, way_b, part_b)) => {
                 let bare = |load: &Load| match strict {
                     true => load.identity(),
                     false => Load { ioengine: None, ..load.clone() }.identity(),
                 };
                 (way_a, part_a) == (way_b, part_b) && bare(a) == bare(b)
             }
-            (What::Load(load, way, None), What::Workload(workload))
-            | (What::Workload(workload), What::Load(load, way, None)) => is_load(workload, load, *way),
-            (What::Other(a, unit_a), What::Other(b, unit_b)) => (a, unit_a) == (b, unit_b),
+            (ItemKind::Load(load, way, None), ItemKind::Workload(workload))
+            | (ItemKind::Workload(workload), ItemKind::Load(load, way, None)) => {
+                is_load(workload, load, *way)
+            }
+            (ItemKind::Other(a, unit_a), ItemKind::Other(b, unit_b)) => (a, unit_a) == (b, unit_b),
             _ => false,
         }
     }
@@ -292,7 +294,7 @@ fn origin((word, run): (&str, &RunData)) -> Option<WarningReport> {
 /// What differs in loads that count as the same.
 fn unlike(old: &Item, new: &Item) -> Option<WarningReport> {
     let text = match (&old.what, &new.what) {
-        (What::Load(a, ..), What::Load(b, ..)) => {
+        (ItemKind::Load(a, ..), ItemKind::Load(b, ..)) => {
             let word = |load: &Load| load.ioengine.clone().unwrap_or_else(|| "not told".to_owned());
             let engine = (a.ioengine != b.ioengine)
                 .then(|| format!("the engine was {} in the old run, is {} in the new one", word(a), word(b)));
@@ -301,7 +303,7 @@ fn unlike(old: &Item, new: &Item) -> Option<WarningReport> {
             let all: Vec<String> = engine.into_iter().chain(others).collect();
             (!all.is_empty()).then(|| all.join("; "))?
         }
-        (What::Workload(_), What::Load(..)) | (What::Load(..), What::Workload(_)) => {
+        (ItemKind::Workload(_), ItemKind::Load(..)) | (ItemKind::Load(..), ItemKind::Workload(_)) => {
             "the same as far as the output tells: nothing is known there of region, direct I/O, distribution"
                 .to_owned()
         }
@@ -313,10 +315,12 @@ fn unlike(old: &Item, new: &Item) -> Option<WarningReport> {
 fn stack(sides: [&Item; 2], names: &[&str; 2], zone: f64, limit: Option<f64>) -> Option<StackChange> {
     let find = |run: usize| sides[run].systems.iter().find(|(name, ..)| *name == names[run]);
     let (old, new) = (find(0)?, find(1)?);
-    let rate = found([&old.1, &new.1], Of::Rate(Quantity::Acknowledged));
+    let rate = found([&old.1, &new.1], FigureKind::Rate(Quantity::Acknowledged));
     let latency = match (&old.2, &new.2) {
-        (Some(old), Some(new)) => found([old, new], Of::Latency),
-        _ => Found::refused(Refusal::NotMeasured { reason: "one of the runs does not tell it".into() }),
+        (Some(old), Some(new)) => found([old, new], FigureKind::Latency),
+        _ => ChangeEstimate::refused(Refusal::NotMeasured {
+            reason: "one of the runs does not tell it".into(),
+        }),
     };
     let none = || Figure::missing("an imported run has no baseline measured in turns with it");
     let cpu = || Figure::missing("imported results do not tell it");
@@ -335,7 +339,7 @@ fn stack(sides: [&Item; 2], names: &[&str; 2], zone: f64, limit: Option<f64>) ->
 fn judged(
     system: &str,
     quantity: &str,
-    rate: &Found,
+    rate: &ChangeEstimate,
     none: Figure,
     zone: f64,
     limit: Option<f64>,
@@ -365,13 +369,13 @@ impl Figures<'_> {
         }
     }
 
-    fn standing(&self, of: Of) -> Standing {
+    fn standing(&self, of: FigureKind) -> Standing {
         match self {
             Figures::Measured(side) => standing::alone(side, of, false),
             Figures::Printed(runs) => Standing {
                 level: runs.plain_level(),
                 log: runs.mean().filter(|mean| *mean > 0.0).map(f64::ln),
-                unit: "runs",
+                unit: SampleUnit::Runs,
             },
         }
     }
@@ -385,12 +389,12 @@ impl Figures<'_> {
 }
 
 /// New over old; printed digits widen it.
-fn found([old, new]: [&Figures; 2], of: Of) -> Found {
+fn found([old, new]: [&Figures; 2], of: FigureKind) -> ChangeEstimate {
     let apart = match (old, new) {
         (Figures::Printed(old), Figures::Printed(new)) => separation(old, new),
         _ => crate::bill::imported::group::UNKNOWN_APART,
     };
-    let mut found = Found::of(old.standing(of), new.standing(of), apart);
+    let mut found = ChangeEstimate::of(old.standing(of), new.standing(of), apart);
     let ((below_old, above_old), (below_new, above_new)) = (old.slack(), new.slack());
     if let Ok(change) = &mut found.change {
         change.low *= below_new / above_old;

@@ -1,7 +1,7 @@
 //! Known change in, known change out, and what two runs have in common or not.
 
 use super::{Against, Basis, Call, Mismatch, RateChange, StackChange, against};
-use crate::bill::findings::{Figure, Interval};
+use crate::bill::findings::{Figure, Interval, SampleUnit};
 use crate::bill::{RunData, twin};
 use crate::scenario::Regime;
 use crate::stats::{Refusal, Verdict};
@@ -286,7 +286,9 @@ fn one_emulated_run_is_labelled_and_never_fails() {
 fn what_differs_between_the_runs_is_said() {
     let mut new = twin::a_week_later(92, LOOP_NS);
     new.start.scenario.measure.slice_ns = Some(100_000_000);
-    new.workers.iter_mut().for_each(|worker| (worker.engine, worker.bytes) = ("sync".into(), 1 << 30));
+    new.workers
+        .iter_mut()
+        .for_each(|worker| (worker.engine, worker.bytes) = ("sync".to_owned().into(), 1 << 30));
     let found = compared(&twin::a_week_before(91), &new);
     let said: Vec<String> = found.warnings.iter().map(|one| one.said()).collect();
     for expected in [
@@ -379,7 +381,7 @@ fn writes_have_two_rates_and_visits_are_their_own_unit() {
     let visits = compared(&twin::visits(), &renamed(twin::visits()));
     let lvm = rate(&visits, "lvm");
     for figure in [&lvm.change.as_it_stands, &lvm.change.against_own_baseline] {
-        assert!(matches!(figure, Figure::Known { of: "visits", n: 6, .. }), "{figure:?}");
+        assert!(matches!(figure, Figure::Known { of: SampleUnit::Visits, n: 6, .. }), "{figure:?}");
     }
     assert_eq!(lvm.judged, Basis::AgainstOwnBaseline);
 }
@@ -405,7 +407,7 @@ fn latencies_by_other_clocks_and_cpu_time_with_a_neighbours_in_it_do_not_compare
         let mut run = twin::bill_of_seed(9);
         run.start.scenario.workloads[0].jobs[0].rate_iops = Some(1_000_000);
         let ours = run.workers.iter_mut().filter(|worker| worker.stack == "loop");
-        ours.for_each(|worker| worker.engine = engine.into());
+        ours.for_each(|worker| worker.engine = engine.to_owned().into());
         run
     };
     let found = compared(&scheduled("uring"), &renamed(scheduled("fio 3.33")));

@@ -2,7 +2,7 @@
 
 use super::hardware::{Drive, Hardware};
 use super::{By, Case, Efficiency, Held, Layout};
-use crate::bill::findings::Figure;
+use crate::bill::findings::{Figure, SampleUnit};
 use crate::host::facts::{Cable as Settled, PcieLink};
 use iotax_hardware::{Link, Rate, rate_text};
 use iotax_load::Job;
@@ -36,7 +36,7 @@ impl Case<'_> {
         let [low, high] = [way.rate.practical.low, way.rate.practical.high].map(rate_text);
         let also = Some(format!("{}: {low} to {high} in practice", way.name));
         let of_all = self.plain_need(layout, job).map(|plain| ios(&plain));
-        let could = Figure::bare(bound, "1/s", (1, "links"), "a link has no interval");
+        let could = Figure::bare(bound, "1/s", (1, SampleUnit::Links), "a link has no interval");
         Ok(Held {
             could: self.in_unit(could, job),
             share: self.share_of(bound),

@@ -16,9 +16,9 @@ mod tests;
 
 pub use layout::{Layout, Spread, is_joined, joining, stripe_unit};
 
-use super::compare::Found;
+use super::compare::RateComparison;
 use super::findings::efficiency::{By, Efficiency};
-use super::findings::{Figure, Interval, Row};
+use super::findings::{Figure, Interval, Row, SampleUnit};
 use super::pairing::Basis;
 use super::reading::Reading;
 use super::rows;
@@ -275,7 +275,7 @@ impl Case<'_> {
         }
         let paired = self.reading.pair(&self.reading.sides[each], &self.reading.sides[self.stack]);
         let basis = Basis { quantity: Quantity::Acknowledged, ..self.reading.basis() };
-        let found = Found::of(self.reading, pair, &paired, basis);
+        let found = RateComparison::of(self.reading, pair, &paired, basis);
         // What slices show of themselves spoils the ratio; that it is wide or one of many does not.
         let spoilt = found.verdict.reason().filter(|reason| reason.is_of_slices()).map(ToString::to_string);
         let figure = found.figure().map("1", |ratio| ratio * times);
@@ -297,10 +297,10 @@ impl Case<'_> {
                 let found = unpaired::change(&drives, &stack, separation([under, self.reading]));
                 let interval = Interval::between(found.low, found.high);
                 let (n, caution) = (found.units as u64, None);
-                Figure::Known { value: found.ratio, unit: "1", n, of: "rounds", interval, caution }
+                Figure::Known { value: found.ratio, unit: "1", n, of: SampleUnit::Rounds, interval, caution }
             }
             (Err(reason), [Some(drives), Some(stack)]) if drives > 0.0 => {
-                Figure::bare(stack / drives, "1", (self.row.rounds, "rounds"), reason)
+                Figure::bare(stack / drives, "1", (self.row.rounds, SampleUnit::Rounds), reason)
             }
             (Err(reason), _) => Figure::missing(reason),
         }

@@ -1,7 +1,7 @@
 //! Bounds by the network between the two ends of a layer: every I/O crosses it once at least, reads one way, writes the other.
 
 use super::{By, Case, Efficiency, Held, Need, reads_of};
-use crate::bill::findings::Figure;
+use crate::bill::findings::{Figure, SampleUnit};
 use crate::scenario::{LayerSpec, Stack};
 use crate::store::RunData;
 use iotax_hardware::{Link, rate_text};
@@ -17,7 +17,10 @@ impl Case<'_> {
         let found = self.finding(By::Network { network: link.name() }, |_, job| {
             Ok(Held {
                 need: Need::default(),
-                could: self.in_unit(Figure::bare(bound, "1/s", (1, "links"), "a link has no interval"), job),
+                could: self.in_unit(
+                    Figure::bare(bound, "1/s", (1, SampleUnit::Links), "a link has no interval"),
+                    job,
+                ),
                 share: self.share_of(bound),
                 of_all: Figure::missing("a network is no drive"),
                 also: Some(format!("{}: {low} to {high} in practice", link.name())),

@@ -2,7 +2,7 @@
 
 use super::bound::{Cost, Need, Rates, rate};
 use super::{By, Case, Efficiency, Held, Layout, reads_of, said};
-use crate::bill::findings::Figure;
+use crate::bill::findings::{Figure, SampleUnit};
 use crate::bill::{published, subject};
 use crate::scenario::{Metric, PublishedFigure, Rated, Rating};
 use iotax_hardware::media::Medium;
@@ -102,7 +102,7 @@ impl Case<'_> {
             }
             None => (most, slc, ABOVE_RATING),
         };
-        let could = Figure::bare(bound, "1/s", (1, "ratings"), "a rating has no interval");
+        let could = Figure::bare(bound, "1/s", (1, SampleUnit::Ratings), "a rating has no interval");
         let all = self.plain_need(layout, job).and_then(|need| rated_most(sheet, &need, job));
         let of_all = all.map_or_else(Figure::missing, |bound| self.share_of(bound));
         Ok(Held { could: self.in_unit(could, job), share: self.share_of(bound), of_all, need, also, scatter })

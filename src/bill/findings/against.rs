@@ -1,6 +1,6 @@
 //! Two stored runs against each other.
 
-use super::figure::Figure;
+use super::figure::{Figure, SampleUnit};
 use super::{RunIdentity, WarningReport};
 use crate::stats::Verdict;
 use serde::Serialize;
@@ -39,7 +39,7 @@ pub struct WorkloadChange {
     pub subject: String,
     /// What stacks were measured in: `rounds`, or `runs` where results were imported.
     #[serde(skip)]
-    pub of: &'static str,
+    pub of: SampleUnit,
     /// Stacks that both runs have.
     pub stacks: Vec<StackChange>,
 }

@@ -6,6 +6,25 @@ use crate::stats::checks::{CarryOver, LengthCheck, Split};
 use crate::stats::{Charge, Phrase, Refusal, Verdict};
 use serde::Serialize;
 
+/// Which of the two figures of a write.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Quantity {
+    /// What the program sees; of reads, all there is.
+    Acknowledged,
+    /// With the flush at the end.
+    Durable,
+}
+
+impl Quantity {
+    /// `acknowledged`, `durable`.
+    pub fn word(self) -> &'static str {
+        match self {
+            Quantity::Acknowledged => "acknowledged",
+            Quantity::Durable => "durable",
+        }
+    }
+}
+
 /// What a comparison is about.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
@@ -37,6 +56,9 @@ pub struct Comparison {
     pub against: String,
     /// `4k random-read IOPS at iodepth 32 x 4`.
     pub quantity: String,
+    /// Which of the two figures of a write; `None` of reads.
+    #[serde(skip)]
+    pub of_write: Option<Quantity>,
     /// The conclusion, with all comparisons of the run in mind.
     pub verdict: Verdict,
     /// What would settle it, where something would.
@@ -60,6 +82,13 @@ pub struct Comparison {
     pub latency_ratios: Vec<(&'static str, f64, Figure)>,
     /// Why it is not representative.
     pub emulated: Option<String>,
+}
+
+impl Comparison {
+    /// `acknowledged` or `durable` of writes, else empty.
+    pub fn write_word(&self) -> &'static str {
+        self.of_write.map_or("", Quantity::word)
+    }
 }
 
 /// What was looked for beside the ratio; `None` where too little was measured for it.

@@ -2,6 +2,54 @@
 
 use serde::Serialize;
 
+/// What was counted for a figure.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+#[expect(missing_docs, reason = "each is its word")]
+pub enum SampleUnit {
+    Rounds,
+    Visits,
+    /// Visits that were asked for with `attaches`.
+    Attaches,
+    /// Runs of a program, whose results were imported.
+    Runs,
+    #[serde(rename = "runs and rounds")]
+    RunsAndRounds,
+    /// I/Os with a latency.
+    Samples,
+    Kills,
+    /// Of a sweep.
+    Points,
+    Blocks,
+    Reads,
+    Links,
+    /// Of data sheets.
+    Ratings,
+    #[serde(rename = "published figures")]
+    PublishedFigures,
+}
+
+impl SampleUnit {
+    /// `rounds`.
+    pub fn word(self) -> &'static str {
+        match self {
+            SampleUnit::Rounds => "rounds",
+            SampleUnit::Visits => "visits",
+            SampleUnit::Attaches => "attaches",
+            SampleUnit::Runs => "runs",
+            SampleUnit::RunsAndRounds => "runs and rounds",
+            SampleUnit::Samples => "samples",
+            SampleUnit::Kills => "kills",
+            SampleUnit::Points => "points",
+            SampleUnit::Blocks => "blocks",
+            SampleUnit::Reads => "reads",
+            SampleUnit::Links => "links",
+            SampleUnit::Ratings => "ratings",
+            SampleUnit::PublishedFigures => "published figures",
+        }
+    }
+}
+
 /// A figure, or why there is none.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(tag = "state", rename_all = "snake_case")]
@@ -14,8 +62,8 @@ pub enum Figure {
         unit: &'static str,
         /// How many.
         n: u64,
-        /// Of what: rounds, visits, samples.
-        of: &'static str,
+        /// Of what.
+        of: SampleUnit,
         /// The 95 % interval.
         interval: Interval,
         /// What weakens it.
@@ -40,35 +88,31 @@ impl Figure {
         Figure::Missing { reason: reason.to_string() }
     }
 
-    /// A value for whose interval there is too little.
-    pub fn bare(value: f64, unit: &'static str, (n, of): (u64, &'static str), why: impl ToString) -> Figure {
-        let interval = Interval::Missing { missing: why.to_string() };
+    /// A value with its interval, which nothing weakens.
+    pub fn known(value: f64, unit: &'static str, (n, of): (u64, SampleUnit), interval: Interval) -> Figure {
         Figure::Known { value, unit, n, of, interval, caution: None }
     }
 
+    /// A value for whose interval there is too little.
+    pub fn bare(value: f64, unit: &'static str, counted: (u64, SampleUnit), why: impl ToString) -> Figure {
+        Figure::known(value, unit, counted, Interval::Missing { missing: why.to_string() })
+    }
+
     /// The same figure with another caution, or none.
-    pub fn cautioned(self, caution: Option<String>) -> Figure {
-        match self {
-            Figure::Known { value, unit, n, of, interval, .. } => {
-                Figure::Known { value, unit, n, of, interval, caution }
-            }
-            other => other,
+    pub fn cautioned(mut self, other: Option<String>) -> Figure {
+        if let Figure::Known { caution, .. } = &mut self {
+            *caution = other;
         }
+        self
     }
 
     /// The same figure with another interval, where there is one to give.
     pub fn with_interval(&self, other: Option<&Interval>) -> Figure {
-        match (self, other) {
-            (Figure::Known { value, unit, n, of, caution, .. }, Some(interval)) => Figure::Known {
-                value: *value,
-                unit,
-                n: *n,
-                of,
-                interval: interval.clone(),
-                caution: caution.clone(),
-            },
-            (figure, _) => figure.clone(),
+        let mut figure = self.clone();
+        if let (Figure::Known { interval, .. }, Some(other)) = (&mut figure, other) {
+            interval.clone_from(other);
         }
+        figure
     }
 
     /// The value, where there is one.

@@ -13,7 +13,7 @@ use super::findings::imported::{
     ImportedComparison, ImportedFigure, ImportedFindings, ImportedPercentile, ImportedRow, ImportedSource,
     ImportedWorkload,
 };
-use super::findings::{Figure, Interval};
+use super::findings::{Figure, Interval, SampleUnit};
 use super::remedy::settle_words;
 use crate::stats::{Concludes, Refusal, Verdict};
 use crate::store::RunData;
@@ -81,9 +81,9 @@ fn known(value: f64, unit: &'static str, runs: &Runs) -> Figure {
     match runs.interval() {
         Some((low, high)) => {
             let interval = Interval::between(low, high);
-            Figure::Known { value, unit, n, of: "runs", interval, caution: None }
+            Figure::known(value, unit, (n, SampleUnit::Runs), interval)
         }
-        None => Figure::bare(value, unit, (n, "runs"), spread_unknown(n)),
+        None => Figure::bare(value, unit, (n, SampleUnit::Runs), spread_unknown(n)),
     }
 }
 
@@ -113,10 +113,10 @@ fn comparison(
     let (ratio, verdict) = match change {
         Ok(found) => {
             let interval = Interval::between(found.low, found.high);
-            let ratio = Figure::Known { value, unit: "1", n, of: "runs", interval, caution: None };
+            let ratio = Figure::known(value, "1", (n, SampleUnit::Runs), interval);
             (ratio, found.verdict(zone))
         }
-        Err(reason) => (Figure::bare(value, "1", (n, "runs"), &reason), Verdict::refused(reason)),
+        Err(reason) => (Figure::bare(value, "1", (n, SampleUnit::Runs), &reason), Verdict::refused(reason)),
     };
     Some(ImportedComparison {
         against: against.to_owned(),

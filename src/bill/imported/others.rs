@@ -7,14 +7,14 @@ use crate::store::record::imported::{ImportedResult, ImportedSample, Load, Part}
 use std::collections::HashMap;
 
 /// One name and unit; systems in the order in which they come.
-pub(in crate::bill) struct Kind<'a> {
+pub(in crate::bill) struct ResultKind<'a> {
     pub(in crate::bill) sample: &'a ImportedSample,
     pub(in crate::bill) load: &'a Load,
     pub(in crate::bill) part: Option<Part>,
     pub(in crate::bill) systems: Vec<(&'a str, Runs<'a>, Vec<&'a ImportedResult>)>,
 }
 
-impl Kind<'_> {
+impl ResultKind<'_> {
     /// `throughput, 4 jobs`.
     pub(in crate::bill) fn name(&self) -> String {
         words::other(&self.sample.metric, self.load, self.part)
@@ -26,14 +26,14 @@ pub(super) fn others(results: &[ImportedResult], base: &str, zone: f64) -> Vec<O
 }
 
 /// By name, unit and load, in the order in which they come.
-pub(in crate::bill) fn kinds(results: &[ImportedResult]) -> Vec<Kind<'_>> {
-    let mut kinds: Vec<Kind> = Vec::new();
+pub(in crate::bill) fn kinds(results: &[ImportedResult]) -> Vec<ResultKind<'_>> {
+    let mut kinds: Vec<ResultKind> = Vec::new();
     let mut known: HashMap<(&str, &str, String, Option<Part>), usize> = HashMap::new();
     for result in results {
         for sample in &result.others {
             let key = (sample.metric.as_str(), sample.unit.as_str(), result.load.identity(), result.part);
             let at = *known.entry(key).or_insert_with(|| {
-                kinds.push(Kind { sample, load: &result.load, part: result.part, systems: Vec::new() });
+                kinds.push(ResultKind { sample, load: &result.load, part: result.part, systems: Vec::new() });
                 kinds.len() - 1
             });
             let systems = &mut kinds[at].systems;
@@ -51,7 +51,7 @@ pub(in crate::bill) fn kinds(results: &[ImportedResult]) -> Vec<Kind<'_>> {
     kinds
 }
 
-fn result(kind: &Kind, base: &str, zone: f64) -> OtherResult {
+fn result(kind: &ResultKind, base: &str, zone: f64) -> OtherResult {
     let baseline = kind.systems.iter().find(|(system, ..)| *system == base);
     let row = |(system, runs, results): &(&str, Runs, Vec<&ImportedResult>)| {
         let against = baseline.filter(|(base, ..)| base != system);

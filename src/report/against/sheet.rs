@@ -39,7 +39,7 @@ pub(super) fn stacks(workload: &WorkloadChange) -> Table {
         }
     }
     let rounds = |stack: &StackChange| format!("{} / {}", stack.rounds.0, stack.rounds.1);
-    table.push(workload.of, 6, workload.stacks.iter().map(rounds).collect());
+    table.push(workload.of.word(), 6, workload.stacks.iter().map(rounds).collect());
     table
 }
 

@@ -356,7 +356,7 @@ fn in_states(array: &ArrayStates, zone: f64) -> Markup {
 fn forest(comparisons: &[&Comparison], zone: f64, named: impl Fn(&Comparison) -> String) -> Markup {
     let row = |one: &&Comparison| IntervalRow {
         name: named(one),
-        note: short_quantity(&one.quantity).to_owned(),
+        note: one.write_word().to_owned(),
         mark: one.masked.as_ref().map(|masked| format!("masked: {}", masked.short())),
         class: class_of(&one.verdict),
         total: false,
@@ -403,15 +403,6 @@ fn charge_forest(workload: &WorkloadFindings, (head, pick): PickCharge, zone: f6
             (intervals(&rows, zone))
             p class="soft" { "Less is better: to the right of 0 the stack takes more." }
         }
-    }
-}
-
-/// Which of the two figures of a write; nothing for reads.
-fn short_quantity(quantity: &str) -> &'static str {
-    match (quantity.contains("(acknowledged"), quantity.contains("(durable")) {
-        (true, _) => "acknowledged",
-        (_, true) => "durable",
-        _ => "",
     }
 }
 
