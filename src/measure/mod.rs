@@ -6,7 +6,6 @@ mod afield;
 pub mod alone;
 pub mod bench;
 pub mod caches;
-mod child;
 mod conflict;
 pub mod contest;
 pub mod durability;
