@@ -1,7 +1,7 @@
 //! `selfcheck engine` as a user runs it: one run as an object, ours and fio in turn, the table, and what it refuses.
 
-use crate::rig::{Rig, has, wait};
-use rustix::process::{Pid, Signal, kill_process};
+use crate::rig::{Rig, can, can_run, flat, signal, wait, words};
+use rustix::process::Signal;
 use serde_json::Value;
 use std::process::Stdio;
 use std::time::Duration;
@@ -58,8 +58,7 @@ fn zeros_are_read_without_a_disk_and_a_rate_is_kept() {
 
 #[test]
 fn ours_and_fio_run_in_turn() {
-    if !has("fio") {
-        println!("skipped: needs fio");
+    if !can_run(&["fio"]) {
         return;
     }
     let rig = Rig::new();
@@ -86,8 +85,7 @@ fn ours_and_fio_run_in_turn() {
 
 #[test]
 fn fio_is_told_the_engine_that_ours_chose() {
-    if !has("fio") {
-        println!("skipped: needs fio");
+    if !can_run(&["fio"]) {
         return;
     }
     let rig = Rig::new();
@@ -108,8 +106,7 @@ fn fio_is_told_the_engine_that_ours_chose() {
 
 #[test]
 fn fio_reads_a_file_whose_name_it_would_split() {
-    if !has("fio") {
-        println!("skipped: needs fio");
+    if !can_run(&["fio"]) {
         return;
     }
     let rig = Rig::new();
@@ -143,7 +140,7 @@ fn the_table_has_a_line_a_goal_and_leaves_nothing() {
     ];
     let output = rig.iotax(&args);
     let found: Value =
-        serde_json::from_slice(&output.stdout).unwrap_or_else(|_| panic!("{}", crate::rig::words(&output)));
+        serde_json::from_slice(&output.stdout).unwrap_or_else(|_| panic!("{}", words(&output)));
     assert_eq!(found["format"], "iotax-selfcheck-engine");
     let lines = found["lines"].as_array().unwrap();
     // Without root, zram or fio there is no line of goal 4.
@@ -165,7 +162,7 @@ fn honesty_is_looked_at_by_itself_and_needs_no_disk() {
     let rig = Rig::new();
     let args = ["selfcheck", "engine", "--goal", "12", "--time", "100ms", "--repeats", "1", "--json"];
     let output = rig.iotax(&[&args[..], &["--dir", "/no/such/folder"]].concat());
-    assert!(matches!(output.status.code(), Some(0 | 1)), "{}", crate::rig::words(&output));
+    assert!(matches!(output.status.code(), Some(0 | 1)), "{}", words(&output));
     let found: Value = serde_json::from_slice(&output.stdout).unwrap();
     assert_eq!(found["not_run"], 0, "{found}");
     assert!(found["lines"][0]["what"].as_str().unwrap().contains("Little's law"), "{found}");
@@ -174,8 +171,8 @@ fn honesty_is_looked_at_by_itself_and_needs_no_disk() {
 
 #[test]
 fn a_goal_of_the_disk_needs_a_disk() {
-    if !std::fs::read_to_string("/proc/self/mounts").unwrap().contains(" /dev/shm tmpfs ") {
-        println!("skipped: needs a tmpfs at /dev/shm");
+    let mounts = std::fs::read_to_string("/proc/self/mounts").unwrap();
+    if !can("a tmpfs at /dev/shm", mounts.contains(" /dev/shm tmpfs ")) {
         return;
     }
     let rig = Rig::new();
@@ -190,31 +187,31 @@ fn a_goal_of_the_disk_needs_a_disk() {
 #[test]
 fn ctrl_c_ends_a_long_run_on_a_target_at_once() {
     let rig = Rig::new();
-    let words = ["selfcheck", "engine", "--only", "iotax", "--target", "/dev/zero", "--time", "60s"];
-    let run = rig.command(&words).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+    let args = ["selfcheck", "engine", "--only", "iotax", "--target", "/dev/zero", "--time", "60s"];
+    let run = rig.command(&args).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
     let of = |name: &str| format!("/proc/{}/{name}", run.id());
     wait(|| std::fs::read_dir(of("task")).is_ok_and(|threads| threads.count() > 2), 30, "a load thread");
     std::thread::sleep(Duration::from_millis(200));
-    kill_process(Pid::from_child(&run), Signal::INT).unwrap();
+    signal(&run, Signal::INT);
     let ended = || std::fs::read_to_string(of("status")).is_ok_and(|text| text.contains("State:\tZ"));
     wait(ended, 20, "its end");
     let output = run.wait_with_output().unwrap();
     assert_eq!(output.status.code(), Some(4));
-    assert!(crate::rig::words(&output).contains("interrupted: nothing is concluded"));
+    assert!(words(&output).contains("interrupted: nothing is concluded"));
 }
 
 #[test]
 fn without_fio_the_command_that_supplies_it_is_told() {
     let rig = Rig::new();
-    let words = ["selfcheck", "engine", "--only", "fio", "--target", "/dev/zero", "--time", "100ms"];
-    let output = rig.command(&words).env("PATH", rig.path("")).output().unwrap();
-    assert_eq!(output.status.code(), Some(3), "{}", crate::rig::words(&output));
-    assert!(crate::rig::words(&output).contains("apt-get install fio"));
+    let args = ["selfcheck", "engine", "--only", "fio", "--target", "/dev/zero", "--time", "100ms"];
+    let output = rig.command(&args).env("PATH", rig.path("")).output().unwrap();
+    assert_eq!(output.status.code(), Some(3), "{}", words(&output));
+    assert!(words(&output).contains("apt-get install fio"));
 }
 
 #[test]
 fn its_help_tells_what_it_takes_and_every_engine() {
-    let text = crate::rig::flat(&Rig::new().expect(0, &["selfcheck", "engine", "--help"]));
+    let text = flat(&Rig::new().expect(0, &["selfcheck", "engine", "--help"]));
     assert!(text.contains("2.5 GiB of scratch") && text.contains("zram device"), "{text}");
     for kind in iotax_load::engine::ALL {
         assert!(text.contains(kind.word), "{}: {text}", kind.word);
