@@ -16,7 +16,7 @@ fn measured(rig: &Rig, layer: &str) -> String {
 }
 
 #[test]
-fn exit_codes_follow_what_surely_changed() {
+fn when_quiet_exit_codes_follow_what_surely_changed() {
     let _alone = crate::rig::alone();
     let rig = Rig::new();
     // The share of each I/O's own time that is held back follows the machine: a fifth of the rate is left, however

@@ -1,7 +1,7 @@
 //! kill -9 before and after every journal record, then `clean`: nothing of the run is left and what
 //! was not ours is untouched.
 
-use crate::rig::{Rig, can, can_boot, can_loop, can_run, can_serve, traces, words};
+use crate::rig::{Rig, can, can_boot, can_serve, traces, words};
 use std::path::Path;
 
 /// What a folder holds, apart from the runs.
@@ -54,12 +54,8 @@ const QUICK: &[&str] = &["--slice", "20ms", "--min-time", "100ms", "--budget", "
 
 #[test]
 fn of_a_loop_and_a_file_system() {
-    if !can_loop() || !can_run(&["mkfs.ext4"]) {
-        return;
-    }
     let rig = Rig::new();
-    // Of all file systems it needs the smallest file, which is filled in each of these runs.
-    let stack = format!("{} | loop | fs(ext4)", rig.file("x.img", 64));
+    let Some(stack) = rig.loop_and_xfs() else { return };
     let args = [&["run", "--bill", &stack], QUICK].concat();
     // Intent and done of nine steps: file, fill, loop, mkfs, directory, mount, file, fill; and their undoing.
     killed_everywhere(&rig, &args, 20, &|_| ());

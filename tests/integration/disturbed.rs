@@ -24,7 +24,7 @@ fn monotonic_ns() -> u64 {
 }
 
 #[test]
-fn a_stop_of_iotax_itself_leaves_out_the_slices_that_it_overlaps() {
+fn when_quiet_a_stop_of_iotax_itself_leaves_out_the_slices_that_it_overlaps() {
     let _machine = alone();
     let rig = Rig::new();
     let file = rig.file("x.img", 64);

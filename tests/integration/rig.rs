@@ -134,7 +134,8 @@ impl Rig {
     }
 }
 
-/// For tests whose figures a busy machine would spoil, and for those that make it busy: guests in the translator take every
+/// For tests whose figures a busy machine would spoil, which `./check` runs by the `when_quiet` in their names when all else is
+/// done, and for those that make it busy: guests in the translator take every
 /// processor there is. One of them runs at a time.
 pub fn alone() -> RwLockWriteGuard<'static, ()> {
     // One that failed has nothing that the next could find broken.
