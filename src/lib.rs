@@ -2,7 +2,6 @@
 //!
 //! The library exists for the binary and its tests; it promises no stable interface.
 
-pub mod bill;
 pub mod cli;
 pub mod folder;
 pub mod import;
@@ -10,6 +9,7 @@ pub mod import;
 pub mod measure;
 pub mod report;
 
+pub use iotax_analysis as bill;
 pub use iotax_host as host;
 pub use iotax_host::guard;
 pub use iotax_layers as layer;

@@ -91,7 +91,7 @@ impl Session<'_> {
     ///
     /// # Errors
     /// The first failure: a guest that does not come back, a write that fails.
-    pub(in crate::measure) fn trials(
+    pub(crate) fn trials(
         &mut self,
         spec: &DurabilitySpec,
         layout: &Layout,

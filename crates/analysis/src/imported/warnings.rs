@@ -11,7 +11,7 @@ use crate::units::{counted, show_names};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// All of them.
-pub(in crate::bill) fn warnings(run: &RunData) -> Vec<WarningReport> {
+pub(crate) fn warnings(run: &RunData) -> Vec<WarningReport> {
     let loads = loads(&run.imported);
     let mut all: Vec<WarningReport> = run.imported_files.iter().flat_map(of_file).collect();
     all.extend(copied_files(run));

@@ -20,11 +20,11 @@ use std::collections::BTreeMap;
 
 mod fixtures;
 
-pub(crate) use fixtures::*;
-pub(crate) use iotax_model::testing::{drives, layer};
+pub use fixtures::*;
+pub use iotax_model::testing::{drives, layer};
 
 /// A stack that does not exist.
-pub(crate) struct TwinStack {
+pub struct TwinStack {
     name: &'static str,
     text: &'static str,
     place: &'static str,
@@ -41,7 +41,7 @@ pub(crate) struct TwinStack {
 }
 
 /// A run that never was.
-pub(crate) struct Twin {
+pub struct Twin {
     stacks: Vec<TwinStack>,
     jobs: Vec<Job>,
     /// Words over which the jobs are swept.

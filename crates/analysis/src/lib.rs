@@ -1,5 +1,18 @@
 //! From a loaded run to what it found. Takes values and gives values: a partial run is read like a whole one
 //! and says so; what is missing or failed keeps its reason.
+#![forbid(unsafe_code)]
+
+use crate as bill;
+use iotax_model::{layer, scenario};
+use iotax_stats as stats;
+use iotax_store as store;
+use iotax_units::{self as units, shell};
+mod host {
+    pub use iotax_facts::machine as facts;
+    pub mod caches {
+        pub use iotax_facts::machine::WriteCache;
+    }
+}
 
 pub mod against;
 mod arc;
@@ -44,8 +57,8 @@ mod sweep;
 #[cfg(test)]
 mod tests;
 mod timeline;
-#[cfg(test)]
-pub(crate) mod twin;
+#[cfg(any(test, feature = "testing"))]
+pub mod twin;
 mod verdicts;
 mod verification;
 mod warnings;

@@ -155,7 +155,7 @@ fn a_rating_bounds_what_it_says_something_of() {
 
 #[test]
 fn the_page_on_bias_names_every_ceiling_that_is_known() {
-    let page = include_str!("../../../BIAS.md");
+    let page = include_str!("../../../../BIAS.md");
     let known =
         page.split("**Shared ceilings.**").nth(1).and_then(|rest| rest.split("\n- **").next()).unwrap();
     let name = String::new;

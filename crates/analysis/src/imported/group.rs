@@ -11,23 +11,23 @@ use std::collections::{HashMap, HashSet};
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 /// How many of their own lengths runs are apart whose times are not told: drift grows with the logarithm of it.
-pub(in crate::bill) const UNKNOWN_APART: f64 = 1e6;
+pub(crate) const UNKNOWN_APART: f64 = 1e6;
 
 /// All results of one load, one way.
-pub(in crate::bill) struct Loaded<'a> {
-    pub(in crate::bill) load: &'a Load,
-    pub(in crate::bill) way: Way,
-    pub(in crate::bill) part: Option<Part>,
+pub(crate) struct Loaded<'a> {
+    pub(crate) load: &'a Load,
+    pub(crate) way: Way,
+    pub(crate) part: Option<Part>,
     /// In the order in which they come.
-    pub(in crate::bill) systems: Vec<Group<'a>>,
+    pub(crate) systems: Vec<Group<'a>>,
 }
 
 /// Those of one system.
-pub(in crate::bill) struct Group<'a> {
-    pub(in crate::bill) system: &'a str,
-    pub(in crate::bill) results: Vec<&'a ImportedResult>,
+pub(crate) struct Group<'a> {
+    pub(crate) system: &'a str,
+    pub(crate) results: Vec<&'a ImportedResult>,
     /// Results that are another one once more, figure by figure: a copy is no run of its own.
-    pub(in crate::bill) copies: usize,
+    pub(crate) copies: usize,
     seen: HashSet<u64>,
 }
 
@@ -59,7 +59,7 @@ type Key = (String, Way, Option<Part>);
 type Places<'a> = (usize, HashMap<&'a str, usize>);
 
 /// By load and way, in the order in which they come; results without any I/O are left out.
-pub(in crate::bill) fn loads(results: &[ImportedResult]) -> Vec<Loaded<'_>> {
+pub(crate) fn loads(results: &[ImportedResult]) -> Vec<Loaded<'_>> {
     let mut all: Vec<Loaded> = Vec::new();
     let mut known: HashMap<Key, Places> = HashMap::new();
     for result in results.iter().filter(|result| !result.samples.is_empty()) {
@@ -81,14 +81,14 @@ pub(in crate::bill) fn loads(results: &[ImportedResult]) -> Vec<Loaded<'_>> {
 
 /// One metric of the runs of a system.
 #[derive(Clone, Debug, Default)]
-pub(in crate::bill) struct Runs<'a> {
-    pub(in crate::bill) samples: Vec<&'a ImportedSample>,
+pub(crate) struct Runs<'a> {
+    pub(crate) samples: Vec<&'a ImportedSample>,
     results: Vec<&'a ImportedResult>,
 }
 
 impl<'a> Runs<'a> {
     /// Those that tell it.
-    pub(in crate::bill) fn of(group: &Group<'a>, metric: &str) -> Runs<'a> {
+    pub(crate) fn of(group: &Group<'a>, metric: &str) -> Runs<'a> {
         let mut runs = Runs::default();
         for result in &group.results {
             runs.add(result, result.sample(metric));
@@ -96,7 +96,7 @@ impl<'a> Runs<'a> {
         runs
     }
 
-    pub(in crate::bill) fn add(&mut self, result: &'a ImportedResult, sample: Option<&'a ImportedSample>) {
+    pub(crate) fn add(&mut self, result: &'a ImportedResult, sample: Option<&'a ImportedSample>) {
         if let Some(sample) = sample.filter(|sample| sample.value.is_some()) {
             self.samples.push(sample);
             self.results.push(result);
@@ -107,29 +107,29 @@ impl<'a> Runs<'a> {
         self.samples.iter().filter_map(|sample| sample.value)
     }
 
-    pub(in crate::bill) fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.samples.len()
     }
 
     /// The mean of all; `None` where there is none.
-    pub(in crate::bill) fn mean(&self) -> Option<f64> {
+    pub(crate) fn mean(&self) -> Option<f64> {
         (self.len() > 0).then(|| self.values().sum::<f64>() / self.len() as f64)
     }
 
     /// What the mean may be by the digits that were printed.
-    pub(in crate::bill) fn rounded(&self) -> Option<[f64; 2]> {
+    pub(crate) fn rounded(&self) -> Option<[f64; 2]> {
         let ends: Vec<[f64; 2]> = self.samples.iter().filter_map(|sample| sample.rounded()).collect();
         let mean = |end: usize| ends.iter().map(|one| one[end]).sum::<f64>() / ends.len() as f64;
         (!ends.is_empty()).then(|| [mean(0), mean(1)])
     }
 
     /// As it is printed, whichever way is better.
-    pub(in crate::bill) fn plain_level(&self) -> Result<Level, Refusal> {
+    pub(crate) fn plain_level(&self) -> Result<Level, Refusal> {
         Level::of_visits(&self.values().map(|value| Total { sum: value, items: 1.0 }).collect::<Vec<_>>())
     }
 
     /// Of a rate as it is, of a time as what is done in one: so that more is better.
-    pub(in crate::bill) fn level(&self) -> Result<Level, Refusal> {
+    pub(crate) fn level(&self) -> Result<Level, Refusal> {
         let total = |sample: &&ImportedSample| {
             let value = sample.value.unwrap_or(f64::NAN);
             match sample.better {
@@ -141,7 +141,7 @@ impl<'a> Runs<'a> {
     }
 
     /// The 95 % interval of the mean, with what rounding leaves open.
-    pub(in crate::bill) fn interval(&self) -> Option<(f64, f64)> {
+    pub(crate) fn interval(&self) -> Option<(f64, f64)> {
         let (low, high) = self.level().ok()?.interval();
         let (below, above) = self.slack()?;
         let (low, high) = match self.is_time() {
@@ -156,7 +156,7 @@ impl<'a> Runs<'a> {
     }
 
     /// Factors from the mean to the ends of what rounding leaves open.
-    pub(in crate::bill) fn slack(&self) -> Option<(f64, f64)> {
+    pub(crate) fn slack(&self) -> Option<(f64, f64)> {
         let (mean, [low, high]) = (self.mean()?, self.rounded()?);
         (mean > 0.0 && low > 0.0).then(|| (low / mean, high / mean))
     }
@@ -180,7 +180,7 @@ fn ended_s(result: &ImportedResult) -> Option<f64> {
 }
 
 /// How many of their own lengths the runs of two systems are apart.
-pub(in crate::bill) fn separation(a: &Runs, b: &Runs) -> f64 {
+pub(crate) fn separation(a: &Runs, b: &Runs) -> f64 {
     let apart = || {
         let ((at_a, length_a), (at_b, length_b)) = (a.times()?, b.times()?);
         Some((at_a - at_b).abs() / length_a.min(length_b).max(1.0))
@@ -189,7 +189,7 @@ pub(in crate::bill) fn separation(a: &Runs, b: &Runs) -> f64 {
 }
 
 /// The second over the first, so that more is better: the ratio, and its interval where the runs of both show their spread.
-pub(in crate::bill) fn ratio(base: &Runs, other: &Runs) -> Option<(f64, Result<Change, Refusal>)> {
+pub(crate) fn ratio(base: &Runs, other: &Runs) -> Option<(f64, Result<Change, Refusal>)> {
     let (a, b) = (base.mean()?, other.mean()?);
     let (a, b) = if base.is_time() { (b, a) } else { (a, b) };
     if !(a > 0.0 && b >= 0.0) {
@@ -215,7 +215,7 @@ fn change(base: &Runs, other: &Runs) -> Result<Change, Refusal> {
 }
 
 /// The least and the most that the ratio may be by the digits that were printed.
-pub(in crate::bill) fn rounding(base: &Runs, other: &Runs) -> Option<[f64; 2]> {
+pub(crate) fn rounding(base: &Runs, other: &Runs) -> Option<[f64; 2]> {
     let ([a_low, a_high], [b_low, b_high]) = (base.rounded()?, other.rounded()?);
     let ends = match base.is_time() {
         true => [a_low / b_high, a_high / b_low],

@@ -4,7 +4,7 @@ use crate::scenario::block_size_word;
 use crate::store::record::imported::{Load, Part, Way};
 
 /// `4k randread at iodepth 8 x 2 (libaio)`; of a mix also which way.
-pub(in crate::bill) fn subject(load: &Load, way: Way, part: Option<Part>) -> String {
+pub(crate) fn subject(load: &Load, way: Way, part: Option<Part>) -> String {
     let engine = load.ioengine.as_ref().map(|engine| format!(" ({engine})")).unwrap_or_default();
     let engine = engine + &caps(load);
     let way = if is_one_way(load) { String::new() } else { format!(": {}", way.words()) };
@@ -14,7 +14,7 @@ pub(in crate::bill) fn subject(load: &Load, way: Way, part: Option<Part>) -> Str
 }
 
 /// `4k randread IOPS at iodepth 8 x 2`.
-pub(in crate::bill) fn quantity(load: &Load, way: Way, unit: &str) -> String {
+pub(crate) fn quantity(load: &Load, way: Way, unit: &str) -> String {
     let way = if is_one_way(load) { String::new() } else { format!(" of {}", way.words()) };
     format!("{} {unit}{way}{}{}", what(load), depth(load), caps(load))
 }
@@ -25,7 +25,7 @@ fn caps(load: &Load) -> String {
 }
 
 /// `throughput by 4 jobs`; of a result that is no I/O.
-pub(in crate::bill) fn other(metric: &str, load: &Load, part: Option<Part>) -> String {
+pub(crate) fn other(metric: &str, load: &Load, part: Option<Part>) -> String {
     let size = load.bs.map(|bs| format!(", blocks of {}", block_size_word(bs))).unwrap_or_default();
     let part = part.map(|Part { part, of }| format!(", {part} of {of} in one output")).unwrap_or_default();
     format!("{metric}{}{size}{part}", depth(load))

@@ -7,16 +7,16 @@ use crate::store::record::imported::{ImportedResult, ImportedSample, Load, Part}
 use std::collections::HashMap;
 
 /// One name and unit; systems in the order in which they come.
-pub(in crate::bill) struct ResultKind<'a> {
-    pub(in crate::bill) sample: &'a ImportedSample,
-    pub(in crate::bill) load: &'a Load,
-    pub(in crate::bill) part: Option<Part>,
-    pub(in crate::bill) systems: Vec<(&'a str, Runs<'a>, Vec<&'a ImportedResult>)>,
+pub(crate) struct ResultKind<'a> {
+    pub(crate) sample: &'a ImportedSample,
+    pub(crate) load: &'a Load,
+    pub(crate) part: Option<Part>,
+    pub(crate) systems: Vec<(&'a str, Runs<'a>, Vec<&'a ImportedResult>)>,
 }
 
 impl ResultKind<'_> {
     /// `throughput, 4 jobs`.
-    pub(in crate::bill) fn name(&self) -> String {
+    pub(crate) fn name(&self) -> String {
         words::other(&self.sample.metric, self.load, self.part)
     }
 }
@@ -26,7 +26,7 @@ pub(super) fn others(results: &[ImportedResult], base: &str, zone: f64) -> Vec<O
 }
 
 /// By name, unit and load, in the order in which they come.
-pub(in crate::bill) fn kinds(results: &[ImportedResult]) -> Vec<ResultKind<'_>> {
+pub(crate) fn kinds(results: &[ImportedResult]) -> Vec<ResultKind<'_>> {
     let mut kinds: Vec<ResultKind> = Vec::new();
     let mut known: HashMap<(&str, &str, String, Option<Part>), usize> = HashMap::new();
     for result in results {

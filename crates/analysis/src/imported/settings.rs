@@ -4,7 +4,7 @@ use crate::store::record::imported::Load;
 use std::collections::BTreeMap;
 
 /// `direct=1` and `direct=0`: all that differs, of each side; `None` where nothing does or one side tells no options.
-pub(in crate::bill) fn differ(sides: [&[&Load]; 2]) -> Option<[String; 2]> {
+pub(crate) fn differ(sides: [&[&Load]; 2]) -> Option<[String; 2]> {
     let [here, there] = [told(sides[0])?, told(sides[1])?];
     let other: Vec<&str> = here.keys().copied().filter(|key| here.get(key) != there.get(key)).collect();
     let said = |side: &BTreeMap<&str, Vec<&str>>| {

@@ -199,7 +199,7 @@ mod tests {
 
     #[test]
     fn the_docs_explain_every_kind() {
-        let page = include_str!("../../docs/reading-a-report.md");
+        let page = include_str!("../../../docs/reading-a-report.md");
         let table = page.split("| kind | meaning |").nth(1).unwrap().split("\n\n").next().unwrap();
         let cells = table.lines().filter_map(|row| row.split(" | ").next()).skip(2);
         let explained: Vec<&str> = cells.flat_map(|cell| cell.split('`').skip(1).step_by(2)).collect();

@@ -1,13 +1,13 @@
 //! What an imported run holds: figures as others printed them, a row a system and load. Systems are compared only where runs of both
 //! show their spread; percentiles are shown as they were printed and never averaged.
 
-pub(in crate::bill) mod group;
-pub(in crate::bill) mod others;
-pub(in crate::bill) mod settings;
+pub(crate) mod group;
+pub(crate) mod others;
+pub(crate) mod settings;
 #[cfg(test)]
 mod tests;
 mod warnings;
-pub(in crate::bill) mod words;
+pub(crate) mod words;
 
 use super::findings::imported::{
     ImportedComparison, ImportedFigure, ImportedFindings, ImportedPercentile, ImportedRow, ImportedSource,

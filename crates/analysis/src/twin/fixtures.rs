@@ -13,17 +13,17 @@ use crate::store::record::{Better, LayerUp};
 use iotax_load::{Verified, verify};
 
 /// file | loop | fs(xfs) | delay(us=10) at depth 1 and at depth 32: costs 4, 3 and about 9 %.
-pub(crate) fn bill() -> RunData {
+pub fn bill() -> RunData {
     Twin::new(9, prefixes()).bill().jobs([1, 32]).measured()
 }
 
 /// The same at depth 1, of any seed.
-pub(crate) fn bill_of_seed(seed: u64) -> RunData {
+pub fn bill_of_seed(seed: u64) -> RunData {
     Twin::new(seed, prefixes()).bill().measured()
 }
 
 /// The same with a loop device that takes so long an I/O (93,700 ns in the others), a week later on another kernel.
-pub(crate) fn a_week_later(seed: u64, loop_latency_ns: f64) -> RunData {
+pub fn a_week_later(seed: u64, loop_latency_ns: f64) -> RunData {
     let mut stacks = prefixes();
     stacks[1].latency_ns = loop_latency_ns;
     let mut run = Twin::new(seed, stacks).bill().measured();
@@ -34,7 +34,7 @@ pub(crate) fn a_week_later(seed: u64, loop_latency_ns: f64) -> RunData {
 }
 
 /// The bill of any seed with the kernel's release among its facts.
-pub(crate) fn a_week_before(seed: u64) -> RunData {
+pub fn a_week_before(seed: u64) -> RunData {
     let mut run = bill_of_seed(seed);
     run.places[0].facts.kernel = Some("6.1.0".into());
     run
@@ -51,7 +51,7 @@ fn prefixes() -> Vec<TwinStack> {
 
 /// The same three prefixes beside what a page that never was says of them: one that agrees, one that differs, a bound, and
 /// figures without one of the baseline.
-pub(crate) fn published() -> RunData {
+pub fn published() -> RunData {
     let mut stacks = prefixes();
     stacks.truncate(3);
     let mut run = Twin::new(53, stacks).measured();
@@ -80,7 +80,7 @@ pub(crate) fn published() -> RunData {
 }
 
 /// A drive whose data sheet is known, on its link, and a loop device on it: 128k in order near both, and 4k far from them.
-pub(crate) fn known_drive() -> RunData {
+pub fn known_drive() -> RunData {
     let stacks =
         vec![stack("bare", "/dev/nvme1n1", 20_000.0), stack("loop", "/dev/nvme1n1 | loop", 21_000.0)];
     let large = Job { rw: Rw::Read, bs: 128 << 10, percentage_random: 0, ..Job::default() };
@@ -90,7 +90,7 @@ pub(crate) fn known_drive() -> RunData {
 }
 
 /// All stacks of a run on a drive of a machine that is nobody's guest.
-pub(crate) fn on_a_drive(run: &mut RunData, device: Device) {
+pub fn on_a_drive(run: &mut RunData, device: Device) {
     let path = std::path::PathBuf::from("/dev/nvme1n1");
     for stack in &mut run.start.scenario.stacks {
         stack.medium = Medium::Device { path: path.clone() };
@@ -101,7 +101,7 @@ pub(crate) fn on_a_drive(run: &mut RunData, device: Device) {
 }
 
 /// A drive whose data sheet is known, in a slot that could do more.
-pub(crate) fn pro() -> Device {
+pub fn pro() -> Device {
     let pcie = PcieLink {
         address: "0000:01:00.0".into(),
         speed: Some("16.0 GT/s PCIe".into()),
@@ -120,7 +120,7 @@ pub(crate) fn pro() -> Device {
 
 /// Five drives, and what RAID5, LVM and ZFS make of them: half of the drives' random reads, of which ZFS answers more than there
 /// are, a twelfth of their random writes and an eighth of a mix. The maker rates the drives.
-pub(crate) fn arrays() -> RunData {
+pub fn arrays() -> RunData {
     const LOADS: [Rw; 3] = [Rw::RandRead, Rw::RandWrite, Rw::RandRw];
     let stacks = vec![
         stack("each", "each([nvme0,...,nvme4] @lab)", 20_000.0),
@@ -164,7 +164,7 @@ pub(crate) fn arrays() -> RunData {
 
 /// Four drives and a RAID5 of them as it was made, with one lost, while that is rebuilt, and whole again: half of the rate while
 /// one is lost, a third while it is rebuilt, once of which it was whole before its slice ended.
-pub(crate) fn states() -> RunData {
+pub fn states() -> RunData {
     let in_state = |name, latency_ns| stack(name, FILE, latency_ns);
     let stacks = vec![
         in_state("each of 4", 20_000.0),
@@ -223,7 +223,7 @@ pub(crate) fn states() -> RunData {
 }
 
 /// Three backends over two protocols, in an emulated lab, with the tables of an article, whose figures are known of one of them.
-pub(crate) fn tables() -> RunData {
+pub fn tables() -> RunData {
     const COLUMNS: [&str; 3] = ["LVM", "mdadm", "ZFS"];
     let backend = |name, latency_ns| TwinStack { place: "lab", ..stack(name, FILE, latency_ns) };
     let stacks = vec![
@@ -292,7 +292,7 @@ pub(crate) fn tables() -> RunData {
 }
 
 /// I/Os on the loop layer failed.
-pub(crate) fn failed() -> RunData {
+pub fn failed() -> RunData {
     let mut stacks = prefixes();
     stacks[1].lives = 0;
     let mut run = Twin::new(10, stacks).bill().measured();
@@ -305,13 +305,13 @@ pub(crate) fn failed() -> RunData {
 }
 
 /// The same file twice.
-pub(crate) fn a_against_a() -> RunData {
+pub fn a_against_a() -> RunData {
     let again = stack("file-again", FILE, 90_000.0);
     Twin::new(13, vec![stack("file", FILE, 90_000.0), again]).jobs([32]).measured()
 }
 
 /// Four guests that make twice of what one does.
-pub(crate) fn crowd() -> RunData {
+pub fn crowd() -> RunData {
     let guest = |name, text, latency_ns, parts| TwinStack {
         place: "vm",
         host_cpu_ns: Some(20_000.0),
@@ -329,7 +329,7 @@ pub(crate) fn crowd() -> RunData {
 }
 
 /// A loop device that is faster than its file.
-pub(crate) fn faster() -> RunData {
+pub fn faster() -> RunData {
     let mut stacks = prefixes();
     stacks.truncate(2);
     stacks[1].latency_ns = 40_000.0;
@@ -337,7 +337,7 @@ pub(crate) fn faster() -> RunData {
 }
 
 /// A guest on an emulated CPU.
-pub(crate) fn guest() -> RunData {
+pub fn guest() -> RunData {
     let vm = TwinStack {
         place: "vm",
         ..stack("vm(vcpus=2)", "file:/srv/iotax.img,size=4GiB | vm(vcpus=2)", 900_000.0)
@@ -377,7 +377,7 @@ fn guest_disk() -> GuestDisk {
 }
 
 /// Killed in the middle of its tenth round.
-pub(crate) fn partial() -> RunData {
+pub fn partial() -> RunData {
     let mut twin =
         Twin::new(5, prefixes()[..2].iter().map(|one| stack(one.name, one.text, one.latency_ns)).collect());
     twin.rounds = 10;
@@ -390,7 +390,7 @@ pub(crate) fn partial() -> RunData {
 }
 
 /// Byte-bound writes with a flush at the end of each slice.
-pub(crate) fn writes() -> RunData {
+pub fn writes() -> RunData {
     let fs = stack("fs(ext4)", "file:/srv/iotax.img,size=4GiB | loop | fs(ext4)", 48_000.0);
     let mut twin = Twin::new(6, vec![stack("file", FILE, 40_000.0), fs]).jobs([8]);
     twin.jobs[0].rw = Rw::RandWrite;
@@ -398,7 +398,7 @@ pub(crate) fn writes() -> RunData {
 }
 
 /// Two stacks on one drive that are never up together, six visits each.
-pub(crate) fn visits() -> RunData {
+pub fn visits() -> RunData {
     let mut twin = Twin::new(
         7,
         vec![
@@ -412,18 +412,18 @@ pub(crate) fn visits() -> RunData {
 
 /// Over iodepth: the file has its knee at 8; the loop device costs the same at all points, the guest more the
 /// deeper, with its knee at 4.
-pub(crate) fn sweep() -> RunData {
+pub fn sweep() -> RunData {
     sweep_of_seed(20)
 }
 
 /// The same of any seed.
-pub(crate) fn sweep_of_seed(seed: u64) -> RunData {
+pub fn sweep_of_seed(seed: u64) -> RunData {
     let depths = [1, 2, 4, 8, 16, 32].map(|iodepth| Job { iodepth, ..Job::default() });
     saturating(seed, 8.0).over(&["iodepth"], depths.to_vec()).measured()
 }
 
 /// Writes over the block size.
-pub(crate) fn block_sizes() -> RunData {
+pub fn block_sizes() -> RunData {
     let job = |bs| Job { rw: Rw::RandWrite, bs, iodepth: 4, ..Job::default() };
     let mut twin = saturating(24, 8.0).over(&["bs"], [4096, 16_384, 65_536].map(job).to_vec());
     twin.rounds = 20;
@@ -431,20 +431,20 @@ pub(crate) fn block_sizes() -> RunData {
 }
 
 /// Over iodepth, with so many servers that even the deepest point is no knee.
-pub(crate) fn rising_sweep() -> RunData {
+pub fn rising_sweep() -> RunData {
     let depths = [1, 2, 4, 8].map(|iodepth| Job { iodepth, ..Job::default() });
     saturating(21, 1000.0).over(&["iodepth"], depths.to_vec()).measured()
 }
 
 /// Over iodepth with two block sizes.
-pub(crate) fn grid() -> RunData {
+pub fn grid() -> RunData {
     let depths = [1, 4, 8, 16, 32];
     let jobs = [4096, 65_536].map(|bs| depths.map(|iodepth| Job { iodepth, bs, ..Job::default() }));
     saturating(22, 8.0).over(&["iodepth", "bs"], jobs.concat()).measured()
 }
 
 /// Over the offered rate; the guest cannot keep up with the last two, the others not with the last.
-pub(crate) fn rates() -> RunData {
+pub fn rates() -> RunData {
     let rates = [10_000, 20_000, 32_000, 64_000, 120_000];
     let job = |rate| Job { rate_iops: Some(rate), iodepth: 512, ..Job::default() };
     saturating(23, 8.0).over(&["rate_iops"], rates.map(job).to_vec()).measured()
@@ -452,7 +452,7 @@ pub(crate) fn rates() -> RunData {
 
 /// A guest that costs no throughput at depth 32, since the drive below is the limit, but latency and CPU time: with a
 /// design, long rounds, matched slices, its host's CPU time, and rounds of the baseline alone.
-pub(crate) fn three_figures() -> RunData {
+pub fn three_figures() -> RunData {
     let file = TwinStack { servers: Some(8.0), ..stack("file", FILE, 90_000.0) };
     let vm = TwinStack {
         place: "vm",
@@ -475,7 +475,7 @@ pub(crate) fn three_figures() -> RunData {
 }
 
 /// A guest that cannot keep up with the matched rate, of a run that did not record its host's CPU time.
-pub(crate) fn late() -> RunData {
+pub fn late() -> RunData {
     let with = |stack: TwinStack, servers| TwinStack { servers: Some(servers), ..stack };
     let vm = TwinStack {
         place: "vm",
@@ -487,7 +487,7 @@ pub(crate) fn late() -> RunData {
 }
 
 /// Two stacks that a shared limit makes alike from the start, steadily; the upper one takes more CPU time.
-pub(crate) fn masked() -> RunData {
+pub fn masked() -> RunData {
     let mut stacks = prefixes();
     stacks.truncate(3);
     let mut twin = Twin::new(33, stacks).bill().jobs([32]);
@@ -496,7 +496,7 @@ pub(crate) fn masked() -> RunData {
 }
 
 /// A limit that sets in after two thirds of the rounds, as of a burst credit that is used up.
-pub(crate) fn rate_limited() -> RunData {
+pub fn rate_limited() -> RunData {
     let mut twin =
         Twin::new(38, prefixes()[..2].iter().map(|one| stack(one.name, one.text, one.latency_ns)).collect());
     (twin.limit, twin.rounds) = (Some((60, 5_000.0)), 90);
@@ -504,7 +504,7 @@ pub(crate) fn rate_limited() -> RunData {
 }
 
 /// Eight stacks that cost nothing on three workloads, and one that costs.
-pub(crate) fn matrix() -> RunData {
+pub fn matrix() -> RunData {
     const NAMES: [&str; 8] = ["a", "b", "c", "d", "e", "f", "g", "h"];
     let same = NAMES.map(|name| stack(name, FILE, 90_000.0));
     let mut stacks = vec![stack("file", FILE, 90_000.0)];
@@ -519,7 +519,7 @@ pub(crate) fn matrix() -> RunData {
 const MATRIX_SEED: u64 = 36;
 
 /// So many stacks on a file, each with a cost of its own, the last with the largest, under so many loads.
-pub(crate) fn many(stacks: usize, loads: u32) -> RunData {
+pub fn many(stacks: usize, loads: u32) -> RunData {
     let costly = |at: usize| {
         let name = format!("s{at}").leak();
         stack(name, on_file(name), 90_000.0 * (1.0 + 0.04 * at as f64))
@@ -534,7 +534,7 @@ fn on_file(layer: &str) -> &'static str {
 }
 
 /// A grid of cache modes and queues, reads and writes, as guests' disks are compared.
-pub(crate) fn cells() -> RunData {
+pub fn cells() -> RunData {
     let cell = |name, latency_ns| TwinStack {
         place: "vm",
         servers: Some(8.0),
@@ -558,7 +558,7 @@ pub(crate) fn cells() -> RunData {
 }
 
 /// Two stacks over three set-ups, each of which gives a stack something of its own.
-pub(crate) fn attaches() -> RunData {
+pub fn attaches() -> RunData {
     let slow = stack("fs(ext4)", "file:/srv/iotax.img,size=4GiB | loop | fs(ext4)", 115_000.0);
     let mut twin = Twin::new(35, vec![stack("file", FILE, 90_000.0), slow]);
     (twin.attaches, twin.rounds) = (3, 20);
@@ -568,7 +568,7 @@ pub(crate) fn attaches() -> RunData {
 }
 
 /// A baseline that is slower beside the others, measured in visits after that was seen.
-pub(crate) fn disturbed() -> RunData {
+pub fn disturbed() -> RunData {
     let mut twin = Twin::new(34, vec![stack("file", FILE, 90_000.0), stack("vm", on_file("vm"), 110_000.0)]);
     (twin.alone, twin.apart) = (Some((40, 0.95)), Some(6));
     let mut run = twin.measured();
@@ -577,7 +577,7 @@ pub(crate) fn disturbed() -> RunData {
 }
 
 /// A bill of workloads that somebody named: a table each, and the joint one.
-pub(crate) fn named_bill() -> RunData {
+pub fn named_bill() -> RunData {
     let mut twin = Twin::new(37, prefixes()).bill().jobs([1, 16]);
     twin.rounds = 32;
     twin.measured()
@@ -595,7 +595,7 @@ fn saturating(seed: u64, servers: f64) -> Twin {
 }
 
 /// Two stacks, 20 kills of the guest and of QEMU each: one keeps everything, the other has an overlay that goes with QEMU.
-pub(crate) fn durability() -> RunData {
+pub fn durability() -> RunData {
     let vm = |name, text| TwinStack { place: "vm", ..stack(name, text, 900_000.0) };
     let stacks = vec![
         vm("vm", "file:/srv/iotax.img,size=4GiB | vm"),
@@ -632,7 +632,7 @@ pub(crate) fn durability() -> RunData {
 }
 
 /// Mixed random reads and writes that are verified: the file gives back what was written to it, the loop device does not.
-pub(crate) fn verified() -> RunData {
+pub fn verified() -> RunData {
     let stacks = vec![
         stack("file", FILE, 90_000.0),
         stack("file | loop", "file:/srv/iotax.img,size=4GiB | loop", 93_700.0),
@@ -703,7 +703,7 @@ fn trial(stack: &str, number: u32) -> Trial {
 }
 
 /// Others' results of two systems: reads once each, writes in five runs each, one of them copied, parts, a score and a time.
-pub(crate) fn imported() -> RunData {
+pub fn imported() -> RunData {
     let mut run = Twin::new(61, prefixes()).data;
     let systems = ["host", "vm"].map(String::from).to_vec();
     run.start.scenario = Scenario::of_nothing("imported results", None);
