@@ -6,7 +6,6 @@ pub mod cli;
 pub mod folder;
 pub mod import;
 
-pub mod measure;
 pub mod report;
 
 pub use iotax_analysis as bill;
@@ -14,6 +13,7 @@ pub use iotax_host as host;
 pub use iotax_host::guard;
 pub use iotax_layers as layer;
 pub use iotax_layers::lab;
+pub use iotax_measure as measure;
 pub use iotax_model::scenario;
 pub use iotax_stats as stats;
 pub use iotax_stats::selfcheck;

@@ -1,5 +1,15 @@
 //! Measuring: stacks are brought up, workers prepared in their places, slices run in random rounds
 //! until the answer is sure, everything taken down. It writes the record and prints nothing.
+#![forbid(unsafe_code)]
+
+use crate as measure;
+use iotax_host::{self as host, guard};
+use iotax_layers as layer;
+use iotax_model::scenario;
+use iotax_stats::{self as stats, selfcheck};
+use iotax_steps as step;
+use iotax_store as store;
+use iotax_units::{self as units, exit, shell};
 
 mod afield;
 pub mod alone;
