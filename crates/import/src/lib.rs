@@ -1,7 +1,14 @@
 //! Foreign results as a run: files are read by several threads, a stretch of them at a time, and what is found in them goes to the
 //! store in the order of the files. The run is there whole or not at all. It refuses a page without any result.
+#![forbid(unsafe_code)]
+
+use crate as import;
+use iotax_model::scenario;
+use iotax_store as store;
+use iotax_units::{self as units, exit};
 
 mod convert;
+pub mod folder;
 mod intake;
 mod sources;
 
@@ -11,7 +18,7 @@ use crate::exit::{Failed, contained, unreadable};
 use crate::scenario::Scenario;
 use crate::store::record::imported::{Import, ImportedFile, UnreadLines};
 use crate::store::record::{Record, RunStart};
-use crate::store::{self, Staged};
+use crate::store::Staged;
 use anyhow::{Context, Result};
 use convert::Found;
 use intake::Intake;
@@ -278,8 +285,8 @@ mod tests {
     use crate::store::record::imported::{ImportedResult, Part, Way};
     use iotax_load::Histogram;
 
-    const TEXT: &str = include_str!("../../crates/audit/fixtures/fio/randrw-3.33.txt");
-    const JSON: &str = include_str!("../../crates/audit/fixtures/fio/randread.json+");
+    const TEXT: &str = include_str!("../../audit/fixtures/fio/randrw-3.33.txt");
+    const JSON: &str = include_str!("../../audit/fixtures/fio/randread.json+");
 
     fn read(text: &str, whose: Whose) -> FileRead {
         let source = Source { path: None, shown: "results/page.txt".into(), whose, found: false };
@@ -380,8 +387,8 @@ mod tests {
     #[test]
     fn what_a_run_prints_before_it_ends_is_no_run_of_its_own() {
         const STATUS: [&str; 2] = [
-            include_str!("../../crates/audit/fixtures/fio/status-interval.txt"),
-            include_str!("../../crates/audit/fixtures/fio/status-interval.json"),
+            include_str!("../../audit/fixtures/fio/status-interval.txt"),
+            include_str!("../../audit/fixtures/fio/status-interval.json"),
         ];
         for (text, rw, ios) in [(STATUS[0], "randread", 236_517.0), (STATUS[1], "write", 11_332.0)] {
             for whose in [Whose::One("host".into()), Whose::Guessed("host".into())] {
