@@ -4,8 +4,6 @@
 
 pub mod cli;
 
-pub mod report;
-
 pub use iotax_analysis as bill;
 pub use iotax_host as host;
 pub use iotax_host::guard;
@@ -15,6 +13,7 @@ pub use iotax_layers as layer;
 pub use iotax_layers::lab;
 pub use iotax_measure as measure;
 pub use iotax_model::scenario;
+pub use iotax_report as report;
 pub use iotax_stats as stats;
 pub use iotax_stats::selfcheck;
 pub use iotax_steps as step;

@@ -16,9 +16,9 @@ pub use sources::{By, Named, STDIN, parse_named};
 
 use crate::exit::{Failed, contained, unreadable};
 use crate::scenario::Scenario;
+use crate::store::Staged;
 use crate::store::record::imported::{Import, ImportedFile, UnreadLines};
 use crate::store::record::{Record, RunStart};
-use crate::store::Staged;
 use anyhow::{Context, Result};
 use convert::Found;
 use intake::Intake;

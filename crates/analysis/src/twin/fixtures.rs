@@ -12,6 +12,40 @@ use crate::store::record::verification::Verification;
 use crate::store::record::{Better, LayerUp};
 use iotax_load::{Verified, verify};
 
+/// Name and maker of a simulated run.
+pub type Fixture = (&'static str, fn() -> RunData);
+/// Every fixture.
+pub const FIXTURES: [Fixture; 28] = [
+    ("bill", bill),
+    ("failed", failed),
+    ("a_against_a", a_against_a),
+    ("guest", guest),
+    ("crowd", crowd),
+    ("partial", partial),
+    ("writes", writes),
+    ("visits", visits),
+    ("sweep", sweep),
+    ("grid", grid),
+    ("rates", rates),
+    ("three_figures", three_figures),
+    ("late", late),
+    ("masked", masked),
+    ("rate_limited", rate_limited),
+    ("matrix", matrix),
+    ("cells", cells),
+    ("attaches", attaches),
+    ("disturbed", disturbed),
+    ("named_bill", named_bill),
+    ("durability", durability),
+    ("verified", verified),
+    ("published", published),
+    ("arrays", arrays),
+    ("states", states),
+    ("known_drive", known_drive),
+    ("tables", tables),
+    ("imported", imported),
+];
+
 /// file | loop | fs(xfs) | delay(us=10) at depth 1 and at depth 32: costs 4, 3 and about 9 %.
 pub fn bill() -> RunData {
     Twin::new(9, prefixes()).bill().jobs([1, 32]).measured()

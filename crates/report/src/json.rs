@@ -33,7 +33,7 @@ fn render(findings: &[Findings], _page: &Page) -> String {
 }
 
 /// The text of a document; nothing in it acts on a terminal.
-pub(crate) fn written<T: Serialize + ?Sized>(document: &T) -> String {
+pub fn written<T: Serialize + ?Sized>(document: &T) -> String {
     let text = serde_json::to_string_pretty(document);
     // Our own types always serialize; should one ever not, the reason is worth more than a panic.
     let text = text.unwrap_or_else(|error| format!("{{\"error\": {:?}}}", error.to_string()));

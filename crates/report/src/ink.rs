@@ -4,7 +4,7 @@ use iotax_units::harmless::lines;
 
 /// A colour.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Ink {
+pub enum Ink {
     /// What cannot be undone.
     Red,
     /// What is wrong.
@@ -32,13 +32,13 @@ impl Ink {
     }
 
     /// Text in this colour.
-    pub(crate) fn on(self, text: &str) -> String {
+    pub fn on(self, text: &str) -> String {
         format!("{}{text}{END}", self.sequence())
     }
 }
 
 /// Text as it may go to a terminal, with our colours in it.
-pub(crate) fn lines_in_colour(text: &str) -> String {
+pub fn lines_in_colour(text: &str) -> String {
     let ours = || ALL.into_iter().map(Ink::sequence).chain([END]);
     let mut pieces = text.split('\x1b');
     let mut out = lines(pieces.next().unwrap_or_default()).into_owned();

@@ -1,10 +1,10 @@
 //! An audit as one page of the house: the verdict, root causes with the quoted lines, what could not be read. No script, no request
 //! to anywhere.
 
-use super::super::html::whole;
 use super::digest::{Document, Entry};
 use super::quote::Place;
 use super::{Audit, Renderer, Severity, View, shown, words};
+use crate::report::html::whole;
 use iotax_audit::rule;
 use iotax_audit::verdict::{Block, counted, grouped};
 use iotax_units::harmless::shown_line;

@@ -2,43 +2,11 @@
 
 use super::{ALL, Page, by_name};
 use crate::bill::findings::Figure;
-use crate::bill::{Findings, RunData, findings, twin};
+use crate::bill::twin::{self, FIXTURES};
+use crate::bill::{Findings, findings};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::OnceLock;
-
-/// Name and maker of a simulated run.
-type Fixture = (&'static str, fn() -> RunData);
-const FIXTURES: [Fixture; 28] = [
-    ("bill", twin::bill),
-    ("failed", twin::failed),
-    ("a_against_a", twin::a_against_a),
-    ("guest", twin::guest),
-    ("crowd", twin::crowd),
-    ("partial", twin::partial),
-    ("writes", twin::writes),
-    ("visits", twin::visits),
-    ("sweep", twin::sweep),
-    ("grid", twin::grid),
-    ("rates", twin::rates),
-    ("three_figures", twin::three_figures),
-    ("late", twin::late),
-    ("masked", twin::masked),
-    ("rate_limited", twin::rate_limited),
-    ("matrix", twin::matrix),
-    ("cells", twin::cells),
-    ("attaches", twin::attaches),
-    ("disturbed", twin::disturbed),
-    ("named_bill", twin::named_bill),
-    ("durability", twin::durability),
-    ("verified", twin::verified),
-    ("published", twin::published),
-    ("arrays", twin::arrays),
-    ("states", twin::states),
-    ("known_drive", twin::known_drive),
-    ("tables", twin::tables),
-    ("imported", twin::imported),
-];
 
 /// The fixtures whose snapshots are kept in every form of text: between them they have every section of a report. The others have
 /// a snapshot for a terminal of 80 columns.
@@ -320,20 +288,6 @@ fn every_field_of_json_keeps_its_name_its_kind_and_its_words() {
         format!("{path}: {}\n", kinds.iter().map(String::as_str).collect::<Vec<_>>().join(" | "))
     };
     insta::assert_snapshot!("json_fields", known.iter().map(line).collect::<String>());
-}
-
-#[test]
-fn every_report_passes_our_own_audit() {
-    for (name, found) in all() {
-        let mut texts = vec![render(found, "markdown", 80), super::brief(found, COMMAND, 80)];
-        if has_every_form(name) {
-            texts.extend([80, 160].map(|width| render(found, "terminal", width)));
-            texts.extend([super::brief(found, COMMAND, 160), render(found, "csv", 80)]);
-        }
-        for text in texts {
-            assert_eq!(super::own_audit::wrong(&text), [""; 0], "{name}: {text}");
-        }
-    }
 }
 
 #[test]

@@ -1,8 +1,8 @@
 //! The figures of pages as a list for a spreadsheet or for programs: what each is, whether it holds and why. Written page by page,
 //! since it may be longer than all that is kept of them.
 
-use super::super::csv::cell;
 use super::quote::Quotes;
+use crate::report::csv::cell;
 use iotax_audit::audit::Audited;
 use iotax_audit::{claim, number};
 use iotax_units::harmless;

@@ -6,16 +6,16 @@ use unicode_width::UnicodeWidthStr;
 
 /// A column: a head, cells, and how much it matters (0 stays always).
 #[derive(Clone, Debug)]
-pub(super) struct Column {
-    pub(super) head: String,
+pub struct Column {
+    pub head: String,
     pub(super) rank: u8,
-    pub(super) cells: Vec<String>,
+    pub cells: Vec<String>,
 }
 
 /// Columns of equal length.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Table {
-    pub(super) columns: Vec<Column>,
+pub struct Table {
+    pub columns: Vec<Column>,
 }
 
 const INDENT: usize = 2;
@@ -29,7 +29,7 @@ const NARROWEST_NAME: usize = 12;
 
 /// Columns that had no room, in the order of the tables.
 #[derive(Clone, Debug, Default)]
-pub(super) struct LeftOut {
+pub struct LeftOut {
     heads: Vec<String>,
     /// Columns of a terminal that has room for them all.
     needs: usize,
@@ -70,7 +70,7 @@ impl LeftOut {
 }
 
 impl Table {
-    pub(super) fn push(&mut self, head: &str, rank: u8, cells: Vec<String>) {
+    pub fn push(&mut self, head: &str, rank: u8, cells: Vec<String>) {
         let cells = cells.iter().map(|cell| shown(cell)).collect();
         self.columns.push(Column { head: shown(head), rank, cells });
     }
@@ -96,7 +96,7 @@ impl Table {
 
     /// At most `width` columns wide; the first column is left-aligned, the others right. Takes note of what is left out. Where those
     /// that must stay are too wide together, they stand in parts.
-    pub(super) fn text(&self, width: usize, left_out: &mut LeftOut) -> String {
+    pub fn text(&self, width: usize, left_out: &mut LeftOut) -> String {
         let shown = self.laid(width);
         left_out.add(self, &shown);
         if total_width(&shown) <= width {
@@ -172,7 +172,7 @@ impl Table {
     }
 
     /// All columns, as a pipe table.
-    pub(super) fn markdown(&self) -> String {
+    pub fn markdown(&self) -> String {
         let row = |cells: Vec<String>| format!("| {} |\n", cells.join(" | "));
         let rows = self.rows();
         let mut out = row(self.columns.iter().map(|column| escaped(&column.head)).collect());
@@ -190,7 +190,7 @@ impl Table {
 }
 
 /// A cell or a sentence that Markdown must not read as markup, nor as HTML.
-pub(super) fn escaped(text: &str) -> String {
+pub fn escaped(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut before = 'x';
     for c in shown(text).chars() {
@@ -288,7 +288,7 @@ fn split_at_most(word: &str, most: usize) -> Vec<String> {
 
 /// Words wrapped at `width`, further lines indented; a word that is longer stays whole, and a figure stays with
 /// its half-width.
-pub(crate) fn wrapped(text: &str, width: usize, indent: &str) -> String {
+pub fn wrapped(text: &str, width: usize, indent: &str) -> String {
     let kept =
         shown(text).replace(" +- ", "\u{a0}+-\u{a0}").replace("+- ", "+-\u{a0}").replace(" %", "\u{a0}%");
     let mut lines = vec![String::new()];

@@ -1,11 +1,16 @@
 //! The family of renderers for audits: what pages of others claim, what of it does not hold, and by which arithmetic. All are made
 //! from one model, the verdict of each page; text of pages is hostile, and every renderer makes it harmless.
+#![forbid(unsafe_code)]
+
+use iotax_analysis as bill;
+use iotax_report as report;
 
 pub mod claims;
 mod digest;
 mod html;
 mod json;
 mod markdown;
+pub mod own_audit;
 mod quote;
 mod sarif;
 mod terminal;
@@ -15,7 +20,7 @@ mod words;
 
 pub use digest::{Document, Entry, Skipped, digest};
 pub use iotax_audit::finding::Severity;
-pub(crate) use iotax_units::harmless::shown;
+pub use iotax_units::harmless::shown;
 
 /// What a renderer may know about where its text goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

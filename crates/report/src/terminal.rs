@@ -20,7 +20,7 @@ pub const RENDERER: Renderer = Renderer {
 };
 
 /// Narrower than this nothing can be laid out.
-pub(super) const NARROWEST: usize = 40;
+pub const NARROWEST: usize = 40;
 
 fn render(findings: &[Findings], page: &Page) -> String {
     findings.iter().map(|one| render_one(one, page)).collect::<Vec<_>>().join("\n")

@@ -1,10 +1,10 @@
 //! An audit as SARIF 2.1.0 (OASIS), for code hosts and editors: one run, its rules, a result a finding. Columns are in units of
 //! UTF-16, which is what most readers take them for whatever they are told.
 
-use super::super::json::written;
 use super::digest::{Document, Entry};
 use super::quote::Place;
 use super::{Audit, Renderer, Severity, View};
+use crate::report::json::written;
 use iotax_audit::rule::{self, Rule};
 use serde_json::{Value, json};
 use std::collections::{HashMap, HashSet};

@@ -1,9 +1,9 @@
 //! An audit for programs: all findings, whatever people are shown. Fields are only ever added within a version.
 
-use super::super::json::written;
 use super::digest::{Document, Entry};
 use super::quote::Place;
 use super::{Audit, Renderer, Severity, Skipped, View, words};
+use crate::report::json::written;
 use iotax_audit::claim::Status;
 use iotax_audit::finding::Finding;
 use iotax_audit::page::Unread;

@@ -84,7 +84,7 @@ fn render(findings: &[Findings], _page: &Page) -> String {
 }
 
 /// A page of the house, with the style that only its kind needs behind that of all.
-pub(super) fn whole(title: &str, style: &str, content: &Markup) -> String {
+pub fn whole(title: &str, style: &str, content: &Markup) -> String {
     let page = html! {
         (DOCTYPE)
         html lang="en" {

@@ -1,11 +1,16 @@
 //! The family of renderers: findings in, text out. A new one is a file and its entry in [`ALL`]. Nothing is
 //! computed here but positions and digits; every renderer says the same.
+#![forbid(unsafe_code)]
+
+use crate as report;
+use iotax_analysis as bill;
+use iotax_stats as stats;
+use iotax_units as units;
 
 pub mod against;
-pub mod audit;
 pub mod brief;
 mod crowd;
-mod csv;
+pub mod csv;
 mod disks;
 mod durability;
 mod efficiency;
@@ -13,28 +18,27 @@ mod generator;
 mod grouped;
 #[cfg(test)]
 mod hostile_tests;
-mod html;
+pub mod html;
 mod imported;
-pub(crate) mod ink;
-pub(crate) mod json;
+pub mod ink;
+pub mod json;
 mod markdown;
 mod matrix;
 mod number;
-pub mod own_audit;
 mod published;
 mod ratios;
 mod sheet;
 mod states;
 mod sweep;
-mod table;
-mod terminal;
+pub mod table;
+pub mod terminal;
 #[cfg(test)]
 mod tests;
 mod verdicts;
 mod verification;
 
 pub use brief::{LINES, brief};
-pub(crate) use table::wrapped;
+pub use table::wrapped;
 
 use crate::bill::Findings;
 

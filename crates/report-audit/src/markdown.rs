@@ -1,8 +1,8 @@
 //! An audit for a wiki or an issue: the verdict, a table of pages, root causes with what they quote as code, the arithmetic folded.
 
-use super::super::table::escaped;
 use super::digest::Document;
 use super::{Audit, Renderer, View, shown, words};
+use crate::report::table::escaped;
 use iotax_audit::verdict::{Block, grouped};
 use maud::html;
 

@@ -1,8 +1,8 @@
 //! What all forms say in the same words.
 
-use super::super::table::Table;
 use super::digest::{Document, Skipped};
 use super::{Audit, Severity};
+use crate::report::table::Table;
 use iotax_audit::page::Unread;
 use iotax_audit::verdict::{Counts, counted, grouped};
 use std::cmp::Reverse;

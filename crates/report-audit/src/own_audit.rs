@@ -1,8 +1,8 @@
 //! Our own reports under our own rules: what is about to be printed is audited as if somebody else had published it. Every renderer
 //! says the same, so the Markdown form stands for all.
 
-use super::{Page, by_name};
 use crate::bill::Findings;
+use crate::report::{Page, by_name};
 use iotax_audit::audit::{Audited, audit};
 use iotax_audit::finding::Severity;
 
@@ -22,6 +22,29 @@ pub fn wrong(markdown: &str) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::wrong;
+    use crate::bill::findings;
+    use crate::bill::twin::FIXTURES;
+    use crate::report::{Page, brief, by_name};
+
+    #[test]
+    fn every_report_passes_our_own_audit() {
+        for (name, run) in FIXTURES {
+            let found = [findings(&run())];
+            let form = |form: &str, width| (by_name(form).unwrap().render)(&found, &Page { width });
+            let brief = |width| brief(&found[0], "iotax report", width);
+            let texts = [
+                form("markdown", 80),
+                form("csv", 80),
+                form("terminal", 80),
+                form("terminal", 160),
+                brief(80),
+                brief(160),
+            ];
+            for text in texts {
+                assert_eq!(wrong(&text), [""; 0], "{name}: {text}");
+            }
+        }
+    }
 
     #[test]
     fn a_report_with_a_slip_does_not_pass() {

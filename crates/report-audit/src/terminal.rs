@@ -1,12 +1,12 @@
 //! An audit in the terminal: the verdict, then root causes as a good compiler reports faults, then the coverage. Without `-v` a page
 //! takes at most 20 lines, and several pages are a table of those with findings.
 
-use super::super::ink::Ink;
-use super::super::table::{LeftOut, wrapped};
-use super::super::terminal::NARROWEST;
 use super::digest::{Document, Entry};
 use super::quote::Place;
 use super::{Audit, Renderer, Severity, View, shown, words};
+use crate::report::ink::Ink;
+use crate::report::table::{LeftOut, wrapped};
+use crate::report::terminal::NARROWEST;
 use iotax_audit::verdict::{self, Block, counted, grouped};
 use std::collections::HashSet;
 use unicode_width::UnicodeWidthChar;

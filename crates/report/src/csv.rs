@@ -382,7 +382,7 @@ impl Lines<'_> {
 }
 
 /// Text of others for a spreadsheet: nothing acts in it, and what would be computed is behind a `'`, which makes it show it.
-pub(super) fn cell(text: &str) -> String {
+pub fn cell(text: &str) -> String {
     let text = shown(text);
     if is_formula(text.trim_start()) { format!("'{text}") } else { text }
 }
