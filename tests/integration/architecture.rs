@@ -1,37 +1,45 @@
-//! Holds the direction of dependencies that ARCHITECTURE.md states, and the tidiness of the rooms.
+//! Holds what ARCHITECTURE.md says of the crates, and their tidiness.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// room: the rooms of this crate that it may use.
-const MAY_USE: &[(&str, &[&str])] = &[
-    ("stats", &["units"]),
-    ("selfcheck", &["stats", "units"]),
-    (
-        "bill",
-        &[
-            "host::caches",
-            "host::facts",
-            "layer::catalog",
-            "scenario",
-            "shell",
-            "stats",
-            "store::record",
-            "units",
-        ],
-    ),
-    ("report", &["bill", "stats", "units"]),
-    ("import", &["exit", "folder", "import", "scenario", "store"]),
-    ("folder", &[]),
-    ("shell", &[]),
-    ("units", &[]),
-    ("exit", &[]),
-    ("scenario", &["exit", "layer::catalog", "layer::state", "step", "units"]),
-    ("host", &["exit", "layer::catalog", "store::record", "units"]),
-    ("guard", &["exit", "host", "scenario", "shell", "units"]),
-    ("lab", &["exit", "host::mounts", "layer::guest"]),
-    ("store", &["bill::run", "exit", "host", "scenario", "stats::pilot", "units"]),
+/// The crates from below: each uses only crates of the lines above its own.
+const ROWS: [&[&str]; 9] = [
+    &["units", "sys", "histogram"],
+    &["hardware", "load", "stats", "journal"],
+    &["facts", "audit"],
+    &["host", "model", "audit-proof"],
+    &["steps", "store"],
+    &["layers", "import", "analysis", "agent"],
+    &["measure", "report"],
+    &["report-audit", "bench"],
+    &["iotax"],
 ];
+
+/// All of which the program is made that is copied into guests: no scenario, no layer, no statistics.
+const AGENT: [&str; 8] = ["facts", "histogram", "host", "journal", "load", "steps", "sys", "units"];
+
+/// Crates that take values and give values.
+const VALUES: [&str; 8] =
+    ["units", "histogram", "hardware", "stats", "audit", "analysis", "report", "report-audit"];
+
+fn root() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+}
+
+fn folder(name: &str) -> PathBuf {
+    if name == "iotax" { root().to_owned() } else { root().join("crates").join(name) }
+}
+
+/// The crates of ours that a crate is built of, without what only its tests use.
+fn uses(name: &str) -> BTreeSet<String> {
+    let manifest = fs::read_to_string(folder(name).join("Cargo.toml")).unwrap();
+    let dependencies = manifest.split("\n[dependencies]\n").nth(1).unwrap_or_default();
+    let dependencies = dependencies.split("\n[").next().unwrap_or_default();
+    let ours = dependencies.lines().filter_map(|line| line.strip_prefix("iotax-")?.split([' ', '.']).next());
+    ours.map(str::to_owned).collect()
+}
 
 fn rust_files(folder: &Path, into: &mut Vec<PathBuf>) {
     for entry in fs::read_dir(folder).unwrap() {
@@ -44,70 +52,95 @@ fn rust_files(folder: &Path, into: &mut Vec<PathBuf>) {
     }
 }
 
-fn sources() -> Vec<(PathBuf, String)> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+/// Source files of a crate with their text.
+fn sources(name: &str) -> Vec<(PathBuf, String)> {
     let mut files = Vec::new();
-    rust_files(&root, &mut files);
-    files
-        .into_iter()
-        .map(|path| (path.strip_prefix(&root).unwrap().to_owned(), fs::read_to_string(&path).unwrap()))
-        .collect()
-}
-
-fn room(path: &Path) -> String {
-    let first = path.components().next().unwrap().as_os_str().to_string_lossy().into_owned();
-    first.trim_end_matches(".rs").to_owned()
-}
-
-/// What stands behind every `crate::` outside tests.
-fn uses(text: &str) -> Vec<String> {
-    let code = text.split("#[cfg(test)]\nmod tests {").next().unwrap_or(text);
-    let lines = code.lines().filter(|line| !line.trim_start().starts_with("//"));
-    lines
-        .flat_map(|line| line.split("crate::").skip(1).map(str::to_owned).collect::<Vec<_>>())
-        .map(|rest| rest.chars().take_while(|c| c.is_alphanumeric() || matches!(c, '_' | ':')).collect())
-        .collect()
+    rust_files(&folder(name).join("src"), &mut files);
+    files.into_iter().map(|path| (path.clone(), fs::read_to_string(&path).unwrap())).collect()
 }
 
 fn is_test(path: &Path) -> bool {
     let name = path.file_stem().unwrap_or_default().to_string_lossy();
-    matches!(name.as_ref(), "tests" | "twin" | "fake" | "rig" | "traps" | "docs" | "fixtures")
+    matches!(name.as_ref(), "tests" | "twin" | "fake" | "rig" | "traps" | "docs" | "fixtures" | "cases")
         || path.components().any(|part| part.as_os_str() == "tests")
 }
 
 #[test]
-fn rooms_use_only_what_they_may() {
-    let mut wrong = Vec::new();
-    for (path, text) in sources().iter().filter(|(path, _)| !is_test(path)) {
-        let own = room(path);
-        let Some((_, allowed)) = MAY_USE.iter().find(|(name, _)| *name == own) else { continue };
-        for used in uses(text) {
-            let fine = used.starts_with(&own) || allowed.iter().any(|allowed| used.starts_with(allowed));
-            if !fine {
-                wrong.push(format!("{} uses {used}", path.display()));
-            }
+fn crates_use_only_those_of_the_rows_below() {
+    let mut below = BTreeSet::new();
+    for row in ROWS {
+        for name in row {
+            let wrong: Vec<String> = uses(name).into_iter().filter(|used| !below.contains(used)).collect();
+            assert!(wrong.is_empty(), "{name} uses {wrong:?}, which is not below it");
         }
+        below.extend(row.iter().map(|name| (*name).to_owned()));
     }
-    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    let there: BTreeSet<String> = fs::read_dir(root().join("crates"))
+        .unwrap()
+        .map(|entry| entry.unwrap())
+        .filter(|entry| entry.path().is_dir())
+        .map(|entry| entry.file_name().to_string_lossy().into_owned())
+        .chain(["iotax".to_owned()])
+        .collect();
+    assert_eq!(there, below, "every crate has its row");
+}
+
+#[test]
+fn the_agent_is_made_of_eight_crates() {
+    let (mut closure, mut new) = (BTreeSet::new(), uses("agent"));
+    while let Some(name) = new.pop_first() {
+        new.extend(uses(&name));
+        closure.insert(name);
+        new.retain(|name| !closure.contains(name));
+    }
+    assert_eq!(closure, AGENT.map(str::to_owned).into());
+}
+
+#[test]
+fn the_list_of_crates_is_true() {
+    let page = fs::read_to_string(root().join("crates/README.md")).unwrap();
+    for name in ROWS.iter().flat_map(|row| row.iter()).filter(|name| **name != "iotax") {
+        let line = page.lines().find(|line| line.starts_with(&format!("| `{name}` |")));
+        let line = line.unwrap_or_else(|| panic!("crates/README.md has no line for {name}"));
+        let told: BTreeSet<String> = line
+            .split('|')
+            .nth(3)
+            .unwrap_or_default()
+            .split([',', ' '])
+            .filter(|word| !matches!(*word, "" | "-"))
+            .map(str::to_owned)
+            .collect();
+        assert_eq!(told, uses(name), "crates/README.md says this of {name}");
+    }
 }
 
 #[test]
 fn values_in_values_out() {
     const FORBIDDEN: &[&str] =
         &["std::time::Instant", "SystemTime", "std::process::Command", "std::fs", "std::net", "println!"];
-    for (path, text) in sources().iter().filter(|(path, _)| !is_test(path)) {
-        if matches!(room(path).as_str(), "stats" | "selfcheck" | "bill" | "report") {
+    for name in VALUES {
+        for (path, text) in sources(name).iter().filter(|(path, _)| !is_test(path)) {
+            let code = text.split("#[cfg(test)]\nmod tests {").next().unwrap_or(text);
             for word in FORBIDDEN {
-                assert!(!text.contains(word), "{} has {word}", path.display());
+                assert!(!code.contains(word), "{} has {word}", path.display());
             }
         }
     }
 }
 
 #[test]
-fn every_file_says_what_it_is_for() {
-    for (path, text) in sources() {
-        assert!(text.starts_with("//!"), "{} does not open with its purpose", path.display());
+fn every_file_says_what_it_is_for_and_unsafe_has_its_crates() {
+    for name in ROWS.iter().flat_map(|row| row.iter()) {
+        for (path, text) in sources(name) {
+            assert!(text.starts_with("//!"), "{} does not open with its purpose", path.display());
+        }
+        if !matches!(*name, "load" | "sys") {
+            let main = ["lib.rs", "main.rs"].map(|file| folder(name).join("src").join(file));
+            let main = main.iter().find(|file| file.is_file()).unwrap();
+            let forbids = fs::read_to_string(main).unwrap().contains("#![forbid(unsafe_code)]");
+            let manifest = fs::read_to_string(folder(name).join("Cargo.toml")).unwrap();
+            assert!(forbids || manifest.contains("unsafe_code = \"forbid\""), "{name} allows unsafe code");
+        }
     }
 }
 
