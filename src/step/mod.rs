@@ -99,6 +99,17 @@ impl PathRef {
             }
         }
     }
+
+    /// The target's socket and the name of a bdev.
+    ///
+    /// # Errors
+    /// When it is no bdev.
+    pub fn bdev(&self) -> anyhow::Result<(&PathBuf, &str)> {
+        match self {
+            PathRef::Bdev { rpc, name } => Ok((rpc, name)),
+            other => anyhow::bail!("{other} is no bdev of SPDK"),
+        }
+    }
 }
 
 impl std::fmt::Display for PathRef {

@@ -1,6 +1,6 @@
 //! An array of the kernel's RAID driver (md) over several block devices, made by mdadm. Its first sync is a step of its own.
 
-use super::drives::{Drives, left_on};
+use super::drives::{Drives, left_on, today};
 use super::{ManagedResource, Observer, Operation, Own, PathRef, RealSystem, RunTag, Undoing, Yield, known};
 use crate::shell;
 use crate::step::md;
@@ -84,14 +84,7 @@ impl Bounds {
     }
 }
 
-impl CreateArray {
-    /// With members where they are by now, and what of them is another drive.
-    fn today(&self) -> (CreateArray, Vec<String>) {
-        let mut today = self.clone();
-        let others = self.drives.settle(today.inputs());
-        (today, others)
-    }
-}
+impl CreateArray {}
 
 impl ManagedResource for CreateArray {
     fn key(&self) -> String {
@@ -112,11 +105,11 @@ impl ManagedResource for CreateArray {
     }
 
     fn find(&self, _: &RunTag, _: &[Yield]) -> Result<Option<Yield>> {
-        md::find(&self.today().0)
+        md::find(&today(self, &self.drives).0)
     }
 
     fn unmake(&self, _: &mut RealSystem, _: &RunTag, _: &Yield) -> Result<()> {
-        let (today, others) = self.today();
+        let (today, others) = today(self, &self.drives);
         md::unmake(&today)?;
         left_on(&others)
     }

@@ -1,6 +1,6 @@
 //! A volume group of LVM's over several devices, and the volume in it: linear, striped, thin or cached.
 
-use super::drives::{Drives, left_on};
+use super::drives::{Drives, left_on, today};
 use super::{ManagedResource, Observer, Operation, Own, PathRef, RealSystem, RunTag, Undoing, Yield, known};
 use crate::shell;
 use crate::step::lvm::{self, Group, VOLUME};
@@ -87,13 +87,6 @@ impl MakeLvm {
     fn group<'a>(&'a self, tag: &'a RunTag) -> Result<Group<'a>> {
         let members = self.members.iter().map(PathRef::path).collect::<Result<Vec<_>>>()?;
         Ok(Group { run_id: &tag.run_id, name: &self.name, members })
-    }
-
-    /// With members where they are by now, and what of them is another drive.
-    fn today(&self) -> (MakeLvm, Vec<String>) {
-        let mut today = self.clone();
-        let others = self.drives.settle(today.inputs());
-        (today, others)
     }
 
     /// The commands that make what is in the group, `fast` and `slow` being the members of a cache.
@@ -231,7 +224,7 @@ impl ManagedResource for MakeLvm {
     }
 
     fn find(&self, tag: &RunTag, _: &[Yield]) -> Result<Option<Yield>> {
-        let (today, _) = self.today();
+        let (today, _) = today(self, &self.drives);
         Ok(today.group(tag)?.find()?.map(|path| Yield { path, ..Yield::default() }))
     }
 
@@ -241,7 +234,7 @@ impl ManagedResource for MakeLvm {
     }
 
     fn unmake(&self, _: &mut RealSystem, tag: &RunTag, _: &Yield) -> Result<()> {
-        let (today, others) = self.today();
+        let (today, others) = today(self, &self.drives);
         today.group(tag)?.unmake()?;
         left_on(&others)
     }

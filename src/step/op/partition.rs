@@ -1,7 +1,7 @@
 //! A partition table with one partition on a block device, by sfdisk. The table's id is worked out from the run's, so that ours
 //! is told from every other.
 
-use super::drives::{Drives, left_on};
+use super::drives::{Drives, left_on, today};
 use super::{ManagedResource, Observer, Operation, Own, PathRef, RealSystem, RunTag, Undoing, Yield, known};
 use crate::shell;
 use crate::step::partition;
@@ -30,14 +30,7 @@ pub struct MakePartition {
     pub drives: Drives,
 }
 
-impl MakePartition {
-    /// With members where they are by now, and what of them is another drive.
-    fn today(&self) -> (MakePartition, Vec<String>) {
-        let mut today = self.clone();
-        let others = self.drives.settle(today.inputs());
-        (today, others)
-    }
-}
+impl MakePartition {}
 
 impl ManagedResource for MakePartition {
     fn key(&self) -> String {
@@ -57,11 +50,11 @@ impl ManagedResource for MakePartition {
     }
 
     fn find(&self, _: &RunTag, _: &[Yield]) -> Result<Option<Yield>> {
-        partition::find(&self.today().0)
+        partition::find(&today(self, &self.drives).0)
     }
 
     fn unmake(&self, _: &mut RealSystem, _: &RunTag, _: &Yield) -> Result<()> {
-        let (today, others) = self.today();
+        let (today, others) = today(self, &self.drives);
         partition::remove(&today)?;
         left_on(&others)
     }

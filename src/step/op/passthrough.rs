@@ -6,7 +6,7 @@ use crate::host::pci;
 use crate::shell;
 use crate::step::queue::{self, Settings};
 use crate::step::system::here;
-use crate::step::vfio::{self, TakenDrive};
+use crate::step::vfio;
 use anyhow::Result;
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
@@ -24,12 +24,6 @@ pub struct PassThrough {
     /// Settings of its queue, observed before it is taken.
     #[serde(default, skip_serializing_if = "Settings::is_empty")]
     pub queue: Settings,
-}
-
-impl PassThrough {
-    fn drive(&self) -> TakenDrive<'_> {
-        TakenDrive { address: &self.address, driver: &self.driver, disk: &self.disk }
-    }
 }
 
 impl Operation for PassThrough {
@@ -75,7 +69,7 @@ impl ManagedResource for PassThrough {
     }
 
     fn make(&self, _: &mut RealSystem, _: &RunTag) -> Result<Yield> {
-        Ok(Yield::at(vfio::take(&here(), &self.drive())?))
+        Ok(Yield::at(vfio::take(&here(), self)?))
     }
 
     fn find(&self, _: &RunTag, _: &[Yield]) -> Result<Option<Yield>> {
@@ -85,7 +79,7 @@ impl ManagedResource for PassThrough {
     }
 
     fn unmake(&self, system: &mut RealSystem, _: &RunTag, made: &Yield) -> Result<()> {
-        let other_name = vfio::give_back(&here(), &self.drive())?;
+        let other_name = vfio::give_back(&here(), self)?;
         // Runs from before 2026-11-23 have them in what was made.
         let was = if self.queue.is_empty() { &made.queue } else { &self.queue };
         let pause = || std::thread::sleep(Duration::from_millis(100));

@@ -6,7 +6,7 @@ use super::{ManagedResource, Operation, Own, PathRef, RealSystem, RunTag, Undoin
 use crate::step::settings::ThingSettings;
 use crate::step::spdk;
 use crate::step::state::ArrayState;
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result};
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 
@@ -280,19 +280,8 @@ impl SplitSpdk {
     /// # Errors
     /// When it is of no bdev.
     pub fn part(&self, at: u32) -> Result<PathRef> {
-        let (rpc, base) = self.base()?;
+        let (rpc, base) = self.bdev.bdev()?;
         Ok(PathRef::Bdev { rpc: rpc.clone(), name: format!("{base}p{at}") })
-    }
-
-    /// The target's socket, and what is split.
-    ///
-    /// # Errors
-    /// When it is no bdev.
-    pub fn base(&self) -> Result<(&PathBuf, &str)> {
-        match &self.bdev {
-            PathRef::Bdev { rpc, name } => Ok((rpc, name)),
-            other => bail!("{other} is no bdev of SPDK"),
-        }
     }
 
     fn name(&self) -> String {
@@ -310,18 +299,18 @@ impl Operation for SplitSpdk {
     }
 
     fn undo_by_hand(&self, _: &RunTag, _: &Yield) -> Option<String> {
-        let (rpc, base) = self.base().ok()?;
+        let (rpc, base) = self.bdev.bdev().ok()?;
         Some(rpc_py(rpc, "bdev_split_delete", &[base]))
     }
 }
 
 impl ManagedResource for SplitSpdk {
     fn key(&self) -> String {
-        format!("parts {}p", self.base().map(|(_, base)| base).unwrap_or_default())
+        format!("parts {}p", self.bdev.bdev().map(|(_, base)| base).unwrap_or_default())
     }
 
     fn below(&self) -> Vec<PathBuf> {
-        self.base().map(|(_, base)| PathBuf::from(base)).into_iter().collect()
+        self.bdev.bdev().map(|(_, base)| PathBuf::from(base)).into_iter().collect()
     }
 
     fn make(&self, _: &mut RealSystem, _: &RunTag) -> Result<Yield> {

@@ -4,7 +4,7 @@
 use super::spdk::rpc_py;
 use super::{ManagedResource, Observer, Operation, Own, PathRef, RealSystem, RunTag, Undoing, Yield};
 use crate::step::spdk;
-use anyhow::{Result, bail};
+use anyhow::Result;
 use serde::{Deserialize, Serialize};
 use std::net::IpAddr;
 use std::path::PathBuf;
@@ -41,19 +41,6 @@ pub const METHODS: [&str; 9] = [
     "nvmf_subsystem_add_listener",
     "nvmf_subsystem_add_ns",
 ];
-
-impl ExportSpdkNvmf {
-    /// The target's socket, and the bdev's name.
-    ///
-    /// # Errors
-    /// When it is no bdev.
-    pub fn bdev(&self) -> Result<(&PathBuf, &str)> {
-        match &self.bdev {
-            PathRef::Bdev { rpc, name } => Ok((rpc, name)),
-            other => bail!("{other} is no bdev of SPDK"),
-        }
-    }
-}
 
 impl Operation for ExportSpdkNvmf {
     fn describe(&self) -> String {
@@ -93,7 +80,7 @@ impl Operation for ExportSpdkNvmf {
     }
 
     fn undo_by_hand(&self, _: &RunTag, _: &Yield) -> Option<String> {
-        let (rpc, _) = self.bdev().ok()?;
+        let (rpc, _) = self.bdev.bdev().ok()?;
         Some(rpc_py(rpc, "nvmf_delete_subsystem", &[&self.nqn]))
     }
 }
@@ -104,7 +91,7 @@ impl ManagedResource for ExportSpdkNvmf {
     }
 
     fn below(&self) -> Vec<PathBuf> {
-        self.bdev().map(|(_, name)| PathBuf::from(name)).into_iter().collect()
+        self.bdev.bdev().map(|(_, name)| PathBuf::from(name)).into_iter().collect()
     }
 
     fn make(&self, _: &mut RealSystem, _: &RunTag) -> Result<Yield> {

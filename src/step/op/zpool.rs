@@ -1,7 +1,7 @@
 //! A pool of ZFS over several devices, and what is in it: a volume, or a file system that a mount of its own shows.
 
 use super::arc::PARAMETER;
-use super::drives::{Drives, left_on};
+use super::drives::{Drives, left_on, today};
 use super::{ManagedResource, Observer, Operation, Own, PathRef, RealSystem, RunTag, Undoing, Yield, known};
 use crate::shell;
 use crate::step::settings::ThingSettings;
@@ -78,13 +78,6 @@ impl MakeZpool {
     fn pool<'a>(&'a self, tag: &'a RunTag) -> Result<Pool<'a>> {
         let members = self.members.iter().map(PathRef::path).collect::<Result<Vec<_>>>()?;
         Ok(Pool { run_id: &tag.run_id, name: &self.name, members })
-    }
-
-    /// With members where they are by now, and what of them is another drive.
-    fn today(&self) -> (MakeZpool, Vec<String>) {
-        let mut today = self.clone();
-        let others = self.drives.settle(today.inputs());
-        (today, others)
     }
 
     fn volume(&self) -> Option<&'static str> {
@@ -218,7 +211,7 @@ impl ManagedResource for MakeZpool {
     }
 
     fn find(&self, tag: &RunTag, _: &[Yield]) -> Result<Option<Yield>> {
-        let found = self.today().0.pool(tag)?.find(self.volume())?;
+        let found = today(self, &self.drives).0.pool(tag)?.find(self.volume())?;
         let path = |device: Option<PathBuf>| match self.volume() {
             Some(_) => device,
             None => Some(self.dataset()),
@@ -227,7 +220,7 @@ impl ManagedResource for MakeZpool {
     }
 
     fn unmake(&self, _: &mut RealSystem, tag: &RunTag, _: &Yield) -> Result<()> {
-        let (today, others) = self.today();
+        let (today, others) = today(self, &self.drives);
         today.pool(tag)?.unmake()?;
         left_on(&others)
     }

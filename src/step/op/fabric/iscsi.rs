@@ -2,7 +2,7 @@
 
 use super::{ManagedResource, Operation, Own, PathRef, RealSystem, RunTag, Undoing, Yield, known};
 use crate::host::probe::Probe;
-use crate::step::iscsi::{self, Login};
+use crate::step::iscsi;
 use crate::step::lio::Store;
 use crate::step::lio::iscsi::{self as target, Target};
 use crate::step::settings::ThingSettings;
@@ -127,13 +127,6 @@ pub struct ConnectIscsi {
     pub settings: Vec<(String, String)>,
 }
 
-impl ConnectIscsi {
-    fn login(&self) -> Login<'_> {
-        let Self { iqn, iface, initiator, settings, .. } = self;
-        Login { iqn, portal: self.portal, iface, initiator, iser: self.iser, settings }
-    }
-}
-
 impl Operation for ConnectIscsi {
     fn describe(&self) -> String {
         let Self { iqn, portal, iface, initiator, .. } = self;
@@ -154,7 +147,7 @@ impl Operation for ConnectIscsi {
     }
 
     fn undo_by_hand(&self, _: &RunTag, _: &Yield) -> Option<String> {
-        Some(iscsi::logout_by_hand(&self.login()))
+        Some(iscsi::logout_by_hand(self))
     }
 }
 
@@ -169,13 +162,13 @@ impl ManagedResource for ConnectIscsi {
     }
 
     fn make(&self, _: &mut RealSystem, _: &RunTag) -> Result<Yield> {
-        Ok(Yield::at(iscsi::login(&self.login())?))
+        Ok(Yield::at(iscsi::login(self)?))
     }
 
     fn find(&self, _: &RunTag, _: &[Yield]) -> Result<Option<Yield>> {
         let probe = Probe::of_files(Path::new("/"));
         let made = || Yield { path: iscsi::disk(&probe, &self.iqn), ..Yield::default() };
-        Ok(iscsi::is_known(&self.login())?.then(made))
+        Ok(iscsi::is_known(self)?.then(made))
     }
 
     fn settings(&self, _: &Yield) -> Result<ThingSettings> {
@@ -183,6 +176,6 @@ impl ManagedResource for ConnectIscsi {
     }
 
     fn unmake(&self, _: &mut RealSystem, _: &RunTag, _: &Yield) -> Result<()> {
-        iscsi::logout(&self.login())
+        iscsi::logout(self)
     }
 }

@@ -4,9 +4,8 @@
 use super::{ManagedResource, Operation, Own, PathRef, RealSystem, RunTag, Undoing, Yield, known};
 use crate::host::probe::Probe;
 use crate::shell;
-use crate::step::nvmet::{self, Subsystem};
-use crate::step::nvmf::{self, Connection};
 use crate::step::settings::ThingSettings;
+use crate::step::{nvmet, nvmf};
 use anyhow::Result;
 use serde::{Deserialize, Serialize};
 use std::net::IpAddr;
@@ -37,25 +36,6 @@ fn at(at: Option<(IpAddr, u16)>) -> String {
     at.map(|(address, port)| format!(" at {address}, port {port}")).unwrap_or_default()
 }
 
-impl ExportNvmf {
-    fn subsystem<'a>(&'a self, device: &'a Path) -> Subsystem<'a> {
-        Subsystem {
-            device,
-            nqn: &self.nqn,
-            host_nqn: &self.host_nqn,
-            port: self.port_id,
-            transport: &self.transport,
-            at: self.at,
-            inline_data_size: self.inline_data_size,
-        }
-    }
-
-    /// The same for whoever does not ask for the device.
-    fn named(&self) -> Subsystem<'_> {
-        self.subsystem(Path::new(""))
-    }
-}
-
 impl Operation for ExportNvmf {
     fn describe(&self) -> String {
         let Self { device, nqn, host_nqn, port_id, transport, .. } = self;
@@ -76,7 +56,7 @@ impl Operation for ExportNvmf {
     }
 
     fn undo_by_hand(&self, _: &RunTag, _: &Yield) -> Option<String> {
-        Some(nvmet::unexport_by_hand(&self.named()))
+        Some(nvmet::unexport_by_hand(self))
     }
 }
 
@@ -90,20 +70,20 @@ impl ManagedResource for ExportNvmf {
     }
 
     fn make(&self, _: &mut RealSystem, _: &RunTag) -> Result<Yield> {
-        Ok(Yield { path: Some(nvmet::export(&self.subsystem(self.device.path()?))?), ..Yield::default() })
+        Ok(Yield { path: Some(nvmet::export(self)?), ..Yield::default() })
     }
 
     fn find(&self, _: &RunTag, _: &[Yield]) -> Result<Option<Yield>> {
         let made = || Yield::at(nvmet::folder(&self.nqn));
-        Ok(nvmet::is_exported(&self.named()).then(made))
+        Ok(nvmet::is_exported(self).then(made))
     }
 
     fn settings(&self, _: &Yield) -> Result<ThingSettings> {
-        Ok(nvmet::settings_of(&Probe::of_files(Path::new("/")), &self.named()))
+        Ok(nvmet::settings_of(&Probe::of_files(Path::new("/")), self))
     }
 
     fn unmake(&self, _: &mut RealSystem, _: &RunTag, _: &Yield) -> Result<()> {
-        nvmet::unexport(&self.named())
+        nvmet::unexport(self)
     }
 }
 
@@ -151,15 +131,7 @@ impl ManagedResource for ConnectNvmf {
     }
 
     fn make(&self, _: &mut RealSystem, _: &RunTag) -> Result<Yield> {
-        let connection = Connection {
-            nqn: &self.nqn,
-            transport: &self.transport,
-            at: self.at,
-            host_nqn: &self.host_nqn,
-            host_id: &self.host_id,
-            options: &self.options,
-        };
-        Ok(Yield::at(nvmf::connect(&connection)?))
+        Ok(Yield::at(nvmf::connect(self)?))
     }
 
     fn find(&self, _: &RunTag, _: &[Yield]) -> Result<Option<Yield>> {
