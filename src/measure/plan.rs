@@ -419,7 +419,7 @@ impl Ground<'_> {
         let shown = write_unit::check_above(spec, layer.writes_below(spec), below)
             .and_then(|()| layer.plan(spec, below, context))
             .map_err(|error| Failed::input(format!("{error:#}")))?;
-        let its_own = context.steps[before..].iter().filter(|step| step.op.told_as().is_some());
+        let its_own = context.steps[before..].iter().filter(|step| step.op.readback_owner().is_some());
         let told = below.told.iter().copied().chain(its_own.map(|step| step.id)).collect();
         Ok(Exposed { told, ..shown })
     }

@@ -42,7 +42,7 @@ fn volumes_of_one_kind_have_each_its_own_stacks() {
         let mut found = Vec::new();
         for set in &ground.layout.sets {
             let plan = ground.set(set, 0).unwrap();
-            for step in plan.steps.iter().filter(|step| step.op.told_as().is_some()) {
+            for step in plan.steps.iter().filter(|step| step.op.readback_owner().is_some()) {
                 let members = step.op.operation().describe();
                 let of_first = members.contains("/dev/sda");
                 found.push((of_first, plan.stacks_on(step.id).collect::<Vec<_>>()));
