@@ -74,7 +74,7 @@ fn one(dir: &Path, id: &str, args: &Args) -> Result<Option<Cleaned>> {
         pending.steps.iter().flat_map(|open| would_be(open, &tag)).try_for_each(|line| say(&line))?;
         return Ok(Some(Cleaned { left: pending.unknown.into_iter().collect(), ..Cleaned::default() }));
     }
-    let cleaned = clean::clean(dir, id, &mut places::hands_to_clean(id))?;
+    let cleaned = clean::clean(dir, id, &mut places::executors_to_clean(id))?;
     tell(id, &cleaned)?;
     Ok(Some(cleaned))
 }

@@ -53,7 +53,7 @@ pub fn run(args: &Args, runs: &Path) -> Result<u8> {
         return Ok(DONE);
     }
     args.output.check()?;
-    let cleaned = clean(&dir, &id, &mut places::hands_to_clean(&id))?;
+    let cleaned = clean(&dir, &id, &mut places::executors_to_clean(&id))?;
     report_left(&cleaned.left)?;
     let mut scenario = data.start.scenario.clone();
     // A run that was never begun has nothing to make up for.

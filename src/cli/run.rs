@@ -15,7 +15,7 @@ use crate::measure::told::Told;
 use crate::scenario::Scenario;
 use crate::step::RunTag;
 use crate::step::executor::Executor;
-use crate::step::hand::Hands;
+use crate::step::hand::PlaceExecutors;
 use crate::step::journal::Journal;
 use crate::step::system::{self, boot_id};
 use crate::store::RunData;
@@ -175,7 +175,7 @@ pub fn session(
         scenario,
         survey,
         guest_parts,
-        executor: Executor::new(Hands::watched(told), Journal::open(dir)?, tag),
+        executor: Executor::new(PlaceExecutors::watched(told), Journal::open(dir)?, tag),
         store,
         observer: &mut observer,
         stop: &stop,

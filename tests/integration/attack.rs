@@ -4,7 +4,7 @@ use crate::rig::{self, Rig, can, can_loop, can_run, is_root, traces, words};
 use crate::sshd::Sshd;
 use iotax::step::journal::Entry;
 use iotax::step::op::{BuildSeed, MakeDirectory, Mount, Op, Spawn};
-use iotax::step::{HOST, PathRef, ProcessId, Step, Yield};
+use iotax::step::{HOST, PathRef, ProcessId, Step, StepOutput};
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::os::unix::fs::{MetadataExt, PermissionsExt, chown, symlink};
@@ -48,10 +48,10 @@ impl Victims {
         };
         let device = PathRef::Path("/dev/null".into());
         let steps = [
-            (Op::MakeDirectory(MakeDirectory { path: self.folder.clone() }), Yield::default()),
-            (Op::BuildSeed(BuildSeed { path: self.file.clone(), patience_s: 0 }), Yield::default()),
-            (Op::Mount(Mount::of(device, "/proc".into(), "proc")), Yield::default()),
-            (Op::Spawn(spawn), Yield { process: Some(process), ..Yield::default() }),
+            (Op::MakeDirectory(MakeDirectory { path: self.folder.clone() }), StepOutput::default()),
+            (Op::BuildSeed(BuildSeed { path: self.file.clone(), patience_s: 0 }), StepOutput::default()),
+            (Op::Mount(Mount::of(device, "/proc".into(), "proc")), StepOutput::default()),
+            (Op::Spawn(spawn), StepOutput { process: Some(process), ..StepOutput::default() }),
         ];
         let mut text = Vec::new();
         for (seq, (op, made)) in (0u64..).zip(steps) {

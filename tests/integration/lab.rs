@@ -11,10 +11,10 @@ use iotax::layer::guest::{GuestPlan, Parts, Requested, initramfs, reach, root};
 use iotax::measure::hand::{Asked as StepAsked, Run, Told};
 use iotax::measure::wire::{Peer, Request, Response};
 use iotax::scenario::check::{Request as Asked, from_arguments};
-use iotax::step::hand::Hand;
+use iotax::step::hand::PlaceExecutor;
 use iotax::step::op::{MakeDirectory, Op, Spawn};
 use iotax::step::system::RealSystem;
-use iotax::step::{RunTag, Step, Yield};
+use iotax::step::{RunTag, Step, StepOutput};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::time::{Duration, Instant};
@@ -25,7 +25,7 @@ pub const MOMENT: Duration = Duration::from_secs(60);
 pub struct Made {
     system: RealSystem,
     tag: RunTag,
-    steps: Vec<(Step, Yield)>,
+    steps: Vec<(Step, StepOutput)>,
 }
 
 impl Made {
@@ -35,7 +35,7 @@ impl Made {
             Op::BuildInitramfs(build) => {
                 let archive = initramfs::build(program(), &parts.kernel, &build.more).unwrap();
                 std::fs::write(&build.path, archive).unwrap();
-                Yield { path: Some(build.path.clone()), ..Yield::default() }
+                StepOutput { path: Some(build.path.clone()), ..StepOutput::default() }
             }
             op => self.system.perform(op, &self.tag).unwrap(),
         };
@@ -88,7 +88,7 @@ fn inspected(peer: &mut Peer, path: &Path) -> Inspection {
     }
 }
 
-pub fn step(peer: &mut Peer, op: Op, undo: Option<Yield>) -> Yield {
+pub fn step(peer: &mut Peer, op: Op, undo: Option<StepOutput>) -> StepOutput {
     let run = Run { id: "r".into(), dir: "/run/iotax".into() };
     let asked = match undo {
         None => StepAsked::Perform { op, run },

@@ -264,7 +264,7 @@ pub trait Layer: Sync {
 }
 
 /// The layer whose part an operation makes, and which part of it, where it has several: it is read back once it is up.
-pub fn read_back_by(op: &Op) -> Option<(&'static str, &'static str)> {
+pub fn readback_owner(op: &Op) -> Option<(&'static str, &'static str)> {
     ALL.iter().find_map(|layer| Some((layer.name(), layer.reads_back(op)?)))
 }
 

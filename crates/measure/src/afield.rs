@@ -1,4 +1,4 @@
-//! What layers in other places take: labs, which are guests that are up for the whole run, hands on hosts over SSH, and what is
+//! What layers in other places take: labs, which are guests that are up for the whole run, executors on hosts over SSH, and what is
 //! lacking there.
 
 use super::observer::Event;
@@ -69,8 +69,8 @@ impl Session<'_> {
             let id_of_step = StepId::MAX / 2 - number as StepId;
             let why = format!("reach {host} to set up there");
             self.perform(&Step { id: id_of_step, place: HOST.into(), why, op: Op::RemoteAgent(agent) })?;
-            match places::hand_over_ssh(&place, &id) {
-                Ok(hand) => self.executor.add_hand(&place, hand),
+            match places::executor_over_ssh(&place, &id) {
+                Ok(executor) => self.executor.add_place(&place, executor),
                 Err(error) => {
                     if is_unreachable(&error) {
                         self.executor.forget_last()?;
@@ -134,7 +134,7 @@ impl Session<'_> {
             true => Ok(None),
             false => Ok(survey::listed_in(
                 place,
-                &self.executor.hand(place)?.missing(&needs::by_ids(ids.iter().copied()))?,
+                &self.executor.place(place)?.missing(&needs::by_ids(ids.iter().copied()))?,
             )),
         }
     }
@@ -145,8 +145,8 @@ impl Session<'_> {
             let drives =
                 counted(u64::from(self.scenario.labs[&guest.place].drives.unwrap_or(0)), "drive", "drives");
             self.observer.tell(Event::Reaching { place: format!("the lab {} with {drives}", guest.place) });
-            let hand = places.reach_lab(guest, &run_id, self.stop)?;
-            self.executor.add_hand(&guest.place, hand);
+            let executor = places.reach_lab(guest, &run_id, self.stop)?;
+            self.executor.add_place(&guest.place, executor);
             self.record_place(places, &guest.place)?;
         }
         Ok(())

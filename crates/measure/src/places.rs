@@ -2,7 +2,7 @@
 //! over SSH. A place is reached once a visit and told what may be written there.
 
 use super::afar;
-use super::hand::RemoteHand;
+use super::hand::RemoteExecutor;
 use super::handler::{Allowed, Machine};
 use super::wire::message::{Request, Response};
 use super::wire::peer::Peer;
@@ -12,7 +12,7 @@ use crate::host::facts::Facts;
 use crate::layer::catalog;
 use crate::layer::guest::qmp::Qmp;
 use crate::layer::guest::{self, GuestPlan};
-use crate::step::hand::{Hand, Hands};
+use crate::step::hand::{PlaceExecutor, PlaceExecutors};
 use crate::step::process::{runs, started_process};
 use crate::step::system::RealSystem;
 use crate::step::{HOST, PathRef, ssh_host, ssh_place};
@@ -87,17 +87,22 @@ impl Places {
         Ok(place)
     }
 
-    /// A lab, which is up for the whole run: the place of loads, and the hand that performs steps in it.
+    /// A lab, which is up for the whole run: the place of loads, and the executor that performs steps in it.
     ///
     /// # Errors
     /// As [`Places::reach_guest`].
-    pub fn reach_lab(&mut self, plan: &GuestPlan, run_id: &str, stop: &AtomicBool) -> Result<Box<dyn Hand>> {
+    pub fn reach_lab(
+        &mut self,
+        plan: &GuestPlan,
+        run_id: &str,
+        stop: &AtomicBool,
+    ) -> Result<Box<dyn PlaceExecutor>> {
         let place = self.reach_guest(plan, run_id, stop)?;
         // It is never stopped: what is below a stack in another place may be in it.
         place.control = None;
         // Whatever accelerates the guest: no KVM makes drives of files.
         place.emulated = Some(LAB_DRIVES.into());
-        hand_in_guest(plan, run_id)
+        executor_in_guest(plan, run_id)
     }
 
     /// A guest that was reset in its QEMU, which is `control`.
@@ -370,31 +375,31 @@ impl Place {
     }
 }
 
-/// The hand in a guest that has an agent for steps.
+/// The executor in a guest that has an agent for steps.
 ///
 /// # Errors
 /// As [`guest::lab::reach_steps`].
-pub fn hand_in_guest(plan: &GuestPlan, run_id: &str) -> Result<Box<dyn Hand>> {
+pub fn executor_in_guest(plan: &GuestPlan, run_id: &str) -> Result<Box<dyn PlaceExecutor>> {
     let mut peer = guest::lab::reach_steps(plan)?;
     peer.hello(run_id, SET_UP_LIMIT).map_err(Failed::from)?;
     let process =
         started_process(&plan.tag)?.with_context(|| format!("QEMU of guest {} has ended", plan.place))?;
-    Ok(Box::new(RemoteHand::new(peer, Box::new(move || !runs(&process)))))
+    Ok(Box::new(RemoteExecutor::new(peer, Box::new(move || !runs(&process)))))
 }
 
-/// The hand on a host over SSH, by a connection of its own under that id.
+/// The executor on a host over SSH, by a connection of its own under that id.
 ///
 /// # Errors
 /// With the last words of ssh; when the place is no such host.
-pub fn hand_over_ssh(place: &str, id: &str) -> Result<Box<dyn Hand>> {
+pub fn executor_over_ssh(place: &str, id: &str) -> Result<Box<dyn PlaceExecutor>> {
     let host = ssh_host(place).with_context(|| format!("{place} was not reached"))?;
     let peer = ssh::connect(host, id, &ssh::SshOptions::from_env())?;
     // What was made on a host stays when the connection goes.
-    Ok(Box::new(RemoteHand::new(peer, Box::new(|| false))))
+    Ok(Box::new(RemoteExecutor::new(peer, Box::new(|| false))))
 }
 
-/// Hands that take down what a run left: hosts over SSH are reached when it left something there.
-pub fn hands_to_clean(run_id: &str) -> Hands {
+/// Executors that take down what a run left: hosts over SSH are reached when it left something there.
+pub fn executors_to_clean(run_id: &str) -> PlaceExecutors {
     let run_id = run_id.to_owned();
     let reach = move |place: &str| {
         let host = ssh_host(place).with_context(|| format!("{place} was not reached"))?;
@@ -402,9 +407,9 @@ pub fn hands_to_clean(run_id: &str) -> Hands {
         ssh::await_agents(host, &run_id, &options)?;
         // Of a clean that was cut short.
         ssh::remove_remote(host, &id, &options)?;
-        hand_over_ssh(place, &id)
+        executor_over_ssh(place, &id)
     };
-    Hands::reaching(Box::new(RealSystem::default()), Box::new(reach))
+    PlaceExecutors::reaching(Box::new(RealSystem::default()), Box::new(reach))
 }
 
 /// What a clock that runs apart means. A guest's kernel may have counted wrong while it booted; others stood still.

@@ -15,7 +15,7 @@ use crate::layer::catalog::Role;
 use crate::layer::guest::lab::{LabDrive, LabWish};
 use crate::layer::guest::qemu::{Memory, overlay_folder};
 use crate::layer::medium::{self, Found};
-use crate::layer::read_back_by;
+use crate::layer::readback_owner;
 use crate::layer::{Exposed, PlanContext, by_name, guest};
 use crate::scenario::place::drive_name;
 use crate::scenario::{LabSpec, LayerSpec, Medium, Scenario, Stack};
@@ -418,7 +418,7 @@ impl Ground<'_> {
         let shown = write_unit::check_above(spec, layer.writes_below(spec), below)
             .and_then(|()| layer.plan(spec, below, context))
             .map_err(|error| Failed::input(format!("{error:#}")))?;
-        let its_own = context.steps[before..].iter().filter(|step| read_back_by(&step.op).is_some());
+        let its_own = context.steps[before..].iter().filter(|step| readback_owner(&step.op).is_some());
         let told = below.told.iter().copied().chain(its_own.map(|step| step.id)).collect();
         Ok(Exposed { told, ..shown })
     }

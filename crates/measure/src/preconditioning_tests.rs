@@ -13,7 +13,7 @@ use crate::scenario::Scenario;
 use crate::scenario::check::{Request, from_arguments};
 use crate::step::RunTag;
 use crate::step::executor::Executor;
-use crate::step::hand::Hands;
+use crate::step::hand::PlaceExecutors;
 use crate::step::journal::Journal;
 use crate::step::system::RealSystem;
 use crate::store::Store;
@@ -65,7 +65,7 @@ fn part(scenario: &Scenario, folder: &Path, patience: usize) -> (Result<()>, Vec
     let mut survey = Survey::default();
     survey.found = vec![vec![found]; scenario.stacks.len()];
     let tag = RunTag { run_id: "run".into(), run_dir: dir.clone() };
-    let hands = Hands::here(Box::new(RealSystem::default()));
+    let hands = PlaceExecutors::here(Box::new(RealSystem::default()));
     let mut session = Session {
         scenario,
         survey,

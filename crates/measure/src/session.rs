@@ -565,7 +565,7 @@ impl Session<'_> {
             self.observer.tell(Event::Reaching { place: format!("guest {}", guest.place) });
             places.reach_guest(guest, &run_id, self.stop)?;
             if guest.files.steps.is_some() {
-                self.executor.add_hand(&guest.place, places::hand_in_guest(guest, &run_id)?);
+                self.executor.add_place(&guest.place, places::executor_in_guest(guest, &run_id)?);
             }
         }
         Ok(())

@@ -2,7 +2,7 @@
 //! and not undone, in reverse order. A run that is still going is not touched.
 
 use super::executor::{Left, undo_one};
-use super::hand::Hands;
+use super::hand::PlaceExecutors;
 use super::journal::{self, Journal, Open};
 use super::op::Undoing;
 use super::{HOST, RunTag};
@@ -75,24 +75,24 @@ fn unknown(run_dir: &Path, damage: &[String]) -> Option<Left> {
 ///
 /// # Errors
 /// When the journal cannot be read or written; what cannot be undone is in the result.
-pub fn clean(run_dir: &Path, run_id: &str, hands: &mut Hands) -> Result<Cleaned> {
-    undo_all(run_dir, &RunTag { run_id: run_id.to_owned(), run_dir: run_dir.to_owned() }, hands)
+pub fn clean(run_dir: &Path, run_id: &str, places: &mut PlaceExecutors) -> Result<Cleaned> {
+    undo_all(run_dir, &RunTag { run_id: run_id.to_owned(), run_dir: run_dir.to_owned() }, places)
 }
 
 /// The same of a journal wherever it lies.
-pub(super) fn undo_all(run_dir: &Path, tag: &RunTag, hands: &mut Hands) -> Result<Cleaned> {
+pub(super) fn undo_all(run_dir: &Path, tag: &RunTag, places: &mut PlaceExecutors) -> Result<Cleaned> {
     let log = journal::read(run_dir)?;
     let open = journal::open_steps(&log.entries);
     let mut cleaned = Cleaned::default();
     if !open.is_empty() {
         let mut journal = Journal::open(run_dir)?;
         for step in open.iter().rev() {
-            match undo_one(hands, &mut journal, tag, step, &open) {
+            match undo_one(places, &mut journal, tag, step, &open) {
                 Ok(undone) => cleaned.undone.extend(undone),
                 Err(left) => cleaned.left.push(left),
             }
         }
-        cleaned.notes = hands.notes();
+        cleaned.notes = places.notes();
     }
     cleaned.left.extend(unknown(run_dir, &log.damage));
     Ok(cleaned)

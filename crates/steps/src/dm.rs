@@ -1,6 +1,6 @@
 //! The device mapper's `linear` by dmsetup. Ours are known by name and by a UUID that says the same with a prefix of ours.
 
-use super::Yield;
+use super::StepOutput;
 use super::op::{MakeLinear, Stretch};
 use super::system::run;
 use super::system::{NotOurs, NothingMade};
@@ -18,7 +18,7 @@ const SECTOR: u64 = 512;
 ///
 /// # Errors
 /// When the name is taken ([`NothingMade`]); dmsetup's words.
-pub fn create(linear: &MakeLinear) -> Result<Yield> {
+pub fn create(linear: &MakeLinear) -> Result<StepOutput> {
     ready(linear).context(NothingMade)?;
     let table = table(&linear.stretches)?;
     let mut command = tool("dmsetup", ["create", &linear.name, "--uuid", &uuid(&linear.name)]);
@@ -42,15 +42,15 @@ fn ready(linear: &MakeLinear) -> Result<()> {
 ///
 /// # Errors
 /// A dmsetup that a killed run left behind does not end.
-pub fn find(name: &str) -> Result<Option<Yield>> {
+pub fn find(name: &str) -> Result<Option<StepOutput>> {
     await_orphans(&["dmsetup"], &[name])?;
     Ok(ours(name))
 }
 
-fn ours(name: &str) -> Option<Yield> {
+fn ours(name: &str) -> Option<StepOutput> {
     let (device, id) = there(&here(), name)?;
     let path = Path::new("/dev").join(device);
-    (id == uuid(name)).then(|| Yield::at(path))
+    (id == uuid(name)).then(|| StepOutput::at(path))
 }
 
 /// Removes it; one that is gone is fine.

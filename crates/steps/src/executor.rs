@@ -2,14 +2,14 @@
 //! reverse order. A failed step is taken back at once; a failed undo reports both causes and the
 //! command left to run.
 
-use super::hand::{Hand, Hands};
+use super::hand::{PlaceExecutor, PlaceExecutors};
 use super::journal::{Journal, Open};
 use super::op::Undoing;
 use super::outlived;
 use super::settings::ThingSettings;
 use super::state::ArrayState;
 use super::system::{NotOurs, NothingMade};
-use super::{HOST, PathRef, RunTag, Step, StepId, Yield, ssh_host};
+use super::{HOST, PathRef, RunTag, Step, StepId, StepOutput, ssh_host};
 use crate::exit::{Failed, UNDO_INCOMPLETE};
 use crate::shell;
 use anyhow::{Context, Result, anyhow};
@@ -18,11 +18,11 @@ use std::path::{Path, PathBuf};
 
 /// Performs steps and remembers what is up.
 pub struct Executor {
-    hands: Hands,
+    places: PlaceExecutors,
     journal: Journal,
     tag: RunTag,
     up: Vec<Open>,
-    yields: BTreeMap<StepId, Yield>,
+    yields: BTreeMap<StepId, StepOutput>,
 }
 
 /// What could not be undone.
@@ -40,8 +40,8 @@ pub struct Left {
 
 impl Executor {
     /// An executor with nothing up.
-    pub fn new(hands: Hands, journal: Journal, tag: RunTag) -> Executor {
-        Executor { hands, journal, tag, up: Vec::new(), yields: BTreeMap::new() }
+    pub fn new(places: PlaceExecutors, journal: Journal, tag: RunTag) -> Executor {
+        Executor { places, journal, tag, up: Vec::new(), yields: BTreeMap::new() }
     }
 
     /// The run that the steps belong to.
@@ -50,8 +50,8 @@ impl Executor {
     }
 
     /// Lets steps be performed in a place that was reached.
-    pub fn add_hand(&mut self, place: &str, hand: Box<dyn Hand>) {
-        self.hands.add(place, hand);
+    pub fn add_place(&mut self, place: &str, executor: Box<dyn PlaceExecutor>) {
+        self.places.add(place, executor);
     }
 
     /// In which state is what a step made that is up; `None`: it has none beside being there.
@@ -60,7 +60,7 @@ impl Executor {
     /// When it is not up, or its place does not answer.
     pub fn state_of(&mut self, step: StepId) -> Result<Option<ArrayState>> {
         let (at, made) = self.made_by(step)?;
-        self.hands.of(&at.place)?.state(&at.op, &made)
+        self.places.of(&at.place)?.state(&at.op, &made)
     }
 
     /// How what a step made that is up really is, as its own tools tell it.
@@ -69,39 +69,39 @@ impl Executor {
     /// When it is not up, or its place does not answer.
     pub fn settings_of(&mut self, step: StepId) -> Result<ThingSettings> {
         let (at, made) = self.made_by(step)?;
-        self.hands.of(&at.place)?.settings(&at.op, &made)
+        self.places.of(&at.place)?.settings(&at.op, &made)
     }
 
     /// A step that is up, as it was performed.
-    fn made_by(&self, step: StepId) -> Result<(Step, Yield)> {
+    fn made_by(&self, step: StepId) -> Result<(Step, StepOutput)> {
         let up = |open: &Open| (open.step.id == step).then(|| Some((open.step.clone(), open.made.clone()?)));
         let found = self.up.iter().rev().find_map(|open| up(open).flatten());
         found.with_context(|| format!("step {step} is not up"))
     }
 
-    /// The hand in a place, to ask it what is no step.
+    /// The executor in a place, to ask it what is no step.
     ///
     /// # Errors
     /// When it was not reached.
-    pub fn hand(&mut self, place: &str) -> Result<&mut dyn Hand> {
-        self.hands.of(place)
+    pub fn place(&mut self, place: &str) -> Result<&mut dyn PlaceExecutor> {
+        self.places.of(place)
     }
 
     /// Performs one step. On failure what it half made is taken back.
     ///
     /// # Errors
     /// What could not be done and why; exit code 5 when it could not be taken back either.
-    pub fn perform(&mut self, step: &Step) -> Result<Yield> {
-        let hand = self.hands.of(&step.place)?;
+    pub fn perform(&mut self, step: &Step) -> Result<StepOutput> {
+        let executor = self.places.of(&step.place)?;
         let op = {
-            let op = step.op.resolved(&self.yields, &mut |key| hand.locate(key))?;
-            hand.observed(op)?
+            let op = step.op.resolved(&self.yields, &mut |key| executor.locate(key))?;
+            executor.observed(op)?
         };
         let resolved = Step { op, ..step.clone() };
-        let boot_id = hand.boot_id()?;
+        let boot_id = executor.boot_id()?;
         let seq = self.journal.intent(&boot_id, &resolved)?;
         self.up.push(Open { seq, boot_id, step: resolved.clone(), made: None });
-        match hand.perform(&resolved.op, &self.tag.in_place(&step.place)) {
+        match executor.perform(&resolved.op, &self.tag.in_place(&step.place)) {
             Ok(made) => {
                 // Before it is written: what a full disk cannot take is undone from memory.
                 if let Some(open) = self.up.last_mut() {
@@ -158,7 +158,7 @@ impl Executor {
         let mut left = Vec::new();
         while self.up.len() > mark {
             let Some(open) = self.up.pop() else { break };
-            let undone = undo_one(&mut self.hands, &mut self.journal, &self.tag, &open, &self.up);
+            let undone = undo_one(&mut self.places, &mut self.journal, &self.tag, &open, &self.up);
             if let Err(failure) = undone {
                 left.push(failure);
             }
@@ -168,7 +168,7 @@ impl Executor {
 
     /// What undoing found that is worth a word and is no failure, since this was last asked.
     pub fn notes(&mut self) -> Vec<String> {
-        self.hands.notes()
+        self.places.notes()
     }
 
     fn take_back(&mut self, cause: anyhow::Error, why: &str) -> anyhow::Error {
@@ -181,7 +181,7 @@ impl Executor {
             };
         }
         let Some(open) = self.up.pop() else { return cause };
-        match undo_one(&mut self.hands, &mut self.journal, &self.tag, &open, &self.up) {
+        match undo_one(&mut self.places, &mut self.journal, &self.tag, &open, &self.up) {
             Ok(_) => cause,
             Err(left) => {
                 let undo = report_left(&[left]).err().unwrap_or_else(|| anyhow!("it is left"));
@@ -197,7 +197,7 @@ impl Executor {
 /// # Errors
 /// What is left, with its cause and the command to run.
 pub fn undo_one(
-    hands: &mut Hands,
+    places: &mut PlaceExecutors,
     journal: &mut Journal,
     tag: &RunTag,
     open: &Open,
@@ -208,31 +208,31 @@ pub fn undo_one(
     let mut made = open.made.clone();
     let mut rebooted = false;
     let result = (|| {
-        let mut gone_with_place = || {
+        let mut gone_with_place = |places: &mut PlaceExecutors| {
+            let left = outlived::superblocks_left_by_guest(open, others);
+            left.into_iter().for_each(|note| places.note(note));
             journal.undone(open.seq).context("it is gone, but the journal could not say so")?;
             Ok(Some(format!("gone with {}:", open.step.place)))
         };
-        if hands.gone(&open.step.place) {
-            outlived::note(open, others).into_iter().for_each(|note| hands.note(note));
-            return gone_with_place();
+        if places.gone(&open.step.place) {
+            return gone_with_place(places);
         }
-        let hand = hands.of(&open.step.place)?;
-        rebooted = hand.boot_id()? != open.boot_id;
+        let executor = places.of(&open.step.place)?;
+        rebooted = executor.boot_id()? != open.boot_id;
         let gone = rebooted && !open.step.op.survives_reboot();
         if let (Some(made), true) = (&mut made, rebooted) {
             // A process of this boot may bear the same number and start time: it is a stranger.
             made.process = None;
         }
         if made.is_none() && !gone {
-            made = hand.find(&open.step.op, &there, &made_beside(open, others))?;
+            made = executor.find(&open.step.op, &there, &made_beside(open, others))?;
         }
         if let (Some(made), false) = (&made, gone) {
             open.step.op.check_own(&there, made)?;
-            let undone = hand.undo(&open.step.op, &there, made);
-            if undone.is_err() && hands.gone(&open.step.place) {
+            let undone = executor.undo(&open.step.op, &there, made);
+            if undone.is_err() && places.gone(&open.step.place) {
                 // It has ended meanwhile.
-                outlived::note(open, others).into_iter().for_each(|note| hands.note(note));
-                return gone_with_place();
+                return gone_with_place(places);
             }
             undone?;
         }
@@ -258,7 +258,7 @@ pub fn undo_one(
 }
 
 /// What the other steps of one boot of one place made: names of devices mean something else after the next, and elsewhere.
-fn made_beside(open: &Open, others: &[Open]) -> Vec<Yield> {
+fn made_beside(open: &Open, others: &[Open]) -> Vec<StepOutput> {
     let is_beside = |other: &&Open| {
         other.seq != open.seq && other.boot_id == open.boot_id && other.step.place == open.step.place
     };

@@ -5,7 +5,7 @@ use super::op::Op;
 use super::settings::ThingSettings;
 use super::state::ArrayState;
 use super::system::{Progress, RealSystem, Watcher};
-use super::{HOST, RunTag, Yield, is_ssh_place};
+use super::{HOST, RunTag, StepOutput, is_ssh_place};
 use crate::host::Missing;
 use crate::host::needs::Need;
 use crate::layer::guest::DiskKey;
@@ -16,7 +16,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// Performs operations in one place. Errors say what could not be done and why.
-pub trait Hand: Send {
+pub trait PlaceExecutor: Send {
     /// Identity of the place's present boot.
     fn boot_id(&mut self) -> Result<String>;
     /// The device of a disk that only the place knows.
@@ -24,15 +24,15 @@ pub trait Hand: Send {
     /// The operation with what it must know of the place before it changes it.
     fn observed(&mut self, op: Op) -> Result<Op>;
     /// Does it.
-    fn perform(&mut self, op: &Op, tag: &RunTag) -> Result<Yield>;
+    fn perform(&mut self, op: &Op, tag: &RunTag) -> Result<StepOutput>;
     /// What an interrupted attempt made.
-    fn find(&mut self, op: &Op, tag: &RunTag, others: &[Yield]) -> Result<Option<Yield>>;
+    fn find(&mut self, op: &Op, tag: &RunTag, others: &[StepOutput]) -> Result<Option<StepOutput>>;
     /// Undoes it.
-    fn undo(&mut self, op: &Op, tag: &RunTag, made: &Yield) -> Result<()>;
+    fn undo(&mut self, op: &Op, tag: &RunTag, made: &StepOutput) -> Result<()>;
     /// In which state what it made is, where that is more than being there.
-    fn state(&mut self, op: &Op, made: &Yield) -> Result<Option<ArrayState>>;
+    fn state(&mut self, op: &Op, made: &StepOutput) -> Result<Option<ArrayState>>;
     /// How what it made really is.
-    fn settings(&mut self, op: &Op, made: &Yield) -> Result<ThingSettings>;
+    fn settings(&mut self, op: &Op, made: &StepOutput) -> Result<ThingSettings>;
     /// What undoing found that is worth a word and is no failure, since this was last asked.
     fn notes(&mut self) -> Vec<String>;
     /// What of these needs (ids of `host::needs`) is unmet there.
@@ -55,11 +55,11 @@ pub fn tell(watcher: &SharedWatcher, progress: Progress) -> ControlFlow<()> {
 }
 
 /// Reaches a host over SSH.
-pub type Reach = Box<dyn FnMut(&str) -> Result<Box<dyn Hand>> + Send>;
+pub type Reach = Box<dyn FnMut(&str) -> Result<Box<dyn PlaceExecutor>> + Send>;
 
-/// The hands of a run, by place.
-pub struct Hands {
-    known: BTreeMap<String, Box<dyn Hand>>,
+/// The executors of a run, by place.
+pub struct PlaceExecutors {
+    known: BTreeMap<String, Box<dyn PlaceExecutor>>,
     /// Why places could not be reached: each try may take as long as a connection does.
     unreached: BTreeMap<String, String>,
     reach: Reach,
@@ -68,62 +68,62 @@ pub struct Hands {
     notes: Vec<String>,
 }
 
-impl Hands {
+impl PlaceExecutors {
     /// With this host's only; others are added as they are reached.
-    pub fn here(hand: Box<dyn Hand>) -> Hands {
-        Hands::reaching(hand, Box::new(|place| Err(anyhow!("{place} was not reached"))))
+    pub fn here(executor: Box<dyn PlaceExecutor>) -> PlaceExecutors {
+        PlaceExecutors::reaching(executor, Box::new(|place| Err(anyhow!("{place} was not reached"))))
     }
 
     /// With this host's only, and somebody who watches what takes long, here and in places that are added.
-    pub fn watched(watcher: impl FnMut(Progress) -> ControlFlow<()> + Send + 'static) -> Hands {
+    pub fn watched(watcher: impl FnMut(Progress) -> ControlFlow<()> + Send + 'static) -> PlaceExecutors {
         let watcher: SharedWatcher = Arc::new(Mutex::new(watcher));
         let mut system = RealSystem::default();
         system.watched_by(Arc::clone(&watcher));
-        Hands { watcher: Some(watcher), ..Hands::here(Box::new(system)) }
+        PlaceExecutors { watcher: Some(watcher), ..PlaceExecutors::here(Box::new(system)) }
     }
 
     /// With this host's; hosts over SSH are reached when something of theirs is wanted.
-    pub fn reaching(hand: Box<dyn Hand>, reach: Reach) -> Hands {
+    pub fn reaching(executor: Box<dyn PlaceExecutor>, reach: Reach) -> PlaceExecutors {
         let (known, unreached, notes) = (BTreeMap::new(), BTreeMap::new(), Vec::new());
-        let mut hands = Hands { known, unreached, reach, watcher: None, notes };
-        hands.add(HOST, hand);
-        hands
+        let mut places = PlaceExecutors { known, unreached, reach, watcher: None, notes };
+        places.add(HOST, executor);
+        places
     }
 
     /// Adds one, or puts it in another's stead.
-    pub fn add(&mut self, place: &str, mut hand: Box<dyn Hand>) {
+    pub fn add(&mut self, place: &str, mut executor: Box<dyn PlaceExecutor>) {
         if let Some(watcher) = &self.watcher {
-            hand.watched_by(Arc::clone(watcher));
+            executor.watched_by(Arc::clone(watcher));
         }
         self.unreached.remove(place);
-        self.known.insert(place.to_owned(), hand);
+        self.known.insert(place.to_owned(), executor);
     }
 
-    /// The hand in a place.
+    /// The executor in a place.
     ///
     /// # Errors
     /// It was not reached, or cannot be.
-    pub fn of(&mut self, place: &str) -> Result<&mut dyn Hand> {
+    pub fn of(&mut self, place: &str) -> Result<&mut dyn PlaceExecutor> {
         if !self.known.contains_key(place) {
             if let Some(why) = self.unreached.get(place) {
                 bail!("{why} (it was not tried again)");
             }
             match (self.reach)(place) {
-                Ok(hand) => self.add(place, hand),
+                Ok(executor) => self.add(place, executor),
                 Err(error) => {
                     self.unreached.insert(place.to_owned(), format!("{error:#}"));
                     return Err(error);
                 }
             }
         }
-        let hand = self.known.get_mut(place).ok_or_else(|| anyhow!("{place} was not reached"))?;
-        Ok(hand.as_mut())
+        let executor = self.known.get_mut(place).ok_or_else(|| anyhow!("{place} was not reached"))?;
+        Ok(executor.as_mut())
     }
 
     /// Whether a place has ended with all that was made in it: a guest of the run that runs no more.
     pub fn gone(&mut self, place: &str) -> bool {
         match self.known.get_mut(place) {
-            Some(hand) => hand.is_gone(),
+            Some(executor) => executor.is_gone(),
             None => place != HOST && !is_ssh_place(place),
         }
     }
@@ -135,8 +135,8 @@ impl Hands {
 
     /// What all of them found that is worth a word, since this was last asked.
     pub fn notes(&mut self) -> Vec<String> {
-        let of_hands = self.known.values_mut().flat_map(|hand| hand.notes());
-        std::mem::take(&mut self.notes).into_iter().chain(of_hands).collect()
+        let of_places = self.known.values_mut().flat_map(|executor| executor.notes());
+        std::mem::take(&mut self.notes).into_iter().chain(of_places).collect()
     }
 }
 
@@ -153,12 +153,12 @@ mod tests {
             *counted.lock().unwrap() += 1;
             Err(anyhow!("{place}: no route to host"))
         };
-        let mut hands = Hands::reaching(Box::new(SimulatedSystem::default()), Box::new(reach));
-        let mut told = || hands.of("ssh:db1").err().unwrap().to_string();
+        let mut places = PlaceExecutors::reaching(Box::new(SimulatedSystem::default()), Box::new(reach));
+        let mut told = || places.of("ssh:db1").err().unwrap().to_string();
         assert_eq!(told(), "ssh:db1: no route to host");
         assert_eq!(told(), "ssh:db1: no route to host (it was not tried again)");
         assert_eq!(*tries.lock().unwrap(), 1);
-        hands.add("ssh:db1", Box::new(SimulatedSystem::default()));
-        assert!(hands.of("ssh:db1").is_ok(), "whoever reaches it otherwise may use it");
+        places.add("ssh:db1", Box::new(SimulatedSystem::default()));
+        assert!(places.of("ssh:db1").is_ok(), "whoever reaches it otherwise may use it");
     }
 }

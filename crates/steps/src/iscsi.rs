@@ -1,6 +1,7 @@
 //! open-iscsi, told by iscsiadm: an interface record of our own, whose initiator name is not the system's, a node record, and the
 //! session. Records and sessions of others are never touched; the session is known by the target's name.
 
+use super::op::ConnectIscsi;
 use super::settings::{self, ThingSettings};
 use super::system::{run, wait_until};
 use super::tool::{await_orphans, load_modules, output, said, settle, tool};
@@ -8,27 +9,9 @@ use crate::host::probe::Probe;
 use crate::shell;
 use anyhow::{Context, Result, bail};
 use std::fs;
-use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::process::Output;
 use std::time::Duration;
-
-/// What is logged in to, and how.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Login<'a> {
-    /// Of the target.
-    pub iqn: &'a str,
-    /// Where it listens.
-    pub portal: SocketAddr,
-    /// Name of the interface record.
-    pub iface: &'a str,
-    /// Who logs in.
-    pub initiator: &'a str,
-    /// By RDMA.
-    pub iser: bool,
-    /// Further settings of the node record by open-iscsi's names.
-    pub settings: &'a [(String, String)],
-}
 
 /// iscsid listens there, in the abstract namespace.
 const DAEMON: &str = "@ISCSIADM_ABSTRACT_NAMESPACE";
@@ -61,26 +44,27 @@ fn has_daemon(probe: &Probe) -> bool {
 ///
 /// # Errors
 /// When there is no iscsid, it refuses, or the kernel shows no disk.
-pub fn login(login: &Login) -> Result<PathBuf> {
+pub fn login(login: &ConnectIscsi) -> Result<PathBuf> {
     let probe = Probe::of_files(Path::new("/"));
     wait_until(STARTS_WITHIN, || has_daemon(&probe))
         .context("no iscsid listens; hint: its words are in the run's folder")?;
     commands(login).iter().try_for_each(|words| iscsiadm(words).map(drop))?;
-    let shown = || disk(&probe, login.iqn).filter(|disk| disk.exists());
-    wait_until(SHOWS_WITHIN, || shown().is_some()).with_context(|| format!("{} shows no disk", login.iqn))?;
+    let shown = || disk(&probe, &login.iqn).filter(|disk| disk.exists());
+    wait_until(SHOWS_WITHIN, || shown().is_some())
+        .with_context(|| format!("{} shows no disk", &login.iqn))?;
     settle();
     shown().context("the disk went away")
 }
 
 /// From the interface to the session. Nothing of it is taken up again by the system after a reboot.
-fn commands(login: &Login) -> Vec<Vec<String>> {
-    let iface = |words: &[&str]| strings(&[&["-m", "iface", "-I", login.iface], words].concat());
+fn commands(login: &ConnectIscsi) -> Vec<Vec<String>> {
+    let iface = |words: &[&str]| strings(&[&["-m", "iface", "-I", &login.iface], words].concat());
     let set = |name: &str, value: &str| strings(&["-o", "update", "-n", name, "-v", value]);
     let of_node = |words: Vec<String>| [node(login), words].concat();
     let transport = if login.iser { "iser" } else { "tcp" };
     let mut all = vec![
         iface(&["-o", "new"]),
-        [iface(&[]), set("iface.initiatorname", login.initiator)].concat(),
+        [iface(&[]), set("iface.initiatorname", &login.initiator)].concat(),
         [iface(&[]), set("iface.transport_name", transport)].concat(),
         of_node(strings(&["-o", "new"])),
         of_node(set("node.startup", "manual")),
@@ -92,8 +76,8 @@ fn commands(login: &Login) -> Vec<Vec<String>> {
     all
 }
 
-fn node(login: &Login) -> Vec<String> {
-    strings(&["-m", "node", "-T", login.iqn, "-p", &login.portal.to_string(), "-I", login.iface])
+fn node(login: &ConnectIscsi) -> Vec<String> {
+    strings(&["-m", "node", "-T", &login.iqn, "-p", &login.portal.to_string(), "-I", &login.iface])
 }
 
 fn strings(words: &[&str]) -> Vec<String> {
@@ -166,19 +150,19 @@ pub fn targets(probe: &Probe) -> Vec<String> {
 ///
 /// # Errors
 /// When iscsiadm cannot tell.
-pub fn is_known(login: &Login) -> Result<bool> {
-    await_orphans(&["iscsiadm"], &[login.iqn, login.iface])?;
-    let has_session = !sessions(&Probe::of_files(Path::new("/")), login.iqn).is_empty();
+pub fn is_known(login: &ConnectIscsi) -> Result<bool> {
+    await_orphans(&["iscsiadm"], &[&login.iqn, &login.iface])?;
+    let has_session = !sessions(&Probe::of_files(Path::new("/")), &login.iqn).is_empty();
     Ok(has_session || has_node(login)? || has_iface(login)?)
 }
 
 /// Its record is that of an interface: without that iscsiadm finds none, and ends otherwise.
-fn has_node(login: &Login) -> Result<bool> {
+fn has_node(login: &ConnectIscsi) -> Result<bool> {
     Ok(has_iface(login)? && has_record(&node(login))?)
 }
 
-fn has_iface(login: &Login) -> Result<bool> {
-    has_record(&strings(&["-m", "iface", "-I", login.iface]))
+fn has_iface(login: &ConnectIscsi) -> Result<bool> {
+    has_record(&strings(&["-m", "iface", "-I", &login.iface]))
 }
 
 fn has_record(words: &[String]) -> Result<bool> {
@@ -204,32 +188,32 @@ fn is_no_record(told: &Output) -> bool {
 ///
 /// # Errors
 /// When open-iscsi refuses, or the session stays.
-pub fn logout(login: &Login) -> Result<()> {
+pub fn logout(login: &ConnectIscsi) -> Result<()> {
     let probe = Probe::of_files(Path::new("/"));
-    await_orphans(&["iscsiadm"], &[login.iqn, login.iface])?;
-    if !sessions(&probe, login.iqn).is_empty() {
+    await_orphans(&["iscsiadm"], &[&login.iqn, &login.iface])?;
+    if !sessions(&probe, &login.iqn).is_empty() {
         iscsiadm(&[node(login), strings(&["--logout"])].concat())?;
-        wait_until(SHOWS_WITHIN, || sessions(&probe, login.iqn).is_empty())
-            .with_context(|| format!("the session with {} stays", login.iqn))?;
+        wait_until(SHOWS_WITHIN, || sessions(&probe, &login.iqn).is_empty())
+            .with_context(|| format!("the session with {} stays", &login.iqn))?;
     }
     if has_node(login)? {
         iscsiadm(&[node(login), strings(&["-o", "delete"])].concat())?;
     }
     if has_iface(login)? {
-        iscsiadm(&strings(&["-m", "iface", "-I", login.iface, "-o", "delete"]))?;
+        iscsiadm(&strings(&["-m", "iface", "-I", &login.iface, "-o", "delete"]))?;
     }
     match is_known(login)? {
-        true => bail!("open-iscsi still knows {}", login.iqn),
+        true => bail!("open-iscsi still knows {}", &login.iqn),
         false => Ok(()),
     }
 }
 
 /// What a person would type.
-pub fn logout_by_hand(login: &Login) -> String {
+pub fn logout_by_hand(login: &ConnectIscsi) -> String {
     let node = shell::line(node(login));
     format!(
         "iscsiadm {node} --logout; iscsiadm {node} -o delete; iscsiadm -m iface -I {} -o delete",
-        shell::word(login.iface)
+        shell::word(&login.iface)
     )
 }
 
@@ -240,14 +224,13 @@ mod tests {
 
     #[test]
     fn an_interface_of_our_own_logs_in() {
-        let settings = [("node.session.queue_depth".to_owned(), "64".to_owned())];
-        let login = Login {
-            iqn: "iqn.x:run-iscsi0",
+        let login = ConnectIscsi {
+            iqn: "iqn.x:run-iscsi0".into(),
             portal: "[fd00::1]:3260".parse().unwrap(),
-            iface: "iotax-run-iscsi0",
-            initiator: "iqn.x:run-initiator",
+            iface: "iotax-run-iscsi0".into(),
+            initiator: "iqn.x:run-initiator".into(),
             iser: true,
-            settings: &settings,
+            settings: vec![("node.session.queue_depth".to_owned(), "64".to_owned())],
         };
         let all: Vec<String> = commands(&login).iter().map(|words| words.join(" ")).collect();
         insta::assert_snapshot!(all.join("\n"));

@@ -1,7 +1,7 @@
 //! The journal of a run: what was about to be done is on disk before it is done, what it yielded
 //! after. It lies in the run's folder, so `clean` needs nothing else after a kill -9 or a reboot.
 
-use super::{Step, Yield};
+use super::{Step, StepOutput};
 use crate::store::appender::{Appender, sync_folder};
 use crate::store::private::{self, Purpose};
 use crate::store::{FORMAT, line};
@@ -41,7 +41,7 @@ pub enum Entry {
         /// Of the intent.
         seq: u64,
         /// What it made.
-        made: Yield,
+        made: StepOutput,
     },
     /// Undone, or found not to be there.
     Undone {
@@ -60,7 +60,7 @@ pub struct Open {
     /// What.
     pub step: Step,
     /// What it made; `None` when the run ended between intent and done.
-    pub made: Option<Yield>,
+    pub made: Option<StepOutput>,
 }
 
 /// An open journal; every append is on disk when it returns. The caller holds the run's lock.
@@ -105,7 +105,7 @@ impl Journal {
     ///
     /// # Errors
     /// When it could not be made durable.
-    pub fn done(&mut self, seq: u64, made: &Yield) -> Result<()> {
+    pub fn done(&mut self, seq: u64, made: &StepOutput) -> Result<()> {
         self.append(&Entry::Done { seq, made: made.clone() })
     }
 

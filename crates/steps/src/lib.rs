@@ -1,10 +1,7 @@
 //! Steps as data: what changes the machine is written down before it is done, and undone from
 //! what was written down. Layers make steps; only the executor here performs them, by the
-//! [`hand::Hand`] of their place; that of this machine has a simulated twin for tests. Nothing here decides what to build.
+//! [`hand::PlaceExecutor`] of their place; that of this machine has a simulated twin for tests. Nothing here decides what to build.
 #![forbid(unsafe_code)]
-
-pub mod afar;
-pub mod agent;
 
 pub mod clean;
 pub mod dm;
@@ -121,6 +118,17 @@ impl PathRef {
             }
         }
     }
+
+    /// The target's socket and the name of a bdev.
+    ///
+    /// # Errors
+    /// When it is no bdev.
+    pub fn bdev(&self) -> anyhow::Result<(&PathBuf, &str)> {
+        match self {
+            PathRef::Bdev { rpc, name } => Ok((rpc, name)),
+            other => anyhow::bail!("{other} is no bdev of SPDK"),
+        }
+    }
 }
 
 impl std::fmt::Display for PathRef {
@@ -151,7 +159,7 @@ pub struct Step {
 
 /// What a step made.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Yield {
+pub struct StepOutput {
     /// A device or a file.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub path: Option<PathBuf>,
@@ -172,10 +180,10 @@ pub struct Yield {
     pub queue: queue::Settings,
 }
 
-impl Yield {
+impl StepOutput {
     /// Of what is found at a path.
-    pub fn at(path: impl Into<PathBuf>) -> Yield {
-        Yield { path: Some(path.into()), ..Yield::default() }
+    pub fn at(path: impl Into<PathBuf>) -> StepOutput {
+        StepOutput { path: Some(path.into()), ..StepOutput::default() }
     }
 
     /// For a reader: the path or the process.

@@ -2,7 +2,7 @@
 //! failing a member, rebuilding it, waiting for a sync. Ours are known by their name, which the superblock of every member has.
 //! A member that is in an array, or carries a superblock of one, is refused: it is somebody's.
 
-use super::Yield;
+use super::StepOutput;
 use super::op::CreateArray;
 use super::state::ArrayState;
 use super::system::{NotOurs, NothingMade, run, tell_kernel, wait_until};
@@ -54,7 +54,7 @@ pub fn create_words(array: &CreateArray) -> Vec<String> {
 ///
 /// # Errors
 /// What is wrong with a member, before anything is changed ([`NothingMade`]); mdadm's words.
-pub fn create(array: &CreateArray) -> Result<Yield> {
+pub fn create(array: &CreateArray) -> Result<StepOutput> {
     let members = ready(array).context(NothingMade)?;
     run(tool("mdadm", create_words(array)).args(members.iter().map(node_path)))?;
     settle();
@@ -74,18 +74,18 @@ pub fn create(array: &CreateArray) -> Result<Yield> {
 ///
 /// # Errors
 /// When mdadm cannot be run, or nothing is found and a member cannot be read.
-pub fn find(array: &CreateArray) -> Result<Option<Yield>> {
+pub fn find(array: &CreateArray) -> Result<Option<StepOutput>> {
     await_mdadm(array)?;
     look(array)
 }
 
-fn look(array: &CreateArray) -> Result<Option<Yield>> {
+fn look(array: &CreateArray) -> Result<Option<StepOutput>> {
     if let Some(device) = arrays_of(array)?.pop() {
         return Ok(Some(yield_of(&device)));
     }
     let members = members_there(array);
     let has = members.iter().map(|member| has_superblock(array, member));
-    Ok(any_of(has.collect())?.then(Yield::default))
+    Ok(any_of(has.collect())?.then(StepOutput::default))
 }
 
 /// What is known of one member is enough, whatever the others say.
@@ -479,8 +479,8 @@ fn holders(probe: &Probe, name: &str) -> Vec<String> {
     probe.names(Path::new("/sys/class/block").join(name).join("holders"))
 }
 
-fn yield_of(device: &str) -> Yield {
-    Yield::at(Path::new("/dev").join(device))
+fn yield_of(device: &str) -> StepOutput {
+    StepOutput::at(Path::new("/dev").join(device))
 }
 
 fn here() -> Probe {

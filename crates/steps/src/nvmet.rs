@@ -2,32 +2,13 @@
 //! named address. Any other host is refused, and none sees it in the discovery.
 
 use super::export::{self, CONFIGFS};
+use super::op::ExportNvmf;
 use super::settings::{self, ThingSettings};
 use super::system::{NothingMade, tell_kernel};
 use crate::host::probe::Probe;
 use crate::shell;
 use anyhow::{Context, Result, anyhow};
-use std::net::IpAddr;
 use std::path::{Path, PathBuf};
-
-/// A subsystem and what it is made of.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Subsystem<'a> {
-    /// Block device.
-    pub device: &'a Path,
-    /// Its name.
-    pub nqn: &'a str,
-    /// The one host's.
-    pub host_nqn: &'a str,
-    /// Number of its port, a name in configfs.
-    pub port: u16,
-    /// `tcp`, `rdma` or `loop`.
-    pub transport: &'a str,
-    /// Where it listens: address and service; `None` of `loop`.
-    pub at: Option<(IpAddr, u16)>,
-    /// Bytes of a command's data that may come with it; `None`: the kernel's choice.
-    pub inline_data_size: Option<u64>,
-}
 
 fn root() -> PathBuf {
     Path::new(CONFIGFS).join("nvmet")
@@ -60,37 +41,37 @@ fn modules(transport: &str) -> Vec<&'static str> {
 ///
 /// # Errors
 /// When something is in the way, the kernel has no such target, or refuses a part.
-pub fn export(subsystem: &Subsystem) -> Result<PathBuf> {
-    export::check_free(subsystem.device)?;
+pub fn export(subsystem: &ExportNvmf) -> Result<PathBuf> {
+    export::check_free(subsystem.device.path()?)?;
     if let Some((address, service)) = subsystem.at {
         export::check_address(address, (subsystem.transport == "tcp").then_some(service))?;
     }
-    export::ready(&root(), &modules(subsystem.transport))?;
-    let folder = folder(subsystem.nqn);
-    let taken = [&folder, &host(subsystem.host_nqn), &port(subsystem.port)];
+    export::ready(&root(), &modules(&subsystem.transport))?;
+    let folder = folder(&subsystem.nqn);
+    let taken = [&folder, &host(&subsystem.host_nqn), &port(subsystem.port_id)];
     if let Some(there) = taken.into_iter().find(|there| there.exists()) {
         return Err(anyhow!("there is a {} already", there.display()).context(NothingMade));
     }
     export::make_new(&folder)?;
     tell_kernel(&folder.join("attr_allow_any_host"), "0")?;
-    export::make_new(&host(subsystem.host_nqn))?;
-    export::link(&host(subsystem.host_nqn), &folder.join("allowed_hosts").join(subsystem.host_nqn))?;
+    export::make_new(&host(&subsystem.host_nqn))?;
+    export::link(&host(&subsystem.host_nqn), &folder.join("allowed_hosts").join(&subsystem.host_nqn))?;
     show(subsystem, &folder.join("namespaces/1"))?;
-    listen(subsystem, &port(subsystem.port))?;
+    listen(subsystem, &port(subsystem.port_id))?;
     Ok(folder)
 }
 
-fn show(subsystem: &Subsystem, namespace: &Path) -> Result<()> {
-    let device = subsystem.device.to_str().context("a path that is not UTF-8")?;
+fn show(subsystem: &ExportNvmf, namespace: &Path) -> Result<()> {
+    let device = subsystem.device.path()?.to_str().context("a path that is not UTF-8")?;
     export::make_new(namespace)?;
     tell_kernel(&namespace.join("device_path"), device)?;
     tell_kernel(&namespace.join("enable"), "1")
         .with_context(|| format!("nvmet does not serve {device}: the kernel's log (dmesg) tells why"))
 }
 
-fn listen(subsystem: &Subsystem, port: &Path) -> Result<()> {
+fn listen(subsystem: &ExportNvmf, port: &Path) -> Result<()> {
     export::make_new(port)?;
-    tell_kernel(&port.join("addr_trtype"), subsystem.transport)?;
+    tell_kernel(&port.join("addr_trtype"), &subsystem.transport)?;
     if let Some((address, service)) = subsystem.at {
         tell_kernel(&port.join("addr_adrfam"), export::family(address))?;
         tell_kernel(&port.join("addr_traddr"), &address.to_string())?;
@@ -99,7 +80,7 @@ fn listen(subsystem: &Subsystem, port: &Path) -> Result<()> {
     if let Some(bytes) = subsystem.inline_data_size {
         tell_kernel(&port.join("param_inline_data_size"), &bytes.to_string())?;
     }
-    export::link(&folder(subsystem.nqn), &port.join("subsystems").join(subsystem.nqn)).with_context(|| {
+    export::link(&folder(&subsystem.nqn), &port.join("subsystems").join(&subsystem.nqn)).with_context(|| {
         let at = subsystem.at.map(|(address, service)| format!(" at {address}, port {service}"));
         format!(
             "nvmet does not listen by {}{}; hint: the kernel's log (dmesg) tells why",
@@ -110,15 +91,15 @@ fn listen(subsystem: &Subsystem, port: &Path) -> Result<()> {
 }
 
 /// Whether a part of it is there. The port goes before the subsystem that it is known by.
-pub fn is_exported(subsystem: &Subsystem) -> bool {
-    folder(subsystem.nqn).exists() || host(subsystem.host_nqn).exists()
+pub fn is_exported(subsystem: &ExportNvmf) -> bool {
+    folder(&subsystem.nqn).exists() || host(&subsystem.host_nqn).exists()
 }
 
 /// How it is shown, by configfs's names. Kernels differ in which of them they have.
-pub fn settings_of(probe: &Probe, subsystem: &Subsystem) -> ThingSettings {
+pub fn settings_of(probe: &Probe, subsystem: &ExportNvmf) -> ThingSettings {
     let port =
         ["addr_trtype", "addr_traddr", "addr_trsvcid", "param_inline_data_size", "param_max_queue_size"];
-    let (folder, port_folder) = (folder(subsystem.nqn), self::port(subsystem.port));
+    let (folder, port_folder) = (folder(&subsystem.nqn), self::port(subsystem.port_id));
     let mut all = settings::files(probe, &port_folder, &port);
     all.extend(settings::files(probe, &folder, &["attr_qid_max", "attr_version"]));
     all.extend(settings::files(probe, &folder.join("namespaces/1"), &["buffered_io"]));
@@ -129,23 +110,23 @@ pub fn settings_of(probe: &Probe, subsystem: &Subsystem) -> ThingSettings {
 ///
 /// # Errors
 /// When a part is still in use.
-pub fn unexport(subsystem: &Subsystem) -> Result<()> {
-    let (folder, port) = (folder(subsystem.nqn), port(subsystem.port));
-    export::unlink(&port.join("subsystems").join(subsystem.nqn))?;
+pub fn unexport(subsystem: &ExportNvmf) -> Result<()> {
+    let (folder, port) = (folder(&subsystem.nqn), port(subsystem.port_id));
+    export::unlink(&port.join("subsystems").join(&subsystem.nqn))?;
     export::remove(&port)?;
     let namespace = folder.join("namespaces/1");
     if namespace.exists() {
         tell_kernel(&namespace.join("enable"), "0")?;
     }
     export::remove(&namespace)?;
-    export::unlink(&folder.join("allowed_hosts").join(subsystem.host_nqn))?;
+    export::unlink(&folder.join("allowed_hosts").join(&subsystem.host_nqn))?;
     export::remove(&folder)?;
-    export::remove(&host(subsystem.host_nqn))
+    export::remove(&host(&subsystem.host_nqn))
 }
 
 /// What a person would type.
-pub fn unexport_by_hand(subsystem: &Subsystem) -> String {
-    let (nqn, host, port) = (subsystem.nqn, subsystem.host_nqn, subsystem.port);
+pub fn unexport_by_hand(subsystem: &ExportNvmf) -> String {
+    let (nqn, host, port) = (&subsystem.nqn, &subsystem.host_nqn, subsystem.port_id);
     let links = [format!("ports/{port}/subsystems/{nqn}"), format!("subsystems/{nqn}/allowed_hosts/{host}")];
     let folders = [
         format!("ports/{port}"),

@@ -1,6 +1,7 @@
 //! The kernel's NVMe host over a fabric, told through /dev/nvme-fabrics: one controller of a subsystem, known by the subsystem's
 //! NQN. Controllers of any other NQN are never touched.
 
+use super::op::ConnectNvmf;
 use super::settings::{self, ThingSettings};
 use super::system::{tell_kernel, wait_until};
 use super::tool::{load_modules, settle};
@@ -8,33 +9,15 @@ use crate::host::probe::Probe;
 use anyhow::{Context, Result, ensure};
 use std::fs;
 use std::io::{Read, Write};
-use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
-
-/// What is connected to, and how.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Connection<'a> {
-    /// Of the subsystem.
-    pub nqn: &'a str,
-    /// `tcp`, `rdma` or `loop`.
-    pub transport: &'a str,
-    /// Address and service; `None` of `loop`.
-    pub at: Option<(IpAddr, u16)>,
-    /// Who connects.
-    pub host_nqn: &'a str,
-    /// The same as a UUID.
-    pub host_id: &'a str,
-    /// Further options in the kernel's words: `nr_io_queues=4`.
-    pub options: &'a [String],
-}
 
 /// Devices show up as the kernel looks for namespaces, behind the connection.
 const SHOWS_WITHIN: Duration = Duration::from_secs(30);
 
 /// The words that /dev/nvme-fabrics takes.
-fn words(connection: &Connection) -> String {
-    let Connection { nqn, transport, host_nqn, host_id, .. } = connection;
+fn words(connection: &ConnectNvmf) -> String {
+    let ConnectNvmf { nqn, transport, host_nqn, host_id, .. } = connection;
     let mut words = vec![format!("nqn={nqn}"), format!("transport={transport}")];
     if let Some((address, service)) = connection.at {
         words.push(format!("traddr={address}"));
@@ -50,12 +33,12 @@ fn words(connection: &Connection) -> String {
 ///
 /// # Errors
 /// When the kernel does not connect, or shows no namespace.
-pub fn connect(connection: &Connection) -> Result<PathBuf> {
+pub fn connect(connection: &ConnectNvmf) -> Result<PathBuf> {
     let module = format!("nvme-{}", connection.transport);
     load_modules(&[module.as_str()])?;
     let words = words(connection);
     tell(&words).with_context(|| {
-        let nqn = connection.nqn;
+        let nqn = &connection.nqn;
         match connection.at {
             Some((address, service)) => {
                 format!("cannot connect to {nqn} at {address}, port {service}: the kernel's log (dmesg) tells why; hint: a firewall, or an address that is reached another way")
@@ -64,7 +47,7 @@ pub fn connect(connection: &Connection) -> Result<PathBuf> {
         }
     })?;
     let probe = Probe::of_files(Path::new("/"));
-    let shown = || device(&probe, connection.nqn).filter(|device| device.exists());
+    let shown = || device(&probe, &connection.nqn).filter(|device| device.exists());
     wait_until(SHOWS_WITHIN, || shown().is_some())
         .with_context(|| format!("{} shows no namespace", connection.nqn))?;
     settle();
@@ -156,18 +139,17 @@ mod tests {
 
     #[test]
     fn the_kernel_is_told_whom_to_connect_to() {
-        let options = ["nr_io_queues=2".to_owned(), "hdr_digest".to_owned()];
-        let connection = Connection {
-            nqn: "nqn.x:run-nvmf0",
-            transport: "tcp",
+        let connection = ConnectNvmf {
+            nqn: "nqn.x:run-nvmf0".into(),
+            transport: "tcp".into(),
             at: Some(("10.0.0.1".parse().unwrap(), 4420)),
-            host_nqn: "nqn.h",
-            host_id: "1-2",
-            options: &options,
+            host_nqn: "nqn.h".into(),
+            host_id: "1-2".into(),
+            options: vec!["nr_io_queues=2".to_owned(), "hdr_digest".to_owned()],
         };
         let expected = "nqn=nqn.x:run-nvmf0,transport=tcp,traddr=10.0.0.1,trsvcid=4420,hostnqn=nqn.h,hostid=1-2,nr_io_queues=2,hdr_digest";
         assert_eq!(words(&connection), expected);
-        let inside = Connection { transport: "loop", at: None, options: &[], ..connection };
+        let inside = ConnectNvmf { transport: "loop".into(), at: None, options: Vec::new(), ..connection };
         assert_eq!(words(&inside), "nqn=nqn.x:run-nvmf0,transport=loop,hostnqn=nqn.h,hostid=1-2");
     }
 

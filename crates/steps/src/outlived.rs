@@ -6,7 +6,7 @@ use super::op::Op;
 use std::collections::BTreeSet;
 
 /// What a reader must know of a step whose guest has ended before it was undone; `None`: nothing of it is left anywhere.
-pub fn note(open: &Open, others: &[Open]) -> Option<String> {
+pub fn superblocks_left_by_guest(open: &Open, others: &[Open]) -> Option<String> {
     let operation = open.step.op.operation();
     if !open.step.op.survives_reboot() || operation.irreversible().is_none() {
         return None;
@@ -81,11 +81,11 @@ mod tests {
 
     #[test]
     fn what_stays_on_a_drive_of_somebodys_is_told_and_what_goes_with_a_file_is_not() {
-        let told = note(&table(), &[guest("/dev/nvme1n1")]).unwrap();
+        let told = superblocks_left_by_guest(&table(), &[guest("/dev/nvme1n1")]).unwrap();
         assert!(told.starts_with("vm0 ended before") && told.contains("may lie on /dev/nvme1n1,"), "{told}");
-        assert_eq!(note(&table(), &[guest("/srv/x.img")]), None);
-        assert_eq!(note(&table(), &[open(HOST, table().step.op)]), None, "no guest");
+        assert_eq!(superblocks_left_by_guest(&table(), &[guest("/srv/x.img")]), None);
+        assert_eq!(superblocks_left_by_guest(&table(), &[open(HOST, table().step.op)]), None, "no guest");
         let folder = open("vm0", Op::MakeDirectory(MakeDirectory { path: "/run/x".into() }));
-        assert_eq!(note(&folder, &[guest("/dev/nvme1n1")]), None);
+        assert_eq!(superblocks_left_by_guest(&folder, &[guest("/dev/nvme1n1")]), None);
     }
 }

@@ -1,7 +1,7 @@
 //! Partition tables by sfdisk. Ours is known by its id. A device that has a table is refused, whoever wrote it; of ours only what
 //! tells it as a table is wiped again.
 
-use super::Yield;
+use super::StepOutput;
 use super::op::MakePartition;
 use super::system::{NotOurs, NothingMade, run, wait_until};
 use super::tool::{await_orphans, guid, output, run_with, settle, tool};
@@ -25,7 +25,7 @@ pub fn id_from(table: &str, name: &str) -> String {
 ///
 /// # Errors
 /// When there is a table, or the device can have none ([`NothingMade`]); sfdisk's words.
-pub fn create(wanted: &MakePartition) -> Result<Yield> {
+pub fn create(wanted: &MakePartition) -> Result<StepOutput> {
     let disk = ready(wanted).context(NothingMade)?;
     let script = script(wanted, disk.logical_block_bytes)?;
     // Nothing but the table is written: what else lies there was the guard's to judge.
@@ -55,11 +55,11 @@ pub fn create(wanted: &MakePartition) -> Result<Yield> {
 ///
 /// # Errors
 /// When sfdisk cannot be run.
-pub fn find(wanted: &MakePartition) -> Result<Option<Yield>> {
+pub fn find(wanted: &MakePartition) -> Result<Option<StepOutput>> {
     let Ok(disk) = disk_of(wanted) else { return Ok(None) };
     await_writer(&disk)?;
     let ours = id_on(&disk)?.is_some_and(|id| id.eq_ignore_ascii_case(&wanted.id));
-    Ok(ours.then(|| the_one(&disk).map_or_else(Yield::default, |made| yield_of(&made))))
+    Ok(ours.then(|| the_one(&disk).map_or_else(StepOutput::default, |made| yield_of(&made))))
 }
 
 /// Takes our table away; one that is gone is fine.
@@ -177,8 +177,8 @@ fn with_disk(mut command: std::process::Command, disk: &BlockNode) -> std::proce
     command
 }
 
-fn yield_of(partition: &BlockNode) -> Yield {
-    Yield::at(node_path(partition))
+fn yield_of(partition: &BlockNode) -> StepOutput {
+    StepOutput::at(node_path(partition))
 }
 
 fn here() -> Probe {

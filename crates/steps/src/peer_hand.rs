@@ -1,5 +1,5 @@
 //! Steps in a place that is not this process: what is asked of the agent there (the payload of `step`, docs/wire.md), what it
-//! tells, and the hand here that does so. The connection is one of its own, so that a step that takes minutes is in nobody's way.
+//! tells, and the executor here that does so. The connection is one of its own, so that a step that takes minutes is in nobody's way.
 
 use super::wire::message::{Request, Response};
 use super::wire::peer::Peer;
@@ -8,12 +8,12 @@ use crate::host::Missing;
 use crate::host::needs::{AskedNeed, Need, distribution};
 use crate::host::probe::Probe;
 use crate::layer::guest::{self, DiskKey};
-use crate::step::hand::{Hand, SharedWatcher, tell};
+use crate::step::hand::{PlaceExecutor, SharedWatcher, tell};
 use crate::step::op::Op;
 use crate::step::settings::ThingSettings;
 use crate::step::state::ArrayState;
 use crate::step::system::{NotOurs, NothingMade, wait_until};
-use crate::step::{RunTag, Yield};
+use crate::step::{RunTag, StepOutput};
 use anyhow::{Context, Result, anyhow};
 use serde::{Deserialize, Serialize};
 use std::ops::ControlFlow;
@@ -51,7 +51,7 @@ pub enum Asked {
         /// The run.
         run: Run,
         /// What other steps are known to have made there.
-        others: Vec<Yield>,
+        others: Vec<StepOutput>,
     },
     /// To undo it.
     Undo {
@@ -60,21 +60,21 @@ pub enum Asked {
         /// The run.
         run: Run,
         /// What it made.
-        made: Yield,
+        made: StepOutput,
     },
     /// In which state what it made is.
     State {
         /// It.
         op: Op,
         /// What it made.
-        made: Yield,
+        made: StepOutput,
     },
     /// How what it made really is.
     Settings {
         /// It.
         op: Op,
         /// What it made.
-        made: Yield,
+        made: StepOutput,
     },
     /// What undoing found that is worth a word.
     Notes,
@@ -121,7 +121,7 @@ pub enum Told {
     /// What was made or found.
     Made {
         /// `None`: nothing was found.
-        made: Option<Yield>,
+        made: Option<StepOutput>,
     },
     /// The state of what was made.
     State {
@@ -164,9 +164,9 @@ pub enum Told {
 ///
 /// # Errors
 /// When the question is not understood; what could not be done is an answer.
-pub fn answer(hand: &mut dyn Hand, payload: serde_json::Value) -> Result<serde_json::Value> {
+pub fn answer(executor: &mut dyn PlaceExecutor, payload: serde_json::Value) -> Result<serde_json::Value> {
     let asked: Asked = serde_json::from_value(payload).context("cannot understand the step")?;
-    let told = act(hand, asked).unwrap_or_else(|error| Told::Refused {
+    let told = act(executor, asked).unwrap_or_else(|error| Told::Refused {
         not_ours: error.is::<NotOurs>(),
         nothing_made: error.is::<NothingMade>(),
         code: code_of(&error),
@@ -175,19 +175,19 @@ pub fn answer(hand: &mut dyn Hand, payload: serde_json::Value) -> Result<serde_j
     Ok(serde_json::to_value(told)?)
 }
 
-fn act(hand: &mut dyn Hand, asked: Asked) -> Result<Told> {
+fn act(executor: &mut dyn PlaceExecutor, asked: Asked) -> Result<Told> {
     Ok(match asked {
-        Asked::BootId => Told::Boot { id: hand.boot_id()? },
-        Asked::Observe { op } => Told::Observed { op: hand.observed(op)? },
-        Asked::Perform { op, run } => Told::Made { made: Some(hand.perform(&op, &run.tag())?) },
-        Asked::Find { op, run, others } => Told::Made { made: hand.find(&op, &run.tag(), &others)? },
+        Asked::BootId => Told::Boot { id: executor.boot_id()? },
+        Asked::Observe { op } => Told::Observed { op: executor.observed(op)? },
+        Asked::Perform { op, run } => Told::Made { made: Some(executor.perform(&op, &run.tag())?) },
+        Asked::Find { op, run, others } => Told::Made { made: executor.find(&op, &run.tag(), &others)? },
         Asked::Undo { op, run, made } => {
-            hand.undo(&op, &run.tag(), &made)?;
+            executor.undo(&op, &run.tag(), &made)?;
             Told::Made { made: None }
         }
-        Asked::State { op, made } => Told::State { now: hand.state(&op, &made)? },
-        Asked::Settings { op, made } => Told::Settings { settings: hand.settings(&op, &made)? },
-        Asked::Notes => Told::Notes { notes: hand.notes() },
+        Asked::State { op, made } => Told::State { now: executor.state(&op, &made)? },
+        Asked::Settings { op, made } => Told::Settings { settings: executor.settings(&op, &made)? },
+        Asked::Notes => Told::Notes { notes: executor.notes() },
         Asked::Missing { needs } => {
             let probe = Probe::here(Path::new("/"), guest::findings::FINDINGS);
             let lacking = needs.iter().enumerate().filter_map(|(at, need)| Some((at, need.lacking(&probe)?)));
@@ -199,8 +199,8 @@ fn act(hand: &mut dyn Hand, asked: Asked) -> Result<Told> {
 /// Whether a place has ended.
 pub type Gone = Box<dyn FnMut() -> bool + Send>;
 
-/// The hand in a place that an agent serves.
-pub struct RemoteHand {
+/// The executor in a place that an agent serves.
+pub struct RemoteExecutor {
     peer: Peer,
     gone: Gone,
     watcher: Option<SharedWatcher>,
@@ -208,10 +208,10 @@ pub struct RemoteHand {
     waited: bool,
 }
 
-impl RemoteHand {
+impl RemoteExecutor {
     /// By a connection that has said hello and that nobody else uses. `gone` tells whether the place has ended, and all in it.
-    pub fn new(peer: Peer, gone: Gone) -> RemoteHand {
-        RemoteHand { peer, gone, watcher: None, waited: false }
+    pub fn new(peer: Peer, gone: Gone) -> RemoteExecutor {
+        RemoteExecutor { peer, gone, watcher: None, waited: false }
     }
 
     fn ask(&mut self, asked: &Asked) -> Result<Told> {
@@ -233,7 +233,7 @@ impl RemoteHand {
         }
     }
 
-    fn made(&mut self, asked: &Asked) -> Result<Option<Yield>> {
+    fn made(&mut self, asked: &Asked) -> Result<Option<StepOutput>> {
         match self.ask(asked)? {
             Told::Made { made } => Ok(made),
             other => Err(self.strange(&other)),
@@ -245,7 +245,7 @@ impl RemoteHand {
     }
 }
 
-impl Hand for RemoteHand {
+impl PlaceExecutor for RemoteExecutor {
     fn boot_id(&mut self) -> Result<String> {
         match self.ask(&Asked::BootId)? {
             Told::Boot { id } => Ok(id),
@@ -271,27 +271,27 @@ impl Hand for RemoteHand {
         }
     }
 
-    fn perform(&mut self, op: &Op, tag: &RunTag) -> Result<Yield> {
+    fn perform(&mut self, op: &Op, tag: &RunTag) -> Result<StepOutput> {
         let made = self.made(&Asked::Perform { op: op.clone(), run: Run::of(tag) })?;
         made.with_context(|| format!("{} told nothing of what it made", self.peer.name()))
     }
 
-    fn find(&mut self, op: &Op, tag: &RunTag, others: &[Yield]) -> Result<Option<Yield>> {
+    fn find(&mut self, op: &Op, tag: &RunTag, others: &[StepOutput]) -> Result<Option<StepOutput>> {
         self.made(&Asked::Find { op: op.clone(), run: Run::of(tag), others: others.to_vec() })
     }
 
-    fn undo(&mut self, op: &Op, tag: &RunTag, made: &Yield) -> Result<()> {
+    fn undo(&mut self, op: &Op, tag: &RunTag, made: &StepOutput) -> Result<()> {
         self.made(&Asked::Undo { op: op.clone(), run: Run::of(tag), made: made.clone() }).map(drop)
     }
 
-    fn state(&mut self, op: &Op, made: &Yield) -> Result<Option<ArrayState>> {
+    fn state(&mut self, op: &Op, made: &StepOutput) -> Result<Option<ArrayState>> {
         match self.ask(&Asked::State { op: op.clone(), made: made.clone() })? {
             Told::State { now } => Ok(now),
             other => Err(self.strange(&other)),
         }
     }
 
-    fn settings(&mut self, op: &Op, made: &Yield) -> Result<ThingSettings> {
+    fn settings(&mut self, op: &Op, made: &StepOutput) -> Result<ThingSettings> {
         match self.ask(&Asked::Settings { op: op.clone(), made: made.clone() })? {
             Told::Settings { settings } => Ok(settings),
             other => Err(self.strange(&other)),
@@ -337,10 +337,10 @@ mod tests {
     use crate::step::op::MakeDirectory;
     use iotax_facts::need::{Find, Requirement, Supply, everywhere};
 
-    fn hand() -> RemoteHand {
+    fn executor() -> RemoteExecutor {
         let mut peer = Peer::in_process("elsewhere", Box::new(Machine::default())).unwrap();
         peer.hello("r1", Duration::from_secs(5)).unwrap();
-        RemoteHand::new(peer, Box::new(|| false))
+        RemoteExecutor::new(peer, Box::new(|| false))
     }
 
     #[test]
@@ -349,18 +349,18 @@ mod tests {
         let tag = RunTag { run_id: "r1".into(), run_dir: folder.path().to_owned() };
         let path = folder.path().join("made");
         let op = Op::MakeDirectory(MakeDirectory { path: path.clone() });
-        let mut hand = hand();
-        assert_eq!(hand.boot_id().unwrap(), crate::step::system::boot_id().unwrap());
-        assert_eq!(hand.observed(op.clone()).unwrap(), op);
-        assert_eq!(hand.find(&op, &tag, &[]).unwrap(), None);
-        let made = hand.perform(&op, &tag).unwrap();
+        let mut executor = executor();
+        assert_eq!(executor.boot_id().unwrap(), crate::step::system::boot_id().unwrap());
+        assert_eq!(executor.observed(op.clone()).unwrap(), op);
+        assert_eq!(executor.find(&op, &tag, &[]).unwrap(), None);
+        let made = executor.perform(&op, &tag).unwrap();
         assert!(path.is_dir());
-        assert_eq!(hand.state(&op, &made).unwrap(), None, "a folder is there, and that is all");
-        let again = format!("{:#}", hand.perform(&op, &tag).unwrap_err());
+        assert_eq!(executor.state(&op, &made).unwrap(), None, "a folder is there, and that is all");
+        let again = format!("{:#}", executor.perform(&op, &tag).unwrap_err());
         assert!(again.contains("cannot make directory"), "{again}");
-        hand.undo(&op, &tag, &made).unwrap();
+        executor.undo(&op, &tag, &made).unwrap();
         assert!(!path.exists());
-        assert!(hand.notes().is_empty());
+        assert!(executor.notes().is_empty());
     }
 
     #[test]
@@ -375,7 +375,7 @@ mod tests {
         };
         let own = OWN.iter().filter(|need| matches!(need.id, "io_uring" | "root")).copied();
         let needs: Vec<Need> = own.chain([Need::of(nowhere)]).collect();
-        let missing = hand().missing(&needs).unwrap();
+        let missing = executor().missing(&needs).unwrap();
         assert_eq!(missing, needs::missing(&needs, Path::new("/"), guest::findings::FINDINGS));
         assert_eq!(missing.last().map(|one| one.what.as_str()), Some("there is no /nowhere/at/all"));
     }
@@ -390,8 +390,8 @@ mod tests {
         std::fs::write(&path, "somebody's").unwrap();
         let tag = RunTag { run_id: "r1".into(), run_dir: folder.path().to_owned() };
         let file = crate::step::op::MakeFile { path, bytes: 1 << 20, keep: false, inside_mount: false };
-        let made = Yield { inode: Some(1), bytes: Some(1 << 20), ..Yield::default() };
-        let error = hand().undo(&Op::MakeFile(file), &tag, &made).unwrap_err();
+        let made = StepOutput { inode: Some(1), bytes: Some(1 << 20), ..StepOutput::default() };
+        let error = executor().undo(&Op::MakeFile(file), &tag, &made).unwrap_err();
         assert!(error.is::<NotOurs>(), "{error:#}");
     }
 }

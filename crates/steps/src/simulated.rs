@@ -2,7 +2,7 @@
 //! to test that a plan is undone from any prefix, without root. It refuses what the real one refuses: taking away what another
 //! stands on, making what exists, changing what is not there.
 
-use super::hand::Hand;
+use super::hand::PlaceExecutor;
 use super::loops::FileId;
 use super::op::{Act, ExportSpdkNvmf, Op};
 use super::queue::Settings;
@@ -11,7 +11,7 @@ use super::state::ArrayState;
 use super::system::{NotOurs, NothingMade, Observer};
 use super::thing::{KnownBy, ManagedResource};
 use super::zfs::ArcLimit;
-use super::{ProcessId, RunTag, Yield};
+use super::{ProcessId, RunTag, StepOutput};
 use crate::host::Missing;
 use crate::host::block::Identity;
 use crate::host::needs::Need;
@@ -42,7 +42,7 @@ pub struct Simulated {
     /// The run that made it; `None`: somebody else did.
     pub run: Option<String>,
     /// What its step yielded.
-    pub made: Yield,
+    pub made: StepOutput,
     /// What it stands on.
     pub below: Vec<PathBuf>,
     /// Whether a reboot leaves it.
@@ -80,7 +80,7 @@ impl SimulatedSystem {
         self.resources.push(Simulated {
             key: key.into(),
             run: None,
-            made: Yield::at(path),
+            made: StepOutput::at(path),
             below,
             survives: false,
         });
@@ -104,26 +104,28 @@ impl SimulatedSystem {
     }
 
     /// What the step yields that makes such a resource.
-    fn yield_of(&self, resource: &dyn ManagedResource, key: &str) -> Yield {
+    fn yield_of(&self, resource: &dyn ManagedResource, key: &str) -> StepOutput {
         let (kind, name) = (key.split(' ').next().unwrap_or_default(), Path::new(name_of(key)));
         let numbered = || (0..).map(|number| PathBuf::from(format!("/dev/{kind}{number}")));
         match resource.known_by() {
-            KnownBy::Number => Yield { path: numbered().find(|path| !self.has(path)), ..Yield::default() },
-            KnownBy::Process => {
-                Yield { process: Some(ProcessId { pid: 100, start_time: 1 }), ..Yield::default() }
+            KnownBy::Number => {
+                StepOutput { path: numbered().find(|path| !self.has(path)), ..StepOutput::default() }
             }
-            KnownBy::Name if name.is_absolute() => Yield::at(name),
-            KnownBy::Name => Yield::at(Path::new("/dev/simulated").join(key.replace(' ', "-"))),
+            KnownBy::Process => {
+                StepOutput { process: Some(ProcessId { pid: 100, start_time: 1 }), ..StepOutput::default() }
+            }
+            KnownBy::Name if name.is_absolute() => StepOutput::at(name),
+            KnownBy::Name => StepOutput::at(Path::new("/dev/simulated").join(key.replace(' ', "-"))),
         }
     }
 
-    fn make(&mut self, resource: &dyn ManagedResource, tag: &RunTag) -> Result<Yield> {
+    fn make(&mut self, resource: &dyn ManagedResource, tag: &RunTag) -> Result<StepOutput> {
         let (key, is_numbered) = (resource.key(), resource.known_by() == KnownBy::Number);
         if let Some(there) = self.resources.iter().find(|there| there.key == key && !is_numbered) {
             if !(resource.reuses() && there.run.is_some()) {
                 return Err(anyhow!("{key} is there").context(NothingMade));
             }
-            return Ok(Yield { reused: true, ..there.made.clone() });
+            return Ok(StepOutput { reused: true, ..there.made.clone() });
         }
         let made = self.yield_of(resource, &key);
         let (run, below, survives) = (Some(tag.run_id.clone()), resource.below(), resource.survives());
@@ -133,7 +135,7 @@ impl SimulatedSystem {
         Ok(made)
     }
 
-    fn unmake(&mut self, resource: &dyn ManagedResource, made: &Yield) -> Result<()> {
+    fn unmake(&mut self, resource: &dyn ManagedResource, made: &StepOutput) -> Result<()> {
         let (key, is_numbered) = (resource.key(), resource.known_by() == KnownBy::Number);
         let is_it = |there: &Simulated| there.key == key && (!is_numbered || there.made.path == made.path);
         if let Some(at) = self.resources.iter().position(is_it) {
@@ -176,7 +178,7 @@ impl Observer for SimulatedSystem {
     }
 }
 
-impl Hand for SimulatedSystem {
+impl PlaceExecutor for SimulatedSystem {
     fn boot_id(&mut self) -> Result<String> {
         Ok(format!("boot-{}", self.boot))
     }
@@ -189,13 +191,13 @@ impl Hand for SimulatedSystem {
         Ok(op.observed(self))
     }
 
-    fn perform(&mut self, op: &Op, tag: &RunTag) -> Result<Yield> {
+    fn perform(&mut self, op: &Op, tag: &RunTag) -> Result<StepOutput> {
         let made = match op.act() {
             Act::Make(resource) => self.make(resource, tag)?,
             Act::Change(change) => {
                 let of = change.of()?;
                 ensure!(self.has(of), "{} is not there", of.display());
-                Yield::default()
+                StepOutput::default()
             }
         };
         let now = self.changes;
@@ -204,7 +206,7 @@ impl Hand for SimulatedSystem {
         Ok(made)
     }
 
-    fn find(&mut self, op: &Op, tag: &RunTag, others: &[Yield]) -> Result<Option<Yield>> {
+    fn find(&mut self, op: &Op, tag: &RunTag, others: &[StepOutput]) -> Result<Option<StepOutput>> {
         let Act::Make(resource) = op.act() else { return Ok(None) };
         let key = resource.key();
         // Nothing but the steps of the run says whose a numbered one is.
@@ -216,19 +218,19 @@ impl Hand for SimulatedSystem {
         Ok(found.map(|there| there.made.clone()))
     }
 
-    fn undo(&mut self, op: &Op, _: &RunTag, made: &Yield) -> Result<()> {
+    fn undo(&mut self, op: &Op, _: &RunTag, made: &StepOutput) -> Result<()> {
         match op.act() {
             Act::Make(resource) if !resource.stays(made) => self.unmake(resource, made),
             _ => Ok(()),
         }
     }
 
-    fn state(&mut self, _: &Op, made: &Yield) -> Result<Option<ArrayState>> {
+    fn state(&mut self, _: &Op, made: &StepOutput) -> Result<Option<ArrayState>> {
         let is_there = made.path.as_deref().is_some_and(|path| self.has(path));
         Ok(is_there.then_some(ArrayState::Healthy))
     }
 
-    fn settings(&mut self, _: &Op, _: &Yield) -> Result<ThingSettings> {
+    fn settings(&mut self, _: &Op, _: &StepOutput) -> Result<ThingSettings> {
         Ok(ThingSettings::new())
     }
 

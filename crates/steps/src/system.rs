@@ -1,6 +1,6 @@
 //! This machine, as operations change it. Its simulated twin is used to test undo from every prefix of a plan.
 
-use super::hand::{Hand, SharedWatcher, tell};
+use super::hand::{PlaceExecutor, SharedWatcher, tell};
 use super::loops::FileId;
 use super::op::{Act, ExportSpdkNvmf, Op};
 use super::process::{carries, process_id, runs};
@@ -9,7 +9,7 @@ use super::settings::ThingSettings;
 use super::state::ArrayState;
 use super::tool::{output, said};
 use super::zfs::ArcLimit;
-use super::{ProcessId, RunTag, Yield, spdk};
+use super::{ProcessId, RunTag, StepOutput, spdk};
 use crate::guard::inspect::identity_of;
 use crate::guard::marker;
 use crate::host::Missing;
@@ -103,7 +103,7 @@ impl Observer for RealSystem {
     }
 }
 
-impl Hand for RealSystem {
+impl PlaceExecutor for RealSystem {
     fn boot_id(&mut self) -> Result<String> {
         boot_id()
     }
@@ -116,39 +116,39 @@ impl Hand for RealSystem {
         Ok(op.observed(self))
     }
 
-    fn perform(&mut self, op: &Op, tag: &RunTag) -> Result<Yield> {
+    fn perform(&mut self, op: &Op, tag: &RunTag) -> Result<StepOutput> {
         match op.act() {
             Act::Make(resource) => {
                 let made = resource.make(self, tag)?;
                 self.notes.extend(resource.notes(&made));
                 Ok(made)
             }
-            Act::Change(change) => change.make(self).map(|()| Yield::default()),
+            Act::Change(change) => change.make(self).map(|()| StepOutput::default()),
         }
     }
 
-    fn find(&mut self, op: &Op, tag: &RunTag, others: &[Yield]) -> Result<Option<Yield>> {
+    fn find(&mut self, op: &Op, tag: &RunTag, others: &[StepOutput]) -> Result<Option<StepOutput>> {
         match op.act() {
             Act::Make(resource) => resource.find(tag, others),
             Act::Change(change) => change.await_end().map(|()| None),
         }
     }
 
-    fn undo(&mut self, op: &Op, tag: &RunTag, made: &Yield) -> Result<()> {
+    fn undo(&mut self, op: &Op, tag: &RunTag, made: &StepOutput) -> Result<()> {
         match op.act() {
             Act::Make(resource) if !resource.stays(made) => resource.unmake(self, tag, made),
             _ => Ok(()),
         }
     }
 
-    fn state(&mut self, op: &Op, made: &Yield) -> Result<Option<ArrayState>> {
+    fn state(&mut self, op: &Op, made: &StepOutput) -> Result<Option<ArrayState>> {
         match op.act() {
             Act::Make(resource) => resource.state(made),
             Act::Change(_) => Ok(None),
         }
     }
 
-    fn settings(&mut self, op: &Op, made: &Yield) -> Result<ThingSettings> {
+    fn settings(&mut self, op: &Op, made: &StepOutput) -> Result<ThingSettings> {
         match op.act() {
             Act::Make(resource) => resource.settings(made),
             Act::Change(_) => Ok(ThingSettings::new()),

@@ -3,7 +3,7 @@
 
 use super::clean::{Cleaned, undo_all};
 use super::executor::Executor;
-use super::hand::{Hand, Hands};
+use super::hand::{PlaceExecutor, PlaceExecutors};
 use super::journal::{self, Entry, Journal};
 use super::loops::{self, LoopOf};
 use super::op::{
@@ -20,7 +20,7 @@ use super::simulated::SimulatedSystem;
 use super::state::ArrayState;
 use super::system::RealSystem;
 use super::zfs::ArcLimit;
-use super::{HOST, PathRef, ProcessId, RunTag, Step, StepId, Yield};
+use super::{HOST, PathRef, ProcessId, RunTag, Step, StepId, StepOutput};
 use crate::guard::rig;
 use crate::host::Missing;
 use crate::host::needs::Need;
@@ -38,7 +38,7 @@ struct Shared(Arc<Mutex<SimulatedSystem>>);
 
 macro_rules! forward {
     ($($name:ident($($arg:ident: $kind:ty),*) -> $out:ty;)*) => {
-        impl Hand for Shared {
+        impl PlaceExecutor for Shared {
             $(fn $name(&mut self $(, $arg: $kind)*) -> $out { self.0.lock().unwrap().$name($($arg),*) })*
         }
     };
@@ -47,11 +47,11 @@ forward! {
     boot_id() -> Result<String>;
     locate(key: &DiskKey) -> Result<PathBuf>;
     observed(op: Op) -> Result<Op>;
-    perform(op: &Op, tag: &RunTag) -> Result<Yield>;
-    find(op: &Op, tag: &RunTag, others: &[Yield]) -> Result<Option<Yield>>;
-    undo(op: &Op, tag: &RunTag, made: &Yield) -> Result<()>;
-    state(op: &Op, made: &Yield) -> Result<Option<ArrayState>>;
-    settings(op: &Op, made: &Yield) -> Result<ThingSettings>;
+    perform(op: &Op, tag: &RunTag) -> Result<StepOutput>;
+    find(op: &Op, tag: &RunTag, others: &[StepOutput]) -> Result<Option<StepOutput>>;
+    undo(op: &Op, tag: &RunTag, made: &StepOutput) -> Result<()>;
+    state(op: &Op, made: &StepOutput) -> Result<Option<ArrayState>>;
+    settings(op: &Op, made: &StepOutput) -> Result<ThingSettings>;
     notes() -> Vec<String>;
     missing(needs: &[Need]) -> Result<Vec<Missing>>;
 }
@@ -347,8 +347,8 @@ fn tag(_: &Path) -> RunTag {
     RunTag { run_id: "r".into(), run_dir: "/run/r".into() }
 }
 
-fn clean_in(journal: &Path, hands: &mut Hands) -> Result<Cleaned> {
-    undo_all(journal, &tag(journal), hands)
+fn clean_in(journal: &Path, places: &mut PlaceExecutors) -> Result<Cleaned> {
+    undo_all(journal, &tag(journal), places)
 }
 
 /// Others' things that must be the same afterwards.
@@ -356,8 +356,8 @@ fn nowhere(key: &DiskKey) -> Result<PathBuf> {
     anyhow::bail!("no disk here has {key}")
 }
 
-fn here(machine: &Shared) -> Hands {
-    Hands::here(Box::new(machine.clone()))
+fn here(machine: &Shared) -> PlaceExecutors {
+    PlaceExecutors::here(Box::new(machine.clone()))
 }
 
 fn machine() -> Shared {
@@ -381,17 +381,21 @@ fn killed_after(machine: &Shared, run_dir: &Path, done: usize, performed: bool) 
 }
 
 /// All steps, and what they made.
-fn killed_whole(plan: &[Step], system: &mut dyn Hand, run_dir: &Path) -> BTreeMap<StepId, Yield> {
+fn killed_whole(
+    plan: &[Step],
+    system: &mut dyn PlaceExecutor,
+    run_dir: &Path,
+) -> BTreeMap<StepId, StepOutput> {
     killed_in(plan, system, run_dir, plan.len(), true)
 }
 
 fn killed_in(
     plan: &[Step],
-    system: &mut dyn Hand,
+    system: &mut dyn PlaceExecutor,
     run_dir: &Path,
     done: usize,
     performed: bool,
-) -> BTreeMap<StepId, Yield> {
+) -> BTreeMap<StepId, StepOutput> {
     let mut journal = Journal::open(run_dir).unwrap();
     let mut yields = BTreeMap::new();
     for (number, step) in plan.iter().take(done + 1).enumerate() {
@@ -460,7 +464,7 @@ fn what_a_reboot_took_and_what_was_there_before_is_told_as_such() {
     assert_eq!(told(true), ["gone since the reboot: the loop device over /srv/x.img", "removed /srv/x.img"]);
     let file = |keep| MakeFile { path: "/srv/x.img".into(), bytes: 1, keep, inside_mount: false };
     let words = |file: MakeFile, reused| {
-        let made = Yield { reused, ..Yield::default() };
+        let made = StepOutput { reused, ..StepOutput::default() };
         file.undoing(Some(&made)).unwrap().to_string()
     };
     assert_eq!(words(file(false), false), "removed /srv/x.img");
@@ -477,7 +481,8 @@ fn a_failing_step_is_taken_back_with_all_before_it() {
         let before = state(&machine);
         machine.0.lock().unwrap().fail_at = Some(fail_at);
         let journal = Journal::open(folder.path()).unwrap();
-        let mut executor = Executor::new(Hands::here(Box::new(machine.clone())), journal, tag(folder.path()));
+        let mut executor =
+            Executor::new(PlaceExecutors::here(Box::new(machine.clone())), journal, tag(folder.path()));
         let failed = plan().iter().find_map(|step| executor.perform(step).err());
         let message = format!("{:#}", failed.expect("one step fails"));
         assert!(message.contains(&format!("simulated failure of change {fail_at}")), "{message}");
@@ -569,7 +574,8 @@ fn a_drive_gets_the_settings_of_its_queue_back() {
     let before = state(&machine);
     let take = || plan().into_iter().filter(|step| matches!(step.op, Op::PassThrough(_))).collect::<Vec<_>>();
     let journal = Journal::open(folder.path()).unwrap();
-    let mut executor = Executor::new(Hands::here(Box::new(machine.clone())), journal, tag(folder.path()));
+    let mut executor =
+        Executor::new(PlaceExecutors::here(Box::new(machine.clone())), journal, tag(folder.path()));
     executor.perform(&take()[0]).unwrap();
     assert_ne!(state(&machine), before);
     drop(executor);
@@ -587,7 +593,7 @@ fn a_drive_gets_the_settings_of_its_queue_back() {
 fn the_journal_says_which_drives_the_members_are() {
     let (folder, machine) = (tempfile::tempdir().unwrap(), machine());
     let journal = Journal::open(folder.path()).unwrap();
-    let mut executor = Executor::new(Hands::here(Box::new(machine)), journal, tag(folder.path()));
+    let mut executor = Executor::new(PlaceExecutors::here(Box::new(machine)), journal, tag(folder.path()));
     let step = plan().into_iter().find(|step| matches!(step.op, Op::MakeLvm(_))).unwrap();
     executor.perform(&step).unwrap();
     let text = std::fs::read_to_string(folder.path().join(journal::FILE)).unwrap();
@@ -623,7 +629,8 @@ fn what_was_refused_before_it_changed_anything_is_not_taken_from_whoever_has_it(
     machine.0.lock().unwrap().put("drive 0000:01:00.0", "/dev/vfio/14", &[]);
     let before = state(&machine);
     let journal = Journal::open(folder.path()).unwrap();
-    let mut executor = Executor::new(Hands::here(Box::new(machine.clone())), journal, tag(folder.path()));
+    let mut executor =
+        Executor::new(PlaceExecutors::here(Box::new(machine.clone())), journal, tag(folder.path()));
     let step = plan().into_iter().find(|step| matches!(step.op, Op::PassThrough(_))).unwrap();
     let error = executor.perform(&step).unwrap_err();
     assert_eq!(format!("{error:#}"), "cannot do it: nothing was changed: drive 0000:01:00.0 is there");
@@ -698,7 +705,7 @@ fn a_real_loop_device_without_its_done_record_is_told_from_its_sibling() {
     killed_in(&two_loops_on(&file), &mut killed, folder.path(), 2, true);
     let devices = loops::attached(&of).unwrap();
     // In whatever order the kernel lists them.
-    let made = |device: &PathBuf| Yield::at(device.clone());
+    let made = |device: &PathBuf| StepOutput::at(device.clone());
     let found = |other: &PathBuf| {
         let attach = two_loops_on(&file).remove(2).op;
         RealSystem::default().find(&attach, &tag(folder.path()), &[made(other)]).unwrap()
@@ -708,7 +715,8 @@ fn a_real_loop_device_without_its_done_record_is_told_from_its_sibling() {
         && found(&devices[1]) == Some(made(&devices[0]));
     // Its locks go with a killed process.
     drop(killed);
-    let cleaned = clean_in(folder.path(), &mut Hands::here(Box::new(RealSystem::default()))).unwrap();
+    let cleaned =
+        clean_in(folder.path(), &mut PlaceExecutors::here(Box::new(RealSystem::default()))).unwrap();
     let still = loops::attached(&of).unwrap();
     still.iter().for_each(|device| loops::detach(device, &of).unwrap());
     assert!(cleaned.left.is_empty(), "{:?}", cleaned.left);
@@ -763,7 +771,8 @@ fn what_the_journal_could_not_take_is_undone_from_memory() {
     // Room for the intent alone: each letter of it, and one more digit of its length.
     step.why += &"x".repeat(room - 1);
     let journal = Journal::open(disk.path()).unwrap();
-    let mut executor = Executor::new(Hands::here(Box::new(machine.clone())), journal, tag(disk.path()));
+    let mut executor =
+        Executor::new(PlaceExecutors::here(Box::new(machine.clone())), journal, tag(disk.path()));
     let error = format!("{:#}", executor.perform(&step).unwrap_err());
     assert!(error.contains("cannot write the journal") && error.contains("No space left"), "{error}");
     assert_eq!(journal::read(disk.path()).unwrap().entries.len(), 1, "the intent is there, the yield is not");
@@ -779,7 +788,8 @@ fn an_agents_copy_left_behind_is_named_and_no_other_runs() {
     // No ssh destination has a space in it, so that none is tried.
     let plan = steps([Op::RemoteAgent(RemoteAgent { host: "no host".into(), for_steps: false })]);
     killed_in(&plan, &mut RealSystem::default(), folder.path(), 0, true);
-    let cleaned = clean_in(folder.path(), &mut Hands::here(Box::new(RealSystem::default()))).unwrap();
+    let cleaned =
+        clean_in(folder.path(), &mut PlaceExecutors::here(Box::new(RealSystem::default()))).unwrap();
     let by_hand: Vec<_> = cleaned.left.iter().map(|left| left.by_hand.as_deref()).collect();
     assert_eq!(by_hand, [Some("ssh 'no host' 'rm -rf /tmp/iotax-r ~/.cache/iotax-r'")]);
 }
@@ -791,7 +801,8 @@ fn a_reused_or_kept_file_stays() {
     machine.0.lock().unwrap().resources.last_mut().unwrap().run = Some("an earlier run".into());
     let before = state(&machine);
     let journal = Journal::open(folder.path()).unwrap();
-    let mut executor = Executor::new(Hands::here(Box::new(machine.clone())), journal, tag(folder.path()));
+    let mut executor =
+        Executor::new(PlaceExecutors::here(Box::new(machine.clone())), journal, tag(folder.path()));
     executor.perform(&plan()[0]).unwrap();
     executor.undo_to(0).unwrap();
     assert_eq!(state(&machine), before);
@@ -824,11 +835,11 @@ fn nothing_is_undone_that_the_run_cannot_have_made() {
         }),
     ];
     for op in forged {
-        let error = op.check_own(&tag(Path::new("")), &Yield::default()).unwrap_err();
+        let error = op.check_own(&tag(Path::new("")), &StepOutput::default()).unwrap_err();
         assert!(error.is::<super::system::NotOurs>(), "{op:?}: {error:#}");
     }
     for step in plan() {
-        step.op.check_own(&tag(Path::new("")), &Yield::default()).unwrap();
+        step.op.check_own(&tag(Path::new("")), &StepOutput::default()).unwrap();
     }
 }
 
@@ -836,7 +847,7 @@ fn nothing_is_undone_that_the_run_cannot_have_made() {
 fn a_process_of_this_user_is_ended_only_by_a_word_of_its_command_line() {
     let mut child = std::process::Command::new("sleep").arg("600").spawn().unwrap();
     let process = super::process::process_id(child.id()).unwrap();
-    let made = Yield { process: Some(process.clone()), ..Yield::default() };
+    let made = StepOutput { process: Some(process.clone()), ..StepOutput::default() };
     let Op::Spawn(guest) = plan().pop().unwrap().op else { panic!("the guest is the last") };
     let undo = |carries: &str| {
         let spawn = Op::Spawn(Spawn { tag: carries.into(), makes: Vec::new(), ..guest.clone() });
@@ -984,12 +995,12 @@ fn commands_to_type_give_a_shell_every_name_whole() {
         Op::MakeFileAfar(MakeFileAfar { host: "db1".into(), path: "/srv/x.img".into(), bytes: 1 }),
         Op::BuildInitramfs(BuildInitramfs { path: "/run/i".into(), modules: "/m".into(), more: Vec::new() }),
     ]);
-    let made = Yield {
+    let made = StepOutput {
         path: Some(format!("/dev/x{STRANGE}").into()),
         process: Some(ProcessId { pid: 7, start_time: 1 }),
-        ..Yield::default()
+        ..StepOutput::default()
     };
-    let yields: BTreeMap<StepId, Yield> = (0..ops.len() as u32).map(|id| (id, made.clone())).collect();
+    let yields: BTreeMap<StepId, StepOutput> = (0..ops.len() as u32).map(|id| (id, made.clone())).collect();
     let tag = RunTag { run_id: format!("r{STRANGE}"), run_dir: format!("/runs/{STRANGE}").into() };
     let mut quoted = 0;
     for op in &ops {
@@ -1013,10 +1024,10 @@ fn nothing_is_undone_through_a_link() {
     let tag = RunTag { run_id: "r".into(), run_dir: folder.path().to_owned() };
     let made = |path: &str| Op::MakeDirectory(MakeDirectory { path: folder.path().join(path) });
     for path in ["link", "link/x"] {
-        let refused = made(path).check_own(&tag, &Yield::default()).unwrap_err();
+        let refused = made(path).check_own(&tag, &StepOutput::default()).unwrap_err();
         assert!(refused.to_string().contains("reached through a link"), "{refused:#}");
     }
-    made("x/y").check_own(&tag, &Yield::default()).unwrap();
+    made("x/y").check_own(&tag, &StepOutput::default()).unwrap();
 }
 
 #[test]
@@ -1025,7 +1036,7 @@ fn a_journal_of_many_steps_is_read_in_a_pass() {
     let mut entries = Vec::new();
     for seq in 0..50_000 {
         entries.push(Entry::Intent { seq, boot_id: "b".into(), step: Box::new(step.clone()) });
-        entries.push(Entry::Done { seq, made: Yield::default() });
+        entries.push(Entry::Done { seq, made: StepOutput::default() });
         if seq % 2 == 0 {
             entries.push(Entry::Undone { seq });
         }

@@ -4,7 +4,7 @@
 use super::settings::ThingSettings;
 use super::state::ArrayState;
 use super::system::RealSystem;
-use super::{RunTag, Yield};
+use super::{RunTag, StepOutput};
 use anyhow::Result;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
@@ -36,7 +36,7 @@ pub trait ManagedResource {
     }
 
     /// Whether it is left in place when it is undone.
-    fn stays(&self, made: &Yield) -> bool {
+    fn stays(&self, made: &StepOutput) -> bool {
         made.reused
     }
 
@@ -47,28 +47,28 @@ pub trait ManagedResource {
 
     /// Makes it. What was there before under its name is somebody else's and refused. What was half done when this fails is found
     /// again by `find`.
-    fn make(&self, system: &mut RealSystem, tag: &RunTag) -> Result<Yield>;
+    fn make(&self, system: &mut RealSystem, tag: &RunTag) -> Result<StepOutput>;
 
     /// It, or what there is of it after an interrupted attempt. `others` are what other steps of the run are known to have made:
     /// that is never this step's.
-    fn find(&self, tag: &RunTag, others: &[Yield]) -> Result<Option<Yield>>;
+    fn find(&self, tag: &RunTag, others: &[StepOutput]) -> Result<Option<StepOutput>>;
 
     /// Takes it away, whole or in parts; one that is gone is fine. What is no longer the one that was made is refused
     /// ([`super::system::NotOurs`]).
-    fn unmake(&self, system: &mut RealSystem, tag: &RunTag, made: &Yield) -> Result<()>;
+    fn unmake(&self, system: &mut RealSystem, tag: &RunTag, made: &StepOutput) -> Result<()>;
 
     /// What a reader of the figures must know of it.
-    fn notes(&self, _made: &Yield) -> Vec<String> {
+    fn notes(&self, _made: &StepOutput) -> Vec<String> {
         Vec::new()
     }
 
     /// In which state it is, where that is more than being there; it is asked between slices, so it must not take long.
-    fn state(&self, _made: &Yield) -> Result<Option<ArrayState>> {
+    fn state(&self, _made: &StepOutput) -> Result<Option<ArrayState>> {
         Ok(None)
     }
 
     /// How it really is, where what was asked for does not say all of it; asked once it is up, before anything is measured.
-    fn settings(&self, _made: &Yield) -> Result<ThingSettings> {
+    fn settings(&self, _made: &StepOutput) -> Result<ThingSettings> {
         Ok(ThingSettings::new())
     }
 }

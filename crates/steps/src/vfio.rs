@@ -2,6 +2,7 @@
 //! `driver_override` names the driver that may have it, so that no other device of its kind changes hands. One that somebody
 //! else keeps for a guest, or that a guest has at this moment, is neither taken nor given back.
 
+use super::op::PassThrough;
 use super::system::{NotOurs, NothingMade, run, tell_kernel, wait_until};
 use super::tool::tool;
 use crate::guard::admit::{Hold, claim_free};
@@ -26,27 +27,16 @@ const LETS_GO: Duration = Duration::from_secs(10);
 /// udev names a disk within a second after the kernel has; it may have more to do.
 const LINK_FOLLOWS: Duration = Duration::from_secs(5);
 
-/// A drive that a guest is given, and what it goes back to on this host.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct TakenDrive<'a> {
-    /// `0000:01:00.0`.
-    pub address: &'a str,
-    /// This host's driver for it.
-    pub driver: &'a str,
-    /// Its disk.
-    pub disk: &'a Path,
-}
-
-impl TakenDrive<'_> {
+impl PassThrough {
     fn is_bound_to(&self, probe: &Probe, driver: &str) -> bool {
-        pci::driver(probe, self.address).as_deref() == Some(driver)
+        pci::driver(probe, &self.address).as_deref() == Some(driver)
     }
 
     /// Whether the disk is there under its name, on this very function.
     fn is_back(&self, probe: &Probe) -> bool {
-        let real = probe.at(self.disk).canonicalize();
+        let real = probe.at(&self.disk).canonicalize();
         let name = real.ok().and_then(|disk| disk.file_name()?.to_str().map(str::to_owned));
-        name.is_some_and(|name| pci::of_disk(probe, &name).as_deref() == Some(self.address))
+        name.is_some_and(|name| pci::of_disk(probe, &name).as_deref() == Some(&*self.address))
     }
 
     /// What is to be said where the disk came back under another name. A link of udev's takes a moment.
@@ -55,22 +45,22 @@ impl TakenDrive<'_> {
         Some(format!(
             "the drive at {} came back as {}: {} is not it any more",
             self.address,
-            pci::disks_at(probe, self.address).join(", "),
+            pci::disks_at(probe, &self.address).join(", "),
             self.disk.display()
         ))
     }
 
     fn unbind(&self, probe: &Probe) -> Result<()> {
-        let bound = probe.at(pci::folder(self.address).join("driver"));
+        let bound = probe.at(pci::folder(&self.address).join("driver"));
         if !bound.exists() {
             return Ok(());
         }
-        tell_kernel(&bound.join("unbind"), self.address)
+        tell_kernel(&bound.join("unbind"), &self.address)
     }
 
     /// From this host's driver to vfio-pci; the hold is on a disk that is gone with the unbind.
     fn hand_over(&self, probe: &Probe, hold: Hold) -> Result<()> {
-        tell_kernel(&probe.at(pci::folder(self.address).join("driver_override")), DRIVER)?;
+        tell_kernel(&probe.at(pci::folder(&self.address).join("driver_override")), DRIVER)?;
         self.unbind(probe)?;
         drop(hold);
         self.bind(probe, DRIVER)
@@ -78,7 +68,7 @@ impl TakenDrive<'_> {
 
     /// Has the kernel find its driver.
     fn bind(&self, probe: &Probe, driver: &str) -> Result<()> {
-        tell_kernel(&probe.at("/sys/bus/pci/drivers_probe"), self.address)?;
+        tell_kernel(&probe.at("/sys/bus/pci/drivers_probe"), &self.address)?;
         ensure!(
             self.is_bound_to(probe, driver),
             "{} was not taken by {driver}: the kernel's log (dmesg) tells why",
@@ -90,26 +80,26 @@ impl TakenDrive<'_> {
     /// Whatever is refused here is refused before anything was changed. From here on nobody can mount the disk, or use it for
     /// RAID, LVM or swap.
     fn claim(&self, probe: &Probe) -> Result<Hold> {
-        if let Some(other) = wanted_driver(probe, self.address) {
+        if let Some(other) = wanted_driver(probe, &self.address) {
             bail!("somebody else keeps {} for {other} (driver_override)", self.address);
         }
         ensure!(
-            self.is_bound_to(probe, self.driver),
+            self.is_bound_to(probe, &self.driver),
             "{} is not bound to {} any more",
             self.address,
             self.driver
         );
-        let users = users(probe, self.address);
+        let users = users(probe, &self.address);
         ensure!(
             users.is_empty(),
             "another guest has the IOMMU group of {}: {}",
             self.address,
             users.join("; ")
         );
-        let obstacles = pci::obstacles(probe, self.address);
+        let obstacles = pci::obstacles(probe, &self.address);
         ensure!(obstacles.is_empty(), "cannot take {}: {}", self.address, obstacles.join("; "));
         // Between the plan and now somebody may have mounted it.
-        let hold = claim_free(self.disk)?;
+        let hold = claim_free(&self.disk)?;
         ensure!(
             self.is_back(probe),
             "{} is not the disk at {}: the kernel has named its disks anew; hint: name it by /dev/disk/by-id/...",
@@ -149,14 +139,14 @@ fn let_udev_finish(probe: &Probe) {
 /// # Errors
 /// [`NothingMade`] when somebody uses the disk, the group or a neighbour in it, or another driver has the function. When
 /// vfio-pci does not take it.
-pub fn take(probe: &Probe, drive: &TakenDrive) -> Result<PathBuf> {
+pub fn take(probe: &Probe, drive: &PassThrough) -> Result<PathBuf> {
     // What takes long comes before the last look.
     if !probe.at("/sys/bus/pci/drivers").join(DRIVER).exists() {
         run(&mut tool("modprobe", [DRIVER])).context(NothingMade)?;
     }
     let hold = drive.claim(probe).context(NothingMade)?;
     drive.hand_over(probe, hold)?;
-    let group = pci::group(probe, drive.address)
+    let group = pci::group(probe, &drive.address)
         .with_context(|| format!("{} is in no IOMMU group", drive.address))?;
     let file = Path::new("/dev/vfio").join(group);
     wait_until(Duration::from_secs(5), || file.exists())
@@ -176,26 +166,26 @@ pub fn is_taken(probe: &Probe, address: &str) -> bool {
 /// # Errors
 /// [`NotOurs`] when a third driver or a guest has it: it is left alone. When the old driver does not take it, or no disk comes
 /// back.
-pub fn give_back(probe: &Probe, drive: &TakenDrive) -> Result<Option<String>> {
-    let driver = pci::driver(probe, drive.address);
-    if let Some(other) = driver.as_deref().filter(|driver| ![DRIVER, drive.driver].contains(driver)) {
+pub fn give_back(probe: &Probe, drive: &PassThrough) -> Result<Option<String>> {
+    let driver = pci::driver(probe, &drive.address);
+    if let Some(other) = driver.as_deref().filter(|driver| ![DRIVER, &*drive.driver].contains(driver)) {
         let words = format!("{} is bound to {other} now: left alone", drive.address);
         return Err(NotOurs(words).into());
     }
     // A guest of ours has ended by now: what has it open is somebody else's.
     if driver.as_deref() == Some(DRIVER)
-        && wait_until(LETS_GO, || users(probe, drive.address).is_empty()).is_err()
+        && wait_until(LETS_GO, || users(probe, &drive.address).is_empty()).is_err()
     {
-        let users = users(probe, drive.address).join("; ");
+        let users = users(probe, &drive.address).join("; ");
         return Err(NotOurs(format!("a guest has {}: left alone ({users})", drive.address)).into());
     }
     // A lone end of line empties it.
-    tell_kernel(&probe.at(pci::folder(drive.address).join("driver_override")), "\n")?;
-    if driver.as_deref() != Some(drive.driver) {
+    tell_kernel(&probe.at(pci::folder(&drive.address).join("driver_override")), "\n")?;
+    if driver.as_deref() != Some(&*drive.driver) {
         drive.unbind(probe)?;
-        drive.bind(probe, drive.driver)?;
+        drive.bind(probe, &drive.driver)?;
     }
-    if wait_until(COMES_BACK, || !pci::disks_at(probe, drive.address).is_empty()).is_err() {
+    if wait_until(COMES_BACK, || !pci::disks_at(probe, &drive.address).is_empty()).is_err() {
         bail!(
             "{} has {} back, but {} is not there after {} s; hint: ls -l /sys/bus/pci/devices/{}/nvme",
             drive.driver,
@@ -215,11 +205,13 @@ mod tests {
     use crate::guard::admit::claim;
     use crate::guard::rig::{Loop, run as try_run};
     use crate::host::made_up::{Machine, server};
+    use crate::step::settings::ThingSettings;
 
     const ADDRESS: &str = "0000:01:00.0";
 
-    fn drive() -> TakenDrive<'static> {
-        TakenDrive { address: ADDRESS, driver: "nvme", disk: Path::new("/dev/nvme0n1") }
+    fn drive() -> PassThrough {
+        let (address, driver, disk) = (ADDRESS.into(), "nvme".into(), "/dev/nvme0n1".into());
+        PassThrough { address, driver, disk, queue: ThingSettings::new() }
     }
 
     fn wish(machine: &Machine, driver: &str) {
@@ -293,7 +285,7 @@ mod tests {
         machine.put(&[("/dev/nvme0n1", ""), ("/dev/nvme7n1", "")]);
         assert_eq!(give_back(&machine.probe, &drive()).unwrap(), None);
         assert_eq!(wanted_driver(&machine.probe, ADDRESS), None, "nobody is asked for any more");
-        let renamed = TakenDrive { disk: Path::new("/dev/nvme7n1"), ..drive() };
+        let renamed = PassThrough { disk: "/dev/nvme7n1".into(), ..drive() };
         assert_eq!(
             give_back(&machine.probe, &renamed).unwrap().unwrap(),
             "the drive at 0000:01:00.0 came back as nvme0n1: /dev/nvme7n1 is not it any more"

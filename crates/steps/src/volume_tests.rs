@@ -1,12 +1,12 @@
 //! Partitions, parts and arrays made, found and taken away for real, on loop devices of the test's own.
 
-use super::hand::Hand;
+use super::hand::PlaceExecutor;
 use super::op::{
     AwaitSync, Bounds, CreateArray, Drives, FailMember, MakeLinear, MakePartition, Op, Rebuild, Stretch,
 };
 use super::state::ArrayState;
 use super::system::{NotOurs, NothingMade, RealSystem};
-use super::{PathRef, RunTag, Yield};
+use super::{PathRef, RunTag, StepOutput};
 use crate::guard::rig::{self, Loop};
 use crate::host::probe::{Probe, program_path};
 use anyhow::Result;
@@ -19,15 +19,15 @@ fn tag() -> RunTag {
     RunTag { run_id: "r".into(), run_dir: "/run/r".into() }
 }
 
-fn perform(op: &Op) -> Result<Yield> {
+fn perform(op: &Op) -> Result<StepOutput> {
     RealSystem::default().perform(op, &tag())
 }
 
-fn find(op: &Op) -> Option<Yield> {
+fn find(op: &Op) -> Option<StepOutput> {
     RealSystem::default().find(op, &tag(), &[]).unwrap()
 }
 
-fn undo(op: &Op, made: &Yield) -> Result<()> {
+fn undo(op: &Op, made: &StepOutput) -> Result<()> {
     RealSystem::default().undo(op, &tag(), made)
 }
 
@@ -202,12 +202,12 @@ fn what_a_killed_mdadm_left_is_found_and_taken_away() {
     let made = perform(&op).unwrap();
     // Superblocks alone, as between writing them and starting the array.
     rig::run(&["mdadm", "--stop", &made.path.unwrap().display().to_string()]).unwrap();
-    assert_eq!(find(&op), Some(Yield::default()));
+    assert_eq!(find(&op), Some(StepOutput::default()));
     let stale = perform(&Op::CreateArray(CreateArray { name: own("md1"), ..create.clone() })).unwrap_err();
     assert!(stale.is::<NothingMade>(), "{stale:#}");
     assert!(format!("{stale:#}").contains("carries a superblock of array"), "{stale:#}");
     let theirs = Op::CreateArray(CreateArray { name: own("md1"), ..create });
-    undo(&theirs, &Yield::default()).unwrap();
+    undo(&theirs, &StepOutput::default()).unwrap();
     assert_eq!(superblocks(&members), 2, "another's superblocks stay");
     // One of two members, as udev makes it of the first that it sees.
     rig::run(&["mdadm", "--incremental", &members[0].path.display().to_string()]).unwrap();

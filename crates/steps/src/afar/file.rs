@@ -6,7 +6,7 @@ use crate::exit::Failed;
 use crate::guard::inspect::{Inspection, Kind};
 use crate::guard::marker::{self, Marker};
 use crate::measure::wire::ssh::SshOptions;
-use crate::step::Yield;
+use crate::step::StepOutput;
 use crate::step::system::NotOurs;
 use crate::units::{MIB, show_bytes};
 use anyhow::{Context, Result};
@@ -33,7 +33,7 @@ fn describe(found: &Inspection) -> String {
 ///
 /// # Errors
 /// When something else is there, there is no room, or the host fails.
-pub fn make(name: &str, path: &Path, bytes: u64, run_id: &str) -> Result<Yield> {
+pub fn make(name: &str, path: &Path, bytes: u64, run_id: &str) -> Result<StepOutput> {
     let host = host(name, path);
     let refuse = |why: String| Failed::input(format!("cannot create {} on {name}: {why}", path.display()));
     if bytes == 0 || bytes % MIB != 0 {
@@ -46,7 +46,7 @@ pub fn make(name: &str, path: &Path, bytes: u64, run_id: &str) -> Result<Yield> 
         if !marker.filled {
             fill(&host, path, &marker)?;
         }
-        return Ok(Yield { reused: true, ..yield_of(path, &marker) });
+        return Ok(StepOutput { reused: true, ..yield_of(path, &marker) });
     }
     let made = host.say("create a file", &host.shell.create(path), QUICK)?;
     let made = host.understood("create a file", host.shell.created(&made))?;
@@ -74,12 +74,12 @@ fn fill(host: &Host, path: &Path, marker: &Marker) -> Result<()> {
     mark(host, path, &Marker { filled: true, ..marker.clone() })
 }
 
-fn yield_of(path: &Path, marker: &Marker) -> Yield {
-    Yield {
+fn yield_of(path: &Path, marker: &Marker) -> StepOutput {
+    StepOutput {
         path: Some(path.to_owned()),
         inode: Some(marker.inode),
         bytes: Some(marker.bytes),
-        ..Yield::default()
+        ..StepOutput::default()
     }
 }
 
@@ -87,7 +87,7 @@ fn yield_of(path: &Path, marker: &Marker) -> Yield {
 ///
 /// # Errors
 /// When the host cannot be asked.
-pub fn find(name: &str, path: &Path, run_id: &str) -> Result<Option<Yield>> {
+pub fn find(name: &str, path: &Path, run_id: &str) -> Result<Option<StepOutput>> {
     let marker = host(name, path).inspect(path)?.and_then(|found| found.marker);
     Ok(marker.filter(|marker| marker.run_id == run_id).map(|marker| yield_of(path, &marker)))
 }
@@ -96,7 +96,7 @@ pub fn find(name: &str, path: &Path, run_id: &str) -> Result<Option<Yield>> {
 ///
 /// # Errors
 /// [`NotOurs`], or what the host says.
-pub fn remove(name: &str, path: &Path, made: &Yield, run_id: &str) -> Result<()> {
+pub fn remove(name: &str, path: &Path, made: &StepOutput, run_id: &str) -> Result<()> {
     let host = host(name, path);
     let inode = made.inode.context("no inode was recorded")?;
     let Some(found) = host.inspect(path)? else { return Ok(()) };

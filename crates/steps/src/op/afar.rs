@@ -1,7 +1,7 @@
 //! Files of ours on a host over ssh that no agent of ours is on: made, marked and filled by commands there
 //! (measure::afar), removed only with the marker that was made.
 
-use super::{ManagedResource, Operation, RealSystem, RunTag, Undoing, Yield};
+use super::{ManagedResource, Operation, RealSystem, RunTag, StepOutput, Undoing};
 use crate::measure::afar::file;
 use crate::shell;
 use crate::units::show_bytes;
@@ -29,12 +29,12 @@ impl Operation for MakeFileAfar {
         )
     }
 
-    fn undoing(&self, made: Option<&Yield>) -> Option<Undoing> {
+    fn undoing(&self, made: Option<&StepOutput>) -> Option<Undoing> {
         let file = format!("{} on {}", self.path.display(), self.host);
         Some(Undoing::of_file(file, made.is_some_and(|made| made.reused)))
     }
 
-    fn undo_by_hand(&self, _: &RunTag, _: &Yield) -> Option<String> {
+    fn undo_by_hand(&self, _: &RunTag, _: &StepOutput) -> Option<String> {
         let command = match self.path.is_absolute() {
             true => format!("rm {}", shell::path(&self.path)),
             // A path of Windows.
@@ -57,15 +57,15 @@ impl ManagedResource for MakeFileAfar {
         true
     }
 
-    fn make(&self, _: &mut RealSystem, tag: &RunTag) -> Result<Yield> {
+    fn make(&self, _: &mut RealSystem, tag: &RunTag) -> Result<StepOutput> {
         file::make(&self.host, &self.path, self.bytes, &tag.run_id)
     }
 
-    fn find(&self, tag: &RunTag, _: &[Yield]) -> Result<Option<Yield>> {
+    fn find(&self, tag: &RunTag, _: &[StepOutput]) -> Result<Option<StepOutput>> {
         file::find(&self.host, &self.path, &tag.run_id)
     }
 
-    fn unmake(&self, _: &mut RealSystem, tag: &RunTag, made: &Yield) -> Result<()> {
+    fn unmake(&self, _: &mut RealSystem, tag: &RunTag, made: &StepOutput) -> Result<()> {
         file::remove(&self.host, &self.path, made, &tag.run_id)
             .with_context(|| format!("cannot remove {} on {}", self.path.display(), self.host))
     }

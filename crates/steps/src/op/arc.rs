@@ -1,6 +1,6 @@
 //! The limit of ZFS's cache (ARC) in a place, for the time of a stack. It is the whole machine's.
 
-use super::{ManagedResource, Observer, Operation, RealSystem, RunTag, Undoing, Yield};
+use super::{ManagedResource, Observer, Operation, RealSystem, RunTag, StepOutput, Undoing};
 use crate::step::settings::ThingSettings;
 use crate::step::zfs::ArcLimit;
 use crate::units::show_bytes;
@@ -29,11 +29,11 @@ impl Operation for LimitArc {
         self.was = machine.arc();
     }
 
-    fn undoing(&self, _: Option<&Yield>) -> Option<Undoing> {
+    fn undoing(&self, _: Option<&StepOutput>) -> Option<Undoing> {
         Some(Undoing::new("restored", "the limit of ZFS's ARC"))
     }
 
-    fn undo_by_hand(&self, _: &RunTag, _: &Yield) -> Option<String> {
+    fn undo_by_hand(&self, _: &RunTag, _: &StepOutput) -> Option<String> {
         Some(format!("echo {} > /sys/module/zfs/parameters/zfs_arc_max", self.was.parameter))
     }
 }
@@ -47,17 +47,17 @@ impl ManagedResource for LimitArc {
         [(PARAMETER.to_owned(), self.was.parameter.to_string())].into()
     }
 
-    fn make(&self, _: &mut RealSystem, _: &RunTag) -> Result<Yield> {
+    fn make(&self, _: &mut RealSystem, _: &RunTag) -> Result<StepOutput> {
         ArcLimit::set(self.bytes)?;
-        Ok(Yield::default())
+        Ok(StepOutput::default())
     }
 
-    fn find(&self, _: &RunTag, _: &[Yield]) -> Result<Option<Yield>> {
+    fn find(&self, _: &RunTag, _: &[StepOutput]) -> Result<Option<StepOutput>> {
         // Half done is what the module has not taken: then its parameter is ours and what holds is not.
-        Ok((ArcLimit::here().parameter == self.bytes).then(Yield::default))
+        Ok((ArcLimit::here().parameter == self.bytes).then(StepOutput::default))
     }
 
-    fn unmake(&self, system: &mut RealSystem, _: &RunTag, _: &Yield) -> Result<()> {
+    fn unmake(&self, system: &mut RealSystem, _: &RunTag, _: &StepOutput) -> Result<()> {
         self.was.restore(self.bytes)?.into_iter().for_each(|note| system.note(note));
         Ok(())
     }

@@ -1,7 +1,9 @@
 //! An array of the kernel's RAID driver (md) over several block devices, made by mdadm. Its first sync is a step of its own.
 
-use super::drives::{Drives, left_on};
-use super::{ManagedResource, Observer, Operation, Own, PathRef, RealSystem, RunTag, Undoing, Yield, known};
+use super::drives::{Drives, left_on, today};
+use super::{
+    ManagedResource, Observer, Operation, Own, PathRef, RealSystem, RunTag, StepOutput, Undoing, known,
+};
 use crate::shell;
 use crate::step::md;
 use crate::step::state::ArrayState;
@@ -84,14 +86,7 @@ impl Bounds {
     }
 }
 
-impl CreateArray {
-    /// With members where they are by now, and what of them is another drive.
-    fn today(&self) -> (CreateArray, Vec<String>) {
-        let mut today = self.clone();
-        let others = self.drives.settle(today.inputs());
-        (today, others)
-    }
-}
+impl CreateArray {}
 
 impl ManagedResource for CreateArray {
     fn key(&self) -> String {
@@ -107,21 +102,21 @@ impl ManagedResource for CreateArray {
         true
     }
 
-    fn make(&self, _: &mut RealSystem, _: &RunTag) -> Result<Yield> {
+    fn make(&self, _: &mut RealSystem, _: &RunTag) -> Result<StepOutput> {
         md::create(self)
     }
 
-    fn find(&self, _: &RunTag, _: &[Yield]) -> Result<Option<Yield>> {
-        md::find(&self.today().0)
+    fn find(&self, _: &RunTag, _: &[StepOutput]) -> Result<Option<StepOutput>> {
+        md::find(&today(self, &self.drives).0)
     }
 
-    fn unmake(&self, _: &mut RealSystem, _: &RunTag, _: &Yield) -> Result<()> {
-        let (today, others) = self.today();
+    fn unmake(&self, _: &mut RealSystem, _: &RunTag, _: &StepOutput) -> Result<()> {
+        let (today, others) = today(self, &self.drives);
         md::unmake(&today)?;
         left_on(&others)
     }
 
-    fn state(&self, made: &Yield) -> Result<Option<ArrayState>> {
+    fn state(&self, made: &StepOutput) -> Result<Option<ArrayState>> {
         Ok(made.path.as_deref().and_then(md::state_of))
     }
 }
@@ -146,15 +141,15 @@ impl Operation for CreateArray {
         self.drives = Drives::of(machine, &self.inputs());
     }
 
-    fn own<'a>(&'a self, _: &'a Yield) -> Vec<Own<'a>> {
+    fn own<'a>(&'a self, _: &'a StepOutput) -> Vec<Own<'a>> {
         vec![Own::Named(&self.name)]
     }
 
-    fn undoing(&self, _: Option<&Yield>) -> Option<Undoing> {
+    fn undoing(&self, _: Option<&StepOutput>) -> Option<Undoing> {
         Some(Undoing::new("stopped", format!("array {}, its superblocks zeroed", self.name)))
     }
 
-    fn undo_by_hand(&self, _: &RunTag, _: &Yield) -> Option<String> {
+    fn undo_by_hand(&self, _: &RunTag, _: &StepOutput) -> Option<String> {
         let members = shell::line(self.members.iter().map(PathRef::to_string));
         let array = shell::word(&format!("/dev/md/{}", self.name));
         Some(format!("mdadm --stop {array}; mdadm --zero-superblock {members}"))

@@ -1,6 +1,6 @@
 //! A directory of the run (a mount point); removed only when empty.
 
-use super::{ManagedResource, Operation, Own, RealSystem, RunTag, Undoing, Yield};
+use super::{ManagedResource, Operation, Own, RealSystem, RunTag, StepOutput, Undoing};
 use crate::shell;
 use crate::step::system::gone_is_fine;
 use anyhow::{Context, Result};
@@ -21,15 +21,15 @@ impl Operation for MakeDirectory {
         format!("mkdir -m 0700 {}", self.path.display())
     }
 
-    fn own<'a>(&'a self, _: &'a Yield) -> Vec<Own<'a>> {
+    fn own<'a>(&'a self, _: &'a StepOutput) -> Vec<Own<'a>> {
         vec![Own::InFolder(&self.path)]
     }
 
-    fn undoing(&self, _: Option<&Yield>) -> Option<Undoing> {
+    fn undoing(&self, _: Option<&StepOutput>) -> Option<Undoing> {
         Some(Undoing::new("removed", self.path.display()))
     }
 
-    fn undo_by_hand(&self, _: &RunTag, _: &Yield) -> Option<String> {
+    fn undo_by_hand(&self, _: &RunTag, _: &StepOutput) -> Option<String> {
         Some(format!("rmdir {}", shell::path(&self.path)))
     }
 }
@@ -43,17 +43,17 @@ impl ManagedResource for MakeDirectory {
         true
     }
 
-    fn make(&self, _: &mut RealSystem, _: &RunTag) -> Result<Yield> {
+    fn make(&self, _: &mut RealSystem, _: &RunTag) -> Result<StepOutput> {
         let made = fs::DirBuilder::new().mode(0o700).create(&self.path);
         made.with_context(|| format!("cannot make directory {}", self.path.display()))?;
-        Ok(Yield::at(&self.path))
+        Ok(StepOutput::at(&self.path))
     }
 
-    fn find(&self, _: &RunTag, _: &[Yield]) -> Result<Option<Yield>> {
-        Ok(fs::symlink_metadata(&self.path).is_ok().then(|| Yield::at(&self.path)))
+    fn find(&self, _: &RunTag, _: &[StepOutput]) -> Result<Option<StepOutput>> {
+        Ok(fs::symlink_metadata(&self.path).is_ok().then(|| StepOutput::at(&self.path)))
     }
 
-    fn unmake(&self, _: &mut RealSystem, _: &RunTag, _: &Yield) -> Result<()> {
+    fn unmake(&self, _: &mut RealSystem, _: &RunTag, _: &StepOutput) -> Result<()> {
         gone_is_fine(fs::remove_dir(&self.path))
             .with_context(|| format!("cannot remove directory {}", self.path.display()))
     }

@@ -1,7 +1,7 @@
 //! Who the members of an array, a group, a pool or a partition table are. The journal has them by the names that somebody typed, and
 //! the kernel deals its names out anew at each boot: before one is looked at to undo what was made, it must be the same drive.
 
-use super::{Observer, PathRef};
+use super::{Observer, Operation, PathRef};
 use crate::guard::inspect::identity_of;
 use crate::host::block::{self, Identity, Part};
 use crate::host::probe::Probe;
@@ -93,6 +93,13 @@ impl Drives {
         }
         others
     }
+}
+
+/// An operation with its members where they are by now, and what of them is another drive.
+pub fn today<O: Operation + Clone>(op: &O, drives: &Drives) -> (O, Vec<String>) {
+    let mut today = op.clone();
+    let others = drives.settle(today.inputs());
+    (today, others)
 }
 
 /// What is left where another drive has a member's name.

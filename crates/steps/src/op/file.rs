@@ -1,7 +1,7 @@
 //! Files of ours: made new with our marker behind their data, filled with incompressible data.
 //! Another's file is never written or removed (guard::marker).
 
-use super::{ManagedResource, Operation, PathRef, RealSystem, ResourceChange, RunTag, Undoing, Yield};
+use super::{ManagedResource, Operation, PathRef, RealSystem, ResourceChange, RunTag, StepOutput, Undoing};
 use crate::guard::fill::{self, Filled};
 use crate::guard::marker;
 use crate::shell;
@@ -33,12 +33,12 @@ impl Operation for MakeFile {
         format!("create {} ({}{keep})", self.path.display(), crate::units::show_size(self.bytes))
     }
 
-    fn undoing(&self, made: Option<&Yield>) -> Option<Undoing> {
+    fn undoing(&self, made: Option<&StepOutput>) -> Option<Undoing> {
         let stays = self.keep || made.is_some_and(|made| made.reused);
         Some(Undoing::of_file(self.path.display(), stays))
     }
 
-    fn undo_by_hand(&self, _: &RunTag, _: &Yield) -> Option<String> {
+    fn undo_by_hand(&self, _: &RunTag, _: &StepOutput) -> Option<String> {
         Some(format!("rm {}", shell::path(&self.path)))
     }
 }
@@ -56,20 +56,20 @@ impl ManagedResource for MakeFile {
         true
     }
 
-    fn stays(&self, made: &Yield) -> bool {
+    fn stays(&self, made: &StepOutput) -> bool {
         self.keep || made.reused
     }
 
-    fn make(&self, system: &mut RealSystem, tag: &RunTag) -> Result<Yield> {
+    fn make(&self, system: &mut RealSystem, tag: &RunTag) -> Result<StepOutput> {
         let made = match self.reusable()? {
-            Some(marker) => Yield { reused: true, ..yield_of(&self.path, &marker) },
+            Some(marker) => StepOutput { reused: true, ..yield_of(&self.path, &marker) },
             None => yield_of(&self.path, &marker::create(&self.path, self.bytes, &tag.run_id)?),
         };
         system.hold(&self.path, claim(&self.path)?);
         Ok(made)
     }
 
-    fn find(&self, tag: &RunTag, _: &[Yield]) -> Result<Option<Yield>> {
+    fn find(&self, tag: &RunTag, _: &[StepOutput]) -> Result<Option<StepOutput>> {
         // Whoever may not look into a folder has made nothing there.
         let looked = self.path.symlink_metadata();
         if looked.is_err_and(|error| error.kind() == std::io::ErrorKind::PermissionDenied) {
@@ -79,7 +79,7 @@ impl ManagedResource for MakeFile {
         Ok((marker.run_id == tag.run_id).then(|| yield_of(&self.path, &marker)))
     }
 
-    fn unmake(&self, system: &mut RealSystem, tag: &RunTag, made: &Yield) -> Result<()> {
+    fn unmake(&self, system: &mut RealSystem, tag: &RunTag, made: &StepOutput) -> Result<()> {
         let path = &self.path;
         let inode = made.inode.context("no inode was recorded")?;
         if let Some(device) = loops::any_on(path) {
@@ -118,8 +118,8 @@ impl MakeFile {
     }
 }
 
-fn yield_of(path: &Path, marker: &marker::Marker) -> Yield {
-    Yield { inode: Some(marker.inode), bytes: Some(marker.bytes), ..Yield::at(path) }
+fn yield_of(path: &Path, marker: &marker::Marker) -> StepOutput {
+    StepOutput { inode: Some(marker.inode), bytes: Some(marker.bytes), ..StepOutput::at(path) }
 }
 
 /// Two runs must not measure, format or remove one file under each other.

@@ -1,7 +1,7 @@
 //! A file system on block devices of ours, and its mount.
 
 use super::{
-    ManagedResource, Operation, Own, PathRef, RealSystem, ResourceChange, RunTag, Undoing, Yield, known,
+    ManagedResource, Operation, Own, PathRef, RealSystem, ResourceChange, RunTag, StepOutput, Undoing, known,
 };
 use crate::shell;
 use crate::step::system::run;
@@ -156,15 +156,15 @@ impl Operation for Mount {
         std::iter::once(&mut self.device).chain(&mut self.others).collect()
     }
 
-    fn own<'a>(&'a self, _: &'a Yield) -> Vec<Own<'a>> {
+    fn own<'a>(&'a self, _: &'a StepOutput) -> Vec<Own<'a>> {
         vec![Own::InFolder(&self.directory)]
     }
 
-    fn undoing(&self, _: Option<&Yield>) -> Option<Undoing> {
+    fn undoing(&self, _: Option<&StepOutput>) -> Option<Undoing> {
         Some(Undoing::new("unmounted", self.directory.display()))
     }
 
-    fn undo_by_hand(&self, _: &RunTag, _: &Yield) -> Option<String> {
+    fn undo_by_hand(&self, _: &RunTag, _: &StepOutput) -> Option<String> {
         Some(format!("umount {}", shell::path(&self.directory)))
     }
 }
@@ -180,7 +180,7 @@ impl ManagedResource for Mount {
         below
     }
 
-    fn make(&self, _: &mut RealSystem, _: &RunTag) -> Result<Yield> {
+    fn make(&self, _: &mut RealSystem, _: &RunTag) -> Result<StepOutput> {
         let atime = if self.relatime { MountFlags::RELATIME } else { MountFlags::NOATIME };
         let flags = atime | MountFlags::NOSUID | MountFlags::NODEV;
         let data = CString::new(self.data()?).context("a device's name with a zero byte")?;
@@ -188,14 +188,14 @@ impl ManagedResource for Mount {
         mount(device, &self.directory, kind, flags, data.as_c_str()).with_context(|| {
             format!("cannot mount {} ({kind}) at {}", device.display(), self.directory.display())
         })?;
-        Ok(Yield::at(&self.directory))
+        Ok(StepOutput::at(&self.directory))
     }
 
-    fn find(&self, _: &RunTag, _: &[Yield]) -> Result<Option<Yield>> {
-        Ok(is_mounted(&self.directory)?.then(|| Yield::at(&self.directory)))
+    fn find(&self, _: &RunTag, _: &[StepOutput]) -> Result<Option<StepOutput>> {
+        Ok(is_mounted(&self.directory)?.then(|| StepOutput::at(&self.directory)))
     }
 
-    fn unmake(&self, _: &mut RealSystem, _: &RunTag, _: &Yield) -> Result<()> {
+    fn unmake(&self, _: &mut RealSystem, _: &RunTag, _: &StepOutput) -> Result<()> {
         match is_mounted(&self.directory)? {
             true => unmount_soon(&self.directory),
             false => Ok(()),

@@ -1,7 +1,7 @@
 //! Stretches of block devices one behind the other as one device, by the device mapper's `linear`: a part of one device, or
 //! several devices put together.
 
-use super::{ManagedResource, Operation, Own, PathRef, RealSystem, RunTag, Undoing, Yield, known};
+use super::{ManagedResource, Operation, Own, PathRef, RealSystem, RunTag, StepOutput, Undoing, known};
 use crate::shell;
 use crate::step::dm;
 use crate::units::size_word;
@@ -41,15 +41,15 @@ impl ManagedResource for MakeLinear {
         known(self.stretches.iter().map(|stretch| &stretch.device))
     }
 
-    fn make(&self, _: &mut RealSystem, _: &RunTag) -> Result<Yield> {
+    fn make(&self, _: &mut RealSystem, _: &RunTag) -> Result<StepOutput> {
         dm::create(self)
     }
 
-    fn find(&self, _: &RunTag, _: &[Yield]) -> Result<Option<Yield>> {
+    fn find(&self, _: &RunTag, _: &[StepOutput]) -> Result<Option<StepOutput>> {
         dm::find(&self.name)
     }
 
-    fn unmake(&self, _: &mut RealSystem, _: &RunTag, _: &Yield) -> Result<()> {
+    fn unmake(&self, _: &mut RealSystem, _: &RunTag, _: &StepOutput) -> Result<()> {
         dm::remove(&self.name)
     }
 }
@@ -69,15 +69,15 @@ impl Operation for MakeLinear {
         self.stretches.iter_mut().map(|stretch| &mut stretch.device).collect()
     }
 
-    fn own<'a>(&'a self, _: &'a Yield) -> Vec<Own<'a>> {
+    fn own<'a>(&'a self, _: &'a StepOutput) -> Vec<Own<'a>> {
         vec![Own::Named(&self.name)]
     }
 
-    fn undoing(&self, _: Option<&Yield>) -> Option<Undoing> {
+    fn undoing(&self, _: Option<&StepOutput>) -> Option<Undoing> {
         Some(Undoing::new("removed", format!("device mapper's {}", self.name)))
     }
 
-    fn undo_by_hand(&self, _: &RunTag, _: &Yield) -> Option<String> {
+    fn undo_by_hand(&self, _: &RunTag, _: &StepOutput) -> Option<String> {
         Some(format!("dmsetup remove {}", shell::word(&self.name)))
     }
 }

@@ -3,7 +3,7 @@
 //! step is known to have made.
 
 use super::{
-    KnownBy, ManagedResource, Observer, Operation, PathRef, RealSystem, RunTag, Undoing, Yield, known,
+    KnownBy, ManagedResource, Observer, Operation, PathRef, RealSystem, RunTag, StepOutput, Undoing, known,
 };
 use crate::shell;
 use crate::step::loops::{self, FileId, LoopOf};
@@ -52,7 +52,7 @@ impl Operation for AttachLoop {
         self.file = self.backing.path().ok().and_then(|path| machine.file_id(path));
     }
 
-    fn undoing(&self, made: Option<&Yield>) -> Option<Undoing> {
+    fn undoing(&self, made: Option<&StepOutput>) -> Option<Undoing> {
         let device = made.and_then(|made| made.path.as_ref()).map(|device| device.display().to_string());
         Some(Undoing::new(
             "detached",
@@ -60,7 +60,7 @@ impl Operation for AttachLoop {
         ))
     }
 
-    fn undo_by_hand(&self, _: &RunTag, made: &Yield) -> Option<String> {
+    fn undo_by_hand(&self, _: &RunTag, made: &StepOutput) -> Option<String> {
         made.path.as_ref().map(|device| format!("losetup --detach {}", shell::path(device)))
     }
 }
@@ -78,18 +78,18 @@ impl ManagedResource for AttachLoop {
         KnownBy::Number
     }
 
-    fn make(&self, _: &mut RealSystem, _: &RunTag) -> Result<Yield> {
-        Ok(Yield::at(loops::attach(&self.known()?, self.direct_io, self.read_only)?))
+    fn make(&self, _: &mut RealSystem, _: &RunTag) -> Result<StepOutput> {
+        Ok(StepOutput::at(loops::attach(&self.known()?, self.direct_io, self.read_only)?))
     }
 
-    fn find(&self, _: &RunTag, others: &[Yield]) -> Result<Option<Yield>> {
+    fn find(&self, _: &RunTag, others: &[StepOutput]) -> Result<Option<StepOutput>> {
         let devices = loops::attached(&self.known()?)?;
         // Stacks that share nothing (`own`) have a loop device each on one file.
         let is_others = |device: &PathBuf| others.iter().any(|made| made.path.as_ref() == Some(device));
-        Ok(devices.into_iter().find(|device| !is_others(device)).map(Yield::at))
+        Ok(devices.into_iter().find(|device| !is_others(device)).map(StepOutput::at))
     }
 
-    fn unmake(&self, _: &mut RealSystem, _: &RunTag, made: &Yield) -> Result<()> {
+    fn unmake(&self, _: &mut RealSystem, _: &RunTag, made: &StepOutput) -> Result<()> {
         let device = made.path.as_ref().context("no loop device was recorded")?;
         loops::detach(device, &self.known()?)
     }

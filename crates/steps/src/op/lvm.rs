@@ -1,7 +1,9 @@
 //! A volume group of LVM's over several devices, and the volume in it: linear, striped, thin or cached.
 
-use super::drives::{Drives, left_on};
-use super::{ManagedResource, Observer, Operation, Own, PathRef, RealSystem, RunTag, Undoing, Yield, known};
+use super::drives::{Drives, left_on, today};
+use super::{
+    ManagedResource, Observer, Operation, Own, PathRef, RealSystem, RunTag, StepOutput, Undoing, known,
+};
 use crate::shell;
 use crate::step::lvm::{self, Group, VOLUME};
 use crate::step::settings::ThingSettings;
@@ -87,13 +89,6 @@ impl MakeLvm {
     fn group<'a>(&'a self, tag: &'a RunTag) -> Result<Group<'a>> {
         let members = self.members.iter().map(PathRef::path).collect::<Result<Vec<_>>>()?;
         Ok(Group { run_id: &tag.run_id, name: &self.name, members })
-    }
-
-    /// With members where they are by now, and what of them is another drive.
-    fn today(&self) -> (MakeLvm, Vec<String>) {
-        let mut today = self.clone();
-        let others = self.drives.settle(today.inputs());
-        (today, others)
     }
 
     /// The commands that make what is in the group, `fast` and `slow` being the members of a cache.
@@ -194,15 +189,15 @@ impl Operation for MakeLvm {
         self.drives = Drives::of(machine, &self.inputs());
     }
 
-    fn own<'a>(&'a self, _: &'a Yield) -> Vec<Own<'a>> {
+    fn own<'a>(&'a self, _: &'a StepOutput) -> Vec<Own<'a>> {
         vec![Own::Named(&self.name)]
     }
 
-    fn undoing(&self, _: Option<&Yield>) -> Option<Undoing> {
+    fn undoing(&self, _: Option<&StepOutput>) -> Option<Undoing> {
         Some(Undoing::new("removed", format!("the volume group {}", self.name)))
     }
 
-    fn undo_by_hand(&self, _: &RunTag, _: &Yield) -> Option<String> {
+    fn undo_by_hand(&self, _: &RunTag, _: &StepOutput) -> Option<String> {
         let members = shell::line(self.members.iter().map(PathRef::to_string));
         Some(format!("vgremove -ff {}; pvremove {members}", shell::word(&self.name)))
     }
@@ -221,27 +216,27 @@ impl ManagedResource for MakeLvm {
         true
     }
 
-    fn make(&self, _: &mut RealSystem, tag: &RunTag) -> Result<Yield> {
+    fn make(&self, _: &mut RealSystem, tag: &RunTag) -> Result<StepOutput> {
         let group = self.group(tag)?;
         // LVM knows its physical volumes by the kernel's names.
         let name = |member: &&Path| member.canonicalize().map(|real| real.display().to_string());
         let names = group.members.iter().map(name).collect::<std::io::Result<Vec<_>>>()?;
         let device = group.make(self.member_bytes, &self.commands_on(&names))?;
-        Ok(Yield::at(device))
+        Ok(StepOutput::at(device))
     }
 
-    fn find(&self, tag: &RunTag, _: &[Yield]) -> Result<Option<Yield>> {
-        let (today, _) = self.today();
-        Ok(today.group(tag)?.find()?.map(|path| Yield { path, ..Yield::default() }))
+    fn find(&self, tag: &RunTag, _: &[StepOutput]) -> Result<Option<StepOutput>> {
+        let (today, _) = today(self, &self.drives);
+        Ok(today.group(tag)?.find()?.map(|path| StepOutput { path, ..StepOutput::default() }))
     }
 
-    fn settings(&self, _: &Yield) -> Result<ThingSettings> {
+    fn settings(&self, _: &StepOutput) -> Result<ThingSettings> {
         let members = self.members.iter().map(PathRef::path).collect::<Result<Vec<_>>>()?;
         lvm::settings_of(&self.name, &members)
     }
 
-    fn unmake(&self, _: &mut RealSystem, tag: &RunTag, _: &Yield) -> Result<()> {
-        let (today, others) = self.today();
+    fn unmake(&self, _: &mut RealSystem, tag: &RunTag, _: &StepOutput) -> Result<()> {
+        let (today, others) = today(self, &self.drives);
         today.group(tag)?.unmake()?;
         left_on(&others)
     }

@@ -62,7 +62,7 @@ pub use zpool_member::{AwaitResilver, ZpoolOffline, ZpoolReplace};
 
 use super::system::{NotOurs, Observer, RealSystem};
 use super::thing::{KnownBy, ManagedResource, ResourceChange};
-use super::{PathRef, RunTag, StepId, Yield};
+use super::{PathRef, RunTag, StepId, StepOutput};
 use crate::layer::guest::DiskKey;
 use crate::store;
 use anyhow::{Context, Result};
@@ -266,17 +266,17 @@ pub trait Operation {
 
     /// What undoing touches that the run alone can have made: a journal is never believed beyond that. Devices, drives and files
     /// outside of the run's folder are known by what undoing itself looks at (markers, ids on drives, inodes).
-    fn own<'a>(&'a self, _made: &'a Yield) -> Vec<Own<'a>> {
+    fn own<'a>(&'a self, _made: &'a StepOutput) -> Vec<Own<'a>> {
         Vec::new()
     }
 
     /// What undoing does in a few words, with what it made where that is known; `None`: it has nothing of its own to undo.
-    fn undoing(&self, _made: Option<&Yield>) -> Option<Undoing> {
+    fn undoing(&self, _made: Option<&StepOutput>) -> Option<Undoing> {
         None
     }
 
     /// The command that a person would type to undo it, when `undo` failed.
-    fn undo_by_hand(&self, _tag: &RunTag, _made: &Yield) -> Option<String> {
+    fn undo_by_hand(&self, _tag: &RunTag, _made: &StepOutput) -> Option<String> {
         None
     }
 }
@@ -330,7 +330,7 @@ impl Op {
     ///
     /// # Errors
     /// [`NotOurs`] with what that would be.
-    pub fn check_own(&self, tag: &RunTag, made: &Yield) -> Result<()> {
+    pub fn check_own(&self, tag: &RunTag, made: &StepOutput) -> Result<()> {
         let folder = &tag.run_dir;
         let is_within = |path: &Path| {
             path.starts_with(folder) && !path.components().any(|part| part == Component::ParentDir)
@@ -383,7 +383,7 @@ impl Op {
     /// When a step that it builds on has yielded no path; what `locate` says.
     pub fn resolved(
         &self,
-        yields: &BTreeMap<StepId, Yield>,
+        yields: &BTreeMap<StepId, StepOutput>,
         locate: &mut dyn FnMut(&DiskKey) -> Result<PathBuf>,
     ) -> Result<Op> {
         let mut op = self.clone();

@@ -1,8 +1,10 @@
 //! A partition table with one partition on a block device, by sfdisk. The table's id is worked out from the run's, so that ours
 //! is told from every other.
 
-use super::drives::{Drives, left_on};
-use super::{ManagedResource, Observer, Operation, Own, PathRef, RealSystem, RunTag, Undoing, Yield, known};
+use super::drives::{Drives, left_on, today};
+use super::{
+    ManagedResource, Observer, Operation, Own, PathRef, RealSystem, RunTag, StepOutput, Undoing, known,
+};
 use crate::shell;
 use crate::step::partition;
 use crate::units::size_word;
@@ -30,14 +32,7 @@ pub struct MakePartition {
     pub drives: Drives,
 }
 
-impl MakePartition {
-    /// With members where they are by now, and what of them is another drive.
-    fn today(&self) -> (MakePartition, Vec<String>) {
-        let mut today = self.clone();
-        let others = self.drives.settle(today.inputs());
-        (today, others)
-    }
-}
+impl MakePartition {}
 
 impl ManagedResource for MakePartition {
     fn key(&self) -> String {
@@ -52,16 +47,16 @@ impl ManagedResource for MakePartition {
         true
     }
 
-    fn make(&self, _: &mut RealSystem, _: &RunTag) -> Result<Yield> {
+    fn make(&self, _: &mut RealSystem, _: &RunTag) -> Result<StepOutput> {
         partition::create(self)
     }
 
-    fn find(&self, _: &RunTag, _: &[Yield]) -> Result<Option<Yield>> {
-        partition::find(&self.today().0)
+    fn find(&self, _: &RunTag, _: &[StepOutput]) -> Result<Option<StepOutput>> {
+        partition::find(&today(self, &self.drives).0)
     }
 
-    fn unmake(&self, _: &mut RealSystem, _: &RunTag, _: &Yield) -> Result<()> {
-        let (today, others) = self.today();
+    fn unmake(&self, _: &mut RealSystem, _: &RunTag, _: &StepOutput) -> Result<()> {
+        let (today, others) = today(self, &self.drives);
         partition::remove(&today)?;
         left_on(&others)
     }
@@ -91,15 +86,15 @@ impl Operation for MakePartition {
         self.drives = Drives::of(machine, &self.inputs());
     }
 
-    fn own<'a>(&'a self, _: &'a Yield) -> Vec<Own<'a>> {
+    fn own<'a>(&'a self, _: &'a StepOutput) -> Vec<Own<'a>> {
         vec![Own::Named(&self.name)]
     }
 
-    fn undoing(&self, _: Option<&Yield>) -> Option<Undoing> {
+    fn undoing(&self, _: Option<&StepOutput>) -> Option<Undoing> {
         Some(Undoing::new("removed", format!("the partition table on {}", self.device)))
     }
 
-    fn undo_by_hand(&self, _: &RunTag, _: &Yield) -> Option<String> {
+    fn undo_by_hand(&self, _: &RunTag, _: &StepOutput) -> Option<String> {
         Some(format!("wipefs --all --types gpt,dos,PMBR {}", shell::word(&self.device.to_string())))
     }
 }

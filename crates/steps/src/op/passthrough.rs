@@ -1,12 +1,12 @@
 //! A PCI drive taken from this host's driver and given to vfio-pci, so that a guest can have it. Undone, the driver has it
 //! back and its disk is there again, its queue set as it was.
 
-use super::{ManagedResource, Observer, Operation, Own, RealSystem, RunTag, Undoing, Yield};
+use super::{ManagedResource, Observer, Operation, Own, RealSystem, RunTag, StepOutput, Undoing};
 use crate::host::pci;
 use crate::shell;
 use crate::step::queue::{self, Settings};
 use crate::step::system::here;
-use crate::step::vfio::{self, TakenDrive};
+use crate::step::vfio;
 use anyhow::Result;
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
@@ -26,12 +26,6 @@ pub struct PassThrough {
     pub queue: Settings,
 }
 
-impl PassThrough {
-    fn drive(&self) -> TakenDrive<'_> {
-        TakenDrive { address: &self.address, driver: &self.driver, disk: &self.disk }
-    }
-}
-
 impl Operation for PassThrough {
     fn describe(&self) -> String {
         format!("bind {} to {} in place of {}", self.address, vfio::DRIVER, self.driver)
@@ -41,7 +35,7 @@ impl Operation for PassThrough {
         self.queue = machine.queue_settings(&self.disk);
     }
 
-    fn own<'a>(&'a self, made: &'a Yield) -> Vec<Own<'a>> {
+    fn own<'a>(&'a self, made: &'a StepOutput) -> Vec<Own<'a>> {
         let settings = self.queue.keys().chain(made.queue.keys());
         settings
             .map(|name| Own::Part(name))
@@ -49,12 +43,12 @@ impl Operation for PassThrough {
             .collect()
     }
 
-    fn undoing(&self, _: Option<&Yield>) -> Option<Undoing> {
+    fn undoing(&self, _: Option<&StepOutput>) -> Option<Undoing> {
         let (address, disk) = (&self.address, self.disk.display());
         Some(Undoing::new("given back", format!("the drive at {address} ({disk}) to {}", self.driver)))
     }
 
-    fn undo_by_hand(&self, _: &RunTag, _: &Yield) -> Option<String> {
+    fn undo_by_hand(&self, _: &RunTag, _: &StepOutput) -> Option<String> {
         let device = Path::new("/sys/bus/pci/devices").join(&self.address);
         Some(format!(
             "echo > {}; echo {address} > {}; echo {address} > /sys/bus/pci/drivers_probe",
@@ -74,18 +68,18 @@ impl ManagedResource for PassThrough {
         self.queue.clone()
     }
 
-    fn make(&self, _: &mut RealSystem, _: &RunTag) -> Result<Yield> {
-        Ok(Yield::at(vfio::take(&here(), &self.drive())?))
+    fn make(&self, _: &mut RealSystem, _: &RunTag) -> Result<StepOutput> {
+        Ok(StepOutput::at(vfio::take(&here(), self)?))
     }
 
-    fn find(&self, _: &RunTag, _: &[Yield]) -> Result<Option<Yield>> {
+    fn find(&self, _: &RunTag, _: &[StepOutput]) -> Result<Option<StepOutput>> {
         // The plan was refused unless the function had a driver of this host, and a refusal before the first change is never
         // asked here: vfio-pci has it from us.
-        Ok(vfio::is_taken(&here(), &self.address).then(Yield::default))
+        Ok(vfio::is_taken(&here(), &self.address).then(StepOutput::default))
     }
 
-    fn unmake(&self, system: &mut RealSystem, _: &RunTag, made: &Yield) -> Result<()> {
-        let other_name = vfio::give_back(&here(), &self.drive())?;
+    fn unmake(&self, system: &mut RealSystem, _: &RunTag, made: &StepOutput) -> Result<()> {
+        let other_name = vfio::give_back(&here(), self)?;
         // Runs from before 2026-11-23 have them in what was made.
         let was = if self.queue.is_empty() { &made.queue } else { &self.queue };
         let pause = || std::thread::sleep(Duration::from_millis(100));

@@ -2,7 +2,9 @@
 //! is known by pid and start time; one whose start was interrupted is found by a word of its
 //! command line that names the run.
 
-use super::{KnownBy, ManagedResource, Operation, Own, PathRef, RealSystem, RunTag, Undoing, Yield, known};
+use super::{
+    KnownBy, ManagedResource, Operation, Own, PathRef, RealSystem, RunTag, StepOutput, Undoing, known,
+};
 use crate::layer::guest;
 use crate::measure::wire::ssh;
 use crate::step::process::process_of_tag;
@@ -61,22 +63,22 @@ impl Operation for Spawn {
         self.belows.iter_mut().collect()
     }
 
-    fn own<'a>(&'a self, _: &'a Yield) -> Vec<Own<'a>> {
+    fn own<'a>(&'a self, _: &'a StepOutput) -> Vec<Own<'a>> {
         let made = self.makes.iter().map(|path| Own::InFolder(path));
         made.chain([Own::Named(&self.tag)]).collect()
     }
 
-    fn undoing(&self, made: Option<&Yield>) -> Option<Undoing> {
+    fn undoing(&self, made: Option<&StepOutput>) -> Option<Undoing> {
         // Without a process only its sockets are there.
         Some(match made {
-            Some(Yield { process: None, .. }) => {
+            Some(StepOutput { process: None, .. }) => {
                 Undoing::new("removed", format!("the sockets of {}", self.name()))
             }
             _ => Undoing::new("ended", self.name()),
         })
     }
 
-    fn undo_by_hand(&self, _: &RunTag, made: &Yield) -> Option<String> {
+    fn undo_by_hand(&self, _: &RunTag, made: &StepOutput) -> Option<String> {
         made.process.as_ref().map(|process| format!("kill {}", process.pid))
     }
 }
@@ -100,20 +102,20 @@ impl ManagedResource for Spawn {
         KnownBy::Process
     }
 
-    fn make(&self, system: &mut RealSystem, _: &RunTag) -> Result<Yield> {
+    fn make(&self, system: &mut RealSystem, _: &RunTag) -> Result<StepOutput> {
         let process = system.spawn(&self.words()?, &self.log)?;
         if let Some(socket) = &self.ready {
             system.await_socket(socket, &process, &self.log)?;
         }
-        Ok(Yield { process: Some(process), ..Yield::default() })
+        Ok(StepOutput { process: Some(process), ..StepOutput::default() })
     }
 
-    fn find(&self, _: &RunTag, _: &[Yield]) -> Result<Option<Yield>> {
+    fn find(&self, _: &RunTag, _: &[StepOutput]) -> Result<Option<StepOutput>> {
         // Its sockets may be there without it: they are removed either way.
-        Ok(Some(Yield { process: process_of_tag(&self.tag)?, ..Yield::default() }))
+        Ok(Some(StepOutput { process: process_of_tag(&self.tag)?, ..StepOutput::default() }))
     }
 
-    fn unmake(&self, system: &mut RealSystem, _: &RunTag, made: &Yield) -> Result<()> {
+    fn unmake(&self, system: &mut RealSystem, _: &RunTag, made: &StepOutput) -> Result<()> {
         if let Some(process) = &made.process {
             system.end_process(process, &self.tag)?;
         }
@@ -188,11 +190,11 @@ impl Operation for RemoteAgent {
         format!("copy this iotax to {} over ssh and start it there as agent", self.host)
     }
 
-    fn undoing(&self, _: Option<&Yield>) -> Option<Undoing> {
+    fn undoing(&self, _: Option<&StepOutput>) -> Option<Undoing> {
         Some(Undoing::new("removed", format!("the copy of iotax on {}", self.host)))
     }
 
-    fn undo_by_hand(&self, tag: &RunTag, _: &Yield) -> Option<String> {
+    fn undo_by_hand(&self, tag: &RunTag, _: &StepOutput) -> Option<String> {
         Some(ssh::remove_by_hand(&self.host, &self.id(tag)))
     }
 }
@@ -206,15 +208,15 @@ impl ManagedResource for RemoteAgent {
         true
     }
 
-    fn make(&self, _: &mut RealSystem, _: &RunTag) -> Result<Yield> {
-        Ok(Yield::default())
+    fn make(&self, _: &mut RealSystem, _: &RunTag) -> Result<StepOutput> {
+        Ok(StepOutput::default())
     }
 
-    fn find(&self, _: &RunTag, _: &[Yield]) -> Result<Option<Yield>> {
-        Ok(Some(Yield::default()))
+    fn find(&self, _: &RunTag, _: &[StepOutput]) -> Result<Option<StepOutput>> {
+        Ok(Some(StepOutput::default()))
     }
 
-    fn unmake(&self, _: &mut RealSystem, tag: &RunTag, _: &Yield) -> Result<()> {
+    fn unmake(&self, _: &mut RealSystem, tag: &RunTag, _: &StepOutput) -> Result<()> {
         ssh::remove_remote(&self.host, &self.id(tag), &ssh::SshOptions::from_env())
             .map(drop)
             .with_context(|| format!("cannot remove the agent's copy on {}", self.host))

@@ -1,6 +1,6 @@
 //! The initramfs or the seed of a guest: scratch files of the run directory.
 
-use super::{ManagedResource, Operation, Own, RealSystem, RunTag, Undoing, Yield};
+use super::{ManagedResource, Operation, Own, RealSystem, RunTag, StepOutput, Undoing};
 use crate::layer::guest;
 use crate::shell;
 use crate::step::system::{remove_file, write_file};
@@ -72,15 +72,15 @@ impl<T: Scratch> Operation for T {
         format!("write {}{}", self.path().display(), self.origin())
     }
 
-    fn own<'a>(&'a self, _: &'a Yield) -> Vec<Own<'a>> {
+    fn own<'a>(&'a self, _: &'a StepOutput) -> Vec<Own<'a>> {
         vec![Own::InFolder(self.path())]
     }
 
-    fn undoing(&self, _: Option<&Yield>) -> Option<Undoing> {
+    fn undoing(&self, _: Option<&StepOutput>) -> Option<Undoing> {
         Some(Undoing::new("removed", self.path().display()))
     }
 
-    fn undo_by_hand(&self, _: &RunTag, _: &Yield) -> Option<String> {
+    fn undo_by_hand(&self, _: &RunTag, _: &StepOutput) -> Option<String> {
         Some(format!("rm {}", shell::path(self.path())))
     }
 }
@@ -94,16 +94,16 @@ impl<T: Scratch> ManagedResource for T {
         true
     }
 
-    fn make(&self, _: &mut RealSystem, _: &RunTag) -> Result<Yield> {
+    fn make(&self, _: &mut RealSystem, _: &RunTag) -> Result<StepOutput> {
         write_file(self.path(), &self.content()?)?;
-        Ok(Yield::at(self.path()))
+        Ok(StepOutput::at(self.path()))
     }
 
-    fn find(&self, _: &RunTag, _: &[Yield]) -> Result<Option<Yield>> {
-        Ok(self.path().symlink_metadata().is_ok().then(|| Yield::at(self.path())))
+    fn find(&self, _: &RunTag, _: &[StepOutput]) -> Result<Option<StepOutput>> {
+        Ok(self.path().symlink_metadata().is_ok().then(|| StepOutput::at(self.path())))
     }
 
-    fn unmake(&self, _: &mut RealSystem, _: &RunTag, _: &Yield) -> Result<()> {
+    fn unmake(&self, _: &mut RealSystem, _: &RunTag, _: &StepOutput) -> Result<()> {
         remove_file(self.path())
     }
 }

@@ -2,7 +2,7 @@
 //! vhost-user-blk controller; where what is below is a bdev already, the controller alone. All are the target's, under a name
 //! that carries the run's id.
 
-use super::{ManagedResource, Operation, Own, PathRef, RealSystem, RunTag, Undoing, Yield};
+use super::{ManagedResource, Operation, Own, PathRef, RealSystem, RunTag, StepOutput, Undoing};
 use crate::shell;
 use crate::step::spdk;
 use crate::step::system::remove_file;
@@ -110,16 +110,16 @@ impl Operation for ExportSpdk {
         vec![&mut self.backing]
     }
 
-    fn own<'a>(&'a self, _: &'a Yield) -> Vec<Own<'a>> {
+    fn own<'a>(&'a self, _: &'a StepOutput) -> Vec<Own<'a>> {
         vec![Own::Named(&self.name)]
     }
 
-    fn undoing(&self, _: Option<&Yield>) -> Option<Undoing> {
+    fn undoing(&self, _: Option<&StepOutput>) -> Option<Undoing> {
         let what = format!("{} from the SPDK target behind {}", self.backing, self.rpc.display());
         Some(Undoing::new("withdrawn", what))
     }
 
-    fn undo_by_hand(&self, _: &RunTag, _: &Yield) -> Option<String> {
+    fn undo_by_hand(&self, _: &RunTag, _: &StepOutput) -> Option<String> {
         let call = |method: &str| rpc_py(&self.rpc, method, &[&self.name]);
         let split = self.part.map(|_| call("bdev_split_delete"));
         let bdev = (!self.is_over_a_bdev()).then(|| call(self.kind().delete));
@@ -137,15 +137,15 @@ impl ManagedResource for ExportSpdk {
         vec![self.backing.path().map_or_else(|_| self.bdev().into(), Path::to_owned)]
     }
 
-    fn make(&self, _: &mut RealSystem, _: &RunTag) -> Result<Yield> {
-        Ok(Yield::at(spdk::export(self)?))
+    fn make(&self, _: &mut RealSystem, _: &RunTag) -> Result<StepOutput> {
+        Ok(StepOutput::at(spdk::export(self)?))
     }
 
-    fn find(&self, _: &RunTag, _: &[Yield]) -> Result<Option<Yield>> {
-        Ok(spdk::find(self)?.map(|path| Yield { path, ..Yield::default() }))
+    fn find(&self, _: &RunTag, _: &[StepOutput]) -> Result<Option<StepOutput>> {
+        Ok(spdk::find(self)?.map(|path| StepOutput { path, ..StepOutput::default() }))
     }
 
-    fn unmake(&self, _: &mut RealSystem, _: &RunTag, made: &Yield) -> Result<()> {
+    fn unmake(&self, _: &mut RealSystem, _: &RunTag, made: &StepOutput) -> Result<()> {
         spdk::unexport(self)?;
         // A target that was killed leaves its sockets.
         let is_socket =

@@ -2,11 +2,11 @@
 //! them where they are asked for; and the equal parts of one. All are the target's, under names that carry the run's id.
 
 use super::spdk::{SpdkKind, kind, rpc_py};
-use super::{ManagedResource, Operation, Own, PathRef, RealSystem, RunTag, Undoing, Yield, known};
+use super::{ManagedResource, Operation, Own, PathRef, RealSystem, RunTag, StepOutput, Undoing, known};
 use crate::step::settings::ThingSettings;
 use crate::step::spdk;
 use crate::step::state::ArrayState;
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result};
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 
@@ -195,18 +195,18 @@ impl Operation for JoinSpdk {
         self.members.iter_mut().collect()
     }
 
-    fn own<'a>(&'a self, _: &'a Yield) -> Vec<Own<'a>> {
+    fn own<'a>(&'a self, _: &'a StepOutput) -> Vec<Own<'a>> {
         vec![Own::Named(&self.name)]
     }
 
-    fn undoing(&self, _: Option<&Yield>) -> Option<Undoing> {
+    fn undoing(&self, _: Option<&StepOutput>) -> Option<Undoing> {
         Some(Undoing::new(
             "removed",
             format!("{} from the SPDK target behind {}", self.bdev(), self.rpc.display()),
         ))
     }
 
-    fn undo_by_hand(&self, _: &RunTag, _: &Yield) -> Option<String> {
+    fn undo_by_hand(&self, _: &RunTag, _: &StepOutput) -> Option<String> {
         let mut calls = Vec::new();
         let mut call = |method: &str, rest: &[&str]| calls.push(rpc_py(&self.rpc, method, rest));
         if self.lvol.is_some() {
@@ -240,24 +240,24 @@ impl ManagedResource for JoinSpdk {
         self.lvol.is_some()
     }
 
-    fn make(&self, _: &mut RealSystem, tag: &RunTag) -> Result<Yield> {
+    fn make(&self, _: &mut RealSystem, tag: &RunTag) -> Result<StepOutput> {
         spdk::join::make(self, tag)?;
-        Ok(Yield::default())
+        Ok(StepOutput::default())
     }
 
-    fn find(&self, _: &RunTag, _: &[Yield]) -> Result<Option<Yield>> {
-        Ok(spdk::join::is_there(self)?.then(Yield::default))
+    fn find(&self, _: &RunTag, _: &[StepOutput]) -> Result<Option<StepOutput>> {
+        Ok(spdk::join::is_there(self)?.then(StepOutput::default))
     }
 
-    fn unmake(&self, _: &mut RealSystem, _: &RunTag, _: &Yield) -> Result<()> {
+    fn unmake(&self, _: &mut RealSystem, _: &RunTag, _: &StepOutput) -> Result<()> {
         spdk::join::unmake(self)
     }
 
-    fn state(&self, _: &Yield) -> Result<Option<ArrayState>> {
+    fn state(&self, _: &StepOutput) -> Result<Option<ArrayState>> {
         self.raid.as_ref().map(|_| spdk::raid::state(&self.rpc, &self.joined())).transpose()
     }
 
-    fn settings(&self, _: &Yield) -> Result<ThingSettings> {
+    fn settings(&self, _: &StepOutput) -> Result<ThingSettings> {
         let told = self.raid.as_ref().map(|_| spdk::raid::settings(&self.rpc, &self.joined())).transpose();
         Ok(told?.unwrap_or_default())
     }
@@ -280,19 +280,8 @@ impl SplitSpdk {
     /// # Errors
     /// When it is of no bdev.
     pub fn part(&self, at: u32) -> Result<PathRef> {
-        let (rpc, base) = self.base()?;
+        let (rpc, base) = self.bdev.bdev()?;
         Ok(PathRef::Bdev { rpc: rpc.clone(), name: format!("{base}p{at}") })
-    }
-
-    /// The target's socket, and what is split.
-    ///
-    /// # Errors
-    /// When it is no bdev.
-    pub fn base(&self) -> Result<(&PathBuf, &str)> {
-        match &self.bdev {
-            PathRef::Bdev { rpc, name } => Ok((rpc, name)),
-            other => bail!("{other} is no bdev of SPDK"),
-        }
     }
 
     fn name(&self) -> String {
@@ -305,35 +294,35 @@ impl Operation for SplitSpdk {
         format!("bdev_split_create {} in {} parts of {} MiB", self.name(), self.parts, self.mib)
     }
 
-    fn undoing(&self, _: Option<&Yield>) -> Option<Undoing> {
+    fn undoing(&self, _: Option<&StepOutput>) -> Option<Undoing> {
         Some(Undoing::new("removed", format!("the parts of {}", self.name())))
     }
 
-    fn undo_by_hand(&self, _: &RunTag, _: &Yield) -> Option<String> {
-        let (rpc, base) = self.base().ok()?;
+    fn undo_by_hand(&self, _: &RunTag, _: &StepOutput) -> Option<String> {
+        let (rpc, base) = self.bdev.bdev().ok()?;
         Some(rpc_py(rpc, "bdev_split_delete", &[base]))
     }
 }
 
 impl ManagedResource for SplitSpdk {
     fn key(&self) -> String {
-        format!("parts {}p", self.base().map(|(_, base)| base).unwrap_or_default())
+        format!("parts {}p", self.bdev.bdev().map(|(_, base)| base).unwrap_or_default())
     }
 
     fn below(&self) -> Vec<PathBuf> {
-        self.base().map(|(_, base)| PathBuf::from(base)).into_iter().collect()
+        self.bdev.bdev().map(|(_, base)| PathBuf::from(base)).into_iter().collect()
     }
 
-    fn make(&self, _: &mut RealSystem, _: &RunTag) -> Result<Yield> {
+    fn make(&self, _: &mut RealSystem, _: &RunTag) -> Result<StepOutput> {
         spdk::join::split(self).with_context(|| format!("cannot split {}", self.name()))?;
-        Ok(Yield::default())
+        Ok(StepOutput::default())
     }
 
-    fn find(&self, _: &RunTag, _: &[Yield]) -> Result<Option<Yield>> {
-        Ok(spdk::join::is_split(self)?.then(Yield::default))
+    fn find(&self, _: &RunTag, _: &[StepOutput]) -> Result<Option<StepOutput>> {
+        Ok(spdk::join::is_split(self)?.then(StepOutput::default))
     }
 
-    fn unmake(&self, _: &mut RealSystem, _: &RunTag, _: &Yield) -> Result<()> {
+    fn unmake(&self, _: &mut RealSystem, _: &RunTag, _: &StepOutput) -> Result<()> {
         spdk::join::unsplit(self)
     }
 }

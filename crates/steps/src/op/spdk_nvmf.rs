@@ -2,9 +2,9 @@
 //! in.
 
 use super::spdk::rpc_py;
-use super::{ManagedResource, Observer, Operation, Own, PathRef, RealSystem, RunTag, Undoing, Yield};
+use super::{ManagedResource, Observer, Operation, Own, PathRef, RealSystem, RunTag, StepOutput, Undoing};
 use crate::step::spdk;
-use anyhow::{Result, bail};
+use anyhow::Result;
 use serde::{Deserialize, Serialize};
 use std::net::IpAddr;
 use std::path::PathBuf;
@@ -42,19 +42,6 @@ pub const METHODS: [&str; 9] = [
     "nvmf_subsystem_add_ns",
 ];
 
-impl ExportSpdkNvmf {
-    /// The target's socket, and the bdev's name.
-    ///
-    /// # Errors
-    /// When it is no bdev.
-    pub fn bdev(&self) -> Result<(&PathBuf, &str)> {
-        match &self.bdev {
-            PathRef::Bdev { rpc, name } => Ok((rpc, name)),
-            other => bail!("{other} is no bdev of SPDK"),
-        }
-    }
-}
-
 impl Operation for ExportSpdkNvmf {
     fn describe(&self) -> String {
         let transport = match self.has_transport {
@@ -80,11 +67,11 @@ impl Operation for ExportSpdkNvmf {
         self.has_transport = machine.has_spdk_transport(self);
     }
 
-    fn own<'a>(&'a self, _: &'a Yield) -> Vec<Own<'a>> {
+    fn own<'a>(&'a self, _: &'a StepOutput) -> Vec<Own<'a>> {
         vec![Own::Named(&self.nqn)]
     }
 
-    fn undoing(&self, _: Option<&Yield>) -> Option<Undoing> {
+    fn undoing(&self, _: Option<&StepOutput>) -> Option<Undoing> {
         let left = match self.has_transport {
             Some(false) => format!(" (its {} transport stays until the target ends)", self.transport),
             _ => String::new(),
@@ -92,8 +79,8 @@ impl Operation for ExportSpdkNvmf {
         Some(Undoing::new("withdrawn", format!("{} from the SPDK target{left}", self.nqn)))
     }
 
-    fn undo_by_hand(&self, _: &RunTag, _: &Yield) -> Option<String> {
-        let (rpc, _) = self.bdev().ok()?;
+    fn undo_by_hand(&self, _: &RunTag, _: &StepOutput) -> Option<String> {
+        let (rpc, _) = self.bdev.bdev().ok()?;
         Some(rpc_py(rpc, "nvmf_delete_subsystem", &[&self.nqn]))
     }
 }
@@ -104,23 +91,23 @@ impl ManagedResource for ExportSpdkNvmf {
     }
 
     fn below(&self) -> Vec<PathBuf> {
-        self.bdev().map(|(_, name)| PathBuf::from(name)).into_iter().collect()
+        self.bdev.bdev().map(|(_, name)| PathBuf::from(name)).into_iter().collect()
     }
 
-    fn make(&self, _: &mut RealSystem, _: &RunTag) -> Result<Yield> {
+    fn make(&self, _: &mut RealSystem, _: &RunTag) -> Result<StepOutput> {
         spdk::nvmf::export(self)?;
-        Ok(Yield::default())
+        Ok(StepOutput::default())
     }
 
-    fn find(&self, _: &RunTag, _: &[Yield]) -> Result<Option<Yield>> {
-        Ok(spdk::nvmf::is_there(self)?.then(Yield::default))
+    fn find(&self, _: &RunTag, _: &[StepOutput]) -> Result<Option<StepOutput>> {
+        Ok(spdk::nvmf::is_there(self)?.then(StepOutput::default))
     }
 
-    fn unmake(&self, _: &mut RealSystem, _: &RunTag, _: &Yield) -> Result<()> {
+    fn unmake(&self, _: &mut RealSystem, _: &RunTag, _: &StepOutput) -> Result<()> {
         spdk::nvmf::unexport(self)
     }
 
-    fn notes(&self, _: &Yield) -> Vec<String> {
+    fn notes(&self, _: &StepOutput) -> Vec<String> {
         let left = format!(
             "the SPDK target had no {} transport and keeps the one that was made until it ends: no call removes one",
             self.transport

@@ -3,9 +3,9 @@
 
 use super::{Operation, PathRef, RealSystem, ResourceChange};
 use crate::step::spdk;
-use anyhow::{Result, bail};
+use anyhow::Result;
 use serde::{Deserialize, Serialize};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// What is done to the array below a bdev.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -31,22 +31,9 @@ pub enum SpdkChange {
     AwaitWhole,
 }
 
-impl ChangeSpdkArray {
-    /// The target's socket, and the bdev's name.
-    ///
-    /// # Errors
-    /// When it is no bdev.
-    pub fn bdev(&self) -> Result<(&PathBuf, &str)> {
-        match &self.made {
-            PathRef::Bdev { rpc, name } => Ok((rpc, name)),
-            other => bail!("{other} is no bdev of SPDK"),
-        }
-    }
-}
-
 impl ResourceChange for ChangeSpdkArray {
     fn of(&self) -> Result<&Path> {
-        self.bdev().map(|(_, name)| Path::new(name))
+        self.made.bdev().map(|(_, name)| Path::new(name))
     }
 
     fn make(&self, system: &mut RealSystem) -> Result<()> {

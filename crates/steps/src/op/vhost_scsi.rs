@@ -1,7 +1,7 @@
 //! A LUN of the kernel's SCSI target (LIO) behind vhost: a guest's QEMU opens it by its WWN, and the kernel serves it out of
 //! the guest's memory.
 
-use super::{ManagedResource, Operation, Own, PathRef, RealSystem, RunTag, Undoing, Yield, known};
+use super::{ManagedResource, Operation, Own, PathRef, RealSystem, RunTag, StepOutput, Undoing, known};
 use crate::shell;
 use crate::step::lio::{self, Lun, Store};
 use anyhow::Result;
@@ -51,15 +51,15 @@ impl Operation for ExportVhostScsi {
         vec![&mut self.backing]
     }
 
-    fn own<'a>(&'a self, _: &'a Yield) -> Vec<Own<'a>> {
+    fn own<'a>(&'a self, _: &'a StepOutput) -> Vec<Own<'a>> {
         vec![Own::Named(&self.name), Own::Part(&self.wwn)]
     }
 
-    fn undoing(&self, _: Option<&Yield>) -> Option<Undoing> {
+    fn undoing(&self, _: Option<&StepOutput>) -> Option<Undoing> {
         Some(Undoing::new("withdrawn", format!("{} from vhost-scsi {}", self.backing, self.wwn)))
     }
 
-    fn undo_by_hand(&self, _: &RunTag, _: &Yield) -> Option<String> {
+    fn undo_by_hand(&self, _: &RunTag, _: &StepOutput) -> Option<String> {
         let (port, store) = (lio::port(&self.wwn), lio::backstore(self.block, &self.name));
         let group = port.join("tpgt_1");
         let lun = group.join("lun/lun_0");
@@ -77,16 +77,16 @@ impl ManagedResource for ExportVhostScsi {
         known([&self.backing])
     }
 
-    fn make(&self, _: &mut RealSystem, _: &RunTag) -> Result<Yield> {
-        Ok(Yield { path: lio::export(&self.lun()?)?, ..Yield::default() })
+    fn make(&self, _: &mut RealSystem, _: &RunTag) -> Result<StepOutput> {
+        Ok(StepOutput { path: lio::export(&self.lun()?)?, ..StepOutput::default() })
     }
 
-    fn find(&self, _: &RunTag, _: &[Yield]) -> Result<Option<Yield>> {
+    fn find(&self, _: &RunTag, _: &[StepOutput]) -> Result<Option<StepOutput>> {
         // Whether the fabric's folder was there before is not known then; an empty one is nobody's loss.
-        Ok(lio::is_exported(&self.name, &self.wwn).then(|| Yield::at(lio::fabric())))
+        Ok(lio::is_exported(&self.name, &self.wwn).then(|| StepOutput::at(lio::fabric())))
     }
 
-    fn unmake(&self, _: &mut RealSystem, _: &RunTag, made: &Yield) -> Result<()> {
+    fn unmake(&self, _: &mut RealSystem, _: &RunTag, made: &StepOutput) -> Result<()> {
         lio::unexport(self.block, &self.name, &self.wwn, made.path.as_deref())
     }
 }

@@ -1,8 +1,10 @@
 //! A pool of ZFS over several devices, and what is in it: a volume, or a file system that a mount of its own shows.
 
 use super::arc::PARAMETER;
-use super::drives::{Drives, left_on};
-use super::{ManagedResource, Observer, Operation, Own, PathRef, RealSystem, RunTag, Undoing, Yield, known};
+use super::drives::{Drives, left_on, today};
+use super::{
+    ManagedResource, Observer, Operation, Own, PathRef, RealSystem, RunTag, StepOutput, Undoing, known,
+};
 use crate::shell;
 use crate::step::settings::ThingSettings;
 use crate::step::state::ArrayState;
@@ -78,13 +80,6 @@ impl MakeZpool {
     fn pool<'a>(&'a self, tag: &'a RunTag) -> Result<Pool<'a>> {
         let members = self.members.iter().map(PathRef::path).collect::<Result<Vec<_>>>()?;
         Ok(Pool { run_id: &tag.run_id, name: &self.name, members })
-    }
-
-    /// With members where they are by now, and what of them is another drive.
-    fn today(&self) -> (MakeZpool, Vec<String>) {
-        let mut today = self.clone();
-        let others = self.drives.settle(today.inputs());
-        (today, others)
     }
 
     fn volume(&self) -> Option<&'static str> {
@@ -173,15 +168,15 @@ impl Operation for MakeZpool {
         self.drives = Drives::of(machine, &self.inputs());
     }
 
-    fn own<'a>(&'a self, _: &'a Yield) -> Vec<Own<'a>> {
+    fn own<'a>(&'a self, _: &'a StepOutput) -> Vec<Own<'a>> {
         vec![Own::Named(&self.name)]
     }
 
-    fn undoing(&self, _: Option<&Yield>) -> Option<Undoing> {
+    fn undoing(&self, _: Option<&StepOutput>) -> Option<Undoing> {
         Some(Undoing::new("destroyed", format!("the pool {}", self.name)))
     }
 
-    fn undo_by_hand(&self, _: &RunTag, _: &Yield) -> Option<String> {
+    fn undo_by_hand(&self, _: &RunTag, _: &StepOutput) -> Option<String> {
         Some(format!(
             "zpool destroy {}; for d in {}; do for p in $(lsblk -lnpo NAME,TYPE \"$d\" | awk '$2 == \"part\" {{ print $1 }}') \"$d\"; \
              do zpool labelclear -f \"$p\"; done; wipefs --all \"$d\"; done",
@@ -205,7 +200,7 @@ impl ManagedResource for MakeZpool {
         true
     }
 
-    fn make(&self, _: &mut RealSystem, tag: &RunTag) -> Result<Yield> {
+    fn make(&self, _: &mut RealSystem, tag: &RunTag) -> Result<StepOutput> {
         let pool = self.pool(tag)?;
         if let Some(bytes) = self.dedup_bytes {
             let hint = "a smaller size=, larger blocks (volblocksize, recordsize), or more memory (arc-max)";
@@ -214,29 +209,29 @@ impl ManagedResource for MakeZpool {
         let name = |member: &&Path| member.canonicalize().map(|real| real.display().to_string());
         let names = pool.members.iter().map(name).collect::<std::io::Result<Vec<_>>>()?;
         let device = pool.make(&self.commands(&tag.run_id, &names), self.volume())?;
-        Ok(Yield::at(device.unwrap_or_else(|| self.dataset())))
+        Ok(StepOutput::at(device.unwrap_or_else(|| self.dataset())))
     }
 
-    fn find(&self, tag: &RunTag, _: &[Yield]) -> Result<Option<Yield>> {
-        let found = self.today().0.pool(tag)?.find(self.volume())?;
+    fn find(&self, tag: &RunTag, _: &[StepOutput]) -> Result<Option<StepOutput>> {
+        let found = today(self, &self.drives).0.pool(tag)?.find(self.volume())?;
         let path = |device: Option<PathBuf>| match self.volume() {
             Some(_) => device,
             None => Some(self.dataset()),
         };
-        Ok(found.map(|device| Yield { path: path(device), ..Yield::default() }))
+        Ok(found.map(|device| StepOutput { path: path(device), ..StepOutput::default() }))
     }
 
-    fn unmake(&self, _: &mut RealSystem, tag: &RunTag, _: &Yield) -> Result<()> {
-        let (today, others) = self.today();
+    fn unmake(&self, _: &mut RealSystem, tag: &RunTag, _: &StepOutput) -> Result<()> {
+        let (today, others) = today(self, &self.drives);
         today.pool(tag)?.unmake()?;
         left_on(&others)
     }
 
-    fn state(&self, _: &Yield) -> Result<Option<ArrayState>> {
+    fn state(&self, _: &StepOutput) -> Result<Option<ArrayState>> {
         zfs::state::state_of(&self.name)
     }
 
-    fn settings(&self, _: &Yield) -> Result<ThingSettings> {
+    fn settings(&self, _: &StepOutput) -> Result<ThingSettings> {
         let content = self.volume().unwrap_or(DATASET);
         zfs::state::settings_of(&self.name, &format!("{}/{content}", self.name))
     }

@@ -12,7 +12,7 @@ use crate::step::op::{
 use crate::step::state::ArrayState;
 use crate::step::system::{NotOurs, NothingMade};
 use crate::step::thing::ManagedResource;
-use crate::step::{PathRef, RunTag, Yield};
+use crate::step::{PathRef, RunTag, StepOutput};
 use std::ops::ControlFlow;
 use std::path::Path;
 use tempfile::TempDir;
@@ -314,7 +314,7 @@ fn change(asked: &JoinSpdk, change: SpdkChange) -> anyhow::Result<()> {
 }
 
 fn state(asked: &JoinSpdk) -> ArrayState {
-    ManagedResource::state(asked, &Yield::default()).unwrap().unwrap()
+    ManagedResource::state(asked, &StepOutput::default()).unwrap().unwrap()
 }
 
 #[test]
@@ -323,7 +323,7 @@ fn a_member_leaves_and_returns() {
     let asked = &rig.asked;
     join::make(asked, &tag()).unwrap();
     assert_eq!(state(asked), ArrayState::Healthy);
-    let settings = ManagedResource::settings(asked, &Yield::default()).unwrap();
+    let settings = ManagedResource::settings(asked, &StepOutput::default()).unwrap();
     assert_eq!((settings["raid_level"].as_str(), settings["num_base_bdevs"].as_str()), ("raid1", "2"));
     change(asked, SpdkChange::AwaitWhole).unwrap();
     change(asked, SpdkChange::Leaves(1)).unwrap();
@@ -345,7 +345,10 @@ fn a_member_leaves_and_returns() {
     join::make(&plain, &tag()).unwrap();
     change(&plain, SpdkChange::Leaves(0)).unwrap();
     assert_eq!(state(&plain), ArrayState::Degraded { missing: 1 });
-    assert_eq!(ManagedResource::state(&JoinSpdk { raid: None, ..plain }, &Yield::default()).unwrap(), None);
+    assert_eq!(
+        ManagedResource::state(&JoinSpdk { raid: None, ..plain }, &StepOutput::default()).unwrap(),
+        None
+    );
 }
 
 #[test]

@@ -347,7 +347,7 @@ fn contains(text: &[u8], word: &[u8]) -> bool {
 /// # Errors
 /// When the target refuses.
 pub fn split(asked: &SplitSpdk) -> Result<()> {
-    let (socket, base) = asked.base()?;
+    let (socket, base) = asked.bdev.bdev()?;
     let mut rpc = Rpc::connect(socket, LIMIT)?;
     // By its real name: an alias takes the target down (SPDK 26.09-pre).
     let bdevs = Bdevs::of(&mut rpc)?;
@@ -362,7 +362,7 @@ pub fn split(asked: &SplitSpdk) -> Result<()> {
 /// # Errors
 /// When the target does not answer. One that is gone has nothing.
 pub fn is_split(asked: &SplitSpdk) -> Result<bool> {
-    let (socket, base) = asked.base()?;
+    let (socket, base) = asked.bdev.bdev()?;
     let Some(mut rpc) = running(socket)? else { return Ok(false) };
     Ok(Bdevs::of(&mut rpc)?.named(&format!("{base}p0")).is_some())
 }
@@ -372,7 +372,7 @@ pub fn is_split(asked: &SplitSpdk) -> Result<bool> {
 /// # Errors
 /// When the target refuses.
 pub fn unsplit(asked: &SplitSpdk) -> Result<()> {
-    let (socket, base) = asked.base()?;
+    let (socket, base) = asked.bdev.bdev()?;
     let Some(mut rpc) = running(socket)? else { return Ok(()) };
     let bdevs = Bdevs::of(&mut rpc)?;
     if bdevs.named(&format!("{base}p0")).is_some() {

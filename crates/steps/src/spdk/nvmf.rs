@@ -16,7 +16,7 @@ const NSID: u32 = 1;
 /// # Errors
 /// When it does not answer.
 pub fn has_transport(asked: &ExportSpdkNvmf) -> Result<bool> {
-    let (socket, _) = asked.bdev()?;
+    let (socket, _) = asked.bdev.bdev()?;
     has(&mut Rpc::connect(socket, LIMIT)?, &asked.transport)
 }
 
@@ -30,7 +30,7 @@ fn has(rpc: &mut Rpc, transport: &str) -> Result<bool> {
 /// # Errors
 /// When the target refuses a part, or has such a subsystem already.
 pub fn export(asked: &ExportSpdkNvmf) -> Result<()> {
-    let (socket, bdev) = asked.bdev()?;
+    let (socket, bdev) = asked.bdev.bdev()?;
     let (mut rpc, nqn) = (Rpc::connect(socket, LIMIT)?, &asked.nqn);
     if subsystem(&mut rpc, nqn)?.is_some() {
         let why = anyhow!("the SPDK target has the subsystem {nqn} already, which this run did not make");
@@ -70,7 +70,7 @@ fn subsystem(rpc: &mut Rpc, nqn: &str) -> Result<Option<Value>> {
 /// # Errors
 /// When the target does not answer. One that is gone has nothing.
 pub fn is_there(asked: &ExportSpdkNvmf) -> Result<bool> {
-    let (socket, _) = asked.bdev()?;
+    let (socket, _) = asked.bdev.bdev()?;
     match running(socket)? {
         Some(mut rpc) => Ok(subsystem(&mut rpc, &asked.nqn)?.is_some()),
         None => Ok(false),
@@ -82,7 +82,7 @@ pub fn is_there(asked: &ExportSpdkNvmf) -> Result<bool> {
 /// # Errors
 /// [`NotOurs`] where it has another bdev; when the target refuses.
 pub fn unexport(asked: &ExportSpdkNvmf) -> Result<()> {
-    let (socket, bdev) = asked.bdev()?;
+    let (socket, bdev) = asked.bdev.bdev()?;
     let Some(mut rpc) = running(socket)? else { return Ok(()) };
     let Some(found) = subsystem(&mut rpc, &asked.nqn)? else { return Ok(()) };
     let bdevs = Bdevs::of(&mut rpc)?;

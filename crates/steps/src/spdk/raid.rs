@@ -92,7 +92,7 @@ pub fn settings(socket: &Path, array: &str) -> Result<ThingSettings> {
 /// # Errors
 /// When the target refuses, the member was not where it was thought to be, or whoever is told says stop.
 pub fn change(asked: &ChangeSpdkArray, told: ProgressFn<'_>) -> Result<()> {
-    let (socket, bdev) = asked.bdev()?;
+    let (socket, bdev) = asked.made.bdev()?;
     let (mut rpc, array) = (Rpc::connect(socket, LIMIT)?, array_below(bdev));
     let (member, returns) = match asked.change {
         SpdkChange::Leaves(member) => (member, false),

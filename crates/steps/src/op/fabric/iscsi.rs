@@ -1,8 +1,8 @@
 //! iSCSI and iSER: a target of LIO's, known by its IQN, and the session of open-iscsi with it. Both carry the run's id.
 
-use super::{ManagedResource, Operation, Own, PathRef, RealSystem, RunTag, Undoing, Yield, known};
+use super::{ManagedResource, Operation, Own, PathRef, RealSystem, RunTag, StepOutput, Undoing, known};
 use crate::host::probe::Probe;
-use crate::step::iscsi::{self, Login};
+use crate::step::iscsi;
 use crate::step::lio::Store;
 use crate::step::lio::iscsi::{self as target, Target};
 use crate::step::settings::ThingSettings;
@@ -69,15 +69,15 @@ impl Operation for ExportIscsi {
         vec![&mut self.backing]
     }
 
-    fn own<'a>(&'a self, _: &'a Yield) -> Vec<Own<'a>> {
+    fn own<'a>(&'a self, _: &'a StepOutput) -> Vec<Own<'a>> {
         vec![Own::Named(&self.name), Own::Named(&self.iqn)]
     }
 
-    fn undoing(&self, _: Option<&Yield>) -> Option<Undoing> {
+    fn undoing(&self, _: Option<&StepOutput>) -> Option<Undoing> {
         Some(Undoing::new("withdrawn", format!("{} from iscsi {}", self.backing, self.iqn)))
     }
 
-    fn undo_by_hand(&self, _: &RunTag, _: &Yield) -> Option<String> {
+    fn undo_by_hand(&self, _: &RunTag, _: &StepOutput) -> Option<String> {
         Some(target::unexport_by_hand(&self.target(Path::new(""))))
     }
 }
@@ -91,21 +91,21 @@ impl ManagedResource for ExportIscsi {
         known([&self.backing])
     }
 
-    fn make(&self, _: &mut RealSystem, _: &RunTag) -> Result<Yield> {
-        Ok(Yield { path: target::export(&self.target(self.backing.path()?))?, ..Yield::default() })
+    fn make(&self, _: &mut RealSystem, _: &RunTag) -> Result<StepOutput> {
+        Ok(StepOutput { path: target::export(&self.target(self.backing.path()?))?, ..StepOutput::default() })
     }
 
-    fn find(&self, _: &RunTag, _: &[Yield]) -> Result<Option<Yield>> {
+    fn find(&self, _: &RunTag, _: &[StepOutput]) -> Result<Option<StepOutput>> {
         // Whether the fabric's folder was there before is not known then; an empty one is nobody's loss.
-        let made = || Yield::at(target::fabric());
+        let made = || StepOutput::at(target::fabric());
         Ok(target::is_exported(&self.name, &self.iqn).then(made))
     }
 
-    fn settings(&self, _: &Yield) -> Result<ThingSettings> {
+    fn settings(&self, _: &StepOutput) -> Result<ThingSettings> {
         Ok(target::settings_of(&Probe::of_files(Path::new("/")), &self.target(Path::new(""))))
     }
 
-    fn unmake(&self, _: &mut RealSystem, _: &RunTag, made: &Yield) -> Result<()> {
+    fn unmake(&self, _: &mut RealSystem, _: &RunTag, made: &StepOutput) -> Result<()> {
         target::unexport(&self.target(Path::new("")), made.path.as_deref())
     }
 }
@@ -127,13 +127,6 @@ pub struct ConnectIscsi {
     pub settings: Vec<(String, String)>,
 }
 
-impl ConnectIscsi {
-    fn login(&self) -> Login<'_> {
-        let Self { iqn, iface, initiator, settings, .. } = self;
-        Login { iqn, portal: self.portal, iface, initiator, iser: self.iser, settings }
-    }
-}
-
 impl Operation for ConnectIscsi {
     fn describe(&self) -> String {
         let Self { iqn, portal, iface, initiator, .. } = self;
@@ -145,16 +138,16 @@ impl Operation for ConnectIscsi {
         )
     }
 
-    fn own<'a>(&'a self, _: &'a Yield) -> Vec<Own<'a>> {
+    fn own<'a>(&'a self, _: &'a StepOutput) -> Vec<Own<'a>> {
         vec![Own::Named(&self.iqn)]
     }
 
-    fn undoing(&self, _: Option<&Yield>) -> Option<Undoing> {
+    fn undoing(&self, _: Option<&StepOutput>) -> Option<Undoing> {
         Some(Undoing::new("logged out of", &self.iqn))
     }
 
-    fn undo_by_hand(&self, _: &RunTag, _: &Yield) -> Option<String> {
-        Some(iscsi::logout_by_hand(&self.login()))
+    fn undo_by_hand(&self, _: &RunTag, _: &StepOutput) -> Option<String> {
+        Some(iscsi::logout_by_hand(self))
     }
 }
 
@@ -168,21 +161,21 @@ impl ManagedResource for ConnectIscsi {
         true
     }
 
-    fn make(&self, _: &mut RealSystem, _: &RunTag) -> Result<Yield> {
-        Ok(Yield::at(iscsi::login(&self.login())?))
+    fn make(&self, _: &mut RealSystem, _: &RunTag) -> Result<StepOutput> {
+        Ok(StepOutput::at(iscsi::login(self)?))
     }
 
-    fn find(&self, _: &RunTag, _: &[Yield]) -> Result<Option<Yield>> {
+    fn find(&self, _: &RunTag, _: &[StepOutput]) -> Result<Option<StepOutput>> {
         let probe = Probe::of_files(Path::new("/"));
-        let made = || Yield { path: iscsi::disk(&probe, &self.iqn), ..Yield::default() };
-        Ok(iscsi::is_known(&self.login())?.then(made))
+        let made = || StepOutput { path: iscsi::disk(&probe, &self.iqn), ..StepOutput::default() };
+        Ok(iscsi::is_known(self)?.then(made))
     }
 
-    fn settings(&self, _: &Yield) -> Result<ThingSettings> {
+    fn settings(&self, _: &StepOutput) -> Result<ThingSettings> {
         Ok(iscsi::settings_of(&Probe::of_files(Path::new("/")), &self.iqn))
     }
 
-    fn unmake(&self, _: &mut RealSystem, _: &RunTag, _: &Yield) -> Result<()> {
-        iscsi::logout(&self.login())
+    fn unmake(&self, _: &mut RealSystem, _: &RunTag, _: &StepOutput) -> Result<()> {
+        iscsi::logout(self)
     }
 }

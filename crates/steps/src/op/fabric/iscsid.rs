@@ -1,6 +1,6 @@
 //! The daemon of open-iscsi, where none runs: a process of ours as long as the stack is up. One that runs is used and stays.
 
-use super::{KnownBy, ManagedResource, Operation, Own, RealSystem, RunTag, Undoing, Yield};
+use super::{KnownBy, ManagedResource, Operation, Own, RealSystem, RunTag, StepOutput, Undoing};
 use crate::step::iscsi;
 use crate::step::process::process_of_tag;
 use crate::step::system::{here, remove_file, write_file};
@@ -42,18 +42,18 @@ impl Operation for StartIscsid {
         format!("{}, unless an iscsid runs", self.command().join(" "))
     }
 
-    fn own<'a>(&'a self, _: &'a Yield) -> Vec<Own<'a>> {
+    fn own<'a>(&'a self, _: &'a StepOutput) -> Vec<Own<'a>> {
         vec![Own::InFolder(&self.directory)]
     }
 
-    fn undoing(&self, made: Option<&Yield>) -> Option<Undoing> {
+    fn undoing(&self, made: Option<&StepOutput>) -> Option<Undoing> {
         match made {
-            Some(Yield { process: None, .. }) => None,
+            Some(StepOutput { process: None, .. }) => None,
             _ => Some(Undoing::new("ended", "iscsid")),
         }
     }
 
-    fn undo_by_hand(&self, _: &RunTag, made: &Yield) -> Option<String> {
+    fn undo_by_hand(&self, _: &RunTag, made: &StepOutput) -> Option<String> {
         made.process.as_ref().map(|process| format!("kill {}", process.pid))
     }
 }
@@ -72,22 +72,22 @@ impl ManagedResource for StartIscsid {
         KnownBy::Process
     }
 
-    fn make(&self, system: &mut RealSystem, _: &RunTag) -> Result<Yield> {
+    fn make(&self, system: &mut RealSystem, _: &RunTag) -> Result<StepOutput> {
         // The look whether one runs, with the modules that it talks to.
         if iscsi::before_daemon(self.iser)? {
-            return Ok(Yield { reused: true, ..Yield::default() });
+            return Ok(StepOutput { reused: true, ..StepOutput::default() });
         }
         write_file(&self.names(), b"InitiatorName=iqn.2026-01.invalid.iotax:unused\n")?;
         let process = system.spawn(&self.command(), &self.log())?;
-        Ok(Yield { process: Some(process), ..Yield::default() })
+        Ok(StepOutput { process: Some(process), ..StepOutput::default() })
     }
 
-    fn find(&self, _: &RunTag, _: &[Yield]) -> Result<Option<Yield>> {
+    fn find(&self, _: &RunTag, _: &[StepOutput]) -> Result<Option<StepOutput>> {
         // Its files may be there without it: they are removed either way.
-        Ok(Some(Yield { process: process_of_tag(&self.word())?, ..Yield::default() }))
+        Ok(Some(StepOutput { process: process_of_tag(&self.word())?, ..StepOutput::default() }))
     }
 
-    fn unmake(&self, system: &mut RealSystem, _: &RunTag, made: &Yield) -> Result<()> {
+    fn unmake(&self, system: &mut RealSystem, _: &RunTag, made: &StepOutput) -> Result<()> {
         match (&made.process, iscsi::targets(&here()).as_slice()) {
             (None, _) => {}
             (Some(process), []) => system.end_process(process, &self.word())?,

@@ -12,4 +12,6 @@ pub use nbd::{ConnectNbd, ExportNbd, NbdServer};
 pub use nvmf::{ConnectNvmf, ExportNvmf};
 pub use softrdma::{RdmaOn, SoftRdma};
 
-use super::{KnownBy, ManagedResource, Operation, Own, PathRef, RealSystem, RunTag, Undoing, Yield, known};
+use super::{
+    KnownBy, ManagedResource, Operation, Own, PathRef, RealSystem, RunTag, StepOutput, Undoing, known,
+};

@@ -1,7 +1,9 @@
 //! NBD: a qemu-nbd with one named export, and the kernel's device behind it. The export's name carries the run's id, and stands in
 //! the command lines of both ends.
 
-use super::{KnownBy, ManagedResource, Operation, Own, PathRef, RealSystem, RunTag, Undoing, Yield, known};
+use super::{
+    KnownBy, ManagedResource, Operation, Own, PathRef, RealSystem, RunTag, StepOutput, Undoing, known,
+};
 use crate::host::probe::Probe;
 use crate::shell;
 use crate::step::export;
@@ -62,15 +64,15 @@ impl Operation for ExportNbd {
         self.spawn.belows.iter_mut().chain([&mut self.backing]).collect()
     }
 
-    fn own<'a>(&'a self, made: &'a Yield) -> Vec<Own<'a>> {
+    fn own<'a>(&'a self, made: &'a StepOutput) -> Vec<Own<'a>> {
         self.spawn.own(made)
     }
 
-    fn undoing(&self, made: Option<&Yield>) -> Option<Undoing> {
+    fn undoing(&self, made: Option<&StepOutput>) -> Option<Undoing> {
         self.spawn.undoing(made)
     }
 
-    fn undo_by_hand(&self, tag: &RunTag, made: &Yield) -> Option<String> {
+    fn undo_by_hand(&self, tag: &RunTag, made: &StepOutput) -> Option<String> {
         self.spawn.undo_by_hand(tag, made)
     }
 }
@@ -92,7 +94,7 @@ impl ManagedResource for ExportNbd {
         KnownBy::Process
     }
 
-    fn make(&self, system: &mut RealSystem, tag: &RunTag) -> Result<Yield> {
+    fn make(&self, system: &mut RealSystem, tag: &RunTag) -> Result<StepOutput> {
         export::check_free(self.backing.path()?)?;
         if let NbdServer::Tcp(at) = self.server {
             export::check_address(at.ip(), Some(at.port()))?;
@@ -100,11 +102,11 @@ impl ManagedResource for ExportNbd {
         self.spawn.make(system, tag)
     }
 
-    fn find(&self, tag: &RunTag, others: &[Yield]) -> Result<Option<Yield>> {
+    fn find(&self, tag: &RunTag, others: &[StepOutput]) -> Result<Option<StepOutput>> {
         self.spawn.find(tag, others)
     }
 
-    fn unmake(&self, system: &mut RealSystem, tag: &RunTag, made: &Yield) -> Result<()> {
+    fn unmake(&self, system: &mut RealSystem, tag: &RunTag, made: &StepOutput) -> Result<()> {
         self.spawn.unmake(system, tag, made)
     }
 }
@@ -126,15 +128,15 @@ impl Operation for ConnectNbd {
         format!("nbd-client: connect to {name} at {server} ({connections} x)")
     }
 
-    fn own<'a>(&'a self, _: &'a Yield) -> Vec<Own<'a>> {
+    fn own<'a>(&'a self, _: &'a StepOutput) -> Vec<Own<'a>> {
         vec![Own::Named(&self.name)]
     }
 
-    fn undoing(&self, _: Option<&Yield>) -> Option<Undoing> {
+    fn undoing(&self, _: Option<&StepOutput>) -> Option<Undoing> {
         Some(Undoing::new("disconnected", &self.name))
     }
 
-    fn undo_by_hand(&self, _: &RunTag, made: &Yield) -> Option<String> {
+    fn undo_by_hand(&self, _: &RunTag, made: &StepOutput) -> Option<String> {
         made.path.as_ref().map(|device| format!("nbd-client -d {}", shell::path(device)))
     }
 }
@@ -144,18 +146,18 @@ impl ManagedResource for ConnectNbd {
         format!("nbd {}", self.name)
     }
 
-    fn make(&self, _: &mut RealSystem, _: &RunTag) -> Result<Yield> {
+    fn make(&self, _: &mut RealSystem, _: &RunTag) -> Result<StepOutput> {
         let device = nbd::connect(&self.name, self.server.borrowed(), self.connections)?;
-        Ok(Yield::at(device))
+        Ok(StepOutput::at(device))
     }
 
-    fn find(&self, _: &RunTag, _: &[Yield]) -> Result<Option<Yield>> {
+    fn find(&self, _: &RunTag, _: &[StepOutput]) -> Result<Option<StepOutput>> {
         let probe = Probe::of_files(Path::new("/"));
-        let made = || Yield { path: nbd::device_of(&probe, &self.name), ..Yield::default() };
+        let made = || StepOutput { path: nbd::device_of(&probe, &self.name), ..StepOutput::default() };
         Ok(nbd::is_connected(&self.name)?.then(made))
     }
 
-    fn unmake(&self, _: &mut RealSystem, _: &RunTag, _: &Yield) -> Result<()> {
+    fn unmake(&self, _: &mut RealSystem, _: &RunTag, _: &StepOutput) -> Result<()> {
         nbd::disconnect(&self.name)
     }
 }

@@ -1,12 +1,11 @@
 //! NVMe over fabrics: a subsystem of the kernel's target, and the connection to it. Both are known by the subsystem's NQN, which
 //! carries the run's id.
 
-use super::{ManagedResource, Operation, Own, PathRef, RealSystem, RunTag, Undoing, Yield, known};
+use super::{ManagedResource, Operation, Own, PathRef, RealSystem, RunTag, StepOutput, Undoing, known};
 use crate::host::probe::Probe;
 use crate::shell;
-use crate::step::nvmet::{self, Subsystem};
-use crate::step::nvmf::{self, Connection};
 use crate::step::settings::ThingSettings;
+use crate::step::{nvmet, nvmf};
 use anyhow::Result;
 use serde::{Deserialize, Serialize};
 use std::net::IpAddr;
@@ -37,25 +36,6 @@ fn at(at: Option<(IpAddr, u16)>) -> String {
     at.map(|(address, port)| format!(" at {address}, port {port}")).unwrap_or_default()
 }
 
-impl ExportNvmf {
-    fn subsystem<'a>(&'a self, device: &'a Path) -> Subsystem<'a> {
-        Subsystem {
-            device,
-            nqn: &self.nqn,
-            host_nqn: &self.host_nqn,
-            port: self.port_id,
-            transport: &self.transport,
-            at: self.at,
-            inline_data_size: self.inline_data_size,
-        }
-    }
-
-    /// The same for whoever does not ask for the device.
-    fn named(&self) -> Subsystem<'_> {
-        self.subsystem(Path::new(""))
-    }
-}
-
 impl Operation for ExportNvmf {
     fn describe(&self) -> String {
         let Self { device, nqn, host_nqn, port_id, transport, .. } = self;
@@ -67,16 +47,16 @@ impl Operation for ExportNvmf {
         vec![&mut self.device]
     }
 
-    fn own<'a>(&'a self, _: &'a Yield) -> Vec<Own<'a>> {
+    fn own<'a>(&'a self, _: &'a StepOutput) -> Vec<Own<'a>> {
         vec![Own::Named(&self.nqn), Own::Part(&self.host_nqn)]
     }
 
-    fn undoing(&self, _: Option<&Yield>) -> Option<Undoing> {
+    fn undoing(&self, _: Option<&StepOutput>) -> Option<Undoing> {
         Some(Undoing::new("withdrawn", format!("{} from nvmet", self.device)))
     }
 
-    fn undo_by_hand(&self, _: &RunTag, _: &Yield) -> Option<String> {
-        Some(nvmet::unexport_by_hand(&self.named()))
+    fn undo_by_hand(&self, _: &RunTag, _: &StepOutput) -> Option<String> {
+        Some(nvmet::unexport_by_hand(self))
     }
 }
 
@@ -89,21 +69,21 @@ impl ManagedResource for ExportNvmf {
         known([&self.device])
     }
 
-    fn make(&self, _: &mut RealSystem, _: &RunTag) -> Result<Yield> {
-        Ok(Yield { path: Some(nvmet::export(&self.subsystem(self.device.path()?))?), ..Yield::default() })
+    fn make(&self, _: &mut RealSystem, _: &RunTag) -> Result<StepOutput> {
+        Ok(StepOutput { path: Some(nvmet::export(self)?), ..StepOutput::default() })
     }
 
-    fn find(&self, _: &RunTag, _: &[Yield]) -> Result<Option<Yield>> {
-        let made = || Yield::at(nvmet::folder(&self.nqn));
-        Ok(nvmet::is_exported(&self.named()).then(made))
+    fn find(&self, _: &RunTag, _: &[StepOutput]) -> Result<Option<StepOutput>> {
+        let made = || StepOutput::at(nvmet::folder(&self.nqn));
+        Ok(nvmet::is_exported(self).then(made))
     }
 
-    fn settings(&self, _: &Yield) -> Result<ThingSettings> {
-        Ok(nvmet::settings_of(&Probe::of_files(Path::new("/")), &self.named()))
+    fn settings(&self, _: &StepOutput) -> Result<ThingSettings> {
+        Ok(nvmet::settings_of(&Probe::of_files(Path::new("/")), self))
     }
 
-    fn unmake(&self, _: &mut RealSystem, _: &RunTag, _: &Yield) -> Result<()> {
-        nvmet::unexport(&self.named())
+    fn unmake(&self, _: &mut RealSystem, _: &RunTag, _: &StepOutput) -> Result<()> {
+        nvmet::unexport(self)
     }
 }
 
@@ -132,15 +112,15 @@ impl Operation for ConnectNvmf {
         format!("nvme: connect to {nqn} by {transport}{} as {host_nqn}{options}", at(self.at))
     }
 
-    fn own<'a>(&'a self, _: &'a Yield) -> Vec<Own<'a>> {
+    fn own<'a>(&'a self, _: &'a StepOutput) -> Vec<Own<'a>> {
         vec![Own::Named(&self.nqn)]
     }
 
-    fn undoing(&self, _: Option<&Yield>) -> Option<Undoing> {
+    fn undoing(&self, _: Option<&StepOutput>) -> Option<Undoing> {
         Some(Undoing::new("disconnected", &self.nqn))
     }
 
-    fn undo_by_hand(&self, _: &RunTag, _: &Yield) -> Option<String> {
+    fn undo_by_hand(&self, _: &RunTag, _: &StepOutput) -> Option<String> {
         Some(format!("nvme disconnect -n {}", shell::word(&self.nqn)))
     }
 }
@@ -150,33 +130,25 @@ impl ManagedResource for ConnectNvmf {
         format!("nvme {}", self.nqn)
     }
 
-    fn make(&self, _: &mut RealSystem, _: &RunTag) -> Result<Yield> {
-        let connection = Connection {
-            nqn: &self.nqn,
-            transport: &self.transport,
-            at: self.at,
-            host_nqn: &self.host_nqn,
-            host_id: &self.host_id,
-            options: &self.options,
-        };
-        Ok(Yield::at(nvmf::connect(&connection)?))
+    fn make(&self, _: &mut RealSystem, _: &RunTag) -> Result<StepOutput> {
+        Ok(StepOutput::at(nvmf::connect(self)?))
     }
 
-    fn find(&self, _: &RunTag, _: &[Yield]) -> Result<Option<Yield>> {
+    fn find(&self, _: &RunTag, _: &[StepOutput]) -> Result<Option<StepOutput>> {
         let probe = Probe::of_files(Path::new("/"));
-        let made = || Yield { path: nvmf::device(&probe, &self.nqn), ..Yield::default() };
+        let made = || StepOutput { path: nvmf::device(&probe, &self.nqn), ..StepOutput::default() };
         Ok((!nvmf::controllers(&probe, &self.nqn).is_empty()).then(made))
     }
 
-    fn notes(&self, _: &Yield) -> Vec<String> {
+    fn notes(&self, _: &StepOutput) -> Vec<String> {
         nvmf::falls_short(&Probe::of_files(Path::new("/")), &self.nqn, &self.options)
     }
 
-    fn settings(&self, _: &Yield) -> Result<ThingSettings> {
+    fn settings(&self, _: &StepOutput) -> Result<ThingSettings> {
         Ok(nvmf::settings_of(&Probe::of_files(Path::new("/")), &self.nqn))
     }
 
-    fn unmake(&self, _: &mut RealSystem, _: &RunTag, _: &Yield) -> Result<()> {
+    fn unmake(&self, _: &mut RealSystem, _: &RunTag, _: &StepOutput) -> Result<()> {
         nvmf::disconnect(&self.nqn)
     }
 }

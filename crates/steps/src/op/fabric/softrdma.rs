@@ -1,6 +1,6 @@
 //! The RDMA device that a fabric goes by: one that is there, or one in software that is made for the run.
 
-use super::{ManagedResource, Operation, Own, RealSystem, RunTag, Undoing, Yield};
+use super::{ManagedResource, Operation, Own, RealSystem, RunTag, StepOutput, Undoing};
 use crate::host::probe::Probe;
 use crate::step::softrdma::{self, Names};
 use anyhow::Result;
@@ -55,17 +55,17 @@ impl Operation for SoftRdma {
         }
     }
 
-    fn own<'a>(&'a self, _: &'a Yield) -> Vec<Own<'a>> {
+    fn own<'a>(&'a self, _: &'a StepOutput) -> Vec<Own<'a>> {
         vec![Own::Part(&self.short)]
     }
 
-    fn undoing(&self, made: Option<&Yield>) -> Option<Undoing> {
+    fn undoing(&self, made: Option<&StepOutput>) -> Option<Undoing> {
         let Names { rdma, .. } = self.names();
         let is_made = made.and_then(|made| made.path.as_ref()).is_none_or(|path| path.ends_with(&rdma));
         is_made.then(|| Undoing::new("removed", format!("the RDMA device {rdma}")))
     }
 
-    fn undo_by_hand(&self, _: &RunTag, _: &Yield) -> Option<String> {
+    fn undo_by_hand(&self, _: &RunTag, _: &StepOutput) -> Option<String> {
         Some(softrdma::unmake_by_hand(&self.names()))
     }
 }
@@ -75,26 +75,26 @@ impl ManagedResource for SoftRdma {
         format!("rdma {}", self.names().rdma)
     }
 
-    fn make(&self, _: &mut RealSystem, _: &RunTag) -> Result<Yield> {
+    fn make(&self, _: &mut RealSystem, _: &RunTag) -> Result<StepOutput> {
         let names = self.names();
         let device = match self.on {
             RdmaOn::Own(address, prefix) => softrdma::make_own(&names, address, prefix)?,
             RdmaOn::At(address) => softrdma::at(&names, address)?,
             RdmaOn::Toward(address) => softrdma::toward(&names, address)?,
         };
-        Ok(Yield::at(device))
+        Ok(StepOutput::at(device))
     }
 
-    fn find(&self, _: &RunTag, _: &[Yield]) -> Result<Option<Yield>> {
-        Ok(softrdma::is_there(&self.names()).then(Yield::default))
+    fn find(&self, _: &RunTag, _: &[StepOutput]) -> Result<Option<StepOutput>> {
+        Ok(softrdma::is_there(&self.names()).then(StepOutput::default))
     }
 
     /// A device that was there before has another name, and stays.
-    fn unmake(&self, _: &mut RealSystem, _: &RunTag, _: &Yield) -> Result<()> {
+    fn unmake(&self, _: &mut RealSystem, _: &RunTag, _: &StepOutput) -> Result<()> {
         softrdma::unmake(&self.names())
     }
 
-    fn notes(&self, made: &Yield) -> Vec<String> {
+    fn notes(&self, made: &StepOutput) -> Vec<String> {
         let probe = Probe::of_files(Path::new("/"));
         made.path.iter().map(|device| softrdma::note(&probe, device)).collect()
     }
