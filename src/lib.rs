@@ -10,11 +10,11 @@ pub mod lab;
 pub mod layer;
 pub mod measure;
 pub mod report;
-pub mod scenario;
 pub mod store;
 
 pub use iotax_host as host;
 pub use iotax_host::guard;
+pub use iotax_model::scenario;
 pub use iotax_stats as stats;
 pub use iotax_stats::selfcheck;
 pub use iotax_steps as step;

@@ -1,56 +1,56 @@
-//! ZFS's cache in memory (ARC), which lies below the load and which no direct I/O passes by: whether it has room for all of the
+//! Caches in memory that lie below the load and that no direct I/O passes by, as ZFS's ARC: whether one has room for all of the
 //! data, and how much more than was asked for a block makes a drive give.
 
-use super::efficiency::zfs_block;
-use super::reading::Reading;
+use super::reading::WorkloadView;
+use crate::layer::catalog::MemoryCache;
 use crate::scenario::{IN_GUEST, LayerSpec, Stack};
-use crate::units::{parse_bytes, show_bytes};
+use crate::units::show_bytes;
 use iotax_load::Job;
 
-/// What it may hold where nobody says: half of the memory.
-const USUAL_SHARE: u64 = 2;
-
-/// Why reads of a stack may measure memory: the ARC of its pool has room for all that the load reaches.
-pub fn has_room(reading: &Reading, at: usize) -> Option<String> {
+/// Why reads of a stack may measure memory: a cache of one of its layers has room for all that the load reaches.
+pub fn has_room(reading: &WorkloadView, at: usize) -> Option<String> {
     let stack = &reading.run.start.scenario.stacks[at];
     let reads = reading.workload.jobs.iter().any(|job| job.rw.reads());
-    let (layer, near) = stack.layers_in_places().find(|(layer, _)| keeps_data(layer)).filter(|_| reads)?;
+    let keeps = |(layer, near)| Some((layer, keeps_data(layer)?, near));
+    let (layer, cache, near) = stack.layers_in_places().find_map(keeps).filter(|_| reads)?;
     let worker = reading.worker(at)?;
     let place = if near == IN_GUEST { worker.place.clone() } else { near };
     let data = reading.job_bytes(worker.bytes) * reading.members(at) as u64;
-    let (room, of_what) = match layer.option("arc-max").and_then(|text| parse_bytes(text).ok()) {
-        Some(most) => (Some(most), "arc-max".to_owned()),
+    let (room, of_what) = match layer.size(cache.limit) {
+        Some(most) => (Some(most), cache.limit.to_owned()),
         None => {
             let places = reading.run.places.iter().filter(|known| known.place == place);
             let memory = places.filter_map(|known| known.facts.memory_bytes).next_back();
             let of_what = memory.map(|memory| format!("half of {}", show_bytes(memory)));
-            (memory.map(|memory| memory / USUAL_SHARE), of_what.unwrap_or_default())
+            (memory.map(|memory| memory / cache.usual_share), of_what.unwrap_or_default())
         }
     };
-    let hint = "hint: primarycache=metadata, a smaller arc-max, or more data";
+    let (name, hint) = (cache.name, cache.hint);
     match room {
         Some(room) if data > room => None,
         Some(room) => Some(format!(
-            "the ARC of {place} has room for all of the data under test ({} in {}, {of_what}): reads may measure memory; {hint}",
+            "the {name} of {place} has room for all of the data under test ({} in {}, {of_what}): reads may measure memory; hint: {hint}",
             show_bytes(data),
             show_bytes(room)
         )),
         None => Some(format!(
-            "the ARC of {place} may have room for all of the data under test ({}; its memory is not recorded): reads may measure \
-             memory; {hint}",
+            "the {name} of {place} may have room for all of the data under test ({}; its memory is not recorded): reads may measure \
+             memory; hint: {hint}",
             show_bytes(data)
         )),
     }
 }
 
-fn keeps_data(layer: &LayerSpec) -> bool {
-    layer.name == "zfs" && layer.option("primarycache").unwrap_or("all") == "all"
+fn keeps_data(layer: &LayerSpec) -> Option<MemoryCache> {
+    let is_kept = |cache: &MemoryCache| layer.option(cache.keeps.0) == Some(cache.keeps.1);
+    layer.help()?.memory_cache.filter(is_kept)
 }
 
-/// How many bytes of a drive one of a load's takes where nothing is cached: ZFS reads whole blocks, of which what follows in order
-/// is not read again.
+/// How many bytes of a drive one of a load's takes where nothing is cached: some layers read whole blocks, of which what follows
+/// in order is not read again.
 pub fn amplification(stack: &Stack, jobs: &[Job]) -> f64 {
-    let block = stack.layers.iter().filter(|layer| layer.name == "zfs").map(zfs_block).max().unwrap_or(0);
+    let whole = |layer: &LayerSpec| Some((layer.help()?.block?)(layer));
+    let block = stack.layers.iter().filter_map(whole).max().unwrap_or(0);
     let of_job = |job: &Job| {
         let random = if job.rw.random() { f64::from(job.percentage_random) / 100.0 } else { 0.0 };
         let times = (block as f64 / job.bs as f64).max(1.0);

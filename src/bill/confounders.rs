@@ -1,79 +1,43 @@
 //! Settings that must be the same on both sides of a comparison of something else: chunk of an array, number of drives,
-//! redundancy, transport, cache mode. One concept has many names, a layer's own each; [`CONCEPTS`] knows which are the same.
-//! Quiet where the setting is what is compared.
+//! redundancy, transport, cache mode. One concept has many names, a layer's own each: the catalog of layers knows which are the
+//! same. Quiet where the setting is what is compared.
 
 use super::efficiency::{self, Layout, Spread};
-use super::reading::Reading;
+use super::reading::WorkloadView;
+use crate::layer::catalog::comparable::{Concept, Setting};
 use crate::scenario::{LayerSpec, Stack};
 use crate::store::record::HOST;
 use crate::units::show_bytes;
 use std::collections::BTreeSet;
 
-/// How one side has it.
-#[derive(Clone, Debug, PartialEq)]
-struct Setting {
-    /// In the layer's own words.
-    said: String,
-    /// What is the same where it is the same.
-    value: String,
-}
+/// How a stack has something; `None`: it has no such thing, or nobody knows.
+type OfStack = fn(&Stack) -> Option<Setting>;
 
-impl Setting {
-    fn of(said: impl Into<String>, value: impl ToString) -> Option<Setting> {
-        Some(Setting { said: said.into(), value: value.to_string() })
-    }
-}
-
-/// What must be the same.
-struct Concept {
-    /// What follows where it is not.
-    why: &'static str,
-    /// How a stack has it; `None`: it has no such thing, or nobody knows.
-    of: fn(&Stack) -> Option<Setting>,
-}
-
-/// All of them.
-const CONCEPTS: &[Concept] = &[
-    Concept { why: "not the same stripe unit", of: stripe_unit },
-    Concept { why: "not the same number of drives", of: drives },
-    Concept { why: "not the same redundancy", of: redundancy },
-    Concept { why: "not the same transport", of: transport },
-    Concept { why: "not the same cache mode", of: |stack| setting(stack, "vm", "cache") },
-    Concept { why: "not the same number of queues", of: |stack| setting(stack, "vm", "num-queues") },
-    Concept { why: "not the same promise of what is acknowledged", of: promise },
-    Concept {
-        why: "not the same reads come to the drives",
-        of: |stack| setting(stack, "zfs", "primarycache"),
-    },
-    Concept { why: "writes are not acknowledged by the same drives", of: cache_mode },
-    Concept { why: "only one keeps account of what is being written", of: bitmap },
-    Concept { why: "parity or copies are not in sync on both sides", of: first_sync },
-    Concept { why: "only one checks what it sends", of: digests },
-    Concept { why: "not the same number of queues", of: |stack| setting(stack, "nvmf", "nr-io-queues") },
-    Concept { why: "not the same number of vCPUs", of: |stack| setting(stack, "vm", "vcpus") },
-    Concept { why: "one is allocated when it is first written", of: provisioning },
-    Concept {
-        why: "not the same bytes come to the drives, unless the load's data do not compress",
-        of: compression,
-    },
-    Concept { why: "only one looks for blocks that are there already", of: deduplication },
+/// What follows from how a stack lays data over its drives, each with what follows where it is not the same.
+const OF_LAYOUT: &[(&str, OfStack)] = &[
+    ("not the same stripe unit", stripe_unit),
+    ("not the same number of drives", drives),
+    ("not the same redundancy", redundancy),
 ];
 
 /// Kind of these doubts.
 pub const KIND: &str = "confounder";
 
 /// What else differs between a stack and what it is compared with, as sentences.
-pub fn of(reading: &Reading, at: usize) -> Vec<String> {
+pub fn of(reading: &WorkloadView, at: usize) -> Vec<String> {
     let stacks = &reading.run.start.scenario.stacks;
     let against = |base: usize| {
         let pair = [&stacks[base], &stacks[at]];
         if is_on_purpose(pair) {
             return Vec::new();
         }
-        let found = CONCEPTS.iter().filter_map(|concept| {
-            let [there, here] = pair.map(|stack| (concept.of)(stack));
-            Some((here?, there?, concept.why))
-        });
+        let both = |of: &dyn Fn(&Stack) -> Option<Setting>, why| {
+            let [there, here] = pair.map(of);
+            Some((here?, there?, why))
+        };
+        let of_layout = OF_LAYOUT.iter().filter_map(|(why, of)| both(of, *why));
+        let of_layers = Concept::ALL.iter().filter_map(|one| both(&|stack| one.of(stack), one.why()));
+        let found = of_layout.chain(of_layers);
         let found = found.chain(memory(reading, [base, at])).chain(commands(reading, [base, at]));
         let differs = found.filter(|(here, there, _)| here.value != there.value);
         differs
@@ -86,7 +50,7 @@ pub fn of(reading: &Reading, at: usize) -> Vec<String> {
 }
 
 /// What a stack is compared with: the baseline, and the column that its table takes shares of.
-pub(super) fn bases(reading: &Reading, at: usize) -> Vec<usize> {
+pub(super) fn bases(reading: &WorkloadView, at: usize) -> Vec<usize> {
     let scenario = &reading.run.start.scenario;
     let mut bases = vec![scenario.baseline];
     if let Some((table, column)) = scenario.table.as_ref().and_then(|table| Some((table, table.percent_of?)))
@@ -123,21 +87,7 @@ fn differences(a: &LayerSpec, b: &LayerSpec) -> usize {
 }
 
 fn stripe_unit(stack: &Stack) -> Option<Setting> {
-    let layer = efficiency::joining(stack)?;
-    let striped = |spread: Spread| !matches!(spread, Spread::Linear { .. } | Spread::Mirrored { .. });
-    let is_raid10 = layer.name == "mdraid" && layer.option("level") == Some("10");
-    Layout::of(stack).ok().filter(|layout| striped(layout.spread) || is_raid10)?;
-    let of = |option: &str, usual: u64| (option.to_owned(), efficiency::size(layer, option, usual));
-    let (option, bytes) = match layer.name.as_str() {
-        "mdraid" => of("chunk", efficiency::MD_CHUNK),
-        "lvm" => of("stripe-size", efficiency::LVM_STRIPE),
-        "spdk" => of("strip-size", efficiency::SPDK_STRIP),
-        "zfs" => {
-            let option = if layer.option("kind") == Some("dataset") { "recordsize" } else { "volblocksize" };
-            (option.to_owned(), efficiency::zfs_block(layer))
-        }
-        _ => return None,
-    };
+    let (option, bytes) = efficiency::stripe_unit(stack)?;
     Setting::of(format!("{option} {}", show_bytes(bytes)), bytes)
 }
 
@@ -158,108 +108,11 @@ fn redundancy(stack: &Stack) -> Option<Setting> {
     Setting::of(format!("{} ({kept})", layout.name), kept.clone())
 }
 
-/// Layers that take a stack to another place, from the last.
-fn transport(stack: &Stack) -> Option<Setting> {
-    let exported = |layer: &&LayerSpec| ["nvmf", "iscsi", "nbd"].contains(&layer.name.as_str());
-    let layer = stack.layers.iter().rev().find(exported)?;
-    let word = layer.option("transport").unwrap_or("tcp");
-    let below = if word == "iser" { "rdma" } else { word };
-    Setting::of(format!("{} over {word}", layer.name), below)
-}
-
-fn setting(stack: &Stack, name: &str, option: &str) -> Option<Setting> {
-    let layer = stack.layers.iter().rev().find(|layer| layer.name == name)?;
-    let value = layer.option(option)?;
-    Setting::of(format!("{option}={value}"), value)
-}
-
-/// A word of a layer that others do without: they are as `none` is.
-fn word_or(layer: Option<&LayerSpec>, option: &str, none: (&str, &str)) -> Option<Setting> {
-    let word = layer.and_then(|layer| layer.option(option)).unwrap_or(none.1);
-    let said = if word == none.1 { none.0.to_owned() } else { format!("{option}={word}") };
-    Setting::of(said, word)
-}
-
-/// When what is acknowledged is durable.
-fn promise(stack: &Stack) -> Option<Setting> {
-    word_or(zfs(stack), "sync", ("flushes as they are asked for", "standard"))
-}
-
-/// A cache of LVM's that writes back acknowledges from the caching drive.
-fn cache_mode(stack: &Stack) -> Option<Setting> {
-    let is_cache = |layer: &&LayerSpec| layer.name == "lvm" && layer.option("type") == Some("cache");
-    let layer = stack.layers.iter().find(is_cache);
-    word_or(layer, "cache-mode", ("no cache that writes back", "writethrough"))
-}
-
-fn array(stack: &Stack) -> Option<&LayerSpec> {
-    stack.layers.iter().find(|layer| layer.name == "mdraid")
-}
-
-fn bitmap(stack: &Stack) -> Option<Setting> {
-    word_or(array(stack), "bitmap", ("no bitmap", "none"))
-}
-
-fn first_sync(stack: &Stack) -> Option<Setting> {
-    word_or(array(stack), "sync", ("nothing left to sync", "wait"))
-}
-
-/// Checksums on the way: of NVMe over TCP alone, since open-iscsi asks for none and NBD has none.
-fn digests(stack: &Stack) -> Option<Setting> {
-    let exported = |layer: &&LayerSpec| ["nvmf", "iscsi", "nbd"].contains(&layer.name.as_str());
-    let layer = stack.layers.iter().rev().find(exported)?;
-    let on = ["hdr-digest", "data-digest"].into_iter().filter(|option| layer.option(option) == Some("true"));
-    let on = on.collect::<Vec<_>>().join(" and ");
-    let said = if on.is_empty() {
-        format!("no digest of {}", layer.name)
-    } else {
-        format!("{on} of {}", layer.name)
-    };
-    Setting::of(said, on)
-}
-
-fn provisioning(stack: &Stack) -> Option<Setting> {
-    let thin = |layer: &LayerSpec| match layer.name.as_str() {
-        "lvm" if layer.option("type") == Some("thin") => Some("thin volume"),
-        "zfs" if layer.option("kind") != Some("dataset") && layer.option("thin") != Some("false") => {
-            Some("thin zvol")
-        }
-        "spdk" if layer.option("lvol") == Some("thin") => Some("thin lvol"),
-        "vm" if layer.option("format") == Some("qcow2") => {
-            layer.option("preallocation").is_none_or(|word| word == "off").then_some("thin image")
-        }
-        _ => None,
-    };
-    match stack.layers.iter().find_map(thin) {
-        Some(what) => Setting::of(what, "thin"),
-        None => Setting::of("none that is thin", "thick"),
-    }
-}
-
-fn zfs(stack: &Stack) -> Option<&LayerSpec> {
-    stack.layers.iter().find(|layer| layer.name == "zfs")
-}
-
-/// Versions of ZFS differ in what they compress where nobody says.
-fn compression(stack: &Stack) -> Option<Setting> {
-    let Some(layer) = zfs(stack) else { return Setting::of("no compression", "off") };
-    match layer.option("compression")? {
-        "off" => Setting::of("no compression", "off"),
-        word => Setting::of(format!("compression={word}"), word),
-    }
-}
-
-fn deduplication(stack: &Stack) -> Option<Setting> {
-    let word = zfs(stack).and_then(|layer| layer.option("dedup")).unwrap_or("off");
-    let is_off = ["off", "false"].contains(&word);
-    if is_off { Setting::of("no dedup", "off") } else { Setting::of(format!("dedup={word}"), word) }
-}
-
 /// Sizes that differ by less are the same on the label.
 const SAME_MEMORY: f64 = 0.05;
 
 /// Memory of two places that were made for the comparison; this host and a guest on it differ by nature.
-fn memory(reading: &Reading, pair: [usize; 2]) -> Option<(Setting, Setting, &'static str)> {
+fn memory(reading: &WorkloadView, pair: [usize; 2]) -> Option<(Setting, Setting, &'static str)> {
     let of = |at: usize| {
         reading.worker(at).filter(|worker| worker.place != HOST)?;
         reading.place_of(at)?.facts.memory_bytes
@@ -280,27 +133,21 @@ struct Depth {
     queues: Option<u64>,
 }
 
-/// What open-iscsi has where nobody says: node.session.queue_depth, within a cmds_max of 128.
-const ISCSI_DEPTH: u64 = 32;
-/// The kernel's queue_size where nobody says.
-const NVMF_DEPTH: u64 = 128;
-
 fn depth(stack: &Stack) -> Option<Depth> {
-    let layer = stack.layers.iter().rev().find(|layer| ["iscsi", "nvmf"].contains(&layer.name.as_str()))?;
-    let (option, usual) =
-        if layer.name == "iscsi" { ("queue-depth", ISCSI_DEPTH) } else { ("queue-size", NVMF_DEPTH) };
-    let commands = efficiency::number(layer, option).unwrap_or(usual);
-    let queues = if layer.name == "iscsi" { Some(1) } else { efficiency::number(layer, "nr-io-queues") };
-    let of = match (layer.name.as_str(), queues) {
-        ("iscsi", _) | (_, Some(1)) => String::new(),
-        (_, Some(queues)) => format!(" on each of {queues} queues"),
-        (_, None) => " on a queue a processor".to_owned(),
+    let has_one = |layer| Some((layer, LayerSpec::help(layer)?.in_flight?));
+    let (layer, in_flight) = stack.layers.iter().rev().find_map(has_one)?;
+    let commands = layer.number(in_flight.option)?;
+    let queues = in_flight.queues.map_or(Some(1), |option| layer.number(option));
+    let of = match queues {
+        Some(1) => String::new(),
+        Some(queues) => format!(" on each of {queues} queues"),
+        None => " on a queue a processor".to_owned(),
     };
-    Some(Depth { said: format!("{option} {commands} of {}{of}", layer.name), commands, queues })
+    Some(Depth { said: format!("{} {commands} of {}{of}", in_flight.option, layer.name), commands, queues })
 }
 
 /// Depths of two initiators, where the load has more in flight than the smaller one holds: what is beyond waits before it is sent.
-fn commands(reading: &Reading, pair: [usize; 2]) -> Option<(Setting, Setting, &'static str)> {
+fn commands(reading: &WorkloadView, pair: [usize; 2]) -> Option<(Setting, Setting, &'static str)> {
     let [there, here] = pair.map(|at| depth(&reading.run.start.scenario.stacks[at]));
     let (there, here) = (there?, here?);
     let in_flight = |at: usize| {

@@ -3,9 +3,10 @@
 //! own in [`CHECKS`]; none changes a figure.
 
 use super::findings::{WarningReport, WorkloadFindings};
-use super::reading::Reading;
+use super::reading::WorkloadView;
 use super::{arc, confounders, efficiency, found_data, generator, neighbours, resized};
 use crate::host::facts::{Device, Facts};
+use crate::layer::catalog::spdk::SOCKET;
 use crate::scenario::{LayerSpec, Stack};
 use crate::stats::{Verdict, alike};
 use crate::store::RunData;
@@ -16,7 +17,7 @@ use std::path::Path;
 
 /// A stack under one workload, with what was found of it.
 struct LoadedStack<'a> {
-    reading: &'a Reading<'a>,
+    reading: &'a WorkloadView<'a>,
     found: &'a WorkloadFindings,
     at: usize,
 }
@@ -44,7 +45,7 @@ const CHECKS: &[ValidityCheck] = &[
 ];
 
 /// What they find, once for all stacks and loads that it is true of.
-pub fn doubts(readings: &[Reading], workloads: &[WorkloadFindings]) -> Vec<WarningReport> {
+pub fn doubts(readings: &[WorkloadView], workloads: &[WorkloadFindings]) -> Vec<WarningReport> {
     let mut all: Vec<ValidityWarning> = Vec::new();
     for (reading, found) in readings.iter().zip(workloads) {
         for at in 0..reading.sides.len() {
@@ -351,10 +352,7 @@ fn other_sides(case: &LoadedStack) -> Option<(&'static str, String)> {
 fn engines(case: &LoadedStack) -> Option<(&'static str, String)> {
     let base = case.run().start.scenario.baseline;
     let engine = |at: usize| case.reading.worker(at).map(|worker| &worker.engine);
-    let named = |at: usize| {
-        let layers = &case.run().start.scenario.stacks[at].layers;
-        layers.iter().rev().find(|layer| layer.name == "engine").map(LayerSpec::key)
-    };
+    let named = |at: usize| case.run().start.scenario.stacks[at].generator().map(LayerSpec::key);
     let (there, here) = (engine(base)?, engine(case.at)?);
     let of_fio = [there, here].iter().any(|generator| matches!(generator, Generator::Fio(_)));
     (of_fio && there != here && named(base) == named(case.at)).then(|| {
@@ -408,7 +406,7 @@ fn mitigations(base: &str, a: &Facts, b: &Facts) -> Option<String> {
 fn polled_beside(case: &LoadedStack) -> Option<(&'static str, String)> {
     let stack = case.stack();
     let has_no_part = |target: &&SpdkTarget| {
-        !stack.layers.iter().any(|layer| layer.option("spdk").map(Path::new) == Some(&target.socket))
+        !stack.layers.iter().any(|layer| layer.option(SOCKET).map(Path::new) == Some(&target.socket))
     };
     let mut targets = case.run().places.iter().flat_map(|place| &place.spdk).filter(has_no_part);
     let target = targets.find(|target| !target.polled().is_empty())?;

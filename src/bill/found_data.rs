@@ -3,14 +3,15 @@
 //! them: where one side does, the other looks slow, and where both may, what lies between drive and load is all that is measured.
 
 use super::confounders::bases;
-use super::reading::Reading;
-use crate::scenario::{Medium, Stack};
+use super::reading::WorkloadView;
+use crate::layer::catalog::Face;
+use crate::scenario::{LayerSpec, Medium, Stack};
 
 /// Kind of these doubts.
 pub const KIND: &str = "found_data";
 
 /// Of a stack and what it is compared with: that one of them, or both, read what the run has not written.
-pub fn of(reading: &Reading, at: usize) -> Vec<String> {
+pub fn of(reading: &WorkloadView, at: usize) -> Vec<String> {
     let scenario = &reading.run.start.scenario;
     if scenario.measure.precondition.passes > 0 || !reading.workload.jobs.iter().any(|job| job.rw.reads()) {
         return Vec::new();
@@ -36,9 +37,13 @@ fn was_and_was_not(new: &Stack, found: &Stack) -> String {
 }
 
 /// Through the stack, into a file on a file system of its own, or because the run made and filled what it stands on.
-fn is_written(reading: &Reading, stack: &Stack) -> bool {
+fn is_written(reading: &WorkloadView, stack: &Stack) -> bool {
     let through = reading.run.laid_out.iter().any(|one| one.stack == stack.name);
-    through || stack.layers.iter().any(|layer| layer.name == "fs") || !is_somebodys(&stack.medium)
+    through || stack.layers.iter().any(fills_a_file) || !is_somebodys(&stack.medium)
+}
+
+fn fills_a_file(layer: &LayerSpec) -> bool {
+    layer.help().is_some_and(|help| help.gives == Face::File)
 }
 
 /// Not files of iotax's own and drives of a lab, which it fills, nor files that somebody else has written.

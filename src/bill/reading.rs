@@ -15,7 +15,7 @@ use iotax_load::EngineName;
 use std::collections::{BTreeMap, HashMap};
 
 /// A workload with its gathered rounds.
-pub struct Reading<'a> {
+pub struct WorkloadView<'a> {
     /// The run.
     pub run: &'a RunData,
     /// The workload.
@@ -67,14 +67,14 @@ fn lacking(reason: impl Into<String>) -> Refusal {
     Refusal::NotMeasured { reason: reason.into() }
 }
 
-impl<'a> Reading<'a> {
+impl<'a> WorkloadView<'a> {
     /// Gathers the rounds of a workload.
-    pub fn of(run: &'a RunData, workload: &'a Workload) -> Reading<'a> {
+    pub fn of(run: &'a RunData, workload: &'a Workload) -> WorkloadView<'a> {
         let (mut sides, unknown) = gather::sides(run, workload, Purpose::Plain);
         let writes = Course::settle(run, workload, &mut sides);
         let (matched, _) = gather::sides(run, workload, Purpose::Matched);
         let timeline = Timeline::of(run, workload);
-        Reading { run, workload, sides, unknown, writes, timeline, matched, emulated: emulated(run) }
+        WorkloadView { run, workload, sides, unknown, writes, timeline, matched, emulated: emulated(run) }
     }
 
     /// The load under which latencies are compared: an open loop at a matched rate, or the workload itself if it is one.

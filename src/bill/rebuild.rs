@@ -2,7 +2,7 @@
 //! percent, and nobody looked when a rebuild began or ended: what is known is its pace between two looks, not how long it took.
 
 use super::findings::states::Rebuild;
-use super::reading::Reading;
+use super::reading::WorkloadView;
 use crate::scenario::InState;
 use crate::store::RunData;
 use crate::store::record::{Slice, Value};
@@ -22,7 +22,7 @@ struct Stretch {
 }
 
 /// Of the stack `at`, which is measured while it is rebuilt; `None`: no rebuild was looked at twice.
-pub fn of(reading: &Reading, at: usize, state: &InState) -> Option<Rebuild> {
+pub fn of(reading: &WorkloadView, at: usize, state: &InState) -> Option<Rebuild> {
     let ours = |slice: &&Slice| slice.stack == reading.name(at) && slice.workload == reading.workload.name;
     let all = stretches(reading.run.slices.iter().filter(ours));
     let sum = |of: fn(&Stretch) -> f64| all.iter().map(of).sum::<f64>();

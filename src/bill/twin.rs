@@ -21,6 +21,7 @@ use std::collections::BTreeMap;
 mod fixtures;
 
 pub(crate) use fixtures::*;
+pub(crate) use iotax_model::testing::{drives, layer};
 
 /// A stack that does not exist.
 pub(crate) struct TwinStack {

@@ -12,7 +12,7 @@ use crate::scenario::error::nearest;
 use anyhow::Result;
 use clap::builder::PossibleValuesParser;
 use iotax_audit::audit::{Options, audit_by};
-use iotax_audit::knowledge::ratings::{Ratings, known};
+use iotax_hardware::ratings::{Ratings, known};
 use iotax_audit::rule;
 use pages::{Content, STANDARD_INPUT};
 use std::io::IsTerminal;

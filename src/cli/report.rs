@@ -8,7 +8,7 @@ use crate::report::{self, Page};
 use crate::shell;
 use crate::store;
 use anyhow::{Context, Result};
-use iotax_audit::harmless::lines;
+use iotax_units::harmless::lines;
 use std::fs::{File, Permissions};
 use std::io::Write;
 use std::os::unix::fs::{FileTypeExt, PermissionsExt};

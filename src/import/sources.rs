@@ -4,7 +4,7 @@
 use crate::exit::Failed;
 use crate::folder::{self, Kind};
 use anyhow::Result;
-use iotax_audit::harmless::shown;
+use iotax_units::harmless::shown;
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::ffi::OsStr;
 use std::os::unix::fs::FileTypeExt;

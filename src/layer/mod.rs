@@ -1,14 +1,17 @@
-//! The family of layers: one file and one entry in [`ALL`] each. A layer does no I/O: it says
-//! what it needs, how it uses what is below, and which steps would make it.
+//! The family of layers. What a layer is called, takes and means is in [`words`], one file and one entry each; how it is set up is
+//! one file and one entry in [`ALL`] each. A layer does no I/O: it says what it needs, how it uses what is below, and which steps
+//! would make it.
 
-pub mod alias;
-pub mod catalog;
 pub mod fabric;
 pub mod guest;
 pub mod known;
 pub mod medium;
+pub mod needs;
 pub mod state;
 pub mod volume;
+
+pub use iotax_model::layer as words;
+pub use iotax_model::layer::{self as catalog, alias};
 
 use crate::host::Missing;
 use crate::host::caches::WriteCache;
@@ -19,6 +22,7 @@ use crate::step::{HOST, PathRef, RunTag, Step, StepId};
 use crate::units;
 use anyhow::{Context, Result, anyhow, bail};
 use iotax_load::{DataKind, Hold};
+use iotax_model::layer::LayerHelp;
 use state::Move;
 use std::path::PathBuf;
 use std::str::FromStr;
@@ -168,8 +172,13 @@ impl Exposed {
 
 /// A member of the family.
 pub trait Layer: Sync {
-    /// Its name in stacks; help, options and example are in `catalog::ALL` under the same name.
-    fn name(&self) -> &'static str;
+    /// Its words.
+    fn help(&self) -> &'static LayerHelp;
+
+    /// Its name in stacks.
+    fn name(&self) -> &'static str {
+        self.help().name
+    }
 
     /// Ids of `host::needs` that must be met.
     fn needs(&self, _spec: &LayerSpec) -> Vec<&'static str> {
@@ -223,22 +232,17 @@ pub trait Layer: Sync {
         None
     }
 
-    /// How many of its members may fail before data are lost.
-    fn redundancy(&self, _spec: &LayerSpec, _members: usize) -> u32 {
-        0
-    }
-
-    /// What tells in which state that is which it made; empty of a layer that has none.
-    fn state_told_by(&self) -> &'static str {
-        ""
-    }
-
     /// What makes one move of what it `made` of its `members` on the way to another state. It goes with it.
     ///
     /// # Errors
     /// When it has no members that could fail, or not as it was asked for: why, and what would do.
     fn moved(&self, spec: &LayerSpec, _made: &PathRef, _members: &[PathRef], _step: Move) -> Result<Op> {
         bail!("{}: \"{}\" has no members that could fail", spec.origin, spec.name)
+    }
+
+    /// Which part of what it makes is read back once that operation is done; `Some("")` where it has one part only.
+    fn reads_back(&self, _op: &Op) -> Option<&'static str> {
+        None
     }
 
     /// Adds its steps and says what it shows.
@@ -248,7 +252,12 @@ pub trait Layer: Sync {
     fn plan(&self, spec: &LayerSpec, below: &Exposed, context: &mut PlanContext) -> Result<Exposed>;
 }
 
-/// The layer with that name.
+/// The layer whose part an operation makes, and which part of it, where it has several: it is read back once it is up.
+pub fn read_back_by(op: &Op) -> Option<(&'static str, &'static str)> {
+    ALL.iter().find_map(|layer| Some((layer.name(), layer.reads_back(op)?)))
+}
+
+/// The layer of that name.
 pub fn by_name(name: &str) -> Option<&'static dyn Layer> {
     ALL.iter().copied().find(|layer| layer.name() == name)
 }
@@ -375,6 +384,14 @@ pub fn flag(spec: &LayerSpec, name: &str) -> bool {
 pub fn number<T: FromStr>(spec: &LayerSpec, name: &str) -> Result<T> {
     let word = word(spec, name)?;
     word.parse().ok().with_context(|| format!("{}: {name} = \"{word}\" is no number that fits", spec.origin))
+}
+
+/// Bytes, see [`word`].
+///
+/// # Errors
+/// As [`word`]; and when it is no size.
+pub fn bytes(spec: &LayerSpec, name: &str) -> Result<u64> {
+    size(spec, name)?.with_context(|| format!("{}: {} without {name}", spec.origin, spec.name))
 }
 
 /// Bytes, where they are written or the catalog has a default.

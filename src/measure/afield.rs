@@ -4,12 +4,13 @@
 use super::observer::Event;
 use super::places::{self, Places};
 use super::plan::{LabPlan, SetPlan};
+use super::prefixes::is_set_up;
 use super::remotes::is_unreachable;
 use super::session::Session;
 use super::sets::Layout;
 use super::survey;
 use crate::exit::Failed;
-use crate::layer::{by_name, catalog};
+use crate::layer::{by_name, needs};
 use crate::scenario::{IN_GUEST, Scenario, Stack};
 use crate::step::op::{Op, RemoteAgent};
 use crate::step::{HOST, Step, StepId, is_ssh_place, ssh_host};
@@ -35,18 +36,14 @@ pub fn needs_of(scenario: &Scenario) -> NeedsByPlace {
 /// Whether anything is set up inside of a guest.
 pub fn sets_up_in_guests(scenario: &Scenario) -> bool {
     let mut layers = scenario.stacks.iter().flat_map(Stack::layers_in_places);
-    layers.any(|(spec, place)| place == IN_GUEST && is_made(&spec.name))
-}
-
-fn is_made(name: &str) -> bool {
-    !catalog::find(name).is_some_and(|help| help.anywhere)
+    layers.any(|(spec, place)| place == IN_GUEST && is_set_up(spec))
 }
 
 /// Hosts over SSH that something is set up on.
 fn hosts_with_steps(scenario: &Scenario) -> BTreeSet<String> {
     let layers = scenario.stacks.iter().flat_map(Stack::layers_in_places);
     let places = layers
-        .filter(|(spec, _)| is_made(&spec.name))
+        .filter(|(spec, _)| is_set_up(spec))
         .flat_map(|(spec, near)| [Some(near), spec.far.clone()].into_iter().flatten());
     places.filter(|place| is_ssh_place(place)).collect()
 }
@@ -133,10 +130,12 @@ impl Session<'_> {
     }
 
     fn lacking_in(&mut self, place: &str, ids: &BTreeSet<&'static str>) -> Result<Option<String>> {
-        let ids: Vec<&str> = ids.iter().copied().collect();
         match ids.is_empty() {
             true => Ok(None),
-            false => Ok(survey::listed_in(place, &self.executor.hand(place)?.missing(&ids)?)),
+            false => Ok(survey::listed_in(
+                place,
+                &self.executor.hand(place)?.missing(&needs::by_ids(ids.iter().copied()))?,
+            )),
         }
     }
 

@@ -7,7 +7,6 @@ use crate::host::probe::Probe;
 use crate::layer::{OwnCache, by_name};
 use crate::scenario::{Medium, Scenario, Stack};
 use crate::step::HOST;
-use crate::units::parse_bytes;
 
 /// The known ones, the largest first; none where nothing writes. What other hosts and drives hold back is not known
 /// unless the user says it.
@@ -86,8 +85,7 @@ fn in_guest(scenario: &Scenario, stack: &Stack) -> Option<u64> {
 
 /// Memory of the guest in which the load runs, in bytes.
 fn guest_memory(stack: &Stack) -> Option<u64> {
-    let guest = stack.layers.iter().find(|spec| spec.name == "vm")?;
-    parse_bytes(guest.option("memory")?).ok()
+    stack.guest()?.size("memory")
 }
 
 fn buffered(scenario: &Scenario) -> bool {

@@ -9,6 +9,7 @@ use super::wire::peer::Peer;
 use super::wire::ssh;
 use crate::exit::Failed;
 use crate::host::facts::Facts;
+use crate::layer::catalog;
 use crate::layer::guest::qmp::Qmp;
 use crate::layer::guest::{self, GuestPlan};
 use crate::step::hand::{Hand, Hands};
@@ -324,7 +325,8 @@ impl Place {
     /// # Errors
     /// When the place does not answer.
     pub fn facts(&mut self, devices: &[PathBuf]) -> Result<Facts> {
-        match self.ask(Request::Facts { devices: devices.to_vec() }, SET_UP_LIMIT)? {
+        let asked = Request::Facts { devices: devices.to_vec(), programs: catalog::programs() };
+        match self.ask(asked, SET_UP_LIMIT)? {
             Response::Facts { facts } => Ok(facts),
             other => Err(Failed::from(self.peer.unexpected("facts", &other)).into()),
         }

@@ -11,9 +11,11 @@ use super::states;
 use super::write_unit;
 use crate::exit::Failed;
 use crate::guard::marker;
+use crate::layer::catalog::Role;
 use crate::layer::guest::lab::{LabDrive, LabWish};
 use crate::layer::guest::qemu::{Memory, overlay_folder};
 use crate::layer::medium::{self, Found};
+use crate::layer::read_back_by;
 use crate::layer::{Exposed, PlanContext, by_name, guest};
 use crate::scenario::place::drive_name;
 use crate::scenario::{LabSpec, LayerSpec, Medium, Scenario, Stack};
@@ -78,9 +80,6 @@ enum Upto {
     /// With all of its layers.
     Top,
 }
-
-/// The layer that is a guest.
-const GUEST: &str = "vm";
 
 /// What the run may use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -361,7 +360,7 @@ impl Ground<'_> {
         if made.insert(format!("given up {:?}", stack.medium), exposed.clone()).is_none() {
             self.wipe(stack, index, &exposed, context);
         }
-        let guest = stack.layers.iter().position(|spec| spec.name == GUEST).map(|at| at + 1);
+        let guest = stack.layers.iter().position(|spec| spec.is(Role::Guest)).map(|at| at + 1);
         let depth = if upto == Upto::Guests { guest } else { None };
         for (depth, spec) in stack.layers.iter().enumerate().take(depth.unwrap_or(stack.layers.len())) {
             key = format!("{key} | {}", spec.key());
@@ -419,7 +418,7 @@ impl Ground<'_> {
         let shown = write_unit::check_above(spec, layer.writes_below(spec), below)
             .and_then(|()| layer.plan(spec, below, context))
             .map_err(|error| Failed::input(format!("{error:#}")))?;
-        let its_own = context.steps[before..].iter().filter(|step| step.op.told_as().is_some());
+        let its_own = context.steps[before..].iter().filter(|step| read_back_by(&step.op).is_some());
         let told = below.told.iter().copied().chain(its_own.map(|step| step.id)).collect();
         Ok(Exposed { told, ..shown })
     }

@@ -1,6 +1,7 @@
 //! What is planned for partitions, parts, devices put together, and arrays; and on how many bytes their stacks are measured.
 
 use super::*;
+use crate::layer::read_back_by;
 
 #[test]
 fn an_array_is_made_once_for_all_that_stand_on_it() {
@@ -42,7 +43,7 @@ fn volumes_of_one_kind_have_each_its_own_stacks() {
         let mut found = Vec::new();
         for set in &ground.layout.sets {
             let plan = ground.set(set, 0).unwrap();
-            for step in plan.steps.iter().filter(|step| step.op.told_as().is_some()) {
+            for step in plan.steps.iter().filter(|step| read_back_by(&step.op).is_some()) {
                 let members = step.op.operation().describe();
                 let of_first = members.contains("/dev/sda");
                 found.push((of_first, plan.stacks_on(step.id).collect::<Vec<_>>()));

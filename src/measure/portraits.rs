@@ -10,6 +10,7 @@ use super::session::Session;
 use super::survey;
 use crate::host::facts::{self, Device, Facts};
 use crate::layer::guest::GuestPlan;
+use crate::layer::read_back_by;
 use crate::scenario::Stack;
 use crate::step::op::Op;
 use crate::step::{HOST, PathRef, Step};
@@ -58,7 +59,7 @@ impl Session<'_> {
 
     /// What layers of a set made of their drives and between places, as the tools and the kernel there tell it.
     pub(super) fn record_layers(&mut self, places: &mut Places, set: usize, up: &SetPlan) -> Result<()> {
-        let told = up.steps.iter().filter_map(|step| Some((step, step.op.told_as()?)));
+        let told = up.steps.iter().filter_map(|step| Some((step, read_back_by(&step.op)?)));
         let told: Vec<(&Step, (&str, &str))> = told.collect();
         if told.is_empty() || !self.told.is_new_set(set) {
             return Ok(());

@@ -1,7 +1,7 @@
 //! Stacks by what they have in common from the bottom up. A prefix is a medium with the layers on it up to some depth; it has
 //! one number, the same in every stack that begins with it, so that nobody compares stacks pair by pair.
 
-use crate::layer::{by_name, catalog};
+use crate::layer::by_name;
 use crate::scenario::{LayerSpec, Medium, Scenario, Stack};
 use std::collections::HashMap;
 
@@ -59,7 +59,7 @@ impl Prefixes {
 
 /// Layers that make something; the others are the worker's own.
 pub fn is_set_up(layer: &LayerSpec) -> bool {
-    !catalog::find(&layer.name).is_some_and(|known| known.anywhere)
+    !layer.works_anywhere()
 }
 
 /// Whether a layer above the first `depth` writes, or opens what is below as if it would, whatever the load does.

@@ -104,7 +104,7 @@ impl LoadEngine for Worker {
 }
 
 impl Handler for Simulated {
-    fn facts(&mut self, _: &[PathBuf]) -> Result<Facts> {
+    fn facts(&mut self, _: &[PathBuf], _: &[String]) -> Result<Facts> {
         Ok(Facts::default())
     }
 

@@ -11,11 +11,12 @@ use crate::guard::fill;
 use crate::guard::inspect::{Inspection, Kind, identity_of};
 use crate::guard::judge::{self, Intent, Permit};
 use crate::guard::marker;
+use crate::host::Missing;
 use crate::host::block::{self, Identity};
 use crate::host::caches::WriteCache;
 use crate::host::probe::{GuestProbe, Probe};
-use crate::host::{Missing, needs};
 use crate::layer::medium::{Found, sibling_path};
+use crate::layer::needs;
 use crate::layer::{Claim, by_name, guest};
 use crate::scenario::{Agent, Consent, Engine, LayerSpec, Medium, Scenario, Stack};
 use crate::step::{HOST, is_ssh_place};
@@ -79,7 +80,7 @@ fn lines(missing: &[Missing]) -> String {
 /// What a scenario needs and this machine lacks.
 pub fn missing(scenario: &Scenario) -> Vec<Missing> {
     let ids: Vec<&str> = needs_of(scenario).into_iter().collect();
-    let mut missing = needs::missing(&ids, Path::new("/"), guest::FINDINGS);
+    let mut missing = needs::missing(&ids, guest::FINDINGS);
     let layers = scenario.stacks.iter().flat_map(Stack::layers_in_places);
     for (spec, _) in layers.filter(|(_, place)| place == HOST) {
         for one in by_name(&spec.name).map(|layer| layer.missing(spec)).unwrap_or_default() {
@@ -351,16 +352,9 @@ impl Survey {
 
 /// Our guests hold the kernel and iotax, nothing else.
 fn refuse_fio_in_guests(scenario: &Scenario) -> Result<()> {
-    let named = |stack: &Stack| {
-        stack
-            .layers
-            .iter()
-            .rev()
-            .find(|spec| spec.name == "engine")
-            .map(|spec| spec.option("name") == Some("fio"))
-    };
+    let named = |stack: &Stack| stack.generator().map(|spec| spec.option("name") == Some("fio"));
     let of_a_workload = scenario.workloads.iter().any(|workload| workload.engine == Some(Engine::Fio));
-    let guest = |stack: &&Stack| stack.layers.iter().any(|spec| spec.name == "vm");
+    let guest = |stack: &&Stack| stack.guest().is_some();
     match scenario.stacks.iter().filter(guest).find(|stack| named(stack).unwrap_or(of_a_workload)) {
         Some(stack) => Err(Failed::input(format!(
             "{}: there is no fio in the guests of iotax; hint: the engine uring or sync, or a guest of your own by ssh:HOST:/dev/...",

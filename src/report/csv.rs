@@ -16,7 +16,7 @@ use crate::bill::findings::{
     Bill, BillLine, Charges, Figure, Interval, Latency, MatchedFindings, Row, SampleUnit, WorkloadFindings,
 };
 use crate::stats::Verdict;
-use iotax_audit::harmless::shown;
+use iotax_units::harmless::shown;
 use std::collections::HashMap;
 
 /// Its entry.

@@ -3,7 +3,7 @@
 use super::{ALL, Page, against};
 use crate::bill::against::against as held_against;
 use crate::bill::{Findings, RunData, findings, twin};
-use iotax_audit::harmless::acts;
+use iotax_units::harmless::acts;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};

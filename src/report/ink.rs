@@ -1,6 +1,6 @@
 //! Colours of our own in a terminal's text, and the way out that lets these through and nothing else that acts.
 
-use iotax_audit::harmless::lines;
+use iotax_units::harmless::lines;
 
 /// A colour.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -2,7 +2,7 @@
 
 use super::{Page, Renderer};
 use crate::bill::Findings;
-use iotax_audit::harmless;
+use iotax_units::harmless;
 use serde::Serialize;
 
 /// Its entry.

@@ -1,7 +1,7 @@
 //! Tables as text. In a terminal, columns that do not fit are left out by their rank, and which ones is told; names of rows are
 //! wrapped. Nothing is cut.
 
-use iotax_audit::harmless::shown;
+use iotax_units::harmless::shown;
 use unicode_width::UnicodeWidthStr;
 
 /// A column: a head, cells, and how much it matters (0 stays always).

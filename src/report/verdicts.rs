@@ -5,7 +5,8 @@ use super::grouped::{self, One};
 use super::number::{Shown, change};
 use super::table::Table;
 use crate::bill::findings::{
-    ChargeFinding, Charges, Comparison, Figure, Interval, MatchedFindings, MatchedRow, WorkloadFindings,
+    ChargeFinding, Charges, Comparison, Figure, Interval, MatchedFindings, MatchedRow, Quantity,
+    WorkloadFindings,
 };
 use crate::stats::{Charge, Verdict};
 
@@ -175,7 +176,7 @@ fn rate(one: &Comparison) -> String {
 }
 
 fn name(one: &Comparison, named: String) -> String {
-    let which = if one.quantity.contains("(durable") { " (durable)" } else { "" };
+    let which = if one.of_write == Some(Quantity::Durable) { " (durable)" } else { "" };
     let emulated = if one.emulated.is_some() { " ~" } else { "" };
     let masked = if one.masked.is_some() { " (masked)" } else { "" };
     format!("{named}{which}{emulated}{masked}")

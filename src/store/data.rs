@@ -12,7 +12,7 @@ use crate::store::record::{
     Clocks, DesignUp, LaidOut, LayerUp, LayingOut, Matched, PlaceFacts, Record, RunStart, Slice, Warning,
     WorkerUp,
 };
-use iotax_audit::knowledge::ratings::{Ratings, known};
+use iotax_hardware::ratings::{Ratings, known};
 use iotax_load::Histogram;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;

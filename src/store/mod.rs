@@ -6,7 +6,6 @@ mod folder;
 mod index;
 mod lock;
 mod reader;
-pub mod record;
 mod segment;
 mod staged;
 mod writer;
@@ -20,6 +19,7 @@ pub use iotax_journal::{
     FORMAT, INDEX, JOURNAL, LOCK, SEGMENT, StoreError, appender, default_runs_dir, is_file_of_run, is_id,
     is_new_id, line, new_id, ours, private, run_id_of,
 };
+pub use iotax_model::record;
 pub use lock::RunLock;
 pub use reader::{RunSummary, Tally, find, folders, list, newest, stream};
 pub use segment::{Histograms, Stored};

@@ -5,7 +5,7 @@ use crate::host::facts::{Device, Target};
 use crate::scenario::{Medium, Stack};
 use crate::store::RunData;
 use crate::store::record::PlaceFacts;
-use iotax_audit::knowledge::ratings::{Match, Ratings};
+use iotax_hardware::ratings::{Match, Ratings};
 
 /// The drives of a stack, one a member of its medium, all of them different.
 pub(super) struct Hardware<'a> {

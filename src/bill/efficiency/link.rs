@@ -4,7 +4,7 @@ use super::hardware::{Drive, Hardware};
 use super::{By, Case, Efficiency, Held, Layout};
 use crate::bill::findings::{Figure, SampleUnit};
 use crate::host::facts::{Cable as Settled, PcieLink};
-use iotax_audit::knowledge::{Link, Rate, rate_text};
+use iotax_hardware::{Link, Rate, rate_text};
 use iotax_load::Job;
 
 /// What the data of a drive cross, one way.

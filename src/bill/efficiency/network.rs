@@ -4,7 +4,7 @@ use super::{By, Case, Efficiency, Held, Need, reads_of};
 use crate::bill::findings::{Figure, SampleUnit};
 use crate::scenario::{LayerSpec, Stack};
 use crate::store::RunData;
-use iotax_audit::knowledge::{Link, rate_text};
+use iotax_hardware::{Link, rate_text};
 
 impl Case<'_> {
     /// Against what the slowest card on its way carries; `None` where nothing leaves a machine, or no card tells its speed.

@@ -5,8 +5,8 @@ use super::{By, Case, Efficiency, Held, Layout, reads_of, said};
 use crate::bill::findings::{Figure, SampleUnit};
 use crate::bill::{published, subject};
 use crate::scenario::{Metric, PublishedFigure, Rated, Rating};
-use iotax_audit::knowledge::media::Medium;
-use iotax_audit::knowledge::ratings::{ABOVE_RATING, BELOW_RATED_LATENCY, Match, Writes};
+use iotax_hardware::media::Medium;
+use iotax_hardware::ratings::{ABOVE_RATING, BELOW_RATED_LATENCY, Match, Writes};
 use iotax_load::Job;
 use std::collections::BTreeMap;
 

@@ -79,24 +79,6 @@ pub(crate) fn published() -> RunData {
     run
 }
 
-/// A layer as the grammar would read it.
-pub(crate) fn layer(name: &str, options: &[(&str, &str)]) -> LayerSpec {
-    LayerSpec {
-        name: name.into(),
-        options: options.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect(),
-        place: None,
-        far: None,
-        copies: 1,
-        origin: "a test".into(),
-    }
-}
-
-/// So many drives of a lab.
-pub(crate) fn drives(many: usize) -> Medium {
-    let drive = |at| Medium::Drive { place: "lab".into(), name: format!("nvme{at}") };
-    Medium::Many { members: (0..many).map(drive).collect() }
-}
-
 /// A drive whose data sheet is known, on its link, and a loop device on it: 128k in order near both, and 4k far from them.
 pub(crate) fn known_drive() -> RunData {
     let stacks =

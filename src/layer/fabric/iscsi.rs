@@ -1,64 +1,13 @@
 //! `iscsi`: iSCSI or iSER, by the kernel's target (LIO) and open-iscsi.
 
-use super::{ADDRESS, Ends, Wire, only, port, qualified, rdma_needs};
-use crate::layer::catalog::{Face, LayerHelp, OptionDef, OptionKind};
+use super::{Ends, Wire, only, qualified, rdma_needs};
+use crate::layer::catalog::LayerHelp;
+use crate::layer::catalog::iscsi::HELP;
 use crate::layer::{Claim, Exposed, Layer, PlanContext, number};
 use crate::scenario::LayerSpec;
 use crate::step::op::{ConnectIscsi, ExportIscsi, Op, StartIscsid};
 use anyhow::{Result, ensure};
 use std::net::SocketAddr;
-
-/// Its words.
-pub const HELP: LayerHelp = LayerHelp {
-    name: "iscsi",
-    help: "iSCSI: the kernel's target (LIO) and open-iscsi",
-    example: "/dev/nvme1n1 | iscsi(iser)",
-    options: OPTIONS,
-    positional: Some("transport"),
-    below: Face::Any,
-    fabric: true,
-    ..LayerHelp::PLAIN
-};
-
-const OPTIONS: &[OptionDef] = &[
-    OptionDef {
-        name: "transport",
-        aliases: &[],
-        kind: OptionKind::Word(&["tcp", "iser"]),
-        default: Some("tcp"),
-        help: "what carries it; iser: RDMA",
-    },
-    ADDRESS,
-    port("where the target listens; not written: 3260, or the next that no other stack has"),
-    OptionDef {
-        name: "queue-depth",
-        aliases: &["queue_depth"],
-        kind: OptionKind::Count,
-        default: None,
-        help: "commands of the disk at a time (node.session.queue_depth), 1 to 1024; not written: open-iscsi's 32",
-    },
-    attribute("emulate-3pc", &["emulate_3pc"], "LIO copies by itself (EXTENDED COPY)"),
-    attribute("emulate-tpu", &["emulate_tpu"], "LIO takes UNMAP, where what is below can discard"),
-    attribute(
-        "emulate-tpws",
-        &["emulate_tpws"],
-        "LIO takes WRITE SAME with UNMAP, where what is below can discard",
-    ),
-    attribute("emulate-caw", &["emulate_caw"], "LIO compares and writes in one command"),
-    attribute("is-nonrot", &["is_nonrot"], "LIO says that the disk does not rotate"),
-    OptionDef {
-        name: "max-write-same-len",
-        aliases: &["max_write_same_len"],
-        kind: OptionKind::Count,
-        default: None,
-        help: "blocks of one WRITE SAME; not written: LIO's choice",
-    },
-];
-
-/// An attribute of LIO's; not written: its choice.
-const fn attribute(name: &'static str, aliases: &'static [&'static str], help: &'static str) -> OptionDef {
-    OptionDef { name, aliases, kind: OptionKind::Flag, default: None, help }
-}
 
 /// Options that LIO is told by its own names, in that order.
 const ATTRIBUTES: &[&str] =
@@ -71,8 +20,8 @@ pub struct Iscsi;
 const PORT: u16 = 3260;
 
 impl Layer for Iscsi {
-    fn name(&self) -> &'static str {
-        "iscsi"
+    fn help(&self) -> &'static LayerHelp {
+        &HELP
     }
 
     fn needs(&self, spec: &LayerSpec) -> Vec<&'static str> {
@@ -91,6 +40,14 @@ impl Layer for Iscsi {
 
     fn claim(&self, _: &LayerSpec) -> Claim {
         Claim::Takes
+    }
+
+    fn reads_back(&self, op: &Op) -> Option<&'static str> {
+        match op {
+            Op::ExportIscsi(_) => Some("target"),
+            Op::ConnectIscsi(_) => Some("initiator"),
+            _ => None,
+        }
     }
 
     fn plan(&self, spec: &LayerSpec, below: &Exposed, context: &mut PlanContext) -> Result<Exposed> {
@@ -138,7 +95,7 @@ fn start_iscsid(iser: bool, place: &str, context: &mut PlanContext) {
 }
 
 fn settings(spec: &LayerSpec) -> Result<Vec<(String, String)>> {
-    if spec.option("queue-depth").is_none() {
+    if !spec.options.contains_key("queue-depth") {
         return Ok(Vec::new());
     }
     let depth = number::<u32>(spec, "queue-depth")?;

@@ -5,11 +5,10 @@ mod iscsi;
 mod nbd;
 mod nvmf;
 
-pub use iscsi::{HELP as ISCSI_HELP, Iscsi};
-pub use nbd::{HELP as NBD_HELP, Nbd};
-pub use nvmf::{HELP as NVMF_HELP, Nvmf};
+pub use iscsi::Iscsi;
+pub use nbd::Nbd;
+pub use nvmf::Nvmf;
 
-use super::catalog::{OptionDef, OptionKind};
 use super::{Exposed, PlanContext};
 use crate::scenario::LayerSpec;
 use crate::step::op::{ExportIscsi, ExportNbd, ExportNvmf, ExportSpdkNvmf, NbdServer, Op, RdmaOn, SoftRdma};
@@ -18,19 +17,6 @@ use crate::step::{PathRef, StepId};
 use anyhow::{Context, Result, bail, ensure};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::net::{IpAddr, Ipv4Addr};
-
-/// Where a target listens.
-const ADDRESS: OptionDef = OptionDef {
-    name: "address",
-    aliases: &["traddr"],
-    kind: OptionKind::Address,
-    default: None,
-    help: "address of the target's place; not written, and both ends in one place: its own, of loopback or of a virtual network card",
-};
-
-const fn port(help: &'static str) -> OptionDef {
-    OptionDef { name: "port", aliases: &["trsvcid"], kind: OptionKind::Port, default: None, help }
-}
 
 /// What carries it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,7 +1,8 @@
 //! `nbd`: a qemu-nbd with direct I/O, and the kernel's NBD device over it.
 
-use super::{ADDRESS, Ends, Wire, only, port};
-use crate::layer::catalog::{Face, LayerHelp, OptionDef, OptionKind};
+use super::{Ends, Wire, only};
+use crate::layer::catalog::LayerHelp;
+use crate::layer::catalog::nbd::HELP;
 use crate::layer::guest::{self, qemu::Value};
 use crate::layer::{Claim, Exposed, Layer, PlanContext, number};
 use crate::scenario::LayerSpec;
@@ -10,37 +11,6 @@ use crate::step::op::{ConnectNbd, ExportNbd, NbdServer, Op, Spawn};
 use anyhow::{Context, Result, ensure};
 use std::path::Path;
 
-/// Its words.
-pub const HELP: LayerHelp = LayerHelp {
-    name: "nbd",
-    help: "NBD: a qemu-nbd and the kernel's client",
-    example: "file:/srv/x.img,size=4GiB | nbd(unix)",
-    options: OPTIONS,
-    positional: Some("transport"),
-    below: Face::Any,
-    fabric: true,
-    ..LayerHelp::PLAIN
-};
-
-const OPTIONS: &[OptionDef] = &[
-    OptionDef {
-        name: "transport",
-        aliases: &[],
-        kind: OptionKind::Word(&["tcp", "unix"]),
-        default: Some("tcp"),
-        help: "what carries it; unix: a socket within one machine",
-    },
-    ADDRESS,
-    port("where the server listens; not written: 10809, or the next that no other stack has"),
-    OptionDef {
-        name: "connections",
-        aliases: &[],
-        kind: OptionKind::Count,
-        default: Some("1"),
-        help: "connections of the client, at most 16",
-    },
-];
-
 /// The layer.
 pub struct Nbd;
 
@@ -48,8 +18,8 @@ pub struct Nbd;
 const PORT: u16 = 10809;
 
 impl Layer for Nbd {
-    fn name(&self) -> &'static str {
-        "nbd"
+    fn help(&self) -> &'static LayerHelp {
+        &HELP
     }
 
     fn needs(&self, _: &LayerSpec) -> Vec<&'static str> {
@@ -62,6 +32,10 @@ impl Layer for Nbd {
 
     fn claim(&self, _: &LayerSpec) -> Claim {
         Claim::Takes
+    }
+
+    fn reads_back(&self, op: &Op) -> Option<&'static str> {
+        matches!(op, Op::ConnectNbd(_)).then_some("client")
     }
 
     fn plan(&self, spec: &LayerSpec, below: &Exposed, context: &mut PlanContext) -> Result<Exposed> {

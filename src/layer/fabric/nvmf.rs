@@ -1,9 +1,11 @@
 //! `nvmf`: NVMe over TCP, RDMA or within the machine, by the kernel's target (nvmet) or a running SPDK target, and the kernel's
 //! host.
 
-use super::{ADDRESS, Ends, Wire, digest, only, port, qualified, rdma_needs, uuid};
-use crate::host::{Missing, needs};
-use crate::layer::catalog::{LayerHelp, OptionDef, OptionKind};
+use super::{Ends, Wire, digest, only, qualified, rdma_needs, uuid};
+use crate::host::Missing;
+use crate::layer::catalog::LayerHelp;
+use crate::layer::catalog::nvmf::HELP;
+use crate::layer::needs;
 use crate::layer::{Claim, Exposed, Layer, PlanContext, flag, number, word};
 use crate::scenario::LayerSpec;
 use crate::step::op::{ConnectNvmf, ExportNvmf, ExportSpdkNvmf, Op, SPDK_NVMF_METHODS};
@@ -12,79 +14,6 @@ use crate::units;
 use anyhow::{Result, ensure};
 use std::path::Path;
 
-/// Its words.
-pub const HELP: LayerHelp = LayerHelp {
-    name: "nvmf",
-    help: "NVMe over a fabric: the kernel's target or SPDK's, the kernel's host",
-    example: "/dev/nvme1n1 | nvmf(tcp)",
-    options: OPTIONS,
-    positional: Some("transport"),
-    fabric: true,
-    over_bdev: Some(("target", "spdk")),
-    ..LayerHelp::PLAIN
-};
-
-const OPTIONS: &[OptionDef] = &[
-    OptionDef {
-        name: "transport",
-        aliases: &["trtype"],
-        kind: OptionKind::Word(&["tcp", "rdma", "loop"]),
-        default: Some("tcp"),
-        help: "what carries it; loop: nothing, within one machine",
-    },
-    ADDRESS,
-    port("where the target listens; not written: 4420, or the next that no other stack has"),
-    OptionDef {
-        name: "target",
-        aliases: &[],
-        kind: OptionKind::Word(&["kernel", "spdk"]),
-        default: Some("kernel"),
-        help: "who serves it: nvmet, or the SPDK target that has the bdev below",
-    },
-    OptionDef {
-        name: "spdk",
-        aliases: &[],
-        kind: OptionKind::Path,
-        default: None,
-        help: "JSON-RPC socket of the SPDK target (target=spdk); not written: that of the bdev below",
-    },
-    OptionDef {
-        name: "nr-io-queues",
-        aliases: &["queues", "nr_io_queues"],
-        kind: OptionKind::Count,
-        default: None,
-        help: "queues of the host; not written: one for each of its processors",
-    },
-    OptionDef {
-        name: "queue-size",
-        aliases: &["queue_size"],
-        kind: OptionKind::Count,
-        default: None,
-        help: "commands that fit a queue, 16 to 1024; not written: the kernel's 128",
-    },
-    OptionDef {
-        name: "inline-data-size",
-        aliases: &["inline_data_size"],
-        kind: OptionKind::Size,
-        default: None,
-        help: "data of a write that comes with its command; not written: the kernel's choice",
-    },
-    OptionDef {
-        name: "hdr-digest",
-        aliases: &["hdr_digest"],
-        kind: OptionKind::Flag,
-        default: Some("false"),
-        help: "a CRC of every header (tcp)",
-    },
-    OptionDef {
-        name: "data-digest",
-        aliases: &["data_digest"],
-        kind: OptionKind::Flag,
-        default: Some("false"),
-        help: "a CRC of all data (tcp)",
-    },
-];
-
 /// The layer.
 pub struct Nvmf;
 
@@ -92,8 +21,8 @@ pub struct Nvmf;
 const PORT: u16 = 4420;
 
 impl Layer for Nvmf {
-    fn name(&self) -> &'static str {
-        "nvmf"
+    fn help(&self) -> &'static LayerHelp {
+        &HELP
     }
 
     fn needs(&self, spec: &LayerSpec) -> Vec<&'static str> {
@@ -128,6 +57,14 @@ impl Layer for Nvmf {
     /// nvmet opens what it serves for reading and writing, whatever will come.
     fn opens_for_writing(&self, _: &LayerSpec) -> bool {
         true
+    }
+
+    fn reads_back(&self, op: &Op) -> Option<&'static str> {
+        match op {
+            Op::ExportNvmf(_) => Some("target"),
+            Op::ConnectNvmf(_) => Some("host"),
+            _ => None,
+        }
     }
 
     fn plan(&self, spec: &LayerSpec, below: &Exposed, context: &mut PlanContext) -> Result<Exposed> {
@@ -216,7 +153,7 @@ fn options(spec: &LayerSpec) -> Result<Vec<String>> {
     if spec.option("nr-io-queues").is_some() {
         options.push(format!("nr_io_queues={}", number::<u32>(spec, "nr-io-queues")?));
     }
-    if spec.option("queue-size").is_some() {
+    if spec.options.contains_key("queue-size") {
         let size = number::<u32>(spec, "queue-size")?;
         ensure!(
             (16..=1024).contains(&size),

@@ -192,7 +192,7 @@ fn needs_are_asked_of_the_place_of_each_end() {
     for layer in ALL.iter().filter(|layer| matches!(layer.name(), "nvmf" | "iscsi" | "nbd")) {
         let spec = &scenario(&format!("/dev/x | {}", layer.name())).stacks[0].layers[0];
         let ids = [layer.needs(spec), layer.needs_far(spec)].concat();
-        assert!(ids.iter().all(|id| crate::host::needs::by_id(id).is_some()), "{ids:?}");
+        assert!(ids.iter().all(|id| crate::layer::needs::by_id(id).is_some()), "{ids:?}");
     }
 }
 

@@ -1,6 +1,6 @@
 //! Layers of known cost, to measure the ruler: null (A against A), delay, and another load generator.
 
-use super::catalog::{microseconds_as_ns, percent_as_ppm};
+use super::catalog::{LayerHelp, delay, engine, microseconds_as_ns, null, percent_as_ppm};
 use super::{Exposed, Layer, PlanContext, word};
 use crate::scenario::LayerSpec;
 use crate::scenario::error::Fault;
@@ -12,8 +12,8 @@ use iotax_load::Hold;
 pub struct Null;
 
 impl Layer for Null {
-    fn name(&self) -> &'static str {
-        "null"
+    fn help(&self) -> &'static LayerHelp {
+        &null::HELP
     }
 
     fn plan(&self, _: &LayerSpec, below: &Exposed, _: &mut PlanContext) -> Result<Exposed> {
@@ -25,8 +25,8 @@ impl Layer for Null {
 pub struct Delay;
 
 impl Layer for Delay {
-    fn name(&self) -> &'static str {
-        "delay"
+    fn help(&self) -> &'static LayerHelp {
+        &delay::HELP
     }
 
     fn plan(&self, spec: &LayerSpec, below: &Exposed, _: &mut PlanContext) -> Result<Exposed> {
@@ -42,8 +42,8 @@ impl Layer for Delay {
 pub struct EngineLayer;
 
 impl Layer for EngineLayer {
-    fn name(&self) -> &'static str {
-        "engine"
+    fn help(&self) -> &'static LayerHelp {
+        &engine::HELP
     }
 
     fn needs(&self, spec: &LayerSpec) -> Vec<&'static str> {

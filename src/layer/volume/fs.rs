@@ -2,67 +2,15 @@
 //! file on it that is filled before it is measured.
 
 use super::{file_on, options_of};
-use crate::host::needs;
-use crate::layer::catalog::{Face, LayerHelp, OptionDef, OptionKind};
+use crate::layer::catalog::LayerHelp;
+use crate::layer::catalog::fs::HELP;
+use crate::layer::needs;
 use crate::layer::{Claim, Exposed, Layer, PlanContext, size, word};
 use crate::scenario::LayerSpec;
 use crate::step::op::{MakeFilesystem, Mount, Op};
 use crate::step::{HOST, is_ssh_place};
 use crate::units::{KIB, MIB, show_bytes};
 use anyhow::{Result, ensure};
-
-/// What the catalog says of it.
-pub const HELP: LayerHelp = LayerHelp {
-    name: "fs",
-    help: "a new file system and one file in it",
-    example: "file:/srv/x.img,size=4GiB | loop | fs(xfs)",
-    options: OPTIONS,
-    positional: Some("type"),
-    one_of: &["type"],
-    gives: Face::File,
-    joins: true,
-    ..LayerHelp::PLAIN
-};
-
-const PROFILES: &[&str] = &["single", "raid0", "raid1", "raid10"];
-
-const OPTIONS: &[OptionDef] = &[
-    OptionDef {
-        name: "type",
-        aliases: &[],
-        kind: OptionKind::Word(&["xfs", "ext4", "btrfs"]),
-        default: None,
-        help: "which file system",
-    },
-    OptionDef {
-        name: "block-size",
-        aliases: &["block_size"],
-        kind: OptionKind::Size,
-        default: None,
-        help: "bytes of a block (xfs, ext4); not written: 4KiB, as mkfs",
-    },
-    OptionDef {
-        name: "data",
-        aliases: &[],
-        kind: OptionKind::Word(PROFILES),
-        default: None,
-        help: "profile of the data (btrfs); not written: single",
-    },
-    OptionDef {
-        name: "metadata",
-        aliases: &[],
-        kind: OptionKind::Word(&["single", "dup", "raid0", "raid1", "raid10"]),
-        default: None,
-        help: "profile of the metadata (btrfs); not written: dup on one device, raid1 on several",
-    },
-    OptionDef {
-        name: "mount",
-        aliases: &[],
-        kind: OptionKind::Word(&["noatime", "relatime"]),
-        default: Some("noatime"),
-        help: "whether reads write times of access",
-    },
-];
 
 /// Which of the types an option is of.
 const TYPES: &[(&str, &[&str])] =
@@ -81,8 +29,8 @@ const LARGEST_BLOCK: u64 = 4 * KIB;
 pub struct FileSystem;
 
 impl Layer for FileSystem {
-    fn name(&self) -> &'static str {
-        "fs"
+    fn help(&self) -> &'static LayerHelp {
+        &HELP
     }
 
     fn needs(&self, spec: &LayerSpec) -> Vec<&'static str> {
@@ -170,7 +118,7 @@ fn mkfs_options(spec: &LayerSpec, members: u64) -> Result<Vec<String>> {
     }
     if kind == "btrfs" {
         let metadata = spec.option("metadata").unwrap_or(if members > 1 { "raid1" } else { "dup" });
-        for (name, profile) in [("data", spec.option("data").unwrap_or("single")), ("metadata", metadata)] {
+        for (name, profile) in [("data", word(spec, "data")?), ("metadata", metadata)] {
             let least = least_members(profile);
             ensure!(
                 members >= least,
@@ -223,7 +171,7 @@ fn label_of(run_id: &str) -> String {
 mod tests {
     use super::super::rig::{over, planned, refused};
     use super::*;
-    use crate::layer::catalog;
+    use crate::layer::catalog::OptionKind;
     use crate::units::GIB;
 
     fn fs(kind: &str) -> LayerSpec {
@@ -239,7 +187,7 @@ mod tests {
 
     #[test]
     fn every_type_of_the_catalog_has_its_own_need() {
-        let OptionKind::Word(kinds) = catalog::find("fs").unwrap().option("type").unwrap().kind else {
+        let OptionKind::Word(kinds) = HELP.option("type").unwrap().kind else {
             panic!("types are words");
         };
         for kind in kinds {

@@ -1,7 +1,7 @@
 //! `split(4)`: equal parts of a device, all loaded at once or one for each of as many guests. `linear`: several devices one behind
 //! the other as one. Both by the device mapper.
 
-use crate::layer::catalog::{LayerHelp, OptionDef, OptionKind};
+use crate::layer::catalog::{LayerHelp, linear, split};
 use crate::layer::{Claim, Exposed, Layer, PlanContext, number};
 use crate::scenario::LayerSpec;
 use crate::step::PathRef;
@@ -9,41 +9,14 @@ use crate::step::op::{MakeLinear, Op, Stretch};
 use crate::units::{MIB, show_bytes};
 use anyhow::{Result, ensure};
 
-/// Words of `split`.
-pub const SPLIT_HELP: LayerHelp = LayerHelp {
-    name: "split",
-    help: "equal parts of a device, by the device mapper: all loaded at once, or one for each guest of vm xN",
-    example: "/dev/nvme1n1 | split(4)",
-    options: &[OptionDef {
-        name: "parts",
-        aliases: &[],
-        kind: OptionKind::Count,
-        default: None,
-        help: "how many",
-    }],
-    positional: Some("parts"),
-    one_of: &["parts"],
-    splits: Some("parts"),
-    ..LayerHelp::PLAIN
-};
-
-/// Words of `linear`.
-pub const LINEAR_HELP: LayerHelp = LayerHelp {
-    name: "linear",
-    help: "several devices one behind the other as one, by the device mapper",
-    example: "[/dev/nvme1n1,/dev/nvme2n1] | linear",
-    joins: true,
-    ..LayerHelp::PLAIN
-};
-
 const NEEDS: [&str; 3] = ["root", "dmsetup", "dm_mod"];
 
 /// Parts of one.
 pub struct Split;
 
 impl Layer for Split {
-    fn name(&self) -> &'static str {
-        SPLIT_HELP.name
+    fn help(&self) -> &'static LayerHelp {
+        &split::HELP
     }
 
     fn needs(&self, _: &LayerSpec) -> Vec<&'static str> {
@@ -78,8 +51,8 @@ impl Layer for Split {
 pub struct Linear;
 
 impl Layer for Linear {
-    fn name(&self) -> &'static str {
-        LINEAR_HELP.name
+    fn help(&self) -> &'static LayerHelp {
+        &linear::HELP
     }
 
     fn needs(&self, _: &LayerSpec) -> Vec<&'static str> {

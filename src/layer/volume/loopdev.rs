@@ -1,5 +1,7 @@
 //! `loop`: a block device over a file, by losetup.
 
+use crate::layer::catalog::LayerHelp;
+use crate::layer::catalog::loopdev::HELP;
 use crate::layer::{Claim, Exposed, Layer, PlanContext, flag};
 use crate::scenario::LayerSpec;
 use crate::step::PathRef;
@@ -10,8 +12,8 @@ use anyhow::Result;
 pub struct Loop;
 
 impl Layer for Loop {
-    fn name(&self) -> &'static str {
-        "loop"
+    fn help(&self) -> &'static LayerHelp {
+        &HELP
     }
 
     fn needs(&self, _: &LayerSpec) -> Vec<&'static str> {

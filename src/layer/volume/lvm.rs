@@ -4,88 +4,16 @@
 use super::options_of;
 use crate::host::caches::WriteCache;
 use crate::host::probe::Probe;
-use crate::layer::catalog::{LayerHelp, OptionDef, OptionKind};
-use crate::layer::{Claim, Exposed, FirstWrites, Layer, OwnCache, PlanContext, flag, number, size, word};
+use crate::layer::catalog::LayerHelp;
+use crate::layer::catalog::lvm::HELP;
+use crate::layer::{
+    Claim, Exposed, FirstWrites, Layer, OwnCache, PlanContext, bytes, flag, number, size, word,
+};
 use crate::scenario::LayerSpec;
 use crate::step::PathRef;
 use crate::step::op::{Drives, EXTENT, LvmVolume, MakeLvm, Op, Stripes};
 use crate::units::{GIB, KIB, MIB, show_bytes};
 use anyhow::{Context, Result, bail, ensure};
-
-/// What the catalog says of it.
-pub const HELP: LayerHelp = LayerHelp {
-    name: "lvm",
-    help: "a volume of LVM's over one device or several",
-    example: "[/dev/nvme1n1,/dev/nvme2n1] | lvm(striped)",
-    options: OPTIONS,
-    positional: Some("type"),
-    joins: true,
-    notes: &[(
-        "type",
-        "cache",
-        "the cache (dm-cache) is made anew with every set-up, so each visit starts with a cold one",
-    )],
-    ..LayerHelp::PLAIN
-};
-
-const OPTIONS: &[OptionDef] = &[
-    OptionDef {
-        name: "type",
-        aliases: &[],
-        kind: OptionKind::Word(&["linear", "striped", "thin", "cache"]),
-        default: Some("linear"),
-        help: "what kind of volume",
-    },
-    OptionDef {
-        name: "stripes",
-        aliases: &[],
-        kind: OptionKind::Count,
-        default: None,
-        help: "members in a stripe (striped, thin); not written: all of striped, no stripes of thin",
-    },
-    OptionDef {
-        name: "stripe-size",
-        aliases: &["stripesize", "stripe_size"],
-        kind: OptionKind::Size,
-        default: None,
-        help: "bytes on one member before the next one's turn (striped, thin with stripes); not written: 64KiB",
-    },
-    OptionDef {
-        name: "size",
-        aliases: &[],
-        kind: OptionKind::Size,
-        default: None,
-        help: "bytes of the volume, in whole extents of 4 MiB; not written: all that there is",
-    },
-    OptionDef {
-        name: "chunk-size",
-        aliases: &["chunksize", "chunk_size"],
-        kind: OptionKind::Size,
-        default: None,
-        help: "bytes that are mapped (thin) or cached (cache) as a whole; not written: 64KiB",
-    },
-    OptionDef {
-        name: "zero",
-        aliases: &[],
-        kind: OptionKind::Flag,
-        default: None,
-        help: "a chunk is zeroed before it is first written in part (thin); not written: true",
-    },
-    OptionDef {
-        name: "cache-mode",
-        aliases: &["cachemode", "cache_mode"],
-        kind: OptionKind::Word(&["writethrough", "writeback"]),
-        default: None,
-        help: "where a write is acknowledged from (cache); not written: writethrough",
-    },
-    OptionDef {
-        name: "cache-size",
-        aliases: &["cachesize", "cache_size"],
-        kind: OptionKind::Size,
-        default: None,
-        help: "bytes of the last member that are the cache (cache); not written: all of it",
-    },
-];
 
 /// Which kinds of volume an option is of.
 const KINDS: &[(&str, &[&str])] = &[
@@ -97,8 +25,6 @@ const KINDS: &[(&str, &[&str])] = &[
     ("cache-size", &["cache"]),
 ];
 
-/// What LVM and device-mapper take when nothing is said.
-const USUAL_CHUNK: u64 = 64 * KIB;
 /// A cache and its metadata have room in so many extents.
 const LEAST_CACHE: u64 = 8;
 /// dm-thin's metadata are 64 bytes a chunk, and never more than a little under 16 GiB (LVM's own reckoning).
@@ -109,8 +35,8 @@ const MOST_METADATA: u64 = 15 * GIB;
 pub struct Lvm;
 
 impl Layer for Lvm {
-    fn name(&self) -> &'static str {
-        "lvm"
+    fn help(&self) -> &'static LayerHelp {
+        &HELP
     }
 
     fn needs(&self, spec: &LayerSpec) -> Vec<&'static str> {
@@ -141,6 +67,10 @@ impl Layer for Lvm {
         let bytes = size(spec, "cache-size").ok().flatten().or(each).filter(|_| writes_back)?;
         let name = "the cache of lvm(cache), which writes back".to_owned();
         Some(OwnCache { cache: WriteCache { name, bytes, stacks: Vec::new() }, flushed: false })
+    }
+
+    fn reads_back(&self, op: &Op) -> Option<&'static str> {
+        matches!(op, Op::MakeLvm(_)).then_some("")
     }
 
     fn plan(&self, spec: &LayerSpec, below: &Exposed, context: &mut PlanContext) -> Result<Exposed> {
@@ -250,7 +180,7 @@ fn stripes(spec: &LayerSpec, room: Room, usual: u64) -> Result<Stripes> {
 }
 
 fn stripe_size(spec: &LayerSpec) -> Result<u64> {
-    let bytes = size(spec, "stripe-size")?.unwrap_or(64 * KIB);
+    let bytes = bytes(spec, "stripe-size")?;
     ensure!(
         bytes.is_power_of_two() && (4 * KIB..=EXTENT).contains(&bytes),
         "{}: stripe-size={} is not a power of two from 4KiB to 4MiB",
@@ -262,7 +192,7 @@ fn stripe_size(spec: &LayerSpec) -> Result<u64> {
 
 /// A chunk of so many times `unit`, to 1 GiB.
 fn chunk_size(spec: &LayerSpec, unit: u64) -> Result<u64> {
-    let bytes = size(spec, "chunk-size")?.unwrap_or(USUAL_CHUNK);
+    let bytes = bytes(spec, "chunk-size")?;
     ensure!(
         bytes % unit == 0 && (unit..=GIB).contains(&bytes),
         "{}: chunk-size={} is not a multiple of {} up to 1GiB",
@@ -278,7 +208,7 @@ fn thin(spec: &LayerSpec, room: Room) -> Result<LvmVolume> {
     let stripes = match spec.option("stripes") {
         Some("1") | None => {
             ensure!(
-                spec.option("stripe-size").is_none(),
+                !spec.options.contains_key("stripe-size"),
                 "{}: stripe-size without stripes; hint: stripes={}",
                 spec.origin,
                 room.members
@@ -297,8 +227,14 @@ fn thin(spec: &LayerSpec, room: Room) -> Result<LvmVolume> {
     // A pool that is full to its last chunk has none for whoever writes there in a moment.
     let extents = asked(spec, pool_extents.saturating_sub(1), 1)?;
     ensure!(extents > 0, "{}: the members have no room for a thin pool and its metadata", spec.origin);
-    let zero = spec.option("zero").is_none() || flag(spec, "zero");
-    Ok(LvmVolume::Thin { extents, pool_extents, metadata_extents, stripes, chunk_size, zero })
+    Ok(LvmVolume::Thin {
+        extents,
+        pool_extents,
+        metadata_extents,
+        stripes,
+        chunk_size,
+        zero: flag(spec, "zero"),
+    })
 }
 
 fn cache(spec: &LayerSpec, room: Room) -> Result<LvmVolume> {
@@ -323,7 +259,7 @@ fn cache(spec: &LayerSpec, room: Room) -> Result<LvmVolume> {
     Ok(LvmVolume::Cache {
         extents: asked(spec, room.all() - room.each, 1)?,
         cache_extents,
-        mode: spec.option("cache-mode").unwrap_or("writethrough").to_owned(),
+        mode: word(spec, "cache-mode")?.to_owned(),
         chunk_size: chunk_size(spec, 32 * KIB)?,
     })
 }

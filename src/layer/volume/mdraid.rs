@@ -1,119 +1,17 @@
 //! `mdraid(level=5)`: the kernel's RAID over several block devices, by mdadm. Its bytes are computed, so where data begins on a
 //! member is chosen here and not left to mdadm. Its first sync is waited for before anything is measured.
 
-use crate::layer::catalog::{LayerHelp, OptionDef, OptionKind};
+use crate::layer::catalog::LayerHelp;
+use crate::layer::catalog::mdraid::{HELP, copies};
 use crate::layer::state::Move;
-use crate::layer::{Array, Claim, Exposed, FirstWrites, Layer, PlanContext, word};
+use crate::layer::{Array, Claim, Exposed, FirstWrites, Layer, PlanContext, bytes, number, size, word};
 use crate::scenario::LayerSpec;
 use crate::step::md::UNEVEN_HINT;
 use crate::step::op::{AwaitSync, Bounds, CreateArray, Drives, FailMember, Op, Rebuild};
 use crate::step::{PathRef, short_id};
-use crate::units::{KIB, MIB, parse_bytes, show_bytes};
+use crate::units::{KIB, MIB, show_bytes};
 use anyhow::{Context, Result, bail, ensure};
 
-/// Its words.
-pub const HELP: LayerHelp = LayerHelp {
-    name: "mdraid",
-    help: "the kernel's RAID (md) over several devices",
-    example: "[/dev/nvme1n1,/dev/nvme2n1,/dev/nvme3n1] | mdraid(level=5,chunk=64KiB)",
-    options: OPTIONS,
-    one_of: &["level"],
-    joins: true,
-    notes: &[
-        (
-            "sync",
-            "skip",
-            "the first sync was skipped (sync=skip), so parity or copies were never computed: after a failure it would give back \
-             other data than was written",
-        ),
-        (
-            "sync",
-            "background",
-            "the first sync was not waited for (sync=background): until it is through, figures are of an array that syncs",
-        ),
-    ],
-    ..LayerHelp::PLAIN
-};
-
-const OPTIONS: &[OptionDef] = &[
-    OptionDef {
-        name: "level",
-        aliases: &[],
-        kind: OptionKind::Word(&["0", "1", "5", "6", "10"]),
-        default: None,
-        help: "RAID level",
-    },
-    OptionDef {
-        name: "chunk",
-        aliases: &["chunksize", "chunk-size", "chunk_size"],
-        kind: OptionKind::Size,
-        default: None,
-        help: "bytes on one member before the next has its turn, a power of two; not written: 512KiB. RAID 1 has none",
-    },
-    OptionDef {
-        name: "layout",
-        aliases: &[],
-        kind: OptionKind::Word(&[
-            "left-symmetric",
-            "left-asymmetric",
-            "right-symmetric",
-            "right-asymmetric",
-            "n2",
-            "n3",
-            "f2",
-            "f3",
-            "o2",
-            "o3",
-        ]),
-        default: None,
-        help: "where parity lies (RAID 5, 6; not written: left-symmetric), or copies (RAID 10; not written: n2)",
-    },
-    OptionDef {
-        name: "bitmap",
-        aliases: &[],
-        kind: OptionKind::Word(&["none", "internal"]),
-        default: Some("none"),
-        help: "whether the members carry a bitmap of what is being written",
-    },
-    OptionDef {
-        name: "size",
-        aliases: &[],
-        kind: OptionKind::Size,
-        default: None,
-        help: "bytes of each member that are used; not written: all",
-    },
-    OptionDef {
-        name: "metadata",
-        aliases: &[],
-        kind: OptionKind::Word(&["1.2", "1.1", "1.0"]),
-        default: Some("1.2"),
-        help: "format of the superblock",
-    },
-    OptionDef {
-        name: "sync",
-        aliases: &[],
-        kind: OptionKind::Word(&["wait", "skip", "background"]),
-        default: Some("wait"),
-        help: "the first sync: waited for, left out (mdadm's --assume-clean), or run while it is measured",
-    },
-    OptionDef {
-        name: "sync-speed-min",
-        aliases: &["sync_speed_min"],
-        kind: OptionKind::Size,
-        default: None,
-        help: "bytes a second that a rebuild makes even under load; not written: the system's",
-    },
-    OptionDef {
-        name: "sync-speed-max",
-        aliases: &["sync_speed_max"],
-        kind: OptionKind::Size,
-        default: None,
-        help: "bytes a second that a rebuild never passes; not written: the system's",
-    },
-];
-
-/// mdadm's own.
-const CHUNK: u64 = 512 * KIB;
 /// RAID 0 has no size: it takes all of its members.
 const UNEVEN_STRIPE_HINT: &str =
     "name drives or partitions of one size, or lvm(striped), which takes of each as much as the smallest has";
@@ -127,8 +25,8 @@ const DATA_OFFSET: u64 = MIB;
 pub struct MdRaid;
 
 impl Layer for MdRaid {
-    fn name(&self) -> &'static str {
-        HELP.name
+    fn help(&self) -> &'static LayerHelp {
+        &HELP
     }
 
     fn needs(&self, spec: &LayerSpec) -> Vec<&'static str> {
@@ -153,13 +51,17 @@ impl Layer for MdRaid {
         true
     }
 
+    fn reads_back(&self, op: &Op) -> Option<&'static str> {
+        matches!(op, Op::CreateArray(_)).then_some("")
+    }
+
     fn plan(&self, spec: &LayerSpec, below: &Exposed, context: &mut PlanContext) -> Result<Exposed> {
         let level = level(spec)?;
         check_members(spec, level, below)?;
         let layout = layout(spec, level)?;
         let chunk = chunk(spec, level)?;
-        let size = size(spec, below, chunk)?;
-        let bytes = array_bytes(level, layout.as_deref(), below.paths.len() as u64, size, chunk);
+        let size = used(spec, below, chunk)?;
+        let bytes = array_bytes(spec, level, below.paths.len() as u64, size, chunk);
         let sync = sync(spec, level)?;
         let instance = context.instance("md");
         let name = name_of(&context.tag.run_id, &instance);
@@ -208,21 +110,6 @@ impl Layer for MdRaid {
         })
     }
 
-    fn redundancy(&self, spec: &LayerSpec, members: usize) -> u32 {
-        match level(spec) {
-            Ok(1) => (members as u32).saturating_sub(1),
-            Ok(5) => 1,
-            Ok(6) => 2,
-            // Any one copy less; more may be lost by chance only.
-            Ok(10) => layout(spec, 10).map_or(0, |layout| copies_of(layout.as_deref()).0 as u32 - 1),
-            _ => 0,
-        }
-    }
-
-    fn state_told_by(&self) -> &'static str {
-        "sysfs"
-    }
-
     fn moved(&self, spec: &LayerSpec, made: &PathRef, members: &[PathRef], step: Move) -> Result<Op> {
         ensure!(
             sync(spec, level(spec)?)? == "wait",
@@ -242,7 +129,7 @@ impl Layer for MdRaid {
 }
 
 fn level(spec: &LayerSpec) -> Result<u8> {
-    crate::layer::number(spec, "level")
+    number(spec, "level")
 }
 
 fn check_members(spec: &LayerSpec, level: u8, below: &Exposed) -> Result<()> {
@@ -269,7 +156,8 @@ fn check_members(spec: &LayerSpec, level: u8, below: &Exposed) -> Result<()> {
         spec.origin
     );
     if level == 10 {
-        let (copies, _) = copies_of(layout(spec, level)?.as_deref());
+        layout(spec, level)?;
+        let (copies, _) = copies(spec).context("a layout of RAID 10")?;
         ensure!(
             members as u64 >= copies,
             "{}: {copies} copies take at least {copies} members, and there are {members}; hint: more members, or layout=n2",
@@ -296,11 +184,11 @@ fn layout(spec: &LayerSpec, level: u8) -> Result<Option<String>> {
 }
 
 fn chunk(spec: &LayerSpec, level: u8) -> Result<Option<u64>> {
-    match (size_of(spec, "chunk")?, level) {
-        (Some(_), 1) => bail!("{}: RAID 1 has no chunks; hint: leave chunk out", spec.origin),
-        (None, 1) => Ok(None),
-        (chunk, _) => {
-            let chunk = chunk.unwrap_or(CHUNK);
+    match (spec.options.contains_key("chunk"), level) {
+        (true, 1) => bail!("{}: RAID 1 has no chunks; hint: leave chunk out", spec.origin),
+        (false, 1) => Ok(None),
+        _ => {
+            let chunk = bytes(spec, "chunk")?;
             ensure!(
                 chunk.is_power_of_two() && chunk >= LEAST_CHUNK,
                 "{}: a chunk of {} is no power of two from {}; hint: chunk=64KiB",
@@ -314,10 +202,10 @@ fn chunk(spec: &LayerSpec, level: u8) -> Result<Option<u64>> {
 }
 
 /// Bytes of each member that hold data: whole MiB and chunks.
-fn size(spec: &LayerSpec, below: &Exposed, chunk: Option<u64>) -> Result<u64> {
+fn used(spec: &LayerSpec, below: &Exposed, chunk: Option<u64>) -> Result<u64> {
     let unit = chunk.unwrap_or(0).max(MIB);
     let room = below.bytes.saturating_sub(DATA_OFFSET) / unit * unit;
-    let size = match size_of(spec, "size")? {
+    let size = match size(spec, "size")? {
         Some(_) if level(spec)? == 0 => {
             bail!("{}: RAID 0 takes all of its members; hint: leave size out", spec.origin)
         }
@@ -352,7 +240,7 @@ fn size(spec: &LayerSpec, below: &Exposed, chunk: Option<u64>) -> Result<u64> {
 }
 
 /// Bytes that an array of members of that size gives.
-fn array_bytes(level: u8, layout: Option<&str>, members: u64, size: u64, chunk: Option<u64>) -> u64 {
+fn array_bytes(spec: &LayerSpec, level: u8, members: u64, size: u64, chunk: Option<u64>) -> u64 {
     match level {
         0 => members * size,
         1 => size,
@@ -360,23 +248,16 @@ fn array_bytes(level: u8, layout: Option<&str>, members: u64, size: u64, chunk: 
         6 => (members - 2) * size,
         // As the kernel's raid10_size reckons it, in chunks.
         _ => {
-            let chunk = chunk.unwrap_or(CHUNK);
-            let (near, far) = copies_of_both(layout);
+            let chunk = chunk.unwrap_or(size);
+            // Copies that are near, and that are far or offset.
+            let (near, far) = match copies(spec) {
+                Some((copies, true)) => (copies, 1),
+                Some((copies, false)) => (1, copies),
+                None => (1, 1),
+            };
             size / chunk / far * members / near * chunk
         }
     }
-}
-
-/// Copies that are near, and that are far or offset.
-fn copies_of_both(layout: Option<&str>) -> (u64, u64) {
-    let (copies, near) = copies_of(layout);
-    if near { (copies, 1) } else { (1, copies) }
-}
-
-/// How many copies a layout of RAID 10 has, and whether they are near each other: `n2`, `f2`, `o2`.
-fn copies_of(layout: Option<&str>) -> (u64, bool) {
-    let layout = layout.unwrap_or("n2");
-    (layout[1..].parse().unwrap_or(2), layout.starts_with('n'))
 }
 
 fn bitmap(spec: &LayerSpec, level: u8) -> Result<bool> {
@@ -396,7 +277,7 @@ fn sync(spec: &LayerSpec, level: u8) -> Result<&str> {
 
 fn bounds(spec: &LayerSpec, level: u8) -> Result<Bounds> {
     let bound = |name: &str| -> Result<Option<u64>> {
-        let bytes = size_of(spec, name)?;
+        let bytes = size(spec, name)?;
         ensure!(
             level > 0 || bytes.is_none(),
             "{}: RAID 0 has nothing to sync; hint: leave {name} out",
@@ -414,11 +295,6 @@ fn bounds(spec: &LayerSpec, level: u8) -> Result<Bounds> {
         ensure!(least <= most, "{}: sync-speed-min is more than sync-speed-max", spec.origin);
     }
     Ok(bounds)
-}
-
-fn size_of(spec: &LayerSpec, name: &str) -> Result<Option<u64>> {
-    let parsed = |word: &str| parse_bytes(word).map_err(anyhow::Error::msg);
-    spec.option(name).map(parsed).transpose().with_context(|| format!("{}: {name}", spec.origin))
 }
 
 /// md keeps 32 bytes of a name, and of the home host before it: the end of a run's id is enough to tell runs apart.

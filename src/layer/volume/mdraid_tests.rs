@@ -52,7 +52,8 @@ fn refused(options: &[(&str, &str)], below: &Exposed) -> String {
 #[test]
 fn the_bytes_of_an_array_are_those_that_the_kernel_gives() {
     let of = |level: u8, layout: Option<&str>, members: u64| {
-        array_bytes(level, layout, members, 64 * MIB, (level != 1).then_some(64 * KIB)) / 512
+        let spec = mdraid(&layout.map(|layout| ("layout", layout)).into_iter().collect::<Vec<_>>());
+        array_bytes(&spec, level, members, 64 * MIB, (level != 1).then_some(64 * KIB)) / 512
     };
     assert_eq!(of(5, None, 4), 393_216);
     assert_eq!((of(1, None, 2), of(0, None, 2), of(6, None, 5)), (131_072, 262_144, 393_216));
@@ -130,9 +131,9 @@ fn a_stripe_over_an_array_does_not_forget_it() {
 
 #[test]
 fn a_level_lives_through_so_many_failures() {
-    let of = |level: &str, members| MdRaid.redundancy(&mdraid(&[("level", level)]), members);
+    let of = |level: &str, members| mdraid(&[("level", level)]).redundancy(members);
     assert_eq!((of("0", 4), of("1", 3), of("5", 4), of("6", 4), of("10", 4)), (0, 2, 1, 2, 1));
-    assert_eq!(MdRaid.redundancy(&mdraid(&[("level", "10"), ("layout", "f3")]), 6), 2);
+    assert_eq!(mdraid(&[("level", "10"), ("layout", "f3")]).redundancy(6), 2);
 }
 
 fn steps(options: &[(&str, &str)], from: &str, to: &str) -> Result<Vec<String>> {
@@ -176,7 +177,7 @@ fn a_layer_without_members_has_no_states() {
     let spec = LayerSpec { name: "loop".into(), ..mdraid(&[]) };
     let (made, healthy) = (PathRef::Yield(0), State::Healthy);
     let layer = crate::layer::volume::Loop;
-    assert_eq!(layer.redundancy(&spec, 4), 0);
+    assert_eq!(spec.redundancy(4), 0);
     let error = transition(&layer, &spec, (&made, &[]), healthy, State::Failed(1)).unwrap_err().to_string();
     assert!(
         error.contains("\"loop\" has no members that could fail, so it is never failed(1); hint: "),

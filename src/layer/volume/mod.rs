@@ -11,12 +11,12 @@ mod spdk;
 pub mod zfs;
 
 pub use fs::FileSystem;
-pub use linear::{LINEAR_HELP, Linear, SPLIT_HELP, Split};
+pub use linear::{Linear, Split};
 pub use loopdev::Loop;
 pub use lvm::Lvm;
-pub use mdraid::{HELP as MDRAID_HELP, MdRaid};
-pub use partition::{HELP as PARTITION_HELP, Partition};
-pub use spdk::{HELP as SPDK_HELP, SpdkBdev};
+pub use mdraid::MdRaid;
+pub use partition::Partition;
+pub use spdk::SpdkBdev;
 pub use zfs::Zfs;
 
 use super::{PlanContext, word};

@@ -1,44 +1,14 @@
 //! `partition`: a partition table with one partition on a whole block device, by sfdisk.
 
-use crate::layer::catalog::{LayerHelp, OptionDef, OptionKind};
-use crate::layer::{Claim, Exposed, Layer, PlanContext, word};
+use crate::layer::catalog::LayerHelp;
+use crate::layer::catalog::partition::HELP;
+use crate::layer::{Claim, Exposed, Layer, PlanContext, bytes, size, word};
 use crate::scenario::LayerSpec;
 use crate::step::PathRef;
 use crate::step::op::{Drives, MakePartition, Op};
 use crate::step::partition::id_from;
-use crate::units::{KIB, MIB, is_unknown, parse_bytes, show_bytes};
+use crate::units::{KIB, MIB, is_unknown, show_bytes};
 use anyhow::{Result, ensure};
-
-/// Its words.
-pub const HELP: LayerHelp = LayerHelp {
-    name: "partition",
-    help: "a partition table with one partition",
-    example: "/dev/nvme1n1 | partition(align=1MiB)",
-    options: &[
-        OptionDef {
-            name: "table",
-            aliases: &[],
-            kind: OptionKind::Word(&["gpt", "dos"]),
-            default: Some("gpt"),
-            help: "which partition table",
-        },
-        OptionDef {
-            name: "align",
-            aliases: &[],
-            kind: OptionKind::Size,
-            default: Some("1MiB"),
-            help: "the byte at which the partition begins",
-        },
-        OptionDef {
-            name: "size",
-            aliases: &[],
-            kind: OptionKind::Size,
-            default: None,
-            help: "bytes of the partition; not written: all that there are",
-        },
-    ],
-    ..LayerHelp::PLAIN
-};
 
 /// Header and entries of a GPT lie before it, also where a logical block has 4 KiB.
 const LEAST_START: u64 = 24 * KIB;
@@ -53,8 +23,8 @@ const MOST_DOS: u64 = 1 << 41;
 pub struct Partition;
 
 impl Layer for Partition {
-    fn name(&self) -> &'static str {
-        HELP.name
+    fn help(&self) -> &'static LayerHelp {
+        &HELP
     }
 
     fn needs(&self, _: &LayerSpec) -> Vec<&'static str> {
@@ -71,7 +41,7 @@ impl Layer for Partition {
 
     fn plan(&self, spec: &LayerSpec, below: &Exposed, context: &mut PlanContext) -> Result<Exposed> {
         let table = word(spec, "table")?;
-        let start = parse_bytes(word(spec, "align")?).map_err(anyhow::Error::msg)?;
+        let start = bytes(spec, "align")?;
         ensure!(
             start % 512 == 0 && start >= LEAST_START,
             "{}: a partition cannot begin at byte {start}; hint: align=1MiB, or any multiple of 512 bytes from {}",
@@ -79,10 +49,7 @@ impl Layer for Partition {
             show_bytes(LEAST_START)
         );
         let room = below.bytes.saturating_sub(start).saturating_sub(TAIL) / UNIT * UNIT;
-        let bytes = match spec.option("size") {
-            Some(size) => parse_bytes(size).map_err(anyhow::Error::msg)?,
-            None => room,
-        };
+        let bytes = size(spec, "size")?.unwrap_or(room);
         ensure!(
             bytes > 0 && bytes <= room && bytes % UNIT == 0,
             "{}: a partition of {} cannot be made: there is room for {} from {}, in whole {}; hint: leave size out",

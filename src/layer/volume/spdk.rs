@@ -2,91 +2,18 @@
 //! on top if that is asked for. Only layers that bring a bdev to a kernel stand on it. Refuses levels that the members are too
 //! few for, and words without effect.
 
-use crate::host::{Missing, needs};
-use crate::layer::catalog::{Face, LayerHelp, OptionDef, OptionKind};
+use crate::host::Missing;
+use crate::layer::catalog::LayerHelp;
+use crate::layer::catalog::spdk::HELP;
+use crate::layer::needs;
 use crate::layer::state::Move;
-use crate::layer::{Array, Claim, Exposed, FirstWrites, Layer, PlanContext, word};
+use crate::layer::{Array, Claim, Exposed, FirstWrites, Layer, PlanContext, bytes, size, word};
 use crate::scenario::LayerSpec;
 use crate::step::op::{ChangeSpdkArray, JoinSpdk, Op, SpdkChange, SpdkLvol, SpdkRaid};
 use crate::step::{HOST, PathRef, spdk};
-use crate::units::{self, KIB, MIB, show_bytes};
-use anyhow::{Result, anyhow, bail, ensure};
+use crate::units::{KIB, MIB, show_bytes};
+use anyhow::{Result, bail, ensure};
 use std::path::Path;
-
-/// Its words.
-pub const HELP: LayerHelp = LayerHelp {
-    name: "spdk",
-    help: "files or devices as one bdev of a running SPDK target, joined by its RAID",
-    example: "[/dev/nvme1n1,/dev/nvme2n1] | spdk(raid=raid1) | vm(attach=vhost-user-blk)",
-    options: &[
-        OptionDef {
-            name: "rpc",
-            aliases: &[],
-            kind: OptionKind::Path,
-            default: Some(spdk::USUAL_SOCKET),
-            help: "JSON-RPC socket of the target, which runs already",
-        },
-        OptionDef {
-            name: "raid",
-            aliases: &[],
-            kind: OptionKind::Word(&["none", "raid0", "raid1", "raid5f", "concat"]),
-            default: Some("none"),
-            help: "how the members are joined; raid5f takes writes of full stripes only",
-        },
-        OptionDef {
-            name: "strip-size",
-            aliases: &[],
-            kind: OptionKind::Size,
-            default: Some("64KiB"),
-            help: "bytes of a strip of raid0, raid5f and concat",
-        },
-        OptionDef {
-            name: "aio",
-            aliases: &[],
-            kind: OptionKind::Word(&["libaio", "io_uring"]),
-            default: Some("libaio"),
-            help: "how the target issues the I/O of the members",
-        },
-        OptionDef {
-            name: "lvol",
-            aliases: &[],
-            kind: OptionKind::Word(&["none", "thick", "thin"]),
-            default: Some("none"),
-            help: "a new store of logical volumes with one volume on top",
-        },
-        OptionDef {
-            name: "cluster-size",
-            aliases: &["cluster_size"],
-            kind: OptionKind::Size,
-            default: Some("4MiB"),
-            help: "bytes of a cluster of the store",
-        },
-        OptionDef {
-            name: "size",
-            aliases: &[],
-            kind: OptionKind::Size,
-            default: None,
-            help: "size of the volume; not written: all that the store has",
-        },
-    ],
-    below: Face::Any,
-    gives: Face::Bdev,
-    joins: true,
-    notes: &[
-        (
-            "raid",
-            "raid1",
-            "SPDK has no first sync, so copies of what was never written through the array are as unequal as the members were",
-        ),
-        (
-            "raid",
-            "raid5f",
-            "SPDK has no first sync, so parity of what was never written through the array was never computed: after a failure it \
-             would give back other data than was read before",
-        ),
-    ],
-    ..LayerHelp::PLAIN
-};
 
 /// What SPDK's blobstore calls a page: each cluster takes one of metadata at most.
 const PAGE: u64 = 4 * KIB;
@@ -95,8 +22,8 @@ const PAGE: u64 = 4 * KIB;
 pub struct SpdkBdev;
 
 impl Layer for SpdkBdev {
-    fn name(&self) -> &'static str {
-        "spdk"
+    fn help(&self) -> &'static LayerHelp {
+        &HELP
     }
 
     fn missing(&self, spec: &LayerSpec) -> Vec<Missing> {
@@ -117,18 +44,6 @@ impl Layer for SpdkBdev {
         spec.option("lvol") == Some("thin")
     }
 
-    fn redundancy(&self, spec: &LayerSpec, members: usize) -> u32 {
-        match spec.option("raid") {
-            Some("raid1") => (members as u32).saturating_sub(1),
-            Some("raid5f") => 1,
-            _ => 0,
-        }
-    }
-
-    fn state_told_by(&self) -> &'static str {
-        "bdev_raid_get_bdevs"
-    }
-
     fn moved(&self, _: &LayerSpec, made: &PathRef, _: &[PathRef], step: Move) -> Result<Op> {
         let change = match step {
             Move::Fail(at) => SpdkChange::Leaves(at),
@@ -136,6 +51,10 @@ impl Layer for SpdkBdev {
             Move::Await => SpdkChange::AwaitWhole,
         };
         Ok(Op::ChangeSpdkArray(ChangeSpdkArray { made: made.clone(), change, bytes: 0 }))
+    }
+
+    fn reads_back(&self, op: &Op) -> Option<&'static str> {
+        matches!(op, Op::JoinSpdk(_)).then_some("")
     }
 
     fn plan(&self, spec: &LayerSpec, below: &Exposed, context: &mut PlanContext) -> Result<Exposed> {
@@ -171,7 +90,7 @@ impl Layer for SpdkBdev {
         let bdev = PathRef::Bdev { rpc: op.rpc.clone(), name: op.bdev() };
         let step = context.add("make the bdev in the SPDK target", Op::JoinSpdk(op));
         let writable = context.writable;
-        let has_states = self.redundancy(spec, below.paths.len()) > 0;
+        let has_states = spec.redundancy(below.paths.len()) > 0;
         let array = has_states.then(|| Array {
             step,
             made: bdev.clone(),
@@ -231,7 +150,7 @@ fn without_effect(spec: &LayerSpec, option: &str, has: bool, why: &str) -> Resul
 }
 
 fn power_of_two(spec: &LayerSpec, option: &str, least: u64) -> Result<u64> {
-    let bytes = size(spec, option)?;
+    let bytes = bytes(spec, option)?;
     ensure!(
         bytes.is_power_of_two() && bytes >= least,
         "{}: {option}={} is no power of two from {} on; hint: 64KiB",
@@ -240,10 +159,6 @@ fn power_of_two(spec: &LayerSpec, option: &str, least: u64) -> Result<u64> {
         show_bytes(least)
     );
     Ok(bytes)
-}
-
-fn size(spec: &LayerSpec, option: &str) -> Result<u64> {
-    units::parse_bytes(word(spec, option)?).map_err(|why| anyhow!("{}: {option}: {why}", spec.origin))
 }
 
 /// What the members cannot be joined to, told before anything is made.
@@ -300,7 +215,7 @@ fn volume_mib(cluster: u64, joined: u64, spec: &LayerSpec) -> Result<u64> {
     let pages = clusters + 1 + 3 * (clusters / (8 * PAGE) + 2);
     let free = clusters.saturating_sub((pages * PAGE).div_ceil(cluster) + 1);
     let most = free * cluster / MIB;
-    let wanted = spec.option("size").map(|_| size(spec, "size")).transpose()?.map(|bytes| bytes / MIB);
+    let wanted = size(spec, "size")?.map(|bytes| bytes / MIB);
     let mib = wanted.unwrap_or(most);
     ensure!(mib > 0, "{}: {} are too few for a volume of whole MiB", spec.origin, show_bytes(joined));
     ensure!(

@@ -4,10 +4,11 @@
 use super::{file_on, options_of};
 use crate::host::caches;
 use crate::host::probe::Probe;
-use crate::layer::catalog::{Face, LayerHelp, OptionDef, OptionKind};
+use crate::layer::catalog::LayerHelp;
+use crate::layer::catalog::zfs::{HELP, block_option, is_dataset};
 use crate::layer::state::Move;
 use crate::layer::{
-    Array, Claim, Exposed, FirstWrites, Layer, OwnCache, PlanContext, flag, number, size, word,
+    Array, Claim, Exposed, FirstWrites, Layer, OwnCache, PlanContext, bytes, flag, number, size, word,
 };
 use crate::scenario::LayerSpec;
 use crate::step::PathRef;
@@ -16,119 +17,6 @@ use crate::step::op::{
 };
 use crate::units::{GIB, KIB, MIB, show_bytes};
 use anyhow::{Context, Result, bail, ensure};
-
-/// What the catalog says of it.
-pub const HELP: LayerHelp = LayerHelp {
-    name: "zfs",
-    help: "a pool of ZFS over one device or several, and a volume or a file in it",
-    example: "[/dev/nvme1n1,/dev/nvme2n1] | zfs(stripe,compression=lz4)",
-    options: OPTIONS,
-    positional: Some("vdev"),
-    joins: true,
-    gives: Face::Block,
-    notes: &[(
-        "sync",
-        "disabled",
-        "ZFS acknowledges flushes and does nothing (sync=disabled): what was written in the last seconds is lost with the machine, and \
-         there is no durable figure",
-    )],
-    drops_flushes: &[("sync", "disabled")],
-    ..LayerHelp::PLAIN
-};
-
-const OPTIONS: &[OptionDef] = &[
-    OptionDef {
-        name: "vdev",
-        aliases: &[],
-        kind: OptionKind::Word(&["stripe", "mirror", "raidz", "raidz2"]),
-        default: Some("stripe"),
-        help: "how the members are joined; mirror: mirrors of two, and a stripe of these",
-    },
-    OptionDef {
-        name: "kind",
-        aliases: &[],
-        kind: OptionKind::Word(&["zvol", "dataset"]),
-        default: Some("zvol"),
-        help: "what is measured: a volume, or a file in a file system",
-    },
-    OptionDef {
-        name: "ashift",
-        aliases: &[],
-        kind: OptionKind::Count,
-        default: Some("12"),
-        help: "power of two of the smallest write to a member, 9 to 16",
-    },
-    OptionDef {
-        name: "volblocksize",
-        aliases: &[],
-        kind: OptionKind::Size,
-        default: None,
-        help: "bytes of a volume's block (zvol); not written: 16KiB",
-    },
-    OptionDef {
-        name: "recordsize",
-        aliases: &[],
-        kind: OptionKind::Size,
-        default: None,
-        help: "bytes of a file's largest block (dataset); not written: 128KiB",
-    },
-    OptionDef {
-        name: "compression",
-        aliases: &[],
-        kind: OptionKind::Word(&["off", "lz4", "zstd"]),
-        default: Some("off"),
-        help: "how blocks are compressed",
-    },
-    OptionDef {
-        name: "dedup",
-        aliases: &[],
-        kind: OptionKind::Word(&["off", "on"]),
-        default: Some("off"),
-        help: "equal blocks are stored once",
-    },
-    OptionDef {
-        name: "sync",
-        aliases: &[],
-        kind: OptionKind::Word(&["standard", "always", "disabled"]),
-        default: Some("standard"),
-        help: "which writes are durable when they are acknowledged",
-    },
-    OptionDef {
-        name: "primarycache",
-        aliases: &[],
-        kind: OptionKind::Word(&["all", "metadata", "none"]),
-        default: Some("all"),
-        help: "what the cache in memory (ARC) keeps",
-    },
-    OptionDef {
-        name: "atime",
-        aliases: &[],
-        kind: OptionKind::Word(&["off", "on"]),
-        default: None,
-        help: "reads write the time of the last access (dataset); not written: off",
-    },
-    OptionDef {
-        name: "size",
-        aliases: &[],
-        kind: OptionKind::Size,
-        default: None,
-        help: "bytes of the volume or file; not written: four fifths of what the pool has room for",
-    },
-    OptionDef {
-        name: "thin",
-        aliases: &[],
-        kind: OptionKind::Flag,
-        default: None,
-        help: "no room is kept for the volume (zvol; zfs create -s); not written: true",
-    },
-    OptionDef {
-        name: "arc-max",
-        aliases: &["arc_max", "zfs_arc_max"],
-        kind: OptionKind::Size,
-        default: None,
-        help: "what the ARC may hold at most while the stack is up; not written: as that machine has it",
-    },
-];
 
 /// Which of the kinds an option is of.
 const KINDS: &[(&str, &[&str])] = &[
@@ -152,8 +40,8 @@ const MOST_SLOP: u64 = 128 * GIB;
 pub struct Zfs;
 
 impl Layer for Zfs {
-    fn name(&self) -> &'static str {
-        "zfs"
+    fn help(&self) -> &'static LayerHelp {
+        &HELP
     }
 
     fn needs(&self, _: &LayerSpec) -> Vec<&'static str> {
@@ -169,20 +57,7 @@ impl Layer for Zfs {
     }
 
     fn gives_unwritten(&self, spec: &LayerSpec) -> bool {
-        spec.option("kind") != Some("dataset")
-    }
-
-    fn redundancy(&self, spec: &LayerSpec, _: usize) -> u32 {
-        match spec.option("vdev") {
-            // Of one mirror: two of different mirrors may be lost by chance only.
-            Some("mirror" | "raidz") => 1,
-            Some("raidz2") => 2,
-            _ => 0,
-        }
-    }
-
-    fn state_told_by(&self) -> &'static str {
-        "zpool status"
+        !is_dataset(spec)
     }
 
     fn moved(&self, _: &LayerSpec, made: &PathRef, members: &[PathRef], step: Move) -> Result<Op> {
@@ -201,6 +76,10 @@ impl Layer for Zfs {
         Some(OwnCache { cache, flushed: spec.option("sync") != Some("disabled") })
     }
 
+    fn reads_back(&self, op: &Op) -> Option<&'static str> {
+        matches!(op, Op::MakeZpool(_)).then_some("")
+    }
+
     fn plan(&self, spec: &LayerSpec, below: &Exposed, context: &mut PlanContext) -> Result<Exposed> {
         ensure!(below.block, "{}: zfs needs block devices below it; hint: put loop between", spec.origin);
         let wish = Wish::of(spec, below)?;
@@ -217,7 +96,7 @@ impl Layer for Zfs {
             drives: Drives::default(),
         };
         let pool = context.add("make the pool and what is in it", Op::MakeZpool(make));
-        let array = (self.redundancy(spec, below.paths.len()) > 0).then(|| Array {
+        let array = (spec.redundancy(below.paths.len()) > 0).then(|| Array {
             step: pool,
             made: PathRef::Yield(pool),
             members: below.paths.clone(),
@@ -241,12 +120,8 @@ impl Layer for Zfs {
 
 /// Properties of all that is in the pool.
 fn properties(spec: &LayerSpec) -> Result<Vec<String>> {
-    let named = ["compression", "dedup", "sync", "primarycache"];
-    let property = |name: &str| Ok(format!("{name}={}", word(spec, name)?));
-    let atime = spec.option("atime").unwrap_or("off");
-    let mut all = named.into_iter().map(property).collect::<Result<Vec<_>>>()?;
-    all.push(format!("atime={atime}"));
-    Ok(all)
+    let named = ["compression", "dedup", "sync", "primarycache", "atime"];
+    named.into_iter().map(|name| Ok(format!("{name}={}", word(spec, name)?))).collect()
 }
 
 /// The ARC is the machine's: pools that are up beside each other have one.
@@ -288,7 +163,7 @@ struct Wish {
 impl Wish {
     fn of(spec: &LayerSpec, below: &Exposed) -> Result<Wish> {
         options_of(spec, "kind", KINDS)?;
-        let dataset = word(spec, "kind")? == "dataset";
+        let dataset = is_dataset(spec);
         let (members, each) = (below.paths.len() as u64, below.bytes);
         let vdev = vdev(spec, members)?;
         ensure!(
@@ -301,19 +176,12 @@ impl Wish {
         let ashift = number(spec, "ashift")?;
         ensure!((9..=16).contains(&ashift), "{}: ashift={ashift} is not between 9 and 16", spec.origin);
         let block = match dataset {
-            true => block(spec, "recordsize", 128 * KIB, 16 * MIB)?,
-            false => block(spec, "volblocksize", 16 * KIB, 128 * KIB)?,
+            true => block(spec, 16 * MIB)?,
+            false => block(spec, 128 * KIB)?,
         };
         let most = room(vdev, members, each, block, ashift) / block.max(MIB) * block.max(MIB);
         let bytes = asked(spec, most, block.max(4 * KIB))?;
-        Ok(Wish {
-            vdev,
-            ashift,
-            dataset,
-            block,
-            bytes,
-            thin: spec.option("thin").is_none() || flag(spec, "thin"),
-        })
+        Ok(Wish { vdev, ashift, dataset, block, bytes, thin: flag(spec, "thin") })
     }
 
     /// Bytes of each member that all of its content takes.
@@ -343,8 +211,9 @@ fn vdev(spec: &LayerSpec, members: u64) -> Result<Vdev> {
     Ok(vdev)
 }
 
-fn block(spec: &LayerSpec, name: &str, usual: u64, most: u64) -> Result<u64> {
-    let bytes = size(spec, name)?.unwrap_or(usual);
+fn block(spec: &LayerSpec, most: u64) -> Result<u64> {
+    let name = block_option(spec);
+    let bytes = bytes(spec, name)?;
     ensure!(
         bytes.is_power_of_two() && (512..=most).contains(&bytes),
         "{}: {name}={} is not a power of two from 512B to {}",

@@ -4,7 +4,7 @@
 use super::super::csv::cell;
 use super::quote::Quotes;
 use iotax_audit::audit::Audited;
-use iotax_audit::harmless;
+use iotax_units::harmless;
 use iotax_audit::{claim, number};
 use serde::Serialize;
 use std::io::{Result, Write};

@@ -5,7 +5,7 @@ use super::super::html::whole;
 use super::digest::{Document, Entry};
 use super::quote::Place;
 use super::{Audit, Renderer, Severity, View, shown, words};
-use iotax_audit::harmless::shown_line;
+use iotax_units::harmless::shown_line;
 use iotax_audit::rule;
 use iotax_audit::verdict::{Block, counted, grouped};
 use maud::{Markup, html};

@@ -15,7 +15,7 @@ mod words;
 
 pub use digest::{Document, Entry, Skipped, digest};
 pub use iotax_audit::finding::Severity;
-pub(crate) use iotax_audit::harmless::shown;
+pub(crate) use iotax_units::harmless::shown;
 
 /// What a renderer may know about where its text goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -27,7 +27,7 @@ use crate::bill::findings::{
     Bill, BillLine, ChargeFinding, Charges, Comparison, Figure, Latency, PlaceReport, Row, WorkloadFindings,
 };
 use crate::units::show_time;
-use iotax_audit::harmless::lines;
+use iotax_units::harmless::lines;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 use plot::{Bar, Curve, Scale};
 

@@ -14,7 +14,10 @@ pub use seats::{Draft, GuestPlan, below, finish, put_on_processors, reach};
 use super::qemu::{Aio, DiskSpec};
 use super::system_image;
 use crate::exit::Failed;
-use crate::host::{Missing, needs};
+use crate::host::Missing;
+use crate::layer::catalog::LayerHelp;
+use crate::layer::catalog::vm::HELP;
+use crate::layer::needs;
 use crate::layer::{Claim, Exposed, Layer, PlanContext};
 use crate::scenario::LayerSpec;
 use crate::step::op::{Op, SplitSpdk, spdk_kind};
@@ -108,8 +111,8 @@ fn own_parts(spec: &LayerSpec, below: &Exposed) -> Result<bool> {
 pub struct VirtualMachine;
 
 impl Layer for VirtualMachine {
-    fn name(&self) -> &'static str {
-        "vm"
+    fn help(&self) -> &'static LayerHelp {
+        &HELP
     }
 
     fn needs(&self, spec: &LayerSpec) -> Vec<&'static str> {
@@ -219,7 +222,7 @@ impl Layer for VirtualMachine {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::layer::catalog::{self, OptionKind};
+    use crate::layer::catalog::OptionKind;
     use crate::layer::guest::{Requested, attach};
     use crate::layer::number;
     use crate::scenario::check::{Request, from_arguments};
@@ -237,7 +240,7 @@ mod tests {
 
     #[test]
     fn qemu_knows_every_word_of_the_catalog() {
-        let words = |name| match catalog::find("vm").unwrap().option(name).unwrap().kind {
+        let words = |name| match HELP.option(name).unwrap().kind {
             OptionKind::Word(words) => words,
             other => panic!("{name} is {other:?}"),
         };

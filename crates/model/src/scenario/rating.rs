@@ -6,7 +6,7 @@ use crate::units::{self, Counted, Printed};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-pub use iotax_audit::knowledge::ratings::Rated;
+pub use iotax_hardware::ratings::Rated;
 
 /// `[rating]`: one drive of the model that the stacks stand on.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]

@@ -4,7 +4,7 @@
 use super::ast::MediumExpr;
 use super::error::{Fault, TextFault, nearest};
 use super::{LayerSpec, Medium, Stack};
-use crate::layer::guest::qemu::{MOST_DISKS, SMALLEST_MEMORY};
+use crate::layer::catalog::vm::{MOST_DISKS, SMALLEST_MEMORY};
 use crate::step::{HOST, is_ssh_place, ssh_place};
 use crate::units::{self, GIB, MIB, show_bytes};
 use serde::{Deserialize, Serialize};

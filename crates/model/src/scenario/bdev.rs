@@ -3,16 +3,15 @@
 
 use super::error::{Fault, InputError};
 use super::{LayerSpec, Stack};
-use crate::layer::catalog::{self, Face};
+use crate::layer::catalog::Face;
+use crate::layer::catalog::spdk::SOCKET;
 
-/// The option of a layer that names the target, where it can do without one.
-const SOCKET: &str = "spdk";
 const HINT: &str =
     "put a layer on it that brings it to a kernel, as nvmf(target=spdk) or vm(attach=vhost-user-blk)";
 
 /// The layer whose bdev the last of these layers shows; `None`: it shows something else.
 fn shown(layers: &[LayerSpec]) -> Option<&LayerSpec> {
-    let face = |layer: &LayerSpec| catalog::find(&layer.name).map_or(Face::Any, |help| help.gives);
+    let face = |layer: &LayerSpec| layer.help().map_or(Face::Any, |help| help.gives);
     layers.iter().rfind(|layer| face(layer) != Face::Any).filter(|layer| face(layer) == Face::Bdev)
 }
 
@@ -26,7 +25,7 @@ pub fn ends_in_one(layers: &[LayerSpec]) -> bool {
 /// # Errors
 /// When it cannot, or names another target.
 pub(super) fn settle(below: &[LayerSpec], layer: &mut LayerSpec) -> Result<(), Fault> {
-    let (Some(bdev), Some(help)) = (shown(below), catalog::find(&layer.name)) else { return Ok(()) };
+    let (Some(bdev), Some(help)) = (shown(below), layer.help()) else { return Ok(()) };
     if help.anywhere {
         return Ok(());
     }

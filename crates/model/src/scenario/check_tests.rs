@@ -367,7 +367,7 @@ fn a_short_budget_lowers_the_least_time() {
 
 #[test]
 fn a_job_file_beside_stacks() {
-    let jobs = concat!(env!("CARGO_MANIFEST_DIR"), "/scenarios/file-vm.fio");
+    let jobs = concat!(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."), "/scenarios/file-vm.fio");
     let scenario = with(&[jobs, "file:/srv/x.img,size=1GiB"], &Request::default()).unwrap();
     let names: Vec<_> = scenario.workloads.iter().map(|workload| workload.name.as_str()).collect();
     assert_eq!(names, ["qd1", "qd32"]);
@@ -572,7 +572,7 @@ fn refused_requests() {
 }
 
 fn example_blocks(doc: &str, kind: &str) -> Vec<String> {
-    let path = format!("{}/docs/{doc}", env!("CARGO_MANIFEST_DIR"));
+    let path = format!("{}/docs/{doc}", concat!(env!("CARGO_MANIFEST_DIR"), "/../.."));
     let text = std::fs::read_to_string(path).unwrap();
     let opening = format!("```{kind}\n");
     let blocks: Vec<String> = text
@@ -606,8 +606,11 @@ fn later_stacks_of_the_docs_parse_and_are_refused() {
 
 #[test]
 fn the_docs_say_how_many_copies_a_layer_can_have() {
-    let page =
-        std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/stack-grammar.md")).unwrap();
+    let page = std::fs::read_to_string(concat!(
+        concat!(env!("CARGO_MANIFEST_DIR"), "/../.."),
+        "/docs/stack-grammar.md"
+    ))
+    .unwrap();
     let most = grammar::MOST_COPIES;
     for said in [format!("(* x1 to x{most} *)"), format!("At most {most};")] {
         assert!(page.contains(&said), "docs/stack-grammar.md does not say {said:?}");
@@ -640,7 +643,7 @@ fn scenarios_and_jobs_of_the_docs_are_taken() {
 
 #[test]
 fn every_scenario_that_comes_with_it_parses() {
-    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/scenarios");
+    let folder = concat!(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."), "/scenarios");
     let files = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
     let tomls: Vec<_> =
         files.filter(|path| path.extension().is_some_and(|ending| ending == "toml")).collect();
@@ -652,8 +655,10 @@ fn every_scenario_that_comes_with_it_parses() {
 
 #[test]
 fn the_docs_name_every_layer_option_and_word() {
-    let read =
-        |doc: &str| std::fs::read_to_string(format!("{}/docs/{doc}", env!("CARGO_MANIFEST_DIR"))).unwrap();
+    let read = |doc: &str| {
+        std::fs::read_to_string(format!("{}/docs/{doc}", concat!(env!("CARGO_MANIFEST_DIR"), "/../..")))
+            .unwrap()
+    };
     let grammar = read("stack-grammar.md");
     for layer in catalog::ALL {
         assert!(grammar.contains(&format!("| `{}", layer.name)), "{}", layer.name);
@@ -682,7 +687,7 @@ fn every_example_of_the_catalog_is_taken() {
 #[test]
 fn ready_scenarios() {
     for name in ["file-loop-xfs", "file-vm", "ssh-host-vm", "ssh-windows", "known-delay", "sweep-iodepth"] {
-        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/scenarios");
+        let folder = concat!(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."), "/scenarios");
         let scenario = from_path(&Path::new(folder).join(format!("{name}.toml")), &Request::default());
         let mut scenario = scenario.unwrap_or_else(|error| panic!("{error}"));
         scenario.source = scenario.source.replace(folder, "scenarios");
@@ -695,7 +700,7 @@ fn ready_scenarios() {
 
 #[test]
 fn every_file_of_scenarios_is_taken() {
-    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/scenarios");
+    let folder = concat!(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."), "/scenarios");
     let mut seen = 0;
     for entry in std::fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();
@@ -736,7 +741,7 @@ fn published_figures_of_ready_scenarios_do_not_contradict_each_other() {
 }
 
 fn shipped(name: &str) -> Scenario {
-    let folder = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/scenarios"));
+    let folder = Path::new(concat!(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."), "/scenarios"));
     from_path(&folder.join(name), &Request::default()).unwrap_or_else(|error| panic!("{error}"))
 }
 
@@ -836,7 +841,7 @@ fn the_six_loads_of_fio_are_those_of_their_page_on_one_guest_and_drive_by_drive(
 
 /// The files of scenarios/ that show published figures.
 fn ready_with_figures() -> Vec<(Scenario, Published)> {
-    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/scenarios");
+    let folder = concat!(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."), "/scenarios");
     let files = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
     let tomls = files.filter(|path| path.extension().is_some_and(|end| end == "toml"));
     let scenarios = tomls.map(|path| from_path(&path, &Request::default()).unwrap());

@@ -124,7 +124,8 @@ mod tests {
 
     #[test]
     fn the_job_file_of_the_same_comparison_says_the_same() {
-        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("scenarios/e4-hcibench-profiles.fio");
+        let path = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."))
+            .join("scenarios/e4-hcibench-profiles.fio");
         let of_file = jobfile::read(&path).unwrap().drafts;
         let of_name = drafts("hcibench", &Origin::command_line()).unwrap();
         assert_eq!(of_name.len(), 5);

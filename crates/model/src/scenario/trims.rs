@@ -3,6 +3,7 @@
 
 use super::error::Fault;
 use super::{Agent, Engine, Stack, Workload};
+use crate::layer::catalog::Role;
 use iotax_load::{EngineName, Job};
 
 /// Whether a named generator trims; one that iotax chooses does.
@@ -55,7 +56,7 @@ fn on_stack(stack: &Stack, job: &Job) -> Result<(), Fault> {
         return refuse("the fio of agent=fio".into(), "leave out agent=fio: the agent of iotax trims");
     }
     let named = |layer: &&super::LayerSpec| {
-        let word = layer.option("name").filter(|_| layer.name == "engine");
+        let word = layer.option("name").filter(|_| layer.is(Role::Generator));
         word.is_some_and(|word| super::values::parse_engine(word).is_ok_and(|engine| !by_engine(engine)))
     };
     match stack.layers.iter().find(named).and_then(|layer| layer.option("name")) {

@@ -3,6 +3,7 @@
 
 use super::error::Fault;
 use super::{LayerSpec, Stack};
+use crate::layer::catalog::Role;
 use crate::units;
 pub use iotax_facts::trial::Kill;
 use serde::{Deserialize, Serialize};
@@ -131,7 +132,7 @@ pub fn check(spec: &DurabilitySpec, stacks: &[Stack]) -> Result<(), Fault> {
 
 fn has_a_guest(stack: &Stack, kills: &[Kill]) -> Result<(), Fault> {
     let refuse = |why: &str, hint: &str| Err(Fault::hint(format!("{}: {why}", stack.text), hint));
-    let Some(top) = stack.layers.last().filter(|layer| layer.name == "vm") else {
+    let Some(top) = stack.layers.last().filter(|layer| layer.is(Role::Guest)) else {
         return refuse(
             "there is no guest on top that could be killed, and what a killed process of this host wrote is in the \
              host's kernel, which lives on: nothing would be shown",

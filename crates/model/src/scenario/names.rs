@@ -109,7 +109,7 @@ fn medium_short(cell: &Cell) -> String {
 
 /// What a layer cannot be without belongs to its name.
 fn layer_short(layer: &LayerSpec) -> String {
-    let needed = catalog::find(&layer.name).map_or(&[][..], |help| help.one_of);
+    let needed = layer.help().map_or(&[][..], |help| help.one_of);
     let shown: Vec<String> = needed
         .iter()
         .filter_map(|key| layer.options.get(*key).map(|value| layer.option_text(key, value)))

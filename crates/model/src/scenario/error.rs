@@ -2,7 +2,7 @@
 //! and what to write instead. A message without a place is not made here.
 
 use crate::exit::Failed;
-use iotax_audit::harmless::acts;
+use iotax_units::harmless::acts;
 use std::fmt;
 use std::ops::Range;
 

@@ -3,6 +3,7 @@
 
 use super::error::Fault;
 use super::{Agent, Engine, Stack, Workload};
+use crate::layer::catalog::Role;
 use iotax_load::{EngineName, verify};
 
 /// Checks all workloads that verify.
@@ -40,7 +41,7 @@ const BY_NULL: (&str, &str) =
 
 fn on_stack(stack: &Stack) -> Result<(), (&'static str, &'static str)> {
     let engine = |word: &str| {
-        stack.layers.iter().any(|layer| layer.name == "engine" && layer.option("name") == Some(word))
+        stack.layers.iter().any(|layer| layer.is(Role::Generator) && layer.option("name") == Some(word))
     };
     match () {
         () if stack.medium.agent() == Agent::Fio || engine("fio") => Err(BY_FIO),

@@ -48,6 +48,7 @@ pub use table::{TableGroup, TableSpec};
 
 pub use iotax_facts::{Consent, Engine};
 
+use crate::layer::catalog::Role;
 use crate::step::{HOST, ssh_place};
 use iotax_load::{DataKind, Job};
 use serde::{Deserialize, Serialize};
@@ -198,10 +199,10 @@ impl Stack {
         let mut place = self.medium.place();
         self.layers.iter().map(move |layer| {
             let near = place.clone();
-            place = match (&layer.far, layer.name.as_str()) {
-                (Some(far), _) => far.clone(),
-                (None, "vm") => IN_GUEST.to_owned(),
-                (None, _) => near.clone(),
+            place = match &layer.far {
+                Some(far) => far.clone(),
+                None if layer.is(Role::Guest) => IN_GUEST.to_owned(),
+                None => near.clone(),
             };
             (layer, near)
         })

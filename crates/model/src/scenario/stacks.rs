@@ -8,8 +8,7 @@ use super::grammar::quote;
 use super::media::base_medium;
 use super::place::Names;
 use super::{Agent, LayerSpec, Medium, Stack};
-use crate::layer::alias;
-use crate::layer::catalog::{self, Face, LayerHelp, OptionKind};
+use crate::layer::catalog::{self, Face, LayerHelp, OptionKind, Role, alias};
 use crate::step::HOST;
 use crate::units;
 use std::collections::BTreeMap;
@@ -124,19 +123,19 @@ pub(super) fn known_layer(layer: &LayerExpr) -> Checked<&'static LayerHelp> {
 /// Whether the layer can stand here.
 fn fits(cell: &Cell, help: &LayerHelp, layer: &LayerExpr, place: Option<&str>) -> Checked<()> {
     let name = help.name;
-    let fault = if layer.fanout.is_some_and(|count| count > 1 && name != "vm") {
+    let fault = if layer.fanout.is_some_and(|count| count > 1 && help.role != Role::Guest) {
         Fault::hint(
             format!("\"{name}\" is one, and only guests run side by side in this version"),
             "write xN behind vm(...), or leave it out",
         )
-    } else if cell.layers.iter().any(|below| below.copies > 1) && help.name == "engine" {
+    } else if cell.layers.iter().any(|below| below.copies > 1) && help.role == Role::Generator {
         Fault::hint(
             "many guests are loaded by iotax's own engines, which begin at one time",
             "leave the engine out",
         )
     } else if !help.fabric && layer.place.as_ref().is_some_and(|(_, far)| far.is_some()) {
         Fault::hint(format!("\"{name}\" has one end, so it lives in one place"), "write one place, as @host")
-    } else if let Some(fault) = not_of_fio(cell, layer) {
+    } else if let Some(fault) = not_of_fio(cell, help, layer) {
         fault
     } else if let Some(fault) = place.and_then(|place| lives_elsewhere(cell, name, place)) {
         fault
@@ -154,12 +153,12 @@ fn fits(cell: &Cell, help: &LayerHelp, layer: &LayerExpr, place: Option<&str>) -
             format!("\"{name}\" is set up by iotax, and with agent=fio there is none"),
             "leave agent=fio out, or the layer",
         )
-    } else if name == "vm" && cell.place() != HOST {
+    } else if help.role == Role::Guest && cell.place() != HOST {
         Fault::hint(
             format!("guests stand on this host only, and what is below is on {}", cell.place()),
             "end the stack below the guest",
         )
-    } else if name == "vm" && in_guest(cell) {
+    } else if help.role == Role::Guest && cell.guest().is_some() {
         Fault::hint(
             "a guest within a guest is none of what this version can do",
             "end the stack with the first",
@@ -181,7 +180,7 @@ fn fits(cell: &Cell, help: &LayerHelp, layer: &LayerExpr, place: Option<&str>) -
 fn not_on_parts(cell: &Cell, help: &LayerHelp, layer: &LayerExpr) -> Option<Fault> {
     let parts = cell.loaded_at_once().filter(|_| cell.is_split() && !help.joins && !help.anywhere)?;
     let guests = layer.fanout.unwrap_or(1) as usize;
-    if help.name != "vm" {
+    if help.role != Role::Guest {
         return Some(Fault::hint(
             format!("\"{}\" stands on one device, and there are {parts} parts below it", help.name),
             format!("end the stack with the parts, or put vm x{parts} on them"),
@@ -196,11 +195,11 @@ fn not_on_parts(cell: &Cell, help: &LayerHelp, layer: &LayerExpr) -> Option<Faul
 }
 
 /// Where nothing but fio runs no other generator can be named, and fio holds nothing back.
-fn not_of_fio(cell: &Cell, layer: &LayerExpr) -> Option<Fault> {
+fn not_of_fio(cell: &Cell, help: &LayerHelp, layer: &LayerExpr) -> Option<Fault> {
     let fio = layer.options.iter().flat_map(|option| &option.values).all(|name| name == "fio");
-    let other = match layer.name.as_str() {
-        "engine" => !fio,
-        "delay" => true,
+    let other = match help.role {
+        Role::Generator => !fio,
+        Role::Delay => true,
         _ => false,
     };
     (other && cell.medium.agent() == Agent::Fio).then(|| {
@@ -211,13 +210,9 @@ fn not_of_fio(cell: &Cell, layer: &LayerExpr) -> Option<Fault> {
     })
 }
 
-fn in_guest(cell: &Cell) -> bool {
-    cell.layers.iter().any(|below| below.name == "vm")
-}
-
 /// Our guests boot the image of a lab where something is set up in them, which has the programs.
 fn not_in_its_guest(cell: &Cell, name: &str) -> Option<Fault> {
-    let guest = cell.layers.iter().find(|below| below.name == "vm")?;
+    let guest = cell.guest()?;
     if guest.option("image").is_some() {
         return Some(Fault::hint(
             format!("\"{name}\" cannot be set up in a guest from an image with a system of its own"),
@@ -248,7 +243,7 @@ fn face(cell: &Cell) -> Face {
         Medium::File { .. } => Face::File,
         _ => Face::Block,
     };
-    let mut given = cell.layers.iter().filter_map(|layer| catalog::find(&layer.name)).map(|help| help.gives);
+    let mut given = cell.layers.iter().filter_map(LayerSpec::help).map(|help| help.gives);
     given.rfind(|face| *face != Face::Any).unwrap_or(medium)
 }
 
@@ -293,7 +288,7 @@ fn option_values(help: &LayerHelp, option: &OptionExpr) -> Checked<(String, Vec<
     let mut checked: Vec<String> = Vec::new();
     for value in &values {
         let value = def.check(value).map_err(|fault| {
-            let meant = alias::value(help.name, value).map(|write| format!("did you mean {write}?"));
+            let meant = alias::value(help, value).map(|write| format!("did you mean {write}?"));
             at(Fault { why: format!("option \"{key}\": {}", fault.why), hint: meant.or(fault.hint) })
         })?;
         if checked.contains(&value) {
@@ -374,15 +369,13 @@ impl Medium {
 
 /// Whether nothing joins several media: all prefixes of a stack below the layer that joins are such, the bare one first.
 fn is_each(medium: &Medium, layers: &[LayerSpec]) -> bool {
-    let works_on_each = |layer: &LayerSpec| catalog::find(&layer.name).is_some_and(|help| help.anywhere);
-    matches!(medium, Medium::Many { .. }) && layers.iter().all(works_on_each)
+    matches!(medium, Medium::Many { .. }) && layers.iter().all(LayerSpec::works_anywhere)
 }
 
 /// In how many parts the last layer that makes something splits what is below.
 fn parts(layers: &[LayerSpec]) -> Option<usize> {
-    let known = |layer: &LayerSpec| catalog::find(&layer.name).is_some_and(|help| help.anywhere);
-    let last = layers.iter().rfind(|layer| !known(layer))?;
-    last.option(catalog::find(&last.name)?.splits?)?.parse().ok()
+    let last = layers.iter().rfind(|layer| !layer.works_anywhere())?;
+    last.option(last.help()?.splits?)?.parse().ok()
 }
 
 /// How many targets are loaded at once: media that nothing joins, or parts.
@@ -410,7 +403,7 @@ impl Stack {
         let mut members = self.medium.members().len();
         self.layers.iter().map(move |layer| {
             let below = members;
-            let help = catalog::find(&layer.name);
+            let help = layer.help();
             let parts = help.and_then(|help| layer.option(help.splits?)?.parse().ok());
             members = match parts {
                 Some(parts) => parts,
@@ -429,7 +422,8 @@ impl Stack {
     /// The choice of a layer by which it acknowledges flushes and does nothing: `zfs(sync=disabled)`.
     pub fn drops_flushes(&self) -> Option<String> {
         self.layers.iter().find_map(|layer| {
-            let (option, value) = catalog::find(&layer.name)?
+            let (option, value) = layer
+                .help()?
                 .drops_flushes
                 .iter()
                 .find(|(option, value)| layer.option(option) == Some(value))?;
@@ -440,7 +434,7 @@ impl Stack {
     /// What a reader of a report must know of choices of its layers.
     pub fn notes(&self) -> impl Iterator<Item = &'static str> {
         self.layers.iter().flat_map(|layer| {
-            let notes = catalog::find(&layer.name).map_or(&[][..], |help| help.notes);
+            let notes = layer.help().map_or(&[][..], |help| help.notes);
             let chosen = |(option, value, _): &&(&str, &str, &str)| layer.option(option) == Some(value);
             notes.iter().filter(chosen).map(|(_, _, note)| *note)
         })
@@ -467,14 +461,8 @@ impl LayerSpec {
         format!("{}{options}{place}{copies}", self.name)
     }
 
-    /// The value of an option: what was written, or its default.
-    pub fn option(&self, name: &str) -> Option<&str> {
-        let written = self.options.get(name).map(String::as_str);
-        written.or_else(|| catalog::find(&self.name)?.option(name)?.default)
-    }
-
     pub(super) fn option_text(&self, key: &str, value: &str) -> String {
-        let help = catalog::find(&self.name);
+        let help = self.help();
         let lone = help.is_some_and(|help| {
             help.positional == Some(key)
                 && help.option(key).is_some_and(|def| matches!(def.kind, OptionKind::Word(_)))
@@ -509,6 +497,10 @@ impl Cell {
 
     fn is_split(&self) -> bool {
         parts(&self.layers).is_some()
+    }
+
+    fn guest(&self) -> Option<&LayerSpec> {
+        self.layers.iter().find(|layer| layer.is(Role::Guest))
     }
 
     /// A stack with this name.

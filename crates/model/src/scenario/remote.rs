@@ -137,7 +137,7 @@ pub(super) fn one_engine(stacks: &[Stack], workloads: &mut [Workload]) -> Vec<St
         "{names}: loaded by the fio there (agent=fio): windows are known to a millisecond, latencies to 1.6 %, the host's \
          CPU time not at all"
     )];
-    let guests = stacks.iter().any(|stack| stack.layers.iter().any(|layer| layer.name == "vm"));
+    let guests = stacks.iter().any(|stack| stack.guest().is_some());
     if afar.len() < stacks.len() && !guests {
         let unnamed = workloads.iter_mut().filter(|workload| workload.engine.is_none());
         let named = unnamed.map(|workload| workload.engine = Some(Engine::Fio)).count();

@@ -1,9 +1,9 @@
 //! `states = ["healthy", "failed(1)", "rebuilding", "healthy"]`: stacks that can lose a member are measured in all of them,
 //! one after the other, each as a stack of its own. The others are measured as they are.
 
+use super::Stack;
 use super::error::Fault;
-use super::{LayerSpec, Stack};
-use crate::layer::by_name;
+use crate::layer::catalog;
 use crate::layer::state::State;
 use serde::{Deserialize, Serialize};
 
@@ -74,24 +74,20 @@ pub(super) fn expand(stacks: Vec<Stack>, states: &[State]) -> Result<Vec<Stack>,
         true => Ok(all),
         false => Err(Fault::hint(
             "no stack has a layer that can lose a member",
-            "states are those of mdraid (1, 5, 6, 10), zfs (mirror, raidz, raidz2) and spdk (raid1, raid5f)",
+            format!("states are those of {}", catalog::with_states()),
         )),
     }
 }
 
 /// Members that the stack can lose without losing data.
 pub fn spares(stack: &Stack) -> u32 {
-    stack.layers_with_members().map(redundancy).max().unwrap_or(0)
+    stack.layers_with_members().map(|(layer, members)| layer.redundancy(members)).max().unwrap_or(0)
 }
 
 /// What tells the state of a stack's array: that of the layer that bears most.
 pub fn told_by(stack: &Stack) -> &'static str {
-    let most = stack.layers_with_members().max_by_key(|one| redundancy(*one));
-    most.and_then(|(spec, _)| by_name(&spec.name)).map_or("", |layer| layer.state_told_by())
-}
-
-fn redundancy((spec, members): (&LayerSpec, usize)) -> u32 {
-    by_name(&spec.name).map_or(0, |layer| layer.redundancy(spec, members))
+    let most = stack.layers_with_members().max_by_key(|(layer, members)| layer.redundancy(*members));
+    most.and_then(|(layer, _)| layer.help()).and_then(|help| help.states).map_or("", |states| states.source)
 }
 
 fn in_state(stack: &Stack, of: usize, position: usize, states: &[State], state: State) -> Stack {
@@ -134,6 +130,7 @@ fn check_order(states: &[State]) -> Result<(), Fault> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::scenario::LayerSpec;
 
     #[test]
     fn states_follow_each_other_as_arrays_live() {
@@ -153,8 +150,8 @@ mod tests {
 
     #[test]
     fn every_state_of_several_cycles_has_a_name_of_its_own() {
-        use crate::bill::twin::{drives, layer};
-        let mut stack = crate::bill::twin::states().start.scenario.stacks.remove(0);
+        use crate::testing::{drives, layer, stack};
+        let mut stack = stack("file:/srv/x.img,size=1GiB");
         (stack.name, stack.medium) = ("raid5".into(), drives(4));
         stack.layers = vec![layer("mdraid", &[("level", "5")])];
         let cycle = "failed(1),rebuilding,healthy";
@@ -170,8 +167,8 @@ mod tests {
 
     #[test]
     fn the_layer_that_bears_most_tells_the_state() {
-        use crate::bill::twin::{drives, layer};
-        let mut stack = crate::bill::twin::states().start.scenario.stacks.remove(0);
+        use crate::testing::{drives, layer, stack};
+        let mut stack = stack("file:/srv/x.img,size=1GiB");
         stack.medium = drives(4);
         let mut told = |layers: Vec<LayerSpec>| {
             stack.layers = layers;

@@ -4,10 +4,8 @@
 use super::error::Fault;
 use super::stacks::Cell;
 use super::{Agent, LayerSpec, Scenario, Stack};
+use crate::layer::catalog::{Role, engine};
 use iotax_load::Job;
-
-/// The layer that does nothing.
-const NULL: &str = "null";
 
 /// The key that asks for it.
 pub const KEY: &str = "fio_on_baseline";
@@ -17,7 +15,7 @@ impl Scenario {
     pub fn generator_on_baseline(&self, stack: usize) -> Option<&str> {
         let (base, stack) = (self.stacks.get(self.baseline)?, self.stacks.get(stack)?);
         let (last, below) = stack.layers.split_last()?;
-        let is_it = last.name == "engine" && below == base.layers && stack.medium == base.medium;
+        let is_it = last.is(Role::Generator) && below == base.layers && stack.medium == base.medium;
         is_it.then(|| last.option("name").unwrap_or("another generator"))
     }
 
@@ -25,7 +23,7 @@ impl Scenario {
     pub fn is_same(&self, one: usize, other: usize) -> bool {
         let (one, other) = (&self.stacks[one], &self.stacks[other]);
         let keys = |stack: &Stack| {
-            stack.layers.iter().filter(|layer| layer.name != NULL).map(LayerSpec::key).collect::<Vec<_>>()
+            stack.layers.iter().filter(|layer| !layer.is(Role::Null)).map(LayerSpec::key).collect::<Vec<_>>()
         };
         one.medium == other.medium && one.state == other.state && keys(one) == keys(other)
     }
@@ -55,7 +53,7 @@ pub(super) struct Beside<'a> {
 /// # Errors
 /// Where fio cannot load what is to be compared with it: why, and what would do.
 pub(super) fn fio_on(baseline: &Stack, beside: Beside) -> Result<Cell, Fault> {
-    let generator = |layer: &LayerSpec| matches!(layer.name.as_str(), "engine" | "delay");
+    let generator = |layer: &LayerSpec| layer.is(Role::Generator) || layer.is(Role::Delay);
     let refused = match () {
         () if beside.trials => Some((
             "durability trials have a load of their own, which fio does not issue",
@@ -100,7 +98,7 @@ fn beyond_fio(job: &Job) -> Option<(&'static str, &'static str)> {
 
 fn fio() -> LayerSpec {
     LayerSpec {
-        name: "engine".into(),
+        name: engine::HELP.name.into(),
         options: [("name".to_owned(), "fio".to_owned())].into(),
         place: None,
         far: None,
