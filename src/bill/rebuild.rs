@@ -1,5 +1,6 @@
-//! How fast an array was rebuilt while it was under load, from the shares that it told behind the slices. They are kept in whole
-//! percent, and nobody looked when a rebuild began or ended: what is known is its pace between two looks, not how long it took.
+//! How fast an array was rebuilt while it was under load, from the shares that it reported after the slices. Nobody looked when a
+//! rebuild began or ended: what is known is its pace between two looks, not how long it took. Records of before have the shares in
+//! words, in whole percent.
 
 use super::findings::states::Rebuild;
 use super::reading::WorkloadView;
@@ -8,7 +9,7 @@ use crate::store::RunData;
 use crate::store::record::{Slice, Value};
 use crate::units::{self, counted};
 
-/// Both ends of a stretch are off by half a percent at most.
+/// Of shares in whole percent both ends of a stretch are off by half a percent at most.
 const ROUNDED: f64 = 1.0;
 /// Stretches together must be this much longer than what rounding leaves unknown, or no pace is told.
 const TELLING: f64 = 5.0;
@@ -17,6 +18,7 @@ const TELLING: f64 = 5.0;
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Stretch {
     percent: f64,
+    percent_off: f64,
     seconds: f64,
     loaded_s: f64,
 }
@@ -30,9 +32,9 @@ pub fn of(reading: &WorkloadView, at: usize, state: &InState) -> Option<Rebuild>
     if all.is_empty() || seconds <= 0.0 {
         return None;
     }
-    let percent_off = ROUNDED * all.len() as f64;
+    let percent_off = sum(|one| one.percent_off);
     let member_bytes = member_bytes(reading.run, reading.name(state.of));
-    let is_told = percent >= TELLING * percent_off;
+    let is_told = percent > 0.0 && percent >= TELLING * percent_off;
     let whole_s = is_told.then(|| median(&all)).flatten();
     let bytes_per_s = member_bytes.filter(|_| is_told).map(|bytes| bytes as f64 * percent / 100.0 / seconds);
     let mut found = Rebuild {
@@ -55,14 +57,15 @@ impl Rebuild {
     fn said(&self) -> String {
         let seen = counted(self.stretches, "stretch", "stretches");
         let what = format!(
-            "{:.0} % +- {:.0} % of a rebuild were seen done in {:.1} s ({seen}, {:.0} % of that time under this load)",
+            "{:.0} %{} of a rebuild were seen done in {:.1} s ({seen}, {:.0} % of that time under this load)",
             self.percent,
-            self.percent_off,
+            if self.percent_off > 0.0 { format!(" +- {:.0} %", self.percent_off) } else { String::new() },
             self.seconds,
             100.0 * self.loaded.min(1.0)
         );
         let Some(whole_s) = self.whole_s else {
-            return format!("{what}: too little for a pace, since shares are kept in whole percent");
+            let why = if self.percent_off > 0.0 { ", since shares are kept in whole percent" } else { "" };
+            return format!("{what}: too little for a pace{why}");
         };
         let rate =
             self.bytes_per_s.map(|rate| format!(", {:.1} MB/s on each member that is rebuilt", rate / 1e6));
@@ -77,7 +80,7 @@ impl Rebuild {
 
 /// Seconds of a whole rebuild, of those stretches that went far enough to tell.
 fn median(all: &[Stretch]) -> Option<f64> {
-    let telling = all.iter().filter(|one| one.percent >= TELLING * ROUNDED);
+    let telling = all.iter().filter(|one| one.percent > 0.0 && one.percent >= TELLING * one.percent_off);
     let whole = units::median(telling.map(|one| 100.0 * one.seconds / one.percent));
     whole.is_finite().then_some(whole)
 }
@@ -89,7 +92,9 @@ fn stretches<'a>(slices: impl Iterator<Item = &'a Slice>) -> Vec<Stretch> {
     let mut before: Option<(u32, f64, f64)> = None;
     let mut grows = false;
     for slice in slices {
-        let Some(percent) = slice.state.as_deref().and_then(percent_done) else {
+        let exact = slice.rebuilt.map(|share| (100.0 * share, 0.0));
+        let in_words = || Some((percent_in_words(slice.state.as_deref()?)?, ROUNDED));
+        let Some((percent, percent_off)) = exact.or_else(in_words) else {
             before = None;
             continue;
         };
@@ -98,6 +103,7 @@ fn stretches<'a>(slices: impl Iterator<Item = &'a Slice>) -> Vec<Stretch> {
         if let Some((_, told, looked_s)) = same.filter(|(_, _, looked_s)| at_s > *looked_s) {
             let more = Stretch {
                 percent: percent - told,
+                percent_off,
                 seconds: at_s - looked_s,
                 loaded_s: at_s - begun_s.max(looked_s),
             };
@@ -115,13 +121,14 @@ fn stretches<'a>(slices: impl Iterator<Item = &'a Slice>) -> Vec<Stretch> {
 impl Stretch {
     fn add(&mut self, more: Stretch) {
         self.percent += more.percent;
+        self.percent_off = self.percent_off.max(more.percent_off);
         self.seconds += more.seconds;
         self.loaded_s += more.loaded_s;
     }
 }
 
 /// Of `rebuilding, 63 % done`.
-fn percent_done(words: &str) -> Option<f64> {
+fn percent_in_words(words: &str) -> Option<f64> {
     words.strip_prefix("rebuilding, ")?.strip_suffix(" % done")?.parse().ok()
 }
 
@@ -229,6 +236,18 @@ mod tests {
         unknown.layers.clear();
         let found = rebuild(&unknown).unwrap();
         assert!(found.whole_s.is_some() && found.bytes_per_s.is_none() && !found.sentence.contains("MB/s"));
+    }
+
+    #[test]
+    fn shares_that_are_kept_as_numbers_are_exact() {
+        let mut run = run(&[(0, Some(10)), (0, Some(10)), (0, Some(11))]);
+        let name = "mdraid(level=5) rebuilding";
+        let ours = run.slices.iter_mut().filter(|slice| slice.stack == name);
+        ours.zip([0.101, 0.106, 0.113]).for_each(|(slice, share)| slice.rebuilt = Some(share));
+        let found = rebuild(&run).unwrap();
+        assert!((found.percent - 1.2).abs() < 1e-9 && found.percent_off == 0.0, "{found:?}");
+        assert!((found.whole_s.unwrap() - 200.0 / 1.2).abs() < 1e-6, "{found:?}");
+        assert!(found.sentence.contains(": 1 % of a rebuild were seen done in 2.0 s"), "{}", found.sentence);
     }
 
     #[test]

@@ -338,6 +338,7 @@ impl Twin {
             purpose: how.purpose,
             other_cpu: None,
             state: None,
+            rebuilt: None,
             host_cpu: self.stacks[stack]
                 .host_cpu_ns
                 .map(|more| cpu_times((used.0 + ios * more, used.1), window_ns)),

@@ -12,6 +12,7 @@ use super::wire::peer::{QUICK_LIMIT, SLICE_GRACE, slice_limit};
 use crate::exit::Failed;
 use crate::scenario::{Engine, Workload};
 use crate::stats::rounds::Part;
+use crate::step::state::ArrayState;
 use crate::step::{HOST, ssh_host};
 use crate::store::Writer;
 use crate::store::record::{
@@ -327,7 +328,7 @@ impl Bench<'_> {
             let behind = self.keeper.as_mut().map_or(Ok(None), |keeper| keeper.behind(stack))?;
             let (state, kept) = behind.map_or((None, true), |(state, kept)| (Some(state), kept));
             let spot = if kept { spot } else { Spot { purpose: Purpose::OutOfState, ..spot } };
-            self.store_slice(worker, &done, spot, state)?;
+            self.store_slice(worker, &done, spot, state.as_ref())?;
             self.check(worker, &done.result)?;
             if kept {
                 return Ok(done);
@@ -523,7 +524,13 @@ impl Bench<'_> {
         Ok(())
     }
 
-    fn store_slice(&mut self, worker: usize, done: &Done, spot: Spot, state: Option<String>) -> Result<()> {
+    fn store_slice(
+        &mut self,
+        worker: usize,
+        done: &Done,
+        spot: Spot,
+        state: Option<&ArrayState>,
+    ) -> Result<()> {
         let ready = self.ready[worker].clone();
         // Windows of several places are told in the host's time already.
         let clock_offset_ns = match ready.members.as_slice() {
@@ -551,7 +558,8 @@ impl Bench<'_> {
             cpu: done.cpu,
             host_cpu: done.host_cpu,
             other_cpu: done.other_cpu,
-            state,
+            state: state.map(ToString::to_string),
+            rebuilt: state.and_then(ArrayState::rebuilt),
             device_read_bytes: done.device_read,
             gate: done.gate,
             together: done.together.as_ref().map(|together| together.share),

@@ -32,4 +32,4 @@ mod together;
 pub mod told;
 pub mod write_unit;
 
-pub use iotax_steps::{afar, child, engine, handler, peer_hand as hand, stops, wire};
+pub use iotax_steps::{afar, engine, handler, peer_hand as hand, stops, wire};

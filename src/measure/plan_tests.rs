@@ -34,6 +34,7 @@ fn with_devices_of<T>(
     guests: Option<guest::Parts>,
     then: impl FnOnce(&Ground) -> T,
 ) -> T {
+    crate::layer::fabric::fix_names();
     let found_of = |medium: &Medium| match medium {
         Medium::File { size, .. } => Found::bare(size.unwrap(), false, false),
         _ => Found::bare(bytes, true, true),

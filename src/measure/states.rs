@@ -60,10 +60,11 @@ impl Keeper<'_> {
     ///
     /// # Errors
     /// When it cannot be asked.
-    pub fn behind(&mut self, stack: usize) -> Result<Option<(String, bool)>> {
+    pub fn behind(&mut self, stack: usize) -> Result<Option<(ArrayState, bool)>> {
         let Some(watched) = self.watched.get(&stack) else { return Ok(None) };
         let now = state_of(self.executor, watched.step)?;
-        Ok(Some((now.to_string(), watched.state.holds(&now))))
+        let is_kept = watched.state.holds(&now);
+        Ok(Some((now, is_kept)))
     }
 }
 

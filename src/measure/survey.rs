@@ -576,6 +576,14 @@ mod tests {
     }
 
     #[test]
+    fn needs_are_asked_of_the_place_of_each_end() {
+        let needs = |text: &str| needs_of(&scenario(&[text])).into_iter().collect::<Vec<_>>().join(" ");
+        assert_eq!(needs("/dev/x | nvmf"), "nvme_tcp nvmet nvmet_tcp root");
+        assert_eq!(needs("/dev/x | nvmf(address=10.0.0.1) @host>@ssh:client"), "nvmet nvmet_tcp root ssh");
+        assert_eq!(needs("/dev/x | nbd"), "nbd nbd-client qemu-nbd root");
+    }
+
+    #[test]
     fn one_medium_under_two_names_in_two_stacks_is_refused() {
         let folder = tempfile::tempdir().unwrap();
         let at = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();

@@ -60,7 +60,9 @@ fn together() -> &'static Findings {
     static TOGETHER: OnceLock<Findings> = OnceLock::new();
     TOGETHER.get_or_init(|| {
         let mut whole = fixture("verified").clone();
-        for name in ["bill", "crowd", "states", "masked", "writes", "late", "visits"] {
+        for name in
+            ["bill", "crowd", "states", "masked", "writes", "late", "visits", "known_drive", "partial"]
+        {
             let other = fixture(name).clone();
             whole.workloads.extend(other.workloads);
             whole.joint_bills.extend(other.joint_bills);
@@ -69,6 +71,8 @@ fn together() -> &'static Findings {
             whole.warnings.extend(other.warnings);
             whole.emulated.extend(other.emulated);
         }
+        whole.sweeps = fixture("grid").sweeps.clone();
+        whole.sweeps[0].curves.truncate(1);
         whole.durability = fixture("durability").durability.clone();
         whole.places = fixture("guest").places.clone();
         whole.ruler = fixture("a_against_a").ruler.clone();

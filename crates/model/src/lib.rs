@@ -25,6 +25,3 @@ mod host {
 mod step {
     pub use iotax_facts::place::*;
 }
-mod store {
-    pub use crate::record;
-}

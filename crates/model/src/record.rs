@@ -413,6 +413,9 @@ pub struct Slice {
     /// Of a stack that is measured in a state: in which it was behind the slice, as what has the state tells.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub state: Option<String>,
+    /// Of an array that was being rebuilt then: the share of it that was done, 0 to 1. Records of before have it in `state` alone.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rebuilt: Option<f64>,
     /// Bytes that were read meanwhile from this host's devices below the media; `None`: no device tells, or the load only
     /// writes.
     #[serde(default, skip_serializing_if = "Option::is_none")]

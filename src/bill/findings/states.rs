@@ -51,7 +51,7 @@ pub struct Rebuild {
     pub stretches: u64,
     /// Percent of a rebuild that were done between the first and the last look of each stretch, all together.
     pub percent: f64,
-    /// Most that these are off, since shares are kept in whole percent.
+    /// Most that these are off, where shares were kept in whole percent.
     pub percent_off: f64,
     /// Seconds of these stretches.
     pub seconds: f64,

@@ -4,8 +4,8 @@
 use super::super::csv::cell;
 use super::quote::Quotes;
 use iotax_audit::audit::Audited;
-use iotax_units::harmless;
 use iotax_audit::{claim, number};
+use iotax_units::harmless;
 use serde::Serialize;
 use std::io::{Result, Write};
 

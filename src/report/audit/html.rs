@@ -5,9 +5,9 @@ use super::super::html::whole;
 use super::digest::{Document, Entry};
 use super::quote::Place;
 use super::{Audit, Renderer, Severity, View, shown, words};
-use iotax_units::harmless::shown_line;
 use iotax_audit::rule;
 use iotax_audit::verdict::{Block, counted, grouped};
+use iotax_units::harmless::shown_line;
 use maud::{Markup, html};
 
 /// Its entry.

@@ -1,8 +1,8 @@
 //! Lines of a page as they are kept when the page is released (whole where they are short, else cut around the figure), and as
 //! they are shown: harmless, in the columns that there are. A short line is kept once, however many findings quote it.
 
-use iotax_units::harmless::acts;
 use iotax_audit::page::{Page, Spot};
+use iotax_units::harmless::acts;
 use serde::Serialize;
 use std::collections::HashMap;
 use std::ops::Range;

@@ -62,7 +62,7 @@ impl Parts {
     }
 
     /// Of no machine, for plans in tests.
-    #[cfg(test)]
+    #[cfg(any(test, feature = "testing"))]
     pub fn made_up() -> Parts {
         let kernel = to_be_fetched("KERNEL");
         let image = kernel.image.clone();

@@ -1,5 +1,17 @@
 //! Runs on disk (docs/result-format.md): append-only, readable while they are written and after a kill.
 //! Refuses folders that others may write to; never takes a torn frame for a result.
+#![forbid(unsafe_code)]
+
+use crate as store;
+use iotax_model::scenario;
+use iotax_stats as stats;
+use iotax_units as units;
+mod host {
+    pub use iotax_facts::machine as facts;
+    pub mod caches {
+        pub use iotax_facts::machine::WriteCache;
+    }
+}
 
 mod data;
 mod folder;

@@ -3,14 +3,14 @@
 
 use crate::exit::Failed;
 use anyhow::{Context, Result};
-use iotax_sys::child::ends_with_us;
+use iotax_sys::child::{ended_within, ends_with_us, signal_all};
 use rustix::process::{Pid, Signal, kill_process_group};
 use std::fs::File;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// mmdebstrap takes down what it mounted, and removes its folder.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -59,7 +59,7 @@ pub fn interrupted() -> Failed {
 /// `None`: it was ended.
 fn await_end(child: &mut Child, stop: &AtomicBool) -> Result<Option<ExitStatus>> {
     loop {
-        if let Some(status) = child.try_wait()? {
+        if let Some(status) = ended_within(child, Duration::from_millis(50))? {
             // A signal from the terminal may have reached it first.
             return Ok((!stop.load(Ordering::Relaxed)).then_some(status));
         }
@@ -67,18 +67,14 @@ fn await_end(child: &mut Child, stop: &AtomicBool) -> Result<Option<ExitStatus>>
             end(child)?;
             return Ok(None);
         }
-        std::thread::sleep(Duration::from_millis(50));
     }
 }
 
 fn end(child: &mut Child) -> Result<()> {
     let group = Pid::from_child(child);
-    // A group that is gone wants no signal.
-    let _ = kill_process_group(group, Signal::INT);
-    let begin = Instant::now();
-    while child.try_wait()?.is_none() && begin.elapsed() < PATIENCE {
-        std::thread::sleep(Duration::from_millis(50));
-    }
+    signal_all(child, Signal::INT);
+    ended_within(child, PATIENCE)?;
+    // What it started may be there without it. A group that is gone wants no signal.
     let _ = kill_process_group(group, Signal::KILL);
     child.wait()?;
     Ok(())
@@ -94,6 +90,7 @@ fn last_lines(log: &Path) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::time::Instant;
 
     #[test]
     fn what_a_program_said_last_is_in_its_error() {

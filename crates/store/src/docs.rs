@@ -9,7 +9,7 @@ use iotax_load::Histogram;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-const PAGE: &str = include_str!("../../docs/result-format.md");
+const PAGE: &str = include_str!("../../../docs/result-format.md");
 
 fn blocks(info: &str) -> Vec<&'static str> {
     let fence = format!("```{info}\n");
@@ -20,7 +20,7 @@ fn blocks(info: &str) -> Vec<&'static str> {
 }
 
 fn golden(format: u32) -> RunData {
-    let fixtures = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures");
+    let fixtures = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../..")).join("tests/fixtures");
     load(&fixtures.join(format!("run-v{format}"))).unwrap()
 }
 
@@ -121,7 +121,9 @@ fn the_golden_run_of_format_3_has_a_job_that_format_2_cannot_read() {
     let job = |format| golden(format).start.scenario.workloads.remove(0).jobs.remove(0);
     assert_eq!([1, 2, 3].map(|format| job(format).random_map), [false, false, true]);
     assert_eq!(job(3).cpus_allowed, [0, 1]);
-    let index = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/run-v3").join(super::INDEX);
+    let index = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."))
+        .join("tests/fixtures/run-v3")
+        .join(super::INDEX);
     let first = std::fs::read_to_string(index).unwrap().lines().next().unwrap().to_owned();
     let version = super::line::open(first.as_bytes()).unwrap().version;
     assert_eq!(version, 3, "which a reader of format 2 calls newer");

@@ -83,7 +83,7 @@ pub struct GuestPlan {
     pub emulated: Option<String>,
 }
 
-#[cfg(test)]
+#[cfg(any(test, feature = "testing"))]
 impl GuestPlan {
     /// One without disks, of two vCPUs.
     pub fn made_up(place: &str, memory: Memory) -> GuestPlan {

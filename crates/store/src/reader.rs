@@ -251,6 +251,7 @@ mod tests {
             host_cpu: None,
             other_cpu: None,
             state: None,
+            rebuilt: None,
             set: 0,
             visit: 0,
             round,

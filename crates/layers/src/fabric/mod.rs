@@ -222,17 +222,23 @@ fn digest(words: &[&str]) -> u64 {
 }
 
 /// Of this process: every plan of a run has the same names, and no other run knows them.
-#[cfg(not(test))]
 fn secret() -> u64 {
     static SECRET: std::sync::OnceLock<u64> = std::sync::OnceLock::new();
+    #[cfg(any(test, feature = "testing"))]
+    if FIXED.load(std::sync::atomic::Ordering::Relaxed) {
+        return 0;
+    }
     *SECRET
         .get_or_init(|| std::hash::BuildHasher::hash_one(&std::hash::RandomState::new(), std::process::id()))
 }
 
-/// Plans of tests are compared with what they were.
-#[cfg(test)]
-fn secret() -> u64 {
-    0
+#[cfg(any(test, feature = "testing"))]
+static FIXED: std::sync::atomic::AtomicBool = std::sync::atomic::AtomicBool::new(cfg!(test));
+
+/// From now on names are the same in every process: plans of tests are compared with what they were.
+#[cfg(any(test, feature = "testing"))]
+pub fn fix_names() {
+    FIXED.store(true, std::sync::atomic::Ordering::Relaxed);
 }
 
 #[cfg(test)]

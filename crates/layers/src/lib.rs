@@ -1,10 +1,22 @@
 //! The family of layers. What a layer is called, takes and means is in [`words`], one file and one entry each; how it is set up is
 //! one file and one entry in [`ALL`] each. A layer does no I/O: it says what it needs, how it uses what is below, and which steps
 //! would make it.
+#![forbid(unsafe_code)]
+
+use crate as layer;
+use iotax_facts as facts;
+use iotax_host::{self as host, guard};
+use iotax_model::scenario;
+use iotax_steps as step;
+use iotax_units::{self as units, exit, shell};
+mod measure {
+    pub use iotax_steps::wire;
+}
 
 pub mod fabric;
 pub mod guest;
 pub mod known;
+pub mod lab;
 pub mod medium;
 pub mod needs;
 pub mod state;
@@ -19,7 +31,6 @@ use crate::host::probe::Probe;
 use crate::scenario::{Engine, LayerSpec};
 use crate::step::op::{FillFile, MakeDirectory, Op};
 use crate::step::{HOST, PathRef, RunTag, Step, StepId};
-use crate::units;
 use anyhow::{Context, Result, anyhow, bail};
 use iotax_load::{DataKind, Hold};
 use iotax_model::layer::LayerHelp;
