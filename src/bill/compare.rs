@@ -205,12 +205,12 @@ pub fn visit_values(a: &Side, b: &Side, ids: &[u32], basis: Basis) -> Result<Vec
 }
 
 fn visit_rate(side: &Side, visit: u32, basis: Basis) -> Result<f64, Refusal> {
-    let (mut amount, mut seconds) = (0.0, 0.0);
-    for (_, round) in side.rounds.range((visit, 0)..=(visit, u32::MAX)) {
-        amount += if basis.by_bytes { round.bytes } else { round.ios };
-        seconds += time(round, basis.quantity)?;
-    }
-    Ok(if seconds > 0.0 { amount / seconds } else { 0.0 })
+    let of = |round: &RoundTotal| {
+        let sum = if basis.by_bytes { round.bytes } else { round.ios };
+        Ok(Total { sum, items: time(round, basis.quantity)? })
+    };
+    let all = side.visit_total(visit, of)?;
+    Ok(if all.items > 0.0 { all.sum / all.items } else { 0.0 })
 }
 
 /// An estimated ratio as a figure of that unit.
@@ -391,11 +391,7 @@ fn visit_means(
     of: impl Fn(&RoundTotal) -> Option<Total>,
 ) -> Result<Vec<(f64, f64)>, Refusal> {
     let mean = |side: &Side, visit: u32| {
-        let mut all = Total::default();
-        for (_, round) in side.rounds.range((visit, 0)..=(visit, u32::MAX)) {
-            let one = of(round).ok_or_else(not_recorded)?;
-            all = Total { sum: all.sum + one.sum, items: all.items + one.items };
-        }
+        let all = side.visit_total(visit, |round| of(round).ok_or_else(not_recorded))?;
         Ok::<f64, Refusal>(if all.items > 0.0 { all.sum / all.items } else { 0.0 })
     };
     ids.iter().map(|id| Ok((mean(a, *id)?, mean(b, *id)?))).collect()

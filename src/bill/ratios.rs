@@ -11,6 +11,7 @@ use super::rows;
 use super::subject::{self, Quantity};
 use crate::scenario::{Metric, PublishedFigure, TableGroup, TableSpec};
 use crate::store::RunData;
+use crate::units::distinct;
 
 /// All of them.
 pub fn tables(run: &RunData, readings: &[WorkloadView], workloads: &[WorkloadFindings]) -> Vec<RatioTable> {
@@ -34,12 +35,7 @@ impl TableGroupCells<'_> {
     fn table(&self) -> RatioTable {
         let columns: Vec<RatioColumn> =
             self.spec.columns.iter().enumerate().map(|(at, head)| self.column(at, head)).collect();
-        let mut emulated: Vec<String> = Vec::new();
-        for reason in columns.iter().filter_map(|column| column.emulated.clone()) {
-            if !emulated.contains(&reason) {
-                emulated.push(reason);
-            }
-        }
+        let emulated = distinct(columns.iter().filter_map(|column| column.emulated.clone()));
         RatioTable {
             name: self.group.name.clone(),
             percent_of: self.spec.percent_of.map(|at| self.spec.columns[at].clone()),

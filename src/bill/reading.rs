@@ -9,7 +9,9 @@ use super::timeline::Timeline;
 use crate::scenario::Workload;
 use crate::stats::Refusal;
 use crate::store::RunData;
-use crate::store::record::{Generator, IO_ERRORS, PlaceFacts, Purpose, Warning, WorkerUp, ended_as_asked};
+use crate::store::record::{
+    Generator, IO_ERRORS, PlaceFacts, Purpose, Slice, Warning, WorkerUp, ended_as_asked,
+};
 use crate::units::grouped;
 use iotax_load::EngineName;
 use std::collections::{BTreeMap, HashMap};
@@ -241,6 +243,12 @@ impl<'a> WorkloadView<'a> {
     /// Name of a stack.
     pub fn name(&self, at: usize) -> &'a str {
         &self.run.start.scenario.stacks[at].name
+    }
+
+    /// Slices of a stack under this load, in the order of the record.
+    pub fn slices(&self, at: usize) -> impl Iterator<Item = &'a Slice> + use<'a> {
+        let (stack, workload) = (self.name(at), &self.workload.name);
+        self.run.slices.iter().filter(move |slice| slice.stack == stack && slice.workload == *workload)
     }
 
     /// The worker that loaded a stack, the first of several.

@@ -58,11 +58,9 @@ fn in_state(reading: &WorkloadView, at: usize, state: &InState, estimates: &mut 
 
 /// Slices of a stack that figures are made of, and those in which it left its state.
 fn slices<'a>(reading: &WorkloadView<'a>, at: usize) -> (Vec<&'a Slice>, Vec<&'a Slice>) {
-    let ours = |slice: &&Slice| slice.stack == reading.name(at) && slice.workload == reading.workload.name;
     let counts =
         |slice: &&Slice| !matches!(slice.purpose, Purpose::WarmUp | Purpose::Pilot | Purpose::Precondition);
-    let all = reading.run.slices.iter().filter(ours).filter(counts);
-    all.partition(|slice| slice.purpose != Purpose::OutOfState)
+    reading.slices(at).filter(counts).partition(|slice| slice.purpose != Purpose::OutOfState)
 }
 
 /// What the array told, once for all that differs in numbers only.
