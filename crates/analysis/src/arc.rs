@@ -1,14 +1,14 @@
 //! Caches in memory that lie below the load and that no direct I/O passes by, as ZFS's ARC: whether one has room for all of the
 //! data, and how much more than was asked for a block makes a drive give.
 
-use super::reading::Reading;
+use super::reading::WorkloadView;
 use crate::layer::catalog::MemoryCache;
 use crate::scenario::{IN_GUEST, LayerSpec, Stack};
 use crate::units::show_bytes;
 use iotax_load::Job;
 
 /// Why reads of a stack may measure memory: a cache of one of its layers has room for all that the load reaches.
-pub fn has_room(reading: &Reading, at: usize) -> Option<String> {
+pub fn has_room(reading: &WorkloadView, at: usize) -> Option<String> {
     let stack = &reading.run.start.scenario.stacks[at];
     let reads = reading.workload.jobs.iter().any(|job| job.rw.reads());
     let keeps = |(layer, near)| Some((layer, keeps_data(layer)?, near));

@@ -3,7 +3,7 @@
 use super::compare::Estimated;
 use super::findings::{DesignReport, Figure, InterferenceCheck};
 use super::gather::{self, RoundTotal};
-use super::reading::Reading;
+use super::reading::WorkloadView;
 use crate::stats::conclusion::{said as said_size, width};
 use crate::stats::pilot::Pattern;
 use crate::stats::round::percent_up;
@@ -12,7 +12,7 @@ use crate::store::record::Purpose;
 use crate::units::show_ns;
 
 /// The last design that was recorded for the workload.
-pub fn design(reading: &Reading) -> Option<DesignReport> {
+pub fn design(reading: &WorkloadView) -> Option<DesignReport> {
     let design = reading.run.designs.iter().rfind(|design| design.workload == reading.workload.name)?;
     let order = match design.pattern {
         Pattern::Mirror => "a random order and its mirror image",
@@ -39,7 +39,7 @@ pub fn design(reading: &Reading) -> Option<DesignReport> {
 }
 
 /// The baseline beside the others over the baseline alone, in the rounds that had both.
-pub fn beside(reading: &Reading) -> Option<InterferenceCheck> {
+pub fn beside(reading: &WorkloadView) -> Option<InterferenceCheck> {
     let base = reading.run.start.scenario.baseline;
     let side = |purpose| gather::sides(reading.run, reading.workload, purpose).0.swap_remove(base);
     let (alone, beside) = (side(Purpose::Alone), side(Purpose::Beside));

@@ -3,7 +3,7 @@
 
 use super::findings::ceiling::{Ceiling, Masked};
 use super::gather::{RoundTotal, Side};
-use super::reading::Reading;
+use super::reading::WorkloadView;
 use crate::stats::{Refusal, Verdict};
 pub use crate::units::grouped;
 
@@ -17,7 +17,7 @@ const ALIKE: f64 = 0.005;
 const STEADY: f64 = 0.005;
 
 /// What stack `pair[1]` and stack `pair[0]` both run into.
-pub fn of_pair(reading: &Reading, pair: [usize; 2], verdict: &Verdict) -> Option<Masked> {
+pub fn of_pair(reading: &WorkloadView, pair: [usize; 2], verdict: &Verdict) -> Option<Masked> {
     let sides = pair.map(|at| &reading.sides[at]);
     if sides.iter().any(|side| side.rounds.is_empty()) {
         return None;
@@ -30,7 +30,7 @@ pub fn of_pair(reading: &Reading, pair: [usize; 2], verdict: &Verdict) -> Option
     Some(Masked { words: words(found), by: found })
 }
 
-fn offered(reading: &Reading, pair: [usize; 2], sides: [&Side; 2]) -> Option<Ceiling> {
+fn offered(reading: &WorkloadView, pair: [usize; 2], sides: [&Side; 2]) -> Option<Ceiling> {
     let offered = reading.offered(pair[0])?;
     // Two rates that differ are no ceiling that both ran into.
     if reading.offered(pair[1]) != Some(offered) {
@@ -47,7 +47,7 @@ fn rate_limited(verdict: &Verdict) -> Option<Ceiling> {
 }
 
 /// Not on a schedule, where threads that wait for an I/O to be due compute as well.
-fn generator(reading: &Reading, pair: [usize; 2], sides: [&Side; 2]) -> Option<Ceiling> {
+fn generator(reading: &WorkloadView, pair: [usize; 2], sides: [&Side; 2]) -> Option<Ceiling> {
     if reading.is_scheduled() {
         return None;
     }
@@ -65,7 +65,7 @@ fn cpus(sides: [&Side; 2]) -> Option<Ceiling> {
     idle.iter().all(|share| *share < LEAST_IDLE).then_some(Ceiling::Cpus { idle })
 }
 
-fn shared(reading: &Reading, sides: [&Side; 2]) -> Option<Ceiling> {
+fn shared(reading: &WorkloadView, sides: [&Side; 2]) -> Option<Ceiling> {
     let amount = |round: &RoundTotal| if reading.workload.writes() { round.bytes } else { round.ios };
     let [a, b] = sides.map(|side| rate(side, amount));
     let difference = b / a - 1.0;

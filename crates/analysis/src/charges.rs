@@ -5,7 +5,7 @@ use super::compare::{Estimated, Taken, of_estimate, of_visits};
 use super::findings::{ChargeFinding, Charges, Figure, MatchedFindings, MatchedRow, SampleUnit};
 use super::gather::{RoundId, RoundTotal, Side, Way};
 use super::pairing::{Paired, Unit};
-use super::reading::{Load, Reading};
+use super::reading::{Load, WorkloadView};
 use super::remedy::{Effort, settle_words};
 use super::rows;
 use super::subject::who;
@@ -26,7 +26,7 @@ pub struct Charged {
 
 /// Latency and CPU time of the second stack against the first, as in [`super::verdicts::of_pair`]. `throughput` is what was concluded of the same slices: what
 /// spoils them there spoils their CPU time too.
-pub fn of_pair(reading: &Reading, [base, at]: [usize; 2], throughput: Option<&Verdict>) -> Charged {
+pub fn of_pair(reading: &WorkloadView, [base, at]: [usize; 2], throughput: Option<&Verdict>) -> Charged {
     let (stack, against) = (reading.name(at).to_owned(), reading.name(base).to_owned());
     let emulated = reading.emulated_pair(base, at);
     let spoilt = throughput.and_then(Verdict::reason).filter(|reason| reason.is_of_slices()).cloned();
@@ -60,7 +60,7 @@ impl ChargeFinding {
 }
 
 /// Latencies under the matched load, a row a stack; `None` where the workload is its own, since its rows have them.
-pub fn matched(reading: &Reading) -> Option<MatchedFindings> {
+pub fn matched(reading: &WorkloadView) -> Option<MatchedFindings> {
     let load = reading.matched_load().ok().filter(|load| !load.is_own())?;
     let row = |at: usize| {
         let side = &load.sides()[at];
@@ -84,7 +84,7 @@ pub fn matched(reading: &Reading) -> Option<MatchedFindings> {
     })
 }
 
-fn at_rate(reading: &Reading, rate: f64) -> String {
+fn at_rate(reading: &WorkloadView, rate: f64) -> String {
     format!("{} at {} I/Os a second", reading.workload.kind_subject(), grouped(rate))
 }
 
@@ -105,7 +105,7 @@ type Estimate = (ChargeFinding, Option<Estimated>);
 
 /// A stack whose charges are put into words.
 struct ChargedPair<'a> {
-    reading: &'a Reading<'a>,
+    reading: &'a WorkloadView<'a>,
     base: usize,
     at: usize,
     emulated: bool,
@@ -207,7 +207,7 @@ pub fn cpu(round: &RoundTotal) -> Option<Total> {
     round.cpu_ns.map(|sum| Total { sum, items: round.all_ios })
 }
 
-fn not_kept_up(reading: &Reading, pair: [usize; 2], load: &Load) -> Option<Refusal> {
+fn not_kept_up(reading: &WorkloadView, pair: [usize; 2], load: &Load) -> Option<Refusal> {
     let late = |(which, at): (usize, usize)| {
         let side = &load.sides()[at];
         let is_late = side.kept_up(load.rate(), reading.schedules(at)) == Some(false);
@@ -218,7 +218,12 @@ fn not_kept_up(reading: &Reading, pair: [usize; 2], load: &Load) -> Option<Refus
 }
 
 /// Ratios of percentiles; none where a side did not keep up, since its latencies grow with the slice, and where their clocks differ.
-fn percentiles(reading: &Reading, load: &Load, base: usize, at: usize) -> Vec<(&'static str, f64, Figure)> {
+fn percentiles(
+    reading: &WorkloadView,
+    load: &Load,
+    base: usize,
+    at: usize,
+) -> Vec<(&'static str, f64, Figure)> {
     let (a, b) = (&load.sides()[base], &load.sides()[at]);
     if not_kept_up(reading, [base, at], load).is_some() || reading.unlike_clocks([base, at]).is_some() {
         return Vec::new();
@@ -228,7 +233,11 @@ fn percentiles(reading: &Reading, load: &Load, base: usize, at: usize) -> Vec<(&
 }
 
 /// Ratios of p50, p99 and p99.9 of each direction.
-pub fn ratios(reading: &Reading, sides: [&Side; 2], paired: &Paired) -> Vec<(&'static str, f64, Figure)> {
+pub fn ratios(
+    reading: &WorkloadView,
+    sides: [&Side; 2],
+    paired: &Paired,
+) -> Vec<(&'static str, f64, Figure)> {
     let mut ratios = Vec::new();
     for way in Way::ALL {
         let beside = Latencies::of(reading, sides, paired, way);
@@ -240,7 +249,7 @@ pub fn ratios(reading: &Reading, sides: [&Side; 2], paired: &Paired) -> Vec<(&'s
 }
 
 /// Of a quantile of one direction, or of the mean.
-pub fn latency_ratio(reading: &Reading, pair: [usize; 2], way: Way, quantile: Option<f64>) -> Figure {
+pub fn latency_ratio(reading: &WorkloadView, pair: [usize; 2], way: Way, quantile: Option<f64>) -> Figure {
     if let Some(reason) = reading.own_clocks_unlike(pair) {
         return Figure::missing(reason);
     }
@@ -264,7 +273,7 @@ enum Latencies {
 }
 
 impl Latencies {
-    fn of(reading: &Reading, sides: [&Side; 2], paired: &Paired, way: Way) -> Latencies {
+    fn of(reading: &WorkloadView, sides: [&Side; 2], paired: &Paired, way: Way) -> Latencies {
         let some = |side: &Side, ids: &[RoundId]| side.latencies_of(reading.run, ids, way);
         match paired {
             // All of them are there already, unless the sides differ.

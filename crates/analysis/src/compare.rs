@@ -4,7 +4,7 @@
 use super::findings::{Checks, Figure, Interval, SampleUnit};
 use super::gather::{RoundId, RoundTotal, Side};
 use super::pairing::{Basis, Paired, Unit};
-use super::reading::Reading;
+use super::reading::WorkloadView;
 use super::subject::Quantity;
 use super::timeline;
 use crate::stats::judge::{Question, judge};
@@ -85,7 +85,7 @@ pub struct RateComparison {
 
 impl RateComparison {
     /// Estimates and judges stack `pair[1]` over stack `pair[0]`.
-    pub fn of(reading: &Reading, pair: [usize; 2], paired: &Paired, basis: Basis) -> RateComparison {
+    pub fn of(reading: &WorkloadView, pair: [usize; 2], paired: &Paired, basis: Basis) -> RateComparison {
         match paired {
             Paired::Rounds(ids) => RateComparison::by_rounds(reading, pair, ids, basis),
             Paired::Visits(ids, unit) => RateComparison::by_visits(reading, pair, ids, *unit, basis),
@@ -98,7 +98,7 @@ impl RateComparison {
         RateComparison { estimated: Err(reason), point: None, verdict, checks: Checks::default() }
     }
 
-    fn by_rounds(reading: &Reading, pair: [usize; 2], ids: &[RoundId], basis: Basis) -> RateComparison {
+    fn by_rounds(reading: &WorkloadView, pair: [usize; 2], ids: &[RoundId], basis: Basis) -> RateComparison {
         let rounds = match reading.timeline.rounds(pair, ids, basis) {
             Ok(rounds) => rounds,
             Err(reason) => return RateComparison::refused(reason),
@@ -111,7 +111,7 @@ impl RateComparison {
 
     /// The visits give the ratio; what their rounds show of carry-over and length withholds it all the same.
     fn by_visits(
-        reading: &Reading,
+        reading: &WorkloadView,
         pair: [usize; 2],
         ids: &[u32],
         unit: Unit,
@@ -161,7 +161,7 @@ fn spoils(reason: &Refusal) -> bool {
     matches!(reason, Refusal::CarryOver { .. } | Refusal::LengthMatters { .. })
 }
 
-fn question(reading: &Reading, [a, b]: [usize; 2], value: Value) -> Question {
+fn question(reading: &WorkloadView, [a, b]: [usize; 2], value: Value) -> Question {
     let measure = &reading.run.start.scenario.measure;
     Question { a, b, value, zone: measure.equivalence, precision: measure.precision }
 }
@@ -205,12 +205,12 @@ pub fn visit_values(a: &Side, b: &Side, ids: &[u32], basis: Basis) -> Result<Vec
 }
 
 fn visit_rate(side: &Side, visit: u32, basis: Basis) -> Result<f64, Refusal> {
-    let (mut amount, mut seconds) = (0.0, 0.0);
-    for (_, round) in side.rounds.range((visit, 0)..=(visit, u32::MAX)) {
-        amount += if basis.by_bytes { round.bytes } else { round.ios };
-        seconds += time(round, basis.quantity)?;
-    }
-    Ok(if seconds > 0.0 { amount / seconds } else { 0.0 })
+    let of = |round: &RoundTotal| {
+        let sum = if basis.by_bytes { round.bytes } else { round.ios };
+        Ok(Total { sum, items: time(round, basis.quantity)? })
+    };
+    let all = side.visit_total(visit, of)?;
+    Ok(if all.items > 0.0 { all.sum / all.items } else { 0.0 })
 }
 
 /// An estimated ratio as a figure of that unit.
@@ -391,11 +391,7 @@ fn visit_means(
     of: impl Fn(&RoundTotal) -> Option<Total>,
 ) -> Result<Vec<(f64, f64)>, Refusal> {
     let mean = |side: &Side, visit: u32| {
-        let mut all = Total::default();
-        for (_, round) in side.rounds.range((visit, 0)..=(visit, u32::MAX)) {
-            let one = of(round).ok_or_else(not_recorded)?;
-            all = Total { sum: all.sum + one.sum, items: all.items + one.items };
-        }
+        let all = side.visit_total(visit, |round| of(round).ok_or_else(not_recorded))?;
         Ok::<f64, Refusal>(if all.items > 0.0 { all.sum / all.items } else { 0.0 })
     };
     ids.iter().map(|id| Ok((mean(a, *id)?, mean(b, *id)?))).collect()

@@ -3,7 +3,7 @@
 //! same. Quiet where the setting is what is compared.
 
 use super::efficiency::{self, Layout, Spread};
-use super::reading::Reading;
+use super::reading::WorkloadView;
 use crate::layer::catalog::comparable::{Concept, Setting};
 use crate::scenario::{LayerSpec, Stack};
 use crate::store::record::HOST;
@@ -24,7 +24,7 @@ const OF_LAYOUT: &[(&str, OfStack)] = &[
 pub const KIND: &str = "confounder";
 
 /// What else differs between a stack and what it is compared with, as sentences.
-pub fn of(reading: &Reading, at: usize) -> Vec<String> {
+pub fn of(reading: &WorkloadView, at: usize) -> Vec<String> {
     let stacks = &reading.run.start.scenario.stacks;
     let against = |base: usize| {
         let pair = [&stacks[base], &stacks[at]];
@@ -50,7 +50,7 @@ pub fn of(reading: &Reading, at: usize) -> Vec<String> {
 }
 
 /// What a stack is compared with: the baseline, and the column that its table takes shares of.
-pub(super) fn bases(reading: &Reading, at: usize) -> Vec<usize> {
+pub(super) fn bases(reading: &WorkloadView, at: usize) -> Vec<usize> {
     let scenario = &reading.run.start.scenario;
     let mut bases = vec![scenario.baseline];
     if let Some((table, column)) = scenario.table.as_ref().and_then(|table| Some((table, table.percent_of?)))
@@ -112,7 +112,7 @@ fn redundancy(stack: &Stack) -> Option<Setting> {
 const SAME_MEMORY: f64 = 0.05;
 
 /// Memory of two places that were made for the comparison; this host and a guest on it differ by nature.
-fn memory(reading: &Reading, pair: [usize; 2]) -> Option<(Setting, Setting, &'static str)> {
+fn memory(reading: &WorkloadView, pair: [usize; 2]) -> Option<(Setting, Setting, &'static str)> {
     let of = |at: usize| {
         reading.worker(at).filter(|worker| worker.place != HOST)?;
         reading.place_of(at)?.facts.memory_bytes
@@ -147,7 +147,7 @@ fn depth(stack: &Stack) -> Option<Depth> {
 }
 
 /// Depths of two initiators, where the load has more in flight than the smaller one holds: what is beyond waits before it is sent.
-fn commands(reading: &Reading, pair: [usize; 2]) -> Option<(Setting, Setting, &'static str)> {
+fn commands(reading: &WorkloadView, pair: [usize; 2]) -> Option<(Setting, Setting, &'static str)> {
     let [there, here] = pair.map(|at| depth(&reading.run.start.scenario.stacks[at]));
     let (there, here) = (there?, here?);
     let in_flight = |at: usize| {

@@ -6,7 +6,7 @@ use super::compare::{RateComparison, of_ratio};
 use super::findings::crowd::{Crowd, Scaling};
 use super::findings::{Figure, Interval, SampleUnit};
 use super::gather::{RoundTotal, Side};
-use super::reading::Reading;
+use super::reading::WorkloadView;
 use super::rows;
 use super::subject::marked;
 use crate::stats::fairness::{self, Shares};
@@ -15,11 +15,11 @@ use crate::stats::{Digits, Refusal, ratio};
 use std::collections::BTreeMap;
 
 /// Every such stack of a workload.
-pub fn crowds(reading: &Reading) -> Vec<Crowd> {
+pub fn crowds(reading: &WorkloadView) -> Vec<Crowd> {
     (0..reading.sides.len()).filter_map(|at| of_stack(reading, at)).collect()
 }
 
-fn of_stack(reading: &Reading, at: usize) -> Option<Crowd> {
+fn of_stack(reading: &WorkloadView, at: usize) -> Option<Crowd> {
     let side = &reading.sides[at];
     let rates = rates(side);
     let least = rates.iter().min_by(|a, b| a.1.total_cmp(b.1))?;
@@ -94,7 +94,7 @@ fn rates(side: &Side) -> BTreeMap<String, f64> {
 }
 
 /// Against the stack that differs in nothing but having the fewest places.
-fn scaling(reading: &Reading, at: usize) -> Option<Scaling> {
+fn scaling(reading: &WorkloadView, at: usize) -> Option<Scaling> {
     let stacks = &reading.run.start.scenario.stacks;
     let copies = |stack: usize| stacks[stack].guests();
     let alike = |other: &usize| stacks[*other].is_but_for_copies(&stacks[at]) && copies(*other) < copies(at);
@@ -182,7 +182,7 @@ mod tests {
     fn a_rate_is_offered_to_every_guest() {
         let mut run = twin::crowd();
         run.start.scenario.workloads[0].jobs[0].rate_iops = Some(1000);
-        let reading = Reading::of(&run, &run.start.scenario.workloads[0]);
+        let reading = WorkloadView::of(&run, &run.start.scenario.workloads[0]);
         assert_eq!((reading.offered(0), reading.offered(1)), (Some(1000.0), Some(4000.0)));
         assert_eq!(reading.threads(1), 4.0 * reading.threads(0));
         // Four times the rate is what was asked for.

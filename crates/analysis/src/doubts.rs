@@ -3,21 +3,21 @@
 //! own in [`CHECKS`]; none changes a figure.
 
 use super::findings::{WarningReport, WorkloadFindings};
-use super::reading::Reading;
+use super::reading::WorkloadView;
 use super::{arc, confounders, efficiency, found_data, generator, neighbours, resized};
 use crate::host::facts::{Device, Facts};
 use crate::layer::catalog::spdk::SOCKET;
 use crate::scenario::{LayerSpec, Stack};
 use crate::stats::{Verdict, alike};
 use crate::store::RunData;
-use crate::store::record::{Generator, HOST, Slice, SpdkTarget, Value};
-use crate::units::show_bytes;
+use crate::store::record::{Generator, HOST, Slice, SpdkTarget};
+use crate::units::{distinct, show_bytes};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 /// A stack under one workload, with what was found of it.
 struct LoadedStack<'a> {
-    reading: &'a Reading<'a>,
+    reading: &'a WorkloadView<'a>,
     found: &'a WorkloadFindings,
     at: usize,
 }
@@ -45,7 +45,7 @@ const CHECKS: &[ValidityCheck] = &[
 ];
 
 /// What they find, once for all stacks and loads that it is true of.
-pub fn doubts(readings: &[Reading], workloads: &[WorkloadFindings]) -> Vec<WarningReport> {
+pub fn doubts(readings: &[WorkloadView], workloads: &[WorkloadFindings]) -> Vec<WarningReport> {
     let mut all: Vec<ValidityWarning> = Vec::new();
     for (reading, found) in readings.iter().zip(workloads) {
         for at in 0..reading.sides.len() {
@@ -80,15 +80,7 @@ struct ValidityWarning<'a> {
 
 /// Findings of one matter, of so many loads in the run.
 fn said<'a>(found: &[&ValidityWarning<'a>], loads: usize) -> WarningReport {
-    let names = |name: fn(&ValidityWarning<'a>) -> &'a str| {
-        let mut names: Vec<&str> = Vec::new();
-        for one in found {
-            if !names.contains(&name(one)) {
-                names.push(name(one));
-            }
-        }
-        names
-    };
+    let names = |name: fn(&ValidityWarning<'a>) -> &'a str| distinct(found.iter().map(|one| name(one)));
     let under = names(|one| one.load);
     let text = alike::merged(&found.iter().map(|one| one.text.as_str()).collect::<Vec<_>>());
     let under = if under.len() < loads { format!(" (under {})", under.join(", ")) } else { String::new() };
@@ -105,12 +97,7 @@ impl<'a> LoadedStack<'a> {
     }
 
     fn slices(&self) -> impl Iterator<Item = &'a Slice> {
-        self.slices_of(self.at)
-    }
-
-    fn slices_of(&self, at: usize) -> impl Iterator<Item = &'a Slice> {
-        let (stack, workload) = (&self.run().start.scenario.stacks[at].name, &self.reading.workload.name);
-        self.run().slices.iter().filter(move |slice| slice.stack == *stack && slice.workload == *workload)
+        self.reading.slices(self.at)
     }
 
     /// Visit and place of every worker of the stack.
@@ -273,21 +260,13 @@ fn given(case: &LoadedStack) -> Option<f64> {
     let (mut read, mut given) = (0.0, 0.0);
     for slice in case.slices() {
         let Some(bytes) = slice.device_read_bytes else { continue };
-        let ios = figure(slice, "read.ios") + figure(slice, "write.ios");
+        let ios = slice.figure("read.ios").unwrap_or(0.0) + slice.figure("write.ios").unwrap_or(0.0);
         // What was discarded at the start and drained at the end was read from the device, too.
         let whole = if ios > 0.0 { 1.0 + slice.discarded_ios as f64 / ios } else { 1.0 };
-        (read, given) = (read + figure(slice, "read.bytes") * whole, given + bytes as f64);
+        (read, given) = (read + slice.figure("read.bytes").unwrap_or(0.0) * whole, given + bytes as f64);
     }
     let taken = read * arc::amplification(case.stack(), &case.reading.workload.jobs);
     (taken > 0.0).then(|| given / taken)
-}
-
-fn figure(slice: &Slice, metric: &str) -> f64 {
-    let sample = slice.samples.iter().find(|sample| sample.metric == metric);
-    sample.map_or(0.0, |sample| match sample.value {
-        Value::Value(value) => value,
-        _ => 0.0,
-    })
 }
 
 /// A layer that is faster than what it stands on has a cache, or measured something else.
@@ -430,7 +409,7 @@ mod tests {
     use super::*;
     use crate::bill::twin;
     use crate::bill::{findings, gather};
-    use crate::store::record::{ClockReading, Clocks, Purpose, Reactor};
+    use crate::store::record::{ClockReading, Clocks, Purpose, Reactor, Value};
     use iotax_load::Job;
 
     fn kinds(run: &RunData) -> Vec<(String, String)> {

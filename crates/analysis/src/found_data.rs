@@ -3,7 +3,7 @@
 //! them: where one side does, the other looks slow, and where both may, what lies between drive and load is all that is measured.
 
 use super::confounders::bases;
-use super::reading::Reading;
+use super::reading::WorkloadView;
 use crate::layer::catalog::Face;
 use crate::scenario::{LayerSpec, Medium, Stack};
 
@@ -11,7 +11,7 @@ use crate::scenario::{LayerSpec, Medium, Stack};
 pub const KIND: &str = "found_data";
 
 /// Of a stack and what it is compared with: that one of them, or both, read what the run has not written.
-pub fn of(reading: &Reading, at: usize) -> Vec<String> {
+pub fn of(reading: &WorkloadView, at: usize) -> Vec<String> {
     let scenario = &reading.run.start.scenario;
     if scenario.measure.precondition.passes > 0 || !reading.workload.jobs.iter().any(|job| job.rw.reads()) {
         return Vec::new();
@@ -37,7 +37,7 @@ fn was_and_was_not(new: &Stack, found: &Stack) -> String {
 }
 
 /// Through the stack, into a file on a file system of its own, or because the run made and filled what it stands on.
-fn is_written(reading: &Reading, stack: &Stack) -> bool {
+fn is_written(reading: &WorkloadView, stack: &Stack) -> bool {
     let through = reading.run.laid_out.iter().any(|one| one.stack == stack.name);
     through || stack.layers.iter().any(fills_a_file) || !is_somebodys(&stack.medium)
 }

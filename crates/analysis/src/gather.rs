@@ -3,6 +3,7 @@
 
 use super::findings::WritebackWait;
 use crate::scenario::Workload;
+use crate::stats::Refusal;
 use crate::stats::quantile::{self, Batches};
 use crate::stats::ratio::Total;
 use crate::stats::refusal::KEPT_UP;
@@ -457,6 +458,19 @@ impl Side {
         self.rounds.range((visit, 0)..=(visit, u32::MAX)).map(|(id, _)| *id).collect()
     }
 
+    /// What the rounds of a visit add up to.
+    ///
+    /// # Errors
+    /// As `of`.
+    pub fn visit_total(
+        &self,
+        visit: u32,
+        of: impl Fn(&RoundTotal) -> Result<Total, Refusal>,
+    ) -> Result<Total, Refusal> {
+        let mut rounds = self.rounds.range((visit, 0)..=(visit, u32::MAX));
+        rounds.try_fold(Total::default(), |all, (_, round)| Ok(all.plus(of(round)?)))
+    }
+
     /// Latencies of the given rounds only, for a comparison with a stack that lacks some.
     pub fn latencies_of(&self, run: &RunData, rounds: &[RoundId], way: Way) -> Batches {
         let position: HashMap<RoundId, usize> = rounds.iter().enumerate().map(|(at, id)| (*id, at)).collect();
@@ -473,10 +487,7 @@ impl Side {
 
 /// Seconds from a slice's first I/O until all it wrote was durable.
 fn busy_s(slice: &Slice) -> f64 {
-    let flush = slice.samples.iter().find_map(|sample| match (sample.metric.as_str(), &sample.value) {
-        ("flush", Value::Value(ns)) => Some(*ns),
-        _ => None,
-    });
+    let flush = slice.figure("flush");
     (slice.discarded_ns as f64 + slice.window_ns as f64 + slice.drain_ns as f64 + flush.unwrap_or(0.0)) / 1e9
 }
 

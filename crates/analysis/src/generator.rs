@@ -3,7 +3,7 @@
 
 use super::findings::{Comparison, GeneratorReport};
 use super::gather::{RoundTotal, Side};
-use super::reading::Reading;
+use super::reading::WorkloadView;
 use crate::stats::Digits;
 
 /// Beyond this a report says that latencies and counts contradict each other.
@@ -40,7 +40,7 @@ pub fn ends(side: &Side) -> Option<f64> {
 }
 
 /// Where the baseline was loaded by another generator as well: by how much that one's rate is another.
-pub fn on_baseline(reading: &Reading, comparisons: &[Comparison]) -> Vec<String> {
+pub fn on_baseline(reading: &WorkloadView, comparisons: &[Comparison]) -> Vec<String> {
     let scenario = &reading.run.start.scenario;
     let generator = |name: &str| {
         let at = scenario.stacks.iter().position(|stack| stack.name == name)?;

@@ -7,7 +7,7 @@ use super::subject::who;
 use super::verdicts;
 use crate::stats::round::percent_up;
 use crate::stats::{Concludes, Verdict};
-use crate::units::{counted, show_names};
+use crate::units::{counted, distinct, show_names};
 
 /// Which comparison is the headline, with its sentence.
 pub struct Headline {
@@ -134,12 +134,7 @@ fn widest(all: &[&Comparison]) -> Option<String> {
 pub fn ruler(workloads: &[WorkloadFindings]) -> Option<RulerCheck> {
     let all: Vec<&Comparison> = of_role(workloads, Role::Same).collect();
     let first = all.first()?;
-    let mut names: Vec<&str> = Vec::new();
-    all.iter().for_each(|one| {
-        if !names.contains(&one.stack.as_str()) {
-            names.push(&one.stack);
-        }
-    });
+    let names = distinct(all.iter().map(|one| one.stack.as_str()));
     let emulated = all.iter().any(|one| one.emulated.is_some());
     let who = who(&show_names(names), &first.against, emulated);
     let off = all

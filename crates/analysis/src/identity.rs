@@ -6,7 +6,7 @@ use crate::stats::alike;
 use crate::store::RunData;
 use crate::store::record::PlaceFacts;
 use crate::store::record::state::RunState;
-use crate::units::show_names;
+use crate::units::{distinct, show_names};
 
 /// Which run, of what, by which program, in what state.
 pub fn identity(run: &RunData) -> RunIdentity {
@@ -49,14 +49,8 @@ pub fn emulated(run: &RunData) -> Vec<String> {
         .collect();
     let reasons: Vec<&str> = found.iter().map(|(_, reason)| *reason).collect();
     let sentence = |group: Vec<usize>| {
-        let mut places: Vec<&str> = Vec::new();
-        group.iter().for_each(|at| {
-            if !places.contains(&found[*at].0) {
-                places.push(found[*at].0);
-            }
-        });
         let reason = alike::merged(&group.iter().map(|at| reasons[*at]).collect::<Vec<_>>());
-        let places = show_names(places);
+        let places = show_names(distinct(group.iter().map(|at| found[*at].0)));
         // As it is recorded, with what it says of all of them.
         match reason.strip_prefix("emulated: ") {
             Some(why) => format!("figures of {places} are {why}"),

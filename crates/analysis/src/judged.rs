@@ -2,7 +2,7 @@
 
 use super::compare::Estimated;
 use super::findings::{Charges, Comparison, WorkloadFindings};
-use super::reading::Reading;
+use super::reading::WorkloadView;
 use super::{charges, verdicts};
 use crate::scenario::MeasureSpec;
 
@@ -43,7 +43,7 @@ pub struct Judged {
 
 impl Judged {
     /// The second of a pair against the first.
-    pub fn add(&mut self, reading: &Reading, pair: [usize; 2]) {
+    pub fn add(&mut self, reading: &WorkloadView, pair: [usize; 2]) {
         // A ruler is no member of the families that verdicts are held against.
         let judged = reading.run.start.scenario.ruler() != Some(pair[1]);
         let compared = verdicts::of_pair(reading, pair);

@@ -69,12 +69,12 @@ pub use subject::who;
 
 use findings::WorkloadFindings;
 use judged::{Estimates, Judged};
-use reading::Reading;
+use reading::WorkloadView;
 
 /// Everything that can be said about a run.
 pub fn findings(run: &RunData) -> Findings {
-    let readings: Vec<Reading> =
-        run.start.scenario.workloads.iter().map(|workload| Reading::of(run, workload)).collect();
+    let readings: Vec<WorkloadView> =
+        run.start.scenario.workloads.iter().map(|workload| WorkloadView::of(run, workload)).collect();
     let mut workloads = Vec::new();
     let mut estimates = Vec::new();
     for reading in &readings {
@@ -134,7 +134,7 @@ pub fn findings(run: &RunData) -> Findings {
     }
 }
 
-fn of_workload(reading: &Reading) -> (WorkloadFindings, Estimates) {
+fn of_workload(reading: &WorkloadView) -> (WorkloadFindings, Estimates) {
     let scenario = &reading.run.start.scenario;
     let others = || (0..scenario.stacks.len()).filter(|at| *at != scenario.baseline);
     let ended = reading.run.ends.iter().rfind(|(workload, _)| *workload == reading.workload.name);

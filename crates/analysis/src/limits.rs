@@ -1,15 +1,15 @@
 //! What the figures of a run do not exclude. A report without this list would say more than was measured.
 
 use super::findings::{Comparison, Figure, SampleUnit, WorkloadFindings};
-use super::reading::Reading;
+use super::reading::WorkloadView;
 use super::{steady, verdicts};
 use crate::stats::checks::TIMES;
 use crate::stats::length::LEAST;
 use crate::stats::round::rounded_up;
 
 /// As sentences.
-pub fn not_excluded(readings: &[Reading], workloads: &[WorkloadFindings]) -> Vec<String> {
-    let sweep = |reading: &Reading| reading.workload.sweep.as_ref().map(|sweep| sweep.sweep.clone());
+pub fn not_excluded(readings: &[WorkloadView], workloads: &[WorkloadFindings]) -> Vec<String> {
+    let sweep = |reading: &WorkloadView| reading.workload.sweep.as_ref().map(|sweep| sweep.sweep.clone());
     let groups = readings.chunk_by(|a, b| sweep(a).is_some() && sweep(a) == sweep(b));
     let mut lines: Vec<String> = groups.filter_map(stalls).collect();
     let comparisons: Vec<&Comparison> =
@@ -29,7 +29,7 @@ pub fn not_excluded(readings: &[Reading], workloads: &[WorkloadFindings]) -> Vec
 }
 
 /// Of one workload, or of all points of a sweep together.
-fn stalls(readings: &[Reading]) -> Option<String> {
+fn stalls(readings: &[WorkloadView]) -> Option<String> {
     let sides = readings.iter().flat_map(|reading| &reading.sides);
     let shortest = sides.map(|side| side.load_s).filter(|seconds| *seconds > 0.0);
     let every = rounded_up(shortest.min_by(f64::total_cmp)? / 3.0, 1);

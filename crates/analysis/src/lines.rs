@@ -7,7 +7,7 @@ use super::compare::{Estimated, RateComparison, Taken, round_values};
 use super::findings::{Bill, BillLine, Figure, Interval, JointBill, WorkloadFindings};
 use super::gather::{RoundId, RoundTotal, Side};
 use super::pairing::Paired;
-use super::reading::Reading;
+use super::reading::WorkloadView;
 use super::subject::Quantity;
 use crate::scenario::{BILL_DEPTHS, Workload};
 use crate::stats::ratio;
@@ -16,7 +16,7 @@ use crate::stats::{Concludes, Refusal, Verdict, visits};
 use iotax_load::Job;
 
 /// The bill of one workload, and the estimates of its lines.
-pub fn bill(reading: &Reading) -> (Bill, Vec<Option<Estimated>>) {
+pub fn bill(reading: &WorkloadView) -> (Bill, Vec<Option<Estimated>>) {
     let usable = usable_prefixes(reading);
     let common = common_rounds(reading, &usable);
     let last = reading.sides.len() - 1;
@@ -93,13 +93,13 @@ struct PrefixLine {
 }
 
 /// A prefix that stopped early would cost all others their rounds; below half it counts as missing.
-fn usable_prefixes(reading: &Reading) -> Vec<bool> {
+fn usable_prefixes(reading: &WorkloadView) -> Vec<bool> {
     let most = reading.sides.iter().map(|side| side.rounds.len()).max().unwrap_or(0);
     reading.sides.iter().map(|side| !side.rounds.is_empty() && side.rounds.len() * 2 >= most).collect()
 }
 
 /// Rounds in which every usable prefix was measured; none where visits are the unit.
-fn common_rounds(reading: &Reading, usable: &[bool]) -> Vec<RoundId> {
+fn common_rounds(reading: &WorkloadView, usable: &[bool]) -> Vec<RoundId> {
     let sides: Vec<&Side> =
         reading.sides.iter().zip(usable).filter(|(_, usable)| **usable).map(|(side, _)| side).collect();
     let Some((first, others)) = sides.split_first() else {
@@ -114,7 +114,7 @@ fn common_rounds(reading: &Reading, usable: &[bool]) -> Vec<RoundId> {
     if visits.len() >= least { Vec::new() } else { common }
 }
 
-fn line(reading: &Reading, usable: &[bool], common: &[RoundId], from: usize, to: usize) -> PrefixLine {
+fn line(reading: &WorkloadView, usable: &[bool], common: &[RoundId], from: usize, to: usize) -> PrefixLine {
     match (usable[to], usable[from]) {
         (false, _) => return absent(reading, from, to, reading.absence(to)),
         (_, false) => {
@@ -147,7 +147,7 @@ fn line(reading: &Reading, usable: &[bool], common: &[RoundId], from: usize, to:
     PrefixLine { shown, estimated: found.estimated.ok(), residuals: residuals(reading, a, b, &paired) }
 }
 
-fn absent(reading: &Reading, from: usize, to: usize, figure: Figure) -> PrefixLine {
+fn absent(reading: &WorkloadView, from: usize, to: usize, figure: Figure) -> PrefixLine {
     let reason = match &figure {
         Figure::Failed { reason } | Figure::Missing { reason } => reason.clone(),
         Figure::Known { .. } => String::new(),
@@ -165,14 +165,14 @@ fn absent(reading: &Reading, from: usize, to: usize, figure: Figure) -> PrefixLi
     PrefixLine { shown, estimated: None, residuals: None }
 }
 
-fn added_latency(reading: &Reading, a: &Side, b: &Side, paired: &Paired) -> Figure {
+fn added_latency(reading: &WorkloadView, a: &Side, b: &Side, paired: &Paired) -> Figure {
     if reading.workload.jobs.iter().any(|job| job.iodepth > 1) {
         return Figure::missing("only at iodepth 1");
     }
     Taken::of(a, b, paired, RoundTotal::waited).added()
 }
 
-fn residuals(reading: &Reading, a: &Side, b: &Side, paired: &Paired) -> Option<Vec<f64>> {
+fn residuals(reading: &WorkloadView, a: &Side, b: &Side, paired: &Paired) -> Option<Vec<f64>> {
     let Paired::Rounds(ids) = paired else {
         return None;
     };
@@ -188,7 +188,7 @@ fn residuals(reading: &Reading, a: &Side, b: &Side, paired: &Paired) -> Option<V
 
 /// Total over the product of the lines. Paired in the same rounds, the product telescopes and nothing is left
 /// but what a missing line took; else the intervals add as if independent.
-fn unexplained(reading: &Reading, total: &PrefixLine, lines: &[PrefixLine]) -> BillLine {
+fn unexplained(reading: &WorkloadView, total: &PrefixLine, lines: &[PrefixLine]) -> BillLine {
     let missing: Vec<&str> = lines
         .iter()
         .filter(|line| line.shown.ratio.value().is_none())

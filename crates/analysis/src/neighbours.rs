@@ -1,7 +1,7 @@
 //! What else computed on this host while a bare baseline was loaded: CPU time an I/O is that of the whole place, so that other
 //! programs are in it. Only a bare medium tells: of any other the layers compute, too.
 
-use super::reading::Reading;
+use super::reading::WorkloadView;
 use crate::host::facts::Target;
 use crate::scenario::Medium;
 use crate::stats::Refusal;
@@ -24,7 +24,7 @@ const DISKS: &[&str] = &["nvme", "sd"];
 pub const KIND: &str = "neighbours";
 
 /// What is said where others computed so much that CPU time an I/O is not that of the stacks.
-pub fn told(reading: &Reading) -> Option<String> {
+pub fn told(reading: &WorkloadView) -> Option<String> {
     let base = reading.run.start.scenario.baseline;
     let (processors, part) = reading.sides.get(base)?.usage.others()?;
     (processors > PROCESSORS && part > PART && is_bare(reading, base) && !polls(reading)).then(|| {
@@ -37,7 +37,7 @@ pub fn told(reading: &Reading) -> Option<String> {
     })
 }
 
-impl Reading<'_> {
+impl WorkloadView<'_> {
     /// Why CPU times of these two do not compare: one is not whole, or others computed on this host all the time.
     pub fn cpu_incomparable(&self, pair: [usize; 2]) -> Option<Refusal> {
         self.cpu_lacking(pair).or_else(|| refusal(self))
@@ -45,12 +45,12 @@ impl Reading<'_> {
 }
 
 /// Why there are no conclusions on CPU time.
-fn refusal(reading: &Reading) -> Option<Refusal> {
+fn refusal(reading: &WorkloadView) -> Option<Refusal> {
     told(reading).map(|reason| Refusal::NotMeasured { reason })
 }
 
 /// Whether nothing but the load's own threads has anything to do with an I/O, as far as is known.
-fn is_bare(reading: &Reading, at: usize) -> bool {
+fn is_bare(reading: &WorkloadView, at: usize) -> bool {
     let stack = &reading.run.start.scenario.stacks[at];
     let Some(worker) = reading.worker(at) else { return false };
     let paths = stack.medium.members().iter().filter_map(|member| match member {
@@ -78,7 +78,7 @@ fn has_no_workers(target: &Target) -> bool {
 }
 
 /// A target of another stack that polls all the time is told by a warning of its own.
-fn polls(reading: &Reading) -> bool {
+fn polls(reading: &WorkloadView) -> bool {
     reading.run.places.iter().flat_map(|place| &place.spdk).any(|target| !target.polled().is_empty())
 }
 

@@ -5,7 +5,7 @@ use super::charges;
 use super::findings::published::{Agreement, PublishedFinding, PublishedFindings, RatioBeside};
 use super::findings::{Comparison, Figure, Interval, SampleUnit, WorkloadFindings};
 use super::gather;
-use super::reading::Reading;
+use super::reading::WorkloadView;
 use super::rows;
 use super::subject::Quantity;
 use crate::scenario::published::Way;
@@ -59,7 +59,7 @@ const WIDE: f64 = 0.1;
 /// All of them; `None` where the scenario has none.
 pub fn published(
     run: &RunData,
-    readings: &[Reading],
+    readings: &[WorkloadView],
     workloads: &[WorkloadFindings],
 ) -> Option<PublishedFindings> {
     let published = run.start.scenario.published.as_ref()?;
@@ -84,7 +84,7 @@ pub fn published(
 struct PublishedCell<'a> {
     published: &'a Published,
     figure: &'a PublishedFigure,
-    reading: &'a Reading<'a>,
+    reading: &'a WorkloadView<'a>,
     found: &'a WorkloadFindings,
     stack: usize,
 }

@@ -6,14 +6,15 @@ use super::compare::RateComparison;
 use super::findings::ratios::{RatioCell, RatioColumn, RatioRow, RatioTable};
 use super::findings::{Figure, Interval, SampleUnit, WorkloadFindings};
 use super::pairing::Basis;
-use super::reading::Reading;
+use super::reading::WorkloadView;
 use super::rows;
 use super::subject::{self, Quantity};
 use crate::scenario::{Metric, PublishedFigure, TableGroup, TableSpec};
 use crate::store::RunData;
+use crate::units::distinct;
 
 /// All of them.
-pub fn tables(run: &RunData, readings: &[Reading], workloads: &[WorkloadFindings]) -> Vec<RatioTable> {
+pub fn tables(run: &RunData, readings: &[WorkloadView], workloads: &[WorkloadFindings]) -> Vec<RatioTable> {
     let Some(spec) = &run.start.scenario.table else { return Vec::new() };
     spec.groups
         .iter()
@@ -24,7 +25,7 @@ pub fn tables(run: &RunData, readings: &[Reading], workloads: &[WorkloadFindings
 /// A table that is asked for.
 struct TableGroupCells<'a> {
     run: &'a RunData,
-    readings: &'a [Reading<'a>],
+    readings: &'a [WorkloadView<'a>],
     workloads: &'a [WorkloadFindings],
     spec: &'a TableSpec,
     group: &'a TableGroup,
@@ -34,12 +35,7 @@ impl TableGroupCells<'_> {
     fn table(&self) -> RatioTable {
         let columns: Vec<RatioColumn> =
             self.spec.columns.iter().enumerate().map(|(at, head)| self.column(at, head)).collect();
-        let mut emulated: Vec<String> = Vec::new();
-        for reason in columns.iter().filter_map(|column| column.emulated.clone()) {
-            if !emulated.contains(&reason) {
-                emulated.push(reason);
-            }
-        }
+        let emulated = distinct(columns.iter().filter_map(|column| column.emulated.clone()));
         RatioTable {
             name: self.group.name.clone(),
             percent_of: self.spec.percent_of.map(|at| self.spec.columns[at].clone()),
@@ -72,7 +68,7 @@ impl TableGroupCells<'_> {
         Some(RatioRow { workload: name.to_owned(), metric: metric.to_string(), cells })
     }
 
-    fn cell(&self, reading: &Reading, metric: Metric, column: usize) -> RatioCell {
+    fn cell(&self, reading: &WorkloadView, metric: Metric, column: usize) -> RatioCell {
         let absent = || Figure::missing("the table has no such stack");
         let quantity = if metric.is_durable() { Quantity::Durable } else { Quantity::Acknowledged };
         let stack = self.stack(column);

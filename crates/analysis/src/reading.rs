@@ -9,13 +9,15 @@ use super::timeline::Timeline;
 use crate::scenario::Workload;
 use crate::stats::Refusal;
 use crate::store::RunData;
-use crate::store::record::{Generator, IO_ERRORS, PlaceFacts, Purpose, Warning, WorkerUp, ended_as_asked};
+use crate::store::record::{
+    Generator, IO_ERRORS, PlaceFacts, Purpose, Slice, Warning, WorkerUp, ended_as_asked,
+};
 use crate::units::grouped;
 use iotax_load::EngineName;
 use std::collections::{BTreeMap, HashMap};
 
 /// A workload with its gathered rounds.
-pub struct Reading<'a> {
+pub struct WorkloadView<'a> {
     /// The run.
     pub run: &'a RunData,
     /// The workload.
@@ -67,14 +69,14 @@ fn lacking(reason: impl Into<String>) -> Refusal {
     Refusal::NotMeasured { reason: reason.into() }
 }
 
-impl<'a> Reading<'a> {
+impl<'a> WorkloadView<'a> {
     /// Gathers the rounds of a workload.
-    pub fn of(run: &'a RunData, workload: &'a Workload) -> Reading<'a> {
+    pub fn of(run: &'a RunData, workload: &'a Workload) -> WorkloadView<'a> {
         let (mut sides, unknown) = gather::sides(run, workload, Purpose::Plain);
         let writes = Course::settle(run, workload, &mut sides);
         let (matched, _) = gather::sides(run, workload, Purpose::Matched);
         let timeline = Timeline::of(run, workload);
-        Reading { run, workload, sides, unknown, writes, timeline, matched, emulated: emulated(run) }
+        WorkloadView { run, workload, sides, unknown, writes, timeline, matched, emulated: emulated(run) }
     }
 
     /// The load under which latencies are compared: an open loop at a matched rate, or the workload itself if it is one.
@@ -241,6 +243,12 @@ impl<'a> Reading<'a> {
     /// Name of a stack.
     pub fn name(&self, at: usize) -> &'a str {
         &self.run.start.scenario.stacks[at].name
+    }
+
+    /// Slices of a stack under this load, in the order of the record.
+    pub fn slices(&self, at: usize) -> impl Iterator<Item = &'a Slice> + use<'a> {
+        let (stack, workload) = (self.name(at), &self.workload.name);
+        self.run.slices.iter().filter(move |slice| slice.stack == stack && slice.workload == *workload)
     }
 
     /// The worker that loaded a stack, the first of several.

@@ -3,10 +3,10 @@
 //! words, in whole percent.
 
 use super::findings::states::Rebuild;
-use super::reading::Reading;
+use super::reading::WorkloadView;
 use crate::scenario::InState;
 use crate::store::RunData;
-use crate::store::record::{Slice, Value};
+use crate::store::record::Slice;
 use crate::units::{self, counted};
 
 /// Of shares in whole percent both ends of a stretch are off by half a percent at most.
@@ -24,9 +24,8 @@ struct Stretch {
 }
 
 /// Of the stack `at`, which is measured while it is rebuilt; `None`: no rebuild was looked at twice.
-pub fn of(reading: &Reading, at: usize, state: &InState) -> Option<Rebuild> {
-    let ours = |slice: &&Slice| slice.stack == reading.name(at) && slice.workload == reading.workload.name;
-    let all = stretches(reading.run.slices.iter().filter(ours));
+pub fn of(reading: &WorkloadView, at: usize, state: &InState) -> Option<Rebuild> {
+    let all = stretches(reading.slices(at));
     let sum = |of: fn(&Stretch) -> f64| all.iter().map(of).sum::<f64>();
     let (percent, seconds) = (sum(|one| one.percent), sum(|one| one.seconds));
     if all.is_empty() || seconds <= 0.0 {
@@ -134,10 +133,7 @@ fn percent_in_words(words: &str) -> Option<f64> {
 
 /// When the load of a slice began, and when it was over and the array was looked at.
 fn span_s(slice: &Slice) -> (f64, f64) {
-    let flush_ns = slice.samples.iter().find_map(|sample| match (&*sample.metric, &sample.value) {
-        ("flush", Value::Value(ns)) => Some(*ns),
-        _ => None,
-    });
+    let flush_ns = slice.figure("flush");
     let begun_ns = slice.start_ns.saturating_sub(slice.discarded_ns);
     let over_ns = (slice.start_ns + slice.window_ns + slice.drain_ns) as f64 + flush_ns.unwrap_or(0.0);
     (begun_ns as f64 / 1e9, over_ns / 1e9)

@@ -1,7 +1,7 @@
 //! What would settle a verdict that is withheld.
 
 use super::baseline;
-use super::reading::Reading;
+use super::reading::WorkloadView;
 use crate::scenario::MeasureSpec;
 use crate::stats::Refusal;
 use crate::stats::spread::BATCHES as LEAST_ROUNDS;
@@ -18,7 +18,7 @@ pub struct Effort<'a> {
 
 impl<'a> Effort<'a> {
     /// As recorded.
-    pub fn of(reading: &Reading<'a>) -> Effort<'a> {
+    pub fn of(reading: &WorkloadView<'a>) -> Effort<'a> {
         let ended = reading.run.ends.iter().rfind(|(workload, _)| *workload == reading.workload.name);
         let slice_ns = baseline::design(reading).map(|design| design.slice_ns);
         Effort {

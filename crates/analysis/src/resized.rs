@@ -1,6 +1,6 @@
 //! A target that had another size in one part of a run than in another: a file that was cut, a volume that grew, before the run went on.
 
-use super::reading::Reading;
+use super::reading::WorkloadView;
 use crate::units::show_bytes;
 use std::collections::BTreeMap;
 
@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 const KIND: &str = "resized";
 
 /// Of a stack under the reading's workload: in each place the same bytes must have been loaded in every visit.
-pub fn of(reading: &Reading, at: usize) -> Option<(&'static str, String)> {
+pub fn of(reading: &WorkloadView, at: usize) -> Option<(&'static str, String)> {
     let ours = reading
         .run
         .workers

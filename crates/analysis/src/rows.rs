@@ -4,13 +4,13 @@ use super::compare::{self, of_estimate, of_totals};
 use super::findings::{Figure, GeneratorReport, Latency, Row, SampleUnit};
 use super::gather::{RoundTotal, Side, Way};
 use super::generator;
-use super::reading::Reading;
+use super::reading::WorkloadView;
 use super::subject::Quantity;
 use crate::stats::Refusal;
 use crate::stats::quantile::{self, Batches, Estimate};
 
 /// The row of a stack.
-pub fn row(reading: &Reading, at: usize) -> Row {
+pub fn row(reading: &WorkloadView, at: usize) -> Row {
     let scenario = &reading.run.start.scenario;
     let (stack, side) = (&scenario.stacks[at], &reading.sides[at]);
     let worker = reading.worker(at);
@@ -42,7 +42,7 @@ pub fn row(reading: &Reading, at: usize) -> Row {
 }
 
 /// What the load generator itself has in the figures of a stack.
-fn of_generator(reading: &Reading, at: usize) -> GeneratorReport {
+fn of_generator(reading: &WorkloadView, at: usize) -> GeneratorReport {
     let side = &reading.sides[at];
     let threads = reading.threads(at);
     let [user_share, kernel_share] =
@@ -72,14 +72,14 @@ fn some(name: &'static str, batches: &Batches) -> Option<Latency> {
 }
 
 /// I/Os (`1/s`) or bytes (`B/s`) a second.
-pub fn rate(reading: &Reading, at: usize, unit: &'static str, quantity: Quantity) -> Figure {
+pub fn rate(reading: &WorkloadView, at: usize, unit: &'static str, quantity: Quantity) -> Figure {
     let amount = |round: &RoundTotal| if unit == "B/s" { round.bytes } else { round.ios };
     figure(reading, at, unit, |round| Some((compare::time(round, quantity).ok()?, amount(round))))
 }
 
 /// Sum over sum of `(divisor, dividend)` of each round.
 pub fn figure(
-    reading: &Reading,
+    reading: &WorkloadView,
     at: usize,
     unit: &'static str,
     of: impl Fn(&RoundTotal) -> Option<(f64, f64)>,

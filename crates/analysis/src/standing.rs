@@ -41,19 +41,14 @@ pub struct Standing {
     pub unit: SampleUnit,
 }
 
-fn sum(totals: impl Iterator<Item = Result<Total, Refusal>>) -> Result<Total, Refusal> {
-    let add = |a: Total, b: Total| Total { sum: a.sum + b.sum, items: a.items + b.items };
-    totals.into_iter().try_fold(Total::default(), |all, one| Ok(add(all, one?)))
-}
-
 /// Logarithm of the mean per item of all.
 fn pooled(totals: impl Iterator<Item = Total>) -> Option<f64> {
-    let all = sum(totals.map(Ok)).ok()?;
+    let all = totals.fold(Total::default(), Total::plus);
     (all.sum > 0.0 && all.items > 0.0).then(|| (all.sum / all.items).ln())
 }
 
 fn visit(side: &Side, visit: u32, of: FigureKind, by_bytes: bool) -> Result<Total, Refusal> {
-    sum(side.rounds.range((visit, 0)..=(visit, u32::MAX)).map(|(_, round)| of.total(round, by_bytes)))
+    side.visit_total(visit, |round| of.total(round, by_bytes))
 }
 
 /// A stack by itself. Where it was set up in enough visits, they are the unit.

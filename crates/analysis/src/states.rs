@@ -3,7 +3,7 @@
 
 use super::findings::states::{ArrayStates, StateFindings};
 use super::judged::{Estimates, Judged};
-use super::reading::Reading;
+use super::reading::WorkloadView;
 use super::rebuild;
 use super::subject::{marked, who};
 use crate::scenario::{InState, told_by};
@@ -11,13 +11,13 @@ use crate::stats::{Verdict, alike};
 use crate::store::record::{Purpose, Slice};
 
 /// All arrays of a workload that have states. Their estimates are added to the others.
-pub(super) fn of(reading: &Reading, estimates: &mut Estimates) -> Vec<ArrayStates> {
+pub(super) fn of(reading: &WorkloadView, estimates: &mut Estimates) -> Vec<ArrayStates> {
     let stacks = &reading.run.start.scenario.stacks;
     let first = |at: &usize| stacks[*at].state.as_ref().is_some_and(|state| state.of == *at);
     (0..stacks.len()).filter(first).map(|of| array(reading, of, estimates)).collect()
 }
 
-fn array(reading: &Reading, of: usize, estimates: &mut Estimates) -> ArrayStates {
+fn array(reading: &WorkloadView, of: usize, estimates: &mut Estimates) -> ArrayStates {
     let scenario = &reading.run.start.scenario;
     let its = |at: usize| scenario.stacks[at].state.as_ref().filter(|state| state.of == of);
     let all = (0..scenario.stacks.len()).filter_map(|at| Some((at, its(at)?)));
@@ -30,7 +30,7 @@ fn array(reading: &Reading, of: usize, estimates: &mut Estimates) -> ArrayStates
     ArrayStates { stack: reading.name(of).to_owned(), told_by, states, sentence }
 }
 
-fn in_state(reading: &Reading, at: usize, state: &InState, estimates: &mut Estimates) -> StateFindings {
+fn in_state(reading: &WorkloadView, at: usize, state: &InState, estimates: &mut Estimates) -> StateFindings {
     let is_first = state.of == at;
     let mut judged = Judged::default();
     // Against the baseline it stands with the others.
@@ -57,12 +57,10 @@ fn in_state(reading: &Reading, at: usize, state: &InState, estimates: &mut Estim
 }
 
 /// Slices of a stack that figures are made of, and those in which it left its state.
-fn slices<'a>(reading: &Reading<'a>, at: usize) -> (Vec<&'a Slice>, Vec<&'a Slice>) {
-    let ours = |slice: &&Slice| slice.stack == reading.name(at) && slice.workload == reading.workload.name;
+fn slices<'a>(reading: &WorkloadView<'a>, at: usize) -> (Vec<&'a Slice>, Vec<&'a Slice>) {
     let counts =
         |slice: &&Slice| !matches!(slice.purpose, Purpose::WarmUp | Purpose::Pilot | Purpose::Precondition);
-    let all = reading.run.slices.iter().filter(ours).filter(counts);
-    all.partition(|slice| slice.purpose != Purpose::OutOfState)
+    reading.slices(at).filter(counts).partition(|slice| slice.purpose != Purpose::OutOfState)
 }
 
 /// What the array told, once for all that differs in numbers only.

@@ -7,7 +7,7 @@ use super::findings::sweep::{Cost, Curve, Point, Spot, StackCurve, SweepFindings
 use super::findings::{Comparison, Figure, Interval, Row, SampleUnit, WorkloadFindings};
 use super::gather::{RoundTotal, Side};
 use super::knee;
-use super::reading::Reading;
+use super::reading::WorkloadView;
 use super::simultaneous::Simultaneous;
 use super::subject::marked;
 use crate::scenario::Coordinate;
@@ -21,7 +21,7 @@ impl Spot {
 }
 
 /// All sweeps of a run, in the order of the scenario.
-pub fn sweeps(readings: &[Reading], workloads: &[WorkloadFindings]) -> Vec<SweepFindings> {
+pub fn sweeps(readings: &[WorkloadView], workloads: &[WorkloadFindings]) -> Vec<SweepFindings> {
     let mut sweeps: Vec<(&str, Vec<Member>)> = Vec::new();
     for (reading, found) in readings.iter().zip(workloads) {
         let Some(sweep) = &reading.workload.sweep else { continue };
@@ -37,7 +37,7 @@ pub fn sweeps(readings: &[Reading], workloads: &[WorkloadFindings]) -> Vec<Sweep
 /// A point with its place.
 #[derive(Clone, Copy)]
 struct Member<'a> {
-    reading: &'a Reading<'a>,
+    reading: &'a WorkloadView<'a>,
     found: &'a WorkloadFindings,
     at: &'a [Coordinate],
 }
@@ -179,7 +179,7 @@ fn kept_up(points: &[Point]) -> String {
 }
 
 /// The row's own mean where there is one direction; of a mix the mean over all I/Os.
-fn latency(reading: &Reading, stack: usize, row: &Row) -> Figure {
+fn latency(reading: &WorkloadView, stack: usize, row: &Row) -> Figure {
     let side = &reading.sides[stack];
     match row.latency.as_slice() {
         [one] => one.mean.clone(),
@@ -196,7 +196,7 @@ fn waits(side: &Side) -> Vec<(f64, f64)> {
 /// Throughput over mean latency (Kleinrock), per millisecond of latency. Both are of the same rounds, so the
 /// residuals of the one are taken from those of the other before the spread is made: in a closed loop they go
 /// together, and intervals of each alone would not say how sure the quotient is.
-fn power(reading: &Reading, stack: usize, by_bytes: bool) -> Figure {
+fn power(reading: &WorkloadView, stack: usize, by_bytes: bool) -> Figure {
     let side = &reading.sides[stack];
     if side.rounds.is_empty() {
         return reading.absence(stack);

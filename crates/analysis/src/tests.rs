@@ -3,7 +3,7 @@
 use super::findings::{BillLine, Figure, Interval, SampleUnit};
 use super::{Findings, RunData, findings, twin};
 use crate::stats::pilot::Pattern;
-use crate::stats::{Charge, Concludes, Refusal, Verdict};
+use crate::stats::{Concludes, Refusal, Verdict};
 use crate::store::record::{DesignUp, PlaceFacts, Purpose, Slice, Value, Warning, WorkerUp};
 use iotax_load::Job;
 
@@ -400,7 +400,7 @@ fn a_guest_without_a_cost_in_throughput_has_one_in_latency_and_cpu() {
         &charges.latency.ratio,
         105_750.0 / 90_000.0 * (1.0 - 40_000.0 * 90e-6 / 8e3) / (1.0 - 40_000.0 * 105.75e-6 / 9.4e3)
     ));
-    assert!(matches!(charges.latency.verdict, Charge::Adds { .. }));
+    assert!(matches!(*charges.latency.verdict, Verdict::Costs { .. }));
     // The host's own 2.3 us beside what the guest computes.
     let (low, high) = charges.cpu.difference.bounds().unwrap();
     assert!(low < 2_300.0 + 100.0 && high > 2_300.0 - 100.0 && high - low < 400.0, "{low} {high}");

@@ -5,7 +5,7 @@ use super::charges::{self, over_attaches, ratios};
 use super::compare::{Estimated, RateComparison};
 use super::findings::{ChargeFinding, Charges, Comparison, Role, WorkloadFindings};
 use super::pairing::Basis;
-use super::reading::Reading;
+use super::reading::WorkloadView;
 use super::remedy::{Effort, settle_words};
 use super::subject::{self, Quantity, who};
 use crate::scenario::MeasureSpec;
@@ -22,7 +22,7 @@ pub struct Compared {
 
 /// The second stack against the first, which is the baseline or the same array as it was set up: reads have one quantity,
 /// writes two.
-pub fn of_pair(reading: &Reading, pair: [usize; 2]) -> Vec<Compared> {
+pub fn of_pair(reading: &WorkloadView, pair: [usize; 2]) -> Vec<Compared> {
     let quantities: &[Quantity] = match reading.workload.writes() {
         true => &[Quantity::Acknowledged, Quantity::Durable],
         false => &[Quantity::Acknowledged],
@@ -30,7 +30,7 @@ pub fn of_pair(reading: &Reading, pair: [usize; 2]) -> Vec<Compared> {
     quantities.iter().map(|which| compared(reading, pair, *which)).collect()
 }
 
-fn compared(reading: &Reading, [base, at]: [usize; 2], which: Quantity) -> Compared {
+fn compared(reading: &WorkloadView, [base, at]: [usize; 2], which: Quantity) -> Compared {
     let (a, b) = (&reading.sides[base], &reading.sides[at]);
     let paired = reading.pair(a, b);
     let found = match reading.incomparable([base, at]) {

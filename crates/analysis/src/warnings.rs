@@ -4,7 +4,7 @@ use super::doubts;
 use super::findings::{Comparison, WarningReport, WorkloadFindings};
 use super::imported;
 use super::precondition;
-use super::reading::Reading;
+use super::reading::WorkloadView;
 use crate::stats::checks::Meaning;
 use crate::store::RunData;
 use crate::store::record::state::RunState;
@@ -13,7 +13,11 @@ use crate::units::{counted, show_bytes};
 use std::collections::BTreeMap;
 
 /// Recorded ones, and what shows when the record is read.
-pub fn warnings(run: &RunData, readings: &[Reading], workloads: &[WorkloadFindings]) -> Vec<WarningReport> {
+pub fn warnings(
+    run: &RunData,
+    readings: &[WorkloadView],
+    workloads: &[WorkloadFindings],
+) -> Vec<WarningReport> {
     let recorded = run.warnings.iter().map(|warning| WarningReport {
         kind: warning.kind.clone(),
         subject: warning.subject.clone(),
@@ -139,7 +143,7 @@ fn is_about(one: &WarningReport, stack: &str) -> bool {
 }
 
 /// What only shows when the slices are read.
-fn found_warnings(reading: &Reading, known: &[WarningReport]) -> Vec<WarningReport> {
+fn found_warnings(reading: &WorkloadView, known: &[WarningReport]) -> Vec<WarningReport> {
     let name = &reading.workload.name;
     let mut found = reading.writes.warnings(name);
     if reading.unknown > 0 {

@@ -10,7 +10,7 @@ use crate::stats::steady::{Writes, Wrote};
 use crate::step::journal::{self, Entry};
 use crate::store::RunData;
 use crate::store::record::precondition::{PassedDrive, Passes};
-use crate::store::record::{LaidOut, Purpose, Sample, Slice, Value, ended_as_asked};
+use crate::store::record::{LaidOut, Purpose, Slice, ended_as_asked};
 use anyhow::Result;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -81,13 +81,7 @@ impl Past {
 
 /// Bytes that recorded slices wrote.
 fn loaded(data: &RunData) -> u64 {
-    let samples = data.slices.iter().flat_map(|slice| &slice.samples);
-    let bytes =
-        samples.filter(|sample| sample.metric == "write.bytes").filter_map(|sample| match sample.value {
-            Value::Value(bytes) => Some(bytes as u64),
-            _ => None,
-        });
-    bytes.sum()
+    data.slices.iter().filter_map(|slice| slice.figure("write.bytes")).map(|bytes| bytes as u64).sum()
 }
 
 /// Bytes that were written before measuring, or may have been. Those of a run of an earlier version are known by their end.
@@ -171,11 +165,7 @@ fn progress(scenario: &Scenario, data: &RunData, workload: &str) -> Progress {
         });
         let by_bytes = scenario.workloads.iter().any(|one| one.name == workload && one.writes());
         let ending = if by_bytes { ".bytes" } else { ".ios" };
-        round.parts.push(Part {
-            stack,
-            amount: sum_of(slice, ending),
-            seconds: slice.window_ns as f64 / 1e9,
-        });
+        round.parts.push(Part { stack, amount: slice.total(ending), seconds: slice.window_ns as f64 / 1e9 });
     }
     let pattern = design.map_or(Pattern::Mirror, |design| design.pattern);
     let whole = |round: &Round| {
@@ -207,16 +197,16 @@ fn preconditioned(scenario: &Scenario, slices: &[&Slice]) -> Vec<Writes> {
         let none = || Writes { visit: slice.visit, preconditions: true, ..Writes::default() };
         let round = rounds.entry(slice.round).or_insert_with(none);
         let seconds = slice.window_ns as f64 / 1e9;
-        let durable_s = seconds + sum_of(slice, "flush") / 1e9;
+        let durable_s = seconds + slice.total("flush") / 1e9;
         match round.stacks.iter_mut().find(|wrote| wrote.stack == stack) {
             Some(wrote) => {
-                wrote.bytes += sum_of(slice, ".bytes");
+                wrote.bytes += slice.total(".bytes");
                 wrote.seconds += seconds;
                 wrote.durable_s = wrote.durable_s.map(|before| before + durable_s);
             }
             None => round.stacks.push(Wrote {
                 stack,
-                bytes: sum_of(slice, ".bytes"),
+                bytes: slice.total(".bytes"),
                 seconds,
                 durable_s: Some(durable_s),
             }),
@@ -238,15 +228,6 @@ fn kind(slice: &Slice) -> Option<RoundKind> {
         | Purpose::Matched
         | Purpose::OutOfState => None,
     }
-}
-
-fn sum_of(slice: &Slice, ending: &str) -> f64 {
-    let samples = slice.samples.iter().filter(|sample| sample.metric.ends_with(ending));
-    let value = |sample: &Sample| match sample.value {
-        Value::Value(value) => Some(value),
-        _ => None,
-    };
-    samples.filter_map(value).sum()
 }
 
 #[cfg(test)]

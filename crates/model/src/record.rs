@@ -436,6 +436,18 @@ pub struct Slice {
     pub parts: Vec<SlicePart>,
 }
 
+impl Slice {
+    /// The figure of that name, where it is known.
+    pub fn figure(&self, metric: &str) -> Option<f64> {
+        self.samples.iter().filter(|sample| sample.metric == metric).find_map(Sample::figure)
+    }
+
+    /// The sum of all figures whose names end so.
+    pub fn total(&self, ending: &str) -> f64 {
+        self.samples.iter().filter(|sample| sample.metric.ends_with(ending)).filter_map(Sample::figure).sum()
+    }
+}
+
 /// One of several places in a slice.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SlicePart {
@@ -494,6 +506,15 @@ pub struct Sample {
     /// The figure.
     #[serde(flatten)]
     pub value: Value,
+}
+
+impl Sample {
+    fn figure(&self) -> Option<f64> {
+        match self.value {
+            Value::Value(figure) => Some(figure),
+            _ => None,
+        }
+    }
 }
 
 /// A sample as it is read: serde's `flatten` takes three times as long, and a run has millions.

@@ -8,7 +8,7 @@ use crate::bill::findings::imported::{
     ImportedRow, ImportedWorkload, OtherResult, OtherRow,
 };
 use crate::bill::findings::{Figure, SampleUnit};
-use crate::units::{counted, show_bytes};
+use crate::units::{counted, distinct, show_bytes};
 use std::collections::BTreeSet;
 
 /// A table with its title and what is said of it.
@@ -153,13 +153,7 @@ pub(super) const METHOD: &str = "Nothing was measured here: figures are read fro
 pub(super) fn title(found: &ImportedFindings) -> String {
     let of_loads = found.workloads.iter().flat_map(|one| &one.rows).map(|row| row.system.as_str());
     let of_others = found.others.iter().flat_map(|one| &one.rows).map(|row| row.system.as_str());
-    let mut systems: Vec<&str> = Vec::new();
-    for system in of_loads.chain(of_others) {
-        if !systems.contains(&system) {
-            systems.push(system);
-        }
-    }
-    match systems.as_slice() {
+    match distinct(of_loads.chain(of_others)).as_slice() {
         few if few.len() <= MOST_SYSTEMS => format!("Imported results of {}", few.join(", ")),
         many => format!("Imported results of {} systems", many.len()),
     }

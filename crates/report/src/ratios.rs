@@ -6,6 +6,7 @@ use super::table::Table;
 use crate::bill::Findings;
 use crate::bill::findings::ratios::{RatioCell, RatioColumn, RatioRow, RatioTable};
 use crate::stats::alike;
+use crate::units::distinct;
 
 /// Each with its title and what is to be known beside it.
 pub(super) fn tables(findings: &Findings) -> Vec<(String, Table, Vec<String>)> {
@@ -22,12 +23,7 @@ pub(super) fn legend(findings: &Findings) -> Option<&'static str> {
 }
 
 fn title(asked: &RatioTable) -> String {
-    let mut metrics: Vec<&str> = Vec::new();
-    for row in &asked.rows {
-        if !metrics.contains(&row.metric.as_str()) {
-            metrics.push(&row.metric);
-        }
-    }
+    let metrics = distinct(asked.rows.iter().map(|row| row.metric.as_str()));
     let name = asked.name.as_ref().map(|name| format!("{name}: ")).unwrap_or_default();
     let of = asked.percent_of.as_ref().map(|head| format!(", and in % of {head}")).unwrap_or_default();
     format!("{name}{}{of}", metrics.join(", "))

@@ -5,9 +5,10 @@ use super::grouped::{self, One};
 use super::number::{Shown, change};
 use super::table::Table;
 use crate::bill::findings::{
-    ChargeFinding, Charges, Comparison, Figure, Interval, MatchedFindings, MatchedRow, WorkloadFindings,
+    ChargeFinding, Charges, Comparison, Figure, Interval, MatchedFindings, MatchedRow, Quantity,
+    WorkloadFindings,
 };
-use crate::stats::{Charge, Verdict};
+use crate::stats::Verdict;
 
 /// A sentence with the way that it points.
 pub(super) struct Said {
@@ -16,23 +17,13 @@ pub(super) struct Said {
     pub(super) text: String,
 }
 
-/// Which way a verdict on throughput points.
+/// Which way a verdict points.
 pub(super) fn class_of(verdict: &Verdict) -> &'static str {
     match verdict {
         Verdict::Costs { .. } => "cost",
         Verdict::Gains { .. } => "gain",
         Verdict::NoDifference { .. } => "none",
         Verdict::Unresolved { .. } => "open",
-    }
-}
-
-/// The same of a figure of which less is better.
-pub(super) fn class_of_charge(charge: &Charge) -> &'static str {
-    match charge {
-        Charge::Adds { .. } => "cost",
-        Charge::Saves { .. } => "gain",
-        Charge::NoDifference { .. } => "none",
-        Charge::Unresolved { .. } => "open",
     }
 }
 
@@ -77,7 +68,7 @@ pub(super) fn of_charge<'a>(charges: &'a Charges, one: &'a ChargeFinding) -> One
         stack: &charges.stack,
         against: &charges.against,
         quantity: &one.quantity,
-        class: if one.not_measured().is_some() { "absent" } else { class_of_charge(&one.verdict) },
+        class: if one.not_measured().is_some() { "absent" } else { class_of(&one.verdict) },
         emulated: charges.emulated.is_some(),
         phrase: &one.phrase,
         sentence: &one.sentence,
@@ -175,7 +166,7 @@ fn rate(one: &Comparison) -> String {
 }
 
 fn name(one: &Comparison, named: String) -> String {
-    let which = if one.quantity.contains("(durable") { " (durable)" } else { "" };
+    let which = if one.of_write == Some(Quantity::Durable) { " (durable)" } else { "" };
     let emulated = if one.emulated.is_some() { " ~" } else { "" };
     let masked = if one.masked.is_some() { " (masked)" } else { "" };
     format!("{named}{which}{emulated}{masked}")

@@ -1,124 +1,81 @@
 //! What a comparison concludes of a figure of which less is better: latency, CPU time an I/O. A kind of its own,
 //! since `costs` and `gains` would not say which way a latency went.
 
-use super::conclusion::{Change, Concludes, Conclusion, differs, no_difference, said, unresolved};
+use super::conclusion::{Change, Concludes, Conclusion, differs, said};
 use super::phrase::Phrase;
 use super::ratio::Difference;
-use super::refusal::Refusal;
 use super::shown::Digits;
-use serde::Serialize;
+use super::verdict::Verdict;
+use serde::{Serialize, Serializer};
 
-/// The conclusion; fractions of the baseline.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-#[serde(tag = "verdict", rename_all = "snake_case")]
-pub enum Charge {
-    /// The stack takes more: the interval excludes zero.
-    Adds {
-        /// R - 1, above zero.
-        added: f64,
-        /// Distance to the farther bound.
-        half_width: f64,
-        /// Lower bound of it.
-        low: f64,
-        /// Upper bound of it.
-        high: f64,
-    },
-    /// The stack takes less.
-    Saves {
-        /// 1 - R, above zero.
-        saved: f64,
-        /// Distance to the farther bound.
-        half_width: f64,
-        /// Lower bound of it.
-        low: f64,
-        /// Upper bound of it.
-        high: f64,
-    },
-    /// Zero is within the interval and both bounds are within the zone.
-    NoDifference {
-        /// The larger bound.
-        above: f64,
-    },
-    /// Nothing can be said.
-    Unresolved {
-        /// Half-width, where there is an interval.
-        half_width: Option<f64>,
-        /// What was found, where there is an interval.
-        #[serde(skip_serializing_if = "Option::is_none")]
-        change: Option<Change>,
-        /// Why.
-        reason: Refusal,
-    },
-}
+/// The conclusion; fractions of the baseline. What a stack takes more is a cost, what it takes less a gain.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Charge(Verdict);
 
 impl Concludes for Charge {}
 
 impl From<Conclusion> for Charge {
-    /// Of a time: less of it is saved.
     fn from(found: Conclusion) -> Charge {
-        match found {
-            Conclusion::Less(change) => {
-                let Change { value: saved, low, high } = change.turned();
-                Charge::Saves { saved, half_width: change.half_width(), low, high }
-            }
-            Conclusion::More(change) => {
-                let Change { value: added, low, high } = change;
-                Charge::Adds { added, half_width: change.half_width(), low, high }
-            }
-            Conclusion::NoDifference { above } => Charge::NoDifference { above },
-            Conclusion::Unresolved { change, reason } => {
-                Charge::Unresolved { half_width: change.as_ref().map(Change::half_width), change, reason }
-            }
+        Charge(Verdict::from(match found {
+            Conclusion::Less(change) => Conclusion::More(change.turned()),
+            Conclusion::More(change) => Conclusion::Less(change.turned()),
+            other => other,
+        }))
+    }
+}
+
+impl std::ops::Deref for Charge {
+    type Target = Verdict;
+
+    fn deref(&self) -> &Verdict {
+        &self.0
+    }
+}
+
+impl Serialize for Charge {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        #[derive(Serialize)]
+        #[serde(tag = "verdict", rename_all = "snake_case")]
+        enum Resolved {
+            Adds { added: f64, half_width: f64, low: f64, high: f64 },
+            Saves { saved: f64, half_width: f64, low: f64, high: f64 },
         }
+        let resolved = match self.0 {
+            Verdict::Costs { cost: added, half_width, low, high } => {
+                Resolved::Adds { added, half_width, low, high }
+            }
+            Verdict::Gains { gain: saved, half_width, low, high } => {
+                Resolved::Saves { saved, half_width, low, high }
+            }
+            ref other => return other.serialize(serializer),
+        };
+        resolved.serialize(serializer)
     }
 }
 
 impl Charge {
-    /// Whether something was concluded.
-    pub fn is_resolved(&self) -> bool {
-        !matches!(self, Charge::Unresolved { .. })
-    }
-
     /// The change behind it, where it has an interval and zero is not all that is said.
     pub fn change(&self) -> Option<Change> {
-        match self {
-            Charge::Adds { added, low, high, .. } => Some(Change { value: *added, low: *low, high: *high }),
-            Charge::Saves { saved, low, high, .. } => {
-                Some(Change { value: *saved, low: *low, high: *high }.turned())
-            }
-            Charge::Unresolved { change, .. } => *change,
-            Charge::NoDifference { .. } => None,
-        }
-    }
-
-    /// Why nothing was.
-    pub fn reason(&self) -> Option<&Refusal> {
-        match self {
-            Charge::Unresolved { reason, .. } => Some(reason),
-            _ => None,
-        }
+        let change = self.0.change()?;
+        Some(if self.is_resolved() { change.turned() } else { change })
     }
 
     /// Size of a resolved difference, as a logarithm so that more and less compare.
     pub fn effect(&self) -> Option<f64> {
-        match self {
-            Charge::Adds { added, .. } => Some((1.0 + added).ln()),
-            Charge::Saves { saved, .. } => Some(-(1.0 - saved).max(f64::MIN_POSITIVE).ln()),
-            _ => None,
-        }
+        let ratio = 1.0 + self.change().filter(|_| self.is_resolved())?.value;
+        Some(ratio.max(f64::MIN_POSITIVE).ln().abs())
     }
 
     /// `adds 12.3 % +- 2.1 % to the mean latency of 4k random reads`; `subject` is a figure with its article.
     pub fn about(&self, subject: &str) -> Phrase {
-        let size = |value: f64, low: f64, high: f64| Change { value, low, high };
-        match self {
-            Charge::Adds { added, low, high, .. } => {
-                differs("adds", size(*added, *low, *high), false).words(format!(" to {subject}"))
+        match self.0 {
+            Verdict::Costs { cost: value, low, high, .. } => {
+                differs("adds", Change { value, low, high }, false).words(format!(" to {subject}"))
             }
-            Charge::Saves { saved, low, high, .. } => {
-                differs("saves", size(*saved, *low, *high), true).words(format!(" of {subject}"))
+            Verdict::Gains { gain: value, low, high, .. } => {
+                differs("saves", Change { value, low, high }, true).words(format!(" of {subject}"))
             }
-            _ => self.undecided(subject),
+            _ => self.0.about(subject),
         }
     }
 
@@ -126,11 +83,10 @@ impl Charge {
     /// nanoseconds and the ratio behind the verdict. Where the difference is not sure by itself, though the ratio is, the
     /// ratio is what is said: `takes 840 % +- 190 % more CPU an I/O (430 us +- 610 us)`.
     pub fn about_cpu(&self, found: Option<&Difference>, ratio: Option<f64>, subject: &str) -> Phrase {
-        let size = |value: f64, low: f64, high: f64| Change { value, low, high };
-        let (more, size) = match self {
-            Charge::Adds { added, low, high, .. } => ("more", size(*added, *low, *high)),
-            Charge::Saves { saved, low, high, .. } => ("less", size(*saved, *low, *high)),
-            _ => return self.undecided(&format!("CPU an I/O of {subject}")),
+        let (more, size) = match self.0 {
+            Verdict::Costs { cost: value, low, high, .. } => ("more", Change { value, low, high }),
+            Verdict::Gains { gain: value, low, high, .. } => ("less", Change { value, low, high }),
+            _ => return self.0.about(&format!("CPU an I/O of {subject}")),
         };
         let behind = |said: Phrase, words: &str| said.words(format!(" {more} CPU an I/O{words}"));
         let end = format!(" for {subject}");
@@ -154,16 +110,6 @@ impl Charge {
             }
         }
     }
-
-    fn undecided(&self, subject: &str) -> Phrase {
-        match self {
-            Charge::NoDifference { above } => no_difference(*above, subject),
-            Charge::Unresolved { change, reason, .. } => unresolved(change.as_ref(), reason, subject),
-            Charge::Adds { .. } | Charge::Saves { .. } => {
-                Phrase::default().words(format!("some difference in {subject}"))
-            }
-        }
-    }
 }
 
 impl Difference {
@@ -176,6 +122,7 @@ impl Difference {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::stats::Refusal;
     use crate::stats::ratio::estimate;
 
     #[test]

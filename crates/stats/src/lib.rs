@@ -41,7 +41,6 @@ pub mod refusal;
 mod traps;
 
 use crate as stats;
-use iotax_units as units;
 
 pub use charge::Charge;
 pub use conclusion::{Change, Concludes};

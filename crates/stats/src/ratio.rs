@@ -187,6 +187,14 @@ pub struct Total {
     pub items: f64,
 }
 
+impl Total {
+    /// Both together.
+    #[must_use]
+    pub fn plus(self, other: Total) -> Total {
+        Total { sum: self.sum + other.sum, items: self.items + other.items }
+    }
+}
+
 /// Estimates the mean per item of B minus that of A (for added microseconds per I/O) over rounds `(A, B)` of one or
 /// more strata. Both means are ratios of totals; their residuals are subtracted round by round, so that noise common to
 /// both cancels. Of several strata it is the mean of their differences.

@@ -2,7 +2,7 @@
 
 use super::checks::{CarryOver, LengthCheck, Regime, Split, TIMES};
 use super::shown::Digits;
-use crate::units::{counted, show_bytes};
+use iotax_units::{counted, show_bytes};
 use serde::Serialize;
 use std::fmt;
 

@@ -310,6 +310,17 @@ pub fn show_ns(ns: f64) -> String {
     format!("{value:.digits$} {unit}")
 }
 
+/// Each once, in the order in which they come.
+pub fn distinct<T: PartialEq>(items: impl IntoIterator<Item = T>) -> Vec<T> {
+    let mut seen = Vec::new();
+    for item in items {
+        if !seen.contains(&item) {
+            seen.push(item);
+        }
+    }
+    seen
+}
+
 /// The middle value, or the mean of the middle two; of none not a number.
 pub fn median(values: impl IntoIterator<Item = f64>) -> f64 {
     let mut sorted: Vec<f64> = values.into_iter().collect();
@@ -324,6 +335,11 @@ pub fn median(values: impl IntoIterator<Item = f64>) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn each_is_there_once_in_its_place() {
+        assert_eq!(distinct([3, 1, 3, 2, 1]), [3, 1, 2]);
+    }
 
     #[test]
     fn thousands_are_grouped() {

@@ -5,7 +5,7 @@ use super::{Basis, Call, Change, Limit, RateChange, StackChange, WorkloadChange,
 use crate::bill::findings::{Figure, Interval, SampleUnit};
 use crate::bill::gather::Side;
 use crate::bill::neighbours;
-use crate::bill::reading::Reading;
+use crate::bill::reading::WorkloadView;
 use crate::bill::remedy::settle_words;
 use crate::bill::standing::{FigureKind, Standing, alone, over_baseline};
 use crate::bill::subject::{self, Quantity};
@@ -27,7 +27,7 @@ const BEARABLE: f64 = 50.0;
 /// One workload that both runs have.
 pub(super) struct Matched<'a> {
     /// Of the old run and of the new one.
-    pub(super) sides: [&'a Reading<'a>; 2],
+    pub(super) sides: [&'a WorkloadView<'a>; 2],
     /// Indices of the stacks that both have.
     pub(super) stacks: &'a [[usize; 2]],
     baseline: Option<[usize; 2]>,
@@ -36,11 +36,11 @@ pub(super) struct Matched<'a> {
 
 impl<'a> Matched<'a> {
     pub(super) fn new(
-        sides: [&'a Reading<'a>; 2],
+        sides: [&'a WorkloadView<'a>; 2],
         stacks: &'a [[usize; 2]],
         apart_s: Option<f64>,
     ) -> Matched<'a> {
-        let length = |reading: &Reading| reading.sides.iter().map(|side| side.load_s).sum::<f64>();
+        let length = |reading: &WorkloadView| reading.sides.iter().map(|side| side.load_s).sum::<f64>();
         let shorter = length(sides[0]).min(length(sides[1])).max(1e-3);
         Matched {
             sides,

@@ -4,7 +4,7 @@
 use super::WORDS;
 use super::changes::Matched;
 use crate::bill::findings::WarningReport;
-use crate::bill::reading::Reading;
+use crate::bill::reading::WorkloadView;
 use crate::bill::verification;
 use crate::bill::warnings;
 use crate::store::RunData;
@@ -29,7 +29,7 @@ fn seconds_from(old: &RunData, new: &RunData) -> Option<f64> {
 /// All differences, then what each run itself warns of.
 pub(super) fn warnings(
     runs: [&RunData; 2],
-    readings: &[Vec<Reading>; 2],
+    readings: &[Vec<WorkloadView>; 2],
     matched: &[Matched],
 ) -> Vec<WarningReport> {
     let mut all: Vec<WarningReport> =

@@ -11,7 +11,7 @@ use crate::bill::imported::others::kinds;
 use crate::bill::imported::remedy;
 use crate::bill::imported::settings;
 use crate::bill::imported::words;
-use crate::bill::reading::Reading;
+use crate::bill::reading::WorkloadView;
 use crate::bill::standing::{self, FigureKind, Standing};
 use crate::bill::subject::{self, Quantity};
 use crate::bill::warnings;
@@ -57,7 +57,7 @@ struct Item<'a> {
 /// [`Mismatch`], when there is nothing to compare.
 pub(super) fn against(
     runs: [&RunData; 2],
-    readings: &[Vec<Reading>; 2],
+    readings: &[Vec<WorkloadView>; 2],
     limit: Option<f64>,
 ) -> Result<Against, Mismatch> {
     let items = [0, 1].map(|run| items(runs[run], &readings[run]));
@@ -101,7 +101,7 @@ pub(super) fn against(
     Ok(found)
 }
 
-fn items<'a>(run: &'a RunData, readings: &'a [Reading<'a>]) -> Vec<Item<'a>> {
+fn items<'a>(run: &'a RunData, readings: &'a [WorkloadView<'a>]) -> Vec<Item<'a>> {
     if run.start.imported.is_none() {
         return readings.iter().map(measured).collect();
     }
@@ -139,7 +139,7 @@ fn printed(loaded: Loaded<'_>) -> Item<'_> {
     }
 }
 
-fn measured<'a>(reading: &'a Reading<'a>) -> Item<'a> {
+fn measured<'a>(reading: &'a WorkloadView<'a>) -> Item<'a> {
     let stacks = &reading.run.start.scenario.stacks;
     let system = |(at, side): (usize, &'a Side)| {
         let name = stacks.get(at)?.name.as_str();

@@ -13,7 +13,7 @@ use super::findings::against::{
     Against, Basis, Call, Change, Limit, OnlyIn, RateChange, StackChange, WorkloadChange,
 };
 use super::identity;
-use super::reading::Reading;
+use super::reading::WorkloadView;
 use crate::scenario::Scenario;
 use crate::store::RunData;
 use changes::Matched;
@@ -112,8 +112,8 @@ pub fn against(old: &RunData, new: &RunData, limit: Option<f64>) -> Result<Again
     Ok(found)
 }
 
-fn readings(run: &RunData) -> Vec<Reading<'_>> {
-    run.start.scenario.workloads.iter().map(|workload| Reading::of(run, workload)).collect()
+fn readings(run: &RunData) -> Vec<WorkloadView<'_>> {
+    run.start.scenario.workloads.iter().map(|workload| WorkloadView::of(run, workload)).collect()
 }
 
 fn emulated(runs: [&RunData; 2]) -> Vec<String> {

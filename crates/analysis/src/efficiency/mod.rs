@@ -20,7 +20,7 @@ use super::compare::RateComparison;
 use super::findings::efficiency::{By, Efficiency};
 use super::findings::{Figure, Interval, Row, SampleUnit};
 use super::pairing::Basis;
-use super::reading::Reading;
+use super::reading::WorkloadView;
 use super::rows;
 use super::standing::rate_level;
 use super::subject::{self, Quantity, marked};
@@ -38,7 +38,7 @@ const OF_LINK: f64 = 0.5;
 
 /// Of every stack of a workload; loads with a rate of their own ask for no more than that, and have none. Nor have trims, which no
 /// layout reckons with.
-pub fn of(readings: &[Reading], at: usize, rows: &[Row]) -> Vec<Efficiency> {
+pub fn of(readings: &[WorkloadView], at: usize, rows: &[Row]) -> Vec<Efficiency> {
     let reading = &readings[at];
     if reading.workload.jobs.iter().any(|job| job.rate_iops.is_some() || job.rw.trims()) {
         return Vec::new();
@@ -59,8 +59,8 @@ pub fn of(readings: &[Reading], at: usize, rows: &[Row]) -> Vec<Efficiency> {
 
 /// A stack under a load.
 struct Case<'a> {
-    readings: &'a [Reading<'a>],
-    reading: &'a Reading<'a>,
+    readings: &'a [WorkloadView<'a>],
+    reading: &'a WorkloadView<'a>,
     stack: usize,
     row: &'a Row,
     hardware: Option<Hardware<'a>>,
@@ -209,7 +209,7 @@ impl Case<'_> {
         // Of all drives together.
         let drives = layout.drives as f64;
         let cost = Cost { reads: need.cost().reads * drives, writes: need.cost().writes * drives };
-        let own = |reading: &Reading| rows::rate(reading, each, "1/s", Quantity::Acknowledged);
+        let own = |reading: &WorkloadView| rows::rate(reading, each, "1/s", Quantity::Acknowledged);
         if let Some(times) = same_mix(cost, reads_of(job)) {
             let could = own(self.reading).map("1/s", |rate| rate / times);
             let share = self.over(each, times);
@@ -240,11 +240,11 @@ impl Case<'_> {
     }
 
     /// The same load with nothing but reads, or writes.
-    fn alone(&self, reads: bool, job: &Job) -> Result<&Reading<'_>, String> {
+    fn alone(&self, reads: bool, job: &Job) -> Result<&WorkloadView<'_>, String> {
         let like =
             |other: &Job| Job { name: String::new(), rw: job.rw, rwmixread: job.rwmixread, ..other.clone() };
         let wanted = Job { name: String::new(), ..job.clone() };
-        let is_it = |reading: &&Reading| match reading.workload.jobs.as_slice() {
+        let is_it = |reading: &&WorkloadView| match reading.workload.jobs.as_slice() {
             [other] => {
                 other.rw.reads() == reads
                     && other.rw.writes() != reads
@@ -261,7 +261,7 @@ impl Case<'_> {
 
     /// The rate of the stack over that of all drives, so many times: paired where both ran under this load, else with the
     /// machine's drift between the two in its interval.
-    fn times(&self, each: usize, under: &Reading, times: f64) -> Figure {
+    fn times(&self, each: usize, under: &WorkloadView, times: f64) -> Figure {
         match under.workload.name == self.reading.workload.name {
             true => self.over(each, times),
             false => self.over_another(each, under).map("1", |ratio| ratio * times),
@@ -282,7 +282,7 @@ impl Case<'_> {
         if spoilt.is_some() { figure.cautioned(spoilt) } else { figure }
     }
 
-    fn over_another(&self, each: usize, under: &Reading) -> Figure {
+    fn over_another(&self, each: usize, under: &WorkloadView) -> Figure {
         for (reading, at) in [(self.reading, self.stack), (under, each)] {
             if reading.sides[at].rounds.is_empty() {
                 return Figure::missing(reading.not_measured(at));
@@ -364,8 +364,8 @@ fn sum([one, other]: [Figure; 2]) -> Figure {
 }
 
 /// How many lengths of a load's measuring lie between the starts of two.
-fn separation(pair: [&Reading; 2]) -> f64 {
-    let span = |reading: &Reading| {
+fn separation(pair: [&WorkloadView; 2]) -> f64 {
+    let span = |reading: &WorkloadView| {
         let slices = reading.run.slices.iter().filter(|slice| slice.workload == reading.workload.name);
         let times = slices.map(|slice| (slice.start_ns, slice.start_ns + slice.window_ns));
         times.reduce(|all, one| (all.0.min(one.0), all.1.max(one.1)))

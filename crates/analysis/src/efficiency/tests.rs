@@ -381,8 +381,8 @@ proptest! {
 #[test]
 fn each_against_itself_is_one() {
     let run = twin::arrays();
-    let readings: Vec<Reading> =
-        run.start.scenario.workloads.iter().map(|load| Reading::of(&run, load)).collect();
+    let readings: Vec<WorkloadView> =
+        run.start.scenario.workloads.iter().map(|load| WorkloadView::of(&run, load)).collect();
     for reading in &readings {
         let row = rows::row(reading, 0);
         let case = Case { readings: &readings, reading, stack: 0, row: &row, hardware: None };

@@ -18,7 +18,7 @@ use super::ratios;
 use super::sheet;
 use super::states;
 use super::table::Table;
-use super::verdicts::{self, Said, class_of, class_of_charge};
+use super::verdicts::{self, Said, class_of};
 use super::verification;
 use super::{Page, Renderer, capital};
 use crate::bill::Findings;
@@ -388,7 +388,7 @@ fn charge_forest(workload: &WorkloadFindings, (head, pick): PickCharge, zone: f6
             name: one.stack.clone(),
             note: String::new(),
             mark: None,
-            class: class_of_charge(&charge.verdict),
+            class: class_of(&charge.verdict),
             total: false,
             emulated: one.emulated.is_some(),
             bar: Bar::of(&charge.ratio),
