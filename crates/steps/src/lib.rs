@@ -3,6 +3,8 @@
 //! [`hand::PlaceExecutor`] of their place; that of this machine has a simulated twin for tests. Nothing here decides what to build.
 #![forbid(unsafe_code)]
 
+pub mod afar;
+pub mod agent;
 pub mod clean;
 pub mod dm;
 pub mod durability;
