@@ -18,6 +18,7 @@ pub use spots::{Place, Spot, Spots};
 
 use goals::{Contest, Line, Of, Ours};
 use iotax_load::{EngineName, Histogram, Iomem, Job, Random, Rw, Stamping};
+use iotax_units::median;
 use std::ops::ControlFlow;
 use std::path::Path;
 
@@ -217,12 +218,12 @@ fn found(line: &Line, entries: &[Entry]) -> Result<Found, String> {
     };
     let ours = of(Contender::Ours(line.ours))?;
     let Some(against) = line.against else {
-        let value = median(&ours);
+        let value = median(ours.iter().copied());
         return Ok(Found { value, lowest: least(&ours), highest: most(&ours), ours: value, theirs: None });
     };
     let theirs = of(against)?;
     let rounds: Vec<f64> = ours.iter().zip(&theirs).map(|(ours, theirs)| ours / theirs).collect();
-    let (ours, theirs) = (median(&ours), median(&theirs));
+    let (ours, theirs) = (median(ours.iter().copied()), median(theirs.iter().copied()));
     Ok(Found {
         value: ours / theirs,
         lowest: least(&rounds),
@@ -230,17 +231,6 @@ fn found(line: &Line, entries: &[Entry]) -> Result<Found, String> {
         ours,
         theirs: Some(theirs),
     })
-}
-
-/// The middle one, or the mean of the two.
-pub fn median(figures: &[f64]) -> f64 {
-    let mut sorted = figures.to_vec();
-    sorted.sort_by(f64::total_cmp);
-    let (low, high) = ((sorted.len().max(1) - 1) / 2, sorted.len() / 2);
-    match (sorted.get(low), sorted.get(high)) {
-        (Some(low), Some(high)) => f64::midpoint(*low, *high),
-        _ => f64::NAN,
-    }
 }
 
 fn least(figures: &[f64]) -> f64 {
@@ -254,12 +244,6 @@ fn most(figures: &[f64]) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn the_median_is_the_middle() {
-        assert_eq!((median(&[3.0, 1.0, 2.0]), median(&[4.0, 1.0, 2.0, 3.0])), (2.0, 2.5));
-        assert!(median(&[]).is_nan());
-    }
 
     #[test]
     fn every_contender_runs_once_a_round() {

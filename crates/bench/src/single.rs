@@ -3,7 +3,7 @@
 use super::Args;
 use super::table::iops;
 use crate::contest::goals::Ours;
-use crate::contest::{self, Load, Peer, Place, Shot, keep_to, median};
+use crate::contest::{self, Load, Peer, Place, Shot, keep_to};
 use anyhow::Result;
 use iotax::cli::{say, say_aside};
 use iotax::measure::noise;
@@ -14,7 +14,7 @@ use iotax::scenario::{Engine, InputError};
 use iotax_load::{EngineName, Histogram, Iomem, Job, Stamping};
 use iotax_units::exit::MEASUREMENT_FAILED;
 use iotax_units::exit::{DONE, Failed};
-use iotax_units::{show_bytes, show_ns};
+use iotax_units::{median, show_bytes, show_ns};
 use serde_json::{Value, json};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
@@ -216,7 +216,7 @@ fn told_both(bout: &Bout, pairs: &[(Shot, Shot)], peer: Peer, json: bool) -> Res
     if failed > 0 {
         return Err(Failed::measurement(format!("{failed} I/Os failed")).into());
     }
-    let of = |pick: fn(&(Shot, Shot)) -> f64| median(&pairs.iter().map(pick).collect::<Vec<_>>());
+    let of = |pick: fn(&(Shot, Shot)) -> f64| median(pairs.iter().map(pick));
     let (ours, theirs) = (of(|pair| pair.0.iops), of(|pair| pair.1.iops));
     let cpu = of(|pair| pair.0.user_ns + pair.0.kernel_ns) / of(|pair| pair.1.user_ns + pair.1.kernel_ns);
     let text = if json {
