@@ -11,7 +11,7 @@ use crate::step::{clean, clean::Cleaned};
 use crate::store;
 use crate::units::counted;
 use anyhow::Result;
-use iotax_audit::harmless::shown;
+use iotax_units::harmless::shown;
 use std::path::{Path, PathBuf};
 
 /// Arguments of `clean`.

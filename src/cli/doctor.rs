@@ -7,8 +7,9 @@ use crate::guard::inspect::{Check, Depth, Inspection, Kind, inspect_as};
 use crate::guard::judge::consent_word;
 use crate::host::Missing;
 use crate::host::facts::{self, Facts};
-use crate::host::needs;
 use crate::host::probe::{GuestProbe, Probe};
+use crate::layer::catalog::{self, Capability};
+use crate::layer::needs;
 use crate::measure::survey::needs_of;
 use crate::report::json;
 use crate::scenario::check::{Request, from_arguments};
@@ -35,67 +36,37 @@ pub struct Options {
     pub dir: PathBuf,
 }
 
-/// Something that iotax can measure.
-struct Capability {
-    name: &'static str,
-    what: &'static str,
-    /// A stack whose own needs it has; empty for none.
-    stack: &'static str,
-    /// More names in `needs::ALL`.
-    more: &'static [&'static str],
-}
-
-const fn stack(name: &'static str, what: &'static str, stack: &'static str) -> Capability {
-    Capability { name, what, stack, more: &[] }
-}
-
-const fn listed(name: &'static str, what: &'static str, more: &'static [&'static str]) -> Capability {
-    Capability { name, what, stack: "", more }
-}
-
-const CAPABILITIES: &[Capability] = &[
-    listed("file", "a file against itself and a known delay", &["folder", "space"]),
-    listed("uring", "engine io_uring", &["io_uring"]),
-    stack("fio", "engine fio", "/dev/x | engine(fio)"),
-    listed("device", "block devices: openers, signatures", &["root"]),
-    stack("loop", "layer loop", "/dev/x | loop"),
-    stack("fs(xfs)", "layer fs(xfs)", "/dev/x | fs(xfs)"),
-    stack("fs(ext4)", "layer fs(ext4)", "/dev/x | fs(ext4)"),
-    stack("fs(btrfs)", "layer fs(btrfs)", "/dev/x | fs(btrfs)"),
-    stack("lvm", "layer lvm", "/dev/x | lvm"),
-    stack("lvm(thin)", "layer lvm(thin)", "/dev/x | lvm(thin)"),
-    stack("lvm(cache)", "layer lvm(cache)", "/dev/x | lvm(cache)"),
-    stack("zfs", "layer zfs", "/dev/x | zfs"),
-    stack("partition", "layer partition", "/dev/x | partition"),
-    stack("linear", "layers split and linear", "/dev/x | split(2)"),
-    listed(
-        "mdraid",
-        "layer mdraid, of every level",
-        &["root", "mdadm", "raid0", "raid1", "raid10", "raid456"],
+/// What no single layer is: before what the layers list, and behind it.
+const FIRST: &[Capability] = &[
+    Capability::listed(MAIN_JOB, "a file against itself and a known delay", &["folder", "space"]),
+    Capability::listed("uring", "engine io_uring", &["io_uring"]),
+    Capability::listed("device", "block devices: openers, signatures", &["root"]),
+];
+const LAST: &[Capability] = &[
+    Capability::listed(
+        "lab",
+        "RAID, LVM, ZFS, fabrics in a lab guest",
+        &["qemu", "guest-kernel", "lab-image"],
     ),
-    stack("guest", "a QEMU guest, emulated or not", "/dev/x | vm"),
-    Capability { more: &["kvm"], ..stack("guest-kvm", "a guest at the CPU's own speed", "/dev/x | vm") },
-    stack("vfio", "an NVMe drive given to a guest", "/dev/x | vm(attach=vfio)"),
-    stack("vhost-user", "a guest's disk served beside QEMU", "/dev/x | vm(attach=vhost-user-blk)"),
-    listed("spdk", "a guest's disk served by a running SPDK target", &["qemu", "guest-kernel", "spdk"]),
-    stack("vhost-scsi", "a guest's disk served by the kernel", "/dev/x | vm(attach=vhost-scsi)"),
-    listed("lab", "RAID, LVM, ZFS, fabrics in a lab guest", &["qemu", "guest-kernel", "lab-image"]),
-    stack("nvmf(tcp)", "layer nvmf(tcp)", "/dev/x | nvmf(tcp)"),
-    stack("nvmf(rdma)", "layer nvmf(rdma)", "/dev/x | nvmf(rdma)"),
-    stack("nvmf(loop)", "layer nvmf(loop)", "/dev/x | nvmf(loop)"),
-    stack("iscsi(tcp)", "layer iscsi(tcp)", "/dev/x | iscsi(tcp)"),
-    stack("iscsi(iser)", "layer iscsi(iser)", "/dev/x | iscsi(iser)"),
-    stack("nbd", "layer nbd", "/dev/x | nbd"),
-    stack("ssh", "another machine, over ssh", "ssh:host:/dev/x"),
+    Capability::of("ssh", "another machine, over ssh", "ssh:host:/dev/x"),
 ];
 
-impl Capability {
-    fn needs(&self) -> BTreeSet<&'static str> {
-        // The stacks of the table parse, see its test; an empty one does not, and has no needs.
-        let scenario = from_arguments(&[self.stack.to_owned()], &Request::default());
-        let of_stack = scenario.as_ref().map(needs_of).unwrap_or_default();
-        of_stack.into_iter().chain(self.more.iter().copied()).collect()
-    }
+/// Everything that iotax can measure.
+fn capabilities() -> impl Iterator<Item = &'static Capability> {
+    let of_layers = catalog::ALL.iter().flat_map(|layer| layer.capabilities);
+    FIRST.iter().chain(of_layers).chain(LAST)
+}
+
+/// Ids of all needs of a capability.
+fn needs_of_ability(ability: &Capability) -> BTreeSet<&'static str> {
+    all_needs(ability.stack, ability.more)
+}
+
+/// Those of a stack, and more. The stacks of the tables parse, see their tests; an empty one does not, and has no needs.
+fn all_needs(stack: &str, more: &[&'static str]) -> BTreeSet<&'static str> {
+    let scenario = from_arguments(&[stack.to_owned()], &Request::default());
+    let of_stack = scenario.as_ref().map(needs_of).unwrap_or_default();
+    of_stack.into_iter().chain(more.iter().copied()).collect()
 }
 
 /// The main job: one command that measures a file against what lies above it.
@@ -188,21 +159,18 @@ pub fn summary(dir: &Path) -> String {
 }
 
 fn lacks(probe: &Probe) -> Vec<Lack> {
-    let lack = |need: &needs::Need| Some(Lack { need: need.id, missing: need.missing(probe)? });
-    needs::ALL.iter().filter_map(lack).collect()
+    let lack = |need: needs::Need| Some(Lack { need: need.id, missing: need.missing(probe)? });
+    needs::all().filter_map(lack).collect()
 }
 
 fn check_names(required: &[String]) -> Result<()> {
     let known =
-        |name: &str| needs::by_id(name).is_some() || CAPABILITIES.iter().any(|ability| ability.name == name);
+        |name: &str| needs::by_id(name).is_some() || capabilities().any(|ability| ability.name == name);
     match required.iter().find(|name| !known(name)) {
         None => Ok(()),
         Some(name) => {
-            let names: Vec<&str> = CAPABILITIES
-                .iter()
-                .map(|ability| ability.name)
-                .chain(needs::ALL.iter().map(|need| need.id))
-                .collect();
+            let names: Vec<&str> =
+                capabilities().map(|ability| ability.name).chain(needs::all().map(|need| need.id)).collect();
             Err(Failed::input(format!(
                 "--require {name}: no such capability or need; known are {}",
                 names.join(", ")
@@ -215,11 +183,10 @@ fn check_names(required: &[String]) -> Result<()> {
 fn diagnose(probe: &Probe, inspections: Vec<(PathBuf, Result<Inspection>)>) -> Diagnosis {
     let missing = lacks(probe);
     let lacks = |ability: &Capability| -> Vec<&'static str> {
-        let needs = ability.needs();
+        let needs = needs_of_ability(ability);
         missing.iter().map(|lack| lack.need).filter(|need| needs.contains(need)).collect()
     };
-    let capabilities = CAPABILITIES
-        .iter()
+    let capabilities = capabilities()
         .map(|ability| {
             let lacks = lacks(ability);
             Ability { name: ability.name, what: ability.what, works: lacks.is_empty(), lacks }
@@ -229,7 +196,13 @@ fn diagnose(probe: &Probe, inspections: Vec<(PathBuf, Result<Inspection>)>) -> D
     let paths: Vec<PathBuf> = inspections.iter().map(|(path, _)| path.clone()).collect();
     let devices =
         inspections.into_iter().filter_map(|(path, found)| Some(device_line(path, found.ok()?))).collect();
-    Diagnosis { facts: facts::gather_from(probe, &paths), capabilities, missing, devices, unseen }
+    Diagnosis {
+        facts: facts::gather_from(probe, &paths, &catalog::programs()),
+        capabilities,
+        missing,
+        devices,
+        unseen,
+    }
 }
 
 fn verdict(diagnosis: &Diagnosis, required: &[String]) -> u8 {
@@ -449,13 +422,9 @@ fn wrapped_behind(line: &str) -> String {
     wrapped("  ", &crate::report::wrapped(line, WIDTH - 2, "  "))
 }
 
-/// Stacks that show something new on most machines, the most telling first, with what they need.
-const TO_TRY: &[(&str, &[&str])] = &[
-    (" | loop | fs(xfs)", &["loop", "fs(xfs)"]),
-    (" | loop", &["loop"]),
-    (" | vm", &["guest-kvm"]),
-    (" | delay(percent=5)", &[]),
-];
+/// Layers that show something new on most machines, the most telling first, with what they need beside their own needs.
+const TO_TRY: &[(&str, &[&str])] =
+    &[(" | loop | fs(xfs)", &[]), (" | loop", &[]), (" | vm", &["kvm"]), (" | delay(percent=5)", &[])];
 
 /// One command that works here, or what has to be done first.
 fn to_try(diagnosis: &Diagnosis, dir: &Path) -> String {
@@ -463,7 +432,9 @@ fn to_try(diagnosis: &Diagnosis, dir: &Path) -> String {
     if let Some(lack) = lacking(MAIN_JOB) {
         return wrapped("\nFirst: ", &lack.missing.command);
     }
-    let works = |(_, needs): &&(&str, &[&str])| needs.iter().all(|name| lacking(name).is_none());
+    let works = |(layers, more): &&(&str, &[&'static str])| {
+        all_needs(&format!("/dev/x{layers}"), more).into_iter().all(|need| lacking(need).is_none())
+    };
     let layers = TO_TRY.iter().find(works).map_or("", |(layers, _)| layers);
     let dir = std::path::absolute(dir).unwrap_or_else(|_| dir.to_owned());
     format!("\nTry: iotax run --bill \"file:{},size=1GiB{layers}\"\n", dir.join("iotax-try.img").display())
@@ -515,7 +486,7 @@ mod tests {
     use crate::host::block::Identity;
     use crate::host::kvm::KvmState;
     use crate::host::made_up::{complete_server, server};
-    use crate::layer::catalog::{self, Face, OptionKind};
+    use crate::layer::catalog::{Face, OptionKind};
 
     fn device(name: &str, serial: Option<&str>) -> Inspection {
         let identity = Identity {
@@ -608,7 +579,7 @@ mod tests {
         for (layers, needs) in TO_TRY {
             let stack = format!("file:/srv/x.img,size=1GiB{layers}");
             from_arguments(&[stack], &Request { bill: true, ..Request::default() }).unwrap();
-            assert!(needs.iter().all(|name| CAPABILITIES.iter().any(|ability| ability.name == *name)));
+            assert!(needs.iter().all(|need| needs::by_id(need).is_some()));
         }
         let machine = complete_server();
         let mut probe = machine.probe.clone();
@@ -636,16 +607,20 @@ mod tests {
 
     #[test]
     fn every_capability_names_needs_that_exist() {
-        for ability in CAPABILITIES {
-            assert!(!ability.needs().is_empty(), "{}: {:?}", ability.name, ability.stack);
-            assert!(ability.needs().iter().all(|need| needs::by_id(need).is_some()), "{}", ability.name);
+        for ability in capabilities() {
+            assert!(!needs_of_ability(ability).is_empty(), "{}: {:?}", ability.name, ability.stack);
+            assert!(
+                needs_of_ability(ability).iter().all(|need| needs::by_id(need).is_some()),
+                "{}",
+                ability.name
+            );
         }
-        assert!(CAPABILITIES.iter().any(|ability| ability.name == MAIN_JOB));
+        assert!(capabilities().any(|ability| ability.name == MAIN_JOB));
     }
 
     #[test]
     fn every_layer_that_needs_something_is_a_capability() {
-        let told: BTreeSet<_> = CAPABILITIES.iter().flat_map(Capability::needs).collect();
+        let told: BTreeSet<_> = capabilities().flat_map(needs_of_ability).collect();
         for layer in catalog::ALL {
             // What it needs may hang on the option that it cannot be without.
             let main = layer.positional.or(layer.one_of.first().copied()).and_then(|name| layer.option(name));
@@ -679,7 +654,7 @@ mod tests {
         let (json, same) = told(&options(true), GuestProbe::NOT_ASKED);
         assert_eq!(same, code);
         let value: serde_json::Value = serde_json::from_str(&json).expect("JSON");
-        assert!(value["capabilities"].as_array().is_some_and(|list| list.len() == CAPABILITIES.len()));
+        assert!(value["capabilities"].as_array().is_some_and(|list| list.len() == capabilities().count()));
         println!("{text}");
         assert!(text.contains("Can measure") && text.contains("Devices"), "{text}");
     }

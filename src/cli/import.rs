@@ -7,7 +7,7 @@ use crate::import::{Asked, By, Done, Named, STDIN, import, parse_named, some_nam
 use crate::store::run_id_of;
 use crate::units::counted;
 use anyhow::Result;
-use iotax_audit::harmless::shown;
+use iotax_units::harmless::shown;
 use std::io::IsTerminal;
 use std::path::Path;
 

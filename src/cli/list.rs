@@ -9,7 +9,7 @@ use crate::store::record::RunStart;
 use crate::store::record::state::RunState;
 use crate::{store, units};
 use anyhow::Result;
-use iotax_audit::harmless::shown;
+use iotax_units::harmless::shown;
 use std::io::IsTerminal;
 use std::path::Path;
 

@@ -28,7 +28,7 @@ use crate::store::StoreError;
 use anyhow::Result;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Parser, Subcommand};
-use iotax_audit::harmless::{acts, lines};
+use iotax_units::harmless::{acts, lines};
 use std::io::Write;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};

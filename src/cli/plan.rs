@@ -27,7 +27,7 @@ use crate::step::op::{Operation, RemoteAgent};
 use crate::step::{HOST, RunTag, Step};
 use crate::units::{UNKNOWN_BYTES, counted, is_unknown, show_bytes, show_names, show_ns, show_size};
 use anyhow::Result;
-use iotax_audit::harmless::shown;
+use iotax_units::harmless::shown;
 use std::io::IsTerminal;
 
 /// Arguments of `plan`.

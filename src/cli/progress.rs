@@ -7,7 +7,7 @@ use crate::report::wrapped;
 use crate::store;
 use crate::units::show_bytes;
 use indicatif::{ProgressBar, ProgressStyle};
-use iotax_audit::harmless::lines;
+use iotax_units::harmless::lines;
 use std::io::IsTerminal;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};

@@ -3,7 +3,7 @@
 use crate::exit::Failed;
 use crate::scenario::error::{Fault, InputError};
 use anyhow::Result;
-use iotax_audit::knowledge::ratings::{self, Ratings};
+use iotax_hardware::ratings::{self, Ratings};
 use std::path::{Path, PathBuf};
 
 /// Files of ratings that were named.

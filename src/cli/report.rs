@@ -8,7 +8,7 @@ use crate::report::{self, Page};
 use crate::shell;
 use crate::store;
 use anyhow::{Context, Result};
-use iotax_audit::harmless::lines;
+use iotax_units::harmless::lines;
 use std::fs::{File, Permissions};
 use std::io::Write;
 use std::os::unix::fs::{FileTypeExt, PermissionsExt};
@@ -238,7 +238,7 @@ fn brief(dirs: &[PathBuf], width: usize, given: &ratings::Given) -> Result<Strin
 /// What is about to be printed, held against our own rules.
 fn audited(dirs: &[PathBuf], given: &ratings::Given) -> Result<Vec<Findings>> {
     let findings: Vec<Findings> = dirs.iter().map(|dir| findings(dir, given)).collect::<Result<_>>()?;
-    for doubt in report::own_audit::doubts(&findings) {
+    for doubt in iotax_report_audit::own_audit::doubts(&findings) {
         say_aside(&format!(
             "iotax: this report does not pass the audit of iotax itself, which is a fault of iotax: {doubt}"
         ));

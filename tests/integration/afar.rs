@@ -1,16 +1,16 @@
 //! Hosts without an agent: the fio there issues the load, over a real sshd on loopback.
 
-use crate::rig::{Rig, can, has, traces, wait, words};
+use crate::rig::{Rig, can, can_loop, can_run, has, signal, traces, wait, words};
 use crate::sshd::Sshd;
 use serde_json::Value;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
-const QUICK: &[&str] = &["--min-time", "3s", "--budget", "6s", "--matched-rate", "off"];
+const QUICK: &[&str] = &["--min-time", "1s", "--budget", "6s", "--matched-rate", "off"];
 
 /// The rig and its sshd, where there are fio and an sshd.
 fn elsewhere(instead: Option<&str>) -> Option<(Rig, Sshd)> {
-    if !can("fio", has("fio")) {
+    if !can_run(&["fio"]) {
         return None;
     }
     let rig = Rig::new();
@@ -188,8 +188,7 @@ fn ctrl_c_leaves_nothing() {
     let mut command = command(&rig, &sshd, &["run", &there, "--min-time", "60s", "--budget", "60s"]);
     let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     wait(|| !fios(&rig).is_empty(), 60, "the fio of a slice");
-    let pid = rustix::process::Pid::from_raw(child.id() as i32).unwrap();
-    rustix::process::kill_process(pid, rustix::process::Signal::INT).unwrap();
+    signal(&child, rustix::process::Signal::INT);
     let output = child.wait_with_output().unwrap();
     assert_eq!(output.status.code(), Some(4), "{}", words(&output));
     assert!(!rig.path("x.img").exists());
@@ -254,7 +253,7 @@ struct Loop(String);
 
 impl Loop {
     fn of(rig: &Rig) -> Option<Loop> {
-        if !can("loop devices", Path::new("/dev/loop-control").exists() && has("losetup")) {
+        if !can_loop() || !can_run(&["losetup"]) {
             return None;
         }
         let path = rig.path("disk.img");
@@ -329,7 +328,7 @@ exit 1
 
 #[test]
 fn the_conversation_with_a_windows_that_is_played() {
-    if !can("fio", has("fio")) {
+    if !can_run(&["fio"]) {
         return;
     }
     let rig = Rig::new();

@@ -1,6 +1,6 @@
 //! What others can write is never obeyed: journals, locks and folders of runs that are not ours, and journals that are damaged.
 
-use crate::rig::{Rig, can, is_root, traces, words};
+use crate::rig::{self, Rig, can, can_loop, can_run, is_root, traces, words};
 use crate::sshd::Sshd;
 use iotax::step::journal::Entry;
 use iotax::step::op::{BuildSeed, MakeDirectory, Mount, Op, Spawn};
@@ -95,7 +95,7 @@ fn forged(rig: &Rig, journal: &[u8]) -> PathBuf {
 
 /// Runs it with an end: a journal that never ends must not hang it.
 fn bounded(rig: &Rig, args: &[&str]) -> Output {
-    let mut child = rig.command(args).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut child = rig.spawn(args);
     let begun = Instant::now();
     while child.try_wait().unwrap().is_none() {
         if begun.elapsed() > Duration::from_secs(60) {
@@ -219,7 +219,7 @@ fn no_command_is_held_up_by_what_lies_in_a_run() {
     for name in ["index.jsonl", "histograms.seg"] {
         rig.expect(0, &[&["run", &rig.file("x.img", 64)], QUICK].concat());
         let run = rig.run_dirs().pop().unwrap();
-        let id = run.file_name().unwrap().to_str().unwrap().to_owned();
+        let id = rig.last_id();
         for bad in ["fifo", "/dev/zero"] {
             let _ = std::fs::remove_file(run.join(name));
             match bad {
@@ -242,21 +242,18 @@ const QUICK: &[&str] = &["--slice", "20ms", "--min-time", "100ms", "--budget", "
 
 /// A run of a file below a loop device, killed when both are there.
 fn killed_with_a_loop(rig: &Rig, file: &str) -> Option<PathBuf> {
-    let able = is_root() && Path::new("/dev/loop-control").exists();
-    if !can("root and loop devices", able) {
+    if !can_loop() {
         return None;
     }
     let stack = format!("{file} | loop");
     // Intent and done of the file, its filling and the loop device.
-    let args = [&["run", file, &stack], QUICK].concat();
-    let output = rig.command(&args).env("IOTAX_CRASH_AT", "5:after").output().unwrap();
-    assert_eq!(output.status.code(), None, "{}", words(&output));
+    rig.killed_at("5:after", &[&["run", file, &stack], QUICK].concat());
     assert_eq!(loops(rig).len(), 1, "{:?}", traces(&rig.path("")));
     rig.run_dirs().pop()
 }
 
 fn loops(rig: &Rig) -> Vec<String> {
-    traces(&rig.path("")).into_iter().filter(|trace| trace.starts_with("loop")).collect()
+    rig::loops(&rig.path(""))
 }
 
 fn clean_takes_the_loop_device_away(rig: &Rig) {
@@ -395,8 +392,7 @@ fn a_connection_lost_while_the_agent_is_copied_leaves_what_clean_removes() {
     let here = rig.file("x.img", 64);
     let args = [&["run", &here, &there], QUICK].concat();
     let output = rig.command(&args).env("IOTAX_SSH_CONFIG", &cut).stdin(Stdio::null()).output().unwrap();
-    let id = rig.run_dirs().pop().unwrap().file_name().unwrap().to_str().unwrap().to_owned();
-    let folder = PathBuf::from(format!("/tmp/iotax-{id}"));
+    let folder = PathBuf::from(format!("/tmp/iotax-{}", rig.last_id()));
     assert_ne!(output.status.code(), Some(0), "{}", words(&output));
     assert!(folder.is_dir(), "the copy was cut short: {}", words(&output));
     let cleaned =
@@ -415,7 +411,7 @@ fn a_host_that_never_answers_leaves_nothing_to_clean() {
     // Nobody listens there: the port is free a moment later.
     let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
     std::fs::write(&config, format!("Host elsewhere\n HostName 127.0.0.1\n Port {port}\n")).unwrap();
-    if !can("openssh-client", crate::rig::has("ssh")) {
+    if !can_run(&["ssh"]) {
         return;
     }
     let here = rig.file("x.img", 64);

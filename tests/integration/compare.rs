@@ -1,6 +1,6 @@
 //! Two runs against each other, for real: a layer that became slower, one that did not, and what is refused.
 
-use crate::rig::Rig;
+use crate::rig::{Rig, flat, says};
 
 /// A bare file and a stack over it that is always called `layered`. Returns the run's id.
 fn measured(rig: &Rig, layer: &str) -> String {
@@ -11,36 +11,27 @@ fn measured(rig: &Rig, layer: &str) -> String {
         rig.file("x.img", 64)
     );
     std::fs::write(&scenario, text).unwrap();
-    let before = rig.run_dirs();
     rig.expect(0, &["run", scenario.to_str().unwrap()]);
-    let dirs = rig.run_dirs();
-    let new = dirs.iter().find(|dir| !before.contains(dir)).unwrap();
-    new.file_name().unwrap().to_str().unwrap().to_owned()
-}
-
-/// The words of a text without its line breaks.
-fn flat(text: &str) -> String {
-    text.split_whitespace().collect::<Vec<_>>().join(" ")
+    rig.last_id()
 }
 
 #[test]
-fn exit_codes_follow_what_surely_changed() {
+fn when_quiet_exit_codes_follow_what_surely_changed() {
     let _alone = crate::rig::alone();
     let rig = Rig::new();
     // The share of each I/O's own time that is held back follows the machine: a fifth of the rate is left, however
     // busy it is, and nothing but the ratio to the bare file of the same run is judged.
     let [fast, slow, again] = ["null", "delay(percent=400)", "null"].map(|layer| measured(&rig, layer));
 
-    let text = flat(&rig.expect(1, &["compare", &fast, &slow, "--fail-above", "5%"]));
-    for needed in [
+    let text = rig.expect(1, &["compare", &fast, &slow, "--fail-above", "5%"]);
+    let needed = [
         "layered, new against old: costs",
         "fails: all of the interval is a loss beyond 5 %",
         "layered against bare, the baseline of its own run",
         "stack (layered): only the name is the same",
         "--fail-above 5 %: fails",
-    ] {
-        assert!(text.contains(needed), "no {needed:?} in {text}");
-    }
+    ];
+    says(&text, &needed);
     let text = flat(&rig.expect(0, &["compare", &fast, &slow]));
     assert!(text.contains("costs") && !text.contains("--fail-above"), "{text}");
     // Faster, and the same again: neither is a loss of more than nine tenths.
@@ -67,10 +58,7 @@ fn exit_codes_follow_what_surely_changed() {
 }
 
 fn refusals(rig: &Rig, one: &str, other: &str) {
-    let says = |args: &[&str], parts: &[&str]| {
-        let words = rig.complaint(2, &[&["compare"], args].concat());
-        parts.iter().for_each(|part| assert!(words.contains(part), "{args:?} does not say {part}: {words}"));
-    };
+    let says = |args: &[&str], parts: &[&str]| rig.complains(2, &[&["compare"], args].concat(), parts);
     says(&[one, one], &["given twice", "hint: name two runs"]);
     // `last` is the third run; a folder that is another name of the first is the first.
     let folder = rig.runs().join(one);

@@ -1,7 +1,7 @@
 //! kill -9 before and after every journal record, then `clean`: nothing of the run is left and what
 //! was not ours is untouched.
 
-use crate::rig::{Rig, can, has, traces, words};
+use crate::rig::{Rig, can, can_boot, can_serve, traces, words};
 use std::path::Path;
 
 /// What a folder holds, apart from the runs.
@@ -16,13 +16,18 @@ fn contents(folder: &Path) -> Vec<(String, Vec<u8>)> {
     found
 }
 
-/// Kills a run at each record until one run gets through alive; cleans after each, and has it looked at what is left elsewhere.
+/// Kills a run behind each record, and before it where an act came since the record before: an intent is written before its act.
+/// Cleans after each, and has it looked at what is left elsewhere, until one run gets through alive.
 pub fn killed_everywhere(rig: &Rig, args: &[&str], least_records: usize, look: &dyn Fn(&str)) {
     let folder = rig.path("");
     std::fs::write(rig.path("theirs.txt"), "precious").unwrap();
     let before = contents(&folder);
     for record in 0.. {
-        for side in ["before", "after"] {
+        let mut is_intent = false;
+        for side in ["after", "before"] {
+            if side == "before" && is_intent {
+                continue;
+            }
             let output =
                 rig.command(args).env("IOTAX_CRASH_AT", format!("{record}:{side}")).output().unwrap();
             let survived = output.status.code().is_some();
@@ -31,6 +36,9 @@ pub fn killed_everywhere(rig: &Rig, args: &[&str], least_records: usize, look: &
                 assert_eq!(output.status.code(), Some(0), "{}", words(&output));
                 return look("nowhere");
             }
+            let journal =
+                std::fs::read_to_string(rig.run_dirs().pop().unwrap().join("journal.jsonl")).unwrap();
+            is_intent = journal.lines().last().is_some_and(|line| line.contains(r#""entry":"intent""#));
             let cleaned = rig.iotax(&["clean"]);
             assert_eq!(cleaned.status.code(), Some(0), "killed {side} record {record}: {}", words(&cleaned));
             assert_eq!(traces(&folder), Vec::<String>::new(), "killed {side} record {record}");
@@ -56,7 +64,7 @@ fn of_a_loop_and_a_file_system() {
 #[test]
 fn of_a_guest() {
     let _alone = crate::rig::alone();
-    if !can("qemu-system-x86_64", has("qemu-system-x86_64")) {
+    if !can_boot() {
         return;
     }
     let rig = Rig::new();
@@ -70,7 +78,7 @@ fn of_a_guest() {
 #[ignore = "boots a guest at every record of its journal: ./check --lab runs it by name"]
 fn of_a_guest_whose_disk_is_served_beside_it() {
     let _alone = crate::rig::alone();
-    if !can("qemu-storage-daemon", has("qemu-system-x86_64") && has("qemu-storage-daemon")) {
+    if !can_serve() {
         return;
     }
     let rig = Rig::new();
@@ -85,7 +93,7 @@ fn of_a_guest_whose_disk_is_served_beside_it() {
 #[ignore = "boots a guest at many records of its journal: ./check --lab runs it by name"]
 fn of_a_guest_on_a_chain_of_images() {
     let _alone = crate::rig::alone();
-    if !can("qemu-storage-daemon", has("qemu-system-x86_64") && has("qemu-storage-daemon")) {
+    if !can_serve() {
         return;
     }
     let rig = Rig::new();
@@ -101,8 +109,7 @@ fn the_journal_names_the_boot_and_clean_removes_the_file() {
     let rig = Rig::new();
     let file = rig.file("x.img", 64);
     let args = [&["run", &file], QUICK].concat();
-    let output = rig.command(&args).env("IOTAX_CRASH_AT", "3:after").output().unwrap();
-    assert_eq!(output.status.code(), None, "{}", words(&output));
+    rig.killed_at("3:after", &args);
     let journal = rig.run_dirs()[0].join("journal.jsonl");
     let boot = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap();
     assert!(std::fs::read_to_string(&journal).unwrap().contains(boot.trim()));
@@ -116,8 +123,7 @@ fn resume_goes_on_after_a_kill() {
     let file = rig.file("x.img", 64);
     let null = format!("{file} | null");
     let args = [&["run", &file, &null], QUICK].concat();
-    let output = rig.command(&args).env("IOTAX_CRASH_AT", "4:before").output().unwrap();
-    assert_eq!(output.status.code(), None, "{}", words(&output));
+    rig.killed_at("4:before", &args);
     let run = rig.run_dirs()[0].clone();
     let listed = rig.expect(0, &["list"]);
     assert!(listed.contains("killed"), "{listed}");

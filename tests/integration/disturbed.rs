@@ -1,22 +1,10 @@
 //! What others do to a run while it measures: its process is stopped for a while, its folder is removed.
 
-use crate::rig::{Rig, alone, beside, can, flat, is_root, words};
-use rustix::process::{Pid, Signal, kill_process};
+use crate::rig::{Rig, alone, beside, can_loop, flat, loops, signal, words};
+use rustix::process::Signal;
 use rustix::time::{ClockId, clock_gettime};
-use std::path::Path;
-use std::process::{Child, Stdio};
+use std::process::Child;
 use std::time::{Duration, Instant};
-
-fn spawned(rig: &Rig, args: &[&str]) -> Child {
-    rig.command(args).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
-}
-
-/// Lines of the newest run's record that have this in them.
-fn recorded(rig: &Rig, what: &str) -> usize {
-    let index = rig.run_dirs().pop().map(|run| run.join("index.jsonl"));
-    let text = index.and_then(|index| std::fs::read_to_string(index).ok()).unwrap_or_default();
-    text.lines().filter(|line| line.contains(what)).count()
-}
 
 /// Waits until it is so; a failure after a minute.
 fn wait_for(child: &mut Child, what: &str, holds: impl Fn() -> bool) {
@@ -36,23 +24,21 @@ fn monotonic_ns() -> u64 {
 }
 
 #[test]
-fn a_stop_of_iotax_itself_leaves_out_the_slices_that_it_overlaps() {
+fn when_quiet_a_stop_of_iotax_itself_leaves_out_the_slices_that_it_overlaps() {
     let _machine = alone();
     let rig = Rig::new();
     let file = rig.file("x.img", 64);
     let delayed = format!("{file} | delay(us=50)");
     let args = ["run", "-v", &file, &delayed, "--slice", "1s", "--min-time", "8s", "--budget", "8s"];
-    let mut run = spawned(&rig, &args);
-    let slices = || recorded(&rig, r#""record":"slice""#);
-    wait_for(&mut run, "four slices are measured", || slices() >= 4);
+    let mut run = rig.spawn(&args);
+    wait_for(&mut run, "four slices are measured", || rig.slices() >= 4);
     // In the middle of the next.
     std::thread::sleep(Duration::from_millis(400));
-    let pid = Pid::from_child(&run);
-    kill_process(pid, Signal::STOP).unwrap();
+    signal(&run, Signal::STOP);
     let from = monotonic_ns() + 50_000_000;
     std::thread::sleep(Duration::from_secs(3));
     let to = monotonic_ns();
-    kill_process(pid, Signal::CONT).unwrap();
+    signal(&run, Signal::CONT);
     let output = run.wait_with_output().unwrap();
     assert_eq!(output.status.code(), Some(0), "{}", words(&output));
     let told = flat(&words(&output));
@@ -76,26 +62,19 @@ fn a_stop_of_iotax_itself_leaves_out_the_slices_that_it_overlaps() {
     assert_eq!(slices.iter().find(|slice| overlaps(slice)), None);
 }
 
-/// Loop devices that stand on a file below a folder.
-fn loops_below(folder: &Path) -> usize {
-    let backing = |entry: std::fs::DirEntry| std::fs::read_to_string(entry.path().join("loop/backing_file"));
-    let devices = std::fs::read_dir("/sys/block").unwrap().flatten().filter_map(|entry| backing(entry).ok());
-    devices.filter(|file| Path::new(file).starts_with(folder)).count()
-}
-
 #[test]
 fn a_run_whose_folder_is_removed_ends_and_takes_everything_down() {
     let _machine = beside();
-    if !can("root and loop devices", is_root() && Path::new("/dev/loop-control").exists()) {
+    if !can_loop() {
         return;
     }
     for all_runs in [false, true] {
         let rig = Rig::new();
         let file = rig.file("x.img", 64);
         let args = ["run", &file, &format!("{file} | loop"), "--min-time", "60s", "--budget", "60s"];
-        let mut run = spawned(&rig, &args);
-        wait_for(&mut run, "ten slices are measured", || recorded(&rig, r#""record":"slice""#) >= 10);
-        assert_eq!(loops_below(&rig.path("")), 1);
+        let mut run = rig.spawn(&args);
+        wait_for(&mut run, "ten slices are measured", || rig.slices() >= 10);
+        assert_eq!(loops(&rig.path("")).len(), 1);
         let removed = if all_runs { rig.runs() } else { rig.run_dirs().pop().unwrap() };
         std::fs::remove_dir_all(&removed).unwrap();
         let began = Instant::now();
@@ -109,7 +88,7 @@ fn a_run_whose_folder_is_removed_ends_and_takes_everything_down() {
             "{told}"
         );
         assert!(told.contains("all that it had set up was taken down") && !told.contains("resume"), "{told}");
-        assert_eq!(loops_below(&rig.path("")), 0);
+        assert_eq!(loops(&rig.path("")), [""; 0]);
         assert!(!rig.path("x.img").exists() && !removed.exists());
     }
 }

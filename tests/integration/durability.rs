@@ -2,20 +2,15 @@
 //! of a trial leaves nothing behind.
 
 use crate::crash::killed_everywhere;
-use crate::rig::{Rig, can_run, traces, words};
-use rustix::process::{Pid, Signal, kill_process};
+use crate::rig::{Rig, can_boot, can_serve, flat, signal, traces, words};
+use rustix::process::Signal;
 use serde_json::Value;
 use std::io::{BufRead, BufReader};
 use std::process::{Child, Stdio};
 
-fn can_boot() -> bool {
-    can_run(&["qemu-system-x86_64"])
-}
-
 /// The rows of the report, after a run that ended with that code.
 fn rows(rig: &Rig, code: i32, args: &[&str]) -> Vec<Value> {
-    let text = rig.expect(code, &[args, &["--format", "json"]].concat());
-    let report: Value = serde_json::from_str(&text).unwrap_or_else(|error| panic!("{error}: {text}"));
+    let report = rig.json_of(code, args);
     assert!(report["not_excluded"].to_string().contains("a power cut or a crash of this host"), "{report}");
     report["durability"]["rows"].as_array().unwrap().clone()
 }
@@ -61,7 +56,7 @@ fn an_overlay_that_goes_with_qemu_is_caught_and_a_plain_disk_keeps_everything() 
 #[ignore = "minutes of boots; ./check --lab runs it by name"]
 fn what_serves_the_disk_is_killed_too_and_a_file_system_below_stays() {
     let _alone = crate::rig::alone();
-    if !can_boot() || !can_run(&["qemu-storage-daemon"]) {
+    if !can_serve() {
         return;
     }
     let rig = Rig::new();
@@ -82,7 +77,7 @@ fn what_serves_the_disk_is_killed_too_and_a_file_system_below_stays() {
 #[ignore = "minutes of boots; ./check --lab runs it by name"]
 fn a_chain_of_images_is_the_same_one_in_every_trial() {
     let _alone = crate::rig::alone();
-    if !can_boot() || !can_run(&["qemu-storage-daemon"]) {
+    if !can_serve() {
         return;
     }
     let rig = Rig::new();
@@ -113,10 +108,6 @@ fn in_the_midst_of_a_trial(rig: &Rig) -> Child {
     run
 }
 
-fn strike(run: &Child, signal: Signal) {
-    kill_process(Pid::from_raw(i32::try_from(run.id()).unwrap()).unwrap(), signal).unwrap();
-}
-
 #[test]
 #[ignore = "minutes of boots; ./check --lab runs it by name"]
 fn ctrl_c_and_kill_9_in_the_midst_of_a_trial_leave_nothing_that_clean_does_not_find() {
@@ -126,15 +117,14 @@ fn ctrl_c_and_kill_9_in_the_midst_of_a_trial_leave_nothing_that_clean_does_not_f
     }
     let rig = Rig::new();
     let mut run = in_the_midst_of_a_trial(&rig);
-    strike(&run, Signal::INT);
+    signal(&run, Signal::INT);
     assert_eq!(run.wait().unwrap().code(), Some(4));
     assert_eq!(traces(&rig.path("")), Vec::<String>::new());
     assert!(!rig.path("x.img").exists());
-    let run_id = rig.run_dirs()[0].file_name().unwrap().to_string_lossy().into_owned();
-    assert!(rig.complaint(2, &["resume", &run_id]).contains("cannot be resumed"));
+    assert!(rig.complaint(2, &["resume", &rig.last_id()]).contains("cannot be resumed"));
 
     let mut run = in_the_midst_of_a_trial(&rig);
-    strike(&run, Signal::KILL);
+    signal(&run, Signal::KILL);
     assert_eq!(run.wait().unwrap().code(), None);
     let cleaned = rig.iotax(&["clean"]);
     assert_eq!(cleaned.status.code(), Some(0), "{}", words(&cleaned));
@@ -171,7 +161,7 @@ fn what_could_show_nothing_is_refused_before_anything_is_made() {
     let guest = format!("{file} | vm(snapshot=on)");
     let small = rig.complaint(2, &["run", "--durability", "--max-written", "65MiB", &guest]);
     assert!(small.contains("less than a batch for each of 40 trials"), "{small}");
-    let plan = crate::rig::flat(&rig.expect(0, &["plan", "--commands", "--durability=trials=3", &guest]));
+    let plan = flat(&rig.expect(0, &["plan", "--commands", "--durability=trials=3", &guest]));
     assert!(plan.contains("durability of vm: 3 trials each: the guest; QEMU"), "{plan}");
     assert!(plan.contains("time: 6 kills, each behind 1.50 s of load in the mean"), "{plan}");
     assert!(plan.contains("snapshot=on,driver=raw,node-name=disk0-below"), "{plan}");

@@ -1,6 +1,6 @@
 //! `each([a,b])`: the same load on two files at once, against one of them.
 
-use crate::rig::{Rig, can, has};
+use crate::rig::{Rig, can_run, flat, says, words};
 use serde_json::Value;
 
 const QUICK: &[&str] = &["--slice", "20ms", "--min-time", "1s", "--budget", "3s"];
@@ -56,7 +56,7 @@ fn writes_go_in_equal_parts_to_both_and_are_flushed() {
 
 #[test]
 fn fio_gets_a_section_for_each_member() {
-    if !can("fio", has("fio")) {
+    if !can_run(&["fio"]) {
         return;
     }
     let rig = Rig::new();
@@ -73,7 +73,7 @@ fn fio_gets_a_section_for_each_member() {
 fn the_plan_makes_every_member_once() {
     let rig = Rig::new();
     let (each, one) = two(&rig);
-    let plan = crate::rig::flat(&rig.expect(0, &["plan", &each, &one]));
+    let plan = flat(&rig.expect(0, &["plan", &each, &one]));
     let [a, b] = ["a.img", "b.img"].map(|name| rig.path(name).display().to_string());
     assert!(plan.contains(&format!("measure each of 2: load on host, targets {a}, {b} at once")), "{plan}");
     assert!(plan.contains(&format!("measure file: load on host, target {a} ")), "{plan}");
@@ -99,12 +99,7 @@ fn one_member_that_is_not_ours_keeps_all_from_being_written() {
 #[test]
 fn what_cannot_be_loaded_at_once_is_refused_with_the_member() {
     let rig = Rig::new();
-    let refused = |stacks: &[&str], parts: &[&str]| {
-        let words = rig.complaint(2, &[&["run"][..], stacks].concat());
-        for part in parts {
-            assert!(words.contains(part), "{stacks:?} does not say {part:?}:\n{words}");
-        }
-    };
+    let refused = |stacks: &[&str], parts: &[&str]| rig.complains(2, &[&["run"], stacks].concat(), parts);
     let (each, one) = two(&rig);
     refused(&[&format!("{each} | loop")], &["measured bare", "\"loop\"", "hint"]);
     refused(&[&format!("each([{one},ssh:vm7:/dev/vda])")], &["vm7:/dev/vda", "on ssh:vm7", "hint"]);
@@ -115,9 +110,8 @@ fn what_cannot_be_loaded_at_once_is_refused_with_the_member() {
         format!("each([file:{},file:{}])", rig.path("real.img").display(), rig.path("alias.img").display());
     refused(&[&twice], &["real.img", "alias.img", "are the same", "hint"]);
     let sibling = rig.file("a.img.2", 32);
-    let words =
+    let output =
         rig.iotax(&["plan", &format!("each([{one},{sibling}])"), &format!("{one} | loop(direct-io=false)")]);
-    let words = crate::rig::words(&words);
-    assert!(words.contains("a.img.2 is needed as an equal file of") && words.contains("hint"), "{words}");
+    says(&words(&output), &["a.img.2 is needed as an equal file of", "hint"]);
     assert!(rig.run_dirs().is_empty() && !rig.path("a.img").exists());
 }

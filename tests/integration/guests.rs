@@ -1,30 +1,19 @@
 //! Guests under TCG or KVM: every way a disk reaches one, many at once, and what is read back of them.
 
-use crate::rig::{Rig, can_run, traces, words};
+use crate::rig::{Rig, can_boot, can_serve, disks, flat, process_of, traces, wait, words};
+use rustix::process::{Signal, kill_process};
 use serde_json::Value;
-use std::path::PathBuf;
-use std::process::Stdio;
 
 const QUICK: &[&str] = &["--slice", "100ms", "--min-time", "2s", "--budget", "8s", "--matched-rate", "off"];
 
 fn report(rig: &Rig, args: &[&str]) -> Value {
-    let text = rig.expect(0, &[args, QUICK, &["--format", "json"]].concat());
-    serde_json::from_str(&text).unwrap_or_else(|error| panic!("{error}: {text}"))
-}
-
-fn disks(report: &Value) -> Vec<Value> {
-    let places = report["places"].as_array().unwrap();
-    places.iter().filter_map(|place| place["disks"].as_array()).flatten().cloned().collect()
-}
-
-fn can_boot() -> bool {
-    can_run(&["qemu-system-x86_64", "qemu-storage-daemon"])
+    rig.json(&[args, QUICK].concat())
 }
 
 #[test]
 fn a_disk_reaches_a_guest_in_every_way_and_two_guests_are_one_stack() {
     let _alone = crate::rig::alone();
-    if !can_boot() {
+    if !can_serve() {
         return;
     }
     let rig = Rig::new();
@@ -74,13 +63,14 @@ fn a_disk_reaches_a_guest_in_every_way_and_two_guests_are_one_stack() {
 #[test]
 fn a_cache_mode_is_what_qemu_and_the_guest_say() {
     let _alone = crate::rig::alone();
-    if !can_boot() {
+    if !can_serve() {
         return;
     }
     let rig = Rig::new();
     let file = rig.file("x.img", 64);
     let guest = format!("{file} | vm(cache=writethrough,num-queues=2,memory=256MiB,vcpus=1)");
-    let report = report(&rig, &["run", &file, &guest, "--rw", "randread"]);
+    let quick = ["--slice", "100ms", "--min-time", "500ms", "--budget", "2s", "--matched-rate", "off"];
+    let report = rig.json(&[&["run", &file, &guest, "--rw", "randread"][..], &quick].concat());
     let disk = &disks(&report)[0];
     assert_eq!((&disk["qemu"]["cache.direct"], &disk["qemu"]["write-cache"]), (&"off".into(), &"off".into()));
     assert_eq!(disk["guest"]["write-cache"], "write through");
@@ -94,7 +84,7 @@ fn a_cache_mode_is_what_qemu_and_the_guest_say() {
 
 #[test]
 fn guests_that_the_host_has_no_room_for_never_start() {
-    if !can_boot() {
+    if !can_serve() {
         return;
     }
     let rig = Rig::new();
@@ -109,24 +99,17 @@ fn guests_that_the_host_has_no_room_for_never_start() {
 #[test]
 fn a_qemu_that_is_killed_is_told_of_and_the_run_goes_on_by_resume() {
     let _alone = crate::rig::alone();
-    if !can_run(&["qemu-system-x86_64"]) {
+    if !can_boot() {
         return;
     }
     let rig = Rig::new();
-    let args =
-        ["run", &rig.file("x.img", 64), &format!("{} | vm(memory=256MiB,vcpus=1)", rig.file("x.img", 64))];
-    let args =
-        [&args[..], &["--rw", "randread", "--slice", "50ms", "--budget", "60s", "--matched-rate", "off"]];
-    let child = rig.command(&args.concat()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-    let measuring = || {
-        let rounds = |dir: &PathBuf| {
-            std::fs::read_to_string(dir.join("index.jsonl")).unwrap().matches("\"round\":3,").count()
-        };
-        rig.run_dirs().first().is_some_and(|dir| rounds(dir) > 0)
-    };
-    crate::rig::wait(measuring, 120, "a third round");
-    let qemu = qemu_of(rig.run_dirs()[0].file_name().unwrap().to_str().unwrap());
-    rustix::process::kill_process(qemu, rustix::process::Signal::KILL).unwrap();
+    let file = rig.file("x.img", 64);
+    let args = ["run", &file, &format!("{file} | vm(memory=256MiB,vcpus=1)")];
+    let long = ["--rw", "randread", "--slice", "50ms", "--budget", "12s", "--matched-rate", "off"];
+    let child = rig.spawn(&[&args[..], &long].concat());
+    wait(|| rig.index().contains("\"round\":3,"), 120, "a fourth round");
+    let qemu = process_of("qemu-system", &rig.last_id()).expect("a QEMU");
+    kill_process(qemu, Signal::KILL).unwrap();
     let output = child.wait_with_output().unwrap();
     let said = words(&output);
     assert_eq!(output.status.code(), Some(4), "{said}");
@@ -142,22 +125,11 @@ fn a_qemu_that_is_killed_is_told_of_and_the_run_goes_on_by_resume() {
     assert!(resumed.contains(": complete"), "{resumed}");
 }
 
-/// The QEMU whose command line names that run.
-fn qemu_of(run: &str) -> rustix::process::Pid {
-    let mut pids = std::fs::read_dir("/proc")
-        .unwrap()
-        .flatten()
-        .filter_map(|entry| entry.file_name().to_str()?.parse().ok());
-    let line = |pid: i32| std::fs::read_to_string(format!("/proc/{pid}/cmdline")).unwrap_or_default();
-    let found = pids.find(|pid| line(*pid).starts_with("qemu-system") && line(*pid).contains(run));
-    rustix::process::Pid::from_raw(found.expect("a QEMU")).unwrap()
-}
-
 /// What a run refuses, `plan` refuses by the same words; so a guest on a file that is yet to be made is planned by both.
 #[test]
 fn a_guest_stands_on_a_file_system_that_the_run_makes() {
     let rig = Rig::new();
-    let Some(below) = rig.loop_and_xfs().filter(|_| can_boot()) else { return };
-    let plan = crate::rig::flat(&rig.expect(0, &["plan", &format!("{below} | vm(memory=256MiB,vcpus=1)")]));
+    let Some(below) = rig.loop_and_xfs().filter(|_| can_serve()) else { return };
+    let plan = flat(&rig.expect(0, &["plan", &format!("{below} | vm(memory=256MiB,vcpus=1)")]));
     assert!(plan.contains("of /RUN-DIRECTORY/fs0/iotax.data by virtio-blk"), "{plan}");
 }

@@ -1,7 +1,7 @@
 //! Disks of guests that are qcow2 images: what is read was written before, chains are as deep as asked for, and parts of one
 //! file are written by several guests at once.
 
-use crate::rig::{Rig, can_run, is_root, traces};
+use crate::rig::{Rig, can_loop, can_run, disks, traces};
 use serde_json::Value;
 use std::path::Path;
 use std::process::Command;
@@ -15,14 +15,12 @@ fn can_boot() -> bool {
 }
 
 fn report(rig: &Rig, stacks: &[&str], rw: &str) -> Value {
-    let args = [&["run"], stacks, &["--rw", rw, "--format", "json"], QUICK].concat();
-    serde_json::from_str(&rig.expect(0, &args)).unwrap()
+    rig.json(&[&["run"], stacks, &["--rw", rw], QUICK].concat())
 }
 
-fn disk<'a>(report: &'a Value, stack: &str) -> &'a Value {
-    let places = report["places"].as_array().unwrap();
-    let mut disks = places.iter().filter_map(|place| place["disks"].as_array()).flatten();
-    disks.find(|disk| disk["stack"] == stack).unwrap_or_else(|| panic!("{stack}: {places:?}"))
+fn disk(report: &Value, stack: &str) -> Value {
+    let found = disks(report).into_iter().find(|disk| disk["stack"] == stack);
+    found.unwrap_or_else(|| panic!("{stack}: {report}"))
 }
 
 /// What qemu-img says of the image at the start of a file of 64 MiB; `None`: there is none.
@@ -101,7 +99,7 @@ fn several_guests_write_their_parts_of_one_file() {
     }
     let rig = Rig::new();
     let file = rig.file("x.img", 64);
-    let below = if is_root() && Path::new("/dev/loop-control").exists() { " | loop" } else { "" };
+    let below = if can_loop() { " | loop" } else { "" };
     let raw = format!("{file} | vm({GUEST}) x2");
     let images = format!("{file}{below} | vm(format=qcow2,first-writes=random,{GUEST}) x2");
     let report = report(&rig, &[&raw, &images], "randwrite");

@@ -1,6 +1,6 @@
 //! What others measured, as runs: imported, reported, listed, compared, and what is refused.
 
-use crate::rig::{Rig, flat, words};
+use crate::rig::{Rig, flat, says, words};
 use std::path::Path;
 
 const TEXT: &str = include_str!("../../crates/audit/fixtures/fio/randrw-3.33.txt");
@@ -39,21 +39,17 @@ fn imported(rig: &Rig, args: &[&str]) -> (String, String) {
     (id.trim().to_owned(), told)
 }
 
-fn has(text: &str, parts: &[&str]) {
-    parts.iter().for_each(|part| assert!(text.contains(part), "no {part:?} in {text}"));
-}
-
 #[test]
 fn folders_become_a_run_that_every_form_of_report_tells() {
     let rig = Rig::new();
     results(&rig);
     let (id, told) = imported(&rig, &["results", "--name", "two systems"]);
-    has(&told, &["22 results of 13 files", "taken by folders", "host (11), vm (11)"]);
-    has(&told, &["no result in: results/README.md"]);
+    says(&told, &["22 results of 13 files", "taken by folders", "host (11), vm (11)"]);
+    says(&told, &["no result in: results/README.md"]);
     for format in ["terminal", "markdown", "html", "csv", "json"] {
-        let text = flat(&rig.expect(0, &["report", &id, "-v", "--format", format]));
+        let text = rig.expect(0, &["report", &id, "-v", "--format", format]);
         let verdict = if format == "csv" { "ratio of 4k randrw IOPS" } else { "costs" };
-        has(&text, &["one run each: no spread is known", verdict, "4k randrw"]);
+        says(&text, &["one run each: no spread is known", verdict, "4k randrw"]);
     }
     let report = rig.json(&["report", "last"]);
     assert_eq!(report["run"]["imported"], true);
@@ -72,25 +68,25 @@ fn folders_become_a_run_that_every_form_of_report_tells() {
     let single = &load("randread")["rows"][1]["comparison"]["verdict"];
     assert_eq!(single["reason"]["refusal"], "no_spread", "{single}");
     assert!(flat(&rig.expect(0, &["list"])).contains("imported, two systems: host / vm"));
-    has(&rig.complaint(2, &["resume", &id]), &["it was imported", "hint: import its files again"]);
+    says(&rig.complaint(2, &["resume", &id]), &["it was imported", "hint: import its files again"]);
 }
 
 #[test]
 fn standard_input_and_lines_of_a_page_are_systems() {
     let rig = Rig::new();
-    let output = crate::audit::piped(&rig, &["import", "-"], TEXT.as_bytes());
+    let output = rig.piped(&["import", "-"], TEXT.as_bytes());
     assert_eq!(output.status.code(), Some(0), "{}", words(&output));
     assert!(rig.expect(0, &["report", "last", "-v"]).contains("standard input"));
 
     let lines = TEXT.lines().count();
     write(&rig, "article.txt", &format!("{TEXT}\n{}", run_of("35.6", 3, 15)));
     let (_, told) = imported(&rig, &["article.txt"]);
-    has(&told, &["each is a system of its own", "article:1 (2), article:50 (2)"]);
+    says(&told, &["each is a system of its own", "article:1 (2), article:50 (2)"]);
     let [host, vm] =
         [format!("host=article.txt:1-{lines}"), format!("vm=article.txt:{}-{}", lines + 1, 2 * lines + 1)];
     let (id, told) = imported(&rig, &["--system", &host, "--system", &vm, "--baseline", "vm"]);
     assert!(told.contains("as they were named: host (2), vm (2)") && !told.contains("hint"), "{told}");
-    has(&flat(&rig.expect(0, &["report", &id, "-v"])), &["host against vm: unresolved", "vm *"]);
+    says(&rig.expect(0, &["report", &id, "-v"]), &["host against vm: unresolved", "vm *"]);
 }
 
 #[test]
@@ -111,9 +107,9 @@ fn runs_are_compared_by_what_is_known_of_them() {
     // What was the guest is the host now, and one run of what was the host the guest.
     let (new, _) = imported(&rig, &["--system", "host=results/vm", "--system", "vm=results/host/0.txt"]);
     let text = flat(&rig.expect(0, &["compare", &old, &new]));
-    has(&text, &["host, new against old: costs", "vm, new against old: unresolved"]);
-    has(&text, &["1 run against 5 runs: the spread is not known"]);
-    has(&text, &["imported (old run): its figures were imported from 13 files"]);
+    says(&text, &["host, new against old: costs", "vm, new against old: unresolved"]);
+    says(&text, &["1 run against 5 runs: the spread is not known"]);
+    says(&text, &["imported (old run): its figures were imported from 13 files"]);
     let failing = rig.iotax(&["compare", &old, &new, "--fail-above", "1%"]);
     assert_eq!(failing.status.code(), Some(1), "{}", words(&failing));
     assert!(rig.complaint(2, &["compare", &old, &old]).contains("given twice"));
@@ -126,8 +122,8 @@ fn runs_are_compared_by_what_is_known_of_them() {
     let measured = rig.run_dirs();
     let measured = measured[measured.len() - 2].to_str().unwrap().to_owned();
     let text = flat(&rig.expect(0, &["compare", &measured, &one]));
-    has(&text, &["one imported run: no spread of it is known", "each has one system only"]);
-    has(&text, &["nothing is known there of region"]);
+    says(&text, &["one imported run: no spread of it is known", "each has one system only"]);
+    says(&text, &["nothing is known there of region"]);
 }
 
 #[test]
@@ -138,8 +134,7 @@ fn what_cannot_be_imported_leaves_nothing_behind() {
     write(&rig, "cut.json", &JSON[..JSON.len() / 40]);
     std::fs::create_dir(rig.path("empty")).unwrap();
     let says = |args: &[&str], parts: &[&str]| {
-        let words = rig.complaint(2, &[&["import"], args].concat());
-        has(&words, parts);
+        rig.complains(2, &[&["import"], args].concat(), parts);
         let left: Vec<_> = std::fs::read_dir(rig.runs()).into_iter().flatten().collect();
         assert!(left.is_empty(), "{args:?} left {left:?}");
     };

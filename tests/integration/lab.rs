@@ -180,7 +180,9 @@ fn a_lab_has_its_drives_and_two_agents() {
         let serial = found.identity.serial.as_deref();
         assert_eq!((&found.kind, found.bytes, serial), (&Kind::Disk, 64 << 20, Some(name)), "{found:?}");
     }
-    let Response::Facts { facts } = load.call(Request::Facts { devices: links }, MOMENT).unwrap() else {
+    let Response::Facts { facts } =
+        load.call(Request::Facts { devices: links, programs: Vec::new() }, MOMENT).unwrap()
+    else {
         panic!("no facts");
     };
     assert_eq!(facts.kernel, Some(parts.kernel.version.clone()));

@@ -18,6 +18,7 @@ mod lab;
 mod lab_guard;
 mod lab_kills;
 mod lab_runs;
+mod layers;
 mod nested;
 mod page;
 mod place;

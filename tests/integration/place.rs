@@ -1,16 +1,17 @@
 //! Other places for real: a guest that boots and is measured in, a host over a real sshd.
 
-use crate::rig::{Rig, can, has, traces, wait, words};
+use crate::rig::{Rig, can_boot, holes, process_of, traces, wait, words};
 use crate::sshd::Sshd;
-use std::os::unix::fs::MetadataExt;
-use std::process::{Command, Stdio};
+use rustix::process::{Signal, kill_process};
 
-const QUICK: &[&str] = &["--slice", "50ms", "--min-time", "2s", "--budget", "6s"];
+const QUICK: &[&str] = &["--slice", "50ms", "--min-time", "1s", "--budget", "4s"];
+/// For tests that ask for no figure.
+const QUICKER: &[&str] = &["--slice", "20ms", "--min-time", "200ms", "--budget", "1s"];
 
 #[test]
 fn a_guest_boots_and_is_measured_against_its_file() {
     let _alone = crate::rig::alone();
-    if !can("qemu-system-x86_64", has("qemu-system-x86_64")) {
+    if !can_boot() {
         return;
     }
     let rig = Rig::new();
@@ -34,37 +35,22 @@ fn a_guest_boots_and_is_measured_against_its_file() {
 #[test]
 fn qemu_that_dies_in_the_middle_is_told_and_nothing_is_left() {
     let _alone = crate::rig::alone();
-    if !can("qemu-system-x86_64", has("qemu-system-x86_64")) {
+    if !can_boot() {
         return;
     }
     let rig = Rig::new();
     let file = rig.file("x.img", 64);
     let guest = format!("{file} | vm(memory=256MiB)");
-    let args = ["run", &file, &guest, "--min-time", "60s", "--budget", "60s"];
-    let mut command = rig.command(&args);
-    let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-    let index =
-        || rig.run_dirs().first().and_then(|run| std::fs::read_to_string(run.join("index.jsonl")).ok());
-    wait(|| index().is_some_and(|text| text.contains("\"slice\"")), 120, "the first slice");
-    let qemu = pid_of_qemu(rig.path("").to_str().unwrap());
-    Command::new("kill").args(["-9", &qemu]).status().unwrap();
+    let child = rig.spawn(&["run", &file, &guest, "--min-time", "60s", "--budget", "60s"]);
+    wait(|| rig.slices() > 0, 120, "the first slice");
+    let qemu = process_of("qemu-system", rig.path("").to_str().unwrap()).expect("a QEMU");
+    kill_process(qemu, Signal::KILL).unwrap();
     let output = child.wait_with_output().unwrap();
     assert_eq!(output.status.code(), Some(4), "{}", words(&output));
     assert!(String::from_utf8_lossy(&output.stderr).contains("guest vm"), "{}", words(&output));
     assert_eq!(traces(&rig.path("")), Vec::<String>::new());
     assert!(!rig.path("x.img").exists());
     rig.expect(0, &["report", "last"]);
-}
-
-fn pid_of_qemu(folder: &str) -> String {
-    for entry in std::fs::read_dir("/proc").unwrap().flatten() {
-        let line = std::fs::read(entry.path().join("cmdline")).unwrap_or_default();
-        let line = String::from_utf8_lossy(&line).into_owned();
-        if line.starts_with("qemu-system") && line.contains(folder) {
-            return entry.file_name().to_string_lossy().into_owned();
-        }
-    }
-    panic!("no QEMU runs in {folder}");
 }
 
 /// The file was kept by a run of iotax on that host, and one there has it next.
@@ -74,18 +60,15 @@ fn a_file_that_was_trimmed_over_ssh_is_filled_anew_by_the_next_run_there() {
     let Some(sshd) = Sshd::start(&rig, None) else { return };
     let path = rig.path("x.img");
     let kept = rig.file("x.img", 64) + ",keep=true";
-    let holes = || {
-        let meta = path.metadata().unwrap();
-        meta.len().saturating_sub(meta.blocks() * 512) >> 20
-    };
-    rig.json(&[&["run", &kept], QUICK].concat());
+    let holes = || holes(&path) >> 20;
+    rig.json(&[&["run", &kept], QUICKER].concat());
     assert_eq!(holes(), 0);
     let there = format!("ssh:elsewhere:{}", path.display());
-    let trims = [&["run", &there, "--rw", "randtrim", "--bs", "1MiB"], QUICK].concat();
+    let trims = [&["run", &there, "--rw", "randtrim", "--bs", "1MiB"], QUICKER].concat();
     let output = rig.command(&trims).env("IOTAX_SSH_CONFIG", &sshd.config).output().unwrap();
     assert_eq!(output.status.code(), Some(0), "{}", words(&output));
     assert!(holes() > 0, "{}", words(&output));
-    rig.json(&[&["run", &kept], QUICK].concat());
+    rig.json(&[&["run", &kept], QUICKER].concat());
     assert_eq!(holes(), 0, "{}", words(&output));
 }
 
@@ -104,6 +87,6 @@ fn a_host_over_ssh_is_measured_against_this_one() {
     assert_eq!(row["place"], "ssh:elsewhere", "{report}");
     assert!(row["iops"]["value"].as_f64().is_some_and(|iops| iops > 10.0), "{report}");
     let left: Vec<_> = std::fs::read_dir("/tmp").unwrap().flatten().map(|entry| entry.file_name()).collect();
-    let run = rig.run_dirs()[0].file_name().unwrap().to_string_lossy().into_owned();
+    let run = rig.last_id();
     assert!(left.iter().all(|name| !name.to_string_lossy().contains(&run)), "{left:?}");
 }

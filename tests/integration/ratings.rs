@@ -36,8 +36,7 @@ fn stored(rig: &Rig, model: &str, ratings: &[&str]) -> PathBuf {
 }
 
 fn rated(rig: &Rig, args: &[&str]) -> Vec<(String, f64)> {
-    let text = rig.expect(0, &[args, &["--format", "json"]].concat());
-    let found: Value = serde_json::from_str(&text).unwrap();
+    let found = rig.json(args);
     let all = found["workloads"][0]["efficiency"].as_array().cloned().unwrap_or_default();
     let one =
         |one: &Value| (one["drive"].as_str().unwrap().to_owned(), one["could"]["value"].as_f64().unwrap());

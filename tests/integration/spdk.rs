@@ -2,7 +2,7 @@
 //! JSON-RPC socket.
 
 use crate::crash::killed_everywhere;
-use crate::rig::{Rig, can, can_run, traces};
+use crate::rig::{Rig, can, can_serve, disks, traces};
 use iotax::step::spdk::{LIMIT, Rpc};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
@@ -24,8 +24,7 @@ fn a_target_that_does_not_answer_is_an_unmet_need() {
 fn target() -> Option<PathBuf> {
     let socket = std::env::var_os("IOTAX_SPDK_SOCKET").map(PathBuf::from);
     let there = socket.as_deref().is_some_and(Path::exists);
-    let able = can("IOTAX_SPDK_SOCKET=SOCKET of a running SPDK target", there)
-        && can_run(&["qemu-system-x86_64", "qemu-storage-daemon"]);
+    let able = can("IOTAX_SPDK_SOCKET=SOCKET of a running SPDK target", there) && can_serve();
     socket.filter(|_| able)
 }
 
@@ -65,15 +64,12 @@ fn a_real_target_serves_disks_and_keeps_nothing_of_them() {
     let quick = ["--slice", "100ms", "--min-time", "2s", "--budget", "8s", "--matched-rate", "off"];
     let spdk = [vm(&socket, ""), vm(&socket, ",queue-size=64") + " x2"].map(|vm| format!("{file} | {vm}"));
     for load in ["randread", "randwrite"] {
-        let args =
-            [&["run", &file, &daemon, &spdk[0], &spdk[1], "--rw", load, "--format", "json"], &quick[..]];
-        let report: Value = serde_json::from_str(&rig.expect(0, &args.concat())).unwrap();
+        let args = ["run", &file, &daemon, &spdk[0], &spdk[1], "--rw", load];
+        let report = rig.json(&[&args[..], &quick].concat());
         for row in report["workloads"][0]["rows"].as_array().unwrap() {
             assert!(row["iops"]["value"].as_f64().unwrap() > 0.0 && row["errors"] == 0, "{row}");
         }
-        let places = report["places"].as_array().unwrap();
-        let disks: Vec<&Value> =
-            places.iter().filter_map(|place| place["disks"].as_array()).flatten().collect();
+        let disks = disks(&report);
         let served: Vec<_> =
             disks.iter().filter(|disk| disk["attach"] == "vhost-user-blk with spdk").collect();
         assert!(served.len() >= 3, "{disks:?}");
@@ -107,14 +103,11 @@ fn a_real_target_joins_files_and_keeps_nothing_of_them() {
     ];
     for load in ["randread", "randwrite"] {
         let stacks: Vec<&str> = stacks.iter().map(String::as_str).collect();
-        let args = [&["run"], &stacks[..], &["--rw", load, "--format", "json"], &quick[..]].concat();
-        let report: Value = serde_json::from_str(&rig.expect(0, &args)).unwrap();
+        let report = rig.json(&[&["run"], &stacks[..], &["--rw", load], &quick].concat());
         for row in report["workloads"][0]["rows"].as_array().unwrap() {
             assert!(row["iops"]["value"].as_f64().unwrap() > 0.0 && row["errors"] == 0, "{row}");
         }
-        let places = report["places"].as_array().unwrap();
-        let disks: Vec<&Value> =
-            places.iter().filter_map(|place| place["disks"].as_array()).flatten().collect();
+        let disks = disks(&report);
         assert!(disks.len() >= 4, "{disks:?}");
         for disk in disks {
             assert_eq!(disk["qemu"]["cache.direct"], "on");

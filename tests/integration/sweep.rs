@@ -11,8 +11,7 @@ fn a_small_sweep_is_planned_measured_and_reported() {
     let asked = ["--iodepth", "1,2,4", "--slice", "5ms", "--min-time", "100ms", "--budget", "1s"];
     let plan = crate::rig::flat(&rig.expect(0, &[&["plan", &file, &null][..], &asked].concat()));
     assert!(plan.contains("3 points") && plan.contains("iodepth=1, iodepth=2, iodepth=4"), "{plan}");
-    let text = rig.expect(0, &[&["run", &file, &null, "--format", "json"][..], &asked].concat());
-    let report: serde_json::Value = serde_json::from_str(&text).unwrap();
+    let report = rig.json(&[&["run", &file, &null][..], &asked].concat());
     let sweep = &report["sweeps"][0];
     assert_eq!((sweep["axis"].as_str(), sweep["points"].as_u64()), (Some("iodepth"), Some(3)), "{report}");
     let stacks = sweep["curves"][0]["stacks"].as_array().unwrap();

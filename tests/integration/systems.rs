@@ -1,6 +1,6 @@
 //! Guests with a system of their own: a Debian with cloud-init, which tools/cloud-image builds and `./check --lab` names.
 
-use crate::rig::{Rig, can, has, traces};
+use crate::rig::{Rig, can, can_boot, traces};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
@@ -8,8 +8,7 @@ use std::time::SystemTime;
 /// Said aloud where there is none.
 fn image() -> Option<PathBuf> {
     let named = std::env::var_os("IOTAX_CLOUD_IMAGE").map(PathBuf::from).filter(|path| path.is_file());
-    let able = can("IOTAX_CLOUD_IMAGE, a file that tools/cloud-image builds", named.is_some())
-        && can("qemu-system-x86_64", has("qemu-system-x86_64"));
+    let able = can("IOTAX_CLOUD_IMAGE, a file that tools/cloud-image builds", named.is_some()) && can_boot();
     named.filter(|_| able)
 }
 
@@ -31,8 +30,8 @@ fn an_image_with_its_own_system_is_a_place() {
         if can("ovmf", Path::new("/usr/share/OVMF").exists()) { "[direct,ovmf]" } else { "direct" };
     let guest = format!("{file} | vm(image={},firmware={firmware},vcpus=1)", image.display());
     let quick = ["--slice", "100ms", "--min-time", "2s", "--budget", "8s", "--matched-rate", "off"];
-    let args = ["run", &file, &guest, "--rw", "randread", "--iodepth", "4", "--format", "json"];
-    let report: Value = serde_json::from_str(&rig.expect(0, &[&args[..], &quick].concat())).unwrap();
+    let args = ["run", &file, &guest, "--rw", "randread", "--iodepth", "4"];
+    let report = rig.json(&[&args[..], &quick].concat());
     let rows = report["workloads"][0]["rows"].as_array().unwrap();
     assert_eq!(rows.len(), if firmware == "direct" { 2 } else { 3 });
     for row in rows {
@@ -60,8 +59,7 @@ fn the_disk_of_an_image_with_its_own_system_keeps_what_it_acknowledged() {
     let rig = Rig::new();
     let guest = format!("{} | vm(image={},vcpus=1)", rig.file("x.img", 64), image.display());
     let trials = "--durability=trials=1,min_load=200ms,max_load=500ms";
-    let report: Value =
-        serde_json::from_str(&rig.expect(0, &["run", trials, &guest, "--format", "json"])).unwrap();
+    let report = rig.json(&["run", trials, &guest]);
     let rows = report["durability"]["rows"].as_array().unwrap();
     let killed: Vec<&Value> = rows.iter().map(|row| &row["kill"]).collect();
     assert_eq!(killed, ["guest", "qemu"]);
@@ -105,7 +103,7 @@ fn given_up(code: &[u8], firmware: &str) -> String {
 #[test]
 fn an_image_that_the_firmware_gives_up_is_given_up_with_its_words() {
     let _alone = crate::rig::alone();
-    if !can("qemu-system-x86_64", has("qemu-system-x86_64")) {
+    if !can_boot() {
         return;
     }
     const INT_18: [u8; 2] = [0xcd, 0x18];
@@ -124,7 +122,7 @@ fn an_image_that_the_firmware_gives_up_is_given_up_with_its_words() {
 #[ignore = "waits for a minute in which nothing happens; ./check --lab runs it by name"]
 fn an_image_whose_boot_sector_leads_nowhere_is_given_up() {
     let _alone = crate::rig::alone();
-    if !can("qemu-system-x86_64", has("qemu-system-x86_64")) {
+    if !can_boot() {
         return;
     }
     const JUMP_TO_ITSELF: [u8; 2] = [0xeb, 0xfe];

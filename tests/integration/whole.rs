@@ -1,15 +1,19 @@
 //! The main job as a whole: files, delays, loops, writes, fio, interrupts.
 
-use crate::rig::{Rig, can, has, is_root, traces, words};
-use std::os::unix::fs::MetadataExt;
+use crate::rig::{Rig, can, can_loop, can_run, flat, holes, is_root, signal, traces, wait, words};
+use rustix::process::Signal;
+use serde_json::Value;
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::process::Stdio;
 use std::time::Duration;
 
 const QUICK: &[&str] = &["--slice", "20ms", "--min-time", "2s", "--budget", "6s"];
+/// For tests that ask no more of a figure than that there is one.
+const QUICKER: &[&str] = &["--slice", "20ms", "--min-time", "200ms", "--budget", "1s"];
 
 #[test]
-fn a_known_delay_is_found_on_a_file() {
+fn when_quiet_a_known_delay_is_found_on_a_file() {
     let _alone = crate::rig::alone();
     let rig = Rig::new();
     let file = rig.file("x.img", 64);
@@ -21,12 +25,6 @@ fn a_known_delay_is_found_on_a_file() {
     assert!(!rig.path("x.img").exists());
 }
 
-/// Bytes of a file that no block stands behind.
-fn holes(path: &Path) -> u64 {
-    let meta = path.metadata().unwrap();
-    meta.len().saturating_sub(meta.blocks() * 512)
-}
-
 const MIB: u64 = 1 << 20;
 
 #[test]
@@ -34,15 +32,15 @@ fn a_kept_file_that_was_trimmed_is_filled_anew_by_the_next_run() {
     let rig = Rig::new();
     let path = rig.path("x.img");
     let kept = rig.file("x.img", 64) + ",keep=true";
-    rig.json(&[&["run", &kept, "--rw", "randread"], QUICK].concat());
+    rig.json(&[&["run", &kept, "--rw", "randread"], QUICKER].concat());
     assert!(holes(&path) < MIB, "filled");
     // Without its size it is a file that is there, and no step makes or fills it.
     let there = format!("file:{}", path.display());
     let plan = rig.expect(0, &["plan", &there, "--rw", "randtrim"]);
     assert!(plan.contains("that it is not filled"), "{plan}");
-    rig.json(&[&["run", &there, "--rw", "randtrim", "--bs", "1MiB"], QUICK].concat());
+    rig.json(&[&["run", &there, "--rw", "randtrim", "--bs", "1MiB"], QUICKER].concat());
     assert!(holes(&path) > MIB, "trimmed: {}", holes(&path));
-    rig.json(&[&["run", &kept, "--rw", "randread"], QUICK].concat());
+    rig.json(&[&["run", &kept, "--rw", "randread"], QUICKER].concat());
     assert!(holes(&path) < MIB, "{} of it were never written again", holes(&path));
 }
 
@@ -50,7 +48,7 @@ fn a_kept_file_that_was_trimmed_is_filled_anew_by_the_next_run() {
 fn the_bill_of_a_file_system_on_a_loop_device() {
     let rig = Rig::new();
     let Some(stack) = rig.loop_and_xfs() else { return };
-    let report = rig.json(&[&["run", "--bill", &stack], QUICK].concat());
+    let report = rig.json(&[&["run", "--bill", &stack], QUICKER].concat());
     let bill = &report["workloads"][0]["bill"];
     let layers: Vec<&str> =
         bill["lines"].as_array().unwrap().iter().map(|line| line["layer"].as_str().unwrap()).collect();
@@ -61,31 +59,53 @@ fn the_bill_of_a_file_system_on_a_loop_device() {
 
 #[test]
 fn writes_get_equal_files_and_two_figures() {
+    if !can_loop() {
+        return;
+    }
     let rig = Rig::new();
     let file = rig.file("x.img", 64);
-    let null = format!("{file} | null");
-    let plan = rig.expect(0, &["plan", &file, &null, "--rw", "randwrite"]);
-    assert!(plan.contains("x.img"), "{plan}");
-    let report = rig.json(&[&["run", &file, &null, "--rw", "randwrite"], QUICK].concat());
-    let row = &report["workloads"][0]["rows"][0];
-    assert!(row["durable_bytes_per_s"]["value"].as_f64().is_some(), "{report}");
+    let args = ["run", &file, &format!("{file} | loop"), "--rw", "randwrite"];
+    let report = rig.json(&[&args[..], QUICKER].concat());
+    for row in report["workloads"][0]["rows"].as_array().unwrap() {
+        for figure in ["iops", "durable_bytes_per_s"] {
+            assert!(row[figure]["value"].as_f64().is_some_and(|value| value > 0.0), "{figure}: {row}");
+        }
+    }
+    let journal = std::fs::read_to_string(rig.run_dirs()[0].join("journal.jsonl")).unwrap();
+    let steps =
+        journal.lines().map(|line| serde_json::from_str::<Value>(line).unwrap()["rec"]["step"].clone());
+    let made: Vec<Value> =
+        steps.map(|step| step["op"].clone()).filter(|op| op["op"] == "make_file").collect();
+    let path = |name: &str| rig.path(name).to_str().unwrap().to_owned();
+    let equal = [path("x.img"), path("x.img.2")];
+    assert_eq!(made.iter().map(|op| op["path"].as_str().unwrap()).collect::<Vec<_>>(), equal);
+    assert!(made.iter().all(|op| op["bytes"] == 64 * MIB), "{made:?}");
+    // Each stack is on each of them once.
+    let workers = rig.records("worker");
+    let bare = workers.iter().filter(|worker| worker["stack"] == "file");
+    let targets: BTreeSet<&str> = bare.map(|worker| worker["target"].as_str().unwrap()).collect();
+    assert_eq!(targets, equal.iter().map(String::as_str).collect());
+    let loops = journal.lines().filter(|line| line.contains("\"op\":\"attach_loop\""));
+    let backing: Vec<bool> =
+        loops.map(|line| line.contains(&format!("{{\"path\":\"{}\"}}", equal[1]))).collect();
+    assert_eq!(backing, [true, false], "{journal}");
 }
 
 #[test]
 fn every_engine_measures_the_same_file() {
     let rig = Rig::new();
-    let file = rig.file("x.img", 64);
-    let null = format!("{file} | null");
-    let mut engines = vec!["sync", "uring"];
-    if can("fio", has("fio")) {
-        engines.push("fio");
-    }
-    for engine in engines {
-        let report =
-            rig.json(&[&["run", &file, &null, "--engine", engine, "--slice", "200ms"], &QUICK[2..]].concat());
+    std::fs::write(rig.path("x.img"), vec![7; 16 << 20]).unwrap();
+    let path = rig.path("x.img").to_str().unwrap().to_owned();
+    // The null engine does no I/O, and is given the file like the others.
+    let own = iotax_load::engine::ALL.iter().map(|kind| kind.word);
+    for engine in own.chain(can_run(&["fio"]).then_some("fio")) {
+        let args = ["run", &format!("file:{path}"), "--engine", engine, "--iodepth", "1", "--slice", "200ms"];
+        let report = rig.json(&[&args[..], &QUICKER[2..]].concat());
         let row = &report["workloads"][0]["rows"][0];
-        assert!(row["engine"].as_str().is_some_and(|words| words.starts_with(engine)), "{report}");
-        assert!(row["iops"]["value"].as_f64().is_some_and(|iops| iops > 10.0), "{report}");
+        assert!(row["engine"].as_str().is_some_and(|words| words.starts_with(engine)), "{engine}: {report}");
+        assert!(row["iops"]["value"].as_f64().is_some_and(|iops| iops > 10.0), "{engine}: {report}");
+        let workers = rig.records("worker");
+        assert!(!workers.is_empty() && workers.iter().all(|worker| worker["target"] == path), "{workers:?}");
     }
 }
 
@@ -93,23 +113,29 @@ fn every_engine_measures_the_same_file() {
 fn ctrl_c_takes_down_and_keeps_what_was_measured() {
     let rig = Rig::new();
     let file = rig.file("x.img", 64);
-    let args = ["run", &file, &format!("{file} | null"), "--min-time", "60s", "--budget", "60s"];
-    let child = rig.command(&args).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-    std::thread::sleep(Duration::from_secs(4));
-    std::process::Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
+    let long = ["--slice", "50ms", "--min-time", "60s", "--budget", "60s"];
+    let child = rig.spawn(&[&["run", &file, &format!("{file} | null")][..], &long].concat());
+    // Two whole rounds, of which the last may be cut short.
+    wait(|| rig.index().matches("\"round\":2,").count() > 0, 60, "a third round");
+    signal(&child, Signal::INT);
     let output = child.wait_with_output().unwrap();
     assert_eq!(output.status.code(), Some(4), "{}", words(&output));
     assert!(String::from_utf8_lossy(&output.stdout).contains(" resume "), "{}", words(&output));
     assert!(!rig.path("x.img").exists());
     assert!(rig.expect(0, &["list"]).contains("interrupted"));
+    let report = rig.json(&["report", "last"]);
+    for row in report["workloads"][0]["rows"].as_array().unwrap() {
+        assert!(row["iops"]["value"].as_f64().is_some_and(|iops| iops > 0.0), "{report}");
+    }
     for format in ["terminal", "markdown", "html", "json", "csv"] {
-        assert!(!rig.expect(0, &["report", "last", "--format", format]).is_empty());
+        let text = rig.expect(0, &["report", "last", "--format", format]);
+        assert!(text.contains(&rig.last_id()), "{format}: {text}");
+        // A sheet has figures only.
+        assert!(format == "csv" || text.contains("interrupted"), "{format}: {text}");
     }
     let short = rig.expect(0, &["report", "last"]);
     assert!(
-        short.lines().count() <= 25
-            && short.contains(" report ")
-            && crate::rig::flat(&short).contains(" -v (all), -o "),
+        short.lines().count() <= 25 && short.contains(" report ") && flat(&short).contains(" -v (all), -o "),
         "{short}"
     );
     let whole = rig.expect(0, &["report", "last", "--verbose"]);
@@ -120,17 +146,9 @@ fn ctrl_c_takes_down_and_keeps_what_was_measured() {
 
 /// The figures of a metric in a run's record, added up.
 fn recorded(rig: &Rig, metric: &str) -> f64 {
-    let index = std::fs::read_to_string(rig.run_dirs().pop().unwrap().join("index.jsonl")).unwrap();
-    let mut sum = 0.0;
-    for line in index.lines() {
-        let line: serde_json::Value = serde_json::from_str(line).unwrap();
-        for sample in line["rec"]["samples"].as_array().into_iter().flatten() {
-            if sample["metric"] == metric {
-                sum += sample["value"].as_f64().unwrap();
-            }
-        }
-    }
-    sum
+    let slices = rig.records("slice");
+    let samples = slices.iter().flat_map(|slice| slice["samples"].as_array().unwrap());
+    samples.filter(|one| one["metric"] == metric).map(|one| one["value"].as_f64().unwrap()).sum()
 }
 
 #[test]
@@ -156,7 +174,7 @@ fn no_more_is_written_than_is_allowed_fills_and_all_workloads_together() {
 
 /// A run with the longest slices there are, and the fio of the first. At depth 1 no trial comes before it.
 fn run_under_fio(rig: &Rig) -> Option<(std::process::Child, rustix::process::Pid)> {
-    if !can("fio", has("fio")) {
+    if !can_run(&["fio"]) {
         return None;
     }
     std::fs::create_dir(rig.path("tmp")).unwrap();
@@ -190,15 +208,15 @@ fn fio_of(parent: u32) -> Option<rustix::process::Pid> {
 
 #[test]
 fn ctrl_c_is_not_for_fio_and_a_slice_cut_short_is_no_failure() {
-    use rustix::process::{Pid, Signal, getpgid, kill_process};
+    use rustix::process::{getpgid, kill_process};
     let rig = Rig::new();
     let Some((run, fio)) = run_under_fio(&rig) else { return };
     assert_eq!(getpgid(Some(fio)).unwrap(), fio, "a terminal's Ctrl-C would reach it");
-    kill_process(Pid::from_child(&run), Signal::INT).unwrap();
+    signal(&run, Signal::INT);
     kill_process(fio, Signal::KILL).unwrap();
     let output = run.wait_with_output().unwrap();
     assert_eq!(output.status.code(), Some(4), "{}", words(&output));
-    let index = std::fs::read_to_string(rig.run_dirs()[0].join("index.jsonl")).unwrap();
+    let index = rig.index();
     assert!(index.contains(r#""reason":"interrupted""#) && !index.contains("fio failed"), "{index}");
 }
 
@@ -220,7 +238,7 @@ fn a_killed_run_leaves_no_fio_and_no_file_of_it() {
         }
     });
     if !ended {
-        rustix::process::kill_process(fio, rustix::process::Signal::KILL).unwrap();
+        rustix::process::kill_process(fio, Signal::KILL).unwrap();
     }
     assert!(ended, "fio outlives the run that started it");
     assert_eq!(std::fs::read_dir(rig.path("tmp")).unwrap().count(), 0);
@@ -232,7 +250,7 @@ fn plan_touches_nothing_and_says_what_is_missing() {
     let rig = Rig::new();
     let stack = format!("{} | loop | fs(ext4)", rig.file("x.img", 512));
     let output = rig.iotax(&["plan", "--bill", &stack]);
-    let plan = crate::rig::flat(&words(&output));
+    let plan = flat(&words(&output));
     // Without root, loop devices or mkfs the plan is shown all the same.
     let unmet = plan.contains("this machine lacks what");
     assert_eq!(output.status.code(), Some(if unmet { 3 } else { 0 }), "{plan}");
@@ -245,20 +263,14 @@ fn plan_touches_nothing_and_says_what_is_missing() {
 #[test]
 fn a_consent_for_no_device_under_test_is_pointed_out() {
     let rig = Rig::new();
-    let plan =
-        crate::rig::flat(&rig.expect(0, &["plan", &rig.file("x.img", 64), "--destroy", "serial=TYPO"]));
+    let plan = flat(&rig.expect(0, &["plan", &rig.file("x.img", 64), "--destroy", "serial=TYPO"]));
     assert!(plan.contains("serial=TYPO: no device under test has that serial"), "{plan}");
 }
 
 #[test]
 fn a_closed_pipe_ends_it_quietly() {
     let rig = Rig::new();
-    let mut child = rig
-        .command(&["plan", &rig.file("x.img", 64)])
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
+    let mut child = rig.spawn(&["plan", &rig.file("x.img", 64)]);
     drop(child.stdout.take());
     let output = child.wait_with_output().unwrap();
     assert!(output.stderr.is_empty(), "{}", words(&output));
@@ -266,17 +278,17 @@ fn a_closed_pipe_ends_it_quietly() {
 }
 
 /// Reads of a slice; none came to its end in the window of one that got no processor.
-fn ios(slice: &serde_json::Value) -> f64 {
+fn ios(slice: &Value) -> f64 {
     let ios = slice["samples"].as_array().unwrap().iter().find(|one| one["metric"] == "read.ios");
     ios.map_or(0.0, |ios| ios["value"].as_f64().unwrap())
 }
 
-fn window_ns(slice: &serde_json::Value) -> f64 {
+fn window_ns(slice: &Value) -> f64 {
     slice["window_ns"].as_f64().unwrap()
 }
 
 #[test]
-fn a_pilot_chooses_the_slices_and_latencies_get_a_rate_of_their_own() {
+fn when_quiet_a_pilot_chooses_the_slices_and_latencies_get_a_rate_of_their_own() {
     let _alone = crate::rig::alone();
     let rig = Rig::new();
     let file = rig.file("x.img", 64);

@@ -32,6 +32,16 @@ pub enum ArrayState {
     },
 }
 
+impl ArrayState {
+    /// Share of a rebuild that is done, 0 to 1; `None`: it is not rebuilt.
+    pub fn rebuilt(&self) -> Option<f64> {
+        match self {
+            ArrayState::Rebuilding { done, .. } => Some(*done),
+            _ => None,
+        }
+    }
+}
+
 impl std::fmt::Display for ArrayState {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {

@@ -3,7 +3,9 @@
 #![forbid(unsafe_code)]
 
 pub mod array;
+pub mod guest;
 pub mod machine;
+pub mod need;
 pub mod place;
 pub mod slice;
 pub mod spdk;

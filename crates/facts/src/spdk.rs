@@ -3,6 +3,9 @@
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 
+/// Where an SPDK target listens unless told otherwise.
+pub const USUAL_SOCKET: &str = "/var/tmp/spdk.sock";
+
 /// An SPDK target, which ran before the run and goes on after it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SpdkTarget {

@@ -54,30 +54,13 @@ const MD: &[&str] = &[
     "sync_speed_max",
 ];
 
-/// Programs whose version belongs to a result.
-pub const TOOLS: &[&str] = &[
-    "qemu-system-x86_64",
-    "qemu-img",
-    "fio",
-    "ssh",
-    "losetup",
-    "mkfs.xfs",
-    "mkfs.ext4",
-    "mkfs.btrfs",
-    "mdadm",
-    "lvm",
-    "zfs",
-    "iscsiadm",
-    "nbd-client",
-];
-
-/// Facts of this machine and of these files and devices.
-pub fn gather(targets: &[PathBuf]) -> Facts {
-    gather_from(&Probe::here(Path::new("/"), GuestProbe::NOT_ASKED), targets)
+/// Facts of this machine, of these files and devices, and the versions of these programs.
+pub fn gather(targets: &[PathBuf], programs: &[String]) -> Facts {
+    gather_from(&Probe::here(Path::new("/"), GuestProbe::NOT_ASKED), targets, programs)
 }
 
 /// Facts of the machine that the probe sees.
-pub fn gather_from(probe: &Probe, targets: &[PathBuf]) -> Facts {
+pub fn gather_from(probe: &Probe, targets: &[PathBuf], programs: &[String]) -> Facts {
     Facts {
         hostname: probe.read("/proc/sys/kernel/hostname"),
         os: os_name(probe),
@@ -92,17 +75,16 @@ pub fn gather_from(probe: &Probe, targets: &[PathBuf]) -> Facts {
         clocksource: probe.read("/sys/devices/system/clocksource/clocksource0/current_clocksource"),
         targets: targets.iter().map(|path| target(probe, path)).collect(),
         networks: net::networks(probe),
-        tools: versions(probe),
+        tools: versions(probe, programs),
     }
 }
 
 /// All are asked at once: each takes as long as a program takes to start, and that is long in a translated guest.
-fn versions(probe: &Probe) -> BTreeMap<String, String> {
+fn versions(probe: &Probe, programs: &[String]) -> BTreeMap<String, String> {
     std::thread::scope(|scope| {
-        let ask = |name: &'static str| (name, scope.spawn(move || probe.version(name)));
-        let asked: Vec<_> = TOOLS.iter().copied().map(ask).collect();
-        let told = asked.into_iter().filter_map(|(name, asked)| Some((name, asked.join().ok()??)));
-        told.map(|(name, version)| (name.to_owned(), version)).collect()
+        let asked: Vec<_> =
+            programs.iter().map(|name| (name.clone(), scope.spawn(move || probe.version(name)))).collect();
+        asked.into_iter().filter_map(|(name, asked)| Some((name, asked.join().ok()??))).collect()
     })
 }
 
@@ -455,27 +437,35 @@ mod tests {
     #[test]
     fn a_server_with_nvme_and_raid() {
         let machine = server();
-        let facts = gather_from(&machine.probe, &["/dev/nvme0n1".into(), "/srv/data/x.img".into()]);
+        let facts = gather_from(
+            &machine.probe,
+            &["/dev/nvme0n1".into(), "/srv/data/x.img".into()],
+            &["fio", "qemu-system-x86_64"].map(str::to_owned),
+        );
         insta::assert_json_snapshot!(facts);
     }
 
     #[test]
     fn a_guest_with_proc_and_sys_only() {
         let machine = bare_guest();
-        insta::assert_json_snapshot!(gather_from(&machine.probe, &["/dev/vda".into(), "/nowhere".into()]));
+        insta::assert_json_snapshot!(gather_from(
+            &machine.probe,
+            &["/dev/vda".into(), "/nowhere".into()],
+            &[]
+        ));
     }
 
     #[test]
     fn nothing_at_all_is_all_unknown() {
         let folder = tempfile::tempdir().expect("temporary folder");
-        let facts = gather_from(&Probe::of_files(folder.path()), &[]);
+        let facts = gather_from(&Probe::of_files(folder.path()), &[], &[]);
         assert_eq!(facts, Facts::default());
     }
 
     #[test]
     fn this_machine() {
         let folder = tempfile::tempdir().expect("temporary folder");
-        let facts = gather(&[folder.path().join("not-yet.img")]);
+        let facts = gather(&[folder.path().join("not-yet.img")], &[]);
         assert!(
             facts.kernel.is_some() && facts.boot_id.is_some() && facts.memory_bytes.is_some(),
             "{facts:?}"
@@ -489,7 +479,7 @@ mod tests {
     fn a_root_whose_source_does_not_exist() {
         let machine = bare_guest();
         machine.put(&[("/proc/self/mountinfo", "1 0 0:30 / / rw - btrfs /dev/root rw\n")]);
-        let facts = gather_from(&machine.probe, &["/x".into()]);
+        let facts = gather_from(&machine.probe, &["/x".into()], &[]);
         assert_eq!(facts.targets[0].devices, []);
         assert_eq!(facts.targets[0].file_system.as_ref().map(|fs| fs.kind.as_str()), Some("btrfs"));
     }
@@ -512,7 +502,7 @@ mod tests {
             machine.put(&[(&format!("{queue}/{name}"), &format!("{at}\n"))]);
         }
         machine.put(&[(&format!("{queue}/../ro"), "1\n")]);
-        let facts = gather_from(&machine.probe, &["/dev/nvme0n1".into()]);
+        let facts = gather_from(&machine.probe, &["/dev/nvme0n1".into()], &[]);
         let device = &facts.targets[0].devices[0];
         let told = |name: &&str| device.queue.get(*name).map(String::as_str);
         let expected: Vec<String> = (0..settings.len()).map(|at| at.to_string()).collect();

@@ -13,11 +13,11 @@ use crate::pace::Pace;
 use crate::random::Random;
 use crate::seat::Seat;
 use crate::source::Source;
-use crate::spec::Direction;
+use crate::spec::{Direction, SliceResult};
 use crate::stamps::Stamps;
 use crate::tally::{Ended, Tally};
 use crate::verify::{Back, BackOrder, Checks, Ledger};
-use crate::{Histogram, Hold, Job, Stamping};
+use crate::{Hold, Job, Stamping};
 use std::fs::File;
 use std::io;
 use std::ops::Range;
@@ -94,24 +94,14 @@ pub(crate) struct SliceOrder {
 #[derive(Debug)]
 pub(crate) struct LaneResult {
     pub(crate) start_ns: u64,
-    pub(crate) read: Direction,
-    pub(crate) write: Direction,
-    pub(crate) trim: Direction,
-    pub(crate) sync_latency: Histogram,
-    pub(crate) reap_gap: Histogram,
-    pub(crate) in_flight_ns: u64,
-    pub(crate) served_ns: u64,
-    pub(crate) service: Histogram,
-    pub(crate) discarded_ios: u64,
+    /// All but windows and flushes.
+    pub(crate) measured: SliceResult,
     pub(crate) first_submit_ns: Option<u64>,
     pub(crate) last_release_ns: Option<u64>,
     /// When the queue was empty.
     pub(crate) drained_ns: u64,
-    pub(crate) errors: u64,
-    pub(crate) first_error: Option<String>,
     /// Ended early, because some thread found that the target does nothing but fail.
     pub(crate) aborted: bool,
-    pub(crate) cpu: Cpu,
 }
 
 /// How an fsync went.
@@ -368,8 +358,7 @@ impl<E: Engine + 'static> Lane<E> {
 
     fn result(&mut self, start_ns: u64, drained_ns: u64, aborted: bool, cpu: Cpu) -> LaneResult {
         let tally = &mut self.tally;
-        LaneResult {
-            start_ns,
+        let measured = SliceResult {
             read: trimmed(&tally.read),
             write: trimmed(&tally.write),
             trim: trimmed(&tally.trim),
@@ -379,14 +368,14 @@ impl<E: Engine + 'static> Lane<E> {
             served_ns: tally.served_ns,
             service: tally.service.trimmed(),
             discarded_ios: tally.discarded_ios,
-            first_submit_ns: self.first_submit_ns,
-            last_release_ns: tally.last_release_ns,
-            drained_ns,
+            cpu_user_ns: cpu.user_ns,
+            cpu_system_ns: cpu.system_ns,
             errors: tally.errors,
             first_error: tally.first_error.take(),
-            aborted,
-            cpu,
-        }
+            ..SliceResult::default()
+        };
+        let (first_submit_ns, last_release_ns) = (self.first_submit_ns, tally.last_release_ns);
+        LaneResult { start_ns, measured, first_submit_ns, last_release_ns, drained_ns, aborted }
     }
 }
 
@@ -480,6 +469,7 @@ fn idle_slot() -> Slot {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Histogram;
     use crate::Rw;
     use crate::pace::Schedule;
 
@@ -570,12 +560,12 @@ mod tests {
         let engine = Stalling { left: 50, stall_ns: 100_000_000, done: Vec::with_capacity(1) };
         let stop = Stop::Time { discard_ns: 0, window_ns: 300_000_000 };
         let result = run(setup(job, Hold::default()), engine, stop);
-        let latency = &result.read.latency;
+        let latency = &result.measured.read.latency;
         // Meant to start in the first half of the stall: at least 50 ms late, 500 of them.
         let late = |(bucket, _): &(u32, u64)| crate::histogram::bounds(*bucket as usize).1 >= 50_000_000;
         let late: u64 = latency.sparse().filter(late).map(|(_, count)| count).sum();
         assert!(late >= 490, "{late}");
-        assert!(result.read.ios <= 3000, "never faster than the rate");
+        assert!(result.measured.read.ios <= 3000, "never faster than the rate");
     }
 
     #[test]
@@ -584,7 +574,7 @@ mod tests {
         let stop = Stop::Time { discard_ns: 1_000_000, window_ns: 20_000_000 };
         let stalling = || Stalling { left: 50, stall_ns: 100_000_000, done: Vec::with_capacity(1) };
         let job = Job { rate_iops: Some(10_000), ..Job::default() };
-        let latency = run(setup(job, Hold::default()), stalling(), stop).read.latency;
+        let latency = run(setup(job, Hold::default()), stalling(), stop).measured.read.latency;
         // Those of the last 16 ms, most of which were never issued, had waited for 84 ms and more.
         let late = |(bucket, _): &(u32, u64)| crate::histogram::bounds(*bucket as usize).1 >= 80_000_000;
         let late: u64 = latency.sparse().filter(late).map(|(_, count)| count).sum();
@@ -595,14 +585,14 @@ mod tests {
         let engine = Device { service_ns: 30_000_000, busy: Vec::new() };
         let result =
             run(setup(job, Hold::default()), engine, Stop::Time { discard_ns: 0, window_ns: 20_000_000 });
-        assert_eq!((result.read.ios, result.read.latency.count()), (0, 2));
+        assert_eq!((result.measured.read.ios, result.measured.read.latency.count()), (0, 2));
     }
 
     #[test]
     fn the_rate_is_kept_and_a_slice_by_blocks_ends() {
         let job = Job { rate_iops: Some(20_000), iodepth: 4, ..Job::default() };
         let result = run(setup(job, Hold::default()), device(10_000), Stop::Blocks(201));
-        assert_eq!(result.read.ios, 201);
+        assert_eq!(result.measured.read.ios, 201);
         // The 201st is meant to start at 200 / 20,000 s.
         let lasted_ns = result.last_release_ns.unwrap() - result.start_ns;
         assert!(lasted_ns >= 10_000_000, "{lasted_ns}");
@@ -613,7 +603,7 @@ mod tests {
         let hold = Hold { ns: 0, share_ppm: 250_000 };
         let job = Job::default();
         let result = run(setup(job, hold), device(50_000), Stop::Blocks(400));
-        assert_eq!(result.read.ios, 400);
+        assert_eq!(result.measured.read.ios, 400);
         // 5/4 of service times that are at least 50 us.
         let lasted_ns = (result.last_release_ns.unwrap() - result.first_submit_ns.unwrap()) as f64;
         assert!(lasted_ns >= 400.0 * 62_500.0 - 400.0, "{lasted_ns}");
@@ -624,11 +614,11 @@ mod tests {
         let hold = Hold { ns: 20_000_000, share_ppm: 0 };
         let job = Job { iodepth: 8, ..Job::default() };
         let result = run(setup(job, hold), device(1_000_000), Stop::Blocks(80));
-        assert_eq!(result.read.ios, 80);
+        assert_eq!(result.measured.read.ios, 80);
         // A hold that was released late gives back up to a quarter of the next one.
-        assert!(result.read.latency.min().unwrap() >= 15_900_000);
+        assert!(result.measured.read.latency.min().unwrap() >= 15_900_000);
         // One after the other, each would wait for the holds of seven others: 150 ms and more.
-        assert!(result.read.latency.percentile(0.5).unwrap() < 80_000_000);
+        assert!(result.measured.read.latency.percentile(0.5).unwrap() < 80_000_000);
     }
 
     #[test]
@@ -638,10 +628,13 @@ mod tests {
                 let job = Job { iodepth: 4, rate_iops, stamps, ..Job::default() };
                 // By blocks: none lies across an end of the window.
                 let result = run(setup(job, Hold::default()), device(100_000), Stop::Blocks(2000));
-                let error = result.served_ns as f64 / result.in_flight_ns as f64 - 1.0;
+                let error = result.measured.served_ns as f64 / result.measured.in_flight_ns as f64 - 1.0;
                 assert!(error.abs() < 0.001, "{error} {rate_iops:?} {stamps:?}");
-                assert!(result.reap_gap.count() > 0);
-                assert_eq!(result.service.count(), rate_iops.map_or(0, |_| result.read.ios));
+                assert!(result.measured.reap_gap.count() > 0);
+                assert_eq!(
+                    result.measured.service.count(),
+                    rate_iops.map_or(0, |_| result.measured.read.ios)
+                );
             }
         }
     }
@@ -656,15 +649,15 @@ mod tests {
             let late = |(bucket, _): &(u32, u64)| crate::histogram::bounds(*bucket as usize).0 >= 10_000_000;
             histogram.sparse().filter(late).map(|(_, count)| count).sum::<u64>()
         };
-        assert!(slow(&result.read.latency) >= 800);
-        assert!(slow(&result.service) <= 10, "one was stalled, the others waited to be issued");
+        assert!(slow(&result.measured.read.latency) >= 800);
+        assert!(slow(&result.measured.service) <= 10, "one was stalled, the others waited to be issued");
     }
 
     #[test]
     fn syncs_take_slots_and_are_counted_apart() {
         let job = Job { rw: Rw::Write, fsync: 3, iodepth: 2, ..Job::default() };
         let result = run(setup(job, Hold::default()), device(1_000), Stop::Blocks(12));
-        assert_eq!(result.write.ios, 12);
-        assert_eq!(result.sync_latency.count(), 4);
+        assert_eq!(result.measured.write.ios, 12);
+        assert_eq!(result.measured.sync_latency.count(), 4);
     }
 }

@@ -1,6 +1,5 @@
 //! What a worker is asked and what it answers: targets, slices, results, errors.
 
-use crate::lane::LaneResult;
 use crate::{Histogram, Hold};
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
@@ -172,26 +171,29 @@ impl SliceResult {
         [&self.read, &self.write, &self.trim]
     }
 
-    /// With what one thread measured.
-    pub(crate) fn add(&mut self, lane: &LaneResult) {
-        self.read.add(&lane.read);
-        self.write.add(&lane.write);
-        self.trim.add(&lane.trim);
-        self.sync_latency.merge(&lane.sync_latency);
-        self.reap_gap.merge(&lane.reap_gap);
-        self.in_flight_ns += lane.in_flight_ns;
-        self.served_ns += lane.served_ns;
-        self.service.merge(&lane.service);
-        self.discarded_ios += lane.discarded_ios;
-        self.cpu_user_ns += lane.cpu.user_ns;
-        self.cpu_system_ns += lane.cpu.system_ns;
-        self.errors += lane.errors;
+    /// With what another thread or worker did in the same window: all but windows and flushes.
+    pub fn add(&mut self, other: &SliceResult) {
+        self.read.add(&other.read);
+        self.write.add(&other.write);
+        self.trim.add(&other.trim);
+        self.sync_latency.merge(&other.sync_latency);
+        self.reap_gap.merge(&other.reap_gap);
+        self.service.merge(&other.service);
+        self.in_flight_ns += other.in_flight_ns;
+        self.served_ns += other.served_ns;
+        self.discarded_ios += other.discarded_ios;
+        self.discarded_ns = self.discarded_ns.max(other.discarded_ns);
+        self.drain_ns = self.drain_ns.max(other.drain_ns);
+        self.cpu_user_ns += other.cpu_user_ns;
+        self.cpu_system_ns += other.cpu_system_ns;
+        self.errors += other.errors;
+        self.first_error = self.first_error.take().or_else(|| other.first_error.clone());
     }
 }
 
 impl Direction {
     /// With what another thread or worker did in the same window.
-    pub fn add(&mut self, other: &Direction) {
+    fn add(&mut self, other: &Direction) {
         self.ios += other.ios;
         self.bytes += other.bytes;
         self.latency.merge(&other.latency);

@@ -118,13 +118,12 @@ impl Worker {
         let late_ns = self.most_late_ns(spec.bound, discard_ns);
         let begin = spec.begin_ns.map(|at_ns| Begin { at_ns, latest_ns: at_ns.saturating_add(late_ns) });
         let orders = self.orders(spec.bound, discard_ns, begin)?;
-        let lanes = self.crew.slice(orders)?;
+        let mut lanes = self.crew.slice(orders)?;
         let mut result = SliceResult::default();
-        for (thread, lane) in lanes.iter().enumerate() {
-            result.add(lane);
-            if let (None, Some(words)) = (&result.first_error, &lane.first_error) {
-                result.first_error = Some(self.said_by(thread, words));
-            }
+        for (thread, lane) in lanes.iter_mut().enumerate() {
+            let words = lane.measured.first_error.take();
+            lane.measured.first_error = words.map(|words| self.said_by(thread, &words));
+            result.add(&lane.measured);
         }
         if lanes.iter().any(|lane| lane.aborted) {
             let (errors, first) = (result.errors, result.first_error.unwrap_or_default());

@@ -1,7 +1,7 @@
 //! The pilot: some seconds of the baseline alone, of which follow the length of a slice and the pattern of a round.
 //! Its data are used for nothing else, so that the choice cannot bend the result.
 
-use super::spectrum::{self, Line};
+use super::spectrum::{self, SpectralLine};
 use super::spread::mean;
 use serde::{Deserialize, Serialize};
 
@@ -105,7 +105,7 @@ fn longest_within(bounds: &Bounds, pattern: Pattern) -> f64 {
     (0.75 * bounds.budget_s / slices * 1000.0).floor().max(1.0) / 1000.0
 }
 
-fn period(line: &Line, slices: &[PilotSlice]) -> f64 {
+fn period(line: &SpectralLine, slices: &[PilotSlice]) -> f64 {
     line.period * mean(&slices.iter().map(|slice| slice.took_s).collect::<Vec<_>>())
 }
 

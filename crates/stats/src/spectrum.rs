@@ -14,7 +14,7 @@ const LEAST: usize = 32;
 
 /// A line of the spectrum.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Line {
+pub struct SpectralLine {
     /// Period in values of the series.
     pub period: f64,
     /// Its power over that of the frequencies around it.
@@ -24,7 +24,7 @@ pub struct Line {
 /// The line that stands out most, if one does. Noise that remembers has more power at low frequencies: what a value keeps
 /// of the one before is taken out first, and a line is then held against its neighbours, of which noise is exponentially
 /// distributed.
-pub fn line(values: &[f64]) -> Option<Line> {
+pub fn line(values: &[f64]) -> Option<SpectralLine> {
     if values.len() < LEAST {
         return None;
     }
@@ -32,7 +32,8 @@ pub fn line(values: &[f64]) -> Option<Line> {
     let over = |at: usize| power[at] / noise_around(&power, at);
     let best = (LEAST_CYCLES - 1..power.len()).max_by(|one, two| over(*one).total_cmp(&over(*two)))?;
     let bound = (power.len() as f64 / ALPHA).ln();
-    let found = Line { period: (values.len() - 1) as f64 / (best + 1) as f64, over_noise: over(best) };
+    let found =
+        SpectralLine { period: (values.len() - 1) as f64 / (best + 1) as f64, over_noise: over(best) };
     (found.over_noise > bound).then_some(found)
 }
 
@@ -123,7 +124,7 @@ mod tests {
     fn memory_hides_no_tone() {
         for memory in [0.0, 0.9] {
             let tone = |i: usize| (std::f64::consts::TAU * i as f64 / 4.3).sin();
-            let at_its_period = |line: Line| (line.period - 4.3).abs() < 0.3;
+            let at_its_period = |line: SpectralLine| (line.period - 4.3).abs() < 0.3;
             let found =
                 (0..200).filter(|seed| line(&series(*seed, memory, tone)).is_some_and(at_its_period)).count();
             assert!(found >= 190, "{memory}: {found} of 200");

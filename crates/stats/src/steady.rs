@@ -319,20 +319,20 @@ pub fn last_fall(paces: &[f64]) -> Option<Fall> {
 fn is_a_step(one: &[f64], two: &[f64]) -> bool {
     let around = |side: &[f64]| side.iter().map(|value| (value - mean(side)).powi(2)).sum::<f64>();
     let whole = [one, two].concat();
-    let line = Line::of(&whole);
+    let line = FittedLine::of(&whole);
     let off = |(at, value): (usize, &f64)| (value - line.at(at)).powi(2);
     around(one) + around(two) < whole.iter().enumerate().map(off).sum()
 }
 
 /// The best straight line through values at equal distances.
-struct Line {
+struct FittedLine {
     middle: f64,
     mean: f64,
     slope: f64,
 }
 
-impl Line {
-    fn of(values: &[f64]) -> Line {
+impl FittedLine {
+    fn of(values: &[f64]) -> FittedLine {
         let (middle, mean) = ((values.len() as f64 - 1.0) / 2.0, mean(values));
         let (mut together, mut alone) = (0.0, 0.0);
         for (at, value) in values.iter().enumerate() {
@@ -340,7 +340,7 @@ impl Line {
             together += x * (value - mean);
             alone += x * x;
         }
-        Line { middle, mean, slope: if alone > 0.0 { together / alone } else { 0.0 } }
+        FittedLine { middle, mean, slope: if alone > 0.0 { together / alone } else { 0.0 } }
     }
 
     fn at(&self, at: usize) -> f64 {
@@ -369,7 +369,7 @@ impl Window {
         let means: Vec<f64> = (0..STRETCHES).map(stretch).collect();
         let (low, high) =
             means.iter().fold((f64::INFINITY, 0.0_f64), |(low, high), one| (low.min(*one), high.max(*one)));
-        let goes = Line::of(&means).slope.abs() * (STRETCHES - 1) as f64;
+        let goes = FittedLine::of(&means).slope.abs() * (STRETCHES - 1) as f64;
         Some(Window { range: (high - low) / mean(&means), slope: goes / mean(&means) })
     }
 

@@ -115,7 +115,8 @@ pub fn program() -> &'static Path {
 fn beside() -> Option<PathBuf> {
     let path = std::env::current_exe().ok()?.with_file_name(NAME);
     is_trusted(&path)?;
-    let asked = Command::new(&path).arg("--build").stdin(Stdio::null()).stderr(Stdio::null()).output().ok()?;
+    let asked =
+        Command::new(&path).arg("--build").stdin(Stdio::null()).stderr(Stdio::null()).output().ok()?;
     (asked.status.success() && asked.stdout.trim_ascii() == BUILD.as_bytes()).then_some(path)
 }
 

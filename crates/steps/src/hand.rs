@@ -7,6 +7,7 @@ use super::state::ArrayState;
 use super::system::{Progress, RealSystem, Watcher};
 use super::{HOST, RunTag, Yield, is_ssh_place};
 use crate::host::Missing;
+use crate::host::needs::Need;
 use crate::layer::guest::DiskKey;
 use anyhow::{Result, anyhow, bail};
 use std::collections::BTreeMap;
@@ -35,7 +36,7 @@ pub trait Hand: Send {
     /// What undoing found that is worth a word and is no failure, since this was last asked.
     fn notes(&mut self) -> Vec<String>;
     /// What of these needs (ids of `host::needs`) is unmet there.
-    fn missing(&mut self, ids: &[&str]) -> Result<Vec<Missing>>;
+    fn missing(&mut self, needs: &[Need]) -> Result<Vec<Missing>>;
     /// From now on tells whoever watches how far something long is; they may end it.
     fn watched_by(&mut self, _watcher: SharedWatcher) {}
     /// Whether the place has ended, with all that was made in it.

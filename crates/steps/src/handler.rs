@@ -51,8 +51,8 @@ impl Handler for Machine {
         self.system = RealSystem::watched(move |progress| line.tell(serde_json::json!(progress)));
     }
 
-    fn facts(&mut self, devices: &[PathBuf]) -> Result<Facts> {
-        Ok(facts::gather(devices))
+    fn facts(&mut self, devices: &[PathBuf], programs: &[String]) -> Result<Facts> {
+        Ok(facts::gather(devices, programs))
     }
 
     fn step(&mut self, payload: serde_json::Value) -> Result<serde_json::Value> {

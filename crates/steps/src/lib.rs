@@ -5,7 +5,7 @@
 
 pub mod afar;
 pub mod agent;
-pub mod child;
+
 pub mod clean;
 pub mod dm;
 pub mod durability;
@@ -53,7 +53,7 @@ mod layer {
     pub use crate::guest;
 }
 mod measure {
-    pub use crate::{afar, child, durability, engine, handler, stops, wire};
+    pub use crate::{afar, durability, engine, handler, stops, wire};
 }
 mod scenario {
     pub use iotax_facts::{Consent, Engine};

@@ -4,7 +4,9 @@
 use super::wire::message::{Request, Response};
 use super::wire::peer::Peer;
 use crate::exit::{Failed, code_of};
-use crate::host::{Missing, needs};
+use crate::host::Missing;
+use crate::host::needs::{AskedNeed, Need, distribution};
+use crate::host::probe::Probe;
 use crate::layer::guest::{self, DiskKey};
 use crate::step::hand::{Hand, SharedWatcher, tell};
 use crate::step::op::Op;
@@ -78,8 +80,8 @@ pub enum Asked {
     Notes,
     /// Which of these needs are unmet.
     Missing {
-        /// Ids of `host::needs`.
-        ids: Vec<String>,
+        /// They.
+        needs: Vec<AskedNeed>,
     },
 }
 
@@ -138,8 +140,10 @@ pub enum Told {
     },
     /// Unmet needs.
     Missing {
-        /// They.
-        missing: Vec<Missing>,
+        /// Their places in the question, with what is lacking.
+        lacking: Vec<(usize, String)>,
+        /// By which packages are named there.
+        distribution: Vec<String>,
     },
     /// It could not be done.
     Refused {
@@ -184,9 +188,10 @@ fn act(hand: &mut dyn Hand, asked: Asked) -> Result<Told> {
         Asked::State { op, made } => Told::State { now: hand.state(&op, &made)? },
         Asked::Settings { op, made } => Told::Settings { settings: hand.settings(&op, &made)? },
         Asked::Notes => Told::Notes { notes: hand.notes() },
-        Asked::Missing { ids } => {
-            let ids: Vec<&str> = ids.iter().map(String::as_str).collect();
-            Told::Missing { missing: needs::missing(&ids, Path::new("/"), guest::findings::FINDINGS) }
+        Asked::Missing { needs } => {
+            let probe = Probe::here(Path::new("/"), guest::findings::FINDINGS);
+            let lacking = needs.iter().enumerate().filter_map(|(at, need)| Some((at, need.lacking(&probe)?)));
+            Told::Missing { lacking: lacking.collect(), distribution: distribution(&probe) }
         }
     })
 }
@@ -301,9 +306,12 @@ impl Hand for RemoteHand {
         }
     }
 
-    fn missing(&mut self, ids: &[&str]) -> Result<Vec<Missing>> {
-        match self.ask(&Asked::Missing { ids: ids.iter().map(|id| (*id).to_owned()).collect() })? {
-            Told::Missing { missing } => Ok(missing),
+    fn missing(&mut self, needs: &[Need]) -> Result<Vec<Missing>> {
+        match self.ask(&Asked::Missing { needs: needs.iter().map(Need::asked).collect() })? {
+            Told::Missing { lacking, distribution } => {
+                let missing = |(at, what)| Some(needs.get::<usize>(at)?.lacking(&distribution, what));
+                Ok(lacking.into_iter().filter_map(missing).collect())
+            }
             other => Err(self.strange(&other)),
         }
     }
@@ -324,8 +332,10 @@ impl Hand for RemoteHand {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::host::needs::{self, OWN};
     use crate::measure::handler::Machine;
     use crate::step::op::MakeDirectory;
+    use iotax_facts::need::{Find, Requirement, Supply, everywhere};
 
     fn hand() -> RemoteHand {
         let mut peer = Peer::in_process("elsewhere", Box::new(Machine::default())).unwrap();
@@ -356,9 +366,18 @@ mod tests {
     #[test]
     fn an_agent_tells_what_its_machine_lacks() {
         // Every Linux has /proc; what no machine has is a need that no table knows.
-        let missing = hand().missing(&["io_uring", "loop-devices"]).unwrap();
-        let here = needs::missing(&["io_uring", "loop-devices"], Path::new("/"), guest::findings::FINDINGS);
-        assert_eq!(missing, here);
+        const SUPPLY: &[Supply] = &[everywhere("make one")];
+        let nowhere = Requirement {
+            id: "nowhere",
+            why: "for a test",
+            supply: SUPPLY,
+            finds: &[Find::File("/nowhere/at/all")],
+        };
+        let own = OWN.iter().filter(|need| matches!(need.id, "io_uring" | "root")).copied();
+        let needs: Vec<Need> = own.chain([Need::of(nowhere)]).collect();
+        let missing = hand().missing(&needs).unwrap();
+        assert_eq!(missing, needs::missing(&needs, Path::new("/"), guest::findings::FINDINGS));
+        assert_eq!(missing.last().map(|one| one.what.as_str()), Some("there is no /nowhere/at/all"));
     }
 
     #[test]

@@ -14,6 +14,7 @@ use super::zfs::ArcLimit;
 use super::{ProcessId, RunTag, Yield};
 use crate::host::Missing;
 use crate::host::block::Identity;
+use crate::host::needs::Need;
 use crate::layer::guest::DiskKey;
 use anyhow::{Result, anyhow, bail, ensure};
 use std::path::{Path, PathBuf};
@@ -235,7 +236,7 @@ impl Hand for SimulatedSystem {
         Vec::new()
     }
 
-    fn missing(&mut self, _: &[&str]) -> Result<Vec<Missing>> {
+    fn missing(&mut self, _: &[Need]) -> Result<Vec<Missing>> {
         Ok(Vec::new())
     }
 }

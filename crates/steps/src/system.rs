@@ -12,9 +12,10 @@ use super::zfs::ArcLimit;
 use super::{ProcessId, RunTag, Yield, spdk};
 use crate::guard::inspect::identity_of;
 use crate::guard::marker;
+use crate::host::Missing;
 use crate::host::block::Identity;
+use crate::host::needs::{self, Need};
 use crate::host::probe::{GuestProbe, Probe};
-use crate::host::{Missing, needs};
 use crate::layer::guest::disk::{self, DiskKey};
 use anyhow::{Context, Result, bail};
 use serde::{Deserialize, Serialize};
@@ -158,8 +159,8 @@ impl Hand for RealSystem {
         std::mem::take(&mut self.notes)
     }
 
-    fn missing(&mut self, ids: &[&str]) -> Result<Vec<Missing>> {
-        Ok(needs::missing(ids, Path::new("/"), GuestProbe::NOT_ASKED))
+    fn missing(&mut self, needs: &[Need]) -> Result<Vec<Missing>> {
+        Ok(needs::missing(needs, Path::new("/"), GuestProbe::NOT_ASKED))
     }
 
     fn watched_by(&mut self, watcher: SharedWatcher) {

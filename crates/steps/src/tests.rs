@@ -23,6 +23,7 @@ use super::zfs::ArcLimit;
 use super::{HOST, PathRef, ProcessId, RunTag, Step, StepId, Yield};
 use crate::guard::rig;
 use crate::host::Missing;
+use crate::host::needs::Need;
 use crate::layer::guest::DiskKey;
 use anyhow::Result;
 use iotax_load::DataKind;
@@ -52,7 +53,7 @@ forward! {
     state(op: &Op, made: &Yield) -> Result<Option<ArrayState>>;
     settings(op: &Op, made: &Yield) -> Result<ThingSettings>;
     notes() -> Vec<String>;
-    missing(ids: &[&str]) -> Result<Vec<Missing>>;
+    missing(needs: &[Need]) -> Result<Vec<Missing>>;
 }
 
 /// Both ends of every fabric, over the device of step 2.

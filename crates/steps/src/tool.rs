@@ -5,15 +5,13 @@ use super::process;
 use super::system::{run, wait_until};
 use crate::host::probe::{QUIET_LVM, program_path};
 use anyhow::{Context, Result, bail};
-use iotax_sys::child::ended_within;
-use rustix::process::{Pid, Signal, kill_process_group};
+use iotax_sys::child::{self, Ended};
 use std::ffi::OsStr;
-use std::io::{Read, Write};
+use std::io::Write;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, ExitStatus, Output, Stdio};
-use std::sync::mpsc::{Receiver, channel};
-use std::time::{Duration, Instant};
+use std::process::{Command, Output, Stdio};
+use std::time::Duration;
 
 /// The longest that a tool of the system was seen to take by itself: zpool create on many disks.
 const ORPHAN_LIMIT: Duration = Duration::from_secs(120);
@@ -23,8 +21,6 @@ const ASKS_WITHIN: Duration = Duration::from_secs(120);
 const CHANGES_WITHIN: Duration = Duration::from_secs(15 * 60);
 /// What writes the more the larger a drive is: mkfs.ext4 all inode tables (1.5 % of it), LVM what a cache has not written back.
 const WRITES_WITHIN: Duration = Duration::from_secs(4 * 3600);
-/// What was killed is gone by then, unless the kernel does not let it go.
-const DIES_WITHIN: Duration = Duration::from_secs(5);
 
 /// Words of programs that change something; of a program that is not here every use may.
 const CHANGING: &[(&str, &[&str])] = &[
@@ -113,7 +109,6 @@ fn limit_of(command: &Command) -> Duration {
 /// # Errors
 /// As [`output`].
 pub(super) fn output_within(command: &mut Command, limit: Duration, script: Option<&str>) -> Result<Output> {
-    let start = Instant::now();
     let shown = format!("{command:?}");
     let stdin = if script.is_some() { Stdio::piped() } else { Stdio::null() };
     command.stdin(stdin).stdout(Stdio::piped()).stderr(Stdio::piped()).process_group(0);
@@ -123,51 +118,23 @@ pub(super) fn output_within(command: &mut Command, limit: Duration, script: Opti
         (Some(script), Some(mut stdin)) => stdin.write_all(script.as_bytes()),
         _ => Ok(()),
     };
-    let pipes = (child.stdout.take().map(read_all), child.stderr.take().map(read_all));
-    let status = match end_of(&mut child, limit)? {
-        Some(status) => status,
-        None => bail!("{shown} did not end within {} s{}", limit.as_secs(), kill(&mut child)),
+    let output = match child::run_within(child, limit).context("cannot wait for a program")? {
+        Ended::Whole(output) => output,
+        Ended::Held => bail!("{shown} has ended, and something that it started has not"),
+        Ended::Killed => bail!(
+            "{shown} did not end within {} s and was killed; hint: the kernel's log (dmesg) may tell what it waited for",
+            limit.as_secs()
+        ),
+        Ended::Stuck => bail!(
+            "{shown} did not end within {} s, nor when it was killed: it waits for a device within the kernel (state D); hint: the \
+             kernel's log (dmesg) tells why",
+            limit.as_secs()
+        ),
     };
-    let words = |pipe: Option<Receiver<Vec<u8>>>| {
-        // What it has left running may hold on to its pipes.
-        let rest = limit.saturating_sub(start.elapsed()).max(DIES_WITHIN);
-        let read = pipe.map_or(Ok(Vec::new()), |pipe| pipe.recv_timeout(rest));
-        read.with_context(|| format!("{shown} has ended, and something that it started has not"))
-    };
-    let output = Output { status, stdout: words(pipes.0)?, stderr: words(pipes.1)? };
     if output.status.success() {
         told.with_context(|| format!("{shown} did not take its script"))?;
     }
     Ok(output)
-}
-
-/// So that no pipe that is full holds it up.
-fn read_all(mut pipe: impl Read + Send + 'static) -> Receiver<Vec<u8>> {
-    let (sender, receiver) = channel();
-    std::thread::spawn(move || {
-        let mut bytes = Vec::new();
-        let _ = pipe.read_to_end(&mut bytes);
-        // Nobody listens any more to what did not end in time.
-        let _ = sender.send(bytes);
-    });
-    receiver
-}
-
-/// How it ended; `None`: it has not.
-fn end_of(child: &mut Child, limit: Duration) -> Result<Option<ExitStatus>> {
-    ended_within(child, limit).context("cannot wait for a program")
-}
-
-/// Kills it with all that it started, and tells how that went.
-fn kill(child: &mut Child) -> &'static str {
-    // Nobody has waited for it, so the number is its own still.
-    let _ = kill_process_group(Pid::from_child(child), Signal::KILL);
-    match end_of(child, DIES_WITHIN) {
-        Ok(Some(_)) => " and was killed; hint: the kernel's log (dmesg) may tell what it waited for",
-        _ => {
-            ", nor when it was killed: it waits for a device within the kernel (state D); hint: the kernel's log (dmesg) tells why"
-        }
-    }
 }
 
 /// The same run to its end with a script on its standard input; gives its standard output.
@@ -275,6 +242,7 @@ pub fn guid(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::time::Instant;
 
     #[test]
     fn a_script_is_read_and_what_fails_has_its_words() {

@@ -1,11 +1,13 @@
-//! Children: such as must not outlive this process, which the kernel ends when it dies, even by SIGKILL; and waiting for one within a time.
+//! Children: such as must not outlive this process, which the kernel ends when it dies, even by SIGKILL; waiting for one within a
+//! time; and running one to its end or its limit, with all that it wrote.
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use rustix::process::{Pid, PidfdFlags, pidfd_open};
-use std::io;
+use rustix::process::{Pid, PidfdFlags, Signal, getpgid, kill_process_group, pidfd_open};
+use std::io::{self, Read};
 use std::os::fd::OwnedFd;
 use std::os::unix::process::CommandExt;
-use std::process::{Child, Command, ExitStatus};
+use std::process::{Child, Command, ExitStatus, Output};
+use std::sync::mpsc::{Receiver, channel};
 use std::time::{Duration, Instant};
 
 /// Where the kernel cannot tell when a child ends (before 5.3), it is looked at so often.
@@ -26,6 +28,77 @@ pub fn ended_within(child: &mut Child, limit: Duration) -> io::Result<Option<Exi
         }
         pause(handle.as_ref(), rest);
     }
+}
+
+/// What was killed is gone by then, unless the kernel does not let it go; what was written is read by then, unless something else
+/// has the pipe too.
+const DIES_WITHIN: Duration = Duration::from_secs(5);
+
+/// How a child ended that was given some time.
+#[derive(Debug)]
+pub enum Ended {
+    /// By itself, with what it wrote into its pipes.
+    Whole(Output),
+    /// By itself, and something that it started has its pipes still.
+    Held,
+    /// It was killed at the limit.
+    Killed,
+    /// It was killed, and is there still: it waits for a device within the kernel.
+    Stuck,
+}
+
+/// Waits for a child and reads its pipes meanwhile, so that none that is full holds it up. At the limit it is killed, with all of
+/// its group where it has one of its own.
+///
+/// # Errors
+/// When it cannot be waited for.
+pub fn run_within(mut child: Child, limit: Duration) -> io::Result<Ended> {
+    let start = Instant::now();
+    let pipes = [child.stdout.take().map(read_all), child.stderr.take().map(read_all)];
+    let Some(status) = ended_within(&mut child, limit)? else {
+        signal_all(&mut child, Signal::KILL);
+        let died = ended_within(&mut child, DIES_WITHIN)?;
+        return Ok(if died.is_some() { Ended::Killed } else { Ended::Stuck });
+    };
+    let rest = limit.saturating_sub(start.elapsed()).max(DIES_WITHIN);
+    let read = pipes.map(|pipe| pipe.map_or(Some(Vec::new()), |pipe| pipe.recv_timeout(rest).ok()));
+    Ok(match read {
+        [Some(stdout), Some(stderr)] => Ended::Whole(Output { status, stdout, stderr }),
+        _ => Ended::Held,
+    })
+}
+
+/// The same; `None` of one that had no end within the limit.
+///
+/// # Errors
+/// As [`run_within`].
+pub fn output_within(child: Child, limit: Duration) -> io::Result<Option<Output>> {
+    match run_within(child, limit)? {
+        Ended::Whole(output) => Ok(Some(output)),
+        _ => Ok(None),
+    }
+}
+
+/// Sends a signal to a child that nobody has waited for yet, and to all of its group where it has one of its own.
+pub fn signal_all(child: &mut Child, signal: Signal) {
+    let pid = Pid::from_child(child);
+    // Both fail only if it has just ended by itself.
+    let _ = match getpgid(Some(pid)) {
+        Ok(group) if group == pid => kill_process_group(pid, signal),
+        _ => rustix::process::kill_process(pid, signal),
+    };
+}
+
+fn read_all(mut pipe: impl Read + Send + 'static) -> Receiver<Vec<u8>> {
+    let (sender, receiver) = channel();
+    std::thread::spawn(move || {
+        let mut bytes = Vec::new();
+        // What was read before an error is all there is to show.
+        let _ = pipe.read_to_end(&mut bytes);
+        // Nobody listens any more to what did not end in time.
+        let _ = sender.send(bytes);
+    });
+    receiver
 }
 
 fn pause(handle: Option<&OwnedFd>, rest: Duration) {
@@ -61,6 +134,7 @@ fn follow(parent: u32) -> io::Result<()> {
 mod tests {
     use super::*;
     use std::os::unix::process::ExitStatusExt;
+    use std::process::Stdio;
 
     #[test]
     fn a_child_ends_with_the_thread_that_started_it() {
@@ -72,6 +146,31 @@ mod tests {
     #[test]
     fn a_child_of_a_dead_parent_does_not_start() {
         assert_eq!(follow(1).unwrap_err().raw_os_error(), Some(libc::ESRCH));
+    }
+
+    #[test]
+    fn one_that_hangs_is_killed() {
+        let mut sleep = Command::new("sleep");
+        sleep.arg("60").stdout(Stdio::piped()).stderr(Stdio::piped());
+        for command in [&mut sleep, Command::new("sleep").arg("60").process_group(0)] {
+            let start = Instant::now();
+            let ended = run_within(command.spawn().expect("sleep"), Duration::from_millis(100));
+            assert!(matches!(ended, Ok(Ended::Killed)), "{ended:?}");
+            assert!(start.elapsed() < Duration::from_secs(10));
+        }
+    }
+
+    #[test]
+    fn what_is_held_open_by_another_is_not_waited_for() {
+        let mut leaves = Command::new("sh");
+        leaves.args(["-c", "echo words; sleep 30 & :"]).stdout(Stdio::piped()).process_group(0);
+        let start = Instant::now();
+        let child = leaves.spawn().expect("sh");
+        let group = Pid::from_child(&child);
+        let ended = run_within(child, Duration::from_millis(100));
+        assert!(matches!(ended, Ok(Ended::Held)), "{ended:?}");
+        assert!(start.elapsed() < Duration::from_secs(20));
+        kill_process_group(group, Signal::KILL).expect("the sleep runs");
     }
 
     /// How often this thread has gone to sleep.

@@ -57,8 +57,8 @@ impl Stopped {
         signal(Signal::STOP)?;
         std::thread::sleep(Stopped::FOR);
         signal(Signal::CONT)?;
-        let ended = iotax::measure::child::wait_within(child, Duration::from_secs(30))
-            .map_err(system("wait for it"))?;
+        let ended =
+            iotax_sys::child::output_within(child, Duration::from_secs(30)).map_err(system("wait for it"))?;
         let output = ended.ok_or_else(|| EngineError::Output("it did not end".into()))?;
         let value: serde_json::Value = serde_json::from_slice(&output.stdout).map_err(|error| {
             EngineError::Output(format!("{error}: {}", String::from_utf8_lossy(&output.stderr).trim()))

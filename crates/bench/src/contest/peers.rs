@@ -2,7 +2,6 @@
 
 use super::goals::Ours;
 use super::{Load, Place, Shot};
-use iotax::measure::child;
 use iotax::measure::engine::EngineError;
 use iotax::measure::engine::fio::{self, Filename};
 use iotax_load::engine::ALL;
@@ -222,7 +221,7 @@ fn t_io_uring_shot(
     };
     let child = iotax_sys::child::ends_with_us(&mut command).spawn().map_err(system("start"))?;
     let limit = Duration::from_secs_f64(seconds) + SLACK;
-    let ended = child::wait_within(child, limit).map_err(system("wait for"))?;
+    let ended = iotax_sys::child::output_within(child, limit).map_err(system("wait for"))?;
     let output = ended.ok_or_else(|| EngineError::Output(format!("{} hangs", program.display())))?;
     let text = String::from_utf8_lossy(&output.stdout);
     // At its end in order it says 0.

@@ -46,7 +46,7 @@ pub struct Outcome {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Concluded {
     /// What is said.
-    pub said: Said,
+    pub said: StatedVerdict,
     /// Whether the interval holds the truth, where there is one.
     pub covered: Option<bool>,
     /// ln of the estimate over the truth.
@@ -61,7 +61,7 @@ pub struct Concluded {
 
 /// A verdict without its figures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Said {
+pub enum StatedVerdict {
     /// It costs.
     Costs,
     /// It gains.
@@ -88,19 +88,19 @@ impl Concluded {
     /// A statement that is not true.
     pub fn is_wrong(&self, truth: f64) -> bool {
         match self.said {
-            Said::Costs | Said::Gains => self.covered == Some(false),
-            Said::None => self.covered == Some(false) || (truth - 1.0).abs() > ZONE,
-            Said::Unresolved => false,
+            StatedVerdict::Costs | StatedVerdict::Gains => self.covered == Some(false),
+            StatedVerdict::None => self.covered == Some(false) || (truth - 1.0).abs() > ZONE,
+            StatedVerdict::Unresolved => false,
         }
     }
 }
 
-fn said(verdict: &Verdict) -> Said {
+fn said(verdict: &Verdict) -> StatedVerdict {
     match verdict {
-        Verdict::Costs { .. } => Said::Costs,
-        Verdict::Gains { .. } => Said::Gains,
-        Verdict::NoDifference { .. } => Said::None,
-        Verdict::Unresolved { .. } => Said::Unresolved,
+        Verdict::Costs { .. } => StatedVerdict::Costs,
+        Verdict::Gains { .. } => StatedVerdict::Gains,
+        Verdict::NoDifference { .. } => StatedVerdict::None,
+        Verdict::Unresolved { .. } => StatedVerdict::Unresolved,
     }
 }
 
@@ -118,7 +118,9 @@ impl Outcome {
     pub fn any_false(outcomes: &[&Outcome]) -> bool {
         let all: Vec<&Concluded> = outcomes.iter().flat_map(|outcome| &outcome.comparisons).collect();
         let significant = family::holm(&all.iter().map(|one| one.p).collect::<Vec<_>>());
-        all.iter().zip(significant).any(|(one, sure)| sure && matches!(one.said, Said::Costs | Said::Gains))
+        all.iter()
+            .zip(significant)
+            .any(|(one, sure)| sure && matches!(one.said, StatedVerdict::Costs | StatedVerdict::Gains))
     }
 }
 

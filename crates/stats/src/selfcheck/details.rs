@@ -1,6 +1,6 @@
 //! What lies behind the lines: how one kind of noise went at one cost, summed over its repetitions.
 
-use super::cell::{Cell, Outcome, Said};
+use super::cell::{Cell, Outcome, StatedVerdict};
 use crate::stats::pilot::Pattern;
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -49,7 +49,13 @@ impl Detail {
             pilot_s: mean(outcomes.iter().map(|one| one.pilot_s)),
             half_width: mean(firsts().filter_map(|one| one.half_width)),
             bias: mean(firsts().filter_map(|one| one.error)),
-            said: [Said::Costs, Said::Gains, Said::None, Said::Unresolved].map(said),
+            said: [
+                StatedVerdict::Costs,
+                StatedVerdict::Gains,
+                StatedVerdict::None,
+                StatedVerdict::Unresolved,
+            ]
+            .map(said),
             refused: shares(firsts().filter_map(|one| one.refused), outcomes.len()),
             designs: designs(outcomes),
         }

@@ -21,7 +21,7 @@ pub enum Class {
 }
 
 /// One kind.
-pub struct Kind {
+pub struct NoiseKind {
     /// For the table.
     pub name: &'static str,
     /// One line.
@@ -75,43 +75,43 @@ fn expected((quiet_s, disturbed_s, level): Turns) -> f64 {
 }
 
 /// All kinds, in the order of the table.
-pub const ALL: &[Kind] = &[
-    Kind {
+pub const ALL: &[NoiseKind] = &[
+    NoiseKind {
         name: "iid",
         help: "white noise, 5 % a slice of 50 ms",
         class: Class::Shared,
         make: |_| Parts { white: 0.05, ..Parts::shared(Constant) },
         own_mean: none,
     },
-    Kind {
+    NoiseKind {
         name: "AR(1)",
         help: "a level that wanders by 10 % and remembers 2 s",
         class: Class::Shared,
         make: |noise| Parts::shared(Walk::remembering(noise.fork(), 0.1, 2.0)),
         own_mean: none,
     },
-    Kind {
+    NoiseKind {
         name: "random walk",
         help: "a level that drifts by 1 % in a second, 17 % in five minutes",
         class: Class::Shared,
         make: |noise| Parts::shared(Walk::random(noise.fork(), 0.01)),
         own_mean: none,
     },
-    Kind {
+    NoiseKind {
         name: "shared bursts",
         help: "a neighbour takes half for 0.3 s, every 3 s",
         class: Class::Shared,
         make: |noise| Parts::shared(Episodes::new(noise.fork(), 2.7, 0.3, 0.5)),
         own_mean: none,
     },
-    Kind {
+    NoiseKind {
         name: "bimodal",
         help: "two levels 15 % apart, 2 s each on average",
         class: Class::Shared,
         make: |noise| Parts::shared(Episodes::new(noise.fork(), 2.0, 2.0, 0.85)),
         own_mean: none,
     },
-    Kind {
+    NoiseKind {
         name: "periodic stall",
         help: "a stall of 15 ms every 224 ms, the length of a round",
         class: Class::Shared,
@@ -121,14 +121,14 @@ pub const ALL: &[Kind] = &[
         },
         own_mean: none,
     },
-    Kind {
+    NoiseKind {
         name: "write cliff",
         help: "the level falls to 65 % within the first minute",
         class: Class::Shared,
         make: |_| Parts::shared(Decay { floor: 0.65, time_s: 20.0 }),
         own_mean: none,
     },
-    Kind {
+    NoiseKind {
         name: "token bucket",
         help: "a burst credit of 5 to 20 s, then the same limit for all at 60 %",
         class: Class::Throttled,
@@ -142,35 +142,35 @@ pub const ALL: &[Kind] = &[
         },
         own_mean: none,
     },
-    Kind {
+    NoiseKind {
         name: "episodes of B",
         help: "only B: 70 % for 1 s, every 3 s",
         class: Class::Own,
         make: |noise| turns(noise, SECOND_EPISODES),
         own_mean: || expected(SECOND_EPISODES),
     },
-    Kind {
+    NoiseKind {
         name: "dips of B",
         help: "only B: a tenth for 20 ms, four times a second",
         class: Class::Own,
         make: |noise| turns(noise, DIPS),
         own_mean: || expected(DIPS),
     },
-    Kind {
+    NoiseKind {
         name: "rare stalls of B",
         help: "only B: nothing for 0.25 s, every 10 s",
         class: Class::Rare,
         make: |noise| Parts::own(Stalls::new(noise.fork(), RARE_STALLS.0, RARE_STALLS.1)),
         own_mean: || expected(RARE_STALLS),
     },
-    Kind {
+    NoiseKind {
         name: "slow noise of B",
         help: "only B: a level that wanders by 10 % and remembers 10 s",
         class: Class::Rare,
         make: |noise| Parts::own(Walk::remembering(noise.fork(), SLOW_DEVIATION, 10.0)),
         own_mean: || (SLOW_DEVIATION * SLOW_DEVIATION / 2.0).exp(),
     },
-    Kind {
+    NoiseKind {
         name: "small long episodes of B",
         help: "only B: 97 % for 10 s, every 30 s; too small to be told from white noise in a minute",
         class: Class::Hard,
@@ -183,7 +183,7 @@ pub const ALL: &[Kind] = &[
 #[derive(Clone)]
 pub enum Source {
     /// Of the family.
-    MadeUp(&'static Kind),
+    MadeUp(&'static NoiseKind),
     /// Replayed.
     Recorded(std::sync::Arc<Recorded>),
 }

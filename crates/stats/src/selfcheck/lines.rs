@@ -1,6 +1,6 @@
 //! The table of what must hold: each line a figure of the simulations, its Monte-Carlo error and its bound.
 
-use super::cell::{Cell, Concluded, Outcome, Said};
+use super::cell::{Cell, Concluded, Outcome, StatedVerdict};
 use super::details::Detail;
 use super::kinds::{ALL, Class, Source};
 use crate::stats::stop::StopSpec;
@@ -40,7 +40,7 @@ pub enum Unit {
 
 /// One line.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Line {
+pub struct SelfcheckLine {
     /// What is measured.
     pub figure: String,
     /// Where: a kind of noise, or `pooled`.
@@ -90,7 +90,7 @@ pub fn allowance(reps: u64) -> f64 {
     if reps >= FULL { 0.0 } else { 3.0 }
 }
 
-impl Line {
+impl SelfcheckLine {
     /// How it stands.
     pub fn state(&self) -> State {
         match (self.bound, self.holds) {
@@ -101,10 +101,10 @@ impl Line {
         }
     }
 
-    fn new(figure: &str, of: &str, sample: Sample, unit: Unit, bound: Bound) -> Line {
+    fn new(figure: &str, of: &str, sample: Sample, unit: Unit, bound: Bound) -> SelfcheckLine {
         let (value, error) = (sample.value, sample.error);
         let holds = bound.admits(value, allowance(sample.reps) * error);
-        Line { figure: figure.into(), of: of.into(), value, error, unit, bound, n: sample.n, holds }
+        SelfcheckLine { figure: figure.into(), of: of.into(), value, error, unit, bound, n: sample.n, holds }
     }
 }
 
@@ -230,7 +230,7 @@ impl Plan {
     }
 
     /// The table, of the outcomes of all cells.
-    pub fn lines(&self, outcomes: &[Vec<Outcome>], reps: u64) -> Vec<Line> {
+    pub fn lines(&self, outcomes: &[Vec<Outcome>], reps: u64) -> Vec<SelfcheckLine> {
         let table = Table { plan: self, outcomes, reps };
         [
             table.false_positives(),
@@ -269,21 +269,21 @@ impl Table<'_> {
         cells.filter(move |(_, part)| wanted(**part)).map(|(cell, _)| cell)
     }
 
-    fn false_positives(&self) -> Vec<Line> {
+    fn false_positives(&self) -> Vec<SelfcheckLine> {
         let null = || self.of(|part| part == Part::Standard(Class::Shared, 0.0));
         let local = self.of(|part| part == Part::Local(0.0));
         let figure = "A/A false positives";
         let one = |(cell, outcomes): (&Cell, &Vec<Outcome>)| {
             let sample = share(firsts(outcomes).map(is_difference), self.reps);
-            Line::new(figure, &cell.source.name(), sample, Unit::Share, Bound::AtMost(0.065))
+            SelfcheckLine::new(figure, &cell.source.name(), sample, Unit::Share, Bound::AtMost(0.065))
         };
-        let mut lines: Vec<Line> = null().chain(local).map(one).collect();
+        let mut lines: Vec<SelfcheckLine> = null().chain(local).map(one).collect();
         let pooled = share(null().flat_map(|(_, outcomes)| firsts(outcomes)).map(is_difference), self.reps);
-        lines.push(Line::new(figure, "pooled", pooled, Unit::Share, Bound::AtMost(0.053)));
+        lines.push(SelfcheckLine::new(figure, "pooled", pooled, Unit::Share, Bound::AtMost(0.053)));
         lines
     }
 
-    fn coverage(&self) -> Vec<Line> {
+    fn coverage(&self) -> Vec<SelfcheckLine> {
         let mut lines = Vec::new();
         for cost in COSTS {
             let figure = format!("coverage at true {} %", 100.0 * cost);
@@ -291,7 +291,7 @@ impl Table<'_> {
                 .of(|part| matches!(part, Part::Standard(Class::Shared, c) | Part::Local(c) if c == cost));
             for (cell, outcomes) in each {
                 let sample = share(covered(outcomes), self.reps);
-                lines.push(Line::new(
+                lines.push(SelfcheckLine::new(
                     &figure,
                     &cell.source.name(),
                     sample,
@@ -301,52 +301,64 @@ impl Table<'_> {
             }
             let pooled = self.of(|part| part == Part::Standard(Class::Shared, cost));
             let pooled = share(pooled.flat_map(|(_, outcomes)| covered(outcomes)), self.reps);
-            lines.push(Line::new(&figure, "pooled", pooled, Unit::Share, Bound::Between(0.935, 0.98)));
+            lines.push(SelfcheckLine::new(
+                &figure,
+                "pooled",
+                pooled,
+                Unit::Share,
+                Bound::Between(0.935, 0.98),
+            ));
         }
         for (cell, outcomes) in self.of(|part| matches!(part, Part::Standard(Class::Own, _))) {
             let figure = format!("coverage at true {} %, noise in B only", 100.0 * cell.costs[1]);
             let sample = share(covered(outcomes), self.reps);
-            lines.push(Line::new(&figure, &cell.source.name(), sample, Unit::Share, Bound::AtLeast(0.9)));
+            lines.push(SelfcheckLine::new(
+                &figure,
+                &cell.source.name(),
+                sample,
+                Unit::Share,
+                Bound::AtLeast(0.9),
+            ));
         }
         lines
     }
 
-    fn rare(&self) -> Vec<Line> {
+    fn rare(&self) -> Vec<SelfcheckLine> {
         let one = |(cell, outcomes): (&Cell, &Vec<Outcome>)| {
             let truth = cell.source.truth(cell.costs[1]);
             let sample = share(firsts(outcomes).map(|one| one.is_wrong(truth)), self.reps);
             let figure = format!("wrong verdicts after 60 s at true {} %", 100.0 * cell.costs[1]);
             let bound = if cell.source.class() == Class::Hard { Bound::Shown } else { Bound::AtMost(0.05) };
-            Line::new(&figure, &cell.source.name(), sample, Unit::Share, bound)
+            SelfcheckLine::new(&figure, &cell.source.name(), sample, Unit::Share, bound)
         };
         self.of(|part| matches!(part, Part::Rare | Part::Hard)).map(one).collect()
     }
 
-    fn power(&self) -> Vec<Line> {
+    fn power(&self) -> Vec<SelfcheckLine> {
         let small = || self.of(|part| part == Part::Standard(Class::Shared, 0.02));
-        let said = |said: Said| {
+        let said = |said: StatedVerdict| {
             let all = small().flat_map(|(_, outcomes)| firsts(outcomes));
             share(all.map(move |one| one.said == said), self.reps)
         };
         vec![
-            Line::new(
+            SelfcheckLine::new(
                 "says costs at true 2 %",
                 "pooled",
-                said(Said::Costs),
+                said(StatedVerdict::Costs),
                 Unit::Share,
                 Bound::AtLeast(0.97),
             ),
-            Line::new(
+            SelfcheckLine::new(
                 "says no difference at true 2 %",
                 "pooled",
-                said(Said::None),
+                said(StatedVerdict::None),
                 Unit::Share,
                 Bound::AtMost(0.025),
             ),
         ]
     }
 
-    fn times(&self) -> Vec<Line> {
+    fn times(&self) -> Vec<SelfcheckLine> {
         let figure = "mean time to resolve 2 %";
         let mut lines = Vec::new();
         let mut means: Vec<Sample> = Vec::new();
@@ -355,31 +367,37 @@ impl Table<'_> {
             let sample = average(outcomes.iter().map(|one| one.took_s), self.reps);
             means.push(sample);
             if let Some((_, most)) = TIMES.iter().find(|(known, _)| *known == name) {
-                lines.push(Line::new(figure, &name, sample, Unit::Seconds, Bound::AtMost(*most)));
+                lines.push(SelfcheckLine::new(figure, &name, sample, Unit::Seconds, Bound::AtMost(*most)));
             }
         }
         for (cell, outcomes) in self.of(|part| part == Part::Local(0.02)) {
             let sample = average(outcomes.iter().map(|one| one.took_s), self.reps);
-            lines.push(Line::new(figure, &cell.source.name(), sample, Unit::Seconds, Bound::Shown));
+            lines.push(SelfcheckLine::new(figure, &cell.source.name(), sample, Unit::Seconds, Bound::Shown));
         }
         means.sort_by(|one, two| one.value.total_cmp(&two.value));
         let middle = means[means.len() / 2];
         let median = Sample { value: median(means.iter().map(|mean| mean.value)), ..middle };
-        lines.push(Line::new(figure, "median of all", median, Unit::Seconds, Bound::AtMost(25.0)));
+        lines.push(SelfcheckLine::new(figure, "median of all", median, Unit::Seconds, Bound::AtMost(25.0)));
         lines
     }
 
-    fn errors(&self) -> Vec<Line> {
+    fn errors(&self) -> Vec<SelfcheckLine> {
         let one = |(cell, outcomes): (&Cell, &Vec<Outcome>)| {
             let name = cell.source.name();
             let most = FIXED_OF.iter().find(|(known, _)| *known == name).map_or(0.0, |(_, most)| *most);
             let figure = "rms error of 120 s over that of 60 s + 60 s";
-            Line::new(figure, &name, rms_ratio(outcomes, self.reps), Unit::Ratio, Bound::AtMost(most))
+            SelfcheckLine::new(
+                figure,
+                &name,
+                rms_ratio(outcomes, self.reps),
+                Unit::Ratio,
+                Bound::AtMost(most),
+            )
         };
         self.of(|part| part == Part::Fixed).map(one).collect()
     }
 
-    fn refusals(&self) -> Vec<Line> {
+    fn refusals(&self) -> Vec<SelfcheckLine> {
         let limited = self.of(|part| part == Part::Throttled).flat_map(|(_, outcomes)| outcomes);
         // Both regimes must have been there to be told apart.
         let seen = limited.filter(|one| (0.1..=0.9).contains(&one.limited));
@@ -390,12 +408,18 @@ impl Table<'_> {
             self.reps,
         );
         vec![
-            Line::new("throttled runs flagged", "token bucket", flagged, Unit::Share, Bound::AtLeast(0.98)),
-            Line::new("false refusals", "pooled", refused, Unit::Share, Bound::AtMost(0.01)),
+            SelfcheckLine::new(
+                "throttled runs flagged",
+                "token bucket",
+                flagged,
+                Unit::Share,
+                Bound::AtLeast(0.98),
+            ),
+            SelfcheckLine::new("false refusals", "pooled", refused, Unit::Share, Bound::AtMost(0.01)),
         ]
     }
 
-    fn matrix(&self) -> Vec<Line> {
+    fn matrix(&self) -> Vec<SelfcheckLine> {
         let workloads: Vec<&Vec<Outcome>> =
             self.of(|part| part == Part::Matrix).map(|(_, outcomes)| outcomes).collect();
         let any = |rep: usize| {
@@ -404,7 +428,7 @@ impl Table<'_> {
         };
         let sample = share((0..self.reps as usize).map(any), self.reps);
         let figure = format!("any false cost in {} null cells", MATRIX_WORKLOADS * (MATRIX_STACKS - 1));
-        vec![Line::new(&figure, "matrix", sample, Unit::Share, Bound::AtMost(0.065))]
+        vec![SelfcheckLine::new(&figure, "matrix", sample, Unit::Share, Bound::AtMost(0.065))]
     }
 }
 
@@ -418,7 +442,7 @@ fn covered(outcomes: &[Outcome]) -> impl Iterator<Item = bool> {
 }
 
 fn is_difference(one: &Concluded) -> bool {
-    matches!(one.said, Said::Costs | Said::Gains)
+    matches!(one.said, StatedVerdict::Costs | StatedVerdict::Gains)
 }
 
 /// Ours over the naive one; its error by the delta method for two independent mean squares.

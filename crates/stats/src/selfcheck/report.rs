@@ -1,7 +1,7 @@
 //! The check as text and as JSON: the lines by figure, then what lies behind them. Values in, text out.
 
 use super::details::Detail;
-use super::lines::{Bound, FULL, Line, State, Unit, allowance};
+use super::lines::{Bound, FULL, SelfcheckLine, State, Unit, allowance};
 use serde::Serialize;
 use std::fmt::Write as _;
 
@@ -22,7 +22,7 @@ pub struct Findings {
     pub local: Vec<String>,
     /// What must hold.
     #[serde(skip)]
-    pub lines: Vec<Line>,
+    pub lines: Vec<SelfcheckLine>,
     /// What lies behind it.
     pub details: Vec<Detail>,
 }
@@ -45,13 +45,19 @@ struct Document<'a> {
 #[derive(Serialize)]
 struct Standing<'a> {
     #[serde(flatten)]
-    line: &'a Line,
+    line: &'a SelfcheckLine,
     state: State,
 }
 
 impl Findings {
     /// Of the lines and details of so many repetitions.
-    pub fn new(reps: u64, seed: u64, local: Vec<String>, lines: Vec<Line>, details: Vec<Detail>) -> Findings {
+    pub fn new(
+        reps: u64,
+        seed: u64,
+        local: Vec<String>,
+        lines: Vec<SelfcheckLine>,
+        details: Vec<Detail>,
+    ) -> Findings {
         let holds = lines.iter().all(|line| line.holds);
         let iotax = env!("CARGO_PKG_VERSION");
         Findings { iotax, reps, seed, allowance: allowance(reps), holds, local, lines, details }
@@ -119,7 +125,7 @@ fn line(out: &mut String, text: &str) {
 /// Columns of a name.
 const NAME: usize = 24;
 
-fn row(line: &Line) -> String {
+fn row(line: &SelfcheckLine) -> String {
     let state = match line.state() {
         State::Ok => "ok",
         State::WithinError => "ok within its error",
@@ -135,7 +141,7 @@ fn row(line: &Line) -> String {
     }
 }
 
-fn bound(line: &Line) -> String {
+fn bound(line: &SelfcheckLine) -> String {
     let plain = |value| trimmed(&figure(value, line.unit));
     match line.bound {
         Bound::AtMost(most) => format!("<= {}", plain(most)),
@@ -238,9 +244,9 @@ mod tests {
     use std::ops::ControlFlow;
     use std::sync::Arc;
 
-    fn made_up(value: f64, error: f64, bound: Bound, holds: bool) -> Line {
+    fn made_up(value: f64, error: f64, bound: Bound, holds: bool) -> SelfcheckLine {
         let (figure, of) = ("A/A false positives".into(), "iid".into());
-        Line { figure, of, value, error, unit: Unit::Share, bound, n: 100, holds }
+        SelfcheckLine { figure, of, value, error, unit: Unit::Share, bound, n: 100, holds }
     }
 
     fn found() -> Findings {
@@ -327,11 +333,11 @@ mod tests {
             plan.lines(&outcomes, 2)
         };
         let (without, with) = (lines(&[]), lines(&[Source::Recorded(Arc::new(local))]));
-        let mine: Vec<&Line> = with.iter().filter(|line| line.of == "replay mine").collect();
+        let mine: Vec<&SelfcheckLine> = with.iter().filter(|line| line.of == "replay mine").collect();
         assert_eq!(mine.len(), 6, "false positives, four coverages, a time: {mine:?}");
         assert!(mine.iter().any(|line| line.unit == Unit::Seconds && line.bound == Bound::Shown));
         assert_eq!(mine.iter().filter(|line| line.bound != Bound::Shown).count(), 5);
-        let others: Vec<Line> = with.into_iter().filter(|line| line.of != "replay mine").collect();
+        let others: Vec<SelfcheckLine> = with.into_iter().filter(|line| line.of != "replay mine").collect();
         // By their text, since what is not a number equals nothing.
         assert_eq!(format!("{others:?}"), format!("{without:?}"));
     }

@@ -24,7 +24,7 @@ pub(super) fn of_files(sections: &[(String, String)], paths: &[PathBuf]) -> Resu
         .zip(devices)
         .map(|(path, device)| if is_device(path) { Path::new("/dev").join(device) } else { path.clone() })
         .collect();
-    let mut found = facts::gather_from(&probe, &asked);
+    let mut found = facts::gather_from(&probe, &asked, &[]);
     // A link's device is told under the name that was asked for.
     for (target, path) in found.targets.iter_mut().zip(paths) {
         target.path.clone_from(path);

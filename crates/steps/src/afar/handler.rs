@@ -140,7 +140,7 @@ fn no_agent<T>(what: &str) -> Result<T> {
 }
 
 impl Handler for Afar {
-    fn facts(&mut self, devices: &[PathBuf]) -> Result<Facts> {
+    fn facts(&mut self, devices: &[PathBuf], _programs: &[String]) -> Result<Facts> {
         Ok(self.host().look(devices)?.facts)
     }
 

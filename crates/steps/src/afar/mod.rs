@@ -12,7 +12,6 @@ mod site;
 mod tests;
 mod windows;
 
-use super::child;
 use super::engine::fio::Ioengines;
 use super::wire::peer::Peer;
 use super::wire::ssh::{self, SshOptions};
@@ -21,6 +20,7 @@ use crate::guard::inspect::Inspection;
 use crate::host::facts::Facts;
 use crate::scenario::remote::is_of_windows;
 use anyhow::{Context, Result};
+use iotax_sys::child::{ends_with_us, output_within};
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Output, Stdio};
@@ -125,14 +125,14 @@ impl Host {
     fn run(&self, ask: &Ask, limit: Duration) -> std::io::Result<Option<Output>> {
         let mut command = ssh::command(&self.name, &ask.command, &self.options);
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-        let mut child = iotax_sys::child::ends_with_us(&mut command).spawn()?;
+        let mut child = ends_with_us(&mut command).spawn()?;
         let mut input = child.stdin.take();
         if let Some(input) = &mut input {
             // Whoever reads no input has ended, and says why.
             let _ = input.write_all(&ask.input).and_then(|()| input.flush());
         }
         let held = input.filter(|_| ask.held);
-        let ended = child::wait_within(child, limit);
+        let ended = output_within(child, limit);
         drop(held);
         ended
     }

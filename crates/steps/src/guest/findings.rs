@@ -5,6 +5,7 @@ use crate::host::kvm::KvmState;
 use crate::host::probe::GuestProbe;
 use crate::op::spdk_kind;
 use crate::spdk;
+use iotax_facts::spdk::USUAL_SOCKET;
 use iotax_sys::kvm::{KvmProbe, probe_kvm};
 use std::ffi::OsStr;
 use std::path::Path;
@@ -18,7 +19,7 @@ pub const FINDINGS: GuestProbe = GuestProbe {
     io_uring: || io_uring_state(qemu::PROGRAM, qemu::EMPTY_QEMU),
     daemon_io_uring: || io_uring_state(qemu::STORAGE_DAEMON, qemu::EMPTY_DAEMON),
     ovmf: || ovmf::installed().map(drop).ok_or_else(|| "OVMF is not installed".into()),
-    spdk: || spdk::answers(Path::new(spdk::USUAL_SOCKET), &[spdk_kind(false).create]),
+    spdk: || spdk::answers(Path::new(USUAL_SOCKET), &[spdk_kind(false).create]),
     lab: || Err("a lab starts where iotax was called, and nowhere else".into()),
 };
 

@@ -287,22 +287,6 @@ fn known<'a>(paths: impl IntoIterator<Item = &'a PathRef>) -> Vec<PathBuf> {
 }
 
 impl Op {
-    /// Of what is read back once it is up: the layer that makes it so, and which part of it, where it has several.
-    pub fn told_as(&self) -> Option<(&'static str, &'static str)> {
-        match self {
-            Op::CreateArray(_) => Some(("mdraid", "")),
-            Op::MakeLvm(_) => Some(("lvm", "")),
-            Op::MakeZpool(_) => Some(("zfs", "")),
-            Op::JoinSpdk(_) => Some(("spdk", "")),
-            Op::ExportNvmf(_) => Some(("nvmf", "target")),
-            Op::ConnectNvmf(_) => Some(("nvmf", "host")),
-            Op::ExportIscsi(_) => Some(("iscsi", "target")),
-            Op::ConnectIscsi(_) => Some(("iscsi", "initiator")),
-            Op::ConnectNbd(_) => Some(("nbd", "client")),
-            _ => None,
-        }
-    }
-
     /// Whether what it made, or a part of it, is still there after a reboot.
     pub fn survives_reboot(&self) -> bool {
         matches!(self.act(), Act::Make(resource) if resource.survives())

@@ -317,7 +317,7 @@ impl Operation for SplitSpdk {
 
 impl ManagedResource for SplitSpdk {
     fn key(&self) -> String {
-        format!("parts {}p", self.name().trim_start_matches("bdev "))
+        format!("parts {}p", self.base().map(|(_, base)| base).unwrap_or_default())
     }
 
     fn below(&self) -> Vec<PathBuf> {

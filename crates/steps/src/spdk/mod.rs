@@ -17,5 +17,5 @@ mod target;
 mod tests;
 
 pub use export::{export, find, read_back, unexport};
-pub use rpc::{LIMIT, Rpc, RpcError, USUAL_SOCKET};
+pub use rpc::{LIMIT, Rpc, RpcError};
 pub use target::{Target, answers, has};

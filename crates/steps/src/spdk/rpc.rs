@@ -8,8 +8,6 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// Where a target listens unless it is told otherwise.
-pub const USUAL_SOCKET: &str = "/var/tmp/spdk.sock";
 /// Most calls take some milliseconds; to delete a controller a target first waits until its guest is gone.
 pub const LIMIT: Duration = Duration::from_secs(20);
 /// Ten thousand bdevs are described in some 10 MB.

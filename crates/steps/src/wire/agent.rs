@@ -73,7 +73,7 @@ pub trait Handler {
     ///
     /// # Errors
     /// Like all methods here: what failed, with its exit code in the chain where it matters.
-    fn facts(&mut self, devices: &[PathBuf]) -> Result<Facts>;
+    fn facts(&mut self, devices: &[PathBuf], programs: &[String]) -> Result<Facts>;
     /// Performs or undoes a step.
     ///
     /// # Errors
@@ -261,7 +261,9 @@ impl Agent<'_> {
     fn perform(&mut self, request: Request, tell: Tell) -> Result<Answer> {
         let response = match request {
             Request::Hello { protocol, iotax, .. } => hello(protocol, &iotax)?,
-            Request::Facts { devices } => Response::Facts { facts: self.handler.facts(&devices)? },
+            Request::Facts { devices, programs } => {
+                Response::Facts { facts: self.handler.facts(&devices, &programs)? }
+            }
             Request::Clock => Response::Clock { monotonic_ns: self.handler.clock_ns() },
             Request::Prepare { worker, targets, jobs, engine } => {
                 self.prepare(worker, &targets, &jobs, engine)?

@@ -83,7 +83,7 @@ impl LoadEngine for FakeEngine {
 
 impl Handler for FakeHandler {
     #[allow(clippy::needless_update, reason = "facts grow")]
-    fn facts(&mut self, _devices: &[PathBuf]) -> Result<Facts> {
+    fn facts(&mut self, _devices: &[PathBuf], _programs: &[String]) -> Result<Facts> {
         Ok(Facts { hostname: Some("fake".into()), ..Facts::default() })
     }
 

@@ -28,6 +28,9 @@ pub enum Request {
     Facts {
         /// Devices of interest.
         devices: Vec<PathBuf>,
+        /// Programs whose versions belong to a result.
+        #[serde(default)]
+        programs: Vec<String>,
     },
     /// CLOCK_MONOTONIC of the place.
     Clock,

@@ -3,7 +3,6 @@
 
 use super::{EngineError, Filename, Ioengines, Site, fio_failed, named, system};
 use crate::host::Missing;
-use crate::measure::child;
 use crate::measure::wire::agent::monotonic_ns;
 use std::fs::File;
 use std::io::{Seek, SeekFrom, Write as _};
@@ -53,7 +52,7 @@ impl Site for Here {
                     _ => system("start", Path::new("fio"), source),
                 },
             )?;
-        let ended = child::wait_within(child, limit)
+        let ended = iotax_sys::child::output_within(child, limit)
             .map_err(|source| system("wait for", Path::new("fio"), source))?;
         ended.ok_or_else(|| super::too_long(limit))
     }

@@ -26,9 +26,6 @@ pub const ALL: &[&dyn Way] = &[
     &vfio::Vfio,
 ];
 
-/// Their words, for the catalog of options: in the order of [`ALL`], which a test holds.
-pub const NAMES: &[&str] = &["virtio-blk", "virtio-scsi", "nvme", "vhost-user-blk", "vhost-scsi", "vfio"];
-
 /// What `vhost-user-blk` is with the option `spdk`.
 pub const SPDK: &dyn Way = &spdk::VhostUserSpdk;
 

@@ -18,6 +18,7 @@ pub use version::{EMPTY_DAEMON, EMPTY_QEMU, Version, installed_version, io_uring
 use super::system_image::SystemImage;
 use super::{init, root};
 use crate::exit::Failed;
+pub use iotax_facts::guest::{MOST_DISKS, SMALLEST_MEMORY};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
@@ -363,12 +364,6 @@ fn check(spec: &GuestSpec) -> Result<(), Failed> {
     }
     Ok(())
 }
-
-/// As many as have a PCI slot beside the agent's port.
-pub const MOST_DISKS: usize = 12;
-
-/// Below it Debian's kernel does not unpack an initramfs with this program.
-pub const SMALLEST_MEMORY: u64 = 128 << 20;
 
 fn is_plain(name: &str) -> bool {
     !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'_')

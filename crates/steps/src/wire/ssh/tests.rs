@@ -10,8 +10,7 @@ use iotax_load::Job;
 use std::net::TcpListener;
 use std::os::unix::fs::PermissionsExt;
 
-const AGENT_MAIN: &str =
-    "--ignored --exact wire::ssh::tests::agent_main --nocapture --test-threads=1";
+const AGENT_MAIN: &str = "--ignored --exact wire::ssh::tests::agent_main --nocapture --test-threads=1";
 
 #[test]
 #[ignore = "is the agent of the other tests, when copied by them"]

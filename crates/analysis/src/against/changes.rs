@@ -1,0 +1,380 @@
+//! What changed: rate, latency and CPU time of each stack, new over old; as they stand, and against the baseline
+//! of their own run. The second is what a verdict is about wherever it exists.
+
+use super::{Basis, Call, Change, Limit, RateChange, StackChange, WorkloadChange, common_baseline};
+use crate::bill::findings::{Figure, Interval, SampleUnit};
+use crate::bill::gather::Side;
+use crate::bill::neighbours;
+use crate::bill::reading::Reading;
+use crate::bill::remedy::settle_words;
+use crate::bill::standing::{FigureKind, Standing, alone, over_baseline};
+use crate::bill::subject::{self, Quantity};
+use crate::scenario::Regime;
+use crate::stats::round::percent_up;
+use crate::stats::unpaired::{self, Outcome};
+use crate::stats::{Concludes, Refusal, Verdict};
+
+/// Runs whose starts cannot be read are taken to be this far apart.
+const UNKNOWN_APART_S: f64 = 365.0 * 86_400.0;
+
+/// What divides out within a run takes the machine's drift along; what a ratio wanders beside that was not seen to
+/// grow with the time between runs (docs/decisions/unpaired-runs.md).
+const ADJOINING: f64 = 1.0;
+
+/// Longer than so many times is no advice.
+const BEARABLE: f64 = 50.0;
+
+/// One workload that both runs have.
+pub(super) struct Matched<'a> {
+    /// Of the old run and of the new one.
+    pub(super) sides: [&'a Reading<'a>; 2],
+    /// Indices of the stacks that both have.
+    pub(super) stacks: &'a [[usize; 2]],
+    baseline: Option<[usize; 2]>,
+    separation: f64,
+}
+
+impl<'a> Matched<'a> {
+    pub(super) fn new(
+        sides: [&'a Reading<'a>; 2],
+        stacks: &'a [[usize; 2]],
+        apart_s: Option<f64>,
+    ) -> Matched<'a> {
+        let length = |reading: &Reading| reading.sides.iter().map(|side| side.load_s).sum::<f64>();
+        let shorter = length(sides[0]).min(length(sides[1])).max(1e-3);
+        Matched {
+            sides,
+            stacks,
+            baseline: common_baseline(sides.map(|one| &one.run.start.scenario), stacks),
+            separation: apart_s.unwrap_or(UNKNOWN_APART_S) / shorter,
+        }
+    }
+
+    fn side(&self, run: usize, stack: [usize; 2]) -> &Side {
+        &self.sides[run].sides[stack[run]]
+    }
+
+    /// The stricter of the two runs' zones.
+    fn zone(&self) -> f64 {
+        let zone = |run: usize| self.sides[run].run.start.scenario.measure.equivalence;
+        zone(0).min(zone(1))
+    }
+
+    /// Why a stack has no rounds in one of the runs.
+    fn absence(&self, stack: [usize; 2]) -> Option<Refusal> {
+        let absent = [0, 1].into_iter().find(|run| self.side(*run, stack).rounds.is_empty())?;
+        let reason = match self.sides[absent].absence(stack[absent]) {
+            Figure::Failed { reason } => format!("it failed: {reason}"),
+            Figure::Missing { reason } => reason,
+            Figure::Known { .. } => "not measured".to_owned(),
+        };
+        Some(Refusal::NotMeasured { reason: format!("in the {} run: {reason}", super::WORDS[absent]) })
+    }
+
+    /// Why latencies do not compare: on a schedule those of fio begin when it issues an I/O, ours when it was due. Why CPU times do not:
+    /// others computed all the time.
+    fn unlike(&self, stack: [usize; 2], of: FigureKind) -> Option<Refusal> {
+        let reason = match of {
+            FigureKind::Rate(_) => return None,
+            FigureKind::Latency => {
+                let by_fio = |at: [usize; 2]| [0, 1].map(|run| self.sides[run].by_fio(at[run]));
+                let differ = |at: [usize; 2]| matches!(by_fio(at), [Some(old), Some(new)] if old != new);
+                let any = [Some(stack), self.baseline].into_iter().flatten().any(differ);
+                (any && self.sides[1].has_schedule()).then(|| {
+                    "latencies of fio begin when it issues an I/O, the other run's when it was due".to_owned()
+                })
+            }
+            FigureKind::Cpu => [0, 1].into_iter().find_map(|run| {
+                let told = neighbours::told(self.sides[run])?;
+                Some(format!("in the {} run {told}", super::WORDS[run]))
+            }),
+        };
+        reason.map(|reason| Refusal::NotMeasured { reason })
+    }
+
+    /// Why the figures of a stack are not representative, and whether only one run's are not: then they are
+    /// not comparable either.
+    fn emulated(&self, stack: [usize; 2]) -> Option<(String, bool)> {
+        let of = |run: usize| self.sides[run].emulated(stack[run]);
+        match (of(0), of(1)) {
+            (None, None) => None,
+            (Some(_), Some(reason)) => Some((format!("emulated in both runs: {reason}"), false)),
+            (Some(reason), None) => Some((format!("emulated in the old run only: {reason}"), true)),
+            (None, Some(reason)) => Some((format!("emulated in the new run only: {reason}"), true)),
+        }
+    }
+}
+
+/// New over old, or why not.
+pub(super) struct ChangeEstimate {
+    pub(super) change: Result<unpaired::Change, Refusal>,
+    value: Option<f64>,
+    unit: SampleUnit,
+}
+
+impl ChangeEstimate {
+    pub(super) fn of(old: Standing, new: Standing, separation: f64) -> ChangeEstimate {
+        let value = old.log.zip(new.log).map(|(old, new)| (new - old).exp());
+        let levels = old.level.and_then(|old| Ok((old, new.level?)));
+        let unit = match (old.unit, new.unit) {
+            (old, new) if old == new => old,
+            (SampleUnit::Runs, _) | (_, SampleUnit::Runs) => SampleUnit::RunsAndRounds,
+            _ => SampleUnit::Rounds,
+        };
+        ChangeEstimate {
+            change: levels.map(|(old, new)| unpaired::change(&old, &new, separation)),
+            value,
+            unit,
+        }
+    }
+
+    pub(super) fn refused(reason: Refusal) -> ChangeEstimate {
+        ChangeEstimate { change: Err(reason), value: None, unit: SampleUnit::Rounds }
+    }
+
+    pub(super) fn figure(&self) -> Figure {
+        let known = |value, n: usize, interval, caution| Figure::Known {
+            value,
+            unit: "1",
+            n: n as u64,
+            of: self.unit,
+            interval,
+            caution,
+        };
+        match (&self.change, self.value) {
+            (Ok(found), _) => {
+                let interval = Interval::between(found.low, found.high);
+                let caution = found.drift_could_explain().then(|| Refusal::Drift.to_string());
+                known(found.ratio, found.units, interval, caution)
+            }
+            (Err(reason), Some(value)) => {
+                let have = match reason {
+                    Refusal::TooFewRounds { have } | Refusal::TooFewVisits { have } => *have,
+                    Refusal::NoSpread { baseline, other } => *baseline.min(other),
+                    _ => 0,
+                };
+                known(value, have, Interval::Missing { missing: reason.to_string() }, None)
+            }
+            (Err(reason), None) => Figure::missing(reason),
+        }
+    }
+}
+
+/// As it stands, and against the baseline of its own run.
+fn found(matched: &Matched, stack: [usize; 2], of: FigureKind) -> (ChangeEstimate, ChangeEstimate) {
+    if let Some(reason) = matched.absence(stack) {
+        return (ChangeEstimate::refused(reason.clone()), ChangeEstimate::refused(reason));
+    }
+    if let Some(reason) = matched.unlike(stack, of) {
+        return (ChangeEstimate::refused(reason.clone()), ChangeEstimate::refused(reason));
+    }
+    let by_bytes = matched.sides[0].workload.writes();
+    let plain = [0, 1].map(|run| alone(matched.side(run, stack), of, by_bytes));
+    let [old, new] = plain;
+    let plain = ChangeEstimate::of(old, new, matched.separation);
+    let none = |reason: &str| ChangeEstimate::refused(Refusal::NotMeasured { reason: reason.into() });
+    let own = match matched.baseline {
+        None => none("the runs have no baseline in common"),
+        Some(baseline) if baseline == stack => none("it is the baseline"),
+        Some(baseline) => match matched.absence(baseline) {
+            Some(reason) => none(&format!("the baseline is missing {reason}")),
+            None => {
+                let [old, new] = [0, 1].map(|run| {
+                    over_baseline(matched.side(run, baseline), matched.side(run, stack), of, by_bytes)
+                });
+                ChangeEstimate::of(old, new, ADJOINING)
+            }
+        },
+    };
+    (plain, own)
+}
+
+fn change(matched: &Matched, stack: [usize; 2], of: FigureKind) -> Change {
+    let (plain, own) = found(matched, stack, of);
+    Change { as_it_stands: plain.figure(), against_own_baseline: own.figure() }
+}
+
+/// All changes under one workload.
+pub(super) fn workload(matched: &Matched, limit: Option<f64>) -> WorkloadChange {
+    let workload = matched.sides[1].workload;
+    WorkloadChange {
+        name: workload.name.clone(),
+        subject: workload.subject(),
+        of: SampleUnit::Rounds,
+        stacks: matched.stacks.iter().map(|at| stack(matched, *at, limit)).collect(),
+    }
+}
+
+fn stack(matched: &Matched, at: [usize; 2], limit: Option<f64>) -> StackChange {
+    let known = &matched.sides[1].run.start.scenario.stacks[at[1]];
+    let quantities: &[Quantity] = match matched.sides[1].workload.writes() {
+        true => &[Quantity::Acknowledged, Quantity::Durable],
+        false => &[Quantity::Acknowledged],
+    };
+    let rounds = [0, 1].map(|run| matched.side(run, at).rounds.len() as u64);
+    StackChange {
+        stack: known.name.clone(),
+        text: known.text.clone(),
+        baseline: matched.baseline == Some(at),
+        emulated: matched.emulated(at).map(|(reason, _)| reason),
+        rounds: (rounds[0], rounds[1]),
+        rates: quantities.iter().map(|which| rate(matched, at, *which, limit)).collect(),
+        latency: change(matched, at, FigureKind::Latency),
+        cpu: change(matched, at, FigureKind::Cpu),
+    }
+}
+
+fn rate(matched: &Matched, at: [usize; 2], which: Quantity, limit: Option<f64>) -> RateChange {
+    let (plain, own) = found(matched, at, FigureKind::Rate(which));
+    let (judged, used) = match own.change {
+        Ok(_) => (Basis::AgainstOwnBaseline, &own),
+        Err(_) => (Basis::AsItStands, &plain),
+    };
+    let found = match &used.change {
+        Ok(found) => found.verdict(matched.zone()),
+        Err(reason) => Verdict::refused(reason.clone()),
+    };
+    let withheld = withheld(matched, at, judged, which, &found);
+    let (verdict, of_run) = withheld.clone().unwrap_or((found, ""));
+    let stacks = &matched.sides[1].run.start.scenario.stacks;
+    let [old, new] = matched.sides.map(|side| side.run.start.scenario.measure.regime);
+    let regime = (old == new).then_some(new);
+    let quantity = subject::quantity(matched.sides[1].workload, which, regime);
+    let emulated = label(matched, at, judged);
+    let words = emulated.as_ref().map_or("", |(_, words)| words);
+    let mixed = emulated.is_some_and(|(mixed, _)| mixed);
+    let limit = limit.map(|limit| match withheld {
+        _ if mixed => cannot_tell("only one of the runs is emulated"),
+        Some(_) => cannot_tell("there is no verdict"),
+        None => judge(&used.change, judged, limit),
+    });
+    // Where the limit says what would settle it, that settles the verdict too.
+    let settle = match &limit {
+        Some(limit) if limit.sentence.contains(SETTLE) => String::new(),
+        _ => verdict.reason().and_then(Refusal::remedy).map(settle_words).unwrap_or_default(),
+    };
+    RateChange {
+        sentence: format!(
+            "{}, new against old{words}: {}{of_run}{settle}",
+            stacks[at[1]].name,
+            verdict.sentence(&quantity),
+        ),
+        why: why(matched, judged, &own),
+        drift_could_explain: used.change.as_ref().is_ok_and(unpaired::Change::drift_could_explain),
+        limit,
+        change: Change { as_it_stands: plain.figure(), against_own_baseline: own.figure() },
+        judged,
+        verdict,
+        quantity,
+    }
+}
+
+/// The verdict where the regime of writes allows none, and words that say of which run: the regimes of the runs differ, or
+/// one of the runs has no verdict in its own report.
+fn withheld(
+    matched: &Matched,
+    at: [usize; 2],
+    judged: Basis,
+    which: Quantity,
+    found: &Verdict,
+) -> Option<(Verdict, &'static str)> {
+    let regimes = matched.sides.map(|side| side.run.start.scenario.measure.regime);
+    if matched.sides[1].workload.writes() && regimes[0] != regimes[1] {
+        let [old, new] = regimes.map(Regime::word);
+        let reason = format!("the old run's writes are judged as {old}, the new one's as {new}");
+        let reason = Refusal::NotMeasured { reason };
+        return Some((Verdict::refused(reason), ""));
+    }
+    let against = matched.baseline.filter(|_| judged == Basis::AgainstOwnBaseline).unwrap_or(at);
+    [(0, " (in the old run)"), (1, " (in the new run)")].into_iter().find_map(|(run, words)| {
+        let verdict = matched.sides[run].writes.verdict(found.clone(), which, [against[run], at[run]]);
+        (verdict != *found && !verdict.is_resolved()).then_some((verdict, words))
+    })
+}
+
+/// Whether only one run is emulated, and the words for it; a baseline that is used counts too.
+fn label(matched: &Matched, at: [usize; 2], judged: Basis) -> Option<(bool, &'static str)> {
+    let baseline = matched.baseline.filter(|_| judged == Basis::AgainstOwnBaseline);
+    let all: Vec<(String, bool)> =
+        [Some(at), baseline].into_iter().flatten().filter_map(|stack| matched.emulated(stack)).collect();
+    match (all.is_empty(), all.iter().any(|(_, mixed)| *mixed)) {
+        (true, _) => None,
+        (_, true) => Some((true, " (only one of the runs is emulated: not comparable)")),
+        _ => Some((false, " ~")),
+    }
+}
+
+fn why(matched: &Matched, judged: Basis, own: &ChangeEstimate) -> String {
+    match (judged, &own.change, matched.baseline) {
+        (Basis::AgainstOwnBaseline, _, Some(baseline)) => {
+            let name = &matched.sides[1].run.start.scenario.stacks[baseline[1]].name;
+            format!("against {name}, the baseline of its own run: what both met there falls out")
+        }
+        (_, Err(reason), _) => {
+            format!("as it stands, with the drift between the runs in the interval: {reason}")
+        }
+        _ => "as it stands".to_owned(),
+    }
+}
+
+fn cannot_tell(reason: &str) -> Limit {
+    Limit { call: Call::CannotTell, sentence: format!("cannot be told: {reason}") }
+}
+
+pub(super) fn judge(found: &Result<unpaired::Change, Refusal>, judged: Basis, limit: f64) -> Limit {
+    let found = match found {
+        Ok(found) => found,
+        Err(reason) => return cannot_tell(&reason.to_string()),
+    };
+    let word = percent_word(limit);
+    let settle = || settle(found, judged, limit);
+    let (call, sentence) = match Outcome::of(found.ratio, found.low, found.high, limit) {
+        Outcome::Fails => (Call::Fails, format!("fails: all of the interval is a loss beyond {word}")),
+        Outcome::Passes => (Call::Passes, format!("passes: no part of the interval is a loss beyond {word}")),
+        Outcome::PerhapsBeyond => (
+            Call::CannotTell,
+            format!(
+                "cannot be told: the estimate is a loss beyond {word}, the interval is not; {}",
+                settle()
+            ),
+        ),
+        Outcome::PerhapsWithin => (
+            Call::CannotTell,
+            format!(
+                "cannot be told: the estimate is within {word}, the interval reaches beyond; {}",
+                settle()
+            ),
+        ),
+    };
+    Limit { call, sentence }
+}
+
+/// Before what would.
+const SETTLE: &str = "to settle it:";
+
+/// What would tell whether the change is beyond the limit.
+fn settle(found: &unpaired::Change, judged: Basis, limit: f64) -> String {
+    let distance = (found.ratio / (1.0 - limit)).ln().abs();
+    match found.longer(distance).filter(|times| *times <= BEARABLE) {
+        Some(times) => format!("{SETTLE} make both runs about {} times as long", times.ceil().max(2.0)),
+        None => {
+            let drift = match found.drift.exp_m1() {
+                drift if drift > 1.0 => "larger than any loss".to_owned(),
+                drift => percent_up(drift),
+            };
+            let instead = match judged {
+                Basis::AsItStands => {
+                    "give both runs a baseline that stays as it is, or measure old and new in one run"
+                }
+                Basis::AgainstOwnBaseline => "measure old and new in one run, or repeat both runs in turns",
+            };
+            format!("longer runs do not help, drift alone may be {drift}; {SETTLE} {instead}")
+        }
+    }
+}
+
+/// `5 %` from a fraction.
+pub(super) fn percent_word(fraction: f64) -> String {
+    // A fraction that was read from percents has more digits than were written.
+    format!("{} %", (fraction * 1e8).round() / 1e6)
+}

@@ -1,0 +1,442 @@
+//! Two runs of which one or both were imported: the same loads on the same systems, new over old, as it stands. What a single run of
+//! others leaves open is not known, and no verdict is given on it.
+
+use super::changes::{self, ChangeEstimate};
+use super::{Against, Basis, Change, Mismatch, OnlyIn, RateChange, StackChange, WORDS, WorkloadChange};
+use crate::bill::findings::{Figure, SampleUnit, WarningReport};
+use crate::bill::gather::Side;
+use crate::bill::identity;
+use crate::bill::imported::group::{Loaded, Runs, loads, separation};
+use crate::bill::imported::others::kinds;
+use crate::bill::imported::remedy;
+use crate::bill::imported::settings;
+use crate::bill::imported::words;
+use crate::bill::reading::Reading;
+use crate::bill::standing::{self, FigureKind, Standing};
+use crate::bill::subject::{self, Quantity};
+use crate::bill::warnings;
+use crate::scenario::Workload;
+use crate::stats::visits::LEAST;
+use crate::stats::{Concludes, Refusal, Verdict, unpaired};
+use crate::store::RunData;
+use crate::store::record::imported::{Load, Part, Way};
+use crate::units::counted;
+use std::collections::HashMap;
+
+/// Whether one of them was.
+pub(super) fn any(runs: [&RunData; 2]) -> bool {
+    runs.iter().any(|run| run.start.imported.is_some())
+}
+
+/// What was loaded or asked.
+#[derive(Clone)]
+enum ItemKind<'a> {
+    Load(&'a Load, Way, Option<Part>),
+    Workload(&'a Workload),
+    Other(String, &'a str),
+}
+
+/// Figures of a system: printed or measured.
+enum Figures<'a> {
+    Printed(Runs<'a>),
+    Measured(&'a Side),
+}
+
+/// One load on the systems of a run.
+struct Item<'a> {
+    what: ItemKind<'a>,
+    subject: String,
+    quantity: String,
+    /// Name, rate, latency.
+    systems: Vec<(&'a str, Figures<'a>, Option<Figures<'a>>)>,
+}
+
+/// Compares them.
+///
+/// # Errors
+/// [`Mismatch`], when there is nothing to compare.
+pub(super) fn against(
+    runs: [&RunData; 2],
+    readings: &[Vec<Reading>; 2],
+    limit: Option<f64>,
+) -> Result<Against, Mismatch> {
+    let items = [0, 1].map(|run| items(runs[run], &readings[run]));
+    let pairs = pairs(&items)?;
+    let systems = Systems::of(&items)?;
+    let mut workloads = Vec::new();
+    for [old, new] in &pairs {
+        let sides = [&items[0][*old], &items[1][*new]];
+        let zone = runs.map(|run| run.start.scenario.measure.equivalence);
+        let zone = zone[0].min(zone[1]);
+        let stacks: Vec<StackChange> =
+            systems.pairs.iter().filter_map(|names| stack(sides, names, zone, limit)).collect();
+        if !stacks.is_empty() {
+            let (name, subject) = (sides[1].subject.clone(), sides[1].subject.clone());
+            workloads.push(WorkloadChange { name, subject, of: SampleUnit::Runs, stacks });
+        }
+    }
+    let mut warnings: Vec<WarningReport> = WORDS.into_iter().zip(runs).filter_map(origin).collect();
+    warnings.extend(systems.warning);
+    warnings.extend(pairs.iter().filter_map(|[old, new]| unlike(&items[0][*old], &items[1][*new])));
+    for (word, run) in WORDS.into_iter().zip(runs) {
+        let own = warnings::warnings(run, &[], &[]);
+        let named =
+            |one: WarningReport| WarningReport { subject: format!("{word} run, {}", one.subject), ..one };
+        warnings.extend(own.into_iter().filter(|one| one.kind != "note").map(named));
+    }
+    let mut found = Against {
+        old: identity::identity(runs[0]),
+        new: identity::identity(runs[1]),
+        apart_s: None,
+        emulated: super::emulated(runs),
+        workloads,
+        only: only(&items, &pairs).chain(systems.only).collect(),
+        limit,
+        result: None,
+        warnings,
+        not_excluded: Vec::new(),
+    };
+    found.result = limit.map(|limit| super::result(&found, limit));
+    found.not_excluded = not_excluded(&found);
+    Ok(found)
+}
+
+fn items<'a>(run: &'a RunData, readings: &'a [Reading<'a>]) -> Vec<Item<'a>> {
+    if run.start.imported.is_none() {
+        return readings.iter().map(measured).collect();
+    }
+    let of_loads = loads(&run.imported).into_iter().map(printed);
+    let of_others = kinds(&run.imported).into_iter().map(|kind| Item {
+        what: ItemKind::Other(kind.name(), &kind.sample.unit),
+        subject: kind.name(),
+        quantity: kind.name(),
+        systems: kind
+            .systems
+            .into_iter()
+            .map(|(name, runs, _)| (name, Figures::Printed(runs), None))
+            .collect(),
+    });
+    of_loads.chain(of_others).collect()
+}
+
+fn printed(loaded: Loaded<'_>) -> Item<'_> {
+    // All systems by the same word: a rate and a bandwidth have no ratio.
+    let told = |metric: &str| loaded.systems.iter().all(|group| Runs::of(group, metric).len() > 0);
+    let (metric, word) = if told("iops") { ("iops", "IOPS") } else { ("bandwidth", "bandwidth") };
+    Item {
+        what: ItemKind::Load(loaded.load, loaded.way, loaded.part),
+        subject: words::subject(loaded.load, loaded.way, loaded.part),
+        quantity: words::quantity(loaded.load, loaded.way, word),
+        systems: loaded
+            .systems
+            .iter()
+            .map(|group| {
+                let latency = Runs::of(group, "latency.mean");
+                let latency = (latency.len() > 0).then_some(Figures::Printed(latency));
+                (group.system, Figures::Printed(Runs::of(group, metric)), latency)
+            })
+            .collect(),
+    }
+}
+
+fn measured<'a>(reading: &'a Reading<'a>) -> Item<'a> {
+    let stacks = &reading.run.start.scenario.stacks;
+    let system = |(at, side): (usize, &'a Side)| {
+        let name = stacks.get(at)?.name.as_str();
+        (!side.rounds.is_empty()).then_some((name, Figures::Measured(side), Some(Figures::Measured(side))))
+    };
+    Item {
+        what: ItemKind::Workload(reading.workload),
+        subject: reading.workload.subject(),
+        quantity: subject::quantity(reading.workload, Quantity::Acknowledged, None),
+        systems: reading.sides.iter().enumerate().filter_map(system).collect(),
+    }
+}
+
+impl ItemKind<'_> {
+    /// Whether it is the same load; `strict`: by the same engine, as far as both tell.
+    fn is(&self, other: &ItemKind, strict: bool) -> bool {
+        match (self, other) {
+            (ItemKind::Load(a, way_a, part_a), ItemKind::Load(b, way_b, part_b)) => {
+                let bare = |load: &Load| match strict {
+                    true => load.identity(),
+                    false => Load { ioengine: None, ..load.clone() }.identity(),
+                };
+                (way_a, part_a) == (way_b, part_b) && bare(a) == bare(b)
+            }
+            (ItemKind::Load(load, way, None), ItemKind::Workload(workload))
+            | (ItemKind::Workload(workload), ItemKind::Load(load, way, None)) => {
+                is_load(workload, load, *way)
+            }
+            (ItemKind::Other(a, unit_a), ItemKind::Other(b, unit_b)) => (a, unit_a) == (b, unit_b),
+            _ => false,
+        }
+    }
+}
+
+/// Whether a measured load is what an output tells, as far as it does; a mix has no rate of one way.
+fn is_load(workload: &Workload, load: &Load, way: Way) -> bool {
+    let [job] = workload.jobs.as_slice() else { return false };
+    let one_way = match way {
+        Way::Read => !job.rw.writes(),
+        Way::Write => job.rw.writes_data() && !job.rw.reads() && !job.rw.trims(),
+        Way::Trim => job.rw.trims() && !job.rw.writes_data(),
+        Way::Both => false,
+    };
+    let told = |told: Option<u64>, known: u32| told.is_none_or(|told| told == u64::from(known));
+    one_way
+        && load.rw.as_deref() == Some(job.rw.word())
+        && load.bs == Some(job.bs)
+        && told(load.iodepth, job.iodepth)
+        && told(load.numjobs, job.numjobs)
+        && job.rate_iops.is_none()
+        && load.caps.is_empty()
+        && (job.fsync, job.fdatasync) == (0, 0)
+}
+
+/// Indices of what is the same in both.
+fn pairs(items: &[Vec<Item>; 2]) -> Result<Vec<[usize; 2]>, Mismatch> {
+    let mut pairs: Vec<[usize; 2]> = Vec::new();
+    let mut taken = [vec![false; items[0].len()], vec![false; items[1].len()]];
+    for strict in [true, false] {
+        for (b, new) in items[1].iter().enumerate() {
+            let same = |a: &usize| !taken[0][*a] && items[0][*a].what.is(&new.what, strict);
+            if let Some(a) = (0..items[0].len()).find(|a| !taken[1][b] && same(a)) {
+                (taken[0][a], taken[1][b]) = (true, true);
+                pairs.push([a, b]);
+            }
+        }
+    }
+    pairs.sort_by_key(|pair| pair[1]);
+    if pairs.is_empty() {
+        let [old, new] = [0, 1].map(|run| super::names(&items[run], |item| &item.subject));
+        let hint =
+            "loads are the same when rw, block size, depth and jobs are, as far as the outputs tell them";
+        return Err(Mismatch::NothingInCommon { what: "workload", old, new, hint });
+    }
+    Ok(pairs)
+}
+
+/// Which system of one run is which of the other.
+struct Systems<'a> {
+    pairs: Vec<[&'a str; 2]>,
+    only: Vec<OnlyIn>,
+    warning: Option<WarningReport>,
+}
+
+impl<'a> Systems<'a> {
+    /// By their names; where each run has only one, it is that.
+    fn of(items: &[Vec<Item<'a>>; 2]) -> Result<Systems<'a>, Mismatch> {
+        let names = |run: usize| {
+            let mut names: Vec<&str> = Vec::new();
+            let mut known: HashMap<&str, ()> = HashMap::new();
+            for (name, ..) in items[run].iter().flat_map(|item| &item.systems) {
+                if known.insert(name, ()).is_none() {
+                    names.push(name);
+                }
+            }
+            names
+        };
+        let (old, new) = (names(0), names(1));
+        if let ([a], [b]) = (old.as_slice(), new.as_slice()) {
+            let text = format!("it is called {a} in the old run: each has one system only");
+            let warning = WarningReport { kind: "system".into(), subject: (*b).to_owned(), text };
+            return Ok(Systems {
+                pairs: vec![[a, b]],
+                only: Vec::new(),
+                warning: (a != b).then_some(warning),
+            });
+        }
+        let pairs: Vec<[&str; 2]> =
+            new.iter().filter(|name| old.contains(name)).map(|name| [*name, *name]).collect();
+        if pairs.is_empty() {
+            let [old, new] = [old, new].map(|names| super::names(&names, |name| name));
+            let hint = "name them alike: iotax import --system NAME=PATH";
+            return Err(Mismatch::NothingInCommon { what: "system", old, new, hint });
+        }
+        let alone = |run: usize, names: &[&str]| {
+            let one = |name: &&&str| pairs.iter().all(|pair| pair[run] != **name);
+            let said = |name: &&str| OnlyIn {
+                run: WORDS[run],
+                what: "system",
+                name: (*name).to_owned(),
+                detail: "the other run has none of this name".to_owned(),
+            };
+            names.iter().filter(one).map(said).collect::<Vec<_>>()
+        };
+        let only = alone(0, &old).into_iter().chain(alone(1, &new)).collect();
+        Ok(Systems { pairs, only, warning: None })
+    }
+}
+
+fn only(items: &[Vec<Item>; 2], pairs: &[[usize; 2]]) -> impl Iterator<Item = OnlyIn> {
+    let of = |run: usize| {
+        let alone = (0..items[run].len()).filter(move |at| pairs.iter().all(|pair| pair[run] != *at));
+        let said = move |at: usize| OnlyIn {
+            run: WORDS[run],
+            what: "workload",
+            name: items[run][at].subject.clone(),
+            detail: "the other run has no such load".to_owned(),
+        };
+        alone.map(said).collect::<Vec<_>>()
+    };
+    of(0).into_iter().chain(of(1))
+}
+
+/// That figures are others', and from how many files.
+fn origin((word, run): (&str, &RunData)) -> Option<WarningReport> {
+    let import = run.start.imported.as_ref()?;
+    let files = counted(u64::from(import.files), "file", "files");
+    let text = format!("its figures were imported from {files}: others measured them");
+    Some(WarningReport { kind: "imported".into(), subject: format!("{word} run"), text })
+}
+
+/// What differs in loads that count as the same.
+fn unlike(old: &Item, new: &Item) -> Option<WarningReport> {
+    let text = match (&old.what, &new.what) {
+        (ItemKind::Load(a, ..), ItemKind::Load(b, ..)) => {
+            let word = |load: &Load| load.ioengine.clone().unwrap_or_else(|| "not told".to_owned());
+            let engine = (a.ioengine != b.ioengine)
+                .then(|| format!("the engine was {} in the old run, is {} in the new one", word(a), word(b)));
+            let others = settings::differ([&[a], &[b]])
+                .map(|[old, new]| format!("{old} in the old run, {new} in the new one"));
+            let all: Vec<String> = engine.into_iter().chain(others).collect();
+            (!all.is_empty()).then(|| all.join("; "))?
+        }
+        (ItemKind::Workload(_), ItemKind::Load(..)) | (ItemKind::Load(..), ItemKind::Workload(_)) => {
+            "the same as far as the output tells: nothing is known there of region, direct I/O, distribution"
+                .to_owned()
+        }
+        _ => return None,
+    };
+    Some(WarningReport { kind: "load".into(), subject: new.subject.clone(), text })
+}
+
+fn stack(sides: [&Item; 2], names: &[&str; 2], zone: f64, limit: Option<f64>) -> Option<StackChange> {
+    let find = |run: usize| sides[run].systems.iter().find(|(name, ..)| *name == names[run]);
+    let (old, new) = (find(0)?, find(1)?);
+    let rate = found([&old.1, &new.1], FigureKind::Rate(Quantity::Acknowledged));
+    let latency = match (&old.2, &new.2) {
+        (Some(old), Some(new)) => found([old, new], FigureKind::Latency),
+        _ => ChangeEstimate::refused(Refusal::NotMeasured {
+            reason: "one of the runs does not tell it".into(),
+        }),
+    };
+    let none = || Figure::missing("an imported run has no baseline measured in turns with it");
+    let cpu = || Figure::missing("imported results do not tell it");
+    Some(StackChange {
+        stack: names[1].to_owned(),
+        text: names[1].to_owned(),
+        baseline: false,
+        emulated: None,
+        rounds: (old.1.count(), new.1.count()),
+        rates: vec![judged(names[1], &sides[1].quantity, &rate, none(), zone, limit)],
+        latency: Change { as_it_stands: latency.figure(), against_own_baseline: none() },
+        cpu: Change { as_it_stands: cpu(), against_own_baseline: cpu() },
+    })
+}
+
+fn judged(
+    system: &str,
+    quantity: &str,
+    rate: &ChangeEstimate,
+    none: Figure,
+    zone: f64,
+    limit: Option<f64>,
+) -> RateChange {
+    let verdict = match &rate.change {
+        Ok(found) => found.verdict(zone),
+        Err(reason) => Verdict::refused(reason.clone()),
+    };
+    let settle = remedy(&verdict);
+    RateChange {
+        sentence: format!("{system}, new against old: {}{settle}", verdict.sentence(quantity)),
+        why: "as it stands, with the drift between the runs in the interval: others' figures have no baseline in turns".into(),
+        drift_could_explain: rate.change.as_ref().is_ok_and(unpaired::Change::drift_could_explain),
+        limit: limit.map(|limit| changes::judge(&rate.change, Basis::AsItStands, limit)),
+        change: Change { as_it_stands: rate.figure(), against_own_baseline: none },
+        judged: Basis::AsItStands,
+        quantity: quantity.to_owned(),
+        verdict,
+    }
+}
+
+impl Figures<'_> {
+    fn count(&self) -> u64 {
+        match self {
+            Figures::Printed(runs) => runs.len() as u64,
+            Figures::Measured(side) => side.rounds.len() as u64,
+        }
+    }
+
+    fn standing(&self, of: FigureKind) -> Standing {
+        match self {
+            Figures::Measured(side) => standing::alone(side, of, false),
+            Figures::Printed(runs) => Standing {
+                level: runs.plain_level(),
+                log: runs.mean().filter(|mean| *mean > 0.0).map(f64::ln),
+                unit: SampleUnit::Runs,
+            },
+        }
+    }
+
+    fn slack(&self) -> (f64, f64) {
+        match self {
+            Figures::Printed(runs) => runs.slack().unwrap_or((0.0, f64::INFINITY)),
+            Figures::Measured(_) => (1.0, 1.0),
+        }
+    }
+}
+
+/// New over old; printed digits widen it.
+fn found([old, new]: [&Figures; 2], of: FigureKind) -> ChangeEstimate {
+    let apart = match (old, new) {
+        (Figures::Printed(old), Figures::Printed(new)) => separation(old, new),
+        _ => crate::bill::imported::group::UNKNOWN_APART,
+    };
+    let mut found = ChangeEstimate::of(old.standing(of), new.standing(of), apart);
+    let ((below_old, above_old), (below_new, above_new)) = (old.slack(), new.slack());
+    if let Ok(change) = &mut found.change {
+        change.low *= below_new / above_old;
+        change.high *= above_new / below_old;
+    }
+    if let Some(reason) = no_spread(old, new) {
+        found.change = Err(reason);
+    }
+    found
+}
+
+/// Too few runs on either side.
+fn no_spread(old: &Figures, new: &Figures) -> Option<Refusal> {
+    match (old, new) {
+        (Figures::Printed(old), Figures::Printed(new)) => {
+            let (baseline, other) = (old.len(), new.len());
+            (baseline < LEAST || other < LEAST).then_some(Refusal::NoSpread { baseline, other })
+        }
+        (Figures::Printed(runs), Figures::Measured(_)) | (Figures::Measured(_), Figures::Printed(runs)) => {
+            let runs = runs.len();
+            (runs < LEAST).then(|| Refusal::NotMeasured {
+                reason: match runs {
+                    1 => "one imported run: no spread of it is known".to_owned(),
+                    runs => format!("{runs} imported runs: their spread is not known, an interval needs 4"),
+                },
+            })
+        }
+        (Figures::Measured(_), Figures::Measured(_)) => None,
+    }
+}
+
+fn not_excluded(found: &Against) -> Vec<String> {
+    let mut lines = vec![
+        "what the outputs do not tell: the machines and their settings, what else ran, whether the load had become steady".to_owned(),
+        "slips of those who ran and copied the outputs: `iotax audit` recomputes the figures".to_owned(),
+        "what changed between the runs besides what is compared".to_owned(),
+    ];
+    let count = found.rates().count();
+    if count > 1 {
+        lines.push(format!(
+            "chance over all {count} comparisons together: each interval holds by itself in 95 of 100 pairs of runs"
+        ));
+    }
+    lines
+}

@@ -1,0 +1,85 @@
+//! How a workload was measured, and whether the stacks that were only up disturbed the baseline meanwhile.
+
+use super::compare::Estimated;
+use super::findings::{DesignReport, Figure, InterferenceCheck};
+use super::gather::{self, RoundTotal};
+use super::reading::Reading;
+use crate::stats::conclusion::{said as said_size, width};
+use crate::stats::pilot::Pattern;
+use crate::stats::round::percent_up;
+use crate::stats::{Change, Concludes, Verdict, alone};
+use crate::store::record::Purpose;
+use crate::units::show_ns;
+
+/// The last design that was recorded for the workload.
+pub fn design(reading: &Reading) -> Option<DesignReport> {
+    let design = reading.run.designs.iter().rfind(|design| design.workload == reading.workload.name)?;
+    let order = match design.pattern {
+        Pattern::Mirror => "a random order and its mirror image",
+        Pattern::Double => "a random order, its mirror image, and both the other way round",
+    };
+    let period = design.period_ns.map(|ns| format!("; something comes back every {}", show_ns(ns as f64)));
+    let pilot = match design.pilot_slices {
+        0 => String::new(),
+        slices => format!(" (pilot of {slices} slices)"),
+    };
+    Some(DesignReport {
+        sentence: format!(
+            "slices of {} in {order}{}: {}{pilot}",
+            show_ns(design.slice_ns as f64),
+            period.unwrap_or_default(),
+            design.why
+        ),
+        slice_ns: design.slice_ns,
+        pattern: design.pattern,
+        period_ns: design.period_ns,
+        pilot_slices: design.pilot_slices,
+        why: design.why.clone(),
+    })
+}
+
+/// The baseline beside the others over the baseline alone, in the rounds that had both.
+pub fn beside(reading: &Reading) -> Option<InterferenceCheck> {
+    let base = reading.run.start.scenario.baseline;
+    let side = |purpose| gather::sides(reading.run, reading.workload, purpose).0.swap_remove(base);
+    let (alone, beside) = (side(Purpose::Alone), side(Purpose::Beside));
+    let rate = |round: &RoundTotal| {
+        let amount = if reading.workload.writes() { round.bytes } else { round.ios };
+        amount / round.window_s
+    };
+    let pairs: Vec<(f64, f64)> = alone
+        .rounds
+        .iter()
+        .filter_map(|(id, round)| Some((rate(round), rate(beside.rounds.get(id)?))))
+        .collect();
+    if pairs.is_empty() {
+        return None;
+    }
+    let found = alone::beside_over_alone(&pairs);
+    let verdict = Verdict::of_rounds(&found, reading.zone());
+    let ratio = found.map_or_else(Figure::missing, |found| Estimated::Rounds(found).figure());
+    let therefore = match &reading.run.apart {
+        Some(_) => " (it was measured in visits therefore)",
+        None => "",
+    };
+    Some(InterferenceCheck { sentence: format!("{}{therefore}", said(&verdict)), ratio, verdict })
+}
+
+fn said(verdict: &Verdict) -> String {
+    const BESIDE: &str = "beside the other stacks the baseline runs";
+    match verdict {
+        Verdict::Costs { cost: value, low, high, .. } => {
+            format!("{BESIDE} {} slower", said_size(Change { value: *value, low: *low, high: *high }, true))
+        }
+        Verdict::Gains { gain: value, low, high, .. } => {
+            format!("{BESIDE} {} faster", said_size(Change { value: *value, low: *low, high: *high }, false))
+        }
+        Verdict::NoDifference { above } => {
+            format!("{BESIDE} as it does alone: no difference above {}", percent_up(*above))
+        }
+        Verdict::Unresolved { change, reason, .. } => {
+            let wide = change.as_ref().and_then(width).map(|wide| format!(" ({wide})")).unwrap_or_default();
+            format!("whether the other stacks disturb the baseline is unresolved{wide}: {reason}")
+        }
+    }
+}

@@ -1,0 +1,330 @@
+//! What a stack takes more than the baseline: latency where both get the same load, CPU time an I/O at load. In a
+//! closed loop a latency is only the rate once more; an open loop at one rate keeps the two apart.
+
+use super::compare::{Estimated, Taken, of_estimate, of_visits};
+use super::findings::{ChargeFinding, Charges, Figure, MatchedFindings, MatchedRow, SampleUnit};
+use super::gather::{RoundId, RoundTotal, Side, Way};
+use super::pairing::{Paired, Unit};
+use super::reading::{Load, Reading};
+use super::remedy::{Effort, settle_words};
+use super::rows;
+use super::subject::who;
+use crate::stats::quantile::{self, Batches};
+use crate::stats::ratio::Total;
+use crate::stats::{Charge, Concludes, Phrase, Refusal, Verdict};
+use crate::units::grouped;
+
+/// The charges of one stack with the estimates behind them.
+pub struct Charged {
+    /// As each is found by itself.
+    pub charges: Charges,
+    /// Of latency; `None`: nothing to estimate.
+    pub latency: Option<Estimated>,
+    /// Of CPU time.
+    pub cpu: Option<Estimated>,
+}
+
+/// Latency and CPU time of the second stack against the first, as in [`super::verdicts::of_pair`]. `throughput` is what was concluded of the same slices: what
+/// spoils them there spoils their CPU time too.
+pub fn of_pair(reading: &Reading, [base, at]: [usize; 2], throughput: Option<&Verdict>) -> Charged {
+    let (stack, against) = (reading.name(at).to_owned(), reading.name(base).to_owned());
+    let emulated = reading.emulated_pair(base, at);
+    let spoilt = throughput.and_then(Verdict::reason).filter(|reason| reason.is_of_slices()).cloned();
+    let pair = ChargedPair { reading, base, at, emulated: emulated.is_some(), spoilt };
+    let load = reading.matched_load();
+    let percentiles = load.as_ref().map(|load| percentiles(reading, load, base, at)).unwrap_or_default();
+    let ((latency, of_latency), (cpu, of_cpu)) = (pair.latency(load.as_ref()), pair.cpu());
+    let charges = Charges { latency, percentiles, cpu, stack, against, emulated };
+    Charged { charges, latency: of_latency, cpu: of_cpu }
+}
+
+/// By itself it would be a difference; of so many of its kind in the run, chance makes one as large too often.
+pub fn unsettle(charges: &mut Charges, pick: fn(&mut Charges) -> &mut ChargeFinding, many: usize) {
+    let who = who(&charges.stack, &charges.against, charges.emulated.is_some());
+    let one = pick(charges);
+    let Some(change) = one.verdict.change().filter(|_| one.verdict.is_resolved()) else { return };
+    one.verdict = Charge::unresolved(change, Refusal::AmongMany { many });
+    let phrase = one.verdict.about(&one.quantity);
+    let remedy = one.verdict.reason().and_then(Refusal::remedy).map(str::to_owned);
+    one.word(&who, phrase, remedy);
+}
+
+impl ChargeFinding {
+    /// Puts the conclusion into words, with what would settle it.
+    fn word(&mut self, who: &str, phrase: Phrase, remedy: Option<String>) {
+        let settle = remedy.as_deref().map(settle_words).unwrap_or_default();
+        self.remedy = remedy;
+        self.phrase = phrase.words(over_attaches(&self.ratio)).words(settle);
+        self.sentence = format!("{who}: {}", self.phrase);
+    }
+}
+
+/// Latencies under the matched load, a row a stack; `None` where the workload is its own, since its rows have them.
+pub fn matched(reading: &Reading) -> Option<MatchedFindings> {
+    let load = reading.matched_load().ok().filter(|load| !load.is_own())?;
+    let row = |at: usize| {
+        let side = &load.sides()[at];
+        MatchedRow {
+            stack: reading.name(at).to_owned(),
+            baseline: at == reading.run.start.scenario.baseline,
+            emulated: reading.emulated(at),
+            iops: rows::of_side(side, "1/s", |round| Some((round.window_s, round.ios)))
+                .unwrap_or_else(|| Figure::missing("no whole round at the matched rate")),
+            kept_up: side.kept_up(load.rate(), reading.schedules(at)),
+            caught_up: caught_up(side, load.rate()),
+            latency: rows::latencies(side),
+            service: rows::service(side),
+        }
+    };
+    Some(MatchedFindings {
+        rate_iops: load.rate(),
+        subject: at_rate(reading, load.rate()),
+        origin: load.origin().to_owned(),
+        rows: (0..load.sides().len()).map(row).collect(),
+    })
+}
+
+fn at_rate(reading: &Reading, rate: f64) -> String {
+    format!("{} at {} I/Os a second", reading.workload.kind_subject(), grouped(rate))
+}
+
+/// More than offered by this share is told.
+const AHEAD: f64 = 0.005;
+
+/// An open loop's schedule begins with the slice and never runs ahead: what a window has too many was due in the discarded start,
+/// and over both it is no more than was offered. `None`: it has not too many.
+fn caught_up(side: &Side, offered: f64) -> Option<bool> {
+    let sum = |of: fn(&RoundTotal) -> f64| side.rounds.values().map(of).sum::<f64>();
+    let most = (1.0 + AHEAD) * offered;
+    let whole_s = sum(|round| round.window_s) + sum(|round| round.discarded_s);
+    (side.achieved(offered)? > 1.0 + AHEAD).then(|| sum(|round| round.all_ios) <= most * whole_s)
+}
+
+/// A charge with the ratio behind it.
+type Estimate = (ChargeFinding, Option<Estimated>);
+
+/// A stack whose charges are put into words.
+struct ChargedPair<'a> {
+    reading: &'a Reading<'a>,
+    base: usize,
+    at: usize,
+    emulated: bool,
+    /// Why slices at the stated depth carry no conclusion.
+    spoilt: Option<Refusal>,
+}
+
+impl ChargedPair<'_> {
+    fn latency(&self, load: Result<&Load, &Refusal>) -> Estimate {
+        let load = match load {
+            Ok(load) => load,
+            Err(reason) => {
+                let subject =
+                    format!("the mean latency of {} at a matched rate", self.reading.workload.kind_subject());
+                return self.refused(subject, reason);
+            }
+        };
+        let subject = format!("the mean latency of {}", at_rate(self.reading, load.rate()));
+        let [a, b] = [self.base, self.at].map(|at| &load.sides()[at]);
+        let regime = || self.reading.writes.refused().cloned();
+        if let Some(reason) = self
+            .absent(load)
+            .or_else(regime)
+            .or_else(|| self.reading.unlike_clocks([self.base, self.at]))
+            .or_else(|| not_kept_up(self.reading, [self.base, self.at], load))
+        {
+            return self.refused(subject, &reason);
+        }
+        let taken = Taken::of(a, b, &self.reading.pair(a, b), RoundTotal::waited);
+        let verdict = Estimated::charge(&taken.ratio, self.reading.zone());
+        let phrase = verdict.about(&subject);
+        self.finding(subject, verdict, phrase, &taken)
+    }
+
+    fn cpu(&self) -> Estimate {
+        let subject = self.reading.workload.subject();
+        let quantity = format!("CPU an I/O of {subject}");
+        let [a, b] = [self.base, self.at].map(|at| &self.reading.sides[at]);
+        let absent = [self.base, self.at].into_iter().find(|at| self.reading.sides[*at].rounds.is_empty());
+        let reason = absent.map(|at| self.reading.not_measured(at));
+        let lacking = || self.reading.cpu_incomparable([self.base, self.at]);
+        let regime = || self.reading.writes.refused().cloned();
+        if let Some(reason) = reason.or_else(lacking).or_else(regime).or_else(|| self.spoilt.clone()) {
+            return self.refused(quantity, &reason);
+        }
+        let taken = Taken::of(a, b, &self.reading.pair(a, b), cpu);
+        let verdict = Estimated::charge(&taken.ratio, self.reading.zone());
+        let ratio = taken.times().value();
+        let phrase = verdict.about_cpu(taken.difference.as_ref().ok(), ratio, &subject);
+        self.finding(quantity, verdict, phrase, &taken)
+    }
+
+    /// A side that the matched load never reached.
+    fn absent(&self, load: &Load) -> Option<Refusal> {
+        let lacking = [self.base, self.at].into_iter().find(|at| load.sides()[*at].rounds.is_empty())?;
+        let reason = format!("{}: no whole round at the matched rate", self.reading.name(lacking));
+        Some(Refusal::NotMeasured { reason })
+    }
+
+    fn refused(&self, subject: String, reason: &Refusal) -> Estimate {
+        let verdict = Charge::refused(reason.clone());
+        let phrase = match reason {
+            Refusal::NotMeasured { reason } => {
+                Phrase::default().words(format!("{subject}: not measured: {reason}"))
+            }
+            _ => verdict.about(&subject),
+        };
+        self.finding(subject, verdict, phrase, &Taken::refused(reason))
+    }
+
+    fn finding(&self, quantity: String, verdict: Charge, phrase: Phrase, taken: &Taken) -> Estimate {
+        let who = who(self.reading.name(self.at), self.reading.name(self.base), self.emulated);
+        let effort = Effort::of(self.reading);
+        let remedy = verdict.reason().and_then(|reason| effort.remedy(reason));
+        let mut found = ChargeFinding {
+            sentence: String::new(),
+            phrase: Phrase::default(),
+            ratio: taken.times(),
+            difference: taken.added(),
+            quantity,
+            verdict,
+            remedy: None,
+        };
+        found.word(&who, phrase, remedy);
+        (found, taken.ratio.as_ref().ok().copied())
+    }
+}
+
+/// ` over 3 attaches`, where they are the unit.
+pub fn over_attaches(figure: &Figure) -> String {
+    match figure {
+        Figure::Known { n, of: SampleUnit::Attaches, .. } => format!(" over {n} attaches"),
+        _ => String::new(),
+    }
+}
+
+/// CPU time of a round and the I/Os that it was for.
+pub fn cpu(round: &RoundTotal) -> Option<Total> {
+    round.cpu_ns.map(|sum| Total { sum, items: round.all_ios })
+}
+
+fn not_kept_up(reading: &Reading, pair: [usize; 2], load: &Load) -> Option<Refusal> {
+    let late = |(which, at): (usize, usize)| {
+        let side = &load.sides()[at];
+        let is_late = side.kept_up(load.rate(), reading.schedules(at)) == Some(false);
+        let share = side.achieved(load.rate()).filter(|_| is_late)?;
+        Some(Refusal::NotKeptUp { of_baseline: which == 0, share })
+    };
+    pair.into_iter().enumerate().find_map(late)
+}
+
+/// Ratios of percentiles; none where a side did not keep up, since its latencies grow with the slice, and where their clocks differ.
+fn percentiles(reading: &Reading, load: &Load, base: usize, at: usize) -> Vec<(&'static str, f64, Figure)> {
+    let (a, b) = (&load.sides()[base], &load.sides()[at]);
+    if not_kept_up(reading, [base, at], load).is_some() || reading.unlike_clocks([base, at]).is_some() {
+        return Vec::new();
+    }
+    let paired = reading.pair(a, b);
+    ratios(reading, [a, b], &paired)
+}
+
+/// Ratios of p50, p99 and p99.9 of each direction.
+pub fn ratios(reading: &Reading, sides: [&Side; 2], paired: &Paired) -> Vec<(&'static str, f64, Figure)> {
+    let mut ratios = Vec::new();
+    for way in Way::ALL {
+        let beside = Latencies::of(reading, sides, paired, way);
+        if beside.are_there() {
+            ratios.extend([0.5, 0.99, 0.999].map(|q| (way.word(), q, beside.ratio(Some(q)))));
+        }
+    }
+    ratios
+}
+
+/// Of a quantile of one direction, or of the mean.
+pub fn latency_ratio(reading: &Reading, pair: [usize; 2], way: Way, quantile: Option<f64>) -> Figure {
+    if let Some(reason) = reading.own_clocks_unlike(pair) {
+        return Figure::missing(reason);
+    }
+    let [a, b] = pair.map(|at| &reading.sides[at]);
+    Latencies::of(reading, [a, b], &reading.pair(a, b), way).ratio(quantile)
+}
+
+/// Of all rounds merged, without an interval.
+fn pooled_ratio(a: &Batches, b: &Batches, quantile: Option<f64>) -> Result<f64, Refusal> {
+    let of = |side| match quantile {
+        Some(q) => quantile::pooled_of_one(side, q),
+        None => quantile::pooled_mean_of_one(side),
+    };
+    Ok(of(b)? / of(a)?)
+}
+
+/// Latencies of one direction of baseline and stack, in the unit of the comparison's throughput.
+enum Latencies {
+    Rounds([Batches; 2]),
+    Visits(Vec<[Batches; 2]>, Unit),
+}
+
+impl Latencies {
+    fn of(reading: &Reading, sides: [&Side; 2], paired: &Paired, way: Way) -> Latencies {
+        let some = |side: &Side, ids: &[RoundId]| side.latencies_of(reading.run, ids, way);
+        match paired {
+            // All of them are there already, unless the sides differ.
+            Paired::Rounds(ids) => {
+                Latencies::Rounds(sides.map(|side| match ids.len() == side.rounds.len() {
+                    true => side.of_way(way).clone(),
+                    false => some(side, ids),
+                }))
+            }
+            Paired::Visits(ids, unit) => {
+                let visit = |id: &u32| sides.map(|side| some(side, &side.rounds_of(*id)));
+                Latencies::Visits(ids.iter().map(visit).collect(), *unit)
+            }
+        }
+    }
+
+    fn are_there(&self) -> bool {
+        let counted = |pairs: &[[Batches; 2]], at: usize| pairs.iter().any(|pair| pair[at].count() > 0);
+        match self {
+            Latencies::Rounds(pair) => pair.iter().all(|one| one.count() > 0),
+            Latencies::Visits(pairs, _) => counted(pairs, 0) && counted(pairs, 1),
+        }
+    }
+
+    fn ratio(&self, quantile: Option<f64>) -> Figure {
+        match self {
+            Latencies::Rounds([a, b]) => {
+                let found =
+                    quantile.map_or_else(|| quantile::mean_of_ratio(a, b), |q| quantile::of_ratio(a, b, q));
+                match (found, pooled_ratio(a, b, quantile)) {
+                    (Err(few @ Refusal::TooFewRounds { .. }), Ok(ratio)) => {
+                        Figure::bare(ratio, "1", (a.count() + b.count(), SampleUnit::Samples), few)
+                    }
+                    (found, _) => of_estimate(found, "1"),
+                }
+            }
+            Latencies::Visits(pairs, unit) => {
+                let found = quantile::of_visits(pairs, quantile, unit.least());
+                found.map_or_else(Figure::missing, |found| of_visits(found, *unit))
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_window_may_make_up_for_the_start_before_it_and_for_no_more() {
+        let told = |ios: f64, discarded: f64| {
+            let mut round = RoundTotal::default();
+            (round.window_s, round.discarded_s) = (0.05, 0.005);
+            (round.ios, round.all_ios) = (ios, ios + discarded);
+            let mut side = Side::default();
+            side.rounds.insert((0, 0), round);
+            caught_up(&side, 1000.0)
+        };
+        assert_eq!([told(50.0, 5.0), told(50.2, 4.8), told(48.0, 7.0)], [None; 3]);
+        assert_eq!(told(52.0, 3.0), Some(true));
+        assert_eq!(told(55.0, 5.0), Some(false), "more than was offered from the start on");
+    }
+}

@@ -1,0 +1,402 @@
+//! Pairs of stacks: paired rounds where they were up together, paired visits where they were not.
+//! Refuses to pair rounds that only one side has.
+
+use super::findings::{Checks, Figure, Interval, SampleUnit};
+use super::gather::{RoundId, RoundTotal, Side};
+use super::pairing::{Basis, Paired, Unit};
+use super::reading::Reading;
+use super::subject::Quantity;
+use super::timeline;
+use crate::stats::judge::{Question, judge};
+use crate::stats::quantile::Estimate;
+use crate::stats::ratio::{self, Difference, Total};
+use crate::stats::rounds::Value;
+use crate::stats::spread::Spread;
+use crate::stats::visits::{self, VisitRatio};
+use crate::stats::{Change, Charge, Concludes, Ratio, Refusal, Uncertain, Verdict, family};
+
+/// An estimated ratio, whatever its unit.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Estimated {
+    /// By rounds.
+    Rounds(Ratio),
+    /// By visits.
+    Visits(VisitRatio, Unit),
+}
+
+impl Estimated {
+    /// As a figure.
+    pub fn figure(&self) -> Figure {
+        match self {
+            Estimated::Rounds(found) => of_ratio(found, "1"),
+            Estimated::Visits(found, unit) => {
+                let interval = Interval::of_t(found.low, found.high, found.log.freedom);
+                Figure::known(found.ratio, "1", (found.visits as u64, unit.counted()), interval)
+            }
+        }
+    }
+
+    /// The logarithm with its standard error, for a p value.
+    pub fn log(&self) -> Uncertain {
+        match self {
+            Estimated::Rounds(found) => found.log(),
+            Estimated::Visits(found, _) => found.log,
+        }
+    }
+
+    /// The interval that holds together with those of `many` comparisons.
+    pub fn simultaneous(&self, many: usize) -> Interval {
+        let (low, high) = match self {
+            Estimated::Rounds(found) => family::bounds(found, many),
+            Estimated::Visits(found, _) => family::visit_bounds(found, many),
+        };
+        Interval::between(low, high)
+    }
+
+    fn change(&self) -> Change {
+        match self {
+            Estimated::Rounds(found) => Change::of_ratio(found.ratio, found.low, found.high),
+            Estimated::Visits(found, _) => Change::of_ratio(found.ratio, found.low, found.high),
+        }
+    }
+
+    /// Of a figure of which less is better.
+    pub fn charge(found: &Result<Estimated, Refusal>, zone: f64) -> Charge {
+        match found {
+            Ok(Estimated::Rounds(found)) => Charge::of_rounds(&Ok(*found), zone),
+            Ok(Estimated::Visits(found, _)) => Charge::of_visits(&Ok(*found), zone),
+            Err(reason) => Charge::refused(reason.clone()),
+        }
+    }
+}
+
+/// A pair's ratio of rates with its conclusion.
+#[derive(Clone, Debug)]
+pub struct RateComparison {
+    /// B over A.
+    pub estimated: Result<Estimated, Refusal>,
+    /// The ratio alone, where there is too little for its interval.
+    point: Option<f64>,
+    /// Of this comparison by itself.
+    pub verdict: Verdict,
+    /// What else was looked for.
+    pub checks: Checks,
+}
+
+impl RateComparison {
+    /// Estimates and judges stack `pair[1]` over stack `pair[0]`.
+    pub fn of(reading: &Reading, pair: [usize; 2], paired: &Paired, basis: Basis) -> RateComparison {
+        match paired {
+            Paired::Rounds(ids) => RateComparison::by_rounds(reading, pair, ids, basis),
+            Paired::Visits(ids, unit) => RateComparison::by_visits(reading, pair, ids, *unit, basis),
+        }
+    }
+
+    /// Nothing was measured.
+    pub fn refused(reason: Refusal) -> RateComparison {
+        let verdict = Verdict::refused(reason.clone());
+        RateComparison { estimated: Err(reason), point: None, verdict, checks: Checks::default() }
+    }
+
+    fn by_rounds(reading: &Reading, pair: [usize; 2], ids: &[RoundId], basis: Basis) -> RateComparison {
+        let rounds = match reading.timeline.rounds(pair, ids, basis) {
+            Ok(rounds) => rounds,
+            Err(reason) => return RateComparison::refused(reason),
+        };
+        let judged = judge(&rounds, &question(reading, pair, timeline::value(basis)));
+        let checks = Checks { level: judged.split, carry_over: judged.carry_over, length: judged.length };
+        let estimated = judged.ratio.map(Estimated::Rounds);
+        RateComparison { estimated, point: judged.point, verdict: judged.verdict, checks }
+    }
+
+    /// The visits give the ratio; what their rounds show of carry-over and length withholds it all the same.
+    fn by_visits(
+        reading: &Reading,
+        pair: [usize; 2],
+        ids: &[u32],
+        unit: Unit,
+        basis: Basis,
+    ) -> RateComparison {
+        let [a, b] = pair.map(|at| &reading.sides[at]);
+        let values = visit_values(a, b, ids, basis);
+        let point = values.as_ref().ok().and_then(|values| visits::point(values).ok());
+        let found = values.and_then(|values| visits::of_at_least(unit.least(), &values));
+        let verdict = Verdict::of_visits(&found, reading.zone());
+        let estimated = found.map(|found| Estimated::Visits(found, unit));
+        let common: Vec<RoundId> = a.rounds.keys().filter(|id| b.rounds.contains_key(id)).copied().collect();
+        let within = RateComparison::by_rounds(reading, pair, &common, basis);
+        let spoilt = match (&within.verdict, &estimated) {
+            (Verdict::Unresolved { reason, .. }, Ok(found)) if spoils(reason) => {
+                Some(Verdict::unresolved(found.change(), reason.clone()))
+            }
+            _ => None,
+        };
+        RateComparison { verdict: spoilt.unwrap_or(verdict), estimated, point, checks: within.checks }
+    }
+
+    /// The ratio as a figure.
+    pub fn figure(&self) -> Figure {
+        match &self.estimated {
+            Ok(found) => found.figure(),
+            Err(reason) => too_few(reason, self.point, "1"),
+        }
+    }
+}
+
+/// What there is of a figure that has no estimate: its value, where only its interval lacks rounds or visits.
+fn too_few(reason: &Refusal, point: Option<f64>, unit: &'static str) -> Figure {
+    let counted = match reason {
+        Refusal::TooFewRounds { have } => Some((*have as u64, SampleUnit::Rounds)),
+        Refusal::TooFewVisits { have } => Some((*have as u64, SampleUnit::Visits)),
+        _ => None,
+    };
+    match counted.zip(point) {
+        Some((counted, point)) => Figure::bare(point, unit, counted, reason),
+        None => Figure::missing(reason),
+    }
+}
+
+/// What slices show of themselves, whatever the unit of the interval.
+fn spoils(reason: &Refusal) -> bool {
+    matches!(reason, Refusal::CarryOver { .. } | Refusal::LengthMatters { .. })
+}
+
+fn question(reading: &Reading, [a, b]: [usize; 2], value: Value) -> Question {
+    let measure = &reading.run.start.scenario.measure;
+    Question { a, b, value, zone: measure.equivalence, precision: measure.precision }
+}
+
+/// Rates `(A, B)` of the rounds, or times per byte.
+///
+/// # Errors
+/// [`Refusal`] when a durable time was not recorded or a byte-bound slice wrote nothing.
+pub fn round_values(a: &Side, b: &Side, ids: &[RoundId], basis: Basis) -> Result<Vec<(f64, f64)>, Refusal> {
+    let of = |side: &Side, id: &RoundId| side.rounds.get(id).map_or(Err(lost()), |round| value(round, basis));
+    ids.iter().map(|id| Ok((of(a, id)?, of(b, id)?))).collect()
+}
+
+fn lost() -> Refusal {
+    Refusal::NotMeasured { reason: "a round is not there on both sides".into() }
+}
+
+fn value(round: &RoundTotal, basis: Basis) -> Result<f64, Refusal> {
+    let time = time(round, basis.quantity)?;
+    match basis.by_bytes {
+        false => Ok(round.ios / time),
+        true if round.bytes > 0.0 => Ok(time / round.bytes),
+        true => Err(timeline::wrote_nothing()),
+    }
+}
+
+/// Seconds that a round's work took.
+pub fn time(round: &RoundTotal, quantity: Quantity) -> Result<f64, Refusal> {
+    match quantity {
+        Quantity::Acknowledged => Ok(round.window_s),
+        Quantity::Durable => Ok(round.window_s + round.flush_s.ok_or_else(timeline::no_flush)?),
+    }
+}
+
+/// Rates `(A, B)` of the visits, totals over each visit.
+///
+/// # Errors
+/// [`Refusal`] when a durable time was not recorded.
+pub fn visit_values(a: &Side, b: &Side, ids: &[u32], basis: Basis) -> Result<Vec<(f64, f64)>, Refusal> {
+    ids.iter().map(|id| Ok((visit_rate(a, *id, basis)?, visit_rate(b, *id, basis)?))).collect()
+}
+
+fn visit_rate(side: &Side, visit: u32, basis: Basis) -> Result<f64, Refusal> {
+    let (mut amount, mut seconds) = (0.0, 0.0);
+    for (_, round) in side.rounds.range((visit, 0)..=(visit, u32::MAX)) {
+        amount += if basis.by_bytes { round.bytes } else { round.ios };
+        seconds += time(round, basis.quantity)?;
+    }
+    Ok(if seconds > 0.0 { amount / seconds } else { 0.0 })
+}
+
+/// An estimated ratio as a figure of that unit.
+pub fn of_ratio(found: &Ratio, unit: &'static str) -> Figure {
+    Figure::Known {
+        value: found.ratio,
+        unit,
+        n: found.spread.n as u64,
+        of: SampleUnit::Rounds,
+        interval: Interval::of_t(found.low, found.high, found.spread.freedom),
+        caution: caution(&found.spread),
+    }
+}
+
+/// Batches that see-saw make an interval wider than needed; only those that follow each other weaken it.
+fn caution(spread: &Spread) -> Option<String> {
+    let gate = spread.gate;
+    let dependent = Refusal::DependentBatches { correlation: gate.correlation, bound: gate.bound };
+    (gate.correlation > gate.bound).then(|| dependent.to_string())
+}
+
+/// An absolute figure drifts with the machine, which its batches show; paired ratios do not.
+fn drift(found: &Ratio) -> Option<String> {
+    let text = "the level drifted during the run: absolute figures vary more than their intervals say, paired ratios do not";
+    (found.gate().correlation > found.gate().bound).then(|| text.to_owned())
+}
+
+/// An absolute figure with its interval, which a drift weakens.
+pub fn of_level(found: &Ratio, unit: &'static str) -> Figure {
+    let figure = of_ratio(found, unit).cautioned(drift(found));
+    if reaches_too_far(found.ratio, found.high) {
+        let missing = "single rounds differ from it by more than the figure itself".to_owned();
+        return figure.with_interval(Some(&Interval::Missing { missing }));
+    }
+    figure
+}
+
+/// Such an interval says nothing of a figure that cannot be negative, and its digits would hide the value.
+fn reaches_too_far(value: f64, high: f64) -> bool {
+    high > 2.0 * value
+}
+
+/// Sum over sum of the sides of whole rounds, as a figure: I/Os over seconds, CPU time over I/Os. Below 16
+/// rounds the value is there, its interval is not.
+pub fn of_totals(rounds: &[(f64, f64)], unit: &'static str) -> Figure {
+    match (ratio::estimate(rounds), ratio::ratio_of_totals(rounds)) {
+        (Ok(found), _) => of_level(&found, unit),
+        (Err(reason), Ok(value)) => {
+            Figure::bare(value, unit, (rounds.len() as u64, SampleUnit::Rounds), reason)
+        }
+        (_, Err(reason)) => Figure::missing(reason),
+    }
+}
+
+/// A percentile as a figure.
+pub fn of_estimate(found: Result<Estimate, Refusal>, unit: &'static str) -> Figure {
+    match found {
+        Ok(found) => Figure::Known {
+            value: found.value,
+            unit,
+            n: found.samples,
+            of: SampleUnit::Samples,
+            interval: match unsteady((found.low, found.high), "batch") {
+                Some(missing) if reaches_too_far(found.value, found.high) => Interval::Missing { missing },
+                _ => Interval::between(found.low, found.high),
+            },
+            caution: unsteady((found.low, found.high), "batch"),
+        },
+        Err(reason) => Figure::missing(reason),
+    }
+}
+
+/// A percentile on the edge between two modes jumps from batch to batch, or from visit to visit.
+fn unsteady((low, high): (f64, f64), unit: &str) -> Option<String> {
+    let half_width = (high / low).ln() / 2.0;
+    (half_width > 0.2)
+        .then(|| format!("unresolved: it moves by +- {:.0} % from {unit} to {unit}", 100.0 * half_width))
+}
+
+/// The ratio of a percentile between visits as a figure.
+pub fn of_visits(found: VisitRatio, unit: Unit) -> Figure {
+    let one = match unit {
+        Unit::Visit => "visit",
+        Unit::Attach => "attach",
+    };
+    Estimated::Visits(found, unit).figure().cautioned(unsteady((found.low, found.high), one))
+}
+
+/// What an I/O takes more on B, of what `of` takes from each round.
+#[derive(Clone, Debug)]
+pub struct Taken {
+    /// Mean of B over that of A.
+    pub ratio: Result<Estimated, Refusal>,
+    /// Mean of B less that of A.
+    pub difference: Result<Difference, Refusal>,
+    /// Both without an interval, where there is too little for one.
+    points: [Option<f64>; 2],
+    unit: SampleUnit,
+}
+
+impl Taken {
+    /// In the same unit as throughput: rounds within their visits, or visits.
+    pub fn of(a: &Side, b: &Side, paired: &Paired, of: impl Fn(&RoundTotal) -> Option<Total>) -> Taken {
+        let (ratio, difference, points, unit) = match paired {
+            Paired::Rounds(ids) => {
+                let strata = strata(a, b, ids, of);
+                let ratio = strata.clone().and_then(|strata| ratio::of_means(&strata));
+                let points = strata.as_deref().map_or([None; 2], |strata| {
+                    [ratio::point_of_means(strata).ok(), ratio::point_of_difference(strata).ok()]
+                });
+                let difference = strata.and_then(|strata| ratio::difference(&strata));
+                (ratio.map(Estimated::Rounds), difference, points, SampleUnit::Rounds)
+            }
+            Paired::Visits(ids, unit) => {
+                let means = visit_means(a, b, ids, of);
+                let ratio = means.clone().and_then(|means| visits::of_at_least(unit.least(), &means));
+                let points = means.as_deref().map_or([None; 2], |means| {
+                    let differences: f64 = means.iter().map(|(a, b)| b - a).sum();
+                    [visits::point(means).ok(), Some(differences / means.len().max(1) as f64)]
+                });
+                let difference = means.and_then(|means| visits::difference(unit.least(), &means));
+                (ratio.map(|ratio| Estimated::Visits(ratio, *unit)), difference, points, unit.counted())
+            }
+        };
+        Taken { ratio, difference, points, unit }
+    }
+
+    /// Nothing was measured.
+    pub fn refused(reason: &Refusal) -> Taken {
+        let (ratio, difference) = (Err(reason.clone()), Err(reason.clone()));
+        Taken { ratio, difference, points: [None; 2], unit: SampleUnit::Rounds }
+    }
+
+    /// The ratio as a figure.
+    pub fn times(&self) -> Figure {
+        match &self.ratio {
+            Ok(found) => found.figure(),
+            Err(reason) => too_few(reason, self.points[0], "1"),
+        }
+    }
+
+    /// The difference as a figure, ns.
+    pub fn added(&self) -> Figure {
+        match &self.difference {
+            Ok(found) => {
+                let interval =
+                    Interval::between(found.value - found.half_width, found.value + found.half_width);
+                Figure::known(found.value, "ns", (found.rounds as u64, self.unit), interval)
+            }
+            Err(reason) => too_few(reason, self.points[1], "ns"),
+        }
+    }
+}
+
+type Strata = Vec<Vec<(Total, Total)>>;
+
+fn not_recorded() -> Refusal {
+    Refusal::NotMeasured { reason: "not recorded".into() }
+}
+
+/// Rounds of each stratum.
+fn strata(
+    a: &Side,
+    b: &Side,
+    ids: &[RoundId],
+    of: impl Fn(&RoundTotal) -> Option<Total>,
+) -> Result<Strata, Refusal> {
+    let side = |side: &Side, id: &RoundId| side.rounds.get(id).and_then(&of).ok_or_else(not_recorded);
+    let stratum = |ids: Vec<RoundId>| ids.iter().map(|id| Ok((side(a, id)?, side(b, id)?))).collect();
+    a.strata.split(ids).into_iter().map(stratum).collect()
+}
+
+/// Means `(A, B)` of each pair of visits.
+fn visit_means(
+    a: &Side,
+    b: &Side,
+    ids: &[u32],
+    of: impl Fn(&RoundTotal) -> Option<Total>,
+) -> Result<Vec<(f64, f64)>, Refusal> {
+    let mean = |side: &Side, visit: u32| {
+        let mut all = Total::default();
+        for (_, round) in side.rounds.range((visit, 0)..=(visit, u32::MAX)) {
+            let one = of(round).ok_or_else(not_recorded)?;
+            all = Total { sum: all.sum + one.sum, items: all.items + one.items };
+        }
+        Ok::<f64, Refusal>(if all.items > 0.0 { all.sum / all.items } else { 0.0 })
+    };
+    ids.iter().map(|id| Ok((mean(a, *id)?, mean(b, *id)?))).collect()
+}

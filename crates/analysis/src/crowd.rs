@@ -1,0 +1,241 @@
+//! Guests side by side: how evenly what is below is shared among them, how much of a window all of them ran, and what many
+//! of them make of it against one.
+
+use super::ceiling;
+use super::compare::{RateComparison, of_ratio};
+use super::findings::crowd::{Crowd, Scaling};
+use super::findings::{Figure, Interval, SampleUnit};
+use super::gather::{RoundTotal, Side};
+use super::reading::Reading;
+use super::rows;
+use super::subject::marked;
+use crate::stats::fairness::{self, Shares};
+use crate::stats::ratio::Total;
+use crate::stats::{Digits, Refusal, ratio};
+use std::collections::BTreeMap;
+
+/// Every such stack of a workload.
+pub fn crowds(reading: &Reading) -> Vec<Crowd> {
+    (0..reading.sides.len()).filter_map(|at| of_stack(reading, at)).collect()
+}
+
+fn of_stack(reading: &Reading, at: usize) -> Option<Crowd> {
+    let side = &reading.sides[at];
+    let rates = rates(side);
+    let least = rates.iter().min_by(|a, b| a.1.total_cmp(b.1))?;
+    let most = rates.iter().max_by(|a, b| a.1.total_cmp(b.1))?;
+    if rates.len() < 2 {
+        return None;
+    }
+    let shares = side.rounds.values().map(|round| round.together);
+    let slices = side.rounds.values().map(|round| f64::from(round.with_parts)).sum::<f64>().max(1.0);
+    let again = side.rounds.values().map(|round| f64::from(round.run_again)).sum::<f64>();
+    let cpu = rows::row(reading, at).cpu;
+    let mut crowd = Crowd {
+        stack: reading.name(at).to_owned(),
+        places: rates.len(),
+        slowest: (least.0.clone(), *least.1),
+        fastest: (most.0.clone(), *most.1),
+        spread: spread(side, [most.0, least.0], rates.len()),
+        jain: jain(side, &rates),
+        together: shares.sum::<f64>() / slices,
+        late: side.rounds.values().map(|round| round.late).sum::<f64>() / slices,
+        run_again: again / slices,
+        per_core: cpu.map("1/s", |ns| 1e9 / ns),
+        scaling: scaling(reading, at),
+        emulated: reading.emulated(at),
+        sentence: String::new(),
+    };
+    crowd.sentence = said(&crowd);
+    Some(crowd)
+}
+
+/// The second over the first in the same windows. The two were picked among all pairs for lying furthest apart, so the interval
+/// is that of Bonferroni over as many.
+fn spread(side: &Side, [most, least]: [&str; 2], places: usize) -> Figure {
+    // Over each guest's own windows, as its rate is: slices by bytes end at different times.
+    let total = |(ios, seconds): &(f64, f64)| Total { sum: *ios, items: *seconds };
+    let of = |round: &RoundTotal| Some((total(round.parts.get(most)?), total(round.parts.get(least)?)));
+    let rounds = [side.rounds.values().filter_map(of).collect::<Vec<(Total, Total)>>()];
+    match ratio::of_means(&rounds) {
+        Ok(found) => {
+            let pairs = (places * (places - 1) / 2) as f64;
+            let (low, high) = found.bounds_at(1.0 - 0.05 / pairs);
+            // The slowest is no faster than the fastest.
+            of_ratio(&found, "1").with_interval(Some(&Interval::between(low, high.min(1.0))))
+        }
+        Err(reason) => match ratio::point_of_means(&rounds) {
+            Ok(value) => Figure::bare(value, "1", (rounds[0].len() as u64, SampleUnit::Rounds), reason),
+            Err(reason) => Figure::missing(reason),
+        },
+    }
+}
+
+fn jain(side: &Side, rates: &BTreeMap<String, f64>) -> Figure {
+    let all = |round: &RoundTotal| rates.keys().map(|place| round.parts.get(place).copied()).collect();
+    let rounds: Vec<Shares> = side.rounds.values().filter_map(all).collect();
+    let interval = match fairness::of_rounds(&rounds) {
+        Ok(found) => Interval::of_t(found.low, found.high, found.freedom),
+        Err(reason) => Interval::Missing { missing: reason.to_string() },
+    };
+    let value = fairness::jain(&rates.values().copied().collect::<Vec<_>>());
+    Figure::known(value, "1", (rounds.len() as u64, SampleUnit::Rounds), interval)
+}
+
+/// I/Os a second of each place, over its own windows of whole rounds.
+fn rates(side: &Side) -> BTreeMap<String, f64> {
+    let mut sums: BTreeMap<String, (f64, f64)> = BTreeMap::new();
+    for (place, (ios, seconds)) in side.rounds.values().flat_map(|round| &round.parts) {
+        let sum = sums.entry(place.clone()).or_default();
+        (sum.0, sum.1) = (sum.0 + ios, sum.1 + seconds);
+    }
+    let rate = |(ios, seconds): (f64, f64)| if seconds > 0.0 { ios / seconds } else { 0.0 };
+    sums.into_iter().map(|(place, sum)| (place, rate(sum))).collect()
+}
+
+/// Against the stack that differs in nothing but having the fewest places.
+fn scaling(reading: &Reading, at: usize) -> Option<Scaling> {
+    let stacks = &reading.run.start.scenario.stacks;
+    let copies = |stack: usize| stacks[stack].guests();
+    let alike = |other: &usize| stacks[*other].is_but_for_copies(&stacks[at]) && copies(*other) < copies(at);
+    let fewest = (0..stacks.len()).filter(alike).min_by_key(|other| copies(*other))?;
+    let paired = reading.pair(&reading.sides[fewest], &reading.sides[at]);
+    let found = RateComparison::of(reading, [fewest, at], &paired, reading.basis());
+    let places = f64::from(copies(at)) / f64::from(copies(fewest));
+    let ratio = found.figure();
+    let masked = ceiling::of_pair(reading, [fewest, at], &found.verdict).map(|masked| masked.words);
+    let offered = reading.offered_apart([fewest, at]).map(|reason| reason.to_string());
+    // How wide the interval is it says itself.
+    let is_width = |reason: &&Refusal| matches!(reason, Refusal::TooWide { .. } | Refusal::AmongMany { .. });
+    let withheld = found.verdict.reason().filter(|reason| !is_width(reason)).map(ToString::to_string);
+    Some(Scaling {
+        against: reading.name(fewest).to_owned(),
+        places,
+        efficiency: ratio.clone().map("1", |ratio| ratio / places),
+        ratio,
+        caution: offered.or(masked).or(withheld),
+    })
+}
+
+fn said(crowd: &Crowd) -> String {
+    let percent = |share: f64| format!("{:.1} %", 100.0 * share);
+    let share = crowd.spread.value().unwrap_or(crowd.slowest.1 / crowd.fastest.1);
+    let spread = match (crowd.spread.bounds(), crowd.fastest.1 > 0.0) {
+        (_, false) => "none completed anything".to_owned(),
+        (Some((_, high)), _) if high >= 1.0 => "none told apart from another".to_owned(),
+        (Some(bounds), _) => {
+            format!("the slowest has {} of the fastest", Digits::share(share, Some(bounds)).words())
+        }
+        (None, _) => format!("the slowest has {} of the fastest, how surely is not known", percent(share)),
+    };
+    let again = match crowd.run_again {
+        more if more > FEW_AGAIN => {
+            format!("; a slice was run {:.2} times on average until they did", 1.0 + more)
+        }
+        _ => String::new(),
+    };
+    let late = match crowd.late {
+        share if share > MUCH_LATE => {
+            format!("; the last began {} into them, and rates are low by as much at most", percent(share))
+        }
+        _ => String::new(),
+    };
+    format!(
+        "{}: {} guests at once, {spread}; all ran in {:.1} % of the windows{late}{again}",
+        marked(&crowd.stack, crowd.emulated.is_some()),
+        crowd.places,
+        100.0 * crowd.together
+    )
+}
+
+/// Windows that begin by less than this before all run are nearly whole.
+const MUCH_LATE: f64 = 0.01;
+
+/// Slices that are run again are not chosen by what they measure, but by how busy the host was: some more than this is told.
+const FEW_AGAIN: f64 = 0.03;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bill::findings;
+    use crate::bill::twin;
+    use crate::store::record::CpuTimes;
+
+    /// A reactor that polls is a core of user time in /proc/stat, whether it serves or not.
+    #[test]
+    fn a_polled_core_is_a_busy_one_and_counted_once() {
+        let cores = |polled: f64| {
+            let mut run = twin::crowd();
+            run.slices.iter_mut().filter(|slice| slice.stack == "vm x4").for_each(|slice| {
+                let own = CpuTimes { user_ns: slice.window_ns / 2, ..CpuTimes::default() };
+                slice.host_cpu =
+                    Some(CpuTimes { user_ns: own.user_ns + (polled * slice.window_ns as f64) as u64, ..own });
+            });
+            let crowd = findings(&run).workloads.remove(0).crowds.remove(0);
+            let (low, high) = crowd.per_core.bounds().unwrap();
+            (crowd.slowest.1 + crowd.fastest.1) / (low + high)
+        };
+        assert!((cores(1.0) / cores(0.0) - 1.5 / 0.5).abs() < 0.05, "{} {}", cores(1.0), cores(0.0));
+    }
+
+    #[test]
+    fn a_rate_is_offered_to_every_guest() {
+        let mut run = twin::crowd();
+        run.start.scenario.workloads[0].jobs[0].rate_iops = Some(1000);
+        let reading = Reading::of(&run, &run.start.scenario.workloads[0]);
+        assert_eq!((reading.offered(0), reading.offered(1)), (Some(1000.0), Some(4000.0)));
+        assert_eq!(reading.threads(1), 4.0 * reading.threads(0));
+        // Four times the rate is what was asked for.
+        let found = findings(&run);
+        let workload = &found.workloads[0];
+        let reason = "vm x4 is offered 4,000 I/Os a second and vm 1,000, as each of its members gets the workload's rate";
+        assert!(workload.comparisons[0].sentence.contains(reason), "{}", workload.comparisons[0].sentence);
+        assert_eq!(workload.comparisons[0].ratio.value(), None);
+        assert!(workload.charges[0].cpu.ratio.value().is_some(), "CPU time an I/O compares");
+        let caution = workload.crowds[0].scaling.as_ref().and_then(|scaling| scaling.caution.clone());
+        assert!(caution.is_some_and(|caution| caution.starts_with(reason)));
+        assert!(found.headline.is_none_or(|said| !said.contains("IOPS")));
+    }
+
+    #[test]
+    fn late_starts_and_slices_that_were_run_again_are_told() {
+        let sentence = |late: f64, run_again: u32| {
+            let mut run = twin::crowd();
+            for slice in run.slices.iter_mut().filter(|slice| slice.together.is_some()) {
+                (slice.late, slice.run_again) = (Some(late), run_again);
+            }
+            findings(&run).workloads.remove(0).crowds.remove(0).sentence
+        };
+        assert!(sentence(0.009, 0).ends_with("all ran in 98.0 % of the windows"), "{}", sentence(0.009, 0));
+        let told = sentence(0.12, 2);
+        assert!(
+            told.contains("; the last began 12.0 % into them, and rates are low by as much at most; a slice was run 3.00 times on average"),
+            "{told}"
+        );
+    }
+
+    #[test]
+    fn many_guests_are_held_against_one() {
+        let run = twin::crowd();
+        let found = findings(&run);
+        let crowd = &found.workloads[0].crowds[0];
+        assert_eq!((crowd.stack.as_str(), crowd.places, found.workloads[0].crowds.len()), ("vm x4", 4, 1));
+        // The twin's places get 1, 2, 3 and 4 parts of ten.
+        assert_eq!((crowd.slowest.0.as_str(), crowd.fastest.0.as_str()), ("vm0", "vm3"));
+        assert!((crowd.jain.value().unwrap() - 100.0 / 120.0).abs() < 0.01, "{:?}", crowd.jain);
+        assert!(crowd.jain.bounds().is_some());
+        assert!((crowd.spread.value().unwrap() - 0.25).abs() < 0.001, "{:?}", crowd.spread);
+        assert!(crowd.spread.bounds().is_some_and(|(_, high)| high < 1.0));
+        let scaling = crowd.scaling.as_ref().unwrap();
+        assert_eq!((scaling.against.as_str(), scaling.places), ("vm", 4.0));
+        let (low, high) = scaling.efficiency.bounds().unwrap();
+        // Twice the rate in four times the places.
+        assert!(low < 0.5 && 0.5 < high && high - low < 0.1, "{low} {high}");
+        assert!((crowd.together - 0.98).abs() < 1e-9);
+        assert!(
+            crowd.sentence.contains("4 guests at once, the slowest has 24.97 % +- "),
+            "{}",
+            crowd.sentence
+        );
+    }
+}

@@ -1,0 +1,115 @@
+//! The drives that a stack stands on, where its place tells each of them by itself: model, capacity, links. What is not told, or
+//! may be several drives as one, is not known, and nothing is said of it.
+
+use crate::host::facts::{Device, Target};
+use crate::scenario::{Medium, Stack};
+use crate::store::RunData;
+use crate::store::record::PlaceFacts;
+use iotax_hardware::ratings::{Match, Ratings};
+
+/// The drives of a stack, one a member of its medium, all of them different.
+pub(super) struct Hardware<'a> {
+    drives: Vec<Drive<'a>>,
+}
+
+/// One drive where it is.
+#[derive(Clone, Copy)]
+pub(super) struct Drive<'a> {
+    /// Its place.
+    pub(super) place: &'a PlaceFacts,
+    /// As that tells it.
+    pub(super) device: &'a Device,
+}
+
+impl<'a> Hardware<'a> {
+    /// `None` where not all members are a drive each.
+    pub(super) fn of(run: &'a RunData, stack: &'a Stack) -> Option<Hardware<'a>> {
+        let drives: Option<Vec<Drive>> =
+            stack.medium.members().iter().map(|member| drive(run, member)).collect();
+        let drives = drives.filter(|drives| !drives.is_empty())?;
+        let same = |one: &Drive, other: &Drive| {
+            one.place.place == other.place.place && one.device.name == other.device.name
+        };
+        let twice =
+            drives.iter().enumerate().any(|(at, one)| drives[..at].iter().any(|other| same(one, other)));
+        (!twice).then_some(Hardware { drives })
+    }
+
+    /// The drives.
+    pub(super) fn drives(&self) -> &[Drive<'a>] {
+        &self.drives
+    }
+
+    /// What they are rated at, if all are of one model: of the sizes that they have.
+    pub(super) fn rating<'r>(&self, ratings: &'r Ratings) -> Option<Match<'r>> {
+        let of =
+            |drive: &Drive| ratings.rating_of(drive.device.model.as_ref()?, Some(drive.device.bytes? as f64));
+        let mut all = self.drives.iter().map(of);
+        let mut first = all.next()??;
+        for other in all {
+            let other = other.filter(|other| std::ptr::eq(other.drive, first.drive))?;
+            first.sizes.extend(other.sizes);
+        }
+        Some(first)
+    }
+}
+
+/// What its place tells of a member, as often as it was recorded. A file that was not there yet is told by its folder.
+pub(super) fn targets<'a>(
+    run: &'a RunData,
+    member: &'a Medium,
+) -> impl Iterator<Item = (&'a PlaceFacts, &'a Target)> {
+    let (path, folder) = match member {
+        Medium::File { path, .. } => (Some(path), path.parent()),
+        Medium::Device { path } | Medium::Remote { path, .. } => (Some(path), None),
+        Medium::Drive { .. } | Medium::Many { .. } => (None, None),
+    };
+    let place = member.place();
+    let known = run.places.iter().filter(move |known| known.place == place);
+    let told = known.flat_map(|known| known.facts.targets.iter().map(move |target| (known, target)));
+    told.filter(move |(_, target)| Some(&target.path) == path || Some(target.path.as_path()) == folder)
+}
+
+fn drive<'a>(run: &'a RunData, member: &'a Medium) -> Option<Drive<'a>> {
+    targets(run, member)
+        .find_map(|(place, target)| Some(Drive { place, device: only_drive(&target.devices)? }))
+}
+
+/// The one drive below all of them: the others are its partitions, or made of what is below them.
+fn only_drive(devices: &[Device]) -> Option<&Device> {
+    let is_made = |device: &Device| ["dm-", "md", "loop"].iter().any(|kind| device.name.starts_with(kind));
+    let is_part = |device: &Device| devices.iter().any(|whole| is_part_of(&device.name, &whole.name));
+    let mut drives = devices.iter().filter(|device| !is_made(device) && !is_part(device));
+    drives.next().filter(|_| drives.next().is_none())
+}
+
+/// `sda1` of `sda`, `nvme0n1p2` of `nvme0n1`.
+fn is_part_of(part: &str, whole: &str) -> bool {
+    let rest =
+        part.strip_prefix(whole).map(|rest| match whole.ends_with(|last: char| last.is_ascii_digit()) {
+            true => rest.strip_prefix('p').unwrap_or_default(),
+            false => rest,
+        });
+    rest.is_some_and(|rest| !rest.is_empty() && rest.bytes().all(|byte| byte.is_ascii_digit()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_drive_is_what_is_left_of_partitions_and_what_is_made_of_them() {
+        let of = |names: &[&str]| {
+            let device = |name: &&str| Device { name: (*name).to_owned(), ..Device::default() };
+            let devices: Vec<Device> = names.iter().map(device).collect();
+            only_drive(&devices).map(|device| device.name.clone())
+        };
+        assert_eq!(of(&["nvme0n1p1", "nvme0n1"]).as_deref(), Some("nvme0n1"));
+        assert_eq!(of(&["loop3", "dm-0", "sda2", "sda"]).as_deref(), Some("sda"));
+        assert_eq!(of(&["sda", "sdaa"]), None);
+        assert_eq!(of(&["md0", "nvme1n1", "nvme1n1p1", "nvme11n1"]), None);
+        // What answers for a part of it may be the one without a model.
+        assert_eq!(of(&["dm-1", "nvme0n1", "vda"]), None);
+        assert_eq!(of(&[]), None);
+    }
+}

@@ -1,0 +1,101 @@
+//! How the layers of a stack lay data over its drives: which of them joins them, by which level, with how much of redundancy.
+//! It refuses a layout from which nothing follows for what the drives allow, and says why.
+
+use crate::layer::catalog::layout::{Join, Joined};
+use crate::scenario::{InState, LayerSpec, Medium, Stack};
+
+pub use crate::layer::catalog::layout::Spread;
+
+/// Data over so many drives.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Layout {
+    /// Drives of the medium.
+    pub drives: u64,
+    /// How.
+    pub spread: Spread,
+    /// Drives that are lost; none as it is set up.
+    pub failed: u64,
+    /// `RAID5`, `LVM stripe`; empty of drives that nothing joins.
+    pub name: String,
+}
+
+impl Layout {
+    /// Of a stack; where nothing joins its drives, every I/O is one of a drive.
+    ///
+    /// # Errors
+    /// Why nothing is known of it.
+    pub fn of(stack: &Stack) -> Result<Layout, String> {
+        let drives = drives(&stack.medium)?;
+        let Some((layer, join)) = known_join(stack) else {
+            let plain =
+                Layout { drives, spread: Spread::Striped { over: drives }, failed: 0, name: String::new() };
+            let unknown = || "it is not known how its layers lay data over the drives".to_owned();
+            return is_joined(stack).then(unknown).map_or(Ok(plain), Err);
+        };
+        let again =
+            stack.layers_with_members().filter(|(layer, members)| *members > 1 && join_of(layer).is_some());
+        if again.count() > 1 {
+            return Err(
+                "what a layer asks that joins parts of what another has joined is not reckoned".to_owned()
+            );
+        }
+        let Joined { spread, name, .. } = join(layer, drives)?;
+        Ok(Layout { drives, spread, failed: lost(stack)?, name })
+    }
+
+    /// `RAID5`, `RAID5 with 1 drive lost`.
+    pub fn said(&self) -> String {
+        match self.failed {
+            0 => self.name.clone(),
+            1 => format!("{} with 1 drive lost", self.name),
+            many => format!("{} with {many} drives lost", self.name),
+        }
+    }
+}
+
+/// Whether a layer makes one of several drives.
+pub fn is_joined(stack: &Stack) -> bool {
+    known_join(stack).is_some() || (is_of_many(stack) && stack.loaded_at_once().is_none())
+}
+
+/// The layer that does, where it is one that is known.
+pub fn joining(stack: &Stack) -> Option<&LayerSpec> {
+    known_join(stack).map(|(layer, _)| layer)
+}
+
+/// Bytes on one drive before the next one's turn, with the option that says so.
+pub fn stripe_unit(stack: &Stack) -> Option<(&'static str, u64)> {
+    let layout = Layout::of(stack).ok()?;
+    let (layer, join) = known_join(stack)?;
+    join(layer, layout.drives).ok()?.unit
+}
+
+fn join_of(layer: &LayerSpec) -> Option<Join> {
+    layer.help()?.layout
+}
+
+fn known_join(stack: &Stack) -> Option<(&LayerSpec, Join)> {
+    let found = stack.layers.iter().find_map(|layer| Some((layer, join_of(layer)?)));
+    found.filter(|_| is_of_many(stack))
+}
+
+fn is_of_many(stack: &Stack) -> bool {
+    matches!(stack.medium, Medium::Many { .. })
+}
+
+/// Drives that an array does without while it is measured.
+fn lost(stack: &Stack) -> Result<u64, String> {
+    let lost = stack.state.as_ref().map_or(Some(0), InState::lost);
+    lost.map(u64::from).ok_or_else(|| "what a rebuild takes of its drives is not known".to_owned())
+}
+
+/// Files of several members may lie on one drive; nobody says.
+fn drives(medium: &Medium) -> Result<u64, String> {
+    let is_file = |member: &Medium| matches!(member, Medium::File { .. });
+    match medium {
+        Medium::Many { members } if members.iter().any(is_file) => {
+            Err("members that are files may lie on one drive".to_owned())
+        }
+        medium => Ok(medium.members().len() as u64),
+    }
+}

@@ -1,0 +1,90 @@
+//! Bounds by the links between drives and memory, as they were settled: no payload is above the largest packets of its link.
+
+use super::hardware::{Drive, Hardware};
+use super::{By, Case, Efficiency, Held, Layout};
+use crate::bill::findings::{Figure, SampleUnit};
+use crate::host::facts::{Cable as Settled, PcieLink};
+use iotax_hardware::{Link, Rate, rate_text};
+use iotax_load::Job;
+
+/// What the data of a drive cross, one way.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Way {
+    /// `PCIe 4.0 x4`, `SAS 12 Gb/s x2`, `PCIe 3.0 x8 of 4 drives`.
+    name: String,
+    /// Of one drive.
+    rate: Rate,
+}
+
+impl Case<'_> {
+    /// Against what the links of its drives carry; `None` where they are not known, or not alike.
+    pub(super) fn linked(&self) -> Option<Efficiency> {
+        let way = narrowest(self.hardware.as_ref()?)?;
+        let found = self
+            .finding(By::Link { link: way.name.clone() }, |layout, job| self.against_link(&way, layout, job));
+        found.could.value().is_some().then_some(found)
+    }
+
+    /// Reads go one way and writes the other: the busier way is full first.
+    fn against_link(&self, way: &Way, layout: &Layout, job: &Job) -> Result<Held, String> {
+        let ios = |need: &super::Need| {
+            let cost = need.cost();
+            way.rate.most / (cost.reads.max(cost.writes) * job.bs as f64)
+        };
+        let need = self.need(layout, job)?;
+        let bound = ios(&need);
+        let [low, high] = [way.rate.practical.low, way.rate.practical.high].map(rate_text);
+        let also = Some(format!("{}: {low} to {high} in practice", way.name));
+        let of_all = self.plain_need(layout, job).map(|plain| ios(&plain));
+        let could = Figure::bare(bound, "1/s", (1, SampleUnit::Links), "a link has no interval");
+        Ok(Held {
+            could: self.in_unit(could, job),
+            share: self.share_of(bound),
+            of_all: of_all.map_or_else(Figure::missing, |all| self.share_of(all)),
+            need,
+            also,
+            scatter: 1.0,
+        })
+    }
+}
+
+/// The narrowest part of the way of each drive, if all have one alike.
+fn narrowest(hardware: &Hardware) -> Option<Way> {
+    let mut all = hardware.drives().iter().map(|drive| way(hardware, drive));
+    let first = all.next()??;
+    all.all(|other| other.as_ref() == Some(&first)).then_some(first)
+}
+
+/// Only on a machine that is known to be none of somebody's: what is emulated tells links that nothing crosses.
+fn way(hardware: &Hardware, drive: &Drive) -> Option<Way> {
+    if drive.place.facts.cpu.under_hypervisor != Some(false) {
+        return None;
+    }
+    let cable = drive.device.cable.as_ref().and_then(cable);
+    let pcie = drive.device.pcie.as_ref().and_then(|settled| {
+        let at = &settled.address;
+        let shares = |other: &&Drive| {
+            other.place.place == drive.place.place
+                && other.device.pcie.as_ref().is_some_and(|other| other.address == *at)
+        };
+        pcie(settled, hardware.drives().iter().filter(shares).count())
+    });
+    [cable, pcie].into_iter().flatten().min_by(|one, other| one.rate.most.total_cmp(&other.rate.most))
+}
+
+fn cable(settled: &Settled) -> Option<Way> {
+    let number: f64 = settled.speed.split(' ').next()?.parse().ok()?;
+    // sysfs has USB in Mb/s.
+    let gigabits = if settled.kind == "usb" { number / 1000.0 } else { number };
+    let link = Link::of_speed(&settled.kind, gigabits).filter(|link| link.is_cable())?;
+    let lanes = if settled.lanes > 1 { format!(" x{}", settled.lanes) } else { String::new() };
+    Some(Way { name: link.name() + &lanes, rate: link.rate().times(settled.lanes.max(1) as f64) })
+}
+
+/// A drive's part of a link that so many of the drives share: those of a controller.
+fn pcie(settled: &PcieLink, drives: usize) -> Option<Way> {
+    let speed: f64 = settled.speed.as_ref()?.split(' ').next()?.parse().ok()?;
+    let link = Link::of_speed("pcie", speed)?.lanes(u8::try_from(settled.width?).ok()?)?;
+    let of = if drives > 1 { format!(" of {drives} drives") } else { String::new() };
+    Some(Way { name: link.name() + &of, rate: link.rate().times(1.0 / drives as f64) })
+}

@@ -1,0 +1,440 @@
+//! A stack against the most that its drives allow: measured, where `each([..])` of the same drives ran in the same run, by the
+//! maker's rating, where the scenario has one or the model is known, and by the links and networks that their data cross. What no drive explains
+//! is told as a doubt (`doubts`), not hidden here.
+
+mod bound;
+#[cfg(test)]
+mod ceilings_tests;
+mod cover;
+mod hardware;
+mod layout;
+mod link;
+mod network;
+mod rated;
+#[cfg(test)]
+mod tests;
+
+pub use layout::{Layout, Spread, is_joined, joining, stripe_unit};
+
+use super::compare::RateComparison;
+use super::findings::efficiency::{By, Efficiency};
+use super::findings::{Figure, Interval, Row, SampleUnit};
+use super::pairing::Basis;
+use super::reading::Reading;
+use super::rows;
+use super::standing::rate_level;
+use super::subject::{self, Quantity, marked};
+use crate::host::facts::Device;
+use crate::scenario::{Medium, Workload};
+use crate::stats::{Digits, unpaired};
+use bound::{Ask, Cost, Need};
+use cover::{Covered, Region};
+use hardware::Hardware;
+use iotax_load::Job;
+use std::path::PathBuf;
+
+/// A link of which a load takes less is none of its limits, unless the load is one of bytes.
+const OF_LINK: f64 = 0.5;
+
+/// Of every stack of a workload; loads with a rate of their own ask for no more than that, and have none. Nor have trims, which no
+/// layout reckons with.
+pub fn of(readings: &[Reading], at: usize, rows: &[Row]) -> Vec<Efficiency> {
+    let reading = &readings[at];
+    if reading.workload.jobs.iter().any(|job| job.rate_iops.is_some() || job.rw.trims()) {
+        return Vec::new();
+    }
+    let of_stack = |(stack, row)| {
+        let hardware = Hardware::of(reading.run, &reading.run.start.scenario.stacks[stack]);
+        let case = Case { readings, reading, stack, row, hardware };
+        [case.measured(), case.networked(), case.linked(), case.rated()]
+    };
+    let mut found: Vec<Efficiency> = rows.iter().enumerate().flat_map(of_stack).flatten().collect();
+    let of_link = |one: &Efficiency| matches!(one.by, By::Link { .. } | By::Network { .. });
+    let near = |one: &Efficiency| of_link(one) && one.share.value().is_some_and(|share| share >= OF_LINK);
+    if subject::rate_unit(reading.workload) != "B/s" && !found.iter().any(near) {
+        found.retain(|one| !of_link(one));
+    }
+    found
+}
+
+/// A stack under a load.
+struct Case<'a> {
+    readings: &'a [Reading<'a>],
+    reading: &'a Reading<'a>,
+    stack: usize,
+    row: &'a Row,
+    hardware: Option<Hardware<'a>>,
+}
+
+/// A bound, and what the stack reaches of it.
+struct Held {
+    need: Need,
+    could: Figure,
+    share: Figure,
+    of_all: Figure,
+    /// What else holds the bound down.
+    also: Option<String>,
+    /// So many times the bound is no doubt yet.
+    scatter: f64,
+}
+
+impl Case<'_> {
+    fn stack(&self) -> &crate::scenario::Stack {
+        &self.reading.run.start.scenario.stacks[self.stack]
+    }
+
+    /// Against all of its drives at once, where they were loaded so.
+    fn measured(&self) -> Option<Efficiency> {
+        is_joined(self.stack()).then_some(())?;
+        let stacks = &self.reading.run.start.scenario.stacks;
+        let is_each = |one: &&usize| {
+            let one = &stacks[**one];
+            one.layers.is_empty() && same_members(&one.medium, &self.stack().medium)
+        };
+        let each = (0..stacks.len()).collect::<Vec<_>>().iter().find(is_each).copied()?;
+        let by = By::Measured { each: self.reading.name(each).to_owned() };
+        Some(self.finding(by, |layout, job| self.against_each(each, layout, job)))
+    }
+
+    fn finding(&self, by: By, held: impl Fn(&Layout, &Job) -> Result<Held, String>) -> Efficiency {
+        let layout = Layout::of(self.stack());
+        let held = match (&layout, self.reading.workload.jobs.as_slice()) {
+            (Ok(layout), [job]) => held(layout, job),
+            (Ok(_), _) => Err("several jobs at once share the drives in a way that is not known".to_owned()),
+            (Err(reason), _) => Err(reason.clone()),
+        };
+        let (drives, name) =
+            layout.as_ref().map_or((self.stack().medium.members().len() as u64, String::new()), |layout| {
+                (layout.drives, layout.said())
+            });
+        let (rule, unless) = held.as_ref().map_or((String::new(), None), |held| {
+            let rules = [held.need.rule.clone(), held.also.clone().unwrap_or_default()];
+            let rules: Vec<String> = rules.into_iter().filter(|rule| !rule.is_empty()).collect();
+            (rules.join("; "), held.need.unless)
+        });
+        let scatter = held.as_ref().map_or(1.0, |held| held.scatter);
+        let [could, share, of_all] = match held {
+            Ok(held) => [held.could, held.share, held.of_all],
+            Err(reason) => [(); 3].map(|()| Figure::missing(&reason)),
+        };
+        // Of one whose layout is not known either.
+        let joins = !name.is_empty() || layout.is_err();
+        let mut found = Efficiency {
+            stack: self.reading.name(self.stack).to_owned(),
+            layout: name,
+            drives,
+            by,
+            rule,
+            could,
+            share,
+            of_all: joins.then_some(of_all),
+            published: None,
+            unless,
+            emulated: self.reading.emulated(self.stack),
+            sentence: String::new(),
+            scatter,
+        };
+        found.sentence = said(&found, self.reading.workload);
+        found
+    }
+
+    /// As if every I/O were one of a drive.
+    fn plain_need(&self, layout: &Layout, job: &Job) -> Result<Need, String> {
+        let spread = Spread::Striped { over: layout.drives };
+        self.need(&Layout { spread, failed: 0, name: String::new(), ..layout.clone() }, job)
+    }
+
+    fn need(&self, layout: &Layout, job: &Job) -> Result<Need, String> {
+        let random = if job.rw.random() { f64::from(job.percentage_random) / 100.0 } else { 0.0 };
+        let ask = Ask {
+            reads: reads_of(job),
+            random,
+            bs: job.bs,
+            streams: u64::from(job.numjobs) * self.at_once(),
+            flash: self.is_flash(),
+            covered: self.covered(layout, job),
+        };
+        Need::of(layout, &ask)
+    }
+
+    /// Targets that every job of the load has at the same time.
+    fn at_once(&self) -> u64 {
+        self.stack().targets()
+    }
+
+    /// Of drives one behind the other those that the load is on; `None` where nobody recorded how large they are.
+    fn covered(&self, layout: &Layout, job: &Job) -> Option<Covered> {
+        let members = self.stack().medium.members();
+        let smallest = members.iter().map(|member| self.member_bytes(member)).collect::<Option<Vec<_>>>()?;
+        let target = self.reading.worker(self.stack)?.bytes;
+        let rest = target.saturating_sub(job.offset);
+        let bytes =
+            job.size.map_or(rest, |size| (job.last_offset() - job.offset).saturating_add(size).min(rest));
+        let region = Region { offset: job.offset, bytes, parts: self.at_once() };
+        Covered::of(layout, smallest.into_iter().min()?, &region)
+    }
+
+    /// Bytes of a drive, as its place tells it.
+    fn member_bytes(&self, member: &Medium) -> Option<u64> {
+        match member {
+            Medium::Drive { place, .. } => {
+                self.reading.run.start.scenario.labs.get(place).map(|lab| lab.drive_size)
+            }
+            Medium::File { .. } | Medium::Many { .. } => None,
+            member => hardware::targets(self.reading.run, member).next()?.1.devices.first()?.bytes,
+        }
+    }
+
+    /// What lies below the target and the medium, as places recorded it.
+    fn devices(&self) -> impl Iterator<Item = &Device> {
+        let run = self.reading.run;
+        let media = self.stack().medium.members().iter();
+        let of_media = media.flat_map(|member| hardware::targets(run, member).map(|(_, target)| target));
+        let own = self.reading.worker(self.stack).map(|worker| PathBuf::from(&worker.target));
+        let all = run.places.iter().flat_map(|place| &place.facts.targets);
+        let loaded = all.filter(move |target| Some(&target.path) == own.as_ref());
+        of_media.chain(loaded).flat_map(|target| &target.devices)
+    }
+
+    /// Whether the drives are known not to turn.
+    fn is_flash(&self) -> bool {
+        let mut turning = self.devices().filter_map(|device| device.rotational);
+        turning.next() == Some(false) && !turning.any(|turns| turns)
+    }
+
+    /// `each` gives the rates of its drives: under this load, and, where the layout reads to write, under the same load of reads
+    /// alone and of writes alone, if the run has them.
+    fn against_each(&self, each: usize, layout: &Layout, job: &Job) -> Result<Held, String> {
+        let need = self.need(layout, job)?;
+        // Of all drives together.
+        let drives = layout.drives as f64;
+        let cost = Cost { reads: need.cost().reads * drives, writes: need.cost().writes * drives };
+        let own = |reading: &Reading| rows::rate(reading, each, "1/s", Quantity::Acknowledged);
+        if let Some(times) = same_mix(cost, reads_of(job)) {
+            let could = own(self.reading).map("1/s", |rate| rate / times);
+            let share = self.over(each, times);
+            return Ok(Held {
+                could: self.in_unit(could, job),
+                share,
+                of_all: self.over(each, 1.0),
+                need,
+                also: None,
+                scatter: 1.0,
+            });
+        }
+        let [reads, writes] = [true, false].map(|reads| self.alone(reads, job));
+        let (reads, writes) = (reads?, writes?);
+        let parts = [(cost.reads, reads), (cost.writes, writes)];
+        let share = parts.map(|(ios, reading)| self.times(each, reading, ios));
+        let could = parts.map(|(ios, reading)| own(reading).map("s", |rate| ios / rate));
+        let could = sum(could).map("1/s", |seconds| 1.0 / seconds);
+        let of_all = self.over(each, 1.0);
+        Ok(Held {
+            could: self.in_unit(could, job),
+            share: sum(share),
+            of_all,
+            need,
+            also: None,
+            scatter: 1.0,
+        })
+    }
+
+    /// The same load with nothing but reads, or writes.
+    fn alone(&self, reads: bool, job: &Job) -> Result<&Reading<'_>, String> {
+        let like =
+            |other: &Job| Job { name: String::new(), rw: job.rw, rwmixread: job.rwmixread, ..other.clone() };
+        let wanted = Job { name: String::new(), ..job.clone() };
+        let is_it = |reading: &&Reading| match reading.workload.jobs.as_slice() {
+            [other] => {
+                other.rw.reads() == reads
+                    && other.rw.writes() != reads
+                    && other.rw.random() == job.rw.random()
+                    && like(other) == wanted
+            }
+            _ => false,
+        };
+        self.readings.iter().find(is_it).ok_or_else(|| {
+            let what = if reads { "reads" } else { "writes" };
+            format!("what the drives do of {what} alone at this bs, iodepth and numjobs was not measured")
+        })
+    }
+
+    /// The rate of the stack over that of all drives, so many times: paired where both ran under this load, else with the
+    /// machine's drift between the two in its interval.
+    fn times(&self, each: usize, under: &Reading, times: f64) -> Figure {
+        match under.workload.name == self.reading.workload.name {
+            true => self.over(each, times),
+            false => self.over_another(each, under).map("1", |ratio| ratio * times),
+        }
+    }
+
+    fn over(&self, each: usize, times: f64) -> Figure {
+        let pair = [each, self.stack];
+        if let Some(absent) = pair.into_iter().find(|at| self.reading.sides[*at].rounds.is_empty()) {
+            return Figure::missing(self.reading.not_measured(absent));
+        }
+        let paired = self.reading.pair(&self.reading.sides[each], &self.reading.sides[self.stack]);
+        let basis = Basis { quantity: Quantity::Acknowledged, ..self.reading.basis() };
+        let found = RateComparison::of(self.reading, pair, &paired, basis);
+        // What slices show of themselves spoils the ratio; that it is wide or one of many does not.
+        let spoilt = found.verdict.reason().filter(|reason| reason.is_of_slices()).map(ToString::to_string);
+        let figure = found.figure().map("1", |ratio| ratio * times);
+        if spoilt.is_some() { figure.cautioned(spoilt) } else { figure }
+    }
+
+    fn over_another(&self, each: usize, under: &Reading) -> Figure {
+        for (reading, at) in [(self.reading, self.stack), (under, each)] {
+            if reading.sides[at].rounds.is_empty() {
+                return Figure::missing(reading.not_measured(at));
+            }
+        }
+        let levels = rate_level(&under.sides[each])
+            .and_then(|drives| Ok((drives, rate_level(&self.reading.sides[self.stack])?)));
+        let rates = [(under, each), (self.reading, self.stack)]
+            .map(|(reading, at)| rows::rate(reading, at, "1/s", Quantity::Acknowledged).value());
+        match (levels, rates) {
+            (Ok((drives, stack)), _) => {
+                let found = unpaired::change(&drives, &stack, separation([under, self.reading]));
+                let interval = Interval::between(found.low, found.high);
+                let (n, caution) = (found.units as u64, None);
+                Figure::Known { value: found.ratio, unit: "1", n, of: SampleUnit::Rounds, interval, caution }
+            }
+            (Err(reason), [Some(drives), Some(stack)]) if drives > 0.0 => {
+                Figure::bare(stack / drives, "1", (self.row.rounds, SampleUnit::Rounds), reason)
+            }
+            (Err(reason), _) => Figure::missing(reason),
+        }
+    }
+
+    /// What the stack reaches, over a bound in I/Os a second that has no interval.
+    fn share_of(&self, bound: f64) -> Figure {
+        self.row.iops.clone().map("1", |rate| rate / bound)
+    }
+
+    /// I/Os a second in the unit that people speak of under this load.
+    fn in_unit(&self, figure: Figure, job: &Job) -> Figure {
+        match subject::rate_unit(self.reading.workload) {
+            "B/s" => figure.map("B/s", |ios| ios * job.bs as f64),
+            _ => figure,
+        }
+    }
+}
+
+/// Share of reads.
+fn reads_of(job: &Job) -> f64 {
+    match (job.rw.reads(), job.rw.writes()) {
+        (true, true) => f64::from(job.rwmixread) / 100.0,
+        (reads, _) => f64::from(u8::from(reads)),
+    }
+}
+
+/// How many of the drives' I/Os one of the whole takes, where they are mixed as the load is: then the drives under the same load
+/// say it all.
+fn same_mix(cost: Cost, reads: f64) -> Option<f64> {
+    let all = cost.reads + cost.writes;
+    ((cost.reads - reads * all).abs() < 1e-9 * all).then_some(all)
+}
+
+/// Whether both are of the same several drives.
+fn same_members(one: &Medium, other: &Medium) -> bool {
+    let (Medium::Many { members: one }, Medium::Many { members: other }) = (one, other) else { return false };
+    one.len() == other.len() && one.iter().all(|member| other.contains(member))
+}
+
+/// The sum of two figures that may move together: its interval is no wider than theirs end to end.
+fn sum([one, other]: [Figure; 2]) -> Figure {
+    let (n, caution) = match (&one, &other) {
+        (Figure::Known { n, caution, .. }, Figure::Known { n: more, caution: its, .. }) => {
+            (*n.min(more), caution.clone().or_else(|| its.clone()))
+        }
+        (Figure::Known { .. }, absent) | (absent, _) => return absent.clone(),
+    };
+    let (Figure::Known { value, unit, of, interval, .. }, Figure::Known { value: more, interval: its, .. }) =
+        (one, other)
+    else {
+        return Figure::missing("nothing was measured");
+    };
+    let interval = match (interval, its) {
+        (Interval::Bounds { low, high, .. }, Interval::Bounds { low: from, high: to, .. }) => {
+            Interval::between(low + from, high + to)
+        }
+        (missing @ Interval::Missing { .. }, _) | (_, missing) => missing,
+    };
+    Figure::Known { value: value + more, unit, n, of, interval, caution }
+}
+
+/// How many lengths of a load's measuring lie between the starts of two.
+fn separation(pair: [&Reading; 2]) -> f64 {
+    let span = |reading: &Reading| {
+        let slices = reading.run.slices.iter().filter(|slice| slice.workload == reading.workload.name);
+        let times = slices.map(|slice| (slice.start_ns, slice.start_ns + slice.window_ns));
+        times.reduce(|all, one| (all.0.min(one.0), all.1.max(one.1)))
+    };
+    match pair.map(span) {
+        [Some(a), Some(b)] => {
+            let shorter = (a.1 - a.0).min(b.1 - b.0).max(1) as f64;
+            a.0.abs_diff(b.0) as f64 / shorter
+        }
+        _ => 1.0,
+    }
+}
+
+fn said(found: &Efficiency, workload: &Workload) -> String {
+    let who = marked(&found.stack, found.emulated.is_some());
+    let kind = workload.kind_subject();
+    let drives = match (&found.by, found.drives) {
+        (By::Link { .. }, 1) => "the link of its drive".to_owned(),
+        (By::Network { .. }, _) => "the network below it".to_owned(),
+        (By::Link { .. }, many) => format!("the links of {many} drives"),
+        (_, 1) => "its drive".to_owned(),
+        (_, many) => format!("{many} drives"),
+    };
+    let source = match &found.by {
+        By::Measured { each } => format!("measured: {each}"),
+        By::Rated { source, drive: None } => format!("rated: {source}"),
+        By::Rated { source, drive: Some(drive) } => format!("{drive} rated: {source}"),
+        By::Link { .. } | By::Network { .. } => "at the most".to_owned(),
+    };
+    let at = format!("{} {kind}", found.layout);
+    let at = at.trim_start();
+    match (found.share.value(), &found.share) {
+        (Some(share), _) => {
+            let rule = if found.rule.is_empty() { String::new() } else { format!("{}; ", found.rule) };
+            let share = Digits::share(share, found.share.bounds()).words();
+            let published = found.published.as_ref().and_then(Figure::value);
+            let published = published.map(|share| format!("; {:.1} % was published", 100.0 * share));
+            let published = published.unwrap_or_default();
+            format!("{who}: reaches {share} of what {drives} can do at {at} ({rule}{source}){published}")
+        }
+        (None, Figure::Failed { reason } | Figure::Missing { reason }) => {
+            format!("{who}: no share of what {drives} can do at {at} ({source}): {reason}")
+        }
+        (None, Figure::Known { .. }) => String::new(),
+    }
+}
+
+/// Why a share of more than all of the bound is no share of the drives; `None` of one that does not surely pass it.
+pub fn above(found: &Efficiency) -> Option<String> {
+    let (low, _) = found.share.bounds()?;
+    let share = found.share.value().filter(|_| low > found.scatter)?;
+    let words = Digits::share(share, found.share.bounds()).words();
+    let what = match &found.by {
+        By::Measured { each } => format!("what its drives could do by {each}"),
+        By::Rated { .. } => "what its drives are rated at".to_owned(),
+        By::Link { link: name } | By::Network { network: name } => format!("what {name} carries"),
+    };
+    let mut causes = match &found.by {
+        By::Link { .. } | By::Network { .. } => {
+            vec!["something is cached", "what was never written is answered before the link"]
+        }
+        _ => vec!["something is cached", "requests are merged", "it reads what was never written"],
+    };
+    causes.extend(found.unless);
+    match &found.by {
+        By::Measured { .. } => {}
+        By::Rated { .. } => causes.push("the drives are fresh or better than rated"),
+        By::Link { .. } | By::Network { .. } => causes.push("a layer makes less of the data"),
+    }
+    let last = causes.pop().unwrap_or_default();
+    Some(format!("it reaches {words} of {what}: {}, or {last}", causes.join(", ")))
+}

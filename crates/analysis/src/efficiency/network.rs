@@ -1,0 +1,51 @@
+//! Bounds by the network between the two ends of a layer: every I/O crosses it once at least, reads one way, writes the other.
+
+use super::{By, Case, Efficiency, Held, Need, reads_of};
+use crate::bill::findings::{Figure, SampleUnit};
+use crate::scenario::{LayerSpec, Stack};
+use crate::store::RunData;
+use iotax_hardware::{Link, rate_text};
+
+impl Case<'_> {
+    /// Against what the slowest card on its way carries; `None` where nothing leaves a machine, or no card tells its speed.
+    pub(super) fn networked(&self) -> Option<Efficiency> {
+        let link = slowest(self.reading.run, self.stack())?;
+        let [job] = self.reading.workload.jobs.as_slice() else { return None };
+        let reads = reads_of(job);
+        let bound = link.rate().most / (reads.max(1.0 - reads) * job.bs as f64);
+        let [low, high] = [link.rate().practical.low, link.rate().practical.high].map(rate_text);
+        let found = self.finding(By::Network { network: link.name() }, |_, job| {
+            Ok(Held {
+                need: Need::default(),
+                could: self.in_unit(
+                    Figure::bare(bound, "1/s", (1, SampleUnit::Links), "a link has no interval"),
+                    job,
+                ),
+                share: self.share_of(bound),
+                of_all: Figure::missing("a network is no drive"),
+                also: Some(format!("{}: {low} to {high} in practice", link.name())),
+                scatter: 1.0,
+            })
+        });
+        found.could.value().is_some().then_some(Efficiency { of_all: None, ..found })
+    }
+}
+
+fn slowest(run: &RunData, stack: &Stack) -> Option<Link> {
+    let crossed = stack.layers_in_places().filter_map(|(layer, near)| {
+        let far = layer.far.clone().filter(|far| *far != near)?;
+        Some([near, far].into_iter().filter_map(move |place| card(run, &place, layer)))
+    });
+    crossed.flatten().min_by(|one, other| one.rate().most.total_cmp(&other.rate().most))
+}
+
+/// The card by which a place reaches the address of a layer, or has it. What emulates cards tells speeds that nothing has.
+fn card(run: &RunData, place: &str, layer: &LayerSpec) -> Option<Link> {
+    let address = layer.option("address")?;
+    let facts = &run.places.iter().rfind(|known| known.place == place)?.facts;
+    if facts.cpu.under_hypervisor != Some(false) {
+        return None;
+    }
+    let network = facts.network_of(address)?;
+    Link::of_card(network.infiniband, network.megabits?)
+}

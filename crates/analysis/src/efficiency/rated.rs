@@ -1,0 +1,157 @@
+//! Bounds by what makers rate a drive at: the scenario's `[rating]`, else what is known of the model that the place tells.
+
+use super::bound::{Cost, Need, Rates, rate};
+use super::{By, Case, Efficiency, Held, Layout, reads_of, said};
+use crate::bill::findings::{Figure, SampleUnit};
+use crate::bill::{published, subject};
+use crate::scenario::{Metric, PublishedFigure, Rated, Rating};
+use iotax_hardware::media::Medium;
+use iotax_hardware::ratings::{ABOVE_RATING, BELOW_RATED_LATENCY, Match, Writes};
+use iotax_load::Job;
+use std::collections::BTreeMap;
+
+/// Figures of one drive.
+struct Sheet {
+    /// I/Os a second, bytes a second, nanoseconds.
+    figures: BTreeMap<Rated, f64>,
+    /// Whether writes are rated as a cache of SLC takes them.
+    burst: bool,
+}
+
+impl Sheet {
+    fn value(&self, rated: Rated) -> Option<f64> {
+        self.figures.get(&rated).copied()
+    }
+
+    fn of_scenario(rating: &Rating) -> Sheet {
+        let figures = rating.figures.iter().map(|(rated, figure)| (*rated, figure.value)).collect();
+        Sheet { figures, burst: false }
+    }
+
+    /// Of a drive that is known: the best of its sizes, so that none is above. I/Os at random places of a disk that turns depend on how
+    /// far apart they are, and bound nothing.
+    fn of_known(drive: &Match) -> Sheet {
+        let turns = drive.drive.media == Medium::Hdd;
+        let value = |rated: Rated| match rated {
+            Rated::Read | Rated::Write => drive.most(rated),
+            _ if turns => None,
+            Rated::RandreadIops | Rated::RandwriteIops => drive.most(rated),
+            Rated::RandreadLatency | Rated::RandwriteLatency => drive.least(rated),
+        };
+        let figures = Rated::ALL.into_iter().filter_map(|(rated, _)| Some((rated, value(rated)?)));
+        Sheet { figures: figures.collect(), burst: drive.drive.writes == Writes::Burst }
+    }
+}
+
+impl Case<'_> {
+    /// Against what they are rated at. What is only known of their model is no bound where it says nothing of this load.
+    pub(super) fn rated(&self) -> Option<Efficiency> {
+        if let Some(rating) = &self.reading.run.start.scenario.rating {
+            let by = By::Rated { source: rating.source.clone(), drive: None };
+            let sheet = Sheet::of_scenario(rating);
+            let found = self.finding(by, |layout, job| match (self.other_model(rating), &rating.model) {
+                (Some(other), Some(model)) => {
+                    Err(format!("the rating is of {model}, and the drive is {other}"))
+                }
+                _ => self.against_sheet(&sheet, layout, job),
+            });
+            return Some(self.beside_published(found));
+        }
+        let known = self.hardware.as_ref()?.rating(&self.reading.run.ratings)?;
+        let sheet = Sheet::of_known(&known);
+        let by = By::Rated { source: known.drive.source.clone(), drive: Some(known.drive.name.clone()) };
+        let found = self.finding(by, |layout, job| self.against_sheet(&sheet, layout, job));
+        found.could.value().is_some().then_some(found)
+    }
+
+    /// With the share of the same bound that was published, where the rate is.
+    fn beside_published(&self, found: Efficiency) -> Efficiency {
+        let scenario = &self.reading.run.start.scenario;
+        let is_it = |figure: &&PublishedFigure| {
+            let bytes = subject::rate_unit(self.reading.workload) == "B/s";
+            let same = figure.stack == found.stack && figure.workload == self.reading.workload.name;
+            same && figure.metric == Metric::Rate { bytes, durable: false }
+                && !figure.share
+                && !figure.is_bound()
+        };
+        let published = scenario.published.as_ref().and_then(|all| all.figures.iter().find(is_it));
+        let over =
+            |(figure, could): (&PublishedFigure, f64)| published::single(figure.value / could, "1", false);
+        let share = published.zip(found.could.value()).map(over);
+        let found = Efficiency { published: share, ..found };
+        Efficiency { sentence: said(&found, self.reading.workload), ..found }
+    }
+
+    /// Which other model the drives are of than the one that is rated.
+    fn other_model(&self, rating: &Rating) -> Option<String> {
+        let rated = rating.model.as_ref()?.to_lowercase();
+        let models = || self.devices().filter_map(|device| device.model.as_ref());
+        let is_it = |model: &String| model.to_lowercase().contains(&rated);
+        if models().any(is_it) { None } else { models().next().cloned() }
+    }
+
+    fn against_sheet(&self, sheet: &Sheet, layout: &Layout, job: &Job) -> Result<Held, String> {
+        let need = self.need(layout, job)?;
+        let most = rated_most(sheet, &need, job)?;
+        let depth = (u64::from(job.iodepth) * u64::from(job.numjobs) * self.at_once()) as f64;
+        let by_latency = rated_latency(sheet, &need, job).map(|ns| depth * 1e9 / ns);
+        let slc = (sheet.burst && job.rw.writes()).then(|| "writes as into its cache of SLC".to_owned());
+        let (bound, also, scatter) = match by_latency.filter(|rate| *rate < most) {
+            Some(rate) => {
+                (rate, Some(format!("{depth} in flight at the rated latency")), 1.0 / BELOW_RATED_LATENCY)
+            }
+            None => (most, slc, ABOVE_RATING),
+        };
+        let could = Figure::bare(bound, "1/s", (1, SampleUnit::Ratings), "a rating has no interval");
+        let all = self.plain_need(layout, job).and_then(|need| rated_most(sheet, &need, job));
+        let of_all = all.map_or_else(Figure::missing, |bound| self.share_of(bound));
+        Ok(Held { could: self.in_unit(could, job), share: self.share_of(bound), of_all, need, also, scatter })
+    }
+}
+
+/// I/Os a second of all drives at their rates.
+fn rated_most(sheet: &Sheet, need: &Need, job: &Job) -> Result<f64, String> {
+    let places = [(need.random, need.share, true), (need.sequential, 1.0 - need.share, false)];
+    let mut parts = Vec::new();
+    for (cost, share, random) in places.into_iter().filter(|(_, share, _)| *share > 0.0) {
+        let of = |ios: f64, reads: bool| match ios > 0.0 {
+            true => rated_rate(sheet, job.bs, reads, random),
+            false => Ok(1.0),
+        };
+        let rates = Rates { reads: of(cost.reads, true)?, writes: of(cost.writes, false)? };
+        parts.push((Cost { reads: cost.reads * share, writes: cost.writes * share }, rates));
+    }
+    Ok(rate(&parts))
+}
+
+/// Bytes of a rated random I/O.
+const RATED_BS: u64 = 4 << 10;
+
+/// I/Os of that size a second of one drive.
+fn rated_rate(sheet: &Sheet, bs: u64, reads: bool, random: bool) -> Result<f64, String> {
+    let (ios, bytes) =
+        if reads { (Rated::RandreadIops, Rated::Read) } else { (Rated::RandwriteIops, Rated::Write) };
+    let by_bytes = sheet.value(bytes).map(|bytes| bytes / bs as f64);
+    let by_ios = sheet.value(ios).filter(|_| random);
+    let what = if reads { "reads" } else { "writes" };
+    match (by_ios, by_bytes) {
+        (Some(ios), Some(bytes)) => Ok(ios.min(bytes)),
+        (Some(ios), None) if bs <= RATED_BS => Ok(ios),
+        (None, Some(bytes)) if !random => Ok(bytes),
+        _ if random => Err(format!("the rating says nothing of random {what} of this size")),
+        _ => Err(format!("the rating says nothing of sequential {what}")),
+    }
+}
+
+/// The least that an I/O of the whole waits, ns, where all of it is rated: before a write of a part of a stripe comes what it reads.
+fn rated_latency(sheet: &Sheet, need: &Need, job: &Job) -> Option<f64> {
+    if need.share < 1.0 || job.bs > RATED_BS {
+        return None;
+    }
+    let [read, write] = [Rated::RandreadLatency, Rated::RandwriteLatency].map(|one| sheet.value(one));
+    let reads = reads_of(job);
+    let first = if need.reads_first { read? } else { 0.0 };
+    let of_reads = if reads > 0.0 { reads * read? } else { 0.0 };
+    let of_writes = if reads < 1.0 { (1.0 - reads) * (first + write?) } else { 0.0 };
+    Some(of_reads + of_writes)
+}

@@ -1,0 +1,526 @@
+//! What a run found, ready for any renderer: plain values, nothing to compute. A number never travels alone:
+//! it has a unit, n and an interval, or it is Failed or Missing with the reason.
+
+pub mod against;
+pub mod ceiling;
+mod comparison;
+pub mod crowd;
+pub mod durability;
+pub mod efficiency;
+mod figure;
+pub mod imported;
+pub mod layers;
+pub mod precondition;
+pub mod published;
+pub mod ratios;
+pub mod states;
+pub mod steady;
+pub mod sweep;
+pub mod verification;
+
+use crate::scenario::SweepPoint;
+use crate::stats::Verdict;
+use crate::stats::pilot::Pattern;
+pub use crate::store::record::GuestDisk;
+use crate::store::record::state::COMPLETE;
+use ceiling::Masked;
+pub use comparison::{ChargeFinding, Charges, Checks, Comparison, Quantity, Role};
+use crowd::Crowd;
+use durability::Durability;
+use efficiency::Efficiency;
+pub use figure::{Figure, Interval, SampleUnit};
+use imported::ImportedFindings;
+use layers::LayerReport;
+use precondition::PreconditionReport;
+use published::PublishedFindings;
+use ratios::RatioTable;
+use serde::Serialize;
+use states::{ArrayStates, StateFindings};
+use steady::WritesReport;
+use sweep::SweepFindings;
+use verification::Verification;
+
+/// Everything a report says.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Findings {
+    /// Which run.
+    pub run: RunIdentity,
+    /// The one sentence, if the run carries one.
+    pub headline: Option<String>,
+    /// Why there is no headline.
+    pub no_headline: Option<String>,
+    /// Stack and quantity of the comparison that the headline is.
+    #[serde(skip)]
+    pub headline_of: Option<(String, String)>,
+    /// What stacks against themselves show of the ruler.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ruler: Option<RulerCheck>,
+    /// Places whose figures are emulated, as sentences.
+    pub emulated: Vec<String>,
+    /// In the order of the scenario.
+    pub workloads: Vec<WorkloadFindings>,
+    /// The bill of one stack from two depths, where there are such; the bills of single workloads stand with them.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub joint_bills: Vec<JointBill>,
+    /// Why stacks were measured apart that could be up together.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub apart: Option<String>,
+    /// What was done to the drives of each stack before it was measured.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub preconditioned: Vec<PreconditionReport>,
+    /// Workloads that are points of one sweep, side by side.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub sweeps: Vec<SweepFindings>,
+    /// What became of acknowledged writes when something was killed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub durability: Option<Durability>,
+    /// What was imported.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub imported: Option<ImportedFindings>,
+    /// What stacks gave back of what was written to them, where that was asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub verification: Option<Verification>,
+    /// What somebody published of these stacks, beside what was measured.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub published: Option<PublishedFindings>,
+    /// The tables that the scenario asks for.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub tables: Vec<RatioTable>,
+    /// Facts and commands.
+    pub places: Vec<PlaceReport>,
+    /// What layers made, as it was read back.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub layers: Vec<LayerReport>,
+    /// Recorded while measuring, and found while reading.
+    pub warnings: Vec<WarningReport>,
+    /// What the figures do not exclude, as sentences.
+    pub not_excluded: Vec<String>,
+}
+
+/// Which run, of what, by which program, in what state.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct RunIdentity {
+    /// Its id.
+    pub id: String,
+    /// The scenario's name, where it has one.
+    pub name: Option<String>,
+    /// RFC 3339.
+    pub at: String,
+    /// Version of iotax that measured.
+    pub iotax: String,
+    /// The command line, quoted for a shell.
+    pub command: String,
+    /// Where the scenario came from.
+    pub source: String,
+    /// Seed of every random choice.
+    pub seed: u64,
+    /// Zone within which "no difference" may be said, a fraction.
+    pub zone: f64,
+    /// `complete`, `interrupted`, `waits for a reboot`, `failed`, `running` or `killed`.
+    pub state: &'static str,
+    /// The words of a failure.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub failure: Option<String>,
+    /// Frames of the record that were torn and count as absent.
+    pub torn: u64,
+    /// Whether others measured it.
+    #[serde(skip_serializing_if = "is_false")]
+    pub imported: bool,
+}
+
+fn is_false(flag: &bool) -> bool {
+    !flag
+}
+
+impl RunIdentity {
+    /// Whether all that was asked for was measured.
+    pub fn is_complete(&self) -> bool {
+        self.state == COMPLETE
+    }
+
+    /// `killed`; of a failure with its words.
+    pub fn state_said(&self) -> String {
+        let state = if self.imported { format!("imported, {}", self.state) } else { self.state.to_owned() };
+        state + &self.failure.as_ref().map(|words| format!(": {words}")).unwrap_or_default()
+    }
+}
+
+/// One workload on all stacks.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct WorkloadFindings {
+    /// Its name.
+    pub name: String,
+    /// `4k random reads at iodepth 32 x 4`.
+    pub subject: String,
+    /// `1/s` or `B/s`: the rate that people speak of here.
+    pub rate_unit: &'static str,
+    /// Of a sweep, which point it is.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sweep: Option<SweepPoint>,
+    /// Why measuring ended; `None`: it did not end in order.
+    pub ended: Option<String>,
+    /// Of writes: their regime, and what caches there were.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub writes: Option<WritesReport>,
+    /// Length and order of its slices.
+    pub design: Option<DesignReport>,
+    /// Bytes of every stack that the load reached; `None`: nothing was loaded.
+    pub reached_bytes: Option<u64>,
+    /// Those of the stack with the most, where stacks differ: `reached_bytes` is then of that with the least.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub most_reached_bytes: Option<u64>,
+    /// Seconds of load, all stacks together.
+    pub measured_s: f64,
+    /// A row a stack.
+    pub rows: Vec<Row>,
+    /// Other generators on the baseline against ours, as sentences.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub on_baseline: Vec<String>,
+    /// Each stack against the baseline; writes have two each.
+    pub comparisons: Vec<Comparison>,
+    /// Latency and CPU time of each stack against the baseline.
+    pub charges: Vec<Charges>,
+    /// Arrays that were measured in states.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub arrays: Vec<ArrayStates>,
+    /// Latencies where all stacks get the same load.
+    pub matched: Option<MatchedFindings>,
+    /// Whether the other stacks disturb the baseline, where it was looked for.
+    pub beside: Option<InterferenceCheck>,
+    /// Stacks whose load runs in several guests at once.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub crowds: Vec<Crowd>,
+    /// Stacks against the most that their drives allow, where that is known.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub efficiency: Vec<Efficiency>,
+    /// The stack taken apart, if asked for.
+    pub bill: Option<Bill>,
+}
+
+impl WorkloadFindings {
+    /// All comparisons of throughput: with the baseline, then of states with the same array as it was set up.
+    pub fn all_comparisons(&self) -> impl Iterator<Item = &Comparison> {
+        self.comparisons.iter().chain(self.states().flat_map(|state| &state.comparisons))
+    }
+
+    /// The same of latency and CPU time.
+    pub fn all_charges(&self) -> impl Iterator<Item = &Charges> {
+        self.charges.iter().chain(self.states().flat_map(|state| &state.charges))
+    }
+
+    fn states(&self) -> impl Iterator<Item = &StateFindings> {
+        self.arrays.iter().flat_map(|array| &array.states)
+    }
+
+    /// All that is held against each other: [`WorkloadFindings::all_comparisons`], and the bill.
+    pub(super) fn judged(&mut self) -> (impl Iterator<Item = &mut Comparison>, Option<&mut Bill>) {
+        let states = self.arrays.iter_mut().flat_map(|array| &mut array.states);
+        (
+            self.comparisons.iter_mut().chain(states.flat_map(|state| &mut state.comparisons)),
+            self.bill.as_mut(),
+        )
+    }
+
+    /// [`WorkloadFindings::all_charges`], to be held against each other.
+    pub(super) fn charged(&mut self) -> impl Iterator<Item = &mut Charges> {
+        let states = self.arrays.iter_mut().flat_map(|array| &mut array.states);
+        self.charges.iter_mut().chain(states.flat_map(|state| &mut state.charges))
+    }
+}
+
+/// How a workload was measured, as recorded.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct DesignReport {
+    /// Length of a slice's window.
+    pub slice_ns: u64,
+    /// Order of slices in a round.
+    pub pattern: Pattern,
+    /// Period of something that comes back on the machine, where it decided the pattern.
+    pub period_ns: Option<u64>,
+    /// Slices of the pilot behind it; 0: no pilot.
+    pub pilot_slices: u32,
+    /// Why.
+    pub why: String,
+    /// In words.
+    pub sentence: String,
+}
+
+/// The baseline beside the other stacks against itself alone.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct InterferenceCheck {
+    /// Rate beside them over rate alone.
+    pub ratio: Figure,
+    /// The conclusion: the baseline costs by so much, or does not.
+    pub verdict: Verdict,
+    /// In words.
+    pub sentence: String,
+}
+
+/// One stack under one workload.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Row {
+    /// Its name.
+    pub stack: String,
+    /// Its one-line form.
+    pub text: String,
+    /// Whether the others are compared with it.
+    pub baseline: bool,
+    /// Where the load ran.
+    pub place: Option<String>,
+    /// Why its figures are not representative.
+    pub emulated: Option<String>,
+    /// Which generator and why.
+    pub engine: Option<String>,
+    /// Whole rounds.
+    pub rounds: u64,
+    /// I/Os that failed or came back short.
+    pub errors: u64,
+    /// I/Os a second.
+    pub iops: Figure,
+    /// Bytes a second (acknowledged).
+    pub bytes_per_s: Figure,
+    /// Bytes a second with the flush; only of writes.
+    pub durable_bytes_per_s: Option<Figure>,
+    /// By direction.
+    pub latency: Vec<Latency>,
+    /// CPU time of the generator's threads an I/O.
+    pub cpu_generator: Figure,
+    /// What of it is the generator's own, and how far its latencies hold.
+    pub generator: GeneratorReport,
+    /// CPU time of the whole place (user and system) an I/O.
+    pub cpu_place: Figure,
+    /// CPU time an I/O, host and guest together: of this host where the load ran in a guest on it.
+    pub cpu: Figure,
+    /// What earlier writes still owed; only of writes.
+    pub debt: Option<WritebackWait>,
+}
+
+/// The load generator's own part in a stack's figures.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct GeneratorReport {
+    /// CPU time of its threads an I/O in user mode: its own code.
+    pub cpu_user: Figure,
+    /// The same in the kernel: the path of the I/O itself, as far as it is walked in these threads.
+    pub cpu_kernel: Figure,
+    /// Threads, on all members of the stack together.
+    pub threads: f64,
+    /// Share of the time of each thread that it computed in user mode, a fraction; `None`: not recorded.
+    pub user_share: Option<f64>,
+    /// The same in the kernel.
+    pub kernel_share: Option<f64>,
+    /// Time between two looks at a thread's queue: by so much at most a latency may be too long. `None` where each thread has one
+    /// I/O in flight and waits for it, and where it is not recorded.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reap_gap: Option<Latency>,
+    /// With a schedule: from an I/O's issue itself to its end; the latencies of the row begin when it was due.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub service: Option<Latency>,
+    /// I/Os in flight, the mean over the windows by the queue's own count; `None`: not recorded.
+    pub in_flight: Option<f64>,
+    /// As many as the load asks for, on all members together; `None` with a schedule, which asks for none. What is missing was with the
+    /// generator's threads: they hand over one after the other.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub depth: Option<f64>,
+    /// By how much mean service time times rate differs from that, a fraction (Little's law says 0).
+    pub littles_law_error: Option<f64>,
+    /// What I/Os that lie across an end of a window may make of that, a fraction.
+    #[serde(skip)]
+    pub littles_law_ends: Option<f64>,
+}
+
+/// Latencies of one direction, from merged histograms.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Latency {
+    /// `read` or `write`.
+    pub direction: &'static str,
+    /// Mean.
+    pub mean: Figure,
+    /// Median.
+    pub p50: Figure,
+    /// 99 %.
+    pub p99: Figure,
+    /// 99.9 %.
+    pub p999: Figure,
+    /// `(quantile, nanoseconds)` of the pooled histogram, for drawing.
+    pub curve: Vec<(f64, u64)>,
+}
+
+impl Latency {
+    /// Its figures with their names.
+    pub fn figures(&self) -> [(&'static str, &Figure); 4] {
+        [("mean", &self.mean), ("p50", &self.p50), ("p99", &self.p99), ("p99.9", &self.p999)]
+    }
+}
+
+/// What the quiesce gate waited for before the slices of a stack.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct WritebackWait {
+    /// Seconds waited in all.
+    pub waited_s: f64,
+    /// Slices before which the gate was asked.
+    pub slices: u64,
+    /// Seconds that these slices themselves took, flushes and all.
+    pub busy_s: f64,
+    /// Slices before which it gave up.
+    pub gave_up: u64,
+    /// Most dirty bytes left at the start of a slice.
+    pub dirty_bytes: u64,
+    /// Most I/Os left in flight on lower devices; `None` when that is not known of every slice.
+    pub in_flight: Option<u64>,
+}
+
+impl Default for WritebackWait {
+    /// Of no slices: nothing was owed.
+    fn default() -> WritebackWait {
+        WritebackWait {
+            waited_s: 0.0,
+            slices: 0,
+            busy_s: 0.0,
+            gave_up: 0,
+            dirty_bytes: 0,
+            in_flight: Some(0),
+        }
+    }
+}
+
+impl WritebackWait {
+    /// Share of the stack's time that went by in waiting; `None` of no slices.
+    pub fn share(&self) -> Option<f64> {
+        let whole = self.waited_s + self.busy_s;
+        (self.slices > 0 && whole > 0.0).then(|| self.waited_s / whole)
+    }
+}
+
+/// What stacks against themselves show: nothing lies between them, so that any difference is an error of the ruler.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct RulerCheck {
+    /// Whether none was found.
+    pub holds: bool,
+    /// In words.
+    pub sentence: String,
+}
+
+/// All stacks under the same offered load.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct MatchedFindings {
+    /// I/Os a second that were offered.
+    pub rate_iops: f64,
+    /// `4k random reads at 12,300 I/Os a second`.
+    pub subject: String,
+    /// Where the rate came from, in words.
+    pub origin: String,
+    /// A row a stack.
+    pub rows: Vec<MatchedRow>,
+}
+
+/// One stack under the offered load.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct MatchedRow {
+    /// Its name.
+    pub stack: String,
+    /// Whether the others are compared with it.
+    pub baseline: bool,
+    /// Why its figures are not representative.
+    pub emulated: Option<String>,
+    /// I/Os a second.
+    pub iops: Figure,
+    /// Whether it achieved 98 % of the offered rate; `None`: not measured.
+    pub kept_up: Option<bool>,
+    /// Of one that achieved more than was offered: whether that was due in the discarded starts of its slices.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub caught_up: Option<bool>,
+    /// By direction.
+    pub latency: Vec<Latency>,
+    /// From an I/O's issue itself to its end; `latency` begins when it was due.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub service: Option<Latency>,
+}
+
+/// A bill whose microseconds are of one I/O at a time and whose ratios and CPU time are of a deeper workload.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct JointBill {
+    /// `4k random reads: microseconds at iodepth 1, rate and CPU at iodepth 32`.
+    pub subject: String,
+    /// Name of the workload at depth 1.
+    pub shallow: String,
+    /// Name of the deeper one.
+    pub deep: String,
+    /// Whether it stands for the bills of both, as nobody asked for these workloads.
+    pub sole: bool,
+    /// The lines.
+    pub bill: Bill,
+}
+
+/// A stack taken apart. Ratios multiply; they do not add.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Bill {
+    /// A layer a line, from the bottom.
+    pub lines: Vec<BillLine>,
+    /// The whole stack against the baseline.
+    pub total: BillLine,
+    /// What of the total the lines do not explain.
+    pub unexplained: BillLine,
+}
+
+/// One line: a prefix against the one below.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct BillLine {
+    /// The layer that was added.
+    pub layer: String,
+    /// The stack it is added to.
+    pub on: String,
+    /// Rate with it over rate without.
+    pub ratio: Figure,
+    /// What follows: withheld for the same reasons as that of any comparison.
+    pub verdict: Verdict,
+    /// What hides a cost: both run into it.
+    pub masked: Option<Masked>,
+    /// Added mean latency in ns; only at depth 1.
+    pub added_latency: Figure,
+    /// Added CPU time an I/O, host and guest together, ns.
+    pub added_cpu: Figure,
+    /// Why it is not representative.
+    pub emulated: Option<String>,
+}
+
+/// A place with its facts.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct PlaceReport {
+    /// Its name.
+    pub place: String,
+    /// Why its figures are not representative.
+    pub emulated: Option<String>,
+    /// As recorded.
+    pub facts: serde_json::Value,
+    /// Exact commands that made it, quoted for a shell.
+    pub commands: Vec<String>,
+    /// Of a guest: its disks as they really are.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub disks: Vec<GuestDisk>,
+}
+
+/// A warning.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct WarningReport {
+    /// Stable word.
+    pub kind: String,
+    /// What it is about.
+    pub subject: String,
+    /// The sentence.
+    pub text: String,
+}
+
+impl WarningReport {
+    /// Of that kind, about that.
+    pub fn new(kind: &str, subject: &str, text: String) -> WarningReport {
+        WarningReport { kind: kind.into(), subject: subject.into(), text }
+    }
+
+    /// `target (loop): the sentence`.
+    pub fn said(&self) -> String {
+        match self.subject.as_str() {
+            "" => format!("{}: {}", self.kind, self.text),
+            subject => format!("{} ({subject}): {}", self.kind, self.text),
+        }
+    }
+}

@@ -1,0 +1,147 @@
+//! Two stored runs against each other.
+
+use super::figure::{Figure, SampleUnit};
+use super::{RunIdentity, WarningReport};
+use crate::stats::Verdict;
+use serde::Serialize;
+
+/// Everything that can be said about two runs together.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Against {
+    /// The run before.
+    pub old: RunIdentity,
+    /// The run behind.
+    pub new: RunIdentity,
+    /// Seconds between their starts; `None` when a start cannot be read.
+    pub apart_s: Option<f64>,
+    /// Emulated places of either run, as sentences.
+    pub emulated: Vec<String>,
+    /// Workloads that both runs have.
+    pub workloads: Vec<WorkloadChange>,
+    /// What only one of them has.
+    pub only: Vec<OnlyIn>,
+    /// The largest loss of rate that is accepted, a fraction, if one was named.
+    pub limit: Option<f64>,
+    /// How the limit was met, over all lines, if one was named.
+    pub result: Option<String>,
+    /// What differs between the runs, and what is weak about each.
+    pub warnings: Vec<WarningReport>,
+    /// What the figures do not exclude, as sentences.
+    pub not_excluded: Vec<String>,
+}
+
+/// One workload in both runs.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct WorkloadChange {
+    /// Its name in the new run.
+    pub name: String,
+    /// `4k random reads at iodepth 32 x 4`.
+    pub subject: String,
+    /// What stacks were measured in: `rounds`, or `runs` where results were imported.
+    #[serde(skip)]
+    pub of: SampleUnit,
+    /// Stacks that both runs have.
+    pub stacks: Vec<StackChange>,
+}
+
+/// One stack in both runs.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct StackChange {
+    /// Its name in the new run.
+    pub stack: String,
+    /// Its one-line form in the new run.
+    pub text: String,
+    /// Whether it is the baseline of both runs.
+    pub baseline: bool,
+    /// Why its figures are not representative.
+    pub emulated: Option<String>,
+    /// Whole rounds in the old run and in the new one.
+    pub rounds: (u64, u64),
+    /// Acknowledged; of writes durable too.
+    pub rates: Vec<RateChange>,
+    /// Mean latency, both directions.
+    pub latency: Change,
+    /// CPU time of the place (user and system) an I/O.
+    pub cpu: Change,
+}
+
+/// New over old.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Change {
+    /// As it stands: the drift of the machine between the runs is in the interval.
+    pub as_it_stands: Figure,
+    /// Of the ratio of the stack to the baseline of its own run.
+    pub against_own_baseline: Figure,
+}
+
+/// A rate in both runs.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct RateChange {
+    /// `4k random-read IOPS at iodepth 32 x 4`.
+    pub quantity: String,
+    /// Both figures.
+    pub change: Change,
+    /// Which of the two the verdict is about.
+    pub judged: Basis,
+    /// Why that one.
+    pub why: String,
+    /// The conclusion.
+    pub verdict: Verdict,
+    /// In words, naming stack and quantity.
+    pub sentence: String,
+    /// Whether the two runs differ by more than their own noise, but not by more than drift may have done.
+    pub drift_could_explain: bool,
+    /// Against the limit, if one was named.
+    pub limit: Option<Limit>,
+}
+
+/// What a verdict rests on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Basis {
+    /// The ratio of ratios.
+    AgainstOwnBaseline,
+    /// The plain ratio.
+    AsItStands,
+}
+
+/// A line against the limit.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Limit {
+    /// The short of it.
+    pub call: Call,
+    /// In words; where it cannot be told, with what would settle it.
+    pub sentence: String,
+}
+
+/// Whether a line keeps the limit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Call {
+    /// Surely beyond it.
+    Fails,
+    /// Surely within.
+    Passes,
+    /// Neither.
+    CannotTell,
+}
+
+/// What only one run has.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct OnlyIn {
+    /// `old` or `new`.
+    pub run: &'static str,
+    /// `workload`, `stack` or `system`.
+    pub what: &'static str,
+    /// Its name.
+    pub name: String,
+    /// What it is, and what is close to it in the other run.
+    pub detail: String,
+}
+
+impl OnlyIn {
+    /// `only in the old run: stack loop (file:/srv/x.img | loop)`.
+    pub fn said(&self) -> String {
+        format!("only in the {} run: {} {} ({})", self.run, self.what, self.name, self.detail)
+    }
+}

@@ -1,0 +1,150 @@
+//! One stack against another.
+
+use super::ceiling::Masked;
+use super::figure::{Figure, Interval};
+use crate::stats::checks::{CarryOver, LengthCheck, Split};
+use crate::stats::{Charge, Phrase, Refusal, Verdict};
+use serde::Serialize;
+
+/// Which of the two figures of a write.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Quantity {
+    /// What the program sees; of reads, all there is.
+    Acknowledged,
+    /// With the flush at the end.
+    Durable,
+}
+
+impl Quantity {
+    /// `acknowledged`, `durable`.
+    pub fn word(self) -> &'static str {
+        match self {
+            Quantity::Acknowledged => "acknowledged",
+            Quantity::Durable => "durable",
+        }
+    }
+}
+
+/// What a comparison is about.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Role {
+    /// Two stacks that differ.
+    #[default]
+    Stack,
+    /// A stack and itself, or `null` on it: a check of the ruler.
+    Same,
+    /// Another generator on the baseline, beside other stacks.
+    Generator,
+}
+
+impl Role {
+    fn is_stack(&self) -> bool {
+        *self == Role::Stack
+    }
+}
+
+/// One stack against the baseline in one quantity.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Comparison {
+    /// What it is about.
+    #[serde(skip_serializing_if = "Role::is_stack")]
+    pub role: Role,
+    /// The stack.
+    pub stack: String,
+    /// The baseline.
+    pub against: String,
+    /// `4k random-read IOPS at iodepth 32 x 4`.
+    pub quantity: String,
+    /// Which of the two figures of a write; `None` of reads.
+    #[serde(skip)]
+    pub of_write: Option<Quantity>,
+    /// The conclusion, with all comparisons of the run in mind.
+    pub verdict: Verdict,
+    /// What would settle it, where something would.
+    pub remedy: Option<String>,
+    /// In words, naming stack, baseline and quantity.
+    pub sentence: String,
+    /// The sentence without its stacks, to be said of several at once.
+    #[serde(skip)]
+    pub phrase: Phrase,
+    /// Rate of the stack over that of the baseline.
+    pub ratio: Figure,
+    /// The ratio's interval that holds together with those of all comparisons of the run.
+    pub simultaneous: Option<Interval>,
+    /// What hides a cost: both run into it.
+    pub masked: Option<Masked>,
+    /// What else was looked for.
+    pub checks: Checks,
+    /// Seconds of load on the two.
+    pub measured_s: f64,
+    /// Percentiles of the stack over those of the baseline: `(direction, quantile, ratio)`.
+    pub latency_ratios: Vec<(&'static str, f64, Figure)>,
+    /// Why it is not representative.
+    pub emulated: Option<String>,
+}
+
+impl Comparison {
+    /// `acknowledged` or `durable` of writes, else empty.
+    pub fn write_word(&self) -> &'static str {
+        self.of_write.map_or("", Quantity::word)
+    }
+}
+
+/// What was looked for beside the ratio; `None` where too little was measured for it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct Checks {
+    /// A break of the level.
+    pub level: Option<Split>,
+    /// Whether a slice depends on whose slice ran before: of the baseline, of the stack.
+    pub carry_over: [Option<CarryOver>; 2],
+    /// Slices four times as long against the others.
+    pub length: Option<LengthCheck>,
+}
+
+/// What a stack takes more or less than the baseline: figures of which less is better.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Charges {
+    /// The stack.
+    pub stack: String,
+    /// The baseline.
+    pub against: String,
+    /// Mean latency at the matched rate.
+    pub latency: ChargeFinding,
+    /// Percentiles at the matched rate, of the stack over those of the baseline: `(direction, quantile, ratio)`.
+    pub percentiles: Vec<(&'static str, f64, Figure)>,
+    /// CPU time an I/O at load, host and guest together.
+    pub cpu: ChargeFinding,
+    /// Why it is not representative.
+    pub emulated: Option<String>,
+}
+
+/// One such figure.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct ChargeFinding {
+    /// `the mean latency of 4k random reads at 12,300 I/Os a second`.
+    pub quantity: String,
+    /// The conclusion, with all of the run's of its kind in mind.
+    pub verdict: Charge,
+    /// What would settle it, where something would.
+    pub remedy: Option<String>,
+    /// In words, naming stack, baseline and quantity.
+    pub sentence: String,
+    /// The sentence without its stacks, to be said of several at once.
+    #[serde(skip)]
+    pub phrase: Phrase,
+    /// Of the stack over that of the baseline.
+    pub ratio: Figure,
+    /// Of the stack less that of the baseline, ns.
+    pub difference: Figure,
+}
+
+impl ChargeFinding {
+    /// Why there is nothing to judge.
+    pub fn not_measured(&self) -> Option<&str> {
+        match self.verdict.reason() {
+            Some(Refusal::NotMeasured { reason }) => Some(reason),
+            _ => None,
+        }
+    }
+}

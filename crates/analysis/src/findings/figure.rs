@@ -1,0 +1,186 @@
+//! A figure with its interval.
+
+use serde::Serialize;
+
+/// What was counted for a figure.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+#[expect(missing_docs, reason = "each is its word")]
+pub enum SampleUnit {
+    Rounds,
+    Visits,
+    /// Visits that were asked for with `attaches`.
+    Attaches,
+    /// Runs of a program, whose results were imported.
+    Runs,
+    #[serde(rename = "runs and rounds")]
+    RunsAndRounds,
+    /// I/Os with a latency.
+    Samples,
+    Kills,
+    /// Of a sweep.
+    Points,
+    Blocks,
+    Reads,
+    Links,
+    /// Of data sheets.
+    Ratings,
+    #[serde(rename = "published figures")]
+    PublishedFigures,
+}
+
+impl SampleUnit {
+    /// `rounds`.
+    pub fn word(self) -> &'static str {
+        match self {
+            SampleUnit::Rounds => "rounds",
+            SampleUnit::Visits => "visits",
+            SampleUnit::Attaches => "attaches",
+            SampleUnit::Runs => "runs",
+            SampleUnit::RunsAndRounds => "runs and rounds",
+            SampleUnit::Samples => "samples",
+            SampleUnit::Kills => "kills",
+            SampleUnit::Points => "points",
+            SampleUnit::Blocks => "blocks",
+            SampleUnit::Reads => "reads",
+            SampleUnit::Links => "links",
+            SampleUnit::Ratings => "ratings",
+            SampleUnit::PublishedFigures => "published figures",
+        }
+    }
+}
+
+/// A figure, or why there is none.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(tag = "state", rename_all = "snake_case")]
+pub enum Figure {
+    /// Measured.
+    Known {
+        /// In `unit`.
+        value: f64,
+        /// `1/s`, `B/s`, `ns`, `1` (a ratio).
+        unit: &'static str,
+        /// How many.
+        n: u64,
+        /// Of what.
+        of: SampleUnit,
+        /// The 95 % interval.
+        interval: Interval,
+        /// What weakens it.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        caution: Option<String>,
+    },
+    /// Tried and failed.
+    Failed {
+        /// Why.
+        reason: String,
+    },
+    /// Not there.
+    Missing {
+        /// Why.
+        reason: String,
+    },
+}
+
+impl Figure {
+    /// Absent for that reason.
+    pub fn missing(reason: impl ToString) -> Figure {
+        Figure::Missing { reason: reason.to_string() }
+    }
+
+    /// A value with its interval, which nothing weakens.
+    pub fn known(value: f64, unit: &'static str, (n, of): (u64, SampleUnit), interval: Interval) -> Figure {
+        Figure::Known { value, unit, n, of, interval, caution: None }
+    }
+
+    /// A value for whose interval there is too little.
+    pub fn bare(value: f64, unit: &'static str, counted: (u64, SampleUnit), why: impl ToString) -> Figure {
+        Figure::known(value, unit, counted, Interval::Missing { missing: why.to_string() })
+    }
+
+    /// The same figure with another caution, or none.
+    pub fn cautioned(mut self, other: Option<String>) -> Figure {
+        if let Figure::Known { caution, .. } = &mut self {
+            *caution = other;
+        }
+        self
+    }
+
+    /// The same figure with another interval, where there is one to give.
+    pub fn with_interval(&self, other: Option<&Interval>) -> Figure {
+        let mut figure = self.clone();
+        if let (Figure::Known { interval, .. }, Some(other)) = (&mut figure, other) {
+            interval.clone_from(other);
+        }
+        figure
+    }
+
+    /// The value, where there is one.
+    pub fn value(&self) -> Option<f64> {
+        match self {
+            Figure::Known { value, .. } => Some(*value),
+            _ => None,
+        }
+    }
+
+    /// The bounds, where there are some.
+    pub fn bounds(&self) -> Option<(f64, f64)> {
+        match self {
+            Figure::Known { interval: Interval::Bounds { low, high, .. }, .. } => Some((*low, *high)),
+            _ => None,
+        }
+    }
+
+    /// The same figure of a value turned or scaled; `map` must be monotone.
+    pub fn map(self, unit: &'static str, map: impl Fn(f64) -> f64) -> Figure {
+        match self {
+            Figure::Known { value, n, of, interval, caution, .. } => {
+                Figure::Known { value: map(value), unit, n, of, interval: interval.map(map), caution }
+            }
+            other => other,
+        }
+    }
+}
+
+/// The 95 % interval, or why there is none.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(untagged)]
+pub enum Interval {
+    /// From, to.
+    Bounds {
+        /// Lower bound.
+        low: f64,
+        /// Upper bound.
+        high: f64,
+        /// Degrees of freedom of Student's t behind it, where it is one: an interval of another confidence needs them.
+        #[serde(skip)]
+        freedom: Option<f64>,
+    },
+    /// None.
+    Missing {
+        /// Why.
+        missing: String,
+    },
+}
+
+impl Interval {
+    /// From, to.
+    pub fn between(low: f64, high: f64) -> Interval {
+        Interval::Bounds { low, high, freedom: None }
+    }
+
+    /// Student's, with so many degrees of freedom.
+    pub fn of_t(low: f64, high: f64, freedom: f64) -> Interval {
+        Interval::Bounds { low, high, freedom: Some(freedom) }
+    }
+
+    fn map(self, map: impl Fn(f64) -> f64) -> Interval {
+        match self {
+            Interval::Bounds { low, high, freedom } => {
+                let (low, high) = (map(low), map(high));
+                Interval::Bounds { low: low.min(high), high: low.max(high), freedom }
+            }
+            missing => missing,
+        }
+    }
+}

@@ -1,0 +1,112 @@
+//! Data that a side of a comparison reads and nobody of this run has written: a volume that is new is written before it is read, a
+//! drive of somebody's is read as it was found. A drive answers blocks that were never written, or were trimmed, without looking for
+//! them: where one side does, the other looks slow, and where both may, what lies between drive and load is all that is measured.
+
+use super::confounders::bases;
+use super::reading::Reading;
+use crate::layer::catalog::Face;
+use crate::scenario::{LayerSpec, Medium, Stack};
+
+/// Kind of these doubts.
+pub const KIND: &str = "found_data";
+
+/// Of a stack and what it is compared with: that one of them, or both, read what the run has not written.
+pub fn of(reading: &Reading, at: usize) -> Vec<String> {
+    let scenario = &reading.run.start.scenario;
+    if scenario.measure.precondition.passes > 0 || !reading.workload.jobs.iter().any(|job| job.rw.reads()) {
+        return Vec::new();
+    }
+    let said = |base: usize| {
+        let [one, other] = [base, at].map(|at| &scenario.stacks[at]);
+        let which = match [one, other].map(|stack| is_written(reading, stack)) {
+            [true, true] => return None,
+            [true, false] => was_and_was_not(one, other),
+            [false, true] => was_and_was_not(other, one),
+            [false, false] => format!("{} and {} were both read as they were found", one.name, other.name),
+        };
+        Some(format!(
+            "{which}: a drive answers blocks that were never written, or were trimmed, without reading them; hint: --precondition 1x \
+             writes all of every drive before (it needs --destroy for each)"
+        ))
+    };
+    bases(reading, at).into_iter().filter_map(said).collect()
+}
+
+fn was_and_was_not(new: &Stack, found: &Stack) -> String {
+    format!("{} was written before it was measured, and {} was read as it was found", new.name, found.name)
+}
+
+/// Through the stack, into a file on a file system of its own, or because the run made and filled what it stands on.
+fn is_written(reading: &Reading, stack: &Stack) -> bool {
+    let through = reading.run.laid_out.iter().any(|one| one.stack == stack.name);
+    through || stack.layers.iter().any(fills_a_file) || !is_somebodys(&stack.medium)
+}
+
+fn fills_a_file(layer: &LayerSpec) -> bool {
+    layer.help().is_some_and(|help| help.gives == Face::File)
+}
+
+/// Not files of iotax's own and drives of a lab, which it fills, nor files that somebody else has written.
+fn is_somebodys(medium: &Medium) -> bool {
+    let theirs =
+        |medium: &Medium| matches!(medium, Medium::Device { .. } | Medium::Remote { size: None, .. });
+    medium.members().iter().any(theirs)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bill::{RunData, findings, twin};
+    use crate::store::record::LaidOut;
+    use iotax_load::Rw;
+
+    fn told(change: impl FnOnce(&mut RunData)) -> Vec<String> {
+        let mut run = twin::a_against_a();
+        let written = run.start.scenario.stacks[1].name.clone();
+        for stack in &mut run.start.scenario.stacks {
+            stack.medium = Medium::Device { path: "/dev/sda".into() };
+        }
+        run.laid_out = vec![LaidOut {
+            visit: 0,
+            set: 0,
+            stack: written,
+            place: "host".into(),
+            bytes: 1 << 30,
+            written: 1 << 30,
+            took_ns: 1,
+            flush_ns: 1,
+        }];
+        change(&mut run);
+        findings(&run).warnings.into_iter().filter(|one| one.kind == KIND).map(|one| one.text).collect()
+    }
+
+    #[test]
+    fn a_drive_that_is_read_as_it_was_found_beside_one_that_was_written_is_told() {
+        let told_of_devices = told(|_| ());
+        assert_eq!(told_of_devices.len(), 1, "{told_of_devices:?}");
+        assert!(told_of_devices[0].contains("was read as it was found"), "{told_of_devices:?}");
+        let nothing: Vec<String> = Vec::new();
+        let both = told(|run| run.laid_out.clear());
+        assert_eq!(both.len(), 1, "{both:?}");
+        assert!(both[0].contains("were both read as they were found"), "{both:?}");
+        let writing = |run: &mut RunData| {
+            run.laid_out.clear();
+            let jobs = run.start.scenario.workloads.iter_mut().flat_map(|workload| &mut workload.jobs);
+            jobs.for_each(|job| job.rw = Rw::RandWrite);
+        };
+        assert_eq!(told(writing), nothing, "a load that only writes");
+        assert_eq!(told(|run| run.start.scenario.measure.precondition.passes = 1), nothing);
+        let of_a_lab = |run: &mut RunData| {
+            for stack in &mut run.start.scenario.stacks {
+                stack.medium = Medium::Drive { place: "lab".into(), name: "nvme0".into() };
+            }
+        };
+        assert_eq!(told(of_a_lab), nothing, "drives of a lab are filled");
+        let beside_a_file = told(|run| {
+            run.laid_out.clear();
+            run.start.scenario.stacks[1].medium =
+                Medium::File { path: "/srv/x.img".into(), size: Some(1 << 30), keep: false };
+        });
+        assert!(beside_a_file[0].contains("was written before it was measured"), "{beside_a_file:?}");
+    }
+}

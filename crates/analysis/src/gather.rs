@@ -1,0 +1,571 @@
+//! From slices to rounds: one pass over the record of a workload for each purpose. Only whole rounds count (a kill in
+//! the middle of a round leaves it lopsided); a slice with a failed sample spoils its round for that stack.
+
+use super::findings::WritebackWait;
+use crate::scenario::Workload;
+use crate::stats::quantile::{self, Batches};
+use crate::stats::ratio::Total;
+use crate::stats::refusal::KEPT_UP;
+use crate::store::RunData;
+use crate::store::record::{CpuTimes, Purpose, Slice, Value, worse_known};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+/// Visit and round.
+pub type RoundId = (u32, u32);
+
+/// Which visits are one series of rounds: those on the same of the equal files. What one file gives to a stack and the
+/// next one to the other cancels only if all files weigh alike, however often a run was resumed. Attaches that were
+/// asked for stay apart, and so do visits of records that do not say.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Strata {
+    siblings: Option<u32>,
+}
+
+impl Strata {
+    /// Of a run.
+    pub fn of(run: &RunData) -> Strata {
+        let whole = run.start.siblings > 0 && run.start.scenario.measure.attaches <= 1;
+        Strata { siblings: whole.then_some(run.start.siblings) }
+    }
+
+    /// The number of a visit's stratum.
+    pub fn of_visit(self, visit: u32) -> u32 {
+        self.siblings.map_or(visit, |siblings| visit % siblings)
+    }
+
+    /// Rounds by stratum, in order of time within each.
+    pub fn split(self, rounds: &[RoundId]) -> Vec<Vec<RoundId>> {
+        let mut strata: BTreeMap<u32, Vec<RoundId>> = BTreeMap::new();
+        for id in rounds {
+            strata.entry(self.of_visit(id.0)).or_default().push(*id);
+        }
+        strata.into_values().collect()
+    }
+}
+
+/// Sums of one stack over one round.
+#[derive(Clone, Debug, Default)]
+pub struct RoundTotal {
+    slices: u32,
+    spoiled: bool,
+    /// Completions in the windows.
+    pub ios: f64,
+    /// Completions, discarded ones too: what the CPU times are divided by.
+    pub all_ios: f64,
+    /// Discarded time at the start of the slices.
+    pub discarded_s: f64,
+    /// Bytes in the windows.
+    pub bytes: f64,
+    /// Acknowledged time.
+    pub window_s: f64,
+    /// Time of the final flushes, if every slice had one.
+    pub flush_s: Option<f64>,
+    /// The generator's own CPU time in user mode, if every slice says it.
+    pub cpu_user_ns: Option<f64>,
+    /// The same in the kernel.
+    pub cpu_kernel_ns: Option<f64>,
+    /// User and system time of the place, if every slice says it.
+    pub cpu_place_ns: Option<f64>,
+    /// The same of this host where the place is a guest on it, else of the place: a guest's time is part of its host's.
+    pub cpu_ns: Option<f64>,
+    /// Latencies of both directions.
+    pub latency: Total,
+    /// Of load in several places: I/Os and seconds of the windows of each.
+    pub parts: BTreeMap<String, (f64, f64)>,
+    /// Slices of such load.
+    pub with_parts: u32,
+    /// Sum over these of the share of the window in which all ran.
+    pub together: f64,
+    /// Sum over these, where slices end on equal bytes, of the share of the window that had passed when the last began.
+    pub late: f64,
+    /// How often one of these was run again.
+    pub run_again: u32,
+}
+
+impl RoundTotal {
+    /// Latencies with how many there are: none in a round without a completion, which is a round like others. `None`: there
+    /// were I/Os, and their latencies are lost.
+    pub fn waited(&self) -> Option<Total> {
+        (self.latency.items > 0.0 || self.ios == 0.0).then_some(self.latency)
+    }
+}
+
+/// One stack under one workload.
+#[derive(Debug, Default)]
+pub struct Side {
+    /// Whole rounds.
+    pub rounds: BTreeMap<RoundId, RoundTotal>,
+    /// Rounds that are not whole.
+    pub dropped: u64,
+    /// Latencies of reads.
+    pub read: Batches,
+    /// Latencies of writes.
+    pub write: Batches,
+    /// Latencies of trims.
+    pub trim: Batches,
+    /// From issue to end, where latencies begin at a schedule.
+    pub service: Batches,
+    /// Between the generator's looks at its queue.
+    pub reap_gap: Batches,
+    /// I/Os that failed or came back short.
+    pub errors: u64,
+    /// First failed sample, in words.
+    pub failed: Option<String>,
+    /// Histograms whose frame is torn.
+    pub torn: u64,
+    /// Of writes.
+    pub debt: WritebackWait,
+    /// Seconds of load in whole rounds.
+    pub load_s: f64,
+    /// How busy generator and CPUs were, and how much slices vary.
+    pub usage: Usage,
+    /// Which of its rounds are one series.
+    pub strata: Strata,
+    frames: Vec<Frame>,
+}
+
+/// What tells a ceiling, summed over the slices of a stack.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Usage {
+    /// CPU time of the generator's threads.
+    pub generator_ns: f64,
+    /// What of it was in user mode.
+    pub user_ns: f64,
+    /// Time in which one thread could have computed.
+    pub thread_ns: f64,
+    /// What the place computed, the generator's threads apart, where both are told, and how long the slices lasted.
+    cpu_use: HostCpuUse,
+    /// Idle and all CPU time of the place.
+    pub place: (f64, f64),
+    /// The same of this host where the place is a guest on it.
+    pub host: Option<(f64, f64)>,
+    /// I/Os in flight by the queue's own count, summed up over the windows that tell them (`in_flight_windows_ns`), and the service
+    /// times of those that ended in them.
+    pub in_flight_ns: f64,
+    /// Windows of the slices behind them.
+    pub in_flight_windows_ns: f64,
+    /// Service times.
+    pub served_ns: f64,
+    slices: f64,
+    rates: f64,
+    squares: f64,
+}
+
+/// What a place computed while it was loaded: not for the generator's threads, in all, and in how much time.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+struct HostCpuUse {
+    other_ns: f64,
+    all_ns: f64,
+    lasted_ns: f64,
+}
+
+/// CPU time of all places that a stack takes some of: a guest's is in its host's.
+fn of_all_places(slice: &Slice) -> Option<CpuTimes> {
+    let cpu = slice.host_cpu.or(slice.cpu)?;
+    Some(slice.other_cpu.map_or(cpu, |other| cpu.plus(other)))
+}
+
+impl Usage {
+    fn add(&mut self, slice: &Slice, found: &Samples, rate: f64) {
+        if let Some((user_ns, kernel_ns)) = found.cpu_user_ns.zip(found.cpu_kernel_ns) {
+            self.generator_ns += user_ns + kernel_ns;
+            self.user_ns += user_ns;
+            self.thread_ns += generator_span(slice);
+            if let Some(cpu) = slice.cpu {
+                let all_ns = cpu.user_ns as f64 + cpu.system_ns as f64;
+                self.cpu_use.other_ns += all_ns - user_ns - kernel_ns;
+                self.cpu_use.all_ns += all_ns;
+                self.cpu_use.lasted_ns += busy_s(slice) * 1e9;
+            }
+        }
+        if let Some((in_flight_ns, served_ns)) = found.in_flight_ns.zip(found.served_ns) {
+            self.in_flight_ns += in_flight_ns;
+            self.in_flight_windows_ns += slice.window_ns as f64;
+            self.served_ns += served_ns;
+        }
+        if let Some(cpu) = slice.cpu {
+            self.place = plus(self.place, cpu);
+        }
+        if let Some(cpu) = slice.host_cpu {
+            self.host = Some(plus(self.host.unwrap_or_default(), cpu));
+        }
+        self.slices += 1.0;
+        self.rates += rate;
+        self.squares += rate * rate;
+    }
+
+    /// How many processors of the place computed for others than the generator's threads on average, and which share that is of all
+    /// that it computed; `None`: it is not told, or nothing was computed.
+    pub fn others(&self) -> Option<(f64, f64)> {
+        let HostCpuUse { other_ns, all_ns, lasted_ns } = self.cpu_use;
+        (all_ns > 0.0 && lasted_ns > 0.0).then(|| (other_ns / lasted_ns, other_ns / all_ns))
+    }
+
+    /// How many slices there were.
+    pub fn slices(&self) -> f64 {
+        self.slices
+    }
+
+    /// Standard deviation of the slices' rates over their mean; `None` below 16 slices.
+    pub fn variation(&self) -> Option<f64> {
+        let mean = self.rates / self.slices;
+        let variance = (self.squares - self.slices * mean * mean).max(0.0) / (self.slices - 1.0);
+        (self.slices >= 16.0 && mean > 0.0).then(|| variance.sqrt() / mean)
+    }
+}
+
+fn plus((idle, all): (f64, f64), cpu: CpuTimes) -> (f64, f64) {
+    let busy = cpu.user_ns as f64 + cpu.system_ns as f64 + cpu.steal_ns as f64;
+    (idle + cpu.idle_ns as f64, all + busy + cpu.idle_ns as f64)
+}
+
+/// The generator's CPU time is that of the whole slice; fio's, whose start and drain are not known, of the window.
+fn generator_span(slice: &Slice) -> f64 {
+    let around = if slice.drain_ns == 0 && slice.discarded_ios == 0 {
+        0
+    } else {
+        slice.discarded_ns.saturating_add(slice.drain_ns)
+    };
+    slice.window_ns as f64 + around as f64
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Frame {
+    round: RoundId,
+    of: LatencySource,
+    offset: u64,
+}
+
+/// What a histogram is of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum LatencySource {
+    Ios(Way),
+    Service,
+    ReapGap,
+}
+
+/// What an I/O did, where its latency is told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Way {
+    /// Reads.
+    Read,
+    /// Writes.
+    Write,
+    /// Trims.
+    Trim,
+}
+
+impl Way {
+    /// All of them, in the order of reports.
+    pub const ALL: [Way; 3] = [Way::Read, Way::Write, Way::Trim];
+
+    /// As in the names of samples.
+    pub fn word(self) -> &'static str {
+        match self {
+            Way::Read => "read",
+            Way::Write => "write",
+            Way::Trim => "trim",
+        }
+    }
+}
+
+/// Place of each stack in the scenario, by its name.
+pub fn index(run: &RunData) -> HashMap<&str, usize> {
+    let stacks = run.start.scenario.stacks.iter().enumerate();
+    stacks.map(|(at, stack)| (stack.name.as_str(), at)).collect()
+}
+
+/// The sides of all stacks of one purpose, in the order of the scenario, and the number of slices of unknown stacks.
+pub fn sides(run: &RunData, workload: &Workload, purpose: Purpose) -> (Vec<Side>, u64) {
+    let index = index(run);
+    let strata = Strata::of(run);
+    let mut sides: Vec<Side> =
+        run.start.scenario.stacks.iter().map(|_| Side { strata, ..Side::default() }).collect();
+    let mut unknown = 0;
+    let crowded = match purpose {
+        Purpose::Alone | Purpose::Beside => BTreeSet::new(),
+        _ => crowded(run, workload),
+    };
+    let wrongly_timed = run.wrongly_timed(&workload.name);
+    let ours = |slice: &&Slice| {
+        slice.workload == workload.name
+            && slice.purpose == purpose
+            && !crowded.contains(&(slice.visit, slice.set))
+            && !wrongly_timed.contains(&(slice.visit, slice.set))
+    };
+    for slice in run.slices.iter().filter(ours) {
+        match index.get(slice.stack.as_str()) {
+            Some(at) => sides[*at].add(slice, workload.writes()),
+            None => unknown += 1,
+        }
+    }
+    let expected =
+        sides.iter().flat_map(|side| side.rounds.values().map(|round| round.slices)).max().unwrap_or(0);
+    for side in &mut sides {
+        side.keep_whole(expected);
+        side.read_latencies(run);
+    }
+    (sides, unknown)
+}
+
+/// Visits with several stacks, where such disturbed each other and were measured apart after that: what they disturbed
+/// does not count.
+fn crowded(run: &RunData, workload: &Workload) -> BTreeSet<(u32, u32)> {
+    // Sets number their visits by themselves.
+    let mut stacks: BTreeMap<(u32, u32), BTreeSet<&str>> = BTreeMap::new();
+    let plain = |slice: &&Slice| slice.workload == workload.name && slice.purpose == Purpose::Plain;
+    for slice in run.slices.iter().filter(plain).filter(|_| run.apart.is_some()) {
+        stacks.entry((slice.visit, slice.set)).or_default().insert(&slice.stack);
+    }
+    let any_apart = stacks.values().any(|names| names.len() == 1);
+    stacks.into_iter().filter(|(_, names)| any_apart && names.len() > 1).map(|(visit, _)| visit).collect()
+}
+
+impl Side {
+    fn add(&mut self, slice: &Slice, by_bytes: bool) {
+        let id = (slice.visit, slice.round);
+        let found = Samples::of(slice);
+        let amount = if by_bytes { found.bytes } else { found.ios };
+        self.usage.add(slice, &found, amount / (slice.window_ns.max(1) as f64 / 1e9));
+        self.errors = self.errors.saturating_add(slice.errors);
+        self.add_debt(slice);
+        self.failed = self.failed.take().or(found.failed.clone());
+        let frame = |(of, offset): &(LatencySource, u64)| Frame { round: id, of: *of, offset: *offset };
+        self.frames.extend(found.frames.iter().map(frame));
+        let round = self.rounds.entry(id).or_default();
+        let first = round.slices == 0;
+        round.slices += 1;
+        round.spoiled |= found.failed.is_some() || slice.window_ns == 0;
+        round.ios += found.ios;
+        round.all_ios += found.ios + slice.discarded_ios as f64;
+        round.discarded_s += slice.discarded_ns as f64 / 1e9;
+        round.bytes += found.bytes;
+        round.window_s += slice.window_ns as f64 / 1e9;
+        round.flush_s = joined(first, round.flush_s, found.flush_ns.map(|ns| ns / 1e9));
+        round.cpu_user_ns = joined(first, round.cpu_user_ns, found.cpu_user_ns);
+        round.cpu_kernel_ns = joined(first, round.cpu_kernel_ns, found.cpu_kernel_ns);
+        let used = |cpu: CpuTimes| (cpu.user_ns + cpu.system_ns) as f64;
+        round.cpu_place_ns = joined(first, round.cpu_place_ns, slice.cpu.map(used));
+        round.cpu_ns = joined(first, round.cpu_ns, of_all_places(slice).map(used));
+        for part in &slice.parts {
+            let sum = round.parts.entry(part.place.clone()).or_default();
+            (sum.0, sum.1) = (sum.0 + part.ios as f64, sum.1 + part.window_ns as f64 / 1e9);
+        }
+        if let Some(share) = slice.together {
+            round.with_parts += 1;
+            round.together += share;
+            round.late += slice.late.unwrap_or(0.0);
+            round.run_again += slice.run_again;
+        }
+    }
+
+    fn add_debt(&mut self, slice: &Slice) {
+        if let Some(gate) = slice.gate {
+            self.debt.waited_s += gate.waited_ns as f64 / 1e9;
+            self.debt.slices += 1;
+            self.debt.busy_s += busy_s(slice);
+            self.debt.gave_up += u64::from(gate.gave_up);
+            self.debt.dirty_bytes = self.debt.dirty_bytes.max(gate.dirty_bytes);
+            self.debt.in_flight = worse_known(self.debt.in_flight, gate.in_flight);
+        }
+    }
+
+    fn keep_whole(&mut self, expected: u32) {
+        let before = self.rounds.len();
+        self.rounds.retain(|_, round| round.slices == expected && !round.spoiled);
+        self.dropped = (before - self.rounds.len()) as u64;
+        self.sum_load();
+    }
+
+    /// Leaves those rounds only, with their latencies.
+    pub fn keep(&mut self, run: &RunData, kept: impl Fn(&RoundId) -> bool) {
+        self.rounds.retain(|id, _| kept(id));
+        self.rounds.values_mut().for_each(|round| round.latency = Total::default());
+        self.torn = 0;
+        self.sum_load();
+        self.read_latencies(run);
+    }
+
+    fn sum_load(&mut self) {
+        let lasted = self.rounds.values().map(|round| round.window_s + round.flush_s.unwrap_or(0.0));
+        // Not `sum`: of nothing it gives -0.0, which is printed so.
+        self.load_s = lasted.fold(0.0, |sum, seconds| sum + seconds);
+    }
+
+    fn read_latencies(&mut self, run: &RunData) {
+        let position: HashMap<RoundId, usize> =
+            self.rounds.keys().enumerate().map(|(at, id)| (*id, at)).collect();
+        let all = [&mut self.read, &mut self.write, &mut self.trim, &mut self.service, &mut self.reap_gap];
+        for batches in all {
+            *batches = Batches::new(position.len());
+        }
+        for frame in &self.frames {
+            let Some(at) = position.get(&frame.round) else {
+                continue;
+            };
+            let Some(histogram) = (run.histograms)(frame.offset) else {
+                self.torn += 1;
+                continue;
+            };
+            let batches = match frame.of {
+                LatencySource::Ios(Way::Read) => &mut self.read,
+                LatencySource::Ios(Way::Write) => &mut self.write,
+                LatencySource::Ios(Way::Trim) => &mut self.trim,
+                LatencySource::Service => &mut self.service,
+                LatencySource::ReapGap => &mut self.reap_gap,
+            };
+            batches.add(*at, &histogram);
+            if !matches!(frame.of, LatencySource::Ios(_)) {
+                continue;
+            }
+            let (sum, items) = quantile::total(&histogram);
+            if let Some(round) = self.rounds.get_mut(&frame.round) {
+                round.latency.sum += sum;
+                round.latency.items += items;
+            }
+        }
+    }
+
+    /// Latencies of all whole rounds.
+    pub fn of_way(&self, way: Way) -> &Batches {
+        match way {
+            Way::Read => &self.read,
+            Way::Write => &self.write,
+            Way::Trim => &self.trim,
+        }
+    }
+
+    /// Share of a rate that it was offered; `None` without a whole round.
+    pub fn achieved(&self, offered: f64) -> Option<f64> {
+        let sum = |of: fn(&RoundTotal) -> f64| self.rounds.values().map(of).sum::<f64>();
+        let (ios, seconds) = (sum(|round| round.ios), sum(|round| round.window_s));
+        (seconds > 0.0).then(|| ios / seconds / offered)
+    }
+
+    /// Whether it kept up with a rate that so many schedules together offered. All of them begin with the slice, so that a window
+    /// that holds no whole number of their I/Os lacks the same part of one in every slice: less than one I/O of each schedule and
+    /// slice is no shortfall, however few there are.
+    pub fn kept_up(&self, offered: f64, schedules: f64) -> Option<bool> {
+        let sum = |of: fn(&RoundTotal) -> f64| self.rounds.values().map(of).sum::<f64>();
+        let lacking = offered * sum(|round| round.window_s) - sum(|round| round.ios);
+        let slices = sum(|round| f64::from(round.slices));
+        Some(self.achieved(offered)? >= KEPT_UP || lacking < slices * schedules)
+    }
+
+    /// Whole rounds of a visit.
+    pub fn rounds_of(&self, visit: u32) -> Vec<RoundId> {
+        self.rounds.range((visit, 0)..=(visit, u32::MAX)).map(|(id, _)| *id).collect()
+    }
+
+    /// Latencies of the given rounds only, for a comparison with a stack that lacks some.
+    pub fn latencies_of(&self, run: &RunData, rounds: &[RoundId], way: Way) -> Batches {
+        let position: HashMap<RoundId, usize> = rounds.iter().enumerate().map(|(at, id)| (*id, at)).collect();
+        let mut batches = Batches::new(rounds.len());
+        for frame in self.frames.iter().filter(|frame| frame.of == LatencySource::Ios(way)) {
+            let at = position.get(&frame.round);
+            if let Some((at, histogram)) = at.zip((run.histograms)(frame.offset)) {
+                batches.add(*at, &histogram);
+            }
+        }
+        batches
+    }
+}
+
+/// Seconds from a slice's first I/O until all it wrote was durable.
+fn busy_s(slice: &Slice) -> f64 {
+    let flush = slice.samples.iter().find_map(|sample| match (sample.metric.as_str(), &sample.value) {
+        ("flush", Value::Value(ns)) => Some(*ns),
+        _ => None,
+    });
+    (slice.discarded_ns as f64 + slice.window_ns as f64 + slice.drain_ns as f64 + flush.unwrap_or(0.0)) / 1e9
+}
+
+/// A sum that is there only if every part is.
+fn joined(first: bool, sum: Option<f64>, part: Option<f64>) -> Option<f64> {
+    if first { part } else { Some(sum? + part?) }
+}
+
+/// The samples of a slice by meaning.
+#[derive(Default)]
+pub(super) struct Samples {
+    pub(super) ios: f64,
+    pub(super) bytes: f64,
+    pub(super) flush_ns: Option<f64>,
+    cpu_user_ns: Option<f64>,
+    cpu_kernel_ns: Option<f64>,
+    in_flight_ns: Option<f64>,
+    served_ns: Option<f64>,
+    frames: Vec<(LatencySource, u64)>,
+    pub(super) failed: Option<String>,
+}
+
+impl Samples {
+    pub(super) fn of(slice: &Slice) -> Samples {
+        let mut found = Samples::default();
+        for sample in &slice.samples {
+            match &sample.value {
+                Value::Value(value) => found.number(&sample.metric, *value),
+                Value::Histogram(offset) => found.frame(&sample.metric, *offset),
+                Value::Failed(reason) => found.fail(&sample.metric, reason),
+                Value::Missing(_) => {}
+            }
+        }
+        found
+    }
+
+    fn number(&mut self, metric: &str, value: f64) {
+        match metric {
+            "read.ios" | "write.ios" | "trim.ios" => self.ios += value,
+            "read.bytes" | "write.bytes" | "trim.bytes" => self.bytes += value,
+            "flush" => self.flush_ns = Some(value),
+            "cpu.user" => self.cpu_user_ns = Some(value),
+            "cpu.system" => self.cpu_kernel_ns = Some(value),
+            "in_flight" => self.in_flight_ns = Some(value),
+            "served" => self.served_ns = Some(value),
+            _ => {}
+        }
+    }
+
+    fn frame(&mut self, metric: &str, offset: u64) {
+        let of = match metric {
+            "read.latency" => LatencySource::Ios(Way::Read),
+            "write.latency" => LatencySource::Ios(Way::Write),
+            "trim.latency" => LatencySource::Ios(Way::Trim),
+            "service.latency" => LatencySource::Service,
+            "reap_gap" => LatencySource::ReapGap,
+            _ => return,
+        };
+        self.frames.push((of, offset));
+    }
+
+    /// Only what rates are made of spoils a round; a lost CPU time does not.
+    fn fail(&mut self, metric: &str, reason: &str) {
+        if metric.ends_with(".ios") || metric.ends_with(".bytes") {
+            self.failed.get_or_insert_with(|| format!("{metric}: {reason}"));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Rounds of two slices of 100 ms with so many I/Os each.
+    fn side(ios: f64) -> Side {
+        let round = RoundTotal { slices: 2, ios: 2.0 * ios, window_s: 0.2, ..RoundTotal::default() };
+        Side { rounds: (0..10).map(|at| ((0, at), round.clone())).collect(), ..Side::default() }
+    }
+
+    #[test]
+    fn less_than_one_io_of_a_slice_is_no_shortfall() {
+        // 65 a second are 6.5 a slice, of which a window holds six.
+        assert_eq!(side(6.0).kept_up(65.0, 1.0), Some(true));
+        assert_eq!(side(5.4).kept_up(65.0, 1.0), Some(false), "more than one of each slice is lacking");
+        assert_eq!(side(5.4).kept_up(65.0, 2.0), Some(true), "two jobs, and each lacks a part of one");
+        assert_eq!(side(4.4).kept_up(65.0, 2.0), Some(false));
+        // Where a slice holds many, 2 % are more than one.
+        assert_eq!(side(981.0).kept_up(10_000.0, 1.0), Some(true));
+        assert_eq!(side(979.0).kept_up(10_000.0, 1.0), Some(false));
+        assert_eq!(Side::default().kept_up(65.0, 1.0), None);
+    }
+}

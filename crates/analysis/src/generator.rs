@@ -1,0 +1,147 @@
+//! What the load generator itself has in a stack's figures: its CPU time, how often it looked at its queue, whether its latencies
+//! and its counts agree. A figure of a stack is one of the stack as long as these are small.
+
+use super::findings::{Comparison, GeneratorReport};
+use super::gather::{RoundTotal, Side};
+use super::reading::Reading;
+use crate::stats::Digits;
+
+/// Beyond this a report says that latencies and counts contradict each other.
+pub const LITTLES_LAW: f64 = 0.02;
+
+/// In user mode and in the kernel, of each thread's time.
+pub fn shares(side: &Side, threads: f64) -> Option<[f64; 2]> {
+    let usage = &side.usage;
+    let all_ns = usage.thread_ns * threads;
+    (all_ns > 0.0).then(|| [usage.user_ns / all_ns, (usage.generator_ns - usage.user_ns) / all_ns])
+}
+
+pub fn in_flight(side: &Side) -> Option<f64> {
+    let usage = &side.usage;
+    (usage.in_flight_windows_ns > 0.0).then(|| usage.in_flight_ns / usage.in_flight_windows_ns)
+}
+
+/// By how much service times and counts differ.
+pub fn littles_law_error(side: &Side) -> Option<f64> {
+    let usage = &side.usage;
+    (usage.in_flight_ns > 0.0).then(|| usage.served_ns / usage.in_flight_ns - 1.0)
+}
+
+/// An I/O that began before the window counts with all of its time where it ends, and one that ends behind the window not at all:
+/// at most a mean service time of those in flight at each end.
+pub fn ends(side: &Side) -> Option<f64> {
+    let usage = &side.usage;
+    let sum = |of: fn(&RoundTotal) -> f64| side.rounds.values().map(of).sum::<f64>();
+    let (ios, windows_s) = (sum(|round| round.ios), sum(|round| round.window_s));
+    // Little's law itself: so long was an I/O in flight, by the queue's count.
+    let mean_s = in_flight(side)? * windows_s / ios;
+    let window_s = usage.in_flight_windows_ns / 1e9 / usage.slices();
+    (ios > 0.0 && window_s > 0.0).then(|| mean_s / window_s)
+}
+
+/// Where the baseline was loaded by another generator as well: by how much that one's rate is another.
+pub fn on_baseline(reading: &Reading, comparisons: &[Comparison]) -> Vec<String> {
+    let scenario = &reading.run.start.scenario;
+    let generator = |name: &str| {
+        let at = scenario.stacks.iter().position(|stack| stack.name == name)?;
+        scenario.generator_on_baseline(at)
+    };
+    let said = |one: &Comparison| {
+        let (name, ratio) = (generator(&one.stack)?, one.ratio.value()?);
+        let bounds = one.ratio.bounds().map(|(low, high)| (low - 1.0, high - 1.0));
+        let change = Digits::change(ratio - 1.0, bounds).cell();
+        Some(format!("{name} on the baseline: {change} in {}", one.quantity))
+    };
+    comparisons.iter().filter_map(said).collect()
+}
+
+/// Whether latencies and counts contradict each other beyond what the ends of the windows can make of them.
+pub fn contradicts_itself(found: &GeneratorReport) -> Option<f64> {
+    let error = found.littles_law_error?;
+    (error.abs() > LITTLES_LAW + found.littles_law_ends.unwrap_or(0.0)).then_some(error)
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::bill::{Findings, findings, twin};
+    use crate::store::RunData;
+    use crate::store::record::Value;
+
+    /// Has the stack at `at` be fio on the baseline, by its own name.
+    fn as_ruler(mut run: RunData, at: usize) -> RunData {
+        let scenario = &mut run.start.scenario;
+        scenario.measure.fio_on_baseline = true;
+        let base = scenario.stacks[0].clone();
+        let layers = base.layers.into_iter().chain([twin::layer("engine", &[("name", "fio")])]).collect();
+        (scenario.stacks[at].medium, scenario.stacks[at].layers) = (base.medium, layers);
+        run
+    }
+
+    #[test]
+    fn fio_on_the_baseline_has_a_line() {
+        let run = twin::a_against_a();
+        assert!(findings(&run).workloads[0].on_baseline.is_empty());
+        let found = findings(&as_ruler(run, 1));
+        let said = &found.workloads[0].on_baseline;
+        assert_eq!(said.len(), 1);
+        assert!(said[0].starts_with("fio on the baseline: ") && said[0].contains(" +- "), "{said:?}");
+        assert!(said[0].ends_with("IOPS at iodepth 32"), "{said:?}");
+    }
+
+    #[test]
+    fn a_ruler_has_rows_and_no_part_in_headline_and_family() {
+        let chance = |found: &Findings| found.not_excluded.iter().any(|line| line.starts_with("chance"));
+        let before = findings(&twin::published());
+        assert!(
+            before.headline.as_ref().unwrap().contains("fs(xfs)"),
+            "it costs most: {:?}",
+            before.headline
+        );
+        assert!(chance(&before));
+        let found = findings(&as_ruler(twin::published(), 2));
+        let headline = found.headline.as_ref().unwrap();
+        assert!(headline.starts_with("loop ") && !headline.contains("the largest of"), "{headline}");
+        let workload = &found.workloads[0];
+        assert_eq!((workload.rows.len(), workload.comparisons.len(), workload.on_baseline.len()), (3, 2, 1));
+        let known: Vec<bool> = workload.comparisons.iter().map(|one| one.simultaneous.is_some()).collect();
+        assert_eq!(known, [true, false]);
+        assert!(!chance(&found), "one comparison is no family");
+    }
+
+    #[test]
+    fn where_nothing_else_is_compared_the_ruler_is_the_comparison() {
+        let plain = findings(&twin::faster()).headline;
+        assert!(plain.is_some());
+        assert_eq!(findings(&as_ruler(twin::faster(), 1)).headline, plain);
+    }
+
+    #[test]
+    fn helpers_of_posixaio_are_threads_of_the_generator() {
+        let report = |engine: &str| {
+            let mut run = twin::a_against_a();
+            run.workers.iter_mut().for_each(|worker| worker.engine = engine.to_owned().into());
+            let found = findings(&run).workloads.remove(0).rows.remove(0).generator;
+            (found.threads, found.user_share.unwrap() + found.kernel_share.unwrap())
+        };
+        let (one, all_of_it) = report("uring");
+        let (two, of_both) = report("posixaio");
+        assert_eq!((one, two), (1.0, 2.0));
+        assert!((of_both - all_of_it / 2.0).abs() < 1e-12, "{of_both} {all_of_it}");
+    }
+
+    #[test]
+    fn latencies_that_contradict_the_counts_are_told() {
+        let mut run = twin::guest();
+        let told = |run: &_| findings(run).warnings.into_iter().find(|one| one.kind == "littles_law");
+        assert_eq!(told(&run), None);
+        for slice in run.slices.iter_mut().filter(|slice| slice.stack != "file") {
+            for sample in slice.samples.iter_mut().filter(|sample| sample.metric == "served") {
+                if let Value::Value(served) = &mut sample.value {
+                    *served *= 0.8;
+                }
+            }
+        }
+        let told = told(&run).unwrap();
+        assert!(told.text.contains("-19.9 % off the mean number of I/Os in flight"), "{}", told.text);
+    }
+}

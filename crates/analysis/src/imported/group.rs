@@ -1,0 +1,225 @@
+//! Results that were imported, put together: by load and way, and in these by system. Several results of one system are runs
+//! of their own, each as good as a visit; what a single one leaves open nobody knows.
+
+use crate::stats::Refusal;
+use crate::stats::ratio::Total;
+use crate::stats::unpaired::{self, Change, Level};
+use crate::stats::visits::LEAST;
+use crate::store::record::Better;
+use crate::store::record::imported::{ImportedResult, ImportedSample, Load, Part, Way};
+use std::collections::{HashMap, HashSet};
+use std::hash::{DefaultHasher, Hash, Hasher};
+
+/// How many of their own lengths runs are apart whose times are not told: drift grows with the logarithm of it.
+pub(crate) const UNKNOWN_APART: f64 = 1e6;
+
+/// All results of one load, one way.
+pub(crate) struct Loaded<'a> {
+    pub(crate) load: &'a Load,
+    pub(crate) way: Way,
+    pub(crate) part: Option<Part>,
+    /// In the order in which they come.
+    pub(crate) systems: Vec<Group<'a>>,
+}
+
+/// Those of one system.
+pub(crate) struct Group<'a> {
+    pub(crate) system: &'a str,
+    pub(crate) results: Vec<&'a ImportedResult>,
+    /// Results that are another one once more, figure by figure: a copy is no run of its own.
+    pub(crate) copies: usize,
+    seen: HashSet<u64>,
+}
+
+/// So many figures are not the same twice by chance.
+const TELLING: usize = 8;
+
+impl<'a> Group<'a> {
+    fn new(system: &'a str) -> Group<'a> {
+        Group { system, results: Vec::new(), copies: 0, seen: HashSet::new() }
+    }
+
+    fn add(&mut self, result: &'a ImportedResult) {
+        let samples =
+            result.samples.iter().filter_map(|one| Some((one.metric.as_str(), one.value?.to_bits())));
+        let percentiles = result.percentiles.iter().map(|one| ("", one.ns.to_bits()));
+        let figures: Vec<(&str, u64)> = samples.chain(percentiles).collect();
+        let mut hasher = DefaultHasher::new();
+        figures.hash(&mut hasher);
+        match figures.len() >= TELLING && !self.seen.insert(hasher.finish()) {
+            true => self.copies += 1,
+            false => self.results.push(result),
+        }
+    }
+}
+
+/// What makes results those of one table.
+type Key = (String, Way, Option<Part>);
+/// Index of a table, and in it those of systems.
+type Places<'a> = (usize, HashMap<&'a str, usize>);
+
+/// By load and way, in the order in which they come; results without any I/O are left out.
+pub(crate) fn loads(results: &[ImportedResult]) -> Vec<Loaded<'_>> {
+    let mut all: Vec<Loaded> = Vec::new();
+    let mut known: HashMap<Key, Places> = HashMap::new();
+    for result in results.iter().filter(|result| !result.samples.is_empty()) {
+        let key = (result.load.identity(), result.way, result.part);
+        let (at, systems) = known.entry(key).or_insert_with(|| {
+            let (load, way, part) = (&result.load, result.way, result.part);
+            all.push(Loaded { load, way, part, systems: Vec::new() });
+            (all.len() - 1, HashMap::new())
+        });
+        let groups = &mut all[*at].systems;
+        let group = *systems.entry(&result.system).or_insert_with(|| {
+            groups.push(Group::new(&result.system));
+            groups.len() - 1
+        });
+        groups[group].add(result);
+    }
+    all
+}
+
+/// One metric of the runs of a system.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Runs<'a> {
+    pub(crate) samples: Vec<&'a ImportedSample>,
+    results: Vec<&'a ImportedResult>,
+}
+
+impl<'a> Runs<'a> {
+    /// Those that tell it.
+    pub(crate) fn of(group: &Group<'a>, metric: &str) -> Runs<'a> {
+        let mut runs = Runs::default();
+        for result in &group.results {
+            runs.add(result, result.sample(metric));
+        }
+        runs
+    }
+
+    pub(crate) fn add(&mut self, result: &'a ImportedResult, sample: Option<&'a ImportedSample>) {
+        if let Some(sample) = sample.filter(|sample| sample.value.is_some()) {
+            self.samples.push(sample);
+            self.results.push(result);
+        }
+    }
+
+    fn values(&self) -> impl Iterator<Item = f64> {
+        self.samples.iter().filter_map(|sample| sample.value)
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.samples.len()
+    }
+
+    /// The mean of all; `None` where there is none.
+    pub(crate) fn mean(&self) -> Option<f64> {
+        (self.len() > 0).then(|| self.values().sum::<f64>() / self.len() as f64)
+    }
+
+    /// What the mean may be by the digits that were printed.
+    pub(crate) fn rounded(&self) -> Option<[f64; 2]> {
+        let ends: Vec<[f64; 2]> = self.samples.iter().filter_map(|sample| sample.rounded()).collect();
+        let mean = |end: usize| ends.iter().map(|one| one[end]).sum::<f64>() / ends.len() as f64;
+        (!ends.is_empty()).then(|| [mean(0), mean(1)])
+    }
+
+    /// As it is printed, whichever way is better.
+    pub(crate) fn plain_level(&self) -> Result<Level, Refusal> {
+        Level::of_visits(&self.values().map(|value| Total { sum: value, items: 1.0 }).collect::<Vec<_>>())
+    }
+
+    /// Of a rate as it is, of a time as what is done in one: so that more is better.
+    pub(crate) fn level(&self) -> Result<Level, Refusal> {
+        let total = |sample: &&ImportedSample| {
+            let value = sample.value.unwrap_or(f64::NAN);
+            match sample.better {
+                Better::Higher => Total { sum: value, items: 1.0 },
+                Better::Lower => Total { sum: 1.0, items: value },
+            }
+        };
+        Level::of_visits(&self.samples.iter().map(total).collect::<Vec<_>>())
+    }
+
+    /// The 95 % interval of the mean, with what rounding leaves open.
+    pub(crate) fn interval(&self) -> Option<(f64, f64)> {
+        let (low, high) = self.level().ok()?.interval();
+        let (below, above) = self.slack()?;
+        let (low, high) = match self.is_time() {
+            true => (1.0 / high, 1.0 / low),
+            false => (low, high),
+        };
+        Some((low * below, high * above))
+    }
+
+    fn is_time(&self) -> bool {
+        self.samples.first().is_some_and(|sample| sample.better == Better::Lower)
+    }
+
+    /// Factors from the mean to the ends of what rounding leaves open.
+    pub(crate) fn slack(&self) -> Option<(f64, f64)> {
+        let (mean, [low, high]) = (self.mean()?, self.rounded()?);
+        (mean > 0.0 && low > 0.0).then(|| (low / mean, high / mean))
+    }
+
+    /// Mean time at which they ended, and from the first begin to the last end, in seconds; `None` where one does not tell.
+    fn times(&self) -> Option<(f64, f64)> {
+        let ends: Vec<f64> = self.results.iter().map(|result| ended_s(result)).collect::<Option<_>>()?;
+        let first = ends.iter().copied().fold(f64::INFINITY, f64::min);
+        let last = ends.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+        let runtime =
+            self.results.first()?.sample("runtime").and_then(|sample| sample.value).unwrap_or(0.0) / 1e9;
+        Some((ends.iter().sum::<f64>() / ends.len() as f64, last - first + runtime))
+    }
+}
+
+/// Seconds on the calendar of its machine.
+fn ended_s(result: &ImportedResult) -> Option<f64> {
+    let time: jiff::civil::DateTime = result.ended.as_ref()?.parse().ok()?;
+    let since = time.since(jiff::civil::date(2000, 1, 1).at(0, 0, 0, 0)).ok()?;
+    since.total((jiff::Unit::Second, jiff::SpanRelativeTo::days_are_24_hours())).ok()
+}
+
+/// How many of their own lengths the runs of two systems are apart.
+pub(crate) fn separation(a: &Runs, b: &Runs) -> f64 {
+    let apart = || {
+        let ((at_a, length_a), (at_b, length_b)) = (a.times()?, b.times()?);
+        Some((at_a - at_b).abs() / length_a.min(length_b).max(1.0))
+    };
+    apart().unwrap_or(UNKNOWN_APART)
+}
+
+/// The second over the first, so that more is better: the ratio, and its interval where the runs of both show their spread.
+pub(crate) fn ratio(base: &Runs, other: &Runs) -> Option<(f64, Result<Change, Refusal>)> {
+    let (a, b) = (base.mean()?, other.mean()?);
+    let (a, b) = if base.is_time() { (b, a) } else { (a, b) };
+    if !(a > 0.0 && b >= 0.0) {
+        return None;
+    }
+    Some((b / a, change(base, other)))
+}
+
+fn change(base: &Runs, other: &Runs) -> Result<Change, Refusal> {
+    let (baseline, have) = (base.len(), other.len());
+    if baseline < LEAST || have < LEAST {
+        return Err(Refusal::NoSpread { baseline, other: have });
+    }
+    let found = unpaired::change(&base.level()?, &other.level()?, separation(base, other));
+    let open = || Refusal::NotMeasured { reason: "rounding leaves all open".into() };
+    let ((below_a, above_a), (below_b, above_b)) =
+        (base.slack().ok_or_else(open)?, other.slack().ok_or_else(open)?);
+    let (below, above) = match base.is_time() {
+        true => (below_a / above_b, above_a / below_b),
+        false => (below_b / above_a, above_b / below_a),
+    };
+    Ok(Change { low: found.low * below, high: found.high * above, ..found })
+}
+
+/// The least and the most that the ratio may be by the digits that were printed.
+pub(crate) fn rounding(base: &Runs, other: &Runs) -> Option<[f64; 2]> {
+    let ([a_low, a_high], [b_low, b_high]) = (base.rounded()?, other.rounded()?);
+    let ends = match base.is_time() {
+        true => [a_low / b_high, a_high / b_low],
+        false => [b_low / a_high, b_high / a_low],
+    };
+    ends.iter().all(|end| end.is_finite()).then_some(ends)
+}

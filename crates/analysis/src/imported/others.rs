@@ -1,0 +1,87 @@
+//! Results that are no I/O: scores, copies, networks. A table a name and unit.
+
+use super::group::Runs;
+use super::{comparison, sentences, sources, words};
+use crate::bill::findings::imported::{Better, ImportedComparison, OtherResult, OtherRow};
+use crate::store::record::imported::{ImportedResult, ImportedSample, Load, Part};
+use std::collections::HashMap;
+
+/// One name and unit; systems in the order in which they come.
+pub(crate) struct ResultKind<'a> {
+    pub(crate) sample: &'a ImportedSample,
+    pub(crate) load: &'a Load,
+    pub(crate) part: Option<Part>,
+    pub(crate) systems: Vec<(&'a str, Runs<'a>, Vec<&'a ImportedResult>)>,
+}
+
+impl ResultKind<'_> {
+    /// `throughput, 4 jobs`.
+    pub(crate) fn name(&self) -> String {
+        words::other(&self.sample.metric, self.load, self.part)
+    }
+}
+
+pub(super) fn others(results: &[ImportedResult], base: &str, zone: f64) -> Vec<OtherResult> {
+    kinds(results).iter().map(|kind| result(kind, base, zone)).collect()
+}
+
+/// By name, unit and load, in the order in which they come.
+pub(crate) fn kinds(results: &[ImportedResult]) -> Vec<ResultKind<'_>> {
+    let mut kinds: Vec<ResultKind> = Vec::new();
+    let mut known: HashMap<(&str, &str, String, Option<Part>), usize> = HashMap::new();
+    for result in results {
+        for sample in &result.others {
+            let key = (sample.metric.as_str(), sample.unit.as_str(), result.load.identity(), result.part);
+            let at = *known.entry(key).or_insert_with(|| {
+                kinds.push(ResultKind { sample, load: &result.load, part: result.part, systems: Vec::new() });
+                kinds.len() - 1
+            });
+            let systems = &mut kinds[at].systems;
+            let at = match systems.iter().rposition(|(system, ..)| *system == result.system) {
+                Some(at) => at,
+                None => {
+                    systems.push((&result.system, Runs::default(), Vec::new()));
+                    systems.len() - 1
+                }
+            };
+            systems[at].1.add(result, Some(sample));
+            systems[at].2.push(result);
+        }
+    }
+    kinds
+}
+
+fn result(kind: &ResultKind, base: &str, zone: f64) -> OtherResult {
+    let baseline = kind.systems.iter().find(|(system, ..)| *system == base);
+    let row = |(system, runs, results): &(&str, Runs, Vec<&ImportedResult>)| {
+        let against = baseline.filter(|(base, ..)| base != system);
+        let compare = |(base, of_base, _): &(&str, Runs, Vec<&ImportedResult>)| {
+            let quantity = match kind.sample.better {
+                Better::Higher => kind.name(),
+                Better::Lower => format!("1 / ({})", kind.name()),
+            };
+            comparison(&[of_base.clone(), runs.clone()], base, quantity, zone)
+        };
+        Some(OtherRow {
+            system: (*system).to_owned(),
+            baseline: base == *system,
+            value: runs.mean()?,
+            interval: runs.interval().map(|(low, high)| [low, high]),
+            rounded: runs.rounded(),
+            runs: runs.len() as u64,
+            comparison: against.and_then(compare),
+            sources: sources(results),
+        })
+    };
+    let rows: Vec<OtherRow> = kind.systems.iter().filter_map(row).collect();
+    let compared: Vec<(&str, &ImportedComparison)> =
+        rows.iter().filter_map(|row| Some((row.system.as_str(), row.comparison.as_ref()?))).collect();
+    let sentences = sentences(&compared);
+    OtherResult {
+        name: kind.name(),
+        unit: kind.sample.unit.clone(),
+        better: kind.sample.better,
+        sentences,
+        rows,
+    }
+}

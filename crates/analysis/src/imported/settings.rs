@@ -1,0 +1,52 @@
+//! What was set otherwise on one side than on the other, as far as the outputs of both tell their options.
+
+use crate::store::record::imported::Load;
+use std::collections::BTreeMap;
+
+/// `direct=1` and `direct=0`: all that differs, of each side; `None` where nothing does or one side tells no options.
+pub(crate) fn differ(sides: [&[&Load]; 2]) -> Option<[String; 2]> {
+    let [here, there] = [told(sides[0])?, told(sides[1])?];
+    let other: Vec<&str> = here.keys().copied().filter(|key| here.get(key) != there.get(key)).collect();
+    let said = |side: &BTreeMap<&str, Vec<&str>>| {
+        let one = |key: &&str| Some(format!("{key}={}", side.get(key)?.join(" and ")));
+        other.iter().filter_map(one).collect::<Vec<_>>().join(", ")
+    };
+    (!other.is_empty()).then(|| [said(&here), said(&there)])
+}
+
+/// Values by option; `None` where a load tells none.
+fn told<'a>(loads: &[&'a Load]) -> Option<BTreeMap<&'a str, Vec<&'a str>>> {
+    let mut values: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+    for load in loads {
+        for (key, value) in load.settings.as_ref()?.iter().filter_map(|one| one.split_once('=')) {
+            values.entry(key).or_default().push(value);
+        }
+    }
+    values.values_mut().for_each(|of_one| {
+        of_one.sort_unstable();
+        of_one.dedup();
+    });
+    Some(values)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_both_tell_differs() {
+        let load = |settings: &[&str]| Load {
+            settings: Some(settings.iter().map(|one| (*one).to_owned()).collect()),
+            ..Load::default()
+        };
+        let (direct, cached, untold) =
+            (load(&["direct=1", "fsync=0"]), load(&["direct=0", "fsync=0"]), Load::default());
+        assert_eq!(differ([&[&direct], &[&cached]]), Some(["direct=1", "direct=0"].map(String::from)));
+        assert_eq!(
+            differ([&[&direct], &[&direct, &cached]]),
+            Some(["direct=1", "direct=0 and 1"].map(String::from))
+        );
+        assert_eq!(differ([&[&direct], &[&direct]]), None);
+        assert_eq!(differ([&[&direct], &[&untold]]), None, "a text tells no options");
+    }
+}

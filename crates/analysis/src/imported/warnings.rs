@@ -1,0 +1,113 @@
+//! What a reader of imported figures must know.
+
+use super::group::{Loaded, loads};
+use super::others::kinds;
+use super::{settings, tool, words};
+use crate::bill::confounders;
+use crate::bill::findings::WarningReport;
+use crate::store::RunData;
+use crate::store::record::imported::{ImportedFile, ImportedResult};
+use crate::units::{counted, show_names};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// All of them.
+pub(crate) fn warnings(run: &RunData) -> Vec<WarningReport> {
+    let loads = loads(&run.imported);
+    let mut all: Vec<WarningReport> = run.imported_files.iter().flat_map(of_file).collect();
+    all.extend(copied_files(run));
+    all.extend(loads.iter().flat_map(copies));
+    all.extend(loads.iter().flat_map(|loaded| unlike(run, loaded)));
+    all.extend(tools(run, &loads));
+    if run.imported.iter().any(|result| result.part.is_some()) {
+        let why = "outputs list jobs of one load one by one: each has a table of its own, and they are not added up";
+        all.push(WarningReport::new("parts", "", format!("{why}; fio adds them up with group_reporting")));
+    }
+    all
+}
+
+fn of_file(file: &ImportedFile) -> Vec<WarningReport> {
+    let place = |places: String| format!("{}:{places}", file.path);
+    let mut all: Vec<WarningReport> = file
+        .unread
+        .iter()
+        .map(|one| WarningReport::new("not_read", &place(one.places()), one.why.clone()))
+        .collect();
+    if file.snapshots > 0 {
+        let outputs = counted(file.snapshots.into(), "output was", "outputs were");
+        let text = format!(
+            "{outputs} printed before the run had ended (status-interval) and passed over: a run's last counts"
+        );
+        all.push(WarningReport::new("snapshots", &file.path, text));
+    }
+    all
+}
+
+/// The same bytes under two names are one system's figures at the most.
+fn copied_files(run: &RunData) -> Vec<WarningReport> {
+    let mut systems: BTreeMap<u32, BTreeSet<&str>> = BTreeMap::new();
+    for result in &run.imported {
+        systems.entry(result.file).or_default().insert(&result.system);
+    }
+    let mut same: BTreeMap<&str, Vec<&ImportedFile>> = BTreeMap::new();
+    for file in run.imported_files.iter().filter(|file| !file.sha256.is_empty()) {
+        same.entry(&file.sha256).or_default().push(file);
+    }
+    let of = |files: &Vec<&ImportedFile>| {
+        let names: BTreeSet<&str> =
+            files.iter().filter_map(|file| systems.get(&file.file)).flatten().copied().collect();
+        let paths = show_names(files.iter().map(|file| file.path.as_str()));
+        let subject = names.iter().copied().collect::<Vec<_>>().join(", ");
+        let text = format!(
+            "{paths} are one file, byte by byte: its figures are of one of these systems at the most"
+        );
+        (files.len() > 1 && names.len() > 1).then(|| WarningReport::new("copied_file", &subject, text))
+    };
+    same.values().filter_map(of).collect()
+}
+
+fn copies(loaded: &Loaded) -> Vec<WarningReport> {
+    let subject = words::subject(loaded.load, loaded.way, loaded.part);
+    let of = |(system, copies): (&str, usize)| {
+        let copies = counted(copies as u64, "result is a copy", "results are copies");
+        let text = format!("{copies} of another, figure by figure, and no run of its own: not counted");
+        WarningReport::new("copies", &format!("{system}, {subject}"), text)
+    };
+    let copied = loaded.systems.iter().filter(|group| group.copies > 0);
+    copied.map(|group| of((group.system, group.copies))).collect()
+}
+
+/// What else was set otherwise on a system than on the one that it is compared with.
+fn unlike(run: &RunData, loaded: &Loaded) -> Vec<WarningReport> {
+    let named = run.start.imported.as_ref().and_then(|import| import.baseline.as_deref());
+    let first = run.imported.first().map(|result| result.system.as_str());
+    let Some(base) = loaded.systems.iter().find(|group| Some(group.system) == named.or(first)) else {
+        return Vec::new();
+    };
+    let subject = words::subject(loaded.load, loaded.way, loaded.part);
+    let loads = |results: &[&ImportedResult]| results.iter().map(|one| one.load.clone()).collect::<Vec<_>>();
+    let of_base = loads(&base.results);
+    let of = |other: &super::Group| {
+        let of_other = loads(&other.results);
+        let sides = [&of_other, &of_base].map(|side| side.iter().collect::<Vec<_>>());
+        let [here, there] = settings::differ([&sides[0], &sides[1]])?;
+        let text = format!("{here} against {there} of {}: not the same is compared", base.system);
+        Some(WarningReport::new(confounders::KIND, &format!("{}, {subject}", other.system), text))
+    };
+    loaded.systems.iter().filter(|group| group.system != base.system).filter_map(of).collect()
+}
+
+/// Tools whose results one table has.
+fn tools(run: &RunData, loads: &[Loaded]) -> Option<WarningReport> {
+    let of = |results: &mut dyn Iterator<Item = &ImportedResult>| results.map(tool).collect::<BTreeSet<_>>();
+    let mut tables: Vec<BTreeSet<String>> = Vec::new();
+    for loaded in loads {
+        tables.push(of(&mut loaded.systems.iter().flat_map(|group| group.results.iter().copied())));
+    }
+    for kind in kinds(&run.imported) {
+        tables.push(of(&mut kind.systems.iter().flat_map(|(_, _, results)| results.iter().copied())));
+    }
+    let mixed: BTreeSet<String> = tables.into_iter().filter(|tools| tools.len() > 1).flatten().collect();
+    let names = || show_names(mixed.iter().map(String::as_str));
+    let text = || format!("results of {} stand in one table: what they count and round differs", names());
+    (!mixed.is_empty()).then(|| WarningReport::new("tools", "", text()))
+}

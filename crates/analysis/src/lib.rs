@@ -1,0 +1,173 @@
+//! From a loaded run to what it found. Takes values and gives values: a partial run is read like a whole one
+//! and says so; what is missing or failed keeps its reason.
+#![forbid(unsafe_code)]
+
+use crate as bill;
+use iotax_model::{layer, scenario};
+use iotax_stats as stats;
+use iotax_store as store;
+use iotax_units::{self as units, shell};
+mod host {
+    pub use iotax_facts::machine as facts;
+    pub mod caches {
+        pub use iotax_facts::machine::WriteCache;
+    }
+}
+
+pub mod against;
+mod arc;
+mod baseline;
+mod ceiling;
+mod charges;
+mod compare;
+mod confounders;
+mod course;
+mod crowd;
+mod doubts;
+pub mod durability;
+mod efficiency;
+pub mod findings;
+mod found_data;
+mod gather;
+mod generator;
+mod headline;
+mod identity;
+mod imported;
+mod judged;
+mod knee;
+mod layers;
+mod limits;
+mod lines;
+mod neighbours;
+mod pairing;
+pub mod precondition;
+mod published;
+mod ratios;
+mod reading;
+mod rebuild;
+mod remedy;
+mod resized;
+mod rows;
+mod simultaneous;
+mod standing;
+mod states;
+mod steady;
+mod subject;
+mod sweep;
+#[cfg(test)]
+mod tests;
+mod timeline;
+#[cfg(any(test, feature = "testing"))]
+pub mod twin;
+mod verdicts;
+mod verification;
+mod warnings;
+
+pub use crate::store::RunData;
+pub use findings::Findings;
+pub use subject::who;
+
+use findings::WorkloadFindings;
+use judged::{Estimates, Judged};
+use reading::Reading;
+
+/// Everything that can be said about a run.
+pub fn findings(run: &RunData) -> Findings {
+    let readings: Vec<Reading> =
+        run.start.scenario.workloads.iter().map(|workload| Reading::of(run, workload)).collect();
+    let mut workloads = Vec::new();
+    let mut estimates = Vec::new();
+    for reading in &readings {
+        let (found, its_own) = of_workload(reading);
+        workloads.push(found);
+        estimates.push(its_own);
+    }
+    judged::settle(&run.start.scenario.measure, &mut workloads, estimates);
+    workloads.iter_mut().flat_map(|workload| &mut workload.arrays).for_each(states::reword);
+    for (at, workload) in workloads.iter_mut().enumerate() {
+        workload.efficiency = efficiency::of(&readings, at, &workload.rows);
+    }
+    let durability = durability::durability(run);
+    let compared = headline::headline(&workloads);
+    let said = match &durability {
+        Some(found) => durability::headline(found),
+        None => compared.as_ref().map(|one| one.sentence.clone()).map_err(Clone::clone),
+    };
+    let verification = verification::verification(run);
+    let imported = imported::imported(run);
+    let said = match &imported {
+        Some(found) => Err(imported::no_headline(found)),
+        None => said,
+    };
+    let (headline, no_headline) = match (said, verification.as_ref().and_then(|found| found.alarm())) {
+        // What a stack costs that gives back something else comes second.
+        (Ok(sentence), Some(alarm)) => (Some(format!("{alarm}. {sentence}")), None),
+        (Err(_), Some(alarm)) => (Some(alarm), None),
+        (Ok(sentence), None) => (Some(sentence), None),
+        (Err(reason), None) => (None, Some(reason)),
+    };
+    Findings {
+        run: identity::identity(run),
+        headline,
+        no_headline,
+        headline_of: compared.ok().map(|one| (one.stack, one.quantity)),
+        ruler: headline::ruler(&workloads),
+        emulated: identity::emulated(run),
+        not_excluded: match (&durability, &imported) {
+            (Some(found), _) => durability::not_shown(run, found),
+            (_, Some(found)) => imported::not_excluded(found),
+            _ => limits::not_excluded(&readings, &workloads),
+        },
+        imported,
+        durability,
+        verification,
+        warnings: warnings::warnings(run, &readings, &workloads),
+        joint_bills: lines::joint(&run.start.scenario.workloads, &workloads),
+        apart: run.apart.clone(),
+        preconditioned: precondition::reports(run),
+        places: run.places.iter().map(identity::place).collect(),
+        layers: layers::layers(run),
+        sweeps: sweep::sweeps(&readings, &workloads),
+        published: published::published(run, &readings, &workloads),
+        tables: ratios::tables(run, &readings, &workloads),
+        workloads,
+    }
+}
+
+fn of_workload(reading: &Reading) -> (WorkloadFindings, Estimates) {
+    let scenario = &reading.run.start.scenario;
+    let others = || (0..scenario.stacks.len()).filter(|at| *at != scenario.baseline);
+    let ended = reading.run.ends.iter().rfind(|(workload, _)| *workload == reading.workload.name);
+    let mut judged = Judged::default();
+    others().for_each(|at| judged.add(reading, [scenario.baseline, at]));
+    let Judged { comparisons, charges, mut estimates } = judged;
+    let arrays = states::of(reading, &mut estimates);
+    let bill = (scenario.bill && scenario.stacks.len() > 1).then(|| lines::bill(reading));
+    let bill = bill.map(|(bill, lines)| {
+        estimates.bill_lines = lines;
+        bill
+    });
+    let found = WorkloadFindings {
+        name: reading.workload.name.clone(),
+        subject: reading.workload.subject(),
+        rate_unit: subject::rate_unit(reading.workload),
+        sweep: reading.workload.sweep.clone(),
+        ended: ended.map(|(_, reason)| reason.clone()),
+        writes: reading.writes.findings(),
+        design: baseline::design(reading),
+        reached_bytes: reading.reached().map(|(least, _)| least),
+        most_reached_bytes: reading.reached().filter(|(least, most)| most > least).map(|(_, most)| most),
+        measured_s: reading.sides.iter().map(|side| side.load_s).sum(),
+        rows: (0..scenario.stacks.len()).map(|at| rows::row(reading, at)).collect(),
+        on_baseline: generator::on_baseline(reading, &comparisons),
+        comparisons,
+        charges,
+        arrays,
+        matched: charges::matched(reading),
+        beside: baseline::beside(reading),
+        crowds: crowd::crowds(reading),
+        efficiency: Vec::new(),
+        bill,
+    };
+    (found, estimates)
+}

@@ -1,0 +1,76 @@
+//! What the figures of a run do not exclude. A report without this list would say more than was measured.
+
+use super::findings::{Comparison, Figure, SampleUnit, WorkloadFindings};
+use super::reading::Reading;
+use super::{steady, verdicts};
+use crate::stats::checks::TIMES;
+use crate::stats::length::LEAST;
+use crate::stats::round::rounded_up;
+
+/// As sentences.
+pub fn not_excluded(readings: &[Reading], workloads: &[WorkloadFindings]) -> Vec<String> {
+    let sweep = |reading: &Reading| reading.workload.sweep.as_ref().map(|sweep| sweep.sweep.clone());
+    let groups = readings.chunk_by(|a, b| sweep(a).is_some() && sweep(a) == sweep(b));
+    let mut lines: Vec<String> = groups.filter_map(stalls).collect();
+    let comparisons: Vec<&Comparison> =
+        workloads.iter().flat_map(WorkloadFindings::all_comparisons).collect();
+    if comparisons.iter().any(|one| matches!(one.ratio, Figure::Known { of: SampleUnit::Rounds, .. })) {
+        lines.push("another set-up: the figures hold for this attach, placement and boot only".into());
+    }
+    if comparisons.iter().any(|one| one.ratio.value().is_some()) {
+        lines.push(
+            "a ceiling that stacks share and the record does not show (link, drive): it hides a cost in throughput, not in CPU time".into(),
+        );
+    }
+    lines.extend(chance(verdicts::many(workloads)));
+    lines.extend(unchecked(&comparisons));
+    lines.extend(steady::not_excluded(&readings.iter().map(|reading| &reading.writes).collect::<Vec<_>>()));
+    lines
+}
+
+/// Of one workload, or of all points of a sweep together.
+fn stalls(readings: &[Reading]) -> Option<String> {
+    let sides = readings.iter().flat_map(|reading| &reading.sides);
+    let shortest = sides.map(|side| side.load_s).filter(|seconds| *seconds > 0.0);
+    let every = rounded_up(shortest.min_by(f64::total_cmp)? / 3.0, 1);
+    let workload = readings.first()?.workload;
+    let name = workload.sweep.as_ref().map_or(&workload.name, |sweep| &sweep.sweep);
+    Some(format!("{name}: stalls of a stack that are rarer than one in {every} s"))
+}
+
+/// Costs and gains in throughput are held against all others (Holm); nothing else is.
+fn chance(many: usize) -> Option<String> {
+    (many > 1).then(|| {
+        format!(
+            "chance: a cost or gain in throughput that is none is named in at most 5 of 100 runs, over all {many} comparisons \
+             together; an interval beside a verdict, and any verdict on latency or CPU time, holds in 95 of 100 by itself"
+        )
+    })
+}
+
+/// Checks that too little was measured for.
+fn unchecked(comparisons: &[&Comparison]) -> Vec<String> {
+    let of_rounds =
+        || comparisons.iter().filter(|one| matches!(one.ratio, Figure::Known { of: SampleUnit::Rounds, .. }));
+    let without = |lacks: fn(&Comparison) -> bool| of_rounds().filter(|one| lacks(one)).count();
+    let known = of_rounds().count();
+    let lines = [
+        (
+            without(|one| one.checks.length.is_none()),
+            format!(
+                "what happens at the start of a slice: not held against slices {TIMES} times as long (fewer than {LEAST} such rounds)"
+            ),
+        ),
+        (
+            without(|one| one.checks.carry_over.iter().any(Option::is_none)),
+            "what a slice leaves behind for the next: too few rounds to tell, or each order twice in a round"
+                .to_owned(),
+        ),
+    ];
+    let said = |(lacking, line): (usize, String)| match lacking {
+        0 => None,
+        all if all == known => Some(line),
+        some => Some(format!("{line}, in {some} of {known} comparisons")),
+    };
+    lines.into_iter().filter_map(said).collect()
+}

@@ -1,0 +1,251 @@
+//! A stack taken apart: each prefix against the one below it, the total, and what the lines leave
+//! unexplained. Lines multiply. A prefix that is missing makes its line missing, never one or zero.
+
+use super::ceiling;
+use super::charges::cpu;
+use super::compare::{Estimated, RateComparison, Taken, round_values};
+use super::findings::{Bill, BillLine, Figure, Interval, JointBill, WorkloadFindings};
+use super::gather::{RoundId, RoundTotal, Side};
+use super::pairing::Paired;
+use super::reading::Reading;
+use super::subject::Quantity;
+use crate::scenario::{BILL_DEPTHS, Workload};
+use crate::stats::ratio;
+use crate::stats::spread::Spread;
+use crate::stats::{Concludes, Refusal, Verdict, visits};
+use iotax_load::Job;
+
+/// The bill of one workload, and the estimates of its lines.
+pub fn bill(reading: &Reading) -> (Bill, Vec<Option<Estimated>>) {
+    let usable = usable_prefixes(reading);
+    let common = common_rounds(reading, &usable);
+    let last = reading.sides.len() - 1;
+    let measured: Vec<PrefixLine> =
+        (1..=last).map(|at| line(reading, &usable, &common, at - 1, at)).collect();
+    let total = line(reading, &usable, &common, 0, last);
+    let unexplained = unexplained(reading, &total, &measured);
+    let estimates = measured.iter().map(|line| line.estimated).collect();
+    let lines = measured.into_iter().map(|line| line.shown).collect();
+    (Bill { lines, total: BillLine { layer: "total".into(), ..total.shown }, unexplained }, estimates)
+}
+
+/// Bills whose microseconds are of depth 1 and whose ratios are of the deepest workload of the same kind.
+pub fn joint(workloads: &[Workload], found: &[WorkloadFindings]) -> Vec<JointBill> {
+    let sole =
+        matches!(workloads, [one, two] if is_default(one, BILL_DEPTHS[0]) && is_default(two, BILL_DEPTHS[1]));
+    let shallow = workloads.iter().zip(found).filter(|(workload, _)| depth(workload) == 1);
+    let joined = |(one, shallow): (&Workload, &WorkloadFindings)| {
+        let alike = workloads.iter().zip(found).filter(|(other, _)| kind(other) == kind(one));
+        let (deepest, deep) = alike.max_by_key(|(other, _)| depth(other))?;
+        let (from, to) = (shallow.bill.as_ref()?, deep.bill.as_ref()?);
+        let subject = format!(
+            "{}: microseconds at iodepth 1, rate and CPU at iodepth {}",
+            one.kind_subject(),
+            depth(deepest)
+        );
+        let names = (shallow.name.clone(), deep.name.clone());
+        (depth(deepest) > 1).then(|| JointBill {
+            subject,
+            shallow: names.0,
+            deep: names.1,
+            sole,
+            bill: both(from, to),
+        })
+    };
+    shallow.filter_map(joined).collect()
+}
+
+fn both(shallow: &Bill, deep: &Bill) -> Bill {
+    let one =
+        |from: &BillLine, to: &BillLine| BillLine { added_latency: from.added_latency.clone(), ..to.clone() };
+    Bill {
+        lines: shallow.lines.iter().zip(&deep.lines).map(|(from, to)| one(from, to)).collect(),
+        total: one(&shallow.total, &deep.total),
+        unexplained: one(&shallow.unexplained, &deep.unexplained),
+    }
+}
+
+fn depth(workload: &Workload) -> u32 {
+    workload.jobs.iter().map(|job| job.iodepth).max().unwrap_or(0)
+}
+
+/// Jobs without how much of them is in flight.
+fn kind(workload: &Workload) -> Vec<Job> {
+    workload
+        .jobs
+        .iter()
+        .map(|job| Job { name: String::new(), iodepth: 1, numjobs: 1, ..job.clone() })
+        .collect()
+}
+
+/// What `--bill` measures where nobody says which load.
+fn is_default(workload: &Workload, iodepth: u32) -> bool {
+    let default = Job { iodepth, ..Job::default() };
+    let sized = |job: &Job| Job { name: String::new(), size: None, ..job.clone() };
+    workload.sweep.is_none() && matches!(workload.jobs.as_slice(), [job] if sized(job) == sized(&default))
+}
+
+/// A line with what its interval rests on.
+struct PrefixLine {
+    shown: BillLine,
+    estimated: Option<Estimated>,
+    residuals: Option<Vec<f64>>,
+}
+
+/// A prefix that stopped early would cost all others their rounds; below half it counts as missing.
+fn usable_prefixes(reading: &Reading) -> Vec<bool> {
+    let most = reading.sides.iter().map(|side| side.rounds.len()).max().unwrap_or(0);
+    reading.sides.iter().map(|side| !side.rounds.is_empty() && side.rounds.len() * 2 >= most).collect()
+}
+
+/// Rounds in which every usable prefix was measured; none where visits are the unit.
+fn common_rounds(reading: &Reading, usable: &[bool]) -> Vec<RoundId> {
+    let sides: Vec<&Side> =
+        reading.sides.iter().zip(usable).filter(|(_, usable)| **usable).map(|(side, _)| side).collect();
+    let Some((first, others)) = sides.split_first() else {
+        return Vec::new();
+    };
+    let shared = |id: &&RoundId| others.iter().all(|side| side.rounds.contains_key(*id));
+    let common: Vec<RoundId> = first.rounds.keys().filter(shared).copied().collect();
+    let mut visits: Vec<u32> = common.iter().map(|id| id.0).collect();
+    visits.dedup();
+    let attaches = reading.run.start.scenario.measure.attaches as usize;
+    let least = if attaches >= visits::LEAST_ATTACHES { visits::LEAST_ATTACHES } else { visits::LEAST };
+    if visits.len() >= least { Vec::new() } else { common }
+}
+
+fn line(reading: &Reading, usable: &[bool], common: &[RoundId], from: usize, to: usize) -> PrefixLine {
+    match (usable[to], usable[from]) {
+        (false, _) => return absent(reading, from, to, reading.absence(to)),
+        (_, false) => {
+            let reason = format!("{} below it was not measured", reading.name(from));
+            return absent(reading, from, to, Figure::missing(reason));
+        }
+        _ => {}
+    }
+    let (a, b) = (&reading.sides[from], &reading.sides[to]);
+    let paired = if common.is_empty() { reading.pair(a, b) } else { Paired::Rounds(common.to_vec()) };
+    let found = RateComparison::of(reading, [from, to], &paired, reading.basis());
+    let verdict = reading.writes.verdict(found.verdict.clone(), Quantity::Acknowledged, [from, to]);
+    let taken = match reading.cpu_incomparable([from, to]) {
+        Some(reason) => Taken::refused(&reason),
+        None => Taken::of(a, b, &paired, cpu),
+    };
+    let shown = BillLine {
+        layer: reading.name(to).to_owned(),
+        on: reading.name(from).to_owned(),
+        ratio: found.figure(),
+        masked: ceiling::of_pair(reading, [from, to], &verdict),
+        verdict,
+        added_latency: match reading.own_clocks_unlike([from, to]) {
+            Some(reason) => Figure::missing(reason),
+            None => added_latency(reading, a, b, &paired),
+        },
+        added_cpu: taken.added(),
+        emulated: reading.emulated_pair(from, to),
+    };
+    PrefixLine { shown, estimated: found.estimated.ok(), residuals: residuals(reading, a, b, &paired) }
+}
+
+fn absent(reading: &Reading, from: usize, to: usize, figure: Figure) -> PrefixLine {
+    let reason = match &figure {
+        Figure::Failed { reason } | Figure::Missing { reason } => reason.clone(),
+        Figure::Known { .. } => String::new(),
+    };
+    let shown = BillLine {
+        layer: reading.name(to).to_owned(),
+        on: reading.name(from).to_owned(),
+        ratio: figure.clone(),
+        verdict: Verdict::refused(Refusal::NotMeasured { reason }),
+        masked: None,
+        added_latency: figure.clone(),
+        added_cpu: figure,
+        emulated: None,
+    };
+    PrefixLine { shown, estimated: None, residuals: None }
+}
+
+fn added_latency(reading: &Reading, a: &Side, b: &Side, paired: &Paired) -> Figure {
+    if reading.workload.jobs.iter().any(|job| job.iodepth > 1) {
+        return Figure::missing("only at iodepth 1");
+    }
+    Taken::of(a, b, paired, RoundTotal::waited).added()
+}
+
+fn residuals(reading: &Reading, a: &Side, b: &Side, paired: &Paired) -> Option<Vec<f64>> {
+    let Paired::Rounds(ids) = paired else {
+        return None;
+    };
+    // Of each stratum its own, as the ratio of the line has them.
+    let stratum = |ids: Vec<RoundId>| {
+        let values = round_values(a, b, &ids, reading.basis()).ok()?;
+        let ratio = ratio::ratio_of_totals(&values).ok()?;
+        Some(ratio::residuals(&values, ratio))
+    };
+    let strata: Option<Vec<Vec<f64>>> = a.strata.split(ids).into_iter().map(stratum).collect();
+    strata.map(|strata| strata.concat())
+}
+
+/// Total over the product of the lines. Paired in the same rounds, the product telescopes and nothing is left
+/// but what a missing line took; else the intervals add as if independent.
+fn unexplained(reading: &Reading, total: &PrefixLine, lines: &[PrefixLine]) -> BillLine {
+    let missing: Vec<&str> = lines
+        .iter()
+        .filter(|line| line.shown.ratio.value().is_none())
+        .map(|line| line.shown.layer.as_str())
+        .collect();
+    let layer = match missing.as_slice() {
+        [] => "unexplained".to_owned(),
+        names => format!("unexplained (with {})", names.join(", ")),
+    };
+    let known: Vec<&PrefixLine> = lines.iter().filter(|line| line.shown.ratio.value().is_some()).collect();
+    let ratio = left_over(total, &known);
+    let verdict = match ratio.value().zip(ratio.bounds()) {
+        Some((value, (low, high))) => Verdict::of_interval(value, low, high, reading.zone()),
+        None => Verdict::refused(Refusal::NotMeasured { reason: "there is no total to explain".into() }),
+    };
+    BillLine {
+        layer,
+        on: total.shown.on.clone(),
+        verdict,
+        masked: None,
+        ratio,
+        added_latency: Figure::missing("see the ratio"),
+        added_cpu: Figure::missing("see the ratio"),
+        emulated: reading.emulated_pair(0, reading.sides.len() - 1),
+    }
+}
+
+fn left_over(total: &PrefixLine, lines: &[&PrefixLine]) -> Figure {
+    let Figure::Known { value, n, of, .. } = &total.shown.ratio else {
+        return total.shown.ratio.clone();
+    };
+    let product: f64 = lines.iter().filter_map(|line| line.shown.ratio.value()).product();
+    let Some(half_width) = joint_half_width(total, lines).or_else(|| independent_half_width(total, lines))
+    else {
+        return Figure::missing("a line has no interval");
+    };
+    let ratio = value / product;
+    let interval = Interval::between(ratio * (-half_width).exp(), ratio * half_width.exp());
+    Figure::Known { value: ratio, unit: "1", n: *n, of: *of, interval, caution: None }
+}
+
+fn joint_half_width(total: &PrefixLine, lines: &[&PrefixLine]) -> Option<f64> {
+    let mut left = total.residuals.clone()?;
+    for line in lines {
+        let taken = line.residuals.as_ref().filter(|taken| taken.len() == left.len())?;
+        left.iter_mut().zip(taken).for_each(|(left, taken)| *left -= taken);
+    }
+    Spread::of(&left).ok().map(|spread| spread.half_width())
+}
+
+fn independent_half_width(total: &PrefixLine, lines: &[&PrefixLine]) -> Option<f64> {
+    let squares: Option<f64> = std::iter::once(total)
+        .chain(lines.iter().copied())
+        .map(|line| {
+            let (low, high) = line.shown.ratio.bounds()?;
+            Some(((high / low).ln() / 2.0).powi(2))
+        })
+        .sum();
+    squares.map(f64::sqrt)
+}

@@ -1,0 +1,193 @@
+//! What else computed on this host while a bare baseline was loaded: CPU time an I/O is that of the whole place, so that other
+//! programs are in it. Only a bare medium tells: of any other the layers compute, too.
+
+use super::reading::Reading;
+use crate::host::facts::Target;
+use crate::scenario::Medium;
+use crate::stats::Refusal;
+use crate::store::record::HOST;
+use std::path::Path;
+
+/// More processors than this ...
+const PROCESSORS: f64 = 0.5;
+/// ... and more than this part of all that the host computed are somebody else's work.
+const PART: f64 = 0.5;
+
+/// File systems that work in the thread that asks; others have workers of their own (checksums, a network, a server in user space).
+const WITHOUT_WORKERS: &[&str] = &["ext2", "ext3", "ext4", "f2fs", "jfs", "overlay", "tmpfs", "vfat", "xfs"];
+/// Beginnings of the names of devices behind which this host computes.
+const COMPUTED: &[&str] = &["bcache", "dm-", "drbd", "loop", "md", "nbd", "nullb", "rbd", "ublkb", "zd"];
+/// Disks that have a driver of their own unless they come over a network, which threads of the kernel serve.
+const DISKS: &[&str] = &["nvme", "sd"];
+
+/// Kind of the warning.
+pub const KIND: &str = "neighbours";
+
+/// What is said where others computed so much that CPU time an I/O is not that of the stacks.
+pub fn told(reading: &Reading) -> Option<String> {
+    let base = reading.run.start.scenario.baseline;
+    let (processors, part) = reading.sides.get(base)?.usage.others()?;
+    (processors > PROCESSORS && part > PART && is_bare(reading, base) && !polls(reading)).then(|| {
+        format!(
+            "{processors:.1} processors of this host were busy with something else while {} was loaded ({:.0} % of all that they \
+             computed): CPU time an I/O has that in it; hint: end it, and run again",
+            reading.name(base),
+            100.0 * part
+        )
+    })
+}
+
+impl Reading<'_> {
+    /// Why CPU times of these two do not compare: one is not whole, or others computed on this host all the time.
+    pub fn cpu_incomparable(&self, pair: [usize; 2]) -> Option<Refusal> {
+        self.cpu_lacking(pair).or_else(|| refusal(self))
+    }
+}
+
+/// Why there are no conclusions on CPU time.
+fn refusal(reading: &Reading) -> Option<Refusal> {
+    told(reading).map(|reason| Refusal::NotMeasured { reason })
+}
+
+/// Whether nothing but the load's own threads has anything to do with an I/O, as far as is known.
+fn is_bare(reading: &Reading, at: usize) -> bool {
+    let stack = &reading.run.start.scenario.stacks[at];
+    let Some(worker) = reading.worker(at) else { return false };
+    let paths = stack.medium.members().iter().filter_map(|member| match member {
+        Medium::File { path, .. } | Medium::Device { path } => Some(path.as_path()),
+        _ => None,
+    });
+    let paths: Vec<&Path> = paths.chain([Path::new(&worker.target)]).collect();
+    let here = reading.run.places.iter().filter(|known| known.place == HOST);
+    let mut targets =
+        here.flat_map(|known| &known.facts.targets).filter(|one| paths.contains(&one.path.as_path()));
+    stack.layers.is_empty()
+        && stack.medium.place() == HOST
+        && reading.by_fio(at) == Some(false)
+        && targets.all(has_no_workers)
+}
+
+fn has_no_workers(target: &Target) -> bool {
+    let begins = |name: &str, with: &[&str]| with.iter().any(|with| name.starts_with(with));
+    let file_system = target.file_system.as_ref();
+    file_system.is_none_or(|found| WITHOUT_WORKERS.contains(&found.kind.as_str()))
+        && target.devices.iter().all(|device| {
+            let is_far = begins(&device.name, DISKS) && device.driver.is_none();
+            !begins(&device.name, COMPUTED) && !is_far
+        })
+}
+
+/// A target of another stack that polls all the time is told by a warning of its own.
+fn polls(reading: &Reading) -> bool {
+    reading.run.places.iter().flat_map(|place| &place.spdk).any(|target| !target.polled().is_empty())
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::bill::{findings, twin};
+    use crate::host::facts::{Device, FileSystem, Target};
+    use crate::scenario::Medium;
+    use crate::store::RunData;
+
+    /// Neighbours that take so many processors all the time.
+    fn beside(mut run: RunData, processors: f64) -> RunData {
+        for slice in &mut run.slices {
+            let lasted_ns = slice.window_ns + slice.discarded_ns + slice.drain_ns;
+            slice.cpu.as_mut().unwrap().user_ns += (processors * lasted_ns as f64) as u64;
+        }
+        run
+    }
+
+    fn told(run: &RunData) -> Option<String> {
+        let found = findings(run).warnings.into_iter().find(|one| one.kind == super::KIND);
+        found.map(|one| one.text)
+    }
+
+    fn on(target: Target) -> Option<String> {
+        let mut run = beside(twin::published(), 1.5);
+        run.places[0].facts.targets = vec![Target { path: "/srv/iotax.img".into(), ..target }];
+        told(&run)
+    }
+
+    #[test]
+    fn cpu_time_with_a_neighbours_in_it_makes_no_conclusion() {
+        let quiet = findings(&twin::masked());
+        let of_cpu = |found: &crate::bill::Findings| {
+            found.workloads[0].charges.iter().map(|one| one.cpu.clone()).collect::<Vec<_>>()
+        };
+        assert!(of_cpu(&quiet).iter().any(|cpu| cpu.verdict.is_resolved()));
+        let found = findings(&beside(twin::masked(), 1.5));
+        for cpu in of_cpu(&found) {
+            let why = cpu.not_measured().unwrap();
+            assert!(
+                why.starts_with("1.5 processors of this host were busy with something else while file was"),
+                "{why}"
+            );
+            assert!(
+                cpu.sentence.contains("not measured: 1.5 processors") && cpu.difference.value().is_none()
+            );
+        }
+        let bill = found.workloads[0].bill.as_ref().unwrap();
+        assert!(bill.lines.iter().all(|line| line.added_cpu.value().is_none()));
+        assert!(found.workloads[0].rows.iter().all(|row| row.cpu.value().is_some()), "rows stay");
+        let told: Vec<_> = found.warnings.iter().filter(|one| one.kind == super::KIND).collect();
+        assert_eq!((told.len(), told[0].subject.as_str()), (1, "file"));
+        assert!(told[0].text.ends_with("has that in it; hint: end it, and run again"), "{told:?}");
+    }
+
+    #[test]
+    fn a_little_beside_a_load_is_no_neighbour() {
+        assert_eq!(told(&twin::published()), None);
+        assert_eq!(told(&beside(twin::published(), 0.4)), None, "less than half a processor");
+        // 1.5 processors beside a load that takes more.
+        let mut busy = beside(twin::published(), 1.5);
+        for slice in &mut busy.slices {
+            let lasted_ns = (slice.window_ns + slice.discarded_ns + slice.drain_ns) as f64;
+            slice.cpu.as_mut().unwrap().user_ns += (2.0 * lasted_ns) as u64;
+            let own = slice.samples.iter_mut().find(|one| one.metric == "cpu.user").unwrap();
+            own.value = crate::store::record::Value::Value(2.0 * lasted_ns);
+        }
+        assert_eq!(told(&busy), None);
+    }
+
+    #[test]
+    fn where_the_baseline_has_layers_or_workers_of_its_own_nobody_can_tell() {
+        let device = |name: &str, driver: Option<&str>| Target {
+            devices: vec![Device {
+                name: name.into(),
+                driver: driver.map(str::to_owned),
+                ..Device::default()
+            }],
+            ..Target::default()
+        };
+        let file_system = |kind: &str| Target {
+            file_system: Some(FileSystem {
+                kind: kind.into(),
+                point: "/srv".into(),
+                source: "/dev/sda1".into(),
+                options: String::new(),
+            }),
+            ..Target::default()
+        };
+        assert!(on(device("nvme0n1", Some("nvme"))).is_some() && on(file_system("ext4")).is_some());
+        for target in [device("nvme0n1", None), device("dm-3", None), file_system("btrfs")] {
+            assert_eq!(on(target.clone()), None, "{target:?}");
+        }
+        let changed = |change: &dyn Fn(&mut RunData)| {
+            let mut run = beside(twin::published(), 1.5);
+            change(&mut run);
+            told(&run)
+        };
+        assert!(changed(&|_| ()).is_some());
+        let fio = |run: &mut RunData| {
+            run.workers.iter_mut().for_each(|one| one.engine = "fio 3.33".to_owned().into())
+        };
+        assert_eq!(changed(&fio), None);
+        assert_eq!(
+            changed(&|run| run.start.scenario.stacks[0].layers = vec![twin::layer("loop", &[])]),
+            None
+        );
+        let lab = Medium::Drive { place: "lab".into(), name: "nvme0".into() };
+        assert_eq!(changed(&|run| run.start.scenario.stacks[0].medium = lab.clone()), None);
+    }
+}

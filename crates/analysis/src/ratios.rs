@@ -1,0 +1,167 @@
+//! The tables that a scenario asks for: figures of the stacks under each load, each with its share of one of the stacks, as this
+//! run found it and as it was published.
+
+use super::ceiling;
+use super::compare::RateComparison;
+use super::findings::ratios::{RatioCell, RatioColumn, RatioRow, RatioTable};
+use super::findings::{Figure, Interval, SampleUnit, WorkloadFindings};
+use super::pairing::Basis;
+use super::reading::Reading;
+use super::rows;
+use super::subject::{self, Quantity};
+use crate::scenario::{Metric, PublishedFigure, TableGroup, TableSpec};
+use crate::store::RunData;
+
+/// All of them.
+pub fn tables(run: &RunData, readings: &[Reading], workloads: &[WorkloadFindings]) -> Vec<RatioTable> {
+    let Some(spec) = &run.start.scenario.table else { return Vec::new() };
+    spec.groups
+        .iter()
+        .map(|group| TableGroupCells { run, readings, workloads, spec, group }.table())
+        .collect()
+}
+
+/// A table that is asked for.
+struct TableGroupCells<'a> {
+    run: &'a RunData,
+    readings: &'a [Reading<'a>],
+    workloads: &'a [WorkloadFindings],
+    spec: &'a TableSpec,
+    group: &'a TableGroup,
+}
+
+impl TableGroupCells<'_> {
+    fn table(&self) -> RatioTable {
+        let columns: Vec<RatioColumn> =
+            self.spec.columns.iter().enumerate().map(|(at, head)| self.column(at, head)).collect();
+        let mut emulated: Vec<String> = Vec::new();
+        for reason in columns.iter().filter_map(|column| column.emulated.clone()) {
+            if !emulated.contains(&reason) {
+                emulated.push(reason);
+            }
+        }
+        RatioTable {
+            name: self.group.name.clone(),
+            percent_of: self.spec.percent_of.map(|at| self.spec.columns[at].clone()),
+            rows: self.spec.rows.iter().filter_map(|name| self.row(name)).collect(),
+            columns,
+            emulated,
+        }
+    }
+
+    fn column(&self, at: usize, head: &str) -> RatioColumn {
+        let stack = self.stack(at);
+        let emulated = stack.and_then(|stack| self.readings.first()?.emulated(stack));
+        RatioColumn { head: head.to_owned(), stack: self.group.stacks[at].clone(), emulated }
+    }
+
+    /// Index of the stack of a column.
+    fn stack(&self, column: usize) -> Option<usize> {
+        let name = self.group.stacks[column].as_ref()?;
+        self.run.start.scenario.stacks.iter().position(|stack| stack.name == *name)
+    }
+
+    fn row(&self, name: &str) -> Option<RatioRow> {
+        let at = self.workloads.iter().position(|workload| workload.name == name)?;
+        let reading = &self.readings[at];
+        let metric = self
+            .spec
+            .metric
+            .unwrap_or(Metric::Rate { bytes: subject::rate_unit(reading.workload) == "B/s", durable: false });
+        let cells = (0..self.spec.columns.len()).map(|column| self.cell(reading, metric, column)).collect();
+        Some(RatioRow { workload: name.to_owned(), metric: metric.to_string(), cells })
+    }
+
+    fn cell(&self, reading: &Reading, metric: Metric, column: usize) -> RatioCell {
+        let absent = || Figure::missing("the table has no such stack");
+        let quantity = if metric.is_durable() { Quantity::Durable } else { Quantity::Acknowledged };
+        let stack = self.stack(column);
+        let value = stack.map_or_else(absent, |at| rows::rate(reading, at, metric.unit(), quantity));
+        let base = self.spec.percent_of.filter(|base| *base != column).and_then(|base| self.stack(base));
+        let mut cell = RatioCell { value, share: None, verdict: None, masked: None, published: None };
+        let Some((base, at)) = base.zip(stack) else { return cell };
+        if let Some(reason) = reading.incomparable([base, at]) {
+            cell.share = Some(Figure::missing(reason));
+        } else {
+            let paired = reading.pair(&reading.sides[base], &reading.sides[at]);
+            let found =
+                RateComparison::of(reading, [base, at], &paired, Basis { quantity, ..reading.basis() });
+            let verdict = reading.writes.verdict(found.verdict.clone(), quantity, [base, at]);
+            cell.share = Some(found.figure());
+            cell.masked = ceiling::of_pair(reading, [base, at], &verdict).map(|masked| masked.words);
+            cell.verdict = Some(verdict);
+        }
+        cell.published = self.published(&reading.workload.name, metric, [base, at]);
+        cell
+    }
+
+    /// Of two printed figures; where bytes were printed and I/Os are shown, of those.
+    fn published(&self, workload: &str, metric: Metric, pair: [usize; 2]) -> Option<Figure> {
+        let scenario = &self.run.start.scenario;
+        let figures = &scenario.published.as_ref()?.figures;
+        let of = |at: usize, metric: Metric| {
+            let stack = &scenario.stacks[at].name;
+            let ours = |one: &&PublishedFigure| {
+                one.workload == workload
+                    && one.stack == *stack
+                    && one.metric == metric
+                    && !one.share
+                    && !one.is_bound()
+            };
+            figures.iter().find(ours).map(|one| one.value)
+        };
+        let other = match metric {
+            Metric::Rate { bytes, durable } => Metric::Rate { bytes: !bytes, durable },
+            latency => latency,
+        };
+        let [base, value] = [metric, other]
+            .into_iter()
+            .find_map(|metric| Some([of(pair[0], metric)?, of(pair[1], metric)?]))?;
+        let interval = Interval::Missing { missing: "published figures have no interval".to_owned() };
+        Some(Figure::known(value / base, "1", (1, SampleUnit::PublishedFigures), interval))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bill::{findings, twin};
+
+    #[test]
+    fn shares_are_those_of_the_column_whatever_the_baseline_is() {
+        let found = findings(&twin::tables());
+        let [iser, nvmeof] = found.tables.as_slice() else { panic!("{:?}", found.tables) };
+        // Latencies of 90 and 300 us, and of 80 us on both.
+        let near = |table: &RatioTable, column: usize, truth: f64| {
+            table.rows.iter().all(|row| {
+                let share = row.cells[column].share.as_ref().unwrap();
+                share.bounds().is_some() && (share.value().unwrap() - truth).abs() < 0.01
+            })
+        };
+        assert!(near(iser, 2, 0.3) && near(nvmeof, 1, 1.0), "{:?}", found.tables);
+        assert!(iser.rows.iter().all(|row| row.cells[0].share.is_none()), "the column itself has none");
+        let absent = &nvmeof.rows[0].cells[2];
+        assert!(absent.share.is_none() && absent.value.value().is_none());
+        let published = iser.rows[0].cells[1].published.as_ref().unwrap().value().unwrap();
+        assert!((published - 124_615.4 / 131_652.9).abs() < 1e-9);
+        assert!(nvmeof.rows[0].cells[1].published.is_none());
+    }
+
+    #[test]
+    fn nothing_follows_from_the_share_of_a_limit() {
+        let mut run = twin::masked();
+        let stacks: Vec<Option<String>> =
+            run.start.scenario.stacks.iter().map(|stack| Some(stack.name.clone())).collect();
+        run.start.scenario.table = Some(Box::new(TableSpec {
+            columns: stacks.iter().flatten().cloned().collect(),
+            percent_of: Some(0),
+            rows: run.start.scenario.workloads.iter().map(|workload| workload.name.clone()).collect(),
+            metric: None,
+            groups: vec![TableGroup { name: None, stacks }],
+        }));
+        let found = findings(&run);
+        let cell = &found.tables[0].rows[0].cells[1];
+        assert!(cell.masked.is_some() && cell.share.as_ref().unwrap().value().is_some());
+        assert!(!cell.is_resolved());
+    }
+}

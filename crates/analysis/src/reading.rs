@@ -1,0 +1,345 @@
+//! One workload of a run while its findings are made: the sides, and what is asked about them again and again.
+
+use super::findings::Figure;
+use super::gather::{self, Side};
+use super::pairing::{self, Basis, Paired};
+use super::steady::Course;
+use super::subject::Quantity;
+use super::timeline::Timeline;
+use crate::scenario::Workload;
+use crate::stats::Refusal;
+use crate::store::RunData;
+use crate::store::record::{Generator, IO_ERRORS, PlaceFacts, Purpose, Warning, WorkerUp, ended_as_asked};
+use crate::units::grouped;
+use iotax_load::EngineName;
+use std::collections::{BTreeMap, HashMap};
+
+/// A workload with its gathered rounds.
+pub struct Reading<'a> {
+    /// The run.
+    pub run: &'a RunData,
+    /// The workload.
+    pub workload: &'a Workload,
+    /// A side a stack.
+    pub sides: Vec<Side>,
+    /// Slices of stacks that the scenario does not know.
+    pub unknown: u64,
+    /// The regime of writes, and what it leaves of the rounds.
+    pub writes: Course,
+    /// Slices in the order of the record.
+    pub timeline: Timeline,
+    /// Sides at the matched rate.
+    matched: Vec<Side>,
+    emulated: Vec<Option<String>>,
+}
+
+/// A load that is the same on all stacks.
+pub struct Load<'a> {
+    own: bool,
+    rate: f64,
+    origin: String,
+    sides: &'a [Side],
+}
+
+impl Load<'_> {
+    /// I/Os a second that are offered.
+    pub fn rate(&self) -> f64 {
+        self.rate
+    }
+
+    /// Whether it is the workload itself.
+    pub fn is_own(&self) -> bool {
+        self.own
+    }
+
+    /// Where the rate came from, in words.
+    pub fn origin(&self) -> &str {
+        &self.origin
+    }
+
+    /// A side a stack.
+    pub fn sides(&self) -> &[Side] {
+        self.sides
+    }
+}
+
+fn lacking(reason: impl Into<String>) -> Refusal {
+    Refusal::NotMeasured { reason: reason.into() }
+}
+
+impl<'a> Reading<'a> {
+    /// Gathers the rounds of a workload.
+    pub fn of(run: &'a RunData, workload: &'a Workload) -> Reading<'a> {
+        let (mut sides, unknown) = gather::sides(run, workload, Purpose::Plain);
+        let writes = Course::settle(run, workload, &mut sides);
+        let (matched, _) = gather::sides(run, workload, Purpose::Matched);
+        let timeline = Timeline::of(run, workload);
+        Reading { run, workload, sides, unknown, writes, timeline, matched, emulated: emulated(run) }
+    }
+
+    /// The load under which latencies are compared: an open loop at a matched rate, or the workload itself if it is one.
+    ///
+    /// # Errors
+    /// Why there is none.
+    pub fn matched_load(&self) -> Result<Load<'_>, Refusal> {
+        let record = self.run.matched.iter().rfind(|matched| matched.workload == self.workload.name);
+        let reached = self.matched.iter().any(|side| !side.rounds.is_empty());
+        match (record, self.offered_to_all()) {
+            (Some(record), _) if reached && record.rate_iops > 0.0 => Ok(Load {
+                own: false,
+                rate: record.rate_iops,
+                origin: match record.slowest.as_str() {
+                    // Records from before 2026-11-24 do not name one that was not up when the rate was fixed.
+                    "" => "taken from the slowest stack".to_owned(),
+                    name => format!("taken from {name}, the slowest"),
+                },
+                sides: &self.matched,
+            }),
+            (_, Some(rate)) if rate > 0.0 => {
+                Ok(Load { own: true, rate, origin: "the workload's own rate".into(), sides: &self.sides })
+            }
+            _ if self.offered(0).is_some() => Err(lacking(
+                "each member of a stack is offered the workload's rate, and the stacks do not have as many",
+            )),
+            (Some(_), _) => Err(lacking("no whole round at the matched rate was recorded")),
+            (None, _) => Err(lacking("the run has no slices at a matched rate")),
+        }
+    }
+
+    /// I/Os a second that the workload itself offers a stack, all threads on all of its members together.
+    pub fn offered(&self, at: usize) -> Option<f64> {
+        let rate = |job: &iotax_load::Job| Some(job.rate_iops? as f64 * f64::from(job.numjobs));
+        let each: Option<f64> = self.workload.jobs.iter().map(rate).sum();
+        each.map(|each| each * self.members(at) as f64)
+    }
+
+    /// The same of all stacks; `None` where some have more members, each of which is offered the rate.
+    fn offered_to_all(&self) -> Option<f64> {
+        let first = self.offered(0)?;
+        (1..self.sides.len()).all(|at| self.offered(at) == Some(first)).then_some(first)
+    }
+
+    /// Why rates of these two do not compare: one has none, or they were not offered the same.
+    pub fn incomparable(&self, pair: [usize; 2]) -> Option<Refusal> {
+        let absent = pair.into_iter().find(|at| self.sides[*at].rounds.is_empty());
+        absent.map(|at| self.not_measured(at)).or_else(|| self.offered_apart(pair))
+    }
+
+    /// Why not where an open loop offers them unlike rates: each member of a stack is offered the workload's rate, and they have not as many.
+    pub fn offered_apart(&self, [a, b]: [usize; 2]) -> Option<Refusal> {
+        let [of_a, of_b] = [self.offered(a)?, self.offered(b)?];
+        (of_a != of_b).then(|| {
+            lacking(format!(
+                "{} is offered {} I/Os a second and {} {}, as each of its members gets the workload's rate: the ratio is of what was offered",
+                self.name(b),
+                grouped(of_b),
+                self.name(a),
+                grouped(of_a)
+            ))
+        })
+    }
+
+    /// Targets that are loaded at the same time, in all guests side by side.
+    pub fn members(&self, at: usize) -> usize {
+        let guests = self.run.start.scenario.stacks[at].guests() as usize;
+        guests * self.worker(at).map_or(1, |worker| worker.others.len() + 1)
+    }
+
+    /// Schedules of an open loop on a stack: each of its jobs keeps one on each member.
+    pub fn schedules(&self, at: usize) -> f64 {
+        let jobs = self.workload.jobs.iter().map(|job| f64::from(job.numjobs)).sum::<f64>();
+        jobs * self.members(at) as f64
+    }
+
+    /// Whether a schedule of the workload's own says when I/Os of each of its jobs begin.
+    pub fn is_scheduled(&self) -> bool {
+        self.workload.jobs.iter().all(|job| job.rate_iops.is_some())
+    }
+
+    /// Whether one does of any of its jobs.
+    pub fn has_schedule(&self) -> bool {
+        self.workload.jobs.iter().any(|job| job.rate_iops.is_some())
+    }
+
+    /// Whether fio loads a stack; `None`: nothing did.
+    pub fn by_fio(&self, at: usize) -> Option<bool> {
+        self.worker(at).map(|worker| matches!(worker.engine, Generator::Fio(_)))
+    }
+
+    /// Why latencies of these two do not compare where a schedule says when I/Os begin: ours are counted from then, those of fio
+    /// from when it issues them.
+    pub fn unlike_clocks(&self, [a, b]: [usize; 2]) -> Option<Refusal> {
+        let (fio, ours) = match (self.by_fio(a)?, self.by_fio(b)?) {
+            (true, false) => (a, b),
+            (false, true) => (b, a),
+            _ => return None,
+        };
+        let [fio, ours] = [fio, ours].map(|at| self.name(at));
+        Some(lacking(format!(
+            "latencies of {fio} begin when fio issues an I/O, those of {ours} when it was due"
+        )))
+    }
+
+    /// The same of the workload itself, where any of its jobs has a rate.
+    pub fn own_clocks_unlike(&self, pair: [usize; 2]) -> Option<Refusal> {
+        self.unlike_clocks(pair).filter(|_| self.has_schedule())
+    }
+
+    /// I/Os that are to be in flight on a stack; `None` where a schedule says when each begins.
+    pub fn depth(&self, at: usize) -> Option<f64> {
+        let jobs = &self.workload.jobs;
+        let of = |job: &iotax_load::Job| f64::from(job.numjobs) * f64::from(job.iodepth);
+        let closed = jobs.iter().all(|job| job.rate_iops.is_none());
+        closed.then(|| jobs.iter().map(of).sum::<f64>() * self.members(at) as f64)
+    }
+
+    /// Threads of the generator on a stack: those of the engine sync have one I/O in flight each, those of posixaio a helper
+    /// each, whose CPU time is counted with theirs.
+    pub fn threads(&self, at: usize) -> f64 {
+        let engine = self.worker(at).map(|worker| &worker.engine);
+        let of = |job: &iotax_load::Job| {
+            let each = match engine {
+                Some(Generator::Native(EngineName::Sync)) => f64::from(job.iodepth),
+                Some(Generator::Native(EngineName::PosixAio)) => 2.0,
+                _ => 1.0,
+            };
+            f64::from(job.numjobs) * each
+        };
+        self.workload.jobs.iter().map(of).sum::<f64>() * self.members(at) as f64
+    }
+
+    /// Why CPU times of these two are not whole: a guest's own time leaves out what its host does for it.
+    pub fn cpu_lacking(&self, pair: [usize; 2]) -> Option<Refusal> {
+        let alone = |at: &usize| {
+            let place = self.worker(*at).map_or("host", |worker| worker.place.as_str());
+            place != "host" && !place.starts_with("ssh:") && self.sides[*at].usage.host.is_none()
+        };
+        let at = pair.into_iter().find(alone)?;
+        Some(lacking(format!("what this host computed for the guest of {} was not recorded", self.name(at))))
+    }
+
+    /// A refusal for a stack without a whole round.
+    pub fn not_measured(&self, at: usize) -> Refusal {
+        let name = self.name(at);
+        lacking(match self.absence(at) {
+            Figure::Failed { reason } => format!("{name} failed: {reason}"),
+            Figure::Missing { reason } => format!("{name}: {reason}"),
+            Figure::Known { .. } => format!("{name} was not measured"),
+        })
+    }
+
+    /// How two stacks are paired.
+    pub fn pair(&self, a: &Side, b: &Side) -> Paired {
+        pairing::pair_over(a, b, self.run.start.scenario.measure.attaches)
+    }
+
+    /// Fraction within which "no difference" may be said.
+    pub fn zone(&self) -> f64 {
+        self.run.start.scenario.measure.equivalence
+    }
+
+    /// Name of a stack.
+    pub fn name(&self, at: usize) -> &'a str {
+        &self.run.start.scenario.stacks[at].name
+    }
+
+    /// The worker that loaded a stack, the first of several.
+    pub fn worker(&self, at: usize) -> Option<&'a WorkerUp> {
+        let ours =
+            |worker: &&WorkerUp| worker.stack == self.name(at) && worker.workload == self.workload.name;
+        self.run.workers.iter().find(ours)
+    }
+
+    /// Facts of the place where a stack's load ran, as they were last recorded. Guests of different sets bear one name:
+    /// that with a disk of the stack is meant.
+    pub fn place_of(&self, at: usize) -> Option<&'a PlaceFacts> {
+        let (place, stack) = (&self.worker(at)?.place, self.name(at));
+        let named = || self.run.places.iter().filter(|known| known.place == *place);
+        let has_it = |known: &&PlaceFacts| known.disks.iter().any(|disk| disk.stack == stack);
+        named().rfind(has_it).or_else(|| named().next_back())
+    }
+
+    /// Bytes of each stack that the load reached, all members and guests of one together: the least and the most of them;
+    /// `None`: nothing was loaded.
+    pub fn reached(&self) -> Option<(u64, u64)> {
+        let of_each = || (0..self.sides.len()).filter_map(|at| self.reached_of(at));
+        Some((of_each().min()?, of_each().max()?))
+    }
+
+    /// Of one stack, in the first visit that loaded it.
+    fn reached_of(&self, at: usize) -> Option<u64> {
+        let first = self.worker(at)?;
+        let beside = |worker: &&WorkerUp| {
+            (&worker.stack, &worker.workload, worker.visit) == (&first.stack, &first.workload, first.visit)
+        };
+        // One is prepared anew for rounds with another rate.
+        let all = self.run.workers.iter().filter(beside);
+        let places: BTreeMap<_, _> = all.map(|worker| ((&worker.place, &worker.target), worker)).collect();
+        let bytes = |worker: &&WorkerUp| self.job_bytes(worker.bytes) * (1 + worker.others.len() as u64);
+        Some(places.values().map(bytes).sum())
+    }
+
+    /// What the largest job takes of a target.
+    pub fn job_bytes(&self, target: u64) -> u64 {
+        let jobs = self.workload.jobs.iter();
+        jobs.map(|job| job.size.map_or(target, |size| size.min(target))).max().unwrap_or(target)
+    }
+
+    /// What is compared first: acknowledged time.
+    pub fn basis(&self) -> Basis {
+        Basis { quantity: Quantity::Acknowledged, by_bytes: self.workload.writes() }
+    }
+
+    /// Why a stack has no figures.
+    pub fn absence(&self, at: usize) -> Figure {
+        let side = &self.sides[at];
+        let name = &self.run.start.scenario.stacks[at].name;
+        let failure = side.failed.clone().or_else(|| self.failure_of(name));
+        match failure {
+            Some(reason) => Figure::Failed { reason },
+            None if !side.rounds.is_empty() => Figure::missing("too few rounds beside the others"),
+            None if side.dropped > 0 => Figure::missing("no whole round was measured"),
+            None if self.run.outcome.is_none() => Figure::missing("not measured yet"),
+            None => Figure::missing("no slice was recorded"),
+        }
+    }
+
+    /// What was recorded about a stack that failed: its I/O errors, or the words with which the workload ended.
+    fn failure_of(&self, stack: &str) -> Option<String> {
+        let failed = |warning: &&Warning| warning.subject == stack && warning.kind == IO_ERRORS;
+        let warning = self.run.warnings.iter().find(failed);
+        warning.map(|warning| warning.text.clone()).or_else(|| {
+            let mut ends = self.run.ends.iter().filter(|(workload, _)| *workload == self.workload.name);
+            ends.find(|(_, reason)| !is_ordinary(reason)).map(|(_, reason)| reason.clone())
+        })
+    }
+
+    /// Why the figures of a stack are not representative.
+    pub fn emulated(&self, at: usize) -> Option<String> {
+        self.emulated[at].clone()
+    }
+
+    /// The same of a comparison: one emulated side is enough.
+    pub fn emulated_pair(&self, a: usize, b: usize) -> Option<String> {
+        self.emulated(b).or_else(|| self.emulated(a))
+    }
+}
+
+/// Whether a workload ended as it should.
+pub fn is_ordinary(reason: &str) -> bool {
+    ended_as_asked(reason) || ["interrupted", "complete"].contains(&reason)
+}
+
+/// By stack; a stack is emulated if any of its workers runs in a place that is.
+fn emulated(run: &RunData) -> Vec<Option<String>> {
+    let places: HashMap<&str, &String> = run
+        .places
+        .iter()
+        .filter_map(|place| Some((place.place.as_str(), place.emulated.as_ref()?)))
+        .collect();
+    let of = |stack: &str| {
+        let mut workers = run.workers.iter().filter(|worker| worker.stack == stack);
+        workers.find_map(|worker| places.get(worker.place.as_str())).map(|reason| (*reason).clone())
+    };
+    run.start.scenario.stacks.iter().map(|stack| of(&stack.name)).collect()
+}

@@ -1,0 +1,106 @@
+//! Where the rate, latency or CPU time of a stack stood in a run: by itself, or over the baseline of that run.
+
+use super::compare::time;
+use super::findings::SampleUnit;
+use super::gather::{RoundTotal, Side};
+use super::pairing::{Paired, pair};
+use super::subject::Quantity;
+use crate::stats::ratio::Total;
+use crate::stats::unpaired::Level;
+use crate::stats::{Refusal, visits};
+
+/// What is compared.
+#[derive(Clone, Copy)]
+pub enum FigureKind {
+    Rate(Quantity),
+    Latency,
+    Cpu,
+}
+
+impl FigureKind {
+    /// What a round adds up to.
+    fn total(self, round: &RoundTotal, by_bytes: bool) -> Result<Total, Refusal> {
+        let unknown = || Refusal::NotMeasured { reason: "not recorded".into() };
+        match self {
+            FigureKind::Rate(quantity) => {
+                let sum = if by_bytes { round.bytes } else { round.ios };
+                Ok(Total { sum, items: time(round, quantity)? })
+            }
+            FigureKind::Latency => Ok(round.latency),
+            FigureKind::Cpu => {
+                Ok(Total { sum: round.cpu_place_ns.ok_or_else(unknown)?, items: round.all_ios })
+            }
+        }
+    }
+}
+
+/// A level of one run with its plain value, which short runs have too.
+pub struct Standing {
+    pub level: Result<Level, Refusal>,
+    pub log: Option<f64>,
+    pub unit: SampleUnit,
+}
+
+fn sum(totals: impl Iterator<Item = Result<Total, Refusal>>) -> Result<Total, Refusal> {
+    let add = |a: Total, b: Total| Total { sum: a.sum + b.sum, items: a.items + b.items };
+    totals.into_iter().try_fold(Total::default(), |all, one| Ok(add(all, one?)))
+}
+
+/// Logarithm of the mean per item of all.
+fn pooled(totals: impl Iterator<Item = Total>) -> Option<f64> {
+    let all = sum(totals.map(Ok)).ok()?;
+    (all.sum > 0.0 && all.items > 0.0).then(|| (all.sum / all.items).ln())
+}
+
+fn visit(side: &Side, visit: u32, of: FigureKind, by_bytes: bool) -> Result<Total, Refusal> {
+    sum(side.rounds.range((visit, 0)..=(visit, u32::MAX)).map(|(_, round)| of.total(round, by_bytes)))
+}
+
+/// A stack by itself. Where it was set up in enough visits, they are the unit.
+pub fn alone(side: &Side, of: FigureKind, by_bytes: bool) -> Standing {
+    let mut ids: Vec<u32> = side.rounds.keys().map(|id| id.0).collect();
+    ids.dedup();
+    let (unit, totals): (_, Result<Vec<Total>, Refusal>) = match ids.len() >= visits::LEAST {
+        true => (SampleUnit::Visits, ids.into_iter().map(|id| visit(side, id, of, by_bytes)).collect()),
+        false => (SampleUnit::Rounds, side.rounds.values().map(|round| of.total(round, by_bytes)).collect()),
+    };
+    let log = totals.as_ref().ok().and_then(|totals| pooled(totals.iter().copied()));
+    let level = totals.and_then(|totals| match unit {
+        SampleUnit::Visits => Level::of_visits(&totals),
+        _ => Level::of_rounds(&totals),
+    });
+    Standing { level, log, unit }
+}
+
+/// Where the acknowledged rate of a stack stood, I/Os a second.
+///
+/// # Errors
+/// Too few rounds or visits.
+pub fn rate_level(side: &Side) -> Result<Level, Refusal> {
+    alone(side, FigureKind::Rate(Quantity::Acknowledged), false).level
+}
+
+/// A stack over its baseline within one run.
+pub fn over_baseline(a: &Side, b: &Side, of: FigureKind, by_bytes: bool) -> Standing {
+    let paired = pair(a, b);
+    let (unit, totals): (_, Result<Vec<(Total, Total)>, Refusal>) = match &paired {
+        Paired::Rounds(ids) => {
+            let both = ids.iter().filter_map(|id| a.rounds.get(id).zip(b.rounds.get(id)));
+            let one = |(a, b)| Ok((of.total(a, by_bytes)?, of.total(b, by_bytes)?));
+            (SampleUnit::Rounds, both.map(one).collect())
+        }
+        Paired::Visits(ids, _) => {
+            let one = |id: &u32| Ok((visit(a, *id, of, by_bytes)?, visit(b, *id, of, by_bytes)?));
+            (SampleUnit::Visits, ids.iter().map(one).collect())
+        }
+    };
+    let log = totals.as_ref().ok().and_then(|totals| {
+        let side = |pick: fn(&(Total, Total)) -> Total| pooled(totals.iter().map(pick));
+        Some(side(|pair| pair.1)? - side(|pair| pair.0)?)
+    });
+    let level = totals.and_then(|totals| match paired {
+        Paired::Visits(..) => Level::of_paired_visits(&totals),
+        Paired::Rounds(_) => Level::of_paired_rounds(&totals),
+    });
+    Standing { level, log, unit }
+}

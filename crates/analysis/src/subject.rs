@@ -1,0 +1,101 @@
+//! What a verdict is about, in words: `4k random-read IOPS at iodepth 32 x 4`.
+
+pub use super::findings::Quantity;
+use crate::scenario::{Regime, Workload, block_size_word, detail_words, order_words, rate_words};
+use iotax_load::Job;
+
+/// From this block size on, people speak of throughput.
+const THROUGHPUT_FROM: u64 = 64 << 10;
+
+/// The quantity that is compared. A write names its figure and its regime, unless two runs differ in it.
+pub fn quantity(workload: &Workload, which: Quantity, regime: Option<Regime>) -> String {
+    let regime = regime.map(|regime| format!(", {}", regime.word())).unwrap_or_default();
+    let figure = if workload.writes() { format!(" ({}{regime})", which.word()) } else { String::new() };
+    match workload.jobs.as_slice() {
+        [job] => one(job, &figure),
+        _ => format!("IOPS{figure} of {}", workload.subject()),
+    }
+}
+
+/// The unit that people speak of: bytes of one job's large blocks, else I/Os.
+pub fn rate_unit(workload: &Workload) -> &'static str {
+    match workload.jobs.as_slice() {
+        [job] if is_throughput(job) => "B/s",
+        _ => "1/s",
+    }
+}
+
+fn is_throughput(job: &Job) -> bool {
+    job.bs >= THROUGHPUT_FROM
+}
+
+fn one(job: &Job, figure: &str) -> String {
+    let unit = if is_throughput(job) { "throughput" } else { "IOPS" };
+    let jobs = if job.numjobs > 1 { format!(" x {}", job.numjobs) } else { String::new() };
+    let depth = job.iodepth;
+    let (rate, details) = (rate_words(job), detail_words(job));
+    format!(
+        "{} {} {unit}{figure} at iodepth {depth}{jobs}{rate}{details}",
+        block_size_word(job.bs),
+        kind(job)
+    )
+}
+
+fn kind(job: &Job) -> String {
+    let order = order_words(job);
+    if job.rw.trims() {
+        return format!("{order}-{}", if job.rw.writes_data() { "trim-and-write" } else { "trim" });
+    }
+    match (job.rw.reads(), job.rw.writes()) {
+        (true, true) => format!("{order} {}/{} mixed", job.rwmixread, 100 - job.rwmixread.min(100)),
+        (_, true) => format!("{order}-write"),
+        _ => format!("{order}-read"),
+    }
+}
+
+/// A name with the mark of what is emulated; the banner says once why.
+pub fn marked(name: &str, emulated: bool) -> String {
+    format!("{name}{}", if emulated { " ~" } else { "" })
+}
+
+/// Whom a sentence of a comparison is about.
+pub fn who(stack: &str, against: &str, emulated: bool) -> String {
+    marked(&format!("{stack} against {against}"), emulated)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use iotax_load::Rw;
+
+    fn workload(jobs: Vec<Job>) -> Workload {
+        Workload { name: "w".into(), jobs, engine: None, sweep: None }
+    }
+
+    #[test]
+    fn quantities() {
+        let read = Job { iodepth: 32, numjobs: 4, ..Job::default() };
+        let write = Job { rw: Rw::Write, bs: 1 << 20, ..Job::default() };
+        let mix = Job { rw: Rw::RandRw, rwmixread: 70, ..Job::default() };
+        let said = |jobs| quantity(&workload(jobs), Quantity::Acknowledged, Some(Regime::Burst));
+        assert_eq!(said(vec![read.clone()]), "4k random-read IOPS at iodepth 32 x 4");
+        assert_eq!(
+            said(vec![write.clone()]),
+            "1M sequential-write throughput (acknowledged, burst) at iodepth 1"
+        );
+        let paced = Job { rate_iops: Some(900), ..Job::default() };
+        assert_eq!(said(vec![paced]), "4k random-read IOPS at iodepth 1, rate_iops 900");
+        assert_eq!(said(vec![mix]), "4k random 70/30 mixed IOPS (acknowledged, burst) at iodepth 1");
+        assert_eq!(
+            said(vec![read, write.clone()]),
+            "IOPS (acknowledged, burst) of 4k random reads at iodepth 32 x 4 with 1M sequential writes at iodepth 1"
+        );
+        let verified = Job { rw: Rw::RandWrite, verify: true, prio: Some(3), ..Job::default() };
+        assert_eq!(
+            said(vec![verified]),
+            "4k random-write IOPS (acknowledged, burst) at iodepth 1, prio 3, verified"
+        );
+        let durable = quantity(&workload(vec![write]), Quantity::Durable, Some(Regime::Steady));
+        assert_eq!(durable, "1M sequential-write throughput (durable, steady) at iodepth 1");
+    }
+}

@@ -1,0 +1,234 @@
+//! The points of a sweep side by side: rate, latency and power of each stack at each point, its cost there, the
+//! knee and whether the cost changes. Points are measured one after the other: only costs are paired.
+
+use super::compare;
+use super::course;
+use super::findings::sweep::{Cost, Curve, Point, Spot, StackCurve, SweepFindings};
+use super::findings::{Comparison, Figure, Interval, Row, SampleUnit, WorkloadFindings};
+use super::gather::{RoundTotal, Side};
+use super::knee;
+use super::reading::Reading;
+use super::simultaneous::Simultaneous;
+use super::subject::marked;
+use crate::scenario::Coordinate;
+use crate::stats::ratio::{self, ratio_of_totals, residuals};
+use crate::stats::{Refusal, Spread};
+
+impl Spot {
+    fn of(at: &Coordinate) -> Spot {
+        Spot { value: at.value, shown: at.shown() }
+    }
+}
+
+/// All sweeps of a run, in the order of the scenario.
+pub fn sweeps(readings: &[Reading], workloads: &[WorkloadFindings]) -> Vec<SweepFindings> {
+    let mut sweeps: Vec<(&str, Vec<Member>)> = Vec::new();
+    for (reading, found) in readings.iter().zip(workloads) {
+        let Some(sweep) = &reading.workload.sweep else { continue };
+        let member = Member { reading, found, at: &sweep.at };
+        match sweeps.iter_mut().find(|(name, _)| *name == sweep.sweep) {
+            Some((_, members)) => members.push(member),
+            None => sweeps.push((&sweep.sweep, vec![member])),
+        }
+    }
+    sweeps.into_iter().filter_map(|(name, members)| of_members(name, members)).collect()
+}
+
+/// A point with its place.
+#[derive(Clone, Copy)]
+struct Member<'a> {
+    reading: &'a Reading<'a>,
+    found: &'a WorkloadFindings,
+    at: &'a [Coordinate],
+}
+
+const OPEN_LOOP: &str =
+    "A stack that keeps up achieves the offered rate whatever it costs: there the cost shows in latency only";
+
+/// None of what a hand-written record may hold: points without a coordinate.
+fn of_members(name: &str, mut members: Vec<Member>) -> Option<SweepFindings> {
+    members.retain(|member| !member.at.is_empty());
+    let first = *members.first()?;
+    let axis = &first.at[0];
+    let curve_value = |member: &Member| member.at.get(1).map(|at| at.value);
+    members.sort_by_key(|member| (curve_value(member), member.at[0].value));
+    let by_bytes = axis.word == "bs";
+    let all = Sweep { by_bytes, points: members.len(), axis: &axis.word };
+    let curves = members.chunk_by(|a, b| curve_value(a) == curve_value(b));
+    Some(SweepFindings {
+        name: name.to_owned(),
+        subject: first.reading.workload.sweep_subject(),
+        axis: axis.word.clone(),
+        unit: axis.unit(),
+        curve_word: first.at.get(1).map(|at| at.word.clone()),
+        throughput: if by_bytes { "B/s" } else { "1/s" },
+        points: members.len(),
+        note: members.iter().any(|member| member.reading.offered(0).is_some()).then_some(OPEN_LOOP),
+        curves: curves.map(|members| all.curve(members)).collect(),
+    })
+}
+
+/// What the curves of a sweep have in common.
+struct Sweep<'a> {
+    by_bytes: bool,
+    points: usize,
+    axis: &'a str,
+}
+
+impl Sweep<'_> {
+    fn curve(&self, members: &[Member]) -> Curve {
+        let at = members[0].at.get(1);
+        let stacks = (0..members[0].found.rows.len()).map(|stack| self.stack(members, stack, at));
+        Curve { stacks: stacks.collect(), at: at.map(Spot::of) }
+    }
+
+    fn stack(&self, members: &[Member], stack: usize, at: Option<&Coordinate>) -> StackCurve {
+        let row = &members[0].found.rows[stack];
+        let points: Vec<Point> = members.iter().map(|member| self.point(member, stack)).collect();
+        let curve = at.map(|at| format!(" at {} {}", at.word, at.shown())).unwrap_or_default();
+        let name = format!("{}{curve}", row.stack);
+        let powers: Vec<(Spot, Option<Simultaneous>)> = points
+            .iter()
+            .map(|point| (point.at.clone(), Simultaneous::of(&point.power, self.points)))
+            .collect();
+        let marked = marked(&name, row.emulated.is_some());
+        StackCurve {
+            knee: knee::of(&powers, self.axis).said_of(&marked),
+            kept_up: (self.axis == "rate_iops").then(|| format!("{marked}: {}", kept_up(&points))),
+            courses: course::all(&name, &comparisons(members, row), self.points),
+            stack: row.stack.clone(),
+            baseline: row.baseline,
+            emulated: row.emulated.clone(),
+            points,
+        }
+    }
+
+    fn point(&self, member: &Member, stack: usize) -> Point {
+        let row = &member.found.rows[stack];
+        let offered = member.reading.offered(stack);
+        let (side, schedules) = (&member.reading.sides[stack], member.reading.schedules(stack));
+        let kept_up = row.iops.value().zip(offered).and_then(|(_, offered)| side.kept_up(offered, schedules));
+        Point {
+            at: Spot::of(&member.at[0]),
+            workload: member.found.name.clone(),
+            iops: row.iops.clone(),
+            bytes_per_s: row.bytes_per_s.clone(),
+            latency: latency(member.reading, stack, row),
+            power: power(member.reading, stack, self.by_bytes),
+            kept_up,
+            offered,
+            costs: of_stack(member, &row.stack).map(|one| self.cost(one)).collect(),
+        }
+    }
+
+    fn cost(&self, one: &Comparison) -> Cost {
+        let simultaneous =
+            Simultaneous::of(&one.ratio, self.points).map(|sure| Interval::between(sure.low, sure.high));
+        let median = one.latency_ratios.iter().find(|(_, quantile, _)| *quantile == 0.5);
+        let median_latency = median.map(|(_, _, ratio)| ratio.clone());
+        Cost {
+            quantity: one.write_word(),
+            verdict: one.verdict.clone(),
+            masked: one.masked.clone(),
+            ratio: one.ratio.clone(),
+            simultaneous,
+            median_latency,
+        }
+    }
+}
+
+fn of_stack<'a>(member: &Member<'a>, stack: &str) -> impl Iterator<Item = &'a Comparison> + use<'a> {
+    let stack = stack.to_owned();
+    member.found.comparisons.iter().filter(move |one| one.stack == stack)
+}
+
+/// By quantity, and then by point.
+fn comparisons<'a>(members: &[Member<'a>], row: &Row) -> Vec<(&'static str, Vec<(Spot, &'a Comparison)>)> {
+    let mut all: Vec<(&'static str, Vec<(Spot, &Comparison)>)> = Vec::new();
+    for member in members {
+        for one in of_stack(member, &row.stack) {
+            let entry = (Spot::of(&member.at[0]), one);
+            match all.iter_mut().find(|(known, _)| *known == one.write_word()) {
+                Some((_, points)) => points.push(entry),
+                None => all.push((one.write_word(), vec![entry])),
+            }
+        }
+    }
+    all
+}
+
+/// `kept up to 8000 (16000: 71 % of the offered rate)`: points are in the order of their rate.
+fn kept_up(points: &[Point]) -> String {
+    let missed = points.iter().position(|point| point.kept_up != Some(true));
+    let Some(missed) = missed else {
+        return match points.last() {
+            Some(last) => format!("kept up with every rate, to rate_iops {}", last.at.shown),
+            None => "no rate was offered".to_owned(),
+        };
+    };
+    let to = match missed {
+        0 => "kept up with no rate".to_owned(),
+        at => format!("kept up to rate_iops {}", points[at - 1].at.shown),
+    };
+    let point = &points[missed];
+    let share = point.iops.value().zip(point.offered).map(|(iops, offered)| 100.0 * iops / offered);
+    match share {
+        Some(share) => format!("{to} ({}: {share:.0} % of the offered rate)", point.at.shown),
+        None => format!("{to} ({}: no figure)", point.at.shown),
+    }
+}
+
+/// The row's own mean where there is one direction; of a mix the mean over all I/Os.
+fn latency(reading: &Reading, stack: usize, row: &Row) -> Figure {
+    let side = &reading.sides[stack];
+    match row.latency.as_slice() {
+        [one] => one.mean.clone(),
+        [] => reading.absence(stack),
+        _ => compare::of_totals(&waits(side), "ns"),
+    }
+}
+
+/// `(I/Os, sum of their latencies)` of each round.
+fn waits(side: &Side) -> Vec<(f64, f64)> {
+    side.rounds.values().map(|round| (round.latency.items, round.latency.sum)).collect()
+}
+
+/// Throughput over mean latency (Kleinrock), per millisecond of latency. Both are of the same rounds, so the
+/// residuals of the one are taken from those of the other before the spread is made: in a closed loop they go
+/// together, and intervals of each alone would not say how sure the quotient is.
+fn power(reading: &Reading, stack: usize, by_bytes: bool) -> Figure {
+    let side = &reading.sides[stack];
+    if side.rounds.is_empty() {
+        return reading.absence(stack);
+    }
+    let amount = |round: &RoundTotal| if by_bytes { round.bytes } else { round.ios };
+    let rates: Vec<(f64, f64)> = side.rounds.values().map(|round| (round.window_s, amount(round))).collect();
+    let unit = if by_bytes { "B/s/ms" } else { "1/s/ms" };
+    quotient(&rates, &waits(side), unit).unwrap_or_else(Figure::missing)
+}
+
+fn quotient(rates: &[(f64, f64)], waits: &[(f64, f64)], unit: &'static str) -> Result<Figure, Refusal> {
+    let silent = |_| Refusal::NotMeasured { reason: "no latency was recorded".into() };
+    let (rate, wait) = (ratio_of_totals(rates)?, ratio_of_totals(waits).map_err(silent)?);
+    let left = residuals(rates, rate).into_iter().zip(residuals(waits, wait)).map(|(rate, wait)| rate - wait);
+    let spread = Spread::of(&left.collect::<Vec<_>>());
+    let ratio = rate / (wait / 1e6);
+    match spread {
+        Ok(spread) => {
+            let factor = spread.half_width().exp();
+            Ok(compare::of_level(
+                &ratio::Ratio { ratio, low: ratio / factor, high: ratio * factor, spread },
+                unit,
+            ))
+        }
+        Err(few) => {
+            let interval = Interval::Missing { missing: few.to_string() };
+            let n = rates.len() as u64;
+            Ok(Figure::known(ratio, unit, (n, SampleUnit::Rounds), interval))
+        }
+    }
+}
+
+#[cfg(test)]
+#[path = "sweep_tests.rs"]
+mod tests;

@@ -1,0 +1,853 @@
+//! The runs that never were: one for everything that a report must cope with.
+
+use super::*;
+use crate::host::facts::{Device, PcieLink, Target};
+use crate::layer::state::State;
+use crate::scenario::{InState, Kill, Rating, TableGroup, TableSpec, rating};
+use crate::store::record::imported::{
+    Import, ImportedFile, ImportedResult, ImportedSample, Load, Part, PrintedPercentile, UnreadLines, Way,
+};
+use crate::store::record::trial::{Example, Found, Trial};
+use crate::store::record::verification::Verification;
+use crate::store::record::{Better, LayerUp};
+use iotax_load::{Verified, verify};
+
+/// Name and maker of a simulated run.
+pub type Fixture = (&'static str, fn() -> RunData);
+/// Every fixture.
+pub const FIXTURES: [Fixture; 28] = [
+    ("bill", bill),
+    ("failed", failed),
+    ("a_against_a", a_against_a),
+    ("guest", guest),
+    ("crowd", crowd),
+    ("partial", partial),
+    ("writes", writes),
+    ("visits", visits),
+    ("sweep", sweep),
+    ("grid", grid),
+    ("rates", rates),
+    ("three_figures", three_figures),
+    ("late", late),
+    ("masked", masked),
+    ("rate_limited", rate_limited),
+    ("matrix", matrix),
+    ("cells", cells),
+    ("attaches", attaches),
+    ("disturbed", disturbed),
+    ("named_bill", named_bill),
+    ("durability", durability),
+    ("verified", verified),
+    ("published", published),
+    ("arrays", arrays),
+    ("states", states),
+    ("known_drive", known_drive),
+    ("tables", tables),
+    ("imported", imported),
+];
+
+/// file | loop | fs(xfs) | delay(us=10) at depth 1 and at depth 32: costs 4, 3 and about 9 %.
+pub fn bill() -> RunData {
+    Twin::new(9, prefixes()).bill().jobs([1, 32]).measured()
+}
+
+/// The same at depth 1, of any seed.
+pub fn bill_of_seed(seed: u64) -> RunData {
+    Twin::new(seed, prefixes()).bill().measured()
+}
+
+/// The same with a loop device that takes so long an I/O (93,700 ns in the others), a week later on another kernel.
+pub fn a_week_later(seed: u64, loop_latency_ns: f64) -> RunData {
+    let mut stacks = prefixes();
+    stacks[1].latency_ns = loop_latency_ns;
+    let mut run = Twin::new(seed, stacks).bill().measured();
+    run.start.at = "2026-01-08T12:00:00Z".into();
+    run.start.boot_id = "11111111-1111-1111-1111-111111111111".into();
+    run.places[0].facts.kernel = Some("6.12.9".into());
+    run
+}
+
+/// The bill of any seed with the kernel's release among its facts.
+pub fn a_week_before(seed: u64) -> RunData {
+    let mut run = bill_of_seed(seed);
+    run.places[0].facts.kernel = Some("6.1.0".into());
+    run
+}
+
+fn prefixes() -> Vec<TwinStack> {
+    vec![
+        stack("file", FILE, 90_000.0),
+        stack("loop", "file:/srv/iotax.img,size=4GiB | loop", 93_700.0),
+        stack("fs(xfs)", "file:/srv/iotax.img,size=4GiB | loop | fs(xfs)", 96_600.0),
+        stack("delay(us=10)", "file:/srv/iotax.img,size=4GiB | loop | fs(xfs) | delay(us=10)", 106_600.0),
+    ]
+}
+
+/// The same three prefixes beside what a page that never was says of them: one that agrees, one that differs, a bound, and
+/// figures without one of the baseline.
+pub fn published() -> RunData {
+    let mut stacks = prefixes();
+    stacks.truncate(3);
+    let mut run = Twin::new(53, stacks).measured();
+    let workload = run.start.scenario.workloads[0].name.clone();
+    let row = |metric: &str, cells: [&str; 3]| {
+        let metric = metric.to_owned().try_into().unwrap();
+        let cells = ["file", "loop", "fs(xfs)"].into_iter().zip(cells).filter(|(_, printed)| *printed != "-");
+        cells
+            .map(|(stack, printed)| PublishedFigure::read(&workload, metric, stack, printed).unwrap())
+            .collect()
+    };
+    let rows: [Vec<PublishedFigure>; 4] = [
+        row("iops", ["195", "188", "245"]),
+        row("read mean", ["-", "112us", "118.47us"]),
+        row("read p99", ["1.27ms", "1.20ms", "<25%"]),
+        row("read p99.99", ["2.0ms", "2.1ms", "-"]),
+    ];
+    run.start.scenario.published = Some(Box::new(Published {
+        source: "a page that never was, 2026".into(),
+        hardware: "a drive of the twin's".into(),
+        note: Some("its charts are lost".into()),
+        baseline: "file".into(),
+        figures: rows.concat(),
+    }));
+    run
+}
+
+/// A drive whose data sheet is known, on its link, and a loop device on it: 128k in order near both, and 4k far from them.
+pub fn known_drive() -> RunData {
+    let stacks =
+        vec![stack("bare", "/dev/nvme1n1", 20_000.0), stack("loop", "/dev/nvme1n1 | loop", 21_000.0)];
+    let large = Job { rw: Rw::Read, bs: 128 << 10, percentage_random: 0, ..Job::default() };
+    let mut run = Twin::new(83, stacks).over(&[], vec![large, Job::default()]).measured();
+    on_a_drive(&mut run, pro());
+    run
+}
+
+/// All stacks of a run on a drive of a machine that is nobody's guest.
+pub fn on_a_drive(run: &mut RunData, device: Device) {
+    let path = std::path::PathBuf::from("/dev/nvme1n1");
+    for stack in &mut run.start.scenario.stacks {
+        stack.medium = Medium::Device { path: path.clone() };
+    }
+    let facts = &mut run.places[0].facts;
+    facts.cpu.under_hypervisor = Some(false);
+    facts.targets = vec![Target { path, file_system: None, devices: vec![device] }];
+}
+
+/// A drive whose data sheet is known, in a slot that could do more.
+pub fn pro() -> Device {
+    let pcie = PcieLink {
+        address: "0000:01:00.0".into(),
+        speed: Some("16.0 GT/s PCIe".into()),
+        width: Some(4),
+        ..PcieLink::default()
+    };
+    Device {
+        name: "nvme1n1".into(),
+        model: Some("Samsung SSD 980 PRO 1TB".into()),
+        bytes: Some(1_000_204_886_016),
+        rotational: Some(false),
+        pcie: Some(pcie),
+        ..Device::default()
+    }
+}
+
+/// Five drives, and what RAID5, LVM and ZFS make of them: half of the drives' random reads, of which ZFS answers more than there
+/// are, a twelfth of their random writes and an eighth of a mix. The maker rates the drives.
+pub fn arrays() -> RunData {
+    const LOADS: [Rw; 3] = [Rw::RandRead, Rw::RandWrite, Rw::RandRw];
+    let stacks = vec![
+        stack("each", "each([nvme0,...,nvme4] @lab)", 20_000.0),
+        stack("raid5", "[nvme0,...,nvme4] @lab | mdraid(level=5)", 40_000.0),
+        stack("lvm", "[nvme0,...,nvme4] @lab | lvm(type=striped)", 40_000.0),
+        stack("zfs", "[nvme0,...,nvme4] @lab | zfs(vdev=raidz)", 15_000.0),
+    ];
+    let mut twin = Twin::new(61, stacks);
+    twin.jobs = LOADS.map(|rw| Job { rw, iodepth: 4, ..Job::default() }).to_vec();
+    (twin.rounds, twin.slice_ns, twin.writes, twin.noise_of) = (48, 4e6, 256.0, (0.02, 0.005));
+    let mut run = twin.measured();
+    let layers = [
+        vec![],
+        vec![layer("mdraid", &[("level", "5"), ("chunk", "512KiB")])],
+        vec![layer("lvm", &[("type", "striped"), ("stripe-size", "64KiB")])],
+        vec![layer("zfs", &[("vdev", "raidz"), ("volblocksize", "16KiB"), ("compression", "lz4")])],
+    ];
+    for (stack, layers) in run.start.scenario.stacks.iter_mut().zip(layers) {
+        (stack.medium, stack.layers) = (drives(5), layers);
+    }
+    for slice in run.slices.iter_mut().filter(|slice| slice.stack == "raid5") {
+        let times = if slice.workload.contains("randwrite") {
+            6
+        } else {
+            1 + 3 * u64::from(slice.workload.contains("randrw"))
+        };
+        slice.window_ns *= times;
+    }
+    let mut rating = Rating::default();
+    let printed = [
+        ("source", "data sheet of a drive that never was, 2026"),
+        ("randread_iops", "20k"),
+        ("randwrite_iops", "10k"),
+    ];
+    for (key, text) in printed {
+        rating::set(&mut rating, key, text).unwrap();
+    }
+    run.start.scenario.rating = Some(Box::new(rating));
+    run
+}
+
+/// Four drives and a RAID5 of them as it was made, with one lost, while that is rebuilt, and whole again: half of the rate while
+/// one is lost, a third while it is rebuilt, once of which it was whole before its slice ended.
+pub fn states() -> RunData {
+    let in_state = |name, latency_ns| stack(name, FILE, latency_ns);
+    let stacks = vec![
+        in_state("each of 4", 20_000.0),
+        in_state("mdraid(level=5)", 40_000.0),
+        in_state("mdraid(level=5) failed(1)", 80_000.0),
+        in_state("mdraid(level=5) rebuilding", 120_000.0),
+        in_state("mdraid(level=5) healthy again", 40_000.0),
+    ];
+    let mut twin = Twin::new(71, stacks).jobs([4]);
+    (twin.apart, twin.slice_ns, twin.noise_of) = (Some(6), 2e7, (0.004, 0.002));
+    let mut run = twin.measured();
+    let told: [fn(usize) -> String; 4] = [
+        |_| "healthy".into(),
+        |_| "degraded, 1 missing".into(),
+        |slice| format!("rebuilding, {} % done", 3 + slice % 50),
+        |_| "healthy".into(),
+    ];
+    let asked = [State::Healthy, State::Failed(1), State::Rebuilding, State::Healthy];
+    for (position, state) in asked.into_iter().enumerate() {
+        let one = &mut run.start.scenario.stacks[position + 1];
+        one.layers = vec![layer("mdraid", &[("level", "5"), ("chunk", "64KiB")])];
+        one.state = Some(InState { position, state, of: 1 });
+        let ours = run.slices.iter_mut().filter(|slice| slice.stack == one.name);
+        ours.enumerate().for_each(|(at, slice)| slice.state = Some(told[position](at)));
+    }
+    run.start.scenario.stacks.iter_mut().for_each(|stack| stack.medium = drives(4));
+    let left = run.slices.iter().find(|slice| slice.stack.ends_with("rebuilding")).cloned();
+    let md = [
+        ("level", "raid5"),
+        ("raid_disks", "4"),
+        ("chunk_size", "65536"),
+        ("layout", "2"),
+        ("metadata_version", "1.2"),
+        ("bitmap/location", "none"),
+        ("stripe_cache_size", "256"),
+        ("sync_speed_max", "4096 (local)"),
+    ];
+    run.layers.push(LayerUp {
+        stacks: vec!["mdraid(level=5)".into()],
+        layer: "mdraid".into(),
+        place: "lab".into(),
+        part: String::new(),
+        device: Some(Device {
+            name: "md127".into(),
+            md: md.map(|(key, word)| (key.to_owned(), word.to_owned())).into(),
+            ..Device::default()
+        }),
+        settings: Default::default(),
+    });
+    run.slices.extend(left.map(|slice| Slice {
+        purpose: Purpose::OutOfState,
+        state: Some("healthy".into()),
+        ..slice
+    }));
+    run
+}
+
+/// Three backends over two protocols, in an emulated lab, with the tables of an article, whose figures are known of one of them.
+pub fn tables() -> RunData {
+    const COLUMNS: [&str; 3] = ["LVM", "mdadm", "ZFS"];
+    let backend = |name, latency_ns| TwinStack { place: "lab", ..stack(name, FILE, latency_ns) };
+    let stacks = vec![
+        backend("lvm-iser", 90_000.0),
+        backend("mdadm-iser", 94_000.0),
+        backend("zfs-iser", 300_000.0),
+        backend("lvm-nvmeof", 80_000.0),
+        backend("mdadm-nvmeof", 80_000.0),
+    ];
+    let mut twin = Twin::new(63, stacks).jobs([1, 4]);
+    twin.slice_ns = 1e7;
+    let mut run = twin.measured();
+    run.places.push(PlaceFacts {
+        place: "lab".into(),
+        facts: facts("lab"),
+        emulated: Some("emulated: not representative of KVM (there is none)".into()),
+        commands: Vec::new(),
+        disks: Vec::new(),
+        spdk: Vec::new(),
+    });
+    let scenario = &mut run.start.scenario;
+    let lvm = || layer("lvm", &[("type", "striped"), ("stripe-size", "64KiB")]);
+    let mdraid = || layer("mdraid", &[("level", "0"), ("chunk", "512KiB")]);
+    let zfs = || layer("zfs", &[("vdev", "stripe"), ("volblocksize", "16KiB"), ("compression", "lz4")]);
+    let export = |name, transport| layer(name, &[("transport", transport)]);
+    let layers = [
+        vec![lvm(), export("iscsi", "iser")],
+        vec![mdraid(), export("iscsi", "iser")],
+        vec![zfs(), export("iscsi", "iser")],
+        vec![lvm(), export("nvmf", "tcp")],
+        vec![mdraid(), export("nvmf", "tcp")],
+    ];
+    for (stack, layers) in scenario.stacks.iter_mut().zip(layers) {
+        (stack.medium, stack.layers) = (drives(6), layers);
+    }
+    let group = |name: &str, stacks: [Option<&str>; 3]| TableGroup {
+        name: Some(name.to_owned()),
+        stacks: stacks.map(|stack| stack.map(str::to_owned)).to_vec(),
+    };
+    let rows: Vec<String> = scenario.workloads.iter().map(|workload| workload.name.clone()).collect();
+    let iops = |stack: &str, printed: &str| {
+        PublishedFigure::read(&rows[0], "iops".to_owned().try_into().unwrap(), stack, printed).unwrap()
+    };
+    scenario.published = Some(Box::new(Published {
+        source: "a page that never was, 2026".into(),
+        hardware: "six drives of the twin's".into(),
+        note: None,
+        baseline: "lvm-iser".into(),
+        figures: vec![
+            iops("lvm-iser", "131652.90"),
+            iops("mdadm-iser", "124615.40"),
+            iops("zfs-iser", "33734.00"),
+        ],
+    }));
+    scenario.table = Some(Box::new(TableSpec {
+        columns: COLUMNS.map(str::to_owned).to_vec(),
+        percent_of: Some(0),
+        rows,
+        metric: None,
+        groups: vec![
+            group("iSER", [Some("lvm-iser"), Some("mdadm-iser"), Some("zfs-iser")]),
+            group("NVMe-oF", [Some("lvm-nvmeof"), Some("mdadm-nvmeof"), None]),
+        ],
+    }));
+    run
+}
+
+/// I/Os on the loop layer failed.
+pub fn failed() -> RunData {
+    let mut stacks = prefixes();
+    stacks[1].lives = 0;
+    let mut run = Twin::new(10, stacks).bill().measured();
+    run.warnings.push(Warning {
+        kind: "io_errors".into(),
+        subject: "loop".into(),
+        text: "3 I/Os failed or came back short on loop; the first: Input/output error (os error 5)".into(),
+    });
+    run
+}
+
+/// The same file twice.
+pub fn a_against_a() -> RunData {
+    let again = stack("file-again", FILE, 90_000.0);
+    Twin::new(13, vec![stack("file", FILE, 90_000.0), again]).jobs([32]).measured()
+}
+
+/// Four guests that make twice of what one does.
+pub fn crowd() -> RunData {
+    let guest = |name, text, latency_ns, parts| TwinStack {
+        place: "vm",
+        host_cpu_ns: Some(20_000.0),
+        parts,
+        ..stack(name, text, latency_ns)
+    };
+    let one = guest("vm", "file:/srv/iotax.img,size=4GiB | vm", 120_000.0, 1);
+    let four = guest("vm x4", "file:/srv/iotax.img,size=4GiB | vm x4", 60_000.0, 4);
+    let mut run = Twin::new(41, vec![one, four]).jobs([4]).measured();
+    for stack in &mut run.start.scenario.stacks {
+        let layer = &mut stack.layers[0];
+        (layer.name, layer.copies) = ("vm".into(), if stack.name == "vm" { 1 } else { 4 });
+    }
+    run
+}
+
+/// A loop device that is faster than its file.
+pub fn faster() -> RunData {
+    let mut stacks = prefixes();
+    stacks.truncate(2);
+    stacks[1].latency_ns = 40_000.0;
+    Twin::new(43, stacks).jobs([1]).measured()
+}
+
+/// A guest on an emulated CPU.
+pub fn guest() -> RunData {
+    let vm = TwinStack {
+        place: "vm",
+        ..stack("vm(vcpus=2)", "file:/srv/iotax.img,size=4GiB | vm(vcpus=2)", 900_000.0)
+    };
+    let mut run = Twin::new(4, vec![stack("file", FILE, 90_000.0), vm]).jobs([4]).measured();
+    let qemu = "qemu-system-x86_64 -accel tcg -m 512 -drive file=/srv/iotax.img,if=none,id=d0 -append";
+    let mut words: Vec<String> = qemu.split(' ').map(String::from).collect();
+    words.push("console=ttyS0 quiet".into());
+    run.places.push(PlaceFacts {
+        place: "vm".into(),
+        facts: facts("iotax-vm"),
+        emulated: Some("no usable KVM, QEMU runs with TCG".into()),
+        commands: vec![words],
+        disks: vec![guest_disk()],
+        spdk: Vec::new(),
+    });
+    run
+}
+
+fn guest_disk() -> GuestDisk {
+    let settings = |pairs: &[(&str, &str)]| {
+        pairs.iter().map(|(option, value)| ((*option).to_owned(), (*value).to_owned())).collect()
+    };
+    GuestDisk {
+        stack: "vm(vcpus=2)".into(),
+        path: "/dev/vda".into(),
+        attach: "virtio-blk".into(),
+        qemu: settings(&[
+            ("cache.direct", "on"),
+            ("cache.no-flush", "off"),
+            ("write-cache", "on"),
+            ("num-queues", "2"),
+        ]),
+        guest: settings(&[("write-cache", "write back"), ("num-queues", "2"), ("scheduler", "none")]),
+        differs: Vec::new(),
+    }
+}
+
+/// Killed in the middle of its tenth round.
+pub fn partial() -> RunData {
+    let mut twin =
+        Twin::new(5, prefixes()[..2].iter().map(|one| stack(one.name, one.text, one.latency_ns)).collect());
+    twin.rounds = 10;
+    let mut run = twin.measured();
+    run.slices.truncate(39);
+    run.outcome = None;
+    run.ends.clear();
+    run.torn = 1;
+    run
+}
+
+/// Byte-bound writes with a flush at the end of each slice.
+pub fn writes() -> RunData {
+    let fs = stack("fs(ext4)", "file:/srv/iotax.img,size=4GiB | loop | fs(ext4)", 48_000.0);
+    let mut twin = Twin::new(6, vec![stack("file", FILE, 40_000.0), fs]).jobs([8]);
+    twin.jobs[0].rw = Rw::RandWrite;
+    twin.measured()
+}
+
+/// Two stacks on one drive that are never up together, six visits each.
+pub fn visits() -> RunData {
+    let mut twin = Twin::new(
+        7,
+        vec![
+            stack("mdraid(level=5)", "[/dev/sda,/dev/sdb,/dev/sdc] | mdraid(level=5)", 200_000.0),
+            stack("lvm", "[/dev/sda,/dev/sdb,/dev/sdc] | lvm", 150_000.0),
+        ],
+    );
+    twin.apart = Some(6);
+    twin.measured()
+}
+
+/// Over iodepth: the file has its knee at 8; the loop device costs the same at all points, the guest more the
+/// deeper, with its knee at 4.
+pub fn sweep() -> RunData {
+    sweep_of_seed(20)
+}
+
+/// The same of any seed.
+pub fn sweep_of_seed(seed: u64) -> RunData {
+    let depths = [1, 2, 4, 8, 16, 32].map(|iodepth| Job { iodepth, ..Job::default() });
+    saturating(seed, 8.0).over(&["iodepth"], depths.to_vec()).measured()
+}
+
+/// Writes over the block size.
+pub fn block_sizes() -> RunData {
+    let job = |bs| Job { rw: Rw::RandWrite, bs, iodepth: 4, ..Job::default() };
+    let mut twin = saturating(24, 8.0).over(&["bs"], [4096, 16_384, 65_536].map(job).to_vec());
+    twin.rounds = 20;
+    twin.measured()
+}
+
+/// Over iodepth, with so many servers that even the deepest point is no knee.
+pub fn rising_sweep() -> RunData {
+    let depths = [1, 2, 4, 8].map(|iodepth| Job { iodepth, ..Job::default() });
+    saturating(21, 1000.0).over(&["iodepth"], depths.to_vec()).measured()
+}
+
+/// Over iodepth with two block sizes.
+pub fn grid() -> RunData {
+    let depths = [1, 4, 8, 16, 32];
+    let jobs = [4096, 65_536].map(|bs| depths.map(|iodepth| Job { iodepth, bs, ..Job::default() }));
+    saturating(22, 8.0).over(&["iodepth", "bs"], jobs.concat()).measured()
+}
+
+/// Over the offered rate; the guest cannot keep up with the last two, the others not with the last.
+pub fn rates() -> RunData {
+    let rates = [10_000, 20_000, 32_000, 64_000, 120_000];
+    let job = |rate| Job { rate_iops: Some(rate), iodepth: 512, ..Job::default() };
+    saturating(23, 8.0).over(&["rate_iops"], rates.map(job).to_vec()).measured()
+}
+
+/// A guest that costs no throughput at depth 32, since the drive below is the limit, but latency and CPU time: with a
+/// design, long rounds, matched slices, its host's CPU time, and rounds of the baseline alone.
+pub fn three_figures() -> RunData {
+    let file = TwinStack { servers: Some(8.0), ..stack("file", FILE, 90_000.0) };
+    let vm = TwinStack {
+        place: "vm",
+        servers: Some(9.4),
+        host_cpu_ns: Some(2_300.0),
+        ..stack("vm(vcpus=2)", "file:/srv/iotax.img,size=4GiB | vm(vcpus=2)", 105_750.0)
+    };
+    let mut twin = Twin::new(31, vec![file, vm]).jobs([32]);
+    (twin.matched, twin.long, twin.alone, twin.slice_ns) = (Some((40, 40_000.0)), 8, Some((24, 0.999)), 2e7);
+    let name = twin.workload(&twin.jobs[0]).name;
+    twin.data.designs.push(DesignUp {
+        workload: name,
+        slice_ns: 20_000_000,
+        pattern: Pattern::Double,
+        period_ns: Some(81_000_000),
+        pilot_slices: 92,
+        why: "the shortest slices cost least, and something comes back about every round".into(),
+    });
+    twin.measured()
+}
+
+/// A guest that cannot keep up with the matched rate, of a run that did not record its host's CPU time.
+pub fn late() -> RunData {
+    let with = |stack: TwinStack, servers| TwinStack { servers: Some(servers), ..stack };
+    let vm = TwinStack {
+        place: "vm",
+        ..stack("vm(vcpus=1)", "file:/srv/iotax.img,size=4GiB | vm(vcpus=1)", 92_000.0)
+    };
+    let mut twin = Twin::new(32, vec![with(stack("file", FILE, 90_000.0), 8.0), with(vm, 4.0)]).jobs([32]);
+    (twin.matched, twin.slice_ns) = (Some((24, 60_000.0)), 2e7);
+    twin.measured()
+}
+
+/// Two stacks that a shared limit makes alike from the start, steadily; the upper one takes more CPU time.
+pub fn masked() -> RunData {
+    let mut stacks = prefixes();
+    stacks.truncate(3);
+    let mut twin = Twin::new(33, stacks).bill().jobs([32]);
+    (twin.limit, twin.noise_of) = (Some((0, 20_000.0)), (0.003, 0.003));
+    twin.measured()
+}
+
+/// A limit that sets in after two thirds of the rounds, as of a burst credit that is used up.
+pub fn rate_limited() -> RunData {
+    let mut twin =
+        Twin::new(38, prefixes()[..2].iter().map(|one| stack(one.name, one.text, one.latency_ns)).collect());
+    (twin.limit, twin.rounds) = (Some((60, 5_000.0)), 90);
+    twin.measured()
+}
+
+/// Eight stacks that cost nothing on three workloads, and one that costs.
+pub fn matrix() -> RunData {
+    const NAMES: [&str; 8] = ["a", "b", "c", "d", "e", "f", "g", "h"];
+    let same = NAMES.map(|name| stack(name, FILE, 90_000.0));
+    let mut stacks = vec![stack("file", FILE, 90_000.0)];
+    stacks.extend(same);
+    stacks.push(stack("loop", "file:/srv/iotax.img,size=4GiB | loop", 93_700.0));
+    let mut twin = Twin::new(MATRIX_SEED, stacks).jobs([1, 2, 4]);
+    twin.slice_ns = 1e7;
+    twin.measured()
+}
+
+/// One of the seeds with which a stack without a cost seems to have one.
+const MATRIX_SEED: u64 = 36;
+
+/// So many stacks on a file, each with a cost of its own, the last with the largest, under so many loads.
+pub fn many(stacks: usize, loads: u32) -> RunData {
+    let costly = |at: usize| {
+        let name = format!("s{at}").leak();
+        stack(name, on_file(name), 90_000.0 * (1.0 + 0.04 * at as f64))
+    };
+    let all = std::iter::once(stack("file", FILE, 90_000.0)).chain((1..=stacks).map(costly)).collect();
+    let jobs = (1..=loads).map(|iodepth| Job { iodepth, ..Job::default() }).collect();
+    Twin { slice_ns: 1e7, ..Twin::new(17, all).over(&[], jobs) }.measured()
+}
+
+fn on_file(layer: &str) -> &'static str {
+    format!("{FILE} | {layer}").leak()
+}
+
+/// A grid of cache modes and queues, reads and writes, as guests' disks are compared.
+pub fn cells() -> RunData {
+    let cell = |name, latency_ns| TwinStack {
+        place: "vm",
+        servers: Some(8.0),
+        host_cpu_ns: Some(2_300.0),
+        ..stack(name, on_file(name), latency_ns)
+    };
+    let stacks = vec![
+        TwinStack { servers: Some(8.0), ..stack("file", FILE, 90_000.0) },
+        cell("vm(cache=none,num-queues=1)", 105_000.0),
+        cell("vm(cache=none,num-queues=4)", 101_000.0),
+        cell("vm(cache=writeback,num-queues=1)", 90_000.0),
+        cell("vm(cache=writeback,num-queues=4)", 90_300.0),
+        cell("vm(cache=directsync,num-queues=1)", 118_000.0),
+        cell("vm(cache=directsync,num-queues=4)", 112_000.0),
+    ];
+    let reads = Job { iodepth: 32, ..Job::default() };
+    let writes = Job { rw: Rw::RandWrite, ..reads.clone() };
+    let mut twin = Twin::new(61, stacks).over(&[], vec![reads, writes]);
+    (twin.slice_ns, twin.matched) = (1e7, Some((40, 40_000.0)));
+    twin.measured()
+}
+
+/// Two stacks over three set-ups, each of which gives a stack something of its own.
+pub fn attaches() -> RunData {
+    let slow = stack("fs(ext4)", "file:/srv/iotax.img,size=4GiB | loop | fs(ext4)", 115_000.0);
+    let mut twin = Twin::new(35, vec![stack("file", FILE, 90_000.0), slow]);
+    (twin.attaches, twin.rounds) = (3, 20);
+    let mut run = twin.measured();
+    run.start.scenario.measure.attaches = 3;
+    run
+}
+
+/// A baseline that is slower beside the others, measured in visits after that was seen.
+pub fn disturbed() -> RunData {
+    let mut twin = Twin::new(34, vec![stack("file", FILE, 90_000.0), stack("vm", on_file("vm"), 110_000.0)]);
+    (twin.alone, twin.apart) = (Some((40, 0.95)), Some(6));
+    let mut run = twin.measured();
+    run.apart = Some("the baseline runs 5 % slower beside the others".into());
+    run
+}
+
+/// A bill of workloads that somebody named: a table each, and the joint one.
+pub fn named_bill() -> RunData {
+    let mut twin = Twin::new(37, prefixes()).bill().jobs([1, 16]);
+    twin.rounds = 32;
+    twin.measured()
+}
+
+/// A file, a loop device of the same shape and a guest that saturates at half the load.
+fn saturating(seed: u64, servers: f64) -> Twin {
+    let with = |stack: TwinStack, servers| TwinStack { servers: Some(servers), ..stack };
+    let file = with(stack("file", FILE, 90_000.0), servers);
+    let layer = with(stack("loop", "file:/srv/iotax.img,size=4GiB | loop", 93_700.0), servers);
+    let guest =
+        with(stack("vm(vcpus=1)", "file:/srv/iotax.img,size=4GiB | vm(vcpus=1)", 92_000.0), servers / 2.0);
+    // A level that wanders less: a knee is of absolute figures, and what wanders is in their intervals.
+    Twin { slice_ns: 1e7, noise_of: (0.01, 0.01), ..Twin::new(seed, vec![file, layer, guest]) }
+}
+
+/// Two stacks, 20 kills of the guest and of QEMU each: one keeps everything, the other has an overlay that goes with QEMU.
+pub fn durability() -> RunData {
+    let vm = |name, text| TwinStack { place: "vm", ..stack(name, text, 900_000.0) };
+    let stacks = vec![
+        vm("vm", "file:/srv/iotax.img,size=4GiB | vm"),
+        vm("vm snapshot=on", "file:/srv/iotax.img,size=4GiB | vm(snapshot=on)"),
+    ];
+    let mut run = Twin::new(51, stacks).data;
+    run.start.scenario.durability = Some(Box::default());
+    run.outcome = Some("complete".into());
+    run.places[0].facts.targets = vec![Target {
+        devices: vec![Device {
+            name: "nvme0n1".into(),
+            write_cache: Some("write back".into()),
+            ..Device::default()
+        }],
+        ..Target::default()
+    }];
+    let mut overlay = GuestDisk { stack: "vm snapshot=on".into(), ..guest_disk() };
+    for (option, word) in [("cache.direct", "off"), ("cache.no-flush", "on"), ("snapshot", "on")] {
+        overlay.qemu.insert(option.into(), word.into());
+    }
+    for disk in [GuestDisk { stack: "vm".into(), ..guest_disk() }, overlay] {
+        run.places.push(PlaceFacts {
+            place: "vm".into(),
+            facts: facts("iotax-vm"),
+            emulated: None,
+            commands: Vec::new(),
+            disks: vec![disk],
+            spdk: Vec::new(),
+        });
+    }
+    let trials = |stack: &str| (0..40).map(|number| trial(stack, number)).collect::<Vec<_>>();
+    run.trials = [trials("vm"), trials("vm snapshot=on")].concat();
+    run
+}
+
+/// Mixed random reads and writes that are verified: the file gives back what was written to it, the loop device does not.
+pub fn verified() -> RunData {
+    let stacks = vec![
+        stack("file", FILE, 90_000.0),
+        stack("file | loop", "file:/srv/iotax.img,size=4GiB | loop", 93_700.0),
+    ];
+    let mut twin = Twin::new(57, stacks).jobs([8]);
+    (twin.jobs[0].rw, twin.jobs[0].verify) = (Rw::RandRw, true);
+    let mut run = twin.measured();
+    let workload = run.start.scenario.workloads[0].name.clone();
+    let found = |blocks: u64| verify::Found { blocks, bytes: 4096 * blocks, ..Default::default() };
+    let record = |visit, stack: &str, found| Verification {
+        visit,
+        set: 0,
+        workload: workload.clone(),
+        stack: stack.into(),
+        place: "host".into(),
+        found,
+    };
+    let right = Verified {
+        load: verify::Found { unjudged: 7_000, ..found(53_000) },
+        back: found(120_331),
+        whole: true,
+        sizes: vec![4096],
+        took_ns: 1_500_000_000,
+    };
+    let mut wrong = right.clone();
+    (wrong.back.lost, wrong.back.torn) = (3, 1);
+    wrong.back.examples = vec![verify::Example {
+        target: "/dev/loop7".into(),
+        offset: 8192,
+        length: 4096,
+        kind: verify::Kind::Lost,
+        expected: (3, 3),
+        found: "sector 0: the older write 2".into(),
+    }];
+    run.verified = vec![
+        record(0, "file", right.clone()),
+        record(0, "file | loop", right),
+        record(0, "file | loop", wrong),
+    ];
+    run
+}
+
+fn trial(stack: &str, number: u32) -> Trial {
+    let kill = [Kill::Guest, Kill::Qemu][number as usize % 2];
+    let mut found =
+        Found { blocks: 1000, kept: 1000, later: 3, under_way: 90, under_way_new: 7, ..Found::default() };
+    if kill == Kill::Qemu && stack != "vm" {
+        let torn = u64::from(number < 4);
+        let example = |block: u64| Example {
+            block,
+            expected: Some(9 * block + 1),
+            found: "content that no trial wrote".into(),
+        };
+        (found.kept, found.later, found.lost, found.torn) = (0, 0, 1000 - torn, torn);
+        found.examples = (5..7).map(example).collect();
+    }
+    Trial {
+        stack: stack.into(),
+        trial: number,
+        kill,
+        load_ns: 500_000_000 + 50_000_000 * u64::from(number),
+        batch: 16,
+        in_flight: 4,
+        acknowledged: 1200,
+        writing: Some(true),
+        found,
+    }
+}
+
+/// Others' results of two systems: reads once each, writes in five runs each, one of them copied, parts, a score and a time.
+pub fn imported() -> RunData {
+    let mut run = Twin::new(61, prefixes()).data;
+    let systems = ["host", "vm"].map(String::from).to_vec();
+    run.start.scenario = Scenario::of_nothing("imported results", None);
+    run.start.argv = ["iotax", "import", "results"].map(String::from).to_vec();
+    run.start.imported = Some(Import { files: 2, systems, baseline: None });
+    run.places.clear();
+    run.imported_files =
+        ["host", "vm"].into_iter().zip(0..).map(|(name, file)| imported_file(name, file)).collect();
+    run.imported = [("host", 0, 1.0), ("vm", 1, 0.8)].into_iter().flat_map(of_system).collect();
+    run
+}
+
+fn imported_file(name: &str, file: u32) -> ImportedFile {
+    let unread = UnreadLines { from: 12, to: 14, why: "an output that ends in the middle".into() };
+    ImportedFile {
+        file,
+        path: format!("/srv/results/{name}/all.txt"),
+        bytes: 4096,
+        sha256: format!("{file:064x}"),
+        results: 10,
+        unread: if file == 1 { vec![unread] } else { Vec::new() },
+        snapshots: 0,
+    }
+}
+
+fn of_system((system, file, share): (&str, u32, f64)) -> Vec<ImportedResult> {
+    let load = |rw: &str| Load {
+        rw: Some(rw.into()),
+        bs: Some(4096),
+        iodepth: Some(8),
+        numjobs: Some(2),
+        ioengine: Some("libaio".into()),
+        ..Load::default()
+    };
+    let read = imported_result(system, file, load("randread"), Way::Read, 44_600.0 * share);
+    let mut all = vec![read];
+    for (at, noise) in [1.0, 1.004, 0.998, 1.001, 0.997, 0.997].into_iter().enumerate() {
+        let mut write =
+            imported_result(system, file, load("randwrite"), Way::Write, 20_000.0 * share * noise);
+        // In turns: the other system half a minute later.
+        write.ended = Some(format!("2026-11-23T17:{:02}:{:02}", at.min(4), 30 * file));
+        all.push(write);
+    }
+    for part in [1, 2] {
+        let parts = Load { rw: Some("read".into()), bs: Some(131_072), ..Load::default() };
+        let mut one = imported_result(system, file, parts, Way::Read, 1_000.0 * share * f64::from(part));
+        one.part = Some(Part { part, of: 2 });
+        all.push(one);
+    }
+    let other = |metric: &str, unit: &str, better, value: f64| ImportedResult {
+        samples: Vec::new(),
+        percentiles: Vec::new(),
+        others: vec![imported_sample(metric, unit, better, value)],
+        ..imported_result(
+            system,
+            file,
+            Load { name: Some("score".into()), ..Load::default() },
+            Way::Both,
+            0.0,
+        )
+    };
+    all.push(other("Dhrystone 2 using register variables", "lps", Better::Higher, 38_145_678.9 * share));
+    all.push(other("time of a copy", "s", Better::Lower, 12.5 / share));
+    all
+}
+
+fn imported_result(system: &str, file: u32, load: Load, way: Way, iops: f64) -> ImportedResult {
+    let lower = |metric: &str, ns: f64| imported_sample(metric, "ns", Better::Lower, ns);
+    let depth_ns = 16e9 / iops.max(1.0);
+    let samples = vec![
+        ImportedSample {
+            low: Some(iops - 50.0),
+            high: Some(iops + 50.0),
+            ..imported_sample("iops", "1/s", Better::Higher, iops)
+        },
+        imported_sample("bandwidth", "B/s", Better::Higher, 4096.0 * iops),
+        lower("latency.mean", depth_ns),
+        imported_sample("ios", "1", Better::Higher, 60.0 * iops),
+        lower("runtime", 20e9),
+    ];
+    let percentile = |percent: f64| {
+        let ns = depth_ns * percent / 50.0;
+        PrintedPercentile { percent, ns, low: ns, high: ns }
+    };
+    let percentiles = [50.0, 99.0, 99.9].map(percentile).to_vec();
+    ImportedResult {
+        percentiles,
+        system: system.into(),
+        load,
+        way,
+        part: None,
+        file,
+        line: 1,
+        tool: "fio text".into(),
+        version: Some("3.33".into()),
+        ended: None,
+        samples,
+        others: Vec::new(),
+    }
+}
+
+fn imported_sample(metric: &str, unit: &str, better: Better, value: f64) -> ImportedSample {
+    ImportedSample {
+        metric: metric.into(),
+        unit: unit.into(),
+        better,
+        value: Some(value),
+        low: None,
+        high: None,
+        histogram: None,
+        missing: None,
+    }
+}

@@ -1,0 +1,170 @@
+//! Throughput of each stack against the baseline, and what many comparisons at once leave of it.
+
+use super::ceiling;
+use super::charges::{self, over_attaches, ratios};
+use super::compare::{Estimated, RateComparison};
+use super::findings::{ChargeFinding, Charges, Comparison, Role, WorkloadFindings};
+use super::pairing::Basis;
+use super::reading::Reading;
+use super::remedy::{Effort, settle_words};
+use super::subject::{self, Quantity, who};
+use crate::scenario::MeasureSpec;
+use crate::stats::family::holm;
+use crate::stats::{Concludes, Phrase, Refusal, Verdict};
+
+/// One comparison with the estimate behind it.
+pub struct Compared {
+    /// As it is found by itself.
+    pub comparison: Comparison,
+    /// `None`: nothing to estimate.
+    pub estimated: Option<Estimated>,
+}
+
+/// The second stack against the first, which is the baseline or the same array as it was set up: reads have one quantity,
+/// writes two.
+pub fn of_pair(reading: &Reading, pair: [usize; 2]) -> Vec<Compared> {
+    let quantities: &[Quantity] = match reading.workload.writes() {
+        true => &[Quantity::Acknowledged, Quantity::Durable],
+        false => &[Quantity::Acknowledged],
+    };
+    quantities.iter().map(|which| compared(reading, pair, *which)).collect()
+}
+
+fn compared(reading: &Reading, [base, at]: [usize; 2], which: Quantity) -> Compared {
+    let (a, b) = (&reading.sides[base], &reading.sides[at]);
+    let paired = reading.pair(a, b);
+    let found = match reading.incomparable([base, at]) {
+        Some(reason) => RateComparison::refused(reason),
+        None => {
+            RateComparison::of(reading, [base, at], &paired, Basis { quantity: which, ..reading.basis() })
+        }
+    };
+    let verdict = reading.writes.verdict(found.verdict.clone(), which, [base, at]);
+    let scenario = &reading.run.start.scenario;
+    let role = match () {
+        () if scenario.is_same(base, at) => Role::Same,
+        () if scenario.ruler() == Some(at) => Role::Generator,
+        () => Role::Stack,
+    };
+    let comparison = Comparison {
+        role,
+        stack: reading.name(at).to_owned(),
+        against: reading.name(base).to_owned(),
+        quantity: subject::quantity(reading.workload, which, Some(scenario.measure.regime)),
+        of_write: reading.workload.writes().then_some(which),
+        ratio: found.figure(),
+        masked: ceiling::of_pair(reading, [base, at], &verdict),
+        verdict,
+        remedy: None,
+        sentence: String::new(),
+        phrase: Phrase::default(),
+        simultaneous: None,
+        checks: found.checks,
+        measured_s: a.load_s + b.load_s,
+        latency_ratios: match reading.own_clocks_unlike([base, at]) {
+            Some(_) => Vec::new(),
+            None => ratios(reading, [a, b], &paired),
+        },
+        emulated: reading.emulated_pair(base, at),
+    };
+    Compared { comparison, estimated: found.estimated.ok() }
+}
+
+/// Holds all verdicts of throughput of a run against each other (Holm), gives each the interval that holds with all
+/// others, and puts it into words. Lines of a bill that are no comparison with the baseline take part, and so do states of
+/// an array against its healthy one: they are read like the others. `estimates` are those of all comparisons, states
+/// behind the rest, `lines` those of the bills' lines, workload by workload.
+pub fn settle(
+    measure: &MeasureSpec,
+    workloads: &mut [WorkloadFindings],
+    estimates: &[Vec<Option<Estimated>>],
+    lines: &[Vec<Option<Estimated>>],
+) {
+    let mut members: Vec<(f64, &mut Verdict)> = Vec::new();
+    let known = estimates.iter().flatten().chain(lines.iter().flat_map(|bill| bill.iter().skip(1))).flatten();
+    let many = known.count();
+    for ((workload, estimates), lines) in workloads.iter_mut().zip(estimates).zip(lines) {
+        let (all, bill) = workload.judged();
+        for (one, estimated) in all.zip(estimates) {
+            let Some(estimated) = estimated else { continue };
+            one.simultaneous = Some(estimated.simultaneous(many));
+            members.push((estimated.log().p_zero(), &mut one.verdict));
+        }
+        // The first line is the first comparison.
+        let bill = bill.into_iter().flat_map(|bill| &mut bill.lines).zip(lines).skip(1);
+        members.extend(
+            bill.filter_map(|(line, found)| Some((found.as_ref()?.log().p_zero(), &mut line.verdict))),
+        );
+    }
+    let sure = holm(&members.iter().map(|(p, _)| *p).collect::<Vec<_>>());
+    // A family of one is told by its own interval.
+    members
+        .into_iter()
+        .zip(sure)
+        .filter(|(_, sure)| many > 1 && !sure)
+        .for_each(|((_, verdict), _)| unsettle(verdict, many));
+    for workload in workloads {
+        same_in_the_bill(workload);
+        let slice_ns = workload.design.as_ref().map(|design| design.slice_ns);
+        let effort = Effort { measure, slice_ns, ended: workload.ended.clone() };
+        workload.judged().0.for_each(|one| say(one, &effort));
+    }
+}
+
+/// The same of latencies, or of CPU times: each is a family of its own, as they stand in a column of their own.
+pub fn settle_charges(
+    workloads: &mut [WorkloadFindings],
+    estimates: &[Option<Estimated>],
+    pick: fn(&mut Charges) -> &mut ChargeFinding,
+) {
+    let charges = workloads.iter_mut().flat_map(WorkloadFindings::charged);
+    let known: Vec<(&mut Charges, f64)> = charges
+        .zip(estimates)
+        .filter_map(|(charges, found)| Some((charges, found.as_ref()?.log().p_zero())))
+        .collect();
+    let many = known.len();
+    let sure = holm(&known.iter().map(|(_, p)| *p).collect::<Vec<_>>());
+    let unsure = known.into_iter().zip(sure).filter(|(_, sure)| many > 1 && !sure);
+    unsure.for_each(|((charges, _), _)| charges::unsettle(charges, pick, many));
+}
+
+/// A difference that chance makes too often among so many.
+fn unsettle(verdict: &mut Verdict, many: usize) {
+    if let Some(change) = verdict.change().filter(|_| verdict.is_resolved()) {
+        *verdict = Verdict::unresolved(change, Refusal::AmongMany { many });
+    }
+}
+
+/// A line that is a comparison with the baseline says what that says.
+fn same_in_the_bill(workload: &mut WorkloadFindings) {
+    let Some(bill) = &mut workload.bill else { return };
+    let last = bill.lines.last().map(|line| line.layer.clone());
+    let first = bill.lines.first_mut().map(|line| (line.layer.clone(), line));
+    let ends = first.into_iter().chain(last.map(|layer| (layer, &mut bill.total)));
+    for (layer, line) in ends {
+        let same = workload.comparisons.iter().find(|one| one.stack == layer);
+        if let Some(Verdict::Unresolved { reason: Refusal::AmongMany { many }, .. }) =
+            same.map(|one| &one.verdict)
+        {
+            unsettle(&mut line.verdict, *many);
+        }
+    }
+}
+
+fn say(one: &mut Comparison, effort: &Effort) {
+    one.remedy = one.verdict.reason().and_then(|reason| effort.remedy(reason));
+    let over = over_attaches(&one.ratio);
+    let masked = one.masked.as_ref().map(|masked| format!("; {}", masked.words)).unwrap_or_default();
+    let settle = one.remedy.as_deref().map(settle_words).unwrap_or_default();
+    one.phrase = one.verdict.about(&one.quantity).words(over).words(masked).words(settle);
+    one.sentence = format!("{}: {}", who(&one.stack, &one.against, one.emulated.is_some()), one.phrase);
+}
+
+/// How many comparisons of throughput with an interval a run has.
+pub fn many(workloads: &[WorkloadFindings]) -> usize {
+    let comparisons = workloads.iter().flat_map(WorkloadFindings::all_comparisons);
+    let lines =
+        workloads.iter().flat_map(|workload| &workload.bill).flat_map(|bill| bill.lines.iter().skip(1));
+    let known = comparisons.filter(|one| one.simultaneous.is_some()).count();
+    known + lines.filter(|line| line.ratio.bounds().is_some()).count()
+}

@@ -1,0 +1,237 @@
+//! What a reader must know beside the figures: what was recorded, and what only shows when the slices are read.
+
+use super::doubts;
+use super::findings::{Comparison, WarningReport, WorkloadFindings};
+use super::imported;
+use super::precondition;
+use super::reading::Reading;
+use crate::stats::checks::Meaning;
+use crate::store::RunData;
+use crate::store::record::state::RunState;
+use crate::store::record::{LaidOut, WARNING_KINDS};
+use crate::units::{counted, show_bytes};
+use std::collections::BTreeMap;
+
+/// Recorded ones, and what shows when the record is read.
+pub fn warnings(run: &RunData, readings: &[Reading], workloads: &[WorkloadFindings]) -> Vec<WarningReport> {
+    let recorded = run.warnings.iter().map(|warning| WarningReport {
+        kind: warning.kind.clone(),
+        subject: warning.subject.clone(),
+        text: warning.text.clone(),
+    });
+    let notes = run.start.scenario.notes.iter().map(|note| WarningReport::new("note", "", note.clone()));
+    let mut all: Vec<WarningReport> = Vec::new();
+    let recorded = one_a_matter(recorded);
+    for one in notes.chain(recorded) {
+        // Every visit, every guest of a stack and every stack may say the same.
+        match all.iter_mut().find(|known| (&known.kind, &known.text) == (&one.kind, &one.text)) {
+            Some(known) if known.subject.split(", ").any(|subject| subject == one.subject) => {}
+            Some(known) => known.subject = format!("{}, {}", known.subject, one.subject),
+            None => all.push(one),
+        }
+    }
+    let recorded = all.len();
+    let unfinished = match run.state() {
+        RunState::Running => Some("the run goes on; figures are of what it has recorded so far"),
+        RunState::Killed => Some("the run was killed; figures are of what it recorded"),
+        _ => None,
+    };
+    all.extend(unfinished.map(|text| WarningReport::new(run.state().word(), &run.start.id, text.into())));
+    if run.torn > 0 {
+        all.push(WarningReport::new(
+            "torn_frames",
+            &run.start.id,
+            format!(
+                "absent because torn: {}",
+                counted(run.torn, "frame of the record", "frames of the record")
+            ),
+        ));
+    }
+    if let Some(reason) = &run.apart {
+        all.push(WarningReport::new(
+            "apart",
+            &run.start.id,
+            format!("measured apart from here on: {reason}"),
+        ));
+    }
+    all.extend(laid_out(run));
+    all.extend(precondition::warnings(run));
+    all.extend(imported::warnings(run));
+    let found: Vec<WarningReport> =
+        readings.iter().flat_map(|reading| found_warnings(reading, &all)).collect();
+    all.extend(found);
+    all.extend(workloads.iter().flat_map(levels));
+    all.extend(doubts::doubts(readings, workloads));
+    let unlisted = all[recorded..].iter().find(|one| !WARNING_KINDS.contains(&one.kind.as_str()));
+    debug_assert!(unlisted.is_none(), "{unlisted:?} is not in the docs");
+    all
+}
+
+/// How fast what had no place yet was written, of the first visit: once each, and no figure.
+fn laid_out(run: &RunData) -> Vec<WarningReport> {
+    let said = |stack: &str| {
+        let first = run.laid_out.iter().find(|one| one.stack == stack)?;
+        // A visit that was made again after a kill wrote it again; the last counts.
+        let of: BTreeMap<&str, &LaidOut> = run
+            .laid_out
+            .iter()
+            .filter(|one| one.stack == stack && (one.visit, one.set) == (first.visit, first.set))
+            .map(|one| (one.place.as_str(), one))
+            .collect();
+        let sum = |value: fn(&LaidOut) -> u64| of.values().map(|one| value(one)).sum::<u64>();
+        let (written, seconds) = (sum(|one| one.written), sum(|one| one.took_ns + one.flush_ns) as f64 / 1e9);
+        let text = format!(
+            "before it was measured, {} of {stack} were written for the first time through it: {} in {seconds:.1} s, {:.1} MB/s \
+             with flushes, in no figure",
+            show_bytes(sum(|one| one.bytes)),
+            show_bytes(written),
+            written as f64 / 1e6 / seconds.max(f64::MIN_POSITIVE)
+        );
+        Some(WarningReport::new("first_writes", stack, text))
+    };
+    run.start.scenario.stacks.iter().filter_map(|stack| said(&stack.name)).collect()
+}
+
+/// Breaks of the level that the ratio does not care about; one that it does care about has withheld the verdict.
+fn levels(workload: &WorkloadFindings) -> Vec<WarningReport> {
+    let broken =
+        |one: &&Comparison| one.checks.level.is_some_and(|split| split.meaning == Meaning::LevelOnly);
+    let said = |one: &Comparison| {
+        let split = one.checks.level?;
+        let change = 100.0 * (split.after.level / split.before.level - 1.0);
+        let text = format!(
+            "{}: the level of {} and {} broke in round {} by {change:+.0} %; their ratio did not change with it",
+            workload.name, one.against, one.stack, split.at
+        );
+        Some(WarningReport::new("level", &one.stack, text))
+    };
+    workload.comparisons.iter().filter(broken).filter_map(said).collect()
+}
+
+/// Guests of several sets that are short of the same are one matter. Who they are stands at the start.
+fn one_a_matter(recorded: impl Iterator<Item = WarningReport>) -> Vec<WarningReport> {
+    let mut all: Vec<WarningReport> = Vec::new();
+    for one in recorded {
+        let known = all.iter_mut().filter(|known| known.kind == GUESTS && known.kind == one.kind);
+        let mut told = known.filter_map(|known| Some((together(&known.text, &one.text)?, known)));
+        match told.next() {
+            Some((text, known)) => known.text = text,
+            None => all.push(one),
+        }
+    }
+    all
+}
+
+/// Kind of a warning that guests wait for processors.
+const GUESTS: &str = "guests";
+
+/// Two of these as one, if what they say of their guests is the same.
+fn together(known: &str, other: &str) -> Option<String> {
+    let ((whose, said), (who, what)) = (known.split_once(": ")?, other.split_once(": ")?);
+    let known = whose.split(", and ").any(|one| one == who);
+    let whose = if known { whose.to_owned() } else { format!("{whose}, and {who}") };
+    (said == what).then(|| format!("{whose}: {what}"))
+}
+
+/// Whether a stack is one of those that a warning is about.
+fn is_about(one: &WarningReport, stack: &str) -> bool {
+    one.subject == stack || one.subject.split(", ").any(|subject| subject == stack)
+}
+
+/// What only shows when the slices are read.
+fn found_warnings(reading: &Reading, known: &[WarningReport]) -> Vec<WarningReport> {
+    let name = &reading.workload.name;
+    let mut found = reading.writes.warnings(name);
+    if reading.unknown > 0 {
+        found.push(WarningReport::new(
+            "unknown_stack",
+            name,
+            format!(
+                "of stacks that the scenario does not name: {}",
+                counted(reading.unknown, "slice", "slices")
+            ),
+        ));
+    }
+    for (stack, side) in reading.run.start.scenario.stacks.iter().zip(&reading.sides) {
+        let mut add = |kind: &str, text: String| found.push(WarningReport::new(kind, &stack.name, text));
+        if side.dropped > 0 {
+            add(
+                "partial_rounds",
+                format!("{name}: not whole and not counted: {}", counted(side.dropped, "round", "rounds")),
+            );
+        }
+        if side.torn > 0 {
+            add(
+                "torn_histograms",
+                format!(
+                    "{name}: absent because torn: {}; percentiles are of the others",
+                    counted(side.torn, "histogram", "histograms")
+                ),
+            );
+        }
+        let told = known.iter().any(|one| one.kind == "io_errors" && is_about(one, &stack.name));
+        // What the record tells is of one slice; of a run that went on all are told.
+        let goes_on = reading.workload.jobs.iter().all(|job| job.continue_on_error);
+        if side.errors > 0 && (!told || goes_on) {
+            add(
+                "io_errors",
+                format!("{name}: failed or came back short: {}", counted(side.errors, "I/O", "I/Os")),
+            );
+        }
+        if side.debt.gave_up > 0
+            && !known.iter().any(|one| one.kind == "gate_gave_up" && is_about(one, &stack.name))
+        {
+            add(
+                "gate_gave_up",
+                format!(
+                    "{name}: earlier writes were still being paid for before {}",
+                    counted(side.debt.gave_up, "slice", "slices")
+                ),
+            );
+        }
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_docs_explain_every_kind() {
+        let page = include_str!("../../../docs/reading-a-report.md");
+        let table = page.split("| kind | meaning |").nth(1).unwrap().split("\n\n").next().unwrap();
+        let cells = table.lines().filter_map(|row| row.split(" | ").next()).skip(2);
+        let explained: Vec<&str> = cells.flat_map(|cell| cell.split('`').skip(1).step_by(2)).collect();
+        assert_eq!(explained, WARNING_KINDS);
+    }
+
+    #[test]
+    fn guests_that_are_short_of_the_same_are_one_matter() {
+        let short = |who: &str, of: &str| {
+            WarningReport::new(GUESTS, "", format!("{who}: vCPUs (2) are more than the {of}"))
+        };
+        let told = |all: Vec<WarningReport>| {
+            one_a_matter(all.into_iter()).into_iter().map(|one| one.text).collect::<Vec<_>>()
+        };
+        let processors = "processors (2)";
+        let own = "processors that cpus gives (2)";
+        assert_eq!(
+            told(vec![short("guest vm0", processors), short("guest vm1", processors)]),
+            ["guest vm0, and guest vm1: vCPUs (2) are more than the processors (2)"]
+        );
+        assert_eq!(told(vec![short("guest vm0", processors), short("guest vm1", own)]).len(), 2);
+        // Every part of a resumed run records them again.
+        let part = || ["vm0", "vm1"].map(|name| short(&format!("guest {name}"), processors));
+        assert_eq!(
+            told([part(), part()].concat()),
+            ["guest vm0, and guest vm1: vCPUs (2) are more than the processors (2)"]
+        );
+    }
+
+    #[test]
+    fn what_is_said_of_several_is_said_once() {
+        assert!(is_about(&WarningReport::new("io_errors", "a, b", String::new()), "b"));
+        assert!(!is_about(&WarningReport::new("io_errors", "ab", String::new()), "a"));
+    }
+}

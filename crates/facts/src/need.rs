@@ -1,0 +1,125 @@
+//! What a layer needs of a machine, as data: whoever looks at machines knows how each is found.
+
+use serde::{Deserialize, Serialize};
+
+/// Something a machine may lack.
+#[derive(Clone, Copy, Debug)]
+pub struct Requirement {
+    /// Stable name, for `doctor --require`.
+    pub id: &'static str,
+    /// What for, a clause: `for the layer loop`.
+    pub why: &'static str,
+    /// What supplies it, by distribution; the last one holds for those not named.
+    pub supply: &'static [Supply],
+    /// All that must be found.
+    pub finds: &'static [Find],
+}
+
+/// What is found or not; of owned words where another place is asked.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Find<S = &'static str> {
+    /// A program.
+    Program(S),
+    /// A module of the kernel, by the name of its file.
+    Module(S),
+    /// A file.
+    File(S),
+}
+
+impl From<Find> for Find<String> {
+    fn from(find: Find) -> Find<String> {
+        match find {
+            Find::Program(name) => Find::Program(name.to_owned()),
+            Find::Module(name) => Find::Module(name.to_owned()),
+            Find::File(path) => Find::File(path.to_owned()),
+        }
+    }
+}
+
+/// A command (or an act) that supplies a need.
+#[derive(Clone, Copy, Debug)]
+pub struct Supply {
+    /// `ID` or a word of `ID_LIKE` in os-release; empty for every other.
+    pub distribution: &'static str,
+    /// The command.
+    pub command: &'static str,
+}
+
+/// Of every distribution that is not named before.
+pub const fn everywhere(command: &'static str) -> Supply {
+    Supply { distribution: "", command }
+}
+
+/// Of Debian and its like.
+pub const fn debian(command: &'static str) -> Supply {
+    Supply { distribution: "debian", command }
+}
+
+/// Of Fedora and its like.
+pub const fn fedora(command: &'static str) -> Supply {
+    Supply { distribution: "fedora", command }
+}
+
+/// Where a module of the kernel comes from, by the name of its option.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! need_kernel_option {
+    ($config:literal) => {
+        &[$crate::need::everywhere(concat!(
+            "boot a kernel with CONFIG_",
+            $config,
+            " (grep ",
+            $config,
+            " /boot/config-* tells which has it), or install its package of further modules"
+        ))]
+    };
+}
+pub use need_kernel_option as kernel_option;
+
+/// A module of the kernel, by the name of its file and of the kernel's option.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! need_module {
+    ($id:literal, $file:literal, $config:literal, $why:literal) => {
+        $crate::need::Requirement {
+            id: $id,
+            why: $why,
+            supply: $crate::need_kernel_option!($config),
+            finds: &[$crate::need::Find::Module($file)],
+        }
+    };
+}
+pub use need_module as module;
+
+/// Packages by their names in Debian and Fedora, and in words for others.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! need_packages {
+    ($debian:literal, $fedora:literal, $other:literal) => {
+        &[
+            $crate::need::debian(concat!("apt-get install ", $debian)),
+            $crate::need::fedora(concat!("dnf install ", $fedora)),
+            $crate::need::everywhere(concat!("install ", $other)),
+        ]
+    };
+}
+pub use need_packages as packages;
+
+/// A program by which its need is called, or another, with the packages that have it.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! need_program {
+    ($name:literal, $why:literal, $debian:literal, $fedora:literal, $other:literal) => {
+        $crate::need_program!($name, [$name], $why, $debian, $fedora, $other)
+    };
+    ($id:literal, [$($name:literal),+], $why:literal, $debian:literal, $fedora:literal, $other:literal) => {
+        $crate::need::Requirement {
+            id: $id,
+            why: $why,
+            supply: $crate::need_packages!($debian, $fedora, $other),
+            finds: &[$($crate::need::Find::Program($name)),+],
+        }
+    };
+}
+pub use need_program as program;

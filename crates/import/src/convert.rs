@@ -1,0 +1,318 @@
+//! From what was found in a page to records: each result with its system, its load, where it stands, and its figures with the
+//! intervals that their printed digits stand for. Nothing is made up: what was not printed is missing. Names are others' text: they
+//! are stored as they can be shown, since every report, list and sheet takes them from there.
+
+use super::sources::Whose;
+use crate::store::record::Better;
+use crate::store::record::imported::{ImportedResult, ImportedSample, Load, Part, PrintedPercentile, Way};
+use iotax_audit::import::fio::snapshots;
+use iotax_audit::import::{self, Output, Reading, Said};
+use iotax_audit::page::Page;
+use iotax_hardware::number::Figure;
+use iotax_load::Histogram;
+use iotax_units::harmless::shown;
+use std::collections::HashMap;
+use std::path::Path;
+
+/// Why a figure that every tool could print is not there.
+const NOT_PRINTED: &str = "the output does not tell it";
+/// Intervals that are narrower, relative to the value, are not worth their bytes.
+const EXACT: f64 = 1e-9;
+/// A histogram is whole where it has all I/Os but for this share: what was in flight when a ramp ended may be in one of the two.
+const WHOLE: f64 = 0.01;
+
+/// A result, and its histogram if it has one.
+pub type Found = (ImportedResult, Option<Histogram>);
+
+/// What a page holds.
+#[derive(Debug, Default)]
+pub struct Results {
+    /// Its results.
+    pub found: Vec<Found>,
+    /// Results of lines that are nobody's.
+    pub strays: usize,
+    /// Outputs that a run printed before it had ended: no runs of their own.
+    pub snapshots: u32,
+    /// Number of the last line.
+    pub last: u32,
+}
+
+/// The results of a page of file `file`.
+pub fn results(page: &Page, outputs: &[Output], whose: &Whose, file: u32) -> Results {
+    let interim = snapshots::superseded(outputs);
+    let mut of_outputs: Vec<(usize, Vec<Found>)> = outputs
+        .iter()
+        .zip(&interim)
+        .filter_map(|(output, interim)| (!interim).then_some(output))
+        .map(|output| (output.lines.start, of_output(page, output, file)))
+        .filter(|(_, found)| !found.is_empty())
+        .collect();
+    let mut strays = 0;
+    match whose {
+        Whose::One(name) => of_outputs.iter_mut().for_each(|(_, found)| {
+            call(found, name);
+            name_unknown(found, page);
+        }),
+        Whose::Guessed(name) => by_output(page, &mut of_outputs, name),
+        Whose::Lines(ranges) => of_outputs.iter_mut().for_each(|(_, found)| {
+            let before = found.len();
+            found.retain_mut(|(result, _)| {
+                let range = ranges.iter().find(|(_, from, to)| (*from..=*to).contains(&result.line));
+                range.is_some_and(|(name, ..)| {
+                    result.system.clone_from(name);
+                    true
+                })
+            });
+            strays += before - found.len();
+        }),
+    }
+    Results {
+        found: of_outputs.into_iter().flat_map(|(_, found)| found).collect(),
+        strays,
+        last: page.number(page.len().saturating_sub(1)),
+        snapshots: interim.iter().map(|interim| u32::from(*interim)).sum(),
+    }
+}
+
+fn call(found: &mut [Found], name: &str) {
+    found.iter_mut().for_each(|(result, _)| result.system = name.to_owned());
+}
+
+/// Of a load of which nothing is told (result lines alone) the file's name tells which it is.
+fn name_unknown(found: &mut [Found], page: &Page) {
+    let name = Path::new(&page.name).file_stem().map(|stem| shown(&stem.to_string_lossy()));
+    for (result, _) in found.iter_mut().filter(|(result, _)| result.load == Load::default()) {
+        result.load.name.clone_from(&name);
+    }
+}
+
+/// Outputs of one load in a page that nobody has named may be of several systems: these are told apart by their lines.
+fn by_output(page: &Page, outputs: &mut [(usize, Vec<Found>)], name: &str) {
+    let mut seen: HashMap<String, usize> = HashMap::new();
+    let keys = |found: &[Found]| found.iter().map(|(result, _)| key(result)).collect::<Vec<_>>();
+    for (_, found) in outputs.iter() {
+        keys(found).into_iter().for_each(|key| *seen.entry(key).or_default() += 1);
+    }
+    for (line, found) in outputs.iter_mut() {
+        let shared = keys(found).iter().any(|key| seen.get(key).is_some_and(|count| *count > 1));
+        let name = if shared { format!("{name}:{}", page.number(*line)) } else { name.to_owned() };
+        call(found, &name);
+    }
+}
+
+/// Under which a result is a repeat of another.
+fn key(result: &ImportedResult) -> String {
+    let names = result.others.iter().map(|other| other.metric.as_str()).collect::<Vec<_>>();
+    format!("{}{:?}{:?}{names:?}", result.load.identity(), result.way, result.part)
+}
+
+fn of_output(page: &Page, output: &Output, file: u32) -> Vec<Found> {
+    let Told { tool, version, ended } = Told::of(output);
+    let readings = output.said.readings();
+    let mut found: Vec<Found> = readings
+        .into_iter()
+        .filter_map(|reading| {
+            let histogram = histogram(&reading);
+            let samples = samples(&reading, histogram.is_some());
+            let others: Vec<ImportedSample> = reading.others.iter().map(other).collect();
+            let result = ImportedResult {
+                system: String::new(),
+                load: load(&reading),
+                way: way(reading.way),
+                part: None,
+                file,
+                line: page.number(reading.line),
+                tool: tool.clone(),
+                version: version.clone(),
+                ended: ended.clone(),
+                samples,
+                percentiles: percentiles(&reading.percentiles_ns),
+                others,
+            };
+            (!result.samples.is_empty() || !result.others.is_empty()).then_some((result, histogram))
+        })
+        .collect();
+    number_parts(&mut found);
+    found
+}
+
+/// Jobs of one load in one output are parts of it.
+fn number_parts(found: &mut [Found]) {
+    let mut names: HashMap<(String, &str), u32> = HashMap::new();
+    for (result, _) in found.iter() {
+        for other in &result.others {
+            *names.entry((result.load.identity(), &other.metric)).or_default() += 1;
+        }
+    }
+    // Of results that are no I/O those are parts that have a name in common: both ways of a network resend.
+    let shares = |result: &ImportedResult| {
+        let count =
+            |other: &ImportedSample| names.get(&(result.load.identity(), other.metric.as_str())).copied();
+        result.others.iter().any(|other| count(other) > Some(1))
+    };
+    let keys: Vec<String> = found
+        .iter()
+        .map(
+            |(result, _)| {
+                if shares(result) { format!("{} others", result.load.identity()) } else { key(result) }
+            },
+        )
+        .collect();
+    let mut counts: HashMap<&str, (u32, u32)> = HashMap::new();
+    for key in &keys {
+        counts.entry(key).or_default().1 += 1;
+    }
+    for ((result, _), key) in found.iter_mut().zip(&keys) {
+        if let Some((part, of)) = counts.get_mut(key.as_str()).filter(|(_, of)| *of > 1) {
+            *part += 1;
+            result.part = Some(Part { part: *part, of: *of });
+        }
+    }
+}
+
+/// What printed an output, its version, and when the run behind it ended, as far as it tells.
+struct Told {
+    tool: String,
+    version: Option<String>,
+    ended: Option<String>,
+}
+
+impl Told {
+    fn of(output: &Output) -> Told {
+        let plain = |tool: &str| Told { tool: tool.to_owned(), version: None, ended: None };
+        match &output.said {
+            Said::Fio(fio) => Told {
+                tool: with_form("fio", output.format),
+                version: fio.version.map(|version| format!("{}.{}", version.major, version.minor)),
+                ended: fio.jobs.iter().rev().find_map(|job| time(job.ended.as_deref()?)),
+            },
+            Said::Iperf3(iperf3) => Told {
+                version: iperf3.tests.iter().find_map(|test| test.version.as_deref().map(shown)),
+                ..plain(&with_form("iperf3", output.format))
+            },
+            _ => plain(output.format),
+        }
+    }
+}
+
+/// `fio JSON`, where the format is that of many tools.
+fn with_form(tool: &str, format: &str) -> String {
+    if format.starts_with(tool) { format.to_owned() } else { format!("{tool} {format}") }
+}
+
+/// `Mon Nov 23 17:02:55 2026`, as fio prints it.
+fn time(text: &str) -> Option<String> {
+    let time = jiff::civil::DateTime::strptime("%a %b %e %H:%M:%S %Y", text.trim()).ok()?;
+    Some(time.to_string())
+}
+
+fn load(reading: &Reading) -> Load {
+    let told = &reading.workload;
+    Load {
+        rw: told.rw.as_deref().map(shown),
+        bs: told.bs,
+        iodepth: told.iodepth,
+        numjobs: told.numjobs,
+        ioengine: told.ioengine.as_deref().map(shown),
+        rwmixread: told.rwmixread,
+        name: told.name.as_deref().map(shown),
+        caps: reading.caps.iter().map(|cap| shown(cap)).collect(),
+        settings: reading.settings.as_ref().map(|all| all.iter().map(|one| shown(one)).collect()),
+    }
+}
+
+fn way(way: import::Way) -> Way {
+    match way {
+        import::Way::Read => Way::Read,
+        import::Way::Write => Way::Write,
+        import::Way::Trim => Way::Trim,
+        import::Way::Both => Way::Both,
+    }
+}
+
+fn samples(reading: &Reading, has_histogram: bool) -> Vec<ImportedSample> {
+    let known = [reading.iops, reading.bytes_per_second, reading.mean_ns, reading.ios, reading.bytes];
+    // Bytes alone are what a network moved.
+    let counts = if reading.others.is_empty() { known.len() } else { 3 };
+    if known[..counts].iter().all(Option::is_none) && reading.percentiles_ns.is_empty() && !has_histogram {
+        return Vec::new();
+    }
+    let main = [
+        ("iops", "1/s", Better::Higher, reading.iops),
+        ("bandwidth", "B/s", Better::Higher, reading.bytes_per_second),
+        ("latency.mean", "ns", Better::Lower, reading.mean_ns),
+    ];
+    let mut samples: Vec<ImportedSample> = main
+        .into_iter()
+        .map(|(metric, unit, better, figure)| match figure {
+            Some(figure) => known_sample(metric, unit, better, figure),
+            None => ImportedSample { missing: Some(NOT_PRINTED.to_owned()), ..named(metric, unit, better) },
+        })
+        .collect();
+    let counts = [("ios", "1", reading.ios), ("bytes", "B", reading.bytes)];
+    samples.extend(
+        counts
+            .into_iter()
+            .filter_map(|(metric, unit, figure)| Some(known_sample(metric, unit, Better::Higher, figure?))),
+    );
+    if let Some(seconds) = reading.workload.runtime_s {
+        let value = Some(seconds * 1e9);
+        samples.push(ImportedSample { value, ..named("runtime", "ns", Better::Lower) });
+    }
+    samples
+}
+
+fn percentiles(printed: &[(f64, Figure)]) -> Vec<PrintedPercentile> {
+    let of = |(percent, figure): &(f64, Figure)| {
+        let Figure { value: ns, low, high, .. } = *figure;
+        let one = PrintedPercentile { percent: *percent, ns, low, high };
+        [ns, low, high].iter().all(|end| end.is_finite()).then_some(one)
+    };
+    printed.iter().filter_map(of).collect()
+}
+
+fn other(other: &import::Other) -> ImportedSample {
+    let better = if other.more_is_better { Better::Higher } else { Better::Lower };
+    known_sample(&shown(&other.name), &shown(&other.unit), better, other.figure)
+}
+
+fn named(metric: &str, unit: &str, better: Better) -> ImportedSample {
+    ImportedSample {
+        metric: metric.to_owned(),
+        unit: unit.to_owned(),
+        better,
+        value: None,
+        low: None,
+        high: None,
+        histogram: None,
+        missing: None,
+    }
+}
+
+fn known_sample(metric: &str, unit: &str, better: Better, figure: Figure) -> ImportedSample {
+    let plain = named(metric, unit, better);
+    if !(figure.value.is_finite() && figure.low.is_finite() && figure.high.is_finite()) {
+        return ImportedSample { missing: Some("no finite number".to_owned()), ..plain };
+    }
+    let is_exact = figure.high - figure.low <= EXACT * figure.value.abs();
+    let end = |end: f64| (!is_exact).then_some(end);
+    ImportedSample { value: Some(figure.value), low: end(figure.low), high: end(figure.high), ..plain }
+}
+
+/// Where a histogram of a result is found.
+pub fn histogram_sample(offset: u64) -> ImportedSample {
+    ImportedSample { histogram: Some(offset), ..named("latency", "ns", Better::Lower) }
+}
+
+/// fio's bins are named by their middles and 1/64 of their value wide, as in the engine `fio`: within 1.6 % in ours.
+/// Of an output that is cut off in its bins there is none: those that are left would tell other percentiles.
+fn histogram(reading: &Reading) -> Option<Histogram> {
+    let (bins, ios) = (&reading.histogram_ns, reading.ios?.value);
+    let count = bins.iter().fold(0u64, |sum, (_, count)| sum.saturating_add(*count)) as f64;
+    if count < 1.0 || (count - ios).abs() > WHOLE * ios {
+        return None;
+    }
+    let mut histogram = Histogram::new();
+    bins.iter().for_each(|(ns, count)| histogram.record_many(*ns, *count));
+    Some(histogram)
+}

@@ -1,0 +1,454 @@
+//! Foreign results as a run: files are read by several threads, a stretch of them at a time, and what is found in them goes to the
+//! store in the order of the files. The run is there whole or not at all. It refuses a page without any result.
+#![forbid(unsafe_code)]
+
+use crate as import;
+use iotax_model::scenario;
+use iotax_store as store;
+use iotax_units::{self as units, exit};
+
+mod convert;
+pub mod folder;
+mod intake;
+mod sources;
+
+pub use sources::{By, Named, STDIN, parse_named};
+
+use crate::exit::{Failed, contained, unreadable};
+use crate::scenario::Scenario;
+use crate::store::Staged;
+use crate::store::record::imported::{Import, ImportedFile, UnreadLines};
+use crate::store::record::{Record, RunStart};
+use anyhow::{Context, Result};
+use convert::Found;
+use intake::Intake;
+pub use intake::some_names;
+use iotax_audit::container;
+use iotax_audit::import::scan;
+use iotax_audit::page::Unread;
+use sha2::{Digest, Sha256};
+use sources::{Source, Sources, Whose, sources};
+use std::fs::File;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+
+/// Files whose results are in memory at the same time: what bounds it, however many there are.
+const STRETCH: usize = 256;
+/// Larger files of a folder are rather disks than results, and would fill the memory; one that is named is read.
+const LARGEST: u64 = 2 << 30;
+/// Unread lines that a file's record lists.
+const MOST_UNREAD: usize = 100;
+
+/// What is to be imported.
+#[derive(Clone, Debug, Default)]
+pub struct Asked {
+    /// Files, folders, `-`.
+    pub pages: Vec<String>,
+    /// Systems that were named.
+    pub named: Vec<Named>,
+    /// Which the others are compared with.
+    pub baseline: Option<String>,
+    /// Name of the run.
+    pub name: Option<String>,
+    /// The command line.
+    pub argv: Vec<String>,
+}
+
+/// What was imported.
+#[derive(Debug)]
+pub struct Done {
+    /// The run's folder.
+    pub folder: PathBuf,
+    /// Files that were read.
+    pub files: usize,
+    /// Results in them.
+    pub results: usize,
+    /// Systems with results, in their order, and how many each has.
+    pub systems: Vec<(String, usize)>,
+    /// How they were told apart.
+    pub by: By,
+    /// Files in folders that hold no result.
+    pub empty: Vec<String>,
+    /// What lies in folders and is no file: `results/pipe: no regular file`.
+    pub passed: Vec<String>,
+    /// Lines that could not be read: `host.txt:12-14: why`.
+    pub unread: Vec<String>,
+    /// Results of named files that are in nobody's lines.
+    pub strays: Vec<String>,
+    /// Lines that were named beyond the end of a file: `1-9999 of host.txt for host: its last is 60`.
+    pub beyond: Vec<String>,
+    /// Files of several systems that are the same, byte by byte: `vm/a.json (vm) is host/a.json (host)`.
+    pub copied: Vec<String>,
+    /// Outputs that a run printed before it had ended, and which are no runs: `3 of host.json`.
+    pub snapshots: Vec<String>,
+    /// Whether one page holds several results of a load that nobody has named.
+    pub guessed: Option<String>,
+}
+
+/// Reads all and stores it as one run.
+///
+/// # Errors
+/// Bad input (2): a page that cannot be read or has no result, an unknown baseline. Nothing is left behind.
+pub fn import(asked: &Asked, runs: &Path, stop: &AtomicBool) -> Result<Done> {
+    let Sources { all, by, passed } = sources(&asked.pages, &asked.named)?;
+    if all.is_empty() {
+        return Err(Failed::input(
+            "there is nothing to import; hint: name files, folders, or - for standard input",
+        )
+        .into());
+    }
+    let id = store::new_id();
+    let mut staged = Staged::begin(runs, &id).map_err(Failed::from)?;
+    let mut intake = Intake::new(staged.writer().context("the run is closed")?, by);
+    // The answer is read from files of the kernel: once.
+    let threads = std::thread::available_parallelism().map_or(1, usize::from);
+    for (at, stretch) in all.chunks(STRETCH).enumerate() {
+        if stop.load(Ordering::Relaxed) {
+            return Err(Failed::measurement("interrupted: nothing was stored").into());
+        }
+        let read = read_all(stretch, at * STRETCH, threads);
+        for (source, read) in stretch.iter().zip(read) {
+            intake.take(source, read?)?;
+        }
+        intake.flush()?;
+    }
+    intake.pass_over(passed);
+    let mut done = intake.end(asked)?;
+    let start = Record::Run(start(asked, &id, &done));
+    done.folder = staged.keep(&start).map_err(Failed::from)?;
+    Ok(done)
+}
+
+fn start(asked: &Asked, id: &str, done: &Done) -> RunStart {
+    RunStart {
+        id: id.to_owned(),
+        at: jiff::Timestamp::now().to_string(),
+        iotax: env!("CARGO_PKG_VERSION").to_owned(),
+        argv: asked.argv.clone(),
+        scenario: Scenario::of_nothing("imported results", asked.name.clone()),
+        boot_id: String::new(),
+        siblings: 0,
+        write_caches: Vec::new(),
+        ratings: Vec::new(),
+        imported: Some(Import {
+            files: u32::try_from(done.files).unwrap_or(u32::MAX),
+            systems: done.systems.iter().map(|(name, _)| name.clone()).collect(),
+            baseline: asked.baseline.clone(),
+        }),
+    }
+}
+
+/// A file and what was found in it.
+struct FileRead {
+    file: ImportedFile,
+    found: Vec<Found>,
+    /// The line of each result that has no histogram: encoded where it was read.
+    lines: Vec<Option<Vec<u8>>>,
+    strays: usize,
+    beyond: Vec<String>,
+}
+
+/// Each file by whichever thread is free; in the order of the files.
+fn read_all(stretch: &[Source], first: usize, threads: usize) -> Vec<Result<FileRead>> {
+    let threads = threads.min(stretch.len());
+    let next = AtomicUsize::new(0);
+    let work = || {
+        let mut done = Vec::new();
+        loop {
+            let at = next.fetch_add(1, Ordering::Relaxed);
+            let Some(source) = stretch.get(at) else { return done };
+            done.push((at, read_file(source, first + at)));
+        }
+    };
+    let mut all: Vec<(usize, Result<FileRead>)> = match threads {
+        0 | 1 => work(),
+        _ => std::thread::scope(|scope| {
+            let others: Vec<_> = (1..threads).map(|_| scope.spawn(work)).collect();
+            let own = work();
+            let join = |other: std::thread::ScopedJoinHandle<_>| match other.join() {
+                Ok(done) => done,
+                Err(panic) => std::panic::resume_unwind(panic),
+            };
+            own.into_iter().chain(others.into_iter().flat_map(join)).collect()
+        }),
+    };
+    all.sort_by_key(|(at, _)| *at);
+    all.into_iter().map(|(_, read)| read).collect()
+}
+
+fn read_file(source: &Source, number: usize) -> Result<FileRead> {
+    let bytes = match &source.path {
+        Some(path) => match open(path, source.found) {
+            Ok(Opened::TooLarge(bytes)) => return Ok(too_large(source, number, bytes)),
+            Ok(Opened::Bytes(bytes)) => Ok(bytes),
+            Err(error) => Err(error),
+        },
+        None => {
+            let mut bytes = Vec::new();
+            std::io::stdin().lock().read_to_end(&mut bytes).map(|_| bytes)
+        }
+    };
+    let bytes =
+        bytes.map_err(|error| Failed::input(format!("cannot read {}: {}", source.shown, reason(&error))))?;
+    let mut read = contained(|| read_bytes(source, number, bytes))
+        .map_err(|why| Failed::measurement(format!("{}: {why}", source.shown)))?;
+    for (result, histogram) in &read.found {
+        let line = histogram.is_none().then(|| store::imported_line(result)).transpose();
+        read.lines.push(line.map_err(Failed::from)?);
+    }
+    Ok(read)
+}
+
+enum Opened {
+    Bytes(Vec<u8>),
+    TooLarge(u64),
+}
+
+fn open(path: &Path, found: bool) -> std::io::Result<Opened> {
+    let file = File::open(path)?;
+    let size = file.metadata()?.len();
+    if found && size > LARGEST {
+        return Ok(Opened::TooLarge(size));
+    }
+    let mut bytes = Vec::with_capacity(usize::try_from(size).unwrap_or(0).saturating_add(1));
+    // A file alone would ask for its size and place again, which costs as much as opening it does.
+    file.take(u64::MAX).read_to_end(&mut bytes)?;
+    Ok(Opened::Bytes(bytes))
+}
+
+fn too_large(source: &Source, number: usize, bytes: u64) -> FileRead {
+    let why = "it is larger than 2 GiB and was not read; hint: name the file itself".to_owned();
+    let file = ImportedFile {
+        file: u32::try_from(number).unwrap_or(u32::MAX),
+        path: source.shown.clone(),
+        bytes,
+        sha256: String::new(),
+        results: 0,
+        unread: vec![UnreadLines { from: 1, to: 1, why }],
+        snapshots: 0,
+    };
+    FileRead { file, found: Vec::new(), lines: Vec::new(), strays: 0, beyond: Vec::new() }
+}
+
+fn read_bytes(source: &Source, number: usize, bytes: Vec<u8>) -> FileRead {
+    let number = u32::try_from(number).unwrap_or(u32::MAX);
+    let sha256: String = Sha256::digest(&bytes).iter().map(|byte| format!("{byte:02x}")).collect();
+    let size = bytes.len() as u64;
+    let (mut found, mut unread, mut strays, mut snapshots, mut last) = (Vec::new(), Vec::new(), 0, 0, 0);
+    for page in container::pages(&source.shown, bytes) {
+        let imported = scan(&page);
+        let results = convert::results(&page, &imported.outputs, &source.whose, number);
+        found.extend(results.found);
+        strays += results.strays;
+        snapshots += results.snapshots;
+        last = last.max(results.last);
+        unread.extend(page.unread.iter().chain(&imported.unread).map(lines));
+    }
+    if let Some(more) = unread.len().checked_sub(MOST_UNREAD).filter(|more| *more > 0) {
+        let rest = unread.split_off(MOST_UNREAD);
+        let ends = rest.iter().map(|one| one.from).min().zip(rest.iter().map(|one| one.to).max());
+        unread.extend(ends.map(|(from, to)| UnreadLines {
+            from,
+            to,
+            why: format!("{more} more stretches of lines"),
+        }));
+    }
+    let results = u32::try_from(found.len()).unwrap_or(u32::MAX);
+    let path = source.shown.clone();
+    let file = ImportedFile { file: number, path, bytes: size, sha256, results, unread, snapshots };
+    let beyond = beyond(source, last);
+    FileRead { file, found, lines: Vec::new(), strays, beyond }
+}
+
+/// Lines that were named and that there are none of.
+fn beyond(source: &Source, last: u32) -> Vec<String> {
+    let Whose::Lines(ranges) = &source.whose else { return Vec::new() };
+    let said = |(system, from, to): &(String, u32, u32)| {
+        format!("{from}-{to} of {} for {system}: its last is {last}", source.shown)
+    };
+    ranges.iter().filter(|(.., to)| *to > last).map(said).collect()
+}
+
+fn lines(unread: &Unread) -> UnreadLines {
+    UnreadLines { from: unread.line, to: unread.last, why: unread.why.clone() }
+}
+
+/// Why the system refused, in small letters and without its number.
+fn reason(error: &std::io::Error) -> String {
+    unreadable(error).map_or_else(|| error.kind().to_string(), str::to_owned)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::store::record::imported::{ImportedResult, Part, Way};
+    use iotax_load::Histogram;
+
+    const TEXT: &str = include_str!("../../audit/fixtures/fio/randrw-3.33.txt");
+    const JSON: &str = include_str!("../../audit/fixtures/fio/randread.json+");
+
+    fn read(text: &str, whose: Whose) -> FileRead {
+        let source = Source { path: None, shown: "results/page.txt".into(), whose, found: false };
+        read_bytes(&source, 7, text.as_bytes().to_vec())
+    }
+
+    fn one(text: &str) -> Vec<Found> {
+        read(text, Whose::One("host".into())).found
+    }
+
+    fn value(result: &ImportedResult, metric: &str) -> f64 {
+        result.sample(metric).unwrap().value.unwrap()
+    }
+
+    fn systems(read: &FileRead) -> Vec<&str> {
+        read.found.iter().map(|(result, _)| result.system.as_str()).collect()
+    }
+
+    #[test]
+    fn a_figure_keeps_its_place_and_what_its_digits_stand_for() {
+        let found = one(TEXT);
+        let [(read, None), (write, None)] = found.as_slice() else { panic!("{found:?}") };
+        assert_eq!((read.way, write.way, read.file, read.line), (Way::Read, Way::Write, 7, 8));
+        assert_eq!((read.tool.as_str(), read.version.as_deref()), ("fio text", Some("3.33")));
+        assert_eq!(read.ended.as_deref(), Some("2026-11-23T17:02:55"));
+        assert_eq!((read.load.bs, read.load.iodepth, read.load.numjobs), (Some(4096), Some(8), Some(2)));
+        let iops = read.sample("iops").unwrap();
+        let [low, high] = iops.rounded().unwrap();
+        assert!((low - 44_550.0).abs() < 1.0 && (44_650.0..44_660.0).contains(&high), "{iops:?}");
+        let at = |result: &ImportedResult, percent: f64| {
+            result
+                .percentiles
+                .iter()
+                .find(|one| one.percent == percent)
+                .map(|one| (one.low, one.ns, one.high))
+        };
+        let (low, ns, high) = at(read, 99.9).unwrap();
+        assert!(
+            ns == 379_000.0 && low < high && low <= ns && ns <= high && high - low <= 1_000.0,
+            "{low} to {high}"
+        );
+        assert_eq!(at(write, 50.0).map(|one| one.1), Some(186_000.0));
+        assert_eq!((value(read, "ios"), value(read, "runtime")), (89_170.0, 2.001e9));
+    }
+
+    #[test]
+    fn bins_become_a_histogram_within_their_stated_error() {
+        let found = one(JSON);
+        let [(result, Some(histogram))] = found.as_slice() else { panic!("{found:?}") };
+        assert_eq!(histogram.count() as f64, value(result, "ios"));
+        for one in result.percentiles.iter().filter(|one| [50.0, 99.0, 99.9].contains(&one.percent)) {
+            let ours = histogram.percentile(one.percent / 100.0).unwrap() as f64;
+            assert!((ours / one.ns - 1.0).abs() < 0.016, "{one:?}: {ours}");
+        }
+        assert!(!result.percentiles.is_empty());
+        assert_eq!(result.tool, "fio JSON");
+        assert_eq!(
+            Histogram::decode(&histogram.encode()).as_ref(),
+            Ok(histogram),
+            "what is stored is what was read"
+        );
+    }
+
+    #[test]
+    fn several_outputs_of_a_page_are_of_one_system_only_where_somebody_says_so() {
+        let twice = format!("{TEXT}\n\n{TEXT}");
+        let lines = TEXT.lines().count() as u32;
+        let guessed = read(&twice, Whose::Guessed("page".into()));
+        let behind = format!("page:{}", lines + 3);
+        assert_eq!(systems(&guessed), ["page:1", "page:1", &behind, &behind]);
+        assert_eq!(systems(&read(&twice, Whose::One("host".into()))), ["host"; 4]);
+        let ranges = vec![("host".to_owned(), 1, lines)];
+        let some = read(&twice, Whose::Lines(ranges));
+        assert_eq!((systems(&some), some.strays), (vec!["host"; 2], 2));
+        assert_eq!(systems(&read(TEXT, Whose::Guessed("page".into()))), ["page"; 2], "one is the page's");
+    }
+
+    #[test]
+    fn lines_behind_the_end_of_a_file_are_told() {
+        let lines = TEXT.lines().count() as u32;
+        let of = |to: u32| read(TEXT, Whose::Lines(vec![("host".into(), 1, to)])).beyond;
+        assert_eq!(of(lines), Vec::<String>::new());
+        let told = of(9999);
+        assert!(told[0].starts_with("1-9999 of results/page.txt for host: its last is "), "{told:?}");
+    }
+
+    #[test]
+    fn what_caps_a_load_is_part_of_it() {
+        let capped = JSON.replacen("\"rw\" :", "\"rate_iops\" : \"1000\", \"direct\" : \"1\", \"rw\" :", 1);
+        assert_ne!(capped, JSON);
+        let (plain, capped) = (one(JSON), one(&capped));
+        assert_eq!(capped[0].0.load.caps, ["rate_iops=1000"]);
+        assert!(capped[0].0.load.settings.as_ref().unwrap().contains(&"direct=1".to_owned()));
+        assert_ne!(plain[0].0.load.identity(), capped[0].0.load.identity());
+        assert_eq!(one(TEXT)[0].0.load.settings, None);
+    }
+
+    #[test]
+    fn what_a_run_prints_before_it_ends_is_no_run_of_its_own() {
+        const STATUS: [&str; 2] = [
+            include_str!("../../audit/fixtures/fio/status-interval.txt"),
+            include_str!("../../audit/fixtures/fio/status-interval.json"),
+        ];
+        for (text, rw, ios) in [(STATUS[0], "randread", 236_517.0), (STATUS[1], "write", 11_332.0)] {
+            for whose in [Whose::One("host".into()), Whose::Guessed("host".into())] {
+                let read = read(text, whose);
+                let [(result, None)] = read.found.as_slice() else { panic!("{:?}", read.found) };
+                assert_eq!((read.file.snapshots, read.file.results), (3, 1));
+                assert_eq!((result.system.as_str(), result.load.rw.as_deref()), ("host", Some(rw)));
+                assert_eq!((value(result, "ios"), result.version.as_deref()), (ios, Some("3.33")));
+            }
+        }
+    }
+
+    #[test]
+    fn jobs_of_one_load_side_by_side_are_parts() {
+        let job = "mixed: (groupid=0, jobs=2): err= 0: pid=28249: Mon Nov 23 17:02:55 2026";
+        let at = TEXT.find(job).unwrap();
+        let end = TEXT.find("\nRun status").unwrap();
+        let text = format!("{}{}{}", &TEXT[..end], &TEXT[at..end], &TEXT[end..]);
+        let parts: Vec<Option<Part>> = one(&text).into_iter().map(|(result, _)| result.part).collect();
+        let part = |part| Some(Part { part, of: 2 });
+        assert_eq!(parts, [part(1), part(1), part(2), part(2)]);
+    }
+
+    #[test]
+    fn what_is_cut_off_is_listed_and_what_was_not_printed_is_missing() {
+        let read = read(
+            "noise\n  read: IOPS=44.6k, BW=174MiB/s (183MB/s)(348MiB/2001msec)\nnoise\n",
+            Whose::One("a".into()),
+        );
+        let [(result, None)] = read.found.as_slice() else { panic!("{:?}", read.found) };
+        let mean = result.sample("latency.mean").unwrap();
+        assert_eq!((mean.value, mean.missing.as_deref()), (None, Some("the output does not tell it")));
+        assert_eq!((&result.load.rw, result.line), (&None, 2));
+        let bins = JSON.find("\"bins\" : {\n").unwrap();
+        let cut = super::tests::read(&JSON[..bins + 400], Whose::One("a".into()));
+        assert_eq!(cut.file.unread.len(), 1, "{:?}", cut.file);
+        assert!(
+            cut.found.iter().all(|(_, histogram)| histogram.is_none()),
+            "half of the bins are no histogram"
+        );
+        assert_eq!(cut.file.sha256.len(), 64);
+    }
+
+    #[test]
+    fn files_are_read_in_their_order_by_any_number_of_threads() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut sources = Vec::new();
+        for at in 0..40 {
+            let path = folder.path().join(format!("{at:02}.txt"));
+            std::fs::write(&path, if at % 3 == 0 { "nothing" } else { TEXT }).unwrap();
+            let (shown, whose) = (path.display().to_string(), Whose::One(at.to_string()));
+            sources.push(Source { path: Some(path), shown, whose, found: true });
+        }
+        for threads in [1, 2, 7] {
+            let files: Vec<ImportedFile> =
+                read_all(&sources, 100, threads).into_iter().map(|read| read.unwrap().file).collect();
+            for (file, at) in files.iter().zip(0u32..) {
+                assert_eq!((file.file, file.results), (100 + at, if at % 3 == 0 { 0 } else { 2 }));
+            }
+            assert_eq!(files.len(), 40);
+        }
+    }
+}

@@ -1,0 +1,399 @@
+//! Which files are read and whose results they hold: by the names that were given, else by folders, else by file names. Folders are
+//! walked as `folder` does.
+
+use crate::exit::Failed;
+use crate::folder::{self, Kind};
+use anyhow::Result;
+use iotax_units::harmless::shown;
+use std::collections::{BTreeSet, HashMap, HashSet};
+use std::ffi::OsStr;
+use std::os::unix::fs::FileTypeExt;
+use std::path::{Path, PathBuf};
+
+/// Standard input as a page.
+pub const STDIN: &str = "-";
+/// And in words.
+pub const STANDARD_INPUT: &str = "standard input";
+
+/// `NAME=PATH`, or `NAME=PATH:10-60`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Named {
+    /// The system.
+    pub system: String,
+    /// A file or folder.
+    pub path: PathBuf,
+    /// Lines of a file, from 1, both included.
+    pub lines: Option<(u32, u32)>,
+}
+
+/// Whose results a file holds.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Whose {
+    /// All of that system, however many there are.
+    One(String),
+    /// By the file's name: several results of one load in it are of several systems for all that is known.
+    Guessed(String),
+    /// By lines, both included.
+    Lines(Vec<(String, u32, u32)>),
+}
+
+/// A file to read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Source {
+    /// `None`: standard input.
+    pub path: Option<PathBuf>,
+    /// As a person calls it.
+    pub shown: String,
+    /// Whose results it holds.
+    pub whose: Whose,
+    /// Found in a folder: one without results is no error.
+    pub found: bool,
+}
+
+/// How systems were told apart where nobody named them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum By {
+    /// All were named.
+    Names,
+    /// By folders.
+    Folders,
+    /// By the names of files.
+    Files,
+    /// Some by folders, some by the names of files.
+    Both,
+}
+
+/// `--system NAME=PATH[:FROM-TO]`.
+///
+/// # Errors
+/// Words for the parser of the command line.
+pub fn parse_named(word: &str) -> Result<Named, String> {
+    const FORM: &str = "write NAME=PATH, or NAME=PATH:FROM-TO for lines of a file";
+    let Some((system, path)) =
+        word.split_once('=').filter(|(name, path)| !name.is_empty() && !path.is_empty())
+    else {
+        return Err(format!("\"{}\" names no system; hint: {FORM}", word.escape_debug()));
+    };
+    let system = shown(system);
+    let whole = || Named { system: system.clone(), path: path.into(), lines: None };
+    let Some((file, range)) = path.rsplit_once(':').filter(|_| !Path::new(path).exists()) else {
+        return Ok(whole());
+    };
+    let Some((from, to)) = range.split_once('-') else { return Ok(whole()) };
+    match (from.parse(), to.parse()) {
+        (Ok(from), Ok(to)) if 1 <= from && from <= to => {
+            Ok(Named { system: system.clone(), path: file.into(), lines: Some((from, to)) })
+        }
+        (Ok(_), Ok(_)) => Err(format!("lines {range} are none: they count from 1; hint: {FORM}")),
+        _ => Ok(whole()),
+    }
+}
+
+/// What there is to read.
+#[derive(Debug)]
+pub struct Sources {
+    /// All files, each once.
+    pub all: Vec<Source>,
+    /// How their systems were told apart.
+    pub by: By,
+    /// What lies in folders and is no file: `results/pipe: why`.
+    pub passed: Vec<String>,
+}
+
+/// All files of what was named.
+///
+/// # Errors
+/// A path that is not there, an empty folder, standard input twice.
+pub fn sources(pages: &[String], named: &[Named]) -> Result<Sources> {
+    let mut all: Vec<Source> = Vec::new();
+    let mut passed: Vec<String> = Vec::new();
+    let mut known: HashMap<PathBuf, usize> = HashMap::new();
+    // One file may be spelled in several ways; what is named alone holds each of its files once.
+    let several = pages.len() + named.len() > 1;
+    let identity = |path: &Path| match several {
+        true => path.canonicalize().unwrap_or_else(|_| path.to_owned()),
+        false => path.to_owned(),
+    };
+    for one in named {
+        for path in files_of(&one.path, &mut passed)? {
+            match known.get(&identity(&path)) {
+                Some(at) => add_lines(&mut all[*at], one)?,
+                None => {
+                    known.insert(identity(&path), all.len());
+                    all.push(source_of(one, path));
+                }
+            }
+        }
+    }
+    let mut taken: HashSet<PathBuf> = known.into_keys().collect();
+    let mut given: Vec<Given> = Vec::new();
+    for page in pages {
+        match page.as_str() {
+            STDIN if given.iter().any(|one| one.root.is_none()) => {
+                return Err(Failed::input("standard input is named twice").into());
+            }
+            STDIN => given.push(Given { root: None, is_folder: false, files: Vec::new() }),
+            path => {
+                let root = PathBuf::from(path);
+                let files = files_of(&root, &mut passed)?;
+                let files = files.into_iter().filter(|file| taken.insert(identity(file))).collect();
+                given.push(Given { is_folder: root.is_dir(), root: Some(root), files });
+            }
+        }
+    }
+    let by = guess(&given, &mut all);
+    Ok(Sources { all, by, passed })
+}
+
+/// A path in messages and reports: who unpacked it may not have chosen its names.
+fn called(path: &Path) -> String {
+    shown(&path.display().to_string())
+}
+
+/// What one word of the command line stands for.
+struct Given {
+    root: Option<PathBuf>,
+    is_folder: bool,
+    files: Vec<PathBuf>,
+}
+
+fn source_of(one: &Named, path: PathBuf) -> Source {
+    let whose = match one.lines {
+        Some((from, to)) => Whose::Lines(vec![(one.system.clone(), from, to)]),
+        None => Whose::One(one.system.clone()),
+    };
+    Source { shown: called(&path), path: Some(path), whose, found: one.path.is_dir() }
+}
+
+/// A file that is named again is so for other lines of it.
+fn add_lines(source: &mut Source, one: &Named) -> Result<()> {
+    let (Whose::Lines(ranges), Some((from, to))) = (&mut source.whose, one.lines) else {
+        let why = format!(
+            "{} is named twice by --system; hint: name lines: --system NAME=PATH:FROM-TO",
+            source.shown
+        );
+        return Err(Failed::input(why).into());
+    };
+    if let Some((other, ..)) = ranges.iter().find(|(_, a, b)| from <= *b && *a <= to) {
+        let why = format!("lines {from}-{to} of {} are of {} and of {other}", source.shown, one.system);
+        return Err(Failed::input(why).into());
+    }
+    ranges.push((one.system.clone(), from, to));
+    Ok(())
+}
+
+/// Files by their folders where these tell several apart, else by their own names.
+fn guess(given: &[Given], all: &mut Vec<Source>) -> By {
+    let plain: Vec<&PathBuf> = given.iter().filter(|one| !one.is_folder).flat_map(|one| &one.files).collect();
+    let parents: BTreeSet<Option<&Path>> = plain.iter().map(|path| path.parent()).collect();
+    let folders = given.iter().filter(|one| one.is_folder).count();
+    let stems = stems(given);
+    let (mut by_folder, mut by_file) = (false, false);
+    for one in given {
+        let Some(root) = &one.root else {
+            by_file = true;
+            let whose = Whose::Guessed(STANDARD_INPUT.to_owned());
+            all.push(Source { path: None, shown: STANDARD_INPUT.to_owned(), whose, found: false });
+            continue;
+        };
+        for path in &one.files {
+            let folder = match one.is_folder {
+                true => below(root, path).or_else(|| (folders > 1).then(|| name_of(root)).flatten()),
+                false if parents.len() > 1 => path.parent().and_then(name_of),
+                false => None,
+            };
+            by_folder |= folder.is_some();
+            by_file |= folder.is_none();
+            let whose = folder.map_or_else(|| Whose::Guessed(name_of_file(path, &stems)), Whose::One);
+            all.push(Source { path: Some(path.clone()), shown: called(path), whose, found: one.is_folder });
+        }
+    }
+    match (by_folder, by_file) {
+        (false, false) => By::Names,
+        (true, false) => By::Folders,
+        (false, true) => By::Files,
+        (true, true) => By::Both,
+    }
+}
+
+/// How many files have a name, with and without its ending.
+fn stems(given: &[Given]) -> HashMap<&OsStr, usize> {
+    let mut counts: HashMap<&OsStr, usize> = HashMap::new();
+    for path in given.iter().flat_map(|one| &one.files) {
+        let mut names: Vec<&OsStr> = [path.file_stem(), path.file_name()].into_iter().flatten().collect();
+        names.dedup();
+        names.into_iter().for_each(|name| *counts.entry(name).or_default() += 1);
+    }
+    counts
+}
+
+/// `host` of `results/host.json`; with its ending, or all of its path, where others are called so.
+fn name_of_file(path: &Path, stems: &HashMap<&OsStr, usize>) -> String {
+    let only = |name: &&OsStr| stems.get(name).is_none_or(|count| *count == 1);
+    let name = path.file_stem().filter(only).or_else(|| path.file_name().filter(only));
+    shown(&name.unwrap_or(path.as_os_str()).to_string_lossy())
+}
+
+/// The folder just below the root that a file lies in.
+fn below(root: &Path, path: &Path) -> Option<String> {
+    let inner = path.strip_prefix(root).ok()?;
+    let mut parts = inner.components();
+    let first = parts.next()?;
+    parts.next().map(|_| shown(&first.as_os_str().to_string_lossy()))
+}
+
+/// `host` of `results/host`, also where it is written `.`.
+fn name_of(folder: &Path) -> Option<String> {
+    let whole = folder.canonicalize().ok()?;
+    Some(shown(&whole.file_name()?.to_string_lossy()))
+}
+
+/// A file itself; of a folder all files, in the order of their names.
+fn files_of(path: &Path, passed: &mut Vec<String>) -> Result<Vec<PathBuf>> {
+    let meta = std::fs::metadata(path).map_err(|error| {
+        Failed::input(format!("cannot read {}: {}", path.display(), crate::import::reason(&error)))
+    })?;
+    let kind = meta.file_type();
+    if kind.is_file() || kind.is_fifo() {
+        return Ok(vec![path.to_owned()]);
+    }
+    if !kind.is_dir() {
+        return Err(Failed::input(format!(
+            "{} is no file; hint: write - for standard input",
+            path.display()
+        ))
+        .into());
+    }
+    files_below(path, passed)
+}
+
+/// The files below a folder; what is none goes to `passed`.
+fn files_below(top: &Path, passed: &mut Vec<String>) -> Result<Vec<PathBuf>> {
+    let mut files = Vec::new();
+    for (path, kind) in folder::below(top) {
+        match kind {
+            Kind::File => files.push(path),
+            Kind::Passed(why) => passed.push(format!("{}: {why}", called(&path))),
+            Kind::Unreadable(error) => {
+                let reason = crate::import::reason(&error);
+                return Err(Failed::input(format!("cannot read {}: {reason}", path.display())).into());
+            }
+        }
+    }
+    if files.is_empty() {
+        return Err(Failed::input(format!("the folder {} holds no file", top.display())).into());
+    }
+    Ok(files)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn tree(files: &[&str]) -> tempfile::TempDir {
+        let dir = tempfile::tempdir().unwrap();
+        for file in files {
+            let path = dir.path().join(file);
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            std::fs::write(path, "x").unwrap();
+        }
+        dir
+    }
+
+    /// File and system, and how they were told apart.
+    fn told(dir: &Path, pages: &[&str], named: &[&str]) -> (Vec<String>, By) {
+        let at = |page: &&str| dir.join(page).display().to_string();
+        let pages: Vec<String> = pages.iter().map(at).collect();
+        let named: Vec<Named> = named
+            .iter()
+            .map(|word| {
+                let (name, path) = word.split_once('=').unwrap();
+                parse_named(&format!("{name}={}", at(&path))).unwrap()
+            })
+            .collect();
+        let Sources { all, by, .. } = sources(&pages, &named).unwrap();
+        let line = |source: &Source| {
+            let path = source.path.as_ref().unwrap().strip_prefix(dir).unwrap().display().to_string();
+            match &source.whose {
+                Whose::One(name) => format!("{path}: {name}"),
+                Whose::Guessed(name) => format!("{path}: {name}?"),
+                Whose::Lines(ranges) => format!("{path}: {ranges:?}"),
+            }
+        };
+        (all.iter().map(line).collect(), by)
+    }
+
+    #[test]
+    fn a_file_is_read_once_however_it_is_spelled() {
+        let dir = tree(&["flat/host.txt", "flat/vm.txt"]);
+        let spelled = ["flat/host.txt", "flat/../flat/host.txt", "flat/vm.txt", "flat"];
+        let (all, by) = told(dir.path(), &spelled, &[]);
+        assert_eq!(
+            (all, by),
+            (["flat/host.txt: host?", "flat/vm.txt: vm?"].map(String::from).to_vec(), By::Files)
+        );
+        let named = told(dir.path(), &["flat/../flat/host.txt", "flat/vm.txt"], &["a=flat/host.txt"]);
+        assert_eq!(named.0, ["flat/host.txt: a", "flat/vm.txt: vm?"]);
+    }
+
+    #[test]
+    fn what_lies_in_a_folder_and_is_no_file_is_told() {
+        let dir = tree(&["r/host.txt"]);
+        std::os::unix::fs::symlink("nowhere", dir.path().join("r/vm.txt")).unwrap();
+        let found = sources(&[dir.path().join("r").display().to_string()], &[]).unwrap();
+        assert_eq!(found.all.len(), 1);
+        let [passed] = found.passed.as_slice() else { panic!("{:?}", found.passed) };
+        assert!(passed.ends_with("r/vm.txt: a link that leads nowhere"), "{passed}");
+    }
+
+    #[test]
+    fn systems_are_folders_where_these_tell_them_apart_and_else_files() {
+        let dir = tree(&[
+            "r/host/a.json",
+            "r/vm/a.json",
+            "r/vm/deep/b.json",
+            "r/.git/x",
+            "flat/host.txt",
+            "flat/vm.txt",
+            "same/a.txt",
+            "same/a.json",
+            "same/b.txt",
+        ]);
+        let dir = dir.path();
+        let of_folders = (
+            ["r/host/a.json: host", "r/vm/a.json: vm", "r/vm/deep/b.json: vm"].map(String::from).to_vec(),
+            By::Folders,
+        );
+        assert_eq!(told(dir, &["r"], &[]), of_folders);
+        assert_eq!(told(dir, &["r/host", "r/vm"], &[]).0[..2], of_folders.0[..2]);
+        assert_eq!(told(dir, &["r/host/a.json", "r/vm/a.json"], &[]).0, of_folders.0[..2]);
+        let of_same = ["same/a.json: a.json?", "same/a.txt: a.txt?", "same/b.txt: b?"];
+        assert_eq!(told(dir, &["same"], &[]).0, of_same);
+        let of_files = (["flat/host.txt: host?", "flat/vm.txt: vm?"].map(String::from).to_vec(), By::Files);
+        assert_eq!(told(dir, &["flat"], &[]), of_files);
+        assert_eq!(told(dir, &["flat/host.txt", "flat/vm.txt"], &[]), of_files);
+        assert_eq!(told(dir, &["r/vm/a.json"], &[]).0, ["r/vm/a.json: a?"]);
+    }
+
+    #[test]
+    fn what_is_named_is_of_that_name_and_read_once() {
+        let dir = tree(&["a.txt", "b.txt"]);
+        let dir = dir.path();
+        let (all, by) = told(dir, &["a.txt"], &["host=a.txt:1-10", "vm=a.txt:11-20", "other=b.txt"]);
+        assert_eq!(all, ["a.txt: [(\"host\", 1, 10), (\"vm\", 11, 20)]", "b.txt: other"]);
+        assert_eq!(by, By::Names);
+        let named = |words: &[&str]| {
+            let named: Vec<Named> = words
+                .iter()
+                .map(|word| parse_named(&word.replace('@', &dir.display().to_string())).unwrap())
+                .collect();
+            sources(&[], &named).unwrap_err().to_string()
+        };
+        assert!(named(&["a=@/a.txt", "b=@/a.txt"]).contains("named twice"));
+        assert!(named(&["a=@/a.txt:1-5", "b=@/a.txt:5-9"]).contains("are of b and of a"));
+        assert!(named(&["a=@/none"]).contains("cannot read"));
+        for bad in ["x", "=y", "x=", "x=y:9-3", "x=y:0-3"] {
+            assert!(parse_named(bad).is_err(), "{bad}");
+        }
+    }
+}

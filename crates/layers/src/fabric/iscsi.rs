@@ -1,0 +1,123 @@
+//! `iscsi`: iSCSI or iSER, by the kernel's target (LIO) and open-iscsi.
+
+use super::{Ends, Wire, only, qualified, rdma_needs};
+use crate::layer::catalog::LayerHelp;
+use crate::layer::catalog::iscsi::HELP;
+use crate::layer::{Claim, Exposed, Layer, PlanContext, number};
+use crate::scenario::LayerSpec;
+use crate::step::op::{ConnectIscsi, ExportIscsi, Op, StartIscsid};
+use anyhow::{Result, ensure};
+use std::net::SocketAddr;
+
+/// Options that LIO is told by its own names, in that order.
+const ATTRIBUTES: &[&str] =
+    &["emulate-3pc", "emulate-tpu", "emulate-tpws", "emulate-caw", "is-nonrot", "max-write-same-len"];
+
+/// The layer.
+pub struct Iscsi;
+
+/// Where iSCSI listens (IANA).
+const PORT: u16 = 3260;
+
+impl Layer for Iscsi {
+    fn help(&self) -> &'static LayerHelp {
+        &HELP
+    }
+
+    fn needs(&self, spec: &LayerSpec) -> Vec<&'static str> {
+        match iser(spec) {
+            true => [&["root", "iscsi_target_mod", "ib_isert"], rdma_needs(spec)].concat(),
+            false => vec!["root", "iscsi_target_mod"],
+        }
+    }
+
+    fn needs_far(&self, spec: &LayerSpec) -> Vec<&'static str> {
+        match iser(spec) {
+            true => [&["root", "open-iscsi", "ib_iser"], rdma_needs(spec)].concat(),
+            false => vec!["root", "open-iscsi", "iscsi_tcp"],
+        }
+    }
+
+    fn claim(&self, _: &LayerSpec) -> Claim {
+        Claim::Takes
+    }
+
+    fn reads_back(&self, op: &Op) -> Option<&'static str> {
+        match op {
+            Op::ExportIscsi(_) => Some("target"),
+            Op::ConnectIscsi(_) => Some("initiator"),
+            _ => None,
+        }
+    }
+
+    fn plan(&self, spec: &LayerSpec, below: &Exposed, context: &mut PlanContext) -> Result<Exposed> {
+        let backing = only(spec, below)?.clone();
+        let settings = settings(spec)?;
+        let wire = if iser(spec) { Wire::Rdma } else { Wire::Tcp };
+        let ends = Ends::plan(spec, below, wire, PORT, context)?;
+        let portal = SocketAddr::from(ends.at(spec)?);
+        let instance = context.instance("iscsi");
+        let name = format!("iotax-{}-{instance}", context.tag.run_id);
+        let iqn = qualified("iqn", &instance, context);
+        let initiator = qualified("iqn", &format!("{instance}-initiator"), context);
+        let export = ExportIscsi {
+            backing,
+            block: below.block,
+            bytes: below.bytes,
+            read_only: !context.writable,
+            name: name.clone(),
+            serial: name.clone(),
+            attributes: attributes(spec),
+            iqn: iqn.clone(),
+            initiator: initiator.clone(),
+            portal,
+            iser: iser(spec),
+        };
+        context.add_in(&ends.near, "serve it over iSCSI", Op::ExportIscsi(export));
+        start_iscsid(iser(spec), &ends.far, context);
+        let connect = ConnectIscsi { iqn, portal, iface: name, initiator, iser: iser(spec), settings };
+        let step = context.add_in(&ends.far, "log in to it over iSCSI", Op::ConnectIscsi(connect));
+        Ok(ends.exposed(step, below, context))
+    }
+}
+
+fn iser(spec: &LayerSpec) -> bool {
+    spec.option("transport") == Some("iser")
+}
+
+/// One daemon in a place serves all sessions there.
+fn start_iscsid(iser: bool, place: &str, context: &mut PlanContext) {
+    let directory = context.directory_in(place);
+    let start = Op::StartIscsid(StartIscsid { directory, iser });
+    if !context.steps.iter().any(|step| step.place == place && step.op == start) {
+        context.add_in(place, "have an iscsid there", start);
+    }
+}
+
+fn settings(spec: &LayerSpec) -> Result<Vec<(String, String)>> {
+    if !spec.options.contains_key("queue-depth") {
+        return Ok(Vec::new());
+    }
+    let depth = number::<u32>(spec, "queue-depth")?;
+    ensure!(
+        (1..=1024).contains(&depth),
+        "{}: queue-depth = {depth}, and open-iscsi takes 1 to 1024",
+        spec.origin
+    );
+    // Commands of a session are those of its one disk; open-iscsi takes powers of two from 2 on.
+    let commands = depth.next_power_of_two().max(128);
+    let setting = |name: &str, value: u32| (name.to_owned(), value.to_string());
+    Ok(vec![setting("node.session.queue_depth", depth), setting("node.session.cmds_max", commands)])
+}
+
+fn attributes(spec: &LayerSpec) -> Vec<(String, String)> {
+    let told = |name: &&str| {
+        let value = match spec.option(name)? {
+            "true" => "1",
+            "false" => "0",
+            other => other,
+        };
+        Some((name.replace('-', "_"), value.to_owned()))
+    };
+    ATTRIBUTES.iter().filter_map(told).collect()
+}

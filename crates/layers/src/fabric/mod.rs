@@ -1,0 +1,245 @@
+//! Fabrics: layers with two ends. A target stands where what is below is, an initiator shows it in the same place or another.
+//! Nothing listens at a wildcard, and one initiator alone may connect.
+
+mod iscsi;
+mod nbd;
+mod nvmf;
+
+pub use iscsi::Iscsi;
+pub use nbd::Nbd;
+pub use nvmf::Nvmf;
+
+use super::{Exposed, PlanContext};
+use crate::scenario::LayerSpec;
+use crate::step::op::{ExportIscsi, ExportNbd, ExportNvmf, ExportSpdkNvmf, NbdServer, Op, RdmaOn, SoftRdma};
+use crate::step::tool::guid;
+use crate::step::{PathRef, StepId};
+use anyhow::{Context, Result, bail, ensure};
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::net::{IpAddr, Ipv4Addr};
+
+/// What carries it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Wire {
+    Tcp,
+    Rdma,
+    /// Nothing that leaves the machine: `loop`, `unix`.
+    Inside,
+}
+
+/// Both ends.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Ends {
+    /// Where the target is.
+    near: String,
+    /// Where the initiator is.
+    far: String,
+    /// Where it listens; `None`: nowhere that has an address.
+    at: Option<(IpAddr, u16)>,
+}
+
+impl Ends {
+    /// The ends of a layer, with the RDMA devices that they need.
+    ///
+    /// # Errors
+    /// The address is lacking, or none for both.
+    fn plan(
+        spec: &LayerSpec,
+        below: &Exposed,
+        wire: Wire,
+        first: u16,
+        context: &mut PlanContext,
+    ) -> Result<Ends> {
+        let near = below.place.clone();
+        let far = spec.far.clone().unwrap_or_else(|| near.clone());
+        if wire == Wire::Inside {
+            refuse_inside(spec, &near, &far)?;
+            return Ok(Ends { near, far, at: None });
+        }
+        let address = match address(spec, &near, &far, wire)? {
+            Some(address) => given(address, wire, &near, &far, context),
+            None if wire == Wire::Tcp => IpAddr::V4(Ipv4Addr::LOCALHOST),
+            None => own(context, &near),
+        };
+        let port = port_at(spec, address, first, &near, context)?;
+        Ok(Ends { near, far, at: Some((address, port)) })
+    }
+
+    /// Of a fabric that has an address.
+    fn at(&self, spec: &LayerSpec) -> Result<(IpAddr, u16)> {
+        self.at.with_context(|| format!("{}: {} without an address", spec.origin, spec.name))
+    }
+
+    /// What the layer above sees: the device that a step yields, in the initiator's place.
+    fn exposed(&self, step: StepId, below: &Exposed, context: &PlanContext) -> Exposed {
+        Exposed {
+            paths: vec![PathRef::Yield(step)],
+            block: true,
+            place: self.far.clone(),
+            writable: context.writable,
+            ..below.clone()
+        }
+    }
+}
+
+fn refuse_inside(spec: &LayerSpec, near: &str, far: &str) -> Result<()> {
+    let transport = spec.option("transport").unwrap_or_default();
+    ensure!(
+        near == far,
+        "{}: {}(transport={transport}) does not leave the machine, and it leads from @{near} to @{far}; hint: transport=tcp",
+        spec.origin,
+        spec.name
+    );
+    match ["address", "port"].into_iter().find(|name| spec.options.contains_key(*name)) {
+        Some(name) => {
+            bail!("{}: {}(transport={transport}) has no {name}; hint: leave it out", spec.origin, spec.name)
+        }
+        None => Ok(()),
+    }
+}
+
+/// The address that was written, if one was, or needed to be.
+fn address(spec: &LayerSpec, near: &str, far: &str, wire: Wire) -> Result<Option<IpAddr>> {
+    let Some(word) = spec.option("address") else {
+        ensure!(
+            near == far,
+            "{}: {} leads from @{near} to @{far}, and at which address of @{near} is not said; \
+             hint: {}(address=IP), by which @{far} reaches @{near}",
+            spec.origin,
+            spec.name,
+            spec.name
+        );
+        return Ok(None);
+    };
+    let address: IpAddr =
+        word.parse().ok().with_context(|| format!("{}: address = \"{word}\" is none", spec.origin))?;
+    ensure!(
+        !address.is_loopback() || near == far,
+        "{}: {address} does not leave @{near}, and @{far} is to reach it; hint: an address of a network card of @{near}",
+        spec.origin
+    );
+    ensure!(
+        !address.is_loopback() || wire != Wire::Rdma,
+        "{}: the loopback device has no RDMA; hint: leave address out, or name that of a network card",
+        spec.origin
+    );
+    Ok(Some(address))
+}
+
+/// Both ends of an address by RDMA have a device for it.
+fn given(address: IpAddr, wire: Wire, near: &str, far: &str, context: &mut PlanContext) -> IpAddr {
+    if wire == Wire::Rdma {
+        rdma(RdmaOn::At(address), near, context);
+        if near != far {
+            rdma(RdmaOn::Toward(address), far, context);
+        }
+    }
+    address
+}
+
+/// A network of our own within one machine.
+fn own(context: &mut PlanContext, near: &str) -> IpAddr {
+    let hash = digest(&[&context.tag.run_id, &context.steps.len().to_string(), "network"]);
+    let [third, fourth, ..] = hash.to_le_bytes();
+    // Link-local, without the first and last of 256 networks, which are reserved (RFC 3927); four addresses each.
+    let address = Ipv4Addr::new(169, 254, third.clamp(1, 254), (fourth & !3) + 1);
+    rdma(RdmaOn::Own(address.into(), 30), near, context);
+    address.into()
+}
+
+fn rdma(on: RdmaOn, place: &str, context: &mut PlanContext) {
+    let name = context.instance("rdma");
+    let short = format!("{:08x}", digest(&[&context.tag.run_id, &name]) as u32);
+    context.add_in(place, "have RDMA there", Op::SoftRdma(SoftRdma { short, on }));
+}
+
+/// The port that was written, or the first from that one on that no other export of the plan has.
+fn port_at(spec: &LayerSpec, address: IpAddr, first: u16, near: &str, context: &PlanContext) -> Result<u16> {
+    let taken = |port: u16| {
+        context.steps.iter().any(|step| step.place == near && listens(&step.op) == Some((address, port)))
+    };
+    let Some(word) = spec.option("port") else {
+        return (first..).find(|port| !taken(*port)).context("no port is free");
+    };
+    let port = word.parse().ok().with_context(|| format!("{}: port = \"{word}\" is none", spec.origin))?;
+    ensure!(
+        !taken(port),
+        "{}: another export listens on port {port} of {address} at the same time; hint: leave port out",
+        spec.origin
+    );
+    Ok(port)
+}
+
+/// Where an export listens.
+fn listens(op: &Op) -> Option<(IpAddr, u16)> {
+    match op {
+        Op::ExportNvmf(ExportNvmf { at, .. }) => *at,
+        Op::ExportSpdkNvmf(ExportSpdkNvmf { at, .. }) => Some(*at),
+        Op::ExportIscsi(ExportIscsi { portal, .. }) => Some((portal.ip(), portal.port())),
+        Op::ExportNbd(ExportNbd { server: NbdServer::Tcp(at), .. }) => Some((at.ip(), at.port())),
+        _ => None,
+    }
+}
+
+/// What an end by RDMA needs beside its modules. A card of an address that was named may have RDMA: what is lacking where it has
+/// not, the step tells.
+fn rdma_needs(spec: &LayerSpec) -> &'static [&'static str] {
+    if spec.option("address").is_some() { &["ip"] } else { &["ip", "rdma", "rdma_rxe"] }
+}
+
+/// The only thing to stand on, which an export serves whole.
+fn only<'a>(spec: &LayerSpec, below: &'a Exposed) -> Result<&'a PathRef> {
+    ensure!(
+        below.copies.is_empty(),
+        "{}: {} stands on one device, and there is one in each of several guests",
+        spec.origin,
+        spec.name
+    );
+    below.path(spec)
+}
+
+/// A UUID that only this run knows, for something in it.
+fn uuid(context: &PlanContext, what: &str) -> String {
+    guid(&random(context, what)).to_ascii_lowercase()
+}
+
+/// Digits that only this run knows, for something in it.
+fn random(context: &PlanContext, what: &str) -> String {
+    format!("{:016x}", digest(&[&context.tag.run_id, what, &secret().to_string()]))
+}
+
+/// A qualified name that nobody else has: `KIND.2026-01.invalid.iotax:RUN-NAME-RANDOM`. The domain is nobody's (RFC 2606).
+fn qualified(kind: &str, name: &str, context: &PlanContext) -> String {
+    let random = random(context, &format!("{kind} {name}"));
+    // Names of iSCSI are written in small letters (RFC 7143).
+    format!("{kind}.2026-01.invalid.iotax:{}-{name}-{random}", context.tag.run_id.to_ascii_lowercase())
+}
+
+fn digest(words: &[&str]) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    words.hash(&mut hasher);
+    hasher.finish()
+}
+
+/// Of this process: every plan of a run has the same names, and no other run knows them.
+fn secret() -> u64 {
+    static SECRET: std::sync::OnceLock<u64> = std::sync::OnceLock::new();
+    #[cfg(any(test, feature = "testing"))]
+    if FIXED.load(std::sync::atomic::Ordering::Relaxed) {
+        return 0;
+    }
+    *SECRET
+        .get_or_init(|| std::hash::BuildHasher::hash_one(&std::hash::RandomState::new(), std::process::id()))
+}
+
+#[cfg(any(test, feature = "testing"))]
+static FIXED: std::sync::atomic::AtomicBool = std::sync::atomic::AtomicBool::new(cfg!(test));
+
+/// From now on names are the same in every process: plans of tests are compared with what they were.
+#[cfg(any(test, feature = "testing"))]
+pub fn fix_names() {
+    FIXED.store(true, std::sync::atomic::Ordering::Relaxed);
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,116 @@
+//! `nbd`: a qemu-nbd with direct I/O, and the kernel's NBD device over it.
+
+use super::{Ends, Wire, only};
+use crate::layer::catalog::LayerHelp;
+use crate::layer::catalog::nbd::HELP;
+use crate::layer::guest::{self, qemu::Value};
+use crate::layer::{Claim, Exposed, Layer, PlanContext, number};
+use crate::scenario::LayerSpec;
+use crate::step::PathRef;
+use crate::step::op::{ConnectNbd, ExportNbd, NbdServer, Op, Spawn};
+use anyhow::{Context, Result, ensure};
+use std::path::Path;
+
+/// The layer.
+pub struct Nbd;
+
+/// Where NBD listens (IANA).
+const PORT: u16 = 10809;
+
+impl Layer for Nbd {
+    fn help(&self) -> &'static LayerHelp {
+        &HELP
+    }
+
+    fn needs(&self, _: &LayerSpec) -> Vec<&'static str> {
+        vec!["root", "qemu-nbd"]
+    }
+
+    fn needs_far(&self, _: &LayerSpec) -> Vec<&'static str> {
+        vec!["root", "nbd", "nbd-client"]
+    }
+
+    fn claim(&self, _: &LayerSpec) -> Claim {
+        Claim::Takes
+    }
+
+    fn reads_back(&self, op: &Op) -> Option<&'static str> {
+        matches!(op, Op::ConnectNbd(_)).then_some("client")
+    }
+
+    fn plan(&self, spec: &LayerSpec, below: &Exposed, context: &mut PlanContext) -> Result<Exposed> {
+        let backing = only(spec, below)?.clone();
+        let connections = number::<u32>(spec, "connections")?;
+        ensure!(connections <= 16, "{}: connections = {connections}, at most 16 are made", spec.origin);
+        let wire = if spec.option("transport") == Some("unix") { Wire::Inside } else { Wire::Tcp };
+        let ends = Ends::plan(spec, below, wire, PORT, context)?;
+        let instance = context.instance("nbd");
+        let name = format!("iotax-{}-{instance}", context.tag.run_id);
+        let directory = context.directory_in(&ends.near);
+        let server = match ends.at {
+            Some(at) => NbdServer::Tcp(at.into()),
+            None => NbdServer::Unix(directory.join(format!("{instance}.sock"))),
+        };
+        let argv = argv(&name, &server, connections, below, !context.writable)?;
+        let socket = match &server {
+            NbdServer::Unix(socket) => Some(socket.clone()),
+            NbdServer::Tcp(_) => None,
+        };
+        let log = directory.join(format!("{instance}.log"));
+        let spawn = Spawn {
+            what: format!("qemu-nbd {instance}"),
+            tag: export_word(&name),
+            argv,
+            belows: vec![backing.clone()],
+            makes: socket.iter().cloned().chain([log.clone()]).collect(),
+            log,
+            ready: socket,
+        };
+        let export = ExportNbd { spawn, backing, name: name.clone(), server: server.clone() };
+        context.add_in(&ends.near, "serve it over NBD", Op::ExportNbd(export));
+        let connect = ConnectNbd { name, server, connections };
+        let step = context.add_in(&ends.far, "connect to it over NBD", Op::ConnectNbd(connect));
+        Ok(ends.exposed(step, below, context))
+    }
+}
+
+fn export_word(name: &str) -> String {
+    format!("--export-name={name}")
+}
+
+/// qemu-nbd that stays between connections, and shows no more than what is to be seen of what is below.
+fn argv(
+    name: &str,
+    server: &NbdServer,
+    connections: u32,
+    below: &Exposed,
+    read_only: bool,
+) -> Result<Vec<String>> {
+    let image = Value::new("driver", "raw")
+        .set("offset", "0")
+        .set("size", below.bytes.to_string())
+        .set("file.driver", if below.block { "host_device" } else { "file" });
+    let image = match &below.paths[..] {
+        // Doubled where it has commas; what a step yields has none, and stands there later.
+        [PathRef::Path(path)] => image.set("file.filename", word_of(path)?),
+        _ => image.set("file.filename", guest::below(0)),
+    };
+    let mut argv: Vec<String> =
+        ["qemu-nbd", "--persistent", "--cache=none", "--aio=native"].map(String::from).into();
+    argv.push(format!("--shared={connections}"));
+    argv.push(export_word(name));
+    match server {
+        NbdServer::Tcp(at) => argv.extend([format!("--bind={}", at.ip()), format!("--port={}", at.port())]),
+        NbdServer::Unix(socket) => argv.push(format!("--socket={}", word_of(socket)?)),
+    }
+    if read_only {
+        argv.push("--read-only".into());
+    }
+    let image = image.into_word().into_string().ok().context("a path that is not UTF-8")?;
+    argv.extend(["--image-opts".into(), image]);
+    Ok(argv)
+}
+
+fn word_of(path: &Path) -> Result<String> {
+    path.to_str().map(str::to_owned).with_context(|| format!("{} is not UTF-8", path.display()))
+}

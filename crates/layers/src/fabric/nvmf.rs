@@ -1,0 +1,192 @@
+//! `nvmf`: NVMe over TCP, RDMA or within the machine, by the kernel's target (nvmet) or a running SPDK target, and the kernel's
+//! host.
+
+use super::{Ends, Wire, digest, only, qualified, rdma_needs, uuid};
+use crate::host::Missing;
+use crate::layer::catalog::LayerHelp;
+use crate::layer::catalog::nvmf::HELP;
+use crate::layer::needs;
+use crate::layer::{Claim, Exposed, Layer, PlanContext, flag, number, word};
+use crate::scenario::LayerSpec;
+use crate::step::op::{ConnectNvmf, ExportNvmf, ExportSpdkNvmf, Op, SPDK_NVMF_METHODS};
+use crate::step::{PathRef, spdk};
+use crate::units;
+use anyhow::{Result, ensure};
+use std::path::Path;
+
+/// The layer.
+pub struct Nvmf;
+
+/// Where NVMe over TCP and RDMA listens (IANA).
+const PORT: u16 = 4420;
+
+impl Layer for Nvmf {
+    fn help(&self) -> &'static LayerHelp {
+        &HELP
+    }
+
+    fn needs(&self, spec: &LayerSpec) -> Vec<&'static str> {
+        match wire(spec) {
+            // An SPDK target says itself what it can (`missing`).
+            Wire::Tcp | Wire::Inside if is_spdks(spec) => Vec::new(),
+            Wire::Rdma if is_spdks(spec) => rdma_needs(spec).to_vec(),
+            Wire::Tcp => vec!["root", "nvmet", "nvmet_tcp"],
+            Wire::Rdma => [&["root", "nvmet", "nvmet_rdma"], rdma_needs(spec)].concat(),
+            Wire::Inside => vec!["root", "nvmet", "nvme_loop"],
+        }
+    }
+
+    fn needs_far(&self, spec: &LayerSpec) -> Vec<&'static str> {
+        match wire(spec) {
+            Wire::Tcp => vec!["root", "nvme_tcp"],
+            Wire::Rdma => [&["root", "nvme_rdma"], rdma_needs(spec)].concat(),
+            Wire::Inside => vec!["root", "nvme_loop"],
+        }
+    }
+
+    fn missing(&self, spec: &LayerSpec) -> Vec<Missing> {
+        let socket = spec.option("spdk").filter(|_| is_spdks(spec));
+        let what = socket.and_then(|socket| spdk::has(Path::new(socket), &SPDK_NVMF_METHODS).err());
+        what.and_then(|what| needs::lacking("spdk", what)).into_iter().collect()
+    }
+
+    fn claim(&self, _: &LayerSpec) -> Claim {
+        Claim::Takes
+    }
+
+    /// nvmet opens what it serves for reading and writing, whatever will come.
+    fn opens_for_writing(&self, _: &LayerSpec) -> bool {
+        true
+    }
+
+    fn reads_back(&self, op: &Op) -> Option<&'static str> {
+        match op {
+            Op::ExportNvmf(_) => Some("target"),
+            Op::ConnectNvmf(_) => Some("host"),
+            _ => None,
+        }
+    }
+
+    fn plan(&self, spec: &LayerSpec, below: &Exposed, context: &mut PlanContext) -> Result<Exposed> {
+        let device = only(spec, below)?.clone();
+        ensure!(below.block, "{}: nvmf needs a block device below it; hint: put loop between", spec.origin);
+        let (wire, options) = (wire(spec), options(spec)?);
+        check_target(spec, &device, wire)?;
+        let inline_data_size = inline_data_size(spec, wire)?;
+        let ends = Ends::plan(spec, below, wire, PORT, context)?;
+        let name = context.instance("nvmf");
+        let (nqn, host_id) = (qualified("nqn", &name, context), uuid(context, &name));
+        let host_nqn = format!("nqn.2014-08.org.nvmexpress:uuid:{host_id}");
+        let transport = word(spec, "transport")?.to_owned();
+        let export = match is_spdks(spec) {
+            true => Op::ExportSpdkNvmf(ExportSpdkNvmf {
+                bdev: device,
+                nqn: nqn.clone(),
+                serial: format!("iotax-{name}"),
+                host: host_nqn.clone(),
+                transport: transport.to_ascii_uppercase(),
+                at: ends.at(spec)?,
+                has_transport: None,
+            }),
+            false => Op::ExportNvmf(ExportNvmf {
+                device,
+                nqn: nqn.clone(),
+                host_nqn: host_nqn.clone(),
+                port_id: port_id(&nqn),
+                transport: transport.clone(),
+                at: ends.at,
+                inline_data_size,
+            }),
+        };
+        context.add_in(&ends.near, "serve it over NVMe", export);
+        let connect = ConnectNvmf { nqn, transport, at: ends.at, host_nqn, host_id, options };
+        let step = context.add_in(&ends.far, "connect to it over NVMe", Op::ConnectNvmf(connect));
+        Ok(ends.exposed(step, below, context))
+    }
+}
+
+fn is_spdks(spec: &LayerSpec) -> bool {
+    spec.option("target") == Some("spdk")
+}
+
+/// What its target cannot serve, or is not told in this way.
+fn check_target(spec: &LayerSpec, device: &PathRef, wire: Wire) -> Result<()> {
+    let origin = &spec.origin;
+    if !is_spdks(spec) {
+        let written = spec.options.contains_key("spdk");
+        ensure!(
+            !written,
+            "{origin}: spdk without effect, as nvmet serves it; hint: target=spdk, or leave it out"
+        );
+        return Ok(());
+    }
+    let is_bdev = matches!(device, PathRef::Bdev { .. });
+    ensure!(
+        is_bdev,
+        "{origin}: target=spdk serves a bdev, and below is {device}; hint: put spdk(...) between"
+    );
+    ensure!(wire != Wire::Inside, "{origin}: an SPDK target has no transport=loop; hint: transport=tcp");
+    let inline = spec.options.contains_key("inline-data-size");
+    ensure!(
+        !inline,
+        "{origin}: inline-data-size is nvmet's, and an SPDK target has its own; hint: leave it out"
+    );
+    Ok(())
+}
+
+fn wire(spec: &LayerSpec) -> Wire {
+    match spec.option("transport") {
+        Some("rdma") => Wire::Rdma,
+        Some("loop") => Wire::Inside,
+        _ => Wire::Tcp,
+    }
+}
+
+/// A number for the port in configfs, above those that people count with.
+fn port_id(nqn: &str) -> u16 {
+    10_000 + (digest(&[nqn]) % 50_000) as u16
+}
+
+/// Options of the host in the kernel's words.
+fn options(spec: &LayerSpec) -> Result<Vec<String>> {
+    let mut options = Vec::new();
+    if spec.option("nr-io-queues").is_some() {
+        options.push(format!("nr_io_queues={}", number::<u32>(spec, "nr-io-queues")?));
+    }
+    if spec.options.contains_key("queue-size") {
+        let size = number::<u32>(spec, "queue-size")?;
+        ensure!(
+            (16..=1024).contains(&size),
+            "{}: queue-size = {size}, and the kernel takes 16 to 1024",
+            spec.origin
+        );
+        options.push(format!("queue_size={size}"));
+    }
+    for (name, word) in [("hdr-digest", "hdr_digest"), ("data-digest", "data_digest")] {
+        if flag(spec, name) {
+            ensure!(
+                wire(spec) == Wire::Tcp,
+                "{}: {name} is of transport=tcp only; hint: leave it out",
+                spec.origin
+            );
+            options.push(word.to_owned());
+        }
+    }
+    Ok(options)
+}
+
+fn inline_data_size(spec: &LayerSpec, wire: Wire) -> Result<Option<u64>> {
+    let Some(word) = spec.option("inline-data-size") else { return Ok(None) };
+    ensure!(
+        wire != Wire::Inside,
+        "{}: inline-data-size is of what leaves the machine; hint: leave it out, or transport=tcp",
+        spec.origin
+    );
+    let bytes = units::parse_bytes(word).ok();
+    ensure!(
+        bytes.is_some_and(|bytes| bytes <= 1 << 30),
+        "{}: inline-data-size = {word} is too much",
+        spec.origin
+    );
+    Ok(bytes)
+}

@@ -1,0 +1,293 @@
+//! `vm(...)`: a guest with a disk over what is below. The options are QEMU's; the guest is QEMU with a kernel found or fetched
+//! and this very binary as its PID 1, or an image with a system of its own, which starts this binary. Stacks that ask for the same guest have a disk each in one.
+
+mod image;
+mod options;
+mod parts;
+mod seats;
+
+pub use options::gives_drive_to_stranger;
+pub use parts::{FINDINGS, Parts, initramfs_for, is_dead_kvm, requested, seed};
+pub(super) use seats::spawn;
+pub use seats::{Draft, GuestPlan, below, finish, put_on_processors, reach};
+
+use super::qemu::{Aio, DiskSpec};
+use super::system_image;
+use crate::exit::Failed;
+use crate::host::Missing;
+use crate::layer::catalog::LayerHelp;
+use crate::layer::catalog::vm::HELP;
+use crate::layer::needs;
+use crate::layer::{Claim, Exposed, Layer, PlanContext};
+use crate::scenario::LayerSpec;
+use crate::step::op::{Op, SplitSpdk, spdk_kind};
+use crate::step::{HOST, PathRef, spdk};
+use crate::units::{MIB, show_bytes};
+use anyhow::{Context, Result, anyhow, bail, ensure};
+use image::ImageWish;
+use options::Wish;
+use std::path::PathBuf;
+
+/// Bytes of the equal part that each of several guests side by side has of what is below, or one alone.
+fn part(bytes: u64, whole_mib: bool, spec: &LayerSpec) -> Result<u64> {
+    if spec.copies == 1 && !whole_mib {
+        return Ok(bytes);
+    }
+    let part = bytes / u64::from(spec.copies) / MIB * MIB;
+    let below = show_bytes(bytes);
+    ensure!(
+        part > 0,
+        "{}: {below} are not enough for {} guests, 1 MiB each; hint: a larger file",
+        spec.origin,
+        spec.copies
+    );
+    Ok(part)
+}
+
+/// What a guest boots from in which something is set up: our own holds the kernel and iotax, and no program else.
+fn root_for_steps(spec: &LayerSpec, parts: &Parts) -> Result<PathBuf> {
+    let refuse = |why: &str, hint: &str| {
+        Err(Failed::input(format!("{}: layers inside of {why}; hint: {hint}", spec.origin)).into())
+    };
+    if system_image::wanted(spec).is_some() {
+        return refuse(
+            "an image with a system of its own",
+            "leave image= out: the image of a lab has the programs",
+        );
+    }
+    if spec.copies > 1 {
+        return refuse("several guests side by side", "one guest, or end the stack with the guests");
+    }
+    let none = || {
+        Failed::need(
+            "there is no image of a lab, which guests boot in which layers are set up; hint: iotax lab build",
+        )
+    };
+    Ok(parts.lab_image.clone().ok_or_else(none)?)
+}
+
+/// A part that begins within such a unit could not be written.
+fn whole_units(part: u64, below: &Exposed, spec: &LayerSpec) -> Result<()> {
+    let Some(unit) = below.write_unit.filter(|unit| spec.copies > 1 && part % unit != 0) else {
+        return Ok(());
+    };
+    bail!(
+        "{}: {} guests would have {} each, and what is below takes writes of whole multiples of {} only; hint: one guest",
+        spec.origin,
+        spec.copies,
+        show_bytes(part),
+        show_bytes(unit)
+    )
+}
+
+/// What each guest stands on: all on the same, or each on a part of a bdev, whose target shares it out.
+fn shared_out(
+    below: &PathRef,
+    part: u64,
+    spec: &LayerSpec,
+    context: &mut PlanContext,
+) -> Result<Vec<PathRef>> {
+    if spec.copies == 1 || !matches!(below, PathRef::Bdev { .. }) {
+        return Ok(vec![below.clone(); spec.copies as usize]);
+    }
+    let split = SplitSpdk { bdev: below.clone(), parts: spec.copies, mib: part / MIB };
+    let parts = (0..spec.copies).map(|at| split.part(at)).collect();
+    context.add("share the bdev out among the guests", Op::SplitSpdk(split));
+    parts
+}
+
+/// Whether every guest has a part of its own below it, made by a layer that splits.
+fn own_parts(spec: &LayerSpec, below: &Exposed) -> Result<bool> {
+    let (parts, guests) = (below.paths.len(), spec.copies as usize);
+    ensure!(
+        !below.split || parts == guests,
+        "{}: there are {parts} parts below and {guests} of \"vm\"; hint: vm x{parts}",
+        spec.origin
+    );
+    Ok(below.split)
+}
+
+/// The layer.
+pub struct VirtualMachine;
+
+impl Layer for VirtualMachine {
+    fn help(&self) -> &'static LayerHelp {
+        &HELP
+    }
+
+    fn needs(&self, spec: &LayerSpec) -> Vec<&'static str> {
+        let mut needs = vec!["qemu"];
+        if system_image::wanted(spec).is_none() {
+            needs.push("guest-kernel");
+        }
+        let of_way = options::way(spec).map(|way| way.needs()).unwrap_or_default();
+        // An SPDK target says itself what it can (`missing`).
+        let here = options::spdk_socket(spec).is_none();
+        if here && options::aio(spec).is_ok_and(|aio| aio == Aio::IoUring) {
+            // Whoever opens what is below. What makes images does so with threads.
+            let served = of_way.contains(&"qemu-storage-daemon");
+            needs.push(if served { "storage-daemon-io_uring" } else { "qemu-io_uring" });
+        }
+        if options::wants_firmware(spec) {
+            needs.push("ovmf");
+        }
+        if image::is_image(spec) {
+            needs.push("qemu-storage-daemon");
+        }
+        needs.extend(of_way);
+        needs
+    }
+
+    fn missing(&self, spec: &LayerSpec) -> Vec<Missing> {
+        let Some(socket) = options::spdk_socket(spec) else { return Vec::new() };
+        let uring = options::aio(spec).is_ok_and(|aio| aio == Aio::IoUring);
+        let what = spdk::answers(socket, &[spdk_kind(uring).create, spdk_kind(uring).delete]).err();
+        what.and_then(|what| needs::lacking("spdk", what)).into_iter().collect()
+    }
+
+    fn claim(&self, spec: &LayerSpec) -> Claim {
+        if options::way(spec).is_ok_and(|way| way.takes_drive()) {
+            return Claim::Takes;
+        }
+        match options::cache(spec) {
+            Ok(cache) if !cache.direct() => Claim::Caches,
+            _ if image::is_image(spec) => Claim::Writes,
+            _ => Claim::SharedRead,
+        }
+    }
+
+    fn writes_below(&self, spec: &LayerSpec) -> bool {
+        image::is_image(spec) || options::gives_drive_to_stranger(spec)
+    }
+
+    fn gives_unwritten(&self, spec: &LayerSpec) -> bool {
+        // A word without sense is told when it is planned.
+        image::wish(spec).ok().flatten().is_some_and(|images| images.unwritten().is_some())
+    }
+
+    fn caches_writes(&self, spec: &LayerSpec) -> bool {
+        // An overlay is opened through the page cache, whatever the cache mode.
+        options::has_overlay(spec)
+            || options::cache(spec).is_ok_and(|cache| !cache.direct() && cache.write_cache())
+    }
+
+    fn plan(&self, spec: &LayerSpec, below: &Exposed, context: &mut PlanContext) -> Result<Exposed> {
+        ensure!(
+            below.place == HOST,
+            "{}: a guest can stand on this host only, not on {}",
+            spec.origin,
+            below.place
+        );
+        let parts =
+            context.guest_parts.clone().with_context(|| format!("{}: no parts for a guest", spec.origin))?;
+        let mut wish = options::wish(spec, context.own, &parts)?;
+        if context.set_up_above {
+            wish.root = Some(root_for_steps(spec, &parts)?);
+        }
+        let images = image::wish(spec)?;
+        let unwritten = images.as_ref().and_then(ImageWish::unwritten).or(below.unwritten);
+        let disk = options::disk(spec, below, context.writable || unwritten.is_some(), &parts)?;
+        let apart = own_parts(spec, below)?;
+        let part = match apart {
+            true => below.bytes,
+            false => part(below.bytes, options::way(spec)?.shows_whole_mib() && !below.block, spec)?,
+        };
+        whole_units(part, below, spec)?;
+        let belows = match apart {
+            true => below.paths.clone(),
+            false => shared_out(below.path(spec)?, part, spec, context)?,
+        };
+        let mut bytes = part;
+        let mut seats = (0..spec.copies).map(|copy| {
+            let offset = if apart { 0 } else { u64::from(copy) * part };
+            let path = &belows[copy as usize];
+            let shared_out = disk.shared_out && !apart;
+            let mut disk = DiskSpec { offset, bytes: Some(part), shared_out, ..disk.clone() };
+            if let Some(images) = &images {
+                let made = images.plan(&disk, path, spec, context)?;
+                bytes = made.bytes;
+                disk.qcow2 = Some(made);
+            }
+            disk.check_options().map_err(|why| anyhow!("{}: {why}", spec.origin))?;
+            let wish = Wish { copy, ..wish.clone() };
+            Ok(seats::seat(context, parts.clone(), wish, disk, (path, &spec.origin)))
+        });
+        let (place, path) = seats.next().context("a guest")??;
+        let copies = seats.collect::<Result<Vec<_>>>()?;
+        let shown = Exposed { paths: vec![path], bytes, block: true, place, copies, ..below.clone() };
+        Ok(Exposed { writable: context.writable, unwritten, split: false, ..shown })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::layer::catalog::OptionKind;
+    use crate::layer::guest::{Requested, attach};
+    use crate::layer::number;
+    use crate::scenario::check::{Request, from_arguments};
+
+    pub(super) fn vm(options: &[(&str, &str)]) -> LayerSpec {
+        LayerSpec {
+            name: "vm".into(),
+            options: options.iter().map(|(key, value)| ((*key).into(), (*value).into())).collect(),
+            place: None,
+            far: None,
+            copies: 1,
+            origin: "here".into(),
+        }
+    }
+
+    #[test]
+    fn qemu_knows_every_word_of_the_catalog() {
+        let words = |name| match HELP.option(name).unwrap().kind {
+            OptionKind::Word(words) => words,
+            other => panic!("{name} is {other:?}"),
+        };
+        assert!(words("cache").iter().all(|word| options::cache(&vm(&[("cache", word)])).is_ok()));
+        assert!(words("aio").iter().all(|word| options::aio(&vm(&[("aio", word)])).is_ok()));
+        assert!(words("attach").iter().all(|word| options::way(&vm(&[("attach", word)])).is_ok()));
+        let ways: Vec<&str> = attach::ALL.iter().map(|way| way.name()).collect();
+        assert_eq!(words("attach"), ways);
+    }
+
+    #[test]
+    fn the_guests_of_a_scenario_share_one_accelerator() {
+        let asked = |layers: &[&str]| {
+            let stacks: Vec<String> =
+                layers.iter().map(|layers| format!("file:/srv/x.img,size=1GiB{layers}")).collect();
+            requested(&from_arguments(&stacks, &Request::default()).unwrap())
+        };
+        assert_eq!(asked(&["", " | loop"]).unwrap(), None);
+        assert_eq!(asked(&[" | vm", " | vm(cache=unsafe)"]).unwrap(), Some(Requested::Auto));
+        assert_eq!(asked(&["", " | vm(accel=tcg)"]).unwrap(), Some(Requested::Tcg));
+        let error = asked(&[" | vm(accel=kvm)", "", " | vm"]).unwrap_err();
+        assert!(error.to_string().contains("share one accelerator; hint: "), "{error}");
+        assert_eq!(crate::exit::code_of(&error), crate::exit::BAD_INPUT);
+    }
+
+    #[test]
+    fn aio_follows_the_cache_mode_unless_it_is_written() {
+        assert_eq!(options::aio(&vm(&[])).unwrap(), Aio::Native);
+        assert_eq!(options::aio(&vm(&[("cache", "writeback")])).unwrap(), Aio::Threads);
+        assert_eq!(options::aio(&vm(&[("cache", "writeback"), ("aio", "native")])).unwrap(), Aio::Native);
+        let wide: Result<u16> = number(&vm(&[("num-queues", "65537")]), "num-queues");
+        assert!(wide.unwrap_err().to_string().contains("no number that fits"));
+    }
+
+    #[test]
+    fn what_an_option_takes_is_a_need_of_that_option_alone() {
+        assert_eq!(VirtualMachine.needs(&vm(&[])), ["qemu", "guest-kernel"]);
+        let asked = VirtualMachine.needs(&vm(&[("aio", "io_uring"), ("firmware", "ovmf")]));
+        assert_eq!(asked, ["qemu", "guest-kernel", "qemu-io_uring", "ovmf"]);
+        assert_eq!(VirtualMachine.needs(&vm(&[("image", "/srv/debian.qcow2")])), ["qemu"]);
+        let asked = VirtualMachine.needs(&vm(&[("attach", "vhost-user-blk")]));
+        assert_eq!(asked, ["qemu", "guest-kernel", "qemu-storage-daemon"]);
+        let asked = VirtualMachine.needs(&vm(&[("attach", "vhost-user-blk"), ("aio", "io_uring")]));
+        assert_eq!(asked, ["qemu", "guest-kernel", "storage-daemon-io_uring", "qemu-storage-daemon"]);
+        let spdk = [("attach", "vhost-user-blk"), ("spdk", "/run/spdk.sock"), ("aio", "io_uring")];
+        assert!(VirtualMachine.needs(&vm(&spdk)).iter().all(|need| !need.ends_with("-io_uring")));
+        let asked = VirtualMachine.needs(&vm(&[("format", "qcow2"), ("aio", "io_uring")]));
+        assert_eq!(asked, ["qemu", "guest-kernel", "qemu-io_uring", "qemu-storage-daemon"]);
+    }
+}

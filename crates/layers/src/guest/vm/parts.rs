@@ -1,0 +1,228 @@
+//! What guests are made of on this machine: who executes, the kernel, QEMU, firmware.
+
+use super::super::boot::{self, BootError, Requested};
+use super::super::kernel::{self, Kernel, Source};
+use super::super::ovmf;
+use super::super::qemu::{self, Accel, Firmware, Version};
+use super::super::room::Room;
+use super::super::system_image::{self, Images};
+use super::VirtualMachine;
+use crate::exit::Failed;
+use crate::host::pci::{self, Drive};
+use crate::host::probe::{GuestProbe, Probe};
+use crate::layer::Layer;
+use crate::scenario::{LayerSpec, Scenario};
+use anyhow::Result;
+pub use iotax_steps::guest::initramfs::initramfs_for;
+pub use iotax_steps::guest::seed::seed;
+use iotax_sys::kvm::probe_kvm;
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+
+/// What guests are made of on this machine.
+#[derive(Clone, Debug)]
+pub struct Parts {
+    /// The kernel and its modules.
+    pub kernel: Kernel,
+    /// What QEMU is given to boot: the kernel's own image, or one unpacked for the translator.
+    pub image: PathBuf,
+    /// Who executes.
+    pub accel: Accel,
+    /// Rate of the time-stamp counter that translated guests see, kHz.
+    pub tsc_khz: Option<u32>,
+    /// The note that every output carries when figures are not representative.
+    pub emulated: Option<String>,
+    /// Whether the user demanded this accelerator.
+    pub demanded: bool,
+    /// The installed QEMU; `None`: not known.
+    pub qemu: Option<Version>,
+    /// UEFI for guests, where it is installed.
+    pub firmware: Option<Firmware>,
+    /// What there is room for.
+    pub room: Room,
+    /// Drives that are PCI functions of their own, which a guest could be given.
+    pub drives: Vec<Drive>,
+    /// Images with a system of their own.
+    pub images: Images,
+    /// The root image of a lab, where it was built.
+    pub lab_image: Option<PathBuf>,
+}
+
+impl Parts {
+    /// Looks at the images of a scenario, finds or fetches the kernel if a guest of it is our own, probes KVM.
+    ///
+    /// # Errors
+    /// Bad input: an image that no guest can be booted from. An unmet need with its command.
+    pub fn obtain(requested: Requested, scenario: &Scenario) -> Result<Parts> {
+        let images = system_image::of(scenario)?;
+        let (accel, emulated) = boot::choose_accel(requested, &probe_kvm())?;
+        let kernel = if wants_kernel(scenario) { kernel::obtain()? } else { to_be_fetched("KERNEL") };
+        let image = kernel::bootable(&kernel, accel);
+        Ok(Parts { images, ..Parts::here(requested, accel, emulated, kernel, image) })
+    }
+
+    /// Of no machine, for plans in tests.
+    #[cfg(any(test, feature = "testing"))]
+    pub fn made_up() -> Parts {
+        let kernel = to_be_fetched("KERNEL");
+        let image = kernel.image.clone();
+        Parts {
+            kernel,
+            image,
+            accel: Accel::Kvm,
+            tsc_khz: None,
+            emulated: None,
+            demanded: false,
+            qemu: None,
+            firmware: None,
+            room: Room::default(),
+            drives: Vec::new(),
+            images: Images::new(),
+            lab_image: Some("/LAB/root.ext4".into()),
+        }
+    }
+
+    /// What a plan shows: as [`Parts::obtain`], but nothing is downloaded.
+    ///
+    /// # Errors
+    /// Bad input: an image that no guest can be booted from. An unmet need: KVM was demanded and there is none.
+    pub fn for_plan(requested: Requested, scenario: &Scenario) -> Result<Parts> {
+        let images = system_image::of(scenario)?;
+        let (accel, emulated) = boot::choose_accel(requested, &probe_kvm())?;
+        let kernel = match kernel::look() {
+            Ok(Source::Ready(kernel)) => kernel,
+            Ok(Source::Packages(packages)) => to_be_fetched(&packages.join("+")),
+            // An unmet need, which the plan names.
+            Err(_) => to_be_fetched("KERNEL"),
+        };
+        let image = kernel.image.clone();
+        let here = Parts::here(requested, accel, emulated, kernel, image);
+        // Another such need.
+        let lab_image = here.lab_image.clone().or_else(|| Some("LAB_IMAGE".into()));
+        Ok(Parts { images, lab_image, ..here })
+    }
+
+    /// With what else this machine has.
+    fn here(
+        requested: Requested,
+        accel: Accel,
+        emulated: Option<String>,
+        kernel: Kernel,
+        image: PathBuf,
+    ) -> Parts {
+        let demanded = requested == Requested::Kvm;
+        let (qemu, firmware) = (version(), ovmf::installed());
+        let probe = Probe::of_files(Path::new("/"));
+        let (room, drives) = (Room::of(&probe), pci::drives(&probe));
+        let images = Images::new();
+        let tsc_khz = tsc_khz(accel);
+        // A need of whoever wants it, which is told with the others.
+        let lab_image = crate::lab::root_image(&kernel).ok();
+        Parts {
+            kernel,
+            image,
+            accel,
+            tsc_khz,
+            emulated,
+            demanded,
+            qemu,
+            firmware,
+            room,
+            drives,
+            images,
+            lab_image,
+        }
+    }
+
+    /// After a KVM that showed no sign of life: TCG, unless KVM was demanded.
+    pub fn fall_back_to_tcg(&mut self) -> bool {
+        if self.accel == Accel::Tcg || self.demanded {
+            return false;
+        }
+        self.accel = Accel::Tcg;
+        self.tsc_khz = tsc_khz(self.accel);
+        self.image = kernel::bootable(&self.kernel, self.accel);
+        self.emulated = Some("emulated: not representative of KVM (KVM showed no sign of life)".into());
+        true
+    }
+}
+
+/// Under KVM the guest learns it from KVM.
+fn tsc_khz(accel: Accel) -> Option<u32> {
+    (accel == Accel::Tcg).then(iotax_sys::tsc::khz).flatten()
+}
+
+fn version() -> Option<Version> {
+    qemu::installed_version(OsStr::new(qemu::PROGRAM)).ok()
+}
+
+/// What this machine has for guests and labs, for the needs.
+pub const FINDINGS: GuestProbe =
+    GuestProbe { lab: crate::lab::state, ..iotax_steps::guest::findings::FINDINGS };
+
+fn to_be_fetched(package: &str) -> Kernel {
+    let folder = PathBuf::from("CACHE").join(package);
+    Kernel {
+        version: package.to_owned(),
+        image: folder.join("vmlinuz"),
+        modules: folder.join("modules"),
+        origin: kernel::Origin::Cached,
+    }
+}
+
+/// Who shall execute the guests of a scenario; `None` when it has none.
+///
+/// # Errors
+/// Bad input: two layers ask for different ones, and one kernel image and one accelerator serve all guests of a run.
+pub fn requested(scenario: &Scenario) -> Result<Option<Requested>> {
+    let mut guests = guests_of(scenario);
+    // A lab is executed as the guests are, where there are any.
+    let Some(first) = guests.next() else {
+        return Ok((!scenario.labs.is_empty()).then_some(Requested::Auto));
+    };
+    if let Some(other) = guests.find(|spec| wanted_accel(spec) != wanted_accel(first)) {
+        return Err(Failed::input(format!(
+            "{}: the guests of a run share one accelerator; hint: compare accelerators in two runs",
+            other.origin
+        ))
+        .into());
+    }
+    Ok(Some(wanted_accel(first)))
+}
+
+fn guests_of(scenario: &Scenario) -> impl Iterator<Item = &LayerSpec> {
+    let layers = scenario.stacks.iter().flat_map(|stack| &stack.layers);
+    layers.filter(|spec| spec.name == VirtualMachine.name())
+}
+
+/// Whether a guest has no kernel of its own.
+fn wants_kernel(scenario: &Scenario) -> bool {
+    !scenario.labs.is_empty() || guests_of(scenario).any(|spec| system_image::wanted(spec).is_none())
+}
+
+fn wanted_accel(spec: &LayerSpec) -> Requested {
+    match spec.option("accel") {
+        Some("kvm") => Requested::Kvm,
+        Some("tcg") => Requested::Tcg,
+        _ => Requested::Auto,
+    }
+}
+
+/// Whether a failure is KVM's that does not run guests here.
+pub fn is_dead_kvm(error: &anyhow::Error) -> bool {
+    error.chain().any(|cause| cause.downcast_ref::<BootError>().is_some_and(BootError::blames_kvm))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    #[cfg(target_arch = "x86_64")]
+    fn only_translated_guests_are_told_how_fast_their_counter_runs() {
+        let mut parts = Parts::made_up();
+        assert_eq!((parts.accel, parts.tsc_khz, tsc_khz(Accel::Kvm)), (Accel::Kvm, None, None));
+        assert!(parts.fall_back_to_tcg());
+        assert!(parts.tsc_khz.is_some_and(|khz| khz > 100_000), "{:?}", parts.tsc_khz);
+    }
+}

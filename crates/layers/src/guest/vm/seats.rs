@@ -1,0 +1,449 @@
+//! Guests as they fill: stacks that ask for the same guest sit in one, a disk each, so that many variants cost one boot. When
+//! all have their seats, the steps: what serves disks beside QEMU first, then the initramfs, then QEMU itself.
+
+use super::options::Wish;
+use super::parts::Parts;
+use crate::exit::Failed;
+use crate::host::probe::Probe;
+use crate::layer::PlanContext;
+use crate::layer::guest::attach::{self, Beforehand, DaemonFiles};
+use crate::layer::guest::boot::{self, BootError, BootFailure, BootedGuest, Limits};
+use crate::layer::guest::lab;
+use crate::layer::guest::pin::{self, Pin};
+use crate::layer::guest::qemu::{
+    self, Accel, DiskSpec, GuestFiles, GuestSpec, MOST_DISKS, Memory, Server, Spdk, Start,
+};
+use crate::layer::guest::qmp::Qmp;
+use crate::measure::wire::{Link, Peer};
+use crate::step::op::{BuildInitramfs, BuildSeed, Op, Spawn};
+use crate::step::process::started_process;
+use crate::step::{HOST, PathRef, ProcessId, StepId};
+use anyhow::{Context, Result, anyhow};
+pub use iotax_steps::guest::below;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
+
+/// A guest that is not full yet.
+#[derive(Clone, Debug)]
+pub struct Draft {
+    name: String,
+    origin: String,
+    wish: Wish,
+    parts: Parts,
+    disks: Vec<Seat>,
+}
+
+/// A disk of it.
+#[derive(Clone, Debug)]
+struct Seat {
+    disk: DiskSpec,
+    below: PathRef,
+    path: PathRef,
+}
+
+/// A guest that the steps of a plan start.
+#[derive(Clone, Debug)]
+pub struct GuestPlan {
+    /// Its name as a place.
+    pub place: String,
+    /// Where the first stack that asks for it is written.
+    pub origin: String,
+    /// Its sockets and logs.
+    pub files: GuestFiles,
+    /// The word of its command line that no other process has.
+    pub tag: String,
+    /// The whole command line, with `@below0@` where only a step knows the device.
+    pub command: Vec<String>,
+    /// Those steps' paths.
+    pub belows: Vec<PathRef>,
+    /// What serves its disks beside QEMU.
+    pub daemons: Vec<Daemon>,
+    /// Its own steps in order, the last of which starts it.
+    pub steps: Vec<StepId>,
+    /// Its disks in order.
+    pub disks: Vec<DiskSpec>,
+    /// What each lies in.
+    pub below: Vec<PathRef>,
+    /// How each is found in the guest.
+    pub paths: Vec<PathRef>,
+    /// The image with a system of its own that it boots from.
+    pub image: Option<PathBuf>,
+    /// Whether UEFI starts it.
+    pub uefi: bool,
+    /// Its virtual CPUs.
+    pub vcpus: u32,
+    /// Its memory.
+    pub memory: Memory,
+    /// On which processors its threads run, if that was asked for.
+    pub pin: Option<Pin>,
+    /// Who executes.
+    pub accel: Accel,
+    /// The note on its figures.
+    pub emulated: Option<String>,
+}
+
+#[cfg(any(test, feature = "testing"))]
+impl GuestPlan {
+    /// One without disks, of two vCPUs.
+    pub fn made_up(place: &str, memory: Memory) -> GuestPlan {
+        GuestPlan {
+            place: place.into(),
+            origin: "here".into(),
+            files: GuestFiles::new(Path::new("/run"), place).unwrap(),
+            tag: place.into(),
+            command: Vec::new(),
+            belows: Vec::new(),
+            daemons: Vec::new(),
+            steps: Vec::new(),
+            disks: Vec::new(),
+            below: Vec::new(),
+            paths: Vec::new(),
+            image: None,
+            uefi: false,
+            vcpus: 2,
+            memory,
+            pin: None,
+            accel: Accel::Kvm,
+            emulated: None,
+        }
+    }
+}
+
+/// A process that serves a disk of a guest.
+#[derive(Clone, Debug)]
+pub struct Daemon {
+    /// Number of the disk.
+    pub disk: usize,
+    /// Its command line.
+    pub command: Vec<String>,
+    /// As those of the guest's.
+    pub belows: Vec<PathRef>,
+    /// The word of its command line that no other process has.
+    pub tag: String,
+    /// Its control socket.
+    pub control: PathBuf,
+}
+
+/// Gives a disk its seat in a guest that is as wished: the place, and how the disk is found there.
+pub fn seat(
+    context: &mut PlanContext,
+    parts: Parts,
+    wish: Wish,
+    disk: DiskSpec,
+    (below, origin): (&PathRef, &str),
+) -> (String, PathRef) {
+    let has_room = |draft: &Draft| draft.wish == wish && draft.disks.len() < MOST_DISKS;
+    let at = match context.drafts.iter().position(has_room) {
+        Some(at) => at,
+        None => {
+            let name = context.instance("vm");
+            context.drafts.push(Draft { name, origin: origin.to_owned(), wish, parts, disks: Vec::new() });
+            context.drafts.len() - 1
+        }
+    };
+    let draft = &mut context.drafts[at];
+    let number = draft.disks.len();
+    let serial = format!("iotax-{}-{number}", draft.name);
+    let path = match (&disk.server, disk.way.tells_serial()) {
+        (Server::Drive(drive), _) if drive.serial.is_some() => {
+            PathRef::Serial(drive.serial.clone().unwrap_or_default())
+        }
+        (Server::Qemu, true) => PathRef::Serial(serial.clone()),
+        _ => PathRef::Pci(format!("0000:00:{:02x}.0", attach::slot(number))),
+    };
+    let place = draft.name.clone();
+    draft.disks.push(Seat { disk: DiskSpec { serial, ..disk }, below: below.clone(), path: path.clone() });
+    (place, path)
+}
+
+/// Adds the steps of all guests that were drafted.
+///
+/// # Errors
+/// Bad input: what QEMU would not take, or processors that lists leave to nobody else.
+pub fn finish(context: &mut PlanContext) -> Result<()> {
+    let mut drafts = std::mem::take(&mut context.drafts);
+    context.place = HOST.to_owned();
+    let mut pins = pins(&mut drafts)?.into_iter();
+    for draft in drafts {
+        let pin = draft.wish.cpus.as_ref().and_then(|_| pins.next());
+        draft.steps(context, pin)?;
+    }
+    Ok(())
+}
+
+/// Processors of the guests that asked for some; memory goes to the node that they are on, unless it is bound, and they
+/// are looked for on the node that it is bound to.
+fn pins(drafts: &mut [Draft]) -> Result<Vec<Pin>> {
+    let groups = drafts.first().map(|draft| draft.parts.room.groups.clone()).unwrap_or_default();
+    let asking = |draft: &'_ Draft| draft.wish.cpus.is_some();
+    let near = |draft: &'_ Draft| draft.wish.memory.node.or(draft.node_of_drive());
+    let guest = |draft: &'_ Draft| Some((draft.wish.cpus.clone()?, draft.wish.vcpus, near(draft)));
+    let asked: Vec<_> = drafts.iter().filter_map(guest).collect();
+    let guests: Vec<pin::Guest> =
+        asked.iter().map(|(wanted, vcpus, near)| pin::Guest { wanted, vcpus: *vcpus, near: *near }).collect();
+    let planned = pin::plan(&guests, &groups).map_err(|why| Failed::input(format!("cpus=auto: {why}")))?;
+    for (draft, (_, node)) in drafts.iter_mut().filter(|draft| asking(draft)).zip(&planned) {
+        draft.wish.memory.node = draft.wish.memory.node.or(*node);
+    }
+    Ok(planned.into_iter().map(|(pin, _)| pin).collect())
+}
+
+/// Paths in a command line, and which of them only steps know.
+#[derive(Default)]
+struct Belows(Vec<PathRef>);
+
+impl Belows {
+    fn path(&mut self, of: &PathRef) -> PathBuf {
+        match of {
+            PathRef::Path(path) => path.clone(),
+            // QEMU never opens what is below: its target does, whose socket stands for it.
+            PathRef::Bdev { rpc, .. } => rpc.clone(),
+            later => {
+                self.0.push(later.clone());
+                below(self.0.len() - 1).into()
+            }
+        }
+    }
+}
+
+impl Draft {
+    /// The NUMA node of the first drive that the guest is given.
+    fn node_of_drive(&self) -> Option<u32> {
+        self.disks.iter().find_map(|seat| match &seat.disk.server {
+            Server::Drive(drive) => u32::try_from(drive.numa_node?).ok(),
+            _ => None,
+        })
+    }
+
+    fn steps(self, context: &mut PlanContext, pin: Option<Pin>) -> Result<()> {
+        let directory = context.tag.run_dir.clone();
+        let mut belows = Belows::default();
+        let (mut disks, mut daemons, mut steps) = (Vec::new(), Vec::new(), Vec::new());
+        for (at, seat) in self.disks.iter().enumerate() {
+            let files = DaemonFiles::new(&directory, &format!("{}-disk{at}", self.name));
+            match self.daemon(at, seat, &files)? {
+                Some((spawn, disk)) => {
+                    daemons.push(Daemon {
+                        disk: at,
+                        command: spawn.argv.clone(),
+                        belows: spawn.belows.clone(),
+                        tag: spawn.tag.clone(),
+                        control: files.control.clone(),
+                    });
+                    steps.push(context.add("serve the guest's disk", Op::Spawn(spawn)));
+                    disks.push(disk);
+                }
+                None => disks.push(self.own_disk(seat, &mut belows, context)),
+            }
+        }
+        let guest = self.spec(disks, context);
+        let (why, op) = self.scratch(&guest);
+        steps.push(context.add(why, op));
+        let files = guest.files()?;
+        let spawn = spawn(&guest, &files, belows.0)?;
+        let (tag, command, belows) = (spawn.tag.clone(), spawn.argv.clone(), spawn.belows.clone());
+        steps.push(context.add("start the guest", Op::Spawn(spawn)));
+        context.guests.push(GuestPlan {
+            place: self.name.clone(),
+            origin: self.origin,
+            files,
+            tag,
+            command,
+            belows,
+            daemons,
+            steps,
+            below: self.disks.iter().map(|seat| seat.below.clone()).collect(),
+            paths: self.disks.iter().map(|seat| seat.path.clone()).collect(),
+            disks: guest.disks,
+            image: self.wish.image.map(|image| image.path),
+            uefi: guest.firmware.is_some(),
+            vcpus: guest.vcpus,
+            memory: guest.memory,
+            pin,
+            accel: self.parts.accel,
+            emulated: self.parts.emulated.clone(),
+        });
+        Ok(())
+    }
+
+    /// The file that brings our program into the guest.
+    fn scratch(&self, guest: &GuestSpec) -> (&'static str, Op) {
+        let initrd = match &guest.start {
+            Start::Image { seed, .. } => {
+                let patience_s = limits(self.parts.accel, true).for_the_system().as_secs();
+                let build = BuildSeed { path: seed.clone(), patience_s };
+                return ("write the guest's seed", Op::BuildSeed(build));
+            }
+            Start::Kernel { initrd, .. } => initrd,
+        };
+        let modules = guest.disks.iter().flat_map(|disk| disk.way.modules());
+        let of_root = self.wish.root.iter().flat_map(|_| lab::modules(&self.parts));
+        let mut more: Vec<String> = modules.map(|name| (*name).to_owned()).chain(of_root).collect();
+        more.sort();
+        more.dedup();
+        let build = BuildInitramfs { path: initrd.clone(), modules: self.parts.kernel.modules.clone(), more };
+        ("write the guest's initramfs", Op::BuildInitramfs(build))
+    }
+
+    /// A disk that QEMU is given at once, or after a step of its way.
+    fn own_disk(&self, seat: &Seat, belows: &mut Belows, context: &mut PlanContext) -> DiskSpec {
+        let mut disk = DiskSpec { path: belows.path(&seat.below), ..seat.disk.clone() };
+        if let Some(Beforehand { why, op, server }) = disk.way.beforehand(&disk, &seat.below, &context.tag) {
+            let step = context.add(why, op);
+            disk.server = match server {
+                Server::Spdk(spdk) => {
+                    Server::Spdk(Spdk { socket: belows.path(&PathRef::Yield(step)), ..spdk })
+                }
+                known => known,
+            };
+        }
+        disk
+    }
+
+    /// The process that serves a disk in QEMU's stead, if its way has one, with the disk as it knows it.
+    fn daemon(&self, at: usize, seat: &Seat, files: &DaemonFiles) -> Result<Option<(Spawn, DiskSpec)>> {
+        let mut belows = Belows::default();
+        let server = Server::Daemon(files.socket.clone());
+        let disk = DiskSpec { path: belows.path(&seat.below), server, ..seat.disk.clone() };
+        let Some(words) = disk.way.daemon(&disk, files) else { return Ok(None) };
+        files.check()?;
+        disk.check().map_err(|why| Failed::input(format!("guest \"{}\": {why}", self.name)))?;
+        let path =
+            |path: &Path| path.to_str().map(str::to_owned).context("a run directory that is not UTF-8");
+        let spawn = Spawn {
+            what: format!("the server of disk {at} of guest {}", self.name),
+            argv: texts(words)?,
+            tag: path(&files.pid)?,
+            belows: belows.0,
+            log: files.log.clone(),
+            makes: vec![files.socket.clone(), files.control.clone(), files.pid.clone()],
+            ready: Some(files.socket.clone()),
+        };
+        Ok(Some((spawn, disk)))
+    }
+
+    fn spec(&self, disks: Vec<DiskSpec>, context: &PlanContext) -> GuestSpec {
+        GuestSpec {
+            name: self.name.clone(),
+            run_tag: context.tag.run_id.clone(),
+            vcpus: self.wish.vcpus,
+            memory: self.wish.memory,
+            machine: self.wish.machine,
+            firmware: self.wish.firmware.clone(),
+            accel: self.parts.accel,
+            tsc_khz: self.parts.tsc_khz,
+            disks,
+            start: self.start(&context.tag.run_dir),
+            directory: context.tag.run_dir.clone(),
+        }
+    }
+
+    fn start(&self, directory: &Path) -> Start {
+        let file = |ending: &str| directory.join(format!("{}.{ending}", self.name));
+        if let Some(image) = &self.wish.image {
+            return Start::Image { image: image.clone(), seed: file("seed") };
+        }
+        // UEFI starts what has an EFI stub, and an unpacked kernel has none.
+        let kernel = match self.wish.firmware {
+            Some(_) => self.parts.kernel.image.clone(),
+            None => self.parts.image.clone(),
+        };
+        Start::Kernel { kernel, initrd: file("initramfs"), root: self.wish.root.clone() }
+    }
+}
+
+/// The start of QEMU, with what stands in its command line in place of `@below0@` and so on.
+///
+/// # Errors
+/// Bad input: what QEMU would not take.
+pub fn spawn(guest: &GuestSpec, files: &GuestFiles, belows: Vec<PathRef>) -> Result<Spawn> {
+    let mut argv = vec![qemu::PROGRAM.to_owned()];
+    argv.extend(texts(qemu::command_line(guest)?)?);
+    Ok(Spawn {
+        what: format!("guest {}", guest.name),
+        tag: guest_word(&argv)?,
+        argv,
+        belows,
+        log: files.stderr.clone(),
+        makes: files.sockets(),
+        ready: None,
+    })
+}
+
+fn texts(words: Vec<OsString>) -> Result<Vec<String>> {
+    let text = |word: OsString| {
+        word.into_string().map_err(|word| anyhow!("{} is not UTF-8", word.to_string_lossy()))
+    };
+    words.into_iter().map(text).collect()
+}
+
+/// The word behind `-name`: it carries the run's id and the guest's name.
+fn guest_word(argv: &[String]) -> Result<String> {
+    let at = argv.iter().position(|word| word == "-name").context("a guest without a name")?;
+    argv.get(at + 1).cloned().context("a guest without a name")
+}
+
+/// Puts a running guest's threads on the processors that are its own, if any are.
+///
+/// # Errors
+/// When QEMU does not tell its threads, a process is gone, or the kernel refuses a processor.
+pub fn put_on_processors(plan: &GuestPlan, qemu: &mut Qmp) -> Result<()> {
+    let Some(pin) = &plan.pin else { return Ok(()) };
+    let process = |tag: &str| -> Result<u32> {
+        Ok(started_process(tag)?.with_context(|| format!("a process of guest {} is gone", plan.place))?.pid)
+    };
+    let daemons = plan.daemons.iter().map(|daemon| process(&daemon.tag)).collect::<Result<Vec<_>>>()?;
+    pin::apply(pin, qemu, process(&plan.tag)?, &daemons)
+        .with_context(|| format!("guest {}: cpus", plan.place))
+}
+
+/// Waits for the guest that was started a moment ago and connects to its agent; `stop` (Ctrl-C) ends the wait.
+///
+/// # Errors
+/// [`BootError`] with the tail of its console and QEMU's last words.
+pub fn reach(
+    plan: &GuestPlan,
+    earlier: Option<Qmp>,
+    stop: &AtomicBool,
+) -> Result<(Peer, Option<String>, Qmp)> {
+    let ended = || {
+        let when = if earlier.is_some() { "with its guest" } else { "at once" };
+        let words = boot::last_words(&plan.files);
+        Failed::measurement(format!("QEMU of guest {} ended {when}{words}", plan.place))
+    };
+    let process = started_process(&plan.tag)?.ok_or_else(ended)?;
+    let limits = limits(plan.accel, plan.image.is_some());
+    let booted = boot::connect(earlier, &plan.files, &process, plan.accel, limits, stop);
+    let booted = booted.map_err(|error| advise(plan, error))?;
+    speak(plan, process, booted)
+}
+
+fn limits(accel: Accel, own_system: bool) -> Limits {
+    Limits::of(accel, boot::is_translated(&Probe::of_files(Path::new("/"))), own_system)
+}
+
+/// What to look at first when an image does not come up is nothing that its guest could say.
+fn advise(plan: &GuestPlan, error: BootError) -> anyhow::Error {
+    let Some(image) = &plan.image else { return error.into() };
+    let image = image.display();
+    let context = match &error.failure {
+        BootFailure::NeverStarts(sign) => {
+            format!("the image {image} does not start; hint: {}", sign.hint(plan.uefi))
+        }
+        _ => format!(
+            "no agent in the guest from {image}; hint: does the image start with {}, is cloud-init in it and enabled, has \
+             its kernel virtio-blk, virtio-console and vfat, is its console ttyS0?",
+            if plan.uefi { "UEFI" } else { "BIOS (firmware=ovmf is UEFI)" },
+        ),
+    };
+    anyhow::Error::new(error).context(context)
+}
+
+fn speak(plan: &GuestPlan, process: ProcessId, booted: BootedGuest) -> Result<(Peer, Option<String>, Qmp)> {
+    let files = plan.files.clone();
+    let link = Link::of_socket(booted.port).context("cannot use the guest's port")?;
+    let peer = Peer::new(format!("guest {}", plan.place), link, Box::new(move || boot::last_words(&files)))
+        .with_fate(Box::new(move || boot::fate(&process)));
+    Ok((peer, plan.emulated.clone(), booted.qmp))
+}

@@ -1,0 +1,70 @@
+//! Layers of known cost, to measure the ruler: null (A against A), delay, and another load generator.
+
+use super::catalog::{LayerHelp, delay, engine, microseconds_as_ns, null, percent_as_ppm};
+use super::{Exposed, Layer, PlanContext, word};
+use crate::scenario::LayerSpec;
+use crate::scenario::error::Fault;
+use crate::scenario::values::parse_engine;
+use anyhow::{Error, Result, anyhow};
+use iotax_load::Hold;
+
+/// Nothing at all: what is above it is what is below it.
+pub struct Null;
+
+impl Layer for Null {
+    fn help(&self) -> &'static LayerHelp {
+        &null::HELP
+    }
+
+    fn plan(&self, _: &LayerSpec, below: &Exposed, _: &mut PlanContext) -> Result<Exposed> {
+        Ok(below.clone())
+    }
+}
+
+/// The worker holds each completion back: a stack of known cost.
+pub struct Delay;
+
+impl Layer for Delay {
+    fn help(&self) -> &'static LayerHelp {
+        &delay::HELP
+    }
+
+    fn plan(&self, spec: &LayerSpec, below: &Exposed, _: &mut PlanContext) -> Result<Exposed> {
+        let hold = hold_of(spec)?;
+        let mut exposed = below.clone();
+        exposed.hold.ns += hold.ns;
+        exposed.hold.share_ppm += hold.share_ppm;
+        Ok(exposed)
+    }
+}
+
+/// Another load generator on the same target: what the generators charge.
+pub struct EngineLayer;
+
+impl Layer for EngineLayer {
+    fn help(&self) -> &'static LayerHelp {
+        &engine::HELP
+    }
+
+    fn needs(&self, spec: &LayerSpec) -> Vec<&'static str> {
+        if spec.option("name") == Some("fio") { vec!["fio"] } else { Vec::new() }
+    }
+
+    fn plan(&self, spec: &LayerSpec, below: &Exposed, _: &mut PlanContext) -> Result<Exposed> {
+        let engine = parse_engine(word(spec, "name")?).map_err(|fault| told(spec, fault))?;
+        Ok(Exposed { engine, ..below.clone() })
+    }
+}
+
+fn hold_of(spec: &LayerSpec) -> Result<Hold> {
+    let us = spec.option("us").map_or(Ok(0), microseconds_as_ns);
+    let percent = spec.option("percent").map_or(Ok(0), percent_as_ppm);
+    Ok(Hold {
+        ns: us.map_err(|fault| told(spec, fault))?,
+        share_ppm: percent.map_err(|fault| told(spec, fault))?,
+    })
+}
+
+fn told(spec: &LayerSpec, fault: Fault) -> Error {
+    anyhow!("{}: {}", spec.origin, fault.why)
+}

@@ -1,0 +1,415 @@
+//! The family of layers. What a layer is called, takes and means is in [`words`], one file and one entry each; how it is set up is
+//! one file and one entry in [`ALL`] each. A layer does no I/O: it says what it needs, how it uses what is below, and which steps
+//! would make it.
+#![forbid(unsafe_code)]
+
+use crate as layer;
+use iotax_facts as facts;
+use iotax_host::{self as host, guard};
+use iotax_model::scenario;
+use iotax_steps as step;
+use iotax_units::{self as units, exit, shell};
+mod measure {
+    pub use iotax_steps::wire;
+}
+
+pub mod fabric;
+pub mod guest;
+pub mod known;
+pub mod lab;
+pub mod medium;
+pub mod needs;
+pub mod state;
+pub mod volume;
+
+pub use iotax_model::layer as words;
+pub use iotax_model::layer::{self as catalog, alias};
+
+use crate::host::Missing;
+use crate::host::caches::WriteCache;
+use crate::host::probe::Probe;
+use crate::scenario::{Engine, LayerSpec};
+use crate::step::op::{FillFile, MakeDirectory, Op};
+use crate::step::{HOST, PathRef, RunTag, Step, StepId};
+use anyhow::{Context, Result, anyhow, bail};
+use iotax_load::{DataKind, Hold};
+use iotax_model::layer::LayerHelp;
+use state::Move;
+use std::path::PathBuf;
+use std::str::FromStr;
+
+/// Every layer that a stack can name.
+pub const ALL: &[&dyn Layer] = &[
+    &known::Null,
+    &known::Delay,
+    &known::EngineLayer,
+    &volume::Loop,
+    &volume::Lvm,
+    &volume::Zfs,
+    &volume::FileSystem,
+    &volume::Partition,
+    &volume::Split,
+    &volume::Linear,
+    &volume::MdRaid,
+    &volume::SpdkBdev,
+    &guest::VirtualMachine,
+    &fabric::Nvmf,
+    &fabric::Iscsi,
+    &fabric::Nbd,
+];
+
+/// How a layer uses what is below it while it is measured.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Claim {
+    /// Reads pass through; others may read beside it.
+    SharedRead,
+    /// Reads leave copies in a cache of this machine: nobody else may read the same data.
+    Caches,
+    /// It writes of its own (a file system's metadata): one such user, raw reads beside it are fine.
+    Writes,
+    /// It takes the device from this host: nobody else can use it while the layer is up.
+    Takes,
+}
+
+/// A cache of writes that a layer brings along.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OwnCache {
+    /// Which; no stacks yet.
+    pub cache: WriteCache,
+    /// Whether a flush empties it: then it is above the flush, and never full behind one.
+    pub flushed: bool,
+}
+
+/// What a layer shows to the one above it, or to the load.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Exposed {
+    /// File or block device; several where nothing has joined them yet.
+    pub paths: Vec<PathRef>,
+    /// Bytes that may be used of each, from the start.
+    pub bytes: u64,
+    /// Block device or file.
+    pub block: bool,
+    /// Where it is visible.
+    pub place: String,
+    /// Further places with an equal part each, of guests side by side: place and path. All are loaded at once.
+    pub copies: Vec<(String, PathRef)>,
+    /// Completions held back on the way.
+    pub hold: Hold,
+    /// Whether writes pass.
+    pub writable: bool,
+    /// Some of it was never written, so that a read of it reaches no disk: it is written once before it is read.
+    pub unwritten: Option<FirstWrites>,
+    /// The paths are parts of one thing, which are loaded at once and share the region.
+    pub split: bool,
+    /// The members below are not of one size: `bytes` are those of the smallest.
+    pub uneven: bool,
+    /// The load generator, where a layer names another than the workload's.
+    pub engine: Option<Engine>,
+    /// A write of anything but whole multiples of so many bytes, aligned to them, fails.
+    pub write_unit: Option<u64>,
+    /// The step that made what has states (an array, a pool), with what is below it.
+    pub array: Option<Array>,
+    /// Steps whose layers it stands on and that are read back once they are up, from the bottom. The planner keeps them.
+    pub told: Vec<StepId>,
+}
+
+/// What can lose members.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Array {
+    /// The step that made it: its state is asked by this.
+    pub step: StepId,
+    /// What that step made.
+    pub made: PathRef,
+    /// Its members.
+    pub members: Vec<PathRef>,
+    /// The layer that it is.
+    pub spec: LayerSpec,
+    /// Where it lives.
+    pub place: String,
+    /// Bytes of each member that a rebuild writes.
+    pub in_use: u64,
+}
+
+/// In which order something is written for the first time, which is where its blocks then lie below.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FirstWrites {
+    /// From its beginning to its end.
+    InOrder,
+    /// As many blocks of so many bytes as there are, at random places (63 % of it), and only then in order.
+    AtRandom {
+        /// Bytes of each.
+        block: u64,
+    },
+}
+
+impl FirstWrites {
+    /// How often all of it is written, counted in bytes.
+    pub fn passes(self) -> u64 {
+        match self {
+            FirstWrites::InOrder => 1,
+            FirstWrites::AtRandom { .. } => 2,
+        }
+    }
+}
+
+impl Exposed {
+    /// How many share what is below in equal parts; `bytes` are those of a part.
+    pub fn parts(&self) -> u64 {
+        let beside = if self.split { self.paths.len() } else { 1 };
+        (beside + self.copies.len()) as u64
+    }
+
+    /// Whether it is loaded in that place.
+    pub fn is_in(&self, place: &str) -> bool {
+        self.place == place || self.copies.iter().any(|(copy, _)| copy == place)
+    }
+
+    /// The one thing to stand on.
+    ///
+    /// # Errors
+    /// When there are several: the layer that asks joins nothing.
+    pub fn path(&self, spec: &LayerSpec) -> Result<&PathRef> {
+        match self.paths.as_slice() {
+            [path] => Ok(path),
+            several => bail!(
+                "{}: {} stands on one device, and there are {} below it; hint: name one medium",
+                spec.origin,
+                spec.name,
+                several.len()
+            ),
+        }
+    }
+}
+
+/// A member of the family.
+pub trait Layer: Sync {
+    /// Its words.
+    fn help(&self) -> &'static LayerHelp;
+
+    /// Its name in stacks.
+    fn name(&self) -> &'static str {
+        self.help().name
+    }
+
+    /// Ids of `host::needs` that must be met.
+    fn needs(&self, _spec: &LayerSpec) -> Vec<&'static str> {
+        Vec::new()
+    }
+
+    /// The same of its far end, asked of the place where that is.
+    fn needs_far(&self, _spec: &LayerSpec) -> Vec<&'static str> {
+        Vec::new()
+    }
+
+    /// What it lacks of what only its own words name; it may ask the machine, and makes nothing.
+    fn missing(&self, _spec: &LayerSpec) -> Vec<Missing> {
+        Vec::new()
+    }
+
+    /// How it uses what is below.
+    fn claim(&self, _spec: &LayerSpec) -> Claim {
+        Claim::SharedRead
+    }
+
+    /// Whether it writes to what is below even when the load only reads, or may.
+    fn writes_below(&self, _spec: &LayerSpec) -> bool {
+        false
+    }
+
+    /// Whether what is below must let itself be opened for writing, though nothing may ever be written.
+    fn opens_for_writing(&self, spec: &LayerSpec) -> bool {
+        self.writes_below(spec)
+    }
+
+    /// Whether what it gives was never written. The measuring side writes it when all stacks of a set are up, so none of them may
+    /// have made anything of its own on it by then.
+    fn gives_unwritten(&self, _spec: &LayerSpec) -> bool {
+        false
+    }
+
+    /// Whether it acknowledges writes that are in this host's page cache only.
+    fn caches_writes(&self, _spec: &LayerSpec) -> bool {
+        false
+    }
+
+    /// A cache of its own that holds writes back. Each of its members has so many bytes, and the machine is the one that it lives
+    /// on, as far as these are known.
+    fn write_cache(
+        &self,
+        _spec: &LayerSpec,
+        _each: Option<u64>,
+        _machine: Option<&Probe>,
+    ) -> Option<OwnCache> {
+        None
+    }
+
+    /// What makes one move of what it `made` of its `members` on the way to another state. It goes with it.
+    ///
+    /// # Errors
+    /// When it has no members that could fail, or not as it was asked for: why, and what would do.
+    fn moved(&self, spec: &LayerSpec, _made: &PathRef, _members: &[PathRef], _step: Move) -> Result<Op> {
+        bail!("{}: \"{}\" has no members that could fail", spec.origin, spec.name)
+    }
+
+    /// Which part of what it makes is read back once that operation is done; `Some("")` where it has one part only.
+    fn reads_back(&self, _op: &Op) -> Option<&'static str> {
+        None
+    }
+
+    /// Adds its steps and says what it shows.
+    ///
+    /// # Errors
+    /// When it cannot stand on what is below: which, why, and what would do.
+    fn plan(&self, spec: &LayerSpec, below: &Exposed, context: &mut PlanContext) -> Result<Exposed>;
+}
+
+/// The layer whose part an operation makes, and which part of it, where it has several: it is read back once it is up.
+pub fn read_back_by(op: &Op) -> Option<(&'static str, &'static str)> {
+    ALL.iter().find_map(|layer| Some((layer.name(), layer.reads_back(op)?)))
+}
+
+/// The layer of that name.
+pub fn by_name(name: &str) -> Option<&'static dyn Layer> {
+    ALL.iter().copied().find(|layer| layer.name() == name)
+}
+
+/// Where layers add their steps.
+pub struct PlanContext {
+    /// The run that the steps belong to.
+    pub tag: RunTag,
+    /// What guests are made of on this machine.
+    pub guest_parts: Option<guest::Parts>,
+    /// Whether the layer being planned must let writes pass: the load writes, or a layer above does.
+    pub writable: bool,
+    /// Seed of file contents.
+    pub seed: u64,
+    /// What files are filled with.
+    pub data: DataKind,
+    /// Whether the load trims: what is filled does not stay so.
+    pub trims: bool,
+    /// Where steps are performed.
+    pub place: String,
+    /// Whether something is set up above the layer being planned: a guest needs the programs for it.
+    pub set_up_above: bool,
+    /// So far.
+    pub steps: Vec<Step>,
+    /// Guests that the steps start, for the measuring side to connect to.
+    pub guests: Vec<guest::GuestPlan>,
+    /// Guests that stacks still take their seats in.
+    pub drafts: Vec<guest::Draft>,
+    /// The stack being planned, if it wants instances of its own.
+    pub own: Option<usize>,
+    instances: u32,
+}
+
+impl PlanContext {
+    /// An empty plan.
+    pub fn new(tag: RunTag, guest_parts: Option<guest::Parts>, seed: u64) -> PlanContext {
+        PlanContext {
+            tag,
+            guest_parts,
+            writable: false,
+            seed,
+            data: DataKind::default(),
+            trims: false,
+            place: HOST.to_owned(),
+            set_up_above: false,
+            steps: Vec::new(),
+            guests: Vec::new(),
+            drafts: Vec::new(),
+            own: None,
+            instances: 0,
+        }
+    }
+
+    /// Adds a step where the layer below lives, and gives its number.
+    pub fn add(&mut self, why: impl Into<String>, op: Op) -> StepId {
+        let place = self.place.clone();
+        self.add_in(&place, why, op)
+    }
+
+    /// Adds a step in another place: the far end of a fabric.
+    pub fn add_in(&mut self, place: &str, why: impl Into<String>, op: Op) -> StepId {
+        let id = self.steps.len() as StepId;
+        self.steps.push(Step { id, place: place.to_owned(), why: why.into(), op });
+        id
+    }
+
+    /// The run's folder where the layer below lives; elsewhere than here it is made when it is first asked for.
+    pub fn directory(&mut self) -> PathBuf {
+        let place = self.place.clone();
+        self.directory_in(&place)
+    }
+
+    /// The same in another place.
+    pub fn directory_in(&mut self, place: &str) -> PathBuf {
+        let directory = self.tag.directory_in(place);
+        let made = |step: &Step| {
+            step.place == place && matches!(&step.op, Op::MakeDirectory(made) if made.path == directory)
+        };
+        if place != HOST && !self.steps.iter().any(made) {
+            let op = Op::MakeDirectory(MakeDirectory { path: directory.clone() });
+            self.add_in(place, "make the run's folder there", op);
+        }
+        directory
+    }
+
+    /// Data into a file that this plan makes, of the kind that the load writes.
+    pub fn fill_of(&self, path: &std::path::Path, bytes: u64) -> FillFile {
+        let (file, seed) = (PathRef::Path(path.to_owned()), self.data_seed(path));
+        FillFile { file, bytes, seed, data: self.data, trimmed: self.trims }
+    }
+
+    /// Seed of a file's content: no two files of a run hold the same data, or a deduplicating layer
+    /// would store only one of them.
+    fn data_seed(&self, path: &std::path::Path) -> u64 {
+        let name = format!("{} {}", self.tag.run_id, path.display());
+        self.seed ^ (u64::from(crc32fast::hash(name.as_bytes())) << 32)
+    }
+
+    /// A name for something that this plan makes, unique within it: `fs0`, `vm1`.
+    pub fn instance(&mut self, kind: &str) -> String {
+        let name = format!("{kind}{}", self.instances);
+        self.instances += 1;
+        name
+    }
+}
+
+/// An option's word that a layer cannot do without: what was written, or the catalog's default.
+///
+/// # Errors
+/// There is neither (the scenario's check comes first, so this is for callers that build specs by hand).
+pub fn word<'a>(spec: &'a LayerSpec, name: &str) -> Result<&'a str> {
+    spec.option(name).with_context(|| format!("{}: {} without {name}", spec.origin, spec.name))
+}
+
+/// Whether a flag is on.
+pub fn flag(spec: &LayerSpec, name: &str) -> bool {
+    spec.option(name) == Some("true")
+}
+
+/// A number, see [`word`].
+///
+/// # Errors
+/// As [`word`]; and when it is no number, or too large for its type.
+pub fn number<T: FromStr>(spec: &LayerSpec, name: &str) -> Result<T> {
+    let word = word(spec, name)?;
+    word.parse().ok().with_context(|| format!("{}: {name} = \"{word}\" is no number that fits", spec.origin))
+}
+
+/// Bytes, see [`word`].
+///
+/// # Errors
+/// As [`word`]; and when it is no size.
+pub fn bytes(spec: &LayerSpec, name: &str) -> Result<u64> {
+    size(spec, name)?.with_context(|| format!("{}: {} without {name}", spec.origin, spec.name))
+}
+
+/// Bytes, where they are written or the catalog has a default.
+///
+/// # Errors
+/// When it is no size.
+pub fn size(spec: &LayerSpec, name: &str) -> Result<Option<u64>> {
+    let parsed = spec.option(name).map(units::parse_bytes).transpose();
+    parsed.map_err(|why| anyhow!("{}: {name}: {why}", spec.origin))
+}

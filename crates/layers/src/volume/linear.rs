@@ -1,0 +1,86 @@
+//! `split(4)`: equal parts of a device, all loaded at once or one for each of as many guests. `linear`: several devices one behind
+//! the other as one. Both by the device mapper.
+
+use crate::layer::catalog::{LayerHelp, linear, split};
+use crate::layer::{Claim, Exposed, Layer, PlanContext, number};
+use crate::scenario::LayerSpec;
+use crate::step::PathRef;
+use crate::step::op::{MakeLinear, Op, Stretch};
+use crate::units::{MIB, show_bytes};
+use anyhow::{Result, ensure};
+
+const NEEDS: [&str; 3] = ["root", "dmsetup", "dm_mod"];
+
+/// Parts of one.
+pub struct Split;
+
+impl Layer for Split {
+    fn help(&self) -> &'static LayerHelp {
+        &split::HELP
+    }
+
+    fn needs(&self, _: &LayerSpec) -> Vec<&'static str> {
+        NEEDS.to_vec()
+    }
+
+    fn claim(&self, _: &LayerSpec) -> Claim {
+        // The device mapper has it for itself: neither mkfs nor sfdisk would take it beside that. Reads are let through.
+        Claim::Writes
+    }
+
+    fn plan(&self, spec: &LayerSpec, below: &Exposed, context: &mut PlanContext) -> Result<Exposed> {
+        let device = below.path(spec)?;
+        let parts: u64 = number(spec, "parts")?;
+        let bytes = below.bytes / parts.max(1) / MIB * MIB;
+        ensure!(
+            bytes > 0,
+            "{}: {} are not enough for {parts} parts, 1 MiB each; hint: fewer parts",
+            spec.origin,
+            show_bytes(below.bytes)
+        );
+        let part = |part: u64| {
+            let stretch = Stretch { device: device.clone(), offset: part * bytes, bytes };
+            add(context, below, format!("make part {} of {parts}", part + 1), vec![stretch])
+        };
+        let paths = (0..parts).map(part).collect();
+        Ok(Exposed { paths, bytes, block: true, writable: context.writable, split: true, ..below.clone() })
+    }
+}
+
+/// Several as one.
+pub struct Linear;
+
+impl Layer for Linear {
+    fn help(&self) -> &'static LayerHelp {
+        &linear::HELP
+    }
+
+    fn needs(&self, _: &LayerSpec) -> Vec<&'static str> {
+        NEEDS.to_vec()
+    }
+
+    fn claim(&self, _: &LayerSpec) -> Claim {
+        // The device mapper has it for itself: neither mkfs nor sfdisk would take it beside that. Reads are let through.
+        Claim::Writes
+    }
+
+    fn plan(&self, spec: &LayerSpec, below: &Exposed, context: &mut PlanContext) -> Result<Exposed> {
+        let bytes = below.bytes / MIB * MIB;
+        ensure!(bytes > 0, "{}: members have less than 1 MiB", spec.origin);
+        let stretch = |device: &PathRef| Stretch { device: device.clone(), offset: 0, bytes };
+        let stretches: Vec<Stretch> = below.paths.iter().map(stretch).collect();
+        let bytes = bytes * stretches.len() as u64;
+        let path = add(context, below, "put the devices together".to_owned(), stretches);
+        let shown =
+            Exposed { paths: vec![path], bytes, block: true, writable: context.writable, ..below.clone() };
+        Ok(Exposed { uneven: false, split: false, ..shown })
+    }
+}
+
+fn add(context: &mut PlanContext, below: &Exposed, why: String, stretches: Vec<Stretch>) -> PathRef {
+    let instance = context.instance("dm");
+    let name = format!("iotax-{}-{instance}", context.tag.run_id);
+    // What is written first is written through it, whatever the load does.
+    let read_only = !context.writable && below.unwritten.is_none();
+    PathRef::Yield(context.add(why, Op::MakeLinear(MakeLinear { name, stretches, read_only })))
+}

@@ -1,0 +1,48 @@
+//! `loop`: a block device over a file, by losetup.
+
+use crate::layer::catalog::LayerHelp;
+use crate::layer::catalog::loopdev::HELP;
+use crate::layer::{Claim, Exposed, Layer, PlanContext, flag};
+use crate::scenario::LayerSpec;
+use crate::step::PathRef;
+use crate::step::op::{AttachLoop, Op};
+use anyhow::Result;
+
+/// The loop driver.
+pub struct Loop;
+
+impl Layer for Loop {
+    fn help(&self) -> &'static LayerHelp {
+        &HELP
+    }
+
+    fn needs(&self, _: &LayerSpec) -> Vec<&'static str> {
+        vec!["root", "losetup", "loop-devices"]
+    }
+
+    fn claim(&self, spec: &LayerSpec) -> Claim {
+        if flag(spec, "direct-io") { Claim::SharedRead } else { Claim::Caches }
+    }
+
+    fn caches_writes(&self, spec: &LayerSpec) -> bool {
+        !flag(spec, "direct-io")
+    }
+
+    fn plan(&self, spec: &LayerSpec, below: &Exposed, context: &mut PlanContext) -> Result<Exposed> {
+        let attach = AttachLoop {
+            backing: below.path(spec)?.clone(),
+            bytes: below.bytes,
+            direct_io: flag(spec, "direct-io"),
+            // What is written first is written through it, whatever the load does.
+            read_only: !context.writable && below.unwritten.is_none(),
+            file: None,
+        };
+        let step = context.add("attach a loop device", Op::AttachLoop(attach));
+        Ok(Exposed {
+            paths: vec![PathRef::Yield(step)],
+            block: true,
+            writable: context.writable,
+            ..below.clone()
+        })
+    }
+}

@@ -1,0 +1,307 @@
+//! `mdraid(level=5)`: the kernel's RAID over several block devices, by mdadm. Its bytes are computed, so where data begins on a
+//! member is chosen here and not left to mdadm. Its first sync is waited for before anything is measured.
+
+use crate::layer::catalog::LayerHelp;
+use crate::layer::catalog::mdraid::{HELP, copies};
+use crate::layer::state::Move;
+use crate::layer::{Array, Claim, Exposed, FirstWrites, Layer, PlanContext, bytes, number, size, word};
+use crate::scenario::LayerSpec;
+use crate::step::md::UNEVEN_HINT;
+use crate::step::op::{AwaitSync, Bounds, CreateArray, Drives, FailMember, Op, Rebuild};
+use crate::step::{PathRef, short_id};
+use crate::units::{KIB, MIB, show_bytes};
+use anyhow::{Context, Result, bail, ensure};
+
+/// RAID 0 has no size: it takes all of its members.
+const UNEVEN_STRIPE_HINT: &str =
+    "name drives or partitions of one size, or lvm(striped), which takes of each as much as the smallest has";
+/// The kernel takes no smaller one than a page.
+const LEAST_CHUNK: u64 = 4 * KIB;
+/// Superblock, bitmap and log of bad blocks lie before it, or with metadata 1.0 behind all data. mdadm itself would leave up to
+/// 128 MiB on a large drive, for reshaping that no run does.
+const DATA_OFFSET: u64 = MIB;
+
+/// The md driver.
+pub struct MdRaid;
+
+impl Layer for MdRaid {
+    fn help(&self) -> &'static LayerHelp {
+        &HELP
+    }
+
+    fn needs(&self, spec: &LayerSpec) -> Vec<&'static str> {
+        let module = match level(spec) {
+            Ok(0) => "raid0",
+            Ok(1) => "raid1",
+            Ok(10) => "raid10",
+            _ => "raid456",
+        };
+        vec!["root", "mdadm", module]
+    }
+
+    fn claim(&self, _: &LayerSpec) -> Claim {
+        Claim::Takes
+    }
+
+    fn writes_below(&self, _: &LayerSpec) -> bool {
+        true
+    }
+
+    fn gives_unwritten(&self, _: &LayerSpec) -> bool {
+        true
+    }
+
+    fn reads_back(&self, op: &Op) -> Option<&'static str> {
+        matches!(op, Op::CreateArray(_)).then_some("")
+    }
+
+    fn plan(&self, spec: &LayerSpec, below: &Exposed, context: &mut PlanContext) -> Result<Exposed> {
+        let level = level(spec)?;
+        check_members(spec, level, below)?;
+        let layout = layout(spec, level)?;
+        let chunk = chunk(spec, level)?;
+        let size = used(spec, below, chunk)?;
+        let bytes = array_bytes(spec, level, below.paths.len() as u64, size, chunk);
+        let sync = sync(spec, level)?;
+        let instance = context.instance("md");
+        let name = name_of(&context.tag.run_id, &instance);
+        let metadata = word(spec, "metadata")?;
+        let array = CreateArray {
+            members: below.paths.clone(),
+            name,
+            level,
+            chunk,
+            layout,
+            metadata: metadata.to_owned(),
+            bitmap: bitmap(spec, level)?,
+            size: (level > 0).then_some(size),
+            data_offset: (metadata != "1.0").then_some(DATA_OFFSET),
+            uneven: spec.options.contains_key("size"),
+            assume_clean: sync == "skip" && level > 0,
+            sync_speed: bounds(spec, level)?,
+            bytes,
+            drives: Drives::default(),
+        };
+        let step = context.add(format!("make the RAID {level} array"), Op::CreateArray(array));
+        if level > 0 && sync == "wait" {
+            let wait = AwaitSync { array: PathRef::Yield(step) };
+            context.add("wait for its first sync", Op::AwaitSync(wait));
+        }
+        Ok(Exposed {
+            paths: vec![PathRef::Yield(step)],
+            bytes,
+            block: true,
+            writable: context.writable,
+            unwritten: Some(FirstWrites::InOrder),
+            uneven: false,
+            array: match level {
+                // What is below it may lose members all the same.
+                0 => below.array.clone(),
+                _ => Some(Array {
+                    step,
+                    made: PathRef::Yield(step),
+                    members: below.paths.clone(),
+                    spec: spec.clone(),
+                    place: below.place.clone(),
+                    in_use: size,
+                }),
+            },
+            ..below.clone()
+        })
+    }
+
+    fn moved(&self, spec: &LayerSpec, made: &PathRef, members: &[PathRef], step: Move) -> Result<Op> {
+        ensure!(
+            sync(spec, level(spec)?)? == "wait",
+            "{}: {} goes through no states with sync={}: what is rebuilt would not be what was written; hint: sync=wait",
+            spec.origin,
+            spec.text(),
+            word(spec, "sync")?
+        );
+        let array = made.clone();
+        let member = |at: usize| members[at].clone();
+        Ok(match step {
+            Move::Fail(at) => Op::FailMember(FailMember { array, member: member(at) }),
+            Move::Return(at) => Op::Rebuild(Rebuild { array, member: member(at), bytes: 0 }),
+            Move::Await => Op::AwaitSync(AwaitSync { array }),
+        })
+    }
+}
+
+fn level(spec: &LayerSpec) -> Result<u8> {
+    number(spec, "level")
+}
+
+fn check_members(spec: &LayerSpec, level: u8, below: &Exposed) -> Result<()> {
+    let least = match level {
+        5 => 3,
+        6 => 4,
+        _ => 2,
+    };
+    let members = below.paths.len();
+    ensure!(
+        members >= least,
+        "{}: RAID {level} takes at least {least} members, and there are {members}; hint: [/dev/A,/dev/B,...] | mdraid(level={level})",
+        spec.origin
+    );
+    ensure!(
+        below.block,
+        "{}: mdraid needs block devices below it, and there are files; hint: name drives",
+        spec.origin
+    );
+    let hint = if level == 0 { UNEVEN_STRIPE_HINT } else { UNEVEN_HINT };
+    ensure!(
+        !below.uneven || (level > 0 && spec.options.contains_key("size")),
+        "{}: members are of unequal size; hint: {hint}",
+        spec.origin
+    );
+    if level == 10 {
+        layout(spec, level)?;
+        let (copies, _) = copies(spec).context("a layout of RAID 10")?;
+        ensure!(
+            members as u64 >= copies,
+            "{}: {copies} copies take at least {copies} members, and there are {members}; hint: more members, or layout=n2",
+            spec.origin
+        );
+    }
+    Ok(())
+}
+
+fn layout(spec: &LayerSpec, level: u8) -> Result<Option<String>> {
+    let Some(layout) = spec.option("layout") else { return Ok(None) };
+    let fits = match level {
+        5 | 6 => layout.contains("symmetric"),
+        10 => !layout.contains("symmetric"),
+        _ => bail!("{}: RAID {level} has no layout; hint: leave layout={layout} out", spec.origin),
+    };
+    ensure!(
+        fits,
+        "{}: layout={layout} is none of RAID {level}; hint: {}",
+        spec.origin,
+        if level == 10 { "n2, f2 or o2" } else { "left-symmetric" }
+    );
+    Ok(Some(layout.to_owned()))
+}
+
+fn chunk(spec: &LayerSpec, level: u8) -> Result<Option<u64>> {
+    match (spec.options.contains_key("chunk"), level) {
+        (true, 1) => bail!("{}: RAID 1 has no chunks; hint: leave chunk out", spec.origin),
+        (false, 1) => Ok(None),
+        _ => {
+            let chunk = bytes(spec, "chunk")?;
+            ensure!(
+                chunk.is_power_of_two() && chunk >= LEAST_CHUNK,
+                "{}: a chunk of {} is no power of two from {}; hint: chunk=64KiB",
+                spec.origin,
+                show_bytes(chunk),
+                show_bytes(LEAST_CHUNK)
+            );
+            Ok(Some(chunk))
+        }
+    }
+}
+
+/// Bytes of each member that hold data: whole MiB and chunks.
+fn used(spec: &LayerSpec, below: &Exposed, chunk: Option<u64>) -> Result<u64> {
+    let unit = chunk.unwrap_or(0).max(MIB);
+    let room = below.bytes.saturating_sub(DATA_OFFSET) / unit * unit;
+    let size = match size(spec, "size")? {
+        Some(_) if level(spec)? == 0 => {
+            bail!("{}: RAID 0 takes all of its members; hint: leave size out", spec.origin)
+        }
+        Some(size) => size,
+        None => {
+            ensure!(
+                room > 0,
+                "{}: members of {} have no room for data; hint: they take {} at least",
+                spec.origin,
+                show_bytes(below.bytes),
+                show_bytes(unit + DATA_OFFSET)
+            );
+            room
+        }
+    };
+    ensure!(
+        size % unit == 0 && size > 0,
+        "{}: {} of each member are no whole number of {}; hint: size={}",
+        spec.origin,
+        show_bytes(size),
+        show_bytes(unit),
+        show_bytes((size / unit).max(1) * unit)
+    );
+    ensure!(
+        size <= room,
+        "{}: size={} is more than a member has room for: {} beside its superblock",
+        spec.origin,
+        show_bytes(size),
+        show_bytes(room)
+    );
+    Ok(size)
+}
+
+/// Bytes that an array of members of that size gives.
+fn array_bytes(spec: &LayerSpec, level: u8, members: u64, size: u64, chunk: Option<u64>) -> u64 {
+    match level {
+        0 => members * size,
+        1 => size,
+        5 => (members - 1) * size,
+        6 => (members - 2) * size,
+        // As the kernel's raid10_size reckons it, in chunks.
+        _ => {
+            let chunk = chunk.unwrap_or(size);
+            // Copies that are near, and that are far or offset.
+            let (near, far) = match copies(spec) {
+                Some((copies, true)) => (copies, 1),
+                Some((copies, false)) => (1, copies),
+                None => (1, 1),
+            };
+            size / chunk / far * members / near * chunk
+        }
+    }
+}
+
+fn bitmap(spec: &LayerSpec, level: u8) -> Result<bool> {
+    let wanted = word(spec, "bitmap")? == "internal";
+    ensure!(!wanted || level > 0, "{}: RAID 0 has no bitmap; hint: leave bitmap out", spec.origin);
+    Ok(wanted)
+}
+
+fn sync(spec: &LayerSpec, level: u8) -> Result<&str> {
+    ensure!(
+        level > 0 || !spec.options.contains_key("sync"),
+        "{}: RAID 0 has nothing to sync; hint: leave sync out",
+        spec.origin
+    );
+    word(spec, "sync")
+}
+
+fn bounds(spec: &LayerSpec, level: u8) -> Result<Bounds> {
+    let bound = |name: &str| -> Result<Option<u64>> {
+        let bytes = size(spec, name)?;
+        ensure!(
+            level > 0 || bytes.is_none(),
+            "{}: RAID 0 has nothing to sync; hint: leave {name} out",
+            spec.origin
+        );
+        ensure!(
+            bytes.is_none_or(|bytes| bytes >= KIB),
+            "{}: {name} is less than 1 KiB a second; hint: {name}=1MiB",
+            spec.origin
+        );
+        Ok(bytes)
+    };
+    let bounds = Bounds { least: bound("sync-speed-min")?, most: bound("sync-speed-max")? };
+    if let Bounds { least: Some(least), most: Some(most) } = bounds {
+        ensure!(least <= most, "{}: sync-speed-min is more than sync-speed-max", spec.origin);
+    }
+    Ok(bounds)
+}
+
+/// md keeps 32 bytes of a name, and of the home host before it: the end of a run's id is enough to tell runs apart.
+fn name_of(run_id: &str, instance: &str) -> String {
+    format!("iotax-{}-{instance}", short_id(run_id))
+}
+
+#[cfg(test)]
+#[path = "mdraid_tests.rs"]
+mod tests;

@@ -1,0 +1,61 @@
+//! Layers of one host between devices and what is above: loop, partition, split, linear, mdraid, lvm, zfs, fs; and what a running
+//! SPDK target makes of them.
+
+pub mod fs;
+mod linear;
+mod loopdev;
+pub mod lvm;
+mod mdraid;
+mod partition;
+mod spdk;
+pub mod zfs;
+
+pub use fs::FileSystem;
+pub use linear::{Linear, Split};
+pub use loopdev::Loop;
+pub use lvm::Lvm;
+pub use mdraid::MdRaid;
+pub use partition::Partition;
+pub use spdk::SpdkBdev;
+pub use zfs::Zfs;
+
+use super::{PlanContext, word};
+use crate::scenario::LayerSpec;
+use crate::step::PathRef;
+use crate::step::op::{MakeDirectory, MakeFile, Mount, Op};
+use anyhow::{Result, bail};
+
+/// Mounts a file system and fills one file on it: its path. The mount point is made for it.
+fn file_on(context: &mut PlanContext, mount: Mount, bytes: u64) -> PathRef {
+    let path = mount.directory.join("iotax.data");
+    let directory = MakeDirectory { path: mount.directory.clone() };
+    context.add("make the mount point", Op::MakeDirectory(directory));
+    context.add("mount the file system", Op::Mount(mount));
+    let file = MakeFile { path: path.clone(), bytes, keep: false, inside_mount: true };
+    context.add("create the file on it", Op::MakeFile(file));
+    let fill = context.fill_of(&path, bytes);
+    context.add("fill the file on it", Op::FillFile(fill));
+    PathRef::Path(path)
+}
+
+/// Refuses options that are written and mean nothing for that value of `of`: an option and the values that it goes with.
+///
+/// # Errors
+/// The first of them, with the values it is of.
+fn options_of(spec: &LayerSpec, of: &str, table: &[(&str, &[&str])]) -> Result<()> {
+    let value = word(spec, of)?;
+    let stray =
+        table.iter().find(|(option, values)| spec.options.contains_key(*option) && !values.contains(&value));
+    match stray {
+        Some((option, values)) => bail!(
+            "{}: {option} means nothing with {}({of}={value}); hint: it goes with {of}={}",
+            spec.origin,
+            spec.name,
+            values.join(" or ")
+        ),
+        None => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod rig;

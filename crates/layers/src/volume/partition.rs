@@ -1,0 +1,89 @@
+//! `partition`: a partition table with one partition on a whole block device, by sfdisk.
+
+use crate::layer::catalog::LayerHelp;
+use crate::layer::catalog::partition::HELP;
+use crate::layer::{Claim, Exposed, Layer, PlanContext, bytes, size, word};
+use crate::scenario::LayerSpec;
+use crate::step::PathRef;
+use crate::step::op::{Drives, MakePartition, Op};
+use crate::step::partition::id_from;
+use crate::units::{KIB, MIB, is_unknown, show_bytes};
+use anyhow::{Result, ensure};
+
+/// Header and entries of a GPT lie before it, also where a logical block has 4 KiB.
+const LEAST_START: u64 = 24 * KIB;
+/// Behind the partition lies the copy of a GPT.
+const TAIL: u64 = MIB;
+/// The partition has a whole number of these.
+const UNIT: u64 = 4 * KIB;
+/// A DOS table counts sectors of 512 bytes in 32 bits.
+const MOST_DOS: u64 = 1 << 41;
+
+/// sfdisk.
+pub struct Partition;
+
+impl Layer for Partition {
+    fn help(&self) -> &'static LayerHelp {
+        &HELP
+    }
+
+    fn needs(&self, _: &LayerSpec) -> Vec<&'static str> {
+        vec!["root", "sfdisk"]
+    }
+
+    fn claim(&self, _: &LayerSpec) -> Claim {
+        Claim::Writes
+    }
+
+    fn writes_below(&self, _: &LayerSpec) -> bool {
+        true
+    }
+
+    fn plan(&self, spec: &LayerSpec, below: &Exposed, context: &mut PlanContext) -> Result<Exposed> {
+        let table = word(spec, "table")?;
+        let start = bytes(spec, "align")?;
+        ensure!(
+            start % 512 == 0 && start >= LEAST_START,
+            "{}: a partition cannot begin at byte {start}; hint: align=1MiB, or any multiple of 512 bytes from {}",
+            spec.origin,
+            show_bytes(LEAST_START)
+        );
+        let room = below.bytes.saturating_sub(start).saturating_sub(TAIL) / UNIT * UNIT;
+        let bytes = size(spec, "size")?.unwrap_or(room);
+        ensure!(
+            bytes > 0 && bytes <= room && bytes % UNIT == 0,
+            "{}: a partition of {} cannot be made: there is room for {} from {}, in whole {}; hint: leave size out",
+            spec.origin,
+            show_bytes(bytes),
+            show_bytes(room),
+            show_bytes(start),
+            show_bytes(UNIT)
+        );
+        ensure!(
+            table == "gpt" || is_unknown(bytes) || start + bytes <= MOST_DOS,
+            "{}: a DOS partition table ends at {}; hint: table=gpt, or size=1TiB",
+            spec.origin,
+            show_bytes(MOST_DOS)
+        );
+        let instance = context.instance("part");
+        let name = format!("iotax-{}-{instance}", context.tag.run_id);
+        let device = below.path(spec)?.clone();
+        let make = MakePartition {
+            device,
+            table: table.into(),
+            id: id_from(table, &name),
+            name,
+            start,
+            bytes,
+            drives: Drives::default(),
+        };
+        let step = context.add("make the partition", Op::MakePartition(make));
+        Ok(Exposed {
+            paths: vec![PathRef::Yield(step)],
+            bytes,
+            block: true,
+            writable: context.writable,
+            ..below.clone()
+        })
+    }
+}

@@ -1,0 +1,154 @@
+//! What layers in other places take: labs, which are guests that are up for the whole run, hands on hosts over SSH, and what is
+//! lacking there.
+
+use super::observer::Event;
+use super::places::{self, Places};
+use super::plan::{LabPlan, SetPlan};
+use super::prefixes::is_set_up;
+use super::remotes::is_unreachable;
+use super::session::Session;
+use super::sets::Layout;
+use super::survey;
+use crate::exit::Failed;
+use crate::layer::{by_name, needs};
+use crate::scenario::{IN_GUEST, Scenario, Stack};
+use crate::step::op::{Op, RemoteAgent};
+use crate::step::{HOST, Step, StepId, is_ssh_place, ssh_host};
+use crate::units::counted;
+use anyhow::Result;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Ids of needs by the place that must meet them.
+pub type NeedsByPlace = BTreeMap<String, BTreeSet<&'static str>>;
+
+/// What the layers of a scenario need, place by place.
+pub fn needs_of(scenario: &Scenario) -> NeedsByPlace {
+    let mut needs = NeedsByPlace::new();
+    for (spec, near) in scenario.stacks.iter().flat_map(Stack::layers_in_places) {
+        let Some(layer) = by_name(&spec.name) else { continue };
+        let far = spec.far.clone().unwrap_or_else(|| near.clone());
+        needs.entry(near).or_default().extend(layer.needs(spec));
+        needs.entry(far).or_default().extend(layer.needs_far(spec));
+    }
+    needs
+}
+
+/// Whether anything is set up inside of a guest.
+pub fn sets_up_in_guests(scenario: &Scenario) -> bool {
+    let mut layers = scenario.stacks.iter().flat_map(Stack::layers_in_places);
+    layers.any(|(spec, place)| place == IN_GUEST && is_set_up(spec))
+}
+
+/// Hosts over SSH that something is set up on.
+fn hosts_with_steps(scenario: &Scenario) -> BTreeSet<String> {
+    let layers = scenario.stacks.iter().flat_map(Stack::layers_in_places);
+    let places = layers
+        .filter(|(spec, _)| is_set_up(spec))
+        .flat_map(|(spec, near)| [Some(near), spec.far.clone()].into_iter().flatten());
+    places.filter(|place| is_ssh_place(place)).collect()
+}
+
+fn all_met(lacking: &[String]) -> Result<()> {
+    match lacking.is_empty() {
+        true => Ok(()),
+        false => Err(Failed::need(lacking.join("\n")).into()),
+    }
+}
+
+impl Session<'_> {
+    /// Hosts over SSH get a second agent, which performs steps.
+    pub(super) fn reach_hands(&mut self, layout: &Layout) -> Result<()> {
+        let mut hosts = hosts_with_steps(self.scenario);
+        let media = self.ground(layout).media()?;
+        hosts.extend(media.into_iter().map(|step| step.place).filter(|place| is_ssh_place(place)));
+        for (number, place) in hosts.into_iter().enumerate() {
+            let host = ssh_host(&place).unwrap_or_default().to_owned();
+            let agent = RemoteAgent { host: host.clone(), for_steps: true };
+            let id = agent.id(self.executor.tag());
+            // Numbers of plans begin at 0, those of the agents for load go down from the end.
+            let id_of_step = StepId::MAX / 2 - number as StepId;
+            let why = format!("reach {host} to set up there");
+            self.perform(&Step { id: id_of_step, place: HOST.into(), why, op: Op::RemoteAgent(agent) })?;
+            match places::hand_over_ssh(&place, &id) {
+                Ok(hand) => self.executor.add_hand(&place, hand),
+                Err(error) => {
+                    if is_unreachable(&error) {
+                        self.executor.forget_last()?;
+                    }
+                    return Err(error);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Labs are brought up once, and stay.
+    pub(super) fn bring_up_labs(&mut self, layout: &Layout, places: &mut Places) -> Result<()> {
+        while !self.scenario.labs.is_empty() {
+            let mark = self.executor.mark();
+            let plan = self.ground(layout).labs()?;
+            self.perform_all(&plan.steps)?;
+            match self.reach_labs(places, &plan) {
+                Ok(()) => break,
+                Err(error) if self.fall_back_to_tcg(&error) => {
+                    let text = format!("KVM shows no sign of life, TCG is used instead: {error:#}");
+                    self.warn("accelerator", "", text)?;
+                    plan.guests.iter().for_each(|guest| places.leave(&guest.place));
+                    self.executor.undo_to(mark)?;
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(())
+    }
+
+    /// All that other places lack, at once, before anything is made in them.
+    ///
+    /// # Errors
+    /// Exit code 3 naming it, with the command that supplies it.
+    pub(super) fn needs_are_met_elsewhere(&mut self) -> Result<()> {
+        let mut lacking = Vec::new();
+        for (place, ids) in needs_of(self.scenario) {
+            if place != HOST && place != IN_GUEST {
+                lacking.extend(self.lacking_in(&place, &ids)?);
+            }
+        }
+        all_met(&lacking)
+    }
+
+    /// The same of guests in which something is set up, once they are reached.
+    ///
+    /// # Errors
+    /// As [`Session::needs_are_met_elsewhere`].
+    pub(super) fn needs_are_met_in_guests(&mut self, plan: &SetPlan) -> Result<()> {
+        let ids = needs_of(self.scenario).remove(IN_GUEST).unwrap_or_default();
+        let mut lacking = Vec::new();
+        for guest in plan.guests.iter().filter(|guest| guest.files.steps.is_some()) {
+            lacking.extend(self.lacking_in(&guest.place, &ids)?);
+        }
+        all_met(&lacking)
+    }
+
+    fn lacking_in(&mut self, place: &str, ids: &BTreeSet<&'static str>) -> Result<Option<String>> {
+        match ids.is_empty() {
+            true => Ok(None),
+            false => Ok(survey::listed_in(
+                place,
+                &self.executor.hand(place)?.missing(&needs::by_ids(ids.iter().copied()))?,
+            )),
+        }
+    }
+
+    fn reach_labs(&mut self, places: &mut Places, plan: &LabPlan) -> Result<()> {
+        let run_id = self.run_id();
+        for guest in &plan.guests {
+            let drives =
+                counted(u64::from(self.scenario.labs[&guest.place].drives.unwrap_or(0)), "drive", "drives");
+            self.observer.tell(Event::Reaching { place: format!("the lab {} with {drives}", guest.place) });
+            let hand = places.reach_lab(guest, &run_id, self.stop)?;
+            self.executor.add_hand(&guest.place, hand);
+            self.record_place(places, &guest.place)?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,649 @@
+//! The stacks of a set under one workload, a slice at a time: workers prepared in their places, a slice run with what
+//! the CPUs did meanwhile, every slice on disk before the next one begins. What comes when is `rounds`' business.
+
+use super::engine;
+use super::places::{Place, Places, runs_apart};
+use super::states::{Keeper, TRIES};
+use super::stopped;
+use super::stops::Stop;
+use super::together::{self, Together};
+use super::wire::message::{Ran, Request, Response};
+use super::wire::peer::{QUICK_LIMIT, SLICE_GRACE, slice_limit};
+use crate::exit::Failed;
+use crate::scenario::{Engine, Workload};
+use crate::stats::rounds::Part;
+use crate::step::state::ArrayState;
+use crate::step::{HOST, ssh_host};
+use crate::store::Writer;
+use crate::store::record::{
+    Better, ClockReading, Clocks, CpuTimes, Gate, IO_ERRORS, Purpose, Record, STOPPED, Sample, Slice, Value,
+    Warning, WorkerUp,
+};
+use crate::units::show_ns;
+use anyhow::{Result, ensure};
+use iotax_load::{Bound, Histogram, Job, SliceResult, SliceSpec, TargetSpec};
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+/// Discarded at the start of a slice at least; the worker takes twice its time to drain if that is more.
+const LEAST_DISCARD_NS: u64 = 5_000_000;
+/// The same of a slice by time at a rate (of one by bytes nothing is discarded): its schedule does not wait for a place that wakes late, and what was due meanwhile is in its
+/// latencies until the queue is as short as it stays (docs/decisions/three-figures.md).
+const LEAST_DISCARD_AT_A_RATE_NS: u64 = 25_000_000;
+/// The quiesce gate gives up after so long. Every write slice ends with a flush, so what is dirty for
+/// longer is somebody else's, and waiting for it would eat the budget.
+const GATE_LIMIT: Duration = Duration::from_secs(1);
+/// Whoever stops iotax in so many tries of one slice will do so in the next.
+const MOST_STOPS: u32 = 20;
+/// Preparing opens files and allocates; fio lays out nothing since the files are full. Without an agent the guard's look and
+/// fio's trials are a command over ssh each.
+pub(super) const PREPARE_LIMIT: Duration = Duration::from_secs(150);
+
+/// A stack that is up, as the load sees it.
+#[derive(Clone, Debug)]
+pub struct Ready {
+    /// Index in the scenario.
+    pub index: usize,
+    /// Name of the stack.
+    pub stack: String,
+    /// Where the load runs: one place, or several that begin every slice at one time.
+    pub members: Vec<Member>,
+    /// The load generator, where the stack names another than the workload's.
+    pub engine: Option<Engine>,
+    /// The paths that the quiesce gate watches on the host.
+    pub owed: Vec<PathBuf>,
+    /// Places below that work for it and have no load: the other ends of fabrics.
+    pub others: Vec<String>,
+}
+
+/// A place that a stack is loaded in.
+#[derive(Clone, Debug)]
+pub struct Member {
+    /// Its name.
+    pub place: String,
+    /// What the load works on there; all members of an `each([..])` at once.
+    pub targets: Vec<TargetSpec>,
+}
+
+impl Member {
+    fn path(&self, target: usize) -> String {
+        self.targets.get(target).map(|target| target.path.display().to_string()).unwrap_or_default()
+    }
+}
+
+impl Ready {
+    /// Whether load of it runs in that place.
+    pub fn is_in(&self, place: &str) -> bool {
+        self.members.iter().any(|member| member.place == place)
+    }
+
+    /// All that it works on.
+    pub fn targets(&self) -> impl Iterator<Item = &TargetSpec> {
+        self.members.iter().flat_map(|member| &member.targets)
+    }
+}
+
+/// The workers of one visit.
+pub struct Bench<'a> {
+    /// Number of the visit.
+    pub visit: u32,
+    /// Number of the set.
+    pub set: u32,
+    /// The stacks that are up; workers have their numbers.
+    pub ready: &'a [Ready],
+    /// The load.
+    pub workload: &'a Workload,
+    /// Bytes that may still be written, by all stacks together, so that no drive is written more; `None`: any.
+    pub allowance: &'a mut Option<u64>,
+    /// Where.
+    pub places: &'a mut Places,
+    /// The record.
+    pub store: &'a mut Writer,
+    /// Seconds of all slices so far, with what is discarded, drained and waited for before them.
+    pub spent_s: f64,
+    /// Of workers in several places, what is known of how they begin.
+    pub starts: BTreeMap<usize, Start>,
+    /// Of every place, its clock as it was compared last.
+    pub clocks: BTreeMap<String, ClockReading>,
+    /// Whether its workers have jobs at a rate.
+    pub paced: bool,
+    /// Keeps stacks in the states that they are measured in.
+    pub keeper: Option<Keeper<'a>>,
+    /// Workers whose I/Os have failed in this visit, and been told of: the run goes on with them.
+    pub failing: BTreeSet<usize>,
+    /// How long iotax itself was stopped since then.
+    pub stops: &'a dyn Fn(Instant) -> Option<Stop>,
+}
+
+/// How the places of one worker begin.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Start {
+    /// How long the slowest of them took last to empty its queue.
+    drain_ns: u64,
+    /// The discarded start with which all of them were in time, where the least was too short.
+    learned_ns: u64,
+}
+
+impl Start {
+    /// The least start of a try. Who is late by a part of it is in time: a longer one where places wait for processors.
+    fn tried_ns(&self, least_ns: u64, attempt: u32) -> u64 {
+        self.learned_ns.max(least_ns) << attempt
+    }
+}
+
+/// A slice that was run.
+pub struct Done {
+    /// What the worker says.
+    pub result: SliceResult,
+    together: Option<Together>,
+    cpu: Option<CpuTimes>,
+    host_cpu: Option<CpuTimes>,
+    other_cpu: Option<CpuTimes>,
+    device_read: Option<u64>,
+    gate: Option<Gate>,
+    run_again: u32,
+}
+
+/// What came of asking one place or several for a slice.
+pub(super) struct Slices {
+    /// Of all places as one.
+    pub ran: Ran,
+    /// What the processors of this host did meanwhile, where all places are guests on it.
+    pub host_cpu: Option<CpuTimes>,
+    /// How several did it.
+    pub together: Option<Together>,
+}
+
+/// Where a slice belongs in the record.
+#[derive(Clone, Copy, Debug)]
+pub struct Spot {
+    /// Number of the round.
+    pub round: u32,
+    /// Position in it.
+    pub position: usize,
+    /// What it is for.
+    pub purpose: Purpose,
+}
+
+impl Done {
+    /// What it is worth to a comparison of throughput: I/Os, or bytes where slices end on equal bytes.
+    pub fn part(&self, stack: usize, by_bytes: bool) -> Part {
+        let all = self.result.directions();
+        let amount: u64 = all.iter().map(|one| if by_bytes { one.bytes } else { one.ios }).sum();
+        Part { stack, amount: amount as f64, seconds: self.result.window_ns as f64 / 1e9 }
+    }
+
+    /// What it is worth to a comparison of mean latencies: I/Os, and the sum of their latencies in seconds.
+    pub fn latency_part(&self, stack: usize) -> Part {
+        let sum = |latency: &Histogram| latency.mean().map_or(0.0, |mean| mean * latency.count() as f64);
+        let latencies = self.result.directions().map(|one| &one.latency);
+        let (count, ns): (u64, f64) = (
+            latencies.iter().map(|latency| latency.count()).sum(),
+            latencies.iter().map(|latency| sum(latency)).sum(),
+        );
+        Part { stack, amount: count as f64, seconds: ns / 1e9 }
+    }
+
+    /// Seconds of the flush behind it; 0 where there was none.
+    pub fn flush_s(&self) -> f64 {
+        self.result.flush_ns.unwrap_or(0) as f64 / 1e9
+    }
+
+    /// I/Os a second.
+    pub fn rate(&self) -> f64 {
+        let part = self.part(0, false);
+        part.amount / part.seconds.max(f64::MIN_POSITIVE)
+    }
+}
+
+impl Bench<'_> {
+    /// Makes a worker for every stack, with the jobs for so many members (each of which gets them), and writes down what
+    /// it is.
+    ///
+    /// # Errors
+    /// When one cannot be made, a peer is lost, or a clock ran too far apart since.
+    pub fn prepare(&mut self, jobs: &dyn Fn(usize) -> Vec<Job>) -> Result<()> {
+        self.compare_clocks()?;
+        self.paced = jobs(1).iter().any(|job| job.rate_iops.is_some());
+        for worker in 0..self.ready.len() {
+            let ready = self.ready[worker].clone();
+            let (number, engine) = (worker as u32, self.engine_of(&ready));
+            for member in &ready.members {
+                let (targets, place) = (&member.targets, self.places.get(&member.place)?);
+                let prepared = place
+                    .peer
+                    .prepare(
+                        number,
+                        targets,
+                        &jobs(targets.len() * ready.members.len()),
+                        engine,
+                        PREPARE_LIMIT,
+                    )
+                    .map_err(Failed::from)?;
+                self.store.append(&Record::Worker(WorkerUp {
+                    visit: self.visit,
+                    stack: ready.stack.clone(),
+                    workload: self.workload.name.clone(),
+                    place: member.place.clone(),
+                    target: member.path(0),
+                    others: (1..targets.len()).map(|at| member.path(at)).collect(),
+                    bytes: targets.first().and_then(|target| target.bytes).unwrap_or(0),
+                    engine: prepared.engine.into(),
+                    why: prepared.why,
+                    command: prepared.command,
+                }))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Lets all workers go.
+    ///
+    /// # Errors
+    /// When a peer is lost, or a clock ran too far apart meanwhile.
+    pub fn end(&mut self) -> Result<()> {
+        self.record_clocks()?;
+        for worker in 0..self.ready.len() {
+            for member in &self.ready[worker].members {
+                self.places.get(&member.place)?.peer.end(worker as u32).map_err(Failed::from)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Compares clocks: they run apart, and two comparisons with no stop of a guest in between tell how fast.
+    ///
+    /// # Errors
+    /// When a peer is lost, or a clock ran too far apart.
+    pub fn compare_clocks(&mut self) -> Result<()> {
+        for name in self.names() {
+            let reading = self.places.get(&name)?.compare_clock(&name)?;
+            self.clocks.insert(name, reading);
+        }
+        Ok(())
+    }
+
+    /// Compares them again, and records both.
+    ///
+    /// # Errors
+    /// As [`Bench::compare_clocks`].
+    fn record_clocks(&mut self) -> Result<()> {
+        let (visit, set) = (self.visit, self.set);
+        let mut wrong = None;
+        for (place, from) in std::mem::take(&mut self.clocks) {
+            let (to, apart) = self.places.get(&place)?.read_clock()?;
+            wrong = wrong.or(apart.map(|apart| runs_apart(&place, apart)));
+            if place != HOST {
+                let workload = Some(self.workload.name.clone());
+                self.store.append(&Record::Clocks(Clocks { visit, set, workload, place, from, to }))?;
+            }
+        }
+        // Recorded first, all of them: by that the visit's slices are known not to count.
+        wrong.map_or(Ok(()), |failed| Err(failed.into()))
+    }
+
+    /// All places of the stacks that are up.
+    fn names(&self) -> BTreeSet<String> {
+        let members = self.ready.iter().flat_map(|ready| &ready.members);
+        members.map(|member| member.place.clone()).collect()
+    }
+
+    fn engine_of(&self, ready: &Ready) -> Option<Engine> {
+        ready.engine.or(self.workload.engine)
+    }
+
+    /// The longest slice that one of the engines needs at least.
+    pub fn shortest_slice_ns(&self) -> u64 {
+        let shortest = |ready: &Ready| engine::kind_of(self.engine_of(ready)).shortest_slice_ns;
+        self.ready.iter().map(shortest).max().unwrap_or(0)
+    }
+
+    /// A block of every thread, on every member of the stack that has most of them.
+    pub fn unit(&self) -> u64 {
+        let members = self.ready.iter().map(|ready| ready.targets().count() as u64).max().unwrap_or(1);
+        members * self.workload.jobs.iter().map(|job| job.bs * u64::from(job.numjobs)).sum::<u64>()
+    }
+
+    /// Whether so many slices would write more than the user allows. Those that write have a bound in bytes.
+    pub fn would_exceed(&self, bound: Bound, slices: u64) -> bool {
+        let bytes = match bound {
+            Bound::Bytes { bytes } if self.workload.writes() => bytes.saturating_mul(slices),
+            _ => 0,
+        };
+        self.allowance.is_some_and(|left| bytes > left)
+    }
+
+    /// Runs a slice into the record. Failed I/Os are an error, unless the load goes on without them.
+    ///
+    /// # Errors
+    /// When a peer is lost, an I/O failed or the record cannot be written.
+    pub fn record(&mut self, worker: usize, bound: Bound, spot: Spot) -> Result<Done> {
+        let stack = self.ready[worker].index;
+        self.store.present()?;
+        for _ in 0..TRIES {
+            let rebuilt = self.keeper.as_mut().map_or(Ok(0), |keeper| keeper.before(stack))?;
+            *self.allowance = self.allowance.map(|left| left.saturating_sub(rebuilt));
+            let done = self.slice(worker, bound, spot)?;
+            let behind = self.keeper.as_mut().map_or(Ok(None), |keeper| keeper.behind(stack))?;
+            let (state, kept) = behind.map_or((None, true), |(state, kept)| (Some(state), kept));
+            let spot = if kept { spot } else { Spot { purpose: Purpose::OutOfState, ..spot } };
+            self.store_slice(worker, &done, spot, state.as_ref())?;
+            self.check(worker, &done.result)?;
+            if kept {
+                return Ok(done);
+            }
+        }
+        Err(Failed::measurement(format!(
+            "{}: it left its state during each of {TRIES} slices; hint: shorter slices (--slice), or larger drives, whose rebuild lasts longer",
+            self.ready[worker].stack
+        ))
+        .into())
+    }
+
+    /// Several places that did not run together do it again. Every try is a slice in full: what it wrote and how long it
+    /// took count, its CPU time is not that of the next, and how many there were is recorded. The start that sufficed is that
+    /// of the slices to come.
+    fn slice(&mut self, worker: usize, bound: Bound, spot: Spot) -> Result<Done> {
+        let (mut attempt, mut stopped) = (0, 0);
+        loop {
+            let (began, spent_s) = (Instant::now(), self.spent_s);
+            let done = Done { run_again: attempt, ..self.attempt(worker, bound, attempt)? };
+            if let Some(stop) = (self.stops)(began).filter(|_| done.result.errors == 0) {
+                // The stop itself is part of no budget.
+                self.spent_s = spent_s + began.elapsed().saturating_sub(stop.counted).as_secs_f64();
+                self.leave_out(worker, spot, stop)?;
+                stopped += 1;
+                ensure!(stopped < MOST_STOPS, self.never_left_alone(worker));
+                continue;
+            }
+            let Some(together) = done.together.as_ref().filter(|_| done.result.errors == 0) else {
+                return Ok(done);
+            };
+            attempt += 1;
+            let last = attempt == together::tries(bound);
+            if together.is_enough() || (last && together.is_told()) {
+                let least_ns = self.least_discard_ns();
+                let start = self.starts.entry(worker).or_default();
+                start.learned_ns = start.tried_ns(least_ns, done.run_again);
+                return Ok(done);
+            }
+            if last {
+                return Err(together.gave_up().into());
+            }
+        }
+    }
+
+    /// A slice that a stop of iotax overlaps is not recorded, but named.
+    fn leave_out(&mut self, worker: usize, spot: Spot, stop: Stop) -> Result<()> {
+        let (stack, visit) = (self.ready[worker].stack.clone(), self.visit);
+        let text = format!(
+            "iotax itself was stopped for {} (a signal, a suspend, a paused machine) while it measured {stack}: slice {} of round {} \
+             of visit {visit} under {} is left out, and was measured again",
+            show_ns(stop.whole.as_nanos() as f64),
+            spot.position,
+            spot.round,
+            self.workload.name
+        );
+        let warning = Warning { kind: STOPPED.into(), subject: stack, text };
+        Ok(self.store.append(&Record::Warning(warning))?)
+    }
+
+    fn never_left_alone(&self, worker: usize) -> Failed {
+        Failed::measurement(format!(
+            "{}: iotax itself was stopped during each of {MOST_STOPS} tries of one slice; hint: shorter slices (--slice), or a machine \
+             that is not paused that often",
+            self.ready[worker].stack
+        ))
+    }
+
+    fn attempt(&mut self, worker: usize, bound: Bound, attempt: u32) -> Result<Done> {
+        let began = Instant::now();
+        let writes = self.workload.writes();
+        let gate = if writes { self.gate(worker)? } else { None };
+        let read_before = self.device_reads(worker)?;
+        let others_before = self.others(worker)?;
+        let ran = self.run(worker, bound, writes, attempt);
+        let Slices { ran, host_cpu, together } = ran.map_err(|error| {
+            let names: Vec<&str> =
+                self.ready[worker].members.iter().map(|member| member.place.as_str()).collect();
+            stopped::blame(self.places, &names, error)
+        })?;
+        let device_read =
+            read_before.zip(self.device_reads(worker)?).map(|(from, to)| to.saturating_sub(from));
+        let other_cpu = others_before.zip(self.others(worker)?).map(|(from, to)| to.since(from));
+        let Ran { result, cpu } = ran;
+        *self.allowance = self.allowance.map(|left| left.saturating_sub(result.write.bytes));
+        // A simulated worker's windows pass in no time at all.
+        let window_s = (result.window_ns + result.discarded_ns) as f64 / 1e9;
+        self.spent_s += began.elapsed().as_secs_f64().max(window_s);
+        Ok(Done { result, together, cpu, host_cpu, other_cpu, device_read, gate, run_again: 0 })
+    }
+
+    /// CPU times of the places that work for a stack and have no load; `None`: there is none, or one does not tell.
+    fn others(&mut self, worker: usize) -> Result<Option<CpuTimes>> {
+        let mut all: Option<CpuTimes> = None;
+        for name in self.ready[worker].others.clone() {
+            let Some(times) = cpu_times(self.places.get(&name)?)? else { return Ok(None) };
+            all = Some(all.map_or(times, |sum| sum.plus(times)));
+        }
+        Ok(all)
+    }
+
+    /// Bytes read since boot from this host's devices below all media; `None` of a load that only writes or runs on another
+    /// host, or where no device tells.
+    fn device_reads(&mut self, worker: usize) -> Result<Option<u64>> {
+        let ready = &self.ready[worker];
+        // What another host reads is no business of the devices here.
+        let elsewhere = ready.members.iter().any(|member| ssh_host(&member.place).is_some());
+        let reads = self.workload.jobs.iter().any(|job| job.rw.reads());
+        if elsewhere || !reads || !self.places.has(HOST) {
+            return Ok(None);
+        }
+        let paths = ready.owed.clone();
+        let place = self.places.get(HOST)?;
+        match place.ask(Request::DeviceReads { paths }, QUICK_LIMIT)? {
+            Response::DeviceReads { bytes } => Ok(bytes),
+            other => Err(Failed::from(place.peer.unexpected("device_reads", &other)).into()),
+        }
+    }
+
+    fn least_discard_ns(&self) -> u64 {
+        if self.paced { LEAST_DISCARD_AT_A_RATE_NS } else { LEAST_DISCARD_NS }
+    }
+
+    /// One place is asked and answers; several begin at one time.
+    fn run(&mut self, worker: usize, bound: Bound, flush: bool, attempt: u32) -> Result<Slices> {
+        let ready = &self.ready[worker];
+        // A guest's CPU time is part of its host's, and what QEMU does for it is nowhere else.
+        let is_guest = |member: &Member| member.place != HOST && ssh_host(&member.place).is_none();
+        let on_host = ready.members.iter().all(is_guest) && self.places.has(HOST);
+        let start = self.starts.get(&worker).copied().unwrap_or_default();
+        let discard_ns = start.tried_ns(self.least_discard_ns(), attempt).max(2 * start.drain_ns);
+        let spec = SliceSpec::now(bound, discard_ns, flush);
+        if let [member] = ready.members.as_slice() {
+            let host = |places: &mut Places| if on_host { cpu_times(places.get(HOST)?) } else { Ok(None) };
+            let before = host(self.places)?;
+            let peer = &mut self.places.get(&member.place)?.peer;
+            let ran = peer.slice(worker as u32, &spec, slice_limit(bound)).map_err(Failed::from)?;
+            let host_cpu = before.zip(host(self.places)?).map(|(from, to)| to.since(from));
+            return Ok(Slices { ran, host_cpu, together: None });
+        }
+        let slices = together::slice(self.places, &ready.members, worker as u32, &spec, attempt, on_host)?;
+        // Each takes twice its own drain for a start; all must take the same.
+        self.starts.entry(worker).or_default().drain_ns = slices.ran.result.drain_ns;
+        Ok(slices)
+    }
+
+    /// Waits until what the last write slice left is on the disk: in the place of the load, and on
+    /// this host below it. `None`: no place tells.
+    fn gate(&mut self, worker: usize) -> Result<Option<Gate>> {
+        let ready = &self.ready[worker];
+        let mut worst: Option<Gate> = None;
+        let of = |member: &Member| {
+            (member.place.clone(), member.targets.iter().map(|target| target.path.clone()).collect())
+        };
+        let mut asked: Vec<(String, Vec<PathBuf>)> = ready.members.iter().map(of).collect();
+        if !ready.is_in(HOST) && self.places.has(HOST) {
+            asked.push((HOST.to_owned(), ready.owed.clone()));
+        }
+        for (name, paths) in asked {
+            let request = Request::Gate { paths, limit_ns: GATE_LIMIT.as_nanos() as u64 };
+            let place = self.places.get(&name)?;
+            if !place.tells_what_is_owed {
+                continue;
+            }
+            match place.ask(request, GATE_LIMIT + SLICE_GRACE)? {
+                Response::Gate(gate) => worst = Some(worst.unwrap_or(Gate::NOTHING_OWED).and(gate)),
+                other => return Err(Failed::from(place.peer.unexpected("gate", &other)).into()),
+            }
+        }
+        Ok(worst)
+    }
+
+    /// A figure with failed I/Os in it is none, unless the load says that it goes on without them.
+    fn check(&mut self, worker: usize, result: &SliceResult) -> Result<()> {
+        if result.errors == 0 {
+            return Ok(());
+        }
+        let stack = self.ready[worker].stack.clone();
+        let first = result.first_error.clone().unwrap_or_else(|| "no words".into());
+        let goes_on = self.workload.jobs.iter().all(|job| job.continue_on_error);
+        if goes_on && !self.failing.insert(worker) {
+            return Ok(());
+        }
+        let words = if goes_on { "; the run goes on (continue_on_error)" } else { "" };
+        let text =
+            format!("{} I/Os failed or came back short on {stack}; the first: {first}{words}", result.errors);
+        self.store.append(&Record::Warning(Warning {
+            kind: IO_ERRORS.into(),
+            subject: stack,
+            text: text.clone(),
+        }))?;
+        ensure!(goes_on, Failed::measurement(text));
+        Ok(())
+    }
+
+    fn store_slice(
+        &mut self,
+        worker: usize,
+        done: &Done,
+        spot: Spot,
+        state: Option<&ArrayState>,
+    ) -> Result<()> {
+        let ready = self.ready[worker].clone();
+        // Windows of several places are told in the host's time already.
+        let clock_offset_ns = match ready.members.as_slice() {
+            [member] => self.places.get(&member.place)?.clock_offset_ns,
+            _ => 0,
+        };
+        let samples = self.samples(&done.result)?;
+        let result = &done.result;
+        let slice = Slice {
+            visit: self.visit,
+            set: self.set,
+            round: spot.round,
+            slice: spot.position as u32,
+            purpose: spot.purpose,
+            stack: ready.stack,
+            workload: self.workload.name.clone(),
+            start_ns: result.window_start_ns.saturating_add_signed(-clock_offset_ns),
+            clock_offset_ns,
+            window_ns: result.window_ns,
+            discarded_ns: result.discarded_ns,
+            discarded_ios: result.discarded_ios,
+            drain_ns: result.drain_ns,
+            errors: result.errors,
+            samples,
+            cpu: done.cpu,
+            host_cpu: done.host_cpu,
+            other_cpu: done.other_cpu,
+            state: state.map(ToString::to_string),
+            rebuilt: state.and_then(ArrayState::rebuilt),
+            device_read_bytes: done.device_read,
+            gate: done.gate,
+            together: done.together.as_ref().map(|together| together.share),
+            late: done.together.as_ref().and_then(Together::late),
+            run_again: done.run_again,
+            parts: done.together.as_ref().map(|together| together.parts.clone()).unwrap_or_default(),
+        };
+        Ok(self.store.append(&Record::Slice(slice))?)
+    }
+
+    fn samples(&mut self, result: &SliceResult) -> Result<Vec<Sample>> {
+        let mut samples = Vec::new();
+        for (name, direction) in [("read", &result.read), ("write", &result.write), ("trim", &result.trim)] {
+            if direction.ios == 0 {
+                continue;
+            }
+            samples.push(sample(
+                &format!("{name}.ios"),
+                "1",
+                Better::Higher,
+                Value::Value(direction.ios as f64),
+            ));
+            samples.push(sample(
+                &format!("{name}.bytes"),
+                "B",
+                Better::Higher,
+                Value::Value(direction.bytes as f64),
+            ));
+            let at = self.store.histogram(&direction.latency)?;
+            samples.push(sample(&format!("{name}.latency"), "ns", Better::Lower, Value::Histogram(at)));
+        }
+        if result.sync_latency.count() > 0 {
+            let at = self.store.histogram(&result.sync_latency)?;
+            samples.push(sample("sync.latency", "ns", Better::Lower, Value::Histogram(at)));
+        }
+        for (name, histogram) in [("reap_gap", &result.reap_gap), ("service.latency", &result.service)] {
+            if histogram.count() > 0 {
+                let at = self.store.histogram(histogram)?;
+                samples.push(sample(name, "ns", Better::Lower, Value::Histogram(at)));
+            }
+        }
+        if result.in_flight_ns > 0 {
+            // Both are sums over I/Os: of the queue's own count, and of each I/O's time.
+            let (in_flight, served) = (result.in_flight_ns as f64, result.served_ns as f64);
+            samples.push(sample("in_flight", "ns", Better::Higher, Value::Value(in_flight)));
+            samples.push(sample("served", "ns", Better::Lower, Value::Value(served)));
+        }
+        if let Some(flush_ns) = result.flush_ns {
+            samples.push(sample("flush", "ns", Better::Lower, Value::Value(flush_ns as f64)));
+        }
+        samples.push(sample("cpu.user", "ns", Better::Lower, Value::Value(result.cpu_user_ns as f64)));
+        samples.push(sample("cpu.system", "ns", Better::Lower, Value::Value(result.cpu_system_ns as f64)));
+        Ok(samples)
+    }
+}
+
+fn sample(metric: &str, unit: &str, better: Better, value: Value) -> Sample {
+    Sample { metric: metric.to_owned(), unit: unit.to_owned(), better, value }
+}
+
+/// CPU times since boot of a place; a place without /proc/stat has none, and the record says so.
+pub(super) fn cpu_times(place: &mut Place) -> Result<Option<CpuTimes>> {
+    match place.peer.call(Request::CpuTimes, QUICK_LIMIT) {
+        Ok(Response::CpuTimes(times)) => Ok(Some(times)),
+        Ok(other) => Err(Failed::from(place.peer.unexpected("cpu_times", &other)).into()),
+        Err(_) if place.peer.is_usable() => Ok(None),
+        Err(error) => Err(Failed::from(error).into()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_start_doubles_with_every_try_and_is_kept() {
+        let mut start = Start::default();
+        assert_eq!((start.tried_ns(5, 0), start.tried_ns(5, 3)), (5, 40));
+        start.learned_ns = start.tried_ns(5, 3);
+        assert_eq!((start.tried_ns(5, 0), start.tried_ns(5, 1)), (40, 80));
+        assert_eq!(
+            (start.tried_ns(25, 0), start.tried_ns(50, 1)),
+            (40, 100),
+            "at a rate the least is another"
+        );
+    }
+}

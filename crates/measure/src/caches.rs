@@ -1,0 +1,194 @@
+//! Which caches of writes are known on the paths of a scenario, before anything is measured: a verdict on steady
+//! writes needs more written than the largest of them holds.
+
+use crate::host::caches::{WriteCache, page_cache};
+use crate::host::facts;
+use crate::host::probe::Probe;
+use crate::layer::{OwnCache, by_name};
+use crate::scenario::{Medium, Scenario, Stack};
+use crate::step::HOST;
+
+/// The known ones, the largest first; none where nothing writes. What other hosts and drives hold back is not known
+/// unless the user says it.
+pub fn known(scenario: &Scenario, probe: &Probe) -> Vec<WriteCache> {
+    if !scenario.writes() {
+        return Vec::new();
+    }
+    let named = scenario.measure.write_cache;
+    let named =
+        named.map(|bytes| WriteCache { name: "write_cache, as given".into(), bytes, stacks: Vec::new() });
+    let mut stacks = Vec::new();
+    let (mut inside, mut memory) = (Vec::new(), 0);
+    for stack in &scenario.stacks {
+        if on_this_host(scenario, stack) {
+            stacks.push(stack.name.clone());
+        }
+        if let Some(bytes) = in_guest(scenario, stack) {
+            inside.push(stack.name.clone());
+            memory = memory.max(bytes);
+        }
+    }
+    let here = page_cache(probe).filter(|_| !stacks.is_empty()).map(|cache| WriteCache { stacks, ..cache });
+    let guests = WriteCache { name: "the memory of a guest".into(), bytes: memory, stacks: inside };
+    let guests = Some(guests).filter(|cache| !cache.stacks.is_empty());
+    let mut all: Vec<WriteCache> = [named, here, guests].into_iter().flatten().collect();
+    all.extend(of_layers(scenario, probe));
+    all.sort_by_key(|cache| std::cmp::Reverse(cache.bytes));
+    all
+}
+
+/// Those that layers bring along, each with the stacks whose flushes empty it. Of other machines only what the words tell.
+fn of_layers(scenario: &Scenario, probe: &Probe) -> Vec<WriteCache> {
+    let mut all: Vec<WriteCache> = Vec::new();
+    for stack in &scenario.stacks {
+        let machine = (stack.medium.place() == HOST).then_some(probe);
+        let each = smallest_member(scenario, &stack.medium, probe);
+        let caches =
+            stack.layers.iter().filter_map(|spec| by_name(&spec.name)?.write_cache(spec, each, machine));
+        for OwnCache { cache, flushed } in caches {
+            let at = all.iter().position(|known| known.name == cache.name).unwrap_or(all.len());
+            if at == all.len() {
+                all.push(cache.clone());
+            }
+            all[at].bytes = all[at].bytes.max(cache.bytes);
+            all[at].stacks.extend(flushed.then(|| stack.name.clone()));
+        }
+    }
+    all
+}
+
+/// Bytes of the smallest member of a medium; `None`: only its place knows.
+fn smallest_member(scenario: &Scenario, medium: &Medium, probe: &Probe) -> Option<u64> {
+    let bytes = |member: &Medium| match member {
+        Medium::Device { path } => {
+            let chain = facts::device_chain(probe, path);
+            chain.first().and_then(|name| facts::device(probe, name).bytes)
+        }
+        Medium::File { size, .. } | Medium::Remote { size, .. } => *size,
+        Medium::Drive { place, .. } => scenario.labs.get(place).map(|lab| lab.drive_size),
+        Medium::Many { .. } => None,
+    };
+    let all = medium.members().iter().map(bytes).collect::<Option<Vec<u64>>>()?;
+    all.into_iter().min()
+}
+
+/// Whether writes of a stack are acknowledged from this host's page cache.
+fn on_this_host(scenario: &Scenario, stack: &Stack) -> bool {
+    let load = buffered(scenario) && stack.medium.place() == HOST && guest_memory(stack).is_none();
+    load || stack.layers.iter().any(|spec| by_name(&spec.name).is_some_and(|layer| layer.caches_writes(spec)))
+}
+
+/// Bytes that a guest's page cache has room for at most, where the load in it writes without O_DIRECT.
+fn in_guest(scenario: &Scenario, stack: &Stack) -> Option<u64> {
+    guest_memory(stack).filter(|_| buffered(scenario))
+}
+
+/// Memory of the guest in which the load runs, in bytes.
+fn guest_memory(stack: &Stack) -> Option<u64> {
+    stack.guest()?.size("memory")
+}
+
+fn buffered(scenario: &Scenario) -> bool {
+    let mut jobs = scenario.workloads.iter().flat_map(|workload| &workload.jobs);
+    jobs.any(|job| job.rw.writes_data() && !job.direct)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::host::made_up::server;
+    use crate::scenario::check::{Request, from_stacks};
+
+    const MEMORY: &str = "MemTotal: 1048576 kB\nMemAvailable: 524288 kB\n";
+    /// A fifth of it.
+    const LIMIT: u64 = 107_374_182;
+
+    /// Sizes of the known caches of `FILE | layers` under these words.
+    fn sizes(layers: &str, words: &[(&str, &str)], write_cache: Option<&str>) -> Vec<u64> {
+        let machine = server();
+        machine.put(&[("/proc/meminfo", MEMORY), ("/proc/sys/vm/dirty_ratio", "20\n")]);
+        let words = words.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect();
+        let measure = write_cache.map(|size| ("write_cache".to_owned(), size.to_owned()));
+        let request = Request { words, measure: measure.into_iter().collect(), ..Request::default() };
+        let scenario = from_stacks(&[format!("file:/srv/x.img,size=1GiB{layers}")], &request).unwrap();
+        known(&scenario, &machine.probe).iter().map(|cache| cache.bytes).collect()
+    }
+
+    #[test]
+    fn the_page_cache_counts_where_something_writes_into_it() {
+        let writes: &[(&str, &str)] = &[("rw", "randwrite")];
+        let buffered: &[(&str, &str)] = &[("rw", "randwrite"), ("direct", "0")];
+        for (layers, words, expected) in [
+            ("", writes, vec![]),
+            ("", buffered, vec![LIMIT]),
+            ("", &[("rw", "randread"), ("direct", "0")], vec![]),
+            (" | loop", writes, vec![]),
+            (" | loop | zfs", writes, vec![(1 << 30) / 10]),
+            (" | loop | zfs(sync=always)", writes, vec![]),
+            (" | loop(direct-io=false)", writes, vec![LIMIT]),
+            (" | vm(cache=none)", writes, vec![]),
+            (" | vm(cache=directsync)", writes, vec![]),
+            (" | vm(cache=writethrough)", writes, vec![]),
+            (" | vm(cache=writeback)", writes, vec![LIMIT]),
+            (" | vm(cache=unsafe)", writes, vec![LIMIT]),
+            // Buffered writes in a guest stay in its own memory.
+            (" | vm(memory=1GiB)", buffered, vec![1 << 30]),
+            (" | vm(cache=writeback,memory=128MiB)", buffered, vec![128 << 20, LIMIT]),
+        ] {
+            assert_eq!(sizes(layers, words, None), expected, "{layers} {words:?}");
+        }
+    }
+
+    #[test]
+    fn a_cache_above_the_flush_names_the_stacks_that_write_into_it() {
+        let machine = server();
+        machine.put(&[("/proc/meminfo", MEMORY), ("/proc/sys/vm/dirty_ratio", "20\n")]);
+        let words = vec![("rw".to_owned(), "write".to_owned())];
+        let measure = vec![("write_cache".to_owned(), "1GiB".to_owned())];
+        let request = Request { words, measure, ..Request::default() };
+        let file = "file:/srv/x.img,size=1GiB";
+        let stacks = [file.to_owned(), format!("{file} | loop(direct-io=false)")];
+        let found = known(&from_stacks(&stacks, &request).unwrap(), &machine.probe);
+        let names: Vec<&[String]> = found.iter().map(|cache| cache.stacks.as_slice()).collect();
+        assert_eq!(names, [&[][..], &["loop".to_owned()][..]]);
+    }
+
+    #[test]
+    fn a_cache_of_lvm_that_writes_back_is_above_no_flush() {
+        let machine = server();
+        machine.put(&[("/proc/meminfo", MEMORY)]);
+        let of = |options: &str, medium: &str| {
+            let words = vec![("rw".to_owned(), "randwrite".to_owned())];
+            let stack = format!("{medium} | lvm(cache{options})");
+            let request = Request { words, ..Request::default() };
+            let found = known(&from_stacks(&[stack], &request).unwrap(), &machine.probe);
+            found.into_iter().map(|cache| (cache.bytes, cache.stacks.len())).collect::<Vec<_>>()
+        };
+        let lab = "[nvme0,nvme1] @lab";
+        let drive = crate::scenario::LabSpec::default().drive_size;
+        assert_eq!(of("", lab), []);
+        assert_eq!(of(",cache-mode=writeback", lab), [(drive, 0)], "all of the last member");
+        assert_eq!(of(",cache-mode=writeback,cache-size=64MiB", lab), [(64 << 20, 0)]);
+        let here = of(",cache-mode=writeback", "[/dev/sda,/dev/sdb]");
+        assert!(here.len() == 1 && here[0].0 > 512 << 20, "{here:?}");
+    }
+
+    #[test]
+    fn a_flush_that_does_nothing_empties_no_dirty_data() {
+        let machine = server();
+        machine.put(&[("/proc/meminfo", MEMORY)]);
+        let words = vec![("rw".to_owned(), "randwrite".to_owned())];
+        let stacks = ["standard", "disabled"].map(|sync| format!("/dev/sda | zfs(sync={sync})"));
+        let found =
+            known(&from_stacks(&stacks, &Request { words, ..Request::default() }).unwrap(), &machine.probe);
+        assert_eq!(found.iter().map(|cache| cache.stacks.len()).collect::<Vec<_>>(), [1]);
+    }
+
+    #[test]
+    fn what_the_user_knows_counts_by_its_size() {
+        let words: &[(&str, &str)] = &[("rw", "randwrite"), ("direct", "0")];
+        assert_eq!(sizes("", words, Some("32GiB")), [32 << 30, LIMIT]);
+        assert_eq!(sizes("", words, Some("1MiB")), [LIMIT, 1 << 20]);
+        assert_eq!(sizes("", &[("rw", "randwrite")], Some("1MiB")), [1 << 20]);
+    }
+}

@@ -1,0 +1,367 @@
+//! The trials of a run, stack after stack: load, kill, come back, read back, write down; and the next. What lies below the
+//! guest stays up all the time: making it anew would make a new file system. However it ends all is taken down.
+
+use super::kill::{Victims, kills_of};
+use super::schedule::TrialSpec;
+use super::stamp::BLOCK;
+use super::verifier::{MOST_UNREADABLE, Verified};
+use crate::exit::Failed;
+use crate::layer::guest::GuestPlan;
+use crate::measure::observer::Event;
+use crate::measure::places::Places;
+use crate::measure::plan::{Ground, SetPlan};
+use crate::measure::session::{Outcome, Planned, Session};
+use crate::measure::sets::Layout;
+use crate::measure::wire::message::{Request, Response};
+use crate::scenario::{DurabilitySpec, Kill};
+use crate::store::record::Record;
+use crate::store::record::trial::Trial;
+use crate::units::show_bytes;
+use anyhow::{Context, Result};
+use iotax_load::{Random, TargetSpec};
+use std::collections::BTreeSet;
+use std::ops::ControlFlow;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+/// On fewer blocks nearly all would be written in every trial.
+const LEAST_BLOCKS: u64 = 1024;
+/// A stack that acknowledges nothing for so long never will.
+const FIRST_LIMIT: Duration = Duration::from_secs(60);
+/// Reading back, of the slowest stack.
+const VERIFY_LIMIT: Duration = Duration::from_secs(1800);
+
+/// Refuses trials that have no room: too small a disk, too little that may be written.
+///
+/// # Errors
+/// Bad input, and what would do.
+pub fn check_room(
+    spec: &DurabilitySpec,
+    ground: &Ground,
+    region: u64,
+    left_to_write: Option<u64>,
+) -> Result<()> {
+    let least = LEAST_BLOCKS * BLOCK as u64;
+    if region < least {
+        return Err(Failed::input(format!(
+            "durability trials write to {} at least, and the smallest stack offers {}; hint: a larger file",
+            show_bytes(least),
+            show_bytes(region)
+        ))
+        .into());
+    }
+    let trials = number_of_trials(spec, ground)?;
+    if most_batches(spec, left_to_write, trials) == 0 {
+        return Err(Failed::input(format!(
+            "max_written leaves less than a batch for each of {trials} trials; hint: fewer trials, or a larger max_written"
+        ))
+        .into());
+    }
+    Ok(())
+}
+
+/// Trials of the whole run.
+fn number_of_trials(spec: &DurabilitySpec, ground: &Ground) -> Result<u64> {
+    let mut trials = 0;
+    for set in &ground.layout.sets {
+        let plan = ground.set(set, 0)?;
+        trials += plan.guests.iter().map(|guest| kills_of(spec, guest).len() as u64).sum::<u64>();
+    }
+    Ok(trials * u64::from(spec.trials))
+}
+
+/// Batches that each trial may write: what max_written leaves is shared out beforehand, since what a killed writer wrote
+/// beyond its last acknowledgement is not known.
+fn most_batches(spec: &DurabilitySpec, left_to_write: Option<u64>, trials: u64) -> u64 {
+    let batch = u64::from(spec.batch) * BLOCK as u64;
+    left_to_write.map_or(u64::MAX, |left| left / trials.max(1) / batch)
+}
+
+/// How the load of a trial ended.
+enum Loaded {
+    /// When the kill was due, or the writer had written all that it may: from the first acknowledgement on, nanoseconds;
+    /// the last acknowledgement.
+    Due { load_ns: u64, acknowledged: u64 },
+    /// By Ctrl-C.
+    Interrupted,
+}
+
+impl Session<'_> {
+    /// Every stack's trials.
+    ///
+    /// # Errors
+    /// The first failure: a guest that does not come back, a write that fails.
+    pub(crate) fn trials(
+        &mut self,
+        spec: &DurabilitySpec,
+        layout: &Layout,
+        places: &mut Places,
+        region: u64,
+    ) -> Result<Outcome> {
+        let trials = number_of_trials(spec, &self.ground(layout))?;
+        let most_batches = most_batches(spec, self.allowance, trials);
+        let mut unreadable = BTreeSet::new();
+        for set in 0..layout.sets.len() {
+            let mark = self.executor.mark();
+            let up = self.bring_up(layout, places, Planned { number: 0, set })?;
+            let mut stand = Stand { spec, up, region, most_batches, below: mark, set, unreadable };
+            stand.below += stand.up.below_guests;
+            let outcome = self.trials_of(&mut stand, places)?;
+            unreadable = stand.unreadable;
+            // In order where the guest can still be spoken to.
+            stand.up.guests.iter().for_each(|guest| places.leave(&guest.place));
+            self.executor.undo_to(mark)?;
+            if outcome == Outcome::Interrupted {
+                return Ok(outcome);
+            }
+        }
+        Ok(Outcome::Complete)
+    }
+
+    fn trials_of(&mut self, stand: &mut Stand, places: &mut Places) -> Result<Outcome> {
+        let guest = stand.guest()?;
+        let kills = kills_of(stand.spec, guest);
+        let ready = self.ready(places, &stand.up, stand.region)?;
+        self.record_guests(places, &stand.up, &ready)?;
+        let stack = ready.first().map(|ready| ready.stack.clone()).unwrap_or_default();
+        let all = stand.spec.trials * kills.len() as u32;
+        let what = format!("trying {stack}: {all} kills");
+        self.observer.tell(Event::Trial { text: what });
+        for number in 0..all {
+            let kill = kills[number as usize % kills.len()];
+            let Some(trial) = self.trial(stand, places, &stack, number, kill)? else {
+                return Ok(Outcome::Interrupted);
+            };
+            let text = format!("  {stack}: {}", told(&trial, all));
+            self.observer.tell(Event::Trial { text });
+            self.store.append(&Record::Trial(trial))?;
+            self.store.sync()?;
+        }
+        Ok(Outcome::Complete)
+    }
+
+    /// One of them, from the first write to what was read back; `None`: interrupted.
+    fn trial(
+        &mut self,
+        stand: &mut Stand,
+        places: &mut Places,
+        stack: &str,
+        number: u32,
+        kill: Kill,
+    ) -> Result<Option<Trial>> {
+        let guest = stand.guest()?;
+        let target = self.target(stand, places)?;
+        let trial = self.trial_spec(stand, number);
+        let victims = Victims::of(guest)?;
+        let due = Due::of(stand.spec, &trial);
+        let request = Request::DurableWrite { target, spec: trial.clone() };
+        let Loaded::Due { load_ns, acknowledged } = load(places, guest, request, &due, self.stop)? else {
+            // Nobody can speak with an agent that is writing.
+            places.take(&guest.place).map(drop)?;
+            return Ok(None);
+        };
+        let (last, control) = victims.strike(kill, guest, places)?;
+        let acknowledged = last.unwrap_or(0).max(acknowledged);
+        self.observer.tell(Event::Phase { what: format!("{stack}: killed {}", kill.of()) });
+        match control {
+            Some(control) => {
+                places.reach_again(guest, control, &self.run_id(), self.stop)?;
+            }
+            None => self.start_again(stand, places)?,
+        }
+        let target = self.target(stand, places)?;
+        let known = stand.unreadable.iter().copied().take(MOST_UNREADABLE).collect();
+        let request = Request::DurableVerify { target, spec: trial.clone(), acknowledged, unreadable: known };
+        let Verified { found, unreadable } = read_back(places, guest, request)?;
+        stand.unreadable.extend(unreadable);
+        Ok(Some(Trial {
+            stack: stack.to_owned(),
+            trial: number,
+            kill,
+            load_ns,
+            batch: stand.spec.batch,
+            in_flight: stand.spec.in_flight,
+            acknowledged,
+            writing: Some(acknowledged < trial.last()),
+            found,
+        }))
+    }
+
+    /// What the kill left of the guest goes the way of every step, and its steps are made once more.
+    fn start_again(&mut self, stand: &Stand, places: &mut Places) -> Result<()> {
+        self.executor.undo_to(stand.below)?;
+        for step in &stand.up.steps[stand.up.below_guests..] {
+            self.perform(step)?;
+        }
+        self.reach_guests(places, &stand.up)
+    }
+
+    /// The disk as the present guest has it, which is told that it may be written.
+    fn target(&mut self, stand: &Stand, places: &mut Places) -> Result<TargetSpec> {
+        let ready = self.ready(places, &stand.up, stand.region)?;
+        let member = ready.into_iter().next().and_then(|ready| ready.members.into_iter().next());
+        let target = member.and_then(|member| member.targets.into_iter().next());
+        target.context("a stack without a target")
+    }
+
+    fn trial_spec(&self, stand: &Stand, number: u32) -> TrialSpec {
+        let stream = (stand.set as u64) << 32 | u64::from(number);
+        let seed = Random::new(self.scenario.measure.seed, stream).next();
+        // Blocks of another run may lie on a file that was kept.
+        let run = u64::from(crc32fast::hash(self.run_id().as_bytes()));
+        TrialSpec {
+            trial: Random::new(run, stream).next(),
+            seed,
+            blocks: stand.region / BLOCK as u64,
+            batch: stand.spec.batch,
+            in_flight: stand.spec.in_flight,
+            most_batches: stand.most_batches,
+        }
+    }
+}
+
+/// A stack that is up for its trials.
+struct Stand<'a> {
+    spec: &'a DurabilitySpec,
+    up: SetPlan,
+    region: u64,
+    most_batches: u64,
+    /// The executor's mark above what the guest stands on.
+    below: usize,
+    set: usize,
+    /// Blocks that trials before could not read, of any stack: all are on the same file. No later one is blamed for them.
+    unreadable: BTreeSet<u64>,
+}
+
+impl Stand<'_> {
+    fn guest(&self) -> Result<&GuestPlan> {
+        self.up.guests.first().context("a stack without a guest")
+    }
+}
+
+/// When the kill strikes: a time after the first acknowledgement, or an acknowledged write, whichever comes first. A
+/// writer that may not write for so long would be idle by then, and nothing under way.
+#[derive(Debug, PartialEq, Eq)]
+struct Due {
+    after: Duration,
+    acknowledged: u64,
+}
+
+impl Due {
+    fn of(spec: &DurabilitySpec, trial: &TrialSpec) -> Due {
+        let mut random = Random::new(trial.seed, u64::MAX);
+        let spread = spec.most_ns.saturating_sub(spec.least_ns);
+        let after = Duration::from_nanos(spec.least_ns + random.below(spread.saturating_add(1)));
+        // The last quarter is what the writer does until the kill has reached it.
+        let (least, most) = (trial.most_batches / 4, trial.most_batches / 4 * 3);
+        let batch = (least + random.below(most - least + 1)).max(1);
+        Due { after, acknowledged: batch.saturating_mul(u64::from(trial.batch)) }
+    }
+
+    fn has_come(&self, since: Duration, acknowledged: u64) -> bool {
+        since >= self.after || acknowledged >= self.acknowledged
+    }
+}
+
+/// Lets the writer write until the kill is due. Its time is counted from the first acknowledgement: a kill before it would
+/// try nothing.
+fn load(
+    places: &mut Places,
+    guest: &GuestPlan,
+    request: Request,
+    due: &Due,
+    stop: &AtomicBool,
+) -> Result<Loaded> {
+    let (asked, mut first, mut last) = (Instant::now(), None, 0);
+    let mut interrupted = false;
+    let mut watch = |acknowledged: Option<u64>| {
+        if let Some(acknowledged) = acknowledged {
+            first.get_or_insert_with(Instant::now);
+            last = acknowledged;
+        }
+        interrupted = stop.load(Ordering::Relaxed);
+        let over = first.map_or(asked.elapsed() > FIRST_LIMIT, |first| due.has_come(first.elapsed(), last));
+        if over || interrupted { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    };
+    let peer = &mut places.get(&guest.place)?.peer;
+    // It answers when all that it may write is written: to wait would only make what was written older.
+    peer.watch(request, &mut watch).map_err(Failed::from)?;
+    match first {
+        _ if interrupted => Ok(Loaded::Interrupted),
+        Some(first) => Ok(Loaded::Due { load_ns: first.elapsed().as_nanos() as u64, acknowledged: last }),
+        None => Err(Failed::measurement(format!(
+            "guest {}: no flush returned within {FIRST_LIMIT:?}",
+            guest.place
+        ))
+        .into()),
+    }
+}
+
+fn read_back(places: &mut Places, guest: &GuestPlan, request: Request) -> Result<Verified> {
+    let place = places.get(&guest.place)?;
+    match place.ask(request, VERIFY_LIMIT)? {
+        Response::DurableVerified { found, unreadable } => Ok(Verified { found, unreadable }),
+        other => Err(Failed::from(place.peer.unexpected("durable_verify", &other)).into()),
+    }
+}
+
+/// `trial 3 of 40: qemu killed after 1.2 s: all 512 acknowledged blocks kept`
+fn told(trial: &Trial, all: u32) -> String {
+    let found = &trial.found;
+    let what = match found.broken() {
+        0 => format!("all {} acknowledged blocks kept", found.blocks),
+        _ => format!(
+            "of {} acknowledged blocks {} LOST, {} torn, {} not readable; of {} under way {} torn",
+            found.blocks, found.lost, found.torn, found.unreadable, found.under_way, found.under_way_torn
+        ),
+    };
+    let seconds = trial.load_ns as f64 / 1e9;
+    format!("trial {} of {all}: {} killed after {seconds:.1} s: {what}", trial.trial + 1, trial.kill.word())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn due(spec: &DurabilitySpec, seed: u64, most_batches: u64) -> Due {
+        Due::of(spec, &TrialSpec { trial: 1, seed, blocks: 4096, batch: 16, in_flight: 4, most_batches })
+    }
+
+    #[test]
+    fn what_may_be_written_is_shared_out_among_the_trials() {
+        let spec = DurabilitySpec::default();
+        assert_eq!(most_batches(&spec, None, 40), u64::MAX);
+        assert_eq!(most_batches(&spec, Some(40 << 20), 40), 16);
+        assert_eq!(most_batches(&spec, Some(40 << 10), 40), 0);
+    }
+
+    #[test]
+    fn kills_strike_all_over_the_time_and_again_at_the_same_time() {
+        let spec = DurabilitySpec::default();
+        let time = |spec: &DurabilitySpec, seed| due(spec, seed, u64::MAX).after;
+        let times: Vec<Duration> = (0..200).map(|seed| time(&spec, seed)).collect();
+        let (least, most) = (times.iter().min().unwrap(), times.iter().max().unwrap());
+        assert!(*least >= Duration::from_millis(500) && *least < Duration::from_millis(600));
+        assert!(*most <= Duration::from_millis(2500) && *most > Duration::from_millis(2400));
+        assert_eq!(times[7], time(&spec, 7));
+        let fixed = DurabilitySpec { most_ns: spec.least_ns, ..spec };
+        assert_eq!(time(&fixed, 3), Duration::from_millis(500));
+    }
+
+    #[test]
+    fn a_writer_that_may_not_write_for_so_long_is_killed_while_it_still_writes() {
+        let spec = DurabilitySpec::default();
+        let due = |seed, most_batches| due(&spec, seed, most_batches);
+        let at: Vec<u64> = (0..500).map(|seed| due(seed, 400).acknowledged / 16).collect();
+        assert!(at.iter().all(|batch| (100..=300).contains(batch)), "{at:?}");
+        assert!(at.iter().any(|batch| *batch < 120) && at.iter().any(|batch| *batch > 280));
+        assert_eq!(due(1, 1).acknowledged, 16, "one batch at least");
+        let one = due(7, 400);
+        assert!(
+            !one.has_come(Duration::ZERO, one.acknowledged - 1)
+                && one.has_come(Duration::ZERO, one.acknowledged)
+        );
+        assert!(one.has_come(one.after, 16));
+        assert!(due(7, u64::MAX).acknowledged > u64::MAX / 8, "without a bound the time alone counts");
+    }
+}

@@ -1,0 +1,45 @@
+//! Measuring: stacks are brought up, workers prepared in their places, slices run in random rounds
+//! until the answer is sure, everything taken down. It writes the record and prints nothing.
+#![forbid(unsafe_code)]
+
+use crate as measure;
+use iotax_host::{self as host, guard};
+use iotax_layers as layer;
+use iotax_model::scenario;
+use iotax_stats::{self as stats, selfcheck};
+use iotax_steps as step;
+use iotax_store as store;
+use iotax_units::{self as units, exit, shell};
+
+mod afield;
+pub mod alone;
+pub mod bench;
+pub mod caches;
+mod conflict;
+pub mod durability;
+pub mod first_writes;
+mod guests;
+pub mod matched;
+pub mod noise;
+pub mod observer;
+pub mod past;
+pub mod places;
+pub mod plan;
+mod portraits;
+pub mod preconditioning;
+mod prefixes;
+mod read_back;
+pub mod ready;
+mod remotes;
+pub mod rounds;
+pub mod session;
+pub mod sets;
+pub mod states;
+mod steady_rounds;
+mod stopped;
+pub mod survey;
+mod together;
+pub mod told;
+pub mod write_unit;
+
+pub use iotax_steps::{afar, engine, handler, peer_hand as hand, stops, wire};

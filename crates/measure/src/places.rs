@@ -1,0 +1,457 @@
+//! The places where load runs: this host (in process), guests (over their virtio-serial port), hosts
+//! over SSH. A place is reached once a visit and told what may be written there.
+
+use super::afar;
+use super::hand::RemoteHand;
+use super::handler::{Allowed, Machine};
+use super::wire::message::{Request, Response};
+use super::wire::peer::Peer;
+use super::wire::ssh;
+use crate::exit::Failed;
+use crate::host::facts::Facts;
+use crate::layer::catalog;
+use crate::layer::guest::qmp::Qmp;
+use crate::layer::guest::{self, GuestPlan};
+use crate::step::hand::{Hand, Hands};
+use crate::step::process::{runs, started_process};
+use crate::step::system::RealSystem;
+use crate::step::{HOST, PathRef, ssh_host, ssh_place};
+use crate::store::record::ClockReading;
+use anyhow::{Context, Result};
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+/// An answer while a place is set up: an agent's program is then still being read for the first time, which took 30 s in a
+/// translator within a translator, and all of sysfs is looked through. A peer that is dead is found out by its silence.
+const SET_UP_LIMIT: Duration = Duration::from_secs(180);
+
+/// Why figures of a lab count nowhere else.
+const LAB_DRIVES: &str = "emulated: not representative of drives (those of a lab are files behind a controller that QEMU emulates)";
+
+/// Places that are reached.
+#[derive(Default)]
+pub struct Places {
+    reached: BTreeMap<String, Place>,
+}
+
+/// A place and the peer in it.
+pub struct Place {
+    /// The agent's other end.
+    pub peer: Peer,
+    /// Clock of the place minus clock of the host.
+    pub clock_offset_ns: i64,
+    /// The same as it was compared last, with no stop of a guest since.
+    clock: Option<ClockReading>,
+    /// Why its figures are not representative, if they are not.
+    pub emulated: Option<String>,
+    /// Whether it tells what its kernel has yet to write; one without an agent does not.
+    pub tells_what_is_owed: bool,
+    /// Stops a guest and lets it go on.
+    control: Option<Qmp>,
+    /// Of a connection that is kept; the ssh behind it may have no time to remove it.
+    _socket: Option<Socket>,
+}
+
+/// A socket that goes with this value.
+struct Socket(PathBuf);
+
+impl Drop for Socket {
+    fn drop(&mut self) {
+        // Mostly gone already.
+        let _ = std::fs::remove_file(&self.0);
+    }
+}
+
+impl Places {
+    /// This host, in process.
+    ///
+    /// # Errors
+    /// When no socket pair can be made.
+    pub fn reach_host(&mut self, run_id: &str) -> Result<&mut Place> {
+        let peer = Peer::in_process("this host", Box::new(Machine::default()))
+            .context("cannot start the worker's end")?;
+        self.add(HOST, peer, run_id, None, SET_UP_LIMIT)
+    }
+
+    /// A guest whose QEMU was started a moment ago.
+    ///
+    /// # Errors
+    /// With the tail of its console and QEMU's last words; when `stop` is set before it is there.
+    pub fn reach_guest(&mut self, plan: &GuestPlan, run_id: &str, stop: &AtomicBool) -> Result<&mut Place> {
+        let (peer, emulated, mut control) = guest::reach(plan, None, stop)?;
+        guest::put_on_processors(plan, &mut control)?;
+        let place = self.add(&plan.place, peer, run_id, emulated, SET_UP_LIMIT)?;
+        place.control = Some(control);
+        Ok(place)
+    }
+
+    /// A lab, which is up for the whole run: the place of loads, and the hand that performs steps in it.
+    ///
+    /// # Errors
+    /// As [`Places::reach_guest`].
+    pub fn reach_lab(&mut self, plan: &GuestPlan, run_id: &str, stop: &AtomicBool) -> Result<Box<dyn Hand>> {
+        let place = self.reach_guest(plan, run_id, stop)?;
+        // It is never stopped: what is below a stack in another place may be in it.
+        place.control = None;
+        // Whatever accelerates the guest: no KVM makes drives of files.
+        place.emulated = Some(LAB_DRIVES.into());
+        hand_in_guest(plan, run_id)
+    }
+
+    /// A guest that was reset in its QEMU, which is `control`.
+    ///
+    /// # Errors
+    /// As [`Places::reach_guest`].
+    pub fn reach_again(
+        &mut self,
+        plan: &GuestPlan,
+        control: Qmp,
+        run_id: &str,
+        stop: &AtomicBool,
+    ) -> Result<&mut Place> {
+        let (peer, emulated, control) = guest::reach(plan, Some(control), stop)?;
+        let place = self.add(&plan.place, peer, run_id, emulated, SET_UP_LIMIT)?;
+        place.control = Some(control);
+        Ok(place)
+    }
+
+    /// Gives a place away that is about to be gone, or is: nobody says goodbye to it. Its agent's other end, and its QEMU.
+    ///
+    /// # Errors
+    /// When it was not reached.
+    pub fn take(&mut self, name: &str) -> Result<(Peer, Option<Qmp>)> {
+        let place = self.reached.remove(name).with_context(|| format!("{name} was not reached"))?;
+        Ok((place.peer, place.control))
+    }
+
+    /// A host over SSH. The caller has journaled that our binary goes there.
+    ///
+    /// # Errors
+    /// With the last words of ssh.
+    pub fn reach_ssh(&mut self, host: &str, run_id: &str) -> Result<&mut Place> {
+        // The wire's own error: the caller asks whether the host was ever reached.
+        let peer = ssh::connect(host, run_id, &ssh::SshOptions::from_env())?;
+        self.keep(&ssh_place(host), peer, None)
+    }
+
+    /// A host over SSH whose fio issues the load; `path` is any on it, `socket` of the connection that is kept.
+    ///
+    /// # Errors
+    /// With the last words of ssh, or that there is no fio.
+    pub fn reach_afar(&mut self, host: &str, path: &Path, socket: &Path) -> Result<&mut Place> {
+        let peer = afar::connect(host, path, socket)?;
+        let place = self.keep(&ssh_place(host), peer, None)?;
+        place.tells_what_is_owed = false;
+        place._socket = Some(Socket(socket.to_owned()));
+        Ok(place)
+    }
+
+    fn add(
+        &mut self,
+        name: &str,
+        mut peer: Peer,
+        run_id: &str,
+        emulated: Option<String>,
+        limit: Duration,
+    ) -> Result<&mut Place> {
+        peer.hello(run_id, limit).map_err(Failed::from)?;
+        self.keep(name, peer, emulated)
+    }
+
+    fn keep(&mut self, name: &str, mut peer: Peer, emulated: Option<String>) -> Result<&mut Place> {
+        let clock = reading(&mut peer)?;
+        let place = Place {
+            peer,
+            clock_offset_ns: clock.offset_ns,
+            clock: Some(clock),
+            emulated,
+            tells_what_is_owed: true,
+            control: None,
+            _socket: None,
+        };
+        self.reached.insert(name.to_owned(), place);
+        self.get(name)
+    }
+
+    /// A simulated place, with a simulated QEMU if it is a guest.
+    #[cfg(test)]
+    pub(super) fn simulated(&mut self, name: &str, peer: Peer, control: Option<Qmp>) {
+        let place = Place {
+            peer,
+            clock_offset_ns: 0,
+            clock: None,
+            emulated: None,
+            tells_what_is_owed: true,
+            control,
+            _socket: None,
+        };
+        self.reached.insert(name.to_owned(), place);
+    }
+
+    /// A place that was reached.
+    ///
+    /// # Errors
+    /// When it was not.
+    pub fn get(&mut self, name: &str) -> Result<&mut Place> {
+        self.reached.get_mut(name).with_context(|| format!("{name} was not reached"))
+    }
+
+    /// Several at once, in that order.
+    ///
+    /// # Errors
+    /// When one was not reached.
+    pub fn several(&mut self, names: &[&str]) -> Result<Vec<&mut Place>> {
+        let mut found: BTreeMap<&str, &mut Place> =
+            self.reached.iter_mut().map(|(name, place)| (name.as_str(), place)).collect();
+        let mut all = Vec::with_capacity(names.len());
+        for name in names {
+            all.push(found.remove(name).with_context(|| format!("{name} was not reached"))?);
+        }
+        Ok(all)
+    }
+
+    /// Whether it was reached.
+    pub fn has(&self, name: &str) -> bool {
+        self.reached.contains_key(name)
+    }
+
+    /// Says goodbye to a place; a peer that is gone already is fine, its clean-up comes next.
+    pub fn leave(&mut self, name: &str) {
+        if let Some(place) = self.reached.remove(name) {
+            drop(place.peer.bye());
+        }
+    }
+
+    /// After a failure: nothing is loaded any more, and nothing held open, so that all can be taken down. Places that answer stay,
+    /// as the end of a guest's agent is its own, and there may be things to undo in it first.
+    pub fn put_down(&mut self) {
+        for (name, mut place) in std::mem::take(&mut self.reached) {
+            if place.put_down().is_ok() {
+                self.reached.insert(name, place);
+            }
+        }
+    }
+
+    /// Places that can be stopped: our guests.
+    pub fn stoppable(&self) -> Vec<String> {
+        let can_stop = |(name, place): (&String, &Place)| place.control.is_some().then(|| name.clone());
+        self.reached.iter().filter_map(can_stop).collect()
+    }
+
+    /// Stops the CPUs of these guests. They answer nothing until they go on.
+    ///
+    /// # Errors
+    /// When QEMU refuses or is gone.
+    pub fn stop_running(&mut self, names: &[String]) -> Result<()> {
+        names.iter().try_for_each(|name| {
+            let place = self.get(name)?;
+            place.clock = None;
+            place.command(name, "stop")
+        })
+    }
+
+    /// Lets them go on. The clock of a guest may have stood still meanwhile, and is compared anew.
+    ///
+    /// # Errors
+    /// When QEMU refuses or is gone, or the guest does not answer.
+    pub fn go_on(&mut self, names: &[String]) -> Result<()> {
+        names.iter().try_for_each(|name| {
+            let place = self.get(name)?;
+            place.command(name, "cont")?;
+            place.compare_clock(name).map(drop)
+        })
+    }
+
+    /// Names of all places.
+    pub fn names(&self) -> Vec<String> {
+        self.reached.keys().cloned().collect()
+    }
+}
+
+impl Place {
+    fn put_down(&mut self) -> Result<()> {
+        if let (Some(control), true) = (&mut self.control, self.peer.is_usable()) {
+            // It may be stopped; one that runs goes on.
+            control.execute("cont", serde_json::Value::Null)?;
+        }
+        self.ask(Request::EndAll, SET_UP_LIMIT)?;
+        self.allow(&Allowed::default())
+    }
+
+    /// QEMU's control socket, of a guest of ours.
+    ///
+    /// # Errors
+    /// When it is none.
+    pub fn control(&mut self) -> Result<&mut Qmp> {
+        self.control.as_mut().context("a place without a QEMU")
+    }
+
+    /// Its clock against the host's.
+    ///
+    /// # Errors
+    /// When it does not answer; when its clock ran apart since it was compared last.
+    pub fn compare_clock(&mut self, name: &str) -> Result<ClockReading> {
+        let (now, apart) = self.read_clock()?;
+        apart.map_or(Ok(now), |apart| Err(runs_apart(name, apart).into()))
+    }
+
+    /// The same, with how far it ran apart since it was compared last, where that is too far.
+    ///
+    /// # Errors
+    /// When it does not answer.
+    pub fn read_clock(&mut self) -> Result<(ClockReading, Option<f64>)> {
+        let now = reading(&mut self.peer)?;
+        self.clock_offset_ns = now.offset_ns;
+        let from = self.clock.replace(now);
+        Ok((now, from.and_then(|from| now.too_far_apart_since(&from))))
+    }
+
+    fn command(&mut self, name: &str, command: &str) -> Result<()> {
+        let control = self.control()?;
+        match control.execute(command, serde_json::Value::Null) {
+            Ok(_) => Ok(()),
+            Err(error) => {
+                let why = self.peer.fate().unwrap_or_else(|| error.to_string());
+                let text = format!("guest {name}: QEMU does not take the command {command}: {why}");
+                Err(Failed::measurement(text).into())
+            }
+        }
+    }
+
+    /// Its facts, with those of the devices in use.
+    ///
+    /// # Errors
+    /// When the place does not answer.
+    pub fn facts(&mut self, devices: &[PathBuf]) -> Result<Facts> {
+        let asked = Request::Facts { devices: devices.to_vec(), programs: catalog::programs() };
+        match self.ask(asked, SET_UP_LIMIT)? {
+            Response::Facts { facts } => Ok(facts),
+            other => Err(Failed::from(self.peer.unexpected("facts", &other)).into()),
+        }
+    }
+
+    /// Tells the guard there what may be written.
+    ///
+    /// # Errors
+    /// When the place does not answer.
+    pub fn allow(&mut self, allowed: &Allowed) -> Result<()> {
+        self.ask(Request::Judge { payload: serde_json::to_value(allowed)? }, SET_UP_LIMIT).map(drop)
+    }
+
+    /// Asks, with the agent's refusal or the wire's fault as an error with its exit code.
+    ///
+    /// # Errors
+    /// Those.
+    pub fn ask(&mut self, request: Request, limit: Duration) -> Result<Response> {
+        Ok(self.peer.call(request, limit).map_err(Failed::from)?)
+    }
+
+    /// Where a target is in this place.
+    ///
+    /// # Errors
+    /// When a guest does not have the disk.
+    pub fn locate(
+        &mut self,
+        target: &PathRef,
+        yields: &dyn Fn(&PathRef) -> Result<PathBuf>,
+    ) -> Result<PathBuf> {
+        let request = match target {
+            PathRef::Serial(serial) => Request::DiskBySerial { serial: serial.clone() },
+            PathRef::Pci(address) => Request::DiskAtPci { address: address.clone() },
+            _ => return yields(target),
+        };
+        let name = request.name();
+        match self.ask(request, SET_UP_LIMIT)? {
+            Response::Disk { path } => Ok(path),
+            other => Err(Failed::from(self.peer.unexpected(name, &other)).into()),
+        }
+    }
+}
+
+/// The hand in a guest that has an agent for steps.
+///
+/// # Errors
+/// As [`guest::lab::reach_steps`].
+pub fn hand_in_guest(plan: &GuestPlan, run_id: &str) -> Result<Box<dyn Hand>> {
+    let mut peer = guest::lab::reach_steps(plan)?;
+    peer.hello(run_id, SET_UP_LIMIT).map_err(Failed::from)?;
+    let process =
+        started_process(&plan.tag)?.with_context(|| format!("QEMU of guest {} has ended", plan.place))?;
+    Ok(Box::new(RemoteHand::new(peer, Box::new(move || !runs(&process)))))
+}
+
+/// The hand on a host over SSH, by a connection of its own under that id.
+///
+/// # Errors
+/// With the last words of ssh; when the place is no such host.
+pub fn hand_over_ssh(place: &str, id: &str) -> Result<Box<dyn Hand>> {
+    let host = ssh_host(place).with_context(|| format!("{place} was not reached"))?;
+    let peer = ssh::connect(host, id, &ssh::SshOptions::from_env())?;
+    // What was made on a host stays when the connection goes.
+    Ok(Box::new(RemoteHand::new(peer, Box::new(|| false))))
+}
+
+/// Hands that take down what a run left: hosts over SSH are reached when it left something there.
+pub fn hands_to_clean(run_id: &str) -> Hands {
+    let run_id = run_id.to_owned();
+    let reach = move |place: &str| {
+        let host = ssh_host(place).with_context(|| format!("{place} was not reached"))?;
+        let (id, options) = (format!("{run_id}-clean"), ssh::SshOptions::from_env());
+        ssh::await_agents(host, &run_id, &options)?;
+        // Of a clean that was cut short.
+        ssh::remove_remote(host, &id, &options)?;
+        hand_over_ssh(place, &id)
+    };
+    Hands::reaching(Box::new(RealSystem::default()), Box::new(reach))
+}
+
+/// What a clock that runs apart means. A guest's kernel may have counted wrong while it booted; others stood still.
+pub(super) fn runs_apart(name: &str, apart: f64) -> Failed {
+    let why = match ssh_host(name) {
+        None => "a kernel that gets no processor while it boots may take its clock for slower than it is",
+        Some(_) => "it or this host may have stood still meanwhile (suspended, paused)",
+    };
+    Failed::measurement(format!(
+        "the clock of {name} ran {:.2} times as fast as this host's: no time that it told is right; hint: measure it again; {why}",
+        1.0 + apart
+    ))
+}
+
+fn reading(peer: &mut Peer) -> Result<ClockReading> {
+    let clock = peer.clock_offset().map_err(Failed::from)?;
+    let at_ns = iotax_load::clock::now();
+    Ok(ClockReading { at_ns, offset_ns: clock.offset_ns, round_trip_ns: clock.round_trip_ns })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_place_whose_clock_runs_apart_measures_nothing() {
+        let mut places = Places::default();
+        places.reach_host("test").unwrap();
+        let place = places.get(HOST).unwrap();
+        let at_ns = iotax_load::clock::now() - 1_000_000_000;
+        let since = |offset_ns, round_trip_ns| Some(ClockReading { at_ns, offset_ns, round_trip_ns });
+        place.clock = since(0, 1_000_000);
+        assert_eq!(place.compare_clock("vm8").unwrap().offset_ns / 10_000_000, 0);
+        // A second ago it was six seconds behind.
+        place.clock = since(-6_000_000_000, 1_000_000);
+        let why = place.compare_clock("vm8").unwrap_err().to_string();
+        assert!(
+            why.starts_with("the clock of vm8 ran ") && why.contains(" times as fast as this host's"),
+            "{why}"
+        );
+        assert!(why.contains("while it boots"), "{why}");
+        place.clock = since(-6_000_000_000, 1_000_000);
+        let why = place.compare_clock("ssh:b").unwrap_err().to_string();
+        assert!(why.contains("stood still"), "{why}");
+        assert!(place.compare_clock("vm8").is_ok(), "it is held against the comparison before");
+        // What the round trips explain is no matter.
+        place.clock = since(-100_000_000, 300_000_000);
+        assert!(place.compare_clock("vm8").is_ok());
+    }
+}

@@ -1,0 +1,502 @@
+//! From a checked scenario to steps: the files under test first (they stay up for the whole run),
+//! then for each set of stacks what is brought up and taken down with every visit. An identical
+//! prefix is one instance. Nothing is performed here.
+
+use super::durability;
+use super::first_writes;
+use super::preconditioning;
+use super::prefixes::must_write;
+use super::sets::{Layout, Set};
+use super::states;
+use super::write_unit;
+use crate::exit::Failed;
+use crate::guard::marker;
+use crate::layer::catalog::Role;
+use crate::layer::guest::lab::{LabDrive, LabWish};
+use crate::layer::guest::qemu::{Memory, overlay_folder};
+use crate::layer::medium::{self, Found};
+use crate::layer::read_back_by;
+use crate::layer::{Exposed, PlanContext, by_name, guest};
+use crate::scenario::place::drive_name;
+use crate::scenario::{LabSpec, LayerSpec, Medium, Scenario, Stack};
+use crate::step::op::{Op, WipeSignatures};
+use crate::step::{RunTag, Step, StepId};
+use crate::units::is_unknown;
+use anyhow::{Context, Result};
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, HashSet};
+use std::path::{Path, PathBuf};
+
+/// What is known of the run when it is planned.
+pub struct Ground<'a> {
+    /// What was asked for.
+    pub scenario: &'a Scenario,
+    /// Who can be up with whom.
+    pub layout: &'a Layout,
+    /// What each stack's medium is, member by member (same order as the stacks).
+    pub found: &'a [Vec<Found>],
+    /// What guests are made of here; `None` when no stack has one.
+    pub guest_parts: Option<guest::Parts>,
+    /// The run.
+    pub tag: RunTag,
+}
+
+/// The steps of one set, and what its stacks show to the load.
+pub struct SetPlan {
+    /// In order.
+    pub steps: Vec<Step>,
+    /// How many of them make what the guests stand on: they come first.
+    pub below_guests: usize,
+    /// Where those begin that are performed in the guests, once these are reached.
+    pub in_guests: usize,
+    /// Guests among them.
+    pub guests: Vec<guest::GuestPlan>,
+    /// (index of the stack, what the load works on).
+    pub targets: Vec<(usize, Exposed)>,
+}
+
+impl SetPlan {
+    /// Indices of the stacks that stand on what a step makes, of one that is read back.
+    pub fn stacks_on(&self, step: StepId) -> impl Iterator<Item = usize> {
+        let on_it = move |(_, exposed): &&(usize, Exposed)| exposed.told.contains(&step);
+        self.targets.iter().filter(on_it).map(|(index, _)| *index)
+    }
+}
+
+/// The guests with emulated drives that are up for the whole run.
+#[derive(Default)]
+pub struct LabPlan {
+    /// In order.
+    pub steps: Vec<Step>,
+    /// What they start.
+    pub guests: Vec<guest::GuestPlan>,
+}
+
+/// How far a stack is planned.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Upto {
+    /// With its guest, if it has one.
+    Guests,
+    /// With all of its layers.
+    Top,
+}
+
+/// What the run may use.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Bounds {
+    /// Bytes that every stack of the scenario offers: the region that all of them are measured on.
+    pub region: u64,
+    /// What `max_written` leaves for the load; `None`: it was not given.
+    pub left_to_write: Option<u64>,
+}
+
+impl Ground<'_> {
+    /// Makes and fills the files under test, each once, whoever has it for a member.
+    ///
+    /// # Errors
+    /// When a list of media has a list in it.
+    pub fn media(&self) -> Result<Vec<Step>> {
+        let mut context = self.context();
+        let mut seen = HashSet::new();
+        for (index, stack) in self.scenario.stacks.iter().enumerate() {
+            let all = stack.medium.members().iter().zip(&self.found[index]);
+            // All stacks of a member have the same equal files.
+            let fresh: Vec<_> = all.filter(|(member, _)| seen.insert(*member)).collect();
+            if fresh.is_empty() {
+                continue;
+            }
+            for sibling in self.layout.siblings_of(index) {
+                for (member, found) in &fresh {
+                    medium::plan_member(member, found, sibling, &mut context)
+                        .map_err(|error| Failed::input(format!("{}: {error:#}", stack.text)))?;
+                }
+            }
+        }
+        Ok(context.steps)
+    }
+
+    /// Makes the labs with their drives.
+    ///
+    /// # Errors
+    /// Bad input: what QEMU would not take. An unmet need: there is no image of a lab.
+    pub fn labs(&self) -> Result<LabPlan> {
+        let mut context = self.context();
+        let mut plan = LabPlan::default();
+        for (place, spec) in &self.scenario.labs {
+            let parts = self.guest_parts.as_ref().with_context(|| format!("@{place}: no parts for a lab"))?;
+            plan.guests.push(guest::lab::plan(
+                &mut context,
+                parts,
+                &lab_wish(place, spec, parts, &self.tag)?,
+            )?);
+        }
+        plan.steps = context.steps;
+        Ok(plan)
+    }
+
+    /// Brings one set up; `visit` swaps equal siblings between the stacks.
+    ///
+    /// # Errors
+    /// Bad input when a layer cannot stand on what is below it.
+    pub fn set(&self, set: &Set, visit: u32) -> Result<SetPlan> {
+        let mut context = self.context();
+        let mut made: BTreeMap<String, Exposed> = BTreeMap::new();
+        for index in &set.stacks {
+            self.stack(*index, visit, Upto::Guests, &mut context, &mut made)?;
+        }
+        let below_guests = context.steps.len();
+        guest::finish(&mut context)?;
+        let in_guests = context.steps.len();
+        let whole =
+            |index: &usize| Ok((*index, self.stack(*index, visit, Upto::Top, &mut context, &mut made)?));
+        let targets = set.stacks.iter().map(whole).collect::<Result<_>>()?;
+        Ok(SetPlan { steps: context.steps, below_guests, in_guests, guests: context.guests, targets })
+    }
+
+    /// What can be refused before anything is made: jobs larger than the smallest stack, files that would not
+    /// leave a tenth of their file system free, fills beyond `max_written`.
+    ///
+    /// # Errors
+    /// The first of them; as [`Ground::set`].
+    pub fn bounds(&self) -> Result<Bounds> {
+        let (region, parts) = self.region()?;
+        check_fit(self.scenario, region / parts)?;
+        let media = self.media()?;
+        check_room(&media)?;
+        self.check_labs()?;
+        self.check_overlays(&media, region)?;
+        self.check_guests()?;
+        self.check_names()?;
+        let left_to_write = self.left_to_write(&media, region)?;
+        if let Some(spec) = &self.scenario.durability {
+            durability::check_room(spec, self, region, left_to_write)?;
+        }
+        Ok(Bounds { region, left_to_write })
+    }
+
+    /// Temporary overlays take whatever is written, and QEMU stops a guest whose overlay has no room. What the system of an
+    /// image writes for itself is not known and does not count.
+    fn check_overlays(&self, media: &[Step], region: u64) -> Result<()> {
+        let Some(parts) = &self.guest_parts else { return Ok(()) };
+        let folder = overlay_folder(std::env::var_os("TMPDIR").map(PathBuf::from), parts.qemu);
+        for set in &self.layout.sets {
+            let guests = self.set(set, 0)?.guests;
+            let disks = guests.iter().flat_map(|guest| &guest.disks).filter(|disk| disk.snapshot);
+            let most = reach(self.scenario, region);
+            let overlays: Vec<(PathBuf, u64)> = disks
+                .map(|disk| (folder.join("overlay"), most.min(disk.bytes.unwrap_or(most))))
+                .filter(|(_, bytes)| *bytes > 0 && !is_unknown(*bytes))
+                .collect();
+            if !overlays.is_empty() {
+                // Files that are made may lie there too.
+                marker::check_room_of_all(&[overlays, made(media)].concat()).with_context(|| {
+                    let folder = folder.display();
+                    format!("no room in {folder} for the overlays of snapshot=on; hint: TMPDIR=/another/folder, or a smaller size of the jobs")
+                })?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Labs are up beside everything else, and their drives are files of the run's folder, which grow to their full size.
+    fn check_labs(&self) -> Result<()> {
+        let drives = |(place, spec): (&String, &LabSpec)| {
+            let file = self.tag.run_dir.join(place);
+            (0..spec.drives.unwrap_or(0)).map(move |_| (file.clone(), spec.drive_size)).collect::<Vec<_>>()
+        };
+        let files: Vec<(PathBuf, u64)> = self.scenario.labs.iter().flat_map(drives).collect();
+        match self.tag.run_dir.is_dir() {
+            true => marker::check_room_of_all(&files)
+                .context("the drives of a lab do not fit in the run's folder"),
+            false => Ok(()),
+        }
+    }
+
+    /// All guests of a set are up at once. The largest set first: who supplies what it lacks need not be told of the others.
+    fn check_guests(&self) -> Result<()> {
+        let Some(parts) = &self.guest_parts else { return Ok(()) };
+        let guests = |set| Ok(self.set(set, 0)?.guests);
+        let mut sets = self.layout.sets.iter().map(guests).collect::<Result<Vec<_>>>()?;
+        sets.sort_by_key(|guests| Reverse(guests.iter().map(|guest| guest.memory.bytes).sum::<u64>()));
+        sets.iter().try_for_each(|guests| Ok(parts.room.check(guests)?))
+    }
+
+    /// Drives that come back from guests get the lowest names that are free, in whatever order they come: of several that are
+    /// away at once a kernel's name may then be another's.
+    fn check_names(&self) -> Result<()> {
+        for set in &self.layout.sets {
+            let steps = self.set(set, 0)?.steps;
+            let taken = steps.iter().filter(|step| matches!(step.op, Op::PassThrough(_))).count();
+            if taken > 1 {
+                self.scenario.stacks.iter().try_for_each(|stack| self.check_names_of(stack, taken))?;
+            }
+        }
+        Ok(())
+    }
+
+    fn check_names_of(&self, stack: &Stack, taken: usize) -> Result<()> {
+        let dealt_out = |path: &Path| path.to_str().is_some_and(|path| path.starts_with("/dev/nvme"));
+        for member in stack.medium.members() {
+            let Medium::Device { path } = member else { continue };
+            if dealt_out(path) {
+                return Err(Failed::input(format!(
+                    "{}: guests have {taken} drives at one time, and when they come back the kernel may give {} to another; \
+                     hint: {}",
+                    stack.text,
+                    path.display(),
+                    self.name_that_stays(path)
+                ))
+                .into());
+            }
+        }
+        Ok(())
+    }
+
+    fn name_that_stays(&self, path: &Path) -> String {
+        let mut drives = self.guest_parts.iter().flat_map(|parts| &parts.drives);
+        let drive = drives.find(|drive| drive.paths.iter().any(|known| known == path));
+        let known =
+            drive.and_then(|drive| drive.paths.iter().find(|path| path.starts_with("/dev/disk/by-id")));
+        known.map_or_else(|| "name it by /dev/disk/by-id/...".to_owned(), |known| known.display().to_string())
+    }
+
+    /// What is worth a word of the guests that a stack loads at one time.
+    ///
+    /// # Errors
+    /// As [`Ground::set`].
+    pub fn guest_warnings(&self) -> Result<Vec<String>> {
+        let Some(parts) = &self.guest_parts else { return Ok(Vec::new()) };
+        let mut found = Vec::new();
+        for set in &self.layout.sets {
+            let plan = self.set(set, 0)?;
+            for (_, exposed) in &plan.targets {
+                let loaded = plan.guests.iter().filter(|guest| exposed.is_in(&guest.place));
+                found.extend(parts.room.warnings(&loaded.collect::<Vec<_>>()));
+            }
+        }
+        found.sort();
+        found.dedup();
+        Ok(found)
+    }
+
+    /// What brings the stacks of a set from the state of the set before into their own, each with its index.
+    ///
+    /// # Errors
+    /// As [`Ground::set`]; when a layer knows no such way.
+    pub fn into_state(&self, set: &Set, after: usize) -> Result<Vec<(usize, Vec<Step>)>> {
+        let sets = &self.layout.sets;
+        let first = std::iter::successors(Some(after), |set| sets[*set].after).last().unwrap_or(after);
+        states::steps_into(self.scenario, &self.set(&sets[first], 0)?, &set.stacks)
+    }
+
+    /// The files under test count too, and with every visit those on file systems and what is written first.
+    fn left_to_write(&self, media: &[Step], region: u64) -> Result<Option<u64>> {
+        let Some(most) = self.scenario.max_written else { return Ok(None) };
+        // Asked again when all hosts have told what they have.
+        if self.found.iter().flatten().any(|found| is_unknown(found.bytes)) {
+            return Ok(None);
+        }
+        let mut bytes = filled(media) + preconditioning::written(self)?;
+        // Durability trials bring what is below the guest up once.
+        let visits = match self.scenario.durability {
+            Some(_) => 1,
+            None => u64::from(self.layout.visits_of_a_set(&self.scenario.measure)),
+        };
+        // Further states of a set are on what it wrote, but for members that are rebuilt.
+        for set in &self.layout.sets {
+            if let Some(after) = set.after {
+                let steps = self.into_state(set, after)?.into_iter().flat_map(|(_, steps)| steps);
+                bytes += visits * filled(&steps.collect::<Vec<_>>());
+                continue;
+            }
+            let plan = self.set(set, 0)?;
+            let first = first_writes::of_set(&plan.targets, region, self.scenario.data());
+            let first: u64 = first.iter().map(first_writes::Unwritten::written).sum();
+            bytes += visits * (filled(&plan.steps) + first);
+        }
+        if bytes > most {
+            return Err(Failed::input(format!(
+                "setting up alone writes {}, and max_written allows {}; hint: smaller files, or a larger max_written",
+                crate::units::show_bytes(bytes),
+                crate::units::show_bytes(most)
+            ))
+            .into());
+        }
+        Ok(Some(most - bytes))
+    }
+
+    /// Bytes that every stack offers, and among how many guests side by side they are shared out at most.
+    ///
+    /// # Errors
+    /// As [`Ground::set`]; a load that a stack does not take.
+    pub fn region(&self) -> Result<(u64, u64)> {
+        let (mut least, mut parts) = (u64::MAX, 1);
+        for set in &self.layout.sets {
+            for (index, exposed) in self.set(set, 0)?.targets {
+                write_unit::check(self.scenario, &self.scenario.stacks[index], &exposed)?;
+                // What several guests side by side have is shared out among them.
+                least = least.min(exposed.bytes * exposed.parts());
+                parts = parts.max(exposed.parts());
+            }
+        }
+        Ok((least, parts))
+    }
+
+    fn stack(
+        &self,
+        index: usize,
+        visit: u32,
+        upto: Upto,
+        context: &mut PlanContext,
+        made: &mut BTreeMap<String, Exposed>,
+    ) -> Result<Exposed> {
+        let stack = &self.scenario.stacks[index];
+        let sibling = self.layout.sibling_in(index, visit);
+        let mut key = format!("{:?} {sibling:?} {}", stack.medium, if stack.own { index + 1 } else { 0 });
+        context.writable = self.scenario.writes() || must_write(stack, 0);
+        context.own = stack.own.then_some(index);
+        // The files themselves are up already: only what they show is wanted here.
+        let mut exposed = self.bottom(stack, index, sibling, context)?;
+        if made.insert(format!("given up {:?}", stack.medium), exposed.clone()).is_none() {
+            self.wipe(stack, index, &exposed, context);
+        }
+        let guest = stack.layers.iter().position(|spec| spec.is(Role::Guest)).map(|at| at + 1);
+        let depth = if upto == Upto::Guests { guest } else { None };
+        for (depth, spec) in stack.layers.iter().enumerate().take(depth.unwrap_or(stack.layers.len())) {
+            key = format!("{key} | {}", spec.key());
+            exposed = match made.get(&key) {
+                Some(exposed) => exposed.clone(),
+                None => self.layer(spec, &exposed, index, depth, context)?,
+            };
+            made.insert(key.clone(), exposed.clone());
+        }
+        Ok(exposed)
+    }
+
+    /// Takes off what the user has given up of the members that a layer is set up on.
+    fn wipe(&self, stack: &Stack, index: usize, exposed: &Exposed, context: &mut PlanContext) {
+        let writes = |spec: &LayerSpec| by_name(&spec.name).is_some_and(|layer| layer.writes_below(spec));
+        if !stack.layers.iter().any(writes) {
+            return;
+        }
+        for (device, found) in exposed.paths.iter().zip(&self.found[index]) {
+            if !found.block || found.signatures.is_empty() {
+                continue;
+            }
+            let (device, names) = (device.clone(), found.signatures.clone());
+            let wipe = WipeSignatures { device, names };
+            context.add_in(&exposed.place, "take off what was given up", Op::WipeSignatures(wipe));
+        }
+    }
+
+    fn bottom(
+        &self,
+        stack: &Stack,
+        index: usize,
+        sibling: Option<usize>,
+        context: &PlanContext,
+    ) -> Result<Exposed> {
+        medium::plan(&stack.medium, &self.found[index], sibling, context)
+            .map_err(|error| Failed::input(format!("{}: {error:#}", stack.text)).into())
+    }
+
+    fn layer(
+        &self,
+        spec: &LayerSpec,
+        below: &Exposed,
+        index: usize,
+        depth: usize,
+        context: &mut PlanContext,
+    ) -> Result<Exposed> {
+        let layer = by_name(&spec.name)
+            .with_context(|| format!("{}: unknown layer \"{}\"", spec.origin, spec.name))?;
+        context.place = below.place.clone();
+        // A layer is made once for all stacks that share it.
+        let above = self.layout.above[index][depth + 1];
+        (context.set_up_above, context.writable) = (above.set_up, above.writes);
+        let before = context.steps.len();
+        let shown = write_unit::check_above(spec, layer.writes_below(spec), below)
+            .and_then(|()| layer.plan(spec, below, context))
+            .map_err(|error| Failed::input(format!("{error:#}")))?;
+        let its_own = context.steps[before..].iter().filter(|step| read_back_by(&step.op).is_some());
+        let told = below.told.iter().copied().chain(its_own.map(|step| step.id)).collect();
+        Ok(Exposed { told, ..shown })
+    }
+
+    fn context(&self) -> PlanContext {
+        let seed = self.scenario.measure.seed;
+        let mut context = PlanContext::new(self.tag.clone(), self.guest_parts.clone(), seed);
+        context.data = self.scenario.data();
+        context.trims = self.scenario.trims();
+        context
+    }
+}
+
+fn lab_wish(place: &str, spec: &LabSpec, parts: &guest::Parts, tag: &RunTag) -> Result<LabWish> {
+    let drive = |number| {
+        let name = drive_name(number);
+        LabDrive { file: tag.run_dir.join(format!("{place}-{name}.img")), name, bytes: spec.drive_size }
+    };
+    let root_image = parts.lab_image.clone();
+    Ok(LabWish {
+        place: place.to_owned(),
+        origin: format!("the lab @{place}"),
+        drives: (0..spec.drives.unwrap_or(0)).map(drive).collect(),
+        vcpus: spec.vcpus,
+        memory: Memory::plain(spec.memory),
+        root_image: root_image
+            .ok_or_else(|| Failed::need("there is no image of a lab; hint: iotax lab build"))?,
+    })
+}
+
+/// A job's region must fit the smallest stack: all are measured on the same bytes.
+///
+/// # Errors
+/// Bad input naming the job and both sizes.
+fn check_fit(scenario: &Scenario, region: u64) -> Result<()> {
+    for job in scenario.workloads.iter().flat_map(|workload| &workload.jobs) {
+        let wanted = job.last_offset().saturating_add(job.size.unwrap_or(job.bs));
+        if wanted > region {
+            return Err(Failed::input(format!(
+                "job \"{}\" wants {}, but the smallest of the compared stacks offers {}; hint: a smaller size, or a larger file",
+                job.name,
+                crate::units::show_bytes(wanted),
+                crate::units::show_bytes(region)
+            ))
+            .into());
+        }
+    }
+    Ok(())
+}
+
+fn check_room(media: &[Step]) -> Result<()> {
+    marker::check_room_of_all(&made(media))
+}
+
+/// Files that are not there yet.
+fn made(media: &[Step]) -> Vec<(PathBuf, u64)> {
+    let made = |step: &Step| match &step.op {
+        Op::MakeFile(file) if !file.path.exists() => Some((file.path.clone(), file.bytes)),
+        _ => None,
+    };
+    media.iter().filter_map(made).collect()
+}
+
+/// Bytes of the region that the load may write to.
+fn reach(scenario: &Scenario, region: u64) -> u64 {
+    if scenario.durability.is_some() {
+        return region;
+    }
+    let jobs = scenario.workloads.iter().flat_map(|workload| &workload.jobs).filter(|job| job.rw.writes());
+    let ends = jobs.map(|job| job.size.map_or(region, |size| job.last_offset().saturating_add(size)));
+    ends.max().unwrap_or(0).min(region)
+}
+
+/// Bytes that filling files writes, and first syncs and rebuilds of arrays, of the plans of a run.
+pub fn filled(steps: &[Step]) -> u64 {
+    steps.iter().map(|step| step.op.bytes_filled() + step.op.bytes_below()).sum()
+}
+
+#[cfg(test)]
+#[path = "plan_tests.rs"]
+mod tests;

@@ -1,0 +1,199 @@
+//! What is planned for partitions, parts, devices put together, and arrays; and on how many bytes their stacks are measured.
+
+use super::*;
+use crate::layer::read_back_by;
+
+#[test]
+fn an_array_is_made_once_for_all_that_stand_on_it() {
+    let array = "[/dev/sda,/dev/sdb,/dev/sdc] | mdraid(level=5,chunk=64KiB,size=1GiB)";
+    let stacks =
+        [array, &format!("{array} | split(2)"), &format!("{array} | partition(align=31.5KiB) | loop")];
+    let scenario = scenario(&stacks, "randread");
+    with_ground(&scenario, |ground| insta::assert_snapshot!(show(ground)));
+}
+
+#[test]
+fn drives_put_together_and_their_members_are_measured_in_visits_when_the_load_writes() {
+    let stacks = [
+        "each([/dev/sda,/dev/sdb])",
+        "[/dev/sda,/dev/sdb] | linear",
+        "[/dev/sda,/dev/sdb] | mdraid(level=0)",
+    ];
+    let scenario = scenario(&stacks, "randwrite");
+    with_ground(&scenario, |ground| insta::assert_snapshot!(show(ground)));
+}
+
+#[test]
+fn parts_share_the_region_of_what_they_are_parts_of() {
+    let scenario = scenario(&["/dev/sda", "/dev/sda | split(4)"], "randread");
+    with_ground(&scenario, |ground| {
+        let plan = ground.set(&ground.layout.sets[0], 0).unwrap();
+        let parts = &plan.targets[1].1;
+        assert_eq!((parts.paths.len(), parts.parts(), parts.bytes), (4, 4, 1 << 38));
+        assert_eq!(ground.bounds().unwrap().region, 1 << 40);
+    });
+}
+
+#[test]
+fn volumes_of_one_kind_have_each_its_own_stacks() {
+    let striped = "[/dev/sda,/dev/sdb] | lvm(striped)";
+    let stacks = [striped, "[/dev/sdc,/dev/sdd] | lvm", &format!("{striped} | partition")];
+    let scenario = scenario(&stacks, "randread");
+    with_ground(&scenario, |ground| {
+        let mut found = Vec::new();
+        for set in &ground.layout.sets {
+            let plan = ground.set(set, 0).unwrap();
+            for step in plan.steps.iter().filter(|step| read_back_by(&step.op).is_some()) {
+                let members = step.op.operation().describe();
+                let of_first = members.contains("/dev/sda");
+                found.push((of_first, plan.stacks_on(step.id).collect::<Vec<_>>()));
+            }
+        }
+        assert!(found.iter().any(|(of_first, stacks)| *of_first && stacks.contains(&0)), "{found:?}");
+        assert!(found.iter().all(|(of_first, stacks)| stacks.contains(&1) != *of_first), "{found:?}");
+        assert!(found.iter().all(|(_, stacks)| !stacks.is_empty()), "{found:?}");
+    });
+}
+
+#[test]
+fn a_rate_is_shared_out_among_what_is_loaded_at_once() {
+    let stacks = [
+        "/dev/sda | split(8)",
+        "[/dev/sda,/dev/sdb,/dev/sdc] | mdraid(level=5)",
+        "each([/dev/sda,/dev/sdb,/dev/sdc])",
+        "/dev/sda | split(2) | vm x2",
+    ];
+    let targets: Vec<u64> = scenario(&stacks, "randread").stacks.iter().map(Stack::targets).collect();
+    assert_eq!(targets, [8, 1, 3, 2]);
+}
+
+#[test]
+fn what_is_written_first_of_parts_of_an_array_is_all_of_it() {
+    let scenario = scenario(&["[/dev/sda,/dev/sdb] | mdraid(level=1,size=4GiB) | split(4)"], "randread");
+    with_ground(&scenario, |ground| {
+        let plan = ground.set(&ground.layout.sets[0], 0).unwrap();
+        let first =
+            first_writes::of_set(&plan.targets, ground.bounds().unwrap().region, ground.scenario.data());
+        assert_eq!(first.len(), 1);
+        assert_eq!((first[0].bytes, first[0].parts, first[0].written()), (1 << 30, 4, 4 << 30));
+        let writable = |step: &Step| matches!(&step.op, Op::MakeLinear(part) if !part.read_only);
+        assert_eq!(plan.steps.iter().filter(|step| writable(step)).count(), 4, "written through them");
+    });
+}
+
+#[test]
+fn each_guest_has_a_part_of_its_own() {
+    let scenario = scenario(&["/dev/sda | split(2) | vm x2", "/dev/sda | vm x2"], "randread");
+    with_guests(&scenario, Some(guest::Parts::made_up()), |ground| {
+        let plan = ground.set(&ground.layout.sets[0], 0).unwrap();
+        let below = |stack: usize| {
+            let shown = &plan.targets[stack].1;
+            let disks =
+                plan.guests.iter().filter(|guest| shown.is_in(&guest.place)).flat_map(|guest| &guest.disks);
+            disks.map(|disk| (disk.offset, disk.bytes, disk.shared_out)).collect::<Vec<_>>()
+        };
+        let own: Vec<_> = below(0).into_iter().filter(|(_, _, shared_out)| !shared_out).collect();
+        assert_eq!(own, [(0, Some(1 << 39), false); 2]);
+        let shared: Vec<_> = below(0).into_iter().filter(|(_, _, shared_out)| *shared_out).collect();
+        assert_eq!(shared, [(0, Some(1 << 39), true), (1 << 39, Some(1 << 39), true)]);
+        assert_eq!(plan.targets[0].1.parts(), 2);
+        assert_eq!(ground.bounds().unwrap().region, 1 << 40);
+    });
+}
+
+#[test]
+fn an_array_of_unequal_drives_is_refused_where_its_size_is_not_said() {
+    let asked = |options: &str| {
+        let stack = format!("[/dev/sda,/dev/sdb] | mdraid(level=1{options})");
+        let scenario = scenario(&[&stack], "randread");
+        let found = [1u64 << 30, 2 << 30].map(|bytes| Found::bare(bytes, true, true)).to_vec();
+        let layout = layout(&scenario);
+        let tag = RunTag::of_none();
+        let ground = Ground { scenario: &scenario, layout: &layout, found: &[found], guest_parts: None, tag };
+        ground.bounds().map(|bounds| bounds.region)
+    };
+    let error = asked("").unwrap_err();
+    assert!(format!("{error:#}").contains("members are of unequal size; hint: "), "{error:#}");
+    assert_eq!(crate::exit::code_of(&error), crate::exit::BAD_INPUT);
+    assert_eq!(asked(",size=512MiB").unwrap(), 512 << 20);
+}
+
+#[test]
+fn what_was_given_up_of_a_member_is_taken_off_it_where_a_layer_is_set_up_and_only_there() {
+    let wiped = |stacks: &[&str]| {
+        let scenario = scenario(stacks, "randread");
+        let mut found = [Found::bare(1 << 30, true, true), Found::bare(1 << 30, true, true)].to_vec();
+        found[1].signatures = vec!["gpt".into(), "linux_raid_member".into()];
+        let found: Vec<_> = stacks.iter().map(|_| found.clone()).collect();
+        let layout = layout(&scenario);
+        let tag = RunTag::of_none();
+        let ground = Ground { scenario: &scenario, layout: &layout, found: &found, guest_parts: None, tag };
+        let steps = layout.sets.iter().flat_map(|set| ground.set(set, 0).unwrap().steps);
+        steps.map(|step| step.op.operation().describe()).collect::<Vec<_>>()
+    };
+    let mirror = "[/dev/sda,/dev/sdb] | mdraid(level=1)";
+    let told = wiped(&[mirror]);
+    assert_eq!(told[0], "wipefs --all --types gpt,linux_raid_member,PMBR /dev/sdb, its partitions first");
+    assert!(told[1].starts_with("mdadm"), "{told:?}");
+    let joined = wiped(&["[/dev/sda,/dev/sdb] | linear"]);
+    assert!(!joined.iter().any(|step| step.starts_with("wipefs")), "{joined:?}");
+}
+
+#[test]
+fn an_array_that_two_stacks_stand_on_changes_its_state_once() {
+    let array = "[/dev/sda,/dev/sdb] | mdraid(level=1)";
+    let stacks = [array.to_owned(), format!("{array} | engine(fio)")];
+    let words = vec![("rw".to_owned(), "randread".to_owned())];
+    let states = Some("healthy,failed(1),rebuilding".to_owned());
+    let scenario = from_arguments(&stacks, &Request { words, states, ..Request::default() }).unwrap();
+    with_ground(&scenario, |ground| {
+        let sets = &ground.layout.sets;
+        let up = ground.set(&sets[0], 0).unwrap();
+        let further: Vec<_> = sets.iter().filter(|set| set.after.is_some()).collect();
+        assert_eq!((sets.len(), further.len()), (3, 2));
+        for set in further {
+            assert_eq!(set.stacks.len(), 2);
+            let steps = crate::measure::states::steps_into(&scenario, &up, &set.stacks).unwrap();
+            assert_eq!(steps.len(), 1, "{steps:?}");
+        }
+    });
+}
+
+#[test]
+fn what_syncs_and_rebuilds_write_counts_as_written() {
+    let left = |stack: &str, states: Option<&str>, most: u64| {
+        let words = vec![("rw".to_owned(), "randread".to_owned())];
+        let request = Request { words, states: states.map(str::to_owned), ..Request::default() };
+        let mut scenario = from_arguments(&[stack.to_owned()], &request).unwrap();
+        scenario.max_written = Some(most);
+        with_ground(&scenario, |ground| {
+            let visits = u64::from(ground.layout.visits_of_a_set(&scenario.measure));
+            let left = ground.bounds().map(|bounds| bounds.left_to_write.unwrap());
+            (left.map_err(|error| error.to_string()), visits)
+        })
+    };
+    const TIB: u64 = 1 << 40;
+    let of = |options: &str| format!("[/dev/sda,/dev/sdb,/dev/sdc,/dev/sdd] | mdraid({options},size=1GiB)");
+    // All that a load reads is written first, once.
+    for (options, first, sync) in [
+        ("level=5", 3u64, 1u64),
+        ("level=6", 2, 2),
+        ("level=1", 1, 3),
+        ("level=10", 2, 2),
+        ("level=5,sync=skip", 3, 0),
+        ("level=5,sync=background", 3, 1),
+    ] {
+        let (found, visits) = left(&of(options), None, TIB);
+        assert_eq!(found, Ok(TIB - visits * ((first + sync) << 30)), "{options}");
+    }
+    let cycle = Some("healthy,failed(1),rebuilding,healthy");
+    let (found, visits) = left(&of("level=5"), cycle, TIB);
+    assert_eq!(found, Ok(TIB - visits * (5 << 30)), "one member is rebuilt");
+    let (found, visits) = left(&of("level=6"), Some("healthy,failed(2),rebuilding,healthy"), TIB);
+    assert_eq!(found, Ok(TIB - visits * (6 << 30)), "two are");
+    assert!(left(&of("level=5"), None, 1 << 30).0.unwrap_err().contains("setting up alone writes"));
+    // A pool's resilver writes what is in it, and no more than a member holds.
+    let zfs = "[/dev/sda,/dev/sdb] | zfs(mirror,size=1GiB)";
+    let (found, visits) = left(zfs, cycle, TIB);
+    assert_eq!(found, Ok(TIB - visits * (2 << 30)));
+}

@@ -1,0 +1,131 @@
+//! What a run records of its places: their facts, the disks of guests as they really are, what is emulated. It measures nothing
+//! and changes nothing; what was recorded or said already is not repeated.
+
+use super::bench::Ready;
+use super::guests;
+use super::observer::Event;
+use super::places::Places;
+use super::plan::SetPlan;
+use super::session::Session;
+use super::survey;
+use crate::host::facts::{self, Device, Facts};
+use crate::layer::guest::GuestPlan;
+use crate::layer::read_back_by;
+use crate::scenario::Stack;
+use crate::step::op::Op;
+use crate::step::{HOST, PathRef, Step};
+use crate::store::record::{GuestDisk, LayerUp, PlaceFacts, Record, SpdkTarget};
+use anyhow::Result;
+use std::path::{Path, PathBuf};
+
+/// What is known of a place that the run itself made.
+#[derive(Default)]
+struct Made {
+    commands: Vec<Vec<String>>,
+    disks: Vec<GuestDisk>,
+    spdk: Vec<SpdkTarget>,
+}
+
+/// A device of a place; `None`: it is none, or nobody there can be asked.
+fn device_in(places: &mut Places, place: &str, path: &Path) -> Result<Option<Device>> {
+    match place {
+        HOST => Ok(facts::device_here(path)),
+        place if places.has(place) => {
+            let facts = places.get(place)?.facts(&[path.to_owned()])?;
+            Ok(facts.targets.into_iter().flat_map(|target| target.devices).next())
+        }
+        _ => Ok(None),
+    }
+}
+
+impl Session<'_> {
+    pub(super) fn record_place(&mut self, places: &mut Places, name: &str) -> Result<()> {
+        let devices = self.devices_in(name);
+        let facts = places.get(name)?.facts(&devices)?;
+        let emulated = places.get(name)?.emulated.clone();
+        self.tell_emulated(&[(name.to_owned(), emulated)]);
+        self.store_place(places, name, facts, Made::default())
+    }
+
+    /// A drive that was with a guest may have come back other than it went: the host's facts are those of the visit.
+    pub(super) fn record_drives(&mut self, places: &mut Places, up: &SetPlan) -> Result<()> {
+        let away = up.steps.iter().any(|step| matches!(step.op, Op::PassThrough(_)));
+        let taken = |stack: &Stack| stack.medium.place() == HOST && survey::takes_drive(stack);
+        match !away && self.scenario.stacks.iter().any(taken) {
+            true => self.record_place(places, HOST),
+            false => Ok(()),
+        }
+    }
+
+    /// What layers of a set made of their drives and between places, as the tools and the kernel there tell it.
+    pub(super) fn record_layers(&mut self, places: &mut Places, set: usize, up: &SetPlan) -> Result<()> {
+        let told = up.steps.iter().filter_map(|step| Some((step, read_back_by(&step.op)?)));
+        let told: Vec<(&Step, (&str, &str))> = told.collect();
+        if told.is_empty() || !self.told.is_new_set(set) {
+            return Ok(());
+        }
+        for (step, (layer, part)) in told {
+            // What is no device yields a folder, a name of its own, or nothing.
+            let path = self.executor.path_of(&PathRef::Yield(step.id)).ok();
+            let path = path.filter(|path| path.starts_with("/dev"));
+            let device = path.map(|path| device_in(places, &step.place, &path)).transpose()?.flatten();
+            let settings = self.executor.settings_of(step.id)?;
+            if device.is_none() && settings.is_empty() {
+                continue;
+            }
+            let stacks =
+                up.stacks_on(step.id).map(|index| self.scenario.stacks[index].name.clone()).collect();
+            let (layer, part, place) = (layer.to_owned(), part.to_owned(), step.place.clone());
+            self.store.append(&Record::Layer(LayerUp { stacks, layer, part, place, device, settings }))?;
+        }
+        Ok(())
+    }
+
+    /// Facts of the guests of a set, with their disks as they really are.
+    pub(super) fn record_guests(&mut self, places: &mut Places, up: &SetPlan, ready: &[Ready]) -> Result<()> {
+        let emulated = |guest: &GuestPlan| -> Result<(String, Option<String>)> {
+            Ok((guest.place.clone(), places.get(&guest.place)?.emulated.clone()))
+        };
+        let emulated = up.guests.iter().map(emulated).collect::<Result<Vec<_>>>()?;
+        self.tell_emulated(&emulated);
+        for guest in &up.guests {
+            let daemons = guest.daemons.iter().map(|daemon| (&daemon.command, &daemon.belows));
+            let all = daemons.chain([(&guest.command, &guest.belows)]);
+            let commands = all
+                .map(|(words, belows)| self.executor.words_of(words, belows))
+                .collect::<Result<Vec<_>>>()?;
+            let members = ready.iter().flat_map(|ready| &ready.members);
+            let here = members.filter(|member| member.place == guest.place);
+            let targets = here.flat_map(|member| &member.targets);
+            let devices: Vec<PathBuf> = targets.map(|target| target.path.clone()).collect();
+            let place = places.get(&guest.place)?;
+            let facts = place.facts(&devices)?;
+            let disks = guests::disks(place, guest, up, ready, &facts)?;
+            for disk in &disks {
+                for text in &disk.differs {
+                    self.warn("settings", &disk.stack, text.clone())?;
+                }
+            }
+            let spdk = guests::spdk_targets(guest)?;
+            self.store_place(places, &guest.place, facts, Made { commands, disks, spdk })?;
+        }
+        Ok(())
+    }
+
+    fn store_place(&mut self, places: &mut Places, name: &str, facts: Facts, made: Made) -> Result<()> {
+        let emulated = places.get(name)?.emulated.clone();
+        let Made { commands, disks, spdk } = made;
+        let facts = PlaceFacts { place: name.to_owned(), facts, emulated, commands, disks, spdk };
+        match self.told.has_changed(&facts) {
+            true => Ok(self.store.append(&Record::Place(facts))?),
+            false => Ok(()),
+        }
+    }
+
+    /// Once a run, and all at once.
+    fn tell_emulated(&mut self, places: &[(String, Option<String>)]) {
+        for text in self.told.emulated(places) {
+            self.observer.tell(Event::Warning { text });
+        }
+    }
+}

@@ -1,0 +1,69 @@
+//! Stacks by what they have in common from the bottom up. A prefix is a medium with the layers on it up to some depth; it has
+//! one number, the same in every stack that begins with it, so that nobody compares stacks pair by pair.
+
+use crate::layer::by_name;
+use crate::scenario::{LayerSpec, Medium, Scenario, Stack};
+use std::collections::HashMap;
+
+/// The prefixes of all stacks.
+pub struct Prefixes(Vec<Vec<usize>>);
+
+/// What the stacks that share a prefix have above it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Above {
+    /// One of them sets something up there.
+    pub set_up: bool,
+    /// Writes of one of them must pass the prefix.
+    pub writes: bool,
+}
+
+impl Prefixes {
+    /// Numbers the prefixes of these stacks.
+    pub fn of(stacks: &[Stack]) -> Prefixes {
+        let mut media: HashMap<&Medium, usize> = HashMap::new();
+        let mut grown: HashMap<(usize, String), usize> = HashMap::new();
+        let mut all = Vec::new();
+        for stack in stacks {
+            let next = media.len() + grown.len();
+            let mut below = *media.entry(&stack.medium).or_insert(next);
+            let mut prefixes = vec![below];
+            for layer in &stack.layers {
+                let next = media.len() + grown.len();
+                below = *grown.entry((below, layer.key())).or_insert(next);
+                prefixes.push(below);
+            }
+            all.push(prefixes);
+        }
+        Prefixes(all)
+    }
+
+    /// The prefixes of a stack: its medium first, itself last.
+    pub fn of_stack(&self, stack: usize) -> &[usize] {
+        &self.0[stack]
+    }
+
+    /// For each stack and each of its prefixes, what is above it in all stacks that share it.
+    pub fn above(&self, scenario: &Scenario) -> Vec<Vec<Above>> {
+        let writes = scenario.writes();
+        let mut all: HashMap<usize, Above> = HashMap::new();
+        for (stack, prefixes) in scenario.stacks.iter().zip(&self.0) {
+            for (depth, prefix) in prefixes.iter().enumerate() {
+                let above = all.entry(*prefix).or_default();
+                above.set_up |= stack.layers[depth..].iter().any(is_set_up);
+                above.writes |= writes || must_write(stack, depth);
+            }
+        }
+        self.0.iter().map(|prefixes| prefixes.iter().map(|prefix| all[prefix]).collect()).collect()
+    }
+}
+
+/// Layers that make something; the others are the worker's own.
+pub fn is_set_up(layer: &LayerSpec) -> bool {
+    !layer.works_anywhere()
+}
+
+/// Whether a layer above the first `depth` writes, or opens what is below as if it would, whatever the load does.
+pub fn must_write(stack: &Stack, depth: usize) -> bool {
+    let opens = |spec: &LayerSpec| by_name(&spec.name).is_some_and(|layer| layer.opens_for_writing(spec));
+    stack.may_be_rebuilt() || stack.layers[depth..].iter().any(opens)
+}

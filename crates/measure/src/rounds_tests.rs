@@ -1,0 +1,654 @@
+//! A whole visit on simulated places: workers that answer at once with windows as long as they were asked for, and a
+//! guest whose CPUs can be stopped.
+
+use super::*;
+use crate::exit::Failed;
+use crate::host::facts::Facts;
+use crate::layer::guest::DiskKey;
+use crate::layer::guest::qmp::Qmp;
+use crate::measure::bench::Member;
+use crate::measure::engine::{EngineError, LoadEngine};
+use crate::measure::places::Places;
+use crate::measure::stops::Stop;
+use crate::measure::wire::agent::Handler;
+use crate::measure::wire::peer::Peer;
+use crate::scenario::SteadyLimit;
+use crate::stats::noise::Noise;
+use crate::step::HOST;
+use crate::store::Store;
+use crate::store::record::precondition::Preconditioned;
+use crate::store::record::{CpuTimes, Gate, STOPPED, Slice};
+use iotax_load::{Hold, Job, Rw, SliceResult, SliceSpec, TargetSpec};
+use std::collections::BTreeSet;
+use std::io::{BufRead, BufReader, Write};
+use std::os::unix::net::UnixStream;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+/// What all simulated places share.
+struct Machine {
+    noise: Noise,
+    /// Whether the guest's CPUs run.
+    guest_runs: bool,
+    /// What the running guest leaves of the host's rate.
+    beside: f64,
+    /// Commands that QEMU got.
+    commands: Vec<String>,
+    /// How fast the guest's clock runs.
+    clock_speed: f64,
+    /// How long it has stood still.
+    stood_ns: u64,
+    /// When both clocks were the same.
+    since_ns: u64,
+    /// Slices until it stands still for a second.
+    stands_in: Option<u32>,
+    /// By what part the pace falls with every slice, and for how many.
+    falls: (f64, u32),
+    /// I/Os that fail in each slice of the host's.
+    failures: u64,
+}
+
+struct Simulated {
+    machine: Arc<Mutex<Machine>>,
+    is_guest: bool,
+}
+
+struct Worker {
+    machine: Arc<Mutex<Machine>>,
+    rate: f64,
+    in_guest: bool,
+    open_loop: Option<f64>,
+}
+
+impl LoadEngine for Worker {
+    fn name(&self) -> String {
+        "simulated".into()
+    }
+
+    fn why(&self) -> String {
+        "a test".into()
+    }
+
+    fn slice(&mut self, spec: &SliceSpec) -> Result<SliceResult, EngineError> {
+        let mut machine = self.machine.lock().unwrap();
+        assert!(machine.guest_runs || !self.in_guest, "a stopped guest answers nothing");
+        let beside = if machine.guest_runs { machine.beside } else { 1.0 };
+        machine.stands_in = machine.stands_in.map(|slices| slices.wrapping_sub(1));
+        machine.stood_ns += if machine.stands_in == Some(0) { 1_000_000_000 } else { 0 };
+        let (part, slices) = machine.falls;
+        let fallen = 1.0 + part * f64::from(slices);
+        machine.falls.1 = slices.saturating_sub(1);
+        let rate = self.rate * fallen * beside * (1.0 + 0.01 * machine.noise.normal());
+        let done = self.open_loop.map_or(rate, |offered| offered.min(rate));
+        let window_s = match spec.bound {
+            Bound::Time { ns } => ns as f64 / 1e9,
+            Bound::Bytes { bytes } => bytes as f64 / 4096.0 / done,
+        };
+        let ios = (done * window_s).round() as u64;
+        let mut result = SliceResult {
+            window_ns: (window_s * 1e9) as u64,
+            discarded_ns: if matches!(spec.bound, Bound::Time { .. }) { spec.min_discard_ns } else { 0 },
+            ..SliceResult::default()
+        };
+        let direction = if spec.flush { &mut result.write } else { &mut result.read };
+        (direction.ios, direction.bytes) = (ios, ios * 4096);
+        (0..ios.min(100)).for_each(|_| direction.latency.record((1e9 / rate) as u64));
+        result.flush_ns = spec.flush.then_some(1000);
+        if machine.failures > 0 && !self.in_guest {
+            result.errors = machine.failures;
+            result.first_error = Some("read of 4096 bytes at 8192: Input/output error (os error 5)".into());
+        }
+        Ok(result)
+    }
+}
+
+impl Handler for Simulated {
+    fn facts(&mut self, _: &[PathBuf], _: &[String]) -> Result<Facts> {
+        Ok(Facts::default())
+    }
+
+    fn step(&mut self, _: serde_json::Value) -> Result<serde_json::Value> {
+        Err(Failed::input("no steps here").into())
+    }
+
+    fn inspect(&mut self, _: &Path) -> Result<serde_json::Value> {
+        Err(Failed::input("nothing to inspect").into())
+    }
+
+    fn judge(&mut self, payload: serde_json::Value) -> Result<serde_json::Value> {
+        Ok(payload)
+    }
+
+    fn permit(&mut self, _: &TargetSpec) -> Result<()> {
+        Ok(())
+    }
+
+    fn disk(&mut self, key: &DiskKey) -> Result<PathBuf> {
+        Ok(Path::new("/dev").join(key.value()))
+    }
+
+    fn gate(&mut self, _: &[PathBuf], _: Duration) -> Result<Gate> {
+        Ok(Gate::NOTHING_OWED)
+    }
+
+    fn cpu_times(&mut self) -> Result<CpuTimes> {
+        Ok(CpuTimes::default())
+    }
+
+    fn clock_ns(&mut self) -> u64 {
+        let (now, machine) = (iotax_load::clock::now(), self.machine.lock().unwrap());
+        let passed = (now - machine.since_ns) as f64;
+        let in_guest = machine.since_ns + (passed * machine.clock_speed) as u64 - machine.stood_ns;
+        if self.is_guest { in_guest } else { now }
+    }
+
+    fn prepare(
+        &mut self,
+        targets: &[TargetSpec],
+        jobs: &[Job],
+        _: Option<Engine>,
+    ) -> Result<Box<dyn LoadEngine>> {
+        // A path is named for its rate: /80000, or /guest/40000.
+        let path = &targets[0].path;
+        let rate = path.file_name().unwrap().to_str().unwrap().parse().unwrap();
+        Ok(Box::new(Worker {
+            machine: self.machine.clone(),
+            rate,
+            in_guest: path.starts_with("/guest"),
+            open_loop: jobs[0].rate_iops.map(|rate| rate as f64),
+        }))
+    }
+}
+
+/// QEMU's side of QMP: takes every command, and stops and starts the guest.
+fn qemu(machine: Arc<Mutex<Machine>>) -> Qmp {
+    let (ours, theirs) = UnixStream::pair().unwrap();
+    std::thread::spawn(move || {
+        let mut out = theirs.try_clone().unwrap();
+        writeln!(out, r#"{{"QMP":{{"version":{{}},"capabilities":[]}}}}"#).unwrap();
+        for line in BufReader::new(theirs).lines().map_while(Result::ok) {
+            let request: serde_json::Value = serde_json::from_str(&line).unwrap();
+            let command = request["execute"].as_str().unwrap().to_owned();
+            let mut machine = machine.lock().unwrap();
+            match command.as_str() {
+                "stop" => machine.guest_runs = false,
+                "cont" => {
+                    machine.guest_runs = true;
+                    // A simulated stop takes no time; a real one lasts a slice.
+                    machine.stood_ns += 50_000_000;
+                }
+                _ => {}
+            }
+            machine.commands.push(command);
+            // The reader may be gone.
+            drop(writeln!(out, "{}", serde_json::json!({ "return": {}, "id": request["id"] })));
+        }
+    });
+    Qmp::greet(ours, Duration::from_secs(5)).unwrap()
+}
+
+#[derive(Default)]
+struct Told(Vec<Event>);
+
+impl Observer for Told {
+    fn tell(&mut self, event: Event) {
+        self.0.push(event);
+    }
+}
+
+struct Rig {
+    machine: Arc<Mutex<Machine>>,
+    ready: Vec<Ready>,
+    workload: Workload,
+    measure: MeasureSpec,
+    allowance: Option<u64>,
+    stop: AtomicBool,
+    precondition: Option<Precondition>,
+    /// Which tries of slices iotax is stopped in, of all tries from 0.
+    stopped_in: std::ops::Range<usize>,
+    slices: Vec<Slice>,
+    records: Vec<Record>,
+}
+
+fn ready(index: usize, place: &str, path: &str) -> Ready {
+    let target =
+        TargetSpec { path: path.into(), bytes: Some(1 << 30), writable: true, hold: Hold::default() };
+    Ready {
+        index,
+        stack: format!("stack{index}"),
+        members: vec![Member { place: place.into(), targets: vec![target] }],
+        engine: None,
+        owed: Vec::new(),
+        others: Vec::new(),
+    }
+}
+
+impl Rig {
+    fn new(beside: f64) -> Rig {
+        let machine = Machine {
+            noise: Noise::new(1),
+            guest_runs: true,
+            beside,
+            commands: Vec::new(),
+            clock_speed: 1.0,
+            stood_ns: 0,
+            since_ns: iotax_load::clock::now(),
+            stands_in: None,
+            falls: (0.0, 0),
+            failures: 0,
+        };
+        Rig {
+            machine: Arc::new(Mutex::new(machine)),
+            ready: vec![ready(0, HOST, "/80000"), ready(1, "vm0", "/guest/40000")],
+            workload: Workload { name: "w".into(), jobs: vec![Job::default()], engine: None, sweep: None },
+            measure: MeasureSpec::default(),
+            allowance: None,
+            stop: AtomicBool::new(false),
+            precondition: None,
+            stopped_in: 0..0,
+            slices: Vec::new(),
+            records: Vec::new(),
+        }
+    }
+
+    fn measure(&mut self, progress: &mut Progress, until: Until) -> Ended {
+        self.try_measure(progress, until).unwrap()
+    }
+
+    fn try_measure(&mut self, progress: &mut Progress, until: Until) -> Result<Ended> {
+        let folder = tempfile::tempdir().unwrap();
+        let mut store = Store::create(folder.path(), "run").unwrap();
+        let mut places = Places::default();
+        for (name, control) in [(HOST, None), ("vm0", Some(qemu(self.machine.clone())))] {
+            let place = Simulated { machine: self.machine.clone(), is_guest: control.is_some() };
+            let peer = Peer::in_process(name, Box::new(place)).unwrap();
+            places.simulated(name, peer, control);
+            places.get(name).unwrap().peer.hello("test", Duration::from_secs(5)).unwrap();
+        }
+        let tries = std::cell::Cell::new(0);
+        let (stopped_in, stop) = (self.stopped_in.clone(), Duration::from_secs(1000));
+        let stops = |_| {
+            tries.set(tries.get() + 1);
+            stopped_in.contains(&(tries.get() - 1)).then_some(Stop { counted: stop, whole: stop })
+        };
+        let mut visit = Visit {
+            bench: Bench {
+                visit: 0,
+                set: 0,
+                ready: &self.ready,
+                workload: &self.workload,
+                allowance: &mut self.allowance,
+                places: &mut places,
+                store: &mut store,
+                spent_s: 0.0,
+                starts: Default::default(),
+                clocks: Default::default(),
+                paced: false,
+                keeper: None,
+                failing: Default::default(),
+                stops: &stops,
+            },
+            baseline: 0,
+            names: &["stack0", "stack1"],
+            members: &[1; 2],
+            ruler: None,
+            workload: &self.workload,
+            measure: &self.measure,
+            steady: None,
+            precondition: self.precondition,
+            stream: 0,
+            observer: &mut Told::default(),
+            stop: &self.stop,
+        };
+        let ended = visit.measure(progress, until);
+        crate::store::stream(&folder.path().join("run"), |record| match record {
+            Record::Slice(slice) => self.slices.push(slice),
+            other => self.records.push(other),
+        })
+        .unwrap();
+        ended
+    }
+
+    fn count(&self, purpose: Purpose) -> usize {
+        self.slices.iter().filter(|slice| slice.purpose == purpose).count()
+    }
+}
+
+fn precise() -> Until {
+    Until::Precise(StopSpec { precision: 0.01, min_time_s: 10.0, budget_s: 200.0 })
+}
+
+#[test]
+fn failed_ios_end_a_run_unless_it_goes_on_without_them() {
+    let mut rig = Rig::new(1.0);
+    rig.machine.lock().unwrap().failures = 3;
+    let words = rig.try_measure(&mut Progress::default(), Until::Time(1.0)).unwrap_err().to_string();
+    assert!(
+        words
+            .starts_with("3 I/Os failed or came back short on stack0; the first: read of 4096 bytes at 8192"),
+        "{words}"
+    );
+    rig.workload.jobs[0].continue_on_error = true;
+    rig.records.clear();
+    assert_eq!(rig.measure(&mut Progress::default(), Until::Time(1.0)), Ended::Visit);
+    let told: Vec<_> = rig
+        .records
+        .iter()
+        .filter_map(|record| match record {
+            Record::Warning(warning) => Some((warning.subject.as_str(), warning.text.as_str())),
+            _ => None,
+        })
+        .collect();
+    let [(subject, text)] = told.as_slice() else { panic!("{told:?}") };
+    assert!(*subject == "stack0" && text.ends_with("; the run goes on (continue_on_error)"), "{text}");
+    let failed = rig.slices.iter().filter(|slice| slice.stack == "stack0");
+    assert!(
+        failed.clone().count() > 3 && failed.into_iter().all(|slice| slice.errors == 3),
+        "all are counted"
+    );
+}
+
+/// A load that writes, preconditioned in rounds of two slices of each stack on drives whose pace falls in so many slices.
+fn writes_preconditioned(slices: u32, limit: SteadyLimit) -> Rig {
+    let mut rig = Rig::new(1.0);
+    rig.workload.jobs[0].rw = Rw::RandWrite;
+    rig.machine.lock().unwrap().falls = (0.05, slices);
+    rig.precondition =
+        Some(Precondition { steady: true, round_ns: 2_000_000_000, limit, ..Precondition::default() });
+    rig
+}
+
+fn preconditioned(rig: &Rig) -> &Preconditioned {
+    let mut found = rig.records.iter().filter_map(|record| match record {
+        Record::Preconditioned(found) => Some(found),
+        _ => None,
+    });
+    let one = found.next().unwrap();
+    assert!(found.next().is_none(), "once a visit");
+    one
+}
+
+#[test]
+fn a_load_runs_before_all_else_until_its_pace_is_steady() {
+    let mut rig = writes_preconditioned(30, SteadyLimit::Rounds(25));
+    let mut progress = Progress::default();
+    assert_eq!(rig.measure(&mut progress, Until::Time(1.0)), Ended::Visit);
+    let found = preconditioned(&rig).clone();
+    // Four slices a round: the fall is over in the eighth, and the last five are level soon behind it.
+    assert!((9..=13).contains(&found.rounds) && found.ended == "steady", "{found:?}");
+    assert_eq!(rig.count(Purpose::Precondition), 4 * found.rounds as usize);
+    let last = rig.slices.iter().rposition(|slice| slice.purpose == Purpose::Precondition).unwrap();
+    let first = rig.slices.iter().position(|slice| slice.purpose != Purpose::Precondition).unwrap();
+    assert!(last < first, "before all else");
+    assert!(found.stacks.iter().all(|one| one.steady && one.range.unwrap() <= 0.2 && one.written > 0));
+    assert_eq!(progress.preconditioned.len(), found.rounds as usize);
+    assert!(progress.rounds.iter().all(|round| round.parts.len() == 4), "no part of any figure");
+    assert!(found.took_ns >= u64::from(found.rounds) * 4_000_000_000);
+}
+
+#[test]
+fn a_load_at_a_rate_is_preconditioned_without_it() {
+    let mut rig = writes_preconditioned(30, SteadyLimit::Rounds(25));
+    rig.workload.jobs[0].rate_iops = Some(1000);
+    assert_eq!(rig.measure(&mut Progress::default(), Until::Time(1.0)), Ended::Visit);
+    let found = preconditioned(&rig).clone();
+    assert!((9..=13).contains(&found.rounds) && found.without_rate, "{found:?}");
+    let ios = |purpose: Purpose| {
+        let slice = rig.slices.iter().find(|slice| slice.purpose == purpose).unwrap();
+        let crate::store::record::Value::Value(ios) = slice.samples[0].value else { panic!("{slice:?}") };
+        ios / slice.window_ns as f64 * 1e9
+    };
+    assert!(ios(Purpose::Precondition) > 10_000.0, "{}", ios(Purpose::Precondition));
+    assert!(ios(Purpose::Plain) < 1_100.0, "{}", ios(Purpose::Plain));
+}
+
+#[test]
+fn what_does_not_become_steady_is_measured_all_the_same_and_said_to_be_so() {
+    for (limit, ended, rounds) in
+        [(SteadyLimit::Rounds(6), "rounds", 6), (SteadyLimit::TimeNs(29_000_000_000), "time", 7)]
+    {
+        let mut rig = writes_preconditioned(40, limit);
+        rig.machine.lock().unwrap().falls.0 = 1.0;
+        assert_eq!(rig.measure(&mut Progress::default(), Until::Time(1.0)), Ended::Visit);
+        let found = preconditioned(&rig);
+        assert_eq!((found.ended.as_str(), found.rounds), (ended, rounds), "{found:?}");
+        assert!(found.stacks.iter().all(|one| !one.steady && one.slope.unwrap() > 0.0));
+        assert!(rig.count(Purpose::Plain) > 0);
+    }
+}
+
+#[test]
+fn preconditioning_keeps_what_may_be_written_and_ends_with_ctrl_c() {
+    let mut rig = writes_preconditioned(0, SteadyLimit::Rounds(25));
+    rig.allowance = Some(200 << 20);
+    assert_eq!(rig.measure(&mut Progress::default(), Until::Time(1.0)), Ended::MaxWritten);
+    assert_eq!(preconditioned(&rig).ended, "max_written");
+    assert!(rig.allowance.is_some_and(|left| left < 200 << 20));
+    let mut rig = writes_preconditioned(0, SteadyLimit::Rounds(25));
+    rig.stop = AtomicBool::new(true);
+    assert_eq!(rig.measure(&mut Progress::default(), Until::Time(1.0)), Ended::Interrupted);
+    assert_eq!((preconditioned(&rig).ended.as_str(), preconditioned(&rig).rounds), ("interrupted", 0));
+}
+
+#[test]
+fn the_slowest_stack_is_named_though_another_set_is_up() {
+    let mut rig = Rig::new(1.0);
+    let mut progress = Progress::default();
+    let both = rig.ready.clone();
+    for index in [1, 0] {
+        rig.ready = vec![both[index].clone()];
+        rig.measure(&mut progress, Until::Time(2.0));
+    }
+    assert_eq!(progress.matched.as_ref().map(|matched| matched.slowest.as_str()), Some("stack1"));
+}
+
+#[test]
+fn pilot_then_the_baseline_alone_then_rounds_then_latencies() {
+    let mut rig = Rig::new(1.0);
+    let mut progress = Progress::default();
+    assert_eq!(rig.measure(&mut progress, precise()), Ended::Precision);
+    let order: Vec<Purpose> = rig.slices.iter().map(|slice| slice.purpose).collect();
+    let first = |purpose| order.iter().position(|one| *one == purpose).unwrap();
+    let phases =
+        [Purpose::WarmUp, Purpose::Pilot, Purpose::Beside, Purpose::Plain, Purpose::Matched].map(first);
+    assert!(phases.is_sorted() && phases[0] == 0, "{phases:?}");
+    assert!(
+        (72..=182).contains(&rig.count(Purpose::Pilot)),
+        "4 to 10 s of 50 ms, 5 ms discarded before each"
+    );
+    assert!(rig.count(Purpose::Alone) >= 32 && rig.count(Purpose::Alone) == rig.count(Purpose::Beside));
+    // The ratio is 0.5, of which a tenth of the logarithm is enough; but 10 s are measured at least.
+    assert!(progress.elapsed_s >= 10.0 && progress.elapsed_s < 20.0, "{}", progress.elapsed_s);
+    let machine = rig.machine.lock().unwrap();
+    assert!(machine.guest_runs, "it goes on");
+    let count = |word: &str| machine.commands.iter().filter(|command| *command == word).count();
+    assert_eq!((count("stop"), count("cont")), (rig.count(Purpose::Alone), rig.count(Purpose::Alone)));
+    let matched = progress.matched.as_ref().unwrap();
+    assert_eq!((matched.rate_iops.round(), matched.slowest.as_str()), (matched.rate_iops, "stack1"));
+    assert!((27_000.0..29_000.0).contains(&matched.rate_iops), "70 % of 40,000: {}", matched.rate_iops);
+    let discarded = |purpose| {
+        let of = rig.slices.iter().filter(|slice| slice.purpose == purpose);
+        of.map(|slice| slice.discarded_ns / 1_000_000).collect::<BTreeSet<u64>>()
+    };
+    assert_eq!(discarded(Purpose::Plain), [5].into());
+    assert_eq!(discarded(Purpose::Matched), [25].into(), "a schedule does not wait for who wakes late");
+    let names: Vec<&str> = rig
+        .records
+        .iter()
+        .filter_map(|record| match record {
+            Record::Design(_) => Some("design"),
+            Record::Matched(_) => Some("matched"),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(names, ["design", "matched"]);
+}
+
+#[test]
+fn one_slice_that_was_held_up_does_not_decide_that_there_is_no_pilot() {
+    let mut rig = Rig::new(1.0);
+    rig.machine.lock().unwrap().falls = (-0.99, 1);
+    rig.measure(&mut Progress::default(), Until::Time(1.0));
+    assert_eq!(rig.count(Purpose::WarmUp), 3, "the baseline's again, and longer");
+    assert!(rig.count(Purpose::Pilot) > 10);
+    // What is as slow for a second is slow.
+    let mut rig = Rig::new(1.0);
+    rig.ready[1] = ready(1, "vm0", "/guest/1000");
+    rig.measure(&mut Progress::default(), Until::Time(1.0));
+    assert_eq!((rig.count(Purpose::WarmUp), rig.count(Purpose::Pilot)), (3, 0));
+}
+
+#[test]
+fn a_guest_that_slows_the_baseline_by_being_up_is_found_before_the_first_round() {
+    let mut rig = Rig::new(0.9);
+    let ended = rig.measure(&mut Progress::default(), precise());
+    let Ended::Disturbed { share } = ended else { panic!("{ended:?}") };
+    assert!((share - 0.9).abs() < 0.01, "{share}");
+    assert_eq!(rig.count(Purpose::Plain), 0);
+    assert!(rig.machine.lock().unwrap().guest_runs);
+}
+
+#[test]
+fn a_guest_whose_clock_runs_apart_ends_the_visit() {
+    let mut rig = Rig::new(1.0);
+    rig.machine.lock().unwrap().clock_speed = 6.9;
+    let why = rig.try_measure(&mut Progress::default(), precise()).unwrap_err().to_string();
+    assert!(why.starts_with("the clock of vm0 ran ") && why.contains("while it boots"), "{why}");
+    assert_eq!(rig.count(Purpose::Plain), 0, "found behind the baseline alone");
+}
+
+#[test]
+fn a_clock_that_stands_still_between_slices_is_in_the_record_before_the_visit_fails() {
+    let mut rig = Rig::new(1.0);
+    let mut progress = Progress::default();
+    rig.measure(&mut progress, precise());
+    rig.machine.lock().unwrap().stands_in = Some(4);
+    rig.records.clear();
+    let why =
+        rig.try_measure(&mut progress, Until::AsBefore { rounds: 5, matched: 3 }).unwrap_err().to_string();
+    assert!(why.starts_with("the clock of vm0 ran "), "{why}");
+    let clocks = rig.records.iter().filter_map(|record| match record {
+        Record::Clocks(clocks) => Some(clocks),
+        _ => None,
+    });
+    let [found] = clocks.collect::<Vec<_>>()[..] else { panic!("{:?}", rig.records) };
+    assert!(found.to.too_far_apart_since(&found.from).is_some(), "{found:?}");
+}
+
+#[test]
+fn a_later_visit_keeps_design_and_rate() {
+    let mut rig = Rig::new(1.0);
+    let mut progress = Progress::default();
+    rig.measure(&mut progress, precise());
+    let (pilots, rounds, design) = (rig.count(Purpose::Pilot), progress.rounds.len(), progress.design);
+    let ended = rig.measure(&mut progress, Until::AsBefore { rounds: 5, matched: 3 });
+    assert_eq!((ended, rig.count(Purpose::Pilot), progress.design), (Ended::Visit, pilots, design));
+    let plain = progress.rounds[rounds..].iter().filter(|round| round.kind == RoundKind::Plain).count();
+    assert_eq!(plain, 5);
+    assert_eq!(rig.records.iter().filter(|record| matches!(record, Record::Matched(_))).count(), 1);
+}
+
+#[test]
+fn a_length_that_was_asked_for_needs_no_pilot_and_latencies_can_be_left_out() {
+    let mut rig = Rig::new(1.0);
+    rig.measure = MeasureSpec { slice_ns: Some(20_000_000), matched_rate: 0.0, ..MeasureSpec::default() };
+    let mut progress = Progress::default();
+    rig.measure(&mut progress, Until::Time(2.0));
+    assert_eq!((rig.count(Purpose::Pilot), rig.count(Purpose::Matched)), (0, 0));
+    let plain = rig.slices.iter().filter(|slice| slice.purpose == Purpose::Plain);
+    assert!(plain.clone().count() >= 64 && plain.clone().all(|slice| slice.window_ns == 20_000_000));
+}
+
+#[test]
+fn writes_end_on_equal_bytes_and_stop_before_too_many() {
+    let mut rig = Rig::new(1.0);
+    rig.workload.jobs[0].rw = Rw::RandWrite;
+    rig.allowance = Some(400 << 20);
+    let mut progress = Progress::default();
+    assert_eq!(rig.measure(&mut progress, precise()), Ended::MaxWritten);
+    let bytes = |slice: &Slice| {
+        let written = slice.samples.iter().find(|sample| sample.metric == "write.bytes").unwrap();
+        match written.value {
+            crate::store::record::Value::Value(bytes) => bytes,
+            ref other => panic!("{other:?}"),
+        }
+    };
+    let plain: Vec<f64> =
+        rig.slices.iter().filter(|slice| slice.purpose == Purpose::Plain).map(bytes).collect();
+    assert!(plain.len() >= 4 && plain.iter().all(|one| *one == plain[0]), "{plain:?}");
+    assert!(rig.slices.iter().map(bytes).sum::<f64>() <= f64::from(400 << 20));
+    assert_eq!(rig.count(Purpose::Pilot), 0, "where bytes are scarce");
+}
+
+#[test]
+fn ctrl_c_ends_every_phase() {
+    let rig = &mut Rig::new(1.0);
+    rig.stop.store(true, Ordering::Relaxed);
+    assert_eq!(rig.measure(&mut Progress::default(), precise()), Ended::Interrupted);
+    assert!(rig.slices.is_empty());
+}
+
+#[test]
+fn slices_that_an_engine_makes_longer_are_not_called_as_asked_for() {
+    let design = |engine: Option<Engine>, slice_ns: Option<u64>| {
+        let mut rig = Rig::new(1.0);
+        rig.ready[1].engine = engine;
+        rig.measure = MeasureSpec { slice_ns, matched_rate: 0.0, ..MeasureSpec::default() };
+        rig.measure(&mut Progress::default(), Until::Time(5.0));
+        let found = rig.records.into_iter().find_map(|record| match record {
+            Record::Design(design) => Some((design.slice_ns, design.why)),
+            _ => None,
+        });
+        found.unwrap()
+    };
+    let (fio, least) = (Some(Engine::Fio), "the least that fio's clock and start-up allow");
+    let asked = |ns: u64, why: &str| (ns, why.to_owned());
+    assert_eq!(design(None, Some(300_000_000)), asked(300_000_000, "as asked for"));
+    assert_eq!(
+        design(fio, Some(300_000_000)),
+        asked(1_000_000_000, &format!("{least}, where 300 ms were asked for"))
+    );
+    assert_eq!(design(fio, Some(2_000_000_000)), asked(2_000_000_000, "as asked for"));
+    assert_eq!(design(fio, None), asked(1_000_000_000, least));
+    assert_eq!(
+        design(None, Some(200_000)),
+        asked(1_000_000, "the least that the engines allow, where 200 us were asked for")
+    );
+}
+
+#[test]
+fn a_slice_that_a_stop_of_iotax_overlaps_is_named_left_out_and_run_again() {
+    let rig = &mut Rig::new(1.0);
+    rig.measure = MeasureSpec { slice_ns: Some(50_000_000), matched_rate: 0.0, ..MeasureSpec::default() };
+    rig.stopped_in = 40..43;
+    let mut progress = Progress::default();
+    assert_eq!(rig.measure(&mut progress, Until::Time(5.0)), Ended::Visit);
+    assert!((5.0..10.0).contains(&progress.elapsed_s), "{}: no stop counts", progress.elapsed_s);
+    let warnings = rig.records.iter().filter_map(|record| match record {
+        Record::Warning(warning) if warning.kind == STOPPED => Some(warning),
+        _ => None,
+    });
+    let warnings: Vec<_> = warnings.collect();
+    // The same slice three times: the next two tries of it were stopped as well.
+    let again = &rig.slices[40];
+    let named = format!("slice {} of round {} of visit 0 under w is left out", again.slice, again.round);
+    assert_eq!(warnings.len(), 3);
+    for warning in warnings {
+        assert_eq!(warning.subject, again.stack);
+        assert!(warning.text.contains(&named), "{}", warning.text);
+        assert!(warning.text.contains("stopped for 1000"), "{}", warning.text);
+    }
+    let plain = rig.slices.iter().filter(|slice| slice.purpose == Purpose::Plain);
+    let spots: Vec<_> = plain.map(|slice| (slice.round, slice.slice)).collect();
+    assert_eq!(spots.len(), spots.iter().collect::<BTreeSet<_>>().len(), "each is there once");
+}
+
+#[test]
+fn an_iotax_that_is_stopped_in_every_try_gives_up() {
+    let mut rig = Rig::new(1.0);
+    rig.stopped_in = 3..1000;
+    let error = rig.try_measure(&mut Progress::default(), Until::Time(5.0)).unwrap_err().to_string();
+    assert!(error.contains("stopped during each of 20 tries of one slice"), "{error}");
+    assert_eq!(rig.slices.len(), 3);
+}

@@ -1,0 +1,182 @@
+//! Stacks that are measured in states: what brings an array from one into the next, and that it keeps it. Whoever has the
+//! state tells it before and behind every slice; a slice in which it was left counts nowhere, and is run again.
+
+use super::bench::Ready;
+use super::observer::Event;
+use super::plan::SetPlan;
+use super::session::{Planned, Session};
+use super::sets::Layout;
+use crate::exit::Failed;
+use crate::layer::state::{self, State};
+use crate::layer::{Array, by_name};
+use crate::scenario::Scenario;
+use crate::step::executor::Executor;
+use crate::step::op::Op;
+use crate::step::state::ArrayState;
+use crate::step::{Step, StepId};
+use anyhow::{Context, Result};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// How often an array that left its state is brought back for one slice: a rebuild that ends within every slice is none that
+/// can be measured.
+pub const TRIES: u32 = 5;
+
+/// An array whose state is watched while its stack is measured.
+struct Watched {
+    step: StepId,
+    state: State,
+    /// What brings it back into a state that ends by itself.
+    again: Vec<Step>,
+}
+
+/// Keeps stacks in the states that they are measured in.
+pub struct Keeper<'a> {
+    executor: &'a mut Executor,
+    /// By the stack's index.
+    watched: BTreeMap<usize, Watched>,
+}
+
+impl Keeper<'_> {
+    /// Brings a stack back into its state, if it has one and left it, and says how many bytes that writes.
+    ///
+    /// # Errors
+    /// When it cannot be asked or brought back.
+    pub fn before(&mut self, stack: usize) -> Result<u64> {
+        let Some(watched) = self.watched.get(&stack) else { return Ok(0) };
+        let now = state_of(self.executor, watched.step)?;
+        if watched.state.holds(&now) {
+            return Ok(0);
+        }
+        if watched.again.is_empty() {
+            return Err(left(watched.state, &now).into());
+        }
+        watched.again.iter().try_for_each(|step| self.executor.perform(step).map(drop))?;
+        let now = state_of(self.executor, watched.step)?;
+        let written = watched.again.iter().map(|step| step.op.bytes_below()).sum();
+        if watched.state.holds(&now) { Ok(written) } else { Err(left(watched.state, &now).into()) }
+    }
+
+    /// In which state it is behind a slice, and whether that is the one that it was to keep; `None`: it has none.
+    ///
+    /// # Errors
+    /// When it cannot be asked.
+    pub fn behind(&mut self, stack: usize) -> Result<Option<(ArrayState, bool)>> {
+        let Some(watched) = self.watched.get(&stack) else { return Ok(None) };
+        let now = state_of(self.executor, watched.step)?;
+        let is_kept = watched.state.holds(&now);
+        Ok(Some((now, is_kept)))
+    }
+}
+
+fn state_of(executor: &mut Executor, step: StepId) -> Result<ArrayState> {
+    executor.state_of(step)?.context("an array that tells no state")
+}
+
+fn left(state: State, now: &ArrayState) -> Failed {
+    Failed::measurement(format!(
+        "the array was to be {state} and is {now}; hint: look at the kernel's log of its place for a member that failed by itself"
+    ))
+}
+
+impl Session<'_> {
+    /// The stacks of the next set of a chain, in its state, on what is up.
+    pub(super) fn in_next_state(
+        &mut self,
+        layout: &Layout,
+        planned: Planned,
+        up: &SetPlan,
+        ready: &[Ready],
+    ) -> Result<Vec<Ready>> {
+        let stacks = &layout.sets[planned.set].stacks;
+        for (index, steps) in steps_into(self.scenario, up, stacks)? {
+            let stack = &self.scenario.stacks[index];
+            let to = stack.state.as_ref().context("a stack without a state")?.state;
+            let from = state_before(self.scenario, index)?;
+            self.observer.tell(Event::Phase { what: format!("{}: from {from} to {to}", stack.name) });
+            self.perform_all(&steps)?;
+        }
+        let mut next = Vec::new();
+        for index in stacks {
+            let stack = &self.scenario.stacks[*index];
+            let at = stack.state.as_ref().context("a stack without a state")?;
+            let base = ready.iter().find(|ready| ready.index == at.of).context("a stack that is not up")?;
+            next.push(Ready { index: *index, stack: stack.name.clone(), ..base.clone() });
+        }
+        Ok(next)
+    }
+
+    /// Watches the arrays of the stacks of a set.
+    pub(super) fn watched(&self, up: &SetPlan, ready: &[Ready]) -> Result<BTreeMap<usize, WatchedArray>> {
+        let mut watched = BTreeMap::new();
+        for ready in ready {
+            let Some(at) = &self.scenario.stacks[ready.index].state else { continue };
+            let array = array_of(up, at.of)?;
+            // A rebuild comes to its end by itself: the same member fails again, and comes back.
+            let again = match at.state {
+                State::Rebuilding => {
+                    let failed = state_before(self.scenario, ready.index)?;
+                    let mut steps = transition(&array, State::Healthy, failed, up, ready.index)?;
+                    steps.extend(transition(&array, failed, State::Rebuilding, up, ready.index)?);
+                    steps
+                }
+                _ => Vec::new(),
+            };
+            watched.insert(ready.index, WatchedArray(Watched { step: array.step, state: at.state, again }));
+        }
+        Ok(watched)
+    }
+}
+
+/// In which state a stack is before it comes into its own.
+fn state_before(scenario: &Scenario, index: usize) -> Result<State> {
+    let at = scenario.stacks[index].state.as_ref().context("a stack without a state")?;
+    let before = scenario.stacks.iter().filter_map(|stack| stack.state.as_ref());
+    let mut before = before.filter(|other| other.of == at.of && other.position + 1 == at.position);
+    Ok(before.next().map_or(State::Healthy, |other| other.state))
+}
+
+/// What brings the stacks of a set from the state before into their own, on what is up: of several that stand on one array, by the
+/// first of them.
+///
+/// # Errors
+/// When a layer knows no such way.
+pub fn steps_into(scenario: &Scenario, up: &SetPlan, stacks: &[usize]) -> Result<Vec<(usize, Vec<Step>)>> {
+    let (mut arrays, mut all) = (BTreeSet::new(), Vec::new());
+    for index in stacks {
+        let at = scenario.stacks[*index].state.as_ref().context("a stack without a state")?;
+        let array = array_of(up, at.of)?;
+        if arrays.insert(array.step) {
+            all.push((*index, transition(&array, state_before(scenario, *index)?, at.state, up, *index)?));
+        }
+    }
+    Ok(all)
+}
+
+fn transition(array: &Array, from: State, to: State, up: &SetPlan, index: usize) -> Result<Vec<Step>> {
+    let layer = by_name(&array.spec.name).context("a layer that nobody knows")?;
+    let changes = state::transition(layer, &array.spec, (&array.made, &array.members), from, to)?;
+    // Numbers of a plan end before these.
+    let first = up.steps.len() as StepId + 100 * (index as StepId + 1);
+    let step = |(at, (why, op)): (usize, (String, Op))| Step {
+        id: first + at as StepId,
+        place: array.place.clone(),
+        why,
+        op: op.of_members(array.in_use),
+    };
+    Ok(changes.into_iter().enumerate().map(step).collect())
+}
+
+/// An array to be watched, not yet by anybody.
+pub(super) struct WatchedArray(Watched);
+
+/// Whoever keeps these in their states.
+pub(super) fn keeper(executor: &mut Executor, watched: BTreeMap<usize, WatchedArray>) -> Keeper<'_> {
+    let watched = watched.into_iter().map(|(stack, array)| (stack, array.0)).collect();
+    Keeper { executor, watched }
+}
+
+fn array_of(up: &SetPlan, stack: usize) -> Result<Array> {
+    let target = up.targets.iter().find(|(index, _)| *index == stack);
+    let array = target.and_then(|(_, exposed)| exposed.array.clone());
+    array.context("a stack that has states and no array")
+}

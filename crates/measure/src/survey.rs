@@ -1,0 +1,656 @@
+//! What is there before anything is planned: needs, the bottom of every stack, and the guard's
+//! word on it. It reads only. All that is missing is named at once.
+
+use super::places::Place;
+use super::sets::Layout;
+use super::wire::message::{Request, Response};
+use super::{afield, caches, engine};
+use crate::exit::Failed;
+use crate::guard::admit::admit;
+use crate::guard::fill;
+use crate::guard::inspect::{Inspection, Kind, identity_of};
+use crate::guard::judge::{self, Intent, Permit};
+use crate::guard::marker;
+use crate::host::Missing;
+use crate::host::block::{self, Identity};
+use crate::host::caches::WriteCache;
+use crate::host::probe::{GuestProbe, Probe};
+use crate::layer::medium::{Found, sibling_path};
+use crate::layer::needs;
+use crate::layer::{Claim, by_name, guest};
+use crate::scenario::{Agent, Consent, Engine, LayerSpec, Medium, Scenario, Stack};
+use crate::step::{HOST, is_ssh_place};
+use crate::units::UNKNOWN_BYTES;
+use anyhow::{Context, Result};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::os::unix::fs::{FileTypeExt, MetadataExt};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// A thousand random blocks of a slow disk, without an agent over a slow connection.
+const INSPECT_LIMIT: Duration = Duration::from_secs(150);
+
+/// What was found.
+#[derive(Debug, Default)]
+pub struct Survey {
+    /// The bottom of each stack, member by member.
+    pub found: Vec<Vec<Found>>,
+    /// What a reader must know.
+    pub warnings: Vec<String>,
+    /// Caches of writes that are known on the path, the largest first.
+    pub write_caches: Vec<WriteCache>,
+    /// Files that are made, looked at once though several stacks have them in turn.
+    made: BTreeMap<PathBuf, Found>,
+    /// What was named and is not there.
+    absent: Vec<Absent>,
+    /// Who the local devices and files at the bottom are.
+    identities: Vec<(PathBuf, Identity)>,
+    /// Who the drives on other hosts are, by place and path.
+    pub(super) afar: BTreeMap<(String, PathBuf), Afar>,
+}
+
+/// A drive of another host, as it was when the run began.
+#[derive(Clone, Debug)]
+pub(super) struct Afar {
+    pub(super) identity: Identity,
+    /// The guard has looked at it once more, just before it was first written.
+    pub(super) admitted: bool,
+}
+
+/// What is missing, a line each below what needs it; `None`: nothing.
+pub(super) fn listed(scenario: &Scenario, missing: &[Missing]) -> Option<String> {
+    let needs = match scenario.is_of_command_line() {
+        true => "these stacks need".to_owned(),
+        false => format!("{} needs", scenario.source),
+    };
+    (!missing.is_empty()).then(|| format!("this machine lacks what {needs}:{}", lines(missing)))
+}
+
+/// The same of another place.
+pub(super) fn listed_in(place: &str, missing: &[Missing]) -> Option<String> {
+    (!missing.is_empty()).then(|| format!("{place} lacks what is to be set up there:{}", lines(missing)))
+}
+
+fn lines(missing: &[Missing]) -> String {
+    let line =
+        |missing: &Missing| format!("\n  {}: {}; hint: {}", missing.what, missing.why, missing.command);
+    missing.iter().map(line).collect()
+}
+
+/// What a scenario needs and this machine lacks.
+pub fn missing(scenario: &Scenario) -> Vec<Missing> {
+    let ids: Vec<&str> = needs_of(scenario).into_iter().collect();
+    let mut missing = needs::missing(&ids, guest::FINDINGS);
+    let layers = scenario.stacks.iter().flat_map(Stack::layers_in_places);
+    for (spec, _) in layers.filter(|(_, place)| place == HOST) {
+        for one in by_name(&spec.name).map(|layer| layer.missing(spec)).unwrap_or_default() {
+            if !missing.contains(&one) {
+                missing.push(one);
+            }
+        }
+    }
+    missing
+}
+
+/// Ids of `host::needs` that a scenario's layers, media and engines ask for.
+pub fn needs_of(scenario: &Scenario) -> BTreeSet<&'static str> {
+    // What other places lack, their agents tell.
+    let mut ids = afield::needs_of(scenario).remove(HOST).unwrap_or_default();
+    if !scenario.labs.is_empty() || afield::sets_up_in_guests(scenario) {
+        ids.extend(guest::LAB_NEEDS);
+    }
+    for stack in &scenario.stacks {
+        if stack.places().iter().any(|place| is_ssh_place(place)) {
+            ids.insert("ssh");
+        }
+        if stack.medium.place() != HOST {
+            continue;
+        }
+        let engines = scenario.workloads.iter().map(|workload| workload.engine);
+        ids.extend(engines.flat_map(|engine| engine::kind_of(engine).needs));
+    }
+    ids
+}
+
+/// Somebody's device or file that is not there.
+#[derive(Clone, Debug)]
+pub(super) struct Absent {
+    pub(super) path: PathBuf,
+    /// The whole sentence.
+    pub(super) why: String,
+}
+
+/// Looks at the bottom of every stack and asks the guard about it; what does not exist is taken for a device that is large
+/// enough, and named.
+///
+/// # Errors
+/// Bad input when a target may not be used as meant.
+pub(super) fn look_over(scenario: &Scenario, layout: &Layout) -> Result<(Survey, Vec<Absent>)> {
+    refuse_fio_in_guests(scenario)?;
+    let probe = Probe::here(Path::new("/"), GuestProbe::NOT_ASKED);
+    let mut survey = Survey { write_caches: caches::known(scenario, &probe), ..Survey::default() };
+    let named = scenario.stacks.iter().flat_map(|stack| stack.medium.members());
+    let named: HashSet<&Path> = named.filter_map(path_of_file).collect();
+    for (index, stack) in scenario.stacks.iter().enumerate() {
+        let look = |member| bottom(member, (layout, index), scenario, &named, &mut survey);
+        let found = stack.medium.members().iter().map(look).collect::<Result<Vec<_>>>()?;
+        refuse_aliases(stack)?;
+        survey.found.push(found);
+    }
+    refuse_other_names(scenario)?;
+    survey.warnings.dedup();
+    let absent = std::mem::take(&mut survey.absent);
+    if absent.is_empty() {
+        survey.warn_of_idle_consents(scenario);
+    }
+    Ok((survey, absent))
+}
+
+/// One medium, or one of several; of a divided file all siblings.
+fn bottom(
+    member: &Medium,
+    (layout, index): (&Layout, usize),
+    scenario: &Scenario,
+    named: &HashSet<&Path>,
+    survey: &mut Survey,
+) -> Result<Found> {
+    let stack = &scenario.stacks[index];
+    match member {
+        Medium::File { path, size, .. } => {
+            // Looked at with its siblings, which all stacks of it have.
+            if let Some(found) = survey.made.get(path) {
+                return Ok(found.clone());
+            }
+            let look = |sibling: &Option<usize>| {
+                let own = sibling_path(path, *sibling);
+                refuse_double_use(&own, path, named, stack)?;
+                file(&own, *size, scenario, stack, survey)
+            };
+            let found = layout.siblings_of(index).iter().map(look).collect::<Result<Vec<_>>>()?;
+            found.into_iter().next().with_context(|| format!("{}: no file at all", stack.text))
+        }
+        Medium::Device { path } => existing(path, false, scenario, stack, survey),
+        Medium::Drive { place, .. } => {
+            let lab = scenario.labs.get(place).with_context(|| format!("{}: no lab @{place}", stack.text))?;
+            Ok(Found::bare(lab.drive_size, true, true))
+        }
+        // Its size is asked of the agent there, when it is reached.
+        Medium::Remote { size: Some(bytes), agent: Agent::Fio, .. } => Ok(Found::bare(*bytes, false, false)),
+        Medium::Remote { path, .. } => Ok(Found::bare(UNKNOWN_BYTES, path.starts_with("/dev"), true)),
+        Medium::Many { .. } => {
+            Err(Failed::input(format!("{}: a list of media within a list", stack.text)).into())
+        }
+    }
+}
+
+fn path_of_file(medium: &Medium) -> Option<&Path> {
+    match medium {
+        Medium::File { path, .. } => Some(path),
+        _ => None,
+    }
+}
+
+/// `x.img.2` may be a file of its own, and then it cannot be the second of the equal files that `x.img` needs.
+fn refuse_double_use(sibling: &Path, of: &Path, named: &HashSet<&Path>, stack: &Stack) -> Result<()> {
+    if sibling == of || !named.contains(sibling) {
+        return Ok(());
+    }
+    Err(Failed::input(format!(
+        "{}: {} is needed as an equal file of {}, and it is under test itself; hint: give it another name",
+        stack.text,
+        sibling.display(),
+        of.display()
+    ))
+    .into())
+}
+
+/// Two names of one device would load it twice and call it two. The worker finds what is not seen by name.
+fn refuse_aliases(stack: &Stack) -> Result<()> {
+    let mut seen: Vec<(PathBuf, &Path)> = Vec::new();
+    for member in stack.medium.members() {
+        let (Medium::File { path, .. } | Medium::Device { path }) = member else { continue };
+        let Ok(real) = path.canonicalize() else { continue };
+        if let Some((_, twin)) = seen.iter().find(|(other, _)| *other == real) {
+            return Err(Failed::input(format!(
+                "{}: {} and {} are the same, {}; hint: name each member once",
+                stack.text,
+                twin.display(),
+                path.display(),
+                real.display()
+            ))
+            .into());
+        }
+        seen.push((real, path));
+    }
+    Ok(())
+}
+
+/// A file or device of a stack.
+#[derive(Clone)]
+struct Named<'a> {
+    stack: &'a Stack,
+    path: &'a Path,
+    /// Without links; of a device by the kernel's name.
+    real: PathBuf,
+    /// Of a partition.
+    disk: Option<PathBuf>,
+    intent: Intent,
+}
+
+impl<'a> Named<'a> {
+    fn of(probe: &Probe, path: &'a Path, scenario: &Scenario, stack: &'a Stack) -> Option<Named<'a>> {
+        let device = std::fs::metadata(path).ok().filter(|meta| meta.file_type().is_block_device());
+        let (real, disk) = match device.and_then(|meta| block::node(probe, meta.rdev())) {
+            Some(node) => {
+                (Path::new("/dev").join(node.name), node.parent.map(|disk| Path::new("/dev").join(disk)))
+            }
+            // It may be made later, in a folder with two names.
+            None => (path.canonicalize().ok().or_else(|| in_real_folder(path))?, None),
+        };
+        Some(Named { stack, path, real, disk, intent: intent(scenario, stack) })
+    }
+
+    /// What it is, and what it is a part of.
+    fn disks(&self) -> Vec<&PathBuf> {
+        std::iter::once(&self.real).chain(&self.disk).collect()
+    }
+
+    /// Why both cannot be in one run, if so.
+    fn clash(&self, other: &Named) -> Option<String> {
+        if self.path == other.path {
+            return None; // What the sets are made for.
+        }
+        let (one, two) = (self.path.display(), other.path.display());
+        if self.real == other.real {
+            let real = self.real.display();
+            return Some(format!(
+                "{one} and {two} are the same, {real}; hint: give it one name in all stacks"
+            ));
+        }
+        let is_part = |a: &Named, b: &Named| a.disk.as_ref() == Some(&b.real);
+        let only_read = [self, other].iter().all(|named| named.intent == Intent::Read);
+        let parted = is_part(self, other) || is_part(other, self);
+        (parted && !only_read).then(|| {
+            format!("of {one} and {two} one is a part of the other, and one of them is written or given to a guest; hint: two runs")
+        })
+    }
+}
+
+fn in_real_folder(path: &Path) -> Option<PathBuf> {
+    Some(path.parent()?.canonicalize().ok()?.join(path.file_name()?))
+}
+
+/// Stacks on one medium are told by its name to be so: under two names they would be up together, though one takes the other's
+/// drive away or writes under it.
+fn refuse_other_names(scenario: &Scenario) -> Result<()> {
+    let probe = Probe::of_files(Path::new("/"));
+    // By what only those that may clash have in common. Of stacks that use one name alike the first stands for all.
+    let mut seen: HashMap<PathBuf, Vec<Named>> = HashMap::new();
+    for stack in &scenario.stacks {
+        let mut own = Vec::new();
+        for member in stack.medium.members() {
+            let (Medium::File { path, .. } | Medium::Device { path }) = member else { continue };
+            own.extend(Named::of(&probe, path, scenario, stack));
+        }
+        for one in &own {
+            let near = one.disks().into_iter().filter_map(|disk| seen.get(disk)).flatten();
+            if let Some((other, why)) = near.filter_map(|other| Some((other, other.clash(one)?))).next() {
+                let (first, second) = (&other.stack.text, &one.stack.text);
+                return Err(Failed::input(format!("{first} and {second}: {why}")).into());
+            }
+        }
+        for one in own {
+            let alike = |other: &Named| (other.path, other.intent) == (one.path, one.intent);
+            for disk in one.disks() {
+                let near = seen.entry(disk.clone()).or_default();
+                if !near.iter().any(alike) {
+                    near.push(one.clone());
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+impl Survey {
+    /// Refuses another device under the name of one that was looked at.
+    ///
+    /// # Errors
+    /// Which it is now.
+    pub fn recognise(&self, path: &Path) -> Result<()> {
+        let Some((_, known)) = self.identities.iter().find(|(known, _)| known == path) else { return Ok(()) };
+        same_device(path, known, &identity_of(path)?)
+    }
+
+    /// Serial or WWN of a device here or on a host that was reached, as a consent names it; `None`: a file, or it has none.
+    pub fn serial_of(&self, place: &str, path: &str) -> Option<String> {
+        let here = self.identities.iter().filter(|(known, _)| known.as_os_str() == path && place == HOST);
+        let afar = self.afar.get(&(place.to_owned(), PathBuf::from(path)));
+        let mut known = here.map(|(_, identity)| identity).chain(afar.map(|afar| &afar.identity));
+        known.find_map(|identity| judge::consent_word(identity).map(str::to_owned))
+    }
+
+    /// A consent that names nothing under test is a slip of the pen, and may be meant for a disk that is.
+    fn warn_of_idle_consents(&mut self, scenario: &Scenario) {
+        if scenario.stacks.iter().any(|stack| stack.medium.host().is_some()) {
+            return; // The devices over there are not known yet.
+        }
+        let names_none = |consent: &&Consent| {
+            !self.identities.iter().any(|(_, identity)| judge::names_device(identity, &consent.serial))
+        };
+        let idle: Vec<String> = scenario
+            .consent
+            .iter()
+            .filter(names_none)
+            .map(|consent| {
+                format!("--destroy serial={}: no device under test has that serial or WWN", consent.serial)
+            })
+            .collect();
+        self.warnings.extend(idle);
+    }
+}
+
+/// Our guests hold the kernel and iotax, nothing else.
+fn refuse_fio_in_guests(scenario: &Scenario) -> Result<()> {
+    let named = |stack: &Stack| stack.generator().map(|spec| spec.option("name") == Some("fio"));
+    let of_a_workload = scenario.workloads.iter().any(|workload| workload.engine == Some(Engine::Fio));
+    let guest = |stack: &&Stack| stack.guest().is_some();
+    match scenario.stacks.iter().filter(guest).find(|stack| named(stack).unwrap_or(of_a_workload)) {
+        Some(stack) => Err(Failed::input(format!(
+            "{}: there is no fio in the guests of iotax; hint: the engine uring or sync, or a guest of your own by ssh:HOST:/dev/...",
+            stack.text
+        ))
+        .into()),
+        None => Ok(()),
+    }
+}
+
+/// A file that is made when it is not there, or reused when it is ours.
+fn file(
+    path: &Path,
+    size: Option<u64>,
+    scenario: &Scenario,
+    stack: &Stack,
+    survey: &mut Survey,
+) -> Result<Found> {
+    let Some(bytes) = size else { return existing(path, true, scenario, stack, survey) };
+    if let Some(found) = survey.made.get(path) {
+        return Ok(found.clone());
+    }
+    if std::fs::symlink_metadata(path).is_ok() {
+        let (found, _) = admitted(path, Intent::Write, scenario, stack)?;
+        let ours = found.marker.as_ref().map(|marker| marker.bytes);
+        if ours.is_some_and(|ours| ours != bytes) {
+            return Err(Failed::input(format!(
+                "{}: {} is ours from an earlier run and holds {}, not {}; hint: say that size, or remove the file",
+                stack.text,
+                path.display(),
+                crate::units::show_bytes(ours.unwrap_or(0)),
+                crate::units::show_bytes(bytes)
+            ))
+            .into());
+        }
+    } else {
+        marker::check_room(path, bytes)?;
+    }
+    let found = Found::bare(bytes, false, false);
+    survey.made.insert(path.to_owned(), found.clone());
+    Ok(found)
+}
+
+/// Somebody's device or file: read, or written by explicit consent.
+///
+/// # Errors
+/// Bad input when it does not exist or may not be used as meant.
+fn existing(
+    path: &Path,
+    could_be_made: bool,
+    scenario: &Scenario,
+    stack: &Stack,
+    survey: &mut Survey,
+) -> Result<Found> {
+    if std::fs::metadata(path).is_err() {
+        let hint = match could_be_made {
+            true => "name a path that does, or add size=4GiB to have the file made",
+            false => "iotax doctor lists the devices of this machine",
+        };
+        let place = scenario.place_of(stack, path);
+        let why = format!("{place}{} does not exist; hint: {hint}", path.display());
+        if survey.absent.iter().all(|known| known.path != path) {
+            survey.absent.push(Absent { path: path.to_owned(), why });
+        }
+        return Ok(Found::bare(UNKNOWN_BYTES, !could_be_made, true));
+    }
+    let (found, permit) = admitted(path, intent(scenario, stack), scenario, stack)?;
+    survey.warnings.extend(permit.warnings);
+    if found.kind == Kind::File && fill::holes(path).is_ok_and(|bytes| bytes > 0) {
+        survey.warnings.push(format!("{} has holes: reading them measures no disk", path.display()));
+    }
+    survey.identities.push((path.to_owned(), found.identity.clone()));
+    Ok(found_of(&found))
+}
+
+/// Whether a device is the one that it was.
+///
+/// # Errors
+/// Which it is now.
+pub(super) fn same_device(path: &Path, known: &Identity, now: &Identity) -> Result<()> {
+    if known.is_same_device(now) {
+        return Ok(());
+    }
+    let word = |identity: &Identity| {
+        judge::consent_word(identity).or(identity.name.as_deref()).unwrap_or("?").to_owned()
+    };
+    Err(Failed::measurement(format!(
+        "{} was {} when the run began and is {} now; hint: name it by /dev/disk/by-id/...",
+        path.display(),
+        word(known),
+        word(now)
+    ))
+    .into())
+}
+
+/// What the agent of another host sees under a path; `None`: nothing is there.
+///
+/// # Errors
+/// When it does not answer.
+pub(super) fn seen_afar(place: &mut Place, path: &Path) -> Result<Option<Inspection>> {
+    match place.ask(Request::Inspect { path: path.to_owned() }, INSPECT_LIMIT)? {
+        Response::Inspect { payload } => {
+            serde_json::from_value(payload).context("cannot understand what the agent saw")
+        }
+        other => Err(Failed::from(place.peer.unexpected("inspect", &other)).into()),
+    }
+}
+
+/// The bottom of a stack on another host, asked of the agent there. A file that is to be made where no agent is may be
+/// missing, or is ours already.
+///
+/// # Errors
+/// Bad input when it does not exist or may not be used as meant.
+pub(super) fn remote(
+    place: &mut Place,
+    medium: &Medium,
+    scenario: &Scenario,
+    stack: &Stack,
+) -> Result<(Found, Vec<String>, Option<Identity>)> {
+    let Medium::Remote { path, size, agent, .. } = medium else {
+        return Err(Failed::input(format!("{}: not on another host", stack.text)).into());
+    };
+    let found = seen_afar(place, path)?;
+    let to_make = size.filter(|_| *agent == Agent::Fio);
+    let Some(found) = found else {
+        let hint = "name a path that does, or add size=4GiB to have the file made";
+        let absent = || {
+            Failed::input(format!("{}: {} does not exist there; hint: {hint}", stack.text, path.display()))
+        };
+        return Ok((Found::bare(to_make.ok_or_else(absent)?, false, false), Vec::new(), None));
+    };
+    let permit = judged_afar(&found, scenario, stack)?;
+    // One that is ours at this size is used again, by the step that would make it.
+    let ours = to_make.is_some() && found.marker.as_ref().map(|marker| marker.bytes) == to_make;
+    let drive = (found.kind != Kind::File).then(|| found.identity.clone());
+    Ok((Found { exists: !ours, ..found_of(&found) }, permit.warnings, drive))
+}
+
+/// The guard's word on what another host's agent saw.
+///
+/// # Errors
+/// What it refuses, naming the stack.
+pub(super) fn judged_afar(found: &Inspection, scenario: &Scenario, stack: &Stack) -> Result<Permit> {
+    let judged = judge::judge(found, intent(scenario, stack), &scenario.consent);
+    judged.map_err(|refusal| {
+        let why = Failed::from(refusal);
+        Failed { message: format!("{}: {}{}", stack.text, why.message, why_writes(scenario, stack)), ..why }
+            .into()
+    })
+}
+
+fn found_of(found: &Inspection) -> Found {
+    let bytes = found.marker.as_ref().map_or(found.bytes, |marker| marker.bytes);
+    let marks = found.signatures.iter().filter(|signature| signature.is_mark());
+    let names: BTreeSet<String> = marks.map(|signature| signature.name.clone()).collect();
+    Found { signatures: names.into_iter().collect(), ..Found::bare(bytes, found.kind != Kind::File, true) }
+}
+
+/// The guard's word. Its hold on a device ends here: layers must be able to open it; the agent asks
+/// again just before the first write.
+///
+/// # Errors
+/// What it refuses, naming the stack.
+pub fn admitted(
+    path: &Path,
+    intent: Intent,
+    scenario: &Scenario,
+    stack: &Stack,
+) -> Result<(Inspection, Permit)> {
+    let admission = admit(path, intent, &scenario.consent).map_err(|error| {
+        Failed::input(format!("{}: {error:#}{}", stack.text, why_writes(scenario, stack)))
+    })?;
+    Ok((admission.inspection, admission.permit))
+}
+
+/// Nobody expects a load that reads to need a consent.
+fn why_writes(scenario: &Scenario, stack: &Stack) -> &'static str {
+    match scenario.writes() {
+        true => "",
+        false if scenario.measure.precondition.passes > 0 => {
+            "; the load only reads, but precondition writes the whole of it"
+        }
+        false if stack.layers.iter().any(guest::gives_drive_to_stranger) => {
+            "; the load only reads, but the system in the image gets the drive itself and may write to it"
+        }
+        false => "",
+    }
+}
+
+/// What a stack does to its medium: the load, a layer or a rebuild writes to it, takes it from this host, or only reads.
+pub fn intent(scenario: &Scenario, stack: &Stack) -> Intent {
+    let load = scenario.writes() || scenario.measure.precondition.passes > 0;
+    let layers =
+        stack.layers.iter().any(|spec| by_name(&spec.name).is_some_and(|layer| layer.writes_below(spec)));
+    match load || layers || stack.may_be_rebuilt() {
+        true => Intent::Write,
+        false if takes_drive(stack) => Intent::Take,
+        false => Intent::Read,
+    }
+}
+
+/// Whether its drive is away from this host while it is up.
+pub fn takes_drive(stack: &Stack) -> bool {
+    let takes = |spec: &LayerSpec| by_name(&spec.name).is_some_and(|layer| layer.claim(spec) == Claim::Takes);
+    stack.layers.iter().any(takes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::guard::rig::Loop;
+    use crate::measure::sets::layout;
+    use crate::scenario::check::{Request, from_arguments};
+
+    fn scenario(stacks: &[&str]) -> Scenario {
+        let stacks: Vec<String> = stacks.iter().map(|text| (*text).to_owned()).collect();
+        let words = vec![("rw".to_owned(), "randread".to_owned())];
+        from_arguments(&stacks, &Request { words, ..Request::default() }).unwrap()
+    }
+
+    #[test]
+    fn needs_are_asked_of_the_place_of_each_end() {
+        let needs = |text: &str| needs_of(&scenario(&[text])).into_iter().collect::<Vec<_>>().join(" ");
+        assert_eq!(needs("/dev/x | nvmf"), "nvme_tcp nvmet nvmet_tcp root");
+        assert_eq!(needs("/dev/x | nvmf(address=10.0.0.1) @host>@ssh:client"), "nvmet nvmet_tcp root ssh");
+        assert_eq!(needs("/dev/x | nbd"), "nbd nbd-client qemu-nbd root");
+    }
+
+    #[test]
+    fn one_medium_under_two_names_in_two_stacks_is_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+        std::fs::create_dir(at("real")).unwrap();
+        std::fs::write(at("real/x"), vec![1; 4096]).unwrap();
+        std::os::unix::fs::symlink(at("real"), at("link")).unwrap();
+        let look = |stacks: [String; 2]| {
+            let scenario = scenario(&stacks.each_ref().map(String::as_str));
+            look_over(&scenario, &layout(&scenario)).map(drop).map_err(|error| error.to_string())
+        };
+        let file = |name: &str| format!("file:{}", at(name));
+        let refused = look([file("real/x"), file("link/x") + " | loop"]).unwrap_err();
+        assert!(refused.contains("are the same") && refused.contains("hint: give it one name"), "{refused}");
+        assert_eq!(look([file("real/x"), file("real/x") + " | loop"]), Ok(()));
+        // Neither is there yet.
+        let made = |name: &str| file(name) + ",size=1MiB";
+        assert!(look([made("real/y"), made("link/y")]).unwrap_err().contains("are the same"));
+        assert_eq!(look([made("real/y"), made("link/z")]), Ok(()));
+    }
+
+    #[test]
+    fn a_drive_under_two_names_and_a_part_of_it_are_refused_where_it_is_taken() {
+        let scenario = scenario(&["/dev/nvme1n1", "/dev/disk/by-id/x | vm(attach=vfio)", "/dev/nvme1n1p1"]);
+        let named = |at: usize, path: &'static str, disk: Option<&str>, intent: Intent| Named {
+            stack: &scenario.stacks[at],
+            path: Path::new(path),
+            real: if disk.is_some() { path } else { "/dev/nvme1n1" }.into(),
+            disk: disk.map(PathBuf::from),
+            intent,
+        };
+        let bare = named(0, "/dev/nvme1n1", None, Intent::Read);
+        let taken = named(1, "/dev/disk/by-id/x", None, Intent::Take);
+        let part = named(2, "/dev/nvme1n1p1", Some("/dev/nvme1n1"), Intent::Read);
+        let same = "/dev/nvme1n1 and /dev/disk/by-id/x are the same, /dev/nvme1n1; hint: give it one name in all stacks";
+        assert_eq!(bare.clash(&taken).as_deref(), Some(same));
+        assert!(taken.clash(&part).unwrap().contains("one is a part of the other"));
+        assert!(part.clash(&taken).is_some());
+        assert_eq!(bare.clash(&part), None, "reads side by side");
+        let other = Named { real: "/dev/nvme2n1p1".into(), disk: Some("/dev/nvme2n1".into()), ..part };
+        assert_eq!(taken.clash(&other), None);
+    }
+
+    #[test]
+    fn a_real_device_is_known_by_its_kernel_name() {
+        let Some(device) = Loop::of(1 << 20) else { return };
+        let folder = tempfile::tempdir().unwrap();
+        let link = folder.path().join("link");
+        std::os::unix::fs::symlink(&device.path, &link).unwrap();
+        let scenario = scenario(&["/dev/x"]);
+        let probe = Probe::of_files(Path::new("/"));
+        let named = |path| Named::of(&probe, path, &scenario, &scenario.stacks[0]).unwrap();
+        assert_eq!(named(&link).real, device.path);
+        assert!(named(&link).clash(&named(&device.path)).is_some());
+    }
+
+    #[test]
+    fn what_is_another_device_than_at_first_is_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("x");
+        std::fs::write(&path, "one").unwrap();
+        let known = identity_of(&path).unwrap();
+        let survey = Survey { identities: vec![(path.clone(), known)], ..Survey::default() };
+        assert!(survey.recognise(&path).is_ok());
+        assert!(survey.recognise(Path::new("/dev/not-looked-at")).is_ok());
+        std::fs::rename(&path, folder.path().join("y")).unwrap();
+        std::fs::write(&path, "one").unwrap();
+        let error = survey.recognise(&path).unwrap_err().to_string();
+        assert!(error.contains("when the run began") && error.contains("hint: name it by"), "{error}");
+    }
+}

@@ -1,0 +1,292 @@
+//! One slice in several places at once: all begin at one time, told to each in its own clock, and what they did becomes one
+//! result, with the share of the window in which all ran.
+
+use super::bench::{Member, Slices, cpu_times};
+use super::places::{Place, Places};
+use super::wire::agent::READY_BEFORE_NS;
+use super::wire::message::Ran;
+use super::wire::peer::slice_limit;
+use crate::exit::Failed;
+use crate::step::HOST;
+use crate::store::record::{CpuTimes, SlicePart};
+use crate::units::show_ns;
+use anyhow::{Context, Result};
+use iotax_load::{Bound, SliceResult, SliceSpec};
+use std::time::Duration;
+
+/// From asking the first to the common start: the last must have heard by then.
+const LEAST_LEAD_NS: u64 = 3_000_000;
+/// And as long for each of them: the asking takes its time, too.
+const LEAD_EACH_NS: u64 = 500_000;
+/// Of a whole window at most so much may pass before all have begun, or after one has ended its time: what some do by
+/// themselves is not what all do together, and must stay small against the differences that are told.
+const LEAST_SHARE: f64 = 0.99;
+/// Where slices end on equal bytes nobody can begin in the middle and catch up: a rate is low by at most this. One that stays
+/// later is told as such: a longer start does not help it.
+const MOST_LATE: f64 = 0.05;
+/// So often a slice by time is tried, with twice the discarded start each time, and with twice the lead up to [`MOST_DOUBLINGS`].
+/// With six tries 16 guests on two processors were given up that had booted a moment ago; the clocks of some ran too fast, which was
+/// not known then. More tries cost nothing where they are not needed.
+const TRIES: u32 = 9;
+/// A lead that is doubled more often only waits: late are those that get no processor.
+const MOST_DOUBLINGS: u32 = 4;
+/// And one by bytes, every try of which is written.
+const TRIES_BY_BYTES: u32 = 2;
+
+/// How often a slice is tried.
+pub fn tries(bound: Bound) -> u32 {
+    if matches!(bound, Bound::Bytes { .. }) { TRIES_BY_BYTES } else { TRIES }
+}
+
+/// How several places ran one slice.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Together {
+    /// Share of the whole window in which all ran.
+    pub share: f64,
+    /// What each did.
+    pub parts: Vec<SlicePart>,
+    /// Share of the whole window that had passed when the last began.
+    late: f64,
+    /// Who began first, and who last.
+    ends: [String; 2],
+    /// Between the two.
+    apart_ns: u64,
+    bound: Bound,
+}
+
+/// What a place did, and its clock minus that of the host.
+type Answer = (Ran, i64);
+
+impl Together {
+    /// Of a slice by bytes, the share of the window that had passed when the last began.
+    pub fn late(&self) -> Option<f64> {
+        matches!(self.bound, Bound::Bytes { .. }).then_some(self.late)
+    }
+
+    /// Whether what is wrong with it stands in the record, so that it may count at last.
+    pub fn is_told(&self) -> bool {
+        self.late().is_some()
+    }
+
+    /// Whether it is a slice of all together. One by bytes lasts until the last is through, however fast the others were;
+    /// there it counts whether they began together.
+    pub fn is_enough(&self) -> bool {
+        match self.bound {
+            Bound::Bytes { .. } => self.late <= MOST_LATE,
+            Bound::Time { .. } => self.share >= LEAST_SHARE,
+        }
+    }
+
+    /// That again and again its places did no better than this.
+    pub fn gave_up(&self) -> Failed {
+        let Together { share, ends: [first, last], .. } = self;
+        Failed::measurement(format!(
+            "{} places do not run together: in the last of {} tries {last} began {} behind {first}, and they shared {:.0} % of the \
+             window; hint: longer slices (--slice), fewer guests, or a machine that does nothing else",
+            self.parts.len(),
+            tries(self.bound),
+            show_ns(self.apart_ns as f64),
+            100.0 * share
+        ))
+    }
+}
+
+/// Runs a slice of `worker` in all places, after a longer lead with every attempt; `on_host`: they are guests of this host,
+/// whose CPU time is wanted.
+///
+/// # Errors
+/// When a peer is lost or refuses.
+pub(super) fn slice(
+    places: &mut Places,
+    members: &[Member],
+    worker: u32,
+    spec: &SliceSpec,
+    attempt: u32,
+    on_host: bool,
+) -> Result<Slices> {
+    let names: Vec<&str> = members.iter().map(|member| member.place.as_str()).collect();
+    let spec = &SliceSpec { bound: shared_out(spec.bound, names.len() as u64), ..*spec };
+    let all: Vec<&str> = names.iter().copied().chain(on_host.then_some(HOST)).collect();
+    let mut reached = places.several(&all)?;
+    let host = if on_host { reached.pop() } else { None };
+    let (answers, host_cpu) = ask_all(&mut reached, host, worker, spec, attempt)?;
+    let (ran, together) = merged(&names, &answers, spec.bound).context("no places")?;
+    Ok(Slices { ran, host_cpu, together: Some(together) })
+}
+
+/// Each gets the whole time, and an equal part of the bytes.
+fn shared_out(bound: Bound, places: u64) -> Bound {
+    match bound {
+        Bound::Time { .. } => bound,
+        Bound::Bytes { bytes } => Bound::Bytes { bytes: bytes.div_ceil(places) },
+    }
+}
+
+fn ask_all(
+    places: &mut [&mut Place],
+    host: Option<&mut Place>,
+    worker: u32,
+    spec: &SliceSpec,
+    attempt: u32,
+) -> Result<(Vec<Answer>, Option<CpuTimes>)> {
+    let mut slowest_ns = 0;
+    for place in places.iter_mut() {
+        // Clocks run apart; one exchange is as exact as its round trip is short.
+        let clock = place.peer.clock_offset_now().map_err(Failed::from)?;
+        place.clock_offset_ns = clock.offset_ns;
+        slowest_ns = slowest_ns.max(clock.round_trip_ns);
+    }
+    let processors = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+    let begin_ns = iotax_load::clock::now()
+        + (lead_ns(places.len(), processors, slowest_ns) << attempt.min(MOST_DOUBLINGS));
+    let limit = slice_limit(spec.bound);
+    let ask = |place: &mut Place| {
+        let begin_ns = Some(begin_ns.saturating_add_signed(place.clock_offset_ns));
+        let ran = place.peer.slice(worker, &SliceSpec { begin_ns, ..*spec }, limit).map_err(Failed::from)?;
+        Ok((ran, place.clock_offset_ns))
+    };
+    std::thread::scope(|scope| {
+        let asked: Vec<_> = places.iter_mut().map(|place| scope.spawn(|| ask(place))).collect();
+        // Between the asking and the common start nobody works: it is in no CPU time.
+        let wait_ns = begin_ns.saturating_sub(iotax_load::clock::now() + READY_BEFORE_NS);
+        std::thread::sleep(Duration::from_nanos(wait_ns));
+        let mut host = Host(host);
+        let before = host.cpu_times()?;
+        // A panic in asking is a bug and goes on as one.
+        let answers: Vec<Result<Answer>> = asked
+            .into_iter()
+            .map(|one| one.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
+            .collect();
+        let host_cpu = before.zip(host.cpu_times()?).map(|(from, to)| to.since(from));
+        Ok((answers.into_iter().collect::<Result<_>>()?, host_cpu))
+    })
+}
+
+/// This host, where its CPU times are wanted.
+struct Host<'a>(Option<&'a mut Place>);
+
+impl Host<'_> {
+    fn cpu_times(&mut self) -> Result<Option<CpuTimes>> {
+        self.0.as_deref_mut().map_or(Ok(None), cpu_times)
+    }
+}
+
+/// Where there are more places than processors, each hears of the slice when its turn comes.
+fn lead_ns(places: usize, processors: usize, slowest_ns: u64) -> u64 {
+    let turns = places.div_ceil(processors) as u64;
+    (LEAST_LEAD_NS + places as u64 * LEAD_EACH_NS) * turns + 2 * slowest_ns
+}
+
+/// One result of all, its window in the host's time. Timed windows are of one length and lie as good as at one time; that of
+/// slices by bytes goes from the first submission to the last acknowledgement.
+fn merged(names: &[&str], answers: &[Answer], bound: Bound) -> Option<(Ran, Together)> {
+    let start = |(ran, offset): &Answer| ran.result.window_start_ns.saturating_add_signed(-offset);
+    let end = |answer: &Answer| start(answer) + answer.0.result.window_ns;
+    let flushed = |answer: &Answer| Some(end(answer) + answer.0.result.flush_ns?);
+    let starts = || names.iter().zip(answers.iter().map(start));
+    let (first_name, first) = starts().min_by_key(|(_, at)| *at)?;
+    let (last_name, latest) = starts().max_by_key(|(_, at)| *at)?;
+    let last = answers.iter().map(end).max()?;
+    let shared = answers.iter().map(end).min()?.saturating_sub(latest);
+    let window_ns = match bound {
+        Bound::Time { .. } => answers.first()?.0.result.window_ns,
+        Bound::Bytes { .. } => last - first,
+    };
+    let mut all = SliceResult { window_start_ns: first, window_ns, ..SliceResult::default() };
+    let mut cpu = Some(CpuTimes::default());
+    for (ran, _) in answers {
+        all.add(&ran.result);
+        cpu = cpu.zip(ran.cpu).map(|(sum, one)| sum.plus(one));
+    }
+    // Each flushes right behind its own end: what all have on the disk is there when the last flush is through.
+    let flushes: Option<Vec<u64>> = answers.iter().map(flushed).collect();
+    all.flush_ns = flushes.and_then(|ends| ends.into_iter().max()).map(|through| through - last);
+    let part = |(name, (ran, _)): (&&str, &Answer)| SlicePart {
+        place: (*name).to_owned(),
+        ios: ran.result.directions().iter().map(|one| one.ios).sum(),
+        bytes: ran.result.directions().iter().map(|one| one.bytes).sum(),
+        window_ns: ran.result.window_ns,
+    };
+    let whole = (last - first).max(1) as f64;
+    let together = Together {
+        share: shared as f64 / whole,
+        parts: names.iter().zip(answers).map(part).collect(),
+        late: (latest - first) as f64 / whole,
+        ends: [first_name, last_name].map(|name| (*name).to_owned()),
+        apart_ns: latest - first,
+        bound,
+    };
+    Some((Ran { result: all, cpu }, together))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn answer(start_ns: u64, window_ns: u64, ios: u64, offset: i64) -> Answer {
+        let mut result = SliceResult { window_start_ns: start_ns, window_ns, ..SliceResult::default() };
+        (result.read.ios, result.read.bytes, result.flush_ns) = (ios, ios * 4096, Some(ios));
+        for _ in 0..ios {
+            result.read.latency.record(window_ns / ios);
+        }
+        let cpu = Some(CpuTimes { user_ns: window_ns, idle_ns: 1, ..CpuTimes::default() });
+        (Ran { result, cpu }, offset)
+    }
+
+    #[test]
+    fn windows_in_several_clocks_are_one() {
+        let bound = Bound::Time { ns: 1000 };
+        // The second place's clock is 500 ahead of the host's: both windows begin at 10,000.
+        let answers = [answer(10_000, 1000, 10, 0), answer(10_500, 1000, 30, 500)];
+        let (Ran { result, cpu }, together) = merged(&["vm0", "vm1"], &answers, bound).unwrap();
+        assert_eq!((result.window_start_ns, result.window_ns, result.read.ios), (10_000, 1000, 40));
+        assert_eq!((result.read.latency.count(), result.flush_ns), (40, Some(30)));
+        assert_eq!(cpu, Some(CpuTimes { user_ns: 2000, idle_ns: 2, ..CpuTimes::default() }));
+        assert!(together.share == 1.0 && together.is_enough());
+        let ios: Vec<_> = together.parts.iter().map(|part| (part.place.as_str(), part.ios)).collect();
+        assert_eq!(ios, [("vm0", 10), ("vm1", 30)]);
+        let shifted = [answer(10_000, 1000, 10, 0), answer(10_250, 1000, 30, 0)];
+        let late = merged(&["a", "b"], &shifted, bound).unwrap().1;
+        assert!(late.share == 0.6 && !late.is_enough());
+        let apart = [answer(10_000, 1000, 10, 0), answer(20_000, 1000, 30, 0)];
+        let apart = merged(&["a", "b"], &apart, bound).unwrap().1;
+        assert_eq!(apart.share, 0.0);
+        let words = apart.gave_up().message;
+        assert!(words.contains("2 places do not run together: in the last of 9 tries b began 10.0 us behind a, and they shared 0 %"), "{words}");
+    }
+
+    #[test]
+    fn places_that_share_processors_are_told_earlier() {
+        assert_eq!(lead_ns(4, 8, 1000), 5_002_000);
+        assert_eq!(lead_ns(16, 2, 0), 8 * 11_000_000);
+    }
+
+    #[test]
+    fn slices_by_bytes_last_from_the_first_to_the_last() {
+        let bound = Bound::Bytes { bytes: 1 };
+        let answers = [answer(10_000, 1000, 10, 0), answer(10_100, 1900, 10, 0)];
+        let (ran, together) = merged(&["a", "b"], &answers, bound).unwrap();
+        assert_eq!((ran.result.window_start_ns, ran.result.window_ns), (10_000, 2000));
+        assert_eq!((together.share, together.is_enough()), (0.45, true));
+        // The one after the other is not both together.
+        let after = [answer(10_000, 1000, 10, 0), answer(10_900, 1900, 10, 0)];
+        assert!(!merged(&["a", "b"], &after, bound).unwrap().1.is_enough());
+    }
+
+    #[test]
+    fn all_is_on_the_disk_when_the_last_flush_is_through() {
+        let flushed = |window_ns, flush_ns| {
+            let mut one = answer(10_000, window_ns, 10, 0);
+            one.0.result.flush_ns = Some(flush_ns);
+            one
+        };
+        let of =
+            |answers: &[Answer]| merged(&["a", "b"], answers, Bound::Bytes { bytes: 1 }).unwrap().0.result;
+        // The first is through at 13,000, the second at 12,100: 1,000 behind the last end.
+        assert_eq!(of(&[flushed(1000, 2000), flushed(2000, 100)]).flush_ns, Some(1000));
+        assert_eq!(of(&[flushed(1000, 500), flushed(2000, 100)]).flush_ns, Some(100));
+        let mut none = answer(10_000, 1000, 10, 0);
+        none.0.result.flush_ns = None;
+        assert_eq!(of(&[flushed(1000, 2000), none]).flush_ns, None);
+    }
+}

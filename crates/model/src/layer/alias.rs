@@ -1,0 +1,84 @@
+//! What people call layers and their choices elsewhere: words of mdadm, LVM, ZFS, QEMU and the kernel, and what is written here
+//! for them, an entry of the layer each. They are only offered in errors: a stack is written in one way.
+
+use super::{ALL, LayerHelp, OptionKind};
+
+/// What to write for a word that is no layer.
+pub fn layer(word: &str) -> Option<&'static str> {
+    known(ALL.iter().flat_map(|help| help.elsewhere), word)
+}
+
+/// What to write for a value that this layer's positional option does not take.
+pub fn value(help: &LayerHelp, word: &str) -> Option<&'static str> {
+    known(help.values_elsewhere, word)
+}
+
+fn known(
+    words: impl IntoIterator<Item = &'static (&'static str, &'static str)>,
+    word: &str,
+) -> Option<&'static str> {
+    let word = word.to_ascii_lowercase();
+    words.into_iter().find(|(known, _)| *known == word).map(|(_, write)| *write)
+}
+
+/// What to write for a lone word that is no option of the layer: the one that takes it as its value, `mdraid(5)` and
+/// `mdraid(raid5)`.
+pub fn lone_word(help: &LayerHelp, word: &str) -> Option<String> {
+    let takes = |word: &str| {
+        let of_words = help.options.iter().filter(|option| matches!(option.kind, OptionKind::Word(_)));
+        let mut fit = of_words.filter(|option| option.check(word).is_ok());
+        let only = fit.next().filter(|_| fit.next().is_none())?;
+        Some(format!("{}({}={word})", help.name, only.name))
+    };
+    takes(word).or_else(|| takes(word.strip_prefix("raid")?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::layer::words::find;
+    use crate::scenario::grammar::parse_layer;
+
+    /// A layer with fit options.
+    fn is_taken(write: &str) {
+        let layer = parse_layer(write).unwrap_or_else(|fault| panic!("{}", fault.show(write)));
+        let help = find(&layer.name).unwrap_or_else(|| panic!("{write} is no layer"));
+        for option in &layer.options {
+            let name = option.key.as_deref().or(help.positional).expect(write);
+            let option_def = help.option(name).unwrap_or_else(|| panic!("{write}: {name}"));
+            assert_eq!(
+                option_def.check(&option.values[0]).as_deref(),
+                Ok(option.values[0].as_str()),
+                "{write}"
+            );
+        }
+    }
+
+    #[test]
+    fn every_alias_is_no_word_of_ours_and_leads_to_a_layer() {
+        let words: Vec<_> = ALL.iter().flat_map(|help| help.elsewhere).collect();
+        assert!(words.len() > 20);
+        for (at, (word, write)) in words.iter().enumerate() {
+            assert!(find(word).is_none(), "{word} is a layer");
+            assert!(words[..at].iter().all(|(other, _)| other != word), "{word} stands twice");
+            is_taken(write);
+        }
+        for help in ALL {
+            for (word, write) in help.values_elsewhere {
+                let positional = help.positional.and_then(|name| help.option(name)).expect(help.name);
+                assert!(positional.check(word).is_err(), "{} takes {word}", help.name);
+                is_taken(write);
+            }
+        }
+    }
+
+    #[test]
+    fn a_lone_word_is_the_value_of_the_one_option_that_takes_it() {
+        let of = |name, word| lone_word(find(name).unwrap(), word);
+        assert_eq!(of("mdraid", "5").as_deref(), Some("mdraid(level=5)"));
+        assert_eq!(of("mdraid", "raid10").as_deref(), Some("mdraid(level=10)"));
+        assert_eq!(of("vm", "writeback").as_deref(), Some("vm(cache=writeback)"));
+        assert_eq!(of("vm", "off"), None, "several take it");
+        assert_eq!(of("mdraid", "7"), None);
+    }
+}

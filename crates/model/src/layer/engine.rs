@@ -1,0 +1,35 @@
+//! `engine`: another load generator.
+
+use super::OptionKind::Word;
+use super::{Capability, Face, LayerHelp, Role, option};
+use iotax_facts::need::program;
+use iotax_load::engine;
+
+/// fio, and every engine of ours in its table's order.
+const GENERATORS: [&str; engine::ALL.len() + 1] = {
+    let mut words = ["fio"; engine::ALL.len() + 1];
+    let mut at = 0;
+    while at < engine::ALL.len() {
+        words[at + 1] = engine::ALL[at].word;
+        at += 1;
+    }
+    words
+};
+
+/// Its words.
+pub const HELP: LayerHelp = LayerHelp {
+    name: "engine",
+    help: "another load generator on the same target: measures the generators against each other",
+    example: "file:/srv/x.img,size=4GiB | engine(fio)",
+    options: &[option("name", Word(&GENERATORS), "fio, or one of iotax's own engines")],
+    positional: Some("name"),
+    one_of: &["name"],
+    role: Role::Generator,
+    below: Face::Any,
+    gives: Face::Any,
+    anywhere: true,
+    capabilities: &[Capability::of("fio", "engine fio", "/dev/x | engine(fio)")],
+    requires: &[program!("fio", "for engine = \"fio\"", "fio", "fio", "fio 3 or newer")],
+    programs: &["fio"],
+    ..LayerHelp::PLAIN
+};

@@ -1,0 +1,67 @@
+//! `fs(xfs)`: a new file system and a file in it.
+
+use super::OptionKind::{Size, Word};
+use super::layout::{Joined, Spread};
+use super::{Capability, Face, LayerHelp, option};
+use crate::scenario::LayerSpec;
+use crate::units::GIB;
+use iotax_facts::need::program;
+
+/// Its words.
+pub const HELP: LayerHelp = LayerHelp {
+    name: "fs",
+    elsewhere: &[("xfs", "fs(xfs)"), ("ext4", "fs(ext4)"), ("btrfs", "fs(btrfs)")],
+    values_elsewhere: &[("zfs", "zfs")],
+    help: "a new file system and one file in it",
+    example: "file:/srv/x.img,size=4GiB | loop | fs(xfs)",
+    options: &[
+        option("type", Word(&["xfs", "ext4", "btrfs"]), "which file system"),
+        option("block-size", Size, "bytes of a block (xfs, ext4); not written: 4KiB, as mkfs")
+            .also(&["block_size"]),
+        option(
+            "data",
+            Word(&["single", "raid0", "raid1", "raid10"]),
+            "profile of the data (btrfs); not written: single",
+        )
+        .default("single"),
+        option(
+            "metadata",
+            Word(&["single", "dup", "raid0", "raid1", "raid10"]),
+            "profile of the metadata (btrfs); not written: dup on one device, raid1 on several",
+        ),
+        option("mount", Word(&["noatime", "relatime"]), "whether reads write times of access")
+            .default("noatime"),
+    ],
+    positional: Some("type"),
+    one_of: &["type"],
+    gives: Face::File,
+    joins: true,
+    layout: Some(joined),
+    capabilities: &[
+        Capability::of("fs(xfs)", "layer fs(xfs)", "/dev/x | fs(xfs)"),
+        Capability::of("fs(ext4)", "layer fs(ext4)", "/dev/x | fs(ext4)"),
+        Capability::of("fs(btrfs)", "layer fs(btrfs)", "/dev/x | fs(btrfs)"),
+    ],
+    requires: &[
+        program!("mkfs.xfs", "for the layer fs(xfs)", "xfsprogs", "xfsprogs", "xfsprogs"),
+        program!("mkfs.ext4", "for the layer fs(ext4)", "e2fsprogs", "e2fsprogs", "e2fsprogs"),
+        program!("mkfs.btrfs", "for the layer fs(btrfs)", "btrfs-progs", "btrfs-progs", "btrfs-progs"),
+    ],
+    programs: &["mkfs.xfs", "mkfs.ext4", "mkfs.btrfs"],
+    ..LayerHelp::PLAIN
+};
+
+/// btrfs allocates data in chunks of at most so many bytes, each on the drive that has most room left.
+const BTRFS_CHUNK: u64 = GIB;
+
+/// Of file systems only btrfs takes several devices.
+fn joined(layer: &LayerSpec, drives: u64) -> Result<Joined, String> {
+    let profile = layer.option("data").unwrap_or_default();
+    let spread = match profile {
+        "single" => Spread::Linear { chunk: Some(BTRFS_CHUNK) },
+        "raid0" => Spread::Striped { over: drives },
+        "raid1" | "raid10" => Spread::Mirrored { copies: 2, groups: false },
+        other => return Err(format!("what btrfs's {other} asks of its drives is not known")),
+    };
+    Ok(spread.named(format!("btrfs {profile}")))
+}

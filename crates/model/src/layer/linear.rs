@@ -1,0 +1,21 @@
+//! `linear`: several devices one behind the other.
+
+use super::layout::Spread;
+use super::{Capability, LayerHelp};
+use iotax_facts::need::{module, program};
+
+/// Its words.
+pub const HELP: LayerHelp = LayerHelp {
+    name: "linear",
+    elsewhere: &[("dm-linear", "linear")],
+    help: "several devices one behind the other as one, by the device mapper",
+    example: "[/dev/nvme1n1,/dev/nvme2n1] | linear",
+    joins: true,
+    layout: Some(|_, _| Ok(Spread::ONE_BY_ONE.named("linear"))),
+    capabilities: &[Capability::of("linear", "layers split and linear", "/dev/x | split(2)")],
+    requires: &[
+        program!("dmsetup", "for the layers split and linear", "dmsetup", "device-mapper", "dmsetup"),
+        module!("dm_mod", "dm-mod", "BLK_DEV_DM", "for the layers split, linear and lvm"),
+    ],
+    ..LayerHelp::PLAIN
+};

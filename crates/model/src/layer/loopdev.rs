@@ -1,0 +1,29 @@
+//! `loop`: a block device over a file.
+
+use super::OptionKind::Flag;
+use super::{Capability, Face, LayerHelp, option};
+use iotax_facts::need::{Find, Requirement, everywhere, program};
+
+/// Its words.
+pub const HELP: LayerHelp = LayerHelp {
+    name: "loop",
+    elsewhere: &[("losetup", "loop")],
+    help: "a loop device over a file or a device",
+    example: "file:/srv/x.img,size=4GiB | loop",
+    options: &[option("direct-io", Flag, "the loop device opens its file with O_DIRECT")
+        .also(&["direct_io"])
+        .default("true")],
+    below: Face::Any,
+    capabilities: &[Capability::of("loop", "layer loop", "/dev/x | loop")],
+    requires: &[
+        program!("losetup", "for the layer loop", "mount util-linux", "util-linux", "util-linux"),
+        Requirement {
+            id: "loop-devices",
+            why: "for the layer loop",
+            supply: &[everywhere("modprobe loop (in a container: run on the host itself)")],
+            finds: &[Find::File("/dev/loop-control")],
+        },
+    ],
+    programs: &["losetup"],
+    ..LayerHelp::PLAIN
+};

@@ -1,0 +1,134 @@
+//! `lvm`: a volume of LVM's.
+
+use super::OptionKind::{Count, Flag, Size, Word};
+use super::comparable::{Concept, How, Setting};
+use super::layout::{Joined, Spread};
+use super::{Capability, LayerHelp, option};
+use crate::scenario::LayerSpec;
+use iotax_facts::need::{Find, Requirement, everywhere, program};
+
+/// Its words.
+pub const HELP: LayerHelp = LayerHelp {
+    name: "lvm",
+    elsewhere: &[
+        ("lvcreate", "lvm(thin)"),
+        ("vg", "lvm(thin)"),
+        ("thin", "lvm(thin)"),
+        ("dm-thin", "lvm(thin)"),
+    ],
+    help: "a volume of LVM's over one device or several",
+    example: "[/dev/nvme1n1,/dev/nvme2n1] | lvm(striped)",
+    options: &[
+        option("type", Word(&["linear", "striped", "thin", "cache"]), "what kind of volume")
+            .default("linear"),
+        option(
+            "stripes",
+            Count,
+            "members in a stripe (striped, thin); not written: all of striped, no stripes of thin",
+        ),
+        option(
+            "stripe-size",
+            Size,
+            "bytes on one member before the next one's turn (striped, thin with stripes); not written: 64KiB",
+        )
+        .also(&["stripesize", "stripe_size"])
+        .default("64KiB"),
+        option(
+            "size",
+            Size,
+            "bytes of the volume, in whole extents of 4 MiB; not written: all that there is",
+        ),
+        option(
+            "chunk-size",
+            Size,
+            "bytes that are mapped (thin) or cached (cache) as a whole; not written: 64KiB",
+        )
+        .also(&["chunksize", "chunk_size"])
+        .default("64KiB"),
+        option(
+            "zero",
+            Flag,
+            "a chunk is zeroed before it is first written in part (thin); not written: true",
+        )
+        .default("true"),
+        option(
+            "cache-mode",
+            Word(&["writethrough", "writeback"]),
+            "where a write is acknowledged from (cache); not written: writethrough",
+        )
+        .also(&["cachemode", "cache_mode"])
+        .default("writethrough"),
+        option(
+            "cache-size",
+            Size,
+            "bytes of the last member that are the cache (cache); not written: all of it",
+        )
+        .also(&["cachesize", "cache_size"]),
+    ],
+    positional: Some("type"),
+    joins: true,
+    layout: Some(joined),
+    comparable: &[
+        (Concept::WriteCache, How::By(cache_mode)),
+        (
+            Concept::Provisioning,
+            How::By(|layer| {
+                Setting::of("thin volume", "thin").filter(|_| layer.option("type") == Some("thin"))
+            }),
+        ),
+    ],
+    notes: &[(
+        "type",
+        "cache",
+        "the cache (dm-cache) is made anew with every set-up, so each visit starts with a cold one",
+    )],
+    capabilities: &[
+        Capability::of("lvm", "layer lvm", "/dev/x | lvm"),
+        Capability::of("lvm(thin)", "layer lvm(thin)", "/dev/x | lvm(thin)"),
+        Capability::of("lvm(cache)", "layer lvm(cache)", "/dev/x | lvm(cache)"),
+    ],
+    requires: &[
+        program!("lvm", "for the layer lvm", "lvm2", "lvm2", "LVM 2.03.12 or newer"),
+        Requirement {
+            id: "dm-thin-pool",
+            why: "for the layer lvm(thin)",
+            supply: &[everywhere(
+                "boot a kernel with CONFIG_DM_THIN_PROVISIONING (grep DM_THIN /boot/config-* tells which has it)",
+            )],
+            finds: &[Find::Module("dm-thin-pool")],
+        },
+        Requirement {
+            id: "dm-cache",
+            why: "for the layer lvm(cache)",
+            supply: &[everywhere(
+                "boot a kernel with CONFIG_DM_CACHE_SMQ (grep DM_CACHE /boot/config-* tells which has it)",
+            )],
+            finds: &[Find::Module("dm-cache-smq")],
+        },
+    ],
+    programs: &["lvm"],
+    ..LayerHelp::PLAIN
+};
+
+/// A cache that writes back acknowledges from the caching drive.
+fn cache_mode(layer: &LayerSpec) -> Option<Setting> {
+    let writes_back =
+        layer.option("type") == Some("cache") && layer.option("cache-mode") == Some("writeback");
+    Setting::of("cache-mode=writeback", "writeback").filter(|_| writes_back)
+}
+
+fn joined(layer: &LayerSpec, drives: u64) -> Result<Joined, String> {
+    let stripes = layer.number("stripes").map(|stripes| stripes.min(drives));
+    let in_turns = |over: u64, name: &str| {
+        let bytes = layer.size("stripe-size").unwrap_or_default();
+        Spread::Striped { over }.named(name).in_turns("stripe-size", bytes)
+    };
+    match (layer.option("type").unwrap_or_default(), stripes) {
+        ("striped", stripes) => Ok(in_turns(stripes.unwrap_or(drives), "LVM stripe")),
+        ("thin", Some(over)) if over > 1 => Ok(in_turns(over, "striped LVM thin pool")),
+        ("thin", _) => Ok(Spread::ONE_BY_ONE.named("LVM thin pool")),
+        ("linear", _) => Ok(Spread::ONE_BY_ONE.named("linear LVM")),
+        ("cache", _) => Err("which of its drives answers is for the cache to choose".to_owned()),
+        (other, _) => Err(format!("what LVM's type {other} asks of its drives is not known")),
+    }
+}

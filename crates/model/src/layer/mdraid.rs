@@ -1,0 +1,148 @@
+//! `mdraid(level=5)`: the kernel's RAID.
+
+use super::OptionKind::{Size, Word};
+use super::comparable::{Concept, How};
+use super::layout::{Joined, Spread};
+use super::{Capability, LayerHelp, States, option};
+use crate::scenario::LayerSpec;
+use iotax_facts::need::{module, program};
+
+/// Its words.
+pub const HELP: LayerHelp = LayerHelp {
+    name: "mdraid",
+    elsewhere: &[
+        ("md", "mdraid(level=5)"),
+        ("mdadm", "mdraid(level=5)"),
+        ("raid", "mdraid(level=5)"),
+        ("raid0", "mdraid(level=0)"),
+        ("raid1", "mdraid(level=1)"),
+        ("raid5", "mdraid(level=5)"),
+        ("raid6", "mdraid(level=6)"),
+        ("raid10", "mdraid(level=10)"),
+    ],
+    help: "the kernel's RAID (md) over several devices",
+    example: "[/dev/nvme1n1,/dev/nvme2n1,/dev/nvme3n1] | mdraid(level=5,chunk=64KiB)",
+    options: &[
+        option("level", Word(&["0", "1", "5", "6", "10"]), "RAID level"),
+        option(
+            "chunk",
+            Size,
+            "bytes on one member before the next has its turn, a power of two; not written: 512KiB. RAID 1 has none",
+        )
+        .also(&["chunksize", "chunk-size", "chunk_size"])
+        .default("512KiB"),
+        option(
+            "layout",
+            Word(&[
+                "left-symmetric",
+                "left-asymmetric",
+                "right-symmetric",
+                "right-asymmetric",
+                "n2",
+                "n3",
+                "f2",
+                "f3",
+                "o2",
+                "o3",
+            ]),
+            "where parity lies (RAID 5, 6; not written: left-symmetric), or copies (RAID 10; not written: n2)",
+        ),
+        option(
+            "bitmap",
+            Word(&["none", "internal"]),
+            "whether the members carry a bitmap of what is being written",
+        )
+        .default("none"),
+        option("size", Size, "bytes of each member that are used; not written: all"),
+        option("metadata", Word(&["1.2", "1.1", "1.0"]), "format of the superblock").default("1.2"),
+        option(
+            "sync",
+            Word(&["wait", "skip", "background"]),
+            "the first sync: waited for, left out (mdadm's --assume-clean), or run while it is measured",
+        )
+        .default("wait"),
+        option(
+            "sync-speed-min",
+            Size,
+            "bytes a second that a rebuild makes even under load; not written: the system's",
+        )
+        .also(&["sync_speed_min"]),
+        option(
+            "sync-speed-max",
+            Size,
+            "bytes a second that a rebuild never passes; not written: the system's",
+        )
+        .also(&["sync_speed_max"]),
+    ],
+    one_of: &["level"],
+    joins: true,
+    layout: Some(joined),
+    redundancy,
+    states: Some(States { source: "sysfs", of: "1, 5, 6, 10" }),
+    comparable: &[(Concept::Bitmap, How::Option("bitmap")), (Concept::FirstSync, How::Option("sync"))],
+    notes: &[
+        (
+            "sync",
+            "skip",
+            "the first sync was skipped (sync=skip), so parity or copies were never computed: after a failure it would give back \
+             other data than was written",
+        ),
+        (
+            "sync",
+            "background",
+            "the first sync was not waited for (sync=background): until it is through, figures are of an array that syncs",
+        ),
+    ],
+    capabilities: &[Capability::listed(
+        "mdraid",
+        "layer mdraid, of every level",
+        &["root", "mdadm", "raid0", "raid1", "raid10", "raid456"],
+    )],
+    requires: &[
+        program!("mdadm", "for the layer mdraid", "mdadm", "mdadm", "mdadm"),
+        module!("raid0", "raid0", "MD_RAID0", "for mdraid(level=0)"),
+        module!("raid1", "raid1", "MD_RAID1", "for mdraid(level=1)"),
+        module!("raid10", "raid10", "MD_RAID10", "for mdraid(level=10)"),
+        module!("raid456", "raid456", "MD_RAID456", "for mdraid(level=5) and mdraid(level=6)"),
+    ],
+    programs: &["mdadm"],
+    ..LayerHelp::PLAIN
+};
+
+/// What mdadm takes for a layout of RAID 10.
+const USUAL_COPIES: &str = "n2";
+
+/// How many copies a layout of RAID 10 has, and whether they are near each other: `n2`, `f2`, `o2`; `None`: it is none of these.
+pub fn copies(layer: &LayerSpec) -> Option<(u64, bool)> {
+    let layout = layer.option("layout").unwrap_or(USUAL_COPIES);
+    Some((layout.strip_prefix(['n', 'f', 'o'])?.parse().ok()?, layout.starts_with('n')))
+}
+
+fn redundancy(layer: &LayerSpec, members: usize) -> u32 {
+    match layer.number("level") {
+        Some(1) => (members as u32).saturating_sub(1),
+        Some(5) => 1,
+        Some(6) => 2,
+        // Any one copy less; more may be lost by chance only.
+        Some(10) => copies(layer).map_or(0, |(copies, _)| copies as u32 - 1),
+        _ => 0,
+    }
+}
+
+fn joined(layer: &LayerSpec, drives: u64) -> Result<Joined, String> {
+    let level = layer.option("level").unwrap_or_default();
+    let chunk = layer.size("chunk").unwrap_or_default();
+    let spread = match level {
+        "0" => Spread::Striped { over: drives },
+        "1" => Spread::Mirrored { copies: drives, groups: true },
+        "10" => {
+            let (copies, is_near) = copies(layer).unwrap_or((2, false));
+            Spread::Mirrored { copies, groups: is_near && drives % copies == 0 }
+        }
+        "5" => Spread::parity(drives, 1, chunk, false)?,
+        "6" => Spread::parity(drives, 2, chunk, false)?,
+        other => return Err(format!("what RAID level {other} asks of its drives is not known")),
+    };
+    let joined = spread.named(format!("RAID{level}"));
+    Ok(if level == "1" { joined } else { joined.in_turns("chunk", chunk) })
+}

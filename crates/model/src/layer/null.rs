@@ -1,0 +1,15 @@
+//! `null`: A against A.
+
+use super::{Face, LayerHelp, Role};
+
+/// Its words.
+pub const HELP: LayerHelp = LayerHelp {
+    name: "null",
+    help: "does nothing: A against A, which measures the ruler",
+    example: "file:/srv/x.img,size=4GiB | null",
+    role: Role::Null,
+    below: Face::Any,
+    gives: Face::Any,
+    anywhere: true,
+    ..LayerHelp::PLAIN
+};

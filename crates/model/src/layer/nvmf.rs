@@ -1,0 +1,80 @@
+//! `nvmf`: NVMe over a fabric.
+
+use super::OptionKind::{Count, Flag, Path, Size, Word};
+use super::comparable::{Concept, How};
+use super::fabric::{ADDRESS, digests, port, transport};
+use super::{Capability, InFlight, LayerHelp, option};
+use iotax_facts::need::module;
+
+/// Its words.
+pub const HELP: LayerHelp = LayerHelp {
+    name: "nvmf",
+    elsewhere: &[
+        ("nvme-of", "nvmf(tcp)"),
+        ("nvmeof", "nvmf(tcp)"),
+        ("nvmet", "nvmf(tcp)"),
+        ("nvme-tcp", "nvmf(tcp)"),
+        ("nvme-rdma", "nvmf(rdma)"),
+    ],
+    values_elsewhere: &[("iser", "iscsi(iser)")],
+    help: "NVMe over a fabric: the kernel's target or SPDK's, the kernel's host",
+    example: "/dev/nvme1n1 | nvmf(tcp)",
+    options: &[
+        option(
+            "transport",
+            Word(&["tcp", "rdma", "loop"]),
+            "what carries it; loop: nothing, within one machine",
+        )
+        .also(&["trtype"])
+        .default("tcp"),
+        ADDRESS,
+        port("where the target listens; not written: 4420, or the next that no other stack has"),
+        option(
+            "target",
+            Word(&["kernel", "spdk"]),
+            "who serves it: nvmet, or the SPDK target that has the bdev below",
+        )
+        .default("kernel"),
+        option(
+            "spdk",
+            Path,
+            "JSON-RPC socket of the SPDK target (target=spdk); not written: that of the bdev below",
+        ),
+        option("nr-io-queues", Count, "queues of the host; not written: one for each of its processors")
+            .also(&["queues", "nr_io_queues"]),
+        option("queue-size", Count, "commands that fit a queue, 16 to 1024; not written: the kernel's 128")
+            .also(&["queue_size"])
+            .default("128"),
+        option(
+            "inline-data-size",
+            Size,
+            "data of a write that comes with its command; not written: the kernel's choice",
+        )
+        .also(&["inline_data_size"]),
+        option("hdr-digest", Flag, "a CRC of every header (tcp)").also(&["hdr_digest"]).default("false"),
+        option("data-digest", Flag, "a CRC of all data (tcp)").also(&["data_digest"]).default("false"),
+    ],
+    positional: Some("transport"),
+    fabric: true,
+    over_bdev: Some(("target", "spdk")),
+    in_flight: Some(InFlight { option: "queue-size", queues: Some("nr-io-queues") }),
+    comparable: &[
+        (Concept::Transport, How::By(transport)),
+        (Concept::Digests, How::By(digests)),
+        (Concept::HostQueues, How::Option("nr-io-queues")),
+    ],
+    capabilities: &[
+        Capability::of("nvmf(tcp)", "layer nvmf(tcp)", "/dev/x | nvmf(tcp)"),
+        Capability::of("nvmf(rdma)", "layer nvmf(rdma)", "/dev/x | nvmf(rdma)"),
+        Capability::of("nvmf(loop)", "layer nvmf(loop)", "/dev/x | nvmf(loop)"),
+    ],
+    requires: &[
+        module!("nvmet", "nvmet", "NVME_TARGET", "for the target of nvmf"),
+        module!("nvmet_tcp", "nvmet-tcp", "NVME_TARGET_TCP", "for the target of nvmf(tcp)"),
+        module!("nvmet_rdma", "nvmet-rdma", "NVME_TARGET_RDMA", "for the target of nvmf(rdma)"),
+        module!("nvme_loop", "nvme-loop", "NVME_TARGET_LOOP", "for nvmf(loop)"),
+        module!("nvme_tcp", "nvme-tcp", "NVME_TCP", "for the host of nvmf(tcp)"),
+        module!("nvme_rdma", "nvme-rdma", "NVME_RDMA", "for the host of nvmf(rdma)"),
+    ],
+    ..LayerHelp::PLAIN
+};

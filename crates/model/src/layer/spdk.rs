@@ -1,0 +1,93 @@
+//! `spdk(...)`: a bdev of a running SPDK target.
+
+use super::OptionKind::{Path, Size, Word};
+use super::comparable::{Concept, How, Setting};
+use super::layout::{Joined, Spread};
+use super::{Capability, Face, LayerHelp, States, option};
+use crate::scenario::LayerSpec;
+
+pub use iotax_facts::spdk::USUAL_SOCKET;
+
+/// The option of another layer that names the target of the bdev below, where that is not told by itself.
+pub const SOCKET: &str = "spdk";
+
+/// Its words.
+pub const HELP: LayerHelp = LayerHelp {
+    name: "spdk",
+    help: "files or devices as one bdev of a running SPDK target, joined by its RAID",
+    example: "[/dev/nvme1n1,/dev/nvme2n1] | spdk(raid=raid1) | vm(attach=vhost-user-blk)",
+    options: &[
+        option("rpc", Path, "JSON-RPC socket of the target, which runs already").default(USUAL_SOCKET),
+        option(
+            "raid",
+            Word(&["none", "raid0", "raid1", "raid5f", "concat"]),
+            "how the members are joined; raid5f takes writes of full stripes only",
+        )
+        .default("none"),
+        option("strip-size", Size, "bytes of a strip of raid0, raid5f and concat").default("64KiB"),
+        option("aio", Word(&["libaio", "io_uring"]), "how the target issues the I/O of the members")
+            .default("libaio"),
+        option(
+            "lvol",
+            Word(&["none", "thick", "thin"]),
+            "a new store of logical volumes with one volume on top",
+        )
+        .default("none"),
+        option("cluster-size", Size, "bytes of a cluster of the store")
+            .also(&["cluster_size"])
+            .default("4MiB"),
+        option("size", Size, "size of the volume; not written: all that the store has"),
+    ],
+    below: Face::Any,
+    gives: Face::Bdev,
+    joins: true,
+    layout: Some(joined),
+    redundancy,
+    states: Some(States { source: "bdev_raid_get_bdevs", of: "raid1, raid5f" }),
+    comparable: &[(
+        Concept::Provisioning,
+        How::By(|layer| Setting::of("thin lvol", "thin").filter(|_| layer.option("lvol") == Some("thin"))),
+    )],
+    notes: &[
+        (
+            "raid",
+            "raid1",
+            "SPDK has no first sync, so copies of what was never written through the array are as unequal as the members were",
+        ),
+        (
+            "raid",
+            "raid5f",
+            "SPDK has no first sync, so parity of what was never written through the array was never computed: after a failure it \
+             would give back other data than was read before",
+        ),
+    ],
+    capabilities: &[Capability::listed(
+        "spdk",
+        "a guest's disk served by a running SPDK target",
+        &["qemu", "guest-kernel", "spdk"],
+    )],
+    ..LayerHelp::PLAIN
+};
+
+fn redundancy(layer: &LayerSpec, members: usize) -> u32 {
+    match layer.option("raid") {
+        Some("raid1") => (members as u32).saturating_sub(1),
+        Some("raid5f") => 1,
+        _ => 0,
+    }
+}
+
+fn joined(layer: &LayerSpec, drives: u64) -> Result<Joined, String> {
+    let strip = layer.size("strip-size").unwrap_or_default();
+    let level = layer.option("raid").unwrap_or_default();
+    let spread = match level {
+        "raid0" => Spread::Striped { over: drives },
+        "raid1" => Spread::Mirrored { copies: drives, groups: true },
+        "concat" => Spread::ONE_BY_ONE,
+        "raid5f" => Spread::parity(drives, 1, strip, true)?,
+        other => return Err(format!("what SPDK's {other} asks of its drives is not known")),
+    };
+    let joined = spread.named(format!("SPDK {level}"));
+    let has_turns = matches!(level, "raid0" | "raid5f");
+    Ok(if has_turns { joined.in_turns("strip-size", strip) } else { joined })
+}

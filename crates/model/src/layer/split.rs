@@ -1,0 +1,16 @@
+//! `split(4)`: equal parts of a device. What it needs is in [`super::linear`], which is made in the same way.
+
+use super::OptionKind::Count;
+use super::{LayerHelp, option};
+
+/// Its words.
+pub const HELP: LayerHelp = LayerHelp {
+    name: "split",
+    help: "equal parts of a device, by the device mapper: all loaded at once, or one for each guest of vm xN",
+    example: "/dev/nvme1n1 | split(4)",
+    options: &[option("parts", Count, "how many")],
+    positional: Some("parts"),
+    one_of: &["parts"],
+    splits: Some("parts"),
+    ..LayerHelp::PLAIN
+};

@@ -1,0 +1,147 @@
+//! `zfs`: a pool, and a volume or a file in it.
+
+use super::OptionKind::{Count, Flag, Size, Word};
+use super::comparable::{Concept, How, Setting};
+use super::layout::{Joined, Spread, enough};
+use super::{Capability, LayerHelp, MemoryCache, States, option};
+use crate::scenario::LayerSpec;
+use iotax_facts::need::{Find, Requirement, debian, everywhere};
+
+/// Its words.
+pub const HELP: LayerHelp = LayerHelp {
+    name: "zfs",
+    elsewhere: &[("zpool", "zfs"), ("zvol", "zfs"), ("raidz", "zfs(raidz)")],
+    help: "a pool of ZFS over one device or several, and a volume or a file in it",
+    example: "[/dev/nvme1n1,/dev/nvme2n1] | zfs(stripe,compression=lz4)",
+    options: &[
+        option(
+            "vdev",
+            Word(&["stripe", "mirror", "raidz", "raidz2"]),
+            "how the members are joined; mirror: mirrors of two, and a stripe of these",
+        )
+        .default("stripe"),
+        option("kind", Word(&["zvol", "dataset"]), "what is measured: a volume, or a file in a file system")
+            .default("zvol"),
+        option("ashift", Count, "power of two of the smallest write to a member, 9 to 16").default("12"),
+        option("volblocksize", Size, "bytes of a volume's block (zvol); not written: 16KiB").default("16KiB"),
+        option("recordsize", Size, "bytes of a file's largest block (dataset); not written: 128KiB")
+            .default("128KiB"),
+        option("compression", Word(&["off", "lz4", "zstd"]), "how blocks are compressed").default("off"),
+        option("dedup", Word(&["off", "on"]), "equal blocks are stored once").default("off"),
+        option(
+            "sync",
+            Word(&["standard", "always", "disabled"]),
+            "which writes are durable when they are acknowledged",
+        )
+        .default("standard"),
+        option("primarycache", Word(&["all", "metadata", "none"]), "what the cache in memory (ARC) keeps")
+            .default("all"),
+        option(
+            "atime",
+            Word(&["off", "on"]),
+            "reads write the time of the last access (dataset); not written: off",
+        )
+        .default("off"),
+        option(
+            "size",
+            Size,
+            "bytes of the volume or file; not written: four fifths of what the pool has room for",
+        ),
+        option("thin", Flag, "no room is kept for the volume (zvol; zfs create -s); not written: true")
+            .default("true"),
+        option(
+            "arc-max",
+            Size,
+            "what the ARC may hold at most while the stack is up; not written: as that machine has it",
+        )
+        .also(&["arc_max", "zfs_arc_max"]),
+    ],
+    positional: Some("vdev"),
+    joins: true,
+    layout: Some(joined),
+    redundancy,
+    states: Some(States { source: "zpool status", of: "mirror, raidz, raidz2" }),
+    block: Some(block),
+    memory_cache: Some(MemoryCache {
+        name: "ARC",
+        keeps: ("primarycache", "all"),
+        limit: "arc-max",
+        usual_share: 2,
+        hint: "primarycache=metadata, a smaller arc-max, or more data",
+    }),
+    comparable: &[
+        (Concept::Promise, How::Option("sync")),
+        (Concept::ReadsBelow, How::Option("primarycache")),
+        (Concept::Provisioning, How::By(provisioning)),
+        // Versions of ZFS differ in what they compress where nobody says.
+        (Concept::Compression, How::Option("compression")),
+        (Concept::Deduplication, How::Option("dedup")),
+    ],
+    notes: &[(
+        "sync",
+        "disabled",
+        "ZFS acknowledges flushes and does nothing (sync=disabled): what was written in the last seconds is lost with the machine, and \
+         there is no durable figure",
+    )],
+    drops_flushes: &[("sync", "disabled")],
+    capabilities: &[Capability::of("zfs", "layer zfs", "/dev/x | zfs")],
+    requires: &[Requirement {
+        id: "zfs",
+        why: "for the layer zfs",
+        supply: &[
+            debian(
+                "apt-get install zfsutils-linux zfs-dkms (Debian: in contrib; Ubuntu needs the first only)",
+            ),
+            everywhere("install OpenZFS 2.0 or newer, its tools and its module"),
+        ],
+        finds: &[Find::Program("zpool"), Find::Module("zfs")],
+    }],
+    programs: &["zfs"],
+    ..LayerHelp::PLAIN
+};
+
+/// Whether it is a file in a file system, and not a volume.
+pub fn is_dataset(layer: &LayerSpec) -> bool {
+    layer.option("kind") == Some("dataset")
+}
+
+/// The option that says how much is written as a whole.
+pub fn block_option(layer: &LayerSpec) -> &'static str {
+    if is_dataset(layer) { "recordsize" } else { "volblocksize" }
+}
+
+fn block(layer: &LayerSpec) -> u64 {
+    layer.size(block_option(layer)).unwrap_or_default()
+}
+
+fn redundancy(layer: &LayerSpec, _: usize) -> u32 {
+    match layer.option("vdev") {
+        // Of one mirror: two of different mirrors may be lost by chance only.
+        Some("mirror" | "raidz") => 1,
+        Some("raidz2") => 2,
+        _ => 0,
+    }
+}
+
+fn provisioning(layer: &LayerSpec) -> Option<Setting> {
+    let is_thin = !is_dataset(layer) && layer.option("thin") != Some("false");
+    Setting::of("thin zvol", "thin").filter(|_| is_thin)
+}
+
+fn joined(layer: &LayerSpec, drives: u64) -> Result<Joined, String> {
+    let block = block(layer);
+    let raidz = |parity: u64| {
+        let ashift = layer.number("ashift").filter(|shift| (9..=16).contains(shift)).unwrap_or(12);
+        enough(drives, parity).map(|()| Spread::Raidz { parity, block, sector: 1 << ashift })
+    };
+    let (spread, name) = match layer.option("vdev").unwrap_or_default() {
+        "stripe" => (Spread::Striped { over: drives }, "ZFS stripe"),
+        // Mirrors of two, and a stripe of these.
+        "mirror" => return Ok(Spread::Mirrored { copies: 2, groups: true }.named("ZFS mirrors")),
+        "raidz" | "raidz1" => (raidz(1)?, "raidz"),
+        "raidz2" => (raidz(2)?, "raidz2"),
+        "raidz3" => (raidz(3)?, "raidz3"),
+        other => return Err(format!("what a vdev of type {other} asks of its drives is not known")),
+    };
+    Ok(spread.named(name).in_turns(block_option(layer), block))
+}

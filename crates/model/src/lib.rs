@@ -1,0 +1,27 @@
+//! What is compared and what is recorded, as checked values: [`scenario`] reads files and command lines, [`layer`] knows what each
+//! layer is called, takes and means, [`record`] is what a run keeps, [`state`] the states of arrays. No I/O but reading the files that
+//! a scenario names.
+#![forbid(unsafe_code)]
+
+pub mod layer;
+pub mod record;
+pub mod scenario;
+pub mod state;
+#[cfg(any(test, feature = "testing"))]
+pub mod testing;
+
+use iotax_stats as stats;
+use iotax_units::{self as units, exit};
+
+/// Old names of what lies here and below.
+mod host {
+    pub mod caches {
+        pub use iotax_facts::machine::WriteCache;
+    }
+    pub mod facts {
+        pub use iotax_facts::machine::*;
+    }
+}
+mod step {
+    pub use iotax_facts::place::*;
+}

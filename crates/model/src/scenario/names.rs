@@ -1,0 +1,172 @@
+//! Short unique names of stacks: the last layer, and as much more as tells it from the others.
+
+use super::stacks::Cell;
+use super::{LayerSpec, Medium};
+use crate::layer::catalog::{self, LayerHelp};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+
+/// One name a cell, in their order. Cells with the same text get `#2`, `#3`.
+pub fn names_of(cells: &[Cell]) -> Vec<String> {
+    let texts: Vec<String> = cells.iter().map(Cell::text).collect();
+    let mut levels = vec![0; cells.len()];
+    let mut names = names_at(cells, &levels);
+    for _ in 0..LEVELS {
+        for i in clashing(&names, &texts) {
+            levels[i] += 1;
+        }
+        names = names_at(cells, &levels);
+    }
+    numbered(names)
+}
+
+const LEVELS: u8 = 3;
+
+fn names_at(cells: &[Cell], levels: &[u8]) -> Vec<String> {
+    let shorts: Vec<String> = cells.iter().map(short).collect();
+    let mut peers: BTreeMap<&str, Vec<&LayerSpec>> = BTreeMap::new();
+    for (cell, short) in cells.iter().zip(&shorts) {
+        peers.entry(short).or_default().extend(cell.layers.last());
+    }
+    let differing: BTreeMap<&str, Differing> =
+        peers.into_iter().map(|(short, layers)| (short, Differing::among(&layers))).collect();
+    let name = |i: usize| match levels[i] {
+        0 => shorts[i].clone(),
+        1 => with_differences(&cells[i], &differing[shorts[i].as_str()]),
+        2 => chain(&cells[i]),
+        _ => cells[i].text(),
+    };
+    (0..cells.len()).map(name).collect()
+}
+
+/// Those whose name stands for different stacks.
+fn clashing(names: &[String], texts: &[String]) -> Vec<usize> {
+    let mut meant: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
+    for (name, text) in names.iter().zip(texts) {
+        meant.entry(name).or_default().insert(text);
+    }
+    (0..names.len()).filter(|i| meant[names[*i].as_str()].len() > 1).collect()
+}
+
+fn numbered(names: Vec<String>) -> Vec<String> {
+    let mut taken = Taken::default();
+    names.iter().map(|name| taken.take_by(name, |n| format!("{name} #{n}"))).collect()
+}
+
+/// Names that are given away, each once.
+#[derive(Default)]
+pub(super) struct Taken {
+    names: HashSet<String>,
+    /// The number to try next, of names that were asked for again.
+    next: HashMap<String, usize>,
+}
+
+impl Taken {
+    /// A name that somebody has.
+    pub(super) fn note(&mut self, name: &str) {
+        self.names.insert(name.to_owned());
+    }
+
+    /// This name, or the first of `NAME-2`, `NAME-3` that is free.
+    pub(super) fn take(&mut self, name: &str) -> String {
+        self.take_by(name, |n| format!("{name}-{n}"))
+    }
+
+    fn take_by(&mut self, name: &str, numbered: impl Fn(usize) -> String) -> String {
+        if self.names.insert(name.to_owned()) {
+            return name.to_owned();
+        }
+        // No name is ever given back, so none before it is free.
+        let next = self.next.entry(name.to_owned()).or_insert(2);
+        loop {
+            let one = numbered(*next);
+            *next += 1;
+            if self.names.insert(one.clone()) {
+                return one;
+            }
+        }
+    }
+}
+
+/// `vm`, `fs(xfs)`, `delay(us=50)`; a bare medium by its kind.
+fn short(cell: &Cell) -> String {
+    cell.layers.last().map_or_else(|| medium_short(cell), layer_short)
+}
+
+fn medium_short(cell: &Cell) -> String {
+    match &cell.medium {
+        Medium::File { .. } => "file".to_owned(),
+        Medium::Device { path } => {
+            path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned()
+        }
+        Medium::Remote { host, .. } => format!("ssh:{host}"),
+        Medium::Drive { name, .. } => name.clone(),
+        Medium::Many { members } => match cell.loaded_at_once() {
+            Some(_) => format!("each of {}", members.len()),
+            None => format!("{} media", members.len()),
+        },
+    }
+}
+
+/// What a layer cannot be without belongs to its name.
+fn layer_short(layer: &LayerSpec) -> String {
+    let needed = layer.help().map_or(&[][..], |help| help.one_of);
+    let shown: Vec<String> = needed
+        .iter()
+        .filter_map(|key| layer.options.get(*key).map(|value| layer.option_text(key, value)))
+        .collect();
+    let copies = if layer.copies > 1 { format!(" x{}", layer.copies) } else { String::new() };
+    match shown.is_empty() {
+        true => format!("{}{copies}", layer.name),
+        false => format!("{}({}){copies}", layer.name, shown.join(",")),
+    }
+}
+
+/// `vm cache=none,num-queues=1`: the options of the last layer that are not the same in all.
+fn with_differences(cell: &Cell, differing: &Differing) -> String {
+    let words = cell.layers.last().map(|last| (last, differing.of(last)));
+    match words {
+        Some((last, words)) if !words.is_empty() => format!("{} {}", layer_short(last), words.join(",")),
+        _ => chain(cell),
+    }
+}
+
+/// By the name of a layer, its options that are not the same in all of some layers.
+struct Differing(BTreeMap<&'static str, Vec<&'static str>>);
+
+impl Differing {
+    fn among(layers: &[&LayerSpec]) -> Differing {
+        let names: BTreeSet<&str> = layers.iter().map(|layer| layer.name.as_str()).collect();
+        let differs = |name: &str| {
+            let mut values = layers.iter().map(|layer| layer.option(name));
+            values.next().is_some_and(|first| values.any(|value| value != first))
+        };
+        let options = |help: &'static LayerHelp| {
+            let names = help.options.iter().map(|option| option.name);
+            (help.name, names.filter(|name| differs(name)).collect())
+        };
+        Differing(names.into_iter().filter_map(catalog::find).map(options).collect())
+    }
+
+    /// Those of one of the layers, as words.
+    fn of(&self, layer: &LayerSpec) -> Vec<String> {
+        let options = self.0.get(layer.name.as_str()).into_iter().flatten();
+        options.filter_map(|name| Some(format!("{name}={}", layer.option(name)?))).collect()
+    }
+}
+
+/// What differs among the cells of one grid, for stacks that have a name of their own.
+pub fn grid_suffixes(cells: &[Cell]) -> Vec<String> {
+    let at =
+        |depth: usize| Differing::among(&cells.iter().map(|cell| &cell.layers[depth]).collect::<Vec<_>>());
+    let depths = cells.first().map_or(0, |cell| cell.layers.len());
+    let differing: Vec<Differing> = (0..depths).map(at).collect();
+    let words = |cell: &Cell| -> Vec<String> {
+        cell.layers.iter().zip(&differing).flat_map(|(layer, differing)| differing.of(layer)).collect()
+    };
+    cells.iter().map(|cell| words(cell).join(",")).collect()
+}
+
+fn chain(cell: &Cell) -> String {
+    let layers = cell.layers.iter().map(|layer| LayerSpec { origin: String::new(), ..layer.clone() }.text());
+    std::iter::once(medium_short(cell)).chain(layers).collect::<Vec<_>>().join(" | ")
+}

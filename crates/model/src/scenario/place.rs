@@ -1,0 +1,332 @@
+//! Places that a scenario names: hosts over SSH by another name, and labs, guests with emulated drives in which volumes and
+//! exports are tried. The lab called `lab` is there without a word of anybody.
+
+use super::ast::MediumExpr;
+use super::error::{Fault, TextFault, nearest};
+use super::{LayerSpec, Medium, Stack};
+use crate::layer::catalog::vm::{MOST_DISKS, SMALLEST_MEMORY};
+use crate::step::{HOST, is_ssh_place, ssh_place};
+use crate::units::{self, GIB, MIB, show_bytes};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// The lab that needs no declaration.
+pub const LAB: &str = "lab";
+/// What a drive of a lab is called, before its number.
+const DRIVE: &str = "nvme";
+/// A lab is a guest.
+const MOST_DRIVES: u32 = MOST_DISKS as u32;
+
+/// A guest with emulated NVMe drives, up for the whole run.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LabSpec {
+    /// How many drives it has; `None`: as many as are named.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub drives: Option<u32>,
+    /// Bytes of each.
+    pub drive_size: u64,
+    /// Virtual CPUs.
+    pub vcpus: u32,
+    /// Bytes of memory.
+    pub memory: u64,
+}
+
+impl Default for LabSpec {
+    /// Drives have room for a file system on a volume of LVM's or ZFS's on one.
+    fn default() -> Self {
+        LabSpec { drives: None, drive_size: GIB, vcpus: 2, memory: 2 * GIB }
+    }
+}
+
+/// The keys of `[place.NAME]` that a lab has, and of `--lab`.
+pub const LAB_KEYS: &[&str] = &["drives", "drive_size", "vcpus", "memory"];
+
+impl LabSpec {
+    /// Sets one of [`LAB_KEYS`].
+    ///
+    /// # Errors
+    /// Why the value does not fit, or which key is meant.
+    pub fn set(&mut self, key: &str, value: &str) -> Result<(), Fault> {
+        match key.replace('-', "_").as_str() {
+            "drives" => self.drives = Some(count(value, MOST_DRIVES).map_err(too_many)?),
+            "vcpus" => self.vcpus = count(value, 256)?,
+            "drive_size" => self.drive_size = size(value, 64 * MIB, "a drive of a lab")?,
+            "memory" => self.memory = size(value, SMALLEST_MEMORY, "memory of a lab")?,
+            other => return Err(Fault::unknown("key of a lab", other, LAB_KEYS)),
+        }
+        Ok(())
+    }
+
+    /// Whether a drive of that name is in it.
+    fn check(&self, place: &str, name: &str) -> Result<(), Fault> {
+        let most = self.drives.unwrap_or(MOST_DRIVES);
+        let there = || (0..most).map(drive_name).any(|known| known == name);
+        let listed = || match self.drives {
+            Some(1) => format!("it has {}", drive_name(0)),
+            Some(drives) => format!("it has {} to {}", drive_name(0), drive_name(drives - 1)),
+            None => format!("write {} to {}", drive_name(0), drive_name(MOST_DRIVES - 1)),
+        };
+        let hint = || match range_meant(name) {
+            Some(range) => format!("write {range} @{place}"),
+            None => listed(),
+        };
+        if there() { Ok(()) } else { Err(Fault::hint(format!("the lab @{place} has no \"{name}\""), hint())) }
+    }
+}
+
+/// `nvme0`
+pub fn drive_name(number: u32) -> String {
+    format!("{DRIVE}{number}")
+}
+
+fn count(value: &str, most: u32) -> Result<u32, Fault> {
+    match value.parse::<u32>() {
+        Ok(number) if (1..=most).contains(&number) => Ok(number),
+        _ => Err(Fault::new(format!("\"{value}\" is no whole number from 1 to {most}"))),
+    }
+}
+
+/// Whoever asks for many disks should know what bounds them.
+fn too_many(fault: Fault) -> Fault {
+    Fault::hint(fault.why, format!("a lab is a guest, which has room for {MOST_DRIVES} disks"))
+}
+
+fn size(value: &str, least: u64, what: &str) -> Result<u64, Fault> {
+    let bytes = units::parse_bytes(value).map_err(|clause| Fault::from_clause(&clause))?;
+    match bytes {
+        _ if bytes < least => Err(Fault::new(format!("{what} has at least {}", show_bytes(least)))),
+        _ if bytes % MIB != 0 => {
+            Err(Fault::hint(format!("{value} is no whole number of MiB"), "write a size such as 512MiB"))
+        }
+        _ => Ok(bytes),
+    }
+}
+
+/// What `[place.NAME]` declares.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum PlaceSpec {
+    /// A guest of the run.
+    Lab(LabSpec),
+    /// A host that ssh reaches.
+    Ssh(String),
+}
+
+/// Names that stacks may use.
+#[derive(Clone, Debug)]
+pub struct Names {
+    /// `[device.NAME]`
+    pub devices: BTreeMap<String, Medium>,
+    /// `[place.NAME]`
+    pub places: BTreeMap<String, PlaceSpec>,
+}
+
+impl Default for Names {
+    fn default() -> Self {
+        let lab = (LAB.to_owned(), PlaceSpec::Lab(LabSpec::default()));
+        Names { devices: BTreeMap::new(), places: [lab].into() }
+    }
+}
+
+impl Names {
+    /// The place as steps and records know it: `host`, the name of a lab, or `ssh:HOST`.
+    ///
+    /// # Errors
+    /// There is none of that name.
+    pub fn place(&self, word: &str) -> Result<String, Fault> {
+        if word == HOST || is_ssh_place(word) {
+            return Ok(word.to_owned());
+        }
+        match self.places.get(word) {
+            Some(PlaceSpec::Lab(_)) => Ok(word.to_owned()),
+            Some(PlaceSpec::Ssh(host)) => Ok(ssh_place(host)),
+            None => Err(self.unknown(word)),
+        }
+    }
+
+    fn unknown(&self, word: &str) -> Fault {
+        let known: Vec<&str> = self.places.keys().map(String::as_str).chain(std::iter::once(HOST)).collect();
+        let near = nearest(word, &known).map(|near| format!("did you mean \"{near}\"? ")).unwrap_or_default();
+        let hint = format!(
+            "{near}there are {}; a host is written @ssh:HOST, or declared as [place.{word}] ssh = \"HOST\"",
+            known.join(", ")
+        );
+        Fault::hint(format!("unknown place \"{word}\""), hint)
+    }
+
+    /// What a word that is no medium would be with a place: `nvme0@lab`, `nvme0`, `nvme0-3`.
+    pub(super) fn drive_meant(&self, body: &str) -> Option<String> {
+        let (name, place) = body.split_once('@').unwrap_or((body, LAB));
+        let is_drive = || (0..MOST_DRIVES).map(drive_name).any(|known| known == name);
+        let named = range_meant(name).or_else(|| is_drive().then(|| name.to_owned()))?;
+        matches!(self.places.get(place), Some(PlaceSpec::Lab(_))).then(|| format!("{named} @{place}"))
+    }
+
+    /// A drive of a lab, `nvme0 @lab`.
+    ///
+    /// # Errors
+    /// It has no such drive.
+    pub(super) fn drive(&self, place: &str, expr: &MediumExpr) -> Result<Medium, TextFault> {
+        let at = |fault| TextFault::new(expr.span.clone(), fault);
+        let Some(PlaceSpec::Lab(lab)) = self.places.get(place) else { return Err(at(self.unknown(place))) };
+        if expr.scheme.is_some() || expr.body.starts_with('/') {
+            let why =
+                format!("the lab @{place} has drives of its own, and \"{}\" is none of them", expr.body);
+            return Err(at(Fault::hint(why, format!("write {} @{place}", drive_name(0)))));
+        }
+        if let Some(option) = expr.options.first() {
+            let hint = format!("write drive_size in [place.{place}], or --lab drive_size=1GiB");
+            let fault = Fault::hint(format!("a drive takes no option, got \"{option}\""), hint);
+            return Err(TextFault::new(option.span.clone(), fault));
+        }
+        lab.check(place, &expr.body).map_err(at)?;
+        Ok(Medium::Drive { place: place.to_owned(), name: expr.body.clone() })
+    }
+}
+
+/// The labs that stacks stand in, each with as many drives as it was given or as are named.
+pub(super) fn labs_of(stacks: &[Stack], names: &Names) -> BTreeMap<String, LabSpec> {
+    let mut labs: BTreeMap<String, LabSpec> = BTreeMap::new();
+    let mut enter = |place: &str, drive: u32| {
+        let Some(PlaceSpec::Lab(spec)) = names.places.get(place) else { return };
+        let lab = labs.entry(place.to_owned()).or_insert_with(|| spec.clone());
+        if spec.drives.is_none() {
+            lab.drives = Some(lab.drives.unwrap_or(0).max(drive));
+        }
+    };
+    for stack in stacks {
+        for member in stack.medium.members() {
+            let Medium::Drive { place, name } = member else { continue };
+            let number = name.strip_prefix(DRIVE).and_then(|digits| digits.parse::<u32>().ok());
+            enter(place, number.map_or(0, |number| number + 1));
+        }
+        stack.layers.iter().flat_map(LayerSpec::places).for_each(|place| enter(place, 0));
+    }
+    labs
+}
+
+/// `nvme0,...,nvme3` in a list is all of them.
+///
+/// # Errors
+/// What stands around the dots is no range.
+pub(super) fn ranges(members: &[MediumExpr]) -> Result<Vec<MediumExpr>, TextFault> {
+    let mut all: Vec<MediumExpr> = Vec::new();
+    for (at, member) in members.iter().enumerate() {
+        if member.scheme.is_some() || !matches!(member.body.as_str(), "..." | "..") {
+            all.push(member.clone());
+            continue;
+        }
+        let ends = members.get(at.wrapping_sub(1)).zip(members.get(at + 1));
+        let range = ends.and_then(between);
+        if let (Some(_), Some((first, last)), "..") = (&range, ends, member.body.as_str()) {
+            let hint = format!("a range has three dots: write [{},...,{}]", first.body, last.body);
+            return Err(TextFault::new(member.span.clone(), Fault::hint("\"..\" is no medium", hint)));
+        }
+        let Some(range) = range else {
+            let hint = "write for example [nvme0,...,nvme5]: names that differ in the number at their end, the lower first";
+            return Err(TextFault::new(
+                member.span.clone(),
+                Fault::hint(format!("\"{}\" stands between no two numbered names", member.body), hint),
+            ));
+        };
+        all.extend(range);
+    }
+    Ok(all)
+}
+
+/// A range as others write it, `nvme0-3` or `nvme0...nvme3`, as it is written here.
+fn range_meant(body: &str) -> Option<String> {
+    let (stem, rest) = body.split_at(body.find(|c: char| c.is_ascii_digit())?);
+    let (from, rest) = rest.split_at(rest.find(|c: char| !c.is_ascii_digit())?);
+    let to = ["...", "..", "-"].iter().find_map(|dots| rest.strip_prefix(dots))?;
+    let to = to.strip_prefix(stem).unwrap_or(to);
+    let number =
+        |digits: &str| digits.bytes().all(|b| b.is_ascii_digit()).then(|| digits.parse::<u32>().ok())?;
+    let fits = !stem.is_empty() && number(from)? < number(to)?;
+    fits.then(|| format!("[{stem}{from},...,{stem}{to}]"))
+}
+
+/// What lies between two numbered names, without them.
+fn between((first, last): (&MediumExpr, &MediumExpr)) -> Option<Vec<MediumExpr>> {
+    let split = |expr: &MediumExpr| {
+        let stem = expr.body.trim_end_matches(|c: char| c.is_ascii_digit()).len();
+        Some((expr.body[..stem].to_owned(), expr.body[stem..].parse::<u32>().ok()?))
+    };
+    let ((stem, from), (other, to)) = (split(first)?, split(last)?);
+    let fits = stem == other && first.scheme == last.scheme && from < to && to - from < 256;
+    let one = |number| MediumExpr { body: format!("{stem}{number}"), ..first.clone() };
+    fits.then(|| (from + 1..to).map(one).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scenario::grammar;
+    use crate::scenario::stacks::cells_of;
+
+    fn read(text: &str) -> Result<String, String> {
+        let expr = grammar::parse(text).map_err(|fault| fault.show(text))?;
+        let cells = cells_of(&expr, &Names::default(), &|_| "here".into());
+        Ok(cells.map_err(|fault| fault.show(text))?.first().unwrap().text())
+    }
+
+    #[test]
+    fn drives_of_a_lab_are_named_one_by_one_or_as_a_range() {
+        assert_eq!(read("nvme0 @lab").unwrap(), "nvme0 @lab");
+        let all = "each([nvme0,nvme1,nvme2,nvme3]) @lab";
+        assert_eq!(read("each([nvme0,...,nvme3]) @lab").unwrap(), all);
+        assert_eq!(read("each([nvme0 @lab,nvme1 @lab,nvme2 @lab,nvme3 @lab])").unwrap(), all);
+        assert_eq!(read(all).unwrap(), all);
+        for (text, part) in [
+            ("each([nvme3,...,nvme0]) @lab", "the lower first"),
+            ("each([...,nvme0]) @lab", "stands between no two"),
+            ("/dev/nvme0n1 @lab", "hint: write nvme0 @lab"),
+            ("nvme99 @lab", "has no \"nvme99\"; hint: write nvme0 to nvme11"),
+            ("nvme12 @lab", "has no \"nvme12\"; hint: write nvme0 to nvme11"),
+            ("sda @lab", "has no \"sda\"; hint: write nvme0 to nvme11"),
+            ("[nvme0-3] @lab", "has no \"nvme0-3\"; hint: write [nvme0,...,nvme3] @lab\n"),
+            ("[nvme0...nvme3] @lab | linear", "hint: write [nvme0,...,nvme3] @lab\n"),
+            (
+                "each([nvme0,..,nvme3]) @lab",
+                "\"..\" is no medium; hint: a range has three dots: write [nvme0,...,nvme3]",
+            ),
+            ("each([..,nvme3]) @lab", "\"..\" stands between no two"),
+            ("nvme0-3", "did you mean \"[nvme0,...,nvme3] @lab\"?"),
+            ("nvme0", "\"nvme0\" is no medium; hint: did you mean \"nvme0 @lab\"?"),
+            ("nvme0@lab", "did you mean \"nvme0 @lab\", with a blank before \"@\"? "),
+            (
+                "nvme0@lap",
+                "write /dev/NAME, file:/PATH,size=SIZE, nvme0 @lab (a drive of a lab) or ssh:HOST:/PATH",
+            ),
+            ("nvme0 @lap", "did you mean \"lab\"?"),
+            ("nvme0,size=1GiB @lab", "--lab drive_size="),
+        ] {
+            let why = read(text).unwrap_err();
+            assert!(why.contains(part), "{text}: {why}");
+        }
+    }
+
+    #[test]
+    fn a_host_over_ssh_has_one_name() {
+        assert_eq!(read("/dev/nvme0n1 @ssh:root@storage").unwrap(), "ssh:root@storage:/dev/nvme0n1");
+        let mut names = Names::default();
+        names.places.insert("storage".into(), PlaceSpec::Ssh("root@s1".into()));
+        assert_eq!(names.place("storage").unwrap(), "ssh:root@s1");
+        assert_eq!(names.place("host").unwrap(), "host");
+    }
+
+    #[test]
+    fn a_lab_is_as_large_as_it_is_told() {
+        let mut lab = LabSpec::default();
+        for (key, value) in [("drives", "6"), ("drive-size", "1GiB"), ("vcpus", "4"), ("memory", "4GiB")] {
+            lab.set(key, value).unwrap();
+        }
+        assert_eq!(lab, LabSpec { drives: Some(6), drive_size: GIB, vcpus: 4, memory: 4 * GIB });
+        assert!(lab.set("drives", "0").unwrap_err().why.contains("from 1 to"));
+        let many = lab.set("drives", "13").unwrap_err();
+        assert_eq!(many.why, "\"13\" is no whole number from 1 to 12");
+        assert!(many.hint.unwrap().contains("room for 12 disks"));
+        lab.set("drives", "12").unwrap();
+        assert!(lab.set("drive_size", "1MiB").unwrap_err().why.contains("at least 64 MiB"));
+        assert!(lab.set("cores", "1").unwrap_err().why.contains("cores"));
+    }
+}

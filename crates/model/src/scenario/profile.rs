@@ -1,0 +1,152 @@
+//! Loads that others published, by name: what was issued, not how long or on what. Each is an entry of [`ALL`].
+
+use super::draft::Draft;
+use super::error::{Fault, InputError, Origin};
+use super::sweep;
+use super::words::JobWords;
+
+/// The loads of one comparison.
+pub struct Profile {
+    /// Its name; `NAME/LOAD` is one of its loads.
+    pub name: &'static str,
+    /// Whose it is, one line.
+    pub help: &'static str,
+    loads: &'static [Load],
+}
+
+/// Name and fio's words.
+type Load = (&'static str, &'static [(&'static str, &'static str)]);
+
+/// All of them.
+pub const ALL: &[Profile] = &[
+    Profile {
+        name: "hcibench",
+        help: "five vdbench profiles of a comparison of iSER and NVMe-oF, eight I/Os in flight a disk",
+        loads: &[
+            ("4k-80random-50read", &mixed("4KiB", "50", "80")),
+            ("8k-80random-75read", &mixed("8KiB", "75", "80")),
+            ("64k-80sequential-75read", &mixed("64KiB", "75", "20")),
+            ("4k-random-read", &plain("randread", "4KiB", "8")),
+            ("4k-random-write", &plain("randwrite", "4KiB", "8")),
+        ],
+    },
+    Profile {
+        name: "vm-raid",
+        help: "of a comparison of RAID engines under virtual machines; its depths are not said, these are iotax's",
+        loads: &[
+            ("randread-4k", &plain("randread", "4KiB", "32")),
+            ("randwrite-4k", &plain("randwrite", "4KiB", "32")),
+            ("mix-70-30", &[("rw", "randrw"), ("rwmixread", "70"), ("bs", "4KiB"), ("iodepth", "32")]),
+            ("read-1M", &plain("read", "1MiB", "4")),
+            ("write-1M", &plain("write", "1MiB", "4")),
+        ],
+    },
+];
+
+const fn plain(
+    rw: &'static str,
+    bs: &'static str,
+    iodepth: &'static str,
+) -> [(&'static str, &'static str); 3] {
+    [("rw", rw), ("bs", bs), ("iodepth", iodepth)]
+}
+
+const fn mixed(
+    bs: &'static str,
+    rwmixread: &'static str,
+    percentage_random: &'static str,
+) -> [(&'static str, &'static str); 5] {
+    [
+        ("rw", "randrw"),
+        ("bs", bs),
+        ("iodepth", "8"),
+        ("rwmixread", rwmixread),
+        ("percentage_random", percentage_random),
+    ]
+}
+
+/// The workloads behind `NAME` or `NAME/LOAD`, written at `origin`.
+///
+/// # Errors
+/// A name that is none, with those that there are.
+pub fn drafts(word: &str, origin: &Origin) -> Result<Vec<Draft>, InputError> {
+    let (name, wanted) = word.split_once('/').map_or((word, None), |(name, load)| (name, Some(load)));
+    let known = |what: &str, word: &str, known: Vec<&str>| {
+        origin.error("profile", Fault::unknown(what, word, &known))
+    };
+    let profile = ALL
+        .iter()
+        .find(|profile| profile.name == name)
+        .ok_or_else(|| known("profile", name, ALL.iter().map(|profile| profile.name).collect()))?;
+    let loads: Vec<&Load> =
+        profile.loads.iter().filter(|(load, _)| wanted.is_none_or(|wanted| wanted == *load)).collect();
+    if loads.is_empty() {
+        let names = profile.loads.iter().map(|(load, _)| *load).collect();
+        return Err(known(&format!("load of {name}"), wanted.unwrap_or_default(), names));
+    }
+    let drafts: Result<Vec<Vec<Draft>>, InputError> =
+        loads.into_iter().map(|load| workload(load, origin)).collect();
+    Ok(drafts?.concat())
+}
+
+fn workload((name, words): &Load, origin: &Origin) -> Result<Vec<Draft>, InputError> {
+    let mut job = JobWords::default();
+    for (key, value) in *words {
+        job.set(key, value, origin);
+    }
+    sweep::drafts(&job, Some(name), None)
+}
+
+/// For the help: every name with whose loads they are.
+pub fn listed() -> String {
+    let each = |profile: &Profile| {
+        let loads: Vec<&str> = profile.loads.iter().map(|(load, _)| *load).collect();
+        format!("{}: {} ({})", profile.name, profile.help, loads.join(", "))
+    };
+    ALL.iter().map(each).collect::<Vec<_>>().join("; ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::draft::Targets;
+    use super::super::jobfile;
+    use super::*;
+    use iotax_load::Job;
+    use std::path::Path;
+
+    fn jobs(drafts: &[Draft]) -> Vec<(String, Job)> {
+        // Of what only reads or only writes the mix means nothing.
+        let mix = |job: &Job| if job.rw.reads() && job.rw.writes() { job.rwmixread } else { 0 };
+        let plain = |job: &Job| Job { name: String::new(), rwmixread: mix(job), ..job.clone() };
+        let loads = drafts.iter().map(|draft| draft.on(Targets::default()).unwrap());
+        loads.map(|load| (load.name, plain(&load.jobs[0]))).collect()
+    }
+
+    #[test]
+    fn the_job_file_of_the_same_comparison_says_the_same() {
+        let path = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."))
+            .join("scenarios/e4-hcibench-profiles.fio");
+        let of_file = jobfile::read(&path).unwrap().drafts;
+        let of_name = drafts("hcibench", &Origin::command_line()).unwrap();
+        assert_eq!(of_name.len(), 5);
+        assert_eq!(jobs(&of_name), jobs(&of_file));
+    }
+
+    #[test]
+    fn every_load_is_found_by_its_own_name_and_others_are_told() {
+        let origin = Origin::command_line();
+        for profile in ALL {
+            let all = drafts(profile.name, &origin).unwrap();
+            assert_eq!(all.len(), profile.loads.len(), "each is one workload");
+            for (load, of_all) in profile.loads.iter().zip(&all) {
+                let own = drafts(&format!("{}/{}", profile.name, load.0), &origin).unwrap();
+                assert_eq!(own, std::slice::from_ref(of_all));
+            }
+            assert!(listed().contains(profile.name));
+        }
+        let why = drafts("hcbench", &origin).unwrap_err().to_string();
+        assert!(why.contains("did you mean \"hcibench\"?") && why.contains("vm-raid"), "{why}");
+        let why = drafts("vm-raid/read", &origin).unwrap_err().to_string();
+        assert!(why.contains("unknown load of vm-raid \"read\"") && why.contains("read-1M"), "{why}");
+    }
+}

@@ -1,0 +1,123 @@
+//! What the maker of the drives rates them at, as the data sheet prints it, so that a report can hold what was measured
+//! against it. It refuses a figure without a source: nobody could look it up.
+
+use super::error::Fault;
+use crate::units::{self, Counted, Printed};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+pub use iotax_hardware::ratings::Rated;
+
+/// `[rating]`: one drive of the model that the stacks stand on.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Rating {
+    /// Which data sheet: title, revision or date, where.
+    pub source: String,
+    /// The model that it is of.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
+    /// What is printed there.
+    pub figures: BTreeMap<Rated, RatedFigure>,
+}
+
+/// One printed figure.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct RatedFigure {
+    /// As it was printed: `1000k`.
+    pub printed: String,
+    /// I/Os a second, bytes a second or nanoseconds.
+    pub value: f64,
+}
+
+/// What a figure of a data sheet counts.
+fn counted(rated: Rated) -> Counted {
+    match rated {
+        Rated::RandreadIops | Rated::RandwriteIops => Counted::PerSecond,
+        Rated::Read | Rated::Write => Counted::BytesPerSecond,
+        Rated::RandreadLatency | Rated::RandwriteLatency => Counted::Time,
+    }
+}
+
+/// Keys of `[rating]`.
+pub fn names() -> Vec<&'static str> {
+    ["source", "model"].into_iter().chain(Rated::ALL.map(|(_, key)| key)).collect()
+}
+
+/// Sets one key.
+///
+/// # Errors
+/// A text that is empty, without a number, with another unit, or only a bound.
+pub fn set(rating: &mut Rating, key: &str, text: &str) -> Result<(), Fault> {
+    let said = || match text.trim() {
+        "" => Err(Fault::new("is empty")),
+        text => Ok(text.to_owned()),
+    };
+    match (key, Rated::ALL.into_iter().find(|(_, name)| *name == key)) {
+        ("source", _) => rating.source = said()?,
+        ("model", _) => rating.model = Some(said()?),
+        (_, Some((rated, _))) => {
+            let read =
+                units::parse_printed(text, counted(rated)).map_err(|clause| Fault::from_clause(&clause))?;
+            let Printed { value, low, .. } = read;
+            if low == 0.0 {
+                return Err(Fault::hint("a bound is no rating", "write the figure without \"<\""));
+            }
+            rating.figures.insert(rated, RatedFigure { printed: text.to_owned(), value });
+        }
+        _ => return Err(Fault::unknown("key", key, &names())),
+    }
+    Ok(())
+}
+
+/// What makes a rating one.
+///
+/// # Errors
+/// No source, or no figure.
+pub fn check(rating: &Rating) -> Result<(), (&'static str, Fault)> {
+    if rating.source.is_empty() {
+        let hint = "write source = \"the data sheet: its title, revision or date\"";
+        return Err(("source", Fault::hint("a rating without a source cannot be looked up", hint)));
+    }
+    if rating.figures.is_empty() {
+        let hint = "write for example randread_iops = \"1000k\" and read = \"7000MB/s\"";
+        return Err(("rating", Fault::hint("there is no figure", hint)));
+    }
+    Ok(())
+}
+
+impl Rating {
+    /// A figure, in I/Os a second, bytes a second or nanoseconds.
+    pub fn value(&self, rated: Rated) -> Option<f64> {
+        self.figures.get(&rated).map(|figure| figure.value)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_rating_is_read_as_it_is_printed() {
+        let mut rating = Rating::default();
+        let printed = [
+            ("source", "data sheet, 2021"),
+            ("randread_iops", "1000k"),
+            ("read", "7000MB/s"),
+            ("randread_latency", "70us"),
+        ];
+        for (key, text) in printed {
+            set(&mut rating, key, text).unwrap();
+        }
+        assert_eq!(check(&rating), Ok(()));
+        let read = [Rated::RandreadIops, Rated::Read, Rated::RandreadLatency].map(|one| rating.value(one));
+        assert_eq!(read, [Some(1e6), Some(7e9), Some(70_000.0)]);
+        assert_eq!(rating.value(Rated::Write), None);
+    }
+
+    #[test]
+    fn every_key_has_the_name_under_which_it_is_recorded() {
+        for (rated, key) in Rated::ALL {
+            assert_eq!(serde_json::to_value(rated).unwrap(), key);
+        }
+    }
+}

@@ -1,0 +1,108 @@
+//! What checks the ruler instead of a stack. The same stack twice; and the baseline once more, loaded by another generator, to hold
+//! the generators against each other (`fio_on_baseline`): no stack that a verdict of the run is about. Refused is where fio cannot load what iotax does.
+
+use super::error::Fault;
+use super::stacks::Cell;
+use super::{Agent, LayerSpec, Scenario, Stack};
+use crate::layer::catalog::{Role, engine};
+use iotax_load::Job;
+
+/// The key that asks for it.
+pub const KEY: &str = "fio_on_baseline";
+
+impl Scenario {
+    /// The generator of a stack that is the baseline and a generator on it.
+    pub fn generator_on_baseline(&self, stack: usize) -> Option<&str> {
+        let (base, stack) = (self.stacks.get(self.baseline)?, self.stacks.get(stack)?);
+        let (last, below) = stack.layers.split_last()?;
+        let is_it = last.is(Role::Generator) && below == base.layers && stack.medium == base.medium;
+        is_it.then(|| last.option("name").unwrap_or("another generator"))
+    }
+
+    /// Whether two stacks are the same but for layers that do nothing (`null`): what is found between them is the ruler's own error.
+    pub fn is_same(&self, one: usize, other: usize) -> bool {
+        let (one, other) = (&self.stacks[one], &self.stacks[other]);
+        let keys = |stack: &Stack| {
+            stack.layers.iter().filter(|layer| !layer.is(Role::Null)).map(LayerSpec::key).collect::<Vec<_>>()
+        };
+        one.medium == other.medium && one.state == other.state && keys(one) == keys(other)
+    }
+
+    /// The stack that `fio_on_baseline` stands for. It has its rows and a line of its own, but no part in the headline, in the family
+    /// that verdicts are held against, and in the choice of the slowest stack. `None` where nothing but the two is compared: that
+    /// comparison is the run's.
+    pub fn ruler(&self) -> Option<usize> {
+        let is_it = |at: &usize| self.generator_on_baseline(*at) == Some("fio");
+        let asked = self.measure.fio_on_baseline && self.stacks.len() > 2;
+        (0..self.stacks.len()).find(is_it).filter(|_| asked)
+    }
+}
+
+/// What else a scenario is, as far as it matters here.
+pub(super) struct Beside<'a> {
+    /// A bill is wanted.
+    pub bill: bool,
+    /// Durability trials.
+    pub trials: bool,
+    /// All jobs.
+    pub jobs: Vec<&'a Job>,
+}
+
+/// That stack, not yet named.
+///
+/// # Errors
+/// Where fio cannot load what is to be compared with it: why, and what would do.
+pub(super) fn fio_on(baseline: &Stack, beside: Beside) -> Result<Cell, Fault> {
+    let generator = |layer: &LayerSpec| layer.is(Role::Generator) || layer.is(Role::Delay);
+    let refused = match () {
+        () if beside.trials => Some((
+            "durability trials have a load of their own, which fio does not issue",
+            "leave it out: trials measure no generator",
+        )),
+        () if beside.bill => Some((
+            "a bill has a line for each layer, and fio on the baseline is none of them",
+            "compare the stacks without a bill",
+        )),
+        () if baseline.guests() > 1
+            || baseline.medium.agent() == Agent::Fio
+            || baseline.layers.iter().any(generator) =>
+        {
+            Some((
+                "fio can load neither several guests at one time nor a baseline that is itself of a generator",
+                "leave it out, or take another baseline",
+            ))
+        }
+        () => beside.jobs.into_iter().find_map(beyond_fio),
+    };
+    match refused {
+        Some((why, hint)) => Err(Fault::hint(why, hint)),
+        None => {
+            let layers = baseline.layers.iter().cloned().chain([fio()]).collect();
+            Ok(Cell { medium: baseline.medium.clone(), layers })
+        }
+    }
+}
+
+fn beyond_fio(job: &Job) -> Option<(&'static str, &'static str)> {
+    match () {
+        () if job.verify => Some((
+            "a load is verified by stamps that iotax puts on what is written, and fio knows none of them",
+            "leave it out, or leave out verify",
+        )),
+        () if job.rw.trims() => {
+            Some(("a load trims, which fio is not asked to here", "leave it out, or take another rw"))
+        }
+        () => None,
+    }
+}
+
+fn fio() -> LayerSpec {
+    LayerSpec {
+        name: engine::HELP.name.into(),
+        options: [("name".to_owned(), "fio".to_owned())].into(),
+        place: None,
+        far: None,
+        copies: 1,
+        origin: KEY.into(),
+    }
+}

@@ -1,0 +1,510 @@
+//! From a parsed stack to checked ones: layers, options, grids (media: media.rs). It refuses what no layer of
+//! this version can do, and says where that is written. Nothing here looks at the machine.
+
+use super::ast::{BaseExpr, LayerExpr, MediumExpr, OptionExpr, StackExpr};
+use super::bdev;
+use super::error::{Checked, Fault, TextFault};
+use super::grammar::quote;
+use super::media::base_medium;
+use super::place::Names;
+use super::{Agent, LayerSpec, Medium, Stack};
+use crate::layer::catalog::{self, Face, LayerHelp, OptionKind, Role, alias};
+use crate::step::HOST;
+use crate::units;
+use std::collections::BTreeMap;
+
+/// More cells than this are a slip of the pen rather than a plan.
+const MOST_CELLS: usize = 64;
+
+/// Medium and layers of one stack, not yet named.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Cell {
+    /// The bottom.
+    pub medium: Medium,
+    /// From the bottom up.
+    pub layers: Vec<LayerSpec>,
+}
+
+/// Checks a stack; a grid gives one cell for each choice. `origin` makes the place of a layer from
+/// the byte where it begins.
+///
+/// # Errors
+/// The first thing that no layer knows or can do.
+pub fn cells_of(expr: &StackExpr, names: &Names, origin: &dyn Fn(usize) -> String) -> Checked<Vec<Cell>> {
+    let medium = base_medium(&expr.base, names, expr.layers.first())?;
+    let mut cells = vec![Cell { medium, layers: Vec::new() }];
+    if let BaseExpr::Each(members) = &expr.base {
+        only_generators_on_each(members, &expr.layers)?;
+    }
+    for layer in &expr.layers {
+        cells = stacked(&cells, layer, names, origin)?;
+    }
+    Ok(cells)
+}
+
+/// Puts a layer on every cell.
+///
+/// # Errors
+/// What the layer does not know or cannot do.
+pub fn stacked(
+    cells: &[Cell],
+    layer: &LayerExpr,
+    names: &Names,
+    origin: &dyn Fn(usize) -> String,
+) -> Checked<Vec<Cell>> {
+    let help = known_layer(layer)?;
+    let choices = layer_choices(help, layer)?;
+    if cells.len() * choices.len() > MOST_CELLS {
+        let fault = Fault::hint(
+            format!("the grid has {} stacks, at most {MOST_CELLS} are compared", cells.len() * choices.len()),
+            "write fewer values in [...]",
+        );
+        return Err(TextFault::new(layer.span.clone(), fault));
+    }
+    let mut grown = Vec::new();
+    for cell in cells {
+        let (place, far) = ends(layer, names)?;
+        fits(cell, help, layer, place.as_deref())?;
+        for options in &choices {
+            let mut cell = cell.clone();
+            let (name, options) = (help.name.to_owned(), options.clone());
+            let mut spec = LayerSpec {
+                name,
+                options,
+                place: place.clone(),
+                far: far.clone(),
+                copies: layer.fanout.unwrap_or(1),
+                origin: origin(layer.span.start),
+            };
+            bdev::settle(&cell.layers, &mut spec)
+                .map_err(|fault| TextFault::new(layer.span.clone(), fault))?;
+            cell.layers.push(spec);
+            grown.push(cell);
+        }
+    }
+    Ok(grown)
+}
+
+/// `each` says that nothing joins the members, so a layer that does contradicts it.
+fn only_generators_on_each(members: &[MediumExpr], layers: &[LayerExpr]) -> Checked<()> {
+    let joins = |layer: &&LayerExpr| catalog::find(&layer.name).is_some_and(|help| help.joins);
+    match layers.iter().find(joins) {
+        Some(layer) if members.len() > 1 => {
+            let why = format!("each([..]) is measured bare, and \"{}\" joins its members", layer.name);
+            let hint = format!("leave each out: [..] | {layer}");
+            Err(TextFault::new(layer.span.clone(), Fault::hint(why, hint)))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Where both ends of a layer live, as steps know their places.
+fn ends(layer: &LayerExpr, names: &Names) -> Checked<(Option<String>, Option<String>)> {
+    let named = |word: &str| names.place(word).map_err(|fault| TextFault::new(layer.span.clone(), fault));
+    let Some((near, far)) = &layer.place else { return Ok((None, None)) };
+    Ok((Some(named(near)?), far.as_ref().map(|far| named(far)).transpose()?))
+}
+
+pub(super) fn known_layer(layer: &LayerExpr) -> Checked<&'static LayerHelp> {
+    catalog::find(&layer.name).ok_or_else(|| {
+        let end = layer.span.start + layer.name.len();
+        let known = catalog::names();
+        let fault = match alias::layer(&layer.name) {
+            Some(write) => Fault::hint(
+                format!("unknown layer \"{}\"", layer.name),
+                format!("did you mean {write}? known are {}", known.join(", ")),
+            ),
+            None => Fault::unknown("layer", &layer.name, &known),
+        };
+        TextFault::new(layer.span.start..end, fault)
+    })
+}
+
+/// Whether the layer can stand here.
+fn fits(cell: &Cell, help: &LayerHelp, layer: &LayerExpr, place: Option<&str>) -> Checked<()> {
+    let name = help.name;
+    let fault = if layer.fanout.is_some_and(|count| count > 1 && help.role != Role::Guest) {
+        Fault::hint(
+            format!("\"{name}\" is one, and only guests run side by side in this version"),
+            "write xN behind vm(...), or leave it out",
+        )
+    } else if cell.layers.iter().any(|below| below.copies > 1) && help.role == Role::Generator {
+        Fault::hint(
+            "many guests are loaded by iotax's own engines, which begin at one time",
+            "leave the engine out",
+        )
+    } else if !help.fabric && layer.place.as_ref().is_some_and(|(_, far)| far.is_some()) {
+        Fault::hint(format!("\"{name}\" has one end, so it lives in one place"), "write one place, as @host")
+    } else if let Some(fault) = not_of_fio(cell, help, layer) {
+        fault
+    } else if let Some(fault) = place.and_then(|place| lives_elsewhere(cell, name, place)) {
+        fault
+    } else if help.anywhere {
+        return Ok(());
+    } else if let Some(fault) = not_on_parts(cell, help, layer) {
+        fault
+    } else if cell.loaded_at_once().is_some() && !help.joins && !cell.is_split() {
+        Fault::hint(
+            format!("each([..]) is measured bare, and \"{name}\" stands on one device"),
+            format!("name one medium below \"{name}\", or put a layer that joins several between, as mdraid"),
+        )
+    } else if cell.medium.agent() == Agent::Fio {
+        Fault::hint(
+            format!("\"{name}\" is set up by iotax, and with agent=fio there is none"),
+            "leave agent=fio out, or the layer",
+        )
+    } else if help.role == Role::Guest && cell.place() != HOST {
+        Fault::hint(
+            format!("guests stand on this host only, and what is below is on {}", cell.place()),
+            "end the stack below the guest",
+        )
+    } else if help.role == Role::Guest && cell.guest().is_some() {
+        Fault::hint(
+            "a guest within a guest is none of what this version can do",
+            "end the stack with the first",
+        )
+    } else if let Some(fault) = not_in_its_guest(cell, name) {
+        fault
+    } else if help.below == Face::Block && face(cell) == Face::File {
+        Fault::hint(
+            format!("\"{name}\" needs a block device below it, and there is a file"),
+            "put \"loop\" between them",
+        )
+    } else {
+        return Ok(());
+    };
+    Err(TextFault::new(layer.span.clone(), fault))
+}
+
+/// On parts of a device stand guests, one on each, or what joins them again.
+fn not_on_parts(cell: &Cell, help: &LayerHelp, layer: &LayerExpr) -> Option<Fault> {
+    let parts = cell.loaded_at_once().filter(|_| cell.is_split() && !help.joins && !help.anywhere)?;
+    let guests = layer.fanout.unwrap_or(1) as usize;
+    if help.role != Role::Guest {
+        return Some(Fault::hint(
+            format!("\"{}\" stands on one device, and there are {parts} parts below it", help.name),
+            format!("end the stack with the parts, or put vm x{parts} on them"),
+        ));
+    }
+    (guests != parts).then(|| {
+        Fault::hint(
+            format!("there are {parts} parts below and {guests} of \"vm\""),
+            format!("write vm x{parts}: each guest has a part of its own"),
+        )
+    })
+}
+
+/// Where nothing but fio runs no other generator can be named, and fio holds nothing back.
+fn not_of_fio(cell: &Cell, help: &LayerHelp, layer: &LayerExpr) -> Option<Fault> {
+    let fio = layer.options.iter().flat_map(|option| &option.values).all(|name| name == "fio");
+    let other = match help.role {
+        Role::Generator => !fio,
+        Role::Delay => true,
+        _ => false,
+    };
+    (other && cell.medium.agent() == Agent::Fio).then(|| {
+        Fault::hint(
+            format!("\"{}\" needs iotax's own generator, and with agent=fio there is none", layer.name),
+            "leave agent=fio out, or the layer",
+        )
+    })
+}
+
+/// Our guests boot the image of a lab where something is set up in them, which has the programs.
+fn not_in_its_guest(cell: &Cell, name: &str) -> Option<Fault> {
+    let guest = cell.guest()?;
+    if guest.option("image").is_some() {
+        return Some(Fault::hint(
+            format!("\"{name}\" cannot be set up in a guest from an image with a system of its own"),
+            "leave image= out: our own guests boot what has the programs",
+        ));
+    }
+    (guest.copies > 1).then(|| {
+        Fault::hint(
+            format!("\"{name}\" would be set up in {} guests", guest.copies),
+            "write it above one guest, or end the stack with the guests",
+        )
+    })
+}
+
+/// A layer lives where what is below it is.
+fn lives_elsewhere(cell: &Cell, name: &str, place: &str) -> Option<Fault> {
+    let below = cell.place();
+    (place != below).then(|| {
+        Fault::hint(
+            format!("\"{name}\" is written @{place}, and what it stands on is @{below}"),
+            "a layer lives where what is below it does; a fabric leads from one place to another: nvmf(...) @A>@B",
+        )
+    })
+}
+
+fn face(cell: &Cell) -> Face {
+    let medium = match cell.medium {
+        Medium::File { .. } => Face::File,
+        _ => Face::Block,
+    };
+    let mut given = cell.layers.iter().filter_map(LayerSpec::help).map(|help| help.gives);
+    given.rfind(|face| *face != Face::Any).unwrap_or(medium)
+}
+
+type Choice = BTreeMap<String, String>;
+
+/// The options of each cell of the layer's own grid.
+fn layer_choices(help: &LayerHelp, layer: &LayerExpr) -> Checked<Vec<Choice>> {
+    let mut choices = vec![Choice::new()];
+    for option in &layer.options {
+        let (name, values) = option_values(help, option)?;
+        if choices[0].contains_key(&name) {
+            let fault = Fault::new(format!("option \"{name}\" of \"{}\" is written twice", help.name));
+            return Err(TextFault::new(option.span.clone(), fault));
+        }
+        if choices.len() * values.len() > MOST_CELLS {
+            let fault = Fault::hint(
+                format!("the grid has more than {MOST_CELLS} stacks"),
+                "write fewer values in [...]",
+            );
+            return Err(TextFault::new(layer.span.clone(), fault));
+        }
+        choices = crossed(&choices, &name, &values);
+    }
+    wants_one_of(help, &choices[0]).map_err(|fault| TextFault::new(layer.span.clone(), fault))?;
+    Ok(choices)
+}
+
+fn crossed(choices: &[Choice], name: &str, values: &[String]) -> Vec<Choice> {
+    let with = |choice: &Choice, value: &String| {
+        let mut choice = choice.clone();
+        choice.insert(name.to_owned(), value.clone());
+        choice
+    };
+    choices.iter().flat_map(|choice| values.iter().map(move |value| with(choice, value))).collect()
+}
+
+fn option_values(help: &LayerHelp, option: &OptionExpr) -> Checked<(String, Vec<String>)> {
+    let at = |fault| TextFault::new(option.span.clone(), fault);
+    let (key, values) = keyed(help, option).map_err(at)?;
+    let known: Vec<&str> = help.options.iter().map(|option| option.name).collect();
+    let def = help.option(&key).ok_or_else(|| at(unknown_option(help, &key, &known)))?;
+    let mut checked: Vec<String> = Vec::new();
+    for value in &values {
+        let value = def.check(value).map_err(|fault| {
+            let meant = alias::value(help, value).map(|write| format!("did you mean {write}?"));
+            at(Fault { why: format!("option \"{key}\": {}", fault.why), hint: meant.or(fault.hint) })
+        })?;
+        if checked.contains(&value) {
+            return Err(at(Fault::new(format!("option \"{key}\": \"{value}\" stands twice in the grid"))));
+        }
+        checked.push(value);
+    }
+    Ok((def.name.to_owned(), checked))
+}
+
+fn unknown_option(help: &LayerHelp, key: &str, known: &[&str]) -> Fault {
+    if known.is_empty() {
+        return Fault::new(format!("\"{}\" takes no options, got \"{key}\"", help.name));
+    }
+    Fault::unknown(&format!("option of \"{}\":", help.name), key, known)
+}
+
+/// A lone word is a flag, or the value of the positional option.
+fn keyed(help: &LayerHelp, option: &OptionExpr) -> Result<(String, Vec<String>), Fault> {
+    if let Some(key) = &option.key {
+        return Ok((key.clone(), option.values.clone()));
+    }
+    let word = option.values.join(",");
+    match (help.option(&word), help.positional) {
+        (Some(def), _) if def.kind == OptionKind::Flag => Ok((word, vec!["true".to_owned()])),
+        (Some(def), _) => {
+            Err(Fault::hint(format!("option \"{word}\" without a value"), format!("write {}=...", def.name)))
+        }
+        (None, Some(positional)) => Ok((positional.to_owned(), vec![word])),
+        (None, None) => {
+            let known: Vec<&str> = help.options.iter().map(|option| option.name).collect();
+            let fault = unknown_option(help, &word, &known);
+            let meant = alias::lone_word(help, &word).map(|write| format!("did you mean {write}?"));
+            Err(Fault { hint: meant.or(fault.hint), ..fault })
+        }
+    }
+}
+
+fn wants_one_of(help: &LayerHelp, choice: &Choice) -> Result<(), Fault> {
+    let given = help.one_of.iter().filter(|name| choice.contains_key(**name)).count();
+    if help.one_of.is_empty() || given == 1 {
+        return Ok(());
+    }
+    let fault = match given {
+        0 => format!("\"{}\" without {}", help.name, help.one_of.join(" or ")),
+        _ => format!("\"{}\" takes only one of {}", help.name, help.one_of.join(", ")),
+    };
+    Err(Fault::hint(fault, format!("write for example {}", help.example)))
+}
+
+impl Medium {
+    /// As the one-line grammar writes it.
+    pub fn text(&self) -> String {
+        let size =
+            |size: &Option<u64>| size.map(|bytes| format!(",size={}", exact_size(bytes))).unwrap_or_default();
+        match self {
+            Medium::File { path, size: bytes, keep } => {
+                let keep = if *keep { ",keep=true" } else { "" };
+                format!("file:{}{}{keep}", quote(&path.to_string_lossy(), &[]), size(bytes))
+            }
+            Medium::Device { path } => quote(&path.to_string_lossy(), &[]),
+            Medium::Remote { host, path, size: bytes, agent } => {
+                let agent = if *agent == Agent::Fio { ",agent=fio" } else { "" };
+                format!("ssh:{}{}{agent}", quote(&format!("{host}:{}", path.display()), &[]), size(bytes))
+            }
+            Medium::Drive { place, name } => format!("{name} @{place}"),
+            Medium::Many { members } => {
+                // The place of drives is that of the whole list.
+                let text = |member: &Medium| match member {
+                    Medium::Drive { name, .. } => name.clone(),
+                    other => other.text(),
+                };
+                format!("[{}]", members.iter().map(text).collect::<Vec<_>>().join(","))
+            }
+        }
+    }
+}
+
+/// Whether nothing joins several media: all prefixes of a stack below the layer that joins are such, the bare one first.
+fn is_each(medium: &Medium, layers: &[LayerSpec]) -> bool {
+    matches!(medium, Medium::Many { .. }) && layers.iter().all(LayerSpec::works_anywhere)
+}
+
+/// In how many parts the last layer that makes something splits what is below.
+fn parts(layers: &[LayerSpec]) -> Option<usize> {
+    let last = layers.iter().rfind(|layer| !layer.works_anywhere())?;
+    last.option(last.help()?.splits?)?.parse().ok()
+}
+
+/// How many targets are loaded at once: media that nothing joins, or parts.
+fn loaded_at_once(medium: &Medium, layers: &[LayerSpec]) -> Option<usize> {
+    match is_each(medium, layers) {
+        true => Some(medium.members().len()),
+        false => parts(layers).filter(|parts| *parts > 1),
+    }
+}
+
+impl Stack {
+    /// Members of an `each([..])`, or parts of a device, on all of which every job runs at the same time; `None`: the load has
+    /// one target.
+    pub fn loaded_at_once(&self) -> Option<usize> {
+        loaded_at_once(&self.medium, &self.layers)
+    }
+
+    /// Whether those are parts of a device.
+    pub fn is_split(&self) -> bool {
+        parts(&self.layers).is_some()
+    }
+
+    /// Its layers, each with how many devices it stands on.
+    pub fn layers_with_members(&self) -> impl Iterator<Item = (&LayerSpec, usize)> {
+        let mut members = self.medium.members().len();
+        self.layers.iter().map(move |layer| {
+            let below = members;
+            let help = layer.help();
+            let parts = help.and_then(|help| layer.option(help.splits?)?.parse().ok());
+            members = match parts {
+                Some(parts) => parts,
+                None if help.is_some_and(|help| help.joins) => 1,
+                None => below,
+            };
+            (layer, below)
+        })
+    }
+
+    /// Targets that the load has at the same time, in all of its guests.
+    pub fn targets(&self) -> u64 {
+        u64::from(self.guests()) * self.loaded_at_once().unwrap_or(1) as u64
+    }
+
+    /// The choice of a layer by which it acknowledges flushes and does nothing: `zfs(sync=disabled)`.
+    pub fn drops_flushes(&self) -> Option<String> {
+        self.layers.iter().find_map(|layer| {
+            let (option, value) = layer
+                .help()?
+                .drops_flushes
+                .iter()
+                .find(|(option, value)| layer.option(option) == Some(value))?;
+            Some(format!("{}({option}={value})", layer.name))
+        })
+    }
+
+    /// What a reader of a report must know of choices of its layers.
+    pub fn notes(&self) -> impl Iterator<Item = &'static str> {
+        self.layers.iter().flat_map(|layer| {
+            let notes = layer.help().map_or(&[][..], |help| help.notes);
+            let chosen = |(option, value, _): &&(&str, &str, &str)| layer.option(option) == Some(value);
+            notes.iter().filter(chosen).map(|(_, _, note)| *note)
+        })
+    }
+}
+
+/// Bytes in the largest unit that keeps them whole.
+fn exact_size(bytes: u64) -> String {
+    let unit = [("TiB", 1u64 << 40), ("GiB", units::GIB), ("MiB", units::MIB), ("KiB", units::KIB)]
+        .into_iter()
+        .find(|(_, factor)| bytes % factor == 0);
+    unit.map_or_else(|| format!("{bytes}B"), |(name, factor)| format!("{}{name}", bytes / factor))
+}
+
+impl LayerSpec {
+    /// As the one-line grammar writes it, with every option that was written.
+    pub fn text(&self) -> String {
+        let options: Vec<String> =
+            self.options.iter().map(|(key, value)| self.option_text(key, value)).collect();
+        let options = if options.is_empty() { String::new() } else { format!("({})", options.join(",")) };
+        let far = self.far.as_ref().map(|far| format!(">@{far}")).unwrap_or_default();
+        let place = self.place.as_ref().map(|place| format!(" @{place}{far}")).unwrap_or_default();
+        let copies = if self.copies > 1 { format!(" x{}", self.copies) } else { String::new() };
+        format!("{}{options}{place}{copies}", self.name)
+    }
+
+    pub(super) fn option_text(&self, key: &str, value: &str) -> String {
+        let help = self.help();
+        let lone = help.is_some_and(|help| {
+            help.positional == Some(key)
+                && help.option(key).is_some_and(|def| matches!(def.kind, OptionKind::Word(_)))
+        });
+        if lone { quote(value, &['=']) } else { format!("{key}={}", quote(value, &[])) }
+    }
+}
+
+impl Cell {
+    /// The canonical one-line form: it parses to the same stack.
+    pub fn text(&self) -> String {
+        let layers = self.layers.iter().map(LayerSpec::text);
+        let medium = match is_each(&self.medium, &self.layers) {
+            true => format!("each({})", self.medium.text()),
+            false => self.medium.text(),
+        };
+        let of_many = matches!(&self.medium, Medium::Many { members } if matches!(members[..], [Medium::Drive { .. }, ..]));
+        let medium = if of_many { format!("{medium} @{}", self.medium.place()) } else { medium };
+        std::iter::once(medium).chain(layers).collect::<Vec<_>>().join(" | ")
+    }
+
+    /// Where it can be used: the last place that a layer leads to.
+    fn place(&self) -> String {
+        let far = self.layers.iter().rev().find_map(|layer| layer.far.clone());
+        far.unwrap_or_else(|| self.medium.place())
+    }
+
+    /// As [`Stack::loaded_at_once`].
+    pub(super) fn loaded_at_once(&self) -> Option<usize> {
+        loaded_at_once(&self.medium, &self.layers)
+    }
+
+    fn is_split(&self) -> bool {
+        parts(&self.layers).is_some()
+    }
+
+    fn guest(&self) -> Option<&LayerSpec> {
+        self.layers.iter().find(|layer| layer.is(Role::Guest))
+    }
+
+    /// A stack with this name.
+    pub fn named(self, name: String, own: bool) -> Stack {
+        Stack { name, text: self.text(), medium: self.medium, layers: self.layers, own, state: None }
+    }
+}

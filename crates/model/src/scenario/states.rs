@@ -1,0 +1,191 @@
+//! `states = ["healthy", "failed(1)", "rebuilding", "healthy"]`: stacks that can lose a member are measured in all of them,
+//! one after the other, each as a stack of its own. The others are measured as they are.
+
+use super::Stack;
+use super::error::Fault;
+use crate::layer::catalog;
+use crate::layer::state::State;
+use serde::{Deserialize, Serialize};
+
+/// In which state a stack is measured.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct InState {
+    /// Position among the scenario's states; at 0 it is as it was set up.
+    pub position: usize,
+    /// The state.
+    pub state: State,
+    /// Index of the same stack at position 0.
+    pub of: usize,
+}
+
+impl InState {
+    /// Members that are lost in it; `None` while they are being rebuilt.
+    pub fn lost(&self) -> Option<u32> {
+        match self.state {
+            State::Healthy => Some(0),
+            State::Failed(count) => Some(count),
+            State::Rebuilding => None,
+        }
+    }
+}
+
+/// `healthy,failed(1),rebuilding`
+///
+/// # Errors
+/// A word that is no state.
+pub fn parse(words: &str) -> Result<Vec<State>, Fault> {
+    words
+        .split(',')
+        .map(|word| word.trim().parse::<State>().map_err(|why| Fault::from_clause(&why)))
+        .collect()
+}
+
+/// Puts each stack that can lose members there once for every state.
+///
+/// # Errors
+/// States that cannot follow each other; more failures than any layer bears; no stack that has states.
+pub(super) fn expand(stacks: Vec<Stack>, states: &[State]) -> Result<Vec<Stack>, Fault> {
+    if states.is_empty() {
+        return Ok(stacks);
+    }
+    check_order(states)?;
+    let most =
+        states.iter().filter_map(|state| if let State::Failed(count) = state { Some(*count) } else { None });
+    let most = most.max().unwrap_or(0);
+    let mut all: Vec<Stack> = Vec::new();
+    let mut any = false;
+    for stack in stacks {
+        let bears = spares(&stack);
+        if bears == 0 {
+            all.push(stack);
+            continue;
+        }
+        if most > bears {
+            let why = format!("{}: failed({most}) is more than it bears, {bears}", stack.text);
+            return Err(Fault::hint(why, "another level, or fewer failures"));
+        }
+        any = true;
+        let of = all.len();
+        all.extend(
+            states.iter().enumerate().map(|(position, state)| in_state(&stack, of, position, states, *state)),
+        );
+    }
+    match any {
+        true => Ok(all),
+        false => Err(Fault::hint(
+            "no stack has a layer that can lose a member",
+            format!("states are those of {}", catalog::with_states()),
+        )),
+    }
+}
+
+/// Members that the stack can lose without losing data.
+pub fn spares(stack: &Stack) -> u32 {
+    stack.layers_with_members().map(|(layer, members)| layer.redundancy(members)).max().unwrap_or(0)
+}
+
+/// What tells the state of a stack's array: that of the layer that bears most.
+pub fn told_by(stack: &Stack) -> &'static str {
+    let most = stack.layers_with_members().max_by_key(|(layer, members)| layer.redundancy(*members));
+    most.and_then(|(layer, _)| layer.help()).and_then(|help| help.states).map_or("", |states| states.source)
+}
+
+fn in_state(stack: &Stack, of: usize, position: usize, states: &[State], state: State) -> Stack {
+    let word = match states[..position].iter().filter(|before| **before == state).count() {
+        0 => state.to_string(),
+        1 => format!("{state} again"),
+        many => format!("{state} again {many}"),
+    };
+    let (name, text) = match position {
+        0 => (stack.name.clone(), stack.text.clone()),
+        _ => (format!("{} {word}", stack.name), format!("{}, {word}", stack.text)),
+    };
+    Stack { name, text, state: Some(InState { position, state, of }), ..stack.clone() }
+}
+
+fn check_order(states: &[State]) -> Result<(), Fault> {
+    if states[0] != State::Healthy {
+        return Err(Fault::hint(
+            format!("the first state is {}, and a stack is set up healthy", states[0]),
+            "write healthy first",
+        ));
+    }
+    for pair in states.windows(2) {
+        let follows = match (pair[0], pair[1]) {
+            (State::Healthy, State::Failed(_)) | (State::Rebuilding, State::Healthy) => true,
+            (State::Failed(before), State::Failed(after)) => before < after,
+            (State::Failed(_), State::Rebuilding) => true,
+            _ => false,
+        };
+        if !follows {
+            return Err(Fault::hint(
+                format!("{} cannot follow {}", pair[1], pair[0]),
+                "an array fails, is rebuilt and is healthy again: healthy, failed(1), rebuilding, healthy",
+            ));
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scenario::LayerSpec;
+
+    #[test]
+    fn states_follow_each_other_as_arrays_live() {
+        let ok = |words: &str| check_order(&parse(words).unwrap()).map_err(|fault| fault.why);
+        for words in
+            ["healthy", "healthy,failed(1),rebuilding,healthy", "healthy, failed(1), failed(2), rebuilding"]
+        {
+            assert_eq!(ok(words), Ok(()), "{words}");
+        }
+        assert!(ok("failed(1)").unwrap_err().contains("set up healthy"));
+        assert!(ok("healthy,rebuilding").unwrap_err().contains("rebuilding cannot follow healthy"));
+        assert!(ok("healthy,failed(2),failed(1)").is_err());
+        let degraded = parse("healthy,degraded").unwrap_err();
+        assert_eq!(degraded.why, "\"degraded\" is no state");
+        assert_eq!(degraded.hint.as_deref(), Some("states are healthy, failed(1), rebuilding"));
+    }
+
+    #[test]
+    fn every_state_of_several_cycles_has_a_name_of_its_own() {
+        use crate::testing::{drives, layer, stack};
+        let mut stack = stack("file:/srv/x.img,size=1GiB");
+        (stack.name, stack.medium) = ("raid5".into(), drives(4));
+        stack.layers = vec![layer("mdraid", &[("level", "5")])];
+        let cycle = "failed(1),rebuilding,healthy";
+        let states = parse(&format!("healthy,{cycle},{cycle},{cycle}")).unwrap();
+        let all = expand(vec![stack], &states).unwrap();
+        let names: Vec<&str> = all.iter().map(|stack| stack.name.as_str()).collect();
+        assert_eq!(names[3..6], ["raid5 healthy again", "raid5 failed(1) again", "raid5 rebuilding again"]);
+        assert_eq!(names[9], "raid5 healthy again 3");
+        let of =
+            |part: fn(&Stack) -> &String| all.iter().map(part).collect::<std::collections::BTreeSet<_>>();
+        assert_eq!((of(|stack| &stack.name).len(), of(|stack| &stack.text).len()), (10, 10));
+    }
+
+    #[test]
+    fn the_layer_that_bears_most_tells_the_state() {
+        use crate::testing::{drives, layer, stack};
+        let mut stack = stack("file:/srv/x.img,size=1GiB");
+        stack.medium = drives(4);
+        let mut told = |layers: Vec<LayerSpec>| {
+            stack.layers = layers;
+            (spares(&stack), told_by(&stack))
+        };
+        let (raid5, fs) = (|| layer("mdraid", &[("level", "5")]), || layer("fs", &[]));
+        let zfs = |vdev| layer("zfs", &[("vdev", vdev)]);
+        assert_eq!(told(vec![raid5(), fs()]), (1, "sysfs"));
+        assert_eq!(
+            told(vec![raid5(), zfs("stripe"), fs()]),
+            (1, "sysfs"),
+            "the pool above has nothing to spare"
+        );
+        assert_eq!(told(vec![zfs("raidz2")]), (2, "zpool status"));
+        let parts = |number| layer("split", &[("parts", number)]);
+        let mirror = || layer("mdraid", &[("level", "1")]);
+        assert_eq!(told(vec![raid5(), parts("3"), mirror()]), (2, "sysfs"), "it has three members, not four");
+        assert_eq!(told(vec![layer("spdk", &[("raid", "raid1")])]), (3, "bdev_raid_get_bdevs"));
+    }
+}

@@ -1,0 +1,66 @@
+//! Workloads that trim: refused here, before anything is made, is what they cannot stand beside, and the stacks whose generator
+//! does not trim. Engines that workloads name are the drafts' business (draft.rs).
+
+use super::error::Fault;
+use super::{Agent, Engine, Stack, Workload};
+use crate::layer::catalog::Role;
+use iotax_load::{EngineName, Job};
+
+/// Whether a named generator trims; one that iotax chooses does.
+pub(super) fn by_engine(engine: Option<Engine>) -> bool {
+    match engine {
+        None => true,
+        Some(Engine::Native(name)) => matches!(name, EngineName::Sync | EngineName::Null),
+        Some(Engine::Fio) => false,
+    }
+}
+
+/// What was trimmed is no longer there to be read, and is new to whoever writes it: a run that trims does nothing else. `steady`: a
+/// pace is waited for. The notes that a reader needs.
+///
+/// # Errors
+/// Why it cannot be measured.
+pub(super) fn check(stacks: &[Stack], workloads: &[Workload], steady: bool) -> Result<Vec<String>, Fault> {
+    let jobs = || workloads.iter().flat_map(|workload| &workload.jobs);
+    let Some(trims) = jobs().find(|job| job.rw.trims()) else { return Ok(Vec::new()) };
+    if let Some(other) = jobs().find(|job| !job.rw.trims()) {
+        let why = format!(
+            "job \"{}\" trims what \"{}\" ({}) is on: what was trimmed is read without reaching a drive, and written as if for the first time",
+            trims.name,
+            other.name,
+            other.rw.word()
+        );
+        return Err(Fault::hint(why, "a run of its own for loads that trim"));
+    }
+    if steady {
+        let why = "trims fill no cache, and have no steady pace once all is trimmed";
+        return Err(Fault::hint(why, "leave \"steady\" out of regime and precondition"));
+    }
+    stacks.iter().try_for_each(|stack| on_stack(stack, trims))?;
+    let alone = jobs().find(|job| !job.rw.writes_data());
+    let note = |job: &Job| {
+        format!(
+            "job \"{}\" trims and does not write: once it has gone through its region it trims what is trimmed already, which most drives and file systems answer at once; hint: rw={}write writes each block behind its trim",
+            job.name,
+            job.rw.word()
+        )
+    };
+    Ok(alone.map(note).into_iter().collect())
+}
+
+fn on_stack(stack: &Stack, job: &Job) -> Result<(), Fault> {
+    let refuse = |who: String, hint: &str| {
+        Err(Fault::hint(format!("job \"{}\" trims, and {who} does not: {}", job.name, stack.text), hint))
+    };
+    if stack.medium.agent() == Agent::Fio {
+        return refuse("the fio of agent=fio".into(), "leave out agent=fio: the agent of iotax trims");
+    }
+    let named = |layer: &&super::LayerSpec| {
+        let word = layer.option("name").filter(|_| layer.is(Role::Generator));
+        word.is_some_and(|word| super::values::parse_engine(word).is_ok_and(|engine| !by_engine(engine)))
+    };
+    match stack.layers.iter().find(named).and_then(|layer| layer.option("name")) {
+        Some(word) => refuse(format!("the layer engine({word})"), "engine(sync), or leave the layer out"),
+        None => Ok(()),
+    }
+}

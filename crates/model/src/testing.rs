@@ -1,0 +1,27 @@
+//! Made-up parts of scenarios, for tests.
+
+use crate::scenario::check::{Request, from_arguments};
+use crate::scenario::{LayerSpec, Medium, Stack};
+
+/// The stack that these words mean.
+pub fn stack(text: &str) -> Stack {
+    from_arguments(&[text.to_owned()], &Request::default()).expect("a stack").stacks.remove(0)
+}
+
+/// A layer as the grammar would read it.
+pub fn layer(name: &str, options: &[(&str, &str)]) -> LayerSpec {
+    LayerSpec {
+        name: name.into(),
+        options: options.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect(),
+        place: None,
+        far: None,
+        copies: 1,
+        origin: "a test".into(),
+    }
+}
+
+/// So many drives of a lab.
+pub fn drives(many: usize) -> Medium {
+    let drive = |at| Medium::Drive { place: "lab".into(), name: format!("nvme{at}") };
+    Medium::Many { members: (0..many).map(drive).collect() }
+}

@@ -1,0 +1,143 @@
+//! The figures of pages as a list for a spreadsheet or for programs: what each is, whether it holds and why. Written page by page,
+//! since it may be longer than all that is kept of them.
+
+use super::quote::Quotes;
+use crate::report::csv::cell;
+use iotax_audit::audit::Audited;
+use iotax_audit::{claim, number};
+use iotax_units::harmless;
+use serde::Serialize;
+use std::io::{Result, Write};
+
+/// Name of the format.
+pub const FORMAT: &str = "iotax-claims";
+/// Raised when a field changes its meaning or goes.
+pub const VERSION: u32 = 2;
+/// Endings of the files it is written to: for a spreadsheet, for programs.
+pub const ENDINGS: [&str; 2] = ["csv", "json"];
+
+#[derive(Serialize)]
+struct Row<'a> {
+    document: &'a str,
+    line: u32,
+    column: Option<usize>,
+    end_column: Option<usize>,
+    metric: claim::Metric,
+    value: f64,
+    low: f64,
+    high: f64,
+    unit: number::Unit,
+    printed: &'a str,
+    kind: claim::Kind,
+    status: &'static str,
+    why: &'static str,
+}
+
+const HEAD: &str = "document,line,column,end_column,metric,value,low,high,unit,printed,kind,status,why";
+
+/// Without what a factor of a unit leaves in the last digits: `22.35`, not `22.349999999999998`.
+fn plain(value: f64) -> f64 {
+    format!("{value:.14e}").parse().unwrap_or(value)
+}
+
+/// Writes the list.
+pub struct List<'a> {
+    out: &'a mut dyn Write,
+    json: bool,
+    any: bool,
+}
+
+impl<'a> List<'a> {
+    /// Begins it, as JSON or else as CSV.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub fn begin(out: &'a mut dyn Write, json: bool) -> Result<List<'a>> {
+        match json {
+            true => write!(out, "{{\"format\": \"{FORMAT}\", \"version\": {VERSION}, \"claims\": [")?,
+            false => writeln!(out, "{HEAD}")?,
+        }
+        Ok(List { out, json, any: false })
+    }
+
+    /// Adds the figures of a page.
+    ///
+    /// # Errors
+    /// The same.
+    pub fn page(&mut self, audited: &Audited) -> Result<()> {
+        let page = &audited.page;
+        let mut quotes = Quotes::new(page);
+        let rows = audited.claims.iter().map(|one| {
+            let columns = quotes.columns(one.spot);
+            Row {
+                document: &page.name,
+                line: page.number(one.spot.index()),
+                column: columns.map(|columns| columns.column),
+                end_column: columns.map(|columns| columns.end_column),
+                metric: one.metric,
+                value: plain(one.value),
+                low: plain(one.interval.low),
+                high: plain(one.interval.high),
+                unit: one.unit,
+                printed: page.quote(one.spot),
+                kind: one.kind,
+                status: one.status.words(),
+                why: one.why,
+            }
+        });
+        if self.json {
+            for row in rows {
+                self.out.write_all(if self.any { b",\n" } else { b"\n" })?;
+                self.out.write_all(harmless::json(&serde_json::to_string(&row)?).as_bytes())?;
+                self.any = true;
+            }
+            return Ok(());
+        }
+        let mut writer = csv::WriterBuilder::new().has_headers(false).from_writer(&mut *self.out);
+        for row in rows {
+            // What others wrote is no formula in a spreadsheet.
+            let (document, printed) = (cell(row.document), cell(row.printed));
+            writer.serialize(Row { document: &document, printed: &printed, ..row })?;
+        }
+        writer.flush()
+    }
+
+    /// Ends it.
+    ///
+    /// # Errors
+    /// The same.
+    pub fn end(self) -> Result<()> {
+        if self.json { self.out.write_all(b"\n]}\n") } else { Ok(()) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use iotax_audit::audit::audit;
+    use iotax_audit::page::Page;
+
+    fn made(json: bool, pages: usize) -> String {
+        let page =
+            "| load | host | guest | guest / host |\n|---|---|---|---|\n| 4k read | 80000 | 73600 | 92% |\n";
+        let mut out = Vec::new();
+        let mut list = List::begin(&mut out, json).unwrap();
+        (0..pages).for_each(|_| list.page(&audit(Page::new("=a, b.md", page))).unwrap());
+        list.end().unwrap();
+        String::from_utf8(out).unwrap()
+    }
+
+    #[test]
+    fn a_figure_is_a_line_of_a_sheet_and_no_formula_and_an_object_for_programs() {
+        let text = made(false, 2);
+        assert_eq!(text.lines().count(), 1 + 2 * 3, "{text}");
+        let share = "\"'=a, b.md\",3,29,32,ratio,92.0,91.5,92.5,percent,92%,derived,holds,";
+        assert!(text.lines().nth(3).unwrap().starts_with(share), "{text}");
+        assert_eq!((made(false, 0), plain(22.349999999999998)), (format!("{HEAD}\n"), 22.35));
+        let counts = [2, 0].map(|pages| {
+            let found: serde_json::Value = serde_json::from_str(&made(true, pages)).unwrap();
+            found["claims"].as_array().unwrap().len()
+        });
+        assert_eq!(counts, [6, 0]);
+    }
+}

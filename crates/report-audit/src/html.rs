@@ -1,0 +1,170 @@
+//! An audit as one page of the house: the verdict, root causes with the quoted lines, what could not be read. No script, no request
+//! to anywhere.
+
+use super::digest::{Document, Entry};
+use super::quote::Place;
+use super::{Audit, Renderer, Severity, View, shown, words};
+use crate::report::html::whole;
+use iotax_audit::rule;
+use iotax_audit::verdict::{Block, counted, grouped};
+use iotax_units::harmless::shown_line;
+use maud::{Markup, html};
+
+/// Its entry.
+pub const RENDERER: Renderer = Renderer { name: "html", endings: &["html", "htm"], render };
+
+const STYLE: &str = include_str!("audit.css");
+/// Root causes on one page that are shown; the others are in JSON.
+const EACH: usize = 500;
+/// Findings below a root cause that are listed.
+const MEMBERS: usize = 200;
+/// Operands that are quoted.
+const OPERANDS: usize = 8;
+
+fn render(audit: &Audit, _view: &View) -> String {
+    let names = match audit.documents.as_slice() {
+        [one] => shown(&one.name),
+        many => counted(many.len(), "page", "pages"),
+    };
+    let alone = audit.documents.len() == 1;
+    let content = html! {
+        header {
+            p class="eyebrow" { b { "iotax audit" } " \u{b7} " (names) }
+            h1 { (sentence(&words::verdict(audit))) }
+            p class="soft" { (sentence(&words::counts(audit).coverage())) "." }
+        }
+        @if !alone { (pages(audit)) }
+        @for (at, document) in audit.documents.iter().enumerate() { (of_document(document, at, alone)) }
+        @for (title, files) in [("Not opened", &audit.refused), ("Skipped", &audit.skipped)] {
+            @if !files.is_empty() {
+                section {
+                    h2 { (title) }
+                    ul { @for one in files { li { (shown(&words::skipped(one))) } } }
+                }
+            }
+        }
+    };
+    whole(&format!("{names} \u{b7} iotax audit"), STYLE, &content)
+}
+
+/// Harmless, with a capital.
+fn sentence(text: &str) -> String {
+    let text = shown(text);
+    let mut letters = text.chars();
+    letters.next().map(|first| first.to_uppercase().chain(letters).collect()).unwrap_or_default()
+}
+
+fn pages(audit: &Audit) -> Markup {
+    let pages = words::by_weight(audit, Severity::Cosmetic);
+    let index = |page: &Document| audit.documents.iter().position(|one| std::ptr::eq(one, page)).unwrap_or(0);
+    let (title, table) = words::table(&pages, Severity::Cosmetic);
+    html! {
+        @if !pages.is_empty() {
+            section {
+                h2 { "Findings: " (title) }
+                div class="scroll" tabindex="0" {
+                    table {
+                        thead { tr { @for column in &table.columns { th scope="col" { (column.head) } } } }
+                        tbody {
+                            @for (row, page) in pages.iter().enumerate() {
+                                tr {
+                                    td class="name" { a href={ "#d" (index(page)) } { (table.columns[0].cells[row]) } }
+                                    @for column in &table.columns[1..] { td { (column.cells[row]) } }
+                                }
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn of_document(document: &Document, at: usize, alone: bool) -> Markup {
+    let blocks = &document.verdict.blocks;
+    html! {
+        section id={ "d" (at) } {
+            h2 class="file" { (shown(&document.name)) }
+            // Of one page it is said above.
+            @if !alone {
+                p { (sentence(&document.verdict.line)) "." }
+                p class="soft" { (sentence(&document.verdict.coverage)) "." }
+            }
+            p class="soft" { (sentence(&words::read(document))) "." }
+            @for one in blocks.iter().take(EACH) { (block(document, one, at)) }
+            @if blocks.len() > EACH { p class="soft" { (grouped(blocks.len() - EACH)) " more are in --format json." } }
+            @if !document.unread.is_empty() {
+                h3 { "Not read" }
+                ul { @for one in &document.unread { li { (sentence(&words::unread(one))) } } }
+            }
+        }
+    }
+}
+
+fn block(document: &Document, block: &Block, at: usize) -> Markup {
+    let root = &document.findings[block.root];
+    let finding = &root.finding;
+    let anchor = |finding: usize| format!("d{at}f{finding}");
+    let rule = rule::all().iter().find(|rule| rule.id == finding.rule);
+    let tag = match block.severity {
+        Severity::WrongConclusion | Severity::WrongFigure => "tag bad",
+        Severity::Ambiguous => "tag warn",
+        Severity::Cosmetic => "tag",
+    };
+    html! {
+        article class="finding" id=(anchor(block.root)) {
+            p class="said" {
+                span class=(tag) { (block.severity.word().replace('-', " ")) } " "
+                a href={ "#" (anchor(block.root)) } title=[rule.map(|rule| rule.name)] { (finding.rule) } " "
+                (shown(&finding.message))
+            }
+            (quotes(root))
+            dl {
+                @if !finding.recomputed.is_empty() { dt { "printed" } dd { del { (shown(&finding.printed)) } } }
+                @for (word, note) in root.notes(OPERANDS) {
+                    dt { (word) }
+                    dd { @match word {
+                        "recomputed" => ins { (shown(&note)) },
+                        "by" => code { (shown(&note)) },
+                        _ => (shown(&note)),
+                    } }
+                }
+                @for (word, members) in document.members(block) {
+                    dt { (word) }
+                    dd { ul class="members" {
+                        @for (nth, line) in members.iter().take(MEMBERS) { li id=(anchor(*nth)) { (shown(line)) } }
+                        @if let Some(more @ 1..) = members.len().checked_sub(MEMBERS) {
+                            li class="soft" { "and " (grouped(more)) " more" }
+                        }
+                    } }
+                }
+            }
+        }
+    }
+}
+
+/// The lines of a finding, in the order of the page.
+fn quotes(root: &Entry) -> Markup {
+    html! {
+        div class="quote" {
+            @for places in root.quoted(OPERANDS) {
+                @let (place, own) = places[0];
+                span class=(if own { "no own" } else { "no" }) { (place.line) }
+                code { (line(place, own)) }
+            }
+        }
+    }
+}
+
+/// A line, the figure itself marked.
+fn line(place: &Place, own: bool) -> Markup {
+    let (text, cut) = (&place.excerpt.text, place.excerpt.cut);
+    let span = if own { place.span.clone() } else { 0..0 };
+    html! {
+        @if cut.0 { "\u{2026}" }
+        (shown_line(&text[..span.start]))
+        @if own { mark { (shown_line(&text[span.clone()])) } }
+        (shown_line(&text[span.end..]))
+        @if cut.1 { "\u{2026}" }
+    }
+}

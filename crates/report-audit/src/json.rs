@@ -1,0 +1,115 @@
+//! An audit for programs: all findings, whatever people are shown. Fields are only ever added within a version.
+
+use super::digest::{Document, Entry};
+use super::quote::Place;
+use super::{Audit, Renderer, Severity, Skipped, View, words};
+use crate::report::json::written;
+use iotax_audit::claim::Status;
+use iotax_audit::finding::Finding;
+use iotax_audit::page::Unread;
+use iotax_audit::verdict::Block;
+use serde::Serialize;
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+
+/// Its entry.
+pub const RENDERER: Renderer = Renderer { name: "json", endings: &["json"], render };
+
+#[derive(Serialize)]
+struct Whole<'a> {
+    format: &'static str,
+    version: u32,
+    verdict: String,
+    findings: Vec<Found<'a>>,
+    claims: BTreeMap<&'static str, usize>,
+    documents: Vec<Value>,
+    unread: Vec<Value>,
+    skipped: &'a [Skipped],
+    not_opened: &'a [Skipped],
+}
+
+#[derive(Serialize)]
+struct Found<'a> {
+    document: &'a str,
+    #[serde(flatten)]
+    place: &'a Place,
+    #[serde(flatten)]
+    finding: &'a Finding,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    operands: Vec<Other<'a>>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    consequences: Vec<Other<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cause: Option<&'a Place>,
+}
+
+/// What a figure was held against; with a rule, a finding about what was computed from it.
+#[derive(Serialize)]
+struct Other<'a> {
+    #[serde(flatten)]
+    place: &'a Place,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    rule: Option<&'a str>,
+    printed: &'a str,
+}
+
+fn render(audit: &Audit, _view: &View) -> String {
+    let pages = audit.documents.as_slice();
+    let unread = pages.iter().flat_map(|page| {
+        let of = |Unread { line, last, why }: &Unread| {
+            json!({ "document": page.name, "line": line, "last": last, "why": why })
+        };
+        page.unread.iter().map(of)
+    });
+    written(&Whole {
+        format: "iotax-audit",
+        // Raised when a field changes its meaning or goes.
+        version: 1,
+        verdict: words::verdict(audit),
+        findings: pages.iter().flat_map(findings).collect(),
+        claims: claims(pages),
+        documents: pages.iter().map(one_document).collect(),
+        unread: unread.collect(),
+        skipped: &audit.skipped,
+        not_opened: &audit.refused,
+    })
+}
+
+/// In the order of the page.
+fn findings(document: &Document) -> Vec<Found<'_>> {
+    let entries = &document.findings;
+    let mut all: Vec<Found> = entries.iter().map(|entry| found(&document.name, entry)).collect();
+    for Block { root, consequences, .. } in &document.verdict.blocks {
+        for entry in consequences.iter().map(|at| &entries[*at]) {
+            let (rule, printed) = (Some(entry.finding.rule), entry.finding.printed.as_str());
+            all[*root].consequences.push(Other { place: &entry.place, rule, printed });
+        }
+        consequences.iter().for_each(|at| all[*at].cause = Some(&entries[*root].place));
+    }
+    all
+}
+
+fn found<'a>(document: &'a str, Entry { place, finding, operands, .. }: &'a Entry) -> Found<'a> {
+    let operand = |place: &'a Place| Other { place, rule: None, printed: place.text() };
+    let operands = operands.iter().map(operand).collect();
+    Found { document, place, finding, operands, consequences: Vec::new(), cause: None }
+}
+
+fn claims(pages: &[Document]) -> BTreeMap<&'static str, usize> {
+    let count = |at: usize| pages.iter().map(|page| page.claims[at]).sum();
+    Status::ALL.iter().enumerate().map(|(at, status)| (status.words(), count(at))).collect()
+}
+
+fn one_document(document: &Document) -> Value {
+    let found: BTreeMap<_, _> =
+        Severity::ALL.into_iter().map(|one| (one.word(), document.found(one))).collect();
+    json!({
+        "document": document.name,
+        "verdict": document.verdict.line,
+        "lines": document.lines,
+        "outputs": document.outputs,
+        "tables": document.tables,
+        "claims": claims(std::slice::from_ref(document)),
+        "findings": found,
+    })
+}

@@ -1,0 +1,94 @@
+//! An audit for a wiki or an issue: the verdict, a table of pages, root causes with what they quote as code, the arithmetic folded.
+
+use super::digest::Document;
+use super::{Audit, Renderer, View, shown, words};
+use crate::report::table::escaped;
+use iotax_audit::verdict::{Block, grouped};
+use maud::html;
+
+/// Its entry.
+pub const RENDERER: Renderer = Renderer { name: "markdown", endings: &["md", "markdown"], render };
+
+/// Columns of a line that are quoted.
+const COLUMNS: usize = 120;
+
+fn render(audit: &Audit, view: &View) -> String {
+    let mut out = format!("# iotax audit\n\n**{}**\n\n", escaped(&words::verdict(audit)));
+    out += &format!("{}\n\n", words::counts(audit).coverage());
+    let pages = words::by_weight(audit, view.show);
+    if audit.documents.len() > 1 && !pages.is_empty() {
+        let (title, table) = words::table(&pages, view.show);
+        out += &format!("Findings: {}\n\n{}\n", escaped(&title), table.markdown());
+    }
+    pages.iter().for_each(|document| out += &of_document(document, view));
+    let unread = audit.documents.iter().flat_map(|document| {
+        document.unread.iter().map(|one| format!("{}, {}", document.name, words::unread(one)))
+    });
+    out += &list("Not read", unread);
+    out += &list("Skipped", audit.skipped.iter().map(words::skipped));
+    out + &list("Not opened", audit.refused.iter().map(words::skipped))
+}
+
+fn of_document(document: &Document, view: &View) -> String {
+    let told = document.blocks(view.show);
+    let items: String = told.iter().map(|block| item(document, block)).collect();
+    let head = format!("## {}\n\n{}\n\n", escaped(&document.name), escaped(&document.verdict.line));
+    let not_shown = match document.verdict.blocks.len() - told.len() {
+        0 => String::new(),
+        hidden => format!("Not shown: {} less severe.\n\n", grouped(hidden)),
+    };
+    head + &items + &not_shown
+}
+
+fn item(document: &Document, block: &Block) -> String {
+    let root = &document.findings[block.root];
+    let finding = &root.finding;
+    let place = code(&format!("{}:{}", document.name, root.place.line));
+    let severity = block.severity.word().replace('-', " ");
+    let mut out = format!("- **{severity}** {place}: {} ({})\\\n", escaped(&finding.message), finding.rule);
+    let (line, _) = root.place.window(&[], COLUMNS);
+    out += &format!("  {}\n", code(line.trim()));
+    for (word, members) in document.members(block) {
+        let members = members.iter().map(|(_, line)| format!("    - {}\n", escaped(line)));
+        out += &format!("  - {word}:\n{}", members.collect::<String>());
+    }
+    let summary = match finding.recomputed.as_str() {
+        "" => "help".to_owned(),
+        recomputed => format!("printed {}, recomputed {recomputed}", finding.printed),
+    };
+    let notes = root.notes(0).filter(|(word, _)| !matches!(*word, "and" | "recomputed"));
+    let notes = notes.map(|(word, note)| match word {
+        "by" => format!("  - by {}\n", code(&note)),
+        word => format!("  - {word}: {}\n", escaped(&note)),
+    });
+    let (summary, notes) = (html! { (shown(&summary)) }.into_string(), notes.collect::<String>());
+    out + &format!("\n  <details><summary>{summary}</summary>\n\n{notes}\n  </details>\n\n")
+}
+
+fn list(title: &str, lines: impl Iterator<Item = String>) -> String {
+    let items: String = lines.map(|line| format!("- {}\n", escaped(&line))).collect();
+    if items.is_empty() { items } else { format!("## {title}\n\n{items}\n") }
+}
+
+/// A code span that what is in it cannot end.
+fn code(text: &str) -> String {
+    let text = shown(text);
+    let longest = text.split(|c| c != '`').map(str::len).max().unwrap_or(0);
+    let fence = "`".repeat(longest + 1);
+    let blank = if text.is_empty() || text.starts_with('`') || text.ends_with('`') { " " } else { "" };
+    format!("{fence}{blank}{text}{blank}{fence}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::code;
+
+    #[test]
+    fn code_spans_cannot_be_left() {
+        for (text, span) in
+            [("a", "`a`"), ("a ``b` <c>", "```a ``b` <c>```"), ("`", "`` ` ``"), ("a\nb\r", "`a b\\u{d}`")]
+        {
+            assert_eq!(code(text), span);
+        }
+    }
+}

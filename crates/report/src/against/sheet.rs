@@ -1,0 +1,125 @@
+//! What the text forms of a comparison lay out alike.
+
+use super::super::number::{SPREADS, change, remark};
+use super::super::table::Table;
+use crate::bill::findings::against::{Against, Basis, RateChange, StackChange, WorkloadChange};
+use crate::bill::findings::{Figure, RunIdentity};
+use crate::units::show_time;
+use std::collections::BTreeMap;
+
+/// What the table's figures are.
+pub(super) fn legend() -> String {
+    format!(
+        "changes, new over old; /base: of the ratio to the baseline of its own run; CPU: an I/O; * baseline; {SPREADS}"
+    )
+}
+
+/// A column of figures of a stack.
+type Pick = fn(&StackChange) -> Option<&Figure>;
+/// Head, rank, what it picks.
+const COLUMNS: &[(&str, u8, Pick)] = &[
+    ("rate", 0, |stack| Some(&stack.rates.first()?.change.as_it_stands)),
+    ("rate/base", 0, |stack| Some(&stack.rates.first()?.change.against_own_baseline)),
+    ("durable", 2, |stack| Some(&stack.rates.get(1)?.change.as_it_stands)),
+    ("durable/base", 2, |stack| Some(&stack.rates.get(1)?.change.against_own_baseline)),
+    ("latency", 1, |stack| Some(&stack.latency.as_it_stands)),
+    ("latency/base", 4, |stack| Some(&stack.latency.against_own_baseline)),
+    ("CPU", 3, |stack| Some(&stack.cpu.as_it_stands)),
+    ("CPU/base", 5, |stack| Some(&stack.cpu.against_own_baseline)),
+];
+
+/// Changes of each stack.
+pub(super) fn stacks(workload: &WorkloadChange) -> Table {
+    let mut table = Table::default();
+    table.push("stack", 0, workload.stacks.iter().map(marked).collect());
+    for (head, rank, pick) in COLUMNS {
+        if workload.stacks.iter().any(|stack| pick(stack).is_some_and(|figure| figure.value().is_some())) {
+            let cell = |stack| pick(stack).map_or_else(|| "-".to_owned(), |figure| change(figure).cell());
+            table.push(head, *rank, workload.stacks.iter().map(cell).collect());
+        }
+    }
+    let rounds = |stack: &StackChange| format!("{} / {}", stack.rounds.0, stack.rounds.1);
+    table.push(workload.of.word(), 6, workload.stacks.iter().map(rounds).collect());
+    table
+}
+
+fn marked(stack: &StackChange) -> String {
+    let baseline = if stack.baseline { " *" } else { "" };
+    let emulated = if stack.emulated.is_some() { " ~" } else { "" };
+    format!("{}{baseline}{emulated}", stack.stack)
+}
+
+/// Verdicts, each with its limit.
+pub(super) fn verdicts(workload: &WorkloadChange) -> Vec<String> {
+    let line = |rate: &RateChange| match &rate.limit {
+        Some(limit) => format!("{}; {}", rate.sentence, limit.sentence),
+        None => rate.sentence.clone(),
+    };
+    workload.stacks.iter().flat_map(|stack| &stack.rates).map(line).collect()
+}
+
+/// Which of the two figures the verdicts are about: one line for all stacks that share the reason.
+pub(super) fn bases(workload: &WorkloadChange) -> Vec<String> {
+    let mut about: BTreeMap<(bool, &str), Vec<&str>> = BTreeMap::new();
+    for stack in &workload.stacks {
+        for rate in &stack.rates {
+            let names = about.entry((rate.judged == Basis::AsItStands, rate.why.as_str())).or_default();
+            if !names.contains(&stack.stack.as_str()) {
+                names.push(&stack.stack);
+            }
+        }
+    }
+    about.iter().map(|((_, why), names)| format!("judged: {} {why}", names.join(", "))).collect()
+}
+
+/// Why figures are missing or weak, a line a reason. That the baseline has no baseline is no remark.
+pub(super) fn remarks(workload: &WorkloadChange) -> Vec<String> {
+    let mut about: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    for stack in &workload.stacks {
+        let own = |figure: &Figure| matches!(figure, Figure::Missing { .. });
+        for (head, _, pick) in COLUMNS {
+            let Some(figure) = pick(stack) else { continue };
+            let over_base = head.ends_with("/base");
+            if let Some(reason) = remark(figure).filter(|_| !(over_base && own(figure))) {
+                about.entry(reason.to_owned()).or_default().push(format!("{} {head}", stack.stack));
+            }
+        }
+    }
+    about.into_iter().map(|(reason, names)| format!("{}: {reason}", names.join(", "))).collect()
+}
+
+/// The two runs, a line each.
+pub(super) fn runs(against: &Against) -> [String; 2] {
+    let line = |word: &str, run: &RunIdentity| {
+        format!("{word} run {} of {}: {}", run.id, show_time(&run.at), run.state_said())
+    };
+    [line("old", &against.old), line("new", &against.new)]
+}
+
+/// How far apart they are.
+pub(super) fn apart(against: &Against) -> String {
+    match against.apart_s {
+        Some(seconds) => format!("{} apart; the longer, the more a machine drifts", time(seconds)),
+        None => "how far apart is not known".to_owned(),
+    }
+}
+
+/// In the largest unit that leaves a whole number.
+fn time(seconds: f64) -> String {
+    let units = [(86_400.0, "days"), (3_600.0, "hours"), (60.0, "minutes")];
+    match units.iter().find(|(unit, _)| seconds >= 2.0 * unit) {
+        Some((unit, name)) => format!("{:.0} {name}", seconds / unit),
+        None => format!("{seconds:.0} s"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::time;
+
+    #[test]
+    fn times() {
+        let said = [7.4, 119.0, 120.0, 7_200.0, 604_800.0].map(time);
+        assert_eq!(said, ["7 s", "119 s", "2 minutes", "2 hours", "7 days"]);
+    }
+}

@@ -1,0 +1,506 @@
+//! One figure a line, for a spreadsheet: what it is about, value, unit, interval, n; a figure that is missing
+//! or failed has an empty value and its reason, never a zero.
+
+use super::verdicts;
+use super::{Page, Renderer};
+use crate::bill::Findings;
+use crate::bill::findings::durability::DurabilityRow;
+use crate::bill::findings::efficiency::Efficiency;
+use crate::bill::findings::imported::{ImportedComparison, ImportedFigure, ImportedRow, OtherResult};
+use crate::bill::findings::published::{Agreement, PublishedFinding};
+use crate::bill::findings::ratios::RatioTable;
+use crate::bill::findings::sweep::Place;
+use crate::bill::findings::sweep::{Cost, StackCurve, SweepFindings};
+use crate::bill::findings::verification::VerifiedRow;
+use crate::bill::findings::{
+    Bill, BillLine, Charges, Figure, Interval, Latency, MatchedFindings, Row, SampleUnit, WorkloadFindings,
+};
+use crate::stats::Verdict;
+use iotax_units::harmless::shown;
+use std::collections::HashMap;
+
+/// Its entry.
+pub const RENDERER: Renderer =
+    Renderer { name: "csv", help: "one figure a line, for a spreadsheet", endings: &["csv"], render };
+
+const HEAD: [&str; 14] = [
+    "run", "workload", "stack", "against", "metric", "state", "value", "unit", "low", "high", "n", "of",
+    "note", "emulated",
+];
+/// Behind these: the sweep, and the value of each word that is swept.
+const PLACE: [&str; 5] = ["sweep", "iodepth", "numjobs", "bs", "rate_iops"];
+
+fn render(findings: &[Findings], _page: &Page) -> String {
+    let place = PLACE.map(String::from);
+    let mut lines = Lines { run: "", place, writer: ::csv::Writer::from_writer(Vec::new()) };
+    lines.record(&HEAD.map(String::from));
+    for one in findings {
+        lines.run = &one.run.id;
+        one.workloads.iter().for_each(|workload| lines.workload(workload));
+        lines.place = Default::default();
+        one.durability.iter().flat_map(|found| &found.rows).for_each(|row| lines.trials(row));
+        one.verification.iter().flat_map(|found| &found.rows).for_each(|row| lines.verified(row));
+        if let Some(found) = &one.imported {
+            found
+                .workloads
+                .iter()
+                .for_each(|one| one.rows.iter().for_each(|row| lines.imported(&one.subject, row)));
+            found.others.iter().for_each(|other| lines.other(other));
+        }
+        for joint in &one.joint_bills {
+            lines.bill(&format!("{} and {}", joint.shallow, joint.deep), &joint.bill);
+        }
+        one.sweeps.iter().for_each(|sweep| lines.sweep(sweep, &one.workloads));
+        lines.place = Default::default();
+        one.tables.iter().for_each(|table| lines.asked(table));
+        one.published.iter().flat_map(|found| &found.figures).for_each(|figure| lines.published(figure));
+    }
+    // Writing to memory cannot fail, and all of it came from strings.
+    String::from_utf8(lines.writer.into_inner().unwrap_or_default()).unwrap_or_default()
+}
+
+struct Lines<'a> {
+    run: &'a str,
+    /// The columns of [`PLACE`].
+    place: [String; PLACE.len()],
+    writer: ::csv::Writer<Vec<u8>>,
+}
+
+impl Lines<'_> {
+    fn record(&mut self, fields: &[String; HEAD.len()]) {
+        // Every record has the same number of fields and goes to memory.
+        let _ = self.writer.write_record(fields.iter().chain(&self.place).map(|field| cell(field)));
+    }
+
+    /// Each point's power and simultaneous ratios, and the knee of each stack along each curve.
+    fn sweep(&mut self, sweep: &SweepFindings, workloads: &[WorkloadFindings]) {
+        let places: HashMap<&str, [String; PLACE.len()]> =
+            workloads.iter().map(|workload| (workload.name.as_str(), place_of(workload))).collect();
+        for curve in &sweep.curves {
+            for stack in &curve.stacks {
+                for point in &stack.points {
+                    self.place = places.get(point.workload.as_str()).cloned().unwrap_or_default();
+                    let emulated = stack.emulated.as_deref();
+                    self.figure([&point.workload, &stack.stack, "", "power"], &point.power, emulated);
+                    point.costs.iter().for_each(|cost| self.at_once(&point.workload, stack, cost));
+                }
+                // Of the whole curve: the word along the axis has no one value.
+                let axis = PLACE.iter().position(|word| *word == sweep.axis);
+                axis.into_iter().for_each(|axis| self.place[axis].clear());
+                let metric = format!("knee over {}", sweep.axis);
+                self.figure(["", &stack.stack, "", &metric], &knee(sweep, stack), stack.emulated.as_deref());
+            }
+        }
+    }
+
+    fn at_once(&mut self, workload: &str, stack: &StackCurve, cost: &Cost) {
+        let metric = format!("ratio for all points at once {}", cost.quantity);
+        let figure = cost.ratio.with_interval(cost.simultaneous.as_ref());
+        self.figure([workload, &stack.stack, "", metric.trim_end()], &figure, stack.emulated.as_deref());
+    }
+
+    fn workload(&mut self, workload: &WorkloadFindings) {
+        let name = &workload.name;
+        self.place = place_of(workload);
+        for row in &workload.rows {
+            self.row(name, row);
+        }
+        for one in workload.all_comparisons() {
+            let (stack, against) = (&one.stack, &one.against);
+            let mut add = |metric: &str, figure: &Figure| {
+                self.figure([name, stack, against, metric], figure, one.emulated.as_deref());
+            };
+            let masked = one.masked.as_ref().map(|masked| masked.words.clone());
+            add(
+                &format!("ratio of {}", one.quantity),
+                &noted(&one.ratio, masked.or_else(|| withheld(&one.verdict))),
+            );
+            if one.simultaneous.is_some() {
+                let metric = format!("ratio of {}, with all comparisons at once", one.quantity);
+                add(&metric, &verdicts::at_once(one));
+            }
+            for (direction, q, ratio) in &one.latency_ratios {
+                add(&format!("ratio of {direction} latency p{}", percentile(*q)), ratio);
+            }
+        }
+        workload.all_charges().for_each(|one| self.charges(name, one));
+        workload.matched.iter().for_each(|one| self.matched(name, one));
+        if let Some(beside) = &workload.beside {
+            let base = workload.rows.iter().find(|row| row.baseline).map_or("", |row| row.stack.as_str());
+            let metric = "rate beside the other stacks over rate alone";
+            self.figure([name, base, "", metric], &beside.ratio, None);
+        }
+        workload.efficiency.iter().for_each(|one| self.efficiency(name, one));
+        workload.bill.iter().for_each(|bill| self.bill(name, bill));
+    }
+
+    /// What the drives could do, and what is reached of it.
+    fn efficiency(&mut self, workload: &str, one: &Efficiency) {
+        let notes = [Some(one.rule.as_str()).filter(|rule| !rule.is_empty()), one.unless];
+        let note = notes.into_iter().flatten().collect::<Vec<_>>().join("; ");
+        let with_note = |figure: &Figure| match note.as_str() {
+            "" => figure.clone(),
+            note => told(&noted(figure, Some(note.to_owned())), note),
+        };
+        let figures =
+            [("what the drives could do", &one.could), ("share of what the drives could do", &one.share)];
+        let of_all =
+            one.of_all.iter().map(|figure| ("share of all that the drives do by themselves", figure));
+        let published =
+            one.published.iter().map(|figure| ("published share of what the drives could do", figure));
+        for (metric, figure) in figures.into_iter().chain(of_all).chain(published) {
+            let metric = format!("{metric}, {}", one.by.word());
+            let about = [workload, &one.stack, one.by.against(), &metric];
+            self.figure(about, &with_note(figure), one.emulated.as_deref());
+        }
+    }
+
+    /// Shares of the tables that the scenario asks for; the figures themselves are those of the stacks.
+    fn asked(&mut self, table: &RatioTable) {
+        let base = table.columns.iter().find(|column| table.percent_of.as_ref() == Some(&column.head));
+        let against = base.and_then(|column| column.stack.clone()).unwrap_or_default();
+        for row in &table.rows {
+            for (cell, column) in row.cells.iter().zip(&table.columns) {
+                let Some(stack) = &column.stack else { continue };
+                let mut add = |what: &str, figure: &Figure, emulated: Option<&str>| {
+                    let metric = format!("{what} of {}", row.metric);
+                    self.figure([&row.workload, stack, &against, &metric], figure, emulated);
+                };
+                let weak = cell.masked.clone().or_else(|| cell.verdict.as_ref().and_then(withheld));
+                if let Some(share) = &cell.share {
+                    add("share", &noted(share, weak), column.emulated.as_deref());
+                }
+                cell.published.iter().for_each(|share| add("published share", share, None));
+            }
+        }
+    }
+
+    /// Counts of blocks and kills have no interval; the share of kills that lost something has.
+    fn trials(&mut self, row: &DurabilityRow) {
+        let mut add = |metric: &str, figure: &Figure| {
+            let metric = format!("{} killed: {metric}", row.kill);
+            self.figure(["", &row.stack, "", &metric], figure, row.emulated.as_deref());
+        };
+        let counts = [
+            ("kills", row.kills),
+            ("kills with nothing under way", row.idle),
+            ("acknowledged writes", row.acknowledged),
+            ("blocks", row.found.blocks),
+            ("blocks kept", row.found.kept),
+            ("blocks with a later write", row.found.later),
+            ("blocks lost", row.found.lost),
+            ("blocks torn", row.found.torn),
+            ("blocks not readable", row.found.unreadable),
+            ("blocks under way", row.found.under_way),
+            ("blocks under way torn", row.found.under_way_torn),
+        ];
+        for (metric, count) in counts {
+            let interval = Interval::Missing { missing: "a count".into() };
+            let value = count as f64;
+            add(metric, &Figure::known(value, "1", (row.kills, SampleUnit::Kills), interval));
+        }
+        add("share of kills with loss", &row.share);
+    }
+
+    /// A row of what was imported; what rounding leaves open stands in the note.
+    fn imported(&mut self, subject: &str, row: &ImportedRow) {
+        let mut add = |metric: &str, one: &ImportedFigure| {
+            let note = one
+                .rounded
+                .filter(|[low, high]| low < high)
+                .map(|[low, high]| format!("printed as {low} to {high}"));
+            let figure = note.map_or_else(|| one.figure.clone(), |note| told(&one.figure, &note));
+            self.figure([subject, &row.system, "", metric], &figure, None);
+        };
+        add("iops", &row.iops);
+        add("throughput", &row.bytes_per_s);
+        add("latency mean", &row.mean);
+        for one in &row.percentiles {
+            for (word, ns) in [("", one.least_ns), (" of the slowest run", one.most_ns)] {
+                if word.is_empty() || one.least_ns < one.most_ns {
+                    let figure = Figure::bare(ns, "ns", (row.runs, SampleUnit::Runs), one.from);
+                    let metric = format!("latency p{}{word}", one.percent);
+                    self.figure([subject, &row.system, "", &metric], &figure, None);
+                }
+            }
+        }
+        row.comparison.iter().for_each(|one| self.against(subject, &row.system, one));
+    }
+
+    fn against(&mut self, subject: &str, system: &str, one: &ImportedComparison) {
+        let metric = format!("ratio of {}", one.quantity);
+        self.figure(
+            [subject, system, &one.against, &metric],
+            &noted(&one.ratio, withheld(&one.verdict)),
+            None,
+        );
+    }
+
+    /// A result that is no I/O; its unit is as it was printed.
+    fn other(&mut self, other: &OtherResult) {
+        for row in &other.rows {
+            let (low, high) =
+                row.interval.map_or_else(Default::default, |[low, high]| (low.to_string(), high.to_string()));
+            let [run, name, system] = [self.run, &other.name, &row.system].map(str::to_owned);
+            let [value, n] = [row.value.to_string(), row.runs.to_string()];
+            let unit = other.unit.clone();
+            let none = String::new;
+            self.record(&[
+                run,
+                none(),
+                system,
+                none(),
+                name,
+                "known".into(),
+                value,
+                unit,
+                low,
+                high,
+                n,
+                "runs".into(),
+                none(),
+                none(),
+            ]);
+            row.comparison.iter().for_each(|one| self.against("", &row.system, one));
+        }
+    }
+
+    /// Blocks read back and reads of the load, all of them and the wrong ones by kind.
+    fn verified(&mut self, row: &VerifiedRow) {
+        for (what, of, found) in
+            [("read back", SampleUnit::Blocks, &row.back), ("read by the load", SampleUnit::Reads, &row.load)]
+        {
+            let counts = [
+                ("blocks", found.blocks),
+                ("blocks wrong", found.wrong()),
+                ("blocks lost", found.lost),
+                ("blocks misplaced", found.misplaced),
+                ("blocks foreign", found.foreign),
+                ("blocks torn", found.torn),
+                ("blocks not readable", found.unreadable),
+                ("blocks not judged", found.unjudged),
+            ];
+            for (metric, count) in counts {
+                let interval = Interval::Missing { missing: "a count".into() };
+                let value = count as f64;
+                let figure = Figure::known(value, "1", (found.blocks, of), interval);
+                self.figure([&row.workload, &row.stack, "", &format!("{what}: {metric}")], &figure, None);
+            }
+        }
+    }
+
+    fn charges(&mut self, workload: &str, one: &Charges) {
+        let mut add = |metric: &str, figure: &Figure| {
+            self.figure([workload, &one.stack, &one.against, metric], figure, one.emulated.as_deref());
+        };
+        for charge in [&one.latency, &one.cpu] {
+            let reason = charge.verdict.reason().map(|reason| format!("unresolved: {reason}"));
+            add(&format!("ratio of {}", charge.quantity), &noted(&charge.ratio, reason.clone()));
+            add(&format!("added: {}", charge.quantity), &noted(&charge.difference, reason));
+        }
+        for (direction, q, ratio) in &one.percentiles {
+            add(&format!("ratio of {direction} latency p{} at the matched rate", percentile(*q)), ratio);
+        }
+    }
+
+    fn matched(&mut self, workload: &str, matched: &MatchedFindings) {
+        for row in &matched.rows {
+            let late = (row.kept_up == Some(false)).then(|| "not kept up".to_owned());
+            let mut add = |metric: &str, figure: &Figure| {
+                let metric = format!("{metric} at the matched rate");
+                self.figure(
+                    [workload, &row.stack, "", &metric],
+                    &noted(figure, late.clone()),
+                    row.emulated.as_deref(),
+                );
+            };
+            add("iops", &row.iops);
+            latencies(&row.latency, &mut add);
+            times("service time", row.service.as_ref(), &mut add);
+        }
+    }
+
+    fn bill(&mut self, workload: &str, bill: &Bill) {
+        for line in super::sheet::bill_lines(bill) {
+            let mut add = |metric: &str, figure: &Figure| {
+                self.figure([workload, &line.layer, &line.on, metric], figure, line.emulated.as_deref());
+            };
+            add("bill ratio", &noted(&line.ratio, reserve(line)));
+            add("bill added latency", &line.added_latency);
+            add("bill added cpu per io", &line.added_cpu);
+        }
+    }
+
+    fn row(&mut self, workload: &str, row: &Row) {
+        let mut add = |metric: &str, figure: &Figure| {
+            self.figure([workload, &row.stack, "", metric], figure, row.emulated.as_deref());
+        };
+        add("iops", &row.iops);
+        add("throughput", &row.bytes_per_s);
+        row.durable_bytes_per_s.iter().for_each(|figure| add("durable throughput", figure));
+        latencies(&row.latency, &mut add);
+        add("cpu per io of host and guest", &row.cpu);
+        add("cpu per io of the place", &row.cpu_place);
+        add("cpu per io of the generator", &row.cpu_generator);
+        add("cpu per io of the generator in its own code", &row.generator.cpu_user);
+        add("cpu per io of the generator in the kernel", &row.generator.cpu_kernel);
+        times("service time", row.generator.service.as_ref(), &mut add);
+        times("time between looks", row.generator.reap_gap.as_ref(), &mut add);
+    }
+
+    /// A published figure, and its ratio with what follows from it. The measured ones stand beside them, as some are of
+    /// percentiles that no other line has.
+    fn published(&mut self, one: &PublishedFinding) {
+        let emulated = one.emulated.as_deref();
+        let mut add = |against: &str, what: &str, figure: &Figure| {
+            let metric = format!("{what}{}", one.metric);
+            self.figure([&one.workload, &one.stack, against, &metric], figure, emulated);
+        };
+        add("", "published ", &told(&one.published, &format!("printed {}", one.printed)));
+        add("", "beside published ", &one.measured);
+        let (Some(against), Some(ratio)) = (&one.against, &one.ratio) else { return };
+        let rounding = ratio.rounding.map(|[low, high]| format!("; rounding leaves {low:.4} to {high:.4}"));
+        let note = match &ratio.agreement {
+            Agreement::Unresolved { reason } => format!("unresolved: {reason}"),
+            agreement => agreement.word().to_owned(),
+        };
+        let published = told(&ratio.published, &format!("{note}{}", rounding.unwrap_or_default()));
+        add(against, "published ratio of ", &published);
+        add(against, "beside published ratio of ", &ratio.measured);
+    }
+
+    /// `about`: workload, stack, against, metric.
+    fn figure(&mut self, about: [&str; 4], figure: &Figure, emulated: Option<&str>) {
+        let [state, value, unit, low, high, n, of, note] = fields(figure);
+        let [workload, stack, against, metric] = about.map(String::from);
+        let emulated = emulated.unwrap_or_default().to_owned();
+        let run = self.run.to_owned();
+        self.record(&[
+            run, workload, stack, against, metric, state, value, unit, low, high, n, of, note, emulated,
+        ]);
+    }
+}
+
+/// Text of others for a spreadsheet: nothing acts in it, and what would be computed is behind a `'`, which makes it show it.
+pub fn cell(text: &str) -> String {
+    let text = shown(text);
+    if is_formula(text.trim_start()) { format!("'{text}") } else { text }
+}
+
+/// Whether a text begins like a formula. What is signed is one as soon as it calls or asks something: `-5 %` is none,
+/// `-2+3+cmd|' /C calc'!A0` is.
+fn is_formula(text: &str) -> bool {
+    let plain =
+        |letter: char| letter.is_alphanumeric() || matches!(letter, ' ' | '\u{a0}' | '.' | ',' | '%' | '/');
+    match text.chars().next() {
+        Some('=' | '@' | '＝' | '＠') => true,
+        Some('+' | '-' | '＋' | '－') => {
+            let mut behind = text.chars().skip(1);
+            !(behind.next().is_some_and(|first| first.is_ascii_digit()) && behind.all(plain))
+        }
+        _ => false,
+    }
+}
+
+/// A line a figure of each direction.
+fn latencies(latencies: &[Latency], add: &mut dyn FnMut(&str, &Figure)) {
+    for latency in latencies {
+        let way = latency.direction;
+        for (name, figure) in latency.figures() {
+            add(&format!("{way} latency {name}"), figure);
+        }
+    }
+}
+
+/// The same of what has no direction.
+fn times(name: &str, times: Option<&Latency>, add: &mut dyn FnMut(&str, &Figure)) {
+    for (part, figure) in times.iter().flat_map(|times| times.figures()) {
+        add(&format!("{name} {part}"), figure);
+    }
+}
+
+/// With what weakens its conclusion in its note.
+fn noted(figure: &Figure, note: Option<String>) -> Figure {
+    match (note, figure) {
+        (Some(note), Figure::Known { .. }) => figure.clone().cautioned(Some(note)),
+        _ => figure.clone(),
+    }
+}
+
+/// The same before the reason why it has no interval.
+fn told(figure: &Figure, note: &str) -> Figure {
+    match figure {
+        Figure::Known { interval: Interval::Missing { missing }, .. } => {
+            let missing = format!("{note}; {missing}");
+            figure.with_interval(Some(&Interval::Missing { missing }))
+        }
+        other => other.clone(),
+    }
+}
+
+fn withheld(verdict: &Verdict) -> Option<String> {
+    match verdict {
+        Verdict::Unresolved { reason, .. } => Some(format!("unresolved: {reason}")),
+        _ => None,
+    }
+}
+
+fn reserve(line: &BillLine) -> Option<String> {
+    line.masked.as_ref().map(|masked| masked.words.clone()).or_else(|| withheld(&line.verdict))
+}
+
+fn place_of(workload: &WorkloadFindings) -> [String; PLACE.len()] {
+    let Some(sweep) = &workload.sweep else { return Default::default() };
+    PLACE.map(|column| match sweep.at.iter().find(|at| at.word == column) {
+        Some(at) => at.value.to_string(),
+        None if column == "sweep" => sweep.sweep.clone(),
+        None => String::new(),
+    })
+}
+
+/// The knee as a figure: its bounds are those of the points that are not told apart from it.
+fn knee(sweep: &SweepFindings, stack: &StackCurve) -> Figure {
+    match &stack.knee.place {
+        Place::Inside { at, not_told_apart, .. } => {
+            let all = || not_told_apart.iter().chain([at]).map(|at| at.value as f64);
+            let interval = Interval::between(all().fold(f64::INFINITY, f64::min), all().fold(0.0, f64::max));
+            let n = stack.points.len() as u64;
+            Figure::known(at.value as f64, sweep.unit, (n, SampleUnit::Points), interval)
+        }
+        Place::Edge { .. } | Place::None { .. } => Figure::missing(&stack.knee.sentence),
+    }
+}
+
+fn percentile(q: f64) -> String {
+    format!("{:.6}", 100.0 * q).trim_end_matches('0').trim_end_matches('.').to_owned()
+}
+
+fn fields(figure: &Figure) -> [String; 8] {
+    let absent = |state: &str, reason: &str| {
+        let mut fields: [String; 8] = Default::default();
+        fields[0] = state.into();
+        fields[7] = reason.into();
+        fields
+    };
+    match figure {
+        Figure::Known { value, unit, n, of, interval, caution } => {
+            let (low, high, missing) = match interval {
+                Interval::Bounds { low, high, .. } => (low.to_string(), high.to_string(), None),
+                Interval::Missing { missing } => (String::new(), String::new(), Some(missing.clone())),
+            };
+            let note = missing.or_else(|| caution.clone()).unwrap_or_default();
+            [
+                "known".into(),
+                value.to_string(),
+                (*unit).into(),
+                low,
+                high,
+                n.to_string(),
+                of.word().into(),
+                note,
+            ]
+        }
+        Figure::Failed { reason } => absent("failed", reason),
+        Figure::Missing { reason } => absent("missing", reason),
+    }
+}

@@ -1,0 +1,690 @@
+//! One self-contained page: no script, no font, no request to anywhere. Sentences on top, drawings with a
+//! table beside each, facts and exact commands at the end. Reads in light, dark, on a phone and on paper.
+
+mod chart;
+mod plot;
+mod sweep;
+
+use super::crowd;
+use super::disks;
+use super::durability;
+use super::efficiency;
+use super::generator;
+use super::imported;
+use super::matrix;
+use super::number::{Shown, change};
+use super::published;
+use super::ratios;
+use super::sheet;
+use super::states;
+use super::table::Table;
+use super::verdicts::{self, Said, class_of, class_of_charge};
+use super::verification;
+use super::{Page, Renderer, capital};
+use crate::bill::Findings;
+use crate::bill::findings::states::ArrayStates;
+use crate::bill::findings::{
+    Bill, BillLine, ChargeFinding, Charges, Comparison, Figure, Latency, PlaceReport, Row, WorkloadFindings,
+};
+use crate::units::show_time;
+use iotax_units::harmless::lines;
+use maud::{DOCTYPE, Markup, PreEscaped, html};
+use plot::{Bar, Curve, Scale};
+
+/// Its entry.
+pub const RENDERER: Renderer = Renderer {
+    name: "html",
+    help: "one self-contained page with drawings",
+    endings: &["html", "htm"],
+    render,
+};
+
+const STYLE: &str = include_str!("style.css");
+/// Line styles in the style sheet.
+const STYLES: usize = 6;
+
+fn render(findings: &[Findings], _page: &Page) -> String {
+    let ids = findings.iter().map(|one| one.run.id.as_str()).collect::<Vec<_>>().join(", ");
+    let titles = findings.iter().map(title).collect::<Vec<_>>().join(", ");
+    whole(
+        &format!("{titles} \u{b7} iotax {ids}"),
+        "",
+        &html! {
+            @for one in findings {
+                (head(one))
+                @if let Some(side_by_side) = matrix::table(one) {
+                    section {
+                        h2 { "Side by side" }
+                        (table(&side_by_side, usize::MAX))
+                    }
+                }
+                (read_back(one))
+                (asked(one))
+                @for swept in &one.sweeps { (sweep::of(swept, one)) }
+                @for joint in &one.joint_bills {
+                    section {
+                        h2 { "The bill" }
+                        p class="soft" { (joint.subject) }
+                        (bill_of(&joint.bill, 100.0 * one.run.zone))
+                    }
+                }
+                @for workload in one.workloads.iter().filter(|workload| workload.sweep.is_none()) {
+                    (section(one, workload))
+                }
+                (trials(one))
+                (of_others(one))
+                (beside(one))
+                (limits(one))
+            }
+            @for one in findings { (origin(one, findings.len() == 1)) }
+            @if findings.iter().any(|one| one.imported.is_none()) { (method()) }
+            @if findings.iter().any(|one| one.imported.is_some()) { (method_of_others()) }
+        },
+    )
+}
+
+/// A page of the house, with the style that only its kind needs behind that of all.
+pub fn whole(title: &str, style: &str, content: &Markup) -> String {
+    let page = html! {
+        (DOCTYPE)
+        html lang="en" {
+            head {
+                meta charset="utf-8";
+                meta name="viewport" content="width=device-width, initial-scale=1";
+                title { (title) }
+                style { (PreEscaped(STYLE)) (PreEscaped(style)) }
+            }
+            body { main { (content) } }
+        }
+    };
+    lines(&page.into_string()).into_owned()
+}
+
+/// `+-` of the plain texts as one sign, a minus before a number as a minus, a figure kept with its half-width.
+fn signed(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut before = ' ';
+    let mut rest = text.chars().peekable();
+    while let Some(c) = rest.next() {
+        let next = rest.peek().copied().unwrap_or(' ');
+        let opens = before == ' ' || before == '(';
+        match c {
+            '+' if opens && next == '-' => {
+                rest.next();
+                out.push('\u{b1}');
+            }
+            '-' if opens && next.is_ascii_digit() => out.push('\u{2212}'),
+            c => out.push(c),
+        }
+        before = c;
+    }
+    out.replace(" \u{b1} ", "\u{a0}\u{b1}\u{a0}").replace("\u{b1} ", "\u{b1}\u{a0}").replace(" %", "\u{a0}%")
+}
+
+/// What a run is called: its scenario's name, else what it compares.
+fn title(findings: &Findings) -> String {
+    const MOST: usize = 3;
+    if let Some(name) = &findings.run.name {
+        return name.clone();
+    }
+    let rows = findings.workloads.first().map(|workload| workload.rows.as_slice()).unwrap_or_default();
+    let tried = findings.durability.iter().flat_map(|found| &found.rows).map(|row| row.stack.as_str());
+    let mut tried: Vec<&str> = tried.collect();
+    tried.dedup();
+    let others: Vec<&str> = rows.iter().filter(|row| !row.baseline).map(|row| row.stack.as_str()).collect();
+    match (rows.iter().find(|row| row.baseline), others.as_slice()) {
+        (Some(baseline), []) => baseline.stack.clone(),
+        (Some(baseline), [..]) if others.len() <= MOST => {
+            format!("{} against {}", others.join(", "), baseline.stack)
+        }
+        (Some(baseline), _) => format!("{} stacks against {}", others.len(), baseline.stack),
+        (None, _) if !tried.is_empty() => format!("Durability of {}", tried.join(", ")),
+        (None, _) => match &findings.imported {
+            Some(found) => imported::title(found),
+            None => "What each layer charges".to_owned(),
+        },
+    }
+}
+
+fn head(findings: &Findings) -> Markup {
+    let run = &findings.run;
+    html! {
+        header {
+            p class="eyebrow" { b { "iotax" } @if let Some(name) = &run.name { " \u{b7} " (name) } " \u{b7} " (show_time(&run.at)) " \u{b7} run " (run.id) " \u{b7} " (run.state_said()) }
+            @for line in &findings.emulated { p class="alarm" { "Emulated: " (line) "." } }
+            @if !run.is_complete() {
+                p class="alarm" { "State of this run: " (run.state) ". The figures are of what it recorded." }
+            }
+            @if let Some(alarm) = findings.verification.as_ref().and_then(|found| found.alarm()) {
+                p class="alarm" { (alarm) "." }
+            }
+            @match (&findings.headline, &findings.no_headline) {
+                (Some(headline), _) => h1 { (signed(headline)) },
+                (None, reason) => {
+                    h1 { (title(findings)) }
+                    @if let Some(reason) = reason { p class="soft" { (signed(&capital(reason))) "." } }
+                },
+            }
+            @if let Some(check) = &findings.ruler {
+                p class=(if check.holds { "soft" } else { "alarm" }) { (signed(&check.sentence)) "." }
+            }
+        }
+    }
+}
+
+fn section(findings: &Findings, workload: &WorkloadFindings) -> Markup {
+    html! {
+        section {
+            h2 { (workload.subject) }
+            p class="soft" { (sheet::effort(workload)) }
+            @if sheet::is_empty(workload) { p { (sheet::EMPTY) "." } } @else { (measured(findings, workload)) }
+        }
+    }
+}
+
+/// What there is to show of a workload.
+fn measured(findings: &Findings, workload: &WorkloadFindings) -> Markup {
+    // In percent.
+    let zone = 100.0 * findings.run.zone;
+    html! {
+            @if let Some(design) = &workload.design { p class="soft" { (signed(&design.sentence)) "." } }
+            (sentences(workload))
+            @if let Some(bill) = sheet::own_bill(findings, workload) { h3 { "The bill" } (bill_of(bill, zone)) }
+            (forest(&workload.comparisons.iter().collect::<Vec<_>>(), zone, |one| one.stack.clone()))
+            @for pick in [LATENCY, CPU] { (charge_forest(workload, pick, zone)) }
+            @if let Some(three) = verdicts::table(workload) { h3 { "Three figures" } (table(&three, usize::MAX)) (three_words(&three)) }
+            @for array in &workload.arrays { (in_states(array, zone)) }
+            (figures(workload))
+            (latency_charts(workload))
+            (remarks(workload))
+    }
+}
+
+fn sentences(workload: &WorkloadFindings) -> Markup {
+    verdict_list(&verdicts::sentences(workload))
+}
+
+fn verdict_list(all: &[Said]) -> Markup {
+    html! { ul class="verdicts" { @for said in all { li class=(said.class) { (signed(&said.text)) } } } }
+}
+
+/// The tables that the scenario asks for.
+fn asked(findings: &Findings) -> Markup {
+    html! {
+        @if !findings.tables.is_empty() {
+            section {
+                h2 { "Side by side" }
+                @for (title, figures, remarks) in ratios::tables(findings) {
+                    h3 { (title) }
+                    (table(&figures, usize::MAX))
+                    @for line in &remarks { p class="soft" { (signed(line)) "." } }
+                }
+                @if let Some(legend) = ratios::legend(findings) { p class="soft" { (legend) "." } }
+            }
+        }
+    }
+}
+
+/// What was read back, where that was asked for: before any figure.
+fn read_back(findings: &Findings) -> Markup {
+    let examples = verification::examples(findings);
+    html! {
+        @if let Some(rows) = verification::table(findings) {
+            section {
+                h2 { (verification::TITLE) }
+                (verdict_list(&verification::sentences(findings)))
+                @if !examples.is_empty() { ul class="soft" { @for line in &examples { li { (line) } } } }
+                (table(&rows, usize::MAX))
+                p class="soft" { (verification::LEGEND) "." }
+            }
+        }
+    }
+}
+
+/// What was imported.
+fn of_others(findings: &Findings) -> Markup {
+    let files = imported::files(findings);
+    html! {
+        @for one in imported::sections(findings) {
+            section {
+                h2 { (one.title) }
+                (table(&one.table, usize::MAX))
+                ul class="soft" { @for line in &one.lines { li { (signed(line)) "." } } }
+            }
+        }
+        @if let Some(legend) = imported::legend(findings) { p class="soft" { (signed(&legend)) "." } }
+        @if !files.is_empty() {
+            section {
+                h2 { (imported::FILES) }
+                ul class="soft" { @for line in &files { li { (line) } } }
+            }
+        }
+    }
+}
+
+/// Durability trials, where there were some.
+fn trials(findings: &Findings) -> Markup {
+    let examples = durability::examples(findings);
+    html! {
+        @if let Some(tried) = durability::table(findings) {
+            section {
+                h2 { "Durability" }
+                (verdict_list(&durability::sentences(findings)))
+                (table(&tried, usize::MAX))
+                p class="soft" { (signed(durability::LEGEND)) "." }
+                @if !examples.is_empty() {
+                    h3 { "Blocks that were not kept" }
+                    ul class="soft" { @for line in &examples { li { (line) } } }
+                }
+            }
+        }
+    }
+}
+
+/// What the columns of the three figures mean.
+fn three_words(three: &Table) -> Markup {
+    let at_once = three.columns.iter().any(|column| column.head == "all at once");
+    html! {
+        p class="soft" {
+            "Changes against the baseline. Latencies are those under the same offered load; added CPU/IO is of host and guest "
+            "together."
+            @if at_once { " All at once: the change of the rate with an interval that holds together with those of all comparisons of the run." }
+        }
+    }
+}
+
+/// What one line of intervals shows.
+struct IntervalRow {
+    name: String,
+    note: String,
+    /// What keeps a conclusion from being drawn, in a word or two.
+    mark: Option<String>,
+    class: &'static str,
+    total: bool,
+    emulated: bool,
+    bar: Option<Bar>,
+    words: String,
+}
+
+fn intervals(rows: &[IntervalRow], zone: f64) -> Markup {
+    let bars: Vec<Bar> = rows.iter().filter_map(|row| row.bar).collect();
+    let scale = Scale::of(&bars, zone);
+    // One word for all is enough.
+    let all_emulated = rows.len() > 1 && rows.iter().all(|row| row.emulated);
+    html! {
+        div class="plot" {
+            @for row in rows {
+                div class=(if row.total { "row total" } else { "row" }) {
+                    span {
+                        (breakable(&row.name))
+                        @if !row.note.is_empty() { " " span class="soft" { (row.note) } }
+                        @if row.emulated && !all_emulated { " " span class="tag warn" { "emulated" } }
+                        @if let Some(mark) = &row.mark { " " span class="tag" { (mark) } }
+                    }
+                    (plot::interval(row.bar, scale, zone, row.class, &format!("{} {}", row.name, row.words)))
+                    span { (row.words) }
+                }
+            }
+            div class="row axis" {
+                span { @if all_emulated { span class="tag warn" { "all emulated" } } }
+                (plot::axis(scale))
+                span {}
+            }
+        }
+    }
+}
+
+fn words_of(ratio: &Figure) -> String {
+    match change(ratio) {
+        Shown::Missing => "no figure".to_owned(),
+        shown => signed(&shown.cell()),
+    }
+}
+
+/// An array that was measured in states.
+fn in_states(array: &ArrayStates, zone: f64) -> Markup {
+    html! {
+        h3 { (breakable(&array.stack)) " in its states" }
+        p class="soft" { (signed(&array.sentence)) "." }
+        (verdict_list(&states::sentences(array)))
+        (forest(&states::comparisons(array), zone, |one| states::named(array, one)))
+        @if let Some(three) = states::table(array) { (table(&three, usize::MAX)) }
+    }
+}
+
+/// Comparisons with one stack, each by its name.
+fn forest(comparisons: &[&Comparison], zone: f64, named: impl Fn(&Comparison) -> String) -> Markup {
+    let row = |one: &&Comparison| IntervalRow {
+        name: named(one),
+        note: one.write_word().to_owned(),
+        mark: one.masked.as_ref().map(|masked| format!("masked: {}", masked.short())),
+        class: class_of(&one.verdict),
+        total: false,
+        emulated: one.emulated.is_some(),
+        bar: Bar::of(&one.ratio),
+        words: words_of(&one.ratio),
+    };
+    let rows: Vec<IntervalRow> = comparisons.iter().map(row).collect();
+    let against = comparisons.first().map(|one| one.against.as_str());
+    html! {
+        @if let Some(against) = against.filter(|_| rows.iter().any(|row| row.bar.is_some())) {
+            h3 { "Rate against " (against) }
+            (intervals(&rows, zone))
+            p class="soft" { "Dot: estimate. Line: 95 % interval. Shaded: within \u{b1}" (zone) " %." }
+        }
+    }
+}
+
+/// Head and figure of a kind of charge.
+type PickCharge = (&'static str, fn(&Charges) -> &ChargeFinding);
+const LATENCY: PickCharge = ("Mean latency under the same load, against", |charges| &charges.latency);
+const CPU: PickCharge = ("CPU time an I/O, against", |charges| &charges.cpu);
+
+/// Only intervals: of a stack that has none the sentences say why, and a value by itself stands in the table.
+fn charge_forest(workload: &WorkloadFindings, (head, pick): PickCharge, zone: f64) -> Markup {
+    let row = |one: &Charges| {
+        let charge = pick(one);
+        IntervalRow {
+            name: one.stack.clone(),
+            note: String::new(),
+            mark: None,
+            class: class_of_charge(&charge.verdict),
+            total: false,
+            emulated: one.emulated.is_some(),
+            bar: Bar::of(&charge.ratio),
+            words: words_of(&charge.ratio),
+        }
+    };
+    let rows: Vec<IntervalRow> = workload.charges.iter().map(row).filter(|row| row.bar.is_some()).collect();
+    let against = workload.charges.first().map(|one| one.against.as_str()).unwrap_or_default();
+    html! {
+        @if !rows.is_empty() {
+            h3 { (head) " " (against) }
+            (intervals(&rows, zone))
+            p class="soft" { "Less is better: to the right of 0 the stack takes more." }
+        }
+    }
+}
+
+fn bill_of(bill: &Bill, zone: f64) -> Markup {
+    let row = |line: &BillLine, total: bool| IntervalRow {
+        name: line.layer.clone(),
+        note: String::new(),
+        mark: match (&line.masked, verdicts::class_of(&line.verdict)) {
+            (Some(masked), _) => Some(format!("masked: {}", masked.short())),
+            (None, "open") => Some("unresolved".to_owned()),
+            _ => None,
+        },
+        class: class_of(&line.verdict),
+        total,
+        emulated: line.emulated.is_some(),
+        bar: Bar::of(&line.ratio),
+        words: words_of(&line.ratio),
+    };
+    let mut rows: Vec<IntervalRow> = bill.lines.iter().map(|line| row(line, false)).collect();
+    rows.push(row(&bill.total, true));
+    rows.push(row(&bill.unexplained, false));
+    html! {
+        (intervals(&rows, zone))
+        p class="soft" { "Each layer against the stack below it. Factors multiply; percentages do not add." }
+        (table(&sheet::bill(bill), bill.lines.len()))
+        ul class="soft" { @for line in sheet::reserves(bill) { li { (signed(&line)) } } }
+    }
+}
+
+/// `total` is the row that is set off, or one past the end.
+fn table(table: &Table, total: usize) -> Markup {
+    let rows = table.columns.first().map_or(0, |column| column.cells.len());
+    html! {
+        div class="scroll" tabindex="0" {
+            table {
+                thead { tr { @for column in &table.columns { th scope="col" { (column.head) } } } }
+                tbody {
+                    @for at in 0..rows {
+                        tr class=(if at == total { "total" } else { "" }) {
+                            @for (column, is_name) in table.columns.iter().zip(std::iter::once(true).chain(std::iter::repeat(false))) {
+                                @if is_name { (name_of_row(&column.cells[at])) } @else { (cell(&column.cells[at])) }
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn cell(text: &str) -> Markup {
+    match text {
+        "-" => html! { td class="absent" { "\u{2013}" } },
+        "failed" => html! { td class="failed" { "failed" } },
+        text => html! { td { (figure_kept(&signed(text))) } },
+    }
+}
+
+/// What stands below a row is set in.
+fn name_of_row(name: &str) -> Markup {
+    html! { td class=[name.starts_with(' ').then_some("below")] { (breakable(name.trim_start())) } }
+}
+
+/// A figure in one line, but for its interval in brackets; words break where they may.
+fn figure_kept(text: &str) -> Markup {
+    if !text.starts_with(|c: char| c.is_ascii_digit() || "+\u{2212}<".contains(c)) {
+        return html! { (text) };
+    }
+    let (value, interval) = text.split_once(" (").map_or((text, None), |(value, rest)| (value, Some(rest)));
+    html! {
+        span class="whole" { (value) }
+        @if let Some(interval) = interval { " " span class="whole" { "(" (interval) } }
+    }
+}
+
+/// A name that may be broken behind its commas too; a mark stays with what it marks, and a state is of one piece.
+fn breakable(name: &str) -> Markup {
+    let name =
+        name.replace(" *", "\u{a0}*").replace(" ~", "\u{a0}~").replace("healthy again", "healthy\u{a0}again");
+    html! { @for part in name.split_inclusive(',') { (part) @if part.ends_with(',') { wbr; } } }
+}
+
+fn figures(workload: &WorkloadFindings) -> Markup {
+    html! {
+        h3 { "Figures" }
+        (table(&sheet::stacks(workload), usize::MAX))
+        @if let Some((direction, second)) = sheet::second_latencies(workload) {
+            h3 { "Latency of " (direction) "s" }
+            (table(&second, usize::MAX))
+        }
+        p class="soft" {
+            "* baseline. \u{b1} reaches to the farther end of the 95 % interval, (a to b) are its ends where \u{b1} would mislead; ? marks a value without one, ! a figure that carries no conclusion, ~ a stack whose figures are emulated and not representative. CPU/IO: user and system time of "
+            "the whole place, with its host's where that is a guest. n: whole rounds."
+        }
+        @if let Some(crowds) = crowd::table(workload) {
+            h3 { "Guests at once" }
+            (table(&crowds, usize::MAX))
+            @for line in crowd::sentences(workload) { p class="soft" { (signed(&line)) "." } }
+        }
+        @if let Some(drives) = efficiency::table(workload) {
+            h3 { (efficiency::TITLE) }
+            (table(&drives, usize::MAX))
+            p class="soft" { (efficiency::legend(workload)) "." }
+            @for line in efficiency::sentences(workload) { p class="soft" { (signed(&line)) "." } }
+        }
+        @if let Some(matched) = &workload.matched {
+            h3 { "Latency under the same load" }
+            p class="soft" { (verdicts::matched_title(matched)) "." }
+            (table(&verdicts::matched(matched), usize::MAX))
+        }
+        @for line in sheet::debts(workload) { p class="soft" { (line) "." } }
+        @for line in &workload.on_baseline { p { (signed(line)) "." } }
+        @if let Some(own) = generator::table(workload) {
+            details {
+                summary { (generator::TITLE) }
+                (table(&own, usize::MAX))
+                p class="soft" { (generator::LEGEND) "." }
+            }
+        }
+    }
+}
+
+fn latency_charts(workload: &WorkloadFindings) -> Markup {
+    let directions: Vec<&'static str> =
+        ["read", "write"].into_iter().filter(|way| !curves(&workload.rows, way).is_empty()).collect();
+    html! { @for direction in directions { (latency_chart(workload, direction)) } }
+}
+
+/// Stacks that have a curve of a direction, each with the line style of its row.
+fn curves<'a>(rows: &'a [Row], direction: &str) -> Vec<(&'a Row, Curve<'a>)> {
+    let of = |latency: &&'a Latency| latency.direction == direction && latency.curve.len() > 1;
+    let curve = |(at, row): (usize, &'a Row)| {
+        let latency = row.latency.iter().find(of)?;
+        Some((row, Curve { points: &latency.curve, class: format!("c{}", at % STYLES) }))
+    };
+    rows.iter().enumerate().filter_map(curve).collect()
+}
+
+fn latency_chart(workload: &WorkloadFindings, direction: &str) -> Markup {
+    let (rows, curves): (Vec<&Row>, Vec<Curve>) = curves(&workload.rows, direction).into_iter().unzip();
+    let names: Vec<&str> = rows.iter().map(|row| row.stack.as_str()).collect();
+    let words =
+        format!("{direction} latency by percentile of {}; the table above has the figures", names.join(", "));
+    let ratios = sheet::latency_ratios(&workload.comparisons);
+    html! {
+        h3 { "Latency of " (direction) "s by percentile, at the stated depth" }
+        ul class="legend" {
+            @for (name, curve) in names.iter().zip(&curves) {
+                li { svg height="8" aria-hidden="true" { line class={ "curve " (curve.class) } x1="0" x2="28" y1="4" y2="4" {} } (name) }
+            }
+        }
+        (plot::latencies(&curves, &words))
+        @if !ratios.is_blank() && direction == workload.rows.iter().flat_map(|row| &row.latency).map(|latency| latency.direction).next().unwrap_or("") {
+            (table(&ratios, usize::MAX))
+        }
+    }
+}
+
+fn remarks(workload: &WorkloadFindings) -> Markup {
+    let lines = sheet::remarks(workload);
+    html! {
+        @if !lines.is_empty() {
+            h3 { "Remarks" }
+            ul class="soft" { @for line in &lines { li { (line) } } }
+        }
+    }
+}
+
+/// What was published beside what was measured.
+fn beside(findings: &Findings) -> Markup {
+    html! {
+        @if let Some(found) = &findings.published {
+            section {
+                h2 { (published::TITLE) }
+                @for line in published::origin(found) { p class="soft" { (line) } }
+                @for (title, rows) in published::tables(findings) {
+                    h3 { (title) }
+                    (table(&rows, usize::MAX))
+                }
+                @if let Some(legend) = published::legend(found) { p class="soft" { (legend) "." } }
+                ul class="soft" { @for line in &found.sentences { li { (signed(line)) "." } } }
+            }
+        }
+    }
+}
+
+fn limits(findings: &Findings) -> Markup {
+    html! {
+        @if !findings.preconditioned.is_empty() {
+            section {
+                h2 { (sheet::PRECONDITIONED) }
+                ul { @for line in sheet::preconditioned(findings) { li { (line) } } }
+            }
+        }
+        @if !findings.warnings.is_empty() {
+            section {
+                h2 { "Warnings" }
+                ul { @for one in &findings.warnings { li { span class="tag warn" { (one.kind) } " " @if !one.subject.is_empty() { (one.subject) ": " } (one.text) } } }
+            }
+        }
+        @if !findings.not_excluded.is_empty() {
+            section {
+                h2 { "What is not excluded" }
+                ul { @for line in &findings.not_excluded { li { (line) } } }
+            }
+        }
+    }
+}
+
+/// Facts stand open on the page of one run; of several they would bury the verdicts.
+fn origin(findings: &Findings, open: bool) -> Markup {
+    let run = &findings.run;
+    html! {
+        section {
+            h2 { @if run.imported { "How it was imported" } @else { "How it was measured" } }
+            dl {
+                dt { "run" } dd { (run.id) }
+                dt { "iotax" } dd { (run.iotax) }
+                @if !run.imported {
+                    dt { "scenario" } dd { (run.source) }
+                    dt { "seed" } dd { (run.seed) }
+                }
+                @if run.torn > 0 { dt { "torn frames" } dd { (run.torn) } }
+            }
+            pre { (run.command) }
+            @let stacks = sheet::stacks_in_full(findings);
+            @if !stacks.is_empty() {
+                h3 { (sheet::STACKS) }
+                ul { @for (name, text) in stacks { li { b { (name) } ": " code { (text) } } } }
+            }
+            @if let Some(read_back) = disks::table(findings) {
+                h3 { "Disks of guests" }
+                (table(&read_back, usize::MAX))
+                p class="soft" { (disks::LEGEND) "." }
+            }
+            @if !findings.layers.is_empty() {
+                h3 { (disks::LAYERS) }
+                ul { @for line in disks::layers(findings) { li { (line) } } }
+            }
+            @for place in &findings.places { (place_of(place, open)) }
+        }
+    }
+}
+
+fn place_of(place: &PlaceReport, open: bool) -> Markup {
+    html! {
+        h3 { (place.place) @if place.emulated.is_some() { span class="tag warn" { "emulated" } } }
+        details open[open] {
+            summary { "facts and commands" }
+            dl { @for (key, value) in sheet::facts(&place.facts) { dt { (key) } dd { (value) } } }
+            @for command in &place.commands { pre { (command) } }
+        }
+    }
+}
+
+fn method() -> Markup {
+    html! {
+        section {
+            h2 { "Method" }
+            p {
+                "Slices of all stacks alternate in random order, mirrored within each round, so that the machine's own noise "
+                "meets all alike. A ratio is the total of a stack over the total of the baseline; its 95 % interval comes from "
+                "how it varies from round to round, and no verdict is given while batches of rounds still depend on each other. "
+                "Measuring stops when the interval is narrow enough, never because it looks significant. Latencies are compared "
+                "where all stacks get the same load; percentiles are read from merged histograms. Costs and gains in throughput "
+                "are held against all others of the run. METHOD.md of iotax has the formulas."
+            }
+        }
+    }
+}
+
+fn method_of_others() -> Markup {
+    html! {
+        section {
+            h2 { "Imported figures" }
+            p { (imported::METHOD) }
+        }
+    }
+}
+
+/// A sentence as it stands in the page, for tests.
+#[cfg(test)]
+pub(super) fn escaped_signed(text: &str) -> String {
+    html! { (signed(text)) }.into_string()
+}

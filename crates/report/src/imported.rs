@@ -1,0 +1,197 @@
+//! What was imported: a table a load, a row a system; results that are no I/O in tables of their own; the files behind them.
+
+use super::number::{Shown, UNRESOLVED, share};
+use super::table::Table;
+use crate::bill::Findings;
+use crate::bill::findings::imported::{
+    Better, ImportedComparison, ImportedFigure, ImportedFile, ImportedFindings, ImportedPercentile,
+    ImportedRow, ImportedWorkload, OtherResult, OtherRow,
+};
+use crate::bill::findings::{Figure, SampleUnit};
+use crate::units::{counted, show_bytes};
+use std::collections::BTreeSet;
+
+/// A table with its title and what is said of it.
+pub(super) struct Section {
+    pub(super) title: String,
+    pub(super) table: Table,
+    pub(super) lines: Vec<String>,
+}
+
+/// Above the files.
+pub(super) const FILES: &str = "Imported from";
+/// Files that are listed; JSON has all.
+const MOST_FILES: usize = 20;
+/// Percentiles that stand in tables.
+const SHOWN: [f64; 3] = [50.0, 99.0, 99.9];
+
+/// All tables.
+pub(super) fn sections(findings: &Findings) -> Vec<Section> {
+    let Some(found) = &findings.imported else { return Vec::new() };
+    found.workloads.iter().map(of_load).chain(found.others.iter().map(of_other)).collect()
+}
+
+/// A column of figures of a row.
+type Pick = fn(&ImportedRow) -> &ImportedFigure;
+
+fn of_load(one: &ImportedWorkload) -> Section {
+    let mut table = Table::default();
+    let cells = |cell: &dyn Fn(&ImportedRow) -> String| one.rows.iter().map(cell).collect::<Vec<_>>();
+    table.push("system", 0, cells(&|row| marked(&row.system, row.baseline && one.rows.len() > 1)));
+    let columns: [(&str, u8, Pick); 3] = [
+        ("IOPS", 0, |row| &row.iops),
+        ("throughput", 3, |row| &row.bytes_per_s),
+        ("mean", 4, |row| &row.mean),
+    ];
+    for (at, (head, rank, pick)) in columns.into_iter().enumerate() {
+        if one.rows.iter().any(|row| matches!(pick(row).figure, Figure::Known { .. })) {
+            table.push(head, rank, cells(&|row| Shown::of(&pick(row).figure).cell()));
+        }
+        if at == 0 && one.rows.iter().any(|row| row.comparison.is_some()) {
+            table.push("of base", 1, cells(&|row| ratio(row.comparison.as_ref())));
+        }
+    }
+    for (percent, rank) in SHOWN.into_iter().zip([2, 2, 5]) {
+        if one.rows.iter().any(|row| at(row, percent).is_some()) {
+            table.push(&format!("p{percent}"), rank, cells(&|row| percentile(at(row, percent))));
+        }
+    }
+    table.push("runs", 6, cells(&|row| row.runs.to_string()));
+    Section { title: one.subject.clone(), table, lines: one.sentences.clone() }
+}
+
+fn of_other(one: &OtherResult) -> Section {
+    let mut table = Table::default();
+    let cells = |cell: &dyn Fn(&OtherRow) -> String| one.rows.iter().map(cell).collect::<Vec<_>>();
+    table.push("system", 0, cells(&|row| marked(&row.system, row.baseline && one.rows.len() > 1)));
+    table.push(if one.unit.is_empty() { "value" } else { &one.unit }, 0, cells(&value));
+    if one.rows.iter().any(|row| row.comparison.is_some()) {
+        let head = if one.better == Better::Higher { "of base" } else { "base of it" };
+        table.push(head, 1, cells(&|row| ratio(row.comparison.as_ref())));
+    }
+    table.push("runs", 2, cells(&|row| row.runs.to_string()));
+    let better = match one.better {
+        Better::Higher => "more is better",
+        Better::Lower => "less is better",
+    };
+    Section { title: format!("{}, {better}", one.name), table, lines: one.sentences.clone() }
+}
+
+/// As it was printed, or the mean with its interval.
+fn value(row: &OtherRow) -> String {
+    match row.interval {
+        None => format!("{} ?", six_digits(row.value)),
+        Some([low, high]) => {
+            let interval = crate::bill::findings::Interval::between(low, high);
+            let figure = Figure::known(row.value, "", (row.runs, SampleUnit::Runs), interval);
+            Shown::of(&figure).cell()
+        }
+    }
+}
+
+/// As exact as such results are printed: `24.1321G`, `38145.7`.
+fn six_digits(value: f64) -> String {
+    let (by, prefix) = match value.abs() {
+        n if n >= 1e9 => (1e9, "G"),
+        n if n >= 1e6 => (1e6, "M"),
+        _ => (1.0, ""),
+    };
+    let scaled = value / by;
+    let whole = scaled.abs().log10().floor().max(0.0) as usize + 1;
+    let digits = format!("{scaled:.*}", 6usize.saturating_sub(whole));
+    let bare =
+        if digits.contains('.') { digits.trim_end_matches('0').trim_end_matches('.') } else { &digits };
+    format!("{bare}{prefix}")
+}
+
+fn marked(system: &str, baseline: bool) -> String {
+    format!("{system}{}", if baseline { " *" } else { "" })
+}
+
+fn ratio(comparison: Option<&ImportedComparison>) -> String {
+    let mark = |one: &ImportedComparison| if one.verdict.is_resolved() { "" } else { UNRESOLVED };
+    // Most have no interval, and nothing is concluded of them either.
+    comparison.map_or_else(String::new, |one| format!("{}{}", share(&one.ratio).cell(), mark(one)))
+}
+
+fn at(row: &ImportedRow, percent: f64) -> Option<&ImportedPercentile> {
+    row.percentiles.iter().find(|one| (one.percent - percent).abs() < 1e-9)
+}
+
+/// One value, or from the least of the runs to the most: percentiles of several runs are not averaged.
+fn percentile(one: Option<&ImportedPercentile>) -> String {
+    let Some(one) = one else { return "-".to_owned() };
+    let shown = |ns: f64| Shown::of(&Figure::bare(ns, "ns", (1, SampleUnit::Runs), "")).cell();
+    let bare = |ns: f64| shown(ns).replace(" ?", "");
+    match one.least_ns == one.most_ns {
+        true if one.most_ns == 0.0 => "0".to_owned(),
+        true => bare(one.least_ns),
+        false => format!("{} to {}", bare(one.least_ns), bare(one.most_ns)),
+    }
+}
+
+/// What the columns are.
+pub(super) fn legend(findings: &Findings) -> Option<String> {
+    let found = findings.imported.as_ref()?;
+    let several = found.workloads.iter().flat_map(|one| &one.rows).any(|row| row.runs > 1);
+    let of_several = if several {
+        "; of several runs the mean, and percentiles from the least run to the most, or of merged histograms"
+    } else {
+        ""
+    };
+    Some(format!(
+        "figures as others printed them: ? no interval, ! unresolved, * what others are compared with; of base: IOPS, else throughput{of_several}"
+    ))
+}
+
+/// What a run of others' figures is and is not, instead of how it was measured.
+pub(super) const METHOD: &str = "Nothing was measured here: figures are read from the outputs that are listed, as other tools printed them, and stand for \
+    all that rounds to them. One run each is no verdict, nor are two or three; from four runs of each on they are compared as runs that nothing paired, by how \
+    far a system's runs are from each other. Percentiles are not averaged, and copies count once. docs/import.md of iotax says how loads and systems are told apart.";
+
+/// What such a run is called: its systems.
+pub(super) fn title(found: &ImportedFindings) -> String {
+    let of_loads = found.workloads.iter().flat_map(|one| &one.rows).map(|row| row.system.as_str());
+    let of_others = found.others.iter().flat_map(|one| &one.rows).map(|row| row.system.as_str());
+    let mut systems: Vec<&str> = Vec::new();
+    for system in of_loads.chain(of_others) {
+        if !systems.contains(&system) {
+            systems.push(system);
+        }
+    }
+    match systems.as_slice() {
+        few if few.len() <= MOST_SYSTEMS => format!("Imported results of {}", few.join(", ")),
+        many => format!("Imported results of {} systems", many.len()),
+    }
+}
+
+/// Systems that a title names.
+const MOST_SYSTEMS: usize = 4;
+
+/// A line a file, of many the first ones.
+pub(super) fn files(findings: &Findings) -> Vec<String> {
+    let Some(found) = &findings.imported else { return Vec::new() };
+    let line = |file: &ImportedFile| {
+        let sources = found.workloads.iter().flat_map(|one| &one.rows).flat_map(|row| &row.sources);
+        let others = found.others.iter().flat_map(|one| &one.rows).flat_map(|row| &row.sources);
+        let tools: BTreeSet<&str> = sources
+            .chain(others)
+            .filter(|source| source.file == file.file)
+            .map(|source| source.tool.as_str())
+            .collect();
+        let tools = tools.into_iter().collect::<Vec<_>>().join(", ");
+        format!(
+            "{}: {} of {}; {}, SHA-256 {}",
+            file.path,
+            counted(u64::from(file.results), "result", "results"),
+            if tools.is_empty() { "no tool" } else { &tools },
+            show_bytes(file.bytes),
+            file.sha256.get(..16).unwrap_or(&file.sha256),
+        )
+    };
+    let mut lines: Vec<String> = found.files.iter().take(MOST_FILES).map(line).collect();
+    if let Some(more) = found.files.len().checked_sub(MOST_FILES).filter(|more| *more > 0) {
+        lines.push(format!("and {more} more, which --format json lists"));
+    }
+    lines
+}

@@ -1,0 +1,41 @@
+//! The findings for programs. Fields are only ever added within a version.
+
+use super::{Page, Renderer};
+use crate::bill::Findings;
+use iotax_units::harmless;
+use serde::Serialize;
+
+/// Its entry.
+pub const RENDERER: Renderer =
+    Renderer { name: "json", help: "all findings for programs", endings: &["json"], render };
+
+/// Name of the format.
+pub const FORMAT: &str = "iotax-findings";
+/// Raised when a field changes its meaning or goes.
+pub const VERSION: u32 = 1;
+
+#[derive(Serialize)]
+struct Document<'a> {
+    format: &'static str,
+    version: u32,
+    #[serde(flatten)]
+    findings: &'a Findings,
+}
+
+/// One run is a document, several are an array of documents.
+fn render(findings: &[Findings], _page: &Page) -> String {
+    let documents: Vec<Document> =
+        findings.iter().map(|findings| Document { format: FORMAT, version: VERSION, findings }).collect();
+    match documents.as_slice() {
+        [document] => written(document),
+        documents => written(documents),
+    }
+}
+
+/// The text of a document; nothing in it acts on a terminal.
+pub fn written<T: Serialize + ?Sized>(document: &T) -> String {
+    let text = serde_json::to_string_pretty(document);
+    // Our own types always serialize; should one ever not, the reason is worth more than a panic.
+    let text = text.unwrap_or_else(|error| format!("{{\"error\": {:?}}}", error.to_string()));
+    harmless::json(&text).into_owned() + "\n"
+}

@@ -1,0 +1,83 @@
+//! The family of renderers: findings in, text out. A new one is a file and its entry in [`ALL`]. Nothing is
+//! computed here but positions and digits; every renderer says the same.
+#![forbid(unsafe_code)]
+
+use crate as report;
+use iotax_analysis as bill;
+use iotax_stats as stats;
+use iotax_units as units;
+
+pub mod against;
+pub mod brief;
+mod crowd;
+pub mod csv;
+mod disks;
+mod durability;
+mod efficiency;
+mod generator;
+mod grouped;
+#[cfg(test)]
+mod hostile_tests;
+pub mod html;
+mod imported;
+pub mod ink;
+pub mod json;
+mod markdown;
+mod matrix;
+mod number;
+mod published;
+mod ratios;
+mod sheet;
+mod states;
+mod sweep;
+pub mod table;
+pub mod terminal;
+#[cfg(test)]
+mod tests;
+mod verdicts;
+mod verification;
+
+pub use brief::{LINES, brief};
+pub use table::wrapped;
+
+use crate::bill::Findings;
+
+/// What a renderer may know about where its text goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Page {
+    /// Columns of the terminal; at least 40 are used.
+    pub width: usize,
+}
+
+impl Default for Page {
+    fn default() -> Self {
+        Page { width: 80 }
+    }
+}
+
+/// A form of report.
+pub struct Renderer {
+    /// `--format NAME`.
+    pub name: &'static str,
+    /// One line of help.
+    pub help: &'static str,
+    /// Endings of the files it is written to, without a dot and in small letters; the usual one first.
+    pub endings: &'static [&'static str],
+    /// Makes the text of one run or of several, in the order given.
+    pub render: fn(&[Findings], &Page) -> String,
+}
+
+/// All of them.
+pub const ALL: &[&Renderer] =
+    &[&terminal::RENDERER, &markdown::RENDERER, &html::RENDERER, &json::RENDERER, &csv::RENDERER];
+
+/// The text as a sentence begins.
+fn capital(text: &str) -> String {
+    let mut letters = text.chars();
+    letters.next().map(|first| first.to_uppercase().chain(letters).collect()).unwrap_or_default()
+}
+
+/// The renderer of that name.
+pub fn by_name(name: &str) -> Option<&'static Renderer> {
+    ALL.iter().copied().find(|renderer| renderer.name == name)
+}

@@ -1,0 +1,121 @@
+//! Figures as text: scaled to a unit that people read, with the digits that the interval allows.
+
+use crate::bill::findings::{Figure, Interval};
+use crate::stats::Digits;
+pub(super) use crate::stats::round::{Margin as Spread, three_digits};
+
+/// What stands beside a value.
+pub(super) const SPREADS: &str = "+- to the farther end of the 95 % interval, (a to b) its ends where +- would mislead; ? no interval; \
+     ! unresolved; ~ emulated, not representative";
+
+/// Behind a figure that nothing follows from.
+pub(super) const UNRESOLVED: &str = " !";
+
+/// A figure ready to be laid out.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Shown {
+    /// A value with what is known of its interval.
+    Known(Digits),
+    /// Tried and failed.
+    Failed,
+    /// Not there.
+    Missing,
+}
+
+impl Shown {
+    pub(super) fn of(figure: &Figure) -> Shown {
+        Shown::by(figure, |value| Digits::of(value, figure.bounds(), unit_of(figure)))
+    }
+
+    fn by(figure: &Figure, digits: impl FnOnce(f64) -> Digits) -> Shown {
+        match figure {
+            Figure::Known { value, .. } => Shown::Known(digits(*value)),
+            Figure::Failed { .. } => Shown::Failed,
+            Figure::Missing { .. } => Shown::Missing,
+        }
+    }
+
+    /// `71.23k +- 0.41k`, `91.20 +- 0.36 us`, `12 (3 to 70) %`, `failed`, `-`; a value without an interval has a `?`.
+    pub(super) fn cell(&self) -> String {
+        match self {
+            Shown::Known(digits) => digits.cell(),
+            Shown::Failed => "failed".to_owned(),
+            Shown::Missing => "-".to_owned(),
+        }
+    }
+
+    /// The cell of a figure with the verdict on it: an interval from which nothing is concluded is marked `!`.
+    pub(super) fn judged(&self, is_resolved: bool) -> String {
+        let has_interval = matches!(self, Shown::Known(digits) if digits.margin != Spread::Unknown);
+        let mark = if has_interval && !is_resolved { UNRESOLVED } else { "" };
+        format!("{}{mark}", self.cell())
+    }
+}
+
+fn unit_of(figure: &Figure) -> &'static str {
+    match figure {
+        Figure::Known { unit, .. } => unit,
+        _ => "",
+    }
+}
+
+/// What is weak about a figure, or why it is not there.
+pub(super) fn remark(figure: &Figure) -> Option<&str> {
+    match figure {
+        Figure::Known { interval: Interval::Missing { missing }, .. } => Some(missing),
+        Figure::Known { caution, .. } => caution.as_deref(),
+        Figure::Failed { reason } | Figure::Missing { reason } => Some(reason),
+    }
+}
+
+/// A ratio as a share of the baseline in percent: `93.88 +- 0.78 %`.
+pub(super) fn share(ratio: &Figure) -> Shown {
+    Shown::by(ratio, |value| Digits::share(value, ratio.bounds()))
+}
+
+/// A ratio as a change in percent: `-6.12 +- 0.78 %`.
+pub(super) fn change(ratio: &Figure) -> Shown {
+    let bounds = ratio.bounds().map(|(low, high)| (low - 1.0, high - 1.0));
+    Shown::by(ratio, |value| Digits::change(value - 1.0, bounds))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bill::findings::SampleUnit;
+
+    fn figure(value: f64, half: f64, unit: &'static str) -> Figure {
+        let interval = Interval::between(value - half, value + half);
+        Figure::known(value, unit, (20, SampleUnit::Rounds), interval)
+    }
+
+    #[test]
+    fn cells() {
+        let cell = |value, half, unit| Shown::of(&figure(value, half, unit)).cell();
+        assert_eq!(cell(71_234.0, 412.0, "1/s"), "71.23k +- 0.42k");
+        assert_eq!(cell(812.0, 31.0, "1/s"), "812 +- 31");
+        assert_eq!(cell(2_345_678.0, 12_345.0, "1/s"), "2.346M +- 0.013M");
+        assert_eq!(cell(123_456.0, 990.0, "1/s/ms"), "123.46k +- 0.99k /ms");
+        assert_eq!(cell(91_234.0, 360.0, "ns"), "91.23 +- 0.36 us");
+        assert_eq!(cell(1_234_567.0, 60_000.0, "ns"), "1.235 +- 0.060 ms");
+        assert_eq!(cell(104_857_600.0, 1_048_576.0, "B/s"), "100.0 +- 1.0 MiB/s");
+        assert_eq!(cell(0.93881, 0.0078, "1"), "0.9388 +- 0.0078");
+        let lopsided = Interval::between(80_000.0, 190_000.0);
+        let skewed = figure(91_234.0, 0.0, "ns").with_interval(Some(&lopsided));
+        assert_eq!(Shown::of(&skewed).cell(), "91 (80 to 190) us");
+        assert_eq!(Shown::of(&Figure::missing("why")).cell(), "-");
+        assert_eq!(Shown::of(&Figure::Failed { reason: "why".into() }).cell(), "failed");
+    }
+
+    #[test]
+    fn changes() {
+        assert_eq!(change(&figure(0.9388, 0.0078, "1")).cell(), "-6.12 +- 0.78 %");
+        assert_eq!(change(&figure(1.25, 0.051, "1")).cell(), "+25.0 +- 5.1 %");
+        assert_eq!(change(&figure(1.0, 0.0, "1")).cell(), "0.00 +- 0.00 %");
+        let between = |low, high| figure(1.0, 0.0, "1").with_interval(Some(&Interval::between(low, high)));
+        assert_eq!(change(&between(0.9, 1.4)).cell(), "0 (-10 to +40) %");
+        assert_eq!(change(&between(0.002, 611.0)).cell(), "0 (-99.8 to +61000) %");
+        let sure = figure(2.0, 0.0, "1").with_interval(Some(&Interval::between(1.5, 3.2)));
+        assert_eq!(change(&sure).cell(), "+100 (+50 to +220) %");
+    }
+}

@@ -1,0 +1,382 @@
+//! Tables as text. In a terminal, columns that do not fit are left out by their rank, and which ones is told; names of rows are
+//! wrapped. Nothing is cut.
+
+use iotax_units::harmless::shown;
+use unicode_width::UnicodeWidthStr;
+
+/// A column: a head, cells, and how much it matters (0 stays always).
+#[derive(Clone, Debug)]
+pub struct Column {
+    pub head: String,
+    pub(super) rank: u8,
+    pub cells: Vec<String>,
+}
+
+/// Columns of equal length.
+#[derive(Clone, Debug, Default)]
+pub struct Table {
+    pub columns: Vec<Column>,
+}
+
+const INDENT: usize = 2;
+const GAP: usize = 2;
+/// Names of rows get up to half of the width, or a third where more columns have room then.
+const NAME_PARTS: [usize; 2] = [2, 3];
+/// Columns of up to this rank are worth a name in several lines.
+const TELLING: u8 = 2;
+/// But no less than this.
+const NARROWEST_NAME: usize = 12;
+
+/// Columns that had no room, in the order of the tables.
+#[derive(Clone, Debug, Default)]
+pub struct LeftOut {
+    heads: Vec<String>,
+    /// Columns of a terminal that has room for them all.
+    needs: usize,
+}
+
+impl LeftOut {
+    fn add(&mut self, table: &Table, shown: &[Column]) {
+        let lost = table.columns.iter().map(|column| &column.head);
+        let lost: Vec<_> = lost.filter(|head| shown.iter().all(|column| column.head != **head)).collect();
+        if !lost.is_empty() {
+            self.needs = self.needs.max(table.needs());
+        }
+        for head in lost {
+            if !self.heads.contains(head) {
+                self.heads.push(head.clone());
+            }
+        }
+    }
+
+    /// How many.
+    pub(super) fn columns(&self) -> usize {
+        self.heads.len()
+    }
+
+    /// A sentence; `None` when all had room.
+    pub(super) fn said(&self, width: usize) -> Option<String> {
+        let heads: Vec<&str> =
+            self.heads.iter().map(String::as_str).filter(|head| !head.is_empty()).collect();
+        let said = || {
+            format!(
+                "left out of some tables at {width} columns: {}; all have room in {} columns, and in --format markdown",
+                heads.join(", "),
+                self.needs
+            )
+        };
+        (!heads.is_empty()).then(said)
+    }
+}
+
+impl Table {
+    pub fn push(&mut self, head: &str, rank: u8, cells: Vec<String>) {
+        let cells = cells.iter().map(|cell| shown(cell)).collect();
+        self.columns.push(Column { head: shown(head), rank, cells });
+    }
+
+    /// The same with these rows only.
+    pub(super) fn of_rows(&self, kept: &[usize]) -> Table {
+        let columns = self.columns.iter().map(|column| Column {
+            cells: kept.iter().filter_map(|at| column.cells.get(*at).cloned()).collect(),
+            ..column.clone()
+        });
+        Table { columns: columns.collect() }
+    }
+
+    /// Below the heads.
+    pub(super) fn rows(&self) -> usize {
+        self.columns.first().map_or(0, |column| column.cells.len())
+    }
+
+    /// Whether there is not one figure in it.
+    pub(super) fn is_blank(&self) -> bool {
+        self.columns.iter().skip(1).flat_map(|column| &column.cells).all(|cell| cell == "-")
+    }
+
+    /// At most `width` columns wide; the first column is left-aligned, the others right. Takes note of what is left out. Where those
+    /// that must stay are too wide together, they stand in parts.
+    pub fn text(&self, width: usize, left_out: &mut LeftOut) -> String {
+        let shown = self.laid(width);
+        left_out.add(self, &shown);
+        if total_width(&shown) <= width {
+            return written(&shown);
+        }
+        let stays = |column: &&Column| shown.iter().any(|kept| kept.head == column.head);
+        Table { columns: self.columns.iter().filter(stays).cloned().collect() }.in_parts(width)
+    }
+
+    /// As [`Table::text`], but no column of this rank or a lower one is left out: where they are too wide together, these
+    /// stand in parts.
+    pub(super) fn text_with(&self, rank: u8, width: usize, left_out: &mut LeftOut) -> String {
+        let kept = self.columns.iter().filter(|column| column.rank <= rank).cloned().collect();
+        let kept = Table { columns: kept };
+        if kept.laid(width).len() == kept.columns.len() {
+            return self.text(width, left_out);
+        }
+        left_out.add(self, &kept.columns);
+        kept.in_parts(width)
+    }
+
+    /// Columns of the narrowest terminal that has room for all.
+    fn needs(&self) -> usize {
+        // By halves: others' names may be long.
+        let (mut too_narrow, mut wide) = (0, total_width(&self.columns));
+        while too_narrow < wide {
+            let width = usize::midpoint(too_narrow, wide);
+            match self.laid(width).len() == self.columns.len() {
+                true => wide = width,
+                false => too_narrow = width + 1,
+            }
+        }
+        wide
+    }
+
+    /// The columns that have room.
+    fn laid(&self, width: usize) -> Vec<Column> {
+        let mut best: Vec<Column> = Vec::new();
+        for part in NAME_PARTS {
+            let mut shown = self.with_names((width / part).max(NARROWEST_NAME));
+            while total_width(&shown) > width && drop_least(&mut shown) {}
+            // For a figure that few look at a name is better left in one line.
+            let telling = |columns: &[Column]| columns.iter().filter(|column| column.rank <= TELLING).count();
+            if best.is_empty() || telling(&shown) > telling(&best) {
+                best = shown;
+            }
+        }
+        best
+    }
+
+    /// With names of rows that are at most so wide.
+    fn with_names(&self, most: usize) -> Vec<Column> {
+        let mut columns = self.columns.clone();
+        for column in columns.iter_mut().take(1) {
+            column.cells.iter_mut().for_each(|cell| *cell = folded(cell, most));
+        }
+        columns
+    }
+
+    /// All columns, in as many tables as it takes; each begins with the first column.
+    pub(super) fn in_parts(&self, width: usize) -> String {
+        let columns = self.with_names((width / NAME_PARTS[0]).max(NARROWEST_NAME));
+        let Some((first, others)) = columns.split_first() else { return String::new() };
+        let mut parts: Vec<Vec<Column>> = Vec::new();
+        for column in others {
+            let fits = |part: &&mut Vec<Column>| total_width(part) + GAP + width_of(column) <= width;
+            match parts.last_mut().filter(fits) {
+                Some(part) => part.push(column.clone()),
+                None => parts.push(vec![first.clone(), column.clone()]),
+            }
+        }
+        parts.iter().map(|part| written(part)).collect::<Vec<_>>().join("\n")
+    }
+
+    /// All columns, as a pipe table.
+    pub fn markdown(&self) -> String {
+        let row = |cells: Vec<String>| format!("| {} |\n", cells.join(" | "));
+        let rows = self.rows();
+        let mut out = row(self.columns.iter().map(|column| escaped(&column.head)).collect());
+        out += &row(self
+            .columns
+            .iter()
+            .enumerate()
+            .map(|(at, _)| if at == 0 { "---" } else { "---:" }.to_owned())
+            .collect());
+        for at in 0..rows {
+            out += &row(self.columns.iter().map(|column| escaped(&column.cells[at])).collect());
+        }
+        out
+    }
+}
+
+/// A cell or a sentence that Markdown must not read as markup, nor as HTML.
+pub fn escaped(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut before = 'x';
+    for c in shown(text).chars() {
+        match c {
+            '|' | '*' | '_' | '`' | '[' | ']' | '<' | '>' | '\\' | '#' => out.extend(['\\', c]),
+            // Behind a blank, as our mark of what is emulated is, it ends nothing that is struck through.
+            '~' if !before.is_whitespace() => out += "\\~",
+            '&' => out += "&amp;",
+            c => out.push(c),
+        }
+        before = c;
+    }
+    out
+}
+
+fn total_width(columns: &[Column]) -> usize {
+    INDENT + columns.iter().map(width_of).sum::<usize>() + GAP * columns.len().saturating_sub(1)
+}
+
+fn width_of(column: &Column) -> usize {
+    let lines = column.cells.iter().flat_map(|cell| cell.split('\n'));
+    lines.map(UnicodeWidthStr::width).chain([column.head.width()]).max().unwrap_or(0)
+}
+
+/// Leaves out the column of the highest rank, of several the last one; false when all that are left must stay.
+fn drop_least(columns: &mut Vec<Column>) -> bool {
+    let least = (0..columns.len()).max_by_key(|at| columns[*at].rank);
+    match least {
+        Some(at) if columns[at].rank > 0 => {
+            columns.remove(at);
+            true
+        }
+        _ => false,
+    }
+}
+
+/// The heads and the rows.
+fn written(columns: &[Column]) -> String {
+    let rows = columns.first().map_or(0, |column| column.cells.len());
+    let heads = columns.iter().map(|column| column.head.as_str()).collect::<Vec<_>>();
+    let row = |at: usize| columns.iter().map(|column| column.cells[at].as_str()).collect::<Vec<_>>();
+    std::iter::once(heads).chain((0..rows).map(row)).map(|cells| line(columns, &cells)).collect()
+}
+
+/// The figures stand beside the first line of a name.
+fn line(columns: &[Column], cells: &[&str]) -> String {
+    let (name, more) = match cells.first().and_then(|name| name.split_once('\n')) {
+        Some((name, more)) => (name, Some(more)),
+        None => (cells.first().copied().unwrap_or_default(), None),
+    };
+    let mut out = " ".repeat(INDENT);
+    for (at, (column, cell)) in columns.iter().zip(cells).enumerate() {
+        let cell = if at == 0 { name } else { cell };
+        let padding = " ".repeat(width_of(column).saturating_sub(cell.width()));
+        match at {
+            0 => out += &format!("{cell}{padding}"),
+            _ => out += &format!("{}{padding}{cell}", " ".repeat(GAP)),
+        }
+    }
+    let more = more.into_iter().flat_map(|more| more.split('\n'));
+    let more: String = more.map(|line| format!("{}{line}\n", " ".repeat(INDENT))).collect();
+    format!("{}\n{more}", out.trim_end())
+}
+
+/// A name in lines of at most `most`, broken behind spaces and commas, else anywhere; a mark stays with what it marks, and a state is
+/// of one piece.
+fn folded(name: &str, most: usize) -> String {
+    if name.width() <= most {
+        return name.to_owned();
+    }
+    let indent = " ".repeat(INDENT + name.len() - name.trim_start().len());
+    let mut lines = vec![indent[INDENT..].to_owned()];
+    let kept = name
+        .trim_start()
+        .replace(" *", "\u{a0}*")
+        .replace(" ~", "\u{a0}~")
+        .replace("not kept up", "not\u{a0}kept\u{a0}up")
+        .replace("healthy again", "healthy\u{a0}again");
+    for piece in kept.split_inclusive([' ', ',']).flat_map(|piece| split_at_most(piece, most - indent.len()))
+    {
+        let fits = |line: &String| line.width() + piece.trim_end().width() <= most;
+        match lines.last_mut().filter(|line| fits(line)) {
+            Some(line) => *line += &piece,
+            None => lines.push(format!("{indent}{piece}")),
+        }
+    }
+    lines.iter().map(|line| line.trim_end().replace('\u{a0}', " ")).collect::<Vec<_>>().join("\n")
+}
+
+/// A word that is longer than a line, in pieces.
+fn split_at_most(word: &str, most: usize) -> Vec<String> {
+    let letters: Vec<char> = word.chars().collect();
+    letters.chunks(most.max(1)).map(|piece| piece.iter().collect()).collect()
+}
+
+/// Words wrapped at `width`, further lines indented; a word that is longer stays whole, and a figure stays with
+/// its half-width.
+pub fn wrapped(text: &str, width: usize, indent: &str) -> String {
+    let kept =
+        shown(text).replace(" +- ", "\u{a0}+-\u{a0}").replace("+- ", "+-\u{a0}").replace(" %", "\u{a0}%");
+    let mut lines = vec![String::new()];
+    for word in kept.split(' ').filter(|word| !word.is_empty()) {
+        let line = lines.last_mut().map_or(0, |line| line.width());
+        match lines.last_mut() {
+            Some(last) if line == 0 || last == indent => last.push_str(word),
+            Some(last) if line + 1 + word.width() <= width => *last += &format!(" {word}"),
+            _ => lines.push(format!("{indent}{word}")),
+        }
+    }
+    lines.iter().map(|line| format!("{}\n", line.replace('\u{a0}', " "))).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn columns_that_do_not_fit_are_left_out_by_rank_and_told() {
+        let mut table = Table::default();
+        table.push("stack", 0, vec!["a".into(), "long name of a stack that goes on ~".into()]);
+        table.push("IOPS", 0, vec!["1".into(), "2".into()]);
+        table.push("minor", 2, vec!["x".repeat(10); 2]);
+        table.push("major", 1, vec!["y".repeat(10); 2]);
+        table.push("other", 1, vec!["z".repeat(10); 2]);
+        let mut left_out = LeftOut::default();
+        assert_eq!(table.text(80, &mut left_out).lines().next().unwrap().split_whitespace().count(), 5);
+        assert_eq!(left_out.said(80), None);
+        let narrow = table.text(40, &mut left_out);
+        assert_eq!(
+            narrow,
+            "  stack                 IOPS       major\n  a                        1  yyyyyyyyyy\n  long name of a stack     2  yyyyyyyyyy\n    that goes on ~\n"
+        );
+        let said = left_out.said(40).unwrap();
+        assert!(
+            said.starts_with("left out of some tables at 40 columns: minor, other; all have room in "),
+            "{said}"
+        );
+    }
+
+    #[test]
+    fn columns_that_must_stay_stand_in_parts_where_they_are_too_wide() {
+        let mut table = Table::default();
+        table.push("stack", 0, vec!["file *".into(), "loop".into()]);
+        for head in ["mean of reads", "p99 of reads", "mean of writes", "p99 of writes"] {
+            table.push(head, 0, vec!["38.5 (37.2 to 43.0) us".into(); 2]);
+        }
+        table.push("p99.9 of writes", 1, vec!["71.9 (62.4 to 75.6) us".into(); 2]);
+        let mut left_out = LeftOut::default();
+        let text = table.text(80, &mut left_out);
+        assert!(text.lines().all(|line| line.width() <= 80), "{text}");
+        assert!(["mean of reads", "p99 of reads", "mean of writes"].iter().all(|head| text.contains(head)));
+        assert!(left_out.said(80).unwrap().contains("p99.9 of writes;"), "{:?}", left_out.said(80));
+        assert_eq!(table.text(200, &mut left_out).lines().count(), 3, "in one where there is room");
+    }
+
+    #[test]
+    fn names_are_folded_and_never_cut() {
+        assert_eq!(
+            folded("vm cache=writeback,num-queues=1 * ~ (not kept up)", 26),
+            "vm cache=writeback,\n  num-queues=1 * ~\n  (not kept up)"
+        );
+        assert_eq!(folded("  of the baseline", 12), "  of the\n    baseline");
+        assert_eq!(folded("incredible *", 8), "incred\n  ible *");
+        assert_eq!(folded("mdraid(level=5) healthy again ~", 25), "mdraid(level=5)\n  healthy again ~");
+        for most in 12..50 {
+            let name = "4 drives | mdraid(level=5,chunk=64KiB) | split(8) | vhost-scsi | vm(vcpus=6) x8 ~";
+            let lines = folded(name, most);
+            assert!(lines.lines().all(|line| line.width() <= most), "{lines}");
+            let letters = |text: &str| text.replace(char::is_whitespace, "");
+            assert_eq!(letters(&lines), letters(name));
+        }
+    }
+
+    #[test]
+    fn markdown_cells_cannot_break_the_table() {
+        let mut table = Table::default();
+        table.push("stack", 0, vec!["file | loop\n<b>".into()]);
+        let text = table.markdown();
+        assert!(text.ends_with("| file \\| loop \\<b\\> |\n"), "{text}");
+        assert_eq!(escaped("vm ~: a~~b~ &lt;"), "vm ~: a\\~\\~b\\~ &amp;lt;");
+    }
+
+    #[test]
+    fn wrapping() {
+        assert_eq!(wrapped("one two three", 8, "  "), "one two\n  three\n");
+        assert_eq!(wrapped("incredible", 4, "  "), "incredible\n");
+        assert_eq!(wrapped("costs 5.1 % +- 0.3 % of it", 16, " "), "costs\n 5.1 % +- 0.3 %\n of it\n");
+    }
+}

@@ -1,0 +1,242 @@
+//! The terminal's report: fits 80 columns, uses more where there are more. Sentences first, tables below.
+
+use super::number::SPREADS;
+use super::table::{LeftOut, Table, wrapped};
+use super::{
+    Page, Renderer, capital, crowd, disks, durability, efficiency, generator, grouped, imported, matrix,
+    published, ratios, sheet, states, sweep, verdicts, verification,
+};
+use crate::bill::Findings;
+use crate::bill::findings::sweep::{Curve, SweepFindings};
+use crate::bill::findings::{Bill, RunIdentity, WorkloadFindings};
+use crate::units::show_time;
+
+/// Its entry.
+pub const RENDERER: Renderer = Renderer {
+    name: "terminal",
+    help: "sentences and tables for a terminal of any width",
+    endings: &["txt"],
+    render,
+};
+
+/// Narrower than this nothing can be laid out.
+pub const NARROWEST: usize = 40;
+
+fn render(findings: &[Findings], page: &Page) -> String {
+    findings.iter().map(|one| render_one(one, page)).collect::<Vec<_>>().join("\n")
+}
+
+fn render_one(findings: &Findings, page: &Page) -> String {
+    let width = page.width.max(NARROWEST);
+    let mut left_out = LeftOut::default();
+    let mut out = wrapped(&identity(&findings.run), width, "  ");
+    for line in &findings.emulated {
+        out += &wrapped(&format!("EMULATED: {line}"), width, "  ");
+    }
+    out += &format!("\n{}", head(findings, width));
+    if let Some(table) = matrix::table(findings) {
+        out += &format!("\n{}", table.in_parts(width));
+    }
+    out += &read_back(findings, width, &mut left_out);
+    out += &asked(findings, width);
+    findings.sweeps.iter().for_each(|one| out += &swept(one, width, &mut left_out));
+    for joint in &findings.joint_bills {
+        out += &bill(&sheet::joint_title(joint), &joint.bill, width, &mut left_out);
+    }
+    for workload in &findings.workloads {
+        out += &section(findings, workload, width, &mut left_out);
+    }
+    out += &trials(findings, width, &mut left_out);
+    out += &of_others(findings, width, &mut left_out);
+    out += &beside(findings, width, &mut left_out);
+    let stacks = sheet::stacks_in_full(findings).into_iter().map(|(name, text)| format!("{name}: {text}"));
+    out += &list(sheet::STACKS, stacks, width);
+    if let Some(table) = disks::table(findings) {
+        out += &format!("\n{}{}", table.text(width, &mut left_out), indented(disks::LEGEND, width));
+    }
+    out += &list(disks::LAYERS, disks::layers(findings).into_iter(), width);
+    if findings.workloads.iter().any(|workload| !sheet::is_empty(workload)) {
+        let legend = format!("* baseline; {SPREADS}; latencies from merged histograms");
+        out += &format!("\n{}", wrapped(&legend, width, "  "));
+    }
+    if let Some(said) = left_out.said(width) {
+        out += &format!("\n{}", wrapped(&said, width, "  "));
+    }
+    out += &list(sheet::PRECONDITIONED, sheet::preconditioned(findings), width);
+    let warnings = findings.warnings.iter().map(|warning| warning.said());
+    out += &list("Warnings", warnings, width);
+    out += &list("Not excluded", findings.not_excluded.iter().cloned(), width);
+    out
+}
+
+/// The headline or what was found instead, and the check of the ruler.
+pub(super) fn head(findings: &Findings, width: usize) -> String {
+    let said = findings.headline.clone().or_else(|| findings.no_headline.as_deref().map(capital));
+    let ruler = findings.ruler.as_ref().map(|check| check.sentence.clone());
+    said.into_iter().chain(ruler).map(|line| wrapped(&line, width, "  ")).collect()
+}
+
+/// The tables that the scenario asks for; none of their columns may be left out.
+fn asked(findings: &Findings, width: usize) -> String {
+    let mut out = String::new();
+    for (title, table, remarks) in ratios::tables(findings) {
+        out += &format!("\n{}{}", indented(&title, width), table.in_parts(width));
+        out += &list("", remarks.into_iter(), width);
+    }
+    out + &list("", ratios::legend(findings).map(str::to_owned).into_iter(), width)
+}
+
+/// Durability trials, where there were some.
+fn trials(findings: &Findings, width: usize, left_out: &mut LeftOut) -> String {
+    let Some(table) = durability::table(findings) else { return String::new() };
+    let said = durability::sentences(findings).into_iter().map(|said| said.text);
+    let examples = list("", durability::examples(findings).into_iter(), width);
+    format!(
+        "{}\n{}{}{examples}",
+        list("", said, width),
+        table.text(width, left_out),
+        indented(durability::LEGEND, width)
+    )
+}
+
+/// What was imported.
+fn of_others(findings: &Findings, width: usize, left_out: &mut LeftOut) -> String {
+    let mut out = String::new();
+    for section in imported::sections(findings) {
+        out +=
+            &format!("\n{}\n{}", wrapped(&section.title, width, "  "), section.table.text(width, left_out));
+        out += &list("", section.lines.into_iter(), width);
+    }
+    if let Some(legend) = imported::legend(findings) {
+        out += &format!("\n{}", wrapped(&legend, width, "  "));
+    }
+    out + &list(imported::FILES, imported::files(findings).into_iter(), width)
+}
+
+/// What was read back, where that was asked for: before any figure.
+fn read_back(findings: &Findings, width: usize, left_out: &mut LeftOut) -> String {
+    let Some(table) = verification::table(findings) else { return String::new() };
+    let said = verification::sentences(findings).into_iter().map(|said| said.text);
+    let examples = list("", verification::examples(findings).into_iter(), width);
+    format!(
+        "{}{examples}\n{}{}",
+        list(verification::TITLE, said, width),
+        table.text(width, left_out),
+        indented(verification::LEGEND, width)
+    )
+}
+
+pub(super) fn identity(run: &RunIdentity) -> String {
+    let name = run.name.as_ref().map(|name| format!("{name}: ")).unwrap_or_default();
+    format!("{name}iotax run {} of {}: {}", run.id, show_time(&run.at), run.state_said())
+}
+
+fn section(findings: &Findings, workload: &WorkloadFindings, width: usize, left_out: &mut LeftOut) -> String {
+    let mut out = format!("\n{}", wrapped(&workload.subject, width, "  "));
+    out += &wrapped(&format!("  {}", sheet::effort(workload)), width, "  ");
+    if sheet::is_empty(workload) {
+        return out + &list("", std::iter::once(sheet::EMPTY.to_owned()), width);
+    }
+    out += &workload.design.iter().map(|design| indented(&design.sentence, width)).collect::<String>();
+    out += &format!("\n{}", sheet::stacks(workload).text(width, left_out));
+    if let Some((direction, table)) = sheet::second_latencies(workload) {
+        out += &format!("\n  latency of {direction}s\n{}", table.text(width, left_out));
+    }
+    if let Some(matched) = &workload.matched {
+        out += &format!("\n{}", indented(&verdicts::matched_title(matched), width));
+        out += &verdicts::matched(matched).text(width, left_out);
+    }
+    out += &list("", sheet::debts(workload).into_iter(), width);
+    out += &list("", verdicts::sentences(workload).into_iter().map(|said| said.text), width);
+    if let Some(table) = verdicts::table(workload) {
+        out += &format!("\n{}", three_figures(&table, width, left_out));
+    }
+    out += &in_states(workload, width, left_out);
+    if let Some(table) = crowd::table(workload) {
+        out += &format!("\n{}{}", table.text(width, left_out), list("", crowd::sentences(workload), width));
+    }
+    if let Some(table) = efficiency::table(workload) {
+        out += &format!("\n  {}\n{}", efficiency::TITLE, table.text(width, left_out));
+        out += &indented(&efficiency::legend(workload), width);
+        out += &list("", efficiency::sentences(workload), width);
+    }
+    if let Some(own) = sheet::own_bill(findings, workload) {
+        out += &bill("bill: each layer against the stack below it; factors multiply", own, width, left_out);
+    }
+    if let Some(table) = generator::table(workload) {
+        out += &format!("\n{}", table.text(width, left_out));
+    }
+    out += &list("", workload.on_baseline.iter().cloned(), width);
+    out += &list("", sheet::remarks(workload).into_iter(), width);
+    out
+}
+
+/// Arrays that were measured in states.
+fn in_states(workload: &WorkloadFindings, width: usize, left_out: &mut LeftOut) -> String {
+    let mut out = String::new();
+    for array in &workload.arrays {
+        let said = std::iter::once(array.sentence.clone());
+        out += &list("", said.chain(states::sentences(array).into_iter().map(|said| said.text)), width);
+        if let Some(table) = states::table(array) {
+            out += &format!("\n{}", three_figures(&table, width, left_out));
+        }
+    }
+    out
+}
+
+/// Sentences about many stacks leave their figures to the table, which then loses none of the three.
+fn three_figures(table: &Table, width: usize, left_out: &mut LeftOut) -> String {
+    const FIGURES: u8 = 1;
+    if table.rows() < grouped::FEW {
+        table.text(width, left_out)
+    } else {
+        table.text_with(FIGURES, width, left_out)
+    }
+}
+
+fn bill(title: &str, bill: &Bill, width: usize, left_out: &mut LeftOut) -> String {
+    let table = sheet::bill(bill).text(width, left_out);
+    format!("\n{}{table}{}", indented(title, width), list("", sheet::reserves(bill).into_iter(), width))
+}
+
+/// What was published beside what was measured.
+fn beside(findings: &Findings, width: usize, left_out: &mut LeftOut) -> String {
+    let Some(found) = &findings.published else { return String::new() };
+    let mut out = list(published::TITLE, published::origin(found).into_iter(), width);
+    for (title, table) in published::tables(findings) {
+        out += &format!("\n{}{}", indented(&title, width), table.text(width, left_out));
+    }
+    let said = published::legend(found).map(str::to_owned).into_iter().chain(found.sentences.iter().cloned());
+    out + &list("", said, width)
+}
+
+/// The whole sweep; its points follow one by one, as workloads.
+fn swept(one: &SweepFindings, width: usize, left_out: &mut LeftOut) -> String {
+    let mut out = format!("\n{}", wrapped(&format!("Sweep: {}", sweep::title(one)), width, "  "));
+    out += &list("", one.note.map(str::to_owned).into_iter(), width);
+    one.curves.iter().for_each(|curve| out += &along(one, curve, width, left_out));
+    out + &list("", std::iter::once(sweep::LEGEND.to_owned()), width)
+}
+
+fn along(one: &SweepFindings, curve: &Curve, width: usize, left_out: &mut LeftOut) -> String {
+    let mut out = list("", sweep::sentences(curve).map(str::to_owned), width);
+    for stack in &curve.stacks {
+        out += &format!("\n{}", indented(&sweep::name(one, curve, stack), width));
+        out += &sweep::points(one, stack).text(width, left_out);
+    }
+    out
+}
+
+/// Lines below a title, if there are any.
+pub(super) fn list(title: &str, lines: impl Iterator<Item = String>, width: usize) -> String {
+    let lines: Vec<String> = lines.map(|line| indented(&line, width)).collect();
+    match (lines.is_empty(), title) {
+        (true, _) => String::new(),
+        (false, "") => format!("\n{}", lines.concat()),
+        (false, title) => format!("\n{title}\n{}", lines.concat()),
+    }
+}
+
+fn indented(line: &str, width: usize) -> String {
+    format!("  {}", wrapped(line, width - 2, "    "))
+}

@@ -1,0 +1,622 @@
+//! Every renderer on every kind of run: snapshots for text, structure for the page.
+
+use super::{ALL, Page, by_name};
+use crate::bill::findings::Figure;
+use crate::bill::twin::{self, FIXTURES};
+use crate::bill::{Findings, findings};
+use serde_json::Value;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::OnceLock;
+
+/// The fixtures whose snapshots are kept in every form of text: between them they have every section of a report. The others have
+/// a snapshot for a terminal of 80 columns.
+const IN_EVERY_FORM: [&str; 5] = ["failed", "rates", "tables", "imported", "together"];
+
+fn has_every_form(name: &str) -> bool {
+    IN_EVERY_FORM.contains(&name)
+}
+
+/// Findings of a fixture, computed once.
+fn fixture(name: &str) -> &'static Findings {
+    static FOUND: [OnceLock<Findings>; FIXTURES.len()] = [const { OnceLock::new() }; FIXTURES.len()];
+    let at = FIXTURES.iter().position(|(known, _)| *known == name).expect(name);
+    FOUND[at].get_or_init(|| findings(&FIXTURES[at].1()))
+}
+
+/// The sections that other fixtures have one by one, in one report.
+fn together() -> &'static Findings {
+    static TOGETHER: OnceLock<Findings> = OnceLock::new();
+    TOGETHER.get_or_init(|| {
+        let mut whole = fixture("verified").clone();
+        for name in
+            ["bill", "crowd", "states", "masked", "writes", "late", "visits", "known_drive", "partial"]
+        {
+            let other = fixture(name).clone();
+            whole.workloads.extend(other.workloads);
+            whole.joint_bills.extend(other.joint_bills);
+            whole.layers.extend(other.layers);
+            whole.preconditioned.extend(other.preconditioned);
+            whole.warnings.extend(other.warnings);
+            whole.emulated.extend(other.emulated);
+        }
+        whole.sweeps = fixture("grid").sweeps.clone();
+        whole.sweeps[0].curves.truncate(1);
+        whole.durability = fixture("durability").durability.clone();
+        whole.places = fixture("guest").places.clone();
+        whole.ruler = fixture("a_against_a").ruler.clone();
+        whole
+    })
+}
+
+/// All fixtures with their findings.
+fn all() -> impl Iterator<Item = (&'static str, &'static Findings)> {
+    FIXTURES.iter().map(|(name, _)| (*name, fixture(name))).chain([("together", together())])
+}
+
+fn render(findings: &Findings, name: &str, width: usize) -> String {
+    (by_name(name).unwrap().render)(std::slice::from_ref(findings), &Page { width })
+}
+
+#[test]
+fn a_page_of_others_figures_does_not_say_that_they_were_measured() {
+    let imported = render(fixture("imported"), "html", 80);
+    let own = ["How it was measured", "Slices of all stacks", "What each layer charges", "<dt>seed</dt>"];
+    own.iter().for_each(|words| assert!(!imported.contains(words), "{words}"));
+    assert!(
+        imported.contains("Imported results of host, vm") && imported.contains("Nothing was measured here")
+    );
+    let markdown = render(fixture("imported"), "markdown", 80);
+    assert!(!markdown.contains("seed"));
+    let measured = render(fixture("bill"), "html", 80);
+    assert!(
+        measured.contains(own[0])
+            && measured.contains(own[1])
+            && !measured.contains("Nothing was measured here")
+    );
+}
+
+#[test]
+fn the_family_is_in_order() {
+    let names: BTreeSet<&str> = ALL.iter().map(|renderer| renderer.name).collect();
+    assert_eq!(names.len(), ALL.len());
+    for renderer in ALL {
+        assert!(!renderer.help.is_empty() && !renderer.help.contains('\n') && renderer.help.len() < 70);
+        assert!(!renderer.endings.is_empty());
+        for ending in renderer.endings {
+            assert!(ending.chars().all(|c| c.is_ascii_lowercase()), "{ending}");
+            let forms = ALL.iter().filter(|other| other.endings.contains(ending)).count();
+            assert_eq!(forms, 1, "{ending} is of one form");
+        }
+    }
+    assert!(by_name("nothing").is_none());
+}
+
+#[test]
+fn terminal() {
+    for (name, found) in all() {
+        for width in [80, 160] {
+            let text = render(found, "terminal", width);
+            for line in text.lines() {
+                assert!(line.chars().count() <= width, "{name} at {width}: {line}");
+            }
+            if width == 80 || has_every_form(name) {
+                insta::assert_snapshot!(format!("{name}_{width}"), text);
+            }
+        }
+    }
+}
+
+const COMMAND: &str = "iotax report 20260101-120000-0009";
+
+/// Holds the length of a short report and gives it.
+fn brief(name: &str, found: &Findings, width: usize) -> String {
+    let text = super::brief(found, COMMAND, width);
+    assert!(text.lines().count() <= super::LINES, "{name} at {width}: {}\n{text}", text.lines().count());
+    for line in text.lines() {
+        assert!(line.chars().count() <= width, "{name} at {width}: {line}");
+    }
+    assert!(text.contains(&format!("next: {COMMAND} -v")), "{name}: {text}");
+    assert!(text.contains(found.run.state), "{name}: {text}");
+    text
+}
+
+#[test]
+fn without_v_a_report_is_short_and_says_the_same() {
+    for (name, found) in all() {
+        for width in [80, 160] {
+            let text = brief(name, found, width);
+            let flat = flat(&text);
+            let said = found.headline.clone().or(found.no_headline.as_deref().map(super::capital)).unwrap();
+            assert!(flat.contains(&said), "{name}: {text}");
+            if width == 80 || has_every_form(name) {
+                insta::assert_snapshot!(format!("{name}_brief_{width}"), text);
+            }
+        }
+    }
+}
+
+#[test]
+fn a_short_report_of_many_comparisons_counts_what_has_no_room() {
+    for (stacks, loads, comparisons) in [(1, 1, 1), (4, 2, 8), (6, 10, 60)] {
+        let found = findings(&twin::many(stacks, loads));
+        let all: usize = found.workloads.iter().map(|one| one.comparisons.len()).sum();
+        assert_eq!(all, comparisons);
+        for width in [80, 160] {
+            let text = brief("many", &found, width);
+            let rows = text.lines().filter(|line| line.starts_with("  4k-randread-qd")).count();
+            match comparisons {
+                1 => assert!(!text.contains("more verdict") && text.contains("against file"), "{text}"),
+                8 => assert!(!text.contains("more stack") && !text.contains("more load"), "{text}"),
+                _ => {
+                    assert!(rows >= 5 && text.contains("more verdicts (-v)"), "{text}");
+                    assert!(text.contains("more stack") || width == 160, "{text}");
+                }
+            }
+        }
+        // The largest has room, whatever has none.
+        let largest = found.headline.unwrap();
+        assert!(largest.starts_with(&format!("s{stacks} against file: costs ")), "{largest}");
+    }
+}
+
+#[test]
+fn lost_and_wrong_data_and_failed_ios_are_in_a_short_report() {
+    let lost = flat(&brief("durability", fixture("durability"), 80));
+    assert!(lost.contains("19,998 LOST, 2 TORN; 20 of 20 kills of QEMU broke the promise"), "{lost}");
+    let wrong = flat(&brief("verified", fixture("verified"), 80));
+    assert!(wrong.contains("WRONG DATA from file | loop: of 240,662 blocks"), "{wrong}");
+    let mut failed = fixture("bill").clone();
+    let text = "3 I/Os of 1000 failed".to_owned();
+    failed.warnings.push(crate::bill::findings::WarningReport {
+        kind: "io_errors".into(),
+        subject: "loop".into(),
+        text,
+    });
+    assert!(brief("failed", &failed, 80).contains("io_errors (loop): 3 I/Os of 1000 failed"));
+}
+
+/// Without the breaks of lines.
+fn flat(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+#[test]
+fn ios_in_flight_that_nobody_knows_are_said_to_be_unknown() {
+    let mut found = fixture("writes").clone();
+    found.workloads[0].rows[0].debt.as_mut().unwrap().in_flight = None;
+    for name in ["terminal", "markdown", "html"] {
+        let text = render(&found, name, 160);
+        assert!(text.contains("how many I/Os were in flight is not known"), "{name}: {text}");
+    }
+}
+
+#[test]
+fn narrow_terminals_lose_columns_not_sentences() {
+    let found = fixture("bill");
+    let text = render(found, "terminal", 40);
+    let wide = render(found, "terminal", 160);
+    assert!(text.lines().all(|line| line.chars().count() <= 40), "{text}");
+    let has_column =
+        |text: &str| text.lines().any(|line| line.starts_with("  stack ") && line.contains(" throughput"));
+    assert!(has_column(&wide) && !has_column(&text));
+    let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(words.contains("left out of some tables at 40 columns: "), "{text}");
+    assert!(text.contains("costs"));
+}
+
+#[test]
+fn markdown() {
+    for (name, found) in all().filter(|(name, _)| has_every_form(name)) {
+        insta::assert_snapshot!(format!("{name}_markdown"), render(found, "markdown", 80));
+    }
+}
+
+#[test]
+fn csv() {
+    for (name, found) in all() {
+        let text = render(found, "csv", 80);
+        let mut reader = ::csv::Reader::from_reader(text.as_bytes());
+        let rows: Vec<::csv::StringRecord> = reader.records().collect::<Result<_, _>>().unwrap();
+        assert!(rows.len() > 5);
+        for row in &rows {
+            let known = &row[5] == "known";
+            assert_eq!(known, !row[6].is_empty(), "{name}: only known figures have a value: {row:?}");
+            assert!(known || !row[12].is_empty(), "{name}: an absent figure says why: {row:?}");
+        }
+        if has_every_form(name) {
+            insta::assert_snapshot!(format!("{name}_csv"), text);
+        }
+    }
+}
+
+#[test]
+fn json() {
+    for (name, found) in all() {
+        let text = render(found, "json", 80);
+        let value: Value = serde_json::from_str(&text).unwrap();
+        assert_eq!((value["format"].as_str(), value["version"].as_u64()), (Some("iotax-findings"), Some(1)));
+        assert_eq!(value["run"]["id"].as_str(), Some(found.run.id.as_str()));
+        if name == "partial" {
+            insta::assert_snapshot!("partial_json", text);
+        }
+    }
+}
+
+/// The kind of an object that stands in many places.
+fn shared_kind(object: &serde_json::Map<String, Value>) -> Option<&'static str> {
+    let word = |key: &str| object.get(key).and_then(Value::as_str);
+    match (word("state"), word("verdict")) {
+        (Some("known" | "failed" | "missing"), _) => Some("FIGURE"),
+        (_, Some(_)) => Some("VERDICT"),
+        _ => None,
+    }
+}
+
+/// Adds what a value holds to the kinds that are known of each of its fields. Elements of a list have one name.
+fn fields(path: &str, value: &Value, known: &mut BTreeMap<String, BTreeSet<String>>) {
+    let mut within = |path: &str, all: &serde_json::Map<String, Value>| {
+        all.iter().for_each(|(key, one)| fields(&format!("{path}.{key}"), one, known));
+    };
+    let kind = match value {
+        Value::Object(all) => match shared_kind(all) {
+            Some(kind) => {
+                within(kind, all);
+                kind.to_owned()
+            }
+            None => return within(path, all),
+        },
+        Value::Array(all) => {
+            all.iter().for_each(|one| fields(&format!("{path}[]"), one, known));
+            return;
+        }
+        Value::String(word) if word.chars().all(|c| c.is_ascii_lowercase() || c == '_') => word.clone(),
+        Value::String(_) => "TEXT".to_owned(),
+        Value::Number(_) => "NUMBER".to_owned(),
+        Value::Bool(_) => "BOOL".to_owned(),
+        Value::Null => "NULL".to_owned(),
+    };
+    known.entry(path.to_owned()).or_default().insert(kind);
+}
+
+#[test]
+fn every_field_of_json_keeps_its_name_its_kind_and_its_words() {
+    let mut known = BTreeMap::new();
+    for (_, found) in all() {
+        fields("", &serde_json::from_str(&render(found, "json", 80)).unwrap(), &mut known);
+    }
+    let line = |(path, kinds): (&String, &BTreeSet<String>)| {
+        format!("{path}: {}\n", kinds.iter().map(String::as_str).collect::<Vec<_>>().join(" | "))
+    };
+    insta::assert_snapshot!("json_fields", known.iter().map(line).collect::<String>());
+}
+
+#[test]
+fn a_knee_is_a_figure_of_the_spreadsheet_and_points_have_their_place() {
+    let text = render(fixture("grid"), "csv", 80);
+    let mut reader = ::csv::Reader::from_reader(text.as_bytes());
+    let head = reader.headers().unwrap().clone();
+    let column = |name: &str| head.iter().position(|head| head == name).unwrap();
+    let rows: Vec<::csv::StringRecord> = reader.records().collect::<Result<_, _>>().unwrap();
+    let about = |metric: &str, stack: &str, bs: &str| -> Vec<&::csv::StringRecord> {
+        let wanted = [("metric", metric), ("stack", stack), ("bs", bs), ("sweep", "twin")];
+        rows.iter().filter(|row| wanted.iter().all(|(name, value)| &row[column(name)] == *value)).collect()
+    };
+    let knee = about("knee over iodepth", "vm(vcpus=1)", "65536");
+    assert_eq!(knee.len(), 1);
+    assert_eq!(
+        [&knee[0][column("value")], &knee[0][column("of")], &knee[0][column("iodepth")]],
+        ["4", "points", ""]
+    );
+    for metric in ["power", "iops", "ratio for all points at once"] {
+        let depths: Vec<&str> =
+            about(metric, "loop", "4096").iter().map(|row| &row[column("iodepth")]).collect();
+        assert_eq!(depths, ["1", "4", "8", "16", "32"], "{metric}");
+    }
+}
+
+#[test]
+fn all_that_a_sweep_concludes_is_in_every_text_and_on_the_page() {
+    let others = [twin::rising_sweep, twin::block_sizes].map(|make| findings(&make()));
+    let fixtures = ["sweep", "grid", "rates"].map(fixture);
+    for found in fixtures.into_iter().chain(&others) {
+        let [terminal, markdown, json] =
+            ["terminal", "markdown", "json"].map(|name| render(found, name, 400));
+        let page = render(found, "html", 80);
+        for curve in &found.sweeps[0].curves {
+            for sentence in curve.stacks.iter().flat_map(|stack| stack.sentences()) {
+                assert!(terminal.contains(sentence) && json.contains(sentence), "{sentence}");
+                assert!(markdown.contains(&super::table::escaped(sentence)), "{sentence}");
+                assert!(page.contains(&super::html::escaped_signed(sentence)), "{sentence}");
+            }
+        }
+        assert!(page.contains("points one by one</summary>"));
+    }
+}
+
+/// Elements that stay open.
+const VOID: [&str; 2] = ["meta", "wbr"];
+
+/// Tags of a page, in order, without declarations; the style sheet holds no tag.
+fn tags(page: &str) -> Vec<(bool, String)> {
+    page.split('<')
+        .skip(1)
+        .filter_map(|piece| {
+            let name: String =
+                piece.trim_start_matches('/').chars().take_while(char::is_ascii_alphanumeric).collect();
+            (!name.is_empty()).then(|| (piece.starts_with('/'), name))
+        })
+        .collect()
+}
+
+fn assert_balanced(name: &str, page: &str) {
+    let mut open: Vec<String> = Vec::new();
+    for (closes, tag) in tags(page) {
+        match closes {
+            true => assert_eq!(open.pop().as_ref(), Some(&tag), "{name}"),
+            false if VOID.contains(&tag.as_str()) => {}
+            false => open.push(tag),
+        }
+    }
+    assert!(open.is_empty(), "{name}: {open:?}");
+}
+
+/// With `IOTAX_PAGES=FOLDER` the pages are left there, for a look with a browser.
+#[test]
+fn the_page_is_whole_and_asks_nobody() {
+    let kept = std::env::var_os("IOTAX_PAGES").map(std::path::PathBuf::from);
+    for (name, found) in all() {
+        let page = render(found, "html", 80);
+        if let Some(folder) = &kept {
+            std::fs::write(folder.join(format!("{name}.html")), &page).unwrap();
+        }
+        assert_balanced(name, &page);
+        for forbidden in [
+            "http:", "https:", "//cdn", "<script", "@import", "url(", "src=", "href=", "NaN", "inf%",
+            "\"inf", "None", "Some(",
+        ] {
+            assert!(!page.contains(forbidden), "{name} holds {forbidden}");
+        }
+        for needed in [
+            "<!DOCTYPE html>",
+            "lang=\"en\"",
+            "viewport",
+            "prefers-color-scheme: dark",
+            "@media print",
+            "<svg",
+            "<title>",
+        ] {
+            let undrawn = needed == "<svg" && found.workloads.is_empty();
+            assert!(undrawn || page.contains(needed), "{name} lacks {needed}");
+        }
+        let drawings = page.matches("role=\"img\"").count();
+        assert!(page.matches("<title>").count() > drawings, "{name}: a drawing has no title");
+        for workload in &found.workloads {
+            for said in super::verdicts::sentences(workload) {
+                assert!(page.contains(&super::html::escaped_signed(&said.text)), "{name}: {}", said.text);
+            }
+        }
+    }
+}
+
+#[test]
+fn what_has_no_interval_has_no_empty_band_in_a_drawing() {
+    let mut found = fixture("three_figures").clone();
+    let head = "CPU time an I/O, against";
+    assert!(render(&found, "html", 80).contains(head));
+    for one in &mut found.workloads[0].charges {
+        one.cpu.ratio =
+            Figure::bare(1.2, "1", (6, crate::bill::findings::SampleUnit::Rounds), "too few rounds");
+    }
+    let page = render(&found, "html", 80);
+    assert!(!page.contains(head) && page.contains("Mean latency under the same load, against"));
+}
+
+/// What all renderers must say, each in its own spelling.
+fn said_by_all(found: &Findings, word: &str) {
+    for renderer in ALL {
+        let text = (renderer.render)(std::slice::from_ref(found), &Page { width: 400 });
+        let text = text.replace("&#x2212;", "-").replace('\\', "");
+        assert!(text.contains(word), "{} does not say {word}", renderer.name);
+    }
+}
+
+#[test]
+fn masks_refusals_and_what_was_not_measured_are_said_by_every_renderer() {
+    said_by_all(fixture("masked"), "masked by a steady limit that both share");
+    said_by_all(fixture("rate_limited"), "masked by a rate limit that both met");
+    said_by_all(fixture("late"), "did not keep up");
+    said_by_all(fixture("late"), "what this host computed for the guest of vm(vcpus=1) was not recorded");
+    said_by_all(fixture("a_against_a"), "the run has no slices at a matched rate");
+    said_by_all(fixture("three_figures"), "the mean latency of 4k random reads at 40,000 I/Os a second");
+}
+
+#[test]
+fn what_drives_could_do_is_said_by_every_renderer_and_only_where_it_is_known() {
+    let found = fixture("arrays");
+    said_by_all(found, "read-modify-write bound: 4 I/Os a write");
+    for name in ["terminal", "markdown", "html"] {
+        assert!(render(found, name, 400).contains("Against what the drives could do"), "{name}");
+        assert!(!render(fixture("bill"), name, 400).contains("the drives could do"), "{name}");
+    }
+}
+
+#[test]
+fn a_table_that_is_asked_for_stands_in_every_form_and_in_the_place_of_the_plain_one() {
+    let found = fixture("tables");
+    for name in ["terminal", "markdown", "html"] {
+        let text = render(found, name, 400).replace('\u{a0}', " ");
+        for part in [
+            "iSER: iops, and in % of LVM",
+            "NVMe-oF: iops, and in % of LVM",
+            "emulated: not representative of KVM",
+            "94.7 ? %",
+        ] {
+            assert!(text.contains(part), "{name} lacks {part}: {text}");
+        }
+        assert!(!text.contains("of the baseline\n"), "{name}");
+    }
+    let json: Value = serde_json::from_str(&render(found, "json", 80)).unwrap();
+    assert_eq!(json["tables"][0]["columns"][2]["stack"].as_str(), Some("zfs-iser"));
+    assert!(json["tables"][1]["columns"][2]["stack"].is_null());
+    let share = &json["tables"][0]["rows"][0]["cells"][1]["share"];
+    assert_eq!(share["state"].as_str(), Some("known"), "{share}");
+    assert!(super::matrix::table(found).is_none());
+}
+
+#[test]
+fn published_figures_stand_in_every_form() {
+    let found = fixture("published");
+    said_by_all(found, "118.47us");
+    said_by_all(found, "no such figure of file was published");
+    for name in ["terminal", "markdown", "html", "json"] {
+        let text = render(found, name, 400).replace('\u{a0}', " ");
+        for part in
+            ["a page that never was, 2026", "a drive of the twin", "its charts are lost", "has no interval"]
+        {
+            assert!(text.contains(part), "{name} lacks {part}");
+        }
+        assert!(name == "json" || text.contains("Published beside measured"), "{name}");
+        assert!(!render(fixture("guest"), name, 400).to_lowercase().contains("published"), "{name}");
+    }
+}
+
+#[test]
+fn what_is_alike_of_many_stacks_is_said_once_and_each_keeps_its_figures() {
+    for found in ["cells", "matrix"].map(fixture) {
+        let csv = render(found, "csv", 80);
+        let json: Value = serde_json::from_str(&render(found, "json", 80)).unwrap();
+        for (at, workload) in found.workloads.iter().enumerate() {
+            let said = super::verdicts::sentences(workload);
+            let stacks = workload.rows.len() - 1;
+            let all = workload.comparisons.len() + 2 * workload.charges.len();
+            assert!(stacks > 5 && said.len() < all / 2, "{} of {all}", said.len());
+            assert!(said.iter().any(|said| said.text.starts_with("every stack")));
+            for (number, one) in workload.comparisons.iter().enumerate() {
+                let stored = &json["workloads"][at]["comparisons"][number]["sentence"];
+                assert_eq!(stored.as_str(), Some(one.sentence.as_str()));
+                assert!(csv.contains(&one.stack));
+            }
+            for width in [80, 160] {
+                let text = render(found, "terminal", width);
+                let heads = ["rate", "added CPU/IO"];
+                let column = |head: &str| {
+                    text.lines().any(|line| line.contains("against file") && line.contains(head))
+                };
+                assert!(
+                    heads.iter().all(|head| column(head)),
+                    "a figure that no sentence names has its column"
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn three_figures_stand_in_every_text_and_on_the_page() {
+    let found = fixture("three_figures");
+    for name in ["terminal", "markdown", "html", "json"] {
+        let text = render(found, name, 400).replace('\u{a0}', " ").replace('\u{b1}', "+-");
+        for part in
+            ["adds 18", "more CPU an I/O (x 1.2", "slices of 20.0 ms", "beside the other stacks the baseline"]
+        {
+            assert!(text.contains(part), "{name} lacks {part}");
+        }
+    }
+}
+
+#[test]
+fn a_default_bill_is_one_table_and_a_named_one_three() {
+    let tables = |name| render(fixture(name), "markdown", 80).matches("| layer | rate |").count();
+    assert_eq!((tables("bill"), tables("named_bill")), (1, 3));
+}
+
+#[test]
+fn names_cannot_break_out_of_a_report() {
+    let mut run = twin::a_against_a();
+    let evil = "<script>alert(1)</script>|`\"'";
+    run.start.scenario.stacks[1].name = evil.into();
+    run.slices
+        .iter_mut()
+        .filter(|slice| slice.stack == "file-again")
+        .for_each(|slice| slice.stack = evil.into());
+    let found = findings(&run);
+    let page = render(&found, "html", 80);
+    assert!(!page.contains("<script") && page.contains("&lt;script&gt;"));
+    assert_balanced("evil", &page);
+    let markdown = render(&found, "markdown", 80);
+    assert!(markdown.contains("\\<script") && !markdown.replace("\\<", "").contains("<script"));
+}
+
+#[test]
+fn emulation_is_said_by_every_renderer_and_heads_none() {
+    let found = fixture("guest");
+    for renderer in ALL {
+        let text = (renderer.render)(std::slice::from_ref(found), &Page::default());
+        assert!(text.to_lowercase().contains("emulated"), "{}", renderer.name);
+    }
+    assert_eq!(found.headline, None);
+    assert!(render(found, "html", 80).contains("<h1>vm(vcpus=2) against file</h1>"));
+}
+
+#[test]
+fn what_a_kill_lost_and_what_no_kill_shows_is_said_by_all() {
+    let found = fixture("durability");
+    let row = &found.durability.as_ref().unwrap().rows[3];
+    for renderer in ALL.iter().filter(|renderer| renderer.name != "csv") {
+        let text = (renderer.render)(std::slice::from_ref(found), &Page { width: 400 });
+        let text = text.replace('\u{a0}', " ").replace('\\', "");
+        for words in [&row.sentence, &row.examples[0], &found.not_excluded[0]] {
+            assert!(text.contains(words.as_str()), "{} does not say {words}", renderer.name);
+        }
+        // Nothing that was tried makes a stack that.
+        assert!(!text.to_lowercase().contains("safe"), "{}", renderer.name);
+    }
+}
+
+#[test]
+fn a_run_is_called_by_its_scenarios_name_and_begins_at_a_second() {
+    let mut run = twin::bill();
+    run.start.scenario.name = Some("file, loop | XFS".to_owned());
+    run.start.at = "2026-11-22T18:34:03.650126065Z".to_owned();
+    let found = findings(&run);
+    for (name, says) in [
+        ("terminal", "file, loop | XFS: iotax run "),
+        ("markdown", "# file, loop \\| XFS: iotax run "),
+        ("html", "<title>file, loop | XFS "),
+        ("json", "\"name\": \"file, loop | XFS\""),
+    ] {
+        assert!(render(&found, name, 160).contains(says), "{name}");
+    }
+    for name in ["terminal", "markdown", "html"] {
+        let text = render(&found, name, 160);
+        assert!(text.contains("2026-11-22 18:34:03 UTC") && !text.contains("650126065"), "{name}");
+    }
+}
+
+#[test]
+fn a_workload_without_a_round_has_a_line_and_no_tables() {
+    let mut run = twin::bill();
+    run.slices.clear();
+    run.outcome = Some("interrupted".to_owned());
+    let found = findings(&run);
+    for name in ["terminal", "markdown", "html"] {
+        let text = render(&found, name, 160);
+        assert!(text.contains("ended before the first whole round: there are no figures"), "{name}: {text}");
+        assert!(!text.contains("own code") && !text.contains("bill: "), "{name}: {text}");
+    }
+    let text = brief("nothing", &found, 80);
+    assert!(text.contains("Ended before the first whole round: there are no figures"), "{text}");
+}
+
+#[test]
+fn several_runs_stand_one_behind_the_other() {
+    let two = ["bill", "guest"].map(|name| fixture(name).clone());
+    assert_ne!(two[0].run.id, two[1].run.id);
+    for renderer in ALL {
+        let text = (renderer.render)(&two, &Page { width: 80 });
+        let [first, second] = two.each_ref().map(|one| text.find(&one.run.id).expect(renderer.name));
+        assert!(first < second, "{}", renderer.name);
+    }
+    let json = (by_name("json").unwrap().render)(&two, &Page { width: 80 });
+    assert_eq!(serde_json::from_str::<Value>(&json).unwrap().as_array().map(Vec::len), Some(2));
+}

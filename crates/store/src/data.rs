@@ -1,0 +1,222 @@
+//! A stored run as the plain data that reports are made of, and that a resumed run goes on from.
+
+use super::reader::no_run;
+use super::segment::Histograms;
+use super::{RunLock, SEGMENT, StoreError, stream};
+use crate::store::record::imported::{ImportedFile, ImportedResult};
+use crate::store::record::precondition::{Passes, Preconditioned};
+use crate::store::record::state::RunState;
+use crate::store::record::trial::Trial;
+use crate::store::record::verification::Verification;
+use crate::store::record::{
+    Clocks, DesignUp, LaidOut, LayerUp, LayingOut, Matched, PlaceFacts, Record, RunStart, Slice, Warning,
+    WorkerUp,
+};
+use iotax_hardware::ratings::{Ratings, known};
+use iotax_load::Histogram;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+
+/// Gives the histogram at an offset as found in a sample; `None` for a torn frame.
+pub type HistogramSource = Box<dyn Fn(u64) -> Option<Histogram>>;
+
+/// All records of one run, whole or partial: one that is still going or was killed is as good as a finished one.
+pub struct RunData {
+    /// What was asked for.
+    pub start: RunStart,
+    /// What drives are rated at: what iotax knows, with what the run was given over it.
+    pub ratings: Ratings,
+    /// Facts of each place.
+    pub places: Vec<PlaceFacts>,
+    /// What layers made, as it was read back.
+    pub layers: Vec<LayerUp>,
+    /// Workers that came up.
+    pub workers: Vec<WorkerUp>,
+    /// Lengths and orders of slices, a workload each.
+    pub designs: Vec<DesignUp>,
+    /// Rates at which latencies are compared, a workload each.
+    pub matched: Vec<Matched>,
+    /// Why stacks were measured apart that could be up together.
+    pub apart: Option<String>,
+    /// First writes that were begun.
+    pub laying_out: Vec<LayingOut>,
+    /// First writes before anything was measured.
+    pub laid_out: Vec<LaidOut>,
+    /// How far passes over drives came, in the order of the record.
+    pub passes: Vec<Passes>,
+    /// Rounds that preconditioned, a visit and a workload each.
+    pub preconditioned: Vec<Preconditioned>,
+    /// Clocks of places against the host's, in the order of the record.
+    pub clocks: Vec<Clocks>,
+    /// In the order of the record.
+    pub slices: Vec<Slice>,
+    /// Durability trials, in the order of the record.
+    pub trials: Vec<Trial>,
+    /// What stacks gave back of what was written to them, in the order of the record.
+    pub verified: Vec<Verification>,
+    /// Files that results were imported from.
+    pub imported_files: Vec<ImportedFile>,
+    /// Results that were imported, in the order of the files.
+    pub imported: Vec<ImportedResult>,
+    /// Latencies of the slices.
+    pub histograms: HistogramSource,
+    /// In the order of the record.
+    pub warnings: Vec<Warning>,
+    /// When it went on after a kill.
+    pub resumed: Vec<String>,
+    /// Workload and why measuring it ended.
+    pub ends: Vec<(String, String)>,
+    /// Visits that were measured to their end: visit, set, workload.
+    pub visits_ended: Vec<(u32, u32, String)>,
+    /// How the run ended; `None`: still running, or killed.
+    pub outcome: Option<String>,
+    /// Whether it went on when this was read.
+    pub is_running: bool,
+    /// Lines of the index that were cut off or damaged, and count as absent.
+    pub torn: u64,
+    /// Sound records of kinds that this version does not know, by kind.
+    pub unknown: BTreeMap<String, u64>,
+}
+
+impl RunData {
+    /// A run that has just begun: nothing is recorded but its start, and its own ratings are not read.
+    pub fn begun(start: RunStart) -> RunData {
+        RunData {
+            start,
+            ratings: known().clone(),
+            places: Vec::new(),
+            layers: Vec::new(),
+            workers: Vec::new(),
+            designs: Vec::new(),
+            matched: Vec::new(),
+            apart: None,
+            laying_out: Vec::new(),
+            laid_out: Vec::new(),
+            passes: Vec::new(),
+            preconditioned: Vec::new(),
+            clocks: Vec::new(),
+            slices: Vec::new(),
+            trials: Vec::new(),
+            verified: Vec::new(),
+            imported_files: Vec::new(),
+            imported: Vec::new(),
+            histograms: Box::new(|_| None),
+            warnings: Vec::new(),
+            resumed: Vec::new(),
+            ends: Vec::new(),
+            visits_ended: Vec::new(),
+            outcome: None,
+            is_running: false,
+            torn: 0,
+            unknown: BTreeMap::new(),
+        }
+    }
+
+    fn take(&mut self, record: Record) {
+        match record {
+            // A second start can only be a copy; the first counts.
+            Record::Run(_) => {}
+            Record::Place(place) => self.places.push(place),
+            Record::Layer(layer) => self.layers.push(layer),
+            Record::Worker(worker) => self.workers.push(worker),
+            Record::Design(design) => self.designs.push(design),
+            Record::Matched(matched) => self.matched.push(matched),
+            Record::Apart { reason } => self.apart = Some(reason),
+            Record::LayingOut(laying_out) => self.laying_out.push(laying_out),
+            Record::LaidOut(laid_out) => self.laid_out.push(laid_out),
+            Record::Passes(passes) => self.passes.push(passes),
+            Record::Preconditioned(done) => self.preconditioned.push(done),
+            Record::Clocks(clocks) => self.clocks.push(clocks),
+            Record::Slice(slice) => self.slices.push(slice),
+            Record::Trial(trial) => self.trials.push(trial),
+            Record::Verified(found) => self.verified.push(found),
+            Record::ImportedFile(file) => self.imported_files.push(file),
+            Record::Imported(result) => self.imported.push(result),
+            Record::Warning(warning) => self.warnings.push(warning),
+            Record::Resumed { at } => {
+                // What ended before and went on has not ended.
+                self.outcome = None;
+                self.resumed.push(at);
+            }
+            Record::VisitEnd { visit, set, workload } => self.visits_ended.push((visit, set, workload)),
+            Record::WorkloadEnd { workload, reason } => self.ends.push((workload, first_line(&reason))),
+            Record::End { outcome, .. } => self.outcome = Some(first_line(&outcome)),
+        }
+    }
+
+    /// How it stands.
+    pub fn state(&self) -> RunState {
+        RunState::of(self.outcome.as_deref(), self.is_running)
+    }
+
+    /// Visits of sets, by number and set, in which a clock ran too far apart under that load: nothing of it that was timed there
+    /// counts. What ended before it in the same visit does: it has a comparison of its own.
+    pub fn wrongly_timed(&self, workload: &str) -> BTreeSet<(u32, u32)> {
+        let of_it = self.clocks.iter().filter(|one| one.is_of(workload));
+        let wrong = of_it.filter(|one| one.to.too_far_apart_since(&one.from).is_some());
+        wrong.map(|one| (one.visit, one.set)).collect()
+    }
+}
+
+/// Reads a run, whole or partial; histograms stay on disk.
+///
+/// # Errors
+/// [`StoreError::NoRun`] without a readable first record, [`StoreError::Newer`],
+/// [`StoreError::Malformed`].
+pub fn load(folder: &Path) -> Result<RunData, StoreError> {
+    let mut run: Option<RunData> = None;
+    let tally = stream(folder, |record| match (&mut run, record) {
+        (Some(run), record) => run.take(record),
+        (None, Record::Run(start)) => run = Some(RunData::begun(start)),
+        (None, _) => {}
+    })?;
+    let mut run = run.ok_or_else(|| no_run(folder, "its first record is missing or torn"))?;
+    let histograms = Histograms::open(folder, SEGMENT)?;
+    run.histograms = Box::new(move |offset| histograms.get(offset));
+    let (ratings, unread) = ratings(&run.start.ratings);
+    run.ratings = ratings;
+    run.warnings.extend(unread);
+    run.is_running = run.outcome.is_none() && RunLock::is_held(folder);
+    (run.torn, run.unknown) = (tally.torn, tally.unknown);
+    Ok(run)
+}
+
+/// What iotax knows with the run's own over it. They were sound when it began; a file that this iotax does not take is told.
+fn ratings(texts: &[String]) -> (Ratings, Vec<Warning>) {
+    let mut unread = Vec::new();
+    let all = texts.iter().fold(known().clone(), |all, text| {
+        all.with(text).unwrap_or_else(|fault| {
+            let text = format!(
+                "ratings of drives that the run was given are not read: {fault}; hint: report --ratings FILE"
+            );
+            unread.push(Warning { kind: "ratings".into(), subject: String::new(), text });
+            all
+        })
+    });
+    (all, unread)
+}
+
+/// What went wrong, without what a guest's console or ssh said before that, which stays in the record.
+pub fn first_line(words: &str) -> String {
+    let line = words.lines().next().unwrap_or_default();
+    line.strip_suffix("; its last words:").unwrap_or(line).to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ratings_of_the_run_lie_over_what_is_known_and_one_that_is_not_taken_is_told() {
+        let text = "[[drive]]\nname = \"Own 1\"\nmodels = [\"OWN1000\"]\ninterface = \"PCIe 4.0 x4\"\nmedia = \"TLC\"\n\
+             writes = \"burst\"\nsource = \"Own, data sheet, 2024\"\nsizes = [{ read = \"7000MB/s\" }]\n";
+        let (all, unread) = ratings(&[text.to_owned(), text.replace("TLC", "XLC")]);
+        assert!(all.rating_of("OWN1000", None).is_some());
+        assert_eq!(all.drives().len(), known().drives().len() + 1);
+        let [warning] = unread.as_slice() else { panic!("{unread:?}") };
+        assert!(
+            warning.text.contains("are not read: line 5: media: ") && warning.kind == "ratings",
+            "{warning:?}"
+        );
+    }
+}

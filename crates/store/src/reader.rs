@@ -1,0 +1,490 @@
+//! Reads runs, whole ones and those still being written or torn by a kill. Only folders are read here;
+//! nothing is measured, locked or changed.
+
+use super::index::{self, Parsed};
+use super::is_id;
+use super::private::{self, Purpose};
+use super::run_id_of;
+use super::{INDEX, SEGMENT, StoreError};
+use crate::store::record::{Record, RunStart};
+use std::collections::BTreeMap;
+use std::io::{BufRead, BufReader, ErrorKind, Read};
+use std::path::{Path, PathBuf};
+
+/// A run in a list.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RunSummary {
+    /// Its id.
+    pub id: String,
+    /// Its folder.
+    pub folder: PathBuf,
+    /// When it began and what for; or why that cannot be read.
+    pub start: Result<RunStart, String>,
+    /// Its outcome; `None`: it still runs or was killed.
+    pub outcome: Option<String>,
+}
+
+/// What a pass over an index leaves behind.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Tally {
+    /// Lines that were cut off or damaged.
+    pub torn: u64,
+    /// Sound records of unknown kinds, by kind.
+    pub unknown: BTreeMap<String, u64>,
+}
+
+/// Passes each record of a run's index to `take`, in order, holding one at a time.
+///
+/// # Errors
+/// [`StoreError::NoRun`] without an index, [`StoreError::Newer`], [`StoreError::Malformed`].
+pub fn stream(folder: &Path, mut take: impl FnMut(Record)) -> Result<Tally, StoreError> {
+    let path = folder.join(INDEX);
+    let file = match private::open(folder, INDEX, Purpose::Show) {
+        Ok(Some(file)) => file,
+        Ok(None) => return Err(no_run(folder, "there is no index.jsonl")),
+        Err(StoreError::System { source, .. }) if source.kind() == ErrorKind::NotADirectory => {
+            return Err(no_run(folder, "there is no index.jsonl"));
+        }
+        Err(error) => return Err(error),
+    };
+    let mut reader = BufReader::with_capacity(1 << 20, file);
+    let mut tally = Tally::default();
+    let mut line = Vec::new();
+    for number in 1.. {
+        line.clear();
+        let read =
+            read_line(&mut reader, &mut line).map_err(|error| StoreError::system("read", &path, error))?;
+        if read == 0 {
+            break;
+        }
+        match index::decode(&line) {
+            Parsed::Record(record) => take(record),
+            Parsed::Unknown(kind) => *tally.unknown.entry(kind).or_default() += 1,
+            Parsed::Torn => tally.torn += 1,
+            Parsed::Newer(theirs) => return Err(StoreError::Newer { path, theirs }),
+            Parsed::Malformed(kind, cause) => {
+                return Err(StoreError::Malformed { path, line: number, kind, cause });
+            }
+        }
+    }
+    Ok(tally)
+}
+
+/// A record is far shorter: a longer line is nothing that iotax wrote, and must not fill the memory.
+const LONGEST_LINE: u64 = 64 << 20;
+
+/// A line with its newline, or as much of it as one may be long.
+fn read_line(reader: &mut impl BufRead, line: &mut Vec<u8>) -> std::io::Result<usize> {
+    reader.take(LONGEST_LINE).read_until(b'\n', line)
+}
+
+/// All folders that bear a run's id, whatever is in them: what is to be cleaned is in the journal, also where the record is gone.
+///
+/// # Errors
+/// [`StoreError::System`] when the folder of runs cannot be read.
+pub fn folders(runs_dir: &Path) -> Result<Vec<PathBuf>, StoreError> {
+    let entries = match std::fs::read_dir(runs_dir) {
+        Ok(entries) => entries,
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(error) => return Err(StoreError::system("read", runs_dir, error)),
+    };
+    let is_run = |entry: &std::fs::DirEntry| {
+        entry.file_name().to_str().is_some_and(is_id) && entry.file_type().is_ok_and(|kind| kind.is_dir())
+    };
+    let mut folders: Vec<PathBuf> = entries.flatten().filter(is_run).map(|entry| entry.path()).collect();
+    folders.sort();
+    Ok(folders)
+}
+
+/// All runs, oldest first. A folder of runs that does not exist has none.
+///
+/// # Errors
+/// [`StoreError::System`] when the folder cannot be read.
+pub fn list(runs_dir: &Path) -> Result<Vec<RunSummary>, StoreError> {
+    let has_index = |folder: &PathBuf| folder.join(INDEX).symlink_metadata().is_ok();
+    let folders = folders(runs_dir)?.into_iter().filter(has_index);
+    let mut runs: Vec<RunSummary> = folders.map(|folder| summary(&run_id_of(&folder), folder)).collect();
+    // Two runs may begin in one second: the id's second half is random.
+    let began = |run: &RunSummary| run.start.as_ref().map(|start| start.at.clone()).unwrap_or_default();
+    runs.sort_by_key(|run| (run.id[..run.id.len().min(15)].to_owned(), began(run), run.id.clone()));
+    Ok(runs)
+}
+
+/// The folder of a run: by its id, `last`, or a path with a slash in it.
+///
+/// # Errors
+/// [`StoreError::NoRun`].
+pub fn find(runs_dir: &Path, name: &str) -> Result<PathBuf, StoreError> {
+    let folder = match name {
+        "last" => last(list(runs_dir)?),
+        path if path.contains('/') => Some(PathBuf::from(path)),
+        id if is_id(id) => Some(runs_dir.join(id)),
+        _ => None,
+    };
+    let no_run =
+        |why: String| StoreError::NoRun { what: format!("\"{}\"", name.escape_debug()), why: Some(why) };
+    let Some(folder) = folder else { return Err(no_run(format!("not found under {}", runs_dir.display()))) };
+    match folder.join(INDEX).symlink_metadata() {
+        // What it is, is looked at when it is opened.
+        Ok(_) => Ok(folder),
+        Err(error) if error.kind() == ErrorKind::PermissionDenied => {
+            Err(no_run(format!("{} is another user's: {}", folder.display(), error.kind())))
+        }
+        _ if name.contains('/') => Err(no_run("the folder holds none".into())),
+        _ => Err(no_run(format!("not found under {}", runs_dir.display()))),
+    }
+}
+
+/// The run that began last, whatever came of it.
+///
+/// # Errors
+/// [`StoreError::NoRun`].
+pub fn newest(runs_dir: &Path) -> Result<PathBuf, StoreError> {
+    match list(runs_dir)?.pop() {
+        Some(run) => Ok(run.folder),
+        None => find(runs_dir, "last"),
+    }
+}
+
+/// The newest that measured anything; a run that was refused at its start hides no result.
+fn last(mut runs: Vec<RunSummary>) -> Option<PathBuf> {
+    let at = runs
+        .iter()
+        .rposition(|run| measured_load(run) || is_imported(run) || tried(run))
+        .or(runs.len().checked_sub(1))?;
+    Some(runs.swap_remove(at).folder)
+}
+
+fn measured_load(run: &RunSummary) -> bool {
+    run.folder.join(SEGMENT).metadata().is_ok_and(|meta| meta.len() > 0)
+}
+
+/// Printed figures may have no histograms.
+fn is_imported(run: &RunSummary) -> bool {
+    run.start.as_ref().is_ok_and(|start| start.imported.is_some())
+}
+
+/// Durability trials have no latencies, and few records.
+fn tried(run: &RunSummary) -> bool {
+    let asked = run.start.as_ref().is_ok_and(|start| start.scenario.durability.is_some());
+    let mut trials = 0;
+    let read =
+        asked.then(|| stream(&run.folder, |record| trials += u32::from(matches!(record, Record::Trial(_)))));
+    read.is_some_and(|read| read.is_ok()) && trials > 0
+}
+
+pub(super) fn no_run(folder: &Path, why: &str) -> StoreError {
+    StoreError::NoRun { what: folder.display().to_string(), why: Some(why.to_owned()) }
+}
+
+/// From the two ends of the index: a long run is listed as fast as a short one.
+fn summary(id: &str, folder: PathBuf) -> RunSummary {
+    let start = first_record(&folder);
+    let outcome = last_record(&folder).and_then(|record| match record {
+        Record::End { outcome, .. } => Some(outcome),
+        _ => None,
+    });
+    RunSummary { id: id.to_owned(), folder, start, outcome }
+}
+
+fn first_record(folder: &Path) -> Result<RunStart, String> {
+    let file = private::open(folder, INDEX, Purpose::Show).map_err(|error| error.to_string())?;
+    let file = file.ok_or("there is no index.jsonl")?;
+    let mut line = Vec::new();
+    read_line(&mut BufReader::new(file), &mut line).map_err(|error| error.to_string())?;
+    match index::decode(&line) {
+        Parsed::Record(Record::Run(start)) => Ok(start),
+        Parsed::Newer(theirs) => Err(StoreError::Newer { path: folder.join(INDEX), theirs }.to_string()),
+        Parsed::Malformed(kind, cause) => Err(format!("not a {kind} record: {cause}")),
+        Parsed::Torn | Parsed::Unknown(_) | Parsed::Record(_) => {
+            Err("its first record is missing or torn".into())
+        }
+    }
+}
+
+/// The record of the last line, if the line is whole and ends within the last 64 KiB.
+fn last_record(folder: &Path) -> Option<Record> {
+    use std::os::unix::fs::FileExt;
+    let file = private::open(folder, INDEX, Purpose::Show).ok()??;
+    let len = file.metadata().ok()?.len();
+    let wanted = len.min(64 << 10);
+    let mut tail = vec![0u8; wanted as usize];
+    file.read_exact_at(&mut tail, len - wanted).ok()?;
+    let whole = tail.strip_suffix(b"\n")?;
+    let line = whole.rsplit(|byte| *byte == b'\n').next()?;
+    match index::decode(line) {
+        Parsed::Record(record) => Some(record),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::docs::start;
+    use super::super::{Store, Writer, load};
+    use super::*;
+    use crate::store::record::{Better, CpuTimes, Gate, Sample, Slice, Value};
+    use iotax_load::Histogram;
+    use proptest::prelude::*;
+
+    const ID: &str = "20260102-030405-a1b2";
+
+    fn stored(dir: &Path) -> Writer {
+        let mut writer = Store::create(dir, ID).unwrap();
+        writer.append(&Record::Run(start())).unwrap();
+        writer
+    }
+
+    fn end() -> Record {
+        Record::End { at: "2026-01-02T03:09:05Z".into(), outcome: "complete".into() }
+    }
+
+    fn sample(metric: &str, unit: &str, value: Value) -> Sample {
+        Sample { metric: metric.into(), unit: unit.into(), better: Better::Higher, value }
+    }
+
+    /// As large as a real one: both directions, three histograms.
+    fn slice(round: u32, at: [u64; 2]) -> Slice {
+        let figure = |i: u32| Value::Value(f64::from(round.wrapping_mul(31).wrapping_add(i)) * 1.5);
+        Slice {
+            purpose: Default::default(),
+            host_cpu: None,
+            other_cpu: None,
+            state: None,
+            rebuilt: None,
+            set: 0,
+            visit: 0,
+            round,
+            slice: round % 4,
+            stack: "file+loop".into(),
+            workload: "4k-randread-qd32".into(),
+            start_ns: 81_234_567_890 + u64::from(round),
+            clock_offset_ns: -120,
+            window_ns: 100_000_000,
+            discarded_ns: 20_000_000,
+            discarded_ios: 1400,
+            drain_ns: 410_000,
+            errors: 0,
+            samples: vec![
+                sample("read.ios", "1", figure(0)),
+                sample("read.bytes", "B", figure(1)),
+                sample("read.latency", "ns", Value::Histogram(at[0])),
+                sample("write.ios", "1", figure(2)),
+                sample("write.bytes", "B", figure(3)),
+                sample("write.latency", "ns", Value::Histogram(at[1])),
+                sample("cpu.user", "ns", figure(4)),
+                sample("cpu.system", "ns", figure(5)),
+            ],
+            cpu: Some(CpuTimes { user_ns: 1, system_ns: 2, steal_ns: 3, idle_ns: 4 }),
+            gate: Some(Gate::NOTHING_OWED),
+            device_read_bytes: None,
+            together: None,
+            late: None,
+            run_again: 0,
+            parts: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn a_run_is_readable_at_each_moment() {
+        let dir = tempfile::tempdir().unwrap();
+        let mut writer = stored(dir.path());
+        let read = || load(&dir.path().join(ID)).unwrap();
+        assert_eq!((read().start, read().outcome, read().torn), (start(), None, 0));
+        let mut latency = Histogram::new();
+        latency.record(77);
+        let at = [writer.histogram(&latency).unwrap(), writer.histogram(&Histogram::new()).unwrap()];
+        writer.append(&Record::Slice(slice(7, at))).unwrap();
+        assert_eq!(read().slices, [slice(7, at)]);
+        assert_eq!((read().histograms)(at[0]), Some(latency));
+        assert_eq!((read().histograms)(at[1]), Some(Histogram::new()));
+        writer.append(&end()).unwrap();
+        writer.sync().unwrap();
+        assert_eq!(read().outcome.as_deref(), Some("complete"));
+    }
+
+    #[test]
+    fn a_kill_at_any_byte_loses_only_the_last_record() {
+        let dir = tempfile::tempdir().unwrap();
+        let mut writer = stored(dir.path());
+        for round in 0..3 {
+            writer.append(&Record::Slice(slice(round, [0, 0]))).unwrap();
+        }
+        drop(writer);
+        let folder = dir.path().join(ID);
+        let whole = std::fs::read(folder.join(INDEX)).unwrap();
+        let last_line = whole[..whole.len() - 1].iter().rposition(|byte| *byte == b'\n').unwrap() + 1;
+        for cut in last_line..whole.len() {
+            std::fs::write(folder.join(INDEX), &whole[..cut]).unwrap();
+            let run = load(&folder).unwrap();
+            // Without its newline alone a line is whole: its CRC says so.
+            let (whole, torn) = if cut == whole.len() - 1 { (3, 0) } else { (2, u64::from(cut > last_line)) };
+            assert_eq!((run.slices.len(), run.torn), (whole, torn), "cut at {cut}");
+            let mut writer = Store::append(&folder).unwrap();
+            writer.append(&Record::Slice(slice(9, [0, 0]))).unwrap();
+            let run = load(&folder).unwrap();
+            assert_eq!(run.slices.last().unwrap().round, 9, "cut at {cut}");
+            assert_eq!((run.slices.len(), run.torn), (whole + 1, torn), "cut at {cut}");
+        }
+    }
+
+    #[test]
+    fn one_writer_at_a_time() {
+        let dir = tempfile::tempdir().unwrap();
+        let writer = stored(dir.path());
+        let busy = Store::append(writer.folder()).unwrap_err();
+        assert!(matches!(busy, StoreError::Busy(_)), "{busy}");
+        let folder = writer.folder().to_owned();
+        drop(writer);
+        Store::append(&folder).unwrap();
+    }
+
+    #[test]
+    fn newer_malformed_and_no_runs_say_so() {
+        use crate::store::FORMAT;
+        let dir = tempfile::tempdir().unwrap();
+        let folder = stored(dir.path()).folder().to_owned();
+        let append = |text: String| {
+            let index = std::fs::read_to_string(folder.join(INDEX)).unwrap();
+            let first = index.lines().next().unwrap().to_owned();
+            std::fs::write(folder.join(INDEX), format!("{first}\n{text}\n")).unwrap();
+            load(&folder).err().unwrap().to_string()
+        };
+        let sound = String::from_utf8(crate::store::line::enclose(br#"{"record":"end"}"#)).unwrap();
+        let malformed = append(sound.trim().to_owned());
+        assert!(malformed.contains("line 2: not a end record"), "{malformed}");
+        let newer = append(sound.trim().replace(&format!("\"v\":{FORMAT}"), "\"v\":4"));
+        assert!(
+            newer.contains(&format!("is of format 4, this iotax reads up to {FORMAT}; hint: use the iotax")),
+            "{newer}"
+        );
+        let none = load(dir.path()).err().unwrap().to_string();
+        assert!(none.contains("is no run: there is no index.jsonl"), "{none}");
+        std::fs::write(folder.join(INDEX), "hello\n").unwrap();
+        assert!(load(&folder).err().unwrap().to_string().contains("first record is missing or torn"));
+    }
+
+    #[test]
+    fn lists_and_finds() {
+        let dir = tempfile::tempdir().unwrap();
+        assert_eq!(list(&dir.path().join("none")).unwrap(), []);
+        let mut writer = stored(dir.path());
+        std::fs::create_dir(dir.path().join("not a run")).unwrap();
+        std::fs::create_dir(dir.path().join("empty")).unwrap();
+        assert_eq!(list(dir.path()).unwrap()[0].outcome, None);
+        writer.append(&end()).unwrap();
+        let runs = list(dir.path()).unwrap();
+        assert_eq!((runs.len(), runs[0].id.as_str(), runs[0].outcome.as_deref()), (1, ID, Some("complete")));
+        assert_eq!(runs[0].start, Ok(start()));
+        for name in ["last", ID, writer.folder().to_str().unwrap()] {
+            assert_eq!(find(dir.path(), name).unwrap(), writer.folder());
+        }
+        for name in ["nothing", "-x", "../x", ""] {
+            assert!(find(dir.path(), name).is_err(), "{name}");
+        }
+    }
+
+    #[test]
+    fn the_newest_run_may_have_measured_nothing_yet_and_is_not_the_last_result() {
+        let dir = tempfile::tempdir().unwrap();
+        let mut first = stored(dir.path());
+        first.append(&Record::Slice(slice(1, [1, 1]))).unwrap();
+        std::fs::write(first.folder().join(SEGMENT), "latencies").unwrap();
+        let later = "29991231-235959-ffff";
+        Store::create(dir.path(), later).unwrap().append(&Record::Run(start())).unwrap();
+        assert_eq!(newest(dir.path()).unwrap(), dir.path().join(later));
+        assert_eq!(find(dir.path(), "last").unwrap(), dir.path().join(ID));
+        assert!(newest(&dir.path().join("none")).is_err());
+    }
+
+    #[test]
+    fn a_full_disk_is_said_and_what_was_stored_stays_whole() {
+        if !rustix::process::geteuid().is_root() {
+            println!("skipped: needs root to mount a small tmpfs");
+            return;
+        }
+        let dir = tempfile::tempdir().unwrap();
+        let runs = dir.path().join("runs");
+        std::fs::create_dir(&runs).unwrap();
+        let mount = |words: &[&str]| {
+            std::process::Command::new(words[0]).args(&words[1..]).arg(&runs).status().unwrap()
+        };
+        if !mount(&["mount", "-t", "tmpfs", "-o", "size=64k,mode=700", "iotax-test"]).success() {
+            println!("skipped: needs to mount a tmpfs");
+            return;
+        }
+        let filled = std::panic::catch_unwind(|| {
+            let mut writer = stored(&runs);
+            let mut stored = 0;
+            let error = loop {
+                match writer.append(&Record::Slice(slice(stored, [0, 0]))) {
+                    Ok(()) => stored += 1,
+                    Err(error) => break error,
+                }
+            };
+            let run = load(&runs.join(ID)).unwrap();
+            (error, stored as usize, run.slices.len(), run.torn)
+        });
+        assert!(mount(&["umount"]).success());
+        let (error, wrote, read, torn) = filled.unwrap();
+        assert!(matches!(error, StoreError::Full { .. }), "{error}");
+        assert!(wrote > 10 && wrote == read && torn == 0, "{wrote} {read} {torn}");
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(64))]
+        #[test]
+        fn damage_never_panics_and_never_adds(at in any::<prop::sample::Index>(), with in any::<u8>()) {
+            let dir = tempfile::tempdir().unwrap();
+            let mut writer = stored(dir.path());
+            writer.append(&Record::Slice(slice(1, [0, 0]))).unwrap();
+            writer.append(&end()).unwrap();
+            let path = writer.folder().join(INDEX);
+            let mut bytes = std::fs::read(&path).unwrap();
+            let at = at.index(bytes.len());
+            bytes[at] = with;
+            std::fs::write(&path, bytes).unwrap();
+            if let Ok(run) = load(writer.folder()) {
+                prop_assert!(run.slices.is_empty() || run.slices == [slice(1, [0, 0])]);
+                prop_assert!(run.start == start());
+            }
+        }
+    }
+
+    #[test]
+    #[ignore = "a measurement: cargo test --release --lib million_slices -- --ignored --nocapture"]
+    fn million_slices_in_seconds() {
+        let dir = tempfile::tempdir().unwrap();
+        let mut writer = stored(dir.path());
+        let mut latency = Histogram::new();
+        (0..3000u64).for_each(|i| latency.record(60_000 + i * i % 90_000));
+        let clock = std::time::Instant::now();
+        for round in 0..1_000_000 {
+            let at = [writer.histogram(&latency).unwrap(), writer.histogram(&Histogram::new()).unwrap()];
+            writer.append(&Record::Slice(slice(round, at))).unwrap();
+        }
+        let size = |name: &str| std::fs::metadata(writer.folder().join(name)).unwrap().len() >> 20;
+        println!(
+            "written in {:?}: index {} MiB, segment {} MiB",
+            clock.elapsed(),
+            size(INDEX),
+            size(SEGMENT)
+        );
+        let clock = std::time::Instant::now();
+        let mut slices = 0u64;
+        stream(writer.folder(), |record| slices += u64::from(matches!(record, Record::Slice(_)))).unwrap();
+        println!("streamed in {:?}", clock.elapsed());
+        let clock = std::time::Instant::now();
+        let run = load(writer.folder()).unwrap();
+        println!("read into memory in {:?}", clock.elapsed());
+        let clock = std::time::Instant::now();
+        let mut sum = Histogram::new();
+        for sample in run.slices.iter().flat_map(|slice| &slice.samples) {
+            if let Value::Histogram(offset) = sample.value {
+                sum.merge(&(run.histograms)(offset).unwrap());
+            }
+        }
+        println!("all histograms read and merged in {:?}", clock.elapsed());
+        assert_eq!((slices, sum.count()), (1_000_000, 3_000_000_000));
+    }
+}

@@ -1,0 +1,146 @@
+//! Holds that each layer is in one place: nobody else knows it by its name.
+
+use iotax::layer::catalog;
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// Where the sources are.
+const ROOTS: &[&str] = &["src"];
+
+/// Where a layer's own files are: its words, its set-up, its operations.
+const HOMES: &[&str] = &["layer", "step"];
+
+/// A layer's own files and folders are called like it, or so.
+const ALSO: &[(&str, &str)] = &[
+    ("loop", "loopdev"),
+    ("loop", "loops"),
+    ("split", "linear"),
+    ("vm", "guest"),
+    ("delay", "known"),
+    ("null", "known"),
+    ("engine", "known"),
+    ("zfs", "zpool"),
+];
+
+/// Words that are no layer there: the word, what it is, and the ends of the paths of the files that have it.
+const OTHER_MEANINGS: &[(&str, &str, &[&str])] = &[
+    (
+        "engine",
+        "a key of scenarios, records and sheets: what loads a workload",
+        &[
+            "against/differences.rs",
+            "selfcheck/engine/single.rs",
+            "report/sheet.rs",
+            "scenario/check.rs",
+            "scenario/toml.rs",
+            "scenario/values.rs",
+            "scenario/words.rs",
+        ],
+    ),
+    (
+        "loop",
+        "a kind of device of the kernel",
+        &["efficiency/hardware.rs", "bill/neighbours.rs", "guard/kernel_users.rs"],
+    ),
+    ("loop", "a transport of NVMe over fabrics", &["words/nvmf.rs", "fabric/nvmf.rs"]),
+    ("loop", "a word of vdbench", &["vdbench/keys.rs"]),
+    ("loop", "a series of noise", &["selfcheck/series.rs"]),
+    ("nbd", "a kind of device of the kernel", &["bill/neighbours.rs"]),
+    ("partition", "a file of sysfs", &["host/block.rs", "host/facts.rs", "afar/posix.rs", "step/zfs/mod.rs"]),
+    ("lvm", "the program", &["host/probe.rs", "step/tool.rs"]),
+    ("zfs", "the program, or the module", &["lab/build.rs", "step/tool.rs"]),
+    ("zfs", "a value that people try", &["words/fs.rs"]),
+    ("linear", "a kind of volume of LVM", &["words/lvm.rs", "volume/lvm.rs", "op/lvm.rs"]),
+    ("linear", "a word of fio", &["scenario/fio.rs"]),
+    (
+        "spdk",
+        "a running target: the need, and the option that names its socket",
+        &[
+            "host/needs.rs",
+            "words/nvmf.rs",
+            "words/vm.rs",
+            "fabric/nvmf.rs",
+            "guest/vm/mod.rs",
+            "guest/vm/options.rs",
+        ],
+    ),
+    (
+        "null",
+        "a load engine, ours and fio's",
+        &["scenario/fio.rs", "scenario/values.rs", "scenario/verify.rs", "contest/peers.rs"],
+    ),
+    ("split", "a policy of fio", &["scenario/values.rs", "engine/fio/mod.rs"]),
+    ("split", "a kind of bdev of SPDK", &["spdk/look.rs"]),
+];
+
+fn rust_files(folder: &Path, into: &mut Vec<PathBuf>) {
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        match path.is_dir() {
+            true => rust_files(&path, into),
+            false if path.extension().is_some_and(|ending| ending == "rs") => into.push(path),
+            false => {}
+        }
+    }
+}
+
+fn parts(path: &Path) -> Vec<String> {
+    let name =
+        |part: std::path::Component| part.as_os_str().to_string_lossy().trim_end_matches(".rs").to_owned();
+    path.components().map(name).collect()
+}
+
+fn is_test(path: &Path) -> bool {
+    let helper = |part: &String| {
+        matches!(part.as_str(), "tests" | "twin" | "fake" | "rig" | "traps" | "docs" | "fixtures" | "made_up")
+            || part.ends_with("_tests")
+    };
+    parts(path).iter().any(helper)
+}
+
+fn is_own(path: &Path, layer: &str) -> bool {
+    let parts = parts(path);
+    let also = ALSO.iter().filter(|(of, _)| *of == layer).map(|(_, name)| *name);
+    let mut names = also.chain([layer]);
+    parts.iter().any(|part| HOMES.contains(&part.as_str()))
+        && names.any(|name| parts.iter().any(|part| part == name))
+}
+
+/// Lines of code that are shipped.
+fn code(text: &str) -> impl Iterator<Item = &str> {
+    let shipped = text.split("#[cfg(test)]\nmod ").next().unwrap_or(text);
+    shipped.lines().filter(|line| !line.trim_start().starts_with("//"))
+}
+
+#[test]
+fn no_layer_is_known_by_its_name_outside_its_own_entry() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let mut files = Vec::new();
+    ROOTS.iter().for_each(|folder| rust_files(&root.join(folder), &mut files));
+    let mut found: BTreeSet<(String, &str)> = BTreeSet::new();
+    for path in files.iter().filter(|path| !is_test(path)) {
+        let text = fs::read_to_string(path).unwrap();
+        let shown = path.strip_prefix(root).unwrap();
+        for layer in catalog::names().into_iter().filter(|layer| !is_own(shown, layer)) {
+            let literal = format!("\"{layer}\"");
+            if code(&text).any(|line| line.contains(&literal)) {
+                found.insert((shown.display().to_string(), layer));
+            }
+        }
+    }
+    assert!(files.len() > 300, "{}", files.len());
+    let excused = |file: &str, layer: &str| {
+        OTHER_MEANINGS
+            .iter()
+            .any(|(word, _, ends)| *word == layer && ends.iter().any(|end| file.ends_with(end)))
+    };
+    let wrong: Vec<_> = found.iter().filter(|(file, layer)| !excused(file, layer)).collect();
+    assert!(wrong.is_empty(), "ask the catalog what the layer is: {wrong:#?}");
+    for (word, meaning, ends) in OTHER_MEANINGS {
+        for end in *ends {
+            let still = found.iter().any(|(file, layer)| layer == word && file.ends_with(end));
+            assert!(still, "{end} has no \"{word}\" ({meaning}) any more: take it off the list");
+        }
+    }
+}
