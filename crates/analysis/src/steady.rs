@@ -298,7 +298,7 @@ pub fn not_excluded(all: &[&Course]) -> Vec<String> {
                 .to_owned(),
         );
     }
-    if of(Regime::Steady) && writes().any(|writes| by_cache(&writes)) {
+    if of(Regime::Steady) && writes().any(|writes| by_cache(writes)) {
         lines.push(
             "a cache of writes that is larger than the largest known one: no drive showed a change of pace of its own"
                 .to_owned(),
