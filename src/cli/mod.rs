@@ -18,7 +18,7 @@ mod report;
 mod resume;
 mod run;
 mod selfcheck;
-pub mod stop;
+mod stop;
 
 use crate::exit::{self, DONE};
 use crate::layer::{catalog, guest};

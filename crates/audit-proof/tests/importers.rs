@@ -11,7 +11,7 @@ use iotax_audit::page::Page;
 use iotax_audit_proof::laws::{damaged, figures_stand_where_they_say};
 use iotax_audit_proof::slips::slips;
 use std::collections::{BTreeMap, BTreeSet, HashSet};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// An output of a run of our own, by its name in `fixtures`; `README.md` there says of which.
 type Fixture = (String, String);
@@ -19,11 +19,14 @@ type Fixture = (String, String);
 /// Of the tools that are no fio and no iperf3, or of all.
 fn fixtures(all: bool) -> Vec<Fixture> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../audit/fixtures");
-    let tools = "ceph crystal dd diskspd elbencho hcibench ioping mbw sysbench unixbench vdbench";
-    let more = if all { " fio iperf3" } else { "" };
+    // Pages of people, what cases share, and the cases of rules are no outputs of one tool.
+    let mut others = vec!["people", "pool", "published", "rules"];
+    others.extend(["fio", "iperf3"].iter().filter(|_| !all));
+    let tools = std::fs::read_dir(&folder).expect("a folder").map(|entry| entry.expect("a folder").path());
+    let is_tool = |path: &PathBuf| path.is_dir() && !others.iter().any(|other| path.ends_with(other));
     let mut fixtures = Vec::new();
-    for tool in format!("{tools}{more}").split(' ') {
-        for entry in std::fs::read_dir(folder.join(tool)).expect("a folder") {
+    for tool in tools.filter(is_tool) {
+        for entry in std::fs::read_dir(tool).expect("a folder") {
             let path = entry.expect("a file").path();
             let name = path.strip_prefix(&folder).unwrap().to_str().unwrap().to_owned();
             fixtures.push((name, std::fs::read_to_string(&path).expect("a text")));
@@ -54,7 +57,7 @@ fn every_format_has_a_name_of_its_own_and_finds_and_reads_its_example() {
     for format in ALL {
         let page = Page::new("example", format.example);
         let imported = scan(&page);
-        assert!(!format.help.is_empty() && !imported.outputs.is_empty(), "{}", format.name);
+        assert!(!imported.outputs.is_empty(), "{}", format.name);
         assert!(imported.outputs.iter().any(|output| output.format == format.name), "{}", format.name);
         figures_stand_where_they_say(&page, &imported);
     }

@@ -1,6 +1,7 @@
 //! A page, audited: its claims with their status, its findings, what could not be read.
 
 use crate::claim::{Claim, Kind, Metric, Status};
+use crate::evidence::{Check, Evidence};
 use crate::finding::{Finding, Severity};
 use crate::import::{self, Output};
 use crate::knowledge::ratings::{self, Ratings};
@@ -9,7 +10,7 @@ use crate::link::{self, Link};
 use crate::number::{Figure, Quantity, Unit};
 use crate::page::{Page, Unread};
 use crate::prose::{self, Clause};
-use crate::rule::{self, Check, Evidence};
+use crate::rule;
 use crate::table::{self, Table};
 use std::ops::Range;
 

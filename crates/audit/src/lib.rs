@@ -10,6 +10,7 @@ pub mod audit;
 mod cases;
 pub mod claim;
 pub mod container;
+pub mod evidence;
 pub mod finding;
 pub mod import;
 pub mod json;

@@ -223,7 +223,7 @@ fn found(line: &Line, entries: &[Entry]) -> Result<Found, String> {
     };
     let theirs = of(against)?;
     let rounds: Vec<f64> = ours.iter().zip(&theirs).map(|(ours, theirs)| ours / theirs).collect();
-    let (ours, theirs) = (median(ours), median(theirs));
+    let (ours, theirs) = (median(ours.iter().copied()), median(theirs.iter().copied()));
     Ok(Found {
         value: ours / theirs,
         lowest: least(&rounds),

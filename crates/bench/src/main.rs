@@ -6,17 +6,17 @@
 mod contest;
 mod saying;
 mod single;
+mod stop;
 mod table;
 
 use anyhow::Result;
 use clap::{Parser, Subcommand};
 use contest::goals::{self, Contest, Of};
 use contest::{Anywhere, Contender, Effort, Entry, Outcome, Slices, Spot, Spots, Stopped, keep_to};
-use iotax::cli::{say, say_aside, stop};
 use iotax_load::engine::ALL;
 use iotax_units::exit::{Failed, code_of};
 use iotax_units::{parse_bytes, parse_duration};
-use saying::Saying;
+use saying::{Saying, say, say_aside};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::atomic::AtomicBool;
@@ -45,7 +45,7 @@ enum What {
 fn main() -> ExitCode {
     let cli = Cli::parse();
     let What::Engine(args) = &cli.what;
-    let runs = cli.runs.map_or_else(|| iotax::store::default_runs_dir().map_err(Failed::from), Ok);
+    let runs = cli.runs.map_or_else(|| iotax_store::default_runs_dir().map_err(Failed::from), Ok);
     match runs.map_err(anyhow::Error::from).and_then(|runs| run(args, &runs)) {
         Ok(code) => ExitCode::from(code),
         Err(error) => {

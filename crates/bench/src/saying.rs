@@ -1,7 +1,23 @@
-//! What is being done, on standard error.
+//! What is found, on standard output, and what is being done, on standard error. Names of others do nothing to a terminal.
 
+use anyhow::{Context, Result};
 use indicatif::{ProgressBar, ProgressStyle};
-use std::io::IsTerminal;
+use iotax_units::harmless::lines;
+use std::io::{IsTerminal, Write};
+
+/// Prints to standard output.
+pub(super) fn say(text: &str) -> Result<()> {
+    let mut out = std::io::stdout().lock();
+    out.write_all(lines(text).as_bytes())
+        .and_then(|()| out.flush())
+        .context("cannot write to standard output")
+}
+
+/// A line on standard error.
+pub(super) fn say_aside(text: &str) {
+    // A closed standard error cannot be told anything.
+    let _ = writeln!(std::io::stderr(), "{}", lines(text));
+}
 
 /// What is being done, while it lives; quiet when standard error is no terminal.
 pub struct Saying(Option<ProgressBar>);

@@ -4,20 +4,17 @@ use super::Args;
 use super::table::iops;
 use crate::contest::goals::Ours;
 use crate::contest::{self, Load, Peer, Place, Shot, keep_to};
+use crate::saying::{say, say_aside};
 use anyhow::Result;
-use iotax::cli::{say, say_aside};
-use iotax::measure::noise;
-use iotax::scenario::error::Origin;
-use iotax::scenario::values::{Dialect, parse_engine};
-use iotax::scenario::words::JobWords;
-use iotax::scenario::{Engine, InputError};
 use iotax_load::{EngineName, Histogram, Iomem, Job, Stamping};
-use iotax_units::exit::MEASUREMENT_FAILED;
+use iotax_measure::noise;
+use iotax_model::scenario::error::Origin;
+use iotax_model::scenario::values::{Dialect, parse_engine};
+use iotax_model::scenario::words::JobWords;
+use iotax_model::scenario::{Engine, InputError};
 use iotax_units::exit::{DONE, Failed};
 use iotax_units::{median, show_bytes, show_ns};
 use serde_json::{Value, json};
-use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
-use signal_hook::iterator::Signals;
 use std::path::Path;
 
 /// Name of the format of one load on one target.
@@ -45,7 +42,7 @@ struct Bout {
 /// # Errors
 /// Bad input, a target that may not or cannot be read, no fio.
 pub(super) fn run(args: &Args, target: &Path) -> Result<u8> {
-    end_at_ctrl_c()?;
+    crate::stop::at_once()?;
     let load = load(args, target)?;
     let place = place(args, target)?;
     let ours = Ours { stamps: stamps(&args.stamps), iomem: load.iomem };
@@ -75,20 +72,6 @@ pub(super) fn run(args: &Args, target: &Path) -> Result<u8> {
         });
     }
     told_both(&bout, &pairs, peer, json)
-}
-
-/// Ends this process at once at the first Ctrl-C, as an interrupted measurement.
-fn end_at_ctrl_c() -> Result<()> {
-    let failed = |error| Failed::measurement(format!("cannot watch for Ctrl-C: {error}"));
-    let mut signals = Signals::new([SIGHUP, SIGINT, SIGTERM]).map_err(failed)?;
-    let watch = move || {
-        if signals.forever().next().is_some() {
-            say_aside("iotax-bench: interrupted: nothing is concluded");
-            std::process::exit(i32::from(MEASUREMENT_FAILED));
-        }
-    };
-    std::thread::Builder::new().name("bench-stop".into()).spawn(watch).map_err(failed)?;
-    Ok(())
 }
 
 impl Bout {

@@ -60,12 +60,6 @@ impl Charge {
         Some(if self.is_resolved() { change.turned() } else { change })
     }
 
-    /// Size of a resolved difference, as a logarithm so that more and less compare.
-    pub fn effect(&self) -> Option<f64> {
-        let ratio = 1.0 + self.change().filter(|_| self.is_resolved())?.value;
-        Some(ratio.max(f64::MIN_POSITIVE).ln().abs())
-    }
-
     /// `adds 12.3 % +- 2.1 % to the mean latency of 4k random reads`; `subject` is a figure with its article.
     pub fn about(&self, subject: &str) -> Phrase {
         match self.0 {
@@ -170,13 +164,6 @@ mod tests {
         );
         let none = Charge::of_interval(1.0, 0.995, 1.005, 0.02);
         assert_eq!(said(&none, &found), "no difference above 0.50 % in CPU an I/O of 4k reads");
-    }
-
-    #[test]
-    fn effects_of_more_and_less_compare() {
-        let effect = |ratio: f64| Charge::of_interval(ratio, 0.99 * ratio, 1.01 * ratio, 0.02).effect();
-        assert!((effect(2.0).unwrap() - effect(0.5).unwrap()).abs() < 1e-12);
-        assert_eq!(effect(1.0), None);
     }
 
     #[test]

@@ -48,7 +48,7 @@ mod tests {
         assert_eq!(bounds(&found, 1), (found.low, found.high));
         let (low, high) = bounds(&found, 2);
         assert!(low < found.low && high > found.high);
-        let four = visits::paired(&[(1.0, 0.9), (1.0, 0.92), (1.0, 0.91), (1.0, 0.93)]).unwrap();
+        let four = visits::of_at_least(4, &[(1.0, 0.9), (1.0, 0.92), (1.0, 0.91), (1.0, 0.93)]).unwrap();
         let (low, high) = visit_bounds(&four, 1);
         assert!((low / four.low - 1.0).abs() < 1e-9 && (high / four.high - 1.0).abs() < 1e-9);
         assert!(visit_bounds(&four, 8).0 < four.low);

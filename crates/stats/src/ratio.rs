@@ -39,11 +39,6 @@ impl Ratio {
         }
     }
 
-    /// Half-width of the interval of ln R that holds with probability `confidence`.
-    pub fn half_width_at(&self, confidence: f64) -> f64 {
-        self.log().half_width(confidence)
-    }
-
     /// Bounds of the interval that holds with probability `confidence`.
     pub fn bounds_at(&self, confidence: f64) -> (f64, f64) {
         let (below, above) = self.spread.reach(confidence);

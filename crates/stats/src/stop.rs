@@ -28,17 +28,6 @@ pub enum StopReason {
     Budget,
 }
 
-impl StopReason {
-    /// The word of the record.
-    pub fn word(self) -> &'static str {
-        match self {
-            StopReason::Precision => "precision",
-            StopReason::RateLimited => "rate_limited",
-            StopReason::Budget => "budget",
-        }
-    }
-}
-
 /// What to do after a round.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Decision {

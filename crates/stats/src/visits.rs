@@ -41,18 +41,11 @@ impl VisitRatio {
     }
 }
 
-/// Student's t interval on the log ratios of the rates `(A, B)` of paired visits.
+/// Student's t interval on the log ratios of the rates `(A, B)` of paired visits, of so many pairs or more: [`LEAST`] or
+/// [`LEAST_ATTACHES`].
 ///
 /// # Errors
-/// [`Refusal`] below 4 pairs or when a visit completed nothing (a logarithm of zero).
-pub fn paired(visits: &[(f64, f64)]) -> Result<VisitRatio, Refusal> {
-    of_at_least(LEAST, visits)
-}
-
-/// The same of so many pairs or more: [`LEAST`] or [`LEAST_ATTACHES`].
-///
-/// # Errors
-/// As [`paired`].
+/// [`Refusal`] below that many pairs or when a visit completed nothing (a logarithm of zero).
 pub fn of_at_least(least: usize, visits: &[(f64, f64)]) -> Result<VisitRatio, Refusal> {
     let logs = log_ratios(visits)?;
     let log = mean_of(least, &logs)?;
@@ -113,7 +106,7 @@ mod tests {
     fn worked_by_hand() {
         let e = std::f64::consts::E;
         // Log ratios 0, 0, 1, 1: mean 0.5, s^2 = 1/3, half-width 3.182446 * sqrt(1/12).
-        let found = paired(&[(1.0, 1.0), (2.0, 2.0), (1.0, e), (2.0, 2.0 * e)]).unwrap();
+        let found = of_at_least(LEAST, &[(1.0, 1.0), (2.0, 2.0), (1.0, e), (2.0, 2.0 * e)]).unwrap();
         assert!((found.ratio.ln() - 0.5).abs() < 1e-12);
         assert!((found.high.ln() - 0.5 - 3.182_446 / 12f64.sqrt()).abs() < 1e-5);
         assert_eq!(found.visits, 4);
@@ -124,7 +117,7 @@ mod tests {
     #[test]
     fn three_attaches_are_enough_where_they_were_asked_for() {
         let three = [(1.0, 0.90), (2.0, 1.84), (1.0, 0.91)];
-        assert_eq!(paired(&three), Err(Refusal::TooFewVisits { have: 3 }));
+        assert_eq!(of_at_least(LEAST, &three), Err(Refusal::TooFewVisits { have: 3 }));
         let found = of_at_least(LEAST_ATTACHES, &three).unwrap();
         assert!(found.low < 0.90 && found.high < 1.0 && found.visits == 3, "{found:?}");
         // Differences 1, 2, 3: mean 2, standard error 1 / sqrt(3), t(0.975, 2) = 4.303.
@@ -137,8 +130,8 @@ mod tests {
 
     #[test]
     fn refuses_too_few_and_empty_visits() {
-        assert_eq!(paired(&[(1.0, 1.0); 3]), Err(Refusal::TooFewVisits { have: 3 }));
-        assert_eq!(paired(&[(1.0, 0.0); 6]), Err(Refusal::IdleStack));
-        assert_eq!(paired(&[(0.0, 1.0); 6]), Err(Refusal::IdleBaseline));
+        assert_eq!(of_at_least(LEAST, &[(1.0, 1.0); 3]), Err(Refusal::TooFewVisits { have: 3 }));
+        assert_eq!(of_at_least(LEAST, &[(1.0, 0.0); 6]), Err(Refusal::IdleStack));
+        assert_eq!(of_at_least(LEAST, &[(0.0, 1.0); 6]), Err(Refusal::IdleBaseline));
     }
 }

@@ -7,7 +7,6 @@ use crate::page::{Page, Spot};
 
 pub(crate) const FORMAT: Format = Format {
     name: "command",
-    help: "command lines of fio and dd",
     example: "[root@vm ~]# sudo fio --name=test --rw=randread \\\n    --bs=4k --iodepth=32 /tmp/x.fio\n",
     begins,
     read,

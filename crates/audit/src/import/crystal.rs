@@ -9,7 +9,6 @@ use crate::page::Page;
 
 pub(crate) const FORMAT: Format = Format {
     name: "CrystalDiskMark",
-    help: "CrystalDiskMark's results as text, versions 3 to 8",
     example: include_str!("../../fixtures/crystal/eight.txt"),
     begins: |line| {
         let line = line.trim();

@@ -10,7 +10,6 @@ use crate::page::Page;
 
 pub(crate) const FORMAT: Format = Format {
     name: "dd",
-    help: "the last lines of dd: GNU of any age and language, busybox, BSD",
     example: include_str!("../../fixtures/dd/gnu.txt"),
     begins: |line| {
         let line = line.trim_start();

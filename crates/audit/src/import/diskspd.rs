@@ -9,7 +9,6 @@ use crate::page::Page;
 
 pub(crate) const FORMAT: Format = Format {
     name: "DiskSpd text",
-    help: "DiskSpd's text of any 2.x, whole or from its results on",
     example: include_str!("../../fixtures/diskspd/mixed.txt"),
     begins: |line| {
         let line = line.trim();

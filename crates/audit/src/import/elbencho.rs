@@ -9,7 +9,6 @@ use crate::page::Page;
 
 pub(crate) const FORMAT: Format = Format {
     name: "elbencho",
-    help: "elbencho's table of phases",
     example: include_str!("../../fixtures/elbencho/write-read.txt"),
     begins: is_head,
     read,

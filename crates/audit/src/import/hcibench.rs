@@ -8,7 +8,6 @@ use crate::page::Page;
 
 pub(crate) const FORMAT: Format = Format {
     name: "HCIBench",
-    help: "HCIBench's result files of vdbench and fio",
     example: include_str!("../../fixtures/hcibench/vdbench-res.txt"),
     begins: |line| HEADS.iter().any(|head| line.starts_with(head)),
     read,

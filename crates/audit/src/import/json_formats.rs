@@ -8,8 +8,6 @@ use crate::page::{Page, Unread};
 pub struct JsonFormat {
     /// `fio JSON`.
     pub name: &'static str,
-    /// One line: which outputs.
-    pub help: &'static str,
     /// A small output, of a run of our own.
     pub example: &'static str,
     /// Whether the object is one, by its keys.
@@ -24,7 +22,6 @@ pub const ALL: &[&JsonFormat] = &[&super::fio::json::FORMAT, &super::iperf3::jso
 /// Their common entry in the family.
 pub const FORMAT: Format = Format {
     name: "JSON",
-    help: "JSON of a tool, with any text before and behind it",
     example: super::iperf3::json::FORMAT.example,
     begins: |line| line.trim_start().starts_with(['{', '[']),
     read,

@@ -4,7 +4,6 @@ use super::{Format, sheet};
 
 pub(crate) const RADOS: Format = Format {
     name: "rados bench",
-    help: "the totals of rados bench: write, seq, rand",
     example: include_str!("../../fixtures/ceph/rados-write.txt"),
     begins: |line| line.starts_with("Total time run"),
     read: |page, line| sheet::read(page, line, RADOS.name),
@@ -12,7 +11,6 @@ pub(crate) const RADOS: Format = Format {
 
 pub(crate) const RBD: Format = Format {
     name: "rbd bench",
-    help: "rbd bench and rbd bench-write of any version",
     example: include_str!("../../fixtures/ceph/rbd-new.txt"),
     begins: |line| line.starts_with("elapsed: ") || (line.starts_with("bench") && line.contains(" io_size ")),
     read: |page, line| sheet::read(page, line, RBD.name),
@@ -20,7 +18,6 @@ pub(crate) const RBD: Format = Format {
 
 pub(crate) const IOPING: Format = Format {
     name: "ioping",
-    help: "requests and statistics of ioping",
     example: include_str!("../../fixtures/ioping/read.txt"),
     begins: |line| {
         let request = line.contains(": request=") && line.contains(" time=");

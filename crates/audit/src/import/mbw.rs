@@ -8,7 +8,6 @@ use crate::page::Page;
 
 pub(crate) const FORMAT: Format = Format {
     name: "mbw",
-    help: "runs and averages of mbw",
     example: include_str!("../../fixtures/mbw/three.txt"),
     begins: |line| match line.as_bytes().first() {
         Some(b'0'..=b'9' | b'A' | b'\t' | b' ') => line.contains("Method:") && line.contains("Elapsed:"),

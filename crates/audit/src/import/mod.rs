@@ -34,8 +34,6 @@ pub use workload::{Other, Reading, Way, Workload};
 pub struct Format {
     /// `fio text`.
     pub name: &'static str,
-    /// One line: which outputs, of which versions.
-    pub help: &'static str,
     /// A small output, of a run of our own: tests hold that it is found and read.
     pub example: &'static str,
     /// Whether an output may begin at this line (without a listing's number). Asked of every line of every page: cheap.
@@ -86,7 +84,7 @@ pub enum Said {
     Command(Box<command::Command>),
     /// iperf3.
     Iperf3(Box<iperf3::Iperf3>),
-    /// dd, DiskSpd, elbencho, vdbench, HCIBench, UnixBench, mbw, sysbench, rados and rbd bench, CrystalDiskMark, ioping.
+    /// Tools that print figures behind labels.
     Sheets(Vec<sheet::Sheet>),
 }
 

@@ -7,7 +7,6 @@ use crate::page::Page;
 
 pub(crate) const FORMAT: Format = Format {
     name: "sysbench",
-    help: "sysbench 0.4 to 1.1: cpu, memory, fileio, oltp, threads, mutex",
     example: include_str!("../../fixtures/sysbench/fileio-1.0.txt"),
     begins: |line| {
         let line = line.trim();

@@ -9,7 +9,6 @@ use crate::page::Page;
 
 pub(crate) const FORMAT: Format = Format {
     name: "UnixBench",
-    help: "results and index values of UnixBench 4 and 5",
     example: include_str!("../../fixtures/unixbench/partial.txt"),
     begins: |line| {
         let line = line.trim_end();

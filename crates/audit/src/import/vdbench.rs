@@ -10,7 +10,6 @@ use crate::page::Page;
 
 pub(crate) const FORMAT: Format = Format {
     name: "vdbench",
-    help: "vdbench's console, summary.html, totals.html of raw workloads",
     example: include_str!("../../fixtures/vdbench/console.txt"),
     begins: |line| match line.as_bytes().first() {
         _ if line.len() > LONGEST => false,

@@ -23,17 +23,6 @@ impl Form {
     /// All, the plainest first.
     pub const ALL: [Form; 5] = [Form::Share, Form::Loss, Form::Gain, Form::Change, Form::Multiple];
 
-    /// Its word: `loss`.
-    pub fn word(self) -> &'static str {
-        match self {
-            Form::Share => "share",
-            Form::Loss => "loss",
-            Form::Gain => "gain",
-            Form::Change => "change",
-            Form::Multiple => "multiple",
-        }
-    }
-
     /// What operands give: percent, or times. `None` where the divisor may be nothing.
     pub fn of(self, numerator: Interval, denominator: Interval, unit: Unit) -> Option<Interval> {
         let share = numerator.over(denominator)?;

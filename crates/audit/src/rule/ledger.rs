@@ -1,7 +1,7 @@
 //! Relations between one output's figures, each held within its rounding. Where some fail, the figure that no relation bears out is
 //! the one that is told: what is printed in two places and disagrees with a third is not blamed.
 
-use super::Sink;
+use crate::evidence::Sink;
 use crate::finding::{Finding, Severity, Slip};
 use crate::import::sheet::Sheet;
 pub(super) use crate::import::sheet::{Named, named};

@@ -1,7 +1,7 @@
 //! X24: streams of iperf3 make up their sum; M10: what they lost.
 
 use super::ledger::{Ledger, Named, named};
-use super::{Evidence, Sink};
+use crate::evidence::{Evidence, Sink};
 use crate::finding::{Finding, Severity};
 use crate::import::Said;
 use crate::import::iperf3::{End, Row, Stream, Test};

@@ -1,8 +1,8 @@
 //! X29: what tools print of one run, held against each other by the relations of `relations.txt`.
 
 use super::ledger::{Ledger, Named, named};
-use super::{Evidence, Sink};
 use crate::claim::Metric;
+use crate::evidence::{Evidence, Sink};
 use crate::import::Said;
 use crate::import::iperf3::Row;
 use crate::import::sheet::{BANDWIDTH, BYTES, IOPS, IOS, Sheet, TIME};

@@ -3,8 +3,8 @@
 use super::goals::Ours;
 use super::ours::{shot, timed, worker};
 use super::{Load, Place};
-use iotax::measure::engine::EngineError;
 use iotax_load::{EngineName, Iomem, Rw, Stamping};
+use iotax_steps::engine::EngineError;
 use rustix::process::{Pid, Signal, kill_process};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};

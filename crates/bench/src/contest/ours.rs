@@ -2,10 +2,10 @@
 
 use super::goals::Ours;
 use super::{Load, Place, Shot};
-use iotax::measure::engine::EngineError;
 use iotax_load::{
     Bound, EngineName, Histogram, Hold, Job, SliceResult, SliceSpec, Stamping, TargetSpec, Worker,
 };
+use iotax_steps::engine::EngineError;
 
 /// Discarded at the start of each run: caches of the processor, the first looks.
 const DISCARD_NS: u64 = 50_000_000;

@@ -2,10 +2,10 @@
 
 use super::goals::Ours;
 use super::{Load, Place, Shot};
-use iotax::measure::engine::EngineError;
-use iotax::measure::engine::fio::{self, Filename};
 use iotax_load::engine::ALL;
 use iotax_load::{EngineName, Histogram, Iomem, Stamping};
+use iotax_steps::engine::EngineError;
+use iotax_steps::engine::fio::{self, Filename};
 use std::fmt::Write as _;
 use std::os::unix::process::CommandExt;
 use std::path::Path;

@@ -1,7 +1,7 @@
 //! On which processor a contest runs: generators are held against each other on one, which all of them share in turn. Refuses
 //! processors that are not there, or not for this process.
 
-use iotax::measure::engine::EngineError;
+use iotax_steps::engine::EngineError;
 use rustix::io::Errno;
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 

@@ -1,8 +1,8 @@
 //! Where generators are tried: targets that cost so little that the generator shows, and the disk below this machine's files.
 
 use super::zram::Zram;
-use iotax::host::facts::memory_bytes;
-use iotax::host::probe::Probe;
+use iotax_host::facts::memory_bytes;
+use iotax_host::probe::Probe;
 use iotax_load::{DataKind, Stream};
 use iotax_units::show_bytes;
 use std::fs::File;

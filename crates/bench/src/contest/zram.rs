@@ -3,8 +3,8 @@
 //! new one, with a number that is written down before it gets its size. What a kill left is taken away by the next
 //! contest: if this system has not booted since, its note is locked by nobody, and nothing was ever stored on it, which would be another's.
 
-use iotax::store::Store;
-use iotax::store::private::{self, Purpose};
+use iotax_store::Store;
+use iotax_store::private::{self, Purpose};
 use rustix::fs::{FlockOperation, flock};
 use std::fs::{File, OpenOptions};
 use std::io::Write;

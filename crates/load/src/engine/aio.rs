@@ -15,7 +15,6 @@ use std::sync::atomic::{AtomicU32, Ordering};
 pub(super) const KIND: Kind = Kind {
     name: EngineName::Aio,
     word: "aio",
-    help: "the system calls of libaio, completions read without one; needs O_DIRECT to have more than one I/O in flight",
     depth: None,
     start: |setup: Setup| {
         let depth = setup.depth;

@@ -51,8 +51,6 @@ pub struct Kind {
     pub name: EngineName,
     /// The name as a word, as in scenario files.
     pub word: &'static str,
-    /// One line for people.
-    pub help: &'static str,
     /// I/Os that one thread can keep in flight: `Some(1)`, or `None` for as many as asked.
     pub depth: Option<u32>,
     /// Prepares a thread; called in it.
@@ -216,7 +214,6 @@ mod tests {
             assert_eq!(kind.word.parse(), Ok(kind.name));
             assert_eq!(kind.name.kind().word, kind.word);
             assert_eq!(kind.name.to_string(), kind.word);
-            assert!(!kind.help.is_empty() && !kind.help.contains('\n'));
             assert_eq!(format!("{:?}", kind.name).to_lowercase(), kind.word);
             assert_eq!(ALL.iter().filter(|k| k.word == kind.word).count(), 1);
         }

@@ -8,7 +8,6 @@ use std::io;
 pub(super) const KIND: Kind = Kind {
     name: EngineName::Null,
     word: "null",
-    help: "completes at once, without a system call: measures the generator itself",
     depth: None,
     start: |setup: Setup| {
         let submitted = Vec::with_capacity(setup.depth as usize);

@@ -16,7 +16,6 @@ use std::time::Duration;
 pub(super) const KIND: Kind = Kind {
     name: EngineName::PosixAio,
     word: "posixaio",
-    help: "as glibc's aio_read and aio_write: a queue before a thread that does one I/O at a time",
     depth: None,
     start: |setup: Setup| {
         let depth = setup.depth;

@@ -10,7 +10,6 @@ use std::io;
 pub(super) const KIND: Kind = Kind {
     name: EngineName::Sync,
     word: "sync",
-    help: "pread and pwrite, one I/O at a time a thread",
     depth: Some(1),
     start: |setup: Setup| {
         let done = Vec::with_capacity(setup.depth as usize);

@@ -18,7 +18,6 @@ const MAX_REGISTERED: usize = 1 << 30;
 pub(super) const KIND: Kind = Kind {
     name: EngineName::Uring,
     word: "uring",
-    help: "io_uring, one system call a batch",
     depth: None,
     start: |setup: Setup| {
         let depth = setup.depth;

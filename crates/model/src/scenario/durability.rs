@@ -43,37 +43,18 @@ impl Default for DurabilitySpec {
 pub struct KeyDef {
     /// The key.
     pub name: &'static str,
-    /// One line.
-    pub help: &'static str,
     set: fn(&mut DurabilitySpec, &str) -> Result<(), Fault>,
 }
 
 /// All keys, in the order of the docs.
 pub const KEYS: &[KeyDef] = &[
-    KeyDef {
-        name: "trials",
-        help: "trials of each kind of kill",
-        set: |spec, word| number(word, 100_000).map(|trials| spec.trials = trials),
-    },
-    KeyDef { name: "kill", help: "what is killed: guest, qemu, daemon", set: add_kill },
-    KeyDef {
-        name: "min_load",
-        help: "the kill strikes so long after the first acknowledgement at the earliest",
-        set: |spec, word| time(word).map(|ns| spec.least_ns = ns),
-    },
-    KeyDef {
-        name: "max_load",
-        help: "and so long after it at the latest",
-        set: |spec, word| time(word).map(|ns| spec.most_ns = ns),
-    },
-    KeyDef {
-        name: "batch",
-        help: "writes of 4 KiB between two flushes",
-        set: |spec, word| number(word, 256).map(|batch| spec.batch = batch),
-    },
+    KeyDef { name: "trials", set: |spec, word| number(word, 100_000).map(|trials| spec.trials = trials) },
+    KeyDef { name: "kill", set: add_kill },
+    KeyDef { name: "min_load", set: |spec, word| time(word).map(|ns| spec.least_ns = ns) },
+    KeyDef { name: "max_load", set: |spec, word| time(word).map(|ns| spec.most_ns = ns) },
+    KeyDef { name: "batch", set: |spec, word| number(word, 256).map(|batch| spec.batch = batch) },
     KeyDef {
         name: "in_flight",
-        help: "writes under way at the same time",
         set: |spec, word| number(word, 64).map(|in_flight| spec.in_flight = in_flight),
     },
 ];

@@ -1,5 +1,6 @@
 //! Tests of job files, held against the real fio where it is installed.
 
+use super::super::draft::Targets;
 use super::*;
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -29,7 +30,8 @@ fn read_text(text: &str, others: &[(&str, &str)]) -> Result<JobFile, String> {
 
 fn good(text: &str, others: &[(&str, &str)]) -> String {
     let file = read_text(text, others).unwrap();
-    let workloads = serde_json::to_string_pretty(&file.workloads().unwrap()).unwrap();
+    let workloads: Vec<_> = file.drafts.iter().map(|draft| draft.on(Targets::default()).unwrap()).collect();
+    let workloads = serde_json::to_string_pretty(&workloads).unwrap();
     format!("{workloads}\n{}", file.notes.join("\n"))
 }
 

@@ -1,9 +1,9 @@
 //! Job files of fio: which files they are, and what is common to their keys. A key that shapes the load is honoured or refused
 //! with its line; one that does not is noted. None is dropped in silence. vdbench's parameter files are named and refused.
 
-use super::draft::{Draft, Targets};
+use super::draft::Draft;
 use super::error::{Fault, InputError, Origin, nearest};
-use super::{Workload, fio};
+use super::fio;
 use std::collections::BTreeSet;
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -15,16 +15,6 @@ pub struct JobFile {
     pub drafts: Vec<Draft>,
     /// One sentence each, with file and line.
     pub notes: Vec<String>,
-}
-
-impl JobFile {
-    /// The workloads on a target of unknown size.
-    ///
-    /// # Errors
-    /// A percentage, which needs a declared size.
-    pub fn workloads(&self) -> Result<Vec<Workload>, InputError> {
-        self.drafts.iter().map(|draft| draft.on(Targets::default())).collect()
-    }
 }
 
 /// Whether this names a job file by its ending, or is a parameter file of vdbench, which [`read`] refuses.

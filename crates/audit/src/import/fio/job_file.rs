@@ -9,7 +9,6 @@ use iotax_units::fio::{self, printed_size};
 
 pub(crate) const FORMAT: Format = Format {
     name: "fio job file",
-    help: "a fio job file within a page: [global] and sections of options",
     example: "[global]\nioengine=libaio\ndirect=1\nbs=4k\n\n[randread]\nrw=randread\niodepth=32\n",
     begins: |line| header(line).is_some(),
     read,

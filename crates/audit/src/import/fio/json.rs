@@ -14,7 +14,6 @@ use std::borrow::Cow;
 
 pub(crate) const FORMAT: JsonFormat = JsonFormat {
     name: "fio JSON",
-    help: "fio's --output-format=json and json+, 2.1 to 3.4x: one machine and clients, also within other JSON",
     example: include_str!("../../../fixtures/fio/randrw.json"),
     knows: |node| !outputs(node).is_empty(),
     read: |page, node, _| {

@@ -8,13 +8,8 @@ use crate::number::Figure;
 use crate::page::Page;
 use std::str::Split;
 
-pub(crate) const FORMAT: Format = Format {
-    name: "fio terse",
-    help: "fio's --minimal, terse versions 2 to 5: lines of values between semicolons",
-    example: include_str!("../../../fixtures/fio/terse-3.txt"),
-    begins,
-    read,
-};
+pub(crate) const FORMAT: Format =
+    Format { name: "fio terse", example: include_str!("../../../fixtures/fio/terse-3.txt"), begins, read };
 
 const KIB: f64 = 1024.0;
 const US: f64 = 1e3;

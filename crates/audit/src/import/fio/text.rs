@@ -13,7 +13,6 @@ use lines::Kind;
 
 pub(crate) const FORMAT: Format = Format {
     name: "fio text",
-    help: "fio's normal output, 2.x to 3.4x: whole outputs, several, client mode, result lines alone",
     example: include_str!("../../../fixtures/fio/randrw-3.33.txt"),
     begins: lines::begins,
     read,

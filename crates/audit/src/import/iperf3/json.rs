@@ -8,7 +8,6 @@ use crate::json::{Node, Value};
 
 pub(crate) const FORMAT: JsonFormat = JsonFormat {
     name: "iperf3 JSON",
-    help: "iperf3 -J: TCP, UDP, several streams, both ways",
     example: include_str!("../../../fixtures/iperf3/tcp.json"),
     knows: |node| {
         let version = node.at(&["start", "version"]).and_then(Node::text);

@@ -9,7 +9,6 @@ use crate::page::{Page, Unread};
 
 pub(crate) const FORMAT: Format = Format {
     name: "iperf3 text",
-    help: "iperf3's normal output: TCP, UDP, several streams, both ways, also rows alone and several processes",
     example: include_str!("../../../fixtures/iperf3/tcp.txt"),
     begins: |line| match line.as_bytes().first() {
         Some(b'[') => bracket(line).is_some(),

@@ -1,11 +1,11 @@
 //! How a run went: whether its end is like its mean, whether it had one regime or two, what fio's sampler saw every 500 ms.
 
 use super::Run;
+use crate::evidence::Sink;
 use crate::finding::{Finding, Severity};
 use crate::import::Way;
 use crate::import::fio::{Samples, index_of};
 use crate::number::{Figure, show_ns};
-use crate::rule::Sink;
 
 fn samples(run: &Run) -> Option<Samples> {
     run.direction.bandwidth_samples.or(run.direction.iops_samples)

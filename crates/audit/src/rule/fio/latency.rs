@@ -1,11 +1,11 @@
 //! Latencies of one way: their parts, their order, their percentiles and their buckets describe one distribution.
 
 use super::Run;
+use crate::evidence::{Evidence, Sink};
 use crate::finding::{Finding, Severity};
 use crate::import::fio::{Job, Latency, Percentiles};
 use crate::number::{Figure, Interval, show_ns as ms};
 use crate::rule::ledger::{Ledger, Named, named};
-use crate::rule::{Evidence, Sink};
 
 /// Buckets of fio's percentiles are up to 1/64 wide; what is read of them may be one off.
 const BUCKET: f64 = 0.03;

@@ -1,10 +1,10 @@
 //! Whether the load was the one that is told: as many in flight, no errors, a generator with time to spare.
 
+use crate::evidence::{Evidence, Sink};
 use crate::finding::{Finding, Severity};
 use crate::import::Way;
 use crate::import::fio::{Direction, Fio, Job};
 use crate::number::{Figure, Interval, show_ns};
-use crate::rule::{Evidence, Sink};
 
 /// Engines of which one I/O a job is in flight, whatever iodepth says.
 const SYNCHRONOUS: [&str; 7] = ["sync", "psync", "vsync", "pvsync", "pvsync2", "mmap", "splice"];

@@ -5,12 +5,12 @@ mod latency;
 mod load;
 mod rates;
 
+use crate::evidence::{Evidence, Sink};
 use crate::import::Way;
 use crate::import::fio::num2str::{self, Era};
 use crate::import::fio::{Direction, Fio, Form, Job, index_of};
 use crate::number::{Figure, Interval};
 use crate::page::Page;
-use crate::rule::{Evidence, Sink};
 
 /// F1 to F5, N2, N3, then latencies, loads and how runs went.
 pub(super) fn check(evidence: &Evidence, sink: &mut Sink) {

@@ -1,13 +1,13 @@
 //! Rates, bandwidths and totals of one way of a job: printed from the same counters, so they agree to the digit.
 
 use super::{Agreement, Run, agrees, as_printed, both, each, runs};
+use crate::evidence::{Evidence, Sink};
 use crate::finding::{Finding, Severity, Slip};
 use crate::import::Way;
 use crate::import::fio::num2str::{self, Era};
 use crate::import::fio::{Fio, Form, MOST_JOBS, Status};
 use crate::number::{Figure, Interval};
 use crate::page::{Page, Spot};
-use crate::rule::{Evidence, Sink};
 
 pub(super) fn check(evidence: &Evidence, sink: &mut Sink) {
     let held =

@@ -2,6 +2,7 @@
 
 use super::Hardware;
 use super::measured::Measured;
+use crate::evidence::{Evidence, Sink};
 use crate::finding::{Finding, Severity};
 use crate::import::Way;
 use crate::knowledge::iops_text;
@@ -10,7 +11,6 @@ use crate::knowledge::words::says;
 use crate::page::Spot;
 use crate::prose::Manner;
 use crate::rule::method::loads::{Load, loads};
-use crate::rule::{Evidence, Sink};
 
 pub(super) fn check(hardware: &Hardware, evidence: &Evidence, sink: &mut Sink) {
     let loads = loads(evidence);

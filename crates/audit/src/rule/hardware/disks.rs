@@ -2,12 +2,12 @@
 
 use super::measured::Measured;
 use super::{Hardware, worst};
+use crate::evidence::{Evidence, Sink};
 use crate::finding::{Finding, Severity};
 use crate::knowledge::iops_text;
 use crate::knowledge::media::{Medium, hdd_iops};
 use crate::knowledge::words::says;
 use crate::page::Spot;
-use crate::rule::{Evidence, Sink};
 
 /// Fewer than so many times the ceiling may be short strokes and luck, more are no disks.
 const SOME: f64 = 1.5;

@@ -2,6 +2,7 @@
 
 use super::measured::Measured;
 use super::{Hardware, worst};
+use crate::evidence::{Evidence, Sink};
 use crate::finding::{Finding, Severity};
 use crate::knowledge::mentions::links;
 use crate::knowledge::words::says;
@@ -10,7 +11,6 @@ use crate::number::{Hedge, Interval, Quantity, Unit};
 use crate::page::{Page, Spot};
 use crate::prose::{Clause, Manner};
 use crate::rule::method::loads::{Load, loads};
-use crate::rule::{Evidence, Sink};
 
 pub(super) fn check(hardware: &Hardware, evidence: &Evidence, sink: &mut Sink) {
     let found = [false, true].into_iter().filter_map(|network| above(hardware, evidence, network));

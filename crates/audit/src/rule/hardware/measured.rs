@@ -1,5 +1,6 @@
 //! Every rate of I/O of a page, whether a tool printed it or a table has it: which load, how much, on what.
 
+use crate::evidence::Evidence;
 use crate::import::{Reading, Way};
 use crate::knowledge::mentions::{NamedDrive, drives};
 use crate::knowledge::ratings::{Ratings, words};
@@ -7,7 +8,6 @@ use crate::knowledge::words::{Word, makers, says};
 use crate::number::{Figure, Unit};
 use crate::page::Spot;
 use crate::prose::topic;
-use crate::rule::Evidence;
 use crate::table::Table;
 
 /// A load, as far as it is told: `4k randread qd=1 jobs=16`, `Случайная запись 4k qd=128`, `64k-75rdpct`.

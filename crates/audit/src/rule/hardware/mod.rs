@@ -2,7 +2,7 @@
 //! A figure is tied to a link or a drive by structure (the title, head or label of its own table) or where the page names only one; else
 //! the rules are silent.
 
-use super::{Evidence, Sink};
+use crate::evidence::{Evidence, Sink};
 use crate::knowledge::mentions::Mentions;
 use crate::knowledge::ratings::{Match, Ratings};
 use crate::number::Figure;

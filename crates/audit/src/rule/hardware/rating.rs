@@ -2,12 +2,12 @@
 
 use super::Hardware;
 use super::measured::Measured;
+use crate::evidence::{Evidence, Sink};
 use crate::finding::{Finding, Severity};
 use crate::import::Way;
 use crate::knowledge::media::Medium;
 use crate::knowledge::ratings::{ABOVE_RATING, Match, Rated, Writes};
 use crate::knowledge::{iops_text, rate_text};
-use crate::rule::{Evidence, Sink};
 
 /// Sustained writes that are so much above their rating are none.
 const FAR: f64 = 2.0;

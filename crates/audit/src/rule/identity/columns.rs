@@ -1,11 +1,11 @@
 //! What the columns of a grid measure: rates, bandwidths, mean latencies, how much was in flight, in which block size.
 
+use crate::evidence::Evidence;
 use crate::link::grid::{Grid, Slot};
 use crate::link::parts;
 use crate::link::words::{CLIENTS, DEPTH, LATENCY, List, NO_MEAN, RATES, SIZES, says};
 use crate::number::{Quantity, Unit};
 use crate::prose::size_of;
-use crate::rule::Evidence;
 
 /// What a figure measures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

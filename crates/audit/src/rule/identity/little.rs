@@ -1,13 +1,13 @@
 //! IOPS times the mean latency is how many I/Os are in flight (Little's law).
 
 use super::columns::{Kind, depth, depth_of, only, pairs};
+use crate::evidence::{Evidence, Sink};
 use crate::finding::{Finding, Severity};
 use crate::link::grid::Grid;
 use crate::link::near;
 use crate::number::{Interval, Quantity};
 use crate::page::Page;
 use crate::rule::table::like;
-use crate::rule::{Evidence, Sink};
 
 /// How far rows may be from each other that agree.
 const SLACK: f64 = 0.03;

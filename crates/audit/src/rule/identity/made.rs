@@ -1,6 +1,7 @@
 //! Sums, means, medians and extremes of rows and columns: T5.
 
 use super::parts::{Made, What};
+use crate::evidence::{Evidence, Sink};
 use crate::finding::{Finding, Severity};
 use crate::link::grid::{Grid, numbered};
 use crate::link::near;
@@ -8,7 +9,6 @@ use crate::link::words::{CHANGE, GAIN, LEAST, LOSS, List, MEAN, MEDIAN, MOST, SU
 use crate::number::{Figure, Quantity, Unit};
 use crate::page::Page;
 use crate::rule::table::like;
-use crate::rule::{Evidence, Sink};
 
 /// What a label says of its figures: `Total`, `Average (5 runs)`.
 fn said(label: &str) -> Option<What> {

@@ -2,6 +2,7 @@
 //! rate at one block size, a score for each MHz, size over size. Only the rows tell it: where at least three of different figures agree to
 //! their last digits, chance is out of the question, and a row that does not agree has a slip.
 
+use crate::evidence::{Evidence, Sink};
 use crate::finding::{Finding, Severity};
 use crate::link::grid::Grid;
 use crate::link::near;
@@ -9,7 +10,6 @@ use crate::link::words::{LEAST, MEAN, MEDIAN, MOST, SUM};
 use crate::number::{Interval, Quantity};
 use crate::page::Page;
 use crate::rule::table::like;
-use crate::rule::{Evidence, Sink};
 
 /// Rows that must agree.
 const ROWS: usize = 3;

@@ -2,6 +2,7 @@
 //! lost its carry, F6 where one cell has its bandwidth in MB and in MiB.
 
 use super::columns::{Kind, only, pairs, size};
+use crate::evidence::{Evidence, Sink};
 use crate::finding::{Finding, Severity, Slip};
 use crate::import::fio::num2str::{self, Era};
 use crate::link::grid::Grid;
@@ -11,7 +12,6 @@ use crate::number::{Base, Hedge, Interval, Quantity, Unit};
 use crate::page::Page;
 use crate::prose::size_of;
 use crate::rule::table::like;
-use crate::rule::{Evidence, Sink};
 use crate::slip;
 use std::collections::BTreeMap;
 

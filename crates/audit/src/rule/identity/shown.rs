@@ -1,10 +1,10 @@
 //! Arithmetic that a page computes before the reader's eyes: `20k / 32k = 62.5%`, `128k + 64k = 192k`, `100 writes/s × 50 KB = 5 MB/s`.
 
+use crate::evidence::{Evidence, Sink};
 use crate::finding::{Finding, Severity};
 use crate::number::{Figure, Interval, Quantity, Unit, quantities};
 use crate::page::Spot;
 use crate::rule::table::like;
-use crate::rule::{Evidence, Sink};
 
 pub(in crate::rule) fn check(evidence: &Evidence, sink: &mut Sink) {
     for at in 0..evidence.page.len() {

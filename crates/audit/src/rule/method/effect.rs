@@ -1,9 +1,9 @@
 //! M9: parameters that change nothing.
 
 use super::loads::{Load, loads};
+use crate::evidence::{Evidence, Sink};
 use crate::finding::{Finding, Severity};
 use crate::knowledge::words::{says, spellings};
-use crate::rule::{Evidence, Sink};
 
 pub(super) fn check(evidence: &Evidence, sink: &mut Sink) {
     let mut loads = loads(evidence);

@@ -1,9 +1,9 @@
 //! T7: what a load is called against what it does.
 
 use super::loads::{Load, loads};
+use crate::evidence::{Evidence, Sink};
 use crate::finding::{Finding, Severity};
 use crate::prose::{Topic, topic};
-use crate::rule::{Evidence, Sink};
 
 /// More jobs are data.
 const MOST: usize = 100;

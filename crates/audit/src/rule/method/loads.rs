@@ -1,10 +1,10 @@
 //! What a page asks fio for, with every option and where it stands: jobs of command lines and of job files.
 
+use crate::evidence::Evidence;
 use crate::import::command::Command;
 use crate::import::fio::job_file::{Entry, JobFile};
 use crate::import::{Output, Said};
 use crate::page::Spot;
-use crate::rule::Evidence;
 
 /// A job that fio is asked for.
 pub(in crate::rule) struct Load<'a> {

@@ -1,6 +1,6 @@
 //! Rules on how it was measured: what was asked for, on what, with which settings.
 
-use super::{Evidence, Sink};
+use crate::evidence::{Evidence, Sink};
 
 mod effect;
 mod labels;

@@ -1,11 +1,11 @@
 //! M7: rates of dd that the page cache made.
 
 use super::loads::commands;
+use crate::evidence::{Evidence, Sink};
 use crate::finding::{Finding, Severity};
 use crate::import::command::{Command, Word};
 use crate::import::{Output, dd};
 use crate::page::{Page, Spot};
-use crate::rule::{Evidence, Sink};
 
 /// The value of `of=/data/file` among words.
 fn operand<'a>(words: &'a [Word], key: &str) -> Option<&'a str> {

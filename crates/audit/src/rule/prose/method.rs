@@ -1,5 +1,6 @@
 //! What a page that compares does not say of its method: M1 repeats and spread, M3 preconditioning.
 
+use crate::evidence::{Evidence, Sink};
 use crate::finding::{Finding, Severity};
 use crate::import::Way;
 use crate::knowledge::words::{Word, says};
@@ -7,7 +8,6 @@ use crate::link::{Link, Why};
 use crate::number::{Quantity, Unit};
 use crate::page::Spot;
 use crate::prose::{Clause, Manner, topic};
-use crate::rule::{Evidence, Sink};
 use crate::table::{Cell, Row, Table};
 
 /// Whether a page has a word outside its outputs, in lines no longer than so many bytes.

@@ -4,7 +4,7 @@
 mod method;
 mod within;
 
-use super::{Evidence, Sink};
+use crate::evidence::{Evidence, Sink};
 
 /// S1, M1 and M3.
 pub(super) fn check(evidence: &Evidence, sink: &mut Sink) {

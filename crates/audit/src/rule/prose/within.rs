@@ -1,10 +1,10 @@
 //! S1: `within 2 %`.
 
+use crate::evidence::{Evidence, Sink};
 use crate::finding::{Finding, Severity};
 use crate::number::{Quantity, Unit};
 use crate::page::Page;
 use crate::prose::{Clause, Manner};
-use crate::rule::{Evidence, Sink};
 use crate::table::{Row, Table};
 
 /// A figure that is so many times the other is of something else.

@@ -1,10 +1,10 @@
 //! Cells that were copied from outputs of tools that the page shows: T4.
 
+use crate::evidence::{Evidence, Sink};
 use crate::finding::{Finding, Severity, Slip};
 use crate::import::{Output, Said, Way};
 use crate::number::{Figure, Quantity, Unit};
 use crate::prose::topic;
-use crate::rule::{Evidence, Sink};
 use crate::table::Table;
 use std::collections::HashMap;
 

@@ -1,11 +1,11 @@
 //! Ratios, losses and overheads of tables: T1 with its slips N4, N6 and N7, and N10 where an operand is wrong itself.
 
 use super::like;
+use crate::evidence::{Evidence, Sink};
 use crate::finding::{Finding, Severity, Slip};
 use crate::link::Link;
 use crate::number::{Interval, Quantity};
 use crate::page::Page;
-use crate::rule::{Evidence, Sink};
 use likely::Likely;
 
 mod likely;

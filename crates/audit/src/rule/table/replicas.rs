@@ -1,9 +1,9 @@
 //! T10: of units that are nominally equal one has half of what the others have.
 
 use super::like;
+use crate::evidence::{Evidence, Sink};
 use crate::finding::{Finding, Severity, Slip};
 use crate::number::{Interval, Quantity, Unit};
-use crate::rule::{Evidence, Sink};
 use crate::table::Table;
 use std::collections::HashMap;
 

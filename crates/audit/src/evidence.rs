@@ -1,0 +1,178 @@
+//! What rules look at, and what they say: all that a page holds, and a sink for findings, for figures that hold, and for what
+//! later rules must compute with.
+
+use crate::claim::Status;
+use crate::finding::{Finding, Severity};
+use crate::import::fio::{Fio, snapshots};
+use crate::import::{Output, Said};
+use crate::knowledge::ratings::Ratings;
+use crate::link::Link;
+use crate::link::grid::Grid;
+use crate::number::{Figure, Interval};
+use crate::page::{Page, Spot};
+use crate::prose::Clause;
+use crate::table::Table;
+use rustc_hash::{FxHashMap, FxHashSet};
+
+/// What a page holds.
+pub struct Evidence<'a> {
+    /// The page.
+    pub page: &'a Page,
+    /// Outputs of tools.
+    pub outputs: &'a [Output],
+    /// Tables.
+    pub tables: &'a [Table],
+    /// What sentences claim.
+    pub clauses: &'a [Clause],
+    /// Figures side by side, of tables and of lines.
+    pub grids: &'a [Grid<'a>],
+    /// Derived figures with their operands.
+    pub links: &'a [Link],
+    /// What drives are rated at.
+    pub ratings: &'a Ratings,
+    /// Whose each line is.
+    places: Vec<Place>,
+    /// Whether a later output is of the same run.
+    superseded: Vec<bool>,
+}
+
+/// Whose a line is; what is of a table in an output is the output's.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Place {
+    Text,
+    Table,
+    Output,
+}
+
+impl<'a> Evidence<'a> {
+    /// All that a page holds.
+    pub fn new(
+        page: &'a Page,
+        outputs: &'a [Output],
+        tables: &'a [Table],
+        clauses: &'a [Clause],
+        grids: &'a [Grid<'a>],
+        links: &'a [Link],
+        ratings: &'a Ratings,
+    ) -> Evidence<'a> {
+        let mut places = vec![Place::Text; page.len()];
+        let whose = tables.iter().map(|table| (&table.lines, Place::Table));
+        for (lines, place) in whose.chain(outputs.iter().map(|output| (&output.lines, Place::Output))) {
+            places[lines.start.min(page.len())..lines.end.min(page.len())].fill(place);
+        }
+        let superseded = snapshots::superseded(outputs);
+        Evidence { page, outputs, tables, clauses, grids, links, ratings, places, superseded }
+    }
+
+    /// Whether a line is of no output and of no table.
+    pub fn is_text(&self, line: usize) -> bool {
+        self.places.get(line) == Some(&Place::Text)
+    }
+
+    /// Indices of the lines that are of no output and of no table.
+    pub fn text_lines(&self) -> impl Iterator<Item = usize> + '_ {
+        self.lines_outside_outputs().filter(|line| self.is_text(*line))
+    }
+
+    /// Indices of the lines that are of no output.
+    pub fn lines_outside_outputs(&self) -> impl Iterator<Item = usize> + '_ {
+        (0..self.places.len()).filter(|line| self.places[*line] != Place::Output)
+    }
+
+    /// fio's outputs, without those that it printed before a run was over: what was in flight is counted in some of their
+    /// figures and not in others.
+    pub fn fio(&self) -> impl Iterator<Item = &'a Fio> {
+        self.outputs.iter().zip(&self.superseded).filter_map(|(output, superseded)| match &output.said {
+            Said::Fio(fio) if !superseded => Some(&**fio),
+            _ => None,
+        })
+    }
+}
+
+/// A figure that a rule settled, how, and the rule.
+pub type Check = (Spot, Status, &'static str);
+
+/// What rules say.
+#[derive(Default)]
+pub struct Sink<'a> {
+    /// What does not hold.
+    pub findings: Vec<Finding>,
+    /// Takes every figure that a rule settled.
+    settles: Option<&'a mut dyn FnMut(Check)>,
+    wrong: FxHashSet<Spot>,
+    corrected: FxHashMap<Spot, Correction>,
+    refined: FxHashMap<Spot, Interval>,
+}
+
+/// What a wrong figure should be.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Correction {
+    /// In the base of its unit.
+    pub value: Interval,
+    /// As it would be printed.
+    pub text: String,
+}
+
+impl<'a> Sink<'a> {
+    /// Hands on every figure that a rule settles.
+    pub fn told(settles: &'a mut dyn FnMut(Check)) -> Sink<'a> {
+        Sink { settles: Some(settles), ..Sink::default() }
+    }
+    fn settle(&mut self, check: Check) {
+        if let Some(settles) = &mut self.settles {
+            settles(check);
+        }
+    }
+
+    /// Whether a rule found that a figure does not hold.
+    pub fn is_wrong(&self, spot: Spot) -> bool {
+        self.wrong.contains(&spot)
+    }
+
+    /// A figure that was recomputed and agrees.
+    pub fn holds(&mut self, rule: &'static str, figure: &Figure) {
+        self.settle((figure.spot, Status::Holds, rule));
+    }
+
+    /// A figure that lies within its bounds.
+    pub fn plausible(&mut self, rule: &'static str, figure: &Figure) {
+        self.settle((figure.spot, Status::Plausible, rule));
+    }
+
+    /// Something does not hold. It marks the figure at its spot where that is wrong, or told what it should be.
+    pub fn finds(&mut self, finding: Finding) {
+        // A run that no conclusion should rest on is printed as it was.
+        let concludes = finding.severity == Severity::WrongConclusion && finding.rule.starts_with('S');
+        if finding.severity == Severity::WrongFigure || concludes || !finding.recomputed.is_empty() {
+            self.settle((finding.spot, Status::DoesNotHold, finding.rule));
+            self.wrong.insert(finding.spot);
+        }
+        self.findings.push(finding);
+    }
+
+    /// What a figure that does not hold should be, for the rules behind.
+    pub fn corrects(&mut self, spot: Spot, value: Interval, text: impl Into<String>) {
+        self.corrected.insert(spot, Correction { value, text: text.into() });
+    }
+
+    /// What a figure that holds is more exactly than it is printed.
+    pub fn refines(&mut self, spot: Spot, value: Interval) {
+        self.refined.insert(spot, value);
+    }
+
+    /// What a figure stands for by all that is known: its correction, what it is more exactly, else its printed digits.
+    pub fn meant(&self, figure: &Figure) -> Interval {
+        let corrected = self.corrected.get(&figure.spot).map(|correction| correction.value);
+        corrected.or(self.refined.get(&figure.spot).copied()).unwrap_or(figure.interval())
+    }
+
+    /// What a figure that holds is more exactly, where something tells.
+    pub fn refinement(&self, spot: Spot) -> Option<Interval> {
+        self.refined.get(&spot).copied()
+    }
+
+    /// What an earlier rule made of a figure.
+    pub fn correction(&self, spot: Spot) -> Option<&Correction> {
+        self.corrected.get(&spot)
+    }
+}
