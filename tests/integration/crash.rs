@@ -129,6 +129,7 @@ fn resume_goes_on_after_a_kill() {
     assert!(listed.contains("killed"), "{listed}");
     rig.expect(0, &["resume", run.to_str().unwrap()]);
     assert!(rig.expect(0, &["list"]).contains("complete"));
+    assert!(rig.run_dirs() == [run] && rig.slices() > 0, "the same run has figures");
     assert!(!rig.path("x.img").exists());
     assert_eq!(traces(&rig.path("")), Vec::<String>::new());
 }

@@ -83,9 +83,15 @@ fn a_host_over_ssh_is_measured_against_this_one() {
     let output = rig.command(&args).env("IOTAX_SSH_CONFIG", &sshd.config).output().unwrap();
     assert_eq!(output.status.code(), Some(0), "{}", words(&output));
     let report: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
-    let row = &report["workloads"][0]["rows"][1];
-    assert_eq!(row["place"], "ssh:elsewhere", "{report}");
-    assert!(row["iops"]["value"].as_f64().is_some_and(|iops| iops > 10.0), "{report}");
+    let workload = &report["workloads"][0];
+    assert_eq!(workload["rows"][1]["place"], "ssh:elsewhere", "{report}");
+    for row in workload["rows"].as_array().unwrap() {
+        assert!(row["iops"]["value"].as_f64().is_some_and(|iops| iops > 10.0), "{report}");
+    }
+    assert!(
+        workload["comparisons"][0]["ratio"]["value"].as_f64().is_some_and(|ratio| ratio > 0.0),
+        "{report}"
+    );
     let left: Vec<_> = std::fs::read_dir("/tmp").unwrap().flatten().map(|entry| entry.file_name()).collect();
     let run = rig.last_id();
     assert!(left.iter().all(|name| !name.to_string_lossy().contains(&run)), "{left:?}");
