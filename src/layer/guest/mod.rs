@@ -26,6 +26,9 @@ pub mod system_image;
 mod tests;
 pub mod vm;
 
+/// Every layer that is a guest.
+pub const ALL: &[&dyn super::Layer] = &[&VirtualMachine];
+
 /// Ids of what a lab takes.
 pub const LAB_NEEDS: [&str; 3] = ["qemu", "guest-kernel", "lab-image"];
 

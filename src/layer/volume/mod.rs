@@ -19,11 +19,15 @@ pub use partition::Partition;
 pub use spdk::SpdkBdev;
 pub use zfs::Zfs;
 
-use super::{PlanContext, word};
+use super::{Layer, PlanContext, word};
 use crate::scenario::LayerSpec;
 use crate::step::PathRef;
 use crate::step::op::{MakeDirectory, MakeFile, Mount, Op};
 use anyhow::{Result, bail};
+
+/// Every one of them.
+pub const ALL: &[&dyn Layer] =
+    &[&Loop, &Lvm, &Zfs, &FileSystem, &Partition, &Split, &Linear, &MdRaid, &SpdkBdev];
 
 /// Mounts a file system and fills one file on it: its path. The mount point is made for it.
 fn file_on(context: &mut PlanContext, mount: Mount, bytes: u64) -> PathRef {

@@ -48,46 +48,26 @@ pub const fn fedora(command: &'static str) -> Supply {
     Supply { distribution: "fedora", command }
 }
 
-/// Where a module of the kernel comes from, by the name of its option.
-macro_rules! kernel_option {
-    ($config:literal) => {
-        &[$crate::layer::words::need::everywhere(concat!(
-            "boot a kernel with CONFIG_",
-            $config,
-            " (grep ",
-            $config,
-            " /boot/config-* tells which has it), or install its package of further modules"
-        ))]
-    };
-}
-pub(crate) use kernel_option;
-
 /// A module of the kernel, by the name of its file and of the kernel's option.
 macro_rules! module {
     ($id:literal, $file:literal, $config:literal, $why:literal) => {
         $crate::layer::words::need::Requirement {
             id: $id,
             why: $why,
-            supply: $crate::layer::words::need::kernel_option!($config),
+            supply: &[$crate::layer::words::need::everywhere(concat!(
+                "boot a kernel with CONFIG_",
+                $config,
+                " (grep ",
+                $config,
+                " /boot/config-* tells which has it), or install its package of further modules"
+            ))],
             finds: &[$crate::layer::words::need::Find::Module($file)],
         }
     };
 }
 pub(crate) use module;
 
-/// Packages by their names in Debian and Fedora, and in words for others.
-macro_rules! packages {
-    ($debian:literal, $fedora:literal, $other:literal) => {
-        &[
-            $crate::layer::words::need::debian(concat!("apt-get install ", $debian)),
-            $crate::layer::words::need::fedora(concat!("dnf install ", $fedora)),
-            $crate::layer::words::need::everywhere(concat!("install ", $other)),
-        ]
-    };
-}
-pub(crate) use packages;
-
-/// A program by which its need is called, or another, with the packages that have it.
+/// A program by which its need is called, or others, with its package in Debian, in Fedora, and in words for everybody else.
 macro_rules! program {
     ($name:literal, $why:literal, $debian:literal, $fedora:literal, $other:literal) => {
         $crate::layer::words::need::program!($name, [$name], $why, $debian, $fedora, $other)
@@ -96,7 +76,11 @@ macro_rules! program {
         $crate::layer::words::need::Requirement {
             id: $id,
             why: $why,
-            supply: $crate::layer::words::need::packages!($debian, $fedora, $other),
+            supply: &[
+                $crate::layer::words::need::debian(concat!("apt-get install ", $debian)),
+                $crate::layer::words::need::fedora(concat!("dnf install ", $fedora)),
+                $crate::layer::words::need::everywhere(concat!("install ", $other)),
+            ],
             finds: &[$($crate::layer::words::need::Find::Program($name)),+],
         }
     };
