@@ -47,6 +47,11 @@ const OTHER_MEANINGS: &[(&str, &str, &[&str])] = &[
     ("loop", "a word of vdbench", &["vdbench/keys.rs"]),
     ("loop", "a series of noise", &["selfcheck/series.rs"]),
     ("nbd", "a kind of device of the kernel", &["bill/neighbours.rs"]),
+    (
+        "bcache",
+        "a kind of device of the kernel, and a signature",
+        &["bill/neighbours.rs", "guard/judge.rs", "guard/signature.rs"],
+    ),
     ("partition", "a file of sysfs", &["host/block.rs", "host/facts.rs", "afar/posix.rs", "step/zfs/mod.rs"]),
     ("lvm", "the program", &["host/probe.rs", "step/tool.rs"]),
     ("zfs", "the program, or the module", &["lab/build.rs", "step/tool.rs"]),

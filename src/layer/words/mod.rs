@@ -3,6 +3,7 @@
 //! known here.
 
 pub mod alias;
+pub mod bcache;
 pub mod comparable;
 pub mod delay;
 pub mod engine;
@@ -41,6 +42,7 @@ pub const ALL: &[LayerHelp] = &[
     linear::HELP,
     mdraid::HELP,
     lvm::HELP,
+    bcache::HELP,
     zfs::HELP,
     fs::HELP,
     spdk::HELP,

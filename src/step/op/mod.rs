@@ -6,6 +6,7 @@ mod afar;
 mod arc;
 mod array;
 mod await_sync;
+mod bcache;
 mod directory;
 mod drives;
 mod fabric;
@@ -34,6 +35,7 @@ pub use afar::MakeFileAfar;
 pub use arc::LimitArc;
 pub use array::{Bounds, CreateArray};
 pub use await_sync::AwaitSync;
+pub use bcache::MakeBcache;
 pub use directory::MakeDirectory;
 pub use drives::Drives;
 pub use fabric::{
@@ -92,6 +94,8 @@ pub enum Op {
     Mount(Mount),
     /// A volume group and a volume of LVM's.
     MakeLvm(MakeLvm),
+    /// A cache of bcache's before a drive.
+    MakeBcache(MakeBcache),
     /// A pool of ZFS and what is in it.
     MakeZpool(MakeZpool),
     /// A member of a pool taken offline.
@@ -279,10 +283,11 @@ pub trait Operation {
 impl Op {
     /// Of what is read back once it is up: the layer that makes it so, and which part of it, where it has several.
     pub fn told_as(&self) -> Option<(&'static str, &'static str)> {
-        use crate::layer::catalog::{iscsi, lvm, mdraid, nbd, nvmf, spdk, zfs};
+        use crate::layer::catalog::{bcache, iscsi, lvm, mdraid, nbd, nvmf, spdk, zfs};
         match self {
             Op::CreateArray(_) => Some((mdraid::HELP.name, "")),
             Op::MakeLvm(_) => Some((lvm::HELP.name, "")),
+            Op::MakeBcache(_) => Some((bcache::HELP.name, "")),
             Op::MakeZpool(_) => Some((zfs::HELP.name, "")),
             Op::JoinSpdk(_) => Some((spdk::HELP.name, "")),
             Op::ExportNvmf(_) => Some((nvmf::HELP.name, "target")),
@@ -356,6 +361,7 @@ macro_rules! as_operation {
             Op::MakeFilesystem(op) => op,
             Op::Mount(op) => op,
             Op::MakeLvm(op) => op,
+            Op::MakeBcache(op) => op,
             Op::MakeZpool(op) => op,
             Op::ZpoolOffline(op) => op,
             Op::ZpoolReplace(op) => op,
