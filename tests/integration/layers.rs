@@ -47,6 +47,11 @@ const OTHER_MEANINGS: &[(&str, &str, &[&str])] = &[
     ("loop", "a word of vdbench", &["vdbench/keys.rs"]),
     ("loop", "a series of noise", &["selfcheck/series.rs"]),
     ("nbd", "a kind of device of the kernel", &["bill/neighbours.rs"]),
+    (
+        "bcache",
+        "a kind of device of the kernel, and a signature",
+        &["bill/neighbours.rs", "guard/judge.rs", "guard/signature.rs"],
+    ),
     ("partition", "a file of sysfs", &["host/block.rs", "host/facts.rs", "afar/posix.rs", "step/zfs/mod.rs"]),
     ("lvm", "the program", &["host/probe.rs", "step/tool.rs"]),
     ("zfs", "the program, or the module", &["lab/build.rs", "step/tool.rs"]),
@@ -93,8 +98,10 @@ fn parts(path: &Path) -> Vec<String> {
 
 fn is_test(path: &Path) -> bool {
     let helper = |part: &String| {
-        matches!(part.as_str(), "tests" | "twin" | "fake" | "rig" | "traps" | "docs" | "fixtures" | "made_up")
-            || part.ends_with("_tests")
+        matches!(
+            part.as_str(),
+            "tests" | "twin" | "fake" | "rig" | "traps" | "docs" | "fixtures" | "made_up" | "real"
+        ) || part.ends_with("_tests")
     };
     parts(path).iter().any(helper)
 }

@@ -36,7 +36,7 @@ pub fn of(reading: &WorkloadView, at: usize) -> Vec<String> {
             Some((here?, there?, why))
         };
         let of_layout = OF_LAYOUT.iter().filter_map(|(why, of)| both(of, *why));
-        let of_layers = Concept::ALL.iter().filter_map(|one| both(&|stack| one.of(stack), one.why()));
+        let of_layers = Concept::all().filter_map(|(one, why)| both(&|stack| one.of(stack), why));
         let found = of_layout.chain(of_layers);
         let found = found.chain(memory(reading, [base, at])).chain(commands(reading, [base, at]));
         let differs = found.filter(|(here, there, _)| here.value != there.value);

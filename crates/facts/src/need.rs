@@ -61,22 +61,6 @@ pub const fn fedora(command: &'static str) -> Supply {
     Supply { distribution: "fedora", command }
 }
 
-/// Where a module of the kernel comes from, by the name of its option.
-#[doc(hidden)]
-#[macro_export]
-macro_rules! need_kernel_option {
-    ($config:literal) => {
-        &[$crate::need::everywhere(concat!(
-            "boot a kernel with CONFIG_",
-            $config,
-            " (grep ",
-            $config,
-            " /boot/config-* tells which has it), or install its package of further modules"
-        ))]
-    };
-}
-pub use need_kernel_option as kernel_option;
-
 /// A module of the kernel, by the name of its file and of the kernel's option.
 #[doc(hidden)]
 #[macro_export]
@@ -85,28 +69,20 @@ macro_rules! need_module {
         $crate::need::Requirement {
             id: $id,
             why: $why,
-            supply: $crate::need_kernel_option!($config),
+            supply: &[$crate::need::everywhere(concat!(
+                "boot a kernel with CONFIG_",
+                $config,
+                " (grep ",
+                $config,
+                " /boot/config-* tells which has it), or install its package of further modules"
+            ))],
             finds: &[$crate::need::Find::Module($file)],
         }
     };
 }
 pub use need_module as module;
 
-/// Packages by their names in Debian and Fedora, and in words for others.
-#[doc(hidden)]
-#[macro_export]
-macro_rules! need_packages {
-    ($debian:literal, $fedora:literal, $other:literal) => {
-        &[
-            $crate::need::debian(concat!("apt-get install ", $debian)),
-            $crate::need::fedora(concat!("dnf install ", $fedora)),
-            $crate::need::everywhere(concat!("install ", $other)),
-        ]
-    };
-}
-pub use need_packages as packages;
-
-/// A program by which its need is called, or another, with the packages that have it.
+/// A program by which its need is called, or others, with its package in Debian, in Fedora, and in words for everybody else.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! need_program {
@@ -117,7 +93,11 @@ macro_rules! need_program {
         $crate::need::Requirement {
             id: $id,
             why: $why,
-            supply: $crate::need_packages!($debian, $fedora, $other),
+            supply: &[
+                $crate::need::debian(concat!("apt-get install ", $debian)),
+                $crate::need::fedora(concat!("dnf install ", $fedora)),
+                $crate::need::everywhere(concat!("install ", $other)),
+            ],
             finds: &[$($crate::need::Find::Program($name)),+],
         }
     };

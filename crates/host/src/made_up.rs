@@ -185,6 +185,7 @@ pub fn complete_server() -> Machine {
         ("mkfs.ext4", "mke2fs 1.47.0"),
         ("mkfs.btrfs", "mkfs.btrfs, part of btrfs-progs v6.2"),
         ("lvm", "LVM version: 2.03.16(2) (2022-05-18)"),
+        ("make-bcache", "make-bcache 1.0.8"),
         ("zpool", "zfs-2.1.11-1+deb12u1"),
         ("wipefs", "wipefs from util-linux 2.38.1"),
         ("sfdisk", "sfdisk from util-linux 2.38.1"),
@@ -212,8 +213,17 @@ pub fn complete_server() -> Machine {
         spdk: || Ok(()),
         lab: || Ok(()),
     };
-    let modules =
-        ["nvmet", "nvmet-tcp", "nvmet-rdma", "nvme-loop", "nvme-tcp", "nvme-rdma", "nbd", "rdma_rxe"];
+    let modules = [
+        "nvmet",
+        "nvmet-tcp",
+        "nvmet-rdma",
+        "nvme-loop",
+        "nvme-tcp",
+        "nvme-rdma",
+        "nbd",
+        "rdma_rxe",
+        "bcache",
+    ];
     let more = ["iscsi_target_mod", "ib_isert", "iscsi_tcp", "ib_iser"];
     let files = modules.iter().chain(&more).map(|module| format!("kernel/drivers/{module}.ko:\n"));
     machine.put(&[("/lib/modules/6.1.0-18-amd64/modules.dep", &files.collect::<String>())]);

@@ -1,5 +1,5 @@
 //! The family of layers. What a layer is called, takes and means is in [`words`], one file and one entry each; how it is set up is
-//! one file and one entry in [`ALL`] each. A layer does no I/O: it says what it needs, how it uses what is below, and which steps
+//! one file and one entry in the table of its family each. A layer does no I/O: it says what it needs, how it uses what is below, and which steps
 //! would make it.
 #![forbid(unsafe_code)]
 
@@ -38,25 +38,8 @@ use state::Move;
 use std::path::PathBuf;
 use std::str::FromStr;
 
-/// Every layer that a stack can name.
-pub const ALL: &[&dyn Layer] = &[
-    &known::Null,
-    &known::Delay,
-    &known::EngineLayer,
-    &volume::Loop,
-    &volume::Lvm,
-    &volume::Zfs,
-    &volume::FileSystem,
-    &volume::Partition,
-    &volume::Split,
-    &volume::Linear,
-    &volume::MdRaid,
-    &volume::SpdkBdev,
-    &guest::VirtualMachine,
-    &fabric::Nvmf,
-    &fabric::Iscsi,
-    &fabric::Nbd,
-];
+/// The families, each with a table of its layers.
+const FAMILIES: &[&[&dyn Layer]] = &[known::ALL, volume::ALL, guest::ALL, fabric::ALL];
 
 /// How a layer uses what is below it while it is measured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -265,12 +248,17 @@ pub trait Layer: Sync {
 
 /// The layer whose part an operation makes, and which part of it, where it has several: it is read back once it is up.
 pub fn readback_owner(op: &Op) -> Option<(&'static str, &'static str)> {
-    ALL.iter().find_map(|layer| Some((layer.name(), layer.reads_back(op)?)))
+    all().find_map(|layer| Some((layer.name(), layer.reads_back(op)?)))
+}
+
+/// Every layer that a stack can name.
+pub fn all() -> impl Iterator<Item = &'static dyn Layer> {
+    FAMILIES.iter().copied().flatten().copied()
 }
 
 /// The layer of that name.
 pub fn by_name(name: &str) -> Option<&'static dyn Layer> {
-    ALL.iter().copied().find(|layer| layer.name() == name)
+    all().find(|layer| layer.name() == name)
 }
 
 /// Where layers add their steps.

@@ -10,10 +10,10 @@ use super::op::{
     AttachLoop, AwaitResilver, AwaitSync, Bounds, BuildInitramfs, BuildSeed, ChangeSpdkArray, ConnectIscsi,
     ConnectNbd, ConnectNvmf, CreateArray, Drives, ExportIscsi, ExportNbd, ExportNvmf, ExportSpdk,
     ExportSpdkNvmf, ExportVhostScsi, FailMember, FillFile, ForgetFill, JoinSpdk, LimitArc, LvmVolume,
-    MakeDirectory, MakeFile, MakeFileAfar, MakeFilesystem, MakeImage, MakeLinear, MakeLvm, MakePartition,
-    MakeZpool, Mount, NbdServer, Op, Operation, PassThrough, RdmaOn, Rebuild, RemoteAgent, SoftRdma, Spawn,
-    SpdkChange, SpdkLvol, SpdkRaid, SplitSpdk, StartIscsid, Stretch, Vdev, WipeSignatures, ZfsContent,
-    ZpoolOffline, ZpoolReplace,
+    MakeBcache, MakeDirectory, MakeFile, MakeFileAfar, MakeFilesystem, MakeImage, MakeLinear, MakeLvm,
+    MakePartition, MakeZpool, Mount, NbdServer, Op, Operation, PassThrough, RdmaOn, Rebuild, RemoteAgent,
+    SoftRdma, Spawn, SpdkChange, SpdkLvol, SpdkRaid, SplitSpdk, StartIscsid, Stretch, Vdev, WipeSignatures,
+    ZfsContent, ZpoolOffline, ZpoolReplace,
 };
 use super::settings::ThingSettings;
 use super::simulated::SimulatedSystem;
@@ -295,6 +295,18 @@ fn plan() -> Vec<Step> {
         Op::WipeSignatures(WipeSignatures {
             device: PathRef::Yield(ON_PARTS + 2),
             names: vec!["ext4".into()],
+        }),
+        Op::MakeBcache(MakeBcache {
+            name: "iotax-r-bcache0".into(),
+            slow: path("/dev/nvme4n1"),
+            fast: path("/dev/nvme5n1"),
+            drive: None,
+            mode: "writeback".into(),
+            block: 4 << 10,
+            bucket: 512 << 10,
+            sequential_cutoff: 4 << 20,
+            congested_us: [2000, 20_000],
+            drives: Drives::default(),
         }),
         Op::ForgetFill(ForgetFill { file: path("/srv/x.img") }),
         Op::Spawn(Spawn {

@@ -289,7 +289,7 @@ fn what_keeps_a_bound_from_being_known_is_said() {
         run.start.scenario.stacks[1].layers[0].options.insert("level".into(), "linear".into());
     });
     assert_eq!(why(&level, "randread"), "what RAID level linear asks of its drives is not known");
-    let unknown = without_rating(|run| run.start.scenario.stacks[1].layers[0].name = "bcache".into());
+    let unknown = without_rating(|run| run.start.scenario.stacks[1].layers[0].name = "vdo".into());
     assert_eq!(why(&unknown, "randread"), "it is not known how its layers lay data over the drives");
     let cache = without_rating(|run| {
         run.start.scenario.stacks[1].layers = vec![twin::layer("lvm", &[("type", "cache")])];

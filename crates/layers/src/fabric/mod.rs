@@ -9,7 +9,7 @@ pub use iscsi::Iscsi;
 pub use nbd::Nbd;
 pub use nvmf::Nvmf;
 
-use super::{Exposed, PlanContext};
+use super::{Exposed, Layer, PlanContext};
 use crate::scenario::LayerSpec;
 use crate::step::op::{ExportIscsi, ExportNbd, ExportNvmf, ExportSpdkNvmf, NbdServer, Op, RdmaOn, SoftRdma};
 use crate::step::tool::guid;
@@ -17,6 +17,9 @@ use crate::step::{PathRef, StepId};
 use anyhow::{Context, Result, bail, ensure};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::net::{IpAddr, Ipv4Addr};
+
+/// Every one of them.
+pub const ALL: &[&dyn Layer] = &[&Nvmf, &Iscsi, &Nbd];
 
 /// What carries it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -7,6 +7,9 @@ pub mod room;
 pub mod system_image;
 pub mod vm;
 
+/// Every layer that is a guest.
+pub const ALL: &[&dyn super::Layer] = &[&VirtualMachine];
+
 /// Ids of what a lab takes.
 pub const LAB_NEEDS: [&str; 3] = ["qemu", "guest-kernel", "lab-image"];
 

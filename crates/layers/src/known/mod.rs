@@ -8,6 +8,9 @@ use crate::scenario::values::parse_engine;
 use anyhow::{Error, Result, anyhow};
 use iotax_load::Hold;
 
+/// Every one of them.
+pub const ALL: &[&dyn Layer] = &[&Null, &Delay, &EngineLayer];
+
 /// Nothing at all: what is above it is what is below it.
 pub struct Null;
 

@@ -1,6 +1,7 @@
 //! Layers of one host between devices and what is above: loop, partition, split, linear, mdraid, lvm, zfs, fs; and what a running
 //! SPDK target makes of them.
 
+mod bcache;
 pub mod fs;
 mod linear;
 mod loopdev;
@@ -10,6 +11,7 @@ mod partition;
 mod spdk;
 pub mod zfs;
 
+pub use bcache::Bcache;
 pub use fs::FileSystem;
 pub use linear::{Linear, Split};
 pub use loopdev::Loop;
@@ -19,11 +21,15 @@ pub use partition::Partition;
 pub use spdk::SpdkBdev;
 pub use zfs::Zfs;
 
-use super::{PlanContext, word};
+use super::{Layer, PlanContext, word};
 use crate::scenario::LayerSpec;
 use crate::step::PathRef;
 use crate::step::op::{MakeDirectory, MakeFile, Mount, Op};
 use anyhow::{Result, bail};
+
+/// Every one of them.
+pub const ALL: &[&dyn Layer] =
+    &[&Loop, &Lvm, &Bcache, &Zfs, &FileSystem, &Partition, &Split, &Linear, &MdRaid, &SpdkBdev];
 
 /// Mounts a file system and fills one file on it: its path. The mount point is made for it.
 fn file_on(context: &mut PlanContext, mount: Mount, bytes: u64) -> PathRef {

@@ -64,71 +64,62 @@ pub enum How {
 /// A setting of a layer.
 pub type Comparable = (Concept, How);
 
-impl Concept {
-    /// All of them, in the order in which they are told.
-    pub const ALL: [Concept; 14] = [
-        Concept::Transport,
-        Concept::CacheMode,
-        Concept::DiskQueues,
-        Concept::Promise,
-        Concept::ReadsBelow,
-        Concept::WriteCache,
-        Concept::Bitmap,
-        Concept::FirstSync,
-        Concept::Digests,
-        Concept::HostQueues,
-        Concept::Vcpus,
-        Concept::Provisioning,
-        Concept::Compression,
-        Concept::Deduplication,
-    ];
+/// Of each, in that order: what follows where it is not the same; and how a stack has it without such a layer, in words and as the
+/// value that is the same, `None` of what it then does not have.
+type Entry = (Concept, &'static str, Option<(&'static str, &'static str)>);
 
-    /// What follows where it is not the same; and how a stack has it without such a layer, in words and as the value that is the
-    /// same: `None` of what it then does not have.
-    fn entry(self) -> (&'static str, Option<(&'static str, &'static str)>) {
-        match self {
-            Concept::Transport => ("not the same transport", None),
-            Concept::CacheMode => ("not the same cache mode", None),
-            Concept::DiskQueues | Concept::HostQueues => ("not the same number of queues", None),
-            Concept::Promise => (
-                "not the same promise of what is acknowledged",
-                Some(("flushes as they are asked for", "standard")),
-            ),
-            Concept::ReadsBelow => ("not the same reads come to the drives", None),
-            Concept::WriteCache => (
-                "writes are not acknowledged by the same drives",
-                Some(("no cache that writes back", "writethrough")),
-            ),
-            Concept::Bitmap => {
-                ("only one keeps account of what is being written", Some(("no bitmap", "none")))
-            }
-            Concept::FirstSync => {
-                ("parity or copies are not in sync on both sides", Some(("nothing left to sync", "wait")))
-            }
-            Concept::Digests => ("only one checks what it sends", None),
-            Concept::Vcpus => ("not the same number of vCPUs", None),
-            Concept::Provisioning => {
-                ("one is allocated when it is first written", Some(("none that is thin", "thick")))
-            }
-            Concept::Compression => (
-                "not the same bytes come to the drives, unless the load's data do not compress",
-                Some(("no compression", "off")),
-            ),
-            Concept::Deduplication => {
-                ("only one looks for blocks that are there already", Some(("no dedup", "off")))
-            }
-        }
+const ENTRIES: &[Entry] = &[
+    (Concept::Transport, "not the same transport", None),
+    (Concept::CacheMode, "not the same cache mode", None),
+    (Concept::DiskQueues, "not the same number of queues", None),
+    (
+        Concept::Promise,
+        "not the same promise of what is acknowledged",
+        Some(("flushes as they are asked for", "standard")),
+    ),
+    (Concept::ReadsBelow, "not the same reads come to the drives", None),
+    (
+        Concept::WriteCache,
+        "writes are not acknowledged by the same drives",
+        Some(("no cache that writes back", "writethrough")),
+    ),
+    (Concept::Bitmap, "only one keeps account of what is being written", Some(("no bitmap", "none"))),
+    (
+        Concept::FirstSync,
+        "parity or copies are not in sync on both sides",
+        Some(("nothing left to sync", "wait")),
+    ),
+    (Concept::Digests, "only one checks what it sends", None),
+    (Concept::HostQueues, "not the same number of queues", None),
+    (Concept::Vcpus, "not the same number of vCPUs", None),
+    (
+        Concept::Provisioning,
+        "one is allocated when it is first written",
+        Some(("none that is thin", "thick")),
+    ),
+    (
+        Concept::Compression,
+        "not the same bytes come to the drives, unless the load's data do not compress",
+        Some(("no compression", "off")),
+    ),
+    (Concept::Deduplication, "only one looks for blocks that are there already", Some(("no dedup", "off"))),
+];
+
+impl Concept {
+    /// All of them, in the order in which they are told, each with what follows where it is not the same.
+    pub fn all() -> impl Iterator<Item = (Concept, &'static str)> {
+        ENTRIES.iter().map(|(concept, why, _)| (*concept, *why))
     }
 
-    /// What follows where it is not the same.
-    pub fn why(self) -> &'static str {
-        self.entry().0
+    /// How a stack has it without such a layer.
+    fn without(self) -> Option<(&'static str, &'static str)> {
+        ENTRIES.iter().find(|(concept, ..)| *concept == self)?.2
     }
 
     /// How a stack has it, by the last of its layers that has it at all; `None`: it has no such thing.
     pub fn of(self, stack: &Stack) -> Option<Setting> {
         let of_layers = stack.layers.iter().rev().find_map(|layer| self.of_layer(layer));
-        of_layers.or_else(|| self.entry().1.and_then(|(said, value)| Setting::of(said, value)))
+        of_layers.or_else(|| self.without().and_then(|(said, value)| Setting::of(said, value)))
     }
 
     fn of_layer(self, layer: &LayerSpec) -> Option<Setting> {
@@ -137,7 +128,7 @@ impl Concept {
             How::By(setting) => setting(layer),
             How::Option(option) => {
                 let value = layer.option(option)?;
-                match self.entry().1.filter(|(_, none)| *none == value) {
+                match self.without().filter(|(_, none)| *none == value) {
                     Some((said, none)) => Setting::of(said, none),
                     None => Setting::of(format!("{option}={value}"), value),
                 }

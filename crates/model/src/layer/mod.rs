@@ -6,6 +6,7 @@ pub use crate::layer as words;
 pub use crate::state;
 
 pub mod alias;
+pub mod bcache;
 pub mod comparable;
 pub mod delay;
 pub mod engine;
@@ -43,6 +44,7 @@ pub const ALL: &[LayerHelp] = &[
     linear::HELP,
     mdraid::HELP,
     lvm::HELP,
+    bcache::HELP,
     zfs::HELP,
     fs::HELP,
     spdk::HELP,

@@ -66,26 +66,31 @@ pub const HELP: LayerHelp = LayerHelp {
             "preallocation",
             Word(&["off", "metadata", "falloc", "full"]),
             "when clusters of the image get their places; not written: off, a thin image",
-        ),
+        )
+        .default("off"),
         option(
             "first-writes",
             Word(&["sequential", "random"]),
             "the order in which a thin image is written before it is measured; not written: sequential",
         )
-        .also(&["first_writes"]),
+        .also(&["first_writes"])
+        .default("sequential"),
         option("cluster-size", Size, "bytes of a cluster of the image; not written: 64KiB, as QEMU")
-            .also(&["cluster_size"]),
+            .also(&["cluster_size"])
+            .default("64KiB"),
         option(
             "backing",
             Number,
             "images under the top one, up to 8: a base with the data, and empty ones between",
-        ),
+        )
+        .default("0"),
         option(
             "lazy-refcounts",
             Flag,
             "refcounts of the image are not kept up to date with every write; not written: false",
         )
-        .also(&["lazy_refcounts"]),
+        .also(&["lazy_refcounts"])
+        .default("false"),
         option(
             "l2-cache-size",
             Size,
@@ -161,7 +166,6 @@ pub const HELP: LayerHelp = LayerHelp {
 };
 
 fn provisioning(layer: &LayerSpec) -> Option<Setting> {
-    let is_thin = layer.option("format") == Some("qcow2")
-        && layer.option("preallocation").is_none_or(|word| word == "off");
+    let is_thin = layer.option("format") == Some("qcow2") && layer.option("preallocation") == Some("off");
     Setting::of("thin image", "thin").filter(|_| is_thin)
 }

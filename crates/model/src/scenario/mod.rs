@@ -399,7 +399,7 @@ impl Agent {
 /// A layer with its checked options as words, ready for the layer's own `build`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LayerSpec {
-    /// Its name in `layer::ALL`.
+    /// Its name in `layer::catalog::ALL`.
     pub name: String,
     /// Options by name; the layer's table of options says which exist and of what kind.
     pub options: BTreeMap<String, String>,

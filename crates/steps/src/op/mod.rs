@@ -5,6 +5,7 @@ mod afar;
 mod arc;
 mod array;
 mod await_sync;
+mod bcache;
 mod directory;
 mod drives;
 mod fabric;
@@ -33,6 +34,7 @@ pub use afar::MakeFileAfar;
 pub use arc::LimitArc;
 pub use array::{Bounds, CreateArray};
 pub use await_sync::AwaitSync;
+pub use bcache::MakeBcache;
 pub use directory::MakeDirectory;
 pub use drives::Drives;
 pub use fabric::{
@@ -123,6 +125,8 @@ operations! {
         Mount,
         /// A volume group and a volume of LVM's.
         MakeLvm,
+        /// A cache of bcache's before a drive.
+        MakeBcache,
         /// A pool of ZFS and what is in it.
         MakeZpool,
         /// The limit of ZFS's cache.

@@ -1,10 +1,8 @@
 //! From the words of `vm(format=...)` to images within what is below, and the steps that make them. Refuses words that say
 //! nothing of a raw disk, and preallocation where a chain decides it.
 
-use crate::layer::guest::qemu::{
-    Backend, DiskSpec, LARGEST_CLUSTER, Qcow2, SMALLEST_CLUSTER, Span, USUAL_CLUSTER, lay_out,
-};
-use crate::layer::{FirstWrites, PlanContext, flag, number, size, word};
+use crate::layer::guest::qemu::{Backend, DiskSpec, LARGEST_CLUSTER, Qcow2, SMALLEST_CLUSTER, Span, lay_out};
+use crate::layer::{FirstWrites, PlanContext, bytes, flag, number, size, word};
 use crate::scenario::LayerSpec;
 use crate::step::PathRef;
 use crate::step::op::{MakeImage, Op};
@@ -41,14 +39,14 @@ pub fn is_image(spec: &LayerSpec) -> bool {
 /// A word without sense beside the others, or a value that QEMU would refuse.
 pub fn wish(spec: &LayerSpec) -> Result<Option<ImageWish>> {
     if !is_image(spec) {
-        return match OF_IMAGES.iter().find(|word| spec.option(word).is_some()) {
+        return match OF_IMAGES.iter().find(|word| spec.options.contains_key(**word)) {
             Some(word) => {
                 bail!("{}: {word} is of images, and the disk is raw; hint: add format=qcow2", spec.origin)
             }
             None => Ok(None),
         };
     }
-    let backing = spec.option("backing").map_or(Ok(0), |_| number(spec, "backing"))?;
+    let backing = number(spec, "backing")?;
     ensure!(
         backing <= MOST_BACKING,
         "{}: backing={backing} is more than {MOST_BACKING} images under the top one",
@@ -69,10 +67,10 @@ pub fn wish(spec: &LayerSpec) -> Result<Option<ImageWish>> {
 /// below an image is allocated in full, so that `falloc` has nothing to add to `metadata`; `full` writes it too.
 fn contents(spec: &LayerSpec, backing: usize) -> Result<(bool, Option<FirstWrites>)> {
     let order = match spec.option("first-writes") {
-        None | Some("sequential") => FirstWrites::InOrder,
-        Some(_) => FirstWrites::AtRandom { block: cluster(spec)?.max(4096) },
+        Some("random") => FirstWrites::AtRandom { block: cluster(spec)?.max(4096) },
+        _ => FirstWrites::InOrder,
     };
-    let said = ["preallocation", "first-writes"].into_iter().find(|word| spec.option(word).is_some());
+    let said = ["preallocation", "first-writes"].into_iter().find(|word| spec.options.contains_key(*word));
     if let (1.., Some(said)) = (backing, said) {
         bail!(
             "{}: {said} beside backing={backing}: the base of a chain has all of its clusters in order, and what lies on \
@@ -80,9 +78,9 @@ fn contents(spec: &LayerSpec, backing: usize) -> Result<(bool, Option<FirstWrite
             spec.origin
         );
     }
-    let preallocation = spec.option("preallocation").unwrap_or("off");
+    let preallocation = word(spec, "preallocation")?;
     ensure!(
-        preallocation == "off" || spec.option("first-writes").is_none(),
+        preallocation == "off" || !spec.options.contains_key("first-writes"),
         "{}: first-writes beside preallocation={preallocation}: its clusters have their places before they are written; \
          hint: leave one of them out",
         spec.origin
@@ -95,7 +93,7 @@ fn contents(spec: &LayerSpec, backing: usize) -> Result<(bool, Option<FirstWrite
 }
 
 fn cluster(spec: &LayerSpec) -> Result<u64> {
-    let bytes = size(spec, "cluster-size")?.unwrap_or(USUAL_CLUSTER);
+    let bytes = bytes(spec, "cluster-size")?;
     ensure!(
         bytes.is_power_of_two() && (SMALLEST_CLUSTER..=LARGEST_CLUSTER).contains(&bytes),
         "{}: cluster-size={} is not a power of two from 512 bytes to 2 MiB",

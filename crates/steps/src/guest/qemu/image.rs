@@ -6,11 +6,12 @@ use super::line::{Value, on_off};
 use super::{Aio, Backend, DiskSpec};
 use crate::units::MIB;
 
-/// What QEMU takes, and what it makes when nothing is said.
+/// What QEMU takes.
 pub const SMALLEST_CLUSTER: u64 = 512;
 /// See [`SMALLEST_CLUSTER`].
 pub const LARGEST_CLUSTER: u64 = 2 * MIB;
-/// See [`SMALLEST_CLUSTER`].
+/// Of images in tests: QEMU's own.
+#[cfg(test)]
 pub const USUAL_CLUSTER: u64 = 64 << 10;
 
 /// Entries of L1, L2 and refcount tables have eight bytes; a refcount itself has 16 bits (QEMU's default).

@@ -11,7 +11,9 @@ mod version;
 
 pub use disk::{Aio, Backend, Cache, DetectZeroes, DiskSpec, Server, Spdk, overlay_folder};
 pub use files::{GuestFiles, can_be_sockets};
-pub use image::{LARGEST_CLUSTER, Qcow2, SMALLEST_CLUSTER, Span, USUAL_CLUSTER, lay_out, room_node};
+#[cfg(any(test, feature = "testing"))]
+pub use image::USUAL_CLUSTER;
+pub use image::{LARGEST_CLUSTER, Qcow2, SMALLEST_CLUSTER, Span, lay_out, room_node};
 pub use line::{Line, Value, on_off, socket};
 pub use version::{EMPTY_DAEMON, EMPTY_QEMU, Version, installed_version, io_uring_works};
 

@@ -1,0 +1,353 @@
+//! A cache of the kernel's bcache on one drive before another. What is ours is known by the UUID of the cache set in the
+//! superblocks of both, which is worked out from a name that carries the run's id.
+
+use super::drives::{Drives, left_on, today};
+use super::{
+    ManagedResource, Observer, Operation, Own, PathRef, RealSystem, RunTag, StepOutput, Undoing, known,
+};
+use crate::host::probe::Probe;
+use crate::shell;
+use crate::step::settings::{self, ThingSettings};
+use crate::step::system::{NothingMade, run, tell_kernel, wait_until};
+use crate::step::tool::{all_of, await_orphans, guid, load_modules, settle, tool};
+use crate::units::KIB;
+use anyhow::{Context, Result, anyhow};
+use serde::{Deserialize, Serialize};
+use std::fs::File;
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+/// Where the superblock of a member has its magic, and behind the member's own UUID that of the set.
+const MAGIC_AT: u64 = 4120;
+const MAGIC: [u8; 16] = *b"\xc6\x85\x73\xf6\x4e\x1a\x45\xca\x82\x65\xf5\x7f\x48\xba\x6d\x81";
+/// All cache sets.
+const SETS: &str = "/sys/fs/bcache";
+/// The kernel and udev are done by then with what was told of a device.
+const PATIENCE: Duration = Duration::from_secs(30);
+/// All of a large cache is written back by then, at the pace of a slow drive.
+const FLUSHED_WITHIN: Duration = Duration::from_secs(4 * 3600);
+
+/// `make-bcache`, and what is set of it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MakeBcache {
+    /// Its name; it carries the run's id.
+    pub name: String,
+    /// The drive that has the data.
+    pub slow: PathRef,
+    /// The drive that is the cache, or a part of it.
+    pub fast: PathRef,
+    /// The drive of which that is a part.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub drive: Option<PathRef>,
+    /// `writethrough`, `writeback` or `writearound`.
+    pub mode: String,
+    /// Bytes of the smallest write to the cache.
+    pub block: u64,
+    /// Bytes of a bucket.
+    pub bucket: u64,
+    /// Bytes in order from which on an I/O goes past the cache.
+    pub sequential_cutoff: u64,
+    /// Microseconds of a read and of a write from which on they go past it; 0: never.
+    pub congested_us: [u64; 2],
+    /// Who the members are, from the intent on.
+    #[serde(default, skip_serializing_if = "Drives::is_empty")]
+    pub drives: Drives,
+}
+
+impl MakeBcache {
+    fn uuid(&self) -> String {
+        guid(&self.name).to_ascii_lowercase()
+    }
+
+    fn words(&self) -> Vec<String> {
+        let kib = |bytes: u64| if bytes < KIB { bytes.to_string() } else { format!("{}k", bytes / KIB) };
+        let words = ["--cset-uuid", &self.uuid(), "--block", &kib(self.block), "--bucket", &kib(self.bucket)];
+        words.map(str::to_owned).to_vec()
+    }
+
+    /// What the kernel is told: file of the slow drive's folder or of the set's, and value.
+    fn told(&self) -> [(bool, &'static str, String); 4] {
+        let [read, write] = self.congested_us;
+        [
+            (true, "cache_mode", self.mode.clone()),
+            (true, "sequential_cutoff", self.sequential_cutoff.to_string()),
+            (false, "congested_read_threshold_us", read.to_string()),
+            (false, "congested_write_threshold_us", write.to_string()),
+        ]
+    }
+
+    /// The folder of the set; it is there while the set is up.
+    fn set(&self) -> PathBuf {
+        Path::new(SETS).join(self.uuid())
+    }
+
+    /// Of the members those that are there, by the kernel's names, and carry a superblock of ours. After a reboot a part of the fast
+    /// drive is none any more, and the drive has it.
+    fn ours(&self) -> Result<Vec<PathBuf>> {
+        let first_of = |names: &[&PathRef]| -> Result<Option<PathBuf>> {
+            for member in names.iter().filter_map(|name| name.path().ok()?.canonicalize().ok()) {
+                if is_of_set(&member, &self.uuid())? {
+                    return Ok(Some(member));
+                }
+            }
+            Ok(None)
+        };
+        let fast: Vec<&PathRef> = [&self.fast].into_iter().chain(&self.drive).collect();
+        Ok([first_of(&[&self.slow])?, first_of(&fast)?].into_iter().flatten().collect())
+    }
+
+    /// Waits until all of the cache is written back, and takes it down.
+    fn stop(&self, ours: &[PathBuf]) -> Result<()> {
+        let probe = here();
+        for folder in ours.iter().filter_map(|member| folder_of(&probe, member)) {
+            let is_dirty = || probe.read(folder.join("state")).is_some_and(|state| state == "dirty");
+            if is_dirty() {
+                tell_kernel(&folder.join("cache_mode"), "writethrough")?;
+                // As fast as the drives go.
+                tell_kernel(&folder.join("writeback_percent"), "0")?;
+                wait_until(FLUSHED_WITHIN, || !is_dirty())
+                    .with_context(|| format!("{} does not write back what it has cached", self.name))?;
+            }
+            tell_kernel(&folder.join("stop"), "1")?;
+            wait_until(PATIENCE, || !folder.exists())
+                .with_context(|| format!("{} does not stop; hint: is its device in use?", self.name))?;
+        }
+        if self.set().exists() {
+            tell_kernel(&self.set().join("stop"), "1")?;
+            wait_until(PATIENCE, || !self.set().exists())
+                .with_context(|| format!("the cache set of {} does not stop", self.name))?;
+        }
+        Ok(())
+    }
+
+    fn unmake_once(&self) -> Result<()> {
+        settle();
+        let ours = self.ours()?;
+        self.stop(&ours)?;
+        let wiped = ours
+            .iter()
+            .map(|member| run(tool("wipefs", ["--all", "--types", "bcache"]).arg(member)).map(drop));
+        all_of(wiped.collect())?;
+        settle();
+        Ok(())
+    }
+}
+
+impl ManagedResource for MakeBcache {
+    fn key(&self) -> String {
+        format!("bcache {}", self.name)
+    }
+
+    fn below(&self) -> Vec<PathBuf> {
+        known([&self.slow, &self.fast])
+    }
+
+    fn survives(&self) -> bool {
+        // The superblocks do, and udev registers them again.
+        true
+    }
+
+    fn make(&self, _: &mut RealSystem, _: &RunTag) -> Result<StepOutput> {
+        load_modules(&["bcache"]).context(NothingMade)?;
+        if self.set().exists() {
+            return Err(anyhow!("there is a cache set {} already", self.uuid()).context(NothingMade));
+        }
+        let [slow, fast] = [self.slow.path()?, self.fast.path()?].map(|member| {
+            member.canonicalize().with_context(|| format!("cannot look at {}", member.display()))
+        });
+        let (slow, fast) = (slow?, fast?);
+        run(tool("make-bcache", self.words()).arg("--cache").arg(&fast).arg("--bdev").arg(&slow))?;
+        for member in [&slow, &fast] {
+            // Quiet about one that udev has registered meanwhile.
+            tell_kernel(&Path::new(SETS).join("register_quiet"), &member.display().to_string())?;
+        }
+        let attached = || folder_of(&here(), &slow).filter(|folder| folder.join("cache").exists());
+        wait_until(PATIENCE, || attached().is_some()).with_context(|| {
+            format!("{} does not get its cache; hint: the kernel's log (dmesg) tells why", self.name)
+        })?;
+        let folder = attached().with_context(|| format!("{} is gone", self.name))?;
+        for (of_slow, file, value) in self.told() {
+            tell_kernel(&if of_slow { folder.join(file) } else { self.set().join(file) }, &value)?;
+        }
+        settle();
+        let path = device_of(&folder).with_context(|| format!("{} has no device", self.name))?;
+        Ok(StepOutput::at(path))
+    }
+
+    fn find(&self, _: &RunTag, _: &[StepOutput]) -> Result<Option<StepOutput>> {
+        await_orphans(&["make-bcache"], &[&self.uuid()])?;
+        let (today, _) = today(self, &self.drives);
+        let ours = today.ours()?;
+        let path = ours.iter().find_map(|member| device_of(&folder_of(&here(), member)?));
+        Ok((!ours.is_empty()).then_some(StepOutput { path, ..StepOutput::default() }))
+    }
+
+    fn unmake(&self, _: &mut RealSystem, _: &RunTag, _: &StepOutput) -> Result<()> {
+        await_orphans(&["make-bcache"], &[&self.uuid()])?;
+        let (today, others) = today(self, &self.drives);
+        let start = Instant::now();
+        loop {
+            match today.unmake_once() {
+                Ok(()) => return left_on(&others),
+                Err(error) if start.elapsed() > PATIENCE => return Err(error),
+                // Somebody looks at a member, or udev has just registered one whose superblock was still there.
+                Err(_) => std::thread::sleep(Duration::from_millis(200)),
+            }
+        }
+    }
+
+    fn settings(&self, _: &StepOutput) -> Result<ThingSettings> {
+        let probe = here();
+        let slow = self.slow.path()?.canonicalize().context("the slow drive is gone")?;
+        let folder = folder_of(&probe, &slow).context("it is not up")?;
+        Ok(settings_in(&probe, &folder, &self.set()))
+    }
+}
+
+/// How it really is, by the kernel's names; of a list of choices the one in brackets.
+fn settings_in(probe: &Probe, slow: &Path, set: &Path) -> ThingSettings {
+    const OF_SLOW: &[&str] = &["cache_mode", "sequential_cutoff", "writeback_percent", "state"];
+    const OF_SET: &[&str] =
+        &["block_size", "bucket_size", "congested_read_threshold_us", "congested_write_threshold_us"];
+    let all = settings::files(probe, slow, OF_SLOW).into_iter().chain(settings::files(probe, set, OF_SET));
+    let chosen = |value: String| match value.split_once('[').and_then(|(_, rest)| rest.split_once(']')) {
+        Some((chosen, _)) => chosen.to_owned(),
+        None => value,
+    };
+    all.map(|(name, value)| (name, chosen(value))).collect()
+}
+
+/// Whether a device has a superblock of that set.
+fn is_of_set(device: &Path, uuid: &str) -> Result<bool> {
+    let mut found = [0; 48];
+    let read = File::open(device).and_then(|file| file.read_exact_at(&mut found, MAGIC_AT));
+    read.with_context(|| format!("cannot read {}", device.display()))?;
+    let set: String = found[32..].iter().map(|byte| format!("{byte:02x}")).collect();
+    Ok(found[..16] == MAGIC && set == uuid.replace('-', ""))
+}
+
+/// The kernel's folder of a slow drive that is registered.
+fn folder_of(probe: &Probe, member: &Path) -> Option<PathBuf> {
+    let folder = Path::new("/sys/class/block").join(member.file_name()?).join("bcache");
+    // That of a cache has no mode.
+    probe.at(folder.join("cache_mode")).exists().then_some(folder)
+}
+
+/// The device that the kernel has made of a slow drive.
+fn device_of(folder: &Path) -> Option<PathBuf> {
+    let device = folder.join("dev").canonicalize().ok()?;
+    Some(Path::new("/dev").join(device.file_name()?))
+}
+
+fn here() -> Probe {
+    Probe::of_files(Path::new("/"))
+}
+
+impl Operation for MakeBcache {
+    fn describe(&self) -> String {
+        let told = self.told().map(|(_, file, value)| format!("{file}={value}"));
+        let (words, told) = (self.words().join(" "), told.join(" "));
+        format!("make-bcache {words} --cache {} --bdev {}; {told}", self.fast, self.slow)
+    }
+
+    fn irreversible(&self) -> Option<String> {
+        Some(format!("what {} and {} held is lost", self.slow, self.fast))
+    }
+
+    fn inputs(&mut self) -> Vec<&mut PathRef> {
+        [&mut self.slow, &mut self.fast].into_iter().chain(&mut self.drive).collect()
+    }
+
+    fn observe(&mut self, machine: &dyn Observer) {
+        self.drives = Drives::of(machine, &self.inputs());
+    }
+
+    fn own<'a>(&'a self, _: &'a StepOutput) -> Vec<Own<'a>> {
+        vec![Own::Named(&self.name)]
+    }
+
+    fn undoing(&self, _: Option<&StepOutput>) -> Option<Undoing> {
+        Some(Undoing::new("removed", format!("the cache {}", self.name)))
+    }
+
+    fn undo_by_hand(&self, _: &RunTag, _: &StepOutput) -> Option<String> {
+        let set = self.set().display().to_string();
+        let members = shell::line([&self.slow, &self.fast].map(ToString::to_string));
+        Some(format!("echo 1 > {set}/stop; wipefs --all --types bcache {members}"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::host::made_up::server;
+
+    fn cache(slow: &Path) -> MakeBcache {
+        MakeBcache {
+            name: "iotax-r-bcache0".into(),
+            slow: PathRef::Path(slow.to_owned()),
+            fast: PathRef::Path("/dev/null/gone".into()),
+            drive: None,
+            mode: "writeback".into(),
+            block: 4 << 10,
+            bucket: 512 << 10,
+            sequential_cutoff: 4 << 20,
+            congested_us: [2000, 20_000],
+            drives: Drives::default(),
+        }
+    }
+
+    /// A file whose bytes are a superblock with that set.
+    fn superblock(path: &Path, uuid: &str) {
+        let digits = uuid.replace('-', "");
+        let byte = |at: usize| u8::from_str_radix(&digits[2 * at..2 * at + 2], 16).unwrap();
+        let set: Vec<u8> = (0..16).map(byte).collect();
+        let bytes = [vec![0; MAGIC_AT as usize], MAGIC.to_vec(), vec![7; 16], set, vec![0; 64]].concat();
+        std::fs::write(path, bytes).unwrap();
+    }
+
+    #[test]
+    fn ours_is_known_by_the_set_in_its_superblock() {
+        let folder = tempfile::tempdir().unwrap();
+        let slow = folder.path().join("slow");
+        let cache = cache(&slow);
+        assert_eq!(cache.ours().unwrap(), Vec::<PathBuf>::new(), "neither is there");
+        superblock(&slow, &cache.uuid());
+        assert_eq!(cache.ours().unwrap(), [slow.canonicalize().unwrap()]);
+        assert_eq!(
+            cache.find(&RunTag::of_none(), &[]).unwrap(),
+            Some(StepOutput::default()),
+            "it is not registered"
+        );
+        let part = MakeBcache { drive: Some(cache.slow.clone()), slow: cache.fast.clone(), ..cache.clone() };
+        assert_eq!(part.ours().unwrap().len(), 1, "the drive below a part that is gone");
+        superblock(&slow, &guid("another"));
+        assert_eq!(cache.find(&RunTag::of_none(), &[]).unwrap(), None);
+        cache.unmake(&mut RealSystem::default(), &RunTag::of_none(), &StepOutput::default()).unwrap();
+        assert!(is_of_set(&slow, &guid("another").to_ascii_lowercase()).unwrap(), "another's is left alone");
+    }
+
+    #[test]
+    fn settings_are_the_kernels_and_of_a_choice_what_is_chosen() {
+        let machine = server();
+        let (slow, set) = ("/sys/class/block/sda/bcache", "/sys/fs/bcache/x");
+        machine.put(&[
+            (&format!("{slow}/cache_mode"), "writethrough [writeback] writearound none\n"),
+            (&format!("{slow}/sequential_cutoff"), "4.0M\n"),
+            (&format!("{slow}/state"), "dirty\n"),
+            (&format!("{set}/bucket_size"), "512.0k\n"),
+            (&format!("{set}/congested_read_threshold_us"), "2000\n"),
+        ]);
+        let told = settings_in(&machine.probe, Path::new(slow), Path::new(set));
+        let told: Vec<String> = told.iter().map(|(name, value)| format!("{name}={value}")).collect();
+        let all = [
+            "bucket_size=512.0k",
+            "cache_mode=writeback",
+            "congested_read_threshold_us=2000",
+            "sequential_cutoff=4.0M",
+            "state=dirty",
+        ];
+        assert_eq!(told, all);
+    }
+}
