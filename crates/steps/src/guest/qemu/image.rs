@@ -11,7 +11,7 @@ pub const SMALLEST_CLUSTER: u64 = 512;
 /// See [`SMALLEST_CLUSTER`].
 pub const LARGEST_CLUSTER: u64 = 2 * MIB;
 /// Of images in tests: QEMU's own.
-#[cfg(test)]
+#[cfg(any(test, feature = "testing"))]
 pub const USUAL_CLUSTER: u64 = 64 << 10;
 
 /// Entries of L1, L2 and refcount tables have eight bytes; a refcount itself has 16 bits (QEMU's default).
