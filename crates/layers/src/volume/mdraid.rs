@@ -1,10 +1,11 @@
 //! `mdraid(level=5)`: the kernel's RAID over several block devices, by mdadm. Its bytes are computed, so where data begins on a
 //! member is chosen here and not left to mdadm. Its first sync is waited for before anything is measured.
 
+use super::array_of;
 use crate::layer::catalog::LayerHelp;
 use crate::layer::catalog::mdraid::{HELP, copies};
 use crate::layer::state::Move;
-use crate::layer::{Array, Claim, Exposed, FirstWrites, Layer, PlanContext, bytes, number, size, word};
+use crate::layer::{Claim, Exposed, FirstWrites, Layer, PlanContext, bytes, number, size, word};
 use crate::scenario::LayerSpec;
 use crate::step::md::UNEVEN_HINT;
 use crate::step::op::{AwaitSync, Bounds, CreateArray, Drives, FailMember, Op, Rebuild};
@@ -94,18 +95,7 @@ impl Layer for MdRaid {
             writable: context.writable,
             unwritten: Some(FirstWrites::InOrder),
             uneven: false,
-            array: match level {
-                // What is below it may lose members all the same.
-                0 => below.array.clone(),
-                _ => Some(Array {
-                    step,
-                    made: PathRef::Yield(step),
-                    members: below.paths.clone(),
-                    spec: spec.clone(),
-                    place: below.place.clone(),
-                    in_use: size,
-                }),
-            },
+            array: array_of(spec, below, (step, PathRef::Yield(step)), size),
             ..below.clone()
         })
     }

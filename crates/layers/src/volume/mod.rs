@@ -21,10 +21,10 @@ pub use partition::Partition;
 pub use spdk::SpdkBdev;
 pub use zfs::Zfs;
 
-use super::{Layer, PlanContext, word};
+use super::{Array, Exposed, Layer, PlanContext, word};
 use crate::scenario::LayerSpec;
-use crate::step::PathRef;
 use crate::step::op::{MakeDirectory, MakeFile, Mount, Op};
+use crate::step::{PathRef, StepId};
 use anyhow::{Result, bail};
 
 /// Every one of them.
@@ -42,6 +42,20 @@ fn file_on(context: &mut PlanContext, mount: Mount, bytes: u64) -> PathRef {
     let fill = context.fill_of(&path, bytes);
     context.add("fill the file on it", Op::FillFile(fill));
     PathRef::Path(path)
+}
+
+/// What can lose members: what a step has `made` of all that is below, else what is below.
+fn array_of(
+    spec: &LayerSpec,
+    below: &Exposed,
+    (step, made): (StepId, PathRef),
+    in_use: u64,
+) -> Option<Array> {
+    if spec.redundancy(below.paths.len()) == 0 {
+        return below.array.clone();
+    }
+    let (members, place) = (below.paths.clone(), below.place.clone());
+    Some(Array { step, made, members, spec: spec.clone(), place, in_use })
 }
 
 /// Refuses options that are written and mean nothing for that value of `of`: an option and the values that it goes with.

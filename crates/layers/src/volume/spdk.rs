@@ -2,12 +2,13 @@
 //! on top if that is asked for. Only layers that bring a bdev to a kernel stand on it. Refuses levels that the members are too
 //! few for, and words without effect.
 
+use super::array_of;
 use crate::host::Missing;
 use crate::layer::catalog::LayerHelp;
 use crate::layer::catalog::spdk::HELP;
 use crate::layer::needs;
 use crate::layer::state::Move;
-use crate::layer::{Array, Claim, Exposed, FirstWrites, Layer, PlanContext, bytes, size, word};
+use crate::layer::{Claim, Exposed, FirstWrites, Layer, PlanContext, bytes, size, word};
 use crate::scenario::LayerSpec;
 use crate::step::op::{ChangeSpdkArray, JoinSpdk, Op, SpdkChange, SpdkLvol, SpdkRaid};
 use crate::step::{HOST, PathRef, spdk};
@@ -90,16 +91,7 @@ impl Layer for SpdkBdev {
         let bdev = PathRef::Bdev { rpc: op.rpc.clone(), name: op.bdev() };
         let step = context.add("make the bdev in the SPDK target", Op::JoinSpdk(op));
         let writable = context.writable;
-        let has_states = spec.redundancy(below.paths.len()) > 0;
-        let array = has_states.then(|| Array {
-            step,
-            made: bdev.clone(),
-            members: below.paths.clone(),
-            spec: spec.clone(),
-            place: below.place.clone(),
-            in_use: below.bytes,
-        });
-        let array = array.or_else(|| below.array.clone());
+        let array = array_of(spec, below, (step, bdev.clone()), below.bytes);
         Ok(Exposed {
             paths: vec![bdev],
             bytes,

@@ -1,14 +1,14 @@
 //! `zfs`: a pool over one device or several, and a volume or a file in it. What the pool has room for is reckoned here with a
 //! fifth to spare, so that what is shown is known before anything is made: a full pool measures its own search for room.
 
-use super::{file_on, options_of};
+use super::{array_of, file_on, options_of};
 use crate::host::caches;
 use crate::host::probe::Probe;
 use crate::layer::catalog::LayerHelp;
 use crate::layer::catalog::zfs::{HELP, block_option, is_dataset};
 use crate::layer::state::Move;
 use crate::layer::{
-    Array, Claim, Exposed, FirstWrites, Layer, OwnCache, PlanContext, bytes, flag, number, size, word,
+    Claim, Exposed, FirstWrites, Layer, OwnCache, PlanContext, bytes, flag, number, size, word,
 };
 use crate::scenario::LayerSpec;
 use crate::step::PathRef;
@@ -96,16 +96,9 @@ impl Layer for Zfs {
             drives: Drives::default(),
         };
         let pool = context.add("make the pool and what is in it", Op::MakeZpool(make));
-        let array = (spec.redundancy(below.paths.len()) > 0).then(|| Array {
-            step: pool,
-            made: PathRef::Yield(pool),
-            members: below.paths.clone(),
-            spec: spec.clone(),
-            place: below.place.clone(),
-            in_use: wish.in_use(below.paths.len() as u64),
-        });
+        let in_use = wish.in_use(below.paths.len() as u64);
+        let array = array_of(spec, below, (pool, PathRef::Yield(pool)), in_use);
         let (bytes, writable) = (wish.bytes, context.writable);
-        let array = array.or_else(|| below.array.clone());
         let shown = Exposed { bytes, writable, uneven: false, array, ..below.clone() };
         if !wish.dataset {
             let unwritten = Some(FirstWrites::InOrder);
