@@ -1,11 +1,11 @@
 //! What `run` and `plan` are asked on the command line, turned into a checked scenario.
 
-use crate::exit::Failed;
-use crate::scenario::check::{Request, from_arguments};
-use crate::scenario::words::WORDS;
-use crate::scenario::{Scenario, measure, profile};
 use anyhow::Result;
 use clap::{Arg, ArgMatches, Args, Command, FromArgMatches};
+use iotax_model::scenario::check::{Request, from_arguments};
+use iotax_model::scenario::words::WORDS;
+use iotax_model::scenario::{Scenario, measure, profile};
+use iotax_units::exit::Failed;
 
 fn help_of_engine() -> String {
     let words: Vec<&str> = iotax_load::engine::ALL.iter().map(|kind| kind.word).collect();

@@ -5,15 +5,15 @@ mod pages;
 
 use super::report::{Destination, Form, folder_of, may_write_in, write_as};
 use super::{behind, columns, ratings, say, say_aside, say_in_colour};
-use crate::exit::{BAD_INPUT, DONE, FINDING, Failed, contained};
-use crate::scenario::error::nearest;
 use anyhow::Result;
 use clap::builder::PossibleValuesParser;
 use iotax_audit::audit::{Options, audit_by};
 use iotax_audit::rule;
 use iotax_hardware::ratings::{Ratings, known};
+use iotax_model::scenario::error::nearest;
 use iotax_report_audit::claims::{ENDINGS, List};
 use iotax_report_audit::{ALL, Audit, Severity, Skipped, View, by_name, digest, shown};
+use iotax_units::exit::{BAD_INPUT, DONE, FINDING, Failed, contained};
 use pages::{Content, STANDARD_INPUT};
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};

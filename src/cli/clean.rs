@@ -1,16 +1,16 @@
 //! `iotax clean`: takes down what a killed run left; a run that is still going is not touched.
 
 use super::{check_id, own, say};
-use crate::exit::{DONE, Failed};
-use crate::measure::places;
-use crate::step::executor::{Left, report_left};
-use crate::step::journal::{self, Open};
-use crate::step::op::{Own, Undoing};
-use crate::step::{HOST, RunTag};
-use crate::step::{clean, clean::Cleaned};
-use crate::store;
-use crate::units::counted;
 use anyhow::Result;
+use iotax_measure::places;
+use iotax_steps::executor::{Left, report_left};
+use iotax_steps::journal::{self, Open};
+use iotax_steps::op::{Own, Undoing};
+use iotax_steps::{HOST, RunTag};
+use iotax_steps::{clean, clean::Cleaned};
+use iotax_store as store;
+use iotax_units::counted;
+use iotax_units::exit::{DONE, Failed};
 use iotax_units::harmless::shown;
 use std::path::{Path, PathBuf};
 

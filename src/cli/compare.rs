@@ -2,12 +2,13 @@
 //! surely worse by more than was allowed, so that a pipeline can ask.
 
 use super::{columns, report};
-use crate::bill::against::{Mismatch, against};
-use crate::exit::{DONE, FINDING, Failed};
-use crate::report::Page;
-use crate::report::against::{ALL, by_name};
-use crate::{store, units};
 use anyhow::Result;
+use iotax_analysis::against::{Mismatch, against};
+use iotax_report::Page;
+use iotax_report::against::{ALL, by_name};
+use iotax_store as store;
+use iotax_units as units;
+use iotax_units::exit::{DONE, FINDING, Failed};
 use std::path::Path;
 
 /// Arguments of `compare`.

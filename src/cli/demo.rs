@@ -4,16 +4,16 @@
 use super::progress::Progress;
 use super::ratings::Given;
 use super::{behind, columns, doctor, report, run, say};
-use crate::bill::Findings;
-use crate::bill::findings::{Comparison, Figure};
-use crate::exit::{DONE, Failed, UNDO_INCOMPLETE, code_of};
-use crate::guard::marker::{self, Removal};
-use crate::measure::survey;
-use crate::report::brief;
-use crate::scenario::Scenario;
-use crate::scenario::check::{Request, from_arguments};
-use crate::units::{GIB, MIB, show_bytes};
 use anyhow::{Context, Result};
+use iotax_analysis::Findings;
+use iotax_analysis::findings::{Comparison, Figure};
+use iotax_host::guard::marker::{self, Removal};
+use iotax_measure::survey;
+use iotax_model::scenario::Scenario;
+use iotax_model::scenario::check::{Request, from_arguments};
+use iotax_report::brief;
+use iotax_units::exit::{DONE, Failed, UNDO_INCOMPLETE, code_of};
+use iotax_units::{GIB, MIB, show_bytes};
 use std::path::{Path, PathBuf};
 
 /// Arguments of `demo`.
@@ -141,8 +141,8 @@ impl Demo<'_> {
     fn measure(&self, scenario: &Scenario) -> Result<PathBuf> {
         let (dir, result) = run::measure(scenario, Vec::new(), self.runs, Progress::of_bar())?;
         match result? {
-            crate::measure::session::Outcome::Complete => Ok(dir),
-            crate::measure::session::Outcome::Interrupted => Err(Failed::measurement("interrupted").into()),
+            iotax_measure::session::Outcome::Complete => Ok(dir),
+            iotax_measure::session::Outcome::Interrupted => Err(Failed::measurement("interrupted").into()),
         }
     }
 
@@ -263,7 +263,7 @@ fn hidden_cost() -> Result<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::bill::{findings, twin};
+    use iotax_analysis::{findings, twin};
 
     /// Lines that the shell script and the path of the report take.
     const AROUND: usize = 4;

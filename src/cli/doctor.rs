@@ -2,19 +2,19 @@
 //! command that supplies it. Looks only; changes nothing. Works without root and says what it cannot see.
 
 use super::{behind, say};
-use crate::exit::{self, Failed};
-use crate::guard::inspect::{Check, Depth, Inspection, Kind, inspect_as};
-use crate::guard::judge::consent_word;
-use crate::host::Missing;
-use crate::host::facts::{self, Facts};
-use crate::host::probe::{GuestProbe, Probe};
-use crate::layer::catalog::{self, Capability};
-use crate::layer::needs;
-use crate::measure::survey::needs_of;
-use crate::report::json;
-use crate::scenario::check::{Request, from_arguments};
-use crate::units::{counted, show_bytes};
 use anyhow::Result;
+use iotax_host::Missing;
+use iotax_host::facts::{self, Facts};
+use iotax_host::guard::inspect::{Check, Depth, Inspection, Kind, inspect_as};
+use iotax_host::guard::judge::consent_word;
+use iotax_host::probe::{GuestProbe, Probe};
+use iotax_layers::needs;
+use iotax_measure::survey::needs_of;
+use iotax_model::layer::{self as catalog, Capability};
+use iotax_model::scenario::check::{Request, from_arguments};
+use iotax_report::json;
+use iotax_units::exit::{self, Failed};
+use iotax_units::{counted, show_bytes};
 use serde::Serialize;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -143,7 +143,7 @@ fn told(options: &Options, guest: GuestProbe) -> (String, u8) {
 
 /// How much is lacking here, in a sentence, for the demo.
 pub fn summary(dir: &Path) -> String {
-    let lacks = lacks(&Probe::here(dir, crate::layer::guest::FINDINGS));
+    let lacks = lacks(&Probe::here(dir, iotax_layers::guest::FINDINGS));
     let count = |of: fn(&Missing) -> bool| lacks.iter().filter(|lack| of(&lack.missing)).count() as u64;
     let modules = count(Missing::is_of_kernel);
     let programs = count(|missing| missing.packages().is_some());
@@ -419,7 +419,7 @@ fn folded(lacks: &[&Lack]) -> Vec<String> {
 
 /// A line of a list.
 fn wrapped_behind(line: &str) -> String {
-    wrapped("  ", &crate::report::wrapped(line, WIDTH - 2, "  "))
+    wrapped("  ", &iotax_report::wrapped(line, WIDTH - 2, "  "))
 }
 
 /// Layers that show something new on most machines, the most telling first, with what they need beside their own needs.
@@ -482,11 +482,11 @@ fn wrapped(first: &str, text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::guard::inspect::{Finding, Signature, Unchecked, Use};
-    use crate::host::block::Identity;
-    use crate::host::kvm::KvmState;
-    use crate::host::made_up::{complete_server, server};
-    use crate::layer::catalog::{Face, OptionKind};
+    use iotax_host::block::Identity;
+    use iotax_host::guard::inspect::{Finding, Signature, Unchecked, Use};
+    use iotax_host::kvm::KvmState;
+    use iotax_host::made_up::{complete_server, server};
+    use iotax_model::layer::{Face, OptionKind};
 
     fn device(name: &str, serial: Option<&str>) -> Inspection {
         let identity = Identity {

@@ -2,11 +2,11 @@
 //! system, which lines could not be read, and how the run is read; its id is all that goes to standard output.
 
 use super::{say, say_aside, stop, typed};
-use crate::exit::{DONE, Failed};
-use crate::import::{Asked, By, Done, Named, STDIN, import, parse_named, some_names};
-use crate::store::run_id_of;
-use crate::units::counted;
 use anyhow::Result;
+use iotax_import::{Asked, By, Done, Named, STDIN, import, parse_named, some_names};
+use iotax_store::run_id_of;
+use iotax_units::counted;
+use iotax_units::exit::{DONE, Failed};
 use iotax_units::harmless::shown;
 use std::io::IsTerminal;
 use std::path::Path;

@@ -1,11 +1,11 @@
 //! `iotax lab`: the root image of the lab guest: what is in the cache, building it, removing what is old.
 
 use super::{behind, columns, say, say_aside, stop};
-use crate::exit::DONE;
-use crate::lab::{self, Build, Image};
-use crate::layer::guest::kernel::{self, Source};
-use crate::units::{show_bytes, show_minute};
 use anyhow::{Context, Result};
+use iotax_layers::guest::kernel::{self, Source};
+use iotax_layers::lab::{self, Build, Image};
+use iotax_units::exit::DONE;
+use iotax_units::{show_bytes, show_minute};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
@@ -145,7 +145,7 @@ fn remove(all: bool) -> Result<u8> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::lab::{Record, Zfs};
+    use iotax_layers::lab::{Record, Zfs};
 
     fn image() -> Image {
         let versions = [("fio", "3.33-3"), ("mdadm", "4.2-5")];

@@ -1,14 +1,15 @@
 //! `iotax list`: the stored runs, newest last: when each began, how it ended, what it is of.
 
 use super::{columns, say, typed};
-use crate::exit::DONE;
-use crate::measure::sets::not_resumable;
-use crate::report::wrapped;
-use crate::step::clean::pending;
-use crate::store::record::RunStart;
-use crate::store::record::state::RunState;
-use crate::{store, units};
 use anyhow::Result;
+use iotax_measure::sets::not_resumable;
+use iotax_model::record::RunStart;
+use iotax_model::record::state::RunState;
+use iotax_report::wrapped;
+use iotax_steps::clean::pending;
+use iotax_store as store;
+use iotax_units as units;
+use iotax_units::exit::DONE;
 use iotax_units::harmless::shown;
 use std::io::IsTerminal;
 use std::path::Path;

@@ -20,15 +20,16 @@ mod run;
 mod selfcheck;
 mod stop;
 
-use crate::exit::{self, DONE};
-use crate::layer::{catalog, guest};
-use crate::report::ink::lines_in_colour;
-use crate::shell;
-use crate::store::StoreError;
 use anyhow::Result;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Parser, Subcommand};
+use iotax_layers::guest;
+use iotax_model::layer as catalog;
+use iotax_report::ink::lines_in_colour;
+use iotax_store::StoreError;
+use iotax_units::exit::{self, DONE};
 use iotax_units::harmless::{acts, lines};
+use iotax_units::shell;
 use std::io::Write;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -128,8 +129,8 @@ fn plain(mut error: clap::Error) -> clap::Error {
 
 /// A command on a run as a person types it, with the folder of runs where that is not the usual one.
 pub(crate) fn typed(verb: &str, run: &Path) -> String {
-    let usual = crate::store::default_runs_dir().ok();
-    let id = crate::store::run_id_of(run);
+    let usual = iotax_store::default_runs_dir().ok();
+    let id = iotax_store::run_id_of(run);
     match run.parent().filter(|runs| usual.as_deref() != Some(*runs)) {
         Some(runs) => format!("iotax --runs {} {verb} {}", shell::path(runs), shell::word(&id)),
         None => format!("iotax {verb} {}", shell::word(&id)),
@@ -141,7 +142,7 @@ pub(crate) fn typed(verb: &str, run: &Path) -> String {
 /// # Errors
 /// Bad input with whose it is, and who may.
 pub(crate) fn own(folder: &Path, verb: &str) -> Result<PathBuf> {
-    crate::store::ours(folder).map_err(|error| {
+    iotax_store::ours(folder).map_err(|error| {
         let (user, own) =
             (folder.symlink_metadata().map(|meta| meta.uid()), rustix::process::geteuid().as_raw());
         let StoreError::Unsafe { path, why, .. } = error else { return exit::Failed::from(error).into() };
@@ -163,7 +164,7 @@ pub(crate) fn own(folder: &Path, verb: &str) -> Result<PathBuf> {
 /// # Errors
 /// Bad input.
 pub(crate) fn check_id(id: &str, verb: &str) -> Result<()> {
-    if crate::store::is_new_id(id) {
+    if iotax_store::is_new_id(id) {
         return Ok(());
     }
     let why =
@@ -187,7 +188,7 @@ fn dispatch(cli: Cli) -> Result<u8> {
     let runs = || -> Result<PathBuf> {
         match &cli.runs {
             Some(runs) => Ok(std::path::absolute(runs)?),
-            None => Ok(crate::store::default_runs_dir().map_err(exit::Failed::from)?),
+            None => Ok(iotax_store::default_runs_dir().map_err(exit::Failed::from)?),
         }
     };
     match cli.command {
@@ -262,7 +263,7 @@ fn aside(text: &str) -> String {
 /// than a line stands alone: it may have to be copied.
 pub fn behind(first: &str, text: &str, width: usize) -> String {
     let indent = first.chars().count();
-    let paragraph = crate::report::wrapped(text, width.saturating_sub(indent), "");
+    let paragraph = iotax_report::wrapped(text, width.saturating_sub(indent), "");
     let lines = paragraph.lines().enumerate().map(|(at, line)| match at {
         0 => format!("{first}{line}"),
         _ => format!("{:indent$}{line}", ""),
@@ -362,7 +363,7 @@ mod tests {
         let elsewhere = Path::new("/srv/runs").join(id);
         assert_eq!(typed("resume", &elsewhere), format!("iotax --runs /srv/runs resume {id}"));
         assert_eq!(typed("clean", Path::new("/srv/a b;reboot/x")), "iotax --runs '/srv/a b;reboot' clean x",);
-        let Ok(usual) = crate::store::default_runs_dir() else { return };
+        let Ok(usual) = iotax_store::default_runs_dir() else { return };
         assert_eq!(typed("clean", &usual.join(id)), format!("iotax clean {id}"));
     }
 }

@@ -6,28 +6,28 @@ mod set;
 
 use super::asked::Asked;
 use super::{behind, columns, say, say_in_colour};
-use crate::exit::{DONE, UNMET_NEED};
-use crate::guard::judge::Intent;
-use crate::host::caches::WriteCache;
-use crate::layer::FirstWrites;
-use crate::measure::alone;
-use crate::measure::durability;
-use crate::measure::first_writes::{Unwritten, of_set};
-use crate::measure::plan::{Ground, SetPlan, filled};
-use crate::measure::ready::{Ready, ready};
-use crate::measure::rounds::LEAST_BUDGET_FOR_A_PILOT_S;
-use crate::measure::sets::{Layout, Set};
-use crate::measure::survey;
-use crate::report::ink::Ink;
-use crate::scenario::{
+use anyhow::Result;
+use iotax_host::caches::WriteCache;
+use iotax_host::guard::judge::Intent;
+use iotax_layers::FirstWrites;
+use iotax_measure::alone;
+use iotax_measure::durability;
+use iotax_measure::first_writes::{Unwritten, of_set};
+use iotax_measure::plan::{Ground, SetPlan, filled};
+use iotax_measure::ready::{Ready, ready};
+use iotax_measure::rounds::LEAST_BUDGET_FOR_A_PILOT_S;
+use iotax_measure::sets::{Layout, Set};
+use iotax_measure::survey;
+use iotax_model::scenario::{
     Agent, DurabilitySpec, Engine, LabSpec, MeasureSpec, Medium, Published, Regime, Scenario, Workload,
 };
-use crate::stats::pilot;
-use crate::step::op::{Operation, RemoteAgent};
-use crate::step::{HOST, RunTag, Step};
-use crate::units::{UNKNOWN_BYTES, counted, is_unknown, show_bytes, show_names, show_ns, show_size};
-use anyhow::Result;
+use iotax_report::ink::Ink;
+use iotax_stats::pilot;
+use iotax_steps::op::{Operation, RemoteAgent};
+use iotax_steps::{HOST, RunTag, Step};
+use iotax_units::exit::{DONE, UNMET_NEED};
 use iotax_units::harmless::shown;
+use iotax_units::{UNKNOWN_BYTES, counted, is_unknown, show_bytes, show_names, show_ns, show_size};
 use std::io::IsTerminal;
 
 /// Arguments of `plan`.
@@ -496,7 +496,7 @@ fn before_the_rounds(measure: &MeasureSpec, layout: &Layout, guests: bool) -> f6
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::scenario::check::{Request, from_path, from_stacks};
+    use iotax_model::scenario::check::{Request, from_path, from_stacks};
 
     #[test]
     fn a_plan_shows_the_points_of_each_sweep_and_their_time() {
@@ -601,7 +601,7 @@ mod tests {
     #[test]
     fn what_the_load_reaches_is_said_where_it_is_known() {
         assert!(measured_on(510 << 20).contains(" the 510 MiB that "));
-        assert_eq!(measured_on(crate::units::UNKNOWN_BYTES / 4 * 3), "");
+        assert_eq!(measured_on(iotax_units::UNKNOWN_BYTES / 4 * 3), "");
     }
 
     #[test]

@@ -2,12 +2,12 @@
 //! lines elsewhere. Standard output stays for the report.
 
 use super::{columns, say_aside};
-use crate::measure::observer::{Event, Live, LiveComparison, Observer};
-use crate::report::wrapped;
-use crate::store;
-use crate::units::show_bytes;
 use indicatif::{ProgressBar, ProgressStyle};
+use iotax_measure::observer::{Event, Live, LiveComparison, Observer};
+use iotax_report::wrapped;
+use iotax_store as store;
 use iotax_units::harmless::lines;
+use iotax_units::show_bytes;
 use std::io::IsTerminal;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};

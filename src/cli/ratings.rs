@@ -1,9 +1,9 @@
 //! `--ratings FILE`: what drives are rated at beside what iotax knows itself, for `audit` and for reports of our own runs.
 
-use crate::exit::Failed;
-use crate::scenario::error::{Fault, InputError};
 use anyhow::Result;
 use iotax_hardware::ratings::{self, Ratings};
+use iotax_model::scenario::error::{Fault, InputError};
+use iotax_units::exit::Failed;
 use std::path::{Path, PathBuf};
 
 /// Files of ratings that were named.

@@ -2,13 +2,13 @@
 //! going, was killed, or was measured elsewhere.
 
 use super::{columns, ratings, say, say_aside, typed};
-use crate::bill::{self, Findings};
-use crate::exit::{DONE, Failed};
-use crate::report::{self, Page};
-use crate::shell;
-use crate::store;
 use anyhow::{Context, Result};
+use iotax_analysis::{self as bill, Findings};
+use iotax_report::{self as report, Page};
+use iotax_store as store;
+use iotax_units::exit::{DONE, Failed};
 use iotax_units::harmless::lines;
+use iotax_units::shell;
 use std::fs::{File, Permissions};
 use std::io::Write;
 use std::os::unix::fs::{FileTypeExt, PermissionsExt};

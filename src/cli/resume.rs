@@ -4,18 +4,18 @@
 use super::progress::Progress;
 use super::run::{finish, guest_parts, session};
 use super::{check_id, own, report, say};
-use crate::exit::{DONE, Failed};
-use crate::measure::past::Past;
-use crate::measure::places;
-use crate::measure::ready::ready;
-use crate::measure::session::now;
-use crate::measure::sets::not_resumable;
-use crate::step::clean::clean;
-use crate::step::executor::report_left;
-use crate::store::record::Record;
-use crate::store::record::state::RunState;
-use crate::store::{self, RunLock};
 use anyhow::Result;
+use iotax_measure::past::Past;
+use iotax_measure::places;
+use iotax_measure::ready::ready;
+use iotax_measure::session::now;
+use iotax_measure::sets::not_resumable;
+use iotax_model::record::Record;
+use iotax_model::record::state::RunState;
+use iotax_steps::clean::clean;
+use iotax_steps::executor::report_left;
+use iotax_store::{self as store, RunLock};
+use iotax_units::exit::{DONE, Failed};
 use std::path::Path;
 
 /// Arguments of `resume`.

@@ -1,7 +1,7 @@
 //! Ctrl-C: the first one ends a command in order.
 
-use crate::exit::Failed;
 use anyhow::Result;
+use iotax_units::exit::Failed;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use std::ops::ControlFlow;
 use std::sync::Arc;

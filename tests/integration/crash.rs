@@ -1,7 +1,7 @@
 //! kill -9 before and after every journal record, then `clean`: nothing of the run is left and what
 //! was not ours is untouched.
 
-use crate::rig::{Rig, can, can_boot, can_serve, traces, words};
+use crate::rig::{Rig, can_boot, can_serve, traces, words};
 use std::path::Path;
 
 /// What a folder holds, apart from the runs.

@@ -2,19 +2,19 @@
 //! better, so it is part of the long suite, which builds the image before.
 
 use crate::rig::{alone, can, can_run, program};
-use iotax::guard::inspect::{Inspection, Kind};
-use iotax::lab::root_image;
-use iotax::layer::PlanContext;
-use iotax::layer::guest::lab::{LabDrive, LabWish, plan, reach_steps};
-use iotax::layer::guest::qemu::Memory;
-use iotax::layer::guest::{GuestPlan, Parts, Requested, initramfs, reach, root};
-use iotax::measure::hand::{Asked as StepAsked, Run, Told};
-use iotax::measure::wire::{Peer, Request, Response};
-use iotax::scenario::check::{Request as Asked, from_arguments};
-use iotax::step::hand::PlaceExecutor;
-use iotax::step::op::{MakeDirectory, Op, Spawn};
-use iotax::step::system::RealSystem;
-use iotax::step::{RunTag, Step, StepOutput};
+use iotax_host::guard::inspect::{Inspection, Kind};
+use iotax_layers::PlanContext;
+use iotax_layers::guest::lab::{LabDrive, LabWish, plan, reach_steps};
+use iotax_layers::guest::qemu::Memory;
+use iotax_layers::guest::{GuestPlan, Parts, Requested, initramfs, reach, root};
+use iotax_layers::lab::root_image;
+use iotax_model::scenario::check::{Request as Asked, from_arguments};
+use iotax_steps::hand::PlaceExecutor;
+use iotax_steps::op::{MakeDirectory, Op, Spawn};
+use iotax_steps::peer_hand::{Asked as StepAsked, Run, Told};
+use iotax_steps::system::RealSystem;
+use iotax_steps::wire::{Peer, Request, Response};
+use iotax_steps::{RunTag, Step, StepOutput};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::time::{Duration, Instant};

@@ -2,7 +2,7 @@
 //! and nothing is said of them here but that there are some, and what the report says of them.
 
 use crate::rig::{Rig, alone, can, can_run, traces};
-use iotax::lab::root_image;
+use iotax_layers::lab::root_image;
 use serde_json::Value;
 use std::collections::BTreeSet;
 

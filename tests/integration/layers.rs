@@ -1,6 +1,6 @@
 //! Holds that each layer is in one place: nobody else knows it by its name.
 
-use iotax::layer::catalog;
+use iotax_model::layer as catalog;
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -2,7 +2,7 @@
 //! host, with guests of its own, a translator in a translator. Slow, so part of the long suite; it proves ways, not figures.
 
 use crate::rig::{self, beside, can, has, is_root};
-use iotax::layer::guest::kernel;
+use iotax_layers::guest::kernel;
 use std::fmt::Write as _;
 use std::ops::Range;
 use std::path::Path;

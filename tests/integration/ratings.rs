@@ -1,7 +1,7 @@
 //! What drives are rated at, in reports of runs: a stored run of a drive whose model the place told.
 
 use crate::rig::Rig;
-use iotax::store::line;
+use iotax_store::line;
 use serde_json::{Value, json};
 use std::path::PathBuf;
 

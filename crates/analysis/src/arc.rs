@@ -2,10 +2,10 @@
 //! data, and how much more than was asked for a block makes a drive give.
 
 use super::reading::WorkloadView;
-use crate::layer::catalog::MemoryCache;
-use crate::scenario::{IN_GUEST, LayerSpec, Stack};
-use crate::units::show_bytes;
 use iotax_load::Job;
+use iotax_model::layer::MemoryCache;
+use iotax_model::scenario::{IN_GUEST, LayerSpec, Stack};
+use iotax_units::show_bytes;
 
 /// Why reads of a stack may measure memory: a cache of one of its layers has room for all that the load reaches.
 pub fn has_room(reading: &WorkloadView, at: usize) -> Option<String> {
@@ -63,9 +63,9 @@ pub fn amplification(stack: &Stack, jobs: &[Job]) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::bill::twin::layer;
-    use crate::bill::{RunData, findings, twin};
-    use crate::store::record::Value;
+    use crate::twin::layer;
+    use crate::{RunData, findings, twin};
+    use iotax_model::record::Value;
 
     fn told(change: impl FnOnce(&mut RunData)) -> Vec<String> {
         let mut run = twin::a_against_a();

@@ -4,12 +4,12 @@ use super::compare::Estimated;
 use super::findings::{DesignReport, Figure, InterferenceCheck};
 use super::gather::{self, RoundTotal};
 use super::reading::WorkloadView;
-use crate::stats::conclusion::{said as said_size, width};
-use crate::stats::pilot::Pattern;
-use crate::stats::round::percent_up;
-use crate::stats::{Change, Concludes, Verdict, alone};
-use crate::store::record::Purpose;
-use crate::units::show_ns;
+use iotax_model::record::Purpose;
+use iotax_stats::conclusion::{said as said_size, width};
+use iotax_stats::pilot::Pattern;
+use iotax_stats::round::percent_up;
+use iotax_stats::{Change, Concludes, Verdict, alone};
+use iotax_units::show_ns;
 
 /// The last design that was recorded for the workload.
 pub fn design(reading: &WorkloadView) -> Option<DesignReport> {

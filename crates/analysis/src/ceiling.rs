@@ -4,8 +4,8 @@
 use super::findings::ceiling::{Ceiling, Masked};
 use super::gather::{RoundTotal, Side};
 use super::reading::WorkloadView;
-use crate::stats::{Refusal, Verdict};
-pub use crate::units::grouped;
+use iotax_stats::{Refusal, Verdict};
+pub use iotax_units::grouped;
 
 /// A generator that computes so much of its threads' time has no more to give.
 const GENERATOR_BUSY: f64 = 0.95;

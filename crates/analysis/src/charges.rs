@@ -9,10 +9,10 @@ use super::reading::{Load, WorkloadView};
 use super::remedy::{Effort, settle_words};
 use super::rows;
 use super::subject::who;
-use crate::stats::quantile::{self, Batches};
-use crate::stats::ratio::Total;
-use crate::stats::{Charge, Concludes, Phrase, Refusal, Verdict};
-use crate::units::grouped;
+use iotax_stats::quantile::{self, Batches};
+use iotax_stats::ratio::Total;
+use iotax_stats::{Charge, Concludes, Phrase, Refusal, Verdict};
+use iotax_units::grouped;
 
 /// The charges of one stack with the estimates behind them.
 pub struct Charged {

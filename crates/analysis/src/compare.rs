@@ -7,13 +7,13 @@ use super::pairing::{Basis, Paired, Unit};
 use super::reading::WorkloadView;
 use super::subject::Quantity;
 use super::timeline;
-use crate::stats::judge::{Question, judge};
-use crate::stats::quantile::Estimate;
-use crate::stats::ratio::{self, Difference, Total};
-use crate::stats::rounds::Value;
-use crate::stats::spread::Spread;
-use crate::stats::visits::{self, VisitRatio};
-use crate::stats::{Change, Charge, Concludes, Ratio, Refusal, Uncertain, Verdict, family};
+use iotax_stats::judge::{Question, judge};
+use iotax_stats::quantile::Estimate;
+use iotax_stats::ratio::{self, Difference, Total};
+use iotax_stats::rounds::Value;
+use iotax_stats::spread::Spread;
+use iotax_stats::visits::{self, VisitRatio};
+use iotax_stats::{Change, Charge, Concludes, Ratio, Refusal, Uncertain, Verdict, family};
 
 /// An estimated ratio, whatever its unit.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -4,10 +4,10 @@
 
 use super::efficiency::{self, Layout, Spread};
 use super::reading::WorkloadView;
-use crate::layer::catalog::comparable::{Concept, Setting};
-use crate::scenario::{LayerSpec, Stack};
-use crate::store::record::HOST;
-use crate::units::show_bytes;
+use iotax_model::layer::comparable::{Concept, Setting};
+use iotax_model::record::HOST;
+use iotax_model::scenario::{LayerSpec, Stack};
+use iotax_units::show_bytes;
 use std::collections::BTreeSet;
 
 /// How a stack has something; `None`: it has no such thing, or nobody knows.
@@ -168,9 +168,9 @@ fn commands(reading: &WorkloadView, pair: [usize; 2]) -> Option<(Setting, Settin
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::bill::twin::{drives as many, layer};
-    use crate::bill::{RunData, findings, twin};
-    use crate::scenario::Medium;
+    use crate::twin::{drives as many, layer};
+    use crate::{RunData, findings, twin};
+    use iotax_model::scenario::Medium;
 
     type Layers = Vec<LayerSpec>;
 

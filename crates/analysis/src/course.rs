@@ -5,8 +5,8 @@ use super::findings::sweep::{Change, Course, End, Spot};
 use super::findings::{Comparison, Interval};
 use super::simultaneous::Simultaneous;
 use super::subject::who;
-use crate::stats::Digits;
-use crate::stats::{Refusal, Verdict};
+use iotax_stats::Digits;
+use iotax_stats::{Refusal, Verdict};
 
 /// The courses of a stack: `points` by quantity, `at_once` points in the whole sweep.
 pub fn all(name: &str, points: &[(&'static str, Vec<(Spot, &Comparison)>)], at_once: usize) -> Vec<Course> {

@@ -9,9 +9,9 @@ use super::gather::{RoundTotal, Side};
 use super::reading::WorkloadView;
 use super::rows;
 use super::subject::marked;
-use crate::stats::fairness::{self, Shares};
-use crate::stats::ratio::Total;
-use crate::stats::{Digits, Refusal, ratio};
+use iotax_stats::fairness::{self, Shares};
+use iotax_stats::ratio::Total;
+use iotax_stats::{Digits, Refusal, ratio};
 use std::collections::BTreeMap;
 
 /// Every such stack of a workload.
@@ -157,9 +157,9 @@ const FEW_AGAIN: f64 = 0.03;
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::bill::findings;
-    use crate::bill::twin;
-    use crate::store::record::CpuTimes;
+    use crate::findings;
+    use crate::twin;
+    use iotax_model::record::CpuTimes;
 
     /// A reactor that polls is a core of user time in /proc/stat, whether it serves or not.
     #[test]

@@ -5,13 +5,13 @@
 use super::findings::{WarningReport, WorkloadFindings};
 use super::reading::WorkloadView;
 use super::{arc, confounders, efficiency, found_data, generator, neighbours, resized};
-use crate::host::facts::{Device, Facts};
-use crate::layer::catalog::spdk::SOCKET;
-use crate::scenario::{LayerSpec, Stack};
-use crate::stats::{Verdict, alike};
-use crate::store::RunData;
-use crate::store::record::{Generator, HOST, Slice, SpdkTarget};
-use crate::units::{distinct, show_bytes};
+use iotax_facts::machine::{Device, Facts};
+use iotax_model::layer::spdk::SOCKET;
+use iotax_model::record::{Generator, HOST, Slice, SpdkTarget};
+use iotax_model::scenario::{LayerSpec, Stack};
+use iotax_stats::{Verdict, alike};
+use iotax_store::RunData;
+use iotax_units::{distinct, show_bytes};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
@@ -407,10 +407,10 @@ fn neighbours_of_the_load(case: &LoadedStack) -> Option<(&'static str, String)> 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::bill::twin;
-    use crate::bill::{findings, gather};
-    use crate::store::record::{ClockReading, Clocks, Purpose, Reactor, Value};
+    use crate::twin;
+    use crate::{findings, gather};
     use iotax_load::Job;
+    use iotax_model::record::{ClockReading, Clocks, Purpose, Reactor, Value};
 
     fn kinds(run: &RunData) -> Vec<(String, String)> {
         let known = ["clock", "steal", "vcpus", "generator", "cached", "faster", "sides", "engines"];

@@ -3,13 +3,13 @@
 
 use super::findings::durability::{Durability, DurabilityRow};
 use super::findings::{Figure, GuestDisk, Interval, SampleUnit};
-use crate::host::facts::Device;
-use crate::scenario::{Kill, Stack};
-use crate::stats::share;
-use crate::store::RunData;
-use crate::store::record::trial::{Example, Found, Trial};
-use crate::store::record::{HOST, PlaceFacts};
-use crate::units::grouped;
+use iotax_facts::machine::Device;
+use iotax_model::record::trial::{Example, Found, Trial};
+use iotax_model::record::{HOST, PlaceFacts};
+use iotax_model::scenario::{Kill, Stack};
+use iotax_stats::share;
+use iotax_store::RunData;
+use iotax_units::grouped;
 use std::collections::BTreeSet;
 
 /// Of a run of trials; `None` of any other.
@@ -303,8 +303,8 @@ fn drive(device: &Device) -> String {
 #[cfg(test)]
 mod tests {
     use super::{known_share, percent, percents, share_of};
-    use crate::bill::{findings, twin};
-    use crate::store::RunData;
+    use crate::{findings, twin};
+    use iotax_store::RunData;
 
     #[test]
     fn what_was_kept_and_what_was_lost_is_said_with_how_sure_it_is() {

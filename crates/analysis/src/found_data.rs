@@ -4,8 +4,8 @@
 
 use super::confounders::bases;
 use super::reading::WorkloadView;
-use crate::layer::catalog::Face;
-use crate::scenario::{LayerSpec, Medium, Stack};
+use iotax_model::layer::Face;
+use iotax_model::scenario::{LayerSpec, Medium, Stack};
 
 /// Kind of these doubts.
 pub const KIND: &str = "found_data";
@@ -56,9 +56,9 @@ fn is_somebodys(medium: &Medium) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::bill::{RunData, findings, twin};
-    use crate::store::record::LaidOut;
+    use crate::{RunData, findings, twin};
     use iotax_load::Rw;
+    use iotax_model::record::LaidOut;
 
     fn told(change: impl FnOnce(&mut RunData)) -> Vec<String> {
         let mut run = twin::a_against_a();

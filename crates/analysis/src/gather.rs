@@ -2,13 +2,13 @@
 //! the middle of a round leaves it lopsided); a slice with a failed sample spoils its round for that stack.
 
 use super::findings::WritebackWait;
-use crate::scenario::Workload;
-use crate::stats::Refusal;
-use crate::stats::quantile::{self, Batches};
-use crate::stats::ratio::Total;
-use crate::stats::refusal::KEPT_UP;
-use crate::store::RunData;
-use crate::store::record::{CpuTimes, Purpose, Slice, Value, worse_known};
+use iotax_model::record::{CpuTimes, Purpose, Slice, Value, worse_known};
+use iotax_model::scenario::Workload;
+use iotax_stats::Refusal;
+use iotax_stats::quantile::{self, Batches};
+use iotax_stats::ratio::Total;
+use iotax_stats::refusal::KEPT_UP;
+use iotax_store::RunData;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 /// Visit and round.

@@ -4,7 +4,7 @@
 use super::findings::{Comparison, GeneratorReport};
 use super::gather::{RoundTotal, Side};
 use super::reading::WorkloadView;
-use crate::stats::Digits;
+use iotax_stats::Digits;
 
 /// Beyond this a report says that latencies and counts contradict each other.
 pub const LITTLES_LAW: f64 = 0.02;
@@ -63,9 +63,9 @@ pub fn contradicts_itself(found: &GeneratorReport) -> Option<f64> {
 
 #[cfg(test)]
 mod tests {
-    use crate::bill::{Findings, findings, twin};
-    use crate::store::RunData;
-    use crate::store::record::Value;
+    use crate::{Findings, findings, twin};
+    use iotax_model::record::Value;
+    use iotax_store::RunData;
 
     /// Has the stack at `at` be fio on the baseline, by its own name.
     fn as_ruler(mut run: RunData, at: usize) -> RunData {

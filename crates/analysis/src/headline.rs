@@ -5,9 +5,9 @@
 use super::findings::{Comparison, Interval, Role, RulerCheck, WorkloadFindings};
 use super::subject::who;
 use super::verdicts;
-use crate::stats::round::percent_up;
-use crate::stats::{Concludes, Verdict};
-use crate::units::{counted, distinct, show_names};
+use iotax_stats::round::percent_up;
+use iotax_stats::{Concludes, Verdict};
+use iotax_units::{counted, distinct, show_names};
 
 /// Which comparison is the headline, with its sentence.
 pub struct Headline {

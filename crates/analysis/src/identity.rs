@@ -1,12 +1,12 @@
 //! Which run it is, of which places.
 
 use super::findings::{PlaceReport, RunIdentity};
-use crate::shell;
-use crate::stats::alike;
-use crate::store::RunData;
-use crate::store::record::PlaceFacts;
-use crate::store::record::state::RunState;
-use crate::units::{distinct, show_names};
+use iotax_model::record::PlaceFacts;
+use iotax_model::record::state::RunState;
+use iotax_stats::alike;
+use iotax_store::RunData;
+use iotax_units::shell;
+use iotax_units::{distinct, show_names};
 
 /// Which run, of what, by which program, in what state.
 pub fn identity(run: &RunData) -> RunIdentity {

@@ -4,7 +4,7 @@ use super::compare::Estimated;
 use super::findings::{Charges, Comparison, WorkloadFindings};
 use super::reading::WorkloadView;
 use super::{charges, verdicts};
-use crate::scenario::MeasureSpec;
+use iotax_model::scenario::MeasureSpec;
 
 /// The estimates of what was found of a workload; `None` where there was nothing to estimate. Those of states against
 /// the healthy one follow those of stacks against the baseline.

@@ -2,10 +2,10 @@
 //! both ends of a connection agreed to, in words.
 
 use super::findings::layers::LayerReport;
-use crate::host::facts::Device;
-use crate::store::RunData;
-use crate::store::record::LayerUp;
-use crate::units::show_bytes;
+use iotax_facts::machine::Device;
+use iotax_model::record::LayerUp;
+use iotax_store::RunData;
+use iotax_units::show_bytes;
 
 /// All that were recorded; a run that was resumed has told some again.
 pub fn layers(run: &RunData) -> Vec<LayerReport> {
@@ -128,7 +128,7 @@ fn blocks(device: &Device) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::bill::{findings, twin};
+    use crate::{findings, twin};
 
     #[test]
     fn an_array_is_told_in_mdadms_words() {

@@ -2,18 +2,6 @@
 //! and says so; what is missing or failed keeps its reason.
 #![forbid(unsafe_code)]
 
-use crate as bill;
-use iotax_model::{layer, scenario};
-use iotax_stats as stats;
-use iotax_store as store;
-use iotax_units::{self as units, shell};
-mod host {
-    pub use iotax_facts::machine as facts;
-    pub mod caches {
-        pub use iotax_facts::machine::WriteCache;
-    }
-}
-
 pub mod against;
 mod arc;
 mod baseline;
@@ -63,8 +51,8 @@ mod verdicts;
 mod verification;
 mod warnings;
 
-pub use crate::store::RunData;
 pub use findings::Findings;
+pub use iotax_store::RunData;
 pub use subject::who;
 
 use findings::WorkloadFindings;

@@ -3,9 +3,9 @@
 use super::findings::{Comparison, Figure, SampleUnit, WorkloadFindings};
 use super::reading::WorkloadView;
 use super::{steady, verdicts};
-use crate::stats::checks::TIMES;
-use crate::stats::length::LEAST;
-use crate::stats::round::rounded_up;
+use iotax_stats::checks::TIMES;
+use iotax_stats::length::LEAST;
+use iotax_stats::round::rounded_up;
 
 /// As sentences.
 pub fn not_excluded(readings: &[WorkloadView], workloads: &[WorkloadFindings]) -> Vec<String> {

@@ -9,11 +9,11 @@ use super::gather::{RoundId, RoundTotal, Side};
 use super::pairing::Paired;
 use super::reading::WorkloadView;
 use super::subject::Quantity;
-use crate::scenario::{BILL_DEPTHS, Workload};
-use crate::stats::ratio;
-use crate::stats::spread::Spread;
-use crate::stats::{Concludes, Refusal, Verdict, visits};
 use iotax_load::Job;
+use iotax_model::scenario::{BILL_DEPTHS, Workload};
+use iotax_stats::ratio;
+use iotax_stats::spread::Spread;
+use iotax_stats::{Concludes, Refusal, Verdict, visits};
 
 /// The bill of one workload, and the estimates of its lines.
 pub fn bill(reading: &WorkloadView) -> (Bill, Vec<Option<Estimated>>) {

@@ -2,10 +2,10 @@
 //! programs are in it. Only a bare medium tells: of any other the layers compute, too.
 
 use super::reading::WorkloadView;
-use crate::host::facts::Target;
-use crate::scenario::Medium;
-use crate::stats::Refusal;
-use crate::store::record::HOST;
+use iotax_facts::machine::Target;
+use iotax_model::record::HOST;
+use iotax_model::scenario::Medium;
+use iotax_stats::Refusal;
 use std::path::Path;
 
 /// More processors than this ...
@@ -84,10 +84,10 @@ fn polls(reading: &WorkloadView) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use crate::bill::{findings, twin};
-    use crate::host::facts::{Device, FileSystem, Target};
-    use crate::scenario::Medium;
-    use crate::store::RunData;
+    use crate::{findings, twin};
+    use iotax_facts::machine::{Device, FileSystem, Target};
+    use iotax_model::scenario::Medium;
+    use iotax_store::RunData;
 
     /// Neighbours that take so many processors all the time.
     fn beside(mut run: RunData, processors: f64) -> RunData {
@@ -112,7 +112,7 @@ mod tests {
     #[test]
     fn cpu_time_with_a_neighbours_in_it_makes_no_conclusion() {
         let quiet = findings(&twin::masked());
-        let of_cpu = |found: &crate::bill::Findings| {
+        let of_cpu = |found: &crate::Findings| {
             found.workloads[0].charges.iter().map(|one| one.cpu.clone()).collect::<Vec<_>>()
         };
         assert!(of_cpu(&quiet).iter().any(|cpu| cpu.verdict.is_resolved()));
@@ -145,7 +145,7 @@ mod tests {
             let lasted_ns = (slice.window_ns + slice.discarded_ns + slice.drain_ns) as f64;
             slice.cpu.as_mut().unwrap().user_ns += (2.0 * lasted_ns) as u64;
             let own = slice.samples.iter_mut().find(|one| one.metric == "cpu.user").unwrap();
-            own.value = crate::store::record::Value::Value(2.0 * lasted_ns);
+            own.value = iotax_model::record::Value::Value(2.0 * lasted_ns);
         }
         assert_eq!(told(&busy), None);
     }

@@ -4,7 +4,7 @@
 use super::findings::SampleUnit;
 use super::gather::{RoundId, Side};
 use super::subject::Quantity;
-use crate::stats::visits;
+use iotax_stats::visits;
 
 /// What can be paired.
 #[derive(Clone, Debug, PartialEq)]

@@ -3,11 +3,11 @@
 
 use super::findings::WarningReport;
 use super::findings::precondition::{LoadReport, PassesReport, PreconditionReport};
-use crate::scenario::{Medium, Stack};
-use crate::stats::steady::Window;
-use crate::store::RunData;
-use crate::store::record::precondition::{PassedDrive, Passes, Preconditioned, PreconditionedStack};
-use crate::units::{counted, show_bytes, show_names, show_ns};
+use iotax_model::record::precondition::{PassedDrive, Passes, Preconditioned, PreconditionedStack};
+use iotax_model::scenario::{Medium, Stack};
+use iotax_stats::steady::Window;
+use iotax_store::RunData;
+use iotax_units::{counted, show_bytes, show_names, show_ns};
 use std::path::Path;
 
 /// More loads than this are told together.
@@ -208,7 +208,7 @@ pub fn warnings(run: &RunData) -> Vec<WarningReport> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::bill::twin;
+    use crate::twin;
 
     /// What was recorded of the made-up run's stacks: steady in one visit, and not in another.
     fn run() -> RunData {

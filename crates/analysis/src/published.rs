@@ -8,10 +8,10 @@ use super::gather;
 use super::reading::WorkloadView;
 use super::rows;
 use super::subject::Quantity;
-use crate::scenario::published::Way;
-use crate::scenario::{Metric, Published, PublishedFigure};
-use crate::stats::{Concludes, Refusal, Verdict};
-use crate::store::RunData;
+use iotax_model::scenario::published::Way;
+use iotax_model::scenario::{Metric, Published, PublishedFigure};
+use iotax_stats::{Concludes, Refusal, Verdict};
+use iotax_store::RunData;
 use std::collections::BTreeMap;
 
 impl Agreement {
@@ -310,7 +310,7 @@ fn told(way: Option<Way>) -> gather::Way {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::bill::{findings, twin};
+    use crate::{findings, twin};
     use iotax_load::{Job, Rw};
 
     fn word(ours: (f64, f64, f64), printed: [f64; 2]) -> &'static str {

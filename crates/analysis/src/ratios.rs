@@ -9,9 +9,9 @@ use super::pairing::Basis;
 use super::reading::WorkloadView;
 use super::rows;
 use super::subject::{self, Quantity};
-use crate::scenario::{Metric, PublishedFigure, TableGroup, TableSpec};
-use crate::store::RunData;
-use crate::units::distinct;
+use iotax_model::scenario::{Metric, PublishedFigure, TableGroup, TableSpec};
+use iotax_store::RunData;
+use iotax_units::distinct;
 
 /// All of them.
 pub fn tables(run: &RunData, readings: &[WorkloadView], workloads: &[WorkloadFindings]) -> Vec<RatioTable> {
@@ -121,7 +121,7 @@ impl TableGroupCells<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::bill::{findings, twin};
+    use crate::{findings, twin};
 
     #[test]
     fn shares_are_those_of_the_column_whatever_the_baseline_is() {

@@ -6,14 +6,14 @@ use super::pairing::{self, Basis, Paired};
 use super::steady::Course;
 use super::subject::Quantity;
 use super::timeline::Timeline;
-use crate::scenario::Workload;
-use crate::stats::Refusal;
-use crate::store::RunData;
-use crate::store::record::{
+use iotax_load::EngineName;
+use iotax_model::record::{
     Generator, IO_ERRORS, PlaceFacts, Purpose, Slice, Warning, WorkerUp, ended_as_asked,
 };
-use crate::units::grouped;
-use iotax_load::EngineName;
+use iotax_model::scenario::Workload;
+use iotax_stats::Refusal;
+use iotax_store::RunData;
+use iotax_units::grouped;
 use std::collections::{BTreeMap, HashMap};
 
 /// A workload with its gathered rounds.

@@ -4,10 +4,10 @@
 
 use super::findings::states::Rebuild;
 use super::reading::WorkloadView;
-use crate::scenario::InState;
-use crate::store::RunData;
-use crate::store::record::Slice;
-use crate::units::{self, counted};
+use iotax_model::record::Slice;
+use iotax_model::scenario::InState;
+use iotax_store::RunData;
+use iotax_units::{self as units, counted};
 
 /// Of shares in whole percent both ends of a stretch are off by half a percent at most.
 const ROUNDED: f64 = 1.0;
@@ -162,8 +162,8 @@ fn member_bytes(run: &RunData, stack: &str) -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::bill::{findings, twin};
-    use crate::host::facts::Device;
+    use crate::{findings, twin};
+    use iotax_facts::machine::Device;
 
     /// One second a slice, of which 0.8 are load; shares as told behind each, `None`: it left its state.
     fn run(told: &[(u32, Option<u32>)]) -> RunData {

@@ -2,9 +2,9 @@
 
 use super::baseline;
 use super::reading::WorkloadView;
-use crate::scenario::MeasureSpec;
-use crate::stats::Refusal;
-use crate::stats::spread::BATCHES as LEAST_ROUNDS;
+use iotax_model::scenario::MeasureSpec;
+use iotax_stats::Refusal;
+use iotax_stats::spread::BATCHES as LEAST_ROUNDS;
 
 /// How long a workload was measured, and why no longer.
 pub struct Effort<'a> {

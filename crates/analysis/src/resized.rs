@@ -1,7 +1,7 @@
 //! A target that had another size in one part of a run than in another: a file that was cut, a volume that grew, before the run went on.
 
 use super::reading::WorkloadView;
-use crate::units::show_bytes;
+use iotax_units::show_bytes;
 use std::collections::BTreeMap;
 
 /// How the report calls it.
@@ -33,8 +33,8 @@ pub fn of(reading: &WorkloadView, at: usize) -> Option<(&'static str, String)> {
 
 #[cfg(test)]
 mod tests {
-    use crate::bill::{findings, twin};
-    use crate::store::record::WorkerUp;
+    use crate::{findings, twin};
+    use iotax_model::record::WorkerUp;
 
     #[test]
     fn a_target_that_shrank_between_visits_is_told() {

@@ -6,8 +6,8 @@ use super::gather::{RoundTotal, Side, Way};
 use super::generator;
 use super::reading::WorkloadView;
 use super::subject::Quantity;
-use crate::stats::Refusal;
-use crate::stats::quantile::{self, Batches, Estimate};
+use iotax_stats::Refusal;
+use iotax_stats::quantile::{self, Batches, Estimate};
 
 /// The row of a stack.
 pub fn row(reading: &WorkloadView, at: usize) -> Row {

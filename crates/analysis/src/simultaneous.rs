@@ -1,7 +1,7 @@
 //! Intervals that hold at once.
 
 use super::findings::{Figure, Interval};
-use crate::stats::t_quantile;
+use iotax_stats::t_quantile;
 
 /// A figure with the interval that holds for so many at once.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -5,9 +5,9 @@ use super::findings::SampleUnit;
 use super::gather::{RoundTotal, Side};
 use super::pairing::{Paired, pair};
 use super::subject::Quantity;
-use crate::stats::ratio::Total;
-use crate::stats::unpaired::Level;
-use crate::stats::{Refusal, visits};
+use iotax_stats::ratio::Total;
+use iotax_stats::unpaired::Level;
+use iotax_stats::{Refusal, visits};
 
 /// What is compared.
 #[derive(Clone, Copy)]

@@ -6,9 +6,9 @@ use super::judged::{Estimates, Judged};
 use super::reading::WorkloadView;
 use super::rebuild;
 use super::subject::{marked, who};
-use crate::scenario::{InState, told_by};
-use crate::stats::{Verdict, alike};
-use crate::store::record::{Purpose, Slice};
+use iotax_model::record::{Purpose, Slice};
+use iotax_model::scenario::{InState, told_by};
+use iotax_stats::{Verdict, alike};
 
 /// All arrays of a workload that have states. Their estimates are added to the others.
 pub(super) fn of(reading: &WorkloadView, estimates: &mut Estimates) -> Vec<ArrayStates> {
@@ -131,9 +131,9 @@ fn came_back(verdict: &Verdict) -> &'static str {
 
 #[cfg(test)]
 mod tests {
-    use crate::bill::findings::WorkloadFindings;
-    use crate::bill::{RunData, findings, twin};
-    use crate::store::record::{Purpose, Value};
+    use crate::findings::WorkloadFindings;
+    use crate::{RunData, findings, twin};
+    use iotax_model::record::{Purpose, Value};
 
     fn found(change: impl FnOnce(&mut RunData)) -> WorkloadFindings {
         let mut run = twin::states();
@@ -180,11 +180,11 @@ mod tests {
         // Bonferroni's intervals are of all that are asked about: of seven wider than of four.
         let width = |found: &WorkloadFindings| {
             let mut all = found.all_comparisons();
-            let failed = |one: &&crate::bill::findings::Comparison| {
+            let failed = |one: &&crate::findings::Comparison| {
                 one.stack.ends_with("failed(1)") && one.against == "mdraid(level=5)"
             };
             match all.find(failed).and_then(|one| one.simultaneous.clone()) {
-                Some(crate::bill::findings::Interval::Bounds { low, high, .. }) => high - low,
+                Some(crate::findings::Interval::Bounds { low, high, .. }) => high - low,
                 _ => panic!("no interval"),
             }
         };

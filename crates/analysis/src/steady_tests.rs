@@ -1,9 +1,9 @@
 //! Writes with a cache that is named, one that shows, and none.
 
 use super::*;
-use crate::bill::findings::{Figure, Findings};
-use crate::bill::{findings, twin};
-use crate::store::record::precondition::{Preconditioned, PreconditionedStack};
+use crate::findings::{Figure, Findings};
+use crate::{findings, twin};
+use iotax_model::record::precondition::{Preconditioned, PreconditionedStack};
 
 const MIB: u64 = 1 << 20;
 /// The twin's two stacks write one file: four slices of 4096 blocks of 4 KiB in a round.
@@ -162,7 +162,7 @@ fn what_long_rounds_write_fills_the_cache_too() {
         slice.window_ns *= 4;
         let written = slice.samples.iter_mut().filter(|sample| sample.metric.starts_with("write."));
         written.for_each(|sample| {
-            if let crate::store::record::Value::Value(value) = &mut sample.value {
+            if let iotax_model::record::Value::Value(value) = &mut sample.value {
                 *value *= 4.0;
             }
         });
@@ -259,7 +259,7 @@ fn preconditioned(mut run: RunData, steady: bool) -> RunData {
         // The made-up drive drifts more than is level.
         slice.window_ns = 90_000_000 + if steady { 0 } else { 30_000_000 * u64::from(slice.round) };
     });
-    let stack = |stack: &crate::scenario::Stack| PreconditionedStack {
+    let stack = |stack: &iotax_model::scenario::Stack| PreconditionedStack {
         stack: stack.name.clone(),
         steady,
         ..PreconditionedStack::default()

@@ -1,8 +1,8 @@
 //! What a verdict is about, in words: `4k random-read IOPS at iodepth 32 x 4`.
 
 pub use super::findings::Quantity;
-use crate::scenario::{Regime, Workload, block_size_word, detail_words, order_words, rate_words};
 use iotax_load::Job;
+use iotax_model::scenario::{Regime, Workload, block_size_word, detail_words, order_words, rate_words};
 
 /// From this block size on, people speak of throughput.
 const THROUGHPUT_FROM: u64 = 64 << 10;

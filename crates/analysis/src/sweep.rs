@@ -10,9 +10,9 @@ use super::knee;
 use super::reading::WorkloadView;
 use super::simultaneous::Simultaneous;
 use super::subject::marked;
-use crate::scenario::Coordinate;
-use crate::stats::ratio::{self, ratio_of_totals, residuals};
-use crate::stats::{Refusal, Spread};
+use iotax_model::scenario::Coordinate;
+use iotax_stats::ratio::{self, ratio_of_totals, residuals};
+use iotax_stats::{Refusal, Spread};
 
 impl Spot {
     fn of(at: &Coordinate) -> Spot {

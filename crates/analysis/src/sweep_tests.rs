@@ -3,9 +3,9 @@
 use super::super::findings::Findings;
 use super::super::{RunData, findings, twin};
 use super::*;
-use crate::bill::findings::SampleUnit;
-use crate::bill::findings::sweep::{Change, Place};
-use crate::stats::Verdict;
+use crate::findings::SampleUnit;
+use crate::findings::sweep::{Change, Place};
+use iotax_stats::Verdict;
 
 fn only(run: &RunData) -> SweepFindings {
     let mut found: Findings = findings(run);
@@ -53,7 +53,7 @@ fn power_is_throughput_over_latency_and_holds_its_truth() {
 
 #[test]
 fn in_a_closed_loop_power_varies_twice_as_much_as_the_rate() {
-    let mut noise = crate::stats::noise::Noise::new(3);
+    let mut noise = iotax_stats::noise::Noise::new(3);
     let factors: Vec<f64> = (0..64).map(|_| (0.02 * noise.normal()).exp()).collect();
     // A faster round has both more I/Os and shorter ones: twice the spread, not 1.4 times.
     let rates: Vec<(f64, f64)> = factors.iter().map(|factor| (1.0, 1e4 * factor)).collect();

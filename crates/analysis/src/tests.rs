@@ -2,10 +2,10 @@
 
 use super::findings::{BillLine, Figure, Interval, SampleUnit};
 use super::{Findings, RunData, findings, twin};
-use crate::stats::pilot::Pattern;
-use crate::stats::{Concludes, Refusal, Verdict};
-use crate::store::record::{DesignUp, PlaceFacts, Purpose, Slice, Value, Warning, WorkerUp};
 use iotax_load::Job;
+use iotax_model::record::{DesignUp, PlaceFacts, Purpose, Slice, Value, Warning, WorkerUp};
+use iotax_stats::pilot::Pattern;
+use iotax_stats::{Concludes, Refusal, Verdict};
 
 fn covers(figure: &Figure, truth: f64) -> bool {
     figure.bounds().is_some_and(|(low, high)| low <= truth && truth <= high)
@@ -576,14 +576,14 @@ fn what_a_ceiling_hides_is_masked_and_no_headline() {
 
 #[test]
 fn busy_cpus_and_a_busy_generator_are_ceilings_only_if_both_have_them() {
-    let with = |change: &dyn Fn(&mut crate::store::record::Slice), both: bool| {
+    let with = |change: &dyn Fn(&mut iotax_model::record::Slice), both: bool| {
         let mut run = twin::a_against_a();
         run.slices.iter_mut().filter(|slice| both || slice.stack == "file").for_each(change);
         findings(&run).workloads[0].comparisons[0].masked.as_ref().map(|masked| masked.short())
     };
-    let busy = |slice: &mut crate::store::record::Slice| slice.cpu.as_mut().unwrap().idle_ns = 0;
+    let busy = |slice: &mut iotax_model::record::Slice| slice.cpu.as_mut().unwrap().idle_ns = 0;
     assert_eq!((with(&busy, true), with(&busy, false)), (Some("busy CPUs"), None));
-    let spinning = |slice: &mut crate::store::record::Slice| {
+    let spinning = |slice: &mut iotax_model::record::Slice| {
         let whole = (slice.window_ns + slice.discarded_ns + slice.drain_ns) as f64;
         for sample in slice.samples.iter_mut().filter(|sample| sample.metric == "cpu.user") {
             sample.value = Value::Value(0.96 * whole);

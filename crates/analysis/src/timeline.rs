@@ -4,11 +4,11 @@
 use super::gather::{RoundId, Samples, Strata, index};
 use super::pairing::Basis;
 use super::subject::Quantity;
-use crate::scenario::Workload;
-use crate::stats::Refusal;
-use crate::stats::rounds::{Part, Round, RoundKind, Value};
-use crate::store::RunData;
-use crate::store::record::{Purpose, Slice};
+use iotax_model::record::{Purpose, Slice};
+use iotax_model::scenario::Workload;
+use iotax_stats::Refusal;
+use iotax_stats::rounds::{Part, Round, RoundKind, Value};
+use iotax_store::RunData;
 use std::collections::BTreeSet;
 
 /// Plain and long rounds of a workload.

@@ -1,21 +1,21 @@
 //! Simulated runs for tests: stacks with known costs under drifting noise, from a seed. Everything that a
 //! report must cope with has one: a bill, A/A, an emulated guest, a killed run, writes, visits, a failure.
 
-use crate::host::facts::Facts;
-use crate::scenario::sweep::SWEPT;
-use crate::scenario::{
-    Coordinate, LayerSpec, MeasureSpec, Medium, Published, PublishedFigure, Scenario, Stack, SweepPoint,
-    Workload,
-};
-use crate::stats::noise::Noise;
-use crate::stats::pilot::Pattern;
-use crate::stats::schedule::Schedule;
-use crate::store::RunData;
-use crate::store::record::{
+use iotax_facts::machine::Facts;
+use iotax_load::{EngineName, Histogram, Job, Rw};
+use iotax_model::record::{
     Better, CpuTimes, DesignUp, Gate, Generator, GuestDisk, Matched, PlaceFacts, Purpose, RunStart, Sample,
     Slice, SlicePart, Value, Warning, WorkerUp,
 };
-use iotax_load::{EngineName, Histogram, Job, Rw};
+use iotax_model::scenario::sweep::SWEPT;
+use iotax_model::scenario::{
+    Coordinate, LayerSpec, MeasureSpec, Medium, Published, PublishedFigure, Scenario, Stack, SweepPoint,
+    Workload,
+};
+use iotax_stats::noise::Noise;
+use iotax_stats::pilot::Pattern;
+use iotax_stats::schedule::Schedule;
+use iotax_store::RunData;
 use std::collections::BTreeMap;
 
 mod fixtures;

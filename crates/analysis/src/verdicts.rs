@@ -8,9 +8,9 @@ use super::pairing::Basis;
 use super::reading::WorkloadView;
 use super::remedy::{Effort, settle_words};
 use super::subject::{self, Quantity, who};
-use crate::scenario::MeasureSpec;
-use crate::stats::family::holm;
-use crate::stats::{Concludes, Phrase, Refusal, Verdict};
+use iotax_model::scenario::MeasureSpec;
+use iotax_stats::family::holm;
+use iotax_stats::{Concludes, Phrase, Refusal, Verdict};
 
 /// One comparison with the estimate behind it.
 pub struct Compared {

@@ -2,11 +2,11 @@
 //! else is the first thing that a report says.
 
 use super::findings::verification::{Verification, VerifiedRow};
-use crate::scenario::{Stack, Workload};
-use crate::store::RunData;
-use crate::store::record::verification::Verification as Record;
-use crate::units::{grouped, show_bytes};
 use iotax_load::verify::{Example, Found, Kind};
+use iotax_model::record::verification::Verification as Record;
+use iotax_model::scenario::{Stack, Workload};
+use iotax_store::RunData;
+use iotax_units::{grouped, show_bytes};
 use std::collections::BTreeSet;
 
 /// Of a run with such loads; `None` of any other.
@@ -129,8 +129,8 @@ fn said(row: &VerifiedRow) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::bill::findings;
-    use crate::bill::twin;
+    use crate::findings;
+    use crate::twin;
 
     #[test]
     fn what_is_wrong_comes_before_what_it_costs() {

@@ -5,11 +5,11 @@ use super::findings::{Comparison, WarningReport, WorkloadFindings};
 use super::imported;
 use super::precondition;
 use super::reading::WorkloadView;
-use crate::stats::checks::Meaning;
-use crate::store::RunData;
-use crate::store::record::state::RunState;
-use crate::store::record::{LaidOut, WARNING_KINDS};
-use crate::units::{counted, show_bytes};
+use iotax_model::record::state::RunState;
+use iotax_model::record::{LaidOut, WARNING_KINDS};
+use iotax_stats::checks::Meaning;
+use iotax_store::RunData;
+use iotax_units::{counted, show_bytes};
 use std::collections::BTreeMap;
 
 /// Recorded ones, and what shows when the record is read.

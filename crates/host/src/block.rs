@@ -279,7 +279,7 @@ fn other_disks(probe: &Probe, name: &str) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::host::made_up::server;
+    use crate::made_up::server;
 
     fn named(probe: &Probe, name: &str) -> Identity {
         identity(probe, &disk(probe, name).expect("disk"))

@@ -3,8 +3,8 @@
 
 use super::facts::memory_bytes;
 use super::probe::Probe;
-use crate::units::show_bytes;
 pub use iotax_facts::machine::WriteCache;
+use iotax_units::show_bytes;
 
 /// What the page cache of the machine may hold back before a writer has to wait: `vm.dirty_bytes`, or `vm.dirty_ratio`
 /// of the memory that is available now (Documentation/admin-guide/sysctl/vm.rst of the kernel). `None` where the kernel
@@ -34,7 +34,7 @@ pub fn zfs(probe: &Probe) -> Option<WriteCache> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::host::made_up::server;
+    use crate::made_up::server;
 
     #[test]
     fn zfs_has_a_limit_that_its_module_tells_or_that_follows_from_the_memory() {

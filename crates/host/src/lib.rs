@@ -16,8 +16,6 @@ pub mod net;
 pub mod pci;
 pub mod probe;
 
-use crate as host;
-use iotax_units::{self as units, exit, shell};
 use serde::{Deserialize, Serialize};
 
 /// Something a stack needs and this machine lacks.

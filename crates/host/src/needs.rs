@@ -4,8 +4,8 @@
 use super::Missing;
 use super::pci;
 use super::probe::{GuestProbe, Probe};
-use crate::units::show_bytes;
 use iotax_facts::need::{Find, Requirement, Supply, debian, everywhere, fedora, module, program};
+use iotax_units::show_bytes;
 use serde::{Deserialize, Serialize};
 use std::path::Path;
 

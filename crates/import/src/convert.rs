@@ -3,13 +3,13 @@
 //! are stored as they can be shown, since every report, list and sheet takes them from there.
 
 use super::sources::Whose;
-use crate::store::record::Better;
-use crate::store::record::imported::{ImportedResult, ImportedSample, Load, Part, PrintedPercentile, Way};
 use iotax_audit::import::fio::snapshots;
 use iotax_audit::import::{self, Output, Reading, Said};
 use iotax_audit::page::Page;
 use iotax_hardware::number::Figure;
 use iotax_load::Histogram;
+use iotax_model::record::Better;
+use iotax_model::record::imported::{ImportedResult, ImportedSample, Load, Part, PrintedPercentile, Way};
 use iotax_units::harmless::shown;
 use std::collections::HashMap;
 use std::path::Path;

@@ -2,12 +2,12 @@
 
 use super::sources::{By, STANDARD_INPUT, Source, Whose};
 use super::{Asked, Done, FileRead, Found, convert};
-use crate::exit::Failed;
-use crate::store::record::imported::ImportedFile;
-use crate::store::record::{Record, WARNING_KINDS, Warning};
-use crate::store::{self, Writer};
 use anyhow::Result;
 use iotax_audit::import::ALL;
+use iotax_model::record::imported::ImportedFile;
+use iotax_model::record::{Record, WARNING_KINDS, Warning};
+use iotax_store::{self as store, Writer};
+use iotax_units::exit::Failed;
 use std::collections::HashMap;
 use std::path::{Component, Path, PathBuf};
 
@@ -152,7 +152,7 @@ impl<'a> Intake<'a> {
             self.writer.append(&Record::Warning(warning))?;
         }
         let at = jiff::Timestamp::now().to_string();
-        self.writer.append(&Record::End { at, outcome: store::record::state::COMPLETE.into() })?;
+        self.writer.append(&Record::End { at, outcome: iotax_model::record::state::COMPLETE.into() })?;
         Ok(self.done)
     }
 }

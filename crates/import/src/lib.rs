@@ -2,11 +2,6 @@
 //! store in the order of the files. The run is there whole or not at all. It refuses a page without any result.
 #![forbid(unsafe_code)]
 
-use crate as import;
-use iotax_model::scenario;
-use iotax_store as store;
-use iotax_units::{self as units, exit};
-
 mod convert;
 pub mod folder;
 mod intake;
@@ -14,11 +9,6 @@ mod sources;
 
 pub use sources::{By, Named, STDIN, parse_named};
 
-use crate::exit::{Failed, contained, unreadable};
-use crate::scenario::Scenario;
-use crate::store::Staged;
-use crate::store::record::imported::{Import, ImportedFile, UnreadLines};
-use crate::store::record::{Record, RunStart};
 use anyhow::{Context, Result};
 use convert::Found;
 use intake::Intake;
@@ -26,6 +16,11 @@ pub use intake::some_names;
 use iotax_audit::container;
 use iotax_audit::import::scan;
 use iotax_audit::page::Unread;
+use iotax_model::record::imported::{Import, ImportedFile, UnreadLines};
+use iotax_model::record::{Record, RunStart};
+use iotax_model::scenario::Scenario;
+use iotax_store::Staged;
+use iotax_units::exit::{Failed, contained, unreadable};
 use sha2::{Digest, Sha256};
 use sources::{Source, Sources, Whose, sources};
 use std::fs::File;
@@ -98,7 +93,7 @@ pub fn import(asked: &Asked, runs: &Path, stop: &AtomicBool) -> Result<Done> {
         )
         .into());
     }
-    let id = store::new_id();
+    let id = iotax_store::new_id();
     let mut staged = Staged::begin(runs, &id).map_err(Failed::from)?;
     let mut intake = Intake::new(staged.writer().context("the run is closed")?, by);
     // The answer is read from files of the kernel: once.
@@ -194,7 +189,7 @@ fn read_file(source: &Source, number: usize) -> Result<FileRead> {
     let mut read = contained(|| read_bytes(source, number, bytes))
         .map_err(|why| Failed::measurement(format!("{}: {why}", source.shown)))?;
     for (result, histogram) in &read.found {
-        let line = histogram.is_none().then(|| store::imported_line(result)).transpose();
+        let line = histogram.is_none().then(|| iotax_store::imported_line(result)).transpose();
         read.lines.push(line.map_err(Failed::from)?);
     }
     Ok(read)
@@ -282,8 +277,8 @@ fn reason(error: &std::io::Error) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::store::record::imported::{ImportedResult, Part, Way};
     use iotax_load::Histogram;
+    use iotax_model::record::imported::{ImportedResult, Part, Way};
 
     const TEXT: &str = include_str!("../../audit/fixtures/fio/randrw-3.33.txt");
     const JSON: &str = include_str!("../../audit/fixtures/fio/randread.json+");

@@ -1,9 +1,9 @@
 //! Which files are read and whose results they hold: by the names that were given, else by folders, else by file names. Folders are
 //! walked as `folder` does.
 
-use crate::exit::Failed;
 use crate::folder::{self, Kind};
 use anyhow::Result;
+use iotax_units::exit::Failed;
 use iotax_units::harmless::shown;
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::ffi::OsStr;
@@ -251,7 +251,7 @@ fn name_of(folder: &Path) -> Option<String> {
 /// A file itself; of a folder all files, in the order of their names.
 fn files_of(path: &Path, passed: &mut Vec<String>) -> Result<Vec<PathBuf>> {
     let meta = std::fs::metadata(path).map_err(|error| {
-        Failed::input(format!("cannot read {}: {}", path.display(), crate::import::reason(&error)))
+        Failed::input(format!("cannot read {}: {}", path.display(), crate::reason(&error)))
     })?;
     let kind = meta.file_type();
     if kind.is_file() || kind.is_fifo() {
@@ -275,7 +275,7 @@ fn files_below(top: &Path, passed: &mut Vec<String>) -> Result<Vec<PathBuf>> {
             Kind::File => files.push(path),
             Kind::Passed(why) => passed.push(format!("{}: {why}", called(&path))),
             Kind::Unreadable(error) => {
-                let reason = crate::import::reason(&error);
+                let reason = crate::reason(&error);
                 return Err(Failed::input(format!("cannot read {}: {reason}", path.display())).into());
             }
         }

@@ -3,16 +3,6 @@
 //! would make it.
 #![forbid(unsafe_code)]
 
-use crate as layer;
-use iotax_facts as facts;
-use iotax_host::{self as host, guard};
-use iotax_model::scenario;
-use iotax_steps as step;
-use iotax_units::{self as units, exit, shell};
-mod measure {
-    pub use iotax_steps::wire;
-}
-
 pub mod fabric;
 pub mod guest;
 pub mod known;
@@ -22,18 +12,15 @@ pub mod needs;
 pub mod state;
 pub mod volume;
 
-pub use iotax_model::layer as words;
-pub use iotax_model::layer::{self as catalog, alias};
-
-use crate::host::Missing;
-use crate::host::caches::WriteCache;
-use crate::host::probe::Probe;
-use crate::scenario::{Engine, LayerSpec};
-use crate::step::op::{FillFile, MakeDirectory, Op};
-use crate::step::{HOST, PathRef, RunTag, Step, StepId};
 use anyhow::{Context, Result, anyhow, bail};
+use iotax_host::Missing;
+use iotax_host::caches::WriteCache;
+use iotax_host::probe::Probe;
 use iotax_load::{DataKind, Hold};
 use iotax_model::layer::LayerHelp;
+use iotax_model::scenario::{Engine, LayerSpec};
+use iotax_steps::op::{FillFile, MakeDirectory, Op};
+use iotax_steps::{HOST, PathRef, RunTag, Step, StepId};
 use state::Move;
 use std::path::PathBuf;
 use std::str::FromStr;
@@ -398,6 +385,6 @@ pub fn bytes(spec: &LayerSpec, name: &str) -> Result<u64> {
 /// # Errors
 /// When it is no size.
 pub fn size(spec: &LayerSpec, name: &str) -> Result<Option<u64>> {
-    let parsed = spec.option(name).map(units::parse_bytes).transpose();
+    let parsed = spec.option(name).map(iotax_units::parse_bytes).transpose();
     parsed.map_err(|why| anyhow!("{}: {name}: {why}", spec.origin))
 }

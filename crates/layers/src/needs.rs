@@ -1,10 +1,10 @@
 //! All needs: those of no single layer, and what the layers require.
 
-use super::catalog;
-use crate::host::Missing;
-use crate::host::needs::{self, OWN, distribution};
-pub use crate::host::needs::{BY_HAND, Need};
-use crate::host::probe::{GuestProbe, Probe};
+use iotax_host::Missing;
+use iotax_host::needs::{self, OWN, distribution};
+pub use iotax_host::needs::{BY_HAND, Need};
+use iotax_host::probe::{GuestProbe, Probe};
+use iotax_model::layer as catalog;
 use std::path::Path;
 
 /// All needs.
@@ -36,9 +36,9 @@ pub fn lacking(id: &str, what: String) -> Option<Missing> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::host::kvm::KvmState;
-    use crate::host::made_up::complete_server;
-    use crate::host::probe::Space;
+    use iotax_host::kvm::KvmState;
+    use iotax_host::made_up::complete_server;
+    use iotax_host::probe::Space;
 
     fn lacking(probe: &Probe) -> Vec<&'static str> {
         all().filter(|need| need.missing(probe).is_some()).map(|need| need.id).collect()

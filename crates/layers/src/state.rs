@@ -1,12 +1,12 @@
 //! The way of an array from one state to the next.
 
-use crate::layer::Layer;
-use crate::layer::catalog::with_states;
-use crate::scenario::LayerSpec;
-use crate::step::PathRef;
-use crate::step::op::Op;
+use crate::Layer;
 use anyhow::{Result, anyhow, ensure};
+use iotax_model::layer::with_states;
+use iotax_model::scenario::LayerSpec;
 pub use iotax_model::state::State;
+use iotax_steps::PathRef;
+use iotax_steps::op::Op;
 
 /// One step on the way from one state to the next, of members counted from 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

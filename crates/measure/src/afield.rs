@@ -9,13 +9,13 @@ use super::remotes::is_unreachable;
 use super::session::Session;
 use super::sets::Layout;
 use super::survey;
-use crate::exit::Failed;
-use crate::layer::{by_name, needs};
-use crate::scenario::{IN_GUEST, Scenario, Stack};
-use crate::step::op::{Op, RemoteAgent};
-use crate::step::{HOST, Step, StepId, is_ssh_place, ssh_host};
-use crate::units::counted;
 use anyhow::Result;
+use iotax_layers::{by_name, needs};
+use iotax_model::scenario::{IN_GUEST, Scenario, Stack};
+use iotax_steps::op::{Op, RemoteAgent};
+use iotax_steps::{HOST, Step, StepId, is_ssh_place, ssh_host};
+use iotax_units::counted;
+use iotax_units::exit::Failed;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Ids of needs by the place that must meet them.

@@ -3,11 +3,11 @@
 
 use super::bench::Spot;
 use super::rounds::{Ended, Progress, Visit};
-use crate::stats::alone::{Decision, decide};
-use crate::stats::schedule::Schedule;
-use crate::stats::spread::BATCHES;
-use crate::store::record::Purpose;
 use anyhow::Result;
+use iotax_model::record::Purpose;
+use iotax_stats::alone::{Decision, decide};
+use iotax_stats::schedule::Schedule;
+use iotax_stats::spread::BATCHES;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 

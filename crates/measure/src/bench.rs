@@ -1,27 +1,27 @@
 //! The stacks of a set under one workload, a slice at a time: workers prepared in their places, a slice run with what
 //! the CPUs did meanwhile, every slice on disk before the next one begins. What comes when is `rounds`' business.
 
-use super::engine;
 use super::places::{Place, Places, runs_apart};
 use super::states::{Keeper, TRIES};
 use super::stopped;
-use super::stops::Stop;
 use super::together::{self, Together};
-use super::wire::message::{Ran, Request, Response};
-use super::wire::peer::{QUICK_LIMIT, SLICE_GRACE, slice_limit};
-use crate::exit::Failed;
-use crate::scenario::{Engine, Workload};
-use crate::stats::rounds::Part;
-use crate::step::state::ArrayState;
-use crate::step::{HOST, ssh_host};
-use crate::store::Writer;
-use crate::store::record::{
+use anyhow::{Result, ensure};
+use iotax_load::{Bound, Histogram, Job, SliceResult, SliceSpec, TargetSpec};
+use iotax_model::record::{
     Better, ClockReading, Clocks, CpuTimes, Gate, IO_ERRORS, Purpose, Record, STOPPED, Sample, Slice, Value,
     Warning, WorkerUp,
 };
-use crate::units::show_ns;
-use anyhow::{Result, ensure};
-use iotax_load::{Bound, Histogram, Job, SliceResult, SliceSpec, TargetSpec};
+use iotax_model::scenario::{Engine, Workload};
+use iotax_stats::rounds::Part;
+use iotax_steps::engine;
+use iotax_steps::state::ArrayState;
+use iotax_steps::stops::Stop;
+use iotax_steps::wire::message::{Ran, Request, Response};
+use iotax_steps::wire::peer::{QUICK_LIMIT, SLICE_GRACE, slice_limit};
+use iotax_steps::{HOST, ssh_host};
+use iotax_store::Writer;
+use iotax_units::exit::Failed;
+use iotax_units::show_ns;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::time::{Duration, Instant};

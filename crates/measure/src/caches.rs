@@ -1,12 +1,12 @@
 //! Which caches of writes are known on the paths of a scenario, before anything is measured: a verdict on steady
 //! writes needs more written than the largest of them holds.
 
-use crate::host::caches::{WriteCache, page_cache};
-use crate::host::facts;
-use crate::host::probe::Probe;
-use crate::layer::{OwnCache, by_name};
-use crate::scenario::{Medium, Scenario, Stack};
-use crate::step::HOST;
+use iotax_host::caches::{WriteCache, page_cache};
+use iotax_host::facts;
+use iotax_host::probe::Probe;
+use iotax_layers::{OwnCache, by_name};
+use iotax_model::scenario::{Medium, Scenario, Stack};
+use iotax_steps::HOST;
 
 /// The known ones, the largest first; none where nothing writes. What other hosts and drives hold back is not known
 /// unless the user says it.
@@ -96,8 +96,8 @@ fn buffered(scenario: &Scenario) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::host::made_up::server;
-    use crate::scenario::check::{Request, from_stacks};
+    use iotax_host::made_up::server;
+    use iotax_model::scenario::check::{Request, from_stacks};
 
     const MEMORY: &str = "MemTotal: 1048576 kB\nMemAvailable: 524288 kB\n";
     /// A fifth of it.
@@ -165,7 +165,7 @@ mod tests {
             found.into_iter().map(|cache| (cache.bytes, cache.stacks.len())).collect::<Vec<_>>()
         };
         let lab = "[nvme0,nvme1] @lab";
-        let drive = crate::scenario::LabSpec::default().drive_size;
+        let drive = iotax_model::scenario::LabSpec::default().drive_size;
         assert_eq!(of("", lab), []);
         assert_eq!(of(",cache-mode=writeback", lab), [(drive, 0)], "all of the last member");
         assert_eq!(of(",cache-mode=writeback,cache-size=64MiB", lab), [(64 << 20, 0)]);

@@ -3,9 +3,9 @@
 //! above that point, so a stack is held against whole sets of others by its points, not against each of them.
 
 use super::prefixes::{Prefixes, is_set_up};
-use crate::layer::{Claim, by_name};
-use crate::scenario::bdev;
-use crate::scenario::{LayerSpec, Location, Scenario, Stack};
+use iotax_layers::{Claim, by_name};
+use iotax_model::scenario::bdev;
+use iotax_model::scenario::{LayerSpec, Location, Scenario, Stack};
 use std::collections::{HashMap, HashSet};
 
 /// What the load does, as far as it decides which stacks are up together.

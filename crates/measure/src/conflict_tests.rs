@@ -1,10 +1,10 @@
 //! Layouts are those of the plain definition, which compares all stacks pair by pair.
 
 use super::*;
-use crate::layer::state::State;
-use crate::measure::sets::{Set, Sibling, layout};
-use crate::scenario::{InState, Medium, Workload};
+use crate::sets::{Set, Sibling, layout};
+use iotax_layers::state::State;
 use iotax_load::{Job, Rw};
+use iotax_model::scenario::{InState, Medium, Workload};
 use proptest::prelude::*;
 
 /// The definition: what two stacks are to each other.

@@ -7,14 +7,14 @@ use super::places::Places;
 use super::plan::SetPlan;
 use super::session::{Planned, Session};
 use super::stopped;
-use super::wire::peer::slice_limit;
-use crate::exit::Failed;
-use crate::layer::{Exposed, FirstWrites};
-use crate::step::op::Op;
-use crate::store::record::{LaidOut, LayingOut, Record};
-use crate::units::{MIB, show_bytes};
 use anyhow::{Context, Result, ensure};
+use iotax_layers::{Exposed, FirstWrites};
 use iotax_load::{Bound, DataKind, Job, Rw, SliceSpec, TargetSpec};
+use iotax_model::record::{LaidOut, LayingOut, Record};
+use iotax_steps::op::Op;
+use iotax_steps::wire::peer::slice_limit;
+use iotax_units::exit::Failed;
+use iotax_units::{MIB, show_bytes};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// What is written at once where the order is that of the bytes.
@@ -252,8 +252,8 @@ impl Pass<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::guard::marker;
-    use crate::step::HOST;
+    use iotax_host::guard::marker;
+    use iotax_steps::HOST;
     use std::path::Path;
 
     fn all_of(path: &Path, order: FirstWrites, data: DataKind) -> (LaidOut, Vec<u8>) {

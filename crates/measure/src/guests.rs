@@ -3,15 +3,15 @@
 use super::bench::Ready;
 use super::places::Place;
 use super::plan::SetPlan;
-use crate::exit::Failed;
-use crate::host::facts::{Device, Facts};
-use crate::layer::guest::GuestPlan;
-use crate::layer::guest::qemu::{DiskSpec, Server};
-use crate::layer::guest::qmp::Qmp;
-use crate::layer::guest::settings::{self, Settings};
-use crate::step::spdk;
-use crate::store::record::{GuestDisk, SpdkTarget};
 use anyhow::Result;
+use iotax_host::facts::{Device, Facts};
+use iotax_layers::guest::GuestPlan;
+use iotax_layers::guest::qemu::{DiskSpec, Server};
+use iotax_layers::guest::qmp::Qmp;
+use iotax_layers::guest::settings::{self, Settings};
+use iotax_model::record::{GuestDisk, SpdkTarget};
+use iotax_steps::spdk;
+use iotax_units::exit::Failed;
 use std::collections::BTreeSet;
 use std::path::Path;
 use std::time::Duration;
@@ -104,9 +104,9 @@ fn device<'a>(facts: &'a Facts, path: &Path) -> Option<&'a Device> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::host::pci::Drive;
-    use crate::layer::guest::attach;
-    use crate::layer::guest::qemu::Memory;
+    use iotax_host::pci::Drive;
+    use iotax_layers::guest::attach;
+    use iotax_layers::guest::qemu::Memory;
 
     #[test]
     fn a_guest_with_another_drive_measures_nothing_and_an_unread_one_is_told() {
@@ -123,7 +123,7 @@ mod tests {
         let elsewhere = told(&Settings::new(), Some(&of_serial("S"))).unwrap();
         assert_eq!(elsewhere, ["host=0000:01:00.0 was asked for, and QEMU does not tell it"]);
         let error = told(&qemu, Some(&of_serial("T"))).unwrap_err();
-        assert_eq!(crate::exit::code_of(&error), crate::exit::MEASUREMENT_FAILED);
+        assert_eq!(iotax_units::exit::code_of(&error), iotax_units::exit::MEASUREMENT_FAILED);
         let expected = "guest vm0 has another drive than that of 0000:01:00.0: its serial is S on this host and T in the guest";
         assert_eq!(error.to_string(), expected);
     }

@@ -2,15 +2,6 @@
 //! until the answer is sure, everything taken down. It writes the record and prints nothing.
 #![forbid(unsafe_code)]
 
-use crate as measure;
-use iotax_host::{self as host, guard};
-use iotax_layers as layer;
-use iotax_model::scenario;
-use iotax_stats::{self as stats, selfcheck};
-use iotax_steps as step;
-use iotax_store as store;
-use iotax_units::{self as units, exit, shell};
-
 mod afield;
 pub mod alone;
 pub mod bench;
@@ -41,5 +32,3 @@ pub mod survey;
 mod together;
 pub mod told;
 pub mod write_unit;
-
-pub use iotax_steps::{afar, engine, handler, peer_hand as hand, stops, wire};

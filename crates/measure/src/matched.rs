@@ -2,10 +2,10 @@
 //! part of what the slowest stack did in a closed loop, so that all can keep up with it.
 
 use super::rounds::Until;
-use crate::scenario::{MeasureSpec, Workload};
-use crate::stats::rounds::{Round, RoundKind, Value};
-use crate::stats::stop::StopSpec;
 use iotax_load::Job;
+use iotax_model::scenario::{MeasureSpec, Workload};
+use iotax_stats::rounds::{Round, RoundKind, Value};
+use iotax_stats::stop::StopSpec;
 
 /// Part of the budget that goes into latencies at the matched rate.
 const PART: f64 = 0.25;
@@ -101,8 +101,8 @@ pub fn left_for_depth(budget_s: f64, measure: &MeasureSpec) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::stats::rounds::Part;
     use iotax_load::Rw;
+    use iotax_stats::rounds::Part;
 
     fn workload(jobs: Vec<Job>) -> Workload {
         Workload { name: "w".into(), jobs, engine: None, sweep: None }

@@ -2,13 +2,13 @@
 //! file or device as it stands. It reads only, and refuses layers, other hosts and what the guard refuses to readers.
 
 use super::survey::admitted;
-use crate::exit::Failed;
-use crate::guard::judge::Intent;
-use crate::scenario::check::{Request, from_arguments};
-use crate::scenario::{Medium, Scenario, Stack};
-use crate::selfcheck::series::Row;
 use anyhow::{Context, Result};
+use iotax_host::guard::judge::Intent;
 use iotax_load::{Bound, Job, Rw, SliceResult, SliceSpec, TargetSpec, Worker};
+use iotax_model::scenario::check::{Request, from_arguments};
+use iotax_model::scenario::{Medium, Scenario, Stack};
+use iotax_stats::selfcheck::series::Row;
+use iotax_units::exit::Failed;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 

@@ -2,16 +2,16 @@
 //! journal.
 
 use super::rounds::Progress;
-use crate::guard::inspect::DATA;
-use crate::scenario::{Agent, Medium, Scenario};
-use crate::stats::pilot::{Design, Pattern};
-use crate::stats::rounds::{Part, Round, RoundKind};
-use crate::stats::steady::{Writes, Wrote};
-use crate::step::journal::{self, Entry};
-use crate::store::RunData;
-use crate::store::record::precondition::{PassedDrive, Passes};
-use crate::store::record::{LaidOut, Purpose, Slice, ended_as_asked};
 use anyhow::Result;
+use iotax_host::guard::inspect::DATA;
+use iotax_model::record::precondition::{PassedDrive, Passes};
+use iotax_model::record::{LaidOut, Purpose, Slice, ended_as_asked};
+use iotax_model::scenario::{Agent, Medium, Scenario};
+use iotax_stats::pilot::{Design, Pattern};
+use iotax_stats::rounds::{Part, Round, RoundKind};
+use iotax_stats::steady::{Writes, Wrote};
+use iotax_steps::journal::{self, Entry};
+use iotax_store::RunData;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
@@ -233,8 +233,8 @@ fn kind(slice: &Slice) -> Option<RoundKind> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::step::op::{Op, Rebuild};
-    use crate::step::{HOST, PathRef, Step};
+    use iotax_steps::op::{Op, Rebuild};
+    use iotax_steps::{HOST, PathRef, Step};
 
     #[test]
     fn rebuilds_that_were_begun_have_written() {

@@ -1,23 +1,23 @@
 //! The places where load runs: this host (in process), guests (over their virtio-serial port), hosts
 //! over SSH. A place is reached once a visit and told what may be written there.
 
-use super::afar;
-use super::hand::RemoteExecutor;
-use super::handler::{Allowed, Machine};
-use super::wire::message::{Request, Response};
-use super::wire::peer::Peer;
-use super::wire::ssh;
-use crate::exit::Failed;
-use crate::host::facts::Facts;
-use crate::layer::catalog;
-use crate::layer::guest::qmp::Qmp;
-use crate::layer::guest::{self, GuestPlan};
-use crate::step::hand::{PlaceExecutor, PlaceExecutors};
-use crate::step::process::{runs, started_process};
-use crate::step::system::RealSystem;
-use crate::step::{HOST, PathRef, ssh_host, ssh_place};
-use crate::store::record::ClockReading;
 use anyhow::{Context, Result};
+use iotax_host::facts::Facts;
+use iotax_layers::guest::qmp::Qmp;
+use iotax_layers::guest::{self, GuestPlan};
+use iotax_model::layer as catalog;
+use iotax_model::record::ClockReading;
+use iotax_steps::afar;
+use iotax_steps::hand::{PlaceExecutor, PlaceExecutors};
+use iotax_steps::handler::{Allowed, Machine};
+use iotax_steps::peer_hand::RemoteExecutor;
+use iotax_steps::process::{runs, started_process};
+use iotax_steps::system::RealSystem;
+use iotax_steps::wire::message::{Request, Response};
+use iotax_steps::wire::peer::Peer;
+use iotax_steps::wire::ssh;
+use iotax_steps::{HOST, PathRef, ssh_host, ssh_place};
+use iotax_units::exit::Failed;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;

@@ -9,20 +9,20 @@ use super::prefixes::must_write;
 use super::sets::{Layout, Set};
 use super::states;
 use super::write_unit;
-use crate::exit::Failed;
-use crate::guard::marker;
-use crate::layer::catalog::Role;
-use crate::layer::guest::lab::{LabDrive, LabWish};
-use crate::layer::guest::qemu::{Memory, overlay_folder};
-use crate::layer::medium::{self, Found};
-use crate::layer::readback_owner;
-use crate::layer::{Exposed, PlanContext, by_name, guest};
-use crate::scenario::place::drive_name;
-use crate::scenario::{LabSpec, LayerSpec, Medium, Scenario, Stack};
-use crate::step::op::{Op, WipeSignatures};
-use crate::step::{RunTag, Step, StepId};
-use crate::units::is_unknown;
 use anyhow::{Context, Result};
+use iotax_host::guard::marker;
+use iotax_layers::guest::lab::{LabDrive, LabWish};
+use iotax_layers::guest::qemu::{Memory, overlay_folder};
+use iotax_layers::medium::{self, Found};
+use iotax_layers::readback_owner;
+use iotax_layers::{Exposed, PlanContext, by_name, guest};
+use iotax_model::layer::Role;
+use iotax_model::scenario::place::drive_name;
+use iotax_model::scenario::{LabSpec, LayerSpec, Medium, Scenario, Stack};
+use iotax_steps::op::{Op, WipeSignatures};
+use iotax_steps::{RunTag, Step, StepId};
+use iotax_units::exit::Failed;
+use iotax_units::is_unknown;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashSet};
 use std::path::{Path, PathBuf};
@@ -317,8 +317,8 @@ impl Ground<'_> {
         if bytes > most {
             return Err(Failed::input(format!(
                 "setting up alone writes {}, and max_written allows {}; hint: smaller files, or a larger max_written",
-                crate::units::show_bytes(bytes),
-                crate::units::show_bytes(most)
+                iotax_units::show_bytes(bytes),
+                iotax_units::show_bytes(most)
             ))
             .into());
         }
@@ -460,8 +460,8 @@ fn check_fit(scenario: &Scenario, region: u64) -> Result<()> {
             return Err(Failed::input(format!(
                 "job \"{}\" wants {}, but the smallest of the compared stacks offers {}; hint: a smaller size, or a larger file",
                 job.name,
-                crate::units::show_bytes(wanted),
-                crate::units::show_bytes(region)
+                iotax_units::show_bytes(wanted),
+                iotax_units::show_bytes(region)
             ))
             .into());
         }

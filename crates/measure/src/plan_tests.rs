@@ -1,14 +1,14 @@
 //! What is planned for stacks on several media.
 
 use super::*;
-use crate::host::facts::cpu;
-use crate::host::made_up::{Machine, server};
-use crate::host::pci;
-use crate::layer::Layer;
-use crate::layer::guest::pin;
-use crate::layer::volume::Loop;
-use crate::measure::{sets::layout, survey};
-use crate::scenario::check::{Request, from_arguments, from_path};
+use crate::{sets::layout, survey};
+use iotax_host::facts::cpu;
+use iotax_host::made_up::{Machine, server};
+use iotax_host::pci;
+use iotax_layers::Layer;
+use iotax_layers::guest::pin;
+use iotax_layers::volume::Loop;
+use iotax_model::scenario::check::{Request, from_arguments, from_path};
 use std::fmt::Write as _;
 use std::path::Path;
 
@@ -34,7 +34,7 @@ fn with_devices_of<T>(
     guests: Option<guest::Parts>,
     then: impl FnOnce(&Ground) -> T,
 ) -> T {
-    crate::layer::fabric::fix_names();
+    iotax_layers::fabric::fix_names();
     let found_of = |medium: &Medium| match medium {
         Medium::File { size, .. } => Found::bare(size.unwrap(), false, false),
         _ => Found::bare(bytes, true, true),
@@ -243,7 +243,7 @@ fn members_become_a_bdev_that_guests_share_or_have_a_part_of_each() {
 /// A rebuild writes to members that the load only reads.
 #[test]
 fn members_of_an_array_that_is_rebuilt_are_written() {
-    use crate::guard::judge::Intent;
+    use iotax_host::guard::judge::Intent;
     let text = "[/dev/sda,/dev/sdb] | spdk(raid=raid1) | vm(attach=vhost-user-blk)";
     let words = vec![("rw".to_owned(), "randread".to_owned())];
     let planned = |states: Option<&str>| {
@@ -376,7 +376,7 @@ fn huge_pages_that_are_lacking_are_those_of_the_set_with_most_guests() {
     let mut parts = guest::Parts::made_up();
     parts.room.huge_pages = Vec::new();
     let refused = with_guests(&scenario, Some(parts), |ground| ground.bounds().unwrap_err());
-    assert_eq!(crate::exit::code_of(&refused), crate::exit::UNMET_NEED);
+    assert_eq!(iotax_units::exit::code_of(&refused), iotax_units::exit::UNMET_NEED);
     assert!(format!("{refused:#}").contains("need 8 huge pages of 1 GiB, and 0 are free"), "{refused:#}");
 }
 
@@ -493,7 +493,7 @@ fn overlays_that_have_no_room_are_refused() {
 
 /// Parts of a machine with that image.
 fn with_image(parts: guest::Parts) -> guest::Parts {
-    use crate::layer::guest::system_image::{Format, SystemImage};
+    use iotax_layers::guest::system_image::{Format, SystemImage};
     let path = std::path::PathBuf::from("/srv/debian.qcow2");
     let image = SystemImage { path: path.clone(), format: Format::Qcow2 };
     guest::Parts { images: [(path, image)].into(), ..parts }
@@ -502,7 +502,7 @@ fn with_image(parts: guest::Parts) -> guest::Parts {
 /// Whatever the load does, the system in an image may mount, assemble or repair what it finds.
 #[test]
 fn a_system_that_nothing_keeps_from_writing_is_one_that_writes() {
-    use crate::guard::judge::Intent;
+    use iotax_host::guard::judge::Intent;
     let intent = |stack: &str| {
         let scenario = scenario(&[stack], "randread");
         survey::intent(&scenario, &scenario.stacks[0])

@@ -1,7 +1,7 @@
 //! What is planned for partitions, parts, devices put together, and arrays; and on how many bytes their stacks are measured.
 
 use super::*;
-use crate::layer::readback_owner;
+use iotax_layers::readback_owner;
 
 #[test]
 fn an_array_is_made_once_for_all_that_stand_on_it() {
@@ -114,7 +114,7 @@ fn an_array_of_unequal_drives_is_refused_where_its_size_is_not_said() {
     };
     let error = asked("").unwrap_err();
     assert!(format!("{error:#}").contains("members are of unequal size; hint: "), "{error:#}");
-    assert_eq!(crate::exit::code_of(&error), crate::exit::BAD_INPUT);
+    assert_eq!(iotax_units::exit::code_of(&error), iotax_units::exit::BAD_INPUT);
     assert_eq!(asked(",size=512MiB").unwrap(), 512 << 20);
 }
 
@@ -153,7 +153,7 @@ fn an_array_that_two_stacks_stand_on_changes_its_state_once() {
         assert_eq!((sets.len(), further.len()), (3, 2));
         for set in further {
             assert_eq!(set.stacks.len(), 2);
-            let steps = crate::measure::states::steps_into(&scenario, &up, &set.stacks).unwrap();
+            let steps = crate::states::steps_into(&scenario, &up, &set.stacks).unwrap();
             assert_eq!(steps.len(), 1, "{steps:?}");
         }
     });

@@ -8,14 +8,14 @@ use super::places::Places;
 use super::plan::SetPlan;
 use super::session::Session;
 use super::survey;
-use crate::host::facts::{self, Device, Facts};
-use crate::layer::guest::GuestPlan;
-use crate::layer::readback_owner;
-use crate::scenario::Stack;
-use crate::step::op::Op;
-use crate::step::{HOST, PathRef, Step};
-use crate::store::record::{GuestDisk, LayerUp, PlaceFacts, Record, SpdkTarget};
 use anyhow::Result;
+use iotax_host::facts::{self, Device, Facts};
+use iotax_layers::guest::GuestPlan;
+use iotax_layers::readback_owner;
+use iotax_model::record::{GuestDisk, LayerUp, PlaceFacts, Record, SpdkTarget};
+use iotax_model::scenario::Stack;
+use iotax_steps::op::Op;
+use iotax_steps::{HOST, PathRef, Step};
 use std::path::{Path, PathBuf};
 
 /// What is known of a place that the run itself made.

@@ -4,20 +4,20 @@
 
 use super::bench::Member;
 use super::first_writes::{Pass, Writes};
-use super::handler::Allowed;
 use super::observer::Event;
 use super::places::Places;
 use super::plan::Ground;
 use super::session::Session;
 use super::sets::{Layout, Set};
 use super::stopped;
-use crate::layer::{PlanContext, medium};
-use crate::scenario::{Agent, Medium};
-use crate::store::record::Record;
-use crate::store::record::precondition::{PassedDrive, Passes};
-use crate::units::{GIB, KIB, MIB, is_unknown, show_bytes, show_names};
 use anyhow::Result;
+use iotax_layers::{PlanContext, medium};
 use iotax_load::{Job, Rw, TargetSpec};
+use iotax_model::record::Record;
+use iotax_model::record::precondition::{PassedDrive, Passes};
+use iotax_model::scenario::{Agent, Medium};
+use iotax_steps::handler::Allowed;
+use iotax_units::{GIB, KIB, MIB, is_unknown, show_bytes, show_names};
 use std::collections::{BTreeSet, HashSet};
 use std::path::PathBuf;
 use std::time::Instant;

@@ -1,23 +1,23 @@
 //! Passes over real files by a session of its own, cut short and gone on with.
 
 use super::*;
-use crate::exit::code_of;
-use crate::guard::marker;
-use crate::layer::medium::Found;
-use crate::measure::observer::Observer;
-use crate::measure::past::Past;
-use crate::measure::sets::layout;
-use crate::measure::survey::Survey;
-use crate::measure::told::Told;
-use crate::scenario::Scenario;
-use crate::scenario::check::{Request, from_arguments};
-use crate::step::RunTag;
-use crate::step::executor::Executor;
-use crate::step::hand::PlaceExecutors;
-use crate::step::journal::Journal;
-use crate::step::system::RealSystem;
-use crate::store::Store;
-use crate::store::record::RunStart;
+use crate::observer::Observer;
+use crate::past::Past;
+use crate::sets::layout;
+use crate::survey::Survey;
+use crate::told::Told;
+use iotax_host::guard::marker;
+use iotax_layers::medium::Found;
+use iotax_model::record::RunStart;
+use iotax_model::scenario::Scenario;
+use iotax_model::scenario::check::{Request, from_arguments};
+use iotax_steps::RunTag;
+use iotax_steps::executor::Executor;
+use iotax_steps::hand::PlaceExecutors;
+use iotax_steps::journal::Journal;
+use iotax_steps::system::RealSystem;
+use iotax_store::Store;
+use iotax_units::exit::code_of;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -50,7 +50,7 @@ fn part(scenario: &Scenario, folder: &Path, patience: usize) -> (Result<()>, Vec
     let mut observer = Watcher { stop: &stop, patience, said: Vec::new() };
     let dir = folder.join("run");
     let past = match dir.exists() {
-        true => Past::of(&crate::store::load(&dir).unwrap(), &dir).unwrap(),
+        true => Past::of(&iotax_store::load(&dir).unwrap(), &dir).unwrap(),
         false => Past::default(),
     };
     let store = match dir.exists() {
@@ -102,7 +102,7 @@ fn start(scenario: &Scenario) -> RunStart {
 }
 
 fn recorded(folder: &Path) -> Vec<Passes> {
-    crate::store::load(&folder.join("run")).unwrap().passes
+    iotax_store::load(&folder.join("run")).unwrap().passes
 }
 
 fn lines(said: &[Event]) -> Vec<&str> {
@@ -154,7 +154,7 @@ fn a_file_that_was_removed_is_written_anew() {
     let scenario = scenario(&[format!("file:{},size=192MiB", path.display())], &[("precondition", "1x")]);
     part(&scenario, folder.path(), 2).0.unwrap_err();
     let dir = folder.path().join("run");
-    let past = Past::of(&crate::store::load(&dir).unwrap(), &dir).unwrap();
+    let past = Past::of(&iotax_store::load(&dir).unwrap(), &dir).unwrap();
     assert_eq!(past.written, SIZE, "what may have been written counts, since it is to be written again");
     part(&scenario, folder.path(), usize::MAX).0.unwrap();
     let records = recorded(folder.path());
@@ -164,16 +164,16 @@ fn a_file_that_was_removed_is_written_anew() {
 
 #[test]
 fn a_device_that_is_not_consented_to_is_refused_before_anything_begins() {
-    let Some(device) = crate::guard::rig::Loop::of(1 << 20) else { return };
+    let Some(device) = iotax_host::guard::rig::Loop::of(1 << 20) else { return };
     let stack = device.path.display().to_string();
     let asked = |measure: &[(&str, &str)]| {
         let scenario = scenario(std::slice::from_ref(&stack), measure);
-        crate::measure::ready::ready(&scenario).map(drop)
+        crate::ready::ready(&scenario).map(drop)
     };
     asked(&[("precondition", "steady")]).unwrap();
     let error = asked(&[("precondition", "2x")]).unwrap_err();
     let text = format!("{error:#}");
-    assert_eq!(code_of(&error), crate::exit::BAD_INPUT);
+    assert_eq!(code_of(&error), iotax_units::exit::BAD_INPUT);
     // Without full root the guard does not even come to asking for --destroy.
     assert!(text.contains("cannot write") && text.contains("precondition writes the whole of it"), "{text}");
 }

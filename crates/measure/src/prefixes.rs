@@ -1,8 +1,8 @@
 //! Stacks by what they have in common from the bottom up. A prefix is a medium with the layers on it up to some depth; it has
 //! one number, the same in every stack that begins with it, so that nobody compares stacks pair by pair.
 
-use crate::layer::by_name;
-use crate::scenario::{LayerSpec, Medium, Scenario, Stack};
+use iotax_layers::by_name;
+use iotax_model::scenario::{LayerSpec, Medium, Scenario, Stack};
 use std::collections::HashMap;
 
 /// The prefixes of all stacks.

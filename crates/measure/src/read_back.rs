@@ -3,11 +3,11 @@
 
 use super::bench::Bench;
 use super::observer::{Event, Observer};
-use crate::exit::Failed;
-use crate::store::record::Record;
-use crate::store::record::verification::Verification;
-use crate::units::counted;
 use anyhow::Result;
+use iotax_model::record::Record;
+use iotax_model::record::verification::Verification;
+use iotax_units::counted;
+use iotax_units::exit::Failed;
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, Ordering};
 

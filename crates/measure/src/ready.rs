@@ -5,13 +5,13 @@
 use super::plan::Ground;
 use super::sets::{Layout, layout};
 use super::survey::{self, Survey};
-use crate::exit::{Failed, UNMET_NEED, code_of};
-use crate::host::Missing;
-use crate::host::pci::Drive;
-use crate::layer::guest::{self, Parts, Requested};
-use crate::scenario::Scenario;
-use crate::step::RunTag;
 use anyhow::{Error, Result};
+use iotax_host::Missing;
+use iotax_host::pci::Drive;
+use iotax_layers::guest::{self, Parts, Requested};
+use iotax_model::scenario::Scenario;
+use iotax_steps::RunTag;
+use iotax_units::exit::{Failed, UNMET_NEED, code_of};
 
 /// What is known of a scenario that makes sense on this machine.
 pub struct Ready {
@@ -124,8 +124,8 @@ fn parts(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::exit::BAD_INPUT;
-    use crate::scenario::check::{Request, from_arguments, from_path};
+    use iotax_model::scenario::check::{Request, from_arguments, from_path};
+    use iotax_units::exit::BAD_INPUT;
 
     fn refused(scenario: &Scenario) -> String {
         let error = ready(scenario).err().unwrap();

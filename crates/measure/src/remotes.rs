@@ -4,14 +4,14 @@ use super::observer::Event;
 use super::places::Places;
 use super::session::Session;
 use super::survey::{self, Afar};
-use super::wire::{WireError, WireFault};
-use crate::exit::Failed;
-use crate::guard::judge::Intent;
-use crate::layer::medium::Found;
-use crate::scenario::{Agent, Medium, Stack};
-use crate::step::op::{Op, RemoteAgent};
-use crate::step::{HOST, Step, StepId, ssh_place};
 use anyhow::Result;
+use iotax_host::guard::judge::Intent;
+use iotax_layers::medium::Found;
+use iotax_model::scenario::{Agent, Medium, Stack};
+use iotax_steps::op::{Op, RemoteAgent};
+use iotax_steps::wire::{WireError, WireFault};
+use iotax_steps::{HOST, Step, StepId, ssh_place};
+use iotax_units::exit::Failed;
 use std::path::Path;
 
 impl Session<'_> {
@@ -101,8 +101,8 @@ fn limited(found: Found, size: Option<u64>, stack: &Stack) -> Result<Found> {
         Some(size) if size > found.bytes => Err(Failed::input(format!(
             "{}: size={} is more than it has, {}",
             stack.text,
-            crate::units::show_bytes(size),
-            crate::units::show_bytes(found.bytes)
+            iotax_units::show_bytes(size),
+            iotax_units::show_bytes(found.bytes)
         ))
         .into()),
         Some(size) => Ok(Found { bytes: size, ..found }),

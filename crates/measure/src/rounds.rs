@@ -6,18 +6,18 @@ use super::alone::Found;
 use super::bench::{Bench, Done, Ready, Spot};
 use super::matched;
 use super::observer::{Event, Live, LiveComparison, Observer};
-use crate::scenario::{Engine, MeasureSpec, Precondition, Workload};
-use crate::stats::checks;
-use crate::stats::pilot::{self, Bounds, Design, Pattern, PilotSlice};
-use crate::stats::rounds::{Part, Round, RoundKind, Value};
-use crate::stats::steady::{SteadySpec, Writes};
-use crate::stats::stop::{self, Decision, StopReason, StopSpec};
-use crate::stats::trial::{Planned, Trial, TrialSpec};
-use crate::stats::{ratio, sequence};
-use crate::store::record::{DesignUp, Matched, Purpose, Record};
-use crate::units::show_ns;
 use anyhow::Result;
 use iotax_load::Bound;
+use iotax_model::record::{DesignUp, Matched, Purpose, Record};
+use iotax_model::scenario::{Engine, MeasureSpec, Precondition, Workload};
+use iotax_stats::checks;
+use iotax_stats::pilot::{self, Bounds, Design, Pattern, PilotSlice};
+use iotax_stats::rounds::{Part, Round, RoundKind, Value};
+use iotax_stats::steady::{SteadySpec, Writes};
+use iotax_stats::stop::{self, Decision, StopReason, StopSpec};
+use iotax_stats::trial::{Planned, Trial, TrialSpec};
+use iotax_stats::{ratio, sequence};
+use iotax_units::show_ns;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// The first slice of writes, where they are limited, has no more bytes than this.

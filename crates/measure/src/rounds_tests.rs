@@ -2,23 +2,23 @@
 //! guest whose CPUs can be stopped.
 
 use super::*;
-use crate::exit::Failed;
-use crate::host::facts::Facts;
-use crate::layer::guest::DiskKey;
-use crate::layer::guest::qmp::Qmp;
-use crate::measure::bench::Member;
-use crate::measure::engine::{EngineError, LoadEngine};
-use crate::measure::places::Places;
-use crate::measure::stops::Stop;
-use crate::measure::wire::agent::Handler;
-use crate::measure::wire::peer::Peer;
-use crate::scenario::SteadyLimit;
-use crate::stats::noise::Noise;
-use crate::step::HOST;
-use crate::store::Store;
-use crate::store::record::precondition::Preconditioned;
-use crate::store::record::{CpuTimes, Gate, STOPPED, Slice};
+use crate::bench::Member;
+use crate::places::Places;
+use iotax_host::facts::Facts;
+use iotax_layers::guest::DiskKey;
+use iotax_layers::guest::qmp::Qmp;
 use iotax_load::{Hold, Job, Rw, SliceResult, SliceSpec, TargetSpec};
+use iotax_model::record::precondition::Preconditioned;
+use iotax_model::record::{CpuTimes, Gate, STOPPED, Slice};
+use iotax_model::scenario::SteadyLimit;
+use iotax_stats::noise::Noise;
+use iotax_steps::HOST;
+use iotax_steps::engine::{EngineError, LoadEngine};
+use iotax_steps::stops::Stop;
+use iotax_steps::wire::agent::Handler;
+use iotax_steps::wire::peer::Peer;
+use iotax_store::Store;
+use iotax_units::exit::Failed;
 use std::collections::BTreeSet;
 use std::io::{BufRead, BufReader, Write};
 use std::os::unix::net::UnixStream;
@@ -302,7 +302,7 @@ impl Rig {
             stop: &self.stop,
         };
         let ended = visit.measure(progress, until);
-        crate::store::stream(&folder.path().join("run"), |record| match record {
+        iotax_store::stream(&folder.path().join("run"), |record| match record {
             Record::Slice(slice) => self.slices.push(slice),
             other => self.records.push(other),
         })
@@ -396,7 +396,7 @@ fn a_load_at_a_rate_is_preconditioned_without_it() {
     assert!((9..=13).contains(&found.rounds) && found.without_rate, "{found:?}");
     let ios = |purpose: Purpose| {
         let slice = rig.slices.iter().find(|slice| slice.purpose == purpose).unwrap();
-        let crate::store::record::Value::Value(ios) = slice.samples[0].value else { panic!("{slice:?}") };
+        let iotax_model::record::Value::Value(ios) = slice.samples[0].value else { panic!("{slice:?}") };
         ios / slice.window_ns as f64 * 1e9
     };
     assert!(ios(Purpose::Precondition) > 10_000.0, "{}", ios(Purpose::Precondition));
@@ -570,7 +570,7 @@ fn writes_end_on_equal_bytes_and_stop_before_too_many() {
     let bytes = |slice: &Slice| {
         let written = slice.samples.iter().find(|sample| sample.metric == "write.bytes").unwrap();
         match written.value {
-            crate::store::record::Value::Value(bytes) => bytes,
+            iotax_model::record::Value::Value(bytes) => bytes,
             ref other => panic!("{other:?}"),
         }
     };

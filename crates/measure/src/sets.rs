@@ -5,7 +5,7 @@
 
 use super::conflict::{Load, Meetings};
 use super::prefixes::{Above, Prefixes};
-use crate::scenario::{Location, MeasureSpec, Medium, Scenario, Stack};
+use iotax_model::scenario::{Location, MeasureSpec, Medium, Scenario, Stack};
 use std::collections::{BTreeMap, HashMap};
 
 /// Stacks that are up at the same time.
@@ -195,9 +195,9 @@ fn is_made_file(medium: &Medium) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::layer::state::State;
-    use crate::scenario::{InState, LayerSpec, Workload};
+    use iotax_layers::state::State;
     use iotax_load::{Job, Rw};
+    use iotax_model::scenario::{InState, LayerSpec, Workload};
 
     fn file(name: &str) -> Medium {
         Medium::File { path: format!("/srv/{name}.img").into(), size: Some(1 << 30), keep: false }

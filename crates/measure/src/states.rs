@@ -6,15 +6,15 @@ use super::observer::Event;
 use super::plan::SetPlan;
 use super::session::{Planned, Session};
 use super::sets::Layout;
-use crate::exit::Failed;
-use crate::layer::state::{self, State};
-use crate::layer::{Array, by_name};
-use crate::scenario::Scenario;
-use crate::step::executor::Executor;
-use crate::step::op::Op;
-use crate::step::state::ArrayState;
-use crate::step::{Step, StepId};
 use anyhow::{Context, Result};
+use iotax_layers::state::{self, State};
+use iotax_layers::{Array, by_name};
+use iotax_model::scenario::Scenario;
+use iotax_steps::executor::Executor;
+use iotax_steps::op::Op;
+use iotax_steps::state::ArrayState;
+use iotax_steps::{Step, StepId};
+use iotax_units::exit::Failed;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// How often an array that left its state is brought back for one slice: a rebuild that ends within every slice is none that

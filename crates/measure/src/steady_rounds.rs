@@ -4,13 +4,13 @@
 
 use super::bench::Spot;
 use super::rounds::{Ended, Progress, Visit, in_units};
-use crate::scenario::{Precondition, SteadyLimit};
-use crate::stats::steady::{Window, Writes, Wrote, preconditioned};
-use crate::store::record::precondition::{Preconditioned, PreconditionedStack};
-use crate::store::record::{Purpose, Record};
-use crate::units::show_ns;
 use anyhow::Result;
 use iotax_load::{Bound, Job};
+use iotax_model::record::precondition::{Preconditioned, PreconditionedStack};
+use iotax_model::record::{Purpose, Record};
+use iotax_model::scenario::{Precondition, SteadyLimit};
+use iotax_stats::steady::{Window, Writes, Wrote, preconditioned};
+use iotax_units::show_ns;
 use std::sync::atomic::Ordering;
 
 /// Rounds are made of slices, between which somebody may want to stop; of longer ones the engines' flushes are rare.

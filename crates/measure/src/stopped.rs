@@ -2,7 +2,7 @@
 //! it is put before the failure; it is asked after a failure only.
 
 use super::places::Places;
-use crate::layer::guest::qmp::{Qmp, QmpError};
+use iotax_layers::guest::qmp::{Qmp, QmpError};
 use serde_json::Value;
 
 /// The failure of something in these places, with what QEMU says of those that are guests.

@@ -3,25 +3,26 @@
 
 use super::places::Place;
 use super::sets::Layout;
-use super::wire::message::{Request, Response};
-use super::{afield, caches, engine};
-use crate::exit::Failed;
-use crate::guard::admit::admit;
-use crate::guard::fill;
-use crate::guard::inspect::{Inspection, Kind, identity_of};
-use crate::guard::judge::{self, Intent, Permit};
-use crate::guard::marker;
-use crate::host::Missing;
-use crate::host::block::{self, Identity};
-use crate::host::caches::WriteCache;
-use crate::host::probe::{GuestProbe, Probe};
-use crate::layer::medium::{Found, sibling_path};
-use crate::layer::needs;
-use crate::layer::{Claim, by_name, guest};
-use crate::scenario::{Agent, Consent, Engine, LayerSpec, Medium, Scenario, Stack};
-use crate::step::{HOST, is_ssh_place};
-use crate::units::UNKNOWN_BYTES;
+use super::{afield, caches};
 use anyhow::{Context, Result};
+use iotax_host::Missing;
+use iotax_host::block::{self, Identity};
+use iotax_host::caches::WriteCache;
+use iotax_host::guard::admit::admit;
+use iotax_host::guard::fill;
+use iotax_host::guard::inspect::{Inspection, Kind, identity_of};
+use iotax_host::guard::judge::{self, Intent, Permit};
+use iotax_host::guard::marker;
+use iotax_host::probe::{GuestProbe, Probe};
+use iotax_layers::medium::{Found, sibling_path};
+use iotax_layers::needs;
+use iotax_layers::{Claim, by_name, guest};
+use iotax_model::scenario::{Agent, Consent, Engine, LayerSpec, Medium, Scenario, Stack};
+use iotax_steps::engine;
+use iotax_steps::wire::message::{Request, Response};
+use iotax_steps::{HOST, is_ssh_place};
+use iotax_units::UNKNOWN_BYTES;
+use iotax_units::exit::Failed;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
@@ -385,8 +386,8 @@ fn file(
                 "{}: {} is ours from an earlier run and holds {}, not {}; hint: say that size, or remove the file",
                 stack.text,
                 path.display(),
-                crate::units::show_bytes(ours.unwrap_or(0)),
-                crate::units::show_bytes(bytes)
+                iotax_units::show_bytes(ours.unwrap_or(0)),
+                iotax_units::show_bytes(bytes)
             ))
             .into());
         }
@@ -565,9 +566,9 @@ pub fn takes_drive(stack: &Stack) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::guard::rig::Loop;
-    use crate::measure::sets::layout;
-    use crate::scenario::check::{Request, from_arguments};
+    use crate::sets::layout;
+    use iotax_host::guard::rig::Loop;
+    use iotax_model::scenario::check::{Request, from_arguments};
 
     fn scenario(stacks: &[&str]) -> Scenario {
         let stacks: Vec<String> = stacks.iter().map(|text| (*text).to_owned()).collect();

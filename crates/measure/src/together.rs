@@ -3,15 +3,15 @@
 
 use super::bench::{Member, Slices, cpu_times};
 use super::places::{Place, Places};
-use super::wire::agent::READY_BEFORE_NS;
-use super::wire::message::Ran;
-use super::wire::peer::slice_limit;
-use crate::exit::Failed;
-use crate::step::HOST;
-use crate::store::record::{CpuTimes, SlicePart};
-use crate::units::show_ns;
 use anyhow::{Context, Result};
 use iotax_load::{Bound, SliceResult, SliceSpec};
+use iotax_model::record::{CpuTimes, SlicePart};
+use iotax_steps::HOST;
+use iotax_steps::wire::agent::READY_BEFORE_NS;
+use iotax_steps::wire::message::Ran;
+use iotax_steps::wire::peer::slice_limit;
+use iotax_units::exit::Failed;
+use iotax_units::show_ns;
 use std::time::Duration;
 
 /// From asking the first to the common start: the last must have heard by then.

@@ -1,8 +1,8 @@
 //! What a run has said already. Every visit, and every one of many guests, finds the same again; people are told once, and
 //! the record holds once what did not change.
 
-use crate::store::record::{PlaceFacts, Warning};
-use crate::units::show_names;
+use iotax_model::record::{PlaceFacts, Warning};
+use iotax_units::show_names;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Of one run, or of a part of it: what goes on after a reboot tells all once more.
@@ -57,7 +57,7 @@ fn said(places: &[&str], why: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::host::facts::Facts;
+    use iotax_host::facts::Facts;
 
     fn guests(names: &[&str], why: Option<&str>) -> Vec<(String, Option<String>)> {
         names.iter().map(|name| ((*name).to_owned(), why.map(str::to_owned))).collect()

@@ -2,11 +2,11 @@
 //! need for the parity of less than a stripe. Refuses loads that would meet nothing but errors there, before anything is made.
 
 use super::first_writes::BLOCK;
-use crate::exit::Failed;
-use crate::layer::Exposed;
-use crate::scenario::{LayerSpec, Scenario, Stack};
-use crate::units::show_bytes;
 use anyhow::{Result, bail};
+use iotax_layers::Exposed;
+use iotax_model::scenario::{LayerSpec, Scenario, Stack};
+use iotax_units::exit::Failed;
+use iotax_units::show_bytes;
 
 /// Whether a layer can stand on that, which may write of its own.
 ///

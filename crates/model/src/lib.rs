@@ -9,19 +9,3 @@ pub mod scenario;
 pub mod state;
 #[cfg(any(test, feature = "testing"))]
 pub mod testing;
-
-use iotax_stats as stats;
-use iotax_units::{self as units, exit};
-
-/// Old names of what lies here and below.
-mod host {
-    pub mod caches {
-        pub use iotax_facts::machine::WriteCache;
-    }
-    pub mod facts {
-        pub use iotax_facts::machine::*;
-    }
-}
-mod step {
-    pub use iotax_facts::place::*;
-}

@@ -10,11 +10,11 @@ pub use iotax_facts::slice::{CpuTimes, Gate, worse_known};
 pub use iotax_facts::spdk::{Reactor, SpdkTarget};
 pub use iotax_facts::trial;
 
-use crate::host::caches::WriteCache;
-use crate::host::facts::{Device, Facts};
 use crate::scenario::Scenario;
-use crate::stats::pilot::Pattern;
+use iotax_facts::machine::WriteCache;
+use iotax_facts::machine::{Device, Facts};
 use iotax_load::EngineName;
+use iotax_stats::pilot::Pattern;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::path::PathBuf;

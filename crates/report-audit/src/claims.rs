@@ -2,9 +2,9 @@
 //! since it may be longer than all that is kept of them.
 
 use super::quote::Quotes;
-use crate::report::csv::cell;
 use iotax_audit::audit::Audited;
 use iotax_audit::{claim, number};
+use iotax_report::csv::cell;
 use iotax_units::harmless;
 use serde::Serialize;
 use std::io::{Result, Write};

@@ -4,9 +4,9 @@
 use super::digest::{Document, Entry};
 use super::quote::Place;
 use super::{Audit, Renderer, Severity, View, shown, words};
-use crate::report::html::whole;
 use iotax_audit::rule;
 use iotax_audit::verdict::{Block, counted, grouped};
+use iotax_report::html::whole;
 use iotax_units::harmless::shown_line;
 use maud::{Markup, html};
 

@@ -3,11 +3,11 @@
 use super::digest::{Document, Entry};
 use super::quote::Place;
 use super::{Audit, Renderer, Severity, Skipped, View, words};
-use crate::report::json::written;
 use iotax_audit::claim::Status;
 use iotax_audit::finding::Finding;
 use iotax_audit::page::Unread;
 use iotax_audit::verdict::Block;
+use iotax_report::json::written;
 use serde::Serialize;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;

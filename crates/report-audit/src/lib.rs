@@ -2,9 +2,6 @@
 //! from one model, the verdict of each page; text of pages is hostile, and every renderer makes it harmless.
 #![forbid(unsafe_code)]
 
-use iotax_analysis as bill;
-use iotax_report as report;
-
 pub mod claims;
 mod digest;
 mod html;

@@ -2,8 +2,8 @@
 
 use super::digest::Document;
 use super::{Audit, Renderer, View, shown, words};
-use crate::report::table::escaped;
 use iotax_audit::verdict::{Block, grouped};
+use iotax_report::table::escaped;
 use maud::html;
 
 /// Its entry.

@@ -1,10 +1,10 @@
 //! Our own reports under our own rules: what is about to be printed is audited as if somebody else had published it. Every renderer
 //! says the same, so the Markdown form stands for all.
 
-use crate::bill::Findings;
-use crate::report::{Page, by_name};
+use iotax_analysis::Findings;
 use iotax_audit::audit::{Audited, audit};
 use iotax_audit::finding::Severity;
+use iotax_report::{Page, by_name};
 
 /// What of a report would be found wrong, a sentence each; nothing, unless iotax is at fault.
 pub fn doubts(findings: &[Findings]) -> Vec<String> {
@@ -22,9 +22,9 @@ pub fn wrong(markdown: &str) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::wrong;
-    use crate::bill::findings;
-    use crate::bill::twin::FIXTURES;
-    use crate::report::{Page, brief, by_name};
+    use iotax_analysis::findings;
+    use iotax_analysis::twin::FIXTURES;
+    use iotax_report::{Page, brief, by_name};
 
     #[test]
     fn every_report_passes_our_own_audit() {

@@ -4,8 +4,8 @@
 use super::digest::{Document, Entry};
 use super::quote::Place;
 use super::{Audit, Renderer, Severity, View};
-use crate::report::json::written;
 use iotax_audit::rule::{self, Rule};
+use iotax_report::json::written;
 use serde_json::{Value, json};
 use std::collections::{HashMap, HashSet};
 

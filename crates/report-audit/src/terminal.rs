@@ -4,10 +4,10 @@
 use super::digest::{Document, Entry};
 use super::quote::Place;
 use super::{Audit, Renderer, Severity, View, shown, words};
-use crate::report::ink::Ink;
-use crate::report::table::{LeftOut, wrapped};
-use crate::report::terminal::NARROWEST;
 use iotax_audit::verdict::{self, Block, counted, grouped};
+use iotax_report::ink::Ink;
+use iotax_report::table::{LeftOut, wrapped};
+use iotax_report::terminal::NARROWEST;
 use std::collections::HashSet;
 use unicode_width::UnicodeWidthChar;
 

@@ -2,9 +2,9 @@
 
 use super::digest::{Document, Skipped};
 use super::{Audit, Severity};
-use crate::report::table::Table;
 use iotax_audit::page::Unread;
 use iotax_audit::verdict::{Counts, counted, grouped};
+use iotax_report::table::Table;
 use std::cmp::Reverse;
 
 /// The verdict about all pages.

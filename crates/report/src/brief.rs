@@ -6,10 +6,10 @@ use super::number::{Shown, change};
 use super::table::{LeftOut, Table, wrapped};
 use super::verdicts::{self, Said};
 use super::{capital, durability, imported, sheet, states, sweep, terminal, verification};
-use crate::bill::Findings;
-use crate::bill::findings::{Charges, Comparison, Role, Row, WorkloadFindings};
-use crate::stats::Verdict;
-use crate::units::{counted, show_names};
+use iotax_analysis::Findings;
+use iotax_analysis::findings::{Charges, Comparison, Role, Row, WorkloadFindings};
+use iotax_stats::Verdict;
+use iotax_units::{counted, show_names};
 use std::collections::BTreeSet;
 
 /// So many lines has a terminal of 24 and one, at 80 columns or more.
@@ -170,7 +170,7 @@ impl OneTable {
             Some(OneTable { title, table, weights, rows: ["row", "rows"], columns: None })
         };
         if let Some(table) = durability::table(findings) {
-            let lossy = |row: &crate::bill::findings::durability::DurabilityRow| row.lossy as f64;
+            let lossy = |row: &iotax_analysis::findings::durability::DurabilityRow| row.lossy as f64;
             let rows = findings.durability.as_ref().map(|found| found.rows.iter().map(lossy).collect());
             return Some(OneTable { weights: rows.unwrap_or_default(), ..plain(Vec::new(), table)? });
         }

@@ -2,8 +2,8 @@
 
 use super::number::{Shown, share, three_digits};
 use super::table::Table;
-use crate::bill::findings::WorkloadFindings;
-use crate::bill::findings::crowd::{Crowd, Scaling};
+use iotax_analysis::findings::WorkloadFindings;
+use iotax_analysis::findings::crowd::{Crowd, Scaling};
 
 /// A row a stack whose load runs in several guests; `None` where there is none.
 pub(super) fn table(workload: &WorkloadFindings) -> Option<Table> {

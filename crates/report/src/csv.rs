@@ -3,19 +3,19 @@
 
 use super::verdicts;
 use super::{Page, Renderer};
-use crate::bill::Findings;
-use crate::bill::findings::durability::DurabilityRow;
-use crate::bill::findings::efficiency::Efficiency;
-use crate::bill::findings::imported::{ImportedComparison, ImportedFigure, ImportedRow, OtherResult};
-use crate::bill::findings::published::{Agreement, PublishedFinding};
-use crate::bill::findings::ratios::RatioTable;
-use crate::bill::findings::sweep::Place;
-use crate::bill::findings::sweep::{Cost, StackCurve, SweepFindings};
-use crate::bill::findings::verification::VerifiedRow;
-use crate::bill::findings::{
+use iotax_analysis::Findings;
+use iotax_analysis::findings::durability::DurabilityRow;
+use iotax_analysis::findings::efficiency::Efficiency;
+use iotax_analysis::findings::imported::{ImportedComparison, ImportedFigure, ImportedRow, OtherResult};
+use iotax_analysis::findings::published::{Agreement, PublishedFinding};
+use iotax_analysis::findings::ratios::RatioTable;
+use iotax_analysis::findings::sweep::Place;
+use iotax_analysis::findings::sweep::{Cost, StackCurve, SweepFindings};
+use iotax_analysis::findings::verification::VerifiedRow;
+use iotax_analysis::findings::{
     Bill, BillLine, Charges, Figure, Interval, Latency, MatchedFindings, Row, SampleUnit, WorkloadFindings,
 };
-use crate::stats::Verdict;
+use iotax_stats::Verdict;
 use iotax_units::harmless::shown;
 use std::collections::HashMap;
 

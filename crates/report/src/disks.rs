@@ -1,8 +1,8 @@
 //! Disks of guests and what layers made, as they were read back before measuring.
 
 use super::table::Table;
-use crate::bill::Findings;
-use crate::bill::findings::GuestDisk;
+use iotax_analysis::Findings;
+use iotax_analysis::findings::GuestDisk;
 use std::collections::BTreeMap;
 
 /// Disks of guests as they really are, a row each; `None` where there are none.

@@ -2,9 +2,9 @@
 
 use super::table::Table;
 use super::verdicts::Said;
-use crate::bill::Findings;
-use crate::bill::durability::known_share;
-use crate::bill::findings::durability::DurabilityRow;
+use iotax_analysis::Findings;
+use iotax_analysis::durability::known_share;
+use iotax_analysis::findings::durability::DurabilityRow;
 
 /// The trials as a table; `None` where there are none.
 pub(super) fn table(findings: &Findings) -> Option<Table> {

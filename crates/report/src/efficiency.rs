@@ -2,8 +2,8 @@
 
 use super::number::{Shown, share};
 use super::table::Table;
-use crate::bill::findings::WorkloadFindings;
-use crate::bill::findings::efficiency::{By, Efficiency};
+use iotax_analysis::findings::WorkloadFindings;
+use iotax_analysis::findings::efficiency::{By, Efficiency};
 
 /// Above the section.
 pub(super) const TITLE: &str = "Against what the drives could do";

@@ -3,8 +3,8 @@
 use super::number::Shown;
 use super::sheet::marked;
 use super::table::Table;
-use crate::bill::findings::{GeneratorReport, Row, WorkloadFindings};
-use crate::stats::round::three_digits;
+use iotax_analysis::findings::{GeneratorReport, Row, WorkloadFindings};
+use iotax_stats::round::three_digits;
 
 /// Above the table.
 pub(super) const TITLE: &str = "the load generator itself";
@@ -30,7 +30,7 @@ pub(super) fn table(workload: &WorkloadFindings) -> Option<Table> {
     table.push("own code", 1, cells(&|one| percent(one.user_share)));
     table.push("kernel", 4, cells(&|one| percent(one.kernel_share)));
     if rows.iter().any(|row| row.generator.reap_gap.is_some()) {
-        let looks = |pick: fn(&crate::bill::findings::Latency) -> &crate::bill::findings::Figure| {
+        let looks = |pick: fn(&iotax_analysis::findings::Latency) -> &iotax_analysis::findings::Figure| {
             cells(&|one| {
                 one.reap_gap.as_ref().map_or_else(|| "-".to_owned(), |gap| Shown::of(pick(gap)).cell())
             })

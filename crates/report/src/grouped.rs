@@ -2,8 +2,8 @@
 //! times. Each stack keeps its own figures in the table beside it, and its own sentence in JSON.
 
 use super::verdicts::Said;
-use crate::bill::who as who_against;
-use crate::stats::Phrase;
+use iotax_analysis::who as who_against;
+use iotax_stats::Phrase;
 
 /// Fewer than these are said one by one: their figures read better beside their names, those of a bill's layers above all.
 pub(super) const FEW: usize = 4;
@@ -82,7 +82,7 @@ fn joint(kind: &[&One], all: &[One], noun: &str) -> Said {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::stats::{Concludes, Verdict};
+    use iotax_stats::{Concludes, Verdict};
 
     /// Stacks with their ratios, each +- 1 %.
     fn said(ratios: &[(&str, f64)]) -> Vec<String> {

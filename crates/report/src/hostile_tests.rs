@@ -1,8 +1,8 @@
 //! Runs whose names and texts were written by somebody who means ill: nothing of them acts in any form of any report.
 
 use super::{ALL, Page, against};
-use crate::bill::against::against as held_against;
-use crate::bill::{Findings, RunData, findings, twin};
+use iotax_analysis::against::against as held_against;
+use iotax_analysis::{Findings, RunData, findings, twin};
 use iotax_units::harmless::acts;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -202,10 +202,12 @@ fn hostile_texts_do_nothing_in_any_form() {
 
 #[test]
 fn hostile_names_do_nothing_where_runs_are_held_against_each_other() {
+    let mut imported_later = twin::imported();
+    imported_later.start.id = "20260102-120000-0061".into();
     let pairs = [
         (twin::a_week_before(21), twin::a_week_later(22, 130_000.0)),
         (twin::bill_of_seed(7), twin::partial()),
-        (twin::imported(), twin::imported()),
+        (twin::imported(), imported_later),
     ];
     for (old, new) in pairs {
         let found = held_against(&of_hostile_names(old), &of_hostile_names(new), Some(0.05)).unwrap();

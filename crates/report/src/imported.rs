@@ -2,13 +2,13 @@
 
 use super::number::{Shown, UNRESOLVED, share};
 use super::table::Table;
-use crate::bill::Findings;
-use crate::bill::findings::imported::{
+use iotax_analysis::Findings;
+use iotax_analysis::findings::imported::{
     Better, ImportedComparison, ImportedFigure, ImportedFile, ImportedFindings, ImportedPercentile,
     ImportedRow, ImportedWorkload, OtherResult, OtherRow,
 };
-use crate::bill::findings::{Figure, SampleUnit};
-use crate::units::{counted, distinct, show_bytes};
+use iotax_analysis::findings::{Figure, SampleUnit};
+use iotax_units::{counted, distinct, show_bytes};
 use std::collections::BTreeSet;
 
 /// A table with its title and what is said of it.
@@ -82,7 +82,7 @@ fn value(row: &OtherRow) -> String {
     match row.interval {
         None => format!("{} ?", six_digits(row.value)),
         Some([low, high]) => {
-            let interval = crate::bill::findings::Interval::between(low, high);
+            let interval = iotax_analysis::findings::Interval::between(low, high);
             let figure = Figure::known(row.value, "", (row.runs, SampleUnit::Runs), interval);
             Shown::of(&figure).cell()
         }

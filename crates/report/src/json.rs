@@ -1,7 +1,7 @@
 //! The findings for programs. Fields are only ever added within a version.
 
 use super::{Page, Renderer};
-use crate::bill::Findings;
+use iotax_analysis::Findings;
 use iotax_units::harmless;
 use serde::Serialize;
 

@@ -2,11 +2,6 @@
 //! computed here but positions and digits; every renderer says the same.
 #![forbid(unsafe_code)]
 
-use crate as report;
-use iotax_analysis as bill;
-use iotax_stats as stats;
-use iotax_units as units;
-
 pub mod against;
 pub mod brief;
 mod crowd;
@@ -40,7 +35,7 @@ mod verification;
 pub use brief::{LINES, brief};
 pub use table::wrapped;
 
-use crate::bill::Findings;
+use iotax_analysis::Findings;
 
 /// What a renderer may know about where its text goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

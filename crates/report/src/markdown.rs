@@ -6,10 +6,10 @@ use super::{
     Page, Renderer, capital, crowd, disks, durability, efficiency, generator, imported, matrix, published,
     ratios, sheet, states, sweep, verdicts, verification,
 };
-use crate::bill::Findings;
-use crate::bill::findings::sweep::SweepFindings;
-use crate::bill::findings::{Bill, PlaceReport, WorkloadFindings};
-use crate::units::{counted, show_time};
+use iotax_analysis::Findings;
+use iotax_analysis::findings::sweep::SweepFindings;
+use iotax_analysis::findings::{Bill, PlaceReport, WorkloadFindings};
+use iotax_units::{counted, show_time};
 
 /// Its entry.
 pub const RENDERER: Renderer = Renderer {

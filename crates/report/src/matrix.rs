@@ -4,8 +4,8 @@
 use super::number::{Shown, share};
 use super::sheet;
 use super::table::Table;
-use crate::bill::Findings;
-use crate::bill::findings::{Row, WorkloadFindings};
+use iotax_analysis::Findings;
+use iotax_analysis::findings::{Row, WorkloadFindings};
 
 /// The table; `None` of a single workload or stack, whose own section says it all, and of a bill, which is such a table.
 /// Points of sweeps stand in theirs; a table that the scenario asks for takes its place.

@@ -1,8 +1,8 @@
 //! Figures as text: scaled to a unit that people read, with the digits that the interval allows.
 
-use crate::bill::findings::{Figure, Interval};
-use crate::stats::Digits;
-pub(super) use crate::stats::round::{Margin as Spread, three_digits};
+use iotax_analysis::findings::{Figure, Interval};
+use iotax_stats::Digits;
+pub(super) use iotax_stats::round::{Margin as Spread, three_digits};
 
 /// What stands beside a value.
 pub(super) const SPREADS: &str = "+- to the farther end of the 95 % interval, (a to b) its ends where +- would mislead; ? no interval; \
@@ -82,7 +82,7 @@ pub(super) fn change(ratio: &Figure) -> Shown {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::bill::findings::SampleUnit;
+    use iotax_analysis::findings::SampleUnit;
 
     fn figure(value: f64, half: f64, unit: &'static str) -> Figure {
         let interval = Interval::between(value - half, value + half);

@@ -2,9 +2,9 @@
 
 use super::number::{Shown, share};
 use super::table::Table;
-use crate::bill::Findings;
-use crate::bill::findings::Figure;
-use crate::bill::findings::published::{PublishedFinding, PublishedFindings, RatioBeside};
+use iotax_analysis::Findings;
+use iotax_analysis::findings::Figure;
+use iotax_analysis::findings::published::{PublishedFinding, PublishedFindings, RatioBeside};
 
 /// Above the section.
 pub(super) const TITLE: &str = "Published beside measured";

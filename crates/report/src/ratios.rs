@@ -3,10 +3,10 @@
 
 use super::number::{Shown, share};
 use super::table::Table;
-use crate::bill::Findings;
-use crate::bill::findings::ratios::{RatioCell, RatioColumn, RatioRow, RatioTable};
-use crate::stats::alike;
-use crate::units::distinct;
+use iotax_analysis::Findings;
+use iotax_analysis::findings::ratios::{RatioCell, RatioColumn, RatioRow, RatioTable};
+use iotax_stats::alike;
+use iotax_units::distinct;
 
 /// Each with its title and what is to be known beside it.
 pub(super) fn tables(findings: &Findings) -> Vec<(String, Table, Vec<String>)> {

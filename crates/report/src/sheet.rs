@@ -3,12 +3,12 @@
 use super::number::{Shown, change, remark};
 use super::table::Table;
 use super::verdicts;
-use crate::bill::findings::{
+use iotax_analysis::findings::{
     Bill, BillLine, Comparison, Figure, Findings, JointBill, Latency, MatchedRow, Row, WorkloadFindings,
 };
-use crate::bill::precondition;
-use crate::stats::{Verdict, alike};
-use crate::units::show_bytes;
+use iotax_analysis::precondition;
+use iotax_stats::{Verdict, alike};
+use iotax_units::show_bytes;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// A column of figures of a row.

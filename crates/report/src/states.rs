@@ -2,8 +2,8 @@
 
 use super::table::Table;
 use super::verdicts::{self, Said};
-use crate::bill::findings::states::ArrayStates;
-use crate::bill::findings::{Charges, Comparison};
+use iotax_analysis::findings::states::ArrayStates;
+use iotax_analysis::findings::{Charges, Comparison};
 
 /// What is concluded of the states, beside the array's own sentence. What was not measured is said with the baseline.
 pub(super) fn sentences(array: &ArrayStates) -> Vec<Said> {

@@ -2,9 +2,9 @@
 
 use super::number::{Shown, change};
 use super::table::Table;
-use crate::bill::findings::Figure;
-use crate::bill::findings::sweep::Place;
-use crate::bill::findings::sweep::{Curve, Point, StackCurve, SweepFindings};
+use iotax_analysis::findings::Figure;
+use iotax_analysis::findings::sweep::Place;
+use iotax_analysis::findings::sweep::{Curve, Point, StackCurve, SweepFindings};
 
 /// A column of figures: head, rank, what it picks.
 type Column = (&'static str, u8, fn(&Point) -> &Figure);

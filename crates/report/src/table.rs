@@ -7,14 +7,17 @@ use unicode_width::UnicodeWidthStr;
 /// A column: a head, cells, and how much it matters (0 stays always).
 #[derive(Clone, Debug)]
 pub struct Column {
+    /// Its head.
     pub head: String,
     pub(super) rank: u8,
+    /// One cell a row.
     pub cells: Vec<String>,
 }
 
 /// Columns of equal length.
 #[derive(Clone, Debug, Default)]
 pub struct Table {
+    /// From left to right.
     pub columns: Vec<Column>,
 }
 
@@ -70,6 +73,7 @@ impl LeftOut {
 }
 
 impl Table {
+    /// Adds a column; of columns that have no room those of the highest rank go first.
     pub fn push(&mut self, head: &str, rank: u8, cells: Vec<String>) {
         let cells = cells.iter().map(|cell| shown(cell)).collect();
         self.columns.push(Column { head: shown(head), rank, cells });

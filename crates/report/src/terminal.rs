@@ -6,10 +6,10 @@ use super::{
     Page, Renderer, capital, crowd, disks, durability, efficiency, generator, grouped, imported, matrix,
     published, ratios, sheet, states, sweep, verdicts, verification,
 };
-use crate::bill::Findings;
-use crate::bill::findings::sweep::{Curve, SweepFindings};
-use crate::bill::findings::{Bill, RunIdentity, WorkloadFindings};
-use crate::units::show_time;
+use iotax_analysis::Findings;
+use iotax_analysis::findings::sweep::{Curve, SweepFindings};
+use iotax_analysis::findings::{Bill, RunIdentity, WorkloadFindings};
+use iotax_units::show_time;
 
 /// Its entry.
 pub const RENDERER: Renderer = Renderer {

@@ -1,9 +1,9 @@
 //! Every renderer on every kind of run: snapshots for text, structure for the page.
 
 use super::{ALL, Page, by_name};
-use crate::bill::findings::Figure;
-use crate::bill::twin::{self, FIXTURES};
-use crate::bill::{Findings, findings};
+use iotax_analysis::findings::Figure;
+use iotax_analysis::twin::{self, FIXTURES};
+use iotax_analysis::{Findings, findings};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::OnceLock;
@@ -167,7 +167,7 @@ fn lost_and_wrong_data_and_failed_ios_are_in_a_short_report() {
     assert!(wrong.contains("WRONG DATA from file | loop: of 240,662 blocks"), "{wrong}");
     let mut failed = fixture("bill").clone();
     let text = "3 I/Os of 1000 failed".to_owned();
-    failed.warnings.push(crate::bill::findings::WarningReport {
+    failed.warnings.push(iotax_analysis::findings::WarningReport {
         kind: "io_errors".into(),
         subject: "loop".into(),
         text,
@@ -402,7 +402,7 @@ fn what_has_no_interval_has_no_empty_band_in_a_drawing() {
     assert!(render(&found, "html", 80).contains(head));
     for one in &mut found.workloads[0].charges {
         one.cpu.ratio =
-            Figure::bare(1.2, "1", (6, crate::bill::findings::SampleUnit::Rounds), "too few rounds");
+            Figure::bare(1.2, "1", (6, iotax_analysis::findings::SampleUnit::Rounds), "too few rounds");
     }
     let page = render(&found, "html", 80);
     assert!(!page.contains(head) && page.contains("Mean latency under the same load, against"));

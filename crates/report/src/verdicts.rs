@@ -4,11 +4,11 @@
 use super::grouped::{self, One};
 use super::number::{Shown, change};
 use super::table::Table;
-use crate::bill::findings::{
+use iotax_analysis::findings::{
     ChargeFinding, Charges, Comparison, Figure, Interval, MatchedFindings, MatchedRow, Quantity,
     WorkloadFindings,
 };
-use crate::stats::Verdict;
+use iotax_stats::Verdict;
 
 /// A sentence with the way that it points.
 pub(super) struct Said {

@@ -2,9 +2,9 @@
 
 use super::table::Table;
 use super::verdicts::Said;
-use crate::bill::Findings;
-use crate::bill::findings::verification::VerifiedRow;
-use crate::units::show_bytes;
+use iotax_analysis::Findings;
+use iotax_analysis::findings::verification::VerifiedRow;
+use iotax_units::show_bytes;
 
 /// Of section and heading.
 pub(super) const TITLE: &str = "Read back";

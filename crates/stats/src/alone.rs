@@ -48,7 +48,7 @@ pub fn decide(rounds: &[(f64, f64)], precision: f64) -> Decision {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::stats::noise::Noise;
+    use crate::noise::Noise;
 
     /// Rounds whose second rate is this share of the first, with so much noise of each.
     fn rounds(seed: u64, n: usize, share: f64, sd: f64) -> Vec<(f64, f64)> {

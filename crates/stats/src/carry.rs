@@ -59,8 +59,8 @@ fn rate(part: &Part, value: Value) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::stats::noise::Noise;
-    use crate::stats::schedule::Schedule;
+    use crate::noise::Noise;
+    use crate::schedule::Schedule;
 
     /// Stack 1 loses a share of its rate when it follows another.
     fn measured(seed: u64, loss: f64, stacks: usize) -> Vec<Round> {

@@ -116,8 +116,8 @@ impl Difference {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::stats::Refusal;
-    use crate::stats::ratio::estimate;
+    use crate::Refusal;
+    use crate::ratio::estimate;
 
     #[test]
     fn each_word_says_which_way() {

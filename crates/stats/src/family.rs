@@ -39,7 +39,7 @@ pub fn visit_bounds(found: &VisitRatio, many: usize) -> (f64, f64) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::stats::{ratio, visits};
+    use crate::{ratio, visits};
 
     #[test]
     fn bounds_of_one_are_its_own_and_of_many_wider() {

@@ -89,8 +89,8 @@ fn withhold(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::stats::noise::Noise;
-    use crate::stats::rounds::{Part, RoundKind};
+    use crate::noise::Noise;
+    use crate::rounds::{Part, RoundKind};
 
     /// Rounds on equal bytes: the level falls to a half in the middle, and the stack's cost changes with it.
     fn writes(costs: [f64; 2], long_cost: f64) -> Vec<Round> {

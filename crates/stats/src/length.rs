@@ -39,8 +39,8 @@ pub fn is_long(seed: u64, number: u32) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::stats::ratio::estimate;
-    use crate::stats::rounds::Part;
+    use crate::ratio::estimate;
+    use crate::rounds::Part;
 
     fn measured(seed: u64, long_ratio: f64) -> Option<LengthCheck> {
         let mut noise = Noise::new(seed);

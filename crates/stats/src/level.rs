@@ -108,7 +108,7 @@ fn meaning(before: &Side, after: &Side) -> Meaning {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::stats::noise::Noise;
+    use crate::noise::Noise;
 
     /// Rounds at a level with so much noise of each side.
     fn rounds(noise: &mut Noise, n: usize, level: f64, ratio: f64, sd: f64) -> Vec<(f64, f64)> {

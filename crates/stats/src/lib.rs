@@ -40,8 +40,6 @@ pub mod refusal;
 #[cfg(test)]
 mod traps;
 
-use crate as stats;
-
 pub use charge::Charge;
 pub use conclusion::{Change, Concludes};
 pub use gate::Gate;

@@ -158,7 +158,7 @@ impl Display for Phrase {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::stats::{Charge, Concludes, Verdict};
+    use crate::{Charge, Concludes, Verdict};
 
     fn joint(ratios: &[(f64, f64, f64)], kind: fn(f64, f64, f64) -> Phrase) -> String {
         let phrases: Vec<Phrase> =

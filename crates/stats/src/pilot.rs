@@ -180,7 +180,7 @@ fn is_clear(slices: &[PilotSlice]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::stats::noise::Noise;
+    use crate::noise::Noise;
 
     const BOUNDS: Bounds = Bounds { stacks: 2, slowest: 10_000.0, budget_s: 300.0 };
 

@@ -203,7 +203,7 @@ fn interval(logs: &[f64], pooled: f64, samples: u64) -> Estimate {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::stats::noise::Noise;
+    use crate::noise::Noise;
     use proptest::prelude::*;
 
     fn side(noise: &mut Noise, rounds: usize, ios: usize, median_ns: f64) -> Batches {

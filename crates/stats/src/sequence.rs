@@ -35,7 +35,7 @@ fn rho_squared() -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::stats::ratio::estimate;
+    use crate::ratio::estimate;
     use proptest::prelude::*;
 
     fn noisy(n: usize) -> Ratio {

@@ -84,7 +84,7 @@ fn noise_around(power: &[f64], at: usize) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::stats::noise::Noise;
+    use crate::noise::Noise;
 
     fn series(seed: u64, memory: f64, tone: impl Fn(usize) -> f64) -> Vec<f64> {
         let mut noise = Noise::new(seed);

@@ -1,8 +1,8 @@
 //! Falls, windows, and what reaches which drive.
 
 use super::*;
-use crate::stats::noise::Noise;
-use crate::stats::rounds::{Part, RoundKind};
+use crate::noise::Noise;
+use crate::rounds::{Part, RoundKind};
 
 /// Paces around these levels, so many of each, with 2 % of noise.
 fn paces(seed: u64, levels: &[(usize, f64)]) -> Vec<f64> {

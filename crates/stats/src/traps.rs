@@ -7,8 +7,8 @@ use super::schedule::Schedule;
 use super::spread::mean;
 use super::stop::{Decision, StopSpec, decide};
 use super::{Concludes, Ratio, Verdict, family, length, quantile, sequence, t975};
-use crate::stats::judge::{Judged, Question, judge};
-use crate::stats::rounds::{Part, Round, RoundKind, Value, pairs};
+use crate::judge::{Judged, Question, judge};
+use crate::rounds::{Part, Round, RoundKind, Value, pairs};
 use iotax_histogram::Histogram;
 
 type Rounds = Vec<(f64, f64)>;

@@ -1,10 +1,10 @@
 //! Trials on drives with a cache of writes.
 
 use super::*;
-use crate::stats::noise::Noise;
-use crate::stats::rounds::Part;
-use crate::stats::stop::StopReason;
-use crate::stats::{Refusal, ratio};
+use crate::noise::Noise;
+use crate::rounds::Part;
+use crate::stop::StopReason;
+use crate::{Refusal, ratio};
 
 const MIB: f64 = 1024.0 * 1024.0;
 /// Bytes of a slice; a round of two stacks, ABBA, writes four of them.

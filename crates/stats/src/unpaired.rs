@@ -256,7 +256,7 @@ impl Outcome {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::stats::noise::Noise;
+    use crate::noise::Noise;
     use proptest::prelude::*;
 
     const RUNS: u64 = 250;

@@ -139,7 +139,7 @@ impl Verdict {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::stats::ratio::estimate;
+    use crate::ratio::estimate;
     use proptest::prelude::*;
 
     const SUBJECT: &str = "4k random-read IOPS at iodepth 32 x 4";

@@ -87,7 +87,7 @@ pub fn main() -> ExitCode {
             Ok(()) => ExitCode::SUCCESS,
             Err(error) => {
                 eprintln!("{NAME}: {error:#}");
-                ExitCode::from(crate::exit::code_of(&error))
+                ExitCode::from(iotax_units::exit::code_of(&error))
             }
         },
         Some(Words::Version) => {
@@ -100,7 +100,7 @@ pub fn main() -> ExitCode {
         }
         None => {
             eprintln!("{USAGE}");
-            ExitCode::from(crate::exit::BAD_INPUT)
+            ExitCode::from(iotax_units::exit::BAD_INPUT)
         }
     }
 }

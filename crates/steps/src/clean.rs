@@ -6,9 +6,9 @@ use super::hand::PlaceExecutors;
 use super::journal::{self, Journal, Open};
 use super::op::Undoing;
 use super::{HOST, RunTag};
-use crate::shell;
-use crate::store;
 use anyhow::{Result, anyhow};
+use iotax_journal as store;
+use iotax_units::shell;
 use std::path::Path;
 
 /// What a cleaning did.

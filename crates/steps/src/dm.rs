@@ -5,9 +5,9 @@ use super::op::{MakeLinear, Stretch};
 use super::system::run;
 use super::system::{NotOurs, NothingMade};
 use super::tool::{await_orphans, load_modules, run_with, settle, tool};
-use crate::host::block::sys_block;
-use crate::host::probe::Probe;
 use anyhow::{Context, Result, bail, ensure};
+use iotax_host::block::sys_block;
+use iotax_host::probe::Probe;
 use std::fmt::Write;
 use std::path::Path;
 
@@ -110,8 +110,8 @@ fn here() -> Probe {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::host::made_up::server;
-    use crate::step::PathRef;
+    use crate::PathRef;
+    use iotax_host::made_up::server;
 
     fn stretch(device: &str, offset: u64, bytes: u64) -> Stretch {
         Stretch { device: PathRef::Path(device.into()), offset, bytes }

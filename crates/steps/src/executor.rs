@@ -10,9 +10,9 @@ use super::settings::ThingSettings;
 use super::state::ArrayState;
 use super::system::{NotOurs, NothingMade};
 use super::{HOST, PathRef, RunTag, Step, StepId, StepOutput, ssh_host};
-use crate::exit::{Failed, UNDO_INCOMPLETE};
-use crate::shell;
 use anyhow::{Context, Result, anyhow};
+use iotax_units::exit::{Failed, UNDO_INCOMPLETE};
+use iotax_units::shell;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 

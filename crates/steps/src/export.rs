@@ -130,7 +130,7 @@ pub(super) fn family(address: IpAddr) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::guard::rig::Loop;
+    use iotax_host::guard::rig::Loop;
 
     #[test]
     fn an_address_of_nobody_and_a_port_of_somebody_are_refused() {

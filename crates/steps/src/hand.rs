@@ -6,10 +6,10 @@ use super::settings::ThingSettings;
 use super::state::ArrayState;
 use super::system::{Progress, RealSystem, Watcher};
 use super::{HOST, RunTag, StepOutput, is_ssh_place};
-use crate::host::Missing;
-use crate::host::needs::Need;
-use crate::layer::guest::DiskKey;
+use crate::guest::DiskKey;
 use anyhow::{Result, anyhow, bail};
+use iotax_host::Missing;
+use iotax_host::needs::Need;
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 use std::path::PathBuf;
@@ -143,7 +143,7 @@ impl PlaceExecutors {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::step::simulated::SimulatedSystem;
+    use crate::simulated::SimulatedSystem;
 
     #[test]
     fn a_host_that_cannot_be_reached_is_tried_once() {

@@ -2,17 +2,17 @@
 //! guard's look at a path, the quiesce gate.
 
 use super::wire::{Handler, Line};
-use crate::guard::admit::{Admission, Admitted, Hold, admit, claim};
-use crate::guard::inspect;
-use crate::guard::judge::Intent;
-use crate::guard::marker;
-use crate::host::facts::{self, Facts};
-use crate::host::gauges::Gauges;
-use crate::layer::guest::disk::{self, DiskKey};
-use crate::scenario::Consent;
-use crate::step::system::RealSystem;
-use crate::store::record::{CpuTimes, Gate};
+use crate::guest::disk::{self, DiskKey};
+use crate::system::RealSystem;
 use anyhow::{Context, Result, bail};
+use iotax_facts::Consent;
+use iotax_facts::slice::{CpuTimes, Gate};
+use iotax_host::facts::{self, Facts};
+use iotax_host::gauges::Gauges;
+use iotax_host::guard::admit::{Admission, Admitted, Hold, admit, claim};
+use iotax_host::guard::inspect;
+use iotax_host::guard::judge::Intent;
+use iotax_host::guard::marker;
 use iotax_load::TargetSpec;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -129,8 +129,8 @@ impl Handler for Machine {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::guard::inspect::Depth;
-    use crate::guard::rig::Loop;
+    use iotax_host::guard::inspect::Depth;
+    use iotax_host::guard::rig::Loop;
     use iotax_load::Hold as Delay;
 
     fn writing(path: &Path) -> TargetSpec {

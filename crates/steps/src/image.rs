@@ -2,8 +2,8 @@
 //! the stretch that the image may take and refuses to go beyond.
 
 use super::op::MakeImage;
-use crate::layer::guest::qemu::{Backend, EMPTY_DAEMON, STORAGE_DAEMON, Span, room_node};
-use crate::layer::guest::qmp::Qmp;
+use crate::guest::qemu::{Backend, EMPTY_DAEMON, STORAGE_DAEMON, Span, room_node};
+use crate::guest::qmp::Qmp;
 use anyhow::{Context, Result, bail};
 use serde_json::{Value, json};
 use std::io::Read;
@@ -81,12 +81,12 @@ fn converse(image: &MakeImage, socket: UnixStream) -> Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::guard::rig;
-    use crate::host::probe::program_path;
-    use crate::layer::guest::qemu::{Aio, Cache, DiskSpec, Qcow2, lay_out};
-    use crate::layer::guest::settings::{of_node, of_node_differing};
-    use crate::step::PathRef;
-    use crate::units::MIB;
+    use crate::PathRef;
+    use crate::guest::qemu::{Aio, Cache, DiskSpec, Qcow2, lay_out};
+    use crate::guest::settings::{of_node, of_node_differing};
+    use iotax_host::guard::rig;
+    use iotax_host::probe::program_path;
+    use iotax_units::MIB;
     use std::io::Write;
     use std::path::Path;
 

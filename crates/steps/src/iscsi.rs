@@ -5,9 +5,9 @@ use super::op::ConnectIscsi;
 use super::settings::{self, ThingSettings};
 use super::system::{run, wait_until};
 use super::tool::{await_orphans, load_modules, output, said, settle, tool};
-use crate::host::probe::Probe;
-use crate::shell;
 use anyhow::{Context, Result, bail};
+use iotax_host::probe::Probe;
+use iotax_units::shell;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Output;
@@ -220,7 +220,7 @@ pub fn logout_by_hand(login: &ConnectIscsi) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::host::made_up::server;
+    use iotax_host::made_up::server;
 
     #[test]
     fn an_interface_of_our_own_logs_in() {

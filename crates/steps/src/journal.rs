@@ -2,17 +2,17 @@
 //! after. It lies in the run's folder, so `clean` needs nothing else after a kill -9 or a reboot.
 
 use super::{Step, StepOutput};
-use crate::store::appender::{Appender, sync_folder};
-use crate::store::private::{self, Purpose};
-use crate::store::{FORMAT, line};
 use anyhow::{Context, Result, ensure};
+use iotax_journal::appender::{Appender, sync_folder};
+use iotax_journal::private::{self, Purpose};
+use iotax_journal::{FORMAT, line};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Read;
 use std::path::Path;
 
 /// File name within the run directory.
-pub const FILE: &str = crate::store::JOURNAL;
+pub const FILE: &str = iotax_journal::JOURNAL;
 
 /// Version of its lines, which is not the record's: an older iotax that cannot read a run's figures must still clean up behind it.
 const VERSION: u32 = 2;
@@ -176,7 +176,7 @@ pub fn read(run_dir: &Path) -> Result<Log> {
         text.len() as u64 <= LARGEST,
         "the journal {} is larger than {}: no iotax wrote it",
         path.display(),
-        crate::units::show_bytes(LARGEST)
+        iotax_units::show_bytes(LARGEST)
     );
     Ok(Log::of(&text))
 }

@@ -43,32 +43,6 @@ pub mod vfio;
 pub mod wire;
 pub mod zfs;
 
-use crate as step;
-use iotax_host::{self as host, guard};
-use iotax_units::{self as units, exit, shell};
-
-/// Old names of what lies here and below.
-mod layer {
-    pub use crate::guest;
-}
-mod measure {
-    pub use crate::{afar, durability, engine, handler, stops, wire};
-}
-mod scenario {
-    pub use iotax_facts::{Consent, Engine};
-    pub mod remote {
-        pub use iotax_facts::place::is_of_windows;
-    }
-}
-mod store {
-    pub use iotax_journal::*;
-    pub mod record {
-        pub use iotax_facts::slice::*;
-        pub use iotax_facts::spdk::*;
-        pub use iotax_facts::trial;
-    }
-}
-
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 

@@ -1,9 +1,9 @@
 //! What mdadm is told, and what its words and sysfs mean; outputs are those of mdadm 4.2 and Linux 6.1 in a lab.
 
 use super::*;
-use crate::host::made_up::{Machine, server};
-use crate::step::PathRef;
-use crate::step::op::{Bounds, Drives};
+use crate::PathRef;
+use crate::op::{Bounds, Drives};
+use iotax_host::made_up::{Machine, server};
 
 fn array() -> CreateArray {
     CreateArray {

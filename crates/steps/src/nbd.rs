@@ -5,8 +5,8 @@ use super::ProcessId;
 use super::process;
 use super::system::{run, wait_until};
 use super::tool::{load_modules, run_within, settle, tool};
-use crate::host::probe::Probe;
 use anyhow::{Context, Result, bail};
+use iotax_host::probe::Probe;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -133,7 +133,7 @@ pub fn disconnect(export: &str) -> Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::host::made_up::server;
+    use iotax_host::made_up::server;
 
     #[test]
     fn the_client_is_told_where_and_what() {

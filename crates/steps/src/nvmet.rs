@@ -5,9 +5,9 @@ use super::export::{self, CONFIGFS};
 use super::op::ExportNvmf;
 use super::settings::{self, ThingSettings};
 use super::system::{NothingMade, tell_kernel};
-use crate::host::probe::Probe;
-use crate::shell;
 use anyhow::{Context, Result, anyhow};
+use iotax_host::probe::Probe;
+use iotax_units::shell;
 use std::path::{Path, PathBuf};
 
 fn root() -> PathBuf {

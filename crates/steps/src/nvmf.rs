@@ -5,8 +5,8 @@ use super::op::ConnectNvmf;
 use super::settings::{self, ThingSettings};
 use super::system::{tell_kernel, wait_until};
 use super::tool::{load_modules, settle};
-use crate::host::probe::Probe;
 use anyhow::{Context, Result, ensure};
+use iotax_host::probe::Probe;
 use std::fs;
 use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
@@ -135,7 +135,7 @@ pub fn disconnect(nqn: &str) -> Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::host::made_up::server;
+    use iotax_host::made_up::server;
 
     #[test]
     fn the_kernel_is_told_whom_to_connect_to() {

@@ -44,8 +44,8 @@ const NO_DRIVES: [&str; 5] = ["/dev/kvm", "/dev/shm", "/dev/null", "/dev/urandom
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::step::op::{Drives, MakeDirectory, MakePartition, Spawn};
-    use crate::step::{HOST, PathRef, Step};
+    use crate::op::{Drives, MakeDirectory, MakePartition, Spawn};
+    use crate::{HOST, PathRef, Step};
 
     fn open(place: &str, op: Op) -> Open {
         let step = Step { id: 0, place: place.into(), why: "do it".into(), op };

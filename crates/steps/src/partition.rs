@@ -5,9 +5,9 @@ use super::StepOutput;
 use super::op::MakePartition;
 use super::system::{NotOurs, NothingMade, run, wait_until};
 use super::tool::{await_orphans, guid, output, run_with, settle, tool};
-use crate::host::block::{self, BlockNode, node_path};
-use crate::host::probe::Probe;
 use anyhow::{Context, Result, anyhow, bail, ensure};
+use iotax_host::block::{self, BlockNode, node_path};
+use iotax_host::probe::Probe;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::time::Duration;
@@ -188,8 +188,8 @@ fn here() -> Probe {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::step::PathRef;
-    use crate::step::op::Drives;
+    use crate::PathRef;
+    use crate::op::Drives;
 
     fn wanted(table: &str) -> MakePartition {
         MakePartition {

@@ -3,18 +3,18 @@
 
 use super::wire::message::{Request, Response};
 use super::wire::peer::Peer;
-use crate::exit::{Failed, code_of};
-use crate::host::Missing;
-use crate::host::needs::{AskedNeed, Need, distribution};
-use crate::host::probe::Probe;
-use crate::layer::guest::{self, DiskKey};
-use crate::step::hand::{PlaceExecutor, SharedWatcher, tell};
-use crate::step::op::Op;
-use crate::step::settings::ThingSettings;
-use crate::step::state::ArrayState;
-use crate::step::system::{NotOurs, NothingMade, wait_until};
-use crate::step::{RunTag, StepOutput};
+use crate::guest::{self, DiskKey};
+use crate::hand::{PlaceExecutor, SharedWatcher, tell};
+use crate::op::Op;
+use crate::settings::ThingSettings;
+use crate::state::ArrayState;
+use crate::system::{NotOurs, NothingMade, wait_until};
+use crate::{RunTag, StepOutput};
 use anyhow::{Context, Result, anyhow};
+use iotax_host::Missing;
+use iotax_host::needs::{AskedNeed, Need, distribution};
+use iotax_host::probe::Probe;
+use iotax_units::exit::{Failed, code_of};
 use serde::{Deserialize, Serialize};
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
@@ -332,10 +332,10 @@ impl PlaceExecutor for RemoteExecutor {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::host::needs::{self, OWN};
-    use crate::measure::handler::Machine;
-    use crate::step::op::MakeDirectory;
+    use crate::handler::Machine;
+    use crate::op::MakeDirectory;
     use iotax_facts::need::{Find, Requirement, Supply, everywhere};
+    use iotax_host::needs::{self, OWN};
 
     fn executor() -> RemoteExecutor {
         let mut peer = Peer::in_process("elsewhere", Box::new(Machine::default())).unwrap();
@@ -350,7 +350,7 @@ mod tests {
         let path = folder.path().join("made");
         let op = Op::MakeDirectory(MakeDirectory { path: path.clone() });
         let mut executor = executor();
-        assert_eq!(executor.boot_id().unwrap(), crate::step::system::boot_id().unwrap());
+        assert_eq!(executor.boot_id().unwrap(), crate::system::boot_id().unwrap());
         assert_eq!(executor.observed(op.clone()).unwrap(), op);
         assert_eq!(executor.find(&op, &tag, &[]).unwrap(), None);
         let made = executor.perform(&op, &tag).unwrap();
@@ -389,7 +389,7 @@ mod tests {
         let path = folder.path().join("x.img");
         std::fs::write(&path, "somebody's").unwrap();
         let tag = RunTag { run_id: "r1".into(), run_dir: folder.path().to_owned() };
-        let file = crate::step::op::MakeFile { path, bytes: 1 << 20, keep: false, inside_mount: false };
+        let file = crate::op::MakeFile { path, bytes: 1 << 20, keep: false, inside_mount: false };
         let made = StepOutput { inode: Some(1), bytes: Some(1 << 20), ..StepOutput::default() };
         let error = executor().undo(&Op::MakeFile(file), &tag, &made).unwrap_err();
         assert!(error.is::<NotOurs>(), "{error:#}");

@@ -1,8 +1,8 @@
 //! Settings of a disk's queue that a person can change (scheduler, nr_requests, read_ahead_kb, ...). A driver that has a disk anew
 //! starts with its own: what they were is kept, and written back. Those of a scheduler (iosched/) are not kept.
 
-use crate::host::block::sys_block;
-use crate::host::probe::Probe;
+use iotax_host::block::sys_block;
+use iotax_host::probe::Probe;
 use std::collections::BTreeMap;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -65,7 +65,7 @@ fn restore(probe: &Probe, disk: &str, was: &Settings) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::host::made_up::server;
+    use iotax_host::made_up::server;
 
     #[test]
     fn what_can_be_written_is_kept_and_written_back_where_it_differs() {

@@ -1,8 +1,8 @@
 //! How a thing that a step made really is, as its own tools or the kernel tell it: what was asked for is in the step, what came of
 //! it may be another (a default of a version, a size that was rounded, an offer that the other end did not take).
 
-use crate::host::probe::Probe;
 use anyhow::{Context, Result};
+use iotax_host::probe::Probe;
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -58,7 +58,7 @@ pub fn volumes(text: &str, main: &str) -> Result<ThingSettings> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::host::made_up::server;
+    use iotax_host::made_up::server;
 
     fn told(settings: &ThingSettings) -> String {
         settings.iter().map(|(key, value)| format!("{key}={value}")).collect::<Vec<_>>().join(" ")

@@ -12,11 +12,11 @@ use super::system::{NotOurs, NothingMade, Observer};
 use super::thing::{KnownBy, ManagedResource};
 use super::zfs::ArcLimit;
 use super::{ProcessId, RunTag, StepOutput};
-use crate::host::Missing;
-use crate::host::block::Identity;
-use crate::host::needs::Need;
-use crate::layer::guest::DiskKey;
+use crate::guest::DiskKey;
 use anyhow::{Result, anyhow, bail, ensure};
+use iotax_host::Missing;
+use iotax_host::block::Identity;
+use iotax_host::needs::Need;
 use std::path::{Path, PathBuf};
 
 /// A machine in memory. Two that are equal hold the same things.

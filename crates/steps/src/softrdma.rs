@@ -4,9 +4,9 @@
 use super::export;
 use super::system::run;
 use super::tool::{load_modules, tool};
-use crate::host::probe::Probe;
-use crate::shell;
 use anyhow::{Context, Result, anyhow, bail, ensure};
+use iotax_host::probe::Probe;
+use iotax_units::shell;
 use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 
@@ -182,7 +182,7 @@ pub fn unmake_by_hand(names: &Names) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::host::made_up::server;
+    use iotax_host::made_up::server;
 
     #[test]
     fn names_fit_the_kernel() {

@@ -21,11 +21,11 @@ use super::state::ArrayState;
 use super::system::RealSystem;
 use super::zfs::ArcLimit;
 use super::{HOST, PathRef, ProcessId, RunTag, Step, StepId, StepOutput};
-use crate::guard::rig;
-use crate::host::Missing;
-use crate::host::needs::Need;
-use crate::layer::guest::DiskKey;
+use crate::guest::DiskKey;
 use anyhow::Result;
+use iotax_host::Missing;
+use iotax_host::guard::rig;
+use iotax_host::needs::Need;
 use iotax_load::DataKind;
 use proptest::prelude::*;
 use std::collections::BTreeMap;
@@ -572,7 +572,7 @@ fn what_cannot_be_undone_is_named_with_the_command_left_to_run() {
     let left: Vec<_> = cleaned.left.iter().map(|left| left.by_hand.clone().unwrap()).collect();
     assert_eq!(left, ["losetup --detach /dev/loop1", "rm /srv/x.img"]);
     let error = super::executor::report_left(&cleaned.left).unwrap_err();
-    assert_eq!(crate::exit::code_of(&error), crate::exit::UNDO_INCOMPLETE);
+    assert_eq!(iotax_units::exit::code_of(&error), iotax_units::exit::UNDO_INCOMPLETE);
     // Once it is free, cleaning again finishes.
     machine.0.lock().unwrap().resources.retain(|there| there.key != "mount /mnt");
     assert!(clean_in(folder.path(), &mut here(&machine)).unwrap().left.is_empty());
@@ -703,7 +703,7 @@ fn a_loop_device_without_its_done_record_is_told_from_its_sibling() {
 
 #[test]
 fn a_real_loop_device_without_its_done_record_is_told_from_its_sibling() {
-    let losetup = crate::host::probe::program_path("losetup");
+    let losetup = iotax_host::probe::program_path("losetup");
     if losetup.is_none() || !Path::new("/dev/loop-control").exists() {
         return rig::skip("losetup and loop devices");
     }
@@ -764,9 +764,9 @@ fn a_journal_stays_readable_where_the_record_is_newer() {
     let folder = tempfile::tempdir().unwrap();
     Journal::open(folder.path()).unwrap().undone(0).unwrap();
     let text = std::fs::read(folder.path().join(journal::FILE)).unwrap();
-    let version = crate::store::line::open(&text).unwrap().version;
+    let version = iotax_journal::line::open(&text).unwrap().version;
     assert_eq!(version, 2, "what iotax of the record's format 2 reads");
-    assert!(version < crate::store::FORMAT);
+    assert!(version < iotax_journal::FORMAT);
     assert_eq!(journal::read(folder.path()).unwrap().entries.len(), 1);
 }
 
@@ -779,7 +779,7 @@ fn what_the_journal_could_not_take_is_undone_from_memory() {
     let before = state(&machine);
     let boot_id = machine.clone().boot_id().unwrap();
     let intent = Entry::Intent { seq: 0, boot_id, step: Box::new(step.clone()) };
-    let room = PAGE - crate::store::line::encode(&intent).unwrap().len();
+    let room = PAGE - iotax_journal::line::encode(&intent).unwrap().len();
     // Room for the intent alone: each letter of it, and one more digit of its length.
     step.why += &"x".repeat(room - 1);
     let journal = Journal::open(disk.path()).unwrap();
@@ -985,7 +985,7 @@ fn heard(folder: &Path, line: &str) -> Vec<String> {
         std::fs::write(&path, all).unwrap();
         std::fs::set_permissions(&path, PermissionsExt::from_mode(0o755)).unwrap();
     }
-    let _ = symlink(crate::host::probe::program_path("awk").unwrap(), folder.join("awk"));
+    let _ = symlink(iotax_host::probe::program_path("awk").unwrap(), folder.join("awk"));
     // Nothing is written anywhere, and where to is a word too.
     let line = line.replace(" > ", " to ");
     let heard = "() { printf '%s\\001' \"$@\" >&3; }";

@@ -3,8 +3,8 @@
 
 use super::process;
 use super::system::{run, wait_until};
-use crate::host::probe::{QUIET_LVM, program_path};
 use anyhow::{Context, Result, bail};
+use iotax_host::probe::{QUIET_LVM, program_path};
 use iotax_sys::child::{self, Ended};
 use std::ffi::OsStr;
 use std::io::Write;

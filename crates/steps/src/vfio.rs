@@ -5,11 +5,11 @@
 use super::op::PassThrough;
 use super::system::{NotOurs, NothingMade, run, tell_kernel, wait_until};
 use super::tool::tool;
-use crate::guard::admit::{Hold, claim_free};
-use crate::guard::openers::{self, Target};
-use crate::host::pci;
-use crate::host::probe::Probe;
 use anyhow::{Context, Result, bail, ensure};
+use iotax_host::guard::admit::{Hold, claim_free};
+use iotax_host::guard::openers::{self, Target};
+use iotax_host::pci;
+use iotax_host::probe::Probe;
 use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -202,10 +202,10 @@ pub fn give_back(probe: &Probe, drive: &PassThrough) -> Result<Option<String>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::guard::admit::claim;
-    use crate::guard::rig::{Loop, run as try_run};
-    use crate::host::made_up::{Machine, server};
-    use crate::step::settings::ThingSettings;
+    use crate::settings::ThingSettings;
+    use iotax_host::guard::admit::claim;
+    use iotax_host::guard::rig::{Loop, run as try_run};
+    use iotax_host::made_up::{Machine, server};
 
     const ADDRESS: &str = "0000:01:00.0";
 

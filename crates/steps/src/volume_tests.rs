@@ -7,9 +7,9 @@ use super::op::{
 use super::state::ArrayState;
 use super::system::{NotOurs, NothingMade, RealSystem};
 use super::{PathRef, RunTag, StepOutput};
-use crate::guard::rig::{self, Loop};
-use crate::host::probe::{Probe, program_path};
 use anyhow::Result;
+use iotax_host::guard::rig::{self, Loop};
+use iotax_host::probe::{Probe, program_path};
 use std::io::Write;
 use std::path::Path;
 

@@ -3,17 +3,17 @@
 use super::reader::no_run;
 use super::segment::Histograms;
 use super::{RunLock, SEGMENT, StoreError, stream};
-use crate::store::record::imported::{ImportedFile, ImportedResult};
-use crate::store::record::precondition::{Passes, Preconditioned};
-use crate::store::record::state::RunState;
-use crate::store::record::trial::Trial;
-use crate::store::record::verification::Verification;
-use crate::store::record::{
+use iotax_hardware::ratings::{Ratings, known};
+use iotax_load::Histogram;
+use iotax_model::record::imported::{ImportedFile, ImportedResult};
+use iotax_model::record::precondition::{Passes, Preconditioned};
+use iotax_model::record::state::RunState;
+use iotax_model::record::trial::Trial;
+use iotax_model::record::verification::Verification;
+use iotax_model::record::{
     Clocks, DesignUp, LaidOut, LayerUp, LayingOut, Matched, PlaceFacts, Record, RunStart, Slice, Warning,
     WorkerUp,
 };
-use iotax_hardware::ratings::{Ratings, known};
-use iotax_load::Histogram;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 

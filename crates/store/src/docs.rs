@@ -1,11 +1,11 @@
 //! Parses every example of docs/result-format.md, and a run of each format, which must be readable forever.
 
 use super::index::{self, Parsed};
-use super::record::{Purpose, Record, RunStart, Slice, Value};
 use super::{RunData, Store, load, segment};
-use crate::host::caches::WriteCache;
-use crate::stats::pilot::Pattern;
+use iotax_facts::machine::WriteCache;
 use iotax_load::Histogram;
+use iotax_model::record::{Purpose, Record, RunStart, Slice, Value};
+use iotax_stats::pilot::Pattern;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
@@ -41,14 +41,14 @@ fn records_parse_and_lose_nothing() {
 #[test]
 fn the_point_of_a_sweep_is_as_shown() {
     let [point] = blocks("json sweep")[..] else { panic!("one point expected") };
-    let parsed: crate::scenario::SweepPoint = serde_json::from_str(point).unwrap();
+    let parsed: iotax_model::scenario::SweepPoint = serde_json::from_str(point).unwrap();
     assert_eq!(serde_json::to_string(&parsed).unwrap(), point);
 }
 
 #[test]
 fn what_a_run_was_imported_from_is_as_shown() {
     let [shown] = blocks("json imported")[..] else { panic!("one example expected") };
-    let parsed: super::record::imported::Import = serde_json::from_str(shown).unwrap();
+    let parsed: iotax_model::record::imported::Import = serde_json::from_str(shown).unwrap();
     assert_eq!(serde_json::to_string(&parsed).unwrap(), shown);
     assert!([1, 2, 3].iter().all(|format| golden(*format).start.imported.is_none()));
 }
@@ -56,7 +56,7 @@ fn what_a_run_was_imported_from_is_as_shown() {
 #[test]
 fn published_figures_are_as_shown() {
     let [shown] = blocks("json published")[..] else { panic!("one example expected") };
-    let parsed: crate::scenario::Published = serde_json::from_str(shown).unwrap();
+    let parsed: iotax_model::scenario::Published = serde_json::from_str(shown).unwrap();
     assert_eq!(serde_json::to_string(&parsed).unwrap(), shown);
     let [old, new] = [1, 2].map(golden);
     assert_eq!((old.start.scenario.published, new.start.scenario.published), (None, None));

@@ -2,8 +2,8 @@
 //! whole is torn, not an error; a sound line of a newer format is an error.
 
 use super::{FORMAT, StoreError, line};
-use crate::store::record::imported::ImportedResult;
-use crate::store::record::{Record, Slice};
+use iotax_model::record::imported::ImportedResult;
+use iotax_model::record::{Record, Slice};
 use serde::Deserialize;
 
 /// What a line holds.
@@ -144,7 +144,7 @@ mod tests {
 
     #[test]
     fn each_value_of_a_sample_is_read_and_none_is_missing() {
-        use crate::store::record::{Sample, Value};
+        use iotax_model::record::{Sample, Value};
         let read = |value: &str| {
             let json = format!(r#"{{"metric":"m","unit":"1","better":"lower",{value}}}"#);
             serde_json::from_str::<Sample>(&json).unwrap().value

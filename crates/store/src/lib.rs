@@ -2,17 +2,6 @@
 //! Refuses folders that others may write to; never takes a torn frame for a result.
 #![forbid(unsafe_code)]
 
-use crate as store;
-use iotax_model::scenario;
-use iotax_stats as stats;
-use iotax_units as units;
-mod host {
-    pub use iotax_facts::machine as facts;
-    pub mod caches {
-        pub use iotax_facts::machine::WriteCache;
-    }
-}
-
 mod data;
 mod folder;
 mod index;
@@ -31,7 +20,6 @@ pub use iotax_journal::{
     FORMAT, INDEX, JOURNAL, LOCK, SEGMENT, StoreError, appender, default_runs_dir, is_file_of_run, is_id,
     is_new_id, line, new_id, ours, private, run_id_of,
 };
-pub use iotax_model::record;
 pub use lock::RunLock;
 pub use reader::{RunSummary, Tally, find, folders, list, newest, stream};
 pub use segment::{Histograms, Stored};

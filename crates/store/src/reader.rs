@@ -6,7 +6,7 @@ use super::is_id;
 use super::private::{self, Purpose};
 use super::run_id_of;
 use super::{INDEX, SEGMENT, StoreError};
-use crate::store::record::{Record, RunStart};
+use iotax_model::record::{Record, RunStart};
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, ErrorKind, Read};
 use std::path::{Path, PathBuf};
@@ -223,8 +223,8 @@ mod tests {
     use super::super::docs::start;
     use super::super::{Store, Writer, load};
     use super::*;
-    use crate::store::record::{Better, CpuTimes, Gate, Sample, Slice, Value};
     use iotax_load::Histogram;
+    use iotax_model::record::{Better, CpuTimes, Gate, Sample, Slice, Value};
     use proptest::prelude::*;
 
     const ID: &str = "20260102-030405-a1b2";
@@ -341,7 +341,7 @@ mod tests {
 
     #[test]
     fn newer_malformed_and_no_runs_say_so() {
-        use crate::store::FORMAT;
+        use crate::FORMAT;
         let dir = tempfile::tempdir().unwrap();
         let folder = stored(dir.path()).folder().to_owned();
         let append = |text: String| {
@@ -350,7 +350,7 @@ mod tests {
             std::fs::write(folder.join(INDEX), format!("{first}\n{text}\n")).unwrap();
             load(&folder).err().unwrap().to_string()
         };
-        let sound = String::from_utf8(crate::store::line::enclose(br#"{"record":"end"}"#)).unwrap();
+        let sound = String::from_utf8(crate::line::enclose(br#"{"record":"end"}"#)).unwrap();
         let malformed = append(sound.trim().to_owned());
         assert!(malformed.contains("line 2: not a end record"), "{malformed}");
         let newer = append(sound.trim().replace(&format!("\"v\":{FORMAT}"), "\"v\":4"));

@@ -5,7 +5,7 @@ use super::appender::{Appender, sync_folder};
 use super::is_id;
 use super::writer::lock;
 use super::{INDEX, Store, StoreError, Writer, index};
-use crate::store::record::Record;
+use iotax_model::record::Record;
 use rustix::fs::FlockOperation;
 use std::fs::{DirBuilder, File};
 use std::io::Read;
@@ -127,8 +127,8 @@ fn is_nobodys(folder: &Path) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::store::docs::start;
-    use crate::store::{find, list, load};
+    use crate::docs::start;
+    use crate::{find, list, load};
 
     const ID: &str = "20260102-030405-a1b2";
 

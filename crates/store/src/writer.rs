@@ -3,9 +3,9 @@
 
 use super::appender::{Appender, sync_folder};
 use super::{INDEX, SEGMENT, StoreError, index, line, segment};
-use crate::store::record::Record;
-use crate::store::record::imported::ImportedResult;
 use iotax_load::Histogram;
+use iotax_model::record::Record;
+use iotax_model::record::imported::ImportedResult;
 use rustix::fs::FlockOperation;
 use serde::Serialize;
 use std::io::ErrorKind;
@@ -123,7 +123,7 @@ pub(super) fn lock(index: &Appender, folder: &Path) -> Result<(), StoreError> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::store::Store;
+    use crate::Store;
 
     #[test]
     fn nothing_is_stored_in_a_folder_that_is_gone() {

@@ -1,10 +1,10 @@
 //! From what was named to pages: files, folders in the order of names, standard input. One file is in memory at a time. What is
 //! no page is reported with why.
 
-use crate::exit::contained;
-use crate::folder::{self, Kind};
 use iotax_audit::container;
 use iotax_audit::page::Page;
+use iotax_import::folder::{self, Kind};
+use iotax_units::exit::contained;
 use std::io::{Read, Result};
 use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
@@ -69,7 +69,7 @@ fn folder(top: &Path, tell: Tell) -> Result<()> {
 }
 
 fn error_said(error: &std::io::Error) -> String {
-    let known = crate::exit::unreadable(error).map(str::to_owned);
+    let known = iotax_units::exit::unreadable(error).map(str::to_owned);
     known.unwrap_or_else(|| format!("it cannot be read: {error}"))
 }
 

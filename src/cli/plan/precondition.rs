@@ -1,12 +1,12 @@
 //! Of a plan, what preconditioning writes before anything is measured and how long that takes, as far as it is known.
 
 use super::{View, long_time};
-use crate::measure::plan::Ground;
-use crate::measure::preconditioning::{BLOCK, Batch, batches};
-use crate::scenario::precondition::LEAST_ROUNDS;
-use crate::scenario::{Rated, Scenario, SteadyLimit, Workload};
-use crate::units::{counted, show_bytes, show_ns};
 use anyhow::Result;
+use iotax_measure::plan::Ground;
+use iotax_measure::preconditioning::{BLOCK, Batch, batches};
+use iotax_model::scenario::precondition::LEAST_ROUNDS;
+use iotax_model::scenario::{Rated, Scenario, SteadyLimit, Workload};
+use iotax_units::{counted, show_bytes, show_ns};
 
 /// The passes and the rounds; empty where neither was asked for.
 ///
@@ -29,7 +29,7 @@ fn passes(view: &View, scenario: &Scenario, batch: &Batch) -> String {
     let passes = scenario.measure.precondition.passes;
     let often = counted(passes.into(), "time", "times");
     let each = if batch.paths.len() > 1 { "all of each of " } else { "all of " };
-    let place = if batch.place == crate::step::HOST { String::new() } else { format!("@{}: ", batch.place) };
+    let place = if batch.place == iotax_steps::HOST { String::new() } else { format!("@{}: ", batch.place) };
     let bytes = match batch.written(passes) {
         Some(bytes) => show_bytes(bytes),
         None => "how much run finds out".to_owned(),
@@ -111,11 +111,11 @@ fn rounds(ground: &Ground) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::layer::medium::Found;
-    use crate::measure::sets::layout;
-    use crate::scenario::check::{Request, from_arguments};
-    use crate::scenario::{Medium, Rating};
-    use crate::step::RunTag;
+    use iotax_layers::medium::Found;
+    use iotax_measure::sets::layout;
+    use iotax_model::scenario::check::{Request, from_arguments};
+    use iotax_model::scenario::{Medium, Rating};
+    use iotax_steps::RunTag;
 
     fn plan(stacks: &[&str], rw: &str, measure: &[(&str, &str)], rating: Option<Rating>) -> String {
         let texts = |pairs: &[(&str, &str)]| {
@@ -127,10 +127,11 @@ mod tests {
         scenario.rating = rating.map(Box::new);
         let found_of = |medium: &Medium| match medium {
             Medium::File { size, .. } => Found::bare(size.unwrap(), false, false),
-            Medium::Remote { .. } => Found::bare(crate::units::UNKNOWN_BYTES, true, true),
+            Medium::Remote { .. } => Found::bare(iotax_units::UNKNOWN_BYTES, true, true),
             _ => Found::bare(1 << 40, true, true),
         };
-        let of_stack = |stack: &crate::scenario::Stack| stack.medium.members().iter().map(found_of).collect();
+        let of_stack =
+            |stack: &iotax_model::scenario::Stack| stack.medium.members().iter().map(found_of).collect();
         let found: Vec<Vec<Found>> = scenario.stacks.iter().map(of_stack).collect();
         let layout = layout(&scenario);
         let tag = RunTag { run_id: "RUN".into(), run_dir: "/run-dir".into() };
@@ -143,7 +144,7 @@ mod tests {
         let array = "[/dev/vda,/dev/vdb] | mdraid(level=0)";
         let stacks = ["each([/dev/vda,/dev/vdb])", array, "file:/srv/x.img,size=1GiB", "ssh:h:/dev/sdc"];
         let mut rating = Rating { source: "a data sheet".into(), ..Rating::default() };
-        crate::scenario::rating::set(&mut rating, "write", "4000 MB/s").unwrap();
+        iotax_model::scenario::rating::set(&mut rating, "write", "4000 MB/s").unwrap();
         let steady = &[("precondition", "2x,steady")];
         let text = [
             plan(&stacks, "randwrite", steady, None),

@@ -2,13 +2,13 @@
 //! step as it is carried out, with the whole command lines.
 
 use super::View;
-use crate::layer::guest::GuestPlan;
-use crate::measure::plan::SetPlan;
-use crate::scenario::Stack;
-use crate::shell;
-use crate::step::op::Op;
-use crate::step::{HOST, PathRef, Step};
-use crate::units::show_names;
+use iotax_layers::guest::GuestPlan;
+use iotax_measure::plan::SetPlan;
+use iotax_model::scenario::Stack;
+use iotax_steps::op::Op;
+use iotax_steps::{HOST, PathRef, Step};
+use iotax_units::shell;
+use iotax_units::show_names;
 
 /// Its steps, numbered from one: a guest's own as one line, unless their commands are asked for.
 pub fn steps(view: &View, plan: &SetPlan, stacks: &[Stack]) -> String {
@@ -94,7 +94,7 @@ fn served<'a>(
     plan: &'a SetPlan,
 ) -> impl Iterator<Item = usize> + 'a {
     let is_it = move |place: &String, at: &PathRef| *place == guest.place && at == path;
-    let target = move |(_, shown): &&(usize, crate::layer::Exposed)| {
+    let target = move |(_, shown): &&(usize, iotax_layers::Exposed)| {
         shown.paths.iter().any(|at| is_it(&shown.place, at))
             || shown.copies.iter().any(|(place, at)| is_it(place, at))
     };
@@ -127,7 +127,7 @@ fn numbers(first: Option<&u32>, last: Option<&u32>, guests: &[&GuestPlan]) -> St
 
 /// What is loaded, and where.
 pub fn targets(view: &View, plan: &SetPlan, stacks: &[Stack], what: &str) -> String {
-    let line = |(index, exposed): &(usize, crate::layer::Exposed)| {
+    let line = |(index, exposed): &(usize, iotax_layers::Exposed)| {
         let copies = exposed.copies.iter().map(|(place, _)| place.as_str());
         let places = show_names(std::iter::once(exposed.place.as_str()).chain(copies));
         let at_once = if exposed.copies.is_empty() { "" } else { " at once" };
@@ -148,13 +148,13 @@ pub fn targets(view: &View, plan: &SetPlan, stacks: &[Stack], what: &str) -> Str
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::layer::guest::Parts;
-    use crate::layer::medium::Found;
-    use crate::measure::plan::Ground;
-    use crate::measure::sets::layout;
-    use crate::scenario::Medium;
-    use crate::scenario::check::{Request, from_arguments};
-    use crate::step::RunTag;
+    use iotax_layers::guest::Parts;
+    use iotax_layers::medium::Found;
+    use iotax_measure::plan::Ground;
+    use iotax_measure::sets::layout;
+    use iotax_model::scenario::Medium;
+    use iotax_model::scenario::check::{Request, from_arguments};
+    use iotax_steps::RunTag;
 
     fn shown(layers: &[&str], commands: bool) -> String {
         let stacks: Vec<String> =

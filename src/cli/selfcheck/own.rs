@@ -3,11 +3,11 @@
 
 use crate::cli::progress::Recording;
 use crate::cli::{say_aside, stop};
-use crate::exit::Failed;
-use crate::measure::noise;
-use crate::selfcheck::series::{self, Recorded};
-use crate::store::Store;
 use anyhow::{Context, Result};
+use iotax_measure::noise;
+use iotax_stats::selfcheck::series::{self, Recorded};
+use iotax_store::Store;
+use iotax_units::exit::Failed;
 use std::fs::File;
 use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
@@ -99,7 +99,7 @@ fn keep(file: &Path, text: &str) -> Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::selfcheck::series::Row;
+    use iotax_stats::selfcheck::series::Row;
 
     fn series(rows: u64) -> String {
         let row = |i| Row { stack: 0, start_us: i * 60_000, length_us: 50_000, ios: 100 + i % 7 };
@@ -117,7 +117,7 @@ mod tests {
         std::fs::write(folder.join("notes.txt"), "not a series").unwrap();
         let names: Vec<String> = stored(runs.path()).unwrap().into_iter().map(|one| one.name).collect();
         assert_eq!(names, ["a-20260102-030405", "b-20260102-030405"]);
-        assert!(crate::store::list(runs.path()).unwrap().is_empty(), "no run");
+        assert!(iotax_store::list(runs.path()).unwrap().is_empty(), "no run");
     }
 
     #[test]

@@ -2,17 +2,17 @@
 //! of their own run. The second is what a verdict is about wherever it exists.
 
 use super::{Basis, Call, Change, Limit, RateChange, StackChange, WorkloadChange, common_baseline};
-use crate::bill::findings::{Figure, Interval, SampleUnit};
-use crate::bill::gather::Side;
-use crate::bill::neighbours;
-use crate::bill::reading::WorkloadView;
-use crate::bill::remedy::settle_words;
-use crate::bill::standing::{FigureKind, Standing, alone, over_baseline};
-use crate::bill::subject::{self, Quantity};
-use crate::scenario::Regime;
-use crate::stats::round::percent_up;
-use crate::stats::unpaired::{self, Outcome};
-use crate::stats::{Concludes, Refusal, Verdict};
+use crate::findings::{Figure, Interval, SampleUnit};
+use crate::gather::Side;
+use crate::neighbours;
+use crate::reading::WorkloadView;
+use crate::remedy::settle_words;
+use crate::standing::{FigureKind, Standing, alone, over_baseline};
+use crate::subject::{self, Quantity};
+use iotax_model::scenario::Regime;
+use iotax_stats::round::percent_up;
+use iotax_stats::unpaired::{self, Outcome};
+use iotax_stats::{Concludes, Refusal, Verdict};
 
 /// Runs whose starts cannot be read are taken to be this far apart.
 const UNKNOWN_APART_S: f64 = 365.0 * 86_400.0;

@@ -3,14 +3,14 @@
 
 use super::WORDS;
 use super::changes::Matched;
-use crate::bill::findings::WarningReport;
-use crate::bill::reading::WorkloadView;
-use crate::bill::verification;
-use crate::bill::warnings;
-use crate::store::RunData;
-use crate::store::record::state::RunState;
-use crate::store::record::{PlaceFacts, WorkerUp};
-use crate::units::{show_bytes, show_ns};
+use crate::findings::WarningReport;
+use crate::reading::WorkloadView;
+use crate::verification;
+use crate::warnings;
+use iotax_model::record::state::RunState;
+use iotax_model::record::{PlaceFacts, WorkerUp};
+use iotax_store::RunData;
+use iotax_units::{show_bytes, show_ns};
 use jiff::Timestamp;
 
 /// Kinds of a run's own warnings that say nothing about a comparison.

@@ -3,24 +3,24 @@
 
 use super::changes::{self, ChangeEstimate};
 use super::{Against, Basis, Change, Mismatch, OnlyIn, RateChange, StackChange, WORDS, WorkloadChange};
-use crate::bill::findings::{Figure, SampleUnit, WarningReport};
-use crate::bill::gather::Side;
-use crate::bill::identity;
-use crate::bill::imported::group::{Loaded, Runs, loads, separation};
-use crate::bill::imported::others::kinds;
-use crate::bill::imported::remedy;
-use crate::bill::imported::settings;
-use crate::bill::imported::words;
-use crate::bill::reading::WorkloadView;
-use crate::bill::standing::{self, FigureKind, Standing};
-use crate::bill::subject::{self, Quantity};
-use crate::bill::warnings;
-use crate::scenario::Workload;
-use crate::stats::visits::LEAST;
-use crate::stats::{Concludes, Refusal, Verdict, unpaired};
-use crate::store::RunData;
-use crate::store::record::imported::{Load, Part, Way};
-use crate::units::counted;
+use crate::findings::{Figure, SampleUnit, WarningReport};
+use crate::gather::Side;
+use crate::identity;
+use crate::imported::group::{Loaded, Runs, loads, separation};
+use crate::imported::others::kinds;
+use crate::imported::remedy;
+use crate::imported::settings;
+use crate::imported::words;
+use crate::reading::WorkloadView;
+use crate::standing::{self, FigureKind, Standing};
+use crate::subject::{self, Quantity};
+use crate::warnings;
+use iotax_model::record::imported::{Load, Part, Way};
+use iotax_model::scenario::Workload;
+use iotax_stats::visits::LEAST;
+use iotax_stats::{Concludes, Refusal, Verdict, unpaired};
+use iotax_store::RunData;
+use iotax_units::counted;
 use std::collections::HashMap;
 
 /// Whether one of them was.
@@ -392,7 +392,7 @@ impl Figures<'_> {
 fn found([old, new]: [&Figures; 2], of: FigureKind) -> ChangeEstimate {
     let apart = match (old, new) {
         (Figures::Printed(old), Figures::Printed(new)) => separation(old, new),
-        _ => crate::bill::imported::group::UNKNOWN_APART,
+        _ => crate::imported::group::UNKNOWN_APART,
     };
     let mut found = ChangeEstimate::of(old.standing(of), new.standing(of), apart);
     let ((below_old, above_old), (below_new, above_new)) = (old.slack(), new.slack());

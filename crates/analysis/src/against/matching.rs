@@ -2,9 +2,9 @@
 //! Nothing is paired twice, and what is not paired is listed.
 
 use super::{Mismatch, OnlyIn, WORDS, names};
-use crate::bill::findings::WarningReport;
-use crate::scenario::{Scenario, Stack, Workload};
+use crate::findings::WarningReport;
 use iotax_load::Job;
+use iotax_model::scenario::{Scenario, Stack, Workload};
 
 /// Indices into the old and the new run, what is left over, and what must be said about the pairs.
 pub(super) struct Pairs {

@@ -14,9 +14,9 @@ use super::findings::against::{
 };
 use super::identity;
 use super::reading::WorkloadView;
-use crate::scenario::Scenario;
-use crate::store::RunData;
 use changes::Matched;
+use iotax_model::scenario::Scenario;
+use iotax_store::RunData;
 
 impl Against {
     /// Whether a loss is surely beyond the limit.

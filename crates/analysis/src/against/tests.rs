@@ -1,12 +1,12 @@
 //! Known change in, known change out, and what two runs have in common or not.
 
 use super::{Against, Basis, Call, Mismatch, RateChange, StackChange, against};
-use crate::bill::findings::{Figure, Interval, SampleUnit};
-use crate::bill::{RunData, twin};
-use crate::scenario::Regime;
-use crate::stats::{Refusal, Verdict};
-use crate::store::record::Value;
+use crate::findings::{Figure, Interval, SampleUnit};
+use crate::{RunData, twin};
 use iotax_load::Job;
+use iotax_model::record::Value;
+use iotax_model::scenario::Regime;
+use iotax_stats::{Refusal, Verdict};
 
 const LOOP_NS: f64 = 93_700.0;
 

@@ -233,7 +233,7 @@ impl Case<'_> {
         let columns = data.min(block.div_ceil(sector) as f64);
         let pieces = columns.min((block as f64 / self.ask.bs as f64).max(1.0));
         if pieces > 1.0 {
-            self.rule(format!("whole blocks: {} on {columns} drives", crate::units::show_bytes(block)));
+            self.rule(format!("whole blocks: {} on {columns} drives", iotax_units::show_bytes(block)));
         }
         pieces
     }
@@ -277,7 +277,7 @@ impl Case<'_> {
             return Ok(Cost { reads: 0.0, writes: 1.0 / data });
         }
         if whole {
-            let stripe = crate::units::show_bytes(stripe);
+            let stripe = iotax_units::show_bytes(stripe);
             return Err(format!("it takes whole stripes of {stripe} only"));
         }
         match (self.layout.failed, self.ask.bs <= chunk) {

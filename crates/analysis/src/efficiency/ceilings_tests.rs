@@ -1,9 +1,9 @@
 //! What is known of drives, links and networks by what places tell of them, as bounds on made-up machines.
 
 use super::*;
-use crate::bill::{RunData, findings, twin};
-use crate::host::facts::{Cable, Network, PcieLink, Target};
-use crate::scenario::{Rating, rating};
+use crate::{RunData, findings, twin};
+use iotax_facts::machine::{Cable, Network, PcieLink, Target};
+use iotax_model::scenario::{Rating, rating};
 
 fn on_a_drive(device: Device, change: impl FnOnce(&mut RunData)) -> RunData {
     let mut run = twin::bill();

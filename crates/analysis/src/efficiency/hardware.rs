@@ -1,11 +1,11 @@
 //! The drives that a stack stands on, where its place tells each of them by itself: model, capacity, links. What is not told, or
 //! may be several drives as one, is not known, and nothing is said of it.
 
-use crate::host::facts::{Device, Target};
-use crate::scenario::{Medium, Stack};
-use crate::store::RunData;
-use crate::store::record::PlaceFacts;
+use iotax_facts::machine::{Device, Target};
 use iotax_hardware::ratings::{Match, Ratings};
+use iotax_model::record::PlaceFacts;
+use iotax_model::scenario::{Medium, Stack};
+use iotax_store::RunData;
 
 /// The drives of a stack, one a member of its medium, all of them different.
 pub(super) struct Hardware<'a> {

@@ -1,10 +1,10 @@
 //! How the layers of a stack lay data over its drives: which of them joins them, by which level, with how much of redundancy.
 //! It refuses a layout from which nothing follows for what the drives allow, and says why.
 
-use crate::layer::catalog::layout::{Join, Joined};
-use crate::scenario::{InState, LayerSpec, Medium, Stack};
+use iotax_model::layer::layout::{Join, Joined};
+use iotax_model::scenario::{InState, LayerSpec, Medium, Stack};
 
-pub use crate::layer::catalog::layout::Spread;
+pub use iotax_model::layer::layout::Spread;
 
 /// Data over so many drives.
 #[derive(Clone, Debug, PartialEq)]

@@ -2,8 +2,8 @@
 
 use super::hardware::{Drive, Hardware};
 use super::{By, Case, Efficiency, Held, Layout};
-use crate::bill::findings::{Figure, SampleUnit};
-use crate::host::facts::{Cable as Settled, PcieLink};
+use crate::findings::{Figure, SampleUnit};
+use iotax_facts::machine::{Cable as Settled, PcieLink};
 use iotax_hardware::{Link, Rate, rate_text};
 use iotax_load::Job;
 

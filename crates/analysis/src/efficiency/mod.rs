@@ -24,13 +24,13 @@ use super::reading::WorkloadView;
 use super::rows;
 use super::standing::rate_level;
 use super::subject::{self, Quantity, marked};
-use crate::host::facts::Device;
-use crate::scenario::{Medium, Workload};
-use crate::stats::{Digits, unpaired};
 use bound::{Ask, Cost, Need};
 use cover::{Covered, Region};
 use hardware::Hardware;
+use iotax_facts::machine::Device;
 use iotax_load::Job;
+use iotax_model::scenario::{Medium, Workload};
+use iotax_stats::{Digits, unpaired};
 use std::path::PathBuf;
 
 /// A link of which a load takes less is none of its limits, unless the load is one of bytes.
@@ -79,7 +79,7 @@ struct Held {
 }
 
 impl Case<'_> {
-    fn stack(&self) -> &crate::scenario::Stack {
+    fn stack(&self) -> &iotax_model::scenario::Stack {
         &self.reading.run.start.scenario.stacks[self.stack]
     }
 

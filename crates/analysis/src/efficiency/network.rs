@@ -1,10 +1,10 @@
 //! Bounds by the network between the two ends of a layer: every I/O crosses it once at least, reads one way, writes the other.
 
 use super::{By, Case, Efficiency, Held, Need, reads_of};
-use crate::bill::findings::{Figure, SampleUnit};
-use crate::scenario::{LayerSpec, Stack};
-use crate::store::RunData;
+use crate::findings::{Figure, SampleUnit};
 use iotax_hardware::{Link, rate_text};
+use iotax_model::scenario::{LayerSpec, Stack};
+use iotax_store::RunData;
 
 impl Case<'_> {
     /// Against what the slowest card on its way carries; `None` where nothing leaves a machine, or no card tells its speed.

@@ -2,12 +2,12 @@
 
 use super::bound::{Cost, Need, Rates, rate};
 use super::{By, Case, Efficiency, Held, Layout, reads_of, said};
-use crate::bill::findings::{Figure, SampleUnit};
-use crate::bill::{published, subject};
-use crate::scenario::{Metric, PublishedFigure, Rated, Rating};
+use crate::findings::{Figure, SampleUnit};
+use crate::{published, subject};
 use iotax_hardware::media::Medium;
 use iotax_hardware::ratings::{ABOVE_RATING, BELOW_RATED_LATENCY, Match, Writes};
 use iotax_load::Job;
+use iotax_model::scenario::{Metric, PublishedFigure, Rated, Rating};
 use std::collections::BTreeMap;
 
 /// Figures of one drive.

@@ -1,12 +1,12 @@
 //! The bounds on runs of known truth: the twin's drives read and write alike.
 
 use super::*;
-use crate::bill::{RunData, findings, twin};
-use crate::host::facts::Target;
-use crate::scenario::{Metric, Published, PublishedFigure, Rating, rating};
+use crate::{RunData, findings, twin};
+use iotax_facts::machine::Target;
+use iotax_model::scenario::{Metric, Published, PublishedFigure, Rating, rating};
 use proptest::prelude::*;
 
-fn of<'a>(found: &'a crate::bill::Findings, load: &str, stack: &str, by: &str) -> &'a Efficiency {
+fn of<'a>(found: &'a crate::Findings, load: &str, stack: &str, by: &str) -> &'a Efficiency {
     let workload = found.workloads.iter().find(|workload| workload.name.contains(load)).unwrap();
     let ours = |one: &&Efficiency| one.stack == stack && one.by.word() == by;
     workload.efficiency.iter().find(ours).unwrap_or_else(|| panic!("{stack} {load} {by}"))
@@ -121,7 +121,7 @@ fn a_region_on_the_first_of_linear_drives_is_held_against_that_one() {
         let mut run = twin::arrays();
         run.start.scenario.stacks[2].layers = vec![twin::layer("lvm", &[("type", "linear")])];
         if let Some(drive_size) = drive_size {
-            let lab = crate::scenario::LabSpec { drive_size, ..Default::default() };
+            let lab = iotax_model::scenario::LabSpec { drive_size, ..Default::default() };
             run.start.scenario.labs.insert("lab".into(), lab);
         }
         of(&findings(&run), "randread", "lvm", "rated").clone()
@@ -247,7 +247,7 @@ fn few_in_flight_are_bound_by_the_rated_latency() {
     assert!((could(&rated(&figures, deep)) - 5e6).abs() < 1e-3);
 }
 
-fn without_rating(change: impl FnOnce(&mut RunData)) -> crate::bill::Findings {
+fn without_rating(change: impl FnOnce(&mut RunData)) -> crate::Findings {
     let mut run = twin::arrays();
     run.start.scenario.rating = None;
     change(&mut run);
@@ -268,7 +268,7 @@ fn nothing_is_said_where_nothing_is_known_of_the_drives() {
 
 #[test]
 fn what_keeps_a_bound_from_being_known_is_said() {
-    let why = |found: &crate::bill::Findings, load: &str| {
+    let why = |found: &crate::Findings, load: &str| {
         let one = of(found, load, "raid5", "measured");
         assert!(
             one.sentence.contains(": no share of what ") && one.sentence.contains(" (measured: each): "),

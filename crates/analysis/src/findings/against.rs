@@ -2,7 +2,7 @@
 
 use super::figure::{Figure, SampleUnit};
 use super::{RunIdentity, WarningReport};
-use crate::stats::Verdict;
+use iotax_stats::Verdict;
 use serde::Serialize;
 
 /// Everything that can be said about two runs together.

@@ -2,8 +2,8 @@
 
 use super::ceiling::Masked;
 use super::figure::{Figure, Interval};
-use crate::stats::checks::{CarryOver, LengthCheck, Split};
-use crate::stats::{Charge, Phrase, Refusal, Verdict};
+use iotax_stats::checks::{CarryOver, LengthCheck, Split};
+use iotax_stats::{Charge, Phrase, Refusal, Verdict};
 use serde::Serialize;
 
 /// Which of the two figures of a write.

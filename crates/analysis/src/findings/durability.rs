@@ -1,7 +1,7 @@
 //! Durability trials.
 
 use super::figure::Figure;
-use crate::store::record::trial::Found;
+use iotax_model::record::trial::Found;
 use serde::Serialize;
 
 /// Everything about the trials of a run.

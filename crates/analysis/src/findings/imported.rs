@@ -1,9 +1,9 @@
 //! Results that were imported.
 
 use super::figure::Figure;
-use crate::stats::Verdict;
-pub use crate::store::record::Better;
-pub use crate::store::record::imported::ImportedFile;
+pub use iotax_model::record::Better;
+pub use iotax_model::record::imported::ImportedFile;
+use iotax_stats::Verdict;
 use serde::Serialize;
 
 /// Everything that was imported.

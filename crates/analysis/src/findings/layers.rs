@@ -1,6 +1,6 @@
 //! What layers made.
 
-use crate::host::facts::Device;
+use iotax_facts::machine::Device;
 use serde::Serialize;
 use std::collections::BTreeMap;
 

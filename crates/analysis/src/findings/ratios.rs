@@ -1,7 +1,7 @@
 //! The tables that a scenario asks for.
 
 use super::figure::Figure;
-use crate::stats::Verdict;
+use iotax_stats::Verdict;
 use serde::Serialize;
 
 /// One table.

@@ -1,8 +1,8 @@
 //! The regime of writes.
 
-use crate::host::caches::WriteCache;
-use crate::scenario::Regime;
-use crate::stats::steady::Why;
+use iotax_facts::machine::WriteCache;
+use iotax_model::scenario::Regime;
+use iotax_stats::steady::Why;
 use serde::Serialize;
 
 /// What is said about the writes of a workload.

@@ -2,7 +2,7 @@
 
 use super::ceiling::Masked;
 use super::figure::{Figure, Interval};
-use crate::stats::Verdict;
+use iotax_stats::Verdict;
 use serde::Serialize;
 
 /// One sweep.

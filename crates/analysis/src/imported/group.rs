@@ -1,12 +1,12 @@
 //! Results that were imported, put together: by load and way, and in these by system. Several results of one system are runs
 //! of their own, each as good as a visit; what a single one leaves open nobody knows.
 
-use crate::stats::Refusal;
-use crate::stats::ratio::Total;
-use crate::stats::unpaired::{self, Change, Level};
-use crate::stats::visits::LEAST;
-use crate::store::record::Better;
-use crate::store::record::imported::{ImportedResult, ImportedSample, Load, Part, Way};
+use iotax_model::record::Better;
+use iotax_model::record::imported::{ImportedResult, ImportedSample, Load, Part, Way};
+use iotax_stats::Refusal;
+use iotax_stats::ratio::Total;
+use iotax_stats::unpaired::{self, Change, Level};
+use iotax_stats::visits::LEAST;
 use std::collections::{HashMap, HashSet};
 use std::hash::{DefaultHasher, Hash, Hasher};
 

@@ -15,12 +15,12 @@ use super::findings::imported::{
 };
 use super::findings::{Figure, Interval, SampleUnit};
 use super::remedy::settle_words;
-use crate::stats::{Concludes, Refusal, Verdict};
-use crate::store::RunData;
-use crate::store::record::imported::ImportedResult;
-use crate::units::{counted, show_names};
 use group::{Group, Loaded, Runs, loads, ratio, rounding};
 use iotax_load::Histogram;
+use iotax_model::record::imported::ImportedResult;
+use iotax_stats::{Concludes, Refusal, Verdict};
+use iotax_store::RunData;
+use iotax_units::{counted, show_names};
 use std::collections::HashMap;
 pub(super) use warnings::warnings;
 

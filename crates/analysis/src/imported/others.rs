@@ -2,8 +2,8 @@
 
 use super::group::Runs;
 use super::{comparison, sentences, sources, words};
-use crate::bill::findings::imported::{Better, ImportedComparison, OtherResult, OtherRow};
-use crate::store::record::imported::{ImportedResult, ImportedSample, Load, Part};
+use crate::findings::imported::{Better, ImportedComparison, OtherResult, OtherRow};
+use iotax_model::record::imported::{ImportedResult, ImportedSample, Load, Part};
 use std::collections::HashMap;
 
 /// One name and unit; systems in the order in which they come.

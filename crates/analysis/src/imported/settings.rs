@@ -1,6 +1,6 @@
 //! What was set otherwise on one side than on the other, as far as the outputs of both tell their options.
 
-use crate::store::record::imported::Load;
+use iotax_model::record::imported::Load;
 use std::collections::BTreeMap;
 
 /// `direct=1` and `direct=0`: all that differs, of each side; `None` where nothing does or one side tells no options.

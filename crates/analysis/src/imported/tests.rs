@@ -1,10 +1,10 @@
 //! Of imported results: what is compared, what is not, and against whom.
 
-use crate::bill::against::{Mismatch, against};
-use crate::bill::imported::{ImportedFindings, ImportedRow};
-use crate::bill::{RunData, findings, twin};
-use crate::stats::{Refusal, Verdict};
+use crate::against::{Mismatch, against};
+use crate::imported::{ImportedFindings, ImportedRow};
+use crate::{RunData, findings, twin};
 use iotax_load::Histogram;
+use iotax_stats::{Refusal, Verdict};
 
 fn found(run: &RunData) -> ImportedFindings {
     findings(run).imported.unwrap()
@@ -225,7 +225,7 @@ fn tools_are_told_where_one_table_has_results_of_several() {
     let tools = |run: &RunData| findings(run).warnings.into_iter().filter(|one| one.kind == "tools").count();
     let mut run = twin::imported();
     let of = |rw: &'static str| {
-        move |one: &&mut crate::store::record::imported::ImportedResult| one.load.rw.as_deref() == Some(rw)
+        move |one: &&mut iotax_model::record::imported::ImportedResult| one.load.rw.as_deref() == Some(rw)
     };
     run.imported.iter_mut().filter(of("randread")).for_each(|one| one.tool = "fio JSON".into());
     assert_eq!(tools(&run), 0, "both rows are of JSON");

@@ -3,11 +3,11 @@
 use super::group::{Loaded, loads};
 use super::others::kinds;
 use super::{settings, tool, words};
-use crate::bill::confounders;
-use crate::bill::findings::WarningReport;
-use crate::store::RunData;
-use crate::store::record::imported::{ImportedFile, ImportedResult};
-use crate::units::{counted, show_names};
+use crate::confounders;
+use crate::findings::WarningReport;
+use iotax_model::record::imported::{ImportedFile, ImportedResult};
+use iotax_store::RunData;
+use iotax_units::{counted, show_names};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// All of them.

@@ -1,7 +1,7 @@
 //! What was loaded, in words, as far as the output tells.
 
-use crate::scenario::block_size_word;
-use crate::store::record::imported::{Load, Part, Way};
+use iotax_model::record::imported::{Load, Part, Way};
+use iotax_model::scenario::block_size_word;
 
 /// `4k randread at iodepth 8 x 2 (libaio)`; of a mix also which way.
 pub(crate) fn subject(load: &Load, way: Way, part: Option<Part>) -> String {

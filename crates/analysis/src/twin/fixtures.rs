@@ -1,16 +1,16 @@
 //! The runs that never were: one for everything that a report must cope with.
 
 use super::*;
-use crate::host::facts::{Device, PcieLink, Target};
-use crate::layer::state::State;
-use crate::scenario::{InState, Kill, Rating, TableGroup, TableSpec, rating};
-use crate::store::record::imported::{
+use iotax_facts::machine::{Device, PcieLink, Target};
+use iotax_load::{Verified, verify};
+use iotax_model::record::imported::{
     Import, ImportedFile, ImportedResult, ImportedSample, Load, Part, PrintedPercentile, UnreadLines, Way,
 };
-use crate::store::record::trial::{Example, Found, Trial};
-use crate::store::record::verification::Verification;
-use crate::store::record::{Better, LayerUp};
-use iotax_load::{Verified, verify};
+use iotax_model::record::trial::{Example, Found, Trial};
+use iotax_model::record::verification::Verification;
+use iotax_model::record::{Better, LayerUp};
+use iotax_model::scenario::{InState, Kill, Rating, TableGroup, TableSpec, rating};
+use iotax_model::state::State;
 
 /// Name and maker of a simulated run.
 pub type Fixture = (&'static str, fn() -> RunData);

@@ -3,10 +3,10 @@
 
 use super::inspect::{Depth, Inspection, Kind, identity_of, inspect_as};
 use super::judge::{Intent, Permit, judge, judge_free};
-use crate::exit::Failed;
-use crate::host::block::Identity;
+use crate::block::Identity;
 use anyhow::Result;
 use iotax_facts::Consent;
+use iotax_units::exit::Failed;
 use rustix::fs::{Mode, OFlags};
 use serde::{Deserialize, Serialize};
 use std::fs::File;
@@ -124,7 +124,7 @@ mod tests {
         assert!(admit(&ours, Intent::Write, &[]).expect("ours").hold.is_none());
         assert!(admit(&theirs, Intent::Read, &[]).is_ok());
         let error = admit(&theirs, Intent::Write, &[]).expect_err("theirs");
-        assert_eq!(crate::exit::code_of(&error), crate::exit::BAD_INPUT);
+        assert_eq!(iotax_units::exit::code_of(&error), iotax_units::exit::BAD_INPUT);
         assert!(claim(&ours).unwrap_err().to_string().contains("not a block device"));
     }
 

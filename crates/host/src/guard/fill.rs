@@ -2,10 +2,10 @@
 //! that later reads measure the drive and not holes. Refuses files without our marker.
 
 use super::marker::{self, Marker};
-use crate::exit::Failed;
-use crate::units::{MIB, show_bytes};
 use anyhow::{Context, Result};
 use iotax_load::{DataKind, Stream};
+use iotax_units::exit::Failed;
+use iotax_units::{MIB, show_bytes};
 use rustix::fs::{Mode, OFlags};
 use std::fs::File;
 use std::ops::ControlFlow;
@@ -147,7 +147,7 @@ fn write_error(path: &Path, error: &std::io::Error) -> anyhow::Error {
 mod tests {
     use super::*;
     use crate::guard::marker::{TRAILER, create, read};
-    use crate::units::GIB;
+    use iotax_units::GIB;
 
     fn ours(bytes: u64) -> (tempfile::TempDir, std::path::PathBuf) {
         let folder = tempfile::tempdir().expect("temporary folder");

@@ -3,10 +3,10 @@
 
 use super::marker::{self, Marker};
 use super::{kernel_users, made_up, mounts, openers, sample, signature};
-use crate::exit::Failed;
-use crate::host::block::{self, BlockNode, Identity};
-use crate::host::probe::{GuestProbe, Probe};
+use crate::block::{self, BlockNode, Identity};
+use crate::probe::{GuestProbe, Probe};
 use anyhow::{Context, Result};
+use iotax_units::exit::Failed;
 use rustix::fs::{Mode, OFlags};
 use serde::{Deserialize, Serialize};
 use std::fs::{File, Metadata};

@@ -2,9 +2,9 @@
 //! device. Refuses to write whatever is in use, unknown, or not named by its serial or WWN.
 
 use super::inspect::{Check, Finding, Inspection, Kind};
-use crate::exit::Failed;
-use crate::host::block::{Identity, bare_wwn};
+use crate::block::{Identity, bare_wwn};
 use iotax_facts::Consent;
+use iotax_units::exit::Failed;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 use std::path::PathBuf;

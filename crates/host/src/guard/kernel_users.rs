@@ -4,9 +4,9 @@
 use super::inspect::{Finding, Use};
 use super::mounts;
 use super::openers::Target;
-use crate::host::block::{self, BlockNode};
-use crate::host::mounts::unescape;
-use crate::host::probe::Probe;
+use crate::block::{self, BlockNode};
+use crate::mounts::unescape;
+use crate::probe::Probe;
 use std::fs::Metadata;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -144,7 +144,7 @@ fn two_down(probe: &Probe, dir: &str, attribute: &str) -> Vec<PathBuf> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::host::made_up::server;
+    use crate::made_up::server;
 
     fn users(probe: &Probe, name: &str) -> Vec<(Use, String)> {
         let node = block::disk(probe, name).expect("disk");

@@ -2,10 +2,10 @@
 //! region is [0, bytes). Refuses every file that is not: another's is neither written nor removed.
 
 use super::made_up;
-use crate::exit::Failed;
-use crate::shell;
-use crate::units::{GIB, MIB, show_bytes};
 use anyhow::{Context, Result};
+use iotax_units::exit::Failed;
+use iotax_units::shell;
+use iotax_units::{GIB, MIB, show_bytes};
 use rustix::fs::{AtFlags, CWD, FallocateFlags, FlockOperation, Mode, OFlags};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -576,7 +576,7 @@ mod tests {
         assert!(error(&folder.path().join("no/x"), MIB).to_string().contains("hint: mkdir -p"));
         let full = error(&path, 1 << 50);
         assert!(full.to_string().contains("10 % stay free"), "{full}");
-        assert_eq!(crate::exit::code_of(&full), crate::exit::UNMET_NEED);
+        assert_eq!(iotax_units::exit::code_of(&full), iotax_units::exit::UNMET_NEED);
         assert!(!path.exists());
     }
 

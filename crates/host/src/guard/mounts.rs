@@ -1,9 +1,9 @@
 //! Where devices are mounted, in the mount namespace of every process that can be seen.
 
 use super::inspect::{Finding, Use};
-use crate::host::mounts::{Mount, parse};
-use crate::host::probe::Probe;
-use crate::units::counted;
+use crate::mounts::{Mount, parse};
+use crate::probe::Probe;
+use iotax_units::counted;
 use std::collections::BTreeMap;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 
@@ -37,7 +37,7 @@ fn number_of(probe: &Probe, mount: &Mount) -> String {
         return mount.devnum.clone();
     }
     match std::fs::metadata(probe.at(&mount.source)) {
-        Ok(meta) if meta.file_type().is_block_device() => crate::host::block::devnum(meta.rdev()),
+        Ok(meta) if meta.file_type().is_block_device() => crate::block::devnum(meta.rdev()),
         _ => mount.devnum.clone(),
     }
 }

@@ -2,7 +2,7 @@
 
 use super::inspect::{Finding, Use};
 use super::mounts::{beyond_pid_namespace, pids};
-use crate::host::probe::Probe;
+use crate::probe::Probe;
 use std::io::ErrorKind;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::Path;
@@ -29,7 +29,7 @@ impl Target {
         match self {
             Target::File { device, inode } => (meta.dev() == *device && meta.ino() == *inode).then_some("it"),
             Target::Device(numbers) if meta.file_type().is_block_device() => {
-                let number = crate::host::block::devnum(meta.rdev());
+                let number = crate::block::devnum(meta.rdev());
                 numbers.iter().find(|(devnum, _)| *devnum == number).map(|(_, name)| name.as_str())
             }
             Target::Character(numbers) if meta.file_type().is_char_device() => {

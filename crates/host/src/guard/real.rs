@@ -401,7 +401,7 @@ fn a_file_open_in_a_running_qemu() {
 #[test]
 fn the_root_device() {
     let text = std::fs::read_to_string("/proc/self/mountinfo").expect("mountinfo");
-    let root = crate::host::mounts::parse(&text).into_iter().find(|mount| mount.point == Path::new("/"));
+    let root = crate::mounts::parse(&text).into_iter().find(|mount| mount.point == Path::new("/"));
     let device = root
         .map(|mount| mount.source)
         .filter(|source| source.starts_with("/dev/") && Path::new(source).exists());

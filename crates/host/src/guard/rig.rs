@@ -35,7 +35,7 @@ pub fn consent(text: &str) -> Consent {
 
 /// Runs a program to its end; `None`, said loudly, when it is missing or fails.
 pub fn run(words: &[&str]) -> Option<String> {
-    let program = crate::host::probe::program_path(words[0]).or_else(|| {
+    let program = crate::probe::program_path(words[0]).or_else(|| {
         skip(words[0]);
         None
     })?;
@@ -130,7 +130,7 @@ pub struct Child(std::process::Child);
 impl Child {
     /// Starts a program, and waits until `ready` says so (10 s at most).
     pub fn start(words: &[&str], ready: impl Fn(u32) -> bool) -> Option<Child> {
-        let Some(program) = crate::host::probe::program_path(words[0]) else {
+        let Some(program) = crate::probe::program_path(words[0]) else {
             skip(words[0]);
             return None;
         };

@@ -3,7 +3,7 @@
 //! only; a part that cannot be read is told, not taken for empty.
 
 use super::inspect::{AMBIVALENT, Signature};
-use crate::host::probe::program_path;
+use crate::probe::program_path;
 use anyhow::{Context, Result, bail};
 use std::collections::BTreeSet;
 use std::fs::File;

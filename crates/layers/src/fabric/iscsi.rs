@@ -1,12 +1,12 @@
 //! `iscsi`: iSCSI or iSER, by the kernel's target (LIO) and open-iscsi.
 
 use super::{Ends, Wire, only, qualified, rdma_needs};
-use crate::layer::catalog::LayerHelp;
-use crate::layer::catalog::iscsi::HELP;
-use crate::layer::{Claim, Exposed, Layer, PlanContext, number};
-use crate::scenario::LayerSpec;
-use crate::step::op::{ConnectIscsi, ExportIscsi, Op, StartIscsid};
+use crate::{Claim, Exposed, Layer, PlanContext, number};
 use anyhow::{Result, ensure};
+use iotax_model::layer::LayerHelp;
+use iotax_model::layer::iscsi::HELP;
+use iotax_model::scenario::LayerSpec;
+use iotax_steps::op::{ConnectIscsi, ExportIscsi, Op, StartIscsid};
 use std::net::SocketAddr;
 
 /// Options that LIO is told by its own names, in that order.

@@ -10,11 +10,11 @@ pub use nbd::Nbd;
 pub use nvmf::Nvmf;
 
 use super::{Exposed, Layer, PlanContext};
-use crate::scenario::LayerSpec;
-use crate::step::op::{ExportIscsi, ExportNbd, ExportNvmf, ExportSpdkNvmf, NbdServer, Op, RdmaOn, SoftRdma};
-use crate::step::tool::guid;
-use crate::step::{PathRef, StepId};
 use anyhow::{Context, Result, bail, ensure};
+use iotax_model::scenario::LayerSpec;
+use iotax_steps::op::{ExportIscsi, ExportNbd, ExportNvmf, ExportSpdkNvmf, NbdServer, Op, RdmaOn, SoftRdma};
+use iotax_steps::tool::guid;
+use iotax_steps::{PathRef, StepId};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::net::{IpAddr, Ipv4Addr};
 

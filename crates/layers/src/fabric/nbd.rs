@@ -1,14 +1,14 @@
 //! `nbd`: a qemu-nbd with direct I/O, and the kernel's NBD device over it.
 
 use super::{Ends, Wire, only};
-use crate::layer::catalog::LayerHelp;
-use crate::layer::catalog::nbd::HELP;
-use crate::layer::guest::{self, qemu::Value};
-use crate::layer::{Claim, Exposed, Layer, PlanContext, number};
-use crate::scenario::LayerSpec;
-use crate::step::PathRef;
-use crate::step::op::{ConnectNbd, ExportNbd, NbdServer, Op, Spawn};
+use crate::guest::{self, qemu::Value};
+use crate::{Claim, Exposed, Layer, PlanContext, number};
 use anyhow::{Context, Result, ensure};
+use iotax_model::layer::LayerHelp;
+use iotax_model::layer::nbd::HELP;
+use iotax_model::scenario::LayerSpec;
+use iotax_steps::PathRef;
+use iotax_steps::op::{ConnectNbd, ExportNbd, NbdServer, Op, Spawn};
 use std::path::Path;
 
 /// The layer.

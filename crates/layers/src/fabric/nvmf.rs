@@ -2,16 +2,16 @@
 //! host.
 
 use super::{Ends, Wire, digest, only, qualified, rdma_needs, uuid};
-use crate::host::Missing;
-use crate::layer::catalog::LayerHelp;
-use crate::layer::catalog::nvmf::HELP;
-use crate::layer::needs;
-use crate::layer::{Claim, Exposed, Layer, PlanContext, flag, number, word};
-use crate::scenario::LayerSpec;
-use crate::step::op::{ConnectNvmf, ExportNvmf, ExportSpdkNvmf, Op, SPDK_NVMF_METHODS};
-use crate::step::{PathRef, spdk};
-use crate::units;
+use crate::needs;
+use crate::{Claim, Exposed, Layer, PlanContext, flag, number, word};
 use anyhow::{Result, ensure};
+use iotax_host::Missing;
+use iotax_model::layer::LayerHelp;
+use iotax_model::layer::nvmf::HELP;
+use iotax_model::scenario::LayerSpec;
+use iotax_steps::op::{ConnectNvmf, ExportNvmf, ExportSpdkNvmf, Op, SPDK_NVMF_METHODS};
+use iotax_steps::{PathRef, spdk};
+use iotax_units as units;
 use std::path::Path;
 
 /// The layer.

@@ -1,11 +1,11 @@
 //! Plans of fabrics: which steps stand where, and what cannot be planned.
 
 use super::*;
-use crate::layer::{Layer, by_name};
-use crate::scenario::check::{Request, from_arguments};
-use crate::scenario::{Scenario, Stack};
-use crate::step::{HOST, RunTag, Step};
+use crate::{Layer, by_name};
 use iotax_load::Hold;
+use iotax_model::scenario::check::{Request, from_arguments};
+use iotax_model::scenario::{Scenario, Stack};
+use iotax_steps::{HOST, RunTag, Step};
 use std::fmt::Write as _;
 
 fn scenario(text: &str) -> Scenario {
@@ -187,7 +187,7 @@ fn every_need_of_either_end_is_known() {
     for layer in ALL {
         let spec = &scenario(&format!("/dev/x | {}", layer.name())).stacks[0].layers[0];
         let ids = [layer.needs(spec), layer.needs_far(spec)].concat();
-        assert!(ids.iter().all(|id| crate::layer::needs::by_id(id).is_some()), "{ids:?}");
+        assert!(ids.iter().all(|id| crate::needs::by_id(id).is_some()), "{ids:?}");
     }
 }
 

@@ -8,13 +8,13 @@ use super::modules::Tree;
 use super::qemu::{Aio, Backend, Cache, DetectZeroes, DiskSpec, GuestSpec, Machine, Memory, Server, Start};
 use super::root;
 use super::vm::{GuestPlan, Parts, spawn};
-use crate::exit::Failed;
-use crate::layer::PlanContext;
-use crate::measure::wire::{Link, Peer};
-use crate::step::op::{BuildInitramfs, MakeFile, Op};
-use crate::step::process::started_process;
-use crate::step::{PathRef, StepId};
+use crate::PlanContext;
 use anyhow::{Context, Result};
+use iotax_steps::op::{BuildInitramfs, MakeFile, Op};
+use iotax_steps::process::started_process;
+use iotax_steps::wire::{Link, Peer};
+use iotax_steps::{PathRef, StepId};
+use iotax_units::exit::Failed;
 use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
 use std::os::unix::net::UnixStream;
@@ -202,7 +202,7 @@ pub fn reach_steps(plan: &GuestPlan) -> Result<Peer> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::step::RunTag;
+    use iotax_steps::RunTag;
 
     fn wish(drives: &[&str]) -> LabWish {
         let drive = |name: &&str| LabDrive {
@@ -248,7 +248,7 @@ mod tests {
                 format!("{error:#}").starts_with("scenario x.toml, line 3: guest \"lab\": "),
                 "{error:#}"
             );
-            assert_eq!(crate::exit::code_of(&error), crate::exit::BAD_INPUT);
+            assert_eq!(iotax_units::exit::code_of(&error), iotax_units::exit::BAD_INPUT);
             assert!(context.steps.is_empty());
         }
     }

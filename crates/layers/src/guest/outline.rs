@@ -3,7 +3,7 @@
 
 use super::qemu::Accel;
 use super::vm::GuestPlan;
-use crate::units::{counted, show_bytes};
+use iotax_units::{counted, show_bytes};
 
 impl GuestPlan {
     /// `2 vCPUs, 512 MiB of memory, emulated (tcg)`
@@ -38,10 +38,10 @@ impl GuestPlan {
 mod tests {
     use super::super::qemu::{DiskSpec, Memory, Server};
     use super::*;
-    use crate::host::pci::Drive;
-    use crate::layer::guest::attach;
-    use crate::layer::guest::pin::Pin;
-    use crate::step::PathRef;
+    use crate::guest::attach;
+    use crate::guest::pin::Pin;
+    use iotax_host::pci::Drive;
+    use iotax_steps::PathRef;
 
     fn guest(disks: Vec<DiskSpec>) -> GuestPlan {
         let below = vec![PathRef::Path("/srv/x.img".into()); disks.len()];

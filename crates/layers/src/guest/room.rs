@@ -4,10 +4,10 @@
 use super::pin::{self, Group, Pin};
 use super::qemu::{Accel, Qcow2, Server};
 use super::vm::GuestPlan;
-use crate::exit::Failed;
-use crate::host::facts::{HugePages, cpu, huge_pages, memory_bytes, node_huge_pages, node_memory_bytes};
-use crate::host::probe::Probe;
-use crate::units::{counted, show_bytes, show_names};
+use iotax_host::facts::{HugePages, cpu, huge_pages, memory_bytes, node_huge_pages, node_memory_bytes};
+use iotax_host::probe::Probe;
+use iotax_units::exit::Failed;
+use iotax_units::{counted, show_bytes, show_names};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// What a machine has.
@@ -322,7 +322,7 @@ mod tests {
         let plain = Memory::plain(1 << 30);
         assert!(room().check(&guests(6, plain)).is_ok());
         let refused = room().check(&guests(7, plain)).unwrap_err();
-        assert_eq!(refused.code, crate::exit::UNMET_NEED);
+        assert_eq!(refused.code, iotax_units::exit::UNMET_NEED);
         assert_eq!(
             refused.message,
             "the 7 guests vm0 to vm6 need 7.66 GiB of memory with QEMU's own, and this host can give 7.20 GiB; hint: less memory, or fewer guests"
@@ -372,7 +372,7 @@ mod tests {
         let huge = Memory { huge_page: Some(2 << 20), ..Memory::plain(512 << 20) };
         assert!(room().check(&guests(2, huge)).is_ok());
         let lacking = room().check(&guests(3, huge)).unwrap_err();
-        assert_eq!(lacking.code, crate::exit::UNMET_NEED);
+        assert_eq!(lacking.code, iotax_units::exit::UNMET_NEED);
         assert!(
             lacking.message.contains("need 768 huge pages of 2 MiB, and 512 are free"),
             "{}",
@@ -406,7 +406,7 @@ mod tests {
         let plain = Memory::plain(1 << 30);
         assert!(room.check(&guests(2, on(0, plain))).is_ok());
         let refused = room.check(&guests(2, on(1, plain))).unwrap_err();
-        assert_eq!(refused.code, crate::exit::UNMET_NEED);
+        assert_eq!(refused.code, iotax_units::exit::UNMET_NEED);
         assert_eq!(
             refused.message,
             "the 2 guests vm0 to vm1 need 2 GiB of memory of NUMA node 1, and it can give 1.80 GiB; hint: another numa, less memory, or fewer guests"
@@ -416,7 +416,7 @@ mod tests {
         let huge = Memory { huge_page: Some(2 << 20), ..Memory::plain(512 << 20) };
         assert!(room.check(&guests(2, huge)).is_ok(), "on any node");
         let lacking = room.check(&guests(2, on(1, huge))).unwrap_err();
-        assert_eq!(lacking.code, crate::exit::UNMET_NEED);
+        assert_eq!(lacking.code, iotax_units::exit::UNMET_NEED);
         assert!(
             lacking.message.ends_with(
                 "need 512 huge pages of 2 MiB on NUMA node 1, and 256 are free; hint: \
@@ -429,7 +429,7 @@ mod tests {
 
     #[test]
     fn a_machine_tells_what_its_nodes_have() {
-        let machine = crate::host::made_up::server();
+        let machine = iotax_host::made_up::server();
         let meminfo = "Node 1 MemFree: 1000 kB\nNode 1 Active(file): 20 kB\nNode 1 Inactive(file): 3 kB\nNode 1 SReclaimable: 1 kB\n";
         machine.put(&[("/sys/devices/system/node/node1/meminfo", meminfo)]);
         let nodes = Room::of(&machine.probe).nodes;
@@ -442,7 +442,7 @@ mod tests {
         let mut large = guests(1, Memory::plain(256 << 20));
         large[0].vcpus = 5;
         let refused = room().check(&large).unwrap_err();
-        assert_eq!(refused.code, crate::exit::UNMET_NEED);
+        assert_eq!(refused.code, iotax_units::exit::UNMET_NEED);
         assert_eq!(
             refused.message,
             "here: guest vm0 has 5 vCPUs, and this host 4 processors; hint: vcpus=4 at most"

@@ -3,10 +3,10 @@
 
 pub use iotax_steps::guest::system_image::{Format, SystemImage};
 
-use crate::exit::Failed;
-use crate::host::block::devnum;
-use crate::scenario::{LayerSpec, Medium, Scenario};
 use anyhow::Result;
+use iotax_host::block::devnum;
+use iotax_model::scenario::{LayerSpec, Medium, Scenario};
+use iotax_units::exit::Failed;
 use std::collections::BTreeMap;
 use std::fs::{File, Metadata};
 use std::io::Read;
@@ -99,7 +99,7 @@ fn is_loop_over(device: &Metadata, file: &Path) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::scenario::check::{Request, from_arguments};
+    use iotax_model::scenario::check::{Request, from_arguments};
 
     fn boot_sector() -> Vec<u8> {
         let mut sector = vec![0; SECTOR - 2];
@@ -127,7 +127,7 @@ mod tests {
             let stack = format!("file:{},size=1MiB | vm(image={})", at(file), at(image));
             let scenario = from_arguments(&[stack], &Request::default()).unwrap();
             of(&scenario).map_err(|error| {
-                assert_eq!(crate::exit::code_of(&error), crate::exit::BAD_INPUT);
+                assert_eq!(iotax_units::exit::code_of(&error), iotax_units::exit::BAD_INPUT);
                 error.to_string().replace(folder.path().to_str().unwrap(), "")
             })
         };

@@ -1,12 +1,12 @@
 //! Layers of known cost, to measure the ruler: null (A against A), delay, and another load generator.
 
-use super::catalog::{LayerHelp, delay, engine, microseconds_as_ns, null, percent_as_ppm};
 use super::{Exposed, Layer, PlanContext, word};
-use crate::scenario::LayerSpec;
-use crate::scenario::error::Fault;
-use crate::scenario::values::parse_engine;
 use anyhow::{Error, Result, anyhow};
 use iotax_load::Hold;
+use iotax_model::layer::{LayerHelp, delay, engine, microseconds_as_ns, null, percent_as_ppm};
+use iotax_model::scenario::LayerSpec;
+use iotax_model::scenario::error::Fault;
+use iotax_model::scenario::values::parse_engine;
 
 /// Every one of them.
 pub const ALL: &[&dyn Layer] = &[&Null, &Delay, &EngineLayer];

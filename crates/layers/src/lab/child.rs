@@ -1,9 +1,9 @@
 //! Programs that build: each in a process group of its own, ended with all that it started when the user asks for that or
 //! this process goes away. What they say goes to a log, whose end is in the error.
 
-use crate::exit::Failed;
 use anyhow::{Context, Result};
 use iotax_sys::child::{ended_within, ends_with_us, signal_all};
+use iotax_units::exit::Failed;
 use rustix::process::{Pid, Signal, kill_process_group};
 use std::fs::File;
 use std::os::unix::process::CommandExt;
@@ -139,7 +139,7 @@ mod tests {
             stop.store(true, Ordering::Relaxed);
             running.join().unwrap().unwrap_err()
         });
-        assert_eq!(crate::exit::code_of(&error), crate::exit::MEASUREMENT_FAILED);
+        assert_eq!(iotax_units::exit::code_of(&error), iotax_units::exit::MEASUREMENT_FAILED);
         let sleep = std::fs::read_to_string(started).unwrap();
         let stat = Path::new("/proc").join(sleep.trim()).join("stat");
         let begin = Instant::now();

@@ -1,10 +1,10 @@
 //! Root images in the cache: a folder each, with the image and what it is made of.
 
 use super::recipe;
-use crate::exit::Failed;
-use crate::host::mounts;
-use crate::layer::guest::kernel;
+use crate::guest::kernel;
 use anyhow::{Context, Result};
+use iotax_host::mounts;
+use iotax_units::exit::Failed;
 use rustix::fs::{FlockOperation, flock};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;

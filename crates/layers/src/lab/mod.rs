@@ -10,9 +10,9 @@ mod sources;
 pub use build::Build;
 pub use image::{Image, Record, Zfs, all, cache_directory, current, remove_others};
 
-use crate::exit::Failed;
-use crate::layer::guest::kernel::{self, Kernel, Source};
+use crate::guest::kernel::{self, Kernel, Source};
 use anyhow::Result;
+use iotax_units::exit::Failed;
 use std::path::PathBuf;
 
 /// The root image for a kernel, as `LabWish` wants it.

@@ -1,8 +1,8 @@
 //! Where packages come from: this machine's own apt sources of its release, and no other. apt itself tells which they are;
 //! who signs them stands in the files that list them.
 
-use crate::exit::Failed;
 use anyhow::{Context, Result};
+use iotax_units::exit::Failed;
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::Command;

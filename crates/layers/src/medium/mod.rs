@@ -2,11 +2,11 @@
 //! host, or several of these. Whether it may be written is the guard's question, asked before any plan is performed.
 
 use super::{Exposed, PlanContext, guest};
-use crate::scenario::{Agent, Engine, Medium};
-use crate::step::op::{ForgetFill, MakeFile, MakeFileAfar, Op};
-use crate::step::{HOST, PathRef, ssh_place};
 use anyhow::{Context, Result, bail, ensure};
 use iotax_load::Hold;
+use iotax_model::scenario::{Agent, Engine, Medium};
+use iotax_steps::op::{ForgetFill, MakeFile, MakeFileAfar, Op};
+use iotax_steps::{HOST, PathRef, ssh_place};
 use std::path::{Path, PathBuf};
 
 /// What a medium at the bottom of a stack is on this machine, found out before planning.

@@ -1,16 +1,16 @@
 //! `bcache`: a cache on the last of two members before the first. Its bytes are reckoned here, so that what is shown is known
 //! before anything is made.
 
-use crate::host::caches::WriteCache;
-use crate::host::probe::Probe;
-use crate::layer::catalog::LayerHelp;
-use crate::layer::catalog::bcache::HELP;
-use crate::layer::{Claim, Exposed, Layer, OwnCache, PlanContext, bytes, number, size, word};
-use crate::scenario::LayerSpec;
-use crate::step::PathRef;
-use crate::step::op::{Drives, MakeBcache, MakeLinear, Op, Stretch};
-use crate::units::{KIB, MIB, show_bytes};
+use crate::{Claim, Exposed, Layer, OwnCache, PlanContext, bytes, number, size, word};
 use anyhow::{Result, bail, ensure};
+use iotax_host::caches::WriteCache;
+use iotax_host::probe::Probe;
+use iotax_model::layer::LayerHelp;
+use iotax_model::layer::bcache::HELP;
+use iotax_model::scenario::LayerSpec;
+use iotax_steps::PathRef;
+use iotax_steps::op::{Drives, MakeBcache, MakeLinear, Op, Stretch};
+use iotax_units::{KIB, MIB, show_bytes};
 
 /// Before the data of a slow drive lies its superblock.
 const DATA_OFFSET: u64 = 8 * KIB;
@@ -118,7 +118,7 @@ impl Layer for Bcache {
 mod tests {
     use super::super::rig::{over, planned, refused};
     use super::*;
-    use crate::units::GIB;
+    use iotax_units::GIB;
 
     #[test]
     fn what_is_made_of_members_and_words() {

@@ -2,15 +2,15 @@
 //! file on it that is filled before it is measured.
 
 use super::{file_on, options_of};
-use crate::layer::catalog::LayerHelp;
-use crate::layer::catalog::fs::HELP;
-use crate::layer::needs;
-use crate::layer::{Claim, Exposed, Layer, PlanContext, size, word};
-use crate::scenario::LayerSpec;
-use crate::step::op::{MakeFilesystem, Mount, Op};
-use crate::step::{HOST, is_ssh_place};
-use crate::units::{KIB, MIB, show_bytes};
+use crate::needs;
+use crate::{Claim, Exposed, Layer, PlanContext, size, word};
 use anyhow::{Result, ensure};
+use iotax_model::layer::LayerHelp;
+use iotax_model::layer::fs::HELP;
+use iotax_model::scenario::LayerSpec;
+use iotax_steps::op::{MakeFilesystem, Mount, Op};
+use iotax_steps::{HOST, is_ssh_place};
+use iotax_units::{KIB, MIB, show_bytes};
 
 /// Which of the types an option is of.
 const TYPES: &[(&str, &[&str])] =
@@ -171,8 +171,8 @@ fn label_of(run_id: &str) -> String {
 mod tests {
     use super::super::rig::{over, planned, refused};
     use super::*;
-    use crate::layer::catalog::OptionKind;
-    use crate::units::GIB;
+    use iotax_model::layer::OptionKind;
+    use iotax_units::GIB;
 
     fn fs(kind: &str) -> LayerSpec {
         LayerSpec {
@@ -215,7 +215,7 @@ mod tests {
 
     #[test]
     fn a_drive_of_a_lab_has_room_for_a_file_system_on_a_volume() {
-        let drive = over(1, crate::scenario::LabSpec::default().drive_size);
+        let drive = over(1, iotax_model::scenario::LabSpec::default().drive_size);
         for (layer, options) in [(&super::super::Lvm as &dyn Layer, ""), (&super::super::Zfs, "")] {
             let (volume, _) = planned(layer, &drive, options).unwrap();
             planned(&FileSystem, &volume, "xfs").unwrap();

@@ -1,13 +1,13 @@
 //! `split(4)`: equal parts of a device, all loaded at once or one for each of as many guests. `linear`: several devices one behind
 //! the other as one. Both by the device mapper.
 
-use crate::layer::catalog::{LayerHelp, linear, split};
-use crate::layer::{Claim, Exposed, Layer, PlanContext, number};
-use crate::scenario::LayerSpec;
-use crate::step::PathRef;
-use crate::step::op::{MakeLinear, Op, Stretch};
-use crate::units::{MIB, show_bytes};
+use crate::{Claim, Exposed, Layer, PlanContext, number};
 use anyhow::{Result, ensure};
+use iotax_model::layer::{LayerHelp, linear, split};
+use iotax_model::scenario::LayerSpec;
+use iotax_steps::PathRef;
+use iotax_steps::op::{MakeLinear, Op, Stretch};
+use iotax_units::{MIB, show_bytes};
 
 const NEEDS: [&str; 3] = ["root", "dmsetup", "dm_mod"];
 

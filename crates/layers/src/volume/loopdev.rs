@@ -1,12 +1,12 @@
 //! `loop`: a block device over a file, by losetup.
 
-use crate::layer::catalog::LayerHelp;
-use crate::layer::catalog::loopdev::HELP;
-use crate::layer::{Claim, Exposed, Layer, PlanContext, flag};
-use crate::scenario::LayerSpec;
-use crate::step::PathRef;
-use crate::step::op::{AttachLoop, Op};
+use crate::{Claim, Exposed, Layer, PlanContext, flag};
 use anyhow::Result;
+use iotax_model::layer::LayerHelp;
+use iotax_model::layer::loopdev::HELP;
+use iotax_model::scenario::LayerSpec;
+use iotax_steps::PathRef;
+use iotax_steps::op::{AttachLoop, Op};
 
 /// The loop driver.
 pub struct Loop;

@@ -2,18 +2,16 @@
 //! lengths are reckoned here, in extents, so that what is shown is known before anything is made.
 
 use super::options_of;
-use crate::host::caches::WriteCache;
-use crate::host::probe::Probe;
-use crate::layer::catalog::LayerHelp;
-use crate::layer::catalog::lvm::HELP;
-use crate::layer::{
-    Claim, Exposed, FirstWrites, Layer, OwnCache, PlanContext, bytes, flag, number, size, word,
-};
-use crate::scenario::LayerSpec;
-use crate::step::PathRef;
-use crate::step::op::{Drives, EXTENT, LvmVolume, MakeLvm, Op, Stripes};
-use crate::units::{GIB, KIB, MIB, show_bytes};
+use crate::{Claim, Exposed, FirstWrites, Layer, OwnCache, PlanContext, bytes, flag, number, size, word};
 use anyhow::{Context, Result, bail, ensure};
+use iotax_host::caches::WriteCache;
+use iotax_host::probe::Probe;
+use iotax_model::layer::LayerHelp;
+use iotax_model::layer::lvm::HELP;
+use iotax_model::scenario::LayerSpec;
+use iotax_steps::PathRef;
+use iotax_steps::op::{Drives, EXTENT, LvmVolume, MakeLvm, Op, Stripes};
+use iotax_units::{GIB, KIB, MIB, show_bytes};
 
 /// Which kinds of volume an option is of.
 const KINDS: &[(&str, &[&str])] = &[

@@ -2,16 +2,16 @@
 //! member is chosen here and not left to mdadm. Its first sync is waited for before anything is measured.
 
 use super::array_of;
-use crate::layer::catalog::LayerHelp;
-use crate::layer::catalog::mdraid::{HELP, copies};
-use crate::layer::state::Move;
-use crate::layer::{Claim, Exposed, FirstWrites, Layer, PlanContext, bytes, number, size, word};
-use crate::scenario::LayerSpec;
-use crate::step::md::UNEVEN_HINT;
-use crate::step::op::{AwaitSync, Bounds, CreateArray, Drives, FailMember, Op, Rebuild};
-use crate::step::{PathRef, short_id};
-use crate::units::{KIB, MIB, show_bytes};
+use crate::state::Move;
+use crate::{Claim, Exposed, FirstWrites, Layer, PlanContext, bytes, number, size, word};
 use anyhow::{Context, Result, bail, ensure};
+use iotax_model::layer::LayerHelp;
+use iotax_model::layer::mdraid::{HELP, copies};
+use iotax_model::scenario::LayerSpec;
+use iotax_steps::md::UNEVEN_HINT;
+use iotax_steps::op::{AwaitSync, Bounds, CreateArray, Drives, FailMember, Op, Rebuild};
+use iotax_steps::{PathRef, short_id};
+use iotax_units::{KIB, MIB, show_bytes};
 
 /// RAID 0 has no size: it takes all of its members.
 const UNEVEN_STRIPE_HINT: &str =

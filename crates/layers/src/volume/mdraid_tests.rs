@@ -1,9 +1,9 @@
 //! What is planned for arrays, and what is refused.
 
 use super::*;
-use crate::layer::state::{State, transition};
-use crate::step::RunTag;
+use crate::state::{State, transition};
 use iotax_load::Hold;
+use iotax_steps::RunTag;
 
 const GIB: u64 = 1 << 30;
 
@@ -176,7 +176,7 @@ fn states_that_lose_data_or_lead_nowhere_are_refused() {
 fn a_layer_without_members_has_no_states() {
     let spec = LayerSpec { name: "loop".into(), ..mdraid(&[]) };
     let (made, healthy) = (PathRef::Yield(0), State::Healthy);
-    let layer = crate::layer::volume::Loop;
+    let layer = crate::volume::Loop;
     assert_eq!(spec.redundancy(4), 0);
     let error = transition(&layer, &spec, (&made, &[]), healthy, State::Failed(1)).unwrap_err().to_string();
     assert!(

@@ -22,10 +22,10 @@ pub use spdk::SpdkBdev;
 pub use zfs::Zfs;
 
 use super::{Array, Exposed, Layer, PlanContext, word};
-use crate::scenario::LayerSpec;
-use crate::step::op::{MakeDirectory, MakeFile, Mount, Op};
-use crate::step::{PathRef, StepId};
 use anyhow::{Result, bail};
+use iotax_model::scenario::LayerSpec;
+use iotax_steps::op::{MakeDirectory, MakeFile, Mount, Op};
+use iotax_steps::{PathRef, StepId};
 
 /// Every one of them.
 pub const ALL: &[&dyn Layer] =

@@ -1,14 +1,14 @@
 //! `partition`: a partition table with one partition on a whole block device, by sfdisk.
 
-use crate::layer::catalog::LayerHelp;
-use crate::layer::catalog::partition::HELP;
-use crate::layer::{Claim, Exposed, Layer, PlanContext, bytes, size, word};
-use crate::scenario::LayerSpec;
-use crate::step::PathRef;
-use crate::step::op::{Drives, MakePartition, Op};
-use crate::step::partition::id_from;
-use crate::units::{KIB, MIB, is_unknown, show_bytes};
+use crate::{Claim, Exposed, Layer, PlanContext, bytes, size, word};
 use anyhow::{Result, ensure};
+use iotax_model::layer::LayerHelp;
+use iotax_model::layer::partition::HELP;
+use iotax_model::scenario::LayerSpec;
+use iotax_steps::PathRef;
+use iotax_steps::op::{Drives, MakePartition, Op};
+use iotax_steps::partition::id_from;
+use iotax_units::{KIB, MIB, is_unknown, show_bytes};
 
 /// Header and entries of a GPT lie before it, also where a logical block has 4 KiB.
 const LEAST_START: u64 = 24 * KIB;

@@ -1,13 +1,13 @@
 //! What tests of these layers share: made-up devices to stand on, options as people write them.
 
-use crate::layer::catalog;
-use crate::layer::{Exposed, Layer, PlanContext};
-use crate::scenario::LayerSpec;
-use crate::scenario::ast::OptionExpr;
-use crate::scenario::grammar::parse_layer;
-use crate::step::{HOST, PathRef, RunTag, Step};
+use crate::{Exposed, Layer, PlanContext};
 use anyhow::Result;
 use iotax_load::Hold;
+use iotax_model::layer as catalog;
+use iotax_model::scenario::LayerSpec;
+use iotax_model::scenario::ast::OptionExpr;
+use iotax_model::scenario::grammar::parse_layer;
+use iotax_steps::{HOST, PathRef, RunTag, Step};
 
 /// So many devices of that many bytes.
 pub fn over(members: usize, bytes: u64) -> Exposed {

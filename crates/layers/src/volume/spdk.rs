@@ -3,17 +3,17 @@
 //! few for, and words without effect.
 
 use super::array_of;
-use crate::host::Missing;
-use crate::layer::catalog::LayerHelp;
-use crate::layer::catalog::spdk::HELP;
-use crate::layer::needs;
-use crate::layer::state::Move;
-use crate::layer::{Claim, Exposed, FirstWrites, Layer, PlanContext, bytes, size, word};
-use crate::scenario::LayerSpec;
-use crate::step::op::{ChangeSpdkArray, JoinSpdk, Op, SpdkChange, SpdkLvol, SpdkRaid};
-use crate::step::{HOST, PathRef, spdk};
-use crate::units::{KIB, MIB, show_bytes};
+use crate::needs;
+use crate::state::Move;
+use crate::{Claim, Exposed, FirstWrites, Layer, PlanContext, bytes, size, word};
 use anyhow::{Result, bail, ensure};
+use iotax_host::Missing;
+use iotax_model::layer::LayerHelp;
+use iotax_model::layer::spdk::HELP;
+use iotax_model::scenario::LayerSpec;
+use iotax_steps::op::{ChangeSpdkArray, JoinSpdk, Op, SpdkChange, SpdkLvol, SpdkRaid};
+use iotax_steps::{HOST, PathRef, spdk};
+use iotax_units::{KIB, MIB, show_bytes};
 use std::path::Path;
 
 /// What SPDK's blobstore calls a page: each cluster takes one of metadata at most.

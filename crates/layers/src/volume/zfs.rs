@@ -2,21 +2,19 @@
 //! fifth to spare, so that what is shown is known before anything is made: a full pool measures its own search for room.
 
 use super::{array_of, file_on, options_of};
-use crate::host::caches;
-use crate::host::probe::Probe;
-use crate::layer::catalog::LayerHelp;
-use crate::layer::catalog::zfs::{HELP, block_option, is_dataset};
-use crate::layer::state::Move;
-use crate::layer::{
-    Claim, Exposed, FirstWrites, Layer, OwnCache, PlanContext, bytes, flag, number, size, word,
-};
-use crate::scenario::LayerSpec;
-use crate::step::PathRef;
-use crate::step::op::{
+use crate::state::Move;
+use crate::{Claim, Exposed, FirstWrites, Layer, OwnCache, PlanContext, bytes, flag, number, size, word};
+use anyhow::{Context, Result, bail, ensure};
+use iotax_host::caches;
+use iotax_host::probe::Probe;
+use iotax_model::layer::LayerHelp;
+use iotax_model::layer::zfs::{HELP, block_option, is_dataset};
+use iotax_model::scenario::LayerSpec;
+use iotax_steps::PathRef;
+use iotax_steps::op::{
     AwaitResilver, Drives, LimitArc, MakeZpool, Mount, Op, Vdev, ZfsContent, ZpoolOffline, ZpoolReplace,
 };
-use crate::units::{GIB, KIB, MIB, show_bytes};
-use anyhow::{Context, Result, bail, ensure};
+use iotax_units::{GIB, KIB, MIB, show_bytes};
 
 /// Which of the kinds an option is of.
 const KINDS: &[(&str, &[&str])] = &[
@@ -272,10 +270,10 @@ fn taken(vdev: Vdev, members: u64, block: u64, ashift: u32) -> u64 {
 mod tests {
     use super::super::rig::{over, planned, refused};
     use super::*;
-    use crate::host::made_up::server;
-    use crate::layer::by_name;
-    use crate::layer::state::{State, transition};
-    use crate::step::{RunTag, Step};
+    use crate::by_name;
+    use crate::state::{State, transition};
+    use iotax_host::made_up::server;
+    use iotax_steps::{RunTag, Step};
 
     fn commands(steps: &[Step]) -> Vec<String> {
         steps.iter().map(|step| step.op.operation().describe()).collect()

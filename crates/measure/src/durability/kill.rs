@@ -1,15 +1,15 @@
 //! The kills: what dies of a running guest, what lives on, and what was still acknowledged. After any of them the guest's
 //! place is gone from the places; a guest that was only reset comes back in the same QEMU.
 
-use crate::exit::Failed;
-use crate::layer::guest::qmp::Qmp;
-use crate::layer::guest::{GuestPlan, boot};
-use crate::measure::places::Places;
-use crate::measure::wire::Peer;
-use crate::scenario::{DurabilitySpec, Kill};
-use crate::step::ProcessId;
-use crate::step::process::{kill, started_process};
+use crate::places::Places;
 use anyhow::{Context, Result};
+use iotax_layers::guest::qmp::Qmp;
+use iotax_layers::guest::{GuestPlan, boot};
+use iotax_model::scenario::{DurabilitySpec, Kill};
+use iotax_steps::ProcessId;
+use iotax_steps::process::{kill, started_process};
+use iotax_steps::wire::Peer;
+use iotax_units::exit::Failed;
 use std::time::Duration;
 
 /// What is still on its way of a guest whose QEMU is gone ends with the stream.
@@ -81,7 +81,7 @@ fn reset(guest: &GuestPlan, peer: Peer, control: Option<Qmp>) -> Result<(Option<
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::layer::guest::qemu::Memory;
+    use iotax_layers::guest::qemu::Memory;
 
     #[test]
     fn a_guest_is_killed_in_every_way_that_it_has_unless_some_are_named() {

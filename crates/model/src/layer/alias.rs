@@ -36,7 +36,7 @@ pub fn lone_word(help: &LayerHelp, word: &str) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::layer::words::find;
+    use crate::layer::find;
     use crate::scenario::grammar::parse_layer;
 
     /// A layer with fit options.

@@ -4,8 +4,8 @@ use super::OptionKind::{Size, Word};
 use super::layout::{Joined, Spread};
 use super::{Capability, Face, LayerHelp, option};
 use crate::scenario::LayerSpec;
-use crate::units::GIB;
 use iotax_facts::need::program;
+use iotax_units::GIB;
 
 /// Its words.
 pub const HELP: LayerHelp = LayerHelp {

@@ -1,10 +1,6 @@
 //! What each layer is called, takes and means, one file and one entry in [`ALL`] each: read by the checks of scenarios, by
 //! `doctor`, by the analysis and by the reports. How a layer is set up is in the crate `layers`.
 
-pub use crate::layer as catalog;
-pub use crate::layer as words;
-pub use crate::state;
-
 pub mod alias;
 pub mod bcache;
 pub mod comparable;
@@ -31,9 +27,9 @@ pub mod zfs;
 pub use option::{OptionDef, OptionKind, microseconds_as_ns, option, percent_as_ppm};
 
 use crate::scenario::{LayerSpec, Stack};
-use crate::units::parse_bytes;
 use comparable::Comparable;
 use iotax_facts::need::Requirement;
+use iotax_units::parse_bytes;
 use layout::Join;
 
 /// Every layer of this version.

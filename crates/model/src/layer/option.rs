@@ -2,8 +2,8 @@
 
 use super::vm::SMALLEST_MEMORY;
 use crate::scenario::error::{Fault, nearest};
-use crate::units;
 use iotax_load::cpu_list;
+use iotax_units as units;
 use std::net::{IpAddr, Ipv4Addr};
 
 /// One option of a layer.

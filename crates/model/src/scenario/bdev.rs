@@ -3,8 +3,8 @@
 
 use super::error::{Fault, InputError};
 use super::{LayerSpec, Stack};
-use crate::layer::catalog::Face;
-use crate::layer::catalog::spdk::SOCKET;
+use crate::layer::Face;
+use crate::layer::spdk::SOCKET;
 
 const HINT: &str =
     "put a layer on it that brings it to a kernel, as nvmf(target=spdk) or vm(attach=vhost-user-blk)";

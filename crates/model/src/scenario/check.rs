@@ -19,7 +19,7 @@ use super::{
     Consent, DurabilitySpec, Engine, MeasureSpec, Medium, Rating, Scenario, Stack, Workload, durability,
     grammar, jobfile, measure, names, profile, published, remote, states, sweep, table, toml,
 };
-use crate::layer::state::State;
+use crate::state::State;
 use iotax_load::{EngineName, Job};
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;

@@ -2,7 +2,7 @@
 
 use super::super::LayerSpec;
 use super::*;
-use crate::layer::catalog::{self, Face};
+use crate::layer::{self, Face};
 use crate::scenario::{Metric, Published, PublishedFigure, Rated, Regime};
 use proptest::prelude::*;
 use std::collections::BTreeSet;
@@ -390,8 +390,8 @@ fn a_profile_stands_wherever_a_job_file_may() {
 
 #[test]
 fn an_error_leads_to_exit_code_2() {
-    let error = anyhow::Error::from(crate::exit::Failed::from(stacks(&["x"]).unwrap_err()));
-    assert_eq!(crate::exit::code_of(&error), crate::exit::BAD_INPUT);
+    let error = anyhow::Error::from(iotax_units::exit::Failed::from(stacks(&["x"]).unwrap_err()));
+    assert_eq!(iotax_units::exit::code_of(&error), iotax_units::exit::BAD_INPUT);
 }
 
 /// Stacks that are refused, and the messages.
@@ -660,7 +660,7 @@ fn the_docs_name_every_layer_option_and_word() {
             .unwrap()
     };
     let grammar = read("stack-grammar.md");
-    for layer in catalog::ALL {
+    for layer in layer::ALL {
         assert!(grammar.contains(&format!("| `{}", layer.name)), "{}", layer.name);
         for option in layer.options {
             let shown = [format!("`{}=", option.name), format!("| `{}` |", option.name)];
@@ -676,7 +676,7 @@ fn the_docs_name_every_layer_option_and_word() {
 
 #[test]
 fn every_example_of_the_catalog_is_taken() {
-    for layer in catalog::ALL {
+    for layer in layer::ALL {
         let scenario = stacks(&[layer.example]).unwrap_or_else(|error| panic!("{error}"));
         // One that gives a bdev is loaded through another.
         let from_top = scenario.stacks[0].layers.iter().rev().position(|spec| spec.name == layer.name);

@@ -7,8 +7,8 @@ use super::sweep::{self, SweepPoint};
 use super::values::Extent;
 use super::words::{JobWords, unknown_word};
 use super::{Engine, Workload, block_size_word, trims};
-use crate::units;
 use iotax_load::{Distribution, EngineName, Iomem, Job};
+use iotax_units as units;
 
 const INCREMENT: &str = "offset_increment";
 

@@ -3,9 +3,9 @@
 
 use super::error::Fault;
 use super::{LayerSpec, Stack};
-use crate::layer::catalog::Role;
-use crate::units;
+use crate::layer::Role;
 pub use iotax_facts::trial::Kill;
+use iotax_units as units;
 use serde::{Deserialize, Serialize};
 
 /// How the trials of each stack go.

@@ -1,7 +1,7 @@
 //! The error of everything that a user writes: it names file, line, column and key, the reason,
 //! and what to write instead. A message without a place is not made here.
 
-use crate::exit::Failed;
+use iotax_units::exit::Failed;
 use iotax_units::harmless::acts;
 use std::fmt;
 use std::ops::Range;
@@ -107,7 +107,7 @@ impl Fault {
         Fault { why: why.into(), hint: Some(hint.into()) }
     }
 
-    /// From a clause of [`crate::units`], whose part after the semicolon is a hint, with or without that word.
+    /// From a clause of [`iotax_units`], whose part after the semicolon is a hint, with or without that word.
     pub fn from_clause(clause: &str) -> Self {
         match clause.split_once("; ") {
             Some((why, hint)) => Fault::hint(why, hint.strip_prefix("hint: ").unwrap_or(hint)),

@@ -12,8 +12,8 @@ use super::jobfile::{
 use super::sweep;
 use super::values::Dialect;
 use super::words::{JobWords, canonical, known_words};
-use crate::units::fio;
 use iotax_load::{Distribution, EngineName, Job};
+use iotax_units::fio;
 use std::path::Path;
 
 /// Reads a job file and what it includes.

@@ -1,7 +1,7 @@
 //! A job in words, as subjects and verdicts say it. Two loads that differ must not be called the same.
 
-use crate::units;
 use iotax_load::{Distribution, Iomem, Job};
+use iotax_units as units;
 
 /// `random`, `sequential`, `80 % random`, `zipf:1.1 random`.
 pub fn order_words(job: &Job) -> String {

@@ -5,7 +5,7 @@ use super::error::Fault;
 use super::media::size_of;
 use super::precondition;
 use super::{MeasureSpec, Precondition, Regime, SteadyLimit};
-use crate::units;
+use iotax_units as units;
 
 /// One key of `[measure]`, and the option of the same name.
 pub struct KeyDef {

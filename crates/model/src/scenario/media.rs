@@ -6,10 +6,10 @@ use super::error::{Checked, Fault, TextFault, nearest};
 use super::place::{self, Names};
 use super::stacks::known_layer;
 use super::{Medium, remote};
-use crate::layer::catalog;
-use crate::step::{HOST, ssh_host};
-use crate::units;
+use crate::layer;
 use iotax_facts::place::is_of_the_kernel;
+use iotax_facts::place::{HOST, ssh_host};
+use iotax_units as units;
 use std::collections::{BTreeMap, HashSet};
 use std::path::{Component, Path, PathBuf};
 
@@ -18,7 +18,7 @@ use std::path::{Component, Path, PathBuf};
 /// # Errors
 /// When they cannot be together, or nothing joins them.
 pub(super) fn base_medium(base: &BaseExpr, names: &Names, first: Option<&LayerExpr>) -> Checked<Medium> {
-    let joined = first.and_then(|layer| catalog::find(&layer.name)).is_some_and(|help| help.joins);
+    let joined = first.and_then(|layer| layer::find(&layer.name)).is_some_and(|help| help.joins);
     match base {
         BaseExpr::One(medium) => medium_of(medium, names),
         BaseExpr::Many(members) if !joined && members.len() > 1 => {

@@ -48,8 +48,8 @@ pub use table::{TableGroup, TableSpec};
 
 pub use iotax_facts::{Consent, Engine};
 
-use crate::layer::catalog::Role;
-use crate::step::{HOST, ssh_place};
+use crate::layer::Role;
+use iotax_facts::place::{HOST, ssh_place};
 use iotax_load::{DataKind, Job};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};

@@ -2,7 +2,7 @@
 
 use super::stacks::Cell;
 use super::{LayerSpec, Medium};
-use crate::layer::catalog::{self, LayerHelp};
+use crate::layer::{self, LayerHelp};
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 /// One name a cell, in their order. Cells with the same text get `#2`, `#3`.
@@ -144,7 +144,7 @@ impl Differing {
             let names = help.options.iter().map(|option| option.name);
             (help.name, names.filter(|name| differs(name)).collect())
         };
-        Differing(names.into_iter().filter_map(catalog::find).map(options).collect())
+        Differing(names.into_iter().filter_map(layer::find).map(options).collect())
     }
 
     /// Those of one of the layers, as words.

@@ -4,9 +4,9 @@
 use super::ast::MediumExpr;
 use super::error::{Fault, TextFault, nearest};
 use super::{LayerSpec, Medium, Stack};
-use crate::layer::catalog::vm::{MOST_DISKS, SMALLEST_MEMORY};
-use crate::step::{HOST, is_ssh_place, ssh_place};
-use crate::units::{self, GIB, MIB, show_bytes};
+use crate::layer::vm::{MOST_DISKS, SMALLEST_MEMORY};
+use iotax_facts::place::{HOST, is_ssh_place, ssh_place};
+use iotax_units::{self as units, GIB, MIB, show_bytes};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 

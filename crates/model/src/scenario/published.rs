@@ -3,8 +3,8 @@
 
 use super::error::{Fault, InputError, Located};
 use super::{Stack, Workload};
-use crate::units::{self, Counted, Printed};
 use ::toml::Spanned;
+use iotax_units::{self as units, Counted, Printed};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 

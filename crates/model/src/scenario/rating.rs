@@ -2,7 +2,7 @@
 //! against it. It refuses a figure without a source: nobody could look it up.
 
 use super::error::Fault;
-use crate::units::{self, Counted, Printed};
+use iotax_units::{self as units, Counted, Printed};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 

@@ -4,7 +4,7 @@
 use super::error::Fault;
 use super::stacks::Cell;
 use super::{Agent, LayerSpec, Scenario, Stack};
-use crate::layer::catalog::{Role, engine};
+use crate::layer::{Role, engine};
 use iotax_load::Job;
 
 /// The key that asks for it.

@@ -8,9 +8,9 @@ use super::grammar::quote;
 use super::media::base_medium;
 use super::place::Names;
 use super::{Agent, LayerSpec, Medium, Stack};
-use crate::layer::catalog::{self, Face, LayerHelp, OptionKind, Role, alias};
-use crate::step::HOST;
-use crate::units;
+use crate::layer::{self, Face, LayerHelp, OptionKind, Role, alias};
+use iotax_facts::place::HOST;
+use iotax_units as units;
 use std::collections::BTreeMap;
 
 /// More cells than this are a slip of the pen rather than a plan.
@@ -87,7 +87,7 @@ pub fn stacked(
 
 /// `each` says that nothing joins the members, so a layer that does contradicts it.
 fn only_generators_on_each(members: &[MediumExpr], layers: &[LayerExpr]) -> Checked<()> {
-    let joins = |layer: &&LayerExpr| catalog::find(&layer.name).is_some_and(|help| help.joins);
+    let joins = |layer: &&LayerExpr| layer::find(&layer.name).is_some_and(|help| help.joins);
     match layers.iter().find(joins) {
         Some(layer) if members.len() > 1 => {
             let why = format!("each([..]) is measured bare, and \"{}\" joins its members", layer.name);
@@ -106,9 +106,9 @@ fn ends(layer: &LayerExpr, names: &Names) -> Checked<(Option<String>, Option<Str
 }
 
 pub(super) fn known_layer(layer: &LayerExpr) -> Checked<&'static LayerHelp> {
-    catalog::find(&layer.name).ok_or_else(|| {
+    layer::find(&layer.name).ok_or_else(|| {
         let end = layer.span.start + layer.name.len();
-        let known = catalog::names();
+        let known = layer::names();
         let fault = match alias::layer(&layer.name) {
             Some(write) => Fault::hint(
                 format!("unknown layer \"{}\"", layer.name),

@@ -3,8 +3,8 @@
 
 use super::Stack;
 use super::error::Fault;
-use crate::layer::catalog;
-use crate::layer::state::State;
+use crate::layer;
+use crate::state::State;
 use serde::{Deserialize, Serialize};
 
 /// In which state a stack is measured.
@@ -74,7 +74,7 @@ pub(super) fn expand(stacks: Vec<Stack>, states: &[State]) -> Result<Vec<Stack>,
         true => Ok(all),
         false => Err(Fault::hint(
             "no stack has a layer that can lose a member",
-            format!("states are those of {}", catalog::with_states()),
+            format!("states are those of {}", layer::with_states()),
         )),
     }
 }

@@ -15,10 +15,10 @@ use super::{
     DurabilitySpec, Engine, Medium, Rating, Stack, durability, grammar, jobfile, measure, names, place,
     profile, published, rating, remote, table,
 };
-use crate::layer::state::State;
-use crate::step::HOST;
+use crate::state::State;
 use ::toml::Spanned;
 use ::toml::de::{DeTable, DeValue};
+use iotax_facts::place::HOST;
 use serde::{Deserialize, Deserializer, de};
 use std::collections::BTreeMap;
 use std::fmt;

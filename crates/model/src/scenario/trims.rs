@@ -3,7 +3,7 @@
 
 use super::error::Fault;
 use super::{Agent, Engine, Stack, Workload};
-use crate::layer::catalog::Role;
+use crate::layer::Role;
 use iotax_load::{EngineName, Job};
 
 /// Whether a named generator trims; one that iotax chooses does.

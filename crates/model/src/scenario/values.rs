@@ -3,9 +3,9 @@
 
 use super::Engine;
 use super::error::Fault;
-use crate::units::{self, fio};
 use iotax_load::engine::ALL;
 use iotax_load::{Distribution, Iomem, MAX_RATE, Rw};
+use iotax_units::{self as units, fio};
 
 /// How numbers are read, and which defaults hold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

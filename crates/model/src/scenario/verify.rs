@@ -3,7 +3,7 @@
 
 use super::error::Fault;
 use super::{Agent, Engine, Stack, Workload};
-use crate::layer::catalog::Role;
+use crate::layer::Role;
 use iotax_load::{EngineName, verify};
 
 /// Checks all workloads that verify.

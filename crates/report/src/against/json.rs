@@ -2,7 +2,7 @@
 
 use super::super::json::written;
 use super::{Page, Renderer};
-use crate::bill::findings::against::Against;
+use iotax_analysis::findings::against::Against;
 use serde::Serialize;
 
 /// Its entry.

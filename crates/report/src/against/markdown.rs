@@ -3,7 +3,7 @@
 use super::super::markdown::list;
 use super::super::table::escaped;
 use super::{Page, Renderer, sheet};
-use crate::bill::findings::against::{Against, WorkloadChange};
+use iotax_analysis::findings::against::{Against, WorkloadChange};
 
 /// Its entry.
 pub const RENDERER: Renderer = Renderer { name: "markdown", help: "tables for a wiki or an issue", render };

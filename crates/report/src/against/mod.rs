@@ -9,7 +9,7 @@ mod terminal;
 mod tests;
 
 use super::Page;
-use crate::bill::findings::against::Against;
+use iotax_analysis::findings::against::Against;
 
 /// A form of comparison.
 pub struct Renderer {

@@ -2,9 +2,9 @@
 
 use super::super::number::{SPREADS, change, remark};
 use super::super::table::Table;
-use crate::bill::findings::against::{Against, Basis, RateChange, StackChange, WorkloadChange};
-use crate::bill::findings::{Figure, RunIdentity};
-use crate::units::show_time;
+use iotax_analysis::findings::against::{Against, Basis, RateChange, StackChange, WorkloadChange};
+use iotax_analysis::findings::{Figure, RunIdentity};
+use iotax_units::show_time;
 use std::collections::BTreeMap;
 
 /// What the table's figures are.

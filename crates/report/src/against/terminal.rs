@@ -3,7 +3,7 @@
 use super::super::table::{LeftOut, wrapped};
 use super::super::terminal::{NARROWEST, list};
 use super::{Page, Renderer, sheet};
-use crate::bill::findings::against::{Against, WorkloadChange};
+use iotax_analysis::findings::against::{Against, WorkloadChange};
 
 /// Its entry.
 pub const RENDERER: Renderer =

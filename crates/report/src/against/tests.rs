@@ -1,9 +1,9 @@
 //! Every form of a comparison of simulated runs: snapshots for text, structure for programs.
 
 use super::{ALL, Page, by_name};
-use crate::bill::against::against;
-use crate::bill::findings::against::Against;
-use crate::bill::twin;
+use iotax_analysis::against::against;
+use iotax_analysis::findings::against::Against;
+use iotax_analysis::twin;
 use std::collections::BTreeSet;
 use std::sync::OnceLock;
 
@@ -141,7 +141,7 @@ fn names_cannot_break_out_of_the_markdown() {
     let mut found = slower();
     let evil = "<script>|`x`";
     found.workloads[0].stacks[1].stack = evil.into();
-    found.only.push(crate::bill::findings::against::OnlyIn {
+    found.only.push(iotax_analysis::findings::against::OnlyIn {
         run: "old",
         what: "stack",
         name: evil.into(),

@@ -21,13 +21,13 @@ use super::table::Table;
 use super::verdicts::{self, Said, class_of};
 use super::verification;
 use super::{Page, Renderer, capital};
-use crate::bill::Findings;
-use crate::bill::findings::states::ArrayStates;
-use crate::bill::findings::{
+use iotax_analysis::Findings;
+use iotax_analysis::findings::states::ArrayStates;
+use iotax_analysis::findings::{
     Bill, BillLine, ChargeFinding, Charges, Comparison, Figure, Latency, PlaceReport, Row, WorkloadFindings,
 };
-use crate::units::show_time;
 use iotax_units::harmless::lines;
+use iotax_units::show_time;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 use plot::{Bar, Curve, Scale};
 

@@ -1,8 +1,8 @@
 //! Drawings as inline SVG. Positions across are percentages, so a drawing stretches with the page while its
 //! text and strokes keep their size; every drawing has a title for those who do not see it.
 
-use crate::bill::findings::Figure;
-use crate::units::show_ns;
+use iotax_analysis::findings::Figure;
+use iotax_units::show_ns;
 use maud::{Markup, html};
 
 /// Interval of a ratio drawn as its change in percent of the baseline.

@@ -3,10 +3,10 @@
 
 use super::chart::{self, Dot, Range, Series};
 use super::{STYLES, section, signed, table};
-use crate::bill::findings::sweep::Place;
-use crate::bill::findings::sweep::{Curve, Point, StackCurve, SweepFindings};
-use crate::bill::findings::{Figure, Findings};
-use crate::report::sweep;
+use crate::sweep;
+use iotax_analysis::findings::sweep::Place;
+use iotax_analysis::findings::sweep::{Curve, Point, StackCurve, SweepFindings};
+use iotax_analysis::findings::{Figure, Findings};
 use maud::{Markup, html};
 
 /// A sweep of a run, with its points folded away.

@@ -2,11 +2,11 @@
 
 use super::conduct::{Conducted, conduct, one_after_the_other};
 use super::kinds::Source;
-use crate::stats::judge::Judged;
-use crate::stats::noise::Noise;
-use crate::stats::pilot::Design;
-use crate::stats::stop::StopSpec;
-use crate::stats::{Refusal, Verdict, family};
+use crate::judge::Judged;
+use crate::noise::Noise;
+use crate::pilot::Design;
+use crate::stop::StopSpec;
+use crate::{Refusal, Verdict, family};
 use std::ops::ControlFlow;
 
 /// Zone within which "no difference" may be said, iotax's own default.

@@ -1,12 +1,12 @@
 //! A whole comparison on a simulated machine: pilot, rounds, stop, verdict, each asked of `stats` as a real run asks.
 
 use super::machine::Machine;
-use crate::stats::checks;
-use crate::stats::judge::{Judged, Question, judge};
-use crate::stats::pilot::{self, Bounds, Design, PilotSlice};
-use crate::stats::rounds::{Round, RoundKind, Value};
-use crate::stats::stop::{Decision, StopSpec};
-use crate::stats::trial::{Trial, TrialSpec};
+use crate::checks;
+use crate::judge::{Judged, Question, judge};
+use crate::pilot::{self, Bounds, Design, PilotSlice};
+use crate::rounds::{Round, RoundKind, Value};
+use crate::stop::{Decision, StopSpec};
+use crate::trial::{Trial, TrialSpec};
 
 /// What was concluded, and after how long.
 #[derive(Clone, Debug)]

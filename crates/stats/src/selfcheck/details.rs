@@ -1,7 +1,7 @@
 //! What lies behind the lines: how one kind of noise went at one cost, summed over its repetitions.
 
 use super::cell::{Cell, Outcome, StatedVerdict};
-use crate::stats::pilot::Pattern;
+use crate::pilot::Pattern;
 use serde::Serialize;
 use std::collections::BTreeMap;
 

@@ -3,7 +3,7 @@
 use super::machine::{Bucket, Machine};
 use super::series::Recorded;
 use super::signal::{Constant, Decay, Episodes, Periodic, Replay, Signal, Stalls, Walk};
-use crate::stats::noise::Noise;
+use crate::noise::Noise;
 
 /// What a kind of noise is there to show.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -3,7 +3,7 @@
 use super::cell::{Cell, Concluded, Outcome, StatedVerdict};
 use super::details::Detail;
 use super::kinds::{ALL, Class, Source};
-use crate::stats::stop::StopSpec;
+use crate::stop::StopSpec;
 use iotax_units::median;
 use serde::Serialize;
 

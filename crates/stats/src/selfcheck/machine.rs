@@ -2,8 +2,8 @@
 //! real one's: what is discarded at the start, the window, the drain.
 
 use super::signal::Signal;
-use crate::stats::noise::Noise;
-use crate::stats::rounds::Part;
+use crate::noise::Noise;
+use crate::rounds::Part;
 
 /// Rate of a stack without cost and noise, I/Os a second.
 const BASE_RATE: f64 = 50_000.0;

@@ -1,7 +1,7 @@
 //! How the level of a simulated machine moves in time: one kind of noise each. A signal is asked for its mean over a
 //! stretch of time, and stretches only ever go forward.
 
-use crate::stats::noise::Noise;
+use crate::noise::Noise;
 use std::sync::Arc;
 
 /// A level around 1 that moves in time.

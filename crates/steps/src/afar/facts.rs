@@ -2,9 +2,9 @@
 //! that reads this host's. A name that leads anywhere else is refused.
 
 use super::posix::by_name;
-use crate::host::facts::{self, Facts};
-use crate::host::probe::Probe;
 use anyhow::{Context, Result, ensure};
+use iotax_host::facts::{self, Facts};
+use iotax_host::probe::Probe;
 use std::path::{Component, Path, PathBuf};
 
 /// Facts from sections that are called after files, with those of `paths`, whose devices sections `device` tell in turn.

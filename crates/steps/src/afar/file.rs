@@ -2,14 +2,14 @@
 //! with our marker and as the file that was made. fio itself never makes one.
 
 use super::{Host, QUICK};
-use crate::exit::Failed;
-use crate::guard::inspect::{Inspection, Kind};
-use crate::guard::marker::{self, Marker};
-use crate::measure::wire::ssh::SshOptions;
-use crate::step::StepOutput;
-use crate::step::system::NotOurs;
-use crate::units::{MIB, show_bytes};
+use crate::StepOutput;
+use crate::system::NotOurs;
+use crate::wire::ssh::SshOptions;
 use anyhow::{Context, Result};
+use iotax_host::guard::inspect::{Inspection, Kind};
+use iotax_host::guard::marker::{self, Marker};
+use iotax_units::exit::Failed;
+use iotax_units::{MIB, show_bytes};
 use std::path::Path;
 use std::time::Duration;
 

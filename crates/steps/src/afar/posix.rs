@@ -3,12 +3,12 @@
 //! by the same code as on this host.
 
 use super::{Ask, Created, Seen, Shell, facts};
-use crate::guard::inspect::{Check, Finding, Inspection, Kind, Signature, Unchecked, Use};
-use crate::guard::marker;
-use crate::host::block::{Identity, Part};
-use crate::measure::engine::fio::{self, Ioengines};
-use crate::shell;
+use crate::engine::fio::{self, Ioengines};
 use anyhow::{Context, Result, anyhow, bail};
+use iotax_host::block::{Identity, Part};
+use iotax_host::guard::inspect::{Check, Finding, Inspection, Kind, Signature, Unchecked, Use};
+use iotax_host::guard::marker;
+use iotax_units::shell;
 use serde::Deserialize;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};

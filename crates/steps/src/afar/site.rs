@@ -1,10 +1,10 @@
 //! fio on a host over ssh, as the engine fio runs it.
 
 use super::{Host, QUICK, last_words};
-use crate::host::Missing;
-use crate::measure::engine::EngineError;
-use crate::measure::engine::fio::{Filename, Ioengines, Site, too_long};
-use crate::measure::wire::agent::monotonic_ns;
+use crate::engine::EngineError;
+use crate::engine::fio::{Filename, Ioengines, Site, too_long};
+use crate::wire::agent::monotonic_ns;
+use iotax_host::Missing;
 use std::path::Path;
 use std::process::Output;
 use std::time::Duration;

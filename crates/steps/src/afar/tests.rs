@@ -5,11 +5,11 @@ use super::posix::Posix;
 use super::site::Afar as AfarSite;
 use super::windows::Windows;
 use super::*;
-use crate::guard::judge::{Intent, judge};
-use crate::guard::marker::{self, Marker};
-use crate::guard::rig::consent;
-use crate::measure::engine::EngineError;
-use crate::measure::engine::fio::{Filename, Fio, Site};
+use crate::engine::EngineError;
+use crate::engine::fio::{Filename, Fio, Site};
+use iotax_host::guard::judge::{Intent, judge};
+use iotax_host::guard::marker::{self, Marker};
+use iotax_host::guard::rig::consent;
 use iotax_load::{Bound, Hold, Job, Rw, SliceSpec, TargetSpec};
 use std::process::{Child, Command};
 use std::time::Instant;
@@ -112,12 +112,8 @@ fn the_jobs_of_fio_on_both_systems() {
         let bound = Bound::Bytes { bytes: 8 << 20 };
         let spec = SliceSpec { bound, min_discard_ns: 0, flush: true, begin_ns: None };
         let text = fio.job_file(&spec);
-        let command = crate::measure::engine::LoadEngine::command(&fio).unwrap();
-        all.push(format!(
-            "{}\n# {}\n{text}",
-            command[..5].join(" "),
-            crate::measure::engine::LoadEngine::why(&fio)
-        ));
+        let command = crate::engine::LoadEngine::command(&fio).unwrap();
+        all.push(format!("{}\n# {}\n{text}", command[..5].join(" "), crate::engine::LoadEngine::why(&fio)));
     }
     insta::assert_snapshot!(all.join("\n"));
 }
@@ -126,7 +122,7 @@ fn the_jobs_of_fio_on_both_systems() {
 fn names_that_fio_would_read_otherwise_are_refused() {
     for path in ["/srv/a$b", "/srv/a#b", "/srv/a;b", "/srv/a ", "/srv/a\nb", "/srv/\"a\""].map(Path::new) {
         let error = site(path).filename(path).err().unwrap();
-        assert_eq!(error.code(), crate::exit::BAD_INPUT, "{error}");
+        assert_eq!(error.code(), iotax_units::exit::BAD_INPUT, "{error}");
     }
     assert_eq!(site(Path::new("/x")).filename(Path::new("/srv/ä b(1).img")).unwrap().text, "/srv/ä b(1).img");
 }
@@ -196,7 +192,7 @@ fn the_machine_is_seen_as_our_own_code_sees_it() {
     let folder = tempfile::tempdir_in("/var/tmp").unwrap();
     let paths = [folder.path().join("not-yet.img")];
     let seen = Posix.seen(&said(&Posix.look(&paths)), &paths).unwrap();
-    let own = crate::host::facts::gather(&paths, &[]);
+    let own = iotax_host::facts::gather(&paths, &[]);
     let (theirs, ours) = (&seen.facts, &own);
     assert_eq!(
         (
@@ -336,7 +332,7 @@ fn device(lsblk: &str, more: &[(&str, &str)]) -> Inspection {
 
 fn write(found: &Inspection, destroy: &str) -> Result<(), String> {
     let mut sampled = found.clone();
-    sampled.sample = Some(crate::guard::sample::Sample { blocks: 1000, ..Default::default() });
+    sampled.sample = Some(iotax_host::guard::sample::Sample { blocks: 1000, ..Default::default() });
     judge(&sampled, Intent::Write, &[consent(destroy)]).map(drop).map_err(|refusal| refusal.to_string())
 }
 
@@ -418,7 +414,7 @@ fn devices_over_ssh_case_by_case() {
 fn a_partition_over_ssh_takes_a_word_for_its_disk() {
     let part = PLAIN.replace("\"disk\"", "\"part\"").replace("\"pkname\":null", "\"pkname\":\"nvme1\"");
     let found = device(&part, &[]);
-    assert_eq!(found.kind, crate::guard::inspect::Kind::Partition("nvme1".into()));
+    assert_eq!(found.kind, iotax_host::guard::inspect::Kind::Partition("nvme1".into()));
     assert!(write(&found, "serial=S4EV").unwrap_err().contains("unseen=open"));
     assert!(write(&found, "serial=S4EV,unseen=open").is_ok());
 }

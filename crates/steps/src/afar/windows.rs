@@ -3,13 +3,13 @@
 //! fio must end by itself. Who has a drive open, and what lies on it beside a partition table, Windows does not tell.
 
 use super::{Ask, Created, Seen, Shell};
-use crate::guard::inspect::{Check, Finding, Inspection, Kind, Signature, Unchecked, Use};
-use crate::guard::marker;
-use crate::host::block::Identity;
-use crate::host::facts::{Cpu, Device, Facts, Target};
-use crate::measure::engine::fio::{self, Ioengines};
-use crate::measure::wire::ssh::MARK;
+use crate::engine::fio::{self, Ioengines};
+use crate::wire::ssh::MARK;
 use anyhow::{Context, Result};
+use iotax_host::block::Identity;
+use iotax_host::facts::{Cpu, Device, Facts, Target};
+use iotax_host::guard::inspect::{Check, Finding, Inspection, Kind, Signature, Unchecked, Use};
+use iotax_host::guard::marker;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;

@@ -2,9 +2,9 @@
 //! descriptions of these commands: none was recorded on a real Windows.
 
 use super::*;
-use crate::guard::judge::{Intent, judge};
-use crate::guard::rig::consent;
-use crate::scenario::Consent;
+use iotax_facts::Consent;
+use iotax_host::guard::judge::{Intent, judge};
+use iotax_host::guard::rig::consent;
 
 fn script(ask: &Ask) -> String {
     let (start, word) = ask.command.rsplit_once(' ').unwrap();

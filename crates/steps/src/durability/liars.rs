@@ -6,7 +6,7 @@ use super::schedule::TrialSpec;
 use super::stamp::{BLOCK, SECTOR};
 use super::verifier::{self, Verified};
 use super::writer;
-use crate::store::record::trial::{Found, MOST_EXAMPLES};
+use iotax_facts::trial::{Found, MOST_EXAMPLES};
 use iotax_load::Random;
 use proptest::prelude::*;
 use std::collections::BTreeMap;

@@ -5,7 +5,7 @@
 use super::disk::{Disk, Page};
 use super::schedule::TrialSpec;
 use super::stamp::{self, Sector, Stamp};
-use crate::store::record::trial::{Example, Found, MOST_EXAMPLES};
+use iotax_facts::trial::{Example, Found, MOST_EXAMPLES};
 use std::collections::BTreeSet;
 
 /// What was read back.

@@ -7,10 +7,10 @@ pub mod native;
 pub use fio::Fio;
 pub use native::Native;
 
-use crate::exit::{self, Failed};
-use crate::host::Missing;
-use crate::scenario::Engine;
+use iotax_facts::Engine;
+use iotax_host::Missing;
 use iotax_load::{Job, LoadError, SliceResult, SliceSpec, TargetSpec, Verified};
+use iotax_units::exit::{self, Failed};
 use std::ops::ControlFlow;
 
 /// A prepared engine. Dropping it ends it.

@@ -1,7 +1,7 @@
 //! Our own load generator as an engine. It refuses what crates/load refuses.
 
 use super::{EngineError, Kind, LoadEngine};
-use crate::scenario::Engine;
+use iotax_facts::Engine;
 use iotax_load::{Job, SliceResult, SliceSpec, TargetSpec, Verified, Worker};
 use std::ops::ControlFlow;
 

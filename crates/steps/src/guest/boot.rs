@@ -4,13 +4,13 @@
 use super::qemu::{Accel, GuestFiles, PORT_CHARDEV, PORT_DEVICE, SYSTEM_DRIVE};
 use super::qmp::{Event, Qmp, QmpError};
 use super::signs::{self, Sign, Signs, plain};
-use crate::exit::Failed;
-use crate::host::facts;
-use crate::host::probe::Probe;
-use crate::step::ProcessId;
-use crate::step::json_socket::SocketError;
-use crate::step::process::{end_of, runs};
+use crate::ProcessId;
+use crate::json_socket::SocketError;
+use crate::process::{end_of, runs};
+use iotax_host::facts;
+use iotax_host::probe::Probe;
 use iotax_sys::kvm::KvmProbe;
+use iotax_units::exit::Failed;
 use serde_json::{Value, json};
 use std::fs::File;
 use std::io::{ErrorKind, Read, Seek, SeekFrom};
@@ -439,7 +439,7 @@ mod tests {
         assert!(matches!(chosen(Requested::Kvm, &emulated), (Accel::Kvm, Some(_))));
         assert!(matches!(chosen(Requested::Tcg, &works), (Accel::Tcg, Some(_))));
         let refused = choose_accel(Requested::Kvm, &absent).unwrap_err();
-        assert_eq!(refused.code, crate::exit::UNMET_NEED);
+        assert_eq!(refused.code, iotax_units::exit::UNMET_NEED);
         assert!(refused.message.contains("there is no /dev/kvm; hint: "), "{}", refused.message);
     }
 

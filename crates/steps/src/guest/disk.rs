@@ -1,9 +1,9 @@
 //! Which device of this machine is the disk that the host means: found by the serial number that QEMU was
 //! given, or by the PCI address where it stands, never by name or position, which the kernel deals out as it likes.
 
-use crate::host::block;
-use crate::host::probe::Probe;
 use anyhow::{Result, bail};
+use iotax_host::block;
+use iotax_host::probe::Probe;
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};

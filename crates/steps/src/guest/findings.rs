@@ -1,11 +1,11 @@
 //! What this machine has for guests.
 
 use super::{kernel, ovmf, qemu};
-use crate::host::kvm::KvmState;
-use crate::host::probe::GuestProbe;
 use crate::op::spdk_kind;
 use crate::spdk;
 use iotax_facts::spdk::USUAL_SOCKET;
+use iotax_host::kvm::KvmState;
+use iotax_host::probe::GuestProbe;
 use iotax_sys::kvm::{KvmProbe, probe_kvm};
 use std::ffi::OsStr;
 use std::path::Path;

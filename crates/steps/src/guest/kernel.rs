@@ -5,8 +5,8 @@
 use super::modules::Tree;
 use super::qemu::Accel;
 use super::{elf, packing};
-use crate::exit::Failed;
 use anyhow::{Context, Result, bail, ensure};
+use iotax_units::exit::Failed;
 use rustix::fs::{FlockOperation, flock};
 use std::cmp::Ordering;
 use std::collections::BTreeSet;

@@ -2,8 +2,8 @@
 //! its disks share one. Values in, values out, but for [`apply`].
 
 use super::qmp::{Qmp, QmpError};
-use crate::host::facts::Cpu;
 use anyhow::{Context, Result, ensure};
+use iotax_host::facts::Cpu;
 pub use iotax_load::cpu_list as list;
 use rustix::process::Pid;
 use rustix::thread::{CpuSet, sched_setaffinity};

@@ -4,8 +4,8 @@
 use super::attach::Property;
 use super::qemu::{DiskSpec, Server, on_off};
 use super::qmp::{Qmp, QmpError};
-use crate::host::facts::Device;
-use crate::host::pci::Drive;
+use iotax_host::facts::Device;
+use iotax_host::pci::Drive;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 

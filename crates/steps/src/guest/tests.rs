@@ -4,8 +4,8 @@
 use super::boot::{self, BootError, BootFailure, BootedGuest, Limits};
 use super::qemu::{self, Accel, Aio, Cache, DiskSpec, GuestFiles, GuestSpec, Machine, Memory, Start};
 use super::{attach, disk, init, initramfs, kernel, pin};
-use crate::step::ProcessId;
-use crate::step::process::process_id;
+use crate::ProcessId;
+use crate::process::process_id;
 use serde_json::Value;
 use std::ffi::{OsStr, OsString};
 use std::fs::File;

@@ -2,12 +2,12 @@
 //! it: no ACL is generated, and there is no demo mode.
 
 use super::{LINK, Store, TARGET, backstore, has_store, make_store, ready, remove_store};
-use crate::host::probe::Probe;
-use crate::shell;
-use crate::step::export;
-use crate::step::settings::{self, ThingSettings};
-use crate::step::system::{NothingMade, tell_kernel};
+use crate::export;
+use crate::settings::{self, ThingSettings};
+use crate::system::{NothingMade, tell_kernel};
 use anyhow::{Context, Result, anyhow};
+use iotax_host::probe::Probe;
+use iotax_units::shell;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 

@@ -2,10 +2,10 @@
 //! (measure::afar), removed only with the marker that was made.
 
 use super::{ManagedResource, Operation, RealSystem, RunTag, StepOutput, Undoing};
-use crate::measure::afar::file;
-use crate::shell;
-use crate::units::show_bytes;
+use crate::afar::file;
 use anyhow::{Context, Result};
+use iotax_units::shell;
+use iotax_units::show_bytes;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 

@@ -1,10 +1,10 @@
 //! The limit of ZFS's cache (ARC) in a place, for the time of a stack. It is the whole machine's.
 
 use super::{ManagedResource, Observer, Operation, RealSystem, RunTag, StepOutput, Undoing};
-use crate::step::settings::ThingSettings;
-use crate::step::zfs::ArcLimit;
-use crate::units::show_bytes;
+use crate::settings::ThingSettings;
+use crate::zfs::ArcLimit;
 use anyhow::Result;
+use iotax_units::show_bytes;
 use serde::{Deserialize, Serialize};
 
 /// Its parameter of the module.

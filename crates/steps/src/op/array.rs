@@ -4,10 +4,10 @@ use super::drives::{Drives, left_on, today};
 use super::{
     ManagedResource, Observer, Operation, Own, PathRef, RealSystem, RunTag, StepOutput, Undoing, known,
 };
-use crate::shell;
-use crate::step::md;
-use crate::step::state::ArrayState;
+use crate::md;
+use crate::state::ArrayState;
 use anyhow::Result;
+use iotax_units::shell;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 

@@ -2,7 +2,7 @@
 //! that array alone. Nothing is left to undo: the array takes its bounds along.
 
 use super::{Operation, PathRef, RealSystem, ResourceChange};
-use crate::step::md;
+use crate::md;
 use anyhow::Result;
 use serde::{Deserialize, Serialize};
 use std::path::Path;

@@ -5,13 +5,13 @@ use super::drives::{Drives, left_on, today};
 use super::{
     ManagedResource, Observer, Operation, Own, PathRef, RealSystem, RunTag, StepOutput, Undoing, known,
 };
-use crate::host::probe::Probe;
-use crate::shell;
-use crate::step::settings::{self, ThingSettings};
-use crate::step::system::{NothingMade, run, tell_kernel, wait_until};
-use crate::step::tool::{all_of, await_orphans, guid, load_modules, settle, tool};
-use crate::units::KIB;
+use crate::settings::{self, ThingSettings};
+use crate::system::{NothingMade, run, tell_kernel, wait_until};
+use crate::tool::{all_of, await_orphans, guid, load_modules, settle, tool};
 use anyhow::{Context, Result, anyhow};
+use iotax_host::probe::Probe;
+use iotax_units::KIB;
+use iotax_units::shell;
 use serde::{Deserialize, Serialize};
 use std::fs::File;
 use std::os::unix::fs::FileExt;
@@ -281,7 +281,7 @@ impl Operation for MakeBcache {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::host::made_up::server;
+    use iotax_host::made_up::server;
 
     fn cache(slow: &Path) -> MakeBcache {
         MakeBcache {

@@ -1,9 +1,9 @@
 //! A directory of the run (a mount point); removed only when empty.
 
 use super::{ManagedResource, Operation, Own, RealSystem, RunTag, StepOutput, Undoing};
-use crate::shell;
-use crate::step::system::gone_is_fine;
+use crate::system::gone_is_fine;
 use anyhow::{Context, Result};
+use iotax_units::shell;
 use serde::{Deserialize, Serialize};
 use std::fs;
 use std::os::unix::fs::DirBuilderExt;

@@ -2,11 +2,11 @@
 //! the kernel deals its names out anew at each boot: before one is looked at to undo what was made, it must be the same drive.
 
 use super::{Observer, Operation, PathRef};
-use crate::guard::inspect::identity_of;
-use crate::host::block::{self, Identity, Part};
-use crate::host::probe::Probe;
-use crate::step::system::NotOurs;
+use crate::system::NotOurs;
 use anyhow::Result;
+use iotax_host::block::{self, Identity, Part};
+use iotax_host::guard::inspect::identity_of;
+use iotax_host::probe::Probe;
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 

@@ -1,7 +1,7 @@
 //! A member of an array is declared failed and taken out: what a dead drive does to it. The array's end undoes it.
 
 use super::{Operation, PathRef, RealSystem, ResourceChange};
-use crate::step::md;
+use crate::md;
 use anyhow::Result;
 use serde::{Deserialize, Serialize};
 use std::path::Path;

@@ -2,14 +2,14 @@
 //! Another's file is never written or removed (guard::marker).
 
 use super::{ManagedResource, Operation, PathRef, RealSystem, ResourceChange, RunTag, StepOutput, Undoing};
-use crate::guard::fill::{self, Filled};
-use crate::guard::marker;
-use crate::shell;
-use crate::step::loops;
-use crate::step::system::{NotOurs, Progress};
-use crate::units::show_bytes;
+use crate::loops;
+use crate::system::{NotOurs, Progress};
 use anyhow::{Context, Result, bail};
+use iotax_host::guard::fill::{self, Filled};
+use iotax_host::guard::marker;
 use iotax_load::DataKind;
+use iotax_units::shell;
+use iotax_units::show_bytes;
 use serde::{Deserialize, Serialize};
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -30,7 +30,7 @@ pub struct MakeFile {
 impl Operation for MakeFile {
     fn describe(&self) -> String {
         let keep = if self.keep { ", kept after the run" } else { "" };
-        format!("create {} ({}{keep})", self.path.display(), crate::units::show_size(self.bytes))
+        format!("create {} ({}{keep})", self.path.display(), iotax_units::show_size(self.bytes))
     }
 
     fn undoing(&self, made: Option<&StepOutput>) -> Option<Undoing> {
@@ -153,7 +153,7 @@ pub struct FillFile {
 
 impl Operation for FillFile {
     fn describe(&self) -> String {
-        format!("fill {} with {} of {}", self.file, crate::units::show_size(self.bytes), self.data)
+        format!("fill {} with {} of {}", self.file, iotax_units::show_size(self.bytes), self.data)
     }
 
     fn inputs(&mut self) -> Vec<&mut PathRef> {

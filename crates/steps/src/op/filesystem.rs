@@ -3,10 +3,10 @@
 use super::{
     ManagedResource, Operation, Own, PathRef, RealSystem, ResourceChange, RunTag, StepOutput, Undoing, known,
 };
-use crate::shell;
-use crate::step::system::run;
-use crate::step::tool::{await_orphans, tool};
+use crate::system::run;
+use crate::tool::{await_orphans, tool};
 use anyhow::{Context, Result, bail};
+use iotax_units::shell;
 use rustix::io::Errno;
 use rustix::mount::{MountFlags, UnmountFlags, mount, unmount};
 use serde::{Deserialize, Serialize};

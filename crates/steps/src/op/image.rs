@@ -2,9 +2,9 @@
 //! its own to undo: it goes with what it lies in.
 
 use super::{Operation, PathRef, RealSystem, ResourceChange};
-use crate::step::image;
-use crate::units::{show_bytes, size_word};
+use crate::image;
 use anyhow::Result;
+use iotax_units::{show_bytes, size_word};
 use serde::{Deserialize, Serialize};
 use std::path::Path;
 

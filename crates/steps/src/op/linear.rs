@@ -2,10 +2,10 @@
 //! several devices put together.
 
 use super::{ManagedResource, Operation, Own, PathRef, RealSystem, RunTag, StepOutput, Undoing, known};
-use crate::shell;
-use crate::step::dm;
-use crate::units::size_word;
+use crate::dm;
 use anyhow::Result;
+use iotax_units::shell;
+use iotax_units::size_word;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 

@@ -5,9 +5,9 @@
 use super::{
     KnownBy, ManagedResource, Observer, Operation, PathRef, RealSystem, RunTag, StepOutput, Undoing, known,
 };
-use crate::shell;
-use crate::step::loops::{self, FileId, LoopOf};
+use crate::loops::{self, FileId, LoopOf};
 use anyhow::{Context, Result};
+use iotax_units::shell;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 

@@ -4,11 +4,11 @@ use super::drives::{Drives, left_on, today};
 use super::{
     ManagedResource, Observer, Operation, Own, PathRef, RealSystem, RunTag, StepOutput, Undoing, known,
 };
-use crate::shell;
-use crate::step::lvm::{self, Group, VOLUME};
-use crate::step::settings::ThingSettings;
-use crate::units::{KIB, size_word};
+use crate::lvm::{self, Group, VOLUME};
+use crate::settings::ThingSettings;
 use anyhow::Result;
+use iotax_units::shell;
+use iotax_units::{KIB, size_word};
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 

@@ -5,10 +5,10 @@ use super::drives::{Drives, left_on, today};
 use super::{
     ManagedResource, Observer, Operation, Own, PathRef, RealSystem, RunTag, StepOutput, Undoing, known,
 };
-use crate::shell;
-use crate::step::partition;
-use crate::units::size_word;
+use crate::partition;
 use anyhow::Result;
+use iotax_units::shell;
+use iotax_units::size_word;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 

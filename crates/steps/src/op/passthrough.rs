@@ -2,12 +2,12 @@
 //! back and its disk is there again, its queue set as it was.
 
 use super::{ManagedResource, Observer, Operation, Own, RealSystem, RunTag, StepOutput, Undoing};
-use crate::host::pci;
-use crate::shell;
-use crate::step::queue::{self, Settings};
-use crate::step::system::here;
-use crate::step::vfio;
+use crate::queue::{self, Settings};
+use crate::system::here;
+use crate::vfio;
 use anyhow::Result;
+use iotax_host::pci;
+use iotax_units::shell;
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 use std::time::Duration;

@@ -5,10 +5,10 @@
 use super::{
     KnownBy, ManagedResource, Operation, Own, PathRef, RealSystem, RunTag, StepOutput, Undoing, known,
 };
-use crate::layer::guest;
-use crate::measure::wire::ssh;
-use crate::step::process::process_of_tag;
-use crate::step::system::remove_file;
+use crate::guest;
+use crate::process::process_of_tag;
+use crate::system::remove_file;
+use crate::wire::ssh;
 use anyhow::{Context, Result};
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
@@ -226,7 +226,7 @@ impl ManagedResource for RemoteAgent {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::step::op::Op;
+    use crate::op::Op;
 
     #[test]
     fn a_journal_of_before_knows_one_device_below() {

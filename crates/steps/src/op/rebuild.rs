@@ -2,7 +2,7 @@
 //! The rebuild goes on by itself. The array's end undoes it.
 
 use super::{Operation, PathRef, RealSystem, ResourceChange};
-use crate::step::md;
+use crate::md;
 use anyhow::Result;
 use serde::{Deserialize, Serialize};
 use std::path::Path;

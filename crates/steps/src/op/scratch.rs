@@ -1,10 +1,10 @@
 //! The initramfs or the seed of a guest: scratch files of the run directory.
 
 use super::{ManagedResource, Operation, Own, RealSystem, RunTag, StepOutput, Undoing};
-use crate::layer::guest;
-use crate::shell;
-use crate::step::system::{remove_file, write_file};
+use crate::guest;
+use crate::system::{remove_file, write_file};
 use anyhow::Result;
+use iotax_units::shell;
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 use std::time::Duration;

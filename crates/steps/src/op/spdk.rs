@@ -3,10 +3,10 @@
 //! that carries the run's id.
 
 use super::{ManagedResource, Operation, Own, PathRef, RealSystem, RunTag, StepOutput, Undoing};
-use crate::shell;
-use crate::step::spdk;
-use crate::step::system::remove_file;
+use crate::spdk;
+use crate::system::remove_file;
 use anyhow::Result;
+use iotax_units::shell;
 use serde::{Deserialize, Serialize};
 use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};

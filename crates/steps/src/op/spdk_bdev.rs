@@ -3,9 +3,9 @@
 
 use super::spdk::{SpdkKind, kind, rpc_py};
 use super::{ManagedResource, Operation, Own, PathRef, RealSystem, RunTag, StepOutput, Undoing, known};
-use crate::step::settings::ThingSettings;
-use crate::step::spdk;
-use crate::step::state::ArrayState;
+use crate::settings::ThingSettings;
+use crate::spdk;
+use crate::state::ArrayState;
 use anyhow::{Context, Result};
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};

@@ -3,7 +3,7 @@
 
 use super::spdk::rpc_py;
 use super::{ManagedResource, Observer, Operation, Own, PathRef, RealSystem, RunTag, StepOutput, Undoing};
-use crate::step::spdk;
+use crate::spdk;
 use anyhow::Result;
 use serde::{Deserialize, Serialize};
 use std::net::IpAddr;

@@ -2,7 +2,7 @@
 //! waited for. It makes nothing of its own: the array is taken away whole, in whatever state it is.
 
 use super::{Operation, PathRef, RealSystem, ResourceChange};
-use crate::step::spdk;
+use crate::spdk;
 use anyhow::Result;
 use serde::{Deserialize, Serialize};
 use std::path::Path;

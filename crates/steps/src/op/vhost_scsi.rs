@@ -2,9 +2,9 @@
 //! the guest's memory.
 
 use super::{ManagedResource, Operation, Own, PathRef, RealSystem, RunTag, StepOutput, Undoing, known};
-use crate::shell;
-use crate::step::lio::{self, Lun, Store};
+use crate::lio::{self, Lun, Store};
 use anyhow::Result;
+use iotax_units::shell;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 

@@ -2,13 +2,13 @@
 //! groups and pools refuse who carries one, and a half of an old array beside a new one is put together at the next boot.
 
 use super::{Operation, PathRef, RealSystem, ResourceChange};
-use crate::guard::admit::claim;
-use crate::guard::signature::{self, uberblocks};
-use crate::host::block;
-use crate::host::probe::Probe;
-use crate::step::system::run;
-use crate::step::tool::{settle, tool};
+use crate::system::run;
+use crate::tool::{settle, tool};
 use anyhow::{Context, Result, bail};
+use iotax_host::block;
+use iotax_host::guard::admit::claim;
+use iotax_host::guard::signature::{self, uberblocks};
+use iotax_host::probe::Probe;
 use serde::{Deserialize, Serialize};
 use std::fs::File;
 use std::io::{Seek, SeekFrom};
@@ -105,7 +105,7 @@ impl Operation for WipeSignatures {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::guard::rig::Loop;
+    use iotax_host::guard::rig::Loop;
     use std::process::Command;
 
     fn wipe(path: &Path, names: &[&str]) -> Result<()> {

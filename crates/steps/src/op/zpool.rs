@@ -5,12 +5,12 @@ use super::drives::{Drives, left_on, today};
 use super::{
     ManagedResource, Observer, Operation, Own, PathRef, RealSystem, RunTag, StepOutput, Undoing, known,
 };
-use crate::shell;
-use crate::step::settings::ThingSettings;
-use crate::step::state::ArrayState;
-use crate::step::zfs::{self, PROPERTY, Pool};
-use crate::units::size_word;
+use crate::settings::ThingSettings;
+use crate::state::ArrayState;
+use crate::zfs::{self, PROPERTY, Pool};
 use anyhow::Result;
+use iotax_units::shell;
+use iotax_units::size_word;
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 

@@ -2,7 +2,7 @@
 //! waited for. The pool's end undoes all of it.
 
 use super::{Operation, PathRef, RealSystem, ResourceChange};
-use crate::step::zfs::state;
+use crate::zfs::state;
 use anyhow::Result;
 use serde::{Deserialize, Serialize};
 use std::path::Path;

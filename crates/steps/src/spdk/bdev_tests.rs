@@ -5,14 +5,14 @@ use super::fake::{FakeTarget, serve};
 use super::look::Bdevs;
 use super::tests::{folder, play};
 use super::{LIMIT, Rpc, export, join, nvmf, raid, read_back, unexport};
-use crate::step::op::{
+use crate::op::{
     ChangeSpdkArray, ExportSpdk, ExportSpdkNvmf, JoinSpdk, Operation, SpdkChange, SpdkLvol, SpdkRaid,
     SplitSpdk,
 };
-use crate::step::state::ArrayState;
-use crate::step::system::{NotOurs, NothingMade};
-use crate::step::thing::ManagedResource;
-use crate::step::{PathRef, RunTag, StepOutput};
+use crate::state::ArrayState;
+use crate::system::{NotOurs, NothingMade};
+use crate::thing::ManagedResource;
+use crate::{PathRef, RunTag, StepOutput};
 use std::ops::ControlFlow;
 use std::path::Path;
 use tempfile::TempDir;
@@ -275,12 +275,12 @@ fn a_store_of_anothers_beside_ours_keeps_its_superblock() {
 
 #[test]
 fn a_member_that_somebody_uses_by_now_is_not_written() {
-    let Some(device) = crate::guard::rig::Loop::of(2 << 20) else { return };
+    let Some(device) = iotax_host::guard::rig::Loop::of(2 << 20) else { return };
     let rig = rig();
     let mut gone = JoinSpdk { rpc: rig.folder.path().join("gone"), raid: None, ..rig.asked.clone() };
     gone.members = vec![PathRef::Path(device.path.clone())];
     std::fs::write(&device.path, store_of("iotax-r-spdk0-lvs")).unwrap();
-    let held = crate::guard::admit::claim(&device.path).unwrap();
+    let held = iotax_host::guard::admit::claim(&device.path).unwrap();
     assert!(join::unmake(&gone).unwrap_err().is::<NotOurs>());
     drop(held);
     assert!(join::is_there(&gone).unwrap());

@@ -3,10 +3,10 @@
 
 use super::look::{Bdevs, direct, filename, is_block};
 use super::rpc::Rpc;
-use crate::host::facts::logical_block_below;
-use crate::step::op::SpdkKind;
-use crate::step::system::NotOurs;
+use crate::op::SpdkKind;
+use crate::system::NotOurs;
 use anyhow::{Context, Result, bail};
+use iotax_host::facts::logical_block_below;
 use serde_json::{Value, json};
 use std::path::Path;
 

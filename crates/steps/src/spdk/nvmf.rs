@@ -3,8 +3,8 @@
 
 use super::look::{Bdevs, listed, running};
 use super::rpc::{LIMIT, Rpc};
-use crate::step::op::ExportSpdkNvmf;
-use crate::step::system::{NotOurs, NothingMade};
+use crate::op::ExportSpdkNvmf;
+use crate::system::{NotOurs, NothingMade};
 use anyhow::{Result, anyhow};
 use serde_json::{Value, json};
 

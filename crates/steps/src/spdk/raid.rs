@@ -3,10 +3,10 @@
 
 use super::look::{Bdevs, listed};
 use super::rpc::{LIMIT, Rpc};
-use crate::step::op::{ChangeSpdkArray, SpdkChange, array_below, spdk_member};
-use crate::step::settings::ThingSettings;
-use crate::step::state::ArrayState;
-use crate::step::thing::ProgressFn;
+use crate::op::{ChangeSpdkArray, SpdkChange, array_below, spdk_member};
+use crate::settings::ThingSettings;
+use crate::state::ArrayState;
+use crate::thing::ProgressFn;
 use anyhow::{Context, Result, bail, ensure};
 use serde_json::{Value, json};
 use std::path::Path;

@@ -1,7 +1,7 @@
 //! JSON-RPC 2.0 as SPDK's targets speak it: bare objects on a Unix socket, one behind the other with nothing before them that
 //! tells their length. Every call has a time limit; after anything but a refusal the connection is of no more use.
 
-use crate::step::json_socket::{Framing, JsonSocket, SocketError};
+use crate::json_socket::{Framing, JsonSocket, SocketError};
 use rustix::net::sockopt;
 use serde_json::{Value, json};
 use std::io::ErrorKind;

@@ -1,7 +1,7 @@
 //! What a target is: its SPDK, the methods it has, its reactors and how they wait, the process that it runs in. It only asks.
 
 use super::rpc::{LIMIT, Rpc, RpcError};
-use crate::store::record::{Reactor, SpdkTarget};
+use iotax_facts::spdk::{Reactor, SpdkTarget};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;

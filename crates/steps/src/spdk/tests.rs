@@ -3,10 +3,10 @@
 
 use super::fake::{FakeTarget, Pieces, reply, serve};
 use super::{Rpc, RpcError, Target, answers, export, find, read_back, unexport};
-use crate::step::PathRef;
-use crate::step::json_socket::SocketError;
-use crate::step::op::{ExportSpdk, Part};
-use crate::step::system::NotOurs;
+use crate::PathRef;
+use crate::json_socket::SocketError;
+use crate::op::{ExportSpdk, Part};
+use crate::system::NotOurs;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};

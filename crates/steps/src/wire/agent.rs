@@ -4,17 +4,17 @@
 
 use super::frame::{self, Frame, FrameError, Kind, PREAMBLE, PROTOCOL};
 use super::message::{AgentInfo, Envelope, Prepared, Progress, Ran, Request, Response, enclose, pack};
-use crate::exit::Failed;
-use crate::host::facts::Facts;
-use crate::layer::guest::DiskKey;
-use crate::measure::durability::disk::DirectDisk;
-use crate::measure::durability::verifier::{self, Verified};
-use crate::measure::durability::{TrialSpec, writer};
-use crate::measure::engine::{self, LoadEngine};
-use crate::scenario::Engine;
-use crate::store::record::{CpuTimes, Gate};
+use crate::durability::disk::DirectDisk;
+use crate::durability::verifier::{self, Verified};
+use crate::durability::{TrialSpec, writer};
+use crate::engine::{self, LoadEngine};
+use crate::guest::DiskKey;
 use anyhow::{Context, Result, anyhow};
+use iotax_facts::Engine;
+use iotax_facts::slice::{CpuTimes, Gate};
+use iotax_host::facts::Facts;
 use iotax_load::{Job, SliceSpec, TargetSpec};
+use iotax_units::exit::Failed;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use serde::Serialize;
 use serde_json::json;
@@ -393,7 +393,7 @@ fn hello(protocol: u16, iotax: &str) -> Result<Response> {
 }
 
 fn error_response(error: &anyhow::Error) -> Response {
-    Response::Error { message: format!("{error:#}"), code: crate::exit::code_of(error) }
+    Response::Error { message: format!("{error:#}"), code: iotax_units::exit::code_of(error) }
 }
 
 fn words(panic: &(dyn std::any::Any + Send)) -> String {

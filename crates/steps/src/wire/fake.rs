@@ -1,14 +1,14 @@
 //! A machine and engine for tests of the wire: answers at once, or as badly as a test wants.
 
 use super::agent::{Handler, Line};
-use crate::exit::Failed;
-use crate::host::facts::Facts;
-use crate::layer::guest::DiskKey;
-use crate::measure::engine::{EngineError, LoadEngine};
-use crate::scenario::Engine;
-use crate::store::record::{CpuTimes, Gate};
+use crate::engine::{EngineError, LoadEngine};
+use crate::guest::DiskKey;
 use anyhow::{Result, bail};
+use iotax_facts::Engine;
+use iotax_facts::slice::{CpuTimes, Gate};
+use iotax_host::facts::Facts;
 use iotax_load::{Bound, Job, SliceResult, SliceSpec, TargetSpec, Verified};
+use iotax_units::exit::Failed;
 use serde_json::Value;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};

@@ -1,11 +1,11 @@
 //! What the frames say: requests of the host and responses of the agent (docs/wire.md).
 //! Results cross as JSON scalars with their histograms in the blob; nothing is taken on trust.
 
-use crate::host::facts::Facts;
-use crate::measure::durability::TrialSpec;
-use crate::scenario::Engine;
-use crate::store::record::trial::Found;
-use crate::store::record::{CpuTimes, Gate};
+use crate::durability::TrialSpec;
+use iotax_facts::Engine;
+use iotax_facts::slice::{CpuTimes, Gate};
+use iotax_facts::trial::Found;
+use iotax_host::facts::Facts;
 use iotax_load::{Direction, Histogram, Job, SliceResult, SliceSpec, TargetSpec, Verified};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;

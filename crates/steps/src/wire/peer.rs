@@ -5,10 +5,10 @@
 use super::agent::{Handler, monotonic_ns, serve};
 use super::frame::{self, Frame, FrameError, Kind, PROTOCOL};
 use super::message::{AgentInfo, Envelope, Prepared, Progress, Ran, Request, Response, enclose, unpack};
-use crate::exit::Failed;
-use crate::measure::stops;
-use crate::scenario::Engine;
+use crate::stops;
+use iotax_facts::Engine;
 use iotax_load::{Bound, Job, SliceSpec, TargetSpec, Verified};
+use iotax_units::exit::Failed;
 use serde::Serialize;
 use std::io::{Read, Write};
 use std::net::Shutdown;
@@ -135,7 +135,7 @@ impl WireError {
     pub fn new(peer: &str, fault: WireFault, last_words: String) -> WireError {
         let code = match fault {
             WireFault::Remote { code, .. } => code,
-            _ => crate::exit::MEASUREMENT_FAILED,
+            _ => iotax_units::exit::MEASUREMENT_FAILED,
         };
         WireError { peer: peer.to_owned(), fault, fate: None, last_words, code }
     }

@@ -3,7 +3,7 @@
 use super::super::fake::{FakeHandler, spec, target};
 use super::super::frame::{NOISE_LIMIT, PREAMBLE};
 use super::*;
-use crate::store::record::CpuTimes;
+use iotax_facts::slice::CpuTimes;
 use iotax_load::{EngineName, Rw};
 use std::io::{Seek, Write};
 use std::sync::atomic::Ordering;
@@ -105,7 +105,7 @@ fn panics_failures_and_unknown_requests_are_answers() {
     let panicked = peer.call(step(serde_json::json!({"panic": "index 7"})), QUICK_LIMIT).unwrap_err();
     assert!(panicked.to_string().contains("panicked in \"step\": index 7"), "{panicked}");
     let failed = peer.call(step(serde_json::json!({"fail": "lacks mdadm"})), QUICK_LIMIT).unwrap_err();
-    assert_eq!((failed.code, crate::exit::Failed::from(failed).code), (3, 3));
+    assert_eq!((failed.code, iotax_units::exit::Failed::from(failed).code), (3, 3));
     let large = peer.call(step(serde_json::json!({"bytes": 5 << 20})), QUICK_LIMIT).unwrap_err();
     assert!(large.to_string().contains("cannot be sent"), "{large}");
     assert!(peer.call(Request::CpuTimes, QUICK_LIMIT).is_ok());
@@ -201,7 +201,7 @@ fn progress_keeps_a_slow_request_alive() {
 
 #[test]
 fn a_trial_is_watched_and_read_back() {
-    use crate::measure::durability::TrialSpec;
+    use crate::durability::TrialSpec;
     let file = tempfile::NamedTempFile::new_in("/var/tmp").unwrap();
     file.as_file().set_len(8 << 20).unwrap();
     let spec = TrialSpec { trial: 1, seed: 2, blocks: 2048, batch: 8, in_flight: 2, most_batches: 10 };

@@ -7,8 +7,8 @@ mod shared;
 pub use shared::Shared;
 
 use super::peer::{Link, Peer, WireError, WireFault};
-use crate::shell;
-use crate::store::is_id;
+use iotax_journal::is_id;
+use iotax_units::shell;
 use std::collections::VecDeque;
 use std::fs::File;
 use std::io::{IsTerminal, Read, Write};
@@ -169,7 +169,7 @@ fn check_words(host: &str, run_id: &str) -> Result<(), WireError> {
 
 fn bad_input(host: &str, message: String) -> WireError {
     let mut error = unreachable(host, message, String::new());
-    error.code = crate::exit::BAD_INPUT;
+    error.code = iotax_units::exit::BAD_INPUT;
     error
 }
 

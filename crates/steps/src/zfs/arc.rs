@@ -1,9 +1,9 @@
 //! The limit of ZFS's cache in memory (ARC), which is the whole machine's, and what a pool that finds duplicates needs of it.
 
 use super::load;
-use crate::step::system::tell_kernel;
-use crate::units::{MIB, show_bytes};
+use crate::system::tell_kernel;
 use anyhow::{Result, bail, ensure};
+use iotax_units::{MIB, show_bytes};
 use serde::{Deserialize, Serialize};
 use std::fs;
 use std::path::Path;
@@ -138,7 +138,7 @@ fn check_table(bytes: u64, block: u64, limit: u64, hint: &str) -> Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::units::GIB;
+    use iotax_units::GIB;
 
     #[test]
     fn the_limit_of_the_arc_is_what_holds() {

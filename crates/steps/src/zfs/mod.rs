@@ -323,7 +323,7 @@ mod tests {
     #[test]
     fn a_pool_of_members_that_are_gone_is_gone() {
         if Path::new("/sys/module/zfs").exists() {
-            return crate::guard::rig::skip("a machine without ZFS");
+            return iotax_host::guard::rig::skip("a machine without ZFS");
         }
         let pool = Pool { run_id: "r", name: "iotax-r-zfs0", members: vec![Path::new("/dev/no-such")] };
         assert_eq!(pool.find(Some("vol")).unwrap(), None);

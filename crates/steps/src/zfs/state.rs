@@ -2,11 +2,11 @@
 //! of which is resilvered; and in which state the pool is, as `zpool status` tells.
 
 use super::{Label, label_of, partition_of_zpools};
-use crate::step::settings::{self, ThingSettings};
-use crate::step::state::ArrayState;
-use crate::step::system::run;
-use crate::step::thing::ProgressFn;
-use crate::step::tool::tool;
+use crate::settings::{self, ThingSettings};
+use crate::state::ArrayState;
+use crate::system::run;
+use crate::thing::ProgressFn;
+use crate::tool::tool;
 use anyhow::{Context, Result, bail, ensure};
 use std::fs;
 use std::path::{Path, PathBuf};

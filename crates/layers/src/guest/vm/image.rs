@@ -1,13 +1,13 @@
 //! From the words of `vm(format=...)` to images within what is below, and the steps that make them. Refuses words that say
 //! nothing of a raw disk, and preallocation where a chain decides it.
 
-use crate::layer::guest::qemu::{Backend, DiskSpec, LARGEST_CLUSTER, Qcow2, SMALLEST_CLUSTER, Span, lay_out};
-use crate::layer::{FirstWrites, PlanContext, bytes, flag, number, size, word};
-use crate::scenario::LayerSpec;
-use crate::step::PathRef;
-use crate::step::op::{MakeImage, Op};
-use crate::units::show_bytes;
+use crate::guest::qemu::{Backend, DiskSpec, LARGEST_CLUSTER, Qcow2, SMALLEST_CLUSTER, Span, lay_out};
+use crate::{FirstWrites, PlanContext, bytes, flag, number, size, word};
 use anyhow::{Context, Result, bail, ensure};
+use iotax_model::scenario::LayerSpec;
+use iotax_steps::PathRef;
+use iotax_steps::op::{MakeImage, Op};
+use iotax_units::show_bytes;
 
 /// Words that are about a qcow2 image.
 const OF_IMAGES: &[&str] =

@@ -13,18 +13,18 @@ pub use seats::{Draft, GuestPlan, below, finish, put_on_processors, reach};
 
 use super::qemu::{Aio, DiskSpec};
 use super::system_image;
-use crate::exit::Failed;
-use crate::host::Missing;
-use crate::layer::catalog::LayerHelp;
-use crate::layer::catalog::vm::HELP;
-use crate::layer::needs;
-use crate::layer::{Claim, Exposed, Layer, PlanContext};
-use crate::scenario::LayerSpec;
-use crate::step::op::{Op, SplitSpdk, spdk_kind};
-use crate::step::{HOST, PathRef, spdk};
-use crate::units::{MIB, show_bytes};
+use crate::needs;
+use crate::{Claim, Exposed, Layer, PlanContext};
 use anyhow::{Context, Result, anyhow, bail, ensure};
 use image::ImageWish;
+use iotax_host::Missing;
+use iotax_model::layer::LayerHelp;
+use iotax_model::layer::vm::HELP;
+use iotax_model::scenario::LayerSpec;
+use iotax_steps::op::{Op, SplitSpdk, spdk_kind};
+use iotax_steps::{HOST, PathRef, spdk};
+use iotax_units::exit::Failed;
+use iotax_units::{MIB, show_bytes};
 use options::Wish;
 use std::path::PathBuf;
 
@@ -222,10 +222,10 @@ impl Layer for VirtualMachine {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::layer::catalog::OptionKind;
-    use crate::layer::guest::{Requested, attach};
-    use crate::layer::number;
-    use crate::scenario::check::{Request, from_arguments};
+    use crate::guest::{Requested, attach};
+    use crate::number;
+    use iotax_model::layer::OptionKind;
+    use iotax_model::scenario::check::{Request, from_arguments};
 
     pub(super) fn vm(options: &[(&str, &str)]) -> LayerSpec {
         LayerSpec {
@@ -263,7 +263,7 @@ mod tests {
         assert_eq!(asked(&["", " | vm(accel=tcg)"]).unwrap(), Some(Requested::Tcg));
         let error = asked(&[" | vm(accel=kvm)", "", " | vm"]).unwrap_err();
         assert!(error.to_string().contains("share one accelerator; hint: "), "{error}");
-        assert_eq!(crate::exit::code_of(&error), crate::exit::BAD_INPUT);
+        assert_eq!(iotax_units::exit::code_of(&error), iotax_units::exit::BAD_INPUT);
     }
 
     #[test]

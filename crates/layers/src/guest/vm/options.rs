@@ -2,19 +2,19 @@
 //! installed QEMU is too old for, with the option and the version that has it.
 
 use super::parts::Parts;
-use crate::exit::Failed;
-use crate::host::pci::Drive;
-use crate::layer::guest::attach::{self, Way};
-use crate::layer::guest::pin::{self, Wanted};
-use crate::layer::guest::qemu::{
+use crate::guest::attach::{self, Way};
+use crate::guest::pin::{self, Wanted};
+use crate::guest::qemu::{
     Aio, Backend, Cache, DetectZeroes, DiskSpec, Firmware, Machine, Memory, Server, Spdk, Version,
 };
-use crate::layer::guest::system_image::{self, SystemImage};
-use crate::layer::{Exposed, flag, number, word};
-use crate::scenario::LayerSpec;
-use crate::step::PathRef;
-use crate::units;
+use crate::guest::system_image::{self, SystemImage};
+use crate::{Exposed, flag, number, word};
 use anyhow::{Context, Result, anyhow};
+use iotax_host::pci::Drive;
+use iotax_model::scenario::LayerSpec;
+use iotax_steps::PathRef;
+use iotax_units as units;
+use iotax_units::exit::Failed;
 use std::path::{Path, PathBuf};
 
 /// What a stack asks of its guest. Stacks that ask for the same have a disk each in one.
@@ -309,7 +309,7 @@ mod tests {
         };
         let error = disk(&[("iothreads", "2")]).unwrap_err();
         assert_eq!(error.to_string(), "here: iothreads=2 needs QEMU 9.0.0, and 7.2.0 is installed");
-        assert_eq!(crate::exit::code_of(&error), crate::exit::BAD_INPUT);
+        assert_eq!(iotax_units::exit::code_of(&error), iotax_units::exit::BAD_INPUT);
         assert_eq!(disk(&[]).unwrap().iothreads, 1);
         assert_eq!(disk(&[("attach", "nvme")]).unwrap().iothreads, 0);
         let queues = |way| disk(&[("attach", way), ("vcpus", "3")]).unwrap().num_queues;

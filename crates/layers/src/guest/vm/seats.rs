@@ -3,23 +3,23 @@
 
 use super::options::Wish;
 use super::parts::Parts;
-use crate::exit::Failed;
-use crate::host::probe::Probe;
-use crate::layer::PlanContext;
-use crate::layer::guest::attach::{self, Beforehand, DaemonFiles};
-use crate::layer::guest::boot::{self, BootError, BootFailure, BootedGuest, Limits};
-use crate::layer::guest::lab;
-use crate::layer::guest::pin::{self, Pin};
-use crate::layer::guest::qemu::{
+use crate::PlanContext;
+use crate::guest::attach::{self, Beforehand, DaemonFiles};
+use crate::guest::boot::{self, BootError, BootFailure, BootedGuest, Limits};
+use crate::guest::lab;
+use crate::guest::pin::{self, Pin};
+use crate::guest::qemu::{
     self, Accel, DiskSpec, GuestFiles, GuestSpec, MOST_DISKS, Memory, Server, Spdk, Start,
 };
-use crate::layer::guest::qmp::Qmp;
-use crate::measure::wire::{Link, Peer};
-use crate::step::op::{BuildInitramfs, BuildSeed, Op, Spawn};
-use crate::step::process::started_process;
-use crate::step::{HOST, PathRef, ProcessId, StepId};
+use crate::guest::qmp::Qmp;
 use anyhow::{Context, Result, anyhow};
+use iotax_host::probe::Probe;
 pub use iotax_steps::guest::below;
+use iotax_steps::op::{BuildInitramfs, BuildSeed, Op, Spawn};
+use iotax_steps::process::started_process;
+use iotax_steps::wire::{Link, Peer};
+use iotax_steps::{HOST, PathRef, ProcessId, StepId};
+use iotax_units::exit::Failed;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;

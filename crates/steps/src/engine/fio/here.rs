@@ -2,8 +2,8 @@
 //! us, its job comes on standard input from memory, its report on standard output.
 
 use super::{EngineError, Filename, Ioengines, Site, fio_failed, named, system};
-use crate::host::Missing;
-use crate::measure::wire::agent::monotonic_ns;
+use crate::wire::agent::monotonic_ns;
+use iotax_host::Missing;
 use std::fs::File;
 use std::io::{Seek, SeekFrom, Write as _};
 use std::os::fd::AsRawFd;

@@ -15,9 +15,9 @@ mod report;
 pub use here::{missing, version};
 
 use super::{EngineError, Kind, LoadEngine};
-use crate::measure::wire::peer::slice_limit;
-use crate::scenario::Engine;
+use crate::wire::peer::slice_limit;
 use here::Here;
+use iotax_facts::Engine;
 use iotax_load::{Bound, Iomem, Job, SliceResult, SliceSpec, TargetSpec};
 use report::Report;
 use std::fmt::Write as _;

@@ -1,7 +1,7 @@
 //! What fio says of a slice: its JSON+ (fio 3.x: all latencies in nanoseconds) into our histograms. When its window was
 //! is left to whoever knows fio's clock.
 
-use crate::measure::engine::EngineError;
+use crate::engine::EngineError;
 use iotax_load::{Direction, Histogram, SliceResult};
 use serde::Deserialize;
 use std::collections::BTreeMap;

@@ -3,7 +3,7 @@
 use super::here::version;
 use super::report::{convert, parse};
 use super::*;
-use crate::measure::wire::agent::monotonic_ns;
+use crate::wire::agent::monotonic_ns;
 use iotax_load::{Histogram, Hold, Rw};
 use std::path::PathBuf;
 
@@ -148,7 +148,7 @@ fn what_does_not_fit_is_refused_before_fio_runs() {
     let (_dir, path) = file_of(1 << 20, "x");
     let refused = |job: Job, target: &TargetSpec| {
         let error = fitted(&Here, target, &[job]).unwrap_err();
-        assert_eq!(error.code(), crate::exit::BAD_INPUT);
+        assert_eq!(error.code(), iotax_units::exit::BAD_INPUT);
         error.to_string()
     };
     let plain = target(&path, false);
@@ -167,7 +167,7 @@ fn what_does_not_fit_is_refused_before_fio_runs() {
 #[test]
 fn its_absence_names_the_command() {
     let error = EngineError::Missing(missing());
-    assert_eq!(error.code(), crate::exit::UNMET_NEED);
+    assert_eq!(error.code(), iotax_units::exit::UNMET_NEED);
     assert!(error.to_string().contains("apt-get install fio"), "{error}");
 }
 

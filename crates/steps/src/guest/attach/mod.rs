@@ -11,9 +11,9 @@ mod virtio_blk;
 mod virtio_scsi;
 
 use super::qemu::{Backend, DiskSpec, Line, Server, can_be_sockets};
-use crate::exit::Failed;
-use crate::step::op::Op;
-use crate::step::{PathRef, RunTag};
+use crate::op::Op;
+use crate::{PathRef, RunTag};
+use iotax_units::exit::Failed;
 use std::path::{Path, PathBuf};
 
 /// Every way, by QEMU's word for it.

@@ -1,7 +1,7 @@
 //! An emulated NVMe drive, a controller each: what a guest without virtio's drivers gets. QEMU serves it in its main loop.
 
 use super::{Property, Way, ids};
-use crate::layer::guest::qemu::{DiskSpec, Line, Value, on_off};
+use crate::guest::qemu::{DiskSpec, Line, Value, on_off};
 
 /// The way.
 pub struct Nvme;

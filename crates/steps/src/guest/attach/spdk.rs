@@ -2,10 +2,10 @@
 //! below. QEMU is not in the way of an I/O, and the target is nobody's child: it was there before.
 
 use super::{Beforehand, Property, Way, vhost_user_blk};
-use crate::layer::guest::qemu::{Aio, Backend, DiskSpec, Line, Server, Spdk};
-use crate::step::op::{ExportSpdk, Op, Part};
-use crate::step::{PathRef, RunTag};
-use crate::units::MIB;
+use crate::guest::qemu::{Aio, Backend, DiskSpec, Line, Server, Spdk};
+use crate::op::{ExportSpdk, Op, Part};
+use crate::{PathRef, RunTag};
+use iotax_units::MIB;
 
 /// The way: `vhost-user-blk` with the option `spdk`.
 pub struct VhostUserSpdk;

@@ -2,10 +2,10 @@
 //! NVMe driver has it; QEMU is in the way of its interrupts at most.
 
 use super::{Beforehand, Property, Way, ids};
-use crate::layer::guest::qemu::{DiskSpec, Line, Server, Value};
-use crate::step::PathRef;
-use crate::step::RunTag;
-use crate::step::op::{Op, PassThrough};
+use crate::PathRef;
+use crate::RunTag;
+use crate::guest::qemu::{DiskSpec, Line, Server, Value};
+use crate::op::{Op, PassThrough};
 
 /// The way.
 pub struct Vfio;

@@ -2,9 +2,9 @@
 //! of an I/O.
 
 use super::{Beforehand, Property, Way, ids};
-use crate::layer::guest::qemu::{Backend, DiskSpec, Line, Server, Value};
-use crate::step::op::{ExportVhostScsi, Op};
-use crate::step::{PathRef, RunTag};
+use crate::guest::qemu::{Backend, DiskSpec, Line, Server, Value};
+use crate::op::{ExportVhostScsi, Op};
+use crate::{PathRef, RunTag};
 
 /// The way.
 pub struct VhostScsi;

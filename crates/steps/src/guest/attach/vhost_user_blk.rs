@@ -2,7 +2,7 @@
 //! is not in the way of an I/O.
 
 use super::{DaemonFiles, Property, Way, ids};
-use crate::layer::guest::qemu::{DiskSpec, Line, STORAGE_DAEMON, Server, Value, on_off, socket};
+use crate::guest::qemu::{DiskSpec, Line, STORAGE_DAEMON, Server, Value, on_off, socket};
 use std::ffi::OsString;
 use std::path::Path;
 

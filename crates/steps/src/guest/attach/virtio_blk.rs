@@ -1,7 +1,7 @@
 //! virtio-blk: a paravirtual disk. Several iothreads share its queues from QEMU 9.0 on.
 
 use super::{Property, Way, ids, iothreads};
-use crate::layer::guest::qemu::{DiskSpec, Line, Value, on_off};
+use crate::guest::qemu::{DiskSpec, Line, Value, on_off};
 use serde_json::json;
 
 /// The way.

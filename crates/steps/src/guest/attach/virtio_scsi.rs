@@ -1,7 +1,7 @@
 //! virtio-scsi: a paravirtual controller of its own for each disk, so that no two share a queue or a thread.
 
 use super::{Property, Way, ids, iothreads, one_thread_at_most};
-use crate::layer::guest::qemu::{DiskSpec, Line, Value, on_off};
+use crate::guest::qemu::{DiskSpec, Line, Value, on_off};
 
 /// The way.
 pub struct VirtioScsi;

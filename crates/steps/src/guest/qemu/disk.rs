@@ -6,7 +6,7 @@ use super::image::Qcow2;
 use super::is_plain;
 use super::line::{Line, Value, on_off};
 use super::version::Version;
-use crate::host::pci::Drive;
+use iotax_host::pci::Drive;
 use std::path::{Path, PathBuf};
 
 /// QEMU's cache modes. What each means, in QEMU's own settings:

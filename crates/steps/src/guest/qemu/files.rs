@@ -1,6 +1,6 @@
 //! Sockets and logs of a guest: their names in the run's directory, and whether Linux takes them.
 
-use crate::exit::Failed;
+use iotax_units::exit::Failed;
 use std::path::{Path, PathBuf};
 
 /// The files of a running guest, by name in the run's directory.

@@ -4,7 +4,7 @@
 
 use super::line::{Value, on_off};
 use super::{Aio, Backend, DiskSpec};
-use crate::units::MIB;
+use iotax_units::MIB;
 
 /// What QEMU takes.
 pub const SMALLEST_CLUSTER: u64 = 512;

@@ -19,8 +19,8 @@ pub use version::{EMPTY_DAEMON, EMPTY_QEMU, Version, installed_version, io_uring
 
 use super::system_image::SystemImage;
 use super::{init, root};
-use crate::exit::Failed;
 pub use iotax_facts::guest::{MOST_DISKS, SMALLEST_MEMORY};
+use iotax_units::exit::Failed;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
@@ -340,14 +340,14 @@ fn check(spec: &GuestSpec) -> Result<(), Failed> {
         return refuse(format!("vcpus = {} is not between 1 and 255", spec.vcpus));
     }
     if spec.memory.bytes % (1 << 20) != 0 || spec.memory.bytes < SMALLEST_MEMORY {
-        let shown = crate::units::show_bytes(spec.memory.bytes);
+        let shown = iotax_units::show_bytes(spec.memory.bytes);
         return refuse(format!(
             "memory = {shown} is not a whole number of MiB of at least {} MiB",
             SMALLEST_MEMORY >> 20
         ));
     }
     if let Some(page) = spec.memory.huge_page.filter(|page| spec.memory.bytes % page != 0) {
-        let (memory, page) = (crate::units::show_bytes(spec.memory.bytes), crate::units::show_bytes(page));
+        let (memory, page) = (iotax_units::show_bytes(spec.memory.bytes), iotax_units::show_bytes(page));
         return refuse(format!("memory = {memory} is not a whole number of huge pages of {page}"));
     }
     if spec.disks.len() > MOST_DISKS {
@@ -374,8 +374,8 @@ fn is_plain(name: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::host::pci::Drive;
-    use crate::layer::guest::attach::{ALL, DaemonFiles, SPDK, Way, by_name};
+    use crate::guest::attach::{ALL, DaemonFiles, SPDK, Way, by_name};
+    use iotax_host::pci::Drive;
     use std::ffi::OsStr;
     use std::os::unix::fs::PermissionsExt;
 

@@ -2,7 +2,7 @@
 
 use super::{Cache, DetectZeroes, DiskSpec, Server};
 use crate::PathRef;
-use crate::units::show_size;
+use iotax_units::show_size;
 
 impl DiskSpec {
     /// `256 MiB of /srv/x.img by virtio-blk, cache=none, aio=native`

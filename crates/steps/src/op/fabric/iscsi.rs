@@ -1,12 +1,12 @@
 //! iSCSI and iSER: a target of LIO's, known by its IQN, and the session of open-iscsi with it. Both carry the run's id.
 
 use super::{ManagedResource, Operation, Own, PathRef, RealSystem, RunTag, StepOutput, Undoing, known};
-use crate::host::probe::Probe;
-use crate::step::iscsi;
-use crate::step::lio::Store;
-use crate::step::lio::iscsi::{self as target, Target};
-use crate::step::settings::ThingSettings;
+use crate::iscsi;
+use crate::lio::Store;
+use crate::lio::iscsi::{self as target, Target};
+use crate::settings::ThingSettings;
 use anyhow::Result;
+use iotax_host::probe::Probe;
 use serde::{Deserialize, Serialize};
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};

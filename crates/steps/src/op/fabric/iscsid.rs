@@ -1,9 +1,9 @@
 //! The daemon of open-iscsi, where none runs: a process of ours as long as the stack is up. One that runs is used and stays.
 
 use super::{KnownBy, ManagedResource, Operation, Own, RealSystem, RunTag, StepOutput, Undoing};
-use crate::step::iscsi;
-use crate::step::process::process_of_tag;
-use crate::step::system::{here, remove_file, write_file};
+use crate::iscsi;
+use crate::process::process_of_tag;
+use crate::system::{here, remove_file, write_file};
 use anyhow::Result;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;

@@ -4,12 +4,12 @@
 use super::{
     KnownBy, ManagedResource, Operation, Own, PathRef, RealSystem, RunTag, StepOutput, Undoing, known,
 };
-use crate::host::probe::Probe;
-use crate::shell;
-use crate::step::export;
-use crate::step::nbd::{self, Server};
-use crate::step::op::Spawn;
+use crate::export;
+use crate::nbd::{self, Server};
+use crate::op::Spawn;
 use anyhow::Result;
+use iotax_host::probe::Probe;
+use iotax_units::shell;
 use serde::{Deserialize, Serialize};
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};

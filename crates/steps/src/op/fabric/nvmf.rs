@@ -2,11 +2,11 @@
 //! carries the run's id.
 
 use super::{ManagedResource, Operation, Own, PathRef, RealSystem, RunTag, StepOutput, Undoing, known};
-use crate::host::probe::Probe;
-use crate::shell;
-use crate::step::settings::ThingSettings;
-use crate::step::{nvmet, nvmf};
+use crate::settings::ThingSettings;
+use crate::{nvmet, nvmf};
 use anyhow::Result;
+use iotax_host::probe::Probe;
+use iotax_units::shell;
 use serde::{Deserialize, Serialize};
 use std::net::IpAddr;
 use std::path::{Path, PathBuf};

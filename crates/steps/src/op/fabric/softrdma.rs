@@ -1,9 +1,9 @@
 //! The RDMA device that a fabric goes by: one that is there, or one in software that is made for the run.
 
 use super::{ManagedResource, Operation, Own, RealSystem, RunTag, StepOutput, Undoing};
-use crate::host::probe::Probe;
-use crate::step::softrdma::{self, Names};
+use crate::softrdma::{self, Names};
 use anyhow::Result;
+use iotax_host::probe::Probe;
 use serde::{Deserialize, Serialize};
 use std::net::IpAddr;
 use std::path::Path;

@@ -303,7 +303,7 @@ fn destinations_and_ids_are_checked() {
     let options = SshOptions::default();
     for host in ["-oProxyCommand=reboot", "", "a b", "a\nb"] {
         let error = connect(host, "r1", &options).err().unwrap();
-        assert_eq!(error.code, crate::exit::BAD_INPUT);
+        assert_eq!(error.code, iotax_units::exit::BAD_INPUT);
         assert!(error.to_string().contains("is no ssh destination"), "{error}");
     }
     for id in ["", "a'b", "$(reboot)", "../x", "-x"] {
