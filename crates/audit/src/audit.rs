@@ -2,7 +2,7 @@
 
 use crate::claim::{Claim, Kind, Metric, Status};
 use crate::evidence::{Check, Evidence};
-use crate::finding::{Finding, Severity};
+use crate::finding::Finding;
 use crate::import::{self, Output};
 use crate::knowledge::ratings::{self, Ratings};
 use crate::link::grid;
@@ -38,11 +38,6 @@ impl Audited {
     /// How many claims have that status.
     pub fn count(&self, status: Status) -> usize {
         self.claims.iter().filter(|claim| claim.status == status).count()
-    }
-
-    /// The worst that was found.
-    pub fn worst(&self) -> Option<Severity> {
-        self.findings.iter().map(|finding| finding.severity).min()
     }
 }
 
