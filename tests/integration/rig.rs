@@ -158,22 +158,29 @@ pub fn words(output: &Output) -> String {
     format!("{}\n{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr))
 }
 
-/// The program without what a debugger needs, which is most of it: guests read it at every start, and it is copied over ssh.
+/// The program without what a debugger needs, which is most of it, and beside it the agent that it copies into guests and to hosts.
 pub fn program() -> &'static Path {
     static PROGRAM: OnceLock<PathBuf> = OnceLock::new();
-    PROGRAM.get_or_init(|| stripped(Path::new(env!("CARGO_BIN_EXE_iotax"))))
+    PROGRAM.get_or_init(|| {
+        let whole = Path::new(env!("CARGO_BIN_EXE_iotax"));
+        let agent = whole.with_file_name("iotax-agent");
+        assert!(agent.is_file(), "{} is not built: cargo test --workspace builds it", agent.display());
+        stripped(&agent);
+        stripped(whole)
+    })
 }
 
 /// A copy that is made anew when the program is newer; where there is no strip, the program itself.
 fn stripped(whole: &Path) -> PathBuf {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR"));
-    let small = folder.join("iotax");
+    let name = whole.file_name().unwrap();
+    let small = folder.join(name);
     let changed = |path: &Path| path.metadata().and_then(|meta| meta.modified()).ok();
     if changed(&small) > changed(whole) {
         return small;
     }
     // Others may be running what is there.
-    let fresh = folder.join(format!("iotax.{}", std::process::id()));
+    let fresh = folder.join(format!("{}.{}", name.to_string_lossy(), std::process::id()));
     let strip = Command::new("strip").args(["--strip-all", "-o"]).arg(&fresh).arg(whole).status();
     match strip.is_ok_and(|status| status.success()) {
         true => std::fs::rename(&fresh, &small).unwrap(),
