@@ -4,6 +4,7 @@
 //! tables, [`prose`] what sentences claim -> [`claim`]s -> [`rule`]s -> [`finding`]s ->
 //! [`verdict`]. Values in, values out: no clock, no
 //! process, no device, no file.
+#![forbid(unsafe_code)]
 
 pub mod audit;
 #[cfg(test)]

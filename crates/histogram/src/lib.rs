@@ -1,6 +1,7 @@
 //! Latency histogram: log-linear over all 64 bits, 128 sub-buckets an octave, mergeable without
 //! loss. It keeps counts and nothing else, so merging is addition; bytes of another layout, or
 //! that do not add up, are refused.
+#![forbid(unsafe_code)]
 
 /// Histogram of nanoseconds. Values below 128 have a bucket each; above, a bucket is at most
 /// 1/128 of its lower bound wide.

@@ -1,5 +1,12 @@
 //! Measuring: stacks are brought up, workers prepared in their places, slices run in random rounds
 //! until the answer is sure, everything taken down. It writes the record and prints nothing.
+//!
+//! Rooms: [`ready`] and [`survey`] what is there and missing, [`sets`], `prefixes`, `conflict` which stacks can be up together,
+//! [`plan`] their steps; [`session`] a run, [`rounds`] what comes after what in a visit, [`bench`] one slice of one stack,
+//! [`alone`], [`matched`], `together` its special cases; [`places`], `guests`, `remotes`, `afield` where load and steps are;
+//! [`first_writes`], [`preconditioning`], `steady_rounds`, `read_back` writes that come before and after; [`states`] arrays in
+//! states; [`durability`] trials; `portraits` what is recorded of places, [`told`] once, [`past`] what a resumed run has;
+//! [`observer`] who watches.
 #![forbid(unsafe_code)]
 
 mod afield;

@@ -350,8 +350,7 @@ fn words_of_spdk_are_refused_where_it_has_no_part() {
 /// The scenario as it ships, on a machine of two L3 groups whose drive has the name in it.
 #[test]
 fn the_passthrough_of_a_drive_as_it_ships() {
-    let file =
-        Path::new(concat!(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."), "/scenarios/e0-passthrough.toml"));
+    let file = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../../scenarios/e0-passthrough.toml"));
     let scenario = from_path(file, &Request::default()).unwrap();
     let machine = server();
     machine.link("/dev/disk/by-id/nvme-Made-up_S4EVNF0M", "/dev/nvme0n1");

@@ -1,6 +1,13 @@
-//! Steps as data: what changes the machine is written down before it is done, and undone from
-//! what was written down. Layers make steps; only the executor here performs them, by the
-//! [`hand::PlaceExecutor`] of their place; that of this machine has a simulated twin for tests. Nothing here decides what to build.
+//! Steps as data: what changes a machine is written down before it is done, and undone from what was written down. Layers make
+//! steps; only the executor here performs them, by the [`hand::PlaceExecutor`] of their place. Nothing here decides what to build.
+//!
+//! Rooms: `op/` the operations, one file and one entry each, every one a [`thing::ManagedResource`] or a
+//! [`thing::ResourceChange`]; [`journal`], [`executor`], [`clean`] what is written down, done and undone; [`system`] this machine,
+//! [`simulated`] its twin. [`tool`], [`json_socket`], [`process`] how programs are run and asked; [`md`], [`lvm`], [`zfs`], [`dm`],
+//! [`loops`], [`partition`], [`spdk`], [`nvmet`], [`nvmf`], [`iscsi`], [`lio`], [`nbd`], [`softrdma`], [`vfio`] what the tools of
+//! one system make; [`settings`] and [`queue`] how what was made really is. [`guest`] QEMU, its kernel, boot and disks. [`wire`]
+//! the protocol, [`handler`] and [`peer_hand`] its two ends, [`agent`] the program that is copied. [`engine`] what loads a target,
+//! [`durability`] the writer and verifier of trials, [`afar`] hosts without an agent, [`stops`] when this process was stopped.
 #![forbid(unsafe_code)]
 
 pub mod afar;

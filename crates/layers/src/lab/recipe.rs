@@ -1,7 +1,8 @@
-//! What a root image is made of: the packages of `recipe.toml`, the two scripts beside it, a kernel and a release of the
+//! What a root image is made of: the packages of `recipe.toml` and those that the layers require, two scripts, a kernel and a release of the
 //! distribution. All of them together have one name, by which an image is found again.
 
 use anyhow::{Context, Result};
+use iotax_model::layer;
 use serde::Deserialize;
 use std::collections::BTreeMap;
 
@@ -39,13 +40,32 @@ impl Recipe {
     /// # Errors
     /// None in practice: a test reads it.
     pub fn ours() -> Result<Recipe> {
-        toml::from_str(RECIPE).context("the recipe of the lab's image")
+        let mut recipe: Recipe = toml::from_str(RECIPE).context("the recipe of the lab's image")?;
+        for (package, why) in of_layers() {
+            // ZFS has a part of its own.
+            if package != recipe.zfs.tools && package != recipe.zfs.source {
+                recipe.packages.entry(package.to_owned()).or_insert_with(|| why.to_owned());
+            }
+        }
+        Ok(recipe)
     }
+}
+
+/// Packages with the programs that layers require, and what each is for.
+fn of_layers() -> impl Iterator<Item = (&'static str, &'static str)> {
+    let required = layer::ALL.iter().flat_map(|layer| layer.requires);
+    let supplied = required.flat_map(|one| one.supply.iter().map(|supply| (supply, one.why)));
+    supplied.filter(|(supply, _)| supply.distribution == "debian").flat_map(|(supply, why)| {
+        let words = supply.command.strip_prefix("apt-get install ").unwrap_or_default();
+        let packages = words.split(" (").next().unwrap_or_default();
+        packages.split_whitespace().map(move |package| (package, why))
+    })
 }
 
 /// The name of the image of this recipe for a kernel and a release.
 pub fn name(suite: &str, kernel: &str) -> String {
-    let parts = [RECIPE, ASSEMBLE, COMPILE_ZFS, suite, kernel];
+    let packages = of_layers().map(|(package, _)| package).collect::<Vec<_>>().join(" ");
+    let parts = [RECIPE, &packages, ASSEMBLE, COMPILE_ZFS, suite, kernel];
     format!("{:08x}", crc32fast::hash(parts.join("\0").as_bytes()))
 }
 
@@ -61,7 +81,7 @@ mod tests {
             assert!(package.chars().all(is_name), "{package}");
             assert!(purpose.len() > 1, "{package}: {purpose:?}");
         }
-        for needed in ["mdadm", "lvm2", "nvme-cli", "udev", "kmod", "iproute2"] {
+        for needed in ["mdadm", "lvm2", "bcache-tools", "nvme-cli", "udev", "kmod", "iproute2"] {
             assert!(recipe.packages.contains_key(needed), "{needed}: the guest's init or the layers run it");
         }
     }

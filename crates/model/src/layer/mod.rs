@@ -281,7 +281,12 @@ impl LayerSpec {
     /// The value of an option: what was written, or its default.
     pub fn option(&self, name: &str) -> Option<&str> {
         let written = self.options.get(name).map(String::as_str);
-        written.or_else(|| self.help()?.option(name)?.default)
+        written.or_else(|| {
+            let known = self.help()?.option(name)?;
+            let means_something =
+                known.only_with.is_none_or(|(other, value)| self.option(other) == Some(value));
+            known.default.filter(|_| means_something)
+        })
     }
 
     /// The same as a whole number; `None` where it is none, too.

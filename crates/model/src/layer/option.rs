@@ -17,6 +17,8 @@ pub struct OptionDef {
     pub kind: OptionKind,
     /// What holds when it is not written; `None`: nothing, or what the program below decides.
     pub default: Option<&'static str>,
+    /// Option and value without which it means nothing: nothing holds of it then.
+    pub only_with: Option<(&'static str, &'static str)>,
     /// One line.
     pub help: &'static str,
 }
@@ -54,7 +56,7 @@ pub enum OptionKind {
 
 /// An option without another word for it and without a default.
 pub const fn option(name: &'static str, kind: OptionKind, help: &'static str) -> OptionDef {
-    OptionDef { name, aliases: &[], kind, default: None, help }
+    OptionDef { name, aliases: &[], kind, default: None, only_with: None, help }
 }
 
 impl OptionDef {
@@ -66,6 +68,11 @@ impl OptionDef {
     /// With what holds when it is not written.
     pub const fn default(self, value: &'static str) -> OptionDef {
         OptionDef { default: Some(value), ..self }
+    }
+
+    /// Of those that mean something beside one value of another option alone.
+    pub const fn only_with(self, option: &'static str, value: &'static str) -> OptionDef {
+        OptionDef { only_with: Some((option, value)), ..self }
     }
 
     /// The value as it is recorded.

@@ -67,36 +67,41 @@ pub const HELP: LayerHelp = LayerHelp {
             Word(&["off", "metadata", "falloc", "full"]),
             "when clusters of the image get their places; not written: off, a thin image",
         )
-        .default("off"),
+        .default("off")
+        .only_with("format", "qcow2"),
         option(
             "first-writes",
             Word(&["sequential", "random"]),
             "the order in which a thin image is written before it is measured; not written: sequential",
         )
         .also(&["first_writes"])
-        .default("sequential"),
+        .default("sequential")
+        .only_with("format", "qcow2"),
         option("cluster-size", Size, "bytes of a cluster of the image; not written: 64KiB, as QEMU")
             .also(&["cluster_size"])
-            .default("64KiB"),
+            .default("64KiB")
+            .only_with("format", "qcow2"),
         option(
             "backing",
             Number,
             "images under the top one, up to 8: a base with the data, and empty ones between",
         )
-        .default("0"),
+        .only_with("format", "qcow2"),
         option(
             "lazy-refcounts",
             Flag,
             "refcounts of the image are not kept up to date with every write; not written: false",
         )
         .also(&["lazy_refcounts"])
-        .default("false"),
+        .default("false")
+        .only_with("format", "qcow2"),
         option(
             "l2-cache-size",
             Size,
             "L2 tables of the image that QEMU keeps in memory; QEMU's own choice when not written",
         )
-        .also(&["l2_cache_size"]),
+        .also(&["l2_cache_size"])
+        .only_with("format", "qcow2"),
         option(
             "image",
             Path,

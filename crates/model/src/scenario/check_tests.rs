@@ -367,7 +367,7 @@ fn a_short_budget_lowers_the_least_time() {
 
 #[test]
 fn a_job_file_beside_stacks() {
-    let jobs = concat!(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."), "/scenarios/file-vm.fio");
+    let jobs = concat!(env!("CARGO_MANIFEST_DIR"), "/../../scenarios/file-vm.fio");
     let scenario = with(&[jobs, "file:/srv/x.img,size=1GiB"], &Request::default()).unwrap();
     let names: Vec<_> = scenario.workloads.iter().map(|workload| workload.name.as_str()).collect();
     assert_eq!(names, ["qd1", "qd32"]);
@@ -565,7 +565,7 @@ fn refused_requests() {
         with(&["nope.toml"], &Request::default()),
         with(&["nope.fio"], &Request::default()),
         with(&["a.toml", FILE], &Request::default()),
-        from_path(Path::new("scenarios"), &Request::default()),
+        from_path(Path::new("src"), &Request::default()),
     ];
     let table: Vec<String> = table.into_iter().map(|result| result.unwrap_err().to_string()).collect();
     insta::assert_snapshot!(table.join("\n"));
@@ -643,7 +643,7 @@ fn scenarios_and_jobs_of_the_docs_are_taken() {
 
 #[test]
 fn every_scenario_that_comes_with_it_parses() {
-    let folder = concat!(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."), "/scenarios");
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../scenarios");
     let files = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
     let tomls: Vec<_> =
         files.filter(|path| path.extension().is_some_and(|ending| ending == "toml")).collect();
@@ -687,7 +687,7 @@ fn every_example_of_the_catalog_is_taken() {
 #[test]
 fn ready_scenarios() {
     for name in ["file-loop-xfs", "file-vm", "ssh-host-vm", "ssh-windows", "known-delay", "sweep-iodepth"] {
-        let folder = concat!(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."), "/scenarios");
+        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../scenarios");
         let scenario = from_path(&Path::new(folder).join(format!("{name}.toml")), &Request::default());
         let mut scenario = scenario.unwrap_or_else(|error| panic!("{error}"));
         scenario.source = scenario.source.replace(folder, "scenarios");
@@ -700,7 +700,7 @@ fn ready_scenarios() {
 
 #[test]
 fn every_file_of_scenarios_is_taken() {
-    let folder = concat!(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."), "/scenarios");
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../scenarios");
     let mut seen = 0;
     for entry in std::fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();
@@ -741,7 +741,7 @@ fn published_figures_of_ready_scenarios_do_not_contradict_each_other() {
 }
 
 fn shipped(name: &str) -> Scenario {
-    let folder = Path::new(concat!(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."), "/scenarios"));
+    let folder = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../../scenarios"));
     from_path(&folder.join(name), &Request::default()).unwrap_or_else(|error| panic!("{error}"))
 }
 
@@ -841,7 +841,7 @@ fn the_six_loads_of_fio_are_those_of_their_page_on_one_guest_and_drive_by_drive(
 
 /// The files of scenarios/ that show published figures.
 fn ready_with_figures() -> Vec<(Scenario, Published)> {
-    let folder = concat!(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."), "/scenarios");
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../scenarios");
     let files = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
     let tomls = files.filter(|path| path.extension().is_some_and(|end| end == "toml"));
     let scenarios = tomls.map(|path| from_path(&path, &Request::default()).unwrap());

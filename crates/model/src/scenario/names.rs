@@ -130,6 +130,14 @@ fn with_differences(cell: &Cell, differing: &Differing) -> String {
     }
 }
 
+/// The value of an option: what was written, or its default, unless that means something beside another choice alone.
+fn in_name<'a>(layer: &'a LayerSpec, name: &str) -> Option<&'a str> {
+    match layer.help()?.option(name)?.only_with {
+        Some(_) => layer.options.get(name).map(String::as_str),
+        None => layer.option(name),
+    }
+}
+
 /// By the name of a layer, its options that are not the same in all of some layers.
 struct Differing(BTreeMap<&'static str, Vec<&'static str>>);
 
@@ -137,7 +145,7 @@ impl Differing {
     fn among(layers: &[&LayerSpec]) -> Differing {
         let names: BTreeSet<&str> = layers.iter().map(|layer| layer.name.as_str()).collect();
         let differs = |name: &str| {
-            let mut values = layers.iter().map(|layer| layer.option(name));
+            let mut values = layers.iter().map(|layer| in_name(layer, name));
             values.next().is_some_and(|first| values.any(|value| value != first))
         };
         let options = |help: &'static LayerHelp| {
@@ -150,7 +158,7 @@ impl Differing {
     /// Those of one of the layers, as words.
     fn of(&self, layer: &LayerSpec) -> Vec<String> {
         let options = self.0.get(layer.name.as_str()).into_iter().flatten();
-        options.filter_map(|name| Some(format!("{name}={}", layer.option(name)?))).collect()
+        options.filter_map(|name| Some(format!("{name}={}", in_name(layer, name)?))).collect()
     }
 }
 

@@ -192,7 +192,7 @@ fn the_machine_is_seen_as_our_own_code_sees_it() {
     let folder = tempfile::tempdir_in("/var/tmp").unwrap();
     let paths = [folder.path().join("not-yet.img")];
     let seen = Posix.seen(&said(&Posix.look(&paths)), &paths).unwrap();
-    let own = iotax_host::facts::gather(&paths, &[]);
+    let own = iotax_host::facts::gather(&paths, &["fio".to_owned()]);
     let (theirs, ours) = (&seen.facts, &own);
     assert_eq!(
         (

@@ -4,14 +4,11 @@
 use crate::guest::qemu::{Backend, DiskSpec, LARGEST_CLUSTER, Qcow2, SMALLEST_CLUSTER, Span, lay_out};
 use crate::{FirstWrites, PlanContext, bytes, flag, number, size, word};
 use anyhow::{Context, Result, bail, ensure};
+use iotax_model::layer::vm::HELP;
 use iotax_model::scenario::LayerSpec;
 use iotax_steps::PathRef;
 use iotax_steps::op::{MakeImage, Op};
 use iotax_units::show_bytes;
-
-/// Words that are about a qcow2 image.
-const OF_IMAGES: &[&str] =
-    &["preallocation", "cluster-size", "backing", "lazy-refcounts", "l2-cache-size", "first-writes"];
 
 /// Images under the top one at most.
 const MOST_BACKING: usize = 8;
@@ -39,14 +36,16 @@ pub fn is_image(spec: &LayerSpec) -> bool {
 /// A word without sense beside the others, or a value that QEMU would refuse.
 pub fn wish(spec: &LayerSpec) -> Result<Option<ImageWish>> {
     if !is_image(spec) {
-        return match OF_IMAGES.iter().find(|word| spec.options.contains_key(**word)) {
+        let of_images = HELP.options.iter().filter(|option| option.only_with == Some(("format", "qcow2")));
+        let mut written = of_images.map(|option| option.name).filter(|word| spec.options.contains_key(*word));
+        return match written.next() {
             Some(word) => {
                 bail!("{}: {word} is of images, and the disk is raw; hint: add format=qcow2", spec.origin)
             }
             None => Ok(None),
         };
     }
-    let backing = number(spec, "backing")?;
+    let backing = spec.option("backing").map_or(Ok(0), |_| number(spec, "backing"))?;
     ensure!(
         backing <= MOST_BACKING,
         "{}: backing={backing} is more than {MOST_BACKING} images under the top one",
