@@ -80,6 +80,7 @@ fn volumes_are_measured_against_their_drives() {
         "[nvme0,nvme1] @lab | lvm(striped)",
         "[nvme0,nvme1] @lab | lvm(thin)",
         "[nvme0,nvme1] @lab | lvm(striped) | fs(xfs)",
+        "[nvme0,nvme1] @lab | bcache(writeback)",
         "[nvme0,nvme1] @lab | zfs(stripe,compression=lz4,size=64MiB)",
         "[nvme0,nvme1] @lab | zfs(stripe,dedup=on,size=64MiB)",
     ];

@@ -1,7 +1,7 @@
-//! From a loaded run to what it found. Takes values and gives values: a partial run is read like a whole one
+//! Turns a loaded run into findings. Takes values and gives values: a partial run is read like a whole one
 //! and says so; what is missing or failed keeps its reason.
 //!
-//! Rooms: [`findings`] the results, types only; `gather` and `reading` what slices say of a stack, `compare`, `verdicts`, `lines`
+//! Modules: [`findings`] the results, types only; `gather` and `reading` what slices say of a stack, `compare`, `verdicts`, `lines`
 //! the comparisons and the bill; `ceiling`, `efficiency/` what the hardware could do; `confounders`, `doubts`, `neighbours`,
 //! `found_data`, `arc`, `baseline` what makes a comparison unfair; `sweep`, `knee`, `course` loads in steps; `states`, `rebuild`
 //! arrays; `durability`, `verification`, `published`, `imported/` their kinds of results; `against/` two runs.

@@ -1,4 +1,4 @@
-//! What a layer needs of a machine, as data: whoever looks at machines knows how each is found.
+//! What a layer needs on a machine, as data. `iotax_host` does the checks.
 
 use serde::{Deserialize, Serialize};
 
@@ -15,7 +15,7 @@ pub struct Requirement {
     pub finds: &'static [Find],
 }
 
-/// What is found or not; of owned words where another place is asked.
+/// Something to look for; `String` when it is sent to another place.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Find<S = &'static str> {
@@ -74,7 +74,7 @@ macro_rules! need_module {
                 $config,
                 " (grep ",
                 $config,
-                " /boot/config-* tells which has it), or install its package of further modules"
+                " /boot/config-* shows which have it), or install the kernel's package of extra modules"
             ))],
             finds: &[$crate::need::Find::Module($file)],
         }
@@ -82,7 +82,7 @@ macro_rules! need_module {
 }
 pub use need_module as module;
 
-/// A program by which its need is called, or others, with its package in Debian, in Fedora, and in words for everybody else.
+/// A need for one program (whose name is its id) or several, with the package on Debian, on Fedora and elsewhere.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! need_program {

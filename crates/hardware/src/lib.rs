@@ -1,6 +1,6 @@
 //! What hardware can do: line rates by their standards and arithmetic, floors of media, ratings of drives by their data sheets.
 //! Facts with their source, nothing measured here. Rules hold published figures against them; reports may as well.
-//! [`number`] reads figures in every guise, each with the interval that it stands for.
+//! [`number`] reads figures in any notation, each with the interval that it stands for.
 #![forbid(unsafe_code)]
 
 mod link;

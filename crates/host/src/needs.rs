@@ -188,7 +188,7 @@ pub const OWN: &[Need] = &[
         id: "vhost_scsi",
         why: "for vm(attach=vhost-scsi)",
         supply: &[everywhere(
-            "boot a kernel with CONFIG_VHOST_SCSI and CONFIG_TARGET_CORE (grep VHOST_SCSI /boot/config-* tells which has it), or install its package of further modules",
+            "boot a kernel with CONFIG_VHOST_SCSI and CONFIG_TARGET_CORE (grep VHOST_SCSI /boot/config-* shows which have it), or install the kernel's package of extra modules",
         )],
         check: Check::Finds(&[Find::Module("vhost_scsi")]),
         reboot: false,

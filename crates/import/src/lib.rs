@@ -1,5 +1,5 @@
-//! Foreign results as a run: files are read by several threads, a stretch of them at a time, and what is found in them goes to the
-//! store in the order of the files. The run is there whole or not at all. It refuses a page without any result.
+//! Imports other tools' results as a run. Threads read the files in batches; results reach the store in file order. An import is
+//! stored whole or not at all. Pages without results are refused.
 #![forbid(unsafe_code)]
 
 mod convert;

@@ -1,7 +1,7 @@
-//! How layers are set up, one file and one entry in the table of its family each; what they are called, take and mean is in
-//! `iotax_model::layer`. A layer does no I/O: it says what it needs, how it uses what is below, and which steps would make it.
+//! Sets up layers. Each layer has an entry in its family's table and, as a rule, a file of its own; names, options and meaning are
+//! in `iotax_model::layer`. A layer does no I/O: it says what it needs, how it uses what is below, and which steps would create it.
 //!
-//! Rooms: [`known`] layers whose cost is known, [`volume`] arrays, volumes, pools and file systems, [`fabric`] layers with two
+//! Modules: [`known`] layers whose cost is known, [`volume`] arrays, volumes, pools and file systems, [`fabric`] layers with two
 //! ends, [`guest`] guests and [`guest::lab`] the lab; each has a table `ALL`. [`medium`] what a stack is on, [`state`] the way of an
 //! array from one state to the next, [`needs`] all needs by name, [`lab`] the root image of the lab: its recipe, build and cache.
 #![forbid(unsafe_code)]

@@ -1,12 +1,12 @@
 //! Measuring: stacks are brought up, workers prepared in their places, slices run in random rounds
 //! until the answer is sure, everything taken down. It writes the record and prints nothing.
 //!
-//! Rooms: [`ready`] and [`survey`] what is there and missing, [`sets`], `prefixes`, `conflict` which stacks can be up together,
-//! [`plan`] their steps; [`session`] a run, [`rounds`] what comes after what in a visit, [`bench`] one slice of one stack,
-//! [`alone`], [`matched`], `together` its special cases; [`places`], `guests`, `remotes`, `afield` where load and steps are;
-//! [`first_writes`], [`preconditioning`], `steady_rounds`, `read_back` writes that come before and after; [`states`] arrays in
-//! states; [`durability`] trials; `portraits` what is recorded of places, [`told`] once, [`past`] what a resumed run has;
-//! [`observer`] who watches.
+//! Modules: [`ready`], [`survey`]: what is there and what is missing. [`sets`], `prefixes`, `conflict`: which stacks can be up
+//! together; [`plan`]: their steps. [`session`]: a run; [`rounds`]: the order of slices for one workload and one set; [`bench`]: one
+//! slice of one stack; [`alone`], [`matched`], `together`: its special cases. [`places`], `guests`, `remotes`, `afield`: where load
+//! runs and steps are performed. [`first_writes`], [`preconditioning`], `steady_rounds`: writes before measuring; `read_back`: reads
+//! to verify them. [`states`]: arrays in states. [`durability`]: trials. `portraits`: what is recorded of places; [`told`]: each
+//! warning once; [`past`]: what earlier parts of a resumed run did. [`observer`]: receives progress events.
 #![forbid(unsafe_code)]
 
 mod afield;

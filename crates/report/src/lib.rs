@@ -1,7 +1,7 @@
-//! The family of renderers: findings in, text out. A new one is a file and its entry in [`ALL`]. Nothing is
-//! computed here but positions and digits; every renderer says the same.
+//! The family of renderers: findings in, text out. A new one is a file and its entry in [`ALL`]. Renderers
+//! compute only layout and rounding; all report the same findings.
 //!
-//! Rooms: a file for each form (`terminal`, `brief`, `markdown`, `html/`, `json`, `csv`), a file for each section that the forms
+//! Modules: a file for each form (`terminal`, `brief`, `markdown`, `html/`, `json`, `csv`), a file for each section that the forms
 //! share (`verdicts`, `sweep`, `states`, ...), `table` and `number` layout and digits, `ink` the only colours; `against/` two runs.
 #![forbid(unsafe_code)]
 

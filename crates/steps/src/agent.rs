@@ -1,5 +1,5 @@
-//! The agent: the end of the wire in another place, on standard input and output over SSH, or on the virtio-serial port of a
-//! guest. `iotax-agent` is a program for this alone, and `iotax agent` does the same; [`program`] says which of them is copied.
+//! The agent serves the wire protocol in another place: on standard input and output over SSH, or on a guest's virtio-serial port.
+//! `iotax-agent` does only this; `iotax agent` does the same. [`program`] chooses which one is copied.
 
 use crate::guest::init;
 use crate::handler::Machine;

@@ -1,7 +1,7 @@
 //! Steps as data: what changes a machine is written down before it is done, and undone from what was written down. Layers make
 //! steps; only the executor here performs them, by the [`hand::PlaceExecutor`] of their place. Nothing here decides what to build.
 //!
-//! Rooms: `op/` the operations, one file and one entry each, every one a [`thing::ManagedResource`] or a
+//! Modules: `op/` the operations, one file and one entry each, every one a [`thing::ManagedResource`] or a
 //! [`thing::ResourceChange`]; [`journal`], [`executor`], [`clean`] what is written down, done and undone; [`system`] this machine,
 //! [`simulated`] its twin. [`tool`], [`json_socket`], [`process`] how programs are run and asked; [`md`], [`lvm`], [`zfs`], [`dm`],
 //! [`loops`], [`partition`], [`spdk`], [`nvmet`], [`nvmf`], [`iscsi`], [`lio`], [`nbd`], [`softrdma`], [`vfio`] what the tools of

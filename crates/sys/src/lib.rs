@@ -1,5 +1,5 @@
-//! System interfaces that need `unsafe` and are not load generation: the KVM probe, leases on
-//! files, whether io_uring is allowed, children that end with us, the rate of the time-stamp counter.
+//! System calls that need `unsafe` and generate no load: what the page cache owes, child processes that die with us, the KVM
+//! probe, file leases, loop devices, the rate of the time-stamp counter, whether io_uring is allowed.
 
 pub mod cachestat;
 pub mod child;

@@ -261,10 +261,11 @@ mod tests {
         let shared = engine.shared.clone();
         // As if the first never came back.
         engine.in_flight = 1;
-        let mut memory = [0u8; 4096];
+        // The helper may have begun with it, and nobody waits for that.
+        let memory = Box::leak(vec![0u8; 4096].into_boxed_slice());
         let held = shared.lock();
         let dropping = std::thread::scope(|scope| {
-            let queued = Queued(io(Op::Read, 1, &mut memory));
+            let queued = Queued(io(Op::Read, 1, memory));
             let dropping = scope.spawn(move || drop(engine));
             let mut held = held;
             held.queued.push_back(queued);

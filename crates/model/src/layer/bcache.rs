@@ -5,7 +5,7 @@ use super::comparable::{Concept, How, Setting};
 use super::{Capability, LayerHelp, option};
 use iotax_facts::need::{module, program};
 
-const COLD: &str = "the cache (bcache) is made anew with every set-up, so each visit starts with a cold one";
+const COLD: &str = "the bcache cache is recreated at every set-up, so each visit starts cold";
 
 /// Its words.
 pub const HELP: LayerHelp = LayerHelp {
@@ -17,42 +17,42 @@ pub const HELP: LayerHelp = LayerHelp {
         option(
             "mode",
             Word(&["writethrough", "writeback", "writearound"]),
-            "where a write is acknowledged from, and whether it is cached",
+            "when a write is acknowledged, and whether it is cached",
         )
         .default("writethrough"),
-        option("cache-size", Size, "bytes of the last member that are the cache; not written: all of it")
+        option("cache-size", Size, "bytes of the last member to use as cache; not written: all of it")
             .also(&["cache_size"]),
-        option("block-size", Size, "bytes of the smallest write to the cache; not written: 4KiB")
+        option("block-size", Size, "smallest write to the cache; not written: 4KiB")
             .also(&["block_size"])
             .default("4KiB"),
-        option("bucket-size", Size, "bytes that are reused as a whole; not written: 512KiB, as make-bcache")
+        option("bucket-size", Size, "allocation unit of the cache; not written: 512KiB, as make-bcache")
             .also(&["bucket_size"])
             .default("512KiB"),
         option(
             "sequential-cutoff",
             Size,
-            "bytes in order from which on an I/O goes past the cache; not written: the kernel's 4MiB",
+            "sequential I/O longer than this bypasses the cache; not written: the kernel's 4MiB",
         )
         .also(&["sequential_cutoff"])
         .default("4MiB"),
         option(
             "congested-read",
             Number,
-            "microseconds of a read from which on reads go past the cache, 0: never; not written: the kernel's 2000",
+            "cache read latency (us) that counts as congestion, after which large I/Os bypass the cache, 0: off; not written: the kernel's 2000",
         )
         .also(&["congested_read_threshold_us"])
         .default("2000"),
         option(
             "congested-write",
             Number,
-            "microseconds of a write from which on writes go past the cache, 0: never; not written: the kernel's 20000",
+            "cache write latency (us) that counts as congestion, after which large I/Os bypass the cache, 0: off; not written: the kernel's 20000",
         )
         .also(&["congested_write_threshold_us"])
         .default("20000"),
     ],
     positional: Some("mode"),
     joins: true,
-    layout: Some(|_, _| Err("which of its drives answers is for the cache to choose".to_owned())),
+    layout: Some(|_, _| Err("bcache decides which drive serves each I/O".to_owned())),
     comparable: &[(
         Concept::WriteCache,
         How::By(|layer| {

@@ -93,7 +93,7 @@ pub const HELP: LayerHelp = LayerHelp {
             id: "dm-thin-pool",
             why: "for the layer lvm(thin)",
             supply: &[everywhere(
-                "boot a kernel with CONFIG_DM_THIN_PROVISIONING (grep DM_THIN /boot/config-* tells which has it)",
+                "boot a kernel with CONFIG_DM_THIN_PROVISIONING (grep DM_THIN /boot/config-* shows which have it)",
             )],
             finds: &[Find::Module("dm-thin-pool")],
         },
@@ -101,7 +101,7 @@ pub const HELP: LayerHelp = LayerHelp {
             id: "dm-cache",
             why: "for the layer lvm(cache)",
             supply: &[everywhere(
-                "boot a kernel with CONFIG_DM_CACHE_SMQ (grep DM_CACHE /boot/config-* tells which has it)",
+                "boot a kernel with CONFIG_DM_CACHE_SMQ (grep DM_CACHE /boot/config-* shows which have it)",
             )],
             finds: &[Find::Module("dm-cache-smq")],
         },

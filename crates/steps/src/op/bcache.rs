@@ -46,9 +46,9 @@ pub struct MakeBcache {
     pub block: u64,
     /// Bytes of a bucket.
     pub bucket: u64,
-    /// Bytes in order from which on an I/O goes past the cache.
+    /// Sequential I/O longer than this bypasses the cache, in bytes.
     pub sequential_cutoff: u64,
-    /// Microseconds of a read and of a write from which on they go past it; 0: never.
+    /// Latencies of a cache read and a cache write that count as congestion, microseconds; 0: never.
     pub congested_us: [u64; 2],
     /// Who the members are, from the intent on.
     #[serde(default, skip_serializing_if = "Drives::is_empty")]
