@@ -14,8 +14,9 @@ use iotax_units::{KIB, MIB, show_bytes};
 
 /// Before the data of a slow drive lies its superblock.
 const DATA_OFFSET: u64 = 8 * KIB;
-/// make-bcache wants 128 buckets, and the kernel keeps some of them for itself.
-const LEAST_BUCKETS: u64 = 256;
+/// The kernel refuses a cache whose buckets, rounded up to a power of two, are fewer than 1,024 (cache_alloc in
+/// drivers/md/bcache/super.c: "nbuckets is too small", EPERM).
+const LEAST_BUCKETS: u64 = 513;
 
 /// make-bcache.
 pub struct Bcache;
@@ -129,7 +130,7 @@ mod tests {
         };
         let all = [
             shown(""),
-            shown("writeback,cache-size=256MiB,sequential-cutoff=0.5MiB,congested-read=0,congested-write=0"),
+            shown("writeback,cache-size=512MiB,sequential-cutoff=0.5MiB,congested-read=0,congested-write=0"),
             shown("writearound,block-size=512B,bucket-size=1MiB"),
         ];
         insta::assert_snapshot!(all.join("\n\n"));
