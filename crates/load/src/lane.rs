@@ -579,8 +579,7 @@ mod tests {
         let late = |(bucket, _): &(u32, u64)| crate::histogram::bounds(*bucket as usize).1 >= 80_000_000;
         let late: u64 = latency.sparse().filter(late).map(|(_, count)| count).sum();
         assert!(late >= 120, "{late}");
-        // Each that was due, once: 200 in the window, and of the 10 of the discarded start those that a busy machine served late.
-        assert!((195..=210).contains(&latency.count()), "{}", latency.count());
+        assert!((195..=205).contains(&latency.count()), "{}: each that was due, once", latency.count());
         // Without a schedule it is the one I/O. It began behind the discarded start, as all but the first few do.
         let job = Job { iodepth: 2, ..Job::default() };
         let engine = Device { service_ns: 30_000_000, busy: Vec::new() };
