@@ -5,7 +5,8 @@ use super::{behind, say};
 use anyhow::Result;
 use iotax_host::Missing;
 use iotax_host::facts::{self, Facts};
-use iotax_host::guard::inspect::{Check, Depth, Inspection, Kind, inspect_as};
+use iotax_host::guard::found::{Check, Inspection, Kind};
+use iotax_host::guard::inspect::{Depth, inspect_as};
 use iotax_host::guard::judge::consent_word;
 use iotax_host::probe::{GuestProbe, Probe};
 use iotax_layers::needs;
@@ -483,7 +484,7 @@ fn wrapped(first: &str, text: &str) -> String {
 mod tests {
     use super::*;
     use iotax_host::block::Identity;
-    use iotax_host::guard::inspect::{Finding, Signature, Unchecked, Use};
+    use iotax_host::guard::found::{Finding, Signature, Unchecked, Use};
     use iotax_host::kvm::KvmState;
     use iotax_host::made_up::{complete_server, server};
     use iotax_model::layer::{Face, OptionKind};

@@ -2,7 +2,7 @@
 //! better, so it is part of the long suite, which builds the image before.
 
 use crate::rig::{alone, can, can_run, program};
-use iotax_host::guard::inspect::{Inspection, Kind};
+use iotax_host::guard::found::{Inspection, Kind};
 use iotax_layers::PlanContext;
 use iotax_layers::guest::lab::{LabDrive, LabWish, plan, reach_steps};
 use iotax_layers::guest::qemu::Memory;

@@ -78,7 +78,7 @@ pub fn check_links(path: &Path) -> Result<(), StoreError> {
             return Ok(());
         };
         if meta.is_symlink() && !trusted(meta.uid()) {
-            return Err(refuse(&walked, format!("it is a link of user {}", meta.uid())));
+            return Err(StoreError::refuse(&walked, format!("it is a link of user {}", meta.uid())));
         }
     }
     Ok(())
@@ -88,31 +88,26 @@ pub fn check_links(path: &Path) -> Result<(), StoreError> {
 fn check_folder(path: &Path, ours: bool) -> Result<(), StoreError> {
     let meta = std::fs::symlink_metadata(path).map_err(|error| StoreError::system("look at", path, error))?;
     if !meta.is_dir() {
-        return Err(refuse(path, "it is not a folder".into()));
+        return Err(StoreError::refuse(path, "it is not a folder".into()));
     }
     if ours {
-        return private::is_ours_alone(meta.uid(), meta.mode()).map_err(|why| refuse(path, why));
+        return private::is_ours_alone(meta.uid(), meta.mode()).map_err(|why| StoreError::refuse(path, why));
     }
     if !trusted(meta.uid()) {
-        return Err(refuse(path, format!("it belongs to user {}", meta.uid())));
+        return Err(StoreError::refuse(path, format!("it belongs to user {}", meta.uid())));
     }
     let sticky = meta.mode() & 0o1000 != 0;
     if meta.mode() & 0o002 != 0 && !sticky {
-        return Err(refuse(path, format!("others may write to it (mode {:04o})", meta.mode() & 0o7777)));
+        return Err(StoreError::refuse(
+            path,
+            format!("others may write to it (mode {:04o})", meta.mode() & 0o7777),
+        ));
     }
     Ok(())
 }
 
 fn trusted(uid: u32) -> bool {
     uid == 0 || uid == rustix::process::geteuid().as_raw()
-}
-
-pub(crate) fn refuse(path: &Path, why: String) -> StoreError {
-    StoreError::Unsafe {
-        path: path.to_owned(),
-        why,
-        hint: "chmod 700 a folder of your own, and set IOTAX_RUNS to it".into(),
-    }
 }
 
 #[cfg(test)]

@@ -9,7 +9,7 @@ pub mod private;
 
 pub use folder::{check_links, default_runs_dir, is_id, is_new_id, new_id, ours};
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Version of the record's format.
 pub const FORMAT: u32 = 3;
@@ -109,6 +109,15 @@ impl StoreError {
     /// What the system refused to do with a file or folder.
     pub fn system(action: &'static str, path: impl Into<PathBuf>, source: std::io::Error) -> StoreError {
         StoreError::System { action, path: path.into(), source }
+    }
+
+    /// A file or folder that is not what it should be.
+    pub(crate) fn refuse(path: &Path, why: String) -> StoreError {
+        StoreError::Unsafe {
+            path: path.to_owned(),
+            why,
+            hint: "chmod 700 a folder of your own, and set IOTAX_RUNS to it".into(),
+        }
     }
 }
 

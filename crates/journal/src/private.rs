@@ -2,7 +2,6 @@
 //! folder, never through a link. A run says what is removed and which process is ended, so who may have written it matters.
 
 use super::StoreError;
-use super::folder::refuse;
 use rustix::fs::{CWD, Mode, OFlags, ResolveFlags, fstat, openat, openat2};
 use rustix::io::Errno;
 use std::fs::{File, Metadata};
@@ -49,16 +48,17 @@ fn opened(folder: &Path, name: &str, how: OFlags, purpose: Purpose) -> Result<Fi
     let stat = fstat(&folder).map_err(|error| StoreError::system("look at", &path, error.into()))?;
     let owner = stat.st_uid;
     if purpose == Purpose::Act {
-        is_ours_alone(owner, stat.st_mode).map_err(|why| refuse(path.parent().unwrap_or(&path), why))?;
+        is_ours_alone(owner, stat.st_mode)
+            .map_err(|why| StoreError::refuse(path.parent().unwrap_or(&path), why))?;
     }
     // NONBLOCK: a FIFO of that name must not make us wait for its writer.
     let how = how | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
     let file = File::from(beneath(&folder, name, how).map_err(|error| match error {
-        Errno::LOOP => refuse(&path, "it is a symbolic link".into()),
+        Errno::LOOP => StoreError::refuse(&path, "it is a symbolic link".into()),
         error => StoreError::system("open", &path, error.into()),
     })?);
     let meta = file.metadata().map_err(|error| StoreError::system("look at", &path, error))?;
-    check(&meta, owner, purpose).map_err(|why| refuse(&path, why))?;
+    check(&meta, owner, purpose).map_err(|why| StoreError::refuse(&path, why))?;
     Ok(file)
 }
 

@@ -3,7 +3,7 @@
 
 use super::rounds::Progress;
 use anyhow::Result;
-use iotax_host::guard::inspect::DATA;
+use iotax_host::guard::found::DATA;
 use iotax_model::record::precondition::{PassedDrive, Passes};
 use iotax_model::record::{LaidOut, Purpose, Slice, ended_as_asked};
 use iotax_model::scenario::{Agent, Medium, Scenario};

@@ -1,7 +1,8 @@
 //! The door to a target: looks, judges, and holds a device that will be written, in one call. Refuses
 //! what the judge refuses.
 
-use super::inspect::{Depth, Inspection, Kind, identity_of, inspect_as};
+use super::found::{Inspection, Kind};
+use super::inspect::{Depth, identity_of, inspect_as};
 use super::judge::{Intent, Permit, judge, judge_free};
 use crate::block::Identity;
 use anyhow::Result;

@@ -1,7 +1,7 @@
 //! Decides from what was seen, what is meant and what the user consented to. Pure: no clock, no
 //! device. Refuses to write whatever is in use, unknown, or not named by its serial or WWN.
 
-use super::inspect::{Check, Finding, Inspection, Kind};
+use super::found::{Check, Finding, Inspection, Kind};
 use crate::block::{Identity, bare_wwn};
 use iotax_facts::Consent;
 use iotax_units::exit::Failed;
@@ -334,7 +334,7 @@ fn destroy_option(word: &str, signatures: &BTreeSet<&str>) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::inspect::{Signature, Unchecked, Use};
+    use super::super::found::{Signature, Unchecked, Use};
     use super::super::marker::Marker;
     use super::super::rig::consent;
     use super::super::sample::Sample;

@@ -1,7 +1,7 @@
 //! Users of a target inside the kernel, which no /proc/PID/fd shows: swap, loop devices, md, LVM and
 //! other holders, multipath, exports by LIO and nvmet.
 
-use super::inspect::{Finding, Use};
+use super::found::{Finding, Use};
 use super::mounts;
 use super::openers::Target;
 use crate::block::{self, BlockNode};

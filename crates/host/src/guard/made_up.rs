@@ -41,7 +41,8 @@ pub(super) fn file_system(path: &Path) -> Option<&'static str> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::guard::inspect::{Kind, inspect};
+    use crate::guard::found::Kind;
+    use crate::guard::inspect::inspect;
     use crate::guard::judge::{Intent, judge};
     use crate::guard::marker;
     use std::os::unix::fs::symlink;

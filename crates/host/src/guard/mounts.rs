@@ -1,6 +1,6 @@
 //! Where devices are mounted, in the mount namespace of every process that can be seen.
 
-use super::inspect::{Finding, Use};
+use super::found::{Finding, Use};
 use crate::mounts::{Mount, parse};
 use crate::probe::Probe;
 use iotax_units::counted;

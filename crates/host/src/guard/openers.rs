@@ -1,6 +1,6 @@
 //! Which processes have a file or a device open.
 
-use super::inspect::{Finding, Use};
+use super::found::{Finding, Use};
 use super::mounts::{beyond_pid_namespace, pids};
 use crate::probe::Probe;
 use std::io::ErrorKind;

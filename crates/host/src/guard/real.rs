@@ -1,7 +1,8 @@
 //! The guard against targets that are really occupied or foreign. Each test says `skipped: needs X`
 //! where the machine cannot make its target.
 
-use super::inspect::{Check, Inspection, Use, inspect};
+use super::found::{Check, Inspection, Use};
+use super::inspect::inspect;
 use super::judge::{Intent, judge};
 use super::marker;
 use super::rig::{Child, Loop, root, run, skip};

@@ -2,7 +2,7 @@
 //! tables leave at known places (offsets as in libblkid), and by blkid when it is installed. Reads
 //! only; a part that cannot be read is told, not taken for empty.
 
-use super::inspect::{AMBIVALENT, Signature};
+use super::found::{AMBIVALENT, Signature};
 use crate::probe::program_path;
 use anyhow::{Context, Result, bail};
 use std::collections::BTreeSet;

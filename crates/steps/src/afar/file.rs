@@ -6,7 +6,7 @@ use crate::StepOutput;
 use crate::system::NotOurs;
 use crate::wire::ssh::SshOptions;
 use anyhow::{Context, Result};
-use iotax_host::guard::inspect::{Inspection, Kind};
+use iotax_host::guard::found::{Inspection, Kind};
 use iotax_host::guard::marker::{self, Marker};
 use iotax_units::exit::Failed;
 use iotax_units::{MIB, show_bytes};

@@ -14,7 +14,7 @@ use iotax_facts::Engine;
 use iotax_facts::slice::{CpuTimes, Gate};
 use iotax_host::block::Identity;
 use iotax_host::facts::Facts;
-use iotax_host::guard::inspect::{Check, Inspection, Kind, Signature, Unchecked};
+use iotax_host::guard::found::{Check, Inspection, Kind, Signature, Unchecked};
 use iotax_host::guard::judge::{Intent, judge};
 use iotax_host::guard::{sample, signature};
 use iotax_load::{Job, TargetSpec};

@@ -18,7 +18,7 @@ use super::wire::ssh::{self, SshOptions};
 use anyhow::{Context, Result};
 use iotax_facts::place::is_of_windows;
 use iotax_host::facts::Facts;
-use iotax_host::guard::inspect::Inspection;
+use iotax_host::guard::found::Inspection;
 use iotax_sys::child::{ends_with_us, output_within};
 use iotax_units::exit::Failed;
 use std::io::Write as _;

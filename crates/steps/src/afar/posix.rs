@@ -6,7 +6,7 @@ use super::{Ask, Created, Seen, Shell, facts};
 use crate::engine::fio::{self, Ioengines};
 use anyhow::{Context, Result, anyhow, bail};
 use iotax_host::block::{Identity, Part};
-use iotax_host::guard::inspect::{Check, Finding, Inspection, Kind, Signature, Unchecked, Use};
+use iotax_host::guard::found::{Check, Finding, Inspection, Kind, Signature, Unchecked, Use};
 use iotax_host::guard::marker;
 use iotax_units::shell;
 use serde::Deserialize;

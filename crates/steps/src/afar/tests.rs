@@ -414,7 +414,7 @@ fn devices_over_ssh_case_by_case() {
 fn a_partition_over_ssh_takes_a_word_for_its_disk() {
     let part = PLAIN.replace("\"disk\"", "\"part\"").replace("\"pkname\":null", "\"pkname\":\"nvme1\"");
     let found = device(&part, &[]);
-    assert_eq!(found.kind, iotax_host::guard::inspect::Kind::Partition("nvme1".into()));
+    assert_eq!(found.kind, iotax_host::guard::found::Kind::Partition("nvme1".into()));
     assert!(write(&found, "serial=S4EV").unwrap_err().contains("unseen=open"));
     assert!(write(&found, "serial=S4EV,unseen=open").is_ok());
 }

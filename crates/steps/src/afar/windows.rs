@@ -8,7 +8,7 @@ use crate::wire::ssh::MARK;
 use anyhow::{Context, Result};
 use iotax_host::block::Identity;
 use iotax_host::facts::{Cpu, Device, Facts, Target};
-use iotax_host::guard::inspect::{Check, Finding, Inspection, Kind, Signature, Unchecked, Use};
+use iotax_host::guard::found::{Check, Finding, Inspection, Kind, Signature, Unchecked, Use};
 use iotax_host::guard::marker;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
