@@ -9,7 +9,6 @@ use crate::probe::{GuestProbe, Probe};
 use anyhow::{Context, Result};
 use iotax_units::exit::Failed;
 use rustix::fs::{Mode, OFlags};
-
 use std::fs::{File, Metadata};
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::Path;
