@@ -42,15 +42,15 @@ pub fn place(facts: &PlaceFacts) -> PlaceReport {
 /// Places whose figures are emulated, as sentences.
 pub fn emulated(run: &RunData) -> Vec<String> {
     // Every visit has guests of its own, of the same names.
-    let found: Vec<(&str, &str)> = run
+    let found: Vec<(String, &str)> = run
         .places
         .iter()
-        .filter_map(|place| Some((place.place.as_str(), place.emulated.as_deref()?)))
+        .filter_map(|place| Some((place.place.to_string(), place.emulated.as_deref()?)))
         .collect();
     let reasons: Vec<&str> = found.iter().map(|(_, reason)| *reason).collect();
     let sentence = |group: Vec<usize>| {
         let reason = alike::merged(&group.iter().map(|at| reasons[*at]).collect::<Vec<_>>());
-        let places = show_names(distinct(group.iter().map(|at| found[*at].0)));
+        let places = show_names(distinct(group.iter().map(|at| found[*at].0.as_str())));
         // As it is recorded, with what it says of all of them.
         match reason.strip_prefix("emulated: ") {
             Some(why) => format!("figures of {places} are {why}"),
