@@ -438,10 +438,9 @@ fn engines(scenario: &Scenario) -> String {
     }
     match engines.as_slice() {
         [(name, _)] => format!("engine: {name}\n"),
-        several => several
-            .iter()
-            .map(|(name, loads)| format!("engine of {}: {name}\n", show_names(loads.iter().copied())))
-            .collect(),
+        several => {
+            several.iter().map(|(name, loads)| format!("engine of {}: {name}\n", show_names(loads))).collect()
+        }
     }
 }
 

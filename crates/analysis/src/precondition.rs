@@ -118,7 +118,7 @@ fn of_load(run: &RunData, workload: &str, stack: &Stack) -> Option<LoadReport> {
 
 /// `all of /dev/vdb written 2 times in order before the visits, 400 GiB in 210.0 s, 2045.2 MB/s`
 fn passed(report: &PassesReport) -> String {
-    let drives = show_names(report.drives.iter().map(String::as_str));
+    let drives = show_names(&report.drives);
     let often = counted(report.passes.into(), "time", "times");
     let all = report.drives.len() as u64;
     let written = match report.written < report.bytes {
@@ -175,7 +175,7 @@ pub fn warnings(run: &RunData) -> Vec<WarningReport> {
     let scenario = &run.start.scenario;
     let mut found = Vec::new();
     for passes in latest(run).filter(|passes| !passes.is_done()) {
-        let drives = show_names(passes.drives.iter().map(|drive| drive.path.as_str()));
+        let drives = show_names(passes.drives.iter().map(|drive| &drive.path));
         let (written, all) = (show_bytes(passes.written), show_bytes(passes.whole()));
         let text = format!("{drives}: {written} of the {all} that were to be written to each were");
         found.push(WarningReport::new("not_preconditioned", &passes.place.to_string(), text));

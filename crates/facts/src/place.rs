@@ -130,6 +130,10 @@ mod tests {
             assert_eq!((place.to_string(), &json), (text.to_owned(), &format!("\"{text}\"")));
             assert_eq!(serde_json::from_str::<Place>(&json).unwrap(), *place);
         }
+        let keyed = std::collections::BTreeMap::from(places.clone().map(|place| (place, 1)));
+        let json = serde_json::to_string(&keyed).unwrap();
+        assert!(json.starts_with(r#"{"hos":1,"host":1,"hosts":1"#), "{json}");
+        assert_eq!(serde_json::from_str::<std::collections::BTreeMap<Place, u32>>(&json).unwrap(), keyed);
         places.sort();
         texts.sort_unstable();
         assert_eq!(places.map(|place| place.to_string()), texts);

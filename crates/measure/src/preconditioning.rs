@@ -75,8 +75,7 @@ impl Batch {
 
     /// Their names, as a list.
     pub fn names(&self) -> String {
-        let names: Vec<String> = self.paths.iter().map(|path| path.display().to_string()).collect();
-        show_names(names.iter().map(String::as_str))
+        show_names(self.paths.iter().map(|path| path.display()))
     }
 
     /// Bytes that so many passes write, all drives together; `None`: a size is not known yet.

@@ -33,20 +33,20 @@ impl Told {
 
     /// A sentence a reason for the emulated of these places, each with its reason; those that were told of are left out.
     pub fn emulated(&mut self, places: &[(Place, Option<String>)]) -> Vec<String> {
-        let mut by_reason: BTreeMap<&str, Vec<String>> = BTreeMap::new();
+        let mut by_reason: BTreeMap<&str, Vec<&Place>> = BTreeMap::new();
         for (place, why) in places {
             let Some(why) = why else { continue };
             if self.emulated.insert((place.clone(), why.clone())) {
-                by_reason.entry(why).or_default().push(place.to_string());
+                by_reason.entry(why).or_default().push(place);
             }
         }
         by_reason.into_iter().map(|(why, places)| said(&places, why)).collect()
     }
 }
 
-fn said(places: &[String], why: &str) -> String {
+fn said(places: &[&Place], why: &str) -> String {
     let (are, their) = if places.len() == 1 { ("is", "its") } else { ("are", "their") };
-    let places = show_names(places.iter().map(String::as_str));
+    let places = show_names(places);
     // A guest's own reason says both already.
     match why.strip_prefix("emulated: ") {
         Some(why) => format!("{places} {are} emulated, and {their} figures are {why}"),

@@ -54,7 +54,7 @@ fn top(findings: &Findings, width: usize) -> String {
     let places = findings.places.iter().filter(|place| place.emulated.is_some());
     let names: BTreeSet<String> = places.map(|place| place.place.to_string()).collect();
     let emulated = (!names.is_empty())
-        .then(|| format!("EMULATED: figures of {} are not representative", show_names(in_order(&names))));
+        .then(|| format!("EMULATED: figures of {} are not representative", show_names(in_order(names))));
     let failed = findings.warnings.iter().filter(|warning| warning.kind == IO_ERRORS).map(|one| one.said());
     let about = std::iter::once(terminal::identity(&findings.run)).chain(emulated).chain(failed);
     let about: String = about.map(|line| wrapped(&line, width, "  ")).collect();
@@ -62,9 +62,9 @@ fn top(findings: &Findings, width: usize) -> String {
 }
 
 /// `vm9` before `vm10`.
-fn in_order(names: &BTreeSet<String>) -> Vec<&str> {
-    let mut names: Vec<&str> = names.iter().map(String::as_str).collect();
-    names.sort_by_key(|name| name.len());
+fn in_order(names: BTreeSet<String>) -> Vec<String> {
+    let mut names: Vec<String> = names.into_iter().collect();
+    names.sort_by_key(String::len);
     names
 }
 

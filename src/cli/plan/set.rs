@@ -129,9 +129,7 @@ fn numbers(first: Option<&u32>, last: Option<&u32>, guests: &[&GuestPlan]) -> St
 pub fn targets(view: &View, plan: &SetPlan, stacks: &[Stack], what: &str) -> String {
     let line = |(index, exposed): &(usize, iotax_layers::Exposed)| {
         let copies = exposed.copies.iter().map(|(place, _)| place);
-        let places: Vec<String> =
-            std::iter::once(&exposed.place).chain(copies).map(Place::to_string).collect();
-        let places = show_names(places.iter().map(String::as_str));
+        let places = show_names(std::iter::once(&exposed.place).chain(copies));
         let at_once = if exposed.copies.is_empty() { "" } else { " at once" };
         let in_guest = plan.guests.iter().any(|guest| exposed.is_in(&guest.place));
         let paths: Vec<String> = exposed.paths.iter().map(ToString::to_string).collect();
