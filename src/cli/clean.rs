@@ -6,7 +6,7 @@ use iotax_measure::places;
 use iotax_steps::executor::{Left, report_left};
 use iotax_steps::journal::{self, Open};
 use iotax_steps::op::{Own, Undoing};
-use iotax_steps::{HOST, RunTag};
+use iotax_steps::{Place, RunTag};
 use iotax_steps::{clean, clean::Cleaned};
 use iotax_store as store;
 use iotax_units::counted;
@@ -80,7 +80,7 @@ fn one(dir: &Path, id: &str, args: &Args) -> Result<Option<Cleaned>> {
 }
 
 fn refused(id: &str, cause: anyhow::Error) -> Cleaned {
-    let left = Left { what: format!("run {id}"), place: HOST.to_owned(), cause, by_hand: None };
+    let left = Left { what: format!("run {id}"), place: Place::Host, cause, by_hand: None };
     Cleaned { left: vec![left], ..Cleaned::default() }
 }
 

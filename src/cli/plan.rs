@@ -24,7 +24,7 @@ use iotax_model::scenario::{
 use iotax_report::ink::Ink;
 use iotax_stats::pilot;
 use iotax_steps::op::{Operation, RemoteAgent};
-use iotax_steps::{HOST, RunTag, Step};
+use iotax_steps::{Place, RunTag, Step};
 use iotax_units::exit::{DONE, UNMET_NEED};
 use iotax_units::harmless::shown;
 use iotax_units::{UNKNOWN_BYTES, counted, is_unknown, show_bytes, show_names, show_ns, show_size};
@@ -213,7 +213,7 @@ fn in_further_state(view: &View, ground: &Ground, set: &Set, after: usize) -> Re
 
 /// Guests with emulated drives that are up for the whole run.
 fn labs(view: &View, scenario: &Scenario) -> String {
-    let line = |(place, lab): (&String, &LabSpec)| {
+    let line = |(place, lab): (&Place, &LabSpec)| {
         let drives = counted(u64::from(lab.drives.unwrap_or(0)), "NVMe drive", "NVMe drives");
         let vcpus = counted(u64::from(lab.vcpus), "vCPU", "vCPUs");
         let each = if lab.drives == Some(1) { "" } else { " each" };
@@ -228,7 +228,7 @@ fn labs(view: &View, scenario: &Scenario) -> String {
 
 /// The files under test that are made.
 fn files(view: &View, scenario: &Scenario, steps: &[Step]) -> String {
-    let remote = scenario.stacks.iter().all(|stack| stack.medium.place() != HOST);
+    let remote = scenario.stacks.iter().all(|stack| !stack.medium.place().is_host());
     match steps {
         [] if remote => String::new(),
         [] => "files under test: none is made\n".to_owned(),
@@ -438,10 +438,9 @@ fn engines(scenario: &Scenario) -> String {
     }
     match engines.as_slice() {
         [(name, _)] => format!("engine: {name}\n"),
-        several => several
-            .iter()
-            .map(|(name, loads)| format!("engine of {}: {name}\n", show_names(loads.iter().copied())))
-            .collect(),
+        several => {
+            several.iter().map(|(name, loads)| format!("engine of {}: {name}\n", show_names(loads))).collect()
+        }
     }
 }
 

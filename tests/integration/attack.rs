@@ -4,7 +4,7 @@ use crate::rig::{self, Rig, can, can_loop, can_run, is_root, traces, words};
 use crate::sshd::Sshd;
 use iotax_steps::journal::Entry;
 use iotax_steps::op::{BuildSeed, MakeDirectory, Mount, Op, Spawn};
-use iotax_steps::{HOST, PathRef, ProcessId, Step, StepOutput};
+use iotax_steps::{PathRef, Place, ProcessId, Step, StepOutput};
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::os::unix::fs::{MetadataExt, PermissionsExt, chown, symlink};
@@ -55,7 +55,7 @@ impl Victims {
         ];
         let mut text = Vec::new();
         for (seq, (op, made)) in (0u64..).zip(steps) {
-            let step = Step { id: seq as u32, place: HOST.into(), why: "attack".into(), op };
+            let step = Step { id: seq as u32, place: Place::Host, why: "attack".into(), op };
             let intent = Entry::Intent { seq, boot_id: boot_id.clone(), step: Box::new(step) };
             text.extend(iotax_store::line::encode_as(2, &intent).unwrap());
             text.extend(iotax_store::line::encode_as(2, &Entry::Done { seq, made }).unwrap());

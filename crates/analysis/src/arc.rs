@@ -4,7 +4,7 @@
 use super::reading::WorkloadView;
 use iotax_load::Job;
 use iotax_model::layer::MemoryCache;
-use iotax_model::scenario::{IN_GUEST, LayerSpec, Stack};
+use iotax_model::scenario::{LayerSpec, Stack, in_guest};
 use iotax_units::show_bytes;
 
 /// Why reads of a stack may measure memory: a cache of one of its layers has room for all that the load reaches.
@@ -14,7 +14,7 @@ pub fn has_room(reading: &WorkloadView, at: usize) -> Option<String> {
     let keeps = |(layer, near)| Some((layer, keeps_data(layer)?, near));
     let (layer, cache, near) = stack.layers_in_places().find_map(keeps).filter(|_| reads)?;
     let worker = reading.worker(at)?;
-    let place = if near == IN_GUEST { worker.place.clone() } else { near };
+    let place = if near == in_guest() { worker.place.clone() } else { near };
     let data = reading.job_bytes(worker.bytes) * reading.members(at) as u64;
     let (room, of_what) = match layer.size(cache.limit) {
         Some(most) => (Some(most), cache.limit.to_owned()),

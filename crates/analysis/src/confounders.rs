@@ -5,7 +5,6 @@
 use super::efficiency::{self, Layout, Spread};
 use super::reading::WorkloadView;
 use iotax_model::layer::comparable::{Concept, Setting};
-use iotax_model::record::HOST;
 use iotax_model::scenario::{LayerSpec, Stack};
 use iotax_units::show_bytes;
 use std::collections::BTreeSet;
@@ -114,7 +113,7 @@ const SAME_MEMORY: f64 = 0.05;
 /// Memory of two places that were made for the comparison; this host and a guest on it differ by nature.
 fn memory(reading: &WorkloadView, pair: [usize; 2]) -> Option<(Setting, Setting, &'static str)> {
     let of = |at: usize| {
-        reading.worker(at).filter(|worker| worker.place != HOST)?;
+        reading.worker(at).filter(|worker| !worker.place.is_host())?;
         reading.place_of(at)?.facts.memory_bytes
     };
     let [there, here] = pair.map(of);

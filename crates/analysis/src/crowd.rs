@@ -9,6 +9,7 @@ use super::gather::{RoundTotal, Side};
 use super::reading::WorkloadView;
 use super::rows;
 use super::subject::marked;
+use iotax_model::record::Place;
 use iotax_stats::fairness::{self, Shares};
 use iotax_stats::ratio::Total;
 use iotax_stats::{Digits, Refusal, ratio};
@@ -34,8 +35,8 @@ fn of_stack(reading: &WorkloadView, at: usize) -> Option<Crowd> {
     let mut crowd = Crowd {
         stack: reading.name(at).to_owned(),
         places: rates.len(),
-        slowest: (least.0.clone(), *least.1),
-        fastest: (most.0.clone(), *most.1),
+        slowest: (least.0.to_string(), *least.1),
+        fastest: (most.0.to_string(), *most.1),
         spread: spread(side, [most.0, least.0], rates.len()),
         jain: jain(side, &rates),
         together: shares.sum::<f64>() / slices,
@@ -52,7 +53,7 @@ fn of_stack(reading: &WorkloadView, at: usize) -> Option<Crowd> {
 
 /// The second over the first in the same windows. The two were picked among all pairs for lying furthest apart, so the interval
 /// is that of Bonferroni over as many.
-fn spread(side: &Side, [most, least]: [&str; 2], places: usize) -> Figure {
+fn spread(side: &Side, [most, least]: [&Place; 2], places: usize) -> Figure {
     // Over each guest's own windows, as its rate is: slices by bytes end at different times.
     let total = |(ios, seconds): &(f64, f64)| Total { sum: *ios, items: *seconds };
     let of = |round: &RoundTotal| Some((total(round.parts.get(most)?), total(round.parts.get(least)?)));
@@ -71,7 +72,7 @@ fn spread(side: &Side, [most, least]: [&str; 2], places: usize) -> Figure {
     }
 }
 
-fn jain(side: &Side, rates: &BTreeMap<String, f64>) -> Figure {
+fn jain(side: &Side, rates: &BTreeMap<Place, f64>) -> Figure {
     let all = |round: &RoundTotal| rates.keys().map(|place| round.parts.get(place).copied()).collect();
     let rounds: Vec<Shares> = side.rounds.values().filter_map(all).collect();
     let interval = match fairness::of_rounds(&rounds) {
@@ -83,8 +84,8 @@ fn jain(side: &Side, rates: &BTreeMap<String, f64>) -> Figure {
 }
 
 /// I/Os a second of each place, over its own windows of whole rounds.
-fn rates(side: &Side) -> BTreeMap<String, f64> {
-    let mut sums: BTreeMap<String, (f64, f64)> = BTreeMap::new();
+fn rates(side: &Side) -> BTreeMap<Place, f64> {
+    let mut sums: BTreeMap<Place, (f64, f64)> = BTreeMap::new();
     for (place, (ios, seconds)) in side.rounds.values().flat_map(|round| &round.parts) {
         let sum = sums.entry(place.clone()).or_default();
         (sum.0, sum.1) = (sum.0 + ios, sum.1 + seconds);

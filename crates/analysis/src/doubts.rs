@@ -7,7 +7,7 @@ use super::reading::WorkloadView;
 use super::{arc, confounders, efficiency, found_data, generator, neighbours, resized};
 use iotax_facts::machine::{Device, Facts};
 use iotax_model::layer::spdk::SOCKET;
-use iotax_model::record::{Generator, HOST, Slice, SpdkTarget};
+use iotax_model::record::{Generator, Place, Slice, SpdkTarget};
 use iotax_model::scenario::{LayerSpec, Stack};
 use iotax_stats::{Verdict, alike};
 use iotax_store::RunData;
@@ -101,11 +101,11 @@ impl<'a> LoadedStack<'a> {
     }
 
     /// Visit and place of every worker of the stack.
-    fn seats(&self) -> BTreeSet<(u32, &'a str)> {
+    fn seats(&self) -> BTreeSet<(u32, &'a Place)> {
         let (stack, workload) = (&self.stack().name, &self.reading.workload.name);
         let workers = self.run().workers.iter();
         let of = workers.filter(|worker| worker.stack == *stack && worker.workload == *workload);
-        of.map(|worker| (worker.visit, worker.place.as_str())).collect()
+        of.map(|worker| (worker.visit, &worker.place)).collect()
     }
 
     /// The device under load.
@@ -124,7 +124,7 @@ const CLOCKS_APART: f64 = 5e-4;
 fn clock(case: &LoadedStack) -> Option<(&'static str, String)> {
     let seats = case.seats();
     let of_it = case.run().clocks.iter().filter(|one| one.is_of(&case.reading.workload.name));
-    let clocks = of_it.filter(|one| seats.contains(&(one.visit, one.place.as_str())));
+    let clocks = of_it.filter(|one| seats.contains(&(one.visit, &one.place)));
     let sure = clocks
         .map(|one| (one, one.to.apart_since(&one.from)))
         .filter(|(_, (apart, error))| apart.abs() > CLOCKS_APART + error);
@@ -162,7 +162,7 @@ fn too_few_processors(case: &LoadedStack) -> Option<(&'static str, String)> {
     let place = case.reading.place_of(case.at)?;
     let processors = place.facts.cpu.threads?;
     let jobs: u64 = case.reading.workload.jobs.iter().map(|job| u64::from(job.numjobs)).sum();
-    (place.place != HOST && jobs > processors).then(|| {
+    (!place.place.is_host() && jobs > processors).then(|| {
         let text = format!(
             "{jobs} jobs run on the {processors} processors of {}: they wait for each other",
             place.place
@@ -219,7 +219,7 @@ fn held_by_the_cache(case: &LoadedStack) -> Option<(&'static str, String)> {
     disks
         .filter(|disk| disk.stack == *stack)
         .find(|disk| disk.qemu.get("cache.direct").is_some_and(|on| on == "off"))?;
-    let host: &Facts = &case.run().places.iter().find(|place| place.place == HOST)?.facts;
+    let host: &Facts = &case.run().places.iter().find(|place| place.place.is_host())?.facts;
     let members = case.reading.members(case.at) as u64;
     let (bytes, memory) = (case.reading.worker(case.at)?.bytes * members, host.memory_bytes?);
     // What the devices gave was not in memory.
@@ -389,7 +389,7 @@ fn polled_beside(case: &LoadedStack) -> Option<(&'static str, String)> {
     };
     let mut targets = case.run().places.iter().flat_map(|place| &place.spdk).filter(has_no_part);
     let target = targets.find(|target| !target.polled().is_empty())?;
-    (stack.medium.place() == HOST).then(|| {
+    stack.medium.place().is_host().then(|| {
         let text = format!(
             "its CPU time an I/O has that of an SPDK target in it, which serves other stacks and polls all the time ({})",
             target.said()
@@ -495,8 +495,8 @@ mod tests {
     fn guests_of_one_name_are_told_apart_by_their_disks() {
         let mut run = twin::guest();
         run.start.scenario.workloads[0].jobs[0].numjobs = 4;
-        let mut control = run.places.iter().find(|place| place.place == "vm").unwrap().clone();
-        let guest = run.places.iter_mut().find(|place| place.place == "vm").unwrap();
+        let mut control = run.places.iter().find(|place| place.place == "vm".into()).unwrap().clone();
+        let guest = run.places.iter_mut().find(|place| place.place == "vm".into()).unwrap();
         guest.facts.cpu.threads = Some(8);
         control.facts.cpu.threads = Some(1);
         control.disks.iter_mut().for_each(|disk| disk.stack = "vm-1c2g".into());
@@ -513,7 +513,7 @@ mod tests {
         };
         let found = |polls| {
             let mut run = twin::guest();
-            let guest = run.places.iter_mut().find(|place| place.place == "vm").unwrap();
+            let guest = run.places.iter_mut().find(|place| place.place == "vm".into()).unwrap();
             guest.spdk = vec![target(polls)];
             let served = &mut run.start.scenario.stacks[1].layers[0];
             served.options.insert("spdk".into(), "/run/spdk.sock".into());
@@ -541,7 +541,7 @@ mod tests {
                 cpu.steal_ns = cpu.idle_ns / 10;
             }
         });
-        let guest = run.places.iter_mut().find(|place| place.place == "vm").unwrap();
+        let guest = run.places.iter_mut().find(|place| place.place == "vm".into()).unwrap();
         guest.facts.cpu.threads = Some(2);
         run.start.scenario.workloads[0].jobs[0].numjobs = 4;
         let found = kinds(&run);
@@ -553,9 +553,9 @@ mod tests {
     #[test]
     fn a_cache_that_holds_all_and_a_layer_that_is_faster_are_told() {
         let mut run = twin::guest();
-        let guest = run.places.iter_mut().find(|place| place.place == "vm").unwrap();
+        let guest = run.places.iter_mut().find(|place| place.place == "vm".into()).unwrap();
         guest.disks[0].qemu.insert("cache.direct".into(), "off".into());
-        let host = run.places.iter_mut().find(|place| place.place == HOST).unwrap();
+        let host = run.places.iter_mut().find(|place| place.place.is_host()).unwrap();
         host.facts.memory_bytes = Some(64 << 30);
         let found = kinds(&run);
         let text = &found.iter().find(|(kind, _)| kind == "cached").unwrap().1;
@@ -638,10 +638,10 @@ mod tests {
     #[test]
     fn sides_that_differ_in_more_than_their_layers_are_told() {
         let mut run = twin::guest();
-        let guest = run.places.iter_mut().find(|place| place.place == "vm").unwrap();
+        let guest = run.places.iter_mut().find(|place| place.place == "vm".into()).unwrap();
         guest.facts.kernel = Some("6.1.0-56-amd64".into());
         guest.facts.cpu.mitigations = [("spectre_v2".to_owned(), "Vulnerable".to_owned())].into();
-        let host = run.places.iter_mut().find(|place| place.place == HOST).unwrap();
+        let host = run.places.iter_mut().find(|place| place.place.is_host()).unwrap();
         host.facts.kernel = Some("6.18.0".into());
         host.facts.cpu.mitigations = [("spectre_v2".to_owned(), "Mitigation: IBRS".to_owned())].into();
         let found = kinds(&run);

@@ -4,8 +4,8 @@
 use super::findings::durability::{Durability, DurabilityRow};
 use super::findings::{Figure, GuestDisk, Interval, SampleUnit};
 use iotax_facts::machine::Device;
+use iotax_model::record::PlaceFacts;
 use iotax_model::record::trial::{Example, Found, Trial};
-use iotax_model::record::{HOST, PlaceFacts};
 use iotax_model::scenario::{Kill, Stack};
 use iotax_stats::share;
 use iotax_store::RunData;
@@ -278,7 +278,7 @@ fn of_disk(disk: &GuestDisk) -> Vec<String> {
 
 /// Caches of the drives below, as the host's kernel tells them.
 fn of_drives(run: &RunData) -> Vec<String> {
-    let host = run.places.iter().filter(|place| place.place == HOST);
+    let host = run.places.iter().filter(|place| place.place.is_host());
     let devices = host.flat_map(|place| &place.facts.targets).flat_map(|target| &target.devices);
     let mut lines = BTreeSet::new();
     for device in devices {

@@ -26,6 +26,7 @@ use efficiency::Efficiency;
 pub use figure::{Figure, Interval, SampleUnit};
 use imported::ImportedFindings;
 pub use iotax_model::record::GuestDisk;
+use iotax_model::record::Place;
 use iotax_model::record::state::COMPLETE;
 use iotax_model::scenario::SweepPoint;
 use iotax_stats::Verdict;
@@ -266,7 +267,7 @@ pub struct Row {
     /// Whether the others are compared with it.
     pub baseline: bool,
     /// Where the load ran.
-    pub place: Option<String>,
+    pub place: Option<Place>,
     /// Why its figures are not representative.
     pub emulated: Option<String>,
     /// Which generator and why.
@@ -486,8 +487,8 @@ pub struct BillLine {
 /// A place with its facts.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct PlaceReport {
-    /// Its name.
-    pub place: String,
+    /// Which.
+    pub place: Place,
     /// Why its figures are not representative.
     pub emulated: Option<String>,
     /// As recorded.

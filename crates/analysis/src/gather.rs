@@ -2,7 +2,7 @@
 //! the middle of a round leaves it lopsided); a slice with a failed sample spoils its round for that stack.
 
 use super::findings::WritebackWait;
-use iotax_model::record::{CpuTimes, Purpose, Slice, Value, worse_known};
+use iotax_model::record::{CpuTimes, Place, Purpose, Slice, Value, worse_known};
 use iotax_model::scenario::Workload;
 use iotax_stats::Refusal;
 use iotax_stats::quantile::{self, Batches};
@@ -72,7 +72,7 @@ pub struct RoundTotal {
     /// Latencies of both directions.
     pub latency: Total,
     /// Of load in several places: I/Os and seconds of the windows of each.
-    pub parts: BTreeMap<String, (f64, f64)>,
+    pub parts: BTreeMap<Place, (f64, f64)>,
     /// Slices of such load.
     pub with_parts: u32,
     /// Sum over these of the share of the window in which all ran.

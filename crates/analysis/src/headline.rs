@@ -134,7 +134,7 @@ fn widest(all: &[&Comparison]) -> Option<String> {
 pub fn ruler(workloads: &[WorkloadFindings]) -> Option<RulerCheck> {
     let all: Vec<&Comparison> = of_role(workloads, Role::Same).collect();
     let first = all.first()?;
-    let names = distinct(all.iter().map(|one| one.stack.as_str()));
+    let names = distinct(all.iter().map(|one| &one.stack));
     let emulated = all.iter().any(|one| one.emulated.is_some());
     let who = who(&show_names(names), &first.against, emulated);
     let off = all

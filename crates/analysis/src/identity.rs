@@ -1,8 +1,8 @@
 //! Which run it is, of which places.
 
 use super::findings::{PlaceReport, RunIdentity};
-use iotax_model::record::PlaceFacts;
 use iotax_model::record::state::RunState;
+use iotax_model::record::{Place, PlaceFacts};
 use iotax_stats::alike;
 use iotax_store::RunData;
 use iotax_units::shell;
@@ -42,11 +42,8 @@ pub fn place(facts: &PlaceFacts) -> PlaceReport {
 /// Places whose figures are emulated, as sentences.
 pub fn emulated(run: &RunData) -> Vec<String> {
     // Every visit has guests of its own, of the same names.
-    let found: Vec<(&str, &str)> = run
-        .places
-        .iter()
-        .filter_map(|place| Some((place.place.as_str(), place.emulated.as_deref()?)))
-        .collect();
+    let found: Vec<(&Place, &str)> =
+        run.places.iter().filter_map(|place| Some((&place.place, place.emulated.as_deref()?))).collect();
     let reasons: Vec<&str> = found.iter().map(|(_, reason)| *reason).collect();
     let sentence = |group: Vec<usize>| {
         let reason = alike::merged(&group.iter().map(|at| reasons[*at]).collect::<Vec<_>>());

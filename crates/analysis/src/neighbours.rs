@@ -3,7 +3,6 @@
 
 use super::reading::WorkloadView;
 use iotax_facts::machine::Target;
-use iotax_model::record::HOST;
 use iotax_model::scenario::Medium;
 use iotax_stats::Refusal;
 use std::path::Path;
@@ -58,11 +57,11 @@ fn is_bare(reading: &WorkloadView, at: usize) -> bool {
         _ => None,
     });
     let paths: Vec<&Path> = paths.chain([Path::new(&worker.target)]).collect();
-    let here = reading.run.places.iter().filter(|known| known.place == HOST);
+    let here = reading.run.places.iter().filter(|known| known.place.is_host());
     let mut targets =
         here.flat_map(|known| &known.facts.targets).filter(|one| paths.contains(&one.path.as_path()));
     stack.layers.is_empty()
-        && stack.medium.place() == HOST
+        && stack.medium.place().is_host()
         && reading.by_fio(at) == Some(false)
         && targets.all(has_no_workers)
 }

@@ -3,6 +3,7 @@
 
 use super::findings::WarningReport;
 use super::findings::precondition::{LoadReport, PassesReport, PreconditionReport};
+use iotax_model::record::Place;
 use iotax_model::record::precondition::{PassedDrive, Passes, Preconditioned, PreconditionedStack};
 use iotax_model::scenario::{Medium, Stack};
 use iotax_stats::steady::Window;
@@ -76,7 +77,7 @@ fn of_stack(passes: &Passes, stack: &Stack) -> Option<PassesReport> {
 }
 
 /// Whether that path is the medium, or one of the equal files that it has.
-fn is_it(medium: &Medium, place: &str, path: &str) -> bool {
+fn is_it(medium: &Medium, place: &Place, path: &str) -> bool {
     let is_named = match medium {
         Medium::File { path: file, .. } => {
             let number = path.strip_prefix(&*file.to_string_lossy()).and_then(|rest| rest.strip_prefix('.'));
@@ -86,7 +87,7 @@ fn is_it(medium: &Medium, place: &str, path: &str) -> bool {
         Medium::Drive { name, .. } => path.ends_with(&format!("_{name}")),
         Medium::Many { .. } => false,
     };
-    is_named && medium.place() == place
+    is_named && medium.place() == *place
 }
 
 /// What the rounds of a load showed of a stack, set-up by set-up.
@@ -117,7 +118,7 @@ fn of_load(run: &RunData, workload: &str, stack: &Stack) -> Option<LoadReport> {
 
 /// `all of /dev/vdb written 2 times in order before the visits, 400 GiB in 210.0 s, 2045.2 MB/s`
 fn passed(report: &PassesReport) -> String {
-    let drives = show_names(report.drives.iter().map(String::as_str));
+    let drives = show_names(&report.drives);
     let often = counted(report.passes.into(), "time", "times");
     let all = report.drives.len() as u64;
     let written = match report.written < report.bytes {
@@ -174,10 +175,10 @@ pub fn warnings(run: &RunData) -> Vec<WarningReport> {
     let scenario = &run.start.scenario;
     let mut found = Vec::new();
     for passes in latest(run).filter(|passes| !passes.is_done()) {
-        let drives = show_names(passes.drives.iter().map(|drive| drive.path.as_str()));
+        let drives = show_names(passes.drives.iter().map(|drive| &drive.path));
         let (written, all) = (show_bytes(passes.written), show_bytes(passes.whole()));
         let text = format!("{drives}: {written} of the {all} that were to be written to each were");
-        found.push(WarningReport::new("not_preconditioned", &passes.place, text));
+        found.push(WarningReport::new("not_preconditioned", &passes.place.to_string(), text));
     }
     for workload in &scenario.workloads {
         for stack in &scenario.stacks {

@@ -8,7 +8,7 @@ use super::subject::Quantity;
 use super::timeline::Timeline;
 use iotax_load::EngineName;
 use iotax_model::record::{
-    Generator, IO_ERRORS, PlaceFacts, Purpose, Slice, Warning, WorkerUp, ended_as_asked,
+    Generator, IO_ERRORS, Place, PlaceFacts, Purpose, Slice, Warning, WorkerUp, ended_as_asked,
 };
 use iotax_model::scenario::Workload;
 use iotax_stats::Refusal;
@@ -212,10 +212,8 @@ impl<'a> WorkloadView<'a> {
 
     /// Why CPU times of these two are not whole: a guest's own time leaves out what its host does for it.
     pub fn cpu_lacking(&self, pair: [usize; 2]) -> Option<Refusal> {
-        let alone = |at: &usize| {
-            let place = self.worker(*at).map_or("host", |worker| worker.place.as_str());
-            place != "host" && !place.starts_with("ssh:") && self.sides[*at].usage.host.is_none()
-        };
+        let in_guest = |at: &usize| self.worker(*at).is_some_and(|worker| worker.place.is_guest());
+        let alone = |at: &usize| in_guest(at) && self.sides[*at].usage.host.is_none();
         let at = pair.into_iter().find(alone)?;
         Some(lacking(format!("what this host computed for the guest of {} was not recorded", self.name(at))))
     }
@@ -340,14 +338,11 @@ pub fn is_ordinary(reason: &str) -> bool {
 
 /// By stack; a stack is emulated if any of its workers runs in a place that is.
 fn emulated(run: &RunData) -> Vec<Option<String>> {
-    let places: HashMap<&str, &String> = run
-        .places
-        .iter()
-        .filter_map(|place| Some((place.place.as_str(), place.emulated.as_ref()?)))
-        .collect();
+    let places: HashMap<&Place, &String> =
+        run.places.iter().filter_map(|place| Some((&place.place, place.emulated.as_ref()?))).collect();
     let of = |stack: &str| {
         let mut workers = run.workers.iter().filter(|worker| worker.stack == stack);
-        workers.find_map(|worker| places.get(worker.place.as_str())).map(|reason| (*reason).clone())
+        workers.find_map(|worker| places.get(&worker.place)).map(|reason| (*reason).clone())
     };
     run.start.scenario.stacks.iter().map(|stack| of(&stack.name)).collect()
 }

@@ -1,6 +1,7 @@
 //! A target that had another size in one part of a run than in another: a file that was cut, a volume that grew, before the run went on.
 
 use super::reading::WorkloadView;
+use iotax_model::record::Place;
 use iotax_units::show_bytes;
 use std::collections::BTreeMap;
 
@@ -14,9 +15,9 @@ pub fn of(reading: &WorkloadView, at: usize) -> Option<(&'static str, String)> {
         .workers
         .iter()
         .filter(|worker| worker.stack == reading.name(at) && worker.workload == reading.workload.name);
-    let mut first: BTreeMap<&str, u64> = BTreeMap::new();
+    let mut first: BTreeMap<&Place, u64> = BTreeMap::new();
     for worker in ours {
-        let bytes = *first.entry(worker.place.as_str()).or_insert(worker.bytes);
+        let bytes = *first.entry(&worker.place).or_insert(worker.bytes);
         if bytes != worker.bytes {
             let text = format!(
                 "{} had {} at first and {} in visit {}: its figures are of both, and of neither; hint: run it again",

@@ -3,7 +3,7 @@
 use super::findings::{BillLine, Figure, Interval, SampleUnit};
 use super::{Findings, RunData, findings, twin};
 use iotax_load::Job;
-use iotax_model::record::{DesignUp, PlaceFacts, Purpose, Slice, Value, Warning, WorkerUp};
+use iotax_model::record::{DesignUp, Place, PlaceFacts, Purpose, Slice, Value, Warning, WorkerUp};
 use iotax_stats::pilot::Pattern;
 use iotax_stats::{Concludes, Refusal, Verdict};
 
@@ -141,7 +141,10 @@ fn many_emulated_guests_are_named_once_by_their_ends() {
     let mut run = twin::guest();
     let guest = run.places.pop().unwrap();
     for visit in 0..2 {
-        let named = |number| PlaceFacts { place: format!("vm{}", number + 16 * visit), ..guest.clone() };
+        let named = |number| PlaceFacts {
+            place: Place::Guest(format!("vm{}", number + 16 * visit)),
+            ..guest.clone()
+        };
         run.places.extend((0..16).map(named));
     }
     assert_eq!(

@@ -4,8 +4,8 @@
 use iotax_facts::machine::Facts;
 use iotax_load::{EngineName, Histogram, Job, Rw};
 use iotax_model::record::{
-    Better, CpuTimes, DesignUp, Gate, Generator, GuestDisk, Matched, PlaceFacts, Purpose, RunStart, Sample,
-    Slice, SlicePart, Value, Warning, WorkerUp,
+    Better, CpuTimes, DesignUp, Gate, Generator, GuestDisk, Matched, Place, PlaceFacts, Purpose, RunStart,
+    Sample, Slice, SlicePart, Value, Warning, WorkerUp,
 };
 use iotax_model::scenario::sweep::SWEPT;
 use iotax_model::scenario::{
@@ -91,7 +91,7 @@ fn stack(name: &'static str, text: &'static str, latency_ns: f64) -> TwinStack {
 fn parts(parts: u32, ios: f64, window_ns: f64) -> Vec<SlicePart> {
     let all = f64::from(parts * (parts + 1) / 2);
     let part = |at: u32| SlicePart {
-        place: format!("vm{at}"),
+        place: Place::Guest(format!("vm{at}")),
         ios: (ios * f64::from(at + 1) / all) as u64,
         bytes: (4096.0 * ios * f64::from(at + 1) / all) as u64,
         window_ns: window_ns as u64,

@@ -6,7 +6,7 @@ use super::imported;
 use super::precondition;
 use super::reading::WorkloadView;
 use iotax_model::record::state::RunState;
-use iotax_model::record::{LaidOut, WARNING_KINDS};
+use iotax_model::record::{LaidOut, Place, WARNING_KINDS};
 use iotax_stats::checks::Meaning;
 use iotax_store::RunData;
 use iotax_units::{counted, show_bytes};
@@ -76,11 +76,11 @@ fn laid_out(run: &RunData) -> Vec<WarningReport> {
     let said = |stack: &str| {
         let first = run.laid_out.iter().find(|one| one.stack == stack)?;
         // A visit that was made again after a kill wrote it again; the last counts.
-        let of: BTreeMap<&str, &LaidOut> = run
+        let of: BTreeMap<&Place, &LaidOut> = run
             .laid_out
             .iter()
             .filter(|one| one.stack == stack && (one.visit, one.set) == (first.visit, first.set))
-            .map(|one| (one.place.as_str(), one))
+            .map(|one| (&one.place, one))
             .collect();
         let sum = |value: fn(&LaidOut) -> u64| of.values().map(|one| value(one)).sum::<u64>();
         let (written, seconds) = (sum(|one| one.written), sum(|one| one.took_ns + one.flush_ns) as f64 / 1e9);

@@ -1,23 +1,110 @@
 //! Places where load runs: this host, a guest, a host over SSH.
 
+use serde::{Deserialize, Serialize, Serializer};
+use std::cmp::Ordering;
+use std::fmt;
 use std::path::Path;
 
-/// The place that is this host.
-pub const HOST: &str = "host";
-
-/// The place of a host that is reached over SSH.
-pub fn ssh_place(host: &str) -> String {
-    format!("ssh:{host}")
+/// Where load runs, and where a step is performed. It is written, stored and ordered as a string: `host`, `ssh:HOST`, a name.
+#[derive(Clone, Default, PartialEq, Eq, Hash, Deserialize)]
+#[serde(from = "String")]
+pub enum Place {
+    /// This host.
+    #[default]
+    Host,
+    /// A host that is reached over SSH: its destination as given to ssh.
+    Ssh(String),
+    /// A guest of the run, by its name. A lab is one: its name is the scenario's, and does not tell it from those of other guests,
+    /// which plans number (`vm0`).
+    Guest(String),
 }
 
-/// The host behind a place's name, if it is one over SSH.
-pub fn ssh_host(place: &str) -> Option<&str> {
-    place.strip_prefix("ssh:")
+impl Place {
+    /// Whether it is this host.
+    pub fn is_host(&self) -> bool {
+        *self == Place::Host
+    }
+
+    /// Whether it is a host that is reached over SSH.
+    pub fn is_ssh(&self) -> bool {
+        matches!(self, Place::Ssh(_))
+    }
+
+    /// Whether it is a guest of the run.
+    pub fn is_guest(&self) -> bool {
+        matches!(self, Place::Guest(_))
+    }
+
+    /// The host behind it, if it is one over SSH.
+    pub fn ssh_host(&self) -> Option<&str> {
+        match self {
+            Place::Ssh(host) => Some(host),
+            _ => None,
+        }
+    }
+
+    /// What it is written as, in two parts.
+    fn parts(&self) -> [&str; 2] {
+        match self {
+            Place::Host => [HOST, ""],
+            Place::Ssh(host) => [SSH, host],
+            Place::Guest(name) => ["", name],
+        }
+    }
+
+    fn bytes(&self) -> impl Iterator<Item = u8> {
+        self.parts().into_iter().flat_map(str::bytes)
+    }
 }
 
-/// Whether a place is a host that is reached over SSH.
-pub fn is_ssh_place(place: &str) -> bool {
-    ssh_host(place).is_some()
+const HOST: &str = "host";
+const SSH: &str = "ssh:";
+
+impl From<String> for Place {
+    fn from(text: String) -> Place {
+        match text.strip_prefix(SSH) {
+            Some(host) => Place::Ssh(host.to_owned()),
+            None if text == HOST => Place::Host,
+            None => Place::Guest(text),
+        }
+    }
+}
+
+impl From<&str> for Place {
+    fn from(text: &str) -> Place {
+        Place::from(text.to_owned())
+    }
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.parts().into_iter().try_for_each(|part| f.write_str(part))
+    }
+}
+
+/// As a string's.
+impl fmt::Debug for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Debug::fmt(&self.to_string(), f)
+    }
+}
+
+impl Serialize for Place {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl Ord for Place {
+    fn cmp(&self, other: &Place) -> Ordering {
+        self.bytes().cmp(other.bytes())
+    }
+}
+
+impl PartialOrd for Place {
+    fn partial_cmp(&self, other: &Place) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
 }
 
 /// Whether its name says that the kernel makes it up, whatever is mounted there.
@@ -28,4 +115,29 @@ pub fn is_of_the_kernel(path: &Path) -> bool {
 /// Whether a path is one of Windows': those of every other system begin with a slash.
 pub fn is_of_windows(path: &Path) -> bool {
     !path.to_string_lossy().starts_with('/')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_place_is_written_read_and_ordered_as_its_string() {
+        let mut texts = ["vm0", "ssh:root@s1", "host", "hosts", "lab", "ssh", "ssh:", "hos", "ssi"];
+        let mut places = texts.map(Place::from);
+        for (place, text) in places.iter().zip(texts) {
+            let json = serde_json::to_string(place).unwrap();
+            assert_eq!((place.to_string(), &json), (text.to_owned(), &format!("\"{text}\"")));
+            assert_eq!(serde_json::from_str::<Place>(&json).unwrap(), *place);
+        }
+        let keyed = std::collections::BTreeMap::from(places.clone().map(|place| (place, 1)));
+        let json = serde_json::to_string(&keyed).unwrap();
+        assert!(json.starts_with(r#"{"hos":1,"host":1,"hosts":1"#), "{json}");
+        assert_eq!(serde_json::from_str::<std::collections::BTreeMap<Place, u32>>(&json).unwrap(), keyed);
+        places.sort();
+        texts.sort_unstable();
+        assert_eq!(places.map(|place| place.to_string()), texts);
+        assert_eq!(Place::from("ssh:root@s1").ssh_host(), Some("root@s1"));
+        assert_eq!((Place::from("host"), Place::from("lab")), (Place::Host, Place::Guest("lab".into())));
+    }
 }

@@ -23,7 +23,7 @@ use iotax_load::{DataKind, Hold};
 use iotax_model::layer::LayerHelp;
 use iotax_model::scenario::{Engine, LayerSpec};
 use iotax_steps::op::{FillFile, MakeDirectory, Op};
-use iotax_steps::{HOST, PathRef, RunTag, Step, StepId};
+use iotax_steps::{PathRef, Place, RunTag, Step, StepId};
 use state::Move;
 use std::path::PathBuf;
 use std::str::FromStr;
@@ -63,9 +63,9 @@ pub struct Exposed {
     /// Block device or file.
     pub block: bool,
     /// Where it is visible.
-    pub place: String,
+    pub place: Place,
     /// Further places with an equal part each, of guests side by side: place and path. All are loaded at once.
-    pub copies: Vec<(String, PathRef)>,
+    pub copies: Vec<(Place, PathRef)>,
     /// Completions held back on the way.
     pub hold: Hold,
     /// Whether writes pass.
@@ -98,7 +98,7 @@ pub struct Array {
     /// The layer that it is.
     pub spec: LayerSpec,
     /// Where it lives.
-    pub place: String,
+    pub place: Place,
     /// Bytes of each member that a rebuild writes.
     pub in_use: u64,
 }
@@ -133,8 +133,8 @@ impl Exposed {
     }
 
     /// Whether it is loaded in that place.
-    pub fn is_in(&self, place: &str) -> bool {
-        self.place == place || self.copies.iter().any(|(copy, _)| copy == place)
+    pub fn is_in(&self, place: &Place) -> bool {
+        self.place == *place || self.copies.iter().any(|(copy, _)| copy == place)
     }
 
     /// The one thing to stand on.
@@ -266,7 +266,7 @@ pub struct PlanContext {
     /// Whether the load trims: what is filled does not stay so.
     pub trims: bool,
     /// Where steps are performed.
-    pub place: String,
+    pub place: Place,
     /// Whether something is set up above the layer being planned: a guest needs the programs for it.
     pub set_up_above: bool,
     /// So far.
@@ -290,7 +290,7 @@ impl PlanContext {
             seed,
             data: DataKind::default(),
             trims: false,
-            place: HOST.to_owned(),
+            place: Place::Host,
             set_up_above: false,
             steps: Vec::new(),
             guests: Vec::new(),
@@ -307,9 +307,9 @@ impl PlanContext {
     }
 
     /// Adds a step in another place: the far end of a fabric.
-    pub fn add_in(&mut self, place: &str, why: impl Into<String>, op: Op) -> StepId {
+    pub fn add_in(&mut self, place: &Place, why: impl Into<String>, op: Op) -> StepId {
         let id = self.steps.len() as StepId;
-        self.steps.push(Step { id, place: place.to_owned(), why: why.into(), op });
+        self.steps.push(Step { id, place: place.clone(), why: why.into(), op });
         id
     }
 
@@ -320,12 +320,12 @@ impl PlanContext {
     }
 
     /// The same in another place.
-    pub fn directory_in(&mut self, place: &str) -> PathBuf {
+    pub fn directory_in(&mut self, place: &Place) -> PathBuf {
         let directory = self.tag.directory_in(place);
         let made = |step: &Step| {
-            step.place == place && matches!(&step.op, Op::MakeDirectory(made) if made.path == directory)
+            step.place == *place && matches!(&step.op, Op::MakeDirectory(made) if made.path == directory)
         };
-        if place != HOST && !self.steps.iter().any(made) {
+        if !place.is_host() && !self.steps.iter().any(made) {
             let op = Op::MakeDirectory(MakeDirectory { path: directory.clone() });
             self.add_in(place, "make the run's folder there", op);
         }

@@ -11,15 +11,15 @@ use super::sets::Layout;
 use super::survey;
 use anyhow::Result;
 use iotax_layers::{by_name, needs};
-use iotax_model::scenario::{IN_GUEST, Scenario, Stack};
+use iotax_model::scenario::{Scenario, Stack, in_guest};
 use iotax_steps::op::{Op, RemoteAgent};
-use iotax_steps::{HOST, Step, StepId, is_ssh_place, ssh_host};
+use iotax_steps::{Place, Step, StepId};
 use iotax_units::counted;
 use iotax_units::exit::Failed;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Ids of needs by the place that must meet them.
-pub type NeedsByPlace = BTreeMap<String, BTreeSet<&'static str>>;
+pub type NeedsByPlace = BTreeMap<Place, BTreeSet<&'static str>>;
 
 /// What the layers of a scenario need, place by place.
 pub fn needs_of(scenario: &Scenario) -> NeedsByPlace {
@@ -36,16 +36,16 @@ pub fn needs_of(scenario: &Scenario) -> NeedsByPlace {
 /// Whether anything is set up inside of a guest.
 pub fn sets_up_in_guests(scenario: &Scenario) -> bool {
     let mut layers = scenario.stacks.iter().flat_map(Stack::layers_in_places);
-    layers.any(|(spec, place)| place == IN_GUEST && is_set_up(spec))
+    layers.any(|(spec, place)| place == in_guest() && is_set_up(spec))
 }
 
 /// Hosts over SSH that something is set up on.
-fn hosts_with_steps(scenario: &Scenario) -> BTreeSet<String> {
+fn hosts_with_steps(scenario: &Scenario) -> BTreeSet<Place> {
     let layers = scenario.stacks.iter().flat_map(Stack::layers_in_places);
     let places = layers
         .filter(|(spec, _)| is_set_up(spec))
         .flat_map(|(spec, near)| [Some(near), spec.far.clone()].into_iter().flatten());
-    places.filter(|place| is_ssh_place(place)).collect()
+    places.filter(Place::is_ssh).collect()
 }
 
 fn all_met(lacking: &[String]) -> Result<()> {
@@ -60,15 +60,15 @@ impl Session<'_> {
     pub(super) fn reach_hands(&mut self, layout: &Layout) -> Result<()> {
         let mut hosts = hosts_with_steps(self.scenario);
         let media = self.ground(layout).media()?;
-        hosts.extend(media.into_iter().map(|step| step.place).filter(|place| is_ssh_place(place)));
+        hosts.extend(media.into_iter().map(|step| step.place).filter(Place::is_ssh));
         for (number, place) in hosts.into_iter().enumerate() {
-            let host = ssh_host(&place).unwrap_or_default().to_owned();
+            let host = place.ssh_host().unwrap_or_default().to_owned();
             let agent = RemoteAgent { host: host.clone(), for_steps: true };
             let id = agent.id(self.executor.tag());
             // Numbers of plans begin at 0, those of the agents for load go down from the end.
             let id_of_step = StepId::MAX / 2 - number as StepId;
             let why = format!("reach {host} to set up there");
-            self.perform(&Step { id: id_of_step, place: HOST.into(), why, op: Op::RemoteAgent(agent) })?;
+            self.perform(&Step { id: id_of_step, place: Place::Host, why, op: Op::RemoteAgent(agent) })?;
             match places::executor_over_ssh(&place, &id) {
                 Ok(executor) => self.executor.add_place(&place, executor),
                 Err(error) => {
@@ -109,7 +109,7 @@ impl Session<'_> {
     pub(super) fn needs_are_met_elsewhere(&mut self) -> Result<()> {
         let mut lacking = Vec::new();
         for (place, ids) in needs_of(self.scenario) {
-            if place != HOST && place != IN_GUEST {
+            if !place.is_host() && place != in_guest() {
                 lacking.extend(self.lacking_in(&place, &ids)?);
             }
         }
@@ -121,7 +121,7 @@ impl Session<'_> {
     /// # Errors
     /// As [`Session::needs_are_met_elsewhere`].
     pub(super) fn needs_are_met_in_guests(&mut self, plan: &SetPlan) -> Result<()> {
-        let ids = needs_of(self.scenario).remove(IN_GUEST).unwrap_or_default();
+        let ids = needs_of(self.scenario).remove(&in_guest()).unwrap_or_default();
         let mut lacking = Vec::new();
         for guest in plan.guests.iter().filter(|guest| guest.files.steps.is_some()) {
             lacking.extend(self.lacking_in(&guest.place, &ids)?);
@@ -129,7 +129,7 @@ impl Session<'_> {
         all_met(&lacking)
     }
 
-    fn lacking_in(&mut self, place: &str, ids: &BTreeSet<&'static str>) -> Result<Option<String>> {
+    fn lacking_in(&mut self, place: &Place, ids: &BTreeSet<&'static str>) -> Result<Option<String>> {
         match ids.is_empty() {
             true => Ok(None),
             false => Ok(survey::listed_in(

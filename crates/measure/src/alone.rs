@@ -8,6 +8,7 @@ use iotax_model::record::Purpose;
 use iotax_stats::alone::{Decision, decide};
 use iotax_stats::schedule::Schedule;
 use iotax_stats::spread::BATCHES;
+use iotax_steps::Place;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
@@ -39,11 +40,12 @@ impl Visit<'_> {
             return Ok(Found::Fine);
         };
         let others = self.bench.places.stoppable();
-        let others: Vec<String> = others.into_iter().filter(|place| !ready[worker].is_in(place)).collect();
+        let others: Vec<Place> = others.into_iter().filter(|place| !ready[worker].is_in(place)).collect();
         if others.is_empty() {
             return Ok(Found::Fine);
         }
-        self.say(format!("the baseline alone: {} stopped in turn", others.join(", ")));
+        let names: Vec<String> = others.iter().map(Place::to_string).collect();
+        self.say(format!("the baseline alone: {} stopped in turn", names.join(", ")));
         let mut schedule = Schedule::new(self.measure.seed, !self.stream);
         let mut rounds = Vec::new();
         let (began_s, most_s) = (self.bench.spent_s, PART * self.measure.budget_ns as f64 / 1e9);
@@ -66,7 +68,7 @@ impl Visit<'_> {
         &mut self,
         progress: &mut Progress,
         worker: usize,
-        others: &[String],
+        others: &[Place],
         schedule: &mut Schedule,
     ) -> Result<Result<(f64, f64), Ended>> {
         let bound = self.bound(progress, 1);

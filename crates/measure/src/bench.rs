@@ -1,7 +1,7 @@
 //! The stacks of a set under one workload, a slice at a time: workers prepared in their places, a slice run with what
 //! the CPUs did meanwhile, every slice on disk before the next one begins. What comes when is `rounds`' business.
 
-use super::places::{Place, Places, runs_apart};
+use super::places::{Places, Reached, runs_apart};
 use super::states::{Keeper, TRIES};
 use super::stopped;
 use super::together::{self, Together};
@@ -13,12 +13,11 @@ use iotax_model::record::{
 };
 use iotax_model::scenario::{Engine, Workload};
 use iotax_stats::rounds::Part;
-use iotax_steps::engine;
 use iotax_steps::state::ArrayState;
 use iotax_steps::stops::Stop;
 use iotax_steps::wire::message::{Ran, Request, Response};
 use iotax_steps::wire::peer::{QUICK_LIMIT, SLICE_GRACE, slice_limit};
-use iotax_steps::{HOST, ssh_host};
+use iotax_steps::{Place, engine};
 use iotax_store::Writer;
 use iotax_units::exit::Failed;
 use iotax_units::show_ns;
@@ -54,14 +53,14 @@ pub struct Ready {
     /// The paths that the quiesce gate watches on the host.
     pub owed: Vec<PathBuf>,
     /// Places below that work for it and have no load: the other ends of fabrics.
-    pub others: Vec<String>,
+    pub others: Vec<Place>,
 }
 
 /// A place that a stack is loaded in.
 #[derive(Clone, Debug)]
 pub struct Member {
-    /// Its name.
-    pub place: String,
+    /// Which.
+    pub place: Place,
     /// What the load works on there; all members of an `each([..])` at once.
     pub targets: Vec<TargetSpec>,
 }
@@ -74,8 +73,8 @@ impl Member {
 
 impl Ready {
     /// Whether load of it runs in that place.
-    pub fn is_in(&self, place: &str) -> bool {
-        self.members.iter().any(|member| member.place == place)
+    pub fn is_in(&self, place: &Place) -> bool {
+        self.members.iter().any(|member| member.place == *place)
     }
 
     /// All that it works on.
@@ -105,7 +104,7 @@ pub struct Bench<'a> {
     /// Of workers in several places, what is known of how they begin.
     pub starts: BTreeMap<usize, Start>,
     /// Of every place, its clock as it was compared last.
-    pub clocks: BTreeMap<String, ClockReading>,
+    pub clocks: BTreeMap<Place, ClockReading>,
     /// Whether its workers have jobs at a rate.
     pub paced: bool,
     /// Keeps stacks in the states that they are measured in.
@@ -257,9 +256,9 @@ impl Bench<'_> {
     /// # Errors
     /// When a peer is lost, or a clock ran too far apart.
     pub fn compare_clocks(&mut self) -> Result<()> {
-        for name in self.names() {
-            let reading = self.places.get(&name)?.compare_clock(&name)?;
-            self.clocks.insert(name, reading);
+        for place in self.loaded() {
+            let reading = self.places.get(&place)?.compare_clock(&place)?;
+            self.clocks.insert(place, reading);
         }
         Ok(())
     }
@@ -274,7 +273,7 @@ impl Bench<'_> {
         for (place, from) in std::mem::take(&mut self.clocks) {
             let (to, apart) = self.places.get(&place)?.read_clock()?;
             wrong = wrong.or(apart.map(|apart| runs_apart(&place, apart)));
-            if place != HOST {
+            if !place.is_host() {
                 let workload = Some(self.workload.name.clone());
                 self.store.append(&Record::Clocks(Clocks { visit, set, workload, place, from, to }))?;
             }
@@ -284,7 +283,7 @@ impl Bench<'_> {
     }
 
     /// All places of the stacks that are up.
-    fn names(&self) -> BTreeSet<String> {
+    fn loaded(&self) -> BTreeSet<Place> {
         let members = self.ready.iter().flat_map(|ready| &ready.members);
         members.map(|member| member.place.clone()).collect()
     }
@@ -405,9 +404,8 @@ impl Bench<'_> {
         let others_before = self.others(worker)?;
         let ran = self.run(worker, bound, writes, attempt);
         let Slices { ran, host_cpu, together } = ran.map_err(|error| {
-            let names: Vec<&str> =
-                self.ready[worker].members.iter().map(|member| member.place.as_str()).collect();
-            stopped::blame(self.places, &names, error)
+            let loaded: Vec<&Place> = self.ready[worker].members.iter().map(|member| &member.place).collect();
+            stopped::blame(self.places, &loaded, error)
         })?;
         let device_read =
             read_before.zip(self.device_reads(worker)?).map(|(from, to)| to.saturating_sub(from));
@@ -423,8 +421,8 @@ impl Bench<'_> {
     /// CPU times of the places that work for a stack and have no load; `None`: there is none, or one does not tell.
     fn others(&mut self, worker: usize) -> Result<Option<CpuTimes>> {
         let mut all: Option<CpuTimes> = None;
-        for name in self.ready[worker].others.clone() {
-            let Some(times) = cpu_times(self.places.get(&name)?)? else { return Ok(None) };
+        for place in &self.ready[worker].others {
+            let Some(times) = cpu_times(self.places.get(place)?)? else { return Ok(None) };
             all = Some(all.map_or(times, |sum| sum.plus(times)));
         }
         Ok(all)
@@ -435,13 +433,13 @@ impl Bench<'_> {
     fn device_reads(&mut self, worker: usize) -> Result<Option<u64>> {
         let ready = &self.ready[worker];
         // What another host reads is no business of the devices here.
-        let elsewhere = ready.members.iter().any(|member| ssh_host(&member.place).is_some());
+        let elsewhere = ready.members.iter().any(|member| member.place.is_ssh());
         let reads = self.workload.jobs.iter().any(|job| job.rw.reads());
-        if elsewhere || !reads || !self.places.has(HOST) {
+        if elsewhere || !reads || !self.places.has(&Place::Host) {
             return Ok(None);
         }
         let paths = ready.owed.clone();
-        let place = self.places.get(HOST)?;
+        let place = self.places.get(&Place::Host)?;
         match place.ask(Request::DeviceReads { paths }, QUICK_LIMIT)? {
             Response::DeviceReads { bytes } => Ok(bytes),
             other => Err(Failed::from(place.peer.unexpected("device_reads", &other)).into()),
@@ -456,13 +454,14 @@ impl Bench<'_> {
     fn run(&mut self, worker: usize, bound: Bound, flush: bool, attempt: u32) -> Result<Slices> {
         let ready = &self.ready[worker];
         // A guest's CPU time is part of its host's, and what QEMU does for it is nowhere else.
-        let is_guest = |member: &Member| member.place != HOST && ssh_host(&member.place).is_none();
-        let on_host = ready.members.iter().all(is_guest) && self.places.has(HOST);
+        let on_host =
+            ready.members.iter().all(|member| member.place.is_guest()) && self.places.has(&Place::Host);
         let start = self.starts.get(&worker).copied().unwrap_or_default();
         let discard_ns = start.tried_ns(self.least_discard_ns(), attempt).max(2 * start.drain_ns);
         let spec = SliceSpec::now(bound, discard_ns, flush);
         if let [member] = ready.members.as_slice() {
-            let host = |places: &mut Places| if on_host { cpu_times(places.get(HOST)?) } else { Ok(None) };
+            let host =
+                |places: &mut Places| if on_host { cpu_times(places.get(&Place::Host)?) } else { Ok(None) };
             let before = host(self.places)?;
             let peer = &mut self.places.get(&member.place)?.peer;
             let ran = peer.slice(worker as u32, &spec, slice_limit(bound)).map_err(Failed::from)?;
@@ -483,13 +482,13 @@ impl Bench<'_> {
         let of = |member: &Member| {
             (member.place.clone(), member.targets.iter().map(|target| target.path.clone()).collect())
         };
-        let mut asked: Vec<(String, Vec<PathBuf>)> = ready.members.iter().map(of).collect();
-        if !ready.is_in(HOST) && self.places.has(HOST) {
-            asked.push((HOST.to_owned(), ready.owed.clone()));
+        let mut asked: Vec<(Place, Vec<PathBuf>)> = ready.members.iter().map(of).collect();
+        if !ready.is_in(&Place::Host) && self.places.has(&Place::Host) {
+            asked.push((Place::Host, ready.owed.clone()));
         }
-        for (name, paths) in asked {
+        for (place, paths) in asked {
             let request = Request::Gate { paths, limit_ns: GATE_LIMIT.as_nanos() as u64 };
-            let place = self.places.get(&name)?;
+            let place = self.places.get(&place)?;
             if !place.tells_what_is_owed {
                 continue;
             }
@@ -621,7 +620,7 @@ fn sample(metric: &str, unit: &str, better: Better, value: Value) -> Sample {
 }
 
 /// CPU times since boot of a place; a place without /proc/stat has none, and the record says so.
-pub(super) fn cpu_times(place: &mut Place) -> Result<Option<CpuTimes>> {
+pub(super) fn cpu_times(place: &mut Reached) -> Result<Option<CpuTimes>> {
     match place.peer.call(Request::CpuTimes, QUICK_LIMIT) {
         Ok(Response::CpuTimes(times)) => Ok(Some(times)),
         Ok(other) => Err(Failed::from(place.peer.unexpected("cpu_times", &other)).into()),

@@ -6,7 +6,6 @@ use iotax_host::facts;
 use iotax_host::probe::Probe;
 use iotax_layers::{OwnCache, by_name};
 use iotax_model::scenario::{Medium, Scenario, Stack};
-use iotax_steps::HOST;
 
 /// The known ones, the largest first; none where nothing writes. What other hosts and drives hold back is not known
 /// unless the user says it.
@@ -41,7 +40,7 @@ pub fn known(scenario: &Scenario, probe: &Probe) -> Vec<WriteCache> {
 fn of_layers(scenario: &Scenario, probe: &Probe) -> Vec<WriteCache> {
     let mut all: Vec<WriteCache> = Vec::new();
     for stack in &scenario.stacks {
-        let machine = (stack.medium.place() == HOST).then_some(probe);
+        let machine = (stack.medium.place().is_host()).then_some(probe);
         let each = smallest_member(scenario, &stack.medium, probe);
         let caches =
             stack.layers.iter().filter_map(|spec| by_name(&spec.name)?.write_cache(spec, each, machine));
@@ -74,7 +73,7 @@ fn smallest_member(scenario: &Scenario, medium: &Medium, probe: &Probe) -> Optio
 
 /// Whether writes of a stack are acknowledged from this host's page cache.
 fn on_this_host(scenario: &Scenario, stack: &Stack) -> bool {
-    let load = buffered(scenario) && stack.medium.place() == HOST && guest_memory(stack).is_none();
+    let load = buffered(scenario) && stack.medium.place().is_host() && guest_memory(stack).is_none();
     load || stack.layers.iter().any(|spec| by_name(&spec.name).is_some_and(|layer| layer.caches_writes(spec)))
 }
 

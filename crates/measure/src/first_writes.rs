@@ -253,7 +253,7 @@ impl Pass<'_> {
 mod tests {
     use super::*;
     use iotax_host::guard::marker;
-    use iotax_steps::HOST;
+    use iotax_steps::Place;
     use std::path::Path;
 
     fn all_of(path: &Path, order: FirstWrites, data: DataKind) -> (LaidOut, Vec<u8>) {
@@ -263,7 +263,7 @@ mod tests {
         places.reach_host("r").unwrap();
         let target =
             TargetSpec { path: path.to_owned(), bytes: None, writable: false, hold: Default::default() };
-        let member = Member { place: HOST.into(), targets: vec![target] };
+        let member = Member { place: Place::Host, targets: vec![target] };
         let ready = Ready {
             index: 0,
             stack: "s".into(),
@@ -288,7 +288,7 @@ mod tests {
         for (name, order) in [("a", FirstWrites::InOrder), ("b", FirstWrites::AtRandom { block: 64 << 10 })] {
             let (done, content) = all_of(&folder.path().join(name), order, DataKind::default());
             assert_eq!((done.bytes, done.written), (3 * MIB, 3 * MIB * order.passes()));
-            assert!(done.took_ns > 0 && done.stack == "s" && done.place == HOST);
+            assert!(done.took_ns > 0 && done.stack == "s" && done.place.is_host());
             let (data, behind) = content.split_at(3 << 20);
             assert!(data.chunks(512).all(|sector| sector.iter().any(|byte| *byte != 0)));
             assert!(behind[..1 << 20].iter().all(|byte| *byte == 0));

@@ -1,7 +1,7 @@
 //! Disks of guests read back before anything is measured: what QEMU and the guest say of them, stack by stack.
 
 use super::bench::Ready;
-use super::places::Place;
+use super::places::Reached;
 use super::plan::SetPlan;
 use anyhow::Result;
 use iotax_host::facts::{Device, Facts};
@@ -24,7 +24,7 @@ const ANSWER: Duration = Duration::from_secs(10);
 /// # Errors
 /// When QEMU, or what serves a disk beside it, does not answer; when a guest has another drive than it was given.
 pub fn disks(
-    place: &mut Place,
+    place: &mut Reached,
     guest: &GuestPlan,
     up: &SetPlan,
     ready: &[Ready],
@@ -73,7 +73,7 @@ fn differing(
     Ok(differ)
 }
 
-fn of_qemu(place: &mut Place, guest: &GuestPlan, at: usize) -> Result<Settings> {
+fn of_qemu(place: &mut Reached, guest: &GuestPlan, at: usize) -> Result<Settings> {
     let words = |error| Failed::measurement(format!("guest {}: {error}", guest.place));
     let daemon = guest.daemons.iter().find(|daemon| daemon.disk == at);
     let mut daemon = daemon.map(|daemon| Qmp::connect(&daemon.control, ANSWER)).transpose().map_err(words)?;

@@ -10,6 +10,7 @@ use iotax_model::scenario::{Agent, Medium, Scenario};
 use iotax_stats::pilot::{Design, Pattern};
 use iotax_stats::rounds::{Part, Round, RoundKind};
 use iotax_stats::steady::{Writes, Wrote};
+use iotax_steps::Place;
 use iotax_steps::journal::{self, Entry};
 use iotax_store::RunData;
 use std::collections::{BTreeMap, BTreeSet};
@@ -73,8 +74,8 @@ impl Past {
     }
 
     /// The passes over a drive as far as it has kept them.
-    pub fn passed(&self, place: &str, drive: &PassedDrive) -> Option<&Passes> {
-        let mut last = self.passes.iter().rev().filter(|passes| passes.place == place);
+    pub fn passed(&self, place: &Place, drive: &PassedDrive) -> Option<&Passes> {
+        let mut last = self.passes.iter().rev().filter(|passes| passes.place == *place);
         last.find(|passes| passes.drives.contains(drive))
     }
 }
@@ -234,13 +235,13 @@ fn kind(slice: &Slice) -> Option<RoundKind> {
 mod tests {
     use super::*;
     use iotax_steps::op::{Op, Rebuild};
-    use iotax_steps::{HOST, PathRef, Step};
+    use iotax_steps::{PathRef, Step};
 
     #[test]
     fn rebuilds_that_were_begun_have_written() {
         let member = PathRef::Path("/dev/sda".into());
         let op = Op::Rebuild(Rebuild { array: PathRef::Yield(0), member, bytes: 1 << 30 });
-        let step = Box::new(Step { id: 7, place: HOST.to_owned(), why: "rebuild".into(), op });
+        let step = Box::new(Step { id: 7, place: Place::Host, why: "rebuild".into(), op });
         let begun = |seq| Entry::Intent { seq, boot_id: "boot".into(), step: step.clone() };
         assert_eq!(filled(&[begun(1), Entry::Undone { seq: 1 }, begun(2)]), 2 << 30);
     }

@@ -16,7 +16,7 @@ use iotax_steps::system::RealSystem;
 use iotax_steps::wire::message::{Request, Response};
 use iotax_steps::wire::peer::Peer;
 use iotax_steps::wire::ssh;
-use iotax_steps::{HOST, PathRef, ssh_host, ssh_place};
+use iotax_steps::{PathRef, Place};
 use iotax_units::exit::Failed;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -33,11 +33,11 @@ const LAB_DRIVES: &str = "emulated: not representative of drives (those of a lab
 /// Places that are reached.
 #[derive(Default)]
 pub struct Places {
-    reached: BTreeMap<String, Place>,
+    reached: BTreeMap<Place, Reached>,
 }
 
-/// A place and the peer in it.
-pub struct Place {
+/// A place that is reached, with the peer in it.
+pub struct Reached {
     /// The agent's other end.
     pub peer: Peer,
     /// Clock of the place minus clock of the host.
@@ -69,22 +69,22 @@ impl Places {
     ///
     /// # Errors
     /// When no socket pair can be made.
-    pub fn reach_host(&mut self, run_id: &str) -> Result<&mut Place> {
+    pub fn reach_host(&mut self, run_id: &str) -> Result<&mut Reached> {
         let peer = Peer::in_process("this host", Box::new(Machine::default()))
             .context("cannot start the worker's end")?;
-        self.add(HOST, peer, run_id, None, SET_UP_LIMIT)
+        self.add(&Place::Host, peer, run_id, None, SET_UP_LIMIT)
     }
 
     /// A guest whose QEMU was started a moment ago.
     ///
     /// # Errors
     /// With the tail of its console and QEMU's last words; when `stop` is set before it is there.
-    pub fn reach_guest(&mut self, plan: &GuestPlan, run_id: &str, stop: &AtomicBool) -> Result<&mut Place> {
+    pub fn reach_guest(&mut self, plan: &GuestPlan, run_id: &str, stop: &AtomicBool) -> Result<&mut Reached> {
         let (peer, emulated, mut control) = guest::reach(plan, None, stop)?;
         guest::put_on_processors(plan, &mut control)?;
-        let place = self.add(&plan.place, peer, run_id, emulated, SET_UP_LIMIT)?;
-        place.control = Some(control);
-        Ok(place)
+        let reached = self.add(&plan.place, peer, run_id, emulated, SET_UP_LIMIT)?;
+        reached.control = Some(control);
+        Ok(reached)
     }
 
     /// A lab, which is up for the whole run: the place of loads, and the executor that performs steps in it.
@@ -97,11 +97,11 @@ impl Places {
         run_id: &str,
         stop: &AtomicBool,
     ) -> Result<Box<dyn PlaceExecutor>> {
-        let place = self.reach_guest(plan, run_id, stop)?;
+        let reached = self.reach_guest(plan, run_id, stop)?;
         // It is never stopped: what is below a stack in another place may be in it.
-        place.control = None;
+        reached.control = None;
         // Whatever accelerates the guest: no KVM makes drives of files.
-        place.emulated = Some(LAB_DRIVES.into());
+        reached.emulated = Some(LAB_DRIVES.into());
         executor_in_guest(plan, run_id)
     }
 
@@ -115,59 +115,59 @@ impl Places {
         control: Qmp,
         run_id: &str,
         stop: &AtomicBool,
-    ) -> Result<&mut Place> {
+    ) -> Result<&mut Reached> {
         let (peer, emulated, control) = guest::reach(plan, Some(control), stop)?;
-        let place = self.add(&plan.place, peer, run_id, emulated, SET_UP_LIMIT)?;
-        place.control = Some(control);
-        Ok(place)
+        let reached = self.add(&plan.place, peer, run_id, emulated, SET_UP_LIMIT)?;
+        reached.control = Some(control);
+        Ok(reached)
     }
 
     /// Gives a place away that is about to be gone, or is: nobody says goodbye to it. Its agent's other end, and its QEMU.
     ///
     /// # Errors
     /// When it was not reached.
-    pub fn take(&mut self, name: &str) -> Result<(Peer, Option<Qmp>)> {
-        let place = self.reached.remove(name).with_context(|| format!("{name} was not reached"))?;
-        Ok((place.peer, place.control))
+    pub fn take(&mut self, place: &Place) -> Result<(Peer, Option<Qmp>)> {
+        let reached = self.reached.remove(place).with_context(|| format!("{place} was not reached"))?;
+        Ok((reached.peer, reached.control))
     }
 
     /// A host over SSH. The caller has journaled that our binary goes there.
     ///
     /// # Errors
     /// With the last words of ssh.
-    pub fn reach_ssh(&mut self, host: &str, run_id: &str) -> Result<&mut Place> {
+    pub fn reach_ssh(&mut self, host: &str, run_id: &str) -> Result<&mut Reached> {
         // The wire's own error: the caller asks whether the host was ever reached.
         let peer = ssh::connect(host, run_id, &ssh::SshOptions::from_env())?;
-        self.keep(&ssh_place(host), peer, None)
+        self.keep(&Place::Ssh(host.to_owned()), peer, None)
     }
 
     /// A host over SSH whose fio issues the load; `path` is any on it, `socket` of the connection that is kept.
     ///
     /// # Errors
     /// With the last words of ssh, or that there is no fio.
-    pub fn reach_afar(&mut self, host: &str, path: &Path, socket: &Path) -> Result<&mut Place> {
+    pub fn reach_afar(&mut self, host: &str, path: &Path, socket: &Path) -> Result<&mut Reached> {
         let peer = afar::connect(host, path, socket)?;
-        let place = self.keep(&ssh_place(host), peer, None)?;
-        place.tells_what_is_owed = false;
-        place._socket = Some(Socket(socket.to_owned()));
-        Ok(place)
+        let reached = self.keep(&Place::Ssh(host.to_owned()), peer, None)?;
+        reached.tells_what_is_owed = false;
+        reached._socket = Some(Socket(socket.to_owned()));
+        Ok(reached)
     }
 
     fn add(
         &mut self,
-        name: &str,
+        place: &Place,
         mut peer: Peer,
         run_id: &str,
         emulated: Option<String>,
         limit: Duration,
-    ) -> Result<&mut Place> {
+    ) -> Result<&mut Reached> {
         peer.hello(run_id, limit).map_err(Failed::from)?;
-        self.keep(name, peer, emulated)
+        self.keep(place, peer, emulated)
     }
 
-    fn keep(&mut self, name: &str, mut peer: Peer, emulated: Option<String>) -> Result<&mut Place> {
+    fn keep(&mut self, place: &Place, mut peer: Peer, emulated: Option<String>) -> Result<&mut Reached> {
         let clock = reading(&mut peer)?;
-        let place = Place {
+        let reached = Reached {
             peer,
             clock_offset_ns: clock.offset_ns,
             clock: Some(clock),
@@ -176,14 +176,14 @@ impl Places {
             control: None,
             _socket: None,
         };
-        self.reached.insert(name.to_owned(), place);
-        self.get(name)
+        self.reached.insert(place.clone(), reached);
+        self.get(place)
     }
 
     /// A simulated place, with a simulated QEMU if it is a guest.
     #[cfg(test)]
-    pub(super) fn simulated(&mut self, name: &str, peer: Peer, control: Option<Qmp>) {
-        let place = Place {
+    pub(super) fn simulated(&mut self, place: &Place, peer: Peer, control: Option<Qmp>) {
+        let reached = Reached {
             peer,
             clock_offset_ns: 0,
             clock: None,
@@ -192,56 +192,53 @@ impl Places {
             control,
             _socket: None,
         };
-        self.reached.insert(name.to_owned(), place);
+        self.reached.insert(place.clone(), reached);
     }
 
     /// A place that was reached.
     ///
     /// # Errors
     /// When it was not.
-    pub fn get(&mut self, name: &str) -> Result<&mut Place> {
-        self.reached.get_mut(name).with_context(|| format!("{name} was not reached"))
+    pub fn get(&mut self, place: &Place) -> Result<&mut Reached> {
+        self.reached.get_mut(place).with_context(|| format!("{place} was not reached"))
     }
 
     /// Several at once, in that order.
     ///
     /// # Errors
     /// When one was not reached.
-    pub fn several(&mut self, names: &[&str]) -> Result<Vec<&mut Place>> {
-        let mut found: BTreeMap<&str, &mut Place> =
-            self.reached.iter_mut().map(|(name, place)| (name.as_str(), place)).collect();
-        let mut all = Vec::with_capacity(names.len());
-        for name in names {
-            all.push(found.remove(name).with_context(|| format!("{name} was not reached"))?);
-        }
-        Ok(all)
+    pub fn several(&mut self, places: &[&Place]) -> Result<Vec<&mut Reached>> {
+        let mut found: BTreeMap<&Place, &mut Reached> = self.reached.iter_mut().collect();
+        let mut take = |place| found.remove(place).with_context(|| format!("{place} was not reached"));
+        places.iter().map(|place| take(*place)).collect()
     }
 
     /// Whether it was reached.
-    pub fn has(&self, name: &str) -> bool {
-        self.reached.contains_key(name)
+    pub fn has(&self, place: &Place) -> bool {
+        self.reached.contains_key(place)
     }
 
     /// Says goodbye to a place; a peer that is gone already is fine, its clean-up comes next.
-    pub fn leave(&mut self, name: &str) {
-        if let Some(place) = self.reached.remove(name) {
-            drop(place.peer.bye());
+    pub fn leave(&mut self, place: &Place) {
+        if let Some(reached) = self.reached.remove(place) {
+            drop(reached.peer.bye());
         }
     }
 
     /// After a failure: nothing is loaded any more, and nothing held open, so that all can be taken down. Places that answer stay,
     /// as the end of a guest's agent is its own, and there may be things to undo in it first.
     pub fn put_down(&mut self) {
-        for (name, mut place) in std::mem::take(&mut self.reached) {
-            if place.put_down().is_ok() {
-                self.reached.insert(name, place);
+        for (place, mut reached) in std::mem::take(&mut self.reached) {
+            if reached.put_down().is_ok() {
+                self.reached.insert(place, reached);
             }
         }
     }
 
     /// Places that can be stopped: our guests.
-    pub fn stoppable(&self) -> Vec<String> {
-        let can_stop = |(name, place): (&String, &Place)| place.control.is_some().then(|| name.clone());
+    pub fn stoppable(&self) -> Vec<Place> {
+        let can_stop =
+            |(place, reached): (&Place, &Reached)| reached.control.is_some().then(|| place.clone());
         self.reached.iter().filter_map(can_stop).collect()
     }
 
@@ -249,11 +246,11 @@ impl Places {
     ///
     /// # Errors
     /// When QEMU refuses or is gone.
-    pub fn stop_running(&mut self, names: &[String]) -> Result<()> {
-        names.iter().try_for_each(|name| {
-            let place = self.get(name)?;
-            place.clock = None;
-            place.command(name, "stop")
+    pub fn stop_running(&mut self, guests: &[Place]) -> Result<()> {
+        guests.iter().try_for_each(|guest| {
+            let reached = self.get(guest)?;
+            reached.clock = None;
+            reached.command(guest, "stop")
         })
     }
 
@@ -261,21 +258,21 @@ impl Places {
     ///
     /// # Errors
     /// When QEMU refuses or is gone, or the guest does not answer.
-    pub fn go_on(&mut self, names: &[String]) -> Result<()> {
-        names.iter().try_for_each(|name| {
-            let place = self.get(name)?;
-            place.command(name, "cont")?;
-            place.compare_clock(name).map(drop)
+    pub fn go_on(&mut self, guests: &[Place]) -> Result<()> {
+        guests.iter().try_for_each(|guest| {
+            let reached = self.get(guest)?;
+            reached.command(guest, "cont")?;
+            reached.compare_clock(guest).map(drop)
         })
     }
 
-    /// Names of all places.
-    pub fn names(&self) -> Vec<String> {
+    /// All of them.
+    pub fn all(&self) -> Vec<Place> {
         self.reached.keys().cloned().collect()
     }
 }
 
-impl Place {
+impl Reached {
     fn put_down(&mut self) -> Result<()> {
         if let (Some(control), true) = (&mut self.control, self.peer.is_usable()) {
             // It may be stopped; one that runs goes on.
@@ -297,9 +294,9 @@ impl Place {
     ///
     /// # Errors
     /// When it does not answer; when its clock ran apart since it was compared last.
-    pub fn compare_clock(&mut self, name: &str) -> Result<ClockReading> {
+    pub fn compare_clock(&mut self, place: &Place) -> Result<ClockReading> {
         let (now, apart) = self.read_clock()?;
-        apart.map_or(Ok(now), |apart| Err(runs_apart(name, apart).into()))
+        apart.map_or(Ok(now), |apart| Err(runs_apart(place, apart).into()))
     }
 
     /// The same, with how far it ran apart since it was compared last, where that is too far.
@@ -313,13 +310,13 @@ impl Place {
         Ok((now, from.and_then(|from| now.too_far_apart_since(&from))))
     }
 
-    fn command(&mut self, name: &str, command: &str) -> Result<()> {
+    fn command(&mut self, guest: &Place, command: &str) -> Result<()> {
         let control = self.control()?;
         match control.execute(command, serde_json::Value::Null) {
             Ok(_) => Ok(()),
             Err(error) => {
                 let why = self.peer.fate().unwrap_or_else(|| error.to_string());
-                let text = format!("guest {name}: QEMU does not take the command {command}: {why}");
+                let text = format!("guest {guest}: QEMU does not take the command {command}: {why}");
                 Err(Failed::measurement(text).into())
             }
         }
@@ -391,8 +388,8 @@ pub fn executor_in_guest(plan: &GuestPlan, run_id: &str) -> Result<Box<dyn Place
 ///
 /// # Errors
 /// With the last words of ssh; when the place is no such host.
-pub fn executor_over_ssh(place: &str, id: &str) -> Result<Box<dyn PlaceExecutor>> {
-    let host = ssh_host(place).with_context(|| format!("{place} was not reached"))?;
+pub fn executor_over_ssh(place: &Place, id: &str) -> Result<Box<dyn PlaceExecutor>> {
+    let host = place.ssh_host().with_context(|| format!("{place} was not reached"))?;
     let peer = ssh::connect(host, id, &ssh::SshOptions::from_env())?;
     // What was made on a host stays when the connection goes.
     Ok(Box::new(RemoteExecutor::new(peer, Box::new(|| false))))
@@ -401,8 +398,8 @@ pub fn executor_over_ssh(place: &str, id: &str) -> Result<Box<dyn PlaceExecutor>
 /// Executors that take down what a run left: hosts over SSH are reached when it left something there.
 pub fn executors_to_clean(run_id: &str) -> PlaceExecutors {
     let run_id = run_id.to_owned();
-    let reach = move |place: &str| {
-        let host = ssh_host(place).with_context(|| format!("{place} was not reached"))?;
+    let reach = move |place: &Place| {
+        let host = place.ssh_host().with_context(|| format!("{place} was not reached"))?;
         let (id, options) = (format!("{run_id}-clean"), ssh::SshOptions::from_env());
         ssh::await_agents(host, &run_id, &options)?;
         // Of a clean that was cut short.
@@ -413,13 +410,15 @@ pub fn executors_to_clean(run_id: &str) -> PlaceExecutors {
 }
 
 /// What a clock that runs apart means. A guest's kernel may have counted wrong while it booted; others stood still.
-pub(super) fn runs_apart(name: &str, apart: f64) -> Failed {
-    let why = match ssh_host(name) {
-        None => "a kernel that gets no processor while it boots may take its clock for slower than it is",
-        Some(_) => "it or this host may have stood still meanwhile (suspended, paused)",
+pub(super) fn runs_apart(place: &Place, apart: f64) -> Failed {
+    let why = match place {
+        Place::Host | Place::Guest(_) => {
+            "a kernel that gets no processor while it boots may take its clock for slower than it is"
+        }
+        Place::Ssh(_) => "it or this host may have stood still meanwhile (suspended, paused)",
     };
     Failed::measurement(format!(
-        "the clock of {name} ran {:.2} times as fast as this host's: no time that it told is right; hint: measure it again; {why}",
+        "the clock of {place} ran {:.2} times as fast as this host's: no time that it told is right; hint: measure it again; {why}",
         1.0 + apart
     ))
 }
@@ -438,25 +437,25 @@ mod tests {
     fn a_place_whose_clock_runs_apart_measures_nothing() {
         let mut places = Places::default();
         places.reach_host("test").unwrap();
-        let place = places.get(HOST).unwrap();
+        let place = places.get(&Place::Host).unwrap();
         let at_ns = iotax_load::clock::now() - 1_000_000_000;
         let since = |offset_ns, round_trip_ns| Some(ClockReading { at_ns, offset_ns, round_trip_ns });
         place.clock = since(0, 1_000_000);
-        assert_eq!(place.compare_clock("vm8").unwrap().offset_ns / 10_000_000, 0);
+        assert_eq!(place.compare_clock(&"vm8".into()).unwrap().offset_ns / 10_000_000, 0);
         // A second ago it was six seconds behind.
         place.clock = since(-6_000_000_000, 1_000_000);
-        let why = place.compare_clock("vm8").unwrap_err().to_string();
+        let why = place.compare_clock(&"vm8".into()).unwrap_err().to_string();
         assert!(
             why.starts_with("the clock of vm8 ran ") && why.contains(" times as fast as this host's"),
             "{why}"
         );
         assert!(why.contains("while it boots"), "{why}");
         place.clock = since(-6_000_000_000, 1_000_000);
-        let why = place.compare_clock("ssh:b").unwrap_err().to_string();
+        let why = place.compare_clock(&"ssh:b".into()).unwrap_err().to_string();
         assert!(why.contains("stood still"), "{why}");
-        assert!(place.compare_clock("vm8").is_ok(), "it is held against the comparison before");
+        assert!(place.compare_clock(&"vm8".into()).is_ok(), "it is held against the comparison before");
         // What the round trips explain is no matter.
         place.clock = since(-100_000_000, 300_000_000);
-        assert!(place.compare_clock("vm8").is_ok());
+        assert!(place.compare_clock(&"vm8".into()).is_ok());
     }
 }

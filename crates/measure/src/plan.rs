@@ -20,7 +20,7 @@ use iotax_model::layer::Role;
 use iotax_model::scenario::place::drive_name;
 use iotax_model::scenario::{LabSpec, LayerSpec, Medium, Scenario, Stack};
 use iotax_steps::op::{Op, WipeSignatures};
-use iotax_steps::{RunTag, Step, StepId};
+use iotax_steps::{Place, RunTag, Step, StepId};
 use iotax_units::exit::Failed;
 use iotax_units::is_unknown;
 use std::cmp::Reverse;
@@ -200,8 +200,8 @@ impl Ground<'_> {
 
     /// Labs are up beside everything else, and their drives are files of the run's folder, which grow to their full size.
     fn check_labs(&self) -> Result<()> {
-        let drives = |(place, spec): (&String, &LabSpec)| {
-            let file = self.tag.run_dir.join(place);
+        let drives = |(place, spec): (&Place, &LabSpec)| {
+            let file = self.tag.run_dir.join(place.to_string());
             (0..spec.drives.unwrap_or(0)).map(move |_| (file.clone(), spec.drive_size)).collect::<Vec<_>>()
         };
         let files: Vec<(PathBuf, u64)> = self.scenario.labs.iter().flat_map(drives).collect();
@@ -432,14 +432,14 @@ impl Ground<'_> {
     }
 }
 
-fn lab_wish(place: &str, spec: &LabSpec, parts: &guest::Parts, tag: &RunTag) -> Result<LabWish> {
+fn lab_wish(place: &Place, spec: &LabSpec, parts: &guest::Parts, tag: &RunTag) -> Result<LabWish> {
     let drive = |number| {
         let name = drive_name(number);
         LabDrive { file: tag.run_dir.join(format!("{place}-{name}.img")), name, bytes: spec.drive_size }
     };
     let root_image = parts.lab_image.clone();
     Ok(LabWish {
-        place: place.to_owned(),
+        place: place.clone(),
         origin: format!("the lab @{place}"),
         drives: (0..spec.drives.unwrap_or(0)).map(drive).collect(),
         vcpus: spec.vcpus,

@@ -15,7 +15,7 @@ use iotax_layers::readback_owner;
 use iotax_model::record::{GuestDisk, LayerUp, PlaceFacts, Record, SpdkTarget};
 use iotax_model::scenario::Stack;
 use iotax_steps::op::Op;
-use iotax_steps::{HOST, PathRef, Step};
+use iotax_steps::{PathRef, Place, Step};
 use std::path::{Path, PathBuf};
 
 /// What is known of a place that the run itself made.
@@ -27,9 +27,9 @@ struct Made {
 }
 
 /// A device of a place; `None`: it is none, or nobody there can be asked.
-fn device_in(places: &mut Places, place: &str, path: &Path) -> Result<Option<Device>> {
+fn device_in(places: &mut Places, place: &Place, path: &Path) -> Result<Option<Device>> {
     match place {
-        HOST => Ok(facts::device_here(path)),
+        Place::Host => Ok(facts::device_here(path)),
         place if places.has(place) => {
             let facts = places.get(place)?.facts(&[path.to_owned()])?;
             Ok(facts.targets.into_iter().flat_map(|target| target.devices).next())
@@ -39,20 +39,20 @@ fn device_in(places: &mut Places, place: &str, path: &Path) -> Result<Option<Dev
 }
 
 impl Session<'_> {
-    pub(super) fn record_place(&mut self, places: &mut Places, name: &str) -> Result<()> {
-        let devices = self.devices_in(name);
-        let facts = places.get(name)?.facts(&devices)?;
-        let emulated = places.get(name)?.emulated.clone();
-        self.tell_emulated(&[(name.to_owned(), emulated)]);
-        self.store_place(places, name, facts, Made::default())
+    pub(super) fn record_place(&mut self, places: &mut Places, place: &Place) -> Result<()> {
+        let devices = self.devices_in(place);
+        let facts = places.get(place)?.facts(&devices)?;
+        let emulated = places.get(place)?.emulated.clone();
+        self.tell_emulated(&[(place.clone(), emulated)]);
+        self.store_place(places, place, facts, Made::default())
     }
 
     /// A drive that was with a guest may have come back other than it went: the host's facts are those of the visit.
     pub(super) fn record_drives(&mut self, places: &mut Places, up: &SetPlan) -> Result<()> {
         let away = up.steps.iter().any(|step| matches!(step.op, Op::PassThrough(_)));
-        let taken = |stack: &Stack| stack.medium.place() == HOST && survey::takes_drive(stack);
+        let taken = |stack: &Stack| stack.medium.place().is_host() && survey::takes_drive(stack);
         match !away && self.scenario.stacks.iter().any(taken) {
-            true => self.record_place(places, HOST),
+            true => self.record_place(places, &Place::Host),
             false => Ok(()),
         }
     }
@@ -83,7 +83,7 @@ impl Session<'_> {
 
     /// Facts of the guests of a set, with their disks as they really are.
     pub(super) fn record_guests(&mut self, places: &mut Places, up: &SetPlan, ready: &[Ready]) -> Result<()> {
-        let emulated = |guest: &GuestPlan| -> Result<(String, Option<String>)> {
+        let emulated = |guest: &GuestPlan| -> Result<(Place, Option<String>)> {
             Ok((guest.place.clone(), places.get(&guest.place)?.emulated.clone()))
         };
         let emulated = up.guests.iter().map(emulated).collect::<Result<Vec<_>>>()?;
@@ -112,10 +112,10 @@ impl Session<'_> {
         Ok(())
     }
 
-    fn store_place(&mut self, places: &mut Places, name: &str, facts: Facts, made: Made) -> Result<()> {
-        let emulated = places.get(name)?.emulated.clone();
+    fn store_place(&mut self, places: &mut Places, place: &Place, facts: Facts, made: Made) -> Result<()> {
+        let emulated = places.get(place)?.emulated.clone();
         let Made { commands, disks, spdk } = made;
-        let facts = PlaceFacts { place: name.to_owned(), facts, emulated, commands, disks, spdk };
+        let facts = PlaceFacts { place: place.clone(), facts, emulated, commands, disks, spdk };
         match self.told.has_changed(&facts) {
             true => Ok(self.store.append(&Record::Place(facts))?),
             false => Ok(()),
@@ -123,7 +123,7 @@ impl Session<'_> {
     }
 
     /// Once a run, and all at once.
-    fn tell_emulated(&mut self, places: &[(String, Option<String>)]) {
+    fn tell_emulated(&mut self, places: &[(Place, Option<String>)]) {
         for text in self.told.emulated(places) {
             self.observer.tell(Event::Warning { text });
         }

@@ -16,6 +16,7 @@ use iotax_load::{Job, Rw, TargetSpec};
 use iotax_model::record::Record;
 use iotax_model::record::precondition::{PassedDrive, Passes};
 use iotax_model::scenario::{Agent, Medium};
+use iotax_steps::Place;
 use iotax_steps::handler::Allowed;
 use iotax_units::{GIB, KIB, MIB, is_unknown, show_bytes, show_names};
 use std::collections::{BTreeSet, HashSet};
@@ -37,7 +38,7 @@ const RECORD_EVERY: u64 = GIB;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Batch {
     /// Where they are.
-    pub place: String,
+    pub place: Place,
     /// Who writes there.
     agent: Agent,
     /// Bytes of each, in whole blocks; `UNKNOWN_BYTES` of a drive that nobody has looked at yet.
@@ -74,8 +75,7 @@ impl Batch {
 
     /// Their names, as a list.
     pub fn names(&self) -> String {
-        let names: Vec<String> = self.paths.iter().map(|path| path.display().to_string()).collect();
-        show_names(names.iter().map(String::as_str))
+        show_names(self.paths.iter().map(|path| path.display()))
     }
 
     /// Bytes that so many passes write, all drives together; `None`: a size is not known yet.
@@ -89,9 +89,9 @@ impl Batch {
 ///
 /// # Errors
 /// When a list of media has a list in it.
-pub fn batches(ground: &Ground, done: impl Fn(&str, &str) -> u64) -> Result<Vec<Batch>> {
+pub fn batches(ground: &Ground, done: impl Fn(&Place, &str) -> u64) -> Result<Vec<Batch>> {
     let mut context = PlanContext::new(ground.tag.clone(), None, 0);
-    let (mut all, mut seen): (Vec<Batch>, BTreeSet<(String, PathBuf)>) = (Vec::new(), BTreeSet::new());
+    let (mut all, mut seen): (Vec<Batch>, BTreeSet<(Place, PathBuf)>) = (Vec::new(), BTreeSet::new());
     let mut known = HashSet::new();
     for (index, stack) in ground.scenario.stacks.iter().enumerate() {
         let members = stack.medium.members().iter().zip(&ground.found[index]);
@@ -153,26 +153,26 @@ impl Session<'_> {
             return Ok(());
         }
         let ground = self.ground(layout);
-        let done = |place: &str, path: &str| {
+        let done = |place: &Place, path: &str| {
             let drive = PassedDrive { path: path.to_owned(), serial: self.survey.serial_of(place, path) };
             self.past.passed(place, &drive).map_or(0, |passes| passes.written)
         };
         let batches = batches(&ground, done)?;
         let all = Set { stacks: (0..self.scenario.stacks.len()).collect(), after: None };
         self.look_again(places, &all)?;
-        let names: BTreeSet<String> = batches.iter().map(|batch| batch.place.clone()).collect();
-        for name in &names {
-            let made = batches.iter().filter(|batch| batch.whose == Whose::Drive && batch.place == *name);
+        let written_in: BTreeSet<Place> = batches.iter().map(|batch| batch.place.clone()).collect();
+        for place in &written_in {
+            let made = batches.iter().filter(|batch| batch.whose == Whose::Drive && batch.place == *place);
             let made = made.flat_map(|batch| batch.paths.clone()).collect();
             let admitted = self.admitted.clone();
-            places.get(name)?.allow(&Allowed { consent: self.scenario.consent.clone(), made, admitted })?;
+            places.get(place)?.allow(&Allowed { consent: self.scenario.consent.clone(), made, admitted })?;
         }
         // What is smaller than a block has none.
         for batch in batches.iter().filter(|batch| batch.bytes > 0) {
             self.write_over(places, batch)?;
         }
         // The layers above must be able to open what was held meanwhile.
-        names.iter().try_for_each(|name| places.get(name)?.allow(&Allowed::default()))
+        written_in.iter().try_for_each(|place| places.get(place)?.allow(&Allowed::default()))
     }
 
     /// All passes over a batch, from where an earlier part of the run left it.

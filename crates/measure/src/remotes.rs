@@ -10,7 +10,7 @@ use iotax_layers::medium::Found;
 use iotax_model::scenario::{Agent, Medium, Stack};
 use iotax_steps::op::{Op, RemoteAgent};
 use iotax_steps::wire::{WireError, WireFault};
-use iotax_steps::{HOST, Step, StepId, ssh_place};
+use iotax_steps::{Place, Step, StepId};
 use iotax_units::exit::Failed;
 use std::path::Path;
 
@@ -22,21 +22,21 @@ impl Session<'_> {
         for (index, stack) in self.scenario.stacks.iter().enumerate() {
             for (member, medium) in stack.medium.members().iter().enumerate() {
                 let Medium::Remote { host, path, size, agent } = medium else { continue };
-                let name = ssh_place(host);
+                let place = Place::Ssh(host.clone());
                 match agent {
-                    _ if places.has(&name) => {}
+                    _ if places.has(&place) => {}
                     Agent::Iotax => self.reach_remote(places, host, index, &run_id)?,
                     Agent::Fio => self.reach_afar(places, host, path, index)?,
                 }
                 let (found, warnings, drive) =
-                    survey::remote(places.get(&name)?, medium, self.scenario, stack)?;
+                    survey::remote(places.get(&place)?, medium, self.scenario, stack)?;
                 if let Some(identity) = drive {
                     let afar = Afar { identity, admitted: false };
-                    self.survey.afar.entry((name.clone(), path.clone())).or_insert(afar);
+                    self.survey.afar.entry((place.clone(), path.clone())).or_insert(afar);
                 }
                 self.survey.found[index][member] = limited(found, *size, stack)?;
                 for text in warnings {
-                    self.warn("target", &name, text)?;
+                    self.warn("target", &place.to_string(), text)?;
                 }
             }
         }
@@ -52,9 +52,9 @@ impl Session<'_> {
         medium: &Medium,
     ) -> Result<()> {
         let Medium::Remote { host, path, .. } = medium else { return Ok(()) };
-        let name = ssh_place(host);
-        let Some(known) = self.survey.afar.get_mut(&(name.clone(), path.clone())) else { return Ok(()) };
-        let now = survey::seen_afar(places.get(&name)?, path)?
+        let place = Place::Ssh(host.clone());
+        let Some(known) = self.survey.afar.get_mut(&(place.clone(), path.clone())) else { return Ok(()) };
+        let now = survey::seen_afar(places.get(&place)?, path)?
             .ok_or_else(|| Failed::measurement(format!("{} on {host} is gone", path.display())))?;
         survey::same_device(path, &known.identity, &now.identity)?;
         if !known.admitted && survey::intent(self.scenario, stack) == Intent::Write {
@@ -65,12 +65,12 @@ impl Session<'_> {
     }
 
     fn reach_remote(&mut self, places: &mut Places, host: &str, index: usize, run_id: &str) -> Result<()> {
-        let name = ssh_place(host);
-        self.observer.tell(Event::Reaching { place: name.clone() });
+        let place = Place::Ssh(host.to_owned());
+        self.observer.tell(Event::Reaching { place: place.to_string() });
         let op = Op::RemoteAgent(RemoteAgent { host: host.to_owned(), for_steps: false });
         // Numbers of plans begin at 0; this one is no plan's.
         let id = StepId::MAX - index as StepId;
-        self.perform(&Step { id, place: HOST.into(), why: format!("reach {host}"), op })?;
+        self.perform(&Step { id, place: Place::Host, why: format!("reach {host}"), op })?;
         if let Err(error) = places.reach_ssh(host, run_id) {
             if is_unreachable(&error) {
                 // No shell answered, so nothing was copied: nothing is to be undone there.
@@ -78,16 +78,16 @@ impl Session<'_> {
             }
             return Err(error);
         }
-        self.record_place(places, &name)
+        self.record_place(places, &place)
     }
 
     /// Nothing is copied to a host without an agent, so there is nothing to journal.
     fn reach_afar(&mut self, places: &mut Places, host: &str, path: &Path, index: usize) -> Result<()> {
-        let name = ssh_place(host);
-        self.observer.tell(Event::Reaching { place: name.clone() });
+        let place = Place::Ssh(host.to_owned());
+        self.observer.tell(Event::Reaching { place: place.to_string() });
         let socket = self.executor.tag().run_dir.join(format!("ssh-{index}"));
         places.reach_afar(host, path, &socket)?;
-        self.record_place(places, &name)
+        self.record_place(places, &place)
     }
 }
 

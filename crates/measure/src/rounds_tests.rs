@@ -12,7 +12,7 @@ use iotax_model::record::precondition::Preconditioned;
 use iotax_model::record::{CpuTimes, Gate, STOPPED, Slice};
 use iotax_model::scenario::SteadyLimit;
 use iotax_stats::noise::Noise;
-use iotax_steps::HOST;
+use iotax_steps::Place;
 use iotax_steps::engine::{EngineError, LoadEngine};
 use iotax_steps::stops::Stop;
 use iotax_steps::wire::agent::Handler;
@@ -240,7 +240,7 @@ impl Rig {
         };
         Rig {
             machine: Arc::new(Mutex::new(machine)),
-            ready: vec![ready(0, HOST, "/80000"), ready(1, "vm0", "/guest/40000")],
+            ready: vec![ready(0, "host", "/80000"), ready(1, "vm0", "/guest/40000")],
             workload: Workload { name: "w".into(), jobs: vec![Job::default()], engine: None, sweep: None },
             measure: MeasureSpec::default(),
             allowance: None,
@@ -260,11 +260,12 @@ impl Rig {
         let folder = tempfile::tempdir().unwrap();
         let mut store = Store::create(folder.path(), "run").unwrap();
         let mut places = Places::default();
-        for (name, control) in [(HOST, None), ("vm0", Some(qemu(self.machine.clone())))] {
+        for (name, control) in [("host", None), ("vm0", Some(qemu(self.machine.clone())))] {
             let place = Simulated { machine: self.machine.clone(), is_guest: control.is_some() };
             let peer = Peer::in_process(name, Box::new(place)).unwrap();
-            places.simulated(name, peer, control);
-            places.get(name).unwrap().peer.hello("test", Duration::from_secs(5)).unwrap();
+            let place = Place::from(name);
+            places.simulated(&place, peer, control);
+            places.get(&place).unwrap().peer.hello("test", Duration::from_secs(5)).unwrap();
         }
         let tries = std::cell::Cell::new(0);
         let (stopped_in, stop) = (self.stopped_in.clone(), Duration::from_secs(1000));

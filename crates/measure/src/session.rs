@@ -29,7 +29,7 @@ use iotax_steps::executor::Executor;
 use iotax_steps::handler::Allowed;
 use iotax_steps::op::Op;
 use iotax_steps::stops;
-use iotax_steps::{HOST, PathRef, Step, is_ssh_place, ssh_host};
+use iotax_steps::{PathRef, Place, Step};
 use iotax_store::Writer;
 use iotax_units::exit::Failed;
 use iotax_units::show_bytes;
@@ -160,7 +160,7 @@ impl Session<'_> {
         if self.needs_host() {
             let run_id = self.run_id();
             places.reach_host(&run_id)?;
-            self.record_place(places, HOST)?;
+            self.record_place(places, &Place::Host)?;
         }
         // All that can be refused is refused before the first file is made and filled.
         let Bounds { region, left_to_write } = self.ground(layout).bounds()?;
@@ -178,8 +178,8 @@ impl Session<'_> {
             Some(spec) => self.trials(spec, layout, places, region),
             None => self.visits(layout, places, region),
         };
-        for name in places.names() {
-            places.leave(&name);
+        for place in places.all() {
+            places.leave(&place);
         }
         outcome
     }
@@ -316,8 +316,8 @@ impl Session<'_> {
             places.leave(&guest.place);
         }
         // Nothing is written between visits, and the next set's layers must be able to open the devices.
-        for name in places.names() {
-            places.get(&name)?.allow(&Allowed::default())?;
+        for place in places.all() {
+            places.get(&place)?.allow(&Allowed::default())?;
         }
         self.take_down(mark)?;
         Ok(outcome)
@@ -571,13 +571,13 @@ impl Session<'_> {
         Ok(())
     }
 
-    pub(super) fn devices_in(&self, place: &str) -> Vec<PathBuf> {
+    pub(super) fn devices_in(&self, place: &Place) -> Vec<PathBuf> {
         let of = |medium: &Medium| match medium {
             // A file that is not there yet is known by its folder's file system.
-            Medium::File { path, .. } if place == HOST && path.exists() => Some(path.clone()),
-            Medium::File { path, .. } if place == HOST => path.parent().map(PathBuf::from),
-            Medium::Device { path } if place == HOST => Some(path.clone()),
-            Medium::Remote { host, path, .. } if ssh_host(place) == Some(host) => Some(path.clone()),
+            Medium::File { path, .. } if place.is_host() && path.exists() => Some(path.clone()),
+            Medium::File { path, .. } if place.is_host() => path.parent().map(PathBuf::from),
+            Medium::Device { path } if place.is_host() => Some(path.clone()),
+            Medium::Remote { host, path, .. } if place.ssh_host() == Some(host) => Some(path.clone()),
             Medium::Drive { place: lab, name } if place == lab => Some(guest::lab::link_of(name)),
             _ => None,
         };
@@ -590,7 +590,7 @@ impl Session<'_> {
     /// Where each stack of the set is for the load, after the guard there was told what may be written.
     pub(super) fn ready(&mut self, places: &mut Places, up: &SetPlan, region: u64) -> Result<Vec<Ready>> {
         let mut ready = Vec::new();
-        let mut made: BTreeMap<String, Vec<PathBuf>> = BTreeMap::new();
+        let mut made: BTreeMap<Place, Vec<PathBuf>> = BTreeMap::new();
         for (index, exposed) in &up.targets {
             let executor = &self.executor;
             let resolve = |path: &PathRef| executor.path_of(path);
@@ -619,34 +619,33 @@ impl Session<'_> {
                 stack: self.scenario.stacks[*index].name.clone(),
                 members,
                 engine: exposed.engine,
-                owed: self.devices_in(HOST),
+                owed: self.devices_in(&Place::Host),
                 others: self.places_below(*index, exposed),
             });
         }
-        let names: BTreeSet<String> =
+        let loaded: BTreeSet<Place> =
             ready.iter().flat_map(|ready| &ready.members).map(|member| member.place.clone()).collect();
-        for name in names {
-            let made = made.get(&name).cloned().unwrap_or_default();
-            let admitted = if name == HOST { self.admitted.clone() } else { Admitted::default() };
+        for place in loaded {
+            let made = made.get(&place).cloned().unwrap_or_default();
+            let admitted = if place.is_host() { self.admitted.clone() } else { Admitted::default() };
             let consent = self.scenario.consent.clone();
-            places.get(&name)?.allow(&Allowed { consent, made, admitted })?;
+            places.get(&place)?.allow(&Allowed { consent, made, admitted })?;
         }
         Ok(ready)
     }
 
     /// Places that work for a stack and have no load of it; guests on this host are this host, unless the load is in one.
-    fn places_below(&self, index: usize, exposed: &Exposed) -> Vec<String> {
-        let is_guest = |place: &str| place != HOST && !is_ssh_place(place);
-        let counted = is_guest(&exposed.place);
-        let of = |place: String| if is_guest(&place) { HOST.to_owned() } else { place };
-        let below: BTreeSet<String> = self.scenario.stacks[index].places().into_iter().map(of).collect();
-        below.into_iter().filter(|place| *place != exposed.place && !(counted && place == HOST)).collect()
+    fn places_below(&self, index: usize, exposed: &Exposed) -> Vec<Place> {
+        let counted = exposed.place.is_guest();
+        let of = |place: Place| if place.is_guest() { Place::Host } else { place };
+        let below: BTreeSet<Place> = self.scenario.stacks[index].places().into_iter().map(of).collect();
+        below.into_iter().filter(|place| *place != exposed.place && !(counted && place.is_host())).collect()
     }
 
     fn needs_host(&self) -> bool {
         // What a lab takes of this host's processors counts too.
         !self.scenario.labs.is_empty()
-            || self.scenario.stacks.iter().any(|stack| stack.places().contains(HOST))
+            || self.scenario.stacks.iter().any(|stack| stack.places().contains(&Place::Host))
     }
 
     pub(super) fn perform_all(&mut self, steps: &[Step]) -> Result<()> {

@@ -3,15 +3,16 @@
 
 use super::places::Places;
 use iotax_layers::guest::qmp::{Qmp, QmpError};
+use iotax_steps::Place;
 use serde_json::Value;
 
 /// The failure of something in these places, with what QEMU says of those that are guests.
-pub fn blame(places: &mut Places, names: &[&str], error: anyhow::Error) -> anyhow::Error {
-    let why = names.iter().find_map(|name| {
-        let qemu = places.get(name).ok()?.control().ok()?;
+pub fn blame(places: &mut Places, guests: &[&Place], error: anyhow::Error) -> anyhow::Error {
+    let why = guests.iter().find_map(|guest| {
+        let qemu = places.get(guest).ok()?.control().ok()?;
         // A QEMU that says nothing has said nothing.
         let why = why_stopped(qemu).ok()??;
-        Some(format!("QEMU stopped guest {name}: {why}"))
+        Some(format!("QEMU stopped guest {guest}: {why}"))
     });
     match why {
         Some(why) => error.context(why),

@@ -1,7 +1,7 @@
 //! What is there before anything is planned: needs, the bottom of every stack, and the guard's
 //! word on it. It reads only. All that is missing is named at once.
 
-use super::places::Place;
+use super::places::Reached;
 use super::sets::Layout;
 use super::{afield, caches};
 use anyhow::{Context, Result};
@@ -19,9 +19,8 @@ use iotax_layers::medium::{Found, sibling_path};
 use iotax_layers::needs;
 use iotax_layers::{Claim, by_name, guest};
 use iotax_model::scenario::{Agent, Consent, Engine, LayerSpec, Medium, Scenario, Stack};
-use iotax_steps::engine;
 use iotax_steps::wire::message::{Request, Response};
-use iotax_steps::{HOST, is_ssh_place};
+use iotax_steps::{Place, engine};
 use iotax_units::UNKNOWN_BYTES;
 use iotax_units::exit::Failed;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
@@ -48,7 +47,7 @@ pub struct Survey {
     /// Who the local devices and files at the bottom are.
     identities: Vec<(PathBuf, Identity)>,
     /// Who the drives on other hosts are, by place and path.
-    pub(super) afar: BTreeMap<(String, PathBuf), Afar>,
+    pub(super) afar: BTreeMap<(Place, PathBuf), Afar>,
 }
 
 /// A drive of another host, as it was when the run began.
@@ -69,7 +68,7 @@ pub(super) fn listed(scenario: &Scenario, missing: &[Missing]) -> Option<String>
 }
 
 /// The same of another place.
-pub(super) fn listed_in(place: &str, missing: &[Missing]) -> Option<String> {
+pub(super) fn listed_in(place: &Place, missing: &[Missing]) -> Option<String> {
     (!missing.is_empty()).then(|| format!("{place} lacks what is to be set up there:{}", lines(missing)))
 }
 
@@ -84,7 +83,7 @@ pub fn missing(scenario: &Scenario) -> Vec<Missing> {
     let ids: Vec<&str> = needs_of(scenario).into_iter().collect();
     let mut missing = needs::missing(&ids, guest::FINDINGS);
     let layers = scenario.stacks.iter().flat_map(Stack::layers_in_places);
-    for (spec, _) in layers.filter(|(_, place)| place == HOST) {
+    for (spec, _) in layers.filter(|(_, place)| place.is_host()) {
         for one in by_name(&spec.name).map(|layer| layer.missing(spec)).unwrap_or_default() {
             if !missing.contains(&one) {
                 missing.push(one);
@@ -97,15 +96,15 @@ pub fn missing(scenario: &Scenario) -> Vec<Missing> {
 /// Ids of `host::needs` that a scenario's layers, media and engines ask for.
 pub fn needs_of(scenario: &Scenario) -> BTreeSet<&'static str> {
     // What other places lack, their agents tell.
-    let mut ids = afield::needs_of(scenario).remove(HOST).unwrap_or_default();
+    let mut ids = afield::needs_of(scenario).remove(&Place::Host).unwrap_or_default();
     if !scenario.labs.is_empty() || afield::sets_up_in_guests(scenario) {
         ids.extend(guest::LAB_NEEDS);
     }
     for stack in &scenario.stacks {
-        if stack.places().iter().any(|place| is_ssh_place(place)) {
+        if stack.places().iter().any(Place::is_ssh) {
             ids.insert("ssh");
         }
-        if stack.medium.place() != HOST {
+        if !stack.medium.place().is_host() {
             continue;
         }
         let engines = scenario.workloads.iter().map(|workload| workload.engine);
@@ -325,9 +324,9 @@ impl Survey {
     }
 
     /// Serial or WWN of a device here or on a host that was reached, as a consent names it; `None`: a file, or it has none.
-    pub fn serial_of(&self, place: &str, path: &str) -> Option<String> {
-        let here = self.identities.iter().filter(|(known, _)| known.as_os_str() == path && place == HOST);
-        let afar = self.afar.get(&(place.to_owned(), PathBuf::from(path)));
+    pub fn serial_of(&self, place: &Place, path: &str) -> Option<String> {
+        let here = self.identities.iter().filter(|(known, _)| known.as_os_str() == path && place.is_host());
+        let afar = self.afar.get(&(place.clone(), PathBuf::from(path)));
         let mut known = here.map(|(_, identity)| identity).chain(afar.map(|afar| &afar.identity));
         known.find_map(|identity| judge::consent_word(identity).map(str::to_owned))
     }
@@ -456,7 +455,7 @@ pub(super) fn same_device(path: &Path, known: &Identity, now: &Identity) -> Resu
 ///
 /// # Errors
 /// When it does not answer.
-pub(super) fn seen_afar(place: &mut Place, path: &Path) -> Result<Option<Inspection>> {
+pub(super) fn seen_afar(place: &mut Reached, path: &Path) -> Result<Option<Inspection>> {
     match place.ask(Request::Inspect { path: path.to_owned() }, INSPECT_LIMIT)? {
         Response::Inspect { payload } => {
             serde_json::from_value(payload).context("cannot understand what the agent saw")
@@ -471,7 +470,7 @@ pub(super) fn seen_afar(place: &mut Place, path: &Path) -> Result<Option<Inspect
 /// # Errors
 /// Bad input when it does not exist or may not be used as meant.
 pub(super) fn remote(
-    place: &mut Place,
+    place: &mut Reached,
     medium: &Medium,
     scenario: &Scenario,
     stack: &Stack,

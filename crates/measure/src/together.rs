@@ -2,11 +2,11 @@
 //! result, with the share of the window in which all ran.
 
 use super::bench::{Member, Slices, cpu_times};
-use super::places::{Place, Places};
+use super::places::{Places, Reached};
 use anyhow::{Context, Result};
 use iotax_load::{Bound, SliceResult, SliceSpec};
 use iotax_model::record::{CpuTimes, SlicePart};
-use iotax_steps::HOST;
+use iotax_steps::Place;
 use iotax_steps::wire::agent::READY_BEFORE_NS;
 use iotax_steps::wire::message::Ran;
 use iotax_steps::wire::peer::slice_limit;
@@ -48,7 +48,7 @@ pub struct Together {
     /// Share of the whole window that had passed when the last began.
     late: f64,
     /// Who began first, and who last.
-    ends: [String; 2],
+    ends: [Place; 2],
     /// Between the two.
     apart_ns: u64,
     bound: Bound,
@@ -104,13 +104,13 @@ pub(super) fn slice(
     attempt: u32,
     on_host: bool,
 ) -> Result<Slices> {
-    let names: Vec<&str> = members.iter().map(|member| member.place.as_str()).collect();
-    let spec = &SliceSpec { bound: shared_out(spec.bound, names.len() as u64), ..*spec };
-    let all: Vec<&str> = names.iter().copied().chain(on_host.then_some(HOST)).collect();
+    let loaded: Vec<&Place> = members.iter().map(|member| &member.place).collect();
+    let spec = &SliceSpec { bound: shared_out(spec.bound, loaded.len() as u64), ..*spec };
+    let all: Vec<&Place> = loaded.iter().copied().chain(on_host.then_some(&Place::Host)).collect();
     let mut reached = places.several(&all)?;
     let host = if on_host { reached.pop() } else { None };
     let (answers, host_cpu) = ask_all(&mut reached, host, worker, spec, attempt)?;
-    let (ran, together) = merged(&names, &answers, spec.bound).context("no places")?;
+    let (ran, together) = merged(&loaded, &answers, spec.bound).context("no places")?;
     Ok(Slices { ran, host_cpu, together: Some(together) })
 }
 
@@ -123,8 +123,8 @@ fn shared_out(bound: Bound, places: u64) -> Bound {
 }
 
 fn ask_all(
-    places: &mut [&mut Place],
-    host: Option<&mut Place>,
+    places: &mut [&mut Reached],
+    host: Option<&mut Reached>,
     worker: u32,
     spec: &SliceSpec,
     attempt: u32,
@@ -140,7 +140,7 @@ fn ask_all(
     let begin_ns = iotax_load::clock::now()
         + (lead_ns(places.len(), processors, slowest_ns) << attempt.min(MOST_DOUBLINGS));
     let limit = slice_limit(spec.bound);
-    let ask = |place: &mut Place| {
+    let ask = |place: &mut Reached| {
         let begin_ns = Some(begin_ns.saturating_add_signed(place.clock_offset_ns));
         let ran = place.peer.slice(worker, &SliceSpec { begin_ns, ..*spec }, limit).map_err(Failed::from)?;
         Ok((ran, place.clock_offset_ns))
@@ -163,7 +163,7 @@ fn ask_all(
 }
 
 /// This host, where its CPU times are wanted.
-struct Host<'a>(Option<&'a mut Place>);
+struct Host<'a>(Option<&'a mut Reached>);
 
 impl Host<'_> {
     fn cpu_times(&mut self) -> Result<Option<CpuTimes>> {
@@ -179,13 +179,13 @@ fn lead_ns(places: usize, processors: usize, slowest_ns: u64) -> u64 {
 
 /// One result of all, its window in the host's time. Timed windows are of one length and lie as good as at one time; that of
 /// slices by bytes goes from the first submission to the last acknowledgement.
-fn merged(names: &[&str], answers: &[Answer], bound: Bound) -> Option<(Ran, Together)> {
+fn merged(places: &[&Place], answers: &[Answer], bound: Bound) -> Option<(Ran, Together)> {
     let start = |(ran, offset): &Answer| ran.result.window_start_ns.saturating_add_signed(-offset);
     let end = |answer: &Answer| start(answer) + answer.0.result.window_ns;
     let flushed = |answer: &Answer| Some(end(answer) + answer.0.result.flush_ns?);
-    let starts = || names.iter().zip(answers.iter().map(start));
-    let (first_name, first) = starts().min_by_key(|(_, at)| *at)?;
-    let (last_name, latest) = starts().max_by_key(|(_, at)| *at)?;
+    let starts = || places.iter().zip(answers.iter().map(start));
+    let (&first_place, first) = starts().min_by_key(|(_, at)| *at)?;
+    let (&last_place, latest) = starts().max_by_key(|(_, at)| *at)?;
     let last = answers.iter().map(end).max()?;
     let shared = answers.iter().map(end).min()?.saturating_sub(latest);
     let window_ns = match bound {
@@ -201,8 +201,8 @@ fn merged(names: &[&str], answers: &[Answer], bound: Bound) -> Option<(Ran, Toge
     // Each flushes right behind its own end: what all have on the disk is there when the last flush is through.
     let flushes: Option<Vec<u64>> = answers.iter().map(flushed).collect();
     all.flush_ns = flushes.and_then(|ends| ends.into_iter().max()).map(|through| through - last);
-    let part = |(name, (ran, _)): (&&str, &Answer)| SlicePart {
-        place: (*name).to_owned(),
+    let part = |(place, (ran, _)): (&&Place, &Answer)| SlicePart {
+        place: (*place).clone(),
         ios: ran.result.directions().iter().map(|one| one.ios).sum(),
         bytes: ran.result.directions().iter().map(|one| one.bytes).sum(),
         window_ns: ran.result.window_ns,
@@ -210,9 +210,9 @@ fn merged(names: &[&str], answers: &[Answer], bound: Bound) -> Option<(Ran, Toge
     let whole = (last - first).max(1) as f64;
     let together = Together {
         share: shared as f64 / whole,
-        parts: names.iter().zip(answers).map(part).collect(),
+        parts: places.iter().zip(answers).map(part).collect(),
         late: (latest - first) as f64 / whole,
-        ends: [first_name, last_name].map(|name| (*name).to_owned()),
+        ends: [first_place, last_place].map(Place::clone),
         apart_ns: latest - first,
         bound,
     };
@@ -233,23 +233,27 @@ mod tests {
         (Ran { result, cpu }, offset)
     }
 
+    fn merged_of(places: [&str; 2], answers: &[Answer], bound: Bound) -> Option<(Ran, Together)> {
+        merged(&places.map(Place::from).each_ref(), answers, bound)
+    }
+
     #[test]
     fn windows_in_several_clocks_are_one() {
         let bound = Bound::Time { ns: 1000 };
         // The second place's clock is 500 ahead of the host's: both windows begin at 10,000.
         let answers = [answer(10_000, 1000, 10, 0), answer(10_500, 1000, 30, 500)];
-        let (Ran { result, cpu }, together) = merged(&["vm0", "vm1"], &answers, bound).unwrap();
+        let (Ran { result, cpu }, together) = merged_of(["vm0", "vm1"], &answers, bound).unwrap();
         assert_eq!((result.window_start_ns, result.window_ns, result.read.ios), (10_000, 1000, 40));
         assert_eq!((result.read.latency.count(), result.flush_ns), (40, Some(30)));
         assert_eq!(cpu, Some(CpuTimes { user_ns: 2000, idle_ns: 2, ..CpuTimes::default() }));
         assert!(together.share == 1.0 && together.is_enough());
-        let ios: Vec<_> = together.parts.iter().map(|part| (part.place.as_str(), part.ios)).collect();
-        assert_eq!(ios, [("vm0", 10), ("vm1", 30)]);
+        let ios: Vec<_> = together.parts.iter().map(|part| (part.place.to_string(), part.ios)).collect();
+        assert_eq!(ios, [("vm0".to_owned(), 10), ("vm1".to_owned(), 30)]);
         let shifted = [answer(10_000, 1000, 10, 0), answer(10_250, 1000, 30, 0)];
-        let late = merged(&["a", "b"], &shifted, bound).unwrap().1;
+        let late = merged_of(["a", "b"], &shifted, bound).unwrap().1;
         assert!(late.share == 0.6 && !late.is_enough());
         let apart = [answer(10_000, 1000, 10, 0), answer(20_000, 1000, 30, 0)];
-        let apart = merged(&["a", "b"], &apart, bound).unwrap().1;
+        let apart = merged_of(["a", "b"], &apart, bound).unwrap().1;
         assert_eq!(apart.share, 0.0);
         let words = apart.gave_up().message;
         assert!(words.contains("2 places do not run together: in the last of 9 tries b began 10.0 us behind a, and they shared 0 %"), "{words}");
@@ -265,12 +269,12 @@ mod tests {
     fn slices_by_bytes_last_from_the_first_to_the_last() {
         let bound = Bound::Bytes { bytes: 1 };
         let answers = [answer(10_000, 1000, 10, 0), answer(10_100, 1900, 10, 0)];
-        let (ran, together) = merged(&["a", "b"], &answers, bound).unwrap();
+        let (ran, together) = merged_of(["a", "b"], &answers, bound).unwrap();
         assert_eq!((ran.result.window_start_ns, ran.result.window_ns), (10_000, 2000));
         assert_eq!((together.share, together.is_enough()), (0.45, true));
         // The one after the other is not both together.
         let after = [answer(10_000, 1000, 10, 0), answer(10_900, 1900, 10, 0)];
-        assert!(!merged(&["a", "b"], &after, bound).unwrap().1.is_enough());
+        assert!(!merged_of(["a", "b"], &after, bound).unwrap().1.is_enough());
     }
 
     #[test]
@@ -281,7 +285,7 @@ mod tests {
             one
         };
         let of =
-            |answers: &[Answer]| merged(&["a", "b"], answers, Bound::Bytes { bytes: 1 }).unwrap().0.result;
+            |answers: &[Answer]| merged_of(["a", "b"], answers, Bound::Bytes { bytes: 1 }).unwrap().0.result;
         // The first is through at 13,000, the second at 12,100: 1,000 behind the last end.
         assert_eq!(of(&[flushed(1000, 2000), flushed(2000, 100)]).flush_ns, Some(1000));
         assert_eq!(of(&[flushed(1000, 500), flushed(2000, 100)]).flush_ns, Some(100));

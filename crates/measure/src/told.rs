@@ -1,7 +1,7 @@
 //! What a run has said already. Every visit, and every one of many guests, finds the same again; people are told once, and
 //! the record holds once what did not change.
 
-use iotax_model::record::{PlaceFacts, Warning};
+use iotax_model::record::{Place, PlaceFacts, Warning};
 use iotax_units::show_names;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,8 +9,8 @@ use std::collections::{BTreeMap, BTreeSet};
 #[derive(Debug, Default)]
 pub struct Told {
     warnings: BTreeSet<[String; 3]>,
-    emulated: BTreeSet<[String; 2]>,
-    places: BTreeMap<String, PlaceFacts>,
+    emulated: BTreeSet<(Place, String)>,
+    places: BTreeMap<Place, PlaceFacts>,
     volumes: BTreeSet<usize>,
 }
 
@@ -32,11 +32,11 @@ impl Told {
     }
 
     /// A sentence a reason for the emulated of these places, each with its reason; those that were told of are left out.
-    pub fn emulated(&mut self, places: &[(String, Option<String>)]) -> Vec<String> {
-        let mut by_reason: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+    pub fn emulated(&mut self, places: &[(Place, Option<String>)]) -> Vec<String> {
+        let mut by_reason: BTreeMap<&str, Vec<&Place>> = BTreeMap::new();
         for (place, why) in places {
             let Some(why) = why else { continue };
-            if self.emulated.insert([place.clone(), why.clone()]) {
+            if self.emulated.insert((place.clone(), why.clone())) {
                 by_reason.entry(why).or_default().push(place);
             }
         }
@@ -44,9 +44,9 @@ impl Told {
     }
 }
 
-fn said(places: &[&str], why: &str) -> String {
+fn said(places: &[&Place], why: &str) -> String {
     let (are, their) = if places.len() == 1 { ("is", "its") } else { ("are", "their") };
-    let places = show_names(places.iter().copied());
+    let places = show_names(places);
     // A guest's own reason says both already.
     match why.strip_prefix("emulated: ") {
         Some(why) => format!("{places} {are} emulated, and {their} figures are {why}"),
@@ -59,8 +59,8 @@ mod tests {
     use super::*;
     use iotax_host::facts::Facts;
 
-    fn guests(names: &[&str], why: Option<&str>) -> Vec<(String, Option<String>)> {
-        names.iter().map(|name| ((*name).to_owned(), why.map(str::to_owned))).collect()
+    fn guests(names: &[&str], why: Option<&str>) -> Vec<(Place, Option<String>)> {
+        names.iter().map(|name| (Place::from(*name), why.map(str::to_owned))).collect()
     }
 
     #[test]

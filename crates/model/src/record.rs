@@ -5,7 +5,7 @@ pub mod precondition;
 pub mod state;
 pub mod verification;
 
-pub use iotax_facts::place::HOST;
+pub use iotax_facts::place::Place;
 pub use iotax_facts::slice::{CpuTimes, Gate, worse_known};
 pub use iotax_facts::spdk::{Reactor, SpdkTarget};
 pub use iotax_facts::trial;
@@ -131,7 +131,7 @@ pub struct RunStart {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PlaceFacts {
     /// `host`, a guest's name, `ssh:HOST`.
-    pub place: String,
+    pub place: Place,
     /// What it is.
     pub facts: Facts,
     /// Emulated CPU (TCG, or a KVM that emulates): figures are not representative.
@@ -157,7 +157,7 @@ pub struct LayerUp {
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub part: String,
     /// Where it lives.
-    pub place: String,
+    pub place: Place,
     /// Its device, where it is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub device: Option<Device>,
@@ -222,7 +222,7 @@ pub struct WorkerUp {
     /// Name of the workload.
     pub workload: String,
     /// Where the load runs.
-    pub place: String,
+    pub place: Place,
     /// Path that is read and written there.
     pub target: String,
     /// The other members of an `each([..])`, on which the same load runs at the same time.
@@ -287,7 +287,7 @@ pub struct LayingOut {
     /// Name of the stack.
     pub stack: String,
     /// Where the load runs.
-    pub place: String,
+    pub place: Place,
     /// Bytes of all writes that are to come.
     pub bytes: u64,
 }
@@ -302,7 +302,7 @@ pub struct LaidOut {
     /// Name of the stack.
     pub stack: String,
     /// Where the load ran.
-    pub place: String,
+    pub place: Place,
     /// Bytes that are written now and were not before.
     pub bytes: u64,
     /// Bytes of all writes: more than those where some came twice.
@@ -324,7 +324,7 @@ pub struct Clocks {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub workload: Option<String>,
     /// Whose clock.
-    pub place: String,
+    pub place: Place,
     /// At the beginning.
     pub from: ClockReading,
     /// At the end.
@@ -452,7 +452,7 @@ impl Slice {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SlicePart {
     /// Its name.
-    pub place: String,
+    pub place: Place,
     /// I/Os in its window.
     pub ios: u64,
     /// Bytes.

@@ -52,7 +52,7 @@ fn indented(text: &str, width: usize) -> String {
 /// Which run, whether it is emulated, the headline, the check of the ruler, I/Os that failed.
 fn top(findings: &Findings, width: usize) -> String {
     let places = findings.places.iter().filter(|place| place.emulated.is_some());
-    let names: BTreeSet<&str> = places.map(|place| place.place.as_str()).collect();
+    let names: BTreeSet<String> = places.map(|place| place.place.to_string()).collect();
     let emulated = (!names.is_empty())
         .then(|| format!("EMULATED: figures of {} are not representative", show_names(in_order(names))));
     let failed = findings.warnings.iter().filter(|warning| warning.kind == IO_ERRORS).map(|one| one.said());
@@ -62,9 +62,9 @@ fn top(findings: &Findings, width: usize) -> String {
 }
 
 /// `vm9` before `vm10`.
-fn in_order(names: BTreeSet<&str>) -> Vec<&str> {
-    let mut names: Vec<&str> = names.into_iter().collect();
-    names.sort_by_key(|name| name.len());
+fn in_order(names: BTreeSet<String>) -> Vec<String> {
+    let mut names: Vec<String> = names.into_iter().collect();
+    names.sort_by_key(String::len);
     names
 }
 

@@ -87,7 +87,7 @@ fn remade_run(mut run: RunData, chosen: &dyn Fn(&str) -> bool) -> RunData {
 fn of_hostile_names(run: RunData) -> RunData {
     let scenario = &run.start.scenario;
     let mut names: BTreeSet<String> =
-        run.places.iter().map(|place| place.place.clone()).filter(|place| place != "host").collect();
+        run.places.iter().map(|place| place.place.to_string()).filter(|place| place != "host").collect();
     names.extend(scenario.stacks.iter().flat_map(|stack| [stack.name.clone(), stack.text.clone()]));
     names.extend(scenario.workloads.iter().map(|workload| workload.name.clone()));
     names.extend(scenario.workloads.iter().filter_map(|one| Some(one.sweep.as_ref()?.sweep.clone())));

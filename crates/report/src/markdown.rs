@@ -238,7 +238,7 @@ fn place(place: &PlaceReport) -> String {
         some.map(|(key, value)| format!("{key}: {value}")).collect::<Vec<_>>()
     };
     let others = lines(false);
-    let mut out = format!("### {}\n\n{}", escaped(&place.place), list("", lines(true)));
+    let mut out = format!("### {}\n\n{}", escaped(&place.place.to_string()), list("", lines(true)));
     if !others.is_empty() {
         let counted = counted(others.len() as u64, "more attribute", "more attributes");
         out += &format!(

@@ -5,7 +5,7 @@ use super::executor::{Left, undo_one};
 use super::hand::PlaceExecutors;
 use super::journal::{self, Journal, Open};
 use super::op::Undoing;
-use super::{HOST, RunTag};
+use super::{Place, RunTag};
 use anyhow::{Result, anyhow};
 use iotax_journal as store;
 use iotax_units::shell;
@@ -61,7 +61,7 @@ fn unknown(run_dir: &Path, damage: &[String]) -> Option<Left> {
     );
     Some(Left {
         what: format!("what {} does not say any more", run_dir.join(journal::FILE).display()),
-        place: HOST.to_owned(),
+        place: Place::Host,
         cause,
         by_hand: Some(format!(
             "losetup --list; findmnt --list; lsblk; ps -ef | grep {}; then, when nothing of it is left, rm -r {}",

@@ -9,7 +9,7 @@ use super::outlived;
 use super::settings::ThingSettings;
 use super::state::ArrayState;
 use super::system::{NotOurs, NothingMade};
-use super::{HOST, PathRef, RunTag, Step, StepId, StepOutput, ssh_host};
+use super::{PathRef, Place, RunTag, Step, StepId, StepOutput};
 use anyhow::{Context, Result, anyhow};
 use iotax_units::exit::{Failed, UNDO_INCOMPLETE};
 use iotax_units::shell;
@@ -31,7 +31,7 @@ pub struct Left {
     /// What it is.
     pub what: String,
     /// Where it is, as its step says.
-    pub place: String,
+    pub place: Place,
     /// Why it could not be undone.
     pub cause: anyhow::Error,
     /// The command that a person would type there.
@@ -50,7 +50,7 @@ impl Executor {
     }
 
     /// Lets steps be performed in a place that was reached.
-    pub fn add_place(&mut self, place: &str, executor: Box<dyn PlaceExecutor>) {
+    pub fn add_place(&mut self, place: &Place, executor: Box<dyn PlaceExecutor>) {
         self.places.add(place, executor);
     }
 
@@ -83,7 +83,7 @@ impl Executor {
     ///
     /// # Errors
     /// When it was not reached.
-    pub fn place(&mut self, place: &str) -> Result<&mut dyn PlaceExecutor> {
+    pub fn place(&mut self, place: &Place) -> Result<&mut dyn PlaceExecutor> {
         self.places.of(place)
     }
 
@@ -284,12 +284,12 @@ pub fn report_left(left: &[Left]) -> Result<()> {
 
 fn show_left(left: &Left) -> String {
     let (what, cause) = (&left.what, &left.cause);
-    let (at, ssh) = match (left.place.as_str(), ssh_host(&left.place)) {
-        (HOST, _) => (String::new(), None),
-        (_, Some(host)) => (format!(" on {host}"), Some(host)),
-        (guest, None) => (format!(" in the guest {guest}"), None),
+    let at = match &left.place {
+        Place::Host => String::new(),
+        Place::Ssh(host) => format!(" on {host}"),
+        Place::Guest(name) => format!(" in the guest {name}"),
     };
-    let typed = |command: &String| match ssh {
+    let typed = |command: &String| match left.place.ssh_host() {
         Some(host) => format!("ssh {} {}", shell::word(host), shell::word(command)),
         None => command.clone(),
     };
@@ -310,7 +310,7 @@ mod tests {
             show_left(&left)
         };
         let all = [
-            left(HOST, Some("mdadm --stop /dev/md/x")),
+            left("host", Some("mdadm --stop /dev/md/x")),
             left("ssh:me@db1", Some("rm '/srv/its'")),
             left("vm0", Some("mdadm --stop /dev/md/x")),
             left("ssh:db1", None),

@@ -5,7 +5,7 @@ use super::op::Op;
 use super::settings::ThingSettings;
 use super::state::ArrayState;
 use super::system::{Progress, RealSystem, Watcher};
-use super::{HOST, RunTag, StepOutput, is_ssh_place};
+use super::{Place, RunTag, StepOutput};
 use crate::guest::DiskKey;
 use anyhow::{Result, anyhow, bail};
 use iotax_host::Missing;
@@ -55,13 +55,13 @@ pub fn tell(watcher: &SharedWatcher, progress: Progress) -> ControlFlow<()> {
 }
 
 /// Reaches a host over SSH.
-pub type Reach = Box<dyn FnMut(&str) -> Result<Box<dyn PlaceExecutor>> + Send>;
+pub type Reach = Box<dyn FnMut(&Place) -> Result<Box<dyn PlaceExecutor>> + Send>;
 
 /// The executors of a run, by place.
 pub struct PlaceExecutors {
-    known: BTreeMap<String, Box<dyn PlaceExecutor>>,
+    known: BTreeMap<Place, Box<dyn PlaceExecutor>>,
     /// Why places could not be reached: each try may take as long as a connection does.
-    unreached: BTreeMap<String, String>,
+    unreached: BTreeMap<Place, String>,
     reach: Reach,
     watcher: Option<SharedWatcher>,
     /// Of places that are gone.
@@ -86,24 +86,24 @@ impl PlaceExecutors {
     pub fn reaching(executor: Box<dyn PlaceExecutor>, reach: Reach) -> PlaceExecutors {
         let (known, unreached, notes) = (BTreeMap::new(), BTreeMap::new(), Vec::new());
         let mut places = PlaceExecutors { known, unreached, reach, watcher: None, notes };
-        places.add(HOST, executor);
+        places.add(&Place::Host, executor);
         places
     }
 
     /// Adds one, or puts it in another's stead.
-    pub fn add(&mut self, place: &str, mut executor: Box<dyn PlaceExecutor>) {
+    pub fn add(&mut self, place: &Place, mut executor: Box<dyn PlaceExecutor>) {
         if let Some(watcher) = &self.watcher {
             executor.watched_by(Arc::clone(watcher));
         }
         self.unreached.remove(place);
-        self.known.insert(place.to_owned(), executor);
+        self.known.insert(place.clone(), executor);
     }
 
     /// The executor in a place.
     ///
     /// # Errors
     /// It was not reached, or cannot be.
-    pub fn of(&mut self, place: &str) -> Result<&mut dyn PlaceExecutor> {
+    pub fn of(&mut self, place: &Place) -> Result<&mut dyn PlaceExecutor> {
         if !self.known.contains_key(place) {
             if let Some(why) = self.unreached.get(place) {
                 bail!("{why} (it was not tried again)");
@@ -111,7 +111,7 @@ impl PlaceExecutors {
             match (self.reach)(place) {
                 Ok(executor) => self.add(place, executor),
                 Err(error) => {
-                    self.unreached.insert(place.to_owned(), format!("{error:#}"));
+                    self.unreached.insert(place.clone(), format!("{error:#}"));
                     return Err(error);
                 }
             }
@@ -121,10 +121,10 @@ impl PlaceExecutors {
     }
 
     /// Whether a place has ended with all that was made in it: a guest of the run that runs no more.
-    pub fn gone(&mut self, place: &str) -> bool {
+    pub fn gone(&mut self, place: &Place) -> bool {
         match self.known.get_mut(place) {
             Some(executor) => executor.is_gone(),
-            None => place != HOST && !is_ssh_place(place),
+            None => place.is_guest(),
         }
     }
 
@@ -149,16 +149,17 @@ mod tests {
     fn a_host_that_cannot_be_reached_is_tried_once() {
         let tries = Arc::new(Mutex::new(0));
         let counted = Arc::clone(&tries);
-        let reach = move |place: &str| {
+        let reach = move |place: &Place| {
             *counted.lock().unwrap() += 1;
             Err(anyhow!("{place}: no route to host"))
         };
         let mut places = PlaceExecutors::reaching(Box::new(SimulatedSystem::default()), Box::new(reach));
-        let mut told = || places.of("ssh:db1").err().unwrap().to_string();
+        let place = Place::from("ssh:db1");
+        let mut told = || places.of(&place).err().unwrap().to_string();
         assert_eq!(told(), "ssh:db1: no route to host");
         assert_eq!(told(), "ssh:db1: no route to host (it was not tried again)");
         assert_eq!(*tries.lock().unwrap(), 1);
-        places.add("ssh:db1", Box::new(SimulatedSystem::default()));
-        assert!(places.of("ssh:db1").is_ok(), "whoever reaches it otherwise may use it");
+        places.add(&place, Box::new(SimulatedSystem::default()));
+        assert!(places.of(&place).is_ok(), "whoever reaches it otherwise may use it");
     }
 }

@@ -57,7 +57,7 @@ use std::path::{Path, PathBuf};
 pub type StepId = u32;
 
 pub use iotax_facts::array as state;
-pub use iotax_facts::place::{HOST, is_ssh_place, ssh_host, ssh_place};
+pub use iotax_facts::place::Place;
 
 /// A path known when the plan is made, or one that an earlier step yields (a loop device's
 /// number is not known beforehand), or a disk that a guest knows by its serial.
@@ -132,8 +132,8 @@ impl std::fmt::Display for PathRef {
 pub struct Step {
     /// Position in the plan.
     pub id: StepId,
-    /// Where it is executed: `host`, or the name of a guest or `ssh:HOST`.
-    pub place: String,
+    /// Where it is executed.
+    pub place: Place,
     /// What it is for, one clause for `plan`.
     pub why: String,
     /// The change.
@@ -205,9 +205,9 @@ pub struct RunTag {
 
 impl RunTag {
     /// The run's folder in a place.
-    pub fn directory_in(&self, place: &str) -> PathBuf {
+    pub fn directory_in(&self, place: &Place) -> PathBuf {
         match place {
-            HOST => self.run_dir.clone(),
+            Place::Host => self.run_dir.clone(),
             _ => Path::new("/run").join(format!("iotax-{}", self.run_id)),
         }
     }
@@ -218,7 +218,7 @@ impl RunTag {
     }
 
     /// The same tag for steps there.
-    pub fn in_place(&self, place: &str) -> RunTag {
+    pub fn in_place(&self, place: &Place) -> RunTag {
         RunTag { run_id: self.run_id.clone(), run_dir: self.directory_in(place) }
     }
 

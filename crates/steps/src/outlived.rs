@@ -1,6 +1,7 @@
 //! What a guest made on a drive that outlives it. A guest takes what was made in it along when it ends, and its superblocks stay where
 //! they lie: on a file of the run that is removed, or on a drive of somebody's.
 
+use super::Place;
 use super::journal::Open;
 use super::op::Op;
 use std::collections::BTreeSet;
@@ -26,7 +27,7 @@ pub fn superblocks_left_by_guest(open: &Open, others: &[Open]) -> Option<String>
 }
 
 /// Drives of this host that a guest has, as far as a step says.
-fn drives_of(guest: &str, step: &Open) -> Vec<String> {
+fn drives_of(guest: &Place, step: &Open) -> Vec<String> {
     match &step.step.op {
         Op::PassThrough(taken) => vec![taken.disk.display().to_string()],
         Op::Spawn(spawn) if spawn.what == format!("guest {guest}") => {
@@ -45,10 +46,10 @@ const NO_DRIVES: [&str; 5] = ["/dev/kvm", "/dev/shm", "/dev/null", "/dev/urandom
 mod tests {
     use super::*;
     use crate::op::{Drives, MakeDirectory, MakePartition, Spawn};
-    use crate::{HOST, PathRef, Step};
+    use crate::{PathRef, Step};
 
-    fn open(place: &str, op: Op) -> Open {
-        let step = Step { id: 0, place: place.into(), why: "do it".into(), op };
+    fn open(place: Place, op: Op) -> Open {
+        let step = Step { id: 0, place, why: "do it".into(), op };
         Open { seq: 0, boot_id: "b".into(), step, made: None }
     }
 
@@ -63,7 +64,7 @@ mod tests {
             makes: Vec::new(),
             ready: None,
         };
-        open(HOST, Op::Spawn(spawn))
+        open(Place::Host, Op::Spawn(spawn))
     }
 
     fn table() -> Open {
@@ -76,7 +77,7 @@ mod tests {
             bytes: 1,
             drives: Drives::default(),
         };
-        open("vm0", Op::MakePartition(table))
+        open(Place::from("vm0"), Op::MakePartition(table))
     }
 
     #[test]
@@ -84,8 +85,12 @@ mod tests {
         let told = superblocks_left_by_guest(&table(), &[guest("/dev/nvme1n1")]).unwrap();
         assert!(told.starts_with("vm0 ended before") && told.contains("may lie on /dev/nvme1n1,"), "{told}");
         assert_eq!(superblocks_left_by_guest(&table(), &[guest("/srv/x.img")]), None);
-        assert_eq!(superblocks_left_by_guest(&table(), &[open(HOST, table().step.op)]), None, "no guest");
-        let folder = open("vm0", Op::MakeDirectory(MakeDirectory { path: "/run/x".into() }));
+        assert_eq!(
+            superblocks_left_by_guest(&table(), &[open(Place::Host, table().step.op)]),
+            None,
+            "no guest"
+        );
+        let folder = open(Place::from("vm0"), Op::MakeDirectory(MakeDirectory { path: "/run/x".into() }));
         assert_eq!(superblocks_left_by_guest(&folder, &[guest("/dev/nvme1n1")]), None);
     }
 }

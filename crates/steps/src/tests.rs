@@ -20,7 +20,7 @@ use super::simulated::SimulatedSystem;
 use super::state::ArrayState;
 use super::system::RealSystem;
 use super::zfs::ArcLimit;
-use super::{HOST, PathRef, ProcessId, RunTag, Step, StepId, StepOutput};
+use super::{PathRef, Place, ProcessId, RunTag, Step, StepId, StepOutput};
 use crate::guest::DiskKey;
 use anyhow::Result;
 use iotax_host::Missing;
@@ -350,7 +350,7 @@ fn array(members: &[StepId]) -> CreateArray {
 fn steps(ops: impl IntoIterator<Item = Op>) -> Vec<Step> {
     ops.into_iter()
         .enumerate()
-        .map(|(id, op)| Step { id: id as u32, place: HOST.into(), why: "do it".into(), op })
+        .map(|(id, op)| Step { id: id as u32, place: Place::Host, why: "do it".into(), op })
         .collect()
 }
 

@@ -256,9 +256,10 @@ pub fn counted(n: u64, one: &str, many: &str) -> String {
 }
 
 /// Names in a sentence; three or more that go on counting are told by their ends: `host, vm0 to vm15`.
-pub fn show_names<'a>(names: impl IntoIterator<Item = &'a str>) -> String {
+pub fn show_names(names: impl IntoIterator<Item: ToString>) -> String {
+    let names: Vec<String> = names.into_iter().map(|name| name.to_string()).collect();
     let mut runs: Vec<Vec<&str>> = Vec::new();
-    for name in names {
+    for name in &names {
         match runs.last_mut().filter(|run| run.last().is_some_and(|last| goes_on(last, name))) {
             Some(run) => run.push(name),
             None => runs.push(vec![name]),
@@ -356,13 +357,12 @@ mod tests {
     #[test]
     fn names_that_go_on_counting_are_told_by_their_ends() {
         let numbered = |range: std::ops::Range<u32>| range.map(|at| format!("vm{at}")).collect::<Vec<_>>();
-        let shown = |names: &[String]| show_names(names.iter().map(String::as_str));
-        assert_eq!(shown(&numbered(0..16)), "vm0 to vm15");
-        assert_eq!(shown(&numbered(9..11)), "vm9, vm10");
+        assert_eq!(show_names(numbered(0..16)), "vm0 to vm15");
+        assert_eq!(show_names(numbered(9..11)), "vm9, vm10");
         let mixed = [vec!["host".to_owned()], numbered(1..4), numbered(7..8)].concat();
-        assert_eq!(shown(&mixed), "host, vm1 to vm3, vm7");
+        assert_eq!(show_names(mixed), "host, vm1 to vm3, vm7");
         assert_eq!(show_names(["ssh:a", "ssh:b"]), "ssh:a, ssh:b");
-        assert_eq!(show_names([]), "");
+        assert_eq!(show_names([""; 0]), "");
     }
 
     #[test]

@@ -29,7 +29,7 @@ fn passes(view: &View, scenario: &Scenario, batch: &Batch) -> String {
     let passes = scenario.measure.precondition.passes;
     let often = counted(passes.into(), "time", "times");
     let each = if batch.paths.len() > 1 { "all of each of " } else { "all of " };
-    let place = if batch.place == iotax_steps::HOST { String::new() } else { format!("@{}: ", batch.place) };
+    let place = if batch.place.is_host() { String::new() } else { format!("@{}: ", batch.place) };
     let bytes = match batch.written(passes) {
         Some(bytes) => show_bytes(bytes),
         None => "how much run finds out".to_owned(),

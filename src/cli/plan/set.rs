@@ -6,7 +6,7 @@ use iotax_layers::guest::GuestPlan;
 use iotax_measure::plan::SetPlan;
 use iotax_model::scenario::Stack;
 use iotax_steps::op::Op;
-use iotax_steps::{HOST, PathRef, Step};
+use iotax_steps::{PathRef, Place, Step};
 use iotax_units::shell;
 use iotax_units::show_names;
 
@@ -40,7 +40,7 @@ pub fn steps(view: &View, plan: &SetPlan, stacks: &[Stack]) -> String {
 
 /// One step as it is carried out.
 pub fn line(view: &View, step: &Step) -> String {
-    let place = if step.place == HOST { String::new() } else { format!("@{}: ", step.place) };
+    let place = if step.place.is_host() { String::new() } else { format!("@{}: ", step.place) };
     let number = format!("  {}. {place}", step.id + 1);
     let operation = step.op.operation();
     match (&step.op, operation.irreversible()) {
@@ -93,7 +93,7 @@ fn served<'a>(
     path: &'a PathRef,
     plan: &'a SetPlan,
 ) -> impl Iterator<Item = usize> + 'a {
-    let is_it = move |place: &String, at: &PathRef| *place == guest.place && at == path;
+    let is_it = move |place: &Place, at: &PathRef| *place == guest.place && at == path;
     let target = move |(_, shown): &&(usize, iotax_layers::Exposed)| {
         shown.paths.iter().any(|at| is_it(&shown.place, at))
             || shown.copies.iter().any(|(place, at)| is_it(place, at))
@@ -128,8 +128,8 @@ fn numbers(first: Option<&u32>, last: Option<&u32>, guests: &[&GuestPlan]) -> St
 /// What is loaded, and where.
 pub fn targets(view: &View, plan: &SetPlan, stacks: &[Stack], what: &str) -> String {
     let line = |(index, exposed): &(usize, iotax_layers::Exposed)| {
-        let copies = exposed.copies.iter().map(|(place, _)| place.as_str());
-        let places = show_names(std::iter::once(exposed.place.as_str()).chain(copies));
+        let copies = exposed.copies.iter().map(|(place, _)| place);
+        let places = show_names(std::iter::once(&exposed.place).chain(copies));
         let at_once = if exposed.copies.is_empty() { "" } else { " at once" };
         let in_guest = plan.guests.iter().any(|guest| exposed.is_in(&guest.place));
         let paths: Vec<String> = exposed.paths.iter().map(ToString::to_string).collect();

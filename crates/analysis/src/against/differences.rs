@@ -8,7 +8,7 @@ use crate::reading::WorkloadView;
 use crate::verification;
 use crate::warnings;
 use iotax_model::record::state::RunState;
-use iotax_model::record::{PlaceFacts, WorkerUp};
+use iotax_model::record::{Place, PlaceFacts, WorkerUp};
 use iotax_store::RunData;
 use iotax_units::{show_bytes, show_ns};
 use jiff::Timestamp;
@@ -122,10 +122,14 @@ fn of_places([old, new]: [&RunData; 2]) -> Vec<WarningReport> {
         let before = old.places.iter().find(|other| other.place == place.place);
         all.extend(before.into_iter().flat_map(|before| of_place(before, place)));
     }
-    let lacks = |run: &RunData, name: &str| run.places.iter().all(|place| place.place != name);
+    let lacks = |run: &RunData, place: &Place| run.places.iter().all(|other| other.place != *place);
     for (word, run, other) in [("old", old, new), ("new", new, old)] {
         for place in run.places.iter().filter(|place| lacks(other, &place.place)) {
-            all.push(WarningReport::new("place", &place.place, format!("it is in the {word} run only")));
+            all.push(WarningReport::new(
+                "place",
+                &place.place.to_string(),
+                format!("it is in the {word} run only"),
+            ));
         }
     }
     all
@@ -181,8 +185,8 @@ fn without_measured_rate(command_line: &str) -> String {
 }
 
 fn of_place(old: &PlaceFacts, new: &PlaceFacts) -> Vec<WarningReport> {
-    let pairs = facts(old).into_iter().zip(facts(new));
-    pairs.filter_map(|((kind, a), (_, b))| differs(kind, &new.place, &a?, &b?)).collect()
+    let (place, pairs) = (new.place.to_string(), facts(old).into_iter().zip(facts(new)));
+    pairs.filter_map(|((kind, a), (_, b))| differs(kind, &place, &a?, &b?)).collect()
 }
 
 /// What the workers say: engine, place and bytes in use.
@@ -198,7 +202,7 @@ fn of_workers(matched: &Matched) -> Vec<WarningReport> {
         let subject = format!("{}, {}", new.stack, new.workload);
         Some([
             differs("engine", &subject, &old.engine.to_string(), &new.engine.to_string()),
-            differs("place", &subject, &old.place, &new.place),
+            differs("place", &subject, &old.place.to_string(), &new.place.to_string()),
             differs("region", &subject, &show_bytes(old.bytes), &show_bytes(new.bytes)),
         ])
     };

@@ -3,6 +3,7 @@
 use super::{By, Case, Efficiency, Held, Need, reads_of};
 use crate::findings::{Figure, SampleUnit};
 use iotax_hardware::{Link, rate_text};
+use iotax_model::record::Place;
 use iotax_model::scenario::{LayerSpec, Stack};
 use iotax_store::RunData;
 
@@ -40,9 +41,9 @@ fn slowest(run: &RunData, stack: &Stack) -> Option<Link> {
 }
 
 /// The card by which a place reaches the address of a layer, or has it. What emulates cards tells speeds that nothing has.
-fn card(run: &RunData, place: &str, layer: &LayerSpec) -> Option<Link> {
+fn card(run: &RunData, place: &Place, layer: &LayerSpec) -> Option<Link> {
     let address = layer.option("address")?;
-    let facts = &run.places.iter().rfind(|known| known.place == place)?.facts;
+    let facts = &run.places.iter().rfind(|known| known.place == *place)?.facts;
     if facts.cpu.under_hypervisor != Some(false) {
         return None;
     }

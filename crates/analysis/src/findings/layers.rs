@@ -1,6 +1,7 @@
 //! What layers made.
 
 use iotax_facts::machine::Device;
+use iotax_facts::place::Place;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -14,7 +15,7 @@ pub struct LayerReport {
     /// Which part of it, where it has several: `target`, `host`.
     pub part: String,
     /// Where it lives.
-    pub place: String,
+    pub place: Place,
     /// As recorded; `None`: it is no device.
     pub device: Option<Device>,
     /// As its own tools tell it.

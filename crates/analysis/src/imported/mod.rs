@@ -150,7 +150,7 @@ fn sentences(compared: &[(&str, &ImportedComparison)]) -> Vec<String> {
     }
     all.extend(open.iter().map(|(said, systems, one)| {
         let names = match systems.len().checked_sub(MOST_NAMES) {
-            None | Some(0) => show_names(systems.iter().copied()),
+            None | Some(0) => show_names(systems),
             Some(more) => format!("{} and {more} more", systems[..MOST_NAMES].join(", ")),
         };
         format!("{names} against {}: {said}{}", one.against, remedy(&one.verdict))

@@ -55,7 +55,7 @@ fn copied_files(run: &RunData) -> Vec<WarningReport> {
     let of = |files: &Vec<&ImportedFile>| {
         let names: BTreeSet<&str> =
             files.iter().filter_map(|file| systems.get(&file.file)).flatten().copied().collect();
-        let paths = show_names(files.iter().map(|file| file.path.as_str()));
+        let paths = show_names(files.iter().map(|file| &file.path));
         let subject = names.iter().copied().collect::<Vec<_>>().join(", ");
         let text = format!(
             "{paths} are one file, byte by byte: its figures are of one of these systems at the most"
@@ -107,7 +107,7 @@ fn tools(run: &RunData, loads: &[Loaded]) -> Option<WarningReport> {
         tables.push(of(&mut kind.systems.iter().flat_map(|(_, _, results)| results.iter().copied())));
     }
     let mixed: BTreeSet<String> = tables.into_iter().filter(|tools| tools.len() > 1).flatten().collect();
-    let names = || show_names(mixed.iter().map(String::as_str));
+    let names = || show_names(&mixed);
     let text = || format!("results of {} stand in one table: what they count and round differs", names());
     (!mixed.is_empty()).then(|| WarningReport::new("tools", "", text()))
 }

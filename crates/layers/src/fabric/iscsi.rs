@@ -6,6 +6,7 @@ use anyhow::{Result, ensure};
 use iotax_model::layer::LayerHelp;
 use iotax_model::layer::iscsi::HELP;
 use iotax_model::scenario::LayerSpec;
+use iotax_steps::Place;
 use iotax_steps::op::{ConnectIscsi, ExportIscsi, Op, StartIscsid};
 use std::net::SocketAddr;
 
@@ -86,10 +87,10 @@ fn iser(spec: &LayerSpec) -> bool {
 }
 
 /// One daemon in a place serves all sessions there.
-fn start_iscsid(iser: bool, place: &str, context: &mut PlanContext) {
+fn start_iscsid(iser: bool, place: &Place, context: &mut PlanContext) {
     let directory = context.directory_in(place);
     let start = Op::StartIscsid(StartIscsid { directory, iser });
-    if !context.steps.iter().any(|step| step.place == place && step.op == start) {
+    if !context.steps.iter().any(|step| step.place == *place && step.op == start) {
         context.add_in(place, "have an iscsid there", start);
     }
 }

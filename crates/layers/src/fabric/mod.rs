@@ -14,7 +14,7 @@ use anyhow::{Context, Result, bail, ensure};
 use iotax_model::scenario::LayerSpec;
 use iotax_steps::op::{ExportIscsi, ExportNbd, ExportNvmf, ExportSpdkNvmf, NbdServer, Op, RdmaOn, SoftRdma};
 use iotax_steps::tool::guid;
-use iotax_steps::{PathRef, StepId};
+use iotax_steps::{PathRef, Place, StepId};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::net::{IpAddr, Ipv4Addr};
 
@@ -34,9 +34,9 @@ enum Wire {
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Ends {
     /// Where the target is.
-    near: String,
+    near: Place,
     /// Where the initiator is.
-    far: String,
+    far: Place,
     /// Where it listens; `None`: nowhere that has an address.
     at: Option<(IpAddr, u16)>,
 }
@@ -85,7 +85,7 @@ impl Ends {
     }
 }
 
-fn refuse_inside(spec: &LayerSpec, near: &str, far: &str) -> Result<()> {
+fn refuse_inside(spec: &LayerSpec, near: &Place, far: &Place) -> Result<()> {
     let transport = spec.option("transport").unwrap_or_default();
     ensure!(
         near == far,
@@ -102,7 +102,7 @@ fn refuse_inside(spec: &LayerSpec, near: &str, far: &str) -> Result<()> {
 }
 
 /// The address that was written, if one was, or needed to be.
-fn address(spec: &LayerSpec, near: &str, far: &str, wire: Wire) -> Result<Option<IpAddr>> {
+fn address(spec: &LayerSpec, near: &Place, far: &Place, wire: Wire) -> Result<Option<IpAddr>> {
     let Some(word) = spec.option("address") else {
         ensure!(
             near == far,
@@ -130,7 +130,7 @@ fn address(spec: &LayerSpec, near: &str, far: &str, wire: Wire) -> Result<Option
 }
 
 /// Both ends of an address by RDMA have a device for it.
-fn given(address: IpAddr, wire: Wire, near: &str, far: &str, context: &mut PlanContext) -> IpAddr {
+fn given(address: IpAddr, wire: Wire, near: &Place, far: &Place, context: &mut PlanContext) -> IpAddr {
     if wire == Wire::Rdma {
         rdma(RdmaOn::At(address), near, context);
         if near != far {
@@ -141,7 +141,7 @@ fn given(address: IpAddr, wire: Wire, near: &str, far: &str, context: &mut PlanC
 }
 
 /// A network of our own within one machine.
-fn own(context: &mut PlanContext, near: &str) -> IpAddr {
+fn own(context: &mut PlanContext, near: &Place) -> IpAddr {
     let hash = digest(&[&context.tag.run_id, &context.steps.len().to_string(), "network"]);
     let [third, fourth, ..] = hash.to_le_bytes();
     // Link-local, without the first and last of 256 networks, which are reserved (RFC 3927); four addresses each.
@@ -150,16 +150,22 @@ fn own(context: &mut PlanContext, near: &str) -> IpAddr {
     address.into()
 }
 
-fn rdma(on: RdmaOn, place: &str, context: &mut PlanContext) {
+fn rdma(on: RdmaOn, place: &Place, context: &mut PlanContext) {
     let name = context.instance("rdma");
     let short = format!("{:08x}", digest(&[&context.tag.run_id, &name]) as u32);
     context.add_in(place, "have RDMA there", Op::SoftRdma(SoftRdma { short, on }));
 }
 
 /// The port that was written, or the first from that one on that no other export of the plan has.
-fn port_at(spec: &LayerSpec, address: IpAddr, first: u16, near: &str, context: &PlanContext) -> Result<u16> {
+fn port_at(
+    spec: &LayerSpec,
+    address: IpAddr,
+    first: u16,
+    near: &Place,
+    context: &PlanContext,
+) -> Result<u16> {
     let taken = |port: u16| {
-        context.steps.iter().any(|step| step.place == near && listens(&step.op) == Some((address, port)))
+        context.steps.iter().any(|step| step.place == *near && listens(&step.op) == Some((address, port)))
     };
     let Some(word) = spec.option("port") else {
         return (first..).find(|port| !taken(*port)).context("no port is free");

@@ -5,7 +5,7 @@ use crate::{Layer, by_name};
 use iotax_load::Hold;
 use iotax_model::scenario::check::{Request, from_arguments};
 use iotax_model::scenario::{Scenario, Stack};
-use iotax_steps::{HOST, RunTag, Step};
+use iotax_steps::{Place, RunTag, Step};
 use std::fmt::Write as _;
 
 fn scenario(text: &str) -> Scenario {
@@ -214,5 +214,5 @@ fn an_export_writes_nothing_and_a_file_below_it_is_shown_without_its_marker() {
         "{told}"
     );
     assert!(!told.contains("--read-only"), "{told}");
-    assert_eq!(exposed.place, HOST);
+    assert_eq!(exposed.place, Place::Host);
 }

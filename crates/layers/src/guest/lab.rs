@@ -13,7 +13,7 @@ use anyhow::{Context, Result};
 use iotax_steps::op::{BuildInitramfs, MakeFile, Op};
 use iotax_steps::process::started_process;
 use iotax_steps::wire::{Link, Peer};
-use iotax_steps::{PathRef, StepId};
+use iotax_steps::{PathRef, Place, StepId};
 use iotax_units::exit::Failed;
 use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
@@ -47,7 +47,7 @@ pub fn link_of(name: &str) -> PathBuf {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LabWish {
     /// Its name as a place: letters, digits, `-`, `_`.
-    pub place: String,
+    pub place: Place,
     /// Where it is asked for, for messages.
     pub origin: String,
     /// Its drives in order.
@@ -72,7 +72,7 @@ pub fn plan(context: &mut PlanContext, parts: &Parts, wish: &LabWish) -> Result<
     let directory = context.tag.run_dir.clone();
     let initrd = directory.join(format!("{}.initramfs", wish.place));
     let guest = GuestSpec {
-        name: wish.place.clone(),
+        name: wish.place.to_string(),
         run_tag: context.tag.run_id.clone(),
         vcpus: wish.vcpus,
         memory: wish.memory,

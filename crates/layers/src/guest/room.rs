@@ -113,7 +113,7 @@ impl Room {
         };
         let known = match self.nodes.as_slice() {
             [] => "; it tells none apart".to_owned(),
-            nodes => format!(", only {}", numbered(nodes.iter().map(|node| node.number))),
+            nodes => format!(", only {}", show_names(nodes.iter().map(|node| node.number))),
         };
         Err(Failed::need(format!(
             "{}: this host has no NUMA node {}{known}",
@@ -131,7 +131,7 @@ impl Room {
                 return Err(Failed::need(format!(
                     "{}: cpus: this host has no processor {missing}, only {}",
                     guest.origin,
-                    numbered(known)
+                    show_names(known)
                 )));
             }
         }
@@ -264,12 +264,6 @@ fn serving_threads(guest: &GuestPlan) -> u32 {
 fn tables(guests: &[GuestPlan]) -> u64 {
     let images = guests.iter().flat_map(|guest| &guest.disks).filter_map(|disk| disk.qcow2.as_ref());
     images.map(Qcow2::table_cache).sum()
-}
-
-/// `0 to 3, 8`
-fn numbered(numbers: impl IntoIterator<Item = u32>) -> String {
-    let names: Vec<String> = numbers.into_iter().map(|number| number.to_string()).collect();
-    show_names(names.iter().map(String::as_str))
 }
 
 /// What would do.

@@ -6,7 +6,7 @@ use anyhow::{Context, Result, bail, ensure};
 use iotax_load::Hold;
 use iotax_model::scenario::{Agent, Engine, Medium};
 use iotax_steps::op::{ForgetFill, MakeFile, MakeFileAfar, Op};
-use iotax_steps::{HOST, PathRef, ssh_place};
+use iotax_steps::{PathRef, Place};
 use std::path::{Path, PathBuf};
 
 /// What a medium at the bottom of a stack is on this machine, found out before planning.
@@ -81,14 +81,16 @@ pub fn plan_member(
 
 fn shown(member: &Medium, found: &Found, sibling: Option<usize>, context: &PlanContext) -> Result<Exposed> {
     match member {
-        Medium::File { path, .. } => Ok(exposed(sibling_path(path, sibling), found, HOST, context.writable)),
-        Medium::Device { path } => Ok(exposed(path.clone(), found, HOST, context.writable)),
+        Medium::File { path, .. } => {
+            Ok(exposed(sibling_path(path, sibling), found, Place::Host, context.writable))
+        }
+        Medium::Device { path } => Ok(exposed(path.clone(), found, Place::Host, context.writable)),
         Medium::Remote { host, path, agent, .. } => {
-            let there = exposed(path.clone(), found, &ssh_place(host), context.writable);
+            let there = exposed(path.clone(), found, Place::Ssh(host.clone()), context.writable);
             Ok(Exposed { engine: (*agent == Agent::Fio).then_some(Engine::Fio), ..there })
         }
         Medium::Drive { place, name } => {
-            Ok(exposed(guest::lab::link_of(name), found, place, context.writable))
+            Ok(exposed(guest::lab::link_of(name), found, place.clone(), context.writable))
         }
         Medium::Many { .. } => bail!("{} is a list within a list", member.text()),
     }
@@ -109,12 +111,12 @@ fn make_file(path: &Path, keep: bool, bytes: u64, context: &mut PlanContext) {
     context.add("fill the file under test", Op::FillFile(fill));
 }
 
-fn exposed(path: PathBuf, found: &Found, place: &str, writable: bool) -> Exposed {
+fn exposed(path: PathBuf, found: &Found, place: Place, writable: bool) -> Exposed {
     Exposed {
         paths: vec![PathRef::Path(path)],
         bytes: found.bytes,
         block: found.block,
-        place: place.to_owned(),
+        place,
         copies: Vec::new(),
         hold: Hold::default(),
         writable,

@@ -8,8 +8,8 @@ use anyhow::{Result, ensure};
 use iotax_model::layer::LayerHelp;
 use iotax_model::layer::fs::HELP;
 use iotax_model::scenario::LayerSpec;
+use iotax_steps::Place;
 use iotax_steps::op::{MakeFilesystem, Mount, Op};
-use iotax_steps::{HOST, is_ssh_place};
 use iotax_units::{KIB, MIB, show_bytes};
 
 /// Which of the types an option is of.
@@ -98,10 +98,10 @@ fn mkfs_need(kind: &str) -> Option<&'static str> {
 }
 
 /// What to do about too few bytes in a place. In a lab, drives are as large as they are told to be.
-fn larger(place: &str) -> &'static str {
-    match place == HOST || is_ssh_place(place) {
-        true => "a larger drive or file at the bottom",
-        false => {
+fn larger(place: &Place) -> &'static str {
+    match place {
+        Place::Host | Place::Ssh(_) => "a larger drive or file at the bottom",
+        Place::Guest(_) => {
             "larger drives at the bottom; those of a lab by --lab drive_size=1GiB, or drive_size in [place.NAME]"
         }
     }

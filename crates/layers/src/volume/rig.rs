@@ -7,7 +7,7 @@ use iotax_model::layer as catalog;
 use iotax_model::scenario::LayerSpec;
 use iotax_model::scenario::ast::OptionExpr;
 use iotax_model::scenario::grammar::parse_layer;
-use iotax_steps::{HOST, PathRef, RunTag, Step};
+use iotax_steps::{PathRef, Place, RunTag, Step};
 
 /// So many devices of that many bytes.
 pub fn over(members: usize, bytes: u64) -> Exposed {
@@ -15,7 +15,7 @@ pub fn over(members: usize, bytes: u64) -> Exposed {
         paths: (0..members).map(|number| PathRef::Path(format!("/dev/nvme{number}n1").into())).collect(),
         bytes,
         block: true,
-        place: HOST.to_owned(),
+        place: Place::Host,
         copies: Vec::new(),
         hold: Hold::default(),
         writable: true,

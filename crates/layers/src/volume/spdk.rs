@@ -12,7 +12,7 @@ use iotax_model::layer::LayerHelp;
 use iotax_model::layer::spdk::HELP;
 use iotax_model::scenario::LayerSpec;
 use iotax_steps::op::{ChangeSpdkArray, JoinSpdk, Op, SpdkChange, SpdkLvol, SpdkRaid};
-use iotax_steps::{HOST, PathRef, spdk};
+use iotax_steps::{PathRef, spdk};
 use iotax_units::{KIB, MIB, show_bytes};
 use std::path::Path;
 
@@ -60,7 +60,7 @@ impl Layer for SpdkBdev {
 
     fn plan(&self, spec: &LayerSpec, below: &Exposed, context: &mut PlanContext) -> Result<Exposed> {
         ensure!(
-            below.place == HOST,
+            below.place.is_host(),
             "{}: an SPDK target is spoken to on this host only, and what is below is on {}",
             spec.origin,
             below.place

@@ -1,5 +1,6 @@
 //! What preconditioning records: the passes over drives, as far as they came, and the rounds to a steady state.
 
+use iotax_facts::place::Place;
 use serde::{Deserialize, Serialize};
 
 /// Passes over drives in one place, written at the same time; recorded when they begin, now and then, and when they end. The last
@@ -7,7 +8,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Passes {
     /// Where they are.
-    pub place: String,
+    pub place: Place,
     /// Which.
     pub drives: Vec<PassedDrive>,
     /// Bytes of each.

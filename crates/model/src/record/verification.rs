@@ -1,5 +1,6 @@
 //! What a stack gave back of what a load with `verify` wrote to it, as it is recorded.
 
+use iotax_facts::place::Place;
 use iotax_load::Verified;
 use serde::{Deserialize, Serialize};
 
@@ -15,7 +16,7 @@ pub struct Verification {
     /// Name of the stack.
     pub stack: String,
     /// Where the load ran.
-    pub place: String,
+    pub place: Place,
     /// What was found.
     pub found: Verified,
 }

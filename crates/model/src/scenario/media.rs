@@ -7,8 +7,7 @@ use super::place::{self, Names};
 use super::stacks::known_layer;
 use super::{Medium, remote};
 use crate::layer;
-use iotax_facts::place::is_of_the_kernel;
-use iotax_facts::place::{HOST, ssh_host};
+use iotax_facts::place::{Place, is_of_the_kernel};
 use iotax_units as units;
 use std::collections::{BTreeMap, HashSet};
 use std::path::{Component, Path, PathBuf};
@@ -50,7 +49,7 @@ fn distinct(members: &[MediumExpr], media: &[Medium]) -> Checked<()> {
 /// One worker loads all members, so that their slices begin and end together: it is in one place.
 fn in_one_place(members: &[MediumExpr], media: &[Medium]) -> Checked<()> {
     let place = |medium: &Medium| match medium.place() {
-        here if here == HOST => "on this host".to_owned(),
+        Place::Host => "on this host".to_owned(),
         there => format!("on {there}"),
     };
     let elsewhere = |medium: &Medium| medium.place() != media[0].place();
@@ -95,11 +94,10 @@ fn whole(members: &[MediumExpr]) -> std::ops::Range<usize> {
 /// An unknown scheme, a path that is not absolute, an option it does not take.
 pub fn medium_of(expr: &MediumExpr, names: &Names) -> Checked<Medium> {
     let at = |fault| TextFault::new(expr.span.clone(), fault);
-    if let Some(place) = &expr.place {
-        match names.place(place).map_err(at)? {
-            here if here == HOST => {}
-            there => return medium_in(expr, &there, names),
-        }
+    match expr.place.as_ref().map(|word| names.place(word)).transpose().map_err(at)? {
+        Some(Place::Guest(lab)) => return names.drive(&lab, expr),
+        Some(Place::Ssh(host)) => return medium_on(expr, &host),
+        Some(Place::Host) | None => {}
     }
     match expr.scheme.as_deref() {
         Some("file") => file_medium(expr),
@@ -110,9 +108,8 @@ pub fn medium_of(expr: &MediumExpr, names: &Names) -> Checked<Medium> {
     }
 }
 
-/// `nvme0 @lab`, or `/dev/nvme1n1 @ssh:HOST`, which is `ssh:HOST:/dev/nvme1n1`.
-fn medium_in(expr: &MediumExpr, place: &str, names: &Names) -> Checked<Medium> {
-    let Some(host) = ssh_host(place) else { return names.drive(place, expr) };
+/// `/dev/nvme1n1 @ssh:HOST`, which is `ssh:HOST:/dev/nvme1n1`.
+fn medium_on(expr: &MediumExpr, host: &str) -> Checked<Medium> {
     match expr.scheme.as_deref() {
         None | Some("file") if expr.body.starts_with('/') => {
             let body = format!("{host}:{}", expr.body);
@@ -120,8 +117,8 @@ fn medium_in(expr: &MediumExpr, place: &str, names: &Names) -> Checked<Medium> {
         }
         _ => {
             let fault = Fault::hint(
-                format!("\"{}\" is no path on {place}", expr.body),
-                format!("write /dev/NAME @{place}"),
+                format!("\"{}\" is no path on ssh:{host}", expr.body),
+                format!("write /dev/NAME @ssh:{host}"),
             );
             Err(TextFault::new(expr.span.clone(), fault))
         }

@@ -49,7 +49,7 @@ pub use table::{TableGroup, TableSpec};
 pub use iotax_facts::{Consent, Engine};
 
 use crate::layer::Role;
-use iotax_facts::place::{HOST, ssh_place};
+use iotax_facts::place::Place;
 use iotax_load::{DataKind, Job};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
@@ -94,7 +94,7 @@ pub struct Scenario {
     pub table: Option<Box<TableSpec>>,
     /// Guests with emulated drives that stacks stand in, by the names of their places.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub labs: BTreeMap<String, LabSpec>,
+    pub labs: BTreeMap<Place, LabSpec>,
     /// What was read differently from how it was written, for `plan`, the report and the log.
     #[serde(default)]
     pub notes: Vec<String>,
@@ -168,7 +168,9 @@ impl Scenario {
 }
 
 /// The place of what is set up in a guest, whose name only a plan knows.
-pub const IN_GUEST: &str = "in the guest";
+pub fn in_guest() -> Place {
+    Place::Guest("in the guest".into())
+}
 
 /// A stack from its medium up.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -195,13 +197,13 @@ impl Stack {
     }
 
     /// Its layers with the place of each: where what is below it lives.
-    pub fn layers_in_places(&self) -> impl Iterator<Item = (&LayerSpec, String)> {
+    pub fn layers_in_places(&self) -> impl Iterator<Item = (&LayerSpec, Place)> {
         let mut place = self.medium.place();
         self.layers.iter().map(move |layer| {
             let near = place.clone();
             place = match &layer.far {
                 Some(far) => far.clone(),
-                None if layer.is(Role::Guest) => IN_GUEST.to_owned(),
+                None if layer.is(Role::Guest) => in_guest(),
                 None => near.clone(),
             };
             (layer, near)
@@ -209,7 +211,7 @@ impl Stack {
     }
 
     /// All places that it has a part in.
-    pub fn places(&self) -> BTreeSet<String> {
+    pub fn places(&self) -> BTreeSet<Place> {
         let far = self.layers.iter().filter_map(|layer| layer.far.clone());
         std::iter::once(self.medium.place()).chain(far).collect()
     }
@@ -243,7 +245,7 @@ pub enum Location<'a> {
     /// A path on this host, or on another.
     Path(Option<&'a str>, &'a Path),
     /// An emulated drive of a guest: the guest, and its name there.
-    Drive(&'a str, &'a str),
+    Drive(&'a Place, &'a str),
 }
 
 /// The bottom of a stack.
@@ -279,7 +281,7 @@ pub enum Medium {
     /// `nvme0 @lab`: an emulated drive of a guest of the run.
     Drive {
         /// The guest.
-        place: String,
+        place: Place,
         /// Its name there, which is its serial number too.
         name: String,
     },
@@ -316,11 +318,11 @@ impl Medium {
     }
 
     /// The place that it is in: `host`, a guest of the run, or `ssh:HOST`.
-    pub fn place(&self) -> String {
+    pub fn place(&self) -> Place {
         match self.members().first() {
-            Some(Medium::Remote { host, .. }) => ssh_place(host),
+            Some(Medium::Remote { host, .. }) => Place::Ssh(host.clone()),
             Some(Medium::Drive { place, .. }) => place.clone(),
-            _ => HOST.to_owned(),
+            _ => Place::Host,
         }
     }
 
@@ -404,10 +406,10 @@ pub struct LayerSpec {
     /// Options by name; the layer's table of options says which exist and of what kind.
     pub options: BTreeMap<String, String>,
     /// `@PLACE`; `None`: where the layer below lives.
-    pub place: Option<String>,
+    pub place: Option<Place>,
     /// `@A>PLACE`: where the far end of a layer with two ends lives; `None`: in the same place.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub far: Option<String>,
+    pub far: Option<Place>,
     /// `x4`: so many side by side, each on an equal part of what is below.
     #[serde(default = "one", skip_serializing_if = "is_one")]
     pub copies: u32,
@@ -422,8 +424,8 @@ impl LayerSpec {
     }
 
     /// The places that it names.
-    pub fn places(&self) -> impl Iterator<Item = &str> {
-        [&self.place, &self.far].into_iter().flatten().map(String::as_str)
+    pub fn places(&self) -> impl Iterator<Item = &Place> {
+        [&self.place, &self.far].into_iter().flatten()
     }
 }
 

@@ -5,7 +5,7 @@ use super::ast::MediumExpr;
 use super::error::{Fault, TextFault, nearest};
 use super::{LayerSpec, Medium, Stack};
 use crate::layer::vm::{MOST_DISKS, SMALLEST_MEMORY};
-use iotax_facts::place::{HOST, is_ssh_place, ssh_place};
+use iotax_facts::place::Place;
 use iotax_units::{self as units, GIB, MIB, show_bytes};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -132,19 +132,17 @@ impl Names {
     ///
     /// # Errors
     /// There is none of that name.
-    pub fn place(&self, word: &str) -> Result<String, Fault> {
-        if word == HOST || is_ssh_place(word) {
-            return Ok(word.to_owned());
-        }
-        match self.places.get(word) {
-            Some(PlaceSpec::Lab(_)) => Ok(word.to_owned()),
-            Some(PlaceSpec::Ssh(host)) => Ok(ssh_place(host)),
-            None => Err(self.unknown(word)),
+    pub fn place(&self, word: &str) -> Result<Place, Fault> {
+        match (Place::from(word), self.places.get(word)) {
+            (place @ (Place::Host | Place::Ssh(_)), _) => Ok(place),
+            (guest, Some(PlaceSpec::Lab(_))) => Ok(guest),
+            (_, Some(PlaceSpec::Ssh(host))) => Ok(Place::Ssh(host.clone())),
+            (_, None) => Err(self.unknown(word)),
         }
     }
 
     fn unknown(&self, word: &str) -> Fault {
-        let known: Vec<&str> = self.places.keys().map(String::as_str).chain(std::iter::once(HOST)).collect();
+        let known: Vec<&str> = self.places.keys().map(String::as_str).chain(["host"]).collect();
         let near = nearest(word, &known).map(|near| format!("did you mean \"{near}\"? ")).unwrap_or_default();
         let hint = format!(
             "{near}there are {}; a host is written @ssh:HOST, or declared as [place.{word}] ssh = \"HOST\"",
@@ -179,16 +177,17 @@ impl Names {
             return Err(TextFault::new(option.span.clone(), fault));
         }
         lab.check(place, &expr.body).map_err(at)?;
-        Ok(Medium::Drive { place: place.to_owned(), name: expr.body.clone() })
+        Ok(Medium::Drive { place: Place::Guest(place.to_owned()), name: expr.body.clone() })
     }
 }
 
 /// The labs that stacks stand in, each with as many drives as it was given or as are named.
-pub(super) fn labs_of(stacks: &[Stack], names: &Names) -> BTreeMap<String, LabSpec> {
-    let mut labs: BTreeMap<String, LabSpec> = BTreeMap::new();
-    let mut enter = |place: &str, drive: u32| {
-        let Some(PlaceSpec::Lab(spec)) = names.places.get(place) else { return };
-        let lab = labs.entry(place.to_owned()).or_insert_with(|| spec.clone());
+pub(super) fn labs_of(stacks: &[Stack], names: &Names) -> BTreeMap<Place, LabSpec> {
+    let mut labs: BTreeMap<Place, LabSpec> = BTreeMap::new();
+    let mut enter = |place: &Place, drive: u32| {
+        let Place::Guest(name) = place else { return };
+        let Some(PlaceSpec::Lab(spec)) = names.places.get(name) else { return };
+        let lab = labs.entry(place.clone()).or_insert_with(|| spec.clone());
         if spec.drives.is_none() {
             lab.drives = Some(lab.drives.unwrap_or(0).max(drive));
         }
@@ -310,8 +309,8 @@ mod tests {
         assert_eq!(read("/dev/nvme0n1 @ssh:root@storage").unwrap(), "ssh:root@storage:/dev/nvme0n1");
         let mut names = Names::default();
         names.places.insert("storage".into(), PlaceSpec::Ssh("root@s1".into()));
-        assert_eq!(names.place("storage").unwrap(), "ssh:root@s1");
-        assert_eq!(names.place("host").unwrap(), "host");
+        assert_eq!(names.place("storage").unwrap(), Place::Ssh("root@s1".into()));
+        assert_eq!(names.place("host").unwrap(), Place::Host);
     }
 
     #[test]

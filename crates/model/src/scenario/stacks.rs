@@ -9,7 +9,7 @@ use super::media::base_medium;
 use super::place::Names;
 use super::{Agent, LayerSpec, Medium, Stack};
 use crate::layer::{self, Face, LayerHelp, OptionKind, Role, alias};
-use iotax_facts::place::HOST;
+use iotax_facts::place::Place;
 use iotax_units as units;
 use std::collections::BTreeMap;
 
@@ -64,7 +64,7 @@ pub fn stacked(
     let mut grown = Vec::new();
     for cell in cells {
         let (place, far) = ends(layer, names)?;
-        fits(cell, help, layer, place.as_deref())?;
+        fits(cell, help, layer, place.as_ref())?;
         for options in &choices {
             let mut cell = cell.clone();
             let (name, options) = (help.name.to_owned(), options.clone());
@@ -99,7 +99,7 @@ fn only_generators_on_each(members: &[MediumExpr], layers: &[LayerExpr]) -> Chec
 }
 
 /// Where both ends of a layer live, as steps know their places.
-fn ends(layer: &LayerExpr, names: &Names) -> Checked<(Option<String>, Option<String>)> {
+fn ends(layer: &LayerExpr, names: &Names) -> Checked<(Option<Place>, Option<Place>)> {
     let named = |word: &str| names.place(word).map_err(|fault| TextFault::new(layer.span.clone(), fault));
     let Some((near, far)) = &layer.place else { return Ok((None, None)) };
     Ok((Some(named(near)?), far.as_ref().map(|far| named(far)).transpose()?))
@@ -121,7 +121,7 @@ pub(super) fn known_layer(layer: &LayerExpr) -> Checked<&'static LayerHelp> {
 }
 
 /// Whether the layer can stand here.
-fn fits(cell: &Cell, help: &LayerHelp, layer: &LayerExpr, place: Option<&str>) -> Checked<()> {
+fn fits(cell: &Cell, help: &LayerHelp, layer: &LayerExpr, place: Option<&Place>) -> Checked<()> {
     let name = help.name;
     let fault = if layer.fanout.is_some_and(|count| count > 1 && help.role != Role::Guest) {
         Fault::hint(
@@ -153,7 +153,7 @@ fn fits(cell: &Cell, help: &LayerHelp, layer: &LayerExpr, place: Option<&str>) -
             format!("\"{name}\" is set up by iotax, and with agent=fio there is none"),
             "leave agent=fio out, or the layer",
         )
-    } else if help.role == Role::Guest && cell.place() != HOST {
+    } else if help.role == Role::Guest && !cell.place().is_host() {
         Fault::hint(
             format!("guests stand on this host only, and what is below is on {}", cell.place()),
             "end the stack below the guest",
@@ -228,9 +228,9 @@ fn not_in_its_guest(cell: &Cell, name: &str) -> Option<Fault> {
 }
 
 /// A layer lives where what is below it is.
-fn lives_elsewhere(cell: &Cell, name: &str, place: &str) -> Option<Fault> {
+fn lives_elsewhere(cell: &Cell, name: &str, place: &Place) -> Option<Fault> {
     let below = cell.place();
-    (place != below).then(|| {
+    (*place != below).then(|| {
         Fault::hint(
             format!("\"{name}\" is written @{place}, and what it stands on is @{below}"),
             "a layer lives where what is below it does; a fabric leads from one place to another: nvmf(...) @A>@B",
@@ -485,7 +485,7 @@ impl Cell {
     }
 
     /// Where it can be used: the last place that a layer leads to.
-    fn place(&self) -> String {
+    fn place(&self) -> Place {
         let far = self.layers.iter().rev().find_map(|layer| layer.far.clone());
         far.unwrap_or_else(|| self.medium.place())
     }

@@ -18,7 +18,7 @@ use super::{
 use crate::state::State;
 use ::toml::Spanned;
 use ::toml::de::{DeTable, DeValue};
-use iotax_facts::place::HOST;
+use iotax_facts::place::Place;
 use serde::{Deserialize, Deserializer, de};
 use std::collections::BTreeMap;
 use std::fmt;
@@ -227,7 +227,7 @@ impl Source<'_> {
         for (name, words) in wire {
             let at = |fault| self.fault(&words.span(), fault);
             plain_name(name).map_err(at)?;
-            if name == HOST {
+            if Place::from(name.as_str()).is_host() {
                 return Err(at(Fault::hint("\"host\" is this host", "choose another name")));
             }
             names.places.insert(name.clone(), self.place(words.get_ref())?);
@@ -292,7 +292,7 @@ impl Source<'_> {
         let body = scheme.map_or(path.as_str(), |scheme| &path[scheme.len() + 1..]);
         let place = device.place.as_ref().map(|word| self.value(word, |word| places.place(word)));
         // This host is where a path is anyhow.
-        let place = place.transpose()?.filter(|place| place != HOST);
+        let place = place.transpose()?.filter(|place| !place.is_host());
         if scheme.is_none() && !body.starts_with('/') && place.is_none() {
             let fault = Fault::hint(
                 format!("\"{body}\" is not an absolute path"),
@@ -308,7 +308,7 @@ impl Source<'_> {
             scheme,
             body: body.to_owned(),
             options,
-            place,
+            place: place.map(|place| place.to_string()),
             span: device.path.span(),
         };
         medium_of(&expr, places).map_err(|fault| self.fault(&fault.span, fault.fault))

@@ -22,7 +22,7 @@ use iotax_model::layer::LayerHelp;
 use iotax_model::layer::vm::HELP;
 use iotax_model::scenario::LayerSpec;
 use iotax_steps::op::{Op, SplitSpdk, spdk_kind};
-use iotax_steps::{HOST, PathRef, spdk};
+use iotax_steps::{PathRef, spdk};
 use iotax_units::exit::Failed;
 use iotax_units::{MIB, show_bytes};
 use options::Wish;
@@ -173,7 +173,7 @@ impl Layer for VirtualMachine {
 
     fn plan(&self, spec: &LayerSpec, below: &Exposed, context: &mut PlanContext) -> Result<Exposed> {
         ensure!(
-            below.place == HOST,
+            below.place.is_host(),
             "{}: a guest can stand on this host only, not on {}",
             spec.origin,
             below.place

@@ -18,7 +18,7 @@ pub use iotax_steps::guest::below;
 use iotax_steps::op::{BuildInitramfs, BuildSeed, Op, Spawn};
 use iotax_steps::process::started_process;
 use iotax_steps::wire::{Link, Peer};
-use iotax_steps::{HOST, PathRef, ProcessId, StepId};
+use iotax_steps::{PathRef, Place, ProcessId, StepId};
 use iotax_units::exit::Failed;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -46,7 +46,7 @@ struct Seat {
 #[derive(Clone, Debug)]
 pub struct GuestPlan {
     /// Its name as a place.
-    pub place: String,
+    pub place: Place,
     /// Where the first stack that asks for it is written.
     pub origin: String,
     /// Its sockets and logs.
@@ -132,7 +132,7 @@ pub fn seat(
     wish: Wish,
     disk: DiskSpec,
     (below, origin): (&PathRef, &str),
-) -> (String, PathRef) {
+) -> (Place, PathRef) {
     let has_room = |draft: &Draft| draft.wish == wish && draft.disks.len() < MOST_DISKS;
     let at = match context.drafts.iter().position(has_room) {
         Some(at) => at,
@@ -152,7 +152,7 @@ pub fn seat(
         (Server::Qemu, true) => PathRef::Serial(serial.clone()),
         _ => PathRef::Pci(format!("0000:00:{:02x}.0", attach::slot(number))),
     };
-    let place = draft.name.clone();
+    let place = Place::Guest(draft.name.clone());
     draft.disks.push(Seat { disk: DiskSpec { serial, ..disk }, below: below.clone(), path: path.clone() });
     (place, path)
 }
@@ -163,7 +163,7 @@ pub fn seat(
 /// Bad input: what QEMU would not take, or processors that lists leave to nobody else.
 pub fn finish(context: &mut PlanContext) -> Result<()> {
     let mut drafts = std::mem::take(&mut context.drafts);
-    context.place = HOST.to_owned();
+    context.place = Place::Host;
     let mut pins = pins(&mut drafts)?.into_iter();
     for draft in drafts {
         let pin = draft.wish.cpus.as_ref().and_then(|_| pins.next());
@@ -245,7 +245,7 @@ impl Draft {
         let (tag, command, belows) = (spawn.tag.clone(), spawn.argv.clone(), spawn.belows.clone());
         steps.push(context.add("start the guest", Op::Spawn(spawn)));
         context.guests.push(GuestPlan {
-            place: self.name.clone(),
+            place: Place::Guest(self.name),
             origin: self.origin,
             files,
             tag,
