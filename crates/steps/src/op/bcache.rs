@@ -2,9 +2,7 @@
 //! superblocks of both, which is worked out from a name that carries the run's id.
 
 use super::drives::{Drives, left_on, today};
-use super::{
-    ManagedResource, Observer, Operation, Own, PathRef, RealSystem, RunTag, StepOutput, Undoing, known,
-};
+use super::{ManagedResource, Observer, Operation, Own, PathRef, RealSystem, RunTag, StepOutput, Undoing};
 use crate::settings::{self, ThingSettings};
 use crate::system::{NothingMade, run, tell_kernel, wait_until};
 use crate::tool::{all_of, await_orphans, guid, load_modules, settle, tool};
@@ -135,14 +133,6 @@ impl MakeBcache {
 }
 
 impl ManagedResource for MakeBcache {
-    fn key(&self) -> String {
-        format!("bcache {}", self.name)
-    }
-
-    fn below(&self) -> Vec<PathBuf> {
-        known([&self.slow, &self.fast])
-    }
-
     fn survives(&self) -> bool {
         // The superblocks do, and udev registers them again.
         true

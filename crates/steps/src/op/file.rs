@@ -44,16 +44,8 @@ impl Operation for MakeFile {
 }
 
 impl ManagedResource for MakeFile {
-    fn key(&self) -> String {
-        format!("file {}", self.path.display())
-    }
-
     fn survives(&self) -> bool {
         !self.inside_mount
-    }
-
-    fn reuses(&self) -> bool {
-        true
     }
 
     fn stays(&self, made: &StepOutput) -> bool {
