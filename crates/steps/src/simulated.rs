@@ -182,6 +182,25 @@ fn key_and_below(op: &Op) -> Option<(String, Vec<PathBuf>)> {
     })
 }
 
+/// Path or name of what an operation changes, once resolved.
+fn changed(op: &Op) -> Result<&Path> {
+    match op {
+        Op::FillFile(it) => it.file.path(),
+        Op::ForgetFill(it) => it.file.path(),
+        Op::MakeFilesystem(it) => it.device.path(),
+        Op::ZpoolOffline(it) => it.content.path(),
+        Op::ZpoolReplace(it) => it.content.path(),
+        Op::AwaitResilver(it) => it.content.path(),
+        Op::WipeSignatures(it) => it.device.path(),
+        Op::FailMember(it) => it.array.path(),
+        Op::Rebuild(it) => it.array.path(),
+        Op::AwaitSync(it) => it.array.path(),
+        Op::MakeImage(it) => it.on.path(),
+        Op::ChangeSpdkArray(it) => it.made.bdev().map(|(_, name)| Path::new(name)),
+        made => bail!("{} changes nothing", made.operation().describe()),
+    }
+}
+
 /// Those of the paths that are known.
 fn known<'a>(paths: impl IntoIterator<Item = &'a PathRef>) -> Vec<PathBuf> {
     paths.into_iter().filter_map(|path| path.path().ok().map(Path::to_owned)).collect()
@@ -328,14 +347,13 @@ impl PlaceExecutor for SimulatedSystem {
     }
 
     fn perform(&mut self, op: &Op, tag: &RunTag) -> Result<StepOutput> {
-        let made = match (Model::of(op), op.act()) {
-            (Some(model), _) => self.make(model, tag)?,
-            (None, Act::Change(change)) => {
-                let of = change.of()?;
+        let made = match Model::of(op) {
+            Some(model) => self.make(model, tag)?,
+            None => {
+                let of = changed(op)?;
                 ensure!(self.has(of), "{} is not there", of.display());
                 StepOutput::default()
             }
-            (None, Act::Make(_)) => bail!("the twin has no model of {op:?}"),
         };
         let now = self.changes;
         self.changes += 1;

@@ -7,7 +7,6 @@ use super::system::RealSystem;
 use super::{RunTag, StepOutput};
 use anyhow::Result;
 use std::ops::ControlFlow;
-use std::path::Path;
 
 /// A file, a device, a mount, a process, an array, an export: something that is made under a name of the run's and taken away
 /// again. Errors say what could not be done and why.
@@ -56,9 +55,6 @@ pub type ProgressFn<'a> = &'a mut dyn FnMut(f64) -> ControlFlow<()>;
 /// What is done to a resource that is there: a file filled, a member failed, a sync waited for. It goes with the resource, so
 /// nothing of it is undone on its own. Errors say what could not be done and why.
 pub trait ResourceChange {
-    /// Path or name of the resource, once resolved.
-    fn of(&self) -> Result<&Path>;
-
     /// Does it.
     fn make(&self, system: &mut RealSystem) -> Result<()>;
 

@@ -75,11 +75,6 @@ impl Cells<'_> {
             Cells::Own(rows) => rows.len(),
         }
     }
-
-    /// Whether there is no row.
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
-    }
 }
 
 /// More rows or columns than that are data, which no identity looks through.

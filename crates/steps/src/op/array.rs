@@ -83,8 +83,6 @@ impl Bounds {
     }
 }
 
-impl CreateArray {}
-
 impl ManagedResource for CreateArray {
     fn survives(&self) -> bool {
         // The superblocks do, and udev makes an array of them again.

@@ -87,10 +87,6 @@ impl Operation for MakeFilesystem {
 }
 
 impl ResourceChange for MakeFilesystem {
-    fn of(&self) -> Result<&Path> {
-        self.device.path()
-    }
-
     fn make(&self, _: &mut RealSystem) -> Result<()> {
         run(&mut self.command()?).map(drop)
     }

@@ -29,8 +29,6 @@ pub struct MakePartition {
     pub drives: Drives,
 }
 
-impl MakePartition {}
-
 impl ManagedResource for MakePartition {
     fn survives(&self) -> bool {
         true
