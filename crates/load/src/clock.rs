@@ -35,13 +35,6 @@ fn timespec(ns: u64) -> Timespec {
     Timespec { tv_sec: (ns / 1_000_000_000) as i64, tv_nsec: (ns % 1_000_000_000) as _ }
 }
 
-/// What one reading costs, nanoseconds: the mean over a thousand of them.
-pub fn read_cost_ns() -> f64 {
-    let begin = now();
-    let last = (0..1000).fold(begin, |_, _| std::hint::black_box(now()));
-    (last - begin) as f64 / 1000.0
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -60,10 +53,5 @@ mod tests {
         let before = now();
         wait_until(0);
         assert!(now() >= before);
-    }
-
-    #[test]
-    fn a_reading_costs_something() {
-        assert!(read_cost_ns() > 0.0);
     }
 }

@@ -20,8 +20,7 @@ use iotax_units::harmless::shown;
 use std::collections::HashMap;
 
 /// Its entry.
-pub const RENDERER: Renderer =
-    Renderer { name: "csv", help: "one figure a line, for a spreadsheet", endings: &["csv"], render };
+pub const RENDERER: Renderer = Renderer { name: "csv", endings: &["csv"], render };
 
 const HEAD: [&str; 14] = [
     "run", "workload", "stack", "against", "metric", "state", "value", "unit", "low", "high", "n", "of",

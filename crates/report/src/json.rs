@@ -6,8 +6,7 @@ use iotax_units::harmless;
 use serde::Serialize;
 
 /// Its entry.
-pub const RENDERER: Renderer =
-    Renderer { name: "json", help: "all findings for programs", endings: &["json"], render };
+pub const RENDERER: Renderer = Renderer { name: "json", endings: &["json"], render };
 
 /// Name of the format.
 pub const FORMAT: &str = "iotax-findings";

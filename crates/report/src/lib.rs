@@ -57,8 +57,6 @@ impl Default for Page {
 pub struct Renderer {
     /// `--format NAME`.
     pub name: &'static str,
-    /// One line of help.
-    pub help: &'static str,
     /// Endings of the files it is written to, without a dot and in small letters; the usual one first.
     pub endings: &'static [&'static str],
     /// Makes the text of one run or of several, in the order given.

@@ -12,12 +12,7 @@ use iotax_analysis::findings::{Bill, PlaceReport, WorkloadFindings};
 use iotax_units::{counted, show_time};
 
 /// Its entry.
-pub const RENDERER: Renderer = Renderer {
-    name: "markdown",
-    help: "tables for a wiki or an issue",
-    endings: &["md", "markdown"],
-    render,
-};
+pub const RENDERER: Renderer = Renderer { name: "markdown", endings: &["md", "markdown"], render };
 
 fn render(findings: &[Findings], _page: &Page) -> String {
     findings.iter().map(render_one).collect::<Vec<_>>().join("\n")

@@ -12,12 +12,7 @@ use iotax_analysis::findings::{Bill, RunIdentity, WorkloadFindings};
 use iotax_units::show_time;
 
 /// Its entry.
-pub const RENDERER: Renderer = Renderer {
-    name: "terminal",
-    help: "sentences and tables for a terminal of any width",
-    endings: &["txt"],
-    render,
-};
+pub const RENDERER: Renderer = Renderer { name: "terminal", endings: &["txt"], render };
 
 /// Narrower than this nothing can be laid out.
 pub const NARROWEST: usize = 40;

@@ -3,9 +3,9 @@
 //!
 //! Modules: `op/` the operations, one file and one entry each, every one a [`thing::ManagedResource`] or a
 //! [`thing::ResourceChange`]; [`journal`], [`executor`], [`clean`] what is written down, done and undone; [`system`] this machine,
-//! [`simulated`] its twin. [`tool`], [`json_socket`], [`process`] how programs are run and asked; [`md`], [`lvm`], [`zfs`], [`dm`],
-//! [`loops`], [`partition`], [`spdk`], [`nvmet`], [`nvmf`], [`iscsi`], [`lio`], [`nbd`], [`softrdma`], [`vfio`] what the tools of
-//! one system make; [`settings`] and [`queue`] how what was made really is. [`guest`] QEMU, its kernel, boot and disks. [`wire`]
+//! `simulated` its twin for tests. [`tool`], [`json_socket`], [`process`] how programs are run and asked; [`md`], [`lvm`], [`zfs`],
+//! [`dm`], [`loops`], [`partition`], [`spdk`], [`nvmet`], [`nvmf`], [`iscsi`], [`lio`], [`nbd`], [`softrdma`], [`vfio`] what the
+//! tools of one system make; [`settings`] and [`queue`] how what was made really is. [`guest`] QEMU, its kernel, boot and disks. [`wire`]
 //! the protocol, [`handler`] and [`peer_hand`] its two ends, [`agent`] the program that is copied. [`engine`] what loads a target,
 //! [`durability`] the writer and verifier of trials, [`afar`] hosts without an agent, [`stops`] when this process was stopped.
 #![forbid(unsafe_code)]
@@ -39,7 +39,8 @@ pub mod peer_hand;
 pub mod process;
 pub mod queue;
 pub mod settings;
-pub mod simulated;
+#[cfg(test)]
+mod simulated;
 pub mod softrdma;
 pub mod spdk;
 pub mod stops;

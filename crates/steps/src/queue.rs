@@ -25,7 +25,7 @@ pub fn settings(probe: &Probe, disk: &str) -> Settings {
 }
 
 /// Of `[none] mq-deadline kyber` the word in brackets, else all of it (`write back`).
-fn chosen(text: &str) -> String {
+pub fn chosen(text: &str) -> String {
     let word = text.split_whitespace().find_map(|word| word.strip_prefix('[')?.strip_suffix(']'));
     word.unwrap_or(text).to_owned()
 }

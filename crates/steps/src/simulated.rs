@@ -9,15 +9,17 @@ use super::queue::Settings;
 use super::settings::ThingSettings;
 use super::state::ArrayState;
 use super::system::{NotOurs, NothingMade, Observer};
-use super::thing::{KnownBy, ManagedResource};
 use super::zfs::ArcLimit;
-use super::{ProcessId, RunTag, StepOutput};
+use super::{PathRef, ProcessId, RunTag, StepOutput};
 use crate::guest::DiskKey;
 use anyhow::{Result, anyhow, bail, ensure};
 use iotax_host::Missing;
 use iotax_host::block::Identity;
 use iotax_host::needs::Need;
 use std::path::{Path, PathBuf};
+
+/// The setting that limits ZFS's cache.
+const PARAMETER: &str = "zfs_arc_max";
 
 /// A machine in memory. Two that are equal hold the same things.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -68,6 +70,152 @@ impl Simulated {
     }
 }
 
+/// By what a resource is known once it is made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum KnownBy {
+    /// A name or path that it was given.
+    Name,
+    /// A name that the kernel gave it, so that several may have one key: a loop device.
+    Number,
+    /// A process, by its number and start.
+    Process,
+}
+
+/// What the twin knows of an operation that makes something.
+struct Model {
+    /// What no other resource is called, its name or path as the last word: `md iotax-RUN-md0`.
+    key: String,
+    /// What must stay as long as it is there: what it stands on or has open, by path or by name.
+    below: Vec<PathBuf>,
+    known_by: KnownBy,
+    /// Whether one of ours that is there already is used again.
+    reuses: bool,
+    survives: bool,
+    /// Settings of the machine that are lost or changed as long as it is there, and put back when it is removed.
+    puts_back: Settings,
+}
+
+impl Model {
+    /// `None`: the operation changes something that is there.
+    fn of(op: &Op) -> Option<Model> {
+        let (key, below) = key_and_below(op)?;
+        let known_by = match op {
+            Op::AttachLoop(_) => KnownBy::Number,
+            Op::Spawn(_) | Op::StartIscsid(_) | Op::ExportNbd(_) => KnownBy::Process,
+            _ => KnownBy::Name,
+        };
+        let puts_back = match op {
+            Op::PassThrough(drive) => drive.queue.clone(),
+            Op::LimitArc(limit) => [(PARAMETER.to_owned(), limit.was.parameter.to_string())].into(),
+            _ => Settings::new(),
+        };
+        let reuses = matches!(op, Op::MakeFile(_) | Op::MakeFileAfar(_));
+        Some(Model { key, below, known_by, reuses, survives: op.survives_reboot(), puts_back })
+    }
+
+    fn is_numbered(&self) -> bool {
+        self.known_by == KnownBy::Number
+    }
+}
+
+fn key_and_below(op: &Op) -> Option<(String, Vec<PathBuf>)> {
+    let file = |path: &Path| (format!("file {}", path.display()), Vec::new());
+    Some(match op {
+        Op::MakeDirectory(it) => (format!("directory {}", it.path.display()), Vec::new()),
+        Op::MakeFile(it) => file(&it.path),
+        Op::BuildInitramfs(it) => file(&it.path),
+        Op::BuildSeed(it) => file(&it.path),
+        Op::MakeFileAfar(it) => (format!("file {}:{}", it.host, it.path.display()), Vec::new()),
+        Op::AttachLoop(it) => (format!("loop {}", it.backing), known([&it.backing])),
+        Op::Mount(it) => {
+            let devices = known([&it.device].into_iter().chain(&it.others));
+            (format!("mount {}", it.directory.display()), with(devices, &it.directory))
+        }
+        Op::MakeLvm(it) => (format!("lvm {}", it.name), known(&it.members)),
+        Op::MakeBcache(it) => (format!("bcache {}", it.name), known([&it.slow, &it.fast])),
+        // The limit of the cache is put back when no pool uses it.
+        Op::MakeZpool(it) => (format!("zpool {}", it.name), with(known(&it.members), Path::new(PARAMETER))),
+        Op::LimitArc(_) => (format!("arc {PARAMETER}"), Vec::new()),
+        Op::MakePartition(it) => (format!("partition {}", it.name), known([&it.device])),
+        Op::MakeLinear(it) => {
+            (format!("dm {}", it.name), known(it.stretches.iter().map(|stretch| &stretch.device)))
+        }
+        Op::CreateArray(it) => (format!("md {}", it.name), known(&it.members)),
+        Op::PassThrough(it) => (format!("drive {}", it.address), Vec::new()),
+        Op::ExportVhostScsi(it) => (format!("vhost-scsi {}", it.wwn), known([&it.backing])),
+        Op::ExportSpdk(it) => {
+            let below = it.backing.path().map_or_else(|_| it.bdev().into(), Path::to_owned);
+            (format!("spdk {}", it.name), vec![below])
+        }
+        Op::JoinSpdk(it) => (format!("bdev {}", it.bdev()), known(&it.members)),
+        Op::SplitSpdk(it) => {
+            let below = bdev(&it.bdev);
+            (format!("parts {}p", below[0].display()), below)
+        }
+        Op::ExportSpdkNvmf(it) => (format!("nvmf {}", it.nqn), bdev(&it.bdev)),
+        Op::ExportNvmf(it) => (format!("nvmet {}", it.nqn), known([&it.device])),
+        Op::ConnectNvmf(it) => (format!("nvme {}", it.nqn), Vec::new()),
+        Op::ExportIscsi(it) => (format!("iscsi {}", it.iqn), known([&it.backing])),
+        Op::StartIscsid(it) => (format!("iscsid {}", it.names().display()), Vec::new()),
+        Op::ConnectIscsi(it) => (format!("iscsi session {}", it.iqn), Vec::new()),
+        Op::ExportNbd(it) => (format!("nbd export {}", it.name), known([&it.backing])),
+        Op::ConnectNbd(it) => (format!("nbd {}", it.name), Vec::new()),
+        Op::SoftRdma(it) => (format!("rdma {}", crate::softrdma::names(&it.short).rdma), Vec::new()),
+        Op::Spawn(it) => {
+            // Its command line names what it has open.
+            let opened = it.argv.iter().map(PathBuf::from).chain(known(&it.belows)).collect();
+            (format!("process {}", it.tag), opened)
+        }
+        Op::RemoteAgent(it) => (format!("agent {}", it.host), Vec::new()),
+        Op::FillFile(_)
+        | Op::ForgetFill(_)
+        | Op::MakeFilesystem(_)
+        | Op::ZpoolOffline(_)
+        | Op::ZpoolReplace(_)
+        | Op::AwaitResilver(_)
+        | Op::WipeSignatures(_)
+        | Op::FailMember(_)
+        | Op::Rebuild(_)
+        | Op::AwaitSync(_)
+        | Op::MakeImage(_)
+        | Op::ChangeSpdkArray(_) => return None,
+    })
+}
+
+/// Path or name of what an operation changes, once resolved.
+fn changed(op: &Op) -> Result<&Path> {
+    match op {
+        Op::FillFile(it) => it.file.path(),
+        Op::ForgetFill(it) => it.file.path(),
+        Op::MakeFilesystem(it) => it.device.path(),
+        Op::ZpoolOffline(it) => it.content.path(),
+        Op::ZpoolReplace(it) => it.content.path(),
+        Op::AwaitResilver(it) => it.content.path(),
+        Op::WipeSignatures(it) => it.device.path(),
+        Op::FailMember(it) => it.array.path(),
+        Op::Rebuild(it) => it.array.path(),
+        Op::AwaitSync(it) => it.array.path(),
+        Op::MakeImage(it) => it.on.path(),
+        Op::ChangeSpdkArray(it) => it.made.bdev().map(|(_, name)| Path::new(name)),
+        made => bail!("{} changes nothing", made.operation().describe()),
+    }
+}
+
+/// Those of the paths that are known.
+fn known<'a>(paths: impl IntoIterator<Item = &'a PathRef>) -> Vec<PathBuf> {
+    paths.into_iter().filter_map(|path| path.path().ok().map(Path::to_owned)).collect()
+}
+
+fn with(mut paths: Vec<PathBuf>, another: &Path) -> Vec<PathBuf> {
+    paths.push(another.to_owned());
+    paths
+}
+
+/// The name of a bdev.
+fn bdev(path: &PathRef) -> Vec<PathBuf> {
+    path.bdev().map(|(_, name)| PathBuf::from(name)).into_iter().collect()
+}
+
 /// The last word of a resource's key.
 fn name_of(key: &str) -> &str {
     key.rsplit(' ').next().unwrap_or_default()
@@ -104,10 +252,11 @@ impl SimulatedSystem {
     }
 
     /// What the step yields that makes such a resource.
-    fn yield_of(&self, resource: &dyn ManagedResource, key: &str) -> StepOutput {
+    fn yield_of(&self, model: &Model) -> StepOutput {
+        let key = &model.key;
         let (kind, name) = (key.split(' ').next().unwrap_or_default(), Path::new(name_of(key)));
         let numbered = || (0..).map(|number| PathBuf::from(format!("/dev/{kind}{number}")));
-        match resource.known_by() {
+        match model.known_by {
             KnownBy::Number => {
                 StepOutput { path: numbered().find(|path| !self.has(path)), ..StepOutput::default() }
             }
@@ -119,37 +268,43 @@ impl SimulatedSystem {
         }
     }
 
-    fn make(&mut self, resource: &dyn ManagedResource, tag: &RunTag) -> Result<StepOutput> {
-        let (key, is_numbered) = (resource.key(), resource.known_by() == KnownBy::Number);
-        if let Some(there) = self.resources.iter().find(|there| there.key == key && !is_numbered) {
-            if !(resource.reuses() && there.run.is_some()) {
-                return Err(anyhow!("{key} is there").context(NothingMade));
+    fn make(&mut self, model: Model, tag: &RunTag) -> Result<StepOutput> {
+        let there = self.resources.iter().find(|there| there.key == model.key && !model.is_numbered());
+        if let Some(there) = there {
+            if !(model.reuses && there.run.is_some()) {
+                return Err(anyhow!("{} is there", model.key).context(NothingMade));
             }
             return Ok(StepOutput { reused: true, ..there.made.clone() });
         }
-        let made = self.yield_of(resource, &key);
-        let (run, below, survives) = (Some(tag.run_id.clone()), resource.below(), resource.survives());
-        self.resources.push(Simulated { key, run, made: made.clone(), below, survives });
-        let lost = resource.puts_back();
-        self.settings.retain(|name, _| !lost.contains_key(name));
+        let made = self.yield_of(&model);
+        self.settings.retain(|name, _| !model.puts_back.contains_key(name));
+        let Model { key, below, survives, .. } = model;
+        self.resources.push(Simulated {
+            key,
+            run: Some(tag.run_id.clone()),
+            made: made.clone(),
+            below,
+            survives,
+        });
         Ok(made)
     }
 
-    fn unmake(&mut self, resource: &dyn ManagedResource, made: &StepOutput) -> Result<()> {
-        let (key, is_numbered) = (resource.key(), resource.known_by() == KnownBy::Number);
-        let is_it = |there: &Simulated| there.key == key && (!is_numbered || there.made.path == made.path);
+    fn unmake(&mut self, model: Model, made: &StepOutput) -> Result<()> {
+        let key = &model.key;
+        let is_it =
+            |there: &Simulated| there.key == *key && (!model.is_numbered() || there.made.path == made.path);
         if let Some(at) = self.resources.iter().position(is_it) {
             let it = &self.resources[at];
-            if it.below != resource.below() {
+            if it.below != model.below {
                 bail!(NotOurs(format!("{key} stands on something else by now")));
             }
-            let above = self.resources.iter().find(|other| other.key != key && other.stands_on(it));
+            let above = self.resources.iter().find(|other| other.key != *key && other.stands_on(it));
             if let Some(above) = above {
                 bail!("{key} is in use by {}", above.key);
             }
             self.resources.remove(at);
         }
-        self.settings.extend(resource.puts_back());
+        self.settings.extend(model.puts_back);
         Ok(())
     }
 }
@@ -169,7 +324,7 @@ impl Observer for SimulatedSystem {
     }
 
     fn arc(&self) -> ArcLimit {
-        let parameter = self.settings.get("zfs_arc_max").and_then(|bytes| bytes.parse().ok());
+        let parameter = self.settings.get(PARAMETER).and_then(|bytes| bytes.parse().ok());
         ArcLimit { parameter: parameter.unwrap_or(0), limit: 0 }
     }
 
@@ -192,10 +347,10 @@ impl PlaceExecutor for SimulatedSystem {
     }
 
     fn perform(&mut self, op: &Op, tag: &RunTag) -> Result<StepOutput> {
-        let made = match op.act() {
-            Act::Make(resource) => self.make(resource, tag)?,
-            Act::Change(change) => {
-                let of = change.of()?;
+        let made = match Model::of(op) {
+            Some(model) => self.make(model, tag)?,
+            None => {
+                let of = changed(op)?;
                 ensure!(self.has(of), "{} is not there", of.display());
                 StepOutput::default()
             }
@@ -207,20 +362,22 @@ impl PlaceExecutor for SimulatedSystem {
     }
 
     fn find(&mut self, op: &Op, tag: &RunTag, others: &[StepOutput]) -> Result<Option<StepOutput>> {
-        let Act::Make(resource) = op.act() else { return Ok(None) };
-        let key = resource.key();
+        let Some(model) = Model::of(op) else { return Ok(None) };
         // Nothing but the steps of the run says whose a numbered one is.
-        let is_its = |there: &&Simulated| match resource.known_by() {
-            KnownBy::Number => !others.iter().any(|other| other.path == there.made.path),
-            _ => there.run.as_ref() == Some(&tag.run_id),
+        let is_its = |there: &&Simulated| {
+            if model.is_numbered() {
+                !others.iter().any(|other| other.path == there.made.path)
+            } else {
+                there.run.as_ref() == Some(&tag.run_id)
+            }
         };
-        let found = self.resources.iter().filter(|there| there.key == key).find(is_its);
+        let found = self.resources.iter().filter(|there| there.key == model.key).find(is_its);
         Ok(found.map(|there| there.made.clone()))
     }
 
     fn undo(&mut self, op: &Op, _: &RunTag, made: &StepOutput) -> Result<()> {
-        match op.act() {
-            Act::Make(resource) if !resource.stays(made) => self.unmake(resource, made),
+        match (Model::of(op), op.act()) {
+            (Some(model), Act::Make(resource)) if !resource.stays(made) => self.unmake(model, made),
             _ => Ok(()),
         }
     }

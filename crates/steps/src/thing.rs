@@ -1,5 +1,5 @@
 //! What operations do: a resource is made, found again and taken away, or one that is there is changed. On this machine each does
-//! so itself; the simulated twin knows only which resources are there and what they stand on.
+//! so itself; what the simulated twin knows of each is in `simulated`.
 
 use super::settings::ThingSettings;
 use super::state::ArrayState;
@@ -7,42 +7,18 @@ use super::system::RealSystem;
 use super::{RunTag, StepOutput};
 use anyhow::Result;
 use std::ops::ControlFlow;
-use std::path::{Path, PathBuf};
 
 /// A file, a device, a mount, a process, an array, an export: something that is made under a name of the run's and taken away
 /// again. Errors say what could not be done and why.
 pub trait ManagedResource {
-    /// What no other resource on the machine is called, its name or path as the last word: `md iotax-RUN-md0`.
-    fn key(&self) -> String;
-
-    /// What must stay as long as it is there: what it stands on or has open, by path or by name.
-    fn below(&self) -> Vec<PathBuf> {
-        Vec::new()
-    }
-
     /// Whether it, or a part of it, is still there after a reboot (a file is, a mount is not).
     fn survives(&self) -> bool {
-        false
-    }
-
-    /// By what it is known once it is made.
-    fn known_by(&self) -> KnownBy {
-        KnownBy::Name
-    }
-
-    /// Whether one of ours that is there already is used again, and then stays.
-    fn reuses(&self) -> bool {
         false
     }
 
     /// Whether it is left in place when it is undone.
     fn stays(&self, made: &StepOutput) -> bool {
         made.reused
-    }
-
-    /// Settings of the machine that are lost or changed as long as it is there, and put back when it is taken away.
-    fn puts_back(&self) -> ThingSettings {
-        ThingSettings::new()
     }
 
     /// Makes it. What was there before under its name is somebody else's and refused. What was half done when this fails is found
@@ -73,26 +49,12 @@ pub trait ManagedResource {
     }
 }
 
-/// By what a resource is known once it is made.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum KnownBy {
-    /// A name or path that it was given.
-    Name,
-    /// A name that the kernel gave it, so that several may have one key: a loop device.
-    Number,
-    /// A process, by its number and start.
-    Process,
-}
-
 /// Who is told what share of something long is done, 0 to 1, and may end it.
 pub type ProgressFn<'a> = &'a mut dyn FnMut(f64) -> ControlFlow<()>;
 
 /// What is done to a resource that is there: a file filled, a member failed, a sync waited for. It goes with the resource, so
 /// nothing of it is undone on its own. Errors say what could not be done and why.
 pub trait ResourceChange {
-    /// Path or name of the resource, once resolved.
-    fn of(&self) -> Result<&Path>;
-
     /// Does it.
     fn make(&self, system: &mut RealSystem) -> Result<()>;
 

@@ -69,16 +69,11 @@ pub enum Cells<'a> {
 
 impl Cells<'_> {
     /// How many rows.
-    pub fn len(&self) -> usize {
+    pub fn rows(&self) -> usize {
         match self {
             Cells::OfTable(rows) => rows.len(),
             Cells::Own(rows) => rows.len(),
         }
-    }
-
-    /// Whether there is no row.
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
     }
 }
 
@@ -107,7 +102,7 @@ impl<'a> Grid<'a> {
 
     /// The figures of a column, from above.
     pub fn column(&self, column: usize) -> impl Iterator<Item = Option<&Quantity>> {
-        (0..self.cells.len()).map(move |row| self.at(row, column))
+        (0..self.cells.rows()).map(move |row| self.at(row, column))
     }
 
     /// Rows as columns; `None` of a grid that has as many figures in a cell as make it unclear which go together.

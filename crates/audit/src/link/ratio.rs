@@ -278,7 +278,7 @@ fn values(grid: &Grid, derived: usize) -> Vec<usize> {
 
 /// Ratios in a column of their own, of two other columns.
 fn columns(grid: &Grid, found: &mut Vec<Found>) {
-    if grid.cells.len() * grid.heads.len() < 3 {
+    if grid.cells.rows() * grid.heads.len() < 3 {
         return;
     }
     // What ratios are computed of, and the words of heads, by column.
@@ -395,7 +395,7 @@ fn trials<'a>(
 /// Whether the whole numbers of a column all end with zeros: `1510`, `1800`, `2010` MHz are rounded to them.
 fn ends_in_zeros(grid: &Grid, column: usize) -> bool {
     let tens = |one: &Quantity| one.decimals == 0 && (one.figure.value / one.scale) % 10.0 == 0.0;
-    grid.cells.len() >= 3 && grid.column(column).flatten().all(tens)
+    grid.cells.rows() >= 3 && grid.column(column).flatten().all(tens)
 }
 
 /// The figures of a column, as open as their zeros leave them.
@@ -456,7 +456,7 @@ fn sequences<'a>(grid: &'a Grid) -> Vec<Pool<'a>> {
         let bracket =
             grid.is_text && head.text.trim_start().starts_with(['(', '（', '[']) && value + 1 == derived;
         Sequence {
-            items: (0..grid.cells.len())
+            items: (0..grid.cells.rows())
                 .map(|row| Item {
                     value: grid.at(row, value).copied().filter(|one| !is_ratio(one)),
                     ratio: grid.at(row, derived).map(|figure| as_ratio(figure, unit)),
@@ -521,7 +521,7 @@ fn shares_along_rows<'a>(grid: &'a Grid) -> Vec<Pool<'a>> {
         apart: 1,
         is_text: grid.is_text,
     };
-    vec![vec![(0..grid.cells.len()).map(of_row).collect()]]
+    vec![vec![(0..grid.cells.rows()).map(of_row).collect()]]
 }
 
 /// Which item is the base of another.

@@ -11,44 +11,15 @@ const COLD: &str = "the bcache cache is recreated at every set-up, so each visit
 pub const HELP: LayerHelp = LayerHelp {
     name: "bcache",
     elsewhere: &[("make-bcache", "bcache(writethrough)")],
-    help: "a slow drive with a fast one as its cache, by the kernel's bcache: the last member is the cache",
     example: "[/dev/sda,/dev/nvme1n1] | bcache(writeback)",
     options: &[
-        option(
-            "mode",
-            Word(&["writethrough", "writeback", "writearound"]),
-            "when a write is acknowledged, and whether it is cached",
-        )
-        .default("writethrough"),
-        option("cache-size", Size, "bytes of the last member to use as cache; not written: all of it")
-            .also(&["cache_size"]),
-        option("block-size", Size, "smallest write to the cache; not written: 4KiB")
-            .also(&["block_size"])
-            .default("4KiB"),
-        option("bucket-size", Size, "allocation unit of the cache; not written: 512KiB, as make-bcache")
-            .also(&["bucket_size"])
-            .default("512KiB"),
-        option(
-            "sequential-cutoff",
-            Size,
-            "sequential I/O longer than this bypasses the cache; not written: the kernel's 4MiB",
-        )
-        .also(&["sequential_cutoff"])
-        .default("4MiB"),
-        option(
-            "congested-read",
-            Number,
-            "cache read latency (us) that counts as congestion, after which large I/Os bypass the cache, 0: off; not written: the kernel's 2000",
-        )
-        .also(&["congested_read_threshold_us"])
-        .default("2000"),
-        option(
-            "congested-write",
-            Number,
-            "cache write latency (us) that counts as congestion, after which large I/Os bypass the cache, 0: off; not written: the kernel's 20000",
-        )
-        .also(&["congested_write_threshold_us"])
-        .default("20000"),
+        option("mode", Word(&["writethrough", "writeback", "writearound"])).default("writethrough"),
+        option("cache-size", Size).also(&["cache_size"]),
+        option("block-size", Size).also(&["block_size"]).default("4KiB"),
+        option("bucket-size", Size).also(&["bucket_size"]).default("512KiB"),
+        option("sequential-cutoff", Size).also(&["sequential_cutoff"]).default("4MiB"),
+        option("congested-read", Number).also(&["congested_read_threshold_us"]).default("2000"),
+        option("congested-write", Number).also(&["congested_write_threshold_us"]).default("20000"),
     ],
     positional: Some("mode"),
     joins: true,

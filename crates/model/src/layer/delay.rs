@@ -6,12 +6,8 @@ use super::{Face, LayerHelp, Role, option};
 /// Its words.
 pub const HELP: LayerHelp = LayerHelp {
     name: "delay",
-    help: "holds each completion back in the load generator: a layer of known cost",
     example: "file:/srv/x.img,size=4GiB | delay(us=50)",
-    options: &[
-        option("us", Microseconds, "microseconds added to each I/O"),
-        option("percent", Percent, "percent of the I/O's own cycle added on top of it"),
-    ],
+    options: &[option("us", Microseconds), option("percent", Percent)],
     positional: Some("us"),
     one_of: &["us", "percent"],
     role: Role::Delay,

@@ -19,9 +19,8 @@ const GENERATORS: [&str; engine::ALL.len() + 1] = {
 /// Its words.
 pub const HELP: LayerHelp = LayerHelp {
     name: "engine",
-    help: "another load generator on the same target: measures the generators against each other",
     example: "file:/srv/x.img,size=4GiB | engine(fio)",
-    options: &[option("name", Word(&GENERATORS), "fio, or one of iotax's own engines")],
+    options: &[option("name", Word(&GENERATORS))],
     positional: Some("name"),
     one_of: &["name"],
     role: Role::Generator,

@@ -5,17 +5,10 @@ use super::{OptionDef, OptionKind, option};
 use crate::scenario::LayerSpec;
 
 /// Where a target listens.
-pub const ADDRESS: OptionDef = option(
-    "address",
-    OptionKind::Address,
-    "address of the target's place; not written, and both ends in one place: its own, of loopback or of a virtual network card",
-)
-.also(&["traddr"]);
+pub const ADDRESS: OptionDef = option("address", OptionKind::Address).also(&["traddr"]);
 
 /// The port, where there is one.
-pub const fn port(help: &'static str) -> OptionDef {
-    option("port", OptionKind::Port, help).also(&["trsvcid"])
-}
+pub const PORT: OptionDef = option("port", OptionKind::Port).also(&["trsvcid"]);
 
 /// What carries it: iSER is iSCSI over RDMA.
 pub fn transport(layer: &LayerSpec) -> Option<Setting> {

@@ -12,25 +12,13 @@ pub const HELP: LayerHelp = LayerHelp {
     name: "fs",
     elsewhere: &[("xfs", "fs(xfs)"), ("ext4", "fs(ext4)"), ("btrfs", "fs(btrfs)")],
     values_elsewhere: &[("zfs", "zfs")],
-    help: "a new file system and one file in it",
     example: "file:/srv/x.img,size=4GiB | loop | fs(xfs)",
     options: &[
-        option("type", Word(&["xfs", "ext4", "btrfs"]), "which file system"),
-        option("block-size", Size, "bytes of a block (xfs, ext4); not written: 4KiB, as mkfs")
-            .also(&["block_size"]),
-        option(
-            "data",
-            Word(&["single", "raid0", "raid1", "raid10"]),
-            "profile of the data (btrfs); not written: single",
-        )
-        .default("single"),
-        option(
-            "metadata",
-            Word(&["single", "dup", "raid0", "raid1", "raid10"]),
-            "profile of the metadata (btrfs); not written: dup on one device, raid1 on several",
-        ),
-        option("mount", Word(&["noatime", "relatime"]), "whether reads write times of access")
-            .default("noatime"),
+        option("type", Word(&["xfs", "ext4", "btrfs"])),
+        option("block-size", Size).also(&["block_size"]),
+        option("data", Word(&["single", "raid0", "raid1", "raid10"])).default("single"),
+        option("metadata", Word(&["single", "dup", "raid0", "raid1", "raid10"])),
+        option("mount", Word(&["noatime", "relatime"])).default("noatime"),
     ],
     positional: Some("type"),
     one_of: &["type"],

@@ -2,7 +2,7 @@
 
 use super::OptionKind::{Count, Flag, Word};
 use super::comparable::{Concept, How};
-use super::fabric::{ADDRESS, digests, port, transport};
+use super::fabric::{ADDRESS, PORT, digests, transport};
 use super::{Capability, Face, InFlight, LayerHelp, OptionDef, option};
 use iotax_facts::need::{module, program};
 
@@ -11,30 +11,18 @@ pub const HELP: LayerHelp = LayerHelp {
     name: "iscsi",
     elsewhere: &[("iser", "iscsi(iser)"), ("lio", "iscsi(tcp)")],
     values_elsewhere: &[("rdma", "iscsi(iser)")],
-    help: "iSCSI: the kernel's target (LIO) and open-iscsi",
     example: "/dev/nvme1n1 | iscsi(iser)",
     options: &[
-        option("transport", Word(&["tcp", "iser"]), "what carries it; iser: RDMA").default("tcp"),
+        option("transport", Word(&["tcp", "iser"])).default("tcp"),
         ADDRESS,
-        port("where the target listens; not written: 3260, or the next that no other stack has"),
-        option(
-            "queue-depth",
-            Count,
-            "commands of the disk at a time (node.session.queue_depth), 1 to 1024; not written: open-iscsi's 32",
-        )
-        .also(&["queue_depth"])
-        .default("32"),
-        attribute("emulate-3pc", &["emulate_3pc"], "LIO copies by itself (EXTENDED COPY)"),
-        attribute("emulate-tpu", &["emulate_tpu"], "LIO takes UNMAP, where what is below can discard"),
-        attribute(
-            "emulate-tpws",
-            &["emulate_tpws"],
-            "LIO takes WRITE SAME with UNMAP, where what is below can discard",
-        ),
-        attribute("emulate-caw", &["emulate_caw"], "LIO compares and writes in one command"),
-        attribute("is-nonrot", &["is_nonrot"], "LIO says that the disk does not rotate"),
-        option("max-write-same-len", Count, "blocks of one WRITE SAME; not written: LIO's choice")
-            .also(&["max_write_same_len"]),
+        PORT,
+        option("queue-depth", Count).also(&["queue_depth"]).default("32"),
+        attribute("emulate-3pc", &["emulate_3pc"]),
+        attribute("emulate-tpu", &["emulate_tpu"]),
+        attribute("emulate-tpws", &["emulate_tpws"]),
+        attribute("emulate-caw", &["emulate_caw"]),
+        attribute("is-nonrot", &["is_nonrot"]),
+        option("max-write-same-len", Count).also(&["max_write_same_len"]),
     ],
     positional: Some("transport"),
     below: Face::Any,
@@ -64,6 +52,6 @@ pub const HELP: LayerHelp = LayerHelp {
 };
 
 /// An attribute of LIO's; not written: its choice.
-const fn attribute(name: &'static str, aliases: &'static [&'static str], help: &'static str) -> OptionDef {
-    option(name, Flag, help).also(aliases)
+const fn attribute(name: &'static str, aliases: &'static [&'static str]) -> OptionDef {
+    option(name, Flag).also(aliases)
 }

@@ -8,7 +8,6 @@ use iotax_facts::need::{module, program};
 pub const HELP: LayerHelp = LayerHelp {
     name: "linear",
     elsewhere: &[("dm-linear", "linear")],
-    help: "several devices one behind the other as one, by the device mapper",
     example: "[/dev/nvme1n1,/dev/nvme2n1] | linear",
     joins: true,
     layout: Some(|_, _| Ok(Spread::ONE_BY_ONE.named("linear"))),

@@ -8,11 +8,8 @@ use iotax_facts::need::{Find, Requirement, everywhere, program};
 pub const HELP: LayerHelp = LayerHelp {
     name: "loop",
     elsewhere: &[("losetup", "loop")],
-    help: "a loop device over a file or a device",
     example: "file:/srv/x.img,size=4GiB | loop",
-    options: &[option("direct-io", Flag, "the loop device opens its file with O_DIRECT")
-        .also(&["direct_io"])
-        .default("true")],
+    options: &[option("direct-io", Flag).also(&["direct_io"]).default("true")],
     below: Face::Any,
     capabilities: &[Capability::of("loop", "layer loop", "/dev/x | loop")],
     requires: &[

@@ -16,54 +16,18 @@ pub const HELP: LayerHelp = LayerHelp {
         ("thin", "lvm(thin)"),
         ("dm-thin", "lvm(thin)"),
     ],
-    help: "a volume of LVM's over one device or several",
     example: "[/dev/nvme1n1,/dev/nvme2n1] | lvm(striped)",
     options: &[
-        option("type", Word(&["linear", "striped", "thin", "cache"]), "what kind of volume")
-            .default("linear"),
-        option(
-            "stripes",
-            Count,
-            "members in a stripe (striped, thin); not written: all of striped, no stripes of thin",
-        ),
-        option(
-            "stripe-size",
-            Size,
-            "bytes on one member before the next one's turn (striped, thin with stripes); not written: 64KiB",
-        )
-        .also(&["stripesize", "stripe_size"])
-        .default("64KiB"),
-        option(
-            "size",
-            Size,
-            "bytes of the volume, in whole extents of 4 MiB; not written: all that there is",
-        ),
-        option(
-            "chunk-size",
-            Size,
-            "bytes that are mapped (thin) or cached (cache) as a whole; not written: 64KiB",
-        )
-        .also(&["chunksize", "chunk_size"])
-        .default("64KiB"),
-        option(
-            "zero",
-            Flag,
-            "a chunk is zeroed before it is first written in part (thin); not written: true",
-        )
-        .default("true"),
-        option(
-            "cache-mode",
-            Word(&["writethrough", "writeback"]),
-            "where a write is acknowledged from (cache); not written: writethrough",
-        )
-        .also(&["cachemode", "cache_mode"])
-        .default("writethrough"),
-        option(
-            "cache-size",
-            Size,
-            "bytes of the last member that are the cache (cache); not written: all of it",
-        )
-        .also(&["cachesize", "cache_size"]),
+        option("type", Word(&["linear", "striped", "thin", "cache"])).default("linear"),
+        option("stripes", Count),
+        option("stripe-size", Size).also(&["stripesize", "stripe_size"]).default("64KiB"),
+        option("size", Size),
+        option("chunk-size", Size).also(&["chunksize", "chunk_size"]).default("64KiB"),
+        option("zero", Flag).default("true"),
+        option("cache-mode", Word(&["writethrough", "writeback"]))
+            .also(&["cachemode", "cache_mode"])
+            .default("writethrough"),
+        option("cache-size", Size).also(&["cachesize", "cache_size"]),
     ],
     positional: Some("type"),
     joins: true,

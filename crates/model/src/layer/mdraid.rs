@@ -20,17 +20,10 @@ pub const HELP: LayerHelp = LayerHelp {
         ("raid6", "mdraid(level=6)"),
         ("raid10", "mdraid(level=10)"),
     ],
-    help: "the kernel's RAID (md) over several devices",
     example: "[/dev/nvme1n1,/dev/nvme2n1,/dev/nvme3n1] | mdraid(level=5,chunk=64KiB)",
     options: &[
-        option("level", Word(&["0", "1", "5", "6", "10"]), "RAID level"),
-        option(
-            "chunk",
-            Size,
-            "bytes on one member before the next has its turn, a power of two; not written: 512KiB. RAID 1 has none",
-        )
-        .also(&["chunksize", "chunk-size", "chunk_size"])
-        .default("512KiB"),
+        option("level", Word(&["0", "1", "5", "6", "10"])),
+        option("chunk", Size).also(&["chunksize", "chunk-size", "chunk_size"]).default("512KiB"),
         option(
             "layout",
             Word(&[
@@ -45,34 +38,13 @@ pub const HELP: LayerHelp = LayerHelp {
                 "o2",
                 "o3",
             ]),
-            "where parity lies (RAID 5, 6; not written: left-symmetric), or copies (RAID 10; not written: n2)",
         ),
-        option(
-            "bitmap",
-            Word(&["none", "internal"]),
-            "whether the members carry a bitmap of what is being written",
-        )
-        .default("none"),
-        option("size", Size, "bytes of each member that are used; not written: all"),
-        option("metadata", Word(&["1.2", "1.1", "1.0"]), "format of the superblock").default("1.2"),
-        option(
-            "sync",
-            Word(&["wait", "skip", "background"]),
-            "the first sync: waited for, left out (mdadm's --assume-clean), or run while it is measured",
-        )
-        .default("wait"),
-        option(
-            "sync-speed-min",
-            Size,
-            "bytes a second that a rebuild makes even under load; not written: the system's",
-        )
-        .also(&["sync_speed_min"]),
-        option(
-            "sync-speed-max",
-            Size,
-            "bytes a second that a rebuild never passes; not written: the system's",
-        )
-        .also(&["sync_speed_max"]),
+        option("bitmap", Word(&["none", "internal"])).default("none"),
+        option("size", Size),
+        option("metadata", Word(&["1.2", "1.1", "1.0"])).default("1.2"),
+        option("sync", Word(&["wait", "skip", "background"])).default("wait"),
+        option("sync-speed-min", Size).also(&["sync_speed_min"]),
+        option("sync-speed-max", Size).also(&["sync_speed_max"]),
     ],
     one_of: &["level"],
     joins: true,

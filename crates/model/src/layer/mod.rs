@@ -90,8 +90,6 @@ pub struct LayerHelp {
     pub elsewhere: &'static [(&'static str, &'static str)],
     /// The same for values of its positional option.
     pub values_elsewhere: &'static [(&'static str, &'static str)],
-    /// One line.
-    pub help: &'static str,
     /// A stack with it that parses.
     pub example: &'static str,
     /// All of its options.
@@ -194,7 +192,6 @@ impl LayerHelp {
         name: "",
         elsewhere: &[],
         values_elsewhere: &[],
-        help: "",
         example: "",
         options: &[],
         positional: None,
@@ -327,7 +324,6 @@ mod tests {
         let names: BTreeSet<_> = names().into_iter().collect();
         assert_eq!(names.len(), ALL.len(), "names are unique");
         for layer in ALL {
-            assert!(!layer.help.is_empty() && !layer.help.contains('\n'), "{}", layer.name);
             assert!(layer.example.contains(&format!("| {}", layer.name)), "{}", layer.name);
             assert!(layer.positional.is_none_or(|name| layer.option(name).is_some()), "{}", layer.name);
             assert!(layer.one_of.iter().all(|name| layer.option(name).is_some()), "{}", layer.name);
@@ -347,11 +343,7 @@ mod tests {
             }
             assert!(layer.splits.is_none_or(|name| layer.option(name).is_some()), "{}", layer.name);
             for option in layer.options {
-                assert!(!option.help.is_empty(), "{} {}", layer.name, option.name);
-                assert_eq!(layer.option(option.name).map(|found| found.help), Some(option.help));
                 if let Some(default) = option.default {
-                    let told = option.help.split_once("not written: ").map(|(_, told)| told);
-                    assert!(told.is_none_or(|told| told.contains(default)), "{} {}", layer.name, option.name);
                     assert_eq!(
                         option.check(default).as_deref(),
                         Ok(default),

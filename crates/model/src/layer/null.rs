@@ -5,7 +5,6 @@ use super::{Face, LayerHelp, Role};
 /// Its words.
 pub const HELP: LayerHelp = LayerHelp {
     name: "null",
-    help: "does nothing: A against A, which measures the ruler",
     example: "file:/srv/x.img,size=4GiB | null",
     role: Role::Null,
     below: Face::Any,

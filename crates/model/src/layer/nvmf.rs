@@ -2,7 +2,7 @@
 
 use super::OptionKind::{Count, Flag, Path, Size, Word};
 use super::comparable::{Concept, How};
-use super::fabric::{ADDRESS, digests, port, transport};
+use super::fabric::{ADDRESS, PORT, digests, transport};
 use super::{Capability, InFlight, LayerHelp, option};
 use iotax_facts::need::module;
 
@@ -17,42 +17,18 @@ pub const HELP: LayerHelp = LayerHelp {
         ("nvme-rdma", "nvmf(rdma)"),
     ],
     values_elsewhere: &[("iser", "iscsi(iser)")],
-    help: "NVMe over a fabric: the kernel's target or SPDK's, the kernel's host",
     example: "/dev/nvme1n1 | nvmf(tcp)",
     options: &[
-        option(
-            "transport",
-            Word(&["tcp", "rdma", "loop"]),
-            "what carries it; loop: nothing, within one machine",
-        )
-        .also(&["trtype"])
-        .default("tcp"),
+        option("transport", Word(&["tcp", "rdma", "loop"])).also(&["trtype"]).default("tcp"),
         ADDRESS,
-        port("where the target listens; not written: 4420, or the next that no other stack has"),
-        option(
-            "target",
-            Word(&["kernel", "spdk"]),
-            "who serves it: nvmet, or the SPDK target that has the bdev below",
-        )
-        .default("kernel"),
-        option(
-            "spdk",
-            Path,
-            "JSON-RPC socket of the SPDK target (target=spdk); not written: that of the bdev below",
-        ),
-        option("nr-io-queues", Count, "queues of the host; not written: one for each of its processors")
-            .also(&["queues", "nr_io_queues"]),
-        option("queue-size", Count, "commands that fit a queue, 16 to 1024; not written: the kernel's 128")
-            .also(&["queue_size"])
-            .default("128"),
-        option(
-            "inline-data-size",
-            Size,
-            "data of a write that comes with its command; not written: the kernel's choice",
-        )
-        .also(&["inline_data_size"]),
-        option("hdr-digest", Flag, "a CRC of every header (tcp)").also(&["hdr_digest"]).default("false"),
-        option("data-digest", Flag, "a CRC of all data (tcp)").also(&["data_digest"]).default("false"),
+        PORT,
+        option("target", Word(&["kernel", "spdk"])).default("kernel"),
+        option("spdk", Path),
+        option("nr-io-queues", Count).also(&["queues", "nr_io_queues"]),
+        option("queue-size", Count).also(&["queue_size"]).default("128"),
+        option("inline-data-size", Size).also(&["inline_data_size"]),
+        option("hdr-digest", Flag).also(&["hdr_digest"]).default("false"),
+        option("data-digest", Flag).also(&["data_digest"]).default("false"),
     ],
     positional: Some("transport"),
     fabric: true,

@@ -19,8 +19,6 @@ pub struct OptionDef {
     pub default: Option<&'static str>,
     /// Option and value without which it means nothing: nothing holds of it then.
     pub only_with: Option<(&'static str, &'static str)>,
-    /// One line.
-    pub help: &'static str,
 }
 
 /// What may stand behind an option.
@@ -55,8 +53,8 @@ pub enum OptionKind {
 }
 
 /// An option without another word for it and without a default.
-pub const fn option(name: &'static str, kind: OptionKind, help: &'static str) -> OptionDef {
-    OptionDef { name, aliases: &[], kind, default: None, only_with: None, help }
+pub const fn option(name: &'static str, kind: OptionKind) -> OptionDef {
+    OptionDef { name, aliases: &[], kind, default: None, only_with: None }
 }
 
 impl OptionDef {

@@ -7,12 +7,11 @@ use iotax_facts::need::program;
 /// Its words.
 pub const HELP: LayerHelp = LayerHelp {
     name: "partition",
-    help: "a partition table with one partition",
     example: "/dev/nvme1n1 | partition(align=1MiB)",
     options: &[
-        option("table", Word(&["gpt", "dos"]), "which partition table").default("gpt"),
-        option("align", Size, "the byte at which the partition begins").default("1MiB"),
-        option("size", Size, "bytes of the partition; not written: all that there are"),
+        option("table", Word(&["gpt", "dos"])).default("gpt"),
+        option("align", Size).default("1MiB"),
+        option("size", Size),
     ],
     capabilities: &[Capability::of("partition", "layer partition", "/dev/x | partition")],
     requires: &[program!(

@@ -14,29 +14,15 @@ pub const SOCKET: &str = "spdk";
 /// Its words.
 pub const HELP: LayerHelp = LayerHelp {
     name: "spdk",
-    help: "files or devices as one bdev of a running SPDK target, joined by its RAID",
     example: "[/dev/nvme1n1,/dev/nvme2n1] | spdk(raid=raid1) | vm(attach=vhost-user-blk)",
     options: &[
-        option("rpc", Path, "JSON-RPC socket of the target, which runs already").default(USUAL_SOCKET),
-        option(
-            "raid",
-            Word(&["none", "raid0", "raid1", "raid5f", "concat"]),
-            "how the members are joined; raid5f takes writes of full stripes only",
-        )
-        .default("none"),
-        option("strip-size", Size, "bytes of a strip of raid0, raid5f and concat").default("64KiB"),
-        option("aio", Word(&["libaio", "io_uring"]), "how the target issues the I/O of the members")
-            .default("libaio"),
-        option(
-            "lvol",
-            Word(&["none", "thick", "thin"]),
-            "a new store of logical volumes with one volume on top",
-        )
-        .default("none"),
-        option("cluster-size", Size, "bytes of a cluster of the store")
-            .also(&["cluster_size"])
-            .default("4MiB"),
-        option("size", Size, "size of the volume; not written: all that the store has"),
+        option("rpc", Path).default(USUAL_SOCKET),
+        option("raid", Word(&["none", "raid0", "raid1", "raid5f", "concat"])).default("none"),
+        option("strip-size", Size).default("64KiB"),
+        option("aio", Word(&["libaio", "io_uring"])).default("libaio"),
+        option("lvol", Word(&["none", "thick", "thin"])).default("none"),
+        option("cluster-size", Size).also(&["cluster_size"]).default("4MiB"),
+        option("size", Size),
     ],
     below: Face::Any,
     gives: Face::Bdev,

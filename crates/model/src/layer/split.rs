@@ -6,9 +6,8 @@ use super::{LayerHelp, option};
 /// Its words.
 pub const HELP: LayerHelp = LayerHelp {
     name: "split",
-    help: "equal parts of a device, by the device mapper: all loaded at once, or one for each guest of vm xN",
     example: "/dev/nvme1n1 | split(4)",
-    options: &[option("parts", Count, "how many")],
+    options: &[option("parts", Count)],
     positional: Some("parts"),
     one_of: &["parts"],
     splits: Some("parts"),

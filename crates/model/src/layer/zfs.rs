@@ -11,50 +11,21 @@ use iotax_facts::need::{Find, Requirement, debian, everywhere};
 pub const HELP: LayerHelp = LayerHelp {
     name: "zfs",
     elsewhere: &[("zpool", "zfs"), ("zvol", "zfs"), ("raidz", "zfs(raidz)")],
-    help: "a pool of ZFS over one device or several, and a volume or a file in it",
     example: "[/dev/nvme1n1,/dev/nvme2n1] | zfs(stripe,compression=lz4)",
     options: &[
-        option(
-            "vdev",
-            Word(&["stripe", "mirror", "raidz", "raidz2"]),
-            "how the members are joined; mirror: mirrors of two, and a stripe of these",
-        )
-        .default("stripe"),
-        option("kind", Word(&["zvol", "dataset"]), "what is measured: a volume, or a file in a file system")
-            .default("zvol"),
-        option("ashift", Count, "power of two of the smallest write to a member, 9 to 16").default("12"),
-        option("volblocksize", Size, "bytes of a volume's block (zvol); not written: 16KiB").default("16KiB"),
-        option("recordsize", Size, "bytes of a file's largest block (dataset); not written: 128KiB")
-            .default("128KiB"),
-        option("compression", Word(&["off", "lz4", "zstd"]), "how blocks are compressed").default("off"),
-        option("dedup", Word(&["off", "on"]), "equal blocks are stored once").default("off"),
-        option(
-            "sync",
-            Word(&["standard", "always", "disabled"]),
-            "which writes are durable when they are acknowledged",
-        )
-        .default("standard"),
-        option("primarycache", Word(&["all", "metadata", "none"]), "what the cache in memory (ARC) keeps")
-            .default("all"),
-        option(
-            "atime",
-            Word(&["off", "on"]),
-            "reads write the time of the last access (dataset); not written: off",
-        )
-        .default("off"),
-        option(
-            "size",
-            Size,
-            "bytes of the volume or file; not written: four fifths of what the pool has room for",
-        ),
-        option("thin", Flag, "no room is kept for the volume (zvol; zfs create -s); not written: true")
-            .default("true"),
-        option(
-            "arc-max",
-            Size,
-            "what the ARC may hold at most while the stack is up; not written: as that machine has it",
-        )
-        .also(&["arc_max", "zfs_arc_max"]),
+        option("vdev", Word(&["stripe", "mirror", "raidz", "raidz2"])).default("stripe"),
+        option("kind", Word(&["zvol", "dataset"])).default("zvol"),
+        option("ashift", Count).default("12"),
+        option("volblocksize", Size).default("16KiB"),
+        option("recordsize", Size).default("128KiB"),
+        option("compression", Word(&["off", "lz4", "zstd"])).default("off"),
+        option("dedup", Word(&["off", "on"])).default("off"),
+        option("sync", Word(&["standard", "always", "disabled"])).default("standard"),
+        option("primarycache", Word(&["all", "metadata", "none"])).default("all"),
+        option("atime", Word(&["off", "on"])).default("off"),
+        option("size", Size),
+        option("thin", Flag).default("true"),
+        option("arc-max", Size).also(&["arc_max", "zfs_arc_max"]),
     ],
     positional: Some("vdev"),
     joins: true,

@@ -142,6 +142,7 @@ impl TextFault {
     }
 
     /// The message with the text and a caret line.
+    #[cfg(test)]
     pub fn show(&self, text: &str) -> String {
         let column = column_of(text, self.span.start);
         let hint = self.fault.hint.as_ref().map(|hint| format!("; hint: {hint}")).unwrap_or_default();

@@ -6,7 +6,7 @@ use iotax_analysis::findings::against::Against;
 use serde::Serialize;
 
 /// Its entry.
-pub const RENDERER: Renderer = Renderer { name: "json", help: "all of it for programs", render };
+pub const RENDERER: Renderer = Renderer { name: "json", render };
 
 /// Name of the format.
 pub const FORMAT: &str = "iotax-comparison";

@@ -6,7 +6,7 @@ use super::{Page, Renderer, sheet};
 use iotax_analysis::findings::against::{Against, WorkloadChange};
 
 /// Its entry.
-pub const RENDERER: Renderer = Renderer { name: "markdown", help: "tables for a wiki or an issue", render };
+pub const RENDERER: Renderer = Renderer { name: "markdown", render };
 
 fn render(against: &Against, _page: &Page) -> String {
     let mut out = format!("# iotax compare {} {}\n\n", escaped(&against.old.id), escaped(&against.new.id));

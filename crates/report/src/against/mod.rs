@@ -15,8 +15,6 @@ use iotax_analysis::findings::against::Against;
 pub struct Renderer {
     /// `--format NAME`.
     pub name: &'static str,
-    /// One line of help.
-    pub help: &'static str,
     /// Makes the text.
     pub render: fn(&Against, &Page) -> String,
 }

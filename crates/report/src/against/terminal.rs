@@ -6,8 +6,7 @@ use super::{Page, Renderer, sheet};
 use iotax_analysis::findings::against::{Against, WorkloadChange};
 
 /// Its entry.
-pub const RENDERER: Renderer =
-    Renderer { name: "terminal", help: "tables and sentences for a terminal of any width", render };
+pub const RENDERER: Renderer = Renderer { name: "terminal", render };
 
 fn render(against: &Against, page: &Page) -> String {
     let width = page.width.max(NARROWEST);

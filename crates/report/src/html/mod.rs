@@ -32,12 +32,7 @@ use maud::{DOCTYPE, Markup, PreEscaped, html};
 use plot::{Bar, Curve, Scale};
 
 /// Its entry.
-pub const RENDERER: Renderer = Renderer {
-    name: "html",
-    help: "one self-contained page with drawings",
-    endings: &["html", "htm"],
-    render,
-};
+pub const RENDERER: Renderer = Renderer { name: "html", endings: &["html", "htm"], render };
 
 const STYLE: &str = include_str!("style.css");
 /// Line styles in the style sheet.

@@ -45,15 +45,7 @@ impl Operation for MakeFileAfar {
 }
 
 impl ManagedResource for MakeFileAfar {
-    fn key(&self) -> String {
-        format!("file {}:{}", self.host, self.path.display())
-    }
-
     fn survives(&self) -> bool {
-        true
-    }
-
-    fn reuses(&self) -> bool {
         true
     }
 

@@ -1,14 +1,10 @@
 //! The limit of ZFS's cache (ARC) in a place, for the time of a stack. It is the whole machine's.
 
 use super::{ManagedResource, Observer, Operation, RealSystem, RunTag, StepOutput, Undoing};
-use crate::settings::ThingSettings;
 use crate::zfs::ArcLimit;
 use anyhow::Result;
 use iotax_units::show_bytes;
 use serde::{Deserialize, Serialize};
-
-/// Its parameter of the module.
-pub const PARAMETER: &str = "zfs_arc_max";
 
 /// `echo BYTES > /sys/module/zfs/parameters/zfs_arc_max`
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -39,14 +35,6 @@ impl Operation for LimitArc {
 }
 
 impl ManagedResource for LimitArc {
-    fn key(&self) -> String {
-        format!("arc {PARAMETER}")
-    }
-
-    fn puts_back(&self) -> ThingSettings {
-        [(PARAMETER.to_owned(), self.was.parameter.to_string())].into()
-    }
-
     fn make(&self, _: &mut RealSystem, _: &RunTag) -> Result<StepOutput> {
         ArcLimit::set(self.bytes)?;
         Ok(StepOutput::default())

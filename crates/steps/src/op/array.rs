@@ -1,15 +1,12 @@
 //! An array of the kernel's RAID driver (md) over several block devices, made by mdadm. Its first sync is a step of its own.
 
 use super::drives::{Drives, left_on, today};
-use super::{
-    ManagedResource, Observer, Operation, Own, PathRef, RealSystem, RunTag, StepOutput, Undoing, known,
-};
+use super::{ManagedResource, Observer, Operation, Own, PathRef, RealSystem, RunTag, StepOutput, Undoing};
 use crate::md;
 use crate::state::ArrayState;
 use anyhow::Result;
 use iotax_units::shell;
 use serde::{Deserialize, Serialize};
-use std::path::PathBuf;
 
 /// `mdadm --create`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -86,17 +83,7 @@ impl Bounds {
     }
 }
 
-impl CreateArray {}
-
 impl ManagedResource for CreateArray {
-    fn key(&self) -> String {
-        format!("md {}", self.name)
-    }
-
-    fn below(&self) -> Vec<PathBuf> {
-        known(&self.members)
-    }
-
     fn survives(&self) -> bool {
         // The superblocks do, and udev makes an array of them again.
         true

@@ -5,7 +5,6 @@ use super::{Operation, PathRef, RealSystem, ResourceChange};
 use crate::md;
 use anyhow::Result;
 use serde::{Deserialize, Serialize};
-use std::path::Path;
 
 /// Until all members are whole.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -15,10 +14,6 @@ pub struct AwaitSync {
 }
 
 impl ResourceChange for AwaitSync {
-    fn of(&self) -> Result<&Path> {
-        self.array.path()
-    }
-
     fn make(&self, system: &mut RealSystem) -> Result<()> {
         md::await_sync(self.array.path()?, &mut system.synced())
     }

@@ -2,9 +2,8 @@
 //! superblocks of both, which is worked out from a name that carries the run's id.
 
 use super::drives::{Drives, left_on, today};
-use super::{
-    ManagedResource, Observer, Operation, Own, PathRef, RealSystem, RunTag, StepOutput, Undoing, known,
-};
+use super::{ManagedResource, Observer, Operation, Own, PathRef, RealSystem, RunTag, StepOutput, Undoing};
+use crate::queue;
 use crate::settings::{self, ThingSettings};
 use crate::system::{NothingMade, run, tell_kernel, wait_until};
 use crate::tool::{all_of, await_orphans, guid, load_modules, settle, tool};
@@ -135,14 +134,6 @@ impl MakeBcache {
 }
 
 impl ManagedResource for MakeBcache {
-    fn key(&self) -> String {
-        format!("bcache {}", self.name)
-    }
-
-    fn below(&self) -> Vec<PathBuf> {
-        known([&self.slow, &self.fast])
-    }
-
     fn survives(&self) -> bool {
         // The superblocks do, and udev registers them again.
         true
@@ -211,11 +202,7 @@ fn settings_in(probe: &Probe, slow: &Path, set: &Path) -> ThingSettings {
     const OF_SET: &[&str] =
         &["block_size", "bucket_size", "congested_read_threshold_us", "congested_write_threshold_us"];
     let all = settings::files(probe, slow, OF_SLOW).into_iter().chain(settings::files(probe, set, OF_SET));
-    let chosen = |value: String| match value.split_once('[').and_then(|(_, rest)| rest.split_once(']')) {
-        Some((chosen, _)) => chosen.to_owned(),
-        None => value,
-    };
-    all.map(|(name, value)| (name, chosen(value))).collect()
+    all.map(|(name, value)| (name, queue::chosen(&value))).collect()
 }
 
 /// Whether a device has a superblock of that set.

@@ -35,10 +35,6 @@ impl Operation for MakeDirectory {
 }
 
 impl ManagedResource for MakeDirectory {
-    fn key(&self) -> String {
-        format!("directory {}", self.path.display())
-    }
-
     fn survives(&self) -> bool {
         true
     }

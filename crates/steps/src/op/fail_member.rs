@@ -4,7 +4,6 @@ use super::{Operation, PathRef, RealSystem, ResourceChange};
 use crate::md;
 use anyhow::Result;
 use serde::{Deserialize, Serialize};
-use std::path::Path;
 
 /// `mdadm --fail --remove`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -16,10 +15,6 @@ pub struct FailMember {
 }
 
 impl ResourceChange for FailMember {
-    fn of(&self) -> Result<&Path> {
-        self.array.path()
-    }
-
     fn make(&self, _: &mut RealSystem) -> Result<()> {
         md::fail(self.array.path()?, self.member.path()?)
     }

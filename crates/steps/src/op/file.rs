@@ -44,16 +44,8 @@ impl Operation for MakeFile {
 }
 
 impl ManagedResource for MakeFile {
-    fn key(&self) -> String {
-        format!("file {}", self.path.display())
-    }
-
     fn survives(&self) -> bool {
         !self.inside_mount
-    }
-
-    fn reuses(&self) -> bool {
-        true
     }
 
     fn stays(&self, made: &StepOutput) -> bool {
@@ -162,10 +154,6 @@ impl Operation for FillFile {
 }
 
 impl ResourceChange for FillFile {
-    fn of(&self) -> Result<&Path> {
-        self.file.path()
-    }
-
     /// Data that compress are written again, whatever the marker says: it does not say which they are.
     fn make(&self, system: &mut RealSystem) -> Result<()> {
         let path = self.file.path()?;
@@ -200,10 +188,6 @@ impl Operation for ForgetFill {
 }
 
 impl ResourceChange for ForgetFill {
-    fn of(&self) -> Result<&Path> {
-        self.file.path()
-    }
-
     fn make(&self, _: &mut RealSystem) -> Result<()> {
         marker::set_filled(self.file.path()?, false)
     }

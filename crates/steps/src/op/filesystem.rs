@@ -1,7 +1,7 @@
 //! A file system on block devices of ours, and its mount.
 
 use super::{
-    ManagedResource, Operation, Own, PathRef, RealSystem, ResourceChange, RunTag, StepOutput, Undoing, known,
+    ManagedResource, Operation, Own, PathRef, RealSystem, ResourceChange, RunTag, StepOutput, Undoing,
 };
 use crate::system::run;
 use crate::tool::{await_orphans, tool};
@@ -87,10 +87,6 @@ impl Operation for MakeFilesystem {
 }
 
 impl ResourceChange for MakeFilesystem {
-    fn of(&self) -> Result<&Path> {
-        self.device.path()
-    }
-
     fn make(&self, _: &mut RealSystem) -> Result<()> {
         run(&mut self.command()?).map(drop)
     }
@@ -170,16 +166,6 @@ impl Operation for Mount {
 }
 
 impl ManagedResource for Mount {
-    fn key(&self) -> String {
-        format!("mount {}", self.directory.display())
-    }
-
-    fn below(&self) -> Vec<PathBuf> {
-        let mut below = known([&self.device].into_iter().chain(&self.others));
-        below.push(self.directory.clone());
-        below
-    }
-
     fn make(&self, _: &mut RealSystem, _: &RunTag) -> Result<StepOutput> {
         let atime = if self.relatime { MountFlags::RELATIME } else { MountFlags::NOATIME };
         let flags = atime | MountFlags::NOSUID | MountFlags::NODEV;

@@ -6,7 +6,6 @@ use crate::image;
 use anyhow::Result;
 use iotax_units::{show_bytes, size_word};
 use serde::{Deserialize, Serialize};
-use std::path::Path;
 
 /// QEMU's `blockdev-create` with `driver=qcow2`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -60,10 +59,6 @@ impl Operation for MakeImage {
 }
 
 impl ResourceChange for MakeImage {
-    fn of(&self) -> Result<&Path> {
-        self.on.path()
-    }
-
     fn make(&self, _: &mut RealSystem) -> Result<()> {
         image::make(self)
     }

@@ -1,13 +1,12 @@
 //! Stretches of block devices one behind the other as one device, by the device mapper's `linear`: a part of one device, or
 //! several devices put together.
 
-use super::{ManagedResource, Operation, Own, PathRef, RealSystem, RunTag, StepOutput, Undoing, known};
+use super::{ManagedResource, Operation, Own, PathRef, RealSystem, RunTag, StepOutput, Undoing};
 use crate::dm;
 use anyhow::Result;
 use iotax_units::shell;
 use iotax_units::size_word;
 use serde::{Deserialize, Serialize};
-use std::path::PathBuf;
 
 /// `dmsetup create`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -33,14 +32,6 @@ pub struct Stretch {
 }
 
 impl ManagedResource for MakeLinear {
-    fn key(&self) -> String {
-        format!("dm {}", self.name)
-    }
-
-    fn below(&self) -> Vec<PathBuf> {
-        known(self.stretches.iter().map(|stretch| &stretch.device))
-    }
-
     fn make(&self, _: &mut RealSystem, _: &RunTag) -> Result<StepOutput> {
         dm::create(self)
     }

@@ -2,9 +2,7 @@
 //! again by its backing file and by the limit of bytes that ours always have, among those that no other
 //! step is known to have made.
 
-use super::{
-    KnownBy, ManagedResource, Observer, Operation, PathRef, RealSystem, RunTag, StepOutput, Undoing, known,
-};
+use super::{ManagedResource, Observer, Operation, PathRef, RealSystem, RunTag, StepOutput, Undoing};
 use crate::loops::{self, FileId, LoopOf};
 use anyhow::{Context, Result};
 use iotax_units::shell;
@@ -66,18 +64,6 @@ impl Operation for AttachLoop {
 }
 
 impl ManagedResource for AttachLoop {
-    fn key(&self) -> String {
-        format!("loop {}", self.backing)
-    }
-
-    fn below(&self) -> Vec<PathBuf> {
-        known([&self.backing])
-    }
-
-    fn known_by(&self) -> KnownBy {
-        KnownBy::Number
-    }
-
     fn make(&self, _: &mut RealSystem, _: &RunTag) -> Result<StepOutput> {
         Ok(StepOutput::at(loops::attach(&self.known()?, self.direct_io, self.read_only)?))
     }

@@ -1,16 +1,14 @@
 //! A volume group of LVM's over several devices, and the volume in it: linear, striped, thin or cached.
 
 use super::drives::{Drives, left_on, today};
-use super::{
-    ManagedResource, Observer, Operation, Own, PathRef, RealSystem, RunTag, StepOutput, Undoing, known,
-};
+use super::{ManagedResource, Observer, Operation, Own, PathRef, RealSystem, RunTag, StepOutput, Undoing};
 use crate::lvm::{self, Group, VOLUME};
 use crate::settings::ThingSettings;
 use anyhow::Result;
 use iotax_units::shell;
 use iotax_units::{KIB, size_word};
 use serde::{Deserialize, Serialize};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// Bytes of an extent, which every size of LVM's is a multiple of.
 pub const EXTENT: u64 = 4 << 20;
@@ -204,14 +202,6 @@ impl Operation for MakeLvm {
 }
 
 impl ManagedResource for MakeLvm {
-    fn key(&self) -> String {
-        format!("lvm {}", self.name)
-    }
-
-    fn below(&self) -> Vec<PathBuf> {
-        known(&self.members)
-    }
-
     fn survives(&self) -> bool {
         true
     }

@@ -63,7 +63,7 @@ pub use zpool::{MakeZpool, Vdev, ZfsContent};
 pub use zpool_member::{AwaitResilver, ZpoolOffline, ZpoolReplace};
 
 use super::system::{NotOurs, Observer, RealSystem};
-use super::thing::{KnownBy, ManagedResource, ResourceChange};
+use super::thing::{ManagedResource, ResourceChange};
 use super::{PathRef, RunTag, StepId, StepOutput};
 use crate::guest::DiskKey;
 use anyhow::{Context, Result};
@@ -283,11 +283,6 @@ pub trait Operation {
     fn undo_by_hand(&self, _tag: &RunTag, _made: &StepOutput) -> Option<String> {
         None
     }
-}
-
-/// Those of the paths that are known.
-fn known<'a>(paths: impl IntoIterator<Item = &'a PathRef>) -> Vec<PathBuf> {
-    paths.into_iter().filter_map(|path| path.path().ok().map(Path::to_owned)).collect()
 }
 
 impl Op {

@@ -2,15 +2,12 @@
 //! is told from every other.
 
 use super::drives::{Drives, left_on, today};
-use super::{
-    ManagedResource, Observer, Operation, Own, PathRef, RealSystem, RunTag, StepOutput, Undoing, known,
-};
+use super::{ManagedResource, Observer, Operation, Own, PathRef, RealSystem, RunTag, StepOutput, Undoing};
 use crate::partition;
 use anyhow::Result;
 use iotax_units::shell;
 use iotax_units::size_word;
 use serde::{Deserialize, Serialize};
-use std::path::PathBuf;
 
 /// `sfdisk`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -32,17 +29,7 @@ pub struct MakePartition {
     pub drives: Drives,
 }
 
-impl MakePartition {}
-
 impl ManagedResource for MakePartition {
-    fn key(&self) -> String {
-        format!("partition {}", self.name)
-    }
-
-    fn below(&self) -> Vec<PathBuf> {
-        known([&self.device])
-    }
-
     fn survives(&self) -> bool {
         true
     }

@@ -60,14 +60,6 @@ impl Operation for PassThrough {
 }
 
 impl ManagedResource for PassThrough {
-    fn key(&self) -> String {
-        format!("drive {}", self.address)
-    }
-
-    fn puts_back(&self) -> Settings {
-        self.queue.clone()
-    }
-
     fn make(&self, _: &mut RealSystem, _: &RunTag) -> Result<StepOutput> {
         Ok(StepOutput::at(vfio::take(&here(), self)?))
     }

@@ -2,9 +2,7 @@
 //! is known by pid and start time; one whose start was interrupted is found by a word of its
 //! command line that names the run.
 
-use super::{
-    KnownBy, ManagedResource, Operation, Own, PathRef, RealSystem, RunTag, StepOutput, Undoing, known,
-};
+use super::{ManagedResource, Operation, Own, PathRef, RealSystem, RunTag, StepOutput, Undoing};
 use crate::guest;
 use crate::process::process_of_tag;
 use crate::system::remove_file;
@@ -84,22 +82,9 @@ impl Operation for Spawn {
 }
 
 impl ManagedResource for Spawn {
-    fn key(&self) -> String {
-        format!("process {}", self.tag)
-    }
-
-    /// Its command line names what it has open.
-    fn below(&self) -> Vec<PathBuf> {
-        self.argv.iter().map(PathBuf::from).chain(known(&self.belows)).collect()
-    }
-
     /// The process does not, its sockets do; `unmake` copes with both.
     fn survives(&self) -> bool {
         true
-    }
-
-    fn known_by(&self) -> KnownBy {
-        KnownBy::Process
     }
 
     fn make(&self, system: &mut RealSystem, _: &RunTag) -> Result<StepOutput> {
@@ -200,10 +185,6 @@ impl Operation for RemoteAgent {
 }
 
 impl ManagedResource for RemoteAgent {
-    fn key(&self) -> String {
-        format!("agent {}", self.host)
-    }
-
     fn survives(&self) -> bool {
         true
     }

@@ -5,7 +5,6 @@ use super::{Operation, PathRef, RealSystem, ResourceChange};
 use crate::md;
 use anyhow::Result;
 use serde::{Deserialize, Serialize};
-use std::path::Path;
 
 /// `mdadm --zero-superblock`, `mdadm --add`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -20,10 +19,6 @@ pub struct Rebuild {
 }
 
 impl ResourceChange for Rebuild {
-    fn of(&self) -> Result<&Path> {
-        self.array.path()
-    }
-
     fn make(&self, _: &mut RealSystem) -> Result<()> {
         md::rebuild(self.array.path()?, self.member.path()?)
     }

@@ -86,10 +86,6 @@ impl<T: Scratch> Operation for T {
 }
 
 impl<T: Scratch> ManagedResource for T {
-    fn key(&self) -> String {
-        format!("file {}", self.path().display())
-    }
-
     fn survives(&self) -> bool {
         true
     }

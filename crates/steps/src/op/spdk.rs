@@ -129,14 +129,6 @@ impl Operation for ExportSpdk {
 }
 
 impl ManagedResource for ExportSpdk {
-    fn key(&self) -> String {
-        format!("spdk {}", self.name)
-    }
-
-    fn below(&self) -> Vec<PathBuf> {
-        vec![self.backing.path().map_or_else(|_| self.bdev().into(), Path::to_owned)]
-    }
-
     fn make(&self, _: &mut RealSystem, _: &RunTag) -> Result<StepOutput> {
         Ok(StepOutput::at(spdk::export(self)?))
     }

@@ -2,7 +2,7 @@
 //! them where they are asked for; and the equal parts of one. All are the target's, under names that carry the run's id.
 
 use super::spdk::{SpdkKind, kind, rpc_py};
-use super::{ManagedResource, Operation, Own, PathRef, RealSystem, RunTag, StepOutput, Undoing, known};
+use super::{ManagedResource, Operation, Own, PathRef, RealSystem, RunTag, StepOutput, Undoing};
 use crate::settings::ThingSettings;
 use crate::spdk;
 use crate::state::ArrayState;
@@ -227,14 +227,6 @@ impl Operation for JoinSpdk {
 }
 
 impl ManagedResource for JoinSpdk {
-    fn key(&self) -> String {
-        format!("bdev {}", self.bdev())
-    }
-
-    fn below(&self) -> Vec<PathBuf> {
-        known(&self.members)
-    }
-
     /// A store of logical volumes lies on the members themselves.
     fn survives(&self) -> bool {
         self.lvol.is_some()
@@ -305,14 +297,6 @@ impl Operation for SplitSpdk {
 }
 
 impl ManagedResource for SplitSpdk {
-    fn key(&self) -> String {
-        format!("parts {}p", self.bdev.bdev().map(|(_, base)| base).unwrap_or_default())
-    }
-
-    fn below(&self) -> Vec<PathBuf> {
-        self.bdev.bdev().map(|(_, base)| PathBuf::from(base)).into_iter().collect()
-    }
-
     fn make(&self, _: &mut RealSystem, _: &RunTag) -> Result<StepOutput> {
         spdk::join::split(self).with_context(|| format!("cannot split {}", self.name()))?;
         Ok(StepOutput::default())

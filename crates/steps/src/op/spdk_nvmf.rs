@@ -7,7 +7,6 @@ use crate::spdk;
 use anyhow::Result;
 use serde::{Deserialize, Serialize};
 use std::net::IpAddr;
-use std::path::PathBuf;
 
 /// What is made in the target.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -86,14 +85,6 @@ impl Operation for ExportSpdkNvmf {
 }
 
 impl ManagedResource for ExportSpdkNvmf {
-    fn key(&self) -> String {
-        format!("nvmf {}", self.nqn)
-    }
-
-    fn below(&self) -> Vec<PathBuf> {
-        self.bdev.bdev().map(|(_, name)| PathBuf::from(name)).into_iter().collect()
-    }
-
     fn make(&self, _: &mut RealSystem, _: &RunTag) -> Result<StepOutput> {
         spdk::nvmf::export(self)?;
         Ok(StepOutput::default())

@@ -5,7 +5,6 @@ use super::{Operation, PathRef, RealSystem, ResourceChange};
 use crate::spdk;
 use anyhow::Result;
 use serde::{Deserialize, Serialize};
-use std::path::Path;
 
 /// What is done to the array below a bdev.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -32,10 +31,6 @@ pub enum SpdkChange {
 }
 
 impl ResourceChange for ChangeSpdkArray {
-    fn of(&self) -> Result<&Path> {
-        self.made.bdev().map(|(_, name)| Path::new(name))
-    }
-
     fn make(&self, system: &mut RealSystem) -> Result<()> {
         spdk::raid::change(self, &mut system.synced())
     }

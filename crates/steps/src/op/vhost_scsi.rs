@@ -1,12 +1,11 @@
 //! A LUN of the kernel's SCSI target (LIO) behind vhost: a guest's QEMU opens it by its WWN, and the kernel serves it out of
 //! the guest's memory.
 
-use super::{ManagedResource, Operation, Own, PathRef, RealSystem, RunTag, StepOutput, Undoing, known};
+use super::{ManagedResource, Operation, Own, PathRef, RealSystem, RunTag, StepOutput, Undoing};
 use crate::lio::{self, Lun, Store};
 use anyhow::Result;
 use iotax_units::shell;
 use serde::{Deserialize, Serialize};
-use std::path::PathBuf;
 
 /// A backstore, a target port of the vhost fabric, the LUN between them.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -69,14 +68,6 @@ impl Operation for ExportVhostScsi {
 }
 
 impl ManagedResource for ExportVhostScsi {
-    fn key(&self) -> String {
-        format!("vhost-scsi {}", self.wwn)
-    }
-
-    fn below(&self) -> Vec<PathBuf> {
-        known([&self.backing])
-    }
-
     fn make(&self, _: &mut RealSystem, _: &RunTag) -> Result<StepOutput> {
         Ok(StepOutput { path: lio::export(&self.lun()?)?, ..StepOutput::default() })
     }

@@ -33,10 +33,6 @@ impl WipeSignatures {
 }
 
 impl ResourceChange for WipeSignatures {
-    fn of(&self) -> Result<&Path> {
-        self.device.path()
-    }
-
     fn make(&self, _: &mut RealSystem) -> Result<()> {
         let path = self.device.path()?;
         settle();

@@ -1,10 +1,7 @@
 //! A pool of ZFS over several devices, and what is in it: a volume, or a file system that a mount of its own shows.
 
-use super::arc::PARAMETER;
 use super::drives::{Drives, left_on, today};
-use super::{
-    ManagedResource, Observer, Operation, Own, PathRef, RealSystem, RunTag, StepOutput, Undoing, known,
-};
+use super::{ManagedResource, Observer, Operation, Own, PathRef, RealSystem, RunTag, StepOutput, Undoing};
 use crate::settings::ThingSettings;
 use crate::state::ArrayState;
 use crate::zfs::{self, PROPERTY, Pool};
@@ -187,15 +184,6 @@ impl Operation for MakeZpool {
 }
 
 impl ManagedResource for MakeZpool {
-    fn key(&self) -> String {
-        format!("zpool {}", self.name)
-    }
-
-    fn below(&self) -> Vec<PathBuf> {
-        // The limit of the cache is put back when no pool uses it.
-        known(&self.members).into_iter().chain([PathBuf::from(PARAMETER)]).collect()
-    }
-
     fn survives(&self) -> bool {
         true
     }

@@ -5,7 +5,6 @@ use super::{Operation, PathRef, RealSystem, ResourceChange};
 use crate::zfs::state;
 use anyhow::Result;
 use serde::{Deserialize, Serialize};
-use std::path::Path;
 
 /// `zpool offline`
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -36,30 +35,18 @@ pub struct AwaitResilver {
 }
 
 impl ResourceChange for ZpoolOffline {
-    fn of(&self) -> Result<&Path> {
-        self.content.path()
-    }
-
     fn make(&self, _: &mut RealSystem) -> Result<()> {
         state::offline(self.content.path()?, self.member.path()?)
     }
 }
 
 impl ResourceChange for ZpoolReplace {
-    fn of(&self) -> Result<&Path> {
-        self.content.path()
-    }
-
     fn make(&self, _: &mut RealSystem) -> Result<()> {
         state::replace(self.content.path()?, self.member.path()?)
     }
 }
 
 impl ResourceChange for AwaitResilver {
-    fn of(&self) -> Result<&Path> {
-        self.content.path()
-    }
-
     fn make(&self, system: &mut RealSystem) -> Result<()> {
         state::await_resilver(self.content.path()?, &mut system.synced())
     }

@@ -209,13 +209,6 @@ impl Peer {
         Ok(peer)
     }
 
-    /// Another limit of silence (an emulated guest under load is slow to speak).
-    #[must_use]
-    pub fn with_silence_limit(mut self, limit: Duration) -> Peer {
-        self.silence = limit;
-        self
-    }
-
     /// Asks this for what became of the process behind the stream when the peer fails.
     #[must_use]
     pub fn with_fate(mut self, fate: Fate) -> Peer {

@@ -195,7 +195,8 @@ fn what_takes_long_ends_when_its_host_is_gone() {
 
 #[test]
 fn progress_keeps_a_slow_request_alive() {
-    let mut peer = fake_peer().with_silence_limit(Duration::from_millis(1500));
+    let mut peer = fake_peer();
+    peer.silence = Duration::from_millis(1500);
     peer.call(step(serde_json::json!({"sleep_ms": 2500})), Duration::from_secs(10)).unwrap();
 }
 
@@ -250,9 +251,9 @@ fn a_slow_request_times_out_and_poisons() {
 
 #[test]
 fn a_silent_peer_is_dead_and_its_last_words_are_shown() {
-    let (peer, mut theirs) = by_hand();
+    let (mut peer, mut theirs) = by_hand();
     theirs.write_all(PREAMBLE).unwrap();
-    let mut peer = peer.with_silence_limit(SHORT);
+    peer.silence = SHORT;
     let dead = peer.call(Request::Clock, Duration::from_secs(60)).unwrap_err();
     assert!(matches!(dead.fault, WireFault::Silent(..)));
     assert_eq!(

@@ -38,7 +38,7 @@ pub(in crate::rule) fn check(evidence: &Evidence, sink: &mut Sink) {
     let (mut tables, mut small): (Vec<Vec<Row>>, Vec<Vec<Row>>) = (Vec::new(), Vec::new());
     for grid in evidence.grids {
         let (mut stated, mut open) = (Vec::new(), Vec::new());
-        for row in 0..grid.cells.len() {
+        for row in 0..grid.cells.rows() {
             for (rate, latency) in pairs(grid, row, Kind::Rate, Kind::Latency) {
                 let Some(found) = read(grid, row, rate, latency) else { continue };
                 match depth(grid, row, [rate, latency]).or(of_page) {

@@ -121,7 +121,7 @@ fn columns(page: &Page, grid: &Grid, sink: &mut Sink) {
     for (at, kind) in kinds.iter().enumerate() {
         let Some(what) = kind else { continue };
         let range = parts_of(&kinds, at);
-        let made = (0..grid.cells.len()).filter(|row| said(grid.labels[*row]).is_none()).filter_map(|row| {
+        let made = (0..grid.cells.rows()).filter(|row| said(grid.labels[*row]).is_none()).filter_map(|row| {
             let parts = range.clone().filter(|column| grid.heads[*column].slot == grid.heads[at].slot);
             let parts: Option<Vec<Quantity>> = parts.map(|column| grid.at(row, column).copied()).collect();
             Some(Made { total: *grid.at(row, at)?, parts: parts? })

@@ -61,7 +61,7 @@ pub(in crate::rule) fn check(evidence: &Evidence, sink: &mut Sink) {
 }
 
 fn of_grid(page: &Page, grid: &Grid, sink: &mut Sink) {
-    if grid.cells.len() > ROWS {
+    if grid.cells.rows() > ROWS {
         let mut relations = relations(grid);
         relations.sort_by(|one, other| other.score.total_cmp(&one.score));
         // The best of each column; what it bears out needs no other.
@@ -84,7 +84,7 @@ fn relations(grid: &Grid) -> Vec<Relation> {
     let count = columns.len();
     let mut search = Search {
         heads: columns.iter().map(|column| grid.heads[*column].text.to_lowercase()).collect(),
-        rows: (0..grid.cells.len()).filter(|row| !of_many(row)).collect(),
+        rows: (0..grid.cells.rows()).filter(|row| !of_many(row)).collect(),
         logs: columns.iter().map(logs).collect(),
         // All pairs in two ways, and all threes in three.
         tried: ((count * count.saturating_sub(1) * count / 2).max(1) as f64).log2(),

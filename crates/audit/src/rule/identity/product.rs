@@ -82,7 +82,7 @@ pub(in crate::rule) fn check(evidence: &Evidence, sink: &mut Sink) {
 /// The pairs of a grid whose size is stated, and the others by their columns.
 fn of_grid<'a>(grid: &'a Grid, of_page: Option<f64>) -> (Vec<Pair<'a>>, Vec<([usize; 2], Pair<'a>)>) {
     let (mut stated, mut open) = (Vec::new(), Vec::new());
-    for row in 0..grid.cells.len() {
+    for row in 0..grid.cells.rows() {
         for (rate, bandwidth) in pairs(grid, row, Kind::Rate, Kind::Bandwidth) {
             let (Some(of_rate), Some(of_bandwidth)) = (grid.at(row, rate), grid.at(row, bandwidth)) else {
                 continue;
@@ -148,7 +148,7 @@ fn inferred(mut open: Vec<([usize; 2], Pair<'_>)>) -> Vec<Vec<Pair<'_>>> {
 
 /// MB/s and MiB/s of one cell, or one in brackets behind the other, are one bandwidth.
 fn both_bases(page: &Page, grid: &Grid, sink: &mut Sink) {
-    for row in 0..grid.cells.len() {
+    for row in 0..grid.cells.rows() {
         for (at, head) in grid.heads.iter().enumerate() {
             let next = grid.heads.get(at + 1).filter(|next| next.source == head.source || grid.is_text);
             let (Some(one), Some(other), Some(_)) = (grid.at(row, at), grid.at(row, at + 1), next) else {

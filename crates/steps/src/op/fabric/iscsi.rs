@@ -1,6 +1,6 @@
 //! iSCSI and iSER: a target of LIO's, known by its IQN, and the session of open-iscsi with it. Both carry the run's id.
 
-use super::{ManagedResource, Operation, Own, PathRef, RealSystem, RunTag, StepOutput, Undoing, known};
+use super::{ManagedResource, Operation, Own, PathRef, RealSystem, RunTag, StepOutput, Undoing};
 use crate::iscsi;
 use crate::lio::Store;
 use crate::lio::iscsi::{self as target, Target};
@@ -9,7 +9,7 @@ use anyhow::Result;
 use iotax_host::probe::Probe;
 use serde::{Deserialize, Serialize};
 use std::net::SocketAddr;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// A backstore, a target with one portal and one initiator that may have its LUN.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -83,14 +83,6 @@ impl Operation for ExportIscsi {
 }
 
 impl ManagedResource for ExportIscsi {
-    fn key(&self) -> String {
-        format!("iscsi {}", self.iqn)
-    }
-
-    fn below(&self) -> Vec<PathBuf> {
-        known([&self.backing])
-    }
-
     fn make(&self, _: &mut RealSystem, _: &RunTag) -> Result<StepOutput> {
         Ok(StepOutput { path: target::export(&self.target(self.backing.path()?))?, ..StepOutput::default() })
     }
@@ -152,10 +144,6 @@ impl Operation for ConnectIscsi {
 }
 
 impl ManagedResource for ConnectIscsi {
-    fn key(&self) -> String {
-        format!("iscsi session {}", self.iqn)
-    }
-
     /// The session does not; its records are files.
     fn survives(&self) -> bool {
         true

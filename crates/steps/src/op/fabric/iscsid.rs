@@ -1,6 +1,6 @@
 //! The daemon of open-iscsi, where none runs: a process of ours as long as the stack is up. One that runs is used and stays.
 
-use super::{KnownBy, ManagedResource, Operation, Own, RealSystem, RunTag, StepOutput, Undoing};
+use super::{ManagedResource, Operation, Own, RealSystem, RunTag, StepOutput, Undoing};
 use crate::iscsi;
 use crate::process::process_of_tag;
 use crate::system::{here, remove_file, write_file};
@@ -20,7 +20,7 @@ pub struct StartIscsid {
 impl StartIscsid {
     /// Names of initiators are in the records of interfaces; the daemon wants a file with one all the same, and /etc is not ours.
     /// The name of the file is in no other command line.
-    fn names(&self) -> PathBuf {
+    pub(crate) fn names(&self) -> PathBuf {
         self.directory.join("iscsid.initiatorname")
     }
 
@@ -59,17 +59,9 @@ impl Operation for StartIscsid {
 }
 
 impl ManagedResource for StartIscsid {
-    fn key(&self) -> String {
-        format!("iscsid {}", self.word())
-    }
-
     /// The process does not, its files do; `unmake` copes with both.
     fn survives(&self) -> bool {
         true
-    }
-
-    fn known_by(&self) -> KnownBy {
-        KnownBy::Process
     }
 
     fn make(&self, system: &mut RealSystem, _: &RunTag) -> Result<StepOutput> {

@@ -12,6 +12,4 @@ pub use nbd::{ConnectNbd, ExportNbd, NbdServer};
 pub use nvmf::{ConnectNvmf, ExportNvmf};
 pub use softrdma::{RdmaOn, SoftRdma};
 
-use super::{
-    KnownBy, ManagedResource, Operation, Own, PathRef, RealSystem, RunTag, StepOutput, Undoing, known,
-};
+use super::{ManagedResource, Operation, Own, PathRef, RealSystem, RunTag, StepOutput, Undoing};

@@ -1,9 +1,7 @@
 //! NBD: a qemu-nbd with one named export, and the kernel's device behind it. The export's name carries the run's id, and stands in
 //! the command lines of both ends.
 
-use super::{
-    KnownBy, ManagedResource, Operation, Own, PathRef, RealSystem, RunTag, StepOutput, Undoing, known,
-};
+use super::{ManagedResource, Operation, Own, PathRef, RealSystem, RunTag, StepOutput, Undoing};
 use crate::export;
 use crate::nbd::{self, Server};
 use crate::op::Spawn;
@@ -78,20 +76,8 @@ impl Operation for ExportNbd {
 }
 
 impl ManagedResource for ExportNbd {
-    fn key(&self) -> String {
-        format!("nbd export {}", self.name)
-    }
-
-    fn below(&self) -> Vec<PathBuf> {
-        known([&self.backing])
-    }
-
     fn survives(&self) -> bool {
         self.spawn.survives()
-    }
-
-    fn known_by(&self) -> KnownBy {
-        KnownBy::Process
     }
 
     fn make(&self, system: &mut RealSystem, tag: &RunTag) -> Result<StepOutput> {
@@ -142,10 +128,6 @@ impl Operation for ConnectNbd {
 }
 
 impl ManagedResource for ConnectNbd {
-    fn key(&self) -> String {
-        format!("nbd {}", self.name)
-    }
-
     fn make(&self, _: &mut RealSystem, _: &RunTag) -> Result<StepOutput> {
         let device = nbd::connect(&self.name, self.server.borrowed(), self.connections)?;
         Ok(StepOutput::at(device))

@@ -1,7 +1,7 @@
 //! NVMe over fabrics: a subsystem of the kernel's target, and the connection to it. Both are known by the subsystem's NQN, which
 //! carries the run's id.
 
-use super::{ManagedResource, Operation, Own, PathRef, RealSystem, RunTag, StepOutput, Undoing, known};
+use super::{ManagedResource, Operation, Own, PathRef, RealSystem, RunTag, StepOutput, Undoing};
 use crate::settings::ThingSettings;
 use crate::{nvmet, nvmf};
 use anyhow::Result;
@@ -9,7 +9,7 @@ use iotax_host::probe::Probe;
 use iotax_units::shell;
 use serde::{Deserialize, Serialize};
 use std::net::IpAddr;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// A subsystem with one namespace, one host that may connect, and a port.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -61,14 +61,6 @@ impl Operation for ExportNvmf {
 }
 
 impl ManagedResource for ExportNvmf {
-    fn key(&self) -> String {
-        format!("nvmet {}", self.nqn)
-    }
-
-    fn below(&self) -> Vec<PathBuf> {
-        known([&self.device])
-    }
-
     fn make(&self, _: &mut RealSystem, _: &RunTag) -> Result<StepOutput> {
         Ok(StepOutput { path: Some(nvmet::export(self)?), ..StepOutput::default() })
     }
@@ -126,10 +118,6 @@ impl Operation for ConnectNvmf {
 }
 
 impl ManagedResource for ConnectNvmf {
-    fn key(&self) -> String {
-        format!("nvme {}", self.nqn)
-    }
-
     fn make(&self, _: &mut RealSystem, _: &RunTag) -> Result<StepOutput> {
         Ok(StepOutput::at(nvmf::connect(self)?))
     }

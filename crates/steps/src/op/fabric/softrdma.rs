@@ -71,10 +71,6 @@ impl Operation for SoftRdma {
 }
 
 impl ManagedResource for SoftRdma {
-    fn key(&self) -> String {
-        format!("rdma {}", self.names().rdma)
-    }
-
     fn make(&self, _: &mut RealSystem, _: &RunTag) -> Result<StepOutput> {
         let names = self.names();
         let device = match self.on {
