@@ -149,7 +149,7 @@ fn marked(view: &View, mark: &str, texts: &[String]) -> String {
 /// What is done on hosts over ssh, of which a plan asks none.
 fn hosts(view: &View, scenario: &Scenario) -> String {
     let mut hosts: Vec<(&str, Agent)> = Vec::new();
-    for medium in scenario.stacks.iter().map(|stack| &stack.medium) {
+    for medium in scenario.stacks.iter().flat_map(|stack| stack.medium.members()) {
         let Some(host) = medium.host() else { continue };
         if !hosts.contains(&(host, medium.agent())) {
             hosts.push((host, medium.agent()));

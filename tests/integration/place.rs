@@ -1,7 +1,7 @@
 //! Other places for real: a guest that boots and is measured in, a host over a real sshd.
 
 use crate::rig::{Rig, can_boot, holes, process_of, traces, wait, words};
-use crate::sshd::Sshd;
+use crate::sshd::{OTHER, Sshd};
 use rustix::process::{Signal, kill_process};
 
 const QUICK: &[&str] = &["--slice", "50ms", "--min-time", "1s", "--budget", "4s"];
@@ -70,6 +70,42 @@ fn a_file_that_was_trimmed_over_ssh_is_filled_anew_by_the_next_run_there() {
     assert!(holes() > 0, "{}", words(&output));
     rig.json(&[&["run", &kept], QUICKER].concat());
     assert_eq!(holes(), 0, "{}", words(&output));
+}
+
+#[test]
+fn two_hosts_load_together_and_are_held_against_one() {
+    let rig = Rig::new();
+    let Some(mut sshd) = Sshd::start(&rig, None) else { return };
+    sshd.serve_other();
+    let on = |host: &str| {
+        let path = rig.path(&format!("{host}.img"));
+        std::fs::write(&path, vec![7u8; 64 << 20]).unwrap();
+        format!("ssh:{host}:{}", path.display())
+    };
+    let (one, other) = (on("elsewhere"), on(OTHER));
+    let both = format!("each([{one},{other}])");
+    let args = [&["run", &one, &both], QUICK, &["--format", "json"]].concat();
+    let output = rig.command(&args).env("IOTAX_SSH_CONFIG", &sshd.config).output().unwrap();
+    assert_eq!(output.status.code(), Some(0), "{}", words(&output));
+    let report: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    let crowd = &report["workloads"][0]["crowds"][0];
+    assert_eq!((&crowd["stack"], &crowd["places"]), (&"each of 2".into(), &2.into()), "{report}");
+    assert!(crowd["sentence"].as_str().unwrap().contains("2 hosts at once"), "{crowd}");
+    assert_eq!(crowd["scaling"]["places"], 2.0, "{crowd}");
+    let slices = rig.records("slice");
+    let together: Vec<_> = slices.iter().filter(|slice| slice["stack"] == "each of 2").collect();
+    assert!(!together.is_empty());
+    for slice in together {
+        let [first, second] = slice["parts"].as_array().unwrap().as_slice() else { panic!("{slice}") };
+        assert_eq!((&first["place"], &second["place"]), (&"ssh:elsewhere".into(), &"ssh:other".into()));
+        let ios = |part: &serde_json::Value| part["ios"].as_u64().unwrap();
+        let read = slice["samples"].as_array().unwrap().iter().find(|sample| sample["metric"] == "read.ios");
+        assert_eq!(read.unwrap()["value"].as_f64().unwrap() as u64, ios(first) + ios(second), "{slice}");
+        assert!(ios(first) > 0 && ios(second) > 0 && slice["together"].as_f64().unwrap() > 0.9, "{slice}");
+    }
+    // Each host reads as much of its own file as one alone does.
+    let workers = rig.records("worker");
+    assert!(workers.iter().all(|worker| worker["bytes"] == 64 << 20), "{workers:?}");
 }
 
 #[test]

@@ -1,5 +1,5 @@
-//! Guests side by side: how evenly what is below is shared among them, how much of a window all of them ran, and what many
-//! of them make of it against one.
+//! Guests side by side, and hosts that load together: how even their rates are, how much of a window all of them ran, and what
+//! many of them make of it against one.
 
 use super::ceiling;
 use super::compare::{RateComparison, of_ratio};
@@ -47,7 +47,7 @@ fn of_stack(reading: &WorkloadView, at: usize) -> Option<Crowd> {
         emulated: reading.emulated(at),
         sentence: String::new(),
     };
-    crowd.sentence = said(&crowd);
+    crowd.sentence = said(&crowd, if rates.keys().all(Place::is_ssh) { "hosts" } else { "guests" });
     Some(crowd)
 }
 
@@ -97,7 +97,7 @@ fn rates(side: &Side) -> BTreeMap<Place, f64> {
 /// Against the stack that differs in nothing but having the fewest places.
 fn scaling(reading: &WorkloadView, at: usize) -> Option<Scaling> {
     let stacks = &reading.run.start.scenario.stacks;
-    let copies = |stack: usize| stacks[stack].guests();
+    let copies = |stack: usize| stacks[stack].clients();
     let alike = |other: &usize| stacks[*other].is_but_for_copies(&stacks[at]) && copies(*other) < copies(at);
     let fewest = (0..stacks.len()).filter(alike).min_by_key(|other| copies(*other))?;
     let paired = reading.pair(&reading.sides[fewest], &reading.sides[at]);
@@ -118,7 +118,7 @@ fn scaling(reading: &WorkloadView, at: usize) -> Option<Scaling> {
     })
 }
 
-fn said(crowd: &Crowd) -> String {
+fn said(crowd: &Crowd, them: &str) -> String {
     let percent = |share: f64| format!("{:.1} %", 100.0 * share);
     let share = crowd.spread.value().unwrap_or(crowd.slowest.1 / crowd.fastest.1);
     let spread = match (crowd.spread.bounds(), crowd.fastest.1 > 0.0) {
@@ -142,7 +142,7 @@ fn said(crowd: &Crowd) -> String {
         _ => String::new(),
     };
     format!(
-        "{}: {} guests at once, {spread}; all ran in {:.1} % of the windows{late}{again}",
+        "{}: {} {them} at once, {spread}; all ran in {:.1} % of the windows{late}{again}",
         marked(&crowd.stack, crowd.emulated.is_some()),
         crowd.places,
         100.0 * crowd.together

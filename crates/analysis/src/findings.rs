@@ -188,7 +188,7 @@ pub struct WorkloadFindings {
     pub matched: Option<MatchedFindings>,
     /// Whether the other stacks disturb the baseline, where it was looked for.
     pub beside: Option<InterferenceCheck>,
-    /// Stacks whose load runs in several guests at once.
+    /// Stacks whose load runs in several guests or hosts at once.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub crowds: Vec<Crowd>,
     /// Stacks against the most that their drives allow, where that is known.

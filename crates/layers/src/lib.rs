@@ -64,8 +64,11 @@ pub struct Exposed {
     pub block: bool,
     /// Where it is visible.
     pub place: Place,
-    /// Further places with an equal part each, of guests side by side: place and path. All are loaded at once.
+    /// Further places that are loaded at once, each with a path: of guests side by side, of the members of an `each([..])` on
+    /// several hosts.
     pub copies: Vec<(Place, PathRef)>,
+    /// Those have media of their own, each with as many `bytes`; else equal parts of one thing.
+    pub apart: bool,
     /// Completions held back on the way.
     pub hold: Hold,
     /// Whether writes pass.
@@ -128,8 +131,21 @@ impl FirstWrites {
 impl Exposed {
     /// How many share what is below in equal parts; `bytes` are those of a part.
     pub fn parts(&self) -> u64 {
-        let beside = if self.split { self.paths.len() } else { 1 };
-        (beside + self.copies.len()) as u64
+        let here = if self.split { self.paths.len() } else { 1 };
+        let copies = if self.apart { 0 } else { self.copies.len() };
+        (here + copies) as u64
+    }
+
+    /// Every place that is loaded, with what is loaded there.
+    pub fn loaded(&self) -> Vec<(&Place, Vec<&PathRef>)> {
+        let mut all = vec![(&self.place, self.paths.iter().collect::<Vec<_>>())];
+        for (place, path) in &self.copies {
+            match all.iter_mut().find(|(known, _)| *known == place) {
+                Some((_, paths)) => paths.push(path),
+                None => all.push((place, vec![path])),
+            }
+        }
+        all
     }
 
     /// Whether it is loaded in that place.

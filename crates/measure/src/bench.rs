@@ -23,6 +23,7 @@ use iotax_units::exit::Failed;
 use iotax_units::show_ns;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
+use std::thread::ScopedJoinHandle;
 use std::time::{Duration, Instant};
 
 /// Discarded at the start of a slice at least; the worker takes twice its time to drain if that is more.
@@ -208,18 +209,26 @@ impl Bench<'_> {
         for worker in 0..self.ready.len() {
             let ready = self.ready[worker].clone();
             let (number, engine) = (worker as u32, self.engine_of(&ready));
-            for member in &ready.members {
-                let (targets, place) = (&member.targets, self.places.get(&member.place)?);
-                let prepared = place
-                    .peer
-                    .prepare(
-                        number,
-                        targets,
-                        &jobs(targets.len() * ready.members.len()),
-                        engine,
-                        PREPARE_LIMIT,
-                    )
-                    .map_err(Failed::from)?;
+            let all: Vec<&Place> = ready.members.iter().map(|member| &member.place).collect();
+            let share = ready.members.iter().map(|member| jobs(member.targets.len() * all.len()));
+            // Side by side: opening files and allocating takes a host its time.
+            let prepared: Vec<_> = std::thread::scope(|scope| {
+                let reached = self.places.several(&all)?.into_iter().zip(&ready.members).zip(share);
+                let asked: Vec<_> = reached
+                    .map(|((place, member), jobs)| {
+                        scope.spawn(move || {
+                            place.peer.prepare(number, &member.targets, &jobs, engine, PREPARE_LIMIT)
+                        })
+                    })
+                    .collect();
+                let joined = |one: ScopedJoinHandle<_>| {
+                    one.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+                };
+                anyhow::Ok(asked.into_iter().map(joined).collect())
+            })?;
+            for (member, prepared) in ready.members.iter().zip(prepared) {
+                let targets = &member.targets;
+                let prepared = prepared.map_err(Failed::from)?;
                 self.store.append(&Record::Worker(WorkerUp {
                     visit: self.visit,
                     stack: ready.stack.clone(),

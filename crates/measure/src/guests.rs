@@ -32,9 +32,9 @@ pub fn disks(
 ) -> Result<Vec<GuestDisk>> {
     let mut found = Vec::new();
     for ((_, exposed), ready) in up.targets.iter().zip(ready) {
-        let first = exposed.paths.first().map(|path| (&exposed.place, path));
-        let all = first.into_iter().chain(exposed.copies.iter().map(|(place, path)| (place, path)));
-        let here = all.filter(|(place, _)| **place == guest.place).map(|(_, path)| path).next();
+        let loaded = exposed.loaded();
+        let here = loaded.iter().find(|(place, _)| **place == guest.place);
+        let here = here.and_then(|(_, paths)| paths.first().copied());
         let seat = here.and_then(|path| guest.paths.iter().position(|seat| seat == path));
         let member = ready.members.iter().find(|member| member.place == guest.place);
         let (Some(at), Some(target)) = (seat, member.and_then(|member| member.targets.first())) else {

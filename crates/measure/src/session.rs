@@ -594,15 +594,13 @@ impl Session<'_> {
         for (index, exposed) in &up.targets {
             let executor = &self.executor;
             let resolve = |path: &PathRef| executor.path_of(path);
-            let first = (exposed.place.clone(), exposed.paths.clone());
-            let copies = exposed.copies.iter().map(|(place, path)| (place.clone(), vec![path.clone()]));
             let mut members = Vec::new();
-            for (place, paths) in std::iter::once(first).chain(copies) {
+            for (place, paths) in exposed.loaded() {
                 let mut targets = Vec::new();
-                for target in &paths {
-                    let path = places.get(&place)?.locate(target, &resolve)?;
+                for target in paths {
+                    let path = places.get(place)?.locate(target, &resolve)?;
                     // The run made it: a step did, or it is a drive of a lab.
-                    if !matches!(target, PathRef::Path(_)) || self.scenario.labs.contains_key(&place) {
+                    if !matches!(target, PathRef::Path(_)) || self.scenario.labs.contains_key(place) {
                         made.entry(place.clone()).or_default().push(path.clone());
                     }
                     targets.push(TargetSpec {
@@ -612,7 +610,7 @@ impl Session<'_> {
                         hold: exposed.hold,
                     });
                 }
-                members.push(Member { place, targets });
+                members.push(Member { place: place.clone(), targets });
             }
             ready.push(Ready {
                 index: *index,
@@ -639,7 +637,7 @@ impl Session<'_> {
         let counted = exposed.place.is_guest();
         let of = |place: Place| if place.is_guest() { Place::Host } else { place };
         let below: BTreeSet<Place> = self.scenario.stacks[index].places().into_iter().map(of).collect();
-        below.into_iter().filter(|place| *place != exposed.place && !(counted && place.is_host())).collect()
+        below.into_iter().filter(|place| !exposed.is_in(place) && !(counted && place.is_host())).collect()
     }
 
     fn needs_host(&self) -> bool {

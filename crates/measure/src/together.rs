@@ -82,7 +82,7 @@ impl Together {
         let Together { share, ends: [first, last], .. } = self;
         Failed::measurement(format!(
             "{} places do not run together: in the last of {} tries {last} began {} behind {first}, and they shared {:.0} % of the \
-             window; hint: longer slices (--slice), fewer guests, or a machine that does nothing else",
+             window; hint: longer slices (--slice), fewer of them, or machines that do nothing else",
             self.parts.len(),
             tries(self.bound),
             show_ns(self.apart_ns as f64),
@@ -109,7 +109,8 @@ pub(super) fn slice(
     let all: Vec<&Place> = loaded.iter().copied().chain(on_host.then_some(&Place::Host)).collect();
     let mut reached = places.several(&all)?;
     let host = if on_host { reached.pop() } else { None };
-    let (answers, host_cpu) = ask_all(&mut reached, host, worker, spec, attempt)?;
+    let on_this_host = loaded.iter().filter(|place| !place.is_ssh()).count();
+    let (answers, host_cpu) = ask_all(&mut reached, host, worker, spec, attempt, on_this_host)?;
     let (ran, together) = merged(&loaded, &answers, spec.bound).context("no places")?;
     Ok(Slices { ran, host_cpu, together: Some(together) })
 }
@@ -128,6 +129,7 @@ fn ask_all(
     worker: u32,
     spec: &SliceSpec,
     attempt: u32,
+    on_this_host: usize,
 ) -> Result<(Vec<Answer>, Option<CpuTimes>)> {
     let mut slowest_ns = 0;
     for place in places.iter_mut() {
@@ -136,9 +138,8 @@ fn ask_all(
         place.clock_offset_ns = clock.offset_ns;
         slowest_ns = slowest_ns.max(clock.round_trip_ns);
     }
-    let processors = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
     let begin_ns = iotax_load::clock::now()
-        + (lead_ns(places.len(), processors, slowest_ns) << attempt.min(MOST_DOUBLINGS));
+        + (lead_ns(places.len(), turns(on_this_host), slowest_ns) << attempt.min(MOST_DOUBLINGS));
     let limit = slice_limit(spec.bound);
     let ask = |place: &mut Reached| {
         let begin_ns = Some(begin_ns.saturating_add_signed(place.clock_offset_ns));
@@ -171,9 +172,13 @@ impl Host<'_> {
     }
 }
 
-/// Where there are more places than processors, each hears of the slice when its turn comes.
-fn lead_ns(places: usize, processors: usize, slowest_ns: u64) -> u64 {
-    let turns = places.div_ceil(processors) as u64;
+/// Guests that are more than the processors of their host hear of the slice when their turn comes; other hosts have their own.
+fn turns(on_this_host: usize) -> u64 {
+    let processors = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+    on_this_host.div_ceil(processors).max(1) as u64
+}
+
+fn lead_ns(places: usize, turns: u64, slowest_ns: u64) -> u64 {
     (LEAST_LEAD_NS + places as u64 * LEAD_EACH_NS) * turns + 2 * slowest_ns
 }
 
@@ -261,8 +266,9 @@ mod tests {
 
     #[test]
     fn places_that_share_processors_are_told_earlier() {
-        assert_eq!(lead_ns(4, 8, 1000), 5_002_000);
-        assert_eq!(lead_ns(16, 2, 0), 8 * 11_000_000);
+        assert_eq!(lead_ns(4, 1, 1000), 5_002_000);
+        assert_eq!(lead_ns(16, 8, 0), 8 * 11_000_000);
+        assert_eq!(turns(0), 1, "other hosts have processors of their own");
     }
 
     #[test]

@@ -1,11 +1,11 @@
-//! Guests side by side: how even, how much together, and what many make of it against one.
+//! Guests side by side and hosts that load together: how even, how much together, and what many make of it against one.
 
 use super::number::{Shown, share, three_digits};
 use super::table::Table;
 use iotax_analysis::findings::WorkloadFindings;
 use iotax_analysis::findings::crowd::{Crowd, Scaling};
 
-/// A row a stack whose load runs in several guests; `None` where there is none.
+/// A row a stack whose load runs in several places; `None` where there is none.
 pub(super) fn table(workload: &WorkloadFindings) -> Option<Table> {
     let crowds = &workload.crowds;
     if crowds.is_empty() {
@@ -13,7 +13,7 @@ pub(super) fn table(workload: &WorkloadFindings) -> Option<Table> {
     }
     let mut table = Table::default();
     let cells = |cell: &dyn Fn(&Crowd) -> String| crowds.iter().map(cell).collect::<Vec<_>>();
-    table.push("guests at once", 0, cells(&named));
+    table.push("at once", 0, cells(&named));
     table.push("slowest", 0, cells(&|one| of_place(&one.slowest)));
     table.push("fastest", 1, cells(&|one| of_place(&one.fastest)));
     table.push("slowest of fastest", 5, cells(&|one| share(&one.spread).cell()));
@@ -65,7 +65,7 @@ fn scaled(scaling: &Scaling) -> String {
     let caution = scaling.caution.as_deref();
     match (Shown::of(&scaling.ratio), share(&scaling.efficiency)) {
         (Shown::Known(ratio), Shown::Known(of)) => format!(
-            "{} times the rate of {against} in {places} times the guests: {} of linear{}",
+            "{} times the rate of {against} in {places} times as many places: {} of linear{}",
             ratio.words(),
             of.words(),
             caution.map(|caution| format!(" ({caution})")).unwrap_or_default()

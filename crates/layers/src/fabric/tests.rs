@@ -21,6 +21,7 @@ fn planned(stack: &Stack, context: &mut PlanContext) -> Result<Exposed, String> 
         block: true,
         place: stack.medium.place(),
         copies: Vec::new(),
+        apart: true,
         hold: Hold::default(),
         writable: context.writable,
         unwritten: None,

@@ -97,7 +97,10 @@ fn shown(member: &Medium, found: &Found, sibling: Option<usize>, context: &PlanC
 }
 
 fn beside(mut all: Exposed, one: Exposed) -> Exposed {
-    all.paths.extend(one.paths);
+    match one.place == all.place {
+        true => all.paths.extend(one.paths),
+        false => all.copies.extend(one.paths.into_iter().map(|path| (one.place.clone(), path))),
+    }
     all.uneven |= all.bytes != one.bytes || one.uneven;
     all.bytes = all.bytes.min(one.bytes);
     all.block &= one.block;
@@ -118,6 +121,7 @@ fn exposed(path: PathBuf, found: &Found, place: Place, writable: bool) -> Expose
         block: found.block,
         place,
         copies: Vec::new(),
+        apart: true,
         hold: Hold::default(),
         writable,
         unwritten: None,

@@ -25,6 +25,7 @@ fn drives(count: usize, bytes: u64) -> Exposed {
         block: true,
         place: "lab".into(),
         copies: Vec::new(),
+        apart: true,
         hold: Hold::default(),
         writable: false,
         unwritten: None,

@@ -17,6 +17,7 @@ pub fn over(members: usize, bytes: u64) -> Exposed {
         block: true,
         place: Place::Host,
         copies: Vec::new(),
+        apart: true,
         hold: Hold::default(),
         writable: true,
         unwritten: None,

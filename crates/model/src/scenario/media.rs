@@ -5,7 +5,7 @@ use super::ast::{BaseExpr, LayerExpr, MediumExpr, OptionExpr};
 use super::error::{Checked, Fault, TextFault, nearest};
 use super::place::{self, Names};
 use super::stacks::known_layer;
-use super::{Medium, remote};
+use super::{Agent, Medium, remote};
 use crate::layer;
 use iotax_facts::place::{Place, is_of_the_kernel};
 use iotax_units as units;
@@ -28,7 +28,7 @@ pub(super) fn base_medium(base: &BaseExpr, names: &Names, first: Option<&LayerEx
             let members = place::ranges(members)?;
             let media = members.iter().map(|member| medium_of(member, names)).collect::<Checked<Vec<_>>>()?;
             distinct(&members, &media)?;
-            in_one_place(&members, &media)?;
+            can_begin_together(&members, &media, joined)?;
             Ok(<[Medium; 1]>::try_from(media)
                 .map_or_else(|members| Medium::Many { members }, |[medium]| medium))
         }
@@ -46,24 +46,50 @@ fn distinct(members: &[MediumExpr], media: &[Medium]) -> Checked<()> {
     Ok(())
 }
 
-/// One worker loads all members, so that their slices begin and end together: it is in one place.
-fn in_one_place(members: &[MediumExpr], media: &[Medium]) -> Checked<()> {
+/// Members of an `each([..])` may be on several hosts, which begin every slice at one time. What joins them, and other places, are
+/// one place: one worker loads all members there.
+fn can_begin_together(members: &[MediumExpr], media: &[Medium], joined: bool) -> Checked<()> {
     let place = |medium: &Medium| match medium.place() {
         Place::Host => "on this host".to_owned(),
         there => format!("on {there}"),
     };
+    let on_hosts = media.iter().all(|medium| medium.host().is_some());
     let elsewhere = |medium: &Medium| medium.place() != media[0].place();
-    let Some(at) = media.iter().position(elsewhere) else { return Ok(()) };
+    let Some(at) = media.iter().position(elsewhere).filter(|_| joined || !on_hosts) else {
+        return of_our_own(members, media);
+    };
     let (expr, first) = (&members[at], &members[0]);
     let why = format!(
-        "\"{}\" is {}, and \"{}\" {}: they cannot be loaded at once",
+        "\"{}\" is {}, and \"{}\" {}: they cannot be {}",
         expr.body,
         place(&media[at]),
         first.body,
-        place(&media[0])
+        place(&media[0]),
+        if joined { "joined" } else { "loaded at once" }
     );
-    let hint = "name members of one place, and compare places as stacks of their own";
+    let hint = match joined {
+        true => "name members of one place",
+        false => {
+            "name members of one place, or of hosts over ssh alone (this host as well: ssh:localhost:/PATH)"
+        }
+    };
     Err(TextFault::new(expr.span.clone(), Fault::hint(why, hint)))
+}
+
+/// A fio that is started over ssh begins when it does: nobody can tell it a time.
+fn of_our_own(members: &[MediumExpr], media: &[Medium]) -> Checked<()> {
+    let several = media.iter().any(|medium| medium.place() != media[0].place());
+    let Some(at) = media.iter().position(|medium| several && medium.agent() == Agent::Fio) else {
+        return Ok(());
+    };
+    let why = format!(
+        "\"{}\" is loaded by the fio there (agent=fio), which does not begin at a time that several hosts are told",
+        members[at].body
+    );
+    Err(TextFault::new(
+        members[at].span.clone(),
+        Fault::hint(why, "leave agent=fio out: iotax is copied there"),
+    ))
 }
 
 /// Nothing joins them; an unknown layer is the better thing to say first.

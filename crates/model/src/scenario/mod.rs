@@ -213,7 +213,7 @@ impl Stack {
     /// All places that it has a part in.
     pub fn places(&self) -> BTreeSet<Place> {
         let far = self.layers.iter().filter_map(|layer| layer.far.clone());
-        std::iter::once(self.medium.place()).chain(far).collect()
+        self.medium.members().iter().map(Medium::place).chain(far).collect()
     }
 
     /// Whether it goes through states, in which members are written anew though no load writes.
@@ -226,14 +226,24 @@ impl Stack {
         self.layers.iter().map(|layer| layer.copies).max().unwrap_or(1)
     }
 
-    /// Whether it differs in nothing but how many guests stand side by side.
+    /// How many places load it at once: guests, or hosts over SSH.
+    pub fn clients(&self) -> u32 {
+        let hosts: BTreeSet<&str> = self.medium.members().iter().filter_map(Medium::host).collect();
+        self.guests() * hosts.len().max(1) as u32
+    }
+
+    /// Whether it differs from one of more places in nothing but how many guests stand side by side, or in which of its hosts
+    /// load.
     pub fn is_but_for_copies(&self, other: &Stack) -> bool {
         // An option that is written as its default is the default.
         let same = |(a, b): (&LayerSpec, &LayerSpec)| {
             (&a.name, &a.place, &a.far) == (&b.name, &b.place, &b.far)
                 && a.options.keys().chain(b.options.keys()).all(|name| a.option(name) == b.option(name))
         };
-        self.medium == other.medium
+        let theirs = other.medium.members();
+        let of_its_hosts =
+            || self.medium.members().iter().all(|member| member.host().is_some() && theirs.contains(member));
+        (self.medium == other.medium || of_its_hosts())
             && self.layers.len() == other.layers.len()
             && self.layers.iter().zip(&other.layers).all(same)
     }
@@ -288,7 +298,7 @@ pub enum Medium {
     /// `[a,b,c]`: several media for a layer that joins them; with none, `each([a,b,c])`: the same load on all
     /// of them at once.
     Many {
-        /// At least one, all in one place.
+        /// At least one, all in one place, or on hosts over SSH where nothing joins them.
         members: Vec<Medium>,
     },
 }

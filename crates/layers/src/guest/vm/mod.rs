@@ -214,7 +214,8 @@ impl Layer for VirtualMachine {
         });
         let (place, path) = seats.next().context("a guest")??;
         let copies = seats.collect::<Result<Vec<_>>>()?;
-        let shown = Exposed { paths: vec![path], bytes, block: true, place, copies, ..below.clone() };
+        let shown =
+            Exposed { paths: vec![path], bytes, block: true, place, copies, apart: false, ..below.clone() };
         Ok(Exposed { writable: context.writable, unwritten, split: false, ..shown })
     }
 }

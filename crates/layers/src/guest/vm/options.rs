@@ -295,6 +295,7 @@ mod tests {
                 block: false,
                 place: "host".into(),
                 copies: Vec::new(),
+                apart: true,
                 hold: Default::default(),
                 writable: false,
                 unwritten: None,
