@@ -239,7 +239,7 @@ fn rate(matched: &Matched, at: [usize; 2], which: Quantity, limit: Option<f64>) 
     let stacks = &matched.sides[1].run.start.scenario.stacks;
     let [old, new] = matched.sides.map(|side| side.run.start.scenario.measure.regime);
     let regime = (old == new).then_some(new);
-    let quantity = subject::quantity(matched.sides[1].workload, which, regime);
+    let quantity = subject::quantity(matched.sides[1].workload, which, regime, None);
     let emulated = label(matched, at, judged);
     let words = emulated.as_ref().map_or("", |(_, words)| words);
     let mixed = emulated.is_some_and(|(mixed, _)| mixed);

@@ -148,7 +148,7 @@ fn measured<'a>(reading: &'a WorkloadView<'a>) -> Item<'a> {
     Item {
         what: ItemKind::Workload(reading.workload),
         subject: reading.workload.subject(),
-        quantity: subject::quantity(reading.workload, Quantity::Acknowledged, None),
+        quantity: subject::quantity(reading.workload, Quantity::Acknowledged, None, None),
         systems: reading.sides.iter().enumerate().filter_map(system).collect(),
     }
 }

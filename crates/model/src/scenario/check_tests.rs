@@ -760,7 +760,7 @@ fn the_passthrough_has_its_pages_engine_and_reads_what_was_written() {
     let (rating, published) = (scenario.rating.unwrap(), scenario.published.unwrap());
     let of = |load: &str, stack: &str, rated: Rated| {
         let bytes = matches!(rated, Rated::Read | Rated::Write);
-        let metric = Metric::Rate { bytes, durable: false };
+        let metric = Metric::Rate { bytes, durable: false, way: None };
         let is_it =
             |one: &&PublishedFigure| (&*one.workload, &*one.stack, one.metric) == (load, stack, metric);
         1000.0 * published.figures.iter().find(is_it).unwrap().value / rating.value(rated).unwrap()
