@@ -46,7 +46,7 @@ pub fn of_pair(reading: &WorkloadView, [base, at]: [usize; 2], throughput: Optio
     let (directions, of_directions): (Vec<DirectionCharge>, _) =
         reading.directions().iter().map(direction).unzip();
     let ratios: Vec<&Figure> = directions.iter().map(|one| &one.latency.ratio).collect();
-    let says_directions = directions::are_apart(&ratios) || directions::are_asked(reading, false);
+    let says_directions = directions::are_apart(&ratios) || directions::are_asked(reading, None);
     let charges =
         Charges { latency, percentiles, directions, says_directions, cpu, stack, against, emulated };
     Charged { charges, latency: of_latency, cpu: of_cpu, directions: of_directions }

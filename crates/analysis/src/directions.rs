@@ -132,10 +132,17 @@ pub fn are_apart(ratios: &[&Figure]) -> bool {
     }
 }
 
-/// Whether the scenario names a figure of a single direction of the load: of rates, or of latencies.
-pub fn are_asked(reading: &WorkloadView, of_rates: bool) -> bool {
+/// Whether the scenario names a figure of a single direction of the load: of that rate, or of latencies.
+pub fn are_asked(reading: &WorkloadView, rate: Option<Quantity>) -> bool {
     let scenario = &reading.run.start.scenario;
-    let names = |metric: Metric| metric.way().is_some() && matches!(metric, Metric::Rate { .. }) == of_rates;
+    let names = |metric: Metric| {
+        let of = match metric {
+            Metric::Rate { durable: true, .. } => Some(Quantity::Durable),
+            Metric::Rate { .. } => Some(Quantity::Acknowledged),
+            Metric::Latency { .. } => None,
+        };
+        metric.way().is_some() && of == rate
+    };
     let mut published = scenario.published.iter().flat_map(|published| &published.figures);
     let tables = scenario.table.iter().filter(|table| table.rows.contains(&reading.workload.name));
     !reading.directions().is_empty()

@@ -53,8 +53,8 @@ fn chance(many: usize) -> Option<String> {
 fn chance_apart(many: usize) -> Option<String> {
     (many > 0).then(|| {
         format!(
-            "chance in reads and writes apart: a cost or gain in the rate of one that is none is named in at most 5 of 100 runs more, \
-             over all {many} together; they are no members of the comparisons of whole loads"
+            "chance, reads and writes apart: a cost or gain in the rate of one direction that is none is named in at most 5 of 100 runs, \
+             over all {many} together, beside those of whole loads"
         )
     })
 }

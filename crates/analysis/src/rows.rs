@@ -86,7 +86,8 @@ pub fn rate(
         if unit == "B/s" { bytes } else { ios }
     };
     let rounds = &reading.sides[at].rounds;
-    if let Some(way) = way.filter(|_| !rounds.is_empty() && rounds.values().all(|one| amount(one) == 0.0)) {
+    let lacks = |way: &Way| !rounds.is_empty() && rounds.values().all(|round| round.of(*way).ios == 0.0);
+    if let Some(way) = way.filter(lacks) {
         return Figure::missing(directions::none_of(way));
     }
     figure(reading, at, unit, |round| Some((compare::time(round, quantity).ok()?, amount(round))))

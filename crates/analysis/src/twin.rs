@@ -332,8 +332,8 @@ impl Twin {
         let directions = self.directions(job, stack, queued, ios);
         let window_ns = match (job.rw.writes(), how.rate) {
             (false, _) => slice_ns,
-            (true, Some(rate)) => 1e9 * ios / rate,
-            (true, None) => directions.iter().map(|(_, ios, queued)| ios * queued * 1.12 / load).sum(),
+            (true, Some(rate)) if job.rw.reads() => 1e9 * ios / rate,
+            (true, _) => directions.iter().map(|(_, ios, queued)| ios * queued * 1.12 / load).sum(),
         };
         let latency =
             directions.into_iter().map(|(way, ios, queued)| (way, ios, self.histogram(queued, ios)));

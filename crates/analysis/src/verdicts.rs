@@ -53,7 +53,7 @@ fn compared(reading: &WorkloadView, [base, at]: [usize; 2], which: Quantity) -> 
     let whole = incomparable.as_ref().map_or(Ok(&found.verdict), Err);
     let directions = directions::of_pair(reading, [base, at], &paired, which, whole);
     let ratios: Vec<&Figure> = directions.iter().map(|one| &one.direction.ratio).collect();
-    let says_directions = directions::are_apart(&ratios) || directions::are_asked(reading, true);
+    let says_directions = directions::are_apart(&ratios) || directions::are_asked(reading, Some(which));
     let (directions, of_directions) =
         directions.into_iter().map(|one| (one.direction, one.estimated)).unzip();
     let comparison = Comparison {

@@ -364,10 +364,14 @@ impl<'a> Subject<'a> {
 }
 
 /// Remarks on the figures of a stack at the matched rate, each with what it is about.
-fn matched_reasons(row: &MatchedRow) -> BTreeMap<String, Vec<&'static str>> {
-    let figures = row.latency.iter().flat_map(Latency::figures);
-    let mut reasons: BTreeMap<String, Vec<&'static str>> = BTreeMap::new();
-    for (head, figure) in std::iter::once(("IOPS", &row.iops)).chain(figures) {
+fn matched_reasons(row: &MatchedRow) -> BTreeMap<String, Vec<String>> {
+    let several = row.latency.len() > 1;
+    let figures = row.latency.iter().flat_map(|latency| {
+        let of = if several { format!(" of {}s", latency.direction) } else { String::new() };
+        latency.figures().map(|(head, figure)| (format!("{head}{of}"), figure))
+    });
+    let mut reasons: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    for (head, figure) in std::iter::once(("IOPS".to_owned(), &row.iops)).chain(figures) {
         if let Some(reason) = remark(figure) {
             reasons.entry(reason.to_owned()).or_default().push(head);
         }

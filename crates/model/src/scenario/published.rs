@@ -272,7 +272,7 @@ pub(super) struct Wire {
 struct RowWire {
     workload: Spanned<String>,
     metric: Spanned<String>,
-    note: Option<String>,
+    note: Option<Spanned<String>>,
     printed: Spanned<Vec<Spanned<String>>>,
 }
 
@@ -365,8 +365,8 @@ impl Draft {
         let metric = Metric::parse(row.metric.get_ref())
             .and_then(|metric| metric.on(workload))
             .map_err(|fault| self.file.error("metric", &row.metric.span(), fault))?;
-        let twice =
-            |one: &PublishedFigure| (&one.workload, one.metric, &one.note) == (name, metric, &row.note);
+        let note = row.note.as_ref().map(|note| self.said("note", note)).transpose()?;
+        let twice = |one: &PublishedFigure| (&one.workload, one.metric, &one.note) == (name, metric, &note);
         if before.iter().any(twice) {
             let why = format!("{metric} of \"{name}\" stands twice");
             let fault = Fault::hint(why, "where it was printed in two places, write which in note");
@@ -381,7 +381,7 @@ impl Draft {
         let cells = stacks.iter().zip(printed).filter(|(_, cell)| cell.get_ref() != NOT_PRINTED);
         let figure = |(stack, cell): (&&str, &Spanned<String>)| {
             let read = PublishedFigure::read(name, metric, stack, cell.get_ref());
-            let figure = read.map(|figure| PublishedFigure { note: row.note.clone(), ..figure });
+            let figure = read.map(|figure| PublishedFigure { note: note.clone(), ..figure });
             let figure = figure.and_then(|figure| match figure.share && *stack == baseline {
                 true => {
                     Err(Fault::new(format!("\"{}\" of the baseline itself says nothing", figure.printed)))
