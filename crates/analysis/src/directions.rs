@@ -195,16 +195,19 @@ pub fn settle(measure: &MeasureSpec, workloads: &mut [WorkloadFindings], estimat
         let effort = Effort { measure, slice_ns, ended: workload.ended.clone() };
         for comparison in workload.judged().0 {
             let who = who(&comparison.stack, &comparison.against, comparison.emulated.is_some());
-            comparison.directions.iter_mut().for_each(|one| say(one, &who, &effort));
+            let masked = comparison.masked.as_ref().map(|masked| format!("; {}", masked.words));
+            let masked = masked.unwrap_or_default();
+            comparison.directions.iter_mut().for_each(|one| say(one, &who, &masked, &effort));
         }
     }
 }
 
-fn say(one: &mut DirectionComparison, who: &str, effort: &Effort) {
+/// What masks the whole masks its parts.
+fn say(one: &mut DirectionComparison, who: &str, masked: &str, effort: &Effort) {
     one.remedy = one.verdict.reason().and_then(|reason| effort.remedy(reason));
     let over = super::charges::over_attaches(&one.ratio);
     let settle = one.remedy.as_deref().map(settle_words).unwrap_or_default();
-    one.phrase = one.verdict.about(&one.quantity).words(over).words(settle);
+    one.phrase = one.verdict.about(&one.quantity).words(over).words(masked).words(settle);
     one.sentence = format!("{who}: {}", one.phrase);
 }
 

@@ -145,7 +145,7 @@ fn directions(findings: &Findings, all: &[&Comparison]) -> Vec<(Said, f64)> {
         let size = if is_headline(findings, one) { f64::INFINITY } else { one.phrase.size() };
         let line = |direction: &DirectionComparison| {
             let text =
-                format!("{who}, {}s{}: {}", direction.direction, durable(one), direction.verdict.phrase());
+                format!("{who}, {}s{}: {}", direction.direction, marks_of(one), direction.verdict.phrase());
             (Said { class: verdicts::class_of(&direction.verdict), text }, size)
         };
         one.directions.iter().map(line).collect::<Vec<_>>()
@@ -153,8 +153,10 @@ fn directions(findings: &Findings, all: &[&Comparison]) -> Vec<(Said, f64)> {
     told.flat_map(said).collect()
 }
 
-fn durable(one: &Comparison) -> &'static str {
-    if one.of_write == Some(Quantity::Durable) { " (durable)" } else { "" }
+fn marks_of(one: &Comparison) -> String {
+    let durable = if one.of_write == Some(Quantity::Durable) { " (durable)" } else { "" };
+    let masked = if one.masked.is_some() { " (masked)" } else { "" };
+    format!("{durable}{masked}")
 }
 
 fn charges<'a>(workload: &'a WorkloadFindings, of: impl Fn(&'a Charges) -> One<'a>) -> Vec<One<'a>> {

@@ -40,11 +40,9 @@ pub(super) fn stacks(workload: &WorkloadChange) -> Table {
     table.push("stack", 0, lines.iter().map(name).collect());
     for (head, rank, pick) in COLUMNS {
         if workload.stacks.iter().any(|stack| pick(stack).is_some_and(|figure| figure.value().is_some())) {
-            let figure = |(stack, direction): &Line| match direction {
-                Some(direction) => of_direction(direction, head),
-                None => pick(stack),
+            let cell = |line| {
+                figure(line, head, *pick).map_or_else(|| "-".to_owned(), |figure| change(figure).cell())
             };
-            let cell = |line| figure(line).map_or_else(|| "-".to_owned(), |figure| change(figure).cell());
             table.push(head, *rank, lines.iter().map(cell).collect());
         }
     }
@@ -66,7 +64,14 @@ fn lines(stack: &StackChange) -> Vec<Line<'_>> {
         .collect()
 }
 
-/// What a direction has in a column.
+/// What a line has in a column.
+fn figure<'a>((stack, direction): &Line<'a>, head: &str, pick: Pick) -> Option<&'a Figure> {
+    match direction {
+        Some(direction) => of_direction(direction, head),
+        None => pick(stack),
+    }
+}
+
 fn of_direction<'a>(direction: &'a DirectionChange, head: &str) -> Option<&'a Figure> {
     match head {
         "rate" => Some(&direction.rate.as_it_stands),
