@@ -8,7 +8,7 @@ use super::verdicts::{self, Said};
 use super::{capital, durability, imported, sheet, states, sweep, terminal, verification};
 use iotax_analysis::Findings;
 use iotax_analysis::findings::{
-    Charges, Comparison, DirectionComparison, Figure, Latency, Quantity, Role, Row, WorkloadFindings,
+    Bill, Charges, Comparison, DirectionComparison, Quantity, Role, Row, WorkloadFindings,
 };
 use iotax_analysis::who;
 use iotax_stats::Verdict;
@@ -208,12 +208,12 @@ impl OneTable {
             return plain(vec![section.title], section.table);
         }
         if let Some(joint) = findings.joint_bills.first() {
-            return plain(vec![sheet::joint_title(joint)], sheet::bill(&joint.bill));
+            return Some(OneTable::of_bill(sheet::joint_title(joint), &joint.bill));
         }
         match measured.as_slice() {
             [] => None,
             [one] => Some(match &one.bill {
-                Some(bill) => plain(vec![titled(one)], sheet::bill(bill))?,
+                Some(bill) => OneTable::of_bill(titled(one), bill),
                 None => OneTable {
                     title: vec![titled(one)],
                     table: stacks(one),
@@ -224,6 +224,14 @@ impl OneTable {
             }),
             many => Some(grid(many)),
         }
+    }
+
+    /// Layers have room before what they take of reads and of writes.
+    fn of_bill(title: String, bill: &Bill) -> OneTable {
+        let table = sheet::bill(bill);
+        let is_layer = |name: &String| f64::from(u8::from(!name.starts_with(' ')));
+        let weights = table.columns[0].cells.iter().map(is_layer).collect();
+        OneTable { title: vec![title], table, weights, rows: ["row", "rows"], columns: None }
     }
 
     fn lines(&self, width: usize) -> usize {
@@ -304,7 +312,7 @@ fn stacks(workload: &WorkloadFindings) -> Table {
 }
 
 /// Latencies of a mix: head, rank, figure.
-const LATENCIES: [(&str, u8, fn(&Latency) -> &Figure); 2] =
+const LATENCIES: [(&str, u8, sheet::PickLatency); 2] =
     [("p50", 2, |latency| &latency.p50), ("p99", 1, |latency| &latency.p99)];
 
 /// The change of the rate of a stack; of writes as they are acknowledged.

@@ -15,7 +15,7 @@ use std::collections::{BTreeMap, BTreeSet};
 /// A column of figures of a row.
 type Pick = fn(&Row) -> Option<&Figure>;
 /// A column of figures of a direction.
-type PickLatency = fn(&Latency) -> &Figure;
+pub(super) type PickLatency = fn(&Latency) -> &Figure;
 /// Head, rank, what it picks.
 const STACK_COLUMNS: &[(&str, u8, Pick)] = &[
     ("IOPS", 0, |row| Some(&row.iops)),
