@@ -19,6 +19,7 @@ mod lab_guard;
 mod lab_kills;
 mod lab_runs;
 mod layers;
+mod mix;
 mod nested;
 mod page;
 mod place;

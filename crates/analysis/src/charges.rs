@@ -2,7 +2,10 @@
 //! closed loop a latency is only the rate once more; an open loop at one rate keeps the two apart.
 
 use super::compare::{Estimated, Taken, of_estimate, of_visits};
-use super::findings::{ChargeFinding, Charges, Figure, MatchedFindings, MatchedRow, SampleUnit};
+use super::directions;
+use super::findings::{
+    ChargeFinding, Charges, DirectionCharge, Figure, MatchedFindings, MatchedRow, SampleUnit,
+};
 use super::gather::{RoundId, RoundTotal, Side, Way};
 use super::pairing::{Paired, Unit};
 use super::reading::{Load, WorkloadView};
@@ -22,6 +25,8 @@ pub struct Charged {
     pub latency: Option<Estimated>,
     /// Of CPU time.
     pub cpu: Option<Estimated>,
+    /// Of latency of reads and writes apart.
+    pub directions: Vec<Option<Estimated>>,
 }
 
 /// Latency and CPU time of the second stack against the first, as in [`super::verdicts::of_pair`]. `throughput` is what was concluded of the same slices: what
@@ -33,20 +38,27 @@ pub fn of_pair(reading: &WorkloadView, [base, at]: [usize; 2], throughput: Optio
     let pair = ChargedPair { reading, base, at, emulated: emulated.is_some(), spoilt };
     let load = reading.matched_load();
     let percentiles = load.as_ref().map(|load| percentiles(reading, load, base, at)).unwrap_or_default();
-    let ((latency, of_latency), (cpu, of_cpu)) = (pair.latency(load.as_ref()), pair.cpu());
-    let charges = Charges { latency, percentiles, cpu, stack, against, emulated };
-    Charged { charges, latency: of_latency, cpu: of_cpu }
+    let ((latency, of_latency), (cpu, of_cpu)) = (pair.latency(load.as_ref(), None), pair.cpu());
+    let direction = |way: &Way| {
+        let (latency, found) = pair.latency(load.as_ref(), Some(*way));
+        (DirectionCharge { direction: way.word(), latency }, found)
+    };
+    let (directions, of_directions): (Vec<DirectionCharge>, _) =
+        reading.directions().iter().map(direction).unzip();
+    let ratios: Vec<&Figure> = directions.iter().map(|one| &one.latency.ratio).collect();
+    let says_directions = directions::are_apart(&ratios) || directions::are_asked(reading, None);
+    let charges =
+        Charges { latency, percentiles, directions, says_directions, cpu, stack, against, emulated };
+    Charged { charges, latency: of_latency, cpu: of_cpu, directions: of_directions }
 }
 
 /// By itself it would be a difference; of so many of its kind in the run, chance makes one as large too often.
-pub fn unsettle(charges: &mut Charges, pick: fn(&mut Charges) -> &mut ChargeFinding, many: usize) {
-    let who = who(&charges.stack, &charges.against, charges.emulated.is_some());
-    let one = pick(charges);
+pub fn unsettle(one: &mut ChargeFinding, who: &str, many: usize) {
     let Some(change) = one.verdict.change().filter(|_| one.verdict.is_resolved()) else { return };
     one.verdict = Charge::unresolved(change, Refusal::AmongMany { many });
     let phrase = one.verdict.about(&one.quantity);
     let remedy = one.verdict.reason().and_then(Refusal::remedy).map(str::to_owned);
-    one.word(&who, phrase, remedy);
+    one.word(who, phrase, remedy);
 }
 
 impl ChargeFinding {
@@ -114,28 +126,29 @@ struct ChargedPair<'a> {
 }
 
 impl ChargedPair<'_> {
-    fn latency(&self, load: Result<&Load, &Refusal>) -> Estimate {
+    fn latency(&self, load: Result<&Load, &Refusal>, way: Option<Way>) -> Estimate {
+        let what = way.map(|way| format!("{} ", way.word())).unwrap_or_default();
         let load = match load {
             Ok(load) => load,
             Err(reason) => {
-                let subject =
-                    format!("the mean latency of {} at a matched rate", self.reading.workload.kind_subject());
-                return self.refused(subject, reason);
+                let kind = self.reading.workload.kind_subject();
+                return self.refused(format!("the mean {what}latency of {kind} at a matched rate"), reason);
             }
         };
-        let subject = format!("the mean latency of {}", at_rate(self.reading, load.rate()));
+        let subject = format!("the mean {what}latency of {}", at_rate(self.reading, load.rate()));
         let [a, b] = [self.base, self.at].map(|at| &load.sides()[at]);
         let regime = || self.reading.writes.refused().cloned();
         if let Some(reason) = self
             .absent(load)
+            .or_else(|| directions::absent(self.reading, [self.base, self.at], way?, load.sides()))
             .or_else(regime)
             .or_else(|| self.reading.unlike_clocks([self.base, self.at]))
             .or_else(|| not_kept_up(self.reading, [self.base, self.at], load))
         {
             return self.refused(subject, &reason);
         }
-        let taken = Taken::of(a, b, &self.reading.pair(a, b), RoundTotal::waited);
-        let verdict = Estimated::charge(&taken.ratio, self.reading.zone());
+        let taken = Taken::of(a, b, &self.reading.pair(a, b), directions::waited(way));
+        let verdict: Charge = Estimated::concluded(&taken.ratio, self.reading.zone());
         let phrase = verdict.about(&subject);
         self.finding(subject, verdict, phrase, &taken)
     }
@@ -152,7 +165,7 @@ impl ChargedPair<'_> {
             return self.refused(quantity, &reason);
         }
         let taken = Taken::of(a, b, &self.reading.pair(a, b), cpu);
-        let verdict = Estimated::charge(&taken.ratio, self.reading.zone());
+        let verdict: Charge = Estimated::concluded(&taken.ratio, self.reading.zone());
         let ratio = taken.times().value();
         let phrase = verdict.about_cpu(taken.difference.as_ref().ok(), ratio, &subject);
         self.finding(quantity, verdict, phrase, &taken)

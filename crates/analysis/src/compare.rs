@@ -13,7 +13,7 @@ use iotax_stats::ratio::{self, Difference, Total};
 use iotax_stats::rounds::Value;
 use iotax_stats::spread::Spread;
 use iotax_stats::visits::{self, VisitRatio};
-use iotax_stats::{Change, Charge, Concludes, Ratio, Refusal, Uncertain, Verdict, family};
+use iotax_stats::{Change, Concludes, Ratio, Refusal, Uncertain, Verdict, family};
 
 /// An estimated ratio, whatever its unit.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -53,19 +53,20 @@ impl Estimated {
         Interval::between(low, high)
     }
 
-    fn change(&self) -> Change {
+    /// As a change.
+    pub fn change(&self) -> Change {
         match self {
             Estimated::Rounds(found) => Change::of_ratio(found.ratio, found.low, found.high),
             Estimated::Visits(found, _) => Change::of_ratio(found.ratio, found.low, found.high),
         }
     }
 
-    /// Of a figure of which less is better.
-    pub fn charge(found: &Result<Estimated, Refusal>, zone: f64) -> Charge {
+    /// What follows from it.
+    pub fn concluded<C: Concludes>(found: &Result<Estimated, Refusal>, zone: f64) -> C {
         match found {
-            Ok(Estimated::Rounds(found)) => Charge::of_rounds(&Ok(*found), zone),
-            Ok(Estimated::Visits(found, _)) => Charge::of_visits(&Ok(*found), zone),
-            Err(reason) => Charge::refused(reason.clone()),
+            Ok(Estimated::Rounds(found)) => C::of_rounds(&Ok(*found), zone),
+            Ok(Estimated::Visits(found, _)) => C::of_visits(&Ok(*found), zone),
+            Err(reason) => C::refused(reason.clone()),
         }
     }
 }
@@ -298,6 +299,9 @@ pub fn of_visits(found: VisitRatio, unit: Unit) -> Figure {
     };
     Estimated::Visits(found, unit).figure().cautioned(unsteady((found.low, found.high), one))
 }
+
+/// Why there is no added latency.
+pub const ONLY_AT_ONE: &str = "only at iodepth 1";
 
 /// What an I/O takes more on B, of what `of` takes from each round.
 #[derive(Clone, Debug)]

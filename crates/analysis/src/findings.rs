@@ -5,6 +5,7 @@ pub mod against;
 pub mod ceiling;
 mod comparison;
 pub mod crowd;
+mod direction;
 pub mod durability;
 pub mod efficiency;
 mod figure;
@@ -21,6 +22,7 @@ pub mod verification;
 use ceiling::Masked;
 pub use comparison::{ChargeFinding, Charges, Checks, Comparison, Quantity, Role};
 use crowd::Crowd;
+pub use direction::{BillDirection, DirectionCharge, DirectionComparison, DirectionRow};
 use durability::Durability;
 use efficiency::Efficiency;
 pub use figure::{Figure, Interval, SampleUnit};
@@ -181,6 +183,9 @@ pub struct WorkloadFindings {
     pub comparisons: Vec<Comparison>,
     /// Latency and CPU time of each stack against the baseline.
     pub charges: Vec<Charges>,
+    /// Of a mix: how to read the rates of its directions.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub directions_note: Option<String>,
     /// Arrays that were measured in states.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub arrays: Vec<ArrayStates>,
@@ -282,6 +287,9 @@ pub struct Row {
     pub bytes_per_s: Figure,
     /// Bytes a second with the flush; only of writes.
     pub durable_bytes_per_s: Option<Figure>,
+    /// Rates of reads and writes apart; only of a mix.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub directions: Vec<DirectionRow>,
     /// By direction.
     pub latency: Vec<Latency>,
     /// CPU time of the generator's threads an I/O.
@@ -478,6 +486,9 @@ pub struct BillLine {
     pub masked: Option<Masked>,
     /// Added mean latency in ns; only at depth 1.
     pub added_latency: Figure,
+    /// Reads and writes apart; only of a mix.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub directions: Vec<BillDirection>,
     /// Added CPU time an I/O, host and guest together, ns.
     pub added_cpu: Figure,
     /// Why it is not representative.

@@ -69,8 +69,10 @@ pub struct RoundTotal {
     pub cpu_place_ns: Option<f64>,
     /// The same of this host where the place is a guest on it, else of the place: a guest's time is part of its host's.
     pub cpu_ns: Option<f64>,
-    /// Latencies of both directions.
+    /// Latencies of all directions.
     pub latency: Total,
+    /// What of I/Os, bytes and latencies is of each direction, in the order of [`Way::ALL`].
+    directions: [DirectionTotal; 3],
     /// Of load in several places: I/Os and seconds of the windows of each.
     pub parts: BTreeMap<Place, (f64, f64)>,
     /// Slices of such load.
@@ -83,7 +85,35 @@ pub struct RoundTotal {
     pub run_again: u32,
 }
 
+/// Sums of one direction over one round.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct DirectionTotal {
+    /// Completions in the windows.
+    pub ios: f64,
+    /// Bytes in the windows.
+    pub bytes: f64,
+    /// Latencies.
+    pub latency: Total,
+}
+
+impl DirectionTotal {
+    /// As [`RoundTotal::waited`].
+    pub fn waited(&self) -> Option<Total> {
+        (self.latency.items > 0.0 || self.ios == 0.0).then_some(self.latency)
+    }
+}
+
 impl RoundTotal {
+    /// What of the round is of one direction.
+    pub fn of(&self, way: Way) -> &DirectionTotal {
+        &self.directions[way as usize]
+    }
+
+    /// I/Os and bytes, of one direction or of all.
+    pub fn amounts(&self, way: Option<Way>) -> (f64, f64) {
+        way.map_or((self.ios, self.bytes), |way| (self.of(way).ios, self.of(way).bytes))
+    }
+
     /// Latencies with how many there are: none in a round without a completion, which is a round like others. `None`: there
     /// were I/Os, and their latencies are lost.
     pub fn waited(&self) -> Option<Total> {
@@ -337,6 +367,9 @@ impl Side {
         let first = round.slices == 0;
         round.slices += 1;
         round.spoiled |= found.failed.is_some() || slice.window_ns == 0;
+        for (sum, (ios, bytes)) in round.directions.iter_mut().zip(found.amounts) {
+            (sum.ios, sum.bytes) = (sum.ios + ios, sum.bytes + bytes);
+        }
         round.ios += found.ios;
         round.all_ios += found.ios + slice.discarded_ios as f64;
         round.discarded_s += slice.discarded_ns as f64 / 1e9;
@@ -381,7 +414,10 @@ impl Side {
     /// Leaves those rounds only, with their latencies.
     pub fn keep(&mut self, run: &RunData, kept: impl Fn(&RoundId) -> bool) {
         self.rounds.retain(|id, _| kept(id));
-        self.rounds.values_mut().for_each(|round| round.latency = Total::default());
+        for round in self.rounds.values_mut() {
+            round.latency = Total::default();
+            round.directions.iter_mut().for_each(|one| one.latency = Total::default());
+        }
         self.torn = 0;
         self.sum_load();
         self.read_latencies(run);
@@ -416,13 +452,13 @@ impl Side {
                 LatencySource::ReapGap => &mut self.reap_gap,
             };
             batches.add(*at, &histogram);
-            if !matches!(frame.of, LatencySource::Ios(_)) {
-                continue;
-            }
+            let LatencySource::Ios(way) = frame.of else { continue };
             let (sum, items) = quantile::total(&histogram);
             if let Some(round) = self.rounds.get_mut(&frame.round) {
-                round.latency.sum += sum;
-                round.latency.items += items;
+                let of_way = &mut round.directions[way as usize].latency;
+                for total in [of_way, &mut round.latency] {
+                    *total = total.plus(Total { sum, items });
+                }
             }
         }
     }
@@ -501,6 +537,8 @@ fn joined(first: bool, sum: Option<f64>, part: Option<f64>) -> Option<f64> {
 pub(super) struct Samples {
     pub(super) ios: f64,
     pub(super) bytes: f64,
+    /// I/Os and bytes of each direction, in the order of [`Way::ALL`].
+    amounts: [(f64, f64); 3],
     pub(super) flush_ns: Option<f64>,
     cpu_user_ns: Option<f64>,
     cpu_kernel_ns: Option<f64>,
@@ -525,9 +563,18 @@ impl Samples {
     }
 
     fn number(&mut self, metric: &str, value: f64) {
+        let way = Way::ALL.into_iter().find_map(|way| Some((way, metric.strip_prefix(way.word())?)));
+        if let Some((way, of)) = way {
+            let (ios, bytes) = &mut self.amounts[way as usize];
+            for sum in match of {
+                ".ios" => [ios, &mut self.ios],
+                ".bytes" => [bytes, &mut self.bytes],
+                _ => return,
+            } {
+                *sum += value;
+            }
+        }
         match metric {
-            "read.ios" | "write.ios" | "trim.ios" => self.ios += value,
-            "read.bytes" | "write.bytes" | "trim.bytes" => self.bytes += value,
             "flush" => self.flush_ns = Some(value),
             "cpu.user" => self.cpu_user_ns = Some(value),
             "cpu.system" => self.cpu_kernel_ns = Some(value),

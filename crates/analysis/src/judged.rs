@@ -3,7 +3,7 @@
 use super::compare::Estimated;
 use super::findings::{Charges, Comparison, WorkloadFindings};
 use super::reading::WorkloadView;
-use super::{charges, verdicts};
+use super::{charges, directions, verdicts};
 use iotax_model::scenario::MeasureSpec;
 
 /// The estimates of what was found of a workload; `None` where there was nothing to estimate. Those of states against
@@ -18,6 +18,10 @@ pub struct Estimates {
     pub latency: Vec<Option<Estimated>>,
     /// Of CPU time.
     pub cpu: Vec<Option<Estimated>>,
+    /// Of throughput of reads and writes apart, comparison by comparison.
+    pub directions: Vec<Option<Estimated>>,
+    /// Of their latency.
+    pub direction_latency: Vec<Option<Estimated>>,
 }
 
 impl Estimates {
@@ -27,6 +31,8 @@ impl Estimates {
         self.bill_lines.extend(more.bill_lines);
         self.latency.extend(more.latency);
         self.cpu.extend(more.cpu);
+        self.directions.extend(more.directions);
+        self.direction_latency.extend(more.direction_latency);
     }
 }
 
@@ -50,11 +56,14 @@ impl Judged {
         // The first is the acknowledged figure, whose slices the CPU times are of.
         let throughput = compared.first().map(|one| &one.comparison.verdict);
         let charged = charges::of_pair(reading, pair, throughput);
-        self.estimates.latency.push(charged.latency.filter(|_| judged));
-        self.estimates.cpu.push(charged.cpu.filter(|_| judged));
+        let counted = |found: Option<Estimated>| found.filter(|_| judged);
+        self.estimates.latency.push(counted(charged.latency));
+        self.estimates.cpu.push(counted(charged.cpu));
+        self.estimates.direction_latency.extend(charged.directions.into_iter().map(counted));
         self.charges.push(charged.charges);
         for one in compared {
-            self.estimates.comparisons.push(one.estimated.filter(|_| judged));
+            self.estimates.comparisons.push(counted(one.estimated));
+            self.estimates.directions.extend(one.directions.into_iter().map(counted));
             self.comparisons.push(one.comparison);
         }
     }
@@ -64,13 +73,20 @@ impl Judged {
 pub fn settle(measure: &MeasureSpec, workloads: &mut [WorkloadFindings], all: Vec<Estimates>) {
     let (mut comparisons, mut lines) = (Vec::new(), Vec::new());
     let (mut latency, mut cpu) = (Vec::new(), Vec::new());
+    let (mut directions, mut direction_latency) = (Vec::new(), Vec::new());
     for one in all {
         comparisons.push(one.comparisons);
         lines.push(one.bill_lines);
         latency.extend(one.latency);
         cpu.extend(one.cpu);
+        directions.extend(one.directions);
+        direction_latency.extend(one.direction_latency);
     }
     verdicts::settle(measure, workloads, &comparisons, &lines);
-    verdicts::settle_charges(workloads, &latency, |charges| &mut charges.latency);
-    verdicts::settle_charges(workloads, &cpu, |charges| &mut charges.cpu);
+    directions::settle(measure, workloads, &directions);
+    verdicts::settle_charges(workloads, &latency, |charges| vec![&mut charges.latency]);
+    verdicts::settle_charges(workloads, &cpu, |charges| vec![&mut charges.cpu]);
+    verdicts::settle_charges(workloads, &direction_latency, |charges| {
+        charges.directions.iter_mut().map(|one| &mut one.latency).collect()
+    });
 }

@@ -2,7 +2,7 @@
 //! and says so; what is missing or failed keeps its reason.
 //!
 //! Modules: [`findings`] the results, types only; `gather` and `reading` what slices say of a stack, `compare`, `verdicts`, `lines`
-//! the comparisons and the bill; `ceiling`, `efficiency/` what the hardware could do; `confounders`, `doubts`, `neighbours`,
+//! the comparisons and the bill; `directions` reads and writes apart; `ceiling`, `efficiency/` what the hardware could do; `confounders`, `doubts`, `neighbours`,
 //! `found_data`, `arc`, `baseline` what makes a comparison unfair; `sweep`, `knee`, `course` loads in steps; `states`, `rebuild`
 //! arrays; `durability`, `verification`, `published`, `imported/` their kinds of results; `against/` two runs.
 #![forbid(unsafe_code)]
@@ -16,6 +16,9 @@ mod compare;
 mod confounders;
 mod course;
 mod crowd;
+mod directions;
+#[cfg(test)]
+mod directions_tests;
 mod doubts;
 pub mod durability;
 mod efficiency;
@@ -155,6 +158,7 @@ fn of_workload(reading: &WorkloadView) -> (WorkloadFindings, Estimates) {
         on_baseline: generator::on_baseline(reading, &comparisons),
         comparisons,
         charges,
+        directions_note: directions::note(reading),
         arrays,
         matched: charges::matched(reading),
         beside: baseline::beside(reading),

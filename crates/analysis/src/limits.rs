@@ -2,7 +2,7 @@
 
 use super::findings::{Comparison, Figure, SampleUnit, WorkloadFindings};
 use super::reading::WorkloadView;
-use super::{steady, verdicts};
+use super::{directions, steady, verdicts};
 use iotax_stats::checks::TIMES;
 use iotax_stats::length::LEAST;
 use iotax_stats::round::rounded_up;
@@ -23,6 +23,7 @@ pub fn not_excluded(readings: &[WorkloadView], workloads: &[WorkloadFindings]) -
         );
     }
     lines.extend(chance(verdicts::many(workloads)));
+    lines.extend(chance_apart(directions::many(workloads)));
     lines.extend(unchecked(&comparisons));
     lines.extend(steady::not_excluded(&readings.iter().map(|reading| &reading.writes).collect::<Vec<_>>()));
     lines
@@ -44,6 +45,16 @@ fn chance(many: usize) -> Option<String> {
         format!(
             "chance: a cost or gain in throughput that is none is named in at most 5 of 100 runs, over all {many} comparisons \
              together; an interval beside a verdict, and any verdict on latency or CPU time, holds in 95 of 100 by itself"
+        )
+    })
+}
+
+/// Rates of reads and writes apart are held against each other, beside those of whole loads.
+fn chance_apart(many: usize) -> Option<String> {
+    (many > 0).then(|| {
+        format!(
+            "chance, reads and writes apart: a cost or gain in the rate of one direction that is none is named in at most 5 of 100 runs, \
+             over all {many} together, beside those of whole loads"
         )
     })
 }

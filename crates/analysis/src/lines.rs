@@ -3,8 +3,9 @@
 
 use super::ceiling;
 use super::charges::cpu;
-use super::compare::{Estimated, RateComparison, Taken, round_values};
-use super::findings::{Bill, BillLine, Figure, Interval, JointBill, WorkloadFindings};
+use super::compare::{Estimated, ONLY_AT_ONE, RateComparison, Taken, round_values};
+use super::directions;
+use super::findings::{Bill, BillDirection, BillLine, Figure, Interval, JointBill, WorkloadFindings};
 use super::gather::{RoundId, RoundTotal, Side};
 use super::pairing::Paired;
 use super::reading::WorkloadView;
@@ -56,8 +57,15 @@ pub fn joint(workloads: &[Workload], found: &[WorkloadFindings]) -> Vec<JointBil
 }
 
 fn both(shallow: &Bill, deep: &Bill) -> Bill {
-    let one =
-        |from: &BillLine, to: &BillLine| BillLine { added_latency: from.added_latency.clone(), ..to.clone() };
+    let of_direction = |(to, from): (&BillDirection, &BillDirection)| BillDirection {
+        added_latency: from.added_latency.clone(),
+        ..to.clone()
+    };
+    let one = |from: &BillLine, to: &BillLine| BillLine {
+        added_latency: from.added_latency.clone(),
+        directions: to.directions.iter().zip(&from.directions).map(of_direction).collect(),
+        ..to.clone()
+    };
     Bill {
         lines: shallow.lines.iter().zip(&deep.lines).map(|(from, to)| one(from, to)).collect(),
         total: one(&shallow.total, &deep.total),
@@ -141,6 +149,7 @@ fn line(reading: &WorkloadView, usable: &[bool], common: &[RoundId], from: usize
             Some(reason) => Figure::missing(reason),
             None => added_latency(reading, a, b, &paired),
         },
+        directions: directions::of_line(reading, [from, to], &paired, reading.is_deep()),
         added_cpu: taken.added(),
         emulated: reading.emulated_pair(from, to),
     };
@@ -159,6 +168,7 @@ fn absent(reading: &WorkloadView, from: usize, to: usize, figure: Figure) -> Pre
         verdict: Verdict::refused(Refusal::NotMeasured { reason }),
         masked: None,
         added_latency: figure.clone(),
+        directions: Vec::new(),
         added_cpu: figure,
         emulated: None,
     };
@@ -166,8 +176,8 @@ fn absent(reading: &WorkloadView, from: usize, to: usize, figure: Figure) -> Pre
 }
 
 fn added_latency(reading: &WorkloadView, a: &Side, b: &Side, paired: &Paired) -> Figure {
-    if reading.workload.jobs.iter().any(|job| job.iodepth > 1) {
-        return Figure::missing("only at iodepth 1");
+    if reading.is_deep() {
+        return Figure::missing(ONLY_AT_ONE);
     }
     Taken::of(a, b, paired, RoundTotal::waited).added()
 }
@@ -211,6 +221,7 @@ fn unexplained(reading: &WorkloadView, total: &PrefixLine, lines: &[PrefixLine])
         masked: None,
         ratio,
         added_latency: Figure::missing("see the ratio"),
+        directions: Vec::new(),
         added_cpu: Figure::missing("see the ratio"),
         emulated: reading.emulated_pair(0, reading.sides.len() - 1),
     }

@@ -2,17 +2,19 @@
 //! to the baseline compares: it is held against the run's own, and the figures themselves are shown and not judged.
 
 use super::charges;
+use super::directions;
 use super::findings::published::{Agreement, PublishedFinding, PublishedFindings, RatioBeside};
-use super::findings::{Comparison, Figure, Interval, SampleUnit, WorkloadFindings};
+use super::findings::{Comparison, DirectionComparison, Figure, Interval, SampleUnit, WorkloadFindings};
 use super::gather;
 use super::reading::WorkloadView;
 use super::rows;
 use super::subject::Quantity;
+use iotax_load::Job;
 use iotax_model::scenario::published::Way;
 use iotax_model::scenario::{Metric, Published, PublishedFigure};
 use iotax_stats::{Concludes, Refusal, Verdict};
 use iotax_store::RunData;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 impl Agreement {
     /// One stable word.
@@ -97,6 +99,7 @@ impl PublishedCell<'_> {
             workload: self.found.name.clone(),
             subject: self.found.subject.clone(),
             metric: self.figure.metric.to_string(),
+            note: self.figure.note.clone(),
             stack: self.figure.stack.clone(),
             against: (!is_baseline).then(|| self.reading.name(base).to_owned()),
             printed: self.figure.printed.clone(),
@@ -117,9 +120,9 @@ impl PublishedCell<'_> {
     fn measured(&self) -> Figure {
         let side = &self.reading.sides[self.stack];
         match self.figure.metric {
-            Metric::Rate { durable, .. } => {
+            metric @ Metric::Rate { durable, .. } => {
                 let quantity = if durable { Quantity::Durable } else { Quantity::Acknowledged };
-                rows::rate(self.reading, self.stack, self.figure.metric.unit(), quantity)
+                rows::rate(self.reading, self.stack, metric.unit(), quantity, self.way())
             }
             Metric::Latency { .. } if side.rounds.is_empty() => self.reading.absence(self.stack),
             Metric::Latency { way, .. } => {
@@ -176,9 +179,7 @@ impl PublishedCell<'_> {
                 )),
             };
         }
-        let of_baseline = |one: &&PublishedFigure| {
-            one.stack == baseline && (&one.workload, one.metric) == (&figure.workload, figure.metric)
-        };
+        let of_baseline = |one: &&PublishedFigure| one.stack == baseline && one.is_of_row(figure);
         match self.published.figures.iter().find(of_baseline) {
             Some(base) if !base.share && !base.is_bound() => {
                 Ok(([figure.low / base.high, figure.high / base.low], figure.value / base.value))
@@ -193,6 +194,17 @@ impl PublishedCell<'_> {
         ours.clone().nth(usize::from(self.figure.metric.is_durable()))
     }
 
+    /// The direction of a rate that is not of all I/Os.
+    fn way(&self) -> Option<gather::Way> {
+        directions::of_metric(self.reading, self.figure.metric)
+    }
+
+    /// What of the comparison is of the direction that the rate is of.
+    fn direction<'a>(&self, one: &'a Comparison) -> Option<&'a DirectionComparison> {
+        let way = self.way()?.word();
+        one.directions.iter().find(|one| one.direction == way)
+    }
+
     fn measured_ratio(&self, base: usize, comparison: Option<&Comparison>) -> Figure {
         let metric = self.figure.metric;
         match (metric, comparison) {
@@ -205,7 +217,9 @@ impl PublishedCell<'_> {
                     counts[0], counts[1]
                 ))
             }
-            (Metric::Rate { .. }, Some(one)) => one.ratio.clone(),
+            (Metric::Rate { .. }, Some(one)) => {
+                self.direction(one).map_or(&one.ratio, |direction| &direction.ratio).clone()
+            }
             (Metric::Latency { way, .. }, Some(_)) => {
                 charges::latency_ratio(self.reading, [base, self.stack], told(way), metric.quantile())
             }
@@ -215,7 +229,14 @@ impl PublishedCell<'_> {
 
     /// Whether I/Os and bytes a second are two ratios.
     fn mixes_blocks(&self) -> bool {
-        self.reading.workload.jobs.windows(2).any(|pair| pair[0].bs != pair[1].bs)
+        let is_of = |job: &&Job| match self.way() {
+            None => true,
+            Some(gather::Way::Read) => job.rw.reads(),
+            Some(_) => job.rw.writes(),
+        };
+        let blocks: BTreeSet<u64> =
+            self.reading.workload.jobs.iter().filter(is_of).map(|job| job.bs).collect();
+        blocks.len() > 1
     }
 
     /// Why nothing follows from the measured ratio. That an interval is too wide, or one of many, is said of the comparison
@@ -225,7 +246,11 @@ impl PublishedCell<'_> {
         if one.emulated.is_some() {
             return Some("figures of an emulated CPU are not representative".to_owned());
         }
-        let reason = one.verdict.reason()?;
+        let verdict = match self.figure.metric {
+            Metric::Rate { .. } => self.direction(one).map_or(&one.verdict, |direction| &direction.verdict),
+            Metric::Latency { .. } => &one.verdict,
+        };
+        let reason = verdict.reason()?;
         let spoils = match (self.figure.metric, reason) {
             (Metric::Rate { .. }, _) => {
                 !matches!(reason, Refusal::TooWide { .. } | Refusal::AmongMany { .. })
@@ -296,9 +321,9 @@ fn named(about: &[&PublishedFinding], all: usize) -> String {
     }
     let row = |rows: &[&PublishedFinding]| {
         let stacks: Vec<&str> = rows.iter().map(|one| one.stack.as_str()).collect();
-        format!("{} of {} under {}", rows[0].metric, stacks.join(", "), rows[0].workload)
+        format!("{} of {} under {}", rows[0].metric_said(), stacks.join(", "), rows[0].workload)
     };
-    let rows = about.chunk_by(|a, b| (&a.workload, &a.metric) == (&b.workload, &b.metric));
+    let rows = about.chunk_by(|a, b| a.is_of_row(b));
     rows.map(row).collect::<Vec<_>>().join("; ")
 }
 
@@ -311,7 +336,7 @@ fn told(way: Option<Way>) -> gather::Way {
 mod tests {
     use super::*;
     use crate::{findings, twin};
-    use iotax_load::{Job, Rw};
+    use iotax_load::Rw;
 
     fn word(ours: (f64, f64, f64), printed: [f64; 2]) -> &'static str {
         Agreement::of(ours, printed, 0.02).word()

@@ -3,6 +3,7 @@
 
 use super::ceiling;
 use super::compare::RateComparison;
+use super::directions;
 use super::findings::ratios::{RatioCell, RatioColumn, RatioRow, RatioTable};
 use super::findings::{Figure, Interval, SampleUnit, WorkloadFindings};
 use super::pairing::Basis;
@@ -60,10 +61,11 @@ impl TableGroupCells<'_> {
     fn row(&self, name: &str) -> Option<RatioRow> {
         let at = self.workloads.iter().position(|workload| workload.name == name)?;
         let reading = &self.readings[at];
-        let metric = self
-            .spec
-            .metric
-            .unwrap_or(Metric::Rate { bytes: subject::rate_unit(reading.workload) == "B/s", durable: false });
+        let metric = self.spec.metric.unwrap_or(Metric::Rate {
+            bytes: subject::rate_unit(reading.workload) == "B/s",
+            durable: false,
+            way: None,
+        });
         let cells = (0..self.spec.columns.len()).map(|column| self.cell(reading, metric, column)).collect();
         Some(RatioRow { workload: name.to_owned(), metric: metric.to_string(), cells })
     }
@@ -72,7 +74,8 @@ impl TableGroupCells<'_> {
         let absent = || Figure::missing("the table has no such stack");
         let quantity = if metric.is_durable() { Quantity::Durable } else { Quantity::Acknowledged };
         let stack = self.stack(column);
-        let value = stack.map_or_else(absent, |at| rows::rate(reading, at, metric.unit(), quantity));
+        let way = directions::of_metric(reading, metric);
+        let value = stack.map_or_else(absent, |at| rows::rate(reading, at, metric.unit(), quantity, way));
         let base = self.spec.percent_of.filter(|base| *base != column).and_then(|base| self.stack(base));
         let mut cell = RatioCell { value, share: None, verdict: None, masked: None, published: None };
         let Some((base, at)) = base.zip(stack) else { return cell };
@@ -82,8 +85,15 @@ impl TableGroupCells<'_> {
             let paired = reading.pair(&reading.sides[base], &reading.sides[at]);
             let found =
                 RateComparison::of(reading, [base, at], &paired, Basis { quantity, ..reading.basis() });
-            let verdict = reading.writes.verdict(found.verdict.clone(), quantity, [base, at]);
-            cell.share = Some(found.figure());
+            let (share, verdict) = match way {
+                None => (found.figure(), found.verdict),
+                Some(way) => {
+                    let taken = directions::ratio(reading, [base, at], &paired, way, quantity);
+                    (taken.times(), directions::concluded(reading, &taken, Some(&found.verdict)))
+                }
+            };
+            let verdict = reading.writes.verdict(verdict, quantity, [base, at]);
+            cell.share = Some(share);
             cell.masked = ceiling::of_pair(reading, [base, at], &verdict).map(|masked| masked.words);
             cell.verdict = Some(verdict);
         }
@@ -107,7 +117,7 @@ impl TableGroupCells<'_> {
             figures.iter().find(ours).map(|one| one.value)
         };
         let other = match metric {
-            Metric::Rate { bytes, durable } => Metric::Rate { bytes: !bytes, durable },
+            Metric::Rate { bytes, durable, way } => Metric::Rate { bytes: !bytes, durable, way },
             latency => latency,
         };
         let [base, value] = [metric, other]

@@ -1,12 +1,12 @@
 //! One workload of a run while its findings are made: the sides, and what is asked about them again and again.
 
 use super::findings::Figure;
-use super::gather::{self, Side};
+use super::gather::{self, Side, Way};
 use super::pairing::{self, Basis, Paired};
 use super::steady::Course;
 use super::subject::Quantity;
 use super::timeline::Timeline;
-use iotax_load::EngineName;
+use iotax_load::{EngineName, Rw};
 use iotax_model::record::{
     Generator, IO_ERRORS, Place, PlaceFacts, Purpose, Slice, Warning, WorkerUp, ended_as_asked,
 };
@@ -187,6 +187,11 @@ impl<'a> WorkloadView<'a> {
         self.unlike_clocks(pair).filter(|_| self.has_schedule())
     }
 
+    /// Whether any of its jobs has more than one I/O in flight.
+    pub fn is_deep(&self) -> bool {
+        self.workload.jobs.iter().any(|job| job.iodepth > 1)
+    }
+
     /// I/Os that are to be in flight on a stack; `None` where a schedule says when each begins.
     pub fn depth(&self, at: usize) -> Option<f64> {
         let jobs = &self.workload.jobs;
@@ -289,6 +294,12 @@ impl<'a> WorkloadView<'a> {
     pub fn job_bytes(&self, target: u64) -> u64 {
         let jobs = self.workload.jobs.iter();
         jobs.map(|job| job.size.map_or(target, |size| size.min(target))).max().unwrap_or(target)
+    }
+
+    /// Directions of a load that reads and writes; none of another.
+    pub fn directions(&self) -> &'static [Way] {
+        let has = |of: fn(Rw) -> bool| self.workload.jobs.iter().any(|job| of(job.rw));
+        if has(Rw::reads) && has(Rw::writes_data) { &[Way::Read, Way::Write] } else { &[] }
     }
 
     /// What is compared first: acknowledged time.

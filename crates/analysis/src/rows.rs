@@ -1,6 +1,7 @@
 //! A stack's own figures: rate, latency, CPU time. Each from whole rounds, with its interval.
 
 use super::compare::{self, of_estimate, of_totals};
+use super::directions;
 use super::findings::{Figure, GeneratorReport, Latency, Row, SampleUnit};
 use super::gather::{RoundTotal, Side, Way};
 use super::generator;
@@ -24,9 +25,10 @@ pub fn row(reading: &WorkloadView, at: usize) -> Row {
         engine: worker.map(|worker| format!("{} ({})", worker.engine, worker.why)),
         rounds: side.rounds.len() as u64,
         errors: side.errors,
-        iops: rate(reading, at, "1/s", Quantity::Acknowledged),
-        bytes_per_s: rate(reading, at, "B/s", Quantity::Acknowledged),
-        durable_bytes_per_s: writes.then(|| rate(reading, at, "B/s", Quantity::Durable)),
+        iops: rate(reading, at, "1/s", Quantity::Acknowledged, None),
+        bytes_per_s: rate(reading, at, "B/s", Quantity::Acknowledged, None),
+        durable_bytes_per_s: writes.then(|| rate(reading, at, "B/s", Quantity::Durable, None)),
+        directions: directions::rows(reading, at),
         latency: latencies(side),
         cpu_generator: figure(reading, at, "ns", |round| {
             Some((round.all_ios, round.cpu_user_ns? + round.cpu_kernel_ns?))
@@ -71,9 +73,23 @@ fn some(name: &'static str, batches: &Batches) -> Option<Latency> {
     (batches.count() > 0).then(|| latency(name, batches))
 }
 
-/// I/Os (`1/s`) or bytes (`B/s`) a second.
-pub fn rate(reading: &WorkloadView, at: usize, unit: &'static str, quantity: Quantity) -> Figure {
-    let amount = |round: &RoundTotal| if unit == "B/s" { round.bytes } else { round.ios };
+/// I/Os (`1/s`) or bytes (`B/s`) a second, of one direction or of all.
+pub fn rate(
+    reading: &WorkloadView,
+    at: usize,
+    unit: &'static str,
+    quantity: Quantity,
+    way: Option<Way>,
+) -> Figure {
+    let amount = |round: &RoundTotal| {
+        let (ios, bytes) = round.amounts(way);
+        if unit == "B/s" { bytes } else { ios }
+    };
+    let rounds = &reading.sides[at].rounds;
+    let lacks = |way: &Way| !rounds.is_empty() && rounds.values().all(|round| round.of(*way).ios == 0.0);
+    if let Some(way) = way.filter(lacks) {
+        return Figure::missing(directions::none_of(way));
+    }
     figure(reading, at, unit, |round| Some((compare::time(round, quantity).ok()?, amount(round))))
 }
 

@@ -2,18 +2,18 @@
 
 use super::compare::time;
 use super::findings::SampleUnit;
-use super::gather::{RoundTotal, Side};
+use super::gather::{RoundTotal, Side, Way};
 use super::pairing::{Paired, pair};
 use super::subject::Quantity;
 use iotax_stats::ratio::Total;
 use iotax_stats::unpaired::Level;
 use iotax_stats::{Refusal, visits};
 
-/// What is compared.
+/// What is compared, of all I/Os or of one direction.
 #[derive(Clone, Copy)]
 pub enum FigureKind {
-    Rate(Quantity),
-    Latency,
+    Rate(Quantity, Option<Way>),
+    Latency(Option<Way>),
     Cpu,
 }
 
@@ -22,11 +22,11 @@ impl FigureKind {
     fn total(self, round: &RoundTotal, by_bytes: bool) -> Result<Total, Refusal> {
         let unknown = || Refusal::NotMeasured { reason: "not recorded".into() };
         match self {
-            FigureKind::Rate(quantity) => {
-                let sum = if by_bytes { round.bytes } else { round.ios };
-                Ok(Total { sum, items: time(round, quantity)? })
+            FigureKind::Rate(quantity, way) => {
+                let (ios, bytes) = round.amounts(way);
+                Ok(Total { sum: if by_bytes { bytes } else { ios }, items: time(round, quantity)? })
             }
-            FigureKind::Latency => Ok(round.latency),
+            FigureKind::Latency(way) => Ok(way.map_or(round.latency, |way| round.of(way).latency)),
             FigureKind::Cpu => {
                 Ok(Total { sum: round.cpu_place_ns.ok_or_else(unknown)?, items: round.all_ios })
             }
@@ -72,7 +72,7 @@ pub fn alone(side: &Side, of: FigureKind, by_bytes: bool) -> Standing {
 /// # Errors
 /// Too few rounds or visits.
 pub fn rate_level(side: &Side) -> Result<Level, Refusal> {
-    alone(side, FigureKind::Rate(Quantity::Acknowledged), false).level
+    alone(side, FigureKind::Rate(Quantity::Acknowledged, None), false).level
 }
 
 /// A stack over its baseline within one run.

@@ -107,12 +107,17 @@ pub(super) fn reword(array: &mut ArrayStates) {
         for one in &mut state.comparisons {
             let back = if state.again { came_back(&one.verdict) } else { "" };
             one.phrase = std::mem::take(&mut one.phrase).reworded(BASE, HEALTHY).words(back);
-            one.sentence =
-                format!("{}: {}", who(&one.stack, &one.against, one.emulated.is_some()), one.phrase);
+            let who = who(&one.stack, &one.against, one.emulated.is_some());
+            one.sentence = format!("{who}: {}", one.phrase);
+            for direction in &mut one.directions {
+                direction.phrase = std::mem::take(&mut direction.phrase).reworded(BASE, HEALTHY);
+                direction.sentence = format!("{who}: {}", direction.phrase);
+            }
         }
         for one in &mut state.charges {
             let who = who(&one.stack, &one.against, one.emulated.is_some());
-            for figure in [&mut one.latency, &mut one.cpu] {
+            let directions = one.directions.iter_mut().map(|one| &mut one.latency);
+            for figure in [&mut one.latency, &mut one.cpu].into_iter().chain(directions) {
                 figure.phrase = std::mem::take(&mut figure.phrase).reworded(BASE, HEALTHY);
                 figure.sentence = format!("{who}: {}", figure.phrase);
             }

@@ -1,19 +1,25 @@
 //! What a verdict is about, in words: `4k random-read IOPS at iodepth 32 x 4`.
 
 pub use super::findings::Quantity;
+use super::gather::Way;
 use iotax_load::Job;
 use iotax_model::scenario::{Regime, Workload, block_size_word, detail_words, order_words, rate_words};
 
 /// From this block size on, people speak of throughput.
 const THROUGHPUT_FROM: u64 = 64 << 10;
 
-/// The quantity that is compared. A write names its figure and its regime, unless two runs differ in it.
-pub fn quantity(workload: &Workload, which: Quantity, regime: Option<Regime>) -> String {
-    let regime = regime.map(|regime| format!(", {}", regime.word())).unwrap_or_default();
-    let figure = if workload.writes() { format!(" ({}{regime})", which.word()) } else { String::new() };
+/// The quantity that is compared, of all I/Os or of one direction of a mix. A write names its figure and its regime, unless two
+/// runs differ in it; reads beside writes the regime alone.
+pub fn quantity(workload: &Workload, which: Quantity, regime: Option<Regime>, way: Option<Way>) -> String {
+    let words = [(way != Some(Way::Read)).then(|| which.word()), regime.map(Regime::word)];
+    let figure = match words.into_iter().flatten().collect::<Vec<_>>().join(", ").as_str() {
+        words if workload.writes() && !words.is_empty() => format!(" ({words})"),
+        _ => String::new(),
+    };
+    let way = way.map(|way| format!("{} ", way.word())).unwrap_or_default();
     match workload.jobs.as_slice() {
-        [job] => one(job, &figure),
-        _ => format!("IOPS{figure} of {}", workload.subject()),
+        [job] => one(job, &way, &figure),
+        _ => format!("{way}IOPS{figure} of {}", workload.subject()),
     }
 }
 
@@ -29,13 +35,13 @@ fn is_throughput(job: &Job) -> bool {
     job.bs >= THROUGHPUT_FROM
 }
 
-fn one(job: &Job, figure: &str) -> String {
+fn one(job: &Job, way: &str, figure: &str) -> String {
     let unit = if is_throughput(job) { "throughput" } else { "IOPS" };
     let jobs = if job.numjobs > 1 { format!(" x {}", job.numjobs) } else { String::new() };
     let depth = job.iodepth;
     let (rate, details) = (rate_words(job), detail_words(job));
     format!(
-        "{} {} {unit}{figure} at iodepth {depth}{jobs}{rate}{details}",
+        "{} {} {way}{unit}{figure} at iodepth {depth}{jobs}{rate}{details}",
         block_size_word(job.bs),
         kind(job)
     )
@@ -77,7 +83,7 @@ mod tests {
         let read = Job { iodepth: 32, numjobs: 4, ..Job::default() };
         let write = Job { rw: Rw::Write, bs: 1 << 20, ..Job::default() };
         let mix = Job { rw: Rw::RandRw, rwmixread: 70, ..Job::default() };
-        let said = |jobs| quantity(&workload(jobs), Quantity::Acknowledged, Some(Regime::Burst));
+        let said = |jobs| quantity(&workload(jobs), Quantity::Acknowledged, Some(Regime::Burst), None);
         assert_eq!(said(vec![read.clone()]), "4k random-read IOPS at iodepth 32 x 4");
         assert_eq!(
             said(vec![write.clone()]),
@@ -85,6 +91,11 @@ mod tests {
         );
         let paced = Job { rate_iops: Some(900), ..Job::default() };
         assert_eq!(said(vec![paced]), "4k random-read IOPS at iodepth 1, rate_iops 900");
+        let of = |way| {
+            quantity(&workload(vec![mix.clone()]), Quantity::Acknowledged, Some(Regime::Burst), Some(way))
+        };
+        assert_eq!(of(Way::Read), "4k random 70/30 mixed read IOPS (burst) at iodepth 1");
+        assert_eq!(of(Way::Write), "4k random 70/30 mixed write IOPS (acknowledged, burst) at iodepth 1");
         assert_eq!(said(vec![mix]), "4k random 70/30 mixed IOPS (acknowledged, burst) at iodepth 1");
         assert_eq!(
             said(vec![read, write.clone()]),
@@ -95,7 +106,7 @@ mod tests {
             said(vec![verified]),
             "4k random-write IOPS (acknowledged, burst) at iodepth 1, prio 3, verified"
         );
-        let durable = quantity(&workload(vec![write]), Quantity::Durable, Some(Regime::Steady));
+        let durable = quantity(&workload(vec![write]), Quantity::Durable, Some(Regime::Steady), None);
         assert_eq!(durable, "1M sequential-write throughput (durable, steady) at iodepth 1");
     }
 }

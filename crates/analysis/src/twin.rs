@@ -30,6 +30,10 @@ pub struct TwinStack {
     place: &'static str,
     /// Median latency of one I/O at depth 1.
     latency_ns: f64,
+    /// That of the writes of a mix over that of its reads.
+    write_factor: f64,
+    /// Share of the I/Os of a mix that it makes reads, over the share that is asked for.
+    read_factor: f64,
     /// Rounds after which its worker dies.
     lives: u32,
     /// I/Os that it works on at once: its latency is flat below and rises with the load above.
@@ -81,6 +85,8 @@ fn stack(name: &'static str, text: &'static str, latency_ns: f64) -> TwinStack {
         text,
         place: "host",
         latency_ns,
+        write_factor: 1.0,
+        read_factor: 1.0,
         lives: u32::MAX,
         servers: None,
         host_cpu_ns: None,
@@ -323,9 +329,16 @@ impl Twin {
         } else {
             (slice_ns * (load / (queued * 1.12)).min(pace / 1e9).min(limit / 1e9)).floor()
         };
-        let window_ns = if job.rw.writes() { ios * queued * 1.12 / load } else { slice_ns };
+        let directions = self.directions(job, stack, queued, ios);
+        let window_ns = match (job.rw.writes(), how.rate) {
+            (false, _) => slice_ns,
+            (true, Some(rate)) if job.rw.reads() => 1e9 * ios / rate,
+            (true, _) => directions.iter().map(|(_, ios, queued)| ios * queued * 1.12 / load).sum(),
+        };
+        let latency =
+            directions.into_iter().map(|(way, ios, queued)| (way, ios, self.histogram(queued, ios)));
         let histograms = Histograms {
-            latency: self.histogram(queued, ios),
+            latency: latency.collect(),
             reap_gap: (job.iodepth > 1).then(|| self.gaps(queued / f64::from(job.iodepth), ios)),
             service: job.rate_iops.map(|_| self.gaps(median, ios)),
         };
@@ -368,6 +381,26 @@ impl Twin {
         self.clock_ns += window_ns as u64 + 6_000_000;
     }
 
+    /// What the I/Os of a slice are: their number and median latency. Each of a mix is a read by chance.
+    fn directions(
+        &mut self,
+        job: &Job,
+        stack: usize,
+        queued: f64,
+        ios: f64,
+    ) -> Vec<(&'static str, f64, f64)> {
+        let TwinStack { write_factor, read_factor, .. } = self.stacks[stack];
+        match (job.rw.reads(), job.rw.writes()) {
+            (true, true) => {
+                let share = read_factor * f64::from(job.rwmixread) / 100.0;
+                let reads = (0..ios as u64).filter(|_| self.noise.uniform() < share).count() as f64;
+                vec![("read", reads, queued), ("write", ios - reads, write_factor * queued)]
+            }
+            (_, true) => vec![("write", ios, queued)],
+            _ => vec![("read", ios, queued)],
+        }
+    }
+
     /// Log-normal with a tail: one in 200 takes eight times as long.
     fn histogram(&mut self, median: f64, ios: f64) -> u64 {
         let mut histogram = Histogram::new();
@@ -396,7 +429,8 @@ impl Twin {
 
 /// Those of one slice.
 struct Histograms {
-    latency: u64,
+    /// Of each direction, with its I/Os.
+    latency: Vec<(&'static str, f64, u64)>,
     reap_gap: Option<u64>,
     service: Option<u64>,
 }
@@ -438,16 +472,20 @@ fn queued(median: f64, servers: Option<f64>, job: &Job) -> f64 {
 
 /// `kernel_ns` is what the place computed in the kernel, all but a little of it for the generator's threads.
 fn samples(job: &Job, (ios, kernel_ns): (f64, f64), histograms: &Histograms, window_ns: f64) -> Vec<Sample> {
-    let way = if job.rw.writes() { "write" } else { "read" };
     let sample =
         |metric: String, unit: &str, better, value| Sample { metric, unit: unit.into(), better, value };
-    let mut all = vec![
-        sample(format!("{way}.ios"), "1", Better::Higher, Value::Value(ios)),
-        sample(format!("{way}.bytes"), "B", Better::Higher, Value::Value(ios * job.bs as f64)),
-        sample(format!("{way}.latency"), "ns", Better::Lower, Value::Histogram(histograms.latency)),
+    let mut all = Vec::new();
+    for (way, ios, latency) in &histograms.latency {
+        all.extend([
+            sample(format!("{way}.ios"), "1", Better::Higher, Value::Value(*ios)),
+            sample(format!("{way}.bytes"), "B", Better::Higher, Value::Value(ios * job.bs as f64)),
+            sample(format!("{way}.latency"), "ns", Better::Lower, Value::Histogram(*latency)),
+        ]);
+    }
+    all.extend([
         sample("cpu.user".into(), "ns", Better::Lower, Value::Value(ios * 40.0)),
         sample("cpu.system".into(), "ns", Better::Lower, Value::Value(kernel_ns - ios * 100.0)),
-    ];
+    ]);
     let in_flight = f64::from(job.iodepth * job.numjobs) * window_ns;
     all.push(sample("in_flight".into(), "ns", Better::Higher, Value::Value(in_flight)));
     all.push(sample("served".into(), "ns", Better::Lower, Value::Value(1.001 * in_flight)));

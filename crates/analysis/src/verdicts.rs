@@ -1,9 +1,10 @@
 //! Throughput of each stack against the baseline, and what many comparisons at once leave of it.
 
 use super::ceiling;
-use super::charges::{self, over_attaches, ratios};
+use super::charges::{self, over_attaches};
 use super::compare::{Estimated, RateComparison};
-use super::findings::{ChargeFinding, Charges, Comparison, Role, WorkloadFindings};
+use super::directions;
+use super::findings::{ChargeFinding, Charges, Comparison, Figure, Role, WorkloadFindings};
 use super::pairing::Basis;
 use super::reading::WorkloadView;
 use super::remedy::{Effort, settle_words};
@@ -18,6 +19,8 @@ pub struct Compared {
     pub comparison: Comparison,
     /// `None`: nothing to estimate.
     pub estimated: Option<Estimated>,
+    /// Of reads and writes apart.
+    pub directions: Vec<Option<Estimated>>,
 }
 
 /// The second stack against the first, which is the baseline or the same array as it was set up: reads have one quantity,
@@ -33,8 +36,9 @@ pub fn of_pair(reading: &WorkloadView, pair: [usize; 2]) -> Vec<Compared> {
 fn compared(reading: &WorkloadView, [base, at]: [usize; 2], which: Quantity) -> Compared {
     let (a, b) = (&reading.sides[base], &reading.sides[at]);
     let paired = reading.pair(a, b);
-    let found = match reading.incomparable([base, at]) {
-        Some(reason) => RateComparison::refused(reason),
+    let incomparable = reading.incomparable([base, at]);
+    let found = match &incomparable {
+        Some(reason) => RateComparison::refused(reason.clone()),
         None => {
             RateComparison::of(reading, [base, at], &paired, Basis { quantity: which, ..reading.basis() })
         }
@@ -46,11 +50,17 @@ fn compared(reading: &WorkloadView, [base, at]: [usize; 2], which: Quantity) -> 
         () if scenario.ruler() == Some(at) => Role::Generator,
         () => Role::Stack,
     };
+    let whole = incomparable.as_ref().map_or(Ok(&found.verdict), Err);
+    let directions = directions::of_pair(reading, [base, at], &paired, which, whole);
+    let ratios: Vec<&Figure> = directions.iter().map(|one| &one.direction.ratio).collect();
+    let says_directions = directions::are_apart(&ratios) || directions::are_asked(reading, Some(which));
+    let (directions, of_directions) =
+        directions.into_iter().map(|one| (one.direction, one.estimated)).unzip();
     let comparison = Comparison {
         role,
         stack: reading.name(at).to_owned(),
         against: reading.name(base).to_owned(),
-        quantity: subject::quantity(reading.workload, which, Some(scenario.measure.regime)),
+        quantity: subject::quantity(reading.workload, which, Some(scenario.measure.regime), None),
         of_write: reading.workload.writes().then_some(which),
         ratio: found.figure(),
         masked: ceiling::of_pair(reading, [base, at], &verdict),
@@ -63,11 +73,13 @@ fn compared(reading: &WorkloadView, [base, at]: [usize; 2], which: Quantity) -> 
         measured_s: a.load_s + b.load_s,
         latency_ratios: match reading.own_clocks_unlike([base, at]) {
             Some(_) => Vec::new(),
-            None => ratios(reading, [a, b], &paired),
+            None => charges::ratios(reading, [a, b], &paired),
         },
+        directions,
+        says_directions,
         emulated: reading.emulated_pair(base, at),
     };
-    Compared { comparison, estimated: found.estimated.ok() }
+    Compared { comparison, estimated: found.estimated.ok(), directions: of_directions }
 }
 
 /// Holds all verdicts of throughput of a run against each other (Holm), gives each the interval that holds with all
@@ -111,21 +123,23 @@ pub fn settle(
     }
 }
 
-/// The same of latencies, or of CPU times: each is a family of its own, as they stand in a column of their own.
+/// The same of latencies, of those of reads and writes apart, or of CPU times: each is a family of its own, as they stand in a column
+/// of their own.
 pub fn settle_charges(
     workloads: &mut [WorkloadFindings],
     estimates: &[Option<Estimated>],
-    pick: fn(&mut Charges) -> &mut ChargeFinding,
+    pick: fn(&mut Charges) -> Vec<&mut ChargeFinding>,
 ) {
-    let charges = workloads.iter_mut().flat_map(WorkloadFindings::charged);
-    let known: Vec<(&mut Charges, f64)> = charges
-        .zip(estimates)
-        .filter_map(|(charges, found)| Some((charges, found.as_ref()?.log().p_zero())))
-        .collect();
+    let all = workloads.iter_mut().flat_map(WorkloadFindings::charged).flat_map(|charges| {
+        let who = who(&charges.stack, &charges.against, charges.emulated.is_some());
+        pick(charges).into_iter().map(move |one| (who.clone(), one))
+    });
+    let known = all.zip(estimates).filter_map(|(one, found)| Some((one, found.as_ref()?.log().p_zero())));
+    let known: Vec<((String, &mut ChargeFinding), f64)> = known.collect();
     let many = known.len();
     let sure = holm(&known.iter().map(|(_, p)| *p).collect::<Vec<_>>());
     let unsure = known.into_iter().zip(sure).filter(|(_, sure)| many > 1 && !sure);
-    unsure.for_each(|((charges, _), _)| charges::unsettle(charges, pick, many));
+    unsure.for_each(|(((who, one), _), _)| charges::unsettle(one, &who, many));
 }
 
 /// A difference that chance makes too often among so many.

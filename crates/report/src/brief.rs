@@ -7,7 +7,10 @@ use super::table::{LeftOut, Table, wrapped};
 use super::verdicts::{self, Said};
 use super::{capital, durability, imported, sheet, states, sweep, terminal, verification};
 use iotax_analysis::Findings;
-use iotax_analysis::findings::{Charges, Comparison, Role, Row, WorkloadFindings};
+use iotax_analysis::findings::{
+    Bill, Charges, Comparison, DirectionComparison, Quantity, Role, Row, WorkloadFindings,
+};
+use iotax_analysis::who;
 use iotax_stats::Verdict;
 use iotax_units::{counted, show_names};
 use std::collections::BTreeSet;
@@ -88,7 +91,9 @@ fn verdicts_of(findings: &Findings) -> Vec<String> {
             all.extend(told.map(|(said, size)| (first + order(said.class), size, said.text)));
         };
         add(2, grouped::sized(&rates(findings, &workload.comparisons.iter().collect::<Vec<_>>()), "stack"));
+        add(2, directions(findings, &workload.comparisons.iter().collect::<Vec<_>>()));
         for array in &workload.arrays {
+            add(2, directions(findings, &states::comparisons(array)));
             add(2, grouped::sized(&rates(findings, &states::comparisons(array)), "state"));
         }
         let beside = workload.beside.iter();
@@ -101,6 +106,10 @@ fn verdicts_of(findings: &Findings) -> Vec<String> {
                 .collect(),
         );
         add(5, grouped::sized(&charges(workload, |one| verdicts::of_charge(one, &one.latency)), "stack"));
+        let apart = workload.charges.iter().filter(|one| verdicts::says_directions(one));
+        let apart =
+            apart.flat_map(|one| one.directions.iter().map(|it| verdicts::of_charge(one, &it.latency)));
+        add(5, grouped::sized(&apart.collect::<Vec<_>>(), "stack"));
         add(5, grouped::sized(&charges(workload, |one| verdicts::of_charge(one, &one.cpu)), "stack"));
     }
     all.retain(|(_, _, text)| !headline.contains(text.as_str()));
@@ -119,14 +128,35 @@ fn order(class: &str) -> u8 {
 
 /// Of stacks; what checks the ruler has its own line, and the headline is said.
 fn rates<'a>(findings: &Findings, all: &[&'a Comparison]) -> Vec<One<'a>> {
-    let is_headline = |one: &Comparison| {
-        findings
-            .headline_of
-            .as_ref()
-            .is_some_and(|(stack, quantity)| *stack == one.stack && *quantity == one.quantity)
-    };
-    let told = all.iter().filter(|one| one.role == Role::Stack && !is_headline(one));
+    let told = all.iter().filter(|one| one.role == Role::Stack && !is_headline(findings, one));
     told.map(|one| verdicts::of_rate(one)).collect()
+}
+
+fn is_headline(findings: &Findings, one: &Comparison) -> bool {
+    let is_it = |(stack, quantity): &(String, String)| *stack == one.stack && *quantity == one.quantity;
+    findings.headline_of.as_ref().is_some_and(is_it)
+}
+
+/// Reads and writes apart in a line each, those of the headline first, which stands right above.
+fn directions(findings: &Findings, all: &[&Comparison]) -> Vec<(Said, f64)> {
+    let told = all.iter().filter(|one| one.role == Role::Stack && one.says_directions);
+    let said = |one: &&Comparison| {
+        let who = who(&one.stack, &one.against, one.emulated.is_some());
+        let size = if is_headline(findings, one) { f64::INFINITY } else { one.phrase.size() };
+        let line = |direction: &DirectionComparison| {
+            let text =
+                format!("{who}, {}s{}: {}", direction.direction, marks_of(one), direction.verdict.phrase());
+            (Said { class: verdicts::class_of(&direction.verdict), text }, size)
+        };
+        one.directions.iter().map(line).collect::<Vec<_>>()
+    };
+    told.flat_map(said).collect()
+}
+
+fn marks_of(one: &Comparison) -> String {
+    let durable = if one.of_write == Some(Quantity::Durable) { " (durable)" } else { "" };
+    let masked = if one.masked.is_some() { " (masked)" } else { "" };
+    format!("{durable}{masked}")
 }
 
 fn charges<'a>(workload: &'a WorkloadFindings, of: impl Fn(&'a Charges) -> One<'a>) -> Vec<One<'a>> {
@@ -178,12 +208,12 @@ impl OneTable {
             return plain(vec![section.title], section.table);
         }
         if let Some(joint) = findings.joint_bills.first() {
-            return plain(vec![sheet::joint_title(joint)], sheet::bill(&joint.bill));
+            return Some(OneTable::of_bill(sheet::joint_title(joint), &joint.bill));
         }
         match measured.as_slice() {
             [] => None,
             [one] => Some(match &one.bill {
-                Some(bill) => plain(vec![titled(one)], sheet::bill(bill))?,
+                Some(bill) => OneTable::of_bill(titled(one), bill),
                 None => OneTable {
                     title: vec![titled(one)],
                     table: stacks(one),
@@ -194,6 +224,14 @@ impl OneTable {
             }),
             many => Some(grid(many)),
         }
+    }
+
+    /// Layers have room before what they take of reads and of writes.
+    fn of_bill(title: String, bill: &Bill) -> OneTable {
+        let table = sheet::bill(bill);
+        let is_layer = |name: &String| f64::from(u8::from(!name.starts_with(' ')));
+        let weights = table.columns[0].cells.iter().map(is_layer).collect();
+        OneTable { title: vec![title], table, weights, rows: ["row", "rows"], columns: None }
     }
 
     fn lines(&self, width: usize) -> usize {
@@ -254,6 +292,13 @@ fn stacks(workload: &WorkloadFindings) -> Table {
     let cells = workload.rows.iter().map(|row| changed(workload, &row.stack)).collect();
     changes.push(&format!("against {against}"), 0, cells);
     table.columns.splice(2..2, changes.columns);
+    for (head, rank, pick) in LATENCIES {
+        for way in ["read", "write"].into_iter().filter(|_| sheet::is_mix(workload)) {
+            let latency = |row: &Row| row.latency.iter().find(|one| one.direction == way).map(pick).cloned();
+            let cell = |row: &Row| latency(row).map_or_else(|| "-".to_owned(), |one| Shown::of(&one).cell());
+            table.push(&format!("{way} {head}"), rank, workload.rows.iter().map(cell).collect());
+        }
+    }
     if workload.rate_unit == "B/s" {
         for column in &mut table.columns {
             column.rank = match column.head.as_str() {
@@ -265,6 +310,10 @@ fn stacks(workload: &WorkloadFindings) -> Table {
     }
     table
 }
+
+/// Latencies of a mix: head, rank, figure.
+const LATENCIES: [(&str, u8, sheet::PickLatency); 2] =
+    [("p50", 2, |latency| &latency.p50), ("p99", 1, |latency| &latency.p99)];
 
 /// The change of the rate of a stack; of writes as they are acknowledged.
 fn changed(workload: &WorkloadFindings, stack: &str) -> String {

@@ -118,6 +118,15 @@ impl Lines<'_> {
                 let metric = format!("ratio of {}, with all comparisons at once", one.quantity);
                 add(&metric, &verdicts::at_once(one));
             }
+            for direction in &one.directions {
+                let metric = format!("ratio of {}", direction.quantity);
+                let masked = one.masked.as_ref().map(|masked| masked.words.clone());
+                add(&metric, &noted(&direction.ratio, masked.or_else(|| withheld(&direction.verdict))));
+                if direction.simultaneous.is_some() {
+                    let metric = format!("{metric}, with all reads and writes apart at once");
+                    add(&metric, &verdicts::directions_at_once(direction));
+                }
+            }
             for (direction, q, ratio) in &one.latency_ratios {
                 add(&format!("ratio of {direction} latency p{}", percentile(*q)), ratio);
             }
@@ -292,7 +301,8 @@ impl Lines<'_> {
         let mut add = |metric: &str, figure: &Figure| {
             self.figure([workload, &one.stack, &one.against, metric], figure, one.emulated.as_deref());
         };
-        for charge in [&one.latency, &one.cpu] {
+        let directions = one.directions.iter().map(|direction| &direction.latency);
+        for charge in [&one.latency, &one.cpu].into_iter().chain(directions) {
             let reason = charge.verdict.reason().map(|reason| format!("unresolved: {reason}"));
             add(&format!("ratio of {}", charge.quantity), &noted(&charge.ratio, reason.clone()));
             add(&format!("added: {}", charge.quantity), &noted(&charge.difference, reason));
@@ -326,6 +336,10 @@ impl Lines<'_> {
             };
             add("bill ratio", &noted(&line.ratio, reserve(line)));
             add("bill added latency", &line.added_latency);
+            for one in &line.directions {
+                add(&format!("bill ratio of {}s", one.direction), &noted(&one.ratio, reserve(line)));
+                add(&format!("bill added {} latency", one.direction), &one.added_latency);
+            }
             add("bill added cpu per io", &line.added_cpu);
         }
     }
@@ -337,6 +351,14 @@ impl Lines<'_> {
         add("iops", &row.iops);
         add("throughput", &row.bytes_per_s);
         row.durable_bytes_per_s.iter().for_each(|figure| add("durable throughput", figure));
+        for one in &row.directions {
+            let way = one.direction;
+            add(&format!("{way} iops"), &one.iops);
+            add(&format!("{way} throughput"), &one.bytes_per_s);
+            one.durable_bytes_per_s
+                .iter()
+                .for_each(|figure| add(&format!("{way} durable throughput"), figure));
+        }
         latencies(&row.latency, &mut add);
         add("cpu per io of host and guest", &row.cpu);
         add("cpu per io of the place", &row.cpu_place);
@@ -352,7 +374,7 @@ impl Lines<'_> {
     fn published(&mut self, one: &PublishedFinding) {
         let emulated = one.emulated.as_deref();
         let mut add = |against: &str, what: &str, figure: &Figure| {
-            let metric = format!("{what}{}", one.metric);
+            let metric = format!("{what}{}", one.metric_said());
             self.figure([&one.workload, &one.stack, against, &metric], figure, emulated);
         };
         add("", "published ", &told(&one.published, &format!("printed {}", one.printed)));

@@ -104,11 +104,12 @@ fn of_hostile_texts(run: RunData) -> RunData {
     remade_run(run, &|_| true)
 }
 
-const TWINS: [fn() -> RunData; 14] = [
+const TWINS: [fn() -> RunData; 15] = [
     twin::bill,
     twin::failed,
     twin::crowd,
     twin::writes,
+    twin::mixed,
     twin::visits,
     twin::grid,
     twin::matrix,

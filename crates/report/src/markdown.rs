@@ -151,6 +151,14 @@ fn section(findings: &Findings, workload: &WorkloadFindings) -> String {
             &format!("{}:\n\n{}\n{}.\n\n", efficiency::TITLE, table.markdown(), efficiency::legend(workload));
         out += &list("", efficiency::sentences(workload).collect());
     }
+    if let Some(table) = sheet::directions(workload) {
+        out += &format!("{}:\n\n{}\n", sheet::DIRECTIONS, table.markdown());
+        out += &workload
+            .directions_note
+            .iter()
+            .map(|note| format!("{}.\n\n", escaped(note)))
+            .collect::<String>();
+    }
     if let Some((direction, table)) = sheet::second_latencies(workload) {
         out += &format!("Latency of {direction}s:\n\n{}\n", table.markdown());
     }

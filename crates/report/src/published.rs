@@ -27,9 +27,8 @@ pub(super) fn origin(published: &PublishedFindings) -> Vec<String> {
 /// A table for each workload and metric, with its title.
 pub(super) fn tables(findings: &Findings) -> Vec<(String, Table)> {
     let figures = findings.published.iter().flat_map(|published| &published.figures).collect::<Vec<_>>();
-    let of = |one: &PublishedFinding| (one.workload.clone(), one.metric.clone());
-    let title = |one: &PublishedFinding| format!("{}: {}", one.subject, one.metric);
-    figures.chunk_by(|a, b| of(a) == of(b)).map(|rows| (title(rows[0]), table(rows))).collect()
+    let title = |one: &PublishedFinding| format!("{}: {}", one.subject, one.metric_said());
+    figures.chunk_by(|a, b| a.is_of_row(b)).map(|rows| (title(rows[0]), table(rows))).collect()
 }
 
 fn table(rows: &[&PublishedFinding]) -> Table {

@@ -4,17 +4,18 @@ use super::number::{Shown, change, remark};
 use super::table::Table;
 use super::verdicts;
 use iotax_analysis::findings::{
-    Bill, BillLine, Comparison, Figure, Findings, JointBill, Latency, MatchedRow, Row, WorkloadFindings,
+    Bill, BillDirection, BillLine, Comparison, DirectionRow, Figure, Findings, JointBill, Latency,
+    MatchedRow, Row, WorkloadFindings,
 };
 use iotax_analysis::precondition;
 use iotax_stats::{Verdict, alike};
-use iotax_units::show_bytes;
+use iotax_units::{distinct, show_bytes};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// A column of figures of a row.
 type Pick = fn(&Row) -> Option<&Figure>;
 /// A column of figures of a direction.
-type PickLatency = fn(&Latency) -> &Figure;
+pub(super) type PickLatency = fn(&Latency) -> &Figure;
 /// Head, rank, what it picks.
 const STACK_COLUMNS: &[(&str, u8, Pick)] = &[
     ("IOPS", 0, |row| Some(&row.iops)),
@@ -43,11 +44,20 @@ pub(super) fn rate<'a>(workload: &WorkloadFindings, row: &'a Row) -> &'a Figure 
     if workload.rate_unit == "B/s" { &row.bytes_per_s } else { &row.iops }
 }
 
-/// Rates, latencies (of the first direction), CPU time of each stack.
+/// Columns that a mix has of each direction instead.
+const LATENCIES: [&str; 4] = ["mean", "p50", "p99", "p99.9"];
+
+/// Whether reads and writes are told apart.
+pub(super) fn is_mix(workload: &WorkloadFindings) -> bool {
+    workload.rows.iter().any(|row| !row.directions.is_empty())
+}
+
+/// Rates, latencies (of a load of one direction), CPU time of each stack.
 pub(super) fn stacks(workload: &WorkloadFindings) -> Table {
     let mut table = Table::default();
     table.push("stack", 0, workload.rows.iter().map(marked).collect());
-    for (head, rank, pick) in STACK_COLUMNS {
+    let is_mix = is_mix(workload);
+    for (head, rank, pick) in STACK_COLUMNS.iter().filter(|one| !(is_mix && LATENCIES.contains(&one.0))) {
         if workload.rows.iter().any(|row| pick(row).is_some()) {
             let cell = |row| pick(row).map_or_else(|| "-".to_owned(), |figure| Shown::of(figure).cell());
             table.push(head, *rank, workload.rows.iter().map(cell).collect());
@@ -65,8 +75,47 @@ pub(super) fn is_empty(workload: &WorkloadFindings) -> bool {
 /// In the place of the tables of such a workload.
 pub(super) const EMPTY: &str = "ended before the first whole round: there are no figures";
 
-/// Whether a direction beside the first has a table of its own.
+/// Title of reads and writes apart.
+pub(super) const DIRECTIONS: &str = "Reads and writes";
+
+/// Rates and latencies of reads and writes apart, with their changes; `None` where the load is no mix.
+pub(super) fn directions(workload: &WorkloadFindings) -> Option<Table> {
+    let all = workload.rows.iter().flat_map(|row| row.directions.iter().map(move |one| (row, one)));
+    let all: Vec<(&Row, &DirectionRow)> = all.collect();
+    if all.is_empty() {
+        return None;
+    }
+    let mut table = Table::default();
+    let mut add = |head: &str, rank: u8, cell: &dyn Fn(&Row, &DirectionRow) -> String| {
+        table.push(head, rank, all.iter().map(|(row, one)| cell(row, one)).collect());
+    };
+    let figure = |figure: Option<&Figure>| figure.map_or_else(|| "-".to_owned(), |one| Shown::of(one).cell());
+    add("", 0, &|row, one| format!("{}s of {}", one.direction, marked(row)));
+    add("IOPS", 0, &|_, one| figure(Some(&one.iops)));
+    if let Some(first) = workload.comparisons.first() {
+        add(&format!("against {}", first.against), 0, &|row, one| {
+            let ours = workload.comparisons.iter().find(|comparison| comparison.stack == row.stack);
+            let ours = ours.and_then(|ours| ours.directions.iter().find(|it| it.direction == one.direction));
+            ours.map_or_else(String::new, |it| change(&it.ratio).judged(it.verdict.is_resolved()))
+        });
+    }
+    add("throughput", 7, &|_, one| figure(Some(&one.bytes_per_s)));
+    add("durable", 6, &|_, one| figure(one.durable_bytes_per_s.as_ref()));
+    let picks: [(&str, u8, PickLatency); 4] =
+        [("mean", 1, |l| &l.mean), ("p50", 4, |l| &l.p50), ("p99", 2, |l| &l.p99), ("p99.9", 5, |l| &l.p999)];
+    for (head, rank, pick) in picks {
+        add(head, rank, &|row, one| {
+            figure(row.latency.iter().find(|latency| latency.direction == one.direction).map(pick))
+        });
+    }
+    Some(table)
+}
+
+/// Whether a direction beside the first has a table of its own: trims and writes.
 pub(super) fn second_latencies(workload: &WorkloadFindings) -> Option<(&'static str, Table)> {
+    if is_mix(workload) {
+        return None;
+    }
     let direction = workload.rows.iter().find_map(|row| row.latency.get(1))?.direction;
     let mut table = Table::default();
     table.push("stack", 0, workload.rows.iter().map(marked).collect());
@@ -81,23 +130,33 @@ pub(super) fn second_latencies(workload: &WorkloadFindings) -> Option<(&'static 
     Some((direction, table))
 }
 
-/// Ratios of percentiles, where there are several stacks.
-pub(super) fn latency_ratios(comparisons: &[Comparison]) -> Table {
+/// Ratios of percentiles, where there are several stacks; a line a direction.
+pub(super) fn latency_ratios<'a>(comparisons: &'a [Comparison]) -> Table {
     let mut table = Table::default();
-    let mut seen: Vec<&Comparison> = Vec::new();
+    let mut seen: Vec<&'a Comparison> = Vec::new();
     for one in comparisons {
         // Both quantities of a write share their latencies.
         if !seen.iter().any(|other| other.stack == one.stack) && !one.latency_ratios.is_empty() {
             seen.push(one);
         }
     }
-    let name = |one: &&Comparison| format!("{} / {}", one.stack, one.against);
-    table.push("latency", 0, seen.iter().map(name).collect());
+    let of_each = |one: &&'a Comparison| -> Vec<(&'a Comparison, &'static str, bool)> {
+        let ways = distinct(one.latency_ratios.iter().map(|ratio| ratio.0));
+        let several = ways.len() > 1;
+        ways.into_iter().map(|way| (*one, way, several)).collect()
+    };
+    let lines: Vec<_> = seen.iter().flat_map(of_each).collect();
+    let name = |(one, way, several): &(&Comparison, &str, bool)| {
+        let of = if *several { format!(", {way}s") } else { String::new() };
+        format!("{} / {}{of}", one.stack, one.against)
+    };
+    table.push("latency", 0, lines.iter().map(name).collect());
     for (head, q) in [("p50", 0.5), ("p99", 0.99), ("p99.9", 0.999)] {
-        let figure = |one: &&Comparison| {
-            one.latency_ratios.iter().find(|ratio| ratio.1 == q).map(|ratio| change(&ratio.2).cell())
+        let figure = |(one, way, _): &(&Comparison, &str, bool)| {
+            let ratio = one.latency_ratios.iter().find(|ratio| ratio.0 == *way && ratio.1 == q);
+            ratio.map_or_else(|| "-".to_owned(), |ratio| change(&ratio.2).cell())
         };
-        table.push(head, 0, seen.iter().map(|one| figure(one).unwrap_or_else(|| "-".into())).collect());
+        table.push(head, 0, lines.iter().map(figure).collect());
     }
     table
 }
@@ -107,30 +166,61 @@ pub(super) fn bill_lines(bill: &Bill) -> Vec<&BillLine> {
     bill.lines.iter().chain([&bill.total, &bill.unexplained]).collect()
 }
 
+/// A line of the table of a bill: a layer, or below it one direction of it.
+struct BillRow<'a> {
+    line: &'a BillLine,
+    direction: Option<&'a BillDirection>,
+}
+
+impl<'a> BillRow<'a> {
+    fn of(line: &'a BillLine) -> impl Iterator<Item = BillRow<'a>> {
+        let directions = line.directions.iter().map(Some);
+        std::iter::once(None).chain(directions).map(move |direction| BillRow { line, direction })
+    }
+
+    fn name(&self) -> String {
+        match (self.direction, &self.line.emulated) {
+            (Some(one), _) => format!("  {}s", one.direction),
+            (None, Some(_)) => format!("{} ~", self.line.layer),
+            (None, None) => self.line.layer.clone(),
+        }
+    }
+
+    fn ratio(&self) -> &'a Figure {
+        self.direction.map_or(&self.line.ratio, |one| &one.ratio)
+    }
+
+    fn added_latency(&self) -> &'a Figure {
+        self.direction.map_or(&self.line.added_latency, |one| &one.added_latency)
+    }
+
+    fn added_cpu(&self) -> String {
+        self.direction.map_or_else(|| Shown::of(&self.line.added_cpu).cell(), |_| "-".to_owned())
+    }
+}
+
 /// The bill as a table.
 pub(super) fn bill(bill: &Bill) -> Table {
-    let lines = bill_lines(bill);
+    let rows: Vec<BillRow> = bill_lines(bill).into_iter().flat_map(BillRow::of).collect();
     let mut table = Table::default();
-    let name = |line: &&BillLine| match line.emulated {
-        Some(_) => format!("{} ~", line.layer),
-        None => line.layer.clone(),
-    };
-    table.push("layer", 0, lines.iter().map(name).collect());
-    table.push("rate", 0, lines.iter().map(|line| change(&line.ratio).cell()).collect());
-    let reserves: Vec<String> = lines.iter().map(|line| reserve(line)).collect();
+    table.push("layer", 0, rows.iter().map(BillRow::name).collect());
+    table.push("rate", 0, rows.iter().map(|row| change(row.ratio()).cell()).collect());
+    let reserves: Vec<String> = rows.iter().map(|row| reserve(row.line)).collect();
     if reserves.iter().any(|reserve| !reserve.is_empty()) {
         table.push("", 1, reserves);
     }
-    table.push("factor", 4, lines.iter().map(|line| Shown::of(&line.ratio).cell()).collect());
-    if lines.iter().any(|line| line.added_latency.value().is_some()) {
-        table.push(
-            "added latency",
-            2,
-            lines.iter().map(|line| Shown::of(&line.added_latency).cell()).collect(),
-        );
+    table.push("factor", 4, rows.iter().map(|row| Shown::of(row.ratio()).cell()).collect());
+    if rows.iter().any(|row| row.added_latency().value().is_some()) {
+        let cells = rows.iter().map(|row| Shown::of(row.added_latency()).cell());
+        table.push("added latency", 2, cells.collect());
     }
-    table.push("added CPU/IO", 3, lines.iter().map(|line| Shown::of(&line.added_cpu).cell()).collect());
+    table.push("added CPU/IO", 3, rows.iter().map(BillRow::added_cpu).collect());
     table
+}
+
+/// Where the total is in it.
+pub(super) fn total_of(bill: &Bill) -> usize {
+    bill.lines.iter().map(|line| 1 + line.directions.len()).sum()
 }
 
 /// In a word or two why nothing follows from the rate of a line: `(unresolved: too wide)`.
@@ -274,10 +364,14 @@ impl<'a> Subject<'a> {
 }
 
 /// Remarks on the figures of a stack at the matched rate, each with what it is about.
-fn matched_reasons(row: &MatchedRow) -> BTreeMap<String, Vec<&'static str>> {
-    let figures = row.latency.iter().flat_map(Latency::figures);
-    let mut reasons: BTreeMap<String, Vec<&'static str>> = BTreeMap::new();
-    for (head, figure) in std::iter::once(("IOPS", &row.iops)).chain(figures) {
+fn matched_reasons(row: &MatchedRow) -> BTreeMap<String, Vec<String>> {
+    let several = row.latency.len() > 1;
+    let figures = row.latency.iter().flat_map(|latency| {
+        let of = if several { format!(" of {}s", latency.direction) } else { String::new() };
+        latency.figures().map(|(head, figure)| (format!("{head}{of}"), figure))
+    });
+    let mut reasons: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    for (head, figure) in std::iter::once(("IOPS".to_owned(), &row.iops)).chain(figures) {
         if let Some(reason) = remark(figure) {
             reasons.entry(reason.to_owned()).or_default().push(head);
         }
@@ -287,12 +381,16 @@ fn matched_reasons(row: &MatchedRow) -> BTreeMap<String, Vec<&'static str>> {
 
 /// Remarks on the figures of a row, each with the columns it is about.
 fn reasons(row: &Row) -> BTreeMap<String, Vec<String>> {
-    let columns = STACK_COLUMNS.iter().filter_map(|(head, _, pick)| Some(((*head).to_owned(), pick(row)?)));
-    let second = row.latency.iter().skip(1).flat_map(|latency| {
+    // Latencies of a mix are all named by their direction, those of another load but the first.
+    let named = usize::from(row.directions.is_empty());
+    let columns = STACK_COLUMNS.iter().filter(|one| named == 1 || !LATENCIES.contains(&one.0));
+    let columns = columns.filter_map(|(head, _, pick)| Some(((*head).to_owned(), pick(row)?)));
+    let rates = row.directions.iter().map(|one| (format!("IOPS of {}s", one.direction), &one.iops));
+    let second = row.latency.iter().skip(named).flat_map(|latency| {
         latency.figures().map(|(head, figure)| (format!("{head} of {}s", latency.direction), figure))
     });
     let mut reasons: BTreeMap<String, Vec<String>> = BTreeMap::new();
-    for (head, figure) in columns.chain(second) {
+    for (head, figure) in columns.chain(rates).chain(second) {
         if let Some(reason) = remark(figure) {
             reasons.entry(reason.to_owned()).or_default().push(head);
         }

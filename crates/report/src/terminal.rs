@@ -134,6 +134,10 @@ fn section(findings: &Findings, workload: &WorkloadFindings, width: usize, left_
     }
     out += &workload.design.iter().map(|design| indented(&design.sentence, width)).collect::<String>();
     out += &format!("\n{}", sheet::stacks(workload).text(width, left_out));
+    if let Some(table) = sheet::directions(workload) {
+        out += &format!("\n  {}\n{}", sheet::DIRECTIONS, table.text(width, left_out));
+        out += &workload.directions_note.iter().map(|note| indented(note, width)).collect::<String>();
+    }
     if let Some((direction, table)) = sheet::second_latencies(workload) {
         out += &format!("\n  latency of {direction}s\n{}", table.text(width, left_out));
     }

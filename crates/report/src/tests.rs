@@ -10,7 +10,7 @@ use std::sync::OnceLock;
 
 /// The fixtures whose snapshots are kept in every form of text: between them they have every section of a report. The others have
 /// a snapshot for a terminal of 80 columns.
-const IN_EVERY_FORM: [&str; 5] = ["failed", "three_figures", "tables", "imported", "together"];
+const IN_EVERY_FORM: [&str; 6] = ["failed", "three_figures", "mixed", "tables", "imported", "together"];
 
 fn has_every_form(name: &str) -> bool {
     IN_EVERY_FORM.contains(&name)
@@ -433,6 +433,35 @@ fn what_drives_could_do_is_said_by_every_renderer_and_only_where_it_is_known() {
     for name in ["terminal", "markdown", "html"] {
         assert!(render(found, name, 400).contains("Against what the drives could do"), "{name}");
         assert!(!render(fixture("bill"), name, 400).contains("the drives could do"), "{name}");
+    }
+}
+
+#[test]
+fn reads_and_writes_apart_stand_in_every_form_and_only_where_there_are_both() {
+    let found = fixture("mixed");
+    let sentence = &found.workloads[0].comparisons[0].directions[0].sentence;
+    for name in ["terminal", "markdown", "html"] {
+        let text = render(found, name, 400).replace('\u{a0}', " ").replace('\u{b1}', "+-").replace('\\', "");
+        for part in
+            ["Reads and writes", "reads of file *", "writes of loop", "the rates of reads and writes change"]
+        {
+            assert!(text.contains(part), "{name} lacks {part}: {text}");
+        }
+        assert!(text.contains(sentence.as_str()), "{name} lacks {sentence}");
+        assert!(text.contains("write iops (as its table prints them)"), "{name}");
+        assert!(!render(fixture("writes"), name, 400).contains("Reads and writes"), "{name}");
+    }
+    let json: Value = serde_json::from_str(&render(found, "json", 80)).unwrap();
+    let directions = &json["workloads"][0]["comparisons"][0]["directions"];
+    assert_eq!(directions[1]["direction"].as_str(), Some("write"));
+    assert_eq!(directions[0]["sentence"].as_str(), Some(sentence.as_str()));
+    assert!(json["workloads"][0]["rows"][0]["directions"][0]["iops"]["value"].is_number());
+    let other: Value = serde_json::from_str(&render(fixture("writes"), "json", 80)).unwrap();
+    assert!(other["workloads"][0]["comparisons"][0].get("directions").is_none());
+    let csv = render(found, "csv", 80);
+    for metric in ["read iops", "write throughput", "ratio of 4k random 50/50 mixed write IOPS (acknowledged"]
+    {
+        assert!(csv.contains(&format!(",{metric}")) || csv.contains(&format!("\"{metric}")), "{metric}");
     }
 }
 

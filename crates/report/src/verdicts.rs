@@ -5,8 +5,8 @@ use super::grouped::{self, One};
 use super::number::{Shown, change};
 use super::table::Table;
 use iotax_analysis::findings::{
-    ChargeFinding, Charges, Comparison, Figure, Interval, MatchedFindings, MatchedRow, Quantity,
-    WorkloadFindings,
+    ChargeFinding, Charges, Comparison, DirectionComparison, Figure, Interval, MatchedFindings, MatchedRow,
+    Quantity, WorkloadFindings,
 };
 use iotax_stats::Verdict;
 
@@ -44,11 +44,38 @@ pub(super) fn sentences_of<'a>(
     named: &dyn Fn(&'a str) -> &'a str,
     noun: &str,
 ) -> Vec<Said> {
-    let rates: Vec<One> = rates.iter().map(|one| One { stack: named(&one.stack), ..of_rate(one) }).collect();
+    let all_rates = rates;
+    let rates: Vec<One> =
+        all_rates.iter().map(|one| One { stack: named(&one.stack), ..of_rate(one) }).collect();
+    let directions =
+        |one: &'a Comparison| directions_of(one).map(|it| One { stack: named(&one.stack), ..it });
+    let directions: Vec<One> = all_rates.iter().copied().flat_map(directions).collect();
     let mut all = grouped::sentences(&rates, noun);
-    all.extend(charges_of(charges, named, noun, |charges| &charges.latency));
-    all.extend(charges_of(charges, named, noun, |charges| &charges.cpu));
+    all.extend(grouped::sentences(&directions, noun));
+    all.extend(charges_of(charges, named, noun, &|charges| &charges.latency));
+    let apart: Vec<&Charges> = charges.iter().copied().filter(|one| says_directions(one)).collect();
+    for at in 0..apart.first().map_or(0, |one| one.directions.len()) {
+        all.extend(charges_of(&apart, named, noun, &|charges| &charges.directions[at].latency));
+    }
+    all.extend(charges_of(charges, named, noun, &|charges| &charges.cpu));
     all
+}
+
+/// What is said of reads and writes apart: nothing where the scenario does not ask and they do not differ.
+pub(super) fn directions_of(one: &Comparison) -> impl Iterator<Item = One<'_>> {
+    let said = one.directions.iter().filter(|_| one.says_directions);
+    said.map(move |direction| One {
+        quantity: &direction.quantity,
+        class: class_of(&direction.verdict),
+        phrase: &direction.phrase,
+        sentence: &direction.sentence,
+        ..of_rate(one)
+    })
+}
+
+/// The same of latencies, where there are any.
+pub(super) fn says_directions(charges: &Charges) -> bool {
+    charges.says_directions && charges.latency.not_measured().is_none()
 }
 
 pub(super) fn of_rate(one: &Comparison) -> One<'_> {
@@ -79,9 +106,9 @@ fn charges_of<'a>(
     charges: &[&'a Charges],
     named: &dyn Fn(&'a str) -> &'a str,
     noun: &str,
-    pick: fn(&Charges) -> &ChargeFinding,
+    pick: &dyn Fn(&'a Charges) -> &'a ChargeFinding,
 ) -> Vec<Said> {
-    let all: Vec<&ChargeFinding> = charges.iter().map(|one| pick(one)).collect();
+    let all: Vec<&ChargeFinding> = charges.iter().copied().map(pick).collect();
     let once = match all.as_slice() {
         [first, others @ ..] if !others.is_empty() => first.not_measured().filter(|reason| {
             others.iter().all(|one| one.not_measured() == Some(reason) && one.quantity == first.quantity)
@@ -119,26 +146,27 @@ pub(super) fn table_of(
         all_charges.iter().copied().find(|charges| is_first && charges.stack == one.stack)
     };
     let mut table = Table::default();
-    table.push(
-        &format!("against {}", first.against),
-        0,
-        comparisons.iter().map(|one| name(one, named(one))).collect(),
-    );
-    table.push("rate", 0, comparisons.iter().map(|one| rate(one)).collect());
+    let lines: Vec<RateLine> = comparisons.iter().copied().flat_map(RateLine::of).collect();
+    let name = |line: &RateLine| match line.direction {
+        Some(direction) => format!("  {}s", direction.direction),
+        None => name(line.one, named(line.one)),
+    };
+    table.push(&format!("against {}", first.against), 0, lines.iter().map(name).collect());
+    table.push("rate", 0, lines.iter().map(RateLine::rate).collect());
     if comparisons.iter().any(|one| is_wider(one)) {
-        let cell = |one: &Comparison| change(&at_once(one)).judged(one.verdict.is_resolved());
-        table.push("all at once", 3, comparisons.iter().map(|one| cell(one)).collect());
+        table.push("all at once", 3, lines.iter().map(RateLine::at_once).collect());
     }
     let picks: [(&str, u8, PickCell); 6] = [
-        ("mean latency", 1, |charges| judged(change(&charges.latency.ratio), &charges.latency)),
-        ("p50", 5, |charges| percentile(charges, 0.5)),
-        ("p99", 2, |charges| percentile(charges, 0.99)),
-        ("p99.9", 4, |charges| percentile(charges, 0.999)),
-        ("added CPU/IO", 1, |charges| judged(Shown::of(&charges.cpu.difference), &charges.cpu)),
-        ("CPU/IO", 6, |charges| judged(change(&charges.cpu.ratio), &charges.cpu)),
+        ("mean latency", 1, mean_latency),
+        ("p50", 5, |charges, way| percentile(charges, way, 0.5)),
+        ("p99", 2, |charges, way| percentile(charges, way, 0.99)),
+        ("p99.9", 4, |charges, way| percentile(charges, way, 0.999)),
+        ("added CPU/IO", 1, |charges, way| cpu(Shown::of(&charges.cpu.difference), charges, way)),
+        ("CPU/IO", 6, |charges, way| cpu(change(&charges.cpu.ratio), charges, way)),
     ];
     for (head, rank, pick) in picks {
-        let cells: Vec<Option<String>> = comparisons.iter().map(|one| charges(one).and_then(pick)).collect();
+        let cell = |line: &RateLine| pick(charges(line.one)?, line.direction.map(|one| one.direction));
+        let cells: Vec<Option<String>> = lines.iter().map(cell).collect();
         if cells.iter().any(Option::is_some) {
             let cell = |cell: Option<String>| cell.unwrap_or_else(|| "-".to_owned());
             table.push(head, rank, cells.into_iter().map(cell).collect());
@@ -147,22 +175,68 @@ pub(super) fn table_of(
     (!table.is_blank()).then_some(table)
 }
 
-/// `None`: no figure.
-type PickCell = fn(&Charges) -> Option<String>;
+/// A line of the table: a comparison, or below it one direction of it.
+struct RateLine<'a> {
+    one: &'a Comparison,
+    direction: Option<&'a DirectionComparison>,
+}
 
-/// Of the first direction.
-fn percentile(charges: &Charges, quantile: f64) -> Option<String> {
-    let (_, _, ratio) = charges.percentiles.iter().find(|(_, q, _)| *q == quantile)?;
+impl<'a> RateLine<'a> {
+    fn of(one: &'a Comparison) -> impl Iterator<Item = RateLine<'a>> {
+        let directions = one.directions.iter().map(Some);
+        std::iter::once(None).chain(directions).map(move |direction| RateLine { one, direction })
+    }
+
+    fn rate(&self) -> String {
+        let (ratio, verdict) = match self.direction {
+            Some(direction) => (&direction.ratio, &direction.verdict),
+            None => (&self.one.ratio, &self.one.verdict),
+        };
+        change(ratio).judged(verdict.is_resolved())
+    }
+
+    fn at_once(&self) -> String {
+        let (ratio, verdict) = match self.direction {
+            Some(direction) => (directions_at_once(direction), &direction.verdict),
+            None => (at_once(self.one), &self.one.verdict),
+        };
+        change(&ratio).judged(verdict.is_resolved())
+    }
+}
+
+/// The ratio of a direction with the interval that holds together with all others of single directions.
+pub(super) fn directions_at_once(one: &DirectionComparison) -> Figure {
+    one.ratio.with_interval(one.simultaneous.as_ref())
+}
+
+/// `None`: no figure. Of one direction, or of the whole load.
+type PickCell = fn(&Charges, Option<&str>) -> Option<String>;
+
+fn mean_latency(charges: &Charges, way: Option<&str>) -> Option<String> {
+    let latency = match way {
+        Some(way) => &charges.directions.iter().find(|one| one.direction == way)?.latency,
+        None => &charges.latency,
+    };
+    judged(change(&latency.ratio), latency)
+}
+
+/// Of a whole mix there is none.
+fn percentile(charges: &Charges, way: Option<&str>, quantile: f64) -> Option<String> {
+    let is_mix = !charges.directions.is_empty();
+    let mut of_way =
+        charges.percentiles.iter().filter(|(known, ..)| way.map_or(!is_mix, |way| way == *known));
+    let (_, _, ratio) = of_way.find(|(_, q, _)| *q == quantile)?;
     Some(change(ratio).cell()).filter(|_| ratio.value().is_some())
+}
+
+/// No CPU time is known to be one direction's.
+fn cpu(shown: Shown, charges: &Charges, way: Option<&str>) -> Option<String> {
+    judged(shown, &charges.cpu).filter(|_| way.is_none())
 }
 
 /// A figure of a charge, marked where nothing follows from it.
 fn judged(shown: Shown, charge: &ChargeFinding) -> Option<String> {
     matches!(shown, Shown::Known(_)).then(|| shown.judged(charge.verdict.is_resolved()))
-}
-
-fn rate(one: &Comparison) -> String {
-    change(&one.ratio).judged(one.verdict.is_resolved())
 }
 
 fn name(one: &Comparison, named: String) -> String {

@@ -2,8 +2,9 @@
 //! of their own run. The second is what a verdict is about wherever it exists.
 
 use super::{Basis, Call, Change, Limit, RateChange, StackChange, WorkloadChange, common_baseline};
+use crate::findings::against::DirectionChange;
 use crate::findings::{Figure, Interval, SampleUnit};
-use crate::gather::Side;
+use crate::gather::{Side, Way};
 use crate::neighbours;
 use crate::reading::WorkloadView;
 use crate::remedy::settle_words;
@@ -54,6 +55,11 @@ impl<'a> Matched<'a> {
         &self.sides[run].sides[stack[run]]
     }
 
+    /// Directions of a mix.
+    fn directions(&self) -> &'static [Way] {
+        self.sides[1].directions()
+    }
+
     /// The stricter of the two runs' zones.
     fn zone(&self) -> f64 {
         let zone = |run: usize| self.sides[run].run.start.scenario.measure.equivalence;
@@ -75,8 +81,8 @@ impl<'a> Matched<'a> {
     /// others computed all the time.
     fn unlike(&self, stack: [usize; 2], of: FigureKind) -> Option<Refusal> {
         let reason = match of {
-            FigureKind::Rate(_) => return None,
-            FigureKind::Latency => {
+            FigureKind::Rate(..) => return None,
+            FigureKind::Latency(_) => {
                 let by_fio = |at: [usize; 2]| [0, 1].map(|run| self.sides[run].by_fio(at[run]));
                 let differ = |at: [usize; 2]| matches!(by_fio(at), [Some(old), Some(new)] if old != new);
                 let any = [Some(stack), self.baseline].into_iter().flatten().any(differ);
@@ -219,13 +225,22 @@ fn stack(matched: &Matched, at: [usize; 2], limit: Option<f64>) -> StackChange {
         emulated: matched.emulated(at).map(|(reason, _)| reason),
         rounds: (rounds[0], rounds[1]),
         rates: quantities.iter().map(|which| rate(matched, at, *which, limit)).collect(),
-        latency: change(matched, at, FigureKind::Latency),
+        directions: matched.directions().iter().map(|way| direction(matched, at, *way)).collect(),
+        latency: change(matched, at, FigureKind::Latency(None)),
         cpu: change(matched, at, FigureKind::Cpu),
     }
 }
 
+fn direction(matched: &Matched, at: [usize; 2], way: Way) -> DirectionChange {
+    DirectionChange {
+        direction: way.word(),
+        rate: change(matched, at, FigureKind::Rate(Quantity::Acknowledged, Some(way))),
+        latency: change(matched, at, FigureKind::Latency(Some(way))),
+    }
+}
+
 fn rate(matched: &Matched, at: [usize; 2], which: Quantity, limit: Option<f64>) -> RateChange {
-    let (plain, own) = found(matched, at, FigureKind::Rate(which));
+    let (plain, own) = found(matched, at, FigureKind::Rate(which, None));
     let (judged, used) = match own.change {
         Ok(_) => (Basis::AgainstOwnBaseline, &own),
         Err(_) => (Basis::AsItStands, &plain),
@@ -239,7 +254,7 @@ fn rate(matched: &Matched, at: [usize; 2], which: Quantity, limit: Option<f64>) 
     let stacks = &matched.sides[1].run.start.scenario.stacks;
     let [old, new] = matched.sides.map(|side| side.run.start.scenario.measure.regime);
     let regime = (old == new).then_some(new);
-    let quantity = subject::quantity(matched.sides[1].workload, which, regime);
+    let quantity = subject::quantity(matched.sides[1].workload, which, regime, None);
     let emulated = label(matched, at, judged);
     let words = emulated.as_ref().map_or("", |(_, words)| words);
     let mixed = emulated.is_some_and(|(mixed, _)| mixed);

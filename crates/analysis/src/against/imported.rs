@@ -148,7 +148,7 @@ fn measured<'a>(reading: &'a WorkloadView<'a>) -> Item<'a> {
     Item {
         what: ItemKind::Workload(reading.workload),
         subject: reading.workload.subject(),
-        quantity: subject::quantity(reading.workload, Quantity::Acknowledged, None),
+        quantity: subject::quantity(reading.workload, Quantity::Acknowledged, None, None),
         systems: reading.sides.iter().enumerate().filter_map(system).collect(),
     }
 }
@@ -315,9 +315,9 @@ fn unlike(old: &Item, new: &Item) -> Option<WarningReport> {
 fn stack(sides: [&Item; 2], names: &[&str; 2], zone: f64, limit: Option<f64>) -> Option<StackChange> {
     let find = |run: usize| sides[run].systems.iter().find(|(name, ..)| *name == names[run]);
     let (old, new) = (find(0)?, find(1)?);
-    let rate = found([&old.1, &new.1], FigureKind::Rate(Quantity::Acknowledged));
+    let rate = found([&old.1, &new.1], FigureKind::Rate(Quantity::Acknowledged, None));
     let latency = match (&old.2, &new.2) {
-        (Some(old), Some(new)) => found([old, new], FigureKind::Latency),
+        (Some(old), Some(new)) => found([old, new], FigureKind::Latency(None)),
         _ => ChangeEstimate::refused(Refusal::NotMeasured {
             reason: "one of the runs does not tell it".into(),
         }),
@@ -331,6 +331,7 @@ fn stack(sides: [&Item; 2], names: &[&str; 2], zone: f64, limit: Option<f64>) ->
         emulated: None,
         rounds: (old.1.count(), new.1.count()),
         rates: vec![judged(names[1], &sides[1].quantity, &rate, none(), zone, limit)],
+        directions: Vec::new(),
         latency: Change { as_it_stands: latency.figure(), against_own_baseline: none() },
         cpu: Change { as_it_stands: cpu(), against_own_baseline: cpu() },
     })

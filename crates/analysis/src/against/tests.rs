@@ -386,6 +386,22 @@ fn writes_have_two_rates_and_visits_are_their_own_unit() {
     assert_eq!(lvm.judged, Basis::AgainstOwnBaseline);
 }
 
+#[test]
+fn reads_and_writes_apart_have_their_own_known_change() {
+    // Half of the writes: of all bytes three quarters are left.
+    let found = compared(&twin::mixed(), &renamed(scaled_bytes(twin::mixed(), 0.5)));
+    let file = stack(&found, "file");
+    assert!((file.rates[0].change.as_it_stands.value().unwrap() - 0.75).abs() < 0.01);
+    let [read, write] = file.directions.as_slice() else { panic!("{file:?}") };
+    for (one, truth) in [(read, 1.0), (write, 0.5)] {
+        assert!((one.rate.as_it_stands.value().unwrap() - truth).abs() < 1e-9, "{one:?}");
+        assert!((one.latency.as_it_stands.value().unwrap() - 1.0).abs() < 1e-9, "{one:?}");
+    }
+    let own = &stack(&found, "loop").directions[1].rate.against_own_baseline;
+    assert!(holds(own, 1.0), "both stacks lost half: {own:?}");
+    assert!(compared(&twin::writes(), &renamed(twin::writes())).workloads[0].stacks[0].directions.is_empty());
+}
+
 /// Each slice of a byte-bound load wrote less in its time.
 fn scaled_bytes(mut run: RunData, factor: f64) -> RunData {
     for sample in run.slices.iter_mut().flat_map(|slice| &mut slice.samples) {

@@ -209,7 +209,7 @@ impl Case<'_> {
         // Of all drives together.
         let drives = layout.drives as f64;
         let cost = Cost { reads: need.cost().reads * drives, writes: need.cost().writes * drives };
-        let own = |reading: &WorkloadView| rows::rate(reading, each, "1/s", Quantity::Acknowledged);
+        let own = |reading: &WorkloadView| rows::rate(reading, each, "1/s", Quantity::Acknowledged, None);
         if let Some(times) = same_mix(cost, reads_of(job)) {
             let could = own(self.reading).map("1/s", |rate| rate / times);
             let share = self.over(each, times);
@@ -291,7 +291,7 @@ impl Case<'_> {
         let levels = rate_level(&under.sides[each])
             .and_then(|drives| Ok((drives, rate_level(&self.reading.sides[self.stack])?)));
         let rates = [(under, each), (self.reading, self.stack)]
-            .map(|(reading, at)| rows::rate(reading, at, "1/s", Quantity::Acknowledged).value());
+            .map(|(reading, at)| rows::rate(reading, at, "1/s", Quantity::Acknowledged, None).value());
         match (levels, rates) {
             (Ok((drives, stack)), _) => {
                 let found = unpaired::change(&drives, &stack, separation([under, self.reading]));

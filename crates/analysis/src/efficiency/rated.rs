@@ -70,7 +70,7 @@ impl Case<'_> {
         let is_it = |figure: &&PublishedFigure| {
             let bytes = subject::rate_unit(self.reading.workload) == "B/s";
             let same = figure.stack == found.stack && figure.workload == self.reading.workload.name;
-            same && figure.metric == Metric::Rate { bytes, durable: false }
+            same && figure.metric == Metric::Rate { bytes, durable: false, way: None }
                 && !figure.share
                 && !figure.is_bound()
         };

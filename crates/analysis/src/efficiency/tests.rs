@@ -179,7 +179,7 @@ fn what_was_published_stands_beside_as_a_share_of_the_same_rating() {
     run.start.scenario.rating = Some(Box::new(sheet));
     let load = run.start.scenario.workloads[0].name.clone();
     let figure = |stack: &str, printed: &str| {
-        let metric = Metric::Rate { bytes: false, durable: false };
+        let metric = Metric::Rate { bytes: false, durable: false, way: None };
         PublishedFigure::read(&load, metric, stack, printed).unwrap()
     };
     run.start.scenario.published = Some(Box::new(Published {

@@ -59,10 +59,24 @@ pub struct StackChange {
     pub rounds: (u64, u64),
     /// Acknowledged; of writes durable too.
     pub rates: Vec<RateChange>,
+    /// Reads and writes apart; only of a mix.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub directions: Vec<DirectionChange>,
     /// Mean latency, both directions.
     pub latency: Change,
     /// CPU time of the place (user and system) an I/O.
     pub cpu: Change,
+}
+
+/// One direction of a stack in both runs.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct DirectionChange {
+    /// `read` or `write`.
+    pub direction: &'static str,
+    /// Rate, as acknowledged.
+    pub rate: Change,
+    /// Mean latency.
+    pub latency: Change,
 }
 
 /// New over old.

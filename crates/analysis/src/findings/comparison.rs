@@ -1,6 +1,7 @@
 //! One stack against another.
 
 use super::ceiling::Masked;
+use super::direction::{DirectionCharge, DirectionComparison};
 use super::figure::{Figure, Interval};
 use iotax_stats::checks::{CarryOver, LengthCheck, Split};
 use iotax_stats::{Charge, Phrase, Refusal, Verdict};
@@ -80,6 +81,12 @@ pub struct Comparison {
     pub measured_s: f64,
     /// Percentiles of the stack over those of the baseline: `(direction, quantile, ratio)`.
     pub latency_ratios: Vec<(&'static str, f64, Figure)>,
+    /// Reads and writes apart; only of a mix, and with the flush writes alone.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub directions: Vec<DirectionComparison>,
+    /// Whether these have sentences: they differ, or the scenario names figures of one.
+    #[serde(skip)]
+    pub says_directions: bool,
     /// Why it is not representative.
     pub emulated: Option<String>,
 }
@@ -113,6 +120,12 @@ pub struct Charges {
     pub latency: ChargeFinding,
     /// Percentiles at the matched rate, of the stack over those of the baseline: `(direction, quantile, ratio)`.
     pub percentiles: Vec<(&'static str, f64, Figure)>,
+    /// Mean latency of reads and writes apart; only of a mix.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub directions: Vec<DirectionCharge>,
+    /// Whether these have sentences.
+    #[serde(skip)]
+    pub says_directions: bool,
     /// CPU time an I/O at load, host and guest together.
     pub cpu: ChargeFinding,
     /// Why it is not representative.

@@ -28,6 +28,9 @@ pub struct PublishedFinding {
     pub subject: String,
     /// `iops`, `durable throughput`, `read p99.9`.
     pub metric: String,
+    /// Which of several printed rows of the metric it is of.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub note: Option<String>,
     /// The stack.
     pub stack: String,
     /// The baseline; of the baseline's own figures `None`, as they have no ratio.
@@ -42,6 +45,20 @@ pub struct PublishedFinding {
     pub ratio: Option<RatioBeside>,
     /// Why its figures are not representative.
     pub emulated: Option<String>,
+}
+
+impl PublishedFinding {
+    /// `write iops`, or `write iops (as its table prints it)`.
+    pub fn metric_said(&self) -> String {
+        let note = self.note.as_ref().map(|note| format!(" ({note})")).unwrap_or_default();
+        format!("{}{note}", self.metric)
+    }
+
+    /// Whether it is of the same printed row.
+    pub fn is_of_row(&self, other: &PublishedFinding) -> bool {
+        let [ours, others] = [self, other].map(|one| (&one.workload, &one.metric, &one.note));
+        ours == others
+    }
 }
 
 /// A published ratio and the measured one.

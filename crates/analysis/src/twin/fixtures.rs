@@ -15,7 +15,7 @@ use iotax_model::state::State;
 /// Name and maker of a simulated run.
 pub type Fixture = (&'static str, fn() -> RunData);
 /// Every fixture.
-pub const FIXTURES: [Fixture; 28] = [
+pub const FIXTURES: [Fixture; 29] = [
     ("bill", bill),
     ("failed", failed),
     ("a_against_a", a_against_a),
@@ -23,6 +23,7 @@ pub const FIXTURES: [Fixture; 28] = [
     ("crowd", crowd),
     ("partial", partial),
     ("writes", writes),
+    ("mixed", mixed),
     ("visits", visits),
     ("sweep", sweep),
     ("grid", grid),
@@ -429,6 +430,55 @@ pub fn writes() -> RunData {
     let mut twin = Twin::new(6, vec![stack("file", FILE, 40_000.0), fs]).jobs([8]);
     twin.jobs[0].rw = Rw::RandWrite;
     twin.measured()
+}
+
+/// Half reads, half writes, at depth 1: a loop device that takes 20 us more a read and 24 us more a write, and a file system on it
+/// under which there are a tenth less reads and a tenth more writes; beside what a page that never was says of them, which printed
+/// one row twice.
+pub fn mixed() -> RunData {
+    let mut twin = mix(91);
+    (twin.writes, twin.noise_of, twin.matched) = (2048.0, (0.01, 0.003), Some((40, 6_000.0)));
+    let mut run = twin.bill().measured();
+    let workload = run.start.scenario.workloads[0].name.clone();
+    let row = |(metric, note, cells): (&str, Option<&str>, [&str; 2])| -> Vec<PublishedFigure> {
+        let metric = metric.to_owned().try_into().unwrap();
+        let cells = ["file", "loop"].into_iter().zip(cells);
+        let read = |(stack, printed)| PublishedFigure::read(&workload, metric, stack, printed).unwrap();
+        cells.map(|cell| PublishedFigure { note: note.map(str::to_owned), ..read(cell) }).collect()
+    };
+    let rows = [
+        ("read iops", None, ["7440", "5444"]),
+        ("write iops", Some("from its counts"), ["7438", "5442"]),
+        ("write iops", Some("as its table prints them"), ["7.0k", "5.4k"]),
+        ("write mean", None, ["33.6us", "60.5us"]),
+    ];
+    run.start.scenario.published = Some(Box::new(Published {
+        source: "a page that never was, 2026".into(),
+        hardware: "a drive of the twin's".into(),
+        note: None,
+        baseline: "file".into(),
+        figures: rows.into_iter().flat_map(row).collect(),
+    }));
+    run
+}
+
+/// The same loads and stacks, of few I/Os and any seed.
+pub fn mixed_of_seed(seed: u64) -> RunData {
+    let mut twin = mix(seed);
+    twin.writes = 256.0;
+    twin.measured()
+}
+
+fn mix(seed: u64) -> Twin {
+    let mut stacks = prefixes();
+    stacks.truncate(3);
+    let truth = [(90_000.0, 30_000.0, 1.0), (110_000.0, 54_000.0, 1.0), (112_000.0, 60_000.0, 0.9)];
+    for (stack, (read_ns, write_ns, reads)) in stacks.iter_mut().zip(truth) {
+        (stack.latency_ns, stack.write_factor, stack.read_factor) = (read_ns, write_ns / read_ns, reads);
+    }
+    let mut twin = Twin::new(seed, stacks).jobs([1]);
+    twin.jobs[0].rw = Rw::RandRw;
+    twin
 }
 
 /// Two stacks on one drive that are never up together, six visits each.

@@ -31,6 +31,9 @@ pub struct PublishedFigure {
     pub workload: String,
     /// What was counted.
     pub metric: Metric,
+    /// Which of several printed rows of one metric it is of, in words.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub note: Option<String>,
     /// Name of the stack.
     pub stack: String,
     /// As it was printed: `26.0k`.
@@ -66,6 +69,7 @@ impl PublishedFigure {
         Ok(PublishedFigure {
             workload: workload.to_owned(),
             metric,
+            note: None,
             stack: stack.to_owned(),
             printed: printed.to_owned(),
             share,
@@ -75,22 +79,30 @@ impl PublishedFigure {
         })
     }
 
+    /// Whether it is of the same printed row: one load, one metric, one place where the metric was printed.
+    pub fn is_of_row(&self, other: &PublishedFigure) -> bool {
+        let [ours, others] = [self, other].map(|one| (&one.workload, one.metric, &one.note));
+        ours == others
+    }
+
     /// Whether it only says below what the figure lies.
     pub fn is_bound(&self) -> bool {
         self.low == 0.0
     }
 }
 
-/// What a published figure counts: `iops`, `durable throughput`, `read p99`.
+/// What a published figure counts: `iops`, `write iops`, `durable throughput`, `read p99`.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub enum Metric {
-    /// I/Os or bytes a second, of all directions together.
+    /// I/Os or bytes a second.
     Rate {
         /// Bytes.
         bytes: bool,
         /// With the flush at the end; of writes only.
         durable: bool,
+        /// `None`: of all directions together.
+        way: Option<Way>,
     },
     /// Latency of one direction.
     Latency {
@@ -121,7 +133,18 @@ const WAYS: [(&str, Option<Way>); 3] = [("", None), ("read ", Some(Way::Read)), 
 
 impl Metric {
     /// What may be written; `p99` stands for any percentile.
-    pub const KNOWN: [&str; 6] = ["iops", "throughput", "durable iops", "durable throughput", "mean", "p99"];
+    pub const KNOWN: [&str; 10] = [
+        "iops",
+        "throughput",
+        "durable iops",
+        "durable throughput",
+        "read iops",
+        "write iops",
+        "read throughput",
+        "write throughput",
+        "mean",
+        "p99",
+    ];
 
     /// `1/s`, `B/s` or `ns`.
     pub fn unit(self) -> &'static str {
@@ -153,15 +176,27 @@ impl Metric {
         }
     }
 
-    /// The same with the direction that a workload without a mix leaves open.
+    /// The direction that it is of; `None`: of all, or left open.
+    pub fn way(self) -> Option<Way> {
+        match self {
+            Metric::Rate { way, .. } | Metric::Latency { way, .. } => way,
+        }
+    }
+
+    /// The same with the direction that a workload without a mix leaves open, and a rate of its only direction as the whole rate.
     fn on(self, workload: &Workload) -> Result<Metric, Fault> {
         let (reads, writes) = (workload.jobs.iter().any(|job| job.rw.reads()), workload.writes());
         let lacks = |what: &str| Fault::new(format!("workload \"{}\" has no {what}", workload.name));
+        match self.way() {
+            Some(Way::Read) if !reads => return Err(lacks("reads")),
+            Some(Way::Write) if !writes => return Err(lacks("writes")),
+            _ => {}
+        }
         match self {
             Metric::Rate { durable: true, .. } if !writes => Err(lacks("writes to flush")),
-            Metric::Rate { .. } => Ok(self),
-            Metric::Latency { way: Some(Way::Read), .. } if !reads => Err(lacks("reads")),
-            Metric::Latency { way: Some(Way::Write), .. } if !writes => Err(lacks("writes")),
+            Metric::Rate { bytes, durable, way } => {
+                Ok(Metric::Rate { bytes, durable, way: way.filter(|_| reads && writes) })
+            }
             Metric::Latency { way: None, .. } if reads && writes => {
                 let why = format!("workload \"{}\" reads and writes", workload.name);
                 Err(Fault::hint(why, format!("write \"read {self}\" or \"write {self}\"")))
@@ -174,37 +209,35 @@ impl Metric {
     }
 
     pub(super) fn parse(word: &str) -> Result<Metric, Fault> {
-        if let Some((_, bytes, durable)) = RATES.into_iter().find(|(name, ..)| *name == word) {
-            return Ok(Metric::Rate { bytes, durable });
-        }
         // The last one first: an empty prefix is one of every word.
         let way = WAYS.iter().rev().find_map(|(name, way)| Some((*way, word.strip_prefix(name)?)));
-        let latency = way.and_then(|(way, rest)| {
+        let metric = way.and_then(|(way, rest)| {
+            if let Some((_, bytes, durable)) = RATES.into_iter().find(|(name, ..)| *name == rest) {
+                // Nothing of a read is flushed.
+                let is_known = !(durable && way == Some(Way::Read));
+                return is_known.then_some(Metric::Rate { bytes, durable, way });
+            }
             let percentile = match rest {
                 "mean" => None,
                 rest => Some(rest.strip_prefix('p')?.parse().ok().filter(|p| *p > 0.0 && *p < 100.0)?),
             };
             Some(Metric::Latency { way, percentile })
         });
-        latency.ok_or_else(|| Fault::unknown("metric", word, &Metric::KNOWN))
+        metric.ok_or_else(|| Fault::unknown("metric", word, &Metric::KNOWN))
     }
 }
 
 impl fmt::Display for Metric {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let way = WAYS.iter().find(|(_, known)| *known == self.way()).map_or("", |known| known.0);
         match self {
-            Metric::Rate { bytes, durable } => {
+            Metric::Rate { bytes, durable, .. } => {
                 let name =
                     RATES.iter().find(|(_, b, d)| (b, d) == (bytes, durable)).map_or("", |rate| rate.0);
-                write!(out, "{name}")
+                write!(out, "{way}{name}")
             }
-            Metric::Latency { way, percentile } => {
-                let name = WAYS.iter().find(|(_, known)| known == way).map_or("", |known| known.0);
-                match percentile {
-                    None => write!(out, "{name}mean"),
-                    Some(percentile) => write!(out, "{name}p{percentile}"),
-                }
-            }
+            Metric::Latency { percentile: None, .. } => write!(out, "{way}mean"),
+            Metric::Latency { percentile: Some(percentile), .. } => write!(out, "{way}p{percentile}"),
         }
     }
 }
@@ -239,6 +272,7 @@ pub(super) struct Wire {
 struct RowWire {
     workload: Spanned<String>,
     metric: Spanned<String>,
+    note: Option<Spanned<String>>,
     printed: Spanned<Vec<Spanned<String>>>,
 }
 
@@ -331,8 +365,11 @@ impl Draft {
         let metric = Metric::parse(row.metric.get_ref())
             .and_then(|metric| metric.on(workload))
             .map_err(|fault| self.file.error("metric", &row.metric.span(), fault))?;
-        if before.iter().any(|one| one.workload == *name && one.metric == metric) {
-            let fault = Fault::new(format!("{metric} of \"{name}\" stands twice"));
+        let note = row.note.as_ref().map(|note| self.said("note", note)).transpose()?;
+        let twice = |one: &PublishedFigure| (&one.workload, one.metric, &one.note) == (name, metric, &note);
+        if before.iter().any(twice) {
+            let why = format!("{metric} of \"{name}\" stands twice");
+            let fault = Fault::hint(why, "where it was printed in two places, write which in note");
             return Err(self.file.error("metric", &row.metric.span(), fault));
         }
         let printed = row.printed.get_ref();
@@ -344,7 +381,8 @@ impl Draft {
         let cells = stacks.iter().zip(printed).filter(|(_, cell)| cell.get_ref() != NOT_PRINTED);
         let figure = |(stack, cell): (&&str, &Spanned<String>)| {
             let read = PublishedFigure::read(name, metric, stack, cell.get_ref());
-            let figure = read.and_then(|figure| match figure.share && *stack == baseline {
+            let figure = read.map(|figure| PublishedFigure { note: note.clone(), ..figure });
+            let figure = figure.and_then(|figure| match figure.share && *stack == baseline {
                 true => {
                     Err(Fault::new(format!("\"{}\" of the baseline itself says nothing", figure.printed)))
                 }
@@ -367,6 +405,9 @@ mod tests {
             "durable iops",
             "throughput",
             "durable throughput",
+            "read iops",
+            "write throughput",
+            "write durable iops",
             "mean",
             "read mean",
             "p50",
@@ -375,9 +416,19 @@ mod tests {
             assert_eq!(Metric::parse(word).unwrap().to_string(), word);
         }
         assert_eq!(Metric::parse("p99.90").unwrap().to_string(), "p99.9");
-        for word in
-            ["", "IOPS", "p0", "p100", "pp", "p", "read iops", "durable p99", "read  mean", "median", "pNaN"]
-        {
+        for word in [
+            "",
+            "IOPS",
+            "p0",
+            "p100",
+            "pp",
+            "p",
+            "read durable iops",
+            "durable p99",
+            "read  mean",
+            "median",
+            "pNaN",
+        ] {
             assert!(Metric::parse(word).is_err(), "{word}");
         }
         assert!(serde_json::from_str::<Metric>("\"speed\"").is_err());

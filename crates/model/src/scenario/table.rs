@@ -2,7 +2,7 @@
 //! each also as a share of one column; one such table a group of stacks. It refuses names that are not known.
 
 use super::error::{Fault, InputError, Located};
-use super::published::Metric;
+use super::published::{Metric, Way};
 use super::{Stack, Workload};
 use ::toml::Spanned;
 use serde::{Deserialize, Serialize};
@@ -85,14 +85,15 @@ impl Draft {
         }
         let rows = self.rows(workloads)?;
         let mut shown = workloads.iter().filter(|workload| rows.contains(&workload.name));
-        let all_write = shown.all(Workload::writes);
+        let all_write = shown.clone().all(Workload::writes);
+        let all_read = shown.all(|workload| workload.jobs.iter().any(|job| job.rw.reads()));
         Ok(TableSpec {
             percent_of: wire
                 .percent_of
                 .as_ref()
                 .map(|name| self.base(name, &columns, &groups))
                 .transpose()?,
-            metric: wire.metric.as_ref().map(|word| self.metric(word, all_write)).transpose()?,
+            metric: wire.metric.as_ref().map(|word| self.metric(word, [all_read, all_write])).transpose()?,
             rows,
             columns,
             groups,
@@ -222,12 +223,16 @@ impl Draft {
         Ok(names)
     }
 
-    fn metric(&self, word: &Spanned<String>, all_write: bool) -> Result<Metric, InputError> {
+    fn metric(&self, word: &Spanned<String>, [all_read, all_write]: [bool; 2]) -> Result<Metric, InputError> {
         let read = Metric::parse(word.get_ref()).and_then(|metric| match metric {
             Metric::Rate { durable: true, .. } if !all_write => Err(Fault::hint(
                 "not every load has writes to flush",
                 "name the rows that write, or leave it out",
             )),
+            Metric::Rate { way: Some(way), .. } if !(if way == Way::Read { all_read } else { all_write }) => {
+                let why = format!("not every load {}", if way == Way::Read { "reads" } else { "writes" });
+                Err(Fault::hint(why, "name the rows that do, or leave the direction out"))
+            }
             Metric::Rate { .. } => Ok(metric),
             Metric::Latency { .. } => Err(Fault::hint(
                 format!("the share of {metric} is not a share of anything"),

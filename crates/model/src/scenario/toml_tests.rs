@@ -2,6 +2,7 @@
 
 use super::super::Scenario;
 use super::super::check::{Request, from_path};
+use super::super::published::{Published, PublishedFigure};
 use std::fmt::Write as _;
 use std::path::Path;
 
@@ -240,6 +241,11 @@ fn refused_published_figures() {
         good.replace("[\"26.0k\"]", "[26]"),
         good.replace("[\"26.0k\"]", "\"26.0k\""),
         format!("{good}[[published.figures]]\n{good}"),
+        format!("{good}note = \" \"\n"),
+        cell("reads", "write iops", "26.0k"),
+        cell("mix", "read durable iops", "26.0k"),
+        // Of reads alone they are all that there are.
+        format!("{good}[[published.figures]]\n{}", cell("reads", "read iops", "26.0k")),
     ];
     let mut table = String::new();
     heads.iter().for_each(|head| report(head, &with_published(head, &good), &mut table));
@@ -286,6 +292,7 @@ fn refused_tables() {
         "[table]\nstacks = [\"a\", \"b\"]\nrows = [\"mix\", \"mix\"]\n".to_owned(),
         "[table]\nstacks = [\"a\", \"b\"]\nmetric = \"read p99\"\n".to_owned(),
         "[table]\nstacks = [\"a\", \"b\"]\nmetric = \"durable iops\"\n".to_owned(),
+        "[table]\nstacks = [\"a\", \"b\"]\nmetric = \"write iops\"\n".to_owned(),
         format!("[table]\nstacks = [\"a\", \"b\"]\n{groups}"),
         format!("[table]\n{groups}"),
         format!("[table]\ncolumns = [\"A\", \"B\"]\n{groups}{groups}"),
@@ -308,6 +315,33 @@ fn tables_take_their_heads_from_the_stacks_and_their_rows_from_the_loads() {
     );
     assert_eq!(groups.groups[0].stacks, [Some("a".to_owned()), None]);
     assert_eq!((groups.rows.len(), groups.metric.unwrap().to_string()), (1, "durable iops".to_owned()));
+}
+
+#[test]
+fn figures_of_one_direction_and_rows_that_were_printed_twice_are_read() {
+    let of = |text: &str| read_text(&with_tables(text)).unwrap();
+    let table = "[table]\nstacks = [\"a\", \"b\"]\nrows = [\"mix\"]\nmetric = \"write iops\"\n";
+    assert_eq!(of(table).table.unwrap().metric.unwrap().to_string(), "write iops");
+    let row =
+        |metric: &str, note: &str| format!("[[published.figures]]\n{}{note}", cell("mix", metric, "25.0k"));
+    let rows =
+        [row("write iops", ""), row("write iops", "note = \"its counts\"\n"), row("read iops", "")].concat();
+    let reads = format!("[[published.figures]]\n{}", cell("reads", "read throughput", "102MiB/s"));
+    let found = of(&format!("[published]\n{GOOD_HEAD}{rows}{reads}")).published.unwrap();
+    let said = |one: &PublishedFigure| (one.metric.to_string(), one.note.clone());
+    assert_eq!(
+        found.figures.iter().map(said).collect::<Vec<_>>(),
+        [
+            ("write iops".to_owned(), None),
+            ("write iops".to_owned(), Some("its counts".to_owned())),
+            ("read iops".to_owned(), None),
+            // A load that only reads has one rate.
+            ("throughput".to_owned(), None),
+        ]
+    );
+    assert!(!found.figures[0].is_of_row(&found.figures[1]));
+    let stored = serde_json::to_string(&found).unwrap();
+    assert_eq!(serde_json::from_str::<Published>(&stored).unwrap(), *found);
 }
 
 #[test]

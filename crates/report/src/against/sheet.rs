@@ -2,7 +2,9 @@
 
 use super::super::number::{SPREADS, change, remark};
 use super::super::table::Table;
-use iotax_analysis::findings::against::{Against, Basis, RateChange, StackChange, WorkloadChange};
+use iotax_analysis::findings::against::{
+    Against, Basis, DirectionChange, RateChange, StackChange, WorkloadChange,
+};
 use iotax_analysis::findings::{Figure, RunIdentity};
 use iotax_units::show_time;
 use std::collections::BTreeMap;
@@ -31,16 +33,53 @@ const COLUMNS: &[(&str, u8, Pick)] = &[
 /// Changes of each stack.
 pub(super) fn stacks(workload: &WorkloadChange) -> Table {
     let mut table = Table::default();
-    table.push("stack", 0, workload.stacks.iter().map(marked).collect());
+    let lines: Vec<Line> = workload.stacks.iter().flat_map(lines).collect();
+    let name = |(stack, direction): &Line| {
+        direction.map_or_else(|| marked(stack), |direction| format!("  {}s", direction.direction))
+    };
+    table.push("stack", 0, lines.iter().map(name).collect());
     for (head, rank, pick) in COLUMNS {
         if workload.stacks.iter().any(|stack| pick(stack).is_some_and(|figure| figure.value().is_some())) {
-            let cell = |stack| pick(stack).map_or_else(|| "-".to_owned(), |figure| change(figure).cell());
-            table.push(head, *rank, workload.stacks.iter().map(cell).collect());
+            let cell = |line| {
+                figure(line, head, *pick).map_or_else(|| "-".to_owned(), |figure| change(figure).cell())
+            };
+            table.push(head, *rank, lines.iter().map(cell).collect());
         }
     }
-    let rounds = |stack: &StackChange| format!("{} / {}", stack.rounds.0, stack.rounds.1);
-    table.push(workload.of.word(), 6, workload.stacks.iter().map(rounds).collect());
+    let rounds = |(stack, direction): &Line| match direction {
+        Some(_) => String::new(),
+        None => format!("{} / {}", stack.rounds.0, stack.rounds.1),
+    };
+    table.push(workload.of.word(), 6, lines.iter().map(rounds).collect());
     table
+}
+
+/// A stack, or below it one direction of it.
+type Line<'a> = (&'a StackChange, Option<&'a DirectionChange>);
+
+fn lines(stack: &StackChange) -> Vec<Line<'_>> {
+    std::iter::once(None)
+        .chain(stack.directions.iter().map(Some))
+        .map(|direction| (stack, direction))
+        .collect()
+}
+
+/// What a line has in a column.
+fn figure<'a>((stack, direction): &Line<'a>, head: &str, pick: Pick) -> Option<&'a Figure> {
+    match direction {
+        Some(direction) => of_direction(direction, head),
+        None => pick(stack),
+    }
+}
+
+fn of_direction<'a>(direction: &'a DirectionChange, head: &str) -> Option<&'a Figure> {
+    match head {
+        "rate" => Some(&direction.rate.as_it_stands),
+        "rate/base" => Some(&direction.rate.against_own_baseline),
+        "latency" => Some(&direction.latency.as_it_stands),
+        "latency/base" => Some(&direction.latency.against_own_baseline),
+        _ => None,
+    }
 }
 
 fn marked(stack: &StackChange) -> String {

@@ -8,8 +8,14 @@ use std::collections::BTreeSet;
 use std::sync::OnceLock;
 
 type Fixture = (&'static str, fn() -> Against);
-const FIXTURES: [Fixture; 5] =
-    [("slower", slower), ("writes", writes), ("emulated", emulated), ("partial", partial), ("plain", plain)];
+const FIXTURES: [Fixture; 6] = [
+    ("slower", slower),
+    ("writes", writes),
+    ("mixed", mixed),
+    ("emulated", emulated),
+    ("partial", partial),
+    ("plain", plain),
+];
 
 /// Those whose snapshots are kept in every form: between them they have every section of a comparison. The others have one for a
 /// terminal of 80 columns.
@@ -24,6 +30,13 @@ fn writes() -> Against {
     new.start.id = "20260101-130000-0007".into();
     new.start.at = "2026-01-01T13:00:00Z".into();
     against(&twin::writes(), &new, Some(0.05)).unwrap()
+}
+
+fn mixed() -> Against {
+    let mut new = twin::mixed();
+    new.start.id = "20260101-130000-0007".into();
+    new.start.at = "2026-01-01T13:00:00Z".into();
+    against(&twin::mixed(), &new, Some(0.05)).unwrap()
 }
 
 fn emulated() -> Against {

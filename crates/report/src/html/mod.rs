@@ -26,6 +26,7 @@ use iotax_analysis::findings::states::ArrayStates;
 use iotax_analysis::findings::{
     Bill, BillLine, ChargeFinding, Charges, Comparison, Figure, Latency, PlaceReport, Row, WorkloadFindings,
 };
+use iotax_stats::Verdict;
 use iotax_units::harmless::lines;
 use iotax_units::show_time;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
@@ -349,17 +350,25 @@ fn in_states(array: &ArrayStates, zone: f64) -> Markup {
 
 /// Comparisons with one stack, each by its name.
 fn forest(comparisons: &[&Comparison], zone: f64, named: impl Fn(&Comparison) -> String) -> Markup {
-    let row = |one: &&Comparison| IntervalRow {
+    let row = |one: &Comparison, note: String, verdict: &Verdict, ratio: &Figure| IntervalRow {
         name: named(one),
-        note: one.write_word().to_owned(),
+        note,
         mark: one.masked.as_ref().map(|masked| format!("masked: {}", masked.short())),
-        class: class_of(&one.verdict),
+        class: class_of(verdict),
         total: false,
         emulated: one.emulated.is_some(),
-        bar: Bar::of(&one.ratio),
-        words: words_of(&one.ratio),
+        bar: Bar::of(ratio),
+        words: words_of(ratio),
     };
-    let rows: Vec<IntervalRow> = comparisons.iter().map(row).collect();
+    let rows_of = |one: &&Comparison| {
+        let whole = row(one, one.write_word().to_owned(), &one.verdict, &one.ratio);
+        let directions = one.directions.iter().map(|direction| {
+            let note = format!("{}s {}", direction.direction, one.write_word());
+            row(one, note, &direction.verdict, &direction.ratio)
+        });
+        std::iter::once(whole).chain(directions).collect::<Vec<_>>()
+    };
+    let rows: Vec<IntervalRow> = comparisons.iter().flat_map(rows_of).collect();
     let against = comparisons.first().map(|one| one.against.as_str());
     html! {
         @if let Some(against) = against.filter(|_| rows.iter().any(|row| row.bar.is_some())) {
@@ -377,20 +386,23 @@ const CPU: PickCharge = ("CPU time an I/O, against", |charges| &charges.cpu);
 
 /// Only intervals: of a stack that has none the sentences say why, and a value by itself stands in the table.
 fn charge_forest(workload: &WorkloadFindings, (head, pick): PickCharge, zone: f64) -> Markup {
-    let row = |one: &Charges| {
-        let charge = pick(one);
-        IntervalRow {
-            name: one.stack.clone(),
-            note: String::new(),
-            mark: None,
-            class: class_of(&charge.verdict),
-            total: false,
-            emulated: one.emulated.is_some(),
-            bar: Bar::of(&charge.ratio),
-            words: words_of(&charge.ratio),
-        }
+    let row = |one: &Charges, note: String, charge: &ChargeFinding| IntervalRow {
+        name: one.stack.clone(),
+        note,
+        mark: None,
+        class: class_of(&charge.verdict),
+        total: false,
+        emulated: one.emulated.is_some(),
+        bar: Bar::of(&charge.ratio),
+        words: words_of(&charge.ratio),
     };
-    let rows: Vec<IntervalRow> = workload.charges.iter().map(row).filter(|row| row.bar.is_some()).collect();
+    let rows_of = |one: &Charges| {
+        let directions = one.directions.iter().filter(|_| head == LATENCY.0);
+        let directions = directions.map(|it| row(one, format!("{}s", it.direction), &it.latency));
+        std::iter::once(row(one, String::new(), pick(one))).chain(directions).collect::<Vec<_>>()
+    };
+    let rows = workload.charges.iter().flat_map(rows_of).filter(|row| row.bar.is_some());
+    let rows: Vec<IntervalRow> = rows.collect();
     let against = workload.charges.first().map(|one| one.against.as_str()).unwrap_or_default();
     html! {
         @if !rows.is_empty() {
@@ -422,7 +434,7 @@ fn bill_of(bill: &Bill, zone: f64) -> Markup {
     html! {
         (intervals(&rows, zone))
         p class="soft" { "Each layer against the stack below it. Factors multiply; percentages do not add." }
-        (table(&sheet::bill(bill), bill.lines.len()))
+        (table(&sheet::bill(bill), sheet::total_of(bill)))
         ul class="soft" { @for line in sheet::reserves(bill) { li { (signed(&line)) } } }
     }
 }
@@ -484,6 +496,11 @@ fn figures(workload: &WorkloadFindings) -> Markup {
     html! {
         h3 { "Figures" }
         (table(&sheet::stacks(workload), usize::MAX))
+        @if let Some(apart) = sheet::directions(workload) {
+            h3 { (sheet::DIRECTIONS) }
+            (table(&apart, usize::MAX))
+            @if let Some(note) = &workload.directions_note { p class="soft" { (capital(note)) "." } }
+        }
         @if let Some((direction, second)) = sheet::second_latencies(workload) {
             h3 { "Latency of " (direction) "s" }
             (table(&second, usize::MAX))

@@ -1,0 +1,218 @@
+//! Reads and writes of a mix apart: the same slices, pairs, estimator and words as of the whole load. How many of the slices' I/Os
+//! are reads is chance, so that a rate of one direction is a ratio of totals. What spoils the slices of the whole spoils those of its parts.
+
+use super::compare::{self, Estimated, Taken};
+use super::findings::{BillDirection, DirectionComparison, DirectionRow, Figure, WorkloadFindings};
+use super::gather::{RoundTotal, Side, Way};
+use super::pairing::Paired;
+use super::reading::WorkloadView;
+use super::remedy::{Effort, settle_words};
+use super::rows;
+use super::subject::{self, Quantity, who};
+use iotax_model::scenario::published::Way as PublishedWay;
+use iotax_model::scenario::{MeasureSpec, Metric};
+use iotax_stats::family::holm;
+use iotax_stats::ratio::Total;
+use iotax_stats::{Concludes, Phrase, Refusal, Verdict};
+
+/// A direction of a comparison with the estimate behind it.
+pub struct DirectionCompared {
+    /// As it is found by itself.
+    pub direction: DirectionComparison,
+    /// `None`: nothing to estimate.
+    pub estimated: Option<Estimated>,
+}
+
+/// Rates of each direction of a stack; none where the load is no mix.
+pub fn rows(reading: &WorkloadView, at: usize) -> Vec<DirectionRow> {
+    let rate = |way, unit, quantity| rows::rate(reading, at, unit, quantity, Some(way));
+    let row = |way: &Way| DirectionRow {
+        direction: way.word(),
+        iops: rate(*way, "1/s", Quantity::Acknowledged),
+        bytes_per_s: rate(*way, "B/s", Quantity::Acknowledged),
+        durable_bytes_per_s: (*way == Way::Write).then(|| rate(*way, "B/s", Quantity::Durable)),
+    };
+    reading.directions().iter().map(row).collect()
+}
+
+/// Rate of one direction of the second stack over that of the first.
+pub fn ratio(reading: &WorkloadView, pair: [usize; 2], paired: &Paired, way: Way, which: Quantity) -> Taken {
+    if let Some(reason) = absent(reading, pair, way, &reading.sides) {
+        return Taken::refused(&reason);
+    }
+    let [a, b] = pair.map(|at| &reading.sides[at]);
+    let by_bytes = reading.basis().by_bytes;
+    Taken::of(a, b, paired, |round| {
+        let (ios, bytes) = round.amounts(Some(way));
+        Some(Total { sum: if by_bytes { bytes } else { ios }, items: compare::time(round, which).ok()? })
+    })
+}
+
+/// Why there is nothing of a direction on one of two stacks.
+pub fn absent(reading: &WorkloadView, pair: [usize; 2], way: Way, sides: &[Side]) -> Option<Refusal> {
+    let is_empty = |at: &usize| sides[*at].rounds.values().all(|round| round.of(way).ios == 0.0);
+    let at = pair.into_iter().find(is_empty)?;
+    Some(Refusal::NotMeasured { reason: format!("{}: {}", reading.name(at), none_of(way)) })
+}
+
+/// Of a record without one.
+pub fn none_of(way: Way) -> String {
+    format!("no {} was recorded", way.word())
+}
+
+/// The directions of a comparison, `whole` being what is concluded of all I/Os together, or why they do not compare. With the
+/// flush there are only writes.
+pub fn of_pair(
+    reading: &WorkloadView,
+    pair: [usize; 2],
+    paired: &Paired,
+    which: Quantity,
+    whole: Result<&Verdict, &Refusal>,
+) -> Vec<DirectionCompared> {
+    let ways = reading.directions().iter().copied();
+    let ways = ways.filter(|way| which == Quantity::Acknowledged || *way == Way::Write);
+    let of = |way: Way| {
+        let taken = match whole {
+            Err(reason) => Taken::refused(reason),
+            Ok(_) => ratio(reading, pair, paired, way, which),
+        };
+        let verdict = concluded(reading, &taken, whole.ok());
+        let regime = Some(reading.run.start.scenario.measure.regime);
+        let direction = DirectionComparison {
+            direction: way.word(),
+            quantity: subject::quantity(reading.workload, which, regime, Some(way)),
+            verdict: reading.writes.verdict(verdict, which, pair),
+            remedy: None,
+            sentence: String::new(),
+            phrase: Phrase::default(),
+            ratio: taken.times(),
+            simultaneous: None,
+        };
+        DirectionCompared { direction, estimated: taken.ratio.ok() }
+    };
+    ways.map(of).collect()
+}
+
+/// What follows from the ratio of a direction; nothing where the slices are spoilt.
+pub fn concluded(reading: &WorkloadView, taken: &Taken, whole: Option<&Verdict>) -> Verdict {
+    let spoils = |reason: &&Refusal| reason.is_of_slices() || matches!(reason, Refusal::RateLimited { .. });
+    match (&taken.ratio, whole.and_then(Verdict::reason).filter(spoils)) {
+        (Ok(found), Some(reason)) => Verdict::unresolved(found.change(), reason.clone()),
+        (found, _) => Estimated::concluded(found, reading.zone()),
+    }
+}
+
+/// The directions of a line of a bill.
+pub fn of_line(reading: &WorkloadView, pair: [usize; 2], paired: &Paired, deep: bool) -> Vec<BillDirection> {
+    let of = |way: &Way| BillDirection {
+        direction: way.word(),
+        ratio: ratio(reading, pair, paired, *way, Quantity::Acknowledged).times(),
+        added_latency: match deep {
+            true => Figure::missing(compare::ONLY_AT_ONE),
+            false => {
+                let [a, b] = pair.map(|at| &reading.sides[at]);
+                Taken::of(a, b, paired, waited(Some(*way))).added()
+            }
+        },
+    };
+    reading.directions().iter().map(of).collect()
+}
+
+/// Latencies of a round, of one direction or of all.
+pub fn waited(way: Option<Way>) -> impl Fn(&RoundTotal) -> Option<Total> {
+    move |round| way.map_or_else(|| round.waited(), |way| round.of(way).waited())
+}
+
+/// Whether rates of the two are surely different ones, each by its own interval.
+pub fn are_apart(ratios: &[&Figure]) -> bool {
+    let bounds: Option<Vec<(f64, f64)>> = ratios.iter().map(|one| one.bounds()).collect();
+    match bounds.as_deref() {
+        Some([one, other]) => one.0 > other.1 || other.0 > one.1,
+        _ => false,
+    }
+}
+
+/// Whether the scenario names a figure of a single direction of the load: of that rate, or of latencies.
+pub fn are_asked(reading: &WorkloadView, rate: Option<Quantity>) -> bool {
+    let scenario = &reading.run.start.scenario;
+    let names = |metric: Metric| {
+        let of = match metric {
+            Metric::Rate { durable: true, .. } => Some(Quantity::Durable),
+            Metric::Rate { .. } => Some(Quantity::Acknowledged),
+            Metric::Latency { .. } => None,
+        };
+        metric.way().is_some() && of == rate
+    };
+    let mut published = scenario.published.iter().flat_map(|published| &published.figures);
+    let tables = scenario.table.iter().filter(|table| table.rows.contains(&reading.workload.name));
+    !reading.directions().is_empty()
+        && (published.any(|one| one.workload == reading.workload.name && names(one.metric))
+            || tables.filter_map(|table| table.metric).any(names))
+}
+
+/// The direction of a metric, where the load has others too.
+pub fn of_metric(reading: &WorkloadView, metric: Metric) -> Option<Way> {
+    let way = match metric.way()? {
+        PublishedWay::Read => Way::Read,
+        PublishedWay::Write => Way::Write,
+    };
+    reading.directions().contains(&way).then_some(way)
+}
+
+/// How to read rates of single directions of the load; `None` of one that is no mix.
+pub fn note(reading: &WorkloadView) -> Option<String> {
+    let mixes = |job: &iotax_load::Job| job.rw.reads() && job.rw.writes();
+    let text = match reading.workload.jobs.iter().all(mixes) {
+        true => {
+            "the job fixes which share of the I/Os are reads, so that the rates of reads and writes change alike, but for chance; \
+             their latencies need not"
+        }
+        false => {
+            "every thread does an equal part of a slice's bytes, so that the rates of reads and writes are those of the slowest thread; \
+             their latencies are their own"
+        }
+    };
+    (!reading.directions().is_empty()).then(|| text.to_owned())
+}
+
+/// Holds the rates of single directions of a run against each other (Holm), as a family of their own, and puts them into words.
+pub fn settle(measure: &MeasureSpec, workloads: &mut [WorkloadFindings], estimates: &[Option<Estimated>]) {
+    let many = estimates.iter().flatten().count();
+    let all =
+        workloads.iter_mut().flat_map(|workload| workload.judged().0).flat_map(|one| &mut one.directions);
+    let known = all.zip(estimates).filter_map(|(one, found)| Some((one, found.as_ref()?)));
+    let mut known: Vec<(&mut DirectionComparison, &Estimated)> = known.collect();
+    let sure = holm(&known.iter().map(|(_, found)| found.log().p_zero()).collect::<Vec<_>>());
+    for ((one, found), sure) in known.iter_mut().zip(sure) {
+        one.simultaneous = Some(found.simultaneous(many));
+        if let Some(change) = one.verdict.change().filter(|_| many > 1 && !sure && one.verdict.is_resolved())
+        {
+            one.verdict = Verdict::unresolved(change, Refusal::AmongMany { many });
+        }
+    }
+    for workload in workloads {
+        let slice_ns = workload.design.as_ref().map(|design| design.slice_ns);
+        let effort = Effort { measure, slice_ns, ended: workload.ended.clone() };
+        for comparison in workload.judged().0 {
+            let who = who(&comparison.stack, &comparison.against, comparison.emulated.is_some());
+            let masked = comparison.masked.as_ref().map(|masked| format!("; {}", masked.words));
+            let masked = masked.unwrap_or_default();
+            comparison.directions.iter_mut().for_each(|one| say(one, &who, &masked, &effort));
+        }
+    }
+}
+
+/// What masks the whole masks its parts.
+fn say(one: &mut DirectionComparison, who: &str, masked: &str, effort: &Effort) {
+    one.remedy = one.verdict.reason().and_then(|reason| effort.remedy(reason));
+    let over = super::charges::over_attaches(&one.ratio);
+    let settle = one.remedy.as_deref().map(settle_words).unwrap_or_default();
+    one.phrase = one.verdict.about(&one.quantity).words(over).words(masked).words(settle);
+    one.sentence = format!("{who}: {}", one.phrase);
+}
+
+/// How many rates of single directions with an interval a run has.
+pub fn many(workloads: &[WorkloadFindings]) -> usize {
+    let all = workloads.iter().flat_map(WorkloadFindings::all_comparisons).flat_map(|one| &one.directions);
+    all.filter(|one| one.simultaneous.is_some()).count()
+}
