@@ -28,5 +28,6 @@ mod spdk;
 mod sshd;
 mod sweep;
 mod systems;
+mod tools;
 mod verify;
 mod whole;
