@@ -29,5 +29,6 @@ mod spdk;
 mod sshd;
 mod sweep;
 mod systems;
+mod tools;
 mod verify;
 mod whole;

@@ -616,6 +616,7 @@ mod tests {
             place: None,
             far: None,
             copies: 1,
+            tool: None,
             origin: "a test".into(),
         });
         assert_eq!(told(&run), None, "that is what is compared");

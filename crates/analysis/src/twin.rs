@@ -505,6 +505,7 @@ fn start(seed: u64, stacks: &[TwinStack]) -> RunStart {
         place: None,
         far: None,
         copies: 1,
+        tool: None,
         origin: "command line".into(),
     };
     let checked = |stack: &TwinStack| Stack {

@@ -9,6 +9,7 @@ pub mod need;
 pub mod place;
 pub mod slice;
 pub mod spdk;
+pub mod tool;
 pub mod trial;
 
 use iotax_load::EngineName;

@@ -20,7 +20,7 @@ use iotax_host::Missing;
 use iotax_host::caches::WriteCache;
 use iotax_host::probe::Probe;
 use iotax_load::{DataKind, Hold};
-use iotax_model::layer::LayerHelp;
+use iotax_model::layer::{LayerHelp, tool};
 use iotax_model::scenario::{Engine, LayerSpec};
 use iotax_steps::op::{FillFile, MakeDirectory, Op};
 use iotax_steps::{PathRef, Place, RunTag, Step, StepId};
@@ -245,6 +245,11 @@ pub trait Layer: Sync {
         None
     }
 
+    /// What a reader calls the layer whose part an operation makes.
+    fn called<'a>(&self, _op: &'a Op) -> &'a str {
+        self.name()
+    }
+
     /// Adds its steps and says what it shows.
     ///
     /// # Errors
@@ -253,8 +258,8 @@ pub trait Layer: Sync {
 }
 
 /// The layer whose part an operation makes, and which part of it, where it has several: it is read back once it is up.
-pub fn readback_owner(op: &Op) -> Option<(&'static str, &'static str)> {
-    all().find_map(|layer| Some((layer.name(), layer.reads_back(op)?)))
+pub fn readback_owner(op: &Op) -> Option<(&str, &'static str)> {
+    all().find_map(|layer| Some((layer.called(op), layer.reads_back(op)?)))
 }
 
 /// Every layer that a stack can name.
@@ -265,6 +270,11 @@ pub fn all() -> impl Iterator<Item = &'static dyn Layer> {
 /// The layer of that name.
 pub fn by_name(name: &str) -> Option<&'static dyn Layer> {
     all().find(|layer| layer.name() == name)
+}
+
+/// The layer of a stack.
+pub fn layer_of(spec: &LayerSpec) -> Option<&'static dyn Layer> {
+    by_name(if spec.tool.is_some() { tool::KIND } else { &spec.name })
 }
 
 /// Where layers add their steps.

@@ -66,13 +66,12 @@ pub fn transition(
 ) -> Result<Vec<(String, Op)>> {
     let (origin, count) = (&spec.origin, members.len());
     ensure!(
-        layer.help().states.is_some(),
+        spec.help().is_some_and(|help| help.states.is_some()),
         "{origin}: \"{}\" has no members that could fail, so it is never {to}; hint: states are those of {}",
         spec.name,
         with_states()
     );
     let what = format!("{} of {count} members", spec.text());
-    let way = way(from, to, (layer.help().redundancy)(spec, count), &what)
-        .map_err(|why| anyhow!("{origin}: {why}"))?;
+    let way = way(from, to, spec.redundancy(count), &what).map_err(|why| anyhow!("{origin}: {why}"))?;
     way.into_iter().map(|step| Ok((step.told(count), layer.moved(spec, made, members, step)?))).collect()
 }

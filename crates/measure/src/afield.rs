@@ -10,7 +10,7 @@ use super::session::Session;
 use super::sets::Layout;
 use super::survey;
 use anyhow::Result;
-use iotax_layers::{by_name, needs};
+use iotax_layers::{layer_of, needs};
 use iotax_model::scenario::{Scenario, Stack, in_guest};
 use iotax_steps::op::{Op, RemoteAgent};
 use iotax_steps::{Place, Step, StepId};
@@ -25,7 +25,7 @@ pub type NeedsByPlace = BTreeMap<Place, BTreeSet<&'static str>>;
 pub fn needs_of(scenario: &Scenario) -> NeedsByPlace {
     let mut needs = NeedsByPlace::new();
     for (spec, near) in scenario.stacks.iter().flat_map(Stack::layers_in_places) {
-        let Some(layer) = by_name(&spec.name) else { continue };
+        let Some(layer) = layer_of(spec) else { continue };
         let far = spec.far.clone().unwrap_or_else(|| near.clone());
         needs.entry(near).or_default().extend(layer.needs(spec));
         needs.entry(far).or_default().extend(layer.needs_far(spec));

@@ -4,7 +4,7 @@
 use iotax_host::caches::{WriteCache, page_cache};
 use iotax_host::facts;
 use iotax_host::probe::Probe;
-use iotax_layers::{OwnCache, by_name};
+use iotax_layers::{OwnCache, layer_of};
 use iotax_model::scenario::{Medium, Scenario, Stack};
 
 /// The known ones, the largest first; none where nothing writes. What other hosts and drives hold back is not known
@@ -42,8 +42,7 @@ fn of_layers(scenario: &Scenario, probe: &Probe) -> Vec<WriteCache> {
     for stack in &scenario.stacks {
         let machine = (stack.medium.place().is_host()).then_some(probe);
         let each = smallest_member(scenario, &stack.medium, probe);
-        let caches =
-            stack.layers.iter().filter_map(|spec| by_name(&spec.name)?.write_cache(spec, each, machine));
+        let caches = stack.layers.iter().filter_map(|spec| layer_of(spec)?.write_cache(spec, each, machine));
         for OwnCache { cache, flushed } in caches {
             let at = all.iter().position(|known| known.name == cache.name).unwrap_or(all.len());
             if at == all.len() {
@@ -74,7 +73,7 @@ fn smallest_member(scenario: &Scenario, medium: &Medium, probe: &Probe) -> Optio
 /// Whether writes of a stack are acknowledged from this host's page cache.
 fn on_this_host(scenario: &Scenario, stack: &Stack) -> bool {
     let load = buffered(scenario) && stack.medium.place().is_host() && guest_memory(stack).is_none();
-    load || stack.layers.iter().any(|spec| by_name(&spec.name).is_some_and(|layer| layer.caches_writes(spec)))
+    load || stack.layers.iter().any(|spec| layer_of(spec).is_some_and(|layer| layer.caches_writes(spec)))
 }
 
 /// Bytes that a guest's page cache has room for at most, where the load in it writes without O_DIRECT.

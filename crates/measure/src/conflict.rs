@@ -3,7 +3,7 @@
 //! above that point, so a stack is held against whole sets of others by its points, not against each of them.
 
 use super::prefixes::{Prefixes, is_set_up};
-use iotax_layers::{Claim, by_name};
+use iotax_layers::{Claim, layer_of};
 use iotax_model::scenario::bdev;
 use iotax_model::scenario::{LayerSpec, Location, Scenario, Stack};
 use std::collections::{HashMap, HashSet};
@@ -196,7 +196,7 @@ fn above_each(layers: &[LayerSpec]) -> Vec<Above> {
     for (at, spec) in layers.iter().enumerate().rev() {
         above.splits |= spec.copies > 1 && bdev::ends_in_one(&layers[..at]);
         if is_set_up(spec) {
-            let own = by_name(&spec.name).map_or(Claim::SharedRead, |layer| layer.claim(spec));
+            let own = layer_of(spec).map_or(Claim::SharedRead, |layer| layer.claim(spec));
             (above.made, above.claim) = (true, stronger(above.claim, own));
         }
         all.push(above);
@@ -211,7 +211,7 @@ fn stronger(one: Claim, other: Claim) -> Claim {
 }
 
 fn gives_unwritten(spec: &LayerSpec) -> bool {
-    by_name(&spec.name).is_some_and(|layer| layer.gives_unwritten(spec))
+    layer_of(spec).is_some_and(|layer| layer.gives_unwritten(spec))
 }
 
 #[cfg(test)]

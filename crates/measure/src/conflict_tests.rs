@@ -43,7 +43,7 @@ fn splits(stack: &Stack, from: usize) -> bool {
 
 fn strongest(layers: &[LayerSpec]) -> Claim {
     let claims: Vec<Claim> =
-        layers.iter().filter_map(|spec| by_name(&spec.name).map(|layer| layer.claim(spec))).collect();
+        layers.iter().filter_map(|spec| layer_of(spec).map(|layer| layer.claim(spec))).collect();
     let by_strength = [Claim::Takes, Claim::Caches, Claim::Writes];
     by_strength.into_iter().find(|claim| claims.contains(claim)).unwrap_or(Claim::SharedRead)
 }
@@ -139,6 +139,7 @@ fn layer() -> impl Strategy<Value = LayerSpec> {
         place: None,
         far: None,
         copies,
+        tool: None,
         origin: "test".into(),
     })
 }
@@ -202,6 +203,7 @@ fn many(medium: &Medium, rw: Rw, count: usize) -> Scenario {
         place: None,
         far: None,
         copies: 1,
+        tool: None,
         origin: "test".into(),
     };
     let stack = |number| Stack {

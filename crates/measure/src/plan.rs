@@ -15,7 +15,7 @@ use iotax_layers::guest::lab::{LabDrive, LabWish};
 use iotax_layers::guest::qemu::{Memory, overlay_folder};
 use iotax_layers::medium::{self, Found};
 use iotax_layers::readback_owner;
-use iotax_layers::{Exposed, PlanContext, by_name, guest};
+use iotax_layers::{Exposed, PlanContext, guest, layer_of};
 use iotax_model::layer::Role;
 use iotax_model::scenario::place::drive_name;
 use iotax_model::scenario::{LabSpec, LayerSpec, Medium, Scenario, Stack};
@@ -375,7 +375,7 @@ impl Ground<'_> {
 
     /// Takes off what the user has given up of the members that a layer is set up on.
     fn wipe(&self, stack: &Stack, index: usize, exposed: &Exposed, context: &mut PlanContext) {
-        let writes = |spec: &LayerSpec| by_name(&spec.name).is_some_and(|layer| layer.writes_below(spec));
+        let writes = |spec: &LayerSpec| layer_of(spec).is_some_and(|layer| layer.writes_below(spec));
         if !stack.layers.iter().any(writes) {
             return;
         }
@@ -408,8 +408,8 @@ impl Ground<'_> {
         depth: usize,
         context: &mut PlanContext,
     ) -> Result<Exposed> {
-        let layer = by_name(&spec.name)
-            .with_context(|| format!("{}: unknown layer \"{}\"", spec.origin, spec.name))?;
+        let layer =
+            layer_of(spec).with_context(|| format!("{}: unknown layer \"{}\"", spec.origin, spec.name))?;
         context.place = below.place.clone();
         // A layer is made once for all stacks that share it.
         let above = self.layout.above[index][depth + 1];

@@ -151,6 +151,7 @@ fn a_layer_that_joins_nothing_stands_on_one() {
             place: None,
             far: None,
             copies: 1,
+            tool: None,
             origin: "here".into(),
         };
         let error = Loop.plan(&spec, &below, &mut ground.context()).unwrap_err();

@@ -12,6 +12,31 @@ fn an_array_is_made_once_for_all_that_stand_on_it() {
     with_ground(&scenario, |ground| insta::assert_snapshot!(show(ground)));
 }
 
+/// The commands of a shipped description, of drives that are consented to.
+#[test]
+fn a_scenario_with_a_described_engine_plans_its_commands() {
+    use iotax_host::guard::judge::Intent;
+    let file = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../../scenarios/e3-xiraid.toml"));
+    let scenario = from_path(file, &Request::default()).unwrap();
+    with_ground(&scenario, |ground| {
+        let changes = |set: &Set| {
+            let up = ground.set(&ground.layout.sets[set.after.unwrap_or(0)], 0).unwrap();
+            let steps: Vec<Step> = match set.after {
+                None => ground.set(set, 0).unwrap().steps,
+                Some(_) => {
+                    let into = crate::states::steps_into(&scenario, &up, &set.stacks).unwrap();
+                    into.into_iter().flat_map(|(_, steps)| steps).collect()
+                }
+            };
+            steps.iter().map(|step| step.op.operation().describe()).collect::<Vec<_>>()
+        };
+        let all: Vec<String> = ground.layout.sets.iter().flat_map(changes).collect();
+        insta::assert_snapshot!(all.join("\n"));
+    });
+    assert!(scenario.stacks.iter().all(|stack| survey::intent(&scenario, stack) == Intent::Write));
+    assert!(scenario.notes.iter().any(|note| note.contains("have never run")), "{:?}", scenario.notes);
+}
+
 #[test]
 fn drives_put_together_and_their_members_are_measured_in_visits_when_the_load_writes() {
     let stacks = [

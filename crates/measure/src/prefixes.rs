@@ -1,7 +1,7 @@
 //! Stacks by what they have in common from the bottom up. A prefix is a medium with the layers on it up to some depth; it has
 //! one number, the same in every stack that begins with it, so that nobody compares stacks pair by pair.
 
-use iotax_layers::by_name;
+use iotax_layers::layer_of;
 use iotax_model::scenario::{LayerSpec, Medium, Scenario, Stack};
 use std::collections::HashMap;
 
@@ -64,6 +64,6 @@ pub fn is_set_up(layer: &LayerSpec) -> bool {
 
 /// Whether a layer above the first `depth` writes, or opens what is below as if it would, whatever the load does.
 pub fn must_write(stack: &Stack, depth: usize) -> bool {
-    let opens = |spec: &LayerSpec| by_name(&spec.name).is_some_and(|layer| layer.opens_for_writing(spec));
+    let opens = |spec: &LayerSpec| layer_of(spec).is_some_and(|layer| layer.opens_for_writing(spec));
     stack.may_be_rebuilt() || stack.layers[depth..].iter().any(opens)
 }

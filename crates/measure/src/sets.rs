@@ -223,6 +223,7 @@ mod tests {
                 place: None,
                 far: None,
                 copies: 1,
+                tool: None,
                 origin: "test".into(),
             })
             .collect();

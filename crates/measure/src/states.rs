@@ -8,7 +8,7 @@ use super::session::{Planned, Session};
 use super::sets::Layout;
 use anyhow::{Context, Result};
 use iotax_layers::state::{self, State};
-use iotax_layers::{Array, by_name};
+use iotax_layers::{Array, layer_of};
 use iotax_model::scenario::Scenario;
 use iotax_steps::executor::Executor;
 use iotax_steps::op::Op;
@@ -153,7 +153,7 @@ pub fn steps_into(scenario: &Scenario, up: &SetPlan, stacks: &[usize]) -> Result
 }
 
 fn transition(array: &Array, from: State, to: State, up: &SetPlan, index: usize) -> Result<Vec<Step>> {
-    let layer = by_name(&array.spec.name).context("a layer that nobody knows")?;
+    let layer = layer_of(&array.spec).context("a layer that nobody knows")?;
     let changes = state::transition(layer, &array.spec, (&array.made, &array.members), from, to)?;
     // Numbers of a plan end before these.
     let first = up.steps.len() as StepId + 100 * (index as StepId + 1);

@@ -17,7 +17,7 @@ use iotax_host::guard::marker;
 use iotax_host::probe::{GuestProbe, Probe};
 use iotax_layers::medium::{Found, sibling_path};
 use iotax_layers::needs;
-use iotax_layers::{Claim, by_name, guest};
+use iotax_layers::{Claim, guest, layer_of};
 use iotax_model::scenario::{Agent, Consent, Engine, LayerSpec, Medium, Scenario, Stack};
 use iotax_steps::wire::message::{Request, Response};
 use iotax_steps::{Place, engine};
@@ -84,7 +84,7 @@ pub fn missing(scenario: &Scenario) -> Vec<Missing> {
     let mut missing = needs::missing(&ids, guest::FINDINGS);
     let layers = scenario.stacks.iter().flat_map(Stack::layers_in_places);
     for (spec, _) in layers.filter(|(_, place)| place.is_host()) {
-        for one in by_name(&spec.name).map(|layer| layer.missing(spec)).unwrap_or_default() {
+        for one in layer_of(spec).map(|layer| layer.missing(spec)).unwrap_or_default() {
             if !missing.contains(&one) {
                 missing.push(one);
             }
@@ -548,8 +548,7 @@ fn why_writes(scenario: &Scenario, stack: &Stack) -> &'static str {
 /// What a stack does to its medium: the load, a layer or a rebuild writes to it, takes it from this host, or only reads.
 pub fn intent(scenario: &Scenario, stack: &Stack) -> Intent {
     let load = scenario.writes() || scenario.measure.precondition.passes > 0;
-    let layers =
-        stack.layers.iter().any(|spec| by_name(&spec.name).is_some_and(|layer| layer.writes_below(spec)));
+    let layers = stack.layers.iter().any(|spec| layer_of(spec).is_some_and(|layer| layer.writes_below(spec)));
     match load || layers || stack.may_be_rebuilt() {
         true => Intent::Write,
         false if takes_drive(stack) => Intent::Take,
@@ -559,7 +558,7 @@ pub fn intent(scenario: &Scenario, stack: &Stack) -> Intent {
 
 /// Whether its drive is away from this host while it is up.
 pub fn takes_drive(stack: &Stack) -> bool {
-    let takes = |spec: &LayerSpec| by_name(&spec.name).is_some_and(|layer| layer.claim(spec) == Claim::Takes);
+    let takes = |spec: &LayerSpec| layer_of(spec).is_some_and(|layer| layer.claim(spec) == Claim::Takes);
     stack.layers.iter().any(takes)
 }
 

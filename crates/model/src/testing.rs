@@ -16,6 +16,7 @@ pub fn layer(name: &str, options: &[(&str, &str)]) -> LayerSpec {
         place: None,
         far: None,
         copies: 1,
+        tool: None,
         origin: "a test".into(),
     }
 }

@@ -166,6 +166,7 @@ fn key_and_below(op: &Op) -> Option<(String, Vec<PathBuf>)> {
             let opened = it.argv.iter().map(PathBuf::from).chain(known(&it.belows)).collect();
             (format!("process {}", it.tag), opened)
         }
+        Op::MakeByTool(it) => (format!("tool {}", it.name), known(&it.members)),
         Op::RemoteAgent(it) => (format!("agent {}", it.host), Vec::new()),
         Op::FillFile(_)
         | Op::ForgetFill(_)
@@ -178,7 +179,8 @@ fn key_and_below(op: &Op) -> Option<(String, Vec<PathBuf>)> {
         | Op::Rebuild(_)
         | Op::AwaitSync(_)
         | Op::MakeImage(_)
-        | Op::ChangeSpdkArray(_) => return None,
+        | Op::ChangeSpdkArray(_)
+        | Op::ChangeByTool(_) => return None,
     })
 }
 
@@ -197,6 +199,7 @@ fn changed(op: &Op) -> Result<&Path> {
         Op::AwaitSync(it) => it.array.path(),
         Op::MakeImage(it) => it.on.path(),
         Op::ChangeSpdkArray(it) => it.made.bdev().map(|(_, name)| Path::new(name)),
+        Op::ChangeByTool(it) => Ok(Path::new(&it.of.name)),
         made => bail!("{} changes nothing", made.operation().describe()),
     }
 }

@@ -7,13 +7,13 @@ use super::hand::{PlaceExecutor, PlaceExecutors};
 use super::journal::{self, Entry, Journal};
 use super::loops::{self, LoopOf};
 use super::op::{
-    AttachLoop, AwaitResilver, AwaitSync, Bounds, BuildInitramfs, BuildSeed, ChangeSpdkArray, ConnectIscsi,
-    ConnectNbd, ConnectNvmf, CreateArray, Drives, ExportIscsi, ExportNbd, ExportNvmf, ExportSpdk,
-    ExportSpdkNvmf, ExportVhostScsi, FailMember, FillFile, ForgetFill, JoinSpdk, LimitArc, LvmVolume,
-    MakeBcache, MakeDirectory, MakeFile, MakeFileAfar, MakeFilesystem, MakeImage, MakeLinear, MakeLvm,
-    MakePartition, MakeZpool, Mount, NbdServer, Op, Operation, PassThrough, RdmaOn, Rebuild, RemoteAgent,
-    SoftRdma, Spawn, SpdkChange, SpdkLvol, SpdkRaid, SplitSpdk, StartIscsid, Stretch, Vdev, WipeSignatures,
-    ZfsContent, ZpoolOffline, ZpoolReplace,
+    AttachLoop, AwaitResilver, AwaitSync, Bounds, BuildInitramfs, BuildSeed, ChangeByTool, ChangeSpdkArray,
+    ConnectIscsi, ConnectNbd, ConnectNvmf, CreateArray, Drives, ExportIscsi, ExportNbd, ExportNvmf,
+    ExportSpdk, ExportSpdkNvmf, ExportVhostScsi, FailMember, FillFile, ForgetFill, JoinSpdk, LimitArc,
+    LvmVolume, MakeBcache, MakeByTool, MakeDirectory, MakeFile, MakeFileAfar, MakeFilesystem, MakeImage,
+    MakeLinear, MakeLvm, MakePartition, MakeZpool, Mount, NbdServer, Op, Operation, PassThrough, RdmaOn,
+    Rebuild, RemoteAgent, SoftRdma, Spawn, SpdkChange, SpdkLvol, SpdkRaid, SplitSpdk, StartIscsid, Stretch,
+    ToolChange, Vdev, WipeSignatures, ZfsContent, ZpoolOffline, ZpoolReplace,
 };
 use super::settings::ThingSettings;
 use super::simulated::SimulatedSystem;
@@ -23,6 +23,7 @@ use super::zfs::ArcLimit;
 use super::{PathRef, Place, ProcessId, RunTag, Step, StepId, StepOutput};
 use crate::guest::DiskKey;
 use anyhow::Result;
+use iotax_facts::tool::{Gives, MadePath, StateQuery, ToolCommands};
 use iotax_host::Missing;
 use iotax_host::guard::rig;
 use iotax_host::needs::Need;
@@ -309,6 +310,8 @@ fn plan() -> Vec<Step> {
             drives: Drives::default(),
         }),
         Op::ForgetFill(ForgetFill { file: path("/srv/x.img") }),
+        Op::MakeByTool(by_tool()),
+        Op::ChangeByTool(ChangeByTool { of: by_tool(), change: ToolChange::Fails(1), bytes: 0 }),
         Op::Spawn(Spawn {
             what: "guest vm1".into(),
             argv: ["qemu", "iotax-r-vm0", "0000:01:00.0", "naa.5001405000000001", "iotax-r-spdk"]
@@ -325,6 +328,37 @@ fn plan() -> Vec<Step> {
     let guest = ops.len() - 1;
     ops.splice(guest..guest, fabrics());
     steps(ops)
+}
+
+/// What a program makes that iotax does not know.
+fn by_tool() -> MakeByTool {
+    let argv = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect::<Vec<String>>();
+    MakeByTool {
+        tool: "array".into(),
+        name: "iotax-r-tool0".into(),
+        members: ["/dev/nvme6n1", "/dev/nvme7n1"].map(|path| PathRef::Path(path.into())).into(),
+        slots: [("level".to_owned(), "5".to_owned())].into(),
+        bytes: 1 << 30,
+        commands: ToolCommands {
+            make: vec![argv(&["arrayctl", "create", "{name}", "--level={level}", "{members}"])],
+            undo: vec![argv(&["arrayctl", "delete", "{name}"])],
+            find: vec![argv(&["arrayctl", "show", "{name}"])],
+            absent: vec![1],
+            fail: vec![argv(&["arrayctl", "fail", "{name}", "{member}"])],
+            bring_back: vec![argv(&["arrayctl", "return", "{name}", "{member}"])],
+            state: Some(StateQuery {
+                command: argv(&["arrayctl", "show", "{name}"]),
+                ..StateQuery::default()
+            }),
+            settings: None,
+            gives: Gives::Block,
+            path: MadePath::Fixed("/dev/array/{name}".into()),
+            limit: 60,
+            long_limit: 600,
+            survives: true,
+            daemon: false,
+        },
+    }
 }
 
 /// RAID 1 over what these steps give.
@@ -1016,7 +1050,11 @@ fn commands_to_type_give_a_shell_every_name_whole() {
     let tag = RunTag { run_id: format!("r{STRANGE}"), run_dir: format!("/runs/{STRANGE}").into() };
     let mut quoted = 0;
     for op in &ops {
-        let op = strange(op).resolved(&yields, &mut nowhere).unwrap();
+        let mut op = strange(op).resolved(&yields, &mut nowhere).unwrap();
+        if let Op::MakeByTool(by_tool) = &mut op {
+            // Its program is named in a journal, and must be one that the shell finds here.
+            by_tool.commands.undo[0][0] = "del".into();
+        }
         let Some(command) = op.operation().undo_by_hand(&tag, &made) else { continue };
         assert!(!command.contains(['\u{1b}', '\u{202e}', '\n']), "a terminal shows all of it: {command:?}");
         let words = heard(folder.path(), &command);

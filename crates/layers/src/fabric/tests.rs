@@ -1,7 +1,7 @@
 //! Plans of fabrics: which steps stand where, and what cannot be planned.
 
 use super::*;
-use crate::{Layer, by_name};
+use crate::{Layer, layer_of};
 use iotax_load::Hold;
 use iotax_model::scenario::check::{Request, from_arguments};
 use iotax_model::scenario::{Scenario, Stack};
@@ -34,7 +34,7 @@ fn planned(stack: &Stack, context: &mut PlanContext) -> Result<Exposed, String> 
     };
     for spec in &stack.layers {
         context.place = exposed.place.clone();
-        let layer = by_name(&spec.name).unwrap();
+        let layer = layer_of(spec).unwrap();
         exposed = layer.plan(spec, &exposed, context).map_err(|error| format!("{error:#}"))?;
     }
     Ok(exposed)

@@ -14,6 +14,7 @@ fn mdraid(options: &[(&str, &str)]) -> LayerSpec {
         place: None,
         far: None,
         copies: 1,
+        tool: None,
         origin: "here".into(),
     }
 }

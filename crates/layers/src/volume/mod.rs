@@ -1,5 +1,5 @@
 //! Layers of one host between devices and what is above: loop, partition, split, linear, mdraid, lvm, zfs, fs; and what a running
-//! SPDK target makes of them.
+//! SPDK target, or an engine that iotax does not know, makes of them.
 
 mod bcache;
 pub mod fs;
@@ -9,6 +9,7 @@ pub mod lvm;
 mod mdraid;
 mod partition;
 mod spdk;
+mod tool;
 pub mod zfs;
 
 pub use bcache::Bcache;
@@ -19,6 +20,7 @@ pub use lvm::Lvm;
 pub use mdraid::MdRaid;
 pub use partition::Partition;
 pub use spdk::SpdkBdev;
+pub use tool::ByTool;
 pub use zfs::Zfs;
 
 use super::{Array, Exposed, Layer, PlanContext, word};
@@ -29,7 +31,7 @@ use iotax_steps::{PathRef, StepId};
 
 /// Every one of them.
 pub const ALL: &[&dyn Layer] =
-    &[&Loop, &Lvm, &Bcache, &Zfs, &FileSystem, &Partition, &Split, &Linear, &MdRaid, &SpdkBdev];
+    &[&Loop, &Lvm, &Bcache, &Zfs, &FileSystem, &Partition, &Split, &Linear, &MdRaid, &SpdkBdev, &ByTool];
 
 /// Mounts a file system and fills one file on it: its path. The mount point is made for it.
 fn file_on(context: &mut PlanContext, mount: Mount, bytes: u64) -> PathRef {

@@ -45,6 +45,7 @@ pub fn planned(layer: &dyn Layer, below: &Exposed, options: &str) -> Result<(Exp
         place: None,
         far: None,
         copies: 1,
+        tool: None,
         origin: "here".into(),
     };
     let mut context = PlanContext::new(RunTag::of_none(), None, 1);

@@ -385,6 +385,7 @@ mod tests {
                 place: None,
                 far: None,
                 copies: 1,
+                tool: None,
                 origin: "here".into(),
             }
         };
@@ -413,6 +414,7 @@ mod tests {
             place: None,
             far: None,
             copies: 1,
+            tool: None,
             origin: "here".into(),
         };
         let zfs = by_name("zfs").unwrap();

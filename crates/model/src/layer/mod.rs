@@ -21,6 +21,7 @@ mod option;
 pub mod partition;
 pub mod spdk;
 pub mod split;
+pub mod tool;
 pub mod vm;
 pub mod zfs;
 
@@ -262,7 +263,7 @@ pub fn with_states() -> String {
 impl LayerSpec {
     /// What is known of its layer; `None`: this version has no such layer (a stored run of another may).
     pub fn help(&self) -> Option<&'static LayerHelp> {
-        find(&self.name)
+        self.tool.as_ref().map_or_else(|| find(&self.name), |tool| Some(tool.help()))
     }
 
     /// Whether its layer has that part.

@@ -193,6 +193,7 @@ fn the_bill_of_a_layer_that_joins_begins_with_all_members_at_once() {
         place: None,
         far: None,
         copies: 1,
+        tool: None,
         origin: String::new(),
     };
     let layers = vec![layer("mdraid"), layer("null")];

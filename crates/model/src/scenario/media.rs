@@ -6,7 +6,6 @@ use super::error::{Checked, Fault, TextFault, nearest};
 use super::place::{self, Names};
 use super::stacks::known_layer;
 use super::{Agent, Medium, remote};
-use crate::layer;
 use iotax_facts::place::{Place, is_of_the_kernel};
 use iotax_units as units;
 use std::collections::{BTreeMap, HashSet};
@@ -17,12 +16,12 @@ use std::path::{Component, Path, PathBuf};
 /// # Errors
 /// When they cannot be together, or nothing joins them.
 pub(super) fn base_medium(base: &BaseExpr, names: &Names, first: Option<&LayerExpr>) -> Checked<Medium> {
-    let joined = first.and_then(|layer| layer::find(&layer.name)).is_some_and(|help| help.joins);
+    let joined = first.and_then(|layer| names.layer(&layer.name)).is_some_and(|help| help.joins);
     match base {
         BaseExpr::One(medium) => medium_of(medium, names),
         BaseExpr::Many(members) if !joined && members.len() > 1 => {
             let media = place::ranges(members)?;
-            Err(not_joined(members, media.len(), first))
+            Err(not_joined(members, media.len(), first, names))
         }
         BaseExpr::Many(members) | BaseExpr::Each(members) => {
             let members = place::ranges(members)?;
@@ -93,13 +92,13 @@ fn of_our_own(members: &[MediumExpr], media: &[Medium]) -> Checked<()> {
 }
 
 /// Nothing joins them; an unknown layer is the better thing to say first.
-fn not_joined(members: &[MediumExpr], count: usize, first: Option<&LayerExpr>) -> TextFault {
+fn not_joined(members: &[MediumExpr], count: usize, first: Option<&LayerExpr>, names: &Names) -> TextFault {
     let all_at_once = "name one medium, or write each([..]) to load all of them at once";
     let Some(layer) = first else {
         let fault = Fault::hint(format!("{count} media without a layer that joins them"), all_at_once);
         return TextFault::new(whole(members), fault);
     };
-    match known_layer(layer) {
+    match known_layer(layer, names) {
         Err(fault) => fault,
         Ok(help) => {
             let why = format!("\"{}\" takes one device below it, got {count}", help.name);

@@ -26,6 +26,7 @@ pub mod states;
 pub mod sweep;
 pub mod table;
 pub mod toml;
+pub mod tools;
 mod trims;
 pub mod values;
 mod verify;
@@ -49,6 +50,7 @@ pub use table::{TableGroup, TableSpec};
 pub use iotax_facts::{Consent, Engine};
 
 use crate::layer::Role;
+use crate::layer::tool::Tool;
 use iotax_facts::place::Place;
 use iotax_load::{DataKind, Job};
 use serde::{Deserialize, Serialize};
@@ -423,6 +425,9 @@ pub struct LayerSpec {
     /// `x4`: so many side by side, each on an equal part of what is below.
     #[serde(default = "one", skip_serializing_if = "is_one")]
     pub copies: u32,
+    /// What describes it, where it is no layer of iotax's own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tool: Option<Box<Tool>>,
     /// File, line and key, or the position in the one-line stack, for messages.
     pub origin: String,
 }

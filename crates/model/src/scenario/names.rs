@@ -2,7 +2,7 @@
 
 use super::stacks::Cell;
 use super::{LayerSpec, Medium};
-use crate::layer::{self, LayerHelp};
+use crate::layer::LayerHelp;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 /// One name a cell, in their order. Cells with the same text get `#2`, `#3`.
@@ -143,7 +143,8 @@ struct Differing(BTreeMap<&'static str, Vec<&'static str>>);
 
 impl Differing {
     fn among(layers: &[&LayerSpec]) -> Differing {
-        let names: BTreeSet<&str> = layers.iter().map(|layer| layer.name.as_str()).collect();
+        let helps = layers.iter().filter_map(|layer| layer.help());
+        let helps: BTreeMap<&str, &'static LayerHelp> = helps.map(|help| (help.name, help)).collect();
         let differs = |name: &str| {
             let mut values = layers.iter().map(|layer| in_name(layer, name));
             values.next().is_some_and(|first| values.any(|value| value != first))
@@ -152,7 +153,7 @@ impl Differing {
             let names = help.options.iter().map(|option| option.name);
             (help.name, names.filter(|name| differs(name)).collect())
         };
-        Differing(names.into_iter().filter_map(layer::find).map(options).collect())
+        Differing(helps.into_values().map(options).collect())
     }
 
     /// Those of one of the layers, as words.

@@ -4,7 +4,9 @@
 use super::ast::MediumExpr;
 use super::error::{Fault, TextFault, nearest};
 use super::{LayerSpec, Medium, Stack};
+use crate::layer::tool::Tool;
 use crate::layer::vm::{MOST_DISKS, SMALLEST_MEMORY};
+use crate::layer::{self, LayerHelp};
 use iotax_facts::place::Place;
 use iotax_units::{self as units, GIB, MIB, show_bytes};
 use serde::{Deserialize, Serialize};
@@ -118,16 +120,23 @@ pub struct Names {
     pub devices: BTreeMap<String, Medium>,
     /// `[place.NAME]`
     pub places: BTreeMap<String, PlaceSpec>,
+    /// `[tool.NAME]`
+    pub tools: BTreeMap<String, Tool>,
 }
 
 impl Default for Names {
     fn default() -> Self {
         let lab = (LAB.to_owned(), PlaceSpec::Lab(LabSpec::default()));
-        Names { devices: BTreeMap::new(), places: [lab].into() }
+        Names { devices: BTreeMap::new(), places: [lab].into(), tools: BTreeMap::new() }
     }
 }
 
 impl Names {
+    /// The layer of that name: of iotax, or of a tool.
+    pub(super) fn layer(&self, name: &str) -> Option<&'static LayerHelp> {
+        layer::find(name).or_else(|| self.tools.get(name).map(Tool::help))
+    }
+
     /// The place as steps and records know it: `host`, the name of a lab, or `ssh:HOST`.
     ///
     /// # Errors

@@ -103,6 +103,7 @@ fn fio() -> LayerSpec {
         place: None,
         far: None,
         copies: 1,
+        tool: None,
         origin: KEY.into(),
     }
 }

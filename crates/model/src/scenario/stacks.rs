@@ -34,7 +34,7 @@ pub fn cells_of(expr: &StackExpr, names: &Names, origin: &dyn Fn(usize) -> Strin
     let medium = base_medium(&expr.base, names, expr.layers.first())?;
     let mut cells = vec![Cell { medium, layers: Vec::new() }];
     if let BaseExpr::Each(members) = &expr.base {
-        only_generators_on_each(members, &expr.layers)?;
+        only_generators_on_each(members, &expr.layers, names)?;
     }
     for layer in &expr.layers {
         cells = stacked(&cells, layer, names, origin)?;
@@ -52,7 +52,7 @@ pub fn stacked(
     names: &Names,
     origin: &dyn Fn(usize) -> String,
 ) -> Checked<Vec<Cell>> {
-    let help = known_layer(layer)?;
+    let help = known_layer(layer, names)?;
     let choices = layer_choices(help, layer)?;
     if cells.len() * choices.len() > MOST_CELLS {
         let fault = Fault::hint(
@@ -74,6 +74,7 @@ pub fn stacked(
                 place: place.clone(),
                 far: far.clone(),
                 copies: layer.fanout.unwrap_or(1),
+                tool: names.tools.get(help.name).cloned().map(Box::new),
                 origin: origin(layer.span.start),
             };
             bdev::settle(&cell.layers, &mut spec)
@@ -86,8 +87,8 @@ pub fn stacked(
 }
 
 /// `each` says that nothing joins the members, so a layer that does contradicts it.
-fn only_generators_on_each(members: &[MediumExpr], layers: &[LayerExpr]) -> Checked<()> {
-    let joins = |layer: &&LayerExpr| layer::find(&layer.name).is_some_and(|help| help.joins);
+fn only_generators_on_each(members: &[MediumExpr], layers: &[LayerExpr], names: &Names) -> Checked<()> {
+    let joins = |layer: &&LayerExpr| names.layer(&layer.name).is_some_and(|help| help.joins);
     match layers.iter().find(joins) {
         Some(layer) if members.len() > 1 => {
             let why = format!("each([..]) is measured bare, and \"{}\" joins its members", layer.name);
@@ -105,10 +106,11 @@ fn ends(layer: &LayerExpr, names: &Names) -> Checked<(Option<Place>, Option<Plac
     Ok((Some(named(near)?), far.as_ref().map(|far| named(far)).transpose()?))
 }
 
-pub(super) fn known_layer(layer: &LayerExpr) -> Checked<&'static LayerHelp> {
-    layer::find(&layer.name).ok_or_else(|| {
+pub(super) fn known_layer(layer: &LayerExpr, names: &Names) -> Checked<&'static LayerHelp> {
+    names.layer(&layer.name).ok_or_else(|| {
         let end = layer.span.start + layer.name.len();
-        let known = layer::names();
+        let known: Vec<&str> =
+            layer::names().into_iter().chain(names.tools.keys().map(String::as_str)).collect();
         let fault = match alias::layer(&layer.name) {
             Some(write) => Fault::hint(
                 format!("unknown layer \"{}\"", layer.name),
@@ -435,7 +437,10 @@ impl Stack {
     pub fn notes(&self) -> impl Iterator<Item = &'static str> {
         self.layers.iter().flat_map(|layer| {
             let notes = layer.help().map_or(&[][..], |help| help.notes);
-            let chosen = |(option, value, _): &&(&str, &str, &str)| layer.option(option) == Some(value);
+            // Of a tool it is said whatever was chosen.
+            let chosen = |(option, value, _): &&(&str, &str, &str)| {
+                option.is_empty() || layer.option(option) == Some(value)
+            };
             notes.iter().filter(chosen).map(|(_, _, note)| *note)
         })
     }

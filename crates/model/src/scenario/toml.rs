@@ -13,7 +13,7 @@ use super::values::parse_engine;
 use super::words::{JobWords, known_words};
 use super::{
     DurabilitySpec, Engine, Medium, Rating, Stack, durability, grammar, jobfile, measure, names, place,
-    profile, published, rating, remote, table,
+    profile, published, rating, remote, table, tools,
 };
 use crate::state::State;
 use ::toml::Spanned;
@@ -65,6 +65,10 @@ struct Wire {
     states: Vec<Spanned<String>>,
     #[serde(default)]
     place: BTreeMap<String, Spanned<Words>>,
+    #[serde(default)]
+    tool: BTreeMap<String, Spanned<tools::ToolWire>>,
+    #[serde(default)]
+    tools: Vec<Spanned<String>>,
 }
 
 #[derive(Deserialize)]
@@ -185,7 +189,8 @@ struct Source<'a> {
 impl Source<'_> {
     fn checked(&self, wire: Wire) -> Result<Parts, InputError> {
         let engine = wire.engine.as_ref().map(|word| self.engine(word)).transpose()?.flatten();
-        let places = self.places(&wire.place)?;
+        let mut places = self.places(&wire.place)?;
+        self.tools(&wire, &mut places)?;
         let devices = self.devices(&wire.device, &places)?;
         let mut parts = Parts::new(&self.file);
         parts.name = wire.name;
@@ -257,6 +262,41 @@ impl Source<'_> {
             lab.set(key.get_ref(), value.get_ref()).map_err(|fault| self.fault(&value.span(), fault))?;
         }
         Ok(PlaceSpec::Lab(lab))
+    }
+
+    /// Those of the file itself, and of the files that it names.
+    fn tools(&self, wire: &Wire, names: &mut Names) -> Result<(), InputError> {
+        self.add_tools(&wire.tool, names)?;
+        for word in &wire.tools {
+            let path = self.folder.join(word.get_ref());
+            let text = std::fs::read_to_string(&path).map_err(|error| {
+                let why = format!("cannot read the tools in {}: {error}", path.display());
+                self.fault(&word.span(), Fault::hint(why, "they are looked for beside the scenario"))
+            })?;
+            let file = path.display().to_string();
+            let source = Source { file, text: &text, lines: Lines::of(&text), folder: self.folder };
+            let wire: tools::FileWire = ::toml::from_str(&text).map_err(|error| source.wire_error(&error))?;
+            source.add_tools(&wire.tool, names)?;
+        }
+        Ok(())
+    }
+
+    fn add_tools(
+        &self,
+        wire: &BTreeMap<String, Spanned<tools::ToolWire>>,
+        names: &mut Names,
+    ) -> Result<(), InputError> {
+        for (name, tool) in wire {
+            plain_name(name).map_err(|fault| self.fault(&tool.span(), fault))?;
+            let tool = tools::tool_of(name, tool)
+                .map_err(|(span, fault)| self.fault(&span, fault))
+                .map_err(|error| InputError { why: format!("[tool.{name}]: {}", error.why), ..error })?;
+            if names.tools.insert(name.clone(), tool).is_some() {
+                let fault = Fault::hint(format!("there is a tool \"{name}\" already"), "rename one of them");
+                return Err(InputError::new(self.file.clone(), fault));
+            }
+        }
+        Ok(())
     }
 
     fn devices(
@@ -579,6 +619,9 @@ const WITH_UNIT: &[&str] = &[
     "max_load",
 ];
 
+/// Keys whose value is commands.
+const COMMANDS: &[&str] = &["make", "undo", "find", "fail", "return", "command"];
+
 fn wire_fault(message: &str, key: &str) -> Fault {
     let message = message.trim().lines().collect::<Vec<_>>().join(", ");
     let quoted: Vec<&str> = message.split('`').skip(1).step_by(2).collect();
@@ -588,6 +631,11 @@ fn wire_fault(message: &str, key: &str) -> Fault {
         [..] if key == "workload" && message.starts_with("invalid type: map") => {
             Fault::hint("there may be several", "write [[workload]], with two brackets")
         }
+        [..] if COMMANDS.contains(&key) && message.starts_with("invalid type") => Fault::hint(
+            message,
+            "a command is a list of a program and its arguments, which no shell reads; several are a list of such lists: \
+             [[\"PROGRAM\", \"ARGUMENT\"]]",
+        ),
         [..] if key == "published" && message.starts_with("invalid type") => {
             Fault::hint("there is one", "write [published], with one bracket, and [[published.figures]]")
         }

@@ -410,3 +410,121 @@ proptest::proptest! {
         let _ = read_text(&format!("[stack.a]\ntext = '{text}'\n"));
     }
 }
+
+const TOOL: &str = "\
+[tool.array]
+members = \"2-8\"
+path = \"/dev/array/{name}\"
+capacity = \"sum-1\"
+make = [[\"arrayctl\", \"create\", \"{name}\", \"--strip={strip:KiB}\", \"{members}\"]]
+undo = [[\"arrayctl\", \"delete\", \"{name}\"]]
+find = [[\"arrayctl\", \"show\", \"{name}\"]]
+[tool.array.options.strip]
+kind = \"size\"
+default = \"64KiB\"
+[tool.array.options.mode]
+kind = \"word\"
+values = [\"fast\", \"safe\"]
+";
+
+/// A scenario with such a layer on two drives.
+fn with_tool(layer: &str, tool: &str) -> String {
+    format!(
+        "[stack.a]\ntext = \"[/dev/a,/dev/b] | {layer}\"\n[stack.b]\ntext = \"/dev/a\"\n[[workload]]\nrw = \"randread\"\n{tool}"
+    )
+}
+
+#[test]
+fn a_described_engine_is_a_layer_like_any_other() {
+    let scenario = read_text(&with_tool("array(strip=128KiB,mode=[fast,safe])", TOOL)).unwrap();
+    let names: Vec<&str> = scenario.stacks.iter().map(|stack| stack.name.as_str()).collect();
+    assert_eq!(names, ["a mode=fast", "a mode=safe", "b"]);
+    let layer = &scenario.stacks[0].layers[0];
+    assert_eq!((layer.option("strip"), layer.redundancy(2)), (Some("128KiB"), 1));
+    assert_eq!(layer.text(), "array(mode=fast,strip=128KiB)");
+    let plain = read_text(&with_tool("array", TOOL)).unwrap().stacks[0].layers[0].clone();
+    assert_eq!((plain.option("strip"), plain.option("mode")), (Some("64KiB"), None));
+    // A report is made of the record, without the scenario's file.
+    let kept = serde_json::to_string(&scenario).unwrap();
+    let read: Scenario = serde_json::from_str(&kept).unwrap();
+    assert_eq!(read.stacks[0].layers[0], *layer);
+    assert_eq!(read.stacks[0].layers[0].help().unwrap().name, "array");
+}
+
+#[test]
+fn refused_tools() {
+    let change = |from: &str, to: &str| {
+        assert!(TOOL.contains(from), "{from}");
+        TOOL.replace(from, to)
+    };
+    let at_end = |text: &str| format!("{TOOL}{text}");
+    let tools = [
+        change("tool.array", "tool.mdraid"),
+        change("tool.array", "tool.\"my array\""),
+        change("\"2-8\"", "\"8-2\""),
+        change("\"2-8\"", "2"),
+        change("path = \"/dev/array/{name}\"\n", ""),
+        change("/dev/array/{name}", "/srv/{name}"),
+        change("path = \"/dev/array/{name}\"", "path_pointer = \"device\""),
+        change("\"sum-1\"", "\"raid5\""),
+        change(
+            "make = [[\"arrayctl\", \"create\", \"{name}\", \"--strip={strip:KiB}\", \"{members}\"]]\n",
+            "",
+        ),
+        change("[[\"arrayctl\", \"delete\", \"{name}\"]]", "\"arrayctl delete {name}\""),
+        change("[[\"arrayctl\", \"delete\", \"{name}\"]]", "[\"arrayctl\", \"delete\", \"{name}\"]"),
+        change("[[\"arrayctl\", \"delete\", \"{name}\"]]", "[]"),
+        change("\"arrayctl\", \"delete\", \"{name}\"", "\"sh\", \"-c\", \"arrayctl delete {name}\""),
+        change("\"arrayctl\", \"delete\", \"{name}\"", "\"arrayctl delete\", \"{name}\""),
+        change("\"delete\", \"{name}\"", "\"delete\", \"--all\""),
+        change("\"show\", \"{name}\"", "\"show\""),
+        change("\"create\", \"{name}\"", "\"create\""),
+        change("{strip:KiB}", "{stirp}"),
+        change("{strip:KiB}", "{mode:KiB}"),
+        change("{strip:KiB}", "{strip"),
+        change("\"{members}\"", "\"{member}\""),
+        change("kind = \"size\"", "kind = \"sizes\""),
+        change("\"64KiB\"", "\"64\""),
+        change("values = [\"fast\", \"safe\"]\n", ""),
+        change("[tool.array.options.mode]", "[tool.array.options.name]"),
+        change("[tool.array.options.mode]", "[tool.array.options.size]"),
+        change("members = ", "gives = \"vhost-user\"\nmembers = "),
+        change("members = ", "limit = \"0s\"\nmembers = "),
+        change("members = ", "positional = \"level\"\nmembers = "),
+        change("members = ", "absent = [0]\nmembers = "),
+        change("members = ", "fail = [[\"arrayctl\", \"fail\", \"{member}\"]]\nmembers = "),
+        change("members = ", "fail = [[\"arrayctl\", \"fail\", \"{name}\"]]\nmembers = "),
+        change("members = ", "undoo = 1\nmembers = "),
+        change("capacity = \"sum-1\"\n", "capacity_by = { of = \"mode\", fast = \"sum\" }\n"),
+        at_end("[tool.array.capacity_by]\nof = \"mode\"\n"),
+        at_end("[tool.array.state]\ncommand = [\"arrayctl\", \"show\", \"{name}\"]\nhealthy = []\n"),
+        at_end(
+            "[tool.array.settings]\ncommand = [\"arrayctl\", \"show\"]\npointers = { strip = \"strip\" }\n",
+        ),
+    ];
+    let mut table = String::new();
+    tools.iter().for_each(|tool| {
+        let differs = tool.lines().find(|line| !TOOL.lines().any(|other| other == *line));
+        report(differs.unwrap_or("a line is missing"), &with_tool("array", tool), &mut table);
+    });
+    for layer in ["aray", "array(stirp=1KiB)", "array(strip=64)", "array(mode=fats)", "array(fast)"] {
+        report(layer, &with_tool(layer, TOOL), &mut table);
+    }
+    report("tools", &format!("tools = [\"none.toml\"]\n{}", with_tool("array", "")), &mut table);
+    insta::assert_snapshot!(table);
+}
+
+#[test]
+fn the_tools_that_are_shipped_are_sound() {
+    let folder = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../../scenarios/engines"));
+    let mut known = Vec::new();
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        let name = path.file_stem().unwrap().to_str().unwrap().to_owned();
+        let text = with_tool(&name, "").replace("[/dev/a,/dev/b]", "/dev/c");
+        let scenario = read_text(&format!("tools = [\"{}\"]\n{text}", path.display()));
+        assert_eq!(scenario.unwrap().stacks[0].layers[0].name, name, "a file is called as its tool is");
+        known.push(name);
+    }
+    assert!(known.len() >= 2, "{known:?}");
+}

@@ -25,6 +25,7 @@ mod spdk;
 mod spdk_bdev;
 mod spdk_nvmf;
 mod spdk_raid;
+mod tool;
 mod vhost_scsi;
 mod wipe;
 mod zpool;
@@ -57,6 +58,7 @@ pub use spdk::{ExportSpdk, Part, SpdkKind, kind as spdk_kind};
 pub use spdk_bdev::{JoinSpdk, SpdkLvol, SpdkRaid, SplitSpdk, array_below, member as spdk_member};
 pub use spdk_nvmf::{ExportSpdkNvmf, METHODS as SPDK_NVMF_METHODS};
 pub use spdk_raid::{ChangeSpdkArray, SpdkChange};
+pub use tool::{ChangeByTool, MakeByTool, ToolChange};
 pub use vhost_scsi::ExportVhostScsi;
 pub use wipe::WipeSignatures;
 pub use zpool::{MakeZpool, Vdev, ZfsContent};
@@ -175,6 +177,8 @@ operations! {
         RemoteAgent,
         /// A file of ours on a host without an agent.
         MakeFileAfar,
+        /// What the program of an engine makes that iotax does not know.
+        MakeByTool,
     }
     changes {
         /// A file's content.
@@ -201,6 +205,8 @@ operations! {
         MakeImage,
         /// A member that leaves an array of a running SPDK target, comes back or is waited for.
         ChangeSpdkArray,
+        /// A member of what such an engine made that fails, comes back or is waited for.
+        ChangeByTool,
     }
 }
 
@@ -307,6 +313,7 @@ impl Op {
             Op::Rebuild(rebuild) => rebuild.bytes,
             Op::ZpoolReplace(replace) => replace.bytes,
             Op::ChangeSpdkArray(change) => change.bytes,
+            Op::ChangeByTool(change) => change.bytes,
             _ => 0,
         }
     }
@@ -318,6 +325,9 @@ impl Op {
             Op::Rebuild(rebuild) => rebuild.bytes = in_use,
             Op::ZpoolReplace(replace) => replace.bytes = in_use,
             Op::ChangeSpdkArray(change) if matches!(change.change, SpdkChange::Returns(_)) => {
+                change.bytes = in_use;
+            }
+            Op::ChangeByTool(change) if matches!(change.change, ToolChange::Returns(_)) => {
                 change.bytes = in_use;
             }
             _ => {}

@@ -235,6 +235,7 @@ mod tests {
             place: None,
             far: None,
             copies: 1,
+            tool: None,
             origin: "here".into(),
         }
     }

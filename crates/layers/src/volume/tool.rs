@@ -1,0 +1,219 @@
+//! What an engine that iotax does not know makes of its members, by the commands that a scenario has for it. It writes them, so each
+//! is consented to.
+
+use super::array_of;
+use crate::state::Move;
+use crate::{Claim, Exposed, FirstWrites, Layer, PlanContext, size};
+use anyhow::{Context, Result, ensure};
+use iotax_facts::tool::{Gives, Piece, RUN, Slots, pieces};
+use iotax_host::Missing;
+use iotax_host::probe::program_path;
+use iotax_model::layer::tool::{KIND, SIZE, Tool};
+use iotax_model::layer::{LayerHelp, OptionKind};
+use iotax_model::scenario::LayerSpec;
+use iotax_model::scenario::tools::UNITS;
+use iotax_steps::op::{ChangeByTool, MakeByTool, Op, ToolChange};
+use iotax_steps::{PathRef, short_id};
+use iotax_units::{counted, parse_bytes, show_bytes};
+use std::path::Path;
+
+/// The layer of all tools.
+pub struct ByTool;
+
+/// Of all of them, where none is asked about.
+const HELP: LayerHelp = LayerHelp { name: KIND, joins: true, ..LayerHelp::PLAIN };
+
+impl Layer for ByTool {
+    fn help(&self) -> &'static LayerHelp {
+        &HELP
+    }
+
+    fn missing(&self, spec: &LayerSpec) -> Vec<Missing> {
+        let Some(tool) = &spec.tool else { return Vec::new() };
+        let is_there = |program: &str| match program.starts_with('/') {
+            true => Path::new(program).is_file(),
+            false => program_path(program).is_some(),
+        };
+        let lacking = tool.commands.programs().into_iter().filter(|program| !is_there(program));
+        let one = |program: &str| Missing {
+            what: format!("{program} is not installed"),
+            why: format!("for the commands of [tool.{}]", tool.name),
+            command: format!("install what {program} comes with, or write its whole path"),
+            reboot: false,
+        };
+        lacking.map(one).collect()
+    }
+
+    fn claim(&self, _: &LayerSpec) -> Claim {
+        Claim::Takes
+    }
+
+    fn writes_below(&self, _: &LayerSpec) -> bool {
+        true
+    }
+
+    fn gives_unwritten(&self, spec: &LayerSpec) -> bool {
+        spec.tool.as_ref().is_some_and(|tool| tool.unwritten)
+    }
+
+    fn called<'a>(&self, op: &'a Op) -> &'a str {
+        match op {
+            Op::MakeByTool(made) => &made.tool,
+            _ => KIND,
+        }
+    }
+
+    fn reads_back(&self, op: &Op) -> Option<&'static str> {
+        matches!(op, Op::MakeByTool(_)).then_some("")
+    }
+
+    fn moved(&self, spec: &LayerSpec, _: &PathRef, members: &[PathRef], step: Move) -> Result<Op> {
+        let tool = of(spec)?;
+        let name =
+            tool.made.clone().with_context(|| format!("{}: what is not made has no members", spec.origin))?;
+        let change = match step {
+            Move::Fail(at) => ToolChange::Fails(at),
+            Move::Return(at) => ToolChange::Returns(at),
+            Move::Await => ToolChange::AwaitWhole,
+        };
+        let of = MakeByTool {
+            tool: tool.name.clone(),
+            name,
+            members: members.to_vec(),
+            slots: slots(spec, tool)?,
+            bytes: 0,
+            commands: tool.commands.clone(),
+        };
+        Ok(Op::ChangeByTool(ChangeByTool { of, change, bytes: 0 }))
+    }
+
+    fn plan(&self, spec: &LayerSpec, below: &Exposed, context: &mut PlanContext) -> Result<Exposed> {
+        let (tool, members) = (of(spec)?, below.paths.len());
+        check_members(spec, tool, below)?;
+        let most = tool.bytes(spec, members, below.bytes);
+        ensure!(
+            most > 0,
+            "{}: {} of {} are too few: {} of each are kept for \"{}\" itself",
+            spec.origin,
+            counted(members as u64, "member", "members"),
+            show_bytes(below.bytes),
+            show_bytes(tool.reserve),
+            tool.name
+        );
+        let bytes = size(spec, SIZE)?.unwrap_or(most);
+        ensure!(
+            bytes <= most,
+            "{}: size={} is more than its members have room for: {}",
+            spec.origin,
+            show_bytes(bytes),
+            show_bytes(most)
+        );
+        let instance = context.instance(KIND);
+        let run = &context.tag.run_id;
+        let name = match tool.short_names {
+            true => format!("io{}{}", short_id(run), instance.replace(KIND, "t")),
+            false => format!("iotax-{run}-{instance}"),
+        };
+        let mut slots = slots(spec, tool)?;
+        slots.insert(RUN.to_owned(), context.directory().display().to_string());
+        let op = MakeByTool {
+            tool: tool.name.clone(),
+            name: name.clone(),
+            members: below.paths.clone(),
+            slots,
+            bytes,
+            commands: tool.commands.clone(),
+        };
+        let syncs = tool.commands.state.as_ref().is_some_and(|state| !state.syncing.is_empty());
+        let first_sync = ChangeByTool { of: op.clone(), change: ToolChange::AwaitWhole, bytes: 0 };
+        let step = context.add(format!("make it by {}", tool.name), Op::MakeByTool(op));
+        if syncs {
+            context.add("wait for its first sync", Op::ChangeByTool(first_sync));
+        }
+        let made =
+            LayerSpec { tool: Some(Box::new(Tool { made: Some(name), ..tool.clone() })), ..spec.clone() };
+        Ok(Exposed {
+            paths: vec![PathRef::Yield(step)],
+            bytes,
+            block: tool.commands.gives == Gives::Block,
+            writable: context.writable,
+            unwritten: below.unwritten.or(tool.unwritten.then_some(FirstWrites::InOrder)),
+            array: array_of(&made, below, (step, PathRef::Yield(step)), below.bytes),
+            split: false,
+            uneven: false,
+            ..below.clone()
+        })
+    }
+}
+
+fn of(spec: &LayerSpec) -> Result<&Tool> {
+    spec.tool.as_deref().with_context(|| format!("{}: {} without a description", spec.origin, spec.name))
+}
+
+fn check_members(spec: &LayerSpec, tool: &Tool, below: &Exposed) -> Result<()> {
+    let (count, (least, most)) = (below.paths.len(), tool.members);
+    ensure!(
+        (least..=most).contains(&count),
+        "{}: {} takes {}, and there {} {count}; hint: [/dev/A,/dev/B,...] | {}, or members in [tool.{}]",
+        spec.origin,
+        tool.name,
+        if least == most {
+            counted(least as u64, "member", "members")
+        } else {
+            format!("{least} to {most} members")
+        },
+        if count == 1 { "is" } else { "are" },
+        tool.name,
+        tool.name
+    );
+    let no_path = below.paths.iter().find(|path| matches!(path, PathRef::Bdev { .. }));
+    ensure!(
+        below.block && no_path.is_none(),
+        "{}: {} needs block devices below it; hint: name drives",
+        spec.origin,
+        tool.name
+    );
+    Ok(())
+}
+
+/// What the placeholders of options stand for: those without a value are not among them.
+fn slots(spec: &LayerSpec, tool: &Tool) -> Result<Slots> {
+    let mut slots = Slots::new();
+    for option in &tool.options {
+        if let Some(value) = spec.option(&option.name) {
+            let is_size = option.def().kind == OptionKind::Size;
+            slots.insert(
+                option.name.clone(),
+                if is_size { in_unit(spec, &option.name, value, 1)? } else { value.into() },
+            );
+        }
+    }
+    let words = tool.commands.all().flatten().flat_map(|word| pieces(word).unwrap_or_default());
+    for piece in words {
+        let Piece::Slot(slot) = piece else { continue };
+        let Some((name, unit)) = slot.split_once(':') else { continue };
+        let (Some(value), Some((_, unit))) =
+            (spec.option(name), UNITS.iter().find(|(word, _)| *word == unit))
+        else {
+            continue;
+        };
+        slots.insert(slot.to_owned(), in_unit(spec, name, value, *unit)?);
+    }
+    Ok(slots)
+}
+
+fn in_unit(spec: &LayerSpec, name: &str, value: &str, unit: u64) -> Result<String> {
+    let bytes = parse_bytes(value).map_err(|why| anyhow::anyhow!("{}: {name}: {why}", spec.origin))?;
+    ensure!(
+        bytes % unit == 0,
+        "{}: {name}={value} is no whole number of {}, which {} takes",
+        spec.origin,
+        show_bytes(unit),
+        spec.name
+    );
+    Ok((bytes / unit).to_string())
+}
+
+#[cfg(test)]
+#[path = "tool_tests.rs"]
+mod tests;

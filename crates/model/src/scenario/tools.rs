@@ -1,0 +1,456 @@
+//! `[tool.NAME]`: the description of an engine that iotax does not know, and what is wrong with one. What its commands would do is
+//! looked at before anything is made: a command that could not be undone or found again is refused here.
+
+use super::error::{Fault, nearest};
+use crate::layer::tool::{Capacity, KINDS, SIZE, Share, Tool, ToolOption};
+use crate::layer::{self, OptionKind};
+use ::toml::Spanned;
+use iotax_facts::tool::{
+    Argv, Gives, MEMBER, MEMBERS, MadePath, NAME, NUMBER, Piece, RUN, SettingsQuery, StateQuery,
+    ToolCommands, pieces,
+};
+use iotax_units as units;
+use serde::Deserialize;
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+/// Programs that read a line of text as commands.
+const SHELLS: &[&str] = &["sh", "bash", "dash", "ash", "zsh", "ksh", "csh", "tcsh", "fish", "busybox"];
+/// Units that a size may be written in.
+pub const UNITS: &[(&str, u64)] = &[("B", 1), ("KiB", units::KIB), ("MiB", units::MIB), ("GiB", units::GIB)];
+const LIMIT: u64 = 120;
+const LONG_LIMIT: u64 = 4 * 3600;
+
+/// A file of nothing but tools.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct FileWire {
+    pub(super) tool: BTreeMap<String, Spanned<ToolWire>>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct ToolWire {
+    note: Option<String>,
+    members: Option<Spanned<String>>,
+    gives: Option<Spanned<String>>,
+    path: Option<Spanned<String>>,
+    path_pointer: Option<Spanned<String>>,
+    capacity: Option<Spanned<String>>,
+    capacity_by: Option<Spanned<BTreeMap<String, Spanned<String>>>>,
+    reserve: Option<Spanned<String>>,
+    unwritten: Option<bool>,
+    short_names: Option<bool>,
+    survives: Option<bool>,
+    daemon: Option<bool>,
+    limit: Option<Spanned<String>>,
+    long_limit: Option<Spanned<String>>,
+    make: Spanned<Vec<Argv>>,
+    undo: Spanned<Vec<Argv>>,
+    find: Spanned<Vec<Argv>>,
+    absent: Option<Spanned<Vec<i32>>>,
+    fail: Option<Spanned<Vec<Argv>>>,
+    #[serde(rename = "return")]
+    bring_back: Option<Spanned<Vec<Argv>>>,
+    state: Option<Spanned<StateWire>>,
+    settings: Option<Spanned<SettingsWire>>,
+    #[serde(default)]
+    options: BTreeMap<String, Spanned<OptionWire>>,
+    positional: Option<Spanned<String>>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct StateWire {
+    command: Spanned<Argv>,
+    pointer: Option<Spanned<String>>,
+    healthy: Vec<String>,
+    #[serde(default)]
+    degraded: Vec<String>,
+    #[serde(default)]
+    rebuilding: Vec<String>,
+    #[serde(default)]
+    syncing: Vec<String>,
+    progress: Option<Spanned<String>>,
+    missing: Option<Spanned<String>>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct SettingsWire {
+    command: Spanned<Argv>,
+    #[serde(default)]
+    pointers: BTreeMap<String, Spanned<String>>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct OptionWire {
+    kind: Spanned<String>,
+    #[serde(default)]
+    values: Vec<String>,
+    default: Option<Spanned<String>>,
+}
+
+/// A fault with the bytes of the value that it is about.
+type At<T> = Result<T, (Range<usize>, Fault)>;
+
+fn hint<T>(span: Range<usize>, why: impl Into<String>, hint: impl Into<String>) -> At<T> {
+    Err((span, Fault::hint(why, hint)))
+}
+
+/// What a command may name.
+struct Slots<'a> {
+    options: &'a [ToolOption],
+}
+
+/// The tool that a table describes.
+///
+/// # Errors
+/// What is wrong with it, and where.
+pub(super) fn tool_of(name: &str, wire: &Spanned<ToolWire>) -> At<Tool> {
+    let (span, wire) = (wire.span(), wire.get_ref());
+    if layer::find(name).is_some() {
+        return hint(span, format!("\"{name}\" is a layer of iotax"), "choose another name for the tool");
+    }
+    let options = wire.options.iter().map(|(name, wire)| option_of(name, wire)).collect::<At<Vec<_>>>()?;
+    let slots = Slots { options: &options };
+    let commands = commands_of(&span, wire, &slots)?;
+    let positional = wire.positional.as_ref().map(|word| {
+        let known: Vec<&str> = options.iter().map(|option| option.name.as_str()).collect();
+        match known.contains(&word.get_ref().as_str()) {
+            true => Ok(word.get_ref().clone()),
+            false => Err((word.span(), Fault::unknown("option", word.get_ref(), &known))),
+        }
+    });
+    Ok(Tool {
+        name: name.to_owned(),
+        note: wire.note.clone(),
+        positional: positional.transpose()?,
+        members: wire.members.as_ref().map_or(Ok((1, 1)), members_of)?,
+        capacity: capacity_of(wire, &options)?,
+        reserve: wire.reserve.as_ref().map_or(Ok(0), size_of)?,
+        unwritten: wire.unwritten.unwrap_or(true),
+        short_names: wire.short_names.unwrap_or(false),
+        commands,
+        options,
+        made: None,
+    })
+}
+
+fn size_of(word: &Spanned<String>) -> At<u64> {
+    units::parse_bytes(word.get_ref()).map_err(|clause| (word.span(), Fault::from_clause(&clause)))
+}
+
+fn seconds_of(word: &Spanned<String>) -> At<u64> {
+    let limit = units::parse_duration(word.get_ref());
+    match limit.map_err(|clause| (word.span(), Fault::from_clause(&clause)))?.as_secs() {
+        0 => hint(word.span(), "a limit is a second at least", "write a time such as \"2min\""),
+        seconds => Ok(seconds),
+    }
+}
+
+fn members_of(word: &Spanned<String>) -> At<(usize, usize)> {
+    let text = word.get_ref();
+    let (least, most) = text.split_once('-').unwrap_or((text, text));
+    match (least.parse(), most.parse()) {
+        (Ok(least @ 1..), Ok(most)) if least <= most => Ok((least, most)),
+        _ => hint(
+            word.span(),
+            format!("\"{text}\" is no number of members"),
+            "write \"1\", or a range such as \"4-32\"",
+        ),
+    }
+}
+
+fn option_of(name: &str, wire: &Spanned<OptionWire>) -> At<ToolOption> {
+    let (span, wire) = (wire.span(), wire.get_ref());
+    let plain = name.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.'));
+    if [MEMBERS, MEMBER, NUMBER, NAME, RUN].contains(&name) || !plain || name.is_empty() {
+        return hint(
+            span,
+            format!("no option can be called \"{name}\""),
+            "letters, digits and \"-\", and none of members, member, number, name and run, which iotax fills in",
+        );
+    }
+    let kind = wire.kind.get_ref();
+    if !KINDS.contains(&kind.as_str()) {
+        let near = nearest(kind, KINDS).map(|near| format!("did you mean \"{near}\"? ")).unwrap_or_default();
+        let known = format!("{near}known are {}", KINDS.join(", "));
+        return hint(wire.kind.span(), format!("unknown kind of option \"{kind}\""), known);
+    }
+    if (kind == "word") == wire.values.is_empty() {
+        return hint(
+            wire.kind.span(),
+            "\"values\" are of the kind \"word\", which needs them",
+            "write kind = \"word\" and values = [\"A\", \"B\"], or another kind and none",
+        );
+    }
+    let option = ToolOption {
+        name: name.to_owned(),
+        kind: kind.clone(),
+        values: wire.values.clone(),
+        default: wire.default.as_ref().map(|word| word.get_ref().clone()),
+    };
+    if let Some(default) = &wire.default {
+        option.def().check(default.get_ref()).map_err(|fault| (default.span(), fault))?;
+    }
+    if name == SIZE && (kind != "size" || option.default.is_some()) {
+        return hint(
+            span,
+            "the option \"size\" is that of what is made",
+            "write kind = \"size\" and no default: all that there is",
+        );
+    }
+    Ok(option)
+}
+
+fn share_of(word: &Spanned<String>) -> At<Share> {
+    Share::parse(word.get_ref()).map_or_else(
+        || {
+            hint(
+                word.span(),
+                format!("\"{}\" is no capacity", word.get_ref()),
+                "write \"sum\", \"sum-1\", \"sum-2\" (of all members but so many), \"half\" or \"smallest\" (of one)",
+            )
+        },
+        Ok,
+    )
+}
+
+fn capacity_of(wire: &ToolWire, options: &[ToolOption]) -> At<Capacity> {
+    let by = match (&wire.capacity, &wire.capacity_by) {
+        (Some(_), Some(by)) => {
+            return hint(by.span(), "stands beside \"capacity\"", "leave one of them out");
+        }
+        (Some(word), None) => return Ok(Capacity::Fixed(share_of(word)?)),
+        (None, None) => return Ok(Capacity::Fixed(Share::AllBut(0))),
+        (None, Some(by)) => by,
+    };
+    let (span, by) = (by.span(), by.get_ref());
+    let Some(of) = by.get("of") else {
+        return hint(
+            span,
+            "\"capacity_by\" without \"of\"",
+            "write of = \"OPTION\", and a capacity for each value",
+        );
+    };
+    let Some(option) = options.iter().find(|option| option.name == *of.get_ref()) else {
+        let known: Vec<&str> = options.iter().map(|option| option.name.as_str()).collect();
+        return Err((of.span(), Fault::unknown("option", of.get_ref(), &known)));
+    };
+    if option.default.is_none() || option.values.is_empty() {
+        let why = format!("\"{}\" may have no value, or any", option.name);
+        return hint(of.span(), why, "name an option of the kind \"word\" with a default");
+    }
+    if let Some(value) = option.values.iter().find(|value| !by.contains_key(*value)) {
+        let why = format!("there is no capacity for {}={value}", option.name);
+        return hint(span, why, format!("write \"{value}\" = \"sum-1\", or what it is"));
+    }
+    let shares = by.iter().filter(|(value, _)| *value != "of");
+    let shares = shares.map(|(value, word)| Ok((value.clone(), share_of(word)?))).collect::<At<_>>()?;
+    Ok(Capacity::By { option: option.name.clone(), shares })
+}
+
+fn commands_of(span: &Range<usize>, wire: &ToolWire, slots: &Slots) -> At<ToolCommands> {
+    let list = |list: &Option<Spanned<Vec<Argv>>>, also: &[&str]| match list {
+        Some(list) => slots.commands(list, also),
+        None => Ok(Vec::new()),
+    };
+    let gives = wire.gives.as_ref().map_or(Ok(Gives::Block), |word| match word.get_ref().as_str() {
+        "block" => Ok(Gives::Block),
+        "file" => Ok(Gives::File),
+        other => hint(
+            word.span(),
+            format!("a tool gives no \"{other}\" in this version"),
+            "write \"block\" or \"file\"",
+        ),
+    })?;
+    let path = match (&wire.path, &wire.path_pointer) {
+        (Some(path), None) => {
+            slots.check(path.get_ref(), &[], &path.span())?;
+            let starts = if gives == Gives::Block { "/dev/" } else { "{run}/" };
+            if !path.get_ref().starts_with(starts) {
+                let why = format!("\"{}\" is not below {starts}", path.get_ref());
+                return hint(
+                    path.span(),
+                    why,
+                    format!("a tool that gives this makes it there: \"{starts}{{name}}\""),
+                );
+            }
+            MadePath::Fixed(path.get_ref().clone())
+        }
+        (None, Some(pointer)) => MadePath::Pointer(slots.pointer(pointer)?),
+        _ => {
+            return hint(
+                span.clone(),
+                "a tool has either \"path\" or \"path_pointer\"",
+                "write path = \"/dev/ENGINE/{name}\", or path_pointer = \"/0/device\": where the JSON that find prints has it",
+            );
+        }
+    };
+    let commands = ToolCommands {
+        make: slots.commands(&wire.make, &[])?,
+        undo: slots.commands(&wire.undo, &[])?,
+        find: slots.commands(&wire.find, &[])?,
+        absent: wire.absent.as_ref().map_or_else(Vec::new, |codes| codes.get_ref().clone()),
+        fail: list(&wire.fail, &[MEMBER, NUMBER])?,
+        bring_back: list(&wire.bring_back, &[MEMBER, NUMBER])?,
+        state: wire.state.as_ref().map(|state| slots.state(state)).transpose()?,
+        settings: wire.settings.as_ref().map(|settings| slots.settings(settings.get_ref())).transpose()?,
+        gives,
+        path,
+        limit: wire.limit.as_ref().map_or(Ok(LIMIT), seconds_of)?,
+        long_limit: wire.long_limit.as_ref().map_or(Ok(LONG_LIMIT), seconds_of)?,
+        survives: wire.survives.unwrap_or(true),
+        daemon: wire.daemon.unwrap_or(false),
+    };
+    check_sense(span, wire, &commands)?;
+    Ok(commands)
+}
+
+/// What could not be found again, undone or brought into a state.
+fn check_sense(span: &Range<usize>, wire: &ToolWire, commands: &ToolCommands) -> At<()> {
+    let slot = |name: &str| format!("{{{name}}}");
+    let lacks = |argv: &&Argv, name: &str| !argv.iter().any(|word| word.contains(&slot(name)));
+    for (list, commands) in [(&wire.undo, &commands.undo), (&wire.find, &commands.find)] {
+        if let Some(argv) = commands.iter().find(|argv| lacks(argv, NAME)) {
+            let why = format!("{:?} does not name what it is about", argv.join(" "));
+            return hint(
+                list.span(),
+                why,
+                "each command of undo and find has {name}, which carries the run's id: nothing else is taken away",
+            );
+        }
+    }
+    if commands.make.iter().all(|argv| lacks(&argv, NAME)) {
+        return hint(
+            wire.make.span(),
+            "what is made is not named",
+            "write {name} where the program takes its name",
+        );
+    }
+    for list in [&wire.fail, &wire.bring_back].into_iter().flatten() {
+        if list.get_ref().iter().all(|argv| lacks(&argv, MEMBER) && lacks(&argv, NUMBER)) {
+            return hint(
+                list.span(),
+                "no member is named",
+                "write {member}, its path, or {number}, counted from 0",
+            );
+        }
+    }
+    if let Some(codes) = wire.absent.as_ref().filter(|codes| codes.get_ref().iter().any(|code| *code < 1)) {
+        return hint(codes.span(), "0 is the code of success", "name codes from 1 on");
+    }
+    let moves = (!commands.fail.is_empty(), !commands.bring_back.is_empty(), commands.state.is_some());
+    if (moves.0 || moves.1) && moves != (true, true, true) {
+        return hint(
+            span.clone(),
+            "a tool whose members fail has \"fail\", \"return\" and [tool.NAME.state]",
+            "write all three, or neither fail nor return",
+        );
+    }
+    Ok(())
+}
+
+impl Slots<'_> {
+    fn commands(&self, list: &Spanned<Vec<Argv>>, also: &[&str]) -> At<Vec<Argv>> {
+        if list.get_ref().is_empty() {
+            return hint(list.span(), "there is no command in it", "write [[\"PROGRAM\", \"ARGUMENT\"]]");
+        }
+        list.get_ref().iter().try_for_each(|argv| self.command(argv, also, &list.span()))?;
+        Ok(list.get_ref().clone())
+    }
+
+    fn command(&self, argv: &Argv, also: &[&str], span: &Range<usize>) -> At<()> {
+        let Some(program) = argv.first().filter(|program| !program.is_empty()) else {
+            return hint(span.clone(), "a command without a program", "write [[\"PROGRAM\", \"ARGUMENT\"]]");
+        };
+        let base = program.rsplit('/').next().unwrap_or_default();
+        if SHELLS.contains(&base) {
+            return hint(
+                span.clone(),
+                format!("\"{program}\" is a shell, and no shell reads these commands"),
+                "write the program and its arguments, or a program of your own that does all of it",
+            );
+        }
+        if program.contains(['{', '}', ' ']) || (program.contains('/') && !program.starts_with('/')) {
+            return hint(
+                span.clone(),
+                format!("\"{program}\" is no program"),
+                "write its name alone, or its whole path, and each argument as a text of its own",
+            );
+        }
+        argv[1..].iter().try_for_each(|word| self.check(word, also, span))
+    }
+
+    /// Whether all placeholders stand for something.
+    fn check(&self, word: &str, also: &[&str], span: &Range<usize>) -> At<()> {
+        let all = pieces(word).map_err(|clause| (span.clone(), Fault::from_clause(&clause)))?;
+        for piece in all {
+            let Piece::Slot(slot) = piece else { continue };
+            let (name, unit) = slot.split_once(':').map_or((slot, None), |(name, unit)| (name, Some(unit)));
+            let option = self.options.iter().find(|option| option.name == name);
+            let is_size = option.is_some_and(|option| option.def().kind == OptionKind::Size);
+            let is_ours = [MEMBERS, NAME, RUN].contains(&name) || also.contains(&name);
+            match unit {
+                Some(unit) if is_size && UNITS.iter().any(|(known, _)| known == &unit) => {}
+                None if is_ours || option.is_some() => {}
+                Some(_) if option.is_some() => {
+                    let write = format!("write {{OPTION:KiB}} of a size; units are {}", units_list());
+                    return hint(span.clone(), format!("{{{slot}}} is no size in a unit"), write);
+                }
+                _ => {
+                    let own = self.options.iter().map(|option| option.name.as_str());
+                    let known: Vec<&str> =
+                        [MEMBERS, NAME, RUN].into_iter().chain(also.iter().copied()).chain(own).collect();
+                    return Err((span.clone(), Fault::unknown("placeholder", name, &known)));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn pointer(&self, word: &Spanned<String>) -> At<String> {
+        if !word.get_ref().starts_with('/') {
+            let why = format!("\"{}\" is no JSON pointer", word.get_ref());
+            return hint(word.span(), why, "write one such as \"/0/device\"");
+        }
+        self.check(word.get_ref(), &[], &word.span())?;
+        Ok(word.get_ref().clone())
+    }
+
+    fn state(&self, wire: &Spanned<StateWire>) -> At<StateQuery> {
+        let (span, wire) = (wire.span(), wire.get_ref());
+        self.command(wire.command.get_ref(), &[], &wire.command.span())?;
+        let pointer =
+            |word: &Option<Spanned<String>>| word.as_ref().map(|word| self.pointer(word)).transpose();
+        if wire.healthy.is_empty() {
+            return hint(
+                span,
+                "nothing tells a healthy state",
+                "write healthy = [\"online\"], or what it prints",
+            );
+        }
+        Ok(StateQuery {
+            command: wire.command.get_ref().clone(),
+            pointer: pointer(&wire.pointer)?,
+            healthy: wire.healthy.clone(),
+            degraded: wire.degraded.clone(),
+            rebuilding: wire.rebuilding.clone(),
+            syncing: wire.syncing.clone(),
+            progress: pointer(&wire.progress)?,
+            missing: pointer(&wire.missing)?,
+        })
+    }
+
+    fn settings(&self, wire: &SettingsWire) -> At<SettingsQuery> {
+        self.command(wire.command.get_ref(), &[], &wire.command.span())?;
+        let pointers = wire.pointers.iter().map(|(name, word)| Ok((name.clone(), self.pointer(word)?)));
+        Ok(SettingsQuery { command: wire.command.get_ref().clone(), pointers: pointers.collect::<At<_>>()? })
+    }
+}
+
+fn units_list() -> String {
+    UNITS.iter().map(|(unit, _)| *unit).collect::<Vec<_>>().join(", ")
+}

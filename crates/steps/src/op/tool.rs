@@ -1,0 +1,546 @@
+//! What an engine that iotax does not know makes, by the commands that a scenario has for it. The journal keeps those commands
+//! whole, so that it is found and taken away without the scenario. Nothing that the program says is believed: what it made must be
+//! found under the name that carries the run's id, must be where it should be, large enough, and nobody's before.
+
+use super::{
+    ManagedResource, Operation, Own, PathRef, RealSystem, ResourceChange, RunTag, StepOutput, Undoing,
+};
+use crate::settings::ThingSettings;
+use crate::state::ArrayState;
+use crate::system::{NotOurs, NothingMade, wait_until};
+use crate::tool::{await_orphans, output_within, settle, tool};
+use anyhow::{Context, Result, anyhow, bail, ensure};
+use iotax_facts::tool::{
+    Argv, Gives, MEMBER, MadePath, NAME, NUMBER, RUN, Slots, StateQuery, ToolCommands, command, filled,
+};
+use iotax_host::probe::program_path;
+use iotax_units::{shell, show_bytes};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use std::collections::BTreeSet;
+use std::fs::{self, File};
+use std::io::{Seek, SeekFrom};
+use std::ops::ControlFlow;
+use std::os::unix::fs::{FileTypeExt, MetadataExt};
+use std::path::{Path, PathBuf};
+use std::process::Output;
+use std::time::{Duration, Instant};
+
+/// What a program prints of a failure is shown up to here.
+const WORDS_SHOWN: usize = 2000;
+/// udev has made the device's node by then.
+const APPEARS_WITHIN: Duration = Duration::from_secs(10);
+/// Between two looks at what goes on by itself.
+const PAUSE: Duration = Duration::from_millis(200);
+
+/// One thing that a tool makes.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MakeByTool {
+    /// `[tool.NAME]`
+    pub tool: String,
+    /// What it is called; it carries the run's id.
+    pub name: String,
+    /// What it is made of.
+    pub members: Vec<PathRef>,
+    /// What the placeholders of options stand for.
+    pub slots: Slots,
+    /// Bytes that it must have at least.
+    pub bytes: u64,
+    /// The commands.
+    pub commands: ToolCommands,
+}
+
+/// A member of such a thing fails, comes back, or is waited for.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ChangeByTool {
+    /// The thing.
+    pub of: MakeByTool,
+    /// What becomes of it.
+    pub change: ToolChange,
+    /// Bytes that are written to a member that returns; 0: not known.
+    #[serde(default)]
+    pub bytes: u64,
+}
+
+/// Of which member, from 0.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ToolChange {
+    /// It fails.
+    Fails(usize),
+    /// It comes back, and is rebuilt.
+    Returns(usize),
+    /// Until all are whole.
+    AwaitWhole,
+}
+
+impl MakeByTool {
+    /// A command as it is run, of members by the words that they have.
+    fn words(&self, argv: &Argv, member: Option<(usize, &str)>, members: &[String]) -> Vec<String> {
+        let mut slots = self.slots.clone();
+        slots.insert(NAME.to_owned(), self.name.clone());
+        if let Some((at, member)) = member {
+            slots.insert(MEMBER.to_owned(), member.to_owned());
+            slots.insert(NUMBER.to_owned(), at.to_string());
+        }
+        command(argv, &slots, members)
+    }
+
+    fn shown(&self, list: &[Argv], member: Option<(usize, &str)>) -> String {
+        let members: Vec<String> = self.members.iter().map(PathRef::to_string).collect();
+        let lines = list.iter().map(|argv| shell::line(self.words(argv, member, &members)));
+        lines.collect::<Vec<_>>().join(" && ")
+    }
+
+    /// The members' paths, once they are known.
+    fn paths(&self) -> Result<Vec<String>> {
+        let path = |member: &PathRef| {
+            let path = member.path()?;
+            path.to_str().map(str::to_owned).context("a device whose path is not UTF-8")
+        };
+        self.members.iter().map(path).collect()
+    }
+
+    fn limit(&self) -> Duration {
+        Duration::from_secs(self.commands.limit)
+    }
+
+    fn long_limit(&self) -> Duration {
+        Duration::from_secs(self.commands.long_limit)
+    }
+
+    /// Runs one command to its end.
+    fn output(
+        &self,
+        key: &str,
+        argv: &Argv,
+        member: Option<(usize, &str)>,
+        limit: Duration,
+    ) -> Result<(String, Output)> {
+        let words = self.words(argv, member, &self.paths()?);
+        let (program, arguments) = words.split_first().context("a command without a program")?;
+        let of = || format!("[tool.{}] {key}", self.tool);
+        trusted_program(program).with_context(of)?;
+        let output = output_within(&mut tool(program, arguments), limit, None).with_context(of)?;
+        Ok((shell::line(&words), output))
+    }
+
+    /// The same of one that must do what it is for; gives what it printed.
+    fn run(&self, key: &str, argv: &Argv, member: Option<(usize, &str)>, limit: Duration) -> Result<String> {
+        let (line, output) = self.output(key, argv, member, limit)?;
+        ensure!(
+            output.status.success(),
+            "[tool.{}] {key}: {line} failed ({}): {}",
+            self.tool,
+            output.status,
+            words_of(&output)
+        );
+        Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+    }
+
+    fn run_all(
+        &self,
+        key: &str,
+        list: &[Argv],
+        member: Option<(usize, &str)>,
+        limit: Duration,
+    ) -> Result<()> {
+        list.iter().try_for_each(|argv| self.run(key, argv, member, limit).map(drop))
+    }
+
+    /// What the last `find` printed, where any of them names it.
+    fn found(&self) -> Result<Option<String>> {
+        self.check_named()?;
+        let (mut named, mut last) = (false, String::new());
+        for argv in &self.commands.find {
+            let (line, output) = self.output("find", argv, None, self.limit())?;
+            let is_absent = output.status.code().is_some_and(|code| self.commands.absent.contains(&code));
+            ensure!(
+                output.status.success() || is_absent,
+                "[tool.{}] find: {line} failed ({}), so it is not known what is there: {}; hint: where that code means that there \
+                 is nothing, write absent = [CODE]",
+                self.tool,
+                output.status,
+                words_of(&output)
+            );
+            last = String::from_utf8_lossy(&output.stdout).into_owned();
+            named |= !is_absent && is_named(&last, &self.name);
+        }
+        Ok(named.then_some(last))
+    }
+
+    /// A journal is believed no further: each command that finds or takes away is about what carries this run's name.
+    fn check_named(&self) -> Result<()> {
+        for argv in self.commands.undo.iter().chain(&self.commands.find) {
+            let words = self.words(argv, None, &[]);
+            if !words.iter().skip(1).any(|word| is_named(word, &self.name)) {
+                let line = shell::line(words);
+                bail!(NotOurs(format!("{line} is about something else than {}: not run", self.name)));
+            }
+        }
+        Ok(())
+    }
+
+    /// All that must be so before anything is made.
+    fn check_before(&self) -> Result<()> {
+        let trusted = self.commands.programs().into_iter().try_for_each(trusted_program);
+        trusted.with_context(|| format!("[tool.{}]", self.tool))?;
+        ensure!(
+            self.found()?.is_none(),
+            "[tool.{}] has a {} already, which this run did not make",
+            self.tool,
+            self.name
+        );
+        if let MadePath::Fixed(_) = self.commands.path {
+            let path = self.path(None)?;
+            ensure!(fs::symlink_metadata(&path).is_err(), "{} is there already", path.display());
+        }
+        Ok(())
+    }
+
+    fn path(&self, found: Option<&str>) -> Result<PathBuf> {
+        let mut slots = self.slots.clone();
+        slots.insert(NAME.to_owned(), self.name.clone());
+        let fill = |template: &str| {
+            filled(template, &slots).with_context(|| format!("{template} has a placeholder without a value"))
+        };
+        match &self.commands.path {
+            MadePath::Fixed(template) => fill(template).map(PathBuf::from),
+            MadePath::Pointer(pointer) => {
+                let told = pointed(found.unwrap_or_default(), &fill(pointer)?)?;
+                let path = told.as_str().filter(|path| path.starts_with('/'));
+                let path =
+                    path.with_context(|| format!("{pointer} of what find prints is no path: {told}"))?;
+                Ok(PathBuf::from(path))
+            }
+        }
+    }
+
+    /// What was made, looked at: a program that says that it did what it should may be wrong.
+    fn made(&self, before: &BTreeSet<u64>) -> Result<StepOutput> {
+        let lies =
+            |what: String| anyhow!("[tool.{}] says that it has made {}, and {what}", self.tool, self.name);
+        let found = self.found()?.ok_or_else(|| lies("find does not see it".into()))?;
+        let path = self.path(Some(&found)).with_context(|| format!("[tool.{}] find", self.tool))?;
+        let shown = path.display();
+        settle();
+        wait_until(APPEARS_WITHIN, || path.exists()).map_err(|_| lies(format!("there is no {shown}")))?;
+        let meta = fs::metadata(&path).with_context(|| format!("cannot look at {shown}"))?;
+        match self.commands.gives {
+            Gives::Block => {
+                ensure!(meta.file_type().is_block_device(), lies(format!("{shown} is no block device")));
+                ensure!(
+                    !before.contains(&meta.rdev()),
+                    lies(format!("{shown} is a device that was there before, of somebody else"))
+                );
+            }
+            Gives::File => {
+                let folder = self.slots.get(RUN).map(Path::new).context("a run without a folder")?;
+                let real = path.canonicalize().with_context(|| format!("cannot look at {shown}"))?;
+                let folder = folder.canonicalize().context("the run's folder is gone")?;
+                ensure!(
+                    meta.is_file() && real.starts_with(&folder),
+                    lies(format!("{shown} is no file in the run's folder"))
+                );
+            }
+        }
+        let bytes = size_of(&path)?;
+        ensure!(
+            bytes >= self.bytes,
+            lies(format!(
+                "{shown} has {}, where {} are counted on; hint: what it keeps for itself is \"reserve\" in [tool.{}]",
+                show_bytes(bytes),
+                show_bytes(self.bytes),
+                self.tool
+            ))
+        );
+        Ok(StepOutput::at(path))
+    }
+
+    /// All commands of undo, whatever becomes of one: what is half made has parts that are not there.
+    fn undo_all(&self) -> Result<()> {
+        self.check_named()?;
+        let results = self.commands.undo.iter().map(|argv| self.run("undo", argv, None, self.long_limit()));
+        let failed: Vec<String> = results.filter_map(Result::err).map(|error| format!("{error:#}")).collect();
+        let start = Instant::now();
+        loop {
+            if self.found()?.is_none() {
+                return Ok(());
+            }
+            if start.elapsed() > self.limit() || !failed.is_empty() {
+                let why = if failed.is_empty() { "undo did not fail".to_owned() } else { failed.join("; ") };
+                bail!("[tool.{}] {} is there still: {why}", self.tool, self.name);
+            }
+            std::thread::sleep(PAUSE);
+        }
+    }
+
+    fn state_now(&self, query: &StateQuery) -> Result<ArrayState> {
+        let told = self.run("state", &query.command, None, self.limit())?;
+        state_of(query, &told, &|pointer| {
+            let mut slots = self.slots.clone();
+            slots.insert(NAME.to_owned(), self.name.clone());
+            filled(pointer, &slots).unwrap_or_default()
+        })
+        .with_context(|| format!("[tool.{}] state", self.tool))
+    }
+}
+
+impl ManagedResource for MakeByTool {
+    fn survives(&self) -> bool {
+        self.commands.survives
+    }
+
+    fn make(&self, _: &mut RealSystem, _: &RunTag) -> Result<StepOutput> {
+        self.check_before().context(NothingMade)?;
+        let before = block_devices();
+        let made = self
+            .run_all("make", &self.commands.make, None, self.long_limit())
+            .and_then(|()| self.made(&before));
+        // Whoever finds nothing would undo nothing, and a part may be there that find does not see.
+        made.map_err(|error| match self.undo_all() {
+            Ok(()) => error,
+            Err(left) => error.context(format!("{left:#}, after a failure")),
+        })
+    }
+
+    fn find(&self, tag: &RunTag, _: &[StepOutput]) -> Result<Option<StepOutput>> {
+        // It is asked before it is known that what would be undone is ours.
+        ensure!(tag.is_in(&self.name), NotOurs(format!("{} is no name of run {}", self.name, tag.run_id)));
+        self.check_named()?;
+        if !self.commands.daemon {
+            let programs = self.commands.make.iter().filter_map(|argv| argv.first());
+            let programs: Vec<&str> = programs.filter_map(|path| path.rsplit('/').next()).collect();
+            await_orphans(&programs, &[&self.name])?;
+        }
+        Ok(self
+            .found()?
+            .map(|found| StepOutput { path: self.path(Some(&found)).ok(), ..StepOutput::default() }))
+    }
+
+    fn unmake(&self, _: &mut RealSystem, _: &RunTag, _: &StepOutput) -> Result<()> {
+        self.undo_all()
+    }
+
+    fn state(&self, _: &StepOutput) -> Result<Option<ArrayState>> {
+        self.commands.state.as_ref().map(|query| self.state_now(query)).transpose()
+    }
+
+    fn settings(&self, _: &StepOutput) -> Result<ThingSettings> {
+        let Some(query) = &self.commands.settings else { return Ok(ThingSettings::new()) };
+        let told = self.run("settings", &query.command, None, self.limit())?;
+        if query.pointers.is_empty() {
+            let lines = told.lines().filter_map(|line| line.split_once('='));
+            return Ok(lines.map(|(key, value)| (key.trim().to_owned(), value.trim().to_owned())).collect());
+        }
+        let mut slots = self.slots.clone();
+        slots.insert(NAME.to_owned(), self.name.clone());
+        let one = |(name, pointer): (&String, &String)| {
+            let value = pointed(&told, &filled(pointer, &slots).unwrap_or_default())?;
+            Ok((name.clone(), plain(&value)))
+        };
+        let settings: Result<ThingSettings> = query.pointers.iter().map(one).collect();
+        settings.with_context(|| format!("[tool.{}] settings", self.tool))
+    }
+}
+
+impl Operation for MakeByTool {
+    fn describe(&self) -> String {
+        self.shown(&self.commands.make, None)
+    }
+
+    fn inputs(&mut self) -> Vec<&mut PathRef> {
+        self.members.iter_mut().collect()
+    }
+
+    fn own<'a>(&'a self, _: &'a StepOutput) -> Vec<Own<'a>> {
+        vec![Own::Named(&self.name)]
+    }
+
+    fn undoing(&self, _: Option<&StepOutput>) -> Option<Undoing> {
+        Some(Undoing::new("removed", format!("{} of {}", self.name, self.tool)))
+    }
+
+    fn undo_by_hand(&self, _: &RunTag, _: &StepOutput) -> Option<String> {
+        Some(self.shown(&self.commands.undo, None))
+    }
+}
+
+impl ResourceChange for ChangeByTool {
+    fn make(&self, system: &mut RealSystem) -> Result<()> {
+        let of = &self.of;
+        let paths = of.paths()?;
+        let query = of.commands.state.as_ref().context("a tool without a state")?;
+        let member = |at: usize| {
+            let path = paths.get(at).context("a member that is not there")?;
+            Ok::<_, anyhow::Error>((at, path.as_str()))
+        };
+        match self.change {
+            ToolChange::Fails(at) => {
+                of.run_all("fail", &of.commands.fail, Some(member(at)?), of.limit())?;
+                let now = of.state_now(query)?;
+                ensure!(
+                    now != ArrayState::Healthy,
+                    "[tool.{}] says that {} has failed, and its state is {now}",
+                    of.tool,
+                    member(at)?.1
+                );
+                Ok(())
+            }
+            ToolChange::Returns(at) => {
+                of.run_all("return", &of.commands.bring_back, Some(member(at)?), of.long_limit())
+            }
+            ToolChange::AwaitWhole => await_whole(of, query, &mut system.synced()),
+        }
+    }
+}
+
+fn await_whole(
+    of: &MakeByTool,
+    query: &StateQuery,
+    told: &mut dyn FnMut(f64) -> ControlFlow<()>,
+) -> Result<()> {
+    let start = Instant::now();
+    loop {
+        let now = of.state_now(query)?;
+        match now {
+            ArrayState::Healthy => return Ok(()),
+            ArrayState::Rebuilding { done, .. } | ArrayState::Syncing { done } => {
+                if told(done).is_break() {
+                    bail!("ended while {} is {now}", of.name);
+                }
+            }
+            // A rebuild that has not begun is waited for, too.
+            ArrayState::Degraded { .. } if start.elapsed() < of.limit() => {}
+            _ => bail!("{} is not rebuilt: it is {now}", of.name),
+        }
+        ensure!(
+            start.elapsed() < of.long_limit(),
+            "{} is {now} after {} s; hint: long_limit in [tool.{}]",
+            of.name,
+            of.commands.long_limit,
+            of.tool
+        );
+        std::thread::sleep(PAUSE);
+    }
+}
+
+impl Operation for ChangeByTool {
+    fn describe(&self) -> String {
+        let member = |at: usize| self.of.members.get(at).map_or_else(String::new, PathRef::to_string);
+        match self.change {
+            ToolChange::Fails(at) => self.of.shown(&self.of.commands.fail, Some((at, &member(at)))),
+            ToolChange::Returns(at) => self.of.shown(&self.of.commands.bring_back, Some((at, &member(at)))),
+            ToolChange::AwaitWhole => format!("wait until {} is whole", self.of.name),
+        }
+    }
+
+    fn inputs(&mut self) -> Vec<&mut PathRef> {
+        self.of.inputs()
+    }
+}
+
+/// A program that nobody but root and this user can have written.
+fn trusted_program(name: &str) -> Result<()> {
+    let lies = if name.starts_with('/') { Some(PathBuf::from(name)) } else { program_path(name) };
+    let real = lies.and_then(|path| path.canonicalize().ok());
+    let real = real.with_context(|| format!("{name} is not installed"))?;
+    let own = rustix::process::geteuid().as_raw();
+    for (depth, part) in real.ancestors().enumerate() {
+        let meta = fs::metadata(part).with_context(|| format!("cannot look at {}", part.display()))?;
+        let is_sticky = depth > 0 && meta.mode() & 0o1000 != 0;
+        ensure!(
+            [0, own].contains(&meta.uid()) && (meta.mode() & 0o022 == 0 || is_sticky),
+            NotOurs(format!(
+                "{name} is not run: {} belongs to user {} with mode {:04o}, so somebody else may have written it",
+                part.display(),
+                meta.uid(),
+                meta.mode() & 0o7777
+            ))
+        );
+    }
+    Ok(())
+}
+
+/// Whether a text has that name in it, and not one that is longer.
+fn is_named(text: &str, name: &str) -> bool {
+    let ends = |at: usize| !text[at + name.len()..].starts_with(|c: char| c.is_ascii_alphanumeric());
+    !name.is_empty() && text.match_indices(name).any(|(at, _)| ends(at))
+}
+
+/// Numbers of the block devices that have bytes.
+fn block_devices() -> BTreeSet<u64> {
+    let entries = fs::read_dir("/sys/class/block").into_iter().flatten().flatten();
+    let number = |entry: fs::DirEntry| {
+        let read = |file: &str| fs::read_to_string(entry.path().join(file)).ok();
+        let sectors: u64 = read("size")?.trim().parse().ok()?;
+        let text = read("dev")?;
+        let (major, minor) = text.trim().split_once(':')?;
+        let number = rustix::fs::makedev(major.parse().ok()?, minor.parse().ok()?);
+        (sectors > 0).then_some(number)
+    };
+    entries.filter_map(number).collect()
+}
+
+fn size_of(path: &Path) -> Result<u64> {
+    let size = File::open(path).and_then(|mut file| file.seek(SeekFrom::End(0)));
+    size.with_context(|| format!("cannot open {}", path.display()))
+}
+
+/// What a program says of its failure, from both of its pipes.
+fn words_of(output: &Output) -> String {
+    let pipes = [&output.stderr, &output.stdout].map(|pipe| String::from_utf8_lossy(pipe).trim().to_owned());
+    let words: Vec<String> = pipes.into_iter().filter(|words| !words.is_empty()).collect();
+    match words.is_empty() {
+        true => "it printed nothing".to_owned(),
+        false => words.join("; ").chars().take(WORDS_SHOWN).collect(),
+    }
+}
+
+fn pointed(text: &str, pointer: &str) -> Result<Value> {
+    let json: Value = serde_json::from_str(text).with_context(|| {
+        format!("what it prints is no JSON: {}", text.trim().chars().take(200).collect::<String>())
+    })?;
+    json.pointer(pointer).cloned().with_context(|| format!("what it prints has no {pointer}: {json}"))
+}
+
+/// A value without quotes.
+fn plain(value: &Value) -> String {
+    value.as_str().map_or_else(|| value.to_string(), str::to_owned)
+}
+
+/// The state that the words tell: that of a rebuild counts before that of what lacks members, and both before that of the whole.
+fn state_of(query: &StateQuery, text: &str, fill: &dyn Fn(&str) -> String) -> Result<ArrayState> {
+    let told = match &query.pointer {
+        Some(pointer) => plain(&pointed(text, &fill(pointer))?),
+        None => text.trim().to_owned(),
+    };
+    let words: BTreeSet<String> = told
+        .split(|c: char| !c.is_alphanumeric() && !matches!(c, '_' | '-'))
+        .map(str::to_lowercase)
+        .collect();
+    let has = |known: &[String]| known.iter().any(|word| words.contains(&word.to_lowercase()));
+    let number = |pointer: &Option<String>| -> Result<Option<f64>> {
+        let Some(pointer) = pointer else { return Ok(None) };
+        let value = plain(&pointed(text, &fill(pointer))?);
+        let number = value.trim_end_matches('%').trim().parse();
+        Ok(Some(number.with_context(|| format!("{pointer} is no number: {value}"))?))
+    };
+    let missing = || Ok::<u32, anyhow::Error>(number(&query.missing)?.map_or(1, |missing| missing as u32));
+    let done = || Ok::<f64, anyhow::Error>(number(&query.progress)?.map_or(0.0, |percent| percent / 100.0));
+    Ok(if has(&query.rebuilding) {
+        ArrayState::Rebuilding { missing: missing()?.max(1), done: done()? }
+    } else if has(&query.degraded) {
+        ArrayState::Degraded { missing: missing()?.max(1) }
+    } else if has(&query.syncing) {
+        ArrayState::Syncing { done: done()? }
+    } else if has(&query.healthy) {
+        ArrayState::Healthy
+    } else {
+        ArrayState::Down { word: told.chars().take(200).collect() }
+    })
+}
+
+#[cfg(test)]
+#[path = "tool_tests.rs"]
+mod tests;

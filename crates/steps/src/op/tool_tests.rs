@@ -1,0 +1,252 @@
+//! With a program of an engine that is a file of this test: it says and does what each case wants.
+
+use super::*;
+use crate::op::Op;
+use std::os::unix::fs::PermissionsExt;
+
+const NAME_HERE: &str = "iotax-r-tool0";
+
+/// A program, and the folder of a run.
+struct Rig {
+    folder: tempfile::TempDir,
+}
+
+impl Rig {
+    /// What the program does for `create`; by default it makes what it should.
+    fn new(create: &str) -> Rig {
+        let folder = tempfile::tempdir().unwrap();
+        let rig = Rig { folder };
+        let list = rig.path("list");
+        let script = format!(
+            "#!/bin/sh\nlist={}; name=$2; run={}\nmakes() {{ echo \"$name\" >> $list; truncate -s 2M $run/$name.img; }}\n\
+             case $1 in\ncreate) {create} ;;\nshow) cat $list 2>/dev/null; exit 0 ;;\n\
+             delete) rm -f $run/$name.img; grep -v -x \"$name\" $list > $list.new; mv $list.new $list ;;\n\
+             state) echo '{{\"raid\":[{{\"state\":[\"online\",\"reconstructing\"],\"done\":\"25%\",\"strip\":64}}]}}' ;;\nesac\n",
+            list.display(),
+            rig.path("").display()
+        );
+        rig.program("arrayctl", &script);
+        rig
+    }
+
+    fn program(&self, name: &str, text: &str) {
+        fs::write(self.path(name), text).unwrap();
+        fs::set_permissions(self.path(name), fs::Permissions::from_mode(0o755)).unwrap();
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    fn tag(&self) -> RunTag {
+        RunTag { run_id: "r".into(), run_dir: self.folder.path().to_owned() }
+    }
+
+    fn op(&self) -> MakeByTool {
+        let program = self.path("arrayctl").display().to_string();
+        let argv = |words: &[&str]| -> Argv {
+            std::iter::once(program.clone()).chain(words.iter().map(|word| (*word).to_owned())).collect()
+        };
+        let run = self.folder.path().display().to_string();
+        MakeByTool {
+            tool: "array".into(),
+            name: NAME_HERE.into(),
+            members: vec![PathRef::Path("/dev/a".into()), PathRef::Path("/dev/b".into())],
+            slots: [(RUN.to_owned(), run)].into(),
+            bytes: 2 << 20,
+            commands: ToolCommands {
+                make: vec![argv(&["create", "{name}", "{members}"])],
+                undo: vec![argv(&["delete", "{name}"])],
+                find: vec![argv(&["show", "{name}"])],
+                absent: vec![4],
+                fail: Vec::new(),
+                bring_back: Vec::new(),
+                state: Some(StateQuery {
+                    command: argv(&["state"]),
+                    pointer: Some("/raid/0/state".into()),
+                    healthy: vec!["online".into()],
+                    rebuilding: vec!["reconstructing".into()],
+                    progress: Some("/raid/0/done".into()),
+                    ..StateQuery::default()
+                }),
+                settings: Some(iotax_facts::tool::SettingsQuery {
+                    command: argv(&["state"]),
+                    pointers: [("strip".to_owned(), "/raid/0/strip".to_owned())].into(),
+                }),
+                gives: Gives::File,
+                path: MadePath::Fixed("{run}/{name}.img".into()),
+                limit: 1,
+                long_limit: 1,
+                survives: true,
+                daemon: false,
+            },
+        }
+    }
+
+    fn make(&self, op: &MakeByTool) -> Result<StepOutput> {
+        op.make(&mut RealSystem::default(), &self.tag())
+    }
+
+    /// Whether nothing is left of it.
+    fn is_bare(&self) -> bool {
+        let list = fs::read_to_string(self.path("list")).unwrap_or_default();
+        !list.contains(NAME_HERE) && !self.path(&format!("{NAME_HERE}.img")).exists()
+    }
+}
+
+#[test]
+fn what_is_made_is_found_read_back_and_taken_away_from_its_journal_entry_alone() {
+    let rig = Rig::new("makes");
+    let op = rig.op();
+    assert!(op.find(&rig.tag(), &[]).unwrap().is_none());
+    let made = rig.make(&op).unwrap();
+    assert_eq!(made.path, Some(rig.path("iotax-r-tool0.img")));
+    assert_eq!(op.state(&made).unwrap(), Some(ArrayState::Rebuilding { missing: 1, done: 0.25 }));
+    assert_eq!(op.settings(&made).unwrap(), [("strip".to_owned(), "64".to_owned())].into());
+    let kept = serde_json::to_string(&Op::MakeByTool(op.clone())).unwrap();
+    let Op::MakeByTool(read) = serde_json::from_str(&kept).unwrap() else { panic!("{kept}") };
+    assert_eq!(read, op);
+    let found = read.find(&rig.tag(), &[]).unwrap().expect("it is there");
+    read.unmake(&mut RealSystem::default(), &rig.tag(), &found).unwrap();
+    assert!(rig.is_bare() && read.find(&rig.tag(), &[]).unwrap().is_none());
+    read.unmake(&mut RealSystem::default(), &rig.tag(), &found).expect("gone is fine");
+}
+
+#[test]
+fn whatever_a_program_does_wrong_is_named_and_nothing_is_left() {
+    let cases: &[(&str, fn(&mut MakeByTool), &str)] = &[
+        ("makes; sleep 60", |_| {}, "make: "),
+        ("makes; sleep 60", |_| {}, "did not end within 1 s and was killed"),
+        ("makes; echo 'drive 2 is busy' >&2; exit 3", |_| {}, "failed (exit status: 3): drive 2 is busy"),
+        ("makes; echo 'no licence'; exit 1", |_| {}, "failed (exit status: 1): no licence"),
+        ("exit 0", |_| {}, "says that it has made iotax-r-tool0, and find does not see it"),
+        ("truncate -s 2M $run/$name.img", |_| {}, "find does not see it"),
+        ("makes", |op| op.bytes = 3 << 20, "iotax-r-tool0.img has 2 MiB, where 3 MiB are counted on"),
+        ("echo $name >> $list; mkdir $run/$name.img", |_| {}, "is no file in the run's folder"),
+        ("echo $name >> $list; ln -s /etc/passwd $run/$name.img", |_| {}, "is no file in the run's folder"),
+        ("makes", |op| op.commands.gives = Gives::Block, "is no block device"),
+        (
+            "makes",
+            |op| op.commands.path = MadePath::Pointer("/0/device".into()),
+            "what it prints is no JSON: iotax-r-tool0",
+        ),
+    ];
+    for (create, change, wanted) in cases {
+        let rig = Rig::new(create);
+        let mut op = rig.op();
+        change(&mut op);
+        let error = format!("{:#}", rig.make(&op).unwrap_err());
+        assert!(error.contains(wanted) && error.contains("[tool.array]"), "{create}: {error}");
+        let _ = fs::remove_dir(rig.path("iotax-r-tool0.img"));
+        assert!(rig.is_bare(), "{create}: {error}");
+    }
+}
+
+#[test]
+fn there_is_no_node_for_what_was_made() {
+    let rig = Rig::new("echo $name >> $list");
+    let error = format!("{:#}", rig.make(&rig.op()).unwrap_err());
+    assert!(error.contains("there is no /") && error.contains("iotax-r-tool0.img"), "{error}");
+    assert!(rig.is_bare());
+}
+
+#[test]
+fn what_was_there_before_is_left_alone() {
+    let rig = Rig::new("makes");
+    fs::write(rig.path("list"), "iotax-r-tool0\n").unwrap();
+    let error = rig.make(&rig.op()).unwrap_err();
+    assert!(
+        error.is::<NothingMade>() && format!("{error:#}").contains("already, which this run did not make")
+    );
+    assert!(!rig.is_bare());
+    fs::write(rig.path("list"), "iotax-r-tool01\n").unwrap();
+    fs::write(rig.path("iotax-r-tool0.img"), "theirs").unwrap();
+    let error = rig.make(&rig.op()).unwrap_err();
+    assert!(error.is::<NothingMade>() && format!("{error:#}").contains("is there already"), "{error:#}");
+    assert_eq!(fs::read(rig.path("iotax-r-tool0.img")).unwrap(), b"theirs");
+}
+
+#[test]
+fn a_journal_is_believed_no_further_than_the_name_of_its_run() {
+    let rig = Rig::new("makes");
+    let refused = |op: &MakeByTool| {
+        let error = op.find(&rig.tag(), &[]).unwrap_err();
+        let undo = op.unmake(&mut RealSystem::default(), &rig.tag(), &StepOutput::default());
+        (error.is::<NotOurs>(), undo.is_err_and(|error| error.is::<NotOurs>()))
+    };
+    rig.make(&rig.op()).unwrap();
+    let mut others = rig.op();
+    others.commands.undo[0][2] = "their-array".into();
+    assert_eq!(refused(&others), (true, true), "it names something else");
+    let mut longer = rig.op();
+    longer.commands.undo[0][2] = "{name}1".into();
+    assert_eq!(refused(&longer), (true, true), "tool01 is another");
+    let mut other_run = rig.op();
+    other_run.name = "iotax-q-tool0".into();
+    assert!(other_run.find(&rig.tag(), &[]).unwrap_err().is::<NotOurs>());
+    let own = Op::MakeByTool(other_run).check_own(&rig.tag(), &StepOutput::default());
+    assert!(own.unwrap_err().is::<NotOurs>());
+    assert!(!rig.is_bare(), "nothing was run");
+}
+
+#[test]
+fn a_program_that_somebody_else_may_have_written_is_not_run() {
+    let rig = Rig::new("makes");
+    let op = rig.op();
+    fs::set_permissions(rig.path("arrayctl"), fs::Permissions::from_mode(0o777)).unwrap();
+    let error = format!("{:#}", rig.make(&op).unwrap_err());
+    assert!(error.contains("is not run") && error.contains("with mode 0777"), "{error}");
+    assert!(rig.is_bare());
+    fs::set_permissions(rig.path("arrayctl"), fs::Permissions::from_mode(0o755)).unwrap();
+    let mut missing = op;
+    missing.commands.make[0][0] = "no-such-engine-cli".into();
+    let error = format!("{:#}", rig.make(&missing).unwrap_err());
+    assert!(error.contains("no-such-engine-cli is not installed"), "{error}");
+}
+
+#[test]
+fn a_find_that_fails_is_no_answer() {
+    let rig = Rig::new("makes");
+    let op = rig.op();
+    let made = rig.make(&op).unwrap();
+    rig.program("arrayctl", "#!/bin/sh\necho 'no daemon' >&2; exit 7\n");
+    let error = format!("{:#}", op.unmake(&mut RealSystem::default(), &rig.tag(), &made).unwrap_err());
+    assert!(error.contains("so it is not known what is there: no daemon"), "{error}");
+    let by_hand = op.undo_by_hand(&rig.tag(), &made).unwrap();
+    assert!(by_hand.ends_with("arrayctl delete iotax-r-tool0"), "{by_hand}");
+    rig.program("arrayctl", "#!/bin/sh\nexit 4\n");
+    op.unmake(&mut RealSystem::default(), &rig.tag(), &made).expect("4 means that there is nothing");
+}
+
+#[test]
+fn an_undo_that_leaves_it_there_says_so() {
+    let rig = Rig::new("makes");
+    let mut op = rig.op();
+    let made = rig.make(&op).unwrap();
+    op.commands.undo[0][1] = "show".into();
+    let error = format!("{:#}", op.unmake(&mut RealSystem::default(), &rig.tag(), &made).unwrap_err());
+    assert!(error.contains("iotax-r-tool0 is there still: undo did not fail"), "{error}");
+}
+
+#[test]
+fn states_are_told_by_words() {
+    let query = StateQuery {
+        healthy: vec!["online".into()],
+        degraded: vec!["degraded".into()],
+        rebuilding: vec!["reconstructing".into()],
+        syncing: vec!["initing".into()],
+        ..StateQuery::default()
+    };
+    let of = |text: &str| state_of(&query, text, &str::to_owned).unwrap();
+    assert_eq!(of("state: Online, initialized"), ArrayState::Healthy);
+    assert_eq!(of("online degraded"), ArrayState::Degraded { missing: 1 });
+    assert_eq!(of("online degraded reconstructing"), ArrayState::Rebuilding { missing: 1, done: 0.0 });
+    assert_eq!(of("online initing"), ArrayState::Syncing { done: 0.0 });
+    assert_eq!(of("not-online"), ArrayState::Down { word: "not-online".into() });
+    let pointed = StateQuery { pointer: Some("/x".into()), missing: Some("/lost".into()), ..query };
+    let of = |text: &str| state_of(&pointed, text, &str::to_owned).map_err(|error| format!("{error:#}"));
+    assert_eq!(of(r#"{"x":"degraded","lost":2}"#), Ok(ArrayState::Degraded { missing: 2 }));
+    assert!(of(r#"{"y":1}"#).unwrap_err().contains("has no /x"));
+    assert!(of(r#"{"x":"degraded","lost":"two"}"#).unwrap_err().contains("/lost is no number: two"));
+    assert!(of("offline").unwrap_err().contains("no JSON: offline"));
+}

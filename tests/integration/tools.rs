@@ -1,0 +1,145 @@
+//! Engines that iotax does not know, described by the commands of their programs: one that is really there (QEMU's storage daemon),
+//! and one that this test plays.
+
+use crate::crash::killed_everywhere;
+use crate::rig::{Rig, can, can_loop, can_run, words};
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+
+const QUICK: &[&str] = &["--slice", "20ms", "--min-time", "100ms", "--budget", "500ms"];
+
+/// A scenario whose second stack has that layer over a loop device.
+fn scenario(rig: &Rig, layer: &str, tools: &str) -> String {
+    let file = rig.file("x.img", 64);
+    let text = format!(
+        "{tools}\n[stack.loop]\ntext = \"{file} | loop\"\n[stack.by-tool]\ntext = \"{file} | loop | {layer}\"\n\
+         [[workload]]\nrw = \"randread\"\n"
+    );
+    let path = rig.path("tools.toml");
+    std::fs::write(&path, text).unwrap();
+    path.to_str().unwrap().to_owned()
+}
+
+/// Processes that name something of this folder and run on by themselves.
+fn daemons(folder: &Path) -> String {
+    let pattern = format!("qemu-storage-daemon .*{}", folder.display());
+    let output =
+        std::process::Command::new("pgrep").args(["--full", "--list-full", &pattern]).output().unwrap();
+    String::from_utf8(output.stdout).unwrap()
+}
+
+fn can_fuse() -> bool {
+    can("FUSE (/dev/fuse, as root)", Path::new("/dev/fuse").exists())
+        && can_loop()
+        && can_run(&["qemu-storage-daemon", "pkill", "pgrep"])
+}
+
+#[test]
+fn a_described_engine_is_measured_and_nothing_is_left_wherever_a_run_is_killed() {
+    if !can_fuse() {
+        return;
+    }
+    let _alone = crate::rig::alone();
+    let rig = Rig::new();
+    let file = concat!(env!("CARGO_MANIFEST_DIR"), "/scenarios/engines/qsd-fuse.toml");
+    let scenario = scenario(&rig, "qsd-fuse(aio=threads)", &format!("tools = [\"{file}\"]"));
+    let plan = rig.expect(0, &["plan", &scenario]);
+    assert!(plan.contains("qemu-storage-daemon --daemonize") && plan.contains("aio=threads"), "{plan}");
+    let report = rig.json(&[&["run", &scenario], QUICK].concat());
+    let rows = report["workloads"][0]["rows"].as_array().unwrap();
+    assert_eq!(rows.len(), 2);
+    assert!(
+        rows.iter().all(|row| row["iops"]["value"].as_f64().unwrap() > 0.0 && row["errors"] == 0),
+        "{rows:?}"
+    );
+    assert_eq!(daemons(&rig.path("")), "");
+    let args = [&["run", &scenario], QUICK].concat();
+    // Intent and done of four steps: file, fill, loop, what the program makes; and their undoing.
+    killed_everywhere(&rig, &args, 12, &|place| assert_eq!(daemons(&rig.path("")), "", "{place}"));
+}
+
+/// A program that plays an engine's: its arrays are loop devices, by its own list of names.
+const ARRAYCTL: &str = r#"#!/bin/sh
+state=$(dirname "$0")/state; mkdir -p "$state"
+case $1 in
+create) CREATE ;;
+show) ls "$state"; if test -f "$state/$2"; then exit 0; else exit 1; fi ;;
+delete) device=$(cat "$state/$2"); rm "$state/$2"; losetup --detach "$device" ;;
+json) printf '{"device":"%s"}\n' "$(cat "$state/$2")" ;;
+esac
+"#;
+
+fn arrayctl(rig: &Rig, create: &str) -> String {
+    let program = rig.path("arrayctl");
+    std::fs::write(&program, ARRAYCTL.replace("CREATE", create)).unwrap();
+    std::fs::set_permissions(&program, PermissionsExt::from_mode(0o755)).unwrap();
+    let program = program.display();
+    format!(
+        "[tool.array]\nlimit = \"3s\"\nlong_limit = \"3s\"\nunwritten = false\nabsent = [1]\npath_pointer = \"/device\"\n\
+         make = [[\"{program}\", \"create\", \"{{name}}\", \"{{members}}\"]]\n\
+         undo = [[\"{program}\", \"delete\", \"{{name}}\"]]\n\
+         find = [[\"{program}\", \"show\", \"{{name}}\"], [\"{program}\", \"json\", \"{{name}}\"]]\n"
+    )
+}
+
+const MAKES: &str = r#"losetup --find --show --direct-io=on "$3" > "$state/$2""#;
+
+#[test]
+fn a_device_that_a_program_names_is_measured_and_taken_away_by_it() {
+    if !can_loop() {
+        return;
+    }
+    let rig = Rig::new();
+    let scenario = scenario(&rig, "array", &arrayctl(&rig, MAKES));
+    let report = rig.json(&[&["run", &scenario], QUICK].concat());
+    let rows = report["workloads"][0]["rows"].as_array().unwrap();
+    assert!(rows.iter().all(|row| row["iops"]["value"].as_f64().unwrap() > 0.0), "{rows:?}");
+    assert_eq!(std::fs::read_dir(rig.path("state")).unwrap().count(), 0);
+    assert_eq!(crate::rig::traces(&rig.path("")), Vec::<String>::new());
+}
+
+#[test]
+fn a_program_that_hangs_fails_or_lies_leaves_nothing() {
+    if !can_loop() {
+        return;
+    }
+    let cases = [
+        (format!("{MAKES}; sleep 600"), "did not end within 3 s and was killed"),
+        (
+            format!("{MAKES}; echo 'drive 1 has failed'; exit 9"),
+            "failed (exit status: 9): drive 1 has failed",
+        ),
+        (r#"echo "$3" > "$state/$2""#.to_owned(), "is a device that was there before, of somebody else"),
+        (r#"echo /dev/none > "$state/$2""#.to_owned(), "there is no /dev/none"),
+        (r#"echo /dev/null > "$state/$2""#.to_owned(), "/dev/null is no block device"),
+        (r#"losetup --find --show --sizelimit 1048576 "$3" > "$state/$2""#.to_owned(), "has 1 MiB, where"),
+    ];
+    for (create, wanted) in cases {
+        let rig = Rig::new();
+        // What a program only claims to have made is not detached when it is deleted.
+        let tool = arrayctl(&rig, &create);
+        let text = std::fs::read_to_string(rig.path("arrayctl")).unwrap();
+        let keeps =
+            if wanted.contains("before") { text.replace("losetup --detach", ": losetup") } else { text };
+        std::fs::write(rig.path("arrayctl"), keeps).unwrap();
+        let scenario = scenario(&rig, "array", &tool);
+        let output = rig.iotax(&[&["run", &scenario], QUICK].concat());
+        let said = words(&output);
+        assert!(!output.status.success() && said.contains(wanted) && said.contains("[tool.array]"), "{said}");
+        assert_eq!(std::fs::read_dir(rig.path("state")).unwrap().count(), 0, "{said}");
+        assert_eq!(crate::rig::traces(&rig.path("")), Vec::<String>::new(), "{said}");
+        assert!(rig.expect(0, &["clean"]).contains("nothing to clean"));
+    }
+}
+
+#[test]
+fn a_program_that_is_missing_is_an_unmet_need() {
+    let rig = Rig::new();
+    let tool = arrayctl(&rig, "").replace(&rig.path("arrayctl").display().to_string(), "no-such-engine-cli");
+    let said = rig.complaint(3, &["run", &scenario(&rig, "array", &tool)]);
+    assert!(
+        said.contains("no-such-engine-cli is not installed: for the commands of [tool.array]; hint: "),
+        "{said}"
+    );
+    assert!(!rig.path("x.img").exists());
+}
