@@ -1,8 +1,10 @@
-//! Layers of one host between devices and what is above: loop, partition, split, linear, mdraid, lvm, zfs, fs; and what a running
-//! SPDK target makes of them.
+//! Layers of one host between devices and what is above: loop, partition, split, linear, mdraid, lvm, zfs, fs; what a running SPDK
+//! target makes of them; a Ceph cluster on them, and its images as files.
 
 mod bcache;
+pub mod ceph;
 pub mod fs;
+mod librbd;
 mod linear;
 mod loopdev;
 pub mod lvm;
@@ -12,7 +14,9 @@ mod spdk;
 pub mod zfs;
 
 pub use bcache::Bcache;
+pub use ceph::Ceph;
 pub use fs::FileSystem;
+pub use librbd::Librbd;
 pub use linear::{Linear, Split};
 pub use loopdev::Loop;
 pub use lvm::Lvm;
@@ -28,8 +32,20 @@ use iotax_steps::op::{MakeDirectory, MakeFile, Mount, Op};
 use iotax_steps::{PathRef, StepId};
 
 /// Every one of them.
-pub const ALL: &[&dyn Layer] =
-    &[&Loop, &Lvm, &Bcache, &Zfs, &FileSystem, &Partition, &Split, &Linear, &MdRaid, &SpdkBdev];
+pub const ALL: &[&dyn Layer] = &[
+    &Loop,
+    &Lvm,
+    &Bcache,
+    &Zfs,
+    &FileSystem,
+    &Partition,
+    &Split,
+    &Linear,
+    &MdRaid,
+    &SpdkBdev,
+    &Ceph,
+    &Librbd,
+];
 
 /// Mounts a file system and fills one file on it: its path. The mount point is made for it.
 fn file_on(context: &mut PlanContext, mount: Mount, bytes: u64) -> PathRef {
