@@ -46,7 +46,7 @@ fn images_of_a_real_cluster_are_measured_and_nothing_of_it_is_left() {
     for row in report["workloads"][0]["rows"].as_array().unwrap() {
         assert!(row["iops"]["value"].as_f64().unwrap() > 0.0 && row["errors"] == 0, "{row}");
     }
-    let records = rig.records("layer");
+    let records = rig.records("volume");
     let of_cluster = settings(&records, "ceph");
     assert_eq!(of_cluster.len(), 1, "both stacks are on one cluster");
     for (name, value) in

@@ -29,7 +29,7 @@ impl Layer for Ceph {
 
     /// Files are shown to Ceph as loop devices, which keep it off the marker behind their data.
     fn needs(&self, _: &LayerSpec) -> Vec<&'static str> {
-        vec!["root", "ceph", "losetup", "loop-devices"]
+        vec!["root", "ceph", "ceph-common", "losetup", "loop-devices"]
     }
 
     fn missing(&self, _: &LayerSpec) -> Vec<Missing> {

@@ -46,18 +46,26 @@ pub const HELP: LayerHelp = LayerHelp {
     capabilities: &[Capability::listed(
         "ceph",
         "layer ceph: a cluster of its own and images in it",
-        &["ceph", "qemu-rbd", "root", "losetup", "loop-devices"],
+        &["ceph", "ceph-common", "qemu-rbd", "root", "losetup", "loop-devices"],
     )],
     requires: &[
         program!(
+            "ceph-common",
+            ["ceph", "rbd"],
+            "for images of Ceph",
+            "ceph-common",
+            "ceph-common",
+            "Ceph's common tools"
+        ),
+        program!(
             "ceph",
-            ["ceph", "ceph-mon", "ceph-mgr", "ceph-osd", "rbd", "monmaptool", "ceph-authtool"],
+            ["ceph-mon", "ceph-mgr", "ceph-osd", "monmaptool", "ceph-authtool"],
             "for the layer ceph",
             "ceph-mon ceph-mgr ceph-osd ceph-common",
             "ceph-mon ceph-mgr ceph-osd ceph-common",
             "Ceph's mon, mgr, osd and common tools"
         ),
-        // Whether QEMU has the driver is asked of it.
+        // Whether QEMU has the driver it is asked itself.
         Requirement {
             id: "qemu-rbd",
             why: "for QEMU on images of ceph",

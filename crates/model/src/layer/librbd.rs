@@ -13,7 +13,7 @@ const SERIAL: &str = "QEMU shows the image by FUSE and serves few of its I/Os at
 pub const HELP: LayerHelp = LayerHelp {
     name: "librbd",
     elsewhere: &[("krbd", "librbd"), ("rbd-nbd", "librbd"), ("rbd-fuse", "librbd")],
-    help: "an image of ceph as a file of this host: librbd in a qemu-storage-daemon, shown by FUSE",
+    help: "an image of Ceph as a file of this host: librbd in a qemu-storage-daemon, shown by FUSE",
     example: "[/dev/nvme1n1,/dev/nvme2n1,/dev/nvme3n1] | ceph(size=3) | librbd(cache=none)",
     options: &[option(
         "cache",
@@ -30,7 +30,7 @@ pub const HELP: LayerHelp = LayerHelp {
     capabilities: &[Capability::listed(
         "librbd",
         "layer librbd: an image of ceph as a file of this host",
-        &["ceph", "qemu-rbd", "qemu-storage-daemon", "fuse", "root"],
+        &["ceph-common", "qemu-rbd", "qemu-storage-daemon", "fuse", "root"],
     )],
     requires: &[Requirement {
         id: "fuse",
