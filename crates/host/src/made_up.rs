@@ -198,6 +198,13 @@ pub fn complete_server() -> Machine {
         ("rdma", "rdma utility, iproute2-6.1.0"),
         ("nbd-client", "nbd-client version 3.24"),
         ("qemu-nbd", "qemu-nbd 7.2.9"),
+        ("ceph", "ceph version 16.2.15 (618f4408) pacific (stable)"),
+        ("ceph-mon", "ceph version 16.2.15"),
+        ("ceph-mgr", "ceph version 16.2.15"),
+        ("ceph-osd", "ceph version 16.2.15"),
+        ("rbd", "ceph version 16.2.15"),
+        ("monmaptool", ""),
+        ("ceph-authtool", ""),
     ];
     machine.probe.programs =
         Programs::Given(versions.map(|(name, version)| (name.into(), version.into())).into());
@@ -229,6 +236,10 @@ pub fn complete_server() -> Machine {
     machine.put(&[("/lib/modules/6.1.0-18-amd64/modules.dep", &files.collect::<String>())]);
     let loaded = ["dm_mod", "raid0", "raid1", "raid10", "raid456"];
     loaded.iter().for_each(|module| machine.put(&[(&format!("/sys/module/{module}/initstate"), "live\n")]));
-    machine.put(&[("/dev/loop-control", ""), ("/proc/filesystems", "nodev\tproc\n\text4\n\txfs\n")]);
+    machine.put(&[
+        ("/dev/loop-control", ""),
+        ("/dev/fuse", ""),
+        ("/proc/filesystems", "nodev\tproc\n\text4\n\txfs\n"),
+    ]);
     machine
 }

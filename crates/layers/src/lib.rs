@@ -295,6 +295,8 @@ pub struct PlanContext {
     pub place: Place,
     /// Whether something is set up above the layer being planned: a guest needs the programs for it.
     pub set_up_above: bool,
+    /// In how many ways stacks go on above the layer being planned, guests side by side each for itself.
+    pub ways_above: u32,
     /// So far.
     pub steps: Vec<Step>,
     /// Guests that the steps start, for the measuring side to connect to.
@@ -318,6 +320,7 @@ impl PlanContext {
             trims: false,
             place: Place::Host,
             set_up_above: false,
+            ways_above: 1,
             steps: Vec::new(),
             guests: Vec::new(),
             drafts: Vec::new(),

@@ -5,6 +5,7 @@ use iotax_host::caches::{WriteCache, page_cache};
 use iotax_host::facts;
 use iotax_host::probe::Probe;
 use iotax_layers::{OwnCache, layer_of};
+use iotax_model::scenario::bdev;
 use iotax_model::scenario::{Medium, Scenario, Stack};
 
 /// The known ones, the largest first; none where nothing writes. What other hosts and drives hold back is not known
@@ -73,7 +74,13 @@ fn smallest_member(scenario: &Scenario, medium: &Medium, probe: &Probe) -> Optio
 /// Whether writes of a stack are acknowledged from this host's page cache.
 fn on_this_host(scenario: &Scenario, stack: &Stack) -> bool {
     let load = buffered(scenario) && stack.medium.place().is_host() && guest_memory(stack).is_none();
-    load || stack.layers.iter().any(|spec| layer_of(spec).is_some_and(|layer| layer.caches_writes(spec)))
+    let caches = |at: usize| {
+        let spec = &stack.layers[at];
+        // What no kernel has, no kernel has copies of.
+        let on_kernel = !bdev::ends_in_one(&stack.layers[..at]);
+        on_kernel && layer_of(spec).is_some_and(|layer| layer.caches_writes(spec))
+    };
+    load || (0..stack.layers.len()).any(caches)
 }
 
 /// Bytes that a guest's page cache has room for at most, where the load in it writes without O_DIRECT.

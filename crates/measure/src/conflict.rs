@@ -108,7 +108,10 @@ impl Meetings {
             // Media that are nowhere overlap with none, not even with their like.
             let steps = if own.is_empty() { &[][..] } else { &ways[..] };
             for (depth, step) in steps.windows(2).enumerate() {
-                own.push(Point { at: step[0], way: step[1], above: above[depth], unwritten });
+                let below = depth.checked_sub(1).and_then(|below| stack.layers[below].help());
+                if !below.is_some_and(|help| help.gives_parts) {
+                    own.push(Point { at: step[0], way: step[1], above: above[depth], unwritten });
+                }
                 unwritten |= stack.layers.get(depth).is_some_and(gives_unwritten);
             }
             points.push(own);
@@ -194,7 +197,7 @@ fn above_each(layers: &[LayerSpec]) -> Vec<Above> {
     let mut above = Above { made: false, splits: false, claim: Claim::SharedRead };
     let mut all = vec![above];
     for (at, spec) in layers.iter().enumerate().rev() {
-        above.splits |= spec.copies > 1 && bdev::ends_in_one(&layers[..at]);
+        above.splits |= spec.copies > 1 && bdev::ends_in_bdev(&layers[..at]);
         if is_set_up(spec) {
             let own = layer_of(spec).map_or(Claim::SharedRead, |layer| layer.claim(spec));
             (above.made, above.claim) = (true, stronger(above.claim, own));

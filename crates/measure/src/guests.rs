@@ -3,14 +3,15 @@
 use super::bench::Ready;
 use super::places::Reached;
 use super::plan::SetPlan;
-use anyhow::Result;
+use anyhow::{Context, Result};
 use iotax_host::facts::{Device, Facts};
 use iotax_layers::guest::GuestPlan;
 use iotax_layers::guest::qemu::{DiskSpec, Server};
 use iotax_layers::guest::qmp::Qmp;
 use iotax_layers::guest::settings::{self, Settings};
 use iotax_model::record::{GuestDisk, SpdkTarget};
-use iotax_steps::spdk;
+use iotax_steps::process::started_process;
+use iotax_steps::{ceph, spdk};
 use iotax_units::exit::Failed;
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -79,8 +80,16 @@ fn of_qemu(place: &mut Reached, guest: &GuestPlan, at: usize) -> Result<Settings
     let mut daemon = daemon.map(|daemon| Qmp::connect(&daemon.control, ANSWER)).transpose().map_err(words)?;
     let qemu = place.control()?;
     let mut told = settings::of_qemu(qemu, daemon.as_mut(), at, &guest.disks[at]).map_err(words)?;
-    if let Server::Spdk(disk) = &guest.disks[at].server {
+    let disk = &guest.disks[at];
+    if let Server::Spdk(disk) = &disk.server {
         told.extend(spdk::read_back(&disk.rpc, &disk.name)?);
+    }
+    if let Some(rbd) = &disk.rbd {
+        let tag =
+            guest.daemons.iter().find(|daemon| daemon.disk == at).map_or(&guest.tag, |daemon| &daemon.tag);
+        let process = started_process(tag)?.with_context(|| format!("guest {} has ended", guest.place))?;
+        let cache = ceph::cache_of_client(&disk.path, (&rbd.pool, &rbd.image), process.pid)?;
+        told.insert(settings::RBD_CACHE.to_owned(), cache);
     }
     Ok(told)
 }

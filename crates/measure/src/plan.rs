@@ -414,6 +414,7 @@ impl Ground<'_> {
         // A layer is made once for all stacks that share it.
         let above = self.layout.above[index][depth + 1];
         (context.set_up_above, context.writable) = (above.set_up, above.writes);
+        context.ways_above = above.ways.max(1);
         let before = context.steps.len();
         let shown = write_unit::check_above(spec, layer.writes_below(spec), below)
             .and_then(|()| layer.plan(spec, below, context))

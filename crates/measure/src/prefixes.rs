@@ -3,7 +3,7 @@
 
 use iotax_layers::layer_of;
 use iotax_model::scenario::{LayerSpec, Medium, Scenario, Stack};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 /// The prefixes of all stacks.
 pub struct Prefixes(Vec<Vec<usize>>);
@@ -15,6 +15,8 @@ pub struct Above {
     pub set_up: bool,
     /// Writes of one of them must pass the prefix.
     pub writes: bool,
+    /// In how many ways they go on, guests side by side each for itself: 0 where none goes on.
+    pub ways: u32,
 }
 
 impl Prefixes {
@@ -45,12 +47,14 @@ impl Prefixes {
     /// For each stack and each of its prefixes, what is above it in all stacks that share it.
     pub fn above(&self, scenario: &Scenario) -> Vec<Vec<Above>> {
         let writes = scenario.writes();
-        let mut all: HashMap<usize, Above> = HashMap::new();
+        let (mut all, mut ways): (HashMap<usize, Above>, HashSet<usize>) = Default::default();
         for (stack, prefixes) in scenario.stacks.iter().zip(&self.0) {
             for (depth, prefix) in prefixes.iter().enumerate() {
                 let above = all.entry(*prefix).or_default();
                 above.set_up |= stack.layers[depth..].iter().any(is_set_up);
                 above.writes |= writes || must_write(stack, depth);
+                let goes_on = prefixes.get(depth + 1).filter(|next| ways.insert(**next));
+                above.ways += goes_on.map_or(0, |_| stack.layers[depth].copies);
             }
         }
         self.0.iter().map(|prefixes| prefixes.iter().map(|prefix| all[prefix]).collect()).collect()

@@ -334,6 +334,19 @@ mod tests {
     }
 
     #[test]
+    fn stacks_on_images_of_their_own_write_side_by_side_on_one_cluster() {
+        const CEPH: (&str, &str, &str) = ("ceph", "size", "2");
+        let on_cluster = |cache| on(each(&[file("a"), file("b")]), &[CEPH, ("vm", "cache", cache)]);
+        let both = vec![on_cluster("none"), on_cluster("writeback")];
+        let shared = layout(&scenario(both.clone(), Rw::RandWrite));
+        assert_eq!((shared.sets.len(), numbers(&shared)), (1, vec![None, None]));
+        assert_eq!(shared.above[0][1].ways, 2, "an image each");
+        // The bare files cannot be measured while a cluster is on them.
+        let bare = [both, vec![on(each(&[file("a"), file("b")]), &[])]].concat();
+        assert_eq!(layout(&scenario(bare, Rw::RandRead)).siblings(), 3);
+    }
+
+    #[test]
     fn writing_stacks_on_one_device_are_visited_in_turn() {
         let stacks = vec![stack(&[], false), stack(&[LOOP], false)];
         let layout = layout(&scenario(stacks, Rw::RandWrite));

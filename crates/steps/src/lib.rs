@@ -4,7 +4,7 @@
 //! Modules: `op/` the operations, one file and one entry each, every one a [`thing::ManagedResource`] or a
 //! [`thing::ResourceChange`]; [`journal`], [`executor`], [`clean`] what is written down, done and undone; [`system`] this machine,
 //! `simulated` its twin for tests. [`tool`], [`json_socket`], [`process`] how programs are run and asked; [`md`], [`lvm`], [`zfs`],
-//! [`dm`], [`loops`], [`partition`], [`spdk`], [`nvmet`], [`nvmf`], [`iscsi`], [`lio`], [`nbd`], [`softrdma`], [`vfio`] what the
+//! [`dm`], [`loops`], [`partition`], [`ceph`], [`spdk`], [`nvmet`], [`nvmf`], [`iscsi`], [`lio`], [`nbd`], [`softrdma`], [`vfio`] what the
 //! tools of one system make; [`settings`] and [`queue`] how what was made really is. [`guest`] QEMU, its kernel, boot and disks. [`wire`]
 //! the protocol, [`handler`] and [`peer_hand`] its two ends, [`agent`] the program that is copied. [`engine`] what loads a target,
 //! [`durability`] the writer and verifier of trials, [`afar`] hosts without an agent, [`stops`] when this process was stopped.
@@ -12,6 +12,7 @@
 
 pub mod afar;
 pub mod agent;
+pub mod ceph;
 pub mod clean;
 pub mod dm;
 pub mod durability;
@@ -80,6 +81,26 @@ pub enum PathRef {
         /// Its name there, or an alias of it.
         name: String,
     },
+    /// A pool of a Ceph cluster: each layer on it makes an image of its own there.
+    RbdPool {
+        /// The cluster's ceph.conf.
+        conf: PathBuf,
+        /// The pool.
+        pool: String,
+    },
+    /// An image in such a pool, which is no file or device of any kernel.
+    Rbd(Box<RbdImage>),
+}
+
+/// An image of Ceph's.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RbdImage {
+    /// The cluster's ceph.conf.
+    pub conf: PathBuf,
+    /// The pool.
+    pub pool: String,
+    /// The image.
+    pub image: String,
 }
 
 impl PathRef {
@@ -99,6 +120,9 @@ impl PathRef {
             }
             PathRef::Bdev { name, .. } => {
                 anyhow::bail!("the bdev {name} of SPDK is no device of the kernel, so it has no path")
+            }
+            PathRef::RbdPool { .. } | PathRef::Rbd(_) => {
+                anyhow::bail!("{self} of Ceph is no device of the kernel, so it has no path")
             }
         }
     }
@@ -124,6 +148,8 @@ impl std::fmt::Display for PathRef {
             PathRef::Serial(serial) => write!(f, "<disk {serial}>"),
             PathRef::Pci(address) => write!(f, "<disk at PCI {address}>"),
             PathRef::Bdev { name, .. } => write!(f, "bdev {name}"),
+            PathRef::RbdPool { pool, .. } => write!(f, "rbd:{pool}"),
+            PathRef::Rbd(rbd) => write!(f, "rbd:{}/{}", rbd.pool, rbd.image),
         }
     }
 }

@@ -101,7 +101,7 @@ impl Model {
         let (key, below) = key_and_below(op)?;
         let known_by = match op {
             Op::AttachLoop(_) => KnownBy::Number,
-            Op::Spawn(_) | Op::StartIscsid(_) | Op::ExportNbd(_) => KnownBy::Process,
+            Op::Spawn(_) | Op::StartIscsid(_) | Op::ExportNbd(_) | Op::ExportLibrbd(_) => KnownBy::Process,
             _ => KnownBy::Name,
         };
         let puts_back = match op {
@@ -166,6 +166,8 @@ fn key_and_below(op: &Op) -> Option<(String, Vec<PathBuf>)> {
             let opened = it.argv.iter().map(PathBuf::from).chain(known(&it.belows)).collect();
             (format!("process {}", it.tag), opened)
         }
+        Op::MakeCeph(it) => (format!("ceph {}", it.conf().display()), known(&it.members)),
+        Op::ExportLibrbd(it) => (format!("librbd {}", it.file.display()), vec![it.conf.clone()]),
         Op::MakeByTool(it) => (format!("tool {}", it.name), known(&it.members)),
         Op::RemoteAgent(it) => (format!("agent {}", it.host), Vec::new()),
         Op::FillFile(_)
@@ -180,6 +182,8 @@ fn key_and_below(op: &Op) -> Option<(String, Vec<PathBuf>)> {
         | Op::AwaitSync(_)
         | Op::MakeImage(_)
         | Op::ChangeSpdkArray(_)
+        | Op::MakeRbdImage(_)
+        | Op::ChangeCeph(_)
         | Op::ChangeByTool(_) => return None,
     })
 }
@@ -199,6 +203,8 @@ fn changed(op: &Op) -> Result<&Path> {
         Op::AwaitSync(it) => it.array.path(),
         Op::MakeImage(it) => it.on.path(),
         Op::ChangeSpdkArray(it) => it.made.bdev().map(|(_, name)| Path::new(name)),
+        Op::MakeRbdImage(it) => it.conf.path(),
+        Op::ChangeCeph(it) => it.made.path(),
         Op::ChangeByTool(it) => Ok(Path::new(&it.of.name)),
         made => bail!("{} changes nothing", made.operation().describe()),
     }

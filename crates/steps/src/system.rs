@@ -18,6 +18,7 @@ use iotax_host::guard::inspect::identity_of;
 use iotax_host::guard::marker;
 use iotax_host::needs::{self, Need};
 use iotax_host::probe::{GuestProbe, Probe};
+use iotax_sys::child;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fs::{self, File};
@@ -205,8 +206,10 @@ impl RealSystem {
     /// When it cannot be started.
     pub fn spawn(&mut self, argv: &[String], log: &Path) -> Result<ProcessId> {
         let out = File::create(log).with_context(|| format!("cannot write {}", log.display()))?;
-        let child = Command::new(&argv[0])
+        let child = child::inherits_nothing(&mut Command::new(&argv[0]))
             .args(&argv[1..])
+            // Ceph's programs, and QEMU where it uses its library, read options from there.
+            .env_remove("CEPH_ARGS")
             .stdin(Stdio::null())
             .stdout(out.try_clone()?)
             .stderr(out)

@@ -7,13 +7,14 @@ use super::hand::{PlaceExecutor, PlaceExecutors};
 use super::journal::{self, Entry, Journal};
 use super::loops::{self, LoopOf};
 use super::op::{
-    AttachLoop, AwaitResilver, AwaitSync, Bounds, BuildInitramfs, BuildSeed, ChangeByTool, ChangeSpdkArray,
-    ConnectIscsi, ConnectNbd, ConnectNvmf, CreateArray, Drives, ExportIscsi, ExportNbd, ExportNvmf,
-    ExportSpdk, ExportSpdkNvmf, ExportVhostScsi, FailMember, FillFile, ForgetFill, JoinSpdk, LimitArc,
-    LvmVolume, MakeBcache, MakeByTool, MakeDirectory, MakeFile, MakeFileAfar, MakeFilesystem, MakeImage,
-    MakeLinear, MakeLvm, MakePartition, MakeZpool, Mount, NbdServer, Op, Operation, PassThrough, RdmaOn,
-    Rebuild, RemoteAgent, SoftRdma, Spawn, SpdkChange, SpdkLvol, SpdkRaid, SplitSpdk, StartIscsid, Stretch,
-    ToolChange, Vdev, WipeSignatures, ZfsContent, ZpoolOffline, ZpoolReplace,
+    AttachLoop, AwaitResilver, AwaitSync, Bounds, BuildInitramfs, BuildSeed, CephChange, ChangeByTool,
+    ChangeCeph, ChangeSpdkArray, ConnectIscsi, ConnectNbd, ConnectNvmf, CreateArray, Drives, ExportIscsi,
+    ExportLibrbd, ExportNbd, ExportNvmf, ExportSpdk, ExportSpdkNvmf, ExportVhostScsi, FailMember, FillFile,
+    ForgetFill, JoinSpdk, LimitArc, LvmVolume, MakeBcache, MakeByTool, MakeCeph, MakeDirectory, MakeFile,
+    MakeFileAfar, MakeFilesystem, MakeImage, MakeLinear, MakeLvm, MakePartition, MakeRbdImage, MakeZpool,
+    Mount, NbdServer, Op, Operation, PassThrough, RdmaOn, Rebuild, RemoteAgent, SoftRdma, Spawn, SpdkChange,
+    SpdkLvol, SpdkRaid, SplitSpdk, StartIscsid, Stretch, ToolChange, Vdev, WipeSignatures, ZfsContent,
+    ZpoolOffline, ZpoolReplace,
 };
 use super::settings::ThingSettings;
 use super::simulated::SimulatedSystem;
@@ -308,6 +309,45 @@ fn plan() -> Vec<Step> {
             sequential_cutoff: 4 << 20,
             congested_us: [2000, 20_000],
             drives: Drives::default(),
+        }),
+        Op::MakeCeph(MakeCeph {
+            name: "iotax-r-ceph0".into(),
+            directory: "/run/r/ceph0".into(),
+            members: vec![PathRef::Yield(2), path("/dev/nvme6n1")],
+            size: 2,
+            min_size: 1,
+            pg: 16,
+            memory: 1 << 30,
+            cache_policy: "writearound".into(),
+            order: 22,
+            drives: Drives::default(),
+        }),
+        Op::MakeRbdImage(MakeRbdImage {
+            conf: path("/run/r/ceph0/ceph.conf"),
+            pool: "iotax-r-ceph0".into(),
+            image: "vol0".into(),
+            bytes: 1 << 28,
+            run: "r".into(),
+        }),
+        Op::ExportLibrbd(ExportLibrbd {
+            spawn: Spawn {
+                what: "the qemu-storage-daemon of librbd0".into(),
+                argv: vec!["qemu-storage-daemon".into(), "/run/r/librbd0.pid".into()],
+                belows: Vec::new(),
+                tag: "/run/r/librbd0.pid".into(),
+                log: "/run/r/librbd0.log".into(),
+                makes: vec!["/run/r/librbd0.pid".into()],
+                ready: None,
+            },
+            file: "/run/r/librbd0.img".into(),
+            conf: "/run/r/ceph0/ceph.conf".into(),
+            pool: "iotax-r-ceph0".into(),
+            image: "vol0".into(),
+        }),
+        Op::ChangeCeph(ChangeCeph {
+            made: path("/run/r/ceph0/ceph.conf"),
+            change: CephChange::Ends(1),
+            bytes: 0,
         }),
         Op::ForgetFill(ForgetFill { file: path("/srv/x.img") }),
         Op::MakeByTool(by_tool()),
@@ -989,7 +1029,7 @@ fn strange(op: &Op) -> Op {
 /// The words that a shell gives to the programs of a line, whatever they are, and what of it is run that should not be.
 fn heard(folder: &Path, line: &str) -> Vec<String> {
     use std::os::unix::fs::{PermissionsExt, symlink};
-    const PROGRAMS: [&str; 20] = [
+    const PROGRAMS: [&str; 21] = [
         "dmsetup",
         "ip",
         "iscsiadm",
@@ -998,6 +1038,7 @@ fn heard(folder: &Path, line: &str) -> Vec<String> {
         "mdadm",
         "nbd-client",
         "nvme",
+        "pkill",
         "pvremove",
         "rdma",
         "reboot",

@@ -136,6 +136,7 @@ fn disk(drive: &LabDrive) -> Result<DiskSpec> {
     Ok(DiskSpec {
         way,
         path: drive.file.clone(),
+        rbd: None,
         backend: Backend::File,
         offset: 0,
         // Without the marker behind them.

@@ -53,7 +53,8 @@ impl Recipe {
 
 /// Packages with the programs that layers require, and what each is for.
 fn of_layers() -> impl Iterator<Item = (&'static str, &'static str)> {
-    let required = layer::ALL.iter().flat_map(|layer| layer.requires);
+    let there = layer::ALL.iter().filter(|layer| !layer.only_here);
+    let required = there.flat_map(|layer| layer.requires);
     let supplied = required.flat_map(|one| one.supply.iter().map(|supply| (supply, one.why)));
     supplied.filter(|(supply, _)| supply.distribution == "debian").flat_map(|(supply, why)| {
         let words = supply.command.strip_prefix("apt-get install ").unwrap_or_default();

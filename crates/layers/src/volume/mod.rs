@@ -1,8 +1,10 @@
-//! Layers of one host between devices and what is above: loop, partition, split, linear, mdraid, lvm, zfs, fs; and what a running
-//! SPDK target, or an engine that iotax does not know, makes of them.
+//! Layers of one host between devices and what is above: loop, partition, split, linear, mdraid, lvm, zfs, fs; what a running SPDK
+//! target, or an engine that iotax does not know, makes of them; a Ceph cluster on them, and its images as files.
 
 mod bcache;
+pub mod ceph;
 pub mod fs;
+mod librbd;
 mod linear;
 mod loopdev;
 pub mod lvm;
@@ -13,7 +15,9 @@ mod tool;
 pub mod zfs;
 
 pub use bcache::Bcache;
+pub use ceph::Ceph;
 pub use fs::FileSystem;
+pub use librbd::Librbd;
 pub use linear::{Linear, Split};
 pub use loopdev::Loop;
 pub use lvm::Lvm;
@@ -30,8 +34,21 @@ use iotax_steps::op::{MakeDirectory, MakeFile, Mount, Op};
 use iotax_steps::{PathRef, StepId};
 
 /// Every one of them.
-pub const ALL: &[&dyn Layer] =
-    &[&Loop, &Lvm, &Bcache, &Zfs, &FileSystem, &Partition, &Split, &Linear, &MdRaid, &SpdkBdev, &ByTool];
+pub const ALL: &[&dyn Layer] = &[
+    &Loop,
+    &Lvm,
+    &Bcache,
+    &Zfs,
+    &FileSystem,
+    &Partition,
+    &Split,
+    &Linear,
+    &MdRaid,
+    &SpdkBdev,
+    &Ceph,
+    &Librbd,
+    &ByTool,
+];
 
 /// Mounts a file system and fills one file on it: its path. The mount point is made for it.
 fn file_on(context: &mut PlanContext, mount: Mount, bytes: u64) -> PathRef {

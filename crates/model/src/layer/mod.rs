@@ -3,6 +3,7 @@
 
 pub mod alias;
 pub mod bcache;
+pub mod ceph;
 pub mod comparable;
 pub mod delay;
 pub mod engine;
@@ -10,6 +11,7 @@ pub mod fabric;
 pub mod fs;
 pub mod iscsi;
 pub mod layout;
+pub mod librbd;
 pub mod linear;
 pub mod loopdev;
 pub mod lvm;
@@ -45,6 +47,8 @@ pub const ALL: &[LayerHelp] = &[
     zfs::HELP,
     fs::HELP,
     spdk::HELP,
+    ceph::HELP,
+    librbd::HELP,
     delay::HELP,
     vm::HELP,
     null::HELP,
@@ -63,6 +67,8 @@ pub enum Face {
     File,
     /// A bdev of an SPDK target, which no kernel has.
     Bdev,
+    /// A pool of a Ceph cluster, or an image in it, which no kernel has.
+    Rbd,
     /// Needs: device or file. Gives: what it got.
     Any,
 }
@@ -111,8 +117,12 @@ pub struct LayerHelp {
     pub joins: bool,
     /// It has two ends, which may be in two places.
     pub fabric: bool,
-    /// The option, with its value, by which it can stand on a bdev of an SPDK target, too.
-    pub over_bdev: Option<(&'static str, &'static str)>,
+    /// It can be set up on this host only.
+    pub only_here: bool,
+    /// What no kernel has and it can stand on all the same: by which option, with which values.
+    pub over: &'static [(Face, &'static str, &'static [&'static str])],
+    /// Each layer on it gets an equal part of its own, and so stacks on it do not meet there.
+    pub gives_parts: bool,
     /// The option that says in how many devices, loaded at once, it makes of one.
     pub splits: Option<&'static str>,
     /// How it lays data over the drives that it joins; `None`: it joins none, or nobody knows.
@@ -203,7 +213,9 @@ impl LayerHelp {
         anywhere: false,
         joins: false,
         fabric: false,
-        over_bdev: None,
+        only_here: false,
+        over: &[],
+        gives_parts: false,
         splits: None,
         layout: None,
         redundancy: |_, _| 0,

@@ -3,7 +3,7 @@
 use super::OptionKind::{Count, Flag, Path, Size, Word};
 use super::comparable::{Concept, How};
 use super::fabric::{ADDRESS, PORT, digests, transport};
-use super::{Capability, InFlight, LayerHelp, option};
+use super::{Capability, Face, InFlight, LayerHelp, option};
 use iotax_facts::need::module;
 
 /// Its words.
@@ -32,7 +32,7 @@ pub const HELP: LayerHelp = LayerHelp {
     ],
     positional: Some("transport"),
     fabric: true,
-    over_bdev: Some(("target", "spdk")),
+    over: &[(Face::Bdev, "target", &["spdk"])],
     in_flight: Some(InFlight { option: "queue-size", queues: Some("nr-io-queues") }),
     comparable: &[
         (Concept::Transport, How::By(transport)),

@@ -55,7 +55,10 @@ pub const HELP: LayerHelp = LayerHelp {
     ],
     role: Role::Guest,
     below: Face::Any,
-    over_bdev: Some(("attach", "vhost-user-blk")),
+    over: &[
+        (Face::Bdev, "attach", &["vhost-user-blk"]),
+        (Face::Rbd, "attach", &["virtio-blk", "virtio-scsi", "nvme", "vhost-user-blk"]),
+    ],
     comparable: &[
         (Concept::CacheMode, How::Option("cache")),
         (Concept::DiskQueues, How::Option("num-queues")),

@@ -1,23 +1,57 @@
-//! Stacks with a bdev of an SPDK target in them, which is no device of any kernel. Refuses layers that cannot stand on one, and
-//! to load one; a layer that can is told the target's socket.
+//! Stacks with something in them that no kernel has: a bdev of an SPDK target, an image of a Ceph cluster. Refuses layers that
+//! cannot stand on one, and to load one; a layer that can is told the target's socket.
 
 use super::error::{Fault, InputError};
 use super::{LayerSpec, Stack};
-use crate::layer::Face;
 use crate::layer::spdk::SOCKET;
+use crate::layer::{Face, LayerHelp};
 
-const HINT: &str =
-    "put a layer on it that brings it to a kernel, as nvmf(target=spdk) or vm(attach=vhost-user-blk)";
-
-/// The layer whose bdev the last of these layers shows; `None`: it shows something else.
-fn shown(layers: &[LayerSpec]) -> Option<&LayerSpec> {
-    let face = |layer: &LayerSpec| layer.help().map_or(Face::Any, |help| help.gives);
-    layers.iter().rfind(|layer| face(layer) != Face::Any).filter(|layer| face(layer) == Face::Bdev)
+/// Something that no kernel has.
+struct Foreign {
+    face: Face,
+    /// What it is.
+    what: &'static str,
+    /// What brings it to a kernel.
+    hint: &'static str,
 }
 
-/// Whether layers end in a bdev.
+const FOREIGN: &[Foreign] = &[
+    Foreign {
+        face: Face::Bdev,
+        what: "a bdev of SPDK",
+        hint: "put a layer on it that brings it to a kernel, as nvmf(target=spdk) or vm(attach=vhost-user-blk)",
+    },
+    Foreign {
+        face: Face::Rbd,
+        what: "an image of Ceph",
+        hint: "put a layer on it that brings it to a kernel, as vm or librbd",
+    },
+];
+
+fn foreign(face: Face) -> Option<&'static Foreign> {
+    FOREIGN.iter().find(|one| one.face == face)
+}
+
+/// The layer of these that shows something which no kernel has, and what; `None`: what they show is a device or a file.
+fn shown(layers: &[LayerSpec]) -> Option<(&LayerSpec, &'static Foreign)> {
+    let face = |layer: &LayerSpec| layer.help().map_or(Face::Any, |help| help.gives);
+    let layer = layers.iter().rfind(|layer| face(layer) != Face::Any)?;
+    Some((layer, foreign(face(layer))?))
+}
+
+/// Whether layers end in what no kernel has.
 pub fn ends_in_one(layers: &[LayerSpec]) -> bool {
     shown(layers).is_some()
+}
+
+/// Whether layers end in a bdev, which its target shares out.
+pub fn ends_in_bdev(layers: &[LayerSpec]) -> bool {
+    shown(layers).is_some_and(|(_, shown)| shown.face == Face::Bdev)
+}
+
+/// Whether a layer stands on such a thing and on nothing else.
+fn stands_on(help: &LayerHelp) -> Option<&'static Foreign> {
+    foreign(help.below)
 }
 
 /// Checks a layer that is put on others, and tells it the target's socket where it is to stand on a bdev.
@@ -25,29 +59,53 @@ pub fn ends_in_one(layers: &[LayerSpec]) -> bool {
 /// # Errors
 /// When it cannot, or names another target.
 pub(super) fn settle(below: &[LayerSpec], layer: &mut LayerSpec) -> Result<(), Fault> {
-    let (Some(bdev), Some(help)) = (shown(below), layer.help()) else { return Ok(()) };
+    let Some(help) = layer.help() else { return Ok(()) };
+    let shown = shown(below);
+    if let Some(only) = stands_on(help) {
+        return match shown.is_some_and(|(_, shown)| shown.face == only.face) {
+            true => Ok(()),
+            false => Err(Fault::hint(
+                format!("\"{}\" stands on {} only", layer.name, only.what),
+                format!("write for example {}", help.example),
+            )),
+        };
+    }
+    let Some((from, Foreign { face, what, hint })) = shown else { return Ok(()) };
     if help.anywhere {
         return Ok(());
     }
-    let Some((option, value)) = help.over_bdev else {
+    let Some((_, option, values)) = help.over.iter().find(|(over, ..)| over == face) else {
         let why = format!(
-            "\"{}\" stands on a device of the kernel, and below it is a bdev of SPDK, which is none",
+            "\"{}\" stands on a device of the kernel, and below it is {what}, which is none",
             layer.name
         );
-        return Err(Fault::hint(why, HINT));
+        return Err(Fault::hint(why, *hint));
     };
-    if layer.option(option) != Some(value) {
+    if !layer.option(option).is_some_and(|value| values.contains(&value)) {
         let why = format!(
-            "\"{}\" takes a bdev of SPDK, which is no device of the kernel, with {option}={value} only",
-            layer.name
+            "\"{}\" takes {what}, which is no device of the kernel, with {option}={} only",
+            layer.name,
+            values.join(" or ")
         );
-        return Err(Fault::hint(why, format!("write {}({option}={value})", layer.name)));
+        return Err(Fault::hint(why, format!("write {}({option}={})", layer.name, values[0])));
     }
     if layer.options.contains_key("aio") {
-        let hint = format!("write aio in {}(...)", bdev.name);
-        return Err(Fault::hint("aio is of what opens files, and below is a bdev of SPDK", hint));
+        let hint = match from.options.contains_key("aio") || from.option("aio").is_some() {
+            true => format!("write aio in {}(...)", from.name),
+            false => "leave aio out".to_owned(),
+        };
+        return Err(Fault::hint(format!("aio is of what opens files, and below is {what}"), hint));
     }
-    let Some(socket) = bdev.option("rpc") else { return Ok(()) };
+    // Only a target has one.
+    let Some(socket) = from.option("rpc") else {
+        return match layer.options.contains_key(SOCKET) {
+            true => Err(Fault::hint(
+                format!("{SOCKET} names a target of SPDK, and below is {what}"),
+                format!("leave {SOCKET} out"),
+            )),
+            false => Ok(()),
+        };
+    };
     if help.option(SOCKET).is_none() {
         return Ok(());
     }
@@ -63,20 +121,21 @@ pub(super) fn settle(below: &[LayerSpec], layer: &mut LayerSpec) -> Result<(), F
 /// Whether something of a stack can be loaded.
 ///
 /// # Errors
-/// When it ends in a bdev, with the place of the layer that makes it.
+/// When it ends in what no kernel has, with the place of the layer that makes it.
 pub(super) fn loadable(stack: &Stack) -> Result<(), InputError> {
-    let Some(layer) = shown(&stack.layers) else { return Ok(()) };
-    let fault = Fault::hint("a bdev of SPDK is no device of the kernel: nothing can load it", HINT);
+    let Some((layer, shown)) = shown(&stack.layers) else { return Ok(()) };
+    let fault =
+        Fault::hint(format!("{} is no device of the kernel: nothing can load it", shown.what), shown.hint);
     Err(InputError::new(layer.origin.clone(), fault))
 }
 
 /// What is said of a bill in which such prefixes have no line.
 pub(super) fn note(left_out: &[Stack]) -> Option<String> {
     let texts: Vec<&str> = left_out.iter().map(|stack| stack.text.as_str()).collect();
-    (!texts.is_empty()).then(|| {
-        format!(
-            "no line of the bill of its own: {}, as a bdev of SPDK cannot be loaded; the line of the layer above has both",
-            texts.join(", ")
-        )
-    })
+    let (_, shown) = shown(&left_out.first()?.layers)?;
+    Some(format!(
+        "no line of the bill of its own: {}, as {} cannot be loaded; the line of the layer above has both",
+        texts.join(", "),
+        shown.what
+    ))
 }

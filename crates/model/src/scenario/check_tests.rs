@@ -682,7 +682,12 @@ fn every_example_of_the_catalog_is_taken() {
         let scenario = stacks(&[layer.example]).unwrap_or_else(|error| panic!("{error}"));
         // One that gives a bdev is loaded through another.
         let from_top = scenario.stacks[0].layers.iter().rev().position(|spec| spec.name == layer.name);
-        assert_eq!(from_top, Some(usize::from(layer.gives == Face::Bdev)), "{}", layer.name);
+        assert_eq!(
+            from_top,
+            Some(usize::from(matches!(layer.gives, Face::Bdev | Face::Rbd))),
+            "{}",
+            layer.name
+        );
     }
 }
 
@@ -806,6 +811,16 @@ fn the_private_cloud_has_its_pages_engine_and_guests() {
     assert!(scenario.workloads.len() == 6 && scenario.workloads.iter().all(|load| load.engine == engine));
     assert_eq!(options_of(&scenario, "vm", "memory"), [Some("4GiB")].into());
     assert_eq!(options_of(&scenario, "vm", "vcpus"), [Some("4")].into());
+}
+
+#[test]
+fn the_table_of_ceph_is_of_guests_that_differ_in_cache_and_queues_on_one_cluster() {
+    let scenario = shipped("e2-ceph.toml");
+    assert_eq!(options_of(&scenario, "vm", "cache"), [Some("none"), Some("writeback")].into());
+    assert_eq!(options_of(&scenario, "vm", "num-queues"), [Some("1"), Some("4")].into());
+    let below: BTreeSet<_> = scenario.stacks.iter().map(|stack| stack.layers[0].key()).collect();
+    assert_eq!((scenario.stacks.len(), below.len()), (4, 1));
+    assert_eq!(scenario.published.unwrap().figures.len(), 48);
 }
 
 #[test]

@@ -165,6 +165,11 @@ fn fits(cell: &Cell, help: &LayerHelp, layer: &LayerExpr, place: Option<&Place>)
             "a guest within a guest is none of what this version can do",
             "end the stack with the first",
         )
+    } else if help.only_here && !cell.place().is_host() {
+        Fault::hint(
+            format!("\"{name}\" is set up on this host only, and what is below is on {}", cell.place()),
+            "name files or devices of this host",
+        )
     } else if let Some(fault) = not_in_its_guest(cell, name) {
         fault
     } else if help.below == Face::Block && face(cell) == Face::File {

@@ -100,7 +100,8 @@ const NOT_TOLD: &str = "not told by QEMU";
 /// the record, is all that is known of them.
 fn never_told(disk: &DiskSpec) -> impl Iterator<Item = &'static str> {
     let l2_cache = disk.qcow2.as_ref().and_then(|images| images.l2_cache);
-    ["aio", "discard"].into_iter().chain(l2_cache.map(|_| "l2-cache-size"))
+    let aio = disk.rbd.is_none().then_some("aio");
+    aio.into_iter().chain(["discard"]).chain(l2_cache.map(|_| "l2-cache-size"))
 }
 
 /// What a block node tells of itself; nothing where there is none of that name.
@@ -173,7 +174,17 @@ pub fn differences(disk: &DiskSpec, vcpus: u32, qemu: &Settings, guest: &Setting
 
 /// Those of the disk's block node alone, where it has one.
 pub fn of_node_differing(disk: &DiskSpec, qemu: &Settings) -> Vec<String> {
-    if has_node(disk) { differing(asked_of_node(disk), qemu) } else { Vec::new() }
+    let of_node = if has_node(disk) { differing(asked_of_node(disk), qemu) } else { Vec::new() };
+    of_node.into_iter().chain(other_cache(disk, qemu)).collect()
+}
+
+/// librbd's cache, which QEMU turns off with O_DIRECT and on without, unless the image says otherwise.
+pub const RBD_CACHE: &str = "rbd_cache";
+
+fn other_cache(disk: &DiskSpec, told: &Settings) -> Option<String> {
+    let should = if disk.cache.direct() { "false" } else { "true" };
+    let told = told.get(RBD_CACHE).filter(|told| !told.starts_with(should))?;
+    disk.rbd.as_ref().map(|_| format!("{RBD_CACHE}={should} goes with the cache mode, and it is {told}"))
 }
 
 /// Silence is no agreement.

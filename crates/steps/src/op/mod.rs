@@ -6,6 +6,7 @@ mod arc;
 mod array;
 mod await_sync;
 mod bcache;
+mod ceph;
 mod directory;
 mod drives;
 mod fabric;
@@ -13,6 +14,7 @@ mod fail_member;
 mod file;
 mod filesystem;
 mod image;
+mod librbd;
 mod linear;
 mod loopdev;
 mod lvm;
@@ -36,6 +38,7 @@ pub use arc::LimitArc;
 pub use array::{Bounds, CreateArray};
 pub use await_sync::AwaitSync;
 pub use bcache::MakeBcache;
+pub use ceph::{CephChange, ChangeCeph, MakeCeph, MakeRbdImage};
 pub use directory::MakeDirectory;
 pub use drives::Drives;
 pub use fabric::{
@@ -46,6 +49,7 @@ pub use fail_member::FailMember;
 pub use file::{FillFile, ForgetFill, MakeFile};
 pub use filesystem::{MakeFilesystem, Mount};
 pub use image::MakeImage;
+pub use librbd::ExportLibrbd;
 pub use linear::{MakeLinear, Stretch};
 pub use loopdev::AttachLoop;
 pub use lvm::{EXTENT, LvmVolume, MakeLvm, Stripes};
@@ -153,6 +157,10 @@ operations! {
         JoinSpdk,
         /// Equal parts of a bdev.
         SplitSpdk,
+        /// A cluster of Ceph's.
+        MakeCeph,
+        /// An image of Ceph's as a file.
+        ExportLibrbd,
         /// A bdev's NVMe-oF subsystem in a running SPDK target.
         ExportSpdkNvmf,
         /// A subsystem of the kernel's NVMe target.
@@ -207,6 +215,10 @@ operations! {
         ChangeSpdkArray,
         /// A member of what such an engine made that fails, comes back or is waited for.
         ChangeByTool,
+        /// An image in a cluster of ours.
+        MakeRbdImage,
+        /// An OSD that ends, comes back empty or is waited for.
+        ChangeCeph,
     }
 }
 
@@ -314,6 +326,7 @@ impl Op {
             Op::ZpoolReplace(replace) => replace.bytes,
             Op::ChangeSpdkArray(change) => change.bytes,
             Op::ChangeByTool(change) => change.bytes,
+            Op::ChangeCeph(change) => change.bytes,
             _ => 0,
         }
     }
@@ -328,6 +341,9 @@ impl Op {
                 change.bytes = in_use;
             }
             Op::ChangeByTool(change) if matches!(change.change, ToolChange::Returns(_)) => {
+                change.bytes = in_use;
+            }
+            Op::ChangeCeph(change) if matches!(change.change, CephChange::Returns(_)) => {
                 change.bytes = in_use;
             }
             _ => {}
@@ -398,8 +414,10 @@ impl Op {
         let mut op = self.clone();
         for input in op.operation_mut().inputs() {
             let path = match input {
-                // A bdev is named, and no path.
-                PathRef::Path(_) | PathRef::Bdev { .. } => continue,
+                // What no kernel has is named, and no path.
+                PathRef::Path(_) | PathRef::Bdev { .. } | PathRef::RbdPool { .. } | PathRef::Rbd(_) => {
+                    continue;
+                }
                 PathRef::Yield(step) => {
                     let path = yields.get(step).and_then(|made| made.path.clone());
                     path.with_context(|| format!("step {step} has yielded no path"))?

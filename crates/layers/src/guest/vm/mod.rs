@@ -14,6 +14,7 @@ pub use seats::{Draft, GuestPlan, below, finish, put_on_processors, reach};
 use super::qemu::{Aio, DiskSpec};
 use super::system_image;
 use crate::needs;
+use crate::volume::ceph;
 use crate::{Claim, Exposed, Layer, PlanContext};
 use anyhow::{Context, Result, anyhow, bail, ensure};
 use image::ImageWish;
@@ -180,11 +181,17 @@ impl Layer for VirtualMachine {
         );
         let parts =
             context.guest_parts.clone().with_context(|| format!("{}: no parts for a guest", spec.origin))?;
+        let below = &ceph::images(below, spec.copies, context);
         let mut wish = options::wish(spec, context.own, &parts)?;
         if context.set_up_above {
             wish.root = Some(root_for_steps(spec, &parts)?);
         }
         let images = image::wish(spec)?;
+        ensure!(
+            images.is_none() || !matches!(below.paths[..], [PathRef::Rbd(_), ..]),
+            "{}: format=qcow2 lies in a file or on a device, and below is an image of Ceph, which needs none; hint: leave it out",
+            spec.origin
+        );
         let unwritten = images.as_ref().and_then(ImageWish::unwritten).or(below.unwritten);
         let disk = options::disk(spec, below, context.writable || unwritten.is_some(), &parts)?;
         let apart = own_parts(spec, below)?;
@@ -202,7 +209,8 @@ impl Layer for VirtualMachine {
             let offset = if apart { 0 } else { u64::from(copy) * part };
             let path = &belows[copy as usize];
             let shared_out = disk.shared_out && !apart;
-            let mut disk = DiskSpec { offset, bytes: Some(part), shared_out, ..disk.clone() };
+            let rbd = if let PathRef::Rbd(rbd) = path { Some(rbd.clone()) } else { None };
+            let mut disk = DiskSpec { offset, bytes: Some(part), shared_out, rbd, ..disk.clone() };
             if let Some(images) = &images {
                 let made = images.plan(&disk, path, spec, context)?;
                 bytes = made.bytes;

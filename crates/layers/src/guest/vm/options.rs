@@ -96,6 +96,7 @@ pub fn disk(spec: &LayerSpec, below: &Exposed, writable: bool, parts: &Parts) ->
     let disk = DiskSpec {
         way,
         path: PathBuf::new(),
+        rbd: None,
         backend: if below.block { Backend::HostDevice } else { Backend::File },
         offset: 0,
         bytes: Some(below.bytes),

@@ -199,6 +199,9 @@ impl Belows {
             PathRef::Path(path) => path.clone(),
             // QEMU never opens what is below: its target does, whose socket stands for it.
             PathRef::Bdev { rpc, .. } => rpc.clone(),
+            // An image of Ceph is reached by the configuration of its cluster.
+            PathRef::RbdPool { conf, .. } => conf.clone(),
+            PathRef::Rbd(rbd) => rbd.conf.clone(),
             later => {
                 self.0.push(later.clone());
                 below(self.0.len() - 1).into()

@@ -6,6 +6,7 @@ use super::image::Qcow2;
 use super::is_plain;
 use super::line::{Line, Value, on_off};
 use super::version::Version;
+use crate::RbdImage;
 use iotax_host::pci::Drive;
 use std::path::{Path, PathBuf};
 
@@ -164,8 +165,10 @@ pub struct Spdk {
 pub struct DiskSpec {
     /// How it reaches the guest.
     pub way: &'static dyn Way,
-    /// What is below, an absolute path.
+    /// What is below, an absolute path; of an image of Ceph's the ceph.conf of its cluster.
     pub path: PathBuf,
+    /// The image of Ceph's that is below.
+    pub rbd: Option<Box<RbdImage>>,
     /// File or block device.
     pub backend: Backend,
     /// Where its part of that begins.
@@ -209,6 +212,7 @@ impl DiskSpec {
         DiskSpec {
             way: super::super::attach::ALL[0],
             path: "/srv/x.img".into(),
+            rbd: None,
             backend: Backend::File,
             offset: 0,
             bytes: None,
@@ -263,6 +267,13 @@ impl DiskSpec {
             .set("read-only", on_off(self.read_only));
         match images {
             Some(images) => images.node(self, own),
+            None if self.rbd.is_some() => {
+                let rbd = self.rbd.as_ref();
+                own.set("file.driver", "rbd")
+                    .maybe("file.pool", rbd.map(|rbd| &rbd.pool))
+                    .maybe("file.image", rbd.map(|rbd| &rbd.image))
+                    .set("file.conf", &self.path)
+            }
             None => own
                 .set("file.driver", self.backend.driver())
                 .set("file.filename", &self.path)

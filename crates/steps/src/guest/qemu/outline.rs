@@ -17,8 +17,8 @@ impl DiskSpec {
             Server::Spdk(spdk) => format!("{} at {}", self.way.name(), spdk.rpc.display()),
             _ => self.way.name().to_owned(),
         };
-        // Its own layer says how a bdev's files are opened.
-        let is_known = |name: &str| name != "aio" || !matches!(below, PathRef::Bdev { .. });
+        // Its own layer says how a bdev's files are opened, and an image of Ceph is none.
+        let is_known = |name: &str| name != "aio" || !matches!(below, PathRef::Bdev { .. } | PathRef::Rbd(_));
         let words: Vec<String> = self
             .settings()
             .into_iter()

@@ -1,0 +1,255 @@
+//! `ceph(...)`: a Ceph cluster of its own over files or devices of this host, an OSD on each. Only layers that bring its images to a
+//! kernel stand on it, and each of them makes one in its pool. Refuses copies that the members are too few for.
+
+use super::array_of;
+use crate::guest::qemu::can_be_sockets;
+use crate::state::Move;
+use crate::{Claim, Exposed, FirstWrites, Layer, PlanContext, bytes, needs, number, size, word};
+use anyhow::{Result, bail, ensure};
+use iotax_host::Missing;
+use iotax_model::layer::LayerHelp;
+use iotax_model::layer::ceph::{HELP, min_size};
+use iotax_model::scenario::LayerSpec;
+use iotax_steps::op::{AttachLoop, CephChange, ChangeCeph, Drives, MakeCeph, MakeRbdImage, Op};
+use iotax_steps::{PathRef, RbdImage, ceph};
+use iotax_units::{GIB, KIB, MIB, show_bytes};
+
+/// BlueStore's own database and logs have their place in less (16.2: 300 MB of an empty OSD).
+const OWN_BYTES: u64 = 320 * MIB;
+/// A smaller OSD is near full before anything is in it.
+const LEAST_MEMBER: u64 = GIB;
+
+/// The layer.
+pub struct Ceph;
+
+impl Layer for Ceph {
+    fn help(&self) -> &'static LayerHelp {
+        &HELP
+    }
+
+    /// Files are shown to Ceph as loop devices, which keep it off the marker behind their data.
+    fn needs(&self, _: &LayerSpec) -> Vec<&'static str> {
+        vec!["root", "ceph", "ceph-common", "losetup", "loop-devices"]
+    }
+
+    fn missing(&self, _: &LayerSpec) -> Vec<Missing> {
+        let what = ceph::qemu_has_driver().err();
+        what.and_then(|what| needs::lacking("qemu-rbd", what)).into_iter().collect()
+    }
+
+    fn claim(&self, _: &LayerSpec) -> Claim {
+        Claim::Takes
+    }
+
+    fn writes_below(&self, _: &LayerSpec) -> bool {
+        true
+    }
+
+    fn gives_unwritten(&self, _: &LayerSpec) -> bool {
+        true
+    }
+
+    fn moved(&self, _: &LayerSpec, made: &PathRef, _: &[PathRef], step: Move) -> Result<Op> {
+        let change = match step {
+            Move::Fail(at) => CephChange::Ends(at),
+            Move::Return(at) => CephChange::Returns(at),
+            Move::Await => CephChange::AwaitHealthy,
+        };
+        Ok(Op::ChangeCeph(ChangeCeph { made: made.clone(), change, bytes: 0 }))
+    }
+
+    fn reads_back(&self, op: &Op) -> Option<&'static str> {
+        matches!(op, Op::MakeCeph(_)).then_some("")
+    }
+
+    fn plan(&self, spec: &LayerSpec, below: &Exposed, context: &mut PlanContext) -> Result<Exposed> {
+        let origin = &spec.origin;
+        ensure!(
+            below.place.is_host(),
+            "{origin}: a cluster of Ceph is made on this host only, and what is below is on {}",
+            below.place
+        );
+        let bytes = image_bytes(spec, below, context.ways_above)?;
+        let order = object_order(spec)?;
+        let instance = context.instance("ceph");
+        let directory = context.directory().join(&instance);
+        let members = members(below, context);
+        let make = MakeCeph {
+            name: format!("iotax-{}-{instance}", context.tag.run_id),
+            directory,
+            members,
+            size: number(spec, "size")?,
+            min_size: min_size(spec) as u32,
+            pg: number(spec, "pg")?,
+            memory: self::bytes(spec, "osd-memory")?,
+            cache_policy: word(spec, "cache-policy")?.to_owned(),
+            order,
+            drives: Drives::default(),
+        };
+        let conf = make.conf();
+        can_be_sockets([&ceph::longest_socket(&conf)])?;
+        let pool = PathRef::RbdPool { conf: conf.clone(), pool: make.name.clone() };
+        let step = context.add("make the Ceph cluster", Op::MakeCeph(make));
+        Ok(Exposed {
+            paths: vec![pool],
+            bytes,
+            block: true,
+            writable: context.writable,
+            unwritten: Some(FirstWrites::InOrder),
+            write_unit: None,
+            array: array_of(spec, below, (step, PathRef::Path(conf)), bytes),
+            split: false,
+            uneven: false,
+            ..below.clone()
+        })
+    }
+}
+
+/// Block devices, each a member: loop devices over files.
+fn members(below: &Exposed, context: &mut PlanContext) -> Vec<PathRef> {
+    if below.block {
+        return below.paths.clone();
+    }
+    let mut attached = |backing: &PathRef| {
+        let attach = AttachLoop {
+            backing: backing.clone(),
+            bytes: below.bytes,
+            direct_io: true,
+            read_only: false,
+            file: None,
+        };
+        PathRef::Yield(context.add("attach a loop device for an OSD", Op::AttachLoop(attach)))
+    };
+    below.paths.iter().map(&mut attached).collect()
+}
+
+/// Bytes of each of so many images in one pool, which are all written: no OSD may come near its limit (85 %).
+fn image_bytes(spec: &LayerSpec, below: &Exposed, images: u32) -> Result<u64> {
+    let (origin, members) = (&spec.origin, below.paths.len() as u64);
+    let (copies, least) = (number::<u64>(spec, "size")?, min_size(spec));
+    ensure!(
+        (1..=members).contains(&copies),
+        "{origin}: size={copies} copies need an OSD each, and there {}; hint: [a,b,...] below it, or size={members}",
+        if members == 1 { "is 1 member".to_owned() } else { format!("are {members} members") }
+    );
+    ensure!(
+        (1..=copies).contains(&least),
+        "{origin}: min-size={least} is more than the {copies} copies that there are; hint: leave it out"
+    );
+    ensure!(
+        below.bytes >= LEAST_MEMBER,
+        "{origin}: {} are too few for an OSD; hint: members of {} or more",
+        show_bytes(below.bytes),
+        show_bytes(LEAST_MEMBER)
+    );
+    // Few placement groups lie unevenly on more OSDs than copies.
+    let even = if members == copies { (1, 1) } else { (2, 3) };
+    let of_member = (below.bytes / 4 * 3 - OWN_BYTES) / even.1 * even.0;
+    let part = of_member * members / copies / u64::from(images);
+    let unit = bytes(spec, "object-size")?.max(MIB);
+    let most = part / unit * unit;
+    let wanted = size(spec, "image-size")?.map_or(most, |wanted| wanted / MIB * MIB);
+    ensure!(
+        (MIB..=most).contains(&wanted),
+        "{origin}: {images} images of {} in a pool that has room for {} of each; hint: larger members{}",
+        show_bytes(wanted.max(MIB)),
+        show_bytes(most),
+        if spec.options.contains_key("image-size") { ", or a smaller image-size" } else { "" }
+    );
+    Ok(wanted)
+}
+
+/// Ceph names the size of objects by its power of two.
+fn object_order(spec: &LayerSpec) -> Result<u32> {
+    let bytes = bytes(spec, "object-size")?;
+    ensure!(
+        bytes.is_power_of_two() && (4 * KIB..=32 * MIB).contains(&bytes),
+        "{}: object-size={} is not a power of two from 4KiB to 32MiB",
+        spec.origin,
+        word(spec, "object-size")?
+    );
+    Ok(bytes.ilog2())
+}
+
+/// What a layer stands on that makes images where a pool is below it: so many of them, a part each. Else what is below.
+pub fn images(below: &Exposed, count: u32, context: &mut PlanContext) -> Exposed {
+    let [PathRef::RbdPool { conf, pool }] = &below.paths[..] else { return below.clone() };
+    let mut image = |_| {
+        let (conf, pool, image) = (conf.clone(), pool.clone(), context.instance("vol"));
+        let make = MakeRbdImage {
+            conf: PathRef::Path(conf.clone()),
+            pool: pool.clone(),
+            image: image.clone(),
+            bytes: below.bytes,
+            run: context.tag.run_id.clone(),
+        };
+        context.add("make an image in the pool", Op::MakeRbdImage(make));
+        PathRef::Rbd(Box::new(RbdImage { conf, pool, image }))
+    };
+    Exposed { paths: (0..count).map(&mut image).collect(), split: count > 1, ..below.clone() }
+}
+
+/// The image that a layer stands on.
+///
+/// # Errors
+/// When it is no image of Ceph's.
+pub fn image<'a>(spec: &LayerSpec, below: &'a Exposed) -> Result<&'a RbdImage> {
+    match below.path(spec)? {
+        PathRef::Rbd(rbd) => Ok(rbd),
+        other => bail!(
+            "{}: {} stands on an image of Ceph, and below is {other}; hint: ceph(...) below it",
+            spec.origin,
+            spec.name
+        ),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::rig::{over, planned, refused};
+    use super::*;
+
+    #[test]
+    fn what_is_made_of_members_and_words() {
+        let shown = |below: &Exposed, options: &str| {
+            let (exposed, steps) = planned(&Ceph, below, options).unwrap();
+            let steps: Vec<String> = steps.iter().map(|step| step.op.operation().describe()).collect();
+            format!("{} MiB of {}\n{}", exposed.bytes / MIB, exposed.paths[0], steps.join("\n"))
+        };
+        let files = Exposed { block: false, ..over(2, GIB) };
+        let all = [
+            shown(&over(3, 4 * GIB), ""),
+            shown(&over(5, 4 * GIB), "size=2,pg=64,object-size=1MiB,osd-memory=2GiB"),
+            shown(&files, "size=2,image-size=256MiB,cache-policy=writeback"),
+        ];
+        insta::assert_snapshot!(all.join("\n\n"));
+    }
+
+    #[test]
+    fn what_does_not_go_together_is_refused_before_anything_is_made() {
+        let of = |members, bytes, options| refused(&Ceph, &over(members, bytes), options);
+        let all = [
+            of(2, 4 * GIB, ""),
+            of(1, 4 * GIB, "size=2"),
+            of(3, 4 * GIB, "min-size=4"),
+            of(3, 512 * MIB, ""),
+            of(3, 4 * GIB, "image-size=3GiB"),
+            of(3, 4 * GIB, "object-size=3MiB"),
+        ];
+        insta::assert_snapshot!(all.join("\n"));
+    }
+
+    #[test]
+    fn each_layer_on_it_has_an_image_of_its_own() {
+        let (pool, _) = planned(&Ceph, &over(3, 4 * GIB), "").unwrap();
+        let mut context = PlanContext::new(iotax_steps::RunTag::of_none(), None, 1);
+        let one = images(&pool, 1, &mut context);
+        let two = images(&pool, 2, &mut context);
+        assert!(!one.split && two.split && one.unwritten.is_some());
+        let shown: Vec<String> = one.paths.iter().chain(&two.paths).map(ToString::to_string).collect();
+        assert_eq!(shown, ["vol0", "vol1", "vol2"].map(|image| format!("rbd:iotax-RUN-ceph0/{image}")));
+        assert_eq!(context.steps.len(), 3);
+        let device = over(1, GIB);
+        assert_eq!(images(&device, 4, &mut context), device, "no pool");
+    }
+}

@@ -1,0 +1,84 @@
+//! `ceph`: a cluster of Ceph over several files or devices, and images of its block device in a pool.
+
+use super::OptionKind::{Count, Size, Word};
+use super::{Capability, Face, LayerHelp, States, option};
+use crate::scenario::LayerSpec;
+use iotax_facts::need::{Find, Requirement, debian, everywhere, fedora, program};
+
+/// Its words.
+pub const HELP: LayerHelp = LayerHelp {
+    name: "ceph",
+    elsewhere: &[("rbd", "ceph"), ("rados", "ceph")],
+    example: "[/dev/nvme1n1,/dev/nvme2n1,/dev/nvme3n1] | ceph(size=3) | vm(cache=writeback)",
+    options: &[
+        option("size", Count).default("3"),
+        option("min-size", Count).also(&["min_size"]),
+        option("pg", Count).also(&["pg_num", "pg-num"]).default("16"),
+        option("object-size", Size).also(&["object_size"]).default("4MiB"),
+        option("image-size", Size).also(&["image_size"]),
+        option("cache-policy", Word(&["writearound", "writeback", "writethrough"]))
+            .also(&["cache_policy", "rbd_cache_policy"])
+            .default("writearound"),
+        option("osd-memory", Size).also(&["osd_memory_target"]).default("1GiB"),
+    ],
+    gives: Face::Rbd,
+    only_here: true,
+    joins: true,
+    gives_parts: true,
+    layout: Some(|_, _| {
+        Err("BlueStore writes more than the data, and how much depends on the writes".to_owned())
+    }),
+    redundancy,
+    states: Some(States { source: "ceph -s", of: "size=2, 3" }),
+    capabilities: &[Capability::listed(
+        "ceph",
+        "layer ceph: a cluster of its own and images in it",
+        &["ceph", "ceph-common", "qemu-rbd", "root", "losetup", "loop-devices"],
+    )],
+    requires: &[
+        program!(
+            "ceph-common",
+            ["ceph", "rbd"],
+            "for images of Ceph",
+            "ceph-common",
+            "ceph-common",
+            "Ceph's common tools"
+        ),
+        program!(
+            "ceph",
+            ["ceph-mon", "ceph-mgr", "ceph-osd", "monmaptool", "ceph-authtool"],
+            "for the layer ceph",
+            "ceph-mon ceph-mgr ceph-osd ceph-common",
+            "ceph-mon ceph-mgr ceph-osd ceph-common",
+            "Ceph's mon, mgr, osd and common tools"
+        ),
+        // Whether QEMU has the driver it is asked itself.
+        Requirement {
+            id: "qemu-rbd",
+            why: "for QEMU on images of ceph",
+            supply: &[
+                debian("apt-get install qemu-block-extra qemu-utils"),
+                fedora("dnf install qemu-block-rbd qemu-img"),
+                everywhere("install QEMU's block driver rbd, and qemu-img"),
+            ],
+            finds: &[Find::Program("qemu-img")],
+        },
+    ],
+    programs: &["ceph"],
+    ..LayerHelp::PLAIN
+};
+
+fn copies(layer: &LayerSpec) -> u64 {
+    layer.number("size").unwrap_or_default()
+}
+
+/// Copies that must be up: what was written, else Ceph's own choice.
+pub fn min_size(layer: &LayerSpec) -> u64 {
+    layer.number("min-size").unwrap_or_else(|| copies(layer) - copies(layer) / 2)
+}
+
+/// Members that may be lost while I/O goes on.
+fn redundancy(layer: &LayerSpec, members: usize) -> u32 {
+    let copies = copies(layer).min(members as u64);
+    copies.saturating_sub(min_size(layer)) as u32
+}

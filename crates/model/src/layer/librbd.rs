@@ -1,0 +1,36 @@
+//! `librbd`: an image of a Ceph cluster as a file of this host.
+
+use super::OptionKind::Word;
+use super::comparable::{Concept, How};
+use super::{Capability, Face, LayerHelp, option};
+use iotax_facts::need::{Find, Requirement, everywhere};
+
+/// One process serves the file, and up to QEMU 10.0 an I/O at a time.
+const SERIAL: &str = "QEMU shows the image by FUSE and serves few of its I/Os at one time (writes one by one): with a deep queue \
+                      this is the cost of the export, not of librbd";
+
+/// Its words.
+pub const HELP: LayerHelp = LayerHelp {
+    name: "librbd",
+    elsewhere: &[("krbd", "librbd"), ("rbd-nbd", "librbd"), ("rbd-fuse", "librbd")],
+    example: "[/dev/nvme1n1,/dev/nvme2n1,/dev/nvme3n1] | ceph(size=3) | librbd(cache=none)",
+    options: &[option("cache", Word(&["none", "writeback"])).default("none")],
+    positional: Some("cache"),
+    below: Face::Rbd,
+    gives: Face::File,
+    only_here: true,
+    comparable: &[(Concept::CacheMode, How::Option("cache"))],
+    notes: &[("cache", "none", SERIAL), ("cache", "writeback", SERIAL)],
+    capabilities: &[Capability::listed(
+        "librbd",
+        "layer librbd: an image of ceph as a file of this host",
+        &["ceph-common", "qemu-rbd", "qemu-storage-daemon", "fuse", "root"],
+    )],
+    requires: &[Requirement {
+        id: "fuse",
+        why: "for the layer librbd",
+        supply: &[everywhere("modprobe fuse (in a container: run on the host itself)")],
+        finds: &[Find::File("/dev/fuse")],
+    }],
+    ..LayerHelp::PLAIN
+};

@@ -1,0 +1,129 @@
+//! A client of a cluster as it says itself what it does: librbd in QEMU or in its storage daemon, by the admin socket that
+//! [client] of our ceph.conf gives it. That QEMU sets rbd_cache by its cache mode, no output of QEMU's shows.
+
+use super::Cluster;
+use anyhow::{Context, Result, bail};
+use serde_json::{Value, json};
+use std::io::{Read, Write};
+use std::os::unix::net::UnixStream;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+const ANSWERS_WITHIN: Duration = Duration::from_secs(10);
+/// Longer than any answer to what is asked here.
+const LONGEST: u32 = 1 << 20;
+
+/// The admin sockets of clients of a cluster of ours, as its ceph.conf has them: a process has one for each image that it has open.
+pub(super) const SOCKETS: &str = "$pid.$cctid.asok";
+
+/// One of the longest that there are.
+pub fn longest_socket(conf: &Path) -> PathBuf {
+    conf.with_file_name("4194304.140737488355328.asok")
+}
+
+/// That of a process for an image: its counters carry the image's name.
+fn client_socket(conf: &Path, (pool, image): (&str, &str), pid: u32) -> Result<PathBuf> {
+    let folder = conf.parent().with_context(|| format!("{} is in no folder", conf.display()))?;
+    let (start, end) = (format!("{pid}."), format!("-{pool}-{image}"));
+    let is_of_pid = |path: &PathBuf| {
+        path.file_name().and_then(|name| name.to_str()).is_some_and(|name| name.starts_with(&start))
+    };
+    let entries = std::fs::read_dir(folder).with_context(|| format!("cannot list {}", folder.display()))?;
+    let mut sockets = entries.flatten().map(|entry| entry.path()).filter(is_of_pid);
+    let has_it = |socket: &PathBuf| {
+        let told = ask(socket, &json!({"prefix": "perf dump"})).ok();
+        let counters = told.as_ref().and_then(Value::as_object);
+        counters.is_some_and(|all| all.keys().any(|name| name.starts_with("librbd-") && name.ends_with(&end)))
+    };
+    sockets
+        .find(has_it)
+        .with_context(|| format!("process {pid} does not tell that it has {pool}/{image} open"))
+}
+
+/// Asks an admin socket: a request that ends in a zero byte, the length of the answer in four bytes, and the answer.
+fn ask(socket: &Path, request: &Value) -> Result<Value> {
+    let failed = || format!("no answer from {}", socket.display());
+    let mut stream = UnixStream::connect(socket).with_context(failed)?;
+    stream.set_read_timeout(Some(ANSWERS_WITHIN)).with_context(failed)?;
+    stream.set_write_timeout(Some(ANSWERS_WITHIN)).with_context(failed)?;
+    stream.write_all(format!("{request}\0").as_bytes()).with_context(failed)?;
+    let mut length = [0; 4];
+    stream.read_exact(&mut length).with_context(failed)?;
+    let length = u32::from_be_bytes(length);
+    if length > LONGEST {
+        bail!("an answer of {length} bytes from {}", socket.display());
+    }
+    let mut answer = vec![0; length as usize];
+    stream.read_exact(&mut answer).with_context(failed)?;
+    serde_json::from_slice(&answer).with_context(failed)
+}
+
+/// Whether the cache of that process is on for an image, and who says so: `false (QEMU)`, `true (image)`. What is set of the image
+/// goes before what QEMU set.
+///
+/// # Errors
+/// When neither answers.
+pub fn cache_of_client(conf: &Path, (pool, image): (&str, &str), pid: u32) -> Result<String> {
+    let whole = format!("{pool}/{image}");
+    let all = Cluster { conf }.told("rbd", &["config", "image", "ls", &whole])?;
+    if let Some(value) = set_of_image(&all, "rbd_cache") {
+        return Ok(format!("{value} (image)"));
+    }
+    let socket = client_socket(conf, (pool, image), pid)?;
+    let told = ask(&socket, &json!({"prefix": "config get", "var": "rbd_cache"}))?;
+    let value = told["rbd_cache"].as_str().with_context(|| format!("no rbd_cache in {told}"))?;
+    Ok(format!("{value} (QEMU)"))
+}
+
+/// An option that somebody set of the image or its pool.
+fn set_of_image(all: &Value, option: &str) -> Option<String> {
+    let all = all.as_array()?;
+    let is_it = |one: &&Value| one["name"] == option && one["source"] != "config";
+    all.iter().find(is_it).and_then(|one| one["value"].as_str()).map(str::to_owned)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_set_of_the_image_goes_first() {
+        let all = json!([
+            {"name": "rbd_cache", "value": "true", "source": "config"},
+            {"name": "rbd_cache_policy", "value": "writeback", "source": "image"},
+        ]);
+        assert_eq!(set_of_image(&all, "rbd_cache"), None);
+        assert_eq!(set_of_image(&all, "rbd_cache_policy").as_deref(), Some("writeback"));
+    }
+
+    #[test]
+    fn an_admin_socket_is_asked_and_one_that_is_silent_or_lies_is_an_error() {
+        let folder = tempfile::tempdir().unwrap();
+        let answers = |name: &str, answer: &'static [u8]| {
+            let socket = folder.path().join(name);
+            let listener = std::os::unix::net::UnixListener::bind(&socket).unwrap();
+            std::thread::spawn(move || {
+                let (mut stream, _) = listener.accept().unwrap();
+                let mut request = [0; 64];
+                let length = stream.read(&mut request).unwrap();
+                assert_eq!(request[length - 1], 0);
+                stream.write_all(answer).unwrap();
+            });
+            socket
+        };
+        answers("7.1.asok", b"\0\0\0\x18{\"librbd-1-p-vol1\":null}");
+        let own = answers("7.2.asok", b"\0\0\0\x18{\"librbd-2-p-vol0\":null}");
+        answers("77.1.asok", b"\0\0\0\x18{\"librbd-3-p-vol2\":null}");
+        let conf = folder.path().join("ceph.conf");
+        assert_eq!(client_socket(&conf, ("p", "vol0"), 7).unwrap(), own);
+        assert!(client_socket(&conf, ("p", "vol2"), 7).unwrap_err().to_string().contains("p/vol2"));
+        let asked = |answer: &'static [u8]| {
+            let socket = answers(&format!("9.{}.asok", answer.len()), answer);
+            let told = ask(&socket, &json!({"prefix": "config get", "var": "rbd_cache"}));
+            told.map_err(|error| error.to_string())
+        };
+        assert_eq!(asked(b"\0\0\0\x15{\"rbd_cache\":\"false\"}"), Ok(json!({"rbd_cache": "false"})));
+        assert!(asked(b"\0\0\0\x15{\"rbd").unwrap_err().starts_with("no answer from"));
+        assert!(asked(b"\xff\xff\xff\xff").unwrap_err().starts_with("an answer of 4294967295 bytes"));
+    }
+}

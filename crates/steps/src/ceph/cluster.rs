@@ -1,0 +1,439 @@
+//! The cluster itself: made, ended, asked for its state and settings, and members that end, come back or are waited for. Refuses a
+//! folder that is there already.
+
+use super::client::SOCKETS;
+use super::{Cluster, Status};
+use crate::ProcessId;
+use crate::op::{CephChange, ChangeCeph, MakeCeph};
+use crate::process;
+use crate::settings::ThingSettings;
+use crate::state::ArrayState;
+use crate::system::{NothingMade, Progress, RealSystem, write_file};
+use crate::tool::{all_of, run_with, tool};
+use anyhow::{Context, Result, anyhow, bail, ensure};
+use serde_json::Value;
+use std::fs;
+use std::net::TcpListener;
+use std::os::unix::fs::{DirBuilderExt, FileExt, FileTypeExt, PermissionsExt, symlink};
+use std::path::Path;
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// Between two looks at the state: the mgr reports each 5 s.
+const PAUSE: Duration = Duration::from_millis(500);
+/// All that is new is up and clean by then, on a busy machine.
+const UP_WITHIN: Duration = Duration::from_secs(300);
+/// So long after a look that found it healthy, the next must, too: groups are up to 5 s behind the map of OSDs.
+const SETTLES: Duration = Duration::from_secs(5);
+/// What Ceph begins a device or file of its own with; behind it stands the OSD's UUID.
+const LABEL: &str = "bluestore block device\n";
+/// Copies of the label and the superblock of BlueFS lie within.
+const LABEL_BYTES: usize = 64 << 10;
+
+/// The kinds of daemons in the order in which they are ended: an OSD that cannot reach its mon waits 5 s.
+const DAEMONS: [&str; 3] = ["ceph-osd", "ceph-mgr", "ceph-mon"];
+
+fn daemon(conf: &Path, program: &str, id: &str) -> Result<Vec<String>> {
+    let conf = conf.to_str().context("a run directory that is not UTF-8")?;
+    Ok([program, "--conf", conf, "--id", id, "--foreground"].map(str::to_owned).to_vec())
+}
+
+fn start(system: &mut RealSystem, conf: &Path, program: &str, id: &str) -> Result<ProcessId> {
+    system.spawn(&daemon(conf, program, id)?, &conf.with_file_name(format!("{program}.{id}.out")))
+}
+
+/// Processes of this user on that very cluster: daemons, one that makes an OSD, tools that a killed run left behind.
+fn processes(conf: &Path, is_one: impl Fn(&[&str]) -> bool) -> Result<Vec<ProcessId>> {
+    let conf = conf.to_str().context("a run directory that is not UTF-8")?;
+    let is_on_it = |words: &[&str]| words.windows(2).any(|pair| pair == ["--conf", conf]);
+    let all = process::processes(|words| is_on_it(words) && is_one(words))?;
+    Ok(all.into_iter().filter(|process| process::carries(process, conf)).collect())
+}
+
+/// Programs that are run on a cluster of ours.
+const PROGRAMS: [&str; 7] =
+    ["ceph", "ceph-mon", "ceph-mgr", "ceph-osd", "ceph-authtool", "monmaptool", "rbd"];
+
+/// One of these; a script stands behind its interpreter.
+fn is_of_ceph(words: &[&str]) -> bool {
+    words.iter().take(2).any(|word| PROGRAMS.contains(&word.rsplit('/').next().unwrap_or_default()))
+}
+
+fn is_daemon(words: &[&str], program: &str, id: Option<&str>) -> bool {
+    let runs = words.first().is_some_and(|word| word.rsplit('/').next() == Some(program));
+    runs && id.is_none_or(|id| words.windows(2).any(|pair| pair == ["--id", id]))
+}
+
+/// Makes the cluster and its pool, and waits until it is healthy.
+///
+/// # Errors
+/// When a part cannot be made, or it does not become healthy: what it says.
+pub fn create(asked: &MakeCeph, system: &mut RealSystem, run: &str) -> Result<()> {
+    let (conf, folder) = (asked.conf(), &asked.directory);
+    let cluster = Cluster { conf: &conf };
+    if folder.symlink_metadata().is_ok() {
+        return Err(anyhow!("{} is there already", folder.display()).context(NothingMade));
+    }
+    let failed = || format!("cannot make {}", folder.display());
+    fs::DirBuilder::new().mode(0o700).create(folder).with_context(failed)?;
+    for part in ["mon", "mgr"] {
+        fs::create_dir(folder.join(part)).with_context(failed)?;
+    }
+    let port = free_port()?;
+    write_file(&conf, config(asked, port)?.as_bytes())?;
+    write_keys(asked)?;
+    make_mon(&cluster, asked, port)?;
+    start(system, &conf, "ceph-mon", "a")?;
+    // It makes a pool of its own otherwise; no mgr is there yet that would know the option.
+    let devices = ["config", "set", "mgr", "mgr/devicehealth/enable_monitoring", "false", "--force"];
+    cluster.ceph(&devices).with_context(|| last_words(&conf, "ceph-mon", "a"))?;
+    start(system, &conf, "ceph-mgr", "x")?;
+    for at in 0..asked.members.len() {
+        cluster.ceph(&["osd", "new", &asked.uuid(at), &at.to_string()])?;
+    }
+    let members = asked.members.iter().map(|member| member.path()).collect::<Result<Vec<_>>>()?;
+    let made = |at: usize| make_osd(&cluster, at, members[at], &asked.uuid(at));
+    let all = thread::scope(|scope| {
+        let threads: Vec<_> = (0..members.len()).map(|at| scope.spawn(move || made(at))).collect();
+        threads.into_iter().map(|thread| thread.join().unwrap_or_else(|_| bail!("a thread ended"))).collect()
+    });
+    all_of(all)?;
+    for at in 0..asked.members.len() {
+        start(system, &conf, "ceph-osd", &at.to_string())?;
+    }
+    let (pool, pg) = (asked.name.as_str(), asked.pg.to_string());
+    cluster.ceph(&["osd", "pool", "create", pool, &pg, &pg, "replicated"])?;
+    cluster.ceph(&["osd", "pool", "application", "enable", pool, "rbd"])?;
+    cluster.ceph(&["osd", "pool", "application", "set", pool, "rbd", "iotax.run", run])?;
+    let is_up = |status: &Status| {
+        status.is_healthy()
+            && status.group_count() == u64::from(asked.pg)
+            && status.osds[0] as usize == asked.members.len()
+    };
+    wait(&cluster, system, UP_WITHIN, "become healthy", is_up).map(drop)
+}
+
+/// A port of loopback that nobody listens on now.
+fn free_port() -> Result<u16> {
+    let listener = TcpListener::bind(("127.0.0.1", 0)).context("no port of 127.0.0.1 is free")?;
+    Ok(listener.local_addr().context("no port of 127.0.0.1 is free")?.port())
+}
+
+/// The whole configuration: everything that Ceph would keep elsewhere lies in the folder.
+fn config(asked: &MakeCeph, port: u16) -> Result<String> {
+    let folder = asked.directory.to_str().context("a run directory that is not UTF-8")?;
+    // ceph.conf has no quotes for these.
+    ensure!(
+        !folder.contains(['$', '#', ';', '"', '\\', '\n']),
+        "Ceph cannot have the run directory {folder}; hint: one without $, #, ;, quotes and \\"
+    );
+    let MakeCeph { size, min_size, memory, cache_policy, order, .. } = asked;
+    Ok(format!(
+        "[global]
+fsid = {fsid}
+mon_host = v2:127.0.0.1:{port}
+public_addr = 127.0.0.1
+cluster_addr = 127.0.0.1
+ms_bind_ipv6 = false
+auth_allow_insecure_global_id_reclaim = false
+run_dir = {folder}
+admin_socket = {folder}/$name.asok
+pid_file = {folder}/$name.pid
+log_file = {folder}/$name.log
+crash_dir = {folder}
+mon_data = {folder}/mon
+mgr_data = {folder}/mgr
+osd_data = {folder}/osd.$id
+keyring = {folder}/keyring
+osd_objectstore = bluestore
+osd_memory_target = {memory}
+osd_crush_chooseleaf_type = 0
+osd_pool_default_size = {size}
+osd_pool_default_min_size = {min_size}
+osd_pool_default_pg_autoscale_mode = off
+mon_allow_pool_size_one = true
+mon_allow_pool_delete = true
+mon_osd_down_out_interval = 86400
+# The disk of the run's folder is not what is measured.
+mon_data_avail_warn = 2
+mon_data_avail_crit = 1
+osd_heartbeat_grace = 6
+osd_heartbeat_interval = 1
+mgr_initial_modules =
+[client]
+log_file = {folder}/client.log
+admin_socket = {folder}/{SOCKETS}
+rbd_default_order = {order}
+rbd_cache_policy = {cache_policy}
+",
+        fsid = asked.fsid()
+    ))
+}
+
+/// Nobody else on this machine may use it: every part has a key in one file that is only ours to read.
+fn write_keys(asked: &MakeCeph) -> Result<()> {
+    let keyring = asked.directory.join("keyring");
+    write_file(&keyring, b"")?;
+    fs::set_permissions(&keyring, fs::Permissions::from_mode(0o600)).context("cannot close the keyring")?;
+    let osds = (0..asked.members.len()).map(|at| {
+        (
+            format!("osd.{at}"),
+            vec![("mon", "allow profile osd"), ("mgr", "allow profile osd"), ("osd", "allow *")],
+        )
+    });
+    let all = [
+        ("mon.".to_owned(), vec![("mon", "allow *")]),
+        ("client.admin".to_owned(), vec![("mon", "allow *"), ("mgr", "allow *"), ("osd", "allow *")]),
+        ("mgr.x".to_owned(), vec![("mon", "allow profile mgr"), ("osd", "allow *")]),
+    ];
+    for (name, caps) in all.into_iter().chain(osds) {
+        let mut command = tool("ceph-authtool", [keyring.as_os_str()]);
+        command.args(["--gen-key", "-n", &name]).env_remove("CEPH_ARGS");
+        command.args(caps.iter().flat_map(|(part, cap)| ["--cap", *part, *cap]));
+        run_with(command, "").with_context(|| format!("cannot make a key for {name}"))?;
+    }
+    Ok(())
+}
+
+fn make_mon(cluster: &Cluster, asked: &MakeCeph, port: u16) -> Result<()> {
+    let path = |name: &str| asked.directory.join(name).to_string_lossy().into_owned();
+    let (map, keyring) = (path("monmap"), path("keyring"));
+    let at = format!("[v2:127.0.0.1:{port}]");
+    cluster.run("monmaptool", &["--create", "--fsid", &asked.fsid(), "--addv", "a", &at, &map])?;
+    cluster.run("ceph-mon", &["--id", "a", "--mkfs", "--monmap", &map, "--keyring", &keyring])?;
+    Ok(())
+}
+
+/// Makes an empty OSD of a member.
+fn make_osd(cluster: &Cluster, at: usize, member: &Path, uuid: &str) -> Result<()> {
+    let folder = cluster.folder().join(format!("osd.{at}"));
+    let failed = || format!("cannot make {}", folder.display());
+    fs::create_dir(&folder).with_context(failed)?;
+    symlink(member, folder.join("block")).with_context(failed)?;
+    let id = at.to_string();
+    cluster
+        .run("ceph-osd", &["--id", &id, "--mkfs", "--osd-uuid", uuid])
+        .with_context(|| format!("cannot make an OSD of {}", member.display()))?;
+    Ok(())
+}
+
+/// What a daemon said last, for an error that it may have caused.
+fn last_words(conf: &Path, program: &str, id: &str) -> String {
+    let said = fs::read_to_string(conf.with_file_name(format!("{program}.{id}.out"))).unwrap_or_default();
+    let said: Vec<&str> = said.lines().filter(|line| !line.trim().is_empty()).collect();
+    match said.split_at(said.len().saturating_sub(3)).1 {
+        [] => format!("{program} said nothing"),
+        last => format!("{program} said: {}", last.join("; ")),
+    }
+}
+
+/// Looks until it is as wanted, tells how far it is, and ends when whoever is told says stop.
+fn wait(
+    cluster: &Cluster,
+    system: &mut RealSystem,
+    limit: Duration,
+    what: &str,
+    is_done: impl Fn(&Status) -> bool,
+) -> Result<Status> {
+    let start = Instant::now();
+    loop {
+        let status = cluster.status()?;
+        if is_done(&status) {
+            return Ok(status);
+        }
+        let share = status.state().rebuilt().unwrap_or(0.0);
+        if system.tell(Progress::Synced(share)).is_break() {
+            bail!("interrupted while the cluster was to {what}");
+        }
+        ensure!(start.elapsed() < limit, "the cluster did not {what} within {} s: {status}", limit.as_secs());
+        thread::sleep(PAUSE);
+    }
+}
+
+/// Waits until it is healthy, and is so still when the placement groups have been reported anew.
+///
+/// # Errors
+/// It does not become so; whoever is told says stop.
+pub fn await_healthy(conf: &Path, system: &mut RealSystem, limit: Duration) -> Result<()> {
+    let (cluster, start) = (Cluster { conf }, Instant::now());
+    loop {
+        let left = limit.saturating_sub(start.elapsed());
+        wait(&cluster, system, left, "become healthy", Status::is_healthy)?;
+        thread::sleep(SETTLES);
+        if cluster.status()?.is_healthy() {
+            return Ok(());
+        }
+    }
+}
+
+/// Whether any of it is there.
+///
+/// # Errors
+/// When /proc cannot be read.
+pub fn is_there(asked: &MakeCeph) -> Result<bool> {
+    let labelled = asked
+        .members
+        .iter()
+        .enumerate()
+        .any(|(at, member)| member.path().is_ok_and(|member| is_labelled(member, &asked.uuid(at))));
+    let folder = asked.directory.symlink_metadata().is_ok();
+    Ok(folder || labelled || !processes(&asked.conf(), is_of_ceph)?.is_empty())
+}
+
+/// Ends its processes, takes its labels off its members and removes its folder.
+///
+/// # Errors
+/// When a part stays.
+pub fn destroy(asked: &MakeCeph, system: &mut RealSystem) -> Result<()> {
+    let conf = asked.conf();
+    let word = conf.to_str().context("a run directory that is not UTF-8")?;
+    let kind = |words: &[&str]| DAEMONS.iter().position(|program| is_daemon(words, program, None));
+    // First what a killed run left behind.
+    for next in [None, Some(0), Some(1), Some(2)] {
+        for process in processes(&conf, |words| is_of_ceph(words) && kind(words) == next)? {
+            system.end_process(&process, word)?;
+        }
+    }
+    for (at, member) in asked.members.iter().enumerate() {
+        let Ok(member) = member.path() else { continue };
+        if is_labelled(member, &asked.uuid(at)) {
+            take_off_label(member)?;
+        }
+    }
+    match fs::remove_dir_all(&asked.directory) {
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(()),
+        other => other.with_context(|| format!("cannot remove {}", asked.directory.display())),
+    }
+}
+
+/// Whether a device begins with the label of that OSD.
+fn is_labelled(member: &Path, uuid: &str) -> bool {
+    let is_device = fs::metadata(member).is_ok_and(|meta| meta.file_type().is_block_device());
+    let label = format!("{LABEL}{uuid}");
+    let mut found = vec![0; label.len()];
+    let read = |found: &mut [u8]| fs::File::open(member)?.read_exact_at(found, 0);
+    is_device && read(&mut found).is_ok() && found == label.as_bytes()
+}
+
+fn take_off_label(member: &Path) -> Result<()> {
+    let write = || {
+        let device = fs::File::options().write(true).open(member)?;
+        device.write_all_at(&vec![0; LABEL_BYTES], 0)?;
+        device.sync_data()
+    };
+    write().with_context(|| format!("cannot take the OSD's label off {}", member.display()))
+}
+
+/// In which state the cluster is.
+///
+/// # Errors
+/// When it does not answer.
+pub fn state(conf: &Path) -> Result<ArrayState> {
+    Ok(Cluster { conf }.status()?.state())
+}
+
+/// How cluster, pool and images really are, as Ceph tells it.
+///
+/// # Errors
+/// When it does not answer.
+pub fn settings(conf: &Path, pool: &str) -> Result<ThingSettings> {
+    let cluster = Cluster { conf };
+    let mut settings = ThingSettings::new();
+    let of_pool = cluster.told("ceph", &["osd", "pool", "get", pool, "all"])?;
+    for name in ["size", "min_size", "pg_num", "crush_rule"] {
+        settings.extend(word(&of_pool[name]).map(|value| (name.to_owned(), value)));
+    }
+    let osds = cluster.told("ceph", &["osd", "metadata"])?;
+    for name in ["osd_objectstore", "ceph_version_short"] {
+        let mut all: Vec<String> =
+            osds.as_array().into_iter().flatten().filter_map(|osd| word(&osd[name])).collect();
+        all.dedup();
+        settings.insert(name.to_owned(), all.join(", "));
+    }
+    for image in cluster.told("rbd", &["ls", pool])?.as_array().into_iter().flatten() {
+        let Some(image) = image.as_str() else { continue };
+        let told = cluster.told("rbd", &["info", &format!("{pool}/{image}")])?;
+        for name in ["size", "object_size", "features"] {
+            settings.extend(word(&told[name]).map(|value| (format!("{image} {name}"), value)));
+        }
+    }
+    Ok(settings)
+}
+
+fn word(value: &Value) -> Option<String> {
+    match value {
+        Value::Null => None,
+        Value::String(text) => Some(text.clone()),
+        Value::Array(all) => Some(all.iter().filter_map(word).collect::<Vec<_>>().join(",")),
+        other => Some(other.to_string()),
+    }
+}
+
+/// Ends an OSD, has it back empty as a new drive would be, or waits until all are whole.
+///
+/// # Errors
+/// When Ceph refuses, or the cluster does not come into that state.
+pub fn change(asked: &ChangeCeph, system: &mut RealSystem) -> Result<()> {
+    let conf = asked.made.path()?;
+    let cluster = Cluster { conf };
+    match asked.change {
+        CephChange::Ends(at) => {
+            end_osd(conf, at, system)?;
+            let is_noticed = |status: &Status| matches!(status.state(), ArrayState::Degraded { .. });
+            wait(&cluster, system, UP_WITHIN, "notice that an OSD ended", is_noticed).map(drop)
+        }
+        CephChange::Returns(at) => {
+            let folder = cluster.folder().join(format!("osd.{at}"));
+            let member =
+                fs::read_link(folder.join("block")).with_context(|| format!("there is no OSD {at}"))?;
+            end_osd(conf, at, system)?;
+            let uuid = fs::read_to_string(folder.join("fsid")).context("an OSD without a UUID")?;
+            let uuid = uuid.trim();
+            ensure!(is_labelled(&member, uuid), "{} does not carry OSD {at} any more", member.display());
+            take_off_label(&member)?;
+            fs::remove_dir_all(&folder).with_context(|| format!("cannot remove {}", folder.display()))?;
+            make_osd(&cluster, at, &member, uuid)?;
+            start(system, conf, "ceph-osd", &at.to_string())?;
+            let is_back = |status: &Status| {
+                let all_up = status.osds.iter().all(|count| *count == status.osds[0]);
+                all_up && matches!(status.state(), ArrayState::Rebuilding { .. } | ArrayState::Healthy)
+            };
+            let what = format!("have OSD {at} back");
+            wait(&cluster, system, UP_WITHIN, &what, is_back).map(drop)
+        }
+        CephChange::AwaitHealthy => await_healthy(conf, system, Duration::from_secs(24 * 3600)),
+    }
+}
+
+fn end_osd(conf: &Path, at: usize, system: &mut RealSystem) -> Result<()> {
+    let (id, word) = (at.to_string(), conf.to_str().context("a run directory that is not UTF-8")?);
+    let all = processes(conf, |words| is_daemon(words, "ceph-osd", Some(&id)))?;
+    all.iter().try_for_each(|process| system.end_process(process, word))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_programs_of_ceph_on_that_very_cluster_are_its_processes() {
+        let conf = "/run/r/ceph0/ceph.conf";
+        assert!(
+            is_of_ceph(&["/usr/bin/ceph-osd", "--conf", conf]) && is_of_ceph(&["rbd", "--conf", conf, "ls"])
+        );
+        assert!(is_of_ceph(&["/usr/bin/python3", "/usr/bin/ceph", "--conf", conf]));
+        assert!(!is_of_ceph(&["less", conf]) && !is_of_ceph(&["vi", "/x/y", "/usr/bin/ceph"]));
+        let osd = ["/usr/bin/ceph-osd", "--conf", conf, "--id", "1", "--foreground"];
+        assert!(is_daemon(&osd, "ceph-osd", Some("1")) && is_daemon(&osd, "ceph-osd", None));
+        assert!(!is_daemon(&osd, "ceph-osd", Some("11")) && !is_daemon(&osd, "ceph-mon", None));
+        assert!(processes(Path::new(conf), |_| true).unwrap().is_empty());
+    }
+
+    #[test]
+    fn a_file_is_never_taken_for_a_labelled_device() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("x");
+        fs::write(&file, format!("{LABEL}u-1\n")).unwrap();
+        assert!(!is_labelled(&file, "u-1") && !is_labelled(Path::new("/dev/null"), "u-1"));
+    }
+}

@@ -1,0 +1,218 @@
+//! A cluster of Ceph's over devices of this host, in a folder of the run's; images in its pool; and its members that end, come back
+//! or are waited for. It is found again by its folder, by processes whose command lines name its ceph.conf, and by UUIDs on its
+//! members, all of which carry the run's id or are made of it.
+
+use super::drives::{Drives, left_on, today};
+use super::{
+    ManagedResource, Observer, Operation, Own, PathRef, RealSystem, ResourceChange, RunTag, StepOutput,
+    Undoing,
+};
+use crate::ceph::{self, Cluster};
+use crate::settings::ThingSettings;
+use crate::state::ArrayState;
+use crate::tool::guid;
+use anyhow::{Context, Result};
+use iotax_units::shell;
+use iotax_units::{MIB, show_bytes};
+use serde::{Deserialize, Serialize};
+use std::path::{Path, PathBuf};
+
+/// Mon, mgr, an OSD for each member, and a pool.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MakeCeph {
+    /// Of the pool; it carries the run's id.
+    pub name: String,
+    /// Where all but the data lies, within the run's folder.
+    pub directory: PathBuf,
+    /// Block devices, an OSD each.
+    pub members: Vec<PathRef>,
+    /// Copies of every object.
+    pub size: u32,
+    /// Copies that must be up for I/O to go on.
+    pub min_size: u32,
+    /// Placement groups.
+    pub pg: u32,
+    /// `osd_memory_target`, bytes.
+    pub memory: u64,
+    /// `rbd_cache_policy` of its clients.
+    pub cache_policy: String,
+    /// Objects of its images have two to the power of so many bytes.
+    pub order: u32,
+    /// Who the members are, from the intent on.
+    #[serde(default, skip_serializing_if = "Drives::is_empty")]
+    pub drives: Drives,
+}
+
+impl MakeCeph {
+    /// The configuration by which everybody reaches it.
+    pub fn conf(&self) -> PathBuf {
+        conf_in(&self.directory)
+    }
+
+    /// The id of the cluster.
+    pub fn fsid(&self) -> String {
+        guid(&self.name).to_ascii_lowercase()
+    }
+
+    /// That of an OSD, which its member begins with.
+    pub fn uuid(&self, at: usize) -> String {
+        guid(&format!("{} osd {at}", self.name)).to_ascii_lowercase()
+    }
+}
+
+/// The configuration of a cluster in that folder.
+fn conf_in(directory: &Path) -> PathBuf {
+    directory.join("ceph.conf")
+}
+
+impl Operation for MakeCeph {
+    fn describe(&self) -> String {
+        let members: Vec<String> = self.members.iter().map(ToString::to_string).collect();
+        format!(
+            "ceph-mon, ceph-mgr and {} of ceph-osd --mkfs ({}) in {}, ceph osd pool create {} (size {}, min_size {}, pg_num {}, images in objects of {})",
+            self.members.len(),
+            members.join(", "),
+            self.directory.display(),
+            self.name,
+            self.size,
+            self.min_size,
+            self.pg,
+            show_bytes(1 << self.order)
+        )
+    }
+
+    fn irreversible(&self) -> Option<String> {
+        let members: Vec<String> = self.members.iter().map(ToString::to_string).collect();
+        Some(format!("what {} held is lost", members.join(", ")))
+    }
+
+    fn inputs(&mut self) -> Vec<&mut PathRef> {
+        self.members.iter_mut().collect()
+    }
+
+    fn observe(&mut self, machine: &dyn Observer) {
+        self.drives = Drives::of(machine, &self.inputs());
+    }
+
+    fn own<'a>(&'a self, _: &'a StepOutput) -> Vec<Own<'a>> {
+        vec![Own::InFolder(&self.directory), Own::Named(&self.name)]
+    }
+
+    fn undoing(&self, _: Option<&StepOutput>) -> Option<Undoing> {
+        Some(Undoing::new("removed", format!("the Ceph cluster of {}", self.name)))
+    }
+
+    fn undo_by_hand(&self, _: &RunTag, _: &StepOutput) -> Option<String> {
+        let conf = self.conf().display().to_string();
+        let members = shell::line(self.members.iter().map(ToString::to_string));
+        let end = ["ceph-osd", "ceph-mgr", "ceph-mon"]
+            .map(|program| format!("pkill -f {}", shell::word(&format!("{program} --conf {conf}"))));
+        let folder = shell::path(&self.directory);
+        Some(format!("{}; wipefs --all --types ceph_bluestore {members}; rm -r {folder}", end.join("; ")))
+    }
+}
+
+impl ManagedResource for MakeCeph {
+    /// Its folder, and the labels of its members.
+    fn survives(&self) -> bool {
+        true
+    }
+
+    fn make(&self, system: &mut RealSystem, tag: &RunTag) -> Result<StepOutput> {
+        ceph::create(self, system, &tag.run_id)?;
+        Ok(StepOutput::at(self.conf()))
+    }
+
+    fn find(&self, _: &RunTag, _: &[StepOutput]) -> Result<Option<StepOutput>> {
+        let (today, _) = today(self, &self.drives);
+        Ok(ceph::is_there(&today)?.then(|| StepOutput::at(self.conf())))
+    }
+
+    fn unmake(&self, system: &mut RealSystem, _: &RunTag, _: &StepOutput) -> Result<()> {
+        let (today, others) = today(self, &self.drives);
+        ceph::destroy(&today, system)?;
+        left_on(&others)
+    }
+
+    fn state(&self, _: &StepOutput) -> Result<Option<ArrayState>> {
+        ceph::state(&self.conf()).map(Some)
+    }
+
+    fn settings(&self, _: &StepOutput) -> Result<ThingSettings> {
+        ceph::settings(&self.conf(), &self.name)
+    }
+}
+
+/// An image in the pool of a cluster of ours. It goes with the cluster.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MakeRbdImage {
+    /// The cluster's ceph.conf.
+    pub conf: PathRef,
+    /// Which pool.
+    pub pool: String,
+    /// The name.
+    pub image: String,
+    /// Whole MiB.
+    pub bytes: u64,
+    /// The run that it is marked with.
+    pub run: String,
+}
+
+impl Operation for MakeRbdImage {
+    fn describe(&self) -> String {
+        format!("rbd create {}/{} of {}", self.pool, self.image, show_bytes(self.bytes))
+    }
+}
+
+impl ResourceChange for MakeRbdImage {
+    fn make(&self, _: &mut RealSystem) -> Result<()> {
+        let cluster = Cluster { conf: self.conf.path()? };
+        let (image, mib) = (format!("{}/{}", self.pool, self.image), format!("{}M", self.bytes / MIB));
+        cluster
+            .run("rbd", &["create", "--size", &mib, &image])
+            .with_context(|| format!("cannot make the image {image}"))?;
+        cluster.run("rbd", &["image-meta", "set", &image, "iotax.run", &self.run]).map(drop)
+    }
+}
+
+/// What is done to a member of a cluster of ours.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ChangeCeph {
+    /// The cluster's ceph.conf, as a layer made it.
+    pub made: PathRef,
+    /// What.
+    pub change: CephChange,
+    /// Bytes that are written to an OSD that returns at most; 0: not known.
+    #[serde(default)]
+    pub bytes: u64,
+}
+
+/// To which OSD, from 0.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum CephChange {
+    /// Its process ends, and the cluster goes on without it.
+    Ends(usize),
+    /// It is made anew on its member, empty as a new drive is, and filled by the others.
+    Returns(usize),
+    /// Until every placement group is clean, twice 5 s apart.
+    AwaitHealthy,
+}
+
+impl Operation for ChangeCeph {
+    fn describe(&self) -> String {
+        match self.change {
+            CephChange::Ends(at) => format!("end osd.{at} of the cluster of {}", self.made),
+            CephChange::Returns(at) => {
+                format!("ceph-osd --mkfs of osd.{at} of the cluster of {}, and its start", self.made)
+            }
+            CephChange::AwaitHealthy => format!("wait until the cluster of {} is healthy", self.made),
+        }
+    }
+}
+
+impl ResourceChange for ChangeCeph {
+    fn make(&self, system: &mut RealSystem) -> Result<()> {
+        ceph::change(self, system)
+    }
+}

@@ -1,0 +1,96 @@
+//! An image of Ceph's as a file of this host: a qemu-storage-daemon with librbd, which shows it over a file of the run's by FUSE.
+
+use super::{ManagedResource, Operation, Own, RealSystem, RunTag, StepOutput, Undoing};
+use crate::ceph;
+use crate::op::Spawn;
+use crate::process::process_of_tag;
+use crate::settings::ThingSettings;
+use crate::system::{remove_file, run, wait_until, write_file};
+use crate::tool::tool;
+use anyhow::{Context, Result, bail};
+use iotax_host::mounts;
+use serde::{Deserialize, Serialize};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// The daemon reaches the cluster and shows the file by then.
+const SHOWN_WITHIN: Duration = Duration::from_secs(60);
+
+/// The process that serves, and the file.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ExportLibrbd {
+    /// qemu-storage-daemon with its whole command line.
+    pub spawn: Spawn,
+    /// The file, in the run's folder.
+    pub file: PathBuf,
+    /// The cluster's ceph.conf.
+    pub conf: PathBuf,
+    /// The pool.
+    pub pool: String,
+    /// The image.
+    pub image: String,
+}
+
+impl Operation for ExportLibrbd {
+    fn describe(&self) -> String {
+        self.spawn.describe()
+    }
+
+    fn own<'a>(&'a self, made: &'a StepOutput) -> Vec<Own<'a>> {
+        [self.spawn.own(made), vec![Own::InFolder(&self.file)]].concat()
+    }
+
+    fn undoing(&self, made: Option<&StepOutput>) -> Option<Undoing> {
+        self.spawn.undoing(made)
+    }
+
+    fn undo_by_hand(&self, tag: &RunTag, made: &StepOutput) -> Option<String> {
+        self.spawn.undo_by_hand(tag, made)
+    }
+}
+
+impl ManagedResource for ExportLibrbd {
+    /// The file does.
+    fn survives(&self) -> bool {
+        true
+    }
+
+    fn make(&self, system: &mut RealSystem, tag: &RunTag) -> Result<StepOutput> {
+        write_file(&self.file, b"")?;
+        let made = self.spawn.make(system, tag)?;
+        let runs = || process_of_tag(&self.spawn.tag).is_ok_and(|found| found.is_some());
+        // Its own words are the reason, if it has ended.
+        let _ = wait_until(SHOWN_WITHIN, || is_shown(&self.file) || !runs());
+        if !is_shown(&self.file) {
+            let words = std::fs::read_to_string(&self.spawn.log).unwrap_or_default();
+            let how = if runs() { "is not shown within 60 s" } else { "is not shown: its daemon ended" };
+            bail!("{}/{} {how}: {}", self.pool, self.image, words.trim());
+        }
+        Ok(StepOutput { path: Some(self.file.clone()), ..made })
+    }
+
+    fn find(&self, tag: &RunTag, others: &[StepOutput]) -> Result<Option<StepOutput>> {
+        self.spawn.find(tag, others)
+    }
+
+    fn unmake(&self, system: &mut RealSystem, tag: &RunTag, made: &StepOutput) -> Result<()> {
+        self.spawn.unmake(system, tag, made)?;
+        // One that was killed leaves its mount.
+        if is_shown(&self.file) {
+            run(tool("umount", ["--lazy"]).arg(&self.file))?;
+        }
+        remove_file(&self.file)
+    }
+
+    fn settings(&self, made: &StepOutput) -> Result<ThingSettings> {
+        let process = made.process.as_ref().context("its daemon is gone")?;
+        let cache = ceph::cache_of_client(&self.conf, (&self.pool, &self.image), process.pid)?;
+        Ok([("rbd_cache".to_owned(), cache)].into())
+    }
+}
+
+/// Whether something is mounted over the file.
+fn is_shown(file: &Path) -> bool {
+    let mounts = std::fs::read_to_string("/proc/self/mountinfo").unwrap_or_default();
+    mounts::parse(&mounts).iter().any(|mount| mount.point == file)
+}
