@@ -8,7 +8,7 @@ fn a_mix_has_reads_and_writes_apart_with_what_each_costs() {
     let file = rig.file("x.img", 16);
     let slow = format!("{file} | delay(us=300)");
     let load = ["--rw", "randrw", "--rwmixread", "70", "--iodepth", "4", "--matched-rate", "off"];
-    let quick = ["--slice", "20ms", "--min-time", "1s", "--budget", "4s"];
+    let quick = ["--slice", "20ms", "--min-time", "1s", "--budget", "20s"];
     let report = rig.json(&[&["run", &file, &slow][..], &load, &quick].concat());
     let workload = &report["workloads"][0];
     for row in workload["rows"].as_array().unwrap() {
@@ -18,13 +18,12 @@ fn a_mix_has_reads_and_writes_apart_with_what_each_costs() {
         assert!(((read + write) / whole - 1.0).abs() < 1e-6, "{row}");
     }
     let whole = &workload["comparisons"][0];
-    assert_eq!(whole["verdict"]["verdict"], "costs", "{whole}");
     for (at, direction) in ["read", "write"].into_iter().enumerate() {
         let one = &whole["directions"][at];
-        assert_eq!(
-            (one["direction"].as_str(), one["verdict"]["verdict"].as_str()),
-            (Some(direction), Some("costs"))
-        );
+        assert_eq!(one["direction"], direction, "{whole}");
+        // A busy machine may withhold the verdict, and not the interval.
+        let high = one["ratio"]["interval"]["high"].as_f64();
+        assert!(high.is_some_and(|high| high < 1.0), "{one}");
         assert!(one["quantity"].as_str().unwrap().contains(&format!("mixed {direction} IOPS")), "{one}");
         // The job fixes the mix: the slow stack loses as much of both.
         let [own, all] = [one, whole].map(|one| one["ratio"]["value"].as_f64().unwrap());
