@@ -633,11 +633,11 @@ mod tests {
                 _ => format!("{base} | {}({word})", layer.name),
             };
             let stacks = match main.map(|option| option.kind) {
-                Some(OptionKind::Word(words)) => words.iter().map(|word| stack(word)).collect(),
                 // Nothing can be loaded on a bdev, and one device is joined to nothing.
                 _ if matches!(layer.gives, Face::Bdev | Face::Rbd) || layer.below == Face::Rbd => {
                     vec![layer.example.to_owned()]
                 }
+                Some(OptionKind::Word(words)) => words.iter().map(|word| stack(word)).collect(),
                 _ if layer.one_of.is_empty() => vec![format!("{base} | {}", layer.name)],
                 _ => vec![stack("1")],
             };
