@@ -47,7 +47,7 @@ pub struct MakeByTool {
     /// Bytes that it must have at least.
     pub bytes: u64,
     /// The commands.
-    pub commands: ToolCommands,
+    pub commands: Box<ToolCommands>,
 }
 
 /// A member of such a thing fails, comes back, or is waited for.
