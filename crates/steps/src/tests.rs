@@ -379,7 +379,7 @@ fn by_tool() -> MakeByTool {
         members: ["/dev/nvme6n1", "/dev/nvme7n1"].map(|path| PathRef::Path(path.into())).into(),
         slots: [("level".to_owned(), "5".to_owned())].into(),
         bytes: 1 << 30,
-        commands: ToolCommands {
+        commands: Box::new(ToolCommands {
             make: vec![argv(&["arrayctl", "create", "{name}", "--level={level}", "{members}"])],
             undo: vec![argv(&["arrayctl", "delete", "{name}"])],
             find: vec![argv(&["arrayctl", "show", "{name}"])],
@@ -397,7 +397,7 @@ fn by_tool() -> MakeByTool {
             long_limit: 600,
             survives: true,
             daemon: false,
-        },
+        }),
     }
 }
 

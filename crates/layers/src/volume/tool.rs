@@ -82,7 +82,7 @@ impl Layer for ByTool {
             members: members.to_vec(),
             slots: slots(spec, tool)?,
             bytes: 0,
-            commands: tool.commands.clone(),
+            commands: Box::new(tool.commands.clone()),
         };
         Ok(Op::ChangeByTool(ChangeByTool { of, change, bytes: 0 }))
     }
@@ -122,7 +122,7 @@ impl Layer for ByTool {
             members: below.paths.clone(),
             slots,
             bytes,
-            commands: tool.commands.clone(),
+            commands: Box::new(tool.commands.clone()),
         };
         let syncs = tool.commands.state.as_ref().is_some_and(|state| !state.syncing.is_empty());
         let first_sync = ChangeByTool { of: op.clone(), change: ToolChange::AwaitWhole, bytes: 0 };

@@ -47,7 +47,7 @@ pub struct MakeByTool {
     /// Bytes that it must have at least.
     pub bytes: u64,
     /// The commands.
-    pub commands: ToolCommands,
+    pub commands: Box<ToolCommands>,
 }
 
 /// A member of such a thing fails, comes back, or is waited for.
@@ -257,17 +257,20 @@ impl MakeByTool {
         Ok(StepOutput::at(path))
     }
 
-    /// All commands of undo, whatever becomes of one: what is half made has parts that are not there.
+    /// All commands of undo, whatever becomes of one: what is half made has parts that are not there. They are repeated for a
+    /// while, since what goes away may hold up what is to go next.
     fn undo_all(&self) -> Result<()> {
         self.check_named()?;
-        let results = self.commands.undo.iter().map(|argv| self.run("undo", argv, None, self.long_limit()));
-        let failed: Vec<String> = results.filter_map(Result::err).map(|error| format!("{error:#}")).collect();
         let start = Instant::now();
         loop {
+            let all = self.commands.undo.iter();
+            let results = all.map(|argv| self.run("undo", argv, None, self.long_limit()));
+            let failed: Vec<String> =
+                results.filter_map(Result::err).map(|error| format!("{error:#}")).collect();
             if self.found()?.is_none() {
                 return Ok(());
             }
-            if start.elapsed() > self.limit() || !failed.is_empty() {
+            if start.elapsed() > self.limit() {
                 let why = if failed.is_empty() { "undo did not fail".to_owned() } else { failed.join("; ") };
                 bail!("[tool.{}] {} is there still: {why}", self.tool, self.name);
             }

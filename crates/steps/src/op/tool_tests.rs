@@ -54,7 +54,7 @@ impl Rig {
             members: vec![PathRef::Path("/dev/a".into()), PathRef::Path("/dev/b".into())],
             slots: [(RUN.to_owned(), run)].into(),
             bytes: 2 << 20,
-            commands: ToolCommands {
+            commands: Box::new(ToolCommands {
                 make: vec![argv(&["create", "{name}", "{members}"])],
                 undo: vec![argv(&["delete", "{name}"])],
                 find: vec![argv(&["show", "{name}"])],
@@ -79,7 +79,7 @@ impl Rig {
                 long_limit: 1,
                 survives: true,
                 daemon: false,
-            },
+            }),
         }
     }
 
@@ -112,9 +112,12 @@ fn what_is_made_is_found_read_back_and_taken_away_from_its_journal_entry_alone()
     read.unmake(&mut RealSystem::default(), &rig.tag(), &found).expect("gone is fine");
 }
 
+/// What the program does for `create`, what is changed of its description, and what the error says.
+type Case = (&'static str, fn(&mut MakeByTool), &'static str);
+
 #[test]
 fn whatever_a_program_does_wrong_is_named_and_nothing_is_left() {
-    let cases: &[(&str, fn(&mut MakeByTool), &str)] = &[
+    let cases: &[Case] = &[
         ("makes; sleep 60", |_| {}, "make: "),
         ("makes; sleep 60", |_| {}, "did not end within 1 s and was killed"),
         ("makes; echo 'drive 2 is busy' >&2; exit 3", |_| {}, "failed (exit status: 3): drive 2 is busy"),
