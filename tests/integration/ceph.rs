@@ -237,7 +237,9 @@ fn a_real_cluster_goes_through_its_states_under_a_guest() {
     let states = ["--states", "healthy,failed(1),rebuilding,healthy", "--visits", "1"];
     rig.json(&[&["run", &stack, "--rw", "randread"], &states[..], &QUICK].concat());
     let slices = rig.records("slice");
-    let told = |state: &str| slices.iter().filter(|slice| slice["state"]["state"] == state).count();
-    assert!(told("healthy") > 1 && told("degraded") > 0 && told("rebuilding") > 0, "{slices:?}");
+    let told: Vec<&str> = slices.iter().filter_map(|slice| slice["state"].as_str()).collect();
+    for state in ["healthy", "degraded, 1 missing", "rebuilding, "] {
+        assert!(told.iter().any(|told| told.starts_with(state)), "{state} is not among {told:?}");
+    }
     nothing_is_left(&rig);
 }
