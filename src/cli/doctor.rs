@@ -632,11 +632,10 @@ mod tests {
                 }
                 _ => format!("{base} | {}({word})", layer.name),
             };
+            let foreign = |face| matches!(face, Face::Bdev | Face::Rbd);
             let stacks = match main.map(|option| option.kind) {
-                // Nothing can be loaded on a bdev, and one device is joined to nothing.
-                _ if matches!(layer.gives, Face::Bdev | Face::Rbd) || layer.below == Face::Rbd => {
-                    vec![layer.example.to_owned()]
-                }
+                // Nothing can be loaded on what no kernel has, and one device is joined to nothing.
+                _ if foreign(layer.gives) || foreign(layer.below) => vec![layer.example.to_owned()],
                 Some(OptionKind::Word(words)) => words.iter().map(|word| stack(word)).collect(),
                 _ if layer.one_of.is_empty() => vec![format!("{base} | {}", layer.name)],
                 _ => vec![stack("1")],

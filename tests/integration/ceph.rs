@@ -2,6 +2,10 @@
 
 use crate::crash::killed_everywhere;
 use crate::rig::{Rig, can_boot, can_loop, can_run, disks, traces, wait};
+use iotax_steps::op::{Drives, MakeCeph};
+use iotax_steps::system::RealSystem;
+use iotax_steps::thing::ManagedResource;
+use iotax_steps::{PathRef, RunTag};
 use serde_json::Value;
 use std::path::Path;
 
@@ -78,6 +82,127 @@ fn a_cluster_whose_run_is_killed_while_it_is_made_is_cleaned() {
     assert!(rig.expect(0, &["clean"]).contains("nothing to clean"));
 }
 
+/// A cluster of somebody else's, on a file each of two loop devices, with a pool and nothing in it.
+struct Theirs {
+    cluster: MakeCeph,
+    loops: Vec<String>,
+    system: RealSystem,
+    tag: RunTag,
+}
+
+impl Theirs {
+    fn new(rig: &Rig) -> Theirs {
+        let attach = |name: &str| {
+            let path = rig.path(name);
+            std::fs::File::create(&path).unwrap().set_len(1 << 30).unwrap();
+            let path = path.to_str().unwrap().to_owned();
+            tool("losetup", &["--find", "--show", &path]).trim().to_owned()
+        };
+        let loops = vec![attach("theirs-a"), attach("theirs-b")];
+        let cluster = MakeCeph {
+            name: "theirs-0a1b2c".into(),
+            directory: rig.path("theirs"),
+            members: loops.iter().map(|device| PathRef::Path(device.into())).collect(),
+            size: 2,
+            min_size: 1,
+            pg: 8,
+            memory: 1 << 30,
+            cache_policy: "writearound".into(),
+            order: 22,
+            drives: Drives::default(),
+        };
+        let tag = RunTag { run_id: "theirs-0a1b2c".into(), run_dir: rig.path("") };
+        let mut theirs = Theirs { cluster, loops, system: RealSystem::default(), tag };
+        theirs.cluster.make(&mut theirs.system, &theirs.tag).unwrap();
+        theirs
+    }
+
+    fn rbd(&self, words: &[&str]) -> String {
+        let conf = self.cluster.conf();
+        tool("rbd", &[&["--conf", conf.to_str().unwrap()], words].concat())
+    }
+}
+
+impl Drop for Theirs {
+    fn drop(&mut self) {
+        let made = iotax_steps::StepOutput::default();
+        let ended = self.cluster.unmake(&mut self.system, &self.tag, &made);
+        self.loops.iter().for_each(|device| drop(tool("losetup", &["--detach", device])));
+        ended.unwrap();
+    }
+}
+
+fn tool(program: &str, words: &[&str]) -> String {
+    let output = std::process::Command::new(program).args(words).output().unwrap();
+    assert!(output.status.success(), "{program} {words:?}: {}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).unwrap()
+}
+
+#[test]
+#[ignore = "makes a cluster to stand for somebody's: ./check --lab runs it by name"]
+fn a_real_cluster_of_somebodys_is_read_and_nothing_is_made_in_it() {
+    if !can_have_ceph() {
+        return;
+    }
+    let _alone = crate::rig::alone();
+    let rig = Rig::new();
+    let theirs = Theirs::new(&rig);
+    let pool = theirs.cluster.name.as_str();
+    let image = format!("{pool}/i0");
+    theirs.rbd(&["create", "--size", "64M", &image]);
+    let medium = |image: &str| format!("rbd:{pool}/{image}@{}", theirs.cluster.conf().display());
+    let run = |stack: &str, rw: &str, more: &[&str]| {
+        let args = [&["run", stack, "--rw", rw], &QUICK[..], more].concat();
+        args.into_iter().map(str::to_owned).collect::<Vec<_>>()
+    };
+    let complains = |stack: &str, rw: &str, parts: &[&str]| {
+        let args = run(stack, rw, &[]);
+        rig.complains(2, &args.iter().map(String::as_str).collect::<Vec<_>>(), parts);
+    };
+    let own = format!("{} | librbd", medium("i0"));
+    complains(&own, "randwrite", &["somebody else's", &format!("--destroy serial=rbd:{image}")]);
+    complains(&format!("{} | librbd", medium("none")), "randread", &["cannot be looked at", "rbd --conf"]);
+    let before = theirs.rbd(&["ls", pool]);
+    let args = run(&own, "randread", &["--format", "json"]);
+    let output = rig.iotax(&args.iter().map(String::as_str).collect::<Vec<_>>());
+    let said = crate::rig::words(&output);
+    assert!(output.status.success() && said.contains("were ever written, and a read of the rest"), "{said}");
+    let told = rig.records("volume");
+    assert_eq!(settings(&told, "librbd")[0]["pool size"], "2");
+    let consent = ["--destroy".to_owned(), format!("serial=rbd:{image}")];
+    let consent: Vec<&str> = consent.iter().map(String::as_str).collect();
+    let args = run(&own, "randwrite", &consent);
+    rig.expect(0, &args.iter().map(String::as_str).collect::<Vec<_>>());
+    assert_eq!(theirs.rbd(&["ls", pool]), before, "nothing was made");
+    // Whoever has it open.
+    let mut watches = std::process::Command::new("qemu-storage-daemon");
+    let node =
+        format!("driver=rbd,node-name=r,pool={pool},image=i0,conf={}", theirs.cluster.conf().display());
+    let socket = format!("addr.type=unix,addr.path={}", rig.path("nbd").display());
+    watches.args(["--blockdev", &node, "--nbd-server", &socket]);
+    let mut watches = watches.args(["--export", "type=nbd,id=n,node-name=r,writable=on"]).spawn().unwrap();
+    wait(|| theirs.rbd(&["status", &image]).contains("watcher="), 30, "a watcher");
+    complains(&own, "randread", &["is open already: ", "watches it; hint: "]);
+    watches.kill().unwrap();
+    watches.wait().unwrap();
+}
+
+#[test]
+fn a_cluster_that_cannot_be_reached_is_refused_before_anything_is_made() {
+    let rig = Rig::new();
+    let conf = rig.path("ceph.conf");
+    let stack = format!("rbd:p/i@{} | librbd", conf.display());
+    let args = ["run", &stack, "--rw", "randread"];
+    rig.complains(2, &args, &["ceph.conf does not exist; hint: rbd:p/i@/path/ceph.conf"]);
+    if !can_run(&["ceph", "rbd"]) {
+        return;
+    }
+    // The discard port, on which nobody answers.
+    std::fs::write(&conf, "[global]\nmon_host = v2:127.0.0.1:9\nauth_client_required = none\n").unwrap();
+    rig.complains(2, &args, &["does not answer", "hint: is its mon up"]);
+    assert!(rig.run_dirs().is_empty());
+}
+
 #[test]
 #[ignore = "makes a cluster at many records of its journal: ./check --lab runs it by name"]
 fn a_real_cluster_is_gone_after_a_kill_at_every_record() {
@@ -112,7 +237,9 @@ fn a_real_cluster_goes_through_its_states_under_a_guest() {
     let states = ["--states", "healthy,failed(1),rebuilding,healthy", "--visits", "1"];
     rig.json(&[&["run", &stack, "--rw", "randread"], &states[..], &QUICK].concat());
     let slices = rig.records("slice");
-    let told = |state: &str| slices.iter().filter(|slice| slice["state"]["state"] == state).count();
-    assert!(told("healthy") > 1 && told("degraded") > 0 && told("rebuilding") > 0, "{slices:?}");
+    let told: Vec<&str> = slices.iter().filter_map(|slice| slice["state"].as_str()).collect();
+    for state in ["healthy", "degraded, 1 missing", "rebuilding, "] {
+        assert!(told.iter().any(|told| told.starts_with(state)), "{state} is not among {told:?}");
+    }
     nothing_is_left(&rig);
 }

@@ -65,7 +65,7 @@ fn smallest_member(scenario: &Scenario, medium: &Medium, probe: &Probe) -> Optio
         }
         Medium::File { size, .. } | Medium::Remote { size, .. } => *size,
         Medium::Drive { place, .. } => scenario.labs.get(place).map(|lab| lab.drive_size),
-        Medium::Many { .. } => None,
+        Medium::Rbd { .. } | Medium::Many { .. } => None,
     };
     let all = medium.members().iter().map(bytes).collect::<Option<Vec<u64>>>()?;
     all.into_iter().min()
@@ -77,7 +77,7 @@ fn on_this_host(scenario: &Scenario, stack: &Stack) -> bool {
     let caches = |at: usize| {
         let spec = &stack.layers[at];
         // What no kernel has, no kernel has copies of.
-        let on_kernel = !bdev::ends_in_one(&stack.layers[..at]);
+        let on_kernel = !bdev::ends_in_one(&stack.medium, &stack.layers[..at]);
         on_kernel && layer_of(spec).is_some_and(|layer| layer.caches_writes(spec))
     };
     load || (0..stack.layers.len()).any(caches)

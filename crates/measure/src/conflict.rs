@@ -5,7 +5,7 @@
 use super::prefixes::{Prefixes, is_set_up};
 use iotax_layers::{Claim, layer_of};
 use iotax_model::scenario::bdev;
-use iotax_model::scenario::{LayerSpec, Location, Scenario, Stack};
+use iotax_model::scenario::{LayerSpec, Location, Medium, Scenario, Stack};
 use std::collections::{HashMap, HashSet};
 
 /// What the load does, as far as it decides which stacks are up together.
@@ -89,7 +89,7 @@ impl Meetings {
         };
         let mut points = Vec::new();
         for (index, stack) in stacks.iter().enumerate() {
-            let (above, prefixes) = (above_each(&stack.layers), prefixes.of_stack(index));
+            let (above, prefixes) = (above_each(&stack.medium, &stack.layers), prefixes.of_stack(index));
             let alone = number(Common::Alone(index));
             // One that wants instances of its own shares its medium and nothing else.
             let shared: &[usize] = if stack.own { &[] } else { prefixes };
@@ -193,11 +193,11 @@ impl Company {
 }
 
 /// For each depth, what is above so many layers.
-fn above_each(layers: &[LayerSpec]) -> Vec<Above> {
+fn above_each(medium: &Medium, layers: &[LayerSpec]) -> Vec<Above> {
     let mut above = Above { made: false, splits: false, claim: Claim::SharedRead };
     let mut all = vec![above];
     for (at, spec) in layers.iter().enumerate().rev() {
-        above.splits |= spec.copies > 1 && bdev::ends_in_bdev(&layers[..at]);
+        above.splits |= spec.copies > 1 && bdev::ends_in_bdev(medium, &layers[..at]);
         if is_set_up(spec) {
             let own = layer_of(spec).map_or(Claim::SharedRead, |layer| layer.claim(spec));
             (above.made, above.claim) = (true, stronger(above.claim, own));

@@ -37,7 +37,8 @@ fn overlap(a: &Stack, b: &Stack) -> bool {
 }
 
 fn splits(stack: &Stack, from: usize) -> bool {
-    let splits = |at: usize| stack.layers[at].copies > 1 && bdev::ends_in_bdev(&stack.layers[..at]);
+    let splits =
+        |at: usize| stack.layers[at].copies > 1 && bdev::ends_in_bdev(&stack.medium, &stack.layers[..at]);
     (from..stack.layers.len()).any(splits)
 }
 

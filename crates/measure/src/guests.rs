@@ -88,7 +88,8 @@ fn of_qemu(place: &mut Reached, guest: &GuestPlan, at: usize) -> Result<Settings
         let tag =
             guest.daemons.iter().find(|daemon| daemon.disk == at).map_or(&guest.tag, |daemon| &daemon.tag);
         let process = started_process(tag)?.with_context(|| format!("guest {} has ended", guest.place))?;
-        let cache = ceph::cache_of_client(&disk.path, (&rbd.pool, &rbd.image), process.pid)?;
+        let cache = ceph::cache_told(&disk.path, (&rbd.pool, &rbd.image), process.pid);
+        told.extend(ceph::image_settings(&disk.path, &rbd.pool, &rbd.image)?);
         told.insert(settings::RBD_CACHE.to_owned(), cache);
     }
     Ok(told)

@@ -16,6 +16,7 @@ pub mod caches;
 mod conflict;
 pub mod durability;
 pub mod first_writes;
+mod foreign_image;
 mod guests;
 pub mod matched;
 pub mod noise;

@@ -3,7 +3,7 @@
 
 use super::places::Reached;
 use super::sets::Layout;
-use super::{afield, caches};
+use super::{afield, caches, foreign_image};
 use anyhow::{Context, Result};
 use iotax_host::Missing;
 use iotax_host::block::{self, Identity};
@@ -18,6 +18,7 @@ use iotax_host::probe::{GuestProbe, Probe};
 use iotax_layers::medium::{Found, sibling_path};
 use iotax_layers::needs;
 use iotax_layers::{Claim, guest, layer_of};
+use iotax_model::layer::ceph::MEDIUM_NEEDS;
 use iotax_model::scenario::{Agent, Consent, Engine, LayerSpec, Medium, Scenario, Stack};
 use iotax_steps::wire::message::{Request, Response};
 use iotax_steps::{Place, engine};
@@ -107,6 +108,9 @@ pub fn needs_of(scenario: &Scenario) -> BTreeSet<&'static str> {
         if !stack.medium.place().is_host() {
             continue;
         }
+        if stack.medium.rbd_name().is_some() {
+            ids.extend(MEDIUM_NEEDS);
+        }
         let engines = scenario.workloads.iter().map(|workload| workload.engine);
         ids.extend(engines.flat_map(|engine| engine::kind_of(engine).needs));
     }
@@ -178,6 +182,11 @@ fn bottom(
         // Its size is asked of the agent there, when it is reached.
         Medium::Remote { size: Some(bytes), agent: Agent::Fio, .. } => Ok(Found::bare(*bytes, false, false)),
         Medium::Remote { path, .. } => Ok(Found::bare(UNKNOWN_BYTES, path.starts_with("/dev"), true)),
+        Medium::Rbd { pool, image, conf } => {
+            let seen = foreign_image::look((conf, pool, image), scenario, stack)?;
+            survey.warnings.extend(seen.warnings);
+            Ok(Found::bare(seen.bytes, true, true))
+        }
         Medium::Many { .. } => {
             Err(Failed::input(format!("{}: a list of media within a list", stack.text)).into())
         }
@@ -336,8 +345,11 @@ impl Survey {
         if scenario.stacks.iter().any(|stack| stack.medium.host().is_some()) {
             return; // The devices over there are not known yet.
         }
+        let images: Vec<String> =
+            scenario.stacks.iter().filter_map(|stack| stack.medium.rbd_name()).collect();
         let names_none = |consent: &&Consent| {
-            !self.identities.iter().any(|(_, identity)| judge::names_device(identity, &consent.serial))
+            !images.contains(&consent.serial)
+                && !self.identities.iter().any(|(_, identity)| judge::names_device(identity, &consent.serial))
         };
         let idle: Vec<String> = scenario
             .consent

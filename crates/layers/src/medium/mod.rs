@@ -6,7 +6,7 @@ use anyhow::{Context, Result, bail, ensure};
 use iotax_load::Hold;
 use iotax_model::scenario::{Agent, Engine, Medium};
 use iotax_steps::op::{ForgetFill, MakeFile, MakeFileAfar, Op};
-use iotax_steps::{PathRef, Place};
+use iotax_steps::{PathRef, Place, RbdImage};
 use std::path::{Path, PathBuf};
 
 /// What a medium at the bottom of a stack is on this machine, found out before planning.
@@ -91,6 +91,12 @@ fn shown(member: &Medium, found: &Found, sibling: Option<usize>, context: &PlanC
         }
         Medium::Drive { place, name } => {
             Ok(exposed(guest::lab::link_of(name), found, place.clone(), context.writable))
+        }
+        Medium::Rbd { pool, image, conf } => {
+            let (conf, pool, image) = (conf.clone(), pool.clone(), image.clone());
+            let there = exposed(PathBuf::new(), found, Place::Host, context.writable);
+            let image = RbdImage { conf, pool, image };
+            Ok(Exposed { paths: vec![PathRef::Rbd(Box::new(image))], ..there })
         }
         Medium::Many { .. } => bail!("{} is a list within a list", member.text()),
     }

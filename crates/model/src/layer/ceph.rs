@@ -68,6 +68,9 @@ pub const HELP: LayerHelp = LayerHelp {
     ..LayerHelp::PLAIN
 };
 
+/// What somebody else's image needs on this host.
+pub const MEDIUM_NEEDS: [&str; 2] = ["ceph-common", "qemu-rbd"];
+
 fn copies(layer: &LayerSpec) -> u64 {
     layer.number("size").unwrap_or_default()
 }

@@ -2,7 +2,7 @@
 //! cannot stand on one, and to load one; a layer that can is told the target's socket.
 
 use super::error::{Fault, InputError};
-use super::{LayerSpec, Stack};
+use super::{LayerSpec, Medium, Stack};
 use crate::layer::spdk::SOCKET;
 use crate::layer::{Face, LayerHelp};
 
@@ -32,21 +32,24 @@ fn foreign(face: Face) -> Option<&'static Foreign> {
     FOREIGN.iter().find(|one| one.face == face)
 }
 
-/// The layer of these that shows something which no kernel has, and what; `None`: what they show is a device or a file.
-fn shown(layers: &[LayerSpec]) -> Option<(&LayerSpec, &'static Foreign)> {
+/// What layers show that no kernel has, and the one of them that makes it (none: the medium itself is it); `None`: what they show is
+/// a device or a file.
+fn shown<'a>(medium: &Medium, layers: &'a [LayerSpec]) -> Option<(Option<&'a LayerSpec>, &'static Foreign)> {
     let face = |layer: &LayerSpec| layer.help().map_or(Face::Any, |help| help.gives);
-    let layer = layers.iter().rfind(|layer| face(layer) != Face::Any)?;
-    Some((layer, foreign(face(layer))?))
+    match layers.iter().rfind(|layer| face(layer) != Face::Any) {
+        Some(layer) => Some((Some(layer), foreign(face(layer))?)),
+        None => Some((None, foreign(medium.rbd_name().map(|_| Face::Rbd)?)?)),
+    }
 }
 
-/// Whether layers end in what no kernel has.
-pub fn ends_in_one(layers: &[LayerSpec]) -> bool {
-    shown(layers).is_some()
+/// Whether layers on a medium end in what no kernel has.
+pub fn ends_in_one(medium: &Medium, layers: &[LayerSpec]) -> bool {
+    shown(medium, layers).is_some()
 }
 
 /// Whether layers end in a bdev, which its target shares out.
-pub fn ends_in_bdev(layers: &[LayerSpec]) -> bool {
-    shown(layers).is_some_and(|(_, shown)| shown.face == Face::Bdev)
+pub fn ends_in_bdev(medium: &Medium, layers: &[LayerSpec]) -> bool {
+    shown(medium, layers).is_some_and(|(_, shown)| shown.face == Face::Bdev)
 }
 
 /// Whether a layer stands on such a thing and on nothing else.
@@ -58,9 +61,9 @@ fn stands_on(help: &LayerHelp) -> Option<&'static Foreign> {
 ///
 /// # Errors
 /// When it cannot, or names another target.
-pub(super) fn settle(below: &[LayerSpec], layer: &mut LayerSpec) -> Result<(), Fault> {
+pub(super) fn settle(medium: &Medium, below: &[LayerSpec], layer: &mut LayerSpec) -> Result<(), Fault> {
     let Some(help) = layer.help() else { return Ok(()) };
-    let shown = shown(below);
+    let shown = shown(medium, below);
     if let Some(only) = stands_on(help) {
         return match shown.is_some_and(|(_, shown)| shown.face == only.face) {
             true => Ok(()),
@@ -90,14 +93,14 @@ pub(super) fn settle(below: &[LayerSpec], layer: &mut LayerSpec) -> Result<(), F
         return Err(Fault::hint(why, format!("write {}({option}={})", layer.name, values[0])));
     }
     if layer.options.contains_key("aio") {
-        let hint = match from.options.contains_key("aio") || from.option("aio").is_some() {
-            true => format!("write aio in {}(...)", from.name),
-            false => "leave aio out".to_owned(),
+        let hint = match from.filter(|from| from.option("aio").is_some()) {
+            Some(from) => format!("write aio in {}(...)", from.name),
+            None => "leave aio out".to_owned(),
         };
         return Err(Fault::hint(format!("aio is of what opens files, and below is {what}"), hint));
     }
     // Only a target has one.
-    let Some(socket) = from.option("rpc") else {
+    let Some(socket) = from.and_then(|from| from.option("rpc")) else {
         return match layer.options.contains_key(SOCKET) {
             true => Err(Fault::hint(
                 format!("{SOCKET} names a target of SPDK, and below is {what}"),
@@ -123,16 +126,17 @@ pub(super) fn settle(below: &[LayerSpec], layer: &mut LayerSpec) -> Result<(), F
 /// # Errors
 /// When it ends in what no kernel has, with the place of the layer that makes it.
 pub(super) fn loadable(stack: &Stack) -> Result<(), InputError> {
-    let Some((layer, shown)) = shown(&stack.layers) else { return Ok(()) };
+    let Some((layer, shown)) = shown(&stack.medium, &stack.layers) else { return Ok(()) };
     let fault =
         Fault::hint(format!("{} is no device of the kernel: nothing can load it", shown.what), shown.hint);
-    Err(InputError::new(layer.origin.clone(), fault))
+    Err(InputError::new(layer.map_or(&stack.text, |layer| &layer.origin).clone(), fault))
 }
 
 /// What is said of a bill in which such prefixes have no line.
 pub(super) fn note(left_out: &[Stack]) -> Option<String> {
     let texts: Vec<&str> = left_out.iter().map(|stack| stack.text.as_str()).collect();
-    let (_, shown) = shown(&left_out.first()?.layers)?;
+    let first = left_out.first()?;
+    let (_, shown) = shown(&first.medium, &first.layers)?;
     Some(format!(
         "no line of the bill of its own: {}, as {} cannot be loaded; the line of the layer above has both",
         texts.join(", "),

@@ -81,8 +81,9 @@ pub fn from_arguments(arguments: &[String], request: &Request) -> Result<Scenari
 
 /// A stack has a scheme or a bar; what ends in .toml or is a job file without them is a file.
 fn is_file_of_ours(word: &str) -> bool {
-    let stack =
-        ["file:", "ssh:", "[", "each(", "/dev/"].iter().any(|start| word.trim_start().starts_with(start));
+    let stack = ["file:", "ssh:", "rbd:", "[", "each(", "/dev/"]
+        .iter()
+        .any(|start| word.trim_start().starts_with(start));
     !stack
         && !word.contains('|')
         && (is_job_file(Path::new(word)) || Path::new(word).extension().is_some_and(|end| end == "toml"))
@@ -441,8 +442,9 @@ impl Parts {
                 .error(Fault::hint("a bill of a bare medium has no lines", "put layers on it with \"|\""))),
             [stack] => {
                 let prefixes = expand_bill(stack).into_iter();
-                let (left_out, loaded): (Vec<Stack>, Vec<Stack>) = prefixes
-                    .partition(|prefix| prefix.text != stack.text && bdev::ends_in_one(&prefix.layers));
+                let (left_out, loaded): (Vec<Stack>, Vec<Stack>) = prefixes.partition(|prefix| {
+                    prefix.text != stack.text && bdev::ends_in_one(&prefix.medium, &prefix.layers)
+                });
                 self.notes.extend(bdev::note(&left_out));
                 self.stacks = loaded;
                 Ok(())
@@ -644,14 +646,18 @@ fn targets(stacks: &[Stack]) -> Targets {
 fn file_of(medium: &Medium) -> Option<(&PathBuf, Option<u64>, bool)> {
     match medium {
         Medium::File { path, size, keep } => Some((path, *size, *keep)),
-        Medium::Device { .. } | Medium::Remote { .. } | Medium::Drive { .. } | Medium::Many { .. } => None,
+        Medium::Device { .. }
+        | Medium::Remote { .. }
+        | Medium::Drive { .. }
+        | Medium::Rbd { .. }
+        | Medium::Many { .. } => None,
     }
 }
 
 fn declared_size(medium: &Medium) -> Option<u64> {
     match medium {
         Medium::File { size, .. } | Medium::Remote { size, .. } => *size,
-        Medium::Device { .. } | Medium::Drive { .. } | Medium::Many { .. } => None,
+        Medium::Device { .. } | Medium::Drive { .. } | Medium::Rbd { .. } | Medium::Many { .. } => None,
     }
 }
 

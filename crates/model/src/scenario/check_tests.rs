@@ -692,6 +692,33 @@ fn every_example_of_the_catalog_is_taken() {
 }
 
 #[test]
+fn an_image_of_ceph_is_reached_by_its_configuration_and_needs_a_layer() {
+    let medium = |text: &str| stacks(&[text]).map(|scenario| scenario.stacks[0].medium.clone());
+    let rbd = |conf: &str| Medium::Rbd { pool: "p".into(), image: "i.1".into(), conf: conf.into() };
+    assert_eq!(medium("rbd:p/i.1 | vm").unwrap(), rbd("/etc/ceph/ceph.conf"));
+    let other = "rbd:p/i.1@/srv/c.conf | librbd";
+    assert_eq!(medium(other).unwrap(), rbd("/srv/c.conf"));
+    assert_eq!(stacks(&[other]).unwrap().stacks[0].text, other);
+    let why = |text: &str| medium(text).unwrap_err().to_string();
+    for (text, part) in [
+        ("rbd:p/i", "an image of Ceph is no device of the kernel"),
+        ("rbd:p | vm", "is no image of a pool"),
+        ("rbd:p/n/i | vm", "is no image of a pool"),
+        ("rbd:p/i@c.conf | vm", "is not an absolute path"),
+        ("rbd:p/i | fs(xfs)", "\"fs\" stands on a device of the kernel, and below it is an image of Ceph"),
+        ("rbd:p/i | vm(attach=vfio)", "with attach=virtio-blk or virtio-scsi or nvme or vhost-user-blk only"),
+        (
+            "rbd:p/i | vm(aio=native)",
+            "aio is of what opens files, and below is an image of Ceph; hint: leave aio out",
+        ),
+        ("[rbd:p/i,rbd:p/j] | mdraid(level=1)", "name it alone"),
+        ("/dev/vda | librbd", "\"librbd\" stands on an image of Ceph only"),
+    ] {
+        assert!(why(text).contains(part), "{text}: {}", why(text));
+    }
+}
+
+#[test]
 fn ready_scenarios() {
     for name in ["file-loop-xfs", "file-vm", "ssh-host-vm", "ssh-windows", "known-delay", "sweep-iodepth"] {
         let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../scenarios");

@@ -5,7 +5,7 @@ use super::ast::{BaseExpr, LayerExpr, MediumExpr, OptionExpr};
 use super::error::{Checked, Fault, TextFault, nearest};
 use super::place::{self, Names};
 use super::stacks::known_layer;
-use super::{Agent, Medium, remote};
+use super::{Agent, Medium, USUAL_CEPH_CONF, remote};
 use iotax_facts::place::{Place, is_of_the_kernel};
 use iotax_units as units;
 use std::collections::{BTreeMap, HashSet};
@@ -26,11 +26,29 @@ pub(super) fn base_medium(base: &BaseExpr, names: &Names, first: Option<&LayerEx
         BaseExpr::Many(members) | BaseExpr::Each(members) => {
             let members = place::ranges(members)?;
             let media = members.iter().map(|member| medium_of(member, names)).collect::<Checked<Vec<_>>>()?;
+            no_member(&members, &media)?;
             distinct(&members, &media)?;
             can_begin_together(&members, &media, joined)?;
             Ok(<[Medium; 1]>::try_from(media)
                 .map_or_else(|members| Medium::Many { members }, |[medium]| medium))
         }
+    }
+}
+
+/// What no kernel has can neither be joined nor loaded beside others.
+fn no_member(members: &[MediumExpr], media: &[Medium]) -> Checked<()> {
+    match media.iter().position(|medium| medium.rbd_name().is_some()).filter(|_| media.len() > 1) {
+        Some(at) => {
+            let fault = Fault::hint(
+                format!(
+                    "\"{}\" is an image of Ceph, and no device of the kernel that could be one of several",
+                    members[at].body
+                ),
+                "name it alone",
+            );
+            Err(TextFault::new(members[at].span.clone(), fault))
+        }
+        None => Ok(()),
     }
 }
 
@@ -127,7 +145,8 @@ pub fn medium_of(expr: &MediumExpr, names: &Names) -> Checked<Medium> {
     match expr.scheme.as_deref() {
         Some("file") => file_medium(expr),
         Some("ssh") => remote::medium(expr),
-        Some(other) => Err(at(Fault::unknown("medium", other, &["file", "ssh"]))),
+        Some("rbd") => rbd_medium(expr),
+        Some(other) => Err(at(Fault::unknown("medium", other, &["file", "ssh", "rbd"]))),
         None if expr.body.starts_with('/') => device_medium(expr),
         None => named_medium(expr, names),
     }
@@ -161,6 +180,28 @@ fn file_medium(expr: &MediumExpr) -> Checked<Medium> {
     let keep = options.get("keep").map_or(Ok(false), |option| flag(option))?;
     let size = options.get("size").map(|option| size(option)).transpose()?;
     Ok(Medium::File { path, size, keep })
+}
+
+/// `rbd:POOL/IMAGE`, `rbd:POOL/IMAGE@/path/ceph.conf`
+fn rbd_medium(expr: &MediumExpr) -> Checked<Medium> {
+    let at = |fault| Err(TextFault::new(expr.span.clone(), fault));
+    medium_options(expr, &[])?;
+    let (name, conf) = expr.body.split_once('@').unwrap_or((&expr.body, USUAL_CEPH_CONF));
+    let is_plain = |word: &str| {
+        let is_sign = |sign: char| sign.is_ascii_alphanumeric() || "-_.".contains(sign);
+        word.chars().all(is_sign)
+            && word.starts_with(|first: char| first.is_ascii_alphanumeric() || first == '_')
+    };
+    match name.split_once('/').filter(|(pool, image)| is_plain(pool) && is_plain(image)) {
+        Some((pool, image)) => {
+            let conf = absolute(expr, conf)?;
+            Ok(Medium::Rbd { pool: pool.to_owned(), image: image.to_owned(), conf })
+        }
+        None => at(Fault::hint(
+            format!("\"{name}\" is no image of a pool, of letters, digits, -, _ and ."),
+            "write rbd:POOL/IMAGE, or rbd:POOL/IMAGE@/path/ceph.conf",
+        )),
+    }
 }
 
 fn device_medium(expr: &MediumExpr) -> Checked<Medium> {

@@ -258,6 +258,8 @@ pub enum Location<'a> {
     Path(Option<&'a str>, &'a Path),
     /// An emulated drive of a guest: the guest, and its name there.
     Drive(&'a Place, &'a str),
+    /// An image of Ceph's: the configuration of its cluster, the pool and its name.
+    Rbd(&'a Path, &'a str, &'a str),
 }
 
 /// The bottom of a stack.
@@ -296,6 +298,15 @@ pub enum Medium {
         place: Place,
         /// Its name there, which is its serial number too.
         name: String,
+    },
+    /// `rbd:POOL/IMAGE@CONF`: an image of somebody's Ceph cluster, made by somebody else.
+    Rbd {
+        /// The pool.
+        pool: String,
+        /// The image.
+        image: String,
+        /// The configuration by which its cluster is reached.
+        conf: PathBuf,
     },
     /// `[a,b,c]`: several media for a layer that joins them; with none, `each([a,b,c])`: the same load on all
     /// of them at once.
@@ -357,6 +368,7 @@ impl Medium {
             Medium::File { path, .. } | Medium::Device { path } => Some(Location::Path(None, path)),
             Medium::Remote { host, path, .. } => Some(Location::Path(Some(host), path)),
             Medium::Drive { place, name } => Some(Location::Drive(place, name)),
+            Medium::Rbd { pool, image, conf } => Some(Location::Rbd(conf, pool, image)),
             Medium::Many { .. } => None,
         }
     }
@@ -388,10 +400,21 @@ impl Medium {
     fn path(&self) -> Option<&Path> {
         match self {
             Medium::File { path, .. } | Medium::Device { path } | Medium::Remote { path, .. } => Some(path),
-            Medium::Drive { .. } | Medium::Many { .. } => None,
+            Medium::Drive { .. } | Medium::Rbd { .. } | Medium::Many { .. } => None,
+        }
+    }
+
+    /// What a consent to write it names, where it is an image of Ceph's, which has no serial: itself.
+    pub fn rbd_name(&self) -> Option<String> {
+        match self {
+            Medium::Rbd { pool, image, .. } => Some(format!("rbd:{pool}/{image}")),
+            _ => None,
         }
     }
 }
+
+/// Where Ceph's own tools find the configuration of the cluster that a machine is a client of.
+pub const USUAL_CEPH_CONF: &str = "/etc/ceph/ceph.conf";
 
 /// Who issues the load in a place over ssh.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]

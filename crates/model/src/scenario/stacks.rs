@@ -7,7 +7,7 @@ use super::error::{Checked, Fault, TextFault};
 use super::grammar::quote;
 use super::media::base_medium;
 use super::place::Names;
-use super::{Agent, LayerSpec, Medium, Stack};
+use super::{Agent, LayerSpec, Medium, Stack, USUAL_CEPH_CONF};
 use crate::layer::{self, Face, LayerHelp, OptionKind, Role, alias};
 use iotax_facts::place::Place;
 use iotax_units as units;
@@ -77,7 +77,7 @@ pub fn stacked(
                 tool: names.tools.get(help.name).cloned().map(Box::new),
                 origin: origin(layer.span.start),
             };
-            bdev::settle(&cell.layers, &mut spec)
+            bdev::settle(&cell.medium, &cell.layers, &mut spec)
                 .map_err(|fault| TextFault::new(layer.span.clone(), fault))?;
             cell.layers.push(spec);
             grown.push(cell);
@@ -248,6 +248,7 @@ fn lives_elsewhere(cell: &Cell, name: &str, place: &Place) -> Option<Fault> {
 fn face(cell: &Cell) -> Face {
     let medium = match cell.medium {
         Medium::File { .. } => Face::File,
+        Medium::Rbd { .. } => Face::Rbd,
         _ => Face::Block,
     };
     let mut given = cell.layers.iter().filter_map(LayerSpec::help).map(|help| help.gives);
@@ -362,6 +363,13 @@ impl Medium {
                 format!("ssh:{}{}{agent}", quote(&format!("{host}:{}", path.display()), &[]), size(bytes))
             }
             Medium::Drive { place, name } => format!("{name} @{place}"),
+            Medium::Rbd { pool, image, conf } => {
+                let conf = match conf.to_str() {
+                    Some(USUAL_CEPH_CONF) => String::new(),
+                    _ => format!("@{}", conf.display()),
+                };
+                format!("rbd:{}", quote(&format!("{pool}/{image}{conf}"), &[]))
+            }
             Medium::Many { members } => {
                 // The place of drives is that of the whole list.
                 let text = |member: &Medium| match member {

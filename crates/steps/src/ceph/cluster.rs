@@ -360,7 +360,7 @@ pub fn settings(conf: &Path, pool: &str) -> Result<ThingSettings> {
     Ok(settings)
 }
 
-fn word(value: &Value) -> Option<String> {
+pub(super) fn word(value: &Value) -> Option<String> {
     match value {
         Value::Null => None,
         Value::String(text) => Some(text.clone()),

@@ -4,14 +4,17 @@
 
 mod client;
 mod cluster;
+mod image;
 mod status;
 
-pub use client::{cache_of_client, longest_socket};
+pub use client::{cache_told, longest_socket};
 pub use cluster::{await_healthy, change, create, destroy, is_there, settings, state};
+pub use image::{Image, image_settings};
 pub use status::Status;
 
 use super::tool::{output_within, run_within, tool};
 use anyhow::{Context, Result};
+use iotax_host::probe::program_path;
 use iotax_sys::child;
 use serde_json::Value;
 use std::ffi::OsStr;
@@ -22,6 +25,11 @@ use std::time::Duration;
 const CONNECTS_WITHIN: &str = "30";
 /// Its tools give up a little later by themselves.
 const ANSWERS_WITHIN: Duration = Duration::from_secs(90);
+
+/// Whether the tools of a client are installed.
+pub fn has_tools() -> bool {
+    ["ceph", "rbd"].into_iter().all(|program| program_path(program).is_some())
+}
 
 /// Whether QEMU has the driver, which distributions have in a package of its own: it is asked of an image that is nowhere.
 ///

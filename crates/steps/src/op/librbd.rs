@@ -84,8 +84,10 @@ impl ManagedResource for ExportLibrbd {
 
     fn settings(&self, made: &StepOutput) -> Result<ThingSettings> {
         let process = made.process.as_ref().context("its daemon is gone")?;
-        let cache = ceph::cache_of_client(&self.conf, (&self.pool, &self.image), process.pid)?;
-        Ok([("rbd_cache".to_owned(), cache)].into())
+        let mut settings = ceph::image_settings(&self.conf, &self.pool, &self.image)?;
+        let cache = ceph::cache_told(&self.conf, (&self.pool, &self.image), process.pid);
+        settings.insert("rbd_cache".to_owned(), cache);
+        Ok(settings)
     }
 }
 

@@ -1,0 +1,136 @@
+//! An image of somebody's Ceph cluster, looked at before anything is planned: reached by its configuration, only read unless the user
+//! names it, and refused while somebody else has it open. Nothing is made in such a cluster.
+
+use super::survey;
+use anyhow::Result;
+use iotax_host::guard::judge::Intent;
+use iotax_model::scenario::{Scenario, Stack};
+use iotax_steps::ceph::{self, Cluster, Image};
+use iotax_units::UNKNOWN_BYTES;
+use iotax_units::exit::Failed;
+use iotax_units::show_bytes;
+use std::path::Path;
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// Who was killed is watching for 30 s more.
+const WATCHES_FOR: Duration = Duration::from_secs(35);
+
+/// What was seen.
+pub struct Seen {
+    /// Bytes of the image.
+    pub bytes: u64,
+    /// What a reader must know.
+    pub warnings: Vec<String>,
+}
+
+/// Looks at an image, by configuration, pool and name.
+///
+/// # Errors
+/// Bad input: it cannot be reached, is not there, somebody has it open, its cluster is in an error, or it may not be written.
+pub fn look((conf, pool, image): (&Path, &str, &str), scenario: &Scenario, stack: &Stack) -> Result<Seen> {
+    let name = format!("rbd:{pool}/{image}");
+    let refuse = |why: String| Failed::input(format!("{}: {why}", stack.text));
+    let writes = survey::intent(scenario, stack) == Intent::Write;
+    if writes && !scenario.consent.iter().any(|consent| consent.serial == name) {
+        return Err(refuse(format!(
+            "{name} is somebody else's and would be written; hint: --destroy serial={name} if what is in it may be lost"
+        ))
+        .into());
+    }
+    if !conf.is_file() {
+        let shown = conf.display();
+        return Err(refuse(format!(
+            "{shown} does not exist; hint: {name}@/path/ceph.conf, the configuration of the cluster"
+        ))
+        .into());
+    }
+    // What is lacking is told with all other needs.
+    if !ceph::has_tools() {
+        return Ok(Seen { bytes: UNKNOWN_BYTES, warnings: Vec::new() });
+    }
+    let cluster = Cluster { conf };
+    let status = cluster.status().map_err(|why| {
+        refuse(format!(
+            "the cluster of {} does not answer: {why:#}; hint: is its mon up and to be reached from here, and is there a keyring?",
+            conf.display()
+        ))
+    })?;
+    if status.health == "HEALTH_ERR" {
+        return Err(refuse(format!(
+            "the cluster of {} is in an error: {status}; hint: ceph --conf {} health detail",
+            conf.display(),
+            conf.display()
+        ))
+        .into());
+    }
+    let begun = Instant::now();
+    let seen = loop {
+        let seen = Image::of(&cluster, pool, image).map_err(|why| {
+            refuse(format!(
+                "{name} cannot be looked at: {why:#}; hint: rbd --conf {} ls {pool}",
+                conf.display()
+            ))
+        })?;
+        match seen.watchers.as_slice() {
+            [] => break seen,
+            _ if begun.elapsed() < WATCHES_FOR => thread::sleep(Duration::from_secs(1)),
+            watchers => {
+                return Err(refuse(format!(
+                    "{name} is open already: {} watches it; hint: stop what uses it, or name another image",
+                    watchers.join(", ")
+                ))
+                .into());
+            }
+        }
+    };
+    let mut warnings = Vec::new();
+    if !status.is_healthy() {
+        warnings.push(format!("{name}: its cluster is not healthy: {status}"));
+    }
+    warnings.extend(not_filled(&name, &seen));
+    Ok(Seen { bytes: seen.bytes, warnings })
+}
+
+fn not_filled(name: &str, seen: &Image) -> Option<String> {
+    match seen.used {
+        Some(used) if used >= seen.bytes => None,
+        Some(used) => Some(format!(
+            "{name}: {} of its {} were ever written, and a read of the rest reaches no disk; hint: write all of it once",
+            show_bytes(used),
+            show_bytes(seen.bytes)
+        )),
+        None => {
+            Some(format!("{name}: whether all of it was ever written is not known, as it has no fast-diff"))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use iotax_model::scenario::check::{Request, from_arguments};
+
+    #[test]
+    fn an_image_that_is_nowhere_or_not_given_up_is_refused_before_anything_is_asked() {
+        let folder = tempfile::tempdir().unwrap();
+        let conf = folder.path().join("ceph.conf");
+        let refused = |rw: &str| {
+            let stack = format!("rbd:p/i@{} | librbd", conf.display());
+            let words = vec![("rw".to_owned(), rw.to_owned())];
+            let scenario = from_arguments(&[stack], &Request { words, ..Request::default() }).unwrap();
+            look((&conf, "p", "i"), &scenario, &scenario.stacks[0]).err().unwrap().to_string()
+        };
+        assert!(refused("randread").contains("ceph.conf does not exist; hint: rbd:p/i@/path/ceph.conf"));
+        assert!(refused("randwrite").contains("hint: --destroy serial=rbd:p/i if"));
+    }
+
+    #[test]
+    fn what_was_never_written_is_warned_of() {
+        let image = |used| Image { bytes: 1 << 30, used, watchers: Vec::new() };
+        assert_eq!(not_filled("rbd:p/i", &image(Some(1 << 30))), None);
+        let some = not_filled("rbd:p/i", &image(Some(4 << 20))).unwrap();
+        assert!(some.contains("4 MiB of its 1 GiB were ever written"), "{some}");
+        assert!(not_filled("rbd:p/i", &image(None)).unwrap().contains("no fast-diff"));
+    }
+}

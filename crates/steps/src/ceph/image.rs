@@ -1,0 +1,76 @@
+//! An image as its cluster tells it.
+
+use super::Cluster;
+use super::cluster::word;
+use crate::settings::ThingSettings;
+use anyhow::{Context, Result};
+use serde_json::Value;
+use std::path::Path;
+
+/// What matters before it is measured.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Image {
+    /// Its size.
+    pub bytes: u64,
+    /// Bytes of objects that there are; `None`: only a look at every object would tell.
+    pub used: Option<u64>,
+    /// Addresses of those who have it open.
+    pub watchers: Vec<String>,
+}
+
+impl Image {
+    /// Asked of the cluster.
+    ///
+    /// # Errors
+    /// When there is no such image, or the cluster does not answer.
+    pub fn of(cluster: &Cluster, pool: &str, image: &str) -> Result<Image> {
+        let name = format!("{pool}/{image}");
+        let info = cluster.told("rbd", &["info", &name])?;
+        let status = cluster.told("rbd", &["status", &name])?;
+        let has_fast_diff =
+            info["features"].as_array().is_some_and(|all| all.iter().any(|one| one == "fast-diff"));
+        let usage = has_fast_diff.then(|| cluster.told("rbd", &["du", &name])).transpose()?;
+        let watchers = status["watchers"].as_array().into_iter().flatten();
+        Ok(Image {
+            bytes: info["size"].as_u64().context("rbd info tells no size")?,
+            used: usage.and_then(|usage| used(&usage)),
+            watchers: watchers.filter_map(|one| word(&one["address"])).collect(),
+        })
+    }
+}
+
+/// Of the image itself: rows of its snapshots stand before it.
+fn used(usage: &Value) -> Option<u64> {
+    usage["images"].as_array()?.last()?["used_size"].as_u64()
+}
+
+/// How an image and its pool really are.
+///
+/// # Errors
+/// When the cluster does not answer.
+pub fn image_settings(conf: &Path, pool: &str, image: &str) -> Result<ThingSettings> {
+    let cluster = Cluster { conf };
+    let mut settings = ThingSettings::new();
+    let info = cluster.told("rbd", &["info", &format!("{pool}/{image}")])?;
+    for name in ["object_size", "features"] {
+        settings.extend(word(&info[name]).map(|value| (name.to_owned(), value)));
+    }
+    let of_pool = cluster.told("ceph", &["osd", "pool", "get", pool, "all"])?;
+    for name in ["size", "min_size", "pg_num"] {
+        settings.extend(word(&of_pool[name]).map(|value| (format!("pool {name}"), value)));
+    }
+    Ok(settings)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn of_an_image_with_snapshots_its_own_row_counts() {
+        let row = |used: u64| json!({"name": "i", "provisioned_size": 100, "used_size": used});
+        assert_eq!(used(&json!({"images": [row(8), row(64)]})), Some(64));
+        assert_eq!(used(&json!({"images": []})), None);
+    }
+}
