@@ -178,9 +178,9 @@ fn tip_of_layer(written: &str) -> Option<String> {
     let word = written.trim_start_matches('-').split('=').next()?;
     let having = catalog::ALL.iter().filter(|layer| layer.option(word).is_some());
     let names: Vec<&str> = having.map(|layer| layer.name).collect();
-    let (last, several) = (names.last()?, if names.len() > 1 { "one of the layers" } else { "the layer" });
+    let (first, several) = (names.first()?, if names.len() > 1 { "one of the layers" } else { "the layer" });
     Some(format!(
-        "it is an option of {several} {}, written in the stack: \"... | {last}({word}=...)\"",
+        "it is an option of {several} {}, written in the stack: \"... | {first}({word}=...)\"",
         names.join(", ")
     ))
 }
@@ -346,7 +346,7 @@ mod tests {
             plain(parsed.err().unwrap()).render().to_string()
         };
         let cache = complaint("--cache=none");
-        assert!(cache.contains("one of the layers librbd, vm") && cache.contains("vm(cache=...)"), "{cache}");
+        assert!(cache.contains("one of the layers vm, librbd") && cache.contains("vm(cache=...)"), "{cache}");
         assert!(!cache.contains("attaches"), "{cache}");
         assert!(complaint("--budgett=1s").contains("--budget"), "what is alike is still told");
     }
