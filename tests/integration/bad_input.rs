@@ -45,7 +45,12 @@ fn run_and_plan_refuse_alike_and_the_stack_comes_first() {
         assert_eq!(said[0], said[1]);
         assert!(!said[0].contains("lacks") && !said[0].contains("x.img.2"), "{}", said[0]);
     }
-    complains(&rig, 2, &["run", &file, "--cache", "none"], &["option of the layer vm", "vm(cache=...)"]);
+    complains(
+        &rig,
+        2,
+        &["run", &file, "--cache", "none"],
+        &["one of the layers vm, librbd", "vm(cache=...)"],
+    );
 }
 
 #[test]

@@ -637,7 +637,7 @@ impl Session<'_> {
         let counted = exposed.place.is_guest();
         let of = |place: Place| if place.is_guest() { Place::Host } else { place };
         let below: BTreeSet<Place> = self.scenario.stacks[index].places().into_iter().map(of).collect();
-        below.into_iter().filter(|place| !exposed.is_in(place) && !(counted && place.is_host())).collect()
+        below.into_iter().filter(|place| !(exposed.is_in(place) || counted && place.is_host())).collect()
     }
 
     fn needs_host(&self) -> bool {
