@@ -23,7 +23,6 @@ use iotax_units::exit::Failed;
 use iotax_units::show_ns;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
-use std::thread::ScopedJoinHandle;
 use std::time::{Duration, Instant};
 
 /// Discarded at the start of a slice at least; the worker takes twice its time to drain if that is more.
@@ -221,10 +220,7 @@ impl Bench<'_> {
                         })
                     })
                     .collect();
-                let joined = |one: ScopedJoinHandle<_>| {
-                    one.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
-                };
-                anyhow::Ok(asked.into_iter().map(joined).collect())
+                anyhow::Ok(asked.into_iter().map(together::joined).collect())
             })?;
             for (member, prepared) in ready.members.iter().zip(prepared) {
                 let targets = &member.targets;

@@ -12,6 +12,7 @@ use iotax_steps::wire::message::Ran;
 use iotax_steps::wire::peer::slice_limit;
 use iotax_units::exit::Failed;
 use iotax_units::show_ns;
+use std::thread::ScopedJoinHandle;
 use std::time::Duration;
 
 /// From asking the first to the common start: the last must have heard by then.
@@ -153,14 +154,15 @@ fn ask_all(
         std::thread::sleep(Duration::from_nanos(wait_ns));
         let mut host = Host(host);
         let before = host.cpu_times()?;
-        // A panic in asking is a bug and goes on as one.
-        let answers: Vec<Result<Answer>> = asked
-            .into_iter()
-            .map(|one| one.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
-            .collect();
+        let answers: Vec<Result<Answer>> = asked.into_iter().map(joined).collect();
         let host_cpu = before.zip(host.cpu_times()?).map(|(from, to)| to.since(from));
         Ok((answers.into_iter().collect::<Result<_>>()?, host_cpu))
     })
+}
+
+/// What a place answered that was asked beside others. A panic in asking is a bug and goes on as one.
+pub(super) fn joined<T>(asked: ScopedJoinHandle<'_, T>) -> T {
+    asked.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
 }
 
 /// This host, where its CPU times are wanted.

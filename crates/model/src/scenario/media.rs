@@ -93,14 +93,14 @@ fn can_begin_together(members: &[MediumExpr], media: &[Medium], joined: bool) ->
     Err(TextFault::new(expr.span.clone(), Fault::hint(why, hint)))
 }
 
-/// A fio that is started over ssh begins when it does: nobody can tell it a time.
+/// A fio that is started over ssh cannot be given a start time.
 fn of_our_own(members: &[MediumExpr], media: &[Medium]) -> Checked<()> {
     let several = media.iter().any(|medium| medium.place() != media[0].place());
     let Some(at) = media.iter().position(|medium| several && medium.agent() == Agent::Fio) else {
         return Ok(());
     };
     let why = format!(
-        "\"{}\" is loaded by the fio there (agent=fio), which does not begin at a time that several hosts are told",
+        "\"{}\" is loaded by the fio there (agent=fio), which cannot be given the start time that all hosts share",
         members[at].body
     );
     Err(TextFault::new(
