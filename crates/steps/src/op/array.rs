@@ -1,6 +1,6 @@
 //! An array of the kernel's RAID driver (md) over several block devices, made by mdadm. Its first sync is a step of its own.
 
-use super::drives::{Drives, left_on, today};
+use super::drives::{Drives, held_is_lost, left_on, today};
 use super::{ManagedResource, Observer, Operation, Own, PathRef, RealSystem, RunTag, StepOutput, Undoing};
 use crate::md;
 use crate::state::ArrayState;
@@ -116,8 +116,7 @@ impl Operation for CreateArray {
     }
 
     fn irreversible(&self) -> Option<String> {
-        let members: Vec<String> = self.members.iter().map(ToString::to_string).collect();
-        Some(format!("what {} held is lost", members.join(", ")))
+        Some(held_is_lost(&self.members))
     }
 
     fn inputs(&mut self) -> Vec<&mut PathRef> {

@@ -2,7 +2,7 @@
 //! or are waited for. It is found again by its folder, by processes whose command lines name its ceph.conf, and by UUIDs on its
 //! members, all of which carry the run's id or are made of it.
 
-use super::drives::{Drives, left_on, today};
+use super::drives::{Drives, held_is_lost, left_on, today};
 use super::{
     ManagedResource, Observer, Operation, Own, PathRef, RealSystem, ResourceChange, RunTag, StepOutput,
     Undoing,
@@ -82,8 +82,7 @@ impl Operation for MakeCeph {
     }
 
     fn irreversible(&self) -> Option<String> {
-        let members: Vec<String> = self.members.iter().map(ToString::to_string).collect();
-        Some(format!("what {} held is lost", members.join(", ")))
+        Some(held_is_lost(&self.members))
     }
 
     fn inputs(&mut self) -> Vec<&mut PathRef> {

@@ -1,6 +1,6 @@
 //! A volume group of LVM's over several devices, and the volume in it: linear, striped, thin or cached.
 
-use super::drives::{Drives, left_on, today};
+use super::drives::{Drives, held_is_lost, left_on, today};
 use super::{ManagedResource, Observer, Operation, Own, PathRef, RealSystem, RunTag, StepOutput, Undoing};
 use crate::lvm::{self, Group, VOLUME};
 use crate::settings::ThingSettings;
@@ -175,8 +175,7 @@ impl Operation for MakeLvm {
     }
 
     fn irreversible(&self) -> Option<String> {
-        let names: Vec<String> = self.members.iter().map(ToString::to_string).collect();
-        Some(format!("what {} held is lost", names.join(", ")))
+        Some(held_is_lost(&self.members))
     }
 
     fn inputs(&mut self) -> Vec<&mut PathRef> {
