@@ -36,6 +36,9 @@ pub struct Asked {
     /// The guest behind @lab: drives=6,drive_size=1GiB,vcpus=2,memory=2GiB [default: as many drives as are named]
     #[arg(long, value_name = "KEY=VALUE,...")]
     pub lab: Option<String>,
+    /// Another medium for a device that the scenario file declares, such as drive=/dev/nvme1n1
+    #[arg(long, value_name = "NAME=MEDIUM")]
+    pub device: Vec<String>,
     /// Loads that others published, NAME or NAME/LOAD
     #[arg(long, value_name = "NAME", help_heading = "Workload, in fio's words", long_help = profile_help())]
     pub profile: Option<String>,
@@ -79,6 +82,7 @@ impl Asked {
             durability: self.durability.clone(),
             states: self.states.clone(),
             lab: self.lab.clone(),
+            devices: self.device.clone(),
         }
     }
 }

@@ -262,7 +262,7 @@ fn screen() -> (usize, usize) {
 
 /// One line for a log file; of what nothing is known yet it says nothing.
 fn show_live(live: &Live, budget_s: f64) -> String {
-    let cost = |one: &LiveComparison| Some(format!("{} costs {}", one.stack, show_cost(one)?));
+    let cost = |one: &LiveComparison| Some(format!("{} {}", one.stack, show_cost(one)?));
     let comparisons: Vec<String> = live.comparisons.iter().filter_map(cost).collect();
     match comparisons.is_empty() {
         true => show_time(live, budget_s),
@@ -293,7 +293,7 @@ fn lines_of(live: &Live, budget_s: f64, (columns, rows): (usize, usize)) -> Stri
         live.comparisons.iter().filter_map(|one| Some((one, show_cost(one)?))).collect();
     let widest = known.iter().map(|(_, cost)| cost.len()).max().unwrap_or(0);
     let line = |(one, cost): &(&LiveComparison, String)| {
-        let figure = format!("  costs {cost:>widest$}  ");
+        let figure = format!("  {cost:>widest$}  ");
         let name = middle_left_out(&one.stack, room.saturating_sub(figure.len()));
         figure + &name
     };
@@ -320,7 +320,8 @@ fn middle_left_out(name: &str, room: usize) -> String {
 /// `None`: nothing is known yet.
 fn show_cost(live: &LiveComparison) -> Option<String> {
     let half_width = live.half_width.filter(|half_width| *half_width < TELLING)?;
-    Some(format!("{:.1} +- {:.1} %", live.cost * 100.0, half_width * 100.0))
+    let verb = if live.cost < 0.0 { "gains" } else { "costs" };
+    Some(format!("{verb} {:.1} +- {:.1} %", live.cost.abs() * 100.0, half_width * 100.0))
 }
 
 #[cfg(test)]
@@ -344,7 +345,7 @@ mod tests {
         let text = lines_of(&live(&names), 60.0, (80, 24));
         let expected = [
             "round 12, 14 s, about 46 s of these rounds left",
-            "  costs  0.0 +- 1.2 %  vm cache=none,num-queues=1",
+            "   costs 0.0 +- 1.2 %  vm cache=none,num-queues=1",
             "  costs 10.0 +- 1.2 %  vm cache=writeback,num-queues=1",
         ];
         assert_eq!(text, expected.join("\n"), "of the second nothing is known");
@@ -354,6 +355,8 @@ mod tests {
             show_live(&live(&["vm", "unknown"]), 60.0),
             "round 12, 14 s, about 46 s of these rounds left: vm costs 0.0 +- 1.2 %"
         );
+        let faster = LiveComparison { stack: "vm".into(), cost: -0.254, half_width: Some(0.012) };
+        assert_eq!(show_cost(&faster).as_deref(), Some("gains 25.4 +- 1.2 %"));
     }
 
     #[test]

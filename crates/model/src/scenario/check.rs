@@ -53,6 +53,8 @@ pub struct Request {
     pub states: Option<String>,
     /// `--lab drive_size=1GiB,memory=4GiB`: what the lab called `lab` is like.
     pub lab: Option<String>,
+    /// `--device`, each `NAME=MEDIUM` in place of what a scenario file declares.
+    pub devices: Vec<String>,
     /// `--durability`, with what stands behind it: `trials=5,kill=qemu`, or nothing.
     pub durability: Option<String>,
 }
@@ -94,6 +96,10 @@ fn is_file_of_ours(word: &str) -> bool {
 /// # Errors
 /// Bad input, with its place.
 pub fn from_stacks(exprs: &[String], request: &Request) -> Result<Scenario, InputError> {
+    if !request.devices.is_empty() {
+        let fault = Fault::hint("stands beside stacks", "write the device in the stack itself");
+        return Err(Origin::command_line().error("device", fault));
+    }
     let mut parts = Parts::new(COMMAND_LINE);
     let mut cells = Vec::new();
     parts.labs(request)?;
@@ -132,7 +138,7 @@ pub fn from_path(path: &Path, request: &Request) -> Result<Scenario, InputError>
         let fault = Fault::hint("stands beside a scenario file", "write [place.lab] in the file");
         return Err(Origin::command_line().error("lab", fault));
     }
-    let mut parts = toml::read(path)?;
+    let mut parts = toml::read(path, &request.devices)?;
     parts.apply(request)?;
     parts.scenario()
 }

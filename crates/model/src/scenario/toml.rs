@@ -2,6 +2,7 @@
 //! they mean. Every error names file, line, column and key. A key of a later version is refused
 //! by name rather than as unknown.
 
+use super::ast::BaseExpr;
 use super::check::{Parts, parse_consent};
 use super::draft::Draft;
 use super::error::{Fault, InputError, Lines, Located, Origin, TextFault};
@@ -25,18 +26,18 @@ use std::fmt;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
-/// Reads a scenario file and the job files that it names.
+/// Reads a scenario file and the job files that it names; `given` has other media for its devices, `NAME=MEDIUM`.
 ///
 /// # Errors
 /// The first key or value at fault.
-pub(super) fn read(path: &Path) -> Result<Parts, InputError> {
+pub(super) fn read(path: &Path, given: &[String]) -> Result<Parts, InputError> {
     let file = path.display().to_string();
     let text = std::fs::read_to_string(path)
         .map_err(|error| InputError::new(&file, Fault::new(format!("cannot read the scenario: {error}"))))?;
     let source =
         Source { file, text: &text, lines: Lines::of(&text), folder: path.parent().unwrap_or(Path::new("")) };
     let wire: Wire = ::toml::from_str(&text).map_err(|error| source.wire_error(&error))?;
-    source.checked(wire)
+    source.checked(wire, given)
 }
 
 #[derive(Deserialize)]
@@ -187,11 +188,11 @@ struct Source<'a> {
 }
 
 impl Source<'_> {
-    fn checked(&self, wire: Wire) -> Result<Parts, InputError> {
+    fn checked(&self, wire: Wire, given: &[String]) -> Result<Parts, InputError> {
         let engine = wire.engine.as_ref().map(|word| self.engine(word)).transpose()?.flatten();
         let mut places = self.places(&wire.place)?;
         self.tools(&wire, &mut places)?;
-        let devices = self.devices(&wire.device, &places)?;
+        let mut devices = self.devices(&wire.device, &places)?;
         let mut parts = Parts::new(&self.file);
         parts.name = wire.name;
         parts.bill = wire.bill.unwrap_or(false);
@@ -202,6 +203,9 @@ impl Source<'_> {
         parts.rating = wire.rating.map(|words| self.rating(&words)).transpose()?;
         parts.baseline = wire.baseline.map(|name| (self.origin(&name.span()), name.into_inner()));
         parts.declared = self.declared(&wire.device, &devices);
+        for text in given {
+            parts.declared.extend(other_medium(text, &mut devices, &places)?);
+        }
         parts.names = Names { devices, ..places };
         parts.stacks = self.stacks(&wire.stack, &parts.names)?;
         for workload in wire.workload {
@@ -600,6 +604,35 @@ fn named(drafts: Vec<Draft>, name: Option<&str>, engine: Option<Engine>) -> impl
         }
         draft
     })
+}
+
+/// Puts the medium of `NAME=MEDIUM` in place of the file's; a path comes with where it is written.
+fn other_medium(
+    text: &str,
+    devices: &mut BTreeMap<String, Medium>,
+    places: &Names,
+) -> Result<Option<(PathBuf, String)>, InputError> {
+    let fault = |fault| Origin::command_line().error("device", fault);
+    let example = "write NAME=/dev/nvme1n1 or NAME=file:/srv/x.img,size=4GiB";
+    let (name, text) = text
+        .split_once('=')
+        .ok_or_else(|| fault(Fault::hint(format!("\"{text}\" is not NAME=MEDIUM"), example)))?;
+    let known: Vec<&str> = devices.keys().map(String::as_str).collect();
+    if known.is_empty() {
+        let why = "the scenario declares no [device.NAME]";
+        return Err(fault(Fault::hint(why, "change its stacks in the file")));
+    }
+    if !devices.contains_key(name) {
+        return Err(fault(Fault::unknown("device", name, &known)));
+    }
+    let expr = grammar::parse(text).map_err(|error| fault(error.fault))?;
+    let (BaseExpr::One(medium), []) = (&expr.base, expr.layers.as_slice()) else {
+        return Err(fault(Fault::hint(format!("\"{text}\" is not one medium"), example)));
+    };
+    let medium = medium_of(medium, places).map_err(|error| fault(error.fault))?;
+    let declared = medium.path().map(|path| (path.to_owned(), format!("command line: --device {name}")));
+    devices.insert(name.to_owned(), medium);
+    Ok(declared)
 }
 
 fn unknown_key(key: &str, known: &[&str]) -> Fault {

@@ -1,8 +1,8 @@
 //! Tests of scenario files, sound and unsound.
 
-use super::super::Scenario;
 use super::super::check::{Request, from_path};
 use super::super::published::{Published, PublishedFigure};
+use super::super::{Medium, Scenario};
 use std::fmt::Write as _;
 use std::path::Path;
 
@@ -35,6 +35,36 @@ fn a_path_is_told_with_the_line_that_declares_it() {
     let place = |stack: usize, path: &str| scenario.place_of(&scenario.stacks[stack], Path::new(path));
     assert_eq!(place(0, "/dev/sdx"), format!("{}:2:8: key \"path\" of [device.drive]: ", file.display()));
     assert_eq!(place(1, "/dev/sdy"), "/dev/sdy | loop: ");
+}
+
+#[test]
+fn the_command_line_names_another_medium_for_a_device() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("x.toml");
+    let read = |text: &str, given: &str| {
+        std::fs::write(&file, text).unwrap();
+        from_path(&file, &Request { devices: vec![given.to_owned()], ..Request::default() })
+    };
+    let text = "[device.drive]\npath = \"/dev/sdx\"\n\n[stack.a]\non = \"drive\"\nlayers = [\"loop\"]\n";
+    let scenario = read(text, "drive=/dev/sdy").unwrap();
+    assert_eq!(scenario.stacks[0].medium, Medium::Device { path: "/dev/sdy".into() });
+    assert_eq!(
+        scenario.place_of(&scenario.stacks[0], Path::new("/dev/sdy")),
+        "command line: --device drive: "
+    );
+    let scenario = read(text, "drive=file:/srv/x.img,size=1GiB").unwrap();
+    let expected = Medium::File { path: "/srv/x.img".into(), size: Some(1 << 30), keep: false };
+    assert_eq!(scenario.stacks[0].medium, expected);
+    let refused = |text, given| read(text, given).unwrap_err().to_string();
+    let lines = [
+        refused(text, "/dev/sdy"),
+        refused(text, "drve=/dev/sdy"),
+        refused(text, "drive=/dev/sdy | loop"),
+        refused(text, "drive=[/dev/sdy,/dev/sdz]"),
+        refused(text, "drive=/srv/x.img"),
+        refused("[stack.a]\ntext = \"/dev/sdx | loop\"\n", "drive=/dev/sdy"),
+    ];
+    insta::assert_snapshot!("refused_media_of_the_command_line", lines.join("\n"));
 }
 
 #[test]
