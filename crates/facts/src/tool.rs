@@ -54,6 +54,8 @@ pub enum Gives {
     Block,
     /// A file in the run's folder.
     File,
+    /// A socket by which a guest has it as a disk of vhost-user-blk.
+    VhostUser,
 }
 
 /// Where what was made is.

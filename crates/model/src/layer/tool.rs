@@ -144,6 +144,7 @@ impl Tool {
             gives: match self.commands.gives {
                 Gives::Block => Face::Block,
                 Gives::File => Face::File,
+                Gives::VhostUser => Face::VhostUser,
             },
             joins: self.members.1 > 1,
             redundancy,

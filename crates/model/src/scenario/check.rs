@@ -81,7 +81,7 @@ pub fn from_arguments(arguments: &[String], request: &Request) -> Result<Scenari
 
 /// A stack has a scheme or a bar; what ends in .toml or is a job file without them is a file.
 fn is_file_of_ours(word: &str) -> bool {
-    let stack = ["file:", "ssh:", "rbd:", "[", "each(", "/dev/"]
+    let stack = ["file:", "ssh:", "rbd:", "vhost-user:", "[", "each(", "/dev/"]
         .iter()
         .any(|start| word.trim_start().starts_with(start));
     !stack
@@ -650,6 +650,7 @@ fn file_of(medium: &Medium) -> Option<(&PathBuf, Option<u64>, bool)> {
         | Medium::Remote { .. }
         | Medium::Drive { .. }
         | Medium::Rbd { .. }
+        | Medium::VhostUser { .. }
         | Medium::Many { .. } => None,
     }
 }
@@ -657,7 +658,11 @@ fn file_of(medium: &Medium) -> Option<(&PathBuf, Option<u64>, bool)> {
 fn declared_size(medium: &Medium) -> Option<u64> {
     match medium {
         Medium::File { size, .. } | Medium::Remote { size, .. } => *size,
-        Medium::Device { .. } | Medium::Drive { .. } | Medium::Rbd { .. } | Medium::Many { .. } => None,
+        Medium::Device { .. }
+        | Medium::Drive { .. }
+        | Medium::Rbd { .. }
+        | Medium::VhostUser { .. }
+        | Medium::Many { .. } => None,
     }
 }
 

@@ -246,13 +246,8 @@ fn lives_elsewhere(cell: &Cell, name: &str, place: &Place) -> Option<Fault> {
 }
 
 fn face(cell: &Cell) -> Face {
-    let medium = match cell.medium {
-        Medium::File { .. } => Face::File,
-        Medium::Rbd { .. } => Face::Rbd,
-        _ => Face::Block,
-    };
     let mut given = cell.layers.iter().filter_map(LayerSpec::help).map(|help| help.gives);
-    given.rfind(|face| *face != Face::Any).unwrap_or(medium)
+    given.rfind(|face| *face != Face::Any).unwrap_or(cell.medium.face())
 }
 
 type Choice = BTreeMap<String, String>;
@@ -370,6 +365,7 @@ impl Medium {
                 };
                 format!("rbd:{}", quote(&format!("{pool}/{image}{conf}"), &[]))
             }
+            Medium::VhostUser { path } => format!("vhost-user:{}", quote(&path.to_string_lossy(), &[])),
             Medium::Many { members } => {
                 // The place of drives is that of the whole list.
                 let text = |member: &Medium| match member {
@@ -388,7 +384,7 @@ fn is_each(medium: &Medium, layers: &[LayerSpec]) -> bool {
 }
 
 /// In how many parts the last layer that makes something splits what is below.
-fn parts(layers: &[LayerSpec]) -> Option<usize> {
+pub(super) fn parts(layers: &[LayerSpec]) -> Option<usize> {
     let last = layers.iter().rfind(|layer| !layer.works_anywhere())?;
     last.option(last.help()?.splits?)?.parse().ok()
 }

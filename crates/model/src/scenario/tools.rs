@@ -260,10 +260,11 @@ fn commands_of(span: &Range<usize>, wire: &ToolWire, slots: &Slots) -> At<ToolCo
     let gives = wire.gives.as_ref().map_or(Ok(Gives::Block), |word| match word.get_ref().as_str() {
         "block" => Ok(Gives::Block),
         "file" => Ok(Gives::File),
+        "vhost-user" => Ok(Gives::VhostUser),
         other => hint(
             word.span(),
             format!("a tool gives no \"{other}\" in this version"),
-            "write \"block\" or \"file\"",
+            "write \"block\", \"file\" or \"vhost-user\"",
         ),
     })?;
     let path = match (&wire.path, &wire.path_pointer) {

@@ -9,6 +9,7 @@ use crate::settings::ThingSettings;
 use crate::state::ArrayState;
 use crate::system::{NotOurs, NothingMade, wait_until};
 use crate::tool::{await_orphans, output_within, settle, tool};
+use crate::vhost_user;
 use anyhow::{Context, Result, anyhow, bail, ensure};
 use iotax_facts::tool::{
     Argv, Gives, MEMBER, MadePath, NAME, NUMBER, RUN, Slots, StateQuery, ToolCommands, command, filled,
@@ -243,8 +244,16 @@ impl MakeByTool {
                     lies(format!("{shown} is no file in the run's folder"))
                 );
             }
+            Gives::VhostUser => {}
         }
-        let bytes = size_of(&path)?;
+        let bytes = match self.commands.gives {
+            Gives::Block | Gives::File => size_of(&path)?,
+            Gives::VhostUser => {
+                let named = is_named(&shown.to_string(), &self.name);
+                ensure!(named, lies(format!("{shown} is the socket of something else")));
+                vhost_user::look(&path).map_err(|why| lies(format!("{why:#}")))?.bytes
+            }
+        };
         ensure!(
             bytes >= self.bytes,
             lies(format!(
