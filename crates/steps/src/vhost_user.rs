@@ -1,14 +1,17 @@
 //! A vhost-user socket asked what it serves: the few messages by which QEMU asks a disk of vhost-user-blk for its size, sent
 //! without a guest's memory, so that nothing is read or written. Whoever listens there is believed no further than that.
 
+use crate::ProcessId;
 use crate::json_socket::connect_within;
+use crate::tool::nobody_else_can_write;
 use anyhow::{Context, Result, bail, ensure};
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::io::{ErrorKind, Read, Write};
-use std::os::unix::fs::{FileTypeExt, MetadataExt};
+use std::os::unix::fs::FileTypeExt;
 use std::os::unix::net::UnixStream;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 /// A disk that a socket serves.
@@ -50,12 +53,35 @@ pub fn look(path: &Path) -> Result<Served> {
     talk(stream).with_context(|| format!("{} does not answer as a disk of vhost-user-blk", path.display()))
 }
 
-/// Whether somebody listens on a socket.
-///
-/// # Errors
-/// Nobody does, as a clause.
-pub fn is_served(path: &Path) -> Result<()> {
-    connect(path).map(drop)
+/// The sockets from which a running QEMU has its disks, as far as somebody listens on them in this network namespace.
+pub fn watched(qemu: &ProcessId) -> Vec<PathBuf> {
+    let line = fs::read(format!("/proc/{}/cmdline", qemu.pid)).unwrap_or_default();
+    let line = String::from_utf8_lossy(&line).into_owned();
+    let disks = line.split('\0').filter_map(|word| word.strip_prefix("socket,id=disk")?.split_once(",path="));
+    let paths: Vec<PathBuf> = disks.map(|(_, path)| PathBuf::from(path.replace(",,", ","))).collect();
+    let listening = listening();
+    paths.into_iter().filter(|path| listening.contains(path)).collect()
+}
+
+/// What became of sockets that were listened on, as a clause; `None`: they still are. No connection is made: whoever serves a
+/// disk would see each.
+pub fn lost(watched: &[PathBuf]) -> Option<String> {
+    let listening = if watched.is_empty() { BTreeSet::new() } else { listening() };
+    let gone = watched.iter().find(|path| !listening.contains(*path))?;
+    Some(format!("nobody listens on {} any more: what served the guest's disk has ended", gone.display()))
+}
+
+/// Paths of the Unix sockets that take connections.
+fn listening() -> BTreeSet<PathBuf> {
+    /// `__SO_ACCEPTCON`
+    const ACCEPTS: u32 = 1 << 16;
+    let table = fs::read_to_string("/proc/net/unix").unwrap_or_default();
+    let path = |line: &str| {
+        let (fields, path) = line.split_once(" /")?;
+        let flags = u32::from_str_radix(fields.split_whitespace().nth(3)?, 16).ok()?;
+        (flags & ACCEPTS != 0).then(|| PathBuf::from(format!("/{path}")))
+    };
+    table.lines().filter_map(path).collect()
 }
 
 fn connect(path: &Path) -> Result<UnixStream> {
@@ -82,21 +108,7 @@ fn is_safe(path: &Path) -> Result<()> {
     };
     let meta = fs::metadata(&real).with_context(|| format!("cannot look at {}", real.display()))?;
     ensure!(meta.file_type().is_socket(), "{} is no socket", path.display());
-    let own = rustix::process::geteuid().as_raw();
-    for part in real.ancestors() {
-        let meta = fs::metadata(part).with_context(|| format!("cannot look at {}", part.display()))?;
-        let is_sticky = meta.mode() & 0o1000 != 0;
-        // Whoever may write a socket may talk to it, and no more.
-        let is_closed = part == real || meta.mode() & 0o022 == 0 || is_sticky;
-        ensure!(
-            [0, own].contains(&meta.uid()) && is_closed,
-            "{} belongs to user {} with mode {:04o}, so somebody else may have put a socket there",
-            part.display(),
-            meta.uid(),
-            meta.mode() & 0o7777
-        );
-    }
-    Ok(())
+    nobody_else_can_write(&real, "is not used", "may have put a socket there")
 }
 
 fn talk(mut stream: UnixStream) -> Result<Served> {
@@ -194,6 +206,17 @@ mod tests {
         let _listener = UnixListener::bind(folder.path().join("y")).unwrap();
         fs::set_permissions(folder.path(), PermissionsExt::from_mode(0o777)).unwrap();
         assert!(refused(&folder.path().join("y")).contains("somebody else may have put a socket there"));
+    }
+
+    #[test]
+    fn a_socket_is_watched_as_long_as_somebody_listens_on_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let (path, other) = (folder.path().join("x"), folder.path().join("y"));
+        let listener = UnixListener::bind(&path).unwrap();
+        assert_eq!(lost(&[path.clone()]), None);
+        drop(listener);
+        let told = lost(&[path.clone(), other]).unwrap();
+        assert!(told.starts_with(&format!("nobody listens on {} any more", path.display())), "{told}");
     }
 
     #[test]

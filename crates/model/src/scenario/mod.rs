@@ -49,8 +49,8 @@ pub use table::{TableGroup, TableSpec};
 
 pub use iotax_facts::{Consent, Engine};
 
-use crate::layer::{Face, Role};
 use crate::layer::tool::Tool;
+use crate::layer::{Face, Role};
 use iotax_facts::place::Place;
 use iotax_load::{DataKind, Job};
 use serde::{Deserialize, Serialize};

@@ -8,7 +8,7 @@ use super::grammar::quote;
 use super::media::base_medium;
 use super::place::Names;
 use super::{Agent, LayerSpec, Medium, Stack, USUAL_CEPH_CONF};
-use crate::layer::{self, Face, LayerHelp, OptionKind, Role, alias};
+use crate::layer::{self, Face, LayerHelp, OptionKind, Role, alias, vm};
 use iotax_facts::place::Place;
 use iotax_units as units;
 use std::collections::BTreeMap;
@@ -466,8 +466,9 @@ fn exact_size(bytes: u64) -> String {
 impl LayerSpec {
     /// As the one-line grammar writes it, with every option that was written.
     pub fn text(&self) -> String {
-        let options: Vec<String> =
-            self.options.iter().map(|(key, value)| self.option_text(key, value)).collect();
+        // What is below says it.
+        let written = self.options.iter().filter(|(key, _)| *key != vm::SOCKET || !self.is(Role::Guest));
+        let options: Vec<String> = written.map(|(key, value)| self.option_text(key, value)).collect();
         let options = if options.is_empty() { String::new() } else { format!("({})", options.join(",")) };
         let far = self.far.as_ref().map(|far| format!(">@{far}")).unwrap_or_default();
         let place = self.place.as_ref().map(|place| format!(" @{place}{far}")).unwrap_or_default();

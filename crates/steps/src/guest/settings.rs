@@ -90,7 +90,7 @@ fn threads_of_daemon(daemon: &mut Qmp) -> Result<Option<usize>, QmpError> {
 
 /// Whether a block node of QEMU's, or of the process in its stead, is in the way.
 fn has_node(disk: &DiskSpec) -> bool {
-    matches!(disk.server, Server::Qemu | Server::Daemon(_))
+    matches!(disk.server, Server::Qemu | Server::Daemon(_)) && disk.way != SOCKET
 }
 
 /// What stands for the value of an option that no QEMU tells.
