@@ -6,6 +6,7 @@ use iotax_model::scenario::check::{Request, from_arguments};
 use iotax_model::scenario::words::WORDS;
 use iotax_model::scenario::{Scenario, measure, profile};
 use iotax_units::exit::Failed;
+use std::path::PathBuf;
 
 fn help_of_engine() -> String {
     let words: Vec<&str> = iotax_load::engine::ALL.iter().map(|kind| kind.word).collect();
@@ -36,6 +37,9 @@ pub struct Asked {
     /// The guest behind @lab: drives=6,drive_size=1GiB,vcpus=2,memory=2GiB [default: as many drives as are named]
     #[arg(long, value_name = "KEY=VALUE,...")]
     pub lab: Option<String>,
+    /// A file that describes engines as layers: [tool.NAME]
+    #[arg(long, value_name = "FILE")]
+    pub tool: Vec<PathBuf>,
     /// Loads that others published, NAME or NAME/LOAD
     #[arg(long, value_name = "NAME", help_heading = "Workload, in fio's words", long_help = profile_help())]
     pub profile: Option<String>,
@@ -79,6 +83,7 @@ impl Asked {
             durability: self.durability.clone(),
             states: self.states.clone(),
             lab: self.lab.clone(),
+            tools: self.tool.clone(),
         }
     }
 }

@@ -138,6 +138,25 @@ fn what_is_no_disk_by_vhost_user_is_refused_before_anything_is_made() {
     server.join().unwrap();
 }
 
+#[test]
+fn a_described_engine_can_be_named_on_the_command_line() {
+    if !can_describe() {
+        return;
+    }
+    let rig = Rig::new();
+    let stack = format!("{} | loop | qsd-vhost(queues=1) | {VM}", rig.file("x.img", 64));
+    let file = concat!(env!("CARGO_MANIFEST_DIR"), "/scenarios/engines/qsd-vhost.toml");
+    let plan = flat(&rig.expect(0, &["plan", &stack, "--tool", file]));
+    says(&plan, &["qemu-storage-daemon --daemonize", "num-queues=1", "by vhost-user-blk with socket"]);
+    rig.complains(
+        2,
+        &["plan", &stack, "--tool", "none.toml"],
+        &["--tool", "cannot read the tools in none.toml"],
+    );
+    let scenario = described(&rig);
+    rig.complains(2, &["plan", &scenario, "--tool", file], &["write tools = [\"FILE\"] in the file"]);
+}
+
 /// A scenario in which a guest stands on what an engine over a loop device makes.
 fn described(rig: &Rig) -> String {
     let file = concat!(env!("CARGO_MANIFEST_DIR"), "/scenarios/engines/qsd-vhost.toml");

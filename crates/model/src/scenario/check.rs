@@ -53,6 +53,8 @@ pub struct Request {
     pub states: Option<String>,
     /// `--lab drive_size=1GiB,memory=4GiB`: what the lab called `lab` is like.
     pub lab: Option<String>,
+    /// `--tool`: files of nothing but `[tool.NAME]`.
+    pub tools: Vec<PathBuf>,
     /// `--durability`, with what stands behind it: `trials=5,kill=qemu`, or nothing.
     pub durability: Option<String>,
 }
@@ -97,6 +99,11 @@ pub fn from_stacks(exprs: &[String], request: &Request) -> Result<Scenario, Inpu
     let mut parts = Parts::new(COMMAND_LINE);
     let mut cells = Vec::new();
     parts.labs(request)?;
+    for file in &request.tools {
+        toml::read_tools(file, &mut parts.names, |why| {
+            Origin::command_line().error("tool", Fault::new(why))
+        })?;
+    }
     for (index, text) in exprs.iter().enumerate() {
         cells.extend(command_line_cells(index + 1, text, &parts.names)?);
     }
@@ -128,9 +135,12 @@ pub fn from_path(path: &Path, request: &Request) -> Result<Scenario, InputError>
         let fault = Fault::hint("a job file says what I/O to issue, and no stack is named", hint);
         return Err(InputError::new(path.display().to_string(), fault));
     }
-    if request.lab.is_some() {
-        let fault = Fault::hint("stands beside a scenario file", "write [place.lab] in the file");
-        return Err(Origin::command_line().error("lab", fault));
+    let beside = [
+        ("lab", request.lab.is_some(), "write [place.lab] in the file"),
+        ("tool", !request.tools.is_empty(), "write tools = [\"FILE\"] in the file"),
+    ];
+    if let Some((option, _, hint)) = beside.into_iter().find(|(_, is_written, _)| *is_written) {
+        return Err(Origin::command_line().error(option, Fault::hint("stands beside a scenario file", hint)));
     }
     let mut parts = toml::read(path)?;
     parts.apply(request)?;
