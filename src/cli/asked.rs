@@ -6,6 +6,7 @@ use iotax_model::scenario::check::{Request, from_arguments};
 use iotax_model::scenario::words::WORDS;
 use iotax_model::scenario::{Scenario, measure, profile};
 use iotax_units::exit::Failed;
+use std::path::PathBuf;
 
 fn help_of_engine() -> String {
     let words: Vec<&str> = iotax_load::engine::ALL.iter().map(|kind| kind.word).collect();
@@ -39,6 +40,9 @@ pub struct Asked {
     /// Another medium for a device that the scenario file declares, such as drive=/dev/nvme1n1
     #[arg(long, value_name = "NAME=MEDIUM")]
     pub device: Vec<String>,
+    /// A file that describes engines as layers: [tool.NAME]
+    #[arg(long, value_name = "FILE")]
+    pub tool: Vec<PathBuf>,
     /// Loads that others published, NAME or NAME/LOAD
     #[arg(long, value_name = "NAME", help_heading = "Workload, in fio's words", long_help = profile_help())]
     pub profile: Option<String>,
@@ -83,6 +87,7 @@ impl Asked {
             states: self.states.clone(),
             lab: self.lab.clone(),
             devices: self.device.clone(),
+            tools: self.tool.clone(),
         }
     }
 }

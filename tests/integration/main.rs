@@ -26,6 +26,7 @@ mod page;
 mod place;
 mod ratings;
 mod rig;
+mod sockets;
 mod spdk;
 mod sshd;
 mod sweep;

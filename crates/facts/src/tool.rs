@@ -12,9 +12,9 @@ pub type Argv = Vec<String>;
 pub struct ToolCommands {
     /// Make it, one command after the other.
     pub make: Vec<Argv>,
-    /// Take it away, one after the other; each names it.
+    /// Take it away, one after the other; each names it or a member.
     pub undo: Vec<Argv>,
-    /// Print its name where it, or a part of it, is there; each names it.
+    /// Print its name where it, or a part of it, is there.
     pub find: Vec<Argv>,
     /// Exit codes by which `find` says that nothing is there.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -31,6 +31,13 @@ pub struct ToolCommands {
     /// How it really is.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub settings: Option<SettingsQuery>,
+    /// What the engine calls a member, with placeholders; `None`: by its path.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub member: Option<String>,
+    /// What stands between members that are one argument; `None`: each is an argument of its own, and within a word a comma
+    /// stands between them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub separator: Option<String>,
     /// What it gives to the layer above.
     pub gives: Gives,
     /// Where that is.
@@ -54,6 +61,8 @@ pub enum Gives {
     Block,
     /// A file in the run's folder.
     File,
+    /// A socket by which a guest has it as a disk of vhost-user-blk.
+    VhostUser,
 }
 
 /// Where what was made is.
@@ -111,12 +120,20 @@ pub enum Piece<'a> {
     Slot(&'a str),
 }
 
-/// The placeholder of all members: a word of its own is one for each, within a word a comma stands between.
+/// The placeholder of all members, as the engine calls them.
 pub const MEMBERS: &str = "members";
-/// The placeholder of the one member that fails or comes back.
+/// The placeholder of one member, as the engine calls it.
 pub const MEMBER: &str = "member";
 /// The placeholder of its number among the members, from 0.
 pub const NUMBER: &str = "number";
+/// The placeholder of its path on this host.
+pub const DEVICE: &str = "device";
+/// The placeholder of its PCI address.
+pub const PCI: &str = "pci";
+/// The placeholder of the number of a part, from 0.
+pub const PART: &str = "part";
+/// The option that says how many parts there are.
+pub const PARTS: &str = "parts";
 /// The placeholder of the name that carries the run's id.
 pub const NAME: &str = "name";
 /// The placeholder of the run's folder.
@@ -164,12 +181,40 @@ pub fn filled(word: &str, slots: &Slots) -> Option<String> {
     pieces(word).ok()?.into_iter().map(fill).collect()
 }
 
+/// What a command is run once for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Each {
+    /// All.
+    All,
+    /// A member, which it names.
+    Member,
+    /// A part, which it names.
+    Part,
+}
+
+impl Each {
+    /// What that command is run once for.
+    pub fn of(argv: &[String]) -> Each {
+        match argv {
+            _ if has_slot(argv, &[MEMBER, NUMBER, DEVICE, PCI]) => Each::Member,
+            _ if has_slot(argv, &[PART]) => Each::Part,
+            _ => Each::All,
+        }
+    }
+}
+
+/// Whether one of these placeholders is in any of the words.
+pub fn has_slot(words: &[String], names: &[&str]) -> bool {
+    let all = words.iter().flat_map(|word| pieces(word).unwrap_or_default());
+    all.into_iter().any(|piece| matches!(piece, Piece::Slot(slot) if names.contains(&slot)))
+}
+
 /// A command as it is run. An argument whose placeholder stands for nothing is left out: an option that was not written.
-pub fn command(argv: &[String], slots: &Slots, members: &[String]) -> Vec<String> {
+pub fn command(argv: &[String], slots: &Slots, members: &[String], separator: Option<&str>) -> Vec<String> {
     let whole = format!("{{{MEMBERS}}}");
     let mut slots = slots.clone();
-    slots.insert(MEMBERS.to_owned(), members.join(","));
-    let word = |word: &String| match *word == whole {
+    slots.insert(MEMBERS.to_owned(), members.join(separator.unwrap_or(",")));
+    let word = |word: &String| match *word == whole && separator.is_none() {
         true => members.to_vec(),
         false => filled(word, &slots).into_iter().collect(),
     };
@@ -183,6 +228,12 @@ impl ToolCommands {
         let asked = self.state.iter().map(|state| &state.command);
         let settings = self.settings.iter().map(|settings| &settings.command);
         lists.into_iter().flatten().chain(asked).chain(settings)
+    }
+
+    /// Whether the engine is told PCI addresses.
+    pub fn names_pci(&self) -> bool {
+        let member = self.member.iter().any(|member| has_slot(std::slice::from_ref(member), &[PCI]));
+        member || self.all().any(|argv| has_slot(argv, &[PCI]))
     }
 
     /// The programs, each once.
@@ -209,14 +260,27 @@ mod tests {
             ["make", "-n", "{name}", "-d", "{members}", "--all={members}", "--size={size:GiB}", "{{x}}"];
         let argv = argv.map(str::to_owned);
         let members = ["/dev/a", "/dev/b"].map(str::to_owned);
-        let words = command(&argv, &slots(&[("name", "iotax-r-tool0")]), &members);
+        let words = command(&argv, &slots(&[("name", "iotax-r-tool0")]), &members, None);
         let wanted = ["make", "-n", "iotax-r-tool0", "-d", "/dev/a", "/dev/b", "--all=/dev/a,/dev/b", "{x}"];
         assert_eq!(words, wanted, "an option that was not written is left out with its argument");
+        let listed = command(&argv[3..6], &slots(&[]), &members, Some(" "));
+        assert_eq!(listed, ["-d", "/dev/a /dev/b", "--all=/dev/a /dev/b"]);
+    }
+
+    #[test]
+    fn a_command_is_run_once_for_what_it_names() {
+        let of = |word: &str| Each::of(&["make".to_owned(), word.to_owned()]);
+        assert_eq!(of("--all={members}"), Each::All);
+        assert_eq!(
+            (of("{device}"), of("{pci}n1"), of("x{number}")),
+            (Each::Member, Each::Member, Each::Member)
+        );
+        assert_eq!(of("{name}.{part}"), Each::Part);
     }
 
     #[test]
     fn what_a_placeholder_stands_for_is_not_read_again() {
-        let words = command(&["{label}".to_owned()], &slots(&[("label", "{members} $(reboot)")]), &[]);
+        let words = command(&["{label}".to_owned()], &slots(&[("label", "{members} $(reboot)")]), &[], None);
         assert_eq!(words, ["{members} $(reboot)"]);
     }
 

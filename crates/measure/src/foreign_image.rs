@@ -3,7 +3,6 @@
 
 use super::survey;
 use anyhow::Result;
-use iotax_host::guard::judge::Intent;
 use iotax_model::scenario::{Scenario, Stack};
 use iotax_steps::ceph::{self, Cluster, Image};
 use iotax_units::UNKNOWN_BYTES;
@@ -31,13 +30,7 @@ pub struct Seen {
 pub fn look((conf, pool, image): (&Path, &str, &str), scenario: &Scenario, stack: &Stack) -> Result<Seen> {
     let name = format!("rbd:{pool}/{image}");
     let refuse = |why: String| Failed::input(format!("{}: {why}", stack.text));
-    let writes = survey::intent(scenario, stack) == Intent::Write;
-    if writes && !scenario.consent.iter().any(|consent| consent.serial == name) {
-        return Err(refuse(format!(
-            "{name} is somebody else's and would be written; hint: --destroy serial={name} if what is in it may be lost"
-        ))
-        .into());
-    }
+    survey::check_consent(&name, scenario, stack)?;
     if !conf.is_file() {
         let shown = conf.display();
         return Err(refuse(format!(

@@ -17,6 +17,7 @@ mod conflict;
 pub mod durability;
 pub mod first_writes;
 mod foreign_image;
+mod foreign_socket;
 mod guests;
 pub mod matched;
 pub mod noise;

@@ -116,7 +116,7 @@ fn keeps(medium: &Medium, written: &Path) -> bool {
         Medium::Remote { path, size, agent, .. } => {
             path == written && (size.is_none() || *agent == Agent::Iotax)
         }
-        Medium::Drive { .. } | Medium::Rbd { .. } | Medium::Many { .. } => false,
+        Medium::Drive { .. } | Medium::Rbd { .. } | Medium::VhostUser { .. } | Medium::Many { .. } => false,
     }
 }
 

@@ -1,7 +1,9 @@
 //! What is planned for partitions, parts, devices put together, and arrays; and on how many bytes their stacks are measured.
 
 use super::*;
+use iotax_host::pci::Drive;
 use iotax_layers::readback_owner;
+use iotax_steps::op::Op;
 
 #[test]
 fn an_array_is_made_once_for_all_that_stand_on_it() {
@@ -12,29 +14,40 @@ fn an_array_is_made_once_for_all_that_stand_on_it() {
     with_ground(&scenario, |ground| insta::assert_snapshot!(show(ground)));
 }
 
-/// The commands of a shipped description, of drives that are consented to.
+/// The commands of shipped descriptions under guests, of drives that are consented to.
 #[test]
 fn a_scenario_with_a_described_engine_plans_its_commands() {
     use iotax_host::guard::judge::Intent;
-    let file = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../../scenarios/e3-xiraid.toml"));
-    let scenario = from_path(file, &Request::default()).unwrap();
-    with_ground(&scenario, |ground| {
-        let changes = |set: &Set| {
-            let up = ground.set(&ground.layout.sets[set.after.unwrap_or(0)], 0).unwrap();
-            let steps: Vec<Step> = match set.after {
-                None => ground.set(set, 0).unwrap().steps,
-                Some(_) => {
-                    let into = crate::states::steps_into(&scenario, &up, &set.stacks).unwrap();
-                    into.into_iter().flat_map(|(_, steps)| steps).collect()
-                }
-            };
-            steps.iter().map(|step| step.op.operation().describe()).collect::<Vec<_>>()
+    for name in ["e3-xiraid", "e3-spdk-raid"] {
+        let file = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("../../scenarios/{name}.toml"));
+        let scenario = from_path(&file, &Request::default()).unwrap();
+        let drive = |at: usize| Drive {
+            address: format!("0000:0{at}:00.0"),
+            paths: vec![format!("/dev/nvme{at}n1").into()],
+            ..Drive::default()
         };
-        let all: Vec<String> = ground.layout.sets.iter().flat_map(changes).collect();
-        insta::assert_snapshot!(all.join("\n"));
-    });
-    assert!(scenario.stacks.iter().all(|stack| survey::intent(&scenario, stack) == Intent::Write));
-    assert!(scenario.notes.iter().any(|note| note.contains("have never run")), "{:?}", scenario.notes);
+        let parts = guest::Parts { drives: (0..5).map(drive).collect(), ..guest::Parts::made_up() };
+        with_guests(&scenario, Some(parts), |ground| {
+            let changes = |set: &Set| {
+                let up = ground.set(&ground.layout.sets[set.after.unwrap_or(0)], 0).unwrap();
+                let steps: Vec<Step> = match set.after {
+                    None => ground.set(set, 0).unwrap().steps,
+                    Some(_) => {
+                        let into = crate::states::steps_into(&scenario, &up, &set.stacks).unwrap();
+                        into.into_iter().flat_map(|(_, steps)| steps).collect()
+                    }
+                };
+                let of_tools = steps.iter().map(|step| &step.op);
+                let of_tools = of_tools.filter(|op| matches!(op, Op::MakeByTool(_) | Op::ChangeByTool(_)));
+                of_tools.map(|op| op.operation().describe().replace(" && ", "\n  && ")).collect::<Vec<_>>()
+            };
+            let all: Vec<String> = ground.layout.sets.iter().flat_map(changes).collect();
+            insta::assert_snapshot!(name, all.join("\n"));
+        });
+        assert!(scenario.stacks.iter().all(|stack| survey::intent(&scenario, stack) == Intent::Write));
+        let is_warned = scenario.notes.iter().any(|note| note.contains("have never run"));
+        assert_eq!(is_warned, name == "e3-xiraid", "{:?}", scenario.notes);
+    }
 }
 
 #[test]

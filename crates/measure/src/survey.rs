@@ -3,7 +3,7 @@
 
 use super::places::Reached;
 use super::sets::Layout;
-use super::{afield, caches, foreign_image};
+use super::{afield, caches, foreign_image, foreign_socket};
 use anyhow::{Context, Result};
 use iotax_host::Missing;
 use iotax_host::block::{self, Identity};
@@ -18,6 +18,7 @@ use iotax_host::probe::{GuestProbe, Probe};
 use iotax_layers::medium::{Found, sibling_path};
 use iotax_layers::needs;
 use iotax_layers::{Claim, guest, layer_of};
+use iotax_model::layer::Face;
 use iotax_model::layer::ceph::MEDIUM_NEEDS;
 use iotax_model::scenario::{Agent, Consent, Engine, LayerSpec, Medium, Scenario, Stack};
 use iotax_steps::wire::message::{Request, Response};
@@ -108,7 +109,7 @@ pub fn needs_of(scenario: &Scenario) -> BTreeSet<&'static str> {
         if !stack.medium.place().is_host() {
             continue;
         }
-        if stack.medium.rbd_name().is_some() {
+        if stack.medium.face() == Face::Rbd {
             ids.extend(MEDIUM_NEEDS);
         }
         let engines = scenario.workloads.iter().map(|workload| workload.engine);
@@ -186,6 +187,9 @@ fn bottom(
             let seen = foreign_image::look((conf, pool, image), scenario, stack)?;
             survey.warnings.extend(seen.warnings);
             Ok(Found::bare(seen.bytes, true, true))
+        }
+        Medium::VhostUser { path } => {
+            Ok(Found::bare(foreign_socket::look(path, scenario, stack)?, true, true))
         }
         Medium::Many { .. } => {
             Err(Failed::input(format!("{}: a list of media within a list", stack.text)).into())
@@ -346,7 +350,7 @@ impl Survey {
             return; // The devices over there are not known yet.
         }
         let images: Vec<String> =
-            scenario.stacks.iter().filter_map(|stack| stack.medium.rbd_name()).collect();
+            scenario.stacks.iter().filter_map(|stack| stack.medium.foreign_name()).collect();
         let names_none = |consent: &&Consent| {
             !images.contains(&consent.serial)
                 && !self.identities.iter().any(|(_, identity)| judge::names_device(identity, &consent.serial))
@@ -541,6 +545,22 @@ pub fn admitted(
         Failed::input(format!("{}: {error:#}{}", stack.text, why_writes(scenario, stack)))
     })?;
     Ok((admission.inspection, admission.permit))
+}
+
+/// What no kernel has is written only if a consent names it.
+///
+/// # Errors
+/// Bad input: none does.
+pub fn check_consent(name: &str, scenario: &Scenario, stack: &Stack) -> Result<(), Failed> {
+    let is_named = || scenario.consent.iter().any(|consent| consent.serial == name);
+    match intent(scenario, stack) != Intent::Write || is_named() {
+        true => Ok(()),
+        false => Err(Failed::input(format!(
+            "{}: {name} is somebody else's and would be written; hint: --destroy serial={name} if what is in it may be lost{}",
+            stack.text,
+            why_writes(scenario, stack)
+        ))),
+    }
 }
 
 /// Nobody expects a load that reads to need a consent.

@@ -66,17 +66,25 @@ pub struct JsonSocket {
     last_id: u64,
 }
 
+/// Connects to a Unix socket: whoever is stopped may have a full backlog, and connecting then waits for ever.
+///
+/// # Errors
+/// When nobody listens there, or takes no connection within the limit.
+pub(crate) fn connect_within(path: &Path, limit: Duration) -> io::Result<UnixStream> {
+    let address = SocketAddrUnix::new(path)?;
+    let opened = socket_with(AddressFamily::UNIX, SocketType::STREAM, SocketFlags::CLOEXEC, None)?;
+    sockopt::set_socket_timeout(&opened, sockopt::Timeout::Send, Some(limit))?;
+    connect(&opened, &address)?;
+    Ok(opened.into())
+}
+
 impl JsonSocket {
-    /// Connects, with the limit on that too: whoever is stopped may have a full backlog, and connecting then waits for ever.
+    /// Connects, with the limit on that too.
     ///
     /// # Errors
     /// When nobody listens there (yet).
     pub fn connect(path: &Path, framing: Framing, longest: usize, limit: Duration) -> io::Result<JsonSocket> {
-        let address = SocketAddrUnix::new(path)?;
-        let opened = socket_with(AddressFamily::UNIX, SocketType::STREAM, SocketFlags::CLOEXEC, None)?;
-        sockopt::set_socket_timeout(&opened, sockopt::Timeout::Send, Some(limit))?;
-        connect(&opened, &address)?;
-        Ok(JsonSocket::on(opened.into(), framing, longest, limit))
+        Ok(JsonSocket::on(connect_within(path, limit)?, framing, longest, limit))
     }
 
     /// On a stream that is connected already.

@@ -5,7 +5,7 @@
 //! [`thing::ResourceChange`]; [`journal`], [`executor`], [`clean`] what is written down, done and undone; [`system`] this machine,
 //! `simulated` its twin for tests. [`tool`], [`json_socket`], [`process`] how programs are run and asked; [`md`], [`lvm`], [`zfs`],
 //! [`dm`], [`loops`], [`partition`], [`ceph`], [`spdk`], [`nvmet`], [`nvmf`], [`iscsi`], [`lio`], [`nbd`], [`softrdma`], [`vfio`] what the
-//! tools of one system make; [`settings`] and [`queue`] how what was made really is. [`guest`] QEMU, its kernel, boot and disks. [`wire`]
+//! tools of one system make; [`vhost_user`] what a socket serves; [`settings`] and [`queue`] how what was made really is. [`guest`] QEMU, its kernel, boot and disks. [`wire`]
 //! the protocol, [`handler`] and [`peer_hand`] its two ends, [`agent`] the program that is copied. [`engine`] what loads a target,
 //! [`durability`] the writer and verifier of trials, [`afar`] hosts without an agent, [`stops`] when this process was stopped.
 #![forbid(unsafe_code)]
@@ -49,6 +49,7 @@ pub mod system;
 pub mod thing;
 pub mod tool;
 pub mod vfio;
+pub mod vhost_user;
 pub mod wire;
 pub mod zfs;
 

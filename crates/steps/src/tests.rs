@@ -377,6 +377,7 @@ fn by_tool() -> MakeByTool {
         tool: "array".into(),
         name: "iotax-r-tool0".into(),
         members: ["/dev/nvme6n1", "/dev/nvme7n1"].map(|path| PathRef::Path(path.into())).into(),
+        pci: Vec::new(),
         slots: [("level".to_owned(), "5".to_owned())].into(),
         bytes: 1 << 30,
         commands: Box::new(ToolCommands {
@@ -391,6 +392,8 @@ fn by_tool() -> MakeByTool {
                 ..StateQuery::default()
             }),
             settings: None,
+            member: None,
+            separator: None,
             gives: Gives::Block,
             path: MadePath::Fixed("/dev/array/{name}".into()),
             limit: 60,

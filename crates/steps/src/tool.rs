@@ -2,12 +2,14 @@
 //! end within some time. Ctrl-C in a terminal does not reach them: what is half made by one is worse than what is made.
 
 use super::process;
-use super::system::{run, wait_until};
-use anyhow::{Context, Result, bail};
+use super::system::{NotOurs, run, wait_until};
+use anyhow::{Context, Result, bail, ensure};
 use iotax_host::probe::{QUIET_LVM, program_path};
 use iotax_sys::child::{self, Ended};
 use std::ffi::OsStr;
+use std::fs;
 use std::io::Write;
+use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
@@ -71,6 +73,31 @@ fn changes(program: &str, words: &[&str]) -> bool {
         Some((_, changing)) => words.iter().any(|word| changing.contains(word)),
         None => program != "sfdisk" || !words.contains(&"--json"),
     }
+}
+
+/// Whether a path and all folders above it can have been written by root and this user alone.
+///
+/// # Errors
+/// [`NotOurs`]: somebody else can write one of them.
+pub(crate) fn nobody_else_can_write(real: &Path, what: &str, why: &str) -> Result<()> {
+    let own = rustix::process::geteuid().as_raw();
+    for (depth, part) in real.ancestors().enumerate() {
+        let meta = fs::metadata(part).with_context(|| format!("cannot look at {}", part.display()))?;
+        // Whoever may write a socket may talk to it, and no more.
+        let is_closed = meta.mode() & 0o022 == 0 || meta.file_type().is_socket();
+        let is_sticky = depth > 0 && meta.mode() & 0o1000 != 0;
+        ensure!(
+            [0, own].contains(&meta.uid()) && (is_closed || is_sticky),
+            NotOurs(format!(
+                "{} {what}: {} belongs to user {} with mode {:04o}, so somebody else {why}",
+                real.display(),
+                part.display(),
+                meta.uid(),
+                meta.mode() & 0o7777
+            ))
+        );
+    }
+    Ok(())
 }
 
 /// A program with its arguments, not run yet. Those of system administration are in folders that a user's `PATH` may lack.

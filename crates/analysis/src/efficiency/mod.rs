@@ -180,7 +180,7 @@ impl Case<'_> {
             Medium::Drive { place, .. } => {
                 self.reading.run.start.scenario.labs.get(place).map(|lab| lab.drive_size)
             }
-            Medium::File { .. } | Medium::Rbd { .. } | Medium::Many { .. } => None,
+            Medium::File { .. } | Medium::Rbd { .. } | Medium::VhostUser { .. } | Medium::Many { .. } => None,
             member => hardware::targets(self.reading.run, member).next()?.1.devices.first()?.bytes,
         }
     }

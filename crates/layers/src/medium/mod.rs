@@ -84,7 +84,9 @@ fn shown(member: &Medium, found: &Found, sibling: Option<usize>, context: &PlanC
         Medium::File { path, .. } => {
             Ok(exposed(sibling_path(path, sibling), found, Place::Host, context.writable))
         }
-        Medium::Device { path } => Ok(exposed(path.clone(), found, Place::Host, context.writable)),
+        Medium::Device { path } | Medium::VhostUser { path } => {
+            Ok(exposed(path.clone(), found, Place::Host, context.writable))
+        }
         Medium::Remote { host, path, agent, .. } => {
             let there = exposed(path.clone(), found, Place::Ssh(host.clone()), context.writable);
             Ok(Exposed { engine: (*agent == Agent::Fio).then_some(Engine::Fio), ..there })

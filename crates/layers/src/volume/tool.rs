@@ -5,7 +5,7 @@ use super::array_of;
 use crate::state::Move;
 use crate::{Claim, Exposed, FirstWrites, Layer, PlanContext, size};
 use anyhow::{Context, Result, ensure};
-use iotax_facts::tool::{Gives, Piece, RUN, Slots, pieces};
+use iotax_facts::tool::{Gives, PARTS, Piece, RUN, Slots, pieces};
 use iotax_host::Missing;
 use iotax_host::probe::program_path;
 use iotax_model::layer::tool::{KIND, SIZE, Tool};
@@ -14,7 +14,7 @@ use iotax_model::scenario::LayerSpec;
 use iotax_model::scenario::tools::UNITS;
 use iotax_steps::op::{ChangeByTool, MakeByTool, Op, ToolChange};
 use iotax_steps::{PathRef, short_id};
-use iotax_units::{counted, parse_bytes, show_bytes};
+use iotax_units::{MIB, counted, parse_bytes, show_bytes};
 use std::path::Path;
 
 /// The layer of all tools.
@@ -76,15 +76,8 @@ impl Layer for ByTool {
             Move::Return(at) => ToolChange::Returns(at),
             Move::Await => ToolChange::AwaitWhole,
         };
-        let of = MakeByTool {
-            tool: tool.name.clone(),
-            name,
-            members: members.to_vec(),
-            slots: slots(spec, tool)?,
-            bytes: 0,
-            commands: Box::new(tool.commands.clone()),
-        };
-        Ok(Op::ChangeByTool(ChangeByTool { of, change, bytes: 0 }))
+        let made = Op::ChangeByTool(ChangeByTool { of: made(spec, tool, name, members)?, change, bytes: 0 });
+        Ok(made)
     }
 
     fn plan(&self, spec: &LayerSpec, below: &Exposed, context: &mut PlanContext) -> Result<Exposed> {
@@ -114,16 +107,14 @@ impl Layer for ByTool {
             true => format!("io{}{}", short_id(run), instance.replace(KIND, "t")),
             false => format!("iotax-{run}-{instance}"),
         };
-        let mut slots = slots(spec, tool)?;
-        slots.insert(RUN.to_owned(), context.directory().display().to_string());
-        let op = MakeByTool {
-            tool: tool.name.clone(),
-            name: name.clone(),
-            members: below.paths.clone(),
-            slots,
-            bytes,
-            commands: Box::new(tool.commands.clone()),
-        };
+        let parts = spec.number(PARTS).unwrap_or(1).max(1);
+        let bytes = if parts == 1 { bytes } else { bytes / parts / MIB * MIB };
+        let mut op = MakeByTool { bytes, ..made(spec, tool, name.clone(), &below.paths)? };
+        op.slots.insert(RUN.to_owned(), context.directory().display().to_string());
+        if tool.commands.names_pci() {
+            op.pci = pci_addresses(spec, below, context)?;
+        }
+        let paths = (0..parts as usize).map(|part| op.path_of(part)).collect::<Option<Vec<_>>>();
         let syncs = tool.commands.state.as_ref().is_some_and(|state| !state.syncing.is_empty());
         let first_sync = ChangeByTool { of: op.clone(), change: ToolChange::AwaitWhole, bytes: 0 };
         let step = context.add(format!("make it by {}", tool.name), Op::MakeByTool(op));
@@ -133,13 +124,16 @@ impl Layer for ByTool {
         let made =
             LayerSpec { tool: Some(Box::new(Tool { made: Some(name), ..tool.clone() })), ..spec.clone() };
         Ok(Exposed {
-            paths: vec![PathRef::Yield(step)],
+            paths: match paths.filter(|_| parts > 1) {
+                Some(paths) => paths.into_iter().map(PathRef::Path).collect(),
+                None => vec![PathRef::Yield(step)],
+            },
             bytes,
-            block: tool.commands.gives == Gives::Block,
+            block: tool.commands.gives != Gives::File,
             writable: context.writable,
             unwritten: below.unwritten.or(tool.unwritten.then_some(FirstWrites::InOrder)),
             array: array_of(&made, below, (step, PathRef::Yield(step)), below.bytes),
-            split: false,
+            split: parts > 1,
             uneven: false,
             ..below.clone()
         })
@@ -148,6 +142,29 @@ impl Layer for ByTool {
 
 fn of(spec: &LayerSpec) -> Result<&Tool> {
     spec.tool.as_deref().with_context(|| format!("{}: {} without a description", spec.origin, spec.name))
+}
+
+/// What such an engine makes of members, of no size yet.
+fn made(spec: &LayerSpec, tool: &Tool, name: String, members: &[PathRef]) -> Result<MakeByTool> {
+    let (slots, commands) = (slots(spec, tool)?, Box::new(tool.commands.clone()));
+    let (tool, members) = (tool.name.clone(), members.to_vec());
+    Ok(MakeByTool { tool, name, members, pci: Vec::new(), slots, bytes: 0, commands })
+}
+
+/// The PCI addresses of all members, known before an engine takes them from the kernel.
+fn pci_addresses(spec: &LayerSpec, below: &Exposed, context: &PlanContext) -> Result<Vec<String>> {
+    let drives = context.guest_parts.as_ref().map(|parts| parts.drives.as_slice()).unwrap_or_default();
+    let address = |member: &PathRef| {
+        let drive =
+            drives.iter().find(|drive| matches!(member, PathRef::Path(path) if drive.paths.contains(path)));
+        drive.map(|drive| drive.address.clone()).with_context(|| {
+            format!(
+                "{}: {} needs drives with a PCI address of their own, and {member} has none",
+                spec.origin, spec.name
+            )
+        })
+    };
+    below.paths.iter().map(address).collect()
 }
 
 fn check_members(spec: &LayerSpec, tool: &Tool, below: &Exposed) -> Result<()> {

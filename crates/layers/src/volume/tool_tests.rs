@@ -45,6 +45,8 @@ fn tool() -> Tool {
                 ..StateQuery::default()
             }),
             settings: None,
+            member: None,
+            separator: None,
             gives: Gives::Block,
             path: MadePath::Fixed("/dev/array/{name}".into()),
             limit: 60,

@@ -69,6 +69,8 @@ pub enum Face {
     Bdev,
     /// A pool of a Ceph cluster, or an image in it, which no kernel has.
     Rbd,
+    /// A vhost-user socket, which only a guest can use as a disk.
+    VhostUser,
     /// Needs: device or file. Gives: what it got.
     Any,
 }

@@ -4,7 +4,7 @@
 use super::option::{OptionDef, OptionKind};
 use super::{Face, LayerHelp, States};
 use crate::scenario::LayerSpec;
-use iotax_facts::tool::{Gives, ToolCommands};
+use iotax_facts::tool::{Gives, PARTS, ToolCommands};
 use iotax_units::MIB;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -15,7 +15,7 @@ pub const KIND: &str = "tool";
 /// The option by which a smaller volume than all that there is may be asked for, where a tool declares it.
 pub const SIZE: &str = "size";
 /// Kinds of options by their words.
-pub const KINDS: &[&str] = &["size", "count", "number", "flag", "path", "word"];
+pub const KINDS: &[&str] = &["size", "count", "number", "flag", "path", "cpumask", "word"];
 
 /// `[tool.NAME]`, checked.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -144,8 +144,10 @@ impl Tool {
             gives: match self.commands.gives {
                 Gives::Block => Face::Block,
                 Gives::File => Face::File,
+                Gives::VhostUser => Face::VhostUser,
             },
             joins: self.members.1 > 1,
+            splits: self.options.iter().any(|option| option.name == PARTS).then_some(PARTS),
             redundancy,
             states: has_states
                 .then(|| States { source: format!("its command \"state\" ({name})").leak(), of: "all" }),
@@ -177,6 +179,7 @@ impl ToolOption {
             "number" => OptionKind::Number,
             "flag" => OptionKind::Flag,
             "path" => OptionKind::Path,
+            "cpumask" => OptionKind::CpuMask,
             _ => OptionKind::Word(values()),
         };
         let default = self.default.clone().map(|value| -> &'static str { value.leak() });

@@ -7,6 +7,9 @@ use crate::scenario::LayerSpec;
 
 pub use iotax_facts::guest::{MOST_DISKS, SMALLEST_MEMORY};
 
+/// The option by which it takes a socket that somebody serves; it is what is below, so nobody needs to write it.
+pub const SOCKET: &str = "socket";
+
 /// Ways in which a disk reaches a guest, in the order of `guest::attach::ALL`, which a test holds.
 const ATTACH: &[&str] = &["virtio-blk", "virtio-scsi", "nvme", "vhost-user-blk", "vhost-scsi", "vfio"];
 
@@ -18,6 +21,7 @@ pub const HELP: LayerHelp = LayerHelp {
     options: &[
         option("attach", Word(ATTACH)).default("virtio-blk"),
         option("spdk", Path),
+        option(SOCKET, Path),
         option("cpumask", CpuMask),
         option("cache", Word(&["none", "writeback", "writethrough", "directsync", "unsafe"])).default("none"),
         option("aio", Word(&["native", "threads", "io_uring"])),
@@ -57,6 +61,7 @@ pub const HELP: LayerHelp = LayerHelp {
     below: Face::Any,
     over: &[
         (Face::Bdev, "attach", &["vhost-user-blk"]),
+        (Face::VhostUser, "attach", &["vhost-user-blk"]),
         (Face::Rbd, "attach", &["virtio-blk", "virtio-scsi", "nvme", "vhost-user-blk"]),
     ],
     comparable: &[

@@ -1,10 +1,11 @@
-//! Stacks with something in them that no kernel has: a bdev of an SPDK target, an image of a Ceph cluster. Refuses layers that
+//! Stacks with something in them that no kernel has: a bdev of an SPDK target, an image of a Ceph cluster, a vhost-user
+//! socket. Refuses layers that
 //! cannot stand on one, and to load one; a layer that can is told the target's socket.
 
 use super::error::{Fault, InputError};
 use super::{LayerSpec, Medium, Stack};
 use crate::layer::spdk::SOCKET;
-use crate::layer::{Face, LayerHelp};
+use crate::layer::{Face, LayerHelp, Role, vm};
 
 /// Something that no kernel has.
 struct Foreign {
@@ -26,6 +27,11 @@ const FOREIGN: &[Foreign] = &[
         what: "an image of Ceph",
         hint: "put a layer on it that brings it to a kernel, as vm or librbd",
     },
+    Foreign {
+        face: Face::VhostUser,
+        what: "a vhost-user socket",
+        hint: "put a guest on it: vm(attach=vhost-user-blk)",
+    },
 ];
 
 fn foreign(face: Face) -> Option<&'static Foreign> {
@@ -38,8 +44,13 @@ fn shown<'a>(medium: &Medium, layers: &'a [LayerSpec]) -> Option<(Option<&'a Lay
     let face = |layer: &LayerSpec| layer.help().map_or(Face::Any, |help| help.gives);
     match layers.iter().rfind(|layer| face(layer) != Face::Any) {
         Some(layer) => Some((Some(layer), foreign(face(layer))?)),
-        None => Some((None, foreign(medium.rbd_name().map(|_| Face::Rbd)?)?)),
+        None => Some((None, foreign(medium.face())?)),
     }
+}
+
+/// What a medium is that no kernel has.
+pub(super) fn what_is(medium: &Medium) -> Option<&'static str> {
+    foreign(medium.face()).map(|foreign| foreign.what)
 }
 
 /// Whether layers on a medium end in what no kernel has.
@@ -73,7 +84,15 @@ pub(super) fn settle(medium: &Medium, below: &[LayerSpec], layer: &mut LayerSpec
             )),
         };
     }
-    let Some((from, Foreign { face, what, hint })) = shown else { return Ok(()) };
+    let Some((from, Foreign { face, what, hint })) = shown else {
+        return match layer.options.get(vm::SOCKET).filter(|_| help.role == Role::Guest) {
+            Some(path) => Err(Fault::hint(
+                format!("{} names a vhost-user socket, and below is a device or a file", vm::SOCKET),
+                format!("write vhost-user:{path} | {}(attach=vhost-user-blk)", layer.name),
+            )),
+            None => Ok(()),
+        };
+    };
     if help.anywhere {
         return Ok(());
     }
@@ -99,23 +118,35 @@ pub(super) fn settle(medium: &Medium, below: &[LayerSpec], layer: &mut LayerSpec
         };
         return Err(Fault::hint(format!("aio is of what opens files, and below is {what}"), hint));
     }
-    // Only a target has one.
-    let Some(socket) = from.and_then(|from| from.option("rpc")) else {
-        return match layer.options.contains_key(SOCKET) {
-            true => Err(Fault::hint(
-                format!("{SOCKET} names a target of SPDK, and below is {what}"),
-                format!("leave {SOCKET} out"),
-            )),
-            false => Ok(()),
-        };
-    };
-    if help.option(SOCKET).is_none() {
-        return Ok(());
+    if *face == Face::VhostUser && layer.copies > 1 && super::stacks::parts(below).is_none() {
+        return Err(Fault::hint(
+            format!("a socket serves one guest, and there are {} of \"{}\"", layer.copies, layer.name),
+            "put one guest on it, or an engine below that makes a socket for each",
+        ));
     }
-    match layer.options.insert(SOCKET.to_owned(), socket.to_owned()) {
-        Some(other) if other != socket => {
-            let why = format!("{SOCKET}={other} is another target than the bdev below is of ({socket})");
-            Err(Fault::hint(why, format!("leave {SOCKET} out")))
+    let rpc = from.filter(|_| *face == Face::Bdev).and_then(|from| from.option("rpc")).map(str::to_owned);
+    let served =
+        (*face == Face::VhostUser).then(|| from.map_or_else(|| medium.text(), |from| from.name.clone()));
+    let names = [(SOCKET, "a target of SPDK", rpc), (vm::SOCKET, "a vhost-user socket", served)];
+    names.into_iter().try_for_each(|(option, of, value)| settle_option(layer, option, (of, what), value))
+}
+
+/// Tells a layer whose socket is below it, in an option that nobody needs to write.
+fn settle_option(
+    layer: &mut LayerSpec,
+    option: &str,
+    (of, what): (&str, &str),
+    value: Option<String>,
+) -> Result<(), Fault> {
+    let refuse = |why| Err(Fault::hint(why, format!("leave {option} out")));
+    match (value, layer.options.get(option)) {
+        (None, Some(_)) => refuse(format!("{option} names {of}, and below is {what}")),
+        (Some(value), Some(other)) if *other != value => {
+            refuse(format!("{option}={other} is another socket than that of {what} below ({value})"))
+        }
+        (Some(value), _) if layer.help().is_some_and(|help| help.option(option).is_some()) => {
+            layer.options.insert(option.to_owned(), value);
+            Ok(())
         }
         _ => Ok(()),
     }

@@ -55,6 +55,8 @@ pub struct Request {
     pub lab: Option<String>,
     /// `--device`, each `NAME=MEDIUM` in place of what a scenario file declares.
     pub devices: Vec<String>,
+    /// `--tool`: files of nothing but `[tool.NAME]`.
+    pub tools: Vec<PathBuf>,
     /// `--durability`, with what stands behind it: `trials=5,kill=qemu`, or nothing.
     pub durability: Option<String>,
 }
@@ -83,7 +85,7 @@ pub fn from_arguments(arguments: &[String], request: &Request) -> Result<Scenari
 
 /// A stack has a scheme or a bar; what ends in .toml or is a job file without them is a file.
 fn is_file_of_ours(word: &str) -> bool {
-    let stack = ["file:", "ssh:", "rbd:", "[", "each(", "/dev/"]
+    let stack = ["file:", "ssh:", "rbd:", "vhost-user:", "[", "each(", "/dev/"]
         .iter()
         .any(|start| word.trim_start().starts_with(start));
     !stack
@@ -103,6 +105,11 @@ pub fn from_stacks(exprs: &[String], request: &Request) -> Result<Scenario, Inpu
     let mut parts = Parts::new(COMMAND_LINE);
     let mut cells = Vec::new();
     parts.labs(request)?;
+    for file in &request.tools {
+        toml::read_tools(file, &mut parts.names, |why| {
+            Origin::command_line().error("tool", Fault::new(why))
+        })?;
+    }
     for (index, text) in exprs.iter().enumerate() {
         cells.extend(command_line_cells(index + 1, text, &parts.names)?);
     }
@@ -134,9 +141,12 @@ pub fn from_path(path: &Path, request: &Request) -> Result<Scenario, InputError>
         let fault = Fault::hint("a job file says what I/O to issue, and no stack is named", hint);
         return Err(InputError::new(path.display().to_string(), fault));
     }
-    if request.lab.is_some() {
-        let fault = Fault::hint("stands beside a scenario file", "write [place.lab] in the file");
-        return Err(Origin::command_line().error("lab", fault));
+    let beside = [
+        ("lab", request.lab.is_some(), "write [place.lab] in the file"),
+        ("tool", !request.tools.is_empty(), "write tools = [\"FILE\"] in the file"),
+    ];
+    if let Some((option, _, hint)) = beside.into_iter().find(|(_, is_written, _)| *is_written) {
+        return Err(Origin::command_line().error(option, Fault::hint("stands beside a scenario file", hint)));
     }
     let mut parts = toml::read(path, &request.devices)?;
     parts.apply(request)?;
@@ -656,6 +666,7 @@ fn file_of(medium: &Medium) -> Option<(&PathBuf, Option<u64>, bool)> {
         | Medium::Remote { .. }
         | Medium::Drive { .. }
         | Medium::Rbd { .. }
+        | Medium::VhostUser { .. }
         | Medium::Many { .. } => None,
     }
 }
@@ -663,7 +674,11 @@ fn file_of(medium: &Medium) -> Option<(&PathBuf, Option<u64>, bool)> {
 fn declared_size(medium: &Medium) -> Option<u64> {
     match medium {
         Medium::File { size, .. } | Medium::Remote { size, .. } => *size,
-        Medium::Device { .. } | Medium::Drive { .. } | Medium::Rbd { .. } | Medium::Many { .. } => None,
+        Medium::Device { .. }
+        | Medium::Drive { .. }
+        | Medium::Rbd { .. }
+        | Medium::VhostUser { .. }
+        | Medium::Many { .. } => None,
     }
 }
 

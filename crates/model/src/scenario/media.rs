@@ -2,6 +2,7 @@
 //! that could mean another file tomorrow, and several media that nothing joins.
 
 use super::ast::{BaseExpr, LayerExpr, MediumExpr, OptionExpr};
+use super::bdev;
 use super::error::{Checked, Fault, TextFault, nearest};
 use super::place::{self, Names};
 use super::stacks::known_layer;
@@ -37,11 +38,12 @@ pub(super) fn base_medium(base: &BaseExpr, names: &Names, first: Option<&LayerEx
 
 /// What no kernel has can neither be joined nor loaded beside others.
 fn no_member(members: &[MediumExpr], media: &[Medium]) -> Checked<()> {
-    match media.iter().position(|medium| medium.rbd_name().is_some()).filter(|_| media.len() > 1) {
+    match media.iter().position(|medium| medium.foreign_name().is_some()).filter(|_| media.len() > 1) {
         Some(at) => {
+            let what = bdev::what_is(&media[at]).unwrap_or_default();
             let fault = Fault::hint(
                 format!(
-                    "\"{}\" is an image of Ceph, and no device of the kernel that could be one of several",
+                    "\"{}\" is {what}, and no device of the kernel that could be one of several",
                     members[at].body
                 ),
                 "name it alone",
@@ -146,7 +148,11 @@ pub fn medium_of(expr: &MediumExpr, names: &Names) -> Checked<Medium> {
         Some("file") => file_medium(expr),
         Some("ssh") => remote::medium(expr),
         Some("rbd") => rbd_medium(expr),
-        Some(other) => Err(at(Fault::unknown("medium", other, &["file", "ssh", "rbd"]))),
+        Some("vhost-user") => {
+            medium_options(expr, &[])?;
+            Ok(Medium::VhostUser { path: absolute(expr, &expr.body)? })
+        }
+        Some(other) => Err(at(Fault::unknown("medium", other, &["file", "ssh", "rbd", "vhost-user"]))),
         None if expr.body.starts_with('/') => device_medium(expr),
         None => named_medium(expr, names),
     }

@@ -49,8 +49,8 @@ pub use table::{TableGroup, TableSpec};
 
 pub use iotax_facts::{Consent, Engine};
 
-use crate::layer::Role;
 use crate::layer::tool::Tool;
+use crate::layer::{Face, Role};
 use iotax_facts::place::Place;
 use iotax_load::{DataKind, Job};
 use serde::{Deserialize, Serialize};
@@ -308,6 +308,12 @@ pub enum Medium {
         /// The configuration by which its cluster is reached.
         conf: PathBuf,
     },
+    /// `vhost-user:/run/x.sock`: a disk that somebody serves to a guest.
+    #[serde(rename = "vhost-user")]
+    VhostUser {
+        /// The socket.
+        path: PathBuf,
+    },
     /// `[a,b,c]`: several media for a layer that joins them; with none, `each([a,b,c])`: the same load on all
     /// of them at once.
     Many {
@@ -365,7 +371,9 @@ impl Medium {
     /// Where one that has no members is, whatever its options.
     fn location(&self) -> Option<Location<'_>> {
         match self {
-            Medium::File { path, .. } | Medium::Device { path } => Some(Location::Path(None, path)),
+            Medium::File { path, .. } | Medium::Device { path } | Medium::VhostUser { path } => {
+                Some(Location::Path(None, path))
+            }
             Medium::Remote { host, path, .. } => Some(Location::Path(Some(host), path)),
             Medium::Drive { place, name } => Some(Location::Drive(place, name)),
             Medium::Rbd { pool, image, conf } => Some(Location::Rbd(conf, pool, image)),
@@ -400,15 +408,28 @@ impl Medium {
     fn path(&self) -> Option<&Path> {
         match self {
             Medium::File { path, .. } | Medium::Device { path } | Medium::Remote { path, .. } => Some(path),
-            Medium::Drive { .. } | Medium::Rbd { .. } | Medium::Many { .. } => None,
+            Medium::Drive { .. } | Medium::VhostUser { .. } | Medium::Rbd { .. } | Medium::Many { .. } => {
+                None
+            }
         }
     }
 
-    /// What a consent to write it names, where it is an image of Ceph's, which has no serial: itself.
-    pub fn rbd_name(&self) -> Option<String> {
+    /// What a consent to write it names, where no kernel has it and so it has no serial: itself.
+    pub fn foreign_name(&self) -> Option<String> {
         match self {
             Medium::Rbd { pool, image, .. } => Some(format!("rbd:{pool}/{image}")),
+            Medium::VhostUser { path } => Some(format!("vhost-user:{}", path.display())),
             _ => None,
+        }
+    }
+
+    /// What it is to the layer above.
+    pub fn face(&self) -> Face {
+        match self {
+            Medium::File { .. } => Face::File,
+            Medium::Rbd { .. } => Face::Rbd,
+            Medium::VhostUser { .. } => Face::VhostUser,
+            _ => Face::Block,
         }
     }
 }

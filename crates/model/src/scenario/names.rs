@@ -101,6 +101,9 @@ fn medium_short(cell: &Cell) -> String {
         Medium::Remote { host, .. } => format!("ssh:{host}"),
         Medium::Drive { name, .. } => name.clone(),
         Medium::Rbd { image, .. } => format!("rbd:{image}"),
+        Medium::VhostUser { path } => {
+            path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned()
+        }
         Medium::Many { members } => match cell.loaded_at_once() {
             Some(_) => format!("each of {}", members.len()),
             None => format!("{} media", members.len()),

@@ -8,7 +8,7 @@ use super::grammar::quote;
 use super::media::base_medium;
 use super::place::Names;
 use super::{Agent, LayerSpec, Medium, Stack, USUAL_CEPH_CONF};
-use crate::layer::{self, Face, LayerHelp, OptionKind, Role, alias};
+use crate::layer::{self, Face, LayerHelp, OptionKind, Role, alias, vm};
 use iotax_facts::place::Place;
 use iotax_units as units;
 use std::collections::BTreeMap;
@@ -246,13 +246,8 @@ fn lives_elsewhere(cell: &Cell, name: &str, place: &Place) -> Option<Fault> {
 }
 
 fn face(cell: &Cell) -> Face {
-    let medium = match cell.medium {
-        Medium::File { .. } => Face::File,
-        Medium::Rbd { .. } => Face::Rbd,
-        _ => Face::Block,
-    };
     let mut given = cell.layers.iter().filter_map(LayerSpec::help).map(|help| help.gives);
-    given.rfind(|face| *face != Face::Any).unwrap_or(medium)
+    given.rfind(|face| *face != Face::Any).unwrap_or(cell.medium.face())
 }
 
 type Choice = BTreeMap<String, String>;
@@ -370,6 +365,7 @@ impl Medium {
                 };
                 format!("rbd:{}", quote(&format!("{pool}/{image}{conf}"), &[]))
             }
+            Medium::VhostUser { path } => format!("vhost-user:{}", quote(&path.to_string_lossy(), &[])),
             Medium::Many { members } => {
                 // The place of drives is that of the whole list.
                 let text = |member: &Medium| match member {
@@ -388,7 +384,7 @@ fn is_each(medium: &Medium, layers: &[LayerSpec]) -> bool {
 }
 
 /// In how many parts the last layer that makes something splits what is below.
-fn parts(layers: &[LayerSpec]) -> Option<usize> {
+pub(super) fn parts(layers: &[LayerSpec]) -> Option<usize> {
     let last = layers.iter().rfind(|layer| !layer.works_anywhere())?;
     last.option(last.help()?.splits?)?.parse().ok()
 }
@@ -470,8 +466,9 @@ fn exact_size(bytes: u64) -> String {
 impl LayerSpec {
     /// As the one-line grammar writes it, with every option that was written.
     pub fn text(&self) -> String {
-        let options: Vec<String> =
-            self.options.iter().map(|(key, value)| self.option_text(key, value)).collect();
+        // What is below says it.
+        let written = self.options.iter().filter(|(key, _)| *key != vm::SOCKET || !self.is(Role::Guest));
+        let options: Vec<String> = written.map(|(key, value)| self.option_text(key, value)).collect();
         let options = if options.is_empty() { String::new() } else { format!("({})", options.join(",")) };
         let far = self.far.as_ref().map(|far| format!(">@{far}")).unwrap_or_default();
         let place = self.place.as_ref().map(|place| format!(" @{place}{far}")).unwrap_or_default();

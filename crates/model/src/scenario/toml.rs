@@ -40,6 +40,20 @@ pub(super) fn read(path: &Path, given: &[String]) -> Result<Parts, InputError> {
     source.checked(wire, given)
 }
 
+/// Adds the tools of a file of nothing else.
+pub(super) fn read_tools(
+    path: &Path,
+    names: &mut Names,
+    unread: impl Fn(String) -> InputError,
+) -> Result<(), InputError> {
+    let text = std::fs::read_to_string(path)
+        .map_err(|error| unread(format!("cannot read the tools in {}: {error}", path.display())))?;
+    let (file, folder) = (path.display().to_string(), path.parent().unwrap_or(Path::new("")));
+    let source = Source { file, text: &text, lines: Lines::of(&text), folder };
+    let wire: tools::FileWire = ::toml::from_str(&text).map_err(|error| source.wire_error(&error))?;
+    source.add_tools(&wire.tool, names)
+}
+
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Wire {
@@ -271,18 +285,11 @@ impl Source<'_> {
     /// Those of the file itself, and of the files that it names.
     fn tools(&self, wire: &Wire, names: &mut Names) -> Result<(), InputError> {
         self.add_tools(&wire.tool, names)?;
-        for word in &wire.tools {
-            let path = self.folder.join(word.get_ref());
-            let text = std::fs::read_to_string(&path).map_err(|error| {
-                let why = format!("cannot read the tools in {}: {error}", path.display());
+        wire.tools.iter().try_for_each(|word| {
+            read_tools(&self.folder.join(word.get_ref()), names, |why| {
                 self.fault(&word.span(), Fault::hint(why, "they are looked for beside the scenario"))
-            })?;
-            let file = path.display().to_string();
-            let source = Source { file, text: &text, lines: Lines::of(&text), folder: self.folder };
-            let wire: tools::FileWire = ::toml::from_str(&text).map_err(|error| source.wire_error(&error))?;
-            source.add_tools(&wire.tool, names)?;
-        }
-        Ok(())
+            })
+        })
     }
 
     fn add_tools(
@@ -330,7 +337,7 @@ impl Source<'_> {
         plain_name(name).map_err(|fault| self.fault(&device.span(), fault))?;
         let device = device.get_ref();
         let path = device.path.get_ref();
-        let scheme = ["file", "ssh"]
+        let scheme = ["file", "ssh", "rbd", "vhost-user"]
             .into_iter()
             .find(|scheme| path.strip_prefix(scheme).is_some_and(|rest| rest.starts_with(':')));
         let body = scheme.map_or(path.as_str(), |scheme| &path[scheme.len() + 1..]);

@@ -507,18 +507,21 @@ fn refused_tools() {
         change("\"arrayctl\", \"delete\", \"{name}\"", "\"sh\", \"-c\", \"arrayctl delete {name}\""),
         change("\"arrayctl\", \"delete\", \"{name}\"", "\"arrayctl delete\", \"{name}\""),
         change("\"delete\", \"{name}\"", "\"delete\", \"--all\""),
-        change("\"show\", \"{name}\"", "\"show\""),
+        change("\"show\", \"{name}\"", "\"show\", \"{part}\""),
         change("\"create\", \"{name}\"", "\"create\""),
         change("{strip:KiB}", "{stirp}"),
         change("{strip:KiB}", "{mode:KiB}"),
         change("{strip:KiB}", "{strip"),
-        change("\"{members}\"", "\"{member}\""),
+        change("\"{members}\"", "\"{members}\", \"{members:KiB}\""),
+        change("members = ", "member = \"{name}\"\nmembers = "),
+        change("kind = \"size\"\n", "kind = \"size\"\n[tool.array.options.parts]\nkind = \"number\"\n"),
+        at_end("[tool.array.options.parts]\nkind = \"count\"\ndefault = \"1\"\n"),
         change("kind = \"size\"", "kind = \"sizes\""),
         change("\"64KiB\"", "\"64\""),
         change("values = [\"fast\", \"safe\"]\n", ""),
         change("[tool.array.options.mode]", "[tool.array.options.name]"),
         change("[tool.array.options.mode]", "[tool.array.options.size]"),
-        change("members = ", "gives = \"vhost-user\"\nmembers = "),
+        change("members = ", "gives = \"nvme\"\nmembers = "),
         change("members = ", "limit = \"0s\"\nmembers = "),
         change("members = ", "positional = \"level\"\nmembers = "),
         change("members = ", "absent = [0]\nmembers = "),
@@ -551,7 +554,9 @@ fn the_tools_that_are_shipped_are_sound() {
     for entry in std::fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();
         let name = path.file_stem().unwrap().to_str().unwrap().to_owned();
-        let text = with_tool(&name, "").replace("[/dev/a,/dev/b]", "/dev/c");
+        let is_socket = std::fs::read_to_string(&path).unwrap().contains("vhost-user-blk");
+        let layer = if is_socket { format!("{name} | vm(attach=vhost-user-blk)") } else { name.clone() };
+        let text = with_tool(&layer, "").replace("[/dev/a,/dev/b]", "/dev/c");
         let scenario = read_text(&format!("tools = [\"{}\"]\n{text}", path.display()));
         assert_eq!(scenario.unwrap().stacks[0].layers[0].name, name, "a file is called as its tool is");
         known.push(name);

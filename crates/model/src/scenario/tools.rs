@@ -6,8 +6,8 @@ use crate::layer::tool::{Capacity, KINDS, SIZE, Share, Tool, ToolOption};
 use crate::layer::{self, OptionKind};
 use ::toml::Spanned;
 use iotax_facts::tool::{
-    Argv, Gives, MEMBER, MEMBERS, MadePath, NAME, NUMBER, Piece, RUN, SettingsQuery, StateQuery,
-    ToolCommands, pieces,
+    Argv, DEVICE, Each, Gives, MEMBER, MEMBERS, MadePath, NAME, NUMBER, PART, PARTS, PCI, Piece, RUN,
+    SettingsQuery, StateQuery, ToolCommands, has_slot, pieces,
 };
 use iotax_units as units;
 use serde::Deserialize;
@@ -16,6 +16,12 @@ use std::ops::Range;
 
 /// Programs that read a line of text as commands.
 const SHELLS: &[&str] = &["sh", "bash", "dash", "ash", "zsh", "ksh", "csh", "tcsh", "fish", "busybox"];
+/// Placeholders that every command may have.
+const OWN: &[&str] = &[MEMBERS, NAME, RUN];
+/// Those by which a command is run once for each member.
+const OF_MEMBER: &[&str] = &[MEMBER, NUMBER, DEVICE, PCI];
+/// The same and the one by which it is run once for each part.
+const SEVERAL: &[&str] = &[MEMBER, NUMBER, DEVICE, PCI, PART];
 /// Units that a size may be written in.
 pub const UNITS: &[(&str, u64)] = &[("B", 1), ("KiB", units::KIB), ("MiB", units::MIB), ("GiB", units::GIB)];
 const LIMIT: u64 = 120;
@@ -34,6 +40,8 @@ pub(super) struct ToolWire {
     note: Option<String>,
     members: Option<Spanned<String>>,
     gives: Option<Spanned<String>>,
+    member: Option<Spanned<String>>,
+    separator: Option<String>,
     path: Option<Spanned<String>>,
     path_pointer: Option<Spanned<String>>,
     capacity: Option<Spanned<String>>,
@@ -166,11 +174,14 @@ fn members_of(word: &Spanned<String>) -> At<(usize, usize)> {
 fn option_of(name: &str, wire: &Spanned<OptionWire>) -> At<ToolOption> {
     let (span, wire) = (wire.span(), wire.get_ref());
     let plain = name.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.'));
-    if [MEMBERS, MEMBER, NUMBER, NAME, RUN].contains(&name) || !plain || name.is_empty() {
+    if OWN.contains(&name) || OF_MEMBER.contains(&name) || name == PART || !plain || name.is_empty() {
+        let (own, of_member) = (OWN.join(", "), OF_MEMBER.join(", "));
         return hint(
             span,
             format!("no option can be called \"{name}\""),
-            "letters, digits and \"-\", and none of members, member, number, name and run, which iotax fills in",
+            format!(
+                "letters, digits and \"-\", and none of {own}, {of_member} and {PART}, which iotax fills in"
+            ),
         );
     }
     let kind = wire.kind.get_ref();
@@ -200,6 +211,13 @@ fn option_of(name: &str, wire: &Spanned<OptionWire>) -> At<ToolOption> {
             span,
             "the option \"size\" is that of what is made",
             "write kind = \"size\" and no default: all that there is",
+        );
+    }
+    if name == PARTS && (kind != "count" || option.default.is_none()) {
+        return hint(
+            span,
+            "the option \"parts\" is how many parts are made",
+            "write kind = \"count\" and default = \"1\"",
         );
     }
     Ok(option)
@@ -260,17 +278,22 @@ fn commands_of(span: &Range<usize>, wire: &ToolWire, slots: &Slots) -> At<ToolCo
     let gives = wire.gives.as_ref().map_or(Ok(Gives::Block), |word| match word.get_ref().as_str() {
         "block" => Ok(Gives::Block),
         "file" => Ok(Gives::File),
+        "vhost-user" => Ok(Gives::VhostUser),
         other => hint(
             word.span(),
             format!("a tool gives no \"{other}\" in this version"),
-            "write \"block\" or \"file\"",
+            "write \"block\", \"file\" or \"vhost-user\"",
         ),
     })?;
     let path = match (&wire.path, &wire.path_pointer) {
         (Some(path), None) => {
-            slots.check(path.get_ref(), &[], &path.span())?;
-            let starts = if gives == Gives::Block { "/dev/" } else { "{run}/" };
-            if !path.get_ref().starts_with(starts) {
+            slots.check(path.get_ref(), &[PART], &path.span())?;
+            let (starts, is_there) = match gives {
+                Gives::Block => ("/dev/", path.get_ref().starts_with("/dev/")),
+                Gives::File => ("{run}/", path.get_ref().starts_with("{run}/")),
+                Gives::VhostUser => ("{run}/", path.get_ref().contains("{name}")),
+            };
+            if !is_there {
                 let why = format!("\"{}\" is not below {starts}", path.get_ref());
                 return hint(
                     path.span(),
@@ -278,7 +301,17 @@ fn commands_of(span: &Range<usize>, wire: &ToolWire, slots: &Slots) -> At<ToolCo
                     format!("a tool that gives this makes it there: \"{starts}{{name}}\""),
                 );
             }
+            if slots.has_parts() && !has_slot(std::slice::from_ref(path.get_ref()), &[PART]) {
+                return hint(path.span(), "all parts have one path", "write {part} in it");
+            }
             MadePath::Fixed(path.get_ref().clone())
+        }
+        (None, Some(pointer)) if slots.has_parts() => {
+            return hint(
+                pointer.span(),
+                "parts are found by \"path\" only",
+                "write path = \"{run}/{name}.{part}\"",
+            );
         }
         (None, Some(pointer)) => MadePath::Pointer(slots.pointer(pointer)?),
         _ => {
@@ -290,12 +323,14 @@ fn commands_of(span: &Range<usize>, wire: &ToolWire, slots: &Slots) -> At<ToolCo
         }
     };
     let commands = ToolCommands {
-        make: slots.commands(&wire.make, &[])?,
-        undo: slots.commands(&wire.undo, &[])?,
-        find: slots.commands(&wire.find, &[])?,
+        make: slots.commands(&wire.make, SEVERAL)?,
+        undo: slots.commands(&wire.undo, SEVERAL)?,
+        find: slots.commands(&wire.find, SEVERAL)?,
+        member: wire.member.as_ref().map(|word| slots.member(word)).transpose()?,
+        separator: wire.separator.clone(),
         absent: wire.absent.as_ref().map_or_else(Vec::new, |codes| codes.get_ref().clone()),
-        fail: list(&wire.fail, &[MEMBER, NUMBER])?,
-        bring_back: list(&wire.bring_back, &[MEMBER, NUMBER])?,
+        fail: list(&wire.fail, OF_MEMBER)?,
+        bring_back: list(&wire.bring_back, OF_MEMBER)?,
         state: wire.state.as_ref().map(|state| slots.state(state)).transpose()?,
         settings: wire.settings.as_ref().map(|settings| slots.settings(settings.get_ref())).transpose()?,
         gives,
@@ -311,19 +346,20 @@ fn commands_of(span: &Range<usize>, wire: &ToolWire, slots: &Slots) -> At<ToolCo
 
 /// What could not be found again, undone or brought into a state.
 fn check_sense(span: &Range<usize>, wire: &ToolWire, commands: &ToolCommands) -> At<()> {
-    let slot = |name: &str| format!("{{{name}}}");
-    let lacks = |argv: &&Argv, name: &str| !argv.iter().any(|word| word.contains(&slot(name)));
-    for (list, commands) in [(&wire.undo, &commands.undo), (&wire.find, &commands.find)] {
-        if let Some(argv) = commands.iter().find(|argv| lacks(argv, NAME)) {
-            let why = format!("{:?} does not name what it is about", argv.join(" "));
-            return hint(
-                list.span(),
-                why,
-                "each command of undo and find has {name}, which carries the run's id: nothing else is taken away",
-            );
-        }
+    // What a member is called may name it, too.
+    let named_by_member = commands.member.as_ref().is_some_and(|member| has_slot(&[member.clone()], &[NAME]));
+    let lacks =
+        |argv: &&Argv| !has_slot(argv, &[NAME]) && !(named_by_member && has_slot(argv, &[MEMBER, MEMBERS]));
+    // A member is the run's: nothing is made of it without consent.
+    if let Some(argv) = commands.undo.iter().find(|argv| lacks(argv) && Each::of(argv) != Each::Member) {
+        let why = format!("{:?} does not name what it is about", argv.join(" "));
+        return hint(
+            wire.undo.span(),
+            why,
+            "each command of undo has {name}, which carries the run's id, or a member: nothing else is taken away",
+        );
     }
-    if commands.make.iter().all(|argv| lacks(&argv, NAME)) {
+    if commands.make.iter().all(|argv| lacks(&argv)) {
         return hint(
             wire.make.span(),
             "what is made is not named",
@@ -331,7 +367,7 @@ fn check_sense(span: &Range<usize>, wire: &ToolWire, commands: &ToolCommands) ->
         );
     }
     for list in [&wire.fail, &wire.bring_back].into_iter().flatten() {
-        if list.get_ref().iter().all(|argv| lacks(&argv, MEMBER) && lacks(&argv, NUMBER)) {
+        if list.get_ref().iter().all(|argv| Each::of(argv) != Each::Member) {
             return hint(
                 list.span(),
                 "no member is named",
@@ -362,6 +398,20 @@ impl Slots<'_> {
         Ok(list.get_ref().clone())
     }
 
+    fn has_parts(&self) -> bool {
+        self.options.iter().any(|option| option.name == PARTS)
+    }
+
+    fn member(&self, word: &Spanned<String>) -> At<String> {
+        self.check(word.get_ref(), &[NUMBER, DEVICE, PCI], &word.span())?;
+        if has_slot(&[word.get_ref().clone()], &[MEMBERS])
+            || Each::of(&[word.get_ref().clone()]) != Each::Member
+        {
+            return hint(word.span(), "all members have one name", "write {number}, {device} or {pci} in it");
+        }
+        Ok(word.get_ref().clone())
+    }
+
     fn command(&self, argv: &Argv, also: &[&str], span: &Range<usize>) -> At<()> {
         let Some(program) = argv.first().filter(|program| !program.is_empty()) else {
             return hint(span.clone(), "a command without a program", "write [[\"PROGRAM\", \"ARGUMENT\"]]");
@@ -381,6 +431,13 @@ impl Slots<'_> {
                 "write its name alone, or its whole path, and each argument as a text of its own",
             );
         }
+        if Each::of(argv) == Each::Member && has_slot(argv, &[PART]) {
+            return hint(
+                span.clone(),
+                "a command is about a member or a part, not both",
+                "write two commands",
+            );
+        }
         argv[1..].iter().try_for_each(|word| self.check(word, also, span))
     }
 
@@ -392,7 +449,7 @@ impl Slots<'_> {
             let (name, unit) = slot.split_once(':').map_or((slot, None), |(name, unit)| (name, Some(unit)));
             let option = self.options.iter().find(|option| option.name == name);
             let is_size = option.is_some_and(|option| option.def().kind == OptionKind::Size);
-            let is_ours = [MEMBERS, NAME, RUN].contains(&name) || also.contains(&name);
+            let is_ours = OWN.contains(&name) || (also.contains(&name) && (name != PART || self.has_parts()));
             match unit {
                 Some(unit) if is_size && UNITS.iter().any(|(known, _)| known == &unit) => {}
                 None if is_ours || option.is_some() => {}
@@ -402,8 +459,7 @@ impl Slots<'_> {
                 }
                 _ => {
                     let own = self.options.iter().map(|option| option.name.as_str());
-                    let known: Vec<&str> =
-                        [MEMBERS, NAME, RUN].into_iter().chain(also.iter().copied()).chain(own).collect();
+                    let known: Vec<&str> = OWN.iter().chain(also).copied().chain(own).collect();
                     return Err((span.clone(), Fault::unknown("placeholder", name, &known)));
                 }
             }

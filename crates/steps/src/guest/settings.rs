@@ -1,7 +1,7 @@
 //! What the disks of a running guest really are: asked of QEMU (or of the process that serves a disk), held against what
 //! was asked for and against what the guest sees. A setting that was dropped on the way would be measured as if it were on.
 
-use super::attach::Property;
+use super::attach::{Property, SOCKET};
 use super::qemu::{DiskSpec, Server, on_off};
 use super::qmp::{Qmp, QmpError};
 use iotax_host::facts::Device;
@@ -90,7 +90,7 @@ fn threads_of_daemon(daemon: &mut Qmp) -> Result<Option<usize>, QmpError> {
 
 /// Whether a block node of QEMU's, or of the process in its stead, is in the way.
 fn has_node(disk: &DiskSpec) -> bool {
-    matches!(disk.server, Server::Qemu | Server::Daemon(_))
+    matches!(disk.server, Server::Qemu | Server::Daemon(_)) && disk.way != SOCKET
 }
 
 /// What stands for the value of an option that no QEMU tells.
@@ -254,7 +254,9 @@ fn in_guest(disk: &DiskSpec, vcpus: u32, guest: &Settings) -> Vec<String> {
     let cache = (!disk.read_only).then_some(("write-cache", cache));
     let kept_out = disk.read_only && disk.way.keeps_writes_out(disk.backend);
     let seen_read_only = kept_out && disk.way.tells_read_only();
-    let should = [("read-only", on_off(seen_read_only))].into_iter().chain(cache);
+    // Whoever serves a socket decides both.
+    let is_known = disk.way != SOCKET;
+    let should = [("read-only", on_off(seen_read_only))].into_iter().chain(cache).filter(|_| is_known);
     let mut differ: Vec<String> = should
         .filter_map(|(option, should)| match guest.get(option) {
             Some(told) if told == should => None,

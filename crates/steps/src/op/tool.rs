@@ -8,10 +8,12 @@ use super::{
 use crate::settings::ThingSettings;
 use crate::state::ArrayState;
 use crate::system::{NotOurs, NothingMade, wait_until};
-use crate::tool::{await_orphans, output_within, settle, tool};
+use crate::tool::{await_orphans, nobody_else_can_write, output_within, settle, tool};
+use crate::vhost_user;
 use anyhow::{Context, Result, anyhow, bail, ensure};
 use iotax_facts::tool::{
-    Argv, Gives, MEMBER, MadePath, NAME, NUMBER, RUN, Slots, StateQuery, ToolCommands, command, filled,
+    Argv, DEVICE, Each, Gives, MEMBER, MadePath, NAME, NUMBER, PART, PARTS, PCI, RUN, Slots, StateQuery,
+    ToolCommands, command, filled,
 };
 use iotax_host::probe::program_path;
 use iotax_units::{shell, show_bytes};
@@ -42,6 +44,9 @@ pub struct MakeByTool {
     pub name: String,
     /// What it is made of.
     pub members: Vec<PathRef>,
+    /// PCI addresses of the members, where a command needs them: the kernel may not have the drives any more.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub pci: Vec<String>,
     /// What the placeholders of options stand for.
     pub slots: Slots,
     /// Bytes that it must have at least.
@@ -75,21 +80,64 @@ pub enum ToolChange {
 }
 
 impl MakeByTool {
-    /// A command as it is run, of members by the words that they have.
-    fn words(&self, argv: &Argv, member: Option<(usize, &str)>, members: &[String]) -> Vec<String> {
-        let mut slots = self.slots.clone();
-        slots.insert(NAME.to_owned(), self.name.clone());
-        if let Some((at, member)) = member {
-            slots.insert(MEMBER.to_owned(), member.to_owned());
-            slots.insert(NUMBER.to_owned(), at.to_string());
-        }
-        command(argv, &slots, members)
+    /// The commands of a list as they are run, of members by the paths that they have: one that names a member or a part once for
+    /// each, or for that member alone.
+    fn lines(&self, list: &[Argv], only: Option<usize>, paths: &[String]) -> Vec<Vec<String>> {
+        let members: Vec<Slots> = paths.iter().enumerate().map(|(at, path)| self.member(at, path)).collect();
+        let names: Vec<String> = members.iter().map(|slots| slots[MEMBER].clone()).collect();
+        let times = |argv: &Argv| match Each::of(argv) {
+            Each::All => vec![self.named()],
+            Each::Member => {
+                let (from, to) = only.map_or((0, members.len()), |at| (at, at + 1));
+                members.get(from..to).unwrap_or_default().to_vec()
+            }
+            Each::Part => (0..self.parts()).map(|part| self.part(part)).collect(),
+        };
+        let separator = self.commands.separator.as_deref();
+        let of = |argv: &Argv| -> Vec<Vec<String>> {
+            times(argv).iter().map(|slots| command(argv, slots, &names, separator)).collect()
+        };
+        list.iter().flat_map(of).collect()
     }
 
-    fn shown(&self, list: &[Argv], member: Option<(usize, &str)>) -> String {
+    fn named(&self) -> Slots {
+        let mut slots = self.slots.clone();
+        slots.insert(NAME.to_owned(), self.name.clone());
+        slots
+    }
+
+    fn member(&self, at: usize, path: &str) -> Slots {
+        let mut slots = self.named();
+        slots.insert(NUMBER.to_owned(), at.to_string());
+        slots.insert(DEVICE.to_owned(), path.to_owned());
+        slots.extend(self.pci.get(at).map(|address| (PCI.to_owned(), address.clone())));
+        let called = self.commands.member.as_ref().and_then(|template| filled(template, &slots));
+        slots.insert(MEMBER.to_owned(), called.unwrap_or_else(|| path.to_owned()));
+        slots
+    }
+
+    fn part(&self, part: usize) -> Slots {
+        let mut slots = self.named();
+        slots.insert(PART.to_owned(), part.to_string());
+        slots
+    }
+
+    fn parts(&self) -> usize {
+        self.slots.get(PARTS).and_then(|parts| parts.parse().ok()).unwrap_or(1)
+    }
+
+    /// Where a part is; `None`: only `find` says it.
+    pub fn path_of(&self, part: usize) -> Option<PathBuf> {
+        match &self.commands.path {
+            MadePath::Fixed(template) => filled(template, &self.part(part)).map(PathBuf::from),
+            MadePath::Pointer(_) => None,
+        }
+    }
+
+    fn shown(&self, list: &[Argv], only: Option<usize>) -> String {
         let members: Vec<String> = self.members.iter().map(PathRef::to_string).collect();
-        let lines = list.iter().map(|argv| shell::line(self.words(argv, member, &members)));
-        lines.collect::<Vec<_>>().join(" && ")
+        let lines = self.lines(list, only, &members);
+        lines.iter().map(shell::line).collect::<Vec<_>>().join(" && ")
     }
 
     /// The members' paths, once they are known.
@@ -110,56 +158,52 @@ impl MakeByTool {
     }
 
     /// Runs one command to its end.
-    fn output(
-        &self,
-        key: &str,
-        argv: &Argv,
-        member: Option<(usize, &str)>,
-        limit: Duration,
-    ) -> Result<(String, Output)> {
-        let words = self.words(argv, member, &self.paths()?);
-        let (program, arguments) = words.split_first().context("a command without a program")?;
+    fn output(&self, key: &str, words: &[String], limit: Duration) -> Result<Output> {
         let of = || format!("[tool.{}] {key}", self.tool);
+        let (program, arguments) = words.split_first().context("a command without a program")?;
         trusted_program(program).with_context(of)?;
-        let output = output_within(&mut tool(program, arguments), limit, None).with_context(of)?;
-        Ok((shell::line(&words), output))
+        output_within(&mut tool(program, arguments), limit, None).with_context(of)
     }
 
     /// The same of one that must do what it is for; gives what it printed.
-    fn run(&self, key: &str, argv: &Argv, member: Option<(usize, &str)>, limit: Duration) -> Result<String> {
-        let (line, output) = self.output(key, argv, member, limit)?;
+    fn run(&self, key: &str, words: &[String], limit: Duration) -> Result<String> {
+        let output = self.output(key, words, limit)?;
         ensure!(
             output.status.success(),
-            "[tool.{}] {key}: {line} failed ({}): {}",
+            "[tool.{}] {key}: {} failed ({}): {}",
             self.tool,
+            shell::line(words),
             output.status,
             words_of(&output)
         );
         Ok(String::from_utf8_lossy(&output.stdout).into_owned())
     }
 
-    fn run_all(
-        &self,
-        key: &str,
-        list: &[Argv],
-        member: Option<(usize, &str)>,
-        limit: Duration,
-    ) -> Result<()> {
-        list.iter().try_for_each(|argv| self.run(key, argv, member, limit).map(drop))
+    fn run_all(&self, key: &str, list: &[Argv], only: Option<usize>, limit: Duration) -> Result<()> {
+        self.lines(list, only, &self.paths()?)
+            .iter()
+            .try_for_each(|line| self.run(key, line, limit).map(drop))
+    }
+
+    /// What a command that asks prints.
+    fn asked(&self, key: &str, argv: &Argv) -> Result<String> {
+        let lines = self.lines(std::slice::from_ref(argv), None, &self.paths()?);
+        self.run(key, lines.first().context("a command without a program")?, self.limit())
     }
 
     /// What the last `find` printed, where any of them names it.
     fn found(&self) -> Result<Option<String>> {
         self.check_named()?;
         let (mut named, mut last) = (false, String::new());
-        for argv in &self.commands.find {
-            let (line, output) = self.output("find", argv, None, self.limit())?;
+        for words in self.lines(&self.commands.find, None, &self.paths()?) {
+            let output = self.output("find", &words, self.limit())?;
             let is_absent = output.status.code().is_some_and(|code| self.commands.absent.contains(&code));
             ensure!(
                 output.status.success() || is_absent,
-                "[tool.{}] find: {line} failed ({}), so it is not known what is there: {}; hint: where that code means that there \
+                "[tool.{}] find: {} failed ({}), so it is not known what is there: {}; hint: where that code means that there \
                  is nothing, write absent = [CODE]",
                 self.tool,
+                shell::line(&words),
                 output.status,
                 words_of(&output)
             );
@@ -169,10 +213,11 @@ impl MakeByTool {
         Ok(named.then_some(last))
     }
 
-    /// A journal is believed no further: each command that finds or takes away is about what carries this run's name.
+    /// A journal is believed no further: each command that takes away is about what carries this run's name, or about a member.
     fn check_named(&self) -> Result<()> {
-        for argv in self.commands.undo.iter().chain(&self.commands.find) {
-            let words = self.words(argv, None, &[]);
+        let of_all: Vec<Argv> =
+            self.commands.undo.iter().filter(|argv| Each::of(argv) != Each::Member).cloned().collect();
+        for words in self.lines(&of_all, None, &[]) {
             if !words.iter().skip(1).any(|word| is_named(word, &self.name)) {
                 let line = shell::line(words);
                 bail!(NotOurs(format!("{line} is about something else than {}: not run", self.name)));
@@ -191,23 +236,20 @@ impl MakeByTool {
             self.tool,
             self.name
         );
-        if let MadePath::Fixed(_) = self.commands.path {
-            let path = self.path(None)?;
+        for path in (0..self.parts()).filter_map(|part| self.path_of(part)) {
             ensure!(fs::symlink_metadata(&path).is_err(), "{} is there already", path.display());
         }
         Ok(())
     }
 
-    fn path(&self, found: Option<&str>) -> Result<PathBuf> {
-        let mut slots = self.slots.clone();
-        slots.insert(NAME.to_owned(), self.name.clone());
-        let fill = |template: &str| {
-            filled(template, &slots).with_context(|| format!("{template} has a placeholder without a value"))
-        };
+    fn path(&self, found: &str, part: usize) -> Result<PathBuf> {
         match &self.commands.path {
-            MadePath::Fixed(template) => fill(template).map(PathBuf::from),
+            MadePath::Fixed(template) => {
+                self.path_of(part).with_context(|| format!("{template} has a placeholder without a value"))
+            }
             MadePath::Pointer(pointer) => {
-                let told = pointed(found.unwrap_or_default(), &fill(pointer)?)?;
+                let pointer = self.filled(pointer);
+                let told = pointed(found, &pointer)?;
                 let path = told.as_str().filter(|path| path.starts_with('/'));
                 let path =
                     path.with_context(|| format!("{pointer} of what find prints is no path: {told}"))?;
@@ -216,12 +258,21 @@ impl MakeByTool {
         }
     }
 
+    fn filled(&self, template: &str) -> String {
+        filled(template, &self.named()).unwrap_or_default()
+    }
+
     /// What was made, looked at: a program that says that it did what it should may be wrong.
     fn made(&self, before: &BTreeSet<u64>) -> Result<StepOutput> {
+        let parts = (0..self.parts()).map(|part| self.made_part(before, part)).collect::<Result<Vec<_>>>()?;
+        Ok(StepOutput::at(parts.into_iter().next().context("nothing was to be made")?))
+    }
+
+    fn made_part(&self, before: &BTreeSet<u64>, part: usize) -> Result<PathBuf> {
         let lies =
             |what: String| anyhow!("[tool.{}] says that it has made {}, and {what}", self.tool, self.name);
         let found = self.found()?.ok_or_else(|| lies("find does not see it".into()))?;
-        let path = self.path(Some(&found)).with_context(|| format!("[tool.{}] find", self.tool))?;
+        let path = self.path(&found, part).with_context(|| format!("[tool.{}] find", self.tool))?;
         let shown = path.display();
         settle();
         wait_until(APPEARS_WITHIN, || path.exists()).map_err(|_| lies(format!("there is no {shown}")))?;
@@ -243,8 +294,16 @@ impl MakeByTool {
                     lies(format!("{shown} is no file in the run's folder"))
                 );
             }
+            Gives::VhostUser => {}
         }
-        let bytes = size_of(&path)?;
+        let bytes = match self.commands.gives {
+            Gives::Block | Gives::File => size_of(&path)?,
+            Gives::VhostUser => {
+                let named = is_named(&shown.to_string(), &self.name);
+                ensure!(named, lies(format!("{shown} is the socket of something else")));
+                vhost_user::look(&path).map_err(|why| lies(format!("{why:#}")))?.bytes
+            }
+        };
         ensure!(
             bytes >= self.bytes,
             lies(format!(
@@ -254,7 +313,7 @@ impl MakeByTool {
                 self.tool
             ))
         );
-        Ok(StepOutput::at(path))
+        Ok(path)
     }
 
     /// All commands of undo, whatever becomes of one: what is half made has parts that are not there. They are repeated for a
@@ -263,8 +322,8 @@ impl MakeByTool {
         self.check_named()?;
         let start = Instant::now();
         loop {
-            let all = self.commands.undo.iter();
-            let results = all.map(|argv| self.run("undo", argv, None, self.long_limit()));
+            let all = self.lines(&self.commands.undo, None, &self.paths()?);
+            let results = all.iter().map(|words| self.run("undo", words, self.long_limit()));
             let failed: Vec<String> =
                 results.filter_map(Result::err).map(|error| format!("{error:#}")).collect();
             if self.found()?.is_none() {
@@ -279,13 +338,9 @@ impl MakeByTool {
     }
 
     fn state_now(&self, query: &StateQuery) -> Result<ArrayState> {
-        let told = self.run("state", &query.command, None, self.limit())?;
-        state_of(query, &told, &|pointer| {
-            let mut slots = self.slots.clone();
-            slots.insert(NAME.to_owned(), self.name.clone());
-            filled(pointer, &slots).unwrap_or_default()
-        })
-        .with_context(|| format!("[tool.{}] state", self.tool))
+        let told = self.asked("state", &query.command)?;
+        let state = state_of(query, &told, &|pointer| self.filled(pointer));
+        state.with_context(|| format!("[tool.{}] state", self.tool))
     }
 }
 
@@ -316,9 +371,7 @@ impl ManagedResource for MakeByTool {
             let programs: Vec<&str> = programs.filter_map(|path| path.rsplit('/').next()).collect();
             await_orphans(&programs, &[&self.name])?;
         }
-        Ok(self
-            .found()?
-            .map(|found| StepOutput { path: self.path(Some(&found)).ok(), ..StepOutput::default() }))
+        Ok(self.found()?.map(|found| StepOutput { path: self.path(&found, 0).ok(), ..StepOutput::default() }))
     }
 
     fn unmake(&self, _: &mut RealSystem, _: &RunTag, _: &StepOutput) -> Result<()> {
@@ -331,15 +384,13 @@ impl ManagedResource for MakeByTool {
 
     fn settings(&self, _: &StepOutput) -> Result<ThingSettings> {
         let Some(query) = &self.commands.settings else { return Ok(ThingSettings::new()) };
-        let told = self.run("settings", &query.command, None, self.limit())?;
+        let told = self.asked("settings", &query.command)?;
         if query.pointers.is_empty() {
             let lines = told.lines().filter_map(|line| line.split_once('='));
             return Ok(lines.map(|(key, value)| (key.trim().to_owned(), value.trim().to_owned())).collect());
         }
-        let mut slots = self.slots.clone();
-        slots.insert(NAME.to_owned(), self.name.clone());
         let one = |(name, pointer): (&String, &String)| {
-            let value = pointed(&told, &filled(pointer, &slots).unwrap_or_default())?;
+            let value = pointed(&told, &self.filled(pointer))?;
             Ok((name.clone(), plain(&value)))
         };
         let settings: Result<ThingSettings> = query.pointers.iter().map(one).collect();
@@ -372,26 +423,22 @@ impl Operation for MakeByTool {
 impl ResourceChange for ChangeByTool {
     fn make(&self, system: &mut RealSystem) -> Result<()> {
         let of = &self.of;
-        let paths = of.paths()?;
         let query = of.commands.state.as_ref().context("a tool without a state")?;
-        let member = |at: usize| {
-            let path = paths.get(at).context("a member that is not there")?;
-            Ok::<_, anyhow::Error>((at, path.as_str()))
-        };
+        let member = |at: usize| of.members.get(at).context("a member that is not there");
         match self.change {
             ToolChange::Fails(at) => {
-                of.run_all("fail", &of.commands.fail, Some(member(at)?), of.limit())?;
+                of.run_all("fail", &of.commands.fail, Some(at), of.limit())?;
                 let now = of.state_now(query)?;
                 ensure!(
                     now != ArrayState::Healthy,
                     "[tool.{}] says that {} has failed, and its state is {now}",
                     of.tool,
-                    member(at)?.1
+                    member(at)?
                 );
                 Ok(())
             }
             ToolChange::Returns(at) => {
-                of.run_all("return", &of.commands.bring_back, Some(member(at)?), of.long_limit())
+                of.run_all("return", &of.commands.bring_back, Some(at), of.long_limit())
             }
             ToolChange::AwaitWhole => await_whole(of, query, &mut system.synced()),
         }
@@ -430,10 +477,9 @@ fn await_whole(
 
 impl Operation for ChangeByTool {
     fn describe(&self) -> String {
-        let member = |at: usize| self.of.members.get(at).map_or_else(String::new, PathRef::to_string);
         match self.change {
-            ToolChange::Fails(at) => self.of.shown(&self.of.commands.fail, Some((at, &member(at)))),
-            ToolChange::Returns(at) => self.of.shown(&self.of.commands.bring_back, Some((at, &member(at)))),
+            ToolChange::Fails(at) => self.of.shown(&self.of.commands.fail, Some(at)),
+            ToolChange::Returns(at) => self.of.shown(&self.of.commands.bring_back, Some(at)),
             ToolChange::AwaitWhole => format!("wait until {} is whole", self.of.name),
         }
     }
@@ -448,21 +494,7 @@ fn trusted_program(name: &str) -> Result<()> {
     let lies = if name.starts_with('/') { Some(PathBuf::from(name)) } else { program_path(name) };
     let real = lies.and_then(|path| path.canonicalize().ok());
     let real = real.with_context(|| format!("{name} is not installed"))?;
-    let own = rustix::process::geteuid().as_raw();
-    for (depth, part) in real.ancestors().enumerate() {
-        let meta = fs::metadata(part).with_context(|| format!("cannot look at {}", part.display()))?;
-        let is_sticky = depth > 0 && meta.mode() & 0o1000 != 0;
-        ensure!(
-            [0, own].contains(&meta.uid()) && (meta.mode() & 0o022 == 0 || is_sticky),
-            NotOurs(format!(
-                "{name} is not run: {} belongs to user {} with mode {:04o}, so somebody else may have written it",
-                part.display(),
-                meta.uid(),
-                meta.mode() & 0o7777
-            ))
-        );
-    }
-    Ok(())
+    nobody_else_can_write(&real, "is not run", "may have written it")
 }
 
 /// Whether a text has that name in it, and not one that is longer.
@@ -504,7 +536,15 @@ fn pointed(text: &str, pointer: &str) -> Result<Value> {
     let json: Value = serde_json::from_str(text).with_context(|| {
         format!("what it prints is no JSON: {}", text.trim().chars().take(200).collect::<String>())
     })?;
-    json.pointer(pointer).cloned().with_context(|| format!("what it prints has no {pointer}: {json}"))
+    let found =
+        pointer.split('/').skip(1).try_fold(&json, |value, segment| match (value, segment.split_once('=')) {
+            // Of a list, the element in which that key has that value.
+            (Value::Array(all), Some((key, wanted))) => {
+                all.iter().find(|one| one.get(key).is_some_and(|v| plain(v) == wanted))
+            }
+            _ => value.pointer(&format!("/{segment}")),
+        });
+    found.cloned().with_context(|| format!("what it prints has no {pointer}: {json}"))
 }
 
 /// A value without quotes.

@@ -52,6 +52,7 @@ impl Rig {
             tool: "array".into(),
             name: NAME_HERE.into(),
             members: vec![PathRef::Path("/dev/a".into()), PathRef::Path("/dev/b".into())],
+            pci: Vec::new(),
             slots: [(RUN.to_owned(), run)].into(),
             bytes: 2 << 20,
             commands: Box::new(ToolCommands {
@@ -73,6 +74,8 @@ impl Rig {
                     command: argv(&["state"]),
                     pointers: [("strip".to_owned(), "/raid/0/strip".to_owned())].into(),
                 }),
+                member: None,
+                separator: None,
                 gives: Gives::File,
                 path: MadePath::Fixed("{run}/{name}.img".into()),
                 limit: 1,

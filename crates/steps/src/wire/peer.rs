@@ -55,7 +55,7 @@ pub struct WireError {
     pub peer: String,
     /// What went wrong.
     pub fault: WireFault,
-    /// How the process behind the stream ended, where it did.
+    /// How the process behind the stream, or what it cannot do without, ended, where it did.
     pub fate: Option<String>,
     /// Console or stderr; may be empty.
     pub last_words: String,
@@ -86,6 +86,9 @@ pub enum WireFault {
     /// No sign of life.
     #[error("silent for {0:?} while it should answer \"{1}\"")]
     Silent(Duration, &'static str),
+    /// What the request stands on is gone; the fate says what.
+    #[error("it cannot answer \"{0}\"")]
+    Hopeless(&'static str),
     /// The agent answered, but not to what was asked, or nonsense.
     #[error("garbled answer to \"{request}\": {what}")]
     Garbled {
@@ -216,7 +219,7 @@ impl Peer {
         self
     }
 
-    /// What became of the process behind the stream; `None`: it lives, or nothing is known.
+    /// What became of the process behind the stream, or of what it cannot do without; `None`: it lives, or nothing is known.
     pub fn fate(&self) -> Option<String> {
         (self.fate)()
     }
@@ -465,7 +468,8 @@ impl Peer {
         match response {
             Response::Error { message, code } => {
                 // The agent's own words say it all; the console's would only distract.
-                Err(WireError::new(&self.name, WireFault::Remote { message, code }, String::new()))
+                let error = WireError::new(&self.name, WireFault::Remote { message, code }, String::new());
+                Err(WireError { fate: self.fate(), ..error })
             }
             other => Ok(other),
         }
@@ -519,6 +523,7 @@ impl Peer {
                 Said::Progress(_) if Instant::now() >= deadline => {
                     return Err(WireFault::Timeout { request, limit });
                 }
+                Said::Progress(_) if self.fate().is_some() => return Err(WireFault::Hopeless(request)),
                 Said::Progress(_) => {}
                 Said::Answer(response) => return Ok((*response, frame.blob)),
             }

@@ -147,7 +147,7 @@ impl Layer for VirtualMachine {
     }
 
     fn claim(&self, spec: &LayerSpec) -> Claim {
-        if options::way(spec).is_ok_and(|way| way.takes_drive()) {
+        if options::stands_on_socket(spec) || options::way(spec).is_ok_and(|way| way.takes_drive()) {
             return Claim::Takes;
         }
         match options::cache(spec) {

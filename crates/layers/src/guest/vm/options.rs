@@ -11,6 +11,7 @@ use crate::guest::system_image::{self, SystemImage};
 use crate::{Exposed, flag, number, word};
 use anyhow::{Context, Result, anyhow};
 use iotax_host::pci::Drive;
+use iotax_model::layer::vm::SOCKET;
 use iotax_model::scenario::LayerSpec;
 use iotax_steps::PathRef;
 use iotax_units as units;
@@ -206,12 +207,13 @@ pub fn wants_firmware(spec: &LayerSpec) -> bool {
 
 /// Whether a system that is not ours is given the drive itself: nothing keeps what it does there by itself from writing.
 pub fn gives_drive_to_stranger(spec: &LayerSpec) -> bool {
-    system_image::wanted(spec).is_some() && way(spec).is_ok_and(|way| way.takes_drive())
+    let open = |way: &dyn Way| way.takes_drive() || stands_on_socket(spec);
+    system_image::wanted(spec).is_some() && way(spec).is_ok_and(open)
 }
 
 /// A system that is not ours may start to use a disk that it finds, also where the load only reads.
 fn keeps_stranger_out(spec: &LayerSpec, disk: &DiskSpec) -> Result<()> {
-    let open = disk.read_only && !disk.way.takes_drive() && !disk.way.keeps_writes_out(disk.backend);
+    let open = disk.read_only && !gives_drive_to_stranger(spec) && !disk.way.keeps_writes_out(disk.backend);
     if system_image::wanted(spec).is_none() || !open {
         return Ok(());
     }
@@ -234,6 +236,11 @@ pub fn spdk_socket(spec: &LayerSpec) -> Option<&Path> {
     spec.option("spdk").map(Path::new)
 }
 
+/// Whether what is below is a socket by which somebody serves the disk.
+pub fn stands_on_socket(spec: &LayerSpec) -> bool {
+    spec.option(SOCKET).is_some()
+}
+
 /// How the disk reaches the guest.
 ///
 /// # Errors
@@ -243,6 +250,7 @@ pub fn way(spec: &LayerSpec) -> Result<&'static dyn Way> {
     let way = attach::by_name(name).ok_or_else(|| anyhow!("{}: attach={name} is unknown", spec.origin))?;
     let refuse = |why: &str| Err(Failed::input(format!("{}: {why}", spec.origin)).into());
     match (spdk_socket(spec), spec.option("cpumask")) {
+        (None, None) if stands_on_socket(spec) => Ok(attach::SOCKET),
         (Some(_), _) if name == "vhost-user-blk" => Ok(attach::SPDK),
         (Some(_), _) => refuse("an SPDK target serves disks by vhost-user-blk; hint: attach=vhost-user-blk"),
         (None, Some(_)) => refuse(

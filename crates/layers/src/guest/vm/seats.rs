@@ -18,7 +18,7 @@ pub use iotax_steps::guest::below;
 use iotax_steps::op::{BuildInitramfs, BuildSeed, Op, Spawn};
 use iotax_steps::process::started_process;
 use iotax_steps::wire::{Link, Peer};
-use iotax_steps::{PathRef, Place, ProcessId, StepId};
+use iotax_steps::{PathRef, Place, ProcessId, StepId, vhost_user};
 use iotax_units::exit::Failed;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -444,9 +444,9 @@ fn advise(plan: &GuestPlan, error: BootError) -> anyhow::Error {
 }
 
 fn speak(plan: &GuestPlan, process: ProcessId, booted: BootedGuest) -> Result<(Peer, Option<String>, Qmp)> {
-    let files = plan.files.clone();
+    let (files, watched) = (plan.files.clone(), vhost_user::watched(&process));
     let link = Link::of_socket(booted.port).context("cannot use the guest's port")?;
     let peer = Peer::new(format!("guest {}", plan.place), link, Box::new(move || boot::last_words(&files)))
-        .with_fate(Box::new(move || boot::fate(&process)));
+        .with_fate(Box::new(move || boot::fate(&process).or_else(|| vhost_user::lost(&watched))));
     Ok((peer, plan.emulated.clone(), booted.qmp))
 }

@@ -3,6 +3,7 @@
 //! all of them.
 
 mod nvme;
+mod socket;
 mod spdk;
 mod vfio;
 mod vhost_scsi;
@@ -28,6 +29,9 @@ pub const ALL: &[&dyn Way] = &[
 
 /// What `vhost-user-blk` is with the option `spdk`.
 pub const SPDK: &dyn Way = &spdk::VhostUserSpdk;
+
+/// What it is over a socket that somebody serves.
+pub const SOCKET: &dyn Way = &socket::VhostUserSocket;
 
 /// A member of the family.
 pub trait Way: Sync {

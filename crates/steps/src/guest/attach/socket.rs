@@ -1,0 +1,43 @@
+//! vhost-user-blk over a socket that is below: whoever listens there serves the disk out of the guest's memory, an engine of the
+//! stack or somebody else's. QEMU is not in the way of an I/O, and nothing is started or removed here.
+
+use super::{Property, Way, vhost_user_blk};
+use crate::guest::qemu::{Backend, DiskSpec, Line};
+
+/// The way: `vhost-user-blk` with the option `socket`.
+pub struct VhostUserSocket;
+
+impl Way for VhostUserSocket {
+    fn name(&self) -> &'static str {
+        "vhost-user-blk with socket"
+    }
+
+    fn shares_memory(&self) -> bool {
+        true
+    }
+
+    fn takes_iothread(&self) -> bool {
+        false
+    }
+
+    fn tells_serial(&self) -> bool {
+        false
+    }
+
+    fn lacks(&self) -> &'static [&'static str] {
+        super::OF_QEMUS_BLOCK_LAYER
+    }
+
+    /// Whether it can be written is said by whoever serves it.
+    fn keeps_writes_out(&self, _: Backend) -> bool {
+        false
+    }
+
+    fn properties(&self, at: usize) -> Vec<Property> {
+        vhost_user_blk::properties(at)
+    }
+
+    fn add(&self, line: &mut Line, at: usize, disk: &DiskSpec) {
+        vhost_user_blk::add(line, at, disk, &disk.path);
+    }
+}
