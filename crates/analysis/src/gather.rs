@@ -69,6 +69,8 @@ pub struct RoundTotal {
     pub cpu_place_ns: Option<f64>,
     /// The same of this host where the place is a guest on it, else of the place: a guest's time is part of its host's.
     pub cpu_ns: Option<f64>,
+    /// What the threads computed that serve the I/O beside the load, if every slice says it.
+    pub engine_ns: Option<f64>,
     /// Latencies of all directions.
     pub latency: Total,
     /// What of I/Os, bytes and latencies is of each direction, in the order of [`Way::ALL`].
@@ -381,6 +383,7 @@ impl Side {
         let used = |cpu: CpuTimes| (cpu.user_ns + cpu.system_ns) as f64;
         round.cpu_place_ns = joined(first, round.cpu_place_ns, slice.cpu.map(used));
         round.cpu_ns = joined(first, round.cpu_ns, of_all_places(slice).map(used));
+        round.engine_ns = joined(first, round.engine_ns, found.engine_ns);
         for part in &slice.parts {
             let sum = round.parts.entry(part.place.clone()).or_default();
             (sum.0, sum.1) = (sum.0 + part.ios as f64, sum.1 + part.window_ns as f64 / 1e9);
@@ -542,6 +545,7 @@ pub(super) struct Samples {
     pub(super) flush_ns: Option<f64>,
     cpu_user_ns: Option<f64>,
     cpu_kernel_ns: Option<f64>,
+    engine_ns: Option<f64>,
     in_flight_ns: Option<f64>,
     served_ns: Option<f64>,
     frames: Vec<(LatencySource, u64)>,
@@ -578,6 +582,7 @@ impl Samples {
             "flush" => self.flush_ns = Some(value),
             "cpu.user" => self.cpu_user_ns = Some(value),
             "cpu.system" => self.cpu_kernel_ns = Some(value),
+            "engine.cpu" => self.engine_ns = Some(value),
             "in_flight" => self.in_flight_ns = Some(value),
             "served" => self.served_ns = Some(value),
             _ => {}

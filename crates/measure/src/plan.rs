@@ -63,6 +63,17 @@ impl SetPlan {
     }
 }
 
+impl SetPlan {
+    /// Steps that make what serves a stack's I/O: its layers, and what its guests are and stand on.
+    pub fn steps_serving(&self, stack: usize) -> Vec<StepId> {
+        let Some((_, exposed)) = self.targets.iter().find(|(index, _)| *index == stack) else {
+            return Vec::new();
+        };
+        let guests = self.guests.iter().filter(|guest| exposed.is_in(&guest.place));
+        exposed.told.iter().chain(guests.flat_map(|guest| &guest.steps)).copied().collect()
+    }
+}
+
 /// The guests with emulated drives that are up for the whole run.
 #[derive(Default)]
 pub struct LabPlan {

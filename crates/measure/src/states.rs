@@ -3,6 +3,7 @@
 
 use super::bench::Ready;
 use super::observer::Event;
+use super::places::Places;
 use super::plan::SetPlan;
 use super::session::{Planned, Session};
 use super::sets::Layout;
@@ -83,6 +84,7 @@ impl Session<'_> {
     pub(super) fn in_next_state(
         &mut self,
         layout: &Layout,
+        places: &Places,
         planned: Planned,
         up: &SetPlan,
         ready: &[Ready],
@@ -100,7 +102,9 @@ impl Session<'_> {
             let stack = &self.scenario.stacks[*index];
             let at = stack.state.as_ref().context("a stack without a state")?;
             let base = ready.iter().find(|ready| ready.index == at.of).context("a stack that is not up")?;
-            next.push(Ready { index: *index, stack: stack.name.clone(), ..base.clone() });
+            // An array that is rebuilt has a thread more.
+            let serving = self.serving(places, up, at.of)?;
+            next.push(Ready { index: *index, stack: stack.name.clone(), serving, ..base.clone() });
         }
         Ok(next)
     }

@@ -6,7 +6,7 @@ pub mod state;
 pub mod verification;
 
 pub use iotax_facts::place::Place;
-pub use iotax_facts::slice::{CpuTimes, Gate, worse_known};
+pub use iotax_facts::slice::{CpuTimes, Gate, ThreadId, worse_known};
 pub use iotax_facts::spdk::{Reactor, SpdkTarget};
 pub use iotax_facts::trial;
 
@@ -30,6 +30,8 @@ pub enum Record {
     /// What joins drives is up, in the first visit of its set.
     #[serde(rename = "volume")]
     Layer(LayerUp),
+    /// What serves a stack's I/O beside its load, when it is first up so.
+    Serving(Serving),
     /// A worker was prepared on a stack.
     Worker(WorkerUp),
     /// How a workload is measured: length and order of its slices.
@@ -91,6 +93,32 @@ pub enum Record {
         /// `complete`, `interrupted`, or the words of a failure.
         outcome: String,
     },
+}
+
+/// Threads of a place that serve the I/O of a stack beside its load: its engine. What they compute is `engine.cpu` of its slices.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Serving {
+    /// Name of the stack.
+    pub stack: String,
+    /// Where they run.
+    pub place: Place,
+    /// They, by name.
+    pub threads: Vec<ThreadGroup>,
+}
+
+/// Threads of one name.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ThreadGroup {
+    /// `md127_raid5`, `vhost`, `reactor`.
+    pub name: String,
+    /// How many.
+    pub count: u32,
+    /// They poll, so that each takes a core, whatever there is to do.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub polls: bool,
+    /// The rest of what they are there for is done by the threads that hand I/O to them.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub in_part: bool,
 }
 
 fn is_zero(number: &u32) -> bool {
@@ -497,7 +525,7 @@ impl Purpose {
 #[serde(from = "FlatSample")]
 pub struct Sample {
     /// `read.ios`, `read.bytes`, `read.latency`, `write.*`, `sync.latency`, `flush`, `cpu.user`,
-    /// `cpu.system` (the generator's own).
+    /// `cpu.system` (the generator's own), `engine.cpu` (of the threads that serve the stack's I/O, [`Serving`]).
     pub metric: String,
     /// `1`, `B`, `ns`.
     pub unit: String,

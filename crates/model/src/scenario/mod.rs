@@ -544,6 +544,9 @@ pub struct MeasureSpec {
     /// Whether the installed fio loads the baseline too, as a stack of its own: what the generators differ in.
     #[serde(default, skip_serializing_if = "is_false")]
     pub fio_on_baseline: bool,
+    /// Percentiles that reports show beside p50, p99 and p99.9, in order: 99.95 of `p99.95`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub percentiles: Vec<f64>,
 }
 
 fn is_false(flag: &bool) -> bool {
@@ -595,6 +598,7 @@ impl Default for MeasureSpec {
             write_cache: None,
             fio_on_baseline: false,
             precondition: Precondition::default(),
+            percentiles: Vec::new(),
         }
     }
 }

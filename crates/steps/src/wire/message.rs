@@ -3,7 +3,7 @@
 
 use crate::durability::TrialSpec;
 use iotax_facts::Engine;
-use iotax_facts::slice::{CpuTimes, Gate};
+use iotax_facts::slice::{CpuTimes, Gate, ThreadId};
 use iotax_facts::trial::Found;
 use iotax_host::facts::Facts;
 use iotax_load::{Direction, Histogram, Job, SliceResult, SliceSpec, TargetSpec, Verified};
@@ -119,6 +119,11 @@ pub enum Request {
     },
     /// /proc/stat of the place.
     CpuTimes,
+    /// What threads of the place have computed.
+    ThreadTimes {
+        /// They.
+        threads: Vec<ThreadId>,
+    },
     /// Bytes read since boot from the devices below these paths.
     DeviceReads {
         /// Devices or files.
@@ -149,6 +154,7 @@ impl Request {
             Request::DiskAtPci { .. } => "disk_at_pci",
             Request::Gate { .. } => "gate",
             Request::CpuTimes => "cpu_times",
+            Request::ThreadTimes { .. } => "thread_times",
             Request::DeviceReads { .. } => "device_reads",
             Request::Bye => "bye",
         }
@@ -219,6 +225,13 @@ pub enum Response {
     Gate(Gate),
     /// To `cpu_times`: since boot.
     CpuTimes(CpuTimes),
+    /// To `thread_times`.
+    ThreadTimes {
+        /// CLOCK_MONOTONIC when they were asked.
+        at_ns: u64,
+        /// Nanoseconds of each since its start; `null`: it has ended, or the kernel does not tell.
+        ns: Vec<Option<u64>>,
+    },
     /// To `device_reads`.
     DeviceReads {
         /// Bytes; `None` where no device tells.
