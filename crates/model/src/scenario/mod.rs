@@ -313,21 +313,40 @@ pub enum Medium {
     Many {
         /// At least one, all in one place, or on hosts over SSH where nothing joins them.
         members: Vec<Medium>,
+        /// In so many lists of equal length, one behind the other, each of which is joined by itself.
+        #[serde(default = "one_group", skip_serializing_if = "is_one_group")]
+        groups: usize,
     },
 }
 
+fn one_group() -> usize {
+    1
+}
+
+fn is_one_group(groups: &usize) -> bool {
+    *groups == 1
+}
+
 impl Medium {
+    /// In how many lists its members are joined, each by itself.
+    pub fn groups(&self) -> usize {
+        match self {
+            Medium::Many { groups, .. } => (*groups).max(1),
+            _ => 1,
+        }
+    }
+
     /// The media that it is made of: of one, itself.
     pub fn members(&self) -> &[Medium] {
         match self {
-            Medium::Many { members } => members,
+            Medium::Many { members, .. } => members,
             one => std::slice::from_ref(one),
         }
     }
 
     fn members_mut(&mut self) -> &mut [Medium] {
         match self {
-            Medium::Many { members } => members,
+            Medium::Many { members, .. } => members,
             one => std::slice::from_mut(one),
         }
     }

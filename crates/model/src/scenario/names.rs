@@ -101,7 +101,7 @@ fn medium_short(cell: &Cell) -> String {
         Medium::Remote { host, .. } => format!("ssh:{host}"),
         Medium::Drive { name, .. } => name.clone(),
         Medium::Rbd { image, .. } => format!("rbd:{image}"),
-        Medium::Many { members } => match cell.loaded_at_once() {
+        Medium::Many { members, .. } => match cell.loaded_at_once() {
             Some(_) => format!("each of {}", members.len()),
             None => format!("{} media", members.len()),
         },
