@@ -300,11 +300,25 @@ pub struct Row {
     pub cpu_place: Figure,
     /// CPU time an I/O, host and guest together: of this host where the load ran in a guest on it.
     pub cpu: Figure,
+    /// Of several targets in a place (disks of a guest, members of an `each`): each by itself.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub targets: Vec<TargetRow>,
     /// What serves its I/O beside the load; `None`: nothing is known of it, or only a part.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub serving: Option<EngineReport>,
     /// What earlier writes still owed; only of writes.
     pub debt: Option<WritebackWait>,
+}
+
+/// One of several targets that a stack is loaded on at once.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct TargetRow {
+    /// Where it is.
+    pub place: Place,
+    /// Its path there.
+    pub path: String,
+    /// I/Os a second.
+    pub iops: Figure,
 }
 
 /// What serves a stack's I/O beside the load: the threads of its RAID, its daemons, its QEMU without the virtual CPUs.

@@ -2,7 +2,7 @@
 //! the middle of a round leaves it lopsided); a slice with a failed sample spoils its round for that stack.
 
 use super::findings::WritebackWait;
-use iotax_model::record::{CpuTimes, Place, Purpose, Slice, Value, worse_known};
+use iotax_model::record::{CpuTimes, OnTarget, Place, Purpose, Slice, Value, worse_known};
 use iotax_model::scenario::Workload;
 use iotax_stats::Refusal;
 use iotax_stats::quantile::{self, Batches};
@@ -77,6 +77,8 @@ pub struct RoundTotal {
     directions: [DirectionTotal; 3],
     /// Of load in several places: I/Os and seconds of the windows of each.
     pub parts: BTreeMap<Place, (f64, f64)>,
+    /// Of several targets in a place (disks of a guest): I/Os and seconds of the windows of each.
+    pub targets: BTreeMap<(Place, usize), (f64, f64)>,
     /// Slices of such load.
     pub with_parts: u32,
     /// Sum over these of the share of the window in which all ran.
@@ -109,6 +111,13 @@ impl RoundTotal {
     /// What of the round is of one direction.
     pub fn of(&self, way: Way) -> &DirectionTotal {
         &self.directions[way as usize]
+    }
+
+    fn add_targets(&mut self, place: &Place, targets: &[OnTarget], window_ns: u64) {
+        for (at, target) in targets.iter().enumerate() {
+            let sum = self.targets.entry((place.clone(), at)).or_default();
+            (sum.0, sum.1) = (sum.0 + target.ios as f64, sum.1 + window_ns as f64 / 1e9);
+        }
     }
 
     /// I/Os and bytes, of one direction or of all.
@@ -387,7 +396,10 @@ impl Side {
         for part in &slice.parts {
             let sum = round.parts.entry(part.place.clone()).or_default();
             (sum.0, sum.1) = (sum.0 + part.ios as f64, sum.1 + part.window_ns as f64 / 1e9);
+            round.add_targets(&part.place, &part.targets, part.window_ns);
         }
+        // Which place it is the worker's record says.
+        round.add_targets(&Place::Host, &slice.targets, slice.window_ns);
         if let Some(share) = slice.together {
             round.with_parts += 1;
             round.together += share;

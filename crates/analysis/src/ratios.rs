@@ -41,10 +41,14 @@ impl TableGroupCells<'_> {
         RatioTable {
             name: self.group.name.clone(),
             percent_of: self.spec.percent_of.map(|at| self.spec.columns[at].clone()),
-            rows: self.spec.rows.iter().filter_map(|name| self.row(name)).collect(),
+            rows: self.rows().iter().filter_map(|name| self.row(name)).collect(),
             columns,
             emulated,
         }
+    }
+
+    fn rows(&self) -> &[String] {
+        self.group.rows.as_ref().unwrap_or(&self.spec.rows)
     }
 
     fn column(&self, at: usize, head: &str) -> RatioColumn {
@@ -193,7 +197,7 @@ mod tests {
             percent_of: Some(0),
             rows: run.start.scenario.workloads.iter().map(|workload| workload.name.clone()).collect(),
             metric: None,
-            groups: vec![TableGroup { name: None, metric: None, stacks }],
+            groups: vec![TableGroup { name: None, metric: None, rows: None, stacks }],
         }));
         let found = findings(&run);
         let cell = &found.tables[0].rows[0].cells[1];

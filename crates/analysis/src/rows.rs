@@ -2,15 +2,17 @@
 
 use super::compare::{self, of_estimate, of_totals};
 use super::directions;
-use super::findings::{AskedPercentile, EngineReport, Figure, GeneratorReport, Latency, Row, SampleUnit};
+use super::findings::{
+    AskedPercentile, EngineReport, Figure, GeneratorReport, Latency, Row, SampleUnit, TargetRow,
+};
 use super::gather::{RoundTotal, Side, Way};
 use super::generator;
 use super::reading::WorkloadView;
 use super::subject::Quantity;
-use iotax_model::record::{Serving, ThreadGroup};
+use iotax_model::record::{Place, Serving, ThreadGroup, WorkerUp};
 use iotax_stats::Refusal;
 use iotax_stats::quantile::{self, Batches, Estimate};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// The row of a stack.
 pub fn row(reading: &WorkloadView, at: usize) -> Row {
@@ -41,6 +43,7 @@ pub fn row(reading: &WorkloadView, at: usize) -> Row {
             Some(reason) => Figure::missing(reason),
             None => figure(reading, at, "ns", |round| Some((round.all_ios, round.cpu_ns?))),
         },
+        targets: of_targets(reading, at),
         serving: of_serving(reading, at),
         debt: writes.then(|| side.debt.clone()),
     }
@@ -65,6 +68,31 @@ fn of_generator(reading: &WorkloadView, at: usize) -> GeneratorReport {
         littles_law_error: generator::littles_law_error(side),
         littles_law_ends: generator::ends(side),
     }
+}
+
+/// Each of several targets, by the names that the last workers gave them.
+fn of_targets(reading: &WorkloadView, at: usize) -> Vec<TargetRow> {
+    let keys: BTreeSet<&(Place, usize)> =
+        reading.sides[at].rounds.values().flat_map(|round| round.targets.keys()).collect();
+    let workers = || {
+        let ours =
+            |worker: &&WorkerUp| worker.stack == reading.name(at) && worker.workload == reading.workload.name;
+        reading.run.workers.iter().rev().filter(ours)
+    };
+    let row = |key: &&(Place, usize)| {
+        let (place, target) = *key;
+        let worker = workers().find(|worker| worker.place == *place).or_else(|| workers().next())?;
+        let path = match target {
+            0 => &worker.target,
+            more => worker.others.get(more - 1)?,
+        };
+        let iops = figure(reading, at, "1/s", |round| {
+            let (ios, seconds) = *round.targets.get(*key)?;
+            Some((seconds, ios))
+        });
+        Some(TargetRow { place: worker.place.clone(), path: path.clone(), iops })
+    };
+    keys.iter().filter_map(row).collect()
 }
 
 /// The engine of a stack. What a part of it computes is not the engine: the rest must be known in the same place.

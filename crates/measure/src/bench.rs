@@ -597,6 +597,7 @@ impl Bench<'_> {
             rebuilt: state.and_then(ArrayState::rebuilt),
             device_read_bytes: done.device_read,
             gate: done.gate,
+            targets: together::on_targets(&done.result),
             together: done.together.as_ref().map(|together| together.share),
             late: done.together.as_ref().and_then(Together::late),
             run_again: done.run_again,

@@ -6,7 +6,7 @@ pub mod state;
 pub mod verification;
 
 pub use iotax_facts::place::Place;
-pub use iotax_facts::slice::{CpuTimes, Gate, ThreadId, worse_known};
+pub use iotax_facts::slice::{CpuTimes, Gate, OnTarget, ThreadId, worse_known};
 pub use iotax_facts::spdk::{Reactor, SpdkTarget};
 pub use iotax_facts::trial;
 
@@ -450,6 +450,9 @@ pub struct Slice {
     pub device_read_bytes: Option<u64>,
     /// What the quiesce gate saw before the slice.
     pub gate: Option<Gate>,
+    /// Of several targets in one place: each, in the order of the worker's record.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub targets: Vec<OnTarget>,
     /// Of load in several places: the share of the window in which all of them ran.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub together: Option<f64>,
@@ -487,6 +490,9 @@ pub struct SlicePart {
     pub bytes: u64,
     /// Length of its own window.
     pub window_ns: u64,
+    /// Of several targets there (disks of a guest): each, in the order of the worker's record.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub targets: Vec<OnTarget>,
 }
 
 /// What a slice is for.

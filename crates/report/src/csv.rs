@@ -363,6 +363,9 @@ impl Lines<'_> {
         latencies(&row.latency, &mut add);
         add("cpu per io of host and guest", &row.cpu);
         add("cpu per io of the place", &row.cpu_place);
+        for one in &row.targets {
+            add(&format!("iops of {} on {}", one.path, one.place), &one.iops);
+        }
         if let Some(engine) = &row.serving {
             add("cpu per io of the engine", &engine.cpu);
             add("iops per busy core of the engine", &engine.iops_per_core);

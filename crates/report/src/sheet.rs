@@ -5,7 +5,7 @@ use super::table::Table;
 use super::verdicts;
 use iotax_analysis::findings::{
     Bill, BillDirection, BillLine, Comparison, DirectionRow, Figure, Findings, JointBill, Latency,
-    MatchedRow, Row, WorkloadFindings, percentile_name,
+    MatchedRow, Row, TargetRow, WorkloadFindings, percentile_name,
 };
 use iotax_analysis::precondition;
 use iotax_stats::{Verdict, alike};
@@ -104,6 +104,20 @@ pub(super) fn is_empty(workload: &WorkloadFindings) -> bool {
 
 /// In the place of the tables of such a workload.
 pub(super) const EMPTY: &str = "ended before the first whole round: there are no figures";
+
+/// Title of the targets of stacks that have several in one place.
+pub(super) const TARGETS: &str = "Disks one by one";
+
+/// A row each; `None` where no stack has several.
+pub(super) fn targets(workload: &WorkloadFindings) -> Option<Table> {
+    let all = workload.rows.iter().flat_map(|row| row.targets.iter().map(move |one| (row, one)));
+    let all: Vec<(&Row, &TargetRow)> = all.collect();
+    let name = |(row, one): &(&Row, &TargetRow)| format!("{} on {} of {}", one.path, one.place, marked(row));
+    let mut table = Table::default();
+    table.push("disk", 0, all.iter().map(name).collect());
+    table.push("IOPS", 0, all.iter().map(|(_, one)| Shown::of(&one.iops).cell()).collect());
+    (!all.is_empty()).then_some(table)
+}
 
 /// Title of reads and writes apart.
 pub(super) const DIRECTIONS: &str = "Reads and writes";

@@ -296,6 +296,7 @@ pub fn tables() -> RunData {
     }
     let group = |name: &str, stacks: [Option<&str>; 3]| TableGroup {
         metric: None,
+        rows: None,
         name: Some(name.to_owned()),
         stacks: stacks.map(|stack| stack.map(str::to_owned)).to_vec(),
     };

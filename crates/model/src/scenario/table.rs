@@ -33,6 +33,9 @@ pub struct TableGroup {
     /// What it shows, where that is another metric than that of all.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub metric: Option<Metric>,
+    /// Its workloads, where they are not those of all.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rows: Option<Vec<String>>,
     /// A stack a column, by name; `None` where the group has none.
     pub stacks: Vec<Option<String>>,
 }
@@ -56,6 +59,7 @@ struct GroupWire {
     name: Spanned<String>,
     stacks: Spanned<Vec<Spanned<String>>>,
     metric: Option<Spanned<String>>,
+    rows: Option<Vec<Spanned<String>>>,
 }
 
 /// A column that a group has no stack for.
@@ -87,13 +91,18 @@ impl Draft {
                 return Err(self.file.error("stacks", &written.span(), fault));
             }
         }
-        let rows = self.rows(workloads)?;
-        let shown: Vec<&Workload> =
-            workloads.iter().filter(|workload| rows.contains(&workload.name)).collect();
+        let rows = self.rows(wire.rows.as_ref(), workloads)?;
+        let of = |rows: &[String]| -> Vec<&Workload> {
+            workloads.iter().filter(|workload| rows.contains(&workload.name)).collect()
+        };
         for (group, written) in groups.iter_mut().zip(&wire.group) {
-            let word = written.get_ref().metric.as_ref();
-            group.metric = word.map(|word| self.metric(word, &shown)).transpose()?;
+            let written = written.get_ref();
+            group.rows = written.rows.as_ref().map(|own| self.rows(Some(own), workloads)).transpose()?;
+            let shown = of(group.rows.as_ref().unwrap_or(&rows));
+            let own = written.metric.as_ref().map(|word| self.metric(word, &shown)).transpose()?;
+            group.metric = own;
         }
+        let shown = of(&rows);
         Ok(TableSpec {
             percent_of: wire
                 .percent_of
@@ -137,7 +146,12 @@ impl Draft {
                 return Err(self.file.error("name", &name.span(), fault));
             }
             let stacks = self.stacks(stacks.get_ref(), known)?;
-            groups.push(TableGroup { name: name.map(|name| name.get_ref().clone()), metric: None, stacks });
+            groups.push(TableGroup {
+                name: name.map(|name| name.get_ref().clone()),
+                metric: None,
+                rows: None,
+                stacks,
+            });
         }
         Ok(groups)
     }
@@ -209,9 +223,13 @@ impl Draft {
         }
     }
 
-    fn rows(&self, workloads: &[Workload]) -> Result<Vec<String>, InputError> {
+    fn rows(
+        &self,
+        written: Option<&Vec<Spanned<String>>>,
+        workloads: &[Workload],
+    ) -> Result<Vec<String>, InputError> {
         let known: Vec<&str> = workloads.iter().map(|workload| workload.name.as_str()).collect();
-        let Some(rows) = &self.wire.get_ref().rows else {
+        let Some(rows) = written else {
             return Ok(known.into_iter().map(str::to_owned).collect());
         };
         let mut names: Vec<String> = Vec::new();

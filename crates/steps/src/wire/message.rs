@@ -325,6 +325,8 @@ pub struct SliceScalars {
     pub trim_len: u32,
     pub in_flight_ns: u64,
     pub served_ns: u64,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub targets: Vec<(u64, u64)>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cpu: Option<CpuTimes>,
 }
@@ -380,6 +382,7 @@ pub fn pack(ran: &Ran) -> (SliceScalars, Vec<u8>) {
         trim_len,
         in_flight_ns: result.in_flight_ns,
         served_ns: result.served_ns,
+        targets: result.targets.clone(),
         cpu: ran.cpu,
     };
     (scalars, parts.concat())
@@ -400,6 +403,7 @@ pub fn unpack(scalars: SliceScalars, blob: &[u8]) -> Result<Ran, String> {
         return Err(format!("{} bytes too many behind the histograms", rest.len()));
     }
     let result = SliceResult {
+        targets: scalars.targets,
         window_start_ns: scalars.window_start_ns,
         window_ns: scalars.window_ns,
         read: direction(scalars.read, read)?,
