@@ -2,7 +2,7 @@
 //! what somebody published; every other figure is measured here and now, and the hidden delay is drawn anew each time.
 
 use super::progress::Progress;
-use super::ratings::Given;
+use super::report::Given;
 use super::{behind, columns, doctor, report, run, say};
 use anyhow::{Context, Result};
 use iotax_analysis::Findings;

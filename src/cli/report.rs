@@ -4,6 +4,8 @@
 use super::{columns, ratings, say, say_aside, typed};
 use anyhow::{Context, Result};
 use iotax_analysis::{self as bill, Findings};
+use iotax_model::scenario::error::Origin;
+use iotax_model::scenario::measure;
 use iotax_report::{self as report, Page};
 use iotax_store as store;
 use iotax_units::exit::{DONE, Failed};
@@ -23,7 +25,22 @@ pub struct Args {
     #[command(flatten)]
     output: Output,
     #[command(flatten)]
+    given: Given,
+}
+
+/// What a report is made with beside the record.
+#[derive(clap::Args, Clone, Debug, Default)]
+pub struct Given {
+    #[command(flatten)]
     ratings: ratings::Given,
+    /// Percentiles of latency to show beside p50, p99 and p99.9, over those of the scenario: p99.95,p90
+    #[arg(long, value_name = "P,...")]
+    percentiles: Option<String>,
+}
+
+impl Given {
+    /// Nothing.
+    pub const NONE: Given = Given { ratings: ratings::Given::NONE, percentiles: None };
 }
 
 /// In which form, and where to.
@@ -74,7 +91,7 @@ pub fn run(args: &Args, runs: &Path) -> Result<u8> {
         .map(|name| Ok(store::find(runs, name).map_err(Failed::from)?))
         .collect::<Result<_>>()?;
     args.output.check()?;
-    args.output.to.write(&args.output.text(&dirs, columns(), &args.ratings)?)?;
+    args.output.to.write(&args.output.text(&dirs, columns(), &args.given)?)?;
     Ok(DONE)
 }
 
@@ -83,7 +100,7 @@ pub fn run(args: &Args, runs: &Path) -> Result<u8> {
 /// # Errors
 /// When a run cannot be read or the file not be written.
 pub fn print(dirs: &[PathBuf], output: &Output, width: usize) -> Result<()> {
-    output.to.write(&output.text(dirs, width, &ratings::Given::NONE)?)
+    output.to.write(&output.text(dirs, width, &Given::NONE)?)
 }
 
 impl Output {
@@ -97,7 +114,7 @@ impl Output {
         self.format() == "terminal" && !self.verbose && self.to.file().is_none()
     }
 
-    fn text(&self, dirs: &[PathBuf], width: usize, given: &ratings::Given) -> Result<String> {
+    fn text(&self, dirs: &[PathBuf], width: usize, given: &Given) -> Result<String> {
         if self.is_brief() { brief(dirs, width, given) } else { render(dirs, self.format(), width, given) }
     }
 
@@ -208,13 +225,17 @@ pub(super) fn may_write_in(folder: &Path) -> Result<(), String> {
     }
 }
 
-/// The findings of a stored run, with ratings over those that it was given.
+/// The findings of a stored run, with what is given over what it was given itself.
 ///
 /// # Errors
-/// When it cannot be read, or the ratings.
-pub fn findings(dir: &Path, given: &ratings::Given) -> Result<Findings> {
+/// When it cannot be read, or what is given.
+pub fn findings(dir: &Path, given: &Given) -> Result<Findings> {
     let mut run = store::load(dir).map_err(Failed::from)?;
-    run.ratings = given.over(&run.ratings)?;
+    run.ratings = given.ratings.over(&run.ratings)?;
+    if let Some(list) = &given.percentiles {
+        measure::set(&mut run.start.scenario.measure, measure::PERCENTILES, list)
+            .map_err(|fault| Failed::from(Origin::command_line().error("--percentiles", fault)))?;
+    }
     Ok(bill::findings(&run))
 }
 
@@ -222,21 +243,21 @@ pub fn findings(dir: &Path, given: &ratings::Given) -> Result<Findings> {
 ///
 /// # Errors
 /// When one cannot be read, or the ratings.
-pub fn render(dirs: &[PathBuf], format: &str, width: usize, given: &ratings::Given) -> Result<String> {
+pub fn render(dirs: &[PathBuf], format: &str, width: usize, given: &Given) -> Result<String> {
     let renderer =
         report::by_name(format).ok_or_else(|| Failed::input(format!("unknown format \"{format}\"")))?;
     Ok((renderer.render)(&audited(dirs, given)?, &Page { width }))
 }
 
 /// Runs in a few lines each.
-fn brief(dirs: &[PathBuf], width: usize, given: &ratings::Given) -> Result<String> {
+fn brief(dirs: &[PathBuf], width: usize, given: &Given) -> Result<String> {
     let all = audited(dirs, given)?;
     let one = |(dir, found): (&PathBuf, &Findings)| report::brief(found, &typed("report", dir), width);
     Ok(dirs.iter().zip(&all).map(one).collect::<Vec<_>>().join("\n"))
 }
 
 /// What is about to be printed, held against our own rules.
-fn audited(dirs: &[PathBuf], given: &ratings::Given) -> Result<Vec<Findings>> {
+fn audited(dirs: &[PathBuf], given: &Given) -> Result<Vec<Findings>> {
     let findings: Vec<Findings> = dirs.iter().map(|dir| findings(dir, given)).collect::<Result<_>>()?;
     for doubt in iotax_report_audit::own_audit::doubts(&findings) {
         say_aside(&format!(

@@ -133,3 +133,44 @@ fn a_guest_stands_on_a_file_system_that_the_run_makes() {
     let plan = flat(&rig.expect(0, &["plan", &format!("{below} | vm(memory=256MiB,vcpus=1)")]));
     assert!(plan.contains("of /RUN-DIRECTORY/fs0/iotax.data by virtio-blk"), "{plan}");
 }
+
+/// Two guests with two files each, against one file in one guest: the load runs on every disk, and each guest is one place.
+#[test]
+fn guests_have_several_disks_and_what_serves_them_is_known_by_its_threads() {
+    let _alone = crate::rig::alone();
+    if !can_boot() {
+        return;
+    }
+    let rig = Rig::new();
+    let files: Vec<String> = (0..4).map(|number| rig.file(&format!("{number}.img"), 32)).collect();
+    let guest = "vm(memory=256MiB,vcpus=1)";
+    let spread = format!("each([{}]) | {guest} x2", files.join(","));
+    let one = format!("{} | {guest}", files[0]);
+    let load = ["--rw", "randread", "--iodepth", "2", "--percentiles", "p99.95,p90"];
+    let report = report(&rig, &[&["run", &one, &spread][..], &load].concat());
+    let rows = report["workloads"][0]["rows"].as_array().unwrap();
+    for row in rows {
+        assert!(row["iops"]["value"].as_f64().unwrap() > 0.0 && row["errors"] == 0, "{row}");
+        let asked = row["latency"][0]["asked"].as_array().unwrap();
+        let percents: Vec<f64> = asked.iter().map(|one| one["percent"].as_f64().unwrap()).collect();
+        assert_eq!(percents, [90.0, 99.95]);
+        // QEMU's threads but for the virtual CPUs.
+        let engine = &row["serving"];
+        assert!(engine["iops_per_core"]["value"].as_f64().is_some_and(|rate| rate > 0.0), "{row}");
+        let threads = engine["threads"].as_str().unwrap();
+        assert!(threads.contains("QEMU's main loop") && !threads.contains("CPU "), "{threads}");
+    }
+    let crowd = &report["workloads"][0]["crowds"][0];
+    assert_eq!((&crowd["stack"], &crowd["places"]), (&Value::from("vm x2"), &Value::from(2)));
+    let targets: Vec<usize> = rig
+        .records("worker")
+        .iter()
+        .filter(|worker| worker["stack"] == "vm x2")
+        .map(|worker| 1 + worker["others"].as_array().map_or(0, Vec::len))
+        .collect();
+    assert!(!targets.is_empty() && targets.iter().all(|disks| *disks == 2), "{targets:?}");
+    let disks = disks(&report);
+    assert_eq!(disks.iter().filter(|disk| disk["stack"] == "vm x2").count(), 4, "{disks:?}");
+    assert!(report["warnings"].to_string().contains("on all 4 disks of guests at once"), "{report}");
+    assert_eq!(traces(&rig.path("")), Vec::<String>::new());
+}

@@ -182,3 +182,48 @@ fact as before
         assert!(facts.iter().any(|found| found == fact), "no \"{fact}\" in {facts:?}");
     }
 }
+
+/// E3 in small: two arrays of the kernel's, a guest on each by its vhost, with every drive there and with one lost of each; against
+/// one guest on one array.
+#[test]
+#[ignore = "minutes; ./check --lab runs it"]
+fn of_arrays_under_guests_healthy_and_degraded() {
+    let _beside = beside();
+    let folder = tempfile::tempdir_in("/var/tmp").unwrap();
+    let drives: Vec<String> = (0..6).flat_map(|number| drive(folder.path(), number)).collect();
+    let drives: Vec<&str> = drives.iter().map(String::as_str).collect();
+    let guest = "vm(attach=vhost-scsi,memory=256MiB,vcpus=1)";
+    let array = "mdraid(level=5,chunk=64KiB,size=32MiB,sync=skip)";
+    let lists = [0..3, 3..6].map(|numbers| {
+        let names: Vec<String> = numbers.map(|number| format!("/dev/nvme{number}n1")).collect();
+        format!("[{}]", names.join(","))
+    });
+    let consent: Vec<String> = (0..6).map(|number| format!("--destroy serial=LAB{number}")).collect();
+    let run = format!(
+        "$iotax run '{} | {array} | {guest}' 'each([{}]) | {array} | {guest} x2' --states 'healthy,failed(1)' \
+         --bs 4k --rw randread --iodepth 2 --visits 1 --min-time 4s --budget 10s --percentiles p99.95 {}",
+        lists[0],
+        lists.join(","),
+        consent.join(" ")
+    );
+    let script = format!(
+        r#"
+modprobe nvme
+for number in 0 1 2 3 4 5; do while ! [ -b /dev/nvme${{number}}n1 ]; do sleep 0.2; done; done
+{run} --format csv >/mnt/out 2>/mnt/err || fail "$(cat /mnt/err)"
+fact failed $(grep -c ',read latency p99.95,' /mnt/out)
+fact engine $(grep 'iops per busy core of the engine' /mnt/out | grep -c ',known,')
+$iotax report last -v >/mnt/text || fail no report
+fact threads $(grep -c 'md[0-9]*_raid5.*md[0-9]*_raid5.*vhost (2)' /mnt/text)
+fact states $(grep -o 'failed(1): degraded, 1 missing' /mnt/text | wc -l)
+grep -q '^md' /proc/mdstat && fail "arrays are left: $(cat /proc/mdstat)"
+fact as before
+"#
+    );
+    let Some(facts) = lab(&script, "intel_iommu=off", &drives) else { return };
+    eprintln!("{}", facts.join("\n"));
+    for fact in ["failed 4", "engine 4", "states 2", "as before"] {
+        assert!(facts.iter().any(|found| found == fact), "no \"{fact}\" in {facts:?}");
+    }
+    assert!(facts.iter().any(|fact| fact.starts_with("threads ") && fact != "threads 0"), "{facts:?}");
+}

@@ -84,8 +84,8 @@ pub fn matched(reading: &WorkloadView) -> Option<MatchedFindings> {
                 .unwrap_or_else(|| Figure::missing("no whole round at the matched rate")),
             kept_up: side.kept_up(load.rate(), reading.schedules(at)),
             caught_up: caught_up(side, load.rate()),
-            latency: rows::latencies(side),
-            service: rows::service(side),
+            latency: rows::latencies(reading, side),
+            service: rows::service(reading, side),
         }
     };
     Some(MatchedFindings {
@@ -245,17 +245,19 @@ fn percentiles(
     ratios(reading, [a, b], &paired)
 }
 
-/// Ratios of p50, p99 and p99.9 of each direction.
+/// Ratios of p50, p99, p99.9 and what else was asked for, of each direction.
 pub fn ratios(
     reading: &WorkloadView,
     sides: [&Side; 2],
     paired: &Paired,
 ) -> Vec<(&'static str, f64, Figure)> {
+    let asked = reading.run.start.scenario.measure.percentiles.iter().map(|percent| percent / 100.0);
+    let quantiles: Vec<f64> = [0.5, 0.99, 0.999].into_iter().chain(asked).collect();
     let mut ratios = Vec::new();
     for way in Way::ALL {
         let beside = Latencies::of(reading, sides, paired, way);
         if beside.are_there() {
-            ratios.extend([0.5, 0.99, 0.999].map(|q| (way.word(), q, beside.ratio(Some(q)))));
+            ratios.extend(quantiles.iter().map(|q| (way.word(), *q, beside.ratio(Some(*q)))));
         }
     }
     ratios

@@ -159,6 +159,16 @@ pub fn of_metric(reading: &WorkloadView, metric: Metric) -> Option<Way> {
     reading.directions().contains(&way).then_some(way)
 }
 
+/// The direction of a latency; of a load that has only one, that.
+pub fn of_latency(reading: &WorkloadView, metric: Metric) -> Way {
+    match metric.way() {
+        Some(PublishedWay::Read) => Way::Read,
+        Some(PublishedWay::Write) => Way::Write,
+        None if reading.workload.writes() => Way::Write,
+        None => Way::Read,
+    }
+}
+
 /// How to read rates of single directions of the load; `None` of one that is no mix.
 pub fn note(reading: &WorkloadView) -> Option<String> {
     let mixes = |job: &iotax_load::Job| job.rw.reads() && job.rw.writes();

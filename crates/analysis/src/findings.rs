@@ -300,8 +300,36 @@ pub struct Row {
     pub cpu_place: Figure,
     /// CPU time an I/O, host and guest together: of this host where the load ran in a guest on it.
     pub cpu: Figure,
+    /// Of several targets in a place (disks of a guest, members of an `each`): each by itself.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub targets: Vec<TargetRow>,
+    /// What serves its I/O beside the load; `None`: nothing is known of it, or only a part.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub serving: Option<EngineReport>,
     /// What earlier writes still owed; only of writes.
     pub debt: Option<WritebackWait>,
+}
+
+/// One of several targets that a stack is loaded on at once.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct TargetRow {
+    /// Where it is.
+    pub place: Place,
+    /// Its path there.
+    pub path: String,
+    /// I/Os a second.
+    pub iops: Figure,
+}
+
+/// What serves a stack's I/O beside the load: the threads of its RAID, its daemons, its QEMU without the virtual CPUs.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct EngineReport {
+    /// They, in words: `md127_raid5, vhost (16)`.
+    pub threads: String,
+    /// CPU time of them all an I/O.
+    pub cpu: Figure,
+    /// I/Os a second for each core that they keep busy; a thread that polls keeps one busy all the time.
+    pub iops_per_core: Figure,
 }
 
 /// The load generator's own part in a stack's figures.
@@ -350,15 +378,40 @@ pub struct Latency {
     pub p99: Figure,
     /// 99.9 %.
     pub p999: Figure,
+    /// Those that were asked for beside these, in order.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub asked: Vec<AskedPercentile>,
     /// `(quantile, nanoseconds)` of the pooled histogram, for drawing.
     pub curve: Vec<(f64, u64)>,
 }
 
 impl Latency {
     /// Its figures with their names.
-    pub fn figures(&self) -> [(&'static str, &Figure); 4] {
-        [("mean", &self.mean), ("p50", &self.p50), ("p99", &self.p99), ("p99.9", &self.p999)]
+    pub fn figures(&self) -> impl Iterator<Item = (String, &Figure)> {
+        let known = [("mean", &self.mean), ("p50", &self.p50), ("p99", &self.p99), ("p99.9", &self.p999)];
+        let asked = self.asked.iter().map(|one| (percentile_name(one.percent / 100.0), &one.figure));
+        known.into_iter().map(|(name, figure)| (name.to_owned(), figure)).chain(asked)
     }
+
+    /// The figure of that name.
+    pub fn figure(&self, name: &str) -> Option<&Figure> {
+        self.figures().find(|(known, _)| known == name).map(|(_, figure)| figure)
+    }
+}
+
+/// A percentile that the scenario or the reader asked for.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct AskedPercentile {
+    /// 99.95 of `p99.95`.
+    pub percent: f64,
+    /// The latency.
+    pub figure: Figure,
+}
+
+/// `p99.95` of 0.9995.
+pub fn percentile_name(quantile: f64) -> String {
+    let percent = format!("{:.6}", 100.0 * quantile);
+    format!("p{}", percent.trim_end_matches('0').trim_end_matches('.'))
 }
 
 /// What the quiesce gate waited for before the slices of a stack.

@@ -2,7 +2,7 @@
 //! the middle of a round leaves it lopsided); a slice with a failed sample spoils its round for that stack.
 
 use super::findings::WritebackWait;
-use iotax_model::record::{CpuTimes, Place, Purpose, Slice, Value, worse_known};
+use iotax_model::record::{CpuTimes, OnTarget, Place, Purpose, Slice, Value, worse_known};
 use iotax_model::scenario::Workload;
 use iotax_stats::Refusal;
 use iotax_stats::quantile::{self, Batches};
@@ -69,12 +69,16 @@ pub struct RoundTotal {
     pub cpu_place_ns: Option<f64>,
     /// The same of this host where the place is a guest on it, else of the place: a guest's time is part of its host's.
     pub cpu_ns: Option<f64>,
+    /// What the threads computed that serve the I/O beside the load, if every slice says it.
+    pub engine_ns: Option<f64>,
     /// Latencies of all directions.
     pub latency: Total,
     /// What of I/Os, bytes and latencies is of each direction, in the order of [`Way::ALL`].
     directions: [DirectionTotal; 3],
     /// Of load in several places: I/Os and seconds of the windows of each.
     pub parts: BTreeMap<Place, (f64, f64)>,
+    /// Of several targets in a place (disks of a guest): I/Os and seconds of the windows of each.
+    pub targets: BTreeMap<(Place, usize), (f64, f64)>,
     /// Slices of such load.
     pub with_parts: u32,
     /// Sum over these of the share of the window in which all ran.
@@ -107,6 +111,13 @@ impl RoundTotal {
     /// What of the round is of one direction.
     pub fn of(&self, way: Way) -> &DirectionTotal {
         &self.directions[way as usize]
+    }
+
+    fn add_targets(&mut self, place: &Place, targets: &[OnTarget], window_ns: u64) {
+        for (at, target) in targets.iter().enumerate() {
+            let sum = self.targets.entry((place.clone(), at)).or_default();
+            (sum.0, sum.1) = (sum.0 + target.ios as f64, sum.1 + window_ns as f64 / 1e9);
+        }
     }
 
     /// I/Os and bytes, of one direction or of all.
@@ -381,10 +392,14 @@ impl Side {
         let used = |cpu: CpuTimes| (cpu.user_ns + cpu.system_ns) as f64;
         round.cpu_place_ns = joined(first, round.cpu_place_ns, slice.cpu.map(used));
         round.cpu_ns = joined(first, round.cpu_ns, of_all_places(slice).map(used));
+        round.engine_ns = joined(first, round.engine_ns, found.engine_ns);
         for part in &slice.parts {
             let sum = round.parts.entry(part.place.clone()).or_default();
             (sum.0, sum.1) = (sum.0 + part.ios as f64, sum.1 + part.window_ns as f64 / 1e9);
+            round.add_targets(&part.place, &part.targets, part.window_ns);
         }
+        // Which place it is the worker's record says.
+        round.add_targets(&Place::Host, &slice.targets, slice.window_ns);
         if let Some(share) = slice.together {
             round.with_parts += 1;
             round.together += share;
@@ -542,6 +557,7 @@ pub(super) struct Samples {
     pub(super) flush_ns: Option<f64>,
     cpu_user_ns: Option<f64>,
     cpu_kernel_ns: Option<f64>,
+    engine_ns: Option<f64>,
     in_flight_ns: Option<f64>,
     served_ns: Option<f64>,
     frames: Vec<(LatencySource, u64)>,
@@ -578,6 +594,7 @@ impl Samples {
             "flush" => self.flush_ns = Some(value),
             "cpu.user" => self.cpu_user_ns = Some(value),
             "cpu.system" => self.cpu_kernel_ns = Some(value),
+            "engine.cpu" => self.engine_ns = Some(value),
             "in_flight" => self.in_flight_ns = Some(value),
             "served" => self.served_ns = Some(value),
             _ => {}

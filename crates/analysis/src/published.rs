@@ -10,7 +10,6 @@ use super::reading::WorkloadView;
 use super::rows;
 use super::subject::Quantity;
 use iotax_load::Job;
-use iotax_model::scenario::published::Way;
 use iotax_model::scenario::{Metric, Published, PublishedFigure};
 use iotax_stats::{Concludes, Refusal, Verdict};
 use iotax_store::RunData;
@@ -125,8 +124,9 @@ impl PublishedCell<'_> {
                 rows::rate(self.reading, self.stack, metric.unit(), quantity, self.way())
             }
             Metric::Latency { .. } if side.rounds.is_empty() => self.reading.absence(self.stack),
-            Metric::Latency { way, .. } => {
-                rows::latency_at(side.of_way(told(way)), self.figure.metric.quantile())
+            metric @ Metric::Latency { .. } => {
+                let way = directions::of_latency(self.reading, metric);
+                rows::latency_at(side.of_way(way), metric.quantile())
             }
         }
     }
@@ -220,8 +220,9 @@ impl PublishedCell<'_> {
             (Metric::Rate { .. }, Some(one)) => {
                 self.direction(one).map_or(&one.ratio, |direction| &direction.ratio).clone()
             }
-            (Metric::Latency { way, .. }, Some(_)) => {
-                charges::latency_ratio(self.reading, [base, self.stack], told(way), metric.quantile())
+            (Metric::Latency { .. }, Some(_)) => {
+                let way = directions::of_latency(self.reading, metric);
+                charges::latency_ratio(self.reading, [base, self.stack], way, metric.quantile())
             }
             (_, None) => Figure::missing("it was not compared"),
         }
@@ -325,11 +326,6 @@ fn named(about: &[&PublishedFinding], all: usize) -> String {
     };
     let rows = about.chunk_by(|a, b| a.is_of_row(b));
     rows.map(row).collect::<Vec<_>>().join("; ")
-}
-
-/// What the figure is of; nobody publishes trims.
-fn told(way: Option<Way>) -> gather::Way {
-    if way == Some(Way::Write) { gather::Way::Write } else { gather::Way::Read }
 }
 
 #[cfg(test)]

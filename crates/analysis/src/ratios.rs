@@ -2,6 +2,7 @@
 //! run found it and as it was published.
 
 use super::ceiling;
+use super::charges;
 use super::compare::RateComparison;
 use super::directions;
 use super::findings::ratios::{RatioCell, RatioColumn, RatioRow, RatioTable};
@@ -40,10 +41,14 @@ impl TableGroupCells<'_> {
         RatioTable {
             name: self.group.name.clone(),
             percent_of: self.spec.percent_of.map(|at| self.spec.columns[at].clone()),
-            rows: self.spec.rows.iter().filter_map(|name| self.row(name)).collect(),
+            rows: self.rows().iter().filter_map(|name| self.row(name)).collect(),
             columns,
             emulated,
         }
+    }
+
+    fn rows(&self) -> &[String] {
+        self.group.rows.as_ref().unwrap_or(&self.spec.rows)
     }
 
     fn column(&self, at: usize, head: &str) -> RatioColumn {
@@ -61,7 +66,7 @@ impl TableGroupCells<'_> {
     fn row(&self, name: &str) -> Option<RatioRow> {
         let at = self.workloads.iter().position(|workload| workload.name == name)?;
         let reading = &self.readings[at];
-        let metric = self.spec.metric.unwrap_or(Metric::Rate {
+        let metric = self.group.metric.or(self.spec.metric).unwrap_or(Metric::Rate {
             bytes: subject::rate_unit(reading.workload) == "B/s",
             durable: false,
             way: None,
@@ -75,12 +80,23 @@ impl TableGroupCells<'_> {
         let quantity = if metric.is_durable() { Quantity::Durable } else { Quantity::Acknowledged };
         let stack = self.stack(column);
         let way = directions::of_metric(reading, metric);
-        let value = stack.map_or_else(absent, |at| rows::rate(reading, at, metric.unit(), quantity, way));
+        let of_stack = |at: usize| match metric {
+            Metric::Rate { .. } => rows::rate(reading, at, metric.unit(), quantity, way),
+            Metric::Latency { .. } if reading.sides[at].rounds.is_empty() => reading.absence(at),
+            Metric::Latency { .. } => {
+                let batches = reading.sides[at].of_way(directions::of_latency(reading, metric));
+                rows::latency_at(batches, metric.quantile())
+            }
+        };
+        let value = stack.map_or_else(absent, of_stack);
         let base = self.spec.percent_of.filter(|base| *base != column).and_then(|base| self.stack(base));
         let mut cell = RatioCell { value, share: None, verdict: None, masked: None, published: None };
         let Some((base, at)) = base.zip(stack) else { return cell };
         if let Some(reason) = reading.incomparable([base, at]) {
             cell.share = Some(Figure::missing(reason));
+        } else if let Metric::Latency { .. } = metric {
+            let way = directions::of_latency(reading, metric);
+            cell.share = Some(charges::latency_ratio(reading, [base, at], way, metric.quantile()));
         } else {
             let paired = reading.pair(&reading.sides[base], &reading.sides[at]);
             let found =
@@ -154,6 +170,24 @@ mod tests {
     }
 
     #[test]
+    fn a_table_of_latencies_has_shares_of_latencies_and_a_group_may_show_something_else() {
+        let mut run = twin::tables();
+        let table = run.start.scenario.table.as_mut().unwrap();
+        table.metric = Some(Metric::Latency { way: None, percentile: Some(90.0) });
+        table.groups[1].metric = Some(Metric::Rate { bytes: false, durable: false, way: None });
+        let found = findings(&run);
+        let [iser, nvmeof] = found.tables.as_slice() else { panic!("{:?}", found.tables) };
+        assert_eq!([iser, nvmeof].map(|table| table.rows[0].metric.as_str()), ["p90", "iops"]);
+        let cell = &iser.rows[0].cells[2];
+        let (value, share) = (cell.value.clone(), cell.share.as_ref().unwrap());
+        assert!(matches!(value, Figure::Known { unit: "ns", .. }), "{value:?}");
+        let base = iser.rows[0].cells[0].value.value().unwrap();
+        assert!((share.value().unwrap() - value.value().unwrap() / base).abs() < 0.05, "{share:?}");
+        assert!(share.value().unwrap() > 2.0 && cell.is_resolved(), "300 us against 90 us");
+        assert!(matches!(nvmeof.rows[0].cells[0].value, Figure::Known { unit: "1/s", .. }));
+    }
+
+    #[test]
     fn nothing_follows_from_the_share_of_a_limit() {
         let mut run = twin::masked();
         let stacks: Vec<Option<String>> =
@@ -163,7 +197,7 @@ mod tests {
             percent_of: Some(0),
             rows: run.start.scenario.workloads.iter().map(|workload| workload.name.clone()).collect(),
             metric: None,
-            groups: vec![TableGroup { name: None, stacks }],
+            groups: vec![TableGroup { name: None, metric: None, rows: None, stacks }],
         }));
         let found = findings(&run);
         let cell = &found.tables[0].rows[0].cells[1];

@@ -2,13 +2,17 @@
 
 use super::compare::{self, of_estimate, of_totals};
 use super::directions;
-use super::findings::{Figure, GeneratorReport, Latency, Row, SampleUnit};
+use super::findings::{
+    AskedPercentile, EngineReport, Figure, GeneratorReport, Latency, Row, SampleUnit, TargetRow,
+};
 use super::gather::{RoundTotal, Side, Way};
 use super::generator;
 use super::reading::WorkloadView;
 use super::subject::Quantity;
+use iotax_model::record::{Place, Serving, ThreadGroup, WorkerUp};
 use iotax_stats::Refusal;
 use iotax_stats::quantile::{self, Batches, Estimate};
+use std::collections::{BTreeMap, BTreeSet};
 
 /// The row of a stack.
 pub fn row(reading: &WorkloadView, at: usize) -> Row {
@@ -29,7 +33,7 @@ pub fn row(reading: &WorkloadView, at: usize) -> Row {
         bytes_per_s: rate(reading, at, "B/s", Quantity::Acknowledged, None),
         durable_bytes_per_s: writes.then(|| rate(reading, at, "B/s", Quantity::Durable, None)),
         directions: directions::rows(reading, at),
-        latency: latencies(side),
+        latency: latencies(reading, side),
         cpu_generator: figure(reading, at, "ns", |round| {
             Some((round.all_ios, round.cpu_user_ns? + round.cpu_kernel_ns?))
         }),
@@ -39,6 +43,8 @@ pub fn row(reading: &WorkloadView, at: usize) -> Row {
             Some(reason) => Figure::missing(reason),
             None => figure(reading, at, "ns", |round| Some((round.all_ios, round.cpu_ns?))),
         },
+        targets: of_targets(reading, at),
+        serving: of_serving(reading, at),
         debt: writes.then(|| side.debt.clone()),
     }
 }
@@ -55,8 +61,8 @@ fn of_generator(reading: &WorkloadView, at: usize) -> GeneratorReport {
         threads,
         user_share,
         kernel_share,
-        reap_gap: some("reap_gap", &side.reap_gap),
-        service: service(side),
+        reap_gap: some(reading, "reap_gap", &side.reap_gap),
+        service: service(reading, side),
         in_flight: generator::in_flight(side),
         depth: reading.depth(at),
         littles_law_error: generator::littles_law_error(side),
@@ -64,13 +70,64 @@ fn of_generator(reading: &WorkloadView, at: usize) -> GeneratorReport {
     }
 }
 
-/// From issue to end, where latencies begin at a schedule.
-pub fn service(side: &Side) -> Option<Latency> {
-    some("service", &side.service)
+/// Each of several targets, by the names that the last workers gave them.
+fn of_targets(reading: &WorkloadView, at: usize) -> Vec<TargetRow> {
+    let keys: BTreeSet<&(Place, usize)> =
+        reading.sides[at].rounds.values().flat_map(|round| round.targets.keys()).collect();
+    let workers = || {
+        let ours =
+            |worker: &&WorkerUp| worker.stack == reading.name(at) && worker.workload == reading.workload.name;
+        reading.run.workers.iter().rev().filter(ours)
+    };
+    let row = |key: &&(Place, usize)| {
+        let (place, target) = *key;
+        let worker = workers().find(|worker| worker.place == *place).or_else(|| workers().next())?;
+        let path = match target {
+            0 => &worker.target,
+            more => worker.others.get(more - 1)?,
+        };
+        let iops = figure(reading, at, "1/s", |round| {
+            let (ios, seconds) = *round.targets.get(*key)?;
+            Some((seconds, ios))
+        });
+        Some(TargetRow { place: worker.place.clone(), path: path.clone(), iops })
+    };
+    keys.iter().filter_map(row).collect()
 }
 
-fn some(name: &'static str, batches: &Batches) -> Option<Latency> {
-    (batches.count() > 0).then(|| latency(name, batches))
+/// The engine of a stack. What a part of it computes is not the engine: the rest must be known in the same place.
+fn of_serving(reading: &WorkloadView, at: usize) -> Option<EngineReport> {
+    let stack = reading.name(at);
+    // One that was recorded later is as it is since then.
+    let by_place: BTreeMap<_, &Serving> =
+        reading.run.serving.iter().filter(|one| one.stack == stack).map(|one| (&one.place, one)).collect();
+    let is_whole = |one: &&Serving| !one.threads.iter().all(|group| group.in_part);
+    if by_place.is_empty() || !by_place.values().all(is_whole) {
+        return None;
+    }
+    let group = |group: &ThreadGroup| {
+        let polls = if group.polls { ", polling" } else { "" };
+        match group.count {
+            1 => format!("{}{polls}", group.name),
+            many => format!("{} ({many}{polls})", group.name),
+        }
+    };
+    let threads: Vec<String> = by_place.values().flat_map(|one| &one.threads).map(group).collect();
+    let cpu = figure(reading, at, "ns", |round| Some((round.all_ios, round.engine_ns?)));
+    let iops_per_core = match cpu.value() {
+        Some(ns) if ns <= 0.0 => Figure::missing("its threads computed nothing that the kernel counted"),
+        _ => cpu.clone().map("1/s", |ns| 1e9 / ns),
+    };
+    Some(EngineReport { threads: threads.join(", "), cpu, iops_per_core })
+}
+
+/// From issue to end, where latencies begin at a schedule.
+pub fn service(reading: &WorkloadView, side: &Side) -> Option<Latency> {
+    some(reading, "service", &side.service)
+}
+
+fn some(reading: &WorkloadView, name: &'static str, batches: &Batches) -> Option<Latency> {
+    (batches.count() > 0).then(|| latency(reading, name, batches))
 }
 
 /// I/Os (`1/s`) or bytes (`B/s`) a second, of one direction or of all.
@@ -115,24 +172,29 @@ pub fn of_side(
 }
 
 /// Of each direction that has any.
-pub fn latencies(side: &Side) -> Vec<Latency> {
+pub fn latencies(reading: &WorkloadView, side: &Side) -> Vec<Latency> {
     Way::ALL
         .into_iter()
         .map(|way| (way.word(), side.of_way(way)))
         .filter(|(_, batches)| batches.count() > 0)
-        .map(|(direction, batches)| latency(direction, batches))
+        .map(|(direction, batches)| latency(reading, direction, batches))
         .collect()
 }
 
 /// Of one kind.
-pub fn latency(direction: &'static str, batches: &Batches) -> Latency {
+pub fn latency(reading: &WorkloadView, direction: &'static str, batches: &Batches) -> Latency {
     let at = |q: f64| latency_at(batches, Some(q));
+    let asked = &reading.run.start.scenario.measure.percentiles;
     Latency {
         direction,
         mean: latency_at(batches, None),
         p50: at(0.5),
         p99: at(0.99),
         p999: at(0.999),
+        asked: asked
+            .iter()
+            .map(|percent| AskedPercentile { percent: *percent, figure: at(percent / 100.0) })
+            .collect(),
         curve: quantile::curve(batches),
     }
 }
@@ -153,5 +215,49 @@ fn figure_of(found: Result<Estimate, Refusal>, pooled: Result<f64, Refusal>, bat
             Figure::bare(value, "ns", (batches.count(), SampleUnit::Samples), few)
         }
         (found, _) => of_estimate(found, "ns"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{findings, twin};
+    use iotax_model::record::{Better, Sample, Value};
+
+    /// The crowd with an engine that computes 2 us an I/O.
+    fn served(groups: &[(&str, u32, bool, bool)]) -> Option<EngineReport> {
+        let mut run = twin::crowd();
+        for slice in run.slices.iter_mut().filter(|slice| slice.stack == "vm x4") {
+            let ios: f64 = slice.parts.iter().map(|part| part.ios as f64).sum();
+            let value = Value::Value(2000.0 * (ios + slice.discarded_ios as f64));
+            let metric = "engine.cpu".to_owned();
+            slice.samples.push(Sample { metric, unit: "ns".into(), better: Better::Lower, value });
+        }
+        let group = |(name, count, polls, in_part): &(&str, u32, bool, bool)| ThreadGroup {
+            name: (*name).to_owned(),
+            count: *count,
+            polls: *polls,
+            in_part: *in_part,
+        };
+        let threads = groups.iter().map(group).collect();
+        run.serving.push(Serving { stack: "vm x4".into(), place: "host".into(), threads });
+        let mut found = findings(&run);
+        assert!(found.workloads[0].rows[0].serving.is_none(), "nothing was recorded of vm");
+        found.workloads.remove(0).rows.remove(1).serving
+    }
+
+    #[test]
+    fn an_engine_serves_so_many_ios_for_each_core_that_it_keeps_busy() {
+        let engine = served(&[("md127_raid5", 1, false, true), ("vhost", 4, false, false)]).unwrap();
+        assert_eq!(engine.threads, "md127_raid5, vhost (4)");
+        let rate = engine.iops_per_core.value().unwrap();
+        assert!((rate / 500_000.0 - 1.0).abs() < 0.01 && engine.iops_per_core.bounds().is_some(), "{rate}");
+        assert_eq!(served(&[("reactor", 2, true, false)]).unwrap().threads, "reactor (2, polling)");
+    }
+
+    #[test]
+    fn a_part_of_an_engine_is_none() {
+        // Whoever reads does the rest of the array's work, in threads that are not known.
+        assert_eq!(served(&[("md127_raid5", 1, false, true)]), None);
     }
 }

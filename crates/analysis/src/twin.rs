@@ -101,6 +101,7 @@ fn parts(parts: u32, ios: f64, window_ns: f64) -> Vec<SlicePart> {
         ios: (ios * f64::from(at + 1) / all) as u64,
         bytes: (4096.0 * ios * f64::from(at + 1) / all) as u64,
         window_ns: window_ns as u64,
+        targets: Vec::new(),
     };
     if parts > 1 { (0..parts).map(part).collect() } else { Vec::new() }
 }
@@ -373,6 +374,7 @@ impl Twin {
                 gave_up: false,
             }),
             device_read_bytes: None,
+            targets: Vec::new(),
             late: None,
             run_again: 0,
             together: (self.stacks[stack].parts > 1).then_some(0.98),

@@ -37,6 +37,24 @@ impl CpuTimes {
     }
 }
 
+/// What was done on one of several targets of a place in a window.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct OnTarget {
+    /// I/Os.
+    pub ios: u64,
+    /// Bytes.
+    pub bytes: u64,
+}
+
+/// A thread of a place, by its process and its own number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct ThreadId {
+    /// The process.
+    pub pid: u32,
+    /// The thread; of a thread of the kernel the same.
+    pub tid: u32,
+}
+
 /// The quiesce gate: a clean stack, or what was still owed when it gave up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Gate {

@@ -3,7 +3,7 @@
 
 use super::facts::{device_chain, memory_bytes};
 use super::probe::{GuestProbe, Probe};
-use iotax_facts::slice::CpuTimes;
+use iotax_facts::slice::{CpuTimes, ThreadId};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -43,6 +43,12 @@ impl Gauges {
     /// CPU time of all CPUs since boot; two readings make a difference.
     pub fn cpu_times(&self) -> Option<CpuTimes> {
         parse_stat(&self.probe.read("/proc/stat")?)
+    }
+
+    /// Nanoseconds that a thread has computed; `None`: it has ended, or this kernel does not tell.
+    pub fn thread_ns(&self, ThreadId { pid, tid }: ThreadId) -> Option<u64> {
+        let told = self.probe.read(format!("/proc/{pid}/task/{tid}/schedstat"))?;
+        told.split_whitespace().next()?.parse().ok()
     }
 
     /// Bytes that wait to be written back or are being written: of these files and devices where the kernel
@@ -148,6 +154,17 @@ mod tests {
         let file = tempfile::NamedTempFile::new_in("/var/tmp").unwrap();
         let own = gauges.owed(&[file.path().to_owned()]).unwrap();
         assert!(own.of_all || own.bytes == 0, "an empty file owes nothing: {own:?}");
+    }
+
+    #[test]
+    fn a_thread_tells_what_it_has_computed() {
+        let machine = super::super::made_up::server();
+        machine.put(&[("/proc/7/task/8/schedstat", "123456789 55 2\n")]);
+        let gauges = Gauges::of(machine.probe.clone());
+        assert_eq!(gauges.thread_ns(ThreadId { pid: 7, tid: 8 }), Some(123_456_789));
+        assert_eq!(gauges.thread_ns(ThreadId { pid: 7, tid: 9 }), None, "it has ended");
+        let pid = std::process::id();
+        assert!(Gauges::default().thread_ns(ThreadId { pid, tid: pid }).is_some_and(|ns| ns > 0));
     }
 
     #[test]

@@ -83,8 +83,8 @@ pub struct Exposed {
     pub engine: Option<Engine>,
     /// A write of anything but whole multiples of so many bytes, aligned to them, fails.
     pub write_unit: Option<u64>,
-    /// The step that made what has states (an array, a pool), with what is below it.
-    pub array: Option<Array>,
+    /// The steps that made what has states (an array, a pool), each with what is below it.
+    pub arrays: Vec<Array>,
     /// Steps whose layers it stands on and that are read back once they are up, from the bottom. The planner keeps them.
     pub told: Vec<StepId>,
 }

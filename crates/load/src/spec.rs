@@ -81,6 +81,8 @@ pub struct Direction {
 /// What a slice measured.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct SliceResult {
+    /// I/Os and bytes of each of several targets, in their order; empty of one.
+    pub targets: Vec<(u64, u64)>,
     /// CLOCK_MONOTONIC of the place when the window began.
     pub window_start_ns: u64,
     /// Length of the window: acknowledged time.
@@ -171,7 +173,7 @@ impl SliceResult {
         [&self.read, &self.write, &self.trim]
     }
 
-    /// With what another thread or worker did in the same window: all but windows and flushes.
+    /// With what another thread or worker did in the same window: all but windows, flushes and targets.
     pub fn add(&mut self, other: &SliceResult) {
         self.read.add(&other.read);
         self.write.add(&other.write);

@@ -125,6 +125,15 @@ impl Worker {
             lane.measured.first_error = words.map(|words| self.said_by(thread, &words));
             result.add(&lane.measured);
         }
+        if self.targets.len() > 1 {
+            result.targets = vec![(0, 0); self.targets.len()];
+            for (thread, lane) in lanes.iter().enumerate() {
+                let (ios, bytes) = &mut result.targets[thread % self.targets.len()];
+                for direction in lane.measured.directions() {
+                    (*ios, *bytes) = (*ios + direction.ios, *bytes + direction.bytes);
+                }
+            }
+        }
         if lanes.iter().any(|lane| lane.aborted) {
             let (errors, first) = (result.errors, result.first_error.unwrap_or_default());
             return Err(LoadError::Failing { errors, first });

@@ -8,13 +8,14 @@ use super::together::{self, Together};
 use anyhow::{Result, ensure};
 use iotax_load::{Bound, Histogram, Job, SliceResult, SliceSpec, TargetSpec};
 use iotax_model::record::{
-    Better, ClockReading, Clocks, CpuTimes, Gate, IO_ERRORS, Purpose, Record, STOPPED, Sample, Slice, Value,
-    Warning, WorkerUp,
+    Better, ClockReading, Clocks, CpuTimes, Gate, IO_ERRORS, Purpose, Record, STOPPED, Sample, Slice,
+    ThreadId, Value, Warning, WorkerUp,
 };
 use iotax_model::scenario::{Engine, Workload};
 use iotax_stats::rounds::Part;
 use iotax_steps::state::ArrayState;
 use iotax_steps::stops::Stop;
+use iotax_steps::threads::ServingThread;
 use iotax_steps::wire::message::{Ran, Request, Response};
 use iotax_steps::wire::peer::{QUICK_LIMIT, SLICE_GRACE, slice_limit};
 use iotax_steps::{Place, engine};
@@ -54,6 +55,8 @@ pub struct Ready {
     pub owed: Vec<PathBuf>,
     /// Places below that work for it and have no load: the other ends of fabrics.
     pub others: Vec<Place>,
+    /// Threads that serve its I/O beside the load, by their places.
+    pub serving: BTreeMap<Place, Vec<ServingThread>>,
 }
 
 /// A place that a stack is loaded in.
@@ -139,6 +142,8 @@ pub struct Done {
     cpu: Option<CpuTimes>,
     host_cpu: Option<CpuTimes>,
     other_cpu: Option<CpuTimes>,
+    /// What the threads computed that serve the stack's I/O.
+    engine_ns: Option<f64>,
     device_read: Option<u64>,
     gate: Option<Gate>,
     run_again: u32,
@@ -407,6 +412,7 @@ impl Bench<'_> {
         let gate = if writes { self.gate(worker)? } else { None };
         let read_before = self.device_reads(worker)?;
         let others_before = self.others(worker)?;
+        let serving_before = self.serving(worker)?;
         let ran = self.run(worker, bound, writes, attempt);
         let Slices { ran, host_cpu, together } = ran.map_err(|error| {
             let loaded: Vec<&Place> = self.ready[worker].members.iter().map(|member| &member.place).collect();
@@ -414,13 +420,36 @@ impl Bench<'_> {
         })?;
         let device_read =
             read_before.zip(self.device_reads(worker)?).map(|(from, to)| to.saturating_sub(from));
+        let serving = self.serving(worker)?;
         let other_cpu = others_before.zip(self.others(worker)?).map(|(from, to)| to.since(from));
         let Ran { result, cpu } = ran;
+        let lasted_ns = result.window_ns + result.discarded_ns + result.drain_ns;
+        let engine_ns = served_ns(&serving_before, &serving, lasted_ns);
         *self.allowance = self.allowance.map(|left| left.saturating_sub(result.write.bytes));
         // A simulated worker's windows pass in no time at all.
         let window_s = (result.window_ns + result.discarded_ns) as f64 / 1e9;
         self.spent_s += began.elapsed().as_secs_f64().max(window_s);
-        Ok(Done { result, together, cpu, host_cpu, other_cpu, device_read, gate, run_again: 0 })
+        Ok(Done { result, together, cpu, host_cpu, other_cpu, engine_ns, device_read, gate, run_again: 0 })
+    }
+
+    /// What the threads that serve a stack's I/O have computed so far; those that have ended tell nothing any more.
+    fn serving(&mut self, worker: usize) -> Result<BTreeMap<(Place, ThreadId), Served>> {
+        let mut all = BTreeMap::new();
+        for (place, threads) in &self.ready[worker].serving {
+            let asked = Request::ThreadTimes { threads: threads.iter().map(|thread| thread.id).collect() };
+            let reached = self.places.get(place)?;
+            let (at_ns, told) = match reached.ask(asked, QUICK_LIMIT)? {
+                Response::ThreadTimes { at_ns, ns } => (at_ns, ns),
+                other => return Err(Failed::from(reached.peer.unexpected("thread_times", &other)).into()),
+            };
+            let known = threads.iter().zip(told).filter_map(|(thread, ns)| Some((thread, ns?)));
+            all.extend(
+                known.map(|(thread, ns)| {
+                    ((place.clone(), thread.id), Served { at_ns, ns, polls: thread.polls })
+                }),
+            );
+        }
+        Ok(all)
     }
 
     /// CPU times of the places that work for a stack and have no load; `None`: there is none, or one does not tell.
@@ -541,7 +570,9 @@ impl Bench<'_> {
             [member] => self.places.get(&member.place)?.clock_offset_ns,
             _ => 0,
         };
-        let samples = self.samples(&done.result)?;
+        let mut samples = self.samples(&done.result)?;
+        let engine = done.engine_ns.map(|ns| sample("engine.cpu", "ns", Better::Lower, Value::Value(ns)));
+        samples.extend(engine);
         let result = &done.result;
         let slice = Slice {
             visit: self.visit,
@@ -566,6 +597,7 @@ impl Bench<'_> {
             rebuilt: state.and_then(ArrayState::rebuilt),
             device_read_bytes: done.device_read,
             gate: done.gate,
+            targets: together::on_targets(&done.result),
             together: done.together.as_ref().map(|together| together.share),
             late: done.together.as_ref().and_then(Together::late),
             run_again: done.run_again,
@@ -620,6 +652,31 @@ impl Bench<'_> {
     }
 }
 
+/// What a thread that serves I/O has computed at a time.
+#[derive(Clone, Copy, Debug)]
+struct Served {
+    at_ns: u64,
+    ns: u64,
+    polls: bool,
+}
+
+/// What threads computed for a slice that lasted so long: of one that polls its share of that time, since it also polls while a
+/// slice is prepared. `None`: no thread tells.
+fn served_ns<K: Ord>(
+    before: &BTreeMap<K, Served>,
+    after: &BTreeMap<K, Served>,
+    lasted_ns: u64,
+) -> Option<f64> {
+    let of = |(thread, to): (&K, &Served)| {
+        let from = before.get(thread)?;
+        let (ns, passed) = (to.ns.saturating_sub(from.ns) as f64, to.at_ns.saturating_sub(from.at_ns));
+        let share = if to.polls { lasted_ns as f64 / passed.max(1) as f64 } else { 1.0 };
+        Some(ns * share)
+    };
+    let all: Vec<f64> = after.iter().filter_map(of).collect();
+    (!all.is_empty()).then(|| all.iter().sum())
+}
+
 fn sample(metric: &str, unit: &str, better: Better, value: Value) -> Sample {
     Sample { metric: metric.to_owned(), unit: unit.to_owned(), better, value }
 }
@@ -637,6 +694,20 @@ pub(super) fn cpu_times(place: &mut Reached) -> Result<Option<CpuTimes>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_thread_that_polls_counts_for_the_slice_and_no_wait_before_it() {
+        let of = |all: &[(u32, u64, u64, bool)]| -> BTreeMap<u32, Served> {
+            all.iter()
+                .map(|(id, at_ns, ns, polls)| (*id, Served { at_ns: *at_ns, ns: *ns, polls: *polls }))
+                .collect()
+        };
+        // 1 polls for the whole 1000 between the looks, 2 works for 200; the slice lasted 600. 3 is new, 4 has ended.
+        let before = of(&[(1, 0, 0, true), (2, 0, 50, false), (4, 0, 9, false)]);
+        let after = of(&[(1, 1000, 1000, true), (2, 1000, 250, false), (3, 1000, 70, false)]);
+        assert_eq!(served_ns(&before, &after, 600), Some(600.0 + 200.0));
+        assert_eq!(served_ns(&of(&[]), &after, 600), None);
+    }
 
     #[test]
     fn a_start_doubles_with_every_try_and_is_kept() {

@@ -115,7 +115,8 @@ fn medium() -> impl Strategy<Value = Medium> {
         1 => Just(Medium::Drive { place: "lab".into(), name: "nvme0".into() }),
         1 => Just(Medium::Drive { place: "lab".into(), name: "nvme1".into() }),
     ];
-    let several = prop::collection::vec(one.clone(), 2..4).prop_map(|members| Medium::Many { members });
+    let several =
+        prop::collection::vec(one.clone(), 2..4).prop_map(|members| Medium::Many { members, groups: 1 });
     prop_oneof![4 => one, 1 => several]
 }
 

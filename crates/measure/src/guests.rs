@@ -34,24 +34,22 @@ pub fn disks(
     let mut found = Vec::new();
     for ((_, exposed), ready) in up.targets.iter().zip(ready) {
         let loaded = exposed.loaded();
-        let here = loaded.iter().find(|(place, _)| **place == guest.place);
-        let here = here.and_then(|(_, paths)| paths.first().copied());
-        let seat = here.and_then(|path| guest.paths.iter().position(|seat| seat == path));
-        let member = ready.members.iter().find(|member| member.place == guest.place);
-        let (Some(at), Some(target)) = (seat, member.and_then(|member| member.targets.first())) else {
-            continue;
-        };
-        let qemu = of_qemu(place, guest, at)?;
-        let device = device(facts, &target.path);
-        let disk = &guest.disks[at];
-        found.push(GuestDisk {
-            stack: ready.stack.clone(),
-            path: target.path.clone(),
-            attach: disk.way.name().to_owned(),
-            differs: differing(guest, disk, &qemu, device)?,
-            qemu,
-            guest: device.map(settings::of_guest).unwrap_or_default(),
-        });
+        let here = loaded.iter().filter(|(place, _)| **place == guest.place).flat_map(|(_, paths)| paths);
+        let members = ready.members.iter().filter(|member| member.place == guest.place);
+        for (path, target) in here.zip(members.flat_map(|member| &member.targets)) {
+            let Some(at) = guest.paths.iter().position(|seat| seat == *path) else { continue };
+            let qemu = of_qemu(place, guest, at)?;
+            let device = device(facts, &target.path);
+            let disk = &guest.disks[at];
+            found.push(GuestDisk {
+                stack: ready.stack.clone(),
+                path: target.path.clone(),
+                attach: disk.way.name().to_owned(),
+                differs: differing(guest, disk, &qemu, device)?,
+                qemu,
+                guest: device.map(settings::of_guest).unwrap_or_default(),
+            });
+        }
     }
     Ok(found)
 }

@@ -63,6 +63,17 @@ impl SetPlan {
     }
 }
 
+impl SetPlan {
+    /// Steps that make what serves a stack's I/O: its layers, and what its guests are and stand on.
+    pub fn steps_serving(&self, stack: usize) -> Vec<StepId> {
+        let Some((_, exposed)) = self.targets.iter().find(|(index, _)| *index == stack) else {
+            return Vec::new();
+        };
+        let guests = self.guests.iter().filter(|guest| exposed.is_in(&guest.place));
+        exposed.told.iter().chain(guests.flat_map(|guest| &guest.steps)).copied().collect()
+    }
+}
+
 /// The guests with emulated drives that are up for the whole run.
 #[derive(Default)]
 pub struct LabPlan {
@@ -356,21 +367,29 @@ impl Ground<'_> {
         context.writable = self.scenario.writes() || must_write(stack, 0);
         context.own = stack.own.then_some(index);
         // The files themselves are up already: only what they show is wanted here.
-        let mut exposed = self.bottom(stack, index, sibling, context)?;
+        let exposed = self.bottom(stack, index, sibling, context)?;
         if made.insert(format!("given up {:?}", stack.medium), exposed.clone()).is_none() {
             self.wipe(stack, index, &exposed, context);
         }
         let guest = stack.layers.iter().position(|spec| spec.is(Role::Guest)).map(|at| at + 1);
         let depth = if upto == Upto::Guests { guest } else { None };
+        let mut lots = lots(stack, exposed);
         for (depth, spec) in stack.layers.iter().enumerate().take(depth.unwrap_or(stack.layers.len())) {
             key = format!("{key} | {}", spec.key());
-            exposed = match made.get(&key) {
-                Some(exposed) => exposed.clone(),
-                None => self.layer(spec, &exposed, index, depth, context)?,
-            };
-            made.insert(key.clone(), exposed.clone());
+            if spec.is(Role::Guest) {
+                // Guests share out what was made of all lists.
+                lots = vec![gathered(lots)?];
+            }
+            for (at, lot) in lots.iter_mut().enumerate() {
+                let key = if at == 0 { key.clone() } else { format!("{key}, list {at}") };
+                *lot = match made.get(&key) {
+                    Some(lot) => lot.clone(),
+                    None => self.layer(spec, lot, index, depth, context)?,
+                };
+                made.insert(key, lot.clone());
+            }
         }
-        Ok(exposed)
+        gathered(lots)
     }
 
     /// Takes off what the user has given up of the members that a layer is set up on.
@@ -431,6 +450,29 @@ impl Ground<'_> {
         context.trims = self.scenario.trims();
         context
     }
+}
+
+/// What layers stand on, by the lists of which the same is made.
+fn lots(stack: &Stack, bottom: Exposed) -> Vec<Exposed> {
+    let groups = stack.medium.groups();
+    if groups == 1 || stack.layers.iter().all(LayerSpec::works_anywhere) {
+        return vec![bottom];
+    }
+    let lists = bottom.paths.chunks(bottom.paths.len() / groups);
+    lists.map(|paths| Exposed { paths: paths.to_vec(), ..bottom.clone() }).collect()
+}
+
+/// What was made of all lists, as parts of one thing.
+fn gathered(lots: Vec<Exposed>) -> Result<Exposed> {
+    let gather = |mut all: Exposed, one: Exposed| {
+        all.uneven |= all.bytes != one.bytes || one.uneven;
+        all.bytes = all.bytes.min(one.bytes);
+        all.paths.extend(one.paths);
+        all.arrays.extend(one.arrays);
+        all.told.extend(one.told);
+        Exposed { split: true, ..all }
+    };
+    lots.into_iter().reduce(gather).context("a stack of nothing")
 }
 
 fn lab_wish(place: &Place, spec: &LabSpec, parts: &guest::Parts, tag: &RunTag) -> Result<LabWish> {

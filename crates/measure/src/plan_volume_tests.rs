@@ -235,3 +235,79 @@ fn what_syncs_and_rebuilds_write_counts_as_written() {
     let (found, visits) = left(zfs, cycle, TIB);
     assert_eq!(found, Ok(TIB - visits * (2 << 30)));
 }
+
+/// Offset and size of every disk of every guest, in order.
+fn disks(plan: &SetPlan) -> Vec<Vec<(u64, Option<u64>)>> {
+    let of = |guest: &guest::GuestPlan| guest.disks.iter().map(|disk| (disk.offset, disk.bytes)).collect();
+    plan.guests.iter().map(of).collect()
+}
+
+#[test]
+fn guests_are_spread_over_two_arrays_each_of_which_is_made_of_its_own_list() {
+    let arrays =
+        "each([[/dev/sda,/dev/sdb,/dev/sdc],[/dev/sdd,/dev/sde,/dev/sdf]]) | mdraid(level=5,size=1GiB)";
+    let spread = format!("{arrays} | split(2) | vm x4");
+    let words = [("rw".to_owned(), "randread".to_owned())].to_vec();
+    let asked = Request { words, states: Some("healthy,failed(1)".into()), ..Request::default() };
+    let scenario = from_arguments(&[spread], &asked).unwrap();
+    with_guests(&scenario, Some(guest::Parts::made_up()), |ground| {
+        let plan = ground.set(&ground.layout.sets[0], 0).unwrap();
+        let describe = |steps: &[Step]| -> Vec<String> {
+            steps.iter().map(|step| step.op.operation().describe()).collect()
+        };
+        let made: Vec<String> =
+            describe(&plan.steps).into_iter().filter(|step| step.contains("--create")).collect();
+        let of = |list: &str| made.iter().filter(|step| step.contains(list)).count();
+        assert_eq!(
+            (made.len(), of("sda /dev/sdb /dev/sdc"), of("sdd /dev/sde /dev/sdf")),
+            (2, 1, 1),
+            "{made:?}"
+        );
+        let shown = &plan.targets[0].1;
+        assert_eq!((shown.arrays.len(), shown.parts(), plan.guests.len()), (2, 4, 4));
+        assert_eq!(disks(&plan), vec![vec![(0, Some(1 << 30))]; 4], "a part of its own for each");
+        assert_eq!(ground.bounds().unwrap().region, 4 << 30, "of both arrays together");
+        // One member of each array fails, each in a step with a number of its own.
+        let into = ground.into_state(&ground.layout.sets[1], 0).unwrap();
+        let steps: Vec<Step> = into.into_iter().flat_map(|(_, steps)| steps).collect();
+        let ids: std::collections::BTreeSet<StepId> = steps.iter().map(|step| step.id).collect();
+        let failed = describe(&steps);
+        assert_eq!((ids.len(), failed.len()), (2, 2), "{failed:?}");
+        assert!(failed[0].contains("/dev/sd") && failed[0] != failed[1], "{failed:?}");
+        // What serves the first stack: both arrays and all guests.
+        assert!(plan.steps_serving(0).len() > 2 + plan.guests.len());
+    });
+}
+
+#[test]
+fn a_guest_has_several_disks_and_several_guests_share_an_array() {
+    let stacks = [
+        "/dev/sda | split(4) | vm x2",
+        "each([/dev/sdb,/dev/sdc]) | vm(vcpus=1)",
+        "each([[/dev/sdd,/dev/sde],[/dev/sdf,/dev/sdg]]) | mdraid(level=1,size=1GiB) | vm(memory=1GiB) x4",
+    ];
+    let scenario = scenario(&stacks, "randread");
+    with_guests(&scenario, Some(guest::Parts::made_up()), |ground| {
+        let (quarter, half) = (1 << 38, Some(1 << 29));
+        let expected = [
+            vec![vec![(0, Some(quarter)); 2]; 2],
+            vec![vec![(0, Some(1 << 40)); 2]],
+            vec![vec![(0, half)], vec![(1 << 29, half)], vec![(0, half)], vec![(1 << 29, half)]],
+        ];
+        for set in &ground.layout.sets {
+            let plan = ground.set(set, 0).unwrap();
+            for (index, shown) in &plan.targets {
+                let own = |guest: &&guest::GuestPlan| shown.is_in(&guest.place);
+                let guests: Vec<_> = plan.guests.iter().filter(own).collect();
+                let of = |guest: &&guest::GuestPlan| {
+                    guest.disks.iter().map(|disk| (disk.offset, disk.bytes)).collect::<Vec<_>>()
+                };
+                assert_eq!(guests.iter().map(of).collect::<Vec<_>>(), expected[*index], "{}", stacks[*index]);
+                // All disks of a guest are loaded at once, in its one place.
+                let loaded = shown.loaded();
+                assert_eq!(loaded.len(), guests.len());
+                assert!(loaded.iter().all(|(_, paths)| paths.len() == expected[*index][0].len()));
+            }
+        }
+    });
+}

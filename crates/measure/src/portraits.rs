@@ -12,7 +12,7 @@ use anyhow::Result;
 use iotax_host::facts::{self, Device, Facts};
 use iotax_layers::guest::GuestPlan;
 use iotax_layers::readback_owner;
-use iotax_model::record::{GuestDisk, LayerUp, PlaceFacts, Record, SpdkTarget};
+use iotax_model::record::{GuestDisk, LayerUp, PlaceFacts, Record, Serving, SpdkTarget, ThreadGroup};
 use iotax_model::scenario::Stack;
 use iotax_steps::op::Op;
 use iotax_steps::{PathRef, Place, Step};
@@ -77,6 +77,31 @@ impl Session<'_> {
                 up.stacks_on(step.id).map(|index| self.scenario.stacks[index].name.clone()).collect();
             let (layer, part, place) = (layer.to_owned(), part.to_owned(), step.place.clone());
             self.store.append(&Record::Layer(LayerUp { stacks, layer, part, place, device, settings }))?;
+        }
+        Ok(())
+    }
+
+    /// Which threads serve the I/O of stacks beside their load.
+    pub(super) fn record_serving(&mut self, ready: &[Ready]) -> Result<()> {
+        for one in ready {
+            for (place, all) in &one.serving {
+                let mut threads: Vec<ThreadGroup> = Vec::new();
+                for thread in all {
+                    match threads.iter_mut().find(|group| group.name == thread.name) {
+                        Some(group) => group.count += 1,
+                        None => threads.push(ThreadGroup {
+                            name: thread.name.clone(),
+                            count: 1,
+                            polls: thread.polls,
+                            in_part: thread.in_part,
+                        }),
+                    }
+                }
+                let serving = Serving { stack: one.stack.clone(), place: place.clone(), threads };
+                if self.told.is_served_otherwise(&serving) {
+                    self.store.append(&Record::Serving(serving))?;
+                }
+            }
         }
         Ok(())
     }

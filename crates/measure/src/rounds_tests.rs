@@ -221,6 +221,7 @@ fn ready(index: usize, place: &str, path: &str) -> Ready {
         engine: None,
         owed: Vec::new(),
         others: Vec::new(),
+        serving: Default::default(),
     }
 }
 

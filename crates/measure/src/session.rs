@@ -29,6 +29,7 @@ use iotax_steps::executor::Executor;
 use iotax_steps::handler::Allowed;
 use iotax_steps::op::Op;
 use iotax_steps::stops;
+use iotax_steps::threads::ServingThread;
 use iotax_steps::{PathRef, Place, Step};
 use iotax_store::Writer;
 use iotax_units::exit::Failed;
@@ -298,16 +299,21 @@ impl Session<'_> {
         let mark = self.executor.mark();
         let up = self.bring_up(layout, places, planned)?;
         self.record_drives(places, &up)?;
-        let ready = self.ready(places, &up, region)?;
+        let mut ready = self.ready(places, &up, region)?;
+        for one in &mut ready {
+            one.serving = self.serving(places, &up, one.index)?;
+        }
         self.record_guests(places, &up, &ready)?;
         self.record_layers(places, planned.set, &up)?;
+        self.record_serving(&ready)?;
         self.write_first(places, planned, &up, &ready, region)?;
         let mut outcome = self.measure_all(layout, places, planned, &up, &ready)?;
         for planned in further {
             if outcome != Visited::Done {
                 break;
             }
-            let ready = self.in_next_state(layout, *planned, &up, &ready)?;
+            let ready = self.in_next_state(layout, places, *planned, &up, &ready)?;
+            self.record_serving(&ready)?;
             outcome = self.measure_all(layout, places, *planned, &up, &ready)?;
         }
         // What is set up in a guest may lie on a disk that outlives it.
@@ -619,6 +625,7 @@ impl Session<'_> {
                 engine: exposed.engine,
                 owed: self.devices_in(&Place::Host),
                 others: self.places_below(*index, exposed),
+                serving: BTreeMap::new(),
             });
         }
         let loaded: BTreeSet<Place> =
@@ -630,6 +637,27 @@ impl Session<'_> {
             places.get(&place)?.allow(&Allowed { consent, made, admitted })?;
         }
         Ok(ready)
+    }
+
+    /// Threads that serve a stack's I/O beside its load, each once, in places that can be asked.
+    pub(super) fn serving(
+        &mut self,
+        places: &Places,
+        up: &SetPlan,
+        index: usize,
+    ) -> Result<BTreeMap<Place, Vec<ServingThread>>> {
+        let mut all: BTreeMap<Place, Vec<ServingThread>> = BTreeMap::new();
+        for step in up.steps_serving(index) {
+            let (place, threads) = self.executor.threads_of(step)?;
+            if places.has(&place) && !threads.is_empty() {
+                all.entry(place).or_default().extend(threads);
+            }
+        }
+        for threads in all.values_mut() {
+            threads.sort_by_key(|thread| thread.id);
+            threads.dedup_by_key(|thread| thread.id);
+        }
+        Ok(all)
     }
 
     /// Places that work for a stack and have no load of it; guests on this host are this host, unless the load is in one.

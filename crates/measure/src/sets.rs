@@ -208,7 +208,7 @@ mod tests {
     }
 
     fn each(members: &[Medium]) -> Medium {
-        Medium::Many { members: members.to_vec() }
+        Medium::Many { members: members.to_vec(), groups: 1 }
     }
 
     fn on(medium: Medium, layers: &[(&str, &str, &str)]) -> Stack {

@@ -3,10 +3,11 @@
 
 use super::bench::Ready;
 use super::observer::Event;
+use super::places::Places;
 use super::plan::SetPlan;
 use super::session::{Planned, Session};
 use super::sets::Layout;
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
 use iotax_layers::state::{self, State};
 use iotax_layers::{Array, layer_of};
 use iotax_model::scenario::Scenario;
@@ -21,12 +22,11 @@ use std::collections::{BTreeMap, BTreeSet};
 /// can be measured.
 pub const TRIES: u32 = 5;
 
-/// An array whose state is watched while its stack is measured.
+/// The arrays of a stack, whose state is watched while it is measured.
 struct Watched {
-    step: StepId,
     state: State,
-    /// What brings it back into a state that ends by itself.
-    again: Vec<Step>,
+    /// The step that made each, with what brings it back into a state that ends by itself.
+    arrays: Vec<(StepId, Vec<Step>)>,
 }
 
 /// Keeps stacks in the states that they are measured in.
@@ -42,29 +42,39 @@ impl Keeper<'_> {
     /// # Errors
     /// When it cannot be asked or brought back.
     pub fn before(&mut self, stack: usize) -> Result<u64> {
-        let Some(watched) = self.watched.get(&stack) else { return Ok(0) };
-        let now = state_of(self.executor, watched.step)?;
-        if watched.state.holds(&now) {
-            return Ok(0);
+        let Some(Watched { state, arrays }) = self.watched.get(&stack) else { return Ok(0) };
+        let mut written = 0;
+        for (array, again) in arrays {
+            let now = state_of(self.executor, *array)?;
+            if state.holds(&now) {
+                continue;
+            }
+            again.iter().try_for_each(|step| self.executor.perform(step).map(drop))?;
+            let then = state_of(self.executor, *array)?;
+            if again.is_empty() || !state.holds(&then) {
+                return Err(left(*state, &then).into());
+            }
+            written += again.iter().map(|step| step.op.bytes_below()).sum::<u64>();
         }
-        if watched.again.is_empty() {
-            return Err(left(watched.state, &now).into());
-        }
-        watched.again.iter().try_for_each(|step| self.executor.perform(step).map(drop))?;
-        let now = state_of(self.executor, watched.step)?;
-        let written = watched.again.iter().map(|step| step.op.bytes_below()).sum();
-        if watched.state.holds(&now) { Ok(written) } else { Err(left(watched.state, &now).into()) }
+        Ok(written)
     }
 
-    /// In which state it is behind a slice, and whether that is the one that it was to keep; `None`: it has none.
+    /// In which state it is behind a slice, and whether that is the one that it was to keep; `None`: it has none. Of several
+    /// arrays the first that left it tells.
     ///
     /// # Errors
-    /// When it cannot be asked.
+    /// When one cannot be asked.
     pub fn behind(&mut self, stack: usize) -> Result<Option<(ArrayState, bool)>> {
-        let Some(watched) = self.watched.get(&stack) else { return Ok(None) };
-        let now = state_of(self.executor, watched.step)?;
-        let is_kept = watched.state.holds(&now);
-        Ok(Some((now, is_kept)))
+        let Some(Watched { state, arrays }) = self.watched.get(&stack) else { return Ok(None) };
+        let mut told = None;
+        for (array, _) in arrays {
+            let now = state_of(self.executor, *array)?;
+            if !state.holds(&now) {
+                return Ok(Some((now, false)));
+            }
+            told.get_or_insert(now);
+        }
+        Ok(told.map(|now| (now, true)))
     }
 }
 
@@ -83,6 +93,7 @@ impl Session<'_> {
     pub(super) fn in_next_state(
         &mut self,
         layout: &Layout,
+        places: &Places,
         planned: Planned,
         up: &SetPlan,
         ready: &[Ready],
@@ -100,7 +111,9 @@ impl Session<'_> {
             let stack = &self.scenario.stacks[*index];
             let at = stack.state.as_ref().context("a stack without a state")?;
             let base = ready.iter().find(|ready| ready.index == at.of).context("a stack that is not up")?;
-            next.push(Ready { index: *index, stack: stack.name.clone(), ..base.clone() });
+            // An array that is rebuilt has a thread more.
+            let serving = self.serving(places, up, at.of)?;
+            next.push(Ready { index: *index, stack: stack.name.clone(), serving, ..base.clone() });
         }
         Ok(next)
     }
@@ -110,18 +123,22 @@ impl Session<'_> {
         let mut watched = BTreeMap::new();
         for ready in ready {
             let Some(at) = &self.scenario.stacks[ready.index].state else { continue };
-            let array = array_of(up, at.of)?;
-            // A rebuild comes to its end by itself: the same member fails again, and comes back.
-            let again = match at.state {
-                State::Rebuilding => {
-                    let failed = state_before(self.scenario, ready.index)?;
-                    let mut steps = transition(&array, State::Healthy, failed, up, ready.index)?;
-                    steps.extend(transition(&array, failed, State::Rebuilding, up, ready.index)?);
-                    steps
-                }
-                _ => Vec::new(),
-            };
-            watched.insert(ready.index, WatchedArray(Watched { step: array.step, state: at.state, again }));
+            let mut arrays = Vec::new();
+            for (nth, array) in arrays_of(up, at.of)?.iter().enumerate() {
+                let ids = ids(up, ready.index, nth);
+                // A rebuild comes to its end by itself: the same member fails again, and comes back.
+                let again = match at.state {
+                    State::Rebuilding => {
+                        let failed = state_before(self.scenario, ready.index)?;
+                        let mut steps = transition(array, State::Healthy, failed, ids)?;
+                        steps.extend(transition(array, failed, State::Rebuilding, ids)?);
+                        steps
+                    }
+                    _ => Vec::new(),
+                };
+                arrays.push((array.step, again));
+            }
+            watched.insert(ready.index, WatchedArray(Watched { state: at.state, arrays }));
         }
         Ok(watched)
     }
@@ -144,19 +161,24 @@ pub fn steps_into(scenario: &Scenario, up: &SetPlan, stacks: &[usize]) -> Result
     let (mut arrays, mut all) = (BTreeSet::new(), Vec::new());
     for index in stacks {
         let at = scenario.stacks[*index].state.as_ref().context("a stack without a state")?;
-        let array = array_of(up, at.of)?;
-        if arrays.insert(array.step) {
-            all.push((*index, transition(&array, state_before(scenario, *index)?, at.state, up, *index)?));
+        for (nth, array) in arrays_of(up, at.of)?.iter().enumerate() {
+            if arrays.insert(array.step) {
+                let from = state_before(scenario, *index)?;
+                all.push((*index, transition(array, from, at.state, ids(up, *index, nth))?));
+            }
         }
     }
     Ok(all)
 }
 
-fn transition(array: &Array, from: State, to: State, up: &SetPlan, index: usize) -> Result<Vec<Step>> {
+/// The first number of steps that change the nth array of a stack: numbers of a plan end before these.
+fn ids(up: &SetPlan, index: usize, nth: usize) -> StepId {
+    up.steps.len() as StepId + 10_000 * (index as StepId + 1) + 100 * nth as StepId
+}
+
+fn transition(array: &Array, from: State, to: State, first: StepId) -> Result<Vec<Step>> {
     let layer = layer_of(&array.spec).context("a layer that nobody knows")?;
     let changes = state::transition(layer, &array.spec, (&array.made, &array.members), from, to)?;
-    // Numbers of a plan end before these.
-    let first = up.steps.len() as StepId + 100 * (index as StepId + 1);
     let step = |(at, (why, op)): (usize, (String, Op))| Step {
         id: first + at as StepId,
         place: array.place.clone(),
@@ -175,8 +197,9 @@ pub(super) fn keeper(executor: &mut Executor, watched: BTreeMap<usize, WatchedAr
     Keeper { executor, watched }
 }
 
-fn array_of(up: &SetPlan, stack: usize) -> Result<Array> {
+fn arrays_of(up: &SetPlan, stack: usize) -> Result<Vec<Array>> {
     let target = up.targets.iter().find(|(index, _)| *index == stack);
-    let array = target.and_then(|(_, exposed)| exposed.array.clone());
-    array.context("a stack that has states and no array")
+    let arrays = target.map(|(_, exposed)| exposed.arrays.clone()).unwrap_or_default();
+    ensure!(!arrays.is_empty(), "a stack that has states and no array");
+    Ok(arrays)
 }

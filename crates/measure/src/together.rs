@@ -5,7 +5,7 @@ use super::bench::{Member, Slices, cpu_times};
 use super::places::{Places, Reached};
 use anyhow::{Context, Result};
 use iotax_load::{Bound, SliceResult, SliceSpec};
-use iotax_model::record::{CpuTimes, SlicePart};
+use iotax_model::record::{CpuTimes, OnTarget, SlicePart};
 use iotax_steps::Place;
 use iotax_steps::wire::agent::READY_BEFORE_NS;
 use iotax_steps::wire::message::Ran;
@@ -116,6 +116,11 @@ pub(super) fn slice(
     Ok(Slices { ran, host_cpu, together: Some(together) })
 }
 
+/// What was done on each of several targets of a place.
+pub(super) fn on_targets(result: &SliceResult) -> Vec<OnTarget> {
+    result.targets.iter().map(|(ios, bytes)| OnTarget { ios: *ios, bytes: *bytes }).collect()
+}
+
 /// Each gets the whole time, and an equal part of the bytes.
 fn shared_out(bound: Bound, places: u64) -> Bound {
     match bound {
@@ -213,6 +218,7 @@ fn merged(places: &[&Place], answers: &[Answer], bound: Bound) -> Option<(Ran, T
         ios: ran.result.directions().iter().map(|one| one.ios).sum(),
         bytes: ran.result.directions().iter().map(|one| one.bytes).sum(),
         window_ns: ran.result.window_ns,
+        targets: on_targets(&ran.result),
     };
     let whole = (last - first).max(1) as f64;
     let together = Together {

@@ -1,7 +1,7 @@
 //! What a run has said already. Every visit, and every one of many guests, finds the same again; people are told once, and
 //! the record holds once what did not change.
 
-use iotax_model::record::{Place, PlaceFacts, Warning};
+use iotax_model::record::{Place, PlaceFacts, Serving, Warning};
 use iotax_units::show_names;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,6 +12,7 @@ pub struct Told {
     emulated: BTreeSet<(Place, String)>,
     places: BTreeMap<Place, PlaceFacts>,
     volumes: BTreeSet<usize>,
+    serving: BTreeMap<(String, Place), Serving>,
 }
 
 impl Told {
@@ -29,6 +30,12 @@ impl Told {
     /// Whether a place is not as it was when it was recorded last.
     pub fn has_changed(&mut self, facts: &PlaceFacts) -> bool {
         self.places.insert(facts.place.clone(), facts.clone()).as_ref() != Some(facts)
+    }
+
+    /// Whether a stack is not served as it was when that was recorded last.
+    pub fn is_served_otherwise(&mut self, serving: &Serving) -> bool {
+        let known = (serving.stack.clone(), serving.place.clone());
+        self.serving.insert(known, serving.clone()).as_ref() != Some(serving)
     }
 
     /// A sentence a reason for the emulated of these places, each with its reason; those that were told of are left out.

@@ -6,7 +6,7 @@ pub mod state;
 pub mod verification;
 
 pub use iotax_facts::place::Place;
-pub use iotax_facts::slice::{CpuTimes, Gate, worse_known};
+pub use iotax_facts::slice::{CpuTimes, Gate, OnTarget, ThreadId, worse_known};
 pub use iotax_facts::spdk::{Reactor, SpdkTarget};
 pub use iotax_facts::trial;
 
@@ -30,6 +30,8 @@ pub enum Record {
     /// What joins drives is up, in the first visit of its set.
     #[serde(rename = "volume")]
     Layer(LayerUp),
+    /// What serves a stack's I/O beside its load, when it is first up so.
+    Serving(Serving),
     /// A worker was prepared on a stack.
     Worker(WorkerUp),
     /// How a workload is measured: length and order of its slices.
@@ -91,6 +93,32 @@ pub enum Record {
         /// `complete`, `interrupted`, or the words of a failure.
         outcome: String,
     },
+}
+
+/// Threads of a place that serve the I/O of a stack beside its load: its engine. What they compute is `engine.cpu` of its slices.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Serving {
+    /// Name of the stack.
+    pub stack: String,
+    /// Where they run.
+    pub place: Place,
+    /// They, by name.
+    pub threads: Vec<ThreadGroup>,
+}
+
+/// Threads of one name.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ThreadGroup {
+    /// `md127_raid5`, `vhost`, `reactor`.
+    pub name: String,
+    /// How many.
+    pub count: u32,
+    /// They poll, so that each takes a core, whatever there is to do.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub polls: bool,
+    /// The rest of what they are there for is done by the threads that hand I/O to them.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub in_part: bool,
 }
 
 fn is_zero(number: &u32) -> bool {
@@ -422,6 +450,9 @@ pub struct Slice {
     pub device_read_bytes: Option<u64>,
     /// What the quiesce gate saw before the slice.
     pub gate: Option<Gate>,
+    /// Of several targets in one place: each, in the order of the worker's record.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub targets: Vec<OnTarget>,
     /// Of load in several places: the share of the window in which all of them ran.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub together: Option<f64>,
@@ -459,6 +490,9 @@ pub struct SlicePart {
     pub bytes: u64,
     /// Length of its own window.
     pub window_ns: u64,
+    /// Of several targets there (disks of a guest): each, in the order of the worker's record.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub targets: Vec<OnTarget>,
 }
 
 /// What a slice is for.
@@ -497,7 +531,7 @@ impl Purpose {
 #[serde(from = "FlatSample")]
 pub struct Sample {
     /// `read.ios`, `read.bytes`, `read.latency`, `write.*`, `sync.latency`, `flush`, `cpu.user`,
-    /// `cpu.system` (the generator's own).
+    /// `cpu.system` (the generator's own), `engine.cpu` (of the threads that serve the stack's I/O, [`Serving`]).
     pub metric: String,
     /// `1`, `B`, `ns`.
     pub unit: String,

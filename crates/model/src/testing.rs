@@ -24,5 +24,5 @@ pub fn layer(name: &str, options: &[(&str, &str)]) -> LayerSpec {
 /// So many drives of a lab.
 pub fn drives(many: usize) -> Medium {
     let drive = |at| Medium::Drive { place: "lab".into(), name: format!("nvme{at}") };
-    Medium::Many { members: (0..many).map(drive).collect() }
+    Medium::Many { members: (0..many).map(drive).collect(), groups: 1 }
 }

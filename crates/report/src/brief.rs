@@ -292,9 +292,12 @@ fn stacks(workload: &WorkloadFindings) -> Table {
     let cells = workload.rows.iter().map(|row| changed(workload, &row.stack)).collect();
     changes.push(&format!("against {against}"), 0, cells);
     table.columns.splice(2..2, changes.columns);
-    for (head, rank, pick) in LATENCIES {
+    let latencies =
+        sheet::latency_columns(workload.rows.iter().flat_map(|row| &row.latency), [u8::MAX, 2, 1, u8::MAX]);
+    for (head, rank) in latencies.into_iter().filter(|(_, rank)| *rank < u8::MAX) {
         for way in ["read", "write"].into_iter().filter(|_| sheet::is_mix(workload)) {
-            let latency = |row: &Row| row.latency.iter().find(|one| one.direction == way).map(pick).cloned();
+            let latency =
+                |row: &Row| row.latency.iter().find(|one| one.direction == way)?.figure(&head).cloned();
             let cell = |row: &Row| latency(row).map_or_else(|| "-".to_owned(), |one| Shown::of(&one).cell());
             table.push(&format!("{way} {head}"), rank, workload.rows.iter().map(cell).collect());
         }
@@ -310,10 +313,6 @@ fn stacks(workload: &WorkloadFindings) -> Table {
     }
     table
 }
-
-/// Latencies of a mix: head, rank, figure.
-const LATENCIES: [(&str, u8, sheet::PickLatency); 2] =
-    [("p50", 2, |latency| &latency.p50), ("p99", 1, |latency| &latency.p99)];
 
 /// The change of the rate of a stack; of writes as they are acknowledged.
 fn changed(workload: &WorkloadFindings, stack: &str) -> String {

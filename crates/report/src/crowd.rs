@@ -1,6 +1,7 @@
 //! Guests side by side and hosts that load together: how even, how much together, and what many make of it against one.
 
 use super::number::{Shown, share, three_digits};
+use super::sheet;
 use super::table::Table;
 use iotax_analysis::findings::WorkloadFindings;
 use iotax_analysis::findings::crowd::{Crowd, Scaling};
@@ -24,6 +25,15 @@ pub(super) fn table(workload: &WorkloadFindings) -> Option<Table> {
         table.push("of linear", 1, cells(&efficiency));
     }
     table.push("IOPS/busy core", 3, cells(&|one| Shown::of(&one.per_core).cell()));
+    let engine = |one: &Crowd| {
+        let row = workload.rows.iter().find(|row| row.stack == one.stack)?;
+        Some(&row.serving.as_ref()?.iops_per_core)
+    };
+    if crowds.iter().any(|one| engine(one).is_some()) {
+        let cell =
+            |one: &Crowd| engine(one).map_or_else(|| "-".to_owned(), |figure| Shown::of(figure).cell());
+        table.push(sheet::PER_ENGINE_CORE, 3, cells(&cell));
+    }
     Some(table)
 }
 

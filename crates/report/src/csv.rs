@@ -14,6 +14,7 @@ use iotax_analysis::findings::sweep::{Cost, StackCurve, SweepFindings};
 use iotax_analysis::findings::verification::VerifiedRow;
 use iotax_analysis::findings::{
     Bill, BillLine, Charges, Figure, Interval, Latency, MatchedFindings, Row, SampleUnit, WorkloadFindings,
+    percentile_name,
 };
 use iotax_stats::Verdict;
 use iotax_units::harmless::shown;
@@ -128,7 +129,7 @@ impl Lines<'_> {
                 }
             }
             for (direction, q, ratio) in &one.latency_ratios {
-                add(&format!("ratio of {direction} latency p{}", percentile(*q)), ratio);
+                add(&format!("ratio of {direction} latency {}", percentile_name(*q)), ratio);
             }
         }
         workload.all_charges().for_each(|one| self.charges(name, one));
@@ -308,7 +309,7 @@ impl Lines<'_> {
             add(&format!("added: {}", charge.quantity), &noted(&charge.difference, reason));
         }
         for (direction, q, ratio) in &one.percentiles {
-            add(&format!("ratio of {direction} latency p{} at the matched rate", percentile(*q)), ratio);
+            add(&format!("ratio of {direction} latency {} at the matched rate", percentile_name(*q)), ratio);
         }
     }
 
@@ -362,6 +363,13 @@ impl Lines<'_> {
         latencies(&row.latency, &mut add);
         add("cpu per io of host and guest", &row.cpu);
         add("cpu per io of the place", &row.cpu_place);
+        for one in &row.targets {
+            add(&format!("iops of {} on {}", one.path, one.place), &one.iops);
+        }
+        if let Some(engine) = &row.serving {
+            add("cpu per io of the engine", &engine.cpu);
+            add("iops per busy core of the engine", &engine.iops_per_core);
+        }
         add("cpu per io of the generator", &row.cpu_generator);
         add("cpu per io of the generator in its own code", &row.generator.cpu_user);
         add("cpu per io of the generator in the kernel", &row.generator.cpu_kernel);
@@ -490,10 +498,6 @@ fn knee(sweep: &SweepFindings, stack: &StackCurve) -> Figure {
         }
         Place::Edge { .. } | Place::None { .. } => Figure::missing(&stack.knee.sentence),
     }
-}
-
-fn percentile(q: f64) -> String {
-    format!("{:.6}", 100.0 * q).trim_end_matches('0').trim_end_matches('.').to_owned()
 }
 
 fn fields(figure: &Figure) -> [String; 8] {

@@ -146,6 +146,10 @@ fn section(findings: &Findings, workload: &WorkloadFindings) -> String {
     if let Some(table) = crowd::table(workload) {
         out += &format!("{}\n{}", table.markdown(), list("", crowd::sentences(workload).collect()));
     }
+    if let Some(table) = sheet::targets(workload) {
+        let (title, table) = (sheet::TARGETS, table.markdown());
+        out += &format!("<details><summary>{title}</summary>\n\n{table}\n</details>\n\n");
+    }
     if let Some(table) = efficiency::table(workload) {
         out +=
             &format!("{}:\n\n{}\n{}.\n\n", efficiency::TITLE, table.markdown(), efficiency::legend(workload));

@@ -5,31 +5,63 @@ use super::table::Table;
 use super::verdicts;
 use iotax_analysis::findings::{
     Bill, BillDirection, BillLine, Comparison, DirectionRow, Figure, Findings, JointBill, Latency,
-    MatchedRow, Row, WorkloadFindings,
+    MatchedRow, Row, TargetRow, WorkloadFindings, percentile_name,
 };
 use iotax_analysis::precondition;
 use iotax_stats::{Verdict, alike};
 use iotax_units::{distinct, show_bytes};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// A column of figures of a row.
-type Pick = fn(&Row) -> Option<&Figure>;
-/// A column of figures of a direction.
-pub(super) type PickLatency = fn(&Latency) -> &Figure;
-/// Head, rank, what it picks.
-const STACK_COLUMNS: &[(&str, u8, Pick)] = &[
-    ("IOPS", 0, |row| Some(&row.iops)),
-    ("throughput", 7, |row| Some(&row.bytes_per_s)),
-    ("durable", 3, |row| row.durable_bytes_per_s.as_ref()),
-    ("mean", 6, |row| first(row).map(|latency| &latency.mean)),
-    ("p50", 2, |row| first(row).map(|latency| &latency.p50)),
-    ("p99", 1, |row| first(row).map(|latency| &latency.p99)),
-    ("p99.9", 5, |row| first(row).map(|latency| &latency.p999)),
-    ("CPU/IO", 4, |row| Some(&row.cpu)),
-];
+/// Heads of the columns of rows, each with its rank.
+fn stack_columns<'a>(rows: impl Iterator<Item = &'a Row> + Clone, is_mix: bool) -> Vec<(String, u8)> {
+    let rates = [("IOPS", 0), ("throughput", 7), ("durable", 3)];
+    let mut all: Vec<(String, u8)> = rates.map(|(head, rank)| (head.to_owned(), rank)).to_vec();
+    // A mix has those of each direction instead.
+    if !is_mix {
+        all.extend(latency_columns(rows.filter_map(|row| row.latency.first()), [6, 2, 1, 5]));
+    }
+    all.extend([("CPU/IO", 4), (PER_ENGINE_CORE, 5)].map(|(head, rank)| (head.to_owned(), rank)));
+    all
+}
 
-fn first(row: &Row) -> Option<&Latency> {
-    row.latency.first()
+/// Head of the I/Os a second for each core that the engine keeps busy.
+pub(super) const PER_ENGINE_CORE: &str = "IOPS/engine core";
+
+/// What the engines are, a line each of the stacks that have the same.
+fn engines(workload: &WorkloadFindings) -> Vec<String> {
+    let known: Vec<(&str, &str)> = workload
+        .rows
+        .iter()
+        .filter_map(|row| Some((row.stack.as_str(), row.serving.as_ref()?.threads.as_str())))
+        .collect();
+    let line = |threads: &str| {
+        let names: Vec<&str> = known.iter().filter(|one| one.1 == threads).map(|one| one.0).collect();
+        format!("engine of {}: {threads}", of_stacks(&names, workload.rows.len()))
+    };
+    distinct(known.iter().map(|one| one.1)).into_iter().map(line).collect()
+}
+
+/// The figure of a row below that head.
+fn stack_figure<'a>(row: &'a Row, head: &str) -> Option<&'a Figure> {
+    match head {
+        "IOPS" => Some(&row.iops),
+        "throughput" => Some(&row.bytes_per_s),
+        "durable" => row.durable_bytes_per_s.as_ref(),
+        "CPU/IO" => Some(&row.cpu),
+        PER_ENGINE_CORE => row.serving.as_ref().map(|engine| &engine.iops_per_core),
+        latency => row.latency.first()?.figure(latency),
+    }
+}
+
+/// Heads of the columns of latencies, with the ranks of mean, p50, p99 and p99.9; one that was asked for stays as long as p99 does.
+pub(super) fn latency_columns<'a>(
+    latencies: impl Iterator<Item = &'a Latency>,
+    ranks: [u8; 4],
+) -> Vec<(String, u8)> {
+    let names = distinct(latencies.flat_map(Latency::figures).map(|(name, _)| name));
+    let known = ["mean", "p50", "p99", "p99.9"];
+    let rank = |name: &str| ranks[known.iter().position(|one| *one == name).unwrap_or(2)];
+    names.into_iter().map(|name| (name.clone(), rank(&name))).collect()
 }
 
 /// Name of a row with its marks.
@@ -44,9 +76,6 @@ pub(super) fn rate<'a>(workload: &WorkloadFindings, row: &'a Row) -> &'a Figure 
     if workload.rate_unit == "B/s" { &row.bytes_per_s } else { &row.iops }
 }
 
-/// Columns that a mix has of each direction instead.
-const LATENCIES: [&str; 4] = ["mean", "p50", "p99", "p99.9"];
-
 /// Whether reads and writes are told apart.
 pub(super) fn is_mix(workload: &WorkloadFindings) -> bool {
     workload.rows.iter().any(|row| !row.directions.is_empty())
@@ -56,11 +85,12 @@ pub(super) fn is_mix(workload: &WorkloadFindings) -> bool {
 pub(super) fn stacks(workload: &WorkloadFindings) -> Table {
     let mut table = Table::default();
     table.push("stack", 0, workload.rows.iter().map(marked).collect());
-    let is_mix = is_mix(workload);
-    for (head, rank, pick) in STACK_COLUMNS.iter().filter(|one| !(is_mix && LATENCIES.contains(&one.0))) {
-        if workload.rows.iter().any(|row| pick(row).is_some()) {
-            let cell = |row| pick(row).map_or_else(|| "-".to_owned(), |figure| Shown::of(figure).cell());
-            table.push(head, *rank, workload.rows.iter().map(cell).collect());
+    for (head, rank) in stack_columns(workload.rows.iter(), is_mix(workload)) {
+        if workload.rows.iter().any(|row| stack_figure(row, &head).is_some()) {
+            let cell = |row| {
+                stack_figure(row, &head).map_or_else(|| "-".to_owned(), |figure| Shown::of(figure).cell())
+            };
+            table.push(&head, rank, workload.rows.iter().map(cell).collect());
         }
     }
     table.push("n", 9, workload.rows.iter().map(|row| row.rounds.to_string()).collect());
@@ -74,6 +104,20 @@ pub(super) fn is_empty(workload: &WorkloadFindings) -> bool {
 
 /// In the place of the tables of such a workload.
 pub(super) const EMPTY: &str = "ended before the first whole round: there are no figures";
+
+/// Title of the targets of stacks that have several in one place.
+pub(super) const TARGETS: &str = "Disks one by one";
+
+/// A row each; `None` where no stack has several.
+pub(super) fn targets(workload: &WorkloadFindings) -> Option<Table> {
+    let all = workload.rows.iter().flat_map(|row| row.targets.iter().map(move |one| (row, one)));
+    let all: Vec<(&Row, &TargetRow)> = all.collect();
+    let name = |(row, one): &(&Row, &TargetRow)| format!("{} on {} of {}", one.path, one.place, marked(row));
+    let mut table = Table::default();
+    table.push("disk", 0, all.iter().map(name).collect());
+    table.push("IOPS", 0, all.iter().map(|(_, one)| Shown::of(&one.iops).cell()).collect());
+    (!all.is_empty()).then_some(table)
+}
 
 /// Title of reads and writes apart.
 pub(super) const DIRECTIONS: &str = "Reads and writes";
@@ -101,11 +145,11 @@ pub(super) fn directions(workload: &WorkloadFindings) -> Option<Table> {
     }
     add("throughput", 7, &|_, one| figure(Some(&one.bytes_per_s)));
     add("durable", 6, &|_, one| figure(one.durable_bytes_per_s.as_ref()));
-    let picks: [(&str, u8, PickLatency); 4] =
-        [("mean", 1, |l| &l.mean), ("p50", 4, |l| &l.p50), ("p99", 2, |l| &l.p99), ("p99.9", 5, |l| &l.p999)];
-    for (head, rank, pick) in picks {
-        add(head, rank, &|row, one| {
-            figure(row.latency.iter().find(|latency| latency.direction == one.direction).map(pick))
+    let latencies = workload.rows.iter().flat_map(|row| &row.latency);
+    for (head, rank) in latency_columns(latencies, [1, 4, 2, 5]) {
+        add(&head, rank, &|row, one| {
+            let ours = row.latency.iter().find(|latency| latency.direction == one.direction);
+            figure(ours.and_then(|latency| latency.figure(&head)))
         });
     }
     Some(table)
@@ -119,13 +163,13 @@ pub(super) fn second_latencies(workload: &WorkloadFindings) -> Option<(&'static 
     let direction = workload.rows.iter().find_map(|row| row.latency.get(1))?.direction;
     let mut table = Table::default();
     table.push("stack", 0, workload.rows.iter().map(marked).collect());
-    let picks: [(&'static str, PickLatency); 4] =
-        [("mean", |l| &l.mean), ("p50", |l| &l.p50), ("p99", |l| &l.p99), ("p99.9", |l| &l.p999)];
-    for (head, pick) in picks {
+    let latencies = workload.rows.iter().filter_map(|row| row.latency.get(1));
+    for (head, rank) in latency_columns(latencies, [0; 4]) {
         let cell = |row: &Row| {
-            row.latency.get(1).map_or_else(|| "-".to_owned(), |latency| Shown::of(pick(latency)).cell())
+            let figure = row.latency.get(1).and_then(|latency| latency.figure(&head));
+            figure.map_or_else(|| "-".to_owned(), |figure| Shown::of(figure).cell())
         };
-        table.push(head, 0, workload.rows.iter().map(cell).collect());
+        table.push(&head, rank, workload.rows.iter().map(cell).collect());
     }
     Some((direction, table))
 }
@@ -151,12 +195,16 @@ pub(super) fn latency_ratios<'a>(comparisons: &'a [Comparison]) -> Table {
         format!("{} / {}{of}", one.stack, one.against)
     };
     table.push("latency", 0, lines.iter().map(name).collect());
-    for (head, q) in [("p50", 0.5), ("p99", 0.99), ("p99.9", 0.999)] {
+    let mut quantiles: Vec<f64> =
+        lines.iter().flat_map(|(one, ..)| &one.latency_ratios).map(|ratio| ratio.1).collect();
+    quantiles.sort_by(f64::total_cmp);
+    quantiles.dedup();
+    for q in quantiles {
         let figure = |(one, way, _): &(&Comparison, &str, bool)| {
             let ratio = one.latency_ratios.iter().find(|ratio| ratio.0 == *way && ratio.1 == q);
             ratio.map_or_else(|| "-".to_owned(), |ratio| change(&ratio.2).cell())
         };
-        table.push(head, 0, lines.iter().map(figure).collect());
+        table.push(&percentile_name(q), 0, lines.iter().map(figure).collect());
     }
     table
 }
@@ -286,7 +334,8 @@ pub(super) fn remarks(workload: &WorkloadFindings) -> Vec<String> {
         }
     }
     let families = verdicts::is_two_families(workload).then(|| FAMILIES.to_owned());
-    about.said(workload.rows.len()).into_iter().chain(caught_up(workload)).chain(families).collect()
+    let said = about.said(workload.rows.len()).into_iter().chain(caught_up(workload)).chain(families);
+    engines(workload).into_iter().chain(said).collect()
 }
 
 /// Rates above the offered one, with the reason where the record has it.
@@ -368,7 +417,7 @@ fn matched_reasons(row: &MatchedRow) -> BTreeMap<String, Vec<String>> {
     let several = row.latency.len() > 1;
     let figures = row.latency.iter().flat_map(|latency| {
         let of = if several { format!(" of {}s", latency.direction) } else { String::new() };
-        latency.figures().map(|(head, figure)| (format!("{head}{of}"), figure))
+        latency.figures().map(move |(head, figure)| (format!("{head}{of}"), figure))
     });
     let mut reasons: BTreeMap<String, Vec<String>> = BTreeMap::new();
     for (head, figure) in std::iter::once(("IOPS".to_owned(), &row.iops)).chain(figures) {
@@ -383,8 +432,8 @@ fn matched_reasons(row: &MatchedRow) -> BTreeMap<String, Vec<String>> {
 fn reasons(row: &Row) -> BTreeMap<String, Vec<String>> {
     // Latencies of a mix are all named by their direction, those of another load but the first.
     let named = usize::from(row.directions.is_empty());
-    let columns = STACK_COLUMNS.iter().filter(|one| named == 1 || !LATENCIES.contains(&one.0));
-    let columns = columns.filter_map(|(head, _, pick)| Some(((*head).to_owned(), pick(row)?)));
+    let columns = stack_columns(std::iter::once(row), named == 0);
+    let columns = columns.into_iter().filter_map(|(head, _)| Some((head.clone(), stack_figure(row, &head)?)));
     let rates = row.directions.iter().map(|one| (format!("IOPS of {}s", one.direction), &one.iops));
     let second = row.latency.iter().skip(named).flat_map(|latency| {
         latency.figures().map(|(head, figure)| (format!("{head} of {}s", latency.direction), figure))

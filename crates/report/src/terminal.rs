@@ -154,6 +154,9 @@ fn section(findings: &Findings, workload: &WorkloadFindings, width: usize, left_
     if let Some(table) = crowd::table(workload) {
         out += &format!("\n{}{}", table.text(width, left_out), list("", crowd::sentences(workload), width));
     }
+    if let Some(table) = sheet::targets(workload) {
+        out += &format!("\n  {}\n{}", sheet::TARGETS, table.text(width, left_out));
+    }
     if let Some(table) = efficiency::table(workload) {
         out += &format!("\n  {}\n{}", efficiency::TITLE, table.text(width, left_out));
         out += &indented(&efficiency::legend(workload), width);

@@ -1,7 +1,7 @@
 //! Every renderer on every kind of run: snapshots for text, structure for the page.
 
 use super::{ALL, Page, by_name};
-use iotax_analysis::findings::Figure;
+use iotax_analysis::findings::{EngineReport, Figure};
 use iotax_analysis::twin::{self, FIXTURES};
 use iotax_analysis::{Findings, findings};
 use serde_json::Value;
@@ -644,4 +644,52 @@ fn several_runs_stand_one_behind_the_other() {
     }
     let json = (by_name("json").unwrap().render)(&two, &Page { width: 80 });
     assert_eq!(serde_json::from_str::<Value>(&json).unwrap().as_array().map(Vec::len), Some(2));
+}
+
+#[test]
+fn a_percentile_that_is_asked_for_is_in_every_form() {
+    for (name, heads) in
+        [("three_figures", ["p95", "read latency p95"]), ("mixed", ["p95", "write latency p95"])]
+    {
+        let mut run = FIXTURES.iter().find(|(known, _)| *known == name).unwrap().1();
+        run.start.scenario.measure.percentiles = vec![95.0];
+        let found = findings(&run);
+        for renderer in ["terminal", "markdown", "html"] {
+            let text = render(&found, renderer, 200);
+            assert!(text.matches(heads[0]).count() >= 2, "{renderer} of {name}: {text}");
+        }
+        let csv = render(&found, "csv", 80);
+        for line in [heads[1], "ratio of read latency p95"] {
+            assert!(csv.contains(line), "{line}: {csv}");
+        }
+        let json: Value = serde_json::from_str(&render(&found, "json", 80)).unwrap();
+        assert!(json.to_string().contains(r#""asked":[{"figure":{"#), "{json}");
+        let latency = &found.workloads[0].rows[0].latency[0];
+        let [p50, p95, p99] =
+            [&latency.p50, &latency.asked[0].figure, &latency.p99].map(|one| one.value().unwrap());
+        assert!(p50 < p95 && p95 < p99, "{p50} {p95} {p99}");
+    }
+}
+
+#[test]
+fn what_an_engine_serves_for_each_of_its_cores_is_in_every_form() {
+    let mut found = fixture("crowd").clone();
+    let (engine, row) = (fixture("crowd").workloads[0].rows[0].iops.clone(), &mut found.workloads[0].rows[1]);
+    row.serving = Some(EngineReport {
+        threads: "reactor (2, polling)".into(),
+        cpu: engine.clone(),
+        iops_per_core: engine,
+    });
+    for renderer in ["terminal", "markdown", "html"] {
+        let text = render(&found, renderer, 200);
+        // Of the stack, and beside what it makes of every busy core of the host.
+        assert!(text.matches("IOPS/engine core").count() == 2, "{renderer}: {text}");
+        assert!(text.contains("reactor (2, polling)"), "{renderer}: {text}");
+    }
+    let csv = render(&found, "csv", 80);
+    assert!(
+        csv.contains("iops per busy core of the engine") && csv.contains("cpu per io of the engine"),
+        "{csv}"
+    );
+    assert!(render(&found, "json", 80).contains("\"iops_per_core\""));
 }

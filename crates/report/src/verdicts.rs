@@ -3,12 +3,14 @@
 
 use super::grouped::{self, One};
 use super::number::{Shown, change};
+use super::sheet;
 use super::table::Table;
 use iotax_analysis::findings::{
     ChargeFinding, Charges, Comparison, DirectionComparison, Figure, Interval, MatchedFindings, MatchedRow,
-    Quantity, WorkloadFindings,
+    Quantity, WorkloadFindings, percentile_name,
 };
 use iotax_stats::Verdict;
+use iotax_units::distinct;
 
 /// A sentence with the way that it points.
 pub(super) struct Said {
@@ -156,15 +158,20 @@ pub(super) fn table_of(
     if comparisons.iter().any(|one| is_wider(one)) {
         table.push("all at once", 3, lines.iter().map(RateLine::at_once).collect());
     }
-    let picks: [(&str, u8, PickCell); 6] = [
-        ("mean latency", 1, mean_latency),
-        ("p50", 5, |charges, way| percentile(charges, way, 0.5)),
-        ("p99", 2, |charges, way| percentile(charges, way, 0.99)),
-        ("p99.9", 4, |charges, way| percentile(charges, way, 0.999)),
-        ("added CPU/IO", 1, |charges, way| cpu(Shown::of(&charges.cpu.difference), charges, way)),
-        ("CPU/IO", 6, |charges, way| cpu(change(&charges.cpu.ratio), charges, way)),
-    ];
-    for (head, rank, pick) in picks {
+    let quantiles =
+        lines.iter().filter_map(|line| charges(line.one)).flat_map(|charges| &charges.percentiles);
+    let quantiles = distinct(quantiles.map(|(_, q, _)| percentile_name(*q)));
+    let ranks = [("p50", 5), ("p99", 2), ("p99.9", 4)];
+    let rank = |name: &str| ranks.iter().find(|known| known.0 == name).map_or(2, |known| known.1);
+    let percentiles = quantiles.iter().map(|name| {
+        let pick: PickCell = Box::new(move |charges, way| percentile(charges, way, name));
+        (name.as_str(), rank(name), pick)
+    });
+    let mean: PickCell = Box::new(mean_latency);
+    let added: PickCell = Box::new(|charges, way| cpu(Shown::of(&charges.cpu.difference), charges, way));
+    let changed: PickCell = Box::new(|charges, way| cpu(change(&charges.cpu.ratio), charges, way));
+    let picks = std::iter::once(("mean latency", 1, mean)).chain(percentiles);
+    for (head, rank, pick) in picks.chain([("added CPU/IO", 1, added), ("CPU/IO", 6, changed)]) {
         let cell = |line: &RateLine| pick(charges(line.one)?, line.direction.map(|one| one.direction));
         let cells: Vec<Option<String>> = lines.iter().map(cell).collect();
         if cells.iter().any(Option::is_some) {
@@ -210,7 +217,7 @@ pub(super) fn directions_at_once(one: &DirectionComparison) -> Figure {
 }
 
 /// `None`: no figure. Of one direction, or of the whole load.
-type PickCell = fn(&Charges, Option<&str>) -> Option<String>;
+type PickCell<'a> = Box<dyn Fn(&Charges, Option<&str>) -> Option<String> + 'a>;
 
 fn mean_latency(charges: &Charges, way: Option<&str>) -> Option<String> {
     let latency = match way {
@@ -221,11 +228,11 @@ fn mean_latency(charges: &Charges, way: Option<&str>) -> Option<String> {
 }
 
 /// Of a whole mix there is none.
-fn percentile(charges: &Charges, way: Option<&str>, quantile: f64) -> Option<String> {
+fn percentile(charges: &Charges, way: Option<&str>, name: &str) -> Option<String> {
     let is_mix = !charges.directions.is_empty();
     let mut of_way =
         charges.percentiles.iter().filter(|(known, ..)| way.map_or(!is_mix, |way| way == *known));
-    let (_, _, ratio) = of_way.find(|(_, q, _)| *q == quantile)?;
+    let (_, _, ratio) = of_way.find(|(_, q, _)| percentile_name(*q) == name)?;
     Some(change(ratio).cell()).filter(|_| ratio.value().is_some())
 }
 
@@ -287,16 +294,11 @@ pub(super) fn matched(matched: &MatchedFindings) -> Table {
         let way = |row: &MatchedRow| row.latency.get(at).map(|latency| latency.direction);
         let way = matched.rows.iter().find_map(way).unwrap_or_default();
         let of = if directions > 1 { format!(" of {way}s") } else { String::new() };
-        for (head, rank) in [("mean", 0), ("p50", 3), ("p99", 0), ("p99.9", 1)] {
+        let latencies = matched.rows.iter().filter_map(|row| row.latency.get(at));
+        for (head, rank) in sheet::latency_columns(latencies, [0, 3, 0, 1]) {
             let cell = |row: &MatchedRow| {
-                let Some(latency) = row.latency.get(at) else { return "-".to_owned() };
-                let figure = match head {
-                    "mean" => &latency.mean,
-                    "p50" => &latency.p50,
-                    "p99" => &latency.p99,
-                    _ => &latency.p999,
-                };
-                Shown::of(figure).cell()
+                let figure = row.latency.get(at).and_then(|latency| latency.figure(&head));
+                figure.map_or_else(|| "-".to_owned(), |figure| Shown::of(figure).cell())
             };
             table.push(&format!("{head}{of}"), rank, matched.rows.iter().map(cell).collect());
         }

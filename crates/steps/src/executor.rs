@@ -9,6 +9,7 @@ use super::outlived;
 use super::settings::ThingSettings;
 use super::state::ArrayState;
 use super::system::{NotOurs, NothingMade};
+use super::threads::ServingThread;
 use super::{PathRef, Place, RunTag, Step, StepId, StepOutput};
 use anyhow::{Context, Result, anyhow};
 use iotax_units::exit::{Failed, UNDO_INCOMPLETE};
@@ -70,6 +71,16 @@ impl Executor {
     pub fn settings_of(&mut self, step: StepId) -> Result<ThingSettings> {
         let (at, made) = self.made_by(step)?;
         self.places.of(&at.place)?.settings(&at.op, &made)
+    }
+
+    /// Threads that serve I/O for what a step made that is up.
+    ///
+    /// # Errors
+    /// When it is not up, or its place does not answer.
+    pub fn threads_of(&mut self, step: StepId) -> Result<(Place, Vec<ServingThread>)> {
+        let (at, made) = self.made_by(step)?;
+        let threads = self.places.of(&at.place)?.threads(&at.op, &made)?;
+        Ok((at.place, threads))
     }
 
     /// A step that is up, as it was performed.

@@ -5,6 +5,7 @@ use super::op::Op;
 use super::settings::ThingSettings;
 use super::state::ArrayState;
 use super::system::{Progress, RealSystem, Watcher};
+use super::threads::ServingThread;
 use super::{Place, RunTag, StepOutput};
 use crate::guest::DiskKey;
 use anyhow::{Result, anyhow, bail};
@@ -33,6 +34,8 @@ pub trait PlaceExecutor: Send {
     fn state(&mut self, op: &Op, made: &StepOutput) -> Result<Option<ArrayState>>;
     /// How what it made really is.
     fn settings(&mut self, op: &Op, made: &StepOutput) -> Result<ThingSettings>;
+    /// Threads that serve I/O for what it made.
+    fn threads(&mut self, op: &Op, made: &StepOutput) -> Result<Vec<ServingThread>>;
     /// What undoing found that is worth a word and is no failure, since this was last asked.
     fn notes(&mut self) -> Vec<String>;
     /// What of these needs (ids of `host::needs`) is unmet there.

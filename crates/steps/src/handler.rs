@@ -6,7 +6,7 @@ use crate::guest::disk::{self, DiskKey};
 use crate::system::RealSystem;
 use anyhow::{Context, Result, bail};
 use iotax_facts::Consent;
-use iotax_facts::slice::{CpuTimes, Gate};
+use iotax_facts::slice::{CpuTimes, Gate, ThreadId};
 use iotax_host::facts::{self, Facts};
 use iotax_host::gauges::Gauges;
 use iotax_host::guard::admit::{Admission, Admitted, Hold, admit, claim};
@@ -119,6 +119,10 @@ impl Handler for Machine {
 
     fn device_reads(&mut self, paths: &[PathBuf]) -> Option<u64> {
         self.gauges.read_bytes(paths)
+    }
+
+    fn thread_times(&mut self, threads: &[ThreadId]) -> Vec<Option<u64>> {
+        threads.iter().map(|thread| self.gauges.thread_ns(*thread)).collect()
     }
 
     fn cpu_times(&mut self) -> Result<CpuTimes> {

@@ -47,6 +47,7 @@ pub mod spdk;
 pub mod stops;
 pub mod system;
 pub mod thing;
+pub mod threads;
 pub mod tool;
 pub mod vfio;
 pub mod vhost_user;

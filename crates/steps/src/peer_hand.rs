@@ -9,6 +9,7 @@ use crate::op::Op;
 use crate::settings::ThingSettings;
 use crate::state::ArrayState;
 use crate::system::{NotOurs, NothingMade, wait_until};
+use crate::threads::ServingThread;
 use crate::{RunTag, StepOutput};
 use anyhow::{Context, Result, anyhow};
 use iotax_host::Missing;
@@ -76,6 +77,13 @@ pub enum Asked {
         /// What it made.
         made: StepOutput,
     },
+    /// Threads that serve I/O for what it made.
+    Threads {
+        /// It.
+        op: Op,
+        /// What it made.
+        made: StepOutput,
+    },
     /// What undoing found that is worth a word.
     Notes,
     /// Which of these needs are unmet.
@@ -133,6 +141,11 @@ pub enum Told {
         /// As its tools tell it.
         settings: ThingSettings,
     },
+    /// Threads that serve I/O for what was made.
+    Threads {
+        /// They.
+        threads: Vec<ServingThread>,
+    },
     /// Notes since the last time.
     Notes {
         /// They.
@@ -187,6 +200,7 @@ fn act(executor: &mut dyn PlaceExecutor, asked: Asked) -> Result<Told> {
         }
         Asked::State { op, made } => Told::State { now: executor.state(&op, &made)? },
         Asked::Settings { op, made } => Told::Settings { settings: executor.settings(&op, &made)? },
+        Asked::Threads { op, made } => Told::Threads { threads: executor.threads(&op, &made)? },
         Asked::Notes => Told::Notes { notes: executor.notes() },
         Asked::Missing { needs } => {
             let probe = Probe::here(Path::new("/"), guest::findings::FINDINGS);
@@ -294,6 +308,13 @@ impl PlaceExecutor for RemoteExecutor {
     fn settings(&mut self, op: &Op, made: &StepOutput) -> Result<ThingSettings> {
         match self.ask(&Asked::Settings { op: op.clone(), made: made.clone() })? {
             Told::Settings { settings } => Ok(settings),
+            other => Err(self.strange(&other)),
+        }
+    }
+
+    fn threads(&mut self, op: &Op, made: &StepOutput) -> Result<Vec<ServingThread>> {
+        match self.ask(&Asked::Threads { op: op.clone(), made: made.clone() })? {
+            Told::Threads { threads } => Ok(threads),
             other => Err(self.strange(&other)),
         }
     }

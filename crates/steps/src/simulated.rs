@@ -9,6 +9,7 @@ use super::queue::Settings;
 use super::settings::ThingSettings;
 use super::state::ArrayState;
 use super::system::{NotOurs, NothingMade, Observer};
+use super::threads::ServingThread;
 use super::zfs::ArcLimit;
 use super::{PathRef, ProcessId, RunTag, StepOutput};
 use crate::guest::DiskKey;
@@ -398,6 +399,10 @@ impl PlaceExecutor for SimulatedSystem {
 
     fn settings(&mut self, _: &Op, _: &StepOutput) -> Result<ThingSettings> {
         Ok(ThingSettings::new())
+    }
+
+    fn threads(&mut self, _: &Op, _: &StepOutput) -> Result<Vec<ServingThread>> {
+        Ok(Vec::new())
     }
 
     fn notes(&mut self) -> Vec<String> {

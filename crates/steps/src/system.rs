@@ -7,6 +7,7 @@ use super::process::{carries, process_id, runs};
 use super::queue::{self, Settings};
 use super::settings::ThingSettings;
 use super::state::ArrayState;
+use super::threads::ServingThread;
 use super::tool::{output, said};
 use super::zfs::ArcLimit;
 use super::{ProcessId, RunTag, StepOutput, spdk};
@@ -153,6 +154,13 @@ impl PlaceExecutor for RealSystem {
         match op.act() {
             Act::Make(resource) => resource.settings(made),
             Act::Change(_) => Ok(ThingSettings::new()),
+        }
+    }
+
+    fn threads(&mut self, op: &Op, made: &StepOutput) -> Result<Vec<ServingThread>> {
+        match op.act() {
+            Act::Make(resource) => resource.threads(made),
+            Act::Change(_) => Ok(Vec::new()),
         }
     }
 

@@ -20,6 +20,7 @@ use super::settings::ThingSettings;
 use super::simulated::SimulatedSystem;
 use super::state::ArrayState;
 use super::system::RealSystem;
+use super::threads::ServingThread;
 use super::zfs::ArcLimit;
 use super::{PathRef, Place, ProcessId, RunTag, Step, StepId, StepOutput};
 use crate::guest::DiskKey;
@@ -54,6 +55,7 @@ forward! {
     undo(op: &Op, tag: &RunTag, made: &StepOutput) -> Result<()>;
     state(op: &Op, made: &StepOutput) -> Result<Option<ArrayState>>;
     settings(op: &Op, made: &StepOutput) -> Result<ThingSettings>;
+    threads(op: &Op, made: &StepOutput) -> Result<Vec<ServingThread>>;
     notes() -> Vec<String>;
     missing(needs: &[Need]) -> Result<Vec<Missing>>;
 }

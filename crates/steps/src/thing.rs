@@ -4,6 +4,7 @@
 use super::settings::ThingSettings;
 use super::state::ArrayState;
 use super::system::RealSystem;
+use super::threads::ServingThread;
 use super::{RunTag, StepOutput};
 use anyhow::Result;
 use std::ops::ControlFlow;
@@ -41,6 +42,11 @@ pub trait ManagedResource {
     /// In which state it is, where that is more than being there; it is asked between slices, so it must not take long.
     fn state(&self, _made: &StepOutput) -> Result<Option<ArrayState>> {
         Ok(None)
+    }
+
+    /// Threads that serve I/O for it beside the load; asked once it is up.
+    fn threads(&self, _made: &StepOutput) -> Result<Vec<ServingThread>> {
+        Ok(Vec::new())
     }
 
     /// How it really is, where what was asked for does not say all of it; asked once it is up, before anything is measured.

@@ -11,8 +11,8 @@ use iotax_model::record::state::RunState;
 use iotax_model::record::trial::Trial;
 use iotax_model::record::verification::Verification;
 use iotax_model::record::{
-    Clocks, DesignUp, LaidOut, LayerUp, LayingOut, Matched, PlaceFacts, Record, RunStart, Slice, Warning,
-    WorkerUp,
+    Clocks, DesignUp, LaidOut, LayerUp, LayingOut, Matched, PlaceFacts, Record, RunStart, Serving, Slice,
+    Warning, WorkerUp,
 };
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -30,6 +30,8 @@ pub struct RunData {
     pub places: Vec<PlaceFacts>,
     /// What layers made, as it was read back.
     pub layers: Vec<LayerUp>,
+    /// What serves stacks beside their load, in the order of the record.
+    pub serving: Vec<Serving>,
     /// Workers that came up.
     pub workers: Vec<WorkerUp>,
     /// Lengths and orders of slices, a workload each.
@@ -86,6 +88,7 @@ impl RunData {
             ratings: known().clone(),
             places: Vec::new(),
             layers: Vec::new(),
+            serving: Vec::new(),
             workers: Vec::new(),
             designs: Vec::new(),
             matched: Vec::new(),
@@ -118,6 +121,7 @@ impl RunData {
             Record::Run(_) => {}
             Record::Place(place) => self.places.push(place),
             Record::Layer(layer) => self.layers.push(layer),
+            Record::Serving(serving) => self.serving.push(serving),
             Record::Worker(worker) => self.workers.push(worker),
             Record::Design(design) => self.designs.push(design),
             Record::Matched(matched) => self.matched.push(matched),

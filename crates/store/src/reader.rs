@@ -278,6 +278,7 @@ mod tests {
             cpu: Some(CpuTimes { user_ns: 1, system_ns: 2, steal_ns: 3, idle_ns: 4 }),
             gate: Some(Gate::NOTHING_OWED),
             device_read_bytes: None,
+            targets: Vec::new(),
             together: None,
             late: None,
             run_again: 0,

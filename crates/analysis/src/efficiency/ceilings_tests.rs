@@ -151,7 +151,7 @@ fn drives_share_the_link_of_their_controller() {
         run.start.scenario.rating = None;
         let path = |at: usize| PathBuf::from(format!("/dev/sd{}", char::from(b'b' + at as u8)));
         let members = (0..5).map(|at| Medium::Device { path: path(at) }).collect();
-        let medium = Medium::Many { members };
+        let medium = Medium::Many { members, groups: 1 };
         run.start.scenario.stacks.iter_mut().for_each(|stack| stack.medium = medium.clone());
         run.start.scenario.workloads[0].jobs[0].rw = iotax_load::Rw::Read;
         (

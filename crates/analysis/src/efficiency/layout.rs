@@ -25,6 +25,9 @@ impl Layout {
     /// # Errors
     /// Why nothing is known of it.
     pub fn of(stack: &Stack) -> Result<Layout, String> {
+        if stack.medium.groups() > 1 {
+            return Err("what several arrays at once allow is not reckoned".to_owned());
+        }
         let drives = drives(&stack.medium)?;
         let Some((layer, join)) = known_join(stack) else {
             let plain =
@@ -93,7 +96,7 @@ fn lost(stack: &Stack) -> Result<u64, String> {
 fn drives(medium: &Medium) -> Result<u64, String> {
     let is_file = |member: &Medium| matches!(member, Medium::File { .. });
     match medium {
-        Medium::Many { members } if members.iter().any(is_file) => {
+        Medium::Many { members, .. } if members.iter().any(is_file) => {
             Err("members that are files may lie on one drive".to_owned())
         }
         medium => Ok(medium.members().len() as u64),

@@ -337,7 +337,9 @@ fn same_mix(cost: Cost, reads: f64) -> Option<f64> {
 
 /// Whether both are of the same several drives.
 fn same_members(one: &Medium, other: &Medium) -> bool {
-    let (Medium::Many { members: one }, Medium::Many { members: other }) = (one, other) else { return false };
+    let (Medium::Many { members: one, .. }, Medium::Many { members: other, .. }) = (one, other) else {
+        return false;
+    };
     one.len() == other.len() && one.iter().all(|member| other.contains(member))
 }
 

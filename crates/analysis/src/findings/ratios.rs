@@ -36,7 +36,7 @@ pub struct RatioColumn {
 pub struct RatioRow {
     /// Name of the workload.
     pub workload: String,
-    /// `iops`, `throughput`.
+    /// `iops`, `throughput`, `p99.95`.
     pub metric: String,
     /// A cell a column.
     pub cells: Vec<RatioCell>,
@@ -49,7 +49,7 @@ pub struct RatioCell {
     pub value: Figure,
     /// Over that of the column that shares are of; `None` of that column, and where none was asked for.
     pub share: Option<Figure>,
-    /// What follows from the share by itself.
+    /// What follows from the share by itself; `None` of latencies.
     pub verdict: Option<Verdict>,
     /// What both ran into, where the share is that of a limit.
     pub masked: Option<String>,
@@ -59,8 +59,9 @@ pub struct RatioCell {
 }
 
 impl RatioCell {
-    /// Whether something follows from its share: not from that of a limit.
+    /// Whether something follows from its share: not from that of a limit, nor from one of latencies without an interval.
     pub fn is_resolved(&self) -> bool {
-        self.masked.is_none() && self.verdict.as_ref().is_some_and(Verdict::is_resolved)
+        let has_interval = || self.share.as_ref().is_some_and(|share| share.bounds().is_some());
+        self.masked.is_none() && self.verdict.as_ref().map_or_else(has_interval, Verdict::is_resolved)
     }
 }

@@ -295,6 +295,8 @@ pub fn tables() -> RunData {
         (stack.medium, stack.layers) = (drives(6), layers);
     }
     let group = |name: &str, stacks: [Option<&str>; 3]| TableGroup {
+        metric: None,
+        rows: None,
         name: Some(name.to_owned()),
         stacks: stacks.map(|stack| stack.map(str::to_owned)).to_vec(),
     };

@@ -28,7 +28,7 @@ fn planned(stack: &Stack, context: &mut PlanContext) -> Result<Exposed, String> 
         engine: None,
         split: false,
         uneven: false,
-        array: None,
+        arrays: Vec::new(),
         write_unit: None,
         told: Vec::new(),
     };

@@ -136,7 +136,7 @@ fn exposed(path: PathBuf, found: &Found, place: Place, writable: bool) -> Expose
         split: false,
         uneven: false,
         engine: None,
-        array: None,
+        arrays: Vec::new(),
         write_unit: None,
         told: Vec::new(),
     }

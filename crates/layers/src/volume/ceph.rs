@@ -97,7 +97,7 @@ impl Layer for Ceph {
             writable: context.writable,
             unwritten: Some(FirstWrites::InOrder),
             write_unit: None,
-            array: array_of(spec, below, (step, PathRef::Path(conf)), bytes),
+            arrays: array_of(spec, below, (step, PathRef::Path(conf)), bytes),
             split: false,
             uneven: false,
             ..below.clone()

@@ -33,7 +33,7 @@ fn drives(count: usize, bytes: u64) -> Exposed {
         split: false,
         uneven: false,
         engine: None,
-        array: None,
+        arrays: Vec::new(),
         write_unit: None,
         told: Vec::new(),
     }
@@ -127,8 +127,8 @@ fn a_stripe_over_an_array_does_not_forget_it() {
     let (array, _) = planned(&[("level", "5")], &drives(3, GIB)).unwrap();
     let parts = Exposed { paths: drives(2, GIB).paths, split: true, ..array.clone() };
     let (stripe, _) = planned(&[("level", "0")], &parts).unwrap();
-    assert_eq!(stripe.array, array.array);
-    assert_eq!(planned(&[("level", "0")], &drives(2, GIB)).unwrap().0.array, None);
+    assert_eq!(stripe.arrays, array.arrays);
+    assert_eq!(planned(&[("level", "0")], &drives(2, GIB)).unwrap().0.arrays, []);
 }
 
 #[test]

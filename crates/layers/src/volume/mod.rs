@@ -64,17 +64,12 @@ fn file_on(context: &mut PlanContext, mount: Mount, bytes: u64) -> PathRef {
 }
 
 /// What can lose members: what a step has `made` of all that is below, else what is below.
-fn array_of(
-    spec: &LayerSpec,
-    below: &Exposed,
-    (step, made): (StepId, PathRef),
-    in_use: u64,
-) -> Option<Array> {
+fn array_of(spec: &LayerSpec, below: &Exposed, (step, made): (StepId, PathRef), in_use: u64) -> Vec<Array> {
     if spec.redundancy(below.paths.len()) == 0 {
-        return below.array.clone();
+        return below.arrays.clone();
     }
     let (members, place) = (below.paths.clone(), below.place.clone());
-    Some(Array { step, made, members, spec: spec.clone(), place, in_use })
+    vec![Array { step, made, members, spec: spec.clone(), place, in_use }]
 }
 
 /// Refuses options that are written and mean nothing for that value of `of`: an option and the values that it goes with.

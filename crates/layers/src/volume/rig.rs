@@ -22,7 +22,7 @@ pub fn over(members: usize, bytes: u64) -> Exposed {
         writable: true,
         unwritten: None,
         engine: None,
-        array: None,
+        arrays: Vec::new(),
         write_unit: None,
         told: Vec::new(),
         split: false,

@@ -91,7 +91,7 @@ impl Layer for SpdkBdev {
         let bdev = PathRef::Bdev { rpc: op.rpc.clone(), name: op.bdev() };
         let step = context.add("make the bdev in the SPDK target", Op::JoinSpdk(op));
         let writable = context.writable;
-        let array = array_of(spec, below, (step, bdev.clone()), below.bytes);
+        let arrays = array_of(spec, below, (step, bdev.clone()), below.bytes);
         Ok(Exposed {
             paths: vec![bdev],
             bytes,
@@ -99,7 +99,7 @@ impl Layer for SpdkBdev {
             writable,
             unwritten,
             write_unit,
-            array,
+            arrays,
             split: false,
             uneven: false,
             ..below.clone()

@@ -132,7 +132,7 @@ impl Layer for ByTool {
             block: tool.commands.gives != Gives::File,
             writable: context.writable,
             unwritten: below.unwritten.or(tool.unwritten.then_some(FirstWrites::InOrder)),
-            array: array_of(&made, below, (step, PathRef::Yield(step)), below.bytes),
+            arrays: array_of(&made, below, (step, PathRef::Yield(step)), below.bytes),
             split: parts > 1,
             uneven: false,
             ..below.clone()

@@ -81,7 +81,7 @@ fn what_is_made_goes_through_its_states_by_its_own_commands() {
     let (spec, below) = (spec(&[("strip", "128KiB")], tool()), over(3, 10 * GIB));
     let (exposed, steps) = planned(&spec, &below).unwrap();
     assert_eq!((exposed.bytes, exposed.block), (18 * GIB, true), "of two, without what is reserved");
-    let array = exposed.array.unwrap();
+    let array = exposed.arrays[0].clone();
     let moves = [Move::Fail(1), Move::Return(1), Move::Await];
     let moved = moves.map(|step| ByTool.moved(&array.spec, &array.made, &array.members, step).unwrap());
     let ops = steps.into_iter().map(|step| step.op).chain(moved);

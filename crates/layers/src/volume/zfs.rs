@@ -95,9 +95,9 @@ impl Layer for Zfs {
         };
         let pool = context.add("make the pool and what is in it", Op::MakeZpool(make));
         let in_use = wish.in_use(below.paths.len() as u64);
-        let array = array_of(spec, below, (pool, PathRef::Yield(pool)), in_use);
+        let arrays = array_of(spec, below, (pool, PathRef::Yield(pool)), in_use);
         let (bytes, writable) = (wish.bytes, context.writable);
-        let shown = Exposed { bytes, writable, uneven: false, array, ..below.clone() };
+        let shown = Exposed { bytes, writable, uneven: false, arrays, ..below.clone() };
         if !wish.dataset {
             let unwritten = Some(FirstWrites::InOrder);
             return Ok(Exposed { paths: vec![PathRef::Yield(pool)], block: true, unwritten, ..shown });
@@ -326,7 +326,7 @@ mod tests {
     #[test]
     fn members_go_offline_and_come_back_as_new_drives() {
         let (exposed, _) = planned(&Zfs, &over(4, GIB), "raidz2").unwrap();
-        let array = exposed.array.unwrap();
+        let array = exposed.arrays[0].clone();
         let way = |from, to| {
             let made = PathRef::Yield(array.step);
             let steps = transition(&Zfs, &array.spec, (&made, &array.members), from, to);
@@ -348,7 +348,7 @@ mod tests {
         ];
         insta::assert_snapshot!(all.map(|lines| lines.join("\n")).join("\n\n"));
         let (stripe, _) = planned(&Zfs, &over(4, GIB), "stripe").unwrap();
-        assert!(stripe.array.is_none(), "it has no member to lose");
+        assert!(stripe.arrays.is_empty(), "it has no member to lose");
     }
 
     #[test]

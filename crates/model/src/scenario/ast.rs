@@ -20,6 +20,8 @@ pub enum BaseExpr {
     Many(Vec<MediumExpr>),
     /// `each([a,b])`.
     Each(Vec<MediumExpr>),
+    /// `each([[a,b],[c,d]])`: what joins them is made of each list.
+    Groups(Vec<Vec<MediumExpr>>),
 }
 
 /// `/dev/x`, `file:/x,size=4GiB`, `ssh:host:/dev/x`, or the name of a device in TOML.

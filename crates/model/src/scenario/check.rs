@@ -19,6 +19,7 @@ use super::{
     Consent, DurabilitySpec, Engine, MeasureSpec, Medium, Rating, Scenario, Stack, Workload, durability,
     grammar, jobfile, measure, names, profile, published, remote, states, sweep, table, toml,
 };
+use crate::layer::Role;
 use crate::state::State;
 use iotax_load::{EngineName, Job};
 use std::collections::BTreeMap;
@@ -589,7 +590,9 @@ impl Parts {
     fn note_depth(&mut self) {
         let mut names: BTreeMap<(usize, &str, &str), Vec<String>> = BTreeMap::new();
         for stack in &self.stacks {
+            let in_guests = stack.layers.iter().any(|layer| layer.is(Role::Guest));
             let what = match (stack.loaded_at_once(), stack.guests()) {
+                (Some(_), _) if in_guests => (stack.targets() as usize, "on", "disks of guests"),
                 (Some(parts), _) if stack.is_split() => (parts, "on", "parts"),
                 (Some(members), _) => (members, "on", "members"),
                 (None, 1) => continue,

@@ -455,7 +455,7 @@ const BAD: &[&str] = &[
     "/dev/sda | split",
     "/dev/sda | split(0)",
     "/dev/sda | split(4) | loop",
-    "/dev/sda | split(4) | vm",
+    "/dev/sda | split(4) | vm x6",
     "/dev/sda | split(4) | vm x3",
     "/dev/sda | split(4) x4",
     "[/dev/sda,/dev/sdb,/dev/sdc] | loop",
@@ -470,7 +470,14 @@ const BAD: &[&str] = &[
     "each([/dev/sda,/dev/sdb])x",
     "each([/dev/sda,/dev/sdb]) @storage",
     "each([/dev/sda,/dev/sdb]) | loop",
-    "each([/dev/sda,/dev/sdb]) | delay(5) | vm",
+    "each([/dev/sda,/dev/sdb]) | delay(5) | vm x3",
+    "each([[/dev/sda,/dev/sdb],[/dev/sdc]]) | mdraid(level=0)",
+    "each([[/dev/sda,/dev/sdb],[/dev/sdc,/dev/sdd]])",
+    "each([[/dev/sda],[/dev/sdb]]) | mdraid(level=1)",
+    "each([[/dev/sda,/dev/sdb],/dev/sdc]) | mdraid(level=1)",
+    "each([[/dev/sda,/dev/sdb] [/dev/sdc,/dev/sdd]]) | mdraid(level=1)",
+    "each([[/dev/sda,/dev/sdb],[/dev/sdb,/dev/sdc]]) | mdraid(level=1)",
+    "each([[/dev/sda,/dev/sdb],[/dev/sdc,/dev/sdd]]) | mdraid(level=1) | vm x3",
     "each([/dev/sda,/dev/sdb]) | md(level=5)",
     "each([/dev/sda,/dev/sdb]) | mdraid(level=0,chunk=4KiB)",
     "each([/dev/sda,/dev/sdb]) | delay(5) | linear",
@@ -851,15 +858,19 @@ fn the_table_of_ceph_is_of_guests_that_differ_in_cache_and_queues_on_one_cluster
 }
 
 #[test]
-fn the_guests_of_a_raid_are_as_large_as_on_their_page_and_eight_a_node() {
+fn the_guests_of_two_raids_are_as_large_as_on_their_page_and_eight_on_each() {
     let scenario = shipped("e3-many-guests.toml");
     assert_eq!(options_of(&scenario, "vm", "vcpus"), [Some("6"), Some("8")].into());
     assert_eq!(options_of(&scenario, "vm", "memory"), [Some("16GiB")].into());
     assert!(options_of(&scenario, "vm", "hugepages").iter().all(Option::is_some));
-    assert_eq!(options_of(&scenario, "vm", "numa"), [Some("0")].into());
+    assert_eq!(options_of(&scenario, "split", "parts"), [Some("8")].into());
+    let lists: BTreeSet<usize> = scenario.stacks.iter().map(|stack| stack.medium.groups()).collect();
+    assert_eq!(lists, [1, 2].into());
+    assert!(scenario.stacks.iter().all(|stack| stack.medium.members().len() == 5 * stack.medium.groups()));
+    assert_eq!(scenario.measure.percentiles, [99.95]);
     assert_eq!(options_of(&scenario, "mdraid", "chunk"), [Some("64KiB")].into());
     let guests: BTreeSet<u32> = scenario.stacks.iter().map(Stack::guests).collect();
-    assert_eq!(guests, [1, 8].into());
+    assert_eq!(guests, [1, 16].into());
     let rating = scenario.rating.unwrap();
     let rated =
         [Rated::RandreadIops, Rated::RandwriteIops, Rated::Read, Rated::Write].map(|one| rating.value(one));
@@ -985,6 +996,39 @@ fn parts_are_loaded_at_once_and_what_was_chosen_is_noted() {
         scenario.stacks[1].text,
         format!("[/dev/sda,/dev/sdb] | mdraid(level=1,sync=skip) | split(parts=2)")
     );
+    insta::assert_snapshot!(scenario.notes.join("\n"));
+}
+
+#[test]
+fn of_each_list_the_same_is_made_and_guests_share_all_of_it_out() {
+    let arrays = "each([[/dev/sda,/dev/sdb,/dev/sdc],[/dev/sdd,/dev/sde,/dev/sdf]]) | mdraid(level=5)";
+    let drives = "each([[nvme0,...,nvme2],[nvme3,...,nvme5]]) @lab | mdraid(level=5)";
+    let two = "each([/dev/sda,/dev/sdb]) | vm";
+    let texts = [
+        arrays.to_owned(),
+        format!("{arrays} | split(parts=2)"),
+        format!("{arrays} | split(parts=8) | vm x16"),
+        format!("{arrays} | split(parts=4) | vm x4"),
+        format!("{arrays} | vm x6"),
+        "/dev/sdc | split(parts=2) | vm".to_owned(),
+        two.to_owned(),
+        format!("{two} | mdraid(level=0)"),
+    ];
+    let scenario = stacks(&texts.each_ref().map(String::as_str)).unwrap();
+    let found: Vec<&str> = scenario.stacks.iter().map(|stack| stack.text.as_str()).collect();
+    assert_eq!(found, texts, "each parses to itself");
+    let loaded: Vec<_> =
+        scenario.stacks.iter().map(|stack| (stack.loaded_at_once(), stack.targets())).collect();
+    let of_one = (None, 1);
+    let all =
+        [(Some(2), 2), (Some(4), 4), (None, 16), (Some(2), 8), (None, 6), (Some(2), 2), (Some(2), 2), of_one];
+    assert_eq!(loaded, all);
+    assert_eq!(
+        scenario.stacks[2].layers_with_members().map(|(_, below)| below).collect::<Vec<_>>(),
+        [3, 1, 8]
+    );
+    let written = stacks(&[drives]).unwrap().stacks.remove(0).text;
+    assert_eq!(written, "each([[nvme0,nvme1,nvme2],[nvme3,nvme4,nvme5]]) @lab | mdraid(level=5)");
     insta::assert_snapshot!(scenario.notes.join("\n"));
 }
 

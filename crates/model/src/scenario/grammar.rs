@@ -52,7 +52,9 @@ impl<'a> Scan<'a> {
     fn base(&mut self) -> Parsed<BaseExpr> {
         self.blanks();
         if self.peek() == Some('[') {
-            return self.members().and_then(|members| self.placed(members)).map(BaseExpr::Many);
+            let mut lists = [self.members()?];
+            self.placed(&mut lists)?;
+            return Ok(BaseExpr::Many(lists.concat()));
         }
         let mut ahead = Scan { text: self.text, at: self.at };
         if ahead.name() == "each" && ahead.after_blanks('(') {
@@ -67,11 +69,36 @@ impl<'a> Scan<'a> {
         if self.peek() != Some('[') {
             return Err(self.expected("\"[\" and a list of media", Some("write each([/dev/sda,/dev/sdb])")));
         }
-        let members = self.members()?;
+        let mut ahead = Scan { text: self.text, at: self.at };
+        ahead.take('[');
+        let of_lists = ahead.after_blanks('[');
+        let mut lists = if of_lists { self.lists()? } else { vec![self.members()?] };
         if !self.after_blanks(')') {
             return Err(self.expected("\")\" at the end of each(...)", None));
         }
-        self.placed(members).map(BaseExpr::Each)
+        if of_lists {
+            return self.placed(&mut lists).map(|()| BaseExpr::Groups(lists));
+        }
+        self.placed(&mut lists)?;
+        Ok(BaseExpr::Each(lists.concat()))
+    }
+
+    fn lists(&mut self) -> Parsed<Vec<Vec<MediumExpr>>> {
+        self.take('[');
+        let mut lists = Vec::new();
+        loop {
+            self.blanks();
+            if self.peek() != Some('[') {
+                return Err(self.expected("\"[\" and a list of media", Some("write each([[a,b],[c,d]])")));
+            }
+            lists.push(self.members()?);
+            if self.after_blanks(']') {
+                return Ok(lists);
+            }
+            if !self.after_blanks(',') {
+                return Err(self.expected("\",\" or \"]\" after a list", None));
+            }
+        }
     }
 
     fn members(&mut self) -> Parsed<Vec<MediumExpr>> {
@@ -88,13 +115,13 @@ impl<'a> Scan<'a> {
         }
     }
 
-    /// The place of a list is that of its members which name none.
-    fn placed(&mut self, mut members: Vec<MediumExpr>) -> Parsed<Vec<MediumExpr>> {
+    /// The place of lists is that of their members which name none.
+    fn placed(&mut self, lists: &mut [Vec<MediumExpr>]) -> Parsed<()> {
         if let Some(place) = self.medium_place()? {
-            let without = members.iter_mut().filter(|member| member.place.is_none());
+            let without = lists.iter_mut().flatten().filter(|member| member.place.is_none());
             without.for_each(|member| member.place = Some(place.clone()));
         }
-        Ok(members)
+        Ok(())
     }
 
     /// In a list, a comma followed by no `key=` begins the next medium.
@@ -456,6 +483,10 @@ impl fmt::Display for BaseExpr {
             BaseExpr::One(medium) => write!(f, "{medium}"),
             BaseExpr::Many(members) => write!(f, "[{}]", joined(members)),
             BaseExpr::Each(members) => write!(f, "each([{}])", joined(members)),
+            BaseExpr::Groups(lists) => {
+                let lists: Vec<String> = lists.iter().map(|list| format!("[{}]", joined(list))).collect();
+                write!(f, "each([{}])", lists.join(","))
+            }
         }
     }
 }
@@ -510,9 +541,10 @@ mod tests {
 
     /// Spans differ between a text and its canonical form.
     fn spanless(mut stack: StackExpr) -> StackExpr {
-        let media = match &mut stack.base {
-            BaseExpr::One(medium) => std::slice::from_mut(medium),
-            BaseExpr::Many(members) | BaseExpr::Each(members) => members.as_mut_slice(),
+        let media: Vec<&mut MediumExpr> = match &mut stack.base {
+            BaseExpr::One(medium) => vec![medium],
+            BaseExpr::Many(members) | BaseExpr::Each(members) => members.iter_mut().collect(),
+            BaseExpr::Groups(lists) => lists.iter_mut().flatten().collect(),
         };
         for medium in media {
             medium.span = 0..0;
@@ -563,6 +595,7 @@ mod tests {
             medium().prop_map(BaseExpr::One),
             members().prop_map(BaseExpr::Many),
             members().prop_map(BaseExpr::Each),
+            proptest::collection::vec(members(), 1..3).prop_map(BaseExpr::Groups),
         ];
         (base, proptest::collection::vec(layer(), 0..4)).prop_map(|(base, layers)| StackExpr { base, layers })
     }

@@ -115,7 +115,19 @@ pub const KEYS: &[KeyDef] = &[
         help: "The installed fio on the baseline too, in the same rounds: what the generators differ in (slices of 1 s)",
         set: |spec, word| flag(word).map(|flag| spec.fio_on_baseline = flag),
     },
+    KeyDef {
+        name: PERCENTILES,
+        value: "P,...",
+        help: "Percentiles of latency that reports show beside p50, p99 and p99.9: p99.95,p90",
+        set: |spec, word| percentiles(word).map(|all| spec.percentiles = all),
+    },
 ];
+
+/// The key that a report takes too, of a run that is stored.
+pub const PERCENTILES: &str = "percentiles";
+
+/// What every report shows.
+const SHOWN_PERCENTILES: [f64; 3] = [50.0, 99.0, 99.9];
 
 /// Names of all keys.
 pub fn names() -> Vec<&'static str> {
@@ -250,6 +262,23 @@ fn flag(word: &str) -> Result<bool, Fault> {
     }
 }
 
+/// In order, without those that are shown anyway.
+fn percentiles(list: &str) -> Result<Vec<f64>, Fault> {
+    let mut all = Vec::new();
+    for word in list.split(',').map(str::trim) {
+        let percent: Option<f64> = word.strip_prefix('p').unwrap_or(word).parse().ok();
+        let Some(percent) = percent.filter(|percent| *percent > 0.0 && *percent < 100.0) else {
+            let why = format!("\"{word}\" is not a percentile: it is above p0 and below p100");
+            return Err(Fault::hint(why, "write them as p99.95,p99.99"));
+        };
+        all.push(percent);
+    }
+    all.retain(|percent| !SHOWN_PERCENTILES.contains(percent));
+    all.sort_by(f64::total_cmp);
+    all.dedup();
+    Ok(all)
+}
+
 fn regime(word: &str) -> Result<Regime, Fault> {
     let known = Regime::ALL.map(Regime::word);
     let found = Regime::ALL.into_iter().find(|regime| regime.word() == word);
@@ -267,5 +296,19 @@ fn visits(word: &str) -> Result<u32, Fault> {
     match word.parse() {
         Ok(visits @ 1..=1000) => Ok(visits),
         _ => Err(Fault::new(format!("\"{word}\" is not a whole number from 1 to 1000"))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn percentiles_are_in_order_and_without_those_that_are_shown_anyway() {
+        assert_eq!(percentiles("p99.99, 99.95,p90,p99.90,p99.95").unwrap(), [90.0, 99.95, 99.99]);
+        for wrong in ["p0", "100", "p", "", "p99.95,", "pNaN", "-5", "q99"] {
+            let fault = percentiles(wrong).unwrap_err();
+            assert!(fault.why.contains("is not a percentile"), "{wrong}: {}", fault.why);
+        }
     }
 }

@@ -31,9 +31,42 @@ pub(super) fn base_medium(base: &BaseExpr, names: &Names, first: Option<&LayerEx
             distinct(&members, &media)?;
             can_begin_together(&members, &media, joined)?;
             Ok(<[Medium; 1]>::try_from(media)
-                .map_or_else(|members| Medium::Many { members }, |[medium]| medium))
+                .map_or_else(|members| Medium::Many { members, groups: 1 }, |[medium]| medium))
+        }
+        BaseExpr::Groups(lists) => {
+            let lists = lists.iter().map(|list| place::ranges(list)).collect::<Checked<Vec<_>>>()?;
+            alike(&lists, first, joined)?;
+            let (groups, members) = (lists.len(), lists.concat());
+            let media = members.iter().map(|member| medium_of(member, names)).collect::<Checked<Vec<_>>>()?;
+            no_member(&members, &media)?;
+            distinct(&members, &media)?;
+            can_begin_together(&members, &media, true)?;
+            Ok(Medium::Many { members: media, groups })
         }
     }
+}
+
+/// Of each list the same is made, of as many members.
+fn alike(lists: &[Vec<MediumExpr>], first: Option<&LayerExpr>, joined: bool) -> Checked<()> {
+    let many = lists[0].len();
+    if let Some(other) = lists.iter().find(|list| list.len() != many) {
+        let why = format!(
+            "one list has {many} members and another {}, and each is to be made the same of",
+            other.len()
+        );
+        return Err(TextFault::new(whole(other), Fault::hint(why, "write as many members in each list")));
+    }
+    if joined && many > 1 {
+        return Ok(());
+    }
+    let why = match many {
+        1 => "lists of one member need nothing that joins them",
+        _ => "nothing joins the members of each list",
+    };
+    let hint =
+        "write each([[a,b,c],[d,e,f]]) | mdraid(level=5), or each([a,b,c]) to load all of them as they are";
+    let span = first.map_or_else(|| whole(&lists.concat()), |layer| layer.span.clone());
+    Err(TextFault::new(span, Fault::hint(why, hint)))
 }
 
 /// What no kernel has can neither be joined nor loaded beside others.

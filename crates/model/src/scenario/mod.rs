@@ -319,21 +319,40 @@ pub enum Medium {
     Many {
         /// At least one, all in one place, or on hosts over SSH where nothing joins them.
         members: Vec<Medium>,
+        /// In so many lists of equal length, one behind the other, each of which is joined by itself.
+        #[serde(default = "one_group", skip_serializing_if = "is_one_group")]
+        groups: usize,
     },
 }
 
+fn one_group() -> usize {
+    1
+}
+
+fn is_one_group(groups: &usize) -> bool {
+    *groups == 1
+}
+
 impl Medium {
+    /// In how many lists its members are joined, each by itself.
+    pub fn groups(&self) -> usize {
+        match self {
+            Medium::Many { groups, .. } => (*groups).max(1),
+            _ => 1,
+        }
+    }
+
     /// The media that it is made of: of one, itself.
     pub fn members(&self) -> &[Medium] {
         match self {
-            Medium::Many { members } => members,
+            Medium::Many { members, .. } => members,
             one => std::slice::from_ref(one),
         }
     }
 
     fn members_mut(&mut self) -> &mut [Medium] {
         match self {
-            Medium::Many { members } => members,
+            Medium::Many { members, .. } => members,
             one => std::slice::from_mut(one),
         }
     }
@@ -565,6 +584,9 @@ pub struct MeasureSpec {
     /// Whether the installed fio loads the baseline too, as a stack of its own: what the generators differ in.
     #[serde(default, skip_serializing_if = "is_false")]
     pub fio_on_baseline: bool,
+    /// Percentiles that reports show beside p50, p99 and p99.9, in order: 99.95 of `p99.95`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub percentiles: Vec<f64>,
 }
 
 fn is_false(flag: &bool) -> bool {
@@ -616,6 +638,7 @@ impl Default for MeasureSpec {
             write_cache: None,
             fio_on_baseline: false,
             precondition: Precondition::default(),
+            percentiles: Vec::new(),
         }
     }
 }

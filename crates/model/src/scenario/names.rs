@@ -104,7 +104,7 @@ fn medium_short(cell: &Cell) -> String {
         Medium::VhostUser { path } => {
             path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned()
         }
-        Medium::Many { members } => match cell.loaded_at_once() {
+        Medium::Many { members, .. } => match cell.loaded_at_once() {
             Some(_) => format!("each of {}", members.len()),
             None => format!("{} media", members.len()),
         },

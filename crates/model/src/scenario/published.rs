@@ -184,7 +184,7 @@ impl Metric {
     }
 
     /// The same with the direction that a workload without a mix leaves open, and a rate of its only direction as the whole rate.
-    fn on(self, workload: &Workload) -> Result<Metric, Fault> {
+    pub(super) fn on(self, workload: &Workload) -> Result<Metric, Fault> {
         let (reads, writes) = (workload.jobs.iter().any(|job| job.rw.reads()), workload.writes());
         let lacks = |what: &str| Fault::new(format!("workload \"{}\" has no {what}", workload.name));
         match self.way() {

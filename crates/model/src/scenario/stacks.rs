@@ -145,7 +145,7 @@ fn fits(cell: &Cell, help: &LayerHelp, layer: &LayerExpr, place: Option<&Place>)
         return Ok(());
     } else if let Some(fault) = not_on_parts(cell, help, layer) {
         fault
-    } else if cell.loaded_at_once().is_some() && !help.joins && !cell.is_split() {
+    } else if devices(&cell.medium, &cell.layers).each > 1 && !help.joins && help.role != Role::Guest {
         Fault::hint(
             format!("each([..]) is measured bare, and \"{name}\" stands on one device"),
             format!("name one medium below \"{name}\", or put a layer that joins several between, as mdraid"),
@@ -183,20 +183,25 @@ fn fits(cell: &Cell, help: &LayerHelp, layer: &LayerExpr, place: Option<&Place>)
     Err(TextFault::new(layer.span.clone(), fault))
 }
 
-/// On parts of a device stand guests, one on each, or what joins them again.
+/// On parts of a device stand guests, which share them out evenly, or what joins them again.
 fn not_on_parts(cell: &Cell, help: &LayerHelp, layer: &LayerExpr) -> Option<Fault> {
-    let parts = cell.loaded_at_once().filter(|_| cell.is_split() && !help.joins && !help.anywhere)?;
-    let guests = layer.fanout.unwrap_or(1) as usize;
+    let below = devices(&cell.medium, &cell.layers);
+    let (all, guests) = (below.each * below.groups, layer.fanout.unwrap_or(1) as usize);
     if help.role != Role::Guest {
+        let parts = Some(below.each).filter(|each| *each > 1 && cell.is_split() && !help.joins)?;
         return Some(Fault::hint(
             format!("\"{}\" stands on one device, and there are {parts} parts below it", help.name),
-            format!("end the stack with the parts, or put vm x{parts} on them"),
+            format!("end the stack with the parts, or put vm x{all} on them"),
         ));
     }
-    (guests != parts).then(|| {
+    let what = if cell.is_split() { "parts" } else { "devices" };
+    (all % guests != 0 && guests % all != 0).then(|| {
         Fault::hint(
-            format!("there are {parts} parts below and {guests} of \"vm\""),
-            format!("write vm x{parts}: each guest has a part of its own"),
+            format!("{all} {what} below cannot be shared out evenly among {guests} of \"vm\""),
+            format!(
+                "write vm x{all}, one of the {what} for each guest; fewer guests that divide {all} have several disks each, \
+                 a multiple of {all} share them"
+            ),
         )
     })
 }
@@ -366,13 +371,22 @@ impl Medium {
                 format!("rbd:{}", quote(&format!("{pool}/{image}{conf}"), &[]))
             }
             Medium::VhostUser { path } => format!("vhost-user:{}", quote(&path.to_string_lossy(), &[])),
-            Medium::Many { members } => {
+            Medium::Many { members, .. } => {
                 // The place of drives is that of the whole list.
                 let text = |member: &Medium| match member {
                     Medium::Drive { name, .. } => name.clone(),
                     other => other.text(),
                 };
-                format!("[{}]", members.iter().map(text).collect::<Vec<_>>().join(","))
+                let list = |members: &[Medium]| {
+                    format!("[{}]", members.iter().map(text).collect::<Vec<_>>().join(","))
+                };
+                match self.groups() {
+                    1 => list(members),
+                    groups => {
+                        let lists: Vec<String> = members.chunks(members.len() / groups).map(list).collect();
+                        format!("[{}]", lists.join(","))
+                    }
+                }
             }
         }
     }
@@ -380,7 +394,43 @@ impl Medium {
 
 /// Whether nothing joins several media: all prefixes of a stack below the layer that joins are such, the bare one first.
 fn is_each(medium: &Medium, layers: &[LayerSpec]) -> bool {
-    matches!(medium, Medium::Many { .. }) && layers.iter().all(LayerSpec::works_anywhere)
+    let first = layers.iter().find(|layer| !layer.works_anywhere()).and_then(LayerSpec::help);
+    matches!(medium, Medium::Many { .. }) && !first.is_some_and(|help| help.joins)
+}
+
+/// What layers have made of media.
+#[derive(Clone, Copy)]
+struct Devices {
+    /// Devices side by side: of each list, and in each guest.
+    each: usize,
+    /// Lists of media of which the same is made; their devices are shared out among guests as one lot.
+    groups: usize,
+}
+
+impl Devices {
+    fn of(medium: &Medium) -> Devices {
+        let groups = medium.groups();
+        Devices { each: medium.members().len() / groups, groups }
+    }
+
+    /// With a layer on them.
+    fn below(self, layer: &LayerSpec) -> Devices {
+        let Some(help) = layer.help().filter(|help| !help.anywhere) else { return self };
+        let parts = help.splits.and_then(|option| layer.option(option)?.parse().ok());
+        match parts {
+            _ if help.role == Role::Guest => {
+                let each = (self.each * self.groups / layer.copies.max(1) as usize).max(1);
+                Devices { each, groups: 1 }
+            }
+            Some(each) => Devices { each, ..self },
+            None if help.joins => Devices { each: 1, ..self },
+            None => self,
+        }
+    }
+}
+
+fn devices(medium: &Medium, layers: &[LayerSpec]) -> Devices {
+    layers.iter().fold(Devices::of(medium), Devices::below)
 }
 
 /// In how many parts the last layer that makes something splits what is below.
@@ -389,12 +439,11 @@ pub(super) fn parts(layers: &[LayerSpec]) -> Option<usize> {
     last.option(last.help()?.splits?)?.parse().ok()
 }
 
-/// How many targets are loaded at once: media that nothing joins, or parts.
+/// How many targets are loaded at once in each place: media that nothing joins, parts, arrays, disks of a guest.
 fn loaded_at_once(medium: &Medium, layers: &[LayerSpec]) -> Option<usize> {
-    match is_each(medium, layers) {
-        true => Some(medium.members().len()),
-        false => parts(layers).filter(|parts| *parts > 1),
-    }
+    let Devices { each, groups } = devices(medium, layers);
+    let is_each = matches!(medium, Medium::Many { .. }) && layers.iter().all(LayerSpec::works_anywhere);
+    Some(each * groups).filter(|all| is_each || *all > 1)
 }
 
 impl Stack {
@@ -411,17 +460,11 @@ impl Stack {
 
     /// Its layers, each with how many devices it stands on.
     pub fn layers_with_members(&self) -> impl Iterator<Item = (&LayerSpec, usize)> {
-        let mut members = self.medium.members().len();
+        let mut devices = Devices::of(&self.medium);
         self.layers.iter().map(move |layer| {
-            let below = members;
-            let help = layer.help();
-            let parts = help.and_then(|help| layer.option(help.splits?)?.parse().ok());
-            members = match parts {
-                Some(parts) => parts,
-                None if help.is_some_and(|help| help.joins) => 1,
-                None => below,
-            };
-            (layer, below)
+            let below = devices;
+            devices = below.below(layer);
+            (layer, below.each)
         })
     }
 
@@ -490,11 +533,11 @@ impl Cell {
     /// The canonical one-line form: it parses to the same stack.
     pub fn text(&self) -> String {
         let layers = self.layers.iter().map(LayerSpec::text);
-        let medium = match is_each(&self.medium, &self.layers) {
+        let medium = match self.medium.groups() > 1 || is_each(&self.medium, &self.layers) {
             true => format!("each({})", self.medium.text()),
             false => self.medium.text(),
         };
-        let of_many = matches!(&self.medium, Medium::Many { members } if matches!(members[..], [Medium::Drive { .. }, ..]));
+        let of_many = matches!(&self.medium, Medium::Many { members, .. } if matches!(members[..], [Medium::Drive { .. }, ..]));
         let medium = if of_many { format!("{medium} @{}", self.medium.place()) } else { medium };
         std::iter::once(medium).chain(layers).collect::<Vec<_>>().join(" | ")
     }

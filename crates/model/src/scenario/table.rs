@@ -30,6 +30,12 @@ pub struct TableGroup {
     /// What stands above it; `None` of a table that is the only one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
+    /// What it shows, where that is another metric than that of all.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub metric: Option<Metric>,
+    /// Its workloads, where they are not those of all.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rows: Option<Vec<String>>,
     /// A stack a column, by name; `None` where the group has none.
     pub stacks: Vec<Option<String>>,
 }
@@ -52,6 +58,8 @@ pub(super) struct Wire {
 struct GroupWire {
     name: Spanned<String>,
     stacks: Spanned<Vec<Spanned<String>>>,
+    metric: Option<Spanned<String>>,
+    rows: Option<Vec<Spanned<String>>>,
 }
 
 /// A column that a group has no stack for.
@@ -74,7 +82,7 @@ impl Draft {
     /// What is not known, stands twice, or does not fit.
     pub(super) fn settled(&self, stacks: &[Stack], workloads: &[Workload]) -> Result<TableSpec, InputError> {
         let wire = self.wire.get_ref();
-        let groups = self.groups(stacks)?;
+        let mut groups = self.groups(stacks)?;
         let columns = self.columns(&groups)?;
         for (group, written) in groups.iter().zip(self.written()) {
             if group.stacks.len() != columns.len() {
@@ -83,17 +91,25 @@ impl Draft {
                 return Err(self.file.error("stacks", &written.span(), fault));
             }
         }
-        let rows = self.rows(workloads)?;
-        let mut shown = workloads.iter().filter(|workload| rows.contains(&workload.name));
-        let all_write = shown.clone().all(Workload::writes);
-        let all_read = shown.all(|workload| workload.jobs.iter().any(|job| job.rw.reads()));
+        let rows = self.rows(wire.rows.as_ref(), workloads)?;
+        let of = |rows: &[String]| -> Vec<&Workload> {
+            workloads.iter().filter(|workload| rows.contains(&workload.name)).collect()
+        };
+        for (group, written) in groups.iter_mut().zip(&wire.group) {
+            let written = written.get_ref();
+            group.rows = written.rows.as_ref().map(|own| self.rows(Some(own), workloads)).transpose()?;
+            let shown = of(group.rows.as_ref().unwrap_or(&rows));
+            let own = written.metric.as_ref().map(|word| self.metric(word, &shown)).transpose()?;
+            group.metric = own;
+        }
+        let shown = of(&rows);
         Ok(TableSpec {
             percent_of: wire
                 .percent_of
                 .as_ref()
                 .map(|name| self.base(name, &columns, &groups))
                 .transpose()?,
-            metric: wire.metric.as_ref().map(|word| self.metric(word, [all_read, all_write])).transpose()?,
+            metric: wire.metric.as_ref().map(|word| self.metric(word, &shown)).transpose()?,
             rows,
             columns,
             groups,
@@ -130,7 +146,12 @@ impl Draft {
                 return Err(self.file.error("name", &name.span(), fault));
             }
             let stacks = self.stacks(stacks.get_ref(), known)?;
-            groups.push(TableGroup { name: name.map(|name| name.get_ref().clone()), stacks });
+            groups.push(TableGroup {
+                name: name.map(|name| name.get_ref().clone()),
+                metric: None,
+                rows: None,
+                stacks,
+            });
         }
         Ok(groups)
     }
@@ -158,7 +179,7 @@ impl Draft {
     fn columns(&self, groups: &[TableGroup]) -> Result<Vec<String>, InputError> {
         let Some(columns) = &self.wire.get_ref().columns else {
             return match groups {
-                [TableGroup { name: None, stacks }] => {
+                [TableGroup { name: None, stacks, .. }] => {
                     Ok(stacks.iter().map(|name| name.clone().unwrap_or_else(|| NONE.to_owned())).collect())
                 }
                 _ => {
@@ -202,9 +223,13 @@ impl Draft {
         }
     }
 
-    fn rows(&self, workloads: &[Workload]) -> Result<Vec<String>, InputError> {
+    fn rows(
+        &self,
+        written: Option<&Vec<Spanned<String>>>,
+        workloads: &[Workload],
+    ) -> Result<Vec<String>, InputError> {
         let known: Vec<&str> = workloads.iter().map(|workload| workload.name.as_str()).collect();
-        let Some(rows) = &self.wire.get_ref().rows else {
+        let Some(rows) = written else {
             return Ok(known.into_iter().map(str::to_owned).collect());
         };
         let mut names: Vec<String> = Vec::new();
@@ -223,7 +248,10 @@ impl Draft {
         Ok(names)
     }
 
-    fn metric(&self, word: &Spanned<String>, [all_read, all_write]: [bool; 2]) -> Result<Metric, InputError> {
+    /// Of every load that is shown.
+    fn metric(&self, word: &Spanned<String>, shown: &[&Workload]) -> Result<Metric, InputError> {
+        let all_write = shown.iter().all(|workload| workload.writes());
+        let all_read = shown.iter().all(|workload| workload.jobs.iter().any(|job| job.rw.reads()));
         let read = Metric::parse(word.get_ref()).and_then(|metric| match metric {
             Metric::Rate { durable: true, .. } if !all_write => Err(Fault::hint(
                 "not every load has writes to flush",
@@ -234,10 +262,10 @@ impl Draft {
                 Err(Fault::hint(why, "name the rows that do, or leave the direction out"))
             }
             Metric::Rate { .. } => Ok(metric),
-            Metric::Latency { .. } => Err(Fault::hint(
-                format!("the share of {metric} is not a share of anything"),
-                "write iops, throughput, durable iops or durable throughput",
-            )),
+            Metric::Latency { .. } => {
+                shown.iter().try_for_each(|workload| metric.on(workload).map(|_| ()))?;
+                Ok(metric)
+            }
         });
         read.map_err(|fault| self.file.error("metric", &word.span(), fault))
     }

@@ -320,7 +320,7 @@ fn refused_tables() {
         "[table]\nstacks = [\"a\", \"b\"]\ncolumns = [\"x\", \"x\"]\n".to_owned(),
         "[table]\nstacks = [\"a\", \"b\"]\nrows = [\"raeds\"]\n".to_owned(),
         "[table]\nstacks = [\"a\", \"b\"]\nrows = [\"mix\", \"mix\"]\n".to_owned(),
-        "[table]\nstacks = [\"a\", \"b\"]\nmetric = \"read p99\"\n".to_owned(),
+        "[table]\nstacks = [\"a\", \"b\"]\nmetric = \"p99.95\"\n".to_owned(),
         "[table]\nstacks = [\"a\", \"b\"]\nmetric = \"durable iops\"\n".to_owned(),
         "[table]\nstacks = [\"a\", \"b\"]\nmetric = \"write iops\"\n".to_owned(),
         format!("[table]\nstacks = [\"a\", \"b\"]\n{groups}"),

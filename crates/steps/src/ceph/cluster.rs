@@ -405,6 +405,14 @@ pub fn change(asked: &ChangeCeph, system: &mut RealSystem) -> Result<()> {
     }
 }
 
+/// Its OSDs that run.
+///
+/// # Errors
+/// When /proc cannot be read.
+pub fn osds(conf: &Path) -> Result<Vec<ProcessId>> {
+    processes(conf, |words| is_daemon(words, "ceph-osd", None))
+}
+
 fn end_osd(conf: &Path, at: usize, system: &mut RealSystem) -> Result<()> {
     let (id, word) = (at.to_string(), conf.to_str().context("a run directory that is not UTF-8")?);
     let all = processes(conf, |words| is_daemon(words, "ceph-osd", Some(&id)))?;

@@ -8,7 +8,7 @@ mod image;
 mod status;
 
 pub use client::{cache_told, longest_socket};
-pub use cluster::{await_healthy, change, create, destroy, is_there, settings, state};
+pub use cluster::{await_healthy, change, create, destroy, is_there, osds, settings, state};
 pub use image::{Image, image_settings};
 pub use status::Status;
 

@@ -4,6 +4,7 @@ use super::drives::{Drives, held_is_lost, left_on, today};
 use super::{ManagedResource, Observer, Operation, Own, PathRef, RealSystem, RunTag, StepOutput, Undoing};
 use crate::md;
 use crate::state::ArrayState;
+use crate::threads::{self, ServingThread};
 use anyhow::Result;
 use iotax_units::shell;
 use serde::{Deserialize, Serialize};
@@ -91,6 +92,12 @@ impl ManagedResource for CreateArray {
 
     fn make(&self, _: &mut RealSystem, _: &RunTag) -> Result<StepOutput> {
         md::create(self)
+    }
+
+    fn threads(&self, made: &StepOutput) -> Result<Vec<ServingThread>> {
+        let device = made.path.as_ref().map(|path| path.canonicalize()).transpose()?;
+        let name = device.as_ref().and_then(|path| path.file_name()?.to_str());
+        Ok(name.map_or_else(Vec::new, threads::of_array))
     }
 
     fn find(&self, _: &RunTag, _: &[StepOutput]) -> Result<Option<StepOutput>> {

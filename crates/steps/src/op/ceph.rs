@@ -10,6 +10,7 @@ use super::{
 use crate::ceph::{self, Cluster};
 use crate::settings::ThingSettings;
 use crate::state::ArrayState;
+use crate::threads::{self, ServingThread};
 use crate::tool::guid;
 use anyhow::{Context, Result};
 use iotax_units::shell;
@@ -135,6 +136,13 @@ impl ManagedResource for MakeCeph {
 
     fn state(&self, _: &StepOutput) -> Result<Option<ArrayState>> {
         ceph::state(&self.conf()).map(Some)
+    }
+
+    fn threads(&self, _: &StepOutput) -> Result<Vec<ServingThread>> {
+        let osds = ceph::osds(&self.conf())?;
+        let threads = osds.iter().flat_map(|osd| threads::of_process(osd.pid));
+        // An OSD has some hundred, of many names.
+        Ok(threads.map(|thread| ServingThread { name: "ceph-osd".to_owned(), ..thread }).collect())
     }
 
     fn settings(&self, _: &StepOutput) -> Result<ThingSettings> {

@@ -6,6 +6,7 @@ use crate::op::Spawn;
 use crate::process::process_of_tag;
 use crate::settings::ThingSettings;
 use crate::system::{remove_file, run, wait_until, write_file};
+use crate::threads::{self, ServingThread};
 use crate::tool::tool;
 use anyhow::{Context, Result, bail};
 use iotax_host::mounts;
@@ -80,6 +81,10 @@ impl ManagedResource for ExportLibrbd {
             run(tool("umount", ["--lazy"]).arg(&self.file))?;
         }
         remove_file(&self.file)
+    }
+
+    fn threads(&self, made: &StepOutput) -> Result<Vec<ServingThread>> {
+        Ok(made.process.as_ref().map_or_else(Vec::new, |process| threads::of_process(process.pid)))
     }
 
     fn settings(&self, made: &StepOutput) -> Result<ThingSettings> {

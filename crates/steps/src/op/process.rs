@@ -6,6 +6,7 @@ use super::{ManagedResource, Operation, Own, PathRef, RealSystem, RunTag, StepOu
 use crate::guest;
 use crate::process::process_of_tag;
 use crate::system::remove_file;
+use crate::threads::{self, ServingThread};
 use crate::wire::ssh;
 use anyhow::{Context, Result};
 use serde::{Deserialize, Serialize};
@@ -98,6 +99,10 @@ impl ManagedResource for Spawn {
     fn find(&self, _: &RunTag, _: &[StepOutput]) -> Result<Option<StepOutput>> {
         // Its sockets may be there without it: they are removed either way.
         Ok(Some(StepOutput { process: process_of_tag(&self.tag)?, ..StepOutput::default() }))
+    }
+
+    fn threads(&self, made: &StepOutput) -> Result<Vec<ServingThread>> {
+        Ok(made.process.as_ref().map_or_else(Vec::new, |process| threads::of_qemu(process.pid)))
     }
 
     fn unmake(&self, system: &mut RealSystem, _: &RunTag, made: &StepOutput) -> Result<()> {

@@ -5,6 +5,7 @@
 use super::{ManagedResource, Operation, Own, PathRef, RealSystem, RunTag, StepOutput, Undoing};
 use crate::spdk;
 use crate::system::remove_file;
+use crate::threads::ServingThread;
 use anyhow::Result;
 use iotax_units::shell;
 use serde::{Deserialize, Serialize};
@@ -135,6 +136,10 @@ impl ManagedResource for ExportSpdk {
 
     fn find(&self, _: &RunTag, _: &[StepOutput]) -> Result<Option<StepOutput>> {
         Ok(spdk::find(self)?.map(|path| StepOutput { path, ..StepOutput::default() }))
+    }
+
+    fn threads(&self, _: &StepOutput) -> Result<Vec<ServingThread>> {
+        spdk::threads(&self.rpc)
     }
 
     fn unmake(&self, _: &mut RealSystem, _: &RunTag, made: &StepOutput) -> Result<()> {

@@ -6,6 +6,7 @@ use super::{ManagedResource, Operation, Own, PathRef, RealSystem, RunTag, StepOu
 use crate::settings::ThingSettings;
 use crate::spdk;
 use crate::state::ArrayState;
+use crate::threads::ServingThread;
 use anyhow::{Context, Result};
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
@@ -247,6 +248,10 @@ impl ManagedResource for JoinSpdk {
 
     fn state(&self, _: &StepOutput) -> Result<Option<ArrayState>> {
         self.raid.as_ref().map(|_| spdk::raid::state(&self.rpc, &self.joined())).transpose()
+    }
+
+    fn threads(&self, _: &StepOutput) -> Result<Vec<ServingThread>> {
+        spdk::threads(&self.rpc)
     }
 
     fn settings(&self, _: &StepOutput) -> Result<ThingSettings> {

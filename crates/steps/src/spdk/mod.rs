@@ -19,3 +19,16 @@ mod tests;
 pub use export::{export, find, read_back, unexport};
 pub use rpc::{LIMIT, Rpc, RpcError};
 pub use target::{Target, answers, has};
+
+use crate::threads::{self, ServingThread};
+use anyhow::Result;
+use std::path::Path;
+
+/// Threads of the target behind a socket that serve I/O: its reactors; none where it is not seen from here.
+///
+/// # Errors
+/// When it does not answer.
+pub fn threads(socket: &Path) -> Result<Vec<ServingThread>> {
+    let target = look::running(socket)?;
+    Ok(target.and_then(|rpc| rpc.process()).map_or_else(Vec::new, threads::of_target))
+}

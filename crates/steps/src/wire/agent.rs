@@ -11,7 +11,7 @@ use crate::engine::{self, LoadEngine};
 use crate::guest::DiskKey;
 use anyhow::{Context, Result, anyhow};
 use iotax_facts::Engine;
-use iotax_facts::slice::{CpuTimes, Gate};
+use iotax_facts::slice::{CpuTimes, Gate, ThreadId};
 use iotax_host::facts::Facts;
 use iotax_load::{Job, SliceSpec, TargetSpec};
 use iotax_units::exit::Failed;
@@ -109,6 +109,10 @@ pub trait Handler {
     /// # Errors
     /// What could not be read.
     fn cpu_times(&mut self) -> Result<CpuTimes>;
+    /// Nanoseconds that each of these has computed; `None`: it has ended, or nobody tells.
+    fn thread_times(&mut self, threads: &[ThreadId]) -> Vec<Option<u64>> {
+        vec![None; threads.len()]
+    }
     /// CLOCK_MONOTONIC, nanoseconds; tests put a clock of their own in.
     fn clock_ns(&mut self) -> u64 {
         monotonic_ns()
@@ -309,6 +313,10 @@ impl Agent<'_> {
             Request::DeviceReads { paths } => {
                 Response::DeviceReads { bytes: self.handler.device_reads(&paths) }
             }
+            Request::ThreadTimes { threads } => Response::ThreadTimes {
+                at_ns: self.handler.clock_ns(),
+                ns: self.handler.thread_times(&threads),
+            },
             Request::CpuTimes => Response::CpuTimes(self.handler.cpu_times()?),
             Request::Bye => {
                 self.workers.clear();

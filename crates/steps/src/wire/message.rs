@@ -3,7 +3,7 @@
 
 use crate::durability::TrialSpec;
 use iotax_facts::Engine;
-use iotax_facts::slice::{CpuTimes, Gate};
+use iotax_facts::slice::{CpuTimes, Gate, ThreadId};
 use iotax_facts::trial::Found;
 use iotax_host::facts::Facts;
 use iotax_load::{Direction, Histogram, Job, SliceResult, SliceSpec, TargetSpec, Verified};
@@ -119,6 +119,11 @@ pub enum Request {
     },
     /// /proc/stat of the place.
     CpuTimes,
+    /// What threads of the place have computed.
+    ThreadTimes {
+        /// They.
+        threads: Vec<ThreadId>,
+    },
     /// Bytes read since boot from the devices below these paths.
     DeviceReads {
         /// Devices or files.
@@ -149,6 +154,7 @@ impl Request {
             Request::DiskAtPci { .. } => "disk_at_pci",
             Request::Gate { .. } => "gate",
             Request::CpuTimes => "cpu_times",
+            Request::ThreadTimes { .. } => "thread_times",
             Request::DeviceReads { .. } => "device_reads",
             Request::Bye => "bye",
         }
@@ -219,6 +225,13 @@ pub enum Response {
     Gate(Gate),
     /// To `cpu_times`: since boot.
     CpuTimes(CpuTimes),
+    /// To `thread_times`.
+    ThreadTimes {
+        /// CLOCK_MONOTONIC when they were asked.
+        at_ns: u64,
+        /// Nanoseconds of each since its start; `null`: it has ended, or the kernel does not tell.
+        ns: Vec<Option<u64>>,
+    },
     /// To `device_reads`.
     DeviceReads {
         /// Bytes; `None` where no device tells.
@@ -312,6 +325,8 @@ pub struct SliceScalars {
     pub trim_len: u32,
     pub in_flight_ns: u64,
     pub served_ns: u64,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub targets: Vec<(u64, u64)>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cpu: Option<CpuTimes>,
 }
@@ -367,6 +382,7 @@ pub fn pack(ran: &Ran) -> (SliceScalars, Vec<u8>) {
         trim_len,
         in_flight_ns: result.in_flight_ns,
         served_ns: result.served_ns,
+        targets: result.targets.clone(),
         cpu: ran.cpu,
     };
     (scalars, parts.concat())
@@ -387,6 +403,7 @@ pub fn unpack(scalars: SliceScalars, blob: &[u8]) -> Result<Ran, String> {
         return Err(format!("{} bytes too many behind the histograms", rest.len()));
     }
     let result = SliceResult {
+        targets: scalars.targets,
         window_start_ns: scalars.window_start_ns,
         window_ns: scalars.window_ns,
         read: direction(scalars.read, read)?,

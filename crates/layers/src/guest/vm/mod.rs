@@ -11,7 +11,7 @@ pub use parts::{FINDINGS, Parts, initramfs_for, is_dead_kvm, requested, seed};
 pub(super) use seats::spawn;
 pub use seats::{Draft, GuestPlan, below, finish, put_on_processors, reach};
 
-use super::qemu::{Aio, DiskSpec};
+use super::qemu::{Aio, DiskSpec, MOST_DISKS};
 use super::system_image;
 use crate::needs;
 use crate::volume::ceph;
@@ -29,18 +29,17 @@ use iotax_units::{MIB, show_bytes};
 use options::Wish;
 use std::path::PathBuf;
 
-/// Bytes of the equal part that each of several guests side by side has of what is below, or one alone.
-fn part(bytes: u64, whole_mib: bool, spec: &LayerSpec) -> Result<u64> {
-    if spec.copies == 1 && !whole_mib {
+/// Bytes of the equal part that each of several guests side by side has of a device below, or one alone.
+fn part(bytes: u64, whole_mib: bool, guests: u32, spec: &LayerSpec) -> Result<u64> {
+    if guests == 1 && !whole_mib {
         return Ok(bytes);
     }
-    let part = bytes / u64::from(spec.copies) / MIB * MIB;
+    let part = bytes / u64::from(guests) / MIB * MIB;
     let below = show_bytes(bytes);
     ensure!(
         part > 0,
-        "{}: {below} are not enough for {} guests, 1 MiB each; hint: a larger file",
+        "{}: {below} are not enough for {guests} guests, 1 MiB each; hint: a larger file",
         spec.origin,
-        spec.copies
     );
     Ok(part)
 }
@@ -68,44 +67,45 @@ fn root_for_steps(spec: &LayerSpec, parts: &Parts) -> Result<PathBuf> {
 }
 
 /// A part that begins within such a unit could not be written.
-fn whole_units(part: u64, below: &Exposed, spec: &LayerSpec) -> Result<()> {
-    let Some(unit) = below.write_unit.filter(|unit| spec.copies > 1 && part % unit != 0) else {
+fn whole_units(part: u64, below: &Exposed, guests: u32, spec: &LayerSpec) -> Result<()> {
+    let Some(unit) = below.write_unit.filter(|unit| guests > 1 && part % unit != 0) else {
         return Ok(());
     };
     bail!(
         "{}: {} guests would have {} each, and what is below takes writes of whole multiples of {} only; hint: one guest",
         spec.origin,
-        spec.copies,
+        guests,
         show_bytes(part),
         show_bytes(unit)
     )
 }
 
-/// What each guest stands on: all on the same, or each on a part of a bdev, whose target shares it out.
-fn shared_out(
-    below: &PathRef,
-    part: u64,
-    spec: &LayerSpec,
-    context: &mut PlanContext,
-) -> Result<Vec<PathRef>> {
-    if spec.copies == 1 || !matches!(below, PathRef::Bdev { .. }) {
-        return Ok(vec![below.clone(); spec.copies as usize]);
+/// What each of the guests that share a device stands on: all on the same, or each on a part of a bdev, whose target shares it out.
+fn shared_out(below: &PathRef, part: u64, guests: u32, context: &mut PlanContext) -> Result<Vec<PathRef>> {
+    if guests == 1 || !matches!(below, PathRef::Bdev { .. }) {
+        return Ok(vec![below.clone(); guests as usize]);
     }
-    let split = SplitSpdk { bdev: below.clone(), parts: spec.copies, mib: part / MIB };
-    let parts = (0..spec.copies).map(|at| split.part(at)).collect();
+    let split = SplitSpdk { bdev: below.clone(), parts: guests, mib: part / MIB };
+    let parts = (0..guests).map(|at| split.part(at)).collect();
     context.add("share the bdev out among the guests", Op::SplitSpdk(split));
     parts
 }
 
-/// Whether every guest has a part of its own below it, made by a layer that splits.
-fn own_parts(spec: &LayerSpec, below: &Exposed) -> Result<bool> {
-    let (parts, guests) = (below.paths.len(), spec.copies as usize);
+/// How many disks each guest has of the devices below, and how many guests share one of these.
+fn sharing(spec: &LayerSpec, below: &Exposed) -> Result<(usize, u32)> {
+    let (devices, guests) = (below.paths.len(), spec.copies as usize);
     ensure!(
-        !below.split || parts == guests,
-        "{}: there are {parts} parts below and {guests} of \"vm\"; hint: vm x{parts}",
+        devices % guests == 0 || guests % devices == 0,
+        "{}: {devices} devices below cannot be shared out evenly among {guests} of \"vm\"; hint: vm x{devices}",
         spec.origin
     );
-    Ok(below.split)
+    let disks = (devices / guests).max(1);
+    ensure!(
+        disks <= MOST_DISKS,
+        "{}: each guest would have {disks} disks, and one has room for {MOST_DISKS}; hint: more guests",
+        spec.origin
+    );
+    Ok((disks, (guests / devices).max(1) as u32))
 }
 
 /// The layer.
@@ -194,21 +194,19 @@ impl Layer for VirtualMachine {
         );
         let unwritten = images.as_ref().and_then(ImageWish::unwritten).or(below.unwritten);
         let disk = options::disk(spec, below, context.writable || unwritten.is_some(), &parts)?;
-        let apart = own_parts(spec, below)?;
-        let part = match apart {
-            true => below.bytes,
-            false => part(below.bytes, options::way(spec)?.shows_whole_mib() && !below.block, spec)?,
-        };
-        whole_units(part, below, spec)?;
-        let belows = match apart {
-            true => below.paths.clone(),
-            false => shared_out(below.path(spec)?, part, spec, context)?,
-        };
+        let (disks, guests) = sharing(spec, below)?;
+        let whole_mib = options::way(spec)?.shows_whole_mib() && !below.block;
+        let part = part(below.bytes, whole_mib && !below.split, guests, spec)?;
+        whole_units(part, below, guests, spec)?;
+        let mut belows = Vec::new();
+        for device in &below.paths {
+            let shared = shared_out(device, part, guests, context)?;
+            belows.extend(shared.into_iter().enumerate().map(|(at, path)| (path, at as u64 * part)));
+        }
         let mut bytes = part;
-        let mut seats = (0..spec.copies).map(|copy| {
-            let offset = if apart { 0 } else { u64::from(copy) * part };
-            let path = &belows[copy as usize];
-            let shared_out = disk.shared_out && !apart;
+        let mut seats = belows.iter().enumerate().map(|(at, (path, offset))| {
+            let (copy, offset) = ((at / disks) as u32, *offset);
+            let shared_out = guests > 1;
             let rbd = if let PathRef::Rbd(rbd) = path { Some(rbd.clone()) } else { None };
             let mut disk = DiskSpec { offset, bytes: Some(part), shared_out, rbd, ..disk.clone() };
             if let Some(images) = &images {
@@ -220,11 +218,28 @@ impl Layer for VirtualMachine {
             let wish = Wish { copy, ..wish.clone() };
             Ok(seats::seat(context, parts.clone(), wish, disk, (path, &spec.origin)))
         });
-        let (place, path) = seats.next().context("a guest")??;
-        let copies = seats.collect::<Result<Vec<_>>>()?;
-        let shown =
-            Exposed { paths: vec![path], bytes, block: true, place, copies, apart: false, ..below.clone() };
-        Ok(Exposed { writable: context.writable, unwritten, split: false, ..shown })
+        let all = seats.by_ref().collect::<Result<Vec<_>>>()?;
+        drop(seats);
+        let place = all.first().context("a guest")?.0.clone();
+        for of_one in all.chunks(disks) {
+            ensure!(
+                of_one.iter().all(|(place, _)| *place == of_one[0].0),
+                "{}: other stacks have disks in the same guest, and it has room for {MOST_DISKS}; hint: own = true",
+                spec.origin
+            );
+        }
+        let (own, copies) = all.split_at(disks);
+        let paths = own.iter().map(|(_, path)| path.clone()).collect();
+        let shown = Exposed {
+            paths,
+            bytes,
+            block: true,
+            place,
+            copies: copies.to_vec(),
+            apart: false,
+            ..below.clone()
+        };
+        Ok(Exposed { writable: context.writable, unwritten, split: disks > 1, ..shown })
     }
 }
 

@@ -113,7 +113,8 @@ pub fn disk(spec: &LayerSpec, below: &Exposed, writable: bool, parts: &Parts) ->
         serial: String::new(),
         read_only: !writable,
         share_read: !writable,
-        shared_out: spec.copies > 1,
+        // The layer knows how many guests share it.
+        shared_out: false,
         server: match spdk_socket(spec) {
             Some(rpc) => {
                 let cpumask = spec.option("cpumask").map(str::to_owned);
@@ -311,7 +312,7 @@ mod tests {
                 split: false,
                 uneven: false,
                 engine: None,
-                array: None,
+                arrays: Vec::new(),
                 write_unit: None,
                 told: Vec::new(),
             };

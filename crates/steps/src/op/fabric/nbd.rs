@@ -5,6 +5,7 @@ use super::{ManagedResource, Operation, Own, PathRef, RealSystem, RunTag, StepOu
 use crate::export;
 use crate::nbd::{self, Server};
 use crate::op::Spawn;
+use crate::threads::ServingThread;
 use anyhow::Result;
 use iotax_host::probe::Probe;
 use iotax_units::shell;
@@ -94,6 +95,10 @@ impl ManagedResource for ExportNbd {
 
     fn unmake(&self, system: &mut RealSystem, tag: &RunTag, made: &StepOutput) -> Result<()> {
         self.spawn.unmake(system, tag, made)
+    }
+
+    fn threads(&self, made: &StepOutput) -> Result<Vec<ServingThread>> {
+        self.spawn.threads(made)
     }
 }
 

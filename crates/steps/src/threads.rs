@@ -1,0 +1,121 @@
+//! Threads that serve I/O beside the load: of the kernel's RAID, of a daemon, of QEMU without its virtual CPUs. They are looked up
+//! once a stack is up; what they compute is asked around every slice.
+
+use iotax_facts::slice::ThreadId;
+use serde::{Deserialize, Serialize};
+use std::fs;
+
+/// A thread that serves I/O.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ServingThread {
+    /// Which.
+    pub id: ThreadId,
+    /// What a reader calls it and those like it: `md127_raid5`, `vhost`, `reactor`.
+    pub name: String,
+    /// It polls: it computes all the time, whether there is work or not.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub polls: bool,
+    /// The rest of what it is there for is done by the threads that hand I/O to it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub in_part: bool,
+}
+
+impl ServingThread {
+    fn new(id: ThreadId, name: String) -> ServingThread {
+        ServingThread { id, name, polls: false, in_part: false }
+    }
+}
+
+/// What reactors of SPDK are called in the kernel, before their number.
+const REACTOR: &str = "reactor_";
+
+/// All threads of a process; none when it is gone.
+pub fn of_process(pid: u32) -> Vec<ServingThread> {
+    let tasks = fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten().flatten();
+    let thread = |entry: fs::DirEntry| {
+        let tid = entry.file_name().to_str()?.parse().ok()?;
+        Some(ServingThread::new(ThreadId { pid, tid }, comm(&entry)?))
+    };
+    let mut all: Vec<ServingThread> = tasks.filter_map(thread).collect();
+    all.sort_by_key(|thread| thread.id.tid);
+    all
+}
+
+/// Threads of the kernel whose names are as wanted.
+pub fn of_kernel(is_wanted: impl Fn(&str) -> bool) -> Vec<ServingThread> {
+    let thread = |entry: fs::DirEntry| {
+        let pid: u32 = entry.file_name().to_str()?.parse().ok()?;
+        let name = comm(&entry).filter(|name| is_wanted(name))?;
+        // Only threads of the kernel have no command line; anybody can take the name.
+        let is_kernels = fs::read(entry.path().join("cmdline")).is_ok_and(|words| words.is_empty());
+        is_kernels.then_some(ServingThread::new(ThreadId { pid, tid: pid }, name))
+    };
+    fs::read_dir("/proc").into_iter().flatten().flatten().filter_map(thread).collect()
+}
+
+/// Threads of an array of the kernel's: one that works, and one more while it is synced. Whoever reads or writes does the rest.
+pub fn of_array(device: &str) -> Vec<ServingThread> {
+    let own = of_kernel(|thread| thread.strip_prefix(device).is_some_and(|rest| rest.starts_with('_')));
+    own.into_iter().map(|thread| ServingThread { in_part: true, ..thread }).collect()
+}
+
+/// What serves the disks of a guest: of its QEMU all but the virtual CPUs, and the kernel's vhost threads.
+pub fn of_qemu(pid: u32) -> Vec<ServingThread> {
+    let vhost = format!("vhost-{pid}");
+    let is_vcpu = |name: &str| name.starts_with("CPU ") || name.starts_with("ALL CPUs");
+    let own = of_process(pid).into_iter().filter(|thread| !is_vcpu(&thread.name));
+    let named = own.chain(of_kernel(|name| name == vhost)).map(|mut thread| {
+        if thread.name == vhost {
+            thread.name = "vhost".to_owned();
+        } else if thread.id.tid == pid {
+            thread.name = "QEMU's main loop".to_owned();
+        }
+        thread
+    });
+    named.collect()
+}
+
+/// Reactors of an SPDK target, each of which takes a core; of another program all of its threads.
+pub fn of_target(pid: u32) -> Vec<ServingThread> {
+    let all = of_process(pid);
+    let reactor = |thread: &ServingThread| thread.name.starts_with(REACTOR);
+    if !all.iter().any(reactor) {
+        return all;
+    }
+    let reactors = all.into_iter().filter(reactor);
+    reactors.map(|thread| ServingThread { name: "reactor".to_owned(), polls: true, ..thread }).collect()
+}
+
+fn comm(of: &fs::DirEntry) -> Option<String> {
+    Some(fs::read_to_string(of.path().join("comm")).ok()?.trim_end().to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::thread;
+
+    #[test]
+    fn threads_are_known_by_their_names() {
+        let (done, wait) = std::sync::mpsc::channel::<()>();
+        let started = thread::Builder::new().name("CPU 0/TCG".into()).spawn(move || wait.recv()).unwrap();
+        let me = std::process::id();
+        let has = |all: &[ServingThread], name: &str| all.iter().any(|thread| thread.name == name);
+        // The name is set by the new thread itself.
+        while !has(&of_process(me), "CPU 0/TCG") {
+            thread::yield_now();
+        }
+        let served = of_qemu(me);
+        assert!(!has(&served, "CPU 0/TCG") && has(&served, "QEMU's main loop"), "{served:?}");
+        assert_eq!(of_target(me), of_process(me), "no reactors");
+        drop(done);
+        let _ = started.join();
+        assert!(of_process(u32::MAX).is_empty());
+    }
+
+    #[test]
+    fn a_program_that_takes_the_name_of_a_thread_of_the_kernel_is_none() {
+        let own = fs::read_to_string("/proc/self/comm").unwrap();
+        assert!(of_kernel(|name| name == own.trim_end()).is_empty());
+    }
+}
