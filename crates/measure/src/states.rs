@@ -10,12 +10,14 @@ use anyhow::{Context, Result};
 use iotax_layers::state::{self, State};
 use iotax_layers::{Array, layer_of};
 use iotax_model::scenario::Scenario;
+use iotax_steps::ceph::{Cluster, ClusterStatus};
 use iotax_steps::executor::Executor;
 use iotax_steps::op::Op;
 use iotax_steps::state::ArrayState;
 use iotax_steps::{Step, StepId};
 use iotax_units::exit::Failed;
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
 
 /// How often an array that left its state is brought back for one slice: a rebuild that ends within every slice is none that
 /// can be measured.
@@ -25,8 +27,20 @@ pub const TRIES: u32 = 5;
 struct Watched {
     step: StepId,
     state: State,
+    /// Configuration of the cluster that it is, whose whole reading is recorded.
+    cluster: Option<PathBuf>,
     /// What brings it back into a state that ends by itself.
     again: Vec<Step>,
+}
+
+/// An array after a slice.
+pub struct AfterSlice {
+    /// Its state.
+    pub state: ArrayState,
+    /// Whether that is the one that it was to keep.
+    pub is_kept: bool,
+    /// Of a cluster: its configuration, and the whole reading.
+    pub cluster: Option<(PathBuf, ClusterStatus)>,
 }
 
 /// Keeps stacks in the states that they are measured in.
@@ -43,7 +57,7 @@ impl Keeper<'_> {
     /// When it cannot be asked or brought back.
     pub fn before(&mut self, stack: usize) -> Result<u64> {
         let Some(watched) = self.watched.get(&stack) else { return Ok(0) };
-        let now = state_of(self.executor, watched.step)?;
+        let now = watched.now(self.executor)?.0;
         if watched.state.holds(&now) {
             return Ok(0);
         }
@@ -51,25 +65,32 @@ impl Keeper<'_> {
             return Err(left(watched.state, &now).into());
         }
         watched.again.iter().try_for_each(|step| self.executor.perform(step).map(drop))?;
-        let now = state_of(self.executor, watched.step)?;
+        let now = watched.now(self.executor)?.0;
         let written = watched.again.iter().map(|step| step.op.bytes_below()).sum();
         if watched.state.holds(&now) { Ok(written) } else { Err(left(watched.state, &now).into()) }
     }
 
-    /// In which state it is behind a slice, and whether that is the one that it was to keep; `None`: it has none.
+    /// In which state it is after a slice; `None`: it is to keep none.
     ///
     /// # Errors
     /// When it cannot be asked.
-    pub fn behind(&mut self, stack: usize) -> Result<Option<(ArrayState, bool)>> {
+    pub fn behind(&mut self, stack: usize) -> Result<Option<AfterSlice>> {
         let Some(watched) = self.watched.get(&stack) else { return Ok(None) };
-        let now = state_of(self.executor, watched.step)?;
-        let is_kept = watched.state.holds(&now);
-        Ok(Some((now, is_kept)))
+        let (state, status) = watched.now(self.executor)?;
+        let is_kept = watched.state.holds(&state);
+        Ok(Some(AfterSlice { state, is_kept, cluster: watched.cluster.clone().zip(status) }))
     }
 }
 
-fn state_of(executor: &mut Executor, step: StepId) -> Result<ArrayState> {
-    executor.state_of(step)?.context("an array that tells no state")
+impl Watched {
+    /// The state of the array; of a cluster with all that it is made of.
+    fn now(&self, executor: &mut Executor) -> Result<(ArrayState, Option<ClusterStatus>)> {
+        let Some(conf) = &self.cluster else {
+            return Ok((executor.state_of(self.step)?.context("an array without a state")?, None));
+        };
+        let status = Cluster { conf }.status()?;
+        Ok((status.state(), Some(status)))
+    }
 }
 
 fn left(state: State, now: &ArrayState) -> Failed {
@@ -121,7 +142,10 @@ impl Session<'_> {
                 }
                 _ => Vec::new(),
             };
-            watched.insert(ready.index, WatchedArray(Watched { step: array.step, state: at.state, again }));
+            let cluster = up.steps.iter().find(|step| step.id == array.step);
+            let cluster = cluster.and_then(|step| step.op.operation().cluster());
+            let (step, state) = (array.step, at.state);
+            watched.insert(ready.index, WatchedArray(Watched { step, state, cluster, again }));
         }
         Ok(watched)
     }

@@ -29,7 +29,7 @@ pub const HELP: LayerHelp = LayerHelp {
         Err("BlueStore writes more than the data, and how much depends on the writes".to_owned())
     }),
     redundancy,
-    states: Some(States { source: "ceph -s", of: "size=2, 3" }),
+    states: Some(States { source: "ceph -s", of: "size=2, 3", out: true }),
     capabilities: &[Capability::listed(
         "ceph",
         "layer ceph: a cluster of its own and images in it",

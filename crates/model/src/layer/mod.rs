@@ -171,6 +171,8 @@ pub struct States {
     pub source: &'static str,
     /// Which of its kinds have them, for people.
     pub of: &'static str,
+    /// Whether a member can be out: it serves what it holds while others get it.
+    pub out: bool,
 }
 
 /// A cache of a layer's own in memory.

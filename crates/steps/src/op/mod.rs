@@ -297,6 +297,11 @@ pub trait Operation {
         None
     }
 
+    /// Configuration of the cluster of storage that it makes, by which that is asked for its state.
+    fn cluster(&self) -> Option<PathBuf> {
+        None
+    }
+
     /// The command that a person would type to undo it, when `undo` failed.
     fn undo_by_hand(&self, _tag: &RunTag, _made: &StepOutput) -> Option<String> {
         None
