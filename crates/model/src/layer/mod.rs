@@ -8,6 +8,7 @@ pub mod comparable;
 pub mod delay;
 pub mod engine;
 pub mod fabric;
+pub mod fio_rbd;
 pub mod fs;
 pub mod iscsi;
 pub mod layout;
@@ -21,6 +22,7 @@ pub mod null;
 pub mod nvmf;
 mod option;
 pub mod partition;
+pub mod rados;
 pub mod spdk;
 pub mod split;
 pub mod tool;
@@ -51,6 +53,8 @@ pub const ALL: &[LayerHelp] = &[
     delay::HELP,
     vm::HELP,
     librbd::HELP,
+    rados::HELP,
+    fio_rbd::HELP,
     null::HELP,
     engine::HELP,
     nvmf::HELP,
@@ -69,6 +73,8 @@ pub enum Face {
     Bdev,
     /// A pool of a Ceph cluster, or an image in it, which no kernel has.
     Rbd,
+    /// What fio reaches as a client itself: nothing stands on it.
+    Client,
     /// Needs: device or file. Gives: what it got.
     Any,
 }

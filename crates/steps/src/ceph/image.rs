@@ -81,11 +81,18 @@ pub fn image_settings(conf: &Path, pool: &str, image: &str) -> Result<ThingSetti
     for name in ["object_size", "features"] {
         settings.extend(word(&info[name]).map(|value| (name.to_owned(), value)));
     }
-    let of_pool = cluster.told("ceph", &["osd", "pool", "get", pool, "all"])?;
-    for name in ["size", "min_size", "pg_num"] {
-        settings.extend(word(&of_pool[name]).map(|value| (format!("pool {name}"), value)));
-    }
+    settings.extend(pool_settings(conf, pool)?);
     Ok(settings)
+}
+
+/// How a pool really is.
+///
+/// # Errors
+/// When the cluster does not answer.
+pub fn pool_settings(conf: &Path, pool: &str) -> Result<ThingSettings> {
+    let of_pool = Cluster { conf }.told("ceph", &["osd", "pool", "get", pool, "all"])?;
+    let told = |name: &&str| word(&of_pool[*name]).map(|value| (format!("pool {name}"), value));
+    Ok(["size", "min_size", "pg_num"].iter().filter_map(told).collect())
 }
 
 #[cfg(test)]

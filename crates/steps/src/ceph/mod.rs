@@ -7,9 +7,9 @@ mod cluster;
 mod image;
 mod status;
 
-pub use client::{cache_told, longest_socket};
+pub use client::{cache_by_conf, cache_told, longest_socket};
 pub use cluster::{await_healthy, change, create, destroy, is_there, settings, state};
-pub use image::{Image, absent, image_settings};
+pub use image::{Image, absent, image_settings, pool_settings};
 pub use status::ClusterStatus;
 
 use super::tool::{output_within, run_within, tool};
