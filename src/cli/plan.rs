@@ -95,6 +95,8 @@ fn show(view: &View, scenario: &Scenario, ready: Ready) -> Result<String> {
     text += &labs(view, scenario);
     text += &files(view, scenario, &ground.media()?);
     text += &precondition::shown(view, &ground)?;
+    let mut beside = Beside { filled: filled(&ground.media()?), ..Beside::default() };
+    beside.boots += if guests { ground.labs()?.guests.len() as u64 } else { 0 };
     for (number, set) in layout.sets.iter().enumerate() {
         let plan = ground.set(set, 0)?;
         let names: Vec<&str> = set.stacks.iter().map(|index| scenario.stacks[*index].name.as_str()).collect();
@@ -105,6 +107,7 @@ fn show(view: &View, scenario: &Scenario, ready: Ready) -> Result<String> {
             text += &in_further_state(view, &ground, set, after)?;
             continue;
         }
+        beside.add(&plan, scenario, layout.visits_of_a_set(&scenario.measure), region);
         text += &set::steps(view, &plan, &scenario.stacks);
         text += &written_below(view, &plan.steps);
         text += &first_writes(view, scenario, &plan, region);
@@ -119,7 +122,7 @@ fn show(view: &View, scenario: &Scenario, ready: Ready) -> Result<String> {
         None => {
             measured_on(region)
                 + &times(scenario, &layout, guests)
-                + &setting_up(scenario, &layout, filled(&ground.media()?), guests)
+                + &setting_up(scenario, &layout, &beside)
                 + &engines(scenario)
                 + &sweeps(scenario)
                 + &regime(scenario, &survey.write_caches)
@@ -273,7 +276,11 @@ fn trials(spec: &DurabilitySpec, ground: &Ground) -> Result<String> {
             show_ns(spec.most_ns as f64)
         )
         + &trials_take(spec, all, ground.scenario.max_written.is_some())
-        + &setting_up(ground.scenario, ground.layout, filled(&ground.media()?), false))
+        + &setting_up(
+            ground.scenario,
+            ground.layout,
+            &Beside { filled: filled(&ground.media()?), ..Beside::default() },
+        ))
 }
 
 /// How long so many kills take: nearly all of it is booting, and how long that takes depends on the machine.
@@ -459,7 +466,7 @@ fn measured_on(region: u64) -> String {
 }
 
 /// What takes time beside measuring; how long depends on the drives and the machine.
-fn setting_up(scenario: &Scenario, layout: &Layout, fill_bytes: u64, guests: bool) -> String {
+fn setting_up(scenario: &Scenario, layout: &Layout, beside: &Beside) -> String {
     let stacks = layout.sets.iter().map(|set| set.stacks.len() as u64).sum();
     let stacks = counted(stacks, "stack", "stacks");
     let times = match layout.sets.len() {
@@ -470,13 +477,66 @@ fn setting_up(scenario: &Scenario, layout: &Layout, fill_bytes: u64, guests: boo
         _ => scenario.measure.visits,
     };
     let often = if times > 1 { format!(", {times} times") } else { String::new() };
-    let fill = match fill_bytes {
-        0 => String::new(),
-        bytes => format!(", filling files with {} as fast as they take it", show_bytes(bytes)),
-    };
-    let boots = if guests { format!(", booting guests ({BOOTS})") } else { String::new() };
     let read_back = if scenario.verifies() { ", reading back what was written" } else { "" };
-    format!("not in that time: setting up and taking down {stacks}{often}{boots}{fill}{read_back}\n")
+    format!("not in that time: setting up and taking down {stacks}{often}{read_back}{}\n", beside.said())
+}
+
+/// What a run does beside its measuring, all visits together.
+#[derive(Clone, Copy, Debug, Default)]
+struct Beside {
+    /// Guests that are booted: one is one boot, however many stacks have a disk in it.
+    boots: u64,
+    /// Bytes that files are filled with.
+    filled: u64,
+    /// Bytes that are written through stacks before they are measured.
+    first: u64,
+    /// Bytes that syncs write to members.
+    below: u64,
+}
+
+impl Beside {
+    /// What a set adds that is brought up so often.
+    fn add(&mut self, plan: &SetPlan, scenario: &Scenario, visits: u32, region: u64) {
+        let visits = u64::from(visits);
+        let first = of_set(&plan.targets, region, scenario.data());
+        let first: u64 = first.iter().map(Unwritten::written).fold(0, u64::saturating_add);
+        let below = plan.steps.iter().map(|step| step.op.bytes_below()).fold(0, u64::saturating_add);
+        self.boots += visits * plan.guests.len() as u64;
+        self.first = self.first.saturating_add(first.saturating_mul(visits));
+        self.below = self.below.saturating_add(below.saturating_mul(visits));
+    }
+
+    /// Boots with their time, then bytes; `, 3 boots of guests (9 s at 3 s each, ...)`.
+    fn said(&self) -> String {
+        let boots = match self.boots {
+            0 => String::new(),
+            boots => format!(
+                ", {} ({} at 3 s each, as with KVM; {} at 60 s, as without)",
+                counted(boots, "boot of a guest", "boots of guests"),
+                long_time(3.0 * boots as f64),
+                long_time(60.0 * boots as f64)
+            ),
+        };
+        let parts = [
+            (self.filled, "into files"),
+            (self.first, "through stacks that were never written"),
+            (self.below, "by syncs and rebuilds at most"),
+        ];
+        let written: Vec<String> = parts
+            .iter()
+            .filter(|(bytes, _)| *bytes > 0)
+            .map(|(bytes, where_to)| format!("{} {where_to}", show_size(*bytes)))
+            .collect();
+        let all = parts.iter().map(|(bytes, _)| *bytes).fold(0, u64::saturating_add);
+        let takes = match written.is_empty() {
+            true => String::new(),
+            false if is_unknown(all) => format!(", writing {}", written.join(" and ")),
+            false => {
+                format!(", writing {} ({} at 200 MB/s)", written.join(" and "), long_time(all as f64 / 2e8))
+            }
+        };
+        boots + &takes
+    }
 }
 
 /// Seconds that the pilot and the rounds of the baseline alone may take, in every workload.
@@ -595,6 +655,50 @@ mod tests {
         let fixed = DurabilitySpec { least_ns: 0, most_ns: 0, ..spec };
         assert!(trials_take(&fixed, 2, true).contains(": 6 s at 3 s a boot, 120 s at 60 s"));
         assert!(trials_take(&fixed, 2, true).contains("or less where max_written cuts it short"));
+    }
+
+    #[test]
+    fn boots_and_bytes_beside_the_measuring_are_counted_with_their_time() {
+        let beside = Beside { boots: 6, filled: 12 << 30, first: 2 << 30, below: 0 };
+        assert_eq!(
+            beside.said(),
+            ", 6 boots of guests (18 s at 3 s each, as with KVM; 6 min at 60 s, as without), writing 12 GiB into files and 2 GiB \
+             through stacks that were never written (75 s at 200 MB/s)"
+        );
+        assert_eq!(
+            Beside { boots: 1, ..Beside::default() }.said().split(" (").next(),
+            Some(", 1 boot of a guest")
+        );
+        assert_eq!(Beside::default().said(), "");
+        let unknown = Beside { first: iotax_units::UNKNOWN_BYTES, ..Beside::default() }.said();
+        assert!(!unknown.contains("MB/s") && unknown.contains("through stacks"), "{unknown}");
+    }
+
+    #[test]
+    fn many_setups_in_one_guest_are_one_boot() {
+        use iotax_layers::guest::Parts;
+        use iotax_layers::medium::Found;
+        let all = "file:/srv/x.img,size=1GiB | vm(cache=[none,writeback],num-queues=[1,2,4])".to_owned();
+        let measure = vec![("visits".to_owned(), "2".to_owned())];
+        let scenario = from_stacks(&[all], &Request { measure, ..Request::default() }).unwrap();
+        assert_eq!(scenario.stacks.len(), 6);
+        let layout = iotax_measure::sets::layout(&scenario);
+        let found: Vec<Vec<Found>> =
+            scenario.stacks.iter().map(|_| vec![Found::bare(1 << 30, false, false)]).collect();
+        let tag = RunTag { run_id: "RUN".into(), run_dir: "/run-dir".into() };
+        let (scenario, guest_parts) = (&scenario, Some(Parts::made_up()));
+        let ground = Ground { scenario, layout: &layout, found: &found, guest_parts, tag };
+        let mut beside = Beside::default();
+        for set in &layout.sets {
+            beside.add(
+                &ground.set(set, 0).unwrap(),
+                scenario,
+                layout.visits_of_a_set(&scenario.measure),
+                1 << 30,
+            );
+        }
+        let visits = u64::from(layout.visits_of_a_set(&scenario.measure));
+        assert_eq!((layout.sets.len(), beside.boots), (1, visits), "six disks of one guest in each visit");
     }
 
     #[test]

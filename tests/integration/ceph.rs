@@ -1,6 +1,6 @@
 //! A real Ceph cluster on files of this machine, set up, measured, killed and cleaned.
 
-use crate::crash::killed_everywhere;
+use crate::crash::killed_around;
 use crate::rig::{Rig, can_boot, can_loop, can_run, disks, traces, wait};
 use iotax_steps::op::{Drives, MakeCeph};
 use iotax_steps::system::RealSystem;
@@ -118,8 +118,16 @@ impl Theirs {
     }
 
     fn rbd(&self, words: &[&str]) -> String {
+        self.run("rbd", words)
+    }
+
+    fn ceph(&self, words: &[&str]) -> String {
+        self.run("ceph", words)
+    }
+
+    fn run(&self, program: &str, words: &[&str]) -> String {
         let conf = self.cluster.conf();
-        tool("rbd", &[&["--conf", conf.to_str().unwrap()], words].concat())
+        tool(program, &[&["--conf", conf.to_str().unwrap()], words].concat())
     }
 }
 
@@ -161,7 +169,10 @@ fn a_real_cluster_of_somebodys_is_read_and_nothing_is_made_in_it() {
     };
     let own = format!("{} | librbd", medium("i0"));
     complains(&own, "randwrite", &["somebody else's", &format!("--destroy serial=rbd:{image}")]);
-    complains(&format!("{} | librbd", medium("none")), "randread", &["cannot be looked at", "rbd --conf"]);
+    let none = format!("no image in {pool} called none; hint: it has i0");
+    complains(&format!("{} | librbd", medium("none")), "randread", &[&none]);
+    let no_pool = format!("rbd:none/i0@{} | librbd", theirs.cluster.conf().display());
+    complains(&no_pool, "randread", &["no pool called none; hint: it has theirs-0a1b2c"]);
     let before = theirs.rbd(&["ls", pool]);
     let args = run(&own, "randread", &["--format", "json"]);
     let output = rig.iotax(&args.iter().map(String::as_str).collect::<Vec<_>>());
@@ -174,6 +185,28 @@ fn a_real_cluster_of_somebodys_is_read_and_nothing_is_made_in_it() {
     let args = run(&own, "randwrite", &consent);
     rig.expect(0, &args.iter().map(String::as_str).collect::<Vec<_>>());
     assert_eq!(theirs.rbd(&["ls", pool]), before, "nothing was made");
+    // One whose OSDs are nearly full is read and not written; one in an error is not touched.
+    let ratio = |name: &str, value: &str| theirs.ceph(&["osd", name, value]);
+    let is_reported = |check: &str| theirs.ceph(&["health", "detail"]).contains(check);
+    ratio("set-nearfull-ratio", "0.001");
+    wait(|| is_reported("OSD_NEARFULL"), 60, "a warning of room");
+    let args = run(&own, "randwrite", &consent);
+    let args: Vec<&str> = args.iter().map(String::as_str).collect();
+    rig.complains(2, &args, &["no room to be written to (OSD_NEARFULL", "hint: ceph --conf"]);
+    let args = run(&own, "randread", &["--format", "json"]);
+    let report = rig.json(&args[..args.len() - 2].iter().map(String::as_str).collect::<Vec<_>>());
+    let cluster = &report["workloads"][0]["clusters"][0];
+    assert_eq!(cluster["course"][0]["status"]["health"], "HEALTH_WARN", "{cluster}");
+    assert!(
+        cluster["readings"].as_u64().unwrap() >= 2 && cluster["healthy"] == cluster["readings"],
+        "{cluster}"
+    );
+    ratio("set-full-ratio", "0.001");
+    wait(|| is_reported("HEALTH_ERR"), 60, "an error");
+    complains(&own, "randread", &["is in an error: HEALTH_ERR", "_FULL", "health detail"]);
+    ratio("set-full-ratio", "0.95");
+    ratio("set-nearfull-ratio", "0.85");
+    wait(|| !is_reported("FULL"), 60, "room again");
     // Whoever has it open.
     let mut watches = std::process::Command::new("qemu-storage-daemon");
     let node =
@@ -205,16 +238,28 @@ fn a_cluster_that_cannot_be_reached_is_refused_before_anything_is_made() {
 
 #[test]
 #[ignore = "makes a cluster at many records of its journal: ./check --lab runs it by name"]
-fn a_real_cluster_is_gone_after_a_kill_at_every_record() {
+fn a_real_cluster_is_gone_after_a_kill_in_each_of_its_steps() {
     if !can_have_ceph() {
         return;
     }
     let _alone = crate::rig::alone();
     let rig = Rig::new();
-    let stack = format!("{} | librbd", cluster(&rig, ""));
+    // One OSD on a file that is filled once. Files and loop devices have tests of their own.
+    let member = rig.file("kept.img", 1024);
+    let stack = format!("{member},keep=true | loop | ceph(size=1,min-size=1,pg=1,image-size=1MiB) | librbd");
     let quick = ["--slice", "20ms", "--min-time", "100ms", "--budget", "500ms", "--rw", "randread"];
-    // Intent and done of two files, their fills and loop devices, the cluster, an image and its export; and undoing.
-    killed_everywhere(&rig, &[&["run", &stack], &quick[..]].concat(), 24, &|_| nothing_is_left(&rig));
+    let args = [&["run", &stack], &quick[..]].concat();
+    let is_cephs = |line: &str| {
+        ["make_ceph", "make_rbd_image", "export_librbd"].iter().any(|op| line.contains(&format!("\"{op}\"")))
+    };
+    killed_around(&rig, &args, &is_cephs, &|when| {
+        assert_eq!(traces(&rig.path("")), Vec::<String>::new(), "{when}");
+        assert!(!rig.run_dirs().iter().any(|run| run.join("ceph0").exists()), "{when}");
+        let member = std::fs::File::open(rig.path("kept.img")).unwrap();
+        let mut label = [0; 22];
+        std::os::unix::fs::FileExt::read_exact_at(&member, &mut label, 0).unwrap();
+        assert_ne!(&label, b"bluestore block device", "{when}");
+    });
 }
 
 #[test]
@@ -234,12 +279,27 @@ fn a_real_cluster_goes_through_its_states_under_a_guest() {
     assert!(disks(&report).iter().all(|disk| disk["differs"].as_array().unwrap().is_empty()), "{report}");
     nothing_is_left(&rig);
     let stack = format!("{} | librbd", cluster(&rig, ""));
-    let states = ["--states", "healthy,failed(1),rebuilding,healthy", "--visits", "1"];
-    rig.json(&[&["run", &stack, "--rw", "randread"], &states[..], &QUICK].concat());
+    let states = ["--states", "healthy,failed(1),rebuilding,healthy,out(1),healthy", "--visits", "1"];
+    let report = rig.json(&[&["run", &stack, "--rw", "randread"], &states[..], &QUICK].concat());
     let slices = rig.records("slice");
     let told: Vec<&str> = slices.iter().filter_map(|slice| slice["state"].as_str()).collect();
-    for state in ["healthy", "degraded, 1 missing", "rebuilding, "] {
+    for state in ["healthy", "degraded, 1 missing", "rebuilding, ", "1 out"] {
         assert!(told.iter().any(|told| told.starts_with(state)), "{state} is not among {told:?}");
     }
+    // Each state with the whole reading after each slice.
+    let clusters = report["workloads"][0]["clusters"].as_array().unwrap();
+    assert_eq!(clusters.len(), 6, "a part for each state: {clusters:?}");
+    let first = |at: usize| &clusters[at]["course"][0]["status"];
+    assert_eq!((&first(0)["up"], &first(0)["in"], &first(1)["up"]), (&2.into(), &2.into(), &1.into()));
+    assert!(first(1)["checks"].as_array().unwrap().contains(&"OSD_DOWN".into()), "{}", first(1));
+    assert_eq!(
+        (&first(4)["up"], &first(4)["in"], &first(4)["health"]),
+        (&2.into(), &1.into(), &"HEALTH_OK".into())
+    );
+    assert!(clusters[4]["most_misplaced"].as_f64().unwrap() > 0.0, "{}", clusters[4]);
+    let readings = rig.records("cluster");
+    assert!(readings.len() > slices.iter().filter(|slice| slice["state"].is_string()).count());
+    let warned = |warning: &&Value| warning["kind"] == "cluster";
+    assert_eq!(report["warnings"].as_array().unwrap().iter().find(warned), None, "states were asked for");
     nothing_is_left(&rig);
 }

@@ -50,6 +50,32 @@ pub fn killed_everywhere(rig: &Rig, args: &[&str], least_records: usize, look: &
     }
 }
 
+/// Kills a run in the middle of what some steps do: when their intent is on disk, when they are done and nothing says so, and when
+/// they are undone and nothing says so. A run that gets through alive shows which records these are.
+pub fn killed_around(rig: &Rig, args: &[&str], is_one: &dyn Fn(&str) -> bool, look: &dyn Fn(&str)) {
+    rig.expect(0, args);
+    let journal = std::fs::read_to_string(rig.run_dirs().pop().unwrap().join("journal.jsonl")).unwrap();
+    let entry = |line: &str| -> serde_json::Value { serde_json::from_str(line).unwrap() };
+    let is_chosen = |line: &&str| is_one(line) && entry(line)["entry"] == "intent";
+    let chosen: Vec<u64> =
+        journal.lines().filter(is_chosen).map(|line| entry(line)["seq"].as_u64().unwrap()).collect();
+    let mut kills = 0;
+    for (record, line) in journal.lines().enumerate() {
+        let entry = entry(line);
+        if !chosen.contains(&entry["seq"].as_u64().unwrap()) {
+            continue;
+        }
+        let side = if entry["entry"] == "intent" { "after" } else { "before" };
+        rig.killed_at(&format!("{record}:{side}"), args);
+        let cleaned = rig.iotax(&["clean"]);
+        assert_eq!(cleaned.status.code(), Some(0), "killed {side} record {record}: {}", words(&cleaned));
+        look(&format!("killed {side} record {record}: {line}"));
+        assert!(rig.expect(0, &["clean"]).contains("nothing to clean"), "killed {side} record {record}");
+        kills += 1;
+    }
+    assert!(!chosen.is_empty() && kills > 2 * chosen.len(), "intent, done and undone\n{journal}");
+}
+
 const QUICK: &[&str] = &["--slice", "20ms", "--min-time", "100ms", "--budget", "500ms"];
 
 #[test]

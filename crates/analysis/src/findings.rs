@@ -3,6 +3,7 @@
 
 pub mod against;
 pub mod ceiling;
+pub mod clusters;
 mod comparison;
 pub mod crowd;
 mod direction;
@@ -20,6 +21,7 @@ pub mod sweep;
 pub mod verification;
 
 use ceiling::Masked;
+use clusters::ClusterFindings;
 pub use comparison::{ChargeFinding, Charges, Checks, Comparison, Quantity, Role};
 use crowd::Crowd;
 pub use direction::{BillDirection, DirectionCharge, DirectionComparison, DirectionRow};
@@ -189,6 +191,9 @@ pub struct WorkloadFindings {
     /// Arrays that were measured in states.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub arrays: Vec<ArrayStates>,
+    /// Clusters of storage below the stacks, as they were between the slices.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub clusters: Vec<ClusterFindings>,
     /// Latencies where all stacks get the same load.
     pub matched: Option<MatchedFindings>,
     /// Whether the other stacks disturb the baseline, where it was looked for.

@@ -12,6 +12,7 @@ mod arc;
 mod baseline;
 mod ceiling;
 mod charges;
+mod clusters;
 mod compare;
 mod confounders;
 mod course;
@@ -160,6 +161,7 @@ fn of_workload(reading: &WorkloadView) -> (WorkloadFindings, Estimates) {
         charges,
         directions_note: directions::note(reading),
         arrays,
+        clusters: clusters::clusters(reading),
         matched: charges::matched(reading),
         beside: baseline::beside(reading),
         crowds: crowd::crowds(reading),

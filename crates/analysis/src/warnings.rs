@@ -1,5 +1,6 @@
 //! What a reader must know beside the figures: what was recorded, and what only shows when the slices are read.
 
+use super::clusters;
 use super::doubts;
 use super::findings::{Comparison, WarningReport, WorkloadFindings};
 use super::imported;
@@ -65,6 +66,8 @@ pub fn warnings(
         readings.iter().flat_map(|reading| found_warnings(reading, &all)).collect();
     all.extend(found);
     all.extend(workloads.iter().flat_map(levels));
+    let loads = readings.iter().zip(workloads);
+    all.extend(loads.flat_map(|(reading, found)| clusters::warnings(reading, &found.clusters)));
     all.extend(doubts::doubts(readings, workloads));
     let unlisted = all[recorded..].iter().find(|one| !WARNING_KINDS.contains(&one.kind.as_str()));
     debug_assert!(unlisted.is_none(), "{unlisted:?} is not in the docs");

@@ -13,6 +13,11 @@ pub enum ArrayState {
         /// How many.
         missing: u32,
     },
+    /// Members are to hold nothing more, and what they hold goes to others; they serve it meanwhile.
+    Out {
+        /// How many.
+        members: u32,
+    },
     /// What members lack is computed from the others and written to those that take their place.
     Rebuilding {
         /// Members that are not whole yet.
@@ -47,6 +52,7 @@ impl std::fmt::Display for ArrayState {
         match self {
             ArrayState::Healthy => write!(f, "healthy"),
             ArrayState::Degraded { missing } => write!(f, "degraded, {missing} missing"),
+            ArrayState::Out { members } => write!(f, "{members} out"),
             ArrayState::Rebuilding { done, .. } => write!(f, "rebuilding, {:.0} % done", done * 100.0),
             ArrayState::Syncing { done } => write!(f, "syncing, {:.0} % done", done * 100.0),
             ArrayState::Down { word } => write!(f, "down ({word})"),

@@ -1,8 +1,9 @@
-//! What is known of places, machines, arrays and slices: types only. `iotax_host` and the steps gather them, records keep them,
+//! What is known of places, machines, arrays, clusters and slices: types only. `iotax_host` and the steps gather them, records keep them,
 //! the analysis reads them.
 #![forbid(unsafe_code)]
 
 pub mod array;
+pub mod cluster;
 pub mod guest;
 pub mod machine;
 pub mod need;

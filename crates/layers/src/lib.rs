@@ -240,6 +240,14 @@ pub trait Layer: Sync {
         bail!("{}: \"{}\" has no members that could fail", spec.origin, spec.name)
     }
 
+    /// What has a member of what it `made` out, or in again.
+    ///
+    /// # Errors
+    /// When none of its members can be out.
+    fn put_out(&self, spec: &LayerSpec, _made: &PathRef, _at: usize, _out: bool) -> Result<Op> {
+        bail!("{}: a member of \"{}\" is in it or has failed, and never out", spec.origin, spec.name)
+    }
+
     /// Which part of what it makes is read back once that operation is done; `Some("")` where it has one part only.
     fn reads_back(&self, _op: &Op) -> Option<&'static str> {
         None

@@ -19,36 +19,62 @@ pub enum Move {
     Await,
 }
 
+/// A step of any array, or one of those whose members can be out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Change {
+    Move(Move),
+    /// That member is out.
+    Out(usize),
+    /// It is in again.
+    In(usize),
+}
+
+impl From<Move> for Change {
+    fn from(step: Move) -> Change {
+        Change::Move(step)
+    }
+}
+
 /// The way from one state to the next, of an array that keeps its data when up to `least` members fail.
 ///
 /// # Errors
 /// When there is none, in words.
-fn way(from: State, to: State, least: u32, what: &str) -> Result<Vec<Move>, String> {
+fn way(from: State, to: State, least: u32, what: &str) -> Result<Vec<Change>, String> {
+    let moves = |steps: &mut dyn Iterator<Item = Move>| Ok(steps.map(Change::Move).collect());
     let back = |failed: u32| (0..failed as usize).map(Move::Return);
     match (from, to) {
-        (_, State::Failed(failed)) if failed > least => {
+        (_, State::Failed(failed) | State::Out(failed)) if failed > least => {
             Err(format!("{to}: {what} loses data when more than {least} fail"))
         }
-        (State::Healthy, State::Failed(failed)) => Ok((0..failed as usize).map(Move::Fail).collect()),
+        (State::Healthy, State::Failed(failed)) => moves(&mut (0..failed as usize).map(Move::Fail)),
         (State::Failed(already), State::Failed(failed)) if already < failed => {
-            Ok((already as usize..failed as usize).map(Move::Fail).collect())
+            moves(&mut (already as usize..failed as usize).map(Move::Fail))
         }
-        (State::Failed(failed), State::Rebuilding) => Ok(back(failed).collect()),
-        (State::Failed(failed), State::Healthy) => Ok(back(failed).chain([Move::Await]).collect()),
-        (State::Rebuilding, State::Healthy) => Ok(vec![Move::Await]),
+        (State::Failed(failed), State::Rebuilding) => moves(&mut back(failed)),
+        (State::Failed(failed), State::Healthy) => moves(&mut back(failed).chain([Move::Await])),
+        (State::Rebuilding, State::Healthy) => moves(&mut [Move::Await].into_iter()),
+        (State::Healthy, State::Out(out)) => Ok((0..out as usize).map(Change::Out).collect()),
+        (State::Out(already), State::Out(out)) if already < out => {
+            Ok((already as usize..out as usize).map(Change::Out).collect())
+        }
+        (State::Out(out), State::Healthy) => {
+            Ok((0..out as usize).map(Change::In).chain([Move::Await.into()]).collect())
+        }
         _ => Err(format!(
             "an array that is {from} cannot become {to} next; hint: healthy, failed(1), failed(2), rebuilding, healthy"
         )),
     }
 }
 
-impl Move {
+impl Change {
     /// What it is for, among so many members.
     fn told(self, count: usize) -> String {
         match self {
-            Move::Fail(member) => format!("fail member {} of {count}", member + 1),
-            Move::Return(member) => format!("rebuild member {} of {count}", member + 1),
-            Move::Await => "wait for the rebuild".to_owned(),
+            Change::Move(Move::Fail(member)) => format!("fail member {} of {count}", member + 1),
+            Change::Move(Move::Return(member)) => format!("rebuild member {} of {count}", member + 1),
+            Change::Move(Move::Await) => "wait for the rebuild".to_owned(),
+            Change::Out(member) => format!("have member {} of {count} out", member + 1),
+            Change::In(member) => format!("have member {} of {count} in again", member + 1),
         }
     }
 }
@@ -73,5 +99,10 @@ pub fn transition(
     );
     let what = format!("{} of {count} members", spec.text());
     let way = way(from, to, spec.redundancy(count), &what).map_err(|why| anyhow!("{origin}: {why}"))?;
-    way.into_iter().map(|step| Ok((step.told(count), layer.moved(spec, made, members, step)?))).collect()
+    let op = |change| match change {
+        Change::Move(step) => layer.moved(spec, made, members, step),
+        Change::Out(at) => layer.put_out(spec, made, at, true),
+        Change::In(at) => layer.put_out(spec, made, at, false),
+    };
+    way.into_iter().map(|change| Ok((change.told(count), op(change)?))).collect()
 }

@@ -1,6 +1,7 @@
 //! The stacks of a set under one workload, a slice at a time: workers prepared in their places, a slice run with what
 //! the CPUs did meanwhile, every slice on disk before the next one begins. What comes when is `rounds`' business.
 
+use super::clusters::Watched;
 use super::places::{Places, Reached, runs_apart};
 use super::states::{Keeper, TRIES};
 use super::stopped;
@@ -112,6 +113,8 @@ pub struct Bench<'a> {
     pub paced: bool,
     /// Keeps stacks in the states that they are measured in.
     pub keeper: Option<Keeper<'a>>,
+    /// Clusters that its stacks stand on.
+    pub clusters: Vec<Watched>,
     /// Workers whose I/Os have failed in this visit, and been told of: the run goes on with them.
     pub failing: BTreeSet<usize>,
     /// How long iotax itself was stopped since then.
@@ -333,11 +336,15 @@ impl Bench<'_> {
         for _ in 0..TRIES {
             let rebuilt = self.keeper.as_mut().map_or(Ok(0), |keeper| keeper.before(stack))?;
             *self.allowance = self.allowance.map(|left| left.saturating_sub(rebuilt));
+            self.read_clusters(worker)?;
             let done = self.slice(worker, bound, spot)?;
             let behind = self.keeper.as_mut().map_or(Ok(None), |keeper| keeper.behind(stack))?;
-            let (state, kept) = behind.map_or((None, true), |(state, kept)| (Some(state), kept));
+            let kept = behind.as_ref().is_none_or(|behind| behind.is_kept);
             let spot = if kept { spot } else { Spot { purpose: Purpose::OutOfState, ..spot } };
-            self.store_slice(worker, &done, spot, state.as_ref())?;
+            self.store_slice(worker, &done, spot, behind.as_ref().map(|behind| &behind.state))?;
+            if let Some((conf, status)) = behind.and_then(|behind| behind.cluster) {
+                self.note_status(&conf, status)?;
+            }
             self.check(worker, &done.result)?;
             if kept {
                 return Ok(done);

@@ -5,6 +5,7 @@ use iotax_host::caches::{WriteCache, page_cache};
 use iotax_host::facts;
 use iotax_host::probe::Probe;
 use iotax_layers::{OwnCache, layer_of};
+use iotax_model::layer::ceph::held_back;
 use iotax_model::scenario::bdev;
 use iotax_model::scenario::{Medium, Scenario, Stack};
 
@@ -44,7 +45,7 @@ fn of_layers(scenario: &Scenario, probe: &Probe) -> Vec<WriteCache> {
         let machine = (stack.medium.place().is_host()).then_some(probe);
         let each = smallest_member(scenario, &stack.medium, probe);
         let caches = stack.layers.iter().filter_map(|spec| layer_of(spec)?.write_cache(spec, each, machine));
-        for OwnCache { cache, flushed } in caches {
+        for OwnCache { cache, flushed } in caches.chain(of_image(stack)) {
             let at = all.iter().position(|known| known.name == cache.name).unwrap_or(all.len());
             if at == all.len() {
                 all.push(cache.clone());
@@ -54,6 +55,17 @@ fn of_layers(scenario: &Scenario, probe: &Probe) -> Vec<WriteCache> {
         }
     }
     all
+}
+
+/// Of the client of an image of Ceph's, whose cache its cache mode sets. A flush empties it.
+fn of_image(stack: &Stack) -> Option<OwnCache> {
+    let on_image = |at: &usize| bdev::ends_in_image(&stack.medium, &stack.layers[..*at]);
+    let at = (0..stack.layers.len()).find(on_image)?;
+    let client = layer_of(&stack.layers[at])?;
+    let bytes = held_back(&stack.layers[..at]);
+    let name = "librbd's cache (rbd_cache_max_dirty)".to_owned();
+    let cache = WriteCache { name, bytes, stacks: Vec::new() };
+    (bytes > 0 && client.caches_writes(&stack.layers[at])).then_some(OwnCache { cache, flushed: true })
 }
 
 /// Bytes of the smallest member of a medium; `None`: only its place knows.
@@ -176,6 +188,32 @@ mod tests {
         assert_eq!(of(",cache-mode=writeback,cache-size=64MiB", lab), [(64 << 20, 0)]);
         let here = of(",cache-mode=writeback", "[/dev/sda,/dev/sdb]");
         assert!(here.len() == 1 && here[0].0 > 512 << 20, "{here:?}");
+    }
+
+    #[test]
+    fn the_cache_of_an_images_client_is_one_and_a_flush_empties_it() {
+        let machine = server();
+        machine.put(&[("/proc/meminfo", MEMORY)]);
+        let of = |layers: &str| {
+            let words = vec![("rw".to_owned(), "randwrite".to_owned())];
+            let request = Request { words, ..Request::default() };
+            let found = known(&from_stacks(&[layers.to_owned()], &request).unwrap(), &machine.probe);
+            found.into_iter().map(|cache| (cache.bytes, cache.stacks.len())).collect::<Vec<_>>()
+        };
+        let ours = |policy: &str, client: &str| {
+            of(&format!("[/dev/sda,/dev/sdb] | ceph(size=2,cache-policy={policy}) | {client}"))
+        };
+        let all = [(24 << 20, 1)];
+        assert_eq!(ours("writearound", "vm(cache=writeback)"), all);
+        assert_eq!(ours("writeback", "librbd(writeback)"), all);
+        assert_eq!(of("rbd:p/i@/c.conf | vm(cache=writeback)"), all);
+        for none in [
+            ours("writeback", "vm(cache=none)"),
+            ours("writethrough", "librbd(writeback)"),
+            ours("writeback", "librbd"),
+        ] {
+            assert_eq!(none, []);
+        }
     }
 
     #[test]

@@ -1,10 +1,11 @@
 //! An image of somebody's Ceph cluster, looked at before anything is planned: reached by its configuration, only read unless the user
 //! names it, and refused while somebody else has it open. Nothing is made in such a cluster.
 
+use super::clusters::no_room;
 use super::survey;
 use anyhow::Result;
 use iotax_model::scenario::{Scenario, Stack};
-use iotax_steps::ceph::{self, Cluster, Image};
+use iotax_steps::ceph::{self, Cluster, ClusterStatus, Image};
 use iotax_units::UNKNOWN_BYTES;
 use iotax_units::exit::Failed;
 use iotax_units::show_bytes;
@@ -49,21 +50,17 @@ pub fn look((conf, pool, image): (&Path, &str, &str), scenario: &Scenario, stack
             conf.display()
         ))
     })?;
-    if status.health == "HEALTH_ERR" {
-        return Err(refuse(format!(
-            "the cluster of {} is in an error: {status}; hint: ceph --conf {} health detail",
-            conf.display(),
-            conf.display()
-        ))
-        .into());
+    if let Some(why) = unfit(&status, conf, writes) {
+        return Err(refuse(why).into());
     }
     let begun = Instant::now();
     let seen = loop {
         let seen = Image::of(&cluster, pool, image).map_err(|why| {
-            refuse(format!(
-                "{name} cannot be looked at: {why:#}; hint: rbd --conf {} ls {pool}",
-                conf.display()
-            ))
+            let shown = conf.display();
+            refuse(match ceph::absent(&cluster, pool, image) {
+                Some(absent) => format!("{name}: the cluster of {shown} has {absent}"),
+                None => format!("{name} cannot be looked at: {why:#}; hint: rbd --conf {shown} ls {pool}"),
+            })
         })?;
         match seen.watchers.as_slice() {
             [] => break seen,
@@ -83,6 +80,18 @@ pub fn look((conf, pool, image): (&Path, &str, &str), scenario: &Scenario, stack
     }
     warnings.extend(not_filled(&name, &seen));
     Ok(Seen { bytes: seen.bytes, warnings })
+}
+
+/// Why no load may go to a cluster in that state.
+fn unfit(status: &ClusterStatus, conf: &Path, writes: bool) -> Option<String> {
+    let (shown, full) = (conf.display(), status.full());
+    match status.health.as_str() {
+        "HEALTH_ERR" => Some(format!(
+            "the cluster of {shown} is in an error: {status}; hint: ceph --conf {shown} health detail, and repair that first"
+        )),
+        _ if writes && !full.is_empty() => Some(no_room(conf, &full.join(", "))),
+        _ => None,
+    }
 }
 
 fn not_filled(name: &str, seen: &Image) -> Option<String> {
@@ -116,6 +125,25 @@ mod tests {
         };
         assert!(refused("randread").contains("ceph.conf does not exist; hint: rbd:p/i@/path/ceph.conf"));
         assert!(refused("randwrite").contains("hint: --destroy serial=rbd:p/i if"));
+    }
+
+    #[test]
+    fn a_cluster_in_an_error_is_refused_and_one_without_room_is_only_read() {
+        let refused = |health: &str, checks: &[&str], writes| {
+            let (health, checks) = (health.to_owned(), checks.iter().map(|one| (*one).to_owned()).collect());
+            let status = ClusterStatus { health, checks, ..ClusterStatus::default() };
+            unfit(&status, Path::new("/c.conf"), writes)
+        };
+        let why = refused("HEALTH_ERR", &["PG_DAMAGED"], false).unwrap();
+        assert!(
+            why.contains("in an error: HEALTH_ERR") && why.contains("PG_DAMAGED") && why.contains("; hint: ")
+        );
+        for check in ["OSD_NEARFULL", "POOL_FULL", "OSD_BACKFILLFULL"] {
+            let why = refused("HEALTH_WARN", &["OSD_DOWN", check], true).unwrap();
+            assert!(why.contains(&format!("no room to be written to ({check})")), "{why}");
+            assert_eq!(refused("HEALTH_WARN", &[check], false), None, "reads need no room");
+        }
+        assert_eq!(refused("HEALTH_WARN", &["OSD_DOWN"], true), None);
     }
 
     #[test]

@@ -13,6 +13,7 @@ mod afield;
 pub mod alone;
 pub mod bench;
 pub mod caches;
+mod clusters;
 mod conflict;
 pub mod durability;
 pub mod first_writes;

@@ -288,6 +288,7 @@ impl Rig {
                 clocks: Default::default(),
                 paced: false,
                 keeper: None,
+                clusters: Vec::new(),
                 failing: Default::default(),
                 stops: &stops,
             },

@@ -3,6 +3,7 @@
 //! taken down and what was measured is kept.
 
 use super::bench::{Bench, Member, Ready};
+use super::clusters;
 use super::matched::left_for_depth;
 use super::observer::{Event, Observer};
 use super::past::Past;
@@ -391,6 +392,7 @@ impl Session<'_> {
         let members: Vec<u64> = self.scenario.stacks.iter().map(Stack::targets).collect();
         let names: Vec<&str> = self.scenario.stacks.iter().map(|stack| stack.name.as_str()).collect();
         let watched = self.watched(up, ready)?;
+        let indices: Vec<usize> = ready.iter().map(|ready| ready.index).collect();
         // Further states of an array come behind the first without a rest, and some do not last.
         let first = layout.sets[planned.set].after.is_none();
         let precondition = self.scenario.measure.precondition;
@@ -411,6 +413,7 @@ impl Session<'_> {
                 clocks: BTreeMap::new(),
                 paced: false,
                 keeper: Some(states::keeper(&mut self.executor, watched)),
+                clusters: clusters::below(self.scenario, up, &indices),
                 failing: Default::default(),
                 stops: &stops::since,
             },
@@ -424,7 +427,10 @@ impl Session<'_> {
             observer: self.observer,
             stop: self.stop,
         };
-        let ended = visit.measure(&mut progress, until);
+        let mut ended = visit.measure(&mut progress, until);
+        if ended.is_ok() {
+            ended = visit.bench.read_all_clusters().and(ended);
+        }
         self.past.progress.insert(workload.name.clone(), progress);
         match ended {
             Ok(ended) => self.after_visit(layout, planned, &workload.name.clone(), ended),

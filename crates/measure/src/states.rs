@@ -11,12 +11,14 @@ use anyhow::{Context, Result, ensure};
 use iotax_layers::state::{self, State};
 use iotax_layers::{Array, layer_of};
 use iotax_model::scenario::Scenario;
+use iotax_steps::ceph::{Cluster, ClusterStatus};
 use iotax_steps::executor::Executor;
 use iotax_steps::op::Op;
 use iotax_steps::state::ArrayState;
 use iotax_steps::{Step, StepId};
 use iotax_units::exit::Failed;
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
 
 /// How often an array that left its state is brought back for one slice: a rebuild that ends within every slice is none that
 /// can be measured.
@@ -25,8 +27,26 @@ pub const TRIES: u32 = 5;
 /// The arrays of a stack, whose state is watched while it is measured.
 struct Watched {
     state: State,
-    /// The step that made each, with what brings it back into a state that ends by itself.
-    arrays: Vec<(StepId, Vec<Step>)>,
+    arrays: Vec<WatchedOne>,
+}
+
+/// One of them.
+struct WatchedOne {
+    step: StepId,
+    /// Configuration of the cluster that it is, whose whole reading is recorded.
+    cluster: Option<PathBuf>,
+    /// What brings it back into a state that ends by itself.
+    again: Vec<Step>,
+}
+
+/// An array after a slice.
+pub struct AfterSlice {
+    /// Its state.
+    pub state: ArrayState,
+    /// Whether that is the one that it was to keep.
+    pub is_kept: bool,
+    /// Of a cluster: its configuration, and the whole reading.
+    pub cluster: Option<(PathBuf, ClusterStatus)>,
 }
 
 /// Keeps stacks in the states that they are measured in.
@@ -44,42 +64,51 @@ impl Keeper<'_> {
     pub fn before(&mut self, stack: usize) -> Result<u64> {
         let Some(Watched { state, arrays }) = self.watched.get(&stack) else { return Ok(0) };
         let mut written = 0;
-        for (array, again) in arrays {
-            let now = state_of(self.executor, *array)?;
+        for array in arrays {
+            let (now, _) = array.now(self.executor)?;
             if state.holds(&now) {
                 continue;
             }
-            again.iter().try_for_each(|step| self.executor.perform(step).map(drop))?;
-            let then = state_of(self.executor, *array)?;
-            if again.is_empty() || !state.holds(&then) {
+            array.again.iter().try_for_each(|step| self.executor.perform(step).map(drop))?;
+            let (then, _) = array.now(self.executor)?;
+            if array.again.is_empty() || !state.holds(&then) {
                 return Err(left(*state, &then).into());
             }
-            written += again.iter().map(|step| step.op.bytes_below()).sum::<u64>();
+            written += array.again.iter().map(|step| step.op.bytes_below()).sum::<u64>();
         }
         Ok(written)
     }
 
-    /// In which state it is behind a slice, and whether that is the one that it was to keep; `None`: it has none. Of several
-    /// arrays the first that left it tells.
+    /// In which state it is after a slice; `None`: it is to keep none. Of several arrays it is the first that left its state,
+    /// else the first.
     ///
     /// # Errors
     /// When one cannot be asked.
-    pub fn behind(&mut self, stack: usize) -> Result<Option<(ArrayState, bool)>> {
+    pub fn behind(&mut self, stack: usize) -> Result<Option<AfterSlice>> {
         let Some(Watched { state, arrays }) = self.watched.get(&stack) else { return Ok(None) };
-        let mut told = None;
-        for (array, _) in arrays {
-            let now = state_of(self.executor, *array)?;
-            if !state.holds(&now) {
-                return Ok(Some((now, false)));
+        let mut first = None;
+        for array in arrays {
+            let (now, status) = array.now(self.executor)?;
+            let is_kept = state.holds(&now);
+            let after = AfterSlice { state: now, is_kept, cluster: array.cluster.clone().zip(status) };
+            if !is_kept {
+                return Ok(Some(after));
             }
-            told.get_or_insert(now);
+            first.get_or_insert(after);
         }
-        Ok(told.map(|now| (now, true)))
+        Ok(first)
     }
 }
 
-fn state_of(executor: &mut Executor, step: StepId) -> Result<ArrayState> {
-    executor.state_of(step)?.context("an array that tells no state")
+impl WatchedOne {
+    /// The state of the array; of a cluster with all that it is made of.
+    fn now(&self, executor: &mut Executor) -> Result<(ArrayState, Option<ClusterStatus>)> {
+        let Some(conf) = &self.cluster else {
+            return Ok((executor.state_of(self.step)?.context("an array without a state")?, None));
+        };
+        let status = Cluster { conf }.status()?;
+        Ok((status.state(), Some(status)))
+    }
 }
 
 fn left(state: State, now: &ArrayState) -> Failed {
@@ -136,7 +165,9 @@ impl Session<'_> {
                     }
                     _ => Vec::new(),
                 };
-                arrays.push((array.step, again));
+                let step = up.steps.iter().find(|step| step.id == array.step);
+                let cluster = step.and_then(|step| step.op.operation().cluster());
+                arrays.push(WatchedOne { step: array.step, cluster, again });
             }
             watched.insert(ready.index, WatchedArray(Watched { state: at.state, arrays }));
         }

@@ -5,6 +5,7 @@ pub mod precondition;
 pub mod state;
 pub mod verification;
 
+pub use iotax_facts::cluster::ClusterStatus;
 pub use iotax_facts::place::Place;
 pub use iotax_facts::slice::{CpuTimes, Gate, OnTarget, ThreadId, worse_known};
 pub use iotax_facts::spdk::{Reactor, SpdkTarget};
@@ -53,6 +54,8 @@ pub enum Record {
     Preconditioned(precondition::Preconditioned),
     /// The clock of a place against the host's, at the beginning and the end of a load.
     Clocks(Clocks),
+    /// A cluster of storage, read between slices.
+    Cluster(ClusterReading),
     /// A stretch of load on one stack.
     Slice(Slice),
     /// A durability trial: what was acknowledged, a kill, and what was found of it.
@@ -395,6 +398,26 @@ impl ClockReading {
     }
 }
 
+/// How a cluster of storage was, between two slices.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ClusterReading {
+    /// Visit number, from 0.
+    pub visit: u32,
+    /// Number of the set.
+    pub set: u32,
+    /// Under which load.
+    pub workload: String,
+    /// Names of the stacks on it.
+    pub stacks: Vec<String>,
+    /// When, on the host's CLOCK_MONOTONIC.
+    pub at_ns: u64,
+    /// What it reported; `None`: it did not answer.
+    pub status: Option<ClusterStatus>,
+    /// Why it did not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unknown: Option<String>,
+}
+
 /// Ids, window, samples of one slice.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Slice {
@@ -621,6 +644,7 @@ pub const WARNING_KINDS: &[&str] = &[
     "target",
     "accelerator",
     "apart",
+    "cluster",
     "level",
     "clock",
     "steal",

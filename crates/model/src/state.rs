@@ -14,6 +14,8 @@ pub enum State {
     Healthy,
     /// So many members have failed and are out of it.
     Failed(u32),
+    /// So many members are out: they serve what they hold, and others are to hold it.
+    Out(u32),
     /// Those that failed are back and being rebuilt.
     Rebuilding,
 }
@@ -24,6 +26,7 @@ impl State {
         match (self, now) {
             (State::Healthy, ArrayState::Healthy) => true,
             (State::Failed(failed), ArrayState::Degraded { missing }) => failed == *missing,
+            (State::Out(out), ArrayState::Out { members }) => out == *members,
             (State::Rebuilding, ArrayState::Rebuilding { .. }) => true,
             _ => false,
         }
@@ -35,6 +38,7 @@ impl fmt::Display for State {
         match self {
             State::Healthy => write!(f, "healthy"),
             State::Failed(members) => write!(f, "failed({members})"),
+            State::Out(members) => write!(f, "out({members})"),
             State::Rebuilding => write!(f, "rebuilding"),
         }
     }
@@ -44,17 +48,17 @@ impl FromStr for State {
     type Err = String;
 
     fn from_str(text: &str) -> Result<State, String> {
-        let failed = || text.strip_prefix("failed(")?.strip_suffix(')')?.trim().parse().ok();
+        // Of a number with a sign the parser knows too.
+        let of = |word: &str| {
+            let count = text.strip_prefix(word)?.strip_prefix('(')?.strip_suffix(')')?.trim().parse().ok()?;
+            (count > 0 && !text.contains('+')).then_some(count)
+        };
         match text {
             "healthy" => Ok(State::Healthy),
             "rebuilding" => Ok(State::Rebuilding),
-            // Of a number with a sign the parser knows too.
-            _ => match failed().filter(|members| *members > 0 && !text.contains('+')) {
-                Some(members) => Ok(State::Failed(members)),
-                None => {
-                    Err(format!("\"{text}\" is no state; hint: states are healthy, failed(1), rebuilding"))
-                }
-            },
+            _ => of("failed").map(State::Failed).or_else(|| of("out").map(State::Out)).ok_or_else(|| {
+                format!("\"{text}\" is no state; hint: states are healthy, failed(1), out(1), rebuilding")
+            }),
         }
     }
 }
@@ -79,9 +83,9 @@ mod tests {
 
     #[test]
     fn states_are_read_as_they_are_shown() {
-        let words = ["healthy", "failed(1)", "failed(2)", "rebuilding", "healthy"];
+        let words = ["healthy", "failed(1)", "failed(2)", "rebuilding", "out(1)", "healthy"];
         let states: Vec<State> = words.iter().map(|word| word.parse().unwrap()).collect();
-        assert_eq!(states[1..4], [State::Failed(1), State::Failed(2), State::Rebuilding]);
+        assert_eq!(states[1..5], [State::Failed(1), State::Failed(2), State::Rebuilding, State::Out(1)]);
         let shown: Vec<String> = states.iter().map(ToString::to_string).collect();
         assert_eq!(shown, words);
         let kept = serde_json::to_string(&states).unwrap();
@@ -95,6 +99,8 @@ mod tests {
             "failed(-1)",
             "failed(+1)",
             "failed(x)",
+            "out",
+            "out(0)",
             "degraded",
         ] {
             let error = wrong.parse::<State>().unwrap_err();
@@ -108,6 +114,8 @@ mod tests {
         assert!(State::Healthy.holds(&ArrayState::Healthy) && State::Rebuilding.holds(&rebuilding));
         assert!(State::Failed(2).holds(&ArrayState::Degraded { missing: 2 }));
         assert!(!State::Failed(1).holds(&ArrayState::Degraded { missing: 2 }));
+        let out = ArrayState::Out { members: 1 };
+        assert!(State::Out(1).holds(&out) && !State::Out(2).holds(&out) && !State::Failed(1).holds(&out));
         assert!(!State::Rebuilding.holds(&ArrayState::Healthy) && !State::Healthy.holds(&rebuilding));
         assert!(!State::Healthy.holds(&ArrayState::Syncing { done: 0.1 }));
     }

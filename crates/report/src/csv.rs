@@ -4,6 +4,7 @@
 use super::verdicts;
 use super::{Page, Renderer};
 use iotax_analysis::Findings;
+use iotax_analysis::findings::clusters::ClusterFindings;
 use iotax_analysis::findings::durability::DurabilityRow;
 use iotax_analysis::findings::efficiency::Efficiency;
 use iotax_analysis::findings::imported::{ImportedComparison, ImportedFigure, ImportedRow, OtherResult};
@@ -134,6 +135,7 @@ impl Lines<'_> {
         }
         workload.all_charges().for_each(|one| self.charges(name, one));
         workload.matched.iter().for_each(|one| self.matched(name, one));
+        workload.clusters.iter().for_each(|one| self.cluster(name, one));
         if let Some(beside) = &workload.beside {
             let base = workload.rows.iter().find(|row| row.baseline).map_or("", |row| row.stack.as_str());
             let metric = "rate beside the other stacks over rate alone";
@@ -295,6 +297,25 @@ impl Lines<'_> {
                 let figure = Figure::known(value, "1", (found.blocks, of), interval);
                 self.figure([&row.workload, &row.stack, "", &format!("{what}: {metric}")], &figure, None);
             }
+        }
+    }
+
+    /// How the cluster below was between the slices.
+    fn cluster(&mut self, workload: &str, one: &ClusterFindings) {
+        let figures = [
+            ("cluster: readings", one.readings as f64, "1"),
+            ("cluster: readings healthy", one.healthy as f64, "1"),
+            ("cluster: readings without an answer", one.unknown as f64, "1"),
+            ("cluster: slices not healthy", one.slices_not_healthy as f64, "1"),
+            ("cluster: largest degraded ratio", one.most_degraded, "1"),
+            ("cluster: largest misplaced ratio", one.most_misplaced, "1"),
+            ("cluster: largest inactive ratio", one.most_inactive, "1"),
+            ("cluster: largest recovery", one.most_recovering, "B/s"),
+        ];
+        for (metric, value, unit) in figures {
+            let interval = Interval::Missing { missing: "as it was reported".into() };
+            let figure = Figure::known(value, unit, (one.readings, SampleUnit::Readings), interval);
+            self.figure([workload, &one.stacks.join(", "), "", metric], &figure, None);
         }
     }
 

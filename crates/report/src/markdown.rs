@@ -143,6 +143,7 @@ fn section(findings: &Findings, workload: &WorkloadFindings) -> String {
         out += &list("", std::iter::once(array.sentence.clone()).chain(said).collect());
         out += &states::table(array).map(|table| format!("{}\n", table.markdown())).unwrap_or_default();
     }
+    out += &list("", workload.clusters.iter().map(|one| one.sentence.clone()).collect());
     if let Some(table) = crowd::table(workload) {
         out += &format!("{}\n{}", table.markdown(), list("", crowd::sentences(workload).collect()));
     }

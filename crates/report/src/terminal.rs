@@ -183,7 +183,7 @@ fn in_states(workload: &WorkloadFindings, width: usize, left_out: &mut LeftOut) 
             out += &format!("\n{}", three_figures(&table, width, left_out));
         }
     }
-    out
+    out + &list("", workload.clusters.iter().map(|one| one.sentence.clone()), width)
 }
 
 /// Sentences about many stacks leave their figures to the table, which then loses none of the three.

@@ -238,7 +238,7 @@ fn wait_for_sync(name: &str, told: ProgressFn<'_>) -> Result<()> {
             ArrayState::Healthy => return Ok(()),
             ArrayState::Rebuilding { done, .. } | ArrayState::Syncing { done } => done,
             ArrayState::Down { word } => bail!("/dev/{name} is {word}"),
-            ArrayState::Degraded { .. } => 0.0,
+            ArrayState::Degraded { .. } | ArrayState::Out { .. } => 0.0,
         };
         ensure!(
             idle_since.elapsed() < IDLE_LIMIT,

@@ -168,6 +168,7 @@ fn key_and_below(op: &Op) -> Option<(String, Vec<PathBuf>)> {
             (format!("process {}", it.tag), opened)
         }
         Op::MakeCeph(it) => (format!("ceph {}", it.conf().display()), known(&it.members)),
+        Op::MakeFioTarget(it) => (format!("fio target {}", it.file.display()), vec![it.conf.clone()]),
         Op::ExportLibrbd(it) => (format!("librbd {}", it.file.display()), vec![it.conf.clone()]),
         Op::MakeByTool(it) => (format!("tool {}", it.name), known(&it.members)),
         Op::RemoteAgent(it) => (format!("agent {}", it.host), Vec::new()),

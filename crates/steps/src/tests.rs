@@ -2,6 +2,7 @@
 //! done record, after a failure, after a reboot.
 
 use super::clean::{Cleaned, undo_all};
+use super::engine::fio::{Client, Part};
 use super::executor::Executor;
 use super::hand::{PlaceExecutor, PlaceExecutors};
 use super::journal::{self, Entry, Journal};
@@ -11,10 +12,10 @@ use super::op::{
     ChangeCeph, ChangeSpdkArray, ConnectIscsi, ConnectNbd, ConnectNvmf, CreateArray, Drives, ExportIscsi,
     ExportLibrbd, ExportNbd, ExportNvmf, ExportSpdk, ExportSpdkNvmf, ExportVhostScsi, FailMember, FillFile,
     ForgetFill, JoinSpdk, LimitArc, LvmVolume, MakeBcache, MakeByTool, MakeCeph, MakeDirectory, MakeFile,
-    MakeFileAfar, MakeFilesystem, MakeImage, MakeLinear, MakeLvm, MakePartition, MakeRbdImage, MakeZpool,
-    Mount, NbdServer, Op, Operation, PassThrough, RdmaOn, Rebuild, RemoteAgent, SoftRdma, Spawn, SpdkChange,
-    SpdkLvol, SpdkRaid, SplitSpdk, StartIscsid, Stretch, ToolChange, Vdev, WipeSignatures, ZfsContent,
-    ZpoolOffline, ZpoolReplace,
+    MakeFileAfar, MakeFilesystem, MakeFioTarget, MakeImage, MakeLinear, MakeLvm, MakePartition, MakeRbdImage,
+    MakeZpool, Mount, NbdServer, Op, Operation, PassThrough, RdmaOn, Rebuild, RemoteAgent, SoftRdma, Spawn,
+    SpdkChange, SpdkLvol, SpdkRaid, SplitSpdk, StartIscsid, Stretch, ToolChange, Vdev, WipeSignatures,
+    ZfsContent, ZpoolOffline, ZpoolReplace,
 };
 use super::settings::ThingSettings;
 use super::simulated::SimulatedSystem;
@@ -330,6 +331,18 @@ fn plan() -> Vec<Step> {
             image: "vol0".into(),
             bytes: 1 << 28,
             run: "r".into(),
+        }),
+        Op::MakeFioTarget(MakeFioTarget {
+            file: "/run/r/rados0.fio-target".into(),
+            conf: "/run/r/ceph0/ceph.conf".into(),
+            client: Client {
+                conf: "/run/r/ceph0/ceph.conf".into(),
+                pool: "iotax-r-ceph0".into(),
+                of: Part::Objects { name: "rados0".into(), object_bytes: 4 << 20 },
+                bytes: 1 << 28,
+            },
+            cache: None,
+            fill: true,
         }),
         Op::ExportLibrbd(ExportLibrbd {
             spawn: Spawn {

@@ -11,8 +11,8 @@ use iotax_model::record::state::RunState;
 use iotax_model::record::trial::Trial;
 use iotax_model::record::verification::Verification;
 use iotax_model::record::{
-    Clocks, DesignUp, LaidOut, LayerUp, LayingOut, Matched, PlaceFacts, Record, RunStart, Serving, Slice,
-    Warning, WorkerUp,
+    Clocks, ClusterReading, DesignUp, LaidOut, LayerUp, LayingOut, Matched, PlaceFacts, Record, RunStart,
+    Serving, Slice, Warning, WorkerUp,
 };
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -50,6 +50,8 @@ pub struct RunData {
     pub preconditioned: Vec<Preconditioned>,
     /// Clocks of places against the host's, in the order of the record.
     pub clocks: Vec<Clocks>,
+    /// Clusters of storage between slices, in the order of the record.
+    pub clusters: Vec<ClusterReading>,
     /// In the order of the record.
     pub slices: Vec<Slice>,
     /// Durability trials, in the order of the record.
@@ -98,6 +100,7 @@ impl RunData {
             passes: Vec::new(),
             preconditioned: Vec::new(),
             clocks: Vec::new(),
+            clusters: Vec::new(),
             slices: Vec::new(),
             trials: Vec::new(),
             verified: Vec::new(),
@@ -131,6 +134,7 @@ impl RunData {
             Record::Passes(passes) => self.passes.push(passes),
             Record::Preconditioned(done) => self.preconditioned.push(done),
             Record::Clocks(clocks) => self.clocks.push(clocks),
+            Record::Cluster(reading) => self.clusters.push(reading),
             Record::Slice(slice) => self.slices.push(slice),
             Record::Trial(trial) => self.trials.push(trial),
             Record::Verified(found) => self.verified.push(found),

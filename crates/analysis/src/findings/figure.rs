@@ -22,6 +22,8 @@ pub enum SampleUnit {
     Points,
     Blocks,
     Reads,
+    /// Of a cluster's state.
+    Readings,
     Links,
     /// Of data sheets.
     Ratings,
@@ -43,6 +45,7 @@ impl SampleUnit {
             SampleUnit::Points => "points",
             SampleUnit::Blocks => "blocks",
             SampleUnit::Reads => "reads",
+            SampleUnit::Readings => "readings",
             SampleUnit::Links => "links",
             SampleUnit::Ratings => "ratings",
             SampleUnit::PublishedFigures => "published figures",

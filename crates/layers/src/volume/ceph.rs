@@ -58,6 +58,11 @@ impl Layer for Ceph {
         Ok(Op::ChangeCeph(ChangeCeph { made: made.clone(), change, bytes: 0 }))
     }
 
+    fn put_out(&self, _: &LayerSpec, made: &PathRef, at: usize, out: bool) -> Result<Op> {
+        let change = if out { CephChange::Out(at) } else { CephChange::In(at) };
+        Ok(Op::ChangeCeph(ChangeCeph { made: made.clone(), change, bytes: 0 }))
+    }
+
     fn reads_back(&self, op: &Op) -> Option<&'static str> {
         matches!(op, Op::MakeCeph(_)).then_some("")
     }
@@ -206,7 +211,7 @@ pub fn image<'a>(spec: &LayerSpec, below: &'a Exposed) -> Result<&'a RbdImage> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::rig::{over, planned, refused};
+    use super::super::rig::{over, planned, refused, spec};
     use super::*;
 
     #[test]
@@ -237,6 +242,25 @@ mod tests {
             of(3, 4 * GIB, "object-size=3MiB"),
         ];
         insta::assert_snapshot!(all.join("\n"));
+    }
+
+    #[test]
+    fn an_osd_that_is_out_comes_in_again_and_is_waited_for() {
+        use crate::state::{State, transition};
+        let spec = spec(&Ceph, "");
+        let (made, members) = (PathRef::Path("/r/ceph.conf".into()), over(3, GIB).paths);
+        let way = |from, to| {
+            let steps = transition(&Ceph, &spec, (&made, &members), from, to)?;
+            Ok(steps.into_iter().map(|(why, op)| (why, op.operation().describe())).collect::<Vec<_>>())
+        };
+        let way = |from, to| way(from, to).map_err(|why: anyhow::Error| why.to_string());
+        let out = way(State::Healthy, State::Out(1)).unwrap();
+        let first = ("have member 1 of 3 out", "ceph osd out 0 of the cluster of /r/ceph.conf");
+        assert_eq!(out, [(first.0.to_owned(), first.1.to_owned())]);
+        let back = way(State::Out(1), State::Healthy).unwrap();
+        assert!(back[0].1.starts_with("ceph osd in 0") && back[1].1.starts_with("wait until"), "{back:?}");
+        assert!(way(State::Healthy, State::Out(2)).unwrap_err().contains("loses data when more than 1"));
+        assert!(way(State::Out(1), State::Rebuilding).unwrap_err().contains("out(1) cannot become"));
     }
 
     #[test]

@@ -27,6 +27,10 @@ impl Layer for Librbd {
         Claim::Takes
     }
 
+    fn caches_writes(&self, spec: &LayerSpec) -> bool {
+        spec.option("cache") == Some("writeback")
+    }
+
     fn reads_back(&self, op: &Op) -> Option<&'static str> {
         matches!(op, Op::ExportLibrbd(_)).then_some("")
     }

@@ -30,8 +30,8 @@ pub fn over(members: usize, bytes: u64) -> Exposed {
     }
 }
 
-/// What a layer with these options, as `striped,size=1GiB`, shows, and its steps.
-pub fn planned(layer: &dyn Layer, below: &Exposed, options: &str) -> Result<(Exposed, Vec<Step>)> {
+/// A layer with these options, as `striped,size=1GiB`.
+pub fn spec(layer: &dyn Layer, options: &str) -> LayerSpec {
     let help = catalog::find(layer.name()).expect("the layer is in the catalog");
     let parsed = parse_layer(&format!("{}({options})", layer.name())).expect("options parse");
     let named = |option: &OptionExpr| {
@@ -39,7 +39,7 @@ pub fn planned(layer: &dyn Layer, below: &Exposed, options: &str) -> Result<(Exp
         let known = help.option(name).expect("a known option");
         (known.name.to_owned(), known.check(&option.values[0]).expect("a fit value"))
     };
-    let spec = LayerSpec {
+    LayerSpec {
         name: layer.name().to_owned(),
         options: parsed.options.iter().map(named).collect(),
         place: None,
@@ -47,7 +47,12 @@ pub fn planned(layer: &dyn Layer, below: &Exposed, options: &str) -> Result<(Exp
         copies: 1,
         tool: None,
         origin: "here".into(),
-    };
+    }
+}
+
+/// What it shows, and its steps.
+pub fn planned(layer: &dyn Layer, below: &Exposed, options: &str) -> Result<(Exposed, Vec<Step>)> {
+    let spec = spec(layer, options);
     let mut context = PlanContext::new(RunTag::of_none(), None, 1);
     context.writable = true;
     context.place = below.place.clone();

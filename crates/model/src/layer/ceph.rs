@@ -8,7 +8,7 @@ use iotax_facts::need::{Find, Requirement, debian, everywhere, fedora, program};
 /// Its words.
 pub const HELP: LayerHelp = LayerHelp {
     name: "ceph",
-    elsewhere: &[("rbd", "ceph"), ("rados", "ceph")],
+    elsewhere: &[("rbd", "ceph")],
     example: "[/dev/nvme1n1,/dev/nvme2n1,/dev/nvme3n1] | ceph(size=3) | vm(cache=writeback)",
     options: &[
         option("size", Count).default("3"),
@@ -29,7 +29,7 @@ pub const HELP: LayerHelp = LayerHelp {
         Err("BlueStore writes more than the data, and how much depends on the writes".to_owned())
     }),
     redundancy,
-    states: Some(States { source: "ceph -s", of: "size=2, 3" }),
+    states: Some(States { source: "ceph -s", of: "size=2, 3", out: true }),
     capabilities: &[Capability::listed(
         "ceph",
         "layer ceph: a cluster of its own and images in it",
@@ -70,6 +70,14 @@ pub const HELP: LayerHelp = LayerHelp {
 
 /// What somebody else's image needs on this host.
 pub const MEDIUM_NEEDS: [&str; 2] = ["ceph-common", "qemu-rbd"];
+
+/// Bytes of writes that a client with librbd's cache on holds back of an image on these layers (`rbd_cache_max_dirty` as Ceph has
+/// it): none where the policy is to write through.
+pub fn held_back(layers: &[LayerSpec]) -> u64 {
+    let policy = layers.iter().rfind(|layer| layer.name == HELP.name);
+    let policy = policy.and_then(|layer| layer.option("cache-policy"));
+    if policy == Some("writethrough") { 0 } else { 24 << 20 }
+}
 
 fn copies(layer: &LayerSpec) -> u64 {
     layer.number("size").unwrap_or_default()

@@ -1,8 +1,9 @@
 //! `librbd`: an image of a Ceph cluster as a file of this host.
 
 use super::OptionKind::Word;
-use super::comparable::{Concept, How};
+use super::comparable::{Concept, How, Setting};
 use super::{Capability, Face, LayerHelp, option};
+use crate::scenario::LayerSpec;
 use iotax_facts::need::{Find, Requirement, everywhere};
 
 /// One process serves the file, and up to QEMU 10.0 an I/O at a time.
@@ -19,7 +20,7 @@ pub const HELP: LayerHelp = LayerHelp {
     below: Face::Rbd,
     gives: Face::File,
     only_here: true,
-    comparable: &[(Concept::CacheMode, How::Option("cache"))],
+    comparable: &[(Concept::CacheMode, How::Option("cache")), (Concept::WriteCache, How::By(write_cache))],
     notes: &[("cache", "none", SERIAL), ("cache", "writeback", SERIAL)],
     capabilities: &[Capability::listed(
         "librbd",
@@ -34,3 +35,9 @@ pub const HELP: LayerHelp = LayerHelp {
     }],
     ..LayerHelp::PLAIN
 };
+
+/// Whether the client's cache holds writes back.
+pub fn write_cache(layer: &LayerSpec) -> Option<Setting> {
+    let is_on = layer.option("cache") == Some("writeback");
+    Setting::of("librbd's cache holds writes back", "writeback").filter(|_| is_on)
+}

@@ -50,7 +50,7 @@ pub const HELP: LayerHelp = LayerHelp {
     joins: true,
     layout: Some(joined),
     redundancy,
-    states: Some(States { source: "sysfs", of: "1, 5, 6, 10" }),
+    states: Some(States { source: "sysfs", of: "1, 5, 6, 10", out: false }),
     comparable: &[(Concept::Bitmap, How::Option("bitmap")), (Concept::FirstSync, How::Option("sync"))],
     notes: &[
         (

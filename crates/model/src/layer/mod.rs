@@ -8,6 +8,7 @@ pub mod comparable;
 pub mod delay;
 pub mod engine;
 pub mod fabric;
+pub mod fio_rbd;
 pub mod fs;
 pub mod iscsi;
 pub mod layout;
@@ -21,6 +22,7 @@ pub mod null;
 pub mod nvmf;
 mod option;
 pub mod partition;
+pub mod rados;
 pub mod spdk;
 pub mod split;
 pub mod tool;
@@ -51,6 +53,8 @@ pub const ALL: &[LayerHelp] = &[
     delay::HELP,
     vm::HELP,
     librbd::HELP,
+    rados::HELP,
+    fio_rbd::HELP,
     null::HELP,
     engine::HELP,
     nvmf::HELP,
@@ -71,6 +75,8 @@ pub enum Face {
     Rbd,
     /// A vhost-user socket, which only a guest can use as a disk.
     VhostUser,
+    /// What fio reaches as a client itself: nothing stands on it.
+    Client,
     /// Needs: device or file. Gives: what it got.
     Any,
 }
@@ -173,6 +179,8 @@ pub struct States {
     pub source: &'static str,
     /// Which of its kinds have them, for people.
     pub of: &'static str,
+    /// Whether a member can be out: it serves what it holds while others get it.
+    pub out: bool,
 }
 
 /// A cache of a layer's own in memory.

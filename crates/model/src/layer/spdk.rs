@@ -29,7 +29,7 @@ pub const HELP: LayerHelp = LayerHelp {
     joins: true,
     layout: Some(joined),
     redundancy,
-    states: Some(States { source: "bdev_raid_get_bdevs", of: "raid1, raid5f" }),
+    states: Some(States { source: "bdev_raid_get_bdevs", of: "raid1, raid5f", out: false }),
     comparable: &[(
         Concept::Provisioning,
         How::By(|layer| Setting::of("thin lvol", "thin").filter(|_| layer.option("lvol") == Some("thin"))),

@@ -149,8 +149,11 @@ impl Tool {
             joins: self.members.1 > 1,
             splits: self.options.iter().any(|option| option.name == PARTS).then_some(PARTS),
             redundancy,
-            states: has_states
-                .then(|| States { source: format!("its command \"state\" ({name})").leak(), of: "all" }),
+            states: has_states.then(|| States {
+                source: format!("its command \"state\" ({name})").leak(),
+                of: "all",
+                out: false,
+            }),
             notes: notes.leak(),
             ..LayerHelp::PLAIN
         }

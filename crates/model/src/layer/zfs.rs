@@ -31,7 +31,7 @@ pub const HELP: LayerHelp = LayerHelp {
     joins: true,
     layout: Some(joined),
     redundancy,
-    states: Some(States { source: "zpool status", of: "mirror, raidz, raidz2" }),
+    states: Some(States { source: "zpool status", of: "mirror, raidz, raidz2", out: false }),
     block: Some(block),
     memory_cache: Some(MemoryCache {
         name: "ARC",

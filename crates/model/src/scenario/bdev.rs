@@ -58,6 +58,11 @@ pub fn ends_in_one(medium: &Medium, layers: &[LayerSpec]) -> bool {
     shown(medium, layers).is_some()
 }
 
+/// Whether layers end in an image of Ceph, which a client caches.
+pub fn ends_in_image(medium: &Medium, layers: &[LayerSpec]) -> bool {
+    shown(medium, layers).is_some_and(|(_, shown)| shown.face == Face::Rbd)
+}
+
 /// Whether layers end in a bdev, which its target shares out.
 pub fn ends_in_bdev(medium: &Medium, layers: &[LayerSpec]) -> bool {
     shown(medium, layers).is_some_and(|(_, shown)| shown.face == Face::Bdev)
@@ -74,6 +79,19 @@ fn stands_on(help: &LayerHelp) -> Option<&'static Foreign> {
 /// When it cannot, or names another target.
 pub(super) fn settle(medium: &Medium, below: &[LayerSpec], layer: &mut LayerSpec) -> Result<(), Fault> {
     let Some(help) = layer.help() else { return Ok(()) };
+    let top = below.iter().rfind(|layer| layer.help().is_some_and(|help| help.gives != Face::Any));
+    if let Some(top) = top.filter(|top| top.help().is_some_and(|help| help.gives == Face::Client)) {
+        return match help.role {
+            Role::Null => Ok(()),
+            _ => Err(Fault::hint(
+                format!(
+                    "\"{}\" stands on nothing here: fio reaches what \"{}\" names as a client itself",
+                    layer.name, top.name
+                ),
+                format!("leave one of them out, or write librbd for {}, which gives a file", top.name),
+            )),
+        };
+    }
     let shown = shown(medium, below);
     if let Some(only) = stands_on(help) {
         return match shown.is_some_and(|(_, shown)| shown.face == only.face) {

@@ -19,12 +19,12 @@ pub struct InState {
 }
 
 impl InState {
-    /// Members that are lost in it; `None` while they are being rebuilt.
+    /// Members that are lost in it; `None` while they are being rebuilt, or moved to others.
     pub fn lost(&self) -> Option<u32> {
         match self.state {
             State::Healthy => Some(0),
             State::Failed(count) => Some(count),
-            State::Rebuilding => None,
+            State::Out(_) | State::Rebuilding => None,
         }
     }
 }
@@ -49,9 +49,12 @@ pub(super) fn expand(stacks: Vec<Stack>, states: &[State]) -> Result<Vec<Stack>,
         return Ok(stacks);
     }
     check_order(states)?;
-    let most =
-        states.iter().filter_map(|state| if let State::Failed(count) = state { Some(*count) } else { None });
-    let most = most.max().unwrap_or(0);
+    let away = |state: &&State| match state {
+        State::Failed(count) | State::Out(count) => *count,
+        State::Healthy | State::Rebuilding => 0,
+    };
+    let most = states.iter().max_by_key(away);
+    let goes_out = states.iter().find(|state| matches!(state, State::Out(_)));
     let mut all: Vec<Stack> = Vec::new();
     let mut any = false;
     for stack in stacks {
@@ -60,9 +63,13 @@ pub(super) fn expand(stacks: Vec<Stack>, states: &[State]) -> Result<Vec<Stack>,
             all.push(stack);
             continue;
         }
-        if most > bears {
-            let why = format!("{}: failed({most}) is more than it bears, {bears}", stack.text);
+        if let Some(most) = most.filter(|most| away(most) > bears) {
+            let why = format!("{}: {most} is more than it bears, {bears}", stack.text);
             return Err(Fault::hint(why, "another level, or fewer failures"));
+        }
+        if let Some(out) = goes_out.filter(|_| !stated_by(&stack).is_some_and(|states| states.out)) {
+            let why = format!("{}: its members are in or have failed, and {out} is neither", stack.text);
+            return Err(Fault::hint(why, "failed(1), or a run of its own for a stack that has it"));
         }
         any = true;
         let of = all.len();
@@ -84,10 +91,15 @@ pub fn spares(stack: &Stack) -> u32 {
     stack.layers_with_members().map(|(layer, members)| layer.redundancy(members)).max().unwrap_or(0)
 }
 
-/// What tells the state of a stack's array: that of the layer that bears most.
+/// What tells the state of a stack's array.
 pub fn told_by(stack: &Stack) -> &'static str {
+    stated_by(stack).map_or("", |states| states.source)
+}
+
+/// States of a stack's array: those of the layer that bears most.
+fn stated_by(stack: &Stack) -> Option<layer::States> {
     let most = stack.layers_with_members().max_by_key(|(layer, members)| layer.redundancy(*members));
-    most.and_then(|(layer, _)| layer.help()).and_then(|help| help.states).map_or("", |states| states.source)
+    most.and_then(|(layer, _)| layer.help()).and_then(|help| help.states)
 }
 
 fn in_state(stack: &Stack, of: usize, position: usize, states: &[State], state: State) -> Stack {
@@ -115,6 +127,8 @@ fn check_order(states: &[State]) -> Result<(), Fault> {
             (State::Healthy, State::Failed(_)) | (State::Rebuilding, State::Healthy) => true,
             (State::Failed(before), State::Failed(after)) => before < after,
             (State::Failed(_), State::Rebuilding) => true,
+            (State::Healthy, State::Out(_)) | (State::Out(_), State::Healthy) => true,
+            (State::Out(before), State::Out(after)) => before < after,
             _ => false,
         };
         if !follows {
@@ -135,17 +149,38 @@ mod tests {
     #[test]
     fn states_follow_each_other_as_arrays_live() {
         let ok = |words: &str| check_order(&parse(words).unwrap()).map_err(|fault| fault.why);
-        for words in
-            ["healthy", "healthy,failed(1),rebuilding,healthy", "healthy, failed(1), failed(2), rebuilding"]
-        {
+        for words in [
+            "healthy",
+            "healthy,failed(1),rebuilding,healthy",
+            "healthy, failed(1), failed(2), rebuilding",
+            "healthy,out(1),healthy,failed(1)",
+        ] {
             assert_eq!(ok(words), Ok(()), "{words}");
         }
         assert!(ok("failed(1)").unwrap_err().contains("set up healthy"));
         assert!(ok("healthy,rebuilding").unwrap_err().contains("rebuilding cannot follow healthy"));
         assert!(ok("healthy,failed(2),failed(1)").is_err());
+        assert!(ok("healthy,failed(1),out(1)").unwrap_err().contains("out(1) cannot follow failed(1)"));
         let degraded = parse("healthy,degraded").unwrap_err();
         assert_eq!(degraded.why, "\"degraded\" is no state");
-        assert_eq!(degraded.hint.as_deref(), Some("states are healthy, failed(1), rebuilding"));
+        assert_eq!(degraded.hint.as_deref(), Some("states are healthy, failed(1), out(1), rebuilding"));
+    }
+
+    #[test]
+    fn out_is_a_state_of_layers_whose_members_serve_on() {
+        use crate::testing::{drives, layer, stack};
+        let mut stack = stack("file:/srv/x.img,size=1GiB");
+        stack.medium = drives(3);
+        let mut expanded = |spec: LayerSpec, words: &str| {
+            stack.layers = vec![spec];
+            expand(vec![stack.clone()], &parse(words).unwrap()).map_err(|fault| fault.why)
+        };
+        let names = expanded(layer("ceph", &[]), "healthy,out(1),healthy").unwrap();
+        assert!(names[1].name.ends_with(" out(1)") && names[1].state.as_ref().unwrap().lost().is_none());
+        let raid = expanded(layer("mdraid", &[("level", "5")]), "healthy,out(1)").unwrap_err();
+        assert!(raid.ends_with("its members are in or have failed, and out(1) is neither"), "{raid}");
+        let many = expanded(layer("ceph", &[]), "healthy,out(2)").unwrap_err();
+        assert!(many.ends_with("out(2) is more than it bears, 1"), "{many}");
     }
 
     #[test]

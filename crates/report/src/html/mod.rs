@@ -190,6 +190,7 @@ fn measured(findings: &Findings, workload: &WorkloadFindings) -> Markup {
             @for pick in [LATENCY, CPU] { (charge_forest(workload, pick, zone)) }
             @if let Some(three) = verdicts::table(workload) { h3 { "Three figures" } (table(&three, usize::MAX)) (three_words(&three)) }
             @for array in &workload.arrays { (in_states(array, zone)) }
+            @for one in &workload.clusters { p class="soft" { (signed(&one.sentence)) "." } }
             (figures(workload))
             (latency_charts(workload))
             (remarks(workload))

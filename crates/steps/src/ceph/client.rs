@@ -64,6 +64,21 @@ pub fn cache_told(conf: &Path, image: (&str, &str), pid: u32) -> String {
     cache_of_client(conf, image, pid).unwrap_or_else(|why| format!("not told ({why:#})"))
 }
 
+/// The same of a client that is up only while it loads: what is set of the image, else what its configuration says.
+pub fn cache_by_conf(conf: &Path, (pool, image): (&str, &str)) -> String {
+    let cluster = Cluster { conf };
+    let told = || -> Result<String> {
+        let all = cluster.told("rbd", &["config", "image", "ls", &format!("{pool}/{image}")])?;
+        if let Some(value) = set_of_image(&all, "rbd_cache") {
+            return Ok(format!("{value} (image)"));
+        }
+        let value =
+            cluster.run("ceph-conf", &["--name", "client.admin", "--show-config-value", "rbd_cache"])?;
+        Ok(format!("{} (configuration)", value.trim()))
+    };
+    told().unwrap_or_else(|why| format!("not known ({why:#})"))
+}
+
 fn cache_of_client(conf: &Path, (pool, image): (&str, &str), pid: u32) -> Result<String> {
     let whole = format!("{pool}/{image}");
     let all = Cluster { conf }.told("rbd", &["config", "image", "ls", &whole])?;

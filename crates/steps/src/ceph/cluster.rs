@@ -2,7 +2,7 @@
 //! folder that is there already.
 
 use super::client::SOCKETS;
-use super::{Cluster, Status};
+use super::{Cluster, ClusterStatus};
 use crate::ProcessId;
 use crate::op::{CephChange, ChangeCeph, MakeCeph};
 use crate::process;
@@ -105,10 +105,10 @@ pub fn create(asked: &MakeCeph, system: &mut RealSystem, run: &str) -> Result<()
     cluster.ceph(&["osd", "pool", "create", pool, &pg, &pg, "replicated"])?;
     cluster.ceph(&["osd", "pool", "application", "enable", pool, "rbd"])?;
     cluster.ceph(&["osd", "pool", "application", "set", pool, "rbd", "iotax.run", run])?;
-    let is_up = |status: &Status| {
+    let is_up = |status: &ClusterStatus| {
         status.is_healthy()
             && status.group_count() == u64::from(asked.pg)
-            && status.osds[0] as usize == asked.members.len()
+            && status.osds as usize == asked.members.len()
     };
     wait(&cluster, system, UP_WITHIN, "become healthy", is_up).map(drop)
 }
@@ -233,8 +233,8 @@ fn wait(
     system: &mut RealSystem,
     limit: Duration,
     what: &str,
-    is_done: impl Fn(&Status) -> bool,
-) -> Result<Status> {
+    is_done: impl Fn(&ClusterStatus) -> bool,
+) -> Result<ClusterStatus> {
     let start = Instant::now();
     loop {
         let status = cluster.status()?;
@@ -258,7 +258,7 @@ pub fn await_healthy(conf: &Path, system: &mut RealSystem, limit: Duration) -> R
     let (cluster, start) = (Cluster { conf }, Instant::now());
     loop {
         let left = limit.saturating_sub(start.elapsed());
-        wait(&cluster, system, left, "become healthy", Status::is_healthy)?;
+        wait(&cluster, system, left, "become healthy", ClusterStatus::is_healthy)?;
         thread::sleep(SETTLES);
         if cluster.status()?.is_healthy() {
             return Ok(());
@@ -379,7 +379,7 @@ pub fn change(asked: &ChangeCeph, system: &mut RealSystem) -> Result<()> {
     match asked.change {
         CephChange::Ends(at) => {
             end_osd(conf, at, system)?;
-            let is_noticed = |status: &Status| matches!(status.state(), ArrayState::Degraded { .. });
+            let is_noticed = |status: &ClusterStatus| matches!(status.state(), ArrayState::Degraded { .. });
             wait(&cluster, system, UP_WITHIN, "notice that an OSD ended", is_noticed).map(drop)
         }
         CephChange::Returns(at) => {
@@ -394,12 +394,22 @@ pub fn change(asked: &ChangeCeph, system: &mut RealSystem) -> Result<()> {
             fs::remove_dir_all(&folder).with_context(|| format!("cannot remove {}", folder.display()))?;
             make_osd(&cluster, at, &member, uuid)?;
             start(system, conf, "ceph-osd", &at.to_string())?;
-            let is_back = |status: &Status| {
-                let all_up = status.osds.iter().all(|count| *count == status.osds[0]);
+            let is_back = |status: &ClusterStatus| {
+                let all_up = status.up == status.osds && status.within == status.osds;
                 all_up && matches!(status.state(), ArrayState::Rebuilding { .. } | ArrayState::Healthy)
             };
             let what = format!("have OSD {at} back");
             wait(&cluster, system, UP_WITHIN, &what, is_back).map(drop)
+        }
+        CephChange::Out(at) => {
+            cluster.ceph(&["osd", "out", &at.to_string()])?;
+            let is_out = |status: &ClusterStatus| matches!(status.state(), ArrayState::Out { .. });
+            wait(&cluster, system, UP_WITHIN, &format!("have OSD {at} out"), is_out).map(drop)
+        }
+        CephChange::In(at) => {
+            cluster.ceph(&["osd", "in", &at.to_string()])?;
+            let is_in = |status: &ClusterStatus| status.within == status.osds;
+            wait(&cluster, system, UP_WITHIN, &format!("have OSD {at} in"), is_in).map(drop)
         }
         CephChange::AwaitHealthy => await_healthy(conf, system, Duration::from_secs(24 * 3600)),
     }

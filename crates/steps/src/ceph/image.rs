@@ -7,6 +7,9 @@ use anyhow::{Context, Result};
 use serde_json::Value;
 use std::path::Path;
 
+/// Names that an error lists.
+const MOST_NAMES: usize = 10;
+
 /// What matters before it is measured.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Image {
@@ -44,6 +47,29 @@ fn used(usage: &Value) -> Option<u64> {
     usage["images"].as_array()?.last()?["used_size"].as_u64()
 }
 
+/// What of a name a cluster does not have, and what it has instead: `no pool vms; it has rbd and backup`. `None`: it has both, or
+/// does not answer.
+pub fn absent(cluster: &Cluster, pool: &str, image: &str) -> Option<String> {
+    let list = |program: &str, words: &[&str]| -> Option<Vec<String>> {
+        serde_json::from_value(cluster.told(program, words).ok()?).ok()
+    };
+    let pools = list("ceph", &["osd", "pool", "ls"])?;
+    if !pools.iter().any(|one| one == pool) {
+        return Some(not_among("pool", pool, &pools));
+    }
+    let images = list("rbd", &["ls", pool])?;
+    (!images.iter().any(|one| one == image)).then(|| not_among(&format!("image in {pool}"), image, &images))
+}
+
+fn not_among(what: &str, name: &str, there: &[String]) -> String {
+    let shown: Vec<&str> = there.iter().take(MOST_NAMES).map(String::as_str).collect();
+    let more = if there.len() > MOST_NAMES { ", ..." } else { "" };
+    match shown.as_slice() {
+        [] => format!("no {what} called {name}, and no other; hint: make one first, iotax makes none in it"),
+        all => format!("no {what} called {name}; hint: it has {}{more}", all.join(", ")),
+    }
+}
+
 /// How an image and its pool really are.
 ///
 /// # Errors
@@ -55,17 +81,37 @@ pub fn image_settings(conf: &Path, pool: &str, image: &str) -> Result<ThingSetti
     for name in ["object_size", "features"] {
         settings.extend(word(&info[name]).map(|value| (name.to_owned(), value)));
     }
-    let of_pool = cluster.told("ceph", &["osd", "pool", "get", pool, "all"])?;
-    for name in ["size", "min_size", "pg_num"] {
-        settings.extend(word(&of_pool[name]).map(|value| (format!("pool {name}"), value)));
-    }
+    settings.extend(pool_settings(conf, pool)?);
     Ok(settings)
+}
+
+/// How a pool really is.
+///
+/// # Errors
+/// When the cluster does not answer.
+pub fn pool_settings(conf: &Path, pool: &str) -> Result<ThingSettings> {
+    let of_pool = Cluster { conf }.told("ceph", &["osd", "pool", "get", pool, "all"])?;
+    let told = |name: &&str| word(&of_pool[*name]).map(|value| (format!("pool {name}"), value));
+    Ok(["size", "min_size", "pg_num"].iter().filter_map(told).collect())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use serde_json::json;
+
+    #[test]
+    fn what_is_not_there_is_named_with_what_is() {
+        let there: Vec<String> = (0..12).map(|at| format!("p{at}")).collect();
+        let said = not_among("pool", "vms", &there);
+        assert!(
+            said.starts_with("no pool called vms; hint: it has p0, p1") && said.ends_with("p9, ..."),
+            "{said}"
+        );
+        assert!(
+            not_among("image in vms", "i", &[]).contains("no image in vms called i, and no other; hint: ")
+        );
+    }
 
     #[test]
     fn of_an_image_with_snapshots_its_own_row_counts() {

@@ -7,10 +7,10 @@ mod cluster;
 mod image;
 mod status;
 
-pub use client::{cache_told, longest_socket};
+pub use client::{cache_by_conf, cache_told, longest_socket};
 pub use cluster::{await_healthy, change, create, destroy, is_there, osds, settings, state};
-pub use image::{Image, image_settings};
-pub use status::Status;
+pub use image::{Image, absent, image_settings, pool_settings};
+pub use status::ClusterStatus;
 
 use super::tool::{output_within, run_within, tool};
 use anyhow::{Context, Result};
@@ -88,9 +88,9 @@ impl Cluster<'_> {
     /// In which state it is.
     ///
     /// # Errors
-    /// As [`Cluster::told`]; when it tells too little.
-    pub fn status(&self) -> Result<Status> {
-        Status::understood(&self.told("ceph", &["-s"])?).context("ceph -s tells too little")
+    /// As [`Cluster::told`]; when it reports too little.
+    pub fn status(&self) -> Result<ClusterStatus> {
+        status::parse(&self.told("ceph", &["-s"])?).context("ceph -s reports too little")
     }
 
     /// The folder of a cluster of ours.

@@ -102,6 +102,10 @@ impl Operation for MakeCeph {
         Some(Undoing::new("removed", format!("the Ceph cluster of {}", self.name)))
     }
 
+    fn cluster(&self) -> Option<PathBuf> {
+        Some(self.conf())
+    }
+
     fn undo_by_hand(&self, _: &RunTag, _: &StepOutput) -> Option<String> {
         let conf = self.conf().display().to_string();
         let members = shell::line(self.members.iter().map(ToString::to_string));
@@ -202,6 +206,10 @@ pub enum CephChange {
     Ends(usize),
     /// It is made anew on its member, empty as a new drive is, and filled by the others.
     Returns(usize),
+    /// It gets no data any more and gives what it has to others, but still serves it: `ceph osd out`.
+    Out(usize),
+    /// It is one of them again: `ceph osd in`.
+    In(usize),
     /// Until every placement group is clean, twice 5 s apart.
     AwaitHealthy,
 }
@@ -213,6 +221,8 @@ impl Operation for ChangeCeph {
             CephChange::Returns(at) => {
                 format!("ceph-osd --mkfs of osd.{at} of the cluster of {}, and its start", self.made)
             }
+            CephChange::Out(at) => format!("ceph osd out {at} of the cluster of {}", self.made),
+            CephChange::In(at) => format!("ceph osd in {at} of the cluster of {}", self.made),
             CephChange::AwaitHealthy => format!("wait until the cluster of {} is healthy", self.made),
         }
     }

@@ -13,6 +13,7 @@ mod fabric;
 mod fail_member;
 mod file;
 mod filesystem;
+mod fio_target;
 mod image;
 mod librbd;
 mod linear;
@@ -48,6 +49,7 @@ pub use fabric::{
 pub use fail_member::FailMember;
 pub use file::{FillFile, ForgetFill, MakeFile};
 pub use filesystem::{MakeFilesystem, Mount};
+pub use fio_target::MakeFioTarget;
 pub use image::MakeImage;
 pub use librbd::ExportLibrbd;
 pub use linear::{MakeLinear, Stretch};
@@ -161,6 +163,8 @@ operations! {
         MakeCeph,
         /// An image of Ceph's as a file.
         ExportLibrbd,
+        /// What fio reaches as a client of Ceph's.
+        MakeFioTarget,
         /// A bdev's NVMe-oF subsystem in a running SPDK target.
         ExportSpdkNvmf,
         /// A subsystem of the kernel's NVMe target.
@@ -294,6 +298,11 @@ pub trait Operation {
 
     /// What undoing does in a few words, with what it made where that is known; `None`: it has nothing of its own to undo.
     fn undoing(&self, _made: Option<&StepOutput>) -> Option<Undoing> {
+        None
+    }
+
+    /// Configuration of the cluster of storage that it makes, by which that is asked for its state.
+    fn cluster(&self) -> Option<PathBuf> {
         None
     }
 

@@ -90,7 +90,7 @@ pub fn await_resilver(made: &Path, told: ProgressFn<'_>) -> Result<()> {
         let done = match now {
             ArrayState::Healthy => return Ok(()),
             ArrayState::Rebuilding { done, .. } | ArrayState::Syncing { done } => done,
-            ArrayState::Degraded { .. } | ArrayState::Down { .. } => {
+            ArrayState::Degraded { .. } | ArrayState::Out { .. } | ArrayState::Down { .. } => {
                 bail!("the pool {pool} is {now}, and nothing is resilvered; hint: zpool status {pool}")
             }
         };

@@ -1,9 +1,11 @@
 //! The fio that is installed on this host. Refuses nothing by itself; a killed iotax leaves nothing of it: fio dies with
 //! us, its job comes on standard input from memory, its report on standard output.
 
+use super::client::Client;
 use super::{EngineError, Filename, Ioengines, Site, fio_failed, named, system};
 use crate::wire::agent::monotonic_ns;
 use iotax_host::Missing;
+use iotax_load::TargetSpec;
 use std::fs::File;
 use std::io::{Seek, SeekFrom, Write as _};
 use std::os::fd::AsRawFd;
@@ -13,7 +15,31 @@ use std::process::{Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
 /// This host.
-pub(super) struct Here;
+#[derive(Default)]
+pub(super) struct Here {
+    client: Option<Client>,
+}
+
+impl Here {
+    /// For these targets.
+    ///
+    /// # Errors
+    /// When one is named by a file that does not say what it is; when there are several and fio is a client of one.
+    pub(super) fn of(targets: &[TargetSpec]) -> Result<Here, EngineError> {
+        let clients = targets.iter().map(|target| Client::named(&target.path));
+        let mut clients = clients.collect::<Result<Vec<_>, _>>()?;
+        match (targets.len(), clients.iter().flatten().count()) {
+            (_, 0) => Ok(Here::default()),
+            (1, _) => Ok(Here { client: clients.remove(0) }),
+            _ => Err(EngineError::Unfit("fio is a client of one pool or image at a time".into())),
+        }
+    }
+
+    /// As a client.
+    pub(super) fn client_of(client: Client) -> Here {
+        Here { client: Some(client) }
+    }
+}
 
 impl Site for Here {
     fn version(&self) -> Result<String, EngineError> {
@@ -29,20 +55,32 @@ impl Site for Here {
     }
 
     fn bytes(&self, path: &Path) -> Result<u64, EngineError> {
-        target_bytes(path)
+        self.client.as_ref().map_or_else(|| target_bytes(path), |client| Ok(client.bytes))
     }
 
     fn filename(&self, path: &Path) -> Result<Filename, EngineError> {
-        Filename::of(path)
+        match self.client {
+            Some(_) => Ok(Filename { text: String::new(), held: None }),
+            None => Filename::of(path),
+        }
+    }
+
+    fn client(&self) -> Option<&Client> {
+        self.client.as_ref()
     }
 
     fn command(&self, options: &[String]) -> Vec<String> {
-        std::iter::once("fio".to_owned()).chain(options.iter().cloned()).collect()
+        let conf = self.client.iter().flat_map(|client| ["env".to_owned(), conf_variable(client)]);
+        conf.chain(["fio".to_owned()]).chain(options.iter().cloned()).collect()
     }
 
     fn run(&self, options: &[String], job_file: &str, limit: Duration) -> Result<Output, EngineError> {
         let mut command = Command::new("fio");
         command.args(options).current_dir("/");
+        if let Some(client) = &self.client {
+            // fio's engine rbd has no option for it.
+            command.env("CEPH_CONF", &client.conf).env_remove("CEPH_ARGS");
+        }
         command.stdin(in_memory(job_file)?).stdout(Stdio::piped()).stderr(Stdio::piped());
         // Its own group: Ctrl-C is for iotax, which ends the slice in order.
         let child =
@@ -59,6 +97,10 @@ impl Site for Here {
 
     /// All at once, until the last is flushed.
     fn flush(&self, paths: &[&Path]) -> Result<u64, EngineError> {
+        // fio has flushed as a client itself.
+        if self.client.is_some() {
+            return Ok(0);
+        }
         let open = |path: &&Path| {
             File::options().write(true).open(path).map_err(|source| system("open", path, source))
         };
@@ -81,6 +123,10 @@ impl Site for Here {
     fn window_start(&self, report_ms: u64, window_ns: u64) -> u64 {
         monotonic_at(report_ms).saturating_sub(window_ns)
     }
+}
+
+fn conf_variable(client: &Client) -> String {
+    format!("CEPH_CONF={}", client.conf.display())
 }
 
 /// A text as a file without a name, which goes with its last reader.

@@ -9,9 +9,11 @@
 //! latency is off by at most 1/128, and our bucket adds at most 1/128: together under 1.6 %. fio's last bucket
 //! ends at 17.2 s. Refuses jobs that fio would answer by making or growing a file, and held-back completions.
 
+mod client;
 mod here;
 mod report;
 
+pub use client::{Client, ENDING, Part};
 pub use here::{missing, version};
 
 use super::{EngineError, Kind, LoadEngine};
@@ -31,9 +33,11 @@ pub(super) static KIND: Kind = Kind {
     // It knows its window to a millisecond and takes 0.3 s to start.
     shortest_slice_ns: 1_000_000_000,
     answers: |engine| matches!(engine, Some(Engine::Fio)),
-    prepare: |targets, jobs, _| Ok(Box::new(Fio::prepare(Box::new(Here), targets, jobs)?)),
+    prepare: |targets, jobs, _| Ok(Box::new(Fio::prepare(Box::new(Here::of(targets)?), targets, jobs)?)),
 };
 
+/// Bytes a second that a client fills what is new with at least.
+const SLOWEST_FILL: u64 = 1_000_000;
 /// fio starts in a third of a second; a trial that takes longer than this hangs.
 const TRIAL_LIMIT: Duration = Duration::from_secs(20);
 /// fio is ended so long before the host gives the place up, so that no fio writes on behind a failed run.
@@ -74,6 +78,10 @@ pub trait Site {
     fn flush(&self, paths: &[&Path]) -> Result<u64, EngineError>;
     /// When a window began, on the clock of the agent's end: `report_ms` is the wall clock of fio's report.
     fn window_start(&self, report_ms: u64, window_ns: u64) -> u64;
+    /// What the target is, where fio reaches it as a client and there is no file of it.
+    fn client(&self) -> Option<&Client> {
+        None
+    }
     /// A fio that is out of our reach must end by itself: after so long, also when its bytes are not all through.
     fn ends_by_itself(&self) -> bool {
         false
@@ -147,6 +155,10 @@ impl Fio {
         line("lat_percentiles", &1);
         line("clat_percentiles", &0);
         line("continue_on_error", &"all");
+        // A client's flush: nobody else can make it, and it lies in the time of the slice.
+        if spec.flush && self.site.client().is_some_and(Client::flushes) {
+            line("end_fsync", &1);
+        }
         match spec.bound {
             Bound::Time { ns } => {
                 line("time_based", &1);
@@ -171,10 +183,13 @@ impl Fio {
 
     fn section(&self, number: usize, member: &Member, job: &Job, spec: &SliceSpec) -> String {
         let mut text = format!("[job{number}]\n");
+        match self.site.client() {
+            Some(client) => text += &client.lines(job),
+            None => _ = writeln!(text, "filename={}", member.filename.text),
+        }
         let mut line = |key: &str, value: &dyn std::fmt::Display| {
             let _ = writeln!(text, "{key}={value}");
         };
-        line("filename", &member.filename.text);
         line("rw", &job.rw.word());
         line("rwmixread", &job.rwmixread);
         line("bs", &job.bs);
@@ -236,6 +251,11 @@ impl Fio {
 
     fn choose_ioengine(&self) -> Result<(&'static str, String), EngineError> {
         let (why, place) = self.site.place();
+        if let Some(client) = self.site.client() {
+            let name = client.ioengine();
+            let cache = if client.flushes() { ", which caches unless rbd_cache is off" } else { "" };
+            return Ok((name, format!("fio's {name} is a client of the cluster itself{cache}")));
+        }
         let ioengines = self.site.ioengines();
         if self.jobs().all(|(_, job)| job.iodepth == 1) {
             let name = ioengines.at_depth_one;
@@ -340,12 +360,44 @@ impl LoadEngine for Fio {
     }
 }
 
+/// Writes all of what fio reaches as a client, once and in order.
+///
+/// # Errors
+/// When fio cannot, or does not end in a time in which a slow cluster would have written it.
+pub fn fill(client: &Client) -> Result<(), EngineError> {
+    let limit = Duration::from_secs(60 + client.bytes / SLOWEST_FILL);
+    let output = Here::client_of(client.clone()).run(&options(false), &client.filling(), limit)?;
+    match report::parse(&String::from_utf8_lossy(&output.stdout)) {
+        Ok(report) if output.status.success() => {
+            let written = report::convert(&report)?.write.bytes;
+            match written >= client.bytes {
+                true => Ok(()),
+                false => Err(EngineError::Output(format!("it wrote {written} of {} bytes", client.bytes))),
+            }
+        }
+        _ => Err(fio_failed(&output)),
+    }
+}
+
+/// Whether the fio here has one of its engines; distributions build some of them in or not.
+///
+/// # Errors
+/// What is lacking, in words.
+pub fn has_ioengine(name: &str) -> Result<(), String> {
+    let asked = std::process::Command::new("fio").arg(format!("--enghelp={name}")).output();
+    match asked {
+        Ok(said) if String::from_utf8_lossy(&said.stdout).contains("pool") => Ok(()),
+        Ok(_) => Err(format!("the fio here has no engine {name}")),
+        Err(_) => Err("fio is not installed".to_owned()),
+    }
+}
+
 /// One run of the installed fio by a job file: for those who compare generators.
 ///
 /// # Errors
 /// When it is not installed, fails, or does not end within the limit.
 pub fn once(job_file: &str, limit: Duration) -> Result<SliceResult, EngineError> {
-    let output = Here.run(&options(true), job_file, limit)?;
+    let output = Here::default().run(&options(true), job_file, limit)?;
     match report::parse(&String::from_utf8_lossy(&output.stdout)) {
         Ok(report) if output.status.success() => report::convert(&report),
         _ => Err(fio_failed(&output)),
@@ -383,7 +435,11 @@ fn fitted(site: &dyn Site, target: &TargetSpec, jobs: &[Job]) -> Result<Vec<Job>
     let there = site.bytes(&target.path)?;
     let usable = target.bytes.unwrap_or(there).min(there);
     // Of jobs that are moved on from thread to thread fio would clip or refuse other regions than we do.
-    jobs.iter().flat_map(Job::apart).map(|job| fitted_job(target, &job, usable)).collect()
+    let fitted = |job: Job| {
+        let job = fitted_job(target, &job, usable)?;
+        site.client().map_or(Ok(job.clone()), |client| client.fitted(job))
+    };
+    jobs.iter().flat_map(Job::apart).map(fitted).collect()
 }
 
 fn fitted_job(target: &TargetSpec, job: &Job, usable: u64) -> Result<Job, EngineError> {

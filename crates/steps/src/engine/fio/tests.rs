@@ -41,7 +41,7 @@ fn the_real_fio_reads_a_slice() {
     }
     let (_dir, path) = file_of(4 << 20, "with space:and$dollar");
     let jobs = [Job::default(), Job { iodepth: 8, numjobs: 2, bs: 16384, ..Job::default() }];
-    let mut fio = Fio::prepare(Box::new(Here), &[target(&path, false)], &jobs).unwrap();
+    let mut fio = Fio::prepare(Box::new(Here::default()), &[target(&path, false)], &jobs).unwrap();
     assert!(fio.name().starts_with("fio 3."), "{}", fio.name());
     let result = fio.slice(&time(200)).unwrap();
     assert!((200_000_000..400_000_000).contains(&result.window_ns), "{}", result.window_ns);
@@ -67,7 +67,7 @@ fn the_real_fio_writes_within_its_region_and_flushes() {
     let bounded = TargetSpec { bytes: Some(2 << 20), ..target(&path, true) };
     let job =
         Job { rw: Rw::RandWrite, iodepth: 4, numjobs: 2, offset: 1 << 20, fdatasync: 16, ..Job::default() };
-    let mut fio = Fio::prepare(Box::new(Here), &[bounded], &[job]).unwrap();
+    let mut fio = Fio::prepare(Box::new(Here::default()), &[bounded], &[job]).unwrap();
     let spec =
         SliceSpec { bound: Bound::Bytes { bytes: 2 << 20 }, min_discard_ns: 0, flush: true, begin_ns: None };
     let result = fio.slice(&spec).unwrap();
@@ -89,7 +89,8 @@ fn every_member_has_a_section_of_its_own_for_every_job() {
     let write = Job { rw: Rw::Write, numjobs: 2, ..Job::default() };
     let targets = [target(&one, true), target(&two, true)];
     let mut fio =
-        Fio::prepare(Box::new(Here), &targets, &[write, Job { bs: 8192, ..Job::default() }]).unwrap();
+        Fio::prepare(Box::new(Here::default()), &targets, &[write, Job { bs: 8192, ..Job::default() }])
+            .unwrap();
     let spec =
         SliceSpec { bound: Bound::Bytes { bytes: 1 << 20 }, min_discard_ns: 0, flush: true, begin_ns: None };
     let text = fio.job_file(&spec);
@@ -115,7 +116,8 @@ fn slices_draw_different_offsets() {
         return;
     }
     let (_dir, path) = file_of(1 << 20, "x");
-    let mut fio = Fio::prepare(Box::new(Here), &[target(&path, false)], &[Job::default()]).unwrap();
+    let mut fio =
+        Fio::prepare(Box::new(Here::default()), &[target(&path, false)], &[Job::default()]).unwrap();
     let first = fio.job_file(&time(50));
     fio.slice(&time(50)).unwrap();
     assert_ne!(first, fio.job_file(&time(50)));
@@ -127,7 +129,8 @@ fn fio_words_come_through_when_it_fails() {
         return;
     }
     let (_dir, path) = file_of(1 << 20, "x");
-    let mut fio = Fio::prepare(Box::new(Here), &[target(&path, false)], &[Job::default()]).unwrap();
+    let mut fio =
+        Fio::prepare(Box::new(Here::default()), &[target(&path, false)], &[Job::default()]).unwrap();
     std::fs::remove_file(&path).unwrap();
     let error = fio.slice(&time(50)).unwrap_err();
     assert!(matches!(&error, EngineError::Fio { words, .. } if words.contains("No such file")), "{error}");
@@ -147,7 +150,7 @@ fn fio_is_ended_before_the_host_gives_up() {
 fn what_does_not_fit_is_refused_before_fio_runs() {
     let (_dir, path) = file_of(1 << 20, "x");
     let refused = |job: Job, target: &TargetSpec| {
-        let error = fitted(&Here, target, &[job]).unwrap_err();
+        let error = fitted(&Here::default(), target, &[job]).unwrap_err();
         assert_eq!(error.code(), iotax_units::exit::BAD_INPUT);
         error.to_string()
     };

@@ -1,0 +1,124 @@
+//! Clusters that the stacks of a visit stand on, read between slices: no slice has a reading in it, and each has one before and
+//! one after it.
+
+use super::bench::Bench;
+use super::plan::SetPlan;
+use anyhow::{Result, ensure};
+use iotax_load::clock;
+use iotax_model::record::{ClusterReading, Record};
+use iotax_model::scenario::{Medium, Scenario};
+use iotax_steps::ceph::{Cluster, ClusterStatus};
+use iotax_units::exit::Failed;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+/// A reading is this old at most when a slice begins: one takes half a second, and placement groups are reported each 5 s.
+const AGE: Duration = Duration::from_secs(10);
+
+/// A cluster, and who stands on it.
+#[derive(Debug)]
+pub struct Watched {
+    conf: PathBuf,
+    /// Indices of stacks.
+    stacks: Vec<usize>,
+    read: Option<Instant>,
+}
+
+/// Every cluster below the stacks that are `ready`: somebody's whose image is the medium, or one that a step makes.
+pub fn below(scenario: &Scenario, up: &SetPlan, ready: &[usize]) -> Vec<Watched> {
+    let mut all: Vec<Watched> = Vec::new();
+    for index in ready {
+        let confs = scenario.stacks[*index].medium.members().iter().filter_map(|member| match member {
+            Medium::Rbd { conf, .. } => Some(conf.clone()),
+            _ => None,
+        });
+        let of = scenario.stacks[*index].state.as_ref().map_or(*index, |state| state.of);
+        let made = up.steps.iter().filter(|step| up.stacks_on(step.id).any(|stack| stack == of));
+        for conf in confs.chain(made.filter_map(|step| step.op.operation().cluster())) {
+            match all.iter_mut().find(|known| known.conf == conf) {
+                Some(known) if known.stacks.contains(index) => {}
+                Some(known) => known.stacks.push(*index),
+                None => all.push(Watched { conf, stacks: vec![*index], read: None }),
+            }
+        }
+    }
+    all
+}
+
+impl Bench<'_> {
+    /// Reads the clusters of a worker that were not read for a while.
+    ///
+    /// # Errors
+    /// As [`Bench::note_cluster`].
+    pub(super) fn read_clusters(&mut self, worker: usize) -> Result<()> {
+        let index = self.ready[worker].index;
+        for at in 0..self.clusters.len() {
+            let one = &self.clusters[at];
+            let is_recent = one.read.is_some_and(|read| read.elapsed() < AGE);
+            if one.stacks.contains(&index) && !is_recent {
+                self.read_cluster(at)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Reads all of them: a load has ended.
+    ///
+    /// # Errors
+    /// As [`Bench::note_cluster`].
+    pub fn read_all_clusters(&mut self) -> Result<()> {
+        (0..self.clusters.len()).try_for_each(|at| self.read_cluster(at))
+    }
+
+    fn read_cluster(&mut self, at: usize) -> Result<()> {
+        let read = Cluster { conf: &self.clusters[at].conf }.status();
+        self.note_cluster(at, read.map_err(|why| format!("{why:#}")))
+    }
+
+    /// The same of a reading that was taken to know whether a stack kept its state.
+    ///
+    /// # Errors
+    /// As [`Bench::note_cluster`].
+    pub(super) fn note_status(&mut self, conf: &Path, status: ClusterStatus) -> Result<()> {
+        let at = self.clusters.iter().position(|one| one.conf == conf);
+        at.map_or(Ok(()), |at| self.note_cluster(at, Ok(status)))
+    }
+
+    /// Records a reading. A cluster that does not answer for once says nothing of the load on it.
+    ///
+    /// # Errors
+    /// When the record cannot be written; when the load writes and the cluster has no room.
+    fn note_cluster(&mut self, at: usize, read: Result<ClusterStatus, String>) -> Result<()> {
+        let one = &mut self.clusters[at];
+        one.read = Some(Instant::now());
+        let its = self.ready.iter().filter(|ready| one.stacks.contains(&ready.index));
+        let stacks: Vec<String> = its.map(|ready| ready.stack.clone()).collect();
+        let (status, unknown) = match read {
+            Ok(status) => (Some(status), None),
+            Err(why) => (None, Some(why)),
+        };
+        let conf = one.conf.clone();
+        let full = status.as_ref().filter(|_| self.workload.writes()).map(|status| status.full().join(", "));
+        self.store.append(&Record::Cluster(ClusterReading {
+            visit: self.visit,
+            set: self.set,
+            workload: self.workload.name.clone(),
+            stacks,
+            at_ns: clock::now(),
+            status,
+            unknown,
+        }))?;
+        let full = full.unwrap_or_default();
+        ensure!(full.is_empty(), Failed::measurement(no_room(&conf, &full)));
+        Ok(())
+    }
+}
+
+/// Why nothing may be written to a cluster with these checks.
+pub fn no_room(conf: &Path, checks: &str) -> String {
+    let conf = conf.display();
+    format!(
+        "the cluster of {conf} has no room to be written to ({checks}), and a full one stops for all who use it; hint: ceph --conf \
+         {conf} osd df, then more OSDs or less data, or a load that only reads"
+    )
+}

@@ -1,0 +1,29 @@
+//! `rados`: objects of a Ceph cluster's pool, which fio reaches as a client by librados.
+
+use super::OptionKind::Size;
+use super::{Capability, Face, LayerHelp, option};
+use iotax_facts::need::{Find, Requirement, debian, everywhere};
+
+/// Its words.
+pub const HELP: LayerHelp = LayerHelp {
+    name: "rados",
+    example: "[/dev/nvme1n1,/dev/nvme2n1,/dev/nvme3n1] | ceph(size=3) | rados",
+    options: &[option("object-size", Size).also(&["object_size"]).default("4MiB")],
+    below: Face::Rbd,
+    gives: Face::Client,
+    only_here: true,
+    capabilities: &[Capability::listed(
+        "rados",
+        "layers rados and fio-rbd: ceph by fio as its client",
+        &["fio", "fio-ceph", "ceph-common", "root"],
+    )],
+    // Whether fio has the engines it is asked itself.
+    requires: &[Requirement {
+        id: "fio-ceph",
+        why: "for fio as a client of ceph",
+        supply: &[debian("apt-get install fio"), everywhere("build fio with librados and librbd")],
+        finds: &[Find::Program("fio")],
+    }],
+    programs: &["fio"],
+    ..LayerHelp::PLAIN
+};

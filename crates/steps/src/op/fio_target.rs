@@ -1,0 +1,122 @@
+//! What fio reaches as a client of a Ceph cluster: objects in its pool, or an image. A file of the run's folder says to fio what it
+//! is. The objects go with the pool.
+
+use super::{ManagedResource, Operation, Own, RealSystem, RunTag, StepOutput, Undoing};
+use crate::ceph;
+use crate::engine::fio::{Client, Part, fill};
+use crate::settings::ThingSettings;
+use crate::system::{remove_file, write_file};
+use anyhow::{Context, Result, anyhow};
+use iotax_units::show_bytes;
+use serde::{Deserialize, Serialize};
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+
+/// The file, and what it names.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MakeFioTarget {
+    /// In the run's folder.
+    pub file: PathBuf,
+    /// The cluster's ceph.conf.
+    pub conf: PathBuf,
+    /// What it names, with the configuration that this client reads: the cluster's, or a copy of it beside the file.
+    pub client: Client,
+    /// What that copy says of librbd's cache.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cache: Option<bool>,
+    /// Whether it is written once: it is new.
+    pub fill: bool,
+}
+
+impl MakeFioTarget {
+    /// The copy of the configuration, where there is one.
+    fn copy(&self) -> Option<&Path> {
+        (self.client.conf != self.conf).then_some(self.client.conf.as_path())
+    }
+}
+
+impl Operation for MakeFioTarget {
+    fn describe(&self) -> String {
+        let Client { pool, of, bytes, .. } = &self.client;
+        let what = match of {
+            Part::Image { name } => format!("the image {pool}/{name}, {}", show_bytes(*bytes)),
+            Part::Objects { object_bytes, .. } => {
+                format!("{} in objects of {} in {pool}", show_bytes(*bytes), show_bytes(*object_bytes))
+            }
+        };
+        let cache = match self.cache {
+            Some(true) => ", librbd's cache on",
+            Some(false) => ", librbd's cache off",
+            None => "",
+        };
+        let fill = if self.fill { ", written once" } else { "" };
+        format!("{} for fio's engine {}: {what}{cache}{fill}", self.file.display(), self.client.ioengine())
+    }
+
+    fn own<'a>(&'a self, _: &'a StepOutput) -> Vec<Own<'a>> {
+        let mut own = vec![Own::InFolder(&self.file)];
+        own.extend(self.copy().map(Own::InFolder));
+        own
+    }
+
+    fn undoing(&self, _: Option<&StepOutput>) -> Option<Undoing> {
+        Some(Undoing::new("removed", self.file.display()))
+    }
+}
+
+impl ManagedResource for MakeFioTarget {
+    fn survives(&self) -> bool {
+        true
+    }
+
+    fn make(&self, _: &mut RealSystem, _: &RunTag) -> Result<StepOutput> {
+        self.client.check().map_err(|why| anyhow!(why))?;
+        if let Some(copy) = self.copy() {
+            let text = fs::read_to_string(&self.conf)
+                .with_context(|| format!("cannot read {}", self.conf.display()))?;
+            // The last word of a section counts.
+            let cache = self.cache.unwrap_or_default();
+            private_file(copy, &format!("{text}\n[client]\nrbd_cache = {cache}\n"))?;
+        }
+        private_file(&self.file, &serde_json::to_string(&self.client)?)?;
+        if self.fill {
+            fill(&self.client).with_context(|| format!("cannot write {} once", self.file.display()))?;
+        }
+        Ok(StepOutput::at(self.file.clone()))
+    }
+
+    fn find(&self, _: &RunTag, _: &[StepOutput]) -> Result<Option<StepOutput>> {
+        let is_there = [Some(self.file.as_path()), self.copy()].into_iter().flatten().any(Path::exists);
+        Ok(is_there.then(|| StepOutput::at(self.file.clone())))
+    }
+
+    fn unmake(&self, _: &mut RealSystem, _: &RunTag, _: &StepOutput) -> Result<()> {
+        self.copy().map_or(Ok(()), remove_file)?;
+        remove_file(&self.file)
+    }
+
+    fn settings(&self, _: &StepOutput) -> Result<ThingSettings> {
+        let Client { conf, pool, of, .. } = &self.client;
+        match of {
+            Part::Image { name } => {
+                let mut settings = ceph::image_settings(conf, pool, name)?;
+                settings.insert("rbd_cache".to_owned(), ceph::cache_by_conf(conf, (pool, name)));
+                Ok(settings)
+            }
+            Part::Objects { object_bytes, .. } => {
+                let mut settings = ceph::pool_settings(conf, pool)?;
+                settings.insert("object_size".to_owned(), object_bytes.to_string());
+                Ok(settings)
+            }
+        }
+    }
+}
+
+/// Only we may read it.
+fn private_file(path: &Path, text: &str) -> Result<()> {
+    write_file(path, b"")?;
+    fs::set_permissions(path, fs::Permissions::from_mode(0o600))
+        .with_context(|| format!("cannot close {}", path.display()))?;
+    write_file(path, text.as_bytes())
+}
