@@ -34,6 +34,7 @@ mod knee;
 mod layers;
 mod limits;
 mod lines;
+mod machines;
 mod neighbours;
 mod pairing;
 pub mod precondition;

@@ -366,6 +366,7 @@ impl Parts {
         let labs = place::labs_of(&self.stacks, &self.names);
         Ok(Scenario {
             labs,
+            described: self.names.described,
             source: self.source,
             name: self.name,
             declared: self.declared,

@@ -52,6 +52,7 @@ pub use iotax_facts::{Consent, Engine};
 use crate::layer::Role;
 use crate::layer::tool::Tool;
 use iotax_facts::place::Place;
+use iotax_facts::vm::Described;
 use iotax_load::{DataKind, Job};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
@@ -97,6 +98,9 @@ pub struct Scenario {
     /// Guests with emulated drives that stacks stand in, by the names of their places.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub labs: BTreeMap<Place, LabSpec>,
+    /// What the scenario says of places: facts in the user's words, the virtual machine that a place is.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub described: BTreeMap<Place, Described>,
     /// What was read differently from how it was written, for `plan`, the report and the log.
     #[serde(default)]
     pub notes: Vec<String>,
@@ -121,6 +125,7 @@ impl Scenario {
             rating: None,
             table: None,
             labs: BTreeMap::new(),
+            described: BTreeMap::new(),
             notes: Vec::new(),
         }
     }

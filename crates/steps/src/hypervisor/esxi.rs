@@ -1,0 +1,118 @@
+//! ESXi, by itself or below a vCenter: what `govc vm.info -json` and `govc device.info -json` print. Where it is and who asks is in
+//! govc's own environment (`GOVC_URL`, ...), never in a scenario.
+
+use super::{Ask, Disk, Hypervisor, PASSED, not_running, not_understood};
+use anyhow::Result;
+use iotax_facts::vm::{Manager, Vm, VmFacts};
+use serde_json::Value;
+use std::collections::BTreeMap;
+
+pub(crate) struct Esxi;
+
+/// Of the machine: the setting, and where it is in `.config`.
+const OF_MACHINE: &[(&str, &str)] = &[
+    ("hardware", "/version"),
+    ("vcpus", "/hardware/numCPU"),
+    ("memory_mb", "/hardware/memoryMB"),
+    ("latency_sensitivity", "/latencySensitivity/level"),
+    ("cpu.reservation_mhz", "/cpuAllocation/reservation"),
+    ("cpu.limit_mhz", "/cpuAllocation/limit"),
+    ("cpu.shares", "/cpuAllocation/shares/level"),
+    ("memory.reservation_mb", "/memoryAllocation/reservation"),
+    ("memory.reserved", "/memoryReservationLockedToMax"),
+];
+
+/// Of a disk.
+const OF_DISK: &[(&str, &str)] = &[
+    ("file", "/backing/fileName"),
+    ("mode", "/backing/diskMode"),
+    ("thin", "/backing/thinProvisioned"),
+    ("eager", "/backing/eagerlyScrub"),
+    ("write_through", "/backing/writeThrough"),
+    ("sharing", "/backing/sharing"),
+    ("device", "/backing/deviceName"),
+    ("iops_limit", "/storageIOAllocation/limit"),
+    ("shares", "/storageIOAllocation/shares/level"),
+];
+
+impl Hypervisor for Esxi {
+    fn package(&self) -> &'static str {
+        "go install github.com/vmware/govmomi/govc@v0.37.3, and set GOVC_URL and what else it needs"
+    }
+
+    fn facts(&self, vm: &Vm, ask: Ask) -> Result<VmFacts> {
+        let machine = machine(vm, ask)?;
+        let devices = ask(&["device.info", "-json", "-vm", &vm.name])?;
+        facts_in(vm, &machine, &devices)
+    }
+}
+
+/// The one machine of that name.
+pub(crate) fn machine(vm: &Vm, ask: Ask) -> Result<Value> {
+    let text = ask(&["vm.info", "-json", &vm.name])?;
+    let answer: Value = serde_json::from_str(&text).map_err(|error| not_understood(vm, error))?;
+    let known = answer
+        .get("virtualMachines")
+        .ok_or_else(|| not_understood(vm, "it has no virtualMachines; hint: take govc v0.37 or newer"))?;
+    match known.as_array().map(Vec::as_slice).unwrap_or_default() {
+        [machine] => Ok(machine.clone()),
+        [] => Err(not_understood(vm, "there is no such machine; hint: `govc find / -type m` lists them")),
+        _ => Err(not_understood(
+            vm,
+            "several have that name; hint: write its path, from `govc find / -type m`",
+        )),
+    }
+}
+
+fn facts_in(vm: &Vm, machine: &Value, devices: &str) -> Result<VmFacts> {
+    if let Some(state) = machine.pointer("/runtime/powerState").and_then(Value::as_str) {
+        if state != "poweredOn" {
+            return Err(not_running(vm, state));
+        }
+    }
+    let config = machine.get("config").unwrap_or(&Value::Null);
+    let mut settings = picked(config, OF_MACHINE);
+    let devices: Value = serde_json::from_str(devices).map_err(|error| not_understood(vm, error))?;
+    let devices = devices.get("devices").and_then(Value::as_array);
+    let devices = devices.ok_or_else(|| not_understood(vm, "it has no devices"))?;
+    let kind = |device: &Value| device.get("type").and_then(Value::as_str).unwrap_or_default().to_owned();
+    let passed = devices.iter().filter(|device| kind(device) == "VirtualPCIPassthrough");
+    for (at, device) in passed.enumerate() {
+        settings.insert(format!("{PASSED}{at}"), passed_through(device));
+    }
+    let disk = |device: &Value| {
+        let mut settings = picked(device, OF_DISK);
+        let at = devices
+            .iter()
+            .find(|one| one.get("key").is_some_and(|key| Some(key) == device.get("controllerKey")));
+        settings.extend(at.map(|controller| ("controller".to_owned(), kind(controller))));
+        let name = device.get("name").and_then(Value::as_str).unwrap_or("disk").to_owned();
+        let serial = device.pointer("/backing/uuid").and_then(Value::as_str).map(str::to_owned);
+        Disk { name, serial, measured: None, settings }
+    };
+    let disks = devices.iter().filter(|device| kind(device) == "VirtualDisk").map(disk).collect();
+    Ok(VmFacts { manager: Manager::Esxi, name: vm.name.clone(), settings, disks })
+}
+
+fn picked(value: &Value, of: &[(&str, &str)]) -> BTreeMap<String, String> {
+    let one = |(key, pointer): &(&str, &str)| {
+        let text = match value.pointer(pointer)? {
+            Value::Null => return None,
+            Value::String(text) if text.is_empty() => return None,
+            Value::String(text) => text.clone(),
+            other => other.to_string(),
+        };
+        Some(((*key).to_owned(), text))
+    };
+    of.iter().filter_map(one).collect()
+}
+
+/// `pci 0000:3b:00.0 144d:a802`: the id of the device comes as hexadecimal digits of a number with a sign.
+fn passed_through(device: &Value) -> String {
+    let word = |pointer| device.pointer(pointer).and_then(Value::as_str).unwrap_or("?");
+    let hex = |text: &str| i64::from_str_radix(text, 16).map(|id| format!("{:04x}", id & 0xffff));
+    let vendor = device.pointer("/backing/vendorId").and_then(Value::as_i64);
+    let vendor = vendor.map_or("?".to_owned(), |id| format!("{:04x}", id & 0xffff));
+    let id = word("/backing/deviceId");
+    format!("pci {} {vendor}:{}", word("/backing/id"), hex(id).unwrap_or_else(|_| id.to_owned()))
+}

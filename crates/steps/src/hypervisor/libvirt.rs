@@ -1,0 +1,148 @@
+//! libvirt: a domain's XML, as `virsh dumpxml` prints it.
+
+use super::{Ask, DEFAULT, Disk, Hypervisor, PASSED, not_running, not_understood};
+use anyhow::Result;
+use iotax_facts::vm::{Manager, Vm, VmFacts};
+use roxmltree::{Document, Node};
+use std::collections::BTreeMap;
+
+pub(crate) struct Libvirt;
+
+/// virsh's arguments before the command.
+pub(crate) fn connection(vm: &Vm) -> Vec<&str> {
+    let uri = vm.uri.as_deref().map(|uri| ["-c", uri]);
+    std::iter::once("-q").chain(uri.into_iter().flatten()).collect()
+}
+
+impl Hypervisor for Libvirt {
+    fn package(&self) -> &'static str {
+        "apt-get install libvirt-clients, or on = \"ssh:HOST\" of the host that has it"
+    }
+
+    fn facts(&self, vm: &Vm, ask: Ask) -> Result<VmFacts> {
+        let of = |words: &[&str]| ask(&[&connection(vm)[..], words, &["--domain", &vm.name]].concat());
+        let state = of(&["domstate"])?;
+        if state.trim() != "running" {
+            return Err(not_running(vm, state.trim()));
+        }
+        facts_in(vm, &of(&["dumpxml"])?)
+    }
+}
+
+/// What a domain's XML says.
+fn facts_in(vm: &Vm, xml: &str) -> Result<VmFacts> {
+    let document = Document::parse(xml).map_err(|error| not_understood(vm, error))?;
+    let domain = document.root_element();
+    let devices = child(domain, "devices").ok_or_else(|| not_understood(vm, "it has no devices"))?;
+    let mut settings = BTreeMap::new();
+    put(&mut settings, "type", domain.attribute("type"));
+    let machine =
+        child(domain, "os").and_then(|os| child(os, "type")).and_then(|kind| kind.attribute("machine"));
+    put(&mut settings, "machine", machine);
+    put(&mut settings, "vcpus", text_of(domain, "vcpu"));
+    put(&mut settings, "cpu", child(domain, "cpu").and_then(|cpu| cpu.attribute("mode")));
+    put(&mut settings, "iothreads", text_of(domain, "iothreads"));
+    let memory = child(domain, "currentMemory").or_else(|| child(domain, "memory"));
+    let memory = memory
+        .and_then(|one| Some(format!("{} {}", one.text()?.trim(), one.attribute("unit").unwrap_or("KiB"))));
+    put(&mut settings, "memory", memory.as_deref());
+    for part in ["cputune", "numatune", "blkiotune", "memoryBacking"] {
+        if let Some(node) = child(domain, part) {
+            flatten(part, node, &mut settings);
+        }
+    }
+    for (at, device) in elements(devices, "hostdev").enumerate() {
+        put(&mut settings, &format!("{PASSED}{at}"), Some(&passed(device)));
+    }
+    let disks = elements(devices, "disk")
+        .filter(|disk| !matches!(disk.attribute("device"), Some("cdrom" | "floppy")));
+    let disks = disks.map(|disk| disk_of(disk, devices)).collect();
+    Ok(VmFacts { manager: Manager::Libvirt, name: vm.name.clone(), settings, disks })
+}
+
+fn disk_of(disk: Node, devices: Node) -> Disk {
+    let mut settings = BTreeMap::new();
+    let driver = child(disk, "driver");
+    let of_driver = |key| driver.and_then(|driver| driver.attribute(key));
+    for key in ["cache", "io", "queues", "iothread", "discard"] {
+        put(&mut settings, key, Some(of_driver(key).unwrap_or(DEFAULT)));
+    }
+    put(&mut settings, "format", of_driver("type"));
+    put(&mut settings, "source", disk.attribute("type"));
+    let target = child(disk, "target");
+    let bus = target.and_then(|target| target.attribute("bus"));
+    put(&mut settings, "bus", bus);
+    if let Some(controller) = bus.and_then(|bus| controller(disk, bus, devices)) {
+        put(&mut settings, "controller", controller.attribute("model"));
+        let driver = child(controller, "driver");
+        for (key, attribute) in [("controller.queues", "queues"), ("controller.iothread", "iothread")] {
+            put(&mut settings, key, driver.and_then(|driver| driver.attribute(attribute)));
+        }
+    }
+    if let Some(limits) = child(disk, "iotune") {
+        flatten("iotune", limits, &mut settings);
+    }
+    let name = target.and_then(|target| target.attribute("dev")).unwrap_or("disk").to_owned();
+    Disk { name, serial: text_of(disk, "serial").map(str::to_owned), measured: None, settings }
+}
+
+/// The controller that a disk is at.
+fn controller<'a>(disk: Node<'a, 'a>, bus: &str, devices: Node<'a, 'a>) -> Option<Node<'a, 'a>> {
+    let index = child(disk, "address")?.attribute("controller")?;
+    elements(devices, "controller")
+        .find(|one| (one.attribute("type"), one.attribute("index")) == (Some(bus), Some(index)))
+}
+
+/// `pci 0000:3b:00.0`
+fn passed(device: Node) -> String {
+    let kind = device.attribute("type").unwrap_or("device");
+    let source = child(device, "source");
+    let address = source.and_then(|source| child(source, "address"));
+    let part = |key| {
+        let text = address?.attribute(key)?;
+        u32::from_str_radix(text.trim_start_matches("0x"), 16).ok()
+    };
+    match (part("domain"), part("bus"), part("slot"), part("function")) {
+        (domain, Some(bus), Some(slot), Some(function)) => {
+            format!("{kind} {:04x}:{bus:02x}:{slot:02x}.{function:x}", domain.unwrap_or(0))
+        }
+        _ => kind.to_owned(),
+    }
+}
+
+/// Leaves and attributes below a node, by their path.
+fn flatten(key: &str, node: Node, settings: &mut BTreeMap<String, String>) {
+    for attribute in node.attributes() {
+        put(settings, &format!("{key}.{}", attribute.name()), Some(attribute.value()));
+    }
+    let mut numbered: BTreeMap<&str, usize> = BTreeMap::new();
+    let mut leaf = true;
+    for below in node.children().filter(Node::is_element) {
+        leaf = false;
+        let name = below.tag_name().name();
+        let at = numbered.entry(name).or_default();
+        let several = elements(node, name).count() > 1;
+        let path = if several { format!("{key}.{name}.{at}") } else { format!("{key}.{name}") };
+        *at += 1;
+        flatten(&path, below, settings);
+    }
+    let text = node.text().map(str::trim).filter(|text| leaf && !text.is_empty());
+    let bare = leaf && text.is_none() && node.attributes().len() == 0;
+    put(settings, key, text.or(bare.then_some("yes")));
+}
+
+fn put(settings: &mut BTreeMap<String, String>, key: &str, value: Option<&str>) {
+    settings.extend(value.map(|value| (key.to_owned(), value.to_owned())));
+}
+
+pub(crate) fn child<'a>(node: Node<'a, 'a>, name: &str) -> Option<Node<'a, 'a>> {
+    node.children().find(|one| one.has_tag_name(name))
+}
+
+pub(crate) fn elements<'a>(node: Node<'a, 'a>, name: &'a str) -> impl Iterator<Item = Node<'a, 'a>> {
+    node.children().filter(move |one| one.has_tag_name(name))
+}
+
+fn text_of<'a>(node: Node<'a, 'a>, name: &str) -> Option<&'a str> {
+    child(node, name)?.text().map(str::trim)
+}
