@@ -18,27 +18,38 @@ impl Session<'_> {
     /// Hosts over SSH are reached once, before anything is made here: their targets' sizes are
     /// needed, and what fails there fails early.
     pub(super) fn reach_remotes(&mut self, places: &mut Places) -> Result<()> {
-        let run_id = self.run_id();
         for (index, stack) in self.scenario.stacks.iter().enumerate() {
-            for (member, medium) in stack.medium.members().iter().enumerate() {
-                let Medium::Remote { host, path, size, agent } = medium else { continue };
-                let place = Place::Ssh(host.clone());
-                match agent {
-                    _ if places.has(&place) => {}
-                    Agent::Iotax => self.reach_remote(places, host, index, &run_id)?,
-                    Agent::Fio => self.reach_afar(places, host, path, index)?,
-                }
-                let (found, warnings, drive) =
-                    survey::remote(places.get(&place)?, medium, self.scenario, stack)?;
-                if let Some(identity) = drive {
-                    let afar = Afar { identity, admitted: false };
-                    self.survey.afar.entry((place.clone(), path.clone())).or_insert(afar);
-                }
-                self.survey.found[index][member] = limited(found, *size, stack)?;
-                for text in warnings {
-                    self.warn("target", &place.to_string(), text)?;
-                }
+            // Where a person brings the drive first, nobody may answer yet.
+            if self.scenario.operator_of(stack).is_some() {
+                continue;
             }
+            for member in 0..stack.medium.members().len() {
+                self.reach_member(places, index, member)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The host that a member of a stack is on, if it is on another, and what the member is there.
+    pub(super) fn reach_member(&mut self, places: &mut Places, index: usize, member: usize) -> Result<()> {
+        let stack = &self.scenario.stacks[index];
+        let medium = &stack.medium.members()[member];
+        let Medium::Remote { host, path, size, agent } = medium else { return Ok(()) };
+        let place = Place::Ssh(host.clone());
+        let run_id = self.run_id();
+        match agent {
+            _ if places.has(&place) => {}
+            Agent::Iotax => self.reach_remote(places, host, index, &run_id)?,
+            Agent::Fio => self.reach_afar(places, host, path, index)?,
+        }
+        let (found, warnings, drive) = survey::remote(places.get(&place)?, medium, self.scenario, stack)?;
+        if let Some(identity) = drive {
+            let afar = Afar { identity, admitted: false };
+            self.survey.afar.entry((place.clone(), path.clone())).or_insert(afar);
+        }
+        self.survey.found[index][member] = limited(found, *size, stack)?;
+        for text in warnings {
+            self.warn("target", &place.to_string(), text)?;
         }
         Ok(())
     }

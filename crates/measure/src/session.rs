@@ -295,6 +295,11 @@ impl Session<'_> {
             return Ok(Visited::Done);
         };
         let (planned, further) = (chain[0], &chain[1..=last]);
+        let before = self.executor.mark();
+        let set = &layout.sets[planned.set];
+        if !self.await_operator(places, set)? {
+            return Ok(Visited::Interrupted);
+        }
         let mark = self.executor.mark();
         let up = self.bring_up(layout, places, planned)?;
         self.record_drives(places, &up)?;
@@ -320,6 +325,8 @@ impl Session<'_> {
             places.get(&place)?.allow(&Allowed::default())?;
         }
         self.take_down(mark)?;
+        self.leave_operators_places(places, set);
+        self.take_down(before)?;
         Ok(outcome)
     }
 

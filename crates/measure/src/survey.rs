@@ -160,6 +160,10 @@ fn bottom(
     survey: &mut Survey,
 ) -> Result<Found> {
     let stack = &scenario.stacks[index];
+    if let Some(operator) = scenario.operator_of(stack) {
+        // It may be elsewhere still: it is looked at when it is the stack's turn.
+        return Ok(Found::bare(operator.size, true, true));
+    }
     match member {
         Medium::File { path, size, .. } => {
             // Looked at with its siblings, which all stacks of it have.
@@ -415,7 +419,7 @@ fn file(
 ///
 /// # Errors
 /// Bad input when it does not exist or may not be used as meant.
-fn existing(
+pub(super) fn existing(
     path: &Path,
     could_be_made: bool,
     scenario: &Scenario,

@@ -16,8 +16,9 @@ use super::values::parse_engine;
 use super::verify;
 use super::words::JobWords;
 use super::{
-    Consent, DurabilitySpec, Engine, MeasureSpec, Medium, Rating, Scenario, Stack, Workload, durability,
-    grammar, jobfile, measure, names, profile, published, remote, states, sweep, table, toml,
+    Consent, DurabilitySpec, Engine, MeasureSpec, Medium, Operator, Rating, Scenario, Stack, Workload,
+    durability, grammar, jobfile, measure, names, operator, profile, published, remote, states, sweep, table,
+    toml,
 };
 use crate::state::State;
 use iotax_load::{EngineName, Job};
@@ -214,6 +215,8 @@ pub(super) struct Parts {
     pub rating: Option<Rating>,
     pub table: Option<table::Draft>,
     pub notes: Vec<String>,
+    /// What a person does before a stack is measured, by its name, with where it is written.
+    pub operators: BTreeMap<String, Operator>,
     /// For workloads that name none.
     pub engine: Option<Engine>,
 }
@@ -241,6 +244,7 @@ impl Parts {
             rating: None,
             table: None,
             notes: Vec::new(),
+            operators: BTreeMap::new(),
             engine: None,
         }
     }
@@ -351,6 +355,12 @@ impl Parts {
         };
         self.notes.extend(remote::one_engine(&self.stacks, &mut workloads));
         verify::check(&self.stacks, &workloads).map_err(|fault| self.error(fault).key("verify"))?;
+        let alone = [(self.bill, "a bill"), (self.durability.is_some(), "durability trials")];
+        let alone = alone.into_iter().find(|(asked, _)| *asked).map(|(_, what)| what);
+        operator::check(&self.stacks, &self.operators, alone).map_err(|(stack, fault)| {
+            let why = format!("[stack.{stack}]: {}", fault.why);
+            self.error(Fault { why, ..fault }).key("operator")
+        })?;
         let published = self.published.as_ref().map(|draft| draft.settled(&self.stacks, &workloads));
         let published = published.transpose()?;
         let table = self.table.as_ref().map(|draft| draft.settled(&self.stacks, &workloads)).transpose()?;
@@ -367,6 +377,7 @@ impl Parts {
         Ok(Scenario {
             labs,
             described: self.names.described,
+            operators: self.operators,
             source: self.source,
             name: self.name,
             declared: self.declared,

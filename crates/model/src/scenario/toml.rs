@@ -12,8 +12,8 @@ use super::sweep::{self, Item};
 use super::values::parse_engine;
 use super::words::{JobWords, known_words};
 use super::{
-    DurabilitySpec, Engine, Medium, Rating, Stack, durability, grammar, jobfile, measure, names, place,
-    profile, published, rating, remote, table, tools,
+    DurabilitySpec, Engine, Medium, Rating, Stack, durability, grammar, jobfile, measure, names, operator,
+    place, profile, published, rating, remote, table, tools,
 };
 use crate::state::State;
 use ::toml::Spanned;
@@ -89,6 +89,7 @@ struct StackWire {
     on: Option<Spanned<String>>,
     layers: Option<Vec<Spanned<String>>>,
     own: Option<bool>,
+    operator: Option<Spanned<operator::Wire>>,
 }
 
 /// A table whose keys another room lists ([`WORDS`](super::words::WORDS), [`KEYS`](measure::KEYS)), in the order of the file.
@@ -211,6 +212,11 @@ impl Source<'_> {
         parts.declared = self.declared(&wire.device, &devices);
         parts.names = Names { devices, ..places };
         parts.stacks = self.stacks(&wire.stack, &parts.names)?;
+        for (name, stack) in &wire.stack {
+            let Some(wire) = &stack.get_ref().operator else { continue };
+            let operator = wire.get_ref().checked().map_err(|fault| self.fault(&wire.span(), fault))?;
+            parts.operators.insert(name.clone(), operator);
+        }
         for workload in wire.workload {
             self.workload(workload, engine, &mut parts)?;
         }
