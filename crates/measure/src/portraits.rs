@@ -48,6 +48,10 @@ impl Session<'_> {
             for why in hypervisor::match_disks(&mut told, &facts) {
                 self.warn("settings", &place.to_string(), why)?;
             }
+            for disk in &told.disks {
+                let known = disk.measured.clone().map(|path| ((place.clone(), path), disk.name.clone()));
+                self.survey.disks.extend(known);
+            }
             facts.vm = Some(Box::new(told));
         }
         let emulated = places.get(place)?.emulated.clone();

@@ -3,12 +3,13 @@
 use super::observer::Event;
 use super::places::Places;
 use super::session::Session;
+use super::sets::Set;
 use super::survey::{self, Afar};
 use anyhow::Result;
 use iotax_host::guard::judge::Intent;
 use iotax_layers::medium::Found;
 use iotax_model::scenario::{Agent, Medium, Stack};
-use iotax_steps::op::{Op, RemoteAgent};
+use iotax_steps::op::{ChangeMachine, Op, RemoteAgent};
 use iotax_steps::wire::{WireError, WireFault};
 use iotax_steps::{Place, Step, StepId};
 use iotax_units::exit::Failed;
@@ -47,7 +48,8 @@ impl Session<'_> {
             let afar = Afar { identity, admitted: false };
             self.survey.afar.entry((place.clone(), path.clone())).or_insert(afar);
         }
-        self.survey.found[index][member] = limited(found, *size, stack)?;
+        let disk = self.survey.disks.get(&(place.clone(), path.clone())).cloned();
+        self.survey.found[index][member] = Found { disk, ..limited(found, *size, stack)? };
         for text in warnings {
             self.warn("target", &place.to_string(), text)?;
         }
@@ -71,6 +73,38 @@ impl Session<'_> {
         if !known.admitted && survey::intent(self.scenario, stack) == Intent::Write {
             survey::judged_afar(&now, self.scenario, stack)?;
             known.admitted = true;
+        }
+        Ok(())
+    }
+
+    /// Leaves the places that steps restart.
+    pub(super) fn leave_restarted(&mut self, places: &mut Places, steps: &[Step]) {
+        for step in steps {
+            if let Op::ChangeMachine(ChangeMachine { host: Some(host), .. }) = &step.op {
+                places.leave(&Place::Ssh(host.clone()));
+            }
+        }
+    }
+
+    /// Hosts over SSH of a set that were left are reached again. The journal has them since they were reached first.
+    pub(super) fn reach_again(&mut self, places: &mut Places, set: &Set) -> Result<()> {
+        let run_id = self.run_id();
+        for index in &set.stacks {
+            for medium in self.scenario.stacks[*index].medium.members() {
+                let Medium::Remote { host, path, agent, .. } = medium else { continue };
+                let place = Place::Ssh(host.clone());
+                if places.has(&place) {
+                    continue;
+                }
+                self.observer.tell(Event::Reaching { place: place.to_string() });
+                match agent {
+                    Agent::Iotax => {
+                        places.reach_ssh(host, &run_id)?;
+                        self.record_place(places, &place)?;
+                    }
+                    Agent::Fio => self.reach_afar(places, host, path, *index)?,
+                }
+            }
         }
         Ok(())
     }

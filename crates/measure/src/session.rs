@@ -315,6 +315,7 @@ impl Session<'_> {
             let ready = self.in_next_state(layout, *planned, &up, &ready)?;
             outcome = self.measure_all(layout, places, *planned, &up, &ready)?;
         }
+        self.leave_restarted(places, &up.steps);
         // What is set up in a guest may lie on a disk that outlives it.
         self.executor.undo_to(mark + up.in_guests)?;
         for guest in &up.guests {
@@ -515,9 +516,13 @@ impl Session<'_> {
         loop {
             let mark = self.executor.mark();
             let plan = self.ground(layout).set(&layout.sets[planned.set], planned.number)?;
-            self.look_again(places, &layout.sets[planned.set])?;
+            let set = &layout.sets[planned.set];
+            self.reach_again(places, set)?;
+            self.look_again(places, set)?;
+            self.leave_restarted(places, &plan.steps);
             self.perform_all(&plan.steps[..plan.in_guests])?;
             self.tell_notes()?;
+            self.reach_again(places, set)?;
             match self.reach_guests(places, &plan) {
                 Ok(()) => {
                     self.needs_are_met_in_guests(&plan)?;

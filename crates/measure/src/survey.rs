@@ -47,6 +47,8 @@ pub struct Survey {
     absent: Vec<Absent>,
     /// Who the local devices and files at the bottom are.
     identities: Vec<(PathBuf, Identity)>,
+    /// What managers of virtual machines call the disks under load, by place and path.
+    pub(super) disks: BTreeMap<(Place, PathBuf), String>,
     /// Who the drives on other hosts are, by place and path.
     pub(super) afar: BTreeMap<(Place, PathBuf), Afar>,
 }

@@ -13,6 +13,7 @@ use super::zfs::ArcLimit;
 use super::{PathRef, ProcessId, RunTag, StepOutput};
 use crate::guest::DiskKey;
 use anyhow::{Result, anyhow, bail, ensure};
+use iotax_facts::vm::Vm;
 use iotax_host::Missing;
 use iotax_host::block::Identity;
 use iotax_host::needs::Need;
@@ -169,6 +170,7 @@ fn key_and_below(op: &Op) -> Option<(String, Vec<PathBuf>)> {
         Op::MakeCeph(it) => (format!("ceph {}", it.conf().display()), known(&it.members)),
         Op::ExportLibrbd(it) => (format!("librbd {}", it.file.display()), vec![it.conf.clone()]),
         Op::MakeByTool(it) => (format!("tool {}", it.name), known(&it.members)),
+        Op::ChangeMachine(it) => (format!("machine {}", it.vm), Vec::new()),
         Op::RemoteAgent(it) => (format!("agent {}", it.host), Vec::new()),
         Op::FillFile(_)
         | Op::ForgetFill(_)
@@ -339,6 +341,10 @@ impl Observer for SimulatedSystem {
 
     fn has_spdk_transport(&self, _: &ExportSpdkNvmf) -> Option<bool> {
         Some(false)
+    }
+
+    fn machine(&self, vm: &Vm, _: &str) -> Option<String> {
+        Some(format!("{vm} as it was"))
     }
 }
 

@@ -3,6 +3,7 @@
 
 mod bcache;
 pub mod ceph;
+mod domain;
 pub mod fs;
 mod librbd;
 mod linear;
@@ -16,6 +17,7 @@ pub mod zfs;
 
 pub use bcache::Bcache;
 pub use ceph::Ceph;
+pub use domain::Domain;
 pub use fs::FileSystem;
 pub use librbd::Librbd;
 pub use linear::{Linear, Split};
@@ -47,6 +49,7 @@ pub const ALL: &[&dyn Layer] = &[
     &SpdkBdev,
     &Ceph,
     &Librbd,
+    &Domain,
     &ByTool,
 ];
 

@@ -6,6 +6,7 @@ pub mod bcache;
 pub mod ceph;
 pub mod comparable;
 pub mod delay;
+pub mod domain;
 pub mod engine;
 pub mod fabric;
 pub mod fs;
@@ -51,6 +52,7 @@ pub const ALL: &[LayerHelp] = &[
     delay::HELP,
     vm::HELP,
     librbd::HELP,
+    domain::HELP,
     null::HELP,
     engine::HELP,
     nvmf::HELP,
@@ -119,6 +121,8 @@ pub struct LayerHelp {
     pub fabric: bool,
     /// It can be set up on this host only.
     pub only_here: bool,
+    /// The place that it is in is shut down and started by it, from this host.
+    pub restarts_place: bool,
     /// What no kernel has and it can stand on all the same: by which option, with which values.
     pub over: &'static [(Face, &'static str, &'static [&'static str])],
     /// Each layer on it gets an equal part of its own, and so stacks on it do not meet there.
@@ -214,6 +218,7 @@ impl LayerHelp {
         joins: false,
         fabric: false,
         only_here: false,
+        restarts_place: false,
         over: &[],
         gives_parts: false,
         splits: None,

@@ -48,6 +48,8 @@ pub struct Request {
     pub engine: Option<String>,
     /// `--destroy`, each `serial=X,wipe=gpt`.
     pub destroy: Vec<String>,
+    /// `--change`, each `libvirt:NAME` or `libvirt:NAME,force`.
+    pub change: Vec<String>,
     /// `--max-written 100GiB`.
     pub max_written: Option<String>,
     /// `--states healthy,failed(1),rebuilding`.
@@ -215,8 +217,10 @@ pub(super) struct Parts {
     pub rating: Option<Rating>,
     pub table: Option<table::Draft>,
     pub notes: Vec<String>,
-    /// What a person does before a stack is measured, by its name, with where it is written.
+    /// What a person does before a stack is measured, by its name.
     pub operators: BTreeMap<String, Operator>,
+    /// Virtual machines that may be changed, and whether by force.
+    pub changes: BTreeMap<String, bool>,
     /// For workloads that name none.
     pub engine: Option<Engine>,
 }
@@ -245,6 +249,7 @@ impl Parts {
             table: None,
             notes: Vec::new(),
             operators: BTreeMap::new(),
+            changes: BTreeMap::new(),
             engine: None,
         }
     }
@@ -276,6 +281,10 @@ impl Parts {
         }
         for text in &request.destroy {
             self.consent.push(parse_consent(text).map_err(|fault| origin.error("destroy", fault))?);
+        }
+        for text in &request.change {
+            let (vm, force) = place::parse_change(text).map_err(|fault| origin.error("change", fault))?;
+            self.changes.insert(vm, force);
         }
         if let Some(text) = &request.durability {
             let given = durability::parse(text).map_err(|fault| origin.error("durability", fault))?;
@@ -378,6 +387,7 @@ impl Parts {
             labs,
             described: self.names.described,
             operators: self.operators,
+            changes: self.changes,
             source: self.source,
             name: self.name,
             declared: self.declared,

@@ -103,6 +103,9 @@ pub struct Scenario {
     /// What the scenario says of places: facts in the user's words, the virtual machine that a place is.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub described: BTreeMap<Place, Described>,
+    /// `--change`: the virtual machines that may be shut down and set otherwise for a while, and whether by force.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub changes: BTreeMap<String, bool>,
     /// What a person does before a stack is measured, by the name of the stack.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub operators: BTreeMap<String, Operator>,
@@ -132,6 +135,7 @@ impl Scenario {
             labs: BTreeMap::new(),
             described: BTreeMap::new(),
             operators: BTreeMap::new(),
+            changes: BTreeMap::new(),
             notes: Vec::new(),
         }
     }

@@ -66,6 +66,27 @@ pub(super) fn add_fact(facts: &mut BTreeMap<String, String>, key: &str, value: &
     }
 }
 
+/// A virtual machine that may be changed for a visit, `libvirt:NAME`, and whether its power may be taken.
+///
+/// # Errors
+/// It names none.
+pub(super) fn parse_change(text: &str) -> Result<(String, bool), Fault> {
+    let (vm, force) = match text.strip_suffix(",force") {
+        Some(vm) => (vm, true),
+        None => (text, false),
+    };
+    let named = vm.split_once(':').is_some_and(|(manager, name)| {
+        !name.is_empty() && Manager::ALL.iter().any(|known| known.word() == manager)
+    });
+    match named {
+        true => Ok((vm.to_owned(), force)),
+        false => Err(Fault::hint(
+            format!("\"{text}\" names no virtual machine"),
+            "write libvirt:NAME, proxmox:VMID or esxi:NAME, with \",force\" where its power may be taken",
+        )),
+    }
+}
+
 /// The virtual machine that the keys of a place name; `None`: none.
 ///
 /// # Errors

@@ -57,6 +57,8 @@ struct Wire {
     workload: Vec<Spanned<Words>>,
     #[serde(default)]
     destroy: Vec<Spanned<String>>,
+    #[serde(default)]
+    change: Vec<Spanned<String>>,
     max_written: Option<Spanned<String>>,
     durability: Option<Words>,
     published: Option<published::Wire>,
@@ -233,6 +235,10 @@ impl Source<'_> {
         for text in &wire.destroy {
             let consent = parse_consent(text.get_ref()).map_err(|fault| self.fault(&text.span(), fault))?;
             parts.consent.push(consent);
+        }
+        for text in &wire.change {
+            let (vm, force) = self.value(text, place::parse_change)?;
+            parts.changes.insert(vm, force);
         }
         let max_written = wire.max_written.map(|word| self.value(&word, size_of));
         parts.max_written = max_written.transpose()?;

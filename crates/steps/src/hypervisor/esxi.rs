@@ -1,7 +1,7 @@
 //! ESXi, by itself or below a vCenter: what `govc vm.info -json` and `govc device.info -json` print. Where it is and who asks is in
 //! govc's own environment (`GOVC_URL`, ...), never in a scenario.
 
-use super::{Ask, Disk, Hypervisor, PASSED, not_running, not_understood};
+use super::{Ask, Disk, Hypervisor, PASSED, Settings, line_of, not_running, not_understood};
 use anyhow::Result;
 use iotax_facts::vm::{Manager, Vm, VmFacts};
 use serde_json::Value;
@@ -42,14 +42,74 @@ impl Hypervisor for Esxi {
 
     fn facts(&self, vm: &Vm, ask: Ask) -> Result<VmFacts> {
         let machine = machine(vm, ask)?;
-        let devices = ask(&["device.info", "-json", "-vm", &vm.name])?;
+        let devices = ask(&["device.info", "-json", "-vm", &vm.name], None)?;
         facts_in(vm, &machine, &devices)
+    }
+
+    fn changeable(&self) -> &'static [&'static str] {
+        &["mode", "latency"]
+    }
+
+    fn runs(&self, vm: &Vm, ask: Ask) -> Result<bool> {
+        let machine = machine(vm, ask)?;
+        Ok(machine.pointer("/runtime/powerState").and_then(Value::as_str) == Some("poweredOn"))
+    }
+
+    fn objection(&self, vm: &Vm, ask: Ask) -> Result<Option<String>> {
+        let machine = machine(vm, ask)?;
+        let has = machine.get("snapshot").is_some_and(|snapshot| !snapshot.is_null());
+        Ok(has.then(|| "it has snapshots".into()))
+    }
+
+    /// Only what is changed can be put back one by one, so only that is saved.
+    fn saved(&self, vm: &Vm, disk: &str, ask: Ask) -> Result<String> {
+        let machine = machine(vm, ask)?;
+        let devices = ask(&["device.info", "-json", "-vm", &vm.name, disk], None)?;
+        let devices: Value = serde_json::from_str(&devices).map_err(|error| not_understood(vm, error))?;
+        let word = |value: Option<&Value>| value.and_then(Value::as_str).map(str::to_owned);
+        let mode = word(devices.pointer("/devices/0/backing/diskMode"));
+        let mode = mode.ok_or_else(|| not_understood(vm, format!("the disk {disk} has no mode")))?;
+        let latency =
+            word(machine.pointer("/config/latencySensitivity/level")).unwrap_or_else(|| "normal".into());
+        Ok(format!("latency: {latency}\nmode: {mode}\n"))
+    }
+
+    fn with(&self, _: &Vm, _: &str, saved: &str, settings: &Settings) -> Result<String> {
+        let of = |key: &str| {
+            settings.get(key).map(String::as_str).or_else(|| line_of(saved, key)).unwrap_or_default()
+        };
+        Ok(format!("latency: {}\nmode: {}\n", of("latency"), of("mode")))
+    }
+
+    fn plain(&self, _: &str, saved: &str) -> String {
+        saved.to_owned()
+    }
+
+    fn put(&self, vm: &Vm, disk: &str, saved: &str, ask: Ask) -> Result<()> {
+        let now = self.saved(vm, disk, ask)?;
+        let changed = |key| line_of(saved, key).filter(|value| line_of(&now, key) != Some(value));
+        if let Some(mode) = changed("mode") {
+            ask(&["vm.disk.change", "-vm", &vm.name, "-disk.name", disk, "-mode", mode], None)?;
+        }
+        if let Some(latency) = changed("latency") {
+            ask(&["vm.change", "-vm", &vm.name, "-latency", latency], None)?;
+        }
+        Ok(())
+    }
+
+    fn stop(&self, vm: &Vm, force: bool, ask: Ask) -> Result<()> {
+        let how = if force { "-off" } else { "-s" };
+        ask(&["vm.power", how, &vm.name], None).map(drop)
+    }
+
+    fn start(&self, vm: &Vm, ask: Ask) -> Result<()> {
+        ask(&["vm.power", "-on", &vm.name], None).map(drop)
     }
 }
 
 /// The one machine of that name.
 pub(crate) fn machine(vm: &Vm, ask: Ask) -> Result<Value> {
-    let text = ask(&["vm.info", "-json", &vm.name])?;
+    let text = ask(&["vm.info", "-json", &vm.name], None)?;
     let answer: Value = serde_json::from_str(&text).map_err(|error| not_understood(vm, error))?;
     let known = answer
         .get("virtualMachines")

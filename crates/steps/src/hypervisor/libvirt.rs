@@ -1,10 +1,12 @@
 //! libvirt: a domain's XML, as `virsh dumpxml` prints it.
 
-use super::{Ask, DEFAULT, Disk, Hypervisor, PASSED, not_running, not_understood};
+use super::{Ask, DEFAULT, Disk, Hypervisor, PASSED, Settings, line_of, not_running, not_understood};
 use anyhow::Result;
+use iotax_facts::place::Place;
 use iotax_facts::vm::{Manager, Vm, VmFacts};
 use roxmltree::{Document, Node};
 use std::collections::BTreeMap;
+use std::ops::Range;
 
 pub(crate) struct Libvirt;
 
@@ -20,13 +22,109 @@ impl Hypervisor for Libvirt {
     }
 
     fn facts(&self, vm: &Vm, ask: Ask) -> Result<VmFacts> {
-        let of = |words: &[&str]| ask(&[&connection(vm)[..], words, &["--domain", &vm.name]].concat());
-        let state = of(&["domstate"])?;
+        let state = virsh(vm, ask, &["domstate"])?;
         if state.trim() != "running" {
             return Err(not_running(vm, state.trim()));
         }
-        facts_in(vm, &of(&["dumpxml"])?)
+        facts_in(vm, &virsh(vm, ask, &["dumpxml"])?)
     }
+
+    fn changeable(&self) -> &'static [&'static str] {
+        &["cache", "io", "queues", "iothread"]
+    }
+
+    fn runs(&self, vm: &Vm, ask: Ask) -> Result<bool> {
+        Ok(virsh(vm, ask, &["domstate"])?.trim() == "running")
+    }
+
+    fn objection(&self, vm: &Vm, ask: Ask) -> Result<Option<String>> {
+        let info = virsh(vm, ask, &["dominfo"])?;
+        if line_of(&info, "Persistent") != Some("yes") {
+            return Ok(Some(
+                "it is transient, so that nothing of it would be left when it is shut down".into(),
+            ));
+        }
+        if line_of(&info, "Managed save") != Some("no") {
+            return Ok(Some("it has a managed save".into()));
+        }
+        if !virsh(vm, ask, &["snapshot-list", "--name"])?.trim().is_empty() {
+            return Ok(Some("it has snapshots".into()));
+        }
+        let now = facts_in(vm, &virsh(vm, ask, &["dumpxml"])?)?;
+        let next = facts_in(vm, &virsh(vm, ask, &["dumpxml", "--inactive"])?)?;
+        // A model of a processor is worked out at the start, and a balloon moves.
+        let settings = |facts: &VmFacts| {
+            let mut settings = facts.settings.clone();
+            ["cpu", "machine", "memory"].iter().for_each(|key| drop(settings.remove(*key)));
+            settings
+        };
+        let alike = (settings(&now), &now.disks) == (settings(&next), &next.disks);
+        Ok((!alike).then(|| "it has changes that wait for its next start".into()))
+    }
+
+    fn saved(&self, vm: &Vm, disk: &str, ask: Ask) -> Result<String> {
+        let xml = virsh(vm, ask, &["dumpxml", "--inactive", "--security-info"])?;
+        driver_of(vm, disk, &xml)?;
+        Ok(xml)
+    }
+
+    fn with(&self, vm: &Vm, disk: &str, saved: &str, settings: &Settings) -> Result<String> {
+        let (range, mut attributes) = driver_of(vm, disk, saved)?;
+        attributes.extend(settings.clone());
+        Ok(format!("{}{}{}", &saved[..range.start], element(&attributes), &saved[range.end..]))
+    }
+
+    fn plain(&self, disk: &str, saved: &str) -> String {
+        // libvirt writes attributes in an order of its own.
+        let vm = Vm { manager: Manager::Libvirt, name: String::new(), on: Place::Host, uri: None };
+        match driver_of(&vm, disk, saved) {
+            Ok((range, attributes)) => {
+                format!("{}{}{}", &saved[..range.start], element(&attributes), &saved[range.end..])
+                    .trim()
+                    .to_owned()
+            }
+            Err(_) => saved.trim().to_owned(),
+        }
+    }
+
+    fn put(&self, vm: &Vm, _: &str, saved: &str, ask: Ask) -> Result<()> {
+        ask(&[&connection(vm)[..], &["define", "/dev/stdin"]].concat(), Some(saved)).map(drop)
+    }
+
+    fn stop(&self, vm: &Vm, force: bool, ask: Ask) -> Result<()> {
+        virsh(vm, ask, if force { &["destroy"] } else { &["shutdown"] }).map(drop)
+    }
+
+    fn start(&self, vm: &Vm, ask: Ask) -> Result<()> {
+        virsh(vm, ask, &["start"]).map(drop)
+    }
+}
+
+fn virsh(vm: &Vm, ask: Ask, words: &[&str]) -> Result<String> {
+    ask(&[&connection(vm)[..], words, &["--domain", &vm.name]].concat(), None)
+}
+
+/// Where the `<driver>` of a disk stands in a domain's XML, and its attributes.
+fn driver_of(vm: &Vm, disk: &str, xml: &str) -> Result<(Range<usize>, Settings)> {
+    let document = Document::parse(xml).map_err(|error| not_understood(vm, error))?;
+    let devices =
+        child(document.root_element(), "devices").ok_or_else(|| not_understood(vm, "it has no devices"))?;
+    let is_it = |one: &Node| child(*one, "target").and_then(|target| target.attribute("dev")) == Some(disk);
+    let found = elements(devices, "disk").find(is_it).and_then(|disk| child(disk, "driver"));
+    let driver = found.ok_or_else(|| not_understood(vm, format!("there is no disk {disk} with a driver")))?;
+    if driver.children().any(|below| below.is_element()) {
+        return Err(not_understood(vm, format!("the driver of {disk} has parts of its own")));
+    }
+    let attributes = driver.attributes().map(|one| (one.name().to_owned(), one.value().to_owned())).collect();
+    Ok((driver.range(), attributes))
+}
+
+/// Values are words of the catalog, or come from such an element.
+fn element(attributes: &Settings) -> String {
+    let escaped = |value: &str| value.replace('&', "&amp;").replace('<', "&lt;").replace('\'', "&apos;");
+    let words: String =
+        attributes.iter().map(|(key, value)| format!(" {key}='{}'", escaped(value))).collect();
+    format!("<driver{words}/>")
 }
 
 /// What a domain's XML says.

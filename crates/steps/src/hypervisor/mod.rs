@@ -22,8 +22,8 @@ const ANSWERS_WITHIN: Duration = Duration::from_secs(60);
 /// What nobody set.
 pub(crate) const DEFAULT: &str = "default";
 
-/// Puts arguments to the manager's program, and gives what it writes.
-pub(crate) type Ask<'a> = &'a dyn Fn(&[&str]) -> Result<String>;
+/// Runs the manager's program with these arguments and that input, and gives what it writes.
+pub(crate) type Ask<'a> = &'a dyn Fn(&[&str], Option<&str>) -> Result<String>;
 
 /// A manager of virtual machines.
 pub(crate) trait Hypervisor: Sync {
@@ -35,6 +35,67 @@ pub(crate) trait Hypervisor: Sync {
     /// # Errors
     /// There is none of that name, it does not run, or the answer is not understood.
     fn facts(&self, vm: &Vm, ask: Ask) -> Result<VmFacts>;
+
+    /// Settings that can be changed for a visit.
+    fn changeable(&self) -> &'static [&'static str];
+
+    /// Whether it runs.
+    ///
+    /// # Errors
+    /// There is none of that name: it is gone, or was migrated.
+    fn runs(&self, vm: &Vm, ask: Ask) -> Result<bool>;
+
+    /// Why it is left alone: snapshots, a saved state, changes that wait for a restart; `None`: nothing speaks against a change.
+    ///
+    /// # Errors
+    /// When that cannot be asked.
+    fn objection(&self, vm: &Vm, ask: Ask) -> Result<Option<String>>;
+
+    /// How it is set for its next start, with all that is needed to put it back.
+    ///
+    /// # Errors
+    /// There is no such disk, or it cannot be asked.
+    fn saved(&self, vm: &Vm, disk: &str, ask: Ask) -> Result<String>;
+
+    /// The same with other settings.
+    ///
+    /// # Errors
+    /// When the saved text is not understood.
+    fn with(&self, vm: &Vm, disk: &str, saved: &str, settings: &Settings) -> Result<String>;
+
+    /// What of a saved text is compared: two are alike if nobody has edited it.
+    fn plain(&self, disk: &str, saved: &str) -> String;
+
+    /// Sets it so for its next start. It does not run.
+    ///
+    /// # Errors
+    /// The manager refuses.
+    fn put(&self, vm: &Vm, disk: &str, saved: &str, ask: Ask) -> Result<()>;
+
+    /// Asks its system to shut down, or takes its power away.
+    ///
+    /// # Errors
+    /// The manager refuses.
+    fn stop(&self, vm: &Vm, force: bool, ask: Ask) -> Result<()>;
+
+    /// Starts it.
+    ///
+    /// # Errors
+    /// The manager refuses.
+    fn start(&self, vm: &Vm, ask: Ask) -> Result<()>;
+}
+
+/// Settings by their words in a stack.
+pub(crate) type Settings = BTreeMap<String, String>;
+
+/// Settings of a manager's machines that can be changed for a visit.
+pub fn changeable(manager: Manager) -> &'static [&'static str] {
+    of(manager).changeable()
+}
+
+/// The value of a key in lines of `KEY: VALUE`.
+pub(crate) fn line_of<'a>(text: &'a str, key: &str) -> Option<&'a str> {
+    text.lines().find_map(|line| line.strip_prefix(key)?.strip_prefix(':')).map(str::trim)
 }
 
 pub(crate) fn of(manager: Manager) -> &'static dyn Hypervisor {
@@ -50,7 +111,7 @@ pub(crate) fn of(manager: Manager) -> &'static dyn Hypervisor {
 /// # Errors
 /// An unmet need: its program is not there. There is no such machine, it does not run, its manager does not answer.
 pub fn facts(vm: &Vm) -> Result<VmFacts> {
-    of(vm.manager).facts(vm, &|arguments| asked(vm, arguments, None))
+    of(vm.manager).facts(vm, &|arguments, input| asked(vm, arguments, input))
 }
 
 /// Runs the manager's program where it is, to its end; what it writes.

@@ -1,6 +1,8 @@
 //! Proxmox VE: a VM's configuration, as `qm config` prints it: sorted `key: value`, a disk as `STORE:VOLUME,key=value,...`.
 
-use super::{Ask, DEFAULT, Disk, Hypervisor, PASSED, not_running, not_understood, words_of};
+use super::{
+    Ask, DEFAULT, Disk, Hypervisor, PASSED, Settings, line_of, not_running, not_understood, words_of,
+};
 use anyhow::Result;
 use iotax_facts::vm::{Manager, Vm, VmFacts};
 use std::collections::BTreeMap;
@@ -37,13 +39,90 @@ impl Hypervisor for Proxmox {
     }
 
     fn facts(&self, vm: &Vm, ask: Ask) -> Result<VmFacts> {
-        let status = ask(&["status", &vm.name])?;
-        let state = status.trim().strip_prefix("status:").unwrap_or(&status).trim();
+        let status = ask(&["status", &vm.name], None)?;
+        let state = line_of(&status, "status").unwrap_or_default();
         if state != "running" {
             return Err(not_running(vm, state));
         }
         // What is in force, without changes that wait for a restart.
-        facts_in(vm, &ask(&["config", &vm.name, "--current", "1"])?)
+        facts_in(vm, &ask(&["config", &vm.name, "--current", "1"], None)?)
+    }
+
+    fn changeable(&self) -> &'static [&'static str] {
+        &["cache", "io", "iothread"]
+    }
+
+    fn runs(&self, vm: &Vm, ask: Ask) -> Result<bool> {
+        Ok(line_of(&ask(&["status", &vm.name], None)?, "status") == Some("running"))
+    }
+
+    fn objection(&self, vm: &Vm, ask: Ask) -> Result<Option<String>> {
+        let now = ask(&["config", &vm.name, "--current", "1"], None)?;
+        let next = ask(&["config", &vm.name], None)?;
+        let snapshots = ask(&["listsnapshot", &vm.name], None)?;
+        Ok(match line_of(&now, "lock") {
+            Some(lock) => Some(format!("it is locked ({lock})")),
+            None if lines(&now) != lines(&next) => Some("it has changes that wait for its next start".into()),
+            // What is now is listed too.
+            None if snapshots.lines().filter(|line| !line.trim().is_empty()).count() > 1 => {
+                Some("it has snapshots".into())
+            }
+            None => None,
+        })
+    }
+
+    fn saved(&self, vm: &Vm, disk: &str, ask: Ask) -> Result<String> {
+        let text = ask(&["config", &vm.name], None)?;
+        line_of(&text, disk).ok_or_else(|| not_understood(vm, format!("there is no disk {disk}")))?;
+        Ok(text)
+    }
+
+    fn with(&self, vm: &Vm, disk: &str, saved: &str, settings: &Settings) -> Result<String> {
+        let line =
+            line_of(saved, disk).ok_or_else(|| not_understood(vm, format!("there is no disk {disk}")))?;
+        let word = |key: &str| if key == "io" { "aio".to_owned() } else { key.to_owned() };
+        let changed: Settings = settings.iter().map(|(key, value)| (word(key), value.clone())).collect();
+        let kept = line
+            .split(',')
+            .filter(|one| one.split_once('=').is_none_or(|(key, _)| !changed.contains_key(key)));
+        let added = changed.iter().map(|(key, value)| format!("{key}={value}"));
+        let line: Vec<String> = kept.map(str::to_owned).chain(added).collect();
+        let of = |known: &str| match line_of(known, disk) {
+            Some(_) => format!("{disk}: {}", line.join(",")),
+            None => known.to_owned(),
+        };
+        Ok(saved.lines().map(of).collect::<Vec<_>>().join("\n") + "\n")
+    }
+
+    fn plain(&self, disk: &str, saved: &str) -> String {
+        // The digest is that of the text; words of a disk have no order but that the volume is the first.
+        let of = |line: &str| match line_of(line, disk) {
+            Some(value) => {
+                let mut words: Vec<&str> = value.split(',').collect();
+                words.sort_unstable();
+                format!("{disk}: {}", words.join(","))
+            }
+            None => line.to_owned(),
+        };
+        let lines = saved.lines().filter(|line| line_of(line, "digest").is_none() && !line.trim().is_empty());
+        lines.map(of).collect::<Vec<_>>().join("\n")
+    }
+
+    fn put(&self, vm: &Vm, disk: &str, saved: &str, ask: Ask) -> Result<()> {
+        let now = ask(&["config", &vm.name], None)?;
+        let line =
+            line_of(saved, disk).ok_or_else(|| not_understood(vm, format!("there is no disk {disk}")))?;
+        // One that was edited since is refused by its digest.
+        let digest = line_of(&now, "digest").ok_or_else(|| not_understood(vm, "it has no digest"))?;
+        ask(&["set", &vm.name, &format!("--{disk}"), line, "--digest", digest], None).map(drop)
+    }
+
+    fn stop(&self, vm: &Vm, force: bool, ask: Ask) -> Result<()> {
+        ask(&[if force { "stop" } else { "shutdown" }, &vm.name], None).map(drop)
+    }
+
+    fn start(&self, vm: &Vm, ask: Ask) -> Result<()> {
+        ask(&["start", &vm.name], None).map(drop)
     }
 }
 

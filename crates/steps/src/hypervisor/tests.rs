@@ -19,7 +19,7 @@ fn vm(manager: Manager, name: &str) -> Vm {
 /// What a manager makes of these answers, by the word that each is asked with; and all that it asked.
 fn told(vm: &Vm, answers: &[(&str, &str)]) -> (Result<VmFacts>, Vec<String>) {
     let asked = RefCell::new(Vec::new());
-    let answer = |arguments: &[&str]| {
+    let answer = |arguments: &[&str], _: Option<&str>| {
         asked.borrow_mut().push(arguments.join(" "));
         let found = answers.iter().find(|(word, _)| arguments.contains(word));
         found.map(|(_, text)| (*text).to_owned()).context("nobody asks for that")

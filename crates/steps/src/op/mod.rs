@@ -18,6 +18,7 @@ mod librbd;
 mod linear;
 mod loopdev;
 mod lvm;
+mod machine;
 mod partition;
 mod passthrough;
 mod process;
@@ -53,6 +54,7 @@ pub use librbd::ExportLibrbd;
 pub use linear::{MakeLinear, Stretch};
 pub use loopdev::AttachLoop;
 pub use lvm::{EXTENT, LvmVolume, MakeLvm, Stripes};
+pub use machine::ChangeMachine;
 pub use partition::MakePartition;
 pub use passthrough::PassThrough;
 pub use process::{RemoteAgent, Spawn, with_belows};
@@ -187,6 +189,8 @@ operations! {
         MakeFileAfar,
         /// What the program of an engine makes that iotax does not know.
         MakeByTool,
+        /// Other settings of somebody's virtual machine.
+        ChangeMachine,
     }
     changes {
         /// A file's content.
