@@ -56,6 +56,9 @@ pub struct Asked {
     /// The one device that may be written: serial=S[,wipe=SIGNATURE]; never a path
     #[arg(long, value_name = "serial=S,wipe=W")]
     pub destroy: Vec<String>,
+    /// A virtual machine that may be shut down and set otherwise for a while: libvirt:NAME[,force]
+    #[arg(long, value_name = "MANAGER:NAME")]
+    pub change: Vec<String>,
     /// Write no drive more than this
     #[arg(long, value_name = "SIZE")]
     pub max_written: Option<String>,
@@ -82,6 +85,7 @@ impl Asked {
             measure: self.measure.0.clone(),
             engine: self.engine.clone(),
             destroy: self.destroy.clone(),
+            change: self.change.clone(),
             max_written: self.max_written.clone(),
             durability: self.durability.clone(),
             states: self.states.clone(),

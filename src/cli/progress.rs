@@ -3,11 +3,12 @@
 
 use super::{columns, say_aside};
 use indicatif::{ProgressBar, ProgressStyle};
-use iotax_measure::observer::{Event, Live, LiveComparison, Observer};
+use iotax_measure::observer::{Answer, Event, Live, LiveComparison, Observer};
 use iotax_report::wrapped;
 use iotax_store as store;
 use iotax_units::harmless::lines;
 use iotax_units::show_bytes;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use std::io::IsTerminal;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -134,6 +135,30 @@ impl Default for Progress {
 }
 
 impl Observer for Progress {
+    fn ask(&mut self, request: &str, stop: &AtomicBool) -> Answer {
+        let input = std::io::stdin();
+        if !(input.is_terminal() && std::io::stderr().is_terminal()) {
+            return Answer::Nobody;
+        }
+        request.lines().for_each(|line| self.line(line));
+        self.status(
+            "press Enter when that is done; Ctrl-C ends the run, and iotax resume goes on".to_owned(),
+        );
+        while !stop.load(Ordering::Relaxed) {
+            let wait = Timespec { tv_sec: 0, tv_nsec: 200_000_000 };
+            // A signal ends the wait early, and is seen by the flag.
+            if !matches!(poll(&mut [PollFd::new(&input, PollFlags::IN)], Some(&wait)), Ok(1..)) {
+                continue;
+            }
+            let mut line = String::new();
+            return match input.read_line(&mut line) {
+                Ok(1..) => Answer::Done,
+                _ => Answer::Nobody,
+            };
+        }
+        Answer::Stopped
+    }
+
     fn tell(&mut self, event: Event) {
         match event {
             Event::Step { why } => self.status(format!("setting up: {why}")),

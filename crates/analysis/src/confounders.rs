@@ -3,6 +3,7 @@
 //! same. Quiet where the setting is what is compared.
 
 use super::efficiency::{self, Layout, Spread};
+use super::machines;
 use super::reading::WorkloadView;
 use iotax_model::layer::comparable::{Concept, Setting};
 use iotax_model::scenario::{LayerSpec, Stack};
@@ -27,8 +28,10 @@ pub fn of(reading: &WorkloadView, at: usize) -> Vec<String> {
     let stacks = &reading.run.start.scenario.stacks;
     let against = |base: usize| {
         let pair = [&stacks[base], &stacks[at]];
+        // Places differ in more than in what a stack says of them.
+        let places = machines::between(reading, base, at);
         if is_on_purpose(pair) {
-            return Vec::new();
+            return places;
         }
         let both = |of: &dyn Fn(&Stack) -> Option<Setting>, why| {
             let [there, here] = pair.map(of);
@@ -43,6 +46,7 @@ pub fn of(reading: &WorkloadView, at: usize) -> Vec<String> {
             .map(|(here, there, why)| {
                 format!("{} against {} of {}: {why}", here.said, there.said, stacks[base].name)
             })
+            .chain(places)
             .collect()
     };
     bases(reading, at).into_iter().flat_map(against).collect()

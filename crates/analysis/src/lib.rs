@@ -35,6 +35,7 @@ mod knee;
 mod layers;
 mod limits;
 mod lines;
+mod machines;
 mod neighbours;
 mod pairing;
 pub mod precondition;

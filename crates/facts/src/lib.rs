@@ -12,6 +12,7 @@ pub mod slice;
 pub mod spdk;
 pub mod tool;
 pub mod trial;
+pub mod vm;
 
 use iotax_load::EngineName;
 use serde::{Deserialize, Serialize};

@@ -1,5 +1,6 @@
 //! What a machine is: processor, memory, drives and what lies below files, networks. Unknown is `None`, never an empty word.
 
+use super::vm::VmFacts;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::net::Ipv4Addr;
@@ -38,6 +39,12 @@ pub struct Facts {
     pub networks: Vec<Network>,
     /// First line of `--version` of the programs that a run may use.
     pub tools: BTreeMap<String, String>,
+    /// What the user said of it, in words of their own.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub said: BTreeMap<String, String>,
+    /// Of a virtual machine that the scenario names: what its manager says.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub vm: Option<Box<VmFacts>>,
 }
 
 impl Facts {

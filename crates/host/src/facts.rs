@@ -76,6 +76,8 @@ pub fn gather_from(probe: &Probe, targets: &[PathBuf], programs: &[String]) -> F
         targets: targets.iter().map(|path| target(probe, path)).collect(),
         networks: net::networks(probe),
         tools: versions(probe, programs),
+        said: BTreeMap::new(),
+        vm: None,
     }
 }
 

@@ -16,6 +16,7 @@ pub mod state;
 pub mod volume;
 
 use anyhow::{Context, Result, anyhow, bail};
+use iotax_facts::vm::Vm;
 use iotax_host::Missing;
 use iotax_host::caches::WriteCache;
 use iotax_host::probe::Probe;
@@ -25,6 +26,7 @@ use iotax_model::scenario::{Engine, LayerSpec};
 use iotax_steps::op::{FillFile, MakeDirectory, Op};
 use iotax_steps::{PathRef, Place, RunTag, Step, StepId};
 use state::Move;
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::str::FromStr;
 
@@ -313,7 +315,27 @@ pub struct PlanContext {
     pub drafts: Vec<guest::Draft>,
     /// The stack being planned, if it wants instances of its own.
     pub own: Option<usize>,
+    /// Places that are somebody's virtual machines.
+    pub machines: BTreeMap<Place, Machine>,
     instances: u32,
+}
+
+/// A virtual machine of somebody's, as far as a layer may change it.
+#[derive(Clone, Debug)]
+pub struct Machine {
+    /// Which.
+    pub vm: Vm,
+    /// Whether its power may be taken; `None`: it may not be changed at all.
+    pub may_change: Option<bool>,
+    /// What its manager calls the disks under load, as far as that is known.
+    pub disks: Vec<(PathRef, String)>,
+}
+
+impl Machine {
+    /// What its manager calls the disk at a path there.
+    pub fn disk_at(&self, path: &PathRef) -> Option<&String> {
+        self.disks.iter().find(|(known, _)| known == path).map(|(_, disk)| disk)
+    }
 }
 
 impl PlanContext {
@@ -333,6 +355,7 @@ impl PlanContext {
             guests: Vec::new(),
             drafts: Vec::new(),
             own: None,
+            machines: BTreeMap::new(),
             instances: 0,
         }
     }

@@ -43,7 +43,7 @@ pub fn sets_up_in_guests(scenario: &Scenario) -> bool {
 fn hosts_with_steps(scenario: &Scenario) -> BTreeSet<Place> {
     let layers = scenario.stacks.iter().flat_map(Stack::layers_in_places);
     let places = layers
-        .filter(|(spec, _)| is_set_up(spec))
+        .filter(|(spec, _)| is_set_up(spec) && !spec.help().is_some_and(|help| help.restarts_place))
         .flat_map(|(spec, near)| [Some(near), spec.far.clone()].into_iter().flatten());
     places.filter(Place::is_ssh).collect()
 }

@@ -23,6 +23,7 @@ mod guests;
 pub mod matched;
 pub mod noise;
 pub mod observer;
+mod operator;
 pub mod past;
 pub mod places;
 pub mod plan;

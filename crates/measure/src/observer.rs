@@ -1,5 +1,7 @@
 //! What measuring tells while it goes on. Measuring itself prints nothing.
 
+use std::sync::atomic::AtomicBool;
+
 /// Something that happened.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Event {
@@ -87,8 +89,24 @@ pub struct LiveComparison {
     pub half_width: Option<f64>,
 }
 
+/// What a person said to a request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Answer {
+    /// It is done.
+    Done,
+    /// Ctrl-C.
+    Stopped,
+    /// Nobody is there to ask.
+    Nobody,
+}
+
 /// Whoever shows it.
 pub trait Observer {
     /// Takes note.
     fn tell(&mut self, event: Event);
+
+    /// Asks a person to do something, and waits until they say that it is done or `stop` is set.
+    fn ask(&mut self, _request: &str, _stop: &AtomicBool) -> Answer {
+        Answer::Nobody
+    }
 }

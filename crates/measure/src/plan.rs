@@ -15,12 +15,12 @@ use iotax_layers::guest::lab::{LabDrive, LabWish};
 use iotax_layers::guest::qemu::{Memory, overlay_folder};
 use iotax_layers::medium::{self, Found};
 use iotax_layers::readback_owner;
-use iotax_layers::{Exposed, PlanContext, guest, layer_of};
+use iotax_layers::{Exposed, Machine, PlanContext, guest, layer_of};
 use iotax_model::layer::Role;
 use iotax_model::scenario::place::drive_name;
 use iotax_model::scenario::{LabSpec, LayerSpec, Medium, Scenario, Stack};
 use iotax_steps::op::{Op, WipeSignatures};
-use iotax_steps::{Place, RunTag, Step, StepId};
+use iotax_steps::{PathRef, Place, RunTag, Step, StepId};
 use iotax_units::exit::Failed;
 use iotax_units::is_unknown;
 use std::cmp::Reverse;
@@ -443,11 +443,31 @@ impl Ground<'_> {
         Ok(Exposed { told, ..shown })
     }
 
+    /// Virtual machines that the scenario names, with what was found of their disks.
+    fn machines(&self) -> BTreeMap<Place, Machine> {
+        let mut machines = BTreeMap::new();
+        for (place, described) in &self.scenario.described {
+            let Some(vm) = &described.vm else { continue };
+            let may_change = self.scenario.changes.get(&vm.to_string()).copied();
+            machines.insert(place.clone(), Machine { vm: vm.clone(), may_change, disks: Vec::new() });
+        }
+        for (stack, found) in self.scenario.stacks.iter().zip(self.found) {
+            for (medium, found) in stack.medium.members().iter().zip(found) {
+                let (Medium::Remote { path, .. }, Some(disk)) = (medium, &found.disk) else { continue };
+                if let Some(machine) = machines.get_mut(&medium.place()) {
+                    machine.disks.push((PathRef::Path(path.clone()), disk.clone()));
+                }
+            }
+        }
+        machines
+    }
+
     fn context(&self) -> PlanContext {
         let seed = self.scenario.measure.seed;
         let mut context = PlanContext::new(self.tag.clone(), self.guest_parts.clone(), seed);
         context.data = self.scenario.data();
         context.trims = self.scenario.trims();
+        context.machines = self.machines();
         context
     }
 }

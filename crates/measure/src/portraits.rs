@@ -8,12 +8,13 @@ use super::places::Places;
 use super::plan::SetPlan;
 use super::session::Session;
 use super::survey;
-use anyhow::Result;
+use anyhow::{Context, Result};
 use iotax_host::facts::{self, Device, Facts};
 use iotax_layers::guest::GuestPlan;
 use iotax_layers::readback_owner;
 use iotax_model::record::{GuestDisk, LayerUp, PlaceFacts, Record, Serving, SpdkTarget, ThreadGroup};
 use iotax_model::scenario::Stack;
+use iotax_steps::hypervisor;
 use iotax_steps::op::Op;
 use iotax_steps::{PathRef, Place, Step};
 use std::path::{Path, PathBuf};
@@ -41,7 +42,18 @@ fn device_in(places: &mut Places, place: &Place, path: &Path) -> Result<Option<D
 impl Session<'_> {
     pub(super) fn record_place(&mut self, places: &mut Places, place: &Place) -> Result<()> {
         let devices = self.devices_in(place);
-        let facts = places.get(place)?.facts(&devices)?;
+        let mut facts = places.get(place)?.facts(&devices)?;
+        if let Some(vm) = self.scenario.described.get(place).and_then(|described| described.vm.as_ref()) {
+            let mut told = hypervisor::facts(vm).with_context(|| format!("{place} is said to be {vm}"))?;
+            for why in hypervisor::match_disks(&mut told, &facts) {
+                self.warn("settings", &place.to_string(), why)?;
+            }
+            for disk in &told.disks {
+                let known = disk.measured.clone().map(|path| ((place.clone(), path), disk.name.clone()));
+                self.survey.disks.extend(known);
+            }
+            facts.vm = Some(Box::new(told));
+        }
         let emulated = places.get(place)?.emulated.clone();
         self.tell_emulated(&[(place.clone(), emulated)]);
         self.store_place(places, place, facts, Made::default())
@@ -137,7 +149,16 @@ impl Session<'_> {
         Ok(())
     }
 
-    fn store_place(&mut self, places: &mut Places, place: &Place, facts: Facts, made: Made) -> Result<()> {
+    fn store_place(
+        &mut self,
+        places: &mut Places,
+        place: &Place,
+        mut facts: Facts,
+        made: Made,
+    ) -> Result<()> {
+        if let Some(described) = self.scenario.described.get(place) {
+            facts.said = described.facts.clone();
+        }
         let emulated = places.get(place)?.emulated.clone();
         let Made { commands, disks, spdk } = made;
         let facts = PlaceFacts { place: place.clone(), facts, emulated, commands, disks, spdk };

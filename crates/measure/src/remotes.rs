@@ -3,12 +3,13 @@
 use super::observer::Event;
 use super::places::Places;
 use super::session::Session;
+use super::sets::Set;
 use super::survey::{self, Afar};
 use anyhow::Result;
 use iotax_host::guard::judge::Intent;
 use iotax_layers::medium::Found;
 use iotax_model::scenario::{Agent, Medium, Stack};
-use iotax_steps::op::{Op, RemoteAgent};
+use iotax_steps::op::{ChangeMachine, Op, RemoteAgent};
 use iotax_steps::wire::{WireError, WireFault};
 use iotax_steps::{Place, Step, StepId};
 use iotax_units::exit::Failed;
@@ -18,27 +19,39 @@ impl Session<'_> {
     /// Hosts over SSH are reached once, before anything is made here: their targets' sizes are
     /// needed, and what fails there fails early.
     pub(super) fn reach_remotes(&mut self, places: &mut Places) -> Result<()> {
-        let run_id = self.run_id();
         for (index, stack) in self.scenario.stacks.iter().enumerate() {
-            for (member, medium) in stack.medium.members().iter().enumerate() {
-                let Medium::Remote { host, path, size, agent } = medium else { continue };
-                let place = Place::Ssh(host.clone());
-                match agent {
-                    _ if places.has(&place) => {}
-                    Agent::Iotax => self.reach_remote(places, host, index, &run_id)?,
-                    Agent::Fio => self.reach_afar(places, host, path, index)?,
-                }
-                let (found, warnings, drive) =
-                    survey::remote(places.get(&place)?, medium, self.scenario, stack)?;
-                if let Some(identity) = drive {
-                    let afar = Afar { identity, admitted: false };
-                    self.survey.afar.entry((place.clone(), path.clone())).or_insert(afar);
-                }
-                self.survey.found[index][member] = limited(found, *size, stack)?;
-                for text in warnings {
-                    self.warn("target", &place.to_string(), text)?;
-                }
+            // Where a person brings the drive first, nobody may answer yet.
+            if self.scenario.operator_of(stack).is_some() {
+                continue;
             }
+            for member in 0..stack.medium.members().len() {
+                self.reach_member(places, index, member)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The host that a member of a stack is on, if it is on another, and what the member is there.
+    pub(super) fn reach_member(&mut self, places: &mut Places, index: usize, member: usize) -> Result<()> {
+        let stack = &self.scenario.stacks[index];
+        let medium = &stack.medium.members()[member];
+        let Medium::Remote { host, path, size, agent } = medium else { return Ok(()) };
+        let place = Place::Ssh(host.clone());
+        let run_id = self.run_id();
+        match agent {
+            _ if places.has(&place) => {}
+            Agent::Iotax => self.reach_remote(places, host, index, &run_id)?,
+            Agent::Fio => self.reach_afar(places, host, path, index)?,
+        }
+        let (found, warnings, drive) = survey::remote(places.get(&place)?, medium, self.scenario, stack)?;
+        if let Some(identity) = drive {
+            let afar = Afar { identity, admitted: false };
+            self.survey.afar.entry((place.clone(), path.clone())).or_insert(afar);
+        }
+        let disk = self.survey.disks.get(&(place.clone(), path.clone())).cloned();
+        self.survey.found[index][member] = Found { disk, ..limited(found, *size, stack)? };
+        for text in warnings {
+            self.warn("target", &place.to_string(), text)?;
         }
         Ok(())
     }
@@ -60,6 +73,38 @@ impl Session<'_> {
         if !known.admitted && survey::intent(self.scenario, stack) == Intent::Write {
             survey::judged_afar(&now, self.scenario, stack)?;
             known.admitted = true;
+        }
+        Ok(())
+    }
+
+    /// Leaves the places that steps restart.
+    pub(super) fn leave_restarted(&mut self, places: &mut Places, steps: &[Step]) {
+        for step in steps {
+            if let Op::ChangeMachine(ChangeMachine { host: Some(host), .. }) = &step.op {
+                places.leave(&Place::Ssh(host.clone()));
+            }
+        }
+    }
+
+    /// Hosts over SSH of a set that were left are reached again. The journal has them since they were reached first.
+    pub(super) fn reach_again(&mut self, places: &mut Places, set: &Set) -> Result<()> {
+        let run_id = self.run_id();
+        for index in &set.stacks {
+            for medium in self.scenario.stacks[*index].medium.members() {
+                let Medium::Remote { host, path, agent, .. } = medium else { continue };
+                let place = Place::Ssh(host.clone());
+                if places.has(&place) {
+                    continue;
+                }
+                self.observer.tell(Event::Reaching { place: place.to_string() });
+                match agent {
+                    Agent::Iotax => {
+                        places.reach_ssh(host, &run_id)?;
+                        self.record_place(places, &place)?;
+                    }
+                    Agent::Fio => self.reach_afar(places, host, path, *index)?,
+                }
+            }
         }
         Ok(())
     }

@@ -297,6 +297,11 @@ impl Session<'_> {
             return Ok(Visited::Done);
         };
         let (planned, further) = (chain[0], &chain[1..=last]);
+        let before = self.executor.mark();
+        let set = &layout.sets[planned.set];
+        if !self.await_operator(places, set)? {
+            return Ok(Visited::Interrupted);
+        }
         let mark = self.executor.mark();
         let up = self.bring_up(layout, places, planned)?;
         self.record_drives(places, &up)?;
@@ -317,6 +322,7 @@ impl Session<'_> {
             self.record_serving(&ready)?;
             outcome = self.measure_all(layout, places, *planned, &up, &ready)?;
         }
+        self.leave_restarted(places, &up.steps);
         // What is set up in a guest may lie on a disk that outlives it.
         self.executor.undo_to(mark + up.in_guests)?;
         for guest in &up.guests {
@@ -327,6 +333,8 @@ impl Session<'_> {
             places.get(&place)?.allow(&Allowed::default())?;
         }
         self.take_down(mark)?;
+        self.leave_operators_places(places, set);
+        self.take_down(before)?;
         Ok(outcome)
     }
 
@@ -520,9 +528,13 @@ impl Session<'_> {
         loop {
             let mark = self.executor.mark();
             let plan = self.ground(layout).set(&layout.sets[planned.set], planned.number)?;
-            self.look_again(places, &layout.sets[planned.set])?;
+            let set = &layout.sets[planned.set];
+            self.reach_again(places, set)?;
+            self.look_again(places, set)?;
+            self.leave_restarted(places, &plan.steps);
             self.perform_all(&plan.steps[..plan.in_guests])?;
             self.tell_notes()?;
+            self.reach_again(places, set)?;
             match self.reach_guests(places, &plan) {
                 Ok(()) => {
                     self.needs_are_met_in_guests(&plan)?;

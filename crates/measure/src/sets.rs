@@ -106,6 +106,7 @@ pub fn layout(scenario: &Scenario) -> Layout {
     let meetings = Meetings::of(stacks, &prefixes, Load::of(scenario));
     let sibling = siblings(stacks, &meetings);
     let sets = sets(stacks, &sibling, &meetings, scenario.baseline);
+    let sets = sets.into_iter().flat_map(|set| by_operator(set, scenario)).collect();
     Layout { sets: with_states(sets, stacks), sibling, above }
 }
 
@@ -185,6 +186,19 @@ fn sets(stacks: &[Stack], sibling: &[Option<Sibling>], meetings: &Meetings, base
     order.sort_by_key(|index| *index != baseline);
     let sorted = meetings.sorted(&order, |stack| sibling[stack].is_some());
     sorted.into_iter().map(|stacks| Set { stacks, after: None }).collect()
+}
+
+/// Stacks before which a person does different things are never up together.
+fn by_operator(set: Set, scenario: &Scenario) -> Vec<Set> {
+    let mut sets: Vec<Set> = Vec::new();
+    let of = |stack: usize| scenario.operator_of(&scenario.stacks[stack]);
+    for stack in set.stacks {
+        match sets.iter_mut().find(|set| of(set.stacks[0]) == of(stack)) {
+            Some(same) => same.stacks.push(stack),
+            None => sets.push(Set { stacks: vec![stack], after: None }),
+        }
+    }
+    sets
 }
 
 /// A file that we make can have siblings; a device or somebody else's file cannot.

@@ -48,6 +48,8 @@ pub struct Survey {
     absent: Vec<Absent>,
     /// Who the local devices and files at the bottom are.
     identities: Vec<(PathBuf, Identity)>,
+    /// What managers of virtual machines call the disks under load, by place and path.
+    pub(super) disks: BTreeMap<(Place, PathBuf), String>,
     /// Who the drives on other hosts are, by place and path.
     pub(super) afar: BTreeMap<(Place, PathBuf), Afar>,
 }
@@ -161,6 +163,10 @@ fn bottom(
     survey: &mut Survey,
 ) -> Result<Found> {
     let stack = &scenario.stacks[index];
+    if let Some(operator) = scenario.operator_of(stack) {
+        // It may be elsewhere still: it is looked at when it is the stack's turn.
+        return Ok(Found::bare(operator.size, true, true));
+    }
     match member {
         Medium::File { path, size, .. } => {
             // Looked at with its siblings, which all stacks of it have.
@@ -419,7 +425,7 @@ fn file(
 ///
 /// # Errors
 /// Bad input when it does not exist or may not be used as meant.
-fn existing(
+pub(super) fn existing(
     path: &Path,
     could_be_made: bool,
     scenario: &Scenario,

@@ -22,6 +22,7 @@ pub mod export;
 pub mod guest;
 pub mod hand;
 pub mod handler;
+pub mod hypervisor;
 mod image;
 pub mod iscsi;
 pub mod journal;

@@ -14,6 +14,7 @@ use super::zfs::ArcLimit;
 use super::{PathRef, ProcessId, RunTag, StepOutput};
 use crate::guest::DiskKey;
 use anyhow::{Result, anyhow, bail, ensure};
+use iotax_facts::vm::Vm;
 use iotax_host::Missing;
 use iotax_host::block::Identity;
 use iotax_host::needs::Need;
@@ -171,6 +172,7 @@ fn key_and_below(op: &Op) -> Option<(String, Vec<PathBuf>)> {
         Op::MakeFioTarget(it) => (format!("fio target {}", it.file.display()), vec![it.conf.clone()]),
         Op::ExportLibrbd(it) => (format!("librbd {}", it.file.display()), vec![it.conf.clone()]),
         Op::MakeByTool(it) => (format!("tool {}", it.name), known(&it.members)),
+        Op::ChangeMachine(it) => (format!("machine {}", it.vm), Vec::new()),
         Op::RemoteAgent(it) => (format!("agent {}", it.host), Vec::new()),
         Op::FillFile(_)
         | Op::ForgetFill(_)
@@ -341,6 +343,10 @@ impl Observer for SimulatedSystem {
 
     fn has_spdk_transport(&self, _: &ExportSpdkNvmf) -> Option<bool> {
         Some(false)
+    }
+
+    fn machine(&self, vm: &Vm, _: &str) -> Option<String> {
+        Some(format!("{vm} as it was"))
     }
 }
 

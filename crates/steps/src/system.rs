@@ -1,6 +1,7 @@
 //! This machine, as operations change it. Its simulated twin is used to test undo from every prefix of a plan.
 
 use super::hand::{PlaceExecutor, SharedWatcher, tell};
+use super::hypervisor;
 use super::loops::FileId;
 use super::op::{Act, ExportSpdkNvmf, Op};
 use super::process::{carries, process_id, runs};
@@ -13,6 +14,7 @@ use super::zfs::ArcLimit;
 use super::{ProcessId, RunTag, StepOutput, spdk};
 use crate::guest::disk::{self, DiskKey};
 use anyhow::{Context, Result, bail};
+use iotax_facts::vm::Vm;
 use iotax_host::Missing;
 use iotax_host::block::Identity;
 use iotax_host::guard::inspect::identity_of;
@@ -52,6 +54,8 @@ pub trait Observer {
     fn arc(&self) -> ArcLimit;
     /// Whether an SPDK target has the transport already, where it says so.
     fn has_spdk_transport(&self, export: &ExportSpdkNvmf) -> Option<bool>;
+    /// How a virtual machine with that disk is set for its next start, as its manager says it.
+    fn machine(&self, vm: &Vm, disk: &str) -> Option<String>;
 }
 
 /// How far something long is.
@@ -102,6 +106,11 @@ impl Observer for RealSystem {
     fn has_spdk_transport(&self, export: &ExportSpdkNvmf) -> Option<bool> {
         // One that does not answer refuses what follows in its own words.
         spdk::nvmf::has_transport(export).ok()
+    }
+
+    fn machine(&self, vm: &Vm, disk: &str) -> Option<String> {
+        // One that cannot be asked is refused by the change itself.
+        hypervisor::of(vm.manager).saved(vm, disk, &|words, input| hypervisor::asked(vm, words, input)).ok()
     }
 }
 

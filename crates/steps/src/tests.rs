@@ -9,13 +9,13 @@ use super::journal::{self, Entry, Journal};
 use super::loops::{self, LoopOf};
 use super::op::{
     AttachLoop, AwaitResilver, AwaitSync, Bounds, BuildInitramfs, BuildSeed, CephChange, ChangeByTool,
-    ChangeCeph, ChangeSpdkArray, ConnectIscsi, ConnectNbd, ConnectNvmf, CreateArray, Drives, ExportIscsi,
-    ExportLibrbd, ExportNbd, ExportNvmf, ExportSpdk, ExportSpdkNvmf, ExportVhostScsi, FailMember, FillFile,
-    ForgetFill, JoinSpdk, LimitArc, LvmVolume, MakeBcache, MakeByTool, MakeCeph, MakeDirectory, MakeFile,
-    MakeFileAfar, MakeFilesystem, MakeFioTarget, MakeImage, MakeLinear, MakeLvm, MakePartition, MakeRbdImage,
-    MakeZpool, Mount, NbdServer, Op, Operation, PassThrough, RdmaOn, Rebuild, RemoteAgent, SoftRdma, Spawn,
-    SpdkChange, SpdkLvol, SpdkRaid, SplitSpdk, StartIscsid, Stretch, ToolChange, Vdev, WipeSignatures,
-    ZfsContent, ZpoolOffline, ZpoolReplace,
+    ChangeCeph, ChangeMachine, ChangeSpdkArray, ConnectIscsi, ConnectNbd, ConnectNvmf, CreateArray, Drives,
+    ExportIscsi, ExportLibrbd, ExportNbd, ExportNvmf, ExportSpdk, ExportSpdkNvmf, ExportVhostScsi,
+    FailMember, FillFile, ForgetFill, JoinSpdk, LimitArc, LvmVolume, MakeBcache, MakeByTool, MakeCeph,
+    MakeDirectory, MakeFile, MakeFileAfar, MakeFilesystem, MakeFioTarget, MakeImage, MakeLinear, MakeLvm,
+    MakePartition, MakeRbdImage, MakeZpool, Mount, NbdServer, Op, Operation, PassThrough, RdmaOn, Rebuild,
+    RemoteAgent, SoftRdma, Spawn, SpdkChange, SpdkLvol, SpdkRaid, SplitSpdk, StartIscsid, Stretch,
+    ToolChange, Vdev, WipeSignatures, ZfsContent, ZpoolOffline, ZpoolReplace,
 };
 use super::settings::ThingSettings;
 use super::simulated::SimulatedSystem;
@@ -27,6 +27,7 @@ use super::{PathRef, Place, ProcessId, RunTag, Step, StepId, StepOutput};
 use crate::guest::DiskKey;
 use anyhow::Result;
 use iotax_facts::tool::{Gives, MadePath, StateQuery, ToolCommands};
+use iotax_facts::vm::{Manager, Vm};
 use iotax_host::Missing;
 use iotax_host::guard::rig;
 use iotax_host::needs::Need;
@@ -365,6 +366,14 @@ fn plan() -> Vec<Step> {
             bytes: 0,
         }),
         Op::ForgetFill(ForgetFill { file: path("/srv/x.img") }),
+        Op::ChangeMachine(ChangeMachine {
+            vm: Vm { manager: Manager::Libvirt, name: "db1".into(), on: Place::Host, uri: None },
+            disk: Some("vdb".into()),
+            settings: [("cache".to_owned(), "none".to_owned())].into(),
+            force: false,
+            host: Some("db1".into()),
+            before: None,
+        }),
         Op::MakeByTool(by_tool()),
         Op::ChangeByTool(ChangeByTool { of: by_tool(), change: ToolChange::Fails(1), bytes: 0 }),
         Op::Spawn(Spawn {

@@ -4,6 +4,7 @@
 use super::WORDS;
 use super::changes::Matched;
 use crate::findings::WarningReport;
+use crate::machines;
 use crate::reading::WorkloadView;
 use crate::verification;
 use crate::warnings;
@@ -186,7 +187,16 @@ fn without_measured_rate(command_line: &str) -> String {
 
 fn of_place(old: &PlaceFacts, new: &PlaceFacts) -> Vec<WarningReport> {
     let (place, pairs) = (new.place.to_string(), facts(old).into_iter().zip(facts(new)));
-    pairs.filter_map(|((kind, a), (_, b))| differs(kind, &place, &a?, &b?)).collect()
+    let mut all: Vec<WarningReport> =
+        pairs.filter_map(|((kind, a), (_, b))| differs(kind, &place, &a?, &b?)).collect();
+    let machines = old.facts.vm.as_ref().zip(new.facts.vm.as_ref());
+    let settings = machines.map(|(old, new)| machines::of_one(old, new)).unwrap_or_default();
+    for (kind, found) in [("fact", machines::said(old, new)), ("vm", settings)] {
+        all.extend(found.into_iter().filter_map(|one| {
+            differs(kind, &format!("{place}, {}", one.name), &one.values[0], &one.values[1])
+        }));
+    }
+    all
 }
 
 /// What the workers say: engine, place and bytes in use.

@@ -20,12 +20,14 @@ pub struct Found {
     pub exists: bool,
     /// Signatures that lie on it, by libblkid's names.
     pub signatures: Vec<String>,
+    /// Of a disk of somebody's virtual machine: what its manager calls it.
+    pub disk: Option<String>,
 }
 
 impl Found {
     /// One without a signature.
     pub fn bare(bytes: u64, block: bool, exists: bool) -> Found {
-        Found { bytes, block, exists, signatures: Vec::new() }
+        Found { bytes, block, exists, signatures: Vec::new(), disk: None }
     }
 }
 

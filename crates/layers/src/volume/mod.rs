@@ -3,6 +3,7 @@
 
 mod bcache;
 pub mod ceph;
+mod domain;
 mod fio_client;
 pub mod fs;
 mod librbd;
@@ -17,6 +18,7 @@ pub mod zfs;
 
 pub use bcache::Bcache;
 pub use ceph::Ceph;
+pub use domain::Domain;
 pub use fio_client::{FioRbd, Rados};
 pub use fs::FileSystem;
 pub use librbd::Librbd;
@@ -51,6 +53,7 @@ pub const ALL: &[&dyn Layer] = &[
     &Librbd,
     &Rados,
     &FioRbd,
+    &Domain,
     &ByTool,
 ];
 

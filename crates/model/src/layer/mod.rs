@@ -6,6 +6,7 @@ pub mod bcache;
 pub mod ceph;
 pub mod comparable;
 pub mod delay;
+pub mod domain;
 pub mod engine;
 pub mod fabric;
 pub mod fio_rbd;
@@ -55,6 +56,7 @@ pub const ALL: &[LayerHelp] = &[
     librbd::HELP,
     rados::HELP,
     fio_rbd::HELP,
+    domain::HELP,
     null::HELP,
     engine::HELP,
     nvmf::HELP,
@@ -127,6 +129,8 @@ pub struct LayerHelp {
     pub fabric: bool,
     /// It can be set up on this host only.
     pub only_here: bool,
+    /// The place that it is in is shut down and started by it, from this host.
+    pub restarts_place: bool,
     /// What no kernel has and it can stand on all the same: by which option, with which values.
     pub over: &'static [(Face, &'static str, &'static [&'static str])],
     /// Each layer on it gets an equal part of its own, and so stacks on it do not meet there.
@@ -224,6 +228,7 @@ impl LayerHelp {
         joins: false,
         fabric: false,
         only_here: false,
+        restarts_place: false,
         over: &[],
         gives_parts: false,
         splits: None,

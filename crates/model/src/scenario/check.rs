@@ -16,8 +16,9 @@ use super::values::parse_engine;
 use super::verify;
 use super::words::JobWords;
 use super::{
-    Consent, DurabilitySpec, Engine, MeasureSpec, Medium, Rating, Scenario, Stack, Workload, durability,
-    grammar, jobfile, measure, names, profile, published, remote, states, sweep, table, toml,
+    Consent, DurabilitySpec, Engine, MeasureSpec, Medium, Operator, Rating, Scenario, Stack, Workload,
+    durability, grammar, jobfile, measure, names, operator, profile, published, remote, states, sweep, table,
+    toml,
 };
 use crate::layer::Role;
 use crate::state::State;
@@ -48,6 +49,8 @@ pub struct Request {
     pub engine: Option<String>,
     /// `--destroy`, each `serial=X,wipe=gpt`.
     pub destroy: Vec<String>,
+    /// `--change`, each `libvirt:NAME` or `libvirt:NAME,force`.
+    pub change: Vec<String>,
     /// `--max-written 100GiB`.
     pub max_written: Option<String>,
     /// `--states healthy,failed(1),rebuilding`.
@@ -231,6 +234,10 @@ pub(super) struct Parts {
     pub rating: Option<Rating>,
     pub table: Option<table::Draft>,
     pub notes: Vec<String>,
+    /// What a person does before a stack is measured, by its name.
+    pub operators: BTreeMap<String, Operator>,
+    /// Virtual machines that may be changed, and whether by force.
+    pub changes: BTreeMap<String, bool>,
     /// For workloads that name none.
     pub engine: Option<Engine>,
 }
@@ -258,6 +265,8 @@ impl Parts {
             rating: None,
             table: None,
             notes: Vec::new(),
+            operators: BTreeMap::new(),
+            changes: BTreeMap::new(),
             engine: None,
         }
     }
@@ -289,6 +298,10 @@ impl Parts {
         }
         for text in &request.destroy {
             self.consent.push(parse_consent(text).map_err(|fault| origin.error("destroy", fault))?);
+        }
+        for text in &request.change {
+            let (vm, force) = place::parse_change(text).map_err(|fault| origin.error("change", fault))?;
+            self.changes.insert(vm, force);
         }
         if let Some(text) = &request.durability {
             let given = durability::parse(text).map_err(|fault| origin.error("durability", fault))?;
@@ -368,6 +381,12 @@ impl Parts {
         };
         self.notes.extend(remote::one_engine(&self.stacks, &mut workloads));
         verify::check(&self.stacks, &workloads).map_err(|fault| self.error(fault).key("verify"))?;
+        let alone = [(self.bill, "a bill"), (self.durability.is_some(), "durability trials")];
+        let alone = alone.into_iter().find(|(asked, _)| *asked).map(|(_, what)| what);
+        operator::check(&self.stacks, &self.operators, alone).map_err(|(stack, fault)| {
+            let why = format!("[stack.{stack}]: {}", fault.why);
+            self.error(Fault { why, ..fault }).key("operator")
+        })?;
         let published = self.published.as_ref().map(|draft| draft.settled(&self.stacks, &workloads));
         let published = published.transpose()?;
         let table = self.table.as_ref().map(|draft| draft.settled(&self.stacks, &workloads)).transpose()?;
@@ -383,6 +402,9 @@ impl Parts {
         let labs = place::labs_of(&self.stacks, &self.names);
         Ok(Scenario {
             labs,
+            described: self.names.described,
+            operators: self.operators,
+            changes: self.changes,
             source: self.source,
             name: self.name,
             declared: self.declared,

@@ -14,6 +14,7 @@ pub mod jobfile;
 pub mod measure;
 mod media;
 mod names;
+mod operator;
 pub mod place;
 pub mod precondition;
 pub mod profile;
@@ -39,6 +40,7 @@ pub use error::InputError;
 pub use iotax_facts::place::is_of_the_kernel;
 use job_words::subject as job_subject;
 pub use job_words::{block_size_word, detail_words, order_words, rate_words};
+pub use operator::Operator;
 pub use place::LabSpec;
 pub use precondition::{Precondition, SteadyLimit};
 pub use published::{Metric, Published, PublishedFigure};
@@ -52,6 +54,7 @@ pub use iotax_facts::{Consent, Engine};
 use crate::layer::tool::Tool;
 use crate::layer::{Face, Role};
 use iotax_facts::place::Place;
+use iotax_facts::vm::Described;
 use iotax_load::{DataKind, Job};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
@@ -97,6 +100,15 @@ pub struct Scenario {
     /// Guests with emulated drives that stacks stand in, by the names of their places.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub labs: BTreeMap<Place, LabSpec>,
+    /// What the scenario says of places: facts in the user's words, the virtual machine that a place is.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub described: BTreeMap<Place, Described>,
+    /// `--change`: the virtual machines that may be shut down and set otherwise for a while, and whether by force.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub changes: BTreeMap<String, bool>,
+    /// What a person does before a stack is measured, by the name of the stack.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub operators: BTreeMap<String, Operator>,
     /// What was read differently from how it was written, for `plan`, the report and the log.
     #[serde(default)]
     pub notes: Vec<String>,
@@ -121,8 +133,16 @@ impl Scenario {
             rating: None,
             table: None,
             labs: BTreeMap::new(),
+            described: BTreeMap::new(),
+            operators: BTreeMap::new(),
+            changes: BTreeMap::new(),
             notes: Vec::new(),
         }
+    }
+
+    /// What a person does before that stack is measured.
+    pub fn operator_of(&self, stack: &Stack) -> Option<&Operator> {
+        operator::of(&self.operators, stack)
     }
 
     /// Whether no file says what is compared.

@@ -3,11 +3,12 @@
 
 use super::ast::MediumExpr;
 use super::error::{Fault, TextFault, nearest};
-use super::{LayerSpec, Medium, Stack};
+use super::{LayerSpec, Medium, Stack, remote};
 use crate::layer::tool::Tool;
 use crate::layer::vm::{MOST_DISKS, SMALLEST_MEMORY};
 use crate::layer::{self, LayerHelp};
 use iotax_facts::place::Place;
+use iotax_facts::vm::{Described, Manager, Vm};
 use iotax_units::{self as units, GIB, MIB, show_bytes};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -42,6 +43,104 @@ impl Default for LabSpec {
 
 /// The keys of `[place.NAME]` that a lab has, and of `--lab`.
 pub const LAB_KEYS: &[&str] = &["drives", "drive_size", "vcpus", "memory"];
+
+/// The key of facts in the user's words.
+pub(super) const FACTS: &str = "facts";
+/// The keys of `[place.NAME]` that a host has, beside its facts.
+pub(super) const HOST_KEYS: &[&str] = &["ssh", "libvirt", "proxmox", "esxi", "on", "uri"];
+/// How facts are written.
+pub(super) const FACTS_FORM: &str = "facts are a table or a list of texts; hint: write facts = { switch = \"SN2010\" } or facts = [\"switch: SN2010\"]";
+
+/// One fact more.
+///
+/// # Errors
+/// It has no name or no words, or there is one of that name.
+pub(super) fn add_fact(facts: &mut BTreeMap<String, String>, key: &str, value: &str) -> Result<(), Fault> {
+    let (key, value) = (key.trim(), value.trim());
+    if key.is_empty() || value.is_empty() {
+        return Err(Fault::from_clause(FACTS_FORM));
+    }
+    match facts.insert(key.to_owned(), value.to_owned()) {
+        None => Ok(()),
+        Some(_) => Err(Fault::hint(format!("there are two facts \"{key}\""), "name each once")),
+    }
+}
+
+/// A virtual machine that may be changed for a visit, `libvirt:NAME`, and whether its power may be taken.
+///
+/// # Errors
+/// It names none.
+pub(super) fn parse_change(text: &str) -> Result<(String, bool), Fault> {
+    let (vm, force) = match text.strip_suffix(",force") {
+        Some(vm) => (vm, true),
+        None => (text, false),
+    };
+    let named = vm.split_once(':').is_some_and(|(manager, name)| {
+        !name.is_empty() && Manager::ALL.iter().any(|known| known.word() == manager)
+    });
+    match named {
+        true => Ok((vm.to_owned(), force)),
+        false => Err(Fault::hint(
+            format!("\"{text}\" names no virtual machine"),
+            "write libvirt:NAME, proxmox:VMID or esxi:NAME, with \",force\" where its power may be taken",
+        )),
+    }
+}
+
+/// The virtual machine that the keys of a place name; `None`: none.
+///
+/// # Errors
+/// The key at fault, and why.
+pub(super) fn vm_of<'a>(keys: &BTreeMap<&'a str, &str>) -> Result<Option<Vm>, (&'a str, Fault)> {
+    let named = |manager: &Manager| keys.get_key_value(manager.word());
+    let mut managers = Manager::ALL.into_iter().filter(|manager| named(manager).is_some());
+    let Some(manager) = managers.next() else {
+        return match ["on", "uri"].into_iter().find_map(|key| keys.get_key_value(key)) {
+            Some((key, _)) => {
+                Err((key, Fault::hint("there is no virtual machine here", "name it: libvirt = \"DOMAIN\"")))
+            }
+            None => Ok(None),
+        };
+    };
+    if let Some((key, _)) = managers.next().as_ref().and_then(named) {
+        let why = format!("stands beside \"{}\"", manager.word());
+        return Err((key, Fault::hint(why, "a virtual machine has one manager; leave one out")));
+    }
+    let Some((key, name)) = named(&manager) else { return Ok(None) };
+    // The name becomes an argument of the manager's program.
+    if name.is_empty() || name.starts_with('-') || name.contains(char::is_control) {
+        return Err((
+            key,
+            Fault::hint(format!("\"{name}\" is no name of a virtual machine"), "write its name"),
+        ));
+    }
+    if manager == Manager::Proxmox && name.parse::<u32>().is_err() {
+        return Err((key, Fault::hint(format!("\"{name}\" is no VMID"), "write its number: proxmox = 101")));
+    }
+    let uri = keys.get_key_value("uri").filter(|_| manager != Manager::Libvirt);
+    let on = keys.get_key_value("on").filter(|_| manager == Manager::Esxi);
+    if let Some((key, _)) = uri {
+        return Err((key, Fault::hint("only libvirt has a URI", "leave it out")));
+    }
+    if let Some((key, _)) = on {
+        let hint = "leave it out, and set GOVC_URL where iotax runs";
+        return Err((key, Fault::hint("govc reaches ESXi over its network", hint)));
+    }
+    let on = match keys.get_key_value("on") {
+        None => Place::Host,
+        Some((key, word)) => match Place::from(*word) {
+            Place::Guest(_) => {
+                return Err((key, Fault::hint(format!("\"{word}\" is no host"), "write on = \"ssh:HOST\"")));
+            }
+            place => {
+                place.ssh_host().map_or(Ok(()), remote::check_host).map_err(|fault| (*key, fault))?;
+                place
+            }
+        },
+    };
+    let uri = keys.get("uri").map(|uri| (*uri).to_owned());
+    Ok(Some(Vm { manager, name: (*name).to_owned(), on, uri }))
+}
 
 impl LabSpec {
     /// Sets one of [`LAB_KEYS`].
@@ -122,12 +221,19 @@ pub struct Names {
     pub places: BTreeMap<String, PlaceSpec>,
     /// `[tool.NAME]`
     pub tools: BTreeMap<String, Tool>,
+    /// What `[place.NAME]` says of places beside how they are reached.
+    pub described: BTreeMap<Place, Described>,
 }
 
 impl Default for Names {
     fn default() -> Self {
         let lab = (LAB.to_owned(), PlaceSpec::Lab(LabSpec::default()));
-        Names { devices: BTreeMap::new(), places: [lab].into(), tools: BTreeMap::new() }
+        Names {
+            devices: BTreeMap::new(),
+            places: [lab].into(),
+            tools: BTreeMap::new(),
+            described: BTreeMap::new(),
+        }
     }
 }
 

@@ -13,13 +13,14 @@ use super::sweep::{self, Item};
 use super::values::parse_engine;
 use super::words::{JobWords, known_words};
 use super::{
-    DurabilitySpec, Engine, Medium, Rating, Stack, durability, grammar, jobfile, measure, names, place,
-    profile, published, rating, remote, table, tools,
+    DurabilitySpec, Engine, Medium, Rating, Stack, durability, grammar, jobfile, measure, names, operator,
+    place, profile, published, rating, remote, table, tools,
 };
 use crate::state::State;
 use ::toml::Spanned;
 use ::toml::de::{DeTable, DeValue};
 use iotax_facts::place::Place;
+use iotax_facts::vm::Described;
 use serde::{Deserialize, Deserializer, de};
 use std::collections::BTreeMap;
 use std::fmt;
@@ -71,6 +72,8 @@ struct Wire {
     workload: Vec<Spanned<Words>>,
     #[serde(default)]
     destroy: Vec<Spanned<String>>,
+    #[serde(default)]
+    change: Vec<Spanned<String>>,
     max_written: Option<Spanned<String>>,
     durability: Option<Words>,
     published: Option<published::Wire>,
@@ -103,6 +106,7 @@ struct StackWire {
     on: Option<Spanned<String>>,
     layers: Option<Vec<Spanned<String>>>,
     own: Option<bool>,
+    operator: Option<Spanned<operator::Wire>>,
 }
 
 /// A table whose keys another room lists ([`WORDS`](super::words::WORDS), [`KEYS`](measure::KEYS)), in the order of the file.
@@ -142,10 +146,11 @@ impl Words {
     }
 }
 
-/// A word that may be written as a text, a whole number or true and false; or a list of these.
+/// A word that may be written as a text, a whole number or true and false; or a list or a table of these.
 enum Word {
     One(String),
     Many(Vec<Spanned<Word>>),
+    Table(Words),
 }
 
 impl Word {
@@ -154,6 +159,7 @@ impl Word {
         match self {
             Word::One(word) => Ok(word),
             Word::Many(_) => Err(Fault::hint("a list stands where one value is wanted", "write one value")),
+            Word::Table(_) => Err(Fault::hint("a table stands where one value is wanted", "write one value")),
         }
     }
 }
@@ -192,6 +198,10 @@ impl<'de> de::Visitor<'de> for WordVisitor {
         }
         Ok(Word::Many(words))
     }
+
+    fn visit_map<M: de::MapAccess<'de>>(self, map: M) -> Result<Word, M::Error> {
+        WordsVisitor.visit_map(map).map(Word::Table)
+    }
 }
 
 struct Source<'a> {
@@ -222,6 +232,11 @@ impl Source<'_> {
         }
         parts.names = Names { devices, ..places };
         parts.stacks = self.stacks(&wire.stack, &parts.names)?;
+        for (name, stack) in &wire.stack {
+            let Some(wire) = &stack.get_ref().operator else { continue };
+            let operator = wire.get_ref().checked().map_err(|fault| self.fault(&wire.span(), fault))?;
+            parts.operators.insert(name.clone(), operator);
+        }
         for workload in wire.workload {
             self.workload(workload, engine, &mut parts)?;
         }
@@ -239,6 +254,10 @@ impl Source<'_> {
             let consent = parse_consent(text.get_ref()).map_err(|fault| self.fault(&text.span(), fault))?;
             parts.consent.push(consent);
         }
+        for text in &wire.change {
+            let (vm, force) = self.value(text, place::parse_change)?;
+            parts.changes.insert(vm, force);
+        }
         let max_written = wire.max_written.map(|word| self.value(&word, size_of));
         parts.max_written = max_written.transpose()?;
         Ok(parts)
@@ -248,38 +267,101 @@ impl Source<'_> {
     fn places(&self, wire: &BTreeMap<String, Spanned<Words>>) -> Result<Names, InputError> {
         let mut names = Names::default();
         for (name, words) in wire {
-            let at = |fault| self.fault(&words.span(), fault);
-            plain_name(name).map_err(at)?;
-            if Place::from(name.as_str()).is_host() {
-                return Err(at(Fault::hint("\"host\" is this host", "choose another name")));
+            plain_name(name).map_err(|fault| self.fault(&words.span(), fault))?;
+            let (spec, described) = self.place(name, words)?;
+            let place = match &spec {
+                Some(PlaceSpec::Ssh(host)) => Place::Ssh(host.clone()),
+                _ => Place::from(name.as_str()),
+            };
+            names.places.extend(spec.map(|spec| (name.clone(), spec)));
+            if described == Described::default() {
+                continue;
             }
-            names.places.insert(name.clone(), self.place(words.get_ref())?);
+            if names.described.insert(place.clone(), described).is_some() {
+                let fault = Fault::hint(format!("{place} is described twice"), "describe it under one name");
+                return Err(self.fault(&words.span(), fault));
+            }
         }
         Ok(names)
     }
 
-    /// A host where there is the word `ssh`, else a lab.
-    fn place(&self, words: &Words) -> Result<PlaceSpec, InputError> {
-        let mut lab = LabSpec::default();
-        let host = words.0.iter().find(|(key, _)| key.get_ref() == "ssh");
-        if let Some((_, host)) = host {
-            if let Some((key, _)) = words.0.iter().find(|(key, _)| key.get_ref() != "ssh") {
-                let fault = Fault::hint("stands beside \"ssh\"", "a host is as it is; leave it out");
-                return Err(self.origin(&key.span()).error(key.get_ref(), fault));
+    /// A host where there is the word `ssh` or that of a manager of virtual machines, else a lab; of this host nothing is declared.
+    fn place(
+        &self,
+        name: &str,
+        words: &Spanned<Words>,
+    ) -> Result<(Option<PlaceSpec>, Described), InputError> {
+        let known = [place::LAB_KEYS, place::HOST_KEYS].concat();
+        let (mut values, mut facts) = (BTreeMap::new(), BTreeMap::new());
+        for (key, word) in &words.get_ref().0 {
+            match key.get_ref().as_str() {
+                place::FACTS => facts = self.said(word)?,
+                other if known.contains(&other) => {
+                    values.insert(other, (key.span(), self.one(word)?));
+                }
+                _ => return Err(self.unknown_key(key, &known)),
             }
-            let host = self.one(host)?;
-            remote::check_host(host.get_ref()).map_err(|fault| self.fault(&host.span(), fault))?;
-            return Ok(PlaceSpec::Ssh(host.into_inner()));
         }
-        for (key, word) in &words.0 {
-            let known = [place::LAB_KEYS, &["ssh"]].concat();
-            if !known.contains(&key.get_ref().as_str()) {
-                return Err(self.unknown_key(key, &known));
+        if Place::from(name).is_host() && values.is_empty() && !facts.is_empty() {
+            return Ok((None, Described { facts, vm: None }));
+        }
+        if Place::from(name).is_host() {
+            let fault =
+                Fault::hint("\"host\" is this host", "choose another name; of this host only facts are said");
+            return Err(self.fault(&words.span(), fault));
+        }
+        let texts = values.iter().map(|(key, (_, value))| (*key, value.get_ref().as_str())).collect();
+        let vm = place::vm_of(&texts).map_err(|(key, fault)| {
+            self.fault(&values.get(key).map_or(words.span(), |(_, value)| value.span()), fault)
+        })?;
+        let host_key = place::HOST_KEYS.iter().find(|key| values.contains_key(*key));
+        let Some(host_key) = host_key else {
+            let mut lab = LabSpec::default();
+            for (key, (_, value)) in &values {
+                lab.set(key, value.get_ref()).map_err(|fault| self.fault(&value.span(), fault))?;
             }
-            let value = self.one(word)?;
-            lab.set(key.get_ref(), value.get_ref()).map_err(|fault| self.fault(&value.span(), fault))?;
+            return Ok((Some(PlaceSpec::Lab(lab)), Described { facts, vm }));
+        };
+        if let Some((key, (span, _))) = values.iter().find(|(key, _)| place::LAB_KEYS.contains(key)) {
+            let fault =
+                Fault::hint(format!("stands beside \"{host_key}\""), "a host is as it is; leave it out");
+            return Err(self.origin(span).error(key, fault));
         }
-        Ok(PlaceSpec::Lab(lab))
+        let host = match values.get("ssh") {
+            Some((_, host)) => {
+                remote::check_host(host.get_ref()).map_err(|fault| self.fault(&host.span(), fault))?;
+                host.get_ref().clone()
+            }
+            None => name.to_owned(),
+        };
+        Ok((Some(PlaceSpec::Ssh(host)), Described { facts, vm }))
+    }
+
+    /// Facts of a place in the user's words: a table, or a list of `KEY: WORDS`.
+    fn said(&self, word: &Spanned<Word>) -> Result<BTreeMap<String, String>, InputError> {
+        let mut facts = BTreeMap::new();
+        let mut add = |key: &str, value: &str, span: &Range<usize>| {
+            place::add_fact(&mut facts, key, value).map_err(|fault| self.fault(span, fault))
+        };
+        match word.get_ref() {
+            Word::One(_) => return Err(self.fault(&word.span(), Fault::from_clause(place::FACTS_FORM))),
+            Word::Many(list) => {
+                for one in list {
+                    let text = self.one(one)?;
+                    let (key, value) = text
+                        .get_ref()
+                        .split_once(':')
+                        .ok_or_else(|| self.fault(&one.span(), Fault::from_clause(place::FACTS_FORM)))?;
+                    add(key, value, &one.span())?;
+                }
+            }
+            Word::Table(words) => {
+                for (key, value) in &words.0 {
+                    add(key.get_ref(), self.one(value)?.get_ref(), &value.span())?;
+                }
+            }
+        }
+        Ok(facts)
     }
 
     /// Those of the file itself, and of the files that it names.
@@ -450,8 +532,8 @@ impl Source<'_> {
         for (key, word) in &wire.0 {
             let origin = self.origin(&word.span());
             let known = match word.get_ref() {
-                Word::One(value) => words.set(key.get_ref(), value, &origin),
                 Word::Many(list) => words.set_list(key.get_ref(), self.items(list)?, &origin),
+                _ => words.set(key.get_ref(), self.one(word)?.get_ref(), &origin),
             };
             if !known {
                 let known = [vec!["name", "file", "profile", "engine"], known_words()].concat();

@@ -3,6 +3,7 @@
 use super::super::check::{Request, from_path};
 use super::super::published::{Published, PublishedFigure};
 use super::super::{Medium, Scenario};
+use iotax_facts::place::Place;
 use std::fmt::Write as _;
 use std::path::Path;
 
@@ -562,4 +563,59 @@ fn the_tools_that_are_shipped_are_sound() {
         known.push(name);
     }
     assert!(known.len() >= 2, "{known:?}");
+}
+
+#[test]
+fn a_place_may_be_a_virtual_machine_and_has_facts_in_the_users_words() {
+    let stack = "[stack.a]\ntext = \"/dev/vdb @vm1\"\n[stack.b]\ntext = \"ssh:root@vm2:/dev/vdb\"\n";
+    let places = "[place.vm1]\nlibvirt = \"db1\"\non = \"ssh:root@kvm3\"\nuri = \"qemu:///system\"\n\
+                  facts = { switch = \"SN2010\", ports = 25 }\n\
+                  [place.second]\nssh = \"root@vm2\"\nproxmox = 101\nfacts = [\"switch: SN2010\", \"note: a: b\"]\n\
+                  [place.host]\nfacts = [\"switch: SN2410\"]\n";
+    let scenario = read_text(&format!("{stack}{places}")).unwrap();
+    assert_eq!(scenario.stacks[0].text, "ssh:vm1:/dev/vdb");
+    let described = |place: &str| scenario.described[&Place::from(place)].clone();
+    let vm1 = described("ssh:vm1").vm.unwrap();
+    assert_eq!(
+        (vm1.to_string(), vm1.on, vm1.uri),
+        ("libvirt:db1".into(), "ssh:root@kvm3".into(), Some("qemu:///system".into()))
+    );
+    let vm2 = described("ssh:root@vm2");
+    assert_eq!((vm2.vm.unwrap().to_string(), vm2.facts["note"].as_str()), ("proxmox:101".into(), "a: b"));
+    assert_eq!(described("ssh:vm1").facts["ports"], "25");
+    assert_eq!(described("host").facts["switch"], "SN2410");
+}
+
+#[test]
+fn a_place_that_is_described_badly_is_refused_with_its_line() {
+    let cases = [
+        ("[place.vm1]\nlibvirt = \"a\"\nproxmox = 1\n", "\"proxmox\": stands beside \"libvirt\""),
+        ("[place.vm1]\nlibvirt = \"a\"\ndrives = 2\n", "\"drives\": stands beside \"libvirt\""),
+        ("[place.vm1]\nssh = \"a\"\non = \"ssh:b\"\n", "\"on\": there is no virtual machine here"),
+        ("[place.vm1]\nlibvirt = \"-a\"\n", "\"-a\" is no name of a virtual machine"),
+        ("[place.vm1]\nproxmox = \"db\"\n", "\"db\" is no VMID; hint: write its number"),
+        ("[place.vm1]\nproxmox = 1\nuri = \"qemu:///system\"\n", "only libvirt has a URI"),
+        ("[place.vm1]\nesxi = \"a\"\non = \"ssh:b\"\n", "GOVC_URL"),
+        (
+            "[place.vm1]\nlibvirt = \"a\"\non = \"kvm3\"\n",
+            "\"kvm3\" is no host; hint: write on = \"ssh:HOST\"",
+        ),
+        ("[place.vm1]\nlibvirt = \"a\"\non = \"ssh:-o\"\n", "\"-o\" is no host for ssh"),
+        (
+            "[place.vm1]\nlibvirt = \"a\"\n[place.b]\nssh = \"vm1\"\nfacts = [\"a: b\"]\n",
+            "ssh:vm1 is described twice",
+        ),
+        ("[place.host]\nssh = \"a\"\n", "\"host\" is this host"),
+        (
+            "[place.host]\nfacts = [\"SN2010\"]\n",
+            "facts are a table or a list of texts; hint: write facts = {",
+        ),
+        ("[place.host]\nfacts = \"a: b\"\n", "facts are a table or a list of texts"),
+        ("[place.host]\nfacts = [\"a: b\", \"a: c\"]\n", "there are two facts \"a\""),
+        ("[[workload]]\nrw = { a = \"b\" }\n", "a table stands where one value is wanted"),
+    ];
+    for (text, part) in cases {
+        let why = read_text(&format!("{text}[stack.a]\ntext = \"/dev/vdb\"\n")).unwrap_err();
+        assert!(why.contains(part) && why.starts_with("x.toml:"), "{text}: {why}");
+    }
 }

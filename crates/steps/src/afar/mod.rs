@@ -29,6 +29,22 @@ use std::time::Duration;
 /// A command that only asks.
 const QUICK: Duration = Duration::from_secs(60);
 
+/// What tells the serials of all drives of a Linux host.
+const SERIALS: &str = "cat /sys/block/*/serial /sys/block/*/device/serial /sys/block/*/device/vpd_pg80 /sys/block/*/wwid \
+                       /sys/block/*/device/wwid 2>/dev/null | tr -c '[:print:]\\n' ' '";
+
+/// A host that is off does not answer, and is not waited for as long as one that is to be measured.
+const ANSWERS_WITHIN: Duration = Duration::from_secs(20);
+
+/// The serials and WWNs of all drives of a host, among other words; `None`: it does not answer, or has no sysfs.
+pub fn serials_on(host: &str) -> Option<String> {
+    let mut command = ssh::command(host, SERIALS, &SshOptions::from_env());
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
+    let child = ends_with_us(&mut command).spawn().ok()?;
+    let output = output_within(child, ANSWERS_WITHIN).ok()??;
+    Some(String::from_utf8_lossy(&output.stdout).into_owned())
+}
+
 /// What ssh has the login shell there run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Ask {

@@ -19,6 +19,7 @@ mod librbd;
 mod linear;
 mod loopdev;
 mod lvm;
+mod machine;
 mod partition;
 mod passthrough;
 mod process;
@@ -55,6 +56,7 @@ pub use librbd::ExportLibrbd;
 pub use linear::{MakeLinear, Stretch};
 pub use loopdev::AttachLoop;
 pub use lvm::{EXTENT, LvmVolume, MakeLvm, Stripes};
+pub use machine::ChangeMachine;
 pub use partition::MakePartition;
 pub use passthrough::PassThrough;
 pub use process::{RemoteAgent, Spawn, with_belows};
@@ -191,6 +193,8 @@ operations! {
         MakeFileAfar,
         /// What the program of an engine makes that iotax does not know.
         MakeByTool,
+        /// Other settings of somebody's virtual machine.
+        ChangeMachine,
     }
     changes {
         /// A file's content.

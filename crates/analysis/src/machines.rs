@@ -1,0 +1,163 @@
+//! What two places are not alike in beside what was measured there: facts of one name that the user said of both, and how the
+//! managers of two virtual machines set them, and the disks under load.
+
+use super::reading::WorkloadView;
+use iotax_facts::vm::{VmDisk, VmFacts};
+use iotax_model::record::PlaceFacts;
+use std::collections::BTreeMap;
+use std::path::Path;
+
+/// One thing that is not the same.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Difference {
+    /// `switch`, `cache`.
+    pub(super) name: String,
+    /// Of the one, then of the other.
+    pub(super) values: [String; 2],
+    /// Of their disks under load.
+    pub(super) of_disk: bool,
+}
+
+/// Names of files, volumes and addresses differ by nature, and so do processors; memory of two guests is a check of its own.
+const OWN: &[&str] = &["file", "volume", "device", "size", "memory", "memory_mb", "affinity"];
+
+/// What is said of both and not alike.
+fn unlike(
+    one: &BTreeMap<String, String>,
+    other: &BTreeMap<String, String>,
+    of_disk: bool,
+) -> Vec<Difference> {
+    let both = one.iter().filter_map(|(name, value)| Some((name, value, other.get(name)?)));
+    both.filter(|(_, a, b)| a != b)
+        .map(|(name, a, b)| Difference { name: name.clone(), values: [a.clone(), b.clone()], of_disk })
+        .collect()
+}
+
+/// What the user said of two places.
+pub(super) fn said(one: &PlaceFacts, other: &PlaceFacts) -> Vec<Difference> {
+    unlike(&one.facts.said, &other.facts.said, false)
+}
+
+/// How one virtual machine is set in two runs: all of it, and its disks by their names.
+pub(super) fn of_one(one: &VmFacts, other: &VmFacts) -> Vec<Difference> {
+    let mut all = unlike(&one.settings, &other.settings, false);
+    for disk in &one.disks {
+        let twin = other.disks.iter().find(|twin| twin.name == disk.name);
+        let found = twin.map(|twin| unlike(&disk.settings, &twin.settings, true)).unwrap_or_default();
+        all.extend(
+            found.into_iter().map(|one| Difference { name: format!("{} {}", disk.name, one.name), ..one }),
+        );
+    }
+    all
+}
+
+/// How two virtual machines of one manager are set, and their disks under load. Words of two managers are not the same words.
+fn of_two(one: (&VmFacts, &Path), other: (&VmFacts, &Path)) -> Vec<Difference> {
+    if one.0.manager != other.0.manager {
+        return Vec::new();
+    }
+    let mut all = unlike(&one.0.settings, &other.0.settings, false);
+    if let (Some(a), Some(b)) = (measured(one), measured(other)) {
+        all.extend(unlike(&a.settings, &b.settings, true));
+    }
+    let is_own = |name: &str| {
+        OWN.contains(&name) || ["passthrough.", "cputune.vcpupin"].iter().any(|part| name.starts_with(part))
+    };
+    all.retain(|one| !is_own(&one.name));
+    all
+}
+
+fn measured<'a>((vm, path): (&'a VmFacts, &Path)) -> Option<&'a VmDisk> {
+    vm.disks.iter().find(|disk| disk.measured.as_deref() == Some(path))
+}
+
+/// What the places of two stacks are not alike in, as sentences.
+pub(super) fn between(reading: &WorkloadView, base: usize, at: usize) -> Vec<String> {
+    let of = |at: usize| Some((reading.place_of(at)?, &reading.worker(at)?.target));
+    let (Some((there, there_path)), Some((here, here_path))) = (of(base), of(at)) else { return Vec::new() };
+    if there.place == here.place {
+        return Vec::new();
+    }
+    let places = format!("{} against {}", here.place, there.place);
+    let facts = said(here, there).into_iter().map(|one| {
+        let [ours, theirs] = &one.values;
+        format!("{} is {ours} against {theirs} ({places}): the places are not alike", one.name)
+    });
+    let machines = here.facts.vm.as_deref().zip(there.facts.vm.as_deref());
+    let machines =
+        machines.map(|(ours, theirs)| of_two((ours, here_path.as_ref()), (theirs, there_path.as_ref())));
+    let settings = machines.into_iter().flatten().map(|one| {
+        let (name, [ours, theirs]) = (&one.name, &one.values);
+        let what = if one.of_disk { "the disks under load" } else { "the virtual machines" };
+        format!("{name}={ours} against {name}={theirs} ({places}): {what} are not set alike")
+    });
+    facts.chain(settings).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{confounders, findings, twin};
+    use iotax_facts::vm::{Manager, VmDisk, VmFacts};
+    use std::collections::BTreeMap;
+
+    fn words(pairs: &[(&str, &str)]) -> BTreeMap<String, String> {
+        pairs.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect()
+    }
+
+    fn vm(manager: Manager, cache: &str, measured: &str) -> Box<VmFacts> {
+        let settings = words(&[("cache", cache), ("volume", cache)]);
+        let disk = |name: &str, measured| VmDisk {
+            name: name.into(),
+            serial: None,
+            measured,
+            settings: settings.clone(),
+        };
+        let disks = vec![disk("vda", None), disk("vdb", Some(measured.into()))];
+        Box::new(VmFacts {
+            manager,
+            name: cache.into(),
+            settings: words(&[("vcpus", "4"), ("memory", cache)]),
+            disks,
+        })
+    }
+
+    /// What is found of two stacks, each in a place of its own.
+    fn found(said: [&[(&str, &str)]; 2], machines: [Option<(Manager, &str)>; 2]) -> Vec<String> {
+        let mut run = twin::a_against_a();
+        for (at, place) in ["ssh:vm1", "ssh:vm2"].into_iter().enumerate() {
+            run.workers[at].place = place.into();
+            let mut known = run.places[0].clone();
+            known.place = place.into();
+            known.facts.said = words(said[at]);
+            known.facts.vm = machines[at].map(|(manager, cache)| vm(manager, cache, &run.workers[at].target));
+            run.places.push(known);
+        }
+        let found = findings(&run).warnings.into_iter().filter(|one| one.kind == confounders::KIND);
+        found.map(|one| one.text).collect()
+    }
+
+    #[test]
+    fn what_is_said_of_both_places_is_compared() {
+        let places = "(ssh:vm2 against ssh:vm1)";
+        let said: [&[_]; 2] =
+            [&[("switch", "SN2010"), ("rack", "1")], &[("switch", "SN2410"), ("room", "2")]];
+        assert_eq!(
+            found(said, [None, None]),
+            [format!("switch is SN2410 against SN2010 {places}: the places are not alike")]
+        );
+        assert_eq!(found([said[0], said[0]], [None, None]), Vec::<String>::new());
+    }
+
+    #[test]
+    fn cache_modes_of_the_disks_under_load_are_compared() {
+        let libvirt = |cache| Some((Manager::Libvirt, cache));
+        let places = "(ssh:vm2 against ssh:vm1)";
+        assert_eq!(
+            found([&[], &[]], [libvirt("none"), libvirt("writeback")]),
+            [format!("cache=writeback against cache=none {places}: the disks under load are not set alike")]
+        );
+        assert_eq!(found([&[], &[]], [libvirt("none"), libvirt("none")]), Vec::<String>::new());
+        let other = Some((Manager::Proxmox, "writeback"));
+        assert_eq!(found([&[], &[]], [libvirt("none"), other]), Vec::<String>::new(), "other words");
+    }
+}

@@ -1,0 +1,67 @@
+//! `domain`: a virtual machine of somebody's, which is the place of the load, is set otherwise while the stack is up. The step is
+//! this host's, which asks its manager; the machine is shut down and started.
+
+use crate::{Claim, Exposed, Layer, PlanContext};
+use anyhow::{Context, Result, ensure};
+use iotax_model::layer::LayerHelp;
+use iotax_model::layer::domain::HELP;
+use iotax_model::scenario::LayerSpec;
+use iotax_steps::op::{ChangeMachine, Op};
+use iotax_steps::{Place, hypervisor};
+
+/// The layer.
+pub struct Domain;
+
+impl Layer for Domain {
+    fn help(&self) -> &'static LayerHelp {
+        &HELP
+    }
+
+    fn claim(&self, _: &LayerSpec) -> Claim {
+        Claim::Takes
+    }
+
+    fn reads_back(&self, op: &Op) -> Option<&'static str> {
+        matches!(op, Op::ChangeMachine(_)).then_some("")
+    }
+
+    fn plan(&self, spec: &LayerSpec, below: &Exposed, context: &mut PlanContext) -> Result<Exposed> {
+        let (place, path) = (&below.place, below.path(spec)?);
+        let machine = context.machines.get(place).with_context(|| {
+            let host = place.ssh_host().unwrap_or("vm1");
+            format!(
+                "{}: {place} is not said to be a virtual machine; hint: name it in the scenario: [place.NAME] ssh = \"{host}\" and \
+                 libvirt = \"DOMAIN\", proxmox = VMID or esxi = \"NAME\"",
+                spec.origin
+            )
+        })?;
+        let vm = &machine.vm;
+        let force = machine.may_change.with_context(|| {
+            format!(
+                "{}: {vm} would be shut down, set otherwise and started, and all of that back afterwards; hint: --change {vm} allows \
+                 it for this very machine",
+                spec.origin
+            )
+        })?;
+        ensure!(
+            !spec.options.is_empty(),
+            "{}: nothing is changed; hint: write domain(cache=none)",
+            spec.origin
+        );
+        let known = hypervisor::changeable(vm.manager);
+        if let Some(option) = spec.options.keys().find(|option| !known.contains(&option.as_str())) {
+            let (manager, known) = (vm.manager.word(), known.join(", "));
+            anyhow::bail!("{}: {manager} has no {option} to change; hint: it has {known}", spec.origin);
+        }
+        let op = ChangeMachine {
+            vm: vm.clone(),
+            disk: machine.disk_at(path).cloned(),
+            settings: spec.options.clone(),
+            force,
+            host: place.ssh_host().map(str::to_owned),
+            before: None,
+        };
+        context.add_in(&Place::Host, "set the virtual machine for the visit", Op::ChangeMachine(op));
+        Ok(below.clone())
+    }
+}

@@ -1,0 +1,166 @@
+//! What a person does before a stack can be measured: a drive that is given to one machine after the other. It is seen by the
+//! drive's serial that it was done. Where nobody is there to ask the run ends, and `iotax resume` goes on, days later if need be.
+
+use super::observer::Answer;
+use super::places::Places;
+use super::session::Session;
+use super::sets::Set;
+use super::survey;
+use anyhow::Result;
+use iotax_host::block::Identity;
+use iotax_host::guard::inspect::identity_of;
+use iotax_host::guard::judge;
+use iotax_layers::medium::Found;
+use iotax_model::scenario::{Agent, Medium, Operator, Stack};
+use iotax_steps::{Place, afar};
+use iotax_units::exit::Failed;
+use iotax_units::show_bytes;
+use std::path::Path;
+
+impl Session<'_> {
+    /// Waits until the drives of a set are where its stacks have them, and nowhere else; `false`: Ctrl-C.
+    ///
+    /// # Errors
+    /// An unmet need: a person is to do something, and nobody is there. The guard refuses the drive, or it is too small.
+    pub(super) fn await_operator(&mut self, places: &mut Places, set: &Set) -> Result<bool> {
+        for index in &set.stacks {
+            let stack = &self.scenario.stacks[*index];
+            let Some(operator) = self.scenario.operator_of(stack) else { continue };
+            while let Some(lacking) = self.lacking(places, *index, operator)? {
+                let text = format!("{}\n({}: {lacking})", operator.text, stack.name);
+                match self.observer.ask(&text, self.stop) {
+                    Answer::Done => {}
+                    Answer::Stopped => return Ok(false),
+                    Answer::Nobody => {
+                        let run = self.run_id();
+                        let why = format!(
+                            "a person is to do something before {} is measured: {}\nit is not done yet: {lacking}\nhint: do it, then \
+                             `iotax resume {run}` goes on, today or in a week",
+                            stack.name, operator.text
+                        );
+                        return Err(Failed::need(why).into());
+                    }
+                }
+            }
+            if stack.medium.place().is_host() && places.has(&Place::Host) {
+                self.record_place(places, &Place::Host)?;
+            }
+        }
+        Ok(true)
+    }
+
+    /// Leaves hosts that a set alone has: the next thing that a person does may end them.
+    pub(super) fn leave_operators_places(&mut self, places: &mut Places, set: &Set) {
+        let stacks = set.stacks.iter().map(|index| &self.scenario.stacks[*index]);
+        for stack in stacks.filter(|stack| self.scenario.operator_of(stack).is_some()) {
+            let place = stack.medium.place();
+            let others =
+                self.scenario.stacks.iter().filter(|other| self.scenario.operator_of(other).is_none());
+            if place.is_ssh() && !others.into_iter().any(|other| other.places().contains(&place)) {
+                places.leave(&place);
+            }
+        }
+    }
+
+    /// What is not yet as it should be; `None`: the drive is there, was looked at, and is nowhere else.
+    fn lacking(&mut self, places: &mut Places, index: usize, operator: &Operator) -> Result<Option<String>> {
+        let scenario = self.scenario;
+        let stack = &scenario.stacks[index];
+        let elsewhere = scenario.stacks.iter().filter(|other| {
+            other.medium != stack.medium
+                && scenario.operator_of(other).is_some_and(|other| other.serial == operator.serial)
+        });
+        if let Some(still) = elsewhere.filter_map(|other| still_there(other, operator)).next() {
+            return Ok(Some(still));
+        }
+        let found = match &stack.medium {
+            Medium::Device { path } => {
+                if let Some(lacking) = not_here(path, identity_of(path).ok().as_ref(), operator) {
+                    return Ok(Some(lacking));
+                }
+                survey::existing(path, false, scenario, stack, &mut self.survey)?
+            }
+            Medium::Remote { host, path, agent, .. } => {
+                let mark = self.executor.mark();
+                let reached = match self.reach_member(places, index, 0) {
+                    Err(error) if *agent == Agent::Iotax && self.executor.mark() == mark => {
+                        return Ok(Some(format!("{error:#}")));
+                    }
+                    reached => reached.err(),
+                };
+                let place = Place::Ssh(host.clone());
+                let seen = match places.has(&place) {
+                    true => survey::seen_afar(places.get(&place)?, path)?,
+                    false => None,
+                };
+                let identity = seen.as_ref().map(|seen| &seen.identity);
+                if let Some(lacking) = not_here(path, identity, operator) {
+                    places.leave(&place);
+                    self.executor.undo_to(mark)?;
+                    return Ok(Some(format!("{place}: {lacking}")));
+                }
+                // It is that drive, and the guard or its agent refuses it.
+                if let Some(refused) = reached {
+                    return Err(refused);
+                }
+                self.survey.found[index][0].clone()
+            }
+            other => return Err(Failed::input(format!("{other:?} is no drive")).into()),
+        };
+        if found.bytes < operator.size {
+            let (has, size) = (show_bytes(found.bytes), show_bytes(operator.size));
+            let why = format!("{}: its drive has {has}, less than the operator's size of {size}", stack.name);
+            return Err(Failed::input(format!("{why}; hint: a smaller size, the same for all stacks")).into());
+        }
+        self.survey.found[index] = vec![Found { bytes: operator.size, ..found }];
+        Ok(None)
+    }
+}
+
+/// Why what is at a path is not the drive; `None`: it is.
+fn not_here(path: &Path, identity: Option<&Identity>, operator: &Operator) -> Option<String> {
+    let (path, serial) = (path.display(), &operator.serial);
+    match identity {
+        None => Some(format!("{path} does not exist; the drive {serial} is to be there")),
+        Some(identity) if judge::names_device(identity, serial) => None,
+        Some(identity) => {
+            let other = judge::consent_word(identity).unwrap_or("a device without serial and WWN");
+            Some(format!("{path} is {other}; the drive {serial} is to be there"))
+        }
+    }
+}
+
+/// A sentence where the drive is still where another stack has it. A host that does not answer has it no more, or is off.
+fn still_there(other: &Stack, operator: &Operator) -> Option<String> {
+    let serial = &operator.serial;
+    match &other.medium {
+        Medium::Device { path } => {
+            let identity = identity_of(path).ok()?;
+            let still = judge::names_device(&identity, serial);
+            still.then(|| format!("the drive {serial} is still {} of this host", path.display()))
+        }
+        Medium::Remote { host, .. } => {
+            let serials = afar::serials_on(host)?;
+            serials.contains(serial).then(|| format!("the drive {serial} is still on {host}"))
+        }
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_drive_is_there_by_its_serial_and_not_by_its_path() {
+        let operator = Operator { text: "move it".into(), serial: "S1".into(), size: 1 << 30 };
+        let drive = |serial: &str| Identity { serial: Some(serial.into()), ..Identity::default() };
+        let path = Path::new("/dev/vdb");
+        assert_eq!(not_here(path, Some(&drive("S1")), &operator), None);
+        let none = not_here(path, None, &operator).unwrap();
+        assert_eq!(none, "/dev/vdb does not exist; the drive S1 is to be there");
+        let other = not_here(path, Some(&drive("S2")), &operator).unwrap();
+        assert_eq!(other, "/dev/vdb is S2; the drive S1 is to be there");
+        assert!(not_here(path, Some(&Identity::default()), &operator).unwrap().contains("without serial"));
+    }
+}

@@ -1,0 +1,91 @@
+//! What a person does before a stack can be measured: one drive that is given to one machine after the other.
+
+use super::error::Fault;
+use super::media::size_of;
+use super::{Location, Medium, Stack};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// What is asked of a person, and by what it is seen that it was done.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Operator {
+    /// What to do, in the user's words.
+    pub text: String,
+    /// Serial or WWN of the drive that is then where the stack has it.
+    pub serial: String,
+    /// Bytes of it that are used. Nobody can ask for them while it is elsewhere.
+    pub size: u64,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Wire {
+    text: String,
+    serial: String,
+    size: String,
+}
+
+impl Wire {
+    pub(super) fn checked(&self) -> Result<Operator, Fault> {
+        let serial = self.serial.trim().to_owned();
+        if self.text.trim().is_empty() || serial.is_empty() {
+            return Err(Fault::hint("an operator has a text and a serial", EXAMPLE));
+        }
+        Ok(Operator { text: self.text.trim().to_owned(), serial, size: size_of(&self.size)? })
+    }
+}
+
+const EXAMPLE: &str =
+    "write operator = { text = \"give the drive to vm2\", serial = \"S1234\", size = \"100GiB\" }";
+
+/// That of a stack; cells of a grid have its name before a blank.
+pub(super) fn of<'a>(operators: &'a BTreeMap<String, Operator>, stack: &Stack) -> Option<&'a Operator> {
+    operators.get(stack.name.split(' ').next()?)
+}
+
+/// Whether what is asked of a person makes sense for these stacks.
+///
+/// # Errors
+/// The name of the stack at fault, and why.
+pub(super) fn check(
+    stacks: &[Stack],
+    operators: &BTreeMap<String, Operator>,
+    alone: Option<&str>,
+) -> Result<(), (String, Fault)> {
+    if operators.is_empty() {
+        return Ok(());
+    }
+    let fault = |stack: &Stack, why: &str, hint: &str| Err((stack.name.clone(), Fault::hint(why, hint)));
+    let mut seen: BTreeMap<String, (Option<&Operator>, &Stack)> = BTreeMap::new();
+    for stack in stacks {
+        let operator = of(operators, stack);
+        if let (Some(_), Some(what)) = (operator, alone) {
+            return fault(stack, &format!("an operator has no part in {what}"), "leave out one of them");
+        }
+        let is_drive = match &stack.medium {
+            Medium::Device { .. } => true,
+            Medium::Remote { path, .. } => stack.layers.is_empty() && path.starts_with("/dev"),
+            _ => false,
+        };
+        if operator.is_some() && !is_drive {
+            let hint = "write a device of this host, or ssh:HOST:/dev/NAME without layers";
+            return fault(stack, "an operator moves one drive, which is all that is below the stack", hint);
+        }
+        for location in stack.medium.locations() {
+            let Location::Path(host, path) = location else { continue };
+            let at = format!("{}:{}", host.unwrap_or_default(), path.display());
+            match seen.get(&at) {
+                Some((other, first)) if *other != operator => {
+                    let why = format!(
+                        "{} is on the same path, and another operator or none goes with it",
+                        first.name
+                    );
+                    let hint = "write one text for all stacks on a path: nothing else shows that it was done";
+                    return fault(stack, &why, hint);
+                }
+                _ => drop(seen.insert(at, (operator, stack))),
+            }
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,178 @@
+//! ESXi, by itself or below a vCenter: what `govc vm.info -json` and `govc device.info -json` print. Where it is and who asks is in
+//! govc's own environment (`GOVC_URL`, ...), never in a scenario.
+
+use super::{Ask, Disk, Hypervisor, PASSED, Settings, line_of, not_running, not_understood};
+use anyhow::Result;
+use iotax_facts::vm::{Manager, Vm, VmFacts};
+use serde_json::Value;
+use std::collections::BTreeMap;
+
+pub(crate) struct Esxi;
+
+/// Of the machine: the setting, and where it is in `.config`.
+const OF_MACHINE: &[(&str, &str)] = &[
+    ("hardware", "/version"),
+    ("vcpus", "/hardware/numCPU"),
+    ("memory_mb", "/hardware/memoryMB"),
+    ("latency_sensitivity", "/latencySensitivity/level"),
+    ("cpu.reservation_mhz", "/cpuAllocation/reservation"),
+    ("cpu.limit_mhz", "/cpuAllocation/limit"),
+    ("cpu.shares", "/cpuAllocation/shares/level"),
+    ("memory.reservation_mb", "/memoryAllocation/reservation"),
+    ("memory.reserved", "/memoryReservationLockedToMax"),
+];
+
+/// Of a disk.
+const OF_DISK: &[(&str, &str)] = &[
+    ("file", "/backing/fileName"),
+    ("mode", "/backing/diskMode"),
+    ("thin", "/backing/thinProvisioned"),
+    ("eager", "/backing/eagerlyScrub"),
+    ("write_through", "/backing/writeThrough"),
+    ("sharing", "/backing/sharing"),
+    ("device", "/backing/deviceName"),
+    ("iops_limit", "/storageIOAllocation/limit"),
+    ("shares", "/storageIOAllocation/shares/level"),
+];
+
+impl Hypervisor for Esxi {
+    fn package(&self) -> &'static str {
+        "go install github.com/vmware/govmomi/govc@v0.37.3, and set GOVC_URL and what else it needs"
+    }
+
+    fn facts(&self, vm: &Vm, ask: Ask) -> Result<VmFacts> {
+        let machine = machine(vm, ask)?;
+        let devices = ask(&["device.info", "-json", "-vm", &vm.name], None)?;
+        facts_in(vm, &machine, &devices)
+    }
+
+    fn changeable(&self) -> &'static [&'static str] {
+        &["mode", "latency"]
+    }
+
+    fn runs(&self, vm: &Vm, ask: Ask) -> Result<bool> {
+        let machine = machine(vm, ask)?;
+        Ok(machine.pointer("/runtime/powerState").and_then(Value::as_str) == Some("poweredOn"))
+    }
+
+    fn objection(&self, vm: &Vm, ask: Ask) -> Result<Option<String>> {
+        let machine = machine(vm, ask)?;
+        let has = machine.get("snapshot").is_some_and(|snapshot| !snapshot.is_null());
+        Ok(has.then(|| "it has snapshots".into()))
+    }
+
+    /// Only what is changed can be put back one by one, so only that is saved.
+    fn saved(&self, vm: &Vm, disk: &str, ask: Ask) -> Result<String> {
+        let machine = machine(vm, ask)?;
+        let devices = ask(&["device.info", "-json", "-vm", &vm.name, disk], None)?;
+        let devices: Value = serde_json::from_str(&devices).map_err(|error| not_understood(vm, error))?;
+        let word = |value: Option<&Value>| value.and_then(Value::as_str).map(str::to_owned);
+        let mode = word(devices.pointer("/devices/0/backing/diskMode"));
+        let mode = mode.ok_or_else(|| not_understood(vm, format!("the disk {disk} has no mode")))?;
+        let latency =
+            word(machine.pointer("/config/latencySensitivity/level")).unwrap_or_else(|| "normal".into());
+        Ok(format!("latency: {latency}\nmode: {mode}\n"))
+    }
+
+    fn with(&self, _: &Vm, _: &str, saved: &str, settings: &Settings) -> Result<String> {
+        let of = |key: &str| {
+            settings.get(key).map(String::as_str).or_else(|| line_of(saved, key)).unwrap_or_default()
+        };
+        Ok(format!("latency: {}\nmode: {}\n", of("latency"), of("mode")))
+    }
+
+    fn plain(&self, _: &str, saved: &str) -> String {
+        saved.to_owned()
+    }
+
+    fn put(&self, vm: &Vm, disk: &str, saved: &str, ask: Ask) -> Result<()> {
+        let now = self.saved(vm, disk, ask)?;
+        let changed = |key| line_of(saved, key).filter(|value| line_of(&now, key) != Some(value));
+        if let Some(mode) = changed("mode") {
+            ask(&["vm.disk.change", "-vm", &vm.name, "-disk.name", disk, "-mode", mode], None)?;
+        }
+        if let Some(latency) = changed("latency") {
+            ask(&["vm.change", "-vm", &vm.name, "-latency", latency], None)?;
+        }
+        Ok(())
+    }
+
+    fn stop(&self, vm: &Vm, force: bool, ask: Ask) -> Result<()> {
+        let how = if force { "-off" } else { "-s" };
+        ask(&["vm.power", how, &vm.name], None).map(drop)
+    }
+
+    fn start(&self, vm: &Vm, ask: Ask) -> Result<()> {
+        ask(&["vm.power", "-on", &vm.name], None).map(drop)
+    }
+}
+
+/// The one machine of that name.
+pub(crate) fn machine(vm: &Vm, ask: Ask) -> Result<Value> {
+    let text = ask(&["vm.info", "-json", &vm.name], None)?;
+    let answer: Value = serde_json::from_str(&text).map_err(|error| not_understood(vm, error))?;
+    let known = answer
+        .get("virtualMachines")
+        .ok_or_else(|| not_understood(vm, "it has no virtualMachines; hint: take govc v0.37 or newer"))?;
+    match known.as_array().map(Vec::as_slice).unwrap_or_default() {
+        [machine] => Ok(machine.clone()),
+        [] => Err(not_understood(vm, "there is no such machine; hint: `govc find / -type m` lists them")),
+        _ => Err(not_understood(
+            vm,
+            "several have that name; hint: write its path, from `govc find / -type m`",
+        )),
+    }
+}
+
+fn facts_in(vm: &Vm, machine: &Value, devices: &str) -> Result<VmFacts> {
+    if let Some(state) = machine.pointer("/runtime/powerState").and_then(Value::as_str) {
+        if state != "poweredOn" {
+            return Err(not_running(vm, state));
+        }
+    }
+    let config = machine.get("config").unwrap_or(&Value::Null);
+    let mut settings = picked(config, OF_MACHINE);
+    let devices: Value = serde_json::from_str(devices).map_err(|error| not_understood(vm, error))?;
+    let devices = devices.get("devices").and_then(Value::as_array);
+    let devices = devices.ok_or_else(|| not_understood(vm, "it has no devices"))?;
+    let kind = |device: &Value| device.get("type").and_then(Value::as_str).unwrap_or_default().to_owned();
+    let passed = devices.iter().filter(|device| kind(device) == "VirtualPCIPassthrough");
+    for (at, device) in passed.enumerate() {
+        settings.insert(format!("{PASSED}{at}"), passed_through(device));
+    }
+    let disk = |device: &Value| {
+        let mut settings = picked(device, OF_DISK);
+        let at = devices
+            .iter()
+            .find(|one| one.get("key").is_some_and(|key| Some(key) == device.get("controllerKey")));
+        settings.extend(at.map(|controller| ("controller".to_owned(), kind(controller))));
+        let name = device.get("name").and_then(Value::as_str).unwrap_or("disk").to_owned();
+        let serial = device.pointer("/backing/uuid").and_then(Value::as_str).map(str::to_owned);
+        Disk { name, serial, measured: None, settings }
+    };
+    let disks = devices.iter().filter(|device| kind(device) == "VirtualDisk").map(disk).collect();
+    Ok(VmFacts { manager: Manager::Esxi, name: vm.name.clone(), settings, disks })
+}
+
+fn picked(value: &Value, of: &[(&str, &str)]) -> BTreeMap<String, String> {
+    let one = |(key, pointer): &(&str, &str)| {
+        let text = match value.pointer(pointer)? {
+            Value::Null => return None,
+            Value::String(text) if text.is_empty() => return None,
+            Value::String(text) => text.clone(),
+            other => other.to_string(),
+        };
+        Some(((*key).to_owned(), text))
+    };
+    of.iter().filter_map(one).collect()
+}
+
+/// `pci 0000:3b:00.0 144d:a802`: the id of the device comes as hexadecimal digits of a number with a sign.
+fn passed_through(device: &Value) -> String {
+    let word = |pointer| device.pointer(pointer).and_then(Value::as_str).unwrap_or("?");
+    let hex = |text: &str| i64::from_str_radix(text, 16).map(|id| format!("{:04x}", id & 0xffff));
+    let vendor = device.pointer("/backing/vendorId").and_then(Value::as_i64);
+    let vendor = vendor.map_or("?".to_owned(), |id| format!("{:04x}", id & 0xffff));
+    let id = word("/backing/deviceId");
+    format!("pci {} {vendor}:{}", word("/backing/id"), hex(id).unwrap_or_else(|_| id.to_owned()))
+}

@@ -1,0 +1,218 @@
+//! Virtual machines of somebody's libvirt, Proxmox VE or ESXi: what their manager says of them, asked by its own program on this
+//! host or on another. A manager is a file and an entry in [`of`].
+
+pub(crate) mod esxi;
+pub(crate) mod libvirt;
+pub(crate) mod proxmox;
+
+use crate::tool;
+use crate::wire::ssh::{self, SshOptions};
+use anyhow::{Context, Result, bail};
+use iotax_facts::machine::Facts;
+use iotax_facts::vm::{Manager, Vm, VmFacts};
+use iotax_host::probe::program_path;
+use iotax_units::exit::Failed;
+use iotax_units::shell;
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+/// A manager that does not answer by then is down.
+const ANSWERS_WITHIN: Duration = Duration::from_secs(60);
+
+/// What nobody set.
+pub(crate) const DEFAULT: &str = "default";
+
+/// Runs the manager's program with these arguments and that input, and gives what it writes.
+pub(crate) type Ask<'a> = &'a dyn Fn(&[&str], Option<&str>) -> Result<String>;
+
+/// A manager of virtual machines.
+pub(crate) trait Hypervisor: Sync {
+    /// The package that has its program, for a hint.
+    fn package(&self) -> &'static str;
+
+    /// What it says of one.
+    ///
+    /// # Errors
+    /// There is none of that name, it does not run, or the answer is not understood.
+    fn facts(&self, vm: &Vm, ask: Ask) -> Result<VmFacts>;
+
+    /// Settings that can be changed for a visit.
+    fn changeable(&self) -> &'static [&'static str];
+
+    /// Whether it runs.
+    ///
+    /// # Errors
+    /// There is none of that name: it is gone, or was migrated.
+    fn runs(&self, vm: &Vm, ask: Ask) -> Result<bool>;
+
+    /// Why it is left alone: snapshots, a saved state, changes that wait for a restart; `None`: nothing speaks against a change.
+    ///
+    /// # Errors
+    /// When that cannot be asked.
+    fn objection(&self, vm: &Vm, ask: Ask) -> Result<Option<String>>;
+
+    /// How it is set for its next start, with all that is needed to put it back.
+    ///
+    /// # Errors
+    /// There is no such disk, or it cannot be asked.
+    fn saved(&self, vm: &Vm, disk: &str, ask: Ask) -> Result<String>;
+
+    /// The same with other settings.
+    ///
+    /// # Errors
+    /// When the saved text is not understood.
+    fn with(&self, vm: &Vm, disk: &str, saved: &str, settings: &Settings) -> Result<String>;
+
+    /// What of a saved text is compared: two are alike if nobody has edited it.
+    fn plain(&self, disk: &str, saved: &str) -> String;
+
+    /// Sets it so for its next start. It does not run.
+    ///
+    /// # Errors
+    /// The manager refuses.
+    fn put(&self, vm: &Vm, disk: &str, saved: &str, ask: Ask) -> Result<()>;
+
+    /// Asks its system to shut down, or takes its power away.
+    ///
+    /// # Errors
+    /// The manager refuses.
+    fn stop(&self, vm: &Vm, force: bool, ask: Ask) -> Result<()>;
+
+    /// Starts it.
+    ///
+    /// # Errors
+    /// The manager refuses.
+    fn start(&self, vm: &Vm, ask: Ask) -> Result<()>;
+}
+
+/// Settings by their words in a stack.
+pub(crate) type Settings = BTreeMap<String, String>;
+
+/// Settings of a manager's machines that can be changed for a visit.
+pub fn changeable(manager: Manager) -> &'static [&'static str] {
+    of(manager).changeable()
+}
+
+/// The value of a key in lines of `KEY: VALUE`.
+pub(crate) fn line_of<'a>(text: &'a str, key: &str) -> Option<&'a str> {
+    text.lines().find_map(|line| line.strip_prefix(key)?.strip_prefix(':')).map(str::trim)
+}
+
+pub(crate) fn of(manager: Manager) -> &'static dyn Hypervisor {
+    match manager {
+        Manager::Libvirt => &libvirt::Libvirt,
+        Manager::Proxmox => &proxmox::Proxmox,
+        Manager::Esxi => &esxi::Esxi,
+    }
+}
+
+/// What the manager of a virtual machine says of it.
+///
+/// # Errors
+/// An unmet need: its program is not there. There is no such machine, it does not run, its manager does not answer.
+pub fn facts(vm: &Vm) -> Result<VmFacts> {
+    of(vm.manager).facts(vm, &|arguments, input| asked(vm, arguments, input))
+}
+
+/// Runs the manager's program where it is, to its end; what it writes.
+pub(crate) fn asked(vm: &Vm, arguments: &[&str], input: Option<&str>) -> Result<String> {
+    let program = vm.manager.program();
+    let mut command = match vm.on.ssh_host() {
+        None if program_path(program).is_none() => {
+            let package = of(vm.manager).package();
+            let why = format!("{vm} cannot be asked about: {program} is not here; hint: {package}");
+            return Err(Failed::need(why).into());
+        }
+        None => tool::tool(program, arguments),
+        Some(host) => {
+            let line = shell::line(["env", "LC_ALL=C", program].iter().chain(arguments));
+            ssh::command(host, &line, &SshOptions::from_env())
+        }
+    };
+    let shown = shell::line([program].iter().chain(arguments));
+    let output = tool::output_within(&mut command, ANSWERS_WITHIN, input)
+        .with_context(|| format!("{vm} cannot be asked about on {}", vm.on))?;
+    if !output.status.success() {
+        let words = String::from_utf8_lossy(&output.stderr);
+        bail!("{vm}: `{shown}` on {} failed ({}): {}", vm.on, output.status, words.trim());
+    }
+    Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+}
+
+/// One that does not run is no place.
+pub(crate) fn not_running(vm: &Vm, state: &str) -> anyhow::Error {
+    let hint = "start it, or name the one that the place is";
+    Failed::input(format!(
+        "{vm} does not run (it is {state}), so nothing can be measured in it; hint: {hint}"
+    ))
+    .into()
+}
+
+/// An answer that is not as the manager's documentation has it.
+pub(crate) fn not_understood(vm: &Vm, why: impl std::fmt::Display) -> anyhow::Error {
+    let program = vm.manager.program();
+    Failed::measurement(format!("{vm}: what {program} says is not understood: {why}")).into()
+}
+
+/// `KEY=VALUE,KEY=VALUE`, with what has no key apart.
+pub(crate) fn words_of(text: &str) -> (Vec<&str>, BTreeMap<&str, &str>) {
+    let (keyed, bare): (Vec<&str>, Vec<&str>) = text.split(',').partition(|word| word.contains('='));
+    (bare, keyed.into_iter().filter_map(|word| word.split_once('=')).collect())
+}
+
+/// Finds the disks that the measured devices are, by their serials. Gives, for each measured path that none of them surely is,
+/// why.
+pub fn match_disks(vm: &mut VmFacts, facts: &Facts) -> Vec<String> {
+    let name = format!("{}:{}", vm.manager.word(), vm.name);
+    let has_passed = vm.settings.keys().any(|key| key.starts_with(PASSED));
+    let mut unmatched = Vec::new();
+    for target in facts.targets.iter().filter(|target| !target.devices.is_empty()) {
+        let path = target.path.display();
+        let serials: Vec<&str> =
+            target.devices.iter().filter_map(|device| device.serial.as_deref()).collect();
+        let is_it = |disk: &&mut Disk| {
+            let own = disk.serial.as_deref();
+            own.is_some_and(|own| serials.iter().any(|seen| is_shown_as(own, seen)))
+        };
+        let mut found: Vec<&mut Disk> = vm.disks.iter_mut().filter(is_it).collect();
+        let shown = serials.join(", ");
+        unmatched.push(match found.as_mut_slice() {
+            [disk] => {
+                disk.measured = Some(target.path.clone());
+                continue;
+            }
+            [] if serials.is_empty() => format!(
+                "{path} has no serial, so it is not known which disk of {name} it is, nor its cache and queues there; hint: give that \
+                 disk a serial"
+            ),
+            [] if has_passed => format!(
+                "no disk of {name} has the serial of {path} ({shown}): it may be one of the devices that are passed through, whose \
+                 serials no manager says"
+            ),
+            [] => format!(
+                "no disk of {name} has the serial of {path} ({shown}), so its cache and queues there are not known; hint: give that \
+                 disk this serial, or name the machine that the place is"
+            ),
+            _ => format!(
+                "several disks of {name} have the serial of {path} ({shown}), so it is not known which it is; hint: give each a \
+                 serial of its own"
+            ),
+        });
+    }
+    unmatched
+}
+
+/// Guests see the UUID of a VMDK without its dashes, and 20 signs of the serial of a virtio disk.
+fn is_shown_as(own: &str, seen: &str) -> bool {
+    let plain = |serial: &str| serial.trim().replace('-', "").to_ascii_lowercase();
+    let cut = own.trim().get(..20).is_some_and(|first| first.trim() == seen.trim());
+    !seen.trim().is_empty() && (plain(own) == plain(seen) || cut)
+}
+
+pub(crate) use iotax_facts::vm::VmDisk as Disk;
+
+/// What devices that are passed through are called among the settings.
+pub(crate) const PASSED: &str = "passthrough.";
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,270 @@
+//! A virtual machine of somebody's that is set otherwise for a visit: shut down, changed, started, and all of that back again. What
+//! it was is in the intent, so that a killed run is undone too. It is changed only as long as nobody else has edited it.
+
+use super::{ManagedResource, Operation, Undoing};
+use crate::hypervisor::{self, Hypervisor, Settings};
+use crate::settings::ThingSettings;
+use crate::system::{NotOurs, Observer, RealSystem};
+use crate::wire::ssh::{self, SshOptions};
+use crate::{RunTag, StepOutput, tool};
+use anyhow::{Context, Result, bail};
+use iotax_facts::vm::Vm;
+use iotax_units::exit::Failed;
+use iotax_units::shell;
+use serde::{Deserialize, Serialize};
+use std::time::{Duration, Instant};
+
+/// A system that shuts down in order.
+const SHUTS_DOWN_WITHIN: Duration = Duration::from_secs(180);
+/// One that boots, until it answers over ssh.
+const ANSWERS_WITHIN: Duration = Duration::from_secs(600);
+/// How often it is looked at.
+const LOOKS: Duration = Duration::from_millis(500);
+
+/// Other settings for a virtual machine.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ChangeMachine {
+    /// Which.
+    pub vm: Vm,
+    /// Its disk under load, as its manager calls it; `None`: not known yet.
+    pub disk: Option<String>,
+    /// What is set.
+    pub settings: Settings,
+    /// Its power may be taken away, where it does not shut down.
+    pub force: bool,
+    /// The host over ssh that it is, which is waited for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub host: Option<String>,
+    /// How it was.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub before: Option<String>,
+}
+
+impl ChangeMachine {
+    fn manager(&self) -> &'static dyn Hypervisor {
+        hypervisor::of(self.vm.manager)
+    }
+
+    fn ask(&self, arguments: &[&str], input: Option<&str>) -> Result<String> {
+        hypervisor::asked(&self.vm, arguments, input)
+    }
+
+    fn disk(&self) -> Result<&str> {
+        self.disk.as_deref().ok_or_else(|| {
+            let why = "which of its disks is under load is not known, as none has the serial of the device that is measured";
+            Failed::input(format!("{}: {why}; hint: give that disk a serial", self.vm)).into()
+        })
+    }
+
+    fn before(&self) -> Result<&str> {
+        self.before.as_deref().with_context(|| format!("{}: it could not be asked how it is set", self.vm))
+    }
+
+    fn words(&self) -> String {
+        self.settings.iter().map(|(key, value)| format!("{key}={value}")).collect::<Vec<_>>().join(",")
+    }
+
+    /// How it is set now: as before, as it was changed, or edited by somebody else.
+    fn seen(&self) -> Result<Seen> {
+        let (manager, disk, before) = (self.manager(), self.disk()?, self.before()?);
+        let wanted = manager.with(&self.vm, disk, before, &self.settings)?;
+        let now =
+            manager.plain(disk, &manager.saved(&self.vm, disk, &|words, input| self.ask(words, input))?);
+        Ok(match now {
+            now if now == manager.plain(disk, before) => Seen::AsBefore,
+            now if now == manager.plain(disk, &wanted) => Seen::Changed,
+            _ => Seen::Edited,
+        })
+    }
+
+    /// Whether it was set so already.
+    fn changes_nothing(&self) -> Result<bool> {
+        let (manager, disk, before) = (self.manager(), self.disk()?, self.before()?);
+        let wanted = manager.with(&self.vm, disk, before, &self.settings)?;
+        Ok(manager.plain(disk, &wanted) == manager.plain(disk, before))
+    }
+
+    /// Whether what is in force is what it was.
+    fn in_force_as_before(&self) -> Result<bool> {
+        if self.changes_nothing()? {
+            return Ok(true);
+        }
+        let facts = hypervisor::facts(&self.vm)?;
+        let disk = facts.disks.iter().find(|disk| Some(&disk.name) == self.disk.as_ref());
+        let word = |key: &str| match key {
+            "latency" => facts.settings.get("latency_sensitivity").cloned(),
+            "io" if self.vm.manager == iotax_facts::vm::Manager::Proxmox => {
+                disk?.settings.get("aio").cloned()
+            }
+            key => disk?.settings.get(key).cloned(),
+        };
+        Ok(!self.settings.iter().all(|(key, value)| word(key).as_ref() == Some(value)))
+    }
+
+    fn shut_down(&self) -> Result<()> {
+        let (manager, vm) = (self.manager(), &self.vm);
+        let ask = |words: &[&str], input: Option<&str>| self.ask(words, input);
+        if !manager.runs(vm, &ask)? {
+            return Ok(());
+        }
+        let within = |limit: Duration| -> Result<bool> {
+            let start = Instant::now();
+            while manager.runs(vm, &ask)? {
+                if start.elapsed() > limit {
+                    return Ok(false);
+                }
+                std::thread::sleep(LOOKS);
+            }
+            Ok(true)
+        };
+        manager.stop(vm, self.force, &ask)?;
+        if !within(SHUTS_DOWN_WITHIN)? {
+            let hint = format!("shut it down by hand, or allow its power to be taken: --change {vm},force");
+            bail!("{vm} does not shut down within {} s; hint: {hint}", SHUTS_DOWN_WITHIN.as_secs());
+        }
+        Ok(())
+    }
+
+    /// Starts it, and waits until the place that it is answers.
+    fn start(&self) -> Result<()> {
+        let ask = |words: &[&str], input: Option<&str>| self.ask(words, input);
+        if !self.manager().runs(&self.vm, &ask)? {
+            self.manager().start(&self.vm, &ask)?;
+        }
+        let Some(host) = &self.host else { return Ok(()) };
+        let start = Instant::now();
+        loop {
+            let mut command = ssh::command(host, "exit 0", &SshOptions::from_env());
+            match tool::output_within(&mut command, Duration::from_secs(30), None) {
+                Ok(output) if output.status.success() => return Ok(()),
+                _ if start.elapsed() > ANSWERS_WITHIN => {
+                    bail!(
+                        "{} was started, and ssh:{host} does not answer after {} s",
+                        self.vm,
+                        ANSWERS_WITHIN.as_secs()
+                    )
+                }
+                _ => std::thread::sleep(LOOKS),
+            }
+        }
+    }
+
+    fn edited(&self) -> anyhow::Error {
+        let how = "somebody has edited it since the run changed it, so it is left as it is";
+        let hint = format!(
+            "the run set {} of its disk {}: put that back by hand",
+            self.words(),
+            self.disk.as_deref().unwrap_or("?")
+        );
+        NotOurs(format!("{}: {how}; hint: {hint}", self.vm)).into()
+    }
+}
+
+enum Seen {
+    AsBefore,
+    Changed,
+    Edited,
+}
+
+impl Operation for ChangeMachine {
+    fn describe(&self) -> String {
+        let (disk, vm) = (self.disk.as_deref().unwrap_or("the disk under load"), &self.vm);
+        let how = if self.force { "take the power of" } else { "shut down" };
+        format!("{how} {vm}, set {} of {disk}, and start it; afterwards the same back", self.words())
+    }
+
+    fn observe(&mut self, machine: &dyn Observer) {
+        self.before = self.disk.as_deref().and_then(|disk| machine.machine(&self.vm, disk));
+    }
+
+    fn undoing(&self, _: Option<&StepOutput>) -> Option<Undoing> {
+        Some(Undoing::new("put back", format!("{} of {}", self.words(), self.vm)))
+    }
+
+    fn undo_by_hand(&self, _: &RunTag, _: &StepOutput) -> Option<String> {
+        let uri = self.vm.uri.as_deref().map(|uri| ["-c", uri]);
+        let words: Vec<&str> = match self.vm.manager {
+            iotax_facts::vm::Manager::Libvirt => ["virsh"]
+                .into_iter()
+                .chain(uri.into_iter().flatten())
+                .chain(["edit", &self.vm.name])
+                .collect(),
+            iotax_facts::vm::Manager::Proxmox => vec!["qm", "config", &self.vm.name],
+            iotax_facts::vm::Manager::Esxi => vec!["govc", "vm.info", &self.vm.name],
+        };
+        Some(shell::line(words))
+    }
+}
+
+impl ManagedResource for ChangeMachine {
+    fn survives(&self) -> bool {
+        true
+    }
+
+    fn make(&self, _: &mut RealSystem, _: &RunTag) -> Result<StepOutput> {
+        let (manager, vm, disk) = (self.manager(), &self.vm, self.disk()?);
+        let ask = |words: &[&str], input: Option<&str>| self.ask(words, input);
+        if !manager.runs(vm, &ask)? {
+            return Err(hypervisor::not_running(vm, "shut off"));
+        }
+        if let Some(why) = manager.objection(vm, &ask)? {
+            let hint = "see to that first; iotax changes a machine only if it can put all of it back";
+            return Err(Failed::input(format!("{vm} is not changed: {why}; hint: {hint}")).into());
+        }
+        if !matches!(self.seen()?, Seen::AsBefore) {
+            bail!("{vm} was edited a moment ago; hint: run it again when nobody works on it");
+        }
+        if self.changes_nothing()? {
+            return Ok(StepOutput::default());
+        }
+        let wanted = manager.with(vm, disk, self.before()?, &self.settings)?;
+        self.shut_down()?;
+        manager.put(vm, disk, &wanted, &ask)?;
+        if !matches!(self.seen()?, Seen::Changed) {
+            bail!("{vm} does not take {} for {disk}", self.words());
+        }
+        self.start()?;
+        Ok(StepOutput::default())
+    }
+
+    fn find(&self, _: &RunTag, _: &[StepOutput]) -> Result<Option<StepOutput>> {
+        // Nothing was done to one that could not even be asked.
+        if self.before.is_none() || self.disk.is_none() {
+            return Ok(None);
+        }
+        let ask = |words: &[&str], input: Option<&str>| self.ask(words, input);
+        let untouched = matches!(self.seen()?, Seen::AsBefore)
+            && self.manager().runs(&self.vm, &ask)?
+            && self.in_force_as_before()?;
+        Ok((!untouched).then(StepOutput::default))
+    }
+
+    fn unmake(&self, _: &mut RealSystem, _: &RunTag, _: &StepOutput) -> Result<()> {
+        let (manager, vm, disk) = (self.manager(), &self.vm, self.disk()?);
+        let ask = |words: &[&str], input: Option<&str>| self.ask(words, input);
+        match self.seen()? {
+            Seen::Edited => return Err(self.edited()),
+            Seen::AsBefore if manager.runs(vm, &ask)? && self.in_force_as_before()? => return Ok(()),
+            Seen::AsBefore => self.shut_down()?,
+            Seen::Changed => {
+                self.shut_down()?;
+                manager.put(vm, disk, self.before()?, &ask)?;
+                if !matches!(self.seen()?, Seen::AsBefore) {
+                    bail!(
+                        "{vm} could not be put back as it was; hint: its settings of before are in the run's journal"
+                    );
+                }
+            }
+        }
+        self.start()
+    }
+
+    fn settings(&self, _: &StepOutput) -> Result<ThingSettings> {
+        let facts = hypervisor::facts(&self.vm)?;
+        let mut settings = facts.settings;
+        settings.retain(|key, _| key == "latency_sensitivity");
+        let disk = facts.disks.into_iter().find(|disk| Some(&disk.name) == self.disk.as_ref());
+        settings.extend(disk.map(|disk| disk.settings).unwrap_or_default());
+        Ok(settings.into_iter().collect())
+    }
+}
