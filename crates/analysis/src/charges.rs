@@ -135,7 +135,8 @@ impl ChargedPair<'_> {
                 return self.refused(format!("the mean {what}latency of {kind} at a matched rate"), reason);
             }
         };
-        let subject = format!("the mean {what}latency of {}", at_rate(self.reading, load.rate()));
+        let without = WorkloadView::without(load.sides(), [self.base, self.at]);
+        let subject = format!("the mean {what}latency of {}{without}", at_rate(self.reading, load.rate()));
         let [a, b] = [self.base, self.at].map(|at| &load.sides()[at]);
         let regime = || self.reading.writes.refused().cloned();
         if let Some(reason) = self
@@ -154,7 +155,8 @@ impl ChargedPair<'_> {
     }
 
     fn cpu(&self) -> Estimate {
-        let subject = self.reading.workload.subject();
+        let without = WorkloadView::without(&self.reading.sides, [self.base, self.at]);
+        let subject = format!("{}{without}", self.reading.workload.subject());
         let quantity = format!("CPU an I/O of {subject}");
         let [a, b] = [self.base, self.at].map(|at| &self.reading.sides[at]);
         let absent = [self.base, self.at].into_iter().find(|at| self.reading.sides[*at].rounds.is_empty());

@@ -13,6 +13,7 @@ use iotax_model::record::Place;
 use iotax_stats::fairness::{self, Shares};
 use iotax_stats::ratio::Total;
 use iotax_stats::{Digits, Refusal, ratio};
+use iotax_units::counted;
 use std::collections::BTreeMap;
 
 /// Every such stack of a workload.
@@ -35,6 +36,8 @@ fn of_stack(reading: &WorkloadView, at: usize) -> Option<Crowd> {
     let mut crowd = Crowd {
         stack: reading.name(at).to_owned(),
         places: rates.len(),
+        left_out: side.left_out.iter().map(ToString::to_string).collect(),
+        of_other_places: side.of_other_places,
         slowest: (least.0.to_string(), *least.1),
         fastest: (most.0.to_string(), *most.1),
         spread: spread(side, [most.0, least.0], rates.len()),
@@ -142,11 +145,23 @@ fn said(crowd: &Crowd, them: &str) -> String {
         _ => String::new(),
     };
     format!(
-        "{}: {} {them} at once, {spread}; all ran in {:.1} % of the windows{late}{again}",
+        "{}: {} {them} at once{}, {spread}; all ran in {:.1} % of the windows{late}{again}",
         marked(&crowd.stack, crowd.emulated.is_some()),
         crowd.places,
+        lost(crowd),
         100.0 * crowd.together
     )
+}
+
+/// Who is missing, and what does not count for it.
+fn lost(crowd: &Crowd) -> String {
+    let rounds = counted(crowd.of_other_places, "round", "rounds");
+    match (crowd.left_out.as_slice(), crowd.of_other_places) {
+        ([], 0) => String::new(),
+        ([], _) => format!(" ({rounds} after the loss of one, without it, not counted)"),
+        (names, 0) => format!(" without {} (lost)", names.join(", ")),
+        (names, _) => format!(" without {} (lost; {rounds} with other places not counted)", names.join(", ")),
+    }
 }
 
 /// Windows that begin by less than this before all run are nearly whole.
@@ -160,7 +175,7 @@ mod tests {
     use super::*;
     use crate::findings;
     use crate::twin;
-    use iotax_model::record::CpuTimes;
+    use iotax_model::record::{CpuTimes, LOST_PLACE, Value, Warning};
 
     /// A reactor that polls is a core of user time in /proc/stat, whether it serves or not.
     #[test]
@@ -213,6 +228,47 @@ mod tests {
             told.contains("; the last began 12.0 % into them, and rates are low by as much at most; a slice was run 3.00 times on average"),
             "{told}"
         );
+    }
+
+    #[test]
+    fn rounds_after_the_loss_of_a_place_are_of_another_load() {
+        let lost_from = |of_all: f64| {
+            let mut run = twin::crowd();
+            let rounds = run.slices.iter().map(|slice| slice.round + 1).max().unwrap();
+            let from = (of_all * f64::from(rounds)) as u32;
+            let after = run.slices.iter_mut().filter(|slice| slice.round >= from && !slice.parts.is_empty());
+            for slice in after {
+                let gone = slice.parts.pop().unwrap();
+                let ios = slice.samples.iter_mut().find(|sample| sample.metric == "read.ios").unwrap();
+                let Value::Value(ios) = &mut ios.value else { panic!("{:?}", slice.samples) };
+                *ios -= gone.ios as f64;
+            }
+            let mut worker = run.workers.iter().find(|worker| worker.stack == "vm x4").unwrap().clone();
+            for at in 0..4 {
+                worker.place = format!("vm{at}").as_str().into();
+                run.workers.push(worker.clone());
+            }
+            let (kind, subject) = (LOST_PLACE.to_owned(), "vm3".to_owned());
+            run.warnings.push(Warning { kind, subject, text: "vm3 was lost".into() });
+            findings(&run).workloads.remove(0)
+        };
+        let late = lost_from(0.8);
+        let crowd = &late.crowds[0];
+        assert_eq!((crowd.places, crowd.left_out.len()), (4, 0));
+        assert!(crowd.of_other_places > 5 && crowd.sentence.contains("after the loss of one"), "{crowd:?}");
+        let whole = &late.comparisons[0];
+        assert!(!whole.sentence.contains("lost"), "{}", whole.sentence);
+        let early = lost_from(0.2);
+        let crowd = &early.crowds[0];
+        assert_eq!((crowd.places, crowd.left_out.as_slice()), (3, ["vm3".to_owned()].as_slice()));
+        assert!(crowd.sentence.contains("3 guests at once without vm3 (lost; "), "{}", crowd.sentence);
+        assert_eq!(early.rows[1].left_out, ["vm3"]);
+        let left = &early.comparisons[0];
+        assert!(left.sentence.contains(" without vm3, which was lost"), "{}", left.sentence);
+        // Three of four that make 1, 2, 3 and 4 parts of ten.
+        let part = left.ratio.value().unwrap() / whole.ratio.value().unwrap();
+        assert!((part - 0.6).abs() < 0.02, "{part}");
+        assert!((early.rows[1].rounds + crowd.of_other_places) as f64 > 0.9 * early.rows[0].rounds as f64);
     }
 
     #[test]

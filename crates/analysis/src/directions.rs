@@ -80,7 +80,8 @@ pub fn of_pair(
         let regime = Some(reading.run.start.scenario.measure.regime);
         let direction = DirectionComparison {
             direction: way.word(),
-            quantity: subject::quantity(reading.workload, which, regime, Some(way)),
+            quantity: subject::quantity(reading.workload, which, regime, Some(way))
+                + &WorkloadView::without(&reading.sides, pair),
             verdict: reading.writes.verdict(verdict, which, pair),
             remedy: None,
             sentence: String::new(),

@@ -280,6 +280,9 @@ pub struct Row {
     pub place: Option<Place>,
     /// Why its figures are not representative.
     pub emulated: Option<String>,
+    /// Places that were to load it with others, and have no part in the figures: they were lost.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub left_out: Vec<String>,
     /// Which generator and why.
     pub engine: Option<String>,
     /// Whole rounds.

@@ -2,7 +2,9 @@
 //! the middle of a round leaves it lopsided); a slice with a failed sample spoils its round for that stack.
 
 use super::findings::WritebackWait;
-use iotax_model::record::{CpuTimes, OnTarget, Place, Purpose, Slice, Value, worse_known};
+use iotax_model::record::{
+    CpuTimes, LOST_PLACE, OnTarget, Place, Purpose, Slice, SlicePart, Value, Warning, worse_known,
+};
 use iotax_model::scenario::Workload;
 use iotax_stats::Refusal;
 use iotax_stats::quantile::{self, Batches};
@@ -139,6 +141,10 @@ pub struct Side {
     pub rounds: BTreeMap<RoundId, RoundTotal>,
     /// Rounds that are not whole.
     pub dropped: u64,
+    /// Places that loaded it in other rounds, and have no part in these.
+    pub left_out: BTreeSet<Place>,
+    /// Whole rounds in which other places took part: they are of another load.
+    pub of_other_places: u64,
     /// Latencies of reads.
     pub read: Batches,
     /// Latencies of writes.
@@ -345,6 +351,14 @@ pub fn sides(run: &RunData, workload: &Workload, purpose: Purpose) -> (Vec<Side>
         sides.iter().flat_map(|side| side.rounds.values().map(|round| round.slices)).max().unwrap_or(0);
     for side in &mut sides {
         side.keep_whole(expected);
+    }
+    let lost = |place: &Place| {
+        let named = |warning: &Warning| warning.kind == LOST_PLACE && warning.subject == place.to_string();
+        run.warnings.iter().any(named)
+    };
+    for (stack, side) in run.start.scenario.stacks.iter().zip(&mut sides) {
+        let ours = run.workers.iter().filter(|worker| worker.stack == stack.name && lost(&worker.place));
+        side.keep_one_set_of_places(&ours.map(|worker| worker.place.clone()).collect());
         side.read_latencies(run);
     }
     (sides, unknown)
@@ -393,6 +407,9 @@ impl Side {
         round.cpu_place_ns = joined(first, round.cpu_place_ns, slice.cpu.map(used));
         round.cpu_ns = joined(first, round.cpu_ns, of_all_places(slice).map(used));
         round.engine_ns = joined(first, round.engine_ns, found.engine_ns);
+        let joined_in = |part: &SlicePart| round.parts.contains_key(&part.place);
+        round.spoiled |=
+            !first && (slice.parts.len() != round.parts.len() || !slice.parts.iter().all(joined_in));
         for part in &slice.parts {
             let sum = round.parts.entry(part.place.clone()).or_default();
             (sum.0, sum.1) = (sum.0 + part.ios as f64, sum.1 + part.window_ns as f64 / 1e9);
@@ -423,6 +440,21 @@ impl Side {
         let before = self.rounds.len();
         self.rounds.retain(|_, round| round.slices == expected && !round.spoiled);
         self.dropped = (before - self.rounds.len()) as u64;
+        self.sum_load();
+    }
+
+    /// Where places were lost that loaded it with others: the rounds of one set of places, that with most rounds, and of as many the
+    /// larger. `lost`: those of its places.
+    fn keep_one_set_of_places(&mut self, lost: &BTreeSet<Place>) {
+        let set = |round: &RoundTotal| round.parts.keys().cloned().collect::<BTreeSet<Place>>();
+        let mut counts: BTreeMap<BTreeSet<Place>, usize> = BTreeMap::new();
+        self.rounds.values().for_each(|round| *counts.entry(set(round)).or_default() += 1);
+        let most = counts.into_iter().max_by_key(|(places, rounds)| (*rounds, places.len()));
+        let Some((places, _)) = most.filter(|(places, _)| !places.is_empty()) else { return };
+        let before = self.rounds.len();
+        self.rounds.retain(|_, round| set(round) == places);
+        self.of_other_places = (before - self.rounds.len()) as u64;
+        self.left_out = lost.difference(&places).cloned().collect();
         self.sum_load();
     }
 

@@ -14,7 +14,7 @@ use iotax_model::scenario::Workload;
 use iotax_stats::Refusal;
 use iotax_store::RunData;
 use iotax_units::grouped;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 /// A workload with its gathered rounds.
 pub struct WorkloadView<'a> {
@@ -221,6 +221,17 @@ impl<'a> WorkloadView<'a> {
         let alone = |at: &usize| in_guest(at) && self.sides[*at].usage.host.is_none();
         let at = pair.into_iter().find(alone)?;
         Some(lacking(format!("what this host computed for the guest of {} was not recorded", self.name(at))))
+    }
+
+    /// ` without ssh:b, which was lost`: places that have no part in figures of these stacks, in words; empty where there are none.
+    pub fn without(sides: &[Side], pair: [usize; 2]) -> String {
+        let places: BTreeSet<&Place> = pair.iter().flat_map(|at| &sides[*at].left_out).collect();
+        let names: Vec<String> = places.iter().map(ToString::to_string).collect();
+        match names.len() {
+            0 => String::new(),
+            1 => format!(" without {}, which was lost", names[0]),
+            _ => format!(" without {}, which were lost", names.join(", ")),
+        }
     }
 
     /// A refusal for a stack without a whole round.

@@ -26,6 +26,7 @@ pub fn row(reading: &WorkloadView, at: usize) -> Row {
         baseline: at == scenario.baseline,
         place: worker.map(|worker| worker.place.clone()),
         emulated: reading.emulated(at),
+        left_out: side.left_out.iter().map(ToString::to_string).collect(),
         engine: worker.map(|worker| format!("{} ({})", worker.engine, worker.why)),
         rounds: side.rounds.len() as u64,
         errors: side.errors,

@@ -60,7 +60,8 @@ fn compared(reading: &WorkloadView, [base, at]: [usize; 2], which: Quantity) -> 
         role,
         stack: reading.name(at).to_owned(),
         against: reading.name(base).to_owned(),
-        quantity: subject::quantity(reading.workload, which, Some(scenario.measure.regime), None),
+        quantity: subject::quantity(reading.workload, which, Some(scenario.measure.regime), None)
+            + &WorkloadView::without(&reading.sides, [base, at]),
         of_write: reading.workload.writes().then_some(which),
         ratio: found.figure(),
         masked: ceiling::of_pair(reading, [base, at], &verdict),

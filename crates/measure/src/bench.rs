@@ -2,6 +2,7 @@
 //! the CPUs did meanwhile, every slice on disk before the next one begins. What comes when is `rounds`' business.
 
 use super::clusters::Watched;
+use super::matched;
 use super::places::{Places, Reached, runs_apart};
 use super::states::{Keeper, TRIES};
 use super::stopped;
@@ -109,8 +110,10 @@ pub struct Bench<'a> {
     pub starts: BTreeMap<usize, Start>,
     /// Of every place, its clock as it was compared last.
     pub clocks: BTreeMap<Place, ClockReading>,
-    /// Whether its workers have jobs at a rate.
-    pub paced: bool,
+    /// Its workers that are prepared.
+    pub prepared: BTreeSet<usize>,
+    /// What they are offered.
+    pub offered: Offered,
     /// Keeps stacks in the states that they are measured in.
     pub keeper: Option<Keeper<'a>>,
     /// Clusters that its stacks stand on.
@@ -119,6 +122,15 @@ pub struct Bench<'a> {
     pub failing: BTreeSet<usize>,
     /// How long iotax itself was stopped since then.
     pub stops: &'a dyn Fn(Instant) -> Option<Stop>,
+}
+
+/// What the members of a stack are offered.
+#[derive(Clone, Debug)]
+pub enum Offered {
+    /// Each of them these jobs.
+    Jobs(Vec<Job>),
+    /// The workload's jobs at so many I/Os a second, all members together.
+    Rate(f64),
 }
 
 /// How the places of one worker begin.
@@ -205,49 +217,72 @@ impl Done {
 }
 
 impl Bench<'_> {
-    /// Makes a worker for every stack, with the jobs for so many members (each of which gets them), and writes down what
-    /// it is.
+    /// Makes a worker for every stack, and writes down what it is.
     ///
     /// # Errors
     /// When one cannot be made, a peer is lost, or a clock ran too far apart since.
-    pub fn prepare(&mut self, jobs: &dyn Fn(usize) -> Vec<Job>) -> Result<()> {
-        self.compare_clocks()?;
-        self.paced = jobs(1).iter().any(|job| job.rate_iops.is_some());
-        for worker in 0..self.ready.len() {
-            let ready = self.ready[worker].clone();
-            let (number, engine) = (worker as u32, self.engine_of(&ready));
-            let all: Vec<&Place> = ready.members.iter().map(|member| &member.place).collect();
-            let share = ready.members.iter().map(|member| jobs(member.targets.len() * all.len()));
-            // Side by side: opening files and allocating takes a host its time.
-            let prepared: Vec<_> = std::thread::scope(|scope| {
-                let reached = self.places.several(&all)?.into_iter().zip(&ready.members).zip(share);
-                let asked: Vec<_> = reached
-                    .map(|((place, member), jobs)| {
-                        scope.spawn(move || {
-                            place.peer.prepare(number, &member.targets, &jobs, engine, PREPARE_LIMIT)
-                        })
-                    })
-                    .collect();
-                anyhow::Ok(asked.into_iter().map(together::joined).collect())
-            })?;
-            for (member, prepared) in ready.members.iter().zip(prepared) {
-                let targets = &member.targets;
-                let prepared = prepared.map_err(Failed::from)?;
-                self.store.append(&Record::Worker(WorkerUp {
-                    visit: self.visit,
-                    stack: ready.stack.clone(),
-                    workload: self.workload.name.clone(),
-                    place: member.place.clone(),
-                    target: member.path(0),
-                    others: (1..targets.len()).map(|at| member.path(at)).collect(),
-                    bytes: targets.first().and_then(|target| target.bytes).unwrap_or(0),
-                    engine: prepared.engine.into(),
-                    why: prepared.why,
-                    command: prepared.command,
-                }))?;
-            }
+    pub fn prepare(&mut self, offered: Offered) -> Result<()> {
+        self.offered = offered;
+        self.despite_losses(|bench| {
+            bench.compare_clocks()?;
+            (0..bench.ready.len()).try_for_each(|worker| bench.prepare_worker(worker))
+        })
+    }
+
+    /// The jobs of a member of a stack that has so many.
+    fn jobs(&self, members: usize) -> Vec<Job> {
+        match &self.offered {
+            Offered::Jobs(jobs) => jobs.clone(),
+            Offered::Rate(rate) => matched::jobs(self.workload, rate / members.max(1) as f64),
         }
+    }
+
+    /// Unless it is prepared already.
+    fn prepare_worker(&mut self, worker: usize) -> Result<()> {
+        if self.prepared.contains(&worker) {
+            return Ok(());
+        }
+        let ready = &self.ready[worker];
+        let (number, engine) = (worker as u32, self.engine_of(ready));
+        let members: Vec<Member> = self.members(worker).cloned().collect();
+        let all: Vec<&Place> = members.iter().map(|member| &member.place).collect();
+        let share = members.iter().map(|member| self.jobs(member.targets.len() * all.len()));
+        let share: Vec<Vec<Job>> = share.collect();
+        // Side by side: opening files and allocating takes a host its time.
+        let prepared: Vec<_> = std::thread::scope(|scope| {
+            let reached = self.places.several(&all)?.into_iter().zip(&members).zip(share);
+            let asked: Vec<_> = reached
+                .map(|((place, member), jobs)| {
+                    scope.spawn(move || {
+                        place.peer.prepare(number, &member.targets, &jobs, engine, PREPARE_LIMIT)
+                    })
+                })
+                .collect();
+            anyhow::Ok(asked.into_iter().map(together::joined).collect())
+        })?;
+        let prepared = prepared.into_iter().collect::<Result<Vec<_>, _>>().map_err(Failed::from)?;
+        for (member, prepared) in members.iter().zip(prepared) {
+            let targets = &member.targets;
+            self.store.append(&Record::Worker(WorkerUp {
+                visit: self.visit,
+                stack: ready.stack.clone(),
+                workload: self.workload.name.clone(),
+                place: member.place.clone(),
+                target: member.path(0),
+                others: (1..targets.len()).map(|at| member.path(at)).collect(),
+                bytes: targets.first().and_then(|target| target.bytes).unwrap_or(0),
+                engine: prepared.engine.into(),
+                why: prepared.why,
+                command: prepared.command,
+            }))?;
+        }
+        self.prepared.insert(worker);
         Ok(())
+    }
+
+    /// Where a worker is, without places that are lost.
+    pub(super) fn members(&self, worker: usize) -> impl Iterator<Item = &Member> {
+        self.ready[worker].members.iter().filter(|member| !self.places.is_lost(&member.place))
     }
 
     /// Lets all workers go.
@@ -255,13 +290,22 @@ impl Bench<'_> {
     /// # Errors
     /// When a peer is lost, or a clock ran too far apart meanwhile.
     pub fn end(&mut self) -> Result<()> {
-        self.record_clocks()?;
-        for worker in 0..self.ready.len() {
-            for member in &self.ready[worker].members {
-                self.places.get(&member.place)?.peer.end(worker as u32).map_err(Failed::from)?;
-            }
+        let mut wrong = None;
+        self.despite_losses(|bench| bench.record_clocks(&mut wrong))?;
+        // Recorded first, all of them: by that the visit's slices are known not to count.
+        if let Some(failed) = wrong {
+            return Err(failed.into());
         }
-        Ok(())
+        self.despite_losses(|bench| {
+            while let Some(worker) = bench.prepared.first().copied() {
+                let places: Vec<Place> = bench.members(worker).map(|member| member.place.clone()).collect();
+                for place in places {
+                    bench.places.get(&place)?.peer.end(worker as u32).map_err(Failed::from)?;
+                }
+                bench.prepared.remove(&worker);
+            }
+            Ok(())
+        })
     }
 
     /// Compares clocks: they run apart, and two comparisons with no stop of a guest in between tell how fast.
@@ -277,27 +321,25 @@ impl Bench<'_> {
     }
 
     /// Compares them again, and records both.
-    ///
-    /// # Errors
-    /// As [`Bench::compare_clocks`].
-    fn record_clocks(&mut self) -> Result<()> {
+    fn record_clocks(&mut self, wrong: &mut Option<Failed>) -> Result<()> {
         let (visit, set) = (self.visit, self.set);
-        let mut wrong = None;
-        for (place, from) in std::mem::take(&mut self.clocks) {
+        while let Some((place, from)) = self.clocks.pop_first() {
+            if self.places.is_lost(&place) {
+                continue;
+            }
             let (to, apart) = self.places.get(&place)?.read_clock()?;
-            wrong = wrong.or(apart.map(|apart| runs_apart(&place, apart)));
+            *wrong = wrong.take().or(apart.map(|apart| runs_apart(&place, apart)));
             if !place.is_host() {
                 let workload = Some(self.workload.name.clone());
                 self.store.append(&Record::Clocks(Clocks { visit, set, workload, place, from, to }))?;
             }
         }
-        // Recorded first, all of them: by that the visit's slices are known not to count.
-        wrong.map_or(Ok(()), |failed| Err(failed.into()))
+        Ok(())
     }
 
-    /// All places of the stacks that are up.
-    fn loaded(&self) -> BTreeSet<Place> {
-        let members = self.ready.iter().flat_map(|ready| &ready.members);
+    /// All places of the stacks that are up, without those that are lost.
+    pub(super) fn loaded(&self) -> BTreeSet<Place> {
+        let members = (0..self.ready.len()).flat_map(|worker| self.members(worker));
         members.map(|member| member.place.clone()).collect()
     }
 
@@ -364,7 +406,11 @@ impl Bench<'_> {
         let (mut attempt, mut stopped) = (0, 0);
         loop {
             let (began, spent_s) = (Instant::now(), self.spent_s);
-            let done = Done { run_again: attempt, ..self.attempt(worker, bound, attempt)? };
+            let tried = self.despite_losses(|bench| {
+                bench.prepare_worker(worker)?;
+                bench.attempt(worker, bound, attempt)
+            })?;
+            let done = Done { run_again: attempt, ..tried };
             if let Some(stop) = (self.stops)(began).filter(|_| done.result.errors == 0) {
                 // The stop itself is part of no budget.
                 self.spent_s = spent_s + began.elapsed().saturating_sub(stop.counted).as_secs_f64();
@@ -422,8 +468,8 @@ impl Bench<'_> {
         let serving_before = self.serving(worker)?;
         let ran = self.run(worker, bound, writes, attempt);
         let Slices { ran, host_cpu, together } = ran.map_err(|error| {
-            let loaded: Vec<&Place> = self.ready[worker].members.iter().map(|member| &member.place).collect();
-            stopped::blame(self.places, &loaded, error)
+            let loaded: Vec<Place> = self.members(worker).map(|member| member.place.clone()).collect();
+            stopped::blame(self.places, &loaded.iter().collect::<Vec<_>>(), error)
         })?;
         let device_read =
             read_before.zip(self.device_reads(worker)?).map(|(from, to)| to.saturating_sub(from));
@@ -488,7 +534,8 @@ impl Bench<'_> {
     }
 
     fn least_discard_ns(&self) -> u64 {
-        if self.paced { LEAST_DISCARD_AT_A_RATE_NS } else { LEAST_DISCARD_NS }
+        let paced = self.jobs(1).iter().any(|job| job.rate_iops.is_some());
+        if paced { LEAST_DISCARD_AT_A_RATE_NS } else { LEAST_DISCARD_NS }
     }
 
     /// One place is asked and answers; several begin at one time.
@@ -509,7 +556,12 @@ impl Bench<'_> {
             let host_cpu = before.zip(host(self.places)?).map(|(from, to)| to.since(from));
             return Ok(Slices { ran, host_cpu, together: None });
         }
-        let slices = together::slice(self.places, &ready.members, worker as u32, &spec, attempt, on_host)?;
+        let members: Vec<Member> = self.members(worker).cloned().collect();
+        let mut in_vain = 0;
+        let slices =
+            together::slice(self.places, &members, worker as u32, &spec, attempt, on_host, &mut in_vain);
+        *self.allowance = self.allowance.map(|left| left.saturating_sub(in_vain));
+        let slices = slices?;
         // Each takes twice its own drain for a start; all must take the same.
         self.starts.entry(worker).or_default().drain_ns = slices.ran.result.drain_ns;
         Ok(slices)
@@ -523,7 +575,7 @@ impl Bench<'_> {
         let of = |member: &Member| {
             (member.place.clone(), member.targets.iter().map(|target| target.path.clone()).collect())
         };
-        let mut asked: Vec<(Place, Vec<PathBuf>)> = ready.members.iter().map(of).collect();
+        let mut asked: Vec<(Place, Vec<PathBuf>)> = self.members(worker).map(of).collect();
         if !ready.is_in(&Place::Host) && self.places.has(&Place::Host) {
             asked.push((Place::Host, ready.owed.clone()));
         }

@@ -3,7 +3,7 @@
 //!
 //! Modules: [`ready`], [`survey`]: what is there and what is missing. [`sets`], `prefixes`, `conflict`: which stacks can be up
 //! together; [`plan`]: their steps. [`session`]: a run; [`rounds`]: the order of slices for one workload and one set; [`bench`]: one
-//! slice of one stack; [`alone`], [`matched`], `together`: its special cases. [`places`], `guests`, `remotes`, `afield`: where load
+//! slice of one stack; [`alone`], [`matched`], `together`, `lost`: its special cases. [`places`], `guests`, `remotes`, `afield`: where load
 //! runs and steps are performed. [`first_writes`], [`preconditioning`], `steady_rounds`: writes before measuring; `read_back`: reads
 //! to verify them. [`states`]: arrays in states. [`durability`]: trials. `portraits`: what is recorded of places; [`told`]: each
 //! warning once; [`past`]: what earlier parts of a resumed run did. [`observer`]: receives progress events.
@@ -20,6 +20,7 @@ pub mod first_writes;
 mod foreign_image;
 mod foreign_socket;
 mod guests;
+mod lost;
 pub mod matched;
 pub mod noise;
 pub mod observer;

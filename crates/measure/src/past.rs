@@ -153,7 +153,14 @@ fn progress(scenario: &Scenario, data: &RunData, workload: &str) -> Progress {
     let design = data.designs.iter().rfind(|design| design.workload == workload);
     let slices: Vec<&Slice> = data.slices.iter().filter(|slice| slice.workload == workload).collect();
     let wrongly_timed = data.wrongly_timed(workload);
-    let counts = |slice: &&&Slice| !wrongly_timed.contains(&(slice.visit, slice.set));
+    // All places are reached again: without one that was lost it was another load.
+    let parts =
+        |stack: &str| slices.iter().filter(|slice| slice.stack == stack).map(|slice| slice.parts.len()).max();
+    let all: BTreeMap<&str, Option<usize>> =
+        scenario.stacks.iter().map(|stack| (stack.name.as_str(), parts(&stack.name))).collect();
+    let is_full =
+        |slice: &Slice| all.get(slice.stack.as_str()).is_none_or(|most| *most == Some(slice.parts.len()));
+    let counts = |slice: &&&Slice| is_full(slice) && !wrongly_timed.contains(&(slice.visit, slice.set));
     let mut rounds: BTreeMap<u32, Round> = BTreeMap::new();
     for slice in slices.iter().filter(counts).filter(|slice| kind(slice).is_some()) {
         let Some(stack) = scenario.stacks.iter().position(|stack| stack.name == slice.stack) else {

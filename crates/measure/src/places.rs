@@ -1,7 +1,7 @@
 //! The places where load runs: this host (in process), guests (over their virtio-serial port), hosts
 //! over SSH. A place is reached once a visit and told what may be written there.
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 use iotax_host::facts::Facts;
 use iotax_layers::guest::qmp::Qmp;
 use iotax_layers::guest::{self, GuestPlan};
@@ -18,7 +18,7 @@ use iotax_steps::wire::peer::Peer;
 use iotax_steps::wire::ssh;
 use iotax_steps::{PathRef, Place};
 use iotax_units::exit::Failed;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
@@ -34,6 +34,10 @@ const LAB_DRIVES: &str = "emulated: not representative of drives (those of a lab
 #[derive(Default)]
 pub struct Places {
     reached: BTreeMap<Place, Reached>,
+    /// Those that were reached and are gone for good.
+    lost: BTreeSet<Place>,
+    /// How often each was reached again after its agent was gone.
+    returns: BTreeMap<Place, u32>,
 }
 
 /// A place that is reached, with the peer in it.
@@ -48,6 +52,10 @@ pub struct Reached {
     pub emulated: Option<String>,
     /// Whether it tells what its kernel has yet to write; one without an agent does not.
     pub tells_what_is_owed: bool,
+    /// What may be written there.
+    allowed: Allowed,
+    /// The id of our copy there, of a host over SSH.
+    copied_as: Option<String>,
     /// Stops a guest and lets it go on.
     control: Option<Qmp>,
     /// Of a connection that is kept; the ssh behind it may have no time to remove it.
@@ -138,7 +146,52 @@ impl Places {
     pub fn reach_ssh(&mut self, host: &str, run_id: &str) -> Result<&mut Reached> {
         // The wire's own error: the caller asks whether the host was ever reached.
         let peer = ssh::connect(host, run_id, &ssh::SshOptions::from_env())?;
-        self.keep(&Place::Ssh(host.to_owned()), peer, None)
+        let reached = self.keep(&Place::Ssh(host.to_owned()), peer, None)?;
+        reached.copied_as = Some(run_id.to_owned());
+        Ok(reached)
+    }
+
+    /// A host over SSH whose agent is gone, with what was allowed there.
+    ///
+    /// # Errors
+    /// With the last words of ssh; when the place is no such host. It is no longer reached then.
+    pub fn reach_again_over_ssh(&mut self, place: &Place) -> Result<()> {
+        let before = self.reached.remove(place).with_context(|| format!("{place} was not reached"))?;
+        let (Some(host), Some(run_id)) = (place.ssh_host(), &before.copied_as) else {
+            bail!("it cannot be reached again")
+        };
+        let peer = ssh::reconnect(host, run_id, &ssh::SshOptions::from_env())?;
+        let reached = self.keep(place, peer, None)?;
+        reached.copied_as = before.copied_as;
+        reached.allow(&before.allowed)?;
+        *self.returns.entry(place.clone()).or_default() += 1;
+        Ok(())
+    }
+
+    /// How often that was done.
+    pub fn returns(&self, place: &Place) -> u32 {
+        self.returns.get(place).copied().unwrap_or(0)
+    }
+
+    /// Gives a place up for good.
+    pub fn lose(&mut self, place: &Place) {
+        self.reached.remove(place);
+        self.lost.insert(place.clone());
+    }
+
+    /// Whether it was given up.
+    pub fn is_lost(&self, place: &Place) -> bool {
+        self.lost.contains(place)
+    }
+
+    /// Whether it is reached and may still answer.
+    pub fn is_usable(&self, place: &Place) -> bool {
+        self.reached.get(place).is_some_and(|reached| reached.peer.is_usable())
+    }
+
+    /// What became of the process behind a place.
+    pub fn fate_of(&self, place: &Place) -> Option<String> {
+        self.reached.get(place)?.peer.fate()
     }
 
     /// A host over SSH whose fio issues the load; `path` is any on it, `socket` of the connection that is kept.
@@ -173,10 +226,13 @@ impl Places {
             clock: Some(clock),
             emulated,
             tells_what_is_owed: true,
+            allowed: Allowed::default(),
+            copied_as: None,
             control: None,
             _socket: None,
         };
         self.reached.insert(place.clone(), reached);
+        self.lost.remove(place);
         self.get(place)
     }
 
@@ -189,6 +245,8 @@ impl Places {
             clock: None,
             emulated: None,
             tells_what_is_owed: true,
+            allowed: Allowed::default(),
+            copied_as: None,
             control,
             _socket: None,
         };
@@ -339,6 +397,7 @@ impl Reached {
     /// # Errors
     /// When the place does not answer.
     pub fn allow(&mut self, allowed: &Allowed) -> Result<()> {
+        self.allowed = allowed.clone();
         self.ask(Request::Judge { payload: serde_json::to_value(allowed)? }, SET_UP_LIMIT).map(drop)
     }
 

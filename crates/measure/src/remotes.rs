@@ -66,6 +66,9 @@ impl Session<'_> {
     ) -> Result<()> {
         let Medium::Remote { host, path, .. } = medium else { return Ok(()) };
         let place = Place::Ssh(host.clone());
+        if places.is_lost(&place) {
+            return Ok(());
+        }
         let Some(known) = self.survey.afar.get_mut(&(place.clone(), path.clone())) else { return Ok(()) };
         let now = survey::seen_afar(places.get(&place)?, path)?
             .ok_or_else(|| Failed::measurement(format!("{} on {host} is gone", path.display())))?;

@@ -3,7 +3,7 @@
 //! rate. What is enough, and what comes next, `stats` says.
 
 use super::alone::Found;
-use super::bench::{Bench, Done, Ready, Spot};
+use super::bench::{Bench, Done, Offered, Ready, Spot};
 use super::matched;
 use super::observer::{Event, Live, LiveComparison, Observer};
 use anyhow::Result;
@@ -17,7 +17,9 @@ use iotax_stats::steady::{SteadySpec, Writes};
 use iotax_stats::stop::{self, Decision, StopReason, StopSpec};
 use iotax_stats::trial::{Planned, Trial, TrialSpec};
 use iotax_stats::{ratio, sequence};
+use iotax_steps::Place;
 use iotax_units::show_ns;
+use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// The first slice of writes, where they are limited, has no more bytes than this.
@@ -52,6 +54,8 @@ pub struct Progress {
     pub matched: Option<Matched>,
     /// Rounds that preconditioned before those of a visit.
     pub preconditioned: Vec<Writes>,
+    /// Places that were lost when all these rounds were measured: rounds of other sets of places are no part of them.
+    pub lost: BTreeSet<Place>,
 }
 
 /// When a visit ends.
@@ -141,7 +145,7 @@ impl Visit<'_> {
     /// When a worker cannot be prepared, a peer is lost, or an I/O fails.
     pub fn measure(&mut self, progress: &mut Progress, until: Until) -> Result<Ended> {
         let workload = self.workload;
-        self.bench.prepare(&|_| workload.jobs.clone())?;
+        self.bench.prepare(Offered::Jobs(workload.jobs.clone()))?;
         let ended = self.at_depth(progress, until);
         let ended = self.read_back(ended)?;
         self.bench.end()?;
@@ -389,6 +393,7 @@ impl Visit<'_> {
 
     fn rounds(&mut self, progress: &mut Progress, until: Until) -> Result<Ended> {
         let writes = self.workload.writes();
+        self.drop_rounds_with_lost(progress);
         let mut trial = self.trial(progress, Phase::Depth);
         let (mut here, before_s) = (0, progress.elapsed_s);
         loop {
@@ -409,6 +414,14 @@ impl Visit<'_> {
                 Err(ended) => return Ok(ended),
             };
             progress.elapsed_s += self.bench.spent_s - began_s;
+            if self.drop_rounds_with_lost(progress) {
+                (trial, here) = (self.trial(progress, Phase::Depth), 0);
+                let spent_s = progress.elapsed_s - before_s;
+                if let Some(ended) = out_of_time(until, spent_s, progress.elapsed_s) {
+                    return Ok(ended);
+                }
+                continue;
+            }
             here += usize::from(round.kind == RoundKind::Plain);
             trial.push(&round);
             flushes_s.iter().enumerate().for_each(|(stack, seconds)| trial.flushed(stack, *seconds));
@@ -472,9 +485,8 @@ impl Visit<'_> {
         let Some(rate_iops) = progress.matched.as_ref().map(|matched| matched.rate_iops) else {
             return Ok(Ended::Visit);
         };
-        let workload = self.workload;
         self.say(format!("latencies at {rate_iops:.0} I/Os a second on every stack"));
-        self.bench.prepare(&|members| matched::jobs(workload, rate_iops / members.max(1) as f64))?;
+        self.bench.prepare(Offered::Rate(rate_iops))?;
         let ended = self.matched_rounds(progress, until);
         let ended = self.read_back(ended)?;
         self.bench.end()?;
@@ -492,6 +504,7 @@ impl Visit<'_> {
     }
 
     fn matched_rounds(&mut self, progress: &mut Progress, until: Until) -> Result<Ended> {
+        self.drop_rounds_with_lost(progress);
         let mut trial = self.trial(progress, Phase::Matched);
         let bound = self.bound(progress, 1);
         let (mut here, before_s) = (0, progress.matched_s);
@@ -505,6 +518,14 @@ impl Visit<'_> {
                 Err(ended) => return Ok(ended),
             };
             progress.matched_s += self.bench.spent_s - began_s;
+            if self.drop_rounds_with_lost(progress) {
+                (trial, here) = (self.trial(progress, Phase::Matched), 0);
+                let spent_s = progress.matched_s - before_s;
+                if let Some(ended) = out_of_time(until, spent_s, progress.matched_s) {
+                    return Ok(ended);
+                }
+                continue;
+            }
             here += 1;
             trial.push(&round);
             progress.matched_rounds.push(round);
@@ -513,6 +534,18 @@ impl Visit<'_> {
                 return Ok(ended);
             }
         }
+    }
+
+    /// Rounds with a place that is lost by now, or without one that is back, are of another load. They stay in the record.
+    fn drop_rounds_with_lost(&mut self, progress: &mut Progress) -> bool {
+        let lost = self.bench.lost_places();
+        let others = lost != progress.lost;
+        if others {
+            progress.rounds.clear();
+            progress.matched_rounds.clear();
+            progress.lost = lost;
+        }
+        others
     }
 
     pub(super) fn say(&mut self, what: String) {
@@ -569,6 +602,15 @@ fn over(
             Decision::Stop(StopReason::RateLimited) => Some(Ended::RateLimited),
             Decision::Stop(StopReason::Budget) => Some(Ended::Budget),
         },
+    }
+}
+
+/// The same while there is no round yet.
+fn out_of_time(until: Until, spent_s: f64, all_s: f64) -> Option<Ended> {
+    match until {
+        Until::AsBefore { .. } => None,
+        Until::Time(seconds) => (spent_s >= seconds).then_some(Ended::Visit),
+        Until::Precise(spec) => (all_s >= spec.budget_s).then_some(Ended::Budget),
     }
 }
 

@@ -2,21 +2,21 @@
 //! guest whose CPUs can be stopped.
 
 use super::*;
-use crate::bench::Member;
+use crate::bench::{Member, Offered};
 use crate::places::Places;
 use iotax_host::facts::Facts;
 use iotax_layers::guest::DiskKey;
 use iotax_layers::guest::qmp::Qmp;
 use iotax_load::{Hold, Job, Rw, SliceResult, SliceSpec, TargetSpec};
 use iotax_model::record::precondition::Preconditioned;
-use iotax_model::record::{CpuTimes, Gate, STOPPED, Slice};
+use iotax_model::record::{CpuTimes, Gate, LOST_PLACE, STOPPED, Slice, Warning};
 use iotax_model::scenario::SteadyLimit;
 use iotax_stats::noise::Noise;
 use iotax_steps::Place;
 use iotax_steps::engine::{EngineError, LoadEngine};
 use iotax_steps::stops::Stop;
-use iotax_steps::wire::agent::Handler;
-use iotax_steps::wire::peer::Peer;
+use iotax_steps::wire::agent::{Handler, serve};
+use iotax_steps::wire::peer::{Link, Peer};
 use iotax_store::Store;
 use iotax_units::exit::Failed;
 use std::collections::BTreeSet;
@@ -52,6 +52,14 @@ struct Machine {
 struct Simulated {
     machine: Arc<Mutex<Machine>>,
     is_guest: bool,
+    dies: Option<Dies>,
+}
+
+/// A place whose stream breaks in the midst of a slice, after so many.
+#[derive(Clone)]
+struct Dies {
+    after: u32,
+    stream: Arc<UnixStream>,
 }
 
 struct Worker {
@@ -59,6 +67,7 @@ struct Worker {
     rate: f64,
     in_guest: bool,
     open_loop: Option<f64>,
+    dies: Option<Dies>,
 }
 
 impl LoadEngine for Worker {
@@ -71,6 +80,12 @@ impl LoadEngine for Worker {
     }
 
     fn slice(&mut self, spec: &SliceSpec) -> Result<SliceResult, EngineError> {
+        if let Some(dies) = &mut self.dies {
+            if dies.after == 0 {
+                dies.stream.shutdown(std::net::Shutdown::Both).unwrap();
+            }
+            dies.after = dies.after.saturating_sub(1);
+        }
         let mut machine = self.machine.lock().unwrap();
         assert!(machine.guest_runs || !self.in_guest, "a stopped guest answers nothing");
         let beside = if machine.guest_runs { machine.beside } else { 1.0 };
@@ -157,6 +172,7 @@ impl Handler for Simulated {
             rate,
             in_guest: path.starts_with("/guest"),
             open_loop: jobs[0].rate_iops.map(|rate| rate as f64),
+            dies: self.dies.clone(),
         }))
     }
 }
@@ -207,6 +223,8 @@ struct Rig {
     precondition: Option<Precondition>,
     /// Which tries of slices iotax is stopped in, of all tries from 0.
     stopped_in: std::ops::Range<usize>,
+    /// Hosts over SSH, and after how many slices of a worker each is lost.
+    hosts: Vec<(&'static str, Option<u32>)>,
     slices: Vec<Slice>,
     records: Vec<Record>,
 }
@@ -248,6 +266,7 @@ impl Rig {
             stop: AtomicBool::new(false),
             precondition: None,
             stopped_in: 0..0,
+            hosts: Vec::new(),
             slices: Vec::new(),
             records: Vec::new(),
         }
@@ -262,10 +281,23 @@ impl Rig {
         let mut store = Store::create(folder.path(), "run").unwrap();
         let mut places = Places::default();
         for (name, control) in [("host", None), ("vm0", Some(qemu(self.machine.clone())))] {
-            let place = Simulated { machine: self.machine.clone(), is_guest: control.is_some() };
+            let place = Simulated { machine: self.machine.clone(), is_guest: control.is_some(), dies: None };
             let peer = Peer::in_process(name, Box::new(place)).unwrap();
             let place = Place::from(name);
             places.simulated(&place, peer, control);
+            places.get(&place).unwrap().peer.hello("test", Duration::from_secs(5)).unwrap();
+        }
+        for (name, lost_after) in &self.hosts {
+            let (ours, theirs) = UnixStream::pair().unwrap();
+            let stream = Arc::new(ours.try_clone().unwrap());
+            let dies = lost_after.map(|after| Dies { after, stream });
+            let mut place = Simulated { machine: self.machine.clone(), is_guest: false, dies };
+            let writer = theirs.try_clone().unwrap();
+            // A stream that breaks ends it.
+            std::thread::spawn(move || drop(serve(theirs, writer, &mut place)));
+            let peer = Peer::new(*name, Link::of_socket(ours).unwrap(), Box::new(String::new));
+            let place = Place::from(*name);
+            places.simulated(&place, peer, None);
             places.get(&place).unwrap().peer.hello("test", Duration::from_secs(5)).unwrap();
         }
         let tries = std::cell::Cell::new(0);
@@ -286,7 +318,8 @@ impl Rig {
                 spent_s: 0.0,
                 starts: Default::default(),
                 clocks: Default::default(),
-                paced: false,
+                prepared: Default::default(),
+                offered: Offered::Jobs(Vec::new()),
                 keeper: None,
                 clusters: Vec::new(),
                 failing: Default::default(),
@@ -316,6 +349,61 @@ impl Rig {
     fn count(&self, purpose: Purpose) -> usize {
         self.slices.iter().filter(|slice| slice.purpose == purpose).count()
     }
+}
+
+/// Three hosts that load together against one of them alone, of which `lost` goes after so many slices.
+fn three_hosts(lost: &'static str, after: u32) -> Rig {
+    let mut rig = Rig::new(1.0);
+    rig.hosts = ["ssh:a", "ssh:b", "ssh:c"].map(|name| (name, (name == lost).then_some(after))).into();
+    let mut all = ready(1, "ssh:a", "/30000");
+    all.members.extend(["ssh:b", "ssh:c"].map(|name| ready(1, name, "/30000").members.remove(0)));
+    rig.ready = vec![ready(0, "ssh:a", "/30000"), all];
+    rig
+}
+
+#[test]
+fn a_host_that_is_lost_is_left_out_by_name_and_the_others_go_on() {
+    let mut rig = three_hosts("ssh:b", 40);
+    let mut progress = Progress::default();
+    assert_eq!(rig.measure(&mut progress, Until::Time(8.0)), Ended::Visit);
+    let together: Vec<_> = rig.slices.iter().filter(|slice| slice.stack == "stack1").collect();
+    let names =
+        |slice: &&Slice| slice.parts.iter().map(|part| part.place.to_string()).collect::<Vec<_>>().join(" ");
+    let first_without = together.iter().position(|slice| names(slice) == "ssh:a ssh:c").unwrap();
+    assert_eq!(first_without, 40, "none is recorded that it has only a part of");
+    assert!(together[..40].iter().all(|slice| names(slice) == "ssh:a ssh:b ssh:c"));
+    assert!(together[40..].iter().all(|slice| names(slice) == "ssh:a ssh:c"));
+    let lost: Vec<&Warning> = rig
+        .records
+        .iter()
+        .filter_map(|record| match record {
+            Record::Warning(warning) if warning.kind == LOST_PLACE => Some(warning),
+            _ => None,
+        })
+        .collect();
+    let [warning] = lost.as_slice() else { panic!("{lost:?}") };
+    assert!(warning.subject == "ssh:b" && warning.text.contains("it is left out"), "{warning:?}");
+    assert_eq!(progress.lost, [Place::from("ssh:b")].into());
+    // Rounds of three hosts are none of two: what is compared has twice the rate of one.
+    let rate = |stack| {
+        let parts = progress.rounds.iter().flat_map(|round| &round.parts).filter(|part| part.stack == stack);
+        let (ios, seconds) = parts.fold((0.0, 0.0), |sum, part| (sum.0 + part.amount, sum.1 + part.seconds));
+        ios / seconds
+    };
+    assert!((rate(1) / rate(0) - 2.0).abs() < 0.05, "{} {}", rate(1), rate(0));
+    // The rate that is offered is shared out among those that are left.
+    let matched = progress.matched.as_ref().unwrap().rate_iops;
+    let offered = |slice: &Slice| slice.figure("read.ios").unwrap() / slice.window_ns as f64 * 1e9;
+    for slice in rig.slices.iter().filter(|slice| slice.purpose == Purpose::Matched) {
+        assert!((offered(slice) / matched - 1.0).abs() < 0.05, "{} {matched}", offered(slice));
+    }
+}
+
+#[test]
+fn a_stack_whose_only_host_is_lost_ends_the_run() {
+    let mut rig = three_hosts("ssh:a", 10);
+    let why = format!("{:#}", rig.try_measure(&mut Progress::default(), Until::Time(8.0)).unwrap_err());
+    assert!(why.starts_with("ssh:a is lost (it cannot be reached again)"), "{why}");
 }
 
 fn precise() -> Until {

@@ -2,7 +2,7 @@
 //! brought up, measured and taken down. However it ends (done, Ctrl-C, a failure) everything is
 //! taken down and what was measured is kept.
 
-use super::bench::{Bench, Member, Ready};
+use super::bench::{Bench, Member, Offered, Ready};
 use super::clusters;
 use super::matched::left_for_depth;
 use super::observer::{Event, Observer};
@@ -419,7 +419,8 @@ impl Session<'_> {
                 spent_s: 0.0,
                 starts: BTreeMap::new(),
                 clocks: BTreeMap::new(),
-                paced: false,
+                prepared: BTreeSet::new(),
+                offered: Offered::Jobs(Vec::new()),
                 keeper: Some(states::keeper(&mut self.executor, watched)),
                 clusters: clusters::below(self.scenario, up, &indices),
                 failing: Default::default(),
@@ -620,6 +621,9 @@ impl Session<'_> {
             let resolve = |path: &PathRef| executor.path_of(path);
             let mut members = Vec::new();
             for (place, paths) in exposed.loaded() {
+                if places.is_lost(place) {
+                    continue;
+                }
                 let mut targets = Vec::new();
                 for target in paths {
                     let path = places.get(place)?.locate(target, &resolve)?;
@@ -636,6 +640,13 @@ impl Session<'_> {
                 }
                 members.push(Member { place: place.clone(), targets });
             }
+            ensure!(
+                !members.is_empty(),
+                Failed::measurement(format!(
+                    "{}: every place that it was loaded in is lost; hint: iotax resume, when they are back",
+                    self.scenario.stacks[*index].name
+                ))
+            );
             ready.push(Ready {
                 index: *index,
                 stack: self.scenario.stacks[*index].name.clone(),

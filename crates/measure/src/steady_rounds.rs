@@ -2,7 +2,7 @@
 //! workload dependent preconditioning). It is done whenever a set was set up: what sets up writes too, and a drive that rested
 //! recovers. Whether it is steady `stats` says.
 
-use super::bench::Spot;
+use super::bench::{Offered, Spot};
 use super::rounds::{Ended, Progress, Visit, in_units};
 use anyhow::Result;
 use iotax_load::{Bound, Job};
@@ -39,7 +39,7 @@ impl Visit<'_> {
                 // What it writes is written over before anything is read back.
                 workload.jobs.iter().map(|job| Job { rate_iops: None, verify: false, ..job.clone() }).collect();
             self.bench.end()?;
-            self.bench.prepare(&|_| jobs.clone())?;
+            self.bench.prepare(Offered::Jobs(jobs))?;
         }
         let began_s = self.bench.spent_s;
         let mut rounds = Rounds { slice_bytes: vec![None; self.bench.ready.len()], ..Rounds::default() };
@@ -54,7 +54,7 @@ impl Visit<'_> {
         };
         if without_rate {
             self.bench.end()?;
-            self.bench.prepare(&|_| workload.jobs.clone())?;
+            self.bench.prepare(Offered::Jobs(workload.jobs.clone()))?;
         }
         let took_s = self.bench.spent_s - began_s;
         self.record_preconditioned(&spec, &rounds, why, (took_s, without_rate))?;

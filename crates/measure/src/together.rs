@@ -93,7 +93,7 @@ impl Together {
 }
 
 /// Runs a slice of `worker` in all places, after a longer lead with every attempt; `on_host`: they are guests of this host,
-/// whose CPU time is wanted.
+/// whose CPU time is wanted. `in_vain`: what was written where it fails.
 ///
 /// # Errors
 /// When a peer is lost or refuses.
@@ -104,6 +104,7 @@ pub(super) fn slice(
     spec: &SliceSpec,
     attempt: u32,
     on_host: bool,
+    in_vain: &mut u64,
 ) -> Result<Slices> {
     let loaded: Vec<&Place> = members.iter().map(|member| &member.place).collect();
     let spec = &SliceSpec { bound: shared_out(spec.bound, loaded.len() as u64), ..*spec };
@@ -112,6 +113,9 @@ pub(super) fn slice(
     let host = if on_host { reached.pop() } else { None };
     let on_this_host = loaded.iter().filter(|place| !place.is_ssh()).count();
     let (answers, host_cpu) = ask_all(&mut reached, host, worker, spec, attempt, on_this_host)?;
+    *in_vain = answers.iter().flatten().map(|(ran, _)| ran.result.write.bytes).sum();
+    let answers = answers.into_iter().collect::<Result<Vec<Answer>>>()?;
+    *in_vain = 0;
     let (ran, together) = merged(&loaded, &answers, spec.bound).context("no places")?;
     Ok(Slices { ran, host_cpu, together: Some(together) })
 }
@@ -136,7 +140,7 @@ fn ask_all(
     spec: &SliceSpec,
     attempt: u32,
     on_this_host: usize,
-) -> Result<(Vec<Answer>, Option<CpuTimes>)> {
+) -> Result<(Vec<Result<Answer>>, Option<CpuTimes>)> {
     let mut slowest_ns = 0;
     for place in places.iter_mut() {
         // Clocks run apart; one exchange is as exact as its round trip is short.
@@ -159,9 +163,9 @@ fn ask_all(
         std::thread::sleep(Duration::from_nanos(wait_ns));
         let mut host = Host(host);
         let before = host.cpu_times()?;
-        let answers: Vec<Result<Answer>> = asked.into_iter().map(joined).collect();
+        let answers = asked.into_iter().map(joined).collect();
         let host_cpu = before.zip(host.cpu_times()?).map(|(from, to)| to.since(from));
-        Ok((answers.into_iter().collect::<Result<_>>()?, host_cpu))
+        Ok((answers, host_cpu))
     })
 }
 

@@ -624,6 +624,9 @@ pub enum Value {
 /// The kind of warning that spoils a stack: its figures have failed I/Os in them.
 pub const IO_ERRORS: &str = "io_errors";
 
+/// The kind of warning that names a place which was lost while several loaded together.
+pub const LOST_PLACE: &str = "lost_place";
+
 /// The kind of warning that names a slice which is left out, since iotax itself was stopped meanwhile.
 pub const STOPPED: &str = "stopped";
 
@@ -636,6 +639,7 @@ pub const WARNING_KINDS: &[&str] = &[
     "partial_rounds",
     IO_ERRORS,
     STOPPED,
+    LOST_PLACE,
     "gate_gave_up",
     "two_regimes",
     "not_steady",

@@ -3,6 +3,10 @@
 use super::figure::Figure;
 use serde::Serialize;
 
+fn is_none(count: &u64) -> bool {
+    *count == 0
+}
+
 /// One stack whose load runs in several places at once.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Crowd {
@@ -10,6 +14,12 @@ pub struct Crowd {
     pub stack: String,
     /// How many.
     pub places: usize,
+    /// Places that were to take part as well, and have none in these figures: they were lost.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub left_out: Vec<String>,
+    /// Whole rounds that do not count, as other places took part in them.
+    #[serde(skip_serializing_if = "is_none")]
+    pub of_other_places: u64,
     /// The place with the least, and its I/Os a second.
     pub slowest: (String, f64),
     /// The one with the most.

@@ -76,6 +76,17 @@ pub fn connect(host: &str, run_id: &str, options: &SshOptions) -> Result<Peer, W
     started
 }
 
+/// The same where an agent of ours was and is gone. What is left of it is removed; one that still works is waited for.
+///
+/// # Errors
+/// As [`connect`]; when the agent of before does not end.
+pub fn reconnect(host: &str, run_id: &str, options: &SshOptions) -> Result<Peer, WireError> {
+    let agents = AWAIT.replace("iotax-RUN*", "iotax-RUN");
+    await_by(host, run_id, &agents, options)?;
+    remove_remote(host, run_id, options)?;
+    connect(host, run_id, options)
+}
+
 /// A binary that a kernel does not run ends before it says hello.
 fn with_hint(mut error: WireError) -> WireError {
     let words = error.last_words.to_ascii_lowercase();
@@ -106,8 +117,12 @@ pub fn remove_remote(host: &str, run_id: &str, options: &SshOptions) -> Result<b
 /// # Errors
 /// When the host cannot be reached, or an agent does not end.
 pub fn await_agents(host: &str, run_id: &str, options: &SshOptions) -> Result<(), WireError> {
+    await_by(host, run_id, AWAIT, options)
+}
+
+fn await_by(host: &str, run_id: &str, script: &str, options: &SshOptions) -> Result<(), WireError> {
     check_words(host, run_id)?;
-    let script = AWAIT.replace("RUN", run_id).replace("SECONDS", &AWAIT_SECONDS.to_string());
+    let script = script.replace("RUN", run_id).replace("SECONDS", &AWAIT_SECONDS.to_string());
     for _ in 0..AWAIT_TIMES {
         let said = run_script(host, &script, None, options)?;
         match said.verdict() {

@@ -1,0 +1,109 @@
+//! A place that is lost while several load together. A host whose agent is gone is reached again and the slice is run again; one that
+//! stays lost is left out, by name, and the others go on. What is left is another load: rounds of one set of places are never
+//! counted with those of another.
+
+use super::bench::Bench;
+use anyhow::{Context, Result};
+use iotax_model::record::{LOST_PLACE, Record, Warning};
+use iotax_steps::Place;
+use std::collections::BTreeSet;
+
+/// A host that is lost more often than this is left out, though it could be reached once more.
+const MOST_RETURNS: u32 = 3;
+
+impl Bench<'_> {
+    /// Does something in places; after a loss it does it again, with the place reached again or without it.
+    ///
+    /// # Errors
+    /// When it fails for another reason, or no place is left that could do it.
+    pub(super) fn despite_losses<T>(&mut self, mut work: impl FnMut(&mut Self) -> Result<T>) -> Result<T> {
+        loop {
+            match work(self) {
+                Err(error) => self.make_up_for(error)?,
+                done => return done,
+            }
+        }
+    }
+
+    /// Places of the stacks that are up and are lost.
+    pub(super) fn lost_places(&self) -> BTreeSet<Place> {
+        let members = self.ready.iter().flat_map(|ready| &ready.members);
+        members.map(|member| &member.place).filter(|place| self.places.is_lost(place)).cloned().collect()
+    }
+
+    /// What is lost is reached again or left out; workers that had a part there are to be prepared again.
+    fn make_up_for(&mut self, error: anyhow::Error) -> Result<()> {
+        let mut gone = self.loaded();
+        gone.retain(|place| !self.places.is_usable(place));
+        // What a lost place wrote cannot be read back: nothing could be said of the whole.
+        if gone.is_empty()
+            || self.workload.verifies()
+            || !gone.iter().all(|place| self.is_one_of_several(place))
+        {
+            return Err(error);
+        }
+        for place in gone {
+            let said = format!("{error:#}");
+            let why = match self.places.fate_of(&place) {
+                Some(fate) => fate,
+                // QEMU lives: why its guest does not answer is in the error, and is no loss.
+                None if place.is_guest() => return Err(error),
+                None if said.contains(&place.to_string()) => said,
+                None => "its agent does not answer".to_owned(),
+            };
+            match self.reach_again(&place) {
+                Ok(()) => self.warn_of_loss(
+                    &place,
+                    &format!("{why}; it is reached again, and measured again what it was asked for"),
+                )?,
+                Err(again) if self.can_do_without(&place) => {
+                    self.places.lose(&place);
+                    let without = format!(
+                        "{why} ({again:#}); from there on it is left out, and what was measured with it counts apart"
+                    );
+                    self.warn_of_loss(&place, &without)?;
+                }
+                Err(again) => return Err(error.context(format!("{place} is lost ({again:#})"))),
+            }
+            self.release(&place);
+        }
+        Ok(())
+    }
+
+    /// Whether a stack is loaded there and elsewhere at one time.
+    fn is_one_of_several(&self, place: &Place) -> bool {
+        self.ready.iter().any(|ready| ready.members.len() > 1 && ready.is_in(place))
+    }
+
+    /// Whether every stack that is loaded there is loaded elsewhere, too.
+    fn can_do_without(&self, place: &Place) -> bool {
+        let elsewhere = |worker: usize| self.members(worker).any(|member| member.place != *place);
+        (0..self.ready.len()).filter(|worker| self.ready[*worker].is_in(place)).all(elsewhere)
+    }
+
+    fn reach_again(&mut self, place: &Place) -> Result<()> {
+        let times = self.places.returns(place);
+        anyhow::ensure!(times < MOST_RETURNS, "it was lost {} times", times + 1);
+        self.places.reach_again_over_ssh(place)
+    }
+
+    /// Ends workers that had a part there in their other places: the share of each may be another now.
+    fn release(&mut self, place: &Place) {
+        let theirs: Vec<usize> =
+            self.prepared.iter().copied().filter(|worker| self.ready[*worker].is_in(place)).collect();
+        for worker in theirs {
+            self.prepared.remove(&worker);
+            let others: Vec<Place> = self.members(worker).map(|member| member.place.clone()).collect();
+            for other in others.iter().filter(|other| *other != place) {
+                // One that is lost, too, is found out by the next request.
+                let _ = self.places.get(other).map(|reached| reached.peer.end(worker as u32));
+            }
+        }
+    }
+
+    fn warn_of_loss(&mut self, place: &Place, what: &str) -> Result<()> {
+        let text = format!("{place} was lost in visit {} under {}: {what}", self.visit, self.workload.name);
+        let warning = Warning { kind: LOST_PLACE.into(), subject: place.to_string(), text };
+        self.store.append(&Record::Warning(warning)).context("cannot store a warning")
+    }
+}
