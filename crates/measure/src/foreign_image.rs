@@ -4,6 +4,7 @@
 use super::clusters::no_room;
 use super::survey;
 use anyhow::Result;
+use iotax_host::guard::judge::Intent;
 use iotax_model::scenario::{Scenario, Stack};
 use iotax_steps::ceph::{self, Cluster, ClusterStatus, Image};
 use iotax_units::UNKNOWN_BYTES;
@@ -50,6 +51,7 @@ pub fn look((conf, pool, image): (&Path, &str, &str), scenario: &Scenario, stack
             conf.display()
         ))
     })?;
+    let writes = survey::intent(scenario, stack) == Intent::Write;
     if let Some(why) = unfit(&status, conf, writes) {
         return Err(refuse(why).into());
     }
