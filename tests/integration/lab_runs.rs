@@ -72,6 +72,33 @@ fn raid_is_measured_healthy_failed_and_rebuilding_with_its_state_read_behind_eve
 
 #[test]
 #[ignore = "runs in an image that ./check --lab builds"]
+fn two_arrays_are_loaded_at_once_and_each_loses_a_member() {
+    let _alone = alone();
+    let array = "mdraid(level=1,size=64MiB)";
+    let stacks = [
+        &format!("[nvme0,nvme1] @lab | {array}"),
+        &format!("each([[nvme0,nvme1],[nvme2,nvme3]]) @lab | {array}"),
+    ];
+    let Some((rig, report)) =
+        measured(&stacks.map(String::as_str), &["--states", "healthy,failed(1)", "--visits", "1"])
+    else {
+        return;
+    };
+    let targets: Vec<usize> = report["workloads"][0]["rows"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|row| row["targets"].as_array().map_or(0, Vec::len))
+        .collect();
+    assert_eq!(targets, [0, 0, 2, 2], "one array, and two, in two states each: {report}");
+    let arrays: Vec<Value> = rig.records("volume").into_iter().map(|layer| layer["stacks"].clone()).collect();
+    assert_eq!(arrays.len(), 3, "each array is read back: {arrays:?}");
+    let degraded = |slice: &Value| slice["state"].as_str().is_some_and(|state| state.contains("1 missing"));
+    assert!(rig.records("slice").iter().any(degraded));
+}
+
+#[test]
+#[ignore = "runs in an image that ./check --lab builds"]
 fn volumes_are_measured_against_their_drives() {
     let _alone = alone();
     let stacks = [

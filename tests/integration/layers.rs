@@ -45,6 +45,7 @@ const OTHER_MEANINGS: &[(&str, &str, &[&str])] = &[
     ),
     ("loop", "a transport of NVMe over fabrics", &["layer/nvmf.rs", "fabric/nvmf.rs"]),
     ("nbd", "a kind of device of the kernel", &["analysis/src/neighbours.rs"]),
+    ("domain", "a part of a PCI address in libvirt's XML", &["hypervisor/libvirt.rs"]),
     (
         "bcache",
         "a kind of device of the kernel, and a signature",

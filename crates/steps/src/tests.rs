@@ -1056,7 +1056,7 @@ fn strange(op: &Op) -> Op {
 /// The words that a shell gives to the programs of a line, whatever they are, and what of it is run that should not be.
 fn heard(folder: &Path, line: &str) -> Vec<String> {
     use std::os::unix::fs::{PermissionsExt, symlink};
-    const PROGRAMS: [&str; 21] = [
+    const PROGRAMS: [&str; 22] = [
         "dmsetup",
         "ip",
         "iscsiadm",
@@ -1078,6 +1078,7 @@ fn heard(folder: &Path, line: &str) -> Vec<String> {
         "wipefs",
         "zpool",
         "del",
+        "virsh",
     ];
     for program in PROGRAMS {
         let path = folder.join(program);

@@ -69,6 +69,9 @@ pub fn of_qemu(pid: u32) -> Vec<ServingThread> {
             thread.name = "vhost".to_owned();
         } else if thread.id.tid == pid {
             thread.name = "QEMU's main loop".to_owned();
+        } else if let Some(io) = thread.name.strip_prefix("IO ") {
+            // `IO iothread0`
+            thread.name = io.trim_end_matches(|sign: char| sign.is_ascii_digit()).to_owned();
         }
         thread
     });

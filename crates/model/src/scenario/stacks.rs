@@ -86,10 +86,11 @@ pub fn stacked(
     Ok(grown)
 }
 
-/// `each` says that nothing joins the members, so a layer that does contradicts it.
+/// `each` says that nothing joins the members, so a layer that does contradicts it, but for one in a guest, which joins its disks.
 fn only_generators_on_each(members: &[MediumExpr], layers: &[LayerExpr], names: &Names) -> Checked<()> {
     let joins = |layer: &&LayerExpr| names.layer(&layer.name).is_some_and(|help| help.joins);
-    match layers.iter().find(joins) {
+    let guest = |layer: &&LayerExpr| names.layer(&layer.name).is_some_and(|help| help.role == Role::Guest);
+    match layers.iter().take_while(|layer| !guest(layer)).find(joins) {
         Some(layer) if members.len() > 1 => {
             let why = format!("each([..]) is measured bare, and \"{}\" joins its members", layer.name);
             let hint = format!("leave each out: [..] | {layer}");

@@ -123,3 +123,90 @@ fn serials_are_those_that_a_guest_sees() {
     assert!(is_shown_as("a-serial-of-more-than-20-signs", "a-serial-of-more-tha"));
     assert!(!is_shown_as("a-serial", "a-ser") && !is_shown_as("", "") && !is_shown_as("x", " "));
 }
+
+/// A vcsim that ends when dropped, and how govc reaches it.
+struct Vcsim(std::process::Child, String);
+
+impl Drop for Vcsim {
+    fn drop(&mut self) {
+        drop(self.0.kill());
+        drop(self.0.wait());
+    }
+}
+
+impl Vcsim {
+    fn start() -> Option<Vcsim> {
+        let there = ["vcsim", "govc"].into_iter().all(|program| program_path(program).is_some());
+        if !there {
+            eprintln!("skipped: needs vcsim and govc");
+            return None;
+        }
+        let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+        let mut command = std::process::Command::new("vcsim");
+        command.args(["-esx", "-vm", "1", "-l", &format!("127.0.0.1:{port}")]);
+        let child = command.stdout(std::process::Stdio::null()).stderr(std::process::Stdio::null()).spawn();
+        let simulated = Vcsim(child.unwrap(), format!("https://user:pass@127.0.0.1:{port}/sdk"));
+        let answers = || simulated.govc(&["about"]).is_ok();
+        crate::system::wait_until(Duration::from_secs(20), answers).unwrap();
+        Some(simulated)
+    }
+
+    fn govc(&self, arguments: &[&str]) -> Result<String> {
+        let mut command = tool::tool("govc", arguments);
+        command.env("GOVC_URL", &self.1).env("GOVC_INSECURE", "1");
+        tool::said("govc", tool::output_within(&mut command, ANSWERS_WITHIN, None)?)
+    }
+}
+
+#[test]
+#[ignore = "long: needs vcsim and govc, for `./check --lab`"]
+fn a_machine_of_vcsim_is_read_changed_and_put_back() {
+    let Some(simulated) = Vcsim::start() else { return };
+    let ask = |words: &[&str], _: Option<&str>| simulated.govc(words);
+    let name = ask(&["find", "/", "-type", "m"], None).unwrap().trim().to_owned();
+    let (vm, esxi) = (vm(Manager::Esxi, &name), of(Manager::Esxi));
+    let facts = esxi.facts(&vm, &ask).unwrap();
+    let disk = facts.disks[0].name.clone();
+    assert_eq!(facts.disks[0].settings["controller"], "ParaVirtualSCSIController");
+    let before = esxi.saved(&vm, &disk, &ask).unwrap();
+    let settings = [("mode", "independent_persistent"), ("latency", "high")];
+    let settings: Settings = settings.map(|(key, value)| (key.to_owned(), value.to_owned())).into();
+    let wanted = esxi.with(&vm, &disk, &before, &settings).unwrap();
+    assert_eq!(esxi.objection(&vm, &ask).unwrap(), None);
+    for text in [&wanted, &before] {
+        esxi.stop(&vm, true, &ask).unwrap();
+        assert!(!esxi.runs(&vm, &ask).unwrap());
+        assert!(esxi.facts(&vm, &ask).unwrap_err().to_string().contains("poweredOff"));
+        esxi.put(&vm, &disk, text, &ask).unwrap();
+        assert_eq!(esxi.saved(&vm, &disk, &ask).unwrap(), *text);
+        esxi.start(&vm, &ask).unwrap();
+    }
+    let after = esxi.facts(&vm, &ask).unwrap();
+    assert_eq!(after.disks, facts.disks);
+    simulated.govc(&["snapshot.create", "-vm", &name, "s1"]).unwrap();
+    assert_eq!(esxi.objection(&vm, &ask).unwrap().as_deref(), Some("it has snapshots"));
+}
+
+#[test]
+fn other_settings_touch_the_disk_alone_and_an_edit_is_seen() {
+    let settings: Settings =
+        [("cache".to_owned(), "writeback".to_owned()), ("queues".to_owned(), "4".to_owned())].into();
+    let libvirt = (vm(Manager::Libvirt, "db1"), "vda", RUNNING, "cache='writeback'", "cache='none'");
+    let proxmox = (vm(Manager::Proxmox, "100"), "scsi0", QM, "cache=writeback", "cache=none");
+    for (vm, disk, saved, new, old) in [libvirt, proxmox] {
+        let manager = of(vm.manager);
+        let changed = manager.with(&vm, disk, saved, &settings).unwrap();
+        assert!(changed.contains(new) && !changed.contains(old), "{changed}");
+        assert_ne!(manager.plain(disk, &changed), manager.plain(disk, saved));
+        let edited = changed.replace("memory", "memori");
+        assert_ne!(manager.plain(disk, &edited), manager.plain(disk, &changed), "an edit of something else");
+        assert!(manager.with(&vm, "vdz", saved, &settings).is_err(), "no such disk");
+    }
+    // As libvirt writes it: in an order of its own.
+    let ours = of(Manager::Libvirt).with(&vm(Manager::Libvirt, "db1"), "vda", RUNNING, &settings).unwrap();
+    let theirs = RUNNING.replace(
+        "<driver name='qemu' type='raw' cache='none' io='native' iothread='1' queues='1'/>",
+        "<driver name='qemu' type='raw' cache='writeback' io='native' iothread='1' queues='4'/>",
+    );
+    assert_eq!(of(Manager::Libvirt).plain("vda", &ours), of(Manager::Libvirt).plain("vda", &theirs));
+}
