@@ -111,7 +111,8 @@ pub fn from_stacks(exprs: &[String], request: &Request) -> Result<Scenario, Inpu
     parts.labs(request)?;
     for file in &request.tools {
         toml::read_tools(file, &mut parts.names, |why| {
-            Origin::command_line().error("tool", Fault::new(why))
+            let fault = Fault::hint(why, "name a file of [tool.NAME] tables");
+            Origin::command_line().error("tool", fault)
         })?;
     }
     for (index, text) in exprs.iter().enumerate() {
