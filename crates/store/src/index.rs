@@ -76,10 +76,11 @@ fn unreadable(rec: &str, error: &serde_json::Error) -> Parsed {
 }
 
 /// The kinds of this version; a test holds them against [`Record`].
-const KINDS: [&str; 22] = [
+const KINDS: [&str; 23] = [
     "run",
     "place",
     "volume",
+    "serving",
     "worker",
     "design",
     "matched",
