@@ -45,8 +45,13 @@ fn images_of_a_real_cluster_are_measured_and_nothing_of_it_is_left() {
     }
     let _alone = crate::rig::alone();
     let rig = Rig::new();
-    let stacks = ["librbd", "librbd(writeback)"].map(|layer| format!("{} | {layer}", cluster(&rig, "")));
-    let report = rig.json(&[&["run", &stacks[0], &stacks[1], "--rw", "randwrite"], &QUICK[..]].concat());
+    let layers = ["librbd", "librbd(writeback)", "rados", "fio-rbd", "fio-rbd(writeback)"];
+    let stacks = layers.map(|layer| format!("{} | {layer}", cluster(&rig, "")));
+    let stacks: Vec<&str> =
+        stacks.iter().take(if can_run(&["fio"]) { 5 } else { 2 }).map(String::as_str).collect();
+    // fio's slices are of a second.
+    let times = ["--min-time", "1s", "--budget", "14s", "--matched-rate", "off"];
+    let report = rig.json(&[&["run"], &stacks[..], &["--rw", "randwrite"], &times].concat());
     for row in report["workloads"][0]["rows"].as_array().unwrap() {
         assert!(row["iops"]["value"].as_f64().unwrap() > 0.0 && row["errors"] == 0, "{row}");
     }
@@ -60,6 +65,27 @@ fn images_of_a_real_cluster_are_measured_and_nothing_of_it_is_left() {
     }
     let caches: Vec<&Value> = settings(&records, "librbd").iter().map(|told| &told["rbd_cache"]).collect();
     assert_eq!(caches, ["false (QEMU)", "true (QEMU)"]);
+    if stacks.len() > 2 {
+        let by_fio = settings(&records, "fio-rbd");
+        let caches: Vec<&Value> = by_fio.iter().map(|told| &told["rbd_cache"]).collect();
+        assert_eq!(caches, ["false (configuration)", "true (configuration)"]);
+        assert_eq!(settings(&records, "rados")[0]["object_size"], "4194304");
+        let workers = rig.records("worker");
+        let by =
+            |end: &str| workers.iter().find(|one| one["stack"].as_str().unwrap().ends_with(end)).unwrap();
+        assert!(
+            by("rados")["why"].as_str().unwrap().starts_with("fio's rados is a client"),
+            "{}",
+            by("rados")
+        );
+    }
+    let cluster = &report["workloads"][0]["clusters"][0];
+    assert_eq!(cluster["stacks"].as_array().unwrap().len(), stacks.len());
+    assert_eq!(
+        (&cluster["healthy"], &cluster["slices_not_healthy"]),
+        (&cluster["readings"], &0.into()),
+        "{cluster}"
+    );
     nothing_is_left(&rig);
 }
 

@@ -55,7 +55,10 @@ pub fn killed_everywhere(rig: &Rig, args: &[&str], least_records: usize, look: &
 pub fn killed_around(rig: &Rig, args: &[&str], is_one: &dyn Fn(&str) -> bool, look: &dyn Fn(&str)) {
     rig.expect(0, args);
     let journal = std::fs::read_to_string(rig.run_dirs().pop().unwrap().join("journal.jsonl")).unwrap();
-    let entry = |line: &str| -> serde_json::Value { serde_json::from_str(line).unwrap() };
+    let entry = |line: &str| {
+        let line: serde_json::Value = serde_json::from_str(line).unwrap();
+        line["rec"].clone()
+    };
     let is_chosen = |line: &&str| is_one(line) && entry(line)["entry"] == "intent";
     let chosen: Vec<u64> =
         journal.lines().filter(is_chosen).map(|line| entry(line)["seq"].as_u64().unwrap()).collect();

@@ -22,6 +22,9 @@ const ALSO: &[(&str, &str)] = &[
     ("null", "known"),
     ("engine", "known"),
     ("zfs", "zpool"),
+    ("rados", "fio_client"),
+    ("fio-rbd", "fio_rbd"),
+    ("fio-rbd", "fio_client"),
 ];
 
 /// Words that are no layer there: the word, what it is, and the ends of the paths of the files that have it.
@@ -78,6 +81,7 @@ const OTHER_MEANINGS: &[(&str, &str, &[&str])] = &[
         "a load engine, ours and fio's",
         &["scenario/fio.rs", "scenario/values.rs", "scenario/verify.rs"],
     ),
+    ("rados", "an engine of fio", &["engine/fio/client.rs"]),
     ("split", "a policy of fio", &["scenario/values.rs", "engine/fio/mod.rs"]),
     ("split", "a kind of bdev of SPDK", &["spdk/look.rs"]),
 ];

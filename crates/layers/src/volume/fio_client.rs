@@ -191,6 +191,6 @@ mod tests {
                 && !steps.contains("rbd create")
         );
         assert!(refused(&Rados, &theirs, "").contains("nothing is made; hint: fio-rbd on the image"));
-        assert!(refused(&Rados, &pool(), "object-size=1000").contains("no whole number of 4 KiB"));
+        assert!(refused(&Rados, &pool(), "object-size=1000B").contains("no whole number of 4 KiB"));
     }
 }
