@@ -268,7 +268,7 @@ fn a_real_domain_of_libvirt_is_read_changed_and_put_back() {
     let xml = format!(
         "<domain type='qemu'><name>iotax-it</name><memory unit='MiB'>64</memory><vcpu>1</vcpu><os><type arch='x86_64' \
          machine='q35'>hvm</type></os><devices><disk type='file' device='disk'><driver name='qemu' type='raw' cache='none' \
-         io='native'/><source file='{source}'/><target dev='vda' bus='virtio'/><serial>{serial}</serial></disk></devices></domain>"
+         io='threads'/><source file='{source}'/><target dev='vda' bus='virtio'/><serial>{serial}</serial></disk></devices></domain>"
     );
     std::fs::write(&domain, xml).unwrap();
     libvirt.virsh(&["define", domain.to_str().unwrap()]);
@@ -286,7 +286,7 @@ fn a_real_domain_of_libvirt_is_read_changed_and_put_back() {
     let layer = machines.rig.records("volume");
     assert_eq!(
         (&layer[0]["settings"]["cache"], &layer[0]["settings"]["io"]),
-        (&"writeback".into(), &"native".into())
+        (&"writeback".into(), &"threads".into())
     );
     let intent = machines.record_of("change_machine");
     for record in
