@@ -183,8 +183,8 @@ fact as before
     }
 }
 
-/// E3 in small: two arrays of the kernel's, a guest on each by its vhost, with every drive there and with one lost of each; against
-/// one guest on one array.
+/// E3 in small: two arrays of the kernel's, a guest on each by its vhost, with every drive there and with one lost of each. They are
+/// set up once: nobody is there in this lab who takes the link to an array away when it is stopped.
 #[test]
 #[ignore = "minutes; ./check --lab runs it"]
 fn of_arrays_under_guests_healthy_and_degraded() {
@@ -203,9 +203,8 @@ fn of_arrays_under_guests_healthy_and_degraded() {
     });
     let consent: Vec<String> = (0..6).map(|number| format!("--destroy serial=LAB{number}")).collect();
     let run = format!(
-        "$iotax run '{} | {array} | {guest}' 'each([{}]) | {array} | {guest} x2' --states 'healthy,failed(1)' \
-         --bs 4k --rw randread --iodepth 2 --visits 1 --min-time 4s --budget 10s --percentiles p99.95 {}",
-        lists[0],
+        "$iotax run 'each([{}]) | {array} | {guest} x2' --states 'healthy,failed(1)' --bs 4k --rw randread \
+         --iodepth 2 --visits 1 --min-time 2s --budget 6s --percentiles p99.95 {}",
         lists.join(","),
         consent.join(" ")
     );
@@ -225,7 +224,7 @@ fact as before
     );
     let Some(facts) = lab(&script, "intel_iommu=off", &drives) else { return };
     eprintln!("{}", facts.join("\n"));
-    for fact in ["failed 4", "engine 4", "states 2", "as before"] {
+    for fact in ["failed 2", "engine 2", "states 1", "as before"] {
         assert!(facts.iter().any(|found| found == fact), "no \"{fact}\" in {facts:?}");
     }
     assert!(facts.iter().any(|fact| fact.starts_with("threads ") && fact != "threads 0"), "{facts:?}");
