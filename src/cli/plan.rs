@@ -686,8 +686,7 @@ mod tests {
         use iotax_layers::guest::Parts;
         use iotax_layers::medium::Found;
         let all = "file:/srv/x.img,size=1GiB | vm(cache=[none,writeback],num-queues=[1,2,4])".to_owned();
-        let measure = vec![("visits".to_owned(), "2".to_owned())];
-        let scenario = from_stacks(&[all], &Request { measure, ..Request::default() }).unwrap();
+        let scenario = from_stacks(&[all], &Request::default()).unwrap();
         assert_eq!(scenario.stacks.len(), 6);
         let layout = iotax_measure::sets::layout(&scenario);
         let found: Vec<Vec<Found>> =
