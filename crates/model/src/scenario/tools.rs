@@ -453,11 +453,16 @@ impl Slots<'_> {
             match unit {
                 Some(unit) if is_size && UNITS.iter().any(|(known, _)| known == &unit) => {}
                 None if is_ours || option.is_some() => {}
-                Some(_) if option.is_some() => {
+                Some(_) if option.is_some() || is_ours => {
                     let write = format!("write {{OPTION:KiB}} of a size; units are {}", units_list());
                     return hint(span.clone(), format!("{{{slot}}} is no size in a unit"), write);
                 }
+                None if name == PART && also.contains(&PART) => {
+                    let write = "declare [tool.NAME.options.parts] with kind = \"count\" and default = \"1\"";
+                    return hint(span.clone(), "{part} without the option \"parts\"", write);
+                }
                 _ => {
+                    let also = also.iter().filter(|slot| **slot != PART || self.has_parts());
                     let own = self.options.iter().map(|option| option.name.as_str());
                     let known: Vec<&str> = OWN.iter().chain(also).copied().chain(own).collect();
                     return Err((span.clone(), Fault::unknown("placeholder", name, &known)));
