@@ -25,7 +25,7 @@ pub fn look(path: &Path, scenario: &Scenario, stack: &Stack) -> Result<u64> {
     let asked = guest.and_then(|guest| guest.number("num-queues").or(guest.number("vcpus")));
     match (asked, served.queues) {
         (Some(asked), Some(has)) if asked > has => Err(refuse(format!(
-            "{name} has no more than {has} queues, and the guest asks for {asked}; hint: vm(num-queues={has})"
+            "{name} has no more than {has} queues, and the guest asks for {asked}; hint: num-queues={has}"
         ))
         .into()),
         _ => Ok(served.bytes),

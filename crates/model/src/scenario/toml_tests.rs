@@ -515,7 +515,7 @@ fn refused_tools() {
         change("{strip:KiB}", "{strip"),
         change("\"{members}\"", "\"{members}\", \"{members:KiB}\""),
         change("members = ", "member = \"{name}\"\nmembers = "),
-        change("kind = \"size\"\n", "kind = \"size\"\n[tool.array.options.parts]\nkind = \"number\"\n"),
+        at_end("[tool.array.options.parts]\nkind = \"number\"\n"),
         at_end("[tool.array.options.parts]\nkind = \"count\"\ndefault = \"1\"\n"),
         change("kind = \"size\"", "kind = \"sizes\""),
         change("\"64KiB\"", "\"64\""),

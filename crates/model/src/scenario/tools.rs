@@ -347,9 +347,10 @@ fn commands_of(span: &Range<usize>, wire: &ToolWire, slots: &Slots) -> At<ToolCo
 /// What could not be found again, undone or brought into a state.
 fn check_sense(span: &Range<usize>, wire: &ToolWire, commands: &ToolCommands) -> At<()> {
     // What a member is called may name it, too.
-    let named_by_member = commands.member.as_ref().is_some_and(|member| has_slot(&[member.clone()], &[NAME]));
+    let named_by_member =
+        commands.member.as_ref().is_some_and(|member| has_slot(std::slice::from_ref(member), &[NAME]));
     let lacks =
-        |argv: &&Argv| !has_slot(argv, &[NAME]) && !(named_by_member && has_slot(argv, &[MEMBER, MEMBERS]));
+        |argv: &&Argv| !(has_slot(argv, &[NAME]) || named_by_member && has_slot(argv, &[MEMBER, MEMBERS]));
     // A member is the run's: nothing is made of it without consent.
     if let Some(argv) = commands.undo.iter().find(|argv| lacks(argv) && Each::of(argv) != Each::Member) {
         let why = format!("{:?} does not name what it is about", argv.join(" "));
@@ -404,9 +405,8 @@ impl Slots<'_> {
 
     fn member(&self, word: &Spanned<String>) -> At<String> {
         self.check(word.get_ref(), &[NUMBER, DEVICE, PCI], &word.span())?;
-        if has_slot(&[word.get_ref().clone()], &[MEMBERS])
-            || Each::of(&[word.get_ref().clone()]) != Each::Member
-        {
+        let words = std::slice::from_ref(word.get_ref());
+        if has_slot(words, &[MEMBERS]) || Each::of(words) != Each::Member {
             return hint(word.span(), "all members have one name", "write {number}, {device} or {pci} in it");
         }
         Ok(word.get_ref().clone())
@@ -453,11 +453,16 @@ impl Slots<'_> {
             match unit {
                 Some(unit) if is_size && UNITS.iter().any(|(known, _)| known == &unit) => {}
                 None if is_ours || option.is_some() => {}
-                Some(_) if option.is_some() => {
+                Some(_) if option.is_some() || is_ours => {
                     let write = format!("write {{OPTION:KiB}} of a size; units are {}", units_list());
                     return hint(span.clone(), format!("{{{slot}}} is no size in a unit"), write);
                 }
+                None if name == PART && also.contains(&PART) => {
+                    let write = "declare [tool.NAME.options.parts] with kind = \"count\" and default = \"1\"";
+                    return hint(span.clone(), "{part} without the option \"parts\"", write);
+                }
                 _ => {
+                    let also = also.iter().filter(|slot| **slot != PART || self.has_parts());
                     let own = self.options.iter().map(|option| option.name.as_str());
                     let known: Vec<&str> = OWN.iter().chain(also).copied().chain(own).collect();
                     return Err((span.clone(), Fault::unknown("placeholder", name, &known)));
