@@ -3,6 +3,7 @@
 
 pub mod against;
 pub mod ceiling;
+mod charge;
 mod comparison;
 pub mod crowd;
 mod direction;
@@ -20,7 +21,8 @@ pub mod sweep;
 pub mod verification;
 
 use ceiling::Masked;
-pub use comparison::{ChargeFinding, Charges, Checks, Comparison, Quantity, Role};
+pub use charge::ChargeFinding;
+pub use comparison::{Charges, Checks, Comparison, Quantity, Role};
 use crowd::Crowd;
 pub use direction::{BillDirection, DirectionCharge, DirectionComparison, DirectionRow};
 use durability::Durability;

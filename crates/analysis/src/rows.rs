@@ -1,8 +1,7 @@
 //! A stack's own figures: rate, latency, CPU time. Each from whole rounds, with its interval.
 
 use super::compare::{self, of_estimate, of_totals};
-use super::directions;
-use super::findings::{Figure, GeneratorReport, Latency, Row, SampleUnit};
+use super::findings::{DirectionRow, Figure, GeneratorReport, Latency, Row, SampleUnit};
 use super::gather::{RoundTotal, Side, Way};
 use super::generator;
 use super::reading::WorkloadView;
@@ -29,7 +28,7 @@ pub fn row(reading: &WorkloadView, at: usize) -> Row {
         iops: rate(reading, at, "1/s", Quantity::Acknowledged, None),
         bytes_per_s: rate(reading, at, "B/s", Quantity::Acknowledged, None),
         durable_bytes_per_s: writes.then(|| rate(reading, at, "B/s", Quantity::Durable, None)),
-        directions: directions::rows(reading, at),
+        directions: directions(reading, at),
         latency: latencies(side),
         cpu_generator: figure(reading, at, "ns", |round| {
             Some((round.all_ios, round.cpu_user_ns? + round.cpu_kernel_ns?))
@@ -42,6 +41,18 @@ pub fn row(reading: &WorkloadView, at: usize) -> Row {
         },
         debt: writes.then(|| side.debt.clone()),
     }
+}
+
+/// Rates of each direction of a stack; none where the load is no mix.
+fn directions(reading: &WorkloadView, at: usize) -> Vec<DirectionRow> {
+    let of = |way, unit, quantity| rate(reading, at, unit, quantity, Some(way));
+    let row = |way: &Way| DirectionRow {
+        direction: way.word(),
+        iops: of(*way, "1/s", Quantity::Acknowledged),
+        bytes_per_s: of(*way, "B/s", Quantity::Acknowledged),
+        durable_bytes_per_s: (*way == Way::Write).then(|| of(*way, "B/s", Quantity::Durable)),
+    };
+    reading.directions().iter().map(row).collect()
 }
 
 /// What the load generator itself has in the figures of a stack.
@@ -89,7 +100,7 @@ pub fn rate(
     let rounds = &reading.sides[at].rounds;
     let lacks = |way: &Way| !rounds.is_empty() && rounds.values().all(|round| round.of(*way).ios == 0.0);
     if let Some(way) = way.filter(lacks) {
-        return Figure::missing(directions::none_of(way));
+        return Figure::missing(way.none_recorded());
     }
     figure(reading, at, unit, |round| Some((compare::time(round, quantity).ok()?, amount(round))))
 }

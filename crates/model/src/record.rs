@@ -93,6 +93,10 @@ pub enum Record {
     },
 }
 
+fn is_nothing(count: &u64) -> bool {
+    *count == 0
+}
+
 fn is_zero(number: &u32) -> bool {
     *number == 0
 }
@@ -457,6 +461,12 @@ pub struct SlicePart {
     pub ios: u64,
     /// Bytes.
     pub bytes: u64,
+    /// What of the I/Os is reads; 0 in records of before 2026-11-26.
+    #[serde(default, skip_serializing_if = "is_nothing")]
+    pub reads: u64,
+    /// The same of writes.
+    #[serde(default, skip_serializing_if = "is_nothing")]
+    pub writes: u64,
     /// Length of its own window.
     pub window_ns: u64,
 }

@@ -230,7 +230,8 @@ pub(super) fn ranges(members: &[MediumExpr]) -> Result<Vec<MediumExpr>, TextFaul
             return Err(TextFault::new(member.span.clone(), Fault::hint("\"..\" is no medium", hint)));
         }
         let Some(range) = range else {
-            let hint = "write for example [nvme0,...,nvme5]: names that differ in the number at their end, the lower first";
+            let hint =
+                "write for example [nvme0,...,nvme5]: names that differ in one number, the lower first";
             return Err(TextFault::new(
                 member.span.clone(),
                 Fault::hint(format!("\"{}\" stands between no two numbered names", member.body), hint),
@@ -253,16 +254,24 @@ fn range_meant(body: &str) -> Option<String> {
     fits.then(|| format!("[{stem}{from},...,{stem}{to}]"))
 }
 
-/// What lies between two numbered names, without them.
+/// What lies between two names that differ in one number, without them: drives (`nvme0`), hosts (`ssh:vm01:/dev/vdb`).
 fn between((first, last): (&MediumExpr, &MediumExpr)) -> Option<Vec<MediumExpr>> {
-    let split = |expr: &MediumExpr| {
-        let stem = expr.body.trim_end_matches(|c: char| c.is_ascii_digit()).len();
-        Some((expr.body[..stem].to_owned(), expr.body[stem..].parse::<u32>().ok()?))
+    let (one, other) = (first.body.as_str(), last.body.as_str());
+    let alike = one.bytes().zip(other.bytes()).take_while(|(a, b)| a == b).count();
+    let stem = one.get(..alike)?.trim_end_matches(|c: char| c.is_ascii_digit()).len();
+    let split = |body: &str| {
+        let rest = body.get(stem..)?;
+        let digits = rest.find(|c: char| !c.is_ascii_digit()).unwrap_or(rest.len());
+        Some((rest[..digits].to_owned(), rest[digits..].to_owned()))
     };
-    let ((stem, from), (other, to)) = (split(first)?, split(last)?);
-    let fits = stem == other && first.scheme == last.scheme && from < to && to - from < 256;
-    let one = |number| MediumExpr { body: format!("{stem}{number}"), ..first.clone() };
-    fits.then(|| (from + 1..to).map(one).collect())
+    let ((from, end), (to, other_end)) = (split(one)?, split(other)?);
+    // Leading zeros are part of a name.
+    let width = if from.starts_with('0') { from.len() } else { 0 };
+    let (from, to) = (from.parse::<u32>().ok()?, to.parse::<u32>().ok()?);
+    let fits = end == other_end && first.scheme == last.scheme && from < to && to - from < 256;
+    let stem = &one[..stem];
+    let named = |number| MediumExpr { body: format!("{stem}{number:0width$}{end}"), ..first.clone() };
+    fits.then(|| (from + 1..to).map(named).collect())
 }
 
 #[cfg(test)]

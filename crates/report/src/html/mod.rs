@@ -514,6 +514,12 @@ fn figures(workload: &WorkloadFindings) -> Markup {
             (table(&crowds, usize::MAX))
             @for line in crowd::sentences(workload) { p class="soft" { (signed(&line)) "." } }
         }
+        @if let Some(places) = crowd::places(workload) {
+            details {
+                summary { "Each place of these" }
+                (table(&places, usize::MAX))
+            }
+        }
         @if let Some(drives) = efficiency::table(workload) {
             h3 { (efficiency::TITLE) }
             (table(&drives, usize::MAX))
