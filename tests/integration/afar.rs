@@ -312,7 +312,7 @@ case $c in
 *) echo "'${c%% *}' is not recognized as an internal or external command," >&2; echo 'operable program or batch file.' >&2; exit 1;;
 esac
 case $s in
-*Win32_OperatingSystem*) say '{"host":"WIN7","os":"Microsoft Windows","version":"10.0","memory":1048576,"cpu":"a processor","sockets":1,"cores":2.0,"threads":2.0,"fio":"'"$(fio --version)"'","disks":[]}';;
+*Win32_OperatingSystem*) say '{"host":"WIN7","os":"Microsoft Windows","version":"10.0","memory":1048576,"cpu":"a processor","sockets":1,"cores":2.0,"threads":2.0,"fio":"'"$(fio --version | tr -d '\r')"'","disks":[]}';;
 *CreateNew*) if [ -e "$f" ]; then echo 'The file already exists.' >&2; exit 1; fi; : > "$f"; say '{"inode":638000000000000000,"total":100000000000,"free":90000000000}';;
 *Remove-Item*) rm "$f"; say '{"done":1}';;
 *GetBytes*) dd if=/dev/urandom of="$f" bs=1048576 count=64 conv=notrunc; say '{"done":1}';;
