@@ -291,11 +291,16 @@ mod tests {
         assert_eq!(read("nvme0 @lab").unwrap(), "nvme0 @lab");
         let all = "each([nvme0,nvme1,nvme2,nvme3]) @lab";
         assert_eq!(read("each([nvme0,...,nvme3]) @lab").unwrap(), all);
+        let hosts = "each([ssh:vm08:/dev/vdb,ssh:vm09:/dev/vdb,ssh:vm10:/dev/vdb])";
+        assert_eq!(read("each([ssh:vm08:/dev/vdb,...,ssh:vm10:/dev/vdb])").unwrap(), hosts);
+        let sized = "each([ssh:me@a1.lan:/x,size=1GiB,...,ssh:me@a3.lan:/x,size=1GiB])";
+        assert!(read(sized).unwrap().contains("ssh:me@a2.lan:/x,size=1GiB"), "{:?}", read(sized));
         assert_eq!(read("each([nvme0 @lab,nvme1 @lab,nvme2 @lab,nvme3 @lab])").unwrap(), all);
         assert_eq!(read(all).unwrap(), all);
         for (text, part) in [
             ("each([nvme3,...,nvme0]) @lab", "the lower first"),
             ("each([...,nvme0]) @lab", "stands between no two"),
+            ("each([ssh:a1:/dev/vdb,...,ssh:a3:/dev/vdc])", "differ in one number"),
             ("/dev/nvme0n1 @lab", "hint: write nvme0 @lab"),
             ("nvme99 @lab", "has no \"nvme99\"; hint: write nvme0 to nvme11"),
             ("nvme12 @lab", "has no \"nvme12\"; hint: write nvme0 to nvme11"),
