@@ -346,7 +346,11 @@ fn middle_left_out(name: &str, room: usize) -> String {
 fn show_cost(live: &LiveComparison) -> Option<String> {
     let half_width = live.half_width.filter(|half_width| *half_width < TELLING)?;
     let verb = if live.cost < 0.0 { "gains" } else { "costs" };
-    Some(format!("{verb} {:.1} +- {:.1} %", live.cost.abs() * 100.0, half_width * 100.0))
+    let directions = live
+        .directions
+        .map(|[reads, writes]| format!(" (reads {:.1} %, writes {:.1} %)", reads * 100.0, writes * 100.0));
+    let cost = format!("{verb} {:.1} +- {:.1} %", live.cost.abs() * 100.0, half_width * 100.0);
+    Some(cost + &directions.unwrap_or_default())
 }
 
 #[cfg(test)]
@@ -358,6 +362,7 @@ mod tests {
             stack: (*stack).to_owned(),
             cost: 0.05 * at as f64,
             half_width: (at != 1).then_some(0.012),
+            directions: None,
         };
         let comparisons = stacks.iter().enumerate().map(comparison).collect();
         Live { round: 12, elapsed_s: 14.2, left_s: Some(100.0), comparisons }
@@ -380,8 +385,17 @@ mod tests {
             show_live(&live(&["vm", "unknown"]), 60.0),
             "round 12, 14 s, about 46 s of these rounds left: vm costs 0.0 +- 1.2 %"
         );
-        let faster = LiveComparison { stack: "vm".into(), cost: -0.254, half_width: Some(0.012) };
+        let faster =
+            LiveComparison { stack: "vm".into(), cost: -0.254, half_width: Some(0.012), directions: None };
         assert_eq!(show_cost(&faster).as_deref(), Some("gains 25.4 +- 1.2 %"));
+    }
+
+    #[test]
+    fn a_mix_has_reads_and_writes_apart_while_it_is_measured() {
+        let mut mix = live(&["vm"]);
+        mix.comparisons[0].directions = Some([0.104, -0.02]);
+        let said = "vm costs 0.0 +- 1.2 % (reads 10.4 %, writes -2.0 %)";
+        assert!(show_live(&mix, 60.0).ends_with(said), "{}", show_live(&mix, 60.0));
     }
 
     #[test]

@@ -312,11 +312,11 @@ case $c in
 *) echo "'${c%% *}' is not recognized as an internal or external command," >&2; echo 'operable program or batch file.' >&2; exit 1;;
 esac
 case $s in
-*Win32_OperatingSystem*) say '{"host":"WIN7","os":"Microsoft Windows","version":"10.0","memory":1048576,"cpu":"a processor","sockets":1,"cores":2.0,"threads":2.0,"fio":"'"$(fio --version)"'","disks":[]}';;
+*Win32_OperatingSystem*) say '{"host":"WIN7","os":"Microsoft Windows","version":"10.0","memory":1048576,"cpu":"a processor","sockets":1,"cores":2.0,"threads":2.0,"fio":"'"$(fio --version | tr -d '\r')"'","disks":[]}';;
 *CreateNew*) if [ -e "$f" ]; then echo 'The file already exists.' >&2; exit 1; fi; : > "$f"; say '{"inode":638000000000000000,"total":100000000000,"free":90000000000}';;
-*Remove-Item*) rm "$f"; exit 0;;
-*GetBytes*) dd if=/dev/urandom of="$f" bs=1048576 count=64 conv=notrunc; exit 0;;
-*SetLength*) truncate -s 67108864 "$f"; mark; exit 0;;
+*Remove-Item*) rm "$f"; say '{"done":1}';;
+*GetBytes*) dd if=/dev/urandom of="$f" bs=1048576 count=64 conv=notrunc; say '{"done":1}';;
+*SetLength*) truncate -s 67108864 "$f"; mark; say '{"done":1}';;
 *FlushFileBuffers*) sync "$f"; say '{"ns":1234567}';;
 *'Get-Item -LiteralPath'*)
   [ -e "$f" ] || say '{"kind":"nothing"}'
@@ -378,4 +378,40 @@ fn the_conversation_with_a_windows_that_is_played() {
         "the flush as it is timed there"
     );
     assert!(!folder.join("x.img").exists());
+}
+
+/// The fio of Windows by Wine: IOTAX_FIO_EXE is a fio.exe, with what it needs beside it, IOTAX_WINE a wine64. No package has one: it is
+/// built by mingw from the source of Debian's fio (`./configure --cc=x86_64-w64-mingw32-gcc --cpu=x86_64 --target-win-ver=7 --disable-native`).
+#[test]
+#[ignore = "needs a fio.exe, which no package has"]
+fn fio_exe_by_wine_runs_what_windows_is_sent() {
+    let (Some(fio), Some(wine)) = (std::env::var_os("IOTAX_FIO_EXE"), std::env::var_os("IOTAX_WINE")) else {
+        panic!("IOTAX_FIO_EXE and IOTAX_WINE are not set")
+    };
+    let rig = Rig::new();
+    let drive = rig.path("prefix/drive_c/iotax");
+    std::fs::create_dir_all(&drive).unwrap();
+    let by_wine = format!(
+        "fio() {{ WINEPREFIX={} WINEDEBUG=-all {} {} \"$@\"; }}\n",
+        rig.path("prefix").display(),
+        Path::new(&wine).display(),
+        Path::new(&fio).display()
+    );
+    let line = WINDOWS.lines().find(|line| line.starts_with("'fio '*)")).unwrap();
+    let play = by_wine + &WINDOWS.replace(line, "'fio '*) eval \"$c\"; exit $?;;");
+    let Some(sshd) = Sshd::start(&rig, Some(&play.replace("FOLDER", drive.to_str().unwrap()))) else {
+        return;
+    };
+    let ours = r"ssh:elsewhere:C:\iotax\x.img,size=64MiB,agent=fio";
+    for (load, figure) in [("randread", "iops"), ("randwrite", "durable_bytes_per_s")] {
+        let load = ["--rw", load, "--iodepth", "4", "--slice", "1s", "--min-time", "4s", "--budget", "12s"];
+        let args = [&["run", ours][..], &load, &["--matched-rate", "off", "--format", "json"]].concat();
+        let output = iotax(&rig, &sshd, &args);
+        assert_eq!(output.status.code(), Some(0), "{}", words(&output));
+        let report: Value = serde_json::from_slice(&output.stdout).unwrap();
+        assert!(report["workloads"][0]["rows"][0][figure]["value"].as_f64().unwrap() > 0.0, "{report}");
+        let worker = &rig.records("worker")[0];
+        assert!(worker["why"].as_str().unwrap().ends_with("fio's windowsaio"), "{worker}");
+    }
+    assert!(!drive.join("x.img").exists(), "made and removed");
 }

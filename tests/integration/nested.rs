@@ -32,6 +32,8 @@ fn lab(script: &str, append: &str, arguments: &[&str]) -> Option<Vec<String>> {
     // A copy: a build beside the test would put another program in its place.
     let program = folder.path().join("iotax");
     std::fs::copy(rig::program(), &program).unwrap();
+    std::fs::copy(rig::program().with_file_name("iotax-agent"), program.with_file_name("iotax-agent"))
+        .unwrap();
     std::fs::write(&file, format!("{HEAD}iotax={}\n{script}\n", program.display())).unwrap();
     let tool = Path::new(env!("CARGO_MANIFEST_DIR")).join("tools/lab-guest");
     let output = Command::new(tool)
@@ -228,4 +230,83 @@ fact as before
         assert!(facts.iter().any(|found| found == fact), "no \"{fact}\" in {facts:?}");
     }
     assert!(facts.iter().any(|fact| fact.starts_with("threads ") && fact != "threads 0"), "{facts:?}");
+}
+
+/// Four hosts over SSH in network namespaces of their own, each with its own path to one NVMe namespace that this lab exports over TCP.
+const FOUR_HOSTS: &str = r#"
+for module in nvme nvmet nvmet-tcp nvme-tcp veth; do modprobe $module || fail "no module $module"; done
+n=0; while [ ! -b /dev/nvme0n1 ]; do n=$((n+1)); [ $n -lt 100 ] || fail "no drive"; sleep 0.2; done
+mount -t configfs configfs /sys/kernel/config
+target=/sys/kernel/config/nvmet
+export_=$target/subsystems/nqn.2026-01.lab:export
+mkdir $export_ && echo 1 > $export_/attr_allow_any_host && mkdir $export_/namespaces/1
+printf /dev/nvme0n1 > $export_/namespaces/1/device_path && echo 1 > $export_/namespaces/1/enable || fail "no export"
+port=$target/ports/1; mkdir $port
+echo ipv4 > $port/addr_adrfam; echo tcp > $port/addr_trtype; echo 0.0.0.0 > $port/addr_traddr; echo 4420 > $port/addr_trsvcid
+ln -s $export_ $port/subsystems/ || fail "no port"
+ip link set lo up
+mkdir -p /run/ssh /run/sshd; chmod 700 /run/ssh
+for key in host user; do ssh-keygen -q -t ed25519 -N "" -f /run/ssh/$key; done
+members=
+for n in 1 2 3 4; do
+    ip netns add h$n && ip link add t$n type veth peer name e0 netns h$n || fail "no namespace h$n"
+    ip addr add 10.9.$n.1/24 dev t$n && ip link set t$n up
+    ip -n h$n addr add 10.9.$n.2/24 dev e0; ip -n h$n link set e0 up; ip -n h$n link set lo up
+    id=hostnqn=nqn.2026-01.lab:h$n,hostid=00000000-0000-4000-8000-00000000000$n
+    ip netns exec h$n sh -c "echo transport=tcp,traddr=10.9.$n.1,trsvcid=4420,nqn=nqn.2026-01.lab:export,$id > /dev/nvme-fabrics" ||
+        fail "h$n does not connect"
+    cat > /run/ssh/h$n.conf <<END
+ListenAddress 10.9.$n.2
+Port 22
+HostKey /run/ssh/host
+AuthorizedKeysFile /run/ssh/user.pub
+PidFile none
+UsePAM no
+StrictModes no
+PasswordAuthentication no
+PermitRootLogin prohibit-password
+END
+    ip netns exec h$n unshare --mount sh -c "mount -t tmpfs none /tmp && exec /usr/sbin/sshd -f /run/ssh/h$n.conf" || fail "no sshd in h$n"
+    printf 'Host h%s\n HostName 10.9.%s.2\n User root\n IdentityFile /run/ssh/user\n IdentitiesOnly yes\n UserKnownHostsFile /run/ssh/known\n' $n $n >> /run/ssh/config
+    echo "10.9.$n.2 $(cat /run/ssh/host.pub)" >> /run/ssh/known
+    device=
+    for controller in /sys/class/nvme/*; do
+        if grep -q "traddr=10.9.$n.1," $controller/address; then device=/dev/$(basename $controller)n1; fi
+    done
+    tries=0; while [ ! -b "$device" ]; do tries=$((tries+1)); [ $tries -lt 100 ] || fail "h$n has no drive"; sleep 0.2; done
+    fact path h$n $device
+    members=$members${members:+,}ssh:h$n:$device
+done
+export IOTAX_SSH_CONFIG=/run/ssh/config
+one=${members%%,*}
+$iotax run "$one" "each([$members])" --rw randread --bs 4KiB --slice 200ms --min-time 20s --budget 20s --matched-rate off --format json \
+    > /mnt/report 2> /mnt/said || fail "the run: $(tail -c 2000 /mnt/said)"
+report=$(tr -d '\n' < /mnt/report | tr -s ' ')
+fact "crowd $(echo "$report" | grep -o '"sentence": *"each of 4: 4 hosts at once[^"]*"')"
+fact "fairness $(echo "$report" | grep -o '"jain": *{[^}]*' | head -n 1)"
+fact "parts $(grep -h '"stack":"each of 4"' /mnt/runs/*/index.jsonl | grep -c '"parts":\[{"place":"ssh:h1".*"ssh:h2".*"ssh:h3".*"ssh:h4"')"
+fact "left $(ls /tmp | grep -c iotax-)"
+"#;
+
+#[test]
+#[ignore = "in a lab of its own, under a translator"]
+fn four_hosts_load_one_export_over_nvme_tcp_and_are_told_apart() {
+    let _alone = rig::alone();
+    if !can("ip, sshd and ssh-keygen", has("ip") && has("ssh-keygen") && Path::new("/usr/sbin/sshd").exists())
+    {
+        return;
+    }
+    let folder = tempfile::tempdir_in("/var/tmp").unwrap();
+    let drive = drive(folder.path(), 0);
+    // Each path is a drive of its own: in truth they are drives of four machines.
+    let arguments: Vec<&str> = drive.iter().map(String::as_str).collect();
+    let Some(facts) = lab(FOUR_HOSTS, "nvme_core.multipath=N", &arguments) else { return };
+    let of = |word: &str| facts.iter().filter_map(|fact| fact.strip_prefix(word)).collect::<Vec<_>>();
+    assert_eq!(of("path ").len(), 4, "{facts:?}");
+    let crowd = of("crowd ").concat();
+    println!("{crowd}");
+    assert!(crowd.contains("4 hosts at once"), "{facts:?}");
+    assert!(of("fairness ").concat().contains("\"value\""), "{facts:?}");
+    let slices: usize = of("parts ").concat().parse().unwrap();
+    assert!(slices > 4, "all four took part in {slices} slices");
 }

@@ -1,8 +1,9 @@
 //! Other places for real: a guest that boots and is measured in, a host over a real sshd.
 
-use crate::rig::{Rig, can_boot, holes, process_of, traces, wait, words};
+use crate::rig::{Rig, can_boot, holes, process_of, signal, traces, wait, words};
 use crate::sshd::{OTHER, Sshd};
 use rustix::process::{Signal, kill_process};
+use std::process::Stdio;
 
 const QUICK: &[&str] = &["--slice", "50ms", "--min-time", "1s", "--budget", "4s"];
 /// For tests that ask for no figure.
@@ -106,6 +107,77 @@ fn two_hosts_load_together_and_are_held_against_one() {
     // Each host reads as much of its own file as one alone does.
     let workers = rig.records("worker");
     assert!(workers.iter().all(|worker| worker["bytes"] == 64 << 20), "{workers:?}");
+}
+
+#[test]
+fn a_host_that_is_lost_in_the_middle_is_reached_again_and_one_that_stays_lost_is_left_out_by_name() {
+    let rig = Rig::new();
+    let Some(mut sshd) = Sshd::start(&rig, None) else { return };
+    sshd.serve_other();
+    sshd.serve_apart("third");
+    let on = |host: &str| {
+        let path = rig.path(&format!("{host}.img"));
+        std::fs::write(&path, vec![7u8; 16 << 20]).unwrap();
+        format!("ssh:{host}:{}", path.display())
+    };
+    let all = ["elsewhere", OTHER, "third"].map(on);
+    let several = format!("each([{}])", all.join(","));
+    let args = [
+        "run",
+        &all[0],
+        &several,
+        "--slice",
+        "20ms",
+        "--min-time",
+        "300s",
+        "--budget",
+        "300s",
+        "--format",
+        "json",
+    ];
+    let mut command = rig.command(&args);
+    let child = command.env("IOTAX_SSH_CONFIG", &sshd.config).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let child = child.spawn().unwrap();
+    wait(|| rig.slices() > 12, 120, "slices of all");
+    sshd.end_agents(OTHER);
+    // The last line of the record may be half written.
+    let reached_again = || rig.index().contains(r#""kind":"lost_place","subject":"ssh:other""#);
+    wait(reached_again, 60, "the loss of an agent in the record");
+    let before = rig.slices();
+    wait(|| rig.slices() > before + 8, 120, "slices of all again");
+    sshd.cut("third");
+    let of = |hosts: usize| {
+        let is_of = |line: &&str| {
+            line.contains(r#""stack":"each of 3""#) && line.matches(r#"{"place":"ssh:"#).count() == hosts
+        };
+        rig.index().lines().filter(is_of).count()
+    };
+    wait(|| of(2) > of(3) + 4, 200, "more slices of two than of three");
+    signal(&child, Signal::INT);
+    let output = child.wait_with_output().unwrap();
+    // What was copied to it is still there.
+    assert_eq!(output.status.code(), Some(5), "{}", words(&output));
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(said.contains("cannot remove the agent's copy on third"), "{said}");
+    let report: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    let crowd = &report["workloads"][0]["crowds"][0];
+    assert_eq!((&crowd["places"], &crowd["left_out"][0]), (&2.into(), &"ssh:third".into()), "{crowd}");
+    let sentence = report["workloads"][0]["comparisons"][0]["sentence"].as_str().unwrap();
+    assert!(sentence.contains(" without ssh:third, which was lost"), "{sentence}");
+    let places: Vec<usize> = rig
+        .records("slice")
+        .iter()
+        .filter(|slice| slice["stack"] == "each of 3")
+        .map(|slice| slice["parts"].as_array().unwrap().len())
+        .collect();
+    let first_without = places.iter().position(|places| *places == 2).unwrap();
+    assert!(places[..first_without].iter().all(|places| *places == 3), "{places:?}");
+    assert!(places[first_without..].iter().all(|places| *places == 2), "{places:?}");
+    // When it is back, what is left there is removed.
+    sshd.serve_apart("third");
+    let cleaned =
+        rig.command(&["clean", &rig.last_id()]).env("IOTAX_SSH_CONFIG", &sshd.config).output().unwrap();
+    assert_eq!(cleaned.status.code(), Some(0), "{}", words(&cleaned));
 }
 
 #[test]

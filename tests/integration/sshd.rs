@@ -1,6 +1,7 @@
 //! A real sshd on loopback with keys of its own; it ends when dropped.
 
 use crate::rig::{Rig, can, is_root, wait};
+use rustix::process::{Pid, Signal, kill_process};
 use std::io::Write;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
@@ -8,7 +9,7 @@ use std::process::{Child, Command};
 
 /// Reached as `ssh:elsewhere` with [`Sshd::config`].
 pub struct Sshd {
-    children: Vec<Child>,
+    children: Vec<(String, Child)>,
     pub config: PathBuf,
 }
 
@@ -40,8 +41,46 @@ impl Sshd {
 
     /// Makes [`OTHER`] a host.
     pub fn serve_other(&mut self) {
+        self.serve_apart(OTHER);
+    }
+
+    /// Makes a host beside the others, with a `/tmp` and processes of its own.
+    pub fn serve_apart(&mut self, host: &str) {
         let alone = "mount -t tmpfs none /tmp && exec /usr/sbin/sshd \"$@\"";
-        self.serve(OTHER, None, &["unshare", "--mount", "sh", "-c", alone, "sshd"]);
+        let unshare = ["unshare", "--mount", "--pid", "--fork", "--kill-child", "--mount-proc"];
+        self.serve(host, None, &[&unshare[..], &["sh", "-c", alone, "sshd"]].concat());
+    }
+
+    /// Ends all that works for us on a host, but not the host.
+    pub fn end_agents(&self, host: &str) {
+        let is_agent = |pid: &i32| {
+            std::fs::read_link(format!("/proc/{pid}/exe"))
+                .is_ok_and(|exe| exe.to_string_lossy().contains("/iotax-"))
+        };
+        let agents: Vec<i32> = self.processes(host).into_iter().filter(is_agent).collect();
+        assert!(!agents.is_empty(), "{host} has no agent");
+        agents.into_iter().for_each(end);
+    }
+
+    /// Ends a host with all that is on it.
+    pub fn cut(&mut self, host: &str) {
+        self.processes(host).into_iter().for_each(end);
+        let at = self.children.iter().position(|(name, _)| name == host).unwrap();
+        drop(self.children.remove(at).1.wait());
+    }
+
+    /// Of its server and all that descend from it.
+    fn processes(&self, host: &str) -> Vec<i32> {
+        let server = self.children.iter().find(|(name, _)| name == host).unwrap().1.id() as i32;
+        let parent_of = |pid: i32| {
+            let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+            stat.rsplit_once(')')?.1.split_whitespace().nth(1)?.parse::<i32>().ok()
+        };
+        let entries = std::fs::read_dir("/proc").unwrap().flatten();
+        let all = entries.filter_map(|entry| entry.file_name().to_str()?.parse::<i32>().ok());
+        let is_of =
+            |pid: &i32| std::iter::successors(Some(*pid), |pid| parent_of(*pid)).any(|pid| pid == server);
+        all.filter(is_of).collect()
     }
 
     fn serve(&mut self, host: &str, instead: Option<&str>, program: &[&str]) {
@@ -82,14 +121,19 @@ impl Sshd {
         let (program, before) = program.split_first().unwrap();
         let child =
             Command::new(program).args(before).args(["-D", "-e", "-f"]).arg(config).stderr(log).spawn();
-        self.children.push(child.unwrap());
+        self.children.push((host.to_owned(), child.unwrap()));
         wait(|| std::net::TcpStream::connect(("127.0.0.1", port)).is_ok(), 10, "sshd");
     }
 }
 
+fn end(pid: i32) {
+    // One that ended by itself meanwhile is as good.
+    let _ = kill_process(Pid::from_raw(pid).unwrap(), Signal::KILL);
+}
+
 impl Drop for Sshd {
     fn drop(&mut self) {
-        for child in &mut self.children {
+        for (_, child) in &mut self.children {
             let _ = child.kill();
             let _ = child.wait();
         }

@@ -1,7 +1,7 @@
 //! What a stack takes more than the baseline: latency where both get the same load, CPU time an I/O at load. In a
 //! closed loop a latency is only the rate once more; an open loop at one rate keeps the two apart.
 
-use super::compare::{Estimated, Taken, of_estimate, of_visits};
+use super::compare::{Estimated, Taken, of_estimate, of_visits, over_attaches};
 use super::directions;
 use super::findings::{
     ChargeFinding, Charges, DirectionCharge, Figure, MatchedFindings, MatchedRow, SampleUnit,
@@ -206,14 +206,6 @@ impl ChargedPair<'_> {
         };
         found.word(&who, phrase, remedy);
         (found, taken.ratio.as_ref().ok().copied())
-    }
-}
-
-/// ` over 3 attaches`, where they are the unit.
-pub fn over_attaches(figure: &Figure) -> String {
-    match figure {
-        Figure::Known { n, of: SampleUnit::Attaches, .. } => format!(" over {n} attaches"),
-        _ => String::new(),
     }
 }
 

@@ -400,3 +400,11 @@ fn visit_means(
     };
     ids.iter().map(|id| Ok((mean(a, *id)?, mean(b, *id)?))).collect()
 }
+
+/// ` over 3 attaches`, where they are the unit.
+pub fn over_attaches(figure: &Figure) -> String {
+    match figure {
+        Figure::Known { n, of: SampleUnit::Attaches, .. } => format!(" over {n} attaches"),
+        _ => String::new(),
+    }
+}

@@ -2,13 +2,14 @@
 //! many of them make of it against one.
 
 use super::ceiling;
-use super::compare::{RateComparison, of_ratio};
-use super::findings::crowd::{Crowd, Scaling};
+use super::compare::{RateComparison, of_ratio, of_totals};
+use super::directions;
+use super::findings::crowd::{Crowd, CrowdDirection, PlaceRow, Scaling};
 use super::findings::{Figure, Interval, SampleUnit};
-use super::gather::{RoundTotal, Side};
+use super::gather::{PartTotal, RoundTotal, Side, Way};
 use super::reading::WorkloadView;
 use super::rows;
-use super::subject::marked;
+use super::subject::{Quantity, marked};
 use iotax_model::record::Place;
 use iotax_stats::fairness::{self, Shares};
 use iotax_stats::ratio::Total;
@@ -23,42 +24,116 @@ pub fn crowds(reading: &WorkloadView) -> Vec<Crowd> {
 
 fn of_stack(reading: &WorkloadView, at: usize) -> Option<Crowd> {
     let side = &reading.sides[at];
-    let rates = rates(side);
-    let least = rates.iter().min_by(|a, b| a.1.total_cmp(b.1))?;
-    let most = rates.iter().max_by(|a, b| a.1.total_cmp(b.1))?;
-    if rates.len() < 2 {
-        return None;
-    }
+    let all = Shared::of(side, None)?;
     let shares = side.rounds.values().map(|round| round.together);
     let slices = side.rounds.values().map(|round| f64::from(round.with_parts)).sum::<f64>().max(1.0);
     let again = side.rounds.values().map(|round| f64::from(round.run_again)).sum::<f64>();
     let cpu = rows::row(reading, at).cpu;
+    let fewest = fewest(reading, at);
     let mut crowd = Crowd {
         stack: reading.name(at).to_owned(),
-        places: rates.len(),
+        places: all.rates.len(),
         left_out: side.left_out.iter().map(ToString::to_string).collect(),
         of_other_places: side.of_other_places,
-        slowest: (least.0.to_string(), *least.1),
-        fastest: (most.0.to_string(), *most.1),
-        spread: spread(side, [most.0, least.0], rates.len()),
-        jain: jain(side, &rates),
+        slowest: all.slowest.clone(),
+        fastest: all.fastest.clone(),
+        spread: all.spread,
+        jain: all.jain,
         together: shares.sum::<f64>() / slices,
         late: side.rounds.values().map(|round| round.late).sum::<f64>() / slices,
         run_again: again / slices,
         per_core: cpu.map("1/s", |ns| 1e9 / ns),
-        scaling: scaling(reading, at),
+        scaling: fewest.map(|fewest| scaling(reading, [fewest, at])),
+        directions: ways(reading, side).filter_map(|way| direction(reading, fewest, at, way)).collect(),
+        rows: all.rates.keys().map(|place| row(reading, side, place)).collect(),
         emulated: reading.emulated(at),
         sentence: String::new(),
     };
-    crowd.sentence = said(&crowd, if rates.keys().all(Place::is_ssh) { "hosts" } else { "guests" });
+    crowd.sentence = said(&crowd, if all.rates.keys().all(Place::is_ssh) { "hosts" } else { "guests" });
     Some(crowd)
+}
+
+/// Directions of a mix whose places tell them.
+fn ways<'a>(reading: &WorkloadView, side: &'a Side) -> impl Iterator<Item = Way> + use<'a> {
+    let told = |way: &Way| {
+        side.rounds.values().flat_map(|round| round.parts.values()).any(|part| part.amount(Some(*way)) > 0.0)
+    };
+    reading.directions().iter().copied().filter(told)
+}
+
+/// How the places share their I/Os, of one direction or of all.
+struct Shared {
+    rates: BTreeMap<Place, f64>,
+    slowest: (String, f64),
+    fastest: (String, f64),
+    spread: Figure,
+    jain: Figure,
+}
+
+impl Shared {
+    /// `None` of a single place.
+    fn of(side: &Side, way: Option<Way>) -> Option<Shared> {
+        let rates = rates(side, way);
+        let least = rates.iter().min_by(|a, b| a.1.total_cmp(b.1))?;
+        let most = rates.iter().max_by(|a, b| a.1.total_cmp(b.1))?;
+        if rates.len() < 2 {
+            return None;
+        }
+        Some(Shared {
+            slowest: (least.0.to_string(), *least.1),
+            fastest: (most.0.to_string(), *most.1),
+            spread: spread(side, way, [most.0, least.0], rates.len()),
+            jain: jain(side, way, &rates),
+            rates,
+        })
+    }
+}
+
+fn direction(reading: &WorkloadView, fewest: Option<usize>, at: usize, way: Way) -> Option<CrowdDirection> {
+    let shared = Shared::of(&reading.sides[at], Some(way))?;
+    let ratio = fewest.map(|fewest| {
+        let paired = reading.pair(&reading.sides[fewest], &reading.sides[at]);
+        let found = directions::ratio(reading, [fewest, at], &paired, way, Quantity::Acknowledged);
+        (found.times(), times_as_many(reading, [fewest, at]))
+    });
+    Some(CrowdDirection {
+        direction: way.word(),
+        slowest: shared.slowest,
+        fastest: shared.fastest,
+        spread: shared.spread,
+        jain: shared.jain,
+        efficiency: ratio.as_ref().map(|(ratio, places)| ratio.clone().map("1", |ratio| ratio / places)),
+        ratio: ratio.map(|(ratio, _)| ratio),
+    })
+}
+
+fn row(reading: &WorkloadView, side: &Side, place: &Place) -> PlaceRow {
+    let figure = |unit, of: &dyn Fn(&PartTotal) -> f64| {
+        let rounds: Vec<(f64, f64)> = side
+            .rounds
+            .values()
+            .filter_map(|round| round.parts.get(place))
+            .map(|part| (part.seconds, of(part)))
+            .collect();
+        of_totals(&rounds, unit)
+    };
+    let of_way = |way: Way| {
+        ways(reading, side).any(|known| known == way).then(|| figure("1/s", &|part| part.amount(Some(way))))
+    };
+    PlaceRow {
+        place: place.to_string(),
+        iops: figure("1/s", &|part| part.ios),
+        bytes_per_s: figure("B/s", &|part| part.bytes),
+        read_iops: of_way(Way::Read),
+        write_iops: of_way(Way::Write),
+    }
 }
 
 /// The second over the first in the same windows. The two were picked among all pairs for lying furthest apart, so the interval
 /// is that of Bonferroni over as many.
-fn spread(side: &Side, [most, least]: [&Place; 2], places: usize) -> Figure {
+fn spread(side: &Side, way: Option<Way>, [most, least]: [&Place; 2], places: usize) -> Figure {
     // Over each guest's own windows, as its rate is: slices by bytes end at different times.
-    let total = |(ios, seconds): &(f64, f64)| Total { sum: *ios, items: *seconds };
+    let total = |part: &PartTotal| Total { sum: part.amount(way), items: part.seconds };
     let of = |round: &RoundTotal| Some((total(round.parts.get(most)?), total(round.parts.get(least)?)));
     let rounds = [side.rounds.values().filter_map(of).collect::<Vec<(Total, Total)>>()];
     match ratio::of_means(&rounds) {
@@ -75,8 +150,9 @@ fn spread(side: &Side, [most, least]: [&Place; 2], places: usize) -> Figure {
     }
 }
 
-fn jain(side: &Side, rates: &BTreeMap<Place, f64>) -> Figure {
-    let all = |round: &RoundTotal| rates.keys().map(|place| round.parts.get(place).copied()).collect();
+fn jain(side: &Side, way: Option<Way>, rates: &BTreeMap<Place, f64>) -> Figure {
+    let share = |part: &PartTotal| (part.amount(way), part.seconds);
+    let all = |round: &RoundTotal| rates.keys().map(|place| round.parts.get(place).map(share)).collect();
     let rounds: Vec<Shares> = side.rounds.values().filter_map(all).collect();
     let interval = match fairness::of_rounds(&rounds) {
         Ok(found) => Interval::of_t(found.low, found.high, found.freedom),
@@ -87,38 +163,49 @@ fn jain(side: &Side, rates: &BTreeMap<Place, f64>) -> Figure {
 }
 
 /// I/Os a second of each place, over its own windows of whole rounds.
-fn rates(side: &Side) -> BTreeMap<Place, f64> {
-    let mut sums: BTreeMap<Place, (f64, f64)> = BTreeMap::new();
-    for (place, (ios, seconds)) in side.rounds.values().flat_map(|round| &round.parts) {
-        let sum = sums.entry(place.clone()).or_default();
-        (sum.0, sum.1) = (sum.0 + ios, sum.1 + seconds);
+fn rates(side: &Side, way: Option<Way>) -> BTreeMap<Place, f64> {
+    let mut sums: BTreeMap<Place, PartTotal> = BTreeMap::new();
+    for (place, part) in side.rounds.values().flat_map(|round| &round.parts) {
+        sums.entry(place.clone()).or_default().add(part);
     }
-    let rate = |(ios, seconds): (f64, f64)| if seconds > 0.0 { ios / seconds } else { 0.0 };
-    sums.into_iter().map(|(place, sum)| (place, rate(sum))).collect()
+    let rate = |part: &PartTotal| if part.seconds > 0.0 { part.amount(way) / part.seconds } else { 0.0 };
+    sums.into_iter().map(|(place, part)| (place, rate(&part))).collect()
 }
 
-/// Against the stack that differs in nothing but having the fewest places.
-fn scaling(reading: &WorkloadView, at: usize) -> Option<Scaling> {
+/// The stack that differs in nothing but having the fewest places.
+fn fewest(reading: &WorkloadView, at: usize) -> Option<usize> {
     let stacks = &reading.run.start.scenario.stacks;
     let copies = |stack: usize| stacks[stack].clients();
     let alike = |other: &usize| stacks[*other].is_but_for_copies(&stacks[at]) && copies(*other) < copies(at);
-    let fewest = (0..stacks.len()).filter(alike).min_by_key(|other| copies(*other))?;
+    (0..stacks.len()).filter(alike).min_by_key(|other| copies(*other))
+}
+
+/// How many times as many places the second has.
+fn times_as_many(reading: &WorkloadView, [fewest, at]: [usize; 2]) -> f64 {
+    let clients = |stack: usize| {
+        let lost = reading.sides[stack].left_out.len() as f64;
+        f64::from(reading.run.start.scenario.stacks[stack].clients()) - lost
+    };
+    clients(at) / clients(fewest)
+}
+
+fn scaling(reading: &WorkloadView, [fewest, at]: [usize; 2]) -> Scaling {
     let paired = reading.pair(&reading.sides[fewest], &reading.sides[at]);
     let found = RateComparison::of(reading, [fewest, at], &paired, reading.basis());
-    let places = f64::from(copies(at)) / f64::from(copies(fewest));
+    let places = times_as_many(reading, [fewest, at]);
     let ratio = found.figure();
     let masked = ceiling::of_pair(reading, [fewest, at], &found.verdict).map(|masked| masked.words);
     let offered = reading.offered_apart([fewest, at]).map(|reason| reason.to_string());
     // How wide the interval is it says itself.
     let is_width = |reason: &&Refusal| matches!(reason, Refusal::TooWide { .. } | Refusal::AmongMany { .. });
     let withheld = found.verdict.reason().filter(|reason| !is_width(reason)).map(ToString::to_string);
-    Some(Scaling {
+    Scaling {
         against: reading.name(fewest).to_owned(),
         places,
         efficiency: ratio.clone().map("1", |ratio| ratio / places),
         ratio,
         caution: offered.or(masked).or(withheld),
-    })
+    }
 }
 
 fn said(crowd: &Crowd, them: &str) -> String {
@@ -228,6 +315,45 @@ mod tests {
             told.contains("; the last began 12.0 % into them, and rates are low by as much at most; a slice was run 3.00 times on average"),
             "{told}"
         );
+    }
+
+    #[test]
+    fn reads_and_writes_of_many_are_shared_by_themselves() {
+        let mut run = twin::crowd();
+        run.start.scenario.workloads[0].jobs[0].rw = iotax_load::Rw::RandRw;
+        for slice in &mut run.slices {
+            let mut halves = Vec::new();
+            for sample in slice.samples.iter_mut().filter(|one| one.metric.starts_with("read.")) {
+                let mut half = sample.clone();
+                half.metric = sample.metric.replace("read", "write");
+                for one in [&mut half, sample] {
+                    if let Value::Value(amount) = &mut one.value {
+                        *amount /= 2.0;
+                    }
+                }
+                halves.push(half);
+            }
+            slice.samples.extend(halves);
+            // The writes are shared evenly.
+            let even = slice.parts.iter().map(|part| part.ios).sum::<u64>() / 8;
+            for part in &mut slice.parts {
+                (part.reads, part.writes) = (part.ios / 2, even);
+            }
+        }
+        let found = findings(&run).workloads.remove(0);
+        let [reads, writes] = found.crowds[0].directions.as_slice() else { panic!("{:?}", found.crowds[0]) };
+        assert_eq!((reads.direction, writes.direction), ("read", "write"));
+        assert!((reads.jain.value().unwrap() - 100.0 / 120.0).abs() < 0.01, "{:?}", reads.jain);
+        assert!(writes.jain.value().unwrap() > 0.999 && writes.spread.value().unwrap() > 0.99, "{writes:?}");
+        let ratios = [reads, writes].map(|one| one.ratio.as_ref().unwrap().value().unwrap());
+        assert!(ratios.iter().all(|ratio| (ratio - 2.0).abs() < 0.1), "{ratios:?}");
+        let rows = &found.crowds[0].rows;
+        assert_eq!(
+            rows.iter().map(|row| row.place.as_str()).collect::<Vec<_>>(),
+            ["vm0", "vm1", "vm2", "vm3"]
+        );
+        let reads = |at: usize| rows[at].read_iops.as_ref().unwrap().value().unwrap();
+        assert!((reads(3) / reads(0) - 4.0).abs() < 0.05 && rows[3].iops.bounds().is_some());
     }
 
     #[test]

@@ -2,12 +2,11 @@
 //! are reads is chance, so that a rate of one direction is a ratio of totals. What spoils the slices of the whole spoils those of its parts.
 
 use super::compare::{self, Estimated, Taken};
-use super::findings::{BillDirection, DirectionComparison, DirectionRow, Figure, WorkloadFindings};
+use super::findings::{BillDirection, DirectionComparison, Figure, WorkloadFindings};
 use super::gather::{RoundTotal, Side, Way};
 use super::pairing::Paired;
 use super::reading::WorkloadView;
 use super::remedy::{Effort, settle_words};
-use super::rows;
 use super::subject::{self, Quantity, who};
 use iotax_model::scenario::published::Way as PublishedWay;
 use iotax_model::scenario::{MeasureSpec, Metric};
@@ -21,18 +20,6 @@ pub struct DirectionCompared {
     pub direction: DirectionComparison,
     /// `None`: nothing to estimate.
     pub estimated: Option<Estimated>,
-}
-
-/// Rates of each direction of a stack; none where the load is no mix.
-pub fn rows(reading: &WorkloadView, at: usize) -> Vec<DirectionRow> {
-    let rate = |way, unit, quantity| rows::rate(reading, at, unit, quantity, Some(way));
-    let row = |way: &Way| DirectionRow {
-        direction: way.word(),
-        iops: rate(*way, "1/s", Quantity::Acknowledged),
-        bytes_per_s: rate(*way, "B/s", Quantity::Acknowledged),
-        durable_bytes_per_s: (*way == Way::Write).then(|| rate(*way, "B/s", Quantity::Durable)),
-    };
-    reading.directions().iter().map(row).collect()
 }
 
 /// Rate of one direction of the second stack over that of the first.
@@ -52,12 +39,7 @@ pub fn ratio(reading: &WorkloadView, pair: [usize; 2], paired: &Paired, way: Way
 pub fn absent(reading: &WorkloadView, pair: [usize; 2], way: Way, sides: &[Side]) -> Option<Refusal> {
     let is_empty = |at: &usize| sides[*at].rounds.values().all(|round| round.of(way).ios == 0.0);
     let at = pair.into_iter().find(is_empty)?;
-    Some(Refusal::NotMeasured { reason: format!("{}: {}", reading.name(at), none_of(way)) })
-}
-
-/// Of a record without one.
-pub fn none_of(way: Way) -> String {
-    format!("no {} was recorded", way.word())
+    Some(Refusal::NotMeasured { reason: format!("{}: {}", reading.name(at), way.none_recorded()) })
 }
 
 /// The directions of a comparison, `whole` being what is concluded of all I/Os together, or why they do not compare. With the
@@ -216,7 +198,7 @@ pub fn settle(measure: &MeasureSpec, workloads: &mut [WorkloadFindings], estimat
 /// What masks the whole masks its parts.
 fn say(one: &mut DirectionComparison, who: &str, masked: &str, effort: &Effort) {
     one.remedy = one.verdict.reason().and_then(|reason| effort.remedy(reason));
-    let over = super::charges::over_attaches(&one.ratio);
+    let over = compare::over_attaches(&one.ratio);
     let settle = one.remedy.as_deref().map(settle_words).unwrap_or_default();
     one.phrase = one.verdict.about(&one.quantity).words(over).words(masked).words(settle);
     one.sentence = format!("{who}: {}", one.phrase);

@@ -3,6 +3,7 @@
 
 pub mod against;
 pub mod ceiling;
+mod charge;
 pub mod clusters;
 mod comparison;
 pub mod crowd;
@@ -21,8 +22,9 @@ pub mod sweep;
 pub mod verification;
 
 use ceiling::Masked;
+pub use charge::ChargeFinding;
 use clusters::ClusterFindings;
-pub use comparison::{ChargeFinding, Charges, Checks, Comparison, Quantity, Role};
+pub use comparison::{Charges, Checks, Comparison, Quantity, Role};
 use crowd::Crowd;
 pub use direction::{BillDirection, DirectionCharge, DirectionComparison, DirectionRow};
 use durability::Durability;

@@ -77,8 +77,8 @@ pub struct RoundTotal {
     pub latency: Total,
     /// What of I/Os, bytes and latencies is of each direction, in the order of [`Way::ALL`].
     directions: [DirectionTotal; 3],
-    /// Of load in several places: I/Os and seconds of the windows of each.
-    pub parts: BTreeMap<Place, (f64, f64)>,
+    /// Of load in several places: what each did.
+    pub parts: BTreeMap<Place, PartTotal>,
     /// Of several targets in a place (disks of a guest): I/Os and seconds of the windows of each.
     pub targets: BTreeMap<(Place, usize), (f64, f64)>,
     /// Slices of such load.
@@ -89,6 +89,42 @@ pub struct RoundTotal {
     pub late: f64,
     /// How often one of these was run again.
     pub run_again: u32,
+}
+
+/// Sums of one of several places over one round.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct PartTotal {
+    /// I/Os in its windows.
+    pub ios: f64,
+    /// Bytes.
+    pub bytes: f64,
+    /// What of the I/Os is reads.
+    pub reads: f64,
+    /// The same of writes.
+    pub writes: f64,
+    /// Seconds of its windows.
+    pub seconds: f64,
+}
+
+impl PartTotal {
+    /// Another stretch of it.
+    pub fn add(&mut self, other: &PartTotal) {
+        self.ios += other.ios;
+        self.bytes += other.bytes;
+        self.reads += other.reads;
+        self.writes += other.writes;
+        self.seconds += other.seconds;
+    }
+
+    /// I/Os, of one direction or of all.
+    pub fn amount(&self, way: Option<Way>) -> f64 {
+        match way {
+            None => self.ios,
+            Some(Way::Read) => self.reads,
+            Some(Way::Write) => self.writes,
+            Some(Way::Trim) => 0.0,
+        }
+    }
 }
 
 /// Sums of one direction over one round.
@@ -307,6 +343,11 @@ impl Way {
     /// All of them, in the order of reports.
     pub const ALL: [Way; 3] = [Way::Read, Way::Write, Way::Trim];
 
+    /// Of a record without one.
+    pub fn none_recorded(self) -> String {
+        format!("no {} was recorded", self.word())
+    }
+
     /// As in the names of samples.
     pub fn word(self) -> &'static str {
         match self {
@@ -411,8 +452,14 @@ impl Side {
         round.spoiled |=
             !first && (slice.parts.len() != round.parts.len() || !slice.parts.iter().all(joined_in));
         for part in &slice.parts {
-            let sum = round.parts.entry(part.place.clone()).or_default();
-            (sum.0, sum.1) = (sum.0 + part.ios as f64, sum.1 + part.window_ns as f64 / 1e9);
+            let of_slice = PartTotal {
+                ios: part.ios as f64,
+                bytes: part.bytes as f64,
+                reads: part.reads as f64,
+                writes: part.writes as f64,
+                seconds: part.window_ns as f64 / 1e9,
+            };
+            round.parts.entry(part.place.clone()).or_default().add(&of_slice);
             round.add_targets(&part.place, &part.targets, part.window_ns);
         }
         // Which place it is the worker's record says.

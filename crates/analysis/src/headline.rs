@@ -63,7 +63,7 @@ fn said(one: &Comparison, of: usize, family: usize) -> String {
     };
     let verdict = Verdict::of_interval(ratio, low, high, 0.0);
     let who = who(&one.stack, &one.against, false);
-    let over = super::charges::over_attaches(&one.ratio);
+    let over = super::compare::over_attaches(&one.ratio);
     let largest = if of > 1 { format!("the largest of {of} comparisons; ") } else { String::new() };
     format!(
         "{who}: {}{over} ({largest}the interval holds over all {family} together)",

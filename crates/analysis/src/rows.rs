@@ -1,9 +1,8 @@
 //! A stack's own figures: rate, latency, CPU time. Each from whole rounds, with its interval.
 
 use super::compare::{self, of_estimate, of_totals};
-use super::directions;
 use super::findings::{
-    AskedPercentile, EngineReport, Figure, GeneratorReport, Latency, Row, SampleUnit, TargetRow,
+    AskedPercentile, DirectionRow, EngineReport, Figure, GeneratorReport, Latency, Row, SampleUnit, TargetRow,
 };
 use super::gather::{RoundTotal, Side, Way};
 use super::generator;
@@ -33,7 +32,7 @@ pub fn row(reading: &WorkloadView, at: usize) -> Row {
         iops: rate(reading, at, "1/s", Quantity::Acknowledged, None),
         bytes_per_s: rate(reading, at, "B/s", Quantity::Acknowledged, None),
         durable_bytes_per_s: writes.then(|| rate(reading, at, "B/s", Quantity::Durable, None)),
-        directions: directions::rows(reading, at),
+        directions: directions(reading, at),
         latency: latencies(reading, side),
         cpu_generator: figure(reading, at, "ns", |round| {
             Some((round.all_ios, round.cpu_user_ns? + round.cpu_kernel_ns?))
@@ -48,6 +47,18 @@ pub fn row(reading: &WorkloadView, at: usize) -> Row {
         serving: of_serving(reading, at),
         debt: writes.then(|| side.debt.clone()),
     }
+}
+
+/// Rates of each direction of a stack; none where the load is no mix.
+fn directions(reading: &WorkloadView, at: usize) -> Vec<DirectionRow> {
+    let of = |way, unit, quantity| rate(reading, at, unit, quantity, Some(way));
+    let row = |way: &Way| DirectionRow {
+        direction: way.word(),
+        iops: of(*way, "1/s", Quantity::Acknowledged),
+        bytes_per_s: of(*way, "B/s", Quantity::Acknowledged),
+        durable_bytes_per_s: (*way == Way::Write).then(|| of(*way, "B/s", Quantity::Durable)),
+    };
+    reading.directions().iter().map(row).collect()
 }
 
 /// What the load generator itself has in the figures of a stack.
@@ -146,7 +157,7 @@ pub fn rate(
     let rounds = &reading.sides[at].rounds;
     let lacks = |way: &Way| !rounds.is_empty() && rounds.values().all(|round| round.of(*way).ios == 0.0);
     if let Some(way) = way.filter(lacks) {
-        return Figure::missing(directions::none_of(way));
+        return Figure::missing(way.none_recorded());
     }
     figure(reading, at, unit, |round| Some((compare::time(round, quantity).ok()?, amount(round))))
 }

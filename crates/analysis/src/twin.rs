@@ -100,6 +100,8 @@ fn parts(parts: u32, ios: f64, window_ns: f64) -> Vec<SlicePart> {
         place: Place::Guest(format!("vm{at}")),
         ios: (ios * f64::from(at + 1) / all) as u64,
         bytes: (4096.0 * ios * f64::from(at + 1) / all) as u64,
+        reads: 0,
+        writes: 0,
         window_ns: window_ns as u64,
         targets: Vec::new(),
     };

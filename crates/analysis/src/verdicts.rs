@@ -1,8 +1,8 @@
 //! Throughput of each stack against the baseline, and what many comparisons at once leave of it.
 
 use super::ceiling;
-use super::charges::{self, over_attaches};
-use super::compare::{Estimated, RateComparison};
+use super::charges;
+use super::compare::{Estimated, RateComparison, over_attaches};
 use super::directions;
 use super::findings::{ChargeFinding, Charges, Comparison, Figure, Role, WorkloadFindings};
 use super::pairing::Basis;

@@ -193,6 +193,12 @@ impl Done {
         Part { stack, amount: amount as f64, seconds: self.result.window_ns as f64 / 1e9 }
     }
 
+    /// Bytes that were read and written, and the seconds of the window.
+    pub fn by_direction(&self) -> [f64; 3] {
+        let SliceResult { read, write, window_ns, .. } = &self.result;
+        [read.bytes as f64, write.bytes as f64, *window_ns as f64 / 1e9]
+    }
+
     /// What it is worth to a comparison of mean latencies: I/Os, and the sum of their latencies in seconds.
     pub fn latency_part(&self, stack: usize) -> Part {
         let sum = |latency: &Histogram| latency.mean().map_or(0.0, |mean| mean * latency.count() as f64);

@@ -87,6 +87,8 @@ pub struct LiveComparison {
     pub cost: f64,
     /// Half-width of the interval, a fraction; `None` before there are enough rounds.
     pub half_width: Option<f64>,
+    /// Of a mix, the same cost of reads and of writes, by the totals so far.
+    pub directions: Option<[f64; 2]>,
 }
 
 /// What a person said to a request.

@@ -19,7 +19,7 @@ use iotax_stats::trial::{Planned, Trial, TrialSpec};
 use iotax_stats::{ratio, sequence};
 use iotax_steps::Place;
 use iotax_units::show_ns;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// The first slice of writes, where they are limited, has no more bytes than this.
@@ -54,8 +54,27 @@ pub struct Progress {
     pub matched: Option<Matched>,
     /// Rounds that preconditioned before those of a visit.
     pub preconditioned: Vec<Writes>,
+    /// Of each stack, bytes that plain rounds read and wrote, and their seconds.
+    pub by_direction: BTreeMap<usize, [f64; 3]>,
     /// Places that were lost when all these rounds were measured: rounds of other sets of places are no part of them.
     pub lost: BTreeSet<Place>,
+}
+
+impl Progress {
+    fn add_by_direction(&mut self, slices: Vec<(usize, [f64; 3])>) {
+        for (stack, one) in slices {
+            let sums = self.by_direction.entry(stack).or_default();
+            sums.iter_mut().zip(one).for_each(|(sum, one)| *sum += one);
+        }
+    }
+
+    /// What the second stack costs of reads and of writes, by the totals; `None` of a load that has not both.
+    fn cost_by_direction(&self, pair: [usize; 2]) -> Option<[f64; 2]> {
+        let [a, b] = pair.map(|stack| self.by_direction.get(&stack));
+        let (a, b) = (a?, b?);
+        let costs = [0, 1].map(|way| 1.0 - b[way] / b[2] * a[2] / a[way]);
+        costs.iter().all(|cost| cost.is_finite()).then_some(costs)
+    }
 }
 
 /// When a visit ends.
@@ -405,8 +424,10 @@ impl Visit<'_> {
             };
             let bound = self.bound(progress, times);
             let mut flushes_s = vec![0.0; self.members.len()];
+            let mut by_direction = Vec::new();
             let mut part = |done: &Done, stack: usize| {
                 flushes_s[stack] += done.flush_s();
+                by_direction.push((stack, done.by_direction()));
                 done.part(stack, writes)
             };
             let round = match self.round(progress, &planned, purpose, bound, &mut part)? {
@@ -423,6 +444,9 @@ impl Visit<'_> {
                 continue;
             }
             here += usize::from(round.kind == RoundKind::Plain);
+            if round.kind == RoundKind::Plain {
+                progress.add_by_direction(by_direction);
+            }
             trial.push(&round);
             flushes_s.iter().enumerate().for_each(|(stack, seconds)| trial.flushed(stack, *seconds));
             progress.rounds.push(round);
@@ -543,6 +567,7 @@ impl Visit<'_> {
         if others {
             progress.rounds.clear();
             progress.matched_rounds.clear();
+            progress.by_direction.clear();
             progress.lost = lost;
         }
         others
@@ -569,6 +594,7 @@ impl Visit<'_> {
                 stack: self.bench.ready[self.worker_of(stack)].stack.clone(),
                 cost: 1.0 - ratio,
                 half_width: found.as_ref().and_then(sequence::half_width),
+                directions: progress.cost_by_direction([self.baseline, stack]),
             });
         }
         let live = Live { round: progress.rounds.len(), elapsed_s: progress.elapsed_s, left_s, comparisons };

@@ -221,6 +221,8 @@ fn merged(places: &[&Place], answers: &[Answer], bound: Bound) -> Option<(Ran, T
         place: (*place).clone(),
         ios: ran.result.directions().iter().map(|one| one.ios).sum(),
         bytes: ran.result.directions().iter().map(|one| one.bytes).sum(),
+        reads: ran.result.read.ios,
+        writes: ran.result.write.ios,
         window_ns: ran.result.window_ns,
         targets: on_targets(&ran.result),
     };

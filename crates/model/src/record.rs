@@ -124,6 +124,10 @@ pub struct ThreadGroup {
     pub in_part: bool,
 }
 
+fn is_nothing(count: &u64) -> bool {
+    *count == 0
+}
+
 fn is_zero(number: &u32) -> bool {
     *number == 0
 }
@@ -511,6 +515,12 @@ pub struct SlicePart {
     pub ios: u64,
     /// Bytes.
     pub bytes: u64,
+    /// What of the I/Os is reads; 0 in records of before 2026-11-26.
+    #[serde(default, skip_serializing_if = "is_nothing")]
+    pub reads: u64,
+    /// The same of writes.
+    #[serde(default, skip_serializing_if = "is_nothing")]
+    pub writes: u64,
     /// Length of its own window.
     pub window_ns: u64,
     /// Of several targets there (disks of a guest): each, in the order of the worker's record.

@@ -3,61 +3,124 @@
 use super::number::{Shown, share, three_digits};
 use super::sheet;
 use super::table::Table;
+use iotax_analysis::findings::Figure;
 use iotax_analysis::findings::WorkloadFindings;
-use iotax_analysis::findings::crowd::{Crowd, Scaling};
+use iotax_analysis::findings::crowd::{Crowd, CrowdDirection, PlaceRow, Scaling};
 
-/// A row a stack whose load runs in several places; `None` where there is none.
+/// A row a stack whose load runs in several places, of a mix one below it for each direction; `None` where there is none.
 pub(super) fn table(workload: &WorkloadFindings) -> Option<Table> {
-    let crowds = &workload.crowds;
-    if crowds.is_empty() {
+    let lines: Vec<Line> = workload.crowds.iter().flat_map(Line::of).collect();
+    if lines.is_empty() {
         return None;
     }
     let mut table = Table::default();
-    let cells = |cell: &dyn Fn(&Crowd) -> String| crowds.iter().map(cell).collect::<Vec<_>>();
-    table.push("at once", 0, cells(&named));
-    table.push("slowest", 0, cells(&|one| of_place(&one.slowest)));
-    table.push("fastest", 1, cells(&|one| of_place(&one.fastest)));
-    table.push("slowest of fastest", 5, cells(&|one| share(&one.spread).cell()));
-    table.push("Jain", 2, cells(&|one| Shown::of(&one.jain).cell()));
-    table.push("all ran", 4, cells(&|one| format!("{:.1} %", 100.0 * one.together)));
-    if crowds.iter().any(|one| one.scaling.is_some()) {
-        table.push("times", 0, cells(&times));
-        table.push("of linear", 1, cells(&efficiency));
+    let cells = |cell: &dyn Fn(&Line) -> String| lines.iter().map(cell).collect::<Vec<_>>();
+    let whole = |cell: &dyn Fn(&Crowd) -> String| {
+        cells(&|line| if line.direction.is_none() { cell(line.crowd) } else { "-".to_owned() })
+    };
+    table.push("at once", 0, cells(&|line| line.name()));
+    table.push("slowest", 0, cells(&|one| of_place(one.slowest())));
+    table.push("fastest", 1, cells(&|one| of_place(one.fastest())));
+    table.push("slowest of fastest", 5, cells(&|one| share(one.spread()).cell()));
+    table.push("Jain", 2, cells(&|one| Shown::of(one.jain()).cell()));
+    table.push("all ran", 4, whole(&|one| format!("{:.1} %", 100.0 * one.together)));
+    if workload.crowds.iter().any(|one| one.scaling.is_some()) {
+        table.push("times", 0, cells(&|line| line.times()));
+        table.push("of linear", 1, cells(&|line| line.efficiency()));
     }
-    table.push("IOPS/busy core", 3, cells(&|one| Shown::of(&one.per_core).cell()));
+    table.push("IOPS/busy core", 3, whole(&|one| Shown::of(&one.per_core).cell()));
     let engine = |one: &Crowd| {
         let row = workload.rows.iter().find(|row| row.stack == one.stack)?;
         Some(&row.serving.as_ref()?.iops_per_core)
     };
-    if crowds.iter().any(|one| engine(one).is_some()) {
+    if workload.crowds.iter().any(|one| engine(one).is_some()) {
         let cell =
             |one: &Crowd| engine(one).map_or_else(|| "-".to_owned(), |figure| Shown::of(figure).cell());
-        table.push(sheet::PER_ENGINE_CORE, 3, cells(&cell));
+        table.push(sheet::PER_ENGINE_CORE, 3, whole(&cell));
     }
     Some(table)
 }
 
-fn named(crowd: &Crowd) -> String {
-    let emulated = if crowd.emulated.is_some() { " ~" } else { "" };
-    format!("{}{emulated}", crowd.stack)
+/// A line of the table: a stack, or below it one direction of it.
+struct Line<'a> {
+    crowd: &'a Crowd,
+    direction: Option<&'a CrowdDirection>,
+}
+
+impl<'a> Line<'a> {
+    fn of(crowd: &'a Crowd) -> impl Iterator<Item = Line<'a>> {
+        let directions = crowd.directions.iter().map(Some);
+        std::iter::once(None).chain(directions).map(move |direction| Line { crowd, direction })
+    }
+
+    fn name(&self) -> String {
+        let emulated = if self.crowd.emulated.is_some() { " ~" } else { "" };
+        let without = match self.crowd.left_out.as_slice() {
+            [] => String::new(),
+            names => format!(" without {}", names.join(", ")),
+        };
+        match self.direction {
+            Some(one) => format!("  {}s", one.direction),
+            None => format!("{}{without}{emulated}", self.crowd.stack),
+        }
+    }
+
+    fn slowest(&self) -> &(String, f64) {
+        self.direction.map_or(&self.crowd.slowest, |one| &one.slowest)
+    }
+
+    fn fastest(&self) -> &(String, f64) {
+        self.direction.map_or(&self.crowd.fastest, |one| &one.fastest)
+    }
+
+    fn spread(&self) -> &Figure {
+        self.direction.map_or(&self.crowd.spread, |one| &one.spread)
+    }
+
+    fn jain(&self) -> &Figure {
+        self.direction.map_or(&self.crowd.jain, |one| &one.jain)
+    }
+
+    /// `2.01 +- 0.03 of 4`: the rate of the many over that of the fewer, and how many times as many there are.
+    fn times(&self) -> String {
+        let Some(scaling) = &self.crowd.scaling else { return "-".to_owned() };
+        let ratio = self.direction.map_or(Some(&scaling.ratio), |one| one.ratio.as_ref());
+        match ratio.map(Shown::of) {
+            Some(Shown::Known(digits)) => format!("{} of {}", digits.cell(), scaling.places),
+            Some(other) => other.cell(),
+            None => "-".to_owned(),
+        }
+    }
+
+    fn efficiency(&self) -> String {
+        let Some(scaling) = &self.crowd.scaling else { return "-".to_owned() };
+        let efficiency = self.direction.map_or(Some(&scaling.efficiency), |one| one.efficiency.as_ref());
+        efficiency.map_or_else(|| "-".to_owned(), |figure| share(figure).cell())
+    }
+}
+
+/// A row each place of each stack that is loaded in several; `None` where there is none.
+pub(super) fn places(workload: &WorkloadFindings) -> Option<Table> {
+    let rows: Vec<(&Crowd, &PlaceRow)> =
+        workload.crowds.iter().flat_map(|crowd| crowd.rows.iter().map(move |row| (crowd, row))).collect();
+    let mut table = Table::default();
+    let cells =
+        |cell: &dyn Fn(&PlaceRow) -> String| rows.iter().map(|(_, row)| cell(row)).collect::<Vec<_>>();
+    let figure = |figure: Option<&Figure>| figure.map_or_else(|| "-".to_owned(), |one| Shown::of(one).cell());
+    table.push("stack", 0, rows.iter().map(|(crowd, _)| crowd.stack.clone()).collect());
+    table.push("place", 0, cells(&|row| row.place.clone()));
+    table.push("IOPS", 0, cells(&|row| figure(Some(&row.iops))));
+    table.push("throughput", 1, cells(&|row| figure(Some(&row.bytes_per_s))));
+    if rows.iter().any(|(_, row)| row.read_iops.is_some()) {
+        table.push("read IOPS", 2, cells(&|row| figure(row.read_iops.as_ref())));
+        table.push("write IOPS", 2, cells(&|row| figure(row.write_iops.as_ref())));
+    }
+    (!rows.is_empty()).then_some(table)
 }
 
 /// `812 (vm0)`
 fn of_place((place, iops): &(String, f64)) -> String {
     format!("{} ({place})", three_digits(*iops))
-}
-
-/// `2.01 +- 0.03 of 4`: the rate of the many over that of the fewer, and how many times as many there are.
-fn times(crowd: &Crowd) -> String {
-    let of = |scaling: &Scaling| match Shown::of(&scaling.ratio) {
-        Shown::Known(digits) => format!("{} of {}", digits.cell(), scaling.places),
-        other => other.cell(),
-    };
-    crowd.scaling.as_ref().map_or_else(|| "-".to_owned(), of)
-}
-
-fn efficiency(crowd: &Crowd) -> String {
-    crowd.scaling.as_ref().map_or_else(|| "-".to_owned(), |scaling| share(&scaling.efficiency).cell())
 }
 
 /// What is said of them.

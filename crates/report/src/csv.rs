@@ -5,6 +5,7 @@ use super::verdicts;
 use super::{Page, Renderer};
 use iotax_analysis::Findings;
 use iotax_analysis::findings::clusters::ClusterFindings;
+use iotax_analysis::findings::crowd::Crowd;
 use iotax_analysis::findings::durability::DurabilityRow;
 use iotax_analysis::findings::efficiency::Efficiency;
 use iotax_analysis::findings::imported::{ImportedComparison, ImportedFigure, ImportedRow, OtherResult};
@@ -141,8 +142,54 @@ impl Lines<'_> {
             let metric = "rate beside the other stacks over rate alone";
             self.figure([name, base, "", metric], &beside.ratio, None);
         }
+        workload.crowds.iter().for_each(|one| self.crowd(name, one));
         workload.efficiency.iter().for_each(|one| self.efficiency(name, one));
         workload.bill.iter().for_each(|bill| self.bill(name, bill));
+    }
+
+    /// How evenly several places share, what they make of it against fewer, and each of them.
+    fn crowd(&mut self, workload: &str, one: &Crowd) {
+        let emulated = one.emulated.as_deref();
+        let mut add = |against: &str, metric: &str, figure: &Figure| {
+            self.figure([workload, &one.stack, against, metric], figure, emulated);
+        };
+        add("", "slowest of fastest place", &one.spread);
+        add("", "fairness (Jain) of places", &one.jain);
+        add("", "iops a busy core", &one.per_core);
+        for direction in &one.directions {
+            let way = direction.direction;
+            add("", &format!("slowest of fastest place, {way}s"), &direction.spread);
+            add("", &format!("fairness (Jain) of places, {way}s"), &direction.jain);
+        }
+        if let Some(scaling) = &one.scaling {
+            add(&scaling.against, "ratio to fewer places", &noted(&scaling.ratio, scaling.caution.clone()));
+            add(&scaling.against, "share of linear", &noted(&scaling.efficiency, scaling.caution.clone()));
+            for direction in &one.directions {
+                let way = direction.direction;
+                let both =
+                    [("ratio to fewer places", &direction.ratio), ("share of linear", &direction.efficiency)];
+                for (metric, figure) in
+                    both.into_iter().filter_map(|(metric, one)| Some((metric, one.as_ref()?)))
+                {
+                    add(
+                        &scaling.against,
+                        &format!("{metric}, {way}s"),
+                        &noted(figure, scaling.caution.clone()),
+                    );
+                }
+            }
+        }
+        for row in &one.rows {
+            let figures = [
+                ("iops", Some(&row.iops)),
+                ("throughput", Some(&row.bytes_per_s)),
+                ("read iops", row.read_iops.as_ref()),
+                ("write iops", row.write_iops.as_ref()),
+            ];
+            for (metric, figure) in figures.into_iter().filter_map(|(metric, one)| Some((metric, one?))) {
+                add("", &format!("{metric} of place {}", row.place), figure);
+            }
+        }
     }
 
     /// What the drives could do, and what is reached of it.

@@ -21,8 +21,14 @@ pub(super) fn table(findings: &Findings) -> Option<Table> {
     let mut table = Table::default();
     table.push("stack", 0, lines.iter().map(|line| line.name.clone()).collect());
     for workload in workloads {
-        let cells = lines.iter().map(|line| line.cell(workload)).collect();
+        let cells = lines.iter().map(|line| line.cell(workload, None)).collect();
         table.push(&workload.name, 0, cells);
+        // Reads and writes of a mix apart.
+        let ways = workload.rows.iter().find(|row| !row.directions.is_empty());
+        for way in ways.iter().flat_map(|row| &row.directions).map(|one| one.direction) {
+            let cells = lines.iter().map(|line| line.cell(workload, Some(way))).collect();
+            table.push(&format!("{} {way}s", workload.name), 1, cells);
+        }
     }
     Some(table)
 }
@@ -41,12 +47,22 @@ impl Line {
         if row.baseline { vec![value] } else { vec![value, share] }
     }
 
-    fn cell(&self, workload: &WorkloadFindings) -> String {
+    fn cell(&self, workload: &WorkloadFindings, way: Option<&str>) -> String {
         let Some(row) = workload.rows.get(self.stack) else { return "-".to_owned() };
+        let none = || "-".to_owned();
         if !self.is_share {
-            return Shown::of(sheet::rate(workload, row)).cell();
+            let Some(way) = way else { return Shown::of(sheet::rate(workload, row)).cell() };
+            let direction = row.directions.iter().find(|one| one.direction == way);
+            return direction.map_or_else(none, |one| Shown::of(sheet::rate_of(workload, one)).cell());
         }
-        let comparison = workload.comparisons.iter().find(|one| one.stack == row.stack);
-        comparison.map_or_else(|| "-".to_owned(), |one| share(&one.ratio).judged(one.verdict.is_resolved()))
+        let Some(one) = workload.comparisons.iter().find(|one| one.stack == row.stack) else { return none() };
+        let judged = match way {
+            None => Some((&one.ratio, &one.verdict)),
+            Some(way) => {
+                let direction = one.directions.iter().find(|it| it.direction == way);
+                direction.map(|it| (&it.ratio, &it.verdict))
+            }
+        };
+        judged.map_or_else(none, |(ratio, verdict)| share(ratio).judged(verdict.is_resolved()))
     }
 }

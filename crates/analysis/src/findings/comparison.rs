@@ -1,10 +1,11 @@
 //! One stack against another.
 
 use super::ceiling::Masked;
+use super::charge::ChargeFinding;
 use super::direction::{DirectionCharge, DirectionComparison};
 use super::figure::{Figure, Interval};
 use iotax_stats::checks::{CarryOver, LengthCheck, Split};
-use iotax_stats::{Charge, Phrase, Refusal, Verdict};
+use iotax_stats::{Phrase, Verdict};
 use serde::Serialize;
 
 /// Which of the two figures of a write.
@@ -130,34 +131,4 @@ pub struct Charges {
     pub cpu: ChargeFinding,
     /// Why it is not representative.
     pub emulated: Option<String>,
-}
-
-/// One such figure.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct ChargeFinding {
-    /// `the mean latency of 4k random reads at 12,300 I/Os a second`.
-    pub quantity: String,
-    /// The conclusion, with all of the run's of its kind in mind.
-    pub verdict: Charge,
-    /// What would settle it, where something would.
-    pub remedy: Option<String>,
-    /// In words, naming stack, baseline and quantity.
-    pub sentence: String,
-    /// The sentence without its stacks, to be said of several at once.
-    #[serde(skip)]
-    pub phrase: Phrase,
-    /// Of the stack over that of the baseline.
-    pub ratio: Figure,
-    /// Of the stack less that of the baseline, ns.
-    pub difference: Figure,
-}
-
-impl ChargeFinding {
-    /// Why there is nothing to judge.
-    pub fn not_measured(&self) -> Option<&str> {
-        match self.verdict.reason() {
-            Some(Refusal::NotMeasured { reason }) => Some(reason),
-            _ => None,
-        }
-    }
 }

@@ -39,6 +39,11 @@ pub struct Crowd {
     pub per_core: Figure,
     /// Against the same stack in fewer places.
     pub scaling: Option<Scaling>,
+    /// Reads and writes apart; only of a mix.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub directions: Vec<CrowdDirection>,
+    /// Each of the places.
+    pub rows: Vec<PlaceRow>,
     /// Why figures of it are not representative.
     pub emulated: Option<String>,
     /// In words.
@@ -58,4 +63,42 @@ pub struct Scaling {
     pub efficiency: Figure,
     /// Why it says little or nothing: the comparison is withheld, or both ran into a ceiling.
     pub caution: Option<String>,
+}
+
+/// How evenly one direction of a mix is shared, and what many make of it against fewer.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct CrowdDirection {
+    /// `read` or `write`.
+    pub direction: &'static str,
+    /// As of the whole load.
+    pub slowest: (String, f64),
+    /// As of the whole load.
+    pub fastest: (String, f64),
+    /// As of the whole load.
+    pub spread: Figure,
+    /// As of the whole load.
+    pub jain: Figure,
+    /// Its rate in the many over that in the fewer.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ratio: Option<Figure>,
+    /// That over how many times as many places there are.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub efficiency: Option<Figure>,
+}
+
+/// One of several places that load together.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct PlaceRow {
+    /// Its name.
+    pub place: String,
+    /// I/Os a second.
+    pub iops: Figure,
+    /// Bytes a second (acknowledged).
+    pub bytes_per_s: Figure,
+    /// Of a mix, reads a second.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub read_iops: Option<Figure>,
+    /// Of a mix, writes a second.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub write_iops: Option<Figure>,
 }

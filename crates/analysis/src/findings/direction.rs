@@ -1,6 +1,6 @@
 //! Reads and writes apart, under a load that has both.
 
-use super::comparison::ChargeFinding;
+use super::charge::ChargeFinding;
 use super::figure::{Figure, Interval};
 use iotax_stats::{Phrase, Verdict};
 use serde::Serialize;

@@ -204,6 +204,10 @@ fn judge_device(found: &Inspection, consent: &[Consent]) -> Verdict {
         reasons.push("the kernel has it read-only".into());
     }
     if found.afar && reasons.is_empty() && !unseen.is_empty() {
+        // No word could name it, whatever were seen.
+        if consent_word(&found.identity).is_none() {
+            unseen.push(nameless(&found.identity));
+        }
         return conclude(unseen, unseen_hint(found), found);
     }
     reasons.extend(unseen);
@@ -298,7 +302,9 @@ fn nameless(identity: &Identity) -> String {
             identity.serial_shared_with.join(", ")
         ),
         None => {
-            "it has no serial, no WWN and no attachment number, so that nothing but its path names it".into()
+            "it has no serial, no WWN and no attachment number, so that nothing but its path names it (give it a serial, where it is a \
+             virtual machine's)"
+                .into()
         }
     }
 }

@@ -336,7 +336,8 @@ pub(super) fn ranges(members: &[MediumExpr]) -> Result<Vec<MediumExpr>, TextFaul
             return Err(TextFault::new(member.span.clone(), Fault::hint("\"..\" is no medium", hint)));
         }
         let Some(range) = range else {
-            let hint = "write for example [nvme0,...,nvme5]: names that differ in the number at their end, the lower first";
+            let hint =
+                "write for example [nvme0,...,nvme5]: names that differ in one number, the lower first";
             return Err(TextFault::new(
                 member.span.clone(),
                 Fault::hint(format!("\"{}\" stands between no two numbered names", member.body), hint),
@@ -359,16 +360,24 @@ fn range_meant(body: &str) -> Option<String> {
     fits.then(|| format!("[{stem}{from},...,{stem}{to}]"))
 }
 
-/// What lies between two numbered names, without them.
+/// What lies between two names that differ in one number, without them: drives (`nvme0`), hosts (`ssh:vm01:/dev/vdb`).
 fn between((first, last): (&MediumExpr, &MediumExpr)) -> Option<Vec<MediumExpr>> {
-    let split = |expr: &MediumExpr| {
-        let stem = expr.body.trim_end_matches(|c: char| c.is_ascii_digit()).len();
-        Some((expr.body[..stem].to_owned(), expr.body[stem..].parse::<u32>().ok()?))
+    let (one, other) = (first.body.as_str(), last.body.as_str());
+    let alike = one.bytes().zip(other.bytes()).take_while(|(a, b)| a == b).count();
+    let stem = one.get(..alike)?.trim_end_matches(|c: char| c.is_ascii_digit()).len();
+    let split = |body: &str| {
+        let rest = body.get(stem..)?;
+        let digits = rest.find(|c: char| !c.is_ascii_digit()).unwrap_or(rest.len());
+        Some((rest[..digits].to_owned(), rest[digits..].to_owned()))
     };
-    let ((stem, from), (other, to)) = (split(first)?, split(last)?);
-    let fits = stem == other && first.scheme == last.scheme && from < to && to - from < 256;
-    let one = |number| MediumExpr { body: format!("{stem}{number}"), ..first.clone() };
-    fits.then(|| (from + 1..to).map(one).collect())
+    let ((from, end), (to, other_end)) = (split(one)?, split(other)?);
+    // Leading zeros are part of a name.
+    let width = if from.starts_with('0') { from.len() } else { 0 };
+    let (from, to) = (from.parse::<u32>().ok()?, to.parse::<u32>().ok()?);
+    let fits = end == other_end && first.scheme == last.scheme && from < to && to - from < 256;
+    let stem = &one[..stem];
+    let named = |number| MediumExpr { body: format!("{stem}{number:0width$}{end}"), ..first.clone() };
+    fits.then(|| (from + 1..to).map(named).collect())
 }
 
 #[cfg(test)]
@@ -388,11 +397,16 @@ mod tests {
         assert_eq!(read("nvme0 @lab").unwrap(), "nvme0 @lab");
         let all = "each([nvme0,nvme1,nvme2,nvme3]) @lab";
         assert_eq!(read("each([nvme0,...,nvme3]) @lab").unwrap(), all);
+        let hosts = "each([ssh:vm08:/dev/vdb,ssh:vm09:/dev/vdb,ssh:vm10:/dev/vdb])";
+        assert_eq!(read("each([ssh:vm08:/dev/vdb,...,ssh:vm10:/dev/vdb])").unwrap(), hosts);
+        let sized = "each([ssh:me@a1.lan:/x,size=1GiB,...,ssh:me@a3.lan:/x,size=1GiB])";
+        assert!(read(sized).unwrap().contains("ssh:me@a2.lan:/x,size=1GiB"), "{:?}", read(sized));
         assert_eq!(read("each([nvme0 @lab,nvme1 @lab,nvme2 @lab,nvme3 @lab])").unwrap(), all);
         assert_eq!(read(all).unwrap(), all);
         for (text, part) in [
             ("each([nvme3,...,nvme0]) @lab", "the lower first"),
             ("each([...,nvme0]) @lab", "stands between no two"),
+            ("each([ssh:a1:/dev/vdb,...,ssh:a3:/dev/vdc])", "differ in one number"),
             ("/dev/nvme0n1 @lab", "hint: write nvme0 @lab"),
             ("nvme99 @lab", "has no \"nvme99\"; hint: write nvme0 to nvme11"),
             ("nvme12 @lab", "has no \"nvme12\"; hint: write nvme0 to nvme11"),

@@ -521,6 +521,12 @@ fn figures(workload: &WorkloadFindings) -> Markup {
                 (table(&disks, usize::MAX))
             }
         }
+        @if let Some(places) = crowd::places(workload) {
+            details {
+                summary { "Each place of these" }
+                (table(&places, usize::MAX))
+            }
+        }
         @if let Some(drives) = efficiency::table(workload) {
             h3 { (efficiency::TITLE) }
             (table(&drives, usize::MAX))

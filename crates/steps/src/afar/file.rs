@@ -53,7 +53,7 @@ pub fn make(name: &str, path: &Path, bytes: u64, run_id: &str) -> Result<StepOut
     let marker =
         Marker { run_id: run_id.into(), inode: made.inode, device: 0, born_ns: None, bytes, filled: false };
     if bytes.saturating_add(marker::TRAILER) > made.free.saturating_sub(made.total / marker::KEPT_FREE) {
-        host.say("remove a file", &host.shell.remove(path, made.inode), QUICK)?;
+        host.act("remove a file", &host.shell.remove(path, made.inode), QUICK)?;
         let (free, total) = (show_bytes(made.free), show_bytes(made.total));
         let text = format!("{free} of {total} are free there, and 10 % stay free; hint: a smaller size");
         return Err(Failed::need(format!("cannot create {} on {name}: {text}", path.display())).into());
@@ -65,12 +65,12 @@ pub fn make(name: &str, path: &Path, bytes: u64, run_id: &str) -> Result<StepOut
 }
 
 fn mark(host: &Host, path: &Path, marker: &Marker) -> Result<()> {
-    host.say("mark a file", &host.shell.mark(path, marker.bytes, &marker::trailer(marker)), QUICK).map(drop)
+    host.act("mark a file", &host.shell.mark(path, marker.bytes, &marker::trailer(marker)), QUICK)
 }
 
 fn fill(host: &Host, path: &Path, marker: &Marker) -> Result<()> {
     let limit = QUICK + Duration::from_secs(marker.bytes / SLOWEST);
-    host.say("fill a file", &host.shell.fill(path, marker.bytes), limit)?;
+    host.act("fill a file", &host.shell.fill(path, marker.bytes), limit)?;
     mark(host, path, &Marker { filled: true, ..marker.clone() })
 }
 
@@ -104,5 +104,5 @@ pub fn remove(name: &str, path: &Path, made: &StepOutput, run_id: &str) -> Resul
         let text = format!("did not remove {} on {name}: it is not the file that was made", path.display());
         return Err(NotOurs(text).into());
     }
-    host.say("remove a file", &host.shell.remove(path, inode), QUICK).map(drop)
+    host.act("remove a file", &host.shell.remove(path, inode), QUICK)
 }

@@ -98,6 +98,13 @@ pub trait Shell: Send + Sync {
     fn fill(&self, path: &Path, bytes: u64) -> Ask;
     /// Removes the file, if it is still that.
     fn remove(&self, path: &Path, inode: u64) -> Ask;
+    /// The answer to what only does something, where there is one: silence may be that of a shell that did nothing.
+    ///
+    /// # Errors
+    /// As above.
+    fn done(&self, _said: &[u8]) -> Result<()> {
+        Ok(())
+    }
     /// How fio is installed there, for a hint.
     fn how_to_get_fio(&self, os: Option<&str>) -> String;
 }
@@ -166,6 +173,12 @@ impl Host {
 
     fn understood<T>(&self, what: &str, answer: Result<T>) -> Result<T> {
         answer.with_context(|| format!("ssh:{}: cannot {what}: its answer is not understood", self.name))
+    }
+
+    /// Asks for something to be done.
+    fn act(&self, what: &str, ask: &Ask, limit: Duration) -> Result<()> {
+        let said = self.say(what, ask, limit)?;
+        self.understood(what, self.shell.done(&said))
     }
 
     fn look(&self, paths: &[PathBuf]) -> Result<Seen> {

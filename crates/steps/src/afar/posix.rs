@@ -156,7 +156,7 @@ impl Shell for Posix {
     }
 
     fn ioengines(&self) -> Ioengines {
-        Ioengines { at_depth_one: "psync", deeper: &["io_uring", "libaio", "posixaio"] }
+        Ioengines { at_depth_one: "psync", deeper: &["io_uring", "libaio", "posixaio"], has_disk_util: true }
     }
 
     /// dd opens, flushes and writes nothing; `date` of some systems knows no nanoseconds.

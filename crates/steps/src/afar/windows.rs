@@ -15,14 +15,33 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 
-/// A system with PowerShell 5 or newer.
+/// A system with Windows PowerShell 2.0 or newer: Windows 7 and Server 2008 R2 are the oldest. What came with 3.0 (ConvertTo-Json) or
+/// with Windows 8 (Get-Disk) is used only where it is.
 pub(super) struct Windows;
 
-/// Nothing but the answer is written; `S VALUE` is the answer.
+/// Nothing but the answer is written; `S VALUE` is the answer. `J`: JSON of what scripts say where there is no ConvertTo-Json, in
+/// ASCII.
 const PRELUDE: &str = concat!(
     "$ErrorActionPreference='Stop';$ProgressPreference='SilentlyContinue';",
     "try{[Console]::OutputEncoding=New-Object Text.UTF8Encoding $false}catch{};",
-    "function S($v){[Console]::Out.WriteLine('IOTAX-SSH '+(ConvertTo-Json -Compress -Depth 4 $v))};",
+    "function J($v){if($null -eq $v){'null'}elseif($v -is [bool]){([string]$v).ToLower()}",
+    "elseif($v -is [string]){'\"'+[regex]::Replace($v,'[^ !#-\\[\\]-~]',{param($m)'\\u{0:x4}' -f [int][char]$m.Value})+'\"'}",
+    "elseif($v -is [Collections.IDictionary]){'{'+(@($v.Keys|%{(J ([string]$_))+':'+(J $v[$_])}) -join ',')+'}'}",
+    "elseif($v -is [Array]){'['+(@($v|%{J $_}) -join ',')+']'}",
+    "else{[Convert]::ToString($v,[Globalization.CultureInfo]::InvariantCulture)}};",
+    "function S($v){$j=if(Get-Command ConvertTo-Json -ea 0){ConvertTo-Json -Compress -Depth 4 $v}else{J $v};",
+    "[Console]::Out.WriteLine('IOTAX-SSH '+$j)};",
+);
+
+/// `D`: what Get-Disk tells, of a drive as WMI tells it where there is no Get-Disk. Which table an empty drive has, whether it is
+/// read-only or a cluster's, it does not tell. Its unique id is where it is attached.
+const OLD_DISK: &str = concat!(
+    "function Q($p){@(Get-WmiObject -Query (\"ASSOCIATORS OF {Win32_DiskPartition.DeviceID='\"+$p.DeviceID+\"'} WHERE AssocClass=",
+    "Win32_LogicalDiskToPartition\")|%{$_.DeviceID})};",
+    "function D($w){$p=@(Get-WmiObject Win32_DiskPartition|?{$_.DiskIndex -eq $w.Index});$l=@($p|%{Q $_});",
+    "$y=$null;if($p.Count){$y='MBR';if(@($p|?{$_.Type -like 'GPT*'}).Count){$y='GPT'}};",
+    "@{Number=$w.Index;FriendlyName=$w.Model;SerialNumber=$w.SerialNumber;UniqueId=$w.PNPDeviceID;Size=$w.Size;PartitionStyle=$y;",
+    "NumberOfPartitions=$p.Count;IsBoot=($l -contains $env:SystemDrive);IsSystem=(@($p|?{$_.BootPartition}).Count -gt 0)}};",
 );
 
 /// FlushFileBuffers of all, timed there; .NET opens no drives by itself.
@@ -39,6 +58,12 @@ const FLUSH: &str = concat!(
     "S @{ns=[long]($w.Elapsed.TotalMilliseconds*1000000)}",
 );
 
+/// `$f`, whose writes are on the disk when they return: .NET before 4 has no flush to the disk.
+const WRITE_THROUGH: &str = "$f=New-Object IO.FileStream $p,'Open','Write','Read',65536,'WriteThrough';";
+
+/// What a script says that has nothing to tell: one that says nothing was not run.
+const DONE: &str = "S @{done=1}";
+
 const DISK: &str = concat!(
     "Number,FriendlyName,SerialNumber,UniqueId,Size,PartitionStyle,NumberOfPartitions,",
     "IsBoot,IsSystem,IsReadOnly,IsOffline,IsClustered",
@@ -49,9 +74,10 @@ impl Shell for Windows {
         let numbers: Vec<String> =
             paths.iter().filter_map(|path| drive_number(path)).map(|number| number.to_string()).collect();
         ask(&format!(
-            "$o=Get-CimInstance Win32_OperatingSystem;$c=@(Get-CimInstance Win32_Processor);$f='';\
+            "{OLD_DISK}$o=Get-WmiObject Win32_OperatingSystem;$c=@(Get-WmiObject Win32_Processor);$f='';\
              try{{$f=[string](& fio --version|Select-Object -First 1)}}catch{{}};$n=@({});$d=@();\
-             if($n.Count){{$d=@(Get-Disk|Where-Object{{$n -contains $_.Number}}|Select-Object {DISK})}};\
+             if($n.Count){{if(Get-Command Get-Disk -ea 0){{$d=@(Get-Disk|?{{$n -contains $_.Number}}|Select-Object {DISK})}}else\
+             {{$d=@(Get-WmiObject Win32_DiskDrive|?{{$n -contains $_.Index}}|%{{D $_}})}}}};\
              S @{{host=$env:COMPUTERNAME;os=$o.Caption;version=$o.Version;memory=$o.TotalVisibleMemorySize;\
              cpu=[string]$c[0].Name;sockets=$c.Count;cores=($c|Measure-Object NumberOfCores -Sum).Sum;\
              threads=($c|Measure-Object NumberOfLogicalProcessors -Sum).Sum;fio=$f;disks=$d}}",
@@ -88,11 +114,15 @@ impl Shell for Windows {
     fn inspect(&self, path: &Path) -> Ask {
         match drive_number(path) {
             Some(number) => ask(&format!(
-                "$n={number};$a=@(Get-Disk);$t=$a|Where-Object{{$_.Number -eq $n}};\
-                 if(-not $t){{S @{{kind='nothing'}}}}else{{S @{{kind='disk';disk=($t|Select-Object {DISK});\
-                 others=@($a|Where-Object{{$_.Number -ne $n}}|Select-Object Number,SerialNumber);\
-                 partitions=@(Get-Partition -DiskNumber $n -ErrorAction SilentlyContinue|\
-                 Select-Object PartitionNumber,DriveLetter,Type)}}}}"
+                "$n={number};if(Get-Command Get-Disk -ea 0){{$a=@(Get-Disk);$t=@($a|?{{$_.Number -eq $n}});\
+                 if(-not $t.Count){{S @{{kind='nothing'}}}}else{{S @{{kind='disk';disk=($t[0]|Select-Object {DISK});\
+                 others=@($a|?{{$_.Number -ne $n}}|Select-Object Number,SerialNumber,UniqueId,Size);\
+                 partitions=@(Get-Partition -DiskNumber $n -ea 0|Select-Object PartitionNumber,DriveLetter,Type)}}}}}}else{{{OLD_DISK}\
+                 $a=@(Get-WmiObject Win32_DiskDrive);$t=@($a|?{{$_.Index -eq $n}});\
+                 if(-not $t.Count){{S @{{kind='nothing'}}}}else{{S @{{kind='disk';disk=(D $t[0]);\
+                 others=@($a|?{{$_.Index -ne $n}}|%{{@{{Number=$_.Index;SerialNumber=$_.SerialNumber;UniqueId=$_.PNPDeviceID;Size=$_.Size}}}});\
+                 partitions=@(Get-WmiObject Win32_DiskPartition|?{{$_.DiskIndex -eq $n}}|\
+                 %{{@{{PartitionNumber=$_.Index;DriveLetter=((Q $_) -join ',');Type=$_.Type}}}})}}}}}}"
             )),
             None => ask(&format!(
                 "$p={};$i=Get-Item -LiteralPath $p -Force -ErrorAction SilentlyContinue;\
@@ -135,7 +165,7 @@ impl Shell for Windows {
     }
 
     fn ioengines(&self) -> Ioengines {
-        Ioengines { at_depth_one: "windowsaio", deeper: &["windowsaio"] }
+        Ioengines { at_depth_one: "windowsaio", deeper: &["windowsaio"], has_disk_util: false }
     }
 
     fn flush(&self, paths: &[&Path]) -> Ask {
@@ -177,18 +207,18 @@ impl Shell for Windows {
         let list = |bytes: &[u8]| bytes.iter().map(u8::to_string).collect::<Vec<_>>().join(",");
         let (head, tail) = (list(&ends[..used]), list(crc));
         ask(&format!(
-            "$p={};$f=[IO.File]::Open($p,'Open','Write','Read');$f.SetLength({bytes});[void]$f.Seek({bytes},'Begin');\
+            "$p={};{WRITE_THROUGH}$f.SetLength({bytes});[void]$f.Seek({bytes},'Begin');\
              $m=New-Object byte[] 4096;[byte[]]$x=@({head});[byte[]]$y=@({tail});$x.CopyTo($m,0);$y.CopyTo($m,4092);\
-             $f.Write($m,0,4096);$f.Flush($true);$f.Close()",
+             $f.Write($m,0,4096);$f.Close();{DONE}",
             quoted(path)
         ))
     }
 
     fn fill(&self, path: &Path, bytes: u64) -> Ask {
         ask(&format!(
-            "$p={};$f=[IO.File]::Open($p,'Open','Write','Read');\
+            "$p={};{WRITE_THROUGH}\
              $g=[Security.Cryptography.RandomNumberGenerator]::Create();$b=New-Object byte[] 1048576;\
-             for($i=0;$i -lt {};$i++){{$g.GetBytes($b);$f.Write($b,0,$b.Length)}};$f.Flush($true);$f.Close()",
+             for($i=0;$i -lt {};$i++){{$g.GetBytes($b);$f.Write($b,0,$b.Length)}};$f.Close();{DONE}",
             quoted(path),
             bytes >> 20
         ))
@@ -197,9 +227,18 @@ impl Shell for Windows {
     fn remove(&self, path: &Path, inode: u64) -> Ask {
         ask(&format!(
             "$p={};$i=Get-Item -LiteralPath $p -Force;\
-             if($i.CreationTimeUtc.Ticks -ne {inode}){{throw 'it is another file now'}};Remove-Item -LiteralPath $p -Force",
+             if($i.CreationTimeUtc.Ticks -ne {inode}){{throw 'it is another file now'}};Remove-Item -LiteralPath $p -Force;{DONE}",
             quoted(path)
         ))
+    }
+
+    fn done(&self, said: &[u8]) -> Result<()> {
+        #[derive(Deserialize)]
+        struct Done {
+            done: u8,
+        }
+        anyhow::ensure!(answer::<Done>(said)?.done == 1, "it says that it is not done");
+        Ok(())
     }
 
     fn how_to_get_fio(&self, _: Option<&str>) -> String {
@@ -241,8 +280,17 @@ fn drive_number(path: &Path) -> Option<u16> {
 fn answer<T: DeserializeOwned>(said: &[u8]) -> Result<T> {
     let text = String::from_utf8_lossy(said);
     let line = text.lines().find_map(|line| line.split_once(MARK)).map(|(_, json)| json.trim());
-    let line = line.context("no PowerShell answered; a path of other systems begins with a slash")?;
+    let line = line.context(
+        "no PowerShell answered (2.0 or newer is needed, which Windows 7 and Server 2008 R2 have); a path of other systems begins \
+         with a slash",
+    )?;
     serde_json::from_str(line).with_context(|| format!("it says {line}"))
+}
+
+/// A unique id and a size as one word, which a consent can name.
+fn id_and_size(unique: &str, bytes: u64) -> String {
+    let parts = unique.split(|c: char| !c.is_ascii_alphanumeric()).filter(|part| !part.is_empty());
+    format!("{}-{bytes}", parts.collect::<Vec<_>>().join("-"))
 }
 
 fn word(text: Option<&str>) -> Option<String> {
@@ -346,6 +394,8 @@ struct Disk {
 struct OtherDisk {
     number: u16,
     serial_number: Option<String>,
+    unique_id: Option<String>,
+    size: Option<u64>,
 }
 
 #[derive(Deserialize)]
@@ -364,14 +414,26 @@ impl DiskThere {
         let same = |other: &&OtherDisk| serial.is_some() && word(other.serial_number.as_deref()) == serial;
         let shared =
             self.others.iter().filter(same).map(|other| format!("PhysicalDrive{}", other.number)).collect();
+        // Drivers without one of their own give all of their drives the same, by which nothing is named; with the size it may be.
+        let unique = word(disk.unique_id.as_deref());
+        let alike: Vec<&OtherDisk> =
+            self.others.iter().filter(|other| word(other.unique_id.as_deref()) == unique).collect();
+        let (wwn, by_size) = match unique {
+            Some(unique) if serial.is_some() && alike.is_empty() => (Some(unique), None),
+            Some(unique) if alike.iter().all(|other| other.size.is_some_and(|size| size != disk.size)) => {
+                (None, Some(id_and_size(&unique, disk.size)))
+            }
+            _ => (None, None),
+        };
         found.kind = Kind::Disk;
         found.bytes = disk.size;
         found.read_only = disk.is_read_only == Some(true);
         found.identity = Identity {
             name: Some(format!("PhysicalDrive{}", disk.number)),
             model: word(disk.friendly_name.as_deref()),
-            wwn: word(disk.unique_id.as_deref()),
+            wwn,
             serial,
+            transient: by_size,
             serial_shared_with: shared,
             ..Identity::default()
         };
@@ -395,8 +457,17 @@ impl DiskThere {
             used(self.disk.is_clustered, Use::Exported, "it is a disk of a cluster"),
         ];
         let letters = self.partitions.iter().filter_map(|partition| {
-            let letter = word(partition.drive_letter.as_deref())?;
-            let text = format!("its partition {} is {letter}:", partition.partition_number);
+            let number = partition.partition_number;
+            let letter = word(partition.drive_letter.as_deref());
+            // Volumes of dynamic disks are no partition's.
+            let dynamic = partition.kind.as_deref().is_some_and(|kind| kind.contains("Logical Disk Manager"));
+            let text = match letter {
+                Some(letter) => format!("its partition {number} is {}:", letter.trim_end_matches(':')),
+                None if dynamic => {
+                    format!("its partition {number} is part of dynamic disks (Logical Disk Manager)")
+                }
+                None => return None,
+            };
             Some(Finding { kind: Use::Mounted, text })
         });
         flags.into_iter().flatten().chain(letters).collect()

@@ -57,6 +57,44 @@ fn the_scripts() {
     assert!(Windows.inspect(&file()).command.chars().all(safe), "no shell changes it");
 }
 
+/// By a grammar of PowerShell 5.1. That of 2.0 is a part of it: what is newer is by name in neither.
+#[test]
+fn the_scripts_are_those_of_powershell_5_and_older() {
+    let mut parser = tree_sitter::Parser::new();
+    parser.set_language(&tree_sitter_powershell::LANGUAGE.into()).unwrap();
+    let mut is_right = |text: &str| !parser.parse(text, None).unwrap().root_node().has_error();
+    for newer in ["$a ?? $b", "$a ? $b : $c", "$a?.b", "S @{", "if($a){S 1}}"] {
+        assert!(!is_right(newer), "the grammar takes {newer}");
+    }
+    let marker = marker::trailer(&a_marker(true));
+    let all = [
+        Windows.look(&[drive(1), file()]),
+        Windows.inspect(&drive(1)),
+        Windows.inspect(&file()),
+        Windows.flush(&[&drive(1), &file()]),
+        Windows.create(&file()),
+        Windows.mark(&file(), 64 << 20, &marker),
+        Windows.fill(&file(), 64 << 20),
+        Windows.remove(&file(), 638_000_000_000_000_000),
+    ];
+    // Commands, operators and methods of 3.0 and .NET 4, but where it is asked whether they are there.
+    let newer =
+        ["Get-CimInstance", "[ordered]", "PSCustomObject", "Flush($true)", " -in ", "$PSItem", ".Where("];
+    for text in all.iter().map(script) {
+        let whole = format!("{PRELUDE}{text}");
+        assert!(is_right(&whole), "{whole}");
+        for word in newer {
+            assert!(!whole.contains(word), "{word} in {whole}");
+        }
+        for (word, asked) in [
+            ("Get-Disk|", "if(Get-Command Get-Disk -ea 0)"),
+            ("ConvertTo-Json -C", "if(Get-Command ConvertTo-Json -ea 0)"),
+        ] {
+            assert!(!whole.contains(word) || whole.contains(asked), "{whole}");
+        }
+    }
+}
+
 fn a_marker(filled: bool) -> marker::Marker {
     marker::Marker {
         run_id: "20260102-030405-a1b2".into(),
@@ -79,6 +117,74 @@ fn a_machine_is_told_as_far_as_it_tells() {
     insta::assert_json_snapshot!(seen.facts);
     let none = Windows.seen(&answered(r#"{"host":null,"fio":"","disks":[]}"#), &[]).unwrap();
     assert_eq!((none.fio, none.facts), (None, Facts::default()));
+}
+
+/// As Server 2008 R2 tells it, without Get-Disk and ConvertTo-Json: all numbers, and no table where there is no partition.
+#[test]
+fn a_drive_by_wmi() {
+    let json = r#"{"kind":"disk","disk":{"Number":1,"FriendlyName":"Red Hat VirtIO SCSI Disk Device","SerialNumber":null,"UniqueId":"SCSI\u005cDISK&VEN_RED_HAT&PROD_VIRTIO\u005c4&35424867&0&000000","Size":107372805120,"PartitionStyle":PSTYLE,"NumberOfPartitions":NPART,"IsBoot":false,"IsSystem":false},"others":[{"Number":0,"SerialNumber":null,"UniqueId":"SCSI\u005cDISK&VEN_RED_HAT&PROD_VIRTIO\u005c4&1B2C3D4E&0&000000","Size":42946721280}],"partitions":[PARTS]}"#
+        .replace("\\u005c", "\\\\");
+    let told = |style: &str, count: &str, parts: &str| {
+        let json = json.replace("PSTYLE", style).replace("NPART", count).replace("PARTS", parts);
+        Windows.inspected(&drive(1), &answered(&json)).unwrap().unwrap()
+    };
+    let empty = told("null", "0", "");
+    let word = "SCSI-DISK-VEN-RED-HAT-PROD-VIRTIO-4-35424867-0-000000-107372805120";
+    assert_eq!((empty.identity.serial.as_ref(), empty.identity.transient.as_deref()), (None, Some(word)));
+    // No table is seen, and none is promised: it may have one without partitions.
+    let whole = format!("serial={word},unseen=content,unseen=exclusive,unseen=open");
+    assert!(write(&empty, &[&whole]).unwrap_err().contains("gpt"));
+    assert!(write(&empty, &[&format!("{whole},wipe=gpt")]).is_ok());
+    let letter =
+        told("\"MBR\"", "1", r#"{"PartitionNumber":0,"DriveLetter":"D:","Type":"Installable File System"}"#);
+    assert!(write(&letter, &[&format!("{whole},wipe=dos")]).unwrap_err().contains("its partition 0 is D:"));
+    let dynamic =
+        told("\"MBR\"", "1", r#"{"PartitionNumber":0,"DriveLetter":"","Type":"Logical Disk Manager"}"#);
+    assert!(write(&dynamic, &[&format!("{whole},wipe=dos")]).unwrap_err().contains("dynamic disks"));
+}
+
+#[test]
+fn a_drive_without_a_serial_is_named_by_its_id_and_size_or_refused() {
+    let unseen = "unseen=content,unseen=exclusive,unseen=open";
+    // The id of this driver is that of all of its drives.
+    let beside = |unique: &str, size: u64| {
+        let other = format!(r#"{{"Number":0,"SerialNumber":null,"UniqueId":"{unique}","Size":{size}}}"#);
+        let mut json = r#"{"kind":"disk","disk":{"Number":1,"FriendlyName":"Red Hat VirtIO","SerialNumber":"","UniqueId":"VirtIO  :WIN7","Size":1073741824,"PartitionStyle":"RAW","NumberOfPartitions":0},"others":["#.to_owned();
+        json += &format!("{other}],\"partitions\":[]}}");
+        Windows.inspected(&drive(1), &answered(&json)).unwrap().unwrap()
+    };
+    let word = format!("serial=VirtIO-WIN7-1073741824,{unseen}");
+    for alone in [beside("VirtIO  :WIN7", 2 << 30), beside("another", 1 << 30)] {
+        assert!(write(&alone, &[]).unwrap_err().contains(&word), "{:?}", write(&alone, &[]));
+        assert!(write(&alone, &[&word]).is_ok());
+    }
+    let alike = beside("VirtIO  :WIN7", 1 << 30);
+    let refused = write(&alike, &[&word]).unwrap_err();
+    assert!(refused.contains("it has no serial") && refused.contains("give it a serial"), "{refused}");
+    // With a serial, an id that others have too is no second name of it.
+    let shared = disk(
+        "{\"Number\":0,\"SerialNumber\":\"S0\"}",
+        "{\"Number\":0,\"SerialNumber\":\"S0\",\"UniqueId\":\"U1\"}",
+    );
+    assert_eq!((shared.identity.wwn.as_ref(), shared.identity.serial.as_deref()), (None, Some("S1")));
+    assert!(write(&shared, &[&format!("serial=U1,{unseen}")]).is_err());
+}
+
+/// Wine's powershell.exe prints nothing and exits with 0.
+#[test]
+fn silence_is_no_success() {
+    for said in [&b""[..], b"Microsoft Windows\r\n"] {
+        let why = format!("{:#}", Windows.done(said).unwrap_err());
+        assert!(why.contains("no PowerShell answered (2.0 or newer"), "{why}");
+        assert!(
+            Windows.seen(said, &[]).is_err()
+                && Windows.created(said).is_err()
+                && Windows.flushed_ns(said).is_err()
+        );
+        assert!(Windows.inspected(&drive(1), said).is_err());
+    }
+    assert!(Windows.done(&answered(r#"{"done":1}"#)).is_ok());
+    assert!(Windows.done(&answered(r#"{"done":0}"#)).is_err());
 }
 
 /// A drive with nothing on it, changed in one thing.

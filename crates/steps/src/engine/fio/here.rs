@@ -47,7 +47,7 @@ impl Site for Here {
     }
 
     fn ioengines(&self) -> Ioengines {
-        Ioengines { at_depth_one: "psync", deeper: &["io_uring", "libaio"] }
+        Ioengines { at_depth_one: "psync", deeper: &["io_uring", "libaio"], has_disk_util: true }
     }
 
     fn place(&self) -> (String, &'static str) {

@@ -95,6 +95,8 @@ pub struct Ioengines {
     pub at_depth_one: &'static str,
     /// Else.
     pub deeper: &'static [&'static str],
+    /// Whether it has the option `disk_util`, which is refused where it has not.
+    pub has_disk_util: bool,
 }
 
 /// A target as fio is told it.
@@ -151,7 +153,9 @@ impl Fio {
         // fio must never make or grow a file: only what the guard has seen is touched.
         line("allow_file_create", &0);
         line("thread", &1);
-        line("disk_util", &0);
+        if self.site.ioengines().has_disk_util {
+            line("disk_util", &0);
+        }
         line("lat_percentiles", &1);
         line("clat_percentiles", &0);
         line("continue_on_error", &"all");

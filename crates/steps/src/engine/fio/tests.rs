@@ -219,3 +219,17 @@ proptest::proptest! {
         proptest::prop_assert!((high - truth).abs() / truth < 0.016, "{} {}", high, truth);
     }
 }
+
+/// Recorded: Debian's fio 3.33 built by mingw, run by Wine on the job files of the host without an agent, as its `json+`.
+#[test]
+fn what_fio_exe_reports_is_understood() {
+    let of = |text: &str| convert(&parse(text).unwrap()).unwrap();
+    let read = of(include_str!("windows-read.json"));
+    assert_eq!((read.read.ios, read.window_ns, read.errors), (3610, 1_002_000_000, 0));
+    // Those in flight at the end have latencies, too.
+    assert_eq!((read.read.latency.count(), read.write.ios), (3621, 0));
+    let mean_ms = read.read.latency.mean().unwrap() / 1e6;
+    assert!((mean_ms - 4.608).abs() < 0.05, "{mean_ms}");
+    let written = of(include_str!("windows-write.json"));
+    assert_eq!((written.write.ios, written.write.bytes, written.sync_latency.count()), (2048, 8 << 20, 63));
+}
