@@ -81,9 +81,6 @@ pub(super) fn rate_of<'a>(workload: &WorkloadFindings, one: &'a DirectionRow) ->
     if workload.rate_unit == "B/s" { &one.bytes_per_s } else { &one.iops }
 }
 
-/// Columns that a mix has of each direction instead.
-const LATENCIES: [&str; 4] = ["mean", "p50", "p99", "p99.9"];
-
 /// Whether reads and writes are told apart.
 pub(super) fn is_mix(workload: &WorkloadFindings) -> bool {
     workload.rows.iter().any(|row| !row.directions.is_empty())
