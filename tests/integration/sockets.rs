@@ -75,8 +75,8 @@ fn a_socket_that_somebody_serves_is_measured_written_with_consent_and_left_alone
     assert_eq!(disks(&report)[0]["differs"], serde_json::json!([]), "{report}");
     assert!(disk().iter().all(|byte| *byte == 7), "a load that reads writes nothing");
     let writes = [&["run", &stack, "--rw", "randwrite"], QUICK].concat();
-    let hint = format!("--destroy serial={medium} if what is in it may be lost");
-    rig.complains(2, &writes, &["is somebody else's and would be written", &hint]);
+    let hint = format!("--destroy serial={medium} if its data may be lost");
+    rig.complains(2, &writes, &["which iotax did not create", &hint]);
     let consent = format!("serial={medium}");
     rig.expect(0, &[&writes[..], &["--destroy", &consent]].concat());
     assert!(disk().iter().any(|byte| *byte != 7));

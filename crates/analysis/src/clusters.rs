@@ -168,7 +168,7 @@ mod tests {
         assert!(one.slices > 3 && one.course.len() == 1 && warnings.is_empty());
         assert!(
             one.sentence
-                .ends_with("healthy: HEALTH_OK, 3 up and 3 in of 3 OSDs, 16 active+clean (4 of 4 readings)")
+                .ends_with("healthy: HEALTH_OK, 3 OSDs: 3 up, 3 in, 16 active+clean (4 of 4 readings)")
         );
     }
 

@@ -89,7 +89,8 @@ pub(crate) fn nobody_else_can_write(real: &Path, what: &str, why: &str) -> Resul
         ensure!(
             [0, own].contains(&meta.uid()) && (is_closed || is_sticky),
             NotOurs(format!(
-                "{} {what}: {} belongs to user {} with mode {:04o}, so somebody else {why}",
+                "{} {what}: another user could have {why} ({}: owner {}, mode {:04o}); hint: make it owned by root or \
+                 you, and not writable by others",
                 real.display(),
                 part.display(),
                 meta.uid(),

@@ -107,8 +107,8 @@ fn is_safe(path: &Path) -> Result<()> {
         Err(error) => return Err(error).with_context(|| format!("cannot look at {}", path.display())),
     };
     let meta = fs::metadata(&real).with_context(|| format!("cannot look at {}", real.display()))?;
-    ensure!(meta.file_type().is_socket(), "{} is no socket", path.display());
-    nobody_else_can_write(&real, "is not used", "may have put a socket there")
+    ensure!(meta.file_type().is_socket(), "{} is not a socket", path.display());
+    nobody_else_can_write(&real, "is not used", "put a socket there")
 }
 
 fn talk(mut stream: UnixStream) -> Result<Served> {
@@ -125,7 +125,7 @@ fn talk(mut stream: UnixStream) -> Result<Served> {
     asked[4..8].copy_from_slice(&8_u32.to_le_bytes());
     send(&mut stream, GET_CONFIG, &asked)?;
     let told = receive(&mut stream, GET_CONFIG)?;
-    let sectors = told.get(BEFORE_CONFIG..BEFORE_CONFIG + 8).context("it tells no size")?;
+    let sectors = told.get(BEFORE_CONFIG..BEFORE_CONFIG + 8).context("it reports no size")?;
     let sectors = u64::from_le_bytes(sectors.try_into()?);
     let bytes = sectors.checked_mul(SECTOR).filter(|bytes| *bytes > 0);
     Ok(Served { bytes: bytes.with_context(|| format!("it tells a size of {sectors} sectors"))?, queues })
@@ -205,7 +205,7 @@ mod tests {
         assert!(refused(&path).starts_with("nobody listens on /"));
         let _listener = UnixListener::bind(folder.path().join("y")).unwrap();
         fs::set_permissions(folder.path(), PermissionsExt::from_mode(0o777)).unwrap();
-        assert!(refused(&folder.path().join("y")).contains("somebody else may have put a socket there"));
+        assert!(refused(&folder.path().join("y")).contains("another user could have put a socket there"));
     }
 
     #[test]

@@ -75,10 +75,7 @@ fn no_member(members: &[MediumExpr], media: &[Medium]) -> Checked<()> {
         Some(at) => {
             let what = bdev::what_is(&media[at]).unwrap_or_default();
             let fault = Fault::hint(
-                format!(
-                    "\"{}\" is {what}, and no device of the kernel that could be one of several",
-                    members[at].body
-                ),
+                format!("\"{}\" is {what}, which cannot be one of several media", members[at].body),
                 "name it alone",
             );
             Err(TextFault::new(members[at].span.clone(), fault))

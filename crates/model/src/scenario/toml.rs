@@ -755,8 +755,8 @@ fn wire_fault(message: &str, key: &str) -> Fault {
         }
         [..] if COMMANDS.contains(&key) && message.starts_with("invalid type") => Fault::hint(
             message,
-            "a command is a list of a program and its arguments, which no shell reads; several are a list of such lists: \
-             [[\"PROGRAM\", \"ARGUMENT\"]]",
+            "a command is a list of a program and its arguments, run without a shell; several are a list of such \
+             lists: [[\"PROGRAM\", \"ARGUMENT\"]]",
         ),
         [..] if key == "published" && message.starts_with("invalid type") => {
             Fault::hint("there is one", "write [published], with one bracket, and [[published.figures]]")
