@@ -112,8 +112,10 @@ fn show(view: &View, scenario: &Scenario, ready: Ready) -> Result<String> {
             set.stacks.iter().filter_map(|index| scenario.operator_of(&scenario.stacks[*index])).take(1)
         {
             let (serial, size) = (&operator.serial, show_bytes(operator.size));
-            text += &view
-                .paragraph("  a person: ", &format!("{} (drive {serial}, {size} of it used)", operator.text));
+            text += &view.paragraph(
+                "  manual step: ",
+                &format!("{} (drive {serial}, {size} of it used)", operator.text),
+            );
         }
         text += &set::steps(view, &plan, &scenario.stacks);
         text += &written_below(view, &plan.steps);

@@ -185,7 +185,7 @@ fn a_vm_that_a_killed_run_has_changed_is_put_back_unless_somebody_has_edited_it(
     machines.killed_at(&format!("{}:after", intent + 1), &run);
     qm.write("config", &qm.read("config").replace("memory: 4096", "memory: 8192"));
     let left = machines.expect(5, &["clean"]);
-    says(&left, &["somebody has edited it since", "put that back by hand"]);
+    says(&left, &["it was edited after the run changed it", "restore that by hand"]);
     assert!(qm.read("config").contains("memory: 8192") && qm.read("config").contains("cache=writeback"));
 }
 
@@ -204,7 +204,7 @@ fn a_vm_that_is_off_locked_or_has_snapshots_is_left_alone() {
     qm.write("status", "stopped\n");
     says(
         &machines.expect(2, &["run", &scenario]),
-        &["ssh:elsewhere is said to be proxmox:100", "it is stopped"],
+        &["ssh:elsewhere is declared as proxmox:100", "it is stopped"],
     );
     assert!(!qm.read("log").contains("shutdown"));
     let other = machines.scenario("libvirt = \"db1\"\non = \"ssh:other.invalid\"", "");
@@ -300,7 +300,7 @@ fn a_real_domain_of_libvirt_is_read_changed_and_put_back() {
     machines.killed_at(&format!("{}:after", intent + 1), &run);
     libvirt.virsh(&["setvcpus", "iotax-it", "1", "--config", "--maximum"]);
     libvirt.virsh(&["desc", "iotax-it", "--config", "edited by somebody"]);
-    says(&machines.expect(5, &["clean"]), &["somebody has edited it since"]);
+    says(&machines.expect(5, &["clean"]), &["it was edited after the run changed it"]);
     assert!(saved().contains("edited by somebody"));
 }
 
@@ -335,7 +335,7 @@ fn a_person_moves_a_drive_and_resume_goes_on() {
     write("8MiB");
     let file = rig.path("move.toml").display().to_string();
     let plan = rig.expect(0, &["plan", &file]);
-    says(&plan, &["a person: give the drive to one", "of it used)"]);
+    says(&plan, &["manual step: give the drive to one", "of it used)"]);
     let mut args = ["run", file.as_str()];
     let mut moved = 0;
     loop {
@@ -343,9 +343,7 @@ fn a_person_moves_a_drive_and_resume_goes_on() {
         let said = words(&output);
         match output.status.code() {
             Some(0) => break,
-            Some(3) => {
-                says(&said, &["a person is to do something before", "it is not done yet: ", "`iotax resume"])
-            }
+            Some(3) => says(&said, &["a manual step is required before", "not done yet: ", "`iotax resume"]),
             _ => panic!("{said}"),
         }
         let to = usize::from(said.contains("give the drive to two"));

@@ -108,7 +108,7 @@ fn a_socket_that_goes_away_under_load_ends_the_run_with_its_name() {
     signal(&theirs.daemon, Signal::KILL);
     let output = run.wait_with_output().unwrap();
     assert_eq!(output.status.code(), Some(4), "{}", words(&output));
-    let gone = format!("nobody listens on {} any more", theirs.socket().display());
+    let gone = format!("no process listens on {} any more", theirs.socket().display());
     says(&words(&output), &[&gone, "what served the guest's disk has ended"]);
     assert_eq!(traces(&rig.path("")), Vec::<String>::new());
     rig.expect(0, &["clean"]);
@@ -123,13 +123,16 @@ fn what_is_no_disk_by_vhost_user_is_refused_before_anything_is_made() {
     let at = |path: &Path| format!("vhost-user:{} | {VM}", path.display());
     let refused = |path: &Path, why: &str| {
         let told = flat(&rig.complaint(2, &["plan", &at(path), "--rw", "randread"]));
-        assert!(told.contains(why) && told.contains("hint: start what serves it first"), "{told}");
+        assert!(
+            told.contains(why) && told.contains("hint: first start the program that serves it"),
+            "{told}"
+        );
     };
     refused(&rig.path("none"), "there is no /");
     std::fs::write(rig.path("file"), "").unwrap();
-    refused(&rig.path("file"), "is no socket");
+    refused(&rig.path("file"), "is not a socket");
     drop(UnixListener::bind(rig.path("left")).unwrap());
-    refused(&rig.path("left"), "nobody listens on /");
+    refused(&rig.path("left"), "no process listens on /");
     let listener = UnixListener::bind(rig.path("other")).unwrap();
     let server = std::thread::spawn(move || {
         std::io::Write::write_all(&mut listener.accept().unwrap().0, b"220 mail.example ESMTP\r\n").unwrap();
@@ -215,7 +218,7 @@ fn an_engine_whose_socket_goes_away_under_load_is_named_and_taken_away() {
     kill_process(daemon, Signal::KILL).unwrap();
     let output = run.wait_with_output().unwrap();
     assert_eq!(output.status.code(), Some(4), "{}", words(&output));
-    says(&words(&output), &["nobody listens on /", ".sock any more"]);
+    says(&words(&output), &["no process listens on /", ".sock any more"]);
     is_bare(&rig, "under load");
 }
 

@@ -108,11 +108,11 @@ pub(super) fn warnings(view: &WorkloadView, clusters: &[ClusterFindings]) -> Vec
         let text = match (one.slices_not_healthy, one.changed) {
             (0, _) => return None,
             (count, true) if count < one.slices => format!(
-                "{load}: the cluster changed its state: {count} of {} were measured while it was not healthy or not known, and figures \
-                 are of all of them",
+                "{load}: the cluster changed its state: {count} of {} were measured while it was not healthy or its \
+                 state was unknown; the figures include them",
                 counted(one.slices, "slice", "slices")
             ),
-            _ => format!("{load}: measured while the cluster was not healthy, or not known to be"),
+            _ => format!("{load}: measured while the cluster was not healthy, or its state was unknown"),
         };
         Some(WarningReport::new("cluster", &name, format!("{text} ({})", one.sentence)))
     };

@@ -81,7 +81,7 @@ pub(super) fn between(reading: &WorkloadView, base: usize, at: usize) -> Vec<Str
     let places = format!("{} against {}", here.place, there.place);
     let facts = said(here, there).into_iter().map(|one| {
         let [ours, theirs] = &one.values;
-        format!("{} is {ours} against {theirs} ({places}): the places are not alike", one.name)
+        format!("{} is {ours} against {theirs} ({places}): the places differ", one.name)
     });
     let machines = here.facts.vm.as_deref().zip(there.facts.vm.as_deref());
     let machines =
@@ -89,7 +89,7 @@ pub(super) fn between(reading: &WorkloadView, base: usize, at: usize) -> Vec<Str
     let settings = machines.into_iter().flatten().map(|one| {
         let (name, [ours, theirs]) = (&one.name, &one.values);
         let what = if one.of_disk { "the disks under load" } else { "the virtual machines" };
-        format!("{name}={ours} against {name}={theirs} ({places}): {what} are not set alike")
+        format!("{name}={ours} against {name}={theirs} ({places}): {what} have different settings")
     });
     facts.chain(settings).collect()
 }
@@ -143,7 +143,7 @@ mod tests {
             [&[("switch", "SN2010"), ("rack", "1")], &[("switch", "SN2410"), ("room", "2")]];
         assert_eq!(
             found(said, [None, None]),
-            [format!("switch is SN2410 against SN2010 {places}: the places are not alike")]
+            [format!("switch is SN2410 against SN2010 {places}: the places differ")]
         );
         assert_eq!(found([said[0], said[0]], [None, None]), Vec::<String>::new());
     }
@@ -154,7 +154,9 @@ mod tests {
         let places = "(ssh:vm2 against ssh:vm1)";
         assert_eq!(
             found([&[], &[]], [libvirt("none"), libvirt("writeback")]),
-            [format!("cache=writeback against cache=none {places}: the disks under load are not set alike")]
+            [format!(
+                "cache=writeback against cache=none {places}: the disks under load have different settings"
+            )]
         );
         assert_eq!(found([&[], &[]], [libvirt("none"), libvirt("none")]), Vec::<String>::new());
         let other = Some((Manager::Proxmox, "writeback"));

@@ -247,7 +247,7 @@ pub trait Layer: Sync {
     /// # Errors
     /// When none of its members can be out.
     fn put_out(&self, spec: &LayerSpec, _made: &PathRef, _at: usize, _out: bool) -> Result<Op> {
-        bail!("{}: a member of \"{}\" is in it or has failed, and never out", spec.origin, spec.name)
+        bail!("{}: a member of \"{}\" can fail, but cannot be taken out", spec.origin, spec.name)
     }
 
     /// Which part of what it makes is read back once that operation is done; `Some("")` where it has one part only.

@@ -118,7 +118,7 @@ impl Bench<'_> {
 pub fn no_room(conf: &Path, checks: &str) -> String {
     let conf = conf.display();
     format!(
-        "the cluster of {conf} has no room to be written to ({checks}), and a full one stops for all who use it; hint: ceph --conf \
-         {conf} osd df, then more OSDs or less data, or a load that only reads"
+        "the cluster of {conf} has no room to be written to ({checks}), and a full one stops for all its users; hint: \
+         ceph --conf {conf} osd df; then add OSDs, remove data, or use a load that only reads"
     )
 }

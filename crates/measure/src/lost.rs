@@ -54,12 +54,13 @@ impl Bench<'_> {
             match self.reach_again(&place) {
                 Ok(()) => self.warn_of_loss(
                     &place,
-                    &format!("{why}; it is reached again, and measured again what it was asked for"),
+                    &format!("{why}; iotax reached it again and repeats what was measured"),
                 )?,
                 Err(again) if self.can_do_without(&place) => {
                     self.places.lose(&place);
                     let without = format!(
-                        "{why} ({again:#}); from there on it is left out, and what was measured with it counts apart"
+                        "{why} ({again:#}); from now on it is left out, and what was measured with it is counted \
+                         separately"
                     );
                     self.warn_of_loss(&place, &without)?;
                 }

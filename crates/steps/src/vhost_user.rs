@@ -68,7 +68,10 @@ pub fn watched(qemu: &ProcessId) -> Vec<PathBuf> {
 pub fn lost(watched: &[PathBuf]) -> Option<String> {
     let listening = if watched.is_empty() { BTreeSet::new() } else { listening() };
     let gone = watched.iter().find(|path| !listening.contains(*path))?;
-    Some(format!("nobody listens on {} any more: what served the guest's disk has ended", gone.display()))
+    Some(format!(
+        "no process listens on {} any more: the server of the guest's disk has ended",
+        gone.display()
+    ))
 }
 
 /// Paths of the Unix sockets that take connections.
@@ -88,10 +91,10 @@ fn connect(path: &Path) -> Result<UnixStream> {
     connect_within(path, ANSWERS_WITHIN).map_err(|error| {
         let shown = path.display();
         match error.kind() {
-            ErrorKind::ConnectionRefused => anyhow::anyhow!("nobody listens on {shown}"),
+            ErrorKind::ConnectionRefused => anyhow::anyhow!("no process listens on {shown}"),
             ErrorKind::NotFound => anyhow::anyhow!("there is no {shown}"),
             ErrorKind::WouldBlock | ErrorKind::TimedOut => anyhow::anyhow!(
-                "{shown} takes no connection within {} s: another guest may have it",
+                "{shown} accepts no connection within {} s: another guest may use it",
                 ANSWERS_WITHIN.as_secs()
             ),
             _ => anyhow::Error::new(error).context(format!("cannot connect to {shown}")),
@@ -117,7 +120,7 @@ fn talk(mut stream: UnixStream) -> Result<Served> {
     let features = number(&mut stream, GET_FEATURES)?;
     ensure!(features & HAS_PROTOCOL_FEATURES != 0, "it has no protocol features");
     let offered = number(&mut stream, GET_PROTOCOL_FEATURES)?;
-    ensure!(offered & CONFIG != 0, "it tells nothing of its disk");
+    ensure!(offered & CONFIG != 0, "it does not offer its disk's configuration");
     send(&mut stream, SET_PROTOCOL_FEATURES, &(offered & (CONFIG | QUEUES)).to_le_bytes())?;
     let queues = if offered & QUEUES == 0 { None } else { Some(number(&mut stream, GET_QUEUE_NUM)?) };
     // The first field of a disk's configuration is its number of sectors.
@@ -128,7 +131,7 @@ fn talk(mut stream: UnixStream) -> Result<Served> {
     let sectors = told.get(BEFORE_CONFIG..BEFORE_CONFIG + 8).context("it reports no size")?;
     let sectors = u64::from_le_bytes(sectors.try_into()?);
     let bytes = sectors.checked_mul(SECTOR).filter(|bytes| *bytes > 0);
-    Ok(Served { bytes: bytes.with_context(|| format!("it tells a size of {sectors} sectors"))?, queues })
+    Ok(Served { bytes: bytes.with_context(|| format!("it reports a size of {sectors} sectors"))?, queues })
 }
 
 fn number(stream: &mut UnixStream, request: u32) -> Result<u64> {
@@ -164,7 +167,7 @@ fn why(error: &std::io::Error) -> anyhow::Error {
             anyhow::anyhow!("it closed the connection")
         }
         ErrorKind::WouldBlock | ErrorKind::TimedOut => {
-            anyhow::anyhow!("nothing came within {} s: another guest may have it", ANSWERS_WITHIN.as_secs())
+            anyhow::anyhow!("no answer came within {} s: another guest may use it", ANSWERS_WITHIN.as_secs())
         }
         _ => anyhow::anyhow!("{error}"),
     }
@@ -199,10 +202,10 @@ mod tests {
         let path = folder.path().join("x");
         assert!(refused(&path).starts_with("there is no /"));
         fs::write(&path, "").unwrap();
-        assert!(refused(&path).ends_with("is no socket"));
+        assert!(refused(&path).ends_with("is not a socket"));
         fs::remove_file(&path).unwrap();
         drop(UnixListener::bind(&path).unwrap());
-        assert!(refused(&path).starts_with("nobody listens on /"));
+        assert!(refused(&path).starts_with("no process listens on /"));
         let _listener = UnixListener::bind(folder.path().join("y")).unwrap();
         fs::set_permissions(folder.path(), PermissionsExt::from_mode(0o777)).unwrap();
         assert!(refused(&folder.path().join("y")).contains("another user could have put a socket there"));
@@ -216,7 +219,7 @@ mod tests {
         assert_eq!(lost(&[path.clone()]), None);
         drop(listener);
         let told = lost(&[path.clone(), other]).unwrap();
-        assert!(told.starts_with(&format!("nobody listens on {} any more", path.display())), "{told}");
+        assert!(told.starts_with(&format!("no process listens on {} any more", path.display())), "{told}");
     }
 
     #[test]

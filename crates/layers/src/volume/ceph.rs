@@ -255,7 +255,7 @@ mod tests {
         };
         let way = |from, to| way(from, to).map_err(|why: anyhow::Error| why.to_string());
         let out = way(State::Healthy, State::Out(1)).unwrap();
-        let first = ("have member 1 of 3 out", "ceph osd out 0 (cluster /r/ceph.conf)");
+        let first = ("mark member 1 of 3 out", "ceph osd out 0 (cluster /r/ceph.conf)");
         assert_eq!(out, [(first.0.to_owned(), first.1.to_owned())]);
         let back = way(State::Out(1), State::Healthy).unwrap();
         assert!(back[0].1.starts_with("ceph osd in 0") && back[1].1.starts_with("wait until"), "{back:?}");

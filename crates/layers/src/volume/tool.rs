@@ -162,7 +162,7 @@ fn pci_addresses(spec: &LayerSpec, below: &Exposed, context: &PlanContext) -> Re
             drives.iter().find(|drive| matches!(member, PathRef::Path(path) if drive.paths.contains(path)));
         drive.map(|drive| drive.address.clone()).with_context(|| {
             format!(
-                "{}: {} needs drives with a PCI address of their own, and {member} has none",
+                "{}: {} requires drives with their own PCI address, but {member} has none",
                 spec.origin, spec.name
             )
         })

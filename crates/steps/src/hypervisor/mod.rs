@@ -120,7 +120,7 @@ pub(crate) fn asked(vm: &Vm, arguments: &[&str], input: Option<&str>) -> Result<
     let mut command = match vm.on.ssh_host() {
         None if program_path(program).is_none() => {
             let package = of(vm.manager).package();
-            let why = format!("{vm} cannot be asked about: {program} is not here; hint: {package}");
+            let why = format!("cannot query {vm}: {program} is not installed; hint: {package}");
             return Err(Failed::need(why).into());
         }
         None => tool::tool(program, arguments),
@@ -131,7 +131,7 @@ pub(crate) fn asked(vm: &Vm, arguments: &[&str], input: Option<&str>) -> Result<
     };
     let shown = shell::line([program].iter().chain(arguments));
     let output = tool::output_within(&mut command, ANSWERS_WITHIN, input)
-        .with_context(|| format!("{vm} cannot be asked about on {}", vm.on))?;
+        .with_context(|| format!("cannot query {vm} on {}", vm.on))?;
     if !output.status.success() {
         let words = String::from_utf8_lossy(&output.stderr);
         bail!("{vm}: `{shown}` on {} failed ({}): {}", vm.on, output.status, words.trim());
@@ -141,7 +141,7 @@ pub(crate) fn asked(vm: &Vm, arguments: &[&str], input: Option<&str>) -> Result<
 
 /// One that does not run is no place.
 pub(crate) fn not_running(vm: &Vm, state: &str) -> anyhow::Error {
-    let hint = "start it, or name the one that the place is";
+    let hint = "start it, or name the right virtual machine";
     Failed::input(format!(
         "{vm} does not run (it is {state}), so nothing can be measured in it; hint: {hint}"
     ))
@@ -151,7 +151,7 @@ pub(crate) fn not_running(vm: &Vm, state: &str) -> anyhow::Error {
 /// An answer that is not as the manager's documentation has it.
 pub(crate) fn not_understood(vm: &Vm, why: impl std::fmt::Display) -> anyhow::Error {
     let program = vm.manager.program();
-    Failed::measurement(format!("{vm}: what {program} says is not understood: {why}")).into()
+    Failed::measurement(format!("{vm}: cannot parse the output of {program}: {why}")).into()
 }
 
 /// `KEY=VALUE,KEY=VALUE`, with what has no key apart.
@@ -182,20 +182,20 @@ pub fn match_disks(vm: &mut VmFacts, facts: &Facts) -> Vec<String> {
                 continue;
             }
             [] if serials.is_empty() => format!(
-                "{path} has no serial, so it is not known which disk of {name} it is, nor its cache and queues there; hint: give that \
-                 disk a serial"
+                "{path} has no serial, so iotax cannot tell which disk of {name} it is, nor its cache and queues; \
+                 hint: give that disk a serial"
             ),
             [] if has_passed => format!(
-                "no disk of {name} has the serial of {path} ({shown}): it may be one of the devices that are passed through, whose \
-                 serials no manager says"
+                "no disk of {name} has the serial of {path} ({shown}): it may be a passed-through device, whose \
+                 serial the manager does not report"
             ),
             [] => format!(
-                "no disk of {name} has the serial of {path} ({shown}), so its cache and queues there are not known; hint: give that \
-                 disk this serial, or name the machine that the place is"
+                "no disk of {name} has the serial of {path} ({shown}), so its cache and queues there are unknown; \
+                 hint: give that disk this serial, or name the right virtual machine"
             ),
             _ => format!(
-                "several disks of {name} have the serial of {path} ({shown}), so it is not known which it is; hint: give each a \
-                 serial of its own"
+                "several disks of {name} have the serial of {path} ({shown}), so iotax cannot tell which one it is; \
+                 hint: give each its own serial"
             ),
         });
     }

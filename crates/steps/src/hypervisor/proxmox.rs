@@ -62,7 +62,9 @@ impl Hypervisor for Proxmox {
         let snapshots = ask(&["listsnapshot", &vm.name], None)?;
         Ok(match line_of(&now, "lock") {
             Some(lock) => Some(format!("it is locked ({lock})")),
-            None if lines(&now) != lines(&next) => Some("it has changes that wait for its next start".into()),
+            None if lines(&now) != lines(&next) => {
+                Some("it has changes that take effect at its next start".into())
+            }
             // What is now is listed too.
             None if snapshots.lines().filter(|line| !line.trim().is_empty()).count() > 1 => {
                 Some("it has snapshots".into())

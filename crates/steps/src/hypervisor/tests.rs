@@ -86,7 +86,7 @@ fn one_that_is_shut_off_or_is_not_there_is_no_place() {
         [("domstate", "running"), ("dumpxml", "<domain/>")],
     ] {
         let why = told(&vm(Manager::Libvirt, "db1"), &answers).0.unwrap_err().to_string();
-        assert!(why.contains("what virsh says is not understood"), "{why}");
+        assert!(why.contains("cannot parse the output of virsh"), "{why}");
     }
 }
 

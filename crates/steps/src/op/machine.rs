@@ -51,13 +51,14 @@ impl ChangeMachine {
 
     fn disk(&self) -> Result<&str> {
         self.disk.as_deref().ok_or_else(|| {
-            let why = "which of its disks is under load is not known, as none has the serial of the device that is measured";
+            let why = "iotax cannot tell which of its disks is under load, because none has the serial of the \
+                measured device";
             Failed::input(format!("{}: {why}; hint: give that disk a serial", self.vm)).into()
         })
     }
 
     fn before(&self) -> Result<&str> {
-        self.before.as_deref().with_context(|| format!("{}: it could not be asked how it is set", self.vm))
+        self.before.as_deref().with_context(|| format!("{}: its settings could not be read", self.vm))
     }
 
     fn words(&self) -> String {
@@ -119,7 +120,7 @@ impl ChangeMachine {
         };
         manager.stop(vm, self.force, &ask)?;
         if !within(SHUTS_DOWN_WITHIN)? {
-            let hint = format!("shut it down by hand, or allow its power to be taken: --change {vm},force");
+            let hint = format!("shut it down by hand, or allow switching it off: --change {vm},force");
             bail!("{vm} does not shut down within {} s; hint: {hint}", SHUTS_DOWN_WITHIN.as_secs());
         }
         Ok(())
@@ -139,7 +140,7 @@ impl ChangeMachine {
                 Ok(output) if output.status.success() => return Ok(()),
                 _ if start.elapsed() > ANSWERS_WITHIN => {
                     bail!(
-                        "{} was started, and ssh:{host} does not answer after {} s",
+                        "{} was started, but ssh:{host} does not answer after {} s",
                         self.vm,
                         ANSWERS_WITHIN.as_secs()
                     )
@@ -150,9 +151,9 @@ impl ChangeMachine {
     }
 
     fn edited(&self) -> anyhow::Error {
-        let how = "somebody has edited it since the run changed it, so it is left as it is";
+        let how = "it was edited after the run changed it, so iotax leaves it as it is";
         let hint = format!(
-            "the run set {} of its disk {}: put that back by hand",
+            "the run set {} of its disk {}: restore that by hand",
             self.words(),
             self.disk.as_deref().unwrap_or("?")
         );
@@ -169,8 +170,11 @@ enum Seen {
 impl Operation for ChangeMachine {
     fn describe(&self) -> String {
         let (disk, vm) = (self.disk.as_deref().unwrap_or("the disk under load"), &self.vm);
-        let how = if self.force { "take the power of" } else { "shut down" };
-        format!("{how} {vm}, set {} of {disk}, and start it; afterwards the same back", self.words())
+        let how = if self.force { "switch off" } else { "shut down" };
+        format!(
+            "{how} {vm}, set {} of {disk}, and start it; all of that is restored afterwards",
+            self.words()
+        )
     }
 
     fn observe(&mut self, machine: &dyn Observer) {
@@ -208,11 +212,12 @@ impl ManagedResource for ChangeMachine {
             return Err(hypervisor::not_running(vm, "shut off"));
         }
         if let Some(why) = manager.objection(vm, &ask)? {
-            let hint = "see to that first; iotax changes a machine only if it can put all of it back";
+            let hint =
+                "resolve that first; iotax changes a virtual machine only if it can restore it completely";
             return Err(Failed::input(format!("{vm} is not changed: {why}; hint: {hint}")).into());
         }
         if !matches!(self.seen()?, Seen::AsBefore) {
-            bail!("{vm} was edited a moment ago; hint: run it again when nobody works on it");
+            bail!("{vm} was edited a moment ago; hint: run again when nobody else edits it");
         }
         if self.changes_nothing()? {
             return Ok(StepOutput::default());
@@ -221,7 +226,7 @@ impl ManagedResource for ChangeMachine {
         self.shut_down()?;
         manager.put(vm, disk, &wanted, &ask)?;
         if !matches!(self.seen()?, Seen::Changed) {
-            bail!("{vm} does not take {} for {disk}", self.words());
+            bail!("{vm} does not accept {} for {disk}", self.words());
         }
         self.start()?;
         Ok(StepOutput::default())
@@ -250,9 +255,7 @@ impl ManagedResource for ChangeMachine {
                 self.shut_down()?;
                 manager.put(vm, disk, self.before()?, &ask)?;
                 if !matches!(self.seen()?, Seen::AsBefore) {
-                    bail!(
-                        "{vm} could not be put back as it was; hint: its settings of before are in the run's journal"
-                    );
+                    bail!("{vm} could not be restored; hint: its earlier settings are in the run's journal");
                 }
             }
         }

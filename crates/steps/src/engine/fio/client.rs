@@ -81,7 +81,7 @@ impl Client {
         match names && conf.starts_with('/') && conf.chars().all(in_path) {
             true => Ok(()),
             false => Err(format!(
-                "fio cannot be given {conf}, {} and {name}; hint: names and a path of letters, digits, - _ and .",
+                "fio cannot take {conf}, {} and {name}; hint: use names and a path of letters, digits, - _ and .",
                 self.pool
             )),
         }
