@@ -194,7 +194,7 @@ fn a_real_cluster_of_somebodys_is_read_and_nothing_is_made_in_it() {
         rig.complains(2, &args.iter().map(String::as_str).collect::<Vec<_>>(), parts);
     };
     let own = format!("{} | librbd", medium("i0"));
-    complains(&own, "randwrite", &["somebody else's", &format!("--destroy serial=rbd:{image}")]);
+    complains(&own, "randwrite", &["which iotax did not create", &format!("--destroy serial=rbd:{image}")]);
     let none = format!("no image in {pool} called none; hint: it has i0");
     complains(&format!("{} | librbd", medium("none")), "randread", &[&none]);
     let no_pool = format!("rbd:none/i0@{} | librbd", theirs.cluster.conf().display());

@@ -109,7 +109,7 @@ fn a_socket_that_goes_away_under_load_ends_the_run_with_its_name() {
     let output = run.wait_with_output().unwrap();
     assert_eq!(output.status.code(), Some(4), "{}", words(&output));
     let gone = format!("no process listens on {} any more", theirs.socket().display());
-    says(&words(&output), &[&gone, "what served the guest's disk has ended"]);
+    says(&words(&output), &[&gone, "the server of the guest's disk has ended"]);
     assert_eq!(traces(&rig.path("")), Vec::<String>::new());
     rig.expect(0, &["clean"]);
 }

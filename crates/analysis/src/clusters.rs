@@ -191,7 +191,7 @@ mod tests {
     fn a_cluster_that_does_not_answer_is_not_known_to_be_healthy() {
         let (one, warnings) = found(&read([None, None, None, None]));
         assert_eq!((one.unknown, one.healthy, one.slices_not_healthy), (4, 0, one.slices));
-        assert!(warnings[0].text.contains("not known to be") && warnings[0].text.contains("no answer"));
+        assert!(warnings[0].text.contains("its state was unknown") && warnings[0].text.contains("no answer"));
     }
 
     #[test]

@@ -481,6 +481,6 @@ mod tests {
         );
         guests[0].pin = guests[1].pin.clone();
         let of_both = warned(&guests);
-        assert!(of_both.len() == 1 && of_both[0].contains("that cpus gives (2)"), "{of_both:?}");
+        assert!(of_both.len() == 1 && of_both[0].contains("share 2 CPUs given by cpus="), "{of_both:?}");
     }
 }

@@ -194,6 +194,6 @@ mod tests {
             refused(&Rados, &theirs, "")
                 .contains("creates nothing in an existing cluster; hint: use fio-rbd on")
         );
-        assert!(refused(&Rados, &pool(), "object-size=1000B").contains("no whole number of 4 KiB"));
+        assert!(refused(&Rados, &pool(), "object-size=1000B").contains("not a multiple of 4 KiB"));
     }
 }

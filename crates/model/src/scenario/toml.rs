@@ -325,8 +325,7 @@ impl Source<'_> {
         if let Some((key, (span, _))) = values.iter().find(|(key, _)| place::LAB_KEYS.contains(key)) {
             let fault = Fault::hint(
                 format!("cannot be combined with \"{host_key}\""),
-                "an existing host has its own \
-                    settings; remove this",
+                "an existing host has its own settings; remove this",
             );
             return Err(self.origin(span).error(key, fault));
         }

@@ -111,7 +111,7 @@ fn a_measured_device_is_known_by_its_serial_and_by_nothing_else() {
     assert!(
         refused(RUNNING, Some("OTHER")).contains("no disk of libvirt:db1 has the serial of /dev/vdb (OTHER)")
     );
-    assert!(refused(PASSED_XML, Some("OTHER")).contains("passed through"));
+    assert!(refused(PASSED_XML, Some("OTHER")).contains("passed-through"));
     let twice = RUNNING
         .replace("<target dev='sda' bus='scsi'/>", "<target dev='sda' bus='scsi'/><serial>IOTAX-R1</serial>");
     assert!(refused(&twice, Some("IOTAX-R1")).contains("several disks"));

@@ -194,7 +194,7 @@ mod tests {
         std::fs::set_permissions(folder.path(), std::fs::Permissions::from_mode(0o700)).unwrap();
         let bad = Client { pool: "p\nioengine=external:/tmp/x.so".into(), ..objects() };
         std::fs::write(&path, serde_json::to_string(&bad).unwrap()).unwrap();
-        assert!(Client::named(&path).unwrap_err().to_string().contains("fio cannot be given"));
+        assert!(Client::named(&path).unwrap_err().to_string().contains("fio cannot take"));
     }
 
     #[test]
