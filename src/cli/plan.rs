@@ -478,7 +478,7 @@ fn measured_on(region: u64) -> String {
     }
 }
 
-/// What takes time beside measuring; how long depends on the drives and the machine.
+/// What takes time apart from measuring; how long depends on the drives and the machine.
 fn setting_up(scenario: &Scenario, layout: &Layout, beside: &Beside) -> String {
     let stacks = layout.sets.iter().map(|set| set.stacks.len() as u64).sum();
     let stacks = counted(stacks, "stack", "stacks");
@@ -494,7 +494,7 @@ fn setting_up(scenario: &Scenario, layout: &Layout, beside: &Beside) -> String {
     format!("plus: setting up and removing {stacks}{often}{read_back}{}\n", beside.said())
 }
 
-/// What a run does beside its measuring, all visits together.
+/// What a run does apart from measuring, all visits together.
 #[derive(Clone, Copy, Debug, Default)]
 struct Beside {
     /// Guests that are booted: one is one boot, however many stacks have a disk in it.

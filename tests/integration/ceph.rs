@@ -108,7 +108,7 @@ fn a_cluster_whose_run_is_killed_while_it_is_made_is_cleaned() {
     assert!(rig.expect(0, &["clean"]).contains("nothing to clean"));
 }
 
-/// A cluster of somebody else's, on a file each of two loop devices, with a pool and nothing in it.
+/// An existing cluster, on a file each of two loop devices, with a pool and nothing in it.
 struct Theirs {
     cluster: MakeCeph,
     loops: Vec<String>,
@@ -270,7 +270,7 @@ fn a_real_cluster_is_gone_after_a_kill_in_each_of_its_steps() {
     }
     let _alone = crate::rig::alone();
     let rig = Rig::new();
-    // One OSD on a file that is filled once. Files and loop devices have tests of their own.
+    // One OSD on a file that is filled once. Files and loop devices have separate tests.
     let member = rig.file("kept.img", 1024);
     let stack = format!("{member},keep=true | loop | ceph(size=1,min-size=1,pg=1,image-size=1MiB) | librbd");
     let quick = ["--slice", "20ms", "--min-time", "100ms", "--budget", "500ms", "--rw", "randread"];

@@ -1,5 +1,5 @@
-//! Virtual machines of somebody's as places. The host that they are is a real sshd on loopback, and their managers are a program
-//! `qm` that answers as Proxmox VE's documentation has it, and a real libvirtd.
+//! Existing virtual machines as places. The host that they are is a real sshd on loopback, and their managers are a
+//! program `qm` that answers as Proxmox VE's documentation has it, and a real libvirtd.
 
 use crate::rig::{Rig, can, can_loop, can_run, is_root, says, wait, words};
 use crate::sshd::Sshd;
@@ -7,7 +7,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
-/// A `qm` over the files `config` and `status` of its folder. It lists what it was told in `log`.
+/// A `qm` over the files `config` and `status` of its folder. It lists its arguments in `log`.
 const QM: &str = r#"#!/bin/sh
 set -eu
 cd "$(dirname "$0")/qm.d"
@@ -211,7 +211,7 @@ fn a_vm_that_is_off_locked_or_has_snapshots_is_left_alone() {
     says(&machines.expect(2, &["run", &other]), &["hint: --change libvirt:db1"]);
 }
 
-/// A libvirtd of its own, as nobody; it ends when dropped.
+/// A separate libvirtd, as nobody; it ends when dropped.
 struct Libvirt {
     folder: PathBuf,
     pid: String,
@@ -273,7 +273,7 @@ fn a_real_domain_of_libvirt_is_read_changed_and_put_back() {
     std::fs::write(&domain, xml).unwrap();
     libvirt.virsh(&["define", domain.to_str().unwrap()]);
     let place = format!("libvirt = \"iotax-it\"\nuri = \"{}\"", libvirt.uri());
-    // Its system is none, so it shuts down in no order.
+    // It has no operating system, so it does not shut down in order.
     let scenario = machines.scenario(&place, "change = [\"libvirt:iotax-it,force\"]");
     let run = ["run", scenario.as_str()];
     says(&machines.expect(2, &run), &["said to be libvirt:iotax-it", "it is shut off"]);

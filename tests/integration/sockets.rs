@@ -1,5 +1,5 @@
-//! Disks by vhost-user sockets: one that somebody else serves, who is QEMU's storage daemon here, and one of an engine that a scenario
-//! describes.
+//! Disks by vhost-user sockets: one that another process serves, QEMU's storage daemon here, and one of an engine that
+//! a scenario describes.
 
 use crate::crash::killed_everywhere;
 use crate::rig::{
@@ -14,7 +14,7 @@ use std::process::{Child, Command, Stdio};
 const QUICK: &[&str] = &["--slice", "100ms", "--min-time", "1s", "--budget", "4s", "--matched-rate", "off"];
 const VM: &str = "vm(attach=vhost-user-blk,memory=256MiB,vcpus=1)";
 
-/// Somebody's disk of 64 MiB, in a folder that no run knows.
+/// An existing disk of 64 MiB, in a folder that no run knows.
 struct Theirs {
     folder: tempfile::TempDir,
     daemon: Child,
@@ -160,7 +160,7 @@ fn a_described_engine_can_be_named_on_the_command_line() {
     rig.complains(2, &["plan", &scenario, "--tool", file], &["write tools = [\"FILE\"] in the file"]);
 }
 
-/// A scenario in which a guest stands on what an engine over a loop device makes.
+/// A scenario in which a guest uses what an engine over a loop device makes.
 fn described(rig: &Rig) -> String {
     let file = concat!(env!("CARGO_MANIFEST_DIR"), "/scenarios/engines/qsd-vhost.toml");
     let disk = rig.file("x.img", 64);
@@ -194,7 +194,7 @@ fn a_guest_stands_on_the_socket_of_a_described_engine_and_nothing_is_left_when_i
     let row = &report["workloads"][0]["rows"][0];
     assert!(row["iops"]["value"].as_f64().unwrap() > 0.0 && row["errors"] == 0, "{row}");
     is_bare(&rig, "nowhere");
-    // Intent and done of what the engine makes, behind those of the file, its filling and the loop device.
+    // Intent and done of what the engine makes, after those of the file, its filling and the loop device.
     for record in ["6:after", "7:before", "7:after"] {
         rig.killed_at(record, &args);
         rig.expect(0, &["clean"]);

@@ -258,7 +258,7 @@ mod tests {
 
     #[test]
     fn a_part_of_an_engine_is_none() {
-        // Whoever reads does the rest of the array's work, in threads that are not known.
+        // The reader does the rest of the array's work, in threads that are not known.
         assert_eq!(served(&[("md127_raid5", 1, false, true)]), None);
     }
 }

@@ -1,6 +1,6 @@
 //! Checks an image of an existing Ceph cluster before anything is planned. It is reached by its configuration, only
-//! read unless the
-//! user names it, and refused while another client has it open. iotax creates nothing in such a cluster.
+//! read unless the user names it, and refused while another client has it open. iotax creates nothing in such a
+//! cluster.
 
 use super::clusters::no_room;
 use super::survey;

@@ -1,5 +1,5 @@
-//! A vhost-user socket that somebody else serves, looked at before anything is planned: whether a disk is behind it and how large
-//! that is. Nothing is made there, and the socket is never removed.
+//! Checks a vhost-user socket that another process serves, before anything is planned: whether a disk is behind it and
+//! how large that is. Nothing is made there, and the socket is never removed.
 
 use super::survey;
 use anyhow::Result;

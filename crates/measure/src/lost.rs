@@ -46,7 +46,7 @@ impl Bench<'_> {
             let said = format!("{error:#}");
             let why = match self.places.fate_of(&place) {
                 Some(fate) => fate,
-                // QEMU lives: why its guest does not answer is in the error, and is no loss.
+                // QEMU lives: why its guest does not answer is in the error, and is not a loss.
                 None if place.is_guest() => return Err(error),
                 None if said.contains(&place.to_string()) => said,
                 None => "its agent does not answer".to_owned(),

@@ -21,7 +21,7 @@ impl Session<'_> {
     /// Waits until the drives of a set are where its stacks have them, and nowhere else; `false`: Ctrl-C.
     ///
     /// # Errors
-    /// An unmet need: a person is to do something, and nobody is there. The guard refuses the drive, or it is too small.
+    /// An unmet need: a manual step is required, and nobody is there. The guard refuses the drive, or it is too small.
     pub(super) fn await_operator(&mut self, places: &mut Places, set: &Set) -> Result<bool> {
         for index in &set.stacks {
             let stack = &self.scenario.stacks[*index];

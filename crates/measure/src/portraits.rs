@@ -93,7 +93,7 @@ impl Session<'_> {
         Ok(())
     }
 
-    /// Which threads serve the I/O of stacks beside their load.
+    /// Which threads serve the I/O of stacks, other than their load.
     pub(super) fn record_serving(&mut self, ready: &[Ready]) -> Result<()> {
         for one in ready {
             for (place, all) in &one.serving {

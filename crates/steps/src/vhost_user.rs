@@ -1,5 +1,6 @@
 //! A vhost-user socket asked what it serves: the few messages by which QEMU asks a disk of vhost-user-blk for its size, sent
-//! without a guest's memory, so that nothing is read or written. Whoever listens there is believed no further than that.
+//! without a guest's memory, so that nothing is read or written. The process that listens there is trusted no further
+//! than that.
 
 use crate::ProcessId;
 use crate::json_socket::connect_within;
@@ -19,16 +20,16 @@ use std::time::Duration;
 pub struct Served {
     /// Its bytes.
     pub bytes: u64,
-    /// How many queues it has at most; `None`: it does not tell.
+    /// How many queues it has at most; `None`: it does not report it.
     pub queues: Option<u64>,
 }
 
-/// Whoever serves another guest, or hangs, does not answer.
+/// A server that has another guest, or hangs, does not answer.
 const ANSWERS_WITHIN: Duration = Duration::from_secs(5);
 /// The version of the protocol, and the mark of an answer.
 const VERSION: u32 = 1;
 const ANSWER: u32 = 1 << 2;
-/// Feature bits: there are protocol features; several queues; what a device tells of itself.
+/// Feature bits: there are protocol features; several queues; the configuration of a device.
 const HAS_PROTOCOL_FEATURES: u64 = 1 << 30;
 const QUEUES: u64 = 1 << 0;
 const CONFIG: u64 = 1 << 9;
@@ -46,14 +47,14 @@ const SECTOR: u64 = 512;
 /// Asks the socket of that path what it serves.
 ///
 /// # Errors
-/// There is no socket, it belongs to somebody else, nobody listens there, or nobody who speaks vhost-user.
+/// There is no socket, it belongs to another user, no process listens there, or none that speaks vhost-user.
 pub fn look(path: &Path) -> Result<Served> {
     is_safe(path)?;
     let stream = connect(path)?;
     talk(stream).with_context(|| format!("{} does not answer as a disk of vhost-user-blk", path.display()))
 }
 
-/// The sockets from which a running QEMU has its disks, as far as somebody listens on them in this network namespace.
+/// The sockets from which a running QEMU has its disks, as far as a process listens on them in this network namespace.
 pub fn watched(qemu: &ProcessId) -> Vec<PathBuf> {
     let line = fs::read(format!("/proc/{}/cmdline", qemu.pid)).unwrap_or_default();
     let line = String::from_utf8_lossy(&line).into_owned();
@@ -63,8 +64,8 @@ pub fn watched(qemu: &ProcessId) -> Vec<PathBuf> {
     paths.into_iter().filter(|path| listening.contains(path)).collect()
 }
 
-/// What became of sockets that were listened on, as a clause; `None`: they still are. No connection is made: whoever serves a
-/// disk would see each.
+/// What became of sockets that were listened on, as a clause; `None`: they still are. No connection is made: the server
+/// of a disk would see each.
 pub fn lost(watched: &[PathBuf]) -> Option<String> {
     let listening = if watched.is_empty() { BTreeSet::new() } else { listening() };
     let gone = watched.iter().find(|path| !listening.contains(*path))?;

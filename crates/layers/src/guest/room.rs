@@ -90,7 +90,7 @@ impl Room {
             let vcpus: u32 = guests.iter().map(|guest| guest.vcpus).sum();
             let serving: u32 = guests.iter().map(|guest| serving_threads(guest)).sum();
             ((vcpus + serving) as usize > processors).then(|| {
-                // Guests of several sets are told together by what comes after the colon.
+                // The analysis merges guests of several sets by what comes after the colon.
                 format!(
                     "{}: overcommitted, {} and {} share {processors} {of}; lower vcpus=, or expect waiting time in \
                      the results",

@@ -1,5 +1,5 @@
-//! `domain`: a virtual machine of somebody's, which is the place of the load, is set otherwise while the stack is up. The step is
-//! this host's, which asks its manager; the machine is shut down and started.
+//! `domain`: an existing virtual machine, which is the place of the load, has other settings while the stack is up. The
+//! step is this host's, which asks its manager; the machine is shut down and started.
 
 use crate::{Claim, Exposed, Layer, PlanContext};
 use anyhow::{Context, Result, ensure};

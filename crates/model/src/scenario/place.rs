@@ -46,7 +46,7 @@ pub const LAB_KEYS: &[&str] = &["drives", "drive_size", "vcpus", "memory"];
 
 /// The key of facts in the user's words.
 pub(super) const FACTS: &str = "facts";
-/// The keys of `[place.NAME]` that a host has, beside its facts.
+/// The keys of `[place.NAME]` that a host has, apart from its facts.
 pub(super) const HOST_KEYS: &[&str] = &["ssh", "libvirt", "proxmox", "esxi", "on", "uri"];
 /// How facts are written.
 pub(super) const FACTS_FORM: &str = "facts are a table or a list of texts; hint: write facts = { switch = \"SN2010\" } or facts = [\"switch: SN2010\"]";
@@ -66,7 +66,7 @@ pub(super) fn add_fact(facts: &mut BTreeMap<String, String>, key: &str, value: &
     }
 }
 
-/// A virtual machine that may be changed for a visit, `libvirt:NAME`, and whether its power may be taken.
+/// A virtual machine that may be changed for a visit, `libvirt:NAME`, and whether it may be switched off.
 ///
 /// # Errors
 /// It names none.
@@ -227,7 +227,7 @@ pub struct Names {
     pub places: BTreeMap<String, PlaceSpec>,
     /// `[tool.NAME]`
     pub tools: BTreeMap<String, Tool>,
-    /// What `[place.NAME]` says of places beside how they are reached.
+    /// What `[place.NAME]` says of places apart from how they are reached.
     pub described: BTreeMap<Place, Described>,
 }
 

@@ -94,7 +94,7 @@ pub fn spares(stack: &Stack) -> u32 {
     stack.layers_with_members().map(|(layer, members)| layer.redundancy(members)).max().unwrap_or(0)
 }
 
-/// What tells the state of a stack's array.
+/// What reports the state of a stack's array.
 pub fn told_by(stack: &Stack) -> &'static str {
     stated_by(stack).map_or("", |states| states.source)
 }

@@ -73,7 +73,7 @@ impl Hypervisor for Libvirt {
     }
 
     fn plain(&self, disk: &str, saved: &str) -> String {
-        // libvirt writes attributes in an order of its own.
+        // libvirt writes attributes in its own order.
         let vm = Vm { manager: Manager::Libvirt, name: String::new(), on: Place::Host, uri: None };
         match driver_of(&vm, disk, saved) {
             Ok((range, attributes)) => {
@@ -102,7 +102,7 @@ fn virsh(vm: &Vm, ask: Ask, words: &[&str]) -> Result<String> {
     ask(&[&connection(vm)[..], words, &["--domain", &vm.name]].concat(), None)
 }
 
-/// Where the `<driver>` of a disk stands in a domain's XML, and its attributes.
+/// The position of the `<driver>` of a disk in a domain's XML, and its attributes.
 fn driver_of(vm: &Vm, disk: &str, xml: &str) -> Result<(Range<usize>, Settings)> {
     let document = Document::parse(xml).map_err(|error| not_understood(vm, error))?;
     let devices =

@@ -1,5 +1,5 @@
-//! Virtual machines of somebody's libvirt, Proxmox VE or ESXi: what their manager says of them, asked by its own program on this
-//! host or on another. A manager is a file and an entry in [`of`].
+//! Existing virtual machines of libvirt, Proxmox VE or ESXi: what their manager reports about them, asked by its own
+//! program on this host or on another. A manager is a file and an entry in [`of`].
 
 pub(crate) mod esxi;
 pub(crate) mod libvirt;
@@ -33,7 +33,7 @@ pub(crate) trait Hypervisor: Sync {
     /// What it says of one.
     ///
     /// # Errors
-    /// There is none of that name, it does not run, or the answer is not understood.
+    /// There is no machine of that name, it does not run, or the answer cannot be parsed.
     fn facts(&self, vm: &Vm, ask: Ask) -> Result<VmFacts>;
 
     /// Settings that can be changed for a visit.
@@ -42,7 +42,7 @@ pub(crate) trait Hypervisor: Sync {
     /// Whether it runs.
     ///
     /// # Errors
-    /// There is none of that name: it is gone, or was migrated.
+    /// There is no machine of that name: it is gone, or was migrated.
     fn runs(&self, vm: &Vm, ask: Ask) -> Result<bool>;
 
     /// Why it is left alone: snapshots, a saved state, changes that wait for a restart; `None`: nothing speaks against a change.
@@ -60,7 +60,7 @@ pub(crate) trait Hypervisor: Sync {
     /// The same with other settings.
     ///
     /// # Errors
-    /// When the saved text is not understood.
+    /// When the saved text cannot be parsed.
     fn with(&self, vm: &Vm, disk: &str, saved: &str, settings: &Settings) -> Result<String>;
 
     /// What of a saved text is compared: two are alike if nobody has edited it.
@@ -139,7 +139,7 @@ pub(crate) fn asked(vm: &Vm, arguments: &[&str], input: Option<&str>) -> Result<
     Ok(String::from_utf8_lossy(&output.stdout).into_owned())
 }
 
-/// One that does not run is no place.
+/// One that does not run cannot be a place.
 pub(crate) fn not_running(vm: &Vm, state: &str) -> anyhow::Error {
     let hint = "start it, or name the right virtual machine";
     Failed::input(format!(

@@ -152,7 +152,7 @@ fn facts_in(vm: &Vm, text: &str) -> Result<VmFacts> {
     Ok(VmFacts { manager: Manager::Proxmox, name: vm.name.clone(), settings, disks })
 }
 
-/// The number behind a word: of `scsi0`, 0.
+/// The number after a word: of `scsi0`, 0.
 fn numbered(key: &str, word: &str) -> Option<u32> {
     key.strip_prefix(word)?.parse().ok()
 }

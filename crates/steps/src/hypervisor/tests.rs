@@ -202,7 +202,7 @@ fn other_settings_touch_the_disk_alone_and_an_edit_is_seen() {
         assert_ne!(manager.plain(disk, &edited), manager.plain(disk, &changed), "an edit of something else");
         assert!(manager.with(&vm, "vdz", saved, &settings).is_err(), "no such disk");
     }
-    // As libvirt writes it: in an order of its own.
+    // As libvirt writes it: in its own order.
     let ours = of(Manager::Libvirt).with(&vm(Manager::Libvirt, "db1"), "vda", RUNNING, &settings).unwrap();
     let theirs = RUNNING.replace(
         "<driver name='qemu' type='raw' cache='none' io='native' iothread='1' queues='1'/>",

@@ -1,5 +1,6 @@
-//! A virtual machine of somebody's that is set otherwise for a visit: shut down, changed, started, and all of that back again. What
-//! it was is in the intent, so that a killed run is undone too. It is changed only as long as nobody else has edited it.
+//! Changes an existing virtual machine for a visit: it is shut down, changed, started, and afterwards restored. Its
+//! earlier settings are in the intent, so that a killed run is undone too. It is changed only as long as nobody else has
+//! edited it.
 
 use super::{ManagedResource, Operation, Undoing};
 use crate::hypervisor::{self, Hypervisor, Settings};
@@ -30,7 +31,7 @@ pub struct ChangeMachine {
     pub disk: Option<String>,
     /// What is set.
     pub settings: Settings,
-    /// Its power may be taken away, where it does not shut down.
+    /// It may be switched off if it does not shut down.
     pub force: bool,
     /// The host over ssh that it is, which is waited for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -65,7 +66,7 @@ impl ChangeMachine {
         self.settings.iter().map(|(key, value)| format!("{key}={value}")).collect::<Vec<_>>().join(",")
     }
 
-    /// How it is set now: as before, as it was changed, or edited by somebody else.
+    /// How it is set now: as before, as it was changed, or edited by another user.
     fn seen(&self) -> Result<Seen> {
         let (manager, disk, before) = (self.manager(), self.disk()?, self.before()?);
         let wanted = manager.with(&self.vm, disk, before, &self.settings)?;

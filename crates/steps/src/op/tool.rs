@@ -1,9 +1,7 @@
 //! What an engine that iotax does not know creates, by the commands that a scenario has for it. The journal keeps those
-//! commands
-//! whole, so that it is found and removed without the scenario. iotax checks what the program reports: what it created
-//! must be
-//! found under the name that carries the run's id, must be at the expected path, be large enough and not have existed
-//! before.
+//! commands whole, so that it is found and removed without the scenario. iotax checks what the program reports: what it
+//! created must be found under the name that carries the run's id, must be at the expected path, be large enough and
+//! not have existed before.
 
 use super::{
     ManagedResource, Operation, Own, PathRef, RealSystem, ResourceChange, RunTag, StepOutput, Undoing,

@@ -131,7 +131,7 @@ impl Client {
         }
     }
 
-    /// What stands in the place of a file name in a section.
+    /// What a section has in place of a file name.
     pub(super) fn lines(&self, job: &Job) -> String {
         let mut text = String::new();
         let mut line = |key: &str, value: &dyn std::fmt::Display| {
