@@ -31,11 +31,11 @@ impl Bench<'_> {
         members.map(|member| &member.place).filter(|place| self.places.is_lost(place)).cloned().collect()
     }
 
-    /// What is lost is reached again or left out; workers that had a part there are to be prepared again.
+    /// Reaches lost places again or leaves them out; workers that had a part there must be prepared again.
     fn make_up_for(&mut self, error: anyhow::Error) -> Result<()> {
         let mut gone = self.loaded();
         gone.retain(|place| !self.places.is_usable(place));
-        // What a lost place wrote cannot be read back: nothing could be said of the whole.
+        // What a lost place wrote cannot be read back, so the whole cannot be verified.
         if gone.is_empty()
             || self.workload.verifies()
             || !gone.iter().all(|place| self.is_one_of_several(place))

@@ -19,7 +19,7 @@ use std::time::Duration;
 /// A manager that does not answer by then is down.
 const ANSWERS_WITHIN: Duration = Duration::from_secs(60);
 
-/// What nobody set.
+/// The value of a setting that was not set.
 pub(crate) const DEFAULT: &str = "default";
 
 /// Runs the manager's program with these arguments and that input, and gives what it writes.
@@ -30,7 +30,7 @@ pub(crate) trait Hypervisor: Sync {
     /// The package that has its program, for a hint.
     fn package(&self) -> &'static str;
 
-    /// What it says of one.
+    /// Reads the settings of a machine.
     ///
     /// # Errors
     /// There is no machine of that name, it does not run, or the answer cannot be parsed.
@@ -45,16 +45,16 @@ pub(crate) trait Hypervisor: Sync {
     /// There is no machine of that name: it is gone, or was migrated.
     fn runs(&self, vm: &Vm, ask: Ask) -> Result<bool>;
 
-    /// Why it is left alone: snapshots, a saved state, changes that wait for a restart; `None`: nothing speaks against a change.
+    /// Why it is left alone: snapshots, a saved state, changes that wait for a restart; `None`: it may be changed.
     ///
     /// # Errors
     /// When that cannot be asked.
     fn objection(&self, vm: &Vm, ask: Ask) -> Result<Option<String>>;
 
-    /// How it is set for its next start, with all that is needed to put it back.
+    /// Its settings for the next start, with all that is needed to restore them.
     ///
     /// # Errors
-    /// There is no such disk, or it cannot be asked.
+    /// There is no such disk, or the manager does not answer.
     fn saved(&self, vm: &Vm, disk: &str, ask: Ask) -> Result<String>;
 
     /// The same with other settings.
@@ -63,16 +63,16 @@ pub(crate) trait Hypervisor: Sync {
     /// When the saved text cannot be parsed.
     fn with(&self, vm: &Vm, disk: &str, saved: &str, settings: &Settings) -> Result<String>;
 
-    /// What of a saved text is compared: two are alike if nobody has edited it.
+    /// The part of a saved text that is compared: two are equal if the machine was not edited.
     fn plain(&self, disk: &str, saved: &str) -> String;
 
-    /// Sets it so for its next start. It does not run.
+    /// Writes these settings for its next start. The machine does not run.
     ///
     /// # Errors
     /// The manager refuses.
     fn put(&self, vm: &Vm, disk: &str, saved: &str, ask: Ask) -> Result<()>;
 
-    /// Asks its system to shut down, or takes its power away.
+    /// Asks its system to shut down, or switches it off.
     ///
     /// # Errors
     /// The manager refuses.
@@ -106,7 +106,7 @@ pub(crate) fn of(manager: Manager) -> &'static dyn Hypervisor {
     }
 }
 
-/// What the manager of a virtual machine says of it.
+/// What the manager of a virtual machine reports about it.
 ///
 /// # Errors
 /// An unmet need: its program is not there. There is no such machine, it does not run, its manager does not answer.
@@ -148,7 +148,7 @@ pub(crate) fn not_running(vm: &Vm, state: &str) -> anyhow::Error {
     .into()
 }
 
-/// An answer that is not as the manager's documentation has it.
+/// An answer that does not match the manager's documentation.
 pub(crate) fn not_understood(vm: &Vm, why: impl std::fmt::Display) -> anyhow::Error {
     let program = vm.manager.program();
     Failed::measurement(format!("{vm}: cannot parse the output of {program}: {why}")).into()
@@ -211,7 +211,7 @@ fn is_shown_as(own: &str, seen: &str) -> bool {
 
 pub(crate) use iotax_facts::vm::VmDisk as Disk;
 
-/// What devices that are passed through are called among the settings.
+/// The prefix of the keys of passed-through devices among the settings.
 pub(crate) const PASSED: &str = "passthrough.";
 
 #[cfg(test)]

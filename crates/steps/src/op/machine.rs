@@ -15,11 +15,11 @@ use iotax_units::shell;
 use serde::{Deserialize, Serialize};
 use std::time::{Duration, Instant};
 
-/// A system that shuts down in order.
+/// Time for a system to shut down in order.
 const SHUTS_DOWN_WITHIN: Duration = Duration::from_secs(180);
-/// One that boots, until it answers over ssh.
+/// Time from the start until it answers over ssh.
 const ANSWERS_WITHIN: Duration = Duration::from_secs(600);
-/// How often it is looked at.
+/// Between two checks of its state.
 const LOOKS: Duration = Duration::from_millis(500);
 
 /// Other settings for a virtual machine.
@@ -36,7 +36,7 @@ pub struct ChangeMachine {
     /// The host over ssh that it is, which is waited for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub host: Option<String>,
-    /// How it was.
+    /// Its earlier settings.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub before: Option<String>,
 }
@@ -66,7 +66,7 @@ impl ChangeMachine {
         self.settings.iter().map(|(key, value)| format!("{key}={value}")).collect::<Vec<_>>().join(",")
     }
 
-    /// How it is set now: as before, as it was changed, or edited by another user.
+    /// Its settings now: as before, as changed by the run, or edited by another user.
     fn seen(&self) -> Result<Seen> {
         let (manager, disk, before) = (self.manager(), self.disk()?, self.before()?);
         let wanted = manager.with(&self.vm, disk, before, &self.settings)?;
@@ -79,14 +79,14 @@ impl ChangeMachine {
         })
     }
 
-    /// Whether it was set so already.
+    /// Whether it had these settings already.
     fn changes_nothing(&self) -> Result<bool> {
         let (manager, disk, before) = (self.manager(), self.disk()?, self.before()?);
         let wanted = manager.with(&self.vm, disk, before, &self.settings)?;
         Ok(manager.plain(disk, &wanted) == manager.plain(disk, before))
     }
 
-    /// Whether what is in force is what it was.
+    /// Whether the earlier settings are in force.
     fn in_force_as_before(&self) -> Result<bool> {
         if self.changes_nothing()? {
             return Ok(true);
@@ -127,7 +127,7 @@ impl ChangeMachine {
         Ok(())
     }
 
-    /// Starts it, and waits until the place that it is answers.
+    /// Starts it, and waits until its place answers.
     fn start(&self) -> Result<()> {
         let ask = |words: &[&str], input: Option<&str>| self.ask(words, input);
         if !self.manager().runs(&self.vm, &ask)? {
@@ -234,7 +234,7 @@ impl ManagedResource for ChangeMachine {
     }
 
     fn find(&self, _: &RunTag, _: &[StepOutput]) -> Result<Option<StepOutput>> {
-        // Nothing was done to one that could not even be asked.
+        // A machine whose manager did not answer was not changed.
         if self.before.is_none() || self.disk.is_none() {
             return Ok(None);
         }
