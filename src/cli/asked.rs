@@ -10,7 +10,7 @@ use std::path::PathBuf;
 
 fn help_of_engine() -> String {
     let words: Vec<&str> = iotax_load::engine::ALL.iter().map(|kind| kind.word).collect();
-    format!("{} or fio [default: by what kernel and target do]", words.join(", "))
+    format!("{} or fio [default: chosen for the kernel and target]", words.join(", "))
 }
 
 /// Arguments that say what to measure.
@@ -19,10 +19,10 @@ pub struct Asked {
     /// A scenario (.toml), a job file of fio (.fio), or stacks such as "file:/srv/x.img,size=4GiB | loop"
     #[arg(required = true, value_name = "SCENARIO|JOBFILE|STACK")]
     pub what: Vec<String>,
-    /// Take one stack apart: measure every prefix of it, a line a layer
+    /// Measure one stack layer by layer, one line per layer
     #[arg(long)]
     pub bill: bool,
-    /// Try whether acknowledged writes outlive a kill of the guest and of QEMU, instead of measuring
+    /// Test whether acknowledged writes survive a kill of the guest and of QEMU, instead of measuring
     #[arg(
         long,
         value_name = "trials=N,kill=WHAT,...",
@@ -37,7 +37,7 @@ pub struct Asked {
     /// The guest behind @lab: drives=6,drive_size=1GiB,vcpus=2,memory=2GiB [default: as many drives as are named]
     #[arg(long, value_name = "KEY=VALUE,...")]
     pub lab: Option<String>,
-    /// Another medium for a device that the scenario file declares, such as drive=/dev/nvme1n1
+    /// Override a scenario's [device.NAME], such as drive=/dev/nvme1n1
     #[arg(long, value_name = "NAME=MEDIUM")]
     pub device: Vec<String>,
     /// A file that describes engines as layers: [tool.NAME]
@@ -53,13 +53,14 @@ pub struct Asked {
     pub engine: Option<String>,
     #[command(flatten)]
     measure: MeasureKeys,
-    /// The one device that may be written: serial=S[,wipe=SIGNATURE]; never a path
+    /// Allow writing to one device, by serial or WWN: serial=S[,wipe=SIGNATURE]. Repeat for more devices; a path is not
+    /// accepted. All data on it may be lost
     #[arg(long, value_name = "serial=S,wipe=W")]
     pub destroy: Vec<String>,
-    /// A virtual machine that may be shut down and set otherwise for a while: libvirt:NAME[,force]
+    /// Allow shutting down a virtual machine and changing its settings for the run: libvirt:NAME[,force]
     #[arg(long, value_name = "MANAGER:NAME")]
     pub change: Vec<String>,
-    /// Write no drive more than this
+    /// Write at most this much to each drive
     #[arg(long, value_name = "SIZE")]
     pub max_written: Option<String>,
     #[command(flatten)]

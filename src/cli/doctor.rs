@@ -322,7 +322,7 @@ const MOST_DEVICES: usize = 10;
 /// for by name, has all that is known of it.
 fn short(diagnosis: &Diagnosis, required: &[String]) -> String {
     let mut text = machine_lines(&diagnosis.facts) + "\n";
-    for (head, works) in [("Can measure  ", true), ("Cannot yet   ", false)] {
+    for (head, works) in [("Can measure  ", true), ("Unavailable  ", false)] {
         let names: Vec<&str> =
             diagnosis.capabilities.iter().filter(|one| one.works == works).map(|one| one.name).collect();
         if !names.is_empty() {
@@ -338,11 +338,11 @@ fn short(diagnosis: &Diagnosis, required: &[String]) -> String {
         text += &format!("  and {} more (-v)\n", diagnosis.devices.len() - MOST_DEVICES);
     }
     if !diagnosis.unseen.is_empty() {
-        let things = counted(diagnosis.unseen.len() as u64, "thing", "things");
+        let checks = counted(diagnosis.unseen.len() as u64, "check was", "checks were");
         text += &wrapped(
             "  ",
             &format!(
-                "{things} could not be checked (-v); iotax writes to no device that may be in use or hold data"
+                "{checks} not possible (see -v). iotax never writes to a device that may be in use or hold data"
             ),
         );
     }

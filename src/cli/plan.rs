@@ -112,8 +112,10 @@ fn show(view: &View, scenario: &Scenario, ready: Ready) -> Result<String> {
             set.stacks.iter().filter_map(|index| scenario.operator_of(&scenario.stacks[*index])).take(1)
         {
             let (serial, size) = (&operator.serial, show_bytes(operator.size));
-            text += &view
-                .paragraph("  a person: ", &format!("{} (drive {serial}, {size} of it used)", operator.text));
+            text += &view.paragraph(
+                "  manual step: ",
+                &format!("{} (drive {serial}, {size} of it used)", operator.text),
+            );
         }
         text += &set::steps(view, &plan, &scenario.stacks);
         text += &written_below(view, &plan.steps);
@@ -121,7 +123,7 @@ fn show(view: &View, scenario: &Scenario, ready: Ready) -> Result<String> {
         let what = if scenario.durability.is_some() { "try" } else { "measure" };
         text += &set::targets(view, &plan, &scenario.stacks, what);
         if !plan.steps.is_empty() {
-            text += "  take all of it down in reverse order\n";
+            text += "  undo all steps in reverse order\n";
         }
     }
     let more = match &scenario.durability {
@@ -173,12 +175,10 @@ fn hosts(view: &View, scenario: &Scenario) -> String {
             let copy = RemoteAgent { host: (*host).to_owned(), for_steps: false };
             view.paragraph("  ", &format!("{}; the copy is removed afterwards", copy.describe()))
         }
-        Agent::Fio => {
-            view.paragraph("  ", &format!("load {host} over ssh by the fio there; nothing is copied"))
-        }
+        Agent::Fio => view.paragraph("  ", &format!("run the fio of {host} over ssh; nothing is copied")),
     };
     let head =
-        "hosts over ssh (plan asks none of them: run finds out whether they answer, and what is there)";
+        "hosts over ssh (plan does not connect to them; run checks whether they answer, and what is there)";
     let all = |host: &(&str, Agent)| line(host) + &written_there(view, scenario, host.0);
     view.paragraph("", head) + &hosts.iter().map(all).collect::<String>()
 }
@@ -200,9 +200,9 @@ fn written_there(view: &View, scenario: &Scenario, host: &str) -> String {
     }
     let given: Vec<&str> = scenario.consent.iter().map(|consent| consent.serial.as_str()).collect();
     let given =
-        if given.is_empty() { "none is given".to_owned() } else { format!("given: {}", given.join(", ")) };
+        if given.is_empty() { "none given".to_owned() } else { format!("given: {}", given.join(", ")) };
     let text = format!(
-        "write to {} on {host}: run refuses a drive without --destroy serial=... of that very one ({given})",
+        "write to {} on {host}: run refuses each drive that has no --destroy serial=... ({given})",
         drives.join(", ")
     );
     view.red(&view.paragraph("  ", &text))
@@ -210,7 +210,7 @@ fn written_there(view: &View, scenario: &Scenario, host: &str) -> String {
 
 /// What leads into it, of stacks that an earlier set brought up.
 fn in_further_state(view: &View, ground: &Ground, set: &Set, after: usize) -> Result<String> {
-    let mut text = format!("  in the same visit, behind set {}\n", after + 1);
+    let mut text = format!("  in the same visit as set {}, after it\n", after + 1);
     for (_, steps) in ground.into_state(set, after)? {
         let line = |step: &Step| {
             view.paragraph("  then ", &format!("@{}: {}", step.place, step.op.operation().describe()))
@@ -218,7 +218,7 @@ fn in_further_state(view: &View, ground: &Ground, set: &Set, after: usize) -> Re
         text += &steps.iter().map(line).collect::<String>();
         text += &written_below(view, &steps);
     }
-    Ok(text + "  measure, its state read before and behind every slice\n")
+    Ok(text + "  measure; check the state before and after every slice\n")
 }
 
 /// Guests with emulated drives that are up for the whole run.
@@ -228,9 +228,8 @@ fn labs(view: &View, scenario: &Scenario) -> String {
         let vcpus = counted(u64::from(lab.vcpus), "vCPU", "vCPUs");
         let each = if lab.drives == Some(1) { "" } else { " each" };
         let (size, memory) = (show_bytes(lab.drive_size), show_bytes(lab.memory));
-        let text = format!(
-            "{drives} of {size}{each}, {vcpus}, {memory} of memory; up for the whole run, and gone with it"
-        );
+        let text =
+            format!("{drives} of {size}{each}, {vcpus}, {memory} of memory; it exists for the whole run");
         view.paragraph(&format!("lab {place}: "), &format!("a guest with {text}"))
     };
     scenario.labs.iter().map(line).collect()
@@ -241,7 +240,7 @@ fn files(view: &View, scenario: &Scenario, steps: &[Step]) -> String {
     let remote = scenario.stacks.iter().all(|stack| !stack.medium.place().is_host());
     match steps {
         [] if remote => String::new(),
-        [] => "files under test: none is made\n".to_owned(),
+        [] => "files under test: no file is created\n".to_owned(),
         steps => {
             let steps: String = steps.iter().map(|step| set::line(view, step)).collect();
             format!("files under test\n{steps}")
@@ -270,12 +269,12 @@ fn trials(spec: &DurabilitySpec, ground: &Ground) -> Result<String> {
         );
     }
     let written = match ground.scenario.max_written {
-        Some(bytes) => format!("at most {} are written in all", show_bytes(bytes)),
-        None => "as much is written as that takes; hint: max_written bounds it".to_owned(),
+        Some(bytes) => format!("at most {} is written in total", show_bytes(bytes)),
+        None => "the amount written is not limited; hint: set max_written".to_owned(),
     };
     Ok(text
         + &format!(
-            "  a trial: writes of 4 KiB at random, {} at once, a flush behind each {}; killed {} to {} after the first \
+            "  a trial: writes of 4 KiB at random, {} at once, a flush after every {}; killed {} to {} after the first \
              acknowledgement, brought up again, read back; {written}\n",
             spec.in_flight,
             spec.batch,
@@ -294,10 +293,10 @@ fn trials(spec: &DurabilitySpec, ground: &Ground) -> Result<String> {
 fn trials_take(spec: &DurabilitySpec, kills: u64, bounded: bool) -> String {
     let load_s = (spec.least_ns + spec.most_ns) as f64 / 2e9;
     let all = |seconds: f64| long_time(kills as f64 * (load_s + seconds));
-    let most = if bounded { ", or less where max_written cuts it short" } else { "" };
+    let most = if bounded { ", or less if max_written ends it earlier" } else { "" };
     format!(
-        "time: {kills} kills, each behind {} of load in the mean{most} and before a boot ({BOOTS}): {} at 3 s a boot, {} at 60 s, \
-         and reading back\n",
+        "time: {kills} kills, each after {} of load on average{most} and followed by a boot ({BOOTS}): {} at 3 s per \
+         boot, {} at 60 s; plus reading back\n",
         show_ns(1e9 * load_s),
         all(3.0),
         all(60.0)
@@ -305,14 +304,18 @@ fn trials_take(spec: &DurabilitySpec, kills: u64, bounded: bool) -> String {
 }
 
 /// How long a guest takes to boot.
-const BOOTS: &str = "seconds with KVM, a minute or two without";
+const BOOTS: &str = "seconds with KVM, 1-2 min without";
 
 /// What syncs and rebuilds write to the members of arrays, which nobody issued.
 fn written_below(view: &View, steps: &[Step]) -> String {
     match steps.iter().map(|step| step.op.bytes_below()).fold(0, u64::saturating_add) {
         0 => String::new(),
         bytes => {
-            let text = format!("syncs and rebuilds write {} to members at most", show_size(bytes));
+            let text = match is_unknown(bytes) {
+                true => "syncs and rebuilds write to the members; how much is unknown until the drives exist"
+                    .to_owned(),
+                false => format!("syncs and rebuilds write at most {} to the members", show_bytes(bytes)),
+            };
             view.paragraph("  ", &text)
         }
     }
@@ -325,12 +328,15 @@ fn first_writes(view: &View, scenario: &Scenario, plan: &SetPlan, region: u64) -
         let (written, of) = (show_size(what.written()), &scenario.stacks[*index].name);
         let data = if what.data.is_unique() { String::new() } else { format!(", with {}", what.data) };
         let how = match what.order {
-            FirstWrites::InOrder => "all of it once, in order".to_owned(),
+            FirstWrites::InOrder => format!("write all of {of} once, sequentially"),
             FirstWrites::AtRandom { block } => {
-                format!("blocks of {} at random places, then all of it in order", show_bytes(block))
+                format!(
+                    "write blocks of {} at random places of {of}, then all of it sequentially",
+                    show_bytes(block)
+                )
             }
         };
-        view.paragraph("  ", &format!("write {written} through {of} before it is measured: {how}{data}"))
+        view.paragraph("  ", &format!("before measuring, {how} ({written}){data}"))
     };
     of_set(&plan.targets, region, scenario.data()).into_iter().map(line).collect()
 }
@@ -340,22 +346,22 @@ fn regime(scenario: &Scenario, caches: &[WriteCache]) -> String {
     let steady = scenario.measure.regime == Regime::Steady;
     let rule = match (steady, caches.first()) {
         _ if !scenario.writes() => return String::new(),
-        (false, _) => "a burst, caches take part".to_owned(),
+        (false, _) => "regime burst, so verdicts include write caches".to_owned(),
         (true, Some(largest)) => {
             format!(
-                "steady, more than {} to each drive in each visit before any counts",
+                "regime steady: in each visit more than {} is written to each drive before any write counts",
                 show_bytes(largest.bytes)
             )
         }
         (true, None) => {
-            "steady, shown only by a lasting fall of pace; hint: name the largest cache with write_cache"
+            "regime steady, shown only by a lasting drop of the write rate; hint: set write_cache to the size of the \
+             largest cache"
                 .to_owned()
         }
     };
     let known: Vec<String> =
         caches.iter().map(|cache| format!("  {}: {}\n", cache.name, show_bytes(cache.bytes))).collect();
-    let none =
-        if caches.is_empty() { "; no cache of writes is known on the path" } else { "; known caches:" };
+    let none = if caches.is_empty() { "; no write cache known on the path" } else { "; known caches:" };
     format!("writes: {rule}{none}\n{}", known.concat())
 }
 
@@ -413,25 +419,25 @@ fn times(scenario: &Scenario, layout: &Layout, guests: bool) -> String {
     let visits = counted(u64::from(measure.visits), "visit", "visits");
     let how = match (layout.chains().len(), layout.siblings()) {
         _ if measure.attaches > 1 && layout.sets.len() == 1 => {
-            format!("rounds of all stacks, set up {} times", measure.attaches)
+            format!("rounds over all stacks, set up {} times", measure.attaches)
         }
         (1, 1) if layout.sets.len() > 1 => format!("{visits}, one state after the other in each"),
-        (1, 1) => "rounds of all stacks, until the answer is sure".to_owned(),
-        (1, siblings) => format!("rounds of all stacks on {siblings} equal files, swapped at half time"),
+        (1, 1) => "rounds over all stacks, until the precision is reached".to_owned(),
+        (1, siblings) => format!("rounds over all stacks on {siblings} equal files, swapped at half time"),
         (sets, _) => format!("{sets} sets in {visits} each, in random order"),
     };
     let written = match scenario.max_written {
-        Some(bytes) => format!("no drive is written more than {}\n", show_bytes(bytes)),
+        Some(bytes) => format!("at most {} is written to each drive\n", show_bytes(bytes)),
         None => String::new(),
     };
     let before = before_the_rounds(measure, layout, guests);
     let in_all = long_time((most + before) * workloads as f64);
     let before = match before > 0.0 {
-        true => format!(", behind up to {before:.0} s for the pilot and the baseline alone"),
+        true => format!(" plus up to {before:.0} s for the pilot and the baseline alone"),
         false => String::new(),
     };
     format!(
-        "measuring: {}, each {least:.0} s to {most:.0} s{before}, at most {in_all} in all: {how}\n{written}",
+        "measuring: {}, {least:.0} s to {most:.0} s each{before}; at most {in_all} in total: {how}\n{written}",
         counted(workloads as u64, "workload", "workloads")
     )
 }
@@ -466,13 +472,13 @@ fn measured_on(region: u64) -> String {
     match region {
         bytes if is_unknown(bytes) => String::new(),
         bytes => format!(
-            "every stack is loaded on the {} that the smallest of them offers, or on what its jobs' size says\n",
+            "every stack is loaded on {}, the size of the smallest stack (unless the workload sets size)\n",
             show_bytes(bytes)
         ),
     }
 }
 
-/// What takes time beside measuring; how long depends on the drives and the machine.
+/// What takes time apart from measuring; how long depends on the drives and the machine.
 fn setting_up(scenario: &Scenario, layout: &Layout, beside: &Beside) -> String {
     let stacks = layout.sets.iter().map(|set| set.stacks.len() as u64).sum();
     let stacks = counted(stacks, "stack", "stacks");
@@ -485,10 +491,10 @@ fn setting_up(scenario: &Scenario, layout: &Layout, beside: &Beside) -> String {
     };
     let often = if times > 1 { format!(", {times} times") } else { String::new() };
     let read_back = if scenario.verifies() { ", reading back what was written" } else { "" };
-    format!("not in that time: setting up and taking down {stacks}{often}{read_back}{}\n", beside.said())
+    format!("plus: setting up and removing {stacks}{often}{read_back}{}\n", beside.said())
 }
 
-/// What a run does beside its measuring, all visits together.
+/// What a run does apart from measuring, all visits together.
 #[derive(Clone, Copy, Debug, Default)]
 struct Beside {
     /// Guests that are booted: one is one boot, however many stacks have a disk in it.
@@ -606,7 +612,10 @@ mod tests {
         let array = "[/dev/sda,/dev/sdb] @ssh:db1 | mdraid(level=1)";
         let told = of(array, &[("rw", "randread")]);
         assert!(
-            told.contains("write to /dev/sda, /dev/sdb on db1: run refuses a drive without --destroy serial=... of that very one (none is given)"),
+            told.contains(
+                "write to /dev/sda, /dev/sdb on db1: run refuses each drive that has no --destroy \
+                serial=... (none given)"
+            ),
             "{told}"
         );
         assert!(!of("/dev/sda @ssh:db1", &[("rw", "randread")]).contains("--destroy"));
@@ -640,14 +649,16 @@ mod tests {
         assert_eq!(of("randread", false, &[]), "");
         assert_eq!(
             of("randwrite", false, std::slice::from_ref(&cache)),
-            "writes: a burst, caches take part; known caches:\n  write_cache, as given: 32 GiB\n"
+            "writes: regime burst, so verdicts include write caches; known caches:\n  write_cache, as given: 32 GiB\n"
         );
         assert_eq!(
             of("randwrite", true, &[cache]),
-            "writes: steady, more than 32 GiB to each drive in each visit before any counts; known caches:\n  write_cache, as given: 32 GiB\n"
+            "writes: regime steady: in each visit more than 32 GiB is written to each drive before any write counts; \
+             known caches:\n  write_cache, as given: 32 GiB\n"
         );
         assert!(
-            of("randwrite", true, &[]).contains("hint: name the largest cache with write_cache; no cache")
+            of("randwrite", true, &[])
+                .contains("hint: set write_cache to the size of the largest cache; no write cache")
         );
     }
 
@@ -656,12 +667,12 @@ mod tests {
         let spec = DurabilitySpec::default();
         assert_eq!(
             trials_take(&spec, 260, false),
-            "time: 260 kills, each behind 1.50 s of load in the mean and before a boot (seconds with KVM, a minute or two without): \
-             20 min at 3 s a boot, 4.4 h at 60 s, and reading back\n"
+            "time: 260 kills, each after 1.50 s of load on average and followed by a boot (seconds with KVM, 1-2 min \
+             without): 20 min at 3 s per boot, 4.4 h at 60 s; plus reading back\n"
         );
         let fixed = DurabilitySpec { least_ns: 0, most_ns: 0, ..spec };
-        assert!(trials_take(&fixed, 2, true).contains(": 6 s at 3 s a boot, 120 s at 60 s"));
-        assert!(trials_take(&fixed, 2, true).contains("or less where max_written cuts it short"));
+        assert!(trials_take(&fixed, 2, true).contains(": 6 s at 3 s per boot, 120 s at 60 s"));
+        assert!(trials_take(&fixed, 2, true).contains("or less if max_written ends it earlier"));
     }
 
     #[test]
@@ -709,7 +720,7 @@ mod tests {
 
     #[test]
     fn what_the_load_reaches_is_said_where_it_is_known() {
-        assert!(measured_on(510 << 20).contains(" the 510 MiB that "));
+        assert!(measured_on(510 << 20).contains(" on 510 MiB, the size "));
         assert_eq!(measured_on(iotax_units::UNKNOWN_BYTES / 4 * 3), "");
     }
 

@@ -28,12 +28,13 @@ pub struct Args {
     given: Given,
 }
 
-/// What a report is made with beside the record.
+/// What a report is made with, apart from the record.
 #[derive(clap::Args, Clone, Debug, Default)]
+#[group(skip)]
 pub struct Given {
     #[command(flatten)]
     ratings: ratings::Given,
-    /// Percentiles of latency to show beside p50, p99 and p99.9, over those of the scenario: p99.95,p90
+    /// Latency percentiles to show in addition to p50, p99 and p99.9, instead of those of the scenario: p99.95,p90
     #[arg(long, value_name = "P,...")]
     percentiles: Option<String>,
 }

@@ -1,5 +1,5 @@
-//! Virtual machines of somebody's as places. The host that they are is a real sshd on loopback, and their managers are a program
-//! `qm` that answers as Proxmox VE's documentation has it, and a real libvirtd.
+//! Existing virtual machines as places. The host that they are is a real sshd on loopback, and their managers are a
+//! program `qm` that answers as Proxmox VE's documentation has it, and a real libvirtd.
 
 use crate::rig::{Rig, can, can_loop, can_run, is_root, says, wait, words};
 use crate::sshd::Sshd;
@@ -7,7 +7,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
-/// A `qm` over the files `config` and `status` of its folder. It lists what it was told in `log`.
+/// A `qm` over the files `config` and `status` of its folder. It lists its arguments in `log`.
 const QM: &str = r#"#!/bin/sh
 set -eu
 cd "$(dirname "$0")/qm.d"
@@ -185,7 +185,7 @@ fn a_vm_that_a_killed_run_has_changed_is_put_back_unless_somebody_has_edited_it(
     machines.killed_at(&format!("{}:after", intent + 1), &run);
     qm.write("config", &qm.read("config").replace("memory: 4096", "memory: 8192"));
     let left = machines.expect(5, &["clean"]);
-    says(&left, &["somebody has edited it since", "put that back by hand"]);
+    says(&left, &["it was edited after the run changed it", "restore that by hand"]);
     assert!(qm.read("config").contains("memory: 8192") && qm.read("config").contains("cache=writeback"));
 }
 
@@ -204,14 +204,14 @@ fn a_vm_that_is_off_locked_or_has_snapshots_is_left_alone() {
     qm.write("status", "stopped\n");
     says(
         &machines.expect(2, &["run", &scenario]),
-        &["ssh:elsewhere is said to be proxmox:100", "it is stopped"],
+        &["ssh:elsewhere is declared as proxmox:100", "it is stopped"],
     );
     assert!(!qm.read("log").contains("shutdown"));
     let other = machines.scenario("libvirt = \"db1\"\non = \"ssh:other.invalid\"", "");
     says(&machines.expect(2, &["run", &other]), &["hint: --change libvirt:db1"]);
 }
 
-/// A libvirtd of its own, as nobody; it ends when dropped.
+/// A separate libvirtd, as nobody; it ends when dropped.
 struct Libvirt {
     folder: PathBuf,
     pid: String,
@@ -273,7 +273,7 @@ fn a_real_domain_of_libvirt_is_read_changed_and_put_back() {
     std::fs::write(&domain, xml).unwrap();
     libvirt.virsh(&["define", domain.to_str().unwrap()]);
     let place = format!("libvirt = \"iotax-it\"\nuri = \"{}\"", libvirt.uri());
-    // Its system is none, so it shuts down in no order.
+    // It has no operating system, so it does not shut down in order.
     let scenario = machines.scenario(&place, "change = [\"libvirt:iotax-it,force\"]");
     let run = ["run", scenario.as_str()];
     says(&machines.expect(2, &run), &["said to be libvirt:iotax-it", "it is shut off"]);
@@ -300,7 +300,7 @@ fn a_real_domain_of_libvirt_is_read_changed_and_put_back() {
     machines.killed_at(&format!("{}:after", intent + 1), &run);
     libvirt.virsh(&["setvcpus", "iotax-it", "1", "--config", "--maximum"]);
     libvirt.virsh(&["desc", "iotax-it", "--config", "edited by somebody"]);
-    says(&machines.expect(5, &["clean"]), &["somebody has edited it since"]);
+    says(&machines.expect(5, &["clean"]), &["it was edited after the run changed it"]);
     assert!(saved().contains("edited by somebody"));
 }
 
@@ -335,7 +335,7 @@ fn a_person_moves_a_drive_and_resume_goes_on() {
     write("8MiB");
     let file = rig.path("move.toml").display().to_string();
     let plan = rig.expect(0, &["plan", &file]);
-    says(&plan, &["a person: give the drive to one", "of it used)"]);
+    says(&plan, &["manual step: give the drive to one", "of it used)"]);
     let mut args = ["run", file.as_str()];
     let mut moved = 0;
     loop {
@@ -343,9 +343,7 @@ fn a_person_moves_a_drive_and_resume_goes_on() {
         let said = words(&output);
         match output.status.code() {
             Some(0) => break,
-            Some(3) => {
-                says(&said, &["a person is to do something before", "it is not done yet: ", "`iotax resume"])
-            }
+            Some(3) => says(&said, &["a manual step is required before", "not done yet: ", "`iotax resume"]),
             _ => panic!("{said}"),
         }
         let to = usize::from(said.contains("give the drive to two"));

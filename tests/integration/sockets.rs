@@ -1,5 +1,5 @@
-//! Disks by vhost-user sockets: one that somebody else serves, who is QEMU's storage daemon here, and one of an engine that a scenario
-//! describes.
+//! Disks by vhost-user sockets: one that another process serves, QEMU's storage daemon here, and one of an engine that
+//! a scenario describes.
 
 use crate::crash::killed_everywhere;
 use crate::rig::{
@@ -14,7 +14,7 @@ use std::process::{Child, Command, Stdio};
 const QUICK: &[&str] = &["--slice", "100ms", "--min-time", "1s", "--budget", "4s", "--matched-rate", "off"];
 const VM: &str = "vm(attach=vhost-user-blk,memory=256MiB,vcpus=1)";
 
-/// Somebody's disk of 64 MiB, in a folder that no run knows.
+/// An existing disk of 64 MiB, in a folder that no run knows.
 struct Theirs {
     folder: tempfile::TempDir,
     daemon: Child,
@@ -75,8 +75,8 @@ fn a_socket_that_somebody_serves_is_measured_written_with_consent_and_left_alone
     assert_eq!(disks(&report)[0]["differs"], serde_json::json!([]), "{report}");
     assert!(disk().iter().all(|byte| *byte == 7), "a load that reads writes nothing");
     let writes = [&["run", &stack, "--rw", "randwrite"], QUICK].concat();
-    let hint = format!("--destroy serial={medium} if what is in it may be lost");
-    rig.complains(2, &writes, &["is somebody else's and would be written", &hint]);
+    let hint = format!("--destroy serial={medium} if its data may be lost");
+    rig.complains(2, &writes, &["which iotax did not create", &hint]);
     let consent = format!("serial={medium}");
     rig.expect(0, &[&writes[..], &["--destroy", &consent]].concat());
     assert!(disk().iter().any(|byte| *byte != 7));
@@ -108,8 +108,8 @@ fn a_socket_that_goes_away_under_load_ends_the_run_with_its_name() {
     signal(&theirs.daemon, Signal::KILL);
     let output = run.wait_with_output().unwrap();
     assert_eq!(output.status.code(), Some(4), "{}", words(&output));
-    let gone = format!("nobody listens on {} any more", theirs.socket().display());
-    says(&words(&output), &[&gone, "what served the guest's disk has ended"]);
+    let gone = format!("no process listens on {} any more", theirs.socket().display());
+    says(&words(&output), &[&gone, "the server of the guest's disk has ended"]);
     assert_eq!(traces(&rig.path("")), Vec::<String>::new());
     rig.expect(0, &["clean"]);
 }
@@ -123,13 +123,16 @@ fn what_is_no_disk_by_vhost_user_is_refused_before_anything_is_made() {
     let at = |path: &Path| format!("vhost-user:{} | {VM}", path.display());
     let refused = |path: &Path, why: &str| {
         let told = flat(&rig.complaint(2, &["plan", &at(path), "--rw", "randread"]));
-        assert!(told.contains(why) && told.contains("hint: start what serves it first"), "{told}");
+        assert!(
+            told.contains(why) && told.contains("hint: first start the program that serves it"),
+            "{told}"
+        );
     };
     refused(&rig.path("none"), "there is no /");
     std::fs::write(rig.path("file"), "").unwrap();
-    refused(&rig.path("file"), "is no socket");
+    refused(&rig.path("file"), "is not a socket");
     drop(UnixListener::bind(rig.path("left")).unwrap());
-    refused(&rig.path("left"), "nobody listens on /");
+    refused(&rig.path("left"), "no process listens on /");
     let listener = UnixListener::bind(rig.path("other")).unwrap();
     let server = std::thread::spawn(move || {
         std::io::Write::write_all(&mut listener.accept().unwrap().0, b"220 mail.example ESMTP\r\n").unwrap();
@@ -157,7 +160,7 @@ fn a_described_engine_can_be_named_on_the_command_line() {
     rig.complains(2, &["plan", &scenario, "--tool", file], &["write tools = [\"FILE\"] in the file"]);
 }
 
-/// A scenario in which a guest stands on what an engine over a loop device makes.
+/// A scenario in which a guest uses what an engine over a loop device makes.
 fn described(rig: &Rig) -> String {
     let file = concat!(env!("CARGO_MANIFEST_DIR"), "/scenarios/engines/qsd-vhost.toml");
     let disk = rig.file("x.img", 64);
@@ -191,7 +194,7 @@ fn a_guest_stands_on_the_socket_of_a_described_engine_and_nothing_is_left_when_i
     let row = &report["workloads"][0]["rows"][0];
     assert!(row["iops"]["value"].as_f64().unwrap() > 0.0 && row["errors"] == 0, "{row}");
     is_bare(&rig, "nowhere");
-    // Intent and done of what the engine makes, behind those of the file, its filling and the loop device.
+    // Intent and done of what the engine makes, after those of the file, its filling and the loop device.
     for record in ["6:after", "7:before", "7:after"] {
         rig.killed_at(record, &args);
         rig.expect(0, &["clean"]);
@@ -215,7 +218,7 @@ fn an_engine_whose_socket_goes_away_under_load_is_named_and_taken_away() {
     kill_process(daemon, Signal::KILL).unwrap();
     let output = run.wait_with_output().unwrap();
     assert_eq!(output.status.code(), Some(4), "{}", words(&output));
-    says(&words(&output), &["nobody listens on /", ".sock any more"]);
+    says(&words(&output), &["no process listens on /", ".sock any more"]);
     is_bare(&rig, "under load");
 }
 

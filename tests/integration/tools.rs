@@ -109,10 +109,13 @@ fn a_program_that_hangs_fails_or_lies_leaves_nothing() {
             format!("{MAKES}; echo 'drive 1 has failed'; exit 9"),
             "failed (exit status: 9): drive 1 has failed",
         ),
-        (r#"echo "$3" > "$state/$2""#.to_owned(), "is a device that was there before, of somebody else"),
+        (r#"echo "$3" > "$state/$2""#.to_owned(), "existed before and is not ours"),
         (r#"echo /dev/none > "$state/$2""#.to_owned(), "there is no /dev/none"),
-        (r#"echo /dev/null > "$state/$2""#.to_owned(), "/dev/null is no block device"),
-        (r#"losetup --find --show --sizelimit 1048576 "$3" > "$state/$2""#.to_owned(), "has 1 MiB, where"),
+        (r#"echo /dev/null > "$state/$2""#.to_owned(), "/dev/null is not a block device"),
+        (
+            r#"losetup --find --show --sizelimit 1048576 "$3" > "$state/$2""#.to_owned(),
+            "has 1 MiB and at least",
+        ),
     ];
     for (create, wanted) in cases {
         let rig = Rig::new();
@@ -138,7 +141,7 @@ fn a_program_that_is_missing_is_an_unmet_need() {
     let tool = arrayctl(&rig, "").replace(&rig.path("arrayctl").display().to_string(), "no-such-engine-cli");
     let said = rig.complaint(3, &["run", &scenario(&rig, "array", &tool)]);
     assert!(
-        said.contains("no-such-engine-cli is not installed: for the commands of [tool.array]; hint: "),
+        said.contains("no-such-engine-cli is not installed: for [tool.array], which runs it; hint: "),
         "{said}"
     );
     assert!(!rig.path("x.img").exists());

@@ -252,9 +252,9 @@ fn plan_touches_nothing_and_says_what_is_missing() {
     let output = rig.iotax(&["plan", "--bill", &stack]);
     let plan = flat(&words(&output));
     // Without root, loop devices or mkfs the plan is shown all the same.
-    let unmet = plan.contains("this machine lacks what");
+    let unmet = plan.contains("missing on this machine");
     assert_eq!(output.status.code(), Some(if unmet { 3 } else { 0 }), "{plan}");
-    for part in ["losetup", "irreversible: mkfs.ext4", "mount -t ext4", "take all of it down"] {
+    for part in ["losetup", "irreversible: mkfs.ext4", "mount -t ext4", "undo all steps in reverse order"] {
         assert!(plan.contains(part), "{plan}");
     }
     assert!(!rig.path("x.img").exists() && rig.run_dirs().is_empty());

@@ -108,11 +108,11 @@ pub(super) fn warnings(view: &WorkloadView, clusters: &[ClusterFindings]) -> Vec
         let text = match (one.slices_not_healthy, one.changed) {
             (0, _) => return None,
             (count, true) if count < one.slices => format!(
-                "{load}: the cluster changed its state: {count} of {} were measured while it was not healthy or not known, and figures \
-                 are of all of them",
+                "{load}: the cluster changed its state: {count} of {} were measured while it was not healthy or its \
+                 state was unknown; the figures include them",
                 counted(one.slices, "slice", "slices")
             ),
-            _ => format!("{load}: measured while the cluster was not healthy, or not known to be"),
+            _ => format!("{load}: measured while the cluster was not healthy, or its state was unknown"),
         };
         Some(WarningReport::new("cluster", &name, format!("{text} ({})", one.sentence)))
     };
@@ -168,7 +168,7 @@ mod tests {
         assert!(one.slices > 3 && one.course.len() == 1 && warnings.is_empty());
         assert!(
             one.sentence
-                .ends_with("healthy: HEALTH_OK, 3 up and 3 in of 3 OSDs, 16 active+clean (4 of 4 readings)")
+                .ends_with("healthy: HEALTH_OK, 3 OSDs: 3 up, 3 in, 16 active+clean (4 of 4 readings)")
         );
     }
 
@@ -191,7 +191,7 @@ mod tests {
     fn a_cluster_that_does_not_answer_is_not_known_to_be_healthy() {
         let (one, warnings) = found(&read([None, None, None, None]));
         assert_eq!((one.unknown, one.healthy, one.slices_not_healthy), (4, 0, one.slices));
-        assert!(warnings[0].text.contains("not known to be") && warnings[0].text.contains("no answer"));
+        assert!(warnings[0].text.contains("its state was unknown") && warnings[0].text.contains("no answer"));
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! What two places are not alike in beside what was measured there: facts of one name that the user said of both, and how the
+//! How two places differ apart from what was measured there: facts of one name that the user said of both, and how the
 //! managers of two virtual machines set them, and the disks under load.
 
 use super::reading::WorkloadView;
@@ -18,10 +18,11 @@ pub(super) struct Difference {
     pub(super) of_disk: bool,
 }
 
-/// Names of files, volumes and addresses differ by nature, and so do processors; memory of two guests is a check of its own.
+/// Names of files, volumes and addresses differ by nature, and so do processors; memory of two guests has a separate
+/// check.
 const OWN: &[&str] = &["file", "volume", "device", "size", "memory", "memory_mb", "affinity"];
 
-/// What is said of both and not alike.
+/// What is stated for both and differs.
 fn unlike(
     one: &BTreeMap<String, String>,
     other: &BTreeMap<String, String>,
@@ -71,7 +72,7 @@ fn measured<'a>((vm, path): (&'a VmFacts, &Path)) -> Option<&'a VmDisk> {
     vm.disks.iter().find(|disk| disk.measured.as_deref() == Some(path))
 }
 
-/// What the places of two stacks are not alike in, as sentences.
+/// How the places of two stacks differ, as sentences.
 pub(super) fn between(reading: &WorkloadView, base: usize, at: usize) -> Vec<String> {
     let of = |at: usize| Some((reading.place_of(at)?, &reading.worker(at)?.target));
     let (Some((there, there_path)), Some((here, here_path))) = (of(base), of(at)) else { return Vec::new() };
@@ -81,7 +82,7 @@ pub(super) fn between(reading: &WorkloadView, base: usize, at: usize) -> Vec<Str
     let places = format!("{} against {}", here.place, there.place);
     let facts = said(here, there).into_iter().map(|one| {
         let [ours, theirs] = &one.values;
-        format!("{} is {ours} against {theirs} ({places}): the places are not alike", one.name)
+        format!("{} is {ours} against {theirs} ({places}): the places differ", one.name)
     });
     let machines = here.facts.vm.as_deref().zip(there.facts.vm.as_deref());
     let machines =
@@ -89,7 +90,7 @@ pub(super) fn between(reading: &WorkloadView, base: usize, at: usize) -> Vec<Str
     let settings = machines.into_iter().flatten().map(|one| {
         let (name, [ours, theirs]) = (&one.name, &one.values);
         let what = if one.of_disk { "the disks under load" } else { "the virtual machines" };
-        format!("{name}={ours} against {name}={theirs} ({places}): {what} are not set alike")
+        format!("{name}={ours} against {name}={theirs} ({places}): {what} have different settings")
     });
     facts.chain(settings).collect()
 }
@@ -121,7 +122,7 @@ mod tests {
         })
     }
 
-    /// What is found of two stacks, each in a place of its own.
+    /// What is found of two stacks, each in its own place.
     fn found(said: [&[(&str, &str)]; 2], machines: [Option<(Manager, &str)>; 2]) -> Vec<String> {
         let mut run = twin::a_against_a();
         for (at, place) in ["ssh:vm1", "ssh:vm2"].into_iter().enumerate() {
@@ -143,7 +144,7 @@ mod tests {
             [&[("switch", "SN2010"), ("rack", "1")], &[("switch", "SN2410"), ("room", "2")]];
         assert_eq!(
             found(said, [None, None]),
-            [format!("switch is SN2410 against SN2010 {places}: the places are not alike")]
+            [format!("switch is SN2410 against SN2010 {places}: the places differ")]
         );
         assert_eq!(found([said[0], said[0]], [None, None]), Vec::<String>::new());
     }
@@ -154,7 +155,9 @@ mod tests {
         let places = "(ssh:vm2 against ssh:vm1)";
         assert_eq!(
             found([&[], &[]], [libvirt("none"), libvirt("writeback")]),
-            [format!("cache=writeback against cache=none {places}: the disks under load are not set alike")]
+            [format!(
+                "cache=writeback against cache=none {places}: the disks under load have different settings"
+            )]
         );
         assert_eq!(found([&[], &[]], [libvirt("none"), libvirt("none")]), Vec::<String>::new());
         let other = Some((Manager::Proxmox, "writeback"));

@@ -127,7 +127,7 @@ fn of_serving(reading: &WorkloadView, at: usize) -> Option<EngineReport> {
     let threads: Vec<String> = by_place.values().flat_map(|one| &one.threads).map(group).collect();
     let cpu = figure(reading, at, "ns", |round| Some((round.all_ios, round.engine_ns?)));
     let iops_per_core = match cpu.value() {
-        Some(ns) if ns <= 0.0 => Figure::missing("its threads computed nothing that the kernel counted"),
+        Some(ns) if ns <= 0.0 => Figure::missing("its threads used no CPU time that the kernel counted"),
         _ => cpu.clone().map("1/s", |ns| 1e9 / ns),
     };
     Some(EngineReport { threads: threads.join(", "), cpu, iops_per_core })
@@ -269,7 +269,7 @@ mod tests {
 
     #[test]
     fn a_part_of_an_engine_is_none() {
-        // Whoever reads does the rest of the array's work, in threads that are not known.
+        // The reader does the rest of the array's work, in threads that are not known.
         assert_eq!(served(&[("md127_raid5", 1, false, true)]), None);
     }
 }

@@ -216,23 +216,27 @@ mod tests {
     #[test]
     fn guests_that_are_short_of_the_same_are_one_matter() {
         let short = |who: &str, of: &str| {
-            WarningReport::new(GUESTS, "", format!("{who}: vCPUs (2) are more than the {of}"))
+            WarningReport::new(
+                GUESTS,
+                "",
+                format!("{who}: overcommitted, 2 vCPUs and 1 I/O thread share {of}"),
+            )
         };
         let told = |all: Vec<WarningReport>| {
             one_a_matter(all.into_iter()).into_iter().map(|one| one.text).collect::<Vec<_>>()
         };
-        let processors = "processors (2)";
-        let own = "processors that cpus gives (2)";
+        let processors = "2 CPUs";
+        let own = "2 CPUs given by cpus=";
         assert_eq!(
             told(vec![short("guest vm0", processors), short("guest vm1", processors)]),
-            ["guest vm0, and guest vm1: vCPUs (2) are more than the processors (2)"]
+            ["guest vm0, and guest vm1: overcommitted, 2 vCPUs and 1 I/O thread share 2 CPUs"]
         );
         assert_eq!(told(vec![short("guest vm0", processors), short("guest vm1", own)]).len(), 2);
         // Every part of a resumed run records them again.
         let part = || ["vm0", "vm1"].map(|name| short(&format!("guest {name}"), processors));
         assert_eq!(
             told([part(), part()].concat()),
-            ["guest vm0, and guest vm1: vCPUs (2) are more than the processors (2)"]
+            ["guest vm0, and guest vm1: overcommitted, 2 vCPUs and 1 I/O thread share 2 CPUs"]
         );
     }
 

@@ -86,7 +86,7 @@ impl fmt::Display for ClusterStatus {
         let groups: Vec<String> =
             self.groups.iter().map(|(state, count)| format!("{count} {state}")).collect();
         let groups = if groups.is_empty() { "no placement groups".to_owned() } else { groups.join(", ") };
-        write!(f, "{health}, {up} up and {within} in of {osds} OSDs, {groups}")?;
+        write!(f, "{health}, {osds} OSDs: {up} up, {within} in, {groups}")?;
         if !self.checks.is_empty() {
             write!(f, ", {}", self.checks.join(" "))?;
         }
@@ -119,7 +119,7 @@ mod tests {
             |osds, groups: &[(&str, u64)], degraded: f64| status(osds, groups, degraded).state().to_string();
         assert_eq!(shown([3, 3, 3], &[("active+clean", 16)], 0.0), "healthy");
         let stale = shown([3, 2, 3], &[("active+clean", 12), ("stale+active+clean", 4)], 0.0);
-        assert!(stale.starts_with("down (HEALTH_WARN, 2 up and 3 in of 3 OSDs, 12 active+clean"), "{stale}");
+        assert!(stale.starts_with("down (HEALTH_WARN, 3 OSDs: 2 up, 3 in, 12 active+clean"), "{stale}");
         assert!(
             shown([3, 2, 3], &[("active+clean", 16)], 0.0).starts_with("down"),
             "the groups do not know yet"
@@ -143,7 +143,7 @@ mod tests {
         (out.health, out.checks, out.misplaced) = ("HEALTH_OK".into(), Vec::new(), 1.0 / 3.0);
         assert!(!out.is_healthy());
         assert_eq!(out.state(), ArrayState::Out { members: 1 });
-        let shown = "HEALTH_OK, 3 up and 2 in of 3 OSDs, 16 active+clean+remapped, misplaced 33.3 %";
+        let shown = "HEALTH_OK, 3 OSDs: 3 up, 2 in, 16 active+clean+remapped, misplaced 33.3 %";
         assert_eq!(out.to_string(), shown);
         // It was moved to others, and it is out still.
         assert_eq!(status([5, 5, 4], &[("active+clean", 16)], 0.0).state(), ArrayState::Out { members: 1 });

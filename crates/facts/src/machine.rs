@@ -39,7 +39,7 @@ pub struct Facts {
     pub networks: Vec<Network>,
     /// First line of `--version` of the programs that a run may use.
     pub tools: BTreeMap<String, String>,
-    /// What the user said of it, in words of their own.
+    /// What the user said about it, in their own words.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub said: BTreeMap<String, String>,
     /// Of a virtual machine that the scenario names: what its manager says.

@@ -34,8 +34,8 @@ pub struct ToolCommands {
     /// What the engine calls a member, with placeholders; `None`: by its path.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub member: Option<String>,
-    /// What stands between members that are one argument; `None`: each is an argument of its own, and within a word a comma
-    /// stands between them.
+    /// What separates members that are one argument; `None`: each is a separate argument, and within a word a comma
+    /// separates them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub separator: Option<String>,
     /// What it gives to the layer above.
@@ -230,7 +230,7 @@ impl ToolCommands {
         lists.into_iter().flatten().chain(asked).chain(settings)
     }
 
-    /// Whether the engine is told PCI addresses.
+    /// Whether the engine gets PCI addresses.
     pub fn names_pci(&self) -> bool {
         let member = self.member.iter().any(|member| has_slot(std::slice::from_ref(member), &[PCI]));
         member || self.all().any(|argv| has_slot(argv, &[PCI]))

@@ -1,4 +1,5 @@
-//! A place that is a virtual machine of somebody's libvirt, Proxmox VE or ESXi: which one, and what its manager says of it.
+//! A place that is an existing virtual machine of libvirt, Proxmox VE or ESXi: which one, and what its manager reports
+//! about it.
 
 use super::place::Place;
 use serde::{Deserialize, Serialize};
@@ -88,7 +89,7 @@ pub struct VmDisk {
     /// The path under load that it was found to be.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub measured: Option<PathBuf>,
-    /// In the manager's words; `default`: nobody said anything.
+    /// In the manager's words; `default`: nothing was set.
     pub settings: BTreeMap<String, String>,
 }
 

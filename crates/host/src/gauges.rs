@@ -45,7 +45,7 @@ impl Gauges {
         parse_stat(&self.probe.read("/proc/stat")?)
     }
 
-    /// Nanoseconds that a thread has computed; `None`: it has ended, or this kernel does not tell.
+    /// Nanoseconds that a thread has computed; `None`: it has ended, or this kernel does not report it.
     pub fn thread_ns(&self, ThreadId { pid, tid }: ThreadId) -> Option<u64> {
         let told = self.probe.read(format!("/proc/{pid}/task/{tid}/schedstat"))?;
         told.split_whitespace().next()?.parse().ok()

@@ -247,7 +247,7 @@ pub trait Layer: Sync {
     /// # Errors
     /// When none of its members can be out.
     fn put_out(&self, spec: &LayerSpec, _made: &PathRef, _at: usize, _out: bool) -> Result<Op> {
-        bail!("{}: a member of \"{}\" is in it or has failed, and never out", spec.origin, spec.name)
+        bail!("{}: a member of \"{}\" can fail, but cannot be taken out", spec.origin, spec.name)
     }
 
     /// Which part of what it makes is read back once that operation is done; `Some("")` where it has one part only.
@@ -315,17 +315,17 @@ pub struct PlanContext {
     pub drafts: Vec<guest::Draft>,
     /// The stack being planned, if it wants instances of its own.
     pub own: Option<usize>,
-    /// Places that are somebody's virtual machines.
+    /// Places that are existing virtual machines.
     pub machines: BTreeMap<Place, Machine>,
     instances: u32,
 }
 
-/// A virtual machine of somebody's, as far as a layer may change it.
+/// An existing virtual machine, as far as a layer may change it.
 #[derive(Clone, Debug)]
 pub struct Machine {
     /// Which.
     pub vm: Vm,
-    /// Whether its power may be taken; `None`: it may not be changed at all.
+    /// Whether it may be switched off; `None`: it may not be changed at all.
     pub may_change: Option<bool>,
     /// What its manager calls the disks under load, as far as that is known.
     pub disks: Vec<(PathRef, String)>,

@@ -73,8 +73,8 @@ impl Change {
             Change::Move(Move::Fail(member)) => format!("fail member {} of {count}", member + 1),
             Change::Move(Move::Return(member)) => format!("rebuild member {} of {count}", member + 1),
             Change::Move(Move::Await) => "wait for the rebuild".to_owned(),
-            Change::Out(member) => format!("have member {} of {count} out", member + 1),
-            Change::In(member) => format!("have member {} of {count} in again", member + 1),
+            Change::Out(member) => format!("mark member {} of {count} out", member + 1),
+            Change::In(member) => format!("mark member {} of {count} in again", member + 1),
         }
     }
 }

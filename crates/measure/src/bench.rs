@@ -57,7 +57,7 @@ pub struct Ready {
     pub owed: Vec<PathBuf>,
     /// Places below that work for it and have no load: the other ends of fabrics.
     pub others: Vec<Place>,
-    /// Threads that serve its I/O beside the load, by their places.
+    /// Threads that serve its I/O, other than the load, by their places.
     pub serving: BTreeMap<Place, Vec<ServingThread>>,
 }
 
@@ -116,7 +116,7 @@ pub struct Bench<'a> {
     pub offered: Offered,
     /// Keeps stacks in the states that they are measured in.
     pub keeper: Option<Keeper<'a>>,
-    /// Clusters that its stacks stand on.
+    /// Clusters below its stacks.
     pub clusters: Vec<Watched>,
     /// Workers whose I/Os have failed in this visit, and been told of: the run goes on with them.
     pub failing: BTreeSet<usize>,
@@ -491,7 +491,7 @@ impl Bench<'_> {
         Ok(Done { result, together, cpu, host_cpu, other_cpu, engine_ns, device_read, gate, run_again: 0 })
     }
 
-    /// What the threads that serve a stack's I/O have computed so far; those that have ended tell nothing any more.
+    /// What the threads that serve a stack's I/O have computed so far; those that have ended report nothing any more.
     fn serving(&mut self, worker: usize) -> Result<BTreeMap<(Place, ThreadId), Served>> {
         let mut all = BTreeMap::new();
         for (place, threads) in &self.ready[worker].serving {
@@ -726,7 +726,7 @@ struct Served {
 }
 
 /// What threads computed for a slice that lasted so long: of one that polls its share of that time, since it also polls while a
-/// slice is prepared. `None`: no thread tells.
+/// slice is prepared. `None`: no thread reports it.
 fn served_ns<K: Ord>(
     before: &BTreeMap<K, Served>,
     after: &BTreeMap<K, Served>,

@@ -1,4 +1,4 @@
-//! Clusters that the stacks of a visit stand on, read between slices: no slice has a reading in it, and each has one before and
+//! Clusters below the stacks of a visit, read between slices: no slice has a reading in it, and each has one before and
 //! one after it.
 
 use super::bench::Bench;
@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 /// A reading is this old at most when a slice begins: one takes half a second, and placement groups are reported each 5 s.
 const AGE: Duration = Duration::from_secs(10);
 
-/// A cluster, and who stands on it.
+/// A cluster, and the stacks on it.
 #[derive(Debug)]
 pub struct Watched {
     conf: PathBuf,
@@ -24,7 +24,8 @@ pub struct Watched {
     read: Option<Instant>,
 }
 
-/// Every cluster below the stacks that are `ready`: somebody's whose image is the medium, or one that a step makes.
+/// Every cluster below the stacks that are `ready`: an existing one whose image is the medium, or one that a step
+/// makes.
 pub fn below(scenario: &Scenario, up: &SetPlan, ready: &[usize]) -> Vec<Watched> {
     let mut all: Vec<Watched> = Vec::new();
     for index in ready {
@@ -118,7 +119,7 @@ impl Bench<'_> {
 pub fn no_room(conf: &Path, checks: &str) -> String {
     let conf = conf.display();
     format!(
-        "the cluster of {conf} has no room to be written to ({checks}), and a full one stops for all who use it; hint: ceph --conf \
-         {conf} osd df, then more OSDs or less data, or a load that only reads"
+        "the cluster of {conf} has no room to be written to ({checks}), and a full one stops for all its users; hint: \
+         ceph --conf {conf} osd df; then add OSDs, remove data, or use a load that only reads"
     )
 }

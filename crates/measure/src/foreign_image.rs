@@ -1,5 +1,6 @@
-//! An image of somebody's Ceph cluster, looked at before anything is planned: reached by its configuration, only read unless the user
-//! names it, and refused while somebody else has it open. Nothing is made in such a cluster.
+//! Checks an image of an existing Ceph cluster before anything is planned. It is reached by its configuration, only
+//! read unless the user names it, and refused while another client has it open. iotax creates nothing in such a
+//! cluster.
 
 use super::clusters::no_room;
 use super::survey;
@@ -14,7 +15,7 @@ use std::path::Path;
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// Who was killed is watching for 30 s more.
+/// The watch of a client that was killed stays for 30 s.
 const WATCHES_FOR: Duration = Duration::from_secs(35);
 
 /// What was seen.
@@ -28,7 +29,8 @@ pub struct Seen {
 /// Looks at an image, by configuration, pool and name.
 ///
 /// # Errors
-/// Bad input: it cannot be reached, is not there, somebody has it open, its cluster is in an error, or it may not be written.
+/// Bad input: it cannot be reached, is not there, another client has it open, its cluster is in HEALTH_ERR, or it may
+/// not be written.
 pub fn look((conf, pool, image): (&Path, &str, &str), scenario: &Scenario, stack: &Stack) -> Result<Seen> {
     let name = format!("rbd:{pool}/{image}");
     let refuse = |why: String| Failed::input(format!("{}: {why}", stack.text));
@@ -40,14 +42,15 @@ pub fn look((conf, pool, image): (&Path, &str, &str), scenario: &Scenario, stack
         ))
         .into());
     }
-    // What is lacking is told with all other needs.
+    // Missing programs are listed with all other needs.
     if !ceph::has_tools() {
         return Ok(Seen { bytes: UNKNOWN_BYTES, warnings: Vec::new() });
     }
     let cluster = Cluster { conf };
     let status = cluster.status().map_err(|why| {
         refuse(format!(
-            "the cluster of {} does not answer: {why:#}; hint: is its mon up and to be reached from here, and is there a keyring?",
+            "the cluster of {} does not answer: {why:#}; hint: check that a mon is reachable from here and that the \
+             keyring exists",
             conf.display()
         ))
     })?;
@@ -61,7 +64,7 @@ pub fn look((conf, pool, image): (&Path, &str, &str), scenario: &Scenario, stack
             let shown = conf.display();
             refuse(match ceph::absent(&cluster, pool, image) {
                 Some(absent) => format!("{name}: the cluster of {shown} has {absent}"),
-                None => format!("{name} cannot be looked at: {why:#}; hint: rbd --conf {shown} ls {pool}"),
+                None => format!("cannot inspect {name}: {why:#}; hint: rbd --conf {shown} ls {pool}"),
             })
         })?;
         match seen.watchers.as_slice() {
@@ -69,7 +72,7 @@ pub fn look((conf, pool, image): (&Path, &str, &str), scenario: &Scenario, stack
             _ if begun.elapsed() < WATCHES_FOR => thread::sleep(Duration::from_secs(1)),
             watchers => {
                 return Err(refuse(format!(
-                    "{name} is open already: {} watches it; hint: stop what uses it, or name another image",
+                    "{name} is in use by the client at {}; hint: stop that client, or use another image",
                     watchers.join(", ")
                 ))
                 .into());
@@ -89,7 +92,7 @@ fn unfit(status: &ClusterStatus, conf: &Path, writes: bool) -> Option<String> {
     let (shown, full) = (conf.display(), status.full());
     match status.health.as_str() {
         "HEALTH_ERR" => Some(format!(
-            "the cluster of {shown} is in an error: {status}; hint: ceph --conf {shown} health detail, and repair that first"
+            "the cluster of {shown} reports {status}; hint: repair it first, see ceph --conf {shown} health detail"
         )),
         _ if writes && !full.is_empty() => Some(no_room(conf, &full.join(", "))),
         _ => None,
@@ -100,12 +103,13 @@ fn not_filled(name: &str, seen: &Image) -> Option<String> {
     match seen.used {
         Some(used) if used >= seen.bytes => None,
         Some(used) => Some(format!(
-            "{name}: {} of its {} were ever written, and a read of the rest reaches no disk; hint: write all of it once",
+            "{name}: only {} of {} was ever written; reads of the rest never reach a disk; hint: write the whole \
+             image once",
             show_bytes(used),
             show_bytes(seen.bytes)
         )),
         None => {
-            Some(format!("{name}: whether all of it was ever written is not known, as it has no fast-diff"))
+            Some(format!("{name} has no fast-diff, so iotax cannot tell whether all of it was ever written"))
         }
     }
 }
@@ -137,9 +141,7 @@ mod tests {
             unfit(&status, Path::new("/c.conf"), writes)
         };
         let why = refused("HEALTH_ERR", &["PG_DAMAGED"], false).unwrap();
-        assert!(
-            why.contains("in an error: HEALTH_ERR") && why.contains("PG_DAMAGED") && why.contains("; hint: ")
-        );
+        assert!(why.contains("reports HEALTH_ERR") && why.contains("PG_DAMAGED") && why.contains("; hint: "));
         for check in ["OSD_NEARFULL", "POOL_FULL", "OSD_BACKFILLFULL"] {
             let why = refused("HEALTH_WARN", &["OSD_DOWN", check], true).unwrap();
             assert!(why.contains(&format!("no room to be written to ({check})")), "{why}");
@@ -153,7 +155,7 @@ mod tests {
         let image = |used| Image { bytes: 1 << 30, used, watchers: Vec::new() };
         assert_eq!(not_filled("rbd:p/i", &image(Some(1 << 30))), None);
         let some = not_filled("rbd:p/i", &image(Some(4 << 20))).unwrap();
-        assert!(some.contains("4 MiB of its 1 GiB were ever written"), "{some}");
+        assert!(some.contains("only 4 MiB of 1 GiB was ever written"), "{some}");
         assert!(not_filled("rbd:p/i", &image(None)).unwrap().contains("no fast-diff"));
     }
 }

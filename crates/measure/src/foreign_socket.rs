@@ -1,5 +1,5 @@
-//! A vhost-user socket that somebody else serves, looked at before anything is planned: whether a disk is behind it and how large
-//! that is. Nothing is made there, and the socket is never removed.
+//! Checks a vhost-user socket that another process serves, before anything is planned: whether a disk is behind it and
+//! how large that is. Nothing is made there, and the socket is never removed.
 
 use super::survey;
 use anyhow::Result;
@@ -18,14 +18,15 @@ pub fn look(path: &Path, scenario: &Scenario, stack: &Stack) -> Result<u64> {
     let refuse = |why: String| Failed::input(format!("{}: {why}", stack.text));
     let served = vhost_user::look(path).map_err(|why| {
         refuse(format!(
-            "{why:#}; hint: start what serves it first, for one guest at a time and as root or as the user who runs iotax"
+            "{why:#}; hint: first start the program that serves it, for one guest at a time, as root or as the user \
+             who runs iotax"
         ))
     })?;
     let guest = stack.guest();
     let asked = guest.and_then(|guest| guest.number("num-queues").or(guest.number("vcpus")));
     match (asked, served.queues) {
         (Some(asked), Some(has)) if asked > has => Err(refuse(format!(
-            "{name} has no more than {has} queues, and the guest asks for {asked}; hint: num-queues={has}"
+            "{name} has at most {has} queues, but the guest asks for {asked}; hint: vm(num-queues={has})"
         ))
         .into()),
         _ => Ok(served.bytes),

@@ -31,11 +31,11 @@ impl Bench<'_> {
         members.map(|member| &member.place).filter(|place| self.places.is_lost(place)).cloned().collect()
     }
 
-    /// What is lost is reached again or left out; workers that had a part there are to be prepared again.
+    /// Reaches lost places again or leaves them out; workers that had a part there must be prepared again.
     fn make_up_for(&mut self, error: anyhow::Error) -> Result<()> {
         let mut gone = self.loaded();
         gone.retain(|place| !self.places.is_usable(place));
-        // What a lost place wrote cannot be read back: nothing could be said of the whole.
+        // What a lost place wrote cannot be read back, so the whole cannot be verified.
         if gone.is_empty()
             || self.workload.verifies()
             || !gone.iter().all(|place| self.is_one_of_several(place))
@@ -46,7 +46,7 @@ impl Bench<'_> {
             let said = format!("{error:#}");
             let why = match self.places.fate_of(&place) {
                 Some(fate) => fate,
-                // QEMU lives: why its guest does not answer is in the error, and is no loss.
+                // QEMU lives: why its guest does not answer is in the error, and is not a loss.
                 None if place.is_guest() => return Err(error),
                 None if said.contains(&place.to_string()) => said,
                 None => "its agent does not answer".to_owned(),
@@ -54,12 +54,13 @@ impl Bench<'_> {
             match self.reach_again(&place) {
                 Ok(()) => self.warn_of_loss(
                     &place,
-                    &format!("{why}; it is reached again, and measured again what it was asked for"),
+                    &format!("{why}; iotax reached it again and repeats what was measured"),
                 )?,
                 Err(again) if self.can_do_without(&place) => {
                     self.places.lose(&place);
                     let without = format!(
-                        "{why} ({again:#}); from there on it is left out, and what was measured with it counts apart"
+                        "{why} ({again:#}); from now on it is left out, and what was measured with it is counted \
+                         separately"
                     );
                     self.warn_of_loss(&place, &without)?;
                 }

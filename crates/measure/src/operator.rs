@@ -21,7 +21,7 @@ impl Session<'_> {
     /// Waits until the drives of a set are where its stacks have them, and nowhere else; `false`: Ctrl-C.
     ///
     /// # Errors
-    /// An unmet need: a person is to do something, and nobody is there. The guard refuses the drive, or it is too small.
+    /// An unmet need: a manual step is required, and nobody is there. The guard refuses the drive, or it is too small.
     pub(super) fn await_operator(&mut self, places: &mut Places, set: &Set) -> Result<bool> {
         for index in &set.stacks {
             let stack = &self.scenario.stacks[*index];
@@ -34,8 +34,8 @@ impl Session<'_> {
                     Answer::Nobody => {
                         let run = self.run_id();
                         let why = format!(
-                            "a person is to do something before {} is measured: {}\nit is not done yet: {lacking}\nhint: do it, then \
-                             `iotax resume {run}` goes on, today or in a week",
+                            "a manual step is required before {} is measured: {}\nnot done yet: {lacking}\nhint: do \
+                             it, then `iotax resume {run}` goes on, today or in a week",
                             stack.name, operator.text
                         );
                         return Err(Failed::need(why).into());
@@ -105,7 +105,7 @@ impl Session<'_> {
                 }
                 self.survey.found[index][0].clone()
             }
-            other => return Err(Failed::input(format!("{other:?} is no drive")).into()),
+            other => return Err(Failed::input(format!("{other:?} is not a drive")).into()),
         };
         if found.bytes < operator.size {
             let (has, size) = (show_bytes(found.bytes), show_bytes(operator.size));
@@ -121,11 +121,11 @@ impl Session<'_> {
 fn not_here(path: &Path, identity: Option<&Identity>, operator: &Operator) -> Option<String> {
     let (path, serial) = (path.display(), &operator.serial);
     match identity {
-        None => Some(format!("{path} does not exist; the drive {serial} is to be there")),
+        None => Some(format!("{path} does not exist; the drive {serial} is expected there")),
         Some(identity) if judge::names_device(identity, serial) => None,
         Some(identity) => {
             let other = judge::consent_word(identity).unwrap_or("a device without serial and WWN");
-            Some(format!("{path} is {other}; the drive {serial} is to be there"))
+            Some(format!("{path} is {other}; the drive {serial} is expected there"))
         }
     }
 }
@@ -158,9 +158,9 @@ mod tests {
         let path = Path::new("/dev/vdb");
         assert_eq!(not_here(path, Some(&drive("S1")), &operator), None);
         let none = not_here(path, None, &operator).unwrap();
-        assert_eq!(none, "/dev/vdb does not exist; the drive S1 is to be there");
+        assert_eq!(none, "/dev/vdb does not exist; the drive S1 is expected there");
         let other = not_here(path, Some(&drive("S2")), &operator).unwrap();
-        assert_eq!(other, "/dev/vdb is S2; the drive S1 is to be there");
+        assert_eq!(other, "/dev/vdb is S2; the drive S1 is expected there");
         assert!(not_here(path, Some(&Identity::default()), &operator).unwrap().contains("without serial"));
     }
 }

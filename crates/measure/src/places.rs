@@ -154,7 +154,7 @@ impl Places {
     /// A host over SSH whose agent is gone, with what was allowed there.
     ///
     /// # Errors
-    /// With the last words of ssh; when the place is no such host. It is no longer reached then.
+    /// With the last words of ssh; when the place is not such a host. It is no longer reached then.
     pub fn reach_again_over_ssh(&mut self, place: &Place) -> Result<()> {
         let before = self.reached.remove(place).with_context(|| format!("{place} was not reached"))?;
         let (Some(host), Some(run_id)) = (place.ssh_host(), &before.copied_as) else {
@@ -189,7 +189,7 @@ impl Places {
         self.reached.get(place).is_some_and(|reached| reached.peer.is_usable())
     }
 
-    /// What became of the process behind a place.
+    /// What became of the process of a place.
     pub fn fate_of(&self, place: &Place) -> Option<String> {
         self.reached.get(place)?.peer.fate()
     }
@@ -446,7 +446,7 @@ pub fn executor_in_guest(plan: &GuestPlan, run_id: &str) -> Result<Box<dyn Place
 /// The executor on a host over SSH, by a connection of its own under that id.
 ///
 /// # Errors
-/// With the last words of ssh; when the place is no such host.
+/// With the last words of ssh; when the place is not such a host.
 pub fn executor_over_ssh(place: &Place, id: &str) -> Result<Box<dyn PlaceExecutor>> {
     let host = place.ssh_host().with_context(|| format!("{place} was not reached"))?;
     let peer = ssh::connect(host, id, &ssh::SshOptions::from_env())?;

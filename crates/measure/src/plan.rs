@@ -64,7 +64,7 @@ impl SetPlan {
 }
 
 impl SetPlan {
-    /// Steps that make what serves a stack's I/O: its layers, and what its guests are and stand on.
+    /// Steps that make what serves a stack's I/O: its layers, its guests and what is below them.
     pub fn steps_serving(&self, stack: usize) -> Vec<StepId> {
         let Some((_, exposed)) = self.targets.iter().find(|(index, _)| *index == stack) else {
             return Vec::new();
@@ -472,7 +472,7 @@ impl Ground<'_> {
     }
 }
 
-/// What layers stand on, by the lists of which the same is made.
+/// What is below layers, by the lists of which the same is made.
 fn lots(stack: &Stack, bottom: Exposed) -> Vec<Exposed> {
     let groups = stack.medium.groups();
     if groups == 1 || stack.layers.iter().all(LayerSpec::works_anywhere) {

@@ -199,7 +199,7 @@ fn the_kernel_serves_what_only_a_step_will_know() {
     let shown = with_guests(&scenario, Some(guest::Parts::made_up()), show);
     let export = shown.lines().find(|line| line.contains("LIO")).unwrap();
     let expected =
-        "  export <what step 1 gives> as LIO's iblock iotax-RUN-iotax-vm0-0 to vhost-scsi naa.5001405";
+        "  export <device of step 1> as LIO's iblock iotax-RUN-iotax-vm0-0 to vhost-scsi naa.5001405";
     assert!(export.starts_with(expected), "{shown}");
     assert!(shown.contains("vhost-scsi-pci,id=disk0-device,wwpn=naa.5001405"), "{shown}");
 }

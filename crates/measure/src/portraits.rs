@@ -44,7 +44,7 @@ impl Session<'_> {
         let devices = self.devices_in(place);
         let mut facts = places.get(place)?.facts(&devices)?;
         if let Some(vm) = self.scenario.described.get(place).and_then(|described| described.vm.as_ref()) {
-            let mut told = hypervisor::facts(vm).with_context(|| format!("{place} is said to be {vm}"))?;
+            let mut told = hypervisor::facts(vm).with_context(|| format!("{place} is declared as {vm}"))?;
             for why in hypervisor::match_disks(&mut told, &facts) {
                 self.warn("settings", &place.to_string(), why)?;
             }
@@ -93,7 +93,7 @@ impl Session<'_> {
         Ok(())
     }
 
-    /// Which threads serve the I/O of stacks beside their load.
+    /// Which threads serve the I/O of stacks, other than their load.
     pub(super) fn record_serving(&mut self, ready: &[Ready]) -> Result<()> {
         for one in ready {
             for (place, all) in &one.serving {

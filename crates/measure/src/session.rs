@@ -668,7 +668,7 @@ impl Session<'_> {
         Ok(ready)
     }
 
-    /// Threads that serve a stack's I/O beside its load, each once, in places that can be asked.
+    /// Threads that serve a stack's I/O, other than its load, each once, in places that can be asked.
     pub(super) fn serving(
         &mut self,
         places: &Places,

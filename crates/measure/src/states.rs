@@ -33,7 +33,7 @@ struct Watched {
 /// One of them.
 struct WatchedOne {
     step: StepId,
-    /// Configuration of the cluster that it is, whose whole reading is recorded.
+    /// Configuration if it is a cluster, whose whole reading is recorded.
     cluster: Option<PathBuf>,
     /// What brings it back into a state that ends by itself.
     again: Vec<Step>,
@@ -43,7 +43,7 @@ struct WatchedOne {
 pub struct AfterSlice {
     /// Its state.
     pub state: ArrayState,
-    /// Whether that is the one that it was to keep.
+    /// Whether that is the expected state.
     pub is_kept: bool,
     /// Of a cluster: its configuration, and the whole reading.
     pub cluster: Option<(PathBuf, ClusterStatus)>,
@@ -79,7 +79,7 @@ impl Keeper<'_> {
         Ok(written)
     }
 
-    /// In which state it is after a slice; `None`: it is to keep none. Of several arrays it is the first that left its state,
+    /// Its state after a slice; `None`: no state is expected. Of several arrays it is the first that left its state,
     /// else the first.
     ///
     /// # Errors
@@ -101,7 +101,7 @@ impl Keeper<'_> {
 }
 
 impl WatchedOne {
-    /// The state of the array; of a cluster with all that it is made of.
+    /// The state of the array; of a cluster with the whole reading.
     fn now(&self, executor: &mut Executor) -> Result<(ArrayState, Option<ClusterStatus>)> {
         let Some(conf) = &self.cluster else {
             return Ok((executor.state_of(self.step)?.context("an array without a state")?, None));
@@ -155,7 +155,7 @@ impl Session<'_> {
             let mut arrays = Vec::new();
             for (nth, array) in arrays_of(up, at.of)?.iter().enumerate() {
                 let ids = ids(up, ready.index, nth);
-                // A rebuild comes to its end by itself: the same member fails again, and comes back.
+                // A rebuild ends by itself: the same member fails again, and comes back.
                 let again = match at.state {
                     State::Rebuilding => {
                         let failed = state_before(self.scenario, ready.index)?;

@@ -62,18 +62,19 @@ pub(super) struct Afar {
     pub(super) admitted: bool,
 }
 
-/// What is missing, a line each below what needs it; `None`: nothing.
+/// What is missing, one line each after what requires it; `None`: nothing.
 pub(super) fn listed(scenario: &Scenario, missing: &[Missing]) -> Option<String> {
     let needs = match scenario.is_of_command_line() {
-        true => "these stacks need".to_owned(),
-        false => format!("{} needs", scenario.source),
+        true => "these stacks",
+        false => scenario.source.as_str(),
     };
-    (!missing.is_empty()).then(|| format!("this machine lacks what {needs}:{}", lines(missing)))
+    (!missing.is_empty()).then(|| format!("missing on this machine (required by {needs}):{}", lines(missing)))
 }
 
 /// The same of another place.
 pub(super) fn listed_in(place: &Place, missing: &[Missing]) -> Option<String> {
-    (!missing.is_empty()).then(|| format!("{place} lacks what is to be set up there:{}", lines(missing)))
+    (!missing.is_empty())
+        .then(|| format!("missing on {place} (required by what is set up there):{}", lines(missing)))
 }
 
 fn lines(missing: &[Missing]) -> String {
@@ -562,7 +563,8 @@ pub fn check_consent(name: &str, scenario: &Scenario, stack: &Stack) -> Result<(
     match intent(scenario, stack) != Intent::Write || is_named() {
         true => Ok(()),
         false => Err(Failed::input(format!(
-            "{}: {name} is somebody else's and would be written; hint: --destroy serial={name} if what is in it may be lost{}",
+            "{}: the load writes to {name}, which iotax did not create; hint: --destroy serial={name} if its data may \
+             be lost{}",
             stack.text,
             why_writes(scenario, stack)
         ))),

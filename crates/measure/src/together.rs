@@ -82,8 +82,9 @@ impl Together {
     pub fn gave_up(&self) -> Failed {
         let Together { share, ends: [first, last], .. } = self;
         Failed::measurement(format!(
-            "{} places do not run together: in the last of {} tries {last} began {} behind {first}, and they shared {:.0} % of the \
-             window; hint: longer slices (--slice), fewer of them, or machines that do nothing else",
+            "{} hosts or guests cannot run a slice at the same time: in the last of {} tries {last} started {} after \
+             {first}, and only {:.0} % of the slice overlapped; hint: use longer slices (--slice), fewer guests or \
+             hosts, or idle machines",
             self.parts.len(),
             tries(self.bound),
             show_ns(self.apart_ns as f64),
@@ -275,7 +276,13 @@ mod tests {
         let apart = merged_of(["a", "b"], &apart, bound).unwrap().1;
         assert_eq!(apart.share, 0.0);
         let words = apart.gave_up().message;
-        assert!(words.contains("2 places do not run together: in the last of 9 tries b began 10.0 us behind a, and they shared 0 %"), "{words}");
+        assert!(
+            words.contains(
+                "2 hosts or guests cannot run a slice at the same time: in the last of 9 tries b \
+            started 10.0 us after a, and only 0 %"
+            ),
+            "{words}"
+        );
     }
 
     #[test]

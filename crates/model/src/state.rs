@@ -57,7 +57,7 @@ impl FromStr for State {
             "healthy" => Ok(State::Healthy),
             "rebuilding" => Ok(State::Rebuilding),
             _ => of("failed").map(State::Failed).or_else(|| of("out").map(State::Out)).ok_or_else(|| {
-                format!("\"{text}\" is no state; hint: states are healthy, failed(1), out(1), rebuilding")
+                format!("\"{text}\" is not a state; hint: states are healthy, failed(1), out(1), rebuilding")
             }),
         }
     }
@@ -104,7 +104,7 @@ mod tests {
             "degraded",
         ] {
             let error = wrong.parse::<State>().unwrap_err();
-            assert!(error.contains(&format!("\"{wrong}\" is no state; hint: ")), "{error}");
+            assert!(error.contains(&format!("\"{wrong}\" is not a state; hint: ")), "{error}");
         }
     }
 

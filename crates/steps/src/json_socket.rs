@@ -66,7 +66,7 @@ pub struct JsonSocket {
     last_id: u64,
 }
 
-/// Connects to a Unix socket: whoever is stopped may have a full backlog, and connecting then waits for ever.
+/// Connects to a Unix socket: a stopped process may have a full backlog, and connecting then waits for ever.
 ///
 /// # Errors
 /// When nobody listens there, or takes no connection within the limit.

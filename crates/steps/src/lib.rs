@@ -122,10 +122,10 @@ impl PathRef {
                 anyhow::bail!("the disk with serial {serial} is only known in its guest")
             }
             PathRef::Bdev { name, .. } => {
-                anyhow::bail!("the bdev {name} of SPDK is no device of the kernel, so it has no path")
+                anyhow::bail!("the SPDK bdev {name} is not a block device, so it has no path")
             }
             PathRef::RbdPool { .. } | PathRef::Rbd(_) => {
-                anyhow::bail!("{self} of Ceph is no device of the kernel, so it has no path")
+                anyhow::bail!("{self} is not a block device, so it has no path")
             }
         }
     }
@@ -133,11 +133,11 @@ impl PathRef {
     /// The target's socket and the name of a bdev.
     ///
     /// # Errors
-    /// When it is no bdev.
+    /// When it is not a bdev.
     pub fn bdev(&self) -> anyhow::Result<(&PathBuf, &str)> {
         match self {
             PathRef::Bdev { rpc, name } => Ok((rpc, name)),
-            other => anyhow::bail!("{other} is no bdev of SPDK"),
+            other => anyhow::bail!("{other} is not an SPDK bdev"),
         }
     }
 }
@@ -146,8 +146,8 @@ impl std::fmt::Display for PathRef {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             PathRef::Path(path) => write!(f, "{}", path.display()),
-            // People count from one, and so do the lists that this is read beside.
-            PathRef::Yield(step) => write!(f, "<what step {} gives>", step + 1),
+            // Counted from one, as in the lists of a plan.
+            PathRef::Yield(step) => write!(f, "<device of step {}>", step + 1),
             PathRef::Serial(serial) => write!(f, "<disk {serial}>"),
             PathRef::Pci(address) => write!(f, "<disk at PCI {address}>"),
             PathRef::Bdev { name, .. } => write!(f, "bdev {name}"),

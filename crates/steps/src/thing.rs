@@ -44,7 +44,7 @@ pub trait ManagedResource {
         Ok(None)
     }
 
-    /// Threads that serve I/O for it beside the load; asked once it is up.
+    /// Threads that serve I/O for it, other than the load; asked once it is up.
     fn threads(&self, _made: &StepOutput) -> Result<Vec<ServingThread>> {
         Ok(Vec::new())
     }

@@ -1,5 +1,5 @@
-//! Threads that serve I/O beside the load: of the kernel's RAID, of a daemon, of QEMU without its virtual CPUs. They are looked up
-//! once a stack is up; what they compute is asked around every slice.
+//! Threads that serve I/O, other than the load: of the kernel's RAID, of a daemon, of QEMU without its virtual CPUs.
+//! They are looked up once a stack is up; what they compute is asked around every slice.
 
 use iotax_facts::slice::ThreadId;
 use serde::{Deserialize, Serialize};
@@ -53,7 +53,8 @@ pub fn of_kernel(is_wanted: impl Fn(&str) -> bool) -> Vec<ServingThread> {
     fs::read_dir("/proc").into_iter().flatten().flatten().filter_map(thread).collect()
 }
 
-/// Threads of an array of the kernel's: one that works, and one more while it is synced. Whoever reads or writes does the rest.
+/// Threads of an array of the kernel's: one that works, and one more while it is synced. The reader or writer does the
+/// rest.
 pub fn of_array(device: &str) -> Vec<ServingThread> {
     let own = of_kernel(|thread| thread.strip_prefix(device).is_some_and(|rest| rest.starts_with('_')));
     own.into_iter().map(|thread| ServingThread { in_part: true, ..thread }).collect()

@@ -78,18 +78,19 @@ fn changes(program: &str, words: &[&str]) -> bool {
 /// Whether a path and all folders above it can have been written by root and this user alone.
 ///
 /// # Errors
-/// [`NotOurs`]: somebody else can write one of them.
+/// [`NotOurs`]: another user can write one of them.
 pub(crate) fn nobody_else_can_write(real: &Path, what: &str, why: &str) -> Result<()> {
     let own = rustix::process::geteuid().as_raw();
     for (depth, part) in real.ancestors().enumerate() {
         let meta = fs::metadata(part).with_context(|| format!("cannot look at {}", part.display()))?;
-        // Whoever may write a socket may talk to it, and no more.
+        // A user who may write a socket may talk to it, and no more.
         let is_closed = meta.mode() & 0o022 == 0 || meta.file_type().is_socket();
         let is_sticky = depth > 0 && meta.mode() & 0o1000 != 0;
         ensure!(
             [0, own].contains(&meta.uid()) && (is_closed || is_sticky),
             NotOurs(format!(
-                "{} {what}: {} belongs to user {} with mode {:04o}, so somebody else {why}",
+                "{} {what}: another user could have {why} ({}: owner {}, mode {:04o}); hint: make it owned by root or \
+                 you, and not writable by others",
                 real.display(),
                 part.display(),
                 meta.uid(),

@@ -1,5 +1,6 @@
 //! A vhost-user socket asked what it serves: the few messages by which QEMU asks a disk of vhost-user-blk for its size, sent
-//! without a guest's memory, so that nothing is read or written. Whoever listens there is believed no further than that.
+//! without a guest's memory, so that nothing is read or written. The process that listens there is trusted no further
+//! than that.
 
 use crate::ProcessId;
 use crate::json_socket::connect_within;
@@ -19,16 +20,16 @@ use std::time::Duration;
 pub struct Served {
     /// Its bytes.
     pub bytes: u64,
-    /// How many queues it has at most; `None`: it does not tell.
+    /// How many queues it has at most; `None`: it does not report it.
     pub queues: Option<u64>,
 }
 
-/// Whoever serves another guest, or hangs, does not answer.
+/// A server that has another guest, or hangs, does not answer.
 const ANSWERS_WITHIN: Duration = Duration::from_secs(5);
 /// The version of the protocol, and the mark of an answer.
 const VERSION: u32 = 1;
 const ANSWER: u32 = 1 << 2;
-/// Feature bits: there are protocol features; several queues; what a device tells of itself.
+/// Feature bits: there are protocol features; several queues; the configuration of a device.
 const HAS_PROTOCOL_FEATURES: u64 = 1 << 30;
 const QUEUES: u64 = 1 << 0;
 const CONFIG: u64 = 1 << 9;
@@ -46,14 +47,14 @@ const SECTOR: u64 = 512;
 /// Asks the socket of that path what it serves.
 ///
 /// # Errors
-/// There is no socket, it belongs to somebody else, nobody listens there, or nobody who speaks vhost-user.
+/// There is no socket, it belongs to another user, no process listens there, or none that speaks vhost-user.
 pub fn look(path: &Path) -> Result<Served> {
     is_safe(path)?;
     let stream = connect(path)?;
     talk(stream).with_context(|| format!("{} does not answer as a disk of vhost-user-blk", path.display()))
 }
 
-/// The sockets from which a running QEMU has its disks, as far as somebody listens on them in this network namespace.
+/// The sockets from which a running QEMU has its disks, as far as a process listens on them in this network namespace.
 pub fn watched(qemu: &ProcessId) -> Vec<PathBuf> {
     let line = fs::read(format!("/proc/{}/cmdline", qemu.pid)).unwrap_or_default();
     let line = String::from_utf8_lossy(&line).into_owned();
@@ -63,12 +64,15 @@ pub fn watched(qemu: &ProcessId) -> Vec<PathBuf> {
     paths.into_iter().filter(|path| listening.contains(path)).collect()
 }
 
-/// What became of sockets that were listened on, as a clause; `None`: they still are. No connection is made: whoever serves a
-/// disk would see each.
+/// What became of sockets that were listened on, as a clause; `None`: they still are. No connection is made: the server
+/// of a disk would see each.
 pub fn lost(watched: &[PathBuf]) -> Option<String> {
     let listening = if watched.is_empty() { BTreeSet::new() } else { listening() };
     let gone = watched.iter().find(|path| !listening.contains(*path))?;
-    Some(format!("nobody listens on {} any more: what served the guest's disk has ended", gone.display()))
+    Some(format!(
+        "no process listens on {} any more: the server of the guest's disk has ended",
+        gone.display()
+    ))
 }
 
 /// Paths of the Unix sockets that take connections.
@@ -88,10 +92,10 @@ fn connect(path: &Path) -> Result<UnixStream> {
     connect_within(path, ANSWERS_WITHIN).map_err(|error| {
         let shown = path.display();
         match error.kind() {
-            ErrorKind::ConnectionRefused => anyhow::anyhow!("nobody listens on {shown}"),
+            ErrorKind::ConnectionRefused => anyhow::anyhow!("no process listens on {shown}"),
             ErrorKind::NotFound => anyhow::anyhow!("there is no {shown}"),
             ErrorKind::WouldBlock | ErrorKind::TimedOut => anyhow::anyhow!(
-                "{shown} takes no connection within {} s: another guest may have it",
+                "{shown} accepts no connection within {} s: another guest may use it",
                 ANSWERS_WITHIN.as_secs()
             ),
             _ => anyhow::Error::new(error).context(format!("cannot connect to {shown}")),
@@ -107,8 +111,8 @@ fn is_safe(path: &Path) -> Result<()> {
         Err(error) => return Err(error).with_context(|| format!("cannot look at {}", path.display())),
     };
     let meta = fs::metadata(&real).with_context(|| format!("cannot look at {}", real.display()))?;
-    ensure!(meta.file_type().is_socket(), "{} is no socket", path.display());
-    nobody_else_can_write(&real, "is not used", "may have put a socket there")
+    ensure!(meta.file_type().is_socket(), "{} is not a socket", path.display());
+    nobody_else_can_write(&real, "is not used", "put a socket there")
 }
 
 fn talk(mut stream: UnixStream) -> Result<Served> {
@@ -117,7 +121,7 @@ fn talk(mut stream: UnixStream) -> Result<Served> {
     let features = number(&mut stream, GET_FEATURES)?;
     ensure!(features & HAS_PROTOCOL_FEATURES != 0, "it has no protocol features");
     let offered = number(&mut stream, GET_PROTOCOL_FEATURES)?;
-    ensure!(offered & CONFIG != 0, "it tells nothing of its disk");
+    ensure!(offered & CONFIG != 0, "it does not offer its disk's configuration");
     send(&mut stream, SET_PROTOCOL_FEATURES, &(offered & (CONFIG | QUEUES)).to_le_bytes())?;
     let queues = if offered & QUEUES == 0 { None } else { Some(number(&mut stream, GET_QUEUE_NUM)?) };
     // The first field of a disk's configuration is its number of sectors.
@@ -125,10 +129,10 @@ fn talk(mut stream: UnixStream) -> Result<Served> {
     asked[4..8].copy_from_slice(&8_u32.to_le_bytes());
     send(&mut stream, GET_CONFIG, &asked)?;
     let told = receive(&mut stream, GET_CONFIG)?;
-    let sectors = told.get(BEFORE_CONFIG..BEFORE_CONFIG + 8).context("it tells no size")?;
+    let sectors = told.get(BEFORE_CONFIG..BEFORE_CONFIG + 8).context("it reports no size")?;
     let sectors = u64::from_le_bytes(sectors.try_into()?);
     let bytes = sectors.checked_mul(SECTOR).filter(|bytes| *bytes > 0);
-    Ok(Served { bytes: bytes.with_context(|| format!("it tells a size of {sectors} sectors"))?, queues })
+    Ok(Served { bytes: bytes.with_context(|| format!("it reports a size of {sectors} sectors"))?, queues })
 }
 
 fn number(stream: &mut UnixStream, request: u32) -> Result<u64> {
@@ -164,7 +168,7 @@ fn why(error: &std::io::Error) -> anyhow::Error {
             anyhow::anyhow!("it closed the connection")
         }
         ErrorKind::WouldBlock | ErrorKind::TimedOut => {
-            anyhow::anyhow!("nothing came within {} s: another guest may have it", ANSWERS_WITHIN.as_secs())
+            anyhow::anyhow!("no answer came within {} s: another guest may use it", ANSWERS_WITHIN.as_secs())
         }
         _ => anyhow::anyhow!("{error}"),
     }
@@ -199,13 +203,13 @@ mod tests {
         let path = folder.path().join("x");
         assert!(refused(&path).starts_with("there is no /"));
         fs::write(&path, "").unwrap();
-        assert!(refused(&path).ends_with("is no socket"));
+        assert!(refused(&path).ends_with("is not a socket"));
         fs::remove_file(&path).unwrap();
         drop(UnixListener::bind(&path).unwrap());
-        assert!(refused(&path).starts_with("nobody listens on /"));
+        assert!(refused(&path).starts_with("no process listens on /"));
         let _listener = UnixListener::bind(folder.path().join("y")).unwrap();
         fs::set_permissions(folder.path(), PermissionsExt::from_mode(0o777)).unwrap();
-        assert!(refused(&folder.path().join("y")).contains("somebody else may have put a socket there"));
+        assert!(refused(&folder.path().join("y")).contains("another user could have put a socket there"));
     }
 
     #[test]
@@ -216,7 +220,7 @@ mod tests {
         assert_eq!(lost(&[path.clone()]), None);
         drop(listener);
         let told = lost(&[path.clone(), other]).unwrap();
-        assert!(told.starts_with(&format!("nobody listens on {} any more", path.display())), "{told}");
+        assert!(told.starts_with(&format!("no process listens on {} any more", path.display())), "{told}");
     }
 
     #[test]

@@ -76,7 +76,7 @@ fn unreadable(rec: &str, error: &serde_json::Error) -> Parsed {
 }
 
 /// The kinds of this version; a test holds them against [`Record`].
-const KINDS: [&str; 23] = [
+const KINDS: [&str; 24] = [
     "run",
     "place",
     "volume",
@@ -90,6 +90,7 @@ const KINDS: [&str; 23] = [
     "passes",
     "preconditioned",
     "clocks",
+    "cluster",
     "slice",
     "trial",
     "verified",

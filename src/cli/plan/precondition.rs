@@ -97,11 +97,12 @@ fn rounds(ground: &Ground) -> Option<String> {
         (many, _) => format!("each of the {many} loads that write"),
     };
     let bytes = match scenario.max_written {
-        Some(bytes) => format!("no drive is written more than {} in all", show_bytes(bytes)),
-        None => "as much is written as goes through; hint: max_written bounds it".to_owned(),
+        Some(bytes) => format!("at most {} is written to each drive in total", show_bytes(bytes)),
+        None => "the amount written is not limited; hint: set max_written".to_owned(),
     };
     Some(format!(
-        "run {which} on every stack that is up, behind every set-up, in rounds of {} until the last {LEAST_ROUNDS} are steady, {limit}: {} to {} in all; {bytes}",
+        "run {which} on every stack that is up, after every set-up, in rounds of {} until the last {LEAST_ROUNDS} are \
+         steady, {limit}: {} to {} in all; {bytes}",
         show_ns(spec.round_ns as f64),
         long_time(least_s.min(most_s)),
         long_time(most_s.max(least_s))

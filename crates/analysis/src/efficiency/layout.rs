@@ -26,7 +26,7 @@ impl Layout {
     /// Why nothing is known of it.
     pub fn of(stack: &Stack) -> Result<Layout, String> {
         if stack.medium.groups() > 1 {
-            return Err("what several arrays at once allow is not reckoned".to_owned());
+            return Err("the limit of several arrays at once is not calculated".to_owned());
         }
         let drives = drives(&stack.medium)?;
         let Some((layer, join)) = known_join(stack) else {
@@ -38,9 +38,7 @@ impl Layout {
         let again =
             stack.layers_with_members().filter(|(layer, members)| *members > 1 && join_of(layer).is_some());
         if again.count() > 1 {
-            return Err(
-                "what a layer asks that joins parts of what another has joined is not reckoned".to_owned()
-            );
+            return Err("the limit of layers that join parts of a joined device is not calculated".to_owned());
         }
         let Joined { spread, name, .. } = join(layer, drives)?;
         Ok(Layout { drives, spread, failed: lost(stack)?, name })

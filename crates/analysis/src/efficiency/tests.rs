@@ -340,7 +340,7 @@ fn layouts_are_read_from_the_layers() {
     let mut twice = twin::arrays().start.scenario.stacks[1].clone();
     let mirror = twin::layer("mdraid", &[("level", "1")]);
     twice.layers.extend([twin::layer("split", &[("parts", "2")]), mirror]);
-    assert!(Layout::of(&twice).unwrap_err().contains("not reckoned"));
+    assert!(Layout::of(&twice).unwrap_err().contains("not calculated"));
     twice.layers.pop();
     assert_eq!(
         Layout::of(&twice).map(|layout| layout.name),

@@ -90,18 +90,22 @@ impl Room {
             let vcpus: u32 = guests.iter().map(|guest| guest.vcpus).sum();
             let serving: u32 = guests.iter().map(|guest| serving_threads(guest)).sum();
             ((vcpus + serving) as usize > processors).then(|| {
+                // The analysis merges guests of several sets by what comes after the colon.
                 format!(
-                    "{}: vCPUs ({vcpus}) and threads that serve disks ({serving}) are more than the {of} ({processors}), and wait for each other",
-                    named(guests)
+                    "{}: overcommitted, {} and {} share {processors} {of}; lower vcpus=, or expect waiting time in \
+                     the results",
+                    named(guests),
+                    counted(vcpus.into(), "vCPU", "vCPUs"),
+                    counted(serving.into(), "I/O thread", "I/O threads")
                 )
             })
         };
         let pinned: Vec<&GuestPlan> = guests.iter().copied().filter(|guest| guest.pin.is_some()).collect();
         let own: BTreeSet<u32> = pinned.iter().flat_map(|guest| &guest.pin).flat_map(Pin::cpus).collect();
-        let on_own = crowded(&pinned, "processors that cpus gives", own.len());
+        let on_own = crowded(&pinned, "CPUs given by cpus=", own.len());
         // Where all of them have processors given, that says it.
         let told = on_own.is_some() && pinned.len() == guests.len();
-        let on_all = self.processors.filter(|_| !told).and_then(|all| crowded(guests, "processors", all));
+        let on_all = self.processors.filter(|_| !told).and_then(|all| crowded(guests, "CPUs", all));
         on_all.into_iter().chain(on_own).collect()
     }
 
@@ -460,24 +464,23 @@ mod tests {
         assert_eq!(
             warned(&guests),
             [
-                "the 2 guests vm0 to vm1: vCPUs (4) and threads that serve disks (5) are more than the processors (4), and wait for each other"
+                "the 2 guests vm0 to vm1: overcommitted, 4 vCPUs and 5 I/O threads share 4 CPUs; lower vcpus=, or \
+                 expect waiting time in the results"
             ]
         );
         let own = Pin { vcpus: vec![vec![0], vec![1]], others: vec![0, 1] };
         let mut pinned = guests.clone();
         pinned.iter_mut().for_each(|guest| guest.pin = Some(own.clone()));
         let told = warned(&pinned);
-        assert!(
-            told.len() == 1 && told[0].contains("processors that cpus gives (2)"),
-            "one matter: {told:?}"
-        );
+        assert!(told.len() == 1 && told[0].contains("share 2 CPUs given by cpus="), "one matter: {told:?}");
         guests[1].pin = Some(Pin { vcpus: vec![vec![0], vec![1]], others: vec![0, 1] });
         assert_eq!(
             warned(&guests)[1],
-            "guest vm1: vCPUs (2) and threads that serve disks (1) are more than the processors that cpus gives (2), and wait for each other"
+            "guest vm1: overcommitted, 2 vCPUs and 1 I/O thread share 2 CPUs given by cpus=; lower vcpus=, or expect \
+             waiting time in the results"
         );
         guests[0].pin = guests[1].pin.clone();
         let of_both = warned(&guests);
-        assert!(of_both.len() == 1 && of_both[0].contains("that cpus gives (2)"), "{of_both:?}");
+        assert!(of_both.len() == 1 && of_both[0].contains("share 2 CPUs given by cpus="), "{of_both:?}");
     }
 }

@@ -20,7 +20,7 @@ pub struct Found {
     pub exists: bool,
     /// Signatures that lie on it, by libblkid's names.
     pub signatures: Vec<String>,
-    /// Of a disk of somebody's virtual machine: what its manager calls it.
+    /// Of a disk of an existing virtual machine: its name in the manager.
     pub disk: Option<String>,
 }
 

@@ -134,12 +134,12 @@ fn image_bytes(spec: &LayerSpec, below: &Exposed, images: u32) -> Result<u64> {
     let (copies, least) = (number::<u64>(spec, "size")?, min_size(spec));
     ensure!(
         (1..=members).contains(&copies),
-        "{origin}: size={copies} copies need an OSD each, and there {}; hint: [a,b,...] below it, or size={members}",
+        "{origin}: size={copies} needs {copies} OSDs, but there {}; hint: add members, or write size={members}",
         if members == 1 { "is 1 member".to_owned() } else { format!("are {members} members") }
     );
     ensure!(
         (1..=copies).contains(&least),
-        "{origin}: min-size={least} is more than the {copies} copies that there are; hint: leave it out"
+        "{origin}: min-size={least} is more than the {copies} copies; hint: leave it out"
     );
     ensure!(
         below.bytes >= LEAST_MEMBER,
@@ -194,15 +194,15 @@ pub fn images(below: &Exposed, count: u32, context: &mut PlanContext) -> Exposed
     Exposed { paths: (0..count).map(&mut image).collect(), split: count > 1, ..below.clone() }
 }
 
-/// The image that a layer stands on.
+/// The image below a layer.
 ///
 /// # Errors
-/// When it is no image of Ceph's.
+/// When it is not an RBD image.
 pub fn image<'a>(spec: &LayerSpec, below: &'a Exposed) -> Result<&'a RbdImage> {
     match below.path(spec)? {
         PathRef::Rbd(rbd) => Ok(rbd),
         other => bail!(
-            "{}: {} stands on an image of Ceph, and below is {other}; hint: ceph(...) below it",
+            "{}: {} requires an RBD image, but below it is {other}; hint: put ceph(...) below it",
             spec.origin,
             spec.name
         ),
@@ -255,7 +255,7 @@ mod tests {
         };
         let way = |from, to| way(from, to).map_err(|why: anyhow::Error| why.to_string());
         let out = way(State::Healthy, State::Out(1)).unwrap();
-        let first = ("have member 1 of 3 out", "ceph osd out 0 of the cluster of /r/ceph.conf");
+        let first = ("mark member 1 of 3 out", "ceph osd out 0 (cluster /r/ceph.conf)");
         assert_eq!(out, [(first.0.to_owned(), first.1.to_owned())]);
         let back = way(State::Out(1), State::Healthy).unwrap();
         assert!(back[0].1.starts_with("ceph osd in 0") && back[1].1.starts_with("wait until"), "{back:?}");

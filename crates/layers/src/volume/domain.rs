@@ -1,5 +1,5 @@
-//! `domain`: a virtual machine of somebody's, which is the place of the load, is set otherwise while the stack is up. The step is
-//! this host's, which asks its manager; the machine is shut down and started.
+//! `domain`: an existing virtual machine, which is the place of the load, has other settings while the stack is up. The
+//! step is this host's, which asks its manager; the machine is shut down and started.
 
 use crate::{Claim, Exposed, Layer, PlanContext};
 use anyhow::{Context, Result, ensure};
@@ -31,16 +31,16 @@ impl Layer for Domain {
         let machine = context.machines.get(place).with_context(|| {
             let host = place.ssh_host().unwrap_or("vm1");
             format!(
-                "{}: {place} is not said to be a virtual machine; hint: name it in the scenario: [place.NAME] ssh = \"{host}\" and \
-                 libvirt = \"DOMAIN\", proxmox = VMID or esxi = \"NAME\"",
+                "{}: {place} is not declared as a virtual machine; hint: name it in the scenario: [place.NAME] ssh = \
+                 \"{host}\" and libvirt = \"DOMAIN\", proxmox = VMID or esxi = \"NAME\"",
                 spec.origin
             )
         })?;
         let vm = &machine.vm;
         let force = machine.may_change.with_context(|| {
             format!(
-                "{}: {vm} would be shut down, set otherwise and started, and all of that back afterwards; hint: --change {vm} allows \
-                 it for this very machine",
+                "{}: {vm} would be shut down, changed and started, and afterwards restored; hint: allow this with \
+                 --change {vm}",
                 spec.origin
             )
         })?;

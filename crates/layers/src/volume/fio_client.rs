@@ -45,15 +45,15 @@ impl Layer for Rados {
     fn plan(&self, spec: &LayerSpec, below: &Exposed, context: &mut PlanContext) -> Result<Exposed> {
         let PathRef::RbdPool { conf, pool } = below.path(spec)? else {
             bail!(
-                "{}: rados makes objects in a pool, and in somebody else's cluster nothing is made; hint: fio-rbd on the image, or \
-                 ceph(...) below rados",
+                "{}: rados creates objects in a pool, but iotax creates nothing in an existing cluster; hint: use \
+                 fio-rbd on the image, or put ceph(...) below rados",
                 spec.origin
             )
         };
         let object_bytes = bytes(spec, "object-size")?;
         ensure!(
             object_bytes % (4 * KIB) == 0 && (4 * KIB..=64 * MIB).contains(&object_bytes),
-            "{}: object-size={} is no whole number of 4 KiB up to 64 MiB",
+            "{}: object-size={} is not a multiple of 4 KiB up to 64 MiB",
             spec.origin,
             show_bytes(object_bytes)
         );
@@ -124,7 +124,7 @@ fn target(
     let fill = below.unwritten.is_some();
     ensure!(
         !fill || context.data.is_unique(),
-        "{}: {} is written once with data of which nothing compresses or comes twice; hint: leave out \
+        "{}: {} is written once with incompressible data without duplicates; hint: leave out \
          buffer_compress_percentage and dedupe_percentage",
         spec.origin,
         spec.name
@@ -190,7 +190,10 @@ mod tests {
                 && !steps.contains("written once")
                 && !steps.contains("rbd create")
         );
-        assert!(refused(&Rados, &theirs, "").contains("nothing is made; hint: fio-rbd on the image"));
-        assert!(refused(&Rados, &pool(), "object-size=1000B").contains("no whole number of 4 KiB"));
+        assert!(
+            refused(&Rados, &theirs, "")
+                .contains("creates nothing in an existing cluster; hint: use fio-rbd on")
+        );
+        assert!(refused(&Rados, &pool(), "object-size=1000B").contains("not a multiple of 4 KiB"));
     }
 }

@@ -97,7 +97,7 @@ mod tests {
         insta::assert_snapshot!([shown(""), shown("writeback")].join("\n\n"));
         assert!(
             refused(&Librbd, &over(1, GIB), "")
-                .contains("stands on an image of Ceph, and below is /dev/nvme0n1; hint:")
+                .contains("requires an RBD image, but below it is /dev/nvme0n1; hint:")
         );
     }
 }

@@ -37,8 +37,11 @@ impl Layer for ByTool {
         let lacking = tool.commands.programs().into_iter().filter(|program| !is_there(program));
         let one = |program: &str| Missing {
             what: format!("{program} is not installed"),
-            why: format!("for the commands of [tool.{}]", tool.name),
-            command: format!("install what {program} comes with, or write its whole path"),
+            why: format!("for [tool.{}], which runs it", tool.name),
+            command: format!(
+                "install the package that contains {program}, or write its absolute path in [tool.{}]",
+                tool.name
+            ),
             reboot: false,
         };
         lacking.map(one).collect()
@@ -159,7 +162,7 @@ fn pci_addresses(spec: &LayerSpec, below: &Exposed, context: &PlanContext) -> Re
             drives.iter().find(|drive| matches!(member, PathRef::Path(path) if drive.paths.contains(path)));
         drive.map(|drive| drive.address.clone()).with_context(|| {
             format!(
-                "{}: {} needs drives with a PCI address of their own, and {member} has none",
+                "{}: {} requires drives with their own PCI address, but {member} has none",
                 spec.origin, spec.name
             )
         })

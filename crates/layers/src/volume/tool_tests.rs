@@ -90,10 +90,10 @@ fn what_is_made_goes_through_its_states_by_its_own_commands() {
         shown,
         [
             "arrayctl create iotax-RUN-tool0 -s 128 /dev/nvme0n1 /dev/nvme1n1 /dev/nvme2n1",
-            "wait until iotax-RUN-tool0 is whole",
+            "wait until iotax-RUN-tool0 is healthy",
             "arrayctl fail iotax-RUN-tool0 1",
             "arrayctl return iotax-RUN-tool0 1 /dev/nvme1n1",
-            "wait until iotax-RUN-tool0 is whole",
+            "wait until iotax-RUN-tool0 is healthy",
         ]
     );
     assert!(ByTool.writes_below(&spec) && ByTool.claim(&spec) == Claim::Takes);

@@ -25,14 +25,12 @@ pub const HELP: LayerHelp = LayerHelp {
     only_here: true,
     joins: true,
     gives_parts: true,
-    layout: Some(|_, _| {
-        Err("BlueStore writes more than the data, and how much depends on the writes".to_owned())
-    }),
+    layout: Some(|_, _| Err("BlueStore's write amplification depends on the workload".to_owned())),
     redundancy,
     states: Some(States { source: "ceph -s", of: "size=2, 3", out: true }),
     capabilities: &[Capability::listed(
         "ceph",
-        "layer ceph: a cluster of its own and images in it",
+        "layer ceph: a temporary cluster with RBD images",
         &["ceph", "ceph-common", "qemu-rbd", "root", "losetup", "loop-devices"],
     )],
     requires: &[
@@ -55,7 +53,7 @@ pub const HELP: LayerHelp = LayerHelp {
         // Whether QEMU has the driver it is asked itself.
         Requirement {
             id: "qemu-rbd",
-            why: "for QEMU on images of ceph",
+            why: "for QEMU's rbd driver",
             supply: &[
                 debian("apt-get install qemu-block-extra qemu-utils"),
                 fedora("dnf install qemu-block-rbd qemu-img"),

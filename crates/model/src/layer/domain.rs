@@ -1,4 +1,4 @@
-//! `domain`: somebody's virtual machine is set otherwise for a visit, and put back afterwards.
+//! `domain`: changes the settings of an existing virtual machine for a visit, and restores them afterwards.
 
 use super::OptionKind::{Count, Number, Word};
 use super::comparable::{Concept, How};

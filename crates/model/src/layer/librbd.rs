@@ -7,8 +7,8 @@ use crate::scenario::LayerSpec;
 use iotax_facts::need::{Find, Requirement, everywhere};
 
 /// One process serves the file, and up to QEMU 10.0 an I/O at a time.
-const SERIAL: &str = "QEMU shows the image by FUSE and serves few of its I/Os at one time (writes one by one): with a deep queue \
-                      this is the cost of the export, not of librbd";
+const SERIAL: &str = "QEMU exports the image through FUSE, with few I/Os at a time and serialized writes: at high \
+    iodepth this measures the export, not librbd";
 
 /// Its words.
 pub const HELP: LayerHelp = LayerHelp {
@@ -24,7 +24,7 @@ pub const HELP: LayerHelp = LayerHelp {
     notes: &[("cache", "none", SERIAL), ("cache", "writeback", SERIAL)],
     capabilities: &[Capability::listed(
         "librbd",
-        "layer librbd: an image of ceph as a file of this host",
+        "layer librbd: an RBD image as a file on this host",
         &["ceph-common", "qemu-rbd", "qemu-storage-daemon", "fuse", "root"],
     )],
     requires: &[Requirement {

@@ -77,7 +77,7 @@ pub enum Face {
     Rbd,
     /// A vhost-user socket, which only a guest can use as a disk.
     VhostUser,
-    /// What fio reaches as a client itself: nothing stands on it.
+    /// What fio reaches as a client itself: no layer goes on it.
     Client,
     /// Needs: device or file. Gives: what it got.
     Any,

@@ -7,7 +7,7 @@ use crate::scenario::LayerSpec;
 
 pub use iotax_facts::guest::{MOST_DISKS, SMALLEST_MEMORY};
 
-/// The option by which it takes a socket that somebody serves; it is what is below, so nobody needs to write it.
+/// The option by which it takes a socket that another process serves; it is what is below, so nobody needs to write it.
 pub const SOCKET: &str = "socket";
 
 /// Ways in which a disk reaches a guest, in the order of `guest::attach::ALL`, which a test holds.

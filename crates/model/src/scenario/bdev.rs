@@ -1,6 +1,5 @@
 //! Stacks with something in them that no kernel has: a bdev of an SPDK target, an image of a Ceph cluster, a vhost-user
-//! socket. Refuses layers that
-//! cannot stand on one, and to load one; a layer that can is told the target's socket.
+//! socket. Refuses layers that cannot use one, and to load one; a layer that can gets the target's socket.
 
 use super::error::{Fault, InputError};
 use super::{LayerSpec, Medium, Stack};
@@ -19,18 +18,18 @@ struct Foreign {
 const FOREIGN: &[Foreign] = &[
     Foreign {
         face: Face::Bdev,
-        what: "a bdev of SPDK",
-        hint: "put a layer on it that brings it to a kernel, as nvmf(target=spdk) or vm(attach=vhost-user-blk)",
+        what: "an SPDK bdev",
+        hint: "add \"| nvmf(target=spdk)\" (a block device) or \"| vm(attach=vhost-user-blk)\" (a guest's disk)",
     },
     Foreign {
         face: Face::Rbd,
-        what: "an image of Ceph",
-        hint: "put a layer on it that brings it to a kernel, as vm or librbd",
+        what: "an RBD image",
+        hint: "add \"| librbd\" (a file on this host) or \"| vm\" (a guest's disk)",
     },
     Foreign {
         face: Face::VhostUser,
         what: "a vhost-user socket",
-        hint: "put a guest on it: vm(attach=vhost-user-blk)",
+        hint: "add \"| vm(attach=vhost-user-blk)\" (a guest's disk)",
     },
 ];
 
@@ -68,12 +67,12 @@ pub fn ends_in_bdev(medium: &Medium, layers: &[LayerSpec]) -> bool {
     shown(medium, layers).is_some_and(|(_, shown)| shown.face == Face::Bdev)
 }
 
-/// Whether a layer stands on such a thing and on nothing else.
+/// Whether a layer takes such a thing and nothing else.
 fn stands_on(help: &LayerHelp) -> Option<&'static Foreign> {
     foreign(help.below)
 }
 
-/// Checks a layer that is put on others, and tells it the target's socket where it is to stand on a bdev.
+/// Checks a layer that is put on others, and gives it the target's socket where a bdev is below.
 ///
 /// # Errors
 /// When it cannot, or names another target.
@@ -85,10 +84,13 @@ pub(super) fn settle(medium: &Medium, below: &[LayerSpec], layer: &mut LayerSpec
             Role::Null => Ok(()),
             _ => Err(Fault::hint(
                 format!(
-                    "\"{}\" stands on nothing here: fio reaches what \"{}\" names as a client itself",
+                    "\"{}\" has no device here: fio itself is the client that reaches what \"{}\" names",
                     layer.name, top.name
                 ),
-                format!("leave one of them out, or write librbd for {}, which gives a file", top.name),
+                format!(
+                    "leave one of them out, or write librbd instead of {}, which provides a file",
+                    top.name
+                ),
             )),
         };
     }
@@ -97,7 +99,7 @@ pub(super) fn settle(medium: &Medium, below: &[LayerSpec], layer: &mut LayerSpec
         return match shown.is_some_and(|(_, shown)| shown.face == only.face) {
             true => Ok(()),
             false => Err(Fault::hint(
-                format!("\"{}\" stands on {} only", layer.name, only.what),
+                format!("\"{}\" requires {}", layer.name, only.what),
                 format!("write for example {}", help.example),
             )),
         };
@@ -105,7 +107,7 @@ pub(super) fn settle(medium: &Medium, below: &[LayerSpec], layer: &mut LayerSpec
     let Some((from, Foreign { face, what, hint })) = shown else {
         return match layer.options.get(vm::SOCKET).filter(|_| help.role == Role::Guest) {
             Some(path) => Err(Fault::hint(
-                format!("{} names a vhost-user socket, and below is a device or a file", vm::SOCKET),
+                format!("{} names a vhost-user socket, but below is a device or a file", vm::SOCKET),
                 format!("write vhost-user:{path} | {}(attach=vhost-user-blk)", layer.name),
             )),
             None => Ok(()),
@@ -115,41 +117,38 @@ pub(super) fn settle(medium: &Medium, below: &[LayerSpec], layer: &mut LayerSpec
         return Ok(());
     }
     let Some((_, option, values)) = help.over.iter().find(|(over, ..)| over == face) else {
-        let why = format!(
-            "\"{}\" stands on a device of the kernel, and below it is {what}, which is none",
-            layer.name
+        let below = from.map_or_else(
+            || format!("{} is {what}", medium.text()),
+            |from| format!("{} provides {what}", from.name),
         );
+        let why = format!("\"{}\" requires a block device, but {below}", layer.name);
         return Err(Fault::hint(why, *hint));
     };
     if !layer.option(option).is_some_and(|value| values.contains(&value)) {
-        let why = format!(
-            "\"{}\" takes {what}, which is no device of the kernel, with {option}={} only",
-            layer.name,
-            values.join(" or ")
-        );
+        let why = format!("\"{}\" takes {what} only with {option}={}", layer.name, values.join(" or "));
         return Err(Fault::hint(why, format!("write {}({option}={})", layer.name, values[0])));
     }
     if layer.options.contains_key("aio") {
         let hint = match from.filter(|from| from.option("aio").is_some()) {
             Some(from) => format!("write aio in {}(...)", from.name),
-            None => "leave aio out".to_owned(),
+            None => "remove aio=".to_owned(),
         };
-        return Err(Fault::hint(format!("aio is of what opens files, and below is {what}"), hint));
+        return Err(Fault::hint(format!("aio= does not apply to {what}"), hint));
     }
     if *face == Face::VhostUser && layer.copies > 1 && super::stacks::parts(below).is_none() {
         return Err(Fault::hint(
-            format!("a socket serves one guest, and there are {} of \"{}\"", layer.copies, layer.name),
-            "put one guest on it, or an engine below that makes a socket for each",
+            format!("a socket serves one guest, but there are {} of \"{}\"", layer.copies, layer.name),
+            "use one guest, or an engine below that creates a socket for each",
         ));
     }
     let rpc = from.filter(|_| *face == Face::Bdev).and_then(|from| from.option("rpc")).map(str::to_owned);
     let served =
         (*face == Face::VhostUser).then(|| from.map_or_else(|| medium.text(), |from| from.name.clone()));
-    let names = [(SOCKET, "a target of SPDK", rpc), (vm::SOCKET, "a vhost-user socket", served)];
+    let names = [(SOCKET, "an SPDK target", rpc), (vm::SOCKET, "a vhost-user socket", served)];
     names.into_iter().try_for_each(|(option, of, value)| settle_option(layer, option, (of, what), value))
 }
 
-/// Tells a layer whose socket is below it, in an option that nobody needs to write.
+/// Sets the option by which a layer knows the socket below it; nobody needs to write it.
 fn settle_option(
     layer: &mut LayerSpec,
     option: &str,
@@ -158,9 +157,9 @@ fn settle_option(
 ) -> Result<(), Fault> {
     let refuse = |why| Err(Fault::hint(why, format!("leave {option} out")));
     match (value, layer.options.get(option)) {
-        (None, Some(_)) => refuse(format!("{option} names {of}, and below is {what}")),
+        (None, Some(_)) => refuse(format!("{option} names {of}, but below is {what}")),
         (Some(value), Some(other)) if *other != value => {
-            refuse(format!("{option}={other} is another socket than that of {what} below ({value})"))
+            refuse(format!("{option}={other} is not the socket of {what} below ({value})"))
         }
         (Some(value), _) if layer.help().is_some_and(|help| help.option(option).is_some()) => {
             layer.options.insert(option.to_owned(), value);
@@ -176,8 +175,10 @@ fn settle_option(
 /// When it ends in what no kernel has, with the place of the layer that makes it.
 pub(super) fn loadable(stack: &Stack) -> Result<(), InputError> {
     let Some((layer, shown)) = shown(&stack.medium, &stack.layers) else { return Ok(()) };
-    let fault =
-        Fault::hint(format!("{} is no device of the kernel: nothing can load it", shown.what), shown.hint);
+    let fault = Fault::hint(
+        format!("{} is not a block device, so it cannot be measured directly", shown.what),
+        shown.hint,
+    );
     Err(InputError::new(layer.map_or(&stack.text, |layer| &layer.origin).clone(), fault))
 }
 
@@ -187,7 +188,8 @@ pub(super) fn note(left_out: &[Stack]) -> Option<String> {
     let first = left_out.first()?;
     let (_, shown) = shown(&first.medium, &first.layers)?;
     Some(format!(
-        "no line of the bill of its own: {}, as {} cannot be loaded; the line of the layer above has both",
+        "no separate line in the bill: {}, because {} cannot be measured directly; the line of the layer above has \
+         both",
         texts.join(", "),
         shown.what
     ))

@@ -103,7 +103,7 @@ fn is_file_of_ours(word: &str) -> bool {
 /// Bad input, with its place.
 pub fn from_stacks(exprs: &[String], request: &Request) -> Result<Scenario, InputError> {
     if !request.devices.is_empty() {
-        let fault = Fault::hint("stands beside stacks", "write the device in the stack itself");
+        let fault = Fault::hint("cannot be combined with stacks", "write the device in the stack itself");
         return Err(Origin::command_line().error("device", fault));
     }
     let mut parts = Parts::new(COMMAND_LINE);
@@ -151,7 +151,8 @@ pub fn from_path(path: &Path, request: &Request) -> Result<Scenario, InputError>
         ("tool", !request.tools.is_empty(), "write tools = [\"FILE\"] in the file"),
     ];
     if let Some((option, _, hint)) = beside.into_iter().find(|(_, is_written, _)| *is_written) {
-        return Err(Origin::command_line().error(option, Fault::hint("stands beside a scenario file", hint)));
+        return Err(Origin::command_line()
+            .error(option, Fault::hint("cannot be combined with a scenario file", hint)));
     }
     let mut parts = toml::read(path, &request.devices)?;
     parts.apply(request)?;

@@ -242,8 +242,8 @@ fn a_bill_has_no_line_of_what_cannot_be_loaded() {
     assert_eq!(
         scenario.notes[..1],
         [
-            "no line of the bill of its own: [/dev/sda,/dev/sdb] | spdk(raid=raid1), as a bdev of SPDK cannot be loaded; the line \
-          of the layer above has both"
+            "no separate line in the bill: [/dev/sda,/dev/sdb] | spdk(raid=raid1), because an SPDK bdev cannot be \
+             measured directly; the line of the layer above has both"
         ]
     );
 }
@@ -708,18 +708,15 @@ fn an_image_of_ceph_is_reached_by_its_configuration_and_needs_a_layer() {
     assert_eq!(stacks(&[other]).unwrap().stacks[0].text, other);
     let why = |text: &str| medium(text).unwrap_err().to_string();
     for (text, part) in [
-        ("rbd:p/i", "an image of Ceph is no device of the kernel"),
+        ("rbd:p/i", "an RBD image is not a block device"),
         ("rbd:p | vm", "is no image of a pool"),
         ("rbd:p/n/i | vm", "is no image of a pool"),
         ("rbd:p/i@c.conf | vm", "is not an absolute path"),
-        ("rbd:p/i | fs(xfs)", "\"fs\" stands on a device of the kernel, and below it is an image of Ceph"),
-        ("rbd:p/i | vm(attach=vfio)", "with attach=virtio-blk or virtio-scsi or nvme or vhost-user-blk only"),
-        (
-            "rbd:p/i | vm(aio=native)",
-            "aio is of what opens files, and below is an image of Ceph; hint: leave aio out",
-        ),
+        ("rbd:p/i | fs(xfs)", "\"fs\" requires a block device, but rbd:p/i is an RBD image"),
+        ("rbd:p/i | vm(attach=vfio)", "only with attach=virtio-blk or virtio-scsi or nvme or vhost-user-blk"),
+        ("rbd:p/i | vm(aio=native)", "aio= does not apply to an RBD image; hint: remove aio="),
         ("[rbd:p/i,rbd:p/j] | mdraid(level=1)", "name it alone"),
-        ("/dev/vda | librbd", "\"librbd\" stands on an image of Ceph only"),
+        ("/dev/vda | librbd", "\"librbd\" requires an RBD image"),
     ] {
         assert!(why(text).contains(part), "{text}: {}", why(text));
     }

@@ -29,13 +29,13 @@ pub const KEYS: &[KeyDef] = &[
     KeyDef {
         name: "precision",
         value: "PERCENT",
-        help: "Wished half-width of the interval",
+        help: "Stop when the interval's half-width is this small",
         set: |spec, word| percent(word).map(|fraction| spec.precision = fraction),
     },
     KeyDef {
         name: "equivalence",
         value: "PERCENT",
-        help: "Largest difference that may be called none",
+        help: "Differences below this count as no difference",
         set: |spec, word| percent(word).map(|fraction| spec.equivalence = fraction),
     },
     KeyDef {
@@ -53,19 +53,19 @@ pub const KEYS: &[KeyDef] = &[
     KeyDef {
         name: "visits",
         value: "N",
-        help: "Visits where stacks cannot be up together",
+        help: "Number of visits per stack, if stacks must take turns",
         set: |spec, word| visits(word).map(|visits| spec.visits = visits),
     },
     KeyDef {
         name: "matched_rate",
         value: "PERCENT|off",
-        help: "Rate at which latencies are compared, of the slowest stack's",
+        help: "Compare latencies at this percentage of the slowest stack's rate",
         set: |spec, word| matched_rate(word).map(|fraction| spec.matched_rate = fraction),
     },
     KeyDef {
         name: "attaches",
         value: "N",
-        help: "Set-ups over which stacks are compared; from 3 on the interval is over set-ups",
+        help: "Repeat set-up and measurement N times; with 3 or more the interval includes set-up variation",
         set: |spec, word| attaches(word).map(|attaches| spec.attaches = attaches),
     },
     KeyDef {
@@ -83,7 +83,7 @@ pub const KEYS: &[KeyDef] = &[
     KeyDef {
         name: "write_cache",
         value: "SIZE",
-        help: "Largest cache of writes known on the path, such as a drive's",
+        help: "Size of the largest write cache on the path, such as a drive's",
         set: |spec, word| size_of(word).map(|bytes| spec.write_cache = Some(bytes)),
     },
     KeyDef {
@@ -103,7 +103,7 @@ pub const KEYS: &[KeyDef] = &[
     KeyDef {
         name: "steady_limit",
         value: "ROUNDS|TIME",
-        help: "Rounds, or time, after which preconditioning to steady is given up [default: 25]",
+        help: "Rounds, or time, after which preconditioning to steady stops [default: 25]",
         set: |spec, word| {
             let time = |word: &str| duration(word, 1_000_000, WEEK_NS);
             precondition::limit(word, time).map(|limit| spec.precondition.limit = limit)
@@ -112,13 +112,14 @@ pub const KEYS: &[KeyDef] = &[
     KeyDef {
         name: "fio_on_baseline",
         value: "true|false",
-        help: "The installed fio on the baseline too, in the same rounds: what the generators differ in (slices of 1 s)",
+        help: "Run the installed fio on the baseline too, in the same rounds, to show how the generators differ \
+            (slices of 1 s)",
         set: |spec, word| flag(word).map(|flag| spec.fio_on_baseline = flag),
     },
     KeyDef {
         name: PERCENTILES,
         value: "P,...",
-        help: "Percentiles of latency that reports show beside p50, p99 and p99.9: p99.95,p90",
+        help: "Latency percentiles that reports show in addition to p50, p99 and p99.9: p99.95,p90",
         set: |spec, word| percentiles(word).map(|all| spec.percentiles = all),
     },
 ];

@@ -51,7 +51,7 @@ fn alike(lists: &[Vec<MediumExpr>], first: Option<&LayerExpr>, joined: bool) -> 
     let many = lists[0].len();
     if let Some(other) = lists.iter().find(|list| list.len() != many) {
         let why = format!(
-            "one list has {many} members and another {}, and each is to be made the same of",
+            "one list has {many} members and another {}, but all lists must have the same number",
             other.len()
         );
         return Err(TextFault::new(whole(other), Fault::hint(why, "write as many members in each list")));
@@ -60,8 +60,8 @@ fn alike(lists: &[Vec<MediumExpr>], first: Option<&LayerExpr>, joined: bool) -> 
         return Ok(());
     }
     let why = match many {
-        1 => "lists of one member need nothing that joins them",
-        _ => "nothing joins the members of each list",
+        1 => "lists of one member need no layer that joins them",
+        _ => "no layer joins the members of each list",
     };
     let hint =
         "write each([[a,b,c],[d,e,f]]) | mdraid(level=5), or each([a,b,c]) to load all of them as they are";
@@ -75,10 +75,7 @@ fn no_member(members: &[MediumExpr], media: &[Medium]) -> Checked<()> {
         Some(at) => {
             let what = bdev::what_is(&media[at]).unwrap_or_default();
             let fault = Fault::hint(
-                format!(
-                    "\"{}\" is {what}, and no device of the kernel that could be one of several",
-                    members[at].body
-                ),
+                format!("\"{}\" is {what}, which cannot be one of several media", members[at].body),
                 "name it alone",
             );
             Err(TextFault::new(members[at].span.clone(), fault))

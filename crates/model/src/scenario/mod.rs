@@ -103,7 +103,7 @@ pub struct Scenario {
     /// What the scenario says of places: facts in the user's words, the virtual machine that a place is.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub described: BTreeMap<Place, Described>,
-    /// `--change`: the virtual machines that may be shut down and set otherwise for a while, and whether by force.
+    /// `--change`: the virtual machines that may be shut down and changed for the run, and whether by force.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub changes: BTreeMap<String, bool>,
     /// What a person does before a stack is measured, by the name of the stack.
@@ -328,7 +328,7 @@ pub enum Medium {
         /// The configuration by which its cluster is reached.
         conf: PathBuf,
     },
-    /// `vhost-user:/run/x.sock`: a disk that somebody serves to a guest.
+    /// `vhost-user:/run/x.sock`: a disk that another process serves to a guest.
     #[serde(rename = "vhost-user")]
     VhostUser {
         /// The socket.
@@ -339,7 +339,7 @@ pub enum Medium {
     Many {
         /// At least one, all in one place, or on hosts over SSH where nothing joins them.
         members: Vec<Medium>,
-        /// In so many lists of equal length, one behind the other, each of which is joined by itself.
+        /// In so many lists of equal length, one after the other, each of which is joined by itself.
         #[serde(default = "one_group", skip_serializing_if = "is_one_group")]
         groups: usize,
     },
@@ -604,7 +604,7 @@ pub struct MeasureSpec {
     /// Whether the installed fio loads the baseline too, as a stack of its own: what the generators differ in.
     #[serde(default, skip_serializing_if = "is_false")]
     pub fio_on_baseline: bool,
-    /// Percentiles that reports show beside p50, p99 and p99.9, in order: 99.95 of `p99.95`.
+    /// Percentiles that reports show in addition to p50, p99 and p99.9, in order: 99.95 of `p99.95`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub percentiles: Vec<f64>,
 }

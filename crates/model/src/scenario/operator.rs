@@ -60,7 +60,7 @@ pub(super) fn check(
     for stack in stacks {
         let operator = of(operators, stack);
         if let (Some(_), Some(what)) = (operator, alone) {
-            return fault(stack, &format!("an operator has no part in {what}"), "leave out one of them");
+            return fault(stack, &format!("an operator cannot be used with {what}"), "leave out one of them");
         }
         let is_drive = match &stack.medium {
             Medium::Device { .. } => true,
@@ -69,17 +69,14 @@ pub(super) fn check(
         };
         if operator.is_some() && !is_drive {
             let hint = "write a device of this host, or ssh:HOST:/dev/NAME without layers";
-            return fault(stack, "an operator moves one drive, which is all that is below the stack", hint);
+            return fault(stack, "an operator moves one drive, and the stack must be that drive alone", hint);
         }
         for location in stack.medium.locations() {
             let Location::Path(host, path) = location else { continue };
             let at = format!("{}:{}", host.unwrap_or_default(), path.display());
             match seen.get(&at) {
                 Some((other, first)) if *other != operator => {
-                    let why = format!(
-                        "{} is on the same path, and another operator or none goes with it",
-                        first.name
-                    );
+                    let why = format!("{} is on the same path but has another operator, or none", first.name);
                     let hint = "write one text for all stacks on a path: nothing else shows that it was done";
                     return fault(stack, &why, hint);
                 }

@@ -46,7 +46,7 @@ pub const LAB_KEYS: &[&str] = &["drives", "drive_size", "vcpus", "memory"];
 
 /// The key of facts in the user's words.
 pub(super) const FACTS: &str = "facts";
-/// The keys of `[place.NAME]` that a host has, beside its facts.
+/// The keys of `[place.NAME]` that a host has, apart from its facts.
 pub(super) const HOST_KEYS: &[&str] = &["ssh", "libvirt", "proxmox", "esxi", "on", "uri"];
 /// How facts are written.
 pub(super) const FACTS_FORM: &str = "facts are a table or a list of texts; hint: write facts = { switch = \"SN2010\" } or facts = [\"switch: SN2010\"]";
@@ -66,7 +66,7 @@ pub(super) fn add_fact(facts: &mut BTreeMap<String, String>, key: &str, value: &
     }
 }
 
-/// A virtual machine that may be changed for a visit, `libvirt:NAME`, and whether its power may be taken.
+/// A virtual machine that may be changed for a visit, `libvirt:NAME`, and whether it may be switched off.
 ///
 /// # Errors
 /// It names none.
@@ -82,7 +82,7 @@ pub(super) fn parse_change(text: &str) -> Result<(String, bool), Fault> {
         true => Ok((vm.to_owned(), force)),
         false => Err(Fault::hint(
             format!("\"{text}\" names no virtual machine"),
-            "write libvirt:NAME, proxmox:VMID or esxi:NAME, with \",force\" where its power may be taken",
+            "write libvirt:NAME, proxmox:VMID or esxi:NAME, and add \",force\" to allow switching it off",
         )),
     }
 }
@@ -103,7 +103,7 @@ pub(super) fn vm_of<'a>(keys: &BTreeMap<&'a str, &str>) -> Result<Option<Vm>, (&
         };
     };
     if let Some((key, _)) = managers.next().as_ref().and_then(named) {
-        let why = format!("stands beside \"{}\"", manager.word());
+        let why = format!("cannot be combined with \"{}\"", manager.word());
         return Err((key, Fault::hint(why, "a virtual machine has one manager; leave one out")));
     }
     let Some((key, name)) = named(&manager) else { return Ok(None) };
@@ -111,11 +111,14 @@ pub(super) fn vm_of<'a>(keys: &BTreeMap<&'a str, &str>) -> Result<Option<Vm>, (&
     if name.is_empty() || name.starts_with('-') || name.contains(char::is_control) {
         return Err((
             key,
-            Fault::hint(format!("\"{name}\" is no name of a virtual machine"), "write its name"),
+            Fault::hint(format!("\"{name}\" is not a name of a virtual machine"), "write its name"),
         ));
     }
     if manager == Manager::Proxmox && name.parse::<u32>().is_err() {
-        return Err((key, Fault::hint(format!("\"{name}\" is no VMID"), "write its number: proxmox = 101")));
+        return Err((
+            key,
+            Fault::hint(format!("\"{name}\" is not a VMID"), "write its number: proxmox = 101"),
+        ));
     }
     let uri = keys.get_key_value("uri").filter(|_| manager != Manager::Libvirt);
     let on = keys.get_key_value("on").filter(|_| manager == Manager::Esxi);
@@ -130,7 +133,10 @@ pub(super) fn vm_of<'a>(keys: &BTreeMap<&'a str, &str>) -> Result<Option<Vm>, (&
         None => Place::Host,
         Some((key, word)) => match Place::from(*word) {
             Place::Guest(_) => {
-                return Err((key, Fault::hint(format!("\"{word}\" is no host"), "write on = \"ssh:HOST\"")));
+                return Err((
+                    key,
+                    Fault::hint(format!("\"{word}\" is not a host"), "write on = \"ssh:HOST\""),
+                ));
             }
             place => {
                 place.ssh_host().map_or(Ok(()), remote::check_host).map_err(|fault| (*key, fault))?;
@@ -221,7 +227,7 @@ pub struct Names {
     pub places: BTreeMap<String, PlaceSpec>,
     /// `[tool.NAME]`
     pub tools: BTreeMap<String, Tool>,
-    /// What `[place.NAME]` says of places beside how they are reached.
+    /// What `[place.NAME]` says of places apart from how they are reached.
     pub described: BTreeMap<Place, Described>,
 }
 

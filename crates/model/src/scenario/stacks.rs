@@ -184,7 +184,7 @@ fn fits(cell: &Cell, help: &LayerHelp, layer: &LayerExpr, place: Option<&Place>)
     Err(TextFault::new(layer.span.clone(), fault))
 }
 
-/// On parts of a device stand guests, which share them out evenly, or what joins them again.
+/// Parts of a device go to guests, which share them evenly, or to a layer that joins them again.
 fn not_on_parts(cell: &Cell, help: &LayerHelp, layer: &LayerExpr) -> Option<Fault> {
     let below = devices(&cell.medium, &cell.layers);
     let (all, guests) = (below.each * below.groups, layer.fanout.unwrap_or(1) as usize);
@@ -416,7 +416,13 @@ impl Devices {
 
     /// With a layer on them.
     fn below(self, layer: &LayerSpec) -> Devices {
-        let Some(help) = layer.help().filter(|help| !help.anywhere) else { return self };
+        let Some(help) = layer.help() else {
+            // Of a layer of a later version nothing is known but that it stands on all of them.
+            return Devices { each: 1, ..self };
+        };
+        if help.anywhere {
+            return self;
+        }
         let parts = help.splits.and_then(|option| layer.option(option)?.parse().ok());
         match parts {
             _ if help.role == Role::Guest => {

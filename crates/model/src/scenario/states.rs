@@ -64,12 +64,15 @@ pub(super) fn expand(stacks: Vec<Stack>, states: &[State]) -> Result<Vec<Stack>,
             continue;
         }
         if let Some(most) = most.filter(|most| away(most) > bears) {
-            let why = format!("{}: {most} is more than it bears, {bears}", stack.text);
-            return Err(Fault::hint(why, "another level, or fewer failures"));
+            let why = format!("{}: {most} is more than it survives ({bears})", stack.text);
+            return Err(Fault::hint(why, "use another level, or fewer failures"));
         }
         if let Some(out) = goes_out.filter(|_| !stated_by(&stack).is_some_and(|states| states.out)) {
-            let why = format!("{}: its members are in or have failed, and {out} is neither", stack.text);
-            return Err(Fault::hint(why, "failed(1), or a run of its own for a stack that has it"));
+            let why = format!("{}: its members cannot be taken out, so {out} is not possible", stack.text);
+            return Err(Fault::hint(
+                why,
+                "write failed(1), or use a separate run for the stack that has this state",
+            ));
         }
         any = true;
         let of = all.len();
@@ -91,7 +94,7 @@ pub fn spares(stack: &Stack) -> u32 {
     stack.layers_with_members().map(|(layer, members)| layer.redundancy(members)).max().unwrap_or(0)
 }
 
-/// What tells the state of a stack's array.
+/// What reports the state of a stack's array.
 pub fn told_by(stack: &Stack) -> &'static str {
     stated_by(stack).map_or("", |states| states.source)
 }
@@ -162,7 +165,7 @@ mod tests {
         assert!(ok("healthy,failed(2),failed(1)").is_err());
         assert!(ok("healthy,failed(1),out(1)").unwrap_err().contains("out(1) cannot follow failed(1)"));
         let degraded = parse("healthy,degraded").unwrap_err();
-        assert_eq!(degraded.why, "\"degraded\" is no state");
+        assert_eq!(degraded.why, "\"degraded\" is not a state");
         assert_eq!(degraded.hint.as_deref(), Some("states are healthy, failed(1), out(1), rebuilding"));
     }
 
@@ -178,9 +181,9 @@ mod tests {
         let names = expanded(layer("ceph", &[]), "healthy,out(1),healthy").unwrap();
         assert!(names[1].name.ends_with(" out(1)") && names[1].state.as_ref().unwrap().lost().is_none());
         let raid = expanded(layer("mdraid", &[("level", "5")]), "healthy,out(1)").unwrap_err();
-        assert!(raid.ends_with("its members are in or have failed, and out(1) is neither"), "{raid}");
+        assert!(raid.ends_with("its members cannot be taken out, so out(1) is not possible"), "{raid}");
         let many = expanded(layer("ceph", &[]), "healthy,out(2)").unwrap_err();
-        assert!(many.ends_with("out(2) is more than it bears, 1"), "{many}");
+        assert!(many.ends_with("out(2) is more than it survives (1)"), "{many}");
     }
 
     #[test]

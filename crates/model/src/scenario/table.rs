@@ -127,7 +127,7 @@ impl Draft {
         let hint = "write stacks = [...] for one table, or [[table.group]] with name and stacks for several";
         let fault = match (&wire.stacks, wire.group.first()) {
             (Some(stacks), Some(_)) => {
-                Some((stacks.span(), Fault::hint("stands beside [[table.group]]", hint)))
+                Some((stacks.span(), Fault::hint("cannot be combined with [[table.group]]", hint)))
             }
             (None, None) => Some((self.wire.span(), Fault::hint("no stack is named", hint))),
             _ => None,

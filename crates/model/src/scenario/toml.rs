@@ -158,8 +158,8 @@ impl Word {
     fn one(&self) -> Result<&str, Fault> {
         match self {
             Word::One(word) => Ok(word),
-            Word::Many(_) => Err(Fault::hint("a list stands where one value is wanted", "write one value")),
-            Word::Table(_) => Err(Fault::hint("a table stands where one value is wanted", "write one value")),
+            Word::Many(_) => Err(Fault::hint("one value is expected here, not a list", "write one value")),
+            Word::Table(_) => Err(Fault::hint("one value is expected here, not a table", "write one value")),
         }
     }
 }
@@ -323,8 +323,10 @@ impl Source<'_> {
             return Ok((Some(PlaceSpec::Lab(lab)), Described { facts, vm }));
         };
         if let Some((key, (span, _))) = values.iter().find(|(key, _)| place::LAB_KEYS.contains(key)) {
-            let fault =
-                Fault::hint(format!("stands beside \"{host_key}\""), "a host is as it is; leave it out");
+            let fault = Fault::hint(
+                format!("cannot be combined with \"{host_key}\""),
+                "an existing host has its own settings; remove this",
+            );
             return Err(self.origin(span).error(key, fault));
         }
         let host = match values.get("ssh") {
@@ -496,8 +498,10 @@ impl Source<'_> {
         let (file, profile) = (take("file")?, take("profile")?);
         let words = self.job_words(&wire)?;
         let beside = |key: &str, word: &Spanned<Word>, other: &str| {
-            let fault =
-                Fault::hint(format!("stands beside \"{key}\""), format!("{other}, or without \"{key}\""));
+            let fault = Fault::hint(
+                format!("cannot be combined with \"{key}\""),
+                format!("{other}, or without \"{key}\""),
+            );
             Err(self.fault(&word.span(), fault))
         };
         match (file, profile, wire.0.first()) {
@@ -505,7 +509,10 @@ impl Source<'_> {
             (Some(_), None, Some((_, word))) => beside("file", word, "write it in the job file"),
             (None, Some(_), Some((_, word))) => beside("profile", word, "write the load in words of its own"),
             (Some(_), Some(profile), _) => {
-                let fault = Fault::hint("stands beside \"file\"", "write a [[workload]] of its own for each");
+                let fault = Fault::hint(
+                    "cannot be combined with \"file\"",
+                    "write a [[workload]] of its own for each",
+                );
                 Err(self.fault(&profile.span(), fault))
             }
             (None, Some(profile), None) => {
@@ -755,8 +762,8 @@ fn wire_fault(message: &str, key: &str) -> Fault {
         }
         [..] if COMMANDS.contains(&key) && message.starts_with("invalid type") => Fault::hint(
             message,
-            "a command is a list of a program and its arguments, which no shell reads; several are a list of such lists: \
-             [[\"PROGRAM\", \"ARGUMENT\"]]",
+            "a command is a list of a program and its arguments, run without a shell; several are a list of such \
+             lists: [[\"PROGRAM\", \"ARGUMENT\"]]",
         ),
         [..] if key == "published" && message.starts_with("invalid type") => {
             Fault::hint("there is one", "write [published], with one bracket, and [[published.figures]]")

@@ -589,16 +589,16 @@ fn a_place_may_be_a_virtual_machine_and_has_facts_in_the_users_words() {
 #[test]
 fn a_place_that_is_described_badly_is_refused_with_its_line() {
     let cases = [
-        ("[place.vm1]\nlibvirt = \"a\"\nproxmox = 1\n", "\"proxmox\": stands beside \"libvirt\""),
-        ("[place.vm1]\nlibvirt = \"a\"\ndrives = 2\n", "\"drives\": stands beside \"libvirt\""),
+        ("[place.vm1]\nlibvirt = \"a\"\nproxmox = 1\n", "\"proxmox\": cannot be combined with \"libvirt\""),
+        ("[place.vm1]\nlibvirt = \"a\"\ndrives = 2\n", "\"drives\": cannot be combined with \"libvirt\""),
         ("[place.vm1]\nssh = \"a\"\non = \"ssh:b\"\n", "\"on\": there is no virtual machine here"),
-        ("[place.vm1]\nlibvirt = \"-a\"\n", "\"-a\" is no name of a virtual machine"),
-        ("[place.vm1]\nproxmox = \"db\"\n", "\"db\" is no VMID; hint: write its number"),
+        ("[place.vm1]\nlibvirt = \"-a\"\n", "\"-a\" is not a name of a virtual machine"),
+        ("[place.vm1]\nproxmox = \"db\"\n", "\"db\" is not a VMID; hint: write its number"),
         ("[place.vm1]\nproxmox = 1\nuri = \"qemu:///system\"\n", "only libvirt has a URI"),
         ("[place.vm1]\nesxi = \"a\"\non = \"ssh:b\"\n", "GOVC_URL"),
         (
             "[place.vm1]\nlibvirt = \"a\"\non = \"kvm3\"\n",
-            "\"kvm3\" is no host; hint: write on = \"ssh:HOST\"",
+            "\"kvm3\" is not a host; hint: write on = \"ssh:HOST\"",
         ),
         ("[place.vm1]\nlibvirt = \"a\"\non = \"ssh:-o\"\n", "\"-o\" is no host for ssh"),
         (
@@ -612,7 +612,7 @@ fn a_place_that_is_described_badly_is_refused_with_its_line() {
         ),
         ("[place.host]\nfacts = \"a: b\"\n", "facts are a table or a list of texts"),
         ("[place.host]\nfacts = [\"a: b\", \"a: c\"]\n", "there are two facts \"a\""),
-        ("[[workload]]\nrw = { a = \"b\" }\n", "a table stands where one value is wanted"),
+        ("[[workload]]\nrw = { a = \"b\" }\n", "one value is expected here, not a table"),
     ];
     for (text, part) in cases {
         let why = read_text(&format!("{text}[stack.a]\ntext = \"/dev/vdb\"\n")).unwrap_err();

@@ -1,5 +1,5 @@
-//! `[tool.NAME]`: the description of an engine that iotax does not know, and what is wrong with one. What its commands would do is
-//! looked at before anything is made: a command that could not be undone or found again is refused here.
+//! `[tool.NAME]`: the description of an engine that iotax does not know, and what is wrong with one. Its commands are
+//! checked before anything is created: a command that could not be undone or found again is refused here.
 
 use super::error::{Fault, nearest};
 use crate::layer::tool::{Capacity, KINDS, SIZE, Share, Tool, ToolOption};
@@ -153,7 +153,7 @@ fn size_of(word: &Spanned<String>) -> At<u64> {
 fn seconds_of(word: &Spanned<String>) -> At<u64> {
     let limit = units::parse_duration(word.get_ref());
     match limit.map_err(|clause| (word.span(), Fault::from_clause(&clause)))?.as_secs() {
-        0 => hint(word.span(), "a limit is a second at least", "write a time such as \"2min\""),
+        0 => hint(word.span(), "a limit is at least 1 s", "write a time such as \"2min\""),
         seconds => Ok(seconds),
     }
 }
@@ -165,7 +165,7 @@ fn members_of(word: &Spanned<String>) -> At<(usize, usize)> {
         (Ok(least @ 1..), Ok(most)) if least <= most => Ok((least, most)),
         _ => hint(
             word.span(),
-            format!("\"{text}\" is no number of members"),
+            format!("\"{text}\" is not a member count or range"),
             "write \"1\", or a range such as \"4-32\"",
         ),
     }
@@ -180,7 +180,7 @@ fn option_of(name: &str, wire: &Spanned<OptionWire>) -> At<ToolOption> {
             span,
             format!("no option can be called \"{name}\""),
             format!(
-                "letters, digits and \"-\", and none of {own}, {of_member} and {PART}, which iotax fills in"
+                "use letters, digits, \"-\", \"_\" and \".\"; {own}, {of_member} and {PART} are reserved"
             ),
         );
     }
@@ -193,8 +193,8 @@ fn option_of(name: &str, wire: &Spanned<OptionWire>) -> At<ToolOption> {
     if (kind == "word") == wire.values.is_empty() {
         return hint(
             wire.kind.span(),
-            "\"values\" are of the kind \"word\", which needs them",
-            "write kind = \"word\" and values = [\"A\", \"B\"], or another kind and none",
+            "kind = \"word\" requires \"values\", and no other kind allows them",
+            "write kind = \"word\" and values = [\"A\", \"B\"], or remove values",
         );
     }
     let option = ToolOption {
@@ -209,14 +209,14 @@ fn option_of(name: &str, wire: &Spanned<OptionWire>) -> At<ToolOption> {
     if name == SIZE && (kind != "size" || option.default.is_some()) {
         return hint(
             span,
-            "the option \"size\" is that of what is made",
-            "write kind = \"size\" and no default: all that there is",
+            "the option \"size\" sets the size of the new volume",
+            "use kind = \"size\" and no default (without it the whole capacity is used)",
         );
     }
     if name == PARTS && (kind != "count" || option.default.is_none()) {
         return hint(
             span,
-            "the option \"parts\" is how many parts are made",
+            "the option \"parts\" sets the number of parts",
             "write kind = \"count\" and default = \"1\"",
         );
     }
@@ -228,8 +228,9 @@ fn share_of(word: &Spanned<String>) -> At<Share> {
         || {
             hint(
                 word.span(),
-                format!("\"{}\" is no capacity", word.get_ref()),
-                "write \"sum\", \"sum-1\", \"sum-2\" (of all members but so many), \"half\" or \"smallest\" (of one)",
+                format!("\"{}\" is not a capacity", word.get_ref()),
+                "write \"sum\", \"sum-1\" or \"sum-2\" (all members but one or two), \"half\" or \"smallest\" (one \
+                 member)",
             )
         },
         Ok,
@@ -239,7 +240,7 @@ fn share_of(word: &Spanned<String>) -> At<Share> {
 fn capacity_of(wire: &ToolWire, options: &[ToolOption]) -> At<Capacity> {
     let by = match (&wire.capacity, &wire.capacity_by) {
         (Some(_), Some(by)) => {
-            return hint(by.span(), "stands beside \"capacity\"", "leave one of them out");
+            return hint(by.span(), "\"capacity\" and \"capacity_by\" are both set", "remove one of them");
         }
         (Some(word), None) => return Ok(Capacity::Fixed(share_of(word)?)),
         (None, None) => return Ok(Capacity::Fixed(Share::AllBut(0))),
@@ -258,12 +259,15 @@ fn capacity_of(wire: &ToolWire, options: &[ToolOption]) -> At<Capacity> {
         return Err((of.span(), Fault::unknown("option", of.get_ref(), &known)));
     };
     if option.default.is_none() || option.values.is_empty() {
-        let why = format!("\"{}\" may have no value, or any", option.name);
+        let why = format!(
+            "option \"{}\" needs a default and a list of values before capacity_by can use it",
+            option.name
+        );
         return hint(of.span(), why, "name an option of the kind \"word\" with a default");
     }
     if let Some(value) = option.values.iter().find(|value| !by.contains_key(*value)) {
-        let why = format!("there is no capacity for {}={value}", option.name);
-        return hint(span, why, format!("write \"{value}\" = \"sum-1\", or what it is"));
+        let why = format!("capacity_by has no entry for {}={value}", option.name);
+        return hint(span, why, format!("add \"{value}\" = \"sum-1\" (or the right capacity)"));
     }
     let shares = by.iter().filter(|(value, _)| *value != "of");
     let shares = shares.map(|(value, word)| Ok((value.clone(), share_of(word)?))).collect::<At<_>>()?;
@@ -281,35 +285,31 @@ fn commands_of(span: &Range<usize>, wire: &ToolWire, slots: &Slots) -> At<ToolCo
         "vhost-user" => Ok(Gives::VhostUser),
         other => hint(
             word.span(),
-            format!("a tool gives no \"{other}\" in this version"),
+            format!("gives = \"{other}\" is not supported"),
             "write \"block\", \"file\" or \"vhost-user\"",
         ),
     })?;
     let path = match (&wire.path, &wire.path_pointer) {
         (Some(path), None) => {
             slots.check(path.get_ref(), &[PART], &path.span())?;
-            let (starts, is_there) = match gives {
-                Gives::Block => ("/dev/", path.get_ref().starts_with("/dev/")),
-                Gives::File => ("{run}/", path.get_ref().starts_with("{run}/")),
-                Gives::VhostUser => ("{run}/", path.get_ref().contains("{name}")),
+            let (must, starts, is_there) = match gives {
+                Gives::Block => ("start with \"/dev/\"", "/dev/", path.get_ref().starts_with("/dev/")),
+                Gives::File => ("start with \"{run}/\"", "{run}/", path.get_ref().starts_with("{run}/")),
+                Gives::VhostUser => ("contain {name}", "{run}/", path.get_ref().contains("{name}")),
             };
             if !is_there {
-                let why = format!("\"{}\" is not below {starts}", path.get_ref());
-                return hint(
-                    path.span(),
-                    why,
-                    format!("a tool that gives this makes it there: \"{starts}{{name}}\""),
-                );
+                let why = format!("with this \"gives\", path must {must}");
+                return hint(path.span(), why, format!("write for example \"{starts}{{name}}\""));
             }
             if slots.has_parts() && !has_slot(std::slice::from_ref(path.get_ref()), &[PART]) {
-                return hint(path.span(), "all parts have one path", "write {part} in it");
+                return hint(path.span(), "all parts have the same path", "write {part} in it");
             }
             MadePath::Fixed(path.get_ref().clone())
         }
         (None, Some(pointer)) if slots.has_parts() => {
             return hint(
                 pointer.span(),
-                "parts are found by \"path\" only",
+                "with parts, only \"path\" works",
                 "write path = \"{run}/{name}.{part}\"",
             );
         }
@@ -318,7 +318,8 @@ fn commands_of(span: &Range<usize>, wire: &ToolWire, slots: &Slots) -> At<ToolCo
             return hint(
                 span.clone(),
                 "a tool has either \"path\" or \"path_pointer\"",
-                "write path = \"/dev/ENGINE/{name}\", or path_pointer = \"/0/device\": where the JSON that find prints has it",
+                "write path = \"/dev/ENGINE/{name}\", or path_pointer = \"/0/device\": its place in the JSON that \
+                 find prints",
             );
         }
     };
@@ -353,17 +354,18 @@ fn check_sense(span: &Range<usize>, wire: &ToolWire, commands: &ToolCommands) ->
         |argv: &&Argv| !(has_slot(argv, &[NAME]) || named_by_member && has_slot(argv, &[MEMBER, MEMBERS]));
     // A member is the run's: nothing is made of it without consent.
     if let Some(argv) = commands.undo.iter().find(|argv| lacks(argv) && Each::of(argv) != Each::Member) {
-        let why = format!("{:?} does not name what it is about", argv.join(" "));
+        let why = format!("{:?} does not contain {{name}}", argv.join(" "));
         return hint(
             wire.undo.span(),
             why,
-            "each command of undo has {name}, which carries the run's id, or a member: nothing else is taken away",
+            "every undo command needs {name} or a placeholder of a member, so that iotax never removes anything that \
+             another run made",
         );
     }
     if commands.make.iter().all(|argv| lacks(&argv)) {
         return hint(
             wire.make.span(),
-            "what is made is not named",
+            "no make command contains {name}",
             "write {name} where the program takes its name",
         );
     }
@@ -371,19 +373,23 @@ fn check_sense(span: &Range<usize>, wire: &ToolWire, commands: &ToolCommands) ->
         if list.get_ref().iter().all(|argv| Each::of(argv) != Each::Member) {
             return hint(
                 list.span(),
-                "no member is named",
+                "no command contains {member} or {number}",
                 "write {member}, its path, or {number}, counted from 0",
             );
         }
     }
     if let Some(codes) = wire.absent.as_ref().filter(|codes| codes.get_ref().iter().any(|code| *code < 1)) {
-        return hint(codes.span(), "0 is the code of success", "name codes from 1 on");
+        return hint(
+            codes.span(),
+            "absent cannot contain 0, which means success",
+            "write exit codes from 1 on",
+        );
     }
     let moves = (!commands.fail.is_empty(), !commands.bring_back.is_empty(), commands.state.is_some());
     if (moves.0 || moves.1) && moves != (true, true, true) {
         return hint(
             span.clone(),
-            "a tool whose members fail has \"fail\", \"return\" and [tool.NAME.state]",
+            "\"fail\", \"return\" and [tool.NAME.state] must be set together",
             "write all three, or neither fail nor return",
         );
     }
@@ -393,7 +399,7 @@ fn check_sense(span: &Range<usize>, wire: &ToolWire, commands: &ToolCommands) ->
 impl Slots<'_> {
     fn commands(&self, list: &Spanned<Vec<Argv>>, also: &[&str]) -> At<Vec<Argv>> {
         if list.get_ref().is_empty() {
-            return hint(list.span(), "there is no command in it", "write [[\"PROGRAM\", \"ARGUMENT\"]]");
+            return hint(list.span(), "the list has no command", "write [[\"PROGRAM\", \"ARGUMENT\"]]");
         }
         list.get_ref().iter().try_for_each(|argv| self.command(argv, also, &list.span()))?;
         Ok(list.get_ref().clone())
@@ -407,7 +413,11 @@ impl Slots<'_> {
         self.check(word.get_ref(), &[NUMBER, DEVICE, PCI], &word.span())?;
         let words = std::slice::from_ref(word.get_ref());
         if has_slot(words, &[MEMBERS]) || Each::of(words) != Each::Member {
-            return hint(word.span(), "all members have one name", "write {number}, {device} or {pci} in it");
+            return hint(
+                word.span(),
+                "all members have the same name",
+                "write {number}, {device} or {pci} in it",
+            );
         }
         Ok(word.get_ref().clone())
     }
@@ -420,15 +430,15 @@ impl Slots<'_> {
         if SHELLS.contains(&base) {
             return hint(
                 span.clone(),
-                format!("\"{program}\" is a shell, and no shell reads these commands"),
-                "write the program and its arguments, or a program of your own that does all of it",
+                format!("\"{program}\" is a shell; iotax runs programs without a shell"),
+                "write the program and its arguments, or your own program that does all of it",
             );
         }
         if program.contains(['{', '}', ' ']) || (program.contains('/') && !program.starts_with('/')) {
             return hint(
                 span.clone(),
-                format!("\"{program}\" is no program"),
-                "write its name alone, or its whole path, and each argument as a text of its own",
+                format!("\"{program}\" is not a program name or absolute path"),
+                "write each argument as a separate text",
             );
         }
         if Each::of(argv) == Each::Member && has_slot(argv, &[PART]) {
@@ -454,8 +464,8 @@ impl Slots<'_> {
                 Some(unit) if is_size && UNITS.iter().any(|(known, _)| known == &unit) => {}
                 None if is_ours || option.is_some() => {}
                 Some(_) if option.is_some() || is_ours => {
-                    let write = format!("write {{OPTION:KiB}} of a size; units are {}", units_list());
-                    return hint(span.clone(), format!("{{{slot}}} is no size in a unit"), write);
+                    let why = format!("{{{slot}}}: only size options take a unit ({})", units_list());
+                    return hint(span.clone(), why, format!("write {{{name}}}, or {{OPTION:KiB}} of a size"));
                 }
                 None if name == PART && also.contains(&PART) => {
                     let write = "declare [tool.NAME.options.parts] with kind = \"count\" and default = \"1\"";
@@ -474,7 +484,7 @@ impl Slots<'_> {
 
     fn pointer(&self, word: &Spanned<String>) -> At<String> {
         if !word.get_ref().starts_with('/') {
-            let why = format!("\"{}\" is no JSON pointer", word.get_ref());
+            let why = format!("\"{}\" is not a JSON pointer", word.get_ref());
             return hint(word.span(), why, "write one such as \"/0/device\"");
         }
         self.check(word.get_ref(), &[], &word.span())?;
@@ -489,7 +499,7 @@ impl Slots<'_> {
         if wire.healthy.is_empty() {
             return hint(
                 span,
-                "nothing tells a healthy state",
+                "[tool.NAME.state] lists no words for healthy",
                 "write healthy = [\"online\"], or what it prints",
             );
         }

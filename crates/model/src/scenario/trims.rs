@@ -30,7 +30,7 @@ pub(super) fn check(stacks: &[Stack], workloads: &[Workload], steady: bool) -> R
             other.name,
             other.rw.word()
         );
-        return Err(Fault::hint(why, "a run of its own for loads that trim"));
+        return Err(Fault::hint(why, "a separate run for loads that trim"));
     }
     if steady {
         let why = "trims fill no cache, and have no steady pace once all is trimmed";

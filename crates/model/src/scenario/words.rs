@@ -31,77 +31,82 @@ pub const WORDS: &[WordDef] = &[
     WordDef { name: "rwmixread", aliases: &[], help: "percent of reads in a mix" },
     WordDef { name: "rwmixwrite", aliases: &[], help: "percent of writes in a mix" },
     WordDef { name: "bs", aliases: &["blocksize"], help: "block size; \"[4k,64k]\" sweeps" },
-    WordDef { name: "iodepth", aliases: &[], help: "I/Os in flight a thread; 1,4,16 sweeps" },
+    WordDef { name: "iodepth", aliases: &[], help: "I/Os in flight per thread; 1,4,16 sweeps" },
     WordDef { name: "numjobs", aliases: &[], help: "threads; 1,2,4 sweeps" },
     WordDef { name: "size", aliases: &[], help: "bytes of the region, or percent of the target" },
     WordDef { name: "offset", aliases: &["fileoffset"], help: "first byte of the region" },
     WordDef {
         name: "offset_increment",
         aliases: &[],
-        help: "by how much the region of each thread begins behind that of the thread before; bytes, or percent of the target",
+        help: "offset added to the region for each further thread (numjobs); bytes, or percent of the target",
     },
     WordDef { name: "percentage_random", aliases: &[], help: "percent of I/Os at a random offset" },
     WordDef {
         name: "random_distribution",
         aliases: &[],
-        help: "how often which blocks are hit: random, zipf:1.1 or pareto:0.2",
+        help: "distribution of random offsets: random, zipf:1.1 or pareto:0.2",
     },
     WordDef {
         name: "norandommap",
         aliases: &[],
-        help: "0: each block once before any comes again, of random offsets; 1: drawn whatever came before",
+        help: "0: random offsets cover every block once before any repeats (fio's random map); 1: offsets are drawn \
+            independently",
     },
-    WordDef { name: "fsync", aliases: &[], help: "fsync after so many writes" },
-    WordDef { name: "fdatasync", aliases: &[], help: "fdatasync after so many writes" },
+    WordDef { name: "fsync", aliases: &[], help: "fsync after this many writes" },
+    WordDef { name: "fdatasync", aliases: &[], help: "fdatasync after this many writes" },
     WordDef { name: "end_fsync", aliases: &[], help: "fsync at the end of each slice" },
     WordDef { name: "direct", aliases: &[], help: "O_DIRECT" },
     WordDef { name: "buffered", aliases: &[], help: "the opposite of direct" },
     WordDef {
         name: "rate_iops",
         aliases: &[],
-        help: "I/Os a second a thread, issued on schedule; \"[1000,2000]\" sweeps",
+        help: "I/Os per second per thread, issued on schedule; \"[1000,2000]\" sweeps",
     },
-    WordDef { name: "buffer_compress_percentage", aliases: &[], help: "how compressible write data are" },
+    WordDef {
+        name: "buffer_compress_percentage",
+        aliases: &[],
+        help: "percent by which written data can be compressed",
+    },
     WordDef {
         name: "dedupe_percentage",
         aliases: &[],
-        help: "percent of blocks written that repeat the thread's last new one",
+        help: "percent of written blocks that duplicate the thread's last unique block",
     },
     WordDef {
         name: "continue_on_error",
         aliases: &[],
-        help: "none: the run ends when an I/O fails; io (or all, read, write): it goes on, and says how many",
+        help: "none: the run ends when an I/O fails; io (or all, read, write): count failed I/Os and go on",
     },
     WordDef {
         name: "cpus_allowed",
         aliases: &[],
-        help: "processors on which its threads run, where the load runs: 0-3,5",
+        help: "CPUs that the threads run on, of the machine that runs the load: 0-3,5",
     },
     WordDef {
         name: "cpus_allowed_policy",
         aliases: &[],
-        help: "shared: its threads share them; split: each thread has one, in turn",
+        help: "shared: all threads use all of them; split: each thread gets one, in turn",
     },
     WordDef {
         name: "prioclass",
         aliases: &[],
-        help: "class of the priority of its I/Os: rt (1), be (2) or idle (3); only some I/O schedulers heed it",
+        help: "I/O priority class: rt (1), be (2) or idle (3); only some I/O schedulers use it",
     },
     WordDef { name: "prio", aliases: &[], help: "level within the class, 0 (highest) to 7" },
     WordDef {
         name: "iomem",
         aliases: &["mem"],
-        help: "memory of its I/Os: malloc, or mmaphuge for huge pages, which change what large I/Os take",
+        help: "I/O buffers: malloc, or mmaphuge (huge pages, which make large I/Os faster)",
     },
     WordDef {
         name: "verify",
         aliases: &[],
-        help: "stamp what is written, check what is read of it, and read all of it back at the end",
+        help: "stamp written blocks, check them when they are read, and read all of them back at the end",
     },
     WordDef { name: "randseed", aliases: &[], help: "seed of offsets, mix and buffers" },
 ];
 
-/// The word behind a word or its alias.
+/// The word that a word or its alias means.
 pub fn canonical(word: &str) -> Option<&'static str> {
     WORDS.iter().find(|def| def.name == word || def.aliases.contains(&word)).map(|def| def.name)
 }
@@ -128,7 +133,7 @@ pub(super) struct Written {
     /// The values of a list of a scenario file.
     pub(super) list: Option<Vec<Item>>,
     pub(super) origin: Origin,
-    /// The how manieth word it was.
+    /// The index of the word.
     turn: usize,
 }
 

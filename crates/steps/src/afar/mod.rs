@@ -29,7 +29,7 @@ use std::time::Duration;
 /// A command that only asks.
 const QUICK: Duration = Duration::from_secs(60);
 
-/// What tells the serials of all drives of a Linux host.
+/// Prints the serials of all drives of a Linux host.
 const SERIALS: &str = "cat /sys/block/*/serial /sys/block/*/device/serial /sys/block/*/device/vpd_pg80 /sys/block/*/wwid \
                        /sys/block/*/device/wwid 2>/dev/null | tr -c '[:print:]\\n' ' '";
 

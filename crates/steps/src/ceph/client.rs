@@ -37,7 +37,7 @@ fn client_socket(conf: &Path, (pool, image): (&str, &str), pid: u32) -> Result<P
     };
     sockets
         .find(has_it)
-        .with_context(|| format!("process {pid} does not tell that it has {pool}/{image} open"))
+        .with_context(|| format!("no admin socket of process {pid} reports {pool}/{image} as open"))
 }
 
 /// Asks an admin socket: a request that ends in a zero byte, the length of the answer in four bytes, and the answer.
@@ -61,7 +61,7 @@ fn ask(socket: &Path, request: &Value) -> Result<Value> {
 /// Whether the cache of that process is on for an image, and who says so: `false (QEMU)`, `true (image)`. What is set of the image
 /// goes before what QEMU set. A client of somebody else's cluster has no socket to be asked by, unless its configuration gives it one.
 pub fn cache_told(conf: &Path, image: (&str, &str), pid: u32) -> String {
-    cache_of_client(conf, image, pid).unwrap_or_else(|why| format!("not told ({why:#})"))
+    cache_of_client(conf, image, pid).unwrap_or_else(|why| format!("unknown ({why:#})"))
 }
 
 /// The same of a client that is up only while it loads: what is set of the image, else what its configuration says.
@@ -76,7 +76,7 @@ pub fn cache_by_conf(conf: &Path, (pool, image): (&str, &str)) -> String {
             cluster.run("ceph-conf", &["--name", "client.admin", "--show-config-value", "rbd_cache"])?;
         Ok(format!("{} (configuration)", value.trim()))
     };
-    told().unwrap_or_else(|why| format!("not known ({why:#})"))
+    told().unwrap_or_else(|why| format!("unknown ({why:#})"))
 }
 
 fn cache_of_client(conf: &Path, (pool, image): (&str, &str), pid: u32) -> Result<String> {

@@ -23,9 +23,11 @@ use std::time::{Duration, Instant};
 const PAUSE: Duration = Duration::from_millis(500);
 /// All that is new is up and clean by then, on a busy machine.
 const UP_WITHIN: Duration = Duration::from_secs(300);
-/// So long after a look that found it healthy, the next must, too: groups are up to 5 s behind the map of OSDs.
+/// What a wait for a healthy cluster is for: who is to do what.
+const BECOME_HEALTHY: (&str, &str) = ("the cluster", "become healthy");
+/// So long after a look that found it healthy, the next must, too: groups lag up to 5 s behind the map of OSDs.
 const SETTLES: Duration = Duration::from_secs(5);
-/// What Ceph begins a device or file of its own with; behind it stands the OSD's UUID.
+/// How Ceph begins a device or file of an OSD; the OSD's UUID follows.
 const LABEL: &str = "bluestore block device\n";
 /// Copies of the label and the superblock of BlueFS lie within.
 const LABEL_BYTES: usize = 64 << 10;
@@ -54,7 +56,7 @@ fn processes(conf: &Path, is_one: impl Fn(&[&str]) -> bool) -> Result<Vec<Proces
 const PROGRAMS: [&str; 7] =
     ["ceph", "ceph-mon", "ceph-mgr", "ceph-osd", "ceph-authtool", "monmaptool", "rbd"];
 
-/// One of these; a script stands behind its interpreter.
+/// One of these; a script comes after its interpreter.
 fn is_of_ceph(words: &[&str]) -> bool {
     words.iter().take(2).any(|word| PROGRAMS.contains(&word.rsplit('/').next().unwrap_or_default()))
 }
@@ -72,7 +74,7 @@ pub fn create(asked: &MakeCeph, system: &mut RealSystem, run: &str) -> Result<()
     let (conf, folder) = (asked.conf(), &asked.directory);
     let cluster = Cluster { conf: &conf };
     if folder.symlink_metadata().is_ok() {
-        return Err(anyhow!("{} is there already", folder.display()).context(NothingMade));
+        return Err(anyhow!("{} already exists", folder.display()).context(NothingMade));
     }
     let failed = || format!("cannot make {}", folder.display());
     fs::DirBuilder::new().mode(0o700).create(folder).with_context(failed)?;
@@ -110,7 +112,7 @@ pub fn create(asked: &MakeCeph, system: &mut RealSystem, run: &str) -> Result<()
             && status.group_count() == u64::from(asked.pg)
             && status.osds as usize == asked.members.len()
     };
-    wait(&cluster, system, UP_WITHIN, "become healthy", is_up).map(drop)
+    wait(&cluster, system, UP_WITHIN, BECOME_HEALTHY, is_up).map(drop)
 }
 
 /// A port of loopback that nobody listens on now.
@@ -125,7 +127,7 @@ fn config(asked: &MakeCeph, port: u16) -> Result<String> {
     // ceph.conf has no quotes for these.
     ensure!(
         !folder.contains(['$', '#', ';', '"', '\\', '\n']),
-        "Ceph cannot have the run directory {folder}; hint: one without $, #, ;, quotes and \\"
+        "the path {folder} cannot be written in ceph.conf; hint: choose a --runs folder without $ # ; \" \\"
     );
     let MakeCeph { size, min_size, memory, cache_policy, order, .. } = asked;
     Ok(format!(
@@ -174,7 +176,8 @@ rbd_cache_policy = {cache_policy}
 fn write_keys(asked: &MakeCeph) -> Result<()> {
     let keyring = asked.directory.join("keyring");
     write_file(&keyring, b"")?;
-    fs::set_permissions(&keyring, fs::Permissions::from_mode(0o600)).context("cannot close the keyring")?;
+    fs::set_permissions(&keyring, fs::Permissions::from_mode(0o600))
+        .context("cannot set mode 0600 on the keyring")?;
     let osds = (0..asked.members.len()).map(|at| {
         (
             format!("osd.{at}"),
@@ -227,12 +230,13 @@ fn last_words(conf: &Path, program: &str, id: &str) -> String {
     }
 }
 
-/// Looks until it is as wanted, tells how far it is, and ends when whoever is told says stop.
+/// Polls the status until `is_done`, reports the progress, and ends when the receiver of the report says stop. `who` is
+/// to do `what`.
 fn wait(
     cluster: &Cluster,
     system: &mut RealSystem,
     limit: Duration,
-    what: &str,
+    (who, what): (&str, &str),
     is_done: impl Fn(&ClusterStatus) -> bool,
 ) -> Result<ClusterStatus> {
     let start = Instant::now();
@@ -243,22 +247,22 @@ fn wait(
         }
         let share = status.state().rebuilt().unwrap_or(0.0);
         if system.tell(Progress::Synced(share)).is_break() {
-            bail!("interrupted while the cluster was to {what}");
+            bail!("interrupted while waiting for {who} to {what}");
         }
-        ensure!(start.elapsed() < limit, "the cluster did not {what} within {} s: {status}", limit.as_secs());
+        ensure!(start.elapsed() < limit, "{who} did not {what} within {} s: {status}", limit.as_secs());
         thread::sleep(PAUSE);
     }
 }
 
-/// Waits until it is healthy, and is so still when the placement groups have been reported anew.
+/// Waits until it is healthy, and still is after the placement groups have been reported again.
 ///
 /// # Errors
-/// It does not become so; whoever is told says stop.
+/// It does not become so; the receiver of the progress says stop.
 pub fn await_healthy(conf: &Path, system: &mut RealSystem, limit: Duration) -> Result<()> {
     let (cluster, start) = (Cluster { conf }, Instant::now());
     loop {
         let left = limit.saturating_sub(start.elapsed());
-        wait(&cluster, system, left, "become healthy", ClusterStatus::is_healthy)?;
+        wait(&cluster, system, left, BECOME_HEALTHY, ClusterStatus::is_healthy)?;
         thread::sleep(SETTLES);
         if cluster.status()?.is_healthy() {
             return Ok(());
@@ -321,7 +325,7 @@ fn take_off_label(member: &Path) -> Result<()> {
         device.write_all_at(&vec![0; LABEL_BYTES], 0)?;
         device.sync_data()
     };
-    write().with_context(|| format!("cannot take the OSD's label off {}", member.display()))
+    write().with_context(|| format!("cannot clear the OSD label on {}", member.display()))
 }
 
 /// In which state the cluster is.
@@ -332,7 +336,7 @@ pub fn state(conf: &Path) -> Result<ArrayState> {
     Ok(Cluster { conf }.status()?.state())
 }
 
-/// How cluster, pool and images really are, as Ceph tells it.
+/// The actual settings of cluster, pool and images, as Ceph reports them.
 ///
 /// # Errors
 /// When it does not answer.
@@ -380,7 +384,8 @@ pub fn change(asked: &ChangeCeph, system: &mut RealSystem) -> Result<()> {
         CephChange::Ends(at) => {
             end_osd(conf, at, system)?;
             let is_noticed = |status: &ClusterStatus| matches!(status.state(), ArrayState::Degraded { .. });
-            wait(&cluster, system, UP_WITHIN, "notice that an OSD ended", is_noticed).map(drop)
+            wait(&cluster, system, UP_WITHIN, ("the cluster", "notice that an OSD ended"), is_noticed)
+                .map(drop)
         }
         CephChange::Returns(at) => {
             let folder = cluster.folder().join(format!("osd.{at}"));
@@ -389,7 +394,7 @@ pub fn change(asked: &ChangeCeph, system: &mut RealSystem) -> Result<()> {
             end_osd(conf, at, system)?;
             let uuid = fs::read_to_string(folder.join("fsid")).context("an OSD without a UUID")?;
             let uuid = uuid.trim();
-            ensure!(is_labelled(&member, uuid), "{} does not carry OSD {at} any more", member.display());
+            ensure!(is_labelled(&member, uuid), "{} no longer holds OSD {at}", member.display());
             take_off_label(&member)?;
             fs::remove_dir_all(&folder).with_context(|| format!("cannot remove {}", folder.display()))?;
             make_osd(&cluster, at, &member, uuid)?;
@@ -398,18 +403,18 @@ pub fn change(asked: &ChangeCeph, system: &mut RealSystem) -> Result<()> {
                 let all_up = status.up == status.osds && status.within == status.osds;
                 all_up && matches!(status.state(), ArrayState::Rebuilding { .. } | ArrayState::Healthy)
             };
-            let what = format!("have OSD {at} back");
-            wait(&cluster, system, UP_WITHIN, &what, is_back).map(drop)
+            wait(&cluster, system, UP_WITHIN, (format!("OSD {at}").as_str(), "come back"), is_back).map(drop)
         }
         CephChange::Out(at) => {
             cluster.ceph(&["osd", "out", &at.to_string()])?;
             let is_out = |status: &ClusterStatus| matches!(status.state(), ArrayState::Out { .. });
-            wait(&cluster, system, UP_WITHIN, &format!("have OSD {at} out"), is_out).map(drop)
+            wait(&cluster, system, UP_WITHIN, (format!("OSD {at}").as_str(), "be marked out"), is_out)
+                .map(drop)
         }
         CephChange::In(at) => {
             cluster.ceph(&["osd", "in", &at.to_string()])?;
             let is_in = |status: &ClusterStatus| status.within == status.osds;
-            wait(&cluster, system, UP_WITHIN, &format!("have OSD {at} in"), is_in).map(drop)
+            wait(&cluster, system, UP_WITHIN, (format!("OSD {at}").as_str(), "be marked in"), is_in).map(drop)
         }
         CephChange::AwaitHealthy => await_healthy(conf, system, Duration::from_secs(24 * 3600)),
     }

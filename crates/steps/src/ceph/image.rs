@@ -1,4 +1,4 @@
-//! An image as its cluster tells it.
+//! An image as its cluster reports it.
 
 use super::Cluster;
 use super::cluster::word;
@@ -15,7 +15,7 @@ const MOST_NAMES: usize = 10;
 pub struct Image {
     /// Its size.
     pub bytes: u64,
-    /// Bytes of objects that there are; `None`: only a look at every object would tell.
+    /// Bytes of objects that there are; `None`: only a check of every object would show.
     pub used: Option<u64>,
     /// Addresses of those who have it open.
     pub watchers: Vec<String>,
@@ -35,7 +35,7 @@ impl Image {
         let usage = has_fast_diff.then(|| cluster.told("rbd", &["du", &name])).transpose()?;
         let watchers = status["watchers"].as_array().into_iter().flatten();
         Ok(Image {
-            bytes: info["size"].as_u64().context("rbd info tells no size")?,
+            bytes: info["size"].as_u64().context("rbd info reports no size")?,
             used: usage.and_then(|usage| used(&usage)),
             watchers: watchers.filter_map(|one| word(&one["address"])).collect(),
         })
@@ -65,7 +65,9 @@ fn not_among(what: &str, name: &str, there: &[String]) -> String {
     let shown: Vec<&str> = there.iter().take(MOST_NAMES).map(String::as_str).collect();
     let more = if there.len() > MOST_NAMES { ", ..." } else { "" };
     match shown.as_slice() {
-        [] => format!("no {what} called {name}, and no other; hint: make one first, iotax makes none in it"),
+        [] => {
+            format!("no {what} called {name}, and no other; hint: create one first, iotax creates none there")
+        }
         all => format!("no {what} called {name}; hint: it has {}{more}", all.join(", ")),
     }
 }

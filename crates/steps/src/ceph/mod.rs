@@ -31,22 +31,23 @@ pub fn has_tools() -> bool {
     ["ceph", "rbd"].into_iter().all(|program| program_path(program).is_some())
 }
 
-/// Whether QEMU has the driver, which distributions have in a package of its own: it is asked of an image that is nowhere.
+/// Whether QEMU has the driver, which distributions have in a separate package: asks about an image that does not
+/// exist.
 ///
 /// # Errors
-/// What is lacking, in words.
+/// What is missing, in words.
 pub fn qemu_has_driver() -> Result<(), String> {
     let image = "driver=rbd,pool=none,image=none,conf=/dev/null/none";
     let mut command = tool("qemu-img", ["info", "--image-opts", image]);
     let said = output_within(&mut command, ANSWERS_WITHIN, None).map_err(|why| format!("{why:#}"))?;
     let said = String::from_utf8_lossy(&said.stderr);
     match said.contains("Unknown driver") || said.contains("failed to open module") {
-        true => Err("QEMU has no driver rbd".to_owned()),
+        true => Err("QEMU's rbd block driver is not installed".to_owned()),
         false => Ok(()),
     }
 }
 
-/// A cluster as its programs are told of it.
+/// A cluster by its configuration.
 #[derive(Clone, Copy, Debug)]
 pub struct Cluster<'a> {
     /// Its ceph.conf.
@@ -77,12 +78,12 @@ impl Cluster<'_> {
     /// The same in JSON.
     ///
     /// # Errors
-    /// As [`Cluster::run`]; when that is no JSON.
+    /// As [`Cluster::run`]; when the output is not JSON.
     pub fn told(&self, program: &str, words: &[&str]) -> Result<Value> {
         let words = [words, &["--format", "json"]].concat();
         let text = if program == "ceph" { self.ceph(&words)? } else { self.run(program, &words)? };
         serde_json::from_str(text.trim())
-            .with_context(|| format!("cannot understand what {program} {} answers", words.join(" ")))
+            .with_context(|| format!("cannot parse the output of {program} {}", words.join(" ")))
     }
 
     /// In which state it is.
@@ -90,7 +91,7 @@ impl Cluster<'_> {
     /// # Errors
     /// As [`Cluster::told`]; when it reports too little.
     pub fn status(&self) -> Result<ClusterStatus> {
-        status::parse(&self.told("ceph", &["-s"])?).context("ceph -s reports too little")
+        status::parse(&self.told("ceph", &["-s"])?).context("the output of ceph -s is incomplete")
     }
 
     /// The folder of a cluster of ours.

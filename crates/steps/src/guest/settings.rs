@@ -254,7 +254,7 @@ fn in_guest(disk: &DiskSpec, vcpus: u32, guest: &Settings) -> Vec<String> {
     let cache = (!disk.read_only).then_some(("write-cache", cache));
     let kept_out = disk.read_only && disk.way.keeps_writes_out(disk.backend);
     let seen_read_only = kept_out && disk.way.tells_read_only();
-    // Whoever serves a socket decides both.
+    // The server of the socket decides both.
     let is_known = disk.way != SOCKET;
     let should = [("read-only", on_off(seen_read_only))].into_iter().chain(cache).filter(|_| is_known);
     let mut differ: Vec<String> = should

@@ -37,7 +37,7 @@ const OF_DISK: &[(&str, &str)] = &[
 
 impl Hypervisor for Esxi {
     fn package(&self) -> &'static str {
-        "go install github.com/vmware/govmomi/govc@v0.37.3, and set GOVC_URL and what else it needs"
+        "go install github.com/vmware/govmomi/govc@v0.37.3, and set GOVC_URL and the other GOVC variables"
     }
 
     fn facts(&self, vm: &Vm, ask: Ask) -> Result<VmFacts> {

@@ -40,9 +40,7 @@ impl Hypervisor for Libvirt {
     fn objection(&self, vm: &Vm, ask: Ask) -> Result<Option<String>> {
         let info = virsh(vm, ask, &["dominfo"])?;
         if line_of(&info, "Persistent") != Some("yes") {
-            return Ok(Some(
-                "it is transient, so that nothing of it would be left when it is shut down".into(),
-            ));
+            return Ok(Some("it is transient and would be lost when it is shut down".into()));
         }
         if line_of(&info, "Managed save") != Some("no") {
             return Ok(Some("it has a managed save".into()));
@@ -59,7 +57,7 @@ impl Hypervisor for Libvirt {
             settings
         };
         let alike = (settings(&now), &now.disks) == (settings(&next), &next.disks);
-        Ok((!alike).then(|| "it has changes that wait for its next start".into()))
+        Ok((!alike).then(|| "it has changes that take effect at its next start".into()))
     }
 
     fn saved(&self, vm: &Vm, disk: &str, ask: Ask) -> Result<String> {
@@ -75,7 +73,7 @@ impl Hypervisor for Libvirt {
     }
 
     fn plain(&self, disk: &str, saved: &str) -> String {
-        // libvirt writes attributes in an order of its own.
+        // libvirt writes attributes in its own order.
         let vm = Vm { manager: Manager::Libvirt, name: String::new(), on: Place::Host, uri: None };
         match driver_of(&vm, disk, saved) {
             Ok((range, attributes)) => {
@@ -104,7 +102,7 @@ fn virsh(vm: &Vm, ask: Ask, words: &[&str]) -> Result<String> {
     ask(&[&connection(vm)[..], words, &["--domain", &vm.name]].concat(), None)
 }
 
-/// Where the `<driver>` of a disk stands in a domain's XML, and its attributes.
+/// The position of the `<driver>` of a disk in a domain's XML, and its attributes.
 fn driver_of(vm: &Vm, disk: &str, xml: &str) -> Result<(Range<usize>, Settings)> {
     let document = Document::parse(xml).map_err(|error| not_understood(vm, error))?;
     let devices =
@@ -113,7 +111,7 @@ fn driver_of(vm: &Vm, disk: &str, xml: &str) -> Result<(Range<usize>, Settings)>
     let found = elements(devices, "disk").find(is_it).and_then(|disk| child(disk, "driver"));
     let driver = found.ok_or_else(|| not_understood(vm, format!("there is no disk {disk} with a driver")))?;
     if driver.children().any(|below| below.is_element()) {
-        return Err(not_understood(vm, format!("the driver of {disk} has parts of its own")));
+        return Err(not_understood(vm, format!("the <driver> of {disk} has child elements")));
     }
     let attributes = driver.attributes().map(|one| (one.name().to_owned(), one.value().to_owned())).collect();
     Ok((driver.range(), attributes))

@@ -1,5 +1,5 @@
-//! Virtual machines of somebody's libvirt, Proxmox VE or ESXi: what their manager says of them, asked by its own program on this
-//! host or on another. A manager is a file and an entry in [`of`].
+//! Existing virtual machines of libvirt, Proxmox VE or ESXi: what their manager reports about them, asked by its own
+//! program on this host or on another. A manager is a file and an entry in [`of`].
 
 pub(crate) mod esxi;
 pub(crate) mod libvirt;
@@ -19,7 +19,7 @@ use std::time::Duration;
 /// A manager that does not answer by then is down.
 const ANSWERS_WITHIN: Duration = Duration::from_secs(60);
 
-/// What nobody set.
+/// The value of a setting that was not set.
 pub(crate) const DEFAULT: &str = "default";
 
 /// Runs the manager's program with these arguments and that input, and gives what it writes.
@@ -30,10 +30,10 @@ pub(crate) trait Hypervisor: Sync {
     /// The package that has its program, for a hint.
     fn package(&self) -> &'static str;
 
-    /// What it says of one.
+    /// Reads the settings of a machine.
     ///
     /// # Errors
-    /// There is none of that name, it does not run, or the answer is not understood.
+    /// There is no machine of that name, it does not run, or the answer cannot be parsed.
     fn facts(&self, vm: &Vm, ask: Ask) -> Result<VmFacts>;
 
     /// Settings that can be changed for a visit.
@@ -42,37 +42,37 @@ pub(crate) trait Hypervisor: Sync {
     /// Whether it runs.
     ///
     /// # Errors
-    /// There is none of that name: it is gone, or was migrated.
+    /// There is no machine of that name: it is gone, or was migrated.
     fn runs(&self, vm: &Vm, ask: Ask) -> Result<bool>;
 
-    /// Why it is left alone: snapshots, a saved state, changes that wait for a restart; `None`: nothing speaks against a change.
+    /// Why it is left alone: snapshots, a saved state, changes that wait for a restart; `None`: it may be changed.
     ///
     /// # Errors
     /// When that cannot be asked.
     fn objection(&self, vm: &Vm, ask: Ask) -> Result<Option<String>>;
 
-    /// How it is set for its next start, with all that is needed to put it back.
+    /// Its settings for the next start, with all that is needed to restore them.
     ///
     /// # Errors
-    /// There is no such disk, or it cannot be asked.
+    /// There is no such disk, or the manager does not answer.
     fn saved(&self, vm: &Vm, disk: &str, ask: Ask) -> Result<String>;
 
     /// The same with other settings.
     ///
     /// # Errors
-    /// When the saved text is not understood.
+    /// When the saved text cannot be parsed.
     fn with(&self, vm: &Vm, disk: &str, saved: &str, settings: &Settings) -> Result<String>;
 
-    /// What of a saved text is compared: two are alike if nobody has edited it.
+    /// The part of a saved text that is compared: two are equal if the machine was not edited.
     fn plain(&self, disk: &str, saved: &str) -> String;
 
-    /// Sets it so for its next start. It does not run.
+    /// Writes these settings for its next start. The machine does not run.
     ///
     /// # Errors
     /// The manager refuses.
     fn put(&self, vm: &Vm, disk: &str, saved: &str, ask: Ask) -> Result<()>;
 
-    /// Asks its system to shut down, or takes its power away.
+    /// Asks its system to shut down, or switches it off.
     ///
     /// # Errors
     /// The manager refuses.
@@ -106,7 +106,7 @@ pub(crate) fn of(manager: Manager) -> &'static dyn Hypervisor {
     }
 }
 
-/// What the manager of a virtual machine says of it.
+/// What the manager of a virtual machine reports about it.
 ///
 /// # Errors
 /// An unmet need: its program is not there. There is no such machine, it does not run, its manager does not answer.
@@ -120,7 +120,7 @@ pub(crate) fn asked(vm: &Vm, arguments: &[&str], input: Option<&str>) -> Result<
     let mut command = match vm.on.ssh_host() {
         None if program_path(program).is_none() => {
             let package = of(vm.manager).package();
-            let why = format!("{vm} cannot be asked about: {program} is not here; hint: {package}");
+            let why = format!("cannot query {vm}: {program} is not installed; hint: {package}");
             return Err(Failed::need(why).into());
         }
         None => tool::tool(program, arguments),
@@ -131,7 +131,7 @@ pub(crate) fn asked(vm: &Vm, arguments: &[&str], input: Option<&str>) -> Result<
     };
     let shown = shell::line([program].iter().chain(arguments));
     let output = tool::output_within(&mut command, ANSWERS_WITHIN, input)
-        .with_context(|| format!("{vm} cannot be asked about on {}", vm.on))?;
+        .with_context(|| format!("cannot query {vm} on {}", vm.on))?;
     if !output.status.success() {
         let words = String::from_utf8_lossy(&output.stderr);
         bail!("{vm}: `{shown}` on {} failed ({}): {}", vm.on, output.status, words.trim());
@@ -139,19 +139,19 @@ pub(crate) fn asked(vm: &Vm, arguments: &[&str], input: Option<&str>) -> Result<
     Ok(String::from_utf8_lossy(&output.stdout).into_owned())
 }
 
-/// One that does not run is no place.
+/// One that does not run cannot be a place.
 pub(crate) fn not_running(vm: &Vm, state: &str) -> anyhow::Error {
-    let hint = "start it, or name the one that the place is";
+    let hint = "start it, or name the right virtual machine";
     Failed::input(format!(
         "{vm} does not run (it is {state}), so nothing can be measured in it; hint: {hint}"
     ))
     .into()
 }
 
-/// An answer that is not as the manager's documentation has it.
+/// An answer that does not match the manager's documentation.
 pub(crate) fn not_understood(vm: &Vm, why: impl std::fmt::Display) -> anyhow::Error {
     let program = vm.manager.program();
-    Failed::measurement(format!("{vm}: what {program} says is not understood: {why}")).into()
+    Failed::measurement(format!("{vm}: cannot parse the output of {program}: {why}")).into()
 }
 
 /// `KEY=VALUE,KEY=VALUE`, with what has no key apart.
@@ -182,20 +182,20 @@ pub fn match_disks(vm: &mut VmFacts, facts: &Facts) -> Vec<String> {
                 continue;
             }
             [] if serials.is_empty() => format!(
-                "{path} has no serial, so it is not known which disk of {name} it is, nor its cache and queues there; hint: give that \
-                 disk a serial"
+                "{path} has no serial, so iotax cannot tell which disk of {name} it is, nor its cache and queues; \
+                 hint: give that disk a serial"
             ),
             [] if has_passed => format!(
-                "no disk of {name} has the serial of {path} ({shown}): it may be one of the devices that are passed through, whose \
-                 serials no manager says"
+                "no disk of {name} has the serial of {path} ({shown}): it may be a passed-through device, whose \
+                 serial the manager does not report"
             ),
             [] => format!(
-                "no disk of {name} has the serial of {path} ({shown}), so its cache and queues there are not known; hint: give that \
-                 disk this serial, or name the machine that the place is"
+                "no disk of {name} has the serial of {path} ({shown}), so its cache and queues there are unknown; \
+                 hint: give that disk this serial, or name the right virtual machine"
             ),
             _ => format!(
-                "several disks of {name} have the serial of {path} ({shown}), so it is not known which it is; hint: give each a \
-                 serial of its own"
+                "several disks of {name} have the serial of {path} ({shown}), so iotax cannot tell which one it is; \
+                 hint: give each its own serial"
             ),
         });
     }
@@ -211,7 +211,7 @@ fn is_shown_as(own: &str, seen: &str) -> bool {
 
 pub(crate) use iotax_facts::vm::VmDisk as Disk;
 
-/// What devices that are passed through are called among the settings.
+/// The prefix of the keys of passed-through devices among the settings.
 pub(crate) const PASSED: &str = "passthrough.";
 
 #[cfg(test)]

@@ -62,7 +62,9 @@ impl Hypervisor for Proxmox {
         let snapshots = ask(&["listsnapshot", &vm.name], None)?;
         Ok(match line_of(&now, "lock") {
             Some(lock) => Some(format!("it is locked ({lock})")),
-            None if lines(&now) != lines(&next) => Some("it has changes that wait for its next start".into()),
+            None if lines(&now) != lines(&next) => {
+                Some("it has changes that take effect at its next start".into())
+            }
             // What is now is listed too.
             None if snapshots.lines().filter(|line| !line.trim().is_empty()).count() > 1 => {
                 Some("it has snapshots".into())
@@ -150,7 +152,7 @@ fn facts_in(vm: &Vm, text: &str) -> Result<VmFacts> {
     Ok(VmFacts { manager: Manager::Proxmox, name: vm.name.clone(), settings, disks })
 }
 
-/// The number behind a word: of `scsi0`, 0.
+/// The number after a word: of `scsi0`, 0.
 fn numbered(key: &str, word: &str) -> Option<u32> {
     key.strip_prefix(word)?.parse().ok()
 }

@@ -22,7 +22,7 @@ impl ResourceChange for AwaitSync {
 impl Operation for AwaitSync {
     fn describe(&self) -> String {
         format!(
-            "wait until {} is in sync, its sync_speed_min and sync_speed_max raised meanwhile",
+            "wait until {} is in sync; sync_speed_min and sync_speed_max are raised until then",
             self.array
         )
     }

@@ -239,7 +239,7 @@ impl Operation for MakeBcache {
     }
 
     fn irreversible(&self) -> Option<String> {
-        Some(format!("what {} and {} held is lost", self.slow, self.fast))
+        Some(format!("all data on {} and {} is lost", self.slow, self.fast))
     }
 
     fn inputs(&mut self) -> Vec<&mut PathRef> {

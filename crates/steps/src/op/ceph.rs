@@ -14,7 +14,7 @@ use crate::threads::{self, ServingThread};
 use crate::tool::guid;
 use anyhow::{Context, Result};
 use iotax_units::shell;
-use iotax_units::{MIB, show_bytes};
+use iotax_units::{MIB, counted, show_bytes};
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 
@@ -70,10 +70,11 @@ impl Operation for MakeCeph {
     fn describe(&self) -> String {
         let members: Vec<String> = self.members.iter().map(ToString::to_string).collect();
         format!(
-            "ceph-mon, ceph-mgr and {} of ceph-osd --mkfs ({}) in {}, ceph osd pool create {} (size {}, min_size {}, pg_num {}, images in objects of {})",
-            self.members.len(),
-            members.join(", "),
+            "create a Ceph cluster in {}: 1 mon, 1 mgr, {} on {}; pool {} (size {}, min_size {}, pg_num {}, object \
+             size {})",
             self.directory.display(),
+            counted(self.members.len() as u64, "OSD", "OSDs"),
+            members.join(", "),
             self.name,
             self.size,
             self.min_size,
@@ -99,7 +100,7 @@ impl Operation for MakeCeph {
     }
 
     fn undoing(&self, _: Option<&StepOutput>) -> Option<Undoing> {
-        Some(Undoing::new("removed", format!("the Ceph cluster of {}", self.name)))
+        Some(Undoing::new("removed", format!("the Ceph cluster {}", self.name)))
     }
 
     fn cluster(&self) -> Option<PathBuf> {
@@ -181,7 +182,7 @@ impl ResourceChange for MakeRbdImage {
         let (image, mib) = (format!("{}/{}", self.pool, self.image), format!("{}M", self.bytes / MIB));
         cluster
             .run("rbd", &["create", "--size", &mib, &image])
-            .with_context(|| format!("cannot make the image {image}"))?;
+            .with_context(|| format!("cannot create the image {image}"))?;
         cluster.run("rbd", &["image-meta", "set", &image, "iotax.run", &self.run]).map(drop)
     }
 }
@@ -204,7 +205,7 @@ pub struct ChangeCeph {
 pub enum CephChange {
     /// Its process ends, and the cluster goes on without it.
     Ends(usize),
-    /// It is made anew on its member, empty as a new drive is, and filled by the others.
+    /// It is recreated on its member, empty as a new drive is, and filled by the others.
     Returns(usize),
     /// It gets no data any more and gives what it has to others, but still serves it: `ceph osd out`.
     Out(usize),
@@ -217,13 +218,13 @@ pub enum CephChange {
 impl Operation for ChangeCeph {
     fn describe(&self) -> String {
         match self.change {
-            CephChange::Ends(at) => format!("end osd.{at} of the cluster of {}", self.made),
+            CephChange::Ends(at) => format!("stop osd.{at} (cluster {})", self.made),
             CephChange::Returns(at) => {
-                format!("ceph-osd --mkfs of osd.{at} of the cluster of {}, and its start", self.made)
+                format!("recreate osd.{at} empty and start it (cluster {})", self.made)
             }
-            CephChange::Out(at) => format!("ceph osd out {at} of the cluster of {}", self.made),
-            CephChange::In(at) => format!("ceph osd in {at} of the cluster of {}", self.made),
-            CephChange::AwaitHealthy => format!("wait until the cluster of {} is healthy", self.made),
+            CephChange::Out(at) => format!("ceph osd out {at} (cluster {})", self.made),
+            CephChange::In(at) => format!("ceph osd in {at} (cluster {})", self.made),
+            CephChange::AwaitHealthy => format!("wait until the cluster is healthy ({})", self.made),
         }
     }
 }

@@ -151,7 +151,7 @@ fn everywhere() -> Vec<(PathBuf, Drive)> {
 /// What cannot be undone of members that get a label of an array's, a volume group's or a cluster's.
 pub(super) fn held_is_lost(members: &[PathRef]) -> String {
     let members: Vec<String> = members.iter().map(ToString::to_string).collect();
-    format!("what {} held is lost", members.join(", "))
+    format!("all data on {} is lost", members.join(", "))
 }
 
 #[cfg(test)]

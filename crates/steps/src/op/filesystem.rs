@@ -78,7 +78,7 @@ impl Operation for MakeFilesystem {
     }
 
     fn irreversible(&self) -> Option<String> {
-        Some(format!("what {} held is lost", self.named(", ")))
+        Some(format!("all data on {} is lost", self.named(", ")))
     }
 
     fn inputs(&mut self) -> Vec<&mut PathRef> {

@@ -20,7 +20,7 @@ pub struct MakeFioTarget {
     pub file: PathBuf,
     /// The cluster's ceph.conf.
     pub conf: PathBuf,
-    /// What it names, with the configuration that this client reads: the cluster's, or a copy of it beside the file.
+    /// What it names, with the configuration that this client reads: the cluster's, or a copy of it next to the file.
     pub client: Client,
     /// What that copy says of librbd's cache.
     #[serde(default, skip_serializing_if = "Option::is_none")]

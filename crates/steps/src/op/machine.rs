@@ -1,5 +1,6 @@
-//! A virtual machine of somebody's that is set otherwise for a visit: shut down, changed, started, and all of that back again. What
-//! it was is in the intent, so that a killed run is undone too. It is changed only as long as nobody else has edited it.
+//! Changes an existing virtual machine for a visit: it is shut down, changed, started, and afterwards restored. Its
+//! earlier settings are in the intent, so that a killed run is undone too. It is changed only as long as nobody else has
+//! edited it.
 
 use super::{ManagedResource, Operation, Undoing};
 use crate::hypervisor::{self, Hypervisor, Settings};
@@ -14,11 +15,11 @@ use iotax_units::shell;
 use serde::{Deserialize, Serialize};
 use std::time::{Duration, Instant};
 
-/// A system that shuts down in order.
+/// Time for a system to shut down in order.
 const SHUTS_DOWN_WITHIN: Duration = Duration::from_secs(180);
-/// One that boots, until it answers over ssh.
+/// Time from the start until it answers over ssh.
 const ANSWERS_WITHIN: Duration = Duration::from_secs(600);
-/// How often it is looked at.
+/// Between two checks of its state.
 const LOOKS: Duration = Duration::from_millis(500);
 
 /// Other settings for a virtual machine.
@@ -30,12 +31,12 @@ pub struct ChangeMachine {
     pub disk: Option<String>,
     /// What is set.
     pub settings: Settings,
-    /// Its power may be taken away, where it does not shut down.
+    /// It may be switched off if it does not shut down.
     pub force: bool,
     /// The host over ssh that it is, which is waited for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub host: Option<String>,
-    /// How it was.
+    /// Its earlier settings.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub before: Option<String>,
 }
@@ -51,20 +52,21 @@ impl ChangeMachine {
 
     fn disk(&self) -> Result<&str> {
         self.disk.as_deref().ok_or_else(|| {
-            let why = "which of its disks is under load is not known, as none has the serial of the device that is measured";
+            let why = "iotax cannot tell which of its disks is under load, because none has the serial of the \
+                measured device";
             Failed::input(format!("{}: {why}; hint: give that disk a serial", self.vm)).into()
         })
     }
 
     fn before(&self) -> Result<&str> {
-        self.before.as_deref().with_context(|| format!("{}: it could not be asked how it is set", self.vm))
+        self.before.as_deref().with_context(|| format!("{}: its settings could not be read", self.vm))
     }
 
     fn words(&self) -> String {
         self.settings.iter().map(|(key, value)| format!("{key}={value}")).collect::<Vec<_>>().join(",")
     }
 
-    /// How it is set now: as before, as it was changed, or edited by somebody else.
+    /// Its settings now: as before, as changed by the run, or edited by another user.
     fn seen(&self) -> Result<Seen> {
         let (manager, disk, before) = (self.manager(), self.disk()?, self.before()?);
         let wanted = manager.with(&self.vm, disk, before, &self.settings)?;
@@ -77,14 +79,14 @@ impl ChangeMachine {
         })
     }
 
-    /// Whether it was set so already.
+    /// Whether it had these settings already.
     fn changes_nothing(&self) -> Result<bool> {
         let (manager, disk, before) = (self.manager(), self.disk()?, self.before()?);
         let wanted = manager.with(&self.vm, disk, before, &self.settings)?;
         Ok(manager.plain(disk, &wanted) == manager.plain(disk, before))
     }
 
-    /// Whether what is in force is what it was.
+    /// Whether the earlier settings are in force.
     fn in_force_as_before(&self) -> Result<bool> {
         if self.changes_nothing()? {
             return Ok(true);
@@ -119,13 +121,13 @@ impl ChangeMachine {
         };
         manager.stop(vm, self.force, &ask)?;
         if !within(SHUTS_DOWN_WITHIN)? {
-            let hint = format!("shut it down by hand, or allow its power to be taken: --change {vm},force");
+            let hint = format!("shut it down by hand, or allow switching it off: --change {vm},force");
             bail!("{vm} does not shut down within {} s; hint: {hint}", SHUTS_DOWN_WITHIN.as_secs());
         }
         Ok(())
     }
 
-    /// Starts it, and waits until the place that it is answers.
+    /// Starts it, and waits until its place answers.
     fn start(&self) -> Result<()> {
         let ask = |words: &[&str], input: Option<&str>| self.ask(words, input);
         if !self.manager().runs(&self.vm, &ask)? {
@@ -139,7 +141,7 @@ impl ChangeMachine {
                 Ok(output) if output.status.success() => return Ok(()),
                 _ if start.elapsed() > ANSWERS_WITHIN => {
                     bail!(
-                        "{} was started, and ssh:{host} does not answer after {} s",
+                        "{} was started, but ssh:{host} does not answer after {} s",
                         self.vm,
                         ANSWERS_WITHIN.as_secs()
                     )
@@ -150,9 +152,9 @@ impl ChangeMachine {
     }
 
     fn edited(&self) -> anyhow::Error {
-        let how = "somebody has edited it since the run changed it, so it is left as it is";
+        let how = "it was edited after the run changed it, so iotax leaves it as it is";
         let hint = format!(
-            "the run set {} of its disk {}: put that back by hand",
+            "the run set {} of its disk {}: restore that by hand",
             self.words(),
             self.disk.as_deref().unwrap_or("?")
         );
@@ -169,8 +171,11 @@ enum Seen {
 impl Operation for ChangeMachine {
     fn describe(&self) -> String {
         let (disk, vm) = (self.disk.as_deref().unwrap_or("the disk under load"), &self.vm);
-        let how = if self.force { "take the power of" } else { "shut down" };
-        format!("{how} {vm}, set {} of {disk}, and start it; afterwards the same back", self.words())
+        let how = if self.force { "switch off" } else { "shut down" };
+        format!(
+            "{how} {vm}, set {} of {disk}, and start it; all of that is restored afterwards",
+            self.words()
+        )
     }
 
     fn observe(&mut self, machine: &dyn Observer) {
@@ -208,11 +213,12 @@ impl ManagedResource for ChangeMachine {
             return Err(hypervisor::not_running(vm, "shut off"));
         }
         if let Some(why) = manager.objection(vm, &ask)? {
-            let hint = "see to that first; iotax changes a machine only if it can put all of it back";
+            let hint =
+                "resolve that first; iotax changes a virtual machine only if it can restore it completely";
             return Err(Failed::input(format!("{vm} is not changed: {why}; hint: {hint}")).into());
         }
         if !matches!(self.seen()?, Seen::AsBefore) {
-            bail!("{vm} was edited a moment ago; hint: run it again when nobody works on it");
+            bail!("{vm} was edited a moment ago; hint: run again when nobody else edits it");
         }
         if self.changes_nothing()? {
             return Ok(StepOutput::default());
@@ -221,14 +227,14 @@ impl ManagedResource for ChangeMachine {
         self.shut_down()?;
         manager.put(vm, disk, &wanted, &ask)?;
         if !matches!(self.seen()?, Seen::Changed) {
-            bail!("{vm} does not take {} for {disk}", self.words());
+            bail!("{vm} does not accept {} for {disk}", self.words());
         }
         self.start()?;
         Ok(StepOutput::default())
     }
 
     fn find(&self, _: &RunTag, _: &[StepOutput]) -> Result<Option<StepOutput>> {
-        // Nothing was done to one that could not even be asked.
+        // A machine whose manager did not answer was not changed.
         if self.before.is_none() || self.disk.is_none() {
             return Ok(None);
         }
@@ -250,9 +256,7 @@ impl ManagedResource for ChangeMachine {
                 self.shut_down()?;
                 manager.put(vm, disk, self.before()?, &ask)?;
                 if !matches!(self.seen()?, Seen::AsBefore) {
-                    bail!(
-                        "{vm} could not be put back as it was; hint: its settings of before are in the run's journal"
-                    );
+                    bail!("{vm} could not be restored; hint: its earlier settings are in the run's journal");
                 }
             }
         }

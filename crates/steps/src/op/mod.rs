@@ -193,7 +193,7 @@ operations! {
         MakeFileAfar,
         /// What the program of an engine makes that iotax does not know.
         MakeByTool,
-        /// Other settings of somebody's virtual machine.
+        /// Other settings of an existing virtual machine.
         ChangeMachine,
     }
     changes {

@@ -1,6 +1,7 @@
-//! What an engine that iotax does not know makes, by the commands that a scenario has for it. The journal keeps those commands
-//! whole, so that it is found and taken away without the scenario. Nothing that the program says is believed: what it made must be
-//! found under the name that carries the run's id, must be where it should be, large enough, and nobody's before.
+//! What an engine that iotax does not know creates, by the commands that a scenario has for it. The journal keeps those
+//! commands whole, so that it is found and removed without the scenario. iotax checks what the program reports: what it
+//! created must be found under the name that carries the run's id, must be at the expected path, be large enough and
+//! not have existed before.
 
 use super::{
     ManagedResource, Operation, Own, PathRef, RealSystem, ResourceChange, RunTag, StepOutput, Undoing,
@@ -200,12 +201,14 @@ impl MakeByTool {
             let is_absent = output.status.code().is_some_and(|code| self.commands.absent.contains(&code));
             ensure!(
                 output.status.success() || is_absent,
-                "[tool.{}] find: {} failed ({}), so it is not known what is there: {}; hint: where that code means that there \
-                 is nothing, write absent = [CODE]",
+                "[tool.{}] find: {} failed ({}): {}; iotax cannot tell whether {} exists; hint: if this exit code \
+                 means \"not found\", add it to the scenario: absent = [{}]",
                 self.tool,
                 shell::line(&words),
                 output.status,
-                words_of(&output)
+                words_of(&output),
+                self.name,
+                output.status.code().map_or_else(|| "CODE".to_owned(), |code| code.to_string())
             );
             last = String::from_utf8_lossy(&output.stdout).into_owned();
             named |= !is_absent && is_named(&last, &self.name);
@@ -213,14 +216,15 @@ impl MakeByTool {
         Ok(named.then_some(last))
     }
 
-    /// A journal is believed no further: each command that takes away is about what carries this run's name, or about a member.
+    /// A journal is trusted no further: each command that removes contains the name of this run's thing, or is about a
+    /// member.
     fn check_named(&self) -> Result<()> {
         let of_all: Vec<Argv> =
             self.commands.undo.iter().filter(|argv| Each::of(argv) != Each::Member).cloned().collect();
         for words in self.lines(&of_all, None, &[]) {
             if !words.iter().skip(1).any(|word| is_named(word, &self.name)) {
                 let line = shell::line(words);
-                bail!(NotOurs(format!("{line} is about something else than {}: not run", self.name)));
+                bail!(NotOurs(format!("not run: {line} does not contain {}", self.name)));
             }
         }
         Ok(())
@@ -232,12 +236,12 @@ impl MakeByTool {
         trusted.with_context(|| format!("[tool.{}]", self.tool))?;
         ensure!(
             self.found()?.is_none(),
-            "[tool.{}] has a {} already, which this run did not make",
+            "[tool.{}] {} already exists, and this run did not create it",
             self.tool,
             self.name
         );
         for path in (0..self.parts()).filter_map(|part| self.path_of(part)) {
-            ensure!(fs::symlink_metadata(&path).is_err(), "{} is there already", path.display());
+            ensure!(fs::symlink_metadata(&path).is_err(), "{} already exists", path.display());
         }
         Ok(())
     }
@@ -249,10 +253,10 @@ impl MakeByTool {
             }
             MadePath::Pointer(pointer) => {
                 let pointer = self.filled(pointer);
-                let told = pointed(found, &pointer)?;
-                let path = told.as_str().filter(|path| path.starts_with('/'));
+                let printed = pointed(found, &pointer)?;
+                let path = printed.as_str().filter(|path| path.starts_with('/'));
                 let path =
-                    path.with_context(|| format!("{pointer} of what find prints is no path: {told}"))?;
+                    path.with_context(|| format!("find printed no absolute path at {pointer}: {printed}"))?;
                 Ok(PathBuf::from(path))
             }
         }
@@ -262,16 +266,15 @@ impl MakeByTool {
         filled(template, &self.named()).unwrap_or_default()
     }
 
-    /// What was made, looked at: a program that says that it did what it should may be wrong.
+    /// Checks what was created: a program that reports success may be wrong.
     fn made(&self, before: &BTreeSet<u64>) -> Result<StepOutput> {
         let parts = (0..self.parts()).map(|part| self.made_part(before, part)).collect::<Result<Vec<_>>>()?;
-        Ok(StepOutput::at(parts.into_iter().next().context("nothing was to be made")?))
+        Ok(StepOutput::at(parts.into_iter().next().context("there was nothing to create")?))
     }
 
     fn made_part(&self, before: &BTreeSet<u64>, part: usize) -> Result<PathBuf> {
-        let lies =
-            |what: String| anyhow!("[tool.{}] says that it has made {}, and {what}", self.tool, self.name);
-        let found = self.found()?.ok_or_else(|| lies("find does not see it".into()))?;
+        let lies = |what: String| anyhow!("[tool.{}] make succeeded, but {what}", self.tool);
+        let found = self.found()?.ok_or_else(|| lies(format!("find does not print {}", self.name)))?;
         let path = self.path(&found, part).with_context(|| format!("[tool.{}] find", self.tool))?;
         let shown = path.display();
         settle();
@@ -279,10 +282,10 @@ impl MakeByTool {
         let meta = fs::metadata(&path).with_context(|| format!("cannot look at {shown}"))?;
         match self.commands.gives {
             Gives::Block => {
-                ensure!(meta.file_type().is_block_device(), lies(format!("{shown} is no block device")));
+                ensure!(meta.file_type().is_block_device(), lies(format!("{shown} is not a block device")));
                 ensure!(
                     !before.contains(&meta.rdev()),
-                    lies(format!("{shown} is a device that was there before, of somebody else"))
+                    lies(format!("{shown} existed before and is not ours"))
                 );
             }
             Gives::File => {
@@ -291,7 +294,7 @@ impl MakeByTool {
                 let folder = folder.canonicalize().context("the run's folder is gone")?;
                 ensure!(
                     meta.is_file() && real.starts_with(&folder),
-                    lies(format!("{shown} is no file in the run's folder"))
+                    lies(format!("{shown} is not a file in the run's folder"))
                 );
             }
             Gives::VhostUser => {}
@@ -300,14 +303,14 @@ impl MakeByTool {
             Gives::Block | Gives::File => size_of(&path)?,
             Gives::VhostUser => {
                 let named = is_named(&shown.to_string(), &self.name);
-                ensure!(named, lies(format!("{shown} is the socket of something else")));
+                ensure!(named, lies(format!("{shown} is not the socket of {}", self.name)));
                 vhost_user::look(&path).map_err(|why| lies(format!("{why:#}")))?.bytes
             }
         };
         ensure!(
             bytes >= self.bytes,
             lies(format!(
-                "{shown} has {}, where {} are counted on; hint: what it keeps for itself is \"reserve\" in [tool.{}]",
+                "{shown} has {} and at least {} are expected; hint: raise reserve in [tool.{}]",
                 show_bytes(bytes),
                 show_bytes(self.bytes),
                 self.tool
@@ -316,8 +319,8 @@ impl MakeByTool {
         Ok(path)
     }
 
-    /// All commands of undo, whatever becomes of one: what is half made has parts that are not there. They are repeated for a
-    /// while, since what goes away may hold up what is to go next.
+    /// All commands of undo, even if one fails: something half created has parts that do not exist. They are repeated
+    /// for a while, since what goes away may hold up what is to go next.
     fn undo_all(&self) -> Result<()> {
         self.check_named()?;
         let start = Instant::now();
@@ -330,8 +333,11 @@ impl MakeByTool {
                 return Ok(());
             }
             if start.elapsed() > self.limit() {
-                let why = if failed.is_empty() { "undo did not fail".to_owned() } else { failed.join("; ") };
-                bail!("[tool.{}] {} is there still: {why}", self.tool, self.name);
+                let why = match failed.is_empty() {
+                    true => ", although every undo command succeeded".to_owned(),
+                    false => format!(": {}", failed.join("; ")),
+                };
+                bail!("[tool.{}] {} still exists{why}", self.tool, self.name);
             }
             std::thread::sleep(PAUSE);
         }
@@ -358,13 +364,16 @@ impl ManagedResource for MakeByTool {
         // Whoever finds nothing would undo nothing, and a part may be there that find does not see.
         made.map_err(|error| match self.undo_all() {
             Ok(()) => error,
-            Err(left) => error.context(format!("{left:#}, after a failure")),
+            Err(left) => error.context(format!("make failed, and undo failed too ({left:#})")),
         })
     }
 
     fn find(&self, tag: &RunTag, _: &[StepOutput]) -> Result<Option<StepOutput>> {
         // It is asked before it is known that what would be undone is ours.
-        ensure!(tag.is_in(&self.name), NotOurs(format!("{} is no name of run {}", self.name, tag.run_id)));
+        ensure!(
+            tag.is_in(&self.name),
+            NotOurs(format!("{} does not belong to run {}", self.name, tag.run_id))
+        );
         self.check_named()?;
         if !self.commands.daemon {
             let programs = self.commands.make.iter().filter_map(|argv| argv.first());
@@ -424,16 +433,18 @@ impl ResourceChange for ChangeByTool {
     fn make(&self, system: &mut RealSystem) -> Result<()> {
         let of = &self.of;
         let query = of.commands.state.as_ref().context("a tool without a state")?;
-        let member = |at: usize| of.members.get(at).context("a member that is not there");
+        let member = |at: usize| of.members.get(at).context("there is no such member");
         match self.change {
             ToolChange::Fails(at) => {
                 of.run_all("fail", &of.commands.fail, Some(at), of.limit())?;
                 let now = of.state_now(query)?;
                 ensure!(
                     now != ArrayState::Healthy,
-                    "[tool.{}] says that {} has failed, and its state is {now}",
+                    "[tool.{}] fail succeeded for {}, but the state is still {now}; hint: check fail and \
+                     [tool.{}.state]",
                     of.tool,
-                    member(at)?
+                    member(at)?,
+                    of.tool
                 );
                 Ok(())
             }
@@ -448,7 +459,7 @@ impl ResourceChange for ChangeByTool {
 fn await_whole(
     of: &MakeByTool,
     query: &StateQuery,
-    told: &mut dyn FnMut(f64) -> ControlFlow<()>,
+    report: &mut dyn FnMut(f64) -> ControlFlow<()>,
 ) -> Result<()> {
     let start = Instant::now();
     loop {
@@ -456,17 +467,17 @@ fn await_whole(
         match now {
             ArrayState::Healthy => return Ok(()),
             ArrayState::Rebuilding { done, .. } | ArrayState::Syncing { done } => {
-                if told(done).is_break() {
-                    bail!("ended while {} is {now}", of.name);
+                if report(done).is_break() {
+                    bail!("interrupted while {} is {now}", of.name);
                 }
             }
             // A rebuild that has not begun is waited for, too.
             ArrayState::Degraded { .. } if start.elapsed() < of.limit() => {}
-            _ => bail!("{} is not rebuilt: it is {now}", of.name),
+            _ => bail!("{} does not rebuild: its state is {now}", of.name),
         }
         ensure!(
             start.elapsed() < of.long_limit(),
-            "{} is {now} after {} s; hint: long_limit in [tool.{}]",
+            "{} is still {now} after {} s; hint: raise long_limit in [tool.{}]",
             of.name,
             of.commands.long_limit,
             of.tool
@@ -480,7 +491,7 @@ impl Operation for ChangeByTool {
         match self.change {
             ToolChange::Fails(at) => self.of.shown(&self.of.commands.fail, Some(at)),
             ToolChange::Returns(at) => self.of.shown(&self.of.commands.bring_back, Some(at)),
-            ToolChange::AwaitWhole => format!("wait until {} is whole", self.of.name),
+            ToolChange::AwaitWhole => format!("wait until {} is healthy", self.of.name),
         }
     }
 
@@ -489,12 +500,12 @@ impl Operation for ChangeByTool {
     }
 }
 
-/// A program that nobody but root and this user can have written.
+/// Checks that only root and this user can have written a program.
 fn trusted_program(name: &str) -> Result<()> {
     let lies = if name.starts_with('/') { Some(PathBuf::from(name)) } else { program_path(name) };
     let real = lies.and_then(|path| path.canonicalize().ok());
     let real = real.with_context(|| format!("{name} is not installed"))?;
-    nobody_else_can_write(&real, "is not run", "may have written it")
+    nobody_else_can_write(&real, "is not run", "changed it")
 }
 
 /// Whether a text has that name in it, and not one that is longer.
@@ -534,7 +545,7 @@ fn words_of(output: &Output) -> String {
 
 fn pointed(text: &str, pointer: &str) -> Result<Value> {
     let json: Value = serde_json::from_str(text).with_context(|| {
-        format!("what it prints is no JSON: {}", text.trim().chars().take(200).collect::<String>())
+        format!("the output is not JSON: {}", text.trim().chars().take(200).collect::<String>())
     })?;
     let found =
         pointer.split('/').skip(1).try_fold(&json, |value, segment| match (value, segment.split_once('=')) {
@@ -544,7 +555,7 @@ fn pointed(text: &str, pointer: &str) -> Result<Value> {
             }
             _ => value.pointer(&format!("/{segment}")),
         });
-    found.cloned().with_context(|| format!("what it prints has no {pointer}: {json}"))
+    found.cloned().with_context(|| format!("the output has no {pointer}: {json}"))
 }
 
 /// A value without quotes.
@@ -552,7 +563,7 @@ fn plain(value: &Value) -> String {
     value.as_str().map_or_else(|| value.to_string(), str::to_owned)
 }
 
-/// The state that the words tell: that of a rebuild counts before that of what lacks members, and both before that of the whole.
+/// The state that the words report: rebuilding counts before degraded, and both before healthy.
 fn state_of(query: &StateQuery, text: &str, fill: &dyn Fn(&str) -> String) -> Result<ArrayState> {
     let told = match &query.pointer {
         Some(pointer) => plain(&pointed(text, &fill(pointer))?),
@@ -567,7 +578,7 @@ fn state_of(query: &StateQuery, text: &str, fill: &dyn Fn(&str) -> String) -> Re
         let Some(pointer) = pointer else { return Ok(None) };
         let value = plain(&pointed(text, &fill(pointer))?);
         let number = value.trim_end_matches('%').trim().parse();
-        Ok(Some(number.with_context(|| format!("{pointer} is no number: {value}"))?))
+        Ok(Some(number.with_context(|| format!("{pointer} is not a number: {value}"))?))
     };
     let missing = || Ok::<u32, anyhow::Error>(number(&query.missing)?.map_or(1, |missing| missing as u32));
     let done = || Ok::<f64, anyhow::Error>(number(&query.progress)?.map_or(0.0, |percent| percent / 100.0));

@@ -125,16 +125,20 @@ fn whatever_a_program_does_wrong_is_named_and_nothing_is_left() {
         ("makes; sleep 60", |_| {}, "did not end within 1 s and was killed"),
         ("makes; echo 'drive 2 is busy' >&2; exit 3", |_| {}, "failed (exit status: 3): drive 2 is busy"),
         ("makes; echo 'no licence'; exit 1", |_| {}, "failed (exit status: 1): no licence"),
-        ("exit 0", |_| {}, "says that it has made iotax-r-tool0, and find does not see it"),
-        ("truncate -s 2M $run/$name.img", |_| {}, "find does not see it"),
-        ("makes", |op| op.bytes = 3 << 20, "iotax-r-tool0.img has 2 MiB, where 3 MiB are counted on"),
-        ("echo $name >> $list; mkdir $run/$name.img", |_| {}, "is no file in the run's folder"),
-        ("echo $name >> $list; ln -s /etc/passwd $run/$name.img", |_| {}, "is no file in the run's folder"),
-        ("makes", |op| op.commands.gives = Gives::Block, "is no block device"),
+        ("exit 0", |_| {}, "make succeeded, but find does not print iotax-r-tool0"),
+        ("truncate -s 2M $run/$name.img", |_| {}, "find does not print iotax-r-tool0"),
+        ("makes", |op| op.bytes = 3 << 20, "iotax-r-tool0.img has 2 MiB and at least 3 MiB are expected"),
+        ("echo $name >> $list; mkdir $run/$name.img", |_| {}, "is not a file in the run's folder"),
+        (
+            "echo $name >> $list; ln -s /etc/passwd $run/$name.img",
+            |_| {},
+            "is not a file in the run's folder",
+        ),
+        ("makes", |op| op.commands.gives = Gives::Block, "is not a block device"),
         (
             "makes",
             |op| op.commands.path = MadePath::Pointer("/0/device".into()),
-            "what it prints is no JSON: iotax-r-tool0",
+            "the output is not JSON: iotax-r-tool0",
         ),
     ];
     for (create, change, wanted) in cases {
@@ -162,13 +166,14 @@ fn what_was_there_before_is_left_alone() {
     fs::write(rig.path("list"), "iotax-r-tool0\n").unwrap();
     let error = rig.make(&rig.op()).unwrap_err();
     assert!(
-        error.is::<NothingMade>() && format!("{error:#}").contains("already, which this run did not make")
+        error.is::<NothingMade>()
+            && format!("{error:#}").contains("already exists, and this run did not create it")
     );
     assert!(!rig.is_bare());
     fs::write(rig.path("list"), "iotax-r-tool01\n").unwrap();
     fs::write(rig.path("iotax-r-tool0.img"), "theirs").unwrap();
     let error = rig.make(&rig.op()).unwrap_err();
-    assert!(error.is::<NothingMade>() && format!("{error:#}").contains("is there already"), "{error:#}");
+    assert!(error.is::<NothingMade>() && format!("{error:#}").contains("already exists"), "{error:#}");
     assert_eq!(fs::read(rig.path("iotax-r-tool0.img")).unwrap(), b"theirs");
 }
 
@@ -201,7 +206,7 @@ fn a_program_that_somebody_else_may_have_written_is_not_run() {
     let op = rig.op();
     fs::set_permissions(rig.path("arrayctl"), fs::Permissions::from_mode(0o777)).unwrap();
     let error = format!("{:#}", rig.make(&op).unwrap_err());
-    assert!(error.contains("is not run") && error.contains("with mode 0777"), "{error}");
+    assert!(error.contains("is not run") && error.contains("mode 0777"), "{error}");
     assert!(rig.is_bare());
     fs::set_permissions(rig.path("arrayctl"), fs::Permissions::from_mode(0o755)).unwrap();
     let mut missing = op;
@@ -217,7 +222,7 @@ fn a_find_that_fails_is_no_answer() {
     let made = rig.make(&op).unwrap();
     rig.program("arrayctl", "#!/bin/sh\necho 'no daemon' >&2; exit 7\n");
     let error = format!("{:#}", op.unmake(&mut RealSystem::default(), &rig.tag(), &made).unwrap_err());
-    assert!(error.contains("so it is not known what is there: no daemon"), "{error}");
+    assert!(error.contains("no daemon; iotax cannot tell whether iotax-r-tool0 exists"), "{error}");
     let by_hand = op.undo_by_hand(&rig.tag(), &made).unwrap();
     assert!(by_hand.ends_with("arrayctl delete iotax-r-tool0"), "{by_hand}");
     rig.program("arrayctl", "#!/bin/sh\nexit 4\n");
@@ -231,7 +236,7 @@ fn an_undo_that_leaves_it_there_says_so() {
     let made = rig.make(&op).unwrap();
     op.commands.undo[0][1] = "show".into();
     let error = format!("{:#}", op.unmake(&mut RealSystem::default(), &rig.tag(), &made).unwrap_err());
-    assert!(error.contains("iotax-r-tool0 is there still: undo did not fail"), "{error}");
+    assert!(error.contains("iotax-r-tool0 still exists, although every undo command succeeded"), "{error}");
 }
 
 #[test]
@@ -253,6 +258,6 @@ fn states_are_told_by_words() {
     let of = |text: &str| state_of(&pointed, text, &str::to_owned).map_err(|error| format!("{error:#}"));
     assert_eq!(of(r#"{"x":"degraded","lost":2}"#), Ok(ArrayState::Degraded { missing: 2 }));
     assert!(of(r#"{"y":1}"#).unwrap_err().contains("has no /x"));
-    assert!(of(r#"{"x":"degraded","lost":"two"}"#).unwrap_err().contains("/lost is no number: two"));
-    assert!(of("offline").unwrap_err().contains("no JSON: offline"));
+    assert!(of(r#"{"x":"degraded","lost":"two"}"#).unwrap_err().contains("/lost is not a number: two"));
+    assert!(of("offline").unwrap_err().contains("not JSON: offline"));
 }

@@ -154,7 +154,7 @@ impl Operation for MakeZpool {
     }
 
     fn irreversible(&self) -> Option<String> {
-        Some(format!("what {} held is lost", self.names().join(", ")))
+        Some(format!("all data on {} is lost", self.names().join(", ")))
     }
 
     fn inputs(&mut self) -> Vec<&mut PathRef> {

@@ -109,7 +109,7 @@ pub trait Handler {
     /// # Errors
     /// What could not be read.
     fn cpu_times(&mut self) -> Result<CpuTimes>;
-    /// Nanoseconds that each of these has computed; `None`: it has ended, or nobody tells.
+    /// Nanoseconds that each of these has computed; `None`: it has ended, or it is not reported.
     fn thread_times(&mut self, threads: &[ThreadId]) -> Vec<Option<u64>> {
         vec![None; threads.len()]
     }

@@ -55,7 +55,7 @@ pub struct WireError {
     pub peer: String,
     /// What went wrong.
     pub fault: WireFault,
-    /// How the process behind the stream, or what it cannot do without, ended, where it did.
+    /// How the process of the stream, or what it requires, ended, if it did.
     pub fate: Option<String>,
     /// Console or stderr; may be empty.
     pub last_words: String,
@@ -86,7 +86,7 @@ pub enum WireFault {
     /// No sign of life.
     #[error("silent for {0:?} while it should answer \"{1}\"")]
     Silent(Duration, &'static str),
-    /// What the request stands on is gone; the fate says what.
+    /// What the request requires is gone; the fate says what.
     #[error("it cannot answer \"{0}\"")]
     Hopeless(&'static str),
     /// The agent answered, but not to what was asked, or nonsense.
@@ -219,7 +219,7 @@ impl Peer {
         self
     }
 
-    /// What became of the process behind the stream, or of what it cannot do without; `None`: it lives, or nothing is known.
+    /// What became of the process of the stream, or of what it requires; `None`: it lives, or nothing is known.
     pub fn fate(&self) -> Option<String> {
         (self.fate)()
     }

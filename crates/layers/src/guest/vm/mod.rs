@@ -80,7 +80,8 @@ fn whole_units(part: u64, below: &Exposed, guests: u32, spec: &LayerSpec) -> Res
     )
 }
 
-/// What each of the guests that share a device stands on: all on the same, or each on a part of a bdev, whose target shares it out.
+/// What each of the guests that share a device gets: all the same, or each a part of a bdev, whose target shares it
+/// out.
 fn shared_out(below: &PathRef, part: u64, guests: u32, context: &mut PlanContext) -> Result<Vec<PathRef>> {
     if guests == 1 || !matches!(below, PathRef::Bdev { .. }) {
         return Ok(vec![below.clone(); guests as usize]);

@@ -237,7 +237,7 @@ pub fn spdk_socket(spec: &LayerSpec) -> Option<&Path> {
     spec.option("spdk").map(Path::new)
 }
 
-/// Whether what is below is a socket by which somebody serves the disk.
+/// Whether what is below is a socket by which another process serves the disk.
 pub fn stands_on_socket(spec: &LayerSpec) -> bool {
     spec.option(SOCKET).is_some()
 }

@@ -81,7 +81,7 @@ impl Client {
         match names && conf.starts_with('/') && conf.chars().all(in_path) {
             true => Ok(()),
             false => Err(format!(
-                "fio cannot be given {conf}, {} and {name}; hint: names and a path of letters, digits, - _ and .",
+                "fio cannot take {conf}, {} and {name}; hint: use names and a path of letters, digits, - _ and .",
                 self.pool
             )),
         }
@@ -131,7 +131,7 @@ impl Client {
         }
     }
 
-    /// What stands in the place of a file name in a section.
+    /// What a section has in place of a file name.
     pub(super) fn lines(&self, job: &Job) -> String {
         let mut text = String::new();
         let mut line = |key: &str, value: &dyn std::fmt::Display| {
@@ -194,7 +194,7 @@ mod tests {
         std::fs::set_permissions(folder.path(), std::fs::Permissions::from_mode(0o700)).unwrap();
         let bad = Client { pool: "p\nioengine=external:/tmp/x.so".into(), ..objects() };
         std::fs::write(&path, serde_json::to_string(&bad).unwrap()).unwrap();
-        assert!(Client::named(&path).unwrap_err().to_string().contains("fio cannot be given"));
+        assert!(Client::named(&path).unwrap_err().to_string().contains("fio cannot take"));
     }
 
     #[test]

@@ -78,7 +78,7 @@ pub trait Site {
     fn flush(&self, paths: &[&Path]) -> Result<u64, EngineError>;
     /// When a window began, on the clock of the agent's end: `report_ms` is the wall clock of fio's report.
     fn window_start(&self, report_ms: u64, window_ns: u64) -> u64;
-    /// What the target is, where fio reaches it as a client and there is no file of it.
+    /// What the target is, where fio reaches it as a client and no file exists.
     fn client(&self) -> Option<&Client> {
         None
     }

@@ -30,7 +30,7 @@ pub const ALL: &[&dyn Way] = &[
 /// What `vhost-user-blk` is with the option `spdk`.
 pub const SPDK: &dyn Way = &spdk::VhostUserSpdk;
 
-/// What it is over a socket that somebody serves.
+/// Its form over a socket that another process serves.
 pub const SOCKET: &dyn Way = &socket::VhostUserSocket;
 
 /// A member of the family.

@@ -1,5 +1,6 @@
-//! vhost-user-blk over a socket that is below: whoever listens there serves the disk out of the guest's memory, an engine of the
-//! stack or somebody else's. QEMU is not in the way of an I/O, and nothing is started or removed here.
+//! vhost-user-blk over a socket that is below: the process that listens there serves the disk out of the guest's
+//! memory: an engine of the stack or an existing one. QEMU is not in the way of an I/O, and nothing is started or
+//! removed here.
 
 use super::{Property, Way, vhost_user_blk};
 use crate::guest::qemu::{Backend, DiskSpec, Line};
@@ -28,7 +29,7 @@ impl Way for VhostUserSocket {
         super::OF_QEMUS_BLOCK_LAYER
     }
 
-    /// Whether it can be written is said by whoever serves it.
+    /// Its server decides whether it can be written.
     fn keeps_writes_out(&self, _: Backend) -> bool {
         false
     }
