@@ -217,10 +217,10 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let (path, other) = (folder.path().join("x"), folder.path().join("y"));
         let listener = UnixListener::bind(&path).unwrap();
-        assert_eq!(lost(&[path.clone()]), None);
+        assert_eq!(lost(std::slice::from_ref(&path)), None);
         drop(listener);
-        let told = lost(&[path.clone(), other]).unwrap();
-        assert!(told.starts_with(&format!("no process listens on {} any more", path.display())), "{told}");
+        let why = lost(&[path.clone(), other]).unwrap();
+        assert!(why.starts_with(&format!("no process listens on {} any more", path.display())), "{why}");
     }
 
     #[test]
