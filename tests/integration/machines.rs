@@ -136,7 +136,7 @@ fn a_vm_of_proxmox_is_read_changed_for_visits_and_put_back() {
     let before = qm.read("config");
     let scenario = machines.scenario("proxmox = 100", "");
     let refused = machines.expect(2, &["run", &scenario]);
-    says(&refused, &["proxmox:100 would be shut down", "hint: --change proxmox:100 allows it"]);
+    says(&refused, &["proxmox:100 would be shut down", "hint: allow this with --change proxmox:100"]);
     let plan = machines.expect(0, &["plan", &scenario, "--change", "proxmox:100"]);
     says(&plan, &["shut down proxmox:100, set cache=writeback of the disk under load"]);
     assert!(!qm.read("log").contains("set"), "a plan changes nothing");
@@ -208,7 +208,7 @@ fn a_vm_that_is_off_locked_or_has_snapshots_is_left_alone() {
     );
     assert!(!qm.read("log").contains("shutdown"));
     let other = machines.scenario("libvirt = \"db1\"\non = \"ssh:other.invalid\"", "");
-    says(&machines.expect(2, &["run", &other]), &["hint: --change libvirt:db1"]);
+    says(&machines.expect(2, &["run", &other]), &["hint: allow this with --change libvirt:db1"]);
 }
 
 /// A separate libvirtd, as nobody; it ends when dropped.

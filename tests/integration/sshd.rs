@@ -110,13 +110,13 @@ impl Sshd {
         let public = std::fs::read_to_string(folder.join("host.pub")).unwrap();
         append("known", &format!("[127.0.0.1]:{port} {public}"));
         let user = std::env::var("USER").unwrap_or_else(|_| "root".into());
-        append(
-            "config",
-            &format!(
-                "Host {host}\n HostName 127.0.0.1\n Port {port}\n User {user}\n IdentityFile {at}/user\n \
-                 IdentitiesOnly yes\n UserKnownHostsFile {at}/known\n"
-            ),
+        // The first of several entries counts: a host that is served again has another port.
+        let before = std::fs::read_to_string(&self.config).unwrap_or_default();
+        let entry = format!(
+            "Host {host}\n HostName 127.0.0.1\n Port {port}\n User {user}\n IdentityFile {at}/user\n \
+             IdentitiesOnly yes\n UserKnownHostsFile {at}/known\n"
         );
+        std::fs::write(&self.config, entry + &before).unwrap();
         let log = std::fs::File::create(folder.join(format!("log-{host}"))).unwrap();
         let (program, before) = program.split_first().unwrap();
         let child =
