@@ -79,8 +79,7 @@ fn two_arrays_are_loaded_at_once_and_each_loses_a_member() {
         &format!("[nvme0,nvme1] @lab | {array}"),
         &format!("each([[nvme0,nvme1],[nvme2,nvme3]]) @lab | {array}"),
     ];
-    let Some((rig, report)) =
-        measured(&stacks.map(String::as_str), &["--states", "healthy,failed(1)", "--visits", "1"])
+    let Some((rig, report)) = measured(&stacks.map(String::as_str), &["--states", "healthy,failed(1)"])
     else {
         return;
     };

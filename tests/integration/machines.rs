@@ -276,7 +276,7 @@ fn a_real_domain_of_libvirt_is_read_changed_and_put_back() {
     // It has no operating system, so it does not shut down in order.
     let scenario = machines.scenario(&place, "change = [\"libvirt:iotax-it,force\"]");
     let run = ["run", scenario.as_str()];
-    says(&machines.expect(2, &run), &["said to be libvirt:iotax-it", "it is shut off"]);
+    says(&machines.expect(2, &run), &["declared as libvirt:iotax-it", "it is shut off"]);
     libvirt.virsh(&["start", "iotax-it"]);
     let saved = || libvirt.virsh(&["dumpxml", "--inactive", "--security-info", "iotax-it"]);
     let before = saved();

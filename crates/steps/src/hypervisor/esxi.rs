@@ -142,6 +142,8 @@ fn facts_in(vm: &Vm, machine: &Value, devices: &str) -> Result<VmFacts> {
     }
     let disk = |device: &Value| {
         let mut settings = picked(device, OF_DISK);
+        // -1 is no limit, as is none.
+        settings.retain(|key, value| key != "iops_limit" || value != "-1");
         let at = devices
             .iter()
             .find(|one| one.get("key").is_some_and(|key| Some(key) == device.get("controllerKey")));
