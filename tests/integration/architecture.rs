@@ -190,3 +190,34 @@ fn conditions_chain_no_lets_which_the_rust_that_debian_packages_does_not_know() 
         .collect();
     assert!(wrong.is_empty(), "these need Rust 1.88, rust-version says less:\n{}", wrong.join("\n"));
 }
+
+/// The pages of the published experiments say how many of an article's elements can be repeated; nobody counts them by hand.
+#[test]
+fn the_pages_of_the_experiments_count_their_elements() {
+    const STATES: [&str; 6] = ["run here", "built", "planned", "imported", "missing", "not possible"];
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/experiments");
+    let overview = std::fs::read_to_string(folder.join("README.md")).unwrap();
+    let pages: Vec<_> = std::fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+    let pages = pages.iter().filter(|path| !path.ends_with("README.md"));
+    for path in pages.clone() {
+        let text = std::fs::read_to_string(path).unwrap();
+        let name = path.file_name().unwrap().to_string_lossy();
+        let (_, table) = text.split_once("| element of the article |").unwrap();
+        let rows: Vec<&str> = table.lines().skip(2).take_while(|line| line.starts_with('|')).collect();
+        let state = |row: &str| row.trim_end_matches(" |").rsplit(" | ").next().unwrap().to_owned();
+        let counts = STATES.map(|word| {
+            let is_so = |row: &&&str| state(row) == word || state(row).starts_with(&format!("{word}: "));
+            rows.iter().filter(is_so).count()
+        });
+        assert_eq!(counts.iter().sum::<usize>(), rows.len(), "{name}: a state is none of {STATES:?}");
+        let some = STATES.iter().zip(counts).filter(|(_, count)| *count > 0);
+        let said: Vec<String> = some.map(|(word, count)| format!("{count} {word}")).collect();
+        let line = format!("\n{} elements: {}.\n", rows.len(), said.join(", "));
+        assert!(text.contains(&line), "{name} lacks the line: {line}");
+        let cells = counts.map(|count| count.to_string()).join(" | ");
+        let row = overview.lines().find(|row| row.contains(&format!("({name})")));
+        let row = row.unwrap_or_else(|| panic!("README.md lacks {name}"));
+        assert!(row.ends_with(&format!("| {} | {cells} |", rows.len())), "README.md, {name}: {cells}");
+    }
+    assert_eq!(pages.count(), 5);
+}
