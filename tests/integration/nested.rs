@@ -217,9 +217,9 @@ for number in 0 1 2 3 4 5; do while ! [ -b /dev/nvme${{number}}n1 ]; do sleep 0.
 {run} --format csv >/mnt/out 2>/mnt/err || fail "$(cat /mnt/err)"
 fact failed $(grep -c ',read latency p99.95,' /mnt/out)
 fact engine $(grep 'iops per busy core of the engine' /mnt/out | grep -c ',known,')
-$iotax report last -v >/mnt/text || fail no report
-fact threads $(grep -c 'md[0-9]*_raid5.*md[0-9]*_raid5.*vhost (2)' /mnt/text)
-fact states $(grep -o 'failed(1): degraded, 1 missing' /mnt/text | wc -l)
+$iotax report last --format markdown >/mnt/text || fail no report
+fact threads $(grep -c 'md[0-9]*[^ ]*_raid5.*md[0-9]*[^ ]*_raid5.*vhost (2)' /mnt/text)
+fact states $(grep -c 'failed(1): degraded, 1 missing' /mnt/text)
 grep -q '^md' /proc/mdstat && fail "arrays are left: $(cat /proc/mdstat)"
 fact as before
 "#
