@@ -26,7 +26,7 @@ fn array(reading: &WorkloadView, of: usize, estimates: &mut Estimates) -> ArrayS
     let who = marked(reading.name(of), reading.emulated(of).is_some());
     let said = states.iter().map(StateFindings::said).collect::<Vec<_>>().join("; ");
     let by = if told_by.is_empty() { "it" } else { told_by };
-    let sentence = format!("{who}: as {by} told behind each slice: {said}");
+    let sentence = format!("{who}: as {by} reported after each slice: {said}");
     ArrayStates { stack: reading.name(of).to_owned(), told_by, states, sentence }
 }
 
@@ -88,8 +88,8 @@ impl StateFindings {
         let was = self.left_out_as.join(" or ");
         let left_out = match self.left_out {
             0 => String::new(),
-            1 => format!(", 1 more was left out, as it was {was} behind it"),
-            many => format!(", {many} more were left out, as it was {was} behind them"),
+            1 => format!(", 1 more was left out, as it was {was} after it"),
+            many => format!(", {many} more were left out, as it was {was} after them"),
         };
         format!("{state}{told} ({counted}{left_out})")
     }
@@ -157,7 +157,7 @@ mod tests {
         assert_eq!((rebuilding.slices, rebuilding.told, rebuilding.left_out), (96, 96, 1));
         assert_eq!(rebuilding.told_as, ["rebuilding, 3 to 52 % done"]);
         assert_eq!(rebuilding.left_out_as, ["healthy"]);
-        assert!(array.sentence.contains("96 of 96 slices, 1 more was left out, as it was healthy behind it"));
+        assert!(array.sentence.contains("96 of 96 slices, 1 more was left out, as it was healthy after it"));
     }
 
     #[test]

@@ -351,7 +351,7 @@ fn caught_up(workload: &WorkloadFindings) -> Vec<String> {
         names.collect::<Vec<_>>()
     };
     let why = [
-        (true, "I/Os that were due in the discarded start of a slice came back behind it"),
+        (true, "I/Os that were due in the discarded start of a slice came back after it"),
         (false, "the record does not say why"),
     ];
     let said = |(caught_up, why): (bool, &str)| {

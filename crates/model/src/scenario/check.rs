@@ -712,3 +712,7 @@ fn declared_size(medium: &Medium) -> Option<u64> {
 #[cfg(test)]
 #[path = "check_tests.rs"]
 mod tests;
+
+#[cfg(test)]
+#[path = "shipped_tests.rs"]
+mod shipped_tests;

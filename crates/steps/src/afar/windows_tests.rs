@@ -37,10 +37,10 @@ fn answered(json: &str) -> Vec<u8> {
     format!("a banner\r\nIOTAX-SSH {json}\r\n").into_bytes()
 }
 
-#[test]
-fn the_scripts() {
+/// Whatever is asked of a drive and of a file.
+fn all_asked() -> [Ask; 8] {
     let marker = marker::trailer(&a_marker(true));
-    let all = [
+    [
         Windows.look(&[drive(1), file()]),
         Windows.inspect(&drive(1)),
         Windows.inspect(&file()),
@@ -49,7 +49,12 @@ fn the_scripts() {
         Windows.mark(&file(), 64 << 20, &marker),
         Windows.fill(&file(), 64 << 20),
         Windows.remove(&file(), 638_000_000_000_000_000),
-    ];
+    ]
+}
+
+#[test]
+fn the_scripts() {
+    let all = all_asked();
     insta::assert_snapshot!(all.iter().map(script).collect::<Vec<_>>().join("\n\n"));
     // cmd.exe takes no longer line.
     assert!(all.iter().all(|ask| ask.command.len() < 8191), "{:?}", all.map(|ask| ask.command.len()));
@@ -66,17 +71,7 @@ fn the_scripts_are_those_of_powershell_5_and_older() {
     for newer in ["$a ?? $b", "$a ? $b : $c", "$a?.b", "S @{", "if($a){S 1}}"] {
         assert!(!is_right(newer), "the grammar takes {newer}");
     }
-    let marker = marker::trailer(&a_marker(true));
-    let all = [
-        Windows.look(&[drive(1), file()]),
-        Windows.inspect(&drive(1)),
-        Windows.inspect(&file()),
-        Windows.flush(&[&drive(1), &file()]),
-        Windows.create(&file()),
-        Windows.mark(&file(), 64 << 20, &marker),
-        Windows.fill(&file(), 64 << 20),
-        Windows.remove(&file(), 638_000_000_000_000_000),
-    ];
+    let all = all_asked();
     // Commands, operators and methods of 3.0 and .NET 4, but where it is asked whether they are there.
     let newer =
         ["Get-CimInstance", "[ordered]", "PSCustomObject", "Flush($true)", " -in ", "$PSItem", ".Where("];
