@@ -30,13 +30,13 @@ fn one(name: &str, quantity: &'static str, points: &[(Spot, &Comparison)], at_on
 /// A ratio that something spoils, such as batches that depend on each other, has an interval that means too little; one
 /// that is only wide, or one of many, has not.
 fn usable(one: &Comparison, at_once: usize) -> Option<Simultaneous> {
-    let sound = match &one.verdict {
+    let sound = match &one.rate.verdict {
         Verdict::Unresolved { reason, .. } => {
             matches!(reason, Refusal::TooWide { .. } | Refusal::AmongMany { .. })
         }
         _ => true,
     };
-    if sound { Simultaneous::of(&one.ratio, at_once) } else { None }
+    if sound { Simultaneous::of(&one.rate.ratio, at_once) } else { None }
 }
 
 fn change(points: &[(&Spot, Simultaneous)]) -> Change {

@@ -292,8 +292,12 @@ mod tests {
         let found = findings(&run);
         let workload = &found.workloads[0];
         let reason = "vm x4 is offered 4,000 I/Os a second and vm 1,000, as each of its members gets the workload's rate";
-        assert!(workload.comparisons[0].sentence.contains(reason), "{}", workload.comparisons[0].sentence);
-        assert_eq!(workload.comparisons[0].ratio.value(), None);
+        assert!(
+            workload.comparisons[0].rate.sentence.contains(reason),
+            "{}",
+            workload.comparisons[0].rate.sentence
+        );
+        assert_eq!(workload.comparisons[0].rate.ratio.value(), None);
         assert!(workload.charges[0].cpu.ratio.value().is_some(), "CPU time an I/O compares");
         let caution = workload.crowds[0].scaling.as_ref().and_then(|scaling| scaling.caution.clone());
         assert!(caution.is_some_and(|caution| caution.starts_with(reason)));
@@ -383,16 +387,16 @@ mod tests {
         assert_eq!((crowd.places, crowd.left_out.len()), (4, 0));
         assert!(crowd.of_other_places > 5 && crowd.sentence.contains("after the loss of one"), "{crowd:?}");
         let whole = &late.comparisons[0];
-        assert!(!whole.sentence.contains("lost"), "{}", whole.sentence);
+        assert!(!whole.rate.sentence.contains("lost"), "{}", whole.rate.sentence);
         let early = lost_from(0.2);
         let crowd = &early.crowds[0];
         assert_eq!((crowd.places, crowd.left_out.as_slice()), (3, ["vm3".to_owned()].as_slice()));
         assert!(crowd.sentence.contains("3 guests at once without vm3 (lost; "), "{}", crowd.sentence);
         assert_eq!(early.rows[1].left_out, ["vm3"]);
         let left = &early.comparisons[0];
-        assert!(left.sentence.contains(" without vm3, which was lost"), "{}", left.sentence);
+        assert!(left.rate.sentence.contains(" without vm3, which was lost"), "{}", left.rate.sentence);
         // Three of four that make 1, 2, 3 and 4 parts of ten.
-        let part = left.ratio.value().unwrap() / whole.ratio.value().unwrap();
+        let part = left.rate.ratio.value().unwrap() / whole.rate.ratio.value().unwrap();
         assert!((part - 0.6).abs() < 0.02, "{part}");
         assert!((early.rows[1].rounds + crowd.of_other_places) as f64 > 0.9 * early.rows[0].rounds as f64);
     }

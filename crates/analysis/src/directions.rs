@@ -2,17 +2,16 @@
 //! are reads is chance, so that a rate of one direction is a ratio of totals. What spoils the slices of the whole spoils those of its parts.
 
 use super::compare::{self, Estimated, Taken};
-use super::findings::{BillDirection, DirectionComparison, Figure, WorkloadFindings};
+use super::findings::{BillDirection, DirectionComparison, Figure, RateFinding, WorkloadFindings};
 use super::gather::{RoundTotal, Side, Way};
 use super::pairing::Paired;
 use super::reading::WorkloadView;
-use super::remedy::{Effort, settle_words};
-use super::subject::{self, Quantity, who};
+use super::subject::{self, Quantity};
+use iotax_model::scenario::Metric;
 use iotax_model::scenario::published::Way as PublishedWay;
-use iotax_model::scenario::{MeasureSpec, Metric};
 use iotax_stats::family::holm;
 use iotax_stats::ratio::Total;
-use iotax_stats::{Concludes, Phrase, Refusal, Verdict};
+use iotax_stats::{Concludes, Refusal, Verdict};
 
 /// A direction of a comparison with the estimate behind it.
 pub struct DirectionCompared {
@@ -53,24 +52,17 @@ pub fn of_pair(
 ) -> Vec<DirectionCompared> {
     let ways = reading.directions().iter().copied();
     let ways = ways.filter(|way| which == Quantity::Acknowledged || *way == Way::Write);
+    let regime = reading.run.start.scenario.measure.regime;
     let of = |way: Way| {
         let taken = match whole {
             Err(reason) => Taken::refused(reason),
             Ok(_) => ratio(reading, pair, paired, way, which),
         };
         let verdict = concluded(reading, &taken, whole.ok());
-        let regime = Some(reading.run.start.scenario.measure.regime);
-        let direction = DirectionComparison {
-            direction: way.word(),
-            quantity: subject::quantity(reading.workload, which, regime, Some(way))
-                + &WorkloadView::without(&reading.sides, pair),
-            verdict: reading.writes.verdict(verdict, which, pair),
-            remedy: None,
-            sentence: String::new(),
-            phrase: Phrase::default(),
-            ratio: taken.times(),
-            simultaneous: None,
-        };
+        let quantity = subject::quantity(reading.workload, which, Some(regime), Some(way))
+            + &WorkloadView::without(&reading.sides, pair);
+        let rate = RateFinding::new(quantity, reading.writes.verdict(verdict, which, pair), taken.times());
+        let direction = DirectionComparison { direction: way.word(), rate };
         DirectionCompared { direction, estimated: taken.ratio.ok() }
     };
     ways.map(of).collect()
@@ -142,6 +134,18 @@ pub fn of_metric(reading: &WorkloadView, metric: Metric) -> Option<Way> {
     reading.directions().contains(&way).then_some(way)
 }
 
+/// A rate of a whole mix once more for each of its directions; nothing of what is of one already.
+pub fn of_whole(reading: &WorkloadView, metric: Metric) -> Vec<(Way, Metric)> {
+    let Metric::Rate { bytes, durable, way: None } = metric else { return Vec::new() };
+    // Nothing of a read is flushed.
+    let ways = reading.directions().iter().filter(|way| !durable || **way == Way::Write);
+    let of = |way: &Way| {
+        let named = if *way == Way::Read { PublishedWay::Read } else { PublishedWay::Write };
+        (*way, Metric::Rate { bytes, durable, way: Some(named) })
+    };
+    ways.map(of).collect()
+}
+
 /// The direction of a latency; of a load that has only one, that.
 pub fn of_latency(reading: &WorkloadView, metric: Metric) -> Way {
     match metric.way() {
@@ -168,8 +172,8 @@ pub fn note(reading: &WorkloadView) -> Option<String> {
     (!reading.directions().is_empty()).then(|| text.to_owned())
 }
 
-/// Holds the rates of single directions of a run against each other (Holm), as a family of their own, and puts them into words.
-pub fn settle(measure: &MeasureSpec, workloads: &mut [WorkloadFindings], estimates: &[Option<Estimated>]) {
+/// Holds the rates of single directions of a run against each other (Holm), as a family of their own.
+pub fn settle(workloads: &mut [WorkloadFindings], estimates: &[Option<Estimated>]) {
     let many = estimates.iter().flatten().count();
     let all =
         workloads.iter_mut().flat_map(|workload| workload.judged().0).flat_map(|one| &mut one.directions);
@@ -177,35 +181,17 @@ pub fn settle(measure: &MeasureSpec, workloads: &mut [WorkloadFindings], estimat
     let mut known: Vec<(&mut DirectionComparison, &Estimated)> = known.collect();
     let sure = holm(&known.iter().map(|(_, found)| found.log().p_zero()).collect::<Vec<_>>());
     for ((one, found), sure) in known.iter_mut().zip(sure) {
-        one.simultaneous = Some(found.simultaneous(many));
-        if let Some(change) = one.verdict.change().filter(|_| many > 1 && !sure && one.verdict.is_resolved())
+        one.rate.simultaneous = Some(found.simultaneous(many));
+        if let Some(change) =
+            one.rate.verdict.change().filter(|_| many > 1 && !sure && one.rate.verdict.is_resolved())
         {
-            one.verdict = Verdict::unresolved(change, Refusal::AmongMany { many });
+            one.rate.verdict = Verdict::unresolved(change, Refusal::AmongMany { many });
         }
     }
-    for workload in workloads {
-        let slice_ns = workload.design.as_ref().map(|design| design.slice_ns);
-        let effort = Effort { measure, slice_ns, ended: workload.ended.clone() };
-        for comparison in workload.judged().0 {
-            let who = who(&comparison.stack, &comparison.against, comparison.emulated.is_some());
-            let masked = comparison.masked.as_ref().map(|masked| format!("; {}", masked.words));
-            let masked = masked.unwrap_or_default();
-            comparison.directions.iter_mut().for_each(|one| say(one, &who, &masked, &effort));
-        }
-    }
-}
-
-/// What masks the whole masks its parts.
-fn say(one: &mut DirectionComparison, who: &str, masked: &str, effort: &Effort) {
-    one.remedy = one.verdict.reason().and_then(|reason| effort.remedy(reason));
-    let over = compare::over_attaches(&one.ratio);
-    let settle = one.remedy.as_deref().map(settle_words).unwrap_or_default();
-    one.phrase = one.verdict.about(&one.quantity).words(over).words(masked).words(settle);
-    one.sentence = format!("{who}: {}", one.phrase);
 }
 
 /// How many rates of single directions with an interval a run has.
 pub fn many(workloads: &[WorkloadFindings]) -> usize {
     let all = workloads.iter().flat_map(WorkloadFindings::all_comparisons).flat_map(|one| &one.directions);
-    all.filter(|one| one.simultaneous.is_some()).count()
+    all.filter(|one| one.rate.simultaneous.is_some()).count()
 }

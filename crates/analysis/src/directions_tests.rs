@@ -30,20 +30,20 @@ fn each_direction_has_its_own_known_cost_within_its_interval() {
     // One that keeps the mix takes the same share of both.
     let same = time(90.0, 30.0, 0.5) / time(110.0, 54.0, 0.5);
     let of_loop = of(&found, "loop", false);
-    assert!(covers(&of_loop.ratio, same, 0.03), "{:?}", of_loop.ratio);
+    assert!(covers(&of_loop.rate.ratio, same, 0.03), "{:?}", of_loop.rate.ratio);
     assert_eq!(of_loop.directions.iter().map(|one| one.direction).collect::<Vec<_>>(), ["read", "write"]);
     for one in &of_loop.directions {
-        assert!(covers(&one.ratio, same, 0.03), "{} {:?}", one.direction, one.ratio);
-        assert!(matches!(one.verdict, Verdict::Costs { .. }), "{one:?}");
+        assert!(covers(&one.rate.ratio, same, 0.03), "{} {:?}", one.direction, one.rate.ratio);
+        assert!(matches!(one.rate.verdict, Verdict::Costs { .. }), "{one:?}");
     }
     // One that does not, of each its own.
     let whole = time(90.0, 30.0, 0.5) / time(112.0, 60.0, 0.45);
     let of_fs = of(&found, "fs(xfs)", false);
-    assert!(covers(&of_fs.ratio, whole, 0.03), "{:?}", of_fs.ratio);
+    assert!(covers(&of_fs.rate.ratio, whole, 0.03), "{:?}", of_fs.rate.ratio);
     for (one, truth) in of_fs.directions.iter().zip([0.9 * whole, 1.1 * whole]) {
-        assert!(covers(&one.ratio, truth, 0.03), "{} {truth} {:?}", one.direction, one.ratio);
+        assert!(covers(&one.rate.ratio, truth, 0.03), "{} {truth} {:?}", one.direction, one.rate.ratio);
     }
-    let quantities: Vec<&str> = of_fs.directions.iter().map(|one| one.quantity.as_str()).collect();
+    let quantities: Vec<&str> = of_fs.directions.iter().map(|one| one.rate.quantity.as_str()).collect();
     assert_eq!(
         quantities,
         [
@@ -63,7 +63,7 @@ fn intervals_of_directions_hold_the_truth_as_often_as_they_say() {
         let found = findings(&twin::mixed_of_seed(seed));
         for (stack, truths) in truths {
             for (one, truth) in of(&found, stack, false).directions.iter().zip(truths) {
-                (held, all) = (held + u32::from(covers(&one.ratio, truth, 0.2)), all + 1);
+                (held, all) = (held + u32::from(covers(&one.rate.ratio, truth, 0.2)), all + 1);
             }
         }
     }
@@ -94,7 +94,7 @@ fn rates_of_directions_add_up_to_the_whole_and_only_writes_are_flushed() {
     }
     let durable = of(&found, "loop", true);
     assert_eq!(durable.directions.iter().map(|one| one.direction).collect::<Vec<_>>(), ["write"]);
-    assert!(durable.directions[0].quantity.contains("write IOPS (durable, burst)"));
+    assert!(durable.directions[0].rate.quantity.contains("write IOPS (durable, burst)"));
 }
 
 #[test]
@@ -106,7 +106,7 @@ fn a_layer_of_the_bill_has_what_it_adds_to_a_read_and_to_a_write() {
         let truth = 1.12 * 1e3 * added_us;
         assert!(low < 1.01 * truth && 0.99 * truth < high && high - low < 0.2 * truth, "{one:?}");
     }
-    assert_eq!(line.directions[0].ratio, of(&found, "loop", false).directions[0].ratio);
+    assert_eq!(line.directions[0].ratio, of(&found, "loop", false).directions[0].rate.ratio);
 }
 
 #[test]
@@ -118,7 +118,7 @@ fn the_family_of_whole_loads_is_as_large_as_without_directions() {
     let whole = findings(&run);
     assert!(workload(&whole).comparisons.iter().all(|one| one.directions.is_empty()));
     for (one, other) in workload(&found).comparisons.iter().zip(&workload(&whole).comparisons) {
-        assert_eq!((&one.simultaneous, &one.ratio), (&other.simultaneous, &other.ratio));
+        assert_eq!((&one.rate.simultaneous, &one.rate.ratio), (&other.rate.simultaneous, &other.rate.ratio));
     }
     let chance = |found: &Findings, words: &str| found.not_excluded.iter().any(|line| line.contains(words));
     // Two stacks: acknowledged and durable, and a line of the bill more; of directions two and one each.
@@ -128,8 +128,8 @@ fn the_family_of_whole_loads_is_as_large_as_without_directions() {
     assert!(chance(&found, "over all 6 together") && !chance(&whole, "reads and writes apart"));
     // Their own intervals hold together too.
     for one in workload(&found).comparisons.iter().flat_map(|one| &one.directions) {
-        let wide = one.ratio.with_interval(one.simultaneous.as_ref()).bounds().unwrap();
-        let own = one.ratio.bounds().unwrap();
+        let wide = one.rate.ratio.with_interval(one.rate.simultaneous.as_ref()).bounds().unwrap();
+        let own = one.rate.ratio.bounds().unwrap();
         assert!(wide.0 < own.0 && own.1 < wide.1, "{one:?}");
     }
 }
@@ -168,17 +168,17 @@ fn what_spoils_the_slices_of_a_mix_spoils_its_directions() {
     let found = findings(&run);
     let one = of(&found, "loop", false);
     assert!(
-        matches!(&one.verdict, Verdict::Unresolved { reason: Refusal::Regimes { .. }, .. }),
+        matches!(&one.rate.verdict, Verdict::Unresolved { reason: Refusal::Regimes { .. }, .. }),
         "{}",
-        one.sentence
+        one.rate.sentence
     );
     for direction in &one.directions {
         assert!(
-            matches!(&direction.verdict, Verdict::Unresolved { reason: Refusal::Regimes { .. }, .. }),
+            matches!(&direction.rate.verdict, Verdict::Unresolved { reason: Refusal::Regimes { .. }, .. }),
             "{}",
-            direction.sentence
+            direction.rate.sentence
         );
-        assert!(direction.ratio.value().is_some(), "the figure is there all the same");
+        assert!(direction.rate.ratio.value().is_some(), "the figure is there all the same");
     }
 }
 
@@ -197,7 +197,7 @@ fn rounds_without_a_write_are_rounds() {
     }
     let found = findings(&run);
     let write = &of(&found, "loop", false).directions[1];
-    assert!(write.ratio.bounds().is_some(), "{:?}", write.ratio);
+    assert!(write.rate.ratio.bounds().is_some(), "{:?}", write.rate.ratio);
 }
 
 #[test]
@@ -206,12 +206,12 @@ fn a_record_that_lacks_a_direction_shows_what_it_has() {
     run.slices.iter_mut().for_each(|slice| slice.samples.retain(|one| !one.metric.starts_with("read.")));
     let found = findings(&run);
     let one = of(&found, "loop", false);
-    assert!(one.verdict.is_resolved());
+    assert!(one.rate.verdict.is_resolved());
     let [read, write] = one.directions.as_slice() else { panic!("{one:?}") };
     assert!(
-        matches!(&read.ratio, Figure::Missing { reason } if reason.contains("file: no read was recorded"))
+        matches!(&read.rate.ratio, Figure::Missing { reason } if reason.contains("file: no read was recorded"))
     );
-    assert!(read.simultaneous.is_none() && write.verdict.is_resolved());
+    assert!(read.rate.simultaneous.is_none() && write.rate.verdict.is_resolved());
     let row = &workload(&found).rows[0];
     assert!(
         matches!(&row.directions[0].iops, Figure::Missing { reason } if reason == "no read was recorded")
@@ -254,11 +254,14 @@ fn visits_are_the_unit_of_directions_too() {
     let whole = time(90.0, 30.0, 0.5) / time(112.0, 60.0, 0.45);
     for (direction, truth) in one.directions.iter().zip([0.9 * whole, 1.1 * whole]) {
         assert!(
-            matches!(direction.ratio, Figure::Known { of: crate::findings::SampleUnit::Visits, n: 6, .. }),
+            matches!(
+                direction.rate.ratio,
+                Figure::Known { of: crate::findings::SampleUnit::Visits, n: 6, .. }
+            ),
             "{:?}",
-            direction.ratio
+            direction.rate.ratio
         );
-        assert!(covers(&direction.ratio, truth, 0.08), "{truth} {:?}", direction.ratio);
+        assert!(covers(&direction.rate.ratio, truth, 0.08), "{truth} {:?}", direction.rate.ratio);
     }
 }
 
@@ -274,9 +277,9 @@ fn a_row_that_was_printed_in_two_places_is_two_cells() {
     let whole = findings(&twin::mixed());
     let directions = &self::of(&whole, "loop", false).directions;
     let read = of("read iops", None);
-    assert_eq!((&read.measured, read.agreement.word()), (&directions[0].ratio, "agrees"));
+    assert_eq!((&read.measured, read.agreement.word()), (&directions[0].rate.ratio, "agrees"));
     let counts = of("write iops", Some("from its counts"));
-    assert_eq!((&counts.measured, counts.agreement.word()), (&directions[1].ratio, "agrees"));
+    assert_eq!((&counts.measured, counts.agreement.word()), (&directions[1].rate.ratio, "agrees"));
     let table = of("write iops", Some("as its table prints them"));
     assert!((table.published.value().unwrap() - 5.4 / 7.0).abs() < 1e-9);
     assert_eq!(table.agreement.word(), "differs");

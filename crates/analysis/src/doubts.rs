@@ -282,7 +282,7 @@ fn faster_than_below(case: &LoadedStack) -> Option<(&'static str, String)> {
         .found
         .comparisons
         .iter()
-        .any(|one| one.stack == stack.name && matches!(one.verdict, Verdict::Gains { .. }));
+        .any(|one| one.stack == stack.name && matches!(one.rate.verdict, Verdict::Gains { .. }));
     (stands_on_it && gains).then(|| {
         let text = format!(
             "it is faster than {}, on which it stands: a cache answers, requests are merged on the way, or it reads what was never written",

@@ -24,7 +24,7 @@ pub mod verification;
 use ceiling::Masked;
 pub use charge::ChargeFinding;
 use clusters::ClusterFindings;
-pub use comparison::{Charges, Checks, Comparison, Quantity, Role};
+pub use comparison::{Charges, Checks, Comparison, Quantity, RateFinding, Role};
 use crowd::Crowd;
 pub use direction::{BillDirection, DirectionCharge, DirectionComparison, DirectionRow};
 use durability::Durability;

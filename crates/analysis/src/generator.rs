@@ -47,10 +47,10 @@ pub fn on_baseline(reading: &WorkloadView, comparisons: &[Comparison]) -> Vec<St
         scenario.generator_on_baseline(at)
     };
     let said = |one: &Comparison| {
-        let (name, ratio) = (generator(&one.stack)?, one.ratio.value()?);
-        let bounds = one.ratio.bounds().map(|(low, high)| (low - 1.0, high - 1.0));
+        let (name, ratio) = (generator(&one.stack)?, one.rate.ratio.value()?);
+        let bounds = one.rate.ratio.bounds().map(|(low, high)| (low - 1.0, high - 1.0));
         let change = Digits::change(ratio - 1.0, bounds).cell();
-        Some(format!("{name} on the baseline: {change} in {}", one.quantity))
+        Some(format!("{name} on the baseline: {change} in {}", one.rate.quantity))
     };
     comparisons.iter().filter_map(said).collect()
 }
@@ -103,7 +103,8 @@ mod tests {
         assert!(headline.starts_with("loop ") && !headline.contains("the largest of"), "{headline}");
         let workload = &found.workloads[0];
         assert_eq!((workload.rows.len(), workload.comparisons.len(), workload.on_baseline.len()), (3, 2, 1));
-        let known: Vec<bool> = workload.comparisons.iter().map(|one| one.simultaneous.is_some()).collect();
+        let known: Vec<bool> =
+            workload.comparisons.iter().map(|one| one.rate.simultaneous.is_some()).collect();
         assert_eq!(known, [true, false]);
         assert!(!chance(&found), "one comparison is no family");
     }

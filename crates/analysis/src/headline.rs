@@ -29,7 +29,7 @@ pub fn headline(workloads: &[WorkloadFindings]) -> Result<Headline, String> {
     match largest {
         Some((_, one)) => Ok(Headline {
             stack: one.stack.clone(),
-            quantity: one.quantity.clone(),
+            quantity: one.rate.quantity.clone(),
             sentence: said(one, real.len(), verdicts::many(workloads)),
         }),
         None => Err(why_none(workloads, &all, &real)),
@@ -42,7 +42,7 @@ fn of_role(workloads: &[WorkloadFindings], role: Role) -> impl Iterator<Item = &
 
 /// Bounds of the ratio that hold over all comparisons together.
 fn at_once(one: &Comparison) -> Option<(f64, f64)> {
-    match one.simultaneous {
+    match one.rate.simultaneous {
         Some(Interval::Bounds { low, high, .. }) => Some((low, high)),
         _ => None,
     }
@@ -51,23 +51,23 @@ fn at_once(one: &Comparison) -> Option<(f64, f64)> {
 /// Size of a difference that holds over all comparisons together, as a logarithm so that costs and gains compare.
 fn effect(one: &Comparison) -> Option<f64> {
     at_once(one).filter(|(low, high)| *high < 1.0 || *low > 1.0)?;
-    let differs = matches!(one.verdict, Verdict::Costs { .. } | Verdict::Gains { .. });
-    let ratio = one.ratio.value().filter(|_| differs)?;
+    let differs = matches!(one.rate.verdict, Verdict::Costs { .. } | Verdict::Gains { .. });
+    let ratio = one.rate.ratio.value().filter(|_| differs)?;
     Some(ratio.max(f64::MIN_POSITIVE).ln().abs())
 }
 
 /// Of one comparison its own sentence; of many with the interval that holds over all of them.
 fn said(one: &Comparison, of: usize, family: usize) -> String {
-    let Some(((low, high), ratio)) = at_once(one).zip(one.ratio.value()).filter(|_| family > 1) else {
-        return one.sentence.clone();
+    let Some(((low, high), ratio)) = at_once(one).zip(one.rate.ratio.value()).filter(|_| family > 1) else {
+        return one.rate.sentence.clone();
     };
     let verdict = Verdict::of_interval(ratio, low, high, 0.0);
     let who = who(&one.stack, &one.against, false);
-    let over = super::compare::over_attaches(&one.ratio);
+    let over = super::compare::over_attaches(&one.rate.ratio);
     let largest = if of > 1 { format!("the largest of {of} comparisons; ") } else { String::new() };
     format!(
         "{who}: {}{over} ({largest}the interval holds over all {family} together)",
-        verdict.about(&one.quantity)
+        verdict.about(&one.rate.quantity)
     )
 }
 
@@ -94,7 +94,7 @@ fn why_none(workloads: &[WorkloadFindings], all: &[&Comparison], real: &[&Compar
 /// What was found where no difference holds, with its range.
 fn not_found(real: &[&Comparison]) -> String {
     let (alike, open): (Vec<&Comparison>, Vec<&Comparison>) =
-        real.iter().copied().partition(|one| matches!(one.verdict, Verdict::NoDifference { .. }));
+        real.iter().copied().partition(|one| matches!(one.rate.verdict, Verdict::NoDifference { .. }));
     let of = counted(real.len() as u64, "comparison", "comparisons");
     match (largest_bound(&alike), widest(&open)) {
         (Some(above), _) if open.is_empty() => {
@@ -124,7 +124,7 @@ fn farthest((low, high): (f64, f64)) -> Option<f64> {
 
 /// `+- 4.0 % at the widest`; `None` where there is no interval.
 fn widest(all: &[&Comparison]) -> Option<String> {
-    let widths = all.iter().filter_map(|one| one.verdict.change());
+    let widths = all.iter().filter_map(|one| one.rate.verdict.change());
     let widest = widths.max_by(|one, other| one.half_width().total_cmp(&other.half_width()));
     let width = widest?.digits().width()?;
     Some(if all.len() > 1 { format!("{width} at the widest") } else { width })
@@ -140,12 +140,12 @@ pub fn ruler(workloads: &[WorkloadFindings]) -> Option<RulerCheck> {
     let off = all
         .iter()
         .copied()
-        .filter(|one| matches!(one.verdict, Verdict::Costs { .. } | Verdict::Gains { .. }));
+        .filter(|one| matches!(one.rate.verdict, Verdict::Costs { .. } | Verdict::Gains { .. }));
     let worst = off.max_by(|one, other| width(one).total_cmp(&width(other)));
     let sentence = match worst {
         Some(worst) => format!(
             "Check of the ruler FAILED: {}, and nothing is between them: treat differences below {} with care",
-            worst.sentence,
+            worst.rate.sentence,
             percent_up(width(worst))
         ),
         None => format!("Check of the ruler: {who}: {}", ruler_found(&all)),
@@ -155,13 +155,13 @@ pub fn ruler(workloads: &[WorkloadFindings]) -> Option<RulerCheck> {
 
 /// The farther end of a difference.
 fn width(one: &Comparison) -> f64 {
-    one.verdict.change().map_or(0.0, |change| change.low.abs().max(change.high.abs()))
+    one.rate.verdict.change().map_or(0.0, |change| change.low.abs().max(change.high.abs()))
 }
 
 fn ruler_found(all: &[&Comparison]) -> String {
     let (alike, open): (Vec<&Comparison>, Vec<&Comparison>) =
-        all.iter().copied().partition(|one| matches!(one.verdict, Verdict::NoDifference { .. }));
-    let above = alike.iter().filter_map(|one| match one.verdict {
+        all.iter().copied().partition(|one| matches!(one.rate.verdict, Verdict::NoDifference { .. }));
+    let above = alike.iter().filter_map(|one| match one.rate.verdict {
         Verdict::NoDifference { above } => Some(above),
         _ => None,
     });

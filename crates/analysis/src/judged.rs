@@ -54,7 +54,7 @@ impl Judged {
         let judged = reading.run.start.scenario.ruler() != Some(pair[1]);
         let compared = verdicts::of_pair(reading, pair);
         // The first is the acknowledged figure, whose slices the CPU times are of.
-        let throughput = compared.first().map(|one| &one.comparison.verdict);
+        let throughput = compared.first().map(|one| &one.comparison.rate.verdict);
         let charged = charges::of_pair(reading, pair, throughput);
         let counted = |found: Option<Estimated>| found.filter(|_| judged);
         self.estimates.latency.push(counted(charged.latency));
@@ -82,8 +82,9 @@ pub fn settle(measure: &MeasureSpec, workloads: &mut [WorkloadFindings], all: Ve
         directions.extend(one.directions);
         direction_latency.extend(one.direction_latency);
     }
-    verdicts::settle(measure, workloads, &comparisons, &lines);
-    directions::settle(measure, workloads, &directions);
+    verdicts::settle(workloads, &comparisons, &lines);
+    directions::settle(workloads, &directions);
+    verdicts::say(measure, workloads);
     verdicts::settle_charges(workloads, &latency, |charges| vec![&mut charges.latency]);
     verdicts::settle_charges(workloads, &cpu, |charges| vec![&mut charges.cpu]);
     verdicts::settle_charges(workloads, &direction_latency, |charges| {

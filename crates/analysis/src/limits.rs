@@ -14,10 +14,10 @@ pub fn not_excluded(readings: &[WorkloadView], workloads: &[WorkloadFindings]) -
     let mut lines: Vec<String> = groups.filter_map(stalls).collect();
     let comparisons: Vec<&Comparison> =
         workloads.iter().flat_map(WorkloadFindings::all_comparisons).collect();
-    if comparisons.iter().any(|one| matches!(one.ratio, Figure::Known { of: SampleUnit::Rounds, .. })) {
+    if comparisons.iter().any(|one| matches!(one.rate.ratio, Figure::Known { of: SampleUnit::Rounds, .. })) {
         lines.push("another set-up: the figures hold for this attach, placement and boot only".into());
     }
-    if comparisons.iter().any(|one| one.ratio.value().is_some()) {
+    if comparisons.iter().any(|one| one.rate.ratio.value().is_some()) {
         lines.push(
             "a ceiling that stacks share and the record does not show (link, drive): it hides a cost in throughput, not in CPU time".into(),
         );
@@ -61,8 +61,11 @@ fn chance_apart(many: usize) -> Option<String> {
 
 /// Checks that too little was measured for.
 fn unchecked(comparisons: &[&Comparison]) -> Vec<String> {
-    let of_rounds =
-        || comparisons.iter().filter(|one| matches!(one.ratio, Figure::Known { of: SampleUnit::Rounds, .. }));
+    let of_rounds = || {
+        comparisons
+            .iter()
+            .filter(|one| matches!(one.rate.ratio, Figure::Known { of: SampleUnit::Rounds, .. }))
+    };
     let without = |lacks: fn(&Comparison) -> bool| of_rounds().filter(|one| lacks(one)).count();
     let known = of_rounds().count();
     let lines = [

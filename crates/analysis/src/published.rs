@@ -4,7 +4,7 @@
 use super::charges;
 use super::directions;
 use super::findings::published::{Agreement, PublishedFinding, PublishedFindings, RatioBeside};
-use super::findings::{Comparison, DirectionComparison, Figure, Interval, SampleUnit, WorkloadFindings};
+use super::findings::{Comparison, Figure, Interval, RateFinding, SampleUnit, WorkloadFindings};
 use super::gather;
 use super::reading::WorkloadView;
 use super::rows;
@@ -200,9 +200,8 @@ impl PublishedCell<'_> {
     }
 
     /// What of the comparison is of the direction that the rate is of.
-    fn direction<'a>(&self, one: &'a Comparison) -> Option<&'a DirectionComparison> {
-        let way = self.way()?.word();
-        one.directions.iter().find(|one| one.direction == way)
+    fn rate<'a>(&self, one: &'a Comparison) -> &'a RateFinding {
+        one.rate_of(self.way().map(gather::Way::word)).unwrap_or(&one.rate)
     }
 
     fn measured_ratio(&self, base: usize, comparison: Option<&Comparison>) -> Figure {
@@ -217,9 +216,7 @@ impl PublishedCell<'_> {
                     counts[0], counts[1]
                 ))
             }
-            (Metric::Rate { .. }, Some(one)) => {
-                self.direction(one).map_or(&one.ratio, |direction| &direction.ratio).clone()
-            }
+            (Metric::Rate { .. }, Some(one)) => self.rate(one).ratio.clone(),
             (Metric::Latency { .. }, Some(_)) => {
                 let way = directions::of_latency(self.reading, metric);
                 charges::latency_ratio(self.reading, [base, self.stack], way, metric.quantile())
@@ -248,8 +245,8 @@ impl PublishedCell<'_> {
             return Some("figures of an emulated CPU are not representative".to_owned());
         }
         let verdict = match self.figure.metric {
-            Metric::Rate { .. } => self.direction(one).map_or(&one.verdict, |direction| &direction.verdict),
-            Metric::Latency { .. } => &one.verdict,
+            Metric::Rate { .. } => &self.rate(one).verdict,
+            Metric::Latency { .. } => &one.rate.verdict,
         };
         let reason = verdict.reason()?;
         let spoils = match (self.figure.metric, reason) {
@@ -389,7 +386,7 @@ mod tests {
             panic!("{:?}", base.published)
         };
         let of_loop = ratio(&found, "loop", "iops");
-        assert_eq!(of_loop.measured, workload.comparisons[0].ratio);
+        assert_eq!(of_loop.measured, workload.comparisons[0].rate.ratio);
         let [low, high] = of_loop.rounding.unwrap();
         assert!((low - 187.5 / 195.5).abs() < 1e-12 && (high - 188.5 / 194.5).abs() < 1e-12, "{low} {high}");
         assert_eq!(of_loop.agreement, Agreement::Agrees);

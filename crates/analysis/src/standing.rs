@@ -67,12 +67,12 @@ pub fn alone(side: &Side, of: FigureKind, by_bytes: bool) -> Standing {
     Standing { level, log, unit }
 }
 
-/// Where the acknowledged rate of a stack stood, I/Os a second.
+/// Where the acknowledged rate of a stack stood, I/Os a second: of all, or of one direction.
 ///
 /// # Errors
 /// Too few rounds or visits.
-pub fn rate_level(side: &Side) -> Result<Level, Refusal> {
-    alone(side, FigureKind::Rate(Quantity::Acknowledged, None), false).level
+pub fn rate_level(side: &Side, way: Option<Way>) -> Result<Level, Refusal> {
+    alone(side, FigureKind::Rate(Quantity::Acknowledged, way), false).level
 }
 
 /// A stack over its baseline within one run.

@@ -105,13 +105,12 @@ const HEALTHY: &str = "the healthy array";
 pub(super) fn reword(array: &mut ArrayStates) {
     for state in &mut array.states {
         for one in &mut state.comparisons {
-            let back = if state.again { came_back(&one.verdict) } else { "" };
-            one.phrase = std::mem::take(&mut one.phrase).reworded(BASE, HEALTHY).words(back);
+            let back = if state.again { came_back(&one.rate.verdict) } else { "" };
+            one.rate.phrase = std::mem::take(&mut one.rate.phrase).words(back);
             let who = who(&one.stack, &one.against, one.emulated.is_some());
-            one.sentence = format!("{who}: {}", one.phrase);
-            for direction in &mut one.directions {
-                direction.phrase = std::mem::take(&mut direction.phrase).reworded(BASE, HEALTHY);
-                direction.sentence = format!("{who}: {}", direction.phrase);
+            for rate in one.rates_mut() {
+                rate.phrase = std::mem::take(&mut rate.phrase).reworded(BASE, HEALTHY);
+                rate.sentence = format!("{who}: {}", rate.phrase);
             }
         }
         for one in &mut state.charges {
@@ -188,7 +187,7 @@ mod tests {
             let failed = |one: &&crate::findings::Comparison| {
                 one.stack.ends_with("failed(1)") && one.against == "mdraid(level=5)"
             };
-            match all.find(failed).and_then(|one| one.simultaneous.clone()) {
+            match all.find(failed).and_then(|one| one.rate.simultaneous.clone()) {
                 Some(crate::findings::Interval::Bounds { low, high, .. }) => high - low,
                 _ => panic!("no interval"),
             }
@@ -198,7 +197,7 @@ mod tests {
 
     #[test]
     fn healthy_again_says_whether_it_is_what_it_was() {
-        let said = |found: &WorkloadFindings| found.arrays[0].states[3].comparisons[0].sentence.clone();
+        let said = |found: &WorkloadFindings| found.arrays[0].states[3].comparisons[0].rate.sentence.clone();
         assert!(said(&found(|_| {})).ends_with("; it came back"));
         let slow = found(|run| {
             let again = run.slices.iter_mut().filter(|slice| slice.stack.ends_with("again"));
@@ -209,7 +208,7 @@ mod tests {
             "{}",
             said(&slow)
         );
-        let failed = slow.arrays[0].states[1].comparisons[0].sentence.clone();
+        let failed = slow.arrays[0].states[1].comparisons[0].rate.sentence.clone();
         assert!(!failed.contains("came back"), "{failed}");
     }
 
@@ -223,7 +222,7 @@ mod tests {
                 }
             });
         });
-        let sentence = &idle.arrays[0].states[1].comparisons[0].sentence;
+        let sentence = &idle.arrays[0].states[1].comparisons[0].rate.sentence;
         assert!(sentence.contains("the healthy array completed nothing"), "{sentence}");
     }
 }

@@ -32,7 +32,7 @@ fn kinds(found: &Findings) -> Vec<&str> {
 }
 
 fn ratio(found: &Findings) -> (f64, u64) {
-    match &found.workloads[0].comparisons[0].ratio {
+    match &found.workloads[0].comparisons[0].rate.ratio {
         Figure::Known { value, n, .. } => (*value, *n),
         other => panic!("no ratio: {other:?}"),
     }
@@ -46,7 +46,10 @@ fn behind_a_named_cache_only_the_later_rounds_count() {
     assert_eq!(workload.rows.iter().map(|row| row.rounds).collect::<Vec<_>>(), [31, 31]);
     assert_eq!(ratio(&found).1, 31);
     assert!(
-        workload.comparisons.iter().all(|one| one.quantity.contains("steady") && one.verdict.is_resolved())
+        workload
+            .comparisons
+            .iter()
+            .all(|one| one.rate.quantity.contains("steady") && one.rate.verdict.is_resolved())
     );
     let all = findings(&writes(Regime::Burst, None));
     let (Figure::Known { n: some, .. }, Figure::Known { n: every, .. }) =
@@ -75,9 +78,9 @@ fn what_is_not_shown_to_be_steady_has_figures_and_no_verdict() {
         let found = findings(&writes(Regime::Steady, cache));
         for one in &found.workloads[0].comparisons {
             let Verdict::Unresolved { reason: Refusal::SteadyNotShown { written, known_cache }, .. } =
-                one.verdict
+                one.rate.verdict
             else {
-                panic!("{}", one.sentence);
+                panic!("{}", one.rate.sentence);
             };
             assert_eq!((written, known_cache), (48 * ROUND, cache));
         }
@@ -104,13 +107,13 @@ fn what_a_flush_empties_is_never_full() {
     let steady = above(Regime::Steady);
     let [acknowledged, durable] = steady.workloads[0].comparisons.as_slice() else { panic!("two figures") };
     assert!(
-        acknowledged.sentence.contains("fs(ext4) acknowledges from write_cache, as given"),
+        acknowledged.rate.sentence.contains("fs(ext4) acknowledges from write_cache, as given"),
         "{acknowledged:?}"
     );
-    assert!(!acknowledged.verdict.is_resolved() && durable.verdict.is_resolved());
+    assert!(!acknowledged.rate.verdict.is_resolved() && durable.rate.verdict.is_resolved());
     let burst = above(Regime::Burst);
     assert!(
-        burst.workloads[0].comparisons.iter().all(|one| one.verdict.is_resolved()),
+        burst.workloads[0].comparisons.iter().all(|one| one.rate.verdict.is_resolved()),
         "a burst may be cached"
     );
 }
@@ -131,10 +134,10 @@ fn a_flush_that_does_nothing_has_no_durable_verdict_and_empties_no_cache() {
             let [acknowledged, durable] = found.workloads[0].comparisons.as_slice() else {
                 panic!("two figures")
             };
-            assert!(acknowledged.verdict.is_resolved(), "{acknowledged:?}");
-            assert!(!durable.verdict.is_resolved());
+            assert!(acknowledged.rate.verdict.is_resolved(), "{acknowledged:?}");
+            assert!(!durable.rate.verdict.is_resolved());
             let why = format!("a flush does nothing on fs(ext4), by {what}: ");
-            assert!(durable.sentence.contains(&why), "{}", durable.sentence);
+            assert!(durable.rate.sentence.contains(&why), "{}", durable.rate.sentence);
         }
     }
 }
@@ -224,7 +227,7 @@ fn reads_have_no_regime() {
     run.start.scenario.measure.regime = Regime::Steady;
     let found = findings(&run);
     assert_eq!(found.workloads[0].writes, None);
-    assert!(found.workloads[0].comparisons.iter().all(|one| !one.quantity.contains("steady")));
+    assert!(found.workloads[0].comparisons.iter().all(|one| !one.rate.quantity.contains("steady")));
     assert!(
         !found.not_excluded.iter().any(|line| line.contains("burst") || line.contains("cache of writes"))
     );
@@ -277,7 +280,11 @@ fn preconditioned(mut run: RunData, steady: bool) -> RunData {
 fn what_was_preconditioned_until_it_was_level_is_steady() {
     let found = findings(&preconditioned(writes(Regime::Steady, None), true));
     let workload = &found.workloads[0];
-    assert!(workload.comparisons.iter().all(|one| one.verdict.is_resolved()), "{:?}", workload.comparisons);
+    assert!(
+        workload.comparisons.iter().all(|one| one.rate.verdict.is_resolved()),
+        "{:?}",
+        workload.comparisons
+    );
     let report = workload.writes.as_ref().unwrap();
     let visit = &report.visits[0];
     assert_eq!(
@@ -295,7 +302,7 @@ fn what_was_preconditioned_until_it_was_level_is_steady() {
     assert!(
         !found.workloads[0].writes.as_ref().unwrap().visits[0].why.eq(&Why::Preconditioned { rounds: 6 })
     );
-    assert!(found.workloads[0].comparisons.iter().all(|one| !one.verdict.is_resolved()));
+    assert!(found.workloads[0].comparisons.iter().all(|one| !one.rate.verdict.is_resolved()));
 }
 
 #[test]

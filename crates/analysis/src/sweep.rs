@@ -3,8 +3,8 @@
 
 use super::compare;
 use super::course;
-use super::findings::sweep::{Cost, Curve, Point, Spot, StackCurve, SweepFindings};
-use super::findings::{Comparison, Figure, Interval, Row, SampleUnit, WorkloadFindings};
+use super::findings::sweep::{Cost, Curve, Point, PointDirection, Spot, StackCurve, SweepFindings};
+use super::findings::{Comparison, DirectionRow, Figure, Interval, Row, SampleUnit, WorkloadFindings};
 use super::gather::{RoundTotal, Side};
 use super::knee;
 use super::reading::WorkloadView;
@@ -117,23 +117,39 @@ impl Sweep<'_> {
             power: power(member.reading, stack, self.by_bytes),
             kept_up,
             offered,
-            costs: of_stack(member, &row.stack).map(|one| self.cost(one)).collect(),
+            costs: self.costs(member, &row.stack, None),
+            directions: row.directions.iter().map(|one| self.direction(member, row, one)).collect(),
         }
     }
 
-    fn cost(&self, one: &Comparison) -> Cost {
-        let simultaneous =
-            Simultaneous::of(&one.ratio, self.points).map(|sure| Interval::between(sure.low, sure.high));
-        let median = one.latency_ratios.iter().find(|(_, quantile, _)| *quantile == 0.5);
-        let median_latency = median.map(|(_, _, ratio)| ratio.clone());
-        Cost {
-            quantity: one.write_word(),
-            verdict: one.verdict.clone(),
-            masked: one.masked.clone(),
-            ratio: one.ratio.clone(),
-            simultaneous,
-            median_latency,
+    fn direction(&self, member: &Member, row: &Row, one: &DirectionRow) -> PointDirection {
+        let latency = row.latency.iter().find(|latency| latency.direction == one.direction);
+        PointDirection {
+            direction: one.direction,
+            iops: one.iops.clone(),
+            bytes_per_s: one.bytes_per_s.clone(),
+            latency: latency.map_or_else(|| Figure::missing("not recorded"), |latency| latency.mean.clone()),
+            costs: self.costs(member, &row.stack, Some(one.direction)),
         }
+    }
+
+    /// Of all I/Os, or of one direction of a mix.
+    fn costs(&self, member: &Member, stack: &str, direction: Option<&str>) -> Vec<Cost> {
+        let cost = |one: &Comparison| {
+            let rate = one.rate_of(direction)?;
+            let simultaneous = Simultaneous::of(&rate.ratio, self.points);
+            let is_it = |way: &str| direction.is_none_or(|direction| direction == way);
+            let median = one.latency_ratios.iter().find(|(way, q, _)| is_it(way) && *q == 0.5);
+            Some(Cost {
+                quantity: one.write_word(),
+                verdict: rate.verdict.clone(),
+                masked: one.masked.clone(),
+                ratio: rate.ratio.clone(),
+                simultaneous: simultaneous.map(|sure| Interval::between(sure.low, sure.high)),
+                median_latency: median.map(|(_, _, ratio)| ratio.clone()),
+            })
+        };
+        of_stack(member, stack).filter_map(cost).collect()
     }
 }
 

@@ -215,7 +215,7 @@ fn what_the_gate_refuses_is_no_end_of_a_course() {
     let worst = &mut found.workloads[5].comparisons[1];
     assert_eq!(worst.stack, "vm(vcpus=1)");
     let reason = Refusal::DependentBatches { correlation: 0.9, bound: 0.4 };
-    worst.verdict = Verdict::Unresolved { half_width: Some(0.01), change: None, reason };
+    worst.rate.verdict = Verdict::Unresolved { half_width: Some(0.01), change: None, reason };
     let run = twin::sweep();
     let readings: Vec<WorkloadView> =
         run.start.scenario.workloads.iter().map(|workload| WorkloadView::of(&run, workload)).collect();
@@ -224,4 +224,29 @@ fn what_the_gate_refuses_is_no_end_of_a_course() {
     assert!(course.sentence.contains("largest at 16 ("), "{}", course.sentence);
     let (_, left_out) = course.sentence.split_once("not counted, without a sure interval: ").unwrap();
     assert!(left_out.contains("32"), "{}", course.sentence);
+}
+
+#[test]
+fn a_point_of_a_mix_has_its_reads_and_writes_apart() {
+    let sweep = only(&twin::mixed_sweep());
+    for stack in &sweep.curves[0].stacks {
+        for point in &stack.points {
+            let [read, write] = point.directions.as_slice() else { panic!("{point:?}") };
+            assert_eq!([read.direction, write.direction], ["read", "write"]);
+            let [whole, reads, writes] =
+                [&point.iops, &read.iops, &write.iops].map(|figure| figure.value().unwrap());
+            assert!(((reads + writes) / whole - 1.0).abs() < 1e-9 && (reads / writes - 1.0).abs() < 0.05);
+            assert_eq!([read.costs.len(), write.costs.len()], [point.costs.len().min(1), point.costs.len()]);
+            for (cost, of_one) in point.costs.iter().zip(&write.costs) {
+                assert_eq!(cost.quantity, of_one.quantity);
+                // The job fixes how many are writes.
+                let ratio = cost.ratio.value().unwrap();
+                let (low, high) = of_one.ratio.with_interval(of_one.simultaneous.as_ref()).bounds().unwrap();
+                assert!(low < ratio && ratio < high, "{ratio} {of_one:?}");
+                let own = of_one.ratio.bounds().unwrap();
+                assert!(low < own.0 && own.1 < high, "for all points at once it is wider");
+            }
+        }
+    }
+    assert!(only(&twin::sweep()).curves[0].stacks[1].points.iter().all(|point| point.directions.is_empty()));
 }

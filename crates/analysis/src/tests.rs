@@ -65,7 +65,7 @@ fn the_headline_is_the_largest_real_difference() {
 #[test]
 fn a_against_a_is_no_difference_and_no_headline() {
     let found = findings(&twin::a_against_a());
-    let verdict = &found.workloads[0].comparisons[0].verdict;
+    let verdict = &found.workloads[0].comparisons[0].rate.verdict;
     assert!(matches!(verdict, Verdict::NoDifference { .. }), "{verdict:?}");
     assert_eq!(found.headline, None);
     assert_eq!(found.no_headline.unwrap(), "only a stack and itself were compared: a check of the ruler");
@@ -83,7 +83,7 @@ fn a_difference_of_a_stack_from_itself_is_the_rulers_error_and_no_headline() {
     let base = run.start.scenario.stacks[0].layers.clone();
     run.start.scenario.stacks[1].layers = base.into_iter().chain([twin::layer("null", &[])]).collect();
     let found = findings(&run);
-    assert_eq!((found.headline, found.workloads[0].comparisons[0].verdict.is_resolved()), (None, true));
+    assert_eq!((found.headline, found.workloads[0].comparisons[0].rate.verdict.is_resolved()), (None, true));
     let ruler = found.ruler.unwrap();
     assert!(!ruler.holds && ruler.sentence.starts_with("Check of the ruler FAILED: "), "{}", ruler.sentence);
     assert!(ruler.sentence.contains("treat differences below "), "{}", ruler.sentence);
@@ -95,12 +95,12 @@ fn a_headline_of_many_has_the_interval_that_holds_over_all() {
     let headline = found.headline.unwrap();
     let (stack, quantity) = found.headline_of.unwrap();
     let mut all = found.workloads.iter().flat_map(|workload| &workload.comparisons);
-    let one = all.find(|one| one.stack == stack && one.quantity == quantity).unwrap();
-    let Some(Interval::Bounds { low, high, .. }) = one.simultaneous else { panic!("{one:?}") };
-    let at_once = Verdict::of_interval(one.ratio.value().unwrap(), low, high, 0.0).sentence(&quantity);
+    let one = all.find(|one| one.stack == stack && one.rate.quantity == quantity).unwrap();
+    let Some(Interval::Bounds { low, high, .. }) = one.rate.simultaneous else { panic!("{one:?}") };
+    let at_once = Verdict::of_interval(one.rate.ratio.value().unwrap(), low, high, 0.0).sentence(&quantity);
     assert!(headline.starts_with(&format!("s6 against file: {at_once} (the largest of 60 ")), "{headline}");
     assert!(headline.ends_with("the interval holds over all 60 together)"), "{headline}");
-    assert!(!one.sentence.contains(&at_once), "its own is narrower: {}", one.sentence);
+    assert!(!one.rate.sentence.contains(&at_once), "its own is narrower: {}", one.rate.sentence);
 }
 
 #[test]
@@ -109,8 +109,10 @@ fn a_difference_that_does_not_hold_over_all_is_no_headline() {
     run.start.scenario.stacks.iter_mut().for_each(|stack| stack.layers.push(twin::layer(&stack.name, &[])));
     let among = |found: &Findings| {
         let all = found.workloads.iter().flat_map(|workload| &workload.comparisons);
-        all.filter(|one| matches!(one.verdict, Verdict::Unresolved { reason: Refusal::AmongMany { .. }, .. }))
-            .count()
+        all.filter(|one| {
+            matches!(one.rate.verdict, Verdict::Unresolved { reason: Refusal::AmongMany { .. }, .. })
+        })
+        .count()
     };
     // Without the one stack that costs something all that is left is chance.
     run.slices.retain(|slice| slice.stack != "loop");
@@ -131,7 +133,7 @@ fn emulated_figures_are_labelled_and_make_no_headline() {
         found.no_headline.as_deref(),
         Some("the guests are emulated, and emulated figures are never the headline")
     );
-    assert!(found.workloads[0].comparisons[0].sentence.starts_with("vm(vcpus=2) against file ~: "));
+    assert!(found.workloads[0].comparisons[0].rate.sentence.starts_with("vm(vcpus=2) against file ~: "));
     assert!(found.emulated[0].contains("figures of vm are emulated"));
     assert!(found.workloads[0].rows[0].emulated.is_none() && found.workloads[0].rows[1].emulated.is_some());
 }
@@ -159,7 +161,7 @@ fn too_few_rounds_name_the_budget_that_would_be_enough() {
     let workload = run.start.scenario.workloads[0].name.clone();
     run.ends = vec![(workload, "budget".to_owned())];
     run.start.scenario.measure.budget_ns = 30_000_000_000;
-    let remedy = |run: &RunData| findings(run).workloads[0].comparisons[0].remedy.clone().unwrap();
+    let remedy = |run: &RunData| findings(run).workloads[0].comparisons[0].rate.remedy.clone().unwrap();
     let rounds = findings(&run).workloads[0].rows[1].rounds as f64;
     let enough = (30.0 * 1.15 * 16.0 / rounds).ceil();
     run.start.scenario.measure.slice_ns = None;
@@ -195,17 +197,17 @@ fn a_killed_run_is_read_without_its_lopsided_round() {
     assert!(
         matches!(&row.iops, Figure::Known { interval: Interval::Missing { missing }, .. } if missing.contains("16"))
     );
-    let verdict = &found.workloads[0].comparisons[0].verdict;
+    let verdict = &found.workloads[0].comparisons[0].rate.verdict;
     assert!(
         matches!(verdict, Verdict::Unresolved { reason: Refusal::TooFewRounds { .. }, .. }),
         "{verdict:?}"
     );
     let one = &found.workloads[0].comparisons[0];
     assert!(
-        one.ratio.value().is_some() && one.ratio.bounds().is_none(),
+        one.rate.ratio.value().is_some() && one.rate.ratio.bounds().is_none(),
         "a value for which there is no interval yet"
     );
-    assert_eq!(one.remedy.as_deref(), Some("let it run to its end"));
+    assert_eq!(one.rate.remedy.as_deref(), Some("let it run to its end"));
     let cpu = &found.workloads[0].charges[0].cpu;
     assert!(cpu.difference.value().is_some() && cpu.difference.bounds().is_none(), "{cpu:?}");
     for kind in ["killed", "torn_frames", "partial_rounds"] {
@@ -228,7 +230,9 @@ fn a_run_is_readable_after_any_slice() {
         let found = findings(&run);
         assert_eq!(found.workloads[0].rows.len(), 4);
         assert!(found.workloads[0].measured_s.is_sign_positive(), "no -0.0 s of load");
-        assert!(found.workloads[0].comparisons.iter().all(|one| length > 0 || !one.verdict.is_resolved()));
+        assert!(
+            found.workloads[0].comparisons.iter().all(|one| length > 0 || !one.rate.verdict.is_resolved())
+        );
     }
 }
 
@@ -236,7 +240,7 @@ fn a_run_is_readable_after_any_slice() {
 fn writes_have_two_figures_a_regime_and_a_debt() {
     let found = findings(&twin::writes());
     let workload = &found.workloads[0];
-    let quantities: Vec<&str> = workload.comparisons.iter().map(|one| one.quantity.as_str()).collect();
+    let quantities: Vec<&str> = workload.comparisons.iter().map(|one| one.rate.quantity.as_str()).collect();
     assert_eq!(
         quantities,
         [
@@ -246,8 +250,8 @@ fn writes_have_two_figures_a_regime_and_a_debt() {
     );
     // Time per byte is compared, yet a slower stack still costs.
     for one in &workload.comparisons {
-        assert!(covers(&one.ratio, 40.0 / 48.0) && narrow(&one.ratio, 2.0), "{:?}", one.ratio);
-        assert!(matches!(one.verdict, Verdict::Costs { .. }));
+        assert!(covers(&one.rate.ratio, 40.0 / 48.0) && narrow(&one.rate.ratio, 2.0), "{:?}", one.rate.ratio);
+        assert!(matches!(one.rate.verdict, Verdict::Costs { .. }));
     }
     let row = &workload.rows[0];
     let (fast, slow) =
@@ -272,8 +276,8 @@ fn a_write_without_a_recorded_flush_is_not_called_durable() {
     let mut run = twin::writes();
     run.slices[0].samples.retain(|sample| sample.metric != "flush");
     let found = findings(&run);
-    assert!(!found.workloads[0].comparisons[1].verdict.is_resolved());
-    assert!(found.workloads[0].comparisons[0].verdict.is_resolved());
+    assert!(!found.workloads[0].comparisons[1].rate.verdict.is_resolved());
+    assert!(found.workloads[0].comparisons[0].rate.verdict.is_resolved());
     assert_eq!(
         found.workloads[0].rows[1].durable_bytes_per_s.as_ref().unwrap().value().is_some(),
         run.slices[0].stack == "file"
@@ -292,16 +296,20 @@ fn a_failed_layer_is_failed_and_its_cost_is_left_unexplained() {
     assert!(matches!(&bill.lines[1].ratio, Figure::Missing { reason } if reason.contains("loop below it")));
     assert_eq!(bill.unexplained.layer, "unexplained (with loop, fs(xfs))");
     assert!(covers(&bill.unexplained.ratio, 90.0 / 96.6) && narrow(&bill.unexplained.ratio, 2.0));
-    assert!(workload.comparisons[0].sentence.contains("loop failed: 3 I/Os failed"));
+    assert!(workload.comparisons[0].rate.sentence.contains("loop failed: 3 I/Os failed"));
 }
 
 #[test]
 fn stacks_that_are_never_up_together_are_paired_by_visits() {
     let found = findings(&twin::visits());
     let one = &found.workloads[0].comparisons[0];
-    assert!(matches!(one.ratio, Figure::Known { n: 6, of: SampleUnit::Visits, .. }), "{:?}", one.ratio);
-    assert!(covers(&one.ratio, 200.0 / 150.0), "{:?}", one.ratio);
-    assert!(matches!(one.verdict, Verdict::Gains { .. }));
+    assert!(
+        matches!(one.rate.ratio, Figure::Known { n: 6, of: SampleUnit::Visits, .. }),
+        "{:?}",
+        one.rate.ratio
+    );
+    assert!(covers(&one.rate.ratio, 200.0 / 150.0), "{:?}", one.rate.ratio);
+    assert!(matches!(one.rate.verdict, Verdict::Gains { .. }));
     assert!(!found.not_excluded.iter().any(|line| line.contains("this attach")));
 }
 
@@ -312,7 +320,7 @@ fn a_failed_sample_spoils_its_round_only() {
     let found = findings(&run);
     let rows = &found.workloads[0].rows;
     assert_eq!(rows[0].rounds + rows[1].rounds, 95);
-    assert!(matches!(found.workloads[0].comparisons[0].ratio, Figure::Known { n: 47, .. }));
+    assert!(matches!(found.workloads[0].comparisons[0].rate.ratio, Figure::Known { n: 47, .. }));
 }
 
 #[test]
@@ -395,7 +403,7 @@ fn a_guest_without_a_cost_in_throughput_has_one_in_latency_and_cpu() {
     let found = findings(&twin::three_figures());
     let (workload, charges) = (&found.workloads[0], &found.workloads[0].charges[0]);
     assert!(
-        matches!(workload.comparisons[0].verdict, Verdict::NoDifference { .. }),
+        matches!(workload.comparisons[0].rate.verdict, Verdict::NoDifference { .. }),
         "{:?}",
         workload.comparisons
     );
@@ -443,12 +451,16 @@ fn long_slices_that_tell_another_ratio_withhold_the_verdict() {
     let found = findings(&run);
     let one = &found.workloads[0].comparisons[0];
     assert!(
-        matches!(&one.verdict, Verdict::Unresolved { reason: Refusal::LengthMatters { .. }, .. }),
+        matches!(&one.rate.verdict, Verdict::Unresolved { reason: Refusal::LengthMatters { .. }, .. }),
         "{one:?}"
     );
     let cpu = &found.workloads[0].charges[0].cpu;
     assert!(matches!(cpu.verdict.reason(), Some(Refusal::LengthMatters { .. })), "the same slices: {cpu:?}");
-    assert!(one.sentence.ends_with("; to settle it: use longer slices (--slice)"), "{}", one.sentence);
+    assert!(
+        one.rate.sentence.ends_with("; to settle it: use longer slices (--slice)"),
+        "{}",
+        one.rate.sentence
+    );
 }
 
 #[test]
@@ -562,9 +574,9 @@ fn what_a_ceiling_hides_is_masked_and_no_headline() {
     let workload = &found.workloads[0];
     for one in &workload.comparisons {
         assert!(
-            one.masked.is_some() && one.sentence.contains("; masked by a steady limit"),
+            one.masked.is_some() && one.rate.sentence.contains("; masked by a steady limit"),
             "{}",
-            one.sentence
+            one.rate.sentence
         );
     }
     let bill = workload.bill.as_ref().unwrap();
@@ -615,11 +627,15 @@ fn threads_that_spin_until_an_io_is_due_are_no_ceiling() {
 fn a_limit_that_sets_in_is_refused_with_what_to_read_instead() {
     let one = &findings(&twin::rate_limited()).workloads[0].comparisons[0];
     assert!(
-        matches!(&one.verdict, Verdict::Unresolved { reason: Refusal::RateLimited { .. }, .. }),
+        matches!(&one.rate.verdict, Verdict::Unresolved { reason: Refusal::RateLimited { .. }, .. }),
         "{one:?}"
     );
     assert_eq!(one.masked.as_ref().map(|masked| masked.short()), Some("rate limit"));
-    assert!(one.sentence.contains("to settle it: read latency at the matched rate"), "{}", one.sentence);
+    assert!(
+        one.rate.sentence.contains("to settle it: read latency at the matched rate"),
+        "{}",
+        one.rate.sentence
+    );
 }
 
 #[test]
@@ -633,7 +649,7 @@ fn a_break_of_the_level_alone_is_a_warning() {
     let warning = found.warnings.iter().find(|warning| warning.kind == "level").expect("a warning");
     assert!(warning.text.contains("their ratio did not change with it"), "{}", warning.text);
     assert!(!matches!(
-        found.workloads[0].comparisons[0].verdict,
+        found.workloads[0].comparisons[0].rate.verdict,
         Verdict::Unresolved { reason: Refusal::Regimes { .. }, .. }
     ));
 }
@@ -645,20 +661,18 @@ fn chance_is_no_cost_among_many_and_a_real_one_stays() {
     let among = |stack: &str| {
         let of = all.iter().filter(|one| (one.stack == "loop") == (stack == "loop"));
         of.filter(|one| {
-            matches!(one.verdict, Verdict::Unresolved { reason: Refusal::AmongMany { many: 27 }, .. })
+            matches!(one.rate.verdict, Verdict::Unresolved { reason: Refusal::AmongMany { many: 27 }, .. })
         })
         .count()
     };
     assert!(among("null") > 0, "the seed was chosen for a false cost");
-    assert!(
-        all.iter().all(|one| one.stack == "loop"
-            || !matches!(one.verdict, Verdict::Costs { .. } | Verdict::Gains { .. }))
-    );
-    assert!(all.iter().any(|one| one.stack == "loop" && matches!(one.verdict, Verdict::Costs { .. })));
+    assert!(all.iter().all(|one| one.stack == "loop"
+        || !matches!(one.rate.verdict, Verdict::Costs { .. } | Verdict::Gains { .. })));
+    assert!(all.iter().any(|one| one.stack == "loop" && matches!(one.rate.verdict, Verdict::Costs { .. })));
     for one in &all {
-        let Some(Interval::Bounds { low, high, .. }) = one.simultaneous else { panic!("{one:?}") };
-        let (own_low, own_high) = one.ratio.bounds().unwrap();
-        assert!(low < own_low && high > own_high, "{}", one.sentence);
+        let Some(Interval::Bounds { low, high, .. }) = one.rate.simultaneous else { panic!("{one:?}") };
+        let (own_low, own_high) = one.rate.ratio.bounds().unwrap();
+        assert!(low < own_low && high > own_high, "{}", one.rate.sentence);
     }
     assert!(found.not_excluded.iter().any(|line| line.contains("over all 27 comparisons together")));
     let one = &findings(&twin::a_against_a());
@@ -670,8 +684,12 @@ fn three_attaches_are_the_unit_where_they_were_asked_for() {
     let mut run = twin::attaches();
     let found = findings(&run);
     let (workload, one) = (&found.workloads[0], &found.workloads[0].comparisons[0]);
-    assert!(matches!(one.ratio, Figure::Known { n: 3, of: SampleUnit::Attaches, .. }), "{:?}", one.ratio);
-    assert!(one.sentence.ends_with(" over 3 attaches"), "{}", one.sentence);
+    assert!(
+        matches!(one.rate.ratio, Figure::Known { n: 3, of: SampleUnit::Attaches, .. }),
+        "{:?}",
+        one.rate.ratio
+    );
+    assert!(one.rate.sentence.ends_with(" over 3 attaches"), "{}", one.rate.sentence);
     assert!(
         workload.charges[0].cpu.sentence.contains(" over 3 attaches"),
         "{}",
@@ -683,7 +701,7 @@ fn three_attaches_are_the_unit_where_they_were_asked_for() {
     run.start.scenario.measure.attaches = 1;
     let strata = findings(&run);
     assert!(matches!(
-        strata.workloads[0].comparisons[0].ratio,
+        strata.workloads[0].comparisons[0].rate.ratio,
         Figure::Known { n: 60, of: SampleUnit::Rounds, .. }
     ));
     assert!(this_attach(&strata));
@@ -722,7 +740,7 @@ fn a_disturbed_baseline_is_measured_apart_and_says_so() {
         "{}",
         beside.sentence
     );
-    assert!(matches!(workload.comparisons[0].ratio, Figure::Known { of: SampleUnit::Visits, n: 6, .. }));
+    assert!(matches!(workload.comparisons[0].rate.ratio, Figure::Known { of: SampleUnit::Visits, n: 6, .. }));
     assert!(found.warnings.iter().any(|warning| warning.kind == "apart"));
     assert!(found.apart.is_some());
 }
@@ -736,7 +754,7 @@ fn what_was_measured_before_the_stacks_were_apart_does_not_count() {
     let before = findings(&run).workloads[0].comparisons[0].clone();
     run.slices.extend(together);
     let after = &findings(&run).workloads[0].comparisons[0];
-    assert_eq!((&before.ratio, before.measured_s), (&after.ratio, after.measured_s));
+    assert_eq!((&before.rate.ratio, before.measured_s), (&after.rate.ratio, after.measured_s));
 }
 
 #[test]
@@ -746,7 +764,7 @@ fn a_run_that_ends_early_keeps_the_visits_that_were_measured_apart() {
     run.slices.retain(|slice| slice.visit < 4 || (slice.visit == 4 && slice.set == 1));
     let found = findings(&run);
     assert!(matches!(
-        found.workloads[0].comparisons[0].ratio,
+        found.workloads[0].comparisons[0].rate.ratio,
         Figure::Known { of: SampleUnit::Visits, n: 4, .. }
     ));
 }
@@ -757,7 +775,7 @@ fn a_resumed_run_is_one_series_of_rounds() {
     let mut resumed = twin::a_against_a();
     // Killed after two rounds; what came after that is another visit.
     resumed.slices.iter_mut().filter(|slice| slice.round >= 2).for_each(|slice| slice.visit = 1);
-    let of = |run: &RunData| findings(run).workloads[0].comparisons[0].ratio.clone();
+    let of = |run: &RunData| findings(run).workloads[0].comparisons[0].rate.ratio.clone();
     assert_eq!(of(&whole), of(&resumed));
     // Of files that are swapped at half time, each weighs as much as the other.
     resumed.start.siblings = 2;
@@ -795,7 +813,7 @@ fn a_gate_that_fails_withholds_the_line_too() {
         Verdict::Unresolved { reason, .. } => Some(reason.word()),
         _ => None,
     };
-    assert_eq!(reason(&line.verdict), reason(&found.workloads[0].comparisons[0].verdict));
+    assert_eq!(reason(&line.verdict), reason(&found.workloads[0].comparisons[0].rate.verdict));
     assert!(reason(&line.verdict).is_some(), "{line:?}");
     assert!(line.ratio.value().is_some(), "the figure is printed all the same");
 }

@@ -4,14 +4,14 @@ use super::ceiling;
 use super::charges;
 use super::compare::{Estimated, RateComparison, over_attaches};
 use super::directions;
-use super::findings::{ChargeFinding, Charges, Comparison, Figure, Role, WorkloadFindings};
+use super::findings::{ChargeFinding, Charges, Comparison, Figure, RateFinding, Role, WorkloadFindings};
 use super::pairing::Basis;
 use super::reading::WorkloadView;
 use super::remedy::{Effort, settle_words};
 use super::subject::{self, Quantity, who};
 use iotax_model::scenario::MeasureSpec;
 use iotax_stats::family::holm;
-use iotax_stats::{Concludes, Phrase, Refusal, Verdict};
+use iotax_stats::{Concludes, Refusal, Verdict};
 
 /// One comparison with the estimate behind it.
 pub struct Compared {
@@ -52,24 +52,19 @@ fn compared(reading: &WorkloadView, [base, at]: [usize; 2], which: Quantity) -> 
     };
     let whole = incomparable.as_ref().map_or(Ok(&found.verdict), Err);
     let directions = directions::of_pair(reading, [base, at], &paired, which, whole);
-    let ratios: Vec<&Figure> = directions.iter().map(|one| &one.direction.ratio).collect();
+    let ratios: Vec<&Figure> = directions.iter().map(|one| &one.direction.rate.ratio).collect();
     let says_directions = directions::are_apart(&ratios) || directions::are_asked(reading, Some(which));
     let (directions, of_directions) =
         directions.into_iter().map(|one| (one.direction, one.estimated)).unzip();
+    let quantity = subject::quantity(reading.workload, which, Some(scenario.measure.regime), None)
+        + &WorkloadView::without(&reading.sides, [base, at]);
     let comparison = Comparison {
         role,
         stack: reading.name(at).to_owned(),
         against: reading.name(base).to_owned(),
-        quantity: subject::quantity(reading.workload, which, Some(scenario.measure.regime), None)
-            + &WorkloadView::without(&reading.sides, [base, at]),
         of_write: reading.workload.writes().then_some(which),
-        ratio: found.figure(),
         masked: ceiling::of_pair(reading, [base, at], &verdict),
-        verdict,
-        remedy: None,
-        sentence: String::new(),
-        phrase: Phrase::default(),
-        simultaneous: None,
+        rate: RateFinding::new(quantity, verdict, found.figure()),
         checks: found.checks,
         measured_s: a.load_s + b.load_s,
         latency_ratios: match reading.own_clocks_unlike([base, at]) {
@@ -83,12 +78,11 @@ fn compared(reading: &WorkloadView, [base, at]: [usize; 2], which: Quantity) -> 
     Compared { comparison, estimated: found.estimated.ok(), directions: of_directions }
 }
 
-/// Holds all verdicts of throughput of a run against each other (Holm), gives each the interval that holds with all
-/// others, and puts it into words. Lines of a bill that are no comparison with the baseline take part, and so do states of
+/// Holds all verdicts of throughput of a run against each other (Holm), and gives each the interval that holds with all
+/// others. Lines of a bill that are no comparison with the baseline take part, and so do states of
 /// an array against its healthy one: they are read like the others. `estimates` are those of all comparisons, states
 /// behind the rest, `lines` those of the bills' lines, workload by workload.
 pub fn settle(
-    measure: &MeasureSpec,
     workloads: &mut [WorkloadFindings],
     estimates: &[Vec<Option<Estimated>>],
     lines: &[Vec<Option<Estimated>>],
@@ -100,8 +94,8 @@ pub fn settle(
         let (all, bill) = workload.judged();
         for (one, estimated) in all.zip(estimates) {
             let Some(estimated) = estimated else { continue };
-            one.simultaneous = Some(estimated.simultaneous(many));
-            members.push((estimated.log().p_zero(), &mut one.verdict));
+            one.rate.simultaneous = Some(estimated.simultaneous(many));
+            members.push((estimated.log().p_zero(), &mut one.rate.verdict));
         }
         // The first line is the first comparison.
         let bill = bill.into_iter().flat_map(|bill| &mut bill.lines).zip(lines).skip(1);
@@ -116,12 +110,7 @@ pub fn settle(
         .zip(sure)
         .filter(|(_, sure)| many > 1 && !sure)
         .for_each(|((_, verdict), _)| unsettle(verdict, many));
-    for workload in workloads {
-        same_in_the_bill(workload);
-        let slice_ns = workload.design.as_ref().map(|design| design.slice_ns);
-        let effort = Effort { measure, slice_ns, ended: workload.ended.clone() };
-        workload.judged().0.for_each(|one| say(one, &effort));
-    }
+    workloads.iter_mut().for_each(same_in_the_bill);
 }
 
 /// The same of latencies, of those of reads and writes apart, or of CPU times: each is a family of its own, as they stand in a column
@@ -159,20 +148,31 @@ fn same_in_the_bill(workload: &mut WorkloadFindings) {
     for (layer, line) in ends {
         let same = workload.comparisons.iter().find(|one| one.stack == layer);
         if let Some(Verdict::Unresolved { reason: Refusal::AmongMany { many }, .. }) =
-            same.map(|one| &one.verdict)
+            same.map(|one| &one.rate.verdict)
         {
             unsettle(&mut line.verdict, *many);
         }
     }
 }
 
-fn say(one: &mut Comparison, effort: &Effort) {
-    one.remedy = one.verdict.reason().and_then(|reason| effort.remedy(reason));
-    let over = over_attaches(&one.ratio);
-    let masked = one.masked.as_ref().map(|masked| format!("; {}", masked.words)).unwrap_or_default();
-    let settle = one.remedy.as_deref().map(settle_words).unwrap_or_default();
-    one.phrase = one.verdict.about(&one.quantity).words(over).words(masked).words(settle);
-    one.sentence = format!("{}: {}", who(&one.stack, &one.against, one.emulated.is_some()), one.phrase);
+/// Puts what is concluded of all I/Os and of each direction of them into words: what masks the whole masks its parts.
+pub fn say(measure: &MeasureSpec, workloads: &mut [WorkloadFindings]) {
+    for workload in workloads {
+        let slice_ns = workload.design.as_ref().map(|design| design.slice_ns);
+        let effort = Effort { measure, slice_ns, ended: workload.ended.clone() };
+        for comparison in workload.judged().0 {
+            let who = who(&comparison.stack, &comparison.against, comparison.emulated.is_some());
+            let masked = comparison.masked.as_ref().map(|masked| format!("; {}", masked.words));
+            let masked = masked.unwrap_or_default();
+            for one in comparison.rates_mut() {
+                one.remedy = one.verdict.reason().and_then(|reason| effort.remedy(reason));
+                let over = over_attaches(&one.ratio);
+                let settle = one.remedy.as_deref().map(settle_words).unwrap_or_default();
+                one.phrase = one.verdict.about(&one.quantity).words(over).words(&masked).words(settle);
+                one.sentence = format!("{who}: {}", one.phrase);
+            }
+        }
+    }
 }
 
 /// How many comparisons of throughput with an interval a run has.
@@ -180,6 +180,6 @@ pub fn many(workloads: &[WorkloadFindings]) -> usize {
     let comparisons = workloads.iter().flat_map(WorkloadFindings::all_comparisons);
     let lines =
         workloads.iter().flat_map(|workload| &workload.bill).flat_map(|bill| bill.lines.iter().skip(1));
-    let known = comparisons.filter(|one| one.simultaneous.is_some()).count();
+    let known = comparisons.filter(|one| one.rate.simultaneous.is_some()).count();
     known + lines.filter(|line| line.ratio.bounds().is_some()).count()
 }

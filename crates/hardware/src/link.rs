@@ -93,7 +93,12 @@ impl Link {
         known.then_some(Link { lanes, ..self })
     }
 
-    /// What it carries one way (USB 2.0: both together).
+    /// Whether it carries one way at a time: frames of SATA and packets of USB 2.0.
+    pub fn is_half_duplex(self) -> bool {
+        self.known.family == "sata" || (self.known.family == "usb" && self.known.called < 5.0)
+    }
+
+    /// What it carries one way, of what is half duplex both ways together.
     pub fn rate(self) -> Rate {
         self.known.rate.times(f64::from(self.lanes))
     }

@@ -133,7 +133,7 @@ fn rates<'a>(findings: &Findings, all: &[&'a Comparison]) -> Vec<One<'a>> {
 }
 
 fn is_headline(findings: &Findings, one: &Comparison) -> bool {
-    let is_it = |(stack, quantity): &(String, String)| *stack == one.stack && *quantity == one.quantity;
+    let is_it = |(stack, quantity): &(String, String)| *stack == one.stack && *quantity == one.rate.quantity;
     findings.headline_of.as_ref().is_some_and(is_it)
 }
 
@@ -142,11 +142,15 @@ fn directions(findings: &Findings, all: &[&Comparison]) -> Vec<(Said, f64)> {
     let told = all.iter().filter(|one| one.role == Role::Stack && one.says_directions);
     let said = |one: &&Comparison| {
         let who = who(&one.stack, &one.against, one.emulated.is_some());
-        let size = if is_headline(findings, one) { f64::INFINITY } else { one.phrase.size() };
+        let size = if is_headline(findings, one) { f64::INFINITY } else { one.rate.phrase.size() };
         let line = |direction: &DirectionComparison| {
-            let text =
-                format!("{who}, {}s{}: {}", direction.direction, marks_of(one), direction.verdict.phrase());
-            (Said { class: verdicts::class_of(&direction.verdict), text }, size)
+            let text = format!(
+                "{who}, {}s{}: {}",
+                direction.direction,
+                marks_of(one),
+                direction.rate.verdict.phrase()
+            );
+            (Said { class: verdicts::class_of(&direction.rate.verdict), text }, size)
         };
         one.directions.iter().map(line).collect::<Vec<_>>()
     };
@@ -279,8 +283,8 @@ fn weight(workload: &WorkloadFindings, stack: &str) -> f64 {
 
 /// Of a difference that was resolved.
 fn size(one: &Comparison) -> f64 {
-    let differs = matches!(one.verdict, Verdict::Costs { .. } | Verdict::Gains { .. });
-    if differs { one.phrase.size() } else { 0.0 }
+    let differs = matches!(one.rate.verdict, Verdict::Costs { .. } | Verdict::Gains { .. });
+    if differs { one.rate.phrase.size() } else { 0.0 }
 }
 
 /// The figures of each stack, with its change of the rate beside the rate.
@@ -318,7 +322,7 @@ fn stacks(workload: &WorkloadFindings) -> Table {
 fn changed(workload: &WorkloadFindings, stack: &str) -> String {
     let Some(one) = workload.comparisons.iter().find(|one| one.stack == stack) else { return String::new() };
     let masked = if one.masked.is_some() { " (masked)" } else { "" };
-    change(&one.ratio).judged(one.verdict.is_resolved()) + masked
+    change(&one.rate.ratio).judged(one.rate.verdict.is_resolved()) + masked
 }
 
 /// All stacks under all loads. A row is what there are more of, loads or stacks; those with the largest differences have room first.

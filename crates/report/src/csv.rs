@@ -1,7 +1,6 @@
 //! One figure a line, for a spreadsheet: what it is about, value, unit, interval, n; a figure that is missing
 //! or failed has an empty value and its reason, never a zero.
 
-use super::verdicts;
 use super::{Page, Renderer};
 use iotax_analysis::Findings;
 use iotax_analysis::findings::clusters::ClusterFindings;
@@ -84,7 +83,11 @@ impl Lines<'_> {
                     self.place = places.get(point.workload.as_str()).cloned().unwrap_or_default();
                     let emulated = stack.emulated.as_deref();
                     self.figure([&point.workload, &stack.stack, "", "power"], &point.power, emulated);
-                    point.costs.iter().for_each(|cost| self.at_once(&point.workload, stack, cost));
+                    point.costs.iter().for_each(|cost| self.at_once(&point.workload, stack, "", cost));
+                    for one in &point.directions {
+                        let mut add = |cost| self.at_once(&point.workload, stack, one.direction, cost);
+                        one.costs.iter().for_each(&mut add);
+                    }
                 }
                 // Of the whole curve: the word along the axis has no one value.
                 let axis = PLACE.iter().position(|word| *word == sweep.axis);
@@ -95,10 +98,10 @@ impl Lines<'_> {
         }
     }
 
-    fn at_once(&mut self, workload: &str, stack: &StackCurve, cost: &Cost) {
-        let metric = format!("ratio for all points at once {}", cost.quantity);
+    fn at_once(&mut self, workload: &str, stack: &StackCurve, direction: &str, cost: &Cost) {
+        let metric = format!("{direction} ratio for all points at once {}", cost.quantity);
         let figure = cost.ratio.with_interval(cost.simultaneous.as_ref());
-        self.figure([workload, &stack.stack, "", metric.trim_end()], &figure, stack.emulated.as_deref());
+        self.figure([workload, &stack.stack, "", metric.trim()], &figure, stack.emulated.as_deref());
     }
 
     fn workload(&mut self, workload: &WorkloadFindings) {
@@ -112,22 +115,13 @@ impl Lines<'_> {
             let mut add = |metric: &str, figure: &Figure| {
                 self.figure([name, stack, against, metric], figure, one.emulated.as_deref());
             };
-            let masked = one.masked.as_ref().map(|masked| masked.words.clone());
-            add(
-                &format!("ratio of {}", one.quantity),
-                &noted(&one.ratio, masked.or_else(|| withheld(&one.verdict))),
-            );
-            if one.simultaneous.is_some() {
-                let metric = format!("ratio of {}, with all comparisons at once", one.quantity);
-                add(&metric, &verdicts::at_once(one));
-            }
-            for direction in &one.directions {
-                let metric = format!("ratio of {}", direction.quantity);
+            let directions = one.directions.iter().map(|it| (&it.rate, "reads and writes apart"));
+            for (rate, family) in std::iter::once((&one.rate, "comparisons")).chain(directions) {
+                let metric = format!("ratio of {}", rate.quantity);
                 let masked = one.masked.as_ref().map(|masked| masked.words.clone());
-                add(&metric, &noted(&direction.ratio, masked.or_else(|| withheld(&direction.verdict))));
-                if direction.simultaneous.is_some() {
-                    let metric = format!("{metric}, with all reads and writes apart at once");
-                    add(&metric, &verdicts::directions_at_once(direction));
+                add(&metric, &noted(&rate.ratio, masked.or_else(|| withheld(&rate.verdict))));
+                if rate.simultaneous.is_some() {
+                    add(&format!("{metric}, with all {family} at once"), &rate.at_once());
                 }
             }
             for (direction, q, ratio) in &one.latency_ratios {
@@ -200,16 +194,24 @@ impl Lines<'_> {
             "" => figure.clone(),
             note => told(&noted(figure, Some(note.to_owned())), note),
         };
-        let figures =
-            [("what the drives could do", &one.could), ("share of what the drives could do", &one.share)];
-        let of_all =
-            one.of_all.iter().map(|figure| ("share of all that the drives do by themselves", figure));
-        let published =
-            one.published.iter().map(|figure| ("published share of what the drives could do", figure));
-        for (metric, figure) in figures.into_iter().chain(of_all).chain(published) {
-            let metric = format!("{metric}, {}", one.by.word());
+        let mut add = |of: &str, metric: &str, figure: &Figure| {
+            let metric = format!("{metric}{of}, {}", one.by.word());
             let about = [workload, &one.stack, one.by.against(), &metric];
             self.figure(about, &with_note(figure), one.emulated.as_deref());
+        };
+        let mut all = |of: &str, could: &Figure, share: &Figure, of_all: Option<&Figure>| {
+            add(of, "what the drives could do", could);
+            add(of, "share of what the drives could do", share);
+            of_all
+                .into_iter()
+                .for_each(|figure| add(of, "share of all that the drives do by themselves", figure));
+        };
+        all("", &one.could, &one.share, one.of_all.as_ref());
+        for it in &one.directions {
+            all(&format!(" of {}s alone", it.direction), &it.could, &it.share, it.of_all.as_ref());
+        }
+        if let Some(figure) = &one.published {
+            add("", "published share of what the drives could do", figure);
         }
     }
 

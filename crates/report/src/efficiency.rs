@@ -2,8 +2,8 @@
 
 use super::number::{Shown, share};
 use super::table::Table;
-use iotax_analysis::findings::WorkloadFindings;
-use iotax_analysis::findings::efficiency::{By, Efficiency};
+use iotax_analysis::findings::efficiency::{By, DirectionEfficiency, Efficiency};
+use iotax_analysis::findings::{Figure, WorkloadFindings};
 
 /// Above the section.
 pub(super) const TITLE: &str = "Against what the drives could do";
@@ -14,42 +14,80 @@ const LEGEND: &str = "could: the most that the drives allow under this load, by 
 /// More of it, where links are known.
 const OF_LINKS: &str =
     "; link, network: the largest packets of what their data cross, with nothing else on it";
+/// More of it, of a mix.
+const OF_DIRECTIONS: &str =
+    "; reads, writes: each against what is possible of it alone: what the two share, neither has all of";
 
 /// Below it.
 pub(super) fn legend(workload: &WorkloadFindings) -> String {
     let links = workload.efficiency.iter().any(|one| matches!(one.by, By::Link { .. } | By::Network { .. }));
-    format!("{LEGEND}{}", if links { OF_LINKS } else { "" })
+    let directions = workload.efficiency.iter().any(|one| !one.directions.is_empty());
+    let more = [(links, OF_LINKS), (directions, OF_DIRECTIONS)];
+    more.into_iter().filter(|(is_there, _)| *is_there).fold(LEGEND.to_owned(), |all, (_, text)| all + text)
 }
 
 /// `None` where nothing is known of the drives.
 pub(super) fn table(workload: &WorkloadFindings) -> Option<Table> {
-    let found = &workload.efficiency;
-    if found.is_empty() {
+    let lines: Vec<Line> = workload.efficiency.iter().flat_map(Line::of).collect();
+    if lines.is_empty() {
         return None;
     }
     let mut table = Table::default();
-    let cells = |cell: &dyn Fn(&Efficiency) -> String| found.iter().map(cell).collect::<Vec<_>>();
-    table.push("stack", 0, cells(&named));
-    table.push("of its drives", 0, cells(&|one| share(&one.share).cell()));
-    if found.iter().any(|one| one.published.is_some()) {
-        let cell = |one: &Efficiency| one.published.as_ref().map_or_else(String::new, |of| share(of).cell());
-        table.push("published", 1, cells(&cell));
+    let cells = |cell: &dyn Fn(&Line) -> String| lines.iter().map(cell).collect::<Vec<_>>();
+    let whole = |cell: &dyn Fn(&Efficiency) -> String| {
+        let cell = |line: &Line| if line.direction.is_none() { cell(line.one) } else { String::new() };
+        cells(&cell)
+    };
+    let of = |figure: Option<&Figure>| figure.map_or_else(String::new, |figure| share(figure).cell());
+    table.push("stack", 0, cells(&|line| line.name()));
+    table.push("of its drives", 0, cells(&|line| share(line.share()).cell()));
+    if workload.efficiency.iter().any(|one| one.published.is_some()) {
+        table.push("published", 1, whole(&|one| of(one.published.as_ref())));
     }
-    table.push("drives", 3, cells(&|one| one.drives.to_string()));
-    table.push("could", 1, cells(&|one| Shown::of(&one.could).cell()));
-    if found.iter().any(|one| one.of_all.is_some()) {
-        table.push(
-            "of all",
-            4,
-            cells(&|one| one.of_all.as_ref().map_or_else(String::new, |of| share(of).cell())),
-        );
+    table.push("drives", 3, whole(&|one| one.drives.to_string()));
+    table.push("could", 1, cells(&|line| Shown::of(line.could()).cell()));
+    if workload.efficiency.iter().any(|one| one.of_all.is_some()) {
+        table.push("of all", 4, cells(&|line| of(line.of_all())));
     }
-    table.push("by", 2, cells(&|one| one.by.word().to_owned()));
-    let rules = cells(&bound);
+    table.push("by", 2, whole(&|one| one.by.word().to_owned()));
+    let rules = whole(&bound);
     if rules.iter().any(|rule| !rule.is_empty()) {
         table.push("bound", 5, rules);
     }
     Some(table)
+}
+
+/// A line of the table: a stack, or below it one direction of a mix.
+struct Line<'a> {
+    one: &'a Efficiency,
+    direction: Option<&'a DirectionEfficiency>,
+}
+
+impl<'a> Line<'a> {
+    fn of(one: &'a Efficiency) -> impl Iterator<Item = Line<'a>> {
+        let directions = one.directions.iter().map(Some);
+        std::iter::once(None).chain(directions).map(move |direction| Line { one, direction })
+    }
+
+    fn name(&self) -> String {
+        let emulated = if self.one.emulated.is_some() { " ~" } else { "" };
+        match self.direction {
+            Some(direction) => format!("  {}s", direction.direction),
+            None => format!("{}{emulated}", self.one.stack),
+        }
+    }
+
+    fn share(&self) -> &Figure {
+        self.direction.map_or(&self.one.share, |direction| &direction.share)
+    }
+
+    fn could(&self) -> &Figure {
+        self.direction.map_or(&self.one.could, |direction| &direction.could)
+    }
+
+    fn of_all(&self) -> Option<&Figure> {
+        self.direction.map_or(self.one.of_all.as_ref(), |direction| direction.of_all.as_ref())
+    }
 }
 
 /// Whose data sheet, and the arithmetic.
@@ -61,11 +99,6 @@ fn bound(one: &Efficiency) -> String {
     let words: Vec<&str> =
         drive.into_iter().chain([one.rule.as_str()]).filter(|word| !word.is_empty()).collect();
     words.join("; ")
-}
-
-fn named(one: &Efficiency) -> String {
-    let emulated = if one.emulated.is_some() { " ~" } else { "" };
-    format!("{}{emulated}", one.stack)
 }
 
 /// What is said of each stack: by what was measured, where it was, else by its ceiling: the lowest of the others that is known.
@@ -84,4 +117,39 @@ pub(super) fn sentences(workload: &WorkloadFindings) -> impl Iterator<Item = Str
 fn is_lower(one: &Efficiency, other: &Efficiency) -> bool {
     let bounds = [one, other].map(|one| one.could.value());
     !matches!(other.by, By::Measured { .. }) && matches!(bounds, [Some(one), Some(other)] if one < other)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use iotax_analysis::findings::SampleUnit;
+    use iotax_analysis::{findings, twin};
+
+    #[test]
+    fn reads_and_writes_of_a_mix_are_lines_below_their_stack() {
+        let mut workload = findings(&twin::arrays()).workloads.remove(2);
+        workload.efficiency.retain(|one| one.stack == "raid5" && one.by.word() == "rated");
+        let figure =
+            |value, unit| Figure::bare(value, unit, (1, SampleUnit::Ratings), "a rating has no interval");
+        let one = &mut workload.efficiency[0];
+        // 5,000 reads and 5,000 writes a second of five drives that read 20k and write 10k.
+        (one.could, one.share) = (figure(28_571.4, "1/s"), figure(0.35, "1"));
+        let [read, write] = one.directions.as_mut_slice() else { panic!("{one:?}") };
+        (read.could, read.share) = (figure(100_000.0, "1/s"), figure(0.05, "1"));
+        (write.could, write.share) = (figure(16_666.7, "1/s"), figure(0.3, "1"));
+        let table = table(&workload).unwrap();
+        let column =
+            |head: &str| table.columns.iter().find(|column| column.head == head).unwrap().cells.clone();
+        assert_eq!(column("stack"), ["raid5", "  reads", "  writes"]);
+        for (head, wanted) in [
+            ("of its drives", ["35", "5", "30"]),
+            ("could", ["28.6k", "100", "16.7k"]),
+            ("drives", ["5", "", ""]),
+        ] {
+            for (cell, wanted) in column(head).iter().zip(wanted) {
+                assert!(cell.starts_with(wanted), "{head}: {cell}, not {wanted}");
+            }
+        }
+        assert!(legend(&workload).ends_with(OF_DIRECTIONS));
+    }
 }

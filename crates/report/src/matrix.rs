@@ -56,13 +56,6 @@ impl Line {
             return direction.map_or_else(none, |one| Shown::of(sheet::rate_of(workload, one)).cell());
         }
         let Some(one) = workload.comparisons.iter().find(|one| one.stack == row.stack) else { return none() };
-        let judged = match way {
-            None => Some((&one.ratio, &one.verdict)),
-            Some(way) => {
-                let direction = one.directions.iter().find(|it| it.direction == way);
-                direction.map(|it| (&it.ratio, &it.verdict))
-            }
-        };
-        judged.map_or_else(none, |(ratio, verdict)| share(ratio).judged(verdict.is_resolved()))
+        one.rate_of(way).map_or_else(none, |it| share(&it.ratio).judged(it.verdict.is_resolved()))
     }
 }

@@ -62,11 +62,16 @@ struct Line<'a> {
 impl<'a> Line<'a> {
     fn of(asked: &RatioTable, row: &'a RatioRow) -> Vec<Line<'a>> {
         let line = |name: String, what| Line { name, row, what };
-        let mut lines = vec![line(row.workload.clone(), What::Value)];
+        // Reads and writes of a mix are below its whole.
+        let (name, below) = match row.direction {
+            Some(direction) => (format!("  {direction}s"), "    "),
+            None => (row.workload.clone(), "  "),
+        };
+        let mut lines = vec![line(name, What::Value)];
         if let Some(head) = &asked.percent_of {
-            lines.push(line(format!("  of {head}"), What::Share));
+            lines.push(line(format!("{below}of {head}"), What::Share));
             let published = row.cells.iter().any(|cell| cell.published.is_some());
-            lines.extend(published.then(|| line("  published".to_owned(), What::Published)));
+            lines.extend(published.then(|| line(format!("{below}published"), What::Published)));
         }
         lines
     }
@@ -97,7 +102,9 @@ fn remarks(asked: &RatioTable) -> Vec<String> {
         };
         row.cells.iter().zip(&asked.columns).filter_map(masked).collect()
     };
-    let masked: Vec<(String, String)> = asked.rows.iter().flat_map(cells).collect();
+    // What masks a whole load masks its reads and writes.
+    let whole = asked.rows.iter().filter(|row| row.direction.is_none());
+    let masked: Vec<(String, String)> = whole.flat_map(cells).collect();
     let texts: Vec<&str> = masked.iter().map(|(_, text)| text.as_str()).collect();
     let said = |group: Vec<usize>| {
         let names: Vec<&str> = group.iter().map(|at| masked[*at].0.as_str()).collect();
@@ -105,4 +112,49 @@ fn remarks(asked: &RatioTable) -> Vec<String> {
         format!("{}: {text}", names.join(", "))
     };
     emulated.chain(alike::grouped(&texts).into_iter().map(said)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use iotax_analysis::findings::{Figure, Interval, SampleUnit};
+
+    #[test]
+    fn reads_and_writes_of_a_mix_are_lines_below_their_load() {
+        let figure = |value: f64, unit| {
+            let interval = Interval::between(0.99 * value, 1.01 * value);
+            Figure::known(value, unit, (48, SampleUnit::Rounds), interval)
+        };
+        let row = |direction, metric: &str, iops: [f64; 2]| {
+            let cell = |at: usize| RatioCell {
+                value: figure(iops[at], "1/s"),
+                share: (at == 1).then(|| figure(iops[1] / iops[0], "1")),
+                verdict: None,
+                masked: (at == 1).then(|| "masked by busy CPUs".to_owned()),
+                published: None,
+            };
+            let cells = vec![cell(0), cell(1)];
+            RatioRow { workload: "mix".into(), metric: metric.into(), direction, cells }
+        };
+        let column = |head: &str| RatioColumn { head: head.into(), stack: Some(head.into()), emulated: None };
+        let asked = RatioTable {
+            name: None,
+            percent_of: Some("raw".into()),
+            columns: vec![column("raw"), column("lvm")],
+            rows: vec![
+                row(None, "iops", [1000.0, 800.0]),
+                row(Some("read"), "read iops", [700.0, 630.0]),
+                row(Some("write"), "write iops", [300.0, 170.0]),
+            ],
+            emulated: Vec::new(),
+        };
+        let columns = table(&asked).columns;
+        assert_eq!(columns[0].cells, ["mix", "  of raw", "  reads", "    of raw", "  writes", "    of raw"]);
+        for (cell, wanted) in columns[2].cells.iter().zip(["800", "80.0 %", "630", "90.0 %", "170", "56.7 %"])
+        {
+            assert!(cell.starts_with(wanted), "{cell}, not {wanted}");
+        }
+        assert_eq!(title(&asked), "iops, read iops, write iops, and in % of raw");
+        assert_eq!(remarks(&asked), ["lvm of mix: masked by busy CPUs"], "once, of the whole");
+    }
 }

@@ -144,7 +144,7 @@ pub(super) fn directions(workload: &WorkloadFindings) -> Option<Table> {
     if let Some(first) = workload.comparisons.first() {
         add(&format!("against {}", first.against), 0, &|row, one| {
             let ours = workload.comparisons.iter().find(|comparison| comparison.stack == row.stack);
-            let ours = ours.and_then(|ours| ours.directions.iter().find(|it| it.direction == one.direction));
+            let ours = ours.and_then(|ours| ours.rate_of(Some(one.direction)));
             ours.map_or_else(String::new, |it| change(&it.ratio).judged(it.verdict.is_resolved()))
         });
     }

@@ -4,14 +4,46 @@ use super::number::{Shown, change};
 use super::table::Table;
 use iotax_analysis::findings::Figure;
 use iotax_analysis::findings::sweep::Place;
-use iotax_analysis::findings::sweep::{Curve, Point, StackCurve, SweepFindings};
+use iotax_analysis::findings::sweep::{Cost, Curve, Point, PointDirection, StackCurve, SweepFindings};
+use iotax_units::distinct;
 
 /// A column of figures: head, rank, what it picks.
-type Column = (&'static str, u8, fn(&Point) -> &Figure);
-const IOPS: Column = ("IOPS", 0, |point| &point.iops);
-const BYTES: Column = ("throughput", 0, |point| &point.bytes_per_s);
-const LATENCY: Column = ("mean", 2, |point| &point.latency);
-const POWER: Column = ("power", 4, |point| &point.power);
+type Column = (&'static str, u8, for<'a> fn(&Line<'a>) -> Option<&'a Figure>);
+const IOPS: Column = ("IOPS", 0, |line| Some(line.direction.map_or(&line.point.iops, |one| &one.iops)));
+const BYTES: Column =
+    ("throughput", 0, |line| Some(line.direction.map_or(&line.point.bytes_per_s, |one| &one.bytes_per_s)));
+const LATENCY: Column =
+    ("mean", 2, |line| Some(line.direction.map_or(&line.point.latency, |one| &one.latency)));
+/// Of one direction there is none: the other takes its time as well.
+const POWER: Column = ("power", 4, |line| Some(&line.point.power).filter(|_| line.direction.is_none()));
+
+/// A line of the table: a point, or below it one direction of a mix.
+struct Line<'a> {
+    point: &'a Point,
+    direction: Option<&'a PointDirection>,
+}
+
+impl<'a> Line<'a> {
+    fn of(point: &'a Point) -> impl Iterator<Item = Line<'a>> {
+        let directions = point.directions.iter().map(Some);
+        std::iter::once(None).chain(directions).map(move |direction| Line { point, direction })
+    }
+
+    fn name(&self) -> String {
+        self.direction.map_or_else(|| self.point.at.shown.clone(), |one| format!("  {}s", one.direction))
+    }
+
+    /// Of a quantity.
+    fn cost(&self, quantity: &str) -> Option<&'a Cost> {
+        let costs = self.direction.map_or(&self.point.costs, |one| &one.costs);
+        costs.iter().find(|cost| cost.quantity == quantity)
+    }
+
+    /// What is said of the whole point once.
+    fn whole(&self, cell: impl Fn(&Point) -> String) -> String {
+        if self.direction.is_none() { cell(self.point) } else { String::new() }
+    }
+}
 
 /// `4k random reads over iodepth, 6 points`.
 pub(super) fn title(sweep: &SweepFindings) -> String {
@@ -42,38 +74,41 @@ pub(super) fn sentences(curve: &Curve) -> impl Iterator<Item = &str> {
 
 /// The points of a stack along a curve.
 pub(super) fn points(sweep: &SweepFindings, stack: &StackCurve) -> Table {
+    let lines: Vec<Line> = stack.points.iter().flat_map(Line::of).collect();
+    let cells = |cell: &dyn Fn(&Line) -> String| lines.iter().map(cell).collect::<Vec<_>>();
     let mut table = Table::default();
-    table.push(&sweep.axis, 0, stack.points.iter().map(|point| point.at.shown.clone()).collect());
-    let marks: Vec<String> = stack.points.iter().map(|point| marks(stack, point)).collect();
+    table.push(&sweep.axis, 0, cells(&|line| line.name()));
+    let marks = cells(&|line| line.whole(|point| marks(stack, point)));
     if marks.iter().any(|mark| !mark.is_empty()) {
         table.push("", 0, marks);
     }
-    for which in 0..stack.points.iter().map(|point| point.costs.len()).max().unwrap_or(0) {
-        let quantity = stack.points.iter().find_map(|point| Some(point.costs.get(which)?.quantity));
-        let head = match quantity.unwrap_or_default() {
+    for quantity in distinct(stack.points.iter().flat_map(|point| &point.costs).map(|cost| cost.quantity)) {
+        let head = match quantity {
             "" => "verdict".to_owned(),
             quantity => format!("verdict ({quantity})"),
         };
-        let cell =
-            |point: &Point| point.costs.get(which).map_or_else(|| "-".into(), |cost| cost.verdict.phrase());
-        table.push(&head, 0, stack.points.iter().map(cell).collect());
+        let cell = |line: &Line| line.cost(quantity).map_or_else(|| "-".into(), |cost| cost.verdict.phrase());
+        table.push(&head, 0, cells(&cell));
     }
     // Both figures of a write run into the same ceiling.
     let masked = |point: &Point| {
         let ceiling = point.costs.first().and_then(|cost| cost.masked.as_ref());
         ceiling.map_or("", |masked| masked.short()).to_owned()
     };
-    let masked: Vec<String> = stack.points.iter().map(masked).collect();
+    let masked = cells(&|line| line.whole(masked));
     if masked.iter().any(|ceiling| !ceiling.is_empty()) {
         table.push("masked by", 2, masked);
     }
     let open_loop = stack.points.iter().any(|point| point.offered.is_some());
     if open_loop && !stack.baseline {
-        let cell = |point: &Point| {
-            let median = point.costs.first().and_then(|cost| cost.median_latency.as_ref());
+        let cell = |line: &Line| {
+            let costs = line.direction.map_or(&line.point.costs, |one| &one.costs);
+            // Of a mix each direction has its own below.
+            let is_one = line.direction.is_some() || line.point.directions.is_empty();
+            let median = costs.first().and_then(|cost| cost.median_latency.as_ref()).filter(|_| is_one);
             median.map_or_else(|| "-".into(), |ratio| change(ratio).cell())
         };
-        table.push("p50 change", 0, stack.points.iter().map(cell).collect());
+        table.push("p50 change", 0, cells(&cell));
     }
     // An achieved rate says little where it is the offered one.
     let iops = if open_loop { 1 } else { 0 };
@@ -82,7 +117,8 @@ pub(super) fn points(sweep: &SweepFindings, stack: &StackCurve) -> Table {
         _ => [(IOPS.0, iops, IOPS.2), (BYTES.0, 3, BYTES.2), LATENCY, POWER],
     };
     for (head, rank, pick) in columns {
-        table.push(head, rank, stack.points.iter().map(|point| Shown::of(pick(point)).cell()).collect());
+        let cell = |line: &Line| pick(line).map_or_else(|| "-".into(), |figure| Shown::of(figure).cell());
+        table.push(head, rank, cells(&cell));
     }
     table
 }
@@ -98,4 +134,85 @@ fn marks(stack: &StackCurve, point: &Point) -> String {
     };
     let late = if point.kept_up == Some(false) { "not kept up" } else { "" };
     [knee, late].into_iter().filter(|mark| !mark.is_empty()).collect::<Vec<_>>().join(", ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use iotax_analysis::findings::sweep::{Knee, Spot};
+    use iotax_analysis::findings::{Interval, SampleUnit};
+    use iotax_stats::{Concludes, Verdict};
+
+    fn figure(value: f64, unit: &'static str) -> Figure {
+        let interval = Interval::between(0.9 * value, 1.1 * value);
+        Figure::known(value, unit, (48, SampleUnit::Rounds), interval)
+    }
+
+    fn cost(ratio: f64) -> Cost {
+        Cost {
+            quantity: "",
+            verdict: Verdict::of_interval(ratio, 0.99 * ratio, 1.01 * ratio, 0.01),
+            masked: None,
+            ratio: figure(ratio, "1"),
+            simultaneous: None,
+            median_latency: None,
+        }
+    }
+
+    #[test]
+    fn a_point_of_a_mix_has_a_line_of_its_reads_and_one_of_its_writes() {
+        let direction = |direction, iops, us, ratio| PointDirection {
+            direction,
+            iops: figure(iops, "1/s"),
+            bytes_per_s: figure(4096.0 * iops, "B/s"),
+            latency: figure(1e3 * us, "ns"),
+            costs: vec![cost(ratio)],
+        };
+        let point = Point {
+            at: Spot { value: 4, shown: "4".into() },
+            workload: "w".into(),
+            iops: figure(1000.0, "1/s"),
+            bytes_per_s: figure(4096e3, "B/s"),
+            latency: figure(200e3, "ns"),
+            power: figure(5000.0, "1/s/ms"),
+            offered: None,
+            kept_up: None,
+            costs: vec![cost(0.8)],
+            directions: vec![direction("read", 700.0, 150.0, 0.9), direction("write", 300.0, 300.0, 0.6)],
+        };
+        let place = Place::None { reason: "one point".into() };
+        let stack = StackCurve {
+            stack: "loop".into(),
+            baseline: false,
+            emulated: None,
+            points: vec![point],
+            knee: Knee { place, sentence: String::new() },
+            kept_up: None,
+            courses: Vec::new(),
+        };
+        let sweep = SweepFindings {
+            name: "s".into(),
+            subject: "4k random 70/30 mixed I/Os over iodepth".into(),
+            axis: "iodepth".into(),
+            unit: "1",
+            curve_word: None,
+            throughput: "1/s",
+            points: 1,
+            note: None,
+            curves: Vec::new(),
+        };
+        let table = points(&sweep, &stack);
+        let column =
+            |head: &str| table.columns.iter().find(|column| column.head == head).unwrap().cells.clone();
+        assert_eq!(column("iodepth"), ["4", "  reads", "  writes"]);
+        let starts = |head: &str, wanted: [&str; 3]| {
+            for (cell, wanted) in column(head).iter().zip(wanted) {
+                assert!(cell.starts_with(wanted), "{head}: {cell}, not {wanted}");
+            }
+        };
+        starts("IOPS", ["1000", "700", "300"]);
+        starts("mean", ["200", "150", "300"]);
+        starts("verdict", ["costs 20.0 %", "costs 10.0 %", "costs 40.0 %"]);
+        assert_eq!(column("power")[1..], ["-", "-"]);
+    }
 }

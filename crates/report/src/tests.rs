@@ -439,7 +439,7 @@ fn what_drives_could_do_is_said_by_every_renderer_and_only_where_it_is_known() {
 #[test]
 fn reads_and_writes_apart_stand_in_every_form_and_only_where_there_are_both() {
     let found = fixture("mixed");
-    let sentence = &found.workloads[0].comparisons[0].directions[0].sentence;
+    let sentence = &found.workloads[0].comparisons[0].directions[0].rate.sentence;
     for name in ["terminal", "markdown", "html"] {
         let text = render(found, name, 400).replace('\u{a0}', " ").replace('\u{b1}', "+-").replace('\\', "");
         for part in
@@ -518,7 +518,7 @@ fn what_is_alike_of_many_stacks_is_said_once_and_each_keeps_its_figures() {
             assert!(said.iter().any(|said| said.text.starts_with("every stack")));
             for (number, one) in workload.comparisons.iter().enumerate() {
                 let stored = &json["workloads"][at]["comparisons"][number]["sentence"];
-                assert_eq!(stored.as_str(), Some(one.sentence.as_str()));
+                assert_eq!(stored.as_str(), Some(one.rate.sentence.as_str()));
                 assert!(csv.contains(&one.stack));
             }
             for width in [80, 160] {
@@ -692,4 +692,32 @@ fn what_an_engine_serves_for_each_of_its_cores_is_in_every_form() {
         "{csv}"
     );
     assert!(render(&found, "json", 80).contains("\"iops_per_core\""));
+}
+
+#[test]
+fn ceilings_and_sweeps_of_a_mix_have_reads_and_writes_apart_in_every_format() {
+    let found = findings(&twin::arrays());
+    let text = render(&found, "csv", 80);
+    let line = |words: [&str; 3]| text.lines().find(|line| words.iter().all(|word| line.contains(word)));
+    let of_reads = line(["raid5", "randrw", "what the drives could do of reads alone, rated"]).unwrap();
+    // Five drives of 20k; five of which each write takes four.
+    assert!(of_reads.contains(",100000,"), "{of_reads}");
+    let of_writes = line(["raid5", "randrw", "what the drives could do of writes alone, rated"]).unwrap();
+    assert!(of_writes.contains(",16666.6"), "{of_writes}");
+    assert!(line(["raid5", "randread", "of reads alone"]).is_none());
+    for name in ["terminal", "markdown", "html"] {
+        let text = render(&found, name, 400);
+        assert!(text.contains("each against what is possible of it alone"), "{name}");
+        assert!(text.contains(" of what is possible of writes alone"), "{name}");
+    }
+    let found = findings(&twin::mixed_sweep());
+    let text = render(&found, "csv", 80);
+    for way in ["read", "write"] {
+        let metric = format!("{way} ratio for all points at once");
+        assert!(text.lines().filter(|line| line.contains(&metric)).count() >= 4, "two stacks, two points");
+    }
+    for name in ["terminal", "markdown", "html"] {
+        let text = render(&found, name, 400);
+        assert!(text.contains("reads") && text.contains("writes"), "{name}");
+    }
 }

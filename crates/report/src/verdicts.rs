@@ -6,8 +6,8 @@ use super::number::{Shown, change};
 use super::sheet;
 use super::table::Table;
 use iotax_analysis::findings::{
-    ChargeFinding, Charges, Comparison, DirectionComparison, Figure, Interval, MatchedFindings, MatchedRow,
-    Quantity, WorkloadFindings, percentile_name,
+    ChargeFinding, Charges, Comparison, DirectionComparison, Interval, MatchedFindings, MatchedRow, Quantity,
+    RateFinding, WorkloadFindings, percentile_name,
 };
 use iotax_stats::Verdict;
 use iotax_units::distinct;
@@ -66,13 +66,7 @@ pub(super) fn sentences_of<'a>(
 /// What is said of reads and writes apart: nothing where the scenario does not ask and they do not differ.
 pub(super) fn directions_of(one: &Comparison) -> impl Iterator<Item = One<'_>> {
     let said = one.directions.iter().filter(|_| one.says_directions);
-    said.map(move |direction| One {
-        quantity: &direction.quantity,
-        class: class_of(&direction.verdict),
-        phrase: &direction.phrase,
-        sentence: &direction.sentence,
-        ..of_rate(one)
-    })
+    said.map(move |direction| of_finding(one, &direction.rate))
 }
 
 /// The same of latencies, where there are any.
@@ -81,14 +75,18 @@ pub(super) fn says_directions(charges: &Charges) -> bool {
 }
 
 pub(super) fn of_rate(one: &Comparison) -> One<'_> {
+    of_finding(one, &one.rate)
+}
+
+fn of_finding<'a>(one: &'a Comparison, rate: &'a RateFinding) -> One<'a> {
     One {
         stack: &one.stack,
         against: &one.against,
-        quantity: &one.quantity,
-        class: class_of(&one.verdict),
+        quantity: &rate.quantity,
+        class: class_of(&rate.verdict),
         emulated: one.emulated.is_some(),
-        phrase: &one.phrase,
-        sentence: &one.sentence,
+        phrase: &rate.phrase,
+        sentence: &rate.sentence,
     }
 }
 
@@ -194,26 +192,17 @@ impl<'a> RateLine<'a> {
         std::iter::once(None).chain(directions).map(move |direction| RateLine { one, direction })
     }
 
+    fn found(&self) -> &RateFinding {
+        self.direction.map_or(&self.one.rate, |direction| &direction.rate)
+    }
+
     fn rate(&self) -> String {
-        let (ratio, verdict) = match self.direction {
-            Some(direction) => (&direction.ratio, &direction.verdict),
-            None => (&self.one.ratio, &self.one.verdict),
-        };
-        change(ratio).judged(verdict.is_resolved())
+        change(&self.found().ratio).judged(self.found().verdict.is_resolved())
     }
 
     fn at_once(&self) -> String {
-        let (ratio, verdict) = match self.direction {
-            Some(direction) => (directions_at_once(direction), &direction.verdict),
-            None => (at_once(self.one), &self.one.verdict),
-        };
-        change(&ratio).judged(verdict.is_resolved())
+        change(&self.found().at_once()).judged(self.found().verdict.is_resolved())
     }
-}
-
-/// The ratio of a direction with the interval that holds together with all others of single directions.
-pub(super) fn directions_at_once(one: &DirectionComparison) -> Figure {
-    one.ratio.with_interval(one.simultaneous.as_ref())
 }
 
 /// `None`: no figure. Of one direction, or of the whole load.
@@ -255,7 +244,7 @@ fn name(one: &Comparison, named: String) -> String {
 
 /// Whether its interval for all comparisons is another than its own.
 fn is_wider(one: &Comparison) -> bool {
-    match (one.ratio.bounds(), &one.simultaneous) {
+    match (one.rate.ratio.bounds(), &one.rate.simultaneous) {
         (Some((low, _)), Some(Interval::Bounds { low: at_once, .. })) => (low / at_once - 1.0).abs() > 1e-9,
         _ => false,
     }
@@ -263,14 +252,10 @@ fn is_wider(one: &Comparison) -> bool {
 
 /// Whether a verdict is resolved whose interval for all comparisons includes zero.
 pub(super) fn is_two_families(workload: &WorkloadFindings) -> bool {
-    let includes = |one: &Comparison| matches!(one.simultaneous, Some(Interval::Bounds { low, high, .. }) if low <= 1.0 && high >= 1.0);
-    let differs = |one: &Comparison| matches!(one.verdict, Verdict::Costs { .. } | Verdict::Gains { .. });
+    let includes = |one: &Comparison| matches!(one.rate.simultaneous, Some(Interval::Bounds { low, high, .. }) if low <= 1.0 && high >= 1.0);
+    let differs =
+        |one: &Comparison| matches!(one.rate.verdict, Verdict::Costs { .. } | Verdict::Gains { .. });
     workload.all_comparisons().any(|one| is_wider(one) && differs(one) && includes(one))
-}
-
-/// The ratio with the interval that holds together with all others.
-pub(super) fn at_once(one: &Comparison) -> Figure {
-    one.ratio.with_interval(one.simultaneous.as_ref())
 }
 
 /// Above the latencies at the matched rate.

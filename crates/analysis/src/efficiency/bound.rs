@@ -114,6 +114,9 @@ impl Case<'_> {
         let share = self.ask.random;
         let mut at = |wanted: f64, place| if wanted > 0.0 { self.at(place) } else { Ok(Cost::default()) };
         let (random, sequential) = (at(share, Place::Random)?, at(1.0 - share, Place::Sequential)?);
+        // Of several arrays each has its part of the I/Os.
+        let part = 1.0 / self.layout.arrays as f64;
+        let (random, sequential) = (random.times(part), sequential.times(part));
         let (rule, reads_first, unless) = (self.rules.join("; "), self.reads_first, self.unless());
         Ok(Need { random, sequential, share, rule, reads_first, unless })
     }
@@ -333,7 +336,7 @@ mod tests {
     const KIB: u64 = 1 << 10;
 
     fn layout(drives: u64, spread: Spread) -> Layout {
-        Layout { drives, spread, failed: 0, name: "RAID".into() }
+        Layout { spread, name: "RAID".into(), ..Layout::plain(drives) }
     }
 
     fn raid5(drives: u64) -> Layout {
@@ -480,6 +483,18 @@ mod tests {
         }
         let lost = degraded(layout(4, Spread::Striped { over: 4 }));
         assert_eq!(Need::of(&lost, &ask(1.0, 1.0, 4 * KIB)), Err(GONE.to_owned()));
+    }
+
+    #[test]
+    fn two_arrays_at_once_are_twice_one() {
+        let twice = |layout: Layout| Layout { arrays: 2, ..layout };
+        for (load, bs) in [(RANDREAD, 4 * KIB), (RANDWRITE, 4 * KIB), (SEQWRITE, 1024 * KIB)] {
+            for one in [raid5(5), Layout { failed: 1, ..raid5(5) }, raid6(6)] {
+                is(of(&twice(one.clone()), load, bs), 2.0 * of(&one, load, bs));
+            }
+        }
+        // Ten drives, of which each write takes two reads and two writes.
+        is(of(&twice(raid5(5)), RANDWRITE, 4 * KIB), 10.0 / (2.0 / READ + 2.0 / WRITE));
     }
 
     #[test]

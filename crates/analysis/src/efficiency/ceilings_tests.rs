@@ -124,6 +124,36 @@ fn a_link_is_told_under_loads_of_bytes_and_where_a_stack_comes_near_it() {
 }
 
 #[test]
+fn reads_and_writes_have_a_way_each_unless_the_link_is_half_duplex() {
+    let mixed = |device: Device| {
+        let run = on_a_drive(Device { model: None, ..device }, |run| {
+            sequential(run);
+            for job in run.start.scenario.workloads.iter_mut().flat_map(|workload| &mut workload.jobs) {
+                (job.rw, job.rwmixread) = (Rw::Rw, 50);
+            }
+        });
+        let found = findings(&run).workloads.remove(0).efficiency;
+        let link = found.into_iter().find(|one| one.by.word() == "link").unwrap();
+        let directions: Vec<f64> = link.directions.iter().map(|one| one.could.value().unwrap()).collect();
+        (link.could.value().unwrap(), directions)
+    };
+    let near = |(whole, directions): (f64, Vec<f64>), way: f64, times: f64| {
+        assert!((whole / (times * way) - 1.0).abs() < 1e-6, "{whole}");
+        assert!(directions.len() == 2 && directions.iter().all(|one| (one / way - 1.0).abs() < 1e-6));
+    };
+    // 7.876923077 Gb/s of data a lane, of which the largest packets leave 0.962406015.
+    near(mixed(pro()), 4.0 * 7.876_923_077e9 / 8.0 * 0.962_406_015, 2.0);
+    let cable = |kind: &str, speed: &str| {
+        let cable = Cable { kind: kind.into(), speed: speed.into(), lanes: 1 };
+        mixed(Device { pcie: None, cable: Some(cable), ..pro() })
+    };
+    near(cable("sas", "12.0 Gbit"), 9.6e9 / 8.0 * 0.97, 2.0);
+    near(cable("sata", "6.0 Gbps"), 4.8e9 / 8.0 * 0.99, 1.0);
+    near(cable("usb", "480"), 0.48e9 / 8.0 * 0.888, 1.0);
+    near(cable("usb", "5000"), 4e9 / 8.0 * 0.98, 2.0);
+}
+
+#[test]
 fn a_users_ratings_count_and_disks_that_turn_have_none_for_random_ios() {
     let text = "[[drive]]\nname = \"Own 1\"\nmodels = [\"OWN1000*\"]\ninterface = \"PCIe 4.0 x4\"\nmedia = \"TLC\"\n\
          writes = \"burst\"\nsource = \"Own, data sheet, 2024\"\nsizes = [{ capacity = \"1TB\", read = \"5000MB/s\" }]\n";

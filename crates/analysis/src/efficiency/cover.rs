@@ -58,7 +58,7 @@ mod tests {
     const GIB: u64 = 1 << 30;
 
     fn covered(chunk: Option<u64>, region: Region) -> (f64, u64) {
-        let layout = Layout { drives: 4, spread: Spread::Linear { chunk }, failed: 0, name: "linear".into() };
+        let layout = Layout { spread: Spread::Linear { chunk }, name: "linear".into(), ..Layout::plain(4) };
         let found = Covered::of(&layout, 100 * GIB, &region).unwrap();
         ((found.worth * 100.0).round() / 100.0, found.drives)
     }
@@ -83,8 +83,6 @@ mod tests {
 
     #[test]
     fn what_turns_all_the_time_is_on_all_drives() {
-        let layout =
-            Layout { drives: 4, spread: Spread::Striped { over: 4 }, failed: 0, name: String::new() };
-        assert_eq!(Covered::of(&layout, GIB, &Region { offset: 0, bytes: 1, parts: 1 }), None);
+        assert_eq!(Covered::of(&Layout::plain(4), GIB, &Region { offset: 0, bytes: 1, parts: 1 }), None);
     }
 }

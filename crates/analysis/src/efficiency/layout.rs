@@ -9,8 +9,10 @@ pub use iotax_model::layer::layout::Spread;
 /// Data over so many drives.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Layout {
-    /// Drives of the medium.
+    /// Drives of the medium, of several arrays those of one.
     pub drives: u64,
+    /// Arrays of which each has as many drives, all loaded at once.
+    pub arrays: u64,
     /// How.
     pub spread: Spread,
     /// Drives that are lost; none as it is set up.
@@ -25,13 +27,9 @@ impl Layout {
     /// # Errors
     /// Why nothing is known of it.
     pub fn of(stack: &Stack) -> Result<Layout, String> {
-        if stack.medium.groups() > 1 {
-            return Err("the limit of several arrays at once is not calculated".to_owned());
-        }
-        let drives = drives(&stack.medium)?;
+        let all = drives(&stack.medium)?;
         let Some((layer, join)) = known_join(stack) else {
-            let plain =
-                Layout { drives, spread: Spread::Striped { over: drives }, failed: 0, name: String::new() };
+            let plain = Layout::plain(all);
             let unknown = || "it is not known how its layers lay data over the drives".to_owned();
             return is_joined(stack).then(unknown).map_or(Ok(plain), Err);
         };
@@ -40,16 +38,30 @@ impl Layout {
         if again.count() > 1 {
             return Err("the limit of layers that join parts of a joined device is not calculated".to_owned());
         }
+        let arrays = stack.medium.groups() as u64;
+        let drives = all / arrays;
         let Joined { spread, name, .. } = join(layer, drives)?;
-        Ok(Layout { drives, spread, failed: lost(stack)?, name })
+        Ok(Layout { drives, arrays, spread, failed: lost(stack)?, name })
     }
 
-    /// `RAID5`, `RAID5 with 1 drive lost`.
+    /// Of drives that nothing joins.
+    pub fn plain(drives: u64) -> Layout {
+        let spread = Spread::Striped { over: drives };
+        Layout { drives, arrays: 1, spread, failed: 0, name: String::new() }
+    }
+
+    /// Drives of all arrays.
+    pub fn all_drives(&self) -> u64 {
+        self.drives * self.arrays
+    }
+
+    /// `RAID5`, `RAID5 with 1 drive lost`, `2 x RAID5`.
     pub fn said(&self) -> String {
+        let times = if self.arrays > 1 { format!("{} x ", self.arrays) } else { String::new() };
         match self.failed {
-            0 => self.name.clone(),
-            1 => format!("{} with 1 drive lost", self.name),
-            many => format!("{} with {many} drives lost", self.name),
+            0 => format!("{times}{}", self.name),
+            1 => format!("{times}{} with 1 drive lost", self.name),
+            many => format!("{times}{} with {many} drives lost", self.name),
         }
     }
 }

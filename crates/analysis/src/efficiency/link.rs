@@ -14,22 +14,26 @@ pub(super) struct Way {
     name: String,
     /// Of one drive.
     rate: Rate,
+    /// Whether reads and writes share it; else each has as much.
+    shared: bool,
 }
 
 impl Case<'_> {
     /// Against what the links of its drives carry; `None` where they are not known, or not alike.
     pub(super) fn linked(&self) -> Option<Efficiency> {
         let way = narrowest(self.hardware.as_ref()?)?;
-        let found = self
-            .finding(By::Link { link: way.name.clone() }, |layout, job| self.against_link(&way, layout, job));
+        let found = self.finding(By::Link { link: way.name.clone() }, |case, layout, job| {
+            case.against_link(&way, layout, job)
+        });
         found.could.value().is_some().then_some(found)
     }
 
-    /// Reads go one way and writes the other: the busier way is full first.
+    /// Reads go one way and writes the other: the busier way is full first, unless the link carries one way at a time.
     fn against_link(&self, way: &Way, layout: &Layout, job: &Job) -> Result<Held, String> {
         let ios = |need: &super::Need| {
             let cost = need.cost();
-            way.rate.most / (cost.reads.max(cost.writes) * job.bs as f64)
+            let ios = if way.shared { cost.reads + cost.writes } else { cost.reads.max(cost.writes) };
+            way.rate.most / (ios * job.bs as f64)
         };
         let need = self.need(layout, job)?;
         let bound = ios(&need);
@@ -40,7 +44,7 @@ impl Case<'_> {
         Ok(Held {
             could: self.in_unit(could, job),
             share: self.share_of(bound),
-            of_all: of_all.map_or_else(Figure::missing, |all| self.share_of(all)),
+            of_all: Some(of_all.map_or_else(Figure::missing, |all| self.share_of(all))),
             need,
             also,
             scatter: 1.0,
@@ -78,7 +82,8 @@ fn cable(settled: &Settled) -> Option<Way> {
     let gigabits = if settled.kind == "usb" { number / 1000.0 } else { number };
     let link = Link::of_speed(&settled.kind, gigabits).filter(|link| link.is_cable())?;
     let lanes = if settled.lanes > 1 { format!(" x{}", settled.lanes) } else { String::new() };
-    Some(Way { name: link.name() + &lanes, rate: link.rate().times(settled.lanes.max(1) as f64) })
+    let rate = link.rate().times(settled.lanes.max(1) as f64);
+    Some(Way { name: link.name() + &lanes, rate, shared: link.is_half_duplex() })
 }
 
 /// A drive's part of a link that so many of the drives share: those of a controller.
@@ -86,5 +91,5 @@ fn pcie(settled: &PcieLink, drives: usize) -> Option<Way> {
     let speed: f64 = settled.speed.as_ref()?.split(' ').next()?.parse().ok()?;
     let link = Link::of_speed("pcie", speed)?.lanes(u8::try_from(settled.width?).ok()?)?;
     let of = if drives > 1 { format!(" of {drives} drives") } else { String::new() };
-    Some(Way { name: link.name() + &of, rate: link.rate().times(1.0 / drives as f64) })
+    Some(Way { name: link.name() + &of, rate: link.rate().times(1.0 / drives as f64), shared: false })
 }

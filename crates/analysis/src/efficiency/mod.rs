@@ -17,8 +17,9 @@ mod tests;
 pub use layout::{Layout, Spread, is_joined, joining, stripe_unit};
 
 use super::compare::RateComparison;
-use super::findings::efficiency::{By, Efficiency};
+use super::findings::efficiency::{By, DirectionEfficiency, Efficiency};
 use super::findings::{Figure, Interval, Row, SampleUnit};
+use super::gather::Way;
 use super::pairing::Basis;
 use super::reading::WorkloadView;
 use super::rows;
@@ -28,7 +29,7 @@ use bound::{Ask, Cost, Need};
 use cover::{Covered, Region};
 use hardware::Hardware;
 use iotax_facts::machine::Device;
-use iotax_load::Job;
+use iotax_load::{Job, Rw};
 use iotax_model::scenario::{Medium, Workload};
 use iotax_stats::{Digits, unpaired};
 use std::path::PathBuf;
@@ -45,7 +46,7 @@ pub fn of(readings: &[WorkloadView], at: usize, rows: &[Row]) -> Vec<Efficiency>
     }
     let of_stack = |(stack, row)| {
         let hardware = Hardware::of(reading.run, &reading.run.start.scenario.stacks[stack]);
-        let case = Case { readings, reading, stack, row, hardware };
+        let case = Case { readings, reading, stack, row, hardware: hardware.as_ref(), way: None };
         [case.measured(), case.networked(), case.linked(), case.rated()]
     };
     let mut found: Vec<Efficiency> = rows.iter().enumerate().flat_map(of_stack).flatten().collect();
@@ -58,12 +59,15 @@ pub fn of(readings: &[WorkloadView], at: usize, rows: &[Row]) -> Vec<Efficiency>
 }
 
 /// A stack under a load.
+#[derive(Clone, Copy)]
 struct Case<'a> {
     readings: &'a [WorkloadView<'a>],
     reading: &'a WorkloadView<'a>,
     stack: usize,
     row: &'a Row,
-    hardware: Option<Hardware<'a>>,
+    hardware: Option<&'a Hardware<'a>>,
+    /// The direction of a mix that is held against what is possible of it alone; `None`: the whole load.
+    way: Option<Way>,
 }
 
 /// A bound, and what the stack reaches of it.
@@ -71,7 +75,7 @@ struct Held {
     need: Need,
     could: Figure,
     share: Figure,
-    of_all: Figure,
+    of_all: Option<Figure>,
     /// What else holds the bound down.
     also: Option<String>,
     /// So many times the bound is no doubt yet.
@@ -93,19 +97,32 @@ impl Case<'_> {
         };
         let each = (0..stacks.len()).collect::<Vec<_>>().iter().find(is_each).copied()?;
         let by = By::Measured { each: self.reading.name(each).to_owned() };
-        Some(self.finding(by, |layout, job| self.against_each(each, layout, job)))
+        Some(self.finding(by, |case, layout, job| case.against_each(each, layout, job)))
     }
 
-    fn finding(&self, by: By, held: impl Fn(&Layout, &Job) -> Result<Held, String>) -> Efficiency {
+    /// Of the whole load, and of a mix of its reads and writes apart.
+    fn finding(&self, by: By, held: impl Fn(&Case, &Layout, &Job) -> Result<Held, String>) -> Efficiency {
         let layout = Layout::of(self.stack());
+        let joins = layout.as_ref().map_or(true, |layout| !layout.name.is_empty());
+        let direction = |layout: &Layout, job: &Job, way: Way| {
+            let held = held(&Case { way: Some(way), ..*self }, layout, &only(job, way));
+            let (could, share, of_all) = figures(held);
+            DirectionEfficiency { direction: way.word(), could, share, of_all: of_all.filter(|_| joins) }
+        };
+        let directions = match (&layout, self.reading.workload.jobs.as_slice()) {
+            (Ok(layout), [job]) => {
+                self.reading.directions().iter().map(|way| direction(layout, job, *way)).collect()
+            }
+            _ => Vec::new(),
+        };
         let held = match (&layout, self.reading.workload.jobs.as_slice()) {
-            (Ok(layout), [job]) => held(layout, job),
+            (Ok(layout), [job]) => held(self, layout, job),
             (Ok(_), _) => Err("several jobs at once share the drives in a way that is not known".to_owned()),
             (Err(reason), _) => Err(reason.clone()),
         };
         let (drives, name) =
             layout.as_ref().map_or((self.stack().medium.members().len() as u64, String::new()), |layout| {
-                (layout.drives, layout.said())
+                (layout.all_drives(), layout.said())
             });
         let (rule, unless) = held.as_ref().map_or((String::new(), None), |held| {
             let rules = [held.need.rule.clone(), held.also.clone().unwrap_or_default()];
@@ -113,12 +130,7 @@ impl Case<'_> {
             (rules.join("; "), held.need.unless)
         });
         let scatter = held.as_ref().map_or(1.0, |held| held.scatter);
-        let [could, share, of_all] = match held {
-            Ok(held) => [held.could, held.share, held.of_all],
-            Err(reason) => [(); 3].map(|()| Figure::missing(&reason)),
-        };
-        // Of one whose layout is not known either.
-        let joins = !name.is_empty() || layout.is_err();
+        let (could, share, of_all) = figures(held);
         let mut found = Efficiency {
             stack: self.reading.name(self.stack).to_owned(),
             layout: name,
@@ -127,8 +139,9 @@ impl Case<'_> {
             rule,
             could,
             share,
-            of_all: joins.then_some(of_all),
+            of_all: of_all.filter(|_| joins),
             published: None,
+            directions,
             unless,
             emulated: self.reading.emulated(self.stack),
             sentence: String::new(),
@@ -140,8 +153,7 @@ impl Case<'_> {
 
     /// As if every I/O were one of a drive.
     fn plain_need(&self, layout: &Layout, job: &Job) -> Result<Need, String> {
-        let spread = Spread::Striped { over: layout.drives };
-        self.need(&Layout { spread, failed: 0, name: String::new(), ..layout.clone() }, job)
+        self.need(&Layout::plain(layout.all_drives()), job)
     }
 
     fn need(&self, layout: &Layout, job: &Job) -> Result<Need, String> {
@@ -150,7 +162,7 @@ impl Case<'_> {
             reads: reads_of(job),
             random,
             bs: job.bs,
-            streams: u64::from(job.numjobs) * self.at_once(),
+            streams: u64::from(job.numjobs) * self.of_an_array(layout),
             flash: self.is_flash(),
             covered: self.covered(layout, job),
         };
@@ -162,6 +174,11 @@ impl Case<'_> {
         self.stack().targets()
     }
 
+    /// The part of these that is on one of several arrays.
+    fn of_an_array(&self, layout: &Layout) -> u64 {
+        (self.at_once() / layout.arrays).max(1)
+    }
+
     /// Of drives one behind the other those that the load is on; `None` where nobody recorded how large they are.
     fn covered(&self, layout: &Layout, job: &Job) -> Option<Covered> {
         let members = self.stack().medium.members();
@@ -170,7 +187,7 @@ impl Case<'_> {
         let rest = target.saturating_sub(job.offset);
         let bytes =
             job.size.map_or(rest, |size| (job.last_offset() - job.offset).saturating_add(size).min(rest));
-        let region = Region { offset: job.offset, bytes, parts: self.at_once() };
+        let region = Region { offset: job.offset, bytes, parts: self.of_an_array(layout) };
         Covered::of(layout, smallest.into_iter().min()?, &region)
     }
 
@@ -207,32 +224,35 @@ impl Case<'_> {
     fn against_each(&self, each: usize, layout: &Layout, job: &Job) -> Result<Held, String> {
         let need = self.need(layout, job)?;
         // Of all drives together.
-        let drives = layout.drives as f64;
+        let drives = layout.all_drives() as f64;
         let cost = Cost { reads: need.cost().reads * drives, writes: need.cost().writes * drives };
         let own = |reading: &WorkloadView| rows::rate(reading, each, "1/s", Quantity::Acknowledged, None);
-        if let Some(times) = same_mix(cost, reads_of(job)) {
+        if let Some(times) = same_mix(cost, reads_of(job)).filter(|_| self.way.is_none()) {
             let could = own(self.reading).map("1/s", |rate| rate / times);
             let share = self.over(each, times);
             return Ok(Held {
                 could: self.in_unit(could, job),
                 share,
-                of_all: self.over(each, 1.0),
+                of_all: Some(self.over(each, 1.0)),
                 need,
                 also: None,
                 scatter: 1.0,
             });
         }
-        let [reads, writes] = [true, false].map(|reads| self.alone(reads, job));
-        let (reads, writes) = (reads?, writes?);
-        let parts = [(cost.reads, reads), (cost.writes, writes)];
-        let share = parts.map(|(ios, reading)| self.times(each, reading, ios));
-        let could = parts.map(|(ios, reading)| own(reading).map("s", |rate| ios / rate));
+        let wanted = [(cost.reads, true), (cost.writes, false)].into_iter().filter(|(ios, _)| *ios > 0.0);
+        let parts = wanted.map(|(ios, reads)| Ok((ios, self.alone(reads, job)?)));
+        let parts = parts.collect::<Result<Vec<_>, String>>()?;
+        let share = parts.iter().map(|(ios, reading)| self.times(each, reading, *ios));
+        let could = parts.iter().map(|(ios, reading)| own(reading).map("s", |rate| ios / rate));
         let could = sum(could).map("1/s", |seconds| 1.0 / seconds);
-        let of_all = self.over(each, 1.0);
+        let of_all = match self.way {
+            None => self.over(each, 1.0),
+            Some(way) => self.times(each, self.alone(way == Way::Read, job)?, 1.0),
+        };
         Ok(Held {
             could: self.in_unit(could, job),
             share: sum(share),
-            of_all,
+            of_all: Some(of_all),
             need,
             also: None,
             scatter: 1.0,
@@ -255,7 +275,13 @@ impl Case<'_> {
         };
         self.readings.iter().find(is_it).ok_or_else(|| {
             let what = if reads { "reads" } else { "writes" };
-            format!("what the drives do of {what} alone at this bs, iodepth and numjobs was not measured")
+            let why = format!(
+                "what the drives do of {what} alone at this bs, iodepth and numjobs was not measured"
+            );
+            match self.way {
+                None => why,
+                Some(_) => format!("the rate of a mix does not split into reads and writes, and {why}"),
+            }
         })
     }
 
@@ -288,10 +314,10 @@ impl Case<'_> {
                 return Figure::missing(reading.not_measured(at));
             }
         }
-        let levels = rate_level(&under.sides[each])
-            .and_then(|drives| Ok((drives, rate_level(&self.reading.sides[self.stack])?)));
-        let rates = [(under, each), (self.reading, self.stack)]
-            .map(|(reading, at)| rows::rate(reading, at, "1/s", Quantity::Acknowledged, None).value());
+        let levels = rate_level(&under.sides[each], None)
+            .and_then(|drives| Ok((drives, rate_level(&self.reading.sides[self.stack], self.way)?)));
+        let rates = [(under, each, None), (self.reading, self.stack, self.way)]
+            .map(|(reading, at, way)| rows::rate(reading, at, "1/s", Quantity::Acknowledged, way).value());
         match (levels, rates) {
             (Ok((drives, stack)), _) => {
                 let found = unpaired::change(&drives, &stack, separation([under, self.reading]));
@@ -308,7 +334,11 @@ impl Case<'_> {
 
     /// What the stack reaches, over a bound in I/Os a second that has no interval.
     fn share_of(&self, bound: f64) -> Figure {
-        self.row.iops.clone().map("1", |rate| rate / bound)
+        let rate = match self.way {
+            None => self.row.iops.clone(),
+            Some(way) => rows::rate(self.reading, self.stack, "1/s", Quantity::Acknowledged, Some(way)),
+        };
+        rate.map("1", |rate| rate / bound)
     }
 
     /// I/Os a second in the unit that people speak of under this load.
@@ -316,6 +346,27 @@ impl Case<'_> {
         match subject::rate_unit(self.reading.workload) {
             "B/s" => figure.map("B/s", |ios| ios * job.bs as f64),
             _ => figure,
+        }
+    }
+}
+
+/// The same load of one direction of a mix.
+fn only(job: &Job, way: Way) -> Job {
+    let rw = match (way == Way::Read, job.rw.random()) {
+        (true, true) => Rw::RandRead,
+        (true, false) => Rw::Read,
+        (false, true) => Rw::RandWrite,
+        (false, false) => Rw::Write,
+    };
+    Job { rw, ..job.clone() }
+}
+
+fn figures(held: Result<Held, String>) -> (Figure, Figure, Option<Figure>) {
+    match held {
+        Ok(held) => (held.could, held.share, held.of_all),
+        Err(reason) => {
+            let missing = Figure::missing(reason);
+            (missing.clone(), missing.clone(), Some(missing))
         }
     }
 }
@@ -343,8 +394,12 @@ fn same_members(one: &Medium, other: &Medium) -> bool {
     one.len() == other.len() && one.iter().all(|member| other.contains(member))
 }
 
+fn sum(parts: impl Iterator<Item = Figure>) -> Figure {
+    parts.reduce(plus).unwrap_or_else(|| Figure::missing("nothing was measured"))
+}
+
 /// The sum of two figures that may move together: its interval is no wider than theirs end to end.
-fn sum([one, other]: [Figure; 2]) -> Figure {
+fn plus(one: Figure, other: Figure) -> Figure {
     let (n, caution) = match (&one, &other) {
         (Figure::Known { n, caution, .. }, Figure::Known { n: more, caution: its, .. }) => {
             (*n.min(more), caution.clone().or_else(|| its.clone()))
@@ -406,13 +461,31 @@ fn said(found: &Efficiency, workload: &Workload) -> String {
             let published = found.published.as_ref().and_then(Figure::value);
             let published = published.map(|share| format!("; {:.1} % was published", 100.0 * share));
             let published = published.unwrap_or_default();
-            format!("{who}: reaches {share} of what {drives} can do at {at} ({rule}{source}){published}")
+            let apart = apart(&found.directions);
+            format!(
+                "{who}: reaches {share} of what {drives} can do at {at} ({rule}{source}){published}{apart}"
+            )
         }
         (None, Figure::Failed { reason } | Figure::Missing { reason }) => {
             format!("{who}: no share of what {drives} can do at {at} ({source}): {reason}")
         }
         (None, Figure::Known { .. }) => String::new(),
     }
+}
+
+/// Reads and writes of a mix, each against what is possible of it alone.
+fn apart(directions: &[DirectionEfficiency]) -> String {
+    let said = |one: &DirectionEfficiency| match (one.share.value(), &one.share) {
+        (Some(share), _) => {
+            let share = Digits::share(share, one.share.bounds()).words();
+            format!("; {}s reach {share} of what is possible of {0}s alone", one.direction)
+        }
+        (None, Figure::Failed { reason } | Figure::Missing { reason }) => {
+            format!("; no share of {}s alone: {reason}", one.direction)
+        }
+        (None, Figure::Known { .. }) => String::new(),
+    };
+    directions.iter().map(said).collect()
 }
 
 /// Why a share of more than all of the bound is no share of the drives; `None` of one that does not surely pass it.

@@ -11,24 +11,21 @@ impl Case<'_> {
     /// Against what the slowest card on its way carries; `None` where nothing leaves a machine, or no card tells its speed.
     pub(super) fn networked(&self) -> Option<Efficiency> {
         let link = slowest(self.reading.run, self.stack())?;
-        let [job] = self.reading.workload.jobs.as_slice() else { return None };
-        let reads = reads_of(job);
-        let bound = link.rate().most / (reads.max(1.0 - reads) * job.bs as f64);
         let [low, high] = [link.rate().practical.low, link.rate().practical.high].map(rate_text);
-        let found = self.finding(By::Network { network: link.name() }, |_, job| {
+        let found = self.finding(By::Network { network: link.name() }, |case, _, job| {
+            let reads = reads_of(job);
+            let bound = link.rate().most / (reads.max(1.0 - reads) * job.bs as f64);
+            let could = Figure::bare(bound, "1/s", (1, SampleUnit::Links), "a link has no interval");
             Ok(Held {
                 need: Need::default(),
-                could: self.in_unit(
-                    Figure::bare(bound, "1/s", (1, SampleUnit::Links), "a link has no interval"),
-                    job,
-                ),
-                share: self.share_of(bound),
-                of_all: Figure::missing("a network is no drive"),
+                could: case.in_unit(could, job),
+                share: case.share_of(bound),
+                of_all: None,
                 also: Some(format!("{}: {low} to {high} in practice", link.name())),
                 scatter: 1.0,
             })
         });
-        found.could.value().is_some().then_some(Efficiency { of_all: None, ..found })
+        found.could.value().is_some().then_some(found)
     }
 }
 

@@ -49,18 +49,19 @@ impl Case<'_> {
         if let Some(rating) = &self.reading.run.start.scenario.rating {
             let by = By::Rated { source: rating.source.clone(), drive: None };
             let sheet = Sheet::of_scenario(rating);
-            let found = self.finding(by, |layout, job| match (self.other_model(rating), &rating.model) {
-                (Some(other), Some(model)) => {
-                    Err(format!("the rating is of {model}, and the drive is {other}"))
-                }
-                _ => self.against_sheet(&sheet, layout, job),
-            });
+            let found =
+                self.finding(by, |case, layout, job| match (self.other_model(rating), &rating.model) {
+                    (Some(other), Some(model)) => {
+                        Err(format!("the rating is of {model}, and the drive is {other}"))
+                    }
+                    _ => case.against_sheet(&sheet, layout, job),
+                });
             return Some(self.beside_published(found));
         }
         let known = self.hardware.as_ref()?.rating(&self.reading.run.ratings)?;
         let sheet = Sheet::of_known(&known);
         let by = By::Rated { source: known.drive.source.clone(), drive: Some(known.drive.name.clone()) };
-        let found = self.finding(by, |layout, job| self.against_sheet(&sheet, layout, job));
+        let found = self.finding(by, |case, layout, job| case.against_sheet(&sheet, layout, job));
         found.could.value().is_some().then_some(found)
     }
 
@@ -104,7 +105,7 @@ impl Case<'_> {
         };
         let could = Figure::bare(bound, "1/s", (1, SampleUnit::Ratings), "a rating has no interval");
         let all = self.plain_need(layout, job).and_then(|need| rated_most(sheet, &need, job));
-        let of_all = all.map_or_else(Figure::missing, |bound| self.share_of(bound));
+        let of_all = Some(all.map_or_else(Figure::missing, |bound| self.share_of(bound)));
         Ok(Held { could: self.in_unit(could, job), share: self.share_of(bound), of_all, need, also, scatter })
     }
 }

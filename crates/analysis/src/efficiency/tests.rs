@@ -80,6 +80,102 @@ fn what_is_rated_bounds_by_the_same_arithmetic() {
     );
 }
 
+fn directions(one: &Efficiency) -> [&DirectionEfficiency; 2] {
+    let [read, write] = one.directions.as_slice() else { panic!("{one:?}") };
+    assert_eq!([read.direction, write.direction], ["read", "write"]);
+    [read, write]
+}
+
+#[test]
+fn reads_and_writes_of_a_mix_are_held_against_what_is_possible_of_each_alone() {
+    let found = findings(&twin::arrays());
+    let rated = of(&found, "randrw", "raid5", "rated");
+    let [read, write] = directions(rated);
+    // Five drives of 20k reads; five of which each write takes two reads and two writes of 10k.
+    assert!((read.could.value().unwrap() - 100e3).abs() < 1e-6);
+    assert!((write.could.value().unwrap() - 5.0 / (2.0 / 20e3 + 2.0 / 10e3)).abs() < 1e-6);
+    // They share the drives' time: what the two reach of it is what the whole reaches.
+    let [reads, writes, whole] = [read, write]
+        .map(|one| one.share.value().unwrap())
+        .into_iter()
+        .chain(rated.share.value())
+        .collect::<Vec<_>>()[..]
+    else {
+        panic!("{rated:?}")
+    };
+    assert!(((reads + writes) / whole - 1.0).abs() < 0.02, "{reads} + {writes} is not {whole}");
+    let rows = &found.workloads[2].rows.iter().find(|row| row.stack == "raid5").unwrap().directions;
+    assert!((reads - rows[0].iops.value().unwrap() / 100e3).abs() < 1e-12);
+    let percent = |share: f64| format!("{:.2} %", 100.0 * share);
+    for (one, share) in [("reads", reads), ("writes", writes)] {
+        let words = format!(" of what is possible of {one} alone");
+        let said = rated.sentence.split("; ").find(|part| part.contains(&words)).unwrap();
+        assert!(said.starts_with(&format!("{one} reach ")), "{said}, of {}", percent(share));
+    }
+    // An eighth of the drives' I/Os: half reads of one of a drive each, half writes of four.
+    let [read, write] = directions(of(&found, "randrw", "raid5", "measured"));
+    covers(&read.share, 0.5 / 8.0, 30.0);
+    covers(&write.share, 4.0 * 0.5 / 8.0, 30.0);
+    covers(write.of_all.as_ref().unwrap(), 0.5 / 8.0, 30.0);
+    let each = |load: usize| found.workloads[load].rows[0].iops.value().unwrap();
+    assert!((read.could.value().unwrap() / each(0) - 1.0).abs() < 1e-9);
+    let could = 1.0 / (2.0 / each(0) + 2.0 / each(1));
+    assert!((write.could.value().unwrap() / could - 1.0).abs() < 1e-9);
+    assert!(
+        found.workloads[..2].iter().flat_map(|load| &load.efficiency).all(|one| one.directions.is_empty())
+    );
+}
+
+#[test]
+fn a_rate_of_a_mix_that_cannot_be_split_is_not() {
+    let found = without_rating(|run| run.start.scenario.workloads[1].jobs[0].bs = 8192);
+    let lvm = of(&found, "randrw", "lvm", "measured");
+    covers(&lvm.share, 0.5, 3.0);
+    let [read, write] = directions(lvm);
+    covers(&read.share, 0.25, 30.0);
+    let why = "the rate of a mix does not split into reads and writes, and what the drives do of writes alone at this bs, iodepth and \
+               numjobs was not measured";
+    assert!(lvm.sentence.ends_with(&format!("; no share of writes alone: {why}")), "{}", lvm.sentence);
+    assert!(matches!(&write.could, Figure::Missing { reason } if reason == why));
+    // A rating of reads says nothing of the mix, and something of its reads.
+    let mix = Job { rw: Rw::RandRw, iodepth: 4, ..Job::default() };
+    let reads = rated(&[("randread_iops", "20k")], mix);
+    assert!(reads.could.value().is_none());
+    let [read, write] = directions(&reads);
+    assert_eq!(read.could.value(), Some(100e3));
+    assert!(
+        matches!(&write.could, Figure::Missing { reason } if reason == "the rating says nothing of random writes of this size")
+    );
+}
+
+#[test]
+fn several_arrays_at_once_can_do_the_sum_of_each() {
+    let mut run = twin::arrays();
+    let Medium::Many { members, .. } = twin::drives(10) else { panic!("several drives") };
+    let medium = Medium::Many { members, groups: 2 };
+    run.start.scenario.stacks.iter_mut().for_each(|stack| stack.medium = medium.clone());
+    let found = findings(&run);
+    let rated = of(&found, "randwrite", "raid5", "rated");
+    assert_eq!((rated.layout.as_str(), rated.drives), ("2 x RAID5", 10));
+    assert!((could(rated) - 2.0 * 5.0 / (2.0 / 20e3 + 2.0 / 10e3)).abs() < 1e-6);
+    assert!(
+        rated.sentence.contains(" of what 10 drives can do at 2 x RAID5 4k random writes "),
+        "{}",
+        rated.sentence
+    );
+    assert!((could(of(&found, "randread", "raid5", "rated")) - 10.0 * 20e3).abs() < 1e-6);
+    // All ten at once, of which each write takes four.
+    covers(&of(&found, "randwrite", "raid5", "measured").share, 4.0 / 12.0, 30.0);
+    // One of each is lost.
+    run.start.scenario.stacks[1].state =
+        serde_json::from_str(r#"{"position":1,"state":"failed(1)","of":1}"#).unwrap();
+    let lost = findings(&run);
+    let lost = of(&lost, "randread", "raid5", "rated");
+    assert_eq!(lost.layout, "2 x RAID5 with 1 drive lost");
+    // Of each a fifth of the reads takes all four that are left.
+    assert!((could(lost) - 2.0 * 4.0 * 20e3 / (0.8 + 0.2 * 4.0)).abs() < 1e-6);
+}
+
 #[test]
 fn more_than_all_is_told_as_a_doubt() {
     let found = findings(&twin::arrays());
@@ -368,7 +464,7 @@ proptest! {
     /// Whatever the load is, the drives by themselves reach all of what they can do.
     #[test]
     fn all_drives_at_once_are_all_that_they_are(reads in 0.0..=1.0f64, random in 0.0..=1.0f64, drives in 1u64..20, power in 0u32..9) {
-        let layout = Layout { drives, spread: Spread::Striped { over: drives }, failed: 0, name: String::new() };
+        let layout = Layout::plain(drives);
         let ask = Ask { reads, random, bs: 4096 << power, streams: 1, flash: false, covered: None };
         let need = Need::of(&layout, &ask).unwrap();
         let cost = Cost { reads: need.cost().reads * drives as f64, writes: need.cost().writes * drives as f64 };
@@ -385,7 +481,7 @@ fn each_against_itself_is_one() {
         run.start.scenario.workloads.iter().map(|load| WorkloadView::of(&run, load)).collect();
     for reading in &readings {
         let row = rows::row(reading, 0);
-        let case = Case { readings: &readings, reading, stack: 0, row: &row, hardware: None };
+        let case = Case { readings: &readings, reading, stack: 0, row: &row, hardware: None, way: None };
         let layout = Layout::of(&run.start.scenario.stacks[0]).unwrap();
         let held = case.against_each(0, &layout, &reading.workload.jobs[0]).unwrap();
         assert!((held.share.value().unwrap() - 1.0).abs() < 1e-12, "{:?}", held.share);

@@ -46,22 +46,12 @@ impl Role {
     }
 }
 
-/// One stack against the baseline in one quantity.
+/// A rate of a stack against the same of the baseline: of all I/Os of a load, or of one direction of a mix.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Comparison {
-    /// What it is about.
-    #[serde(skip_serializing_if = "Role::is_stack")]
-    pub role: Role,
-    /// The stack.
-    pub stack: String,
-    /// The baseline.
-    pub against: String,
+pub struct RateFinding {
     /// `4k random-read IOPS at iodepth 32 x 4`.
     pub quantity: String,
-    /// Which of the two figures of a write; `None` of reads.
-    #[serde(skip)]
-    pub of_write: Option<Quantity>,
-    /// The conclusion, with all comparisons of the run in mind.
+    /// The conclusion, with the others of its kind in the run in mind.
     pub verdict: Verdict,
     /// What would settle it, where something would.
     pub remedy: Option<String>,
@@ -72,8 +62,39 @@ pub struct Comparison {
     pub phrase: Phrase,
     /// Rate of the stack over that of the baseline.
     pub ratio: Figure,
-    /// The ratio's interval that holds together with those of all comparisons of the run.
+    /// The ratio's interval that holds together with those of the others of its kind in the run.
     pub simultaneous: Option<Interval>,
+}
+
+impl RateFinding {
+    /// Of a conclusion that is not in words yet.
+    pub fn new(quantity: String, verdict: Verdict, ratio: Figure) -> RateFinding {
+        let (sentence, phrase) = (String::new(), Phrase::default());
+        RateFinding { quantity, verdict, remedy: None, sentence, phrase, ratio, simultaneous: None }
+    }
+
+    /// The ratio with the interval that holds together with all others.
+    pub fn at_once(&self) -> Figure {
+        self.ratio.with_interval(self.simultaneous.as_ref())
+    }
+}
+
+/// One stack against the baseline in one quantity.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Comparison {
+    /// What it is about.
+    #[serde(skip_serializing_if = "Role::is_stack")]
+    pub role: Role,
+    /// The stack.
+    pub stack: String,
+    /// The baseline.
+    pub against: String,
+    /// Which of the two figures of a write; `None` of reads.
+    #[serde(skip)]
+    pub of_write: Option<Quantity>,
+    /// What is found of all I/Os, with all comparisons of the run in mind.
+    #[serde(flatten)]
+    pub rate: RateFinding,
     /// What hides a cost: both run into it.
     pub masked: Option<Masked>,
     /// What else was looked for.
@@ -96,6 +117,17 @@ impl Comparison {
     /// `acknowledged` or `durable` of writes, else empty.
     pub fn write_word(&self) -> &'static str {
         self.of_write.map_or("", Quantity::word)
+    }
+
+    /// What is found of all I/Os, or of one direction of a mix.
+    pub fn rate_of(&self, direction: Option<&str>) -> Option<&RateFinding> {
+        let Some(direction) = direction else { return Some(&self.rate) };
+        self.directions.iter().find(|one| one.direction == direction).map(|one| &one.rate)
+    }
+
+    /// What is found of all I/Os, and after it of each direction of a mix.
+    pub fn rates_mut(&mut self) -> impl Iterator<Item = &mut RateFinding> {
+        std::iter::once(&mut self.rate).chain(self.directions.iter_mut().map(|one| &mut one.rate))
     }
 }
 

@@ -1,8 +1,8 @@
 //! Reads and writes apart, under a load that has both.
 
 use super::charge::ChargeFinding;
-use super::figure::{Figure, Interval};
-use iotax_stats::{Phrase, Verdict};
+use super::comparison::RateFinding;
+use super::figure::Figure;
 use serde::Serialize;
 
 /// One direction of a stack under a mix.
@@ -24,21 +24,9 @@ pub struct DirectionRow {
 pub struct DirectionComparison {
     /// `read` or `write`.
     pub direction: &'static str,
-    /// `4k random 50/50 mixed read IOPS (burst) at iodepth 1 x 4`.
-    pub quantity: String,
-    /// The conclusion, with all reads and writes apart of the run in mind.
-    pub verdict: Verdict,
-    /// What would settle it, where something would.
-    pub remedy: Option<String>,
-    /// In words, naming stack, baseline and quantity.
-    pub sentence: String,
-    /// The sentence without its stacks, to be said of several at once.
-    #[serde(skip)]
-    pub phrase: Phrase,
-    /// Rate of the stack over that of the baseline.
-    pub ratio: Figure,
-    /// The ratio's interval that holds together with those of all reads and writes apart of the run.
-    pub simultaneous: Option<Interval>,
+    /// What is found of it, with all reads and writes apart of the run in mind.
+    #[serde(flatten)]
+    pub rate: RateFinding,
 }
 
 /// One direction of a stack's latency against the baseline's.

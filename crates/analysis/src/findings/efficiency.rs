@@ -30,6 +30,9 @@ pub struct Efficiency {
     /// What the layout may do to get past that bound, beside a cache.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub unless: Option<&'static str>,
+    /// Reads and writes apart, each against what is possible of it alone; only of a mix.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub directions: Vec<DirectionEfficiency>,
     /// Why its figures are not representative.
     pub emulated: Option<String>,
     /// In words.
@@ -37,6 +40,20 @@ pub struct Efficiency {
     /// So many times the bound is no doubt yet: 1 of what was measured or is a line rate, more of what data sheets round.
     #[serde(skip)]
     pub scatter: f64,
+}
+
+/// One direction of a mix against what the drives could do if the load were nothing else.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct DirectionEfficiency {
+    /// `read` or `write`.
+    pub direction: &'static str,
+    /// The most that the drives allow of it alone.
+    pub could: Figure,
+    /// What the stack reaches of it beside the other.
+    pub share: Figure,
+    /// The same over what the drives do of it by themselves; `None` where nothing lays data over them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub of_all: Option<Figure>,
 }
 
 /// Where the figures of the drives come from.

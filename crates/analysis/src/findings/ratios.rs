@@ -38,6 +38,9 @@ pub struct RatioRow {
     pub workload: String,
     /// `iops`, `throughput`, `p99.95`.
     pub metric: String,
+    /// `read` or `write`: the line above once more, of that direction of its mix.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub direction: Option<&'static str>,
     /// A cell a column.
     pub cells: Vec<RatioCell>,
 }

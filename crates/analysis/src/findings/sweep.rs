@@ -94,6 +94,24 @@ pub struct Point {
     pub kept_up: Option<bool>,
     /// Against the baseline; writes have two, the baseline none.
     pub costs: Vec<Cost>,
+    /// Reads and writes apart; only of a mix.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub directions: Vec<PointDirection>,
+}
+
+/// One direction of a mix at one point.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct PointDirection {
+    /// `read` or `write`.
+    pub direction: &'static str,
+    /// I/Os a second.
+    pub iops: Figure,
+    /// Bytes a second (acknowledged).
+    pub bytes_per_s: Figure,
+    /// Mean latency.
+    pub latency: Figure,
+    /// Against the baseline; writes have two, the baseline none.
+    pub costs: Vec<Cost>,
 }
 
 /// A stack against the baseline at one point.
@@ -107,9 +125,9 @@ pub struct Cost {
     pub masked: Option<Masked>,
     /// Rate of the stack over that of the baseline.
     pub ratio: Figure,
-    /// The ratio's interval that holds for all points of the sweep at once.
+    /// The ratio's interval that holds for all points of the sweep at once: of its own kind, a direction's by itself.
     pub simultaneous: Option<Interval>,
-    /// Median latency of the stack over that of the baseline, of the first direction.
+    /// Median latency of the stack over that of the baseline, of a mix that of the first direction.
     pub median_latency: Option<Figure>,
 }
 

@@ -529,6 +529,12 @@ pub fn grid() -> RunData {
     saturating(22, 8.0).over(&["iodepth", "bs"], jobs.concat()).measured()
 }
 
+/// Half reads, half writes over iodepth.
+pub fn mixed_sweep() -> RunData {
+    let jobs = [1, 4].map(|iodepth| Job { rw: Rw::RandRw, iodepth, ..Job::default() });
+    saturating(25, 8.0).over(&["iodepth"], jobs.to_vec()).measured()
+}
+
 /// Over the offered rate; the guest cannot keep up with the last two, the others not with the last.
 pub fn rates() -> RunData {
     let rates = [10_000, 20_000, 32_000, 64_000, 120_000];

@@ -2,25 +2,25 @@
 //! they mean. Every error names file, line, column and key. A key of a later version is refused
 //! by name rather than as unknown.
 
+mod places;
+
 use super::ast::BaseExpr;
 use super::check::{Parts, parse_consent};
 use super::draft::Draft;
 use super::error::{Fault, InputError, Lines, Located, Origin, TextFault};
 use super::media::{medium_of, size_of};
-use super::place::{LabSpec, Names, PlaceSpec};
+use super::place::Names;
 use super::stacks::{Cell, cells_of, stacked};
 use super::sweep::{self, Item};
 use super::values::parse_engine;
 use super::words::{JobWords, known_words};
 use super::{
     DurabilitySpec, Engine, Medium, Rating, Stack, durability, grammar, jobfile, measure, names, operator,
-    place, profile, published, rating, remote, table, tools,
+    place, profile, published, rating, table, tools,
 };
 use crate::state::State;
 use ::toml::Spanned;
 use ::toml::de::{DeTable, DeValue};
-use iotax_facts::place::Place;
-use iotax_facts::vm::Described;
 use serde::{Deserialize, Deserializer, de};
 use std::collections::BTreeMap;
 use std::fmt;
@@ -261,109 +261,6 @@ impl Source<'_> {
         let max_written = wire.max_written.map(|word| self.value(&word, size_of));
         parts.max_written = max_written.transpose()?;
         Ok(parts)
-    }
-
-    /// The lab that is always there, and those that are declared.
-    fn places(&self, wire: &BTreeMap<String, Spanned<Words>>) -> Result<Names, InputError> {
-        let mut names = Names::default();
-        for (name, words) in wire {
-            plain_name(name).map_err(|fault| self.fault(&words.span(), fault))?;
-            let (spec, described) = self.place(name, words)?;
-            let place = match &spec {
-                Some(PlaceSpec::Ssh(host)) => Place::Ssh(host.clone()),
-                _ => Place::from(name.as_str()),
-            };
-            names.places.extend(spec.map(|spec| (name.clone(), spec)));
-            if described == Described::default() {
-                continue;
-            }
-            if names.described.insert(place.clone(), described).is_some() {
-                let fault = Fault::hint(format!("{place} is described twice"), "describe it under one name");
-                return Err(self.fault(&words.span(), fault));
-            }
-        }
-        Ok(names)
-    }
-
-    /// A host where there is the word `ssh` or that of a manager of virtual machines, else a lab; of this host nothing is declared.
-    fn place(
-        &self,
-        name: &str,
-        words: &Spanned<Words>,
-    ) -> Result<(Option<PlaceSpec>, Described), InputError> {
-        let known = [place::LAB_KEYS, place::HOST_KEYS].concat();
-        let (mut values, mut facts) = (BTreeMap::new(), BTreeMap::new());
-        for (key, word) in &words.get_ref().0 {
-            match key.get_ref().as_str() {
-                place::FACTS => facts = self.said(word)?,
-                other if known.contains(&other) => {
-                    values.insert(other, (key.span(), self.one(word)?));
-                }
-                _ => return Err(self.unknown_key(key, &known)),
-            }
-        }
-        if Place::from(name).is_host() && values.is_empty() && !facts.is_empty() {
-            return Ok((None, Described { facts, vm: None }));
-        }
-        if Place::from(name).is_host() {
-            let fault =
-                Fault::hint("\"host\" is this host", "choose another name; of this host only facts are said");
-            return Err(self.fault(&words.span(), fault));
-        }
-        let texts = values.iter().map(|(key, (_, value))| (*key, value.get_ref().as_str())).collect();
-        let vm = place::vm_of(&texts).map_err(|(key, fault)| {
-            self.fault(&values.get(key).map_or(words.span(), |(_, value)| value.span()), fault)
-        })?;
-        let host_key = place::HOST_KEYS.iter().find(|key| values.contains_key(*key));
-        let Some(host_key) = host_key else {
-            let mut lab = LabSpec::default();
-            for (key, (_, value)) in &values {
-                lab.set(key, value.get_ref()).map_err(|fault| self.fault(&value.span(), fault))?;
-            }
-            return Ok((Some(PlaceSpec::Lab(lab)), Described { facts, vm }));
-        };
-        if let Some((key, (span, _))) = values.iter().find(|(key, _)| place::LAB_KEYS.contains(key)) {
-            let fault = Fault::hint(
-                format!("cannot be combined with \"{host_key}\""),
-                "an existing host has its own settings; remove this",
-            );
-            return Err(self.origin(span).error(key, fault));
-        }
-        let host = match values.get("ssh") {
-            Some((_, host)) => {
-                remote::check_host(host.get_ref()).map_err(|fault| self.fault(&host.span(), fault))?;
-                host.get_ref().clone()
-            }
-            None => name.to_owned(),
-        };
-        Ok((Some(PlaceSpec::Ssh(host)), Described { facts, vm }))
-    }
-
-    /// Facts of a place in the user's words: a table, or a list of `KEY: WORDS`.
-    fn said(&self, word: &Spanned<Word>) -> Result<BTreeMap<String, String>, InputError> {
-        let mut facts = BTreeMap::new();
-        let mut add = |key: &str, value: &str, span: &Range<usize>| {
-            place::add_fact(&mut facts, key, value).map_err(|fault| self.fault(span, fault))
-        };
-        match word.get_ref() {
-            Word::One(_) => return Err(self.fault(&word.span(), Fault::from_clause(place::FACTS_FORM))),
-            Word::Many(list) => {
-                for one in list {
-                    let text = self.one(one)?;
-                    let (key, value) = text
-                        .get_ref()
-                        .split_once(':')
-                        .ok_or_else(|| self.fault(&one.span(), Fault::from_clause(place::FACTS_FORM)))?;
-                    add(key, value, &one.span())?;
-                }
-            }
-            Word::Table(words) => {
-                for (key, value) in &words.0 {
-                    add(key.get_ref(), self.one(value)?.get_ref(), &value.span())?;
-                }
-            }
-        }
-        Ok(facts)
     }
 
     /// Those of the file itself, and of the files that it names.

@@ -362,10 +362,10 @@ fn forest(comparisons: &[&Comparison], zone: f64, named: impl Fn(&Comparison) ->
         words: words_of(ratio),
     };
     let rows_of = |one: &&Comparison| {
-        let whole = row(one, one.write_word().to_owned(), &one.verdict, &one.ratio);
+        let whole = row(one, one.write_word().to_owned(), &one.rate.verdict, &one.rate.ratio);
         let directions = one.directions.iter().map(|direction| {
             let note = format!("{}s {}", direction.direction, one.write_word());
-            row(one, note, &direction.verdict, &direction.ratio)
+            row(one, note, &direction.rate.verdict, &direction.rate.ratio)
         });
         std::iter::once(whole).chain(directions).collect::<Vec<_>>()
     };
