@@ -226,7 +226,7 @@ fn hit(last: &Figure, hidden: f64) -> String {
 /// What is concluded, and once why it is not representative.
 fn verdicts(found: &Findings, width: usize) -> String {
     let comparisons = &found.workloads[0].comparisons;
-    let said = comparisons.iter().map(|one: &Comparison| line(&one.sentence, width)).collect::<String>();
+    let said = comparisons.iter().map(|one: &Comparison| line(&one.rate.sentence, width)).collect::<String>();
     let emulated = found.emulated.first().map(|why| line(&format!("~ {why}"), width));
     said + &emulated.unwrap_or_default()
 }
