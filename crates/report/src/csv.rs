@@ -197,7 +197,9 @@ impl Lines<'_> {
         let mut add = |of: &str, metric: &str, figure: &Figure| {
             let metric = format!("{metric}{of}, {}", one.by.word());
             let about = [workload, &one.stack, one.by.against(), &metric];
-            self.figure(about, &with_note(figure), one.emulated.as_deref());
+            // The arithmetic in words is that of the whole load.
+            let figure = if of.is_empty() { with_note(figure) } else { figure.clone() };
+            self.figure(about, &figure, one.emulated.as_deref());
         };
         let mut all = |of: &str, could: &Figure, share: &Figure, of_all: Option<&Figure>| {
             add(of, "what the drives could do", could);

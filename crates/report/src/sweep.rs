@@ -212,7 +212,7 @@ mod tests {
         };
         starts("IOPS", ["1000", "700", "300"]);
         starts("mean", ["200", "150", "300"]);
-        starts("verdict", ["costs 20.0 %", "costs 10.0 %", "costs 40.0 %"]);
+        starts("verdict", ["costs 20.00 %", "costs 10.00 %", "costs 40.00 %"]);
         assert_eq!(column("power")[1..], ["-", "-"]);
     }
 }
