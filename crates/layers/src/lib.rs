@@ -317,6 +317,8 @@ pub struct PlanContext {
     pub own: Option<usize>,
     /// Places that are existing virtual machines.
     pub machines: BTreeMap<Place, Machine>,
+    /// What the steps would change without a consent, a sentence each: no run performs them.
+    pub consents_lacking: Vec<String>,
     instances: u32,
 }
 
@@ -356,6 +358,7 @@ impl PlanContext {
             drafts: Vec::new(),
             own: None,
             machines: BTreeMap::new(),
+            consents_lacking: Vec::new(),
             instances: 0,
         }
     }

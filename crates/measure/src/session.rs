@@ -166,6 +166,8 @@ impl Session<'_> {
         }
         // All that can be refused is refused before the first file is made and filled.
         let Bounds { region, left_to_write } = self.ground(layout).bounds()?;
+        let lacking = self.ground(layout).consents_lacking()?;
+        ensure!(lacking.is_empty(), Failed::input(lacking.join("\n")));
         for text in self.ground(layout).guest_warnings()? {
             self.warn("guests", "", text)?;
         }
