@@ -237,7 +237,7 @@ fn labs(view: &View, scenario: &Scenario) -> String {
 
 /// The files under test that are made.
 fn files(view: &View, scenario: &Scenario, steps: &[Step]) -> String {
-    let remote = scenario.stacks.iter().all(|stack| !stack.medium.place().is_host());
+    let remote = scenario.stacks.iter().all(|stack| !stack.medium.places().contains(&Place::Host));
     match steps {
         [] if remote => String::new(),
         [] => "files under test: no file is created\n".to_owned(),

@@ -103,7 +103,15 @@ fn what_cannot_be_loaded_at_once_is_refused_with_the_member() {
     let refused = |stacks: &[&str], parts: &[&str]| rig.complains(2, &[&["run"], stacks].concat(), parts);
     let (each, one) = two(&rig);
     refused(&[&format!("{each} | loop")], &["measured bare", "\"loop\"", "hint"]);
-    refused(&[&format!("each([{one},ssh:vm7:/dev/vda])")], &["vm7:/dev/vda", "on ssh:vm7", "hint"]);
+    refused(
+        &[&format!("[{one},ssh:vm7:/dev/vda] | linear")],
+        &["vm7:/dev/vda", "on ssh:vm7", "joined", "hint"],
+    );
+    let here_and_there = format!("each([{one},ssh:vm7:/dev/vda])");
+    for layer in ["loop", "vm", "split(2)"] {
+        let stack = format!("{here_and_there} | {layer}");
+        refused(&[&stack], &["in several places (host, ssh:vm7)", "is measured bare", "hint"]);
+    }
     refused(&[&format!("each([{one},file:/no/such.img])")], &["/no/such.img does not exist", "size="]);
     std::fs::write(rig.path("real.img"), vec![1; 1 << 20]).unwrap();
     std::os::unix::fs::symlink(rig.path("real.img"), rig.path("alias.img")).unwrap();

@@ -116,6 +116,26 @@ fn volumes_are_measured_against_their_drives() {
 
 #[test]
 #[ignore = "runs in an image that ./check --lab builds"]
+fn a_lab_and_this_host_load_together() {
+    let _alone = alone();
+    let files = Rig::new();
+    let both = format!("each([nvme0 @lab,{}])", files.file("here.img", 64));
+    let Some((rig, report)) = measured(&["nvme0 @lab", &both], &[]) else { return };
+    let crowd = &report["workloads"][0]["crowds"][0];
+    assert!(crowd["sentence"].as_str().unwrap().contains("2 hosts and labs at once"), "{crowd}");
+    let slices = rig.records("slice");
+    let together: Vec<&Value> = slices.iter().filter(|slice| !slice["together"].is_null()).collect();
+    assert!(!together.is_empty());
+    for slice in together {
+        assert!(slice["together"].as_f64().unwrap() > 0.9, "{slice}");
+        // What the lab computes is in this host's CPU time, and counted once.
+        assert_eq!(slice["cpu"], slice["host_cpu"], "{slice}");
+        assert!(slice["device_read_bytes"].is_null(), "{slice}");
+    }
+}
+
+#[test]
+#[ignore = "runs in an image that ./check --lab builds"]
 fn fabrics_are_measured_against_their_drive() {
     let _alone = alone();
     let exports = ["nvmf(tcp)", "nvmf(rdma)", "iscsi(tcp)", "iscsi(iser)", "nbd"];

@@ -137,8 +137,12 @@ fn a_vm_of_proxmox_is_read_changed_for_visits_and_put_back() {
     let scenario = machines.scenario("proxmox = 100", "");
     let refused = machines.expect(2, &["run", &scenario]);
     says(&refused, &["proxmox:100 would be shut down", "hint: allow this with --change proxmox:100"]);
+    let step = "shut down proxmox:100, set cache=writeback of the disk under load";
+    let without = machines.expect(3, &["plan", &scenario]);
+    says(&without, &["hint: allow this with --change proxmox:100", step, "undo all steps in reverse order"]);
     let plan = machines.expect(0, &["plan", &scenario, "--change", "proxmox:100"]);
-    says(&plan, &["shut down proxmox:100, set cache=writeback of the disk under load"]);
+    says(&plan, &[step]);
+    assert!(!plan.contains("hint: allow"), "{plan}");
     assert!(!qm.read("log").contains("set"), "a plan changes nothing");
 
     machines.expect(0, &["run", &scenario, "--change", "proxmox:100"]);

@@ -1,6 +1,6 @@
 //! Other places for real: a guest that boots and is measured in, a host over a real sshd.
 
-use crate::rig::{Rig, can_boot, holes, process_of, signal, traces, wait, words};
+use crate::rig::{Rig, can_boot, holes, process_of, says, signal, traces, wait, words};
 use crate::sshd::{OTHER, Sshd};
 use rustix::process::{Signal, kill_process};
 use std::process::Stdio;
@@ -107,6 +107,78 @@ fn two_hosts_load_together_and_are_held_against_one() {
     // Each host reads as much of its own file as one alone does.
     let workers = rig.records("worker");
     assert!(workers.iter().all(|worker| worker["bytes"] == 64 << 20), "{workers:?}");
+}
+
+#[test]
+fn programs_of_a_described_engine_are_asked_for_on_the_host_where_it_runs() {
+    let rig = Rig::new();
+    let Some(sshd) = Sshd::start(&rig, None) else { return };
+    let kept = rig.file("x.img", 64) + ",keep=true";
+    rig.json(&[&["run", &kept], QUICKER].concat());
+    let there = format!("ssh:elsewhere:{}", rig.path("x.img").display());
+    let text = format!(
+        "[tool.array]\nunwritten = false\npath = \"/dev/{{name}}\"\n\
+         make = [[\"/nowhere/arrayctl\", \"create\", \"{{name}}\", \"{{members}}\"]]\n\
+         undo = [[\"no-such-engine-cli\", \"delete\", \"{{name}}\"]]\n\
+         find = [[\"true\", \"{{name}}\"]]\n\
+         [stack.bare]\ntext = \"{there} | loop\"\n[stack.by-tool]\ntext = \"{there} | loop | array\"\n\
+         [[workload]]\nrw = \"randread\"\n"
+    );
+    let scenario = rig.path("tools.toml");
+    std::fs::write(&scenario, text).unwrap();
+    let args = ["run", scenario.to_str().unwrap()];
+    let output = rig.command(&args).env("IOTAX_SSH_CONFIG", &sshd.config).output().unwrap();
+    let said = words(&output);
+    assert_eq!(output.status.code(), Some(3), "{said}");
+    says(
+        &said,
+        &[
+            "missing on ssh:elsewhere",
+            "no-such-engine-cli is not installed: for [tool.array], which runs it; hint: ",
+            "there is no /nowhere/arrayctl: for [tool.array], which runs it; hint: ",
+        ],
+    );
+    assert!(!said.contains("true is not installed"), "{said}");
+}
+
+#[test]
+fn this_host_and_others_load_together() {
+    let rig = Rig::new();
+    let Some(sshd) = Sshd::start(&rig, None) else { return };
+    let path = rig.path("there.img");
+    std::fs::write(&path, vec![7u8; 64 << 20]).unwrap();
+    let (here, there) = (rig.file("here.img", 64), format!("ssh:elsewhere:{}", path.display()));
+    let both = format!("each([{here},{there}])");
+    let run = |args: &[&str]| rig.command(args).env("IOTAX_SSH_CONFIG", &sshd.config).output().unwrap();
+    let plan = words(&run(&["plan", &both]));
+    let targets = [
+        format!("{} on host, ", rig.path("here.img").display()),
+        format!("{} on ssh:elsewhere at once", path.display()),
+    ];
+    says(&plan, &targets.each_ref().map(String::as_str));
+    let output = run(&[&["run", &here, &both], QUICK, &["--format", "json"]].concat());
+    assert_eq!(output.status.code(), Some(0), "{}", words(&output));
+    let report: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    let crowd = &report["workloads"][0]["crowds"][0];
+    assert!(crowd["sentence"].as_str().unwrap().contains("2 hosts at once"), "{crowd}");
+    assert_eq!((&crowd["scaling"]["against"], &crowd["scaling"]["places"]), (&"file".into(), &2.0.into()));
+    for (row, place) in crowd["rows"].as_array().unwrap().iter().zip(["host", "ssh:elsewhere"]) {
+        assert_eq!(row["place"], place, "{crowd}");
+        for figure in ["iops", "of_mean", "p99"] {
+            assert!(row[figure]["value"].as_f64().is_some_and(|value| value > 0.0), "{figure}: {row}");
+        }
+    }
+    for slice in rig.records("slice").iter().filter(|slice| slice["stack"] == "each of 2") {
+        assert!(slice["together"].as_f64().unwrap() > 0.9 && slice["parts"].as_array().unwrap().len() == 2);
+    }
+    assert!(!rig.path("here.img").exists() && path.exists(), "what the run made is removed, theirs is kept");
+    let shown = words(&run(&["report", "last", "-v"]));
+    assert!(shown.contains("places of each of 2") && shown.contains("ssh:elsewhere "), "{shown}");
+
+    // Writes go to both: to our own file here, and there only with a consent, which a file cannot have.
+    let refused = run(&[&["run", &both, "--rw", "randwrite"], QUICK].concat());
+    assert_eq!(refused.status.code(), Some(2), "{}", words(&refused));
+    assert!(!rig.path("here.img").exists() && std::fs::read(&path).unwrap() == vec![7u8; 64 << 20]);
 }
 
 #[test]

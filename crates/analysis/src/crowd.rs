@@ -49,7 +49,13 @@ fn of_stack(reading: &WorkloadView, at: usize) -> Option<Crowd> {
         emulated: reading.emulated(at),
         sentence: String::new(),
     };
-    crowd.sentence = said(&crowd, if all.rates.keys().all(Place::is_ssh) { "hosts" } else { "guests" });
+    let is_one = |is: fn(&Place) -> bool| all.rates.keys().all(is);
+    let them = match (is_one(Place::is_guest), is_one(|place| !place.is_guest())) {
+        (true, _) => "guests",
+        (_, true) => "hosts",
+        _ => "hosts and labs",
+    };
+    crowd.sentence = said(&crowd, them);
     Some(crowd)
 }
 
@@ -124,6 +130,8 @@ fn row(reading: &WorkloadView, side: &Side, place: &Place) -> PlaceRow {
         place: place.to_string(),
         iops: figure("1/s", &|part| part.ios),
         bytes_per_s: figure("B/s", &|part| part.bytes),
+        of_mean: of_mean(side, place),
+        p99: rows::latency_at(&side.latencies_in(reading.run, place), Some(0.99)),
         read_iops: of_way(Way::Read),
         write_iops: of_way(Way::Write),
     }
@@ -143,11 +151,28 @@ fn spread(side: &Side, way: Option<Way>, [most, least]: [&Place; 2], places: usi
             // The slowest is no faster than the fastest.
             of_ratio(&found, "1").with_interval(Some(&Interval::between(low, high.min(1.0))))
         }
-        Err(reason) => match ratio::point_of_means(&rounds) {
-            Ok(value) => Figure::bare(value, "1", (rounds[0].len() as u64, SampleUnit::Rounds), reason),
-            Err(reason) => Figure::missing(reason),
-        },
+        Err(reason) => point(&rounds, reason),
     }
+}
+
+/// The ratio where its interval is refused.
+fn point(rounds: &[Vec<(Total, Total)>; 1], reason: Refusal) -> Figure {
+    match ratio::point_of_means(rounds) {
+        Ok(value) => Figure::bare(value, "1", (rounds[0].len() as u64, SampleUnit::Rounds), reason),
+        Err(reason) => Figure::missing(reason),
+    }
+}
+
+/// A place's rate over the mean of all of them, each over its own windows.
+fn of_mean(side: &Side, place: &Place) -> Figure {
+    let of = |round: &RoundTotal| {
+        let rate = |part: &PartTotal| if part.seconds > 0.0 { part.ios / part.seconds } else { 0.0 };
+        let mean = round.parts.values().map(rate).sum::<f64>() / round.parts.len() as f64;
+        let part = round.parts.get(place)?;
+        Some((Total { sum: mean, items: 1.0 }, Total { sum: rate(part), items: 1.0 }))
+    };
+    let rounds = [side.rounds.values().filter_map(of).collect::<Vec<(Total, Total)>>()];
+    ratio::of_means(&rounds).map_or_else(|reason| point(&rounds, reason), |found| of_ratio(&found, "1"))
 }
 
 fn jain(side: &Side, way: Option<Way>, rates: &BTreeMap<Place, f64>) -> Figure {
@@ -411,6 +436,14 @@ mod tests {
         assert_eq!((crowd.slowest.0.as_str(), crowd.fastest.0.as_str()), ("vm0", "vm3"));
         assert!((crowd.jain.value().unwrap() - 100.0 / 120.0).abs() < 0.01, "{:?}", crowd.jain);
         assert!(crowd.jain.bounds().is_some());
+        let of_mean: Vec<f64> = crowd.rows.iter().map(|row| row.of_mean.value().unwrap()).collect();
+        assert!(
+            of_mean.iter().zip([0.4, 0.8, 1.2, 1.6]).all(|(one, of)| (one - of).abs() < 0.01),
+            "{of_mean:?}"
+        );
+        // Each of the twin's places has the latencies of all.
+        let p99 = found.workloads[0].rows[1].latency[0].p99.value().unwrap();
+        assert!(crowd.rows.iter().all(|row| row.p99.value() == Some(p99)), "{:?}", crowd.rows);
         assert!((crowd.spread.value().unwrap() - 0.25).abs() < 0.001, "{:?}", crowd.spread);
         assert!(crowd.spread.bounds().is_some_and(|(_, high)| high < 1.0));
         let scaling = crowd.scaling.as_ref().unwrap();

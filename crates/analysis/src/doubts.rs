@@ -389,7 +389,7 @@ fn polled_beside(case: &LoadedStack) -> Option<(&'static str, String)> {
     };
     let mut targets = case.run().places.iter().flat_map(|place| &place.spdk).filter(has_no_part);
     let target = targets.find(|target| !target.polled().is_empty())?;
-    stack.medium.place().is_host().then(|| {
+    stack.medium.places().contains(&Place::Host).then(|| {
         let text = format!(
             "its CPU time an I/O has that of an SPDK target in it, which serves other stacks and polls all the time ({})",
             target.said()

@@ -206,6 +206,8 @@ pub struct Side {
     /// Which of its rounds are one series.
     pub strata: Strata,
     frames: Vec<Frame>,
+    /// Histograms of each of several places.
+    place_frames: Vec<(Place, RoundId, u64)>,
 }
 
 /// What tells a ceiling, summed over the slices of a stack.
@@ -460,6 +462,7 @@ impl Side {
                 seconds: part.window_ns as f64 / 1e9,
             };
             round.parts.entry(part.place.clone()).or_default().add(&of_slice);
+            self.place_frames.extend(part.latency.map(|offset| (part.place.clone(), id, offset)));
             round.add_targets(&part.place, &part.targets, part.window_ns);
         }
         // Which place it is the worker's record says.
@@ -599,6 +602,19 @@ impl Side {
     ) -> Result<Total, Refusal> {
         let mut rounds = self.rounds.range((visit, 0)..=(visit, u32::MAX));
         rounds.try_fold(Total::default(), |all, (_, round)| Ok(all.plus(of(round)?)))
+    }
+
+    /// Latencies of one of several places in all whole rounds.
+    pub fn latencies_in(&self, run: &RunData, place: &Place) -> Batches {
+        let position: HashMap<RoundId, usize> =
+            self.rounds.keys().enumerate().map(|(at, id)| (*id, at)).collect();
+        let mut batches = Batches::new(position.len());
+        for (_, round, offset) in self.place_frames.iter().filter(|(of, ..)| of == place) {
+            if let Some((at, histogram)) = position.get(round).zip((run.histograms)(*offset)) {
+                batches.add(*at, &histogram);
+            }
+        }
+        batches
     }
 
     /// Latencies of the given rounds only, for a comparison with a stack that lacks some.

@@ -3,6 +3,7 @@
 
 use super::reading::WorkloadView;
 use iotax_facts::machine::Target;
+use iotax_model::record::Place;
 use iotax_model::scenario::Medium;
 use iotax_stats::Refusal;
 use std::path::Path;
@@ -61,7 +62,7 @@ fn is_bare(reading: &WorkloadView, at: usize) -> bool {
     let mut targets =
         here.flat_map(|known| &known.facts.targets).filter(|one| paths.contains(&one.path.as_path()));
     stack.layers.is_empty()
-        && stack.medium.place().is_host()
+        && stack.medium.places().iter().all(Place::is_host)
         && reading.by_fio(at) == Some(false)
         && targets.all(has_no_workers)
 }

@@ -94,8 +94,13 @@ fn stack(name: &'static str, text: &'static str, latency_ns: f64) -> TwinStack {
     }
 }
 
-fn parts(parts: u32, ios: f64, window_ns: f64) -> Vec<SlicePart> {
+fn parts(parts: u32, ios: f64, window_ns: f64, samples: &[Sample]) -> Vec<SlicePart> {
     let all = f64::from(parts * (parts + 1) / 2);
+    let read = samples.iter().find(|sample| sample.metric == "read.latency");
+    let latency = read.and_then(|sample| match sample.value {
+        Value::Histogram(at) => Some(at),
+        _ => None,
+    });
     let part = |at: u32| SlicePart {
         place: Place::Guest(format!("vm{at}")),
         ios: (ios * f64::from(at + 1) / all) as u64,
@@ -103,6 +108,7 @@ fn parts(parts: u32, ios: f64, window_ns: f64) -> Vec<SlicePart> {
         reads: 0,
         writes: 0,
         window_ns: window_ns as u64,
+        latency,
         targets: Vec::new(),
     };
     if parts > 1 { (0..parts).map(part).collect() } else { Vec::new() }
@@ -346,6 +352,7 @@ impl Twin {
             service: job.rate_iops.map(|_| self.gaps(median, ios)),
         };
         let used = (ios * 1_000.0, ios * (2_000.0 + queued / 50.0));
+        let samples = samples(job, (ios, used.1), &histograms, window_ns);
         self.data.slices.push(Slice {
             set: 0,
             visit,
@@ -367,7 +374,6 @@ impl Twin {
             discarded_ios: 50,
             drain_ns: 300_000,
             errors: 0,
-            samples: samples(job, (ios, used.1), &histograms, window_ns),
             cpu: Some(cpu_times(used, window_ns)),
             gate: job.rw.writes().then_some(Gate {
                 waited_ns: 4_000_000,
@@ -380,7 +386,8 @@ impl Twin {
             late: None,
             run_again: 0,
             together: (self.stacks[stack].parts > 1).then_some(0.98),
-            parts: parts(self.stacks[stack].parts, ios, window_ns),
+            parts: parts(self.stacks[stack].parts, ios, window_ns, &samples),
+            samples,
         });
         self.clock_ns += window_ns as u64 + 6_000_000;
     }

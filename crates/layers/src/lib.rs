@@ -16,9 +16,11 @@ pub mod state;
 pub mod volume;
 
 use anyhow::{Context, Result, anyhow, bail};
+use iotax_facts::need::Find;
 use iotax_facts::vm::Vm;
 use iotax_host::Missing;
 use iotax_host::caches::WriteCache;
+use iotax_host::needs::AskedNeed;
 use iotax_host::probe::Probe;
 use iotax_load::{DataKind, Hold};
 use iotax_model::layer::{LayerHelp, tool};
@@ -172,6 +174,31 @@ impl Exposed {
     }
 }
 
+/// A program that only the words of a stack name.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NamedProgram {
+    /// Its name in the PATH, or its whole path.
+    pub program: String,
+    /// What for, a clause.
+    pub why: String,
+    /// What supplies it.
+    pub command: String,
+}
+
+impl NamedProgram {
+    /// As a place is asked for it.
+    pub fn asked(&self) -> AskedNeed {
+        let program = self.program.clone();
+        let find = if program.starts_with('/') { Find::File(program) } else { Find::Program(program) };
+        AskedNeed { id: format!("program {}", self.program), finds: vec![find] }
+    }
+
+    /// It, where `what` is lacking.
+    pub fn missing(&self, what: String) -> Missing {
+        Missing { what, why: self.why.clone(), command: self.command.clone(), reboot: false }
+    }
+}
+
 /// A member of the family.
 pub trait Layer: Sync {
     /// Its words.
@@ -192,7 +219,12 @@ pub trait Layer: Sync {
         Vec::new()
     }
 
-    /// What it lacks of what only its own words name; it may ask the machine, and makes nothing.
+    /// Programs that only its own words name; asked for where it lives.
+    fn programs(&self, _spec: &LayerSpec) -> Vec<NamedProgram> {
+        Vec::new()
+    }
+
+    /// What it lacks of what only its own words name on this host; it may ask the machine, and makes nothing.
     fn missing(&self, _spec: &LayerSpec) -> Vec<Missing> {
         Vec::new()
     }
@@ -317,6 +349,8 @@ pub struct PlanContext {
     pub own: Option<usize>,
     /// Places that are existing virtual machines.
     pub machines: BTreeMap<Place, Machine>,
+    /// What the steps would change without a consent, a sentence each: no run performs them.
+    pub consents_lacking: Vec<String>,
     instances: u32,
 }
 
@@ -356,6 +390,7 @@ impl PlanContext {
             drafts: Vec::new(),
             own: None,
             machines: BTreeMap::new(),
+            consents_lacking: Vec::new(),
             instances: 0,
         }
     }

@@ -10,7 +10,8 @@ use super::session::Session;
 use super::sets::Layout;
 use super::survey;
 use anyhow::Result;
-use iotax_layers::{layer_of, needs};
+use iotax_host::needs::AskedNeed;
+use iotax_layers::{NamedProgram, layer_of, needs};
 use iotax_model::scenario::{Scenario, Stack, in_guest};
 use iotax_steps::op::{Op, RemoteAgent};
 use iotax_steps::{Place, Step, StepId};
@@ -31,6 +32,20 @@ pub fn needs_of(scenario: &Scenario) -> NeedsByPlace {
         needs.entry(far).or_default().extend(layer.needs_far(spec));
     }
     needs
+}
+
+/// Programs that only the words of a scenario name, by the place where they run.
+fn programs_of(scenario: &Scenario) -> BTreeMap<Place, Vec<NamedProgram>> {
+    let mut programs: BTreeMap<Place, Vec<NamedProgram>> = BTreeMap::new();
+    for (spec, near) in scenario.stacks.iter().flat_map(Stack::layers_in_places) {
+        let known = programs.entry(near).or_default();
+        for named in layer_of(spec).map(|layer| layer.programs(spec)).unwrap_or_default() {
+            if !known.contains(&named) {
+                known.push(named);
+            }
+        }
+    }
+    programs
 }
 
 /// Whether anything is set up inside of a guest.
@@ -108,9 +123,11 @@ impl Session<'_> {
     /// Exit code 3 naming it, with the command that supplies it.
     pub(super) fn needs_are_met_elsewhere(&mut self) -> Result<()> {
         let mut lacking = Vec::new();
+        let mut programs = programs_of(self.scenario);
         for (place, ids) in needs_of(self.scenario) {
             if !place.is_host() && place != in_guest() {
-                lacking.extend(self.lacking_in(&place, &ids)?);
+                let programs = programs.remove(&place).unwrap_or_default();
+                lacking.extend(self.lacking_in(&place, &ids, &programs)?);
             }
         }
         all_met(&lacking)
@@ -122,21 +139,29 @@ impl Session<'_> {
     /// As [`Session::needs_are_met_elsewhere`].
     pub(super) fn needs_are_met_in_guests(&mut self, plan: &SetPlan) -> Result<()> {
         let ids = needs_of(self.scenario).remove(&in_guest()).unwrap_or_default();
+        let programs = programs_of(self.scenario).remove(&in_guest()).unwrap_or_default();
         let mut lacking = Vec::new();
         for guest in plan.guests.iter().filter(|guest| guest.files.steps.is_some()) {
-            lacking.extend(self.lacking_in(&guest.place, &ids)?);
+            lacking.extend(self.lacking_in(&guest.place, &ids, &programs)?);
         }
         all_met(&lacking)
     }
 
-    fn lacking_in(&mut self, place: &Place, ids: &BTreeSet<&'static str>) -> Result<Option<String>> {
-        match ids.is_empty() {
-            true => Ok(None),
-            false => Ok(survey::listed_in(
-                place,
-                &self.executor.place(place)?.missing(&needs::by_ids(ids.iter().copied()))?,
-            )),
+    fn lacking_in(
+        &mut self,
+        place: &Place,
+        ids: &BTreeSet<&'static str>,
+        programs: &[NamedProgram],
+    ) -> Result<Option<String>> {
+        if ids.is_empty() && programs.is_empty() {
+            return Ok(None);
         }
+        let executor = self.executor.place(place)?;
+        let mut missing = executor.missing(&needs::by_ids(ids.iter().copied()))?;
+        let asked: Vec<AskedNeed> = programs.iter().map(NamedProgram::asked).collect();
+        let lacking = executor.lacking(&asked)?.lacking.into_iter();
+        missing.extend(lacking.filter_map(|(at, what)| Some(programs.get(at)?.missing(what))));
+        Ok(survey::listed_in(place, &missing))
     }
 
     fn reach_labs(&mut self, places: &mut Places, plan: &LabPlan) -> Result<()> {

@@ -168,7 +168,8 @@ pub struct Done {
 pub(super) struct Slices {
     /// Of all places as one.
     pub ran: Ran,
-    /// What the processors of this host did meanwhile, where all places are guests on it.
+    /// What the processors of this host did meanwhile, and of other hosts that load with it, where guests on it are among the
+    /// places.
     pub host_cpu: Option<CpuTimes>,
     /// How several did it.
     pub together: Option<Together>,
@@ -526,7 +527,9 @@ impl Bench<'_> {
     fn device_reads(&mut self, worker: usize) -> Result<Option<u64>> {
         let ready = &self.ready[worker];
         // What another host reads is no business of the devices here.
-        let elsewhere = ready.members.iter().any(|member| member.place.is_ssh());
+        // Nor are the files that a lab has for drives media of this host.
+        let beside_here = ready.is_in(&Place::Host) && ready.members.len() > 1;
+        let elsewhere = beside_here || ready.members.iter().any(|member| member.place.is_ssh());
         let reads = self.workload.jobs.iter().any(|job| job.rw.reads());
         if elsewhere || !reads || !self.places.has(&Place::Host) {
             return Ok(None);
@@ -548,8 +551,9 @@ impl Bench<'_> {
     fn run(&mut self, worker: usize, bound: Bound, flush: bool, attempt: u32) -> Result<Slices> {
         let ready = &self.ready[worker];
         // A guest's CPU time is part of its host's, and what QEMU does for it is nowhere else.
-        let on_host =
-            ready.members.iter().all(|member| member.place.is_guest()) && self.places.has(&Place::Host);
+        let on_host = ready.members.iter().any(|member| member.place.is_guest())
+            && !ready.is_in(&Place::Host)
+            && self.places.has(&Place::Host);
         let start = self.starts.get(&worker).copied().unwrap_or_default();
         let discard_ns = start.tried_ns(self.least_discard_ns(), attempt).max(2 * start.drain_ns);
         let spec = SliceSpec::now(bound, discard_ns, flush);
@@ -638,6 +642,11 @@ impl Bench<'_> {
         let mut samples = self.samples(&done.result)?;
         let engine = done.engine_ns.map(|ns| sample("engine.cpu", "ns", Better::Lower, Value::Value(ns)));
         samples.extend(engine);
+        let mut parts = done.together.as_ref().map(|together| together.parts.clone()).unwrap_or_default();
+        let latencies = done.together.iter().flat_map(|together| &together.latencies);
+        for (part, latency) in parts.iter_mut().zip(latencies) {
+            part.latency = Some(self.store.histogram(latency)?);
+        }
         let result = &done.result;
         let slice = Slice {
             visit: self.visit,
@@ -666,7 +675,7 @@ impl Bench<'_> {
             together: done.together.as_ref().map(|together| together.share),
             late: done.together.as_ref().and_then(Together::late),
             run_again: done.run_again,
-            parts: done.together.as_ref().map(|together| together.parts.clone()).unwrap_or_default(),
+            parts,
         };
         Ok(self.store.append(&Record::Slice(slice))?)
     }

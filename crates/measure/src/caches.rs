@@ -8,6 +8,7 @@ use iotax_layers::{OwnCache, layer_of};
 use iotax_model::layer::ceph::held_back;
 use iotax_model::scenario::bdev;
 use iotax_model::scenario::{Medium, Scenario, Stack};
+use iotax_steps::Place;
 
 /// The known ones, the largest first; none where nothing writes. What other hosts and drives hold back is not known
 /// unless the user says it.
@@ -85,7 +86,8 @@ fn smallest_member(scenario: &Scenario, medium: &Medium, probe: &Probe) -> Optio
 
 /// Whether writes of a stack are acknowledged from this host's page cache.
 fn on_this_host(scenario: &Scenario, stack: &Stack) -> bool {
-    let load = buffered(scenario) && stack.medium.place().is_host() && guest_memory(stack).is_none();
+    let load =
+        buffered(scenario) && stack.medium.places().contains(&Place::Host) && guest_memory(stack).is_none();
     let caches = |at: usize| {
         let spec = &stack.layers[at];
         // What no kernel has, no kernel has copies of.

@@ -53,6 +53,8 @@ pub struct SetPlan {
     pub guests: Vec<guest::GuestPlan>,
     /// (index of the stack, what the load works on).
     pub targets: Vec<(usize, Exposed)>,
+    /// What the steps would change without a consent.
+    consents_lacking: Vec<String>,
 }
 
 impl SetPlan {
@@ -161,7 +163,22 @@ impl Ground<'_> {
         let whole =
             |index: &usize| Ok((*index, self.stack(*index, visit, Upto::Top, &mut context, &mut made)?));
         let targets = set.stacks.iter().map(whole).collect::<Result<_>>()?;
-        Ok(SetPlan { steps: context.steps, below_guests, in_guests, guests: context.guests, targets })
+        let PlanContext { steps, guests, consents_lacking, .. } = context;
+        Ok(SetPlan { steps, below_guests, in_guests, guests, targets, consents_lacking })
+    }
+
+    /// What the run would change of others' without their consent, a sentence each: `plan` shows it, `run` refuses.
+    ///
+    /// # Errors
+    /// As [`Ground::set`].
+    pub fn consents_lacking(&self) -> Result<Vec<String>> {
+        let mut lacking = Vec::new();
+        for set in &self.layout.sets {
+            lacking.extend(self.set(set, 0)?.consents_lacking);
+        }
+        lacking.sort();
+        lacking.dedup();
+        Ok(lacking)
     }
 
     /// What can be refused before anything is made: jobs larger than the smallest stack, files that would not

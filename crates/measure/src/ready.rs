@@ -1,6 +1,6 @@
 //! What `run`, `resume` and `plan` ask alike before anything is made: whether the stacks make sense here, and only then what this
-//! machine lacks. What does not exist, and all that is lacking beside it, is named at once: `run` refuses, and `plan` plans with
-//! drives of unknown size in its place. Nothing is fetched or made.
+//! machine lacks. What does not exist, consents that were not given, and all that is lacking beside it, is named at once: `run`
+//! refuses, and `plan` plans with drives of unknown size in its place. Nothing is fetched or made.
 
 use super::plan::Ground;
 use super::sets::{Layout, layout};
@@ -21,7 +21,7 @@ pub struct Ready {
     pub survey: Survey,
     /// What guests are made of, with a kernel that may still have to be fetched.
     pub guest_parts: Option<Parts>,
-    /// Devices and files that were named and do not exist, a sentence each.
+    /// Devices and files that were named and do not exist, and consents that were not given, a sentence each.
     absent: Vec<String>,
     /// What is lacking.
     missing: Vec<Missing>,
@@ -42,7 +42,7 @@ impl Ready {
     /// The same as an error.
     ///
     /// # Errors
-    /// Naming everything: exit code 2 where something that was named does not exist, else 3.
+    /// Naming everything: exit code 2 where something that was named does not exist or a consent is missing, else 3.
     pub fn met(&self, scenario: &Scenario) -> Result<()> {
         self.lacks(scenario).map_or(Ok(()), |all| Err(self.refusal(all).into()))
     }
@@ -81,11 +81,13 @@ pub fn ready(scenario: &Scenario) -> Result<Ready> {
     };
     let tag = RunTag::of_none();
     let (found, parts) = (&survey.found, guest_parts.clone());
-    let bounds = Ground { scenario, layout: &layout, found, guest_parts: parts, tag }.bounds().err();
+    let ground = Ground { scenario, layout: &layout, found, guest_parts: parts, tag };
+    let bounds = ground.bounds().err();
+    let consents = if bounds.is_none() { ground.consents_lacking()? } else { Vec::new() };
     let (lacking, wrong): (Vec<Error>, Vec<Error>) =
         bounds.into_iter().partition(|error| code_of(error) == UNMET_NEED);
     also.extend(lacking);
-    let mut absent: Vec<String> = absent.into_iter().map(|absent| absent.why).collect();
+    let mut absent: Vec<String> = absent.into_iter().map(|absent| absent.why).chain(consents).collect();
     let refused = match wrong.into_iter().next() {
         Some(wrong) if absent.is_empty() => return Err(wrong),
         wrong => wrong.map(|wrong| absent.push(format!("{wrong:#}"))).is_some(),

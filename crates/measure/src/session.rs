@@ -166,6 +166,8 @@ impl Session<'_> {
         }
         // All that can be refused is refused before the first file is made and filled.
         let Bounds { region, left_to_write } = self.ground(layout).bounds()?;
+        let lacking = self.ground(layout).consents_lacking()?;
+        ensure!(lacking.is_empty(), Failed::input(lacking.join("\n")));
         for text in self.ground(layout).guest_warnings()? {
             self.warn("guests", "", text)?;
         }
@@ -691,7 +693,7 @@ impl Session<'_> {
 
     /// Places that work for a stack and have no load of it; guests on this host are this host, unless the load is in one.
     fn places_below(&self, index: usize, exposed: &Exposed) -> Vec<Place> {
-        let counted = exposed.place.is_guest();
+        let counted = exposed.loaded().iter().any(|(place, _)| place.is_guest());
         let of = |place: Place| if place.is_guest() { Place::Host } else { place };
         let below: BTreeSet<Place> = self.scenario.stacks[index].places().into_iter().map(of).collect();
         below.into_iter().filter(|place| !(exposed.is_in(place) || counted && place.is_host())).collect()

@@ -109,7 +109,7 @@ pub fn needs_of(scenario: &Scenario) -> BTreeSet<&'static str> {
         if stack.places().iter().any(Place::is_ssh) {
             ids.insert("ssh");
         }
-        if !stack.medium.place().is_host() {
+        if !stack.medium.places().contains(&Place::Host) {
             continue;
         }
         if stack.medium.face() == Face::Rbd {
@@ -353,7 +353,7 @@ impl Survey {
 
     /// A consent that names nothing under test is a slip of the pen, and may be meant for a disk that is.
     fn warn_of_idle_consents(&mut self, scenario: &Scenario) {
-        if scenario.stacks.iter().any(|stack| stack.medium.host().is_some()) {
+        if scenario.stacks.iter().any(|stack| stack.medium.places().iter().any(Place::is_ssh)) {
             return; // The devices over there are not known yet.
         }
         let images: Vec<String> =

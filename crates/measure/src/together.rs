@@ -4,7 +4,7 @@
 use super::bench::{Member, Slices, cpu_times};
 use super::places::{Places, Reached};
 use anyhow::{Context, Result};
-use iotax_load::{Bound, SliceResult, SliceSpec};
+use iotax_load::{Bound, Histogram, SliceResult, SliceSpec};
 use iotax_model::record::{CpuTimes, OnTarget, SlicePart};
 use iotax_steps::Place;
 use iotax_steps::wire::agent::READY_BEFORE_NS;
@@ -46,6 +46,8 @@ pub struct Together {
     pub share: f64,
     /// What each did.
     pub parts: Vec<SlicePart>,
+    /// Latencies of each.
+    pub latencies: Vec<Histogram>,
     /// Share of the whole window that had passed when the last began.
     late: f64,
     /// Who began first, and who last.
@@ -93,8 +95,8 @@ impl Together {
     }
 }
 
-/// Runs a slice of `worker` in all places, after a longer lead with every attempt; `on_host`: they are guests of this host,
-/// whose CPU time is wanted. `in_vain`: what was written where it fails.
+/// Runs a slice of `worker` in all places, after a longer lead with every attempt; `on_host`: guests of this host are among them,
+/// and it is not: its CPU time is wanted. `in_vain`: what was written where it fails.
 ///
 /// # Errors
 /// When a peer is lost or refuses.
@@ -118,7 +120,19 @@ pub(super) fn slice(
     let answers = answers.into_iter().collect::<Result<Vec<Answer>>>()?;
     *in_vain = 0;
     let (ran, together) = merged(&loaded, &answers, spec.bound).context("no places")?;
+    let host_cpu = of_machines(&loaded, &answers, host_cpu);
     Ok(Slices { ran, host_cpu, together: Some(together) })
+}
+
+/// CPU time of all machines that a load with guests of this host in it runs on; `None`: there is no guest, or one machine does
+/// not report it. A guest's is in its host's, which is one of the places or `host`.
+fn of_machines(places: &[&Place], answers: &[Answer], host: Option<CpuTimes>) -> Option<CpuTimes> {
+    if !places.iter().any(|place| place.is_guest()) {
+        return None;
+    }
+    let here = if places.contains(&&Place::Host) { CpuTimes::default() } else { host? };
+    let machines = places.iter().zip(answers).filter(|(place, _)| !place.is_guest());
+    machines.map(|(_, (ran, _))| ran.cpu).try_fold(here, |sum, one| Some(sum.plus(one?)))
 }
 
 /// What was done on each of several targets of a place.
@@ -211,9 +225,13 @@ fn merged(places: &[&Place], answers: &[Answer], bound: Bound) -> Option<(Ran, T
     };
     let mut all = SliceResult { window_start_ns: first, window_ns, ..SliceResult::default() };
     let mut cpu = Some(CpuTimes::default());
-    for (ran, _) in answers {
+    // What a guest of this host computes is in what this host does.
+    let here = places.contains(&&Place::Host);
+    for (place, (ran, _)) in places.iter().zip(answers) {
         all.add(&ran.result);
-        cpu = cpu.zip(ran.cpu).map(|(sum, one)| sum.plus(one));
+        if !(here && place.is_guest()) {
+            cpu = cpu.zip(ran.cpu).map(|(sum, one)| sum.plus(one));
+        }
     }
     // Each flushes right behind its own end: what all have on the disk is there when the last flush is through.
     let flushes: Option<Vec<u64>> = answers.iter().map(flushed).collect();
@@ -225,12 +243,19 @@ fn merged(places: &[&Place], answers: &[Answer], bound: Bound) -> Option<(Ran, T
         reads: ran.result.read.ios,
         writes: ran.result.write.ios,
         window_ns: ran.result.window_ns,
+        latency: None,
         targets: on_targets(&ran.result),
+    };
+    let latencies = |(ran, _): &Answer| {
+        let mut all = Histogram::new();
+        ran.result.directions().iter().for_each(|one| all.merge(&one.latency));
+        all
     };
     let whole = (last - first).max(1) as f64;
     let together = Together {
         share: shared as f64 / whole,
         parts: places.iter().zip(answers).map(part).collect(),
+        latencies: answers.iter().map(latencies).collect(),
         late: (latest - first) as f64 / whole,
         ends: [first_place, last_place].map(Place::clone),
         apart_ns: latest - first,
@@ -251,6 +276,33 @@ mod tests {
         }
         let cpu = Some(CpuTimes { user_ns: window_ns, idle_ns: 1, ..CpuTimes::default() });
         (Ran { result, cpu }, offset)
+    }
+
+    /// Each of the answers has 1000 ns of user time.
+    #[test]
+    fn cpu_time_of_a_guest_is_counted_once_with_its_hosts() {
+        let host = Some(CpuTimes { user_ns: 5000, ..CpuTimes::default() });
+        let of = |places: [Place; 2], host| {
+            let answers = [answer(0, 1000, 10, 0), answer(0, 1000, 10, 0)];
+            let places = places.each_ref();
+            let cpu = merged(&places, &answers, Bound::Time { ns: 1000 }).unwrap().0.cpu;
+            let ns = |cpu: Option<CpuTimes>| cpu.map(|cpu| cpu.user_ns);
+            (ns(cpu), ns(of_machines(&places, &answers, host)))
+        };
+        let (ssh, lab) = (Place::Ssh("a".into()), Place::Guest("lab".into()));
+        assert_eq!(of([ssh.clone(), Place::Host], None), (Some(2000), None));
+        assert_eq!(
+            of([lab.clone(), Place::Host], None),
+            (Some(1000), Some(1000)),
+            "the lab runs on this host"
+        );
+        assert_eq!(
+            of([lab.clone(), ssh.clone()], host),
+            (Some(2000), Some(6000)),
+            "this host's, and the other's"
+        );
+        assert_eq!(of([lab.clone(), "vm1".into()], host), (Some(2000), Some(5000)));
+        assert_eq!(of([lab, ssh], None), (Some(2000), None));
     }
 
     fn merged_of(places: [&str; 2], answers: &[Answer], bound: Bound) -> Option<(Ran, Together)> {

@@ -523,6 +523,9 @@ pub struct SlicePart {
     pub writes: u64,
     /// Length of its own window.
     pub window_ns: u64,
+    /// Latencies of all of its I/Os, as [`Value::Histogram`] finds them; `None` in records of before 2026-11-26.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub latency: Option<u64>,
     /// Of several targets there (disks of a guest): each, in the order of the worker's record.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub targets: Vec<OnTarget>,

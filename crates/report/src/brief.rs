@@ -5,7 +5,7 @@ use super::grouped::{self, One};
 use super::number::{Shown, change};
 use super::table::{LeftOut, Table, wrapped};
 use super::verdicts::{self, Said};
-use super::{capital, durability, imported, sheet, states, sweep, terminal, verification};
+use super::{capital, crowd, durability, imported, sheet, states, sweep, terminal, verification};
 use iotax_analysis::Findings;
 use iotax_analysis::findings::{
     Bill, Charges, Comparison, DirectionComparison, Quantity, Role, Row, WorkloadFindings,
@@ -36,7 +36,22 @@ pub fn brief(findings: &Findings, command: &str, width: usize) -> String {
     let gap = if verdicts.is_empty() { "" } else { "\n" };
     let empty = !findings.workloads.is_empty() && findings.workloads.iter().all(sheet::is_empty);
     let nothing = if empty { wrapped(&capital(sheet::EMPTY), width, "  ") } else { String::new() };
-    format!("{top}{nothing}{gap}{verdicts}{table}{}", closing(&marks(&table)))
+    let used = lines_of(&top) + lines_of(&nothing) + lines_of(gap) + lines_of(&verdicts) + lines_of(&table);
+    let places = places(findings, LINES.saturating_sub(used + fixed - lines_of(&top)), width);
+    format!("{top}{nothing}{gap}{verdicts}{table}{places}{}", closing(&marks(&format!("{table}{places}"))))
+}
+
+/// Rows of the places that load a stack together, of the stacks for which there is room.
+fn places(findings: &Findings, mut room: usize, width: usize) -> String {
+    let crowds = findings.workloads.iter().flat_map(|workload| &workload.crowds);
+    let one = |(title, table): (String, Table)| {
+        let text = format!("{}{}", indented(&title, width), table.text(width, &mut LeftOut::default()));
+        let lines = lines_of(&text);
+        let fits = lines <= room;
+        room -= if fits { lines } else { 0 };
+        fits.then_some(text)
+    };
+    crowds.map(|crowd| crowd::places(crowd, true)).filter_map(one).collect()
 }
 
 /// The table alone, its most telling rows in so many lines.

@@ -54,14 +54,14 @@ impl<'a> Line<'a> {
     }
 
     fn name(&self) -> String {
-        let emulated = if self.crowd.emulated.is_some() { " ~" } else { "" };
         let without = match self.crowd.left_out.as_slice() {
             [] => String::new(),
             names => format!(" without {}", names.join(", ")),
         };
         match self.direction {
             Some(one) => format!("  {}s", one.direction),
-            None => format!("{}{without}{emulated}", self.crowd.stack),
+            None if without.is_empty() => marked(self.crowd),
+            None => format!("{}{without}", marked(self.crowd)),
         }
     }
 
@@ -99,23 +99,41 @@ impl<'a> Line<'a> {
     }
 }
 
-/// A row each place of each stack that is loaded in several; `None` where there is none.
-pub(super) fn places(workload: &WorkloadFindings) -> Option<Table> {
-    let rows: Vec<(&Crowd, &PlaceRow)> =
-        workload.crowds.iter().flat_map(|crowd| crowd.rows.iter().map(move |row| (crowd, row))).collect();
+/// More rows than these are no short table.
+const MANY: usize = 8;
+
+/// A row each place of a stack that is loaded in several, with its title. `short`: of many the fastest, the median and the
+/// slowest alone.
+pub(super) fn places(crowd: &Crowd, short: bool) -> (String, Table) {
+    let stack = marked(crowd);
+    let mut rows: Vec<&PlaceRow> = crowd.rows.iter().collect();
+    let title = match rows.len() {
+        all if short && all > MANY => {
+            let iops = |row: &PlaceRow| row.iops.value().unwrap_or(0.0);
+            rows.sort_by(|one, other| iops(other).total_cmp(&iops(one)));
+            rows = vec![rows[0], rows[all / 2], rows[all - 1]];
+            format!("fastest, median and slowest of the {all} places of {stack}")
+        }
+        _ => format!("places of {stack}"),
+    };
     let mut table = Table::default();
-    let cells =
-        |cell: &dyn Fn(&PlaceRow) -> String| rows.iter().map(|(_, row)| cell(row)).collect::<Vec<_>>();
+    let cells = |cell: &dyn Fn(&PlaceRow) -> String| rows.iter().map(|row| cell(row)).collect::<Vec<_>>();
     let figure = |figure: Option<&Figure>| figure.map_or_else(|| "-".to_owned(), |one| Shown::of(one).cell());
-    table.push("stack", 0, rows.iter().map(|(crowd, _)| crowd.stack.clone()).collect());
     table.push("place", 0, cells(&|row| row.place.clone()));
     table.push("IOPS", 0, cells(&|row| figure(Some(&row.iops))));
-    table.push("throughput", 1, cells(&|row| figure(Some(&row.bytes_per_s))));
-    if rows.iter().any(|(_, row)| row.read_iops.is_some()) {
+    table.push("throughput", 3, cells(&|row| figure(Some(&row.bytes_per_s))));
+    table.push("of the mean", 0, cells(&|row| share(&row.of_mean).cell()));
+    table.push("p99", 1, cells(&|row| figure(Some(&row.p99))));
+    if rows.iter().any(|row| row.read_iops.is_some()) {
         table.push("read IOPS", 2, cells(&|row| figure(row.read_iops.as_ref())));
         table.push("write IOPS", 2, cells(&|row| figure(row.write_iops.as_ref())));
     }
-    (!rows.is_empty()).then_some(table)
+    (title, table)
+}
+
+fn marked(crowd: &Crowd) -> String {
+    let emulated = if crowd.emulated.is_some() { " ~" } else { "" };
+    format!("{}{emulated}", crowd.stack)
 }
 
 /// `812 (vm0)`

@@ -177,6 +177,8 @@ impl Lines<'_> {
             let figures = [
                 ("iops", Some(&row.iops)),
                 ("throughput", Some(&row.bytes_per_s)),
+                ("share of the mean", Some(&row.of_mean)),
+                ("p99", Some(&row.p99)),
                 ("read iops", row.read_iops.as_ref()),
                 ("write iops", row.write_iops.as_ref()),
             ];

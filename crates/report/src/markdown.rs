@@ -146,6 +146,15 @@ fn section(findings: &Findings, workload: &WorkloadFindings) -> String {
     out += &list("", workload.clusters.iter().map(|one| one.sentence.clone()).collect());
     if let Some(table) = crowd::table(workload) {
         out += &format!("{}\n{}", table.markdown(), list("", crowd::sentences(workload).collect()));
+        for crowd in &workload.crowds {
+            let (title, table) = crowd::places(crowd, true);
+            out += &format!("{}:\n\n{}\n", capital(&escaped(&title)), table.markdown());
+            let (all, whole) = crowd::places(crowd, false);
+            if all != title {
+                let (all, whole) = (capital(&escaped(&all)), whole.markdown());
+                out += &format!("<details><summary>{all}</summary>\n\n{whole}\n</details>\n\n");
+            }
+        }
     }
     if let Some(table) = sheet::targets(workload) {
         let (title, table) = (sheet::TARGETS, table.markdown());

@@ -153,6 +153,9 @@ fn section(findings: &Findings, workload: &WorkloadFindings, width: usize, left_
     out += &in_states(workload, width, left_out);
     if let Some(table) = crowd::table(workload) {
         out += &format!("\n{}{}", table.text(width, left_out), list("", crowd::sentences(workload), width));
+        for (title, table) in workload.crowds.iter().map(|crowd| crowd::places(crowd, true)) {
+            out += &format!("\n{}{}", indented(&title, width), table.text(width, left_out));
+        }
     }
     if let Some(table) = sheet::targets(workload) {
         out += &format!("\n  {}\n{}", sheet::TARGETS, table.text(width, left_out));

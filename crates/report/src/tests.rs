@@ -1,6 +1,7 @@
 //! Every renderer on every kind of run: snapshots for text, structure for the page.
 
 use super::{ALL, Page, by_name};
+use iotax_analysis::findings::crowd::PlaceRow;
 use iotax_analysis::findings::{EngineReport, Figure};
 use iotax_analysis::twin::{self, FIXTURES};
 use iotax_analysis::{Findings, findings};
@@ -725,4 +726,21 @@ fn ceilings_and_sweeps_of_a_mix_have_reads_and_writes_apart_in_every_format() {
         let text = render(&found, name, 400);
         assert!(text.contains("reads") && text.contains("writes"), "{name}");
     }
+}
+
+#[test]
+fn of_many_places_a_terminal_shows_three_and_markdown_all() {
+    let mut found = fixture("crowd").clone();
+    let crowd = &mut found.workloads[0].crowds[0];
+    let row = crowd.rows[3].clone();
+    crowd.rows.extend((4..9).map(|at| PlaceRow { place: format!("vm{at}"), ..row.clone() }));
+    let terminal = render(&found, "terminal", 80);
+    assert!(terminal.contains("fastest, median and slowest of the 9 places of vm x4"), "{terminal}");
+    let table = terminal.split("9 places of vm x4").nth(1).unwrap().split("\n\n").next().unwrap();
+    assert_eq!(table.matches("\n  vm").count(), 3, "{table}");
+    assert!(["of the mean", "p99", "vm0 "].iter().all(|word| table.contains(word)), "{table}");
+    let markdown = render(&found, "markdown", 80);
+    assert!((0..9).all(|at| markdown.contains(&format!("| vm{at} |"))), "{markdown}");
+    let few = render(fixture("crowd"), "terminal", 80);
+    assert!(few.contains("\n  places of vm x4") && few.contains("\n  vm2 "), "{few}");
 }

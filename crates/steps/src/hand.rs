@@ -10,7 +10,8 @@ use super::{Place, RunTag, StepOutput};
 use crate::guest::DiskKey;
 use anyhow::{Result, anyhow, bail};
 use iotax_host::Missing;
-use iotax_host::needs::Need;
+use iotax_host::needs::{AskedNeed, Need, distribution};
+use iotax_host::probe::Probe;
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 use std::path::PathBuf;
@@ -38,13 +39,40 @@ pub trait PlaceExecutor: Send {
     fn threads(&mut self, op: &Op, made: &StepOutput) -> Result<Vec<ServingThread>>;
     /// What undoing found that is worth a word and is no failure, since this was last asked.
     fn notes(&mut self) -> Vec<String>;
+    /// What of these is lacking there.
+    fn lacking(&mut self, asked: &[AskedNeed]) -> Result<Lacking>;
     /// What of these needs (ids of `host::needs`) is unmet there.
-    fn missing(&mut self, needs: &[Need]) -> Result<Vec<Missing>>;
+    ///
+    /// # Errors
+    /// As [`PlaceExecutor::lacking`].
+    fn missing(&mut self, needs: &[Need]) -> Result<Vec<Missing>> {
+        let asked: Vec<AskedNeed> = needs.iter().map(Need::asked).collect();
+        let Lacking { lacking, distribution } = self.lacking(&asked)?;
+        let missing = |(at, what)| Some(needs.get::<usize>(at)?.lacking(&distribution, what));
+        Ok(lacking.into_iter().filter_map(missing).collect())
+    }
     /// From now on tells whoever watches how far something long is; they may end it.
     fn watched_by(&mut self, _watcher: SharedWatcher) {}
     /// Whether the place has ended, with all that was made in it.
     fn is_gone(&mut self) -> bool {
         false
+    }
+}
+
+/// What a place lacks.
+#[derive(Debug, Default)]
+pub struct Lacking {
+    /// Index of what was asked, and what is lacking, in words.
+    pub lacking: Vec<(usize, String)>,
+    /// The distribution that packages there are named by.
+    pub distribution: Vec<String>,
+}
+
+impl Lacking {
+    /// What the machine of the probe lacks.
+    pub fn on(probe: &Probe, asked: &[AskedNeed]) -> Lacking {
+        let lacking = asked.iter().enumerate().filter_map(|(at, need)| Some((at, need.lacking(probe)?)));
+        Lacking { lacking: lacking.collect(), distribution: distribution(probe) }
     }
 }
 

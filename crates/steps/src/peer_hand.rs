@@ -4,7 +4,7 @@
 use super::wire::message::{Request, Response};
 use super::wire::peer::Peer;
 use crate::guest::{self, DiskKey};
-use crate::hand::{PlaceExecutor, SharedWatcher, tell};
+use crate::hand::{Lacking, PlaceExecutor, SharedWatcher, tell};
 use crate::op::Op;
 use crate::settings::ThingSettings;
 use crate::state::ArrayState;
@@ -12,8 +12,7 @@ use crate::system::{NotOurs, NothingMade, wait_until};
 use crate::threads::ServingThread;
 use crate::{RunTag, StepOutput};
 use anyhow::{Context, Result, anyhow};
-use iotax_host::Missing;
-use iotax_host::needs::{AskedNeed, Need, distribution};
+use iotax_host::needs::AskedNeed;
 use iotax_host::probe::Probe;
 use iotax_units::exit::{Failed, code_of};
 use serde::{Deserialize, Serialize};
@@ -204,8 +203,8 @@ fn act(executor: &mut dyn PlaceExecutor, asked: Asked) -> Result<Told> {
         Asked::Notes => Told::Notes { notes: executor.notes() },
         Asked::Missing { needs } => {
             let probe = Probe::here(Path::new("/"), guest::findings::FINDINGS);
-            let lacking = needs.iter().enumerate().filter_map(|(at, need)| Some((at, need.lacking(&probe)?)));
-            Told::Missing { lacking: lacking.collect(), distribution: distribution(&probe) }
+            let Lacking { lacking, distribution } = Lacking::on(&probe, &needs);
+            Told::Missing { lacking, distribution }
         }
     })
 }
@@ -327,12 +326,9 @@ impl PlaceExecutor for RemoteExecutor {
         }
     }
 
-    fn missing(&mut self, needs: &[Need]) -> Result<Vec<Missing>> {
-        match self.ask(&Asked::Missing { needs: needs.iter().map(Need::asked).collect() })? {
-            Told::Missing { lacking, distribution } => {
-                let missing = |(at, what)| Some(needs.get::<usize>(at)?.lacking(&distribution, what));
-                Ok(lacking.into_iter().filter_map(missing).collect())
-            }
+    fn lacking(&mut self, asked: &[AskedNeed]) -> Result<Lacking> {
+        match self.ask(&Asked::Missing { needs: asked.to_vec() })? {
+            Told::Missing { lacking, distribution } => Ok(Lacking { lacking, distribution }),
             other => Err(self.strange(&other)),
         }
     }
@@ -356,7 +352,7 @@ mod tests {
     use crate::handler::Machine;
     use crate::op::MakeDirectory;
     use iotax_facts::need::{Find, Requirement, Supply, everywhere};
-    use iotax_host::needs::{self, OWN};
+    use iotax_host::needs::{self, Need, OWN};
 
     fn executor() -> RemoteExecutor {
         let mut peer = Peer::in_process("elsewhere", Box::new(Machine::default())).unwrap();

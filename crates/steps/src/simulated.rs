@@ -2,7 +2,7 @@
 //! to test that a plan is undone from any prefix, without root. It refuses what the real one refuses: taking away what another
 //! stands on, making what exists, changing what is not there.
 
-use super::hand::PlaceExecutor;
+use super::hand::{Lacking, PlaceExecutor};
 use super::loops::FileId;
 use super::op::{Act, ExportSpdkNvmf, Op};
 use super::queue::Settings;
@@ -15,9 +15,8 @@ use super::{PathRef, ProcessId, RunTag, StepOutput};
 use crate::guest::DiskKey;
 use anyhow::{Result, anyhow, bail, ensure};
 use iotax_facts::vm::Vm;
-use iotax_host::Missing;
 use iotax_host::block::Identity;
-use iotax_host::needs::Need;
+use iotax_host::needs::AskedNeed;
 use std::path::{Path, PathBuf};
 
 /// The setting that limits ZFS's cache.
@@ -416,7 +415,7 @@ impl PlaceExecutor for SimulatedSystem {
         Vec::new()
     }
 
-    fn missing(&mut self, _: &[Need]) -> Result<Vec<Missing>> {
-        Ok(Vec::new())
+    fn lacking(&mut self, _: &[AskedNeed]) -> Result<Lacking> {
+        Ok(Lacking::default())
     }
 }

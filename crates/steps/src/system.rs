@@ -1,6 +1,6 @@
 //! This machine, as operations change it. Its simulated twin is used to test undo from every prefix of a plan.
 
-use super::hand::{PlaceExecutor, SharedWatcher, tell};
+use super::hand::{Lacking, PlaceExecutor, SharedWatcher, tell};
 use super::hypervisor;
 use super::loops::FileId;
 use super::op::{Act, ExportSpdkNvmf, Op};
@@ -15,11 +15,10 @@ use super::{ProcessId, RunTag, StepOutput, spdk};
 use crate::guest::disk::{self, DiskKey};
 use anyhow::{Context, Result, bail};
 use iotax_facts::vm::Vm;
-use iotax_host::Missing;
 use iotax_host::block::Identity;
 use iotax_host::guard::inspect::identity_of;
 use iotax_host::guard::marker;
-use iotax_host::needs::{self, Need};
+use iotax_host::needs::AskedNeed;
 use iotax_host::probe::{GuestProbe, Probe};
 use iotax_sys::child;
 use serde::{Deserialize, Serialize};
@@ -177,8 +176,8 @@ impl PlaceExecutor for RealSystem {
         std::mem::take(&mut self.notes)
     }
 
-    fn missing(&mut self, needs: &[Need]) -> Result<Vec<Missing>> {
-        Ok(needs::missing(needs, Path::new("/"), GuestProbe::NOT_ASKED))
+    fn lacking(&mut self, asked: &[AskedNeed]) -> Result<Lacking> {
+        Ok(Lacking::on(&Probe::here(Path::new("/"), GuestProbe::NOT_ASKED), asked))
     }
 
     fn watched_by(&mut self, watcher: SharedWatcher) {

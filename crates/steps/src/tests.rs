@@ -4,7 +4,7 @@
 use super::clean::{Cleaned, undo_all};
 use super::engine::fio::{Client, Part};
 use super::executor::Executor;
-use super::hand::{PlaceExecutor, PlaceExecutors};
+use super::hand::{Lacking, PlaceExecutor, PlaceExecutors};
 use super::journal::{self, Entry, Journal};
 use super::loops::{self, LoopOf};
 use super::op::{
@@ -28,9 +28,8 @@ use crate::guest::DiskKey;
 use anyhow::Result;
 use iotax_facts::tool::{Gives, MadePath, StateQuery, ToolCommands};
 use iotax_facts::vm::{Manager, Vm};
-use iotax_host::Missing;
 use iotax_host::guard::rig;
-use iotax_host::needs::Need;
+use iotax_host::needs::AskedNeed;
 use iotax_load::DataKind;
 use proptest::prelude::*;
 use std::collections::BTreeMap;
@@ -59,7 +58,7 @@ forward! {
     settings(op: &Op, made: &StepOutput) -> Result<ThingSettings>;
     threads(op: &Op, made: &StepOutput) -> Result<Vec<ServingThread>>;
     notes() -> Vec<String>;
-    missing(needs: &[Need]) -> Result<Vec<Missing>>;
+    lacking(asked: &[AskedNeed]) -> Result<Lacking>;
 }
 
 /// Both ends of every fabric, over the device of step 2.

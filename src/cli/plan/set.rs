@@ -132,7 +132,17 @@ pub fn targets(view: &View, plan: &SetPlan, stacks: &[Stack], what: &str) -> Str
         let places = show_names(std::iter::once(&exposed.place).chain(copies));
         let at_once = if exposed.copies.is_empty() { "" } else { " at once" };
         let in_guest = plan.guests.iter().any(|guest| exposed.is_in(&guest.place));
-        let paths: Vec<String> = exposed.paths.iter().map(ToString::to_string).collect();
+        let alike = exposed.copies.iter().all(|(_, path)| exposed.paths == [path.clone()]);
+        let paths: Vec<String> = match alike {
+            true => exposed.paths.iter().map(ToString::to_string).collect(),
+            false => {
+                let loaded = exposed.loaded().into_iter();
+                let on = |(place, paths): (&Place, Vec<&PathRef>)| {
+                    paths.iter().map(|path| format!("{path} on {place}")).collect::<Vec<_>>()
+                };
+                loaded.flat_map(on).collect()
+            }
+        };
         let target = match paths.as_slice() {
             // The guest's own line has its disks.
             _ if in_guest && !view.commands => String::new(),

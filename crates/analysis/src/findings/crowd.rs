@@ -95,6 +95,10 @@ pub struct PlaceRow {
     pub iops: Figure,
     /// Bytes a second (acknowledged).
     pub bytes_per_s: Figure,
+    /// Its I/Os a second over the mean of all places.
+    pub of_mean: Figure,
+    /// 99th percentile of the latency of all of its I/Os, in ns.
+    pub p99: Figure,
     /// Of a mix, reads a second.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub read_iops: Option<Figure>,

@@ -37,13 +37,16 @@ impl Layer for Domain {
             )
         })?;
         let vm = &machine.vm;
-        let force = machine.may_change.with_context(|| {
-            format!(
+        if machine.may_change.is_none() {
+            let lacking = format!(
                 "{}: {vm} would be shut down, changed and started, and afterwards restored; hint: allow this with \
                  --change {vm}",
                 spec.origin
-            )
-        })?;
+            );
+            if !context.consents_lacking.contains(&lacking) {
+                context.consents_lacking.push(lacking);
+            }
+        }
         ensure!(
             !spec.options.is_empty(),
             "{}: nothing is changed; hint: write domain(cache=none)",
@@ -58,7 +61,7 @@ impl Layer for Domain {
             vm: vm.clone(),
             disk: machine.disk_at(path).cloned(),
             settings: spec.options.clone(),
-            force,
+            force: machine.may_change.unwrap_or(false),
             host: place.ssh_host().map(str::to_owned),
             before: None,
         };

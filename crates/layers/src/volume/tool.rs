@@ -3,7 +3,7 @@
 
 use super::array_of;
 use crate::state::Move;
-use crate::{Claim, Exposed, FirstWrites, Layer, PlanContext, size};
+use crate::{Claim, Exposed, FirstWrites, Layer, NamedProgram, PlanContext, size};
 use anyhow::{Context, Result, ensure};
 use iotax_facts::tool::{Gives, PARTS, Piece, RUN, Slots, pieces};
 use iotax_host::Missing;
@@ -28,23 +28,26 @@ impl Layer for ByTool {
         &HELP
     }
 
-    fn missing(&self, spec: &LayerSpec) -> Vec<Missing> {
+    fn programs(&self, spec: &LayerSpec) -> Vec<NamedProgram> {
         let Some(tool) = &spec.tool else { return Vec::new() };
-        let is_there = |program: &str| match program.starts_with('/') {
-            true => Path::new(program).is_file(),
-            false => program_path(program).is_some(),
-        };
-        let lacking = tool.commands.programs().into_iter().filter(|program| !is_there(program));
-        let one = |program: &str| Missing {
-            what: format!("{program} is not installed"),
+        let one = |program: &str| NamedProgram {
+            program: program.to_owned(),
             why: format!("for [tool.{}], which runs it", tool.name),
             command: format!(
                 "install the package that contains {program}, or write its absolute path in [tool.{}]",
                 tool.name
             ),
-            reboot: false,
         };
-        lacking.map(one).collect()
+        tool.commands.programs().into_iter().map(one).collect()
+    }
+
+    fn missing(&self, spec: &LayerSpec) -> Vec<Missing> {
+        let is_there = |program: &str| match program.starts_with('/') {
+            true => Path::new(program).is_file(),
+            false => program_path(program).is_some(),
+        };
+        let lacking = self.programs(spec).into_iter().filter(|named| !is_there(&named.program));
+        lacking.map(|named| named.missing(format!("{} is not installed", named.program))).collect()
     }
 
     fn claim(&self, _: &LayerSpec) -> Claim {

@@ -95,37 +95,30 @@ fn distinct(members: &[MediumExpr], media: &[Medium]) -> Checked<()> {
     Ok(())
 }
 
-/// Members of an `each([..])` may be on several hosts, which begin every slice at one time. What joins them, and other places, are
-/// one place: one worker loads all members there.
+/// Members of an `each([..])` may be in several places (this host, hosts over ssh, labs), which begin every slice at one time. What
+/// joins them is in one place.
 fn can_begin_together(members: &[MediumExpr], media: &[Medium], joined: bool) -> Checked<()> {
     let place = |medium: &Medium| match medium.place() {
         Place::Host => "on this host".to_owned(),
         there => format!("on {there}"),
     };
-    let on_hosts = media.iter().all(|medium| medium.host().is_some());
     let elsewhere = |medium: &Medium| medium.place() != media[0].place();
-    let Some(at) = media.iter().position(elsewhere).filter(|_| joined || !on_hosts) else {
+    let Some(at) = media.iter().position(elsewhere).filter(|_| joined) else {
         return of_our_own(members, media);
     };
     let (expr, first) = (&members[at], &members[0]);
     let why = format!(
-        "\"{}\" is {}, and \"{}\" {}: they cannot be {}",
+        "\"{}\" is {}, and \"{}\" {}: they cannot be joined",
         expr.body,
         place(&media[at]),
         first.body,
         place(&media[0]),
-        if joined { "joined" } else { "loaded at once" }
     );
-    let hint = match joined {
-        true => "name members of one place",
-        false => {
-            "name members of one place, or of hosts over ssh alone (this host as well: ssh:localhost:/PATH)"
-        }
-    };
-    Err(TextFault::new(expr.span.clone(), Fault::hint(why, hint)))
+    Err(TextFault::new(expr.span.clone(), Fault::hint(why, "name members of one place")))
 }
 
-/// A fio that is started over ssh cannot be given a start time.
+/// Of a fio that is started over ssh neither begin nor end is known better than the time that ssh takes: whether it ran together
+/// with others could not be told.
 fn of_our_own(members: &[MediumExpr], media: &[Medium]) -> Checked<()> {
     let several = media.iter().any(|medium| medium.place() != media[0].place());
     let Some(at) = media.iter().position(|medium| several && medium.agent() == Agent::Fio) else {

@@ -235,7 +235,7 @@ impl Stack {
     /// All places that it has a part in.
     pub fn places(&self) -> BTreeSet<Place> {
         let far = self.layers.iter().filter_map(|layer| layer.far.clone());
-        self.medium.members().iter().map(Medium::place).chain(far).collect()
+        self.medium.places().into_iter().chain(far).collect()
     }
 
     /// Whether it goes through states, in which members are written anew though no load writes.
@@ -248,13 +248,12 @@ impl Stack {
         self.layers.iter().map(|layer| layer.copies).max().unwrap_or(1)
     }
 
-    /// How many places load it at once: guests, or hosts over SSH.
+    /// How many places load it at once: guests, or hosts and labs that its members are on.
     pub fn clients(&self) -> u32 {
-        let hosts: BTreeSet<&str> = self.medium.members().iter().filter_map(Medium::host).collect();
-        self.guests() * hosts.len().max(1) as u32
+        self.guests() * self.medium.places().len().max(1) as u32
     }
 
-    /// Whether it differs from one of more places in nothing but how many guests stand side by side, or in which of its hosts
+    /// Whether it differs from one of more places in nothing but how many guests stand side by side, or in which of its places
     /// load.
     pub fn is_but_for_copies(&self, other: &Stack) -> bool {
         // An option that is written as its default is the default.
@@ -262,10 +261,12 @@ impl Stack {
             (&a.name, &a.place, &a.far) == (&b.name, &b.place, &b.far)
                 && a.options.keys().chain(b.options.keys()).all(|name| a.option(name) == b.option(name))
         };
-        let theirs = other.medium.members();
-        let of_its_hosts =
-            || self.medium.members().iter().all(|member| member.host().is_some() && theirs.contains(member));
-        (self.medium == other.medium || of_its_hosts())
+        let of_its_places = || {
+            let ours = self.medium.places();
+            let theirs = other.medium.members().iter().filter(|member| ours.contains(&member.place()));
+            theirs.eq(self.medium.members())
+        };
+        (self.medium == other.medium || of_its_places())
             && self.layers.len() == other.layers.len()
             && self.layers.iter().zip(&other.layers).all(same)
     }
@@ -377,7 +378,7 @@ impl Medium {
         }
     }
 
-    /// The host over ssh that it is on; `None`: this one.
+    /// The host over ssh that it is on, or its first member; `None`: this one.
     pub fn host(&self) -> Option<&str> {
         match self.members().first()? {
             Medium::Remote { host, .. } => Some(host),
@@ -385,13 +386,18 @@ impl Medium {
         }
     }
 
-    /// The place that it is in: `host`, a guest of the run, or `ssh:HOST`.
+    /// The place that it is in, or its first member: `host`, a guest of the run, or `ssh:HOST`.
     pub fn place(&self) -> Place {
         match self.members().first() {
             Some(Medium::Remote { host, .. }) => Place::Ssh(host.clone()),
             Some(Medium::Drive { place, .. }) => place.clone(),
             _ => Place::Host,
         }
+    }
+
+    /// All places that its members are in.
+    pub fn places(&self) -> BTreeSet<Place> {
+        self.members().iter().map(Medium::place).collect()
     }
 
     /// Who issues the load on it.

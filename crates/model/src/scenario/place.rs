@@ -409,6 +409,8 @@ mod tests {
         assert!(read(sized).unwrap().contains("ssh:me@a2.lan:/x,size=1GiB"), "{:?}", read(sized));
         assert_eq!(read("each([nvme0 @lab,nvme1 @lab,nvme2 @lab,nvme3 @lab])").unwrap(), all);
         assert_eq!(read(all).unwrap(), all);
+        let mixed = "each([nvme0 @lab,nvme1 @lab,/dev/sda,ssh:vm7:/dev/vda])";
+        assert_eq!(read(mixed).unwrap(), mixed, "this host, a host over ssh and a lab at once");
         for (text, part) in [
             ("each([nvme3,...,nvme0]) @lab", "the lower first"),
             ("each([...,nvme0]) @lab", "stands between no two"),

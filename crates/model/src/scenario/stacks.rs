@@ -144,6 +144,8 @@ fn fits(cell: &Cell, help: &LayerHelp, layer: &LayerExpr, place: Option<&Place>)
         fault
     } else if help.anywhere {
         return Ok(());
+    } else if let Some(fault) = not_in_several_places(cell, name) {
+        fault
     } else if let Some(fault) = not_on_parts(cell, help, layer) {
         fault
     } else if devices(&cell.medium, &cell.layers).each > 1 && !help.joins && help.role != Role::Guest {
@@ -203,6 +205,20 @@ fn not_on_parts(cell: &Cell, help: &LayerHelp, layer: &LayerExpr) -> Option<Faul
                 "write vm x{all}, one of the {what} for each guest; fewer guests that divide {all} have several disks each, \
                  a multiple of {all} share them"
             ),
+        )
+    })
+}
+
+/// Members of an `each([..])` in several places have nothing set up on them: each is loaded as it is.
+fn not_in_several_places(cell: &Cell, name: &str) -> Option<Fault> {
+    let places: Vec<String> = cell.medium.places().iter().map(ToString::to_string).collect();
+    (places.len() > 1).then(|| {
+        Fault::hint(
+            format!(
+                "each([..]) in several places ({}) is measured bare, and \"{name}\" is in one",
+                places.join(", ")
+            ),
+            format!("leave \"{name}\" out, or name members of one place"),
         )
     })
 }
@@ -544,7 +560,9 @@ impl Cell {
             true => format!("each({})", self.medium.text()),
             false => self.medium.text(),
         };
-        let of_many = matches!(&self.medium, Medium::Many { members, .. } if matches!(members[..], [Medium::Drive { .. }, ..]));
+        let of_drives = |members: &[Medium]| matches!(members, [Medium::Drive { .. }, ..]);
+        let of_many = matches!(&self.medium, Medium::Many { members, .. } if of_drives(members))
+            && self.medium.places().len() == 1;
         let medium = if of_many { format!("{medium} @{}", self.medium.place()) } else { medium };
         std::iter::once(medium).chain(layers).collect::<Vec<_>>().join(" | ")
     }

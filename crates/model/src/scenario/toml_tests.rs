@@ -203,7 +203,7 @@ const BAD_BEHIND: &[&str] = &[
     "[stack.b]\non = \"a\"\nlayers = [\"loop\", \"fs\"]\n",
     "[stack.b]\non = \"a\"\nlayers = [\"loop | fs(xfs)\"]\n",
     "[stack.b]\ntext = \"each([/dev/sda,/dev/sdb])\"\n[stack.c]\non = \"b\"\nlayers = [\"null\", \"loop\"]\n",
-    "[stack.b]\ntext = \"each([/dev/sda,d])\"\n[device.d]\npath = \"ssh:vm7:/dev/vda\"\n",
+    "[stack.b]\ntext = \"each([/dev/sda,d]) | loop\"\n[device.d]\npath = \"ssh:vm7:/dev/vda\"\n",
     "[stack.b]\non = \"c\"\n[stack.c]\non = \"b\"\n",
     "[stack.b]\ntext = \"\"\"\\u0041\"\"\"\n",
     "[[workload]]\n",

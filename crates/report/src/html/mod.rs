@@ -521,9 +521,9 @@ fn figures(workload: &WorkloadFindings) -> Markup {
                 (table(&disks, usize::MAX))
             }
         }
-        @if let Some(places) = crowd::places(workload) {
+        @for (title, places) in workload.crowds.iter().map(|crowd| crowd::places(crowd, false)) {
             details {
-                summary { "Each place of these" }
+                summary { (capital(&title)) }
                 (table(&places, usize::MAX))
             }
         }

@@ -165,7 +165,13 @@ impl Host {
         let failed = |why: String| Failed::measurement(format!("ssh:{}: cannot {what}: {why}", self.name));
         match self.run(ask, limit) {
             Ok(Some(output)) if output.status.success() => Ok(output.stdout),
-            Ok(Some(output)) => Err(failed(last_words(&output)).into()),
+            Ok(Some(output)) => {
+                // ssh itself ends with 255.
+                let words = String::from_utf8_lossy(&output.stderr);
+                let unreached = output.status.code() == Some(255);
+                let hint = if unreached { ssh::without_connection(&words) } else { String::new() };
+                Err(failed(last_words(&output) + &hint).into())
+            }
             Ok(None) => Err(failed(format!("no answer within {limit:?}")).into()),
             Err(error) => Err(failed(format!("ssh does not start: {error}")).into()),
         }

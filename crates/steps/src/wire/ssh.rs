@@ -416,7 +416,7 @@ impl Said {
     /// ssh itself ends with 255: then no shell was reached that could be another one than ours.
     fn hint(&self) -> String {
         let reached = self.ended.is_some_and(|status| status.code() != Some(255));
-        if reached { format!("; hint: {WITHOUT_AGENT}") } else { String::new() }
+        if reached { format!("; hint: {WITHOUT_AGENT}") } else { without_connection(&self.stderr) }
     }
 
     fn error(&self, host: &str, message: String) -> WireError {
@@ -432,6 +432,26 @@ impl Said {
         let fault = if answered { WireFault::NotStarted } else { WireFault::Unreachable };
         WireError::new(&format!("ssh:{host}"), fault(message + &status), tail(words.trim()))
     }
+}
+
+/// What to do about a connection that ssh could not make, by its words; empty: they say it.
+pub fn without_connection(words: &str) -> String {
+    const HINTS: [(&[&str], &str); 4] = [
+        (
+            &["could not resolve"],
+            "check the name, or give the host its address: in DNS, in /etc/hosts, or as \"Host NAME\" with \
+             \"HostName ADDRESS\" in ~/.ssh/config",
+        ),
+        (&["connection refused"], "start sshd there, or name its port in ~/.ssh/config (Port)"),
+        (&["timed out", "no route to host"], "check that the host is up and that no firewall is between"),
+        (
+            &["permission denied", "host key verification failed"],
+            "make \"ssh HOST true\" work without a question first",
+        ),
+    ];
+    let words = words.to_ascii_lowercase();
+    let known = HINTS.iter().find(|(signs, _)| signs.iter().any(|sign| words.contains(sign)));
+    known.map_or_else(String::new, |(_, hint)| format!("; hint: {hint}"))
 }
 
 /// The end of what somebody said.

@@ -262,8 +262,10 @@ fn hosts_that_cannot_serve_say_why() {
     let Some(sshd) = sshd() else { return };
     let closed = refused(&sshd, "closed");
     assert!(closed.to_string().contains("Connection refused"), "{closed}");
+    assert!(closed.to_string().contains("hint: start sshd there"), "{closed}");
     let unknown = refused(&sshd, "no-such-host.invalid");
     assert!(unknown.to_string().contains("resolve hostname"), "{unknown}");
+    assert!(unknown.to_string().contains("hint: check the name"), "{unknown}");
     let garbage = refused(&sshd, "garbage");
     assert!(garbage.to_string().contains("it wrote \"This account is closed\\n\""), "{garbage}");
     assert!(garbage.last_words.contains("why"), "{garbage}");
