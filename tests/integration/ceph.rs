@@ -1,6 +1,7 @@
 //! A real Ceph cluster on files of this machine, set up, measured, killed and cleaned.
 
 use crate::crash::killed_around;
+use crate::nested::{killed_at_each, lab};
 use crate::rig::{Rig, can_boot, can_loop, can_run, disks, traces, wait};
 use iotax_steps::op::{Drives, MakeCeph};
 use iotax_steps::system::RealSystem;
@@ -328,4 +329,80 @@ fn a_real_cluster_goes_through_its_states_under_a_guest() {
     let warned = |warning: &&Value| warning["kind"] == "cluster";
     assert_eq!(report["warnings"].as_array().unwrap().iter().find(warned), None, "states were asked for");
     nothing_is_left(&rig);
+}
+
+/// What this machine's kernel may lack, a lab's has. Beside the image another is mapped by hand, which is never touched.
+const KERNELS_CLIENT: &str = r#"
+export CEPH_CONF=CONF
+pool=POOL
+for module in virtio_net rbd; do modprobe $module || fail "no module $module"; done
+ip link set lo up
+n=0; while [ ! -e /sys/class/net/eth0 ]; do n=$((n+1)); [ $n -lt 100 ] || fail "no network"; sleep 0.2; done
+ip addr add 10.0.2.15/24 dev eth0 && ip link set eth0 up || fail "no address"
+# The daemons are at 127.0.0.1, which from here is 10.0.2.2.
+for port in PORTS; do busybox nc -ll -p $port -e busybox nc 10.0.2.2 $port & done
+sleep 1
+rbd device map --options ms_mode=prefer-crc,noudev $pool/theirs || fail "not mapped: $(dmesg | tail)"
+run="$iotax run rbd:$pool/i@$CEPH_CONF|krbd(queue-depth=32) --destroy serial=rbd:$pool/i --rw randrw --bs 4k --iodepth 8 \
+    --slice 200ms --min-time 2s --budget 5s --matched-rate off"
+untouched() { [ "$(cat /sys/bus/rbd/devices/*/name)" = theirs ]; }
+$run > /mnt/out 2>&1 || fail "the run: $(cat /mnt/out)"
+untouched || fail "left: $(cat /sys/bus/rbd/devices/*/name)"
+$iotax report last --format json | tr -d '\n' > /mnt/json || fail "no report"
+fact options $(grep -rhao '"client options":"[^"]*"' /mnt/runs | tail -n 1)
+fact depth $(grep -rhao '"nr_requests":"[^"]*"' /mnt/runs | tail -n 1)
+fact errors $(grep -o '"errors": *[0-9]*' /mnt/json | sort -u | tr -s ' ')
+# Nobody watches an image that is mapped for reading only.
+mine=$(rbd device map --read-only --options ms_mode=prefer-crc,noudev $pool/i) || fail "not mapped to read"
+$run > /mnt/out 2>&1; fact mapped $?: $(tr '\n' ' ' < /mnt/out)
+rbd device unmap --options noudev $mine || fail "$mine is not mapped any more"
+KILLED
+rbd device unmap --options noudev $(ls -d /dev/rbd[0-9]*) || fail "theirs is not mapped any more"
+fact as before
+"#;
+
+#[test]
+#[ignore = "minutes in a lab under a translator; ./check --lab runs it by name"]
+fn an_image_of_a_real_cluster_is_mapped_by_the_kernels_client_and_unmapped_after_any_kill() {
+    if !(can_have_ceph() && can_run(&["ip"])) {
+        return;
+    }
+    let _alone = crate::rig::alone();
+    let rig = Rig::new();
+    let theirs = Theirs::new(&rig);
+    let pool = theirs.cluster.name.as_str();
+    theirs.rbd(&["create", "--size", "16M", &format!("{pool}/i")]);
+    theirs.rbd(&["create", "--size", "8M", &format!("{pool}/theirs")]);
+    // Of the mon and the OSDs: 127.0.0.1:6801, each once.
+    let maps = [
+        theirs.ceph(&["mon", "dump", "--format", "json"]),
+        theirs.ceph(&["osd", "dump", "--format", "json"]),
+    ];
+    let ports: std::collections::BTreeSet<&str> = maps
+        .iter()
+        .flat_map(|map| map.split("127.0.0.1:").skip(1))
+        .filter_map(|rest| rest.split(|one: char| !one.is_ascii_digit()).next().filter(|port| *port != "0"))
+        .collect();
+    let ports: Vec<&str> = ports.into_iter().collect();
+    let script = KERNELS_CLIENT
+        .replace("CONF\n", &format!("{}\n", theirs.cluster.conf().display()))
+        .replace("POOL", pool)
+        .replace("PORTS", &ports.join(" "))
+        // Intent and done of the mapping, and its undoing.
+        .replace("KILLED", &killed_at_each(0..3, "$run", "untouched"));
+    let network = ["-netdev", "user,id=net", "-device", "virtio-net-pci,netdev=net"];
+    let Some(facts) = lab(&script, "", &network) else { return };
+    eprintln!("{}", facts.join("\n"));
+    let of = |word: &str| facts.iter().find_map(|fact| fact.strip_prefix(word)).unwrap_or_default();
+    let options = of("options ");
+    assert!(options.contains("ms_mode=prefer-crc") && options.contains("queue_depth=32"), "{facts:?}");
+    assert!(!options.contains("key=") && !options.contains("secret="), "{facts:?}");
+    assert_eq!(of("depth "), r#""nr_requests":"32""#, "{facts:?}");
+    assert_eq!(of("errors "), r#""errors": 0"#, "{facts:?}");
+    let mapped = of("mapped ");
+    assert!(mapped.starts_with("2: ") && mapped.contains("is mapped on this host as /dev/rbd"), "{facts:?}");
+    for fact in ["killed everywhere", "as before"] {
+        assert!(facts.iter().any(|found| found == fact), "no \"{fact}\" in {facts:?}");
+    }
+    assert!(theirs.rbd(&["status", &format!("{pool}/i")]).contains("Watchers: none"));
 }

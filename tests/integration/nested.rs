@@ -19,7 +19,7 @@ fail() { echo "failed: $*"; cat /mnt/runs/*/*.log 2>/dev/null | tail -40; dmesg 
 "#;
 
 /// Runs a script in the lab and gives its facts; `None` where the lab cannot be. `append` is for the kernel's command line.
-fn lab(script: &str, append: &str, arguments: &[&str]) -> Option<Vec<String>> {
+pub fn lab(script: &str, append: &str, arguments: &[&str]) -> Option<Vec<String>> {
     let needed = ["qemu-system-x86_64", "busybox", "depmod", "modprobe"];
     let able = is_root() && needed.iter().all(|program| has(program));
     if !can("root, qemu-system-x86_64, busybox (static) and kmod", able) {
@@ -62,7 +62,7 @@ fn drive(folder: &Path, number: usize) -> Vec<String> {
 
 /// Kills at each of these records, cleans after each, and asks whether the lab is as before. Half a minute each: only those
 /// that no test outside of the lab has.
-fn killed_at_each(records: Range<usize>, command: &str, as_before: &str) -> String {
+pub fn killed_at_each(records: Range<usize>, command: &str, as_before: &str) -> String {
     let mut script = String::new();
     for record in records {
         for side in ["before", "after"] {

@@ -230,6 +230,7 @@ pub fn complete_server() -> Machine {
         "nbd",
         "rdma_rxe",
         "bcache",
+        "rbd",
     ];
     let more = ["iscsi_target_mod", "ib_isert", "iscsi_tcp", "ib_iser"];
     let files = modules.iter().chain(&more).map(|module| format!("kernel/drivers/{module}.ko:\n"));

@@ -213,6 +213,7 @@ mod tests {
             ours("writeback", "vm(cache=none)"),
             ours("writethrough", "librbd(writeback)"),
             ours("writeback", "librbd"),
+            ours("writeback", "krbd"),
         ] {
             assert_eq!(none, []);
         }

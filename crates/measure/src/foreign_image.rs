@@ -7,7 +7,7 @@ use super::survey;
 use anyhow::Result;
 use iotax_host::guard::judge::Intent;
 use iotax_model::scenario::{Scenario, Stack};
-use iotax_steps::ceph::{self, Cluster, ClusterStatus, Image};
+use iotax_steps::ceph::{self, Before, Cluster, ClusterStatus, Image};
 use iotax_units::UNKNOWN_BYTES;
 use iotax_units::exit::Failed;
 use iotax_units::show_bytes;
@@ -79,6 +79,16 @@ pub fn look((conf, pool, image): (&Path, &str, &str), scenario: &Scenario, stack
             }
         }
     };
+    // Who maps an image to read it does not watch it.
+    let before = Before::of(conf, pool, image).map_err(|why| refuse(format!("{why:#}")))?;
+    if let Some(device) = before.mapped.first() {
+        let device = device.display();
+        return Err(refuse(format!(
+            "{name} is mapped on this host as {device}; hint: rbd device unmap {device} if nobody uses it, or use \
+             another image"
+        ))
+        .into());
+    }
     let mut warnings = Vec::new();
     if !status.is_healthy() {
         warnings.push(format!("{name}: its cluster is not healthy: {status}"));

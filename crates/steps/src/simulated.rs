@@ -2,6 +2,7 @@
 //! to test that a plan is undone from any prefix, without root. It refuses what the real one refuses: taking away what another
 //! stands on, making what exists, changing what is not there.
 
+use super::ceph::Before;
 use super::hand::{Lacking, PlaceExecutor};
 use super::loops::FileId;
 use super::op::{Act, ExportSpdkNvmf, Op};
@@ -170,6 +171,7 @@ fn key_and_below(op: &Op) -> Option<(String, Vec<PathBuf>)> {
         Op::MakeCeph(it) => (format!("ceph {}", it.conf().display()), known(&it.members)),
         Op::MakeFioTarget(it) => (format!("fio target {}", it.file.display()), vec![it.conf.clone()]),
         Op::ExportLibrbd(it) => (format!("librbd {}", it.file.display()), vec![it.conf.clone()]),
+        Op::MapRbd(it) => (format!("rbd {}/{}", it.pool, it.image), vec![it.conf.clone()]),
         Op::MakeByTool(it) => (format!("tool {}", it.name), known(&it.members)),
         Op::ChangeMachine(it) => (format!("machine {}", it.vm), Vec::new()),
         Op::RemoteAgent(it) => (format!("agent {}", it.host), Vec::new()),
@@ -346,6 +348,10 @@ impl Observer for SimulatedSystem {
 
     fn machine(&self, vm: &Vm, _: &str) -> Option<String> {
         Some(format!("{vm} as it was"))
+    }
+
+    fn image_before(&self, _: &Path, _: &str, _: &str) -> Option<Before> {
+        Some(Before { fsid: "0a1b2c".into(), mapped: Vec::new() })
     }
 }
 

@@ -1,5 +1,6 @@
 //! This machine, as operations change it. Its simulated twin is used to test undo from every prefix of a plan.
 
+use super::ceph::Before;
 use super::hand::{Lacking, PlaceExecutor, SharedWatcher, tell};
 use super::hypervisor;
 use super::loops::FileId;
@@ -55,6 +56,8 @@ pub trait Observer {
     fn has_spdk_transport(&self, export: &ExportSpdkNvmf) -> Option<bool>;
     /// How a virtual machine with that disk is set for its next start, as its manager says it.
     fn machine(&self, vm: &Vm, disk: &str) -> Option<String>;
+    /// Which cluster an image of Ceph's is in, and where it is mapped already; `None`: the cluster does not answer.
+    fn image_before(&self, conf: &Path, pool: &str, image: &str) -> Option<Before>;
 }
 
 /// How far something long is.
@@ -110,6 +113,10 @@ impl Observer for RealSystem {
     fn machine(&self, vm: &Vm, disk: &str) -> Option<String> {
         // One that cannot be asked is refused by the change itself.
         hypervisor::of(vm.manager).saved(vm, disk, &|words, input| hypervisor::asked(vm, words, input)).ok()
+    }
+
+    fn image_before(&self, conf: &Path, pool: &str, image: &str) -> Option<Before> {
+        Before::of(conf, pool, image).ok()
     }
 }
 

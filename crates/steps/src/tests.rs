@@ -13,8 +13,8 @@ use super::op::{
     ExportIscsi, ExportLibrbd, ExportNbd, ExportNvmf, ExportSpdk, ExportSpdkNvmf, ExportVhostScsi,
     FailMember, FillFile, ForgetFill, JoinSpdk, LimitArc, LvmVolume, MakeBcache, MakeByTool, MakeCeph,
     MakeDirectory, MakeFile, MakeFileAfar, MakeFilesystem, MakeFioTarget, MakeImage, MakeLinear, MakeLvm,
-    MakePartition, MakeRbdImage, MakeZpool, Mount, NbdServer, Op, Operation, PassThrough, RdmaOn, Rebuild,
-    RemoteAgent, SoftRdma, Spawn, SpdkChange, SpdkLvol, SpdkRaid, SplitSpdk, StartIscsid, Stretch,
+    MakePartition, MakeRbdImage, MakeZpool, MapRbd, Mount, NbdServer, Op, Operation, PassThrough, RdmaOn,
+    Rebuild, RemoteAgent, SoftRdma, Spawn, SpdkChange, SpdkLvol, SpdkRaid, SplitSpdk, StartIscsid, Stretch,
     ToolChange, Vdev, WipeSignatures, ZfsContent, ZpoolOffline, ZpoolReplace,
 };
 use super::settings::ThingSettings;
@@ -358,6 +358,16 @@ fn plan() -> Vec<Step> {
             conf: "/run/r/ceph0/ceph.conf".into(),
             pool: "iotax-r-ceph0".into(),
             image: "vol0".into(),
+        }),
+        Op::MapRbd(MapRbd {
+            conf: "/run/r/ceph0/ceph.conf".into(),
+            pool: "iotax-r-ceph0".into(),
+            image: "vol1".into(),
+            read_only: false,
+            queue_depth: 128,
+            read_from_replica: "no".into(),
+            ms_mode: "prefer-crc".into(),
+            before: None,
         }),
         Op::ChangeCeph(ChangeCeph {
             made: path("/run/r/ceph0/ceph.conf"),
@@ -1055,7 +1065,7 @@ fn strange(op: &Op) -> Op {
 /// The words that a shell gives to the programs of a line, whatever they are, and what of it is run that should not be.
 fn heard(folder: &Path, line: &str) -> Vec<String> {
     use std::os::unix::fs::{PermissionsExt, symlink};
-    const PROGRAMS: [&str; 22] = [
+    const PROGRAMS: [&str; 23] = [
         "dmsetup",
         "ip",
         "iscsiadm",
@@ -1066,6 +1076,7 @@ fn heard(folder: &Path, line: &str) -> Vec<String> {
         "nvme",
         "pkill",
         "pvremove",
+        "rbd",
         "rdma",
         "reboot",
         "rm",

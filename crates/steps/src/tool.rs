@@ -63,6 +63,7 @@ const CHANGING: &[(&str, &[&str])] = &[
     ("zfs", &["create", "destroy", "set"]),
     ("dmsetup", &["create", "remove", "reload", "resume", "suspend"]),
     ("iscsiadm", &["new", "update", "delete", "--login", "--logout"]),
+    ("rbd", &["map", "unmap"]),
     ("zdb", &[]),
     ("blkid", &[]),
 ];

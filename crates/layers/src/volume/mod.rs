@@ -1,11 +1,12 @@
 //! Layers of one host between devices and what is above: loop, partition, split, linear, mdraid, lvm, zfs, fs; what a running SPDK
-//! target, or an engine that iotax does not know, makes of them; a Ceph cluster on them, and its images as files.
+//! target, or an engine that iotax does not know, makes of them; a Ceph cluster on them, and its images as files or devices.
 
 mod bcache;
 pub mod ceph;
 mod domain;
 mod fio_client;
 pub mod fs;
+mod krbd;
 mod librbd;
 mod linear;
 mod loopdev;
@@ -21,6 +22,7 @@ pub use ceph::Ceph;
 pub use domain::Domain;
 pub use fio_client::{FioRbd, Rados};
 pub use fs::FileSystem;
+pub use krbd::Krbd;
 pub use librbd::Librbd;
 pub use linear::{Linear, Split};
 pub use loopdev::Loop;
@@ -51,6 +53,7 @@ pub const ALL: &[&dyn Layer] = &[
     &SpdkBdev,
     &Ceph,
     &Librbd,
+    &Krbd,
     &Rados,
     &FioRbd,
     &Domain,

@@ -13,7 +13,7 @@ const SERIAL: &str = "QEMU exports the image through FUSE, with few I/Os at a ti
 /// Its words.
 pub const HELP: LayerHelp = LayerHelp {
     name: "librbd",
-    elsewhere: &[("krbd", "librbd"), ("rbd-nbd", "librbd"), ("rbd-fuse", "librbd")],
+    elsewhere: &[("rbd-nbd", "librbd"), ("rbd-fuse", "librbd")],
     example: "[/dev/nvme1n1,/dev/nvme2n1,/dev/nvme3n1] | ceph(size=3) | librbd(cache=none)",
     options: &[option("cache", Word(&["none", "writeback"])).default("none")],
     positional: Some("cache"),

@@ -12,6 +12,7 @@ pub mod fabric;
 pub mod fio_rbd;
 pub mod fs;
 pub mod iscsi;
+pub mod krbd;
 pub mod layout;
 pub mod librbd;
 pub mod linear;
@@ -54,6 +55,7 @@ pub const ALL: &[LayerHelp] = &[
     delay::HELP,
     vm::HELP,
     librbd::HELP,
+    krbd::HELP,
     rados::HELP,
     fio_rbd::HELP,
     domain::HELP,
@@ -207,7 +209,8 @@ pub struct MemoryCache {
 pub struct InFlight {
     /// The option, of each queue.
     pub option: &'static str,
-    /// The option of how many queues there are, one for each processor where it is not written; `None`: there is one.
+    /// The option of how many queues there are, one for each processor where it is not written or there is no such option; `None`:
+    /// there is one.
     pub queues: Option<&'static str>,
 }
 

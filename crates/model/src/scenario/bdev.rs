@@ -24,7 +24,7 @@ const FOREIGN: &[Foreign] = &[
     Foreign {
         face: Face::Rbd,
         what: "an RBD image",
-        hint: "add \"| librbd\" (a file on this host) or \"| vm\" (a guest's disk)",
+        hint: "add \"| librbd\" (a file on this host), \"| krbd\" (a block device of its kernel) or \"| vm\" (a guest's disk)",
     },
     Foreign {
         face: Face::VhostUser,

@@ -5,11 +5,13 @@
 mod client;
 mod cluster;
 mod image;
+mod mapping;
 mod status;
 
 pub use client::{cache_by_conf, cache_told, longest_socket};
 pub use cluster::{await_healthy, change, create, destroy, is_there, osds, settings, state};
 pub use image::{Image, absent, image_settings, pool_settings};
+pub use mapping::{Before, client_options, mapped};
 pub use status::ClusterStatus;
 
 use super::tool::{output_within, run_within, tool};

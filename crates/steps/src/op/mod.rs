@@ -15,6 +15,7 @@ mod file;
 mod filesystem;
 mod fio_target;
 mod image;
+mod krbd;
 mod librbd;
 mod linear;
 mod loopdev;
@@ -52,6 +53,7 @@ pub use file::{FillFile, ForgetFill, MakeFile};
 pub use filesystem::{MakeFilesystem, Mount};
 pub use fio_target::MakeFioTarget;
 pub use image::MakeImage;
+pub use krbd::MapRbd;
 pub use librbd::ExportLibrbd;
 pub use linear::{MakeLinear, Stretch};
 pub use loopdev::AttachLoop;
@@ -165,6 +167,8 @@ operations! {
         MakeCeph,
         /// An image of Ceph's as a file.
         ExportLibrbd,
+        /// An image of Ceph's as a block device of the kernel's client.
+        MapRbd,
         /// What fio reaches as a client of Ceph's.
         MakeFioTarget,
         /// A bdev's NVMe-oF subsystem in a running SPDK target.

@@ -1,0 +1,181 @@
+//! An image of Ceph's as a block device of this host, by the kernel's own client. It is found again in sysfs by cluster, pool and name:
+//! an image that was mapped here before is not mapped again, so what is found is ours.
+
+use super::{ManagedResource, Observer, Operation, RealSystem, RunTag, StepOutput, Undoing};
+use crate::ceph::{self, Before, Cluster};
+use crate::settings::ThingSettings;
+use crate::system::NothingMade;
+use crate::tool::{await_orphans, load_modules, settle};
+use anyhow::{Context, Result, anyhow, ensure};
+use iotax_host::probe::Probe;
+use iotax_units::shell;
+use serde::{Deserialize, Serialize};
+use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::Duration;
+
+/// A device that udev or somebody else looks at cannot be unmapped: so often, a second apart, it is tried again.
+const TRIES: u32 = 10;
+
+/// `rbd device map`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MapRbd {
+    /// The cluster's ceph.conf.
+    pub conf: PathBuf,
+    /// The pool.
+    pub pool: String,
+    /// The image.
+    pub image: String,
+    /// No write passes.
+    pub read_only: bool,
+    /// Requests in flight on each of its queues.
+    pub queue_depth: u32,
+    /// Which copy of an object is read.
+    pub read_from_replica: String,
+    /// The protocol to mons and OSDs.
+    pub ms_mode: String,
+    /// Its cluster and where it was mapped already, from the intent on; `None`: the cluster did not answer.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub before: Option<Before>,
+}
+
+impl MapRbd {
+    fn words(&self, with_udev: bool) -> Vec<String> {
+        let mut options = vec![format!("queue_depth={}", self.queue_depth)];
+        // What is the kernel's own choice is left out: an older one knows no such option.
+        let more =
+            [("ms_mode", &self.ms_mode, "legacy"), ("read_from_replica", &self.read_from_replica, "no")];
+        let chosen = more.into_iter().filter(|(_, value, usual)| value != usual);
+        options.extend(chosen.map(|(name, value, _)| format!("{name}={value}")));
+        options.extend((!with_udev).then(|| "noudev".to_owned()));
+        let mut words: Vec<String> = ["device", "map", "--options"].map(str::to_owned).into();
+        words.push(options.join(","));
+        words.extend(self.read_only.then(|| "--read-only".to_owned()));
+        words.push(self.name());
+        words
+    }
+
+    fn name(&self) -> String {
+        format!("{}/{}", self.pool, self.image)
+    }
+
+    /// Devices of this run's making.
+    fn mapped(&self) -> Vec<PathBuf> {
+        // One that was mapped before is not mapped by us.
+        let before = self.before.as_ref().filter(|before| before.mapped.is_empty());
+        let find = |before: &Before| ceph::mapped(&here(), &before.fsid, &self.pool, &self.image);
+        before.map(find).unwrap_or_default()
+    }
+
+    fn cluster(&self) -> Cluster<'_> {
+        Cluster { conf: &self.conf }
+    }
+}
+
+fn here() -> Probe {
+    Probe::of_files(Path::new("/"))
+}
+
+/// Without a udev nobody would answer `rbd`, which waits for it.
+fn has_udev() -> bool {
+    Path::new("/run/udev/control").exists()
+}
+
+impl Operation for MapRbd {
+    fn describe(&self) -> String {
+        format!("rbd {}", self.words(true).join(" "))
+    }
+
+    fn observe(&mut self, machine: &dyn Observer) {
+        self.before = machine.image_before(&self.conf, &self.pool, &self.image);
+    }
+
+    fn undoing(&self, made: Option<&StepOutput>) -> Option<Undoing> {
+        let device = made.and_then(|made| made.path.as_ref());
+        let device = device.map_or_else(String::new, |device| format!(" from {}", device.display()));
+        Some(Undoing::new("unmapped", format!("rbd:{}{device}", self.name())))
+    }
+
+    fn undo_by_hand(&self, _: &RunTag, made: &StepOutput) -> Option<String> {
+        made.path.as_ref().map(|device| format!("rbd device unmap {}", shell::path(device)))
+    }
+}
+
+impl ManagedResource for MapRbd {
+    fn make(&self, _: &mut RealSystem, _: &RunTag) -> Result<StepOutput> {
+        let (name, conf) = (self.name(), self.conf.display());
+        let Some(before) = &self.before else {
+            return Err(anyhow!("the cluster of {conf} does not answer; hint: ceph --conf {conf} -s")
+                .context(NothingMade));
+        };
+        if let Some(device) = before.mapped.first() {
+            let device = device.display();
+            return Err(anyhow!(
+                "rbd:{name} is mapped on this host as {device}; hint: rbd device unmap {device} if nobody uses \
+                 it, or take another image"
+            )
+            .context(NothingMade));
+        }
+        load_modules(&["rbd"]).context(NothingMade)?;
+        let words = self.words(has_udev());
+        let words: Vec<&str> = words.iter().map(String::as_str).collect();
+        let device = self.cluster().run("rbd", &words).with_context(|| {
+            format!(
+                "cannot map rbd:{name}; hint: dmesg has the kernel's reason; kernels before 5.11 need ms-mode=legacy, \
+                 and one that does not know a feature of the image names it"
+            )
+        })?;
+        let device = PathBuf::from(device.trim());
+        settle();
+        ensure!(self.mapped().contains(&device), "{} does not show rbd:{name}", device.display());
+        Ok(StepOutput::at(device))
+    }
+
+    fn find(&self, _: &RunTag, _: &[StepOutput]) -> Result<Option<StepOutput>> {
+        await_orphans(&["rbd"], &[&self.name()])?;
+        Ok(self.mapped().into_iter().next().map(StepOutput::at))
+    }
+
+    fn unmake(&self, _: &mut RealSystem, _: &RunTag, _: &StepOutput) -> Result<()> {
+        await_orphans(&["rbd"], &[&self.name()])?;
+        // What is mapped now, not what was: a number may be used again.
+        for device in self.mapped() {
+            let device = device.to_str().context("a device that is not UTF-8")?;
+            let options: &[&str] = if has_udev() { &[] } else { &["--options", "noudev"] };
+            let words = [&["device", "unmap"], options, &[device]].concat();
+            let mut tries = 0;
+            while let Err(why) = self.cluster().run("rbd", &words) {
+                tries += 1;
+                if tries == TRIES {
+                    return Err(why);
+                }
+                settle();
+                thread::sleep(Duration::from_secs(1));
+            }
+        }
+        Ok(())
+    }
+
+    fn settings(&self, made: &StepOutput) -> Result<ThingSettings> {
+        let device = made.path.as_ref().context("no device was recorded")?;
+        ensure!(
+            self.mapped().contains(device),
+            "{} does not show rbd:{} any more",
+            device.display(),
+            self.name()
+        );
+        let mut settings = ceph::image_settings(&self.conf, &self.pool, &self.image)?;
+        let (probe, name) = (here(), device.file_name().unwrap_or_default().to_string_lossy());
+        let queue = |what: &str| probe.read(format!("/sys/block/{name}/{what}"));
+        let told = [
+            ("client options", ceph::client_options(&probe, device)),
+            ("nr_requests", queue("queue/nr_requests")),
+            ("scheduler", queue("queue/scheduler")),
+            ("read only", queue("ro")),
+        ];
+        settings.extend(
+            told.into_iter().filter_map(|(what, value)| Some((what.to_owned(), value?.trim().to_owned()))),
+        );
+        Ok(settings)
+    }
+}
