@@ -46,6 +46,9 @@ pub struct Asked {
     /// Loads that others published, NAME or NAME/LOAD
     #[arg(long, value_name = "NAME", help_heading = "Workload, in fio's words", long_help = profile_help())]
     pub profile: Option<String>,
+    /// Measure only this stack of a scenario. Repeat for more stacks
+    #[arg(long, value_name = "STACK")]
+    pub only: Vec<String>,
     /// Name of the stack that the others are compared with [default: the first]
     #[arg(long, value_name = "STACK")]
     pub baseline: Option<String>,
@@ -80,6 +83,7 @@ impl Asked {
         Request {
             bill: self.bill,
             baseline: self.baseline.clone(),
+            only: self.only.clone(),
             words: self.words.0.clone(),
             job_file: None,
             profile: self.profile.clone(),

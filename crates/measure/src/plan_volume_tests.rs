@@ -1,8 +1,10 @@
 //! What is planned for partitions, parts, devices put together, and arrays; and on how many bytes their stacks are measured.
 
 use super::*;
+use iotax_host::guard::judge::Intent;
 use iotax_host::pci::Drive;
 use iotax_layers::readback_owner;
+use iotax_steps::guest::pin::Group;
 use iotax_steps::op::Op;
 
 #[test]
@@ -17,7 +19,6 @@ fn an_array_is_made_once_for_all_that_stand_on_it() {
 /// The commands of shipped descriptions under guests, of drives that are consented to.
 #[test]
 fn a_scenario_with_a_described_engine_plans_its_commands() {
-    use iotax_host::guard::judge::Intent;
     for name in ["e3-xiraid", "e3-spdk-raid"] {
         let file = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("../../scenarios/{name}.toml"));
         let scenario = from_path(&file, &Request::default()).unwrap();
@@ -277,6 +278,37 @@ fn guests_are_spread_over_two_arrays_each_of_which_is_made_of_its_own_list() {
         // What serves the first stack: both arrays and all guests.
         assert!(plan.steps_serving(0).len() > 2 + plan.guests.len());
     });
+}
+
+/// The published comparison has an array on the drives of each NUMA node, and its guests beside them.
+#[test]
+fn guests_run_on_the_node_of_the_drives_of_their_array() {
+    let nodes_of = |first: u64, second: u64, stack: &str| {
+        let drive = |at: u64| Drive {
+            paths: vec![format!("/dev/nvme{at}n1").into()],
+            numa_node: Some([first, second][at as usize / 2]),
+            ..Drive::default()
+        };
+        let mut parts = guest::Parts { drives: (0..4).map(drive).collect(), ..guest::Parts::made_up() };
+        parts.room.groups = vec![Group::single(0..4, Some(0)), Group::single(4..8, Some(1))];
+        let scenario = scenario(&[stack], "randread");
+        with_guests(&scenario, Some(parts), |ground| {
+            let plan = ground.set(&ground.layout.sets[0], 0).unwrap();
+            let of =
+                |guest: &guest::GuestPlan| (guest.pin.as_ref().unwrap().vcpus[0][0] / 4, guest.memory.node);
+            plan.guests.iter().map(of).collect::<Vec<_>>()
+        })
+    };
+    let arrays = "each([[/dev/nvme0n1,/dev/nvme1n1],[/dev/nvme2n1,/dev/nvme3n1]]) | mdraid(level=1,size=1GiB) | split(2) \
+                  | vm(vcpus=1,cpus=auto) x4";
+    let (node0, node1) = ((0, Some(0)), (1, Some(1)));
+    assert_eq!(nodes_of(1, 0, arrays), [node1, node1, node0, node0]);
+    assert_eq!(nodes_of(1, 1, arrays), [node1; 4]);
+    assert_eq!(nodes_of(0, 1, "/dev/nvme3n1 | vm(vcpus=1,cpus=auto) x2"), [node1; 2]);
+    // On drives of both nodes guests go round as if nothing were known, and what is written wins.
+    let both = "[/dev/nvme0n1,/dev/nvme3n1] | mdraid(level=1,size=1GiB) | vm(vcpus=1,cpus=auto) x2";
+    assert_eq!(nodes_of(0, 1, both), [node0, node1]);
+    assert_eq!(nodes_of(0, 1, "/dev/nvme3n1 | vm(vcpus=1,cpus=auto,numa=0)"), [node0]);
 }
 
 #[test]

@@ -7,7 +7,7 @@ use crate::json_socket::connect_within;
 use crate::tool::nobody_else_can_write;
 use anyhow::{Context, Result, bail, ensure};
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 use std::fs;
 use std::io::{ErrorKind, Read, Write};
 use std::os::unix::fs::FileTypeExt;
@@ -61,29 +61,42 @@ pub fn watched(qemu: &ProcessId) -> Vec<PathBuf> {
     let disks = line.split('\0').filter_map(|word| word.strip_prefix("socket,id=disk")?.split_once(",path="));
     let paths: Vec<PathBuf> = disks.map(|(_, path)| PathBuf::from(path.replace(",,", ","))).collect();
     let listening = listening();
-    paths.into_iter().filter(|path| listening.contains(path)).collect()
+    paths.into_iter().filter(|path| listening.contains_key(path)).collect()
+}
+
+/// The process that listens on a socket, without a connection to it.
+pub fn server(path: &Path) -> Option<u32> {
+    let socket = PathBuf::from(format!("socket:[{}]", listening().get(path)?));
+    let listens = |pid: &u32| {
+        let open = fs::read_dir(format!("/proc/{pid}/fd")).into_iter().flatten().flatten();
+        open.into_iter().any(|file| fs::read_link(file.path()).is_ok_and(|what| what == socket))
+    };
+    let processes = fs::read_dir("/proc").ok()?.flatten();
+    processes.filter_map(|entry| entry.file_name().to_str()?.parse().ok()).find(listens)
 }
 
 /// What became of sockets that were listened on, as a clause; `None`: they still are. No connection is made: the server
 /// of a disk would see each.
 pub fn lost(watched: &[PathBuf]) -> Option<String> {
-    let listening = if watched.is_empty() { BTreeSet::new() } else { listening() };
-    let gone = watched.iter().find(|path| !listening.contains(*path))?;
+    let listening = if watched.is_empty() { BTreeMap::new() } else { listening() };
+    let gone = watched.iter().find(|path| !listening.contains_key(*path))?;
     Some(format!(
         "no process listens on {} any more: the server of the guest's disk has ended",
         gone.display()
     ))
 }
 
-/// Paths of the Unix sockets that take connections.
-fn listening() -> BTreeSet<PathBuf> {
+/// Paths of the Unix sockets that take connections, with the inode of each.
+fn listening() -> BTreeMap<PathBuf, String> {
     /// `__SO_ACCEPTCON`
     const ACCEPTS: u32 = 1 << 16;
     let table = fs::read_to_string("/proc/net/unix").unwrap_or_default();
     let path = |line: &str| {
         let (fields, path) = line.split_once(" /")?;
-        let flags = u32::from_str_radix(fields.split_whitespace().nth(3)?, 16).ok()?;
-        (flags & ACCEPTS != 0).then(|| PathBuf::from(format!("/{path}")))
+        let mut fields = fields.split_whitespace().skip(3);
+        let flags = u32::from_str_radix(fields.next()?, 16).ok()?;
+        let inode = fields.nth(2)?.to_owned();
+        (flags & ACCEPTS != 0).then(|| (PathBuf::from(format!("/{path}")), inode))
     };
     table.lines().filter_map(path).collect()
 }
@@ -218,7 +231,9 @@ mod tests {
         let (path, other) = (folder.path().join("x"), folder.path().join("y"));
         let listener = UnixListener::bind(&path).unwrap();
         assert_eq!(lost(std::slice::from_ref(&path)), None);
+        assert_eq!((server(&path), server(&other)), (Some(std::process::id()), None));
         drop(listener);
+        assert_eq!(server(&path), None);
         let why = lost(&[path.clone(), other]).unwrap();
         assert!(why.starts_with(&format!("no process listens on {} any more", path.display())), "{why}");
     }

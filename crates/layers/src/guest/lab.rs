@@ -115,6 +115,7 @@ pub fn plan(context: &mut PlanContext, parts: &Parts, wish: &LabWish) -> Result<
         pin: None,
         accel: parts.accel,
         emulated: Some(parts.emulated.clone().unwrap_or_else(|| EMULATED.into())),
+        crowd: 1,
     })
 }
 

@@ -191,7 +191,7 @@ fn check_members(spec: &LayerSpec, tool: &Tool, below: &Exposed) -> Result<()> {
     );
     let no_path = below.paths.iter().find(|path| matches!(path, PathRef::Bdev { .. }));
     ensure!(
-        below.block && no_path.is_none(),
+        (below.block || tool.files) && no_path.is_none(),
         "{}: {} needs block devices below it; hint: name drives",
         spec.origin,
         tool.name

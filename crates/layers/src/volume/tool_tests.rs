@@ -22,6 +22,7 @@ fn tool() -> Tool {
         capacity: Capacity::Fixed(Share::AllBut(1)),
         reserve: GIB,
         unwritten: true,
+        files: false,
         short_names: false,
         commands: ToolCommands {
             make: vec![argv(&[
@@ -121,6 +122,8 @@ fn what_makes_no_volume_is_refused_before_anything_is_made() {
     for (refused, wanted) in cases {
         assert!(refused.starts_with("here: ") && refused.contains(wanted), "{refused}");
     }
+    let of_files = Tool { files: true, ..tool() };
+    assert!(planned(&spec(&[], of_files), &Exposed { block: false, ..over(2, 10 * GIB) }).is_ok());
 }
 
 #[test]

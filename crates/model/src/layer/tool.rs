@@ -39,6 +39,9 @@ pub struct Tool {
     pub reserve: u64,
     /// Whether it gives blocks that were never written.
     pub unwritten: bool,
+    /// Whether its members may be files.
+    #[serde(default)]
+    pub files: bool,
     /// Whether its names must be short.
     pub short_names: bool,
     /// What its program is asked for.

@@ -37,6 +37,8 @@ pub struct Request {
     pub bill: bool,
     /// `--baseline NAME`: the name of a stack, or its text.
     pub baseline: Option<String>,
+    /// `--only NAME`: the stacks that are measured; none for all.
+    pub only: Vec<String>,
     /// fio's words: `("rw", "randread")`, ...; none for the default load.
     pub words: Vec<(String, String)>,
     /// A job file to take the workloads from.
@@ -286,6 +288,7 @@ impl Parts {
     fn apply(&mut self, request: &Request) -> Result<(), InputError> {
         let origin = Origin::command_line();
         self.bill |= request.bill;
+        self.keep_only(&request.only)?;
         if let Some(name) = &request.baseline {
             self.baseline = Some((origin.clone(), name.clone()));
         }
@@ -314,6 +317,27 @@ impl Parts {
         }
         if let Some(word) = &request.max_written {
             self.max_written = Some(size_of(word).map_err(|fault| origin.error("max_written", fault))?);
+        }
+        Ok(())
+    }
+
+    /// Leaves out the stacks that `--only` does not name, and what the file says of all of them together.
+    fn keep_only(&mut self, only: &[String]) -> Result<(), InputError> {
+        if only.is_empty() {
+            return Ok(());
+        }
+        let known: Vec<&str> = self.stacks.iter().map(|stack| stack.name.as_str()).collect();
+        if let Some(name) = only.iter().find(|name| !self.stacks.iter().any(|stack| stack.is_called(name))) {
+            return Err(Origin::command_line().error("only", Fault::unknown("stack", name, &known)));
+        }
+        let is_kept = |stack: &Stack| only.iter().any(|name| stack.is_called(name));
+        let is_of_all = |name: &str| self.stacks.iter().any(|stack| stack.is_called(name) && !is_kept(stack));
+        self.baseline = self.baseline.take().filter(|(_, name)| !is_of_all(name));
+        self.stacks.retain(is_kept);
+        let of_all =
+            [("[table]", self.table.take().is_some()), ("[published]", self.published.take().is_some())];
+        for (what, _) in of_all.into_iter().filter(|(_, is_there)| *is_there) {
+            self.notes.push(format!("{what} is left out: it is about all stacks, and --only names some"));
         }
         Ok(())
     }

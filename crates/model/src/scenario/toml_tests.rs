@@ -69,6 +69,30 @@ fn the_command_line_names_another_medium_for_a_device() {
 }
 
 #[test]
+fn the_command_line_names_the_stacks_that_are_measured() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("x.toml");
+    let text = "baseline = \"a\"\n\n[stack.a]\ntext = \"/dev/sda\"\n\n[stack.b]\ntext = \"/dev/sdb\"\n\n\
+                [stack.c]\ntext = \"/dev/sdc | vm(vcpus=[1,2])\"\n\n[table]\nstacks = [\"a\", \"b\"]\n";
+    std::fs::write(&file, text).unwrap();
+    let read = |only: &[&str]| {
+        let only = only.iter().map(|name| (*name).to_owned()).collect();
+        from_path(&file, &Request { only, ..Request::default() })
+    };
+    let names = |scenario: &Scenario| -> Vec<String> {
+        scenario.stacks.iter().map(|stack| stack.name.clone()).collect()
+    };
+    let some = read(&["c vcpus=2", "b"]).unwrap();
+    assert_eq!(names(&some), ["b", "c vcpus=2"]);
+    assert_eq!((some.baseline, some.table.is_some()), (0, false), "the baseline is not among them");
+    assert!(some.notes.iter().any(|note| note.starts_with("[table] is left out")), "{:?}", some.notes);
+    let all = read(&[]).unwrap();
+    assert_eq!((names(&all).len(), all.table.is_some()), (4, true));
+    let refused = read(&["d"]).unwrap_err().to_string();
+    assert!(refused.starts_with("command line: key \"only\": unknown stack \"d\"; hint: "), "{refused}");
+}
+
+#[test]
 fn everything_at_once() {
     let text = r#"
 name = "all keys"

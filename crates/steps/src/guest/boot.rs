@@ -49,6 +49,9 @@ pub fn choose_accel(requested: Requested, probe: &KvmProbe) -> Result<(Accel, Op
     }
 }
 
+/// How many times as long a boot may take at most because of others beside it.
+const MOST_TURNS: u32 = 8;
+
 /// How long a boot may take.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
@@ -77,6 +80,20 @@ impl Limits {
                 Limits { ready: limits.ready * 5, idle: Some(limits.life.max(KVM_IDLE * 2) / 2), ..limits }
             }
             false => limits,
+        }
+    }
+
+    /// The same where so many guests boot on one processor, which each of them gets less of. There is an end to it, so that
+    /// a guest that hangs among very many is found within the hour.
+    #[must_use]
+    pub fn of_crowd(self, guests: u32) -> Limits {
+        let times = guests.clamp(1, MOST_TURNS);
+        let longer = |limit: Duration| limit * times;
+        Limits {
+            life: longer(self.life),
+            ready: longer(self.ready),
+            answer: longer(self.answer),
+            idle: self.idle.map(longer),
         }
     }
 
@@ -421,6 +438,21 @@ mod tests {
             assert_eq!(limits.for_the_system(), Duration::from_secs(seconds), "{accel:?}");
             assert!(limits.for_the_system() < limits.ready);
         }
+    }
+
+    #[test]
+    fn many_guests_at_once_are_given_more_time() {
+        let alone = Limits::of(Accel::Tcg, false, true);
+        let of = |guests| alone.of_crowd(guests);
+        assert_eq!((of(0), of(1)), (alone, alone));
+        let four = Limits {
+            life: alone.life * 4,
+            ready: alone.ready * 4,
+            answer: alone.answer * 4,
+            idle: alone.idle.map(|idle| idle * 4),
+        };
+        assert_eq!(of(4), four);
+        assert_eq!(of(256), of(MOST_TURNS));
     }
 
     #[test]

@@ -9,6 +9,7 @@ use super::{
 use crate::settings::ThingSettings;
 use crate::state::ArrayState;
 use crate::system::{NotOurs, NothingMade, wait_until};
+use crate::threads::{self, ServingThread};
 use crate::tool::{await_orphans, nobody_else_can_write, output_within, settle, tool};
 use crate::vhost_user;
 use anyhow::{Context, Result, anyhow, bail, ensure};
@@ -389,6 +390,12 @@ impl ManagedResource for MakeByTool {
 
     fn state(&self, _: &StepOutput) -> Result<Option<ArrayState>> {
         self.commands.state.as_ref().map(|query| self.state_now(query)).transpose()
+    }
+
+    /// Those of whoever serves its sockets: a target that was there before, or a daemon.
+    fn threads(&self, _: &StepOutput) -> Result<Vec<ServingThread>> {
+        let socket = self.path_of(0).filter(|_| self.commands.gives == Gives::VhostUser);
+        Ok(socket.and_then(|path| vhost_user::server(&path)).map_or_else(Vec::new, threads::of_target))
     }
 
     fn settings(&self, _: &StepOutput) -> Result<ThingSettings> {

@@ -19,6 +19,7 @@ use crate::{Claim, Exposed, Layer, PlanContext};
 use anyhow::{Context, Result, anyhow, bail, ensure};
 use image::ImageWish;
 use iotax_host::Missing;
+use iotax_host::pci::Drive;
 use iotax_model::layer::LayerHelp;
 use iotax_model::layer::vm::HELP;
 use iotax_model::scenario::LayerSpec;
@@ -90,6 +91,18 @@ fn shared_out(below: &PathRef, part: u64, guests: u32, context: &mut PlanContext
     let parts = (0..guests).map(|at| split.part(at)).collect();
     context.add("share the bdev out among the guests", Op::SplitSpdk(split));
     parts
+}
+
+/// The NUMA node on which all drives of one of the devices below are: of its array's members, or of itself.
+fn node_of(below: &Exposed, device: usize, parts: &Parts) -> Option<u32> {
+    let array = below.arrays.get(device * below.arrays.len() / below.paths.len());
+    let drives = array.map_or(&below.paths[device..=device], |array| &array.members);
+    let node = |drive: &PathRef| {
+        let is_it = |known: &&Drive| matches!(drive, PathRef::Path(path) if known.paths.contains(path));
+        u32::try_from(parts.drives.iter().find(is_it)?.numa_node?).ok()
+    };
+    let first = node(drives.first()?);
+    first.filter(|_| drives.iter().all(|drive| node(drive) == first))
 }
 
 /// How many disks each guest has of the devices below, and how many guests share one of these.
@@ -200,12 +213,12 @@ impl Layer for VirtualMachine {
         let part = part(below.bytes, whole_mib && !below.split, guests, spec)?;
         whole_units(part, below, guests, spec)?;
         let mut belows = Vec::new();
-        for device in &below.paths {
-            let shared = shared_out(device, part, guests, context)?;
-            belows.extend(shared.into_iter().enumerate().map(|(at, path)| (path, at as u64 * part)));
+        for (number, device) in below.paths.iter().enumerate() {
+            let (shared, node) = (shared_out(device, part, guests, context)?, node_of(below, number, &parts));
+            belows.extend(shared.into_iter().enumerate().map(|(at, path)| (path, at as u64 * part, node)));
         }
         let mut bytes = part;
-        let mut seats = belows.iter().enumerate().map(|(at, (path, offset))| {
+        let mut seats = belows.iter().enumerate().map(|(at, (path, offset, node))| {
             let (copy, offset) = ((at / disks) as u32, *offset);
             let shared_out = guests > 1;
             let rbd = if let PathRef::Rbd(rbd) = path { Some(rbd.clone()) } else { None };
@@ -217,7 +230,7 @@ impl Layer for VirtualMachine {
             }
             disk.check_options().map_err(|why| anyhow!("{}: {why}", spec.origin))?;
             let wish = Wish { copy, ..wish.clone() };
-            Ok(seats::seat(context, parts.clone(), wish, disk, (path, &spec.origin)))
+            Ok(seats::seat(context, parts.clone(), wish, disk, (path, *node, &spec.origin)))
         });
         let all = seats.by_ref().collect::<Result<Vec<_>>>()?;
         drop(seats);

@@ -40,6 +40,8 @@ struct Seat {
     disk: DiskSpec,
     below: PathRef,
     path: PathRef,
+    /// The NUMA node of the drives that it lies on.
+    node: Option<u32>,
 }
 
 /// A guest that the steps of a plan start.
@@ -81,6 +83,8 @@ pub struct GuestPlan {
     pub accel: Accel,
     /// The note on its figures.
     pub emulated: Option<String>,
+    /// How many guests boot on one processor at the same time.
+    pub crowd: u32,
 }
 
 #[cfg(any(test, feature = "testing"))]
@@ -106,6 +110,7 @@ impl GuestPlan {
             pin: None,
             accel: Accel::Kvm,
             emulated: None,
+            crowd: 1,
         }
     }
 }
@@ -131,7 +136,7 @@ pub fn seat(
     parts: Parts,
     wish: Wish,
     disk: DiskSpec,
-    (below, origin): (&PathRef, &str),
+    (below, node, origin): (&PathRef, Option<u32>, &str),
 ) -> (Place, PathRef) {
     let has_room = |draft: &Draft| draft.wish == wish && draft.disks.len() < MOST_DISKS;
     let at = match context.drafts.iter().position(has_room) {
@@ -153,7 +158,12 @@ pub fn seat(
         _ => PathRef::Pci(format!("0000:00:{:02x}.0", attach::slot(number))),
     };
     let place = Place::Guest(draft.name.clone());
-    draft.disks.push(Seat { disk: DiskSpec { serial, ..disk }, below: below.clone(), path: path.clone() });
+    draft.disks.push(Seat {
+        disk: DiskSpec { serial, ..disk },
+        below: below.clone(),
+        path: path.clone(),
+        node,
+    });
     (place, path)
 }
 
@@ -165,9 +175,11 @@ pub fn finish(context: &mut PlanContext) -> Result<()> {
     let mut drafts = std::mem::take(&mut context.drafts);
     context.place = Place::Host;
     let mut pins = pins(&mut drafts)?.into_iter();
+    let processors = drafts.first().and_then(|draft| draft.parts.room.processors).unwrap_or(drafts.len());
+    let crowd = drafts.len().div_ceil(processors.max(1)) as u32;
     for draft in drafts {
         let pin = draft.wish.cpus.as_ref().and_then(|_| pins.next());
-        draft.steps(context, pin)?;
+        draft.steps(context, pin, crowd)?;
     }
     Ok(())
 }
@@ -177,7 +189,7 @@ pub fn finish(context: &mut PlanContext) -> Result<()> {
 fn pins(drafts: &mut [Draft]) -> Result<Vec<Pin>> {
     let groups = drafts.first().map(|draft| draft.parts.room.groups.clone()).unwrap_or_default();
     let asking = |draft: &'_ Draft| draft.wish.cpus.is_some();
-    let near = |draft: &'_ Draft| draft.wish.memory.node.or(draft.node_of_drive());
+    let near = |draft: &'_ Draft| draft.wish.memory.node.or(draft.node_of_drives());
     let guest = |draft: &'_ Draft| Some((draft.wish.cpus.clone()?, draft.wish.vcpus, near(draft)));
     let asked: Vec<_> = drafts.iter().filter_map(guest).collect();
     let guests: Vec<pin::Guest> =
@@ -211,15 +223,17 @@ impl Belows {
 }
 
 impl Draft {
-    /// The NUMA node of the first drive that the guest is given.
-    fn node_of_drive(&self) -> Option<u32> {
-        self.disks.iter().find_map(|seat| match &seat.disk.server {
+    /// The NUMA node of the first drive that the guest is given, or on which all of its disks lie.
+    fn node_of_drives(&self) -> Option<u32> {
+        let given = self.disks.iter().find_map(|seat| match &seat.disk.server {
             Server::Drive(drive) => u32::try_from(drive.numa_node?).ok(),
             _ => None,
-        })
+        });
+        let below = self.disks.first()?.node;
+        given.or(below.filter(|_| self.disks.iter().all(|seat| seat.node == below)))
     }
 
-    fn steps(self, context: &mut PlanContext, pin: Option<Pin>) -> Result<()> {
+    fn steps(self, context: &mut PlanContext, pin: Option<Pin>, crowd: u32) -> Result<()> {
         let directory = context.tag.run_dir.clone();
         let mut belows = Belows::default();
         let (mut disks, mut daemons, mut steps) = (Vec::new(), Vec::new(), Vec::new());
@@ -241,7 +255,7 @@ impl Draft {
             }
         }
         let guest = self.spec(disks, context);
-        let (why, op) = self.scratch(&guest);
+        let (why, op) = self.scratch(&guest, crowd);
         steps.push(context.add(why, op));
         let files = guest.files()?;
         let spawn = spawn(&guest, &files, belows.0)?;
@@ -266,15 +280,16 @@ impl Draft {
             pin,
             accel: self.parts.accel,
             emulated: self.parts.emulated.clone(),
+            crowd,
         });
         Ok(())
     }
 
     /// The file that brings our program into the guest.
-    fn scratch(&self, guest: &GuestSpec) -> (&'static str, Op) {
+    fn scratch(&self, guest: &GuestSpec, crowd: u32) -> (&'static str, Op) {
         let initrd = match &guest.start {
             Start::Image { seed, .. } => {
-                let patience_s = limits(self.parts.accel, true).for_the_system().as_secs();
+                let patience_s = limits(self.parts.accel, true, crowd).for_the_system().as_secs();
                 let build = BuildSeed { path: seed.clone(), patience_s };
                 return ("write the guest's seed", Op::BuildSeed(build));
             }
@@ -416,14 +431,14 @@ pub fn reach(
         Failed::measurement(format!("QEMU of guest {} ended {when}{words}", plan.place))
     };
     let process = started_process(&plan.tag)?.ok_or_else(ended)?;
-    let limits = limits(plan.accel, plan.image.is_some());
+    let limits = limits(plan.accel, plan.image.is_some(), plan.crowd);
     let booted = boot::connect(earlier, &plan.files, &process, plan.accel, limits, stop);
     let booted = booted.map_err(|error| advise(plan, error))?;
     speak(plan, process, booted)
 }
 
-fn limits(accel: Accel, own_system: bool) -> Limits {
-    Limits::of(accel, boot::is_translated(&Probe::of_files(Path::new("/"))), own_system)
+fn limits(accel: Accel, own_system: bool, crowd: u32) -> Limits {
+    Limits::of(accel, boot::is_translated(&Probe::of_files(Path::new("/"))), own_system).of_crowd(crowd)
 }
 
 /// What to look at first when an image does not come up is nothing that its guest could say.
