@@ -27,7 +27,7 @@ pub fn of_pair(reading: &WorkloadView, pair: [usize; 2], verdict: &Verdict) -> O
         .or_else(|| generator(reading, pair, sides))
         .or_else(|| cpus(sides))
         .or_else(|| shared(reading, sides))?;
-    Some(Masked { words: words(found), by: found })
+    Some(Masked { words: words(found, pair.map(|at| reading.name(at))), by: found })
 }
 
 fn offered(reading: &WorkloadView, pair: [usize; 2], sides: [&Side; 2]) -> Option<Ceiling> {
@@ -79,11 +79,13 @@ fn rate(side: &Side, amount: impl Fn(&RoundTotal) -> f64) -> f64 {
     sum(&amount) / sum(&|round| round.window_s)
 }
 
-fn words(ceiling: Ceiling) -> String {
-    let percents = |shares: [f64; 2]| format!("{:.1} % and {:.1} %", 100.0 * shares[0], 100.0 * shares[1]);
+fn words(ceiling: Ceiling, [base, stack]: [&str; 2]) -> String {
+    let percents = |[one, other]: [f64; 2]| {
+        format!("{:.1} % ({base}) and {:.1} % ({stack})", 100.0 * one, 100.0 * other)
+    };
     match ceiling {
         Ceiling::OfferedRate { offered, achieved } => format!(
-            "masked by the offered rate: both keep up with it ({} of {} I/Os a second)",
+            "masked by the offered rate: both keep up with it, {} of {} I/Os a second",
             percents(achieved),
             grouped(offered)
         ),
@@ -95,7 +97,7 @@ fn words(ceiling: Ceiling) -> String {
         }
         Ceiling::RateLimited => "masked by a rate limit that both met".to_owned(),
         Ceiling::SharedLimit { difference, variation } => format!(
-            "masked by a steady limit that both share: rates differ by {:.2} %, slices vary by {:.2} % and {:.2} %",
+            "masked by a steady limit that both share: rates differ by {:.2} %, slices vary by {:.2} % ({base}) and {:.2} % ({stack})",
             100.0 * difference.abs(),
             100.0 * variation[0],
             100.0 * variation[1]
@@ -116,12 +118,16 @@ mod tests {
             Ceiling::RateLimited,
             Ceiling::SharedLimit { difference: -0.0012, variation: [0.0008, 0.0011] },
         ];
-        let said = all.map(words);
+        let said = all.map(|one| words(one, ["file", "loop"]));
         assert_eq!(
             said[0],
-            "masked by the offered rate: both keep up with it (99.9 % and 99.1 % of 10,000 I/Os a second)"
+            "masked by the offered rate: both keep up with it, 99.9 % (file) and 99.1 % (loop) of 10,000 I/Os a second"
         );
         assert!(said.iter().all(|words| words.starts_with("masked by ")));
-        assert!(said[4].contains("differ by 0.12 %, slices vary by 0.08 % and 0.11 %"), "{}", said[4]);
+        assert!(
+            said[4].contains("differ by 0.12 %, slices vary by 0.08 % (file) and 0.11 % (loop)"),
+            "{}",
+            said[4]
+        );
     }
 }

@@ -1,7 +1,7 @@
 //! Pairs of stacks: paired rounds where they were up together, paired visits where they were not.
 //! Refuses to pair rounds that only one side has.
 
-use super::findings::{Checks, Figure, Interval, SampleUnit};
+use super::findings::{Checks, Figure, Interval, SampleUnit, UNSTEADY};
 use super::gather::{RoundId, RoundTotal, Side};
 use super::pairing::{Basis, Paired, Unit};
 use super::reading::WorkloadView;
@@ -287,8 +287,7 @@ pub fn of_estimate(found: Result<Estimate, Refusal>, unit: &'static str) -> Figu
 /// A percentile on the edge between two modes jumps from batch to batch, or from visit to visit.
 fn unsteady((low, high): (f64, f64), unit: &str) -> Option<String> {
     let half_width = (high / low).ln() / 2.0;
-    (half_width > 0.2)
-        .then(|| format!("unresolved: it moves by +- {:.0} % from {unit} to {unit}", 100.0 * half_width))
+    (half_width > 0.2).then(|| format!("{UNSTEADY} +- {:.0} % from {unit} to {unit}", 100.0 * half_width))
 }
 
 /// The ratio of a percentile between visits as a figure.

@@ -29,7 +29,7 @@ use crowd::Crowd;
 pub use direction::{BillDirection, DirectionCharge, DirectionComparison, DirectionRow};
 use durability::Durability;
 use efficiency::Efficiency;
-pub use figure::{Figure, Interval, SampleUnit};
+pub use figure::{Figure, Interval, SampleUnit, UNSTEADY};
 use imported::ImportedFindings;
 pub use iotax_model::record::GuestDisk;
 use iotax_model::record::Place;

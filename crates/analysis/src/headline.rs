@@ -2,6 +2,7 @@
 //! holds over all comparisons of the run together. Never one: latency, CPU time, emulated figures, what a ceiling masks, and a
 //! stack against itself, which shows what the ruler is worth and nothing of the stack.
 
+use super::findings::ceiling::Ceiling;
 use super::findings::{Comparison, Interval, Role, RulerCheck, WorkloadFindings};
 use super::subject::who;
 use super::verdicts;
@@ -16,11 +17,11 @@ pub struct Headline {
     pub sentence: String,
 }
 
-/// The largest difference in throughput.
+/// The largest difference in throughput. `others` is the part of what this host computed that was other work than the load.
 ///
 /// # Errors
 /// Why there is none: what was found instead, or what is missing.
-pub fn headline(workloads: &[WorkloadFindings]) -> Result<Headline, String> {
+pub fn headline(workloads: &[WorkloadFindings], others: Option<f64>) -> Result<Headline, String> {
     let all: Vec<&Comparison> = of_role(workloads, Role::Stack).collect();
     let real: Vec<&Comparison> = all.iter().copied().filter(|one| one.emulated.is_none()).collect();
     let differing =
@@ -32,7 +33,7 @@ pub fn headline(workloads: &[WorkloadFindings]) -> Result<Headline, String> {
             quantity: one.rate.quantity.clone(),
             sentence: said(one, real.len(), verdicts::many(workloads)),
         }),
-        None => Err(why_none(workloads, &all, &real)),
+        None => Err(why_none(workloads, &all, &real, others)),
     }
 }
 
@@ -77,17 +78,30 @@ const HIDDEN: &str = "both stacks hit the same limit, so throughput does not sho
 /// After "no difference".
 const SAME: &str = "a limit that both stacks hit would look the same";
 
-fn why_none(workloads: &[WorkloadFindings], all: &[&Comparison], real: &[&Comparison]) -> String {
-    match () {
-        () if all.is_empty() && of_role(workloads, Role::Same).next().is_some() => {
+/// Where no comparison is of real hardware.
+pub const EMULATED: &str = "the guests are emulated, and emulated figures are never the headline";
+
+fn why_none(
+    workloads: &[WorkloadFindings],
+    all: &[&Comparison],
+    real: &[&Comparison],
+    others: Option<f64>,
+) -> String {
+    let mut masked = real.iter().filter_map(|one| one.masked.as_ref());
+    let others = others.filter(|_| masked.any(|masked| matches!(masked.by, Ceiling::Cpus { .. })));
+    match others {
+        _ if all.is_empty() && of_role(workloads, Role::Same).next().is_some() => {
             "only a stack and itself were compared: a check of the ruler".to_owned()
         }
-        () if all.is_empty() => "one stack only: nothing to compare".to_owned(),
-        () if real.is_empty() => {
-            "the guests are emulated, and emulated figures are never the headline".to_owned()
-        }
-        () if real.iter().any(|one| one.masked.is_some()) => HIDDEN.to_owned(),
-        () => not_found(real),
+        _ if all.is_empty() => "one stack only: nothing to compare".to_owned(),
+        _ if real.is_empty() => EMULATED.to_owned(),
+        Some(part) => format!(
+            "this machine was busy with other work ({:.0} % of all that it computed), so throughput does not show what a layer costs: \
+             stop that work and run again",
+            100.0 * part
+        ),
+        _ if real.iter().any(|one| one.masked.is_some()) => HIDDEN.to_owned(),
+        None => not_found(real),
     }
 }
 

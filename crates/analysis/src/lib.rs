@@ -62,6 +62,7 @@ mod verification;
 mod warnings;
 
 pub use findings::Findings;
+pub use headline::EMULATED;
 pub use iotax_store::RunData;
 pub use subject::who;
 
@@ -86,7 +87,8 @@ pub fn findings(run: &RunData) -> Findings {
         workload.efficiency = efficiency::of(&readings, at, &workload.rows);
     }
     let durability = durability::durability(run);
-    let compared = headline::headline(&workloads);
+    let others = readings.iter().filter_map(neighbours::busy).map(|(_, part)| part).reduce(f64::max);
+    let compared = headline::headline(&workloads, others);
     let said = match &durability {
         Some(found) => durability::headline(found),
         None => compared.as_ref().map(|one| one.sentence.clone()).map_err(Clone::clone),

@@ -23,14 +23,22 @@ const DISKS: &[&str] = &["nvme", "sd"];
 /// Kind of the warning.
 pub const KIND: &str = "neighbours";
 
+/// Processors that others kept busy while the baseline was loaded, and the part of all that the host computed; `None` where that is
+/// little, or not known.
+pub fn busy(reading: &WorkloadView) -> Option<(f64, f64)> {
+    let base = reading.run.start.scenario.baseline;
+    let (processors, part) = reading.sides.get(base)?.usage.others()?;
+    (processors > PROCESSORS && part > PART && is_bare(reading, base) && !polls(reading))
+        .then_some((processors, part))
+}
+
 /// What is said where others computed so much that CPU time an I/O is not that of the stacks.
 pub fn told(reading: &WorkloadView) -> Option<String> {
     let base = reading.run.start.scenario.baseline;
-    let (processors, part) = reading.sides.get(base)?.usage.others()?;
-    (processors > PROCESSORS && part > PART && is_bare(reading, base) && !polls(reading)).then(|| {
+    busy(reading).map(|(processors, part)| {
         format!(
             "{processors:.1} processors of this host were busy with something else while {} was loaded ({:.0} % of all that they \
-             computed): CPU time an I/O has that in it; hint: end it, and run again",
+             computed): the CPU time of an I/O includes it; hint: stop the other work and run again",
             reading.name(base),
             100.0 * part
         )
@@ -132,7 +140,17 @@ mod tests {
         assert!(found.workloads[0].rows.iter().all(|row| row.cpu.value().is_some()), "rows stay");
         let told: Vec<_> = found.warnings.iter().filter(|one| one.kind == super::KIND).collect();
         assert_eq!((told.len(), told[0].subject.as_str()), (1, "file"));
-        assert!(told[0].text.ends_with("has that in it; hint: end it, and run again"), "{told:?}");
+        assert!(told[0].text.ends_with("includes it; hint: stop the other work and run again"), "{told:?}");
+    }
+
+    #[test]
+    fn where_others_keep_the_cpus_busy_the_headline_says_so() {
+        let mut run = twin::masked();
+        run.slices.iter_mut().for_each(|slice| slice.cpu.as_mut().unwrap().idle_ns = 0);
+        assert!(findings(&run).no_headline.unwrap().starts_with("both stacks hit the same limit"));
+        let said = findings(&beside(run, 1.5)).no_headline.unwrap();
+        assert!(said.starts_with("this machine was busy with other work ("), "{said}");
+        assert!(said.ends_with("stop that work and run again"), "{said}");
     }
 
     #[test]

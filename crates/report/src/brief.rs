@@ -8,9 +8,10 @@ use super::verdicts::{self, Said};
 use super::{capital, crowd, durability, imported, sheet, states, sweep, terminal, verification};
 use iotax_analysis::Findings;
 use iotax_analysis::findings::{
-    Bill, Charges, Comparison, DirectionComparison, Quantity, Role, Row, WorkloadFindings,
+    Bill, Charges, Comparison, DirectionComparison, DirectionRow, Figure, Quantity, Role, Row,
+    WorkloadFindings,
 };
-use iotax_analysis::who;
+use iotax_analysis::{EMULATED, who};
 use iotax_stats::Verdict;
 use iotax_units::{counted, show_names};
 use std::collections::BTreeSet;
@@ -71,12 +72,20 @@ fn indented(text: &str, width: usize) -> String {
 fn top(findings: &Findings, width: usize) -> String {
     let places = findings.places.iter().filter(|place| place.emulated.is_some());
     let names: BTreeSet<String> = places.map(|place| place.place.to_string()).collect();
-    let emulated = (!names.is_empty())
-        .then(|| format!("EMULATED: figures of {} are not representative", show_names(in_order(names))));
+    let none_is_real = findings.headline.is_none() && findings.no_headline.as_deref() == Some(EMULATED);
+    let emulated = (!names.is_empty()).then(|| {
+        let end = if none_is_real { ", and never the headline" } else { "" };
+        format!("EMULATED: figures of {} are not representative{end}", show_names(in_order(names)))
+    });
+    let head = match none_is_real && emulated.is_some() {
+        // Why there is no headline is said with that.
+        true => terminal::ruler(findings, width),
+        false => terminal::head(findings, width),
+    };
     let failed = findings.warnings.iter().filter(|warning| warning.kind == IO_ERRORS).map(|one| one.said());
     let about = std::iter::once(terminal::identity(&findings.run)).chain(emulated).chain(failed);
     let about: String = about.map(|line| wrapped(&line, width, "  ")).collect();
-    format!("{about}\n{}", terminal::head(findings, width))
+    if head.is_empty() { about } else { format!("{about}\n{head}") }
 }
 
 /// `vm9` before `vm10`.
@@ -236,8 +245,8 @@ impl OneTable {
                 None => OneTable {
                     title: vec![titled(one)],
                     table: stacks(one),
-                    weights: one.rows.iter().map(|row| weight(one, &row.stack)).collect(),
-                    rows: ["stack", "stacks"],
+                    weights: lines(one).map(|(_, row, way)| row_weight(one, row, way.is_some())).collect(),
+                    rows: if sheet::is_mix(one) { ["row", "rows"] } else { ["stack", "stacks"] },
                     columns: None,
                 },
             }),
@@ -296,30 +305,28 @@ fn weight(workload: &WorkloadFindings, stack: &str) -> f64 {
     workload.comparisons.iter().find(|one| one.stack == stack).map_or(f64::INFINITY, size)
 }
 
+fn row_weight(workload: &WorkloadFindings, row: &Row, is_direction: bool) -> f64 {
+    let weight = weight(workload, &row.stack);
+    if is_direction { after_wholes(weight) } else { weight }
+}
+
 /// Of a difference that was resolved.
 fn size(one: &Comparison) -> f64 {
     let differs = matches!(one.rate.verdict, Verdict::Costs { .. } | Verdict::Gains { .. });
     if differs { one.rate.phrase.size() } else { 0.0 }
 }
 
-/// The figures of each stack, with its change of the rate beside the rate.
+/// The figures of each stack, with its change of the rate beside the rate; below a stack under a mix those of its reads and its writes.
 fn stacks(workload: &WorkloadFindings) -> Table {
     let mut table = sheet::stacks(workload);
-    let first = workload.comparisons.first().map(|one| one.against.as_str());
-    let Some(against) = first else { return table };
-    let mut changes = Table::default();
-    let cells = workload.rows.iter().map(|row| changed(workload, &row.stack)).collect();
-    changes.push(&format!("against {against}"), 0, cells);
-    table.columns.splice(2..2, changes.columns);
-    let latencies =
-        sheet::latency_columns(workload.rows.iter().flat_map(|row| &row.latency), [u8::MAX, 2, 1, u8::MAX]);
-    for (head, rank) in latencies.into_iter().filter(|(_, rank)| *rank < u8::MAX) {
-        for way in ["read", "write"].into_iter().filter(|_| sheet::is_mix(workload)) {
-            let latency =
-                |row: &Row| row.latency.iter().find(|one| one.direction == way)?.figure(&head).cloned();
-            let cell = |row: &Row| latency(row).map_or_else(|| "-".to_owned(), |one| Shown::of(&one).cell());
-            table.push(&format!("{way} {head}"), rank, workload.rows.iter().map(cell).collect());
-        }
+    if let Some(against) = workload.comparisons.first().map(|one| one.against.as_str()) {
+        let mut changes = Table::default();
+        let cells = workload.rows.iter().map(|row| changed(workload, &row.stack, None)).collect();
+        changes.push(&format!("against {against}"), 0, cells);
+        table.columns.splice(2..2, changes.columns);
+    }
+    if sheet::is_mix(workload) {
+        table = with_directions(workload, &table);
     }
     if workload.rate_unit == "B/s" {
         for column in &mut table.columns {
@@ -333,30 +340,107 @@ fn stacks(workload: &WorkloadFindings) -> Table {
     table
 }
 
-/// The change of the rate of a stack; of writes as they are acknowledged.
-fn changed(workload: &WorkloadFindings, stack: &str) -> String {
+/// Rows of the table of a mix, each with its stack: the whole load, then each direction.
+fn lines(workload: &WorkloadFindings) -> impl Iterator<Item = (usize, &Row, Option<&DirectionRow>)> {
+    workload.rows.iter().enumerate().flat_map(|(at, row)| {
+        std::iter::once(None).chain(row.directions.iter().map(Some)).map(move |one| (at, row, one))
+    })
+}
+
+fn with_directions(workload: &WorkloadFindings, whole: &Table) -> Table {
+    let figure = |one: Option<&Figure>| one.map_or_else(|| "-".to_owned(), |one| Shown::of(one).cell());
+    let mut table = Table::default();
+    for column in &whole.columns {
+        let of = |row: &Row, one: &DirectionRow| match column.head.as_str() {
+            "stack" => below(one.direction),
+            "IOPS" => figure(Some(&one.iops)),
+            "throughput" => figure(Some(&one.bytes_per_s)),
+            "durable" => one.durable_bytes_per_s.as_ref().map(|one| figure(Some(one))).unwrap_or_default(),
+            head if head.starts_with("against ") => changed(workload, &row.stack, Some(one.direction)),
+            _ => String::new(),
+        };
+        let cell = |(at, row, one): (usize, &Row, Option<&DirectionRow>)| {
+            one.map_or_else(|| column.cells[at].clone(), |one| of(row, one))
+        };
+        table.push(&column.head, column.rank, lines(workload).map(cell).collect());
+    }
+    let latencies = workload.rows.iter().flat_map(|row| &row.latency);
+    let latencies = sheet::latency_columns(latencies, [u8::MAX, 2, 1, u8::MAX]);
+    for (head, rank) in latencies.into_iter().filter(|(_, rank)| *rank < u8::MAX) {
+        let of = |row: &Row, way: &str| {
+            figure(row.latency.iter().find(|one| one.direction == way).and_then(|one| one.figure(&head)))
+        };
+        let cell = |(_, row, one): (usize, &Row, Option<&DirectionRow>)| {
+            one.map_or_else(String::new, |one| of(row, one.direction))
+        };
+        table.push_known(&head, rank, lines(workload).map(cell).collect());
+    }
+    table
+}
+
+/// Name of the row of a direction below that of the whole.
+fn below(direction: &str) -> String {
+    format!("  {direction}s")
+}
+
+/// Rows of directions have room after all rows of wholes, the largest difference first.
+fn after_wholes(weight: f64) -> f64 {
+    -1.0 / (1.0 + weight)
+}
+
+/// The change of the rate of a stack, or of one direction of it; of writes as they are acknowledged.
+fn changed(workload: &WorkloadFindings, stack: &str, way: Option<&str>) -> String {
     let Some(one) = workload.comparisons.iter().find(|one| one.stack == stack) else { return String::new() };
-    let masked = if one.masked.is_some() { " (masked)" } else { "" };
-    change(&one.rate.ratio).judged(one.rate.verdict.is_resolved()) + masked
+    let masked = if one.masked.is_some() && way.is_none() { " (masked)" } else { "" };
+    let Some(rate) = one.rate_of(way) else { return String::new() };
+    change(&rate.ratio).judged(rate.verdict.is_resolved()) + masked
 }
 
 /// All stacks under all loads. A row is what there are more of, loads or stacks; those with the largest differences have room first.
+/// A mix has its reads and its writes after it.
 fn grid(workloads: &[&WorkloadFindings]) -> OneTable {
     let rows = workloads.first().map(|one| one.rows.as_slice()).unwrap_or_default();
+    let by_load = workloads.len() >= rows.len();
     let of_stack = |row: &Row| workloads.iter().map(|one| weight(one, &row.stack)).fold(0.0, f64::max);
-    let of_load = |one: &&WorkloadFindings| one.all_comparisons().map(size).fold(0.0, f64::max);
     let stacks: Vec<(String, f64)> = rows.iter().map(|row| (sheet::marked(row), of_stack(row))).collect();
-    let loads: Vec<(String, f64)> = workloads.iter().map(|one| (one.name.clone(), of_load(one))).collect();
-    let cell = |load: usize, stack: usize| match workloads[load].rows.get(stack) {
-        Some(row) if row.baseline => Shown::of(sheet::rate(workloads[load], row)).cell(),
-        Some(row) => changed(workloads[load], &row.stack),
-        None => "-".to_owned(),
+    let mut loads: Vec<(String, f64)> = Vec::new();
+    let mut parts: Vec<(&WorkloadFindings, Option<&'static str>)> = Vec::new();
+    for one in workloads {
+        let size = one.all_comparisons().map(size).fold(0.0, f64::max);
+        loads.push((one.name.clone(), size));
+        parts.push((one, None));
+        let directions = one.rows.iter().find(|row| !row.directions.is_empty());
+        for way in directions.iter().flat_map(|row| &row.directions).map(|it| it.direction) {
+            let name = if by_load { below(way) } else { format!("{}, {way}s", one.name) };
+            loads.push((name, after_wholes(size)));
+            parts.push((one, Some(way)));
+        }
+    }
+    let rate = |workload: &WorkloadFindings, row: &Row, way: Option<&str>| match way {
+        None => Some(sheet::rate(workload, row).clone()),
+        Some(way) => {
+            let one = row.directions.iter().find(|one| one.direction == way)?;
+            Some(sheet::rate_of(workload, one).clone())
+        }
     };
-    match loads.len() >= stacks.len() {
-        true => grid_of((loads, ["load", "loads"]), (stacks, ["stack", "stacks"]), cell),
-        false => grid_of((stacks, ["stack", "stacks"]), (loads, ["load", "loads"]), |stack, load| {
-            cell(load, stack)
-        }),
+    let cell = |load: usize, stack: usize| {
+        let (workload, way) = parts[load];
+        match workload.rows.get(stack) {
+            Some(row) if row.baseline => {
+                rate(workload, row, way).map_or_else(|| "-".to_owned(), |one| Shown::of(&one).cell())
+            }
+            Some(row) => changed(workload, &row.stack, way),
+            None => "-".to_owned(),
+        }
+    };
+    let apart = parts.len() > workloads.len();
+    let (loads, stacks) = ((loads, ["load", "loads"]), (stacks, ["stack", "stacks"]));
+    if by_load {
+        let grid = grid_of(loads, stacks, cell);
+        OneTable { rows: if apart { ["row", "rows"] } else { grid.rows }, ..grid }
+    } else {
+        let grid = grid_of(stacks, loads, |stack, load| cell(load, stack));
+        OneTable { columns: if apart { Some(["column", "columns"]) } else { grid.columns }, ..grid }
     }
 }
 
@@ -384,9 +468,11 @@ fn marks(table: &str) -> String {
         (" ~", "~ emulated"),
         ("(masked", "masked: both stacks hit the same limit"),
     ];
+    let absent = table.lines().skip(1).flat_map(str::split_whitespace).any(|cell| cell == "-");
     all.into_iter()
         .filter(|(mark, _)| table.contains(mark))
         .map(|(_, said)| said)
+        .chain(absent.then_some("- no figure (-v: why)"))
         .collect::<Vec<_>>()
         .join("; ")
 }

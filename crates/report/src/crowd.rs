@@ -85,10 +85,10 @@ impl<'a> Line<'a> {
     fn times(&self) -> String {
         let Some(scaling) = &self.crowd.scaling else { return "-".to_owned() };
         let ratio = self.direction.map_or(Some(&scaling.ratio), |one| one.ratio.as_ref());
-        match ratio.map(Shown::of) {
-            Some(Shown::Known(digits)) => format!("{} of {}", digits.cell(), scaling.places),
-            Some(other) => other.cell(),
-            None => "-".to_owned(),
+        let Some(shown) = ratio.map(Shown::of) else { return "-".to_owned() };
+        match shown.digits() {
+            Some(_) => format!("{} of {}", shown.cell(), scaling.places),
+            None => shown.cell(),
         }
     }
 
@@ -154,8 +154,8 @@ pub(super) fn sentences(workload: &WorkloadFindings) -> impl Iterator<Item = Str
 fn scaled(scaling: &Scaling) -> String {
     let Scaling { against, places, .. } = scaling;
     let caution = scaling.caution.as_deref();
-    match (Shown::of(&scaling.ratio), share(&scaling.efficiency)) {
-        (Shown::Known(ratio), Shown::Known(of)) => format!(
+    match (Shown::of(&scaling.ratio).digits(), share(&scaling.efficiency).digits()) {
+        (Some(ratio), Some(of)) => format!(
             "{} times the rate of {against} in {places} times as many places: {} of linear{}",
             ratio.words(),
             of.words(),

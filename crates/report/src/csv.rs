@@ -14,12 +14,12 @@ use iotax_analysis::findings::sweep::Place;
 use iotax_analysis::findings::sweep::{Cost, StackCurve, SweepFindings};
 use iotax_analysis::findings::verification::VerifiedRow;
 use iotax_analysis::findings::{
-    Bill, BillLine, Charges, Figure, Interval, Latency, MatchedFindings, Row, SampleUnit, WorkloadFindings,
-    percentile_name,
+    Bill, BillLine, Charges, Figure, Interval, Latency, MatchedFindings, Quantity, Row, SampleUnit,
+    WorkloadFindings, percentile_name,
 };
 use iotax_stats::Verdict;
 use iotax_units::harmless::shown;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 /// Its entry.
 pub const RENDERER: Renderer = Renderer { name: "csv", endings: &["csv"], render };
@@ -30,11 +30,51 @@ const HEAD: [&str; 14] = [
 ];
 /// Behind these: the sweep, and the value of each word that is swept.
 const PLACE: [&str; 5] = ["sweep", "iodepth", "numjobs", "bs", "rate_iops"];
+/// And the parts of the metric, each a short word to filter by.
+const PARTS: [&str; 5] = ["kind", "quantity", "direction", "statistic", "scope"];
+
+/// What a metric is made of.
+#[derive(Clone, Default)]
+struct Parts {
+    /// `value`, `ratio` (over that of `against`), `added` (to that of `against`), `share`, `published`, `published ratio`.
+    kind: &'static str,
+    /// `iops`, `throughput`, `latency`, `cpu per io`, ...
+    quantity: String,
+    /// `read` or `write`; empty of all I/Os.
+    direction: String,
+    /// `mean`, `p50`, `p99`, ...
+    statistic: String,
+    /// Empty: at the stated depth, with an interval of its own. Else `all at once` (the interval holds together with those of all
+    /// comparisons, or of all reads and writes), `matched rate`, `bill`, `place NAME`.
+    scope: String,
+}
+
+impl Parts {
+    fn of(kind: &'static str, quantity: &str) -> Parts {
+        Parts { kind, quantity: quantity.to_owned(), ..Parts::default() }
+    }
+
+    fn way(self, direction: &str) -> Parts {
+        Parts { direction: direction.to_owned(), ..self }
+    }
+
+    fn statistic(self, statistic: &str) -> Parts {
+        Parts { statistic: statistic.to_owned(), ..self }
+    }
+
+    fn scope(self, scope: &str) -> Parts {
+        Parts { scope: scope.to_owned(), ..self }
+    }
+}
+
+/// At the same offered rate on all stacks.
+const MATCHED: &str = "matched rate";
+const AT_ONCE: &str = "all at once";
 
 fn render(findings: &[Findings], _page: &Page) -> String {
     let place = PLACE.map(String::from);
     let mut lines = Lines { run: "", place, writer: ::csv::Writer::from_writer(Vec::new()) };
-    lines.record(&HEAD.map(String::from));
+    lines.record(&HEAD.map(String::from), &PARTS.map(String::from));
     for one in findings {
         lines.run = &one.run.id;
         one.workloads.iter().for_each(|workload| lines.workload(workload));
@@ -68,9 +108,10 @@ struct Lines<'a> {
 }
 
 impl Lines<'_> {
-    fn record(&mut self, fields: &[String; HEAD.len()]) {
+    fn record(&mut self, fields: &[String; HEAD.len()], parts: &[String; PARTS.len()]) {
+        let fields = fields.iter().chain(&self.place).chain(parts);
         // Every record has the same number of fields and goes to memory.
-        let _ = self.writer.write_record(fields.iter().chain(&self.place).map(|field| cell(field)));
+        let _ = self.writer.write_record(fields.map(|field| cell(field)));
     }
 
     /// Each point's power and simultaneous ratios, and the knee of each stack along each curve.
@@ -101,7 +142,9 @@ impl Lines<'_> {
     fn at_once(&mut self, workload: &str, stack: &StackCurve, direction: &str, cost: &Cost) {
         let metric = format!("{direction} ratio for all points at once {}", cost.quantity);
         let figure = cost.ratio.with_interval(cost.simultaneous.as_ref());
-        self.figure([workload, &stack.stack, "", metric.trim()], &figure, stack.emulated.as_deref());
+        let rate = if cost.quantity == "durable" { "durable rate" } else { "rate" };
+        let parts = Parts::of("ratio", rate).way(direction).scope(AT_ONCE);
+        self.parted([workload, &stack.stack, "", metric.trim()], parts, &figure, stack.emulated.as_deref());
     }
 
     fn workload(&mut self, workload: &WorkloadFindings) {
@@ -110,22 +153,34 @@ impl Lines<'_> {
         for row in &workload.rows {
             self.row(name, row);
         }
+        let mut waited: HashSet<(&str, &str)> = HashSet::new();
         for one in workload.all_comparisons() {
             let (stack, against) = (&one.stack, &one.against);
-            let mut add = |metric: &str, figure: &Figure| {
-                self.figure([name, stack, against, metric], figure, one.emulated.as_deref());
+            let mut add = |metric: &str, parts: Parts, figure: &Figure| {
+                self.parted([name, stack, against, metric], parts, figure, one.emulated.as_deref());
             };
-            let directions = one.directions.iter().map(|it| (&it.rate, "reads and writes apart"));
-            for (rate, family) in std::iter::once((&one.rate, "comparisons")).chain(directions) {
+            let figure = if workload.rate_unit == "B/s" { "throughput" } else { "iops" };
+            let durable = if one.of_write == Some(Quantity::Durable) { "durable " } else { "" };
+            let parts = Parts::of("ratio", &format!("{durable}{figure}"));
+            let directions =
+                one.directions.iter().map(|it| (&it.rate, it.direction, "reads and writes apart"));
+            for (rate, way, family) in std::iter::once((&one.rate, "", "comparisons")).chain(directions) {
+                let parts = parts.clone().way(way);
                 let metric = format!("ratio of {}", rate.quantity);
                 let masked = one.masked.as_ref().map(|masked| masked.words.clone());
-                add(&metric, &noted(&rate.ratio, masked.or_else(|| withheld(&rate.verdict))));
+                let with_reserve = noted(&rate.ratio, masked.or_else(|| withheld(&rate.verdict)));
+                add(&metric, parts.clone(), &with_reserve);
                 if rate.simultaneous.is_some() {
-                    add(&format!("{metric}, with all {family} at once"), &rate.at_once());
+                    let metric = format!("{metric}, with all {family} at once");
+                    add(&metric, parts.scope(AT_ONCE), &rate.at_once());
                 }
             }
-            for (direction, q, ratio) in &one.latency_ratios {
-                add(&format!("ratio of {direction} latency {}", percentile_name(*q)), ratio);
+            // Both quantities of a write share their latencies.
+            let latencies = one.latency_ratios.iter().filter(|_| waited.insert((stack, against)));
+            for (direction, q, ratio) in latencies {
+                let name = percentile_name(*q);
+                let parts = Parts::of("ratio", "latency").way(direction).statistic(&name);
+                add(&format!("ratio of {direction} latency {name}"), parts, ratio);
             }
         }
         workload.all_charges().for_each(|one| self.charges(name, one));
@@ -144,32 +199,27 @@ impl Lines<'_> {
     /// How evenly several places share, what they make of it against fewer, and each of them.
     fn crowd(&mut self, workload: &str, one: &Crowd) {
         let emulated = one.emulated.as_deref();
-        let mut add = |against: &str, metric: &str, figure: &Figure| {
-            self.figure([workload, &one.stack, against, metric], figure, emulated);
+        let mut add = |against: &str, way: &str, metric: &str, figure: &Figure| {
+            let parts = Parts::of("value", metric).way(way);
+            let of = if way.is_empty() { String::new() } else { format!(", {way}s") };
+            let metric = format!("{metric}{of}");
+            self.parted([workload, &one.stack, against, &metric], parts, figure, emulated);
         };
-        add("", "slowest of fastest place", &one.spread);
-        add("", "fairness (Jain) of places", &one.jain);
-        add("", "iops a busy core", &one.per_core);
+        add("", "", "slowest of fastest place", &one.spread);
+        add("", "", "fairness (Jain) of places", &one.jain);
+        add("", "", "iops a busy core", &one.per_core);
         for direction in &one.directions {
-            let way = direction.direction;
-            add("", &format!("slowest of fastest place, {way}s"), &direction.spread);
-            add("", &format!("fairness (Jain) of places, {way}s"), &direction.jain);
+            add("", direction.direction, "slowest of fastest place", &direction.spread);
+            add("", direction.direction, "fairness (Jain) of places", &direction.jain);
         }
         if let Some(scaling) = &one.scaling {
-            add(&scaling.against, "ratio to fewer places", &noted(&scaling.ratio, scaling.caution.clone()));
-            add(&scaling.against, "share of linear", &noted(&scaling.efficiency, scaling.caution.clone()));
-            for direction in &one.directions {
-                let way = direction.direction;
-                let both =
-                    [("ratio to fewer places", &direction.ratio), ("share of linear", &direction.efficiency)];
-                for (metric, figure) in
-                    both.into_iter().filter_map(|(metric, one)| Some((metric, one.as_ref()?)))
-                {
-                    add(
-                        &scaling.against,
-                        &format!("{metric}, {way}s"),
-                        &noted(figure, scaling.caution.clone()),
-                    );
+            let whole = ("", Some(&scaling.ratio), Some(&scaling.efficiency));
+            let directions = one.directions.iter();
+            let directions = directions.map(|it| (it.direction, it.ratio.as_ref(), it.efficiency.as_ref()));
+            for (way, ratio, efficiency) in std::iter::once(whole).chain(directions) {
+                for (metric, figure) in [("ratio to fewer places", ratio), ("share of linear", efficiency)] {
+                    let figure = figure.map(|figure| noted(figure, scaling.caution.clone()));
+                    figure.iter().for_each(|figure| add(&scaling.against, way, metric, figure));
                 }
             }
         }
@@ -183,7 +233,14 @@ impl Lines<'_> {
                 ("write iops", row.write_iops.as_ref()),
             ];
             for (metric, figure) in figures.into_iter().filter_map(|(metric, one)| Some((metric, one?))) {
-                add("", &format!("{metric} of place {}", row.place), figure);
+                let parts = match metric.split_once(' ') {
+                    Some((way @ ("read" | "write"), metric)) => Parts::of("value", metric).way(way),
+                    None if metric == "p99" => Parts::of("value", "latency").statistic(metric),
+                    _ => Parts::of("value", metric),
+                };
+                let parts = parts.scope(&format!("place {}", row.place));
+                let metric = format!("{metric} of place {}", row.place);
+                self.parted([workload, &one.stack, "", &metric], parts, figure, emulated);
             }
         }
     }
@@ -196,23 +253,25 @@ impl Lines<'_> {
             "" => figure.clone(),
             note => told(&noted(figure, Some(note.to_owned())), note),
         };
-        let mut add = |of: &str, metric: &str, figure: &Figure| {
+        let mut add = |way: &str, metric: &str, figure: &Figure| {
+            let parts = Parts::of("value", metric).way(way).scope(one.by.word());
+            let of = if way.is_empty() { String::new() } else { format!(" of {way}s alone") };
             let metric = format!("{metric}{of}, {}", one.by.word());
             let about = [workload, &one.stack, one.by.against(), &metric];
             // The arithmetic in words is that of the whole load.
-            let figure = if of.is_empty() { with_note(figure) } else { figure.clone() };
-            self.figure(about, &figure, one.emulated.as_deref());
+            let figure = if way.is_empty() { with_note(figure) } else { figure.clone() };
+            self.parted(about, parts, &figure, one.emulated.as_deref());
         };
-        let mut all = |of: &str, could: &Figure, share: &Figure, of_all: Option<&Figure>| {
-            add(of, "what the drives could do", could);
-            add(of, "share of what the drives could do", share);
+        let mut all = |way: &str, could: &Figure, share: &Figure, of_all: Option<&Figure>| {
+            add(way, "what the drives could do", could);
+            add(way, "share of what the drives could do", share);
             of_all
                 .into_iter()
-                .for_each(|figure| add(of, "share of all that the drives do by themselves", figure));
+                .for_each(|figure| add(way, "share of all that the drives do by themselves", figure));
         };
         all("", &one.could, &one.share, one.of_all.as_ref());
         for it in &one.directions {
-            all(&format!(" of {}s alone", it.direction), &it.could, &it.share, it.of_all.as_ref());
+            all(it.direction, &it.could, &it.share, it.of_all.as_ref());
         }
         if let Some(figure) = &one.published {
             add("", "published share of what the drives could do", figure);
@@ -226,9 +285,10 @@ impl Lines<'_> {
         for row in &table.rows {
             for (cell, column) in row.cells.iter().zip(&table.columns) {
                 let Some(stack) = &column.stack else { continue };
-                let mut add = |what: &str, figure: &Figure, emulated: Option<&str>| {
+                let mut add = |what: &'static str, figure: &Figure, emulated: Option<&str>| {
                     let metric = format!("{what} of {}", row.metric);
-                    self.figure([&row.workload, stack, &against, &metric], figure, emulated);
+                    let parts = Parts::of(what, &row.metric).way(row.direction.unwrap_or_default());
+                    self.parted([&row.workload, stack, &against, &metric], parts, figure, emulated);
                 };
                 let weak = cell.masked.clone().or_else(|| cell.verdict.as_ref().and_then(withheld));
                 if let Some(share) = &cell.share {
@@ -274,7 +334,9 @@ impl Lines<'_> {
                 .filter(|[low, high]| low < high)
                 .map(|[low, high]| format!("printed as {low} to {high}"));
             let figure = note.map_or_else(|| one.figure.clone(), |note| told(&one.figure, &note));
-            self.figure([subject, &row.system, "", metric], &figure, None);
+            let (quantity, statistic) = metric.split_once(' ').unwrap_or((metric, ""));
+            let parts = Parts::of("value", quantity).statistic(statistic);
+            self.parted([subject, &row.system, "", metric], parts, &figure, None);
         };
         add("iops", &row.iops);
         add("throughput", &row.bytes_per_s);
@@ -283,8 +345,10 @@ impl Lines<'_> {
             for (word, ns) in [("", one.least_ns), (" of the slowest run", one.most_ns)] {
                 if word.is_empty() || one.least_ns < one.most_ns {
                     let figure = Figure::bare(ns, "ns", (row.runs, SampleUnit::Runs), one.from);
-                    let metric = format!("latency p{}{word}", one.percent);
-                    self.figure([subject, &row.system, "", &metric], &figure, None);
+                    let statistic = format!("p{}{word}", one.percent);
+                    let parts = Parts::of("value", "latency").statistic(&statistic);
+                    let metric = format!("latency {statistic}");
+                    self.parted([subject, &row.system, "", &metric], parts, &figure, None);
                 }
             }
         }
@@ -293,8 +357,9 @@ impl Lines<'_> {
 
     fn against(&mut self, subject: &str, system: &str, one: &ImportedComparison) {
         let metric = format!("ratio of {}", one.quantity);
-        self.figure(
+        self.parted(
             [subject, system, &one.against, &metric],
+            Parts::of("ratio", &one.quantity.to_string()),
             &noted(&one.ratio, withheld(&one.verdict)),
             None,
         );
@@ -309,22 +374,25 @@ impl Lines<'_> {
             let [value, n] = [row.value.to_string(), row.runs.to_string()];
             let unit = other.unit.clone();
             let none = String::new;
-            self.record(&[
-                run,
-                none(),
-                system,
-                none(),
-                name,
-                "known".into(),
-                value,
-                unit,
-                low,
-                high,
-                n,
-                "runs".into(),
-                none(),
-                none(),
-            ]);
+            self.record(
+                &[
+                    run,
+                    none(),
+                    system,
+                    none(),
+                    name,
+                    "known".into(),
+                    value,
+                    unit,
+                    low,
+                    high,
+                    n,
+                    "runs".into(),
+                    none(),
+                    none(),
+                ],
+                &["value".to_owned(), other.name.clone(), none(), none(), none()],
+            );
             row.comparison.iter().for_each(|one| self.against("", &row.system, one));
         }
     }
@@ -373,32 +441,41 @@ impl Lines<'_> {
     }
 
     fn charges(&mut self, workload: &str, one: &Charges) {
-        let mut add = |metric: &str, figure: &Figure| {
-            self.figure([workload, &one.stack, &one.against, metric], figure, one.emulated.as_deref());
+        let mut add = |metric: &str, parts: Parts, figure: &Figure| {
+            self.parted([workload, &one.stack, &one.against, metric], parts, figure, one.emulated.as_deref());
         };
-        let directions = one.directions.iter().map(|direction| &direction.latency);
-        for charge in [&one.latency, &one.cpu].into_iter().chain(directions) {
+        let latency = Parts::of("", "latency").statistic("mean").scope(MATCHED);
+        let directions = one.directions.iter();
+        let directions = directions.map(|it| (&it.latency, latency.clone().way(it.direction)));
+        let whole = [(&one.latency, latency.clone()), (&one.cpu, Parts::of("", "cpu per io"))];
+        for (charge, parts) in whole.into_iter().chain(directions) {
             let reason = charge.verdict.reason().map(|reason| format!("unresolved: {reason}"));
-            add(&format!("ratio of {}", charge.quantity), &noted(&charge.ratio, reason.clone()));
-            add(&format!("added: {}", charge.quantity), &noted(&charge.difference, reason));
+            let both = [("ratio", "ratio of", &charge.ratio), ("added", "added:", &charge.difference)];
+            for (kind, word, figure) in both {
+                let metric = format!("{word} {}", charge.quantity);
+                add(&metric, Parts { kind, ..parts.clone() }, &noted(figure, reason.clone()));
+            }
         }
         for (direction, q, ratio) in &one.percentiles {
-            add(&format!("ratio of {direction} latency {} at the matched rate", percentile_name(*q)), ratio);
+            let name = percentile_name(*q);
+            let parts = Parts::of("ratio", "latency").way(direction).statistic(&name).scope(MATCHED);
+            add(&format!("ratio of {direction} latency {name} at the matched rate"), parts, ratio);
         }
     }
 
     fn matched(&mut self, workload: &str, matched: &MatchedFindings) {
         for row in &matched.rows {
             let late = (row.kept_up == Some(false)).then(|| "not kept up".to_owned());
-            let mut add = |metric: &str, figure: &Figure| {
+            let mut add = |metric: &str, parts: Parts, figure: &Figure| {
                 let metric = format!("{metric} at the matched rate");
-                self.figure(
+                self.parted(
                     [workload, &row.stack, "", &metric],
+                    parts.scope(MATCHED),
                     &noted(figure, late.clone()),
                     row.emulated.as_deref(),
                 );
             };
-            add("iops", &row.iops);
+            add("iops", Parts::of("value", "iops"), &row.iops);
             latencies(&row.latency, &mut add);
             times("service time", row.service.as_ref(), &mut add);
         }
@@ -406,47 +483,70 @@ impl Lines<'_> {
 
     fn bill(&mut self, workload: &str, bill: &Bill) {
         for line in super::sheet::bill_lines(bill) {
-            let mut add = |metric: &str, figure: &Figure| {
-                self.figure([workload, &line.layer, &line.on, metric], figure, line.emulated.as_deref());
+            let mut add = |metric: &str, parts: Parts, figure: &Figure| {
+                let about = [workload, &line.layer, &line.on, metric];
+                self.parted(about, parts.scope("bill"), figure, line.emulated.as_deref());
             };
-            add("bill ratio", &noted(&line.ratio, reserve(line)));
-            add("bill added latency", &line.added_latency);
+            let [rate, latency] =
+                [Parts::of("ratio", "rate"), Parts::of("added", "latency").statistic("mean")];
+            add("bill ratio", rate.clone(), &noted(&line.ratio, reserve(line)));
+            add("bill added latency", latency.clone(), &line.added_latency);
             for one in &line.directions {
-                add(&format!("bill ratio of {}s", one.direction), &noted(&one.ratio, reserve(line)));
-                add(&format!("bill added {} latency", one.direction), &one.added_latency);
+                let way = one.direction;
+                let ratio = noted(&one.ratio, reserve(line));
+                add(&format!("bill ratio of {way}s"), rate.clone().way(way), &ratio);
+                add(&format!("bill added {way} latency"), latency.clone().way(way), &one.added_latency);
             }
-            add("bill added cpu per io", &line.added_cpu);
+            add("bill added cpu per io", Parts::of("added", "cpu per io"), &line.added_cpu);
         }
     }
 
     fn row(&mut self, workload: &str, row: &Row) {
-        let mut add = |metric: &str, figure: &Figure| {
-            self.figure([workload, &row.stack, "", metric], figure, row.emulated.as_deref());
+        let mut add = |metric: &str, parts: Parts, figure: &Figure| {
+            self.parted([workload, &row.stack, "", metric], parts, figure, row.emulated.as_deref());
         };
-        add("iops", &row.iops);
-        add("throughput", &row.bytes_per_s);
-        row.durable_bytes_per_s.iter().for_each(|figure| add("durable throughput", figure));
+        let whole = [
+            ("iops", Some(&row.iops)),
+            ("throughput", Some(&row.bytes_per_s)),
+            ("durable throughput", row.durable_bytes_per_s.as_ref()),
+        ];
+        for (metric, figure) in whole {
+            figure.into_iter().for_each(|figure| add(metric, Parts::of("value", metric), figure));
+        }
         for one in &row.directions {
             let way = one.direction;
-            add(&format!("{way} iops"), &one.iops);
-            add(&format!("{way} throughput"), &one.bytes_per_s);
-            one.durable_bytes_per_s
-                .iter()
-                .for_each(|figure| add(&format!("{way} durable throughput"), figure));
+            let all = [
+                ("iops", Some(&one.iops)),
+                ("throughput", Some(&one.bytes_per_s)),
+                ("durable throughput", one.durable_bytes_per_s.as_ref()),
+            ];
+            for (metric, figure) in all.into_iter().filter_map(|(metric, one)| Some((metric, one?))) {
+                add(&format!("{way} {metric}"), Parts::of("value", metric).way(way), figure);
+            }
         }
         latencies(&row.latency, &mut add);
-        add("cpu per io of host and guest", &row.cpu);
-        add("cpu per io of the place", &row.cpu_place);
+        let named = |metric: &str| Parts::of("value", metric);
+        for (metric, figure) in
+            [("cpu per io of host and guest", &row.cpu), ("cpu per io of the place", &row.cpu_place)]
+        {
+            add(metric, named(metric), figure);
+        }
         for one in &row.targets {
-            add(&format!("iops of {} on {}", one.path, one.place), &one.iops);
+            let metric = format!("iops of {} on {}", one.path, one.place);
+            add(&metric, named("iops").scope(&format!("disk {} on {}", one.path, one.place)), &one.iops);
         }
-        if let Some(engine) = &row.serving {
-            add("cpu per io of the engine", &engine.cpu);
-            add("iops per busy core of the engine", &engine.iops_per_core);
-        }
-        add("cpu per io of the generator", &row.cpu_generator);
-        add("cpu per io of the generator in its own code", &row.generator.cpu_user);
-        add("cpu per io of the generator in the kernel", &row.generator.cpu_kernel);
+        let engine = row.serving.iter().flat_map(|engine| {
+            [
+                ("cpu per io of the engine", &engine.cpu),
+                ("iops per busy core of the engine", &engine.iops_per_core),
+            ]
+        });
+        let own = [
+            ("cpu per io of the generator", &row.cpu_generator),
+            ("cpu per io of the generator in its own code", &row.generator.cpu_user),
+            ("cpu per io of the generator in the kernel", &row.generator.cpu_kernel),
+        ];
+        engine.chain(own).for_each(|(metric, figure)| add(metric, named(metric), figure));
         times("service time", row.generator.service.as_ref(), &mut add);
         times("time between looks", row.generator.reap_gap.as_ref(), &mut add);
     }
@@ -455,12 +555,14 @@ impl Lines<'_> {
     /// percentiles that no other line has.
     fn published(&mut self, one: &PublishedFinding) {
         let emulated = one.emulated.as_deref();
-        let mut add = |against: &str, what: &str, figure: &Figure| {
-            let metric = format!("{what}{}", one.metric_said());
-            self.figure([&one.workload, &one.stack, against, &metric], figure, emulated);
+        let mut add = |against: &str, kind: &'static str, figure: &Figure| {
+            let of = if against.is_empty() { "" } else { " of" };
+            let metric = format!("{kind}{of} {}", one.metric_said());
+            let parts = Parts::of(kind, &one.metric.to_string());
+            self.parted([&one.workload, &one.stack, against, &metric], parts, figure, emulated);
         };
-        add("", "published ", &told(&one.published, &format!("printed {}", one.printed)));
-        add("", "beside published ", &one.measured);
+        add("", "published", &told(&one.published, &format!("printed {}", one.printed)));
+        add("", "beside published", &one.measured);
         let (Some(against), Some(ratio)) = (&one.against, &one.ratio) else { return };
         let rounding = ratio.rounding.map(|[low, high]| format!("; rounding leaves {low:.4} to {high:.4}"));
         let note = match &ratio.agreement {
@@ -468,19 +570,26 @@ impl Lines<'_> {
             agreement => agreement.word().to_owned(),
         };
         let published = told(&ratio.published, &format!("{note}{}", rounding.unwrap_or_default()));
-        add(against, "published ratio of ", &published);
-        add(against, "beside published ratio of ", &ratio.measured);
+        add(against, "published ratio", &published);
+        add(against, "beside published ratio", &ratio.measured);
     }
 
-    /// `about`: workload, stack, against, metric.
+    /// `about`: workload, stack, against, metric, which is its quantity.
     fn figure(&mut self, about: [&str; 4], figure: &Figure, emulated: Option<&str>) {
+        self.parted(about, Parts::of("value", about[3]), figure, emulated);
+    }
+
+    /// The same of a metric that is made of parts.
+    fn parted(&mut self, about: [&str; 4], parts: Parts, figure: &Figure, emulated: Option<&str>) {
         let [state, value, unit, low, high, n, of, note] = fields(figure);
         let [workload, stack, against, metric] = about.map(String::from);
         let emulated = emulated.unwrap_or_default().to_owned();
         let run = self.run.to_owned();
-        self.record(&[
-            run, workload, stack, against, metric, state, value, unit, low, high, n, of, note, emulated,
-        ]);
+        let Parts { kind, quantity, direction, statistic, scope } = parts;
+        self.record(
+            &[run, workload, stack, against, metric, state, value, unit, low, high, n, of, note, emulated],
+            &[kind.to_owned(), quantity, direction, statistic, scope],
+        );
     }
 }
 
@@ -505,20 +614,24 @@ fn is_formula(text: &str) -> bool {
     }
 }
 
+/// Adds a metric with its parts.
+type Add<'a> = dyn FnMut(&str, Parts, &Figure) + 'a;
+
 /// A line a figure of each direction.
-fn latencies(latencies: &[Latency], add: &mut dyn FnMut(&str, &Figure)) {
+fn latencies(latencies: &[Latency], add: &mut Add) {
     for latency in latencies {
         let way = latency.direction;
         for (name, figure) in latency.figures() {
-            add(&format!("{way} latency {name}"), figure);
+            let parts = Parts::of("value", "latency").way(way).statistic(&name);
+            add(&format!("{way} latency {name}"), parts, figure);
         }
     }
 }
 
 /// The same of what has no direction.
-fn times(name: &str, times: Option<&Latency>, add: &mut dyn FnMut(&str, &Figure)) {
+fn times(name: &str, times: Option<&Latency>, add: &mut Add) {
     for (part, figure) in times.iter().flat_map(|times| times.figures()) {
-        add(&format!("{name} {part}"), figure);
+        add(&format!("{name} {part}"), Parts::of("value", name).statistic(&part), figure);
     }
 }
 

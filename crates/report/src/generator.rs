@@ -3,6 +3,7 @@
 use super::number::Shown;
 use super::sheet::marked;
 use super::table::Table;
+use iotax_analysis::Findings;
 use iotax_analysis::findings::{GeneratorReport, Row, WorkloadFindings};
 use iotax_stats::round::three_digits;
 
@@ -14,13 +15,18 @@ pub(super) const LEGEND: &str = "own/IO, kernel/IO: CPU time of its threads for 
      time of each thread; looks: time between two looks at the queue, by which a latency may be too long at most; in flight: their mean \
      number, the rest of the depth waits for a thread that hands over others; Little's law: mean latency times rate against that number";
 
+/// Whether a warning needs the table: where there is none, the generator is no part of what is read.
+pub(super) fn is_doubted(findings: &Findings) -> bool {
+    findings.warnings.iter().any(|one| ["generator", "littles_law"].contains(&one.kind.as_str()))
+}
+
 /// A row a stack; `None` where nothing of it was recorded.
 pub(super) fn table(workload: &WorkloadFindings) -> Option<Table> {
     let rows = &workload.rows;
     if rows.iter().all(|row| row.generator.user_share.is_none()) {
         return None;
     }
-    let mut table = Table::default();
+    let mut table = Table::of("load generator");
     let cells = |cell: &dyn Fn(&GeneratorReport) -> String| {
         rows.iter().map(|row: &Row| cell(&row.generator)).collect::<Vec<_>>()
     };

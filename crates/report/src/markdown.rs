@@ -20,8 +20,7 @@ fn render(findings: &[Findings], _page: &Page) -> String {
 
 fn render_one(findings: &Findings) -> String {
     let run = &findings.run;
-    let name = run.name.as_ref().map(|name| format!("{name}: ")).unwrap_or_default();
-    let mut out = format!("# {}iotax run {}\n\n", escaped(&name), escaped(&run.id));
+    let mut out = format!("# {}: iotax run {}\n\n", escaped(&sheet::title(findings)), escaped(&run.id));
     for line in &findings.emulated {
         out += &format!("**Emulated: {}**\n\n", escaped(line));
     }
@@ -176,9 +175,8 @@ fn section(findings: &Findings, workload: &WorkloadFindings) -> String {
     if let Some((direction, table)) = sheet::second_latencies(workload) {
         out += &format!("Latency of {direction}s:\n\n{}\n", table.markdown());
     }
-    let ratios = sheet::latency_ratios(&workload.comparisons);
-    if ratios.columns[0].cells.iter().any(|name| !name.is_empty()) {
-        out += &format!("{}\n", ratios.markdown());
+    if let Some(table) = sheet::latency_ratios(&workload.comparisons) {
+        out += &format!("{}:\n\n{}\n", sheet::LATENCY_CHANGES, table.markdown());
     }
     if let Some(matched) = &workload.matched {
         let title = escaped(&verdicts::matched_title(matched));

@@ -65,8 +65,8 @@ fn printed(one: &PublishedFinding) -> String {
 /// `94.0 ? %`: without an interval, as every published figure; a bound as one.
 fn ratio(one: &RatioBeside) -> String {
     let shown = share(&one.published);
-    match (one.rounding, &shown) {
-        (Some([0.0, _]), Shown::Known(digits)) => format!("< {} %", digits.value),
+    match (one.rounding, shown.digits()) {
+        (Some([0.0, _]), Some(digits)) => format!("< {} %", digits.value),
         _ => shown.cell(),
     }
 }

@@ -1,5 +1,6 @@
 //! What the text reports lay out alike: tables of a workload, and the remarks below them.
 
+use super::imported;
 use super::number::{Shown, change, remark};
 use super::table::Table;
 use super::verdicts;
@@ -11,6 +12,31 @@ use iotax_analysis::precondition;
 use iotax_stats::{Verdict, alike};
 use iotax_units::{distinct, show_bytes};
 use std::collections::{BTreeMap, BTreeSet};
+
+/// What a run is called: its scenario's name, else what it compares.
+pub(super) fn title(findings: &Findings) -> String {
+    const MOST: usize = 3;
+    if let Some(name) = &findings.run.name {
+        return name.clone();
+    }
+    let rows = findings.workloads.first().map(|workload| workload.rows.as_slice()).unwrap_or_default();
+    let tried = findings.durability.iter().flat_map(|found| &found.rows).map(|row| row.stack.as_str());
+    let mut tried: Vec<&str> = tried.collect();
+    tried.dedup();
+    let others: Vec<&str> = rows.iter().filter(|row| !row.baseline).map(|row| row.stack.as_str()).collect();
+    match (rows.iter().find(|row| row.baseline), others.as_slice()) {
+        (Some(baseline), []) => baseline.stack.clone(),
+        (Some(baseline), [..]) if others.len() <= MOST => {
+            format!("{} against {}", others.join(", "), baseline.stack)
+        }
+        (Some(baseline), _) => format!("{} stacks against {}", others.len(), baseline.stack),
+        (None, _) if !tried.is_empty() => format!("Durability of {}", tried.join(", ")),
+        (None, _) => match &findings.imported {
+            Some(found) => imported::title(found),
+            None => "What each layer charges".to_owned(),
+        },
+    }
+}
 
 /// Heads of the columns of rows, each with its rank.
 fn stack_columns<'a>(rows: impl Iterator<Item = &'a Row> + Clone, is_mix: bool) -> Vec<(String, u8)> {
@@ -88,14 +114,16 @@ pub(super) fn is_mix(workload: &WorkloadFindings) -> bool {
 
 /// Rates, latencies (of a load of one direction), CPU time of each stack.
 pub(super) fn stacks(workload: &WorkloadFindings) -> Table {
-    let mut table = Table::default();
+    let mut table = Table::of("stacks");
     table.push("stack", 0, workload.rows.iter().map(marked).collect());
     for (head, rank) in stack_columns(workload.rows.iter(), is_mix(workload)) {
-        if workload.rows.iter().any(|row| stack_figure(row, &head).is_some()) {
-            let cell = |row| {
-                stack_figure(row, &head).map_or_else(|| "-".to_owned(), |figure| Shown::of(figure).cell())
-            };
-            table.push(&head, rank, workload.rows.iter().map(cell).collect());
+        let cell =
+            |row| stack_figure(row, &head).map_or_else(|| "-".to_owned(), |figure| Shown::of(figure).cell());
+        let cells = workload.rows.iter().map(cell).collect();
+        // The rate stays in any case: it is what the rows are about.
+        match rank {
+            0 => table.push(&head, rank, cells),
+            _ => table.push_known(&head, rank, cells),
         }
     }
     table.push("n", 9, workload.rows.iter().map(|row| row.rounds.to_string()).collect());
@@ -134,9 +162,13 @@ pub(super) fn directions(workload: &WorkloadFindings) -> Option<Table> {
     if all.is_empty() {
         return None;
     }
-    let mut table = Table::default();
+    let mut table = Table::of("reads and writes");
     let mut add = |head: &str, rank: u8, cell: &dyn Fn(&Row, &DirectionRow) -> String| {
-        table.push(head, rank, all.iter().map(|(row, one)| cell(row, one)).collect());
+        let cells = all.iter().map(|(row, one)| cell(row, one)).collect();
+        match rank {
+            0 => table.push(head, rank, cells),
+            _ => table.push_known(head, rank, cells),
+        }
     };
     let figure = |figure: Option<&Figure>| figure.map_or_else(|| "-".to_owned(), |one| Shown::of(one).cell());
     add("", 0, &|row, one| format!("{}s of {}", one.direction, marked(row)));
@@ -174,14 +206,17 @@ pub(super) fn second_latencies(workload: &WorkloadFindings) -> Option<(&'static 
             let figure = row.latency.get(1).and_then(|latency| latency.figure(&head));
             figure.map_or_else(|| "-".to_owned(), |figure| Shown::of(figure).cell())
         };
-        table.push(&head, rank, workload.rows.iter().map(cell).collect());
+        table.push_known(&head, rank, workload.rows.iter().map(cell).collect());
     }
     Some((direction, table))
 }
 
-/// Ratios of percentiles, where there are several stacks; a line a direction.
-pub(super) fn latency_ratios<'a>(comparisons: &'a [Comparison]) -> Table {
-    let mut table = Table::default();
+/// Title of the changes of latencies.
+pub(super) const LATENCY_CHANGES: &str = "Change of latency";
+
+/// Ratios of percentiles, a line a direction; `None` where there is not one.
+pub(super) fn latency_ratios<'a>(comparisons: &'a [Comparison]) -> Option<Table> {
+    let mut table = Table::of("change of latency");
     let mut seen: Vec<&'a Comparison> = Vec::new();
     for one in comparisons {
         // Both quantities of a write share their latencies.
@@ -209,9 +244,9 @@ pub(super) fn latency_ratios<'a>(comparisons: &'a [Comparison]) -> Table {
             let ratio = one.latency_ratios.iter().find(|ratio| ratio.0 == *way && ratio.1 == q);
             ratio.map_or_else(|| "-".to_owned(), |ratio| change(&ratio.2).cell())
         };
-        table.push(&percentile_name(q), 0, lines.iter().map(figure).collect());
+        table.push_known(&percentile_name(q), 0, lines.iter().map(figure).collect());
     }
-    table
+    (table.columns.len() > 1).then_some(table)
 }
 
 /// The lines of a bill, the total, what is left.
@@ -255,7 +290,7 @@ impl<'a> BillRow<'a> {
 /// The bill as a table.
 pub(super) fn bill(bill: &Bill) -> Table {
     let rows: Vec<BillRow> = bill_lines(bill).into_iter().flat_map(BillRow::of).collect();
-    let mut table = Table::default();
+    let mut table = Table::of("bill");
     table.push("layer", 0, rows.iter().map(BillRow::name).collect());
     table.push("rate", 0, rows.iter().map(|row| change(row.ratio()).cell()).collect());
     let reserves: Vec<String> = rows.iter().map(|row| reserve(row.line)).collect();
@@ -452,10 +487,18 @@ fn reasons(row: &Row) -> BTreeMap<String, Vec<String>> {
     reasons
 }
 
-/// `48 rounds, 19.2 s of load on 4 GiB, ended: precision`.
+/// `48 rounds, 19.2 s of load on 4 GiB, ended: the precision was reached`.
 pub(super) fn effort(workload: &WorkloadFindings) -> String {
     let rounds = workload.rows.iter().map(|row| row.rounds).max().unwrap_or(0);
-    let ended = workload.ended.as_deref().unwrap_or("not ended in order");
+    let ended = match workload.ended.as_deref() {
+        None => "stopped before its end",
+        Some("budget") => "the budget was used up",
+        Some("precision") => "the precision was reached",
+        Some("time" | "visits") => "all visits were made",
+        Some("rate_limited") => "a rate limit was found",
+        Some("max_written") => "max_written was reached",
+        Some(reason) => reason,
+    };
     let on = match (workload.reached_bytes.map(show_bytes), workload.most_reached_bytes.map(show_bytes)) {
         (Some(least), Some(most)) => format!(" on {least} to {most}, stack by stack"),
         (Some(bytes), None) => format!(" on {bytes}"),

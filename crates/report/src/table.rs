@@ -17,6 +17,8 @@ pub struct Column {
 /// Columns of equal length.
 #[derive(Clone, Debug, Default)]
 pub struct Table {
+    /// What it is called among others.
+    name: &'static str,
     /// From left to right.
     pub columns: Vec<Column>,
 }
@@ -33,7 +35,8 @@ const NARROWEST_NAME: usize = 12;
 /// Columns that had no room, in the order of the tables.
 #[derive(Clone, Debug, Default)]
 pub struct LeftOut {
-    heads: Vec<String>,
+    /// By the name of their table.
+    heads: Vec<(String, Vec<String>)>,
     /// Columns of a terminal that has room for them all.
     needs: usize,
 }
@@ -46,37 +49,61 @@ impl LeftOut {
             self.needs = self.needs.max(table.needs());
         }
         for head in lost {
-            if !self.heads.contains(head) {
-                self.heads.push(head.clone());
+            let of = table.called();
+            let at = self.heads.iter().position(|(name, _)| name == of).unwrap_or_else(|| {
+                self.heads.push((of.to_owned(), Vec::new()));
+                self.heads.len() - 1
+            });
+            if !head.is_empty() && !self.heads[at].1.contains(head) {
+                self.heads[at].1.push(head.clone());
             }
         }
     }
 
     /// How many.
     pub(super) fn columns(&self) -> usize {
-        self.heads.len()
+        self.heads.iter().map(|(_, heads)| heads.len()).sum()
     }
 
     /// A sentence; `None` when all had room.
     pub(super) fn said(&self, width: usize) -> Option<String> {
-        let heads: Vec<&str> =
-            self.heads.iter().map(String::as_str).filter(|head| !head.is_empty()).collect();
+        let told = self.heads.iter().filter(|(_, heads)| !heads.is_empty());
+        let told: Vec<String> =
+            told.map(|(table, heads)| format!("{} ({table})", heads.join(", "))).collect();
         let said = || {
             format!(
-                "left out of some tables at {width} columns: {}; all have room in {} columns, and in --format markdown",
-                heads.join(", "),
+                "left out of tables at {width} columns: {}; all have room in {} columns, and in --format markdown",
+                told.join("; "),
                 self.needs
             )
         };
-        (!heads.is_empty()).then(said)
+        (!told.is_empty()).then(said)
     }
 }
 
 impl Table {
+    /// An empty one of that name.
+    pub(super) fn of(name: &'static str) -> Table {
+        Table { name, columns: Vec::new() }
+    }
+
+    /// Its name; without one, what its rows are.
+    fn called(&self) -> &str {
+        let head = self.columns.first().map_or("", |column| column.head.as_str());
+        if self.name.is_empty() { head } else { self.name }
+    }
+
     /// Adds a column; of columns that have no room those of the highest rank go first.
     pub fn push(&mut self, head: &str, rank: u8, cells: Vec<String>) {
         let cells = cells.iter().map(|cell| shown(cell)).collect();
         self.columns.push(Column { head: shown(head), rank, cells });
+    }
+
+    /// The same of a column that only is there where a cell of it has a figure.
+    pub(super) fn push_known(&mut self, head: &str, rank: u8, cells: Vec<String>) {
+        if cells.iter().any(|cell| !cell.is_empty() && cell != "-") {
+            self.push(head, rank, cells);
+        }
     }
 
     /// The same with these rows only.
@@ -85,7 +112,7 @@ impl Table {
             cells: kept.iter().filter_map(|at| column.cells.get(*at).cloned()).collect(),
             ..column.clone()
         });
-        Table { columns: columns.collect() }
+        Table { columns: columns.collect(), ..*self }
     }
 
     /// Below the heads.
@@ -107,14 +134,14 @@ impl Table {
             return written(&shown);
         }
         let stays = |column: &&Column| shown.iter().any(|kept| kept.head == column.head);
-        Table { columns: self.columns.iter().filter(stays).cloned().collect() }.in_parts(width)
+        Table { columns: self.columns.iter().filter(stays).cloned().collect(), ..*self }.in_parts(width)
     }
 
     /// As [`Table::text`], but no column of this rank or a lower one is left out: where they are too wide together, these
     /// stand in parts.
     pub(super) fn text_with(&self, rank: u8, width: usize, left_out: &mut LeftOut) -> String {
         let kept = self.columns.iter().filter(|column| column.rank <= rank).cloned().collect();
-        let kept = Table { columns: kept };
+        let kept = Table { columns: kept, ..*self };
         if kept.laid(width).len() == kept.columns.len() {
             return self.text(width, left_out);
         }
@@ -329,7 +356,7 @@ mod tests {
         );
         let said = left_out.said(40).unwrap();
         assert!(
-            said.starts_with("left out of some tables at 40 columns: minor, other; all have room in "),
+            said.starts_with("left out of tables at 40 columns: minor, other (stack); all have room in "),
             "{said}"
         );
     }
@@ -346,7 +373,7 @@ mod tests {
         let text = table.text(80, &mut left_out);
         assert!(text.lines().all(|line| line.width() <= 80), "{text}");
         assert!(["mean of reads", "p99 of reads", "mean of writes"].iter().all(|head| text.contains(head)));
-        assert!(left_out.said(80).unwrap().contains("p99.9 of writes;"), "{:?}", left_out.said(80));
+        assert!(left_out.said(80).unwrap().contains("p99.9 of writes (stack);"), "{:?}", left_out.said(80));
         assert_eq!(table.text(200, &mut left_out).lines().count(), 3, "in one where there is room");
     }
 

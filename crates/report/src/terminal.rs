@@ -67,8 +67,13 @@ fn render_one(findings: &Findings, page: &Page) -> String {
 /// The headline or what was found instead, and the check of the ruler.
 pub(super) fn head(findings: &Findings, width: usize) -> String {
     let said = findings.headline.clone().or_else(|| findings.no_headline.as_deref().map(capital));
-    let ruler = findings.ruler.as_ref().map(|check| check.sentence.clone());
-    said.into_iter().chain(ruler).map(|line| wrapped(&line, width, "  ")).collect()
+    let said: String = said.map(|line| wrapped(&line, width, "  ")).unwrap_or_default();
+    said + &ruler(findings, width)
+}
+
+/// The check of the ruler, if there is one.
+pub(super) fn ruler(findings: &Findings, width: usize) -> String {
+    findings.ruler.as_ref().map(|check| wrapped(&check.sentence, width, "  ")).unwrap_or_default()
 }
 
 /// The tables that the scenario asks for; none of their columns may be left out.
@@ -141,6 +146,9 @@ fn section(findings: &Findings, workload: &WorkloadFindings, width: usize, left_
     if let Some((direction, table)) = sheet::second_latencies(workload) {
         out += &format!("\n  latency of {direction}s\n{}", table.text(width, left_out));
     }
+    if let Some(table) = sheet::latency_ratios(&workload.comparisons) {
+        out += &format!("\n  {}\n{}", sheet::LATENCY_CHANGES, table.text(width, left_out));
+    }
     if let Some(matched) = &workload.matched {
         out += &format!("\n{}", indented(&verdicts::matched_title(matched), width));
         out += &verdicts::matched(matched).text(width, left_out);
@@ -168,7 +176,7 @@ fn section(findings: &Findings, workload: &WorkloadFindings, width: usize, left_
     if let Some(own) = sheet::own_bill(findings, workload) {
         out += &bill("bill: each layer against the stack below it; factors multiply", own, width, left_out);
     }
-    if let Some(table) = generator::table(workload) {
+    if let Some(table) = generator::table(workload).filter(|_| generator::is_doubted(findings)) {
         out += &format!("\n{}", table.text(width, left_out));
     }
     out += &list("", workload.on_baseline.iter().cloned(), width);

@@ -222,11 +222,60 @@ fn csv() {
             let known = &row[5] == "known";
             assert_eq!(known, !row[6].is_empty(), "{name}: only known figures have a value: {row:?}");
             assert!(known || !row[12].is_empty(), "{name}: an absent figure says why: {row:?}");
+            assert!(!row[19].is_empty() && !row[20].is_empty(), "{name}: kind and quantity: {row:?}");
         }
         if has_every_form(name) {
             insta::assert_snapshot!(format!("{name}_csv"), text);
         }
     }
+}
+
+#[test]
+fn a_figure_of_a_mix_is_found_in_a_spreadsheet_by_short_words_and_stands_once() {
+    let text = render(fixture("mixed"), "csv", 80);
+    let mut reader = ::csv::Reader::from_reader(text.as_bytes());
+    let head = reader.headers().unwrap().clone();
+    let at = |name: &str| head.iter().position(|one| one == name).unwrap();
+    let rows: Vec<::csv::StringRecord> = reader.records().collect::<Result<_, _>>().unwrap();
+    let columns = ["stack", "kind", "quantity", "direction", "statistic", "scope"];
+    let many = |wanted: [&str; 6]| {
+        rows.iter()
+            .filter(|row| columns.iter().zip(wanted).all(|(name, value)| &row[at(name)] == value))
+            .count()
+    };
+    let stack = fixture("mixed").workloads[0].rows[1].stack.as_str();
+    for way in ["read", "write"] {
+        for wanted in [
+            [stack, "value", "iops", way, "", ""],
+            [stack, "value", "latency", way, "p50", ""],
+            [stack, "ratio", "iops", way, "", ""],
+            [stack, "ratio", "iops", way, "", "all at once"],
+            [stack, "ratio", "latency", way, "p50", ""],
+        ] {
+            assert_eq!(many(wanted), 1, "{wanted:?}: {text}");
+        }
+    }
+    let mut seen = BTreeSet::new();
+    for row in &rows {
+        let key: Vec<&str> = row.iter().take(5).collect();
+        assert!(seen.insert(key.join("|")), "twice: {row:?}");
+    }
+}
+
+#[test]
+fn a_mix_has_its_reads_and_writes_below_each_stack_in_a_short_report() {
+    let found = fixture("mixed");
+    let text = brief("mixed", found, 80);
+    let rows: Vec<&str> =
+        text.lines().skip_while(|line| !line.starts_with("  stack ")).skip(1).take(6).collect();
+    let begins = |at: usize, with: &str| rows[at].trim_start().starts_with(with);
+    let changed = |at: usize| rows[at].contains(" %");
+    for stack in [0, 3] {
+        assert!(begins(stack + 1, "reads ") && begins(stack + 2, "writes "), "{text}");
+    }
+    assert!((3..6).all(changed) && !(0..3).any(changed), "{text}");
+    let long = render(found, "terminal", 80);
+    assert!(long.contains("Change of latency") && long.contains(", writes "), "{long}");
 }
 
 #[test]

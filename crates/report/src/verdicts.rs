@@ -145,7 +145,7 @@ pub(super) fn table_of(
             .is_some_and(|other| std::ptr::eq(*other, one));
         all_charges.iter().copied().find(|charges| is_first && charges.stack == one.stack)
     };
-    let mut table = Table::default();
+    let mut table = Table::of("comparison");
     let lines: Vec<RateLine> = comparisons.iter().copied().flat_map(RateLine::of).collect();
     let name = |line: &RateLine| match line.direction {
         Some(direction) => format!("  {}s", direction.direction),
@@ -232,7 +232,7 @@ fn cpu(shown: Shown, charges: &Charges, way: Option<&str>) -> Option<String> {
 
 /// A figure of a charge, marked where nothing follows from it.
 fn judged(shown: Shown, charge: &ChargeFinding) -> Option<String> {
-    matches!(shown, Shown::Known(_)).then(|| shown.judged(charge.verdict.is_resolved()))
+    shown.digits().is_some().then(|| shown.judged(charge.verdict.is_resolved()))
 }
 
 fn name(one: &Comparison, named: String) -> String {
@@ -265,7 +265,7 @@ pub(super) fn matched_title(matched: &MatchedFindings) -> String {
 
 /// Latencies of each stack where all get the same load, of the first direction.
 pub(super) fn matched(matched: &MatchedFindings) -> Table {
-    let mut table = Table::default();
+    let mut table = Table::of("under the same load");
     let marked = |row: &MatchedRow| {
         let baseline = if row.baseline { " *" } else { "" };
         let emulated = if row.emulated.is_some() { " ~" } else { "" };
@@ -285,7 +285,7 @@ pub(super) fn matched(matched: &MatchedFindings) -> Table {
                 let figure = row.latency.get(at).and_then(|latency| latency.figure(&head));
                 figure.map_or_else(|| "-".to_owned(), |figure| Shown::of(figure).cell())
             };
-            table.push(&format!("{head}{of}"), rank, matched.rows.iter().map(cell).collect());
+            table.push_known(&format!("{head}{of}"), rank, matched.rows.iter().map(cell).collect());
         }
     }
     if matched.rows.iter().any(|row| row.service.is_some()) {

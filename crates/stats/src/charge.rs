@@ -75,7 +75,7 @@ impl Charge {
 
     /// `takes 2.31 us +- 0.20 us more CPU an I/O (x 1.80) for 4k random reads`: of CPU time, with the difference in
     /// nanoseconds and the ratio behind the verdict. Where the difference is not sure by itself, though the ratio is, the
-    /// ratio is what is said: `takes 840 % +- 190 % more CPU an I/O (430 us +- 610 us)`.
+    /// ratio alone is said: `takes 840 % +- 190 % more CPU an I/O`.
     pub fn about_cpu(&self, found: Option<&Difference>, ratio: Option<f64>, subject: &str) -> Phrase {
         let (more, size) = match self.0 {
             Verdict::Costs { cost: value, low, high, .. } => ("more", Change { value, low, high }),
@@ -93,13 +93,7 @@ impl Charge {
                 let said = behind(Phrase::of_size(value).words("takes ").figure(time), " (");
                 said.figure_of(format!("x {ratio:.decimals$}"), ratio).words(")").words(end)
             }
-            (Some((found, _)), less) => {
-                let bounds = (found.value - found.half_width, found.value + found.half_width);
-                let time = Digits::of(found.value, Some(bounds), "ns").words();
-                let said = behind(Phrase::of_size(size.value).words("takes ").figure(said(size, less)), " (");
-                said.figure_of(time, found.value).words(")").words(end)
-            }
-            (None, less) => {
+            (_, less) => {
                 behind(Phrase::of_size(size.value).words("takes ").figure(said(size, less)), "").words(end)
             }
         }
@@ -149,11 +143,11 @@ mod tests {
             "{}",
             said(&less, &saved)
         );
-        // What is sure is said, and the other beside it.
+        // What is sure is said alone: an interval with zero in it beside it would contradict it.
         let vague = Difference { value: 430_000.0, half_width: 610_000.0, ..found };
         assert_eq!(
             said(&Charge::of_interval(9.4, 7.5, 11.3, 0.02), &vague),
-            "takes 840 % +- 190 % more CPU an I/O (430 us +- 610 us) for 4k reads"
+            "takes 840 % +- 190 % more CPU an I/O for 4k reads"
         );
         // The interval ends at 0.09 us; rounded up it would be printed as 11 +- 12.
         let close = Difference { value: 11_410.0, half_width: 11_320.0, ..found };

@@ -133,7 +133,10 @@ impl fmt::Display for Refusal {
                 write!(out, "the interval includes zero and reaches beyond {} %", zone * 100.0)
             }
             Refusal::ThinTail { have } => {
-                write!(out, "fewer than 10 samples beyond it in a batch (the poorest has {have})")
+                write!(
+                    out,
+                    "too few I/Os for it ({have} beyond it in a batch, 10 are needed): measure longer (--budget)"
+                )
             }
             Refusal::Regimes { split } => {
                 write!(out, "the level broke in round {} and the cost with it: {}", split.at, regimes(split))

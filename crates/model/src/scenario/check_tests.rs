@@ -215,6 +215,18 @@ fn the_bill_of_a_layer_that_joins_begins_with_all_members_at_once() {
 }
 
 #[test]
+fn a_stack_of_several_media_is_named_by_its_layers() {
+    let [two, three, one] = [
+        "[/dev/sda,/dev/sdb] | mdraid(level=0) | vm",
+        "[/dev/sda,/dev/sdb,/dev/sdc] | mdraid(level=0) | vm",
+        "/dev/sdd | vm",
+    ];
+    assert_eq!(names(&[two, one]), ["mdraid(level=0) | vm", "sdd | vm"]);
+    let told_apart = ["2 media | mdraid(level=0) | vm", "3 media | mdraid(level=0) | vm", "sdd | vm"];
+    assert_eq!(names(&[two, three, one]), told_apart);
+}
+
+#[test]
 fn a_bdev_is_for_layers_that_bring_it_to_a_kernel() {
     let refused = |above: &str| stacks(&[&format!("/dev/sda | spdk{above}")]).unwrap_err().to_string();
     let all = [

@@ -19,7 +19,7 @@ pub fn names_of(cells: &[Cell]) -> Vec<String> {
     numbered(names)
 }
 
-const LEVELS: u8 = 3;
+const LEVELS: u8 = 4;
 
 fn names_at(cells: &[Cell], levels: &[u8]) -> Vec<String> {
     let shorts: Vec<String> = cells.iter().map(short).collect();
@@ -33,6 +33,7 @@ fn names_at(cells: &[Cell], levels: &[u8]) -> Vec<String> {
         0 => shorts[i].clone(),
         1 => with_differences(&cells[i], &differing[shorts[i].as_str()]),
         2 => chain(&cells[i]),
+        3 => whole_chain(&cells[i]),
         _ => cells[i].text(),
     };
     (0..cells.len()).map(name).collect()
@@ -179,7 +180,16 @@ pub fn grid_suffixes(cells: &[Cell]) -> Vec<String> {
     cells.iter().map(|cell| words(cell).join(",")).collect()
 }
 
+/// `ceph | vm`, `file | vm`: how many media are joined says little, and the first layer says that they are.
 fn chain(cell: &Cell) -> String {
+    let whole = whole_chain(cell);
+    match (&cell.medium, whole.split_once(" | ")) {
+        (Medium::Many { .. }, Some((_, layers))) if cell.loaded_at_once().is_none() => layers.to_owned(),
+        _ => whole,
+    }
+}
+
+fn whole_chain(cell: &Cell) -> String {
     let layers = cell.layers.iter().map(|layer| LayerSpec { origin: String::new(), ..layer.clone() }.text());
     std::iter::once(medium_short(cell)).chain(layers).collect::<Vec<_>>().join(" | ")
 }

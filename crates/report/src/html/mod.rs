@@ -17,7 +17,7 @@ use super::published;
 use super::ratios;
 use super::sheet;
 use super::states;
-use super::table::Table;
+use super::table::{Column, Table};
 use super::verdicts::{self, Said, class_of};
 use super::verification;
 use super::{Page, Renderer, capital};
@@ -41,7 +41,7 @@ const STYLES: usize = 6;
 
 fn render(findings: &[Findings], _page: &Page) -> String {
     let ids = findings.iter().map(|one| one.run.id.as_str()).collect::<Vec<_>>().join(", ");
-    let titles = findings.iter().map(title).collect::<Vec<_>>().join(", ");
+    let titles = findings.iter().map(sheet::title).collect::<Vec<_>>().join(", ");
     whole(
         &format!("{titles} \u{b7} iotax {ids}"),
         "",
@@ -117,31 +117,6 @@ fn signed(text: &str) -> String {
     out.replace(" \u{b1} ", "\u{a0}\u{b1}\u{a0}").replace("\u{b1} ", "\u{b1}\u{a0}").replace(" %", "\u{a0}%")
 }
 
-/// What a run is called: its scenario's name, else what it compares.
-fn title(findings: &Findings) -> String {
-    const MOST: usize = 3;
-    if let Some(name) = &findings.run.name {
-        return name.clone();
-    }
-    let rows = findings.workloads.first().map(|workload| workload.rows.as_slice()).unwrap_or_default();
-    let tried = findings.durability.iter().flat_map(|found| &found.rows).map(|row| row.stack.as_str());
-    let mut tried: Vec<&str> = tried.collect();
-    tried.dedup();
-    let others: Vec<&str> = rows.iter().filter(|row| !row.baseline).map(|row| row.stack.as_str()).collect();
-    match (rows.iter().find(|row| row.baseline), others.as_slice()) {
-        (Some(baseline), []) => baseline.stack.clone(),
-        (Some(baseline), [..]) if others.len() <= MOST => {
-            format!("{} against {}", others.join(", "), baseline.stack)
-        }
-        (Some(baseline), _) => format!("{} stacks against {}", others.len(), baseline.stack),
-        (None, _) if !tried.is_empty() => format!("Durability of {}", tried.join(", ")),
-        (None, _) => match &findings.imported {
-            Some(found) => imported::title(found),
-            None => "What each layer charges".to_owned(),
-        },
-    }
-}
-
 fn head(findings: &Findings) -> Markup {
     let run = &findings.run;
     html! {
@@ -157,7 +132,7 @@ fn head(findings: &Findings) -> Markup {
             @match (&findings.headline, &findings.no_headline) {
                 (Some(headline), _) => h1 { (signed(headline)) },
                 (None, reason) => {
-                    h1 { (title(findings)) }
+                    h1 { (sheet::title(findings)) }
                     @if let Some(reason) = reason { p class="soft" { (signed(&capital(reason))) "." } }
                 },
             }
@@ -188,7 +163,7 @@ fn measured(findings: &Findings, workload: &WorkloadFindings) -> Markup {
             @if let Some(bill) = sheet::own_bill(findings, workload) { h3 { "The bill" } (bill_of(bill, zone)) }
             (forest(&workload.comparisons.iter().collect::<Vec<_>>(), zone, |one| one.stack.clone()))
             @for pick in [LATENCY, CPU] { (charge_forest(workload, pick, zone)) }
-            @if let Some(three) = verdicts::table(workload) { h3 { "Three figures" } (table(&three, usize::MAX)) (three_words(&three)) }
+            @if let Some(three) = verdicts::table(workload) { h3 { "Comparison" } (table(&three, usize::MAX)) (three_words(&three)) }
             @for array in &workload.arrays { (in_states(array, zone)) }
             @for one in &workload.clusters { p class="soft" { (signed(&one.sentence)) "." } }
             (figures(workload))
@@ -446,12 +421,12 @@ fn table(table: &Table, total: usize) -> Markup {
     html! {
         div class="scroll" tabindex="0" {
             table {
-                thead { tr { @for column in &table.columns { th scope="col" { (column.head) } } } }
+                thead { tr { @for column in &table.columns { th scope="col" class=[narrow(column)] { (column.head) } } } }
                 tbody {
                     @for at in 0..rows {
                         tr class=(if at == total { "total" } else { "" }) {
                             @for (column, is_name) in table.columns.iter().zip(std::iter::once(true).chain(std::iter::repeat(false))) {
-                                @if is_name { (name_of_row(&column.cells[at])) } @else { (cell(&column.cells[at])) }
+                                @if is_name { (name_of_row(&column.cells[at])) } @else { (cell(&column.cells[at], narrow(column))) }
                             }
                         }
                     }
@@ -461,12 +436,17 @@ fn table(table: &Table, total: usize) -> Markup {
     }
 }
 
-fn cell(text: &str) -> Markup {
+fn cell(text: &str, narrow: Option<&str>) -> Markup {
     match text {
-        "-" => html! { td class="absent" { "\u{2013}" } },
-        "failed" => html! { td class="failed" { "failed" } },
-        text => html! { td { (figure_kept(&signed(text))) } },
+        "-" => html! { td class={ "absent " (narrow.unwrap_or_default()) } { "\u{2013}" } },
+        "failed" => html! { td class={ "failed " (narrow.unwrap_or_default()) } { "failed" } },
+        text => html! { td class=[narrow] { (figure_kept(&signed(text))) } },
     }
+}
+
+/// Class of a column for which a narrow screen has no room: its figure is in JSON and on a wider one, and the rate stands beside it.
+fn narrow(column: &Column) -> Option<&'static str> {
+    (column.head == "all at once").then_some("wide")
 }
 
 /// What stands below a row is set in.
@@ -571,7 +551,9 @@ fn latency_chart(workload: &WorkloadFindings, direction: &str) -> Markup {
     let names: Vec<&str> = rows.iter().map(|row| row.stack.as_str()).collect();
     let words =
         format!("{direction} latency by percentile of {}; the table above has the figures", names.join(", "));
-    let ratios = sheet::latency_ratios(&workload.comparisons);
+    // Below the first chart: it has the lines of all directions.
+    let first = workload.rows.iter().flat_map(|row| &row.latency).map(|latency| latency.direction).next();
+    let ratios = sheet::latency_ratios(&workload.comparisons).filter(|_| first == Some(direction));
     html! {
         h3 { "Latency of " (direction) "s by percentile, at the stated depth" }
         ul class="legend" {
@@ -580,9 +562,7 @@ fn latency_chart(workload: &WorkloadFindings, direction: &str) -> Markup {
             }
         }
         (plot::latencies(&curves, &words))
-        @if !ratios.is_blank() && direction == workload.rows.iter().flat_map(|row| &row.latency).map(|latency| latency.direction).next().unwrap_or("") {
-            (table(&ratios, usize::MAX))
-        }
+        @if let Some(ratios) = ratios { h4 { (sheet::LATENCY_CHANGES) } (table(&ratios, usize::MAX)) }
     }
 }
 
