@@ -406,7 +406,7 @@ mod tests {
         assert!(mean.0 < 93_700.0 / 90_000.0 && 93_700.0 / 90_000.0 < mean.1, "{mean:?}");
         let thin = ratio(&found, "loop", "read p99.99");
         assert!(
-            matches!(&thin.agreement, Agreement::Unresolved { reason } if reason.contains("fewer than 10")),
+            matches!(&thin.agreement, Agreement::Unresolved { reason } if reason.contains("too few I/Os")),
             "{thin:?}"
         );
     }

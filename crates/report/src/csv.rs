@@ -54,6 +54,19 @@ impl Parts {
         Parts { kind, quantity: quantity.to_owned(), ..Parts::default() }
     }
 
+    /// The same of a metric as a scenario names it: `write iops`, `read p99`, `mean`.
+    fn named(kind: &'static str, metric: &str) -> Parts {
+        let (way, rest) = match metric.split_once(' ') {
+            Some((way @ ("read" | "write"), rest)) => (way, rest),
+            _ => ("", metric),
+        };
+        let is_percentile = rest.strip_prefix('p').is_some_and(|rest| rest.parse::<f64>().is_ok());
+        match rest == "mean" || is_percentile {
+            true => Parts::of(kind, "latency").statistic(rest).way(way),
+            false => Parts::of(kind, rest).way(way),
+        }
+    }
+
     fn way(self, direction: &str) -> Parts {
         Parts { direction: direction.to_owned(), ..self }
     }
@@ -176,7 +189,8 @@ impl Lines<'_> {
                 }
             }
             // Both quantities of a write share their latencies.
-            let latencies = one.latency_ratios.iter().filter(|_| waited.insert((stack, against)));
+            let is_first = waited.insert((stack, against));
+            let latencies = one.latency_ratios.iter().filter(|_| is_first);
             for (direction, q, ratio) in latencies {
                 let name = percentile_name(*q);
                 let parts = Parts::of("ratio", "latency").way(direction).statistic(&name);
@@ -233,11 +247,7 @@ impl Lines<'_> {
                 ("write iops", row.write_iops.as_ref()),
             ];
             for (metric, figure) in figures.into_iter().filter_map(|(metric, one)| Some((metric, one?))) {
-                let parts = match metric.split_once(' ') {
-                    Some((way @ ("read" | "write"), metric)) => Parts::of("value", metric).way(way),
-                    None if metric == "p99" => Parts::of("value", "latency").statistic(metric),
-                    _ => Parts::of("value", metric),
-                };
+                let parts = Parts::named("value", metric);
                 let parts = parts.scope(&format!("place {}", row.place));
                 let metric = format!("{metric} of place {}", row.place);
                 self.parted([workload, &one.stack, "", &metric], parts, figure, emulated);
@@ -287,7 +297,7 @@ impl Lines<'_> {
                 let Some(stack) = &column.stack else { continue };
                 let mut add = |what: &'static str, figure: &Figure, emulated: Option<&str>| {
                     let metric = format!("{what} of {}", row.metric);
-                    let parts = Parts::of(what, &row.metric).way(row.direction.unwrap_or_default());
+                    let parts = Parts::named(what, &row.metric);
                     self.parted([&row.workload, stack, &against, &metric], parts, figure, emulated);
                 };
                 let weak = cell.masked.clone().or_else(|| cell.verdict.as_ref().and_then(withheld));
@@ -558,7 +568,7 @@ impl Lines<'_> {
         let mut add = |against: &str, kind: &'static str, figure: &Figure| {
             let of = if against.is_empty() { "" } else { " of" };
             let metric = format!("{kind}{of} {}", one.metric_said());
-            let parts = Parts::of(kind, &one.metric.to_string());
+            let parts = Parts::named(kind, &one.metric.to_string());
             self.parted([&one.workload, &one.stack, against, &metric], parts, figure, emulated);
         };
         add("", "published", &told(&one.published, &format!("printed {}", one.printed)));

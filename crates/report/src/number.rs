@@ -26,12 +26,15 @@ pub(super) enum Shown {
 
 impl Shown {
     pub(super) fn of(figure: &Figure) -> Shown {
-        Shown::by(figure, |value| Digits::of(value, figure.bounds(), unit_of(figure)))
+        match Shown::by(figure, |value| Digits::of(value, figure.bounds(), unit_of(figure))) {
+            // A ratio that moves may still lie far from one: its interval shows it.
+            Shown::Known(digits) if figure.is_unsteady() => Shown::Unsteady(digits),
+            shown => shown,
+        }
     }
 
     fn by(figure: &Figure, digits: impl FnOnce(f64) -> Digits) -> Shown {
         match figure {
-            Figure::Known { value, .. } if figure.is_unsteady() => Shown::Unsteady(digits(*value)),
             Figure::Known { value, .. } => Shown::Known(digits(*value)),
             Figure::Failed { .. } => Shown::Failed,
             Figure::Missing { .. } => Shown::Missing,

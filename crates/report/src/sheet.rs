@@ -487,16 +487,16 @@ fn reasons(row: &Row) -> BTreeMap<String, Vec<String>> {
     reasons
 }
 
-/// `48 rounds, 19.2 s of load on 4 GiB, ended: the precision was reached`.
+/// `48 rounds, 19.2 s of load on 4 GiB, ended: precision reached`.
 pub(super) fn effort(workload: &WorkloadFindings) -> String {
     let rounds = workload.rows.iter().map(|row| row.rounds).max().unwrap_or(0);
     let ended = match workload.ended.as_deref() {
         None => "stopped before its end",
-        Some("budget") => "the budget was used up",
-        Some("precision") => "the precision was reached",
-        Some("time" | "visits") => "all visits were made",
-        Some("rate_limited") => "a rate limit was found",
-        Some("max_written") => "max_written was reached",
+        Some("budget") => "budget used up",
+        Some("precision") => "precision reached",
+        Some("time" | "visits") => "all visits made",
+        Some("rate_limited") => "rate limit found",
+        Some("max_written") => "max_written reached",
         Some(reason) => reason,
     };
     let on = match (workload.reached_bytes.map(show_bytes), workload.most_reached_bytes.map(show_bytes)) {
