@@ -119,7 +119,11 @@ pub(super) fn known_layer(layer: &LayerExpr, names: &Names) -> Checked<&'static 
             ),
             None => {
                 let Fault { why, hint } = Fault::unknown("layer", &layer.name, &known);
-                let hint = hint.map(|hint| format!("{hint}, and those that --tool FILE describes"));
+                // Whoever mistyped has the word.
+                let hint = hint.map(|hint| match hint.starts_with("did you mean") {
+                    true => hint,
+                    false => format!("{hint}, and those that --tool FILE describes"),
+                });
                 Fault { why, hint }
             }
         };
