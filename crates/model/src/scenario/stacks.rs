@@ -397,9 +397,10 @@ impl Medium {
             }
             Medium::VhostUser { path } => format!("vhost-user:{}", quote(&path.to_string_lossy(), &[])),
             Medium::Many { members, .. } => {
-                // The place of drives is that of the whole list.
+                // The place of drives is that of the whole list, unless other places are in it.
+                let in_one = self.places().len() == 1;
                 let text = |member: &Medium| match member {
-                    Medium::Drive { name, .. } => name.clone(),
+                    Medium::Drive { name, .. } if in_one => name.clone(),
                     other => other.text(),
                 };
                 let list = |members: &[Medium]| {

@@ -100,6 +100,22 @@ impl Rig {
 }
 
 #[test]
+fn the_threads_of_an_engine_are_those_of_whoever_listens_on_its_socket() {
+    let rig = Rig::new("makes");
+    let socket = rig.path(NAME_HERE);
+    let _listener = std::os::unix::net::UnixListener::bind(&socket).unwrap();
+    let mut op = rig.op();
+    op.commands.path = MadePath::Fixed(socket.display().to_string());
+    let own = |op: &MakeByTool| {
+        let threads = op.threads(&StepOutput::default()).unwrap();
+        threads.iter().filter(|thread| thread.id.pid == std::process::id()).count()
+    };
+    assert_eq!(own(&op), 0, "a file is served by nobody");
+    op.commands.gives = Gives::VhostUser;
+    assert!(own(&op) > 0);
+}
+
+#[test]
 fn what_is_made_is_found_read_back_and_taken_away_from_its_journal_entry_alone() {
     let rig = Rig::new("makes");
     let op = rig.op();
