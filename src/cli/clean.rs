@@ -1,11 +1,12 @@
 //! `iotax clean`: takes down what a killed run left; a run that is still going is not touched.
 
-use super::{check_id, own, say};
+use super::{check_id, own, say, say_aside, stop};
 use anyhow::Result;
 use iotax_measure::places;
 use iotax_steps::executor::{Left, report_left};
 use iotax_steps::journal::{self, Open};
 use iotax_steps::op::{Own, Undoing};
+use iotax_steps::system::Progress;
 use iotax_steps::{Place, RunTag};
 use iotax_steps::{clean, clean::Cleaned};
 use iotax_store as store;
@@ -13,6 +14,8 @@ use iotax_units::counted;
 use iotax_units::exit::{DONE, Failed};
 use iotax_units::harmless::shown;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 /// Arguments of `clean`.
 #[derive(clap::Args)]
@@ -42,9 +45,10 @@ pub fn run(args: &Args, runs: &Path) -> Result<u8> {
         ))?;
         return Ok(DONE);
     }
+    let stop = if args.dry_run { Arc::default() } else { stop::flag_of_wait()? };
     for dir in chosen {
         let id = store::run_id_of(&dir);
-        let cleaned = match own(&dir, "clean").and_then(|dir| one(&dir, &id, args)) {
+        let cleaned = match own(&dir, "clean").and_then(|dir| one(&dir, &id, args, &stop)) {
             Ok(cleaned) => cleaned,
             // The others are cleaned all the same.
             Err(error) if args.run.is_empty() => Some(refused(&id, error)),
@@ -61,7 +65,7 @@ pub fn run(args: &Args, runs: &Path) -> Result<u8> {
 }
 
 /// Cleans one run; `None`: there is nothing to clean.
-fn one(dir: &Path, id: &str, args: &Args) -> Result<Option<Cleaned>> {
+fn one(dir: &Path, id: &str, args: &Args, stop: &Arc<AtomicBool>) -> Result<Option<Cleaned>> {
     let pending = clean::pending(dir)?;
     if pending.is_nothing() {
         return Ok(None);
@@ -74,9 +78,26 @@ fn one(dir: &Path, id: &str, args: &Args) -> Result<Option<Cleaned>> {
         pending.steps.iter().flat_map(|open| would_be(open, &tag)).try_for_each(|line| say(&line))?;
         return Ok(Some(Cleaned { left: pending.unknown.into_iter().collect(), ..Cleaned::default() }));
     }
-    let cleaned = clean::clean(dir, id, &mut places::executors_to_clean(id))?;
+    let (mut say_wait, stop) = (say_waits(), Arc::clone(stop));
+    let watcher = move |progress| {
+        say_wait(progress);
+        stop::asked(&stop)
+    };
+    let cleaned = clean::clean(dir, id, &mut places::executors_to_clean(id, watcher))?;
     tell(id, &cleaned)?;
     Ok(Some(cleaned))
+}
+
+/// Says once what is waited for.
+pub(super) fn say_waits() -> impl FnMut(Progress) + Send {
+    let mut said = String::new();
+    move |progress| match progress {
+        Progress::Waits(text) if text != said => {
+            say_aside(&text);
+            said = text;
+        }
+        _ => {}
+    }
 }
 
 fn refused(id: &str, cause: anyhow::Error) -> Cleaned {

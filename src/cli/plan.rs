@@ -13,6 +13,7 @@ use iotax_layers::FirstWrites;
 use iotax_measure::alone;
 use iotax_measure::durability;
 use iotax_measure::first_writes::{Unwritten, of_set};
+use iotax_measure::operator;
 use iotax_measure::plan::{Ground, SetPlan, filled};
 use iotax_measure::ready::{Ready, ready};
 use iotax_measure::rounds::LEAST_BUDGET_FOR_A_PILOT_S;
@@ -424,6 +425,11 @@ fn times(scenario: &Scenario, layout: &Layout, guests: bool) -> String {
         (1, 1) if layout.sets.len() > 1 => format!("{visits}, one state after the other in each"),
         (1, 1) => "rounds over all stacks, until the precision is reached".to_owned(),
         (1, siblings) => format!("rounds over all stacks on {siblings} equal files, swapped at half time"),
+        (chains, _) if chains < layout.sets.len() => format!(
+            "{} sets in {chains} groups (the states of one array follow each other), {visits} of each group, in \
+             random order",
+            layout.sets.len()
+        ),
         (sets, _) => format!("{sets} sets in {visits} each, in random order"),
     };
     let written = match scenario.max_written {
@@ -490,8 +496,12 @@ fn setting_up(scenario: &Scenario, layout: &Layout, beside: &Beside) -> String {
         _ => scenario.measure.visits,
     };
     let often = if times > 1 { format!(", {times} times") } else { String::new() };
+    let moves = match operator::most_steps(scenario, layout) as u64 {
+        0 => String::new(),
+        most => format!(", up to {}", counted(most, "manual step", "manual steps")),
+    };
     let read_back = if scenario.verifies() { ", reading back what was written" } else { "" };
-    format!("plus: setting up and removing {stacks}{often}{read_back}{}\n", beside.said())
+    format!("plus: setting up and removing {stacks}{often}{moves}{read_back}{}\n", beside.said())
 }
 
 /// What a run does apart from measuring, all visits together.

@@ -104,6 +104,19 @@ impl Progress {
         }
     }
 
+    /// The same of what is waited for; where there is no bar, each is a line.
+    pub fn of_waits(&self) -> impl FnMut(String) + Send + 'static {
+        let (bar, mut said) = (self.bar.clone(), String::new());
+        move |text| match &bar {
+            Some(bar) => bar.set_message(lines(&text).into_owned()),
+            None if text != said => {
+                say_aside(&text);
+                said = text;
+            }
+            None => {}
+        }
+    }
+
     fn line(&self, text: &str) {
         match &self.bar {
             _ if !self.prints => {}
@@ -173,6 +186,8 @@ impl Observer for Progress {
                 self.line(&format!("measuring {subject} (at most {budget_s:.0} s)"));
             }
             Event::Phase { what } => self.status(what),
+            Event::LongPhase { what } if self.bar.is_some() => self.status(what),
+            Event::LongPhase { what } => self.line(&what),
             Event::Round(live) => match &self.bar {
                 Some(bar) => bar.set_message(lines(&lines_of(&live, self.budget_s, screen())).into_owned()),
                 None => self.status(show_live(&live, self.budget_s)),

@@ -1,6 +1,7 @@
 //! `iotax resume`: goes on with a run after Ctrl-C, a kill or a reboot. What the ended part left is
 //! taken down first; what it measured counts.
 
+use super::clean::say_waits;
 use super::progress::Progress;
 use super::run::{finish, guest_parts, session};
 use super::{check_id, own, report, say};
@@ -16,6 +17,7 @@ use iotax_steps::clean::clean;
 use iotax_steps::executor::report_left;
 use iotax_store::{self as store, RunLock};
 use iotax_units::exit::{DONE, Failed};
+use std::ops::ControlFlow;
 use std::path::Path;
 
 /// Arguments of `resume`.
@@ -53,7 +55,12 @@ pub fn run(args: &Args, runs: &Path) -> Result<u8> {
         return Ok(DONE);
     }
     args.output.check()?;
-    let cleaned = clean(&dir, &id, &mut places::executors_to_clean(&id))?;
+    let mut say_wait = say_waits();
+    let watcher = move |progress| {
+        say_wait(progress);
+        ControlFlow::Continue(())
+    };
+    let cleaned = clean(&dir, &id, &mut places::executors_to_clean(&id, watcher))?;
     report_left(&cleaned.left)?;
     let mut scenario = data.start.scenario.clone();
     // A run that was never begun has nothing to make up for.

@@ -22,7 +22,7 @@ use iotax_steps::journal::Journal;
 use iotax_steps::system::{self, boot_id};
 use iotax_store::RunData;
 use iotax_store::{self as store, RunLock, Store, Writer};
-use iotax_units::exit::{DONE, FINDING, Failed, MEASUREMENT_FAILED, code_of};
+use iotax_units::exit::{DONE, FINDING, Failed, MEASUREMENT_FAILED, UNDO_INCOMPLETE, code_of};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -75,14 +75,24 @@ pub fn finish(dir: &Path, result: Result<Outcome>, output: &report::Output) -> R
     }
     let ended_early = !matches!(result, Ok(Outcome::Complete));
     let empty = ended_early && store::load(dir).is_ok_and(|data| nothing(&data));
+    let result = result.map_err(|error| match code_of(&error) {
+        code @ UNDO_INCOMPLETE => {
+            let clean = super::typed("clean", dir);
+            anyhow::Error::new(Failed { code, message: format!("{error:#}\nto try that again: {clean}") })
+        }
+        _ => error,
+    });
     if empty && result.is_err() {
         // Nothing was measured: the reason is all there is to say.
         return result.map(|_| DONE);
     }
     let printed = if empty { Ok(()) } else { report::print(&[dir.to_owned()], output, columns()) };
-    let outcome = result.map_err(|error| Failed {
-        code: code_of(&error),
-        message: format!("{error:#}\nwhat was measured is kept in {}; {}", dir.display(), to_go_on(dir)),
+    let outcome = result.map_err(|error| {
+        let (code, why) = (code_of(&error), format!("{error:#}"));
+        // Some say it themselves.
+        let go_on =
+            if why.contains("`iotax resume") { String::new() } else { format!("; {}", to_go_on(dir)) };
+        Failed { code, message: format!("{why}\nwhat was measured is kept in {}{go_on}", dir.display()) }
     })?;
     printed.with_context(|| format!("the run is kept in {}", dir.display()))?;
     if outcome == Outcome::Interrupted {
@@ -164,10 +174,12 @@ pub fn session(
     let fill_stop = Arc::clone(&stop);
     let tell_fill = observer.of_fills();
     let tell_sync = observer.of_syncs();
+    let mut tell_wait = observer.of_waits();
     let told = move |progress| {
         match progress {
             system::Progress::Filled(bytes) => tell_fill(bytes),
             system::Progress::Synced(share) => tell_sync(share),
+            system::Progress::Waits(text) => tell_wait(text),
         }
         stop::asked(&fill_stop)
     };

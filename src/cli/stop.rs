@@ -1,11 +1,13 @@
 //! Ctrl-C: the first one ends a command in order.
 
+use super::say_aside;
 use anyhow::Result;
-use iotax_units::exit::Failed;
+use iotax_units::exit::{Failed, UNDO_INCOMPLETE};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 /// Set by the first Ctrl-C (or a hang-up, or SIGTERM).
 ///
@@ -17,6 +19,27 @@ pub fn flag() -> Result<Arc<AtomicBool>> {
         signal_hook::flag::register(signal, Arc::clone(&stop))
             .map_err(|error| Failed::measurement(format!("cannot watch for Ctrl-C: {error}")))?;
     }
+    Ok(stop)
+}
+
+/// The same of a command that changes things back: the first Ctrl-C ends a wait, the second the command.
+///
+/// # Errors
+/// When signals cannot be watched.
+pub fn flag_of_wait() -> Result<Arc<AtomicBool>> {
+    let stop = Arc::new(AtomicBool::new(false));
+    for signal in [SIGINT, SIGTERM, SIGHUP] {
+        signal_hook::flag::register_conditional_shutdown(signal, UNDO_INCOMPLETE.into(), Arc::clone(&stop))
+            .and_then(|_| signal_hook::flag::register(signal, Arc::clone(&stop)))
+            .map_err(|error| Failed::measurement(format!("cannot watch for Ctrl-C: {error}")))?;
+    }
+    let seen = Arc::clone(&stop);
+    std::thread::spawn(move || {
+        while !seen.load(Ordering::Relaxed) {
+            std::thread::sleep(Duration::from_millis(100));
+        }
+        say_aside("stopping; Ctrl-C again ends at once, and iotax clean then goes on with what is left");
+    });
     Ok(stop)
 }
 

@@ -339,7 +339,7 @@ fn a_person_moves_a_drive_and_resume_goes_on() {
     write("8MiB");
     let file = rig.path("move.toml").display().to_string();
     let plan = rig.expect(0, &["plan", &file]);
-    says(&plan, &["manual step: give the drive to one", "of it used)"]);
+    says(&plan, &["manual step: give the drive to one", "of it used)", "up to 4 manual steps"]);
     let mut args = ["run", file.as_str()];
     let mut moved = 0;
     loop {
@@ -347,7 +347,12 @@ fn a_person_moves_a_drive_and_resume_goes_on() {
         let said = words(&output);
         match output.status.code() {
             Some(0) => break,
-            Some(3) => says(&said, &["a manual step is required before", "not done yet: ", "`iotax resume"]),
+            Some(3) => {
+                let moves = format!("(manual step {} of at most 4)", rig.records("visit_end").len() + 1);
+                says(&said, &["waits for a manual step before", &moves, "reason: "]);
+                assert_eq!(said.matches("iotax resume").count(), 1, "{said}");
+                says(&rig.expect(0, &["list"]), &[" waits for a manual step ", "when it is done: iotax"]);
+            }
             _ => panic!("{said}"),
         }
         let to = usize::from(said.contains("give the drive to two"));

@@ -114,7 +114,7 @@ fn a_program_that_hangs_fails_or_lies_leaves_nothing() {
         (r#"echo /dev/null > "$state/$2""#.to_owned(), "/dev/null is not a block device"),
         (
             r#"losetup --find --show --sizelimit 1048576 "$3" > "$state/$2""#.to_owned(),
-            "has 1 MiB and at least",
+            "has 1 MiB, less than the ",
         ),
     ];
     for (create, wanted) in cases {

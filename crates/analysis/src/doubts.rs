@@ -240,9 +240,11 @@ const FROM_THE_DEVICE: f64 = 0.9;
 
 /// Reads that never came to the device: a page cache of the host had them, or nothing was ever written there.
 fn answered_by_a_cache(case: &LoadedStack) -> Option<(&'static str, String)> {
+    let on_cluster = case.run().clusters.iter().any(|one| one.stacks.contains(&case.stack().name));
+    let cache = if on_cluster { "the OSDs' own cache or a page cache" } else { "a page cache" };
     given(case).filter(|share| *share < FROM_THE_DEVICE).map(|share| {
         let text = format!(
-            "only {:.0} % of what was read came from the device below: a page cache of this host answered the rest, or it was never written",
+            "only {:.0} % of what was read came from the device below: {cache} of this host answered the rest, or it was never written",
             100.0 * share
         );
         ("cached", text)

@@ -123,7 +123,7 @@ pub struct RunIdentity {
     pub seed: u64,
     /// Zone within which "no difference" may be said, a fraction.
     pub zone: f64,
-    /// `complete`, `interrupted`, `waits for a reboot`, `failed`, `running` or `killed`.
+    /// `complete`, `interrupted`, `waits for a reboot`, `waits for a manual step`, `failed`, `running` or `killed`.
     pub state: &'static str,
     /// The words of a failure.
     #[serde(skip_serializing_if = "Option::is_none")]

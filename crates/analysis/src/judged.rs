@@ -4,7 +4,7 @@ use super::compare::Estimated;
 use super::findings::{Charges, Comparison, WorkloadFindings};
 use super::reading::WorkloadView;
 use super::{charges, directions, verdicts};
-use iotax_model::scenario::MeasureSpec;
+use iotax_store::RunData;
 
 /// The estimates of what was found of a workload; `None` where there was nothing to estimate. Those of states against
 /// the healthy one follow those of stacks against the baseline.
@@ -70,7 +70,7 @@ impl Judged {
 }
 
 /// Holds the verdicts of all workloads against each other, figure by figure.
-pub fn settle(measure: &MeasureSpec, workloads: &mut [WorkloadFindings], all: Vec<Estimates>) {
+pub fn settle(run: &RunData, workloads: &mut [WorkloadFindings], all: Vec<Estimates>) {
     let (mut comparisons, mut lines) = (Vec::new(), Vec::new());
     let (mut latency, mut cpu) = (Vec::new(), Vec::new());
     let (mut directions, mut direction_latency) = (Vec::new(), Vec::new());
@@ -84,7 +84,7 @@ pub fn settle(measure: &MeasureSpec, workloads: &mut [WorkloadFindings], all: Ve
     }
     verdicts::settle(workloads, &comparisons, &lines);
     directions::settle(workloads, &directions);
-    verdicts::say(measure, workloads);
+    verdicts::say(run, workloads);
     verdicts::settle_charges(workloads, &latency, |charges| vec![&mut charges.latency]);
     verdicts::settle_charges(workloads, &cpu, |charges| vec![&mut charges.cpu]);
     verdicts::settle_charges(workloads, &direction_latency, |charges| {

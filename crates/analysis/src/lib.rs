@@ -81,7 +81,7 @@ pub fn findings(run: &RunData) -> Findings {
         workloads.push(found);
         estimates.push(its_own);
     }
-    judged::settle(&run.start.scenario.measure, &mut workloads, estimates);
+    judged::settle(run, &mut workloads, estimates);
     workloads.iter_mut().flat_map(|workload| &mut workload.arrays).for_each(states::reword);
     for (at, workload) in workloads.iter_mut().enumerate() {
         workload.efficiency = efficiency::of(&readings, at, &workload.rows);

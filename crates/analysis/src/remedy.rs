@@ -2,9 +2,12 @@
 
 use super::baseline;
 use super::reading::WorkloadView;
+use iotax_model::record::ended_as_asked;
+use iotax_model::record::state::RunState;
 use iotax_model::scenario::MeasureSpec;
 use iotax_stats::Refusal;
 use iotax_stats::spread::BATCHES as LEAST_ROUNDS;
+use iotax_store::RunData;
 
 /// How long a workload was measured, and why no longer.
 pub struct Effort<'a> {
@@ -14,6 +17,8 @@ pub struct Effort<'a> {
     pub slice_ns: Option<u64>,
     /// Why it ended.
     pub ended: Option<String>,
+    /// The run that was cut short and can go on, if so.
+    pub resumes: Option<String>,
 }
 
 impl<'a> Effort<'a> {
@@ -25,14 +30,18 @@ impl<'a> Effort<'a> {
             measure: &reading.run.start.scenario.measure,
             slice_ns,
             ended: ended.map(|(_, why)| why.clone()),
+            resumes: resumable(reading.run),
         }
     }
 
     /// What would settle a refusal here, where something would.
     pub fn remedy(&self, reason: &Refusal) -> Option<String> {
         match (reason, self.ended.as_deref()) {
-            (Refusal::TooFewRounds { .. }, None | Some("interrupted")) => {
-                Some("let it run to its end".to_owned())
+            (Refusal::TooFewRounds { .. } | Refusal::TooFewVisits { .. }, ended)
+                if !ended.is_some_and(ended_as_asked) =>
+            {
+                let resume = self.resumes.as_ref().map(|id| format!("iotax resume {id}"));
+                Some(resume.unwrap_or_else(|| "let it run to its end".to_owned()))
             }
             (Refusal::TooFewRounds { .. }, Some("max_written")) => Some("raise --max-written".to_owned()),
             (Refusal::TooFewRounds { have }, Some(_)) => Some(self.more_rounds(*have)),
@@ -55,6 +64,14 @@ impl<'a> Effort<'a> {
             }
         }
     }
+}
+
+/// The id of a run that was cut short and can go on: one whose parts need not be of equal length.
+pub fn resumable(run: &RunData) -> Option<String> {
+    let is_over = matches!(run.state(), RunState::Complete | RunState::Running);
+    let start = &run.start;
+    let goes_on = start.siblings <= 1 && start.scenario.measure.attaches <= 1 && start.imported.is_none();
+    (!is_over && goes_on).then(|| start.id.clone())
 }
 
 /// Rounds take now more time and now less.

@@ -207,7 +207,11 @@ fn a_killed_run_is_read_without_its_lopsided_round() {
         one.rate.ratio.value().is_some() && one.rate.ratio.bounds().is_none(),
         "a value for which there is no interval yet"
     );
-    assert_eq!(one.rate.remedy.as_deref(), Some("let it run to its end"));
+    assert_eq!(one.rate.remedy, Some(format!("iotax resume {}", found.run.id)));
+    let mut swapped = twin::partial();
+    swapped.start.siblings = 2;
+    let swapped = findings(&swapped).workloads[0].comparisons[0].rate.remedy.clone();
+    assert_eq!(swapped.as_deref(), Some("let it run to its end"), "it cannot be resumed");
     let cpu = &found.workloads[0].charges[0].cpu;
     assert!(cpu.difference.value().is_some() && cpu.difference.bounds().is_none(), "{cpu:?}");
     for kind in ["killed", "torn_frames", "partial_rounds"] {

@@ -7,11 +7,11 @@ use super::directions;
 use super::findings::{ChargeFinding, Charges, Comparison, Figure, RateFinding, Role, WorkloadFindings};
 use super::pairing::Basis;
 use super::reading::WorkloadView;
-use super::remedy::{Effort, settle_words};
+use super::remedy::{Effort, resumable, settle_words};
 use super::subject::{self, Quantity, who};
-use iotax_model::scenario::MeasureSpec;
 use iotax_stats::family::holm;
 use iotax_stats::{Concludes, Refusal, Verdict};
+use iotax_store::RunData;
 
 /// One comparison with the estimate behind it.
 pub struct Compared {
@@ -156,10 +156,11 @@ fn same_in_the_bill(workload: &mut WorkloadFindings) {
 }
 
 /// Puts what is concluded of all I/Os and of each direction of them into words: what masks the whole masks its parts.
-pub fn say(measure: &MeasureSpec, workloads: &mut [WorkloadFindings]) {
+pub fn say(run: &RunData, workloads: &mut [WorkloadFindings]) {
+    let measure = &run.start.scenario.measure;
     for workload in workloads {
         let slice_ns = workload.design.as_ref().map(|design| design.slice_ns);
-        let effort = Effort { measure, slice_ns, ended: workload.ended.clone() };
+        let effort = Effort { measure, slice_ns, ended: workload.ended.clone(), resumes: resumable(run) };
         for comparison in workload.judged().0 {
             let who = who(&comparison.stack, &comparison.against, comparison.emulated.is_some());
             let masked = comparison.masked.as_ref().map(|masked| format!("; {}", masked.words));

@@ -24,7 +24,7 @@ mod lost;
 pub mod matched;
 pub mod noise;
 pub mod observer;
-mod operator;
+pub mod operator;
 pub mod past;
 pub mod places;
 pub mod plan;

@@ -34,6 +34,11 @@ pub enum Event {
         /// In words.
         what: String,
     },
+    /// The same where it may take a minute or more.
+    LongPhase {
+        /// In words.
+        what: String,
+    },
     /// Drives were preconditioned.
     Preconditioned {
         /// In words.

@@ -1,46 +1,80 @@
 //! What a person does before a stack can be measured: a drive that is given to one machine after the other. It is seen by the
 //! drive's serial that it was done. Where nobody is there to ask the run ends, and `iotax resume` goes on, days later if need be.
 
-use super::observer::Answer;
+use super::observer::{Answer, Event};
 use super::places::Places;
 use super::session::Session;
-use super::sets::Set;
+use super::sets::{Layout, Set};
 use super::survey;
 use anyhow::Result;
 use iotax_host::block::Identity;
 use iotax_host::guard::inspect::identity_of;
 use iotax_host::guard::judge;
 use iotax_layers::medium::Found;
-use iotax_model::scenario::{Agent, Medium, Operator, Stack};
+use iotax_model::record::state::MANUAL;
+use iotax_model::scenario::{Agent, Medium, Operator, Scenario, Stack};
 use iotax_steps::{Place, afar};
 use iotax_units::exit::Failed;
 use iotax_units::show_bytes;
 use std::path::Path;
 
+/// How often a person may have to move a drive in a run.
+pub fn most_steps(scenario: &Scenario, layout: &Layout) -> usize {
+    let first = layout.sets.iter().filter(|set| set.after.is_none());
+    let of_a_round: usize = first.map(|set| steps_of(scenario, set)).sum();
+    of_a_round * layout.visits_of_a_set(&scenario.measure) as usize
+}
+
+/// Manual steps before a set.
+pub(super) fn steps_of(scenario: &Scenario, set: &Set) -> usize {
+    set.stacks.iter().filter(|index| scenario.operator_of(&scenario.stacks[**index]).is_some()).count()
+}
+
 impl Session<'_> {
-    /// Waits until the drives of a set are where its stacks have them, and nowhere else; `false`: Ctrl-C.
+    /// Waits until the drives of a set are where its stacks have them, and nowhere else; `false`: Ctrl-C. Manual steps are
+    /// counted from those before this set, of so many at most.
     ///
     /// # Errors
     /// An unmet need: a manual step is required, and nobody is there. The guard refuses the drive, or it is too small.
-    pub(super) fn await_operator(&mut self, places: &mut Places, set: &Set) -> Result<bool> {
+    pub(super) fn await_operator(
+        &mut self,
+        places: &mut Places,
+        set: &Set,
+        (before, most): (usize, usize),
+    ) -> Result<bool> {
+        let mut number = before;
         for index in &set.stacks {
             let stack = &self.scenario.stacks[*index];
             let Some(operator) = self.scenario.operator_of(stack) else { continue };
+            number += 1;
+            let step = format!("manual step {number} of at most {most}");
+            let mut asked = false;
             while let Some(lacking) = self.lacking(places, *index, operator)? {
-                let text = format!("{}\n({}: {lacking})", operator.text, stack.name);
+                let begin = if asked { "not done yet" } else { &step };
+                let text = format!("{begin}: {}\n({}: {lacking})", operator.text, stack.name);
                 match self.observer.ask(&text, self.stop) {
-                    Answer::Done => {}
+                    Answer::Done => {
+                        asked = true;
+                        let serial = &operator.serial;
+                        let what = format!("looking for the drive {serial} where {} has it ...", stack.name);
+                        self.observer.tell(Event::Phase { what });
+                    }
                     Answer::Stopped => return Ok(false),
                     Answer::Nobody => {
                         let run = self.run_id();
                         let why = format!(
-                            "a manual step is required before {} is measured: {}\nnot done yet: {lacking}\nhint: do \
-                             it, then `iotax resume {run}` goes on, today or in a week",
+                            "{MANUAL} before {} is measured ({step}): {}\nreason: {lacking}\nhint: do it, then \
+                             `iotax resume {run}` goes on, today or in a week",
                             stack.name, operator.text
                         );
                         return Err(Failed::need(why).into());
                     }
                 }
+            }
+            if asked {
+                let text =
+                    format!("the drive {} was found; leave it there until the next step", operator.serial);
+                self.observer.tell(Event::Note { text });
             }
             if stack.medium.place().is_host() && places.has(&Place::Host) {
                 self.record_place(places, &Place::Host)?;

@@ -12,13 +12,14 @@ use iotax_steps::hand::{PlaceExecutor, PlaceExecutors};
 use iotax_steps::handler::{Allowed, Machine};
 use iotax_steps::peer_hand::RemoteExecutor;
 use iotax_steps::process::{runs, started_process};
-use iotax_steps::system::RealSystem;
+use iotax_steps::system::Progress;
 use iotax_steps::wire::message::{Request, Response};
 use iotax_steps::wire::peer::Peer;
 use iotax_steps::wire::ssh;
 use iotax_steps::{PathRef, Place};
 use iotax_units::exit::Failed;
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
@@ -455,7 +456,10 @@ pub fn executor_over_ssh(place: &Place, id: &str) -> Result<Box<dyn PlaceExecuto
 }
 
 /// Executors that take down what a run left: hosts over SSH are reached when it left something there.
-pub fn executors_to_clean(run_id: &str) -> PlaceExecutors {
+pub fn executors_to_clean(
+    run_id: &str,
+    watcher: impl FnMut(Progress) -> ControlFlow<()> + Send + 'static,
+) -> PlaceExecutors {
     let run_id = run_id.to_owned();
     let reach = move |place: &Place| {
         let host = place.ssh_host().with_context(|| format!("{place} was not reached"))?;
@@ -465,7 +469,7 @@ pub fn executors_to_clean(run_id: &str) -> PlaceExecutors {
         ssh::remove_remote(host, &id, &options)?;
         executor_over_ssh(place, &id)
     };
-    PlaceExecutors::reaching(Box::new(RealSystem::default()), Box::new(reach))
+    PlaceExecutors::watched(watcher).reaching_by(Box::new(reach))
 }
 
 /// What a clock that runs apart means. A guest's kernel may have counted wrong while it booted; others stood still.

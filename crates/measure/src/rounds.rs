@@ -509,7 +509,18 @@ impl Visit<'_> {
         let Some(rate_iops) = progress.matched.as_ref().map(|matched| matched.rate_iops) else {
             return Ok(Ended::Visit);
         };
-        self.say(format!("latencies at {rate_iops:.0} I/Os a second on every stack"));
+        let on = match self.bench.ready {
+            [one] => one.stack.clone(),
+            _ => "every stack".to_owned(),
+        };
+        let most_s = match matched::until(until, progress.elapsed_s) {
+            Until::Precise(spec) => Some((spec.budget_s - progress.matched_s).max(0.0)),
+            Until::Time(seconds) => Some(seconds),
+            Until::AsBefore { .. } => None,
+        };
+        let most = most_s.map(|most_s| format!(" (at most {most_s:.0} s)")).unwrap_or_default();
+        let what = format!("latencies at {rate_iops:.0} I/Os a second on {on}{most}");
+        self.observer.tell(Event::LongPhase { what });
         self.bench.prepare(Offered::Rate(rate_iops))?;
         let ended = self.matched_rounds(progress, until);
         let ended = self.read_back(ended)?;

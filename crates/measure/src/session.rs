@@ -6,6 +6,7 @@ use super::bench::{Bench, Member, Offered, Ready};
 use super::clusters;
 use super::matched::left_for_depth;
 use super::observer::{Event, Observer};
+use super::operator;
 use super::past::Past;
 use super::places::{self, Places};
 use super::plan::{Bounds, Ground, SetPlan};
@@ -204,8 +205,11 @@ impl Session<'_> {
     }
 
     fn visits(&mut self, layout: &Layout, places: &mut Places, region: u64) -> Result<Outcome> {
+        let mut manual_steps = 0;
         for chain in self.planned_visits(layout) {
-            match self.visit(layout, places, &chain, region)? {
+            let before = manual_steps;
+            manual_steps += operator::steps_of(self.scenario, &layout.sets[chain[0].set]);
+            match self.visit(layout, places, (&chain, before), region)? {
                 Visited::Done => {}
                 Visited::Interrupted => return self.interrupted(),
                 Visited::Disturbed(share) => return self.visits_apart(layout, places, region, share),
@@ -292,7 +296,7 @@ impl Session<'_> {
         &mut self,
         layout: &Layout,
         places: &mut Places,
-        chain: &[Planned],
+        (chain, manual_steps): (&[Planned], usize),
         region: u64,
     ) -> Result<Visited> {
         let Some(last) = chain.iter().rposition(|planned| !self.todo(*planned).is_empty()) else {
@@ -301,7 +305,8 @@ impl Session<'_> {
         let (planned, further) = (chain[0], &chain[1..=last]);
         let before = self.executor.mark();
         let set = &layout.sets[planned.set];
-        if !self.await_operator(places, set)? {
+        let most = operator::most_steps(self.scenario, layout);
+        if !self.await_operator(places, set, (manual_steps, most))? {
             return Ok(Visited::Interrupted);
         }
         let mark = self.executor.mark();
@@ -389,7 +394,8 @@ impl Session<'_> {
             Until::Time(seconds) => seconds,
             Until::AsBefore { .. } => self.seconds().budget_s / self.ways(layout) as f64,
         };
-        self.observer.tell(Event::Workload { subject: workload.subject(), spent_s, budget_s });
+        let subject = workload.subject() + &self.part_of(layout, planned);
+        self.observer.tell(Event::Workload { subject, spent_s, budget_s });
         let mut progress = self.past.progress.remove(&workload.name).unwrap_or_default();
         // A stream of its own for every visit: a resumed run must not draw the same orders again.
         let stream = (index as u64) << 32 | u64::from(planned.number) << 8 | planned.set as u64;
@@ -453,6 +459,17 @@ impl Session<'_> {
                 Err(error)
             }
         }
+    }
+
+    /// `, half 1 of 2 (the stacks swap their equal files in between)`, where one set is visited several times.
+    fn part_of(&self, layout: &Layout, planned: Planned) -> String {
+        let ways = self.ways(layout);
+        if layout.sets.len() > 1 || ways == 1 {
+            return String::new();
+        }
+        let part = if ways == 2 { "half" } else { "part" };
+        let between = if layout.siblings() > 1 { "swap their equal files" } else { "are set up again" };
+        format!(", {part} {} of {ways} (the stacks {between} in between)", planned.number + 1)
     }
 
     fn after_visit(

@@ -9,7 +9,7 @@ use iotax_analysis::findings::{
     MatchedRow, Row, TargetRow, WorkloadFindings, percentile_name,
 };
 use iotax_analysis::precondition;
-use iotax_stats::{Verdict, alike};
+use iotax_stats::{Refusal, Verdict, alike};
 use iotax_units::{distinct, show_bytes};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -331,7 +331,13 @@ pub(super) fn reserves(bill: &Bill) -> Vec<String> {
             return Some(about(&masked.words));
         }
         let Verdict::Unresolved { reason, .. } = &line.verdict else { return None };
-        let settle = reason.remedy().map(|remedy| format!("; to settle it: {remedy}")).unwrap_or_default();
+        // Of those the verdicts know better: a run that was cut short only goes on.
+        let by_effort = matches!(reason, Refusal::TooFewRounds { .. } | Refusal::TooFewVisits { .. });
+        let settle = reason
+            .remedy()
+            .filter(|_| !by_effort)
+            .map(|remedy| format!("; to settle it: {remedy}"))
+            .unwrap_or_default();
         line.ratio.value().map(|_| about(&format!("unresolved: {reason}{settle}")))
     };
     bill_lines(bill).iter().filter_map(said).collect()

@@ -121,6 +121,12 @@ impl PlaceExecutors {
         places
     }
 
+    /// The same where hosts over SSH are reached when something of theirs is wanted.
+    #[must_use]
+    pub fn reaching_by(self, reach: Reach) -> PlaceExecutors {
+        PlaceExecutors { reach, ..self }
+    }
+
     /// Adds one, or puts it in another's stead.
     pub fn add(&mut self, place: &Place, mut executor: Box<dyn PlaceExecutor>) {
         if let Some(watcher) = &self.watcher {

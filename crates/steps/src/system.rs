@@ -10,7 +10,7 @@ use super::queue::{self, Settings};
 use super::settings::ThingSettings;
 use super::state::ArrayState;
 use super::threads::ServingThread;
-use super::tool::{output, said};
+use super::tool::{output, said, typed};
 use super::zfs::ArcLimit;
 use super::{ProcessId, RunTag, StepOutput, spdk};
 use crate::guest::disk::{self, DiskKey};
@@ -61,13 +61,15 @@ pub trait Observer {
 }
 
 /// How far something long is.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Progress {
     /// Bytes of a file that are filled.
     Filled(u64),
     /// Share of a sync that is done, 0 to 1.
     Synced(f64),
+    /// What is waited for, in words, and for how long at most: it was undone, and is there still.
+    Waits(String),
 }
 
 /// Whoever is told how far something is, and may stop it.
@@ -331,7 +333,7 @@ pub(super) fn remove_file(path: &Path) -> Result<()> {
 /// # Errors
 /// When it cannot be run, does not end, or fails: its words.
 pub(super) fn run(command: &mut Command) -> Result<String> {
-    said(&format!("{command:?}"), output(command)?)
+    said(&typed(command), output(command)?)
 }
 
 /// Writes a word to a file of the kernel's.

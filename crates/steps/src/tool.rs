@@ -6,6 +6,7 @@ use super::system::{NotOurs, run, wait_until};
 use anyhow::{Context, Result, bail, ensure};
 use iotax_host::probe::{QUIET_LVM, program_path};
 use iotax_sys::child::{self, Ended};
+use iotax_units::shell;
 use std::ffi::OsStr;
 use std::fs;
 use std::io::Write;
@@ -110,6 +111,14 @@ pub(super) fn tool(program: &str, arguments: impl IntoIterator<Item = impl AsRef
     command
 }
 
+/// A command as a person would type it: without its environment, and without the folder of a program.
+pub(super) fn typed(command: &Command) -> String {
+    let program = Path::new(command.get_program()).file_name().unwrap_or(command.get_program());
+    let words: Vec<_> =
+        std::iter::once(program).chain(command.get_args()).map(OsStr::to_string_lossy).collect();
+    shell::line(&words)
+}
+
 /// Runs a program to its end, however that is, and no longer than what it does may take.
 ///
 /// # Errors
@@ -138,7 +147,7 @@ fn limit_of(command: &Command) -> Duration {
 /// # Errors
 /// As [`output`].
 pub(super) fn output_within(command: &mut Command, limit: Duration, script: Option<&str>) -> Result<Output> {
-    let shown = format!("{command:?}");
+    let shown = typed(command);
     let stdin = if script.is_some() { Stdio::piped() } else { Stdio::null() };
     command.stdin(stdin).stdout(Stdio::piped()).stderr(Stdio::piped()).process_group(0);
     let mut child = command.spawn().with_context(|| format!("cannot run {shown}"))?;
@@ -172,7 +181,7 @@ pub(super) fn output_within(command: &mut Command, limit: Duration, script: Opti
 /// When it cannot be run or fails: its words.
 pub(super) fn run_with(mut command: Command, script: &str) -> Result<String> {
     let limit = limit_of(&command);
-    said(&format!("{command:?}"), output_within(&mut command, limit, Some(script))?)
+    said(&typed(&command), output_within(&mut command, limit, Some(script))?)
 }
 
 /// The same run to its end within so long; gives its standard output.
@@ -180,7 +189,7 @@ pub(super) fn run_with(mut command: Command, script: &str) -> Result<String> {
 /// # Errors
 /// When it cannot be run, does not end, or fails: its words.
 pub(super) fn run_within(mut command: Command, limit: Duration) -> Result<String> {
-    said(&format!("{command:?}"), output_within(&mut command, limit, None)?)
+    said(&typed(&command), output_within(&mut command, limit, None)?)
 }
 
 /// What a program said that did what it should.

@@ -5,7 +5,7 @@ use super::View;
 use iotax_layers::guest::GuestPlan;
 use iotax_measure::plan::SetPlan;
 use iotax_model::scenario::Stack;
-use iotax_steps::op::Op;
+use iotax_steps::op::{MakeByTool, Op};
 use iotax_steps::{PathRef, Place, Step};
 use iotax_units::shell;
 use iotax_units::show_names;
@@ -15,27 +15,86 @@ pub fn steps(view: &View, plan: &SetPlan, stacks: &[Stack]) -> String {
     if view.commands {
         return plan.steps.iter().map(|step| line(view, step)).collect();
     }
-    let mut text = String::new();
+    let mut lines: Vec<Lines> = Vec::new();
     let mut alike: Vec<&GuestPlan> = Vec::new();
     for step in &plan.steps {
         match plan.guests.iter().find(|guest| guest.steps.contains(&step.id)) {
             None => {
-                text += &told(view, &std::mem::take(&mut alike), plan, stacks);
-                text += &line(view, step);
+                lines.extend(told(view, &std::mem::take(&mut alike), plan, stacks));
+                let number = (step.id + 1).to_string();
+                lines.push(Lines { first: number.clone(), last: number, text: line(view, step) });
             }
             Some(guest) if guest.steps.last() == Some(&step.id) => {
                 if alike
                     .last()
                     .is_some_and(|other| summary(other, plan, stacks) != summary(guest, plan, stacks))
                 {
-                    text += &told(view, &std::mem::take(&mut alike), plan, stacks);
+                    lines.extend(told(view, &std::mem::take(&mut alike), plan, stacks));
                 }
                 alike.push(guest);
             }
             Some(_) => {}
         }
     }
-    text + &told(view, &alike, plan, stacks)
+    lines.extend(told(view, &alike, plan, stacks));
+    folded(&lines)
+}
+
+/// What a step, or the steps of a guest, are shown as.
+struct Lines {
+    /// Number of the first step.
+    first: String,
+    /// Of the last.
+    last: String,
+    text: String,
+}
+
+impl Lines {
+    /// The text without numbers of steps, names that the run makes up and offsets.
+    fn shape(&self) -> String {
+        let is_named = |word: &str| {
+            let guest =
+                word.strip_prefix("vm").is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()));
+            guest
+                || word.starts_with('+')
+                || word.starts_with("naa.")
+                || word.ends_with('>')
+                || word.contains("-RUN-")
+        };
+        let words = self.text.split_whitespace().skip(1);
+        words.map(|word| if is_named(word) { "_" } else { word }).collect::<Vec<_>>().join(" ")
+    }
+}
+
+/// The longest group of steps that is looked for again and again.
+const LONGEST_GROUP: usize = 4;
+/// So many of them are shown in two.
+const FOLDED_FROM: usize = 4;
+
+/// Steps that come again and again but for names and offsets are shown once, and the last of them.
+fn folded(lines: &[Lines]) -> String {
+    let shapes: Vec<String> = lines.iter().map(Lines::shape).collect();
+    let (mut text, mut at) = (String::new(), 0);
+    let shown = |from: usize, many: usize| lines[from..from + many].iter().map(|one| one.text.as_str());
+    while at < lines.len() {
+        let again = |group: usize| {
+            let first = shapes.get(at..at + group)?;
+            let times = shapes[at..].chunks(group).take_while(|shapes| *shapes == first).count();
+            (times >= FOLDED_FROM).then_some((group, times))
+        };
+        let Some((group, times)) = (1..=LONGEST_GROUP).find_map(again) else {
+            text.extend(shown(at, 1));
+            at += 1;
+            continue;
+        };
+        let end = at + group * times;
+        let (from, to) = (&lines[at + group].first, &lines[end - group - 1].last);
+        text.extend(shown(at, group));
+        text += &format!("  {from}-{to}. the same {} times more\n", times - 2);
+        text.extend(shown(end - group, group));
+        at = end;
+    }
+    text
 }
 
 /// One step as it is carried out.
@@ -44,6 +103,7 @@ pub fn line(view: &View, step: &Step) -> String {
     let number = format!("  {}. {place}", step.id + 1);
     let operation = step.op.operation();
     match (&step.op, operation.irreversible()) {
+        (Op::MakeByTool(made), _) => by_tool(view, &number, made),
         (Op::Spawn(spawn), _) => command(view, &number, &spawn.shown()),
         (_, None) => view.paragraph(&number, &operation.describe()),
         (_, Some(lost)) => {
@@ -51,6 +111,18 @@ pub fn line(view: &View, step: &Step) -> String {
             view.red(&view.paragraph(&number, &text))
         }
     }
+}
+
+/// The commands of an engine that iotax does not know, one a line; on request those too that find, undo and ask.
+fn by_tool(view: &View, number: &str, made: &MakeByTool) -> String {
+    let indent = " ".repeat(number.len());
+    let head = view.paragraph(number, &format!("create {} with [tool.{}]", made.name, made.tool));
+    let shown = made.shown_commands().into_iter().filter(|(key, _)| view.commands || *key == "make");
+    let lines = shown.flat_map(|(key, lines)| {
+        let first = format!("{indent}{key}: ");
+        lines.into_iter().map(move |words| command(view, &first, &words))
+    });
+    head + &lines.collect::<String>()
 }
 
 /// Words for a shell, broken where the next would not fit; one longer than a line stays whole.
@@ -101,8 +173,8 @@ fn served<'a>(
     plan.targets.iter().filter(target).map(|(stack, _)| *stack)
 }
 
-fn told(view: &View, guests: &[&GuestPlan], plan: &SetPlan, stacks: &[Stack]) -> String {
-    let ([first, ..], [.., last]) = (guests, guests) else { return String::new() };
+fn told(view: &View, guests: &[&GuestPlan], plan: &SetPlan, stacks: &[Stack]) -> Option<Lines> {
+    let ([first, ..], [.., last]) = (guests, guests) else { return None };
     let numbers = numbers(first.steps.first(), last.steps.last(), guests);
     let (what, disks) = summary(first, plan, stacks);
     let named = match guests.len() {
@@ -112,7 +184,10 @@ fn told(view: &View, guests: &[&GuestPlan], plan: &SetPlan, stacks: &[Stack]) ->
     let number = format!("  {numbers}. ");
     let text = view.paragraph(&number, &format!("{named}{what}"));
     let disk = |disk: &String| view.paragraph(&" ".repeat(number.len()), &format!("disk of {disk}"));
-    text + &disks.iter().map(disk).collect::<String>()
+    let text = text + &disks.iter().map(disk).collect::<String>();
+    let (first, last) = (numbers.split('-').next(), numbers.split('-').next_back());
+    let [first, last] = [first, last].map(|number| number.unwrap_or_default().to_owned());
+    Some(Lines { first, last, text })
 }
 
 /// `3-8`; where other steps stand between those of the guests, the last alone.
@@ -195,6 +270,23 @@ mod tests {
             &[" | loop | vm(attach=vhost-scsi)", " | loop | vm(attach=vhost-user-blk,queues=4)"],
             false
         ));
+    }
+
+    #[test]
+    fn steps_that_come_again_and_again_are_shown_twice() {
+        let text = shown(&[" | loop | split(16) | vm(vcpus=1,attach=vhost-scsi) x16"], false);
+        insta::assert_snapshot!(text);
+        let whole = shown(&[" | loop | split(16) | vm(vcpus=1,attach=vhost-scsi) x16"], true);
+        assert_eq!(whole.matches("dmsetup create").count(), 16);
+        let other = |number: u32, size: u32| Lines {
+            first: number.to_string(),
+            last: number.to_string(),
+            text: format!("  {number}. start guest vm{number}: {size} GiB\n"),
+        };
+        let sizes: Vec<Lines> = (1..6).map(|number| other(number, number)).collect();
+        assert_eq!(folded(&sizes).lines().count(), 5, "guests of different sizes are not the same");
+        let alike: Vec<Lines> = (1..6).map(|number| other(number, 1)).collect();
+        assert_eq!(folded(&alike).lines().nth(1), Some("  2-4. the same 3 times more"));
     }
 
     #[test]

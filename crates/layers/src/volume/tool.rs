@@ -123,7 +123,7 @@ impl Layer for ByTool {
         let paths = (0..parts as usize).map(|part| op.path_of(part)).collect::<Option<Vec<_>>>();
         let syncs = tool.commands.state.as_ref().is_some_and(|state| !state.syncing.is_empty());
         let first_sync = ChangeByTool { of: op.clone(), change: ToolChange::AwaitWhole, bytes: 0 };
-        let step = context.add(format!("make it by {}", tool.name), Op::MakeByTool(op));
+        let step = context.add(format!("create a volume with [tool.{}]", tool.name), Op::MakeByTool(op));
         if syncs {
             context.add("wait for its first sync", Op::ChangeByTool(first_sync));
         }

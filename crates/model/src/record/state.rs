@@ -6,6 +6,8 @@ pub const COMPLETE: &str = "complete";
 pub const INTERRUPTED: &str = "interrupted";
 /// Of one that cannot begin before the machine has started again.
 pub const WAITS: &str = "waits for a reboot";
+/// The outcome of one begins like this that goes on when a person has done something.
+pub const MANUAL: &str = "waits for a manual step";
 
 /// How a run stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -16,6 +18,8 @@ pub enum RunState {
     Interrupted,
     /// It is to begin after a reboot.
     Waits,
+    /// It goes on when a person has moved a drive.
+    WaitsForPerson,
     /// It ended with the words of a failure.
     Failed,
     /// It goes on.
@@ -31,6 +35,7 @@ impl RunState {
             Some(COMPLETE) => RunState::Complete,
             Some(INTERRUPTED) => RunState::Interrupted,
             Some(WAITS) => RunState::Waits,
+            Some(words) if words.starts_with(MANUAL) => RunState::WaitsForPerson,
             Some(_) => RunState::Failed,
             None if is_running => RunState::Running,
             None => RunState::Killed,
@@ -43,6 +48,7 @@ impl RunState {
             RunState::Complete => COMPLETE,
             RunState::Interrupted => INTERRUPTED,
             RunState::Waits => WAITS,
+            RunState::WaitsForPerson => MANUAL,
             RunState::Failed => "failed",
             RunState::Running => "running",
             RunState::Killed => "killed",
@@ -57,9 +63,10 @@ mod tests {
     #[test]
     fn every_state_has_one_word_and_only_a_record_without_an_end_can_run() {
         let of = |outcome| [false, true].map(|is_running| RunState::of(outcome, is_running).word());
-        for word in [COMPLETE, INTERRUPTED, WAITS] {
+        for word in [COMPLETE, INTERRUPTED, WAITS, MANUAL] {
             assert_eq!(of(Some(word)), [word; 2]);
         }
+        assert_eq!(of(Some("waits for a manual step before b is measured: move it")), [MANUAL; 2]);
         assert_eq!(of(Some("guest vm0: the stream ended")), ["failed"; 2]);
         assert_eq!(of(None), ["killed", "running"]);
     }

@@ -647,6 +647,8 @@ fn the_docs_say_how_many_copies_a_layer_can_have() {
 fn the_error_of_the_docs_is_the_one_that_is_given() {
     let error = stacks(&["file:/srv/x.img,size=4GiB | lop"]).unwrap_err().to_string();
     assert_eq!(example_blocks("stack-grammar.md", "text")[0].trim_end(), error);
+    let unlike = stacks(&["file:/srv/x.img,size=4GiB | engine-of-theirs"]).unwrap_err().to_string();
+    assert!(unlike.contains(", and those that --tool FILE describes\n"), "{unlike}");
 }
 
 #[test]

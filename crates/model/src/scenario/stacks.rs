@@ -117,7 +117,15 @@ pub(super) fn known_layer(layer: &LayerExpr, names: &Names) -> Checked<&'static 
                 format!("unknown layer \"{}\"", layer.name),
                 format!("did you mean {write}? known are {}", known.join(", ")),
             ),
-            None => Fault::unknown("layer", &layer.name, &known),
+            None => {
+                let Fault { why, hint } = Fault::unknown("layer", &layer.name, &known);
+                // Whoever mistyped has the word.
+                let hint = hint.map(|hint| match hint.starts_with("did you mean") {
+                    true => hint,
+                    false => format!("{hint}, and those that --tool FILE describes"),
+                });
+                Fault { why, hint }
+            }
         };
         TextFault::new(layer.span.start..end, fault)
     })

@@ -5,7 +5,7 @@ use super::{ManagedResource, Operation, Own, PathRef, RealSystem, RunTag, StepOu
 use crate::dm;
 use anyhow::Result;
 use iotax_units::shell;
-use iotax_units::size_word;
+use iotax_units::{is_unknown, size_word};
 use serde::{Deserialize, Serialize};
 
 /// `dmsetup create`.
@@ -48,7 +48,12 @@ impl ManagedResource for MakeLinear {
 impl Operation for MakeLinear {
     fn describe(&self) -> String {
         let stretch = |part: &Stretch| {
-            let [offset, bytes] = [part.offset, part.bytes].map(|bytes| size_word(bytes, bytes));
+            let bytes = size_word(part.bytes, part.bytes);
+            let offset = match part.offset.checked_div(part.bytes) {
+                // In sizes of the stretch, while those are not known.
+                Some(many) if many > 1 && is_unknown(part.bytes) => format!("{many}*{bytes}"),
+                _ => size_word(part.offset, part.offset),
+            };
             format!("{} +{offset} {bytes}", part.device)
         };
         let parts: Vec<String> = self.stretches.iter().map(stretch).collect();

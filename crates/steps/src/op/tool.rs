@@ -8,7 +8,7 @@ use super::{
 };
 use crate::settings::ThingSettings;
 use crate::state::ArrayState;
-use crate::system::{NotOurs, NothingMade, wait_until};
+use crate::system::{NotOurs, NothingMade, Progress, wait_until};
 use crate::threads::{self, ServingThread};
 use crate::tool::{await_orphans, nobody_else_can_write, output_within, settle, tool};
 use crate::vhost_user;
@@ -34,6 +34,12 @@ use std::time::{Duration, Instant};
 const WORDS_SHOWN: usize = 2000;
 /// udev has made the device's node by then.
 const APPEARS_WITHIN: Duration = Duration::from_secs(10);
+/// What goes by itself once every command of `undo` has succeeded is gone by then.
+const GOES_WITHIN: Duration = Duration::from_secs(30);
+/// Whoever waits for it hears of that from then on.
+const SAID_AFTER: Duration = Duration::from_secs(2);
+/// Who has asked for the end is kept waiting for so long.
+const STOPPED_WITHIN: Duration = Duration::from_secs(10);
 /// Between two looks at what goes on by itself.
 const PAUSE: Duration = Duration::from_millis(200);
 
@@ -137,9 +143,29 @@ impl MakeByTool {
     }
 
     fn shown(&self, list: &[Argv], only: Option<usize>) -> String {
+        self.shown_lines(list, only).iter().map(shell::line).collect::<Vec<_>>().join(" && ")
+    }
+
+    fn shown_lines(&self, list: &[Argv], only: Option<usize>) -> Vec<Vec<String>> {
         let members: Vec<String> = self.members.iter().map(PathRef::to_string).collect();
-        let lines = self.lines(list, only, &members);
-        lines.iter().map(shell::line).collect::<Vec<_>>().join(" && ")
+        self.lines(list, only, &members)
+    }
+
+    /// All commands as they are shown, by their keys, `make` first.
+    pub fn shown_commands(&self) -> Vec<(&'static str, Vec<Vec<String>>)> {
+        let commands = &self.commands;
+        let state: Vec<Argv> = commands.state.iter().map(|query| query.command.clone()).collect();
+        let settings: Vec<Argv> = commands.settings.iter().map(|query| query.command.clone()).collect();
+        let all = [
+            ("make", &commands.make),
+            ("find", &commands.find),
+            ("undo", &commands.undo),
+            ("fail", &commands.fail),
+            ("return", &commands.bring_back),
+            ("state", &state),
+            ("settings", &settings),
+        ];
+        all.into_iter().map(|(key, list)| (key, self.shown_lines(list, None))).collect()
     }
 
     /// The members' paths, once they are known.
@@ -275,7 +301,9 @@ impl MakeByTool {
 
     fn made_part(&self, before: &BTreeSet<u64>, part: usize) -> Result<PathBuf> {
         let lies = |what: String| anyhow!("[tool.{}] make succeeded, but {what}", self.tool);
-        let found = self.found()?.ok_or_else(|| lies(format!("find does not print {}", self.name)))?;
+        let found = self.found()?.ok_or_else(|| {
+            lies(format!("find does not print {}; hint: find must print {{name}}", self.name))
+        })?;
         let path = self.path(&found, part).with_context(|| format!("[tool.{}] find", self.tool))?;
         let shown = path.display();
         settle();
@@ -311,7 +339,8 @@ impl MakeByTool {
         ensure!(
             bytes >= self.bytes,
             lies(format!(
-                "{shown} has {} and at least {} are expected; hint: raise reserve in [tool.{}]",
+                "{shown} has {}, less than the {} of its capacity; hint: check what make created, and capacity in \
+                 [tool.{}]; if the engine keeps a part of each member for itself, raise reserve",
                 show_bytes(bytes),
                 show_bytes(self.bytes),
                 self.tool
@@ -322,7 +351,7 @@ impl MakeByTool {
 
     /// All commands of undo, even if one fails: something half created has parts that do not exist. They are repeated
     /// for a while, since what goes away may hold up what is to go next.
-    fn undo_all(&self) -> Result<()> {
+    fn undo_all(&self, system: &mut RealSystem) -> Result<()> {
         self.check_named()?;
         let start = Instant::now();
         loop {
@@ -333,9 +362,19 @@ impl MakeByTool {
             if self.found()?.is_none() {
                 return Ok(());
             }
-            if start.elapsed() > self.limit() {
+            let limit = if failed.is_empty() { self.limit().min(GOES_WITHIN) } else { self.limit() };
+            let mut stopped = false;
+            if start.elapsed() > SAID_AFTER.min(limit) {
+                let seconds = limit.as_secs();
+                let waits = format!(
+                    "waiting until find of [tool.{}] no longer prints {} (at most {seconds} s)",
+                    self.tool, self.name
+                );
+                stopped = system.tell(Progress::Waits(waits)).is_break() && start.elapsed() > STOPPED_WITHIN;
+            }
+            if start.elapsed() > limit || stopped {
                 let why = match failed.is_empty() {
-                    true => ", although every undo command succeeded".to_owned(),
+                    true => ", although every undo command succeeded: find still prints it".to_owned(),
                     false => format!(": {}", failed.join("; ")),
                 };
                 bail!("[tool.{}] {} still exists{why}", self.tool, self.name);
@@ -356,15 +395,15 @@ impl ManagedResource for MakeByTool {
         self.commands.survives
     }
 
-    fn make(&self, _: &mut RealSystem, _: &RunTag) -> Result<StepOutput> {
+    fn make(&self, system: &mut RealSystem, _: &RunTag) -> Result<StepOutput> {
         self.check_before().context(NothingMade)?;
         let before = block_devices();
         let made = self
             .run_all("make", &self.commands.make, None, self.long_limit())
             .and_then(|()| self.made(&before));
         // Whoever finds nothing would undo nothing, and a part may be there that find does not see.
-        made.map_err(|error| match self.undo_all() {
-            Ok(()) => error,
+        made.map_err(|error| match self.undo_all(system) {
+            Ok(()) => anyhow!("{error:#}; what it had created was undone"),
             Err(left) => error.context(format!("make failed, and undo failed too ({left:#})")),
         })
     }
@@ -384,8 +423,11 @@ impl ManagedResource for MakeByTool {
         Ok(self.found()?.map(|found| StepOutput { path: self.path(&found, 0).ok(), ..StepOutput::default() }))
     }
 
-    fn unmake(&self, _: &mut RealSystem, _: &RunTag, _: &StepOutput) -> Result<()> {
-        self.undo_all()
+    fn unmake(&self, system: &mut RealSystem, _: &RunTag, _: &StepOutput) -> Result<()> {
+        if matches!(self.found(), Ok(None)) {
+            system.note(format!("{} of {} was gone already", self.name, self.tool));
+        }
+        self.undo_all(system)
     }
 
     fn state(&self, _: &StepOutput) -> Result<Option<ArrayState>> {

@@ -1,8 +1,10 @@
 //! With a program of an engine that is a file of this test: it says and does what each case wants.
 
 use super::*;
+use crate::hand::PlaceExecutor;
 use crate::op::Op;
 use std::os::unix::fs::PermissionsExt;
+use std::sync::{Arc, Mutex};
 
 const NAME_HERE: &str = "iotax-r-tool0";
 
@@ -128,7 +130,9 @@ fn what_is_made_is_found_read_back_and_taken_away_from_its_journal_entry_alone()
     let found = read.find(&rig.tag(), &[]).unwrap().expect("it is there");
     read.unmake(&mut RealSystem::default(), &rig.tag(), &found).unwrap();
     assert!(rig.is_bare() && read.find(&rig.tag(), &[]).unwrap().is_none());
-    read.unmake(&mut RealSystem::default(), &rig.tag(), &found).expect("gone is fine");
+    let mut system = RealSystem::default();
+    read.unmake(&mut system, &rig.tag(), &found).expect("gone is fine");
+    assert_eq!(system.notes(), ["iotax-r-tool0 of array was gone already"]);
 }
 
 /// What the program does for `create`, what is changed of its description, and what the error says.
@@ -141,9 +145,17 @@ fn whatever_a_program_does_wrong_is_named_and_nothing_is_left() {
         ("makes; sleep 60", |_| {}, "did not end within 1 s and was killed"),
         ("makes; echo 'drive 2 is busy' >&2; exit 3", |_| {}, "failed (exit status: 3): drive 2 is busy"),
         ("makes; echo 'no licence'; exit 1", |_| {}, "failed (exit status: 1): no licence"),
-        ("exit 0", |_| {}, "make succeeded, but find does not print iotax-r-tool0"),
+        (
+            "exit 0",
+            |_| {},
+            "make succeeded, but find does not print iotax-r-tool0; hint: find must print {name}",
+        ),
         ("truncate -s 2M $run/$name.img", |_| {}, "find does not print iotax-r-tool0"),
-        ("makes", |op| op.bytes = 3 << 20, "iotax-r-tool0.img has 2 MiB and at least 3 MiB are expected"),
+        (
+            "makes",
+            |op| op.bytes = 3 << 20,
+            "iotax-r-tool0.img has 2 MiB, less than the 3 MiB of its capacity; hint: ",
+        ),
         ("echo $name >> $list; mkdir $run/$name.img", |_| {}, "is not a file in the run's folder"),
         (
             "echo $name >> $list; ln -s /etc/passwd $run/$name.img",
@@ -163,6 +175,7 @@ fn whatever_a_program_does_wrong_is_named_and_nothing_is_left() {
         change(&mut op);
         let error = format!("{:#}", rig.make(&op).unwrap_err());
         assert!(error.contains(wanted) && error.contains("[tool.array]"), "{create}: {error}");
+        assert!(error.ends_with("; what it had created was undone"), "{create}: {error}");
         let _ = fs::remove_dir(rig.path("iotax-r-tool0.img"));
         assert!(rig.is_bare(), "{create}: {error}");
     }
@@ -251,7 +264,15 @@ fn an_undo_that_leaves_it_there_says_so() {
     let mut op = rig.op();
     let made = rig.make(&op).unwrap();
     op.commands.undo[0][1] = "show".into();
-    let error = format!("{:#}", op.unmake(&mut RealSystem::default(), &rig.tag(), &made).unwrap_err());
+    let waits = Arc::new(Mutex::new(Vec::new()));
+    let heard = Arc::clone(&waits);
+    let mut system = RealSystem::watched(move |progress| {
+        heard.lock().unwrap().push(progress);
+        ControlFlow::Continue(())
+    });
+    let error = format!("{:#}", op.unmake(&mut system, &rig.tag(), &made).unwrap_err());
+    let wait = "waiting until find of [tool.array] no longer prints iotax-r-tool0 (at most 1 s)";
+    assert_eq!(waits.lock().unwrap().first(), Some(&Progress::Waits(wait.into())));
     assert!(error.contains("iotax-r-tool0 still exists, although every undo command succeeded"), "{error}");
 }
 
