@@ -29,10 +29,15 @@ pub enum Event {
         /// After how much more of it this visit ends at the latest, seconds.
         budget_s: f64,
     },
-    /// What is done before or after the rounds: the pilot, the baseline alone, latencies at a matched rate.
+    /// What is done before or after the rounds: the pilot, the baseline alone.
     Phase {
         /// In words.
         what: String,
+    },
+    /// Latencies at a matched rate begin.
+    Matched {
+        /// In words.
+        text: String,
     },
     /// Drives were preconditioned.
     Preconditioned {

@@ -221,10 +221,10 @@ impl Visit<'_> {
             }
             // In the record, since what they write counts against what may be written.
             let spot = Spot { round: progress.next_round, position, purpose: Purpose::WarmUp };
-            let mut done = self.bench.record(worker, bound, spot)?;
+            let mut done = self.bench.record(worker, bound, spot, self.observer)?;
             if self.says_too_little(progress, &done) && matches!(bound, Bound::Time { ns } if ns < LONGER_NS)
             {
-                done = self.bench.record(worker, Bound::Time { ns: LONGER_NS }, spot)?;
+                done = self.bench.record(worker, Bound::Time { ns: LONGER_NS }, spot, self.observer)?;
             }
             if warm.bytes_per_s == 0.0 {
                 let moved = done.part(0, true);
@@ -370,7 +370,7 @@ impl Visit<'_> {
             }
             let before_s = self.bench.spent_s;
             let spot = Spot { round: progress.next_round, position: slices.len(), purpose: Purpose::Pilot };
-            let rate = self.bench.record(worker, bound, spot)?.rate();
+            let rate = self.bench.record(worker, bound, spot, self.observer)?.rate();
             slices.push(PilotSlice { rate, took_s: self.bench.spent_s - before_s });
         }
         progress.next_round += 1;
@@ -477,7 +477,7 @@ impl Visit<'_> {
             }
             let worker = self.worker_of(*stack);
             let spot = Spot { round: progress.next_round, position, purpose };
-            round.parts.push(part(&self.bench.record(worker, bound, spot)?, *stack));
+            round.parts.push(part(&self.bench.record(worker, bound, spot, self.observer)?, *stack));
         }
         progress.next_round += 1;
         Ok(Ok(round))
@@ -509,7 +509,18 @@ impl Visit<'_> {
         let Some(rate_iops) = progress.matched.as_ref().map(|matched| matched.rate_iops) else {
             return Ok(Ended::Visit);
         };
-        self.say(format!("latencies at {rate_iops:.0} I/Os a second on every stack"));
+        let stacks: Vec<&str> = self.bench.ready.iter().map(|ready| ready.stack.as_str()).collect();
+        let on = if let [stack] = stacks[..] { stack } else { "every stack" };
+        let most = match matched::until(until, progress.elapsed_s) {
+            Until::Precise(spec) => {
+                format!(" (at most {:.0} s)", (spec.budget_s - progress.matched_s).max(0.0))
+            }
+            Until::Time(seconds) => format!(" (at most {seconds:.0} s)"),
+            Until::AsBefore { .. } => String::new(),
+        };
+        self.observer.tell(Event::Matched {
+            text: format!("latencies at {rate_iops:.0} I/Os a second on {on}{most}"),
+        });
         self.bench.prepare(Offered::Rate(rate_iops))?;
         let ended = self.matched_rounds(progress, until);
         let ended = self.read_back(ended)?;
