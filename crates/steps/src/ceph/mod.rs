@@ -116,6 +116,11 @@ impl Cluster<'_> {
             () if has("calling conf_read_file") => Failed::input(format!(
                 "cannot read {conf} as the configuration of a cluster: {last}; hint: ceph-conf --conf {conf} --lookup mon_host"
             )),
+            // It complains of a key too where none is needed.
+            () if has("timed out") || has("did not end within") => Failed::need(format!(
+                "the cluster of {conf} does not answer: no mon of it can be reached; hint: check mon_host in {conf}, and that \
+                 its mons run and have a quorum"
+            )),
             () if keyring.is_some() => Failed::input(format!(
                 "cannot read the key of client.admin from {}; hint: copy the keyring of the cluster there, or set keyring = \
                  /its/path in {conf}",
@@ -124,10 +129,6 @@ impl Cluster<'_> {
             () if has("permission denied") || has("errno 13") => Failed::input(format!(
                 "the cluster of {conf} refuses client.admin: {last}; hint: check the key in its keyring against ceph auth \
                  get client.admin"
-            )),
-            () if has("timed out") || has("did not end within") => Failed::need(format!(
-                "the cluster of {conf} does not answer: no mon of it can be reached; hint: check mon_host in {conf}, and that \
-                 its mons run and have a quorum"
             )),
             () => Failed::need(format!(
                 "the cluster of {conf} does not answer: {last}; hint: ceph --conf {conf} -s"
@@ -188,7 +189,9 @@ mod tests {
             refused.0 == BAD_INPUT && refused.1.contains("refuses client.admin: [errno 13]"),
             "{refused:?}"
         );
-        let away = of("timed out");
+        let away = of(
+            "2026-11-26 7f -1 auth: unable to find a keyring on /k: (2) No such file or directory\ntimed out",
+        );
         assert!(away.0 == UNMET_NEED && away.1.contains("/c.conf does not answer: no mon of it"), "{away:?}");
         assert_eq!(of("something else").0, UNMET_NEED);
     }
