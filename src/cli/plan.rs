@@ -5,7 +5,7 @@ mod precondition;
 mod set;
 
 use super::asked::Asked;
-use super::{behind, columns, say, say_in_colour};
+use super::{behind, columns, say, say_aside, say_in_colour};
 use anyhow::Result;
 use iotax_host::caches::WriteCache;
 use iotax_host::guard::judge::Intent;
@@ -24,11 +24,12 @@ use iotax_model::scenario::{
 };
 use iotax_report::ink::Ink;
 use iotax_stats::pilot;
-use iotax_steps::op::{Operation, RemoteAgent};
+use iotax_steps::op::{Op, Operation, RemoteAgent};
 use iotax_steps::{Place, RunTag, Step};
 use iotax_units::exit::{DONE, UNMET_NEED};
 use iotax_units::harmless::shown;
 use iotax_units::{UNKNOWN_BYTES, counted, is_unknown, show_bytes, show_names, show_ns, show_size};
+use std::collections::BTreeMap;
 use std::io::IsTerminal;
 
 /// Arguments of `plan`.
@@ -68,7 +69,7 @@ impl View {
 pub fn run(args: &Args) -> Result<u8> {
     let scenario = args.asked.scenario()?;
     let view = View { width: columns(), colour: std::io::stdout().is_terminal(), commands: args.commands };
-    let ready = ready(&scenario)?;
+    let ready = ready(&scenario, &mut |text| say_aside(&text))?;
     let lacks = ready.lacks(&scenario);
     let text = show(&view, &scenario, ready)?;
     if view.colour {
@@ -505,7 +506,7 @@ fn setting_up(scenario: &Scenario, layout: &Layout, beside: &Beside) -> String {
 }
 
 /// What a run does apart from measuring, all visits together.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 struct Beside {
     /// Guests that are booted: one is one boot, however many stacks have a disk in it.
     boots: u64,
@@ -515,6 +516,8 @@ struct Beside {
     first: u64,
     /// Bytes that syncs write to members.
     below: u64,
+    /// How often existing virtual machines are shut down and started, at most.
+    restarts: BTreeMap<String, u64>,
 }
 
 impl Beside {
@@ -524,12 +527,18 @@ impl Beside {
         let first = of_set(&plan.targets, region, scenario.data());
         let first: u64 = first.iter().map(Unwritten::written).fold(0, u64::saturating_add);
         let below = plan.steps.iter().map(|step| step.op.bytes_below()).fold(0, u64::saturating_add);
+        for step in &plan.steps {
+            if let Op::ChangeMachine(change) = &step.op {
+                // Once with its settings, and once with those from before.
+                *self.restarts.entry(change.vm.to_string()).or_default() += 2 * visits;
+            }
+        }
         self.boots += visits * plan.guests.len() as u64;
         self.first = self.first.saturating_add(first.saturating_mul(visits));
         self.below = self.below.saturating_add(below.saturating_mul(visits));
     }
 
-    /// Boots with their time, then bytes; `, 3 boots of guests (9 s at 3 s each, ...)`.
+    /// Restarts of others' machines, boots with their time, then bytes; `, 3 boots of guests (9 s at 3 s each, ...)`.
     fn said(&self) -> String {
         let boots = match self.boots {
             0 => String::new(),
@@ -558,7 +567,9 @@ impl Beside {
                 format!(", writing {} ({} at 200 MB/s)", written.join(" and "), long_time(all as f64 / 2e8))
             }
         };
-        boots + &takes
+        let restart =
+            |(vm, times): (&String, &u64)| format!(", shutting down and starting {vm} up to {times} times");
+        self.restarts.iter().map(restart).collect::<String>() + &boots + &takes
     }
 }
 
@@ -687,7 +698,7 @@ mod tests {
 
     #[test]
     fn boots_and_bytes_beside_the_measuring_are_counted_with_their_time() {
-        let beside = Beside { boots: 6, filled: 12 << 30, first: 2 << 30, below: 0 };
+        let beside = Beside { boots: 6, filled: 12 << 30, first: 2 << 30, ..Beside::default() };
         assert_eq!(
             beside.said(),
             ", 6 boots of guests (18 s at 3 s each, as with KVM; 6 min at 60 s, as without), writing 12 GiB into files and 2 GiB \
@@ -698,6 +709,9 @@ mod tests {
             Some(", 1 boot of a guest")
         );
         assert_eq!(Beside::default().said(), "");
+        let restarts = [("libvirt:db1".to_owned(), 16)].into();
+        let said = Beside { restarts, ..Beside::default() }.said();
+        assert_eq!(said, ", shutting down and starting libvirt:db1 up to 16 times");
         let unknown = Beside { first: iotax_units::UNKNOWN_BYTES, ..Beside::default() }.said();
         assert!(!unknown.contains("MB/s") && unknown.contains("through stacks"), "{unknown}");
     }

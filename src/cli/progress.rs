@@ -35,9 +35,39 @@ pub struct Progress {
     bar: Option<ProgressBar>,
     /// Whether lines are printed beside the bar, or instead of it.
     prints: bool,
-    said: Instant,
+    plain: Arc<Mutex<Plain>>,
     budget_s: f64,
     fills: Arc<Mutex<Fills>>,
+}
+
+/// What is under way, for a log file: a line now and then, of the latest.
+#[derive(Debug)]
+struct Plain {
+    said: Instant,
+    /// Not printed yet.
+    latest: Option<String>,
+}
+
+impl Plain {
+    /// What is to be printed now.
+    fn due(&mut self, now: Instant) -> Option<String> {
+        let is_due = now.saturating_duration_since(self.said) > PLAIN_INTERVAL;
+        let text = self.latest.take_if(|_| is_due)?;
+        self.said = now;
+        Some(text)
+    }
+
+    /// Prints from time to time, while somebody holds it.
+    fn print(plain: &Mutex<Plain>) {
+        let text = plain.lock().unwrap_or_else(PoisonError::into_inner).due(Instant::now());
+        if let Some(text) = text {
+            say_aside(&text);
+        }
+    }
+
+    fn set(plain: &Mutex<Plain>, latest: Option<String>) {
+        plain.lock().unwrap_or_else(PoisonError::into_inner).latest = latest;
+    }
 }
 
 /// How far the files of a set-up are filled.
@@ -73,7 +103,18 @@ impl Progress {
             bar.enable_steady_tick(Duration::from_millis(200));
             bar
         });
-        Progress { bar, prints: true, said: Instant::now(), budget_s: 0.0, fills: Arc::default() }
+        let plain = Arc::new(Mutex::new(Plain { said: Instant::now(), latest: None }));
+        if bar.is_none() {
+            let held = Arc::downgrade(&plain);
+            std::thread::spawn(move || {
+                while let Some(plain) = held.upgrade() {
+                    Plain::print(&plain);
+                    drop(plain);
+                    std::thread::sleep(PLAIN_INTERVAL / 15);
+                }
+            });
+        }
+        Progress { bar, prints: true, plain, budget_s: 0.0, fills: Arc::default() }
     }
 
     /// The bar alone: who started the run tells of it.
@@ -83,24 +124,25 @@ impl Progress {
         quiet
     }
 
-    /// Tells on the bar how far a fill is. Fills run below the journal, out of the observer's sight.
+    /// Tells how far a fill is. Fills run below the journal, out of the observer's sight.
     pub fn of_fills(&self) -> impl Fn(u64) + Send + 'static {
-        let (bar, fills) = (self.bar.clone(), Arc::clone(&self.fills));
-        move |bytes| {
-            let text = fills.lock().unwrap_or_else(PoisonError::into_inner).at(bytes);
-            if let Some(bar) = &bar {
-                bar.set_message(text);
-            }
-        }
+        let (fills, show) = (Arc::clone(&self.fills), self.of_status());
+        move |bytes| show(fills.lock().unwrap_or_else(PoisonError::into_inner).at(bytes))
     }
 
     /// The same of the sync of an array, as a share.
     pub fn of_syncs(&self) -> impl Fn(f64) + Send + 'static {
-        let bar = self.bar.clone();
-        move |share| {
-            if let Some(bar) = &bar {
-                bar.set_message(format!("setting up: the array syncs, {:.0} % done", share * 100.0));
-            }
+        let show = self.of_status();
+        move |share| show(format!("setting up: the array syncs, {:.0} % done", share * 100.0))
+    }
+
+    /// Shows what is under way.
+    fn of_status(&self) -> impl Fn(String) + Send + 'static {
+        let (bar, plain, prints) = (self.bar.clone(), Arc::clone(&self.plain), self.prints);
+        move |text| match &bar {
+            Some(bar) => bar.set_message(text),
+            None if prints => Plain::set(&plain, Some(text)),
+            None => {}
         }
     }
 
@@ -134,9 +176,9 @@ impl Progress {
         if let Some(bar) = &self.bar {
             let room = columns().saturating_sub(SPINNER);
             bar.set_message(wrapped(&text, room, "    ").trim_end().to_owned());
-        } else if self.said.elapsed() > PLAIN_INTERVAL {
-            self.said = Instant::now();
-            self.line(&text);
+        } else if self.prints {
+            Plain::set(&self.plain, Some(text));
+            Plain::print(&self.plain);
         }
     }
 }
@@ -173,6 +215,10 @@ impl Observer for Progress {
     }
 
     fn tell(&mut self, event: Event) {
+        if matches!(event, Event::Workload { .. } | Event::LongPhase { .. } | Event::WorkloadEnd { .. }) {
+            // What comes now is something else.
+            Plain::set(&self.plain, None);
+        }
         match event {
             Event::Step { why } => self.status(format!("setting up: {why}")),
             Event::Filling { total } => {
@@ -204,6 +250,7 @@ impl Observer for Progress {
 
 impl Drop for Progress {
     fn drop(&mut self) {
+        Plain::set(&self.plain, None);
         if let Some(bar) = &self.bar {
             bar.finish_and_clear();
         }
@@ -429,8 +476,8 @@ mod tests {
 
     #[test]
     fn what_earlier_visits_took_is_no_part_of_a_visits_time() {
-        let mut progress =
-            Progress { bar: None, prints: true, said: Instant::now(), budget_s: 0.0, fills: Arc::default() };
+        let plain = Arc::new(Mutex::new(Plain { said: Instant::now(), latest: None }));
+        let mut progress = Progress { bar: None, prints: true, plain, budget_s: 0.0, fills: Arc::default() };
         progress.tell(Event::Workload { subject: "reads".into(), spent_s: 10.0, budget_s: 10.0 });
         let said = show_time(&Live { elapsed_s: 12.0, left_s: None, ..live(&["a"]) }, progress.budget_s);
         assert_eq!(said, "round 12, 12 s, at most 8 s of these rounds left");
@@ -443,6 +490,21 @@ mod tests {
         assert_eq!(at(15.3, None), "round 12, 15 s, the time of these rounds is up");
         assert_eq!(at(15.3, Some(7.0)), "round 12, 15 s, the time of these rounds is up");
         assert_eq!(at(3.0, Some(0.0)), "round 12, 3 s, these rounds end soon");
+    }
+
+    #[test]
+    fn a_log_file_gets_what_is_under_way_when_its_time_has_come_and_only_once() {
+        let said = Instant::now();
+        let mut plain = Plain { said, latest: Some("make the cluster".into()) };
+        assert_eq!(plain.due(said + PLAIN_INTERVAL / 2), None);
+        let later = said + PLAIN_INTERVAL * 2;
+        assert_eq!(plain.due(later).as_deref(), Some("make the cluster"));
+        plain.latest = Some("fill it".into());
+        assert_eq!(
+            (plain.due(later), plain.due(later + PLAIN_INTERVAL * 2).as_deref()),
+            (None, Some("fill it"))
+        );
+        assert_eq!(plain.due(later + PLAIN_INTERVAL * 4), None);
     }
 
     #[test]

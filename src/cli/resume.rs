@@ -4,7 +4,7 @@
 use super::clean::say_waits;
 use super::progress::Progress;
 use super::run::{finish, guest_parts, session};
-use super::{check_id, own, report, say};
+use super::{check_id, own, report, say, say_aside};
 use anyhow::Result;
 use iotax_measure::past::Past;
 use iotax_measure::places;
@@ -70,7 +70,7 @@ pub fn run(args: &Args, runs: &Path) -> Result<u8> {
     }
     let past = Past::of(&data, &dir)?;
     past.consent_to_own(&mut scenario);
-    let ready = ready(&scenario)?;
+    let ready = ready(&scenario, &mut |text| say_aside(&text))?;
     ready.met(&scenario)?;
     let mut survey = ready.survey;
     // When the steady regime begins is judged by the caches of the run's start; memory that is free now is another's.

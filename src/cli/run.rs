@@ -2,7 +2,7 @@
 
 use super::asked::Asked;
 use super::progress::Progress;
-use super::{columns, ratings, report, say, stop};
+use super::{columns, ratings, report, say, say_aside, stop};
 use anyhow::{Context, Result};
 use iotax_host::guard::admit::Admitted;
 use iotax_layers::guest;
@@ -127,7 +127,7 @@ pub fn measure(
     observer: Progress,
 ) -> Result<(PathBuf, Result<Outcome>)> {
     // What is wrong with the stacks first, whatever the machine lacks; what is fetched last.
-    let ready = ready(scenario)?;
+    let ready = ready(scenario, &mut |text| say_aside(&text))?;
     let waits = ready.waits_for(scenario)?;
     let Ready { layout, survey, .. } = ready;
     let guest_parts = guest_parts(scenario)?;

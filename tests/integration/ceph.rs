@@ -196,10 +196,14 @@ fn a_real_cluster_of_somebodys_is_read_and_nothing_is_made_in_it() {
     };
     let own = format!("{} | librbd", medium("i0"));
     complains(&own, "randwrite", &["which iotax did not create", &format!("--destroy serial=rbd:{image}")]);
-    let none = format!("no image in {pool} called none; hint: it has i0");
+    let plan = rig.expect(3, &["plan", &own, "--rw", "randwrite"]);
+    for part in ["serial=rbd:", "measure librbd: load on host"] {
+        assert!(plan.contains(part), "the plan and what it needs: {plan}");
+    }
+    let none = format!("the pool {pool} has no image none; hint: name one of these: i0");
     complains(&format!("{} | librbd", medium("none")), "randread", &[&none]);
     let no_pool = format!("rbd:none/i0@{} | librbd", theirs.cluster.conf().display());
-    complains(&no_pool, "randread", &["no pool called none; hint: it has theirs-0a1b2c"]);
+    complains(&no_pool, "randread", &["there is no pool none; hint: name one of these: theirs-0a1b2c"]);
     let before = theirs.rbd(&["ls", pool]);
     let args = run(&own, "randread", &["--format", "json"]);
     let output = rig.iotax(&args.iter().map(String::as_str).collect::<Vec<_>>());
@@ -259,7 +263,7 @@ fn a_cluster_that_cannot_be_reached_is_refused_before_anything_is_made() {
     }
     // The discard port, on which nobody answers.
     std::fs::write(&conf, "[global]\nmon_host = v2:127.0.0.1:9\nauth_client_required = none\n").unwrap();
-    rig.complains(2, &args, &["does not answer", "hint: check that a mon"]);
+    rig.complains(3, &args, &["does not answer", "hint: check mon_host"]);
     assert!(rig.run_dirs().is_empty());
 }
 

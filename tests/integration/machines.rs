@@ -141,7 +141,7 @@ fn a_vm_of_proxmox_is_read_changed_for_visits_and_put_back() {
     let without = machines.expect(3, &["plan", &scenario]);
     says(&without, &["hint: allow this with --change proxmox:100", step, "undo all steps in reverse order"]);
     let plan = machines.expect(0, &["plan", &scenario, "--change", "proxmox:100"]);
-    says(&plan, &[step]);
+    says(&plan, &[step, "shutting down and starting proxmox:100 up to 4 times"]);
     assert!(!plan.contains("hint: allow"), "{plan}");
     assert!(!qm.read("log").contains("set"), "a plan changes nothing");
 

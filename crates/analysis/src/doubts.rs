@@ -238,14 +238,14 @@ fn held_by_the_cache(case: &LoadedStack) -> Option<(&'static str, String)> {
 /// A device that gave less than this part of what was read.
 const FROM_THE_DEVICE: f64 = 0.9;
 
-/// Reads that never came to the device: a page cache of the host had them, or nothing was ever written there.
+/// Reads that never came to the device: a cache of a layer or the host had them, or nothing was ever written there.
 fn answered_by_a_cache(case: &LoadedStack) -> Option<(&'static str, String)> {
-    let on_cluster = case.run().clusters.iter().any(|one| one.stacks.contains(&case.stack().name));
-    let cache = if on_cluster { "the OSDs' own cache or a page cache" } else { "a page cache" };
     given(case).filter(|share| *share < FROM_THE_DEVICE).map(|share| {
+        let of_layer = case.stack().layers.iter().find_map(|layer| layer.help()?.caches_reads);
         let text = format!(
-            "only {:.0} % of what was read came from the device below: {cache} of this host answered the rest, or it was never written",
-            100.0 * share
+            "only {:.0} % of what was read came from the device below: {} answered the rest, or it was never written",
+            100.0 * share,
+            of_layer.unwrap_or("a page cache of this host")
         );
         ("cached", text)
     })
@@ -588,6 +588,14 @@ mod tests {
         let told: Vec<_> = found.iter().filter(|one| one.text.starts_with("only 25 %")).collect();
         assert_eq!(told.len(), 1, "{found:?}");
         assert_eq!(told[0].subject, "vm(vcpus=2)");
+        assert!(told[0].text.contains(": a page cache of this host answered the rest"), "{}", told[0].text);
+        let guest = run.start.scenario.stacks.iter_mut().find(|stack| stack.name != "file").unwrap();
+        guest.layers.insert(0, twin::layer("ceph", &[]));
+        assert!(
+            kinds(&run)
+                .iter()
+                .any(|(_, text)| text.contains(": the cache of the OSDs (osd-memory) answered"))
+        );
     }
 
     #[test]

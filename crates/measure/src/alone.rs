@@ -87,7 +87,7 @@ impl Visit<'_> {
             } else {
                 std::thread::sleep(SETTLES);
             }
-            let done = self.bench.record(worker, bound, spot);
+            let done = self.bench.record(worker, bound, spot, self.observer);
             if purpose == Purpose::Alone {
                 // They go on whatever came of the slice: what is stopped answers nothing.
                 self.bench.places.go_on(others)?;

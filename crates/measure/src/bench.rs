@@ -3,6 +3,7 @@
 
 use super::clusters::Watched;
 use super::matched;
+use super::observer::{Event, Observer};
 use super::places::{Places, Reached, runs_apart};
 use super::states::{Keeper, TRIES};
 use super::stopped;
@@ -41,6 +42,8 @@ const MOST_STOPS: u32 = 20;
 /// Preparing opens files and allocates; fio lays out nothing since the files are full. Without an agent the guard's look and
 /// fio's trials are a command over ssh each.
 pub(super) const PREPARE_LIMIT: Duration = Duration::from_secs(150);
+/// A slice that lasts so much longer than asked for is reported.
+const OVERDUE: Duration = Duration::from_secs(20);
 
 /// A stack that is up, as the load sees it.
 #[derive(Clone, Debug)]
@@ -375,18 +378,25 @@ impl Bench<'_> {
         self.allowance.is_some_and(|left| bytes > left)
     }
 
-    /// Runs a slice into the record. Failed I/Os are an error, unless the load goes on without them.
+    /// Runs a slice into the record, and reports one that is overdue. Failed I/Os are an error, unless the load goes on
+    /// without them.
     ///
     /// # Errors
     /// When a peer is lost, an I/O failed or the record cannot be written.
-    pub fn record(&mut self, worker: usize, bound: Bound, spot: Spot) -> Result<Done> {
+    pub fn record(
+        &mut self,
+        worker: usize,
+        bound: Bound,
+        spot: Spot,
+        observer: &mut dyn Observer,
+    ) -> Result<Done> {
         let stack = self.ready[worker].index;
         self.store.present()?;
         for _ in 0..TRIES {
             let rebuilt = self.keeper.as_mut().map_or(Ok(0), |keeper| keeper.before(stack))?;
             *self.allowance = self.allowance.map(|left| left.saturating_sub(rebuilt));
-            self.read_clusters(worker)?;
-            let done = self.slice(worker, bound, spot)?;
+            self.read_clusters(worker, observer)?;
+            let done = self.slice(worker, bound, spot, observer)?;
             let behind = self.keeper.as_mut().map_or(Ok(None), |keeper| keeper.behind(stack))?;
             let kept = behind.as_ref().is_none_or(|behind| behind.is_kept);
             let spot = if kept { spot } else { Spot { purpose: Purpose::OutOfState, ..spot } };
@@ -409,13 +419,19 @@ impl Bench<'_> {
     /// Several places that did not run together do it again. Every try is a slice in full: what it wrote and how long it
     /// took count, its CPU time is not that of the next, and how many there were is recorded. The start that sufficed is that
     /// of the slices to come.
-    fn slice(&mut self, worker: usize, bound: Bound, spot: Spot) -> Result<Done> {
+    fn slice(
+        &mut self,
+        worker: usize,
+        bound: Bound,
+        spot: Spot,
+        observer: &mut dyn Observer,
+    ) -> Result<Done> {
         let (mut attempt, mut stopped) = (0, 0);
         loop {
             let (began, spent_s) = (Instant::now(), self.spent_s);
             let tried = self.despite_losses(|bench| {
                 bench.prepare_worker(worker)?;
-                bench.attempt(worker, bound, attempt)
+                bench.attempt(worker, bound, attempt, observer)
             })?;
             let done = Done { run_again: attempt, ..tried };
             if let Some(stop) = (self.stops)(began).filter(|_| done.result.errors == 0) {
@@ -466,14 +482,20 @@ impl Bench<'_> {
         ))
     }
 
-    fn attempt(&mut self, worker: usize, bound: Bound, attempt: u32) -> Result<Done> {
+    fn attempt(
+        &mut self,
+        worker: usize,
+        bound: Bound,
+        attempt: u32,
+        observer: &mut dyn Observer,
+    ) -> Result<Done> {
         let began = Instant::now();
         let writes = self.workload.writes();
         let gate = if writes { self.gate(worker)? } else { None };
         let read_before = self.device_reads(worker)?;
         let others_before = self.others(worker)?;
         let serving_before = self.serving(worker)?;
-        let ran = self.run(worker, bound, writes, attempt);
+        let ran = self.run(worker, bound, writes, attempt, observer);
         let Slices { ran, host_cpu, together } = ran.map_err(|error| {
             let loaded: Vec<Place> = self.members(worker).map(|member| member.place.clone()).collect();
             stopped::blame(self.places, &loaded.iter().collect::<Vec<_>>(), error)
@@ -548,7 +570,14 @@ impl Bench<'_> {
     }
 
     /// One place is asked and answers; several begin at one time.
-    fn run(&mut self, worker: usize, bound: Bound, flush: bool, attempt: u32) -> Result<Slices> {
+    fn run(
+        &mut self,
+        worker: usize,
+        bound: Bound,
+        flush: bool,
+        attempt: u32,
+        observer: &mut dyn Observer,
+    ) -> Result<Slices> {
         let ready = &self.ready[worker];
         // A guest's CPU time is part of its host's, and what QEMU does for it is nowhere else.
         let on_host = ready.members.iter().any(|member| member.place.is_guest())
@@ -562,7 +591,9 @@ impl Bench<'_> {
                 |places: &mut Places| if on_host { cpu_times(places.get(&Place::Host)?) } else { Ok(None) };
             let before = host(self.places)?;
             let peer = &mut self.places.get(&member.place)?.peer;
-            let ran = peer.slice(worker as u32, &spec, slice_limit(bound)).map_err(Failed::from)?;
+            let mut overdue = overdue(&ready.stack, bound, observer);
+            let ran = peer.slice_watched(worker as u32, &spec, slice_limit(bound), &mut overdue);
+            let ran = ran.map_err(Failed::from)?;
             let host_cpu = before.zip(host(self.places)?).map(|(from, to)| to.since(from));
             return Ok(Slices { ran, host_cpu, together: None });
         }
@@ -734,6 +765,26 @@ struct Served {
     polls: bool,
 }
 
+/// Reports a slice that is overdue, once.
+fn overdue<'a>(stack: &'a str, bound: Bound, observer: &'a mut dyn Observer) -> impl FnMut(Duration) + 'a {
+    let length = match bound {
+        Bound::Time { ns } => Duration::from_nanos(ns),
+        Bound::Bytes { .. } => Duration::ZERO,
+    };
+    let mut is_told = false;
+    move |under_way| {
+        if !is_told && under_way > length + OVERDUE {
+            is_told = true;
+            let (so_far, limit) = (under_way.as_secs(), slice_limit(bound).as_secs());
+            let text = format!(
+                "{stack}: the load has not come back for {so_far} s; its storage hangs or is very slow; iotax gives up \
+                 after {limit} s"
+            );
+            observer.tell(Event::Warning { text });
+        }
+    }
+}
+
 /// What threads computed for a slice that lasted so long: of one that polls its share of that time, since it also polls while a
 /// slice is prepared. `None`: no thread reports it.
 fn served_ns<K: Ord>(
@@ -768,6 +819,23 @@ pub(super) fn cpu_times(place: &mut Reached) -> Result<Option<CpuTimes>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_slice_that_is_overdue_is_reported_once() {
+        struct Told(Vec<Event>);
+        impl Observer for Told {
+            fn tell(&mut self, event: Event) {
+                self.0.push(event);
+            }
+        }
+        let mut told = Told(Vec::new());
+        let mut second = overdue("ceph | rados", Bound::Time { ns: 1_000_000_000 }, &mut told);
+        (1..=30).for_each(|seconds| second(Duration::from_secs(seconds)));
+        drop(second);
+        let [Event::Warning { text }] = told.0.as_slice() else { panic!("{:?}", told.0) };
+        assert!(text.starts_with("ceph | rados: the load has not come back for 22 s"), "{text}");
+        assert!(text.ends_with("gives up after 121 s"), "{text}");
+    }
 
     #[test]
     fn a_thread_that_polls_counts_for_the_slice_and_no_wait_before_it() {

@@ -2,6 +2,7 @@
 //! one after it.
 
 use super::bench::Bench;
+use super::observer::{Event, Observer};
 use super::plan::SetPlan;
 use anyhow::{Result, ensure};
 use iotax_load::clock;
@@ -22,6 +23,8 @@ pub struct Watched {
     /// Indices of stacks.
     stacks: Vec<usize>,
     read: Option<Instant>,
+    /// It did not answer when it was read last.
+    silent: bool,
 }
 
 /// Every cluster below the stacks that are `ready`: an existing one whose image is the medium, or one that a step
@@ -39,7 +42,7 @@ pub fn below(scenario: &Scenario, up: &SetPlan, ready: &[usize]) -> Vec<Watched>
             match all.iter_mut().find(|known| known.conf == conf) {
                 Some(known) if known.stacks.contains(index) => {}
                 Some(known) => known.stacks.push(*index),
-                None => all.push(Watched { conf, stacks: vec![*index], read: None }),
+                None => all.push(Watched { conf, stacks: vec![*index], read: None, silent: false }),
             }
         }
     }
@@ -47,17 +50,26 @@ pub fn below(scenario: &Scenario, up: &SetPlan, ready: &[usize]) -> Vec<Watched>
 }
 
 impl Bench<'_> {
-    /// Reads the clusters of a worker that were not read for a while.
+    /// Reads the clusters of a worker that were not read for a while, and reports one that has become silent.
     ///
     /// # Errors
     /// As [`Bench::note_cluster`].
-    pub(super) fn read_clusters(&mut self, worker: usize) -> Result<()> {
+    pub(super) fn read_clusters(&mut self, worker: usize, observer: &mut dyn Observer) -> Result<()> {
         let index = self.ready[worker].index;
         for at in 0..self.clusters.len() {
             let one = &self.clusters[at];
             let is_recent = one.read.is_some_and(|read| read.elapsed() < AGE);
             if one.stacks.contains(&index) && !is_recent {
+                let was_silent = self.clusters[at].silent;
                 self.read_cluster(at)?;
+                let one = &self.clusters[at];
+                if one.silent && !was_silent {
+                    let text = format!(
+                        "the cluster of {} does not answer; the load goes on; hint: check that its mons run",
+                        one.conf.display()
+                    );
+                    observer.tell(Event::Warning { text });
+                }
             }
         }
         Ok(())
@@ -91,7 +103,7 @@ impl Bench<'_> {
     /// When the record cannot be written; when the load writes and the cluster has no room.
     fn note_cluster(&mut self, at: usize, read: Result<ClusterStatus, String>) -> Result<()> {
         let one = &mut self.clusters[at];
-        one.read = Some(Instant::now());
+        (one.read, one.silent) = (Some(Instant::now()), read.is_err());
         let its = self.ready.iter().filter(|ready| one.stacks.contains(&ready.index));
         let stacks: Vec<String> = its.map(|ready| ready.stack.clone()).collect();
         let (status, unknown) = match read {

@@ -4,6 +4,7 @@
 
 use super::clusters::no_room;
 use super::survey;
+use super::together::joined;
 use anyhow::Result;
 use iotax_host::guard::judge::Intent;
 use iotax_model::scenario::{Scenario, Stack};
@@ -12,11 +13,14 @@ use iotax_units::UNKNOWN_BYTES;
 use iotax_units::exit::Failed;
 use iotax_units::show_bytes;
 use std::path::Path;
+use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
 /// The watch of a client that was killed stays for 30 s.
 const WATCHES_FOR: Duration = Duration::from_secs(35);
+/// Nobody wonders before.
+const SOON: Duration = Duration::from_secs(2);
 
 /// What was seen.
 pub struct Seen {
@@ -26,15 +30,19 @@ pub struct Seen {
     pub warnings: Vec<String>,
 }
 
-/// Looks at an image, by configuration, pool and name.
+/// Looks at an image, by configuration, pool and name; `tell` gets a sentence when that takes long.
 ///
 /// # Errors
-/// Bad input: it cannot be reached, is not there, another client has it open, its cluster is in HEALTH_ERR, or it may
-/// not be written.
-pub fn look((conf, pool, image): (&Path, &str, &str), scenario: &Scenario, stack: &Stack) -> Result<Seen> {
+/// Bad input: it is not there, another client has it open, or its cluster is in HEALTH_ERR. An unmet need: its cluster does
+/// not answer.
+pub fn look(
+    (conf, pool, image): (&Path, &str, &str),
+    scenario: &Scenario,
+    stack: &Stack,
+    tell: &mut dyn FnMut(String),
+) -> Result<Seen> {
     let name = format!("rbd:{pool}/{image}");
     let refuse = |why: String| Failed::input(format!("{}: {why}", stack.text));
-    survey::check_consent(&name, scenario, stack)?;
     if !conf.is_file() {
         let shown = conf.display();
         return Err(refuse(format!(
@@ -47,29 +55,37 @@ pub fn look((conf, pool, image): (&Path, &str, &str), scenario: &Scenario, stack
         return Ok(Seen { bytes: UNKNOWN_BYTES, warnings: Vec::new() });
     }
     let cluster = Cluster { conf };
-    let status = cluster.status().map_err(|why| {
-        refuse(format!(
-            "the cluster of {} does not answer: {why:#}; hint: check that a mon is reachable from here and that the \
-             keyring exists",
-            conf.display()
-        ))
+    let waits = || tell(format!("waiting up to 30 s for the cluster of {} to answer", conf.display()));
+    let status = unless_soon(|| cluster.status(), waits).map_err(|why| {
+        let why = cluster.silence(&format!("{why:#}"));
+        Failed { message: format!("{}: {}", stack.text, why.message), ..why }
     })?;
     let writes = survey::intent(scenario, stack) == Intent::Write;
     if let Some(why) = unfit(&status, conf, writes) {
         return Err(refuse(why).into());
     }
     let begun = Instant::now();
+    let mut is_told = false;
     let seen = loop {
         let seen = Image::of(&cluster, pool, image).map_err(|why| {
             let shown = conf.display();
-            refuse(match ceph::absent(&cluster, pool, image) {
-                Some(absent) => format!("{name}: the cluster of {shown} has {absent}"),
-                None => format!("cannot inspect {name}: {why:#}; hint: rbd --conf {shown} ls {pool}"),
-            })
+            match ceph::absent(&cluster, pool, image) {
+                Some(absent) => Failed::input(format!("{shown}: {absent}")),
+                None => refuse(format!("cannot inspect {name}: {why:#}; hint: rbd --conf {shown} ls {pool}")),
+            }
         })?;
         match seen.watchers.as_slice() {
             [] => break seen,
-            _ if begun.elapsed() < WATCHES_FOR => thread::sleep(Duration::from_secs(1)),
+            watchers if begun.elapsed() < WATCHES_FOR => {
+                if !is_told {
+                    is_told = true;
+                    let (seconds, watchers) = (WATCHES_FOR.as_secs(), watchers.join(", "));
+                    tell(format!(
+                        "{name} is open at {watchers}; waiting up to {seconds} s, in case that client was killed"
+                    ));
+                }
+                thread::sleep(Duration::from_secs(1));
+            }
             watchers => {
                 return Err(refuse(format!(
                     "{name} is in use by the client at {}; hint: stop that client, or use another image",
@@ -93,8 +109,25 @@ pub fn look((conf, pool, image): (&Path, &str, &str), scenario: &Scenario, stack
     if !status.is_healthy() {
         warnings.push(format!("{name}: its cluster is not healthy: {status}"));
     }
-    warnings.extend(not_filled(&name, &seen));
+    warnings.extend(not_filled((conf, pool, image), &seen));
     Ok(Seen { bytes: seen.bytes, warnings })
+}
+
+/// What work gives; `waits` is called when that takes long.
+fn unless_soon<T: Send>(work: impl FnOnce() -> T + Send, waits: impl FnOnce()) -> T {
+    let (done, ended) = channel::<()>();
+    thread::scope(|scope| {
+        let working = scope.spawn(move || {
+            let result = work();
+            drop(done);
+            result
+        });
+        // It sends nothing: at its end the channel is closed.
+        if ended.recv_timeout(SOON) == Err(RecvTimeoutError::Timeout) {
+            waits();
+        }
+        joined(working)
+    })
 }
 
 /// Why no load may go to a cluster in that state.
@@ -109,14 +142,17 @@ fn unfit(status: &ClusterStatus, conf: &Path, writes: bool) -> Option<String> {
     }
 }
 
-fn not_filled(name: &str, seen: &Image) -> Option<String> {
+fn not_filled((conf, pool, image): (&Path, &str, &str), seen: &Image) -> Option<String> {
+    let name = format!("rbd:{pool}/{image}");
     match seen.used {
         Some(used) if used >= seen.bytes => None,
         Some(used) => Some(format!(
-            "{name}: only {} of {} was ever written; reads of the rest never reach a disk; hint: write the whole \
-             image once",
+            "{name}: only {} of {} was ever written; reads of the rest never reach a disk; hint: if its data may be \
+             lost, write all of it once: CEPH_CONF={} fio --name=fill --ioengine=rbd --clientname=admin --pool={pool} \
+             --rbdname={image} --rw=write --bs=1M --iodepth=8 --refill_buffers",
             show_bytes(used),
-            show_bytes(seen.bytes)
+            show_bytes(seen.bytes),
+            conf.display()
         )),
         None => {
             Some(format!("{name} has no fast-diff, so iotax cannot tell whether all of it was ever written"))
@@ -130,17 +166,40 @@ mod tests {
     use iotax_model::scenario::check::{Request, from_arguments};
 
     #[test]
-    fn an_image_that_is_nowhere_or_not_given_up_is_refused_before_anything_is_asked() {
+    fn an_image_that_is_nowhere_is_refused_before_anything_is_asked_and_a_consent_is_missing_besides() {
         let folder = tempfile::tempdir().unwrap();
         let conf = folder.path().join("ceph.conf");
-        let refused = |rw: &str| {
+        let of = |rw: &str| {
             let stack = format!("rbd:p/i@{} | librbd", conf.display());
             let words = vec![("rw".to_owned(), rw.to_owned())];
-            let scenario = from_arguments(&[stack], &Request { words, ..Request::default() }).unwrap();
-            look((&conf, "p", "i"), &scenario, &scenario.stacks[0]).err().unwrap().to_string()
+            from_arguments(&[stack], &Request { words, ..Request::default() }).unwrap()
         };
-        assert!(refused("randread").contains("ceph.conf does not exist; hint: rbd:p/i@/path/ceph.conf"));
-        assert!(refused("randwrite").contains("hint: --destroy serial=rbd:p/i if"));
+        let reads = of("randread");
+        let refused =
+            look((&conf, "p", "i"), &reads, &reads.stacks[0], &mut |_| {}).err().unwrap().to_string();
+        assert!(refused.contains("ceph.conf does not exist; hint: rbd:p/i@/path/ceph.conf"), "{refused}");
+        let lacking = |scenario: &Scenario| survey::consent_lacking("rbd:p/i", scenario, &scenario.stacks[0]);
+        assert_eq!(lacking(&reads), None);
+        assert!(lacking(&of("randwrite")).unwrap().contains("hint: --destroy serial=rbd:p/i if"));
+    }
+
+    #[test]
+    fn what_takes_long_is_announced_and_what_is_soon_there_is_not() {
+        let told = |pause| {
+            let mut told = false;
+            assert_eq!(
+                unless_soon(
+                    || {
+                        thread::sleep(pause);
+                        7
+                    },
+                    || told = true
+                ),
+                7
+            );
+            told
+        };
+        assert!(!told(Duration::ZERO) && told(SOON + Duration::from_millis(500)));
     }
 
     #[test]
@@ -163,9 +222,9 @@ mod tests {
     #[test]
     fn what_was_never_written_is_warned_of() {
         let image = |used| Image { bytes: 1 << 30, used, watchers: Vec::new() };
-        assert_eq!(not_filled("rbd:p/i", &image(Some(1 << 30))), None);
-        let some = not_filled("rbd:p/i", &image(Some(4 << 20))).unwrap();
+        assert_eq!(not_filled((Path::new("/c.conf"), "p", "i"), &image(Some(1 << 30))), None);
+        let some = not_filled((Path::new("/c.conf"), "p", "i"), &image(Some(4 << 20))).unwrap();
         assert!(some.contains("only 4 MiB of 1 GiB was ever written"), "{some}");
-        assert!(not_filled("rbd:p/i", &image(None)).unwrap().contains("no fast-diff"));
+        assert!(not_filled((Path::new("/c.conf"), "p", "i"), &image(None)).unwrap().contains("no fast-diff"));
     }
 }

@@ -29,7 +29,7 @@ pub enum Event {
         /// After how much more of it this visit ends at the latest, seconds.
         budget_s: f64,
     },
-    /// What is done before or after the rounds: the pilot, the baseline alone, latencies at a matched rate.
+    /// What is done before or after the rounds: the pilot, the baseline alone.
     Phase {
         /// In words.
         what: String,

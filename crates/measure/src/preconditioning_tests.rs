@@ -168,7 +168,7 @@ fn a_device_that_is_not_consented_to_is_refused_before_anything_begins() {
     let stack = device.path.display().to_string();
     let asked = |measure: &[(&str, &str)]| {
         let scenario = scenario(std::slice::from_ref(&stack), measure);
-        crate::ready::ready(&scenario).map(drop)
+        crate::ready::ready(&scenario, &mut |_| {}).map(drop)
     };
     asked(&[("precondition", "steady")]).unwrap();
     let error = asked(&[("precondition", "2x")]).unwrap_err();

@@ -66,14 +66,14 @@ impl Ready {
     }
 }
 
-/// Looks at everything that a scenario names.
+/// Looks at everything that a scenario names; `tell` gets a sentence when that takes long.
 ///
 /// # Errors
 /// Bad input, with what is lacking where something does not exist that may come with it; a file system that is too full.
-pub fn ready(scenario: &Scenario) -> Result<Ready> {
+pub fn ready(scenario: &Scenario, tell: &mut dyn FnMut(String)) -> Result<Ready> {
     let requested = guest::requested(scenario)?;
     let layout = layout(scenario);
-    let (survey, absent) = survey::look_over(scenario, &layout)?;
+    let (survey, absent) = survey::look_over(scenario, &layout, tell)?;
     let mut also = Vec::new();
     let guest_parts = match requested {
         Some(requested) => Some(parts(requested, scenario, &absent, &mut also)?),
@@ -83,7 +83,10 @@ pub fn ready(scenario: &Scenario) -> Result<Ready> {
     let (found, parts) = (&survey.found, guest_parts.clone());
     let ground = Ground { scenario, layout: &layout, found, guest_parts: parts, tag };
     let bounds = ground.bounds().err();
-    let consents = if bounds.is_none() { ground.consents_lacking()? } else { Vec::new() };
+    let mut consents = survey.consents_lacking.clone();
+    if bounds.is_none() {
+        consents.extend(ground.consents_lacking()?);
+    }
     let (lacking, wrong): (Vec<Error>, Vec<Error>) =
         bounds.into_iter().partition(|error| code_of(error) == UNMET_NEED);
     also.extend(lacking);
@@ -130,7 +133,7 @@ mod tests {
     use iotax_units::exit::BAD_INPUT;
 
     fn refused(scenario: &Scenario) -> String {
-        let error = ready(scenario).err().unwrap();
+        let error = ready(scenario, &mut |_| {}).err().unwrap();
         assert_eq!(code_of(&error), BAD_INPUT, "{error:#}");
         format!("{error:#}")
     }
@@ -150,7 +153,7 @@ mod tests {
 
     /// What a run is refused with, though a plan goes on.
     fn refused_run(scenario: &Scenario) -> String {
-        let ready = ready(scenario).unwrap();
+        let ready = ready(scenario, &mut |_| {}).unwrap();
         let error = ready.waits_for(scenario).unwrap_err();
         assert_eq!(code_of(&error), BAD_INPUT, "{error:#}");
         assert_eq!(ready.lacks(scenario), Some(format!("{error:#}")), "a plan says the same");

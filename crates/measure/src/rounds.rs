@@ -221,10 +221,10 @@ impl Visit<'_> {
             }
             // In the record, since what they write counts against what may be written.
             let spot = Spot { round: progress.next_round, position, purpose: Purpose::WarmUp };
-            let mut done = self.bench.record(worker, bound, spot)?;
+            let mut done = self.bench.record(worker, bound, spot, self.observer)?;
             if self.says_too_little(progress, &done) && matches!(bound, Bound::Time { ns } if ns < LONGER_NS)
             {
-                done = self.bench.record(worker, Bound::Time { ns: LONGER_NS }, spot)?;
+                done = self.bench.record(worker, Bound::Time { ns: LONGER_NS }, spot, self.observer)?;
             }
             if warm.bytes_per_s == 0.0 {
                 let moved = done.part(0, true);
@@ -370,7 +370,7 @@ impl Visit<'_> {
             }
             let before_s = self.bench.spent_s;
             let spot = Spot { round: progress.next_round, position: slices.len(), purpose: Purpose::Pilot };
-            let rate = self.bench.record(worker, bound, spot)?.rate();
+            let rate = self.bench.record(worker, bound, spot, self.observer)?.rate();
             slices.push(PilotSlice { rate, took_s: self.bench.spent_s - before_s });
         }
         progress.next_round += 1;
@@ -477,7 +477,7 @@ impl Visit<'_> {
             }
             let worker = self.worker_of(*stack);
             let spot = Spot { round: progress.next_round, position, purpose };
-            round.parts.push(part(&self.bench.record(worker, bound, spot)?, *stack));
+            round.parts.push(part(&self.bench.record(worker, bound, spot, self.observer)?, *stack));
         }
         progress.next_round += 1;
         Ok(Ok(round))

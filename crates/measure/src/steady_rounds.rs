@@ -104,7 +104,7 @@ impl Visit<'_> {
                     return Ok(Some("max_written"));
                 }
                 let spot = Spot { round: progress.next_round, position, purpose: Purpose::Precondition };
-                let done = self.bench.record(worker, bound, spot)?;
+                let done = self.bench.record(worker, bound, spot, self.observer)?;
                 let part = done.part(0, true);
                 wrote.bytes += part.amount;
                 wrote.seconds += part.seconds;

@@ -22,7 +22,7 @@ use iotax_model::layer::Face;
 use iotax_model::layer::ceph::MEDIUM_NEEDS;
 use iotax_model::scenario::{Agent, Consent, Engine, LayerSpec, Medium, Scenario, Stack};
 use iotax_steps::wire::message::{Request, Response};
-use iotax_steps::{Place, engine};
+use iotax_steps::{Place, engine, hypervisor};
 use iotax_units::UNKNOWN_BYTES;
 use iotax_units::exit::Failed;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
@@ -46,6 +46,8 @@ pub struct Survey {
     made: BTreeMap<PathBuf, Found>,
     /// What was named and is not there.
     absent: Vec<Absent>,
+    /// What the load writes to without a consent and no kernel has, a sentence each: `plan` shows it, `run` refuses.
+    pub(super) consents_lacking: Vec<String>,
     /// Who the local devices and files at the bottom are.
     identities: Vec<(PathBuf, Identity)>,
     /// What managers of virtual machines call the disks under load, by place and path.
@@ -95,6 +97,13 @@ pub fn missing(scenario: &Scenario) -> Vec<Missing> {
             }
         }
     }
+    let used = |place: &Place| scenario.stacks.iter().any(|stack| stack.places().contains(place));
+    let described = scenario.described.iter().filter(|(place, _)| used(place));
+    for one in described.filter_map(|(_, described)| hypervisor::missing(described.vm.as_ref()?)) {
+        if missing.iter().all(|known| known.what != one.what) {
+            missing.push(one);
+        }
+    }
     missing
 }
 
@@ -134,15 +143,19 @@ pub(super) struct Absent {
 ///
 /// # Errors
 /// Bad input when a target may not be used as meant.
-pub(super) fn look_over(scenario: &Scenario, layout: &Layout) -> Result<(Survey, Vec<Absent>)> {
+pub(super) fn look_over(
+    scenario: &Scenario,
+    layout: &Layout,
+    tell: &mut dyn FnMut(String),
+) -> Result<(Survey, Vec<Absent>)> {
     refuse_fio_in_guests(scenario)?;
     let probe = Probe::here(Path::new("/"), GuestProbe::NOT_ASKED);
     let mut survey = Survey { write_caches: caches::known(scenario, &probe), ..Survey::default() };
     let named = scenario.stacks.iter().flat_map(|stack| stack.medium.members());
     let named: HashSet<&Path> = named.filter_map(path_of_file).collect();
     for (index, stack) in scenario.stacks.iter().enumerate() {
-        let look = |member| bottom(member, (layout, index), scenario, &named, &mut survey);
-        let found = stack.medium.members().iter().map(look).collect::<Result<Vec<_>>>()?;
+        let mut look = |member| bottom(member, (layout, index), scenario, &named, &mut survey, tell);
+        let found = stack.medium.members().iter().map(&mut look).collect::<Result<Vec<_>>>()?;
         refuse_aliases(stack)?;
         survey.found.push(found);
     }
@@ -162,12 +175,15 @@ fn bottom(
     scenario: &Scenario,
     named: &HashSet<&Path>,
     survey: &mut Survey,
+    tell: &mut dyn FnMut(String),
 ) -> Result<Found> {
     let stack = &scenario.stacks[index];
     if let Some(operator) = scenario.operator_of(stack) {
         // It may be elsewhere still: it is looked at when it is the stack's turn.
         return Ok(Found::bare(operator.size, true, true));
     }
+    let lacking = member.foreign_name().and_then(|name| consent_lacking(&name, scenario, stack));
+    survey.consents_lacking.extend(lacking);
     match member {
         Medium::File { path, size, .. } => {
             // Looked at with its siblings, which all stacks of it have.
@@ -191,13 +207,11 @@ fn bottom(
         Medium::Remote { size: Some(bytes), agent: Agent::Fio, .. } => Ok(Found::bare(*bytes, false, false)),
         Medium::Remote { path, .. } => Ok(Found::bare(UNKNOWN_BYTES, path.starts_with("/dev"), true)),
         Medium::Rbd { pool, image, conf } => {
-            let seen = foreign_image::look((conf, pool, image), scenario, stack)?;
+            let seen = foreign_image::look((conf, pool, image), scenario, stack, tell)?;
             survey.warnings.extend(seen.warnings);
             Ok(Found::bare(seen.bytes, true, true))
         }
-        Medium::VhostUser { path } => {
-            Ok(Found::bare(foreign_socket::look(path, scenario, stack)?, true, true))
-        }
+        Medium::VhostUser { path } => Ok(Found::bare(foreign_socket::look(path, stack)?, true, true)),
         Medium::Many { .. } => {
             Err(Failed::input(format!("{}: a list of media within a list", stack.text)).into())
         }
@@ -554,21 +568,17 @@ pub fn admitted(
     Ok((admission.inspection, admission.permit))
 }
 
-/// What no kernel has is written only if a consent names it.
-///
-/// # Errors
-/// Bad input: none does.
-pub fn check_consent(name: &str, scenario: &Scenario, stack: &Stack) -> Result<(), Failed> {
+/// What no kernel has is written only if a consent names it; `None`: one does, or it is only read.
+pub(super) fn consent_lacking(name: &str, scenario: &Scenario, stack: &Stack) -> Option<String> {
     let is_named = || scenario.consent.iter().any(|consent| consent.serial == name);
-    match intent(scenario, stack) != Intent::Write || is_named() {
-        true => Ok(()),
-        false => Err(Failed::input(format!(
+    (intent(scenario, stack) == Intent::Write && !is_named()).then(|| {
+        format!(
             "{}: the load writes to {name}, which iotax did not create; hint: --destroy serial={name} if its data may \
              be lost{}",
             stack.text,
             why_writes(scenario, stack)
-        ))),
-    }
+        )
+    })
 }
 
 /// Nobody expects a load that reads to need a consent.
@@ -632,7 +642,7 @@ mod tests {
         std::os::unix::fs::symlink(at("real"), at("link")).unwrap();
         let look = |stacks: [String; 2]| {
             let scenario = scenario(&stacks.each_ref().map(String::as_str));
-            look_over(&scenario, &layout(&scenario)).map(drop).map_err(|error| error.to_string())
+            look_over(&scenario, &layout(&scenario), &mut |_| {}).map(drop).map_err(|error| error.to_string())
         };
         let file = |name: &str| format!("file:{}", at(name));
         let refused = look([file("real/x"), file("link/x") + " | loop"]).unwrap_err();

@@ -131,7 +131,8 @@ fn target(
     );
     let (file, bytes) = (context.directory().join(format!("{name}.{ENDING}")), client.bytes);
     let make = MakeFioTarget { file, conf, client, cache, fill };
-    let step = context.add("name it for fio", Op::MakeFioTarget(make));
+    let why = if fill { "write it once with fio" } else { "name it for fio" };
+    let step = context.add(why, Op::MakeFioTarget(make));
     Ok(Exposed {
         paths: vec![PathRef::Yield(step)],
         bytes,

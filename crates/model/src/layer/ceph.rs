@@ -27,6 +27,7 @@ pub const HELP: LayerHelp = LayerHelp {
     gives_parts: true,
     layout: Some(|_, _| Err("BlueStore's write amplification depends on the workload".to_owned())),
     redundancy,
+    caches_reads: Some("the cache of the OSDs (osd-memory)"),
     states: Some(States { source: "ceph -s", of: "size=2, 3", out: true }),
     capabilities: &[Capability::listed(
         "ceph",

@@ -149,6 +149,8 @@ pub struct LayerHelp {
     pub block: Option<fn(&LayerSpec) -> u64>,
     /// A cache in memory below the load, which no direct I/O passes by.
     pub memory_cache: Option<MemoryCache>,
+    /// What of it holds data that was read in memory of its own, for people.
+    pub caches_reads: Option<&'static str>,
     /// Commands that its initiator has at its target at one time.
     pub in_flight: Option<InFlight>,
     /// Settings that must be the same on both sides of a comparison of something else.
@@ -240,6 +242,7 @@ impl LayerHelp {
         states: None,
         block: None,
         memory_cache: None,
+        caches_reads: None,
         in_flight: None,
         comparable: &[],
         notes: &[],

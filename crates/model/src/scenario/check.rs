@@ -363,10 +363,18 @@ impl Parts {
         let named = [!request.words.is_empty(), request.job_file.is_some(), request.profile.is_some()];
         let named = named.into_iter().filter(|named| *named).count();
         if named > 1 || (named == 1 && !self.drafts.is_empty()) {
-            let fault = Fault::hint(
-                "workloads are named in two places",
-                "name them in one way: in a file, as words, or by a profile",
-            );
+            let options: Vec<String> = request.words.iter().map(|(key, _)| format!("--{key}")).collect();
+            let options = options.join(" ");
+            let fault = match named == 1 && !options.is_empty() {
+                true => Fault::hint(
+                    format!("the file names its own workloads, and {options} would be another one"),
+                    format!("leave {options} out, or set it in the workloads of a copy of the file"),
+                ),
+                false => Fault::hint(
+                    "workloads are named in two places",
+                    "name them in one way: in a file, as words, or by a profile",
+                ),
+            };
             return Err(InputError::new(COMMAND_LINE, fault));
         }
         if let Some(path) = &request.job_file {

@@ -47,28 +47,27 @@ fn used(usage: &Value) -> Option<u64> {
     usage["images"].as_array()?.last()?["used_size"].as_u64()
 }
 
-/// What of a name a cluster does not have, and what it has instead: `no pool vms; it has rbd and backup`. `None`: it has both, or
-/// does not answer.
+/// What of a name a cluster does not have, and what it has instead: `there is no pool vms; there are rbd, backup`. `None`: it has
+/// both, or does not answer.
 pub fn absent(cluster: &Cluster, pool: &str, image: &str) -> Option<String> {
     let list = |program: &str, words: &[&str]| -> Option<Vec<String>> {
         serde_json::from_value(cluster.told(program, words).ok()?).ok()
     };
     let pools = list("ceph", &["osd", "pool", "ls"])?;
     if !pools.iter().any(|one| one == pool) {
-        return Some(not_among("pool", pool, &pools));
+        return Some(not_among(&format!("there is no pool {pool}"), &pools));
     }
     let images = list("rbd", &["ls", pool])?;
-    (!images.iter().any(|one| one == image)).then(|| not_among(&format!("image in {pool}"), image, &images))
+    (!images.iter().any(|one| one == image))
+        .then(|| not_among(&format!("the pool {pool} has no image {image}"), &images))
 }
 
-fn not_among(what: &str, name: &str, there: &[String]) -> String {
+fn not_among(what: &str, there: &[String]) -> String {
     let shown: Vec<&str> = there.iter().take(MOST_NAMES).map(String::as_str).collect();
     let more = if there.len() > MOST_NAMES { ", ..." } else { "" };
     match shown.as_slice() {
-        [] => {
-            format!("no {what} called {name}, and no other; hint: create one first, iotax creates none there")
-        }
-        all => format!("no {what} called {name}; hint: it has {}{more}", all.join(", ")),
+        [] => format!("{what}, and no other; hint: create one first, iotax creates none there"),
+        all => format!("{what}; hint: name one of these: {}{more}", all.join(", ")),
     }
 }
 
@@ -105,14 +104,13 @@ mod tests {
     #[test]
     fn what_is_not_there_is_named_with_what_is() {
         let there: Vec<String> = (0..12).map(|at| format!("p{at}")).collect();
-        let said = not_among("pool", "vms", &there);
+        let said = not_among("there is no pool vms", &there);
         assert!(
-            said.starts_with("no pool called vms; hint: it has p0, p1") && said.ends_with("p9, ..."),
+            said.starts_with("there is no pool vms; hint: name one of these: p0, p1")
+                && said.ends_with("p9, ..."),
             "{said}"
         );
-        assert!(
-            not_among("image in vms", "i", &[]).contains("no image in vms called i, and no other; hint: ")
-        );
+        assert!(not_among("the pool vms has no image i", &[]).contains("no image i, and no other; hint: "));
     }
 
     #[test]

@@ -18,6 +18,7 @@ use super::tool::{output_within, run_within, tool};
 use anyhow::{Context, Result};
 use iotax_host::probe::program_path;
 use iotax_sys::child;
+use iotax_units::exit::Failed;
 use serde_json::Value;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
@@ -25,6 +26,8 @@ use std::time::Duration;
 
 /// A mon that does not answer is given up after so many seconds.
 const CONNECTS_WITHIN: &str = "30";
+/// The same where somebody has waited long already.
+const SOON: &str = "10";
 /// Its tools give up a little later by themselves.
 const ANSWERS_WITHIN: Duration = Duration::from_secs(90);
 
@@ -88,6 +91,51 @@ impl Cluster<'_> {
             .with_context(|| format!("cannot parse the output of {program} {}", words.join(" ")))
     }
 
+    /// In a clause, for who waits for an I/O in a pool of it in vain.
+    pub fn how_it_is(&self, pool: &str) -> String {
+        let asked = self.run("ceph", &["--connect-timeout", SOON, "-s", "--format", "json"]);
+        let read = |text: String| status::parse(&serde_json::from_str(text.trim()).ok()?);
+        let how = match asked.map(read) {
+            Ok(Some(status)) => format!("reports {status}"),
+            Ok(None) => "reports too little of its state".to_owned(),
+            Err(_) => format!("does not answer within {SOON} s"),
+        };
+        format!("the cluster of the pool {pool} {how}; hint: check that its mons and OSDs run (ceph -s)")
+    }
+
+    /// Why it does not answer, by what its program wrote: what is wrong on this host, or nobody is there (an unmet need).
+    pub fn silence(&self, words: &str) -> Failed {
+        let conf = self.conf.display();
+        // Without the command before it.
+        let own = words.split_once(" failed (").and_then(|(_, rest)| rest.split_once("): "));
+        let own = own.map_or(words, |(_, own)| own);
+        let last = own.lines().map(str::trim).rfind(|line| !line.is_empty()).unwrap_or("it wrote nothing");
+        let has = |word: &str| own.contains(word);
+        let keyring = own.lines().find_map(|line| line.split_once("unable to find a keyring on "));
+        match () {
+            () if has("calling conf_read_file") => Failed::input(format!(
+                "cannot read {conf} as the configuration of a cluster: {last}; hint: ceph-conf --conf {conf} --lookup mon_host"
+            )),
+            // It complains of a key too where none is needed.
+            () if has("timed out") || has("did not end within") => Failed::need(format!(
+                "the cluster of {conf} does not answer: no mon of it can be reached; hint: check mon_host in {conf}, and that \
+                 its mons run and have a quorum"
+            )),
+            () if keyring.is_some() => Failed::input(format!(
+                "cannot read the key of client.admin from {}; hint: copy the keyring of the cluster there, or set keyring = \
+                 /its/path in {conf}",
+                keyring.map_or("its keyring", |(_, path)| path)
+            )),
+            () if has("permission denied") || has("errno 13") => Failed::input(format!(
+                "the cluster of {conf} refuses client.admin: {last}; hint: check the key in its keyring against ceph auth \
+                 get client.admin"
+            )),
+            () => Failed::need(format!(
+                "the cluster of {conf} does not answer: {last}; hint: ceph --conf {conf} -s"
+            )),
+        }
+    }
+
     /// In which state it is.
     ///
     /// # Errors
@@ -99,5 +147,52 @@ impl Cluster<'_> {
     /// The folder of a cluster of ours.
     fn folder(&self) -> PathBuf {
         self.conf.parent().map(Path::to_owned).unwrap_or_default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use iotax_units::exit::{BAD_INPUT, UNMET_NEED};
+
+    /// What ceph 16.2 wrote here.
+    #[test]
+    fn a_wrong_configuration_a_missing_key_and_a_cluster_that_is_away_are_told_apart() {
+        let of = |words: &str| {
+            let failed = Cluster { conf: Path::new("/c.conf") }
+                .silence(&format!("\"/usr/bin/ceph\" \"-s\" failed (exit status: 1): {words}"));
+            assert!(
+                failed.message.contains("; hint: ") && !failed.message.contains("exit status"),
+                "{failed:?}"
+            );
+            (failed.code, failed.message)
+        };
+        let conf = of(
+            "Error initializing cluster client: InvalidArgumentError('RADOS invalid argument (error calling conf_read_file)')",
+        );
+        assert!(
+            conf.0 == BAD_INPUT && conf.1.starts_with("cannot read /c.conf as the configuration"),
+            "{conf:?}"
+        );
+        let key =
+            of("2026-11-26 7f -1 auth: unable to find a keyring on /k: (2) No such file or directory\n\
+             2026-11-26 7f -1 AuthRegistry(0x7f) no keyring found at /k, disabling cephx\n\
+             [errno 2] RADOS object not found (error connecting to the cluster)");
+        assert!(
+            key.0 == BAD_INPUT && key.1.contains("of client.admin from /k: (2) No such file or directory;"),
+            "{key:?}"
+        );
+        let refused =
+            of("2026-11-26 7f -1 monclient(hunting): handle_auth_bad_method server allowed_methods [1]\n\
+             [errno 13] RADOS permission denied (error connecting to the cluster)");
+        assert!(
+            refused.0 == BAD_INPUT && refused.1.contains("refuses client.admin: [errno 13]"),
+            "{refused:?}"
+        );
+        let away = of(
+            "2026-11-26 7f -1 auth: unable to find a keyring on /k: (2) No such file or directory\ntimed out",
+        );
+        assert!(away.0 == UNMET_NEED && away.1.contains("/c.conf does not answer: no mon of it"), "{away:?}");
+        assert_eq!(of("something else").0, UNMET_NEED);
     }
 }

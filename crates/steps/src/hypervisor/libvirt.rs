@@ -21,6 +21,13 @@ impl Hypervisor for Libvirt {
         "apt-get install libvirt-clients, or on = \"ssh:HOST\" of the host that has it"
     }
 
+    fn hint(&self, words: &str) -> Option<&'static str> {
+        words.contains("connect to the hypervisor").then_some(
+            "start libvirtd (or virtqemud) there, or say where the machine is: uri = \"qemu:///system\" or on = \
+             \"ssh:HOST\" in its [place.NAME]",
+        )
+    }
+
     fn facts(&self, vm: &Vm, ask: Ask) -> Result<VmFacts> {
         let state = virsh(vm, ask, &["domstate"])?;
         if state.trim() != "running" {

@@ -10,6 +10,7 @@ use crate::wire::ssh::{self, SshOptions};
 use anyhow::{Context, Result, bail};
 use iotax_facts::machine::Facts;
 use iotax_facts::vm::{Manager, Vm, VmFacts};
+use iotax_host::Missing;
 use iotax_host::probe::program_path;
 use iotax_units::exit::Failed;
 use iotax_units::shell;
@@ -29,6 +30,11 @@ pub(crate) type Ask<'a> = &'a dyn Fn(&[&str], Option<&str>) -> Result<String>;
 pub(crate) trait Hypervisor: Sync {
     /// The package that has its program, for a hint.
     fn package(&self) -> &'static str;
+
+    /// What to do about a failure with these words.
+    fn hint(&self, _words: &str) -> Option<&'static str> {
+        None
+    }
 
     /// Reads the settings of a machine.
     ///
@@ -114,16 +120,28 @@ pub fn facts(vm: &Vm) -> Result<VmFacts> {
     of(vm.manager).facts(vm, &|arguments, input| asked(vm, arguments, input))
 }
 
+/// The manager's program, where it would be run on this host and is not installed.
+pub fn missing(vm: &Vm) -> Option<Missing> {
+    let program = vm.manager.program();
+    (vm.on.is_host() && program_path(program).is_none()).then(|| Missing {
+        what: program.to_owned(),
+        why: format!("to query {vm}"),
+        command: of(vm.manager).package().to_owned(),
+        reboot: false,
+    })
+}
+
 /// Runs the manager's program where it is, to its end; what it writes.
 pub(crate) fn asked(vm: &Vm, arguments: &[&str], input: Option<&str>) -> Result<String> {
     let program = vm.manager.program();
     let mut command = match vm.on.ssh_host() {
-        None if program_path(program).is_none() => {
-            let package = of(vm.manager).package();
-            let why = format!("cannot query {vm}: {program} is not installed; hint: {package}");
-            return Err(Failed::need(why).into());
+        None => {
+            if let Some(Missing { what, command, .. }) = missing(vm) {
+                let why = format!("cannot query {vm}: {what} is not installed; hint: {command}");
+                return Err(Failed::need(why).into());
+            }
+            tool::tool(program, arguments)
         }
-        None => tool::tool(program, arguments),
         Some(host) => {
             let line = shell::line(["env", "LC_ALL=C", program].iter().chain(arguments));
             ssh::command(host, &line, &SshOptions::from_env())
@@ -134,7 +152,9 @@ pub(crate) fn asked(vm: &Vm, arguments: &[&str], input: Option<&str>) -> Result<
         .with_context(|| format!("cannot query {vm} on {}", vm.on))?;
     if !output.status.success() {
         let words = String::from_utf8_lossy(&output.stderr);
-        bail!("{vm}: `{shown}` on {} failed ({}): {}", vm.on, output.status, words.trim());
+        let lines: Vec<&str> = words.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
+        let hint = of(vm.manager).hint(&words).map_or_else(String::new, |hint| format!("; hint: {hint}"));
+        bail!("{vm}: `{shown}` on {} failed ({}): {}{hint}", vm.on, output.status, lines.join("; "));
     }
     Ok(String::from_utf8_lossy(&output.stdout).into_owned())
 }

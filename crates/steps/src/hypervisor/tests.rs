@@ -91,6 +91,16 @@ fn one_that_is_shut_off_or_is_not_there_is_no_place() {
 }
 
 #[test]
+fn a_program_that_is_missing_here_is_a_need_and_a_libvirt_that_is_away_has_a_hint() {
+    let here = vm(Manager::Proxmox, "100");
+    assert_eq!(missing(&here).map(|one| one.what), program_path("qm").is_none().then(|| "qm".to_owned()));
+    assert_eq!(missing(&Vm { on: Place::Ssh("node".into()), ..here }), None);
+    let hint = of(Manager::Libvirt).hint("error: failed to connect to the hypervisor").unwrap();
+    assert!(hint.contains("uri = \"qemu:///system\" or on = \"ssh:HOST\""), "{hint}");
+    assert_eq!(of(Manager::Libvirt).hint("error: failed to get domain 'db9'"), None);
+}
+
+#[test]
 fn a_measured_device_is_known_by_its_serial_and_by_nothing_else() {
     let read =
         |xml| told(&vm(Manager::Libvirt, "db1"), &[("domstate", "running"), ("dumpxml", xml)]).0.unwrap();

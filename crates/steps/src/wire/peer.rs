@@ -283,7 +283,23 @@ impl Peer {
     /// # Errors
     /// As [`Peer::call`].
     pub fn slice(&mut self, worker: u32, spec: &SliceSpec, limit: Duration) -> Result<Ran, WireError> {
-        match self.call_with_blob(Request::Slice { worker, spec: *spec }, limit)? {
+        self.slice_watched(worker, spec, limit, &mut |_| {})
+    }
+
+    /// The same; each second `under_way` gets how long it has been under way.
+    ///
+    /// # Errors
+    /// As [`Peer::call`].
+    pub fn slice_watched(
+        &mut self,
+        worker: u32,
+        spec: &SliceSpec,
+        limit: Duration,
+        under_way: &mut dyn FnMut(Duration),
+    ) -> Result<Ran, WireError> {
+        let (id, name) = self.send(&Request::Slice { worker, spec: *spec })?;
+        let (response, blob) = self.wait(id, name, limit, under_way).map_err(|fault| self.fail(fault))?;
+        match (self.unless_refused(response)?, blob) {
             (Response::Slice(scalars), blob) => unpack(scalars, &blob)
                 .map_err(|what| self.fail(WireFault::Garbled { request: "slice", what })),
             (other, _) => Err(self.unexpected("slice", &other)),
@@ -460,7 +476,7 @@ impl Peer {
         limit: Duration,
     ) -> Result<(Response, Vec<u8>), WireError> {
         let (id, name) = self.send(&request)?;
-        let (response, blob) = self.wait(id, name, limit).map_err(|fault| self.fail(fault))?;
+        let (response, blob) = self.wait(id, name, limit, &mut |_| {}).map_err(|fault| self.fail(fault))?;
         Ok((self.unless_refused(response)?, blob))
     }
 
@@ -501,8 +517,10 @@ impl Peer {
         id: u64,
         request: &'static str,
         limit: Duration,
+        under_way: &mut dyn FnMut(Duration),
     ) -> Result<(Response, Vec<u8>), WireFault> {
-        let mut deadline = Instant::now() + limit;
+        let asked = Instant::now();
+        let mut deadline = asked + limit;
         loop {
             let began = Instant::now();
             let left = deadline.saturating_duration_since(began);
@@ -524,7 +542,7 @@ impl Peer {
                     return Err(WireFault::Timeout { request, limit });
                 }
                 Said::Progress(_) if self.fate().is_some() => return Err(WireFault::Hopeless(request)),
-                Said::Progress(_) => {}
+                Said::Progress(_) => under_way(asked.elapsed()),
                 Said::Answer(response) => return Ok((*response, frame.blob)),
             }
         }

@@ -3,6 +3,7 @@
 
 use super::client::Client;
 use super::{EngineError, Filename, Ioengines, Site, fio_failed, named, system};
+use crate::ceph::Cluster;
 use crate::wire::agent::monotonic_ns;
 use iotax_host::Missing;
 use iotax_load::TargetSpec;
@@ -92,7 +93,16 @@ impl Site for Here {
             )?;
         let ended = iotax_sys::child::output_within(child, limit)
             .map_err(|source| system("wait for", Path::new("fio"), source))?;
-        ended.ok_or_else(|| super::too_long(limit))
+        ended.ok_or_else(|| match &self.client {
+            Some(client) => EngineError::Fio {
+                status: format!("ended after {} s", limit.as_secs()),
+                words: format!(
+                    "its I/O did not come back; {}",
+                    Cluster { conf: &client.conf }.how_it_is(&client.pool)
+                ),
+            },
+            None => super::too_long(limit),
+        })
     }
 
     /// All at once, until the last is flushed.
