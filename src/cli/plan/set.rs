@@ -38,8 +38,17 @@ pub fn steps(view: &View, plan: &SetPlan, stacks: &[Stack]) -> String {
     text + &told(view, &alike, plan, stacks)
 }
 
-/// One step as it is carried out.
+/// One step as it is carried out; where commands are asked for, with those that a tool is asked and undone by.
 pub fn line(view: &View, step: &Step) -> String {
+    let later = match &step.op {
+        Op::MakeByTool(made) if view.commands => made.later_commands(),
+        _ => Vec::new(),
+    };
+    let later = later.iter().map(|(key, words)| command(view, &format!("     {key}: "), words));
+    act(view, step) + &later.collect::<String>()
+}
+
+fn act(view: &View, step: &Step) -> String {
     let place = if step.place.is_host() { String::new() } else { format!("@{}: ", step.place) };
     let number = format!("  {}. {place}", step.id + 1);
     let operation = step.op.operation();

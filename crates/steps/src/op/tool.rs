@@ -136,9 +136,31 @@ impl MakeByTool {
         }
     }
 
-    fn shown(&self, list: &[Argv], only: Option<usize>) -> String {
+    /// All commands but those of `make`, each as it will be run, with its key in the scenario.
+    pub fn later_commands(&self) -> Vec<(&'static str, Vec<String>)> {
+        let commands = &self.commands;
+        let one = |command: Option<&Argv>| command.cloned().into_iter().collect::<Vec<_>>();
+        let lists = [
+            ("find", commands.find.clone()),
+            ("undo", commands.undo.clone()),
+            ("fail", commands.fail.clone()),
+            ("return", commands.bring_back.clone()),
+            ("state", one(commands.state.as_ref().map(|query| &query.command))),
+            ("settings", one(commands.settings.as_ref().map(|query| &query.command))),
+        ];
+        let shown = |(key, list): (&'static str, Vec<Argv>)| {
+            self.shown_lines(&list, None).into_iter().map(move |line| (key, line)).collect::<Vec<_>>()
+        };
+        lists.into_iter().flat_map(shown).collect()
+    }
+
+    fn shown_lines(&self, list: &[Argv], only: Option<usize>) -> Vec<Vec<String>> {
         let members: Vec<String> = self.members.iter().map(PathRef::to_string).collect();
-        let lines = self.lines(list, only, &members);
+        self.lines(list, only, &members)
+    }
+
+    fn shown(&self, list: &[Argv], only: Option<usize>) -> String {
+        let lines = self.shown_lines(list, only);
         lines.iter().map(shell::line).collect::<Vec<_>>().join(" && ")
     }
 
