@@ -437,7 +437,7 @@ pub(super) fn existing(
             (false, None) => "iotax doctor lists the devices of this machine".to_owned(),
             (false, Some(name)) => {
                 format!(
-                    "--device {name}=/dev/NAME uses another; iotax doctor lists the devices of this machine"
+                    "iotax doctor lists the devices of this machine; --device {name}=/dev/NAME uses another"
                 )
             }
         };

@@ -404,9 +404,10 @@ impl Medium {
             }
             Medium::VhostUser { path } => format!("vhost-user:{}", quote(&path.to_string_lossy(), &[])),
             Medium::Many { members, .. } => {
-                // The place of drives is that of the whole list.
+                // The place of drives is that of the whole list, where it is in one.
+                let one_place = self.places().len() == 1;
                 let text = |member: &Medium| match member {
-                    Medium::Drive { name, .. } => name.clone(),
+                    Medium::Drive { name, .. } if one_place => name.clone(),
                     other => other.text(),
                 };
                 let list = |members: &[Medium]| {
