@@ -124,7 +124,7 @@ impl Session<'_> {
                 // No shell answered, so nothing was copied: nothing is to be undone there.
                 self.executor.forget_last()?;
             }
-            return Err(self.same_machine(&error, places, &place).unwrap_or(error));
+            return Err(self.same_machine(&error, places, &place).unwrap_or_else(|| with_its_code(error)));
         }
         self.record_place(places, &place)
     }
@@ -160,6 +160,11 @@ impl Session<'_> {
         places.reach_afar(host, path, &socket)?;
         self.record_place(places, &place)
     }
+}
+
+/// The wire's error as one with the exit code that it leads to.
+pub(super) fn with_its_code(error: anyhow::Error) -> anyhow::Error {
+    error.downcast::<WireError>().map_or_else(|error| error, |wire| Failed::from(wire).into())
 }
 
 pub(super) fn is_unreachable(error: &anyhow::Error) -> bool {

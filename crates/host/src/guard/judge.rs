@@ -213,8 +213,8 @@ fn judge_device(found: &Inspection, consent: &[Consent]) -> Verdict {
     // No hint how to consent: consent does not open what is in use.
     let hint = match reasons.is_empty() {
         true => {
-            "iotax must see who uses a device before it writes: run as root outside of a container; or write to a file: \
-                 file:PATH,size=4GiB, or to a drive of a lab: nvme0 @lab"
+            "a device is written only if iotax can see who uses it; or measure a file: file:PATH,size=4GiB, or a drive of a lab: \
+             nvme0 @lab"
         }
         false => "name another device, or stop what uses it",
     };
