@@ -30,7 +30,7 @@ use iotax_store::StoreError;
 use iotax_units::exit::{self, DONE};
 use iotax_units::harmless::{acts, lines};
 use iotax_units::shell;
-use std::io::Write;
+use std::io::{IsTerminal, Write};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -213,7 +213,20 @@ fn dispatch(cli: Cli) -> Result<u8> {
 
 /// The chain of causes on standard error, one sentence.
 fn complain(error: &anyhow::Error) {
-    say_aside(&format!("iotax: {error:#}"));
+    let text = format!("iotax: {error:#}");
+    match std::io::stderr().is_terminal() {
+        true => say_aside(&fitted(&text, columns())),
+        false => say_aside(&text),
+    }
+}
+
+/// In so many columns with what [`aside`] indents. Indented lines stay: carets below a word, commands to copy.
+fn fitted(text: &str, width: usize) -> String {
+    let fit = |line: &str| match line.starts_with([' ', '\t']) {
+        true => line.to_owned(),
+        false => iotax_report::wrapped(line, width.saturating_sub(2), "").trim_end().to_owned(),
+    };
+    text.split('\n').map(fit).collect::<Vec<_>>().join("\n")
 }
 
 /// Prints to standard output; a reader that went away (`| head`) ends the program quietly.
@@ -283,6 +296,17 @@ pub fn columns() -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_long_error_fits_the_terminal_and_what_is_indented_stays() {
+        let long = format!("iotax: {}\n  {}\n  ^^^", "why ".repeat(40), "x  y".repeat(40));
+        let fitted = aside(&fitted(&long, 80));
+        let (excerpt, sentence): (Vec<&str>, Vec<&str>) =
+            fitted.lines().partition(|line| line.starts_with("  x") || line.ends_with('^'));
+        assert_eq!(excerpt, long.lines().skip(1).collect::<Vec<_>>());
+        assert_eq!(sentence.join(" ").matches("why").count(), 40);
+        assert!(sentence.len() == 3 && sentence.iter().all(|line| line.len() <= 80), "{fitted}");
+    }
 
     /// Words of a command as a shell takes them; a comment ends it.
     fn shell_words(line: &str) -> Vec<String> {

@@ -35,7 +35,7 @@ use std::io::IsTerminal;
 /// Arguments of `plan`.
 #[derive(clap::Args)]
 pub struct Args {
-    /// Show each step as it is carried out, with the command lines of QEMU
+    /// Show each step as it is carried out, with the command lines of QEMU and all commands of a [tool.NAME]
     #[arg(long)]
     commands: bool,
     #[command(flatten)]

@@ -140,7 +140,7 @@ fn somebody_elses_file_is_never_written_and_a_missing_one_is_told() {
     let absent = format!("ssh:elsewhere:{},agent=fio", rig.path("absent.img").display());
     let refused = iotax(&rig, &sshd, &["run", &absent]);
     assert!(
-        refused.status.code() == Some(2) && words(&refused).contains("does not exist there"),
+        refused.status.code() == Some(2) && words(&refused).contains("does not exist on elsewhere"),
         "{}",
         words(&refused)
     );

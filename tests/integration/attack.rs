@@ -417,7 +417,13 @@ fn a_host_that_never_answers_leaves_nothing_to_clean() {
     let here = rig.file("x.img", 64);
     let args = [&["run", &here, "ssh:elsewhere:/x"], QUICK].concat();
     let output = rig.command(&args).env("IOTAX_SSH_CONFIG", &config).stdin(Stdio::null()).output().unwrap();
-    assert_eq!(output.status.code(), Some(4), "{}", words(&output));
+    assert_eq!(output.status.code(), Some(3), "{}", words(&output));
+    let said = "ssh:elsewhere: cannot connect: ssh: connect to host 127.0.0.1 port ";
+    assert!(
+        words(&output).contains(said) && words(&output).contains("hint: start sshd there"),
+        "{}",
+        words(&output)
+    );
     assert!(rig.expect(0, &["clean"]).contains("nothing to clean"));
 }
 

@@ -74,6 +74,80 @@ fn a_file_that_was_trimmed_over_ssh_is_filled_anew_by_the_next_run_there() {
 }
 
 #[test]
+fn a_file_with_a_size_is_created_on_another_host_and_kept_only_if_asked() {
+    let rig = Rig::new();
+    let Some(sshd) = Sshd::start(&rig, None) else { return };
+    let path = rig.path("there.img");
+    let there = format!("ssh:elsewhere:{},size=64MiB", path.display());
+    let run = |stack: &str, rw: &str| {
+        let args = [&["run", stack, "--rw", rw], QUICKER].concat();
+        rig.command(&args).env("IOTAX_SSH_CONFIG", &sshd.config).output().unwrap()
+    };
+    let succeeds = |stack: &str, rw: &str| {
+        let output = run(stack, rw);
+        assert_eq!(output.status.code(), Some(0), "{}", words(&output));
+    };
+    succeeds(&there, "randrw");
+    assert!(!path.exists(), "removed after the run");
+    let kept = format!("{there},keep=true");
+    succeeds(&kept, "randwrite");
+    assert_eq!((path.metadata().unwrap().len(), holes(&path)), ((64 << 20) + 4096, 0));
+    let inode = std::os::unix::fs::MetadataExt::ino(&path.metadata().unwrap());
+    succeeds(&there, "randread");
+    assert_eq!(std::os::unix::fs::MetadataExt::ino(&path.metadata().unwrap()), inode, "reused, not removed");
+    let larger = run(&there.replace("64MiB", "128MiB"), "randread");
+    assert_eq!(larger.status.code(), Some(2), "{}", words(&larger));
+    says(&words(&larger), &["holds 64 MiB, not 128 MiB"]);
+    std::fs::write(&path, vec![7u8; 64 << 20]).unwrap();
+    let theirs = run(&there, "randread");
+    assert_eq!(theirs.status.code(), Some(2), "{}", words(&theirs));
+    says(&words(&theirs), &["not a file of iotax", "to only read this one, leave size= out"]);
+    assert_eq!(std::fs::read(&path).unwrap(), vec![7u8; 64 << 20]);
+    let absent = run(&format!("ssh:elsewhere:{}", rig.path("absent.img").display()), "randread");
+    assert_eq!(absent.status.code(), Some(2), "{}", words(&absent));
+    says(&words(&absent), &["absent.img does not exist on elsewhere", "add size=4GiB"]);
+    let plan = rig.command(&["plan", &there]).output().unwrap();
+    says(&words(&plan), &["@ssh:elsewhere: create", "@ssh:elsewhere: fill"]);
+}
+
+#[test]
+fn clean_removes_the_file_that_a_killed_run_created_on_another_host() {
+    let rig = Rig::new();
+    let Some(sshd) = Sshd::start(&rig, None) else { return };
+    let path = rig.path("there.img");
+    let there = format!("ssh:elsewhere:{},size=64MiB", path.display());
+    let long = ["run", &there, "--min-time", "60s", "--budget", "60s"];
+    let mut command = rig.command(&long);
+    command.env("IOTAX_SSH_CONFIG", &sshd.config).stdout(Stdio::null()).stderr(Stdio::null());
+    let mut child = command.spawn().unwrap();
+    wait(|| rig.slices() > 0, 60, "the first slice");
+    child.kill().unwrap();
+    child.wait().unwrap();
+    assert!(path.exists());
+    let cleaned = rig.command(&["clean"]).env("IOTAX_SSH_CONFIG", &sshd.config).output().unwrap();
+    assert_eq!(cleaned.status.code(), Some(0), "{}", words(&cleaned));
+    assert!(words(&cleaned).contains("there.img") && !path.exists(), "{}", words(&cleaned));
+}
+
+#[test]
+fn two_names_of_one_host_are_refused() {
+    let rig = Rig::new();
+    let Some(sshd) = Sshd::start(&rig, None) else { return };
+    let config = std::fs::read_to_string(&sshd.config).unwrap();
+    std::fs::write(&sshd.config, config.replace("Host elsewhere\n", "Host elsewhere alias\n")).unwrap();
+    let on = |host: &str| {
+        let path = rig.path(&format!("{host}.img"));
+        std::fs::write(&path, vec![7u8; 16 << 20]).unwrap();
+        format!("ssh:{host}:{}", path.display())
+    };
+    let both = format!("each([{},{}])", on("elsewhere"), on("alias"));
+    let args = [&["run", &both], QUICKER].concat();
+    let output = rig.command(&args).env("IOTAX_SSH_CONFIG", &sshd.config).output().unwrap();
+    assert_eq!(output.status.code(), Some(2), "{}", words(&output));
+    says(&words(&output), &["ssh:alias is the same machine as ssh:elsewhere", "hint: use one name"]);
+}
+
+#[test]
 fn two_hosts_load_together_and_are_held_against_one() {
     let rig = Rig::new();
     let Some(mut sshd) = Sshd::start(&rig, None) else { return };

@@ -428,15 +428,17 @@ impl PlanContext {
     }
 
     /// Data into a file that this plan makes, of the kind that the load writes.
-    pub fn fill_of(&self, path: &std::path::Path, bytes: u64) -> FillFile {
-        let (file, seed) = (PathRef::Path(path.to_owned()), self.data_seed(path));
+    pub fn fill_of(&self, place: &Place, path: &std::path::Path, bytes: u64) -> FillFile {
+        let (file, seed) = (PathRef::Path(path.to_owned()), self.data_seed(place, path));
         FillFile { file, bytes, seed, data: self.data, trimmed: self.trims }
     }
 
     /// Seed of a file's content: no two files of a run hold the same data, or a deduplicating layer
     /// would store only one of them.
-    fn data_seed(&self, path: &std::path::Path) -> u64 {
-        let name = format!("{} {}", self.tag.run_id, path.display());
+    fn data_seed(&self, place: &Place, path: &std::path::Path) -> u64 {
+        // Hosts may have their drives from one storage.
+        let host = place.ssh_host().unwrap_or_default();
+        let name = format!("{} {host}{}", self.tag.run_id, path.display());
         self.seed ^ (u64::from(crc32fast::hash(name.as_bytes())) << 32)
     }
 

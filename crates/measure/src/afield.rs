@@ -5,7 +5,7 @@ use super::observer::Event;
 use super::places::{self, Places};
 use super::plan::{LabPlan, SetPlan};
 use super::prefixes::is_set_up;
-use super::remotes::is_unreachable;
+use super::remotes::{is_unreachable, with_its_code};
 use super::session::Session;
 use super::sets::Layout;
 use super::survey;
@@ -90,7 +90,7 @@ impl Session<'_> {
                     if is_unreachable(&error) {
                         self.executor.forget_last()?;
                     }
-                    return Err(error);
+                    return Err(with_its_code(error));
                 }
             }
         }

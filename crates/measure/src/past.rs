@@ -6,7 +6,7 @@ use anyhow::Result;
 use iotax_host::guard::found::DATA;
 use iotax_model::record::precondition::{PassedDrive, Passes};
 use iotax_model::record::{LaidOut, Purpose, Slice, ended_as_asked};
-use iotax_model::scenario::{Agent, Medium, Scenario};
+use iotax_model::scenario::{Medium, Scenario};
 use iotax_stats::pilot::{Design, Pattern};
 use iotax_stats::rounds::{Part, Round, RoundKind};
 use iotax_stats::steady::{Writes, Wrote};
@@ -113,9 +113,7 @@ fn keeps(medium: &Medium, written: &Path) -> bool {
     match medium {
         Medium::File { path, size, keep } => path == written && (*keep || size.is_none()) && path.exists(),
         Medium::Device { path } => path == written,
-        Medium::Remote { path, size, agent, .. } => {
-            path == written && (size.is_none() || *agent == Agent::Iotax)
-        }
+        Medium::Remote { path, size, keep, .. } => path == written && (*keep || size.is_none()),
         Medium::Drive { .. } | Medium::Rbd { .. } | Medium::VhostUser { .. } | Medium::Many { .. } => false,
     }
 }

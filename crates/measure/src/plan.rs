@@ -556,7 +556,9 @@ fn check_room(media: &[Step]) -> Result<()> {
 /// Files that are not there yet.
 fn made(media: &[Step]) -> Vec<(PathBuf, u64)> {
     let made = |step: &Step| match &step.op {
-        Op::MakeFile(file) if !file.path.exists() => Some((file.path.clone(), file.bytes)),
+        Op::MakeFile(file) if step.place.is_host() && !file.path.exists() => {
+            Some((file.path.clone(), file.bytes))
+        }
         _ => None,
     };
     media.iter().filter_map(made).collect()

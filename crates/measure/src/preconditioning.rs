@@ -128,7 +128,7 @@ pub fn batches(ground: &Ground, done: impl Fn(&Place, &str) -> u64) -> Result<Ve
 fn whose(medium: &Medium) -> Whose {
     match medium {
         Medium::Drive { .. } => Whose::Drive,
-        Medium::File { .. } | Medium::Remote { size: Some(_), agent: Agent::Fio, .. } => Whose::File,
+        Medium::File { .. } | Medium::Remote { size: Some(_), .. } => Whose::File,
         _ => Whose::Device,
     }
 }

@@ -35,7 +35,7 @@ impl Session<'_> {
     pub(super) fn reach_member(&mut self, places: &mut Places, index: usize, member: usize) -> Result<()> {
         let stack = &self.scenario.stacks[index];
         let medium = &stack.medium.members()[member];
-        let Medium::Remote { host, path, size, agent } = medium else { return Ok(()) };
+        let Medium::Remote { host, path, agent, .. } = medium else { return Ok(()) };
         let place = Place::Ssh(host.clone());
         let run_id = self.run_id();
         match agent {
@@ -49,7 +49,7 @@ impl Session<'_> {
             self.survey.afar.entry((place.clone(), path.clone())).or_insert(afar);
         }
         let disk = self.survey.disks.get(&(place.clone(), path.clone())).cloned();
-        self.survey.found[index][member] = Found { disk, ..limited(found, *size, stack)? };
+        self.survey.found[index][member] = Found { disk, ..found };
         for text in warnings {
             self.warn("target", &place.to_string(), text)?;
         }
@@ -74,7 +74,7 @@ impl Session<'_> {
             .ok_or_else(|| Failed::measurement(format!("{} on {host} is gone", path.display())))?;
         survey::same_device(path, &known.identity, &now.identity)?;
         if !known.admitted && survey::intent(self.scenario, stack) == Intent::Write {
-            survey::judged_afar(&now, self.scenario, stack)?;
+            survey::judged_afar(&now, Intent::Write, self.scenario, stack)?;
             known.admitted = true;
         }
         Ok(())
@@ -124,9 +124,32 @@ impl Session<'_> {
                 // No shell answered, so nothing was copied: nothing is to be undone there.
                 self.executor.forget_last()?;
             }
-            return Err(error);
+            return Err(self.same_machine(&error, places, &place).unwrap_or_else(|| with_its_code(error)));
         }
         self.record_place(places, &place)
+    }
+
+    /// A copy of this run's own that is on a host before it is reached: it was reached under another name.
+    fn same_machine(
+        &mut self,
+        error: &anyhow::Error,
+        places: &Places,
+        place: &Place,
+    ) -> Option<anyhow::Error> {
+        let occupied = error.downcast_ref::<WireError>()?;
+        let others: Vec<String> =
+            places.all().iter().filter(|other| other.is_ssh()).map(ToString::to_string).collect();
+        if !matches!(occupied.fault, WireFault::Occupied(_)) || others.is_empty() {
+            return None;
+        }
+        let which = if others.len() > 1 { "one of " } else { "" };
+        let others = others.join(", ");
+        Some(
+            Failed::input(format!(
+                "{place} is the same machine as {which}{others}; hint: use one name for it in all stacks"
+            ))
+            .into(),
+        )
     }
 
     /// Nothing is copied to a host without an agent, so there is nothing to journal.
@@ -139,21 +162,11 @@ impl Session<'_> {
     }
 }
 
-pub(super) fn is_unreachable(error: &anyhow::Error) -> bool {
-    error.downcast_ref::<WireError>().is_some_and(|error| matches!(error.fault, WireFault::Unreachable(_)))
+/// The wire's error as one with the exit code that it leads to.
+pub(super) fn with_its_code(error: anyhow::Error) -> anyhow::Error {
+    error.downcast::<WireError>().map_or_else(|error| error, |wire| Failed::from(wire).into())
 }
 
-/// `size=` of something on another host: so much of it is used.
-fn limited(found: Found, size: Option<u64>, stack: &Stack) -> Result<Found> {
-    match size {
-        Some(size) if size > found.bytes => Err(Failed::input(format!(
-            "{}: size={} is more than it has, {}",
-            stack.text,
-            iotax_units::show_bytes(size),
-            iotax_units::show_bytes(found.bytes)
-        ))
-        .into()),
-        Some(size) => Ok(Found { bytes: size, ..found }),
-        None => Ok(found),
-    }
+pub(super) fn is_unreachable(error: &anyhow::Error) -> bool {
+    error.downcast_ref::<WireError>().is_some_and(|error| matches!(error.fault, WireFault::Unreachable(_)))
 }

@@ -621,7 +621,10 @@ impl Session<'_> {
             Medium::File { path, .. } if place.is_host() && path.exists() => Some(path.clone()),
             Medium::File { path, .. } if place.is_host() => path.parent().map(PathBuf::from),
             Medium::Device { path } if place.is_host() => Some(path.clone()),
-            Medium::Remote { host, path, .. } if place.ssh_host() == Some(host) => Some(path.clone()),
+            Medium::Remote { host, path, size, agent, .. } if place.ssh_host() == Some(host) => {
+                let made = size.is_some() && *agent == iotax_model::scenario::Agent::Iotax;
+                path.parent().filter(|_| made).map(PathBuf::from).or_else(|| Some(path.clone()))
+            }
             Medium::Drive { place: lab, name } if place == lab => Some(guest::lab::link_of(name)),
             _ => None,
         };
@@ -784,7 +787,7 @@ fn to_fill(steps: &[Step]) -> u64 {
         _ => 0,
     };
     let done = |step: &Step| match &step.op {
-        Op::MakeFile(file) if filled(&file.path) => file.bytes,
+        Op::MakeFile(file) if step.place.is_host() && filled(&file.path) => file.bytes,
         _ => 0,
     };
     steps.iter().map(fills).sum::<u64>().saturating_sub(steps.iter().map(done).sum())

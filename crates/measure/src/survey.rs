@@ -20,11 +20,12 @@ use iotax_layers::needs;
 use iotax_layers::{Claim, guest, layer_of};
 use iotax_model::layer::Face;
 use iotax_model::layer::ceph::MEDIUM_NEEDS;
-use iotax_model::scenario::{Agent, Consent, Engine, LayerSpec, Medium, Scenario, Stack};
+use iotax_model::scenario::{Consent, Engine, LayerSpec, Medium, Scenario, Stack};
 use iotax_steps::wire::message::{Request, Response};
 use iotax_steps::{Place, engine, hypervisor};
 use iotax_units::UNKNOWN_BYTES;
 use iotax_units::exit::Failed;
+use iotax_units::shell;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
@@ -204,7 +205,7 @@ fn bottom(
             Ok(Found::bare(lab.drive_size, true, true))
         }
         // Its size is asked of the agent there, when it is reached.
-        Medium::Remote { size: Some(bytes), agent: Agent::Fio, .. } => Ok(Found::bare(*bytes, false, false)),
+        Medium::Remote { size: Some(bytes), .. } => Ok(Found::bare(*bytes, false, false)),
         Medium::Remote { path, .. } => Ok(Found::bare(UNKNOWN_BYTES, path.starts_with("/dev"), true)),
         Medium::Rbd { pool, image, conf } => {
             let seen = foreign_image::look((conf, pool, image), scenario, stack, tell)?;
@@ -419,14 +420,8 @@ fn file(
         let (found, _) = admitted(path, Intent::Write, scenario, stack)?;
         let ours = found.marker.as_ref().map(|marker| marker.bytes);
         if ours.is_some_and(|ours| ours != bytes) {
-            return Err(Failed::input(format!(
-                "{}: {} is ours from an earlier run and holds {}, not {}; hint: say that size, or remove the file",
-                stack.text,
-                path.display(),
-                iotax_units::show_bytes(ours.unwrap_or(0)),
-                iotax_units::show_bytes(bytes)
-            ))
-            .into());
+            let why = other_size(path, ours.unwrap_or(0), bytes);
+            return Err(Failed::input(format!("{}: {why}", stack.text)).into());
         }
     } else {
         marker::check_room(path, bytes)?;
@@ -448,11 +443,18 @@ pub(super) fn existing(
     survey: &mut Survey,
 ) -> Result<Found> {
     if std::fs::metadata(path).is_err() {
-        let hint = match could_be_made {
-            true => "name a path that does, or add size=4GiB to have the file made",
-            false => "iotax doctor lists the devices of this machine",
-        };
         let place = scenario.place_of(stack, path);
+        // As the place of a [device.NAME] in the scenario has it.
+        let name = place.split_once("[device.").and_then(|(_, rest)| Some(rest.split_once(']')?.0));
+        let hint = match (could_be_made, name) {
+            (true, _) => "name a path that does, or add size=4GiB to have the file created".to_owned(),
+            (false, None) => "iotax doctor lists the devices of this machine".to_owned(),
+            (false, Some(name)) => {
+                format!(
+                    "iotax doctor lists the devices of this machine; --device {name}=/dev/NAME uses another"
+                )
+            }
+        };
         let why = format!("{place}{} does not exist; hint: {hint}", path.display());
         if survey.absent.iter().all(|known| known.path != path) {
             survey.absent.push(Absent { path: path.to_owned(), why });
@@ -501,8 +503,8 @@ pub(super) fn seen_afar(place: &mut Reached, path: &Path) -> Result<Option<Inspe
     }
 }
 
-/// The bottom of a stack on another host, asked of the agent there. A file that is to be made where no agent is may be
-/// missing, or is ours already.
+/// The bottom of a stack on another host, asked of the agent there. A file with a size is made when it is not there, or is ours
+/// already, as on this host.
 ///
 /// # Errors
 /// Bad input when it does not exist or may not be used as meant.
@@ -512,31 +514,54 @@ pub(super) fn remote(
     scenario: &Scenario,
     stack: &Stack,
 ) -> Result<(Found, Vec<String>, Option<Identity>)> {
-    let Medium::Remote { path, size, agent, .. } = medium else {
+    let Medium::Remote { host, path, size, .. } = medium else {
         return Err(Failed::input(format!("{}: not on another host", stack.text)).into());
     };
-    let found = seen_afar(place, path)?;
-    let to_make = size.filter(|_| *agent == Agent::Fio);
-    let Some(found) = found else {
-        let hint = "name a path that does, or add size=4GiB to have the file made";
-        let absent = || {
-            Failed::input(format!("{}: {} does not exist there; hint: {hint}", stack.text, path.display()))
+    let refused = |why: String| Failed::input(format!("{}: {why}", stack.text));
+    let Some(found) = seen_afar(place, path)? else {
+        let hint = match path.starts_with("/dev") {
+            true => format!("`ssh {} lsblk` lists the devices there", shell::word(host)),
+            false => "name a path that does, or add size=4GiB to have the file created".to_owned(),
         };
-        return Ok((Found::bare(to_make.ok_or_else(absent)?, false, false), Vec::new(), None));
+        let absent = || refused(format!("{} does not exist on {host}; hint: {hint}", path.display()));
+        return Ok((Found::bare(size.ok_or_else(absent)?, false, false), Vec::new(), None));
     };
-    let permit = judged_afar(&found, scenario, stack)?;
-    // One that is ours at this size is used again, by the step that would make it.
-    let ours = to_make.is_some() && found.marker.as_ref().map(|marker| marker.bytes) == to_make;
     let drive = (found.kind != Kind::File).then(|| found.identity.clone());
-    Ok((Found { exists: !ours, ..found_of(&found) }, permit.warnings, drive))
+    let Some(bytes) = *size else {
+        let permit = judged_afar(&found, intent(scenario, stack), scenario, stack)?;
+        return Ok((found_of(&found), permit.warnings, drive));
+    };
+    let permit = judged_afar(&found, Intent::Write, scenario, stack)?;
+    match found.marker.as_ref().map(|marker| marker.bytes) {
+        // Used again, by the step that would make it.
+        ours if ours.is_none_or(|ours| ours == bytes) => {
+            Ok((Found::bare(bytes, false, false), permit.warnings, drive))
+        }
+        ours => Err(refused(other_size(path, ours.unwrap_or(0), bytes)).into()),
+    }
+}
+
+/// Of a file of ours that a run left.
+fn other_size(path: &Path, has: u64, wanted: u64) -> String {
+    format!(
+        "{} is ours from an earlier run and holds {}, not {}; hint: say that size, or remove the file",
+        path.display(),
+        iotax_units::show_bytes(has),
+        iotax_units::show_bytes(wanted)
+    )
 }
 
 /// The guard's word on what another host's agent saw.
 ///
 /// # Errors
 /// What it refuses, naming the stack.
-pub(super) fn judged_afar(found: &Inspection, scenario: &Scenario, stack: &Stack) -> Result<Permit> {
-    let judged = judge::judge(found, intent(scenario, stack), &scenario.consent);
+pub(super) fn judged_afar(
+    found: &Inspection,
+    intent: Intent,
+    scenario: &Scenario,
+    stack: &Stack,
+) -> Result<Permit> {
+    let judged = judge::judge(found, intent, &scenario.consent);
     judged.map_err(|refusal| {
         let why = Failed::from(refusal);
         Failed { message: format!("{}: {}{}", stack.text, why.message, why_writes(scenario, stack)), ..why }

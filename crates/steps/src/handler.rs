@@ -60,7 +60,11 @@ impl Handler for Machine {
     }
 
     fn inspect(&mut self, path: &Path) -> Result<serde_json::Value> {
-        Ok(serde_json::to_value(inspect::inspect(path)?)?)
+        // Where nothing is, a file may be made.
+        match path.metadata() {
+            Err(error) if marker::means_absent(&error) => Ok(serde_json::Value::Null),
+            _ => Ok(serde_json::to_value(inspect::inspect(path)?)?),
+        }
     }
 
     fn judge(&mut self, payload: serde_json::Value) -> Result<serde_json::Value> {

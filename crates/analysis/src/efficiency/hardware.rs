@@ -60,7 +60,7 @@ pub(super) fn targets<'a>(
     member: &'a Medium,
 ) -> impl Iterator<Item = (&'a PlaceFacts, &'a Target)> {
     let (path, folder) = match member {
-        Medium::File { path, .. } => (Some(path), path.parent()),
+        Medium::File { path, .. } | Medium::Remote { path, size: Some(_), .. } => (Some(path), path.parent()),
         Medium::Device { path } | Medium::Remote { path, .. } => (Some(path), None),
         Medium::Drive { .. } | Medium::Rbd { .. } | Medium::VhostUser { .. } | Medium::Many { .. } => {
             (None, None)

@@ -114,7 +114,7 @@ fn judge_file(found: &Inspection) -> Verdict {
     reasons.extend(used(&found.occupied));
     let hint = match found.marker.as_ref().filter(|_| ours) {
         None => {
-            "name a path that does not exist: file:PATH,size=4GiB; to read this one, leave size= away".into()
+            "name a path that does not exist, with size=4GiB to have the file created; to only read this one, leave size= out".into()
         }
         Some(marker) => format!(
             "run {} made it: if it was killed, iotax clean takes down what it left; else stop what uses it, or name another path",
@@ -190,7 +190,7 @@ fn gives_up(given: &Consent, signature: &str) -> bool {
 
 fn not_seen(found: &Inspection, matters: impl Fn(Check) -> bool) -> impl Iterator<Item = String> {
     let blind = found.unchecked.iter().filter(move |blind| matters(blind.check));
-    blind.map(|blind| format!("not seen: {}", blind.why))
+    blind.map(|blind| format!("it could not be checked: {}", blind.why))
 }
 
 fn judge_device(found: &Inspection, consent: &[Consent]) -> Verdict {
@@ -210,10 +210,17 @@ fn judge_device(found: &Inspection, consent: &[Consent]) -> Verdict {
         }
         return conclude(unseen, unseen_hint(found), found);
     }
+    // No hint how to consent: consent does not open what is in use.
+    let hint = match reasons.is_empty() {
+        true => {
+            "a device is written only if iotax can see who uses it; or measure a file: file:PATH,size=4GiB, or a drive of a lab: \
+             nvme0 @lab"
+        }
+        false => "name another device, or stop what uses it",
+    };
     reasons.extend(unseen);
     if !reasons.is_empty() {
-        // No hint how to consent: consent does not open what is in use.
-        return conclude(reasons, Some("name another device, or stop what uses it".into()), found);
+        return conclude(reasons, Some(hint.into()), found);
     }
     judge_consent(found, consent)
 }
@@ -422,7 +429,12 @@ mod tests {
             ("another's serial", &plain, &["serial=S2"], Err("not consented to")),
             ("part of the serial", &plain, &["serial=S"], Err("not consented to")),
             ("in use, consented", &used_one, &["serial=S1"], Err("sdb1 is mounted at /srv")),
-            ("others' processes unseen", &blind, &["serial=S1"], Err("not seen: other users' processes")),
+            (
+                "others' processes unseen",
+                &blind,
+                &["serial=S1"],
+                Err("it could not be checked: other users' processes"),
+            ),
             ("read-only", &read_only, &["serial=S1"], Err("read-only")),
             ("not sampled", &unsampled, &["serial=S1"], Err("not sampled")),
             ("no size", &empty, &["serial=S1"], Err("size is 0")),
@@ -477,7 +489,7 @@ mod tests {
         }
         let mut blind = disk(Some("S1"), None);
         blind.unchecked.push(Unchecked { check: Check::Content, why: "unreadable".into() });
-        assert!(take(&blind, &[]).unwrap_err().contains("not seen: unreadable"));
+        assert!(take(&blind, &[]).unwrap_err().contains("it could not be checked: unreadable"));
         let mut mounted = carrying(&["ext4"]);
         mounted.occupied.push(using(Use::Mounted, "sdb1 is mounted at /srv"));
         for refused in [take(&mounted, &[]).unwrap_err(), judge_free(&mounted).unwrap_err().to_string()] {

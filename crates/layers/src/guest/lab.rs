@@ -122,7 +122,7 @@ pub fn plan(context: &mut PlanContext, parts: &Parts, wish: &LabWish) -> Result<
 /// A drive is full from the start: a read of what was never written would reach no disk, here or below a volume on it.
 fn make(drive: &LabDrive, context: &mut PlanContext) -> [StepId; 2] {
     let (path, bytes) = (drive.file.clone(), drive.bytes);
-    let fill = context.fill_of(&path, bytes);
+    let fill = context.fill_of(&Place::Host, &path, bytes);
     let file = MakeFile { path, bytes, keep: false, inside_mount: false };
     [
         context.add("make a drive of the lab", Op::MakeFile(file)),

@@ -63,7 +63,10 @@ pub fn plan_member(
     let shown = shown(member, found, sibling, context)?;
     match member {
         Medium::File { path, keep, .. } if !found.exists => {
-            make_file(&sibling_path(path, sibling), *keep, found.bytes, context);
+            make_file(&Place::Host, &sibling_path(path, sibling), *keep, found.bytes, context);
+        }
+        Medium::Remote { path, keep, agent: Agent::Iotax, .. } if !found.exists => {
+            make_file(&shown.place, path, *keep, found.bytes, context);
         }
         Medium::Remote { host, path, .. } if !found.exists => {
             let file = MakeFileAfar { host: host.clone(), path: path.clone(), bytes: found.bytes };
@@ -117,11 +120,11 @@ fn beside(mut all: Exposed, one: Exposed) -> Exposed {
     all
 }
 
-fn make_file(path: &Path, keep: bool, bytes: u64, context: &mut PlanContext) {
+fn make_file(place: &Place, path: &Path, keep: bool, bytes: u64, context: &mut PlanContext) {
     let file = MakeFile { path: path.to_owned(), bytes, keep, inside_mount: false };
-    context.add("create the file under test", Op::MakeFile(file));
-    let fill = context.fill_of(path, bytes);
-    context.add("fill the file under test", Op::FillFile(fill));
+    context.add_in(place, "create the file under test", Op::MakeFile(file));
+    let fill = context.fill_of(place, path, bytes);
+    context.add_in(place, "fill the file under test", Op::FillFile(fill));
 }
 
 fn exposed(path: PathBuf, found: &Found, place: Place, writable: bool) -> Exposed {

@@ -68,7 +68,7 @@ fn file_on(context: &mut PlanContext, mount: Mount, bytes: u64) -> PathRef {
     context.add("mount the file system", Op::Mount(mount));
     let file = MakeFile { path: path.clone(), bytes, keep: false, inside_mount: true };
     context.add("create the file on it", Op::MakeFile(file));
-    let fill = context.fill_of(&path, bytes);
+    let fill = context.fill_of(&context.place, &path, bytes);
     context.add("fill the file on it", Op::FillFile(fill));
     PathRef::Path(path)
 }

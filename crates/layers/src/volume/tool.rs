@@ -192,7 +192,7 @@ fn check_members(spec: &LayerSpec, tool: &Tool, below: &Exposed) -> Result<()> {
     let no_path = below.paths.iter().find(|path| matches!(path, PathRef::Bdev { .. }));
     ensure!(
         (below.block || tool.files) && no_path.is_none(),
-        "{}: {} needs block devices below it; hint: name drives",
+        "{}: {} needs block devices below it; hint: name drives, or loop devices: losetup --find --show FILE",
         spec.origin,
         tool.name
     );

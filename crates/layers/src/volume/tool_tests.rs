@@ -85,6 +85,25 @@ fn what_is_made_goes_through_its_states_by_its_own_commands() {
     let array = exposed.arrays[0].clone();
     let moves = [Move::Fail(1), Move::Return(1), Move::Await];
     let moved = moves.map(|step| ByTool.moved(&array.spec, &array.made, &array.members, step).unwrap());
+    let Op::MakeByTool(made) = &steps[0].op else { panic!("{steps:?}") };
+    let shown = made.shown_commands();
+    let lines = shown.iter().flat_map(|(key, lines)| lines.iter().map(move |words| (key, words.join(" "))));
+    let later: Vec<String> =
+        lines.filter(|(key, _)| **key != "make").map(|(key, words)| format!("{key}: {words}")).collect();
+    assert_eq!(
+        later,
+        [
+            "find: arrayctl show iotax-RUN-tool0",
+            "undo: arrayctl delete iotax-RUN-tool0",
+            "fail: arrayctl fail iotax-RUN-tool0 0",
+            "fail: arrayctl fail iotax-RUN-tool0 1",
+            "fail: arrayctl fail iotax-RUN-tool0 2",
+            "return: arrayctl return iotax-RUN-tool0 0 /dev/nvme0n1",
+            "return: arrayctl return iotax-RUN-tool0 1 /dev/nvme1n1",
+            "return: arrayctl return iotax-RUN-tool0 2 /dev/nvme2n1",
+            "state: arrayctl show iotax-RUN-tool0",
+        ]
+    );
     let ops = steps.into_iter().map(|step| step.op).chain(moved);
     let shown: Vec<String> = ops.map(|op| op.operation().describe()).collect();
     assert_eq!(

@@ -12,7 +12,7 @@ use super::place::{self, Names, PlaceSpec};
 use super::ruler::{self, Beside};
 use super::stacks::{Cell, cells_of};
 use super::trims;
-use super::values::parse_engine;
+use super::values::{Dialect, parse_engine, parse_extent};
 use super::verify;
 use super::words::JobWords;
 use super::{
@@ -362,13 +362,20 @@ impl Parts {
     fn load(&mut self, request: &Request) -> Result<(), InputError> {
         let named = [!request.words.is_empty(), request.job_file.is_some(), request.profile.is_some()];
         let named = named.into_iter().filter(|named| *named).count();
+        if let ([(key, size)], false) = (request.words.as_slice(), self.drafts.is_empty()) {
+            if key == "size" && named == 1 {
+                return self.size_of_all(size).and_then(|()| self.engine_of_all(request));
+            }
+        }
         if named > 1 || (named == 1 && !self.drafts.is_empty()) {
             let options: Vec<String> = request.words.iter().map(|(key, _)| format!("--{key}")).collect();
             let options = options.join(" ");
             let fault = match named == 1 && !options.is_empty() {
                 true => Fault::hint(
                     format!("the file names its own workloads, and {options} would be another one"),
-                    format!("leave {options} out, or set it in the workloads of a copy of the file"),
+                    format!(
+                        "leave {options} out (only --size may stand beside them), or set it in a copy of the file"
+                    ),
                 ),
                 false => Fault::hint(
                     "workloads are named in two places",
@@ -386,6 +393,21 @@ impl Parts {
         } else if !request.words.is_empty() {
             self.add(drafts_from_words(&request.words)?);
         }
+        self.engine_of_all(request)
+    }
+
+    /// `--size` beside the loads of a scenario: so much of every stack is loaded by all of them.
+    fn size_of_all(&mut self, word: &str) -> Result<(), InputError> {
+        let origin = Origin::command_line();
+        let size = parse_extent(word, Dialect::Ours).map_err(|fault| origin.error("size", fault))?;
+        for job in self.drafts.iter_mut().flat_map(|draft| &mut draft.jobs) {
+            job.size = Some(size);
+            job.size_origin = Some(origin.clone());
+        }
+        Ok(())
+    }
+
+    fn engine_of_all(&mut self, request: &Request) -> Result<(), InputError> {
         let Some(word) = &request.engine else {
             return Ok(());
         };
@@ -484,18 +506,21 @@ impl Parts {
 
     /// A path is one file, however many stacks stand on it: one size, and kept when any of them says so.
     fn settle_files(&mut self) -> Result<(), InputError> {
-        let mut files: BTreeMap<PathBuf, (Option<u64>, bool)> = BTreeMap::new();
-        for (path, size, keep) in media(&self.stacks).filter_map(file_of) {
-            let known = files.entry(path.clone()).or_insert((size, keep));
+        let mut files: BTreeMap<(Option<String>, PathBuf), (Option<u64>, bool)> = BTreeMap::new();
+        for (host, path, size, keep) in media(&self.stacks).filter_map(file_of) {
+            let known = files.entry((host.cloned(), path.clone())).or_insert((size, keep));
             known.1 |= keep;
             if known.0 != size {
-                let why = format!("{} is given two sizes", path.display());
+                let place = host.map(|host| format!("ssh:{host}:")).unwrap_or_default();
+                let why = format!("{place}{} is given two sizes", path.display());
                 return Err(self.error(Fault::hint(why, "write the same size= wherever it is named")));
             }
         }
         for medium in self.stacks.iter_mut().flat_map(|stack| stack.medium.members_mut()) {
-            if let Medium::File { path, keep, .. } = medium {
-                *keep = files.get(path).is_some_and(|(_, kept)| *kept);
+            let at = file_of(medium).map(|(host, path, ..)| (host.cloned(), path.clone()));
+            let kept = at.and_then(|at| files.get(&at)).is_some_and(|(_, kept)| *kept);
+            if let Medium::File { keep, .. } | Medium::Remote { keep, .. } = medium {
+                *keep = kept;
             }
         }
         Ok(())
@@ -718,11 +743,12 @@ fn targets(stacks: &[Stack]) -> Targets {
     }
 }
 
-fn file_of(medium: &Medium) -> Option<(&PathBuf, Option<u64>, bool)> {
+/// The host over ssh that it is on, its path, its size and whether it is kept.
+fn file_of(medium: &Medium) -> Option<(Option<&String>, &PathBuf, Option<u64>, bool)> {
     match medium {
-        Medium::File { path, size, keep } => Some((path, *size, *keep)),
+        Medium::File { path, size, keep } => Some((None, path, *size, *keep)),
+        Medium::Remote { host, path, size, keep, .. } => Some((Some(host), path, *size, *keep)),
         Medium::Device { .. }
-        | Medium::Remote { .. }
         | Medium::Drive { .. }
         | Medium::Rbd { .. }
         | Medium::VhostUser { .. }

@@ -55,6 +55,51 @@ fn what_is_filled_is_of_the_kind_that_the_first_load_states() {
 }
 
 #[test]
+fn size_on_the_command_line_is_that_of_all_loads_of_a_scenario() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("s.toml");
+    let text = "[stack.file]\ntext = \"file:/srv/x.img,size=4GiB\"\n[[workload]]\nrw = \"randread\"\nsize = \"2GiB\"\n\
+                [[workload]]\nrw = \"randwrite\"\n";
+    std::fs::write(&path, text).unwrap();
+    let words = |words: &[(&str, &str)]| {
+        let words = words.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect();
+        from_path(&path, &Request { words, ..Request::default() })
+    };
+    let sizes = |scenario: Scenario| -> Vec<Option<u64>> {
+        scenario.workloads.iter().flat_map(|workload| &workload.jobs).map(|job| job.size).collect()
+    };
+    assert_eq!(sizes(words(&[]).unwrap()), [Some(2 << 30), None]);
+    assert_eq!(sizes(words(&[("size", "1GiB")]).unwrap()), [Some(1 << 30); 2]);
+    assert!(words(&[("size", "5GiB")]).unwrap_err().to_string().contains("command line"));
+    let refused = words(&[("size", "1GiB"), ("bs", "8KiB")]).unwrap_err().to_string();
+    assert!(refused.contains("only --size may stand"), "{refused}");
+}
+
+#[test]
+fn a_file_of_another_host_has_one_size_and_is_kept_if_any_stack_says_so() {
+    let there = |options: &str| format!("ssh:vm1:/srv/x.img{options}");
+    let of = |texts: &[String]| {
+        let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
+        stacks(&texts).map_err(|error| error.to_string())
+    };
+    let kept = of(&[there(",size=1GiB"), there(",size=1GiB,keep=true") + " | loop"]).unwrap();
+    assert!(
+        kept.stacks.iter().all(|stack| stack.medium.text() == there(",size=1GiB,keep=true")),
+        "{:?}",
+        kept.stacks
+    );
+    let refused = |texts: &[String]| of(texts).unwrap_err();
+    let two = refused(&[there(",size=1GiB"), there(",size=2GiB") + " | loop"]);
+    assert!(two.contains("ssh:vm1:/srv/x.img is given two sizes"), "{two}");
+    assert!(refused(&[there(",keep=true")]).contains("no size= is named"));
+    assert!(refused(&[there(",size=1GiB,keep=true,agent=fio")]).contains("always removed"));
+    let restarted = refused(&[there(",size=1GiB") + " | domain(cache=none)"]);
+    assert!(restarted.contains("\"domain\" restarts the machine"), "{restarted}");
+    let other_host = there(",size=2GiB").replace("vm1", "vm2");
+    assert!(of(&[there(",size=1GiB"), other_host]).is_ok());
+}
+
+#[test]
 fn fio_on_the_baseline_is_a_stack_of_its_own() {
     let ask = |bill| Request {
         bill,

@@ -352,7 +352,7 @@ pub fn size_of(word: &str) -> Result<u64, Fault> {
     }
 }
 
-fn flag(option: &OptionExpr) -> Checked<bool> {
+pub(super) fn flag(option: &OptionExpr) -> Checked<bool> {
     match option.values[0].as_str() {
         "true" => Ok(true),
         "false" => Ok(false),

@@ -301,14 +301,17 @@ pub enum Medium {
         /// Absolute path.
         path: PathBuf,
     },
-    /// `ssh:host1:/dev/vdb`: something on another machine, set up by somebody else.
+    /// `ssh:host1:/dev/vdb`: a device of another machine, or a file there.
     Remote {
         /// Destination as given to ssh (`user@host`, an alias of ssh's config).
         host: String,
         /// Absolute path there, a device or a file.
         path: PathBuf,
-        /// Bytes that are used; with `agent=fio` a file that is not there is made. `None`: it must exist.
+        /// As of a file of this host.
         size: Option<u64>,
+        /// The same.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        keep: bool,
         /// Who issues the load there.
         #[serde(default, skip_serializing_if = "Agent::is_iotax")]
         agent: Agent,

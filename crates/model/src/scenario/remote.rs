@@ -4,7 +4,7 @@
 use super::ast::MediumExpr;
 use super::error::Checked;
 use super::error::{Fault, TextFault};
-use super::media::{absolute, is_device_path, medium_options, size};
+use super::media::{absolute, flag, is_device_path, medium_options, size};
 use super::{Agent, Engine, Medium, Stack, Workload};
 use iotax_facts::place::is_of_windows;
 use std::collections::BTreeMap;
@@ -23,7 +23,7 @@ pub(super) fn medium(expr: &MediumExpr) -> Checked<Medium> {
     };
     let (host, path) = (&expr.body[..colon], &expr.body[colon + 1..]);
     check_host(host).map_err(at)?;
-    let options = medium_options(expr, &["size", "agent"])?;
+    let options = medium_options(expr, &["size", "keep", "agent"])?;
     let agent = match options.get("agent").map(|option| (option, option.values[0].as_str())) {
         None | Some((_, "iotax")) => Agent::Iotax,
         Some((_, "fio")) => Agent::Fio,
@@ -45,7 +45,15 @@ pub(super) fn medium(expr: &MediumExpr) -> Checked<Medium> {
     if size.is_some() && is_device {
         return Err(at(Fault::hint("a device takes no size", "a device is used whole")));
     }
-    Ok(Medium::Remote { host: host.to_owned(), path, size, agent })
+    let keep = options.get("keep").map_or(Ok(false), |option| flag(option))?;
+    if keep && (size.is_none() || agent == Agent::Fio) {
+        let why = match agent {
+            Agent::Fio => "a file that is made without iotax there (agent=fio) is always removed",
+            Agent::Iotax => "keep=true is for a file that iotax creates, and no size= is named",
+        };
+        return Err(at(Fault::hint(why, "leave keep out")));
+    }
+    Ok(Medium::Remote { host: host.to_owned(), path, size, keep, agent })
 }
 
 /// Whether ssh can be asked for it.

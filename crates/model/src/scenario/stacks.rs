@@ -150,6 +150,11 @@ fn fits(cell: &Cell, help: &LayerHelp, layer: &LayerExpr, place: Option<&Place>)
         fault
     } else if let Some(fault) = place.and_then(|place| lives_elsewhere(cell, name, place)) {
         fault
+    } else if help.restarts_place && cell.medium.members().iter().any(is_made_elsewhere) {
+        Fault::hint(
+            format!("\"{name}\" restarts the machine, and iotax would have to create a file in it (size=)"),
+            "name a device, or a file that is there without size=",
+        )
     } else if help.anywhere {
         return Ok(());
     } else if let Some(fault) = not_in_several_places(cell, name) {
@@ -192,6 +197,11 @@ fn fits(cell: &Cell, help: &LayerHelp, layer: &LayerExpr, place: Option<&Place>)
         return Ok(());
     };
     Err(TextFault::new(layer.span.clone(), fault))
+}
+
+/// A file that iotax creates on another host.
+fn is_made_elsewhere(medium: &Medium) -> bool {
+    matches!(medium, Medium::Remote { size: Some(_), .. })
 }
 
 /// Parts of a device go to guests, which share them evenly, or to a layer that joins them again.
@@ -383,9 +393,14 @@ impl Medium {
                 format!("file:{}{}{keep}", quote(&path.to_string_lossy(), &[]), size(bytes))
             }
             Medium::Device { path } => quote(&path.to_string_lossy(), &[]),
-            Medium::Remote { host, path, size: bytes, agent } => {
+            Medium::Remote { host, path, size: bytes, keep, agent } => {
                 let agent = if *agent == Agent::Fio { ",agent=fio" } else { "" };
-                format!("ssh:{}{}{agent}", quote(&format!("{host}:{}", path.display()), &[]), size(bytes))
+                let keep = if *keep { ",keep=true" } else { "" };
+                format!(
+                    "ssh:{}{}{keep}{agent}",
+                    quote(&format!("{host}:{}", path.display()), &[]),
+                    size(bytes)
+                )
             }
             Medium::Drive { place, name } => format!("{name} @{place}"),
             Medium::Rbd { pool, image, conf } => {

@@ -167,10 +167,11 @@ impl Host {
             Ok(Some(output)) if output.status.success() => Ok(output.stdout),
             Ok(Some(output)) => {
                 // ssh itself ends with 255.
-                let words = String::from_utf8_lossy(&output.stderr);
-                let unreached = output.status.code() == Some(255);
-                let hint = if unreached { ssh::without_connection(&words) } else { String::new() };
-                Err(failed(last_words(&output) + &hint).into())
+                if output.status.code() == Some(255) {
+                    let why = ssh::without_connection(&self.name, &String::from_utf8_lossy(&output.stderr));
+                    return Err(Failed::need(format!("ssh:{}: cannot {what}: {why}", self.name)).into());
+                }
+                Err(failed(last_words(&output)).into())
             }
             Ok(None) => Err(failed(format!("no answer within {limit:?}")).into()),
             Err(error) => Err(failed(format!("ssh does not start: {error}")).into()),

@@ -100,10 +100,10 @@ pub enum FrameError {
     #[error("garbled stream: a frame's CRC does not match")]
     Crc,
     /// The stream ended between frames.
-    #[error("the stream ended")]
+    #[error("the connection was lost")]
     Eof,
     /// The stream ended inside a frame.
-    #[error("the stream ended in the middle of a frame")]
+    #[error("the connection was lost in the middle of a message")]
     CutOff,
     /// A read or write of the stream timed out.
     #[error("the stream stood still beyond its time limit")]

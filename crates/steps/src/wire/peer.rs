@@ -111,6 +111,9 @@ pub enum WireFault {
     /// A shell answered there and the agent did not start: something of it may be left.
     #[error("{0}")]
     NotStarted(String),
+    /// Our copy of that run is there already.
+    #[error("{0}")]
+    Occupied(String),
     /// An earlier call failed.
     #[error("given up after an earlier failure: {0}")]
     Poisoned(String),

@@ -264,10 +264,9 @@ fn install(host: &str, run_id: &str, options: &SshOptions) -> Result<Folder, Wir
             return Err(said.error(host, format!("{why}; hint: {WITHOUT_AGENT}")));
         }
         Some("exists") => {
-            return Err(said.error(
-                host,
-                format!("a folder iotax-{run_id} is there already; hint: iotax clean {run_id}"),
-            ));
+            let why = format!("a folder iotax-{run_id} is there already; hint: iotax clean {run_id}");
+            let error = said.error(host, why.clone());
+            return Err(WireError { fault: WireFault::Occupied(why), ..error });
         }
         Some("nowhere") => {
             let hint =
@@ -280,9 +279,8 @@ fn install(host: &str, run_id: &str, options: &SshOptions) -> Result<Folder, Wir
             ));
         }
         _ => {
-            return Err(
-                said.error(host, format!("its shell did not run our script to the end{}", said.hint()))
-            );
+            return Err(said
+                .error(host, format!("its shell did not run our script to the end; hint: {WITHOUT_AGENT}")));
         }
     };
     let expected = format!("{sum} {size}");
@@ -413,13 +411,17 @@ impl Said {
         self.marked("end")
     }
 
-    /// ssh itself ends with 255: then no shell was reached that could be another one than ours.
-    fn hint(&self) -> String {
-        let reached = self.ended.is_some_and(|status| status.code() != Some(255));
-        if reached { format!("; hint: {WITHOUT_AGENT}") } else { without_connection(&self.stderr) }
+    fn answered(&self) -> bool {
+        self.stdout.lines().any(|line| line.starts_with(MARK))
     }
 
     fn error(&self, host: &str, message: String) -> WireError {
+        // ssh itself ends with 255.
+        if self.ended.is_some_and(|status| status.code() == Some(255)) && !self.answered() {
+            let mut error = unreachable(host, without_connection(host, &self.stderr), String::new());
+            error.code = iotax_units::exit::UNMET_NEED;
+            return error;
+        }
         let status = match self.ended {
             None => "; ssh was killed at its time limit".to_owned(),
             Some(status) if status.success() => String::new(),
@@ -428,15 +430,14 @@ impl Said {
         let noise: String =
             self.stdout.lines().filter(|line| !line.starts_with(MARK)).collect::<Vec<_>>().join("\n");
         let words = if self.stderr.trim().is_empty() { noise } else { self.stderr.clone() };
-        let answered = self.stdout.lines().any(|line| line.starts_with(MARK));
-        let fault = if answered { WireFault::NotStarted } else { WireFault::Unreachable };
+        let fault = if self.answered() { WireFault::NotStarted } else { WireFault::Unreachable };
         WireError::new(&format!("ssh:{host}"), fault(message + &status), tail(words.trim()))
     }
 }
 
-/// What to do about a connection that ssh could not make, by its words; empty: they say it.
-pub fn without_connection(words: &str) -> String {
-    const HINTS: [(&[&str], &str); 4] = [
+/// `cannot connect: Connection refused; hint: ...`: of a connection that ssh could not make, by its words.
+pub fn without_connection(host: &str, words: &str) -> String {
+    const HINTS: [(&[&str], &str); 3] = [
         (
             &["could not resolve"],
             "check the name, or give the host its address: in DNS, in /etc/hosts, or as \"Host NAME\" with \
@@ -444,14 +445,13 @@ pub fn without_connection(words: &str) -> String {
         ),
         (&["connection refused"], "start sshd there, or name its port in ~/.ssh/config (Port)"),
         (&["timed out", "no route to host"], "check that the host is up and that no firewall is between"),
-        (
-            &["permission denied", "host key verification failed"],
-            "make \"ssh HOST true\" work without a question first",
-        ),
     ];
+    let last = words.lines().map(str::trim).rfind(|line| !line.is_empty()).unwrap_or("ssh says nothing");
     let words = words.to_ascii_lowercase();
     let known = HINTS.iter().find(|(signs, _)| signs.iter().any(|sign| words.contains(sign)));
-    known.map_or_else(String::new, |(_, hint)| format!("; hint: {hint}"))
+    let by_hand = format!("\"ssh {} true\" must work without a question", shell::word(host));
+    let hint = known.map_or(by_hand, |(_, hint)| (*hint).to_owned());
+    format!("cannot connect: {}; hint: {hint}", last.trim_end_matches('.'))
 }
 
 /// The end of what somebody said.
@@ -548,7 +548,8 @@ impl Words {
     }
 
     fn text(&self) -> String {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).0.text()
+        // ssh ends its own lines for a terminal.
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).0.text().replace('\r', "")
     }
 
     /// After ssh has ended: waits a moment until all of it is read.

@@ -353,3 +353,27 @@ fn a_binary_that_is_not_run_there_leads_to_its_fio() {
     assert!(error("sh: 1: /tmp/iotax-r/iotax: Exec format error").contains("ssh:HOST:/PATH,agent=fio"));
     assert!(!error("Connection reset by peer").contains("agent=fio"));
 }
+
+#[test]
+fn a_host_that_ssh_does_not_reach_is_reported_with_what_to_do() {
+    use std::os::unix::process::ExitStatusExt;
+    let error = |stderr: &str| {
+        let ended = Some(ExitStatus::from_raw(255 << 8));
+        let said = Said { stdout: String::new(), stderr: stderr.into(), ended };
+        let error = said.error("db1", "its shell did not run our script to the end".into());
+        assert!(matches!(error.fault, WireFault::Unreachable(_)), "{error}");
+        assert_eq!(error.code, iotax_units::exit::UNMET_NEED);
+        error.to_string()
+    };
+    let all = [
+        "ssh: Could not resolve hostname db1: Name or service not known\n",
+        "ssh: connect to host db1 port 22: Connection refused\n",
+        "Warning: Permanently added 'db1' to the list of known hosts.\nroot@db1: Permission denied (publickey).\n",
+        "No ED25519 host key is known for db1 and you have requested strict checking.\nHost key verification failed.\n",
+        "",
+    ];
+    insta::assert_snapshot!(all.map(error).join("\n"));
+    // Of a shell that was reached other things are wrong.
+    let said = Said { stdout: format!("{MARK} arch x86_64\n"), stderr: String::new(), ended: None };
+    assert!(matches!(said.error("db1", "cut".into()).fault, WireFault::NotStarted(_)));
+}
