@@ -260,7 +260,7 @@ fn three_words(three: &Table) -> Markup {
         p class="soft" {
             "Changes against the baseline. Latencies are those under the same offered load; added CPU/IO is of host and guest "
             "together."
-            @if at_once { " All at once: the change of the rate with an interval that holds together with those of all comparisons of the run." }
+            @if at_once { span class="wide" { " All at once: the change of the rate with an interval that holds together with those of all comparisons of the run." } }
         }
     }
 }
@@ -487,7 +487,7 @@ fn figures(workload: &WorkloadFindings) -> Markup {
             (table(&second, usize::MAX))
         }
         p class="soft" {
-            "* baseline. \u{b1} reaches to the farther end of the 95 % interval, (a to b) are its ends where \u{b1} would mislead; ? marks a value without one, ! a figure that carries no conclusion, ~ a stack whose figures are emulated and not representative. CPU/IO: user and system time of "
+            "* baseline. \u{b1} reaches to the farther end of the 95 % interval, (a to b) are its ends where \u{b1} would mislead; ? marks a value without one, \u{2013} no figure, ! a figure that carries no conclusion, ~ a stack whose figures are emulated and not representative. CPU/IO: user and system time of "
             "the whole place, with its host's where that is a guest. n: whole rounds."
         }
         @if let Some(crowds) = crowd::table(workload) {
