@@ -52,10 +52,14 @@ struct Lines {
 impl Lines {
     /// The text without numbers of steps, names that the run makes up and offsets.
     fn shape(&self) -> String {
+        // Letters, then digits: a guest.
+        let is_numbered = |word: &str| {
+            let word = word.trim_end_matches([':', ',']);
+            let name = word.trim_end_matches(|c: char| c.is_ascii_digit());
+            name.len() < word.len() && !name.is_empty() && name.chars().all(|c| c.is_ascii_lowercase())
+        };
         let is_named = |word: &str| {
-            let guest =
-                word.strip_prefix("vm").is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()));
-            guest
+            is_numbered(word)
                 || word.starts_with('+')
                 || word.starts_with("naa.")
                 || word.ends_with('>')
