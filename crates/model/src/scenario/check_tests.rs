@@ -606,10 +606,10 @@ fn refused_stacks() {
 #[test]
 fn an_option_of_a_load_beside_a_file_that_has_loads_is_refused_by_its_name() {
     let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../../scenarios/e2-ceph.toml");
-    let request = Request { words: vec![("size".into(), "1GiB".into())], ..Request::default() };
+    let request = Request { words: vec![("bs".into(), "8KiB".into())], ..Request::default() };
     let why = from_path(Path::new(file), &request).unwrap_err().to_string();
     assert!(
-        why.contains("names its own workloads, and --size would be another one; hint: leave --size out"),
+        why.contains("names its own workloads, and --bs would be another one; hint: leave --bs out"),
         "{why}"
     );
 }
