@@ -155,7 +155,7 @@ fn state(run: &store::RunSummary) -> (&'static str, Option<String>) {
         RunState::Failed => {
             run.outcome.as_deref().and_then(|words| words.lines().next()).map(without_an_announcement)
         }
-        RunState::WaitsForPerson => Some(format!("when it is done: {}", typed("resume", &run.folder))),
+        RunState::WaitsForPerson => Some(format!("after the manual step: {}", typed("resume", &run.folder))),
         RunState::Killed if pending(&run.folder).is_ok_and(|pending| pending.is_nothing()) => {
             let scenario = run.start.as_ref().map(|start| &start.scenario);
             let resumable = scenario.is_ok_and(|scenario| not_resumable(scenario).is_none());

@@ -78,7 +78,7 @@ pub fn finish(dir: &Path, result: Result<Outcome>, output: &report::Output) -> R
     let result = result.map_err(|error| match code_of(&error) {
         code @ UNDO_INCOMPLETE => {
             let clean = super::typed("clean", dir);
-            anyhow::Error::new(Failed { code, message: format!("{error:#}\nto try that again: {clean}") })
+            anyhow::Error::new(Failed { code, message: format!("{error:#}\nto undo the rest: {clean}") })
         }
         _ => error,
     });

@@ -38,7 +38,7 @@ pub fn flag_of_wait() -> Result<Arc<AtomicBool>> {
         while !seen.load(Ordering::Relaxed) {
             std::thread::sleep(Duration::from_millis(100));
         }
-        say_aside("stopping; Ctrl-C again ends at once, and iotax clean then goes on with what is left");
+        say_aside("stopping; press Ctrl-C again to end at once; a later `iotax clean` undoes the rest");
     });
     Ok(stop)
 }

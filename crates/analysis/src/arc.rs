@@ -128,7 +128,7 @@ mod tests {
         };
         let options = [("volblocksize", "16KiB"), ("primarycache", "metadata")];
         let found = told(1.0, &options);
-        assert!(found.len() == 1 && found[0].starts_with("only 25 % of what was read"), "{found:?}");
+        assert!(found.len() == 1 && found[0].starts_with("only 25 % of the bytes read"), "{found:?}");
         assert_eq!(told(4.0, &options), Vec::<String>::new());
         let own = [("volblocksize", "4KiB"), ("primarycache", "metadata")];
         assert_eq!(told(1.0, &own), Vec::<String>::new());

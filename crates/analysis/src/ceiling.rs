@@ -85,7 +85,7 @@ fn words(ceiling: Ceiling, [base, stack]: [&str; 2]) -> String {
     };
     match ceiling {
         Ceiling::OfferedRate { offered, achieved } => format!(
-            "masked by the offered rate: both keep up with it, {} of {} I/Os a second",
+            "masked by the offered rate: both stacks reach {} of {} I/Os per second",
             percents(achieved),
             grouped(offered)
         ),
@@ -121,7 +121,7 @@ mod tests {
         let said = all.map(|one| words(one, ["file", "loop"]));
         assert_eq!(
             said[0],
-            "masked by the offered rate: both keep up with it, 99.9 % (file) and 99.1 % (loop) of 10,000 I/Os a second"
+            "masked by the offered rate: both stacks reach 99.9 % (file) and 99.1 % (loop) of 10,000 I/Os per second"
         );
         assert!(said.iter().all(|words| words.starts_with("masked by ")));
         assert!(

@@ -1,4 +1,4 @@
-//! What a stack takes more than the baseline: latency where both get the same load, CPU time an I/O at load. In a
+//! What a stack takes more than the baseline: latency where both get the same load, CPU time per I/O at load. In a
 //! closed loop a latency is only the rate once more; an open loop at one rate keeps the two apart.
 
 use super::compare::{Estimated, Taken, of_estimate, of_visits, over_attaches};
@@ -157,7 +157,7 @@ impl ChargedPair<'_> {
     fn cpu(&self) -> Estimate {
         let without = WorkloadView::without(&self.reading.sides, [self.base, self.at]);
         let subject = format!("{}{without}", self.reading.workload.subject());
-        let quantity = format!("CPU an I/O of {subject}");
+        let quantity = format!("CPU per I/O of {subject}");
         let [a, b] = [self.base, self.at].map(|at| &self.reading.sides[at]);
         let absent = [self.base, self.at].into_iter().find(|at| self.reading.sides[*at].rounds.is_empty());
         let reason = absent.map(|at| self.reading.not_measured(at));

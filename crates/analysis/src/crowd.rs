@@ -323,7 +323,7 @@ mod tests {
             workload.comparisons[0].rate.sentence
         );
         assert_eq!(workload.comparisons[0].rate.ratio.value(), None);
-        assert!(workload.charges[0].cpu.ratio.value().is_some(), "CPU time an I/O compares");
+        assert!(workload.charges[0].cpu.ratio.value().is_some(), "CPU time per I/O compares");
         let caution = workload.crowds[0].scaling.as_ref().and_then(|scaling| scaling.caution.clone());
         assert!(caution.is_some_and(|caution| caution.starts_with(reason)));
         assert!(found.headline.is_none_or(|said| !said.contains("IOPS")));

@@ -134,7 +134,7 @@ pub fn of_metric(reading: &WorkloadView, metric: Metric) -> Option<Way> {
     reading.directions().contains(&way).then_some(way)
 }
 
-/// A rate of a whole mix once more for each of its directions; nothing of what is of one already.
+/// The rate of a mix for each of its directions. Empty if `metric` is already about one direction, or is not a rate.
 pub fn of_whole(reading: &WorkloadView, metric: Metric) -> Vec<(Way, Metric)> {
     let Metric::Rate { bytes, durable, way: None } = metric else { return Vec::new() };
     // Nothing of a read is flushed.

@@ -243,7 +243,7 @@ fn answered_by_a_cache(case: &LoadedStack) -> Option<(&'static str, String)> {
     given(case).filter(|share| *share < FROM_THE_DEVICE).map(|share| {
         let of_layer = case.stack().layers.iter().find_map(|layer| layer.help()?.caches_reads);
         let text = format!(
-            "only {:.0} % of what was read came from the device below: {} answered the rest, or it was never written",
+            "only {:.0} % of the bytes read came from the device below: the rest came from {}, or was never written",
             100.0 * share,
             of_layer.unwrap_or("a page cache of this host")
         );
@@ -393,7 +393,7 @@ fn polled_beside(case: &LoadedStack) -> Option<(&'static str, String)> {
     let target = targets.find(|target| !target.polled().is_empty())?;
     stack.medium.places().contains(&Place::Host).then(|| {
         let text = format!(
-            "its CPU time an I/O has that of an SPDK target in it, which serves other stacks and polls all the time ({})",
+            "its CPU time per I/O has that of an SPDK target in it, which serves other stacks and polls all the time ({})",
             target.said()
         );
         ("polling", text)
@@ -588,13 +588,13 @@ mod tests {
         let told: Vec<_> = found.iter().filter(|one| one.text.starts_with("only 25 %")).collect();
         assert_eq!(told.len(), 1, "{found:?}");
         assert_eq!(told[0].subject, "vm(vcpus=2)");
-        assert!(told[0].text.contains(": a page cache of this host answered the rest"), "{}", told[0].text);
+        assert!(told[0].text.contains(": the rest came from a page cache of this host"), "{}", told[0].text);
         let guest = run.start.scenario.stacks.iter_mut().find(|stack| stack.name != "file").unwrap();
         guest.layers.insert(0, twin::layer("ceph", &[]));
         assert!(
             kinds(&run)
                 .iter()
-                .any(|(_, text)| text.contains(": the cache of the OSDs (osd-memory) answered"))
+                .any(|(_, text)| text.contains(": the rest came from the cache of the OSDs (osd-memory)"))
         );
     }
 

@@ -308,7 +308,7 @@ pub struct Row {
     pub generator: GeneratorReport,
     /// CPU time of the whole place (user and system) an I/O.
     pub cpu_place: Figure,
-    /// CPU time an I/O, host and guest together: of this host where the load ran in a guest on it.
+    /// CPU time per I/O, host and guest together: of this host where the load ran in a guest on it.
     pub cpu: Figure,
     /// Of several targets in a place (disks of a guest, members of an `each`): each by itself.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -552,7 +552,7 @@ pub struct BillLine {
     /// Reads and writes apart; only of a mix.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub directions: Vec<BillDirection>,
-    /// Added CPU time an I/O, host and guest together, ns.
+    /// Added CPU time per I/O, host and guest together, ns.
     pub added_cpu: Figure,
     /// Why it is not representative.
     pub emulated: Option<String>,

@@ -96,7 +96,7 @@ fn why_none(
         _ if all.is_empty() => "one stack only: nothing to compare".to_owned(),
         _ if real.is_empty() => EMULATED.to_owned(),
         Some(part) => format!(
-            "this machine was busy with other work ({:.0} % of all that it computed), so throughput does not show what a layer costs: \
+            "other work took {:.0} % of the CPU time that this machine used, so throughput does not show what a layer costs: \
              stop that work and run again",
             100.0 * part
         ),

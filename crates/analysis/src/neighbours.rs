@@ -1,4 +1,4 @@
-//! What else computed on this host while a bare baseline was loaded: CPU time an I/O is that of the whole place, so that other
+//! What else computed on this host while a bare baseline was loaded: CPU time per I/O is that of the whole place, so that other
 //! programs are in it. Only a bare medium tells: of any other the layers compute, too.
 
 use super::reading::WorkloadView;
@@ -32,7 +32,7 @@ pub fn busy(reading: &WorkloadView) -> Option<(f64, f64)> {
         .then_some((processors, part))
 }
 
-/// What is said where others computed so much that CPU time an I/O is not that of the stacks.
+/// What is said where others computed so much that CPU time per I/O is not that of the stacks.
 pub fn told(reading: &WorkloadView) -> Option<String> {
     let base = reading.run.start.scenario.baseline;
     busy(reading).map(|(processors, part)| {
@@ -149,7 +149,7 @@ mod tests {
         run.slices.iter_mut().for_each(|slice| slice.cpu.as_mut().unwrap().idle_ns = 0);
         assert!(findings(&run).no_headline.unwrap().starts_with("both stacks hit the same limit"));
         let said = findings(&beside(run, 1.5)).no_headline.unwrap();
-        assert!(said.starts_with("this machine was busy with other work ("), "{said}");
+        assert!(said.starts_with("other work took "), "{said}");
         assert!(said.ends_with("stop that work and run again"), "{said}");
     }
 

@@ -220,7 +220,7 @@ fn told_both(bout: &Bout, pairs: &[(Shot, Shot)], peer: Peer, json: bool) -> Res
             shots[(shots.len() - 1) / 2]
         };
         format!(
-            "{}{}above the run of each in the middle by IOPS; medians of {}: {} IOPS over {}: {:.3}; CPU an I/O: {:.3} of fio's\n",
+            "{}{}above the run of each in the middle by IOPS; medians of {}: {} IOPS over {}: {:.3}; CPU per I/O: {:.3} of fio's\n",
             told(OURS, middle(|pair| &pair.0)),
             told(peer.name(), middle(|pair| &pair.1)),
             pairs.len(),
@@ -250,7 +250,7 @@ fn sentence(shot: &Shot) -> String {
         _ => format!("latency p50 {}, p99 {}, p99.9 {}", at(0.5), at(0.99), at(0.999)),
     };
     format!(
-        "{} IOPS; CPU an I/O: {} user, {} kernel; {latency}{law}\n",
+        "{} IOPS; CPU per I/O: {} user, {} kernel; {latency}{law}\n",
         iops(shot.iops),
         show_ns(shot.user_ns),
         show_ns(shot.kernel_ns)

@@ -111,8 +111,8 @@ pub(super) fn iops(value: f64) -> String {
 pub(super) fn what(of: Of, ours: Ours, against: Option<Contender>) -> String {
     let of = match of {
         Of::Iops => "IOPS",
-        Of::UserNs => "user CPU an I/O",
-        Of::CpuNs => "CPU an I/O",
+        Of::UserNs => "user CPU per I/O",
+        Of::CpuNs => "CPU per I/O",
         Of::KernelShare => "kernel's share of the CPU",
         Of::NsAnIo => "time an I/O",
     };

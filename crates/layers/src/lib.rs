@@ -224,7 +224,7 @@ pub trait Layer: Sync {
         Vec::new()
     }
 
-    /// What it lacks of what only its own words name on this host; it may ask the machine, and makes nothing.
+    /// What is missing on this host of the programs that only this layer's text names. It may query the machine, and creates nothing.
     fn missing(&self, _spec: &LayerSpec) -> Vec<Missing> {
         Vec::new()
     }

@@ -777,7 +777,7 @@ fn overdue<'a>(stack: &'a str, bound: Bound, observer: &'a mut dyn Observer) -> 
             is_told = true;
             let (so_far, limit) = (under_way.as_secs(), slice_limit(bound).as_secs());
             let text = format!(
-                "{stack}: the load has not come back for {so_far} s; its storage hangs or is very slow; iotax gives up \
+                "{stack}: a slice has not ended after {so_far} s: its storage hangs or is very slow; iotax ends the run \
                  after {limit} s"
             );
             observer.tell(Event::Warning { text });
@@ -833,8 +833,8 @@ mod tests {
         (1..=30).for_each(|seconds| second(Duration::from_secs(seconds)));
         drop(second);
         let [Event::Warning { text }] = told.0.as_slice() else { panic!("{:?}", told.0) };
-        assert!(text.starts_with("ceph | rados: the load has not come back for 22 s"), "{text}");
-        assert!(text.ends_with("gives up after 121 s"), "{text}");
+        assert!(text.starts_with("ceph | rados: a slice has not ended after 22 s"), "{text}");
+        assert!(text.ends_with("after 121 s"), "{text}");
     }
 
     #[test]

@@ -147,8 +147,8 @@ fn not_filled((conf, pool, image): (&Path, &str, &str), seen: &Image) -> Option<
     match seen.used {
         Some(used) if used >= seen.bytes => None,
         Some(used) => Some(format!(
-            "{name}: only {} of {} was ever written; reads of the rest never reach a disk; hint: if its data may be \
-             lost, write all of it once: CEPH_CONF={} fio --name=fill --ioengine=rbd --clientname=admin --pool={pool} \
+            "{name}: only {} of {} was ever written; reads of the rest never reach a disk; hint: if you do not \
+             need its data, write the whole image once: CEPH_CONF={} fio --name=fill --ioengine=rbd --clientname=admin --pool={pool} \
              --rbdname={image} --rw=write --bs=1M --iodepth=8 --refill_buffers",
             show_bytes(used),
             show_bytes(seen.bytes),

@@ -63,8 +63,8 @@ impl Session<'_> {
                     Answer::Nobody => {
                         let run = self.run_id();
                         let why = format!(
-                            "{MANUAL} before {} is measured ({step}): {}\nreason: {lacking}\nhint: do it, then \
-                             `iotax resume {run}` goes on, today or in a week",
+                            "{MANUAL} before {} is measured ({step}): {}\nreason: {lacking}\nhint: do this, then run \
+                             `iotax resume {run}`; there is no time limit",
                             stack.name, operator.text
                         );
                         return Err(Failed::need(why).into());

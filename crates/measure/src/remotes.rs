@@ -129,7 +129,7 @@ impl Session<'_> {
         self.record_place(places, &place)
     }
 
-    /// A copy of this run's own that is on a host before it is reached: it was reached under another name.
+    /// The error for a host that this run already reached under another name: its own copy of iotax is there.
     fn same_machine(
         &mut self,
         error: &anyhow::Error,

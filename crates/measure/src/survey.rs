@@ -447,7 +447,7 @@ pub(super) fn existing(
         // As the place of a [device.NAME] in the scenario has it.
         let name = place.split_once("[device.").and_then(|(_, rest)| Some(rest.split_once(']')?.0));
         let hint = match (could_be_made, name) {
-            (true, _) => "name a path that does, or add size=4GiB to have the file created".to_owned(),
+            (true, _) => "name an existing file, or add size=4GiB to have it created".to_owned(),
             (false, None) => "iotax doctor lists the devices of this machine".to_owned(),
             (false, Some(name)) => {
                 format!(
@@ -521,7 +521,7 @@ pub(super) fn remote(
     let Some(found) = seen_afar(place, path)? else {
         let hint = match path.starts_with("/dev") {
             true => format!("`ssh {} lsblk` lists the devices there", shell::word(host)),
-            false => "name a path that does, or add size=4GiB to have the file created".to_owned(),
+            false => "name an existing file, or add size=4GiB to have it created".to_owned(),
         };
         let absent = || refused(format!("{} does not exist on {host}; hint: {hint}", path.display()));
         return Ok((Found::bare(size.ok_or_else(absent)?, false, false), Vec::new(), None));
@@ -544,7 +544,7 @@ pub(super) fn remote(
 /// Of a file of ours that a run left.
 fn other_size(path: &Path, has: u64, wanted: u64) -> String {
     format!(
-        "{} is ours from an earlier run and holds {}, not {}; hint: say that size, or remove the file",
+        "iotax created {} in an earlier run with a size of {}, not {}; hint: use that size, or remove the file",
         path.display(),
         iotax_units::show_bytes(has),
         iotax_units::show_bytes(wanted)
@@ -593,7 +593,7 @@ pub fn admitted(
     Ok((admission.inspection, admission.permit))
 }
 
-/// What no kernel has is written only if a consent names it; `None`: one does, or it is only read.
+/// The consent that is missing for an image or socket that is no device of a kernel; `None`: it is given, or the load only reads.
 pub(super) fn consent_lacking(name: &str, scenario: &Scenario, stack: &Stack) -> Option<String> {
     let is_named = || scenario.consent.iter().any(|consent| consent.serial == name);
     (intent(scenario, stack) == Intent::Write && !is_named()).then(|| {

@@ -95,8 +95,8 @@ impl Together {
     }
 }
 
-/// Runs a slice of `worker` in all places, after a longer lead with every attempt; `on_host`: guests of this host are among them,
-/// and it is not: its CPU time is wanted. `in_vain`: what was written where it fails.
+/// Runs a slice of `worker` in all places. Each attempt starts with a longer lead. `on_host`: this host is not among the places but
+/// some of its guests are, so its CPU time is read. `in_vain`: the bytes that a failed attempt wrote.
 ///
 /// # Errors
 /// When a peer is lost or refuses.

@@ -74,7 +74,7 @@ fn top(findings: &Findings, width: usize) -> String {
     let names: BTreeSet<String> = places.map(|place| place.place.to_string()).collect();
     let none_is_real = findings.headline.is_none() && findings.no_headline.as_deref() == Some(EMULATED);
     let emulated = (!names.is_empty()).then(|| {
-        let end = if none_is_real { ", and never the headline" } else { "" };
+        let end = if none_is_real { ", so there is no headline" } else { "" };
         format!("EMULATED: figures of {} are not representative{end}", show_names(in_order(names)))
     });
     let head = match none_is_real && emulated.is_some() {

@@ -221,7 +221,7 @@ impl Lines<'_> {
         };
         add("", "", "slowest of fastest place", &one.spread);
         add("", "", "fairness (Jain) of places", &one.jain);
-        add("", "", "iops a busy core", &one.per_core);
+        add("", "", "iops per busy core", &one.per_core);
         for direction in &one.directions {
             add("", direction.direction, "slowest of fastest place", &direction.spread);
             add("", direction.direction, "fairness (Jain) of places", &direction.jain);

@@ -15,8 +15,7 @@ const LEGEND: &str = "could: the most that the drives allow under this load, by 
 const OF_LINKS: &str =
     "; link, network: the largest packets of what their data cross, with nothing else on it";
 /// More of it, of a mix.
-const OF_DIRECTIONS: &str =
-    "; reads, writes: each against what is possible of it alone: what the two share, neither has all of";
+const OF_DIRECTIONS: &str = "; reads, writes: each against the limit of a load of that direction alone; where both share that limit, neither reaches 100 %";
 
 /// Below it.
 pub(super) fn legend(workload: &WorkloadFindings) -> String {

@@ -15,7 +15,7 @@ pub(super) const LEGEND: &str = "own/IO, kernel/IO: CPU time of its threads for 
      time of each thread; looks: time between two looks at the queue, by which a latency may be too long at most; in flight: their mean \
      number, the rest of the depth waits for a thread that hands over others; Little's law: mean latency times rate against that number";
 
-/// Whether a warning needs the table: where there is none, the generator is no part of what is read.
+/// Whether there is a warning about the generator; only then does a terminal show its table.
 pub(super) fn is_doubted(findings: &Findings) -> bool {
     findings.warnings.iter().any(|one| ["generator", "littles_law"].contains(&one.kind.as_str()))
 }

@@ -497,7 +497,7 @@ fn reasons(row: &Row) -> BTreeMap<String, Vec<String>> {
 pub(super) fn effort(workload: &WorkloadFindings) -> String {
     let rounds = workload.rows.iter().map(|row| row.rounds).max().unwrap_or(0);
     let ended = match workload.ended.as_deref() {
-        None => "stopped before its end",
+        None => "the run was cut short",
         Some("budget") => "budget used up",
         Some("precision") => "precision reached",
         Some("time" | "visits") => "all visits made",

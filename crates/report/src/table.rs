@@ -72,7 +72,7 @@ impl LeftOut {
             told.map(|(table, heads)| format!("{} ({table})", heads.join(", "))).collect();
         let said = || {
             format!(
-                "left out of tables at {width} columns: {}; all have room in {} columns, and in --format markdown",
+                "not shown at {width} columns: {}; shown at {} columns and in --format markdown",
                 told.join("; "),
                 self.needs
             )
@@ -355,10 +355,7 @@ mod tests {
             "  stack                 IOPS       major\n  a                        1  yyyyyyyyyy\n  long name of a stack     2  yyyyyyyyyy\n    that goes on ~\n"
         );
         let said = left_out.said(40).unwrap();
-        assert!(
-            said.starts_with("left out of tables at 40 columns: minor, other (stack); all have room in "),
-            "{said}"
-        );
+        assert!(said.starts_with("not shown at 40 columns: minor, other (stack); shown at "), "{said}");
     }
 
     #[test]

@@ -129,7 +129,7 @@ fn without_v_a_report_is_short_and_says_the_same() {
             let said = found.headline.clone().or(found.no_headline.as_deref().map(super::capital)).unwrap();
             match found.no_headline.as_deref() == Some(iotax_analysis::EMULATED) {
                 true => assert!(
-                    flat.contains(" are not representative, and never the headline"),
+                    flat.contains(" are not representative, so there is no headline"),
                     "{name}: {text}"
                 ),
                 false => assert!(flat.contains(&said), "{name}: {text}"),
@@ -206,7 +206,7 @@ fn narrow_terminals_lose_columns_not_sentences() {
         |text: &str| text.lines().any(|line| line.starts_with("  stack ") && line.contains(" throughput"));
     assert!(has_column(&wide) && !has_column(&text));
     let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    assert!(words.contains("left out of tables at 40 columns: "), "{text}");
+    assert!(words.contains("not shown at 40 columns: "), "{text}");
     assert!(text.contains("costs"));
 }
 
@@ -454,7 +454,7 @@ fn the_page_is_whole_and_asks_nobody() {
 #[test]
 fn what_has_no_interval_has_no_empty_band_in_a_drawing() {
     let mut found = fixture("three_figures").clone();
-    let head = "CPU time an I/O, against";
+    let head = "CPU time per I/O, against";
     assert!(render(&found, "html", 80).contains(head));
     for one in &mut found.workloads[0].charges {
         one.cpu.ratio =
@@ -598,9 +598,12 @@ fn three_figures_stand_in_every_text_and_on_the_page() {
     let found = fixture("three_figures");
     for name in ["terminal", "markdown", "html", "json"] {
         let text = render(found, name, 400).replace('\u{a0}', " ").replace('\u{b1}', "+-");
-        for part in
-            ["adds 18", "more CPU an I/O (x 1.2", "slices of 20.0 ms", "beside the other stacks the baseline"]
-        {
+        for part in [
+            "adds 18",
+            "more CPU per I/O (x 1.2",
+            "slices of 20.0 ms",
+            "beside the other stacks the baseline",
+        ] {
             assert!(text.contains(part), "{name} lacks {part}");
         }
     }
@@ -769,8 +772,8 @@ fn ceilings_and_sweeps_of_a_mix_have_reads_and_writes_apart_in_every_format() {
     assert!(line(["raid5", "randread", "of reads alone"]).is_none());
     for name in ["terminal", "markdown", "html"] {
         let text = render(&found, name, 400);
-        assert!(text.contains("each against what is possible of it alone"), "{name}");
-        assert!(text.contains(" of what is possible of writes alone"), "{name}");
+        assert!(text.contains("each against the limit of a load of that direction alone"), "{name}");
+        assert!(text.contains(" of the limit of writes alone"), "{name}");
     }
     let found = findings(&twin::mixed_sweep());
     let text = render(&found, "csv", 80);

@@ -1,4 +1,4 @@
-//! What a comparison concludes of a figure of which less is better: latency, CPU time an I/O. A kind of its own,
+//! What a comparison concludes of a figure of which less is better: latency, CPU time per I/O. A kind of its own,
 //! since `costs` and `gains` would not say which way a latency went.
 
 use super::conclusion::{Change, Concludes, Conclusion, differs, said};
@@ -73,16 +73,16 @@ impl Charge {
         }
     }
 
-    /// `takes 2.31 us +- 0.20 us more CPU an I/O (x 1.80) for 4k random reads`: of CPU time, with the difference in
+    /// `takes 2.31 us +- 0.20 us more CPU per I/O (x 1.80) for 4k random reads`: of CPU time, with the difference in
     /// nanoseconds and the ratio behind the verdict. Where the difference is not sure by itself, though the ratio is, the
-    /// ratio alone is said: `takes 840 % +- 190 % more CPU an I/O`.
+    /// ratio alone is said: `takes 840 % +- 190 % more CPU per I/O`.
     pub fn about_cpu(&self, found: Option<&Difference>, ratio: Option<f64>, subject: &str) -> Phrase {
         let (more, size) = match self.0 {
             Verdict::Costs { cost: value, low, high, .. } => ("more", Change { value, low, high }),
             Verdict::Gains { gain: value, low, high, .. } => ("less", Change { value, low, high }),
-            _ => return self.0.about(&format!("CPU an I/O of {subject}")),
+            _ => return self.0.about(&format!("CPU per I/O of {subject}")),
         };
-        let behind = |said: Phrase, words: &str| said.words(format!(" {more} CPU an I/O{words}"));
+        let behind = |said: Phrase, words: &str| said.words(format!(" {more} CPU per I/O{words}"));
         let end = format!(" for {subject}");
         match (found.zip(ratio), more == "less") {
             (Some((found, ratio)), less) if found.is_sure(less) => {
@@ -135,7 +135,7 @@ mod tests {
         let found = Difference { value: 2_310.0, half_width: 196.0, rounds: 40 };
         let more = Charge::of_interval(1.8, 1.7, 1.9, 0.02);
         let said = |charge: &Charge, found| charge.about_cpu(Some(found), Some(1.8), "4k reads").to_string();
-        assert_eq!(said(&more, &found), "takes 2.31 us +- 0.20 us more CPU an I/O (x 1.80) for 4k reads");
+        assert_eq!(said(&more, &found), "takes 2.31 us +- 0.20 us more CPU per I/O (x 1.80) for 4k reads");
         let less = Charge::of_interval(0.8, 0.7, 0.9, 0.02);
         let saved = Difference { value: -300.0, ..found };
         assert!(
@@ -147,7 +147,7 @@ mod tests {
         let vague = Difference { value: 430_000.0, half_width: 610_000.0, ..found };
         assert_eq!(
             said(&Charge::of_interval(9.4, 7.5, 11.3, 0.02), &vague),
-            "takes 840 % +- 190 % more CPU an I/O for 4k reads"
+            "takes 840 % +- 190 % more CPU per I/O for 4k reads"
         );
         // The interval ends at 0.09 us; rounded up it would be printed as 11 +- 12.
         let close = Difference { value: 11_410.0, half_width: 11_320.0, ..found };
@@ -157,7 +157,7 @@ mod tests {
             said(&more, &close)
         );
         let none = Charge::of_interval(1.0, 0.995, 1.005, 0.02);
-        assert_eq!(said(&none, &found), "no difference above 0.50 % in CPU an I/O of 4k reads");
+        assert_eq!(said(&none, &found), "no difference above 0.50 % in CPU per I/O of 4k reads");
     }
 
     #[test]

@@ -135,7 +135,7 @@ impl fmt::Display for Refusal {
             Refusal::ThinTail { have } => {
                 write!(
                     out,
-                    "too few I/Os for it ({have} beyond it in a batch, 10 are needed): measure longer (--budget)"
+                    "too few I/Os ({have} per batch above this percentile, 10 are needed): measure longer (--budget)"
                 )
             }
             Refusal::Regimes { split } => {

@@ -72,10 +72,10 @@ impl Lines {
 
 /// The longest group of steps that is looked for again and again.
 const LONGEST_GROUP: usize = 4;
-/// So many of them are shown in two.
+/// From this many repetitions on, only the first and the last are shown.
 const FOLDED_FROM: usize = 4;
 
-/// Steps that come again and again but for names and offsets are shown once, and the last of them.
+/// Of steps that repeat and differ only in names and offsets, shows the first and the last.
 fn folded(lines: &[Lines]) -> String {
     let shapes: Vec<String> = lines.iter().map(Lines::shape).collect();
     let (mut text, mut at) = (String::new(), 0);
@@ -94,7 +94,7 @@ fn folded(lines: &[Lines]) -> String {
         let end = at + group * times;
         let (from, to) = (&lines[at + group].first, &lines[end - group - 1].last);
         text.extend(shown(at, group));
-        text += &format!("  {from}-{to}. the same {} times more\n", times - 2);
+        text += &format!("  {from}-{to}. the same, {} more times\n", times - 2);
         text.extend(shown(end - group, group));
         at = end;
     }
@@ -290,7 +290,7 @@ mod tests {
         let sizes: Vec<Lines> = (1..6).map(|number| other(number, number)).collect();
         assert_eq!(folded(&sizes).lines().count(), 5, "guests of different sizes are not the same");
         let alike: Vec<Lines> = (1..6).map(|number| other(number, 1)).collect();
-        assert_eq!(folded(&alike).lines().nth(1), Some("  2-4. the same 3 times more"));
+        assert_eq!(folded(&alike).lines().nth(1), Some("  2-4. the same, 3 more times"));
     }
 
     #[test]

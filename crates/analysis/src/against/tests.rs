@@ -88,7 +88,7 @@ fn a_slower_layer_is_found_against_its_own_baseline_and_fails() {
     }
     let latency = &stack(&found, "loop").latency.against_own_baseline;
     assert!(holds(latency, 130_000.0 / LOOP_NS), "{latency:?}");
-    // CPU time an I/O is 3 us and a fiftieth of the latency: (3 + 2.6) / (3 + 1.874) by the twin's formula.
+    // CPU time per I/O is 3 us and a fiftieth of the latency: (3 + 2.6) / (3 + 1.874) by the twin's formula.
     let cpu = &stack(&found, "loop").cpu.against_own_baseline;
     assert!(cpu.value().is_some_and(|value| (1.05..1.3).contains(&value)), "{cpu:?}");
 }

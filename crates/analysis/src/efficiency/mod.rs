@@ -275,12 +275,10 @@ impl Case<'_> {
         };
         self.readings.iter().find(is_it).ok_or_else(|| {
             let what = if reads { "reads" } else { "writes" };
-            let why = format!(
-                "what the drives do of {what} alone at this bs, iodepth and numjobs was not measured"
-            );
+            let why = format!("{what} alone were not measured on the drives at this bs, iodepth and numjobs");
             match self.way {
                 None => why,
-                Some(_) => format!("the rate of a mix does not split into reads and writes, and {why}"),
+                Some(_) => format!("{why}, and the rate of a mix cannot be split into reads and writes"),
             }
         })
     }
@@ -473,12 +471,12 @@ fn said(found: &Efficiency, workload: &Workload) -> String {
     }
 }
 
-/// Reads and writes of a mix, each against what is possible of it alone.
+/// Reads and writes of a mix, each against the limit of a load of that direction alone.
 fn apart(directions: &[DirectionEfficiency]) -> String {
     let said = |one: &DirectionEfficiency| match (one.share.value(), &one.share) {
         (Some(share), _) => {
             let share = Digits::share(share, one.share.bounds()).words();
-            format!("; {}s reach {share} of what is possible of {0}s alone", one.direction)
+            format!("; {}s reach {share} of the limit of {0}s alone", one.direction)
         }
         (None, Figure::Failed { reason } | Figure::Missing { reason }) => {
             format!("; no share of {}s alone: {reason}", one.direction)

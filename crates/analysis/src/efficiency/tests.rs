@@ -108,7 +108,7 @@ fn reads_and_writes_of_a_mix_are_held_against_what_is_possible_of_each_alone() {
     assert!((reads - rows[0].iops.value().unwrap() / 100e3).abs() < 1e-12);
     let percent = |share: f64| format!("{:.2} %", 100.0 * share);
     for (one, share) in [("reads", reads), ("writes", writes)] {
-        let words = format!(" of what is possible of {one} alone");
+        let words = format!(" of the limit of {one} alone");
         let said = rated.sentence.split("; ").find(|part| part.contains(&words)).unwrap();
         assert!(said.starts_with(&format!("{one} reach ")), "{said}, of {}", percent(share));
     }
@@ -133,8 +133,8 @@ fn a_rate_of_a_mix_that_cannot_be_split_is_not() {
     covers(&lvm.share, 0.5, 3.0);
     let [read, write] = directions(lvm);
     covers(&read.share, 0.25, 30.0);
-    let why = "the rate of a mix does not split into reads and writes, and what the drives do of writes alone at this bs, iodepth and \
-               numjobs was not measured";
+    let why = "writes alone were not measured on the drives at this bs, iodepth and numjobs, and the rate of a mix cannot be \
+               split into reads and writes";
     assert!(lvm.sentence.ends_with(&format!("; no share of writes alone: {why}")), "{}", lvm.sentence);
     assert!(matches!(&write.could, Figure::Missing { reason } if reason == why));
     // A rating of reads says nothing of the mix, and something of its reads.
@@ -379,7 +379,7 @@ fn what_keeps_a_bound_from_being_known_is_said() {
     let no_reads = without_rating(|run| run.start.scenario.workloads[0].jobs[0].bs = 8192);
     assert_eq!(
         why(&no_reads, "randwrite"),
-        "what the drives do of reads alone at this bs, iodepth and numjobs was not measured"
+        "reads alone were not measured on the drives at this bs, iodepth and numjobs"
     );
     let level = without_rating(|run| {
         run.start.scenario.stacks[1].layers[0].options.insert("level".into(), "linear".into());

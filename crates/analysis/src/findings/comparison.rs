@@ -159,7 +159,7 @@ pub struct Charges {
     /// Whether these have sentences.
     #[serde(skip)]
     pub says_directions: bool,
-    /// CPU time an I/O at load, host and guest together.
+    /// CPU time per I/O at load, host and guest together.
     pub cpu: ChargeFinding,
     /// Why it is not representative.
     pub emulated: Option<String>,

@@ -30,7 +30,7 @@ pub struct Efficiency {
     /// What the layout may do to get past that bound, beside a cache.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub unless: Option<&'static str>,
-    /// Reads and writes apart, each against what is possible of it alone; only of a mix.
+    /// Reads and writes apart, each against the limit of a load of that direction alone; only of a mix.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub directions: Vec<DirectionEfficiency>,
     /// Why its figures are not representative.

@@ -45,7 +45,7 @@ pub enum Of {
     Iops,
     /// CPU time in user mode an I/O.
     UserNs,
-    /// CPU time an I/O.
+    /// CPU time per I/O.
     CpuNs,
     /// Share of the kernel in the CPU time.
     KernelShare,

@@ -114,7 +114,7 @@ fn judge_file(found: &Inspection) -> Verdict {
     reasons.extend(used(&found.occupied));
     let hint = match found.marker.as_ref().filter(|_| ours) {
         None => {
-            "name a path that does not exist, with size=4GiB to have the file created; to only read this one, leave size= out".into()
+            "to only read this file, leave size= out; to have a file created, name a path that does not exist, with size=4GiB".into()
         }
         Some(marker) => format!(
             "run {} made it: if it was killed, iotax clean takes down what it left; else stop what uses it, or name another path",
@@ -190,7 +190,7 @@ fn gives_up(given: &Consent, signature: &str) -> bool {
 
 fn not_seen(found: &Inspection, matters: impl Fn(Check) -> bool) -> impl Iterator<Item = String> {
     let blind = found.unchecked.iter().filter(move |blind| matters(blind.check));
-    blind.map(|blind| format!("it could not be checked: {}", blind.why))
+    blind.map(|blind| format!("iotax could not check all of it: {}", blind.why))
 }
 
 fn judge_device(found: &Inspection, consent: &[Consent]) -> Verdict {
@@ -213,8 +213,8 @@ fn judge_device(found: &Inspection, consent: &[Consent]) -> Verdict {
     // No hint how to consent: consent does not open what is in use.
     let hint = match reasons.is_empty() {
         true => {
-            "a device is written only if iotax can see who uses it; or measure a file: file:PATH,size=4GiB, or a drive of a lab: \
-             nvme0 @lab"
+            "iotax writes to a device only if it can see who uses it; measure a file (file:PATH,size=4GiB) or a drive of a lab \
+             (nvme0 @lab) instead"
         }
         false => "name another device, or stop what uses it",
     };
@@ -433,7 +433,7 @@ mod tests {
                 "others' processes unseen",
                 &blind,
                 &["serial=S1"],
-                Err("it could not be checked: other users' processes"),
+                Err("iotax could not check all of it: other users' processes"),
             ),
             ("read-only", &read_only, &["serial=S1"], Err("read-only")),
             ("not sampled", &unsampled, &["serial=S1"], Err("not sampled")),
@@ -489,7 +489,7 @@ mod tests {
         }
         let mut blind = disk(Some("S1"), None);
         blind.unchecked.push(Unchecked { check: Check::Content, why: "unreadable".into() });
-        assert!(take(&blind, &[]).unwrap_err().contains("it could not be checked: unreadable"));
+        assert!(take(&blind, &[]).unwrap_err().contains("iotax could not check all of it: unreadable"));
         let mut mounted = carrying(&["ext4"]);
         mounted.occupied.push(using(Use::Mounted, "sdb1 is mounted at /srv"));
         for refused in [take(&mounted, &[]).unwrap_err(), judge_free(&mounted).unwrap_err().to_string()] {

@@ -136,8 +136,8 @@ fn check_members(spec: &LayerSpec, level: u8, below: &Exposed) -> Result<()> {
     );
     ensure!(
         below.block,
-        "{}: mdraid needs block devices below it, and there are files; hint: name drives, those of a lab: [nvme0,nvme1] @lab, or loop devices: \
-         losetup --find --show FILE",
+        "{}: mdraid requires block devices, and its members are files; hint: use drives, drives of a lab ([nvme0,nvme1] @lab), or loop devices \
+         (losetup --find --show FILE)",
         spec.origin
     );
     let hint = if level == 0 { UNEVEN_STRIPE_HINT } else { UNEVEN_HINT };

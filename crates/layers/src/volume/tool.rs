@@ -192,7 +192,7 @@ fn check_members(spec: &LayerSpec, tool: &Tool, below: &Exposed) -> Result<()> {
     let no_path = below.paths.iter().find(|path| matches!(path, PathRef::Bdev { .. }));
     ensure!(
         (below.block || tool.files) && no_path.is_none(),
-        "{}: {} needs block devices below it; hint: name drives, or loop devices: losetup --find --show FILE",
+        "{}: {} requires block devices; hint: use drives, or loop devices (losetup --find --show FILE), or set files = true in its [tool.NAME] if the engine takes files",
         spec.origin,
         tool.name
     );

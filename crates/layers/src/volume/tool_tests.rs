@@ -136,7 +136,7 @@ fn what_makes_no_volume_is_refused_before_anything_is_made() {
             refused(&[("size", "1000MiB")], &over(3, 10 * GIB)),
             "size=1000MiB is no whole number of 1 GiB, which array takes",
         ),
-        (refused(&[], &Exposed { block: false, ..over(2, 10 * GIB) }), "needs block devices below it"),
+        (refused(&[], &Exposed { block: false, ..over(2, 10 * GIB) }), "requires block devices"),
     ];
     for (refused, wanted) in cases {
         assert!(refused.starts_with("here: ") && refused.contains(wanted), "{refused}");

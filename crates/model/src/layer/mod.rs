@@ -149,7 +149,7 @@ pub struct LayerHelp {
     pub block: Option<fn(&LayerSpec) -> u64>,
     /// A cache in memory below the load, which no direct I/O passes by.
     pub memory_cache: Option<MemoryCache>,
-    /// What of it holds data that was read in memory of its own, for people.
+    /// The name of its read cache, for messages; `None`: it has no read cache of its own.
     pub caches_reads: Option<&'static str>,
     /// Commands that its initiator has at its target at one time.
     pub in_flight: Option<InFlight>,
@@ -211,8 +211,8 @@ pub struct MemoryCache {
 pub struct InFlight {
     /// The option, of each queue.
     pub option: &'static str,
-    /// The option of how many queues there are, one for each processor where it is not written or there is no such option; `None`:
-    /// there is one.
+    /// The option that sets the number of queues. If it is not written, or the layer has no such option, there is one queue per
+    /// processor; `None`: there is a single queue.
     pub queues: Option<&'static str>,
 }
 

@@ -337,7 +337,8 @@ impl Parts {
         let of_all =
             [("[table]", self.table.take().is_some()), ("[published]", self.published.take().is_some())];
         for (what, _) in of_all.into_iter().filter(|(_, is_there)| *is_there) {
-            self.notes.push(format!("{what} is left out: it is about all stacks, and --only names some"));
+            self.notes
+                .push(format!("{what} is left out: it needs all stacks, and --only selects some of them"));
         }
         Ok(())
     }
@@ -372,14 +373,14 @@ impl Parts {
             let options = options.join(" ");
             let fault = match named == 1 && !options.is_empty() {
                 true => Fault::hint(
-                    format!("the file names its own workloads, and {options} would be another one"),
+                    format!("the scenario has its own workloads, so {options} cannot be given"),
                     format!(
-                        "leave {options} out (only --size may stand beside them), or set it in a copy of the file"
+                        "leave {options} out, or change a copy of the scenario; only --size can be combined with its workloads"
                     ),
                 ),
                 false => Fault::hint(
-                    "workloads are named in two places",
-                    "name them in one way: in a file, as words, or by a profile",
+                    "workloads are given in two ways",
+                    "use one way: a scenario, options such as --rw, or --profile",
                 ),
             };
             return Err(InputError::new(COMMAND_LINE, fault));

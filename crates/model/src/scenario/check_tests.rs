@@ -72,7 +72,7 @@ fn size_on_the_command_line_is_that_of_all_loads_of_a_scenario() {
     assert_eq!(sizes(words(&[("size", "1GiB")]).unwrap()), [Some(1 << 30); 2]);
     assert!(words(&[("size", "5GiB")]).unwrap_err().to_string().contains("command line"));
     let refused = words(&[("size", "1GiB"), ("bs", "8KiB")]).unwrap_err().to_string();
-    assert!(refused.contains("only --size may stand"), "{refused}");
+    assert!(refused.contains("only --size can be combined"), "{refused}");
 }
 
 #[test]
@@ -91,7 +91,7 @@ fn a_file_of_another_host_has_one_size_and_is_kept_if_any_stack_says_so() {
     let refused = |texts: &[String]| of(texts).unwrap_err();
     let two = refused(&[there(",size=1GiB"), there(",size=2GiB") + " | loop"]);
     assert!(two.contains("ssh:vm1:/srv/x.img is given two sizes"), "{two}");
-    assert!(refused(&[there(",keep=true")]).contains("no size= is named"));
+    assert!(refused(&[there(",keep=true")]).contains("keep=true requires size="));
     assert!(refused(&[there(",size=1GiB,keep=true,agent=fio")]).contains("always removed"));
     let restarted = refused(&[there(",size=1GiB") + " | domain(cache=none)"]);
     assert!(restarted.contains("\"domain\" restarts the machine"), "{restarted}");
@@ -608,10 +608,7 @@ fn an_option_of_a_load_beside_a_file_that_has_loads_is_refused_by_its_name() {
     let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../../scenarios/e2-ceph.toml");
     let request = Request { words: vec![("bs".into(), "8KiB".into())], ..Request::default() };
     let why = from_path(Path::new(file), &request).unwrap_err().to_string();
-    assert!(
-        why.contains("names its own workloads, and --bs would be another one; hint: leave --bs out"),
-        "{why}"
-    );
+    assert!(why.contains("has its own workloads, so --bs cannot be given; hint: leave --bs out"), "{why}");
 }
 
 #[test]

@@ -108,17 +108,17 @@ fn can_begin_together(members: &[MediumExpr], media: &[Medium], joined: bool) ->
     };
     let (expr, first) = (&members[at], &members[0]);
     let why = format!(
-        "\"{}\" is {}, and \"{}\" {}: they cannot be joined",
+        "\"{}\" is {} and \"{}\" is {}: members in different places cannot be joined",
         expr.body,
         place(&media[at]),
         first.body,
         place(&media[0]),
     );
-    Err(TextFault::new(expr.span.clone(), Fault::hint(why, "name members of one place")))
+    Err(TextFault::new(expr.span.clone(), Fault::hint(why, "use members that are all in one place")))
 }
 
-/// Of a fio that is started over ssh neither begin nor end is known better than the time that ssh takes: whether it ran together
-/// with others could not be told.
+/// Refuses fio over ssh beside other places: its start and end are known only as exactly as the time that ssh takes, so iotax could
+/// not check that it ran together with the others.
 fn of_our_own(members: &[MediumExpr], media: &[Medium]) -> Checked<()> {
     let several = media.iter().any(|medium| medium.place() != media[0].place());
     let Some(at) = media.iter().position(|medium| several && medium.agent() == Agent::Fio) else {

@@ -253,8 +253,7 @@ impl Stack {
         self.guests() * self.medium.places().len().max(1) as u32
     }
 
-    /// Whether it differs from one of more places in nothing but how many guests stand side by side, or in which of its places
-    /// load.
+    /// Whether it differs from `other`, which loads more places, only in the number of guests or in which of its places load.
     pub fn is_but_for_copies(&self, other: &Stack) -> bool {
         // An option that is written as its default is the default.
         let same = |(a, b): (&LayerSpec, &LayerSpec)| {

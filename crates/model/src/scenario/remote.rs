@@ -48,8 +48,8 @@ pub(super) fn medium(expr: &MediumExpr) -> Checked<Medium> {
     let keep = options.get("keep").map_or(Ok(false), |option| flag(option))?;
     if keep && (size.is_none() || agent == Agent::Fio) {
         let why = match agent {
-            Agent::Fio => "a file that is made without iotax there (agent=fio) is always removed",
-            Agent::Iotax => "keep=true is for a file that iotax creates, and no size= is named",
+            Agent::Fio => "keep=true cannot be combined with agent=fio: that file is always removed",
+            Agent::Iotax => "keep=true requires size=: it applies only to a file that iotax creates",
         };
         return Err(at(Fault::hint(why, "leave keep out")));
     }

@@ -152,8 +152,8 @@ fn fits(cell: &Cell, help: &LayerHelp, layer: &LayerExpr, place: Option<&Place>)
         fault
     } else if help.restarts_place && cell.medium.members().iter().any(is_made_elsewhere) {
         Fault::hint(
-            format!("\"{name}\" restarts the machine, and iotax would have to create a file in it (size=)"),
-            "name a device, or a file that is there without size=",
+            format!("\"{name}\" restarts the machine, so iotax cannot create a file (size=) in it"),
+            "use a device, or an existing file without size=",
         )
     } else if help.anywhere {
         return Ok(());
@@ -233,10 +233,10 @@ fn not_in_several_places(cell: &Cell, name: &str) -> Option<Fault> {
     (places.len() > 1).then(|| {
         Fault::hint(
             format!(
-                "each([..]) in several places ({}) is measured bare, and \"{name}\" is in one",
+                "each([..]) has members in several places ({}), and \"{name}\" can only be set up in one place",
                 places.join(", ")
             ),
-            format!("leave \"{name}\" out, or name members of one place"),
+            format!("leave \"{name}\" out, or use members that are all in one place"),
         )
     })
 }

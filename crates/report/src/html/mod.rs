@@ -260,7 +260,7 @@ fn three_words(three: &Table) -> Markup {
         p class="soft" {
             "Changes against the baseline. Latencies are those under the same offered load; added CPU/IO is of host and guest "
             "together."
-            @if at_once { span class="wide" { " All at once: the change of the rate with an interval that holds together with those of all comparisons of the run." } }
+            @if at_once { span class="wide" { " All at once: the change of the rate with a simultaneous 95 % interval, which holds for all comparisons of the run together." } }
         }
     }
 }
@@ -358,7 +358,7 @@ fn forest(comparisons: &[&Comparison], zone: f64, named: impl Fn(&Comparison) ->
 /// Head and figure of a kind of charge.
 type PickCharge = (&'static str, fn(&Charges) -> &ChargeFinding);
 const LATENCY: PickCharge = ("Mean latency under the same load, against", |charges| &charges.latency);
-const CPU: PickCharge = ("CPU time an I/O, against", |charges| &charges.cpu);
+const CPU: PickCharge = ("CPU time per I/O, against", |charges| &charges.cpu);
 
 /// Only intervals: of a stack that has none the sentences say why, and a value by itself stands in the table.
 fn charge_forest(workload: &WorkloadFindings, (head, pick): PickCharge, zone: f64) -> Markup {

@@ -66,7 +66,9 @@ fn not_among(what: &str, there: &[String]) -> String {
     let shown: Vec<&str> = there.iter().take(MOST_NAMES).map(String::as_str).collect();
     let more = if there.len() > MOST_NAMES { ", ..." } else { "" };
     match shown.as_slice() {
-        [] => format!("{what}, and no other; hint: create one first, iotax creates none there"),
+        [] => format!(
+            "{what}, nor any other; hint: create one first; iotax creates nothing in an existing cluster"
+        ),
         all => format!("{what}; hint: name one of these: {}{more}", all.join(", ")),
     }
 }
@@ -110,7 +112,7 @@ mod tests {
                 && said.ends_with("p9, ..."),
             "{said}"
         );
-        assert!(not_among("the pool vms has no image i", &[]).contains("no image i, and no other; hint: "));
+        assert!(not_among("the pool vms has no image i", &[]).contains("no image i, nor any other; hint: "));
     }
 
     #[test]

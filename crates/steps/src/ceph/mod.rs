@@ -91,13 +91,13 @@ impl Cluster<'_> {
             .with_context(|| format!("cannot parse the output of {program} {}", words.join(" ")))
     }
 
-    /// In a clause, for who waits for an I/O in a pool of it in vain.
+    /// A clause on the state of the cluster, for the error of an I/O in `pool` that did not complete.
     pub fn how_it_is(&self, pool: &str) -> String {
         let asked = self.run("ceph", &["--connect-timeout", SOON, "-s", "--format", "json"]);
         let read = |text: String| status::parse(&serde_json::from_str(text.trim()).ok()?);
         let how = match asked.map(read) {
             Ok(Some(status)) => format!("reports {status}"),
-            Ok(None) => "reports too little of its state".to_owned(),
+            Ok(None) => "reports an incomplete status".to_owned(),
             Err(_) => format!("does not answer within {SOON} s"),
         };
         format!("the cluster of the pool {pool} {how}; hint: check that its mons and OSDs run (ceph -s)")
@@ -109,7 +109,7 @@ impl Cluster<'_> {
         // Without the command before it.
         let own = words.split_once(" failed (").and_then(|(_, rest)| rest.split_once("): "));
         let own = own.map_or(words, |(_, own)| own);
-        let last = own.lines().map(str::trim).rfind(|line| !line.is_empty()).unwrap_or("it wrote nothing");
+        let last = own.lines().map(str::trim).rfind(|line| !line.is_empty()).unwrap_or("no error message");
         let has = |word: &str| own.contains(word);
         let keyring = own.lines().find_map(|line| line.split_once("unable to find a keyring on "));
         match () {
@@ -118,8 +118,8 @@ impl Cluster<'_> {
             )),
             // It complains of a key too where none is needed.
             () if has("timed out") || has("did not end within") => Failed::need(format!(
-                "the cluster of {conf} does not answer: no mon of it can be reached; hint: check mon_host in {conf}, and that \
-                 its mons run and have a quorum"
+                "the cluster of {conf} does not answer: none of its mons can be reached; hint: check mon_host in {conf}, and \
+                 that the mons run and have a quorum"
             )),
             () if keyring.is_some() => Failed::input(format!(
                 "cannot read the key of client.admin from {}; hint: copy the keyring of the cluster there, or set keyring = \
@@ -127,8 +127,8 @@ impl Cluster<'_> {
                 keyring.map_or("its keyring", |(_, path)| path)
             )),
             () if has("permission denied") || has("errno 13") => Failed::input(format!(
-                "the cluster of {conf} refuses client.admin: {last}; hint: check the key in its keyring against ceph auth \
-                 get client.admin"
+                "the cluster of {conf} refuses client.admin: {last}; hint: compare the key in its keyring with the output of \
+                 `ceph auth get client.admin`"
             )),
             () => Failed::need(format!(
                 "the cluster of {conf} does not answer: {last}; hint: ceph --conf {conf} -s"
@@ -192,7 +192,10 @@ mod tests {
         let away = of(
             "2026-11-26 7f -1 auth: unable to find a keyring on /k: (2) No such file or directory\ntimed out",
         );
-        assert!(away.0 == UNMET_NEED && away.1.contains("/c.conf does not answer: no mon of it"), "{away:?}");
+        assert!(
+            away.0 == UNMET_NEED && away.1.contains("/c.conf does not answer: none of its mons"),
+            "{away:?}"
+        );
         assert_eq!(of("something else").0, UNMET_NEED);
     }
 }

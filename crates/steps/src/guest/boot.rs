@@ -83,8 +83,8 @@ impl Limits {
         }
     }
 
-    /// The same where so many guests boot on one processor, which each of them gets less of. There is an end to it, so that
-    /// a guest that hangs among very many is found within the hour.
+    /// The limits when this many guests boot on one processor, each with a share of it. The factor is capped, so that a guest that
+    /// hangs is found within an hour.
     #[must_use]
     pub fn of_crowd(self, guests: u32) -> Limits {
         let times = guests.clamp(1, MOST_TURNS);

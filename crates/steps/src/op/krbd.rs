@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::Duration;
 
-/// A device that udev or somebody else looks at cannot be unmapped: so often, a second apart, it is tried again.
+/// How often unmapping is tried, 1 s apart: it fails while udev or another program has the device open.
 const TRIES: u32 = 10;
 
 /// `rbd device map`.
@@ -121,13 +121,13 @@ impl ManagedResource for MapRbd {
         let words: Vec<&str> = words.iter().map(String::as_str).collect();
         let device = self.cluster().run("rbd", &words).with_context(|| {
             format!(
-                "cannot map rbd:{name}; hint: dmesg has the kernel's reason; kernels before 5.11 need ms-mode=legacy, \
-                 and one that does not know a feature of the image names it"
+                "cannot map rbd:{name}; hint: dmesg shows the kernel's reason, such as an image feature that it does not \
+                 support; kernels before 5.11 require ms-mode=legacy"
             )
         })?;
         let device = PathBuf::from(device.trim());
         settle();
-        ensure!(self.mapped().contains(&device), "{} does not show rbd:{name}", device.display());
+        ensure!(self.mapped().contains(&device), "{} is not mapped to rbd:{name}", device.display());
         Ok(StepOutput::at(device))
     }
 
@@ -160,7 +160,7 @@ impl ManagedResource for MapRbd {
         let device = made.path.as_ref().context("no device was recorded")?;
         ensure!(
             self.mapped().contains(device),
-            "{} does not show rbd:{} any more",
+            "{} is no longer mapped to rbd:{}",
             device.display(),
             self.name()
         );

@@ -34,11 +34,11 @@ use std::time::{Duration, Instant};
 const WORDS_SHOWN: usize = 2000;
 /// udev has made the device's node by then.
 const APPEARS_WITHIN: Duration = Duration::from_secs(10);
-/// What goes by itself once every command of `undo` has succeeded is gone by then.
+/// After every `undo` command has succeeded, the volume must disappear within this time.
 const GOES_WITHIN: Duration = Duration::from_secs(30);
-/// Whoever waits for it hears of that from then on.
+/// A wait is reported to the user after this time.
 const SAID_AFTER: Duration = Duration::from_secs(2);
-/// Who has asked for the end is kept waiting for so long.
+/// After Ctrl-C, a wait ends when it has taken this long in all.
 const STOPPED_WITHIN: Duration = Duration::from_secs(10);
 /// Between two looks at what goes on by itself.
 const PAUSE: Duration = Duration::from_millis(200);
@@ -339,8 +339,8 @@ impl MakeByTool {
         ensure!(
             bytes >= self.bytes,
             lies(format!(
-                "{shown} has {}, less than the {} of its capacity; hint: check what make created, and capacity in \
-                 [tool.{}]; if the engine keeps a part of each member for itself, raise reserve",
+                "{shown} has {}, less than the expected capacity of {}; hint: check what make created, and capacity in \
+                 [tool.{}]; if the engine reserves a part of each member, raise reserve",
                 show_bytes(bytes),
                 show_bytes(self.bytes),
                 self.tool

@@ -154,7 +154,7 @@ fn whatever_a_program_does_wrong_is_named_and_nothing_is_left() {
         (
             "makes",
             |op| op.bytes = 3 << 20,
-            "iotax-r-tool0.img has 2 MiB, less than the 3 MiB of its capacity; hint: ",
+            "iotax-r-tool0.img has 2 MiB, less than the expected capacity of 3 MiB; hint: ",
         ),
         ("echo $name >> $list; mkdir $run/$name.img", |_| {}, "is not a file in the run's folder"),
         (

@@ -264,7 +264,8 @@ fn install(host: &str, run_id: &str, options: &SshOptions) -> Result<Folder, Wir
             return Err(said.error(host, format!("{why}; hint: {WITHOUT_AGENT}")));
         }
         Some("exists") => {
-            let why = format!("a folder iotax-{run_id} is there already; hint: iotax clean {run_id}");
+            let why =
+                format!("the folder iotax-{run_id} already exists on the host; hint: iotax clean {run_id}");
             let error = said.error(host, why.clone());
             return Err(WireError { fault: WireFault::Occupied(why), ..error });
         }
@@ -279,8 +280,10 @@ fn install(host: &str, run_id: &str, options: &SshOptions) -> Result<Folder, Wir
             ));
         }
         _ => {
-            return Err(said
-                .error(host, format!("its shell did not run our script to the end; hint: {WITHOUT_AGENT}")));
+            return Err(said.error(
+                host,
+                format!("the host's shell did not run iotax's script to the end; hint: {WITHOUT_AGENT}"),
+            ));
         }
     };
     let expected = format!("{sum} {size}");
@@ -440,16 +443,22 @@ pub fn without_connection(host: &str, words: &str) -> String {
     const HINTS: [(&[&str], &str); 3] = [
         (
             &["could not resolve"],
-            "check the name, or give the host its address: in DNS, in /etc/hosts, or as \"Host NAME\" with \
-             \"HostName ADDRESS\" in ~/.ssh/config",
+            "check the name, or add its address to DNS, to /etc/hosts, or to ~/.ssh/config (\"Host NAME\" with \
+             \"HostName ADDRESS\")",
         ),
         (&["connection refused"], "start sshd there, or name its port in ~/.ssh/config (Port)"),
-        (&["timed out", "no route to host"], "check that the host is up and that no firewall is between"),
+        (
+            &["timed out", "no route to host"],
+            "check that the host is up and that no firewall blocks its ssh port",
+        ),
     ];
-    let last = words.lines().map(str::trim).rfind(|line| !line.is_empty()).unwrap_or("ssh says nothing");
+    let last = words.lines().map(str::trim).rfind(|line| !line.is_empty()).unwrap_or("ssh gave no reason");
     let words = words.to_ascii_lowercase();
     let known = HINTS.iter().find(|(signs, _)| signs.iter().any(|sign| words.contains(sign)));
-    let by_hand = format!("\"ssh {} true\" must work without a question", shell::word(host));
+    let by_hand = format!(
+        "set up ssh so that `ssh {} true` works without a prompt (key, known_hosts)",
+        shell::word(host)
+    );
     let hint = known.map_or(by_hand, |(_, hint)| (*hint).to_owned());
     format!("cannot connect: {}; hint: {hint}", last.trim_end_matches('.'))
 }

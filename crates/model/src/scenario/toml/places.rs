@@ -54,8 +54,10 @@ impl Source<'_> {
             return Ok((None, Described { facts, vm: None }));
         }
         if Place::from(name).is_host() {
-            let fault =
-                Fault::hint("\"host\" is this host", "choose another name; of this host only facts are said");
+            let fault = Fault::hint(
+                "\"host\" is this host",
+                "choose another name; [place.host] can only have `facts`",
+            );
             return Err(self.fault(&words.span(), fault));
         }
         let texts = values.iter().map(|(key, (_, value))| (*key, value.get_ref().as_str())).collect();

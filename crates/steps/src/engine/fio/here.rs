@@ -97,7 +97,7 @@ impl Site for Here {
             Some(client) => EngineError::Fio {
                 status: format!("ended after {} s", limit.as_secs()),
                 words: format!(
-                    "its I/O did not come back; {}",
+                    "its I/Os did not complete; {}",
                     Cluster { conf: &client.conf }.how_it_is(&client.pool)
                 ),
             },

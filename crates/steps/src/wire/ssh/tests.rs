@@ -189,7 +189,7 @@ fn measures_over_a_real_sshd_and_leaves_nothing() {
         let offset = peer.clock_offset().unwrap();
         assert!(offset.offset_ns.unsigned_abs() <= offset.round_trip_ns, "{offset:?}");
         let again = connect(host, &id, &sshd.options).err().expect("the folder exists");
-        assert!(again.to_string().contains("is there already"), "{again}");
+        assert!(again.to_string().contains("already exists on the host"), "{again}");
         assert!(folder.exists(), "the second connection removed the first one's agent");
         drop(peer);
         wait_until_gone(&folder);
