@@ -110,7 +110,7 @@ fn what_cannot_be_loaded_at_once_is_refused_with_the_member() {
     let here_and_there = format!("each([{one},ssh:vm7:/dev/vda])");
     for layer in ["loop", "vm", "split(2)"] {
         let stack = format!("{here_and_there} | {layer}");
-        refused(&[&stack], &["in several places (host, ssh:vm7)", "is measured bare", "hint"]);
+        refused(&[&stack], &["in several places (host, ssh:vm7)", "can only be set up in one place", "hint"]);
     }
     refused(&[&format!("each([{one},file:/no/such.img])")], &["/no/such.img does not exist", "size="]);
     std::fs::write(rig.path("real.img"), vec![1; 1 << 20]).unwrap();

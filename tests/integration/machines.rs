@@ -352,7 +352,10 @@ fn a_person_moves_a_drive_and_resume_goes_on() {
                 says(&said, &["waits for a manual step before", &moves, "reason: "]);
                 let error = said.split("waits for a manual step before").last().unwrap_or_default();
                 assert_eq!(error.matches("iotax resume").count(), 1, "{said}");
-                says(&rig.expect(0, &["list"]), &[" waits for a manual step ", "when it is done: iotax"]);
+                says(
+                    &rig.expect(0, &["list"]),
+                    &[" waits for a manual step ", "after the manual step: iotax"],
+                );
             }
             _ => panic!("{said}"),
         }

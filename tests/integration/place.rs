@@ -97,11 +97,11 @@ fn a_file_with_a_size_is_created_on_another_host_and_kept_only_if_asked() {
     assert_eq!(std::os::unix::fs::MetadataExt::ino(&path.metadata().unwrap()), inode, "reused, not removed");
     let larger = run(&there.replace("64MiB", "128MiB"), "randread");
     assert_eq!(larger.status.code(), Some(2), "{}", words(&larger));
-    says(&words(&larger), &["holds 64 MiB, not 128 MiB"]);
+    says(&words(&larger), &["with a size of 64 MiB, not 128 MiB"]);
     std::fs::write(&path, vec![7u8; 64 << 20]).unwrap();
     let theirs = run(&there, "randread");
     assert_eq!(theirs.status.code(), Some(2), "{}", words(&theirs));
-    says(&words(&theirs), &["not a file of iotax", "to only read this one, leave size= out"]);
+    says(&words(&theirs), &["not a file of iotax", "to only read this file, leave size= out"]);
     assert_eq!(std::fs::read(&path).unwrap(), vec![7u8; 64 << 20]);
     let absent = run(&format!("ssh:elsewhere:{}", rig.path("absent.img").display()), "randread");
     assert_eq!(absent.status.code(), Some(2), "{}", words(&absent));
