@@ -2,21 +2,21 @@
 
 use super::number::{Shown, share, three_digits};
 use super::sheet;
-use super::table::Table;
+use super::table::{PartRow, Table};
 use iotax_analysis::findings::Figure;
 use iotax_analysis::findings::WorkloadFindings;
 use iotax_analysis::findings::crowd::{Crowd, CrowdDirection, PlaceRow, Scaling};
 
 /// A row a stack whose load runs in several places, of a mix one below it for each direction; `None` where there is none.
 pub(super) fn table(workload: &WorkloadFindings) -> Option<Table> {
-    let lines: Vec<Line> = workload.crowds.iter().flat_map(Line::of).collect();
+    let lines: Vec<Line> = workload.crowds.iter().flat_map(|one| Line::all(one, &one.directions)).collect();
     if lines.is_empty() {
         return None;
     }
     let mut table = Table::default();
     let cells = |cell: &dyn Fn(&Line) -> String| lines.iter().map(cell).collect::<Vec<_>>();
     let whole = |cell: &dyn Fn(&Crowd) -> String| {
-        cells(&|line| if line.direction.is_none() { cell(line.crowd) } else { "-".to_owned() })
+        cells(&|line| if line.direction.is_none() { cell(line.whole) } else { "-".to_owned() })
     };
     table.push("at once", 0, cells(&|line| line.name()));
     table.push("slowest", 0, cells(&|one| of_place(one.slowest())));
@@ -42,48 +42,40 @@ pub(super) fn table(workload: &WorkloadFindings) -> Option<Table> {
 }
 
 /// A line of the table: a stack, or below it one direction of it.
-struct Line<'a> {
-    crowd: &'a Crowd,
-    direction: Option<&'a CrowdDirection>,
-}
+type Line<'a> = PartRow<'a, Crowd, CrowdDirection>;
 
-impl<'a> Line<'a> {
-    fn of(crowd: &'a Crowd) -> impl Iterator<Item = Line<'a>> {
-        let directions = crowd.directions.iter().map(Some);
-        std::iter::once(None).chain(directions).map(move |direction| Line { crowd, direction })
-    }
-
+impl<'a> PartRow<'a, Crowd, CrowdDirection> {
     fn name(&self) -> String {
-        let without = match self.crowd.left_out.as_slice() {
+        let without = match self.whole.left_out.as_slice() {
             [] => String::new(),
             names => format!(" without {}", names.join(", ")),
         };
         match self.direction {
             Some(one) => format!("  {}s", one.direction),
-            None if without.is_empty() => marked(self.crowd),
-            None => format!("{}{without}", marked(self.crowd)),
+            None if without.is_empty() => marked(self.whole),
+            None => format!("{}{without}", marked(self.whole)),
         }
     }
 
     fn slowest(&self) -> &(String, f64) {
-        self.direction.map_or(&self.crowd.slowest, |one| &one.slowest)
+        self.direction.map_or(&self.whole.slowest, |one| &one.slowest)
     }
 
     fn fastest(&self) -> &(String, f64) {
-        self.direction.map_or(&self.crowd.fastest, |one| &one.fastest)
+        self.direction.map_or(&self.whole.fastest, |one| &one.fastest)
     }
 
     fn spread(&self) -> &Figure {
-        self.direction.map_or(&self.crowd.spread, |one| &one.spread)
+        self.direction.map_or(&self.whole.spread, |one| &one.spread)
     }
 
     fn jain(&self) -> &Figure {
-        self.direction.map_or(&self.crowd.jain, |one| &one.jain)
+        self.direction.map_or(&self.whole.jain, |one| &one.jain)
     }
 
     /// `2.01 +- 0.03 of 4`: the rate of the many over that of the fewer, and how many times as many there are.
     fn times(&self) -> String {
-        let Some(scaling) = &self.crowd.scaling else { return "-".to_owned() };
+        let Some(scaling) = &self.whole.scaling else { return "-".to_owned() };
         let ratio = self.direction.map_or(Some(&scaling.ratio), |one| one.ratio.as_ref());
         let Some(shown) = ratio.map(Shown::of) else { return "-".to_owned() };
         match shown.digits() {
@@ -93,7 +85,7 @@ impl<'a> Line<'a> {
     }
 
     fn efficiency(&self) -> String {
-        let Some(scaling) = &self.crowd.scaling else { return "-".to_owned() };
+        let Some(scaling) = &self.whole.scaling else { return "-".to_owned() };
         let efficiency = self.direction.map_or(Some(&scaling.efficiency), |one| one.efficiency.as_ref());
         efficiency.map_or_else(|| "-".to_owned(), |figure| share(figure).cell())
     }

@@ -1,7 +1,7 @@
 //! Stacks against what their drives could do: a row a stack and source of the drives' figures.
 
 use super::number::{Shown, share};
-use super::table::Table;
+use super::table::{PartRow, Table};
 use iotax_analysis::findings::efficiency::{By, DirectionEfficiency, Efficiency};
 use iotax_analysis::findings::{Figure, WorkloadFindings};
 
@@ -27,14 +27,15 @@ pub(super) fn legend(workload: &WorkloadFindings) -> String {
 
 /// `None` where nothing is known of the drives.
 pub(super) fn table(workload: &WorkloadFindings) -> Option<Table> {
-    let lines: Vec<Line> = workload.efficiency.iter().flat_map(Line::of).collect();
+    let lines: Vec<Line> =
+        workload.efficiency.iter().flat_map(|one| Line::all(one, &one.directions)).collect();
     if lines.is_empty() {
         return None;
     }
     let mut table = Table::default();
     let cells = |cell: &dyn Fn(&Line) -> String| lines.iter().map(cell).collect::<Vec<_>>();
     let whole = |cell: &dyn Fn(&Efficiency) -> String| {
-        let cell = |line: &Line| if line.direction.is_none() { cell(line.one) } else { String::new() };
+        let cell = |line: &Line| if line.direction.is_none() { cell(line.whole) } else { String::new() };
         cells(&cell)
     };
     let of = |figure: Option<&Figure>| figure.map_or_else(String::new, |figure| share(figure).cell());
@@ -57,35 +58,27 @@ pub(super) fn table(workload: &WorkloadFindings) -> Option<Table> {
 }
 
 /// A line of the table: a stack, or below it one direction of a mix.
-struct Line<'a> {
-    one: &'a Efficiency,
-    direction: Option<&'a DirectionEfficiency>,
-}
+type Line<'a> = PartRow<'a, Efficiency, DirectionEfficiency>;
 
-impl<'a> Line<'a> {
-    fn of(one: &'a Efficiency) -> impl Iterator<Item = Line<'a>> {
-        let directions = one.directions.iter().map(Some);
-        std::iter::once(None).chain(directions).map(move |direction| Line { one, direction })
-    }
-
+impl<'a> PartRow<'a, Efficiency, DirectionEfficiency> {
     fn name(&self) -> String {
-        let emulated = if self.one.emulated.is_some() { " ~" } else { "" };
+        let emulated = if self.whole.emulated.is_some() { " ~" } else { "" };
         match self.direction {
             Some(direction) => format!("  {}s", direction.direction),
-            None => format!("{}{emulated}", self.one.stack),
+            None => format!("{}{emulated}", self.whole.stack),
         }
     }
 
     fn share(&self) -> &Figure {
-        self.direction.map_or(&self.one.share, |direction| &direction.share)
+        self.direction.map_or(&self.whole.share, |direction| &direction.share)
     }
 
     fn could(&self) -> &Figure {
-        self.direction.map_or(&self.one.could, |direction| &direction.could)
+        self.direction.map_or(&self.whole.could, |direction| &direction.could)
     }
 
     fn of_all(&self) -> Option<&Figure> {
-        self.direction.map_or(self.one.of_all.as_ref(), |direction| direction.of_all.as_ref())
+        self.direction.map_or(self.whole.of_all.as_ref(), |direction| direction.of_all.as_ref())
     }
 }
 

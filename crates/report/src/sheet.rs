@@ -2,7 +2,7 @@
 
 use super::imported;
 use super::number::{Shown, change, remark};
-use super::table::Table;
+use super::table::{PartRow, Table};
 use super::verdicts;
 use iotax_analysis::findings::{
     Bill, BillDirection, BillLine, Comparison, DirectionRow, Figure, Findings, JointBill, Latency,
@@ -255,45 +255,38 @@ pub(super) fn bill_lines(bill: &Bill) -> Vec<&BillLine> {
 }
 
 /// A line of the table of a bill: a layer, or below it one direction of it.
-struct BillRow<'a> {
-    line: &'a BillLine,
-    direction: Option<&'a BillDirection>,
-}
+type BillRow<'a> = PartRow<'a, BillLine, BillDirection>;
 
-impl<'a> BillRow<'a> {
-    fn of(line: &'a BillLine) -> impl Iterator<Item = BillRow<'a>> {
-        let directions = line.directions.iter().map(Some);
-        std::iter::once(None).chain(directions).map(move |direction| BillRow { line, direction })
-    }
-
+impl<'a> PartRow<'a, BillLine, BillDirection> {
     fn name(&self) -> String {
-        match (self.direction, &self.line.emulated) {
+        match (self.direction, &self.whole.emulated) {
             (Some(one), _) => format!("  {}s", one.direction),
-            (None, Some(_)) => format!("{} ~", self.line.layer),
-            (None, None) => self.line.layer.clone(),
+            (None, Some(_)) => format!("{} ~", self.whole.layer),
+            (None, None) => self.whole.layer.clone(),
         }
     }
 
     fn ratio(&self) -> &'a Figure {
-        self.direction.map_or(&self.line.ratio, |one| &one.ratio)
+        self.direction.map_or(&self.whole.ratio, |one| &one.ratio)
     }
 
     fn added_latency(&self) -> &'a Figure {
-        self.direction.map_or(&self.line.added_latency, |one| &one.added_latency)
+        self.direction.map_or(&self.whole.added_latency, |one| &one.added_latency)
     }
 
     fn added_cpu(&self) -> String {
-        self.direction.map_or_else(|| Shown::of(&self.line.added_cpu).cell(), |_| "-".to_owned())
+        self.direction.map_or_else(|| Shown::of(&self.whole.added_cpu).cell(), |_| "-".to_owned())
     }
 }
 
 /// The bill as a table.
 pub(super) fn bill(bill: &Bill) -> Table {
-    let rows: Vec<BillRow> = bill_lines(bill).into_iter().flat_map(BillRow::of).collect();
+    let rows: Vec<BillRow> =
+        bill_lines(bill).into_iter().flat_map(|one| BillRow::all(one, &one.directions)).collect();
     let mut table = Table::of("bill");
     table.push("layer", 0, rows.iter().map(BillRow::name).collect());
     table.push("rate", 0, rows.iter().map(|row| change(row.ratio()).cell()).collect());
-    let reserves: Vec<String> = rows.iter().map(|row| reserve(row.line)).collect();
+    let reserves: Vec<String> = rows.iter().map(|row| reserve(row.whole)).collect();
     if reserves.iter().any(|reserve| !reserve.is_empty()) {
         table.push("", 1, reserves);
     }

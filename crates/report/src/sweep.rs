@@ -1,7 +1,7 @@
 //! What the reports show of a sweep: a table a stack and curve, a line a point, with the marks of the knee.
 
 use super::number::{Shown, change};
-use super::table::Table;
+use super::table::{PartRow, Table};
 use iotax_analysis::findings::Figure;
 use iotax_analysis::findings::sweep::Place;
 use iotax_analysis::findings::sweep::{Cost, Curve, Point, PointDirection, StackCurve, SweepFindings};
@@ -9,39 +9,31 @@ use iotax_units::distinct;
 
 /// A column of figures: head, rank, what it picks.
 type Column = (&'static str, u8, for<'a> fn(&Line<'a>) -> Option<&'a Figure>);
-const IOPS: Column = ("IOPS", 0, |line| Some(line.direction.map_or(&line.point.iops, |one| &one.iops)));
+const IOPS: Column = ("IOPS", 0, |line| Some(line.direction.map_or(&line.whole.iops, |one| &one.iops)));
 const BYTES: Column =
-    ("throughput", 0, |line| Some(line.direction.map_or(&line.point.bytes_per_s, |one| &one.bytes_per_s)));
+    ("throughput", 0, |line| Some(line.direction.map_or(&line.whole.bytes_per_s, |one| &one.bytes_per_s)));
 const LATENCY: Column =
-    ("mean", 2, |line| Some(line.direction.map_or(&line.point.latency, |one| &one.latency)));
-/// Of one direction there is none: the other takes its time as well.
-const POWER: Column = ("power", 4, |line| Some(&line.point.power).filter(|_| line.direction.is_none()));
+    ("mean", 2, |line| Some(line.direction.map_or(&line.whole.latency, |one| &one.latency)));
+/// Not known of one direction: the other takes part of the same time.
+const POWER: Column = ("power", 4, |line| Some(&line.whole.power).filter(|_| line.direction.is_none()));
 
 /// A line of the table: a point, or below it one direction of a mix.
-struct Line<'a> {
-    point: &'a Point,
-    direction: Option<&'a PointDirection>,
-}
+type Line<'a> = PartRow<'a, Point, PointDirection>;
 
-impl<'a> Line<'a> {
-    fn of(point: &'a Point) -> impl Iterator<Item = Line<'a>> {
-        let directions = point.directions.iter().map(Some);
-        std::iter::once(None).chain(directions).map(move |direction| Line { point, direction })
-    }
-
+impl<'a> PartRow<'a, Point, PointDirection> {
     fn name(&self) -> String {
-        self.direction.map_or_else(|| self.point.at.shown.clone(), |one| format!("  {}s", one.direction))
+        self.direction.map_or_else(|| self.whole.at.shown.clone(), |one| format!("  {}s", one.direction))
     }
 
     /// Of a quantity.
     fn cost(&self, quantity: &str) -> Option<&'a Cost> {
-        let costs = self.direction.map_or(&self.point.costs, |one| &one.costs);
+        let costs = self.direction.map_or(&self.whole.costs, |one| &one.costs);
         costs.iter().find(|cost| cost.quantity == quantity)
     }
 
     /// What is said of the whole point once.
     fn whole(&self, cell: impl Fn(&Point) -> String) -> String {
-        if self.direction.is_none() { cell(self.point) } else { String::new() }
+        if self.direction.is_none() { cell(self.whole) } else { String::new() }
     }
 }
 
@@ -74,7 +66,7 @@ pub(super) fn sentences(curve: &Curve) -> impl Iterator<Item = &str> {
 
 /// The points of a stack along a curve.
 pub(super) fn points(sweep: &SweepFindings, stack: &StackCurve) -> Table {
-    let lines: Vec<Line> = stack.points.iter().flat_map(Line::of).collect();
+    let lines: Vec<Line> = stack.points.iter().flat_map(|one| Line::all(one, &one.directions)).collect();
     let cells = |cell: &dyn Fn(&Line) -> String| lines.iter().map(cell).collect::<Vec<_>>();
     let mut table = Table::default();
     table.push(&sweep.axis, 0, cells(&|line| line.name()));
@@ -102,9 +94,9 @@ pub(super) fn points(sweep: &SweepFindings, stack: &StackCurve) -> Table {
     let open_loop = stack.points.iter().any(|point| point.offered.is_some());
     if open_loop && !stack.baseline {
         let cell = |line: &Line| {
-            let costs = line.direction.map_or(&line.point.costs, |one| &one.costs);
+            let costs = line.direction.map_or(&line.whole.costs, |one| &one.costs);
             // Of a mix each direction has its own below.
-            let is_one = line.direction.is_some() || line.point.directions.is_empty();
+            let is_one = line.direction.is_some() || line.whole.directions.is_empty();
             let median = costs.first().and_then(|cost| cost.median_latency.as_ref()).filter(|_| is_one);
             median.map_or_else(|| "-".into(), |ratio| change(ratio).cell())
         };

@@ -23,6 +23,20 @@ pub struct Table {
     pub columns: Vec<Column>,
 }
 
+/// A row of a table: a whole, or below it one direction of it.
+pub(super) struct PartRow<'a, W, D> {
+    pub(super) whole: &'a W,
+    pub(super) direction: Option<&'a D>,
+}
+
+impl<'a, W, D> PartRow<'a, W, D> {
+    /// The whole, then each of its directions.
+    pub(super) fn all(whole: &'a W, directions: &'a [D]) -> impl Iterator<Item = PartRow<'a, W, D>> {
+        let directions = directions.iter().map(Some);
+        std::iter::once(None).chain(directions).map(move |direction| PartRow { whole, direction })
+    }
+}
+
 const INDENT: usize = 2;
 const GAP: usize = 2;
 /// Names of rows get up to half of the width, or a third where more columns have room then.
