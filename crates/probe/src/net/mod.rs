@@ -1,0 +1,6 @@
+//! placeholder
+
+use crate::Definition;
+
+/// All of them.
+pub const ALL: &[&Definition] = &[];

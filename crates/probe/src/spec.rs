@@ -1,0 +1,277 @@
+//! What a probe is asked for, `copy(128MiB)`, and the family: a definition for each probe, found by its name.
+
+use crate::{net, own, tool};
+use iotax_load::{LoadError, SliceResult, SliceSpec};
+use iotax_units as units;
+use serde::{Deserialize, Serialize};
+use std::fmt;
+use std::net::SocketAddr;
+
+/// A probe with what it works on.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ProbeSpec {
+    /// Name in [`all`].
+    pub name: String,
+    /// `128MiB` of `copy(128MiB)`, in its checked form; `None`: the probe takes none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub argument: Option<String>,
+    /// So many of it side by side (fio's `numjobs`); streams of a network probe.
+    #[serde(default = "one", skip_serializing_if = "is_one")]
+    pub numjobs: u32,
+    /// Processors that it may run on, one for each thread in turn (fio's `cpus_allowed`); none: those of the process.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub cpus_allowed: Vec<u32>,
+    /// Where the other end of a network probe listens; filled in when it does.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub peer: Option<SocketAddr>,
+}
+
+fn one() -> u32 {
+    1
+}
+
+fn is_one(many: &u32) -> bool {
+    *many == 1
+}
+
+/// What stands in the brackets behind a probe's name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Argument {
+    /// Nothing.
+    None,
+    /// A size in bytes.
+    Bytes {
+        /// Where none is written.
+        default: u64,
+        /// At least.
+        least: u64,
+    },
+    /// A time.
+    Time {
+        /// Nanoseconds where none is written.
+        default_ns: u64,
+    },
+    /// One of these words, each with what it means; the first where none is written.
+    Word(&'static [(&'static str, &'static str)]),
+}
+
+/// What a unit of a probe's work is, for tables and verdicts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unit {
+    /// Counted; a rate, more is better: `loads` a second.
+    Count(&'static str),
+    /// Bytes moved; a rate, more is better.
+    Bytes,
+    /// A time that passes before something happens, less is better: what it is of.
+    Time(&'static str),
+}
+
+/// A probe that is ready. Dropping it ends it.
+pub trait Probe: Send {
+    /// For the record: `integer`, `mbw 1.2.2`.
+    fn name(&self) -> String;
+    /// The exact command of a slice, of probes that are programs.
+    fn command(&self) -> Option<Vec<String>> {
+        None
+    }
+    /// Runs one slice. Units of work are in `read.ios` (a network's or a tool's other direction in `write`), bytes in `read.bytes`, the
+    /// time of a unit in `read.latency`.
+    ///
+    /// # Errors
+    /// When it could not be run to its end.
+    fn slice(&mut self, spec: &SliceSpec) -> Result<SliceResult, ProbeError>;
+}
+
+/// A member of the family.
+pub struct Definition {
+    /// Its name: `copy`.
+    pub name: &'static str,
+    /// What it takes in brackets.
+    pub argument: Argument,
+    /// What a unit of it is.
+    pub unit: Unit,
+    /// What it is of, as the subject of a verdict: `integer work`.
+    pub subject: &'static str,
+    /// What one unit does, a sentence.
+    pub about: &'static str,
+    /// Its relative among the field's tools, and why that is not used in slices.
+    pub relative: &'static str,
+    /// A program that must be installed, and the package that has it.
+    pub program: Option<(&'static str, &'static str)>,
+    /// Slices are made at least as long, nanoseconds.
+    pub shortest_slice_ns: u64,
+    /// Whether it needs another place that answers.
+    pub needs_peer: bool,
+    /// Makes it ready.
+    pub prepare: fn(&ProbeSpec) -> Result<Box<dyn Probe>, ProbeError>,
+}
+
+/// Why a probe could not be prepared or a slice of it not run.
+#[derive(Debug, thiserror::Error)]
+pub enum ProbeError {
+    /// What was asked for cannot be done here: the words say why and what to do.
+    #[error("{0}")]
+    Unfit(String),
+    /// A program is not installed.
+    #[error("{program} is not installed; hint: apt install {package}")]
+    Missing {
+        /// The program.
+        program: String,
+        /// A Debian package.
+        package: String,
+    },
+    /// The system refused.
+    #[error("cannot {action}: {source}")]
+    System {
+        /// What was tried.
+        action: String,
+        /// The cause.
+        source: std::io::Error,
+    },
+    /// A program or the other end did not do what it should: the words say what.
+    #[error("{0}")]
+    Failed(String),
+    /// Of the load generator's parts.
+    #[error(transparent)]
+    Load(#[from] LoadError),
+}
+
+/// All definitions.
+pub fn all() -> impl Iterator<Item = &'static Definition> {
+    own::ALL.iter().chain(net::ALL).chain(tool::ALL).copied()
+}
+
+/// The one of that name.
+pub fn definition(name: &str) -> Option<&'static Definition> {
+    all().find(|definition| definition.name == name)
+}
+
+/// Makes a probe ready in this place.
+///
+/// # Errors
+/// What does not fit, is missing, or was refused.
+pub fn prepare(spec: &ProbeSpec) -> Result<Box<dyn Probe>, ProbeError> {
+    (spec.definition()?.prepare)(spec)
+}
+
+impl ProbeSpec {
+    /// Reads `integer`, `copy(128MiB)`, `mbw(memcpy)`.
+    ///
+    /// # Errors
+    /// A clause that says what is wrong and what is known.
+    pub fn parse(text: &str) -> Result<ProbeSpec, String> {
+        let text = text.trim();
+        let (name, argument) = match text.split_once('(') {
+            None => (text, None),
+            Some((name, rest)) => {
+                let argument =
+                    rest.strip_suffix(')').ok_or_else(|| format!("\"{text}\" has no \")\" at its end"))?;
+                (name.trim(), Some(argument.trim()).filter(|argument| !argument.is_empty()))
+            }
+        };
+        let known = || all().map(|one| one.name).collect::<Vec<_>>().join(", ");
+        let found = definition(name)
+            .ok_or_else(|| format!("no probe is called \"{name}\": known are {}", known()))?;
+        let argument = found.argument.check(argument).map_err(|why| format!("probe \"{name}\": {why}"))?;
+        Ok(ProbeSpec { name: name.to_owned(), argument, numjobs: 1, cpus_allowed: Vec::new(), peer: None })
+    }
+
+    /// Its definition.
+    ///
+    /// # Errors
+    /// [`ProbeError::Unfit`] of one that only a later version has.
+    pub fn definition(&self) -> Result<&'static Definition, ProbeError> {
+        definition(&self.name).ok_or_else(|| {
+            ProbeError::Unfit(format!("this version of iotax has no probe called \"{}\"", self.name))
+        })
+    }
+
+    /// Its argument as bytes or nanoseconds.
+    pub fn amount(&self) -> Option<u64> {
+        let text = self.argument.as_deref()?;
+        match self.definition().ok()?.argument {
+            Argument::Bytes { .. } => units::parse_bytes(text).ok(),
+            Argument::Time { .. } => units::parse_duration(text).ok().map(|time| time.as_nanos() as u64),
+            Argument::None | Argument::Word(_) => None,
+        }
+    }
+}
+
+/// As it is read: `copy(128MiB)`.
+impl fmt::Display for ProbeSpec {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.argument {
+            Some(argument) => write!(f, "{}({argument})", self.name),
+            None => f.write_str(&self.name),
+        }
+    }
+}
+
+impl Argument {
+    /// The argument as it is kept: the default where none is written.
+    fn check(self, written: Option<&str>) -> Result<Option<String>, String> {
+        match (self, written) {
+            (Argument::None, None) => Ok(None),
+            (Argument::None, Some(text)) => Err(format!("takes nothing in brackets, got \"{text}\"")),
+            (Argument::Bytes { default, least }, text) => {
+                let bytes = text.map_or(Ok(default), units::parse_bytes)?;
+                match bytes < least {
+                    true => {
+                        Err(format!("{} is less than {}", units::show_size(bytes), units::show_size(least)))
+                    }
+                    false => Ok(Some(whole(bytes))),
+                }
+            }
+            (Argument::Time { default_ns }, text) => {
+                let ns = text.map_or(Ok(default_ns), |text| {
+                    units::parse_duration(text).map(|time| time.as_nanos() as u64)
+                })?;
+                match ns {
+                    0 => Err("a time of 0".to_owned()),
+                    _ => Ok(Some(format!("{}us", ns.div_ceil(1000)))),
+                }
+            }
+            (Argument::Word(words), text) => {
+                let word = text.unwrap_or(words[0].0);
+                let known = || words.iter().map(|(word, _)| *word).collect::<Vec<_>>().join(", ");
+                match words.iter().find(|(known, _)| known.eq_ignore_ascii_case(word)) {
+                    Some((known, _)) => Ok(Some((*known).to_owned())),
+                    None => Err(format!("\"{word}\" is not known: known are {}", known())),
+                }
+            }
+        }
+    }
+}
+
+/// Bytes in the largest unit that keeps them whole, without a blank.
+fn whole(bytes: u64) -> String {
+    let unit = [("GiB", units::GIB), ("MiB", units::MIB), ("KiB", units::KIB)]
+        .into_iter()
+        .find(|(_, one)| bytes % one == 0);
+    unit.map_or_else(|| format!("{bytes}B"), |(name, one)| format!("{}{name}", bytes / one))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn names_are_unique_and_every_default_is_read_back() {
+        let mut names = BTreeSet::new();
+        for one in all() {
+            assert!(names.insert(one.name), "{} is there twice", one.name);
+            let spec = ProbeSpec::parse(one.name).unwrap();
+            assert_eq!(ProbeSpec::parse(&spec.to_string()).unwrap(), spec);
+        }
+    }
+
+    #[test]
+    fn bad_words_are_refused() {
+        assert!(ProbeSpec::parse("intger").unwrap_err().contains("known are integer, "));
+        assert!(ProbeSpec::parse("copy(128MiB").unwrap_err().contains("no \")\""));
+        assert!(ProbeSpec::parse("copy(1)").unwrap_err().contains("is less than"));
+        assert!(ProbeSpec::parse("integer(5)").unwrap_err().contains("takes nothing"));
+    }
+}
