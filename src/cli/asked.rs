@@ -4,7 +4,7 @@ use anyhow::Result;
 use clap::{Arg, ArgMatches, Args, Command, FromArgMatches};
 use iotax_model::scenario::check::{Request, from_arguments};
 use iotax_model::scenario::words::WORDS;
-use iotax_model::scenario::{Scenario, measure, profile};
+use iotax_model::scenario::{Scenario, measure, probes, profile};
 use iotax_units::exit::Failed;
 use std::path::PathBuf;
 
@@ -46,6 +46,9 @@ pub struct Asked {
     /// Loads that others published, NAME or NAME/LOAD
     #[arg(long, value_name = "NAME", help_heading = "Workload, in fio's words", long_help = profile_help())]
     pub profile: Option<String>,
+    /// Probes of the places in place of a load: integer,copy(128MiB)
+    #[arg(long, value_name = "PROBE,...", help_heading = "Workload, in fio's words", long_help = probe_help())]
+    pub probe: Option<String>,
     /// Measure only this stack of a scenario. Repeat for more stacks
     #[arg(long, value_name = "STACK")]
     pub only: Vec<String>,
@@ -87,6 +90,7 @@ impl Asked {
             words: self.words.0.clone(),
             job_file: None,
             profile: self.profile.clone(),
+            probe: self.probe.clone(),
             measure: self.measure.0.clone(),
             engine: self.engine.clone(),
             destroy: self.destroy.clone(),
@@ -99,6 +103,14 @@ impl Asked {
             tools: self.tool.clone(),
         }
     }
+}
+
+fn probe_help() -> String {
+    let each = probes::listed().map(|(word, about)| format!("{word}: {about}"));
+    format!(
+        "Probes of the places in place of a load, with --numjobs threads. {}",
+        each.collect::<Vec<_>>().join(" ")
+    )
 }
 
 fn profile_help() -> String {

@@ -253,7 +253,7 @@ impl Bench<'_> {
             return Ok(());
         }
         let ready = &self.ready[worker];
-        let (number, engine) = (worker as u32, self.engine_of(ready));
+        let (number, engine, probe) = (worker as u32, self.engine_of(ready), self.workload.probe.as_ref());
         let members: Vec<Member> = self.members(worker).cloned().collect();
         let all: Vec<&Place> = members.iter().map(|member| &member.place).collect();
         let share = members.iter().map(|member| self.jobs(member.targets.len() * all.len()));
@@ -263,8 +263,9 @@ impl Bench<'_> {
             let reached = self.places.several(&all)?.into_iter().zip(&members).zip(share);
             let asked: Vec<_> = reached
                 .map(|((place, member), jobs)| {
-                    scope.spawn(move || {
-                        place.peer.prepare(number, &member.targets, &jobs, engine, PREPARE_LIMIT)
+                    scope.spawn(move || match probe {
+                        Some(probe) => place.peer.prepare_probe(number, probe, PREPARE_LIMIT),
+                        None => place.peer.prepare(number, &member.targets, &jobs, engine, PREPARE_LIMIT),
                     })
                 })
                 .collect();
@@ -360,7 +361,9 @@ impl Bench<'_> {
     /// The longest slice that one of the engines needs at least.
     pub fn shortest_slice_ns(&self) -> u64 {
         let shortest = |ready: &Ready| engine::kind_of(self.engine_of(ready)).shortest_slice_ns;
-        self.ready.iter().map(shortest).max().unwrap_or(0)
+        let of_probe = self.workload.probe.as_ref().and_then(|probe| probe.definition().ok());
+        let of_probe = of_probe.map_or(0, |found| found.shortest_slice_ns);
+        self.ready.iter().map(shortest).max().unwrap_or(0).max(of_probe)
     }
 
     /// A block of every thread, on every member of the stack that has most of them.

@@ -260,7 +260,13 @@ impl Rig {
         Rig {
             machine: Arc::new(Mutex::new(machine)),
             ready: vec![ready(0, "host", "/80000"), ready(1, "vm0", "/guest/40000")],
-            workload: Workload { name: "w".into(), jobs: vec![Job::default()], engine: None, sweep: None },
+            workload: Workload {
+                name: "w".into(),
+                jobs: vec![Job::default()],
+                probe: None,
+                engine: None,
+                sweep: None,
+            },
             measure: MeasureSpec::default(),
             allowance: None,
             stop: AtomicBool::new(false),

@@ -647,7 +647,8 @@ impl Session<'_> {
                     continue;
                 }
                 let mut targets = Vec::new();
-                for target in paths {
+                // A place alone has none.
+                for target in paths.into_iter().filter(|path| **path != PathRef::Nothing) {
                     let path = places.get(place)?.locate(target, &resolve)?;
                     // The run made it: a step did, or it is a drive of a lab.
                     if !matches!(target, PathRef::Path(_)) || self.scenario.labs.contains_key(place) {

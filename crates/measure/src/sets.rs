@@ -257,6 +257,7 @@ mod tests {
         let workload = Workload {
             name: "w".into(),
             jobs: vec![Job { rw, ..Job::default() }],
+            probe: None,
             engine: None,
             sweep: None,
         };

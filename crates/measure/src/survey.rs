@@ -169,6 +169,9 @@ pub(super) fn look_over(
     Ok((survey, absent))
 }
 
+/// What a place without a device offers: no less than any other stack, whose region is that of all.
+const NO_LIMIT: u64 = 1 << 46;
+
 /// One medium, or one of several; of a divided file all siblings.
 fn bottom(
     member: &Medium,
@@ -200,6 +203,7 @@ fn bottom(
             found.into_iter().next().with_context(|| format!("{}: no file at all", stack.text))
         }
         Medium::Device { path } => existing(path, false, scenario, stack, survey),
+        Medium::Cpu { .. } => Ok(Found::bare(NO_LIMIT, true, true)),
         Medium::Drive { place, .. } => {
             let lab = scenario.labs.get(place).with_context(|| format!("{}: no lab @{place}", stack.text))?;
             Ok(Found::bare(lab.drive_size, true, true))

@@ -93,6 +93,8 @@ pub enum PathRef {
     },
     /// An image in such a pool, which is no file or device of any kernel.
     Rbd(Box<RbdImage>),
+    /// No device: a place alone, for probes.
+    Nothing,
 }
 
 /// An image of Ceph's.
@@ -124,7 +126,7 @@ impl PathRef {
             PathRef::Bdev { name, .. } => {
                 anyhow::bail!("the SPDK bdev {name} is not a block device, so it has no path")
             }
-            PathRef::RbdPool { .. } | PathRef::Rbd(_) => {
+            PathRef::RbdPool { .. } | PathRef::Rbd(_) | PathRef::Nothing => {
                 anyhow::bail!("{self} is not a block device, so it has no path")
             }
         }
@@ -153,6 +155,7 @@ impl std::fmt::Display for PathRef {
             PathRef::Bdev { name, .. } => write!(f, "bdev {name}"),
             PathRef::RbdPool { pool, .. } => write!(f, "rbd:{pool}"),
             PathRef::Rbd(rbd) => write!(f, "rbd:{}/{}", rbd.pool, rbd.image),
+            PathRef::Nothing => f.write_str("cpu"),
         }
     }
 }

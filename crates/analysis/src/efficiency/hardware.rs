@@ -62,9 +62,11 @@ pub(super) fn targets<'a>(
     let (path, folder) = match member {
         Medium::File { path, .. } | Medium::Remote { path, size: Some(_), .. } => (Some(path), path.parent()),
         Medium::Device { path } | Medium::Remote { path, .. } => (Some(path), None),
-        Medium::Drive { .. } | Medium::Rbd { .. } | Medium::VhostUser { .. } | Medium::Many { .. } => {
-            (None, None)
-        }
+        Medium::Drive { .. }
+        | Medium::Cpu { .. }
+        | Medium::Rbd { .. }
+        | Medium::VhostUser { .. }
+        | Medium::Many { .. } => (None, None),
     };
     let place = member.place();
     let known = run.places.iter().filter(move |known| known.place == place);

@@ -99,6 +99,10 @@ fn shown(member: &Medium, found: &Found, sibling: Option<usize>, context: &PlanC
         Medium::Drive { place, name } => {
             Ok(exposed(guest::lab::link_of(name), found, place.clone(), context.writable))
         }
+        Medium::Cpu { place } => {
+            let there = exposed(PathBuf::new(), found, place.clone(), false);
+            Ok(Exposed { paths: vec![PathRef::Nothing], ..there })
+        }
         Medium::Rbd { pool, image, conf } => {
             let (conf, pool, image) = (conf.clone(), pool.clone(), image.clone());
             let there = exposed(PathBuf::new(), found, Place::Host, context.writable);

@@ -81,6 +81,8 @@ pub enum Face {
     VhostUser,
     /// What fio reaches as a client itself: no layer goes on it.
     Client,
+    /// A place without a device: only a guest goes on it.
+    Place,
     /// Needs: device or file. Gives: what it got.
     Any,
 }

@@ -17,8 +17,8 @@ use super::verify;
 use super::words::JobWords;
 use super::{
     Consent, DurabilitySpec, Engine, MeasureSpec, Medium, Operator, Rating, Scenario, Stack, Workload,
-    durability, grammar, jobfile, measure, names, operator, profile, published, remote, states, sweep, table,
-    toml,
+    durability, grammar, jobfile, measure, names, operator, probes, profile, published, remote, states,
+    sweep, table, toml,
 };
 use crate::layer::Role;
 use crate::state::State;
@@ -45,6 +45,8 @@ pub struct Request {
     pub job_file: Option<PathBuf>,
     /// `--profile`: loads that others published, by name.
     pub profile: Option<String>,
+    /// `--probe integer,copy(128MiB)`: probes of the places in place of a load.
+    pub probe: Option<String>,
     /// Keys of `[measure]`: `("budget", "60s")`, ...
     pub measure: Vec<(String, String)>,
     /// `--engine`.
@@ -91,7 +93,7 @@ pub fn from_arguments(arguments: &[String], request: &Request) -> Result<Scenari
 
 /// A stack has a scheme or a bar; what ends in .toml or is a job file without them is a file.
 fn is_file_of_ours(word: &str) -> bool {
-    let stack = ["file:", "ssh:", "rbd:", "vhost-user:", "[", "each(", "/dev/"]
+    let stack = ["cpu", "file:", "ssh:", "rbd:", "vhost-user:", "[", "each(", "/dev/"]
         .iter()
         .any(|start| word.trim_start().starts_with(start));
     !stack
@@ -361,7 +363,12 @@ impl Parts {
     }
 
     fn load(&mut self, request: &Request) -> Result<(), InputError> {
-        let named = [!request.words.is_empty(), request.job_file.is_some(), request.profile.is_some()];
+        let named = [
+            !request.words.is_empty() && request.probe.is_none(),
+            request.job_file.is_some(),
+            request.profile.is_some(),
+            request.probe.is_some(),
+        ];
         let named = named.into_iter().filter(|named| *named).count();
         if let ([(key, size)], false) = (request.words.as_slice(), self.drafts.is_empty()) {
             if key == "size" && named == 1 {
@@ -389,6 +396,8 @@ impl Parts {
             let file = jobfile::read(path)?;
             self.drafts = file.drafts;
             self.notes.extend(file.notes);
+        } else if let Some(list) = &request.probe {
+            self.drafts = probes::drafts(list, None, &request.words, &Origin::command_line())?;
         } else if let Some(name) = &request.profile {
             self.drafts = profile::drafts(name, &Origin::command_line())?;
         } else if !request.words.is_empty() {
@@ -438,6 +447,7 @@ impl Parts {
         };
         self.notes.extend(remote::one_engine(&self.stacks, &mut workloads));
         verify::check(&self.stacks, &workloads).map_err(|fault| self.error(fault).key("verify"))?;
+        probes::check(&self.stacks, &workloads).map_err(|fault| self.error(fault).key("probe"))?;
         let alone = [(self.bill, "a bill"), (self.durability.is_some(), "durability trials")];
         let alone = alone.into_iter().find(|(asked, _)| *asked).map(|(_, what)| what);
         operator::check(&self.stacks, &self.operators, alone).map_err(|(stack, fault)| {
@@ -607,6 +617,9 @@ impl Parts {
 
     /// What is measured where nobody says: 4k random reads one at a time, and for a bill many at a time as well.
     fn default_drafts(&mut self) -> Result<Vec<Draft>, InputError> {
+        if media(&self.stacks).all(|medium| matches!(medium, Medium::Cpu { .. })) {
+            return probes::machine(&Origin::command_line());
+        }
         let one = sweep::drafts(&JobWords::default(), None, self.engine)?;
         if !self.bill {
             return Ok(one);
@@ -751,6 +764,7 @@ fn file_of(medium: &Medium) -> Option<(Option<&String>, &PathBuf, Option<u64>, b
         Medium::Remote { host, path, size, keep, .. } => Some((Some(host), path, *size, *keep)),
         Medium::Device { .. }
         | Medium::Drive { .. }
+        | Medium::Cpu { .. }
         | Medium::Rbd { .. }
         | Medium::VhostUser { .. }
         | Medium::Many { .. } => None,
@@ -762,6 +776,7 @@ fn declared_size(medium: &Medium) -> Option<u64> {
         Medium::File { size, .. } | Medium::Remote { size, .. } => *size,
         Medium::Device { .. }
         | Medium::Drive { .. }
+        | Medium::Cpu { .. }
         | Medium::Rbd { .. }
         | Medium::VhostUser { .. }
         | Medium::Many { .. } => None,

@@ -8,6 +8,7 @@ use super::values::Extent;
 use super::words::{JobWords, unknown_word};
 use super::{Engine, Workload, block_size_word, trims};
 use iotax_load::{Distribution, EngineName, Iomem, Job};
+use iotax_probe::ProbeSpec;
 use iotax_units as units;
 
 const INCREMENT: &str = "offset_increment";
@@ -182,6 +183,8 @@ pub struct Draft {
     pub name: String,
     /// All run at once.
     pub jobs: Vec<JobDraft>,
+    /// A probe in place of jobs.
+    pub probe: Option<ProbeSpec>,
     /// Named, or chosen by what the target does.
     pub engine: Option<Engine>,
     /// Of a sweep, which point it is.
@@ -197,7 +200,10 @@ impl Draft {
         self.jobs.iter().try_for_each(|job| job.check_depth(self.engine))?;
         self.jobs.iter().try_for_each(|job| job.check_trims(self.engine))?;
         let jobs = self.jobs.iter().map(|job| job.job_on(targets)).collect::<Result<Vec<_>, _>>()?;
-        Ok(Workload { name: self.name.clone(), jobs, engine: self.engine, sweep: self.sweep.clone() })
+        let (name, probe, sweep) = (self.name.clone(), self.probe.clone(), self.sweep.clone());
+        // A probe is no matter of engines.
+        let engine = self.engine.filter(|_| probe.is_none());
+        Ok(Workload { name, jobs, probe, engine, sweep })
     }
 }
 

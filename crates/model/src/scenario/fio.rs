@@ -379,7 +379,8 @@ impl Group {
             [first, _, _, _, ..] => format!("{first}+{}more", names.len() - 1),
             few => few.join("+"),
         };
-        Ok(Draft { name, jobs: self.jobs.into_iter().map(|job| job.draft).collect(), engine, sweep: None })
+        let jobs = self.jobs.into_iter().map(|job| job.draft).collect();
+        Ok(Draft { name, jobs, probe: None, engine, sweep: None })
     }
 
     /// One engine for all; a synchronous job beside others keeps its depth of 1 on any engine.

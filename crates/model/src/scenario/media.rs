@@ -12,6 +12,9 @@ use iotax_units as units;
 use std::collections::{BTreeMap, HashSet};
 use std::path::{Component, Path, PathBuf};
 
+/// The word of a place without a device.
+const CPU: &str = "cpu";
+
 /// What a stack stands on: one medium, or several that are joined or loaded each.
 ///
 /// # Errors
@@ -163,6 +166,7 @@ fn whole(members: &[MediumExpr]) -> std::ops::Range<usize> {
 pub fn medium_of(expr: &MediumExpr, names: &Names) -> Checked<Medium> {
     let at = |fault| TextFault::new(expr.span.clone(), fault);
     match expr.place.as_ref().map(|word| names.place(word)).transpose().map_err(at)? {
+        Some(place) if is_cpu(expr) => return cpu_medium(expr, place),
         Some(Place::Guest(lab)) => return names.drive(&lab, expr),
         Some(Place::Ssh(host)) => return medium_on(expr, &host),
         Some(Place::Host) | None => {}
@@ -176,9 +180,20 @@ pub fn medium_of(expr: &MediumExpr, names: &Names) -> Checked<Medium> {
             Ok(Medium::VhostUser { path: absolute(expr, &expr.body)? })
         }
         Some(other) => Err(at(Fault::unknown("medium", other, &["file", "ssh", "rbd", "vhost-user"]))),
+        None if is_cpu(expr) => cpu_medium(expr, Place::Host),
         None if expr.body.starts_with('/') => device_medium(expr),
         None => named_medium(expr, names),
     }
+}
+
+/// `cpu`: a place without a device.
+fn is_cpu(expr: &MediumExpr) -> bool {
+    expr.scheme.is_none() && expr.body == CPU
+}
+
+fn cpu_medium(expr: &MediumExpr, place: Place) -> Checked<Medium> {
+    medium_options(expr, &[])?;
+    Ok(Medium::Cpu { place })
 }
 
 /// `/dev/nvme1n1 @ssh:HOST`, which is `ssh:HOST:/dev/nvme1n1`.

@@ -17,6 +17,7 @@ mod names;
 mod operator;
 pub mod place;
 pub mod precondition;
+pub mod probes;
 pub mod profile;
 pub mod published;
 pub mod rating;
@@ -56,6 +57,7 @@ use crate::layer::{Face, Role};
 use iotax_facts::place::Place;
 use iotax_facts::vm::Described;
 use iotax_load::{DataKind, Job};
+use iotax_probe::ProbeSpec;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -331,6 +333,11 @@ pub enum Medium {
         /// The configuration by which its cluster is reached.
         conf: PathBuf,
     },
+    /// `cpu`, `cpu @ssh:HOST`: a place without a device, for probes.
+    Cpu {
+        /// The place.
+        place: Place,
+    },
     /// `vhost-user:/run/x.sock`: a disk that another process serves to a guest.
     #[serde(rename = "vhost-user")]
     VhostUser {
@@ -384,6 +391,7 @@ impl Medium {
     pub fn host(&self) -> Option<&str> {
         match self.members().first()? {
             Medium::Remote { host, .. } => Some(host),
+            Medium::Cpu { place } => place.ssh_host(),
             _ => None,
         }
     }
@@ -392,7 +400,7 @@ impl Medium {
     pub fn place(&self) -> Place {
         match self.members().first() {
             Some(Medium::Remote { host, .. }) => Place::Ssh(host.clone()),
-            Some(Medium::Drive { place, .. }) => place.clone(),
+            Some(Medium::Drive { place, .. } | Medium::Cpu { place }) => place.clone(),
             _ => Place::Host,
         }
     }
@@ -424,7 +432,7 @@ impl Medium {
             Medium::Remote { host, path, .. } => Some(Location::Path(Some(host), path)),
             Medium::Drive { place, name } => Some(Location::Drive(place, name)),
             Medium::Rbd { pool, image, conf } => Some(Location::Rbd(conf, pool, image)),
-            Medium::Many { .. } => None,
+            Medium::Cpu { .. } | Medium::Many { .. } => None,
         }
     }
 
@@ -455,9 +463,11 @@ impl Medium {
     fn path(&self) -> Option<&Path> {
         match self {
             Medium::File { path, .. } | Medium::Device { path } | Medium::Remote { path, .. } => Some(path),
-            Medium::Drive { .. } | Medium::VhostUser { .. } | Medium::Rbd { .. } | Medium::Many { .. } => {
-                None
-            }
+            Medium::Drive { .. }
+            | Medium::Cpu { .. }
+            | Medium::VhostUser { .. }
+            | Medium::Rbd { .. }
+            | Medium::Many { .. } => None,
         }
     }
 
@@ -476,6 +486,7 @@ impl Medium {
             Medium::File { .. } => Face::File,
             Medium::Rbd { .. } => Face::Rbd,
             Medium::VhostUser { .. } => Face::VhostUser,
+            Medium::Cpu { .. } => Face::Place,
             _ => Face::Block,
         }
     }
@@ -546,6 +557,9 @@ pub struct Workload {
     pub name: String,
     /// All run at once.
     pub jobs: Vec<Job>,
+    /// A probe of the place in place of jobs on the target.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub probe: Option<ProbeSpec>,
     /// `engine = "..."`: null, sync, aio, uring, posixaio or fio; `None`: chosen by what the target does.
     pub engine: Option<Engine>,
     /// Of a sweep, which point it is.
@@ -566,11 +580,17 @@ impl Workload {
 
     /// `4k random reads at iodepth 32 x 4`: the subject of a verdict.
     pub fn subject(&self) -> String {
+        if let Some(probe) = &self.probe {
+            return probes::subject(probe);
+        }
         self.jobs.iter().map(|job| job_subject(job, &[])).collect::<Vec<_>>().join(" with ")
     }
 
     /// `4k random reads`: what is issued, but not how much at once.
     pub fn kind_subject(&self) -> String {
+        if let Some(probe) = &self.probe {
+            return probes::subject(probe);
+        }
         let kind = |job| job_subject(job, &["iodepth", "numjobs", "rate_iops"]);
         self.jobs.iter().map(kind).collect::<Vec<_>>().join(" with ")
     }

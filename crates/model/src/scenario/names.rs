@@ -3,6 +3,7 @@
 use super::stacks::Cell;
 use super::{LayerSpec, Medium};
 use crate::layer::LayerHelp;
+use iotax_facts::place::Place;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 /// One name a cell, in their order. Cells with the same text get `#2`, `#3`.
@@ -101,6 +102,8 @@ fn medium_short(cell: &Cell) -> String {
         }
         Medium::Remote { host, .. } => format!("ssh:{host}"),
         Medium::Drive { name, .. } => name.clone(),
+        Medium::Cpu { place: Place::Host } => "cpu".to_owned(),
+        Medium::Cpu { place } => place.to_string(),
         Medium::Rbd { image, .. } => format!("rbd:{image}"),
         Medium::VhostUser { path } => {
             path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned()

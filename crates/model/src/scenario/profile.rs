@@ -2,8 +2,8 @@
 
 use super::draft::Draft;
 use super::error::{Fault, InputError, Origin};
-use super::sweep;
 use super::words::JobWords;
+use super::{probes, sweep};
 
 /// The loads of one comparison.
 pub struct Profile {
@@ -70,14 +70,16 @@ const fn mixed(
 /// # Errors
 /// A name that is none, with those that there are.
 pub fn drafts(word: &str, origin: &Origin) -> Result<Vec<Draft>, InputError> {
+    if word == probes::MACHINE {
+        return probes::machine(origin);
+    }
     let (name, wanted) = word.split_once('/').map_or((word, None), |(name, load)| (name, Some(load)));
     let known = |what: &str, word: &str, known: Vec<&str>| {
         origin.error("profile", Fault::unknown(what, word, &known))
     };
-    let profile = ALL
-        .iter()
-        .find(|profile| profile.name == name)
-        .ok_or_else(|| known("profile", name, ALL.iter().map(|profile| profile.name).collect()))?;
+    let profile = ALL.iter().find(|profile| profile.name == name).ok_or_else(|| {
+        known("profile", name, ALL.iter().map(|profile| profile.name).chain([probes::MACHINE]).collect())
+    })?;
     let loads: Vec<&Load> =
         profile.loads.iter().filter(|(load, _)| wanted.is_none_or(|wanted| wanted == *load)).collect();
     if loads.is_empty() {
@@ -103,7 +105,8 @@ pub fn listed() -> String {
         let loads: Vec<&str> = profile.loads.iter().map(|(load, _)| *load).collect();
         format!("{}: {} ({})", profile.name, profile.help, loads.join(", "))
     };
-    ALL.iter().map(each).collect::<Vec<_>>().join("; ")
+    let of_machine = format!("{}: iotax's probes of processors, memory and kernel", probes::MACHINE);
+    ALL.iter().map(each).chain([of_machine]).collect::<Vec<_>>().join("; ")
 }
 
 #[cfg(test)]

@@ -155,6 +155,11 @@ fn fits(cell: &Cell, help: &LayerHelp, layer: &LayerExpr, place: Option<&Place>)
             format!("\"{name}\" restarts the machine, so iotax cannot create a file (size=) in it"),
             "use a device, or an existing file without size=",
         )
+    } else if cell.medium.face() == Face::Place && !matches!(help.role, Role::Guest | Role::Null) {
+        Fault::hint(
+            format!("\"{name}\" stands on a file or a device, and cpu is neither"),
+            "write \"vm\" on cpu, or a file or device in its place",
+        )
     } else if help.anywhere {
         return Ok(());
     } else if let Some(fault) = not_in_several_places(cell, name) {
@@ -403,6 +408,8 @@ impl Medium {
                 )
             }
             Medium::Drive { place, name } => format!("{name} @{place}"),
+            Medium::Cpu { place: Place::Host } => "cpu".to_owned(),
+            Medium::Cpu { place } => format!("cpu @{place}"),
             Medium::Rbd { pool, image, conf } => {
                 let conf = match conf.to_str() {
                     Some(USUAL_CEPH_CONF) => String::new(),

@@ -243,7 +243,7 @@ fn draft(
     let made_up = || format!("{}-over-{}", name_without(&job.job, &swept), swept.join("-"));
     let sweep = name.map_or_else(made_up, str::to_owned);
     let sweep = (!at.is_empty()).then_some(SweepPoint { sweep, at });
-    Ok(Draft { name: point_name, jobs: vec![job], engine, sweep })
+    Ok(Draft { name: point_name, jobs: vec![job], probe: None, engine, sweep })
 }
 
 fn coordinate(axis: &Axis, job: &Job) -> Result<Coordinate, InputError> {

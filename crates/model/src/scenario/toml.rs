@@ -16,7 +16,7 @@ use super::values::parse_engine;
 use super::words::{JobWords, known_words};
 use super::{
     DurabilitySpec, Engine, Medium, Rating, Stack, durability, grammar, jobfile, measure, names, operator,
-    place, profile, published, rating, table, tools,
+    place, probes, profile, published, rating, table, tools,
 };
 use crate::state::State;
 use ::toml::Spanned;
@@ -392,7 +392,15 @@ impl Source<'_> {
         let name = take("name")?.map(Spanned::into_inner);
         let own = take("engine")?.map(|word| self.engine(&word)).transpose()?;
         let engine = own.unwrap_or(engine);
-        let (file, profile) = (take("file")?, take("profile")?);
+        let (file, profile, probe) = (take("file")?, take("profile")?, take("probe")?);
+        if let Some(list) = probe.filter(|_| file.is_none() && profile.is_none()) {
+            let words =
+                wire.0.iter().map(|(key, word)| Ok((key.get_ref().clone(), self.one(word)?.into_inner())));
+            let words = words.collect::<Result<Vec<_>, InputError>>()?;
+            let origin = self.origin(&list.span());
+            parts.drafts.extend(probes::drafts(list.get_ref(), name.as_deref(), &words, &origin)?);
+            return Ok(());
+        }
         let words = self.job_words(&wire)?;
         let beside = |key: &str, word: &Spanned<Word>, other: &str| {
             let fault = Fault::hint(
@@ -419,7 +427,7 @@ impl Source<'_> {
             }
             (None, None, None) => {
                 let fault = Fault::hint(
-                    "a workload without a word of fio's, a file or a profile",
+                    "a workload without a word of fio's, a file, a profile or a probe",
                     "write for example rw = \"randread\"",
                 );
                 Err(self.fault(&span, fault))
@@ -440,7 +448,7 @@ impl Source<'_> {
                 _ => words.set(key.get_ref(), self.one(word)?.get_ref(), &origin),
             };
             if !known {
-                let known = [vec!["name", "file", "profile", "engine"], known_words()].concat();
+                let known = [vec!["name", "file", "profile", "probe", "engine"], known_words()].concat();
                 return Err(self.unknown_key(key, &known));
             }
         }

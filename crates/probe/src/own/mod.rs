@@ -1,6 +1,62 @@
-//! iotax's own probes: resident threads, each on a processor of its own, that do units of work for a slice.
+//! iotax's own probes: resident threads, each on a processor of its own, that do units of work for a slice. [`Work`] is what a
+//! thread does; `crew` has the threads; each other module has some of the family.
 
-use crate::Definition;
+mod compute;
+mod crew;
+mod kernel;
+mod memory;
+mod small;
+mod wait;
+
+use crate::{Definition, Probe, ProbeError, ProbeSpec};
+use iotax_load::Histogram;
 
 /// All of them.
-pub const ALL: &[&Definition] = &[];
+pub const ALL: &[&Definition] = &[
+    &compute::INTEGER,
+    &compute::FLOAT,
+    &memory::COPY,
+    &memory::CHASE,
+    &kernel::SYSCALL,
+    &kernel::PIPE,
+    &kernel::SWITCH,
+    &kernel::FORK,
+    &kernel::EXEC,
+    &wait::WAKEUP,
+    &wait::STALL,
+];
+
+/// Slices are at least so long: some batches of the slowest unit.
+const SHORTEST_SLICE_NS: u64 = 20_000_000;
+
+/// What a thread of a probe does. It is made in its thread, which is on its processor by then.
+trait Work {
+    /// Does so many units. Who looks at each unit by itself records its times and says so in [`Work::times_units`].
+    ///
+    /// # Errors
+    /// When the system refuses what a unit is.
+    fn batch(&mut self, units: u64, times: &mut Histogram) -> Result<(), ProbeError>;
+
+    /// Bytes that a unit moves.
+    fn bytes(&self) -> u64 {
+        0
+    }
+
+    /// Whether it records times itself; else a batch's mean is that of its units.
+    fn times_units(&self) -> bool {
+        false
+    }
+}
+
+/// Makes a thread's work.
+type Make = fn(&ProbeSpec) -> Result<Box<dyn Work>, ProbeError>;
+
+/// Starts the threads of a probe.
+fn prepare(spec: &ProbeSpec, make: Make) -> Result<Box<dyn Probe>, ProbeError> {
+    Ok(Box::new(crew::Crew::start(spec, make)?))
+}
+
+/// What the system refused.
+fn refused(action: &str, error: impl Into<std::io::Error>) -> ProbeError {
+    ProbeError::System { action: action.to_owned(), source: error.into() }
+}

@@ -18,6 +18,7 @@ use iotax_host::guard::found::{Check, Inspection, Kind, Signature, Unchecked};
 use iotax_host::guard::judge::{Intent, judge};
 use iotax_host::guard::{sample, signature};
 use iotax_load::{Job, TargetSpec};
+use iotax_probe::ProbeSpec;
 use iotax_units::exit::Failed;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
@@ -199,6 +200,10 @@ impl Handler for Afar {
         }
         let site = Site(self.host().clone());
         Ok(Box::new(Fio::prepare(Box::new(site), targets, jobs).map_err(Failed::from)?))
+    }
+
+    fn probe(&mut self, _: &ProbeSpec) -> Result<Box<dyn LoadEngine>> {
+        no_agent("a probe")
     }
 }
 

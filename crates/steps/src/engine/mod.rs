@@ -3,6 +3,7 @@
 
 pub mod fio;
 pub mod native;
+pub mod probe;
 
 pub use fio::Fio;
 pub use native::Native;
@@ -84,6 +85,9 @@ pub enum EngineError {
     /// fio's output is not what it should be.
     #[error("cannot read fio's output: {0}")]
     Output(String),
+    /// A probe, or the other end of one, did not do what it should.
+    #[error("{0}")]
+    Probe(String),
     /// The system refused.
     #[error("cannot {action}: {source}")]
     System {

@@ -432,7 +432,11 @@ impl Op {
         for input in op.operation_mut().inputs() {
             let path = match input {
                 // What no kernel has is named, and no path.
-                PathRef::Path(_) | PathRef::Bdev { .. } | PathRef::RbdPool { .. } | PathRef::Rbd(_) => {
+                PathRef::Path(_)
+                | PathRef::Bdev { .. }
+                | PathRef::RbdPool { .. }
+                | PathRef::Rbd(_)
+                | PathRef::Nothing => {
                     continue;
                 }
                 PathRef::Yield(step) => {

@@ -14,6 +14,7 @@ use iotax_facts::Engine;
 use iotax_facts::slice::{CpuTimes, Gate, ThreadId};
 use iotax_host::facts::Facts;
 use iotax_load::{Job, SliceSpec, TargetSpec};
+use iotax_probe::ProbeSpec;
 use iotax_units::exit::Failed;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use serde::Serialize;
@@ -132,6 +133,13 @@ pub trait Handler {
         engine: Option<Engine>,
     ) -> Result<Box<dyn LoadEngine>> {
         Ok(engine::prepare(targets, jobs, engine).map_err(Failed::from)?)
+    }
+    /// Makes a worker that is a probe of this place.
+    ///
+    /// # Errors
+    /// Why it cannot run here.
+    fn probe(&mut self, probe: &ProbeSpec) -> Result<Box<dyn LoadEngine>> {
+        Ok(engine::probe::prepare(probe).map_err(Failed::from)?)
     }
 }
 
@@ -269,8 +277,8 @@ impl Agent<'_> {
                 Response::Facts { facts: self.handler.facts(&devices, &programs)? }
             }
             Request::Clock => Response::Clock { monotonic_ns: self.handler.clock_ns() },
-            Request::Prepare { worker, targets, jobs, engine } => {
-                self.prepare(worker, &targets, &jobs, engine)?
+            Request::Prepare { worker, targets, jobs, engine, probe } => {
+                self.prepare(worker, &targets, &jobs, engine, probe.as_ref())?
             }
             Request::Slice { worker, spec } => {
                 let (scalars, blob) = pack(&self.slice(worker, &spec)?);
@@ -332,6 +340,7 @@ impl Agent<'_> {
         targets: &[TargetSpec],
         jobs: &[Job],
         engine: Option<Engine>,
+        probe: Option<&ProbeSpec>,
     ) -> Result<Response> {
         if self.workers.contains_key(&number) {
             return Err(Failed::input(format!("worker {number} exists already")).into());
@@ -339,7 +348,10 @@ impl Agent<'_> {
         if jobs.iter().any(|job| job.rw.writes()) {
             targets.iter().try_for_each(|target| self.handler.permit(target))?;
         }
-        let worker = self.handler.prepare(targets, jobs, engine)?;
+        let worker = match probe {
+            Some(probe) => self.handler.probe(probe)?,
+            None => self.handler.prepare(targets, jobs, engine)?,
+        };
         let prepared = Prepared { engine: worker.name(), why: worker.why(), command: worker.command() };
         self.workers.insert(number, worker);
         Ok(Response::Prepared(prepared))

@@ -7,6 +7,7 @@ use iotax_facts::slice::{CpuTimes, Gate, ThreadId};
 use iotax_facts::trial::Found;
 use iotax_host::facts::Facts;
 use iotax_load::{Direction, Histogram, Job, SliceResult, SliceSpec, TargetSpec, Verified};
+use iotax_probe::ProbeSpec;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use std::path::PathBuf;
@@ -38,12 +39,15 @@ pub enum Request {
     Prepare {
         /// Its number, chosen by the host.
         worker: u32,
-        /// What it works on: at least one; several get every job at once.
+        /// What it works on: at least one, but for a probe; several get every job at once.
         targets: Vec<TargetSpec>,
         /// What it issues.
         jobs: Vec<Job>,
         /// By which engine; `None` chooses.
         engine: Option<Engine>,
+        /// A probe in place of a load: then there are no targets and no jobs.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        probe: Option<ProbeSpec>,
     },
     /// Runs one slice.
     Slice {

@@ -8,6 +8,7 @@ use super::message::{AgentInfo, Envelope, Prepared, Progress, Ran, Request, Resp
 use crate::stops;
 use iotax_facts::Engine;
 use iotax_load::{Bound, Job, SliceSpec, TargetSpec, Verified};
+use iotax_probe::ProbeSpec;
 use iotax_units::exit::Failed;
 use serde::Serialize;
 use std::io::{Read, Write};
@@ -274,7 +275,26 @@ impl Peer {
         engine: Option<Engine>,
         limit: Duration,
     ) -> Result<Prepared, WireError> {
-        let request = Request::Prepare { worker, targets: targets.to_vec(), jobs: jobs.to_vec(), engine };
+        let (targets, jobs) = (targets.to_vec(), jobs.to_vec());
+        self.prepared(Request::Prepare { worker, targets, jobs, engine, probe: None }, limit)
+    }
+
+    /// Prepares a worker that is a probe of its place.
+    ///
+    /// # Errors
+    /// As [`Peer::call`].
+    pub fn prepare_probe(
+        &mut self,
+        worker: u32,
+        probe: &ProbeSpec,
+        limit: Duration,
+    ) -> Result<Prepared, WireError> {
+        let probe = Some(probe.clone());
+        let (targets, jobs) = (Vec::new(), Vec::new());
+        self.prepared(Request::Prepare { worker, targets, jobs, engine: None, probe }, limit)
+    }
+
+    fn prepared(&mut self, request: Request, limit: Duration) -> Result<Prepared, WireError> {
         match self.call(request, limit)? {
             Response::Prepared(prepared) => Ok(prepared),
             other => Err(self.unexpected("prepare", &other)),

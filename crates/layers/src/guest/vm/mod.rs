@@ -200,6 +200,16 @@ impl Layer for VirtualMachine {
         if context.set_up_above {
             wish.root = Some(root_for_steps(spec, &parts)?);
         }
+        if below.paths == [PathRef::Nothing] {
+            let guest = |copy| {
+                let wish = Wish { copy, ..wish.clone() };
+                seats::without_disk(context, parts.clone(), wish, &spec.origin)
+            };
+            let mut places = (0..spec.copies).map(guest);
+            let place = places.next().context("a guest")?;
+            let copies = places.map(|place| (place, PathRef::Nothing)).collect();
+            return Ok(Exposed { place, copies, ..below.clone() });
+        }
         let images = image::wish(spec)?;
         ensure!(
             images.is_none() || !matches!(below.paths[..], [PathRef::Rbd(_), ..]),

@@ -138,16 +138,7 @@ pub fn seat(
     disk: DiskSpec,
     (below, node, origin): (&PathRef, Option<u32>, &str),
 ) -> (Place, PathRef) {
-    let has_room = |draft: &Draft| draft.wish == wish && draft.disks.len() < MOST_DISKS;
-    let at = match context.drafts.iter().position(has_room) {
-        Some(at) => at,
-        None => {
-            let name = context.instance("vm");
-            context.drafts.push(Draft { name, origin: origin.to_owned(), wish, parts, disks: Vec::new() });
-            context.drafts.len() - 1
-        }
-    };
-    let draft = &mut context.drafts[at];
+    let draft = draft(context, parts, wish, origin);
     let number = draft.disks.len();
     let serial = format!("iotax-{}-{number}", draft.name);
     let path = match (&disk.server, disk.way.tells_serial()) {
@@ -165,6 +156,25 @@ pub fn seat(
         node,
     });
     (place, path)
+}
+
+/// The guest that is as wished and has room for a disk, drafted where there is none.
+fn draft<'c>(context: &'c mut PlanContext, parts: Parts, wish: Wish, origin: &str) -> &'c mut Draft {
+    let has_room = |draft: &Draft| draft.wish == wish && draft.disks.len() < MOST_DISKS;
+    let at = match context.drafts.iter().position(has_room) {
+        Some(at) => at,
+        None => {
+            let name = context.instance("vm");
+            context.drafts.push(Draft { name, origin: origin.to_owned(), wish, parts, disks: Vec::new() });
+            context.drafts.len() - 1
+        }
+    };
+    &mut context.drafts[at]
+}
+
+/// A guest that is as wished, for what needs no disk.
+pub fn without_disk(context: &mut PlanContext, parts: Parts, wish: Wish, origin: &str) -> Place {
+    Place::Guest(draft(context, parts, wish, origin).name.clone())
 }
 
 /// Adds the steps of all guests that were drafted.
